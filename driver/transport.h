@@ -1,0 +1,53 @@
+// Transport: the one seam between the driver and a card, be it the model in this process, a model
+// in another process, or a real card through VFIO. Everything a driver can do to a card is here.
+//
+// Threads: implementations serialise calls; any thread may call. Blocking: only WaitInterrupt waits
+// for the card. Time is the card's simulated time in picoseconds; it moves only inside these calls.
+// Errors: a lost or hung card throws spyre::Error(kDeviceFault); a bad argument throws
+// Error(kBadInput).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+namespace spyre::driver {
+
+using FunctionId = uint16_t;  // 0 the physical function, n virtual function n
+using IoAddress = uint64_t;   // IO virtual address: what the card uses to reach host memory
+
+enum class WaitResult {
+  kInterrupt,  // the vector fired (or had fired since the last wait)
+  kDeadline,   // the deadline passed first
+  kStalled,    // nothing is left to happen in the card: no interrupt can come. Diagnose() says who
+               // waits
+};
+
+class Transport {
+ public:
+  virtual ~Transport() = default;
+
+  virtual uint32_t ConfigRead(FunctionId function,
+                              uint32_t offset) = 0;  // offset a multiple of 4, below 4096
+  virtual void ConfigWrite(FunctionId function, uint32_t offset, uint32_t value) = 0;
+
+  virtual uint32_t Read32(FunctionId function, int bar, uint64_t offset) = 0;  // a round trip
+  virtual void Write32(FunctionId function, int bar, uint64_t offset,
+                       uint32_t value) = 0;  // posted
+
+  // Makes [host, host + size) reachable for the function's DMA until Unmap. The memory stays the
+  // caller's and must outlive the mapping.
+  virtual IoAddress MapHost(FunctionId function, void* host, size_t size) = 0;
+  virtual void UnmapHost(FunctionId function, IoAddress address) = 0;
+
+  // Waits until MSI `vector` of the function has fired since the last call, at most until time
+  // `deadline_ps`.
+  virtual WaitResult WaitInterrupt(FunctionId function, int vector, uint64_t deadline_ps) = 0;
+
+  virtual uint64_t NowPs() = 0;
+  virtual void Advance(
+      uint64_t host_ps) = 0;           // charges host work: simulated time moves on by this much
+  virtual std::string Diagnose() = 0;  // who waits on what, one line each; for error messages
+};
+
+}  // namespace spyre::driver

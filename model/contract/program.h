@@ -1,0 +1,196 @@
+// The program format: what a COMPUTE operation runs. The ISA of the real card is not public; this
+// one is this project's own, versioned, and described for readers in docs/program-format.md.
+//
+// A program is a set of sections, one per kind of unit, each run by that unit's own sequencer on
+// every core in the section's core mask (SPMD: cores differ by their core registers). The units of
+// a core run decoupled; only tokens order them. A token is a counting semaphore of the core, 1..63,
+// zero at start: an instruction with `wait` waits until the token is positive and takes one before
+// it executes; one with `signal` gives one after it has finished (for LOAD: after its last byte is
+// in LX).
+//
+// A sequencer has 64 registers of 64 bits, r0 always 0. Every tensor operand is a register, so that
+// addresses, sizes and strides can be affine in loop counters, in core registers and in the address
+// table.
+//
+// Threads: plain data and pure functions. Errors: Decode and Assemble throw
+// spyre::Error(kBadInput).
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "model/contract/memory_map.h"
+
+namespace spyre {
+
+enum class Unit : uint8_t { kLoad = 0, kStore = 1, kPt = 2, kVector = 3, kRing = 4 };
+inline constexpr int kUnitCount = 5;
+const char* UnitName(Unit unit);  // "load", "store", "pt", "vector", "ring"
+
+enum class Op : uint8_t {
+  // Every unit. One cycle each.
+  kNop = 0,   //
+  kLi = 1,    // rd = imm
+  kTab = 2,   // rd = address_table[imm]
+  kCreg = 3,  // rd = core_registers[this core][imm]
+  kMadd = 4,  // rd = ra + rb * imm
+  kMul = 5,   // rd = ra * rb + imm
+  kMin = 6,   // rd = min(ra, rb)
+  kLoop = 7,  // for rd in 0 .. ra-1: body up to the matching kEnd (ra <= 0: body skipped). Depth at
+              // most 8
+  kEnd = 8,   //
+  // load and store unit: boxes of `planes` x `rows` x `row_bytes` between LX and device memory
+  kLoad = 16,  // lx, dev, row_bytes, rows, dev_row_stride, lx_row_stride, planes, dev_plane_stride,
+               // lx_plane_stride, group
+  kStore = 17,  // lx, dev, row_bytes, rows, dev_row_stride, lx_row_stride, planes,
+                // dev_plane_stride, lx_plane_stride
+  // PT array
+  kMatmul =
+      32,  // acc, a, b, m, n, k, a_kstick_stride, b_nstick_stride, acc_nstick_stride, accumulate
+  // vector unit
+  kVbinary = 48,      // dst, a, b, rows, planes, dst_plane, a_plane, b_plane, dst_row, a_row, b_row
+  kVunary = 49,       // dst, a, -, rows, planes, dst_plane, a_plane, -, dst_row, a_row
+  kVreduce = 50,      // dst, a, accumulate, rows, planes, -, a_plane, -, dst_row, a_row, -, cols
+  kVreduceRows = 51,  // dst, a, accumulate, rows, planes, dst_plane, a_plane, -, -, a_row
+  kVround = 52,       // dst, a, divisor, rows, planes, dst_plane, a_plane, -, dst_row, a_row
+  kVaccumulate = 53,  // dst, a, b, count
+  kVfill = 54,        // dst, value, row_bytes, rows, dst_row
+  kVreloc = 55,       // dst, src, records
+  // ring unit
+  kSend = 64,     // core, dst_lx, src_lx, bytes, token
+  kBarrier = 65,  // mask, id
+};
+
+// `fn` of the vector instructions.
+enum class BinaryFn : uint8_t { kAdd = 0, kSub, kMul, kDiv, kMax, kMin };
+inline constexpr uint8_t kBroadcastLane0 =
+    0x80;  // flag in fn of kVbinary: lane 0 of each stick of b serves all lanes
+enum class UnaryFn : uint8_t {
+  kCopy = 0,
+  kNeg,
+  kAbs,
+  kRelu,
+  kExp,
+  kGelu,
+  kSigmoid,
+  kTanh,
+  kSqrt,
+  kRsqrt,
+  kReciprocal
+};
+enum class ReduceFn : uint8_t { kSum = 0, kMax, kMin };
+inline constexpr uint8_t kRoundLane0 =
+    1;  // fn of kVround: only lane 0 is meaningful, the other lanes become 0
+
+// Semantics of the tensor instructions ("stick": 64 SEN169_FP16 in 128 bytes; "acc stick": 64 fp32
+// in 256 bytes):
+//
+// kLoad: for p < planes, r < rows: row_bytes bytes from device virtual address
+//   dev + p * dev_plane_stride + r * dev_row_stride to LX lx + p * lx_plane_stride + r *
+//   lx_row_stride. Device addresses, strides and row_bytes are multiples of 128. group != 0 is a
+//   core mask that contains this core: all cores of the mask execute the same LOAD (same box) as
+//   members of one multicast, which reads memory once.
+// kStore: the reverse. No multicast.
+// kMatmul: acc[i][j] (+)= sum over kk < k of a[i][kk] * b[kk][j], i < m, j < n; n is a multiple
+// of 64.
+//   a[i][kk]  SEN169 at a + (kk/64) * a_kstick_stride + i * 128 + (kk%64) * 2
+//   b[kk][j]  SEN169 at b + (j/64) * b_nstick_stride + kk * 128 + (j%64) * 2
+//   acc[i][j] fp32 at acc + (j/64) * acc_nstick_stride + i * 256 + (j%64) * 4
+//   Inside each chunk of 64 consecutive kk (the last may be short) exact products are added in
+//   increasing kk to a zero fp32 accumulator; the chunk's sum is then added to acc. accumulate ==
+//   0: acc is zeroed first.
+// kVbinary: for p < planes, r < rows, 64 lanes: dst = round(fn(a, b)), one fp32 operation, then
+// SEN169.
+//   Stick (p, r) of x is at x + p * x_plane + r * x_row. Row and plane strides of 0 repeat an
+//   operand.
+// kVunary: dst = fn(a), the correctly rounded SEN169 result of the real function.
+// kVreduce: along lanes and planes. Row r: acc fp32 at dst + r * dst_row (accumulate == 0: starts
+// at the identity);
+//   for each plane: the lanes below cols - 64 * plane are combined in increasing order to a fresh
+//   accumulator, which is then combined with acc. `cols`: valid elements in the row.
+// kVreduceRows: along rows. Per plane, per lane: rows in chunks of 64 to a fresh accumulator,
+// combined with
+//   acc fp32 at dst + p * dst_plane + lane * 4.
+// kVround: acc stick at a (fp32) to SEN169 stick at dst; divisor > 1: each value is first divided
+// by it in fp32.
+//   With kRoundLane0, only the first fp32 at a is read.
+// kVaccumulate: dst[i] = fn(a[i], b[i]) in fp32 for i < count; fn is a ReduceFn.
+// kVfill: rows x row_bytes bytes at dst, dst_row apart, with the 16-bit `value`.
+// kVreloc: `records` CorrectionRecords at src to as many groups of eight 64-bit address-table
+// entries at dst:
+//   entry 0 the device virtual address, entries 1..6 the strides, entry 7 zero.
+// kSend: `bytes` bytes from src_lx of this core to dst_lx of core `core`, then one token `token`
+// there. kBarrier: waits until every core of `mask` is at barrier `id`.
+
+// One instruction: 16 bytes. bytes 0 op, 1 fn, 2 wait token, 3 signal token, 4..15 operands: either
+// twelve register numbers, or rd, ra, rb, 0 and a 64-bit immediate.
+struct Instruction {
+  Op op = Op::kNop;
+  uint8_t fn = 0;
+  uint8_t wait = 0;    // token to take first, 0: none
+  uint8_t signal = 0;  // token to give afterwards, 0: none
+  std::array<uint8_t, 12> reg{};
+  int64_t imm = 0;  // only for kLi .. kMul; then only reg[0..2] are used
+
+  bool operator==(const Instruction& other) const;
+};
+inline constexpr int kInstructionBytes = 16;
+inline constexpr int kRegisters = 64;
+inline constexpr int kTokens = 64;
+inline constexpr int kMaxLoopDepth = 8;
+inline constexpr int kCoreRegisters = 8;
+inline constexpr int kTableEntriesPerTensor = 8;  // address, six strides, 0: see CorrectionRecord
+
+bool HasImmediate(Op op);
+int OperandCount(Op op);        // registers used of reg[] (0..12)
+bool RunsOn(Op op, Unit unit);  // scalar ops run on every unit
+bool IsKnown(uint8_t op);
+
+struct Section {
+  Unit unit = Unit::kLoad;
+  uint32_t core_mask = 0;
+  std::vector<Instruction> code;
+};
+
+struct Program {
+  std::string name;                     // at most 31 bytes; shown in traces and reports
+  uint32_t core_mask = 0;               // cores that take part
+  uint32_t lx_bytes = 0;                // LX the program uses, from address 0
+  bool timing_only = false;             // cores price tensor instructions but move no data
+  std::vector<uint64_t> address_table;  // patched by program correction
+  std::vector<std::array<int64_t, kCoreRegisters>>
+      core_registers;  // one row per core 0..31, or empty: all 0
+  std::vector<Section> sections;
+};
+
+// Binary image: header (one stick), section directory (16 bytes each, padded to a stick), core
+// registers (padded to a stick; 0 or 32 rows of 64 bytes), address table (padded to a stick),
+// instructions (padded to a stick). The header carries magic "SPYP", version, sizes, and the
+// CRC-32C of the whole image taken with the CRC field and the address table as zero: correction may
+// patch the table, nothing else may change.
+std::vector<uint8_t> Encode(const Program& program);
+
+// The layout of an image, from its first stick. Throws on a bad magic, version or sizes that do not
+// add up.
+struct ImageInfo {
+  uint32_t image_bytes;           // total
+  uint32_t address_table_offset;  // from the start of the image, stick aligned
+  uint32_t address_table_entries;
+  uint32_t core_mask;
+};
+inline constexpr size_t kImageHeaderBytes = kStickBytes;
+ImageInfo ReadImageHeader(const uint8_t* data, size_t size);
+
+// Checks everything (magic, version, sizes, CRC, opcodes on their units, tokens, register numbers,
+// loop nesting).
+Program Decode(const uint8_t* data, size_t size);
+
+// Text form. Disassemble(Assemble(text)) is a fixed point, and Assemble(Disassemble(p)) encodes to
+// the same bytes.
+Program Assemble(std::string_view text, std::string_view file_name = "<text>");
+std::string Disassemble(const Program& program);
+
+}  // namespace spyre

@@ -1,0 +1,29 @@
+#!/usr/bin/env bash
+# Installs the Debian 12 packages that the build needs. Idempotent; a fraction of a second when nothing is missing.
+set -euo pipefail
+
+packages=(
+  g++ cmake ninja-build ccache git pkg-config
+  libsystemc-dev libfmt-dev libcli11-dev libtomlplusplus-dev nlohmann-json3-dev libxxhash-dev
+  libgtest-dev libgmock-dev librapidcheck-dev libbenchmark-dev libopenblas-dev
+  clang-format-14 clang-tidy-14
+)
+
+missing=()
+for package in "${packages[@]}"; do
+  dpkg-query -W -f='${Status}' "$package" 2>/dev/null | grep -q 'install ok installed' || missing+=("$package")
+done
+[ ${#missing[@]} -eq 0 ] && exit 0
+
+as_root=""
+if [ "$(id -u)" -ne 0 ]; then
+  command -v sudo >/dev/null || {
+    echo "setup.sh: missing packages: ${missing[*]}; run 'apt-get install ${missing[*]}' as root" >&2
+    exit 1
+  }
+  as_root="sudo"
+fi
+echo "setup.sh: installing ${missing[*]}"
+export DEBIAN_FRONTEND=noninteractive
+$as_root apt-get update -qq
+$as_root apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null

@@ -1,0 +1,90 @@
+// The trace recorder: what happened when, on which track, in simulated time. Used by model, driver,
+// runtime, cosim.
+//
+// One recorder per run. Threads: calls are serialised by their callers (the transport). Memory is
+// bounded: when the buffer is full the oldest records go (ring mode) and are counted. Recording
+// never changes simulated time.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+namespace spyre::trace {
+
+enum Category : uint32_t {
+  kHost = 1 << 0,      // driver and runtime calls
+  kControl = 1 << 1,   // control blocks: fetch, execute, respond
+  kPcie = 1 << 2,      // link occupancy
+  kDma = 1 << 3,       // DMA engine
+  kRing = 1 << 4,      // ring transfers
+  kMemory = 1 << 5,    // device memory channels
+  kCore = 1 << 6,      // units of the cores
+  kFirmware = 1 << 7,  // management controller
+  kAll = 0xFFFFFFFF,
+};
+const char* CategoryName(Category category);
+uint32_t CategoryMask(const std::vector<std::string>&
+                          names);  // "host", "core", ..., "all"; throws std::invalid_argument
+
+using TrackId = uint32_t;
+using NameId = uint32_t;
+
+// A slice of time on a track. 48 bytes, as stored in the trace file.
+struct Record {
+  uint64_t start_ps;
+  uint64_t end_ps;  // == start_ps: an instant
+  uint64_t flow;    // correlation of the control block this belongs to, 0: none
+  uint64_t bytes;   // bytes moved, 0: none
+  TrackId track;
+  NameId name;
+  uint32_t category;
+  uint32_t detail;  // stream, core or channel number; meaning by category
+};
+static_assert(sizeof(Record) == 48);
+
+struct Track {
+  std::string process;  // "host", "card", "core 03", ...: group in viewers
+  std::string name;     // "stream 0", "dma in", "pt", "channel 7", ...
+};
+
+class Recorder {
+ public:
+  // capacity: records kept. mask: categories recorded, 0: none.
+  explicit Recorder(size_t capacity = 1 << 20, uint32_t mask = kAll);
+
+  bool Wants(Category category) const { return (mask_ & category) != 0; }
+  TrackId AddTrack(std::string process, std::string name);  // the same pair gives the same id
+  NameId Intern(std::string_view name);
+
+  void Slice(Category category, TrackId track, NameId name, uint64_t start_ps, uint64_t end_ps,
+             uint64_t flow = 0, uint64_t bytes = 0, uint32_t detail = 0) {
+    if (Wants(category)) Add({start_ps, end_ps, flow, bytes, track, name, category, detail});
+  }
+
+  const std::vector<Track>& tracks() const { return tracks_; }
+  const std::vector<std::string>& names() const { return names_; }
+  std::vector<Record> Records() const;  // oldest first, in order of recording
+  uint64_t dropped() const { return dropped_; }
+  // xxh3 of every record ever added, also of dropped ones, and of all names: equal runs have equal
+  // digests.
+  uint64_t Digest() const;
+
+ private:
+  void Add(const Record& record);
+
+  uint32_t mask_;
+  size_t capacity_;
+  size_t next_ = 0;  // ring position once full
+  uint64_t dropped_ = 0;
+  uint64_t digest_ = 0;
+  std::vector<Record> records_;
+  std::vector<Track> tracks_;
+  std::vector<std::string> names_;
+  std::unordered_map<std::string, TrackId> track_ids_;
+  std::unordered_map<std::string, NameId> name_ids_;
+};
+
+}  // namespace spyre::trace
