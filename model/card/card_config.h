@@ -1,0 +1,246 @@
+// Every parameter of the card: value, unit, allowed range, what it means, and where the figure
+// comes from. DescribeCard is the one table: the TOML reader, the effective-config dump and
+// docs/configuration.md all walk it. Plain data; a card copies its configuration at construction.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace spyre::model {
+
+struct ClockConfig {
+  uint64_t core_mhz = 1100;
+  uint64_t ring_mhz = 1300;
+};
+struct CoreConfig {
+  uint64_t lx_bytes = 2ull << 20;
+  uint64_t lx_reserved_bytes = 64ull << 10;
+  uint64_t lx_port_bytes_per_cycle = 128;
+  uint64_t outstanding_loads = 4;
+  uint64_t outstanding_stores = 4;
+  uint64_t corelets = 2;
+  uint64_t pt_macs_per_cycle = 512;
+  uint64_t pt_block_load_cycles = 64;
+  uint64_t pt_fill_drain_cycles = 20;
+  uint64_t vector_lanes = 64;
+  uint64_t vector_startup_cycles = 12;
+  uint64_t vector_simple_cost = 1;
+  uint64_t vector_function_cost = 4;
+  uint64_t token_cycles = 2;
+  uint64_t barrier_cycles = 64;
+  uint64_t quantum_ns = 1000;
+};
+struct RingConfig {
+  uint64_t bytes_per_cycle = 128;
+  uint64_t psum_bytes_per_cycle = 32;
+  uint64_t hop_cycles = 2;
+  uint64_t memory_ports = 2;
+};
+struct MemoryConfig {
+  uint64_t capacity_gib = 128;
+  uint64_t ecc_gib = 16;
+  uint64_t channels = 16;
+  uint64_t channel_bits = 16;
+  uint64_t transfer_mts = 6400;
+  uint64_t interleave_bytes = 256;
+  uint64_t banks = 16;
+  uint64_t page_bytes = 2048;
+  uint64_t read_latency_ps = 21250;
+  uint64_t activate_ps = 18750;
+  uint64_t precharge_ps = 18750;
+  uint64_t read_to_write_ps = 17500;
+  uint64_t write_to_read_ps = 28750;
+  uint64_t refresh_interval_ns = 3906;
+  uint64_t refresh_ns = 280;
+  uint64_t controller_ns = 30;
+};
+struct PcieConfig {
+  uint64_t bytes_per_us = 63015;
+  uint64_t max_payload_bytes = 512;
+  uint64_t max_read_request_bytes = 4096;
+  uint64_t tlp_overhead_bytes = 24;
+  uint64_t one_way_ns = 250;
+  uint64_t host_memory_ns = 150;
+};
+struct DmaConfig {
+  uint64_t channels = 4;
+  uint64_t outstanding_per_channel = 16;
+  uint64_t setup_ns = 100;
+};
+struct ControlConfig {
+  uint64_t fetch_batch = 16;
+  uint64_t decode_ns = 50;
+  uint64_t dispatch_ns = 200;
+  uint64_t respond_ns = 50;
+  uint64_t message_ns = 300;
+};
+struct MmuConfig {
+  uint64_t map_entries = 65536;
+  uint64_t translate_cycles = 4;
+};
+
+struct CardConfig {
+  uint64_t cores = 32;
+  uint64_t num_vfs = 2;
+  std::string fidelity = "timed";
+  std::string concurrency = "serial";
+  ClockConfig clock;
+  CoreConfig core;
+  RingConfig ring;
+  MemoryConfig memory;
+  PcieConfig pcie;
+  DmaConfig dma;
+  ControlConfig control;
+  MmuConfig mmu;
+
+  bool timed() const { return fidelity == "timed"; }
+  uint64_t usable_bytes() const { return (memory.capacity_gib - memory.ecc_gib) << 30; }
+  uint64_t lx_usable_bytes() const { return core.lx_bytes - core.lx_reserved_bytes; }
+};
+
+// Visitor needs:
+//   void Number(key, uint64_t& value, uint64_t min, uint64_t max, unit, description, source)
+//   void Choice(key, std::string& value, const std::vector<std::string>& allowed, description,
+//   source)
+// Keys are relative to [card]. source: "public" (a documented or measured fact, docs/facts.md),
+// "derived" (arithmetic on public facts), "JEDEC" (LPDDR5 standard), or "assumed" (not public; the
+// description says why this value).
+template <class Visitor>
+void DescribeCard(CardConfig& c, Visitor& v) {
+  v.Number("cores", c.cores, 1, 32, "cores", "AI cores present", "public");
+  v.Number("num_vfs", c.num_vfs, 1, 16, "functions",
+           "Virtual functions enabled in VF mode; the Kubernetes operator creates 2", "public");
+  v.Choice(
+      "fidelity", c.fidelity, {"timed", "functional"},
+      "timed: requests wait for each other on every shared resource; functional: latencies only",
+      "assumed");
+  v.Choice("concurrency", c.concurrency, {"serial", "pipelined"},
+           "serial: one control block at a time (today's hardware); pipelined: DMA in, compute and "
+           "DMA out of different streams overlap",
+           "public");
+
+  v.Number("clock.core_mhz", c.clock.core_mhz, 1, 10000, "MHz",
+           "Core clock; public figures range from 1.0 to 1.5 GHz", "assumed");
+  v.Number("clock.ring_mhz", c.clock.ring_mhz, 1, 10000, "MHz",
+           "Ring and memory-interface clock; 1.3 GHz in the same source as the 1.1 GHz core clock",
+           "assumed");
+
+  v.Number("core.lx_bytes", c.core.lx_bytes, 128 << 10, 64ull << 20, "bytes",
+           "LX scratchpad of a core", "public");
+  v.Number("core.lx_reserved_bytes", c.core.lx_reserved_bytes, 0, 1ull << 20, "bytes",
+           "Part of LX kept for program and debug data; bounds the program image", "public");
+  v.Number("core.lx_port_bytes_per_cycle", c.core.lx_port_bytes_per_cycle, 1, 4096, "bytes/cycle",
+           "Shared LX port", "assumed");
+  v.Number("core.outstanding_loads", c.core.outstanding_loads, 1, 256, "bursts",
+           "Loads a core may have in flight", "assumed");
+  v.Number("core.outstanding_stores", c.core.outstanding_stores, 1, 256, "bursts",
+           "Stores a core may have in flight; taken equal to loads", "assumed");
+  v.Number("core.corelets", c.core.corelets, 1, 8, "corelets", "Corelets of a core, sharing LX",
+           "public");
+  v.Number("core.pt_macs_per_cycle", c.core.pt_macs_per_cycle, 1, 65536, "MAC/cycle",
+           "fp16 multiply-accumulates of one corelet's PT array: 8 x 8 elements x 8 lanes",
+           "derived");
+  v.Number("core.pt_block_load_cycles", c.core.pt_block_load_cycles, 0, 4096, "cycles",
+           "Loading one 64 x 64 weight block into a PT array; overlaps the previous block's rows",
+           "assumed");
+  v.Number("core.pt_fill_drain_cycles", c.core.pt_fill_drain_cycles, 0, 4096, "cycles",
+           "Filling and draining the array once per MATMUL: 8 + 8 elements deep plus the 4-cycle "
+           "accumulate",
+           "derived");
+  v.Number("core.vector_lanes", c.core.vector_lanes, 1, 4096, "elements/cycle",
+           "fp16 lanes of one corelet's vector unit", "assumed");
+  v.Number("core.vector_startup_cycles", c.core.vector_startup_cycles, 0, 4096, "cycles",
+           "Pipeline start of one vector instruction; depth is not public", "assumed");
+  v.Number("core.vector_simple_cost", c.core.vector_simple_cost, 1, 64, "passes",
+           "Passes of add, multiply, compare, copy and rounding", "assumed");
+  v.Number("core.vector_function_cost", c.core.vector_function_cost, 1, 64, "passes",
+           "Passes of exp, gelu, sigmoid, tanh, sqrt, rsqrt, reciprocal and divide; a public "
+           "simulator guesses 4",
+           "assumed");
+  v.Number("core.token_cycles", c.core.token_cycles, 0, 1024, "cycles",
+           "From giving a token to a waiting unit going on", "assumed");
+  v.Number("core.barrier_cycles", c.core.barrier_cycles, 0, 65536, "cycles",
+           "From the last arrival at a barrier to release: about one trip round the ring",
+           "assumed");
+  v.Number("core.quantum_ns", c.core.quantum_ns, 1, 100000, "ns",
+           "How far a unit may run ahead of the kernel between token operations; bounds reordering "
+           "on the LX port",
+           "assumed");
+
+  v.Number("ring.bytes_per_cycle", c.ring.bytes_per_cycle, 1, 4096, "bytes/cycle",
+           "Data ring, each direction", "public");
+  v.Number("ring.psum_bytes_per_cycle", c.ring.psum_bytes_per_cycle, 1, 4096, "bytes/cycle",
+           "Partial-sum ring, each direction", "assumed");
+  v.Number("ring.hop_cycles", c.ring.hop_cycles, 0, 64, "cycles",
+           "From one stop to the next; not public", "assumed");
+  v.Number("ring.memory_ports", c.ring.memory_ports, 1, 16, "ports",
+           "128-byte ring ports of the memory interface", "assumed");
+
+  v.Number("memory.capacity_gib", c.memory.capacity_gib, 1, 1024, "GiB", "LPDDR5 on the card",
+           "public");
+  v.Number("memory.ecc_gib", c.memory.ecc_gib, 0, 512, "GiB", "Part of it taken by in-line ECC",
+           "public");
+  v.Number("memory.channels", c.memory.channels, 1, 64, "channels",
+           "16 x 16 bit x 6400 MT/s is the compiler's 204.8 GB/s", "derived");
+  v.Number("memory.channel_bits", c.memory.channel_bits, 8, 64, "bits", "Width of a channel",
+           "derived");
+  v.Number("memory.transfer_mts", c.memory.transfer_mts, 100, 20000, "MT/s", "LPDDR5-6400",
+           "derived");
+  v.Number("memory.interleave_bytes", c.memory.interleave_bytes, 32, 65536, "bytes",
+           "Consecutive bytes on one channel; 256 spreads a 4 KiB burst over all 16", "assumed");
+  v.Number("memory.banks", c.memory.banks, 1, 64, "banks", "Banks of a channel: 4 groups x 4",
+           "JEDEC");
+  v.Number("memory.page_bytes", c.memory.page_bytes, 256, 65536, "bytes", "Row of a bank", "JEDEC");
+  v.Number("memory.read_latency_ps", c.memory.read_latency_ps, 0, 1000000, "ps",
+           "RL, 17 cycles of 1.25 ns", "JEDEC");
+  v.Number("memory.activate_ps", c.memory.activate_ps, 0, 1000000, "ps", "tRCD", "JEDEC");
+  v.Number("memory.precharge_ps", c.memory.precharge_ps, 0, 1000000, "ps", "tRPpb", "JEDEC");
+  v.Number("memory.read_to_write_ps", c.memory.read_to_write_ps, 0, 1000000, "ps",
+           "Bus turnaround read to write: RL + BL + 2 - WL", "JEDEC");
+  v.Number("memory.write_to_read_ps", c.memory.write_to_read_ps, 0, 1000000, "ps",
+           "Bus turnaround write to read: WL + BL + tWTR_L", "JEDEC");
+  v.Number("memory.refresh_interval_ns", c.memory.refresh_interval_ns, 100, 100000, "ns", "tREFI",
+           "JEDEC");
+  v.Number("memory.refresh_ns", c.memory.refresh_ns, 0, 10000, "ns", "tRFCab, 16 Gb die", "JEDEC");
+  v.Number("memory.controller_ns", c.memory.controller_ns, 0, 10000, "ns",
+           "Controller and PHY, each access; not public", "assumed");
+
+  v.Number("pcie.bytes_per_us", c.pcie.bytes_per_us, 1, 10000000, "bytes/us",
+           "Gen5 x16, each way: 32 GT/s x 16 / 8 x 128/130", "public");
+  v.Number("pcie.max_payload_bytes", c.pcie.max_payload_bytes, 128, 4096, "bytes",
+           "Max payload size", "public");
+  v.Number("pcie.max_read_request_bytes", c.pcie.max_read_request_bytes, 128, 4096, "bytes",
+           "Max read request size", "public");
+  v.Number("pcie.tlp_overhead_bytes", c.pcie.tlp_overhead_bytes, 0, 256, "bytes",
+           "Header, framing, sequence and LCRC of a packet", "derived");
+  v.Number("pcie.one_way_ns", c.pcie.one_way_ns, 0, 100000, "ns",
+           "Packet latency between root complex and card", "assumed");
+  v.Number("pcie.host_memory_ns", c.pcie.host_memory_ns, 0, 100000, "ns",
+           "Host memory access of a read request", "assumed");
+
+  v.Number("dma.channels", c.dma.channels, 1, 64, "channels",
+           "Channels of the DMA engine, each way; number not public", "assumed");
+  v.Number("dma.outstanding_per_channel", c.dma.outstanding_per_channel, 1, 256, "requests",
+           "Read requests in flight per channel: 4 x 16 x 4 KiB covers the round trip", "assumed");
+  v.Number("dma.setup_ns", c.dma.setup_ns, 0, 100000, "ns", "Descriptor set-up of one operation",
+           "assumed");
+
+  v.Number("control.fetch_batch", c.control.fetch_batch, 1, 32, "entries",
+           "Ring entries read in one PCIe request", "assumed");
+  v.Number("control.decode_ns", c.control.decode_ns, 0, 100000, "ns",
+           "CRC check and decode of an entry", "assumed");
+  v.Number("control.dispatch_ns", c.control.dispatch_ns, 0, 100000, "ns",
+           "Starting an operation on its engine", "assumed");
+  v.Number("control.respond_ns", c.control.respond_ns, 0, 100000, "ns", "Building a response",
+           "assumed");
+  v.Number("control.message_ns", c.control.message_ns, 0, 1000000, "ns",
+           "Management controller: checking and translating one VF message", "assumed");
+
+  v.Number("mmu.map_entries", c.mmu.map_entries, 1, 1u << 24, "entries", "Mapping table of the PF",
+           "assumed");
+  v.Number("mmu.translate_cycles", c.mmu.translate_cycles, 0, 1024, "cycles",
+           "Segment look-up of a core access", "assumed");
+}
+
+}  // namespace spyre::model

@@ -1,0 +1,82 @@
+// A shared resource: one user at a time, others wait. The building block of every timed path
+// (links, channels, ports, engines). Holds the next free time and counts what went through; no
+// process, no event of its own. Kernel thread only. Times are picoseconds of simulated time.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <string>
+#include <utility>
+
+#include "traces/recorder.h"
+
+namespace spyre::model {
+
+// What a resource did, for reports.
+struct UnitStatistics {
+  std::string name;
+  uint64_t busy_ps = 0;
+  uint64_t bytes = 0;
+  uint64_t requests = 0;
+  uint64_t waited_ps = 0;  // summed time that requests waited for earlier ones
+};
+
+// Where a resource's slices go in the trace; a null recorder records nothing.
+struct TraceSink {
+  trace::Recorder* recorder = nullptr;
+  trace::Category category = trace::kControl;
+  trace::TrackId track = 0;
+  trace::NameId name = 0;
+};
+
+class Resource {
+ public:
+  // contended: false gives the same durations without waiting (functional fidelity).
+  explicit Resource(std::string name, bool contended = true) : contended_(contended) {
+    statistics_.name = std::move(name);
+  }
+
+  void TraceTo(trace::Recorder* recorder, trace::Category category, const std::string& process,
+               const std::string& track, const std::string& slice) {
+    if (recorder == nullptr || !recorder->Wants(category)) return;
+    sink_ = {recorder, category, recorder->AddTrack(process, track), recorder->Intern(slice)};
+  }
+
+  // Takes the resource for `duration_ps` at `earliest_ps` or when it is next free; returns the
+  // start.
+  uint64_t Reserve(uint64_t earliest_ps, uint64_t duration_ps, uint64_t bytes = 0,
+                   uint64_t flow = 0, uint32_t detail = 0) {
+    const uint64_t start = contended_ ? std::max(earliest_ps, free_ps_) : earliest_ps;
+    free_ps_ = start + duration_ps;
+    statistics_.busy_ps += duration_ps;
+    statistics_.bytes += bytes;
+    statistics_.requests += 1;
+    statistics_.waited_ps += start - earliest_ps;
+    if (sink_.recorder != nullptr) {
+      sink_.recorder->Slice(sink_.category, sink_.track, sink_.name, start, start + duration_ps,
+                            flow, bytes, detail);
+    }
+    return start;
+  }
+
+  uint64_t free_ps() const { return contended_ ? free_ps_ : 0; }
+  const UnitStatistics& statistics() const { return statistics_; }
+
+ private:
+  bool contended_;
+  uint64_t free_ps_ = 0;
+  UnitStatistics statistics_;
+  TraceSink sink_;
+};
+
+// Cycles of a clock to picoseconds, rounded up.
+constexpr uint64_t CyclesToPs(uint64_t cycles, uint64_t mhz) {
+  return (cycles * 1000000 + mhz - 1) / mhz;
+}
+
+// Time to pass `bytes` through a path of bytes_per_cycle at mhz, whole cycles.
+constexpr uint64_t TransferPs(uint64_t bytes, uint64_t bytes_per_cycle, uint64_t mhz) {
+  return CyclesToPs((bytes + bytes_per_cycle - 1) / bytes_per_cycle, mhz);
+}
+
+}  // namespace spyre::model

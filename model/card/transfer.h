@@ -1,0 +1,59 @@
+// The TLM extension that every payload inside the card carries: who asks, for which job, and
+// whether data moves. An initiator owns one payload and one extension and reuses them; targets must
+// not keep pointers to either.
+#pragma once
+
+#include <cstdint>
+#include <systemc>
+#include <tlm>
+
+#include "traces/recorder.h"
+
+namespace spyre::model {
+
+struct Transfer : tlm::tlm_extension<Transfer> {
+  uint16_t function = 0;          // requester: 0 PF, n VF n
+  uint16_t stop = 0;              // ring stop of the requester
+  uint32_t group = 0;             // multicast: mask of the cores that share this read, 0 unicast
+  uint64_t flow = 0;              // correlation of the control block
+  bool move_data = true;          // false: price the transfer, touch no data
+  const bool* aborted = nullptr;  // requester's job: set when it is being torn down
+  const sc_core::sc_event* abort = nullptr;  // notified with it
+
+  tlm::tlm_extension_base* clone() const override { return new Transfer(*this); }
+  void copy_from(const tlm::tlm_extension_base& other) override {
+    *this = static_cast<const Transfer&>(other);
+  }
+};
+
+// A payload with its Transfer attached, ready for reuse.
+class TransferPayload {
+ public:
+  TransferPayload() { payload_.set_extension(&info); }
+  ~TransferPayload() { payload_.clear_extension(&info); }
+  TransferPayload(const TransferPayload&) = delete;
+  TransferPayload& operator=(const TransferPayload&) = delete;
+
+  tlm::tlm_generic_payload& Prepare(tlm::tlm_command command, uint64_t address, uint8_t* data,
+                                    uint64_t bytes) {
+    payload_.set_command(command);
+    payload_.set_address(address);
+    payload_.set_data_ptr(data);
+    payload_.set_data_length(static_cast<unsigned>(bytes));
+    payload_.set_streaming_width(static_cast<unsigned>(bytes));
+    payload_.set_byte_enable_ptr(nullptr);
+    payload_.set_dmi_allowed(false);
+    payload_.set_response_status(tlm::TLM_INCOMPLETE_RESPONSE);
+    return payload_;
+  }
+
+  Transfer info;
+
+ private:
+  tlm::tlm_generic_payload payload_;
+};
+
+inline uint64_t NowPs() { return sc_core::sc_time_stamp().value(); }
+inline sc_core::sc_time Ps(uint64_t ps) { return sc_core::sc_time::from_value(ps); }
+
+}  // namespace spyre::model
