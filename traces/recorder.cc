@@ -1,0 +1,114 @@
+#include "traces/recorder.h"
+
+#include <fmt/format.h>
+#define XXH_INLINE_ALL  // 48-byte inputs: the call would cost as much as the hash
+#include <xxhash.h>
+
+#include <array>
+#include <stdexcept>
+#include <utility>
+
+#include "traces/text.h"
+
+namespace spyre::trace {
+namespace {
+
+struct NamedCategory {
+  const char* name;
+  Category category;
+};
+constexpr std::array<NamedCategory, 8> kCategories = {{{"host", kHost},
+                                                       {"control", kControl},
+                                                       {"pcie", kPcie},
+                                                       {"dma", kDma},
+                                                       {"ring", kRing},
+                                                       {"memory", kMemory},
+                                                       {"core", kCore},
+                                                       {"firmware", kFirmware}}};
+
+// Ids are handed out in order of appearance, so hashing the text when it appears covers the ids.
+uint64_t HashText(std::string_view text, uint64_t seed) {
+  return XXH3_64bits_withSeed(text.data(), text.size(), seed + text.size());
+}
+
+}  // namespace
+
+const char* CategoryName(Category category) {
+  for (const NamedCategory& entry : kCategories) {
+    if (entry.category == category) return entry.name;
+  }
+  return category == kAll ? "all" : "unknown";
+}
+
+uint32_t CategoryMask(const std::vector<std::string>& names) {
+  uint32_t mask = 0;
+  for (const std::string& name : names) {
+    uint32_t bit = name == "all" ? static_cast<uint32_t>(kAll) : 0;
+    for (const NamedCategory& entry : kCategories) {
+      if (name == entry.name) bit = entry.category;
+    }
+    if (bit == 0) {
+      throw std::invalid_argument(
+          fmt::format("trace category '{}' does not exist; use host, control, pcie, dma, ring, "
+                      "memory, core, firmware or all",
+                      Printable(name)));
+    }
+    mask |= bit;
+  }
+  return mask;
+}
+
+Recorder::Recorder(size_t capacity, uint32_t mask) : mask_(mask), capacity_(capacity) {}
+
+TrackId Recorder::AddTrack(std::string process, std::string name) {
+  Track track{Printable(process), Printable(name)};
+  const auto [it, is_new] =
+      track_ids_.emplace(track.process + '\n' + track.name, static_cast<TrackId>(tracks_.size()));
+  if (is_new) {
+    digest_ = HashText(track.name, HashText(track.process, digest_ ^ 1));
+    tracks_.push_back(std::move(track));
+  }
+  return it->second;
+}
+
+NameId Recorder::Intern(std::string_view name) {
+  std::string text = Printable(name);
+  const auto [it, is_new] = name_ids_.emplace(text, static_cast<NameId>(names_.size()));
+  if (is_new) {
+    digest_ = HashText(text, digest_ ^ 2);
+    names_.push_back(std::move(text));
+  }
+  return it->second;
+}
+
+void Recorder::Add(const Record& record) {
+  if (record.end_ps < record.start_ps || record.track >= tracks_.size() ||
+      record.name >= names_.size()) {
+    throw std::logic_error(fmt::format(
+        "trace record {} of {} names on track {} of {}: from {} ps to {} ps; ids come from "
+        "Intern and AddTrack, and a slice does not end before it starts",
+        record.name, names_.size(), record.track, tracks_.size(), record.start_ps, record.end_ps));
+  }
+  digest_ = XXH3_64bits_withSeed(&record, sizeof record, digest_);
+  if (records_.size() < capacity_) {
+    records_.push_back(record);
+    return;
+  }
+  ++dropped_;
+  if (capacity_ == 0) return;
+  records_[next_] = record;
+  if (++next_ == capacity_) next_ = 0;
+}
+
+std::vector<Record> Recorder::Records() const {
+  std::vector<Record> out;
+  out.reserve(records_.size());
+  const auto oldest = records_.begin() + static_cast<std::ptrdiff_t>(next_);
+  out.insert(out.end(), oldest, records_.end());
+  out.insert(out.end(), records_.begin(), oldest);
+  return out;
+}
+
+uint64_t Recorder::Digest() const { return digest_; }
+
+}  // namespace spyre::trace

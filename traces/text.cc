@@ -1,0 +1,121 @@
+#include "traces/text.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <stdexcept>
+#include <utility>
+
+namespace spyre::trace {
+namespace {
+
+// Length of the well-formed, printable UTF-8 sequence at the front of text; 0: there is none.
+size_t PrintableLength(std::string_view text) {
+  const auto byte = [&](size_t i) -> uint32_t {
+    return i < text.size() ? static_cast<uint8_t>(text[i]) : 0;
+  };
+  const uint32_t lead = byte(0);
+  if (lead < 0x80) return lead >= 0x20 && lead != 0x7F ? 1 : 0;
+  const size_t length = lead >= 0xF0 ? 4 : lead >= 0xE0 ? 3 : 2;
+  if (lead < 0xC2 || lead > 0xF4) return 0;
+  uint32_t code = lead & (0x7Fu >> length);
+  for (size_t i = 1; i < length; ++i) {
+    if ((byte(i) & 0xC0) != 0x80) return 0;
+    code = code << 6 | (byte(i) & 0x3F);
+  }
+  const uint32_t smallest = length == 4 ? 0x10000 : length == 3 ? 0x800 : 0xA0;  // 80..9F: controls
+  const bool surrogate = code >= 0xD800 && code <= 0xDFFF;
+  return code >= smallest && code <= 0x10FFFF && !surrogate ? length : 0;
+}
+
+// Columns on a terminal, near enough: code points.
+size_t Width(std::string_view text) {
+  return static_cast<size_t>(std::count_if(
+      text.begin(), text.end(), [](char c) { return (static_cast<uint8_t>(c) & 0xC0) != 0x80; }));
+}
+
+}  // namespace
+
+bool IsPrintable(std::string_view text) {
+  while (!text.empty()) {
+    const size_t length = PrintableLength(text);
+    if (length == 0) return false;
+    text.remove_prefix(length);
+  }
+  return true;
+}
+
+std::string Printable(std::string_view text) {
+  std::string out;
+  out.reserve(text.size());
+  while (!text.empty()) {
+    const size_t length = PrintableLength(text);
+    if (length == 0) {
+      out += '?';
+    } else {
+      out += text.substr(0, length);
+    }
+    text.remove_prefix(std::max<size_t>(length, 1));
+  }
+  return out;
+}
+
+std::string FormatTime(uint64_t ps) {
+  const auto value = static_cast<double>(ps);
+  if (ps < 1000) return fmt::format("{} ps", ps);
+  if (value < 1e6) return fmt::format("{:.3f} ns", value / 1e3);
+  if (value < 1e9) return fmt::format("{:.3f} us", value / 1e6);
+  if (value < 1e12) return fmt::format("{:.3f} ms", value / 1e9);
+  return fmt::format("{:.3f} s", value / 1e12);
+}
+
+std::string FormatBytes(uint64_t bytes) {
+  if (bytes == 0) return "0";
+  if (bytes < 1024) return fmt::format("{} B", bytes);
+  const char* const units[] = {"KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
+  double value = static_cast<double>(bytes) / 1024;
+  size_t unit = 0;
+  for (; value >= 1024 && unit + 1 < std::size(units); ++unit) value /= 1024;
+  return fmt::format("{:.2f} {}", value, units[unit]);
+}
+
+std::string FormatPercent(double ratio) { return fmt::format("{:.1f} %", ratio * 100); }
+
+std::string FormatRelative(double a, double b) {
+  if (a == b) return "0.0 %";
+  if (a == 0) return "new";
+  return fmt::format("{:+.1f} %", (b - a) / a * 100);
+}
+
+Table::Table(std::vector<std::string> header, size_t left_columns) : left_columns_(left_columns) {
+  rows_.push_back(std::move(header));
+}
+
+void Table::Add(std::vector<std::string> row) {
+  if (row.size() != rows_.front().size()) {
+    throw std::logic_error(fmt::format("trace table: a row of {} cells under a header of {}",
+                                       row.size(), rows_.front().size()));
+  }
+  rows_.push_back(std::move(row));
+}
+
+std::string Table::ToString(std::string_view indent) const {
+  std::vector<size_t> widths(rows_.front().size(), 0);
+  for (const auto& row : rows_) {
+    for (size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], Width(row[i]));
+  }
+  std::string out;
+  for (const auto& row : rows_) {
+    std::string line(indent);
+    for (size_t i = 0; i < row.size(); ++i) {
+      const std::string pad(widths[i] - Width(row[i]), ' ');
+      if (i > 0) line += "  ";
+      line += i < left_columns_ ? row[i] + pad : pad + row[i];
+    }
+    line.erase(line.find_last_not_of(' ') + 1);
+    out += line + '\n';
+  }
+  return out;
+}
+
+}  // namespace spyre::trace

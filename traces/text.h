@@ -1,0 +1,35 @@
+// Text that is safe to show: names from program files and from trace files end up in terminals,
+// JSON, Perfetto and HTML. Pure functions, any thread.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace spyre::trace {
+
+// Valid UTF-8 without control characters.
+bool IsPrintable(std::string_view text);
+// The text with every offending byte replaced by '?'.
+std::string Printable(std::string_view text);
+
+std::string FormatTime(uint64_t ps);      // "812 ps", "1.250 us", "3.400 ms": four digits or more
+std::string FormatBytes(uint64_t bytes);  // "0", "512 B", "2.00 MiB"
+std::string FormatPercent(double ratio);  // "42.1 %"
+std::string FormatRelative(double a, double b);  // change from a to b: "+12.5 %", "new", "0.0 %"
+
+// Rows of cells, printed with aligned columns: the first left_columns to the left, others right.
+class Table {
+ public:
+  explicit Table(std::vector<std::string> header, size_t left_columns = 1);
+  void Add(std::vector<std::string> row);  // as many cells as the header
+  bool empty() const { return rows_.size() == 1; }
+  std::string ToString(std::string_view indent = "  ") const;  // with header, ends with a newline
+
+ private:
+  std::vector<std::vector<std::string>> rows_;
+  size_t left_columns_;
+};
+
+}  // namespace spyre::trace
