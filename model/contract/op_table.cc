@@ -1,0 +1,163 @@
+#include "model/contract/op_table.h"
+
+#include <algorithm>
+
+namespace spyre {
+
+const std::vector<OpInfo>& OpTable() {
+  const Unit any = Unit::kLoad;  // unused for scalar rows
+  static const std::vector<OpInfo> table = {
+      {Op::kNop, "nop", true, any, FnSet::kNone, false, {}},
+      {Op::kLi, "li", true, any, FnSet::kNone, true, {"rd"}},
+      {Op::kTab, "tab", true, any, FnSet::kNone, true, {"rd"}},
+      {Op::kCreg, "creg", true, any, FnSet::kNone, true, {"rd"}},
+      {Op::kMadd, "madd", true, any, FnSet::kNone, true, {"rd", "ra", "rb"}},
+      {Op::kMul, "mul", true, any, FnSet::kNone, true, {"rd", "ra", "rb"}},
+      {Op::kMin, "min", true, any, FnSet::kNone, false, {"rd", "ra", "rb"}},
+      {Op::kLoop, "loop", true, any, FnSet::kNone, false, {"rd", "ra"}},
+      {Op::kEnd, "end", true, any, FnSet::kNone, false, {}},
+      {Op::kLoad,
+       "load",
+       false,
+       Unit::kLoad,
+       FnSet::kNone,
+       false,
+       {"lx", "dev", "row_bytes", "rows", "dev_row_stride", "lx_row_stride", "planes",
+        "dev_plane_stride", "lx_plane_stride", "group"}},
+      {Op::kStore,
+       "store",
+       false,
+       Unit::kStore,
+       FnSet::kNone,
+       false,
+       {"lx", "dev", "row_bytes", "rows", "dev_row_stride", "lx_row_stride", "planes",
+        "dev_plane_stride", "lx_plane_stride"}},
+      {Op::kMatmul,
+       "matmul",
+       false,
+       Unit::kPt,
+       FnSet::kNone,
+       false,
+       {"acc", "a", "b", "m", "n", "k", "a_kstick_stride", "b_nstick_stride", "acc_nstick_stride",
+        "accumulate"}},
+      {Op::kVbinary,
+       "vbinary",
+       false,
+       Unit::kVector,
+       FnSet::kBinary,
+       false,
+       {"dst", "a", "b", "rows", "planes", "dst_plane", "a_plane", "b_plane", "dst_row", "a_row",
+        "b_row"}},
+      {Op::kVunary,
+       "vunary",
+       false,
+       Unit::kVector,
+       FnSet::kUnary,
+       false,
+       {"dst", "a", "-", "rows", "planes", "dst_plane", "a_plane", "-", "dst_row", "a_row"}},
+      {Op::kVreduce,
+       "vreduce",
+       false,
+       Unit::kVector,
+       FnSet::kReduce,
+       false,
+       {"dst", "a", "accumulate", "rows", "planes", "-", "a_plane", "-", "dst_row", "a_row", "-",
+        "cols"}},
+      {Op::kVreduceRows,
+       "vreducerows",
+       false,
+       Unit::kVector,
+       FnSet::kReduce,
+       false,
+       {"dst", "a", "accumulate", "rows", "planes", "dst_plane", "a_plane", "-", "-", "a_row"}},
+      {Op::kVround,
+       "vround",
+       false,
+       Unit::kVector,
+       FnSet::kRound,
+       false,
+       {"dst", "a", "divisor", "rows", "planes", "dst_plane", "a_plane", "-", "dst_row", "a_row"}},
+      {Op::kVaccumulate,
+       "vaccumulate",
+       false,
+       Unit::kVector,
+       FnSet::kReduce,
+       false,
+       {"dst", "a", "b", "count"}},
+      {Op::kVfill,
+       "vfill",
+       false,
+       Unit::kVector,
+       FnSet::kNone,
+       false,
+       {"dst", "value", "row_bytes", "rows", "dst_row"}},
+      {Op::kVreloc, "vreloc", false, Unit::kVector, FnSet::kNone, false, {"dst", "src", "records"}},
+      {Op::kSend,
+       "send",
+       false,
+       Unit::kRing,
+       FnSet::kNone,
+       false,
+       {"core", "dst_lx", "src_lx", "bytes", "token"}},
+      {Op::kBarrier, "barrier", false, Unit::kRing, FnSet::kNone, false, {"mask", "id"}},
+  };
+  return table;
+}
+
+const OpInfo* FindOp(uint8_t op) {
+  // Opcodes are 0..8, 16.. and so on: a direct index is filled once.
+  static const std::array<const OpInfo*, 256> index = [] {
+    std::array<const OpInfo*, 256> rows{};
+    for (const OpInfo& info : OpTable()) rows[static_cast<uint8_t>(info.op)] = &info;
+    return rows;
+  }();
+  return index[op];
+}
+
+const OpInfo* FindOp(std::string_view mnemonic) {
+  const auto& table = OpTable();
+  auto it = std::find_if(table.begin(), table.end(),
+                         [&](const OpInfo& info) { return info.mnemonic == mnemonic; });
+  return it == table.end() ? nullptr : &*it;
+}
+
+const std::vector<std::string_view>& FnNames(FnSet set) {
+  static const std::vector<std::string_view> none;
+  static const std::vector<std::string_view> binary = {"add", "sub", "mul", "div", "max", "min"};
+  static const std::vector<std::string_view> unary = {"copy", "neg",   "abs",       "relu",
+                                                      "exp",  "gelu",  "sigmoid",   "tanh",
+                                                      "sqrt", "rsqrt", "reciprocal"};
+  static const std::vector<std::string_view> reduce = {"sum", "max", "min"};
+  switch (set) {
+    case FnSet::kBinary:
+      return binary;
+    case FnSet::kUnary:
+      return unary;
+    case FnSet::kReduce:
+      return reduce;
+    case FnSet::kNone:
+    case FnSet::kRound:
+      break;
+  }
+  return none;
+}
+
+bool IsKnownFn(FnSet set, uint8_t fn) {
+  if (set == FnSet::kNone) return fn == 0;
+  if (set == FnSet::kRound) return fn <= kRoundLane0;
+  if (set == FnSet::kBinary) fn &= static_cast<uint8_t>(~kBroadcastLane0);
+  return fn < FnNames(set).size();
+}
+
+std::string FnSuffix(FnSet set, uint8_t fn) {
+  if (set == FnSet::kNone) return "";
+  if (set == FnSet::kRound) return fn == kRoundLane0 ? ".lane0" : "";
+  const bool lane0 = set == FnSet::kBinary && (fn & kBroadcastLane0) != 0;
+  if (set == FnSet::kBinary) fn &= static_cast<uint8_t>(~kBroadcastLane0);
+  std::string suffix = ".";
+  suffix += FnNames(set).at(fn);
+  if (lane0) suffix += ".lane0";
+  return suffix;
+}
+
+}  // namespace spyre
