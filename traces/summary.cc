@@ -1,0 +1,203 @@
+#include "traces/summary.h"
+
+#include <algorithm>
+#include <map>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+
+#include "traces/intervals.h"
+
+namespace spyre::trace {
+namespace {
+
+bool StartsWith(std::string_view text, std::string_view prefix) {
+  return text.substr(0, prefix.size()) == prefix;
+}
+
+bool IsStream(const Track& track) {
+  return track.process == "card" && StartsWith(track.name, "stream ");
+}
+
+// "core 03" -> "core *".
+std::string WithoutNumber(const std::string& name) {
+  const size_t end = name.find_last_not_of("0123456789");
+  if (end == std::string::npos || end + 1 == name.size()) return name;
+  return name.substr(0, end + 1) + "*";
+}
+
+// The records of every track, ordered by start, longer first; the order of recording breaks ties.
+std::vector<std::vector<const Record*>> ByTrack(const Trace& trace) {
+  std::vector<std::vector<const Record*>> tracks(trace.tracks.size());
+  for (const Record& record : trace.records) tracks[record.track].push_back(&record);
+  for (auto& records : tracks) {
+    std::stable_sort(records.begin(), records.end(), [](const Record* a, const Record* b) {
+      return a->start_ps != b->start_ps ? a->start_ps < b->start_ps : a->end_ps > b->end_ps;
+    });
+  }
+  return tracks;
+}
+
+IntervalSet BusyTime(const std::vector<const Record*>& records) {
+  std::vector<Interval> slices;
+  slices.reserve(records.size());
+  for (const Record* record : records) slices.push_back({record->start_ps, record->end_ps});
+  return IntervalSet(std::move(slices));
+}
+
+// Unit, its group, and the busy sets that only the computation needs.
+struct Units {
+  std::vector<UnitSummary> units;
+  std::vector<IntervalSet> busy;  // as units
+  std::vector<GroupSummary> groups;
+};
+
+Units SummarizeUnits(const Trace& trace, const std::vector<std::vector<const Record*>>& by_track) {
+  Units out;
+  std::map<std::string, size_t> group_index;
+  for (TrackId id = 0; id < trace.tracks.size(); ++id) {
+    const Track& track = trace.tracks[id];
+    if (IsStream(track) || by_track[id].empty()) continue;
+    UnitSummary unit;
+    unit.name = track.process + "/" + track.name;
+    unit.slices = by_track[id].size();
+    unit.first_ps = by_track[id].front()->start_ps;
+    for (const Record* record : by_track[id]) {
+      unit.bytes += record->bytes;
+      unit.last_ps = std::max(unit.last_ps, record->end_ps);
+    }
+    out.busy.push_back(BusyTime(by_track[id]));
+    unit.busy_ps = out.busy.back().length_ps();
+
+    const std::string group_name = WithoutNumber(track.process) + "/" + WithoutNumber(track.name);
+    const auto [it, is_new] = group_index.emplace(group_name, out.groups.size());
+    if (is_new) {
+      out.groups.emplace_back().name = group_name;
+      out.groups.back().busy_min_ps = unit.busy_ps;
+      out.groups.back().first_ps = unit.first_ps;
+    }
+    GroupSummary& group = out.groups[it->second];
+    group.units.push_back(out.units.size());
+    group.slices += unit.slices;
+    group.bytes += unit.bytes;
+    group.busy_sum_ps += unit.busy_ps;
+    group.busy_min_ps = std::min(group.busy_min_ps, unit.busy_ps);
+    group.busy_max_ps = std::max(group.busy_max_ps, unit.busy_ps);
+    group.first_ps = std::min(group.first_ps, unit.first_ps);
+    group.last_ps = std::max(group.last_ps, unit.last_ps);
+    out.units.push_back(std::move(unit));
+  }
+  for (GroupSummary& group : out.groups) {
+    if (group.units.size() == 1) group.name = out.units[group.units[0]].name;
+    std::vector<Interval> any;
+    for (const size_t unit : group.units) {
+      const auto& intervals = out.busy[unit].intervals();
+      any.insert(any.end(), intervals.begin(), intervals.end());
+    }
+    group.busy_any_ps = IntervalSet(std::move(any)).length_ps();
+  }
+  std::stable_sort(
+      out.groups.begin(), out.groups.end(),
+      [](const GroupSummary& a, const GroupSummary& b) { return a.BusyMeanPs() > b.BusyMeanPs(); });
+  return out;
+}
+
+StreamSummary SummarizeStream(const Trace& trace, const Track& track,
+                              const std::vector<const Record*>& records) {
+  StreamSummary stream;
+  stream.name = track.name;
+  uint64_t last_end = 0;
+  for (const Record* record : records) {
+    if (record->category != kControl) continue;
+    const bool is_first = stream.operations.empty();
+    const uint64_t gap = !is_first && record->start_ps > last_end ? record->start_ps - last_end : 0;
+    last_end = std::max(last_end, record->end_ps);
+    stream.gap_total_ps += gap;
+    stream.gap_largest_ps = std::max(stream.gap_largest_ps, gap);
+    stream.operations.push_back({trace.names[record->name], record->start_ps, record->end_ps, gap,
+                                 record->flow, record->bytes});
+  }
+  stream.busy_ps = BusyTime(records).length_ps();
+  return stream;
+}
+
+std::vector<OperationSummary> SummarizeOperations(const std::vector<StreamSummary>& streams,
+                                                  const Units& units) {
+  std::map<std::string, size_t> index;
+  std::vector<OperationSummary> operations;
+  std::vector<std::vector<Interval>> times;
+  for (const StreamSummary& stream : streams) {
+    for (const StreamOperation& op : stream.operations) {
+      const auto [it, is_new] = index.emplace(op.name, operations.size());
+      const uint64_t duration = op.end_ps - op.start_ps;
+      if (is_new) {
+        operations.emplace_back().name = op.name;
+        operations.back().is_kernel = StartsWith(op.name, "COMPUTE");
+        operations.back().min_ps = duration;
+        times.emplace_back();
+      }
+      OperationSummary& summary = operations[it->second];
+      ++summary.count;
+      summary.total_ps += duration;
+      summary.min_ps = std::min(summary.min_ps, duration);
+      summary.max_ps = std::max(summary.max_ps, duration);
+      summary.bytes += op.bytes;
+      times[it->second].push_back({op.start_ps, op.end_ps});
+    }
+  }
+  for (size_t i = 0; i < operations.size(); ++i) {
+    const IntervalSet during(std::move(times[i]));
+    for (const GroupSummary& group : units.groups) {
+      if (StartsWith(group.name, "host/")) continue;
+      uint64_t busy = 0;
+      for (const size_t unit : group.units) busy += units.busy[unit].OverlapPs(during);
+      if (busy == 0) continue;
+      const double whole =
+          static_cast<double>(during.length_ps()) * static_cast<double>(group.units.size());
+      operations[i].units.push_back({group.name, static_cast<double>(busy) / whole});
+    }
+    std::stable_sort(
+        operations[i].units.begin(), operations[i].units.end(),
+        [](const GroupShare& a, const GroupShare& b) { return a.utilization > b.utilization; });
+  }
+  std::stable_sort(operations.begin(), operations.end(),
+                   [](const OperationSummary& a, const OperationSummary& b) {
+                     return a.is_kernel != b.is_kernel ? a.is_kernel : a.total_ps > b.total_ps;
+                   });
+  return operations;
+}
+
+}  // namespace
+
+Summary Summarize(const Trace& trace) {
+  Summary summary;
+  summary.metadata = trace.metadata;
+  summary.records = trace.records.size();
+  summary.dropped = trace.dropped;
+  summary.digest = trace.digest;
+  uint64_t first = UINT64_MAX;
+  for (const Record& record : trace.records) {
+    first = std::min(first, record.start_ps);
+    summary.end_ps = std::max(summary.end_ps, record.end_ps);
+  }
+  if (trace.dropped > 0 && !trace.records.empty()) summary.begin_ps = first;
+
+  const auto by_track = ByTrack(trace);
+  for (TrackId id = 0; id < trace.tracks.size(); ++id) {
+    if (!IsStream(trace.tracks[id]) || by_track[id].empty()) continue;
+    summary.streams.push_back(SummarizeStream(trace, trace.tracks[id], by_track[id]));
+  }
+  Units units = SummarizeUnits(trace, by_track);
+  summary.operations = SummarizeOperations(summary.streams, units);
+  summary.units = std::move(units.units);
+  summary.groups = std::move(units.groups);
+  return summary;
+}
+
+double Ratio(double part, double whole) { return whole == 0 ? 0 : part / whole; }
+
+double GigabytesPerSecond(uint64_t bytes, uint64_t time_ps) {
+  return Ratio(static_cast<double>(bytes), static_cast<double>(time_ps)) * 1e3;
+}
+
+}  // namespace spyre::trace
