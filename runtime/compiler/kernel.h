@@ -1,0 +1,90 @@
+// Code generation: one operation with fixed sizes becomes a compute program for the cores, the
+// correction program that tells it where its tensors are, and a SpyreCode directory.
+//
+// The programs take every address and every tensor stride from the address table. One kernel
+// therefore walks whole tensors and tiles inside bigger tensors alike, whatever their stick layout,
+// as long as the sizes are those it was compiled for.
+//
+// Callers: cosim (workloads, `compile`), tests. Pure functions, any thread.
+// Errors: spyre::Error(kBadInput) naming the operation, the dimension and the value.
+// Sources: docs/facts.md (LX size, span limit, work division); the tiling is this project's own.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "model/contract/memory_map.h"
+#include "model/contract/program.h"
+#include "model/contract/stick_layout.h"
+
+namespace spyre::compiler {
+
+// What to compile. Dimensions by name, in elements:
+//   matmul            m, k, n             a[m,k], b[k,n] -> out[m,n]
+//   batchmatmul       batch, m, k, n      a[batch,m,k], b[batch,k,n] -> out[batch,m,n]
+//   unary, binary     [batch,] [rows,] cols; every argument has the same shape
+//   sum, max, ...     [batch,] [rows,] cols; `axis` is dropped from the output's shape
+//   softmax           [batch,] [rows,] cols; along cols
+struct KernelSpec {
+  std::string op;                       // a name or an alias of op_list.h
+  std::map<std::string, int64_t> dims;  // sizes, at least 1
+  std::string axis = "cols";            // reductions: the dimension that disappears
+  // One per argument, inputs first; empty: DefaultLayout of the argument's shape in SEN169_FP16,
+  // and for a reduction of the stick dimension a sparse-stick output.
+  std::vector<StickLayout> layouts;
+  // Forced work division: slices per dimension (m, n, k, batch or rows, cols, batch; sticks of n,
+  // k, cols are not divided). Dimensions not named get 1. Empty: the work division rule decides.
+  std::map<std::string, int> split;
+  int cores = kMaxCores;               // 1..32, cores that may be used
+  uint64_t lx_bytes = kLxUsableBytes;  // LX of one core that the program may use
+  bool timing_only = false;            // cores price the work but move no data
+  bool k_fast = true;  // work division may prefer slices of k (facts: k_fast_division)
+};
+
+struct KernelArgument {
+  std::string name;  // "a", "b", "out"
+  bool is_output = false;
+  std::vector<int64_t> shape;
+  std::vector<std::string> dims;  // name of each host dimension
+  StickLayout layout;
+};
+
+// How the work was cut; for reports and tests. Sizes in elements.
+struct KernelPlan {
+  std::map<std::string, int> split;     // slices per dimension, all dimensions named
+  std::map<std::string, int64_t> tile;  // largest tile a core works on at a time
+  std::map<std::string, bool>
+      resident;  // matmul: operand stays in LX across the loop that reuses it
+  int cores_used = 0;
+  uint64_t lx_bytes_used = 0;
+};
+
+// Address table: entry 8 * i is the device virtual address of argument i; 8 * i + 1 + d the byte
+// stride of its host dimension d (for the stick dimension, of one whole stick).
+struct Kernel {
+  std::string name;
+  Program compute;
+  Program correction;
+  std::vector<KernelArgument> arguments;
+  std::vector<std::string> reduction_dims;
+  KernelPlan plan;
+
+  // Where things lie in the program allocation (segment 7), each 128-byte aligned. The compute
+  // image is at offset 0.
+  uint64_t compute_bytes = 0;
+  uint64_t correction_offset = 0;
+  uint64_t correction_bytes = 0;
+  uint64_t correction_input_offset = 0;  // one CorrectionRecord per argument, padded to a stick
+  uint64_t correction_input_bytes = 0;
+  uint64_t allocation_bytes = 0;
+};
+
+Kernel GenerateKernel(const KernelSpec& spec);
+
+// Writes spyrecode.json, init_binary.bin and hcm.json into `dir`, which is created if needed.
+void WriteSpyreCode(const Kernel& kernel, const std::filesystem::path& dir);
+
+}  // namespace spyre::compiler
