@@ -18,7 +18,20 @@ std::string Rate(uint64_t bytes, uint64_t time_ps) {
   return bytes == 0 ? "-" : fmt::format("{:.2f}", GigabytesPerSecond(bytes, time_ps));
 }
 
-std::string MeanTime(double ps) { return FormatTime(static_cast<uint64_t>(ps)); }
+std::string MeanTime(double ps) {
+  return FormatTime(ps >= 1.8e19 ? UINT64_MAX : static_cast<uint64_t>(ps));
+}
+
+// The scalars of the metadata: "card = spyre   config = 1f03".
+std::string MetadataLine(const std::string& metadata) {
+  std::string line;
+  for (const auto& [key, value] : nlohmann::json::parse(metadata).items()) {
+    if (value.is_structured()) continue;
+    line += fmt::format("{}{} = {}", line.empty() ? "" : "   ", Printable(key),
+                        value.is_string() ? Printable(value.get<std::string>()) : value.dump());
+  }
+  return line.empty() ? line : line + '\n';
+}
 
 std::string Busiest(const OperationSummary& operation) {
   std::string text;
@@ -138,7 +151,7 @@ std::string ToText(const Summary& summary, const SummaryOptions& options) {
         "A larger trace capacity or fewer categories keep the whole run.\n",
         summary.dropped, FormatTime(summary.begin_ps));
   }
-  if (summary.metadata != "{}") out += Printable(summary.metadata) + '\n';
+  out += MetadataLine(summary.metadata);
   if (summary.records == 0) return out + "No records: was every category masked?\n";
   out += OperationTable(summary, true);
   out += OperationTable(summary, false);
