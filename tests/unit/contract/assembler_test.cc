@@ -1,0 +1,171 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <rapidcheck.h>
+
+#include "model/contract/error.h"
+#include "model/contract/nearest.h"
+#include "model/contract/program.h"
+#include "tests/unit/contract/program_generator.h"
+
+namespace spyre {
+namespace {
+
+using ::testing::HasSubstr;
+
+std::string AssembleError(const std::string& text) {
+  try {
+    Assemble(text, "k.s");
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::kBadInput);
+    return error.what();
+  }
+  return "";
+}
+
+TEST(Assembler, TextOfAProgramAssemblesToTheSameBytes) {
+  EXPECT_TRUE(rc::check([] {
+    const Program program = RandomProgram();
+    const std::string text = Disassemble(program);
+    const Program assembled = Assemble(text);
+    ExpectSame(program, assembled);
+    RC_ASSERT(Encode(assembled) == Encode(program));
+    RC_ASSERT(Disassemble(assembled) == text);  // a fixed point
+  }));
+}
+
+TEST(Assembler, ReadsEveryDirectiveAndSpelling) {
+  const Program program = Assemble(R"(
+; a comment line
+.program two: words, with commas ; and a comment
+.lx 0x1000
+.flags timing_only
+.cores 0x3
+.table 9
+.entry 8 0xFFFFFFFFFFFFFFFF
+.core 1: 5 -6 0x10
+.section vector 3
+  tab r1,8
+  loop r2 , r1
+    vbinary.sub.lane0 r1, r2, r3, r4, r5, r6, r7, r8, r9, r10, r11 wait=t3 signal=t63
+    vunary.exp r1, r2, -, r4, r5, r6, r7, r0, r9, r10 signal=t1 wait=t2
+    vround.lane0 r1, r2, r3, r4, r5, r6, r7, -, r9, r10
+  end
+.section pt 0x1
+  li r63, -9223372036854775808
+)");
+  EXPECT_EQ(program.name, "two: words, with commas");
+  EXPECT_EQ(program.lx_bytes, 4096u);
+  EXPECT_TRUE(program.timing_only);
+  EXPECT_EQ(program.core_mask, 3u);
+  ASSERT_EQ(program.address_table.size(), 9u);
+  EXPECT_EQ(program.address_table[8], UINT64_MAX);
+  ASSERT_EQ(program.core_registers.size(), 32u);
+  EXPECT_THAT(program.core_registers[1], ::testing::ElementsAre(5, -6, 16, 0, 0, 0, 0, 0));
+  ASSERT_EQ(program.sections.size(), 2u);
+  const std::vector<Instruction>& code = program.sections[0].code;
+  ASSERT_EQ(code.size(), 6u);
+  EXPECT_EQ(code[0].imm, 8);
+  EXPECT_EQ(code[2].fn, static_cast<uint8_t>(BinaryFn::kSub) | kBroadcastLane0);
+  EXPECT_EQ(code[2].wait, 3);
+  EXPECT_EQ(code[2].signal, 63);
+  EXPECT_EQ(code[2].reg[10], 11);
+  EXPECT_EQ(code[3].fn, static_cast<uint8_t>(UnaryFn::kExp));
+  EXPECT_EQ(code[3].wait, 2);
+  EXPECT_EQ(code[4].fn, kRoundLane0);
+  EXPECT_EQ(program.sections[1].code[0].imm, INT64_MIN);
+}
+
+TEST(Assembler, ErrorsNameFileLineTokenAndWhatWouldBeRight) {
+  const std::string head = ".cores 1\n.section load 1\n";
+  const std::vector<std::pair<std::string, const char*>> cases = {
+      {head + "maddd r1, r2, r3, 4", "k.s:3: 'maddd': not an instruction; did you mean 'madd'?"},
+      {head + "vbinry.add r1", "did you mean 'vbinary.add'?"},
+      {head + "vunary r1", "'vunary' is written vunary.abs, "},
+      {head + "vreduce.mux r1", "vreduce.max"},
+      {".corse 1", "k.s:1: '.corse': not a directive; did you mean '.cores'?"},
+      {".cores 1\n.section vectr 1", "k.s:2: 'vectr': not a unit; units are load, store, pt"},
+      {head + "li r1", "k.s:3: 'r1': 'li' has 2 operands, with commas between: rd, number"},
+      {head + "min r1 r2, r3", "k.s:3: 'r2': 'min' has 3 operands"},
+      {head + "min r1, r2, r3, r4", "k.s:3: ',': expected wait=tN"},
+      {head + "li x1, 2", "'x1': operand rd of 'li' is a register, r0..r63"},
+      {head + "li r64, 2", "'64': register number must be 0..63"},
+      {head + "li r1, 12q", "'12q': expected a number"},
+      {head + "li r1, 0x", "'0x': expected a number"},
+      {head + "li r1, 9223372036854775808", "number must be -9223372036854775808.."},
+      {head + "li r1, 99999999999999999999", "does not fit in 64 bits"},
+      {head + "creg r1, 8", "core registers are 0..7"},
+      {".cores 1\n.table 3\n.section load 1\nnop\ntab r1, 3",
+       "k.s:5: '3': the address table has 3 entries"},
+      {head + "tab r1, -1", "reads address-table entry -1"},
+      {head + "matmul r1, r2, r3, r4, r5, r6, r7, r8, r9, r10",
+       "k.s:3: 'matmul': 'matmul' runs on the pt unit, not on load"},
+      {head + "nop wait=3", "a token is t1..t63"},
+      {head + "nop wait=t0", "tokens are t1..t63"},
+      {head + "nop wait=t64", "token number must be 0..63"},
+      {head + "nop wait=t1 wait=t2", "'wait' given twice"},
+      {head + "nop signl=t1", "'signl=t1': expected wait=tN, signal=tN"},
+      {head + "end", "k.s:3: 'end': has no 'loop' before it"},
+      {head + "nop\nloop r1, r2\nnop\n.section store 1", "k.s:4: 'loop': has no 'end'"},
+      {head + "loop r1, r2", "k.s:3: 'loop': has no 'end'"},
+      {".cores 1\nnop", "k.s:2: 'nop': needs '.section UNIT MASK' before it"},
+      {".cores 1\n.cores 1", "k.s:2: '.cores': given twice"},
+      {".cores", "expected '.cores MASK'"},
+      {".cores 1 2", "'2': unexpected after '.cores MASK'"},
+      {".cores 0x100000000", "a core mask must be 0..4294967295"},
+      {".lx 2097152", "LX bytes must be 0..2031616"},
+      {".flags fast", "'fast': the only flag is timing_only"},
+      {".table 999999999", "number of address-table entries must be 0.."},
+      {".entry 0 1", "needs '.table N' before it"},
+      {".table 2\n.entry 2 1", "address-table entry must be 0..1"},
+      {".core 32: 1", "core must be 0..31"},
+      {".core 0 1", "expected '.core C: v0 v1 ...'"},
+      {".core 0: 1 2 3 4 5 6 7 8 9", "'9': a core has 8 registers"},
+      {".program", "expected '.program NAME'"},
+      {".program " + std::string(32, 'n'), "at most 31 bytes"},
+      {"", "k.s: no '.cores MASK'"},
+      {".cores 1\n.section pt 2", "k.s: section 0 (pt): core mask 0x00000002"},
+      {std::string(200, 'x'), "not an instruction"},
+  };
+  for (const auto& [text, message] : cases) {
+    EXPECT_THAT(AssembleError(text), HasSubstr(message)) << text;
+  }
+}
+
+TEST(Assembler, LoopsNestEightDeepAndNoDeeper) {
+  std::string text = ".cores 1\n.section ring 1\n";
+  for (int i = 0; i < 8; ++i) text += "loop r1, r2\n";
+  std::string ends;
+  for (int i = 0; i < 8; ++i) ends += "end\n";
+  EXPECT_EQ(Assemble(text + ends).sections[0].code.size(), 16u);
+  EXPECT_THAT(AssembleError(text + "loop r1, r2\nend\n" + ends),
+              HasSubstr("k.s:11: 'loop': loops nest at most 8 deep"));
+}
+
+TEST(Assembler, ArbitraryTextIsAnErrorOrAProgramAndNeverACrash) {
+  EXPECT_TRUE(rc::check([] {
+    const auto pieces = *rc::gen::container<std::vector<std::string>>(rc::gen::element<std::string>(
+        ".cores 1", ".section", "vector", "1", "\n", " ", ",", ":", "li", "r1", "-", "0x", "wait=",
+        "t1", "loop r1, r2", "end", ".core 0:", ".table 3", ".entry", "\t", ";", "\r\n", "\xff"));
+    std::string text;
+    for (const std::string& piece : pieces) text += piece;
+    try {
+      Encode(Assemble(text));
+    } catch (const Error& error) {
+      RC_ASSERT(error.kind() == ErrorKind::kBadInput);
+    }
+  }));
+}
+
+TEST(Nearest, FindsTheWordThatWasMeantAndGivesUpOnNonsense) {
+  const std::vector<std::string> words = {"load", "loop", "store"};
+  EXPECT_EQ(EditDistance("load", "laod"), 1);  // a swap is one mistake
+  EXPECT_EQ(EditDistance("", "abc"), 3);
+  EXPECT_EQ(Nearest("lop", words), "loop");
+  EXPECT_EQ(Nearest("sotre", words), "store");
+  EXPECT_EQ(Nearest("xxxxxx", words), "");
+  EXPECT_EQ(DidYouMean("laod", words), "; did you mean 'load'?");
+  EXPECT_EQ(DidYouMean("zzzzzz", words), "");
+}
+
+}  // namespace
+}  // namespace spyre
