@@ -66,9 +66,10 @@ uint8_t Fp8E5M2FromFloat(float value);  // SEN152_FP8 with IEEE-like specials; n
 float Fp8E5M2ToFloat(uint8_t value);
 
 // Converts `count` elements; byte-addressable formats only (SENINT4 packs two per byte, low nibble
-// first). Supported: fp16 <-> SEN169, bf16 <-> SEN169, fp32 <-> SEN169/fp16/bf16/fp8, bool ->
-// SEN169, int64 <-> int32, SEN169 <-> int16, fp32 <-> int8/int4 (saturating, nearest even),
-// identities. Throws for any other pair. Pointers need no alignment.
+// first; after an odd count the other nibble of the last byte is 0). Supported: fp16 <-> SEN169,
+// bf16 <-> SEN169, fp32 <-> SEN169/fp16/bf16/fp8, bool <-> SEN169 (0 or 1; any nonzero is true),
+// int64 <-> int32 (the low 32 bits), SEN169 <-> int16, fp32 <-> int8/int4 (to integers: saturating,
+// nearest even, NaN is 0), identities. Throws for any other pair. Pointers need no alignment.
 void ConvertElements(DataFormat from, const void* source, DataFormat to, void* destination,
                      size_t count);
 bool CanConvert(DataFormat from, DataFormat to);
