@@ -25,7 +25,8 @@ std::string MeanTime(double ps) {
 // The scalars of the metadata: "card = spyre   config = 1f03".
 std::string MetadataLine(const std::string& metadata) {
   std::string line;
-  for (const auto& [key, value] : nlohmann::json::parse(metadata).items()) {
+  const auto object = nlohmann::json::parse(metadata);
+  for (const auto& [key, value] : object.items()) {
     if (value.is_structured()) continue;
     line += fmt::format("{}{} = {}", line.empty() ? "" : "   ", Printable(key),
                         value.is_string() ? Printable(value.get<std::string>()) : value.dump());

@@ -1,0 +1,135 @@
+#include "traces/diff.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "traces/text.h"
+
+namespace spyre::trace {
+namespace {
+
+struct Figures {
+  const std::string& name;
+  uint64_t count, time_ps, bytes;
+};
+Figures Of(const OperationSummary& op) { return {op.name, op.count, op.total_ps, op.bytes}; }
+Figures Of(const GroupSummary& group) {
+  return {group.name, group.slices, group.busy_sum_ps, group.bytes};
+}
+Figures Of(const UnitSummary& unit) { return {unit.name, unit.slices, unit.busy_ps, unit.bytes}; }
+
+uint64_t Distance(uint64_t a, uint64_t b) { return a > b ? a - b : b - a; }
+
+template <typename T>
+std::vector<Change> Match(const std::vector<T>& a, const std::vector<T>& b) {
+  std::map<std::string, Change> changes;
+  for (const T& item : a) {
+    const Figures figures = Of(item);
+    Change& change = changes[figures.name];
+    change.count_a = figures.count;
+    change.time_a_ps = figures.time_ps;
+    change.bytes_a = figures.bytes;
+  }
+  for (const T& item : b) {
+    const Figures figures = Of(item);
+    Change& change = changes[figures.name];
+    change.count_b = figures.count;
+    change.time_b_ps = figures.time_ps;
+    change.bytes_b = figures.bytes;
+  }
+  std::vector<Change> out;
+  out.reserve(changes.size());
+  for (auto& [name, change] : changes) {
+    change.name = name;
+    out.push_back(std::move(change));
+  }
+  std::stable_sort(out.begin(), out.end(), [](const Change& x, const Change& y) {
+    return Distance(x.time_a_ps, x.time_b_ps) > Distance(y.time_a_ps, y.time_b_ps);
+  });
+  return out;
+}
+
+std::string SignedTime(uint64_t a, uint64_t b) {
+  return a == b ? "0" : (b > a ? "+" : "-") + FormatTime(Distance(a, b));
+}
+
+std::string Changes(const char* title, const char* time, const std::vector<Change>& changes) {
+  Table table({title, "count A", "count B", std::string(time) + " A", std::string(time) + " B",
+               "change", "relative", "bytes A", "bytes B", "relative"});
+  for (const Change& change : changes) {
+    if (!change.IsChange()) continue;
+    table.Add(
+        {change.name, fmt::to_string(change.count_a), fmt::to_string(change.count_b),
+         FormatTime(change.time_a_ps), FormatTime(change.time_b_ps),
+         SignedTime(change.time_a_ps, change.time_b_ps),
+         FormatRelative(static_cast<double>(change.time_a_ps),
+                        static_cast<double>(change.time_b_ps)),
+         FormatBytes(change.bytes_a), FormatBytes(change.bytes_b),
+         FormatRelative(static_cast<double>(change.bytes_a), static_cast<double>(change.bytes_b))});
+  }
+  const auto same = std::count_if(changes.begin(), changes.end(),
+                                  [](const Change& change) { return !change.IsChange(); });
+  std::string out = "\n";
+  if (!table.empty()) out += table.ToString("");
+  if (same > 0) out += fmt::format("{} more with the same figures in both ({})\n", same, title);
+  return out;
+}
+
+nlohmann::json ChangesJson(const std::vector<Change>& changes) {
+  auto out = nlohmann::json::array();
+  for (const Change& change : changes) {
+    out.push_back({{"name", change.name},
+                   {"count_a", change.count_a},
+                   {"count_b", change.count_b},
+                   {"time_a_ns", static_cast<double>(change.time_a_ps) / 1e3},
+                   {"time_b_ns", static_cast<double>(change.time_b_ps) / 1e3},
+                   {"bytes_a", change.bytes_a},
+                   {"bytes_b", change.bytes_b}});
+  }
+  return out;
+}
+
+}  // namespace
+
+Diff Compare(const Summary& a, const Summary& b) {
+  Diff diff;
+  diff.is_identical = a.digest == b.digest;
+  diff.run_a_ps = a.run_ps();
+  diff.run_b_ps = b.run_ps();
+  diff.digest_a = a.digest;
+  diff.digest_b = b.digest;
+  diff.operations = Match(a.operations, b.operations);
+  diff.groups = Match(a.groups, b.groups);
+  diff.units = Match(a.units, b.units);
+  return diff;
+}
+
+std::string ToText(const Diff& diff, bool per_core) {
+  if (diff.is_identical) {
+    return fmt::format("identical: both runs have digest {:016x} and took {}\n", diff.digest_a,
+                       FormatTime(diff.run_a_ps));
+  }
+  std::string out = fmt::format(
+      "Simulated time: A {}, B {}, change {} ({})\n", FormatTime(diff.run_a_ps),
+      FormatTime(diff.run_b_ps), SignedTime(diff.run_a_ps, diff.run_b_ps),
+      FormatRelative(static_cast<double>(diff.run_a_ps), static_cast<double>(diff.run_b_ps)));
+  out += Changes("control block", "time", diff.operations);
+  out += Changes("unit", "busy", per_core ? diff.units : diff.groups);
+  return out;
+}
+
+nlohmann::json ToJson(const Diff& diff) {
+  return {{"identical", diff.is_identical},
+          {"digest_a", fmt::format("{:016x}", diff.digest_a)},
+          {"digest_b", fmt::format("{:016x}", diff.digest_b)},
+          {"sim_time_a_ns", static_cast<double>(diff.run_a_ps) / 1e3},
+          {"sim_time_b_ns", static_cast<double>(diff.run_b_ps) / 1e3},
+          {"control_blocks", ChangesJson(diff.operations)},
+          {"groups", ChangesJson(diff.groups)},
+          {"units", ChangesJson(diff.units)}};
+}
+
+}  // namespace spyre::trace

@@ -1,0 +1,41 @@
+// Two runs side by side: `trace diff A B`. Pure functions, any thread.
+#pragma once
+
+#include <cstdint>
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <vector>
+
+#include "traces/summary.h"
+
+namespace spyre::trace {
+
+// One kernel, control block kind or unit in both runs. Absent in one: all its figures are zero.
+struct Change {
+  std::string name;
+  uint64_t count_a = 0, count_b = 0;      // control blocks or slices
+  uint64_t time_a_ps = 0, time_b_ps = 0;  // total time of control blocks, busy time of units
+  uint64_t bytes_a = 0, bytes_b = 0;
+
+  bool IsChange() const {
+    return count_a != count_b || time_a_ps != time_b_ps || bytes_a != bytes_b;
+  }
+};
+
+struct Diff {
+  bool is_identical = false;  // by digest: every record was the same, also the dropped ones
+  uint64_t run_a_ps = 0, run_b_ps = 0;
+  uint64_t digest_a = 0, digest_b = 0;
+  // Largest change of time first, then by name.
+  std::vector<Change> operations;
+  std::vector<Change> groups;  // busy time is the sum over the group
+  std::vector<Change> units;
+};
+
+Diff Compare(const Summary& a, const Summary& b);
+
+// per_core: units one by one instead of by group.
+std::string ToText(const Diff& diff, bool per_core);
+nlohmann::json ToJson(const Diff& diff);
+
+}  // namespace spyre::trace

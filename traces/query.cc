@@ -1,0 +1,80 @@
+#include "traces/query.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "traces/text.h"
+
+namespace spyre::trace {
+namespace {
+
+std::string TrackName(const Trace& trace, const Record& record) {
+  const Track& track = trace.tracks[record.track];
+  return track.process + "/" + track.name;
+}
+
+bool Contains(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+}  // namespace
+
+QueryResult Select(const Trace& trace, const Query& query) {
+  // Text is compared once per track and name, not once per record.
+  std::vector<bool> tracks, names;
+  for (const Track& track : trace.tracks) {
+    tracks.push_back(Contains(track.process + "/" + track.name, query.track));
+  }
+  for (const std::string& name : trace.names) names.push_back(Contains(name, query.name));
+
+  QueryResult result;
+  for (const Record& record : trace.records) {
+    if (!tracks[record.track] || !names[record.name]) continue;
+    if (record.end_ps < query.from_ps || record.start_ps > query.to_ps) continue;
+    if (query.flow != 0 && record.flow != query.flow) continue;
+    result.records.push_back(&record);
+  }
+  std::stable_sort(result.records.begin(), result.records.end(),
+                   [](const Record* a, const Record* b) { return a->start_ps < b->start_ps; });
+  result.matches = result.records.size();
+  if (result.matches > query.limit) result.records.resize(static_cast<size_t>(query.limit));
+  return result;
+}
+
+std::string ToText(const Trace& trace, const QueryResult& result) {
+  Table table({"track", "name", "category", "start ns", "time ns", "bytes", "flow", "detail"}, 3);
+  for (const Record* record : result.records) {
+    const uint64_t time = record->end_ps - record->start_ps;
+    table.Add({TrackName(trace, *record), trace.names[record->name],
+               CategoryName(static_cast<Category>(record->category)),
+               fmt::format("{}.{:03}", record->start_ps / 1000, record->start_ps % 1000),
+               fmt::format("{}.{:03}", time / 1000, time % 1000), fmt::to_string(record->bytes),
+               fmt::to_string(record->flow), fmt::to_string(record->detail)});
+  }
+  std::string out = table.empty() ? "" : table.ToString("");
+  if (result.records.size() == result.matches) {
+    return out + fmt::format("{} records\n", result.matches);
+  }
+  return out + fmt::format("{} of {} records (--limit N shows more)\n", result.records.size(),
+                           result.matches);
+}
+
+nlohmann::json ToJson(const Trace& trace, const QueryResult& result) {
+  auto records = nlohmann::json::array();
+  for (const Record* record : result.records) {
+    records.push_back({{"process", trace.tracks[record->track].process},
+                       {"track", trace.tracks[record->track].name},
+                       {"name", trace.names[record->name]},
+                       {"category", CategoryName(static_cast<Category>(record->category))},
+                       {"start_ps", record->start_ps},
+                       {"end_ps", record->end_ps},
+                       {"bytes", record->bytes},
+                       {"flow", record->flow},
+                       {"detail", record->detail}});
+  }
+  return {{"matches", result.matches}, {"records", records}};
+}
+
+}  // namespace spyre::trace

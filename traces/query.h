@@ -1,0 +1,31 @@
+// Picking records out of a trace: `trace query`. Pure functions, any thread.
+#pragma once
+
+#include <cstdint>
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <vector>
+
+#include "traces/trace_file.h"
+
+namespace spyre::trace {
+
+struct Query {
+  std::string track;     // part of "process/track"; empty: any
+  std::string name;      // part of the name; empty: any
+  uint64_t from_ps = 0;  // records that touch [from_ps, to_ps]
+  uint64_t to_ps = UINT64_MAX;
+  uint64_t flow = 0;  // correlation id, 0: any
+  uint64_t limit = 100;
+};
+
+struct QueryResult {
+  std::vector<const Record*> records;  // by start; they live as long as the trace
+  uint64_t matches = 0;                // records may be fewer: limit
+};
+
+QueryResult Select(const Trace& trace, const Query& query);
+std::string ToText(const Trace& trace, const QueryResult& result);
+nlohmann::json ToJson(const Trace& trace, const QueryResult& result);
+
+}  // namespace spyre::trace
