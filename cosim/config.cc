@@ -1,0 +1,253 @@
+#include "cosim/config.h"
+
+#include <toml++/toml.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include "cosim/card_presets.h"
+#include "model/contract/error.h"
+#include "model/contract/nearest.h"
+
+namespace spyre::cosim {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string ReadText(const std::string& path, const char* what) {
+  std::error_code ignored;
+  std::ifstream in(path, std::ios::binary);
+  if (!in || fs::is_directory(path, ignored)) {
+    throw BadInput("{}: cannot read the {}: {}", path, what,
+                   in ? "it is a directory" : "no such file, or no permission");
+  }
+  std::ostringstream text;
+  text << in.rdbuf();
+  return text.str();
+}
+
+toml::table ParseToml(const std::string& text, const std::string& name) {
+  try {
+    return toml::parse(text, name);
+  } catch (const toml::parse_error& error) {
+    throw BadInput("{}:{}:{}: not valid TOML: {}", name, error.source().begin.line,
+                   error.source().begin.column, std::string(error.description()));
+  }
+}
+
+// Puts the values of one TOML document into the fields.
+class Reader {
+ public:
+  // `base`: directory for relative paths, "" for the working directory. `is_set`: the document is
+  // one --set argument, which has no lines worth naming.
+  Reader(std::vector<Field>& fields, std::string name, fs::path base, bool is_set)
+      : fields_(fields), name_(std::move(name)), base_(std::move(base)), is_set_(is_set) {
+    for (const Field& field : fields_) keys_.push_back(field.key);
+  }
+
+  void Apply(const toml::table& table, const std::string& prefix = "") {
+    for (const auto& [name, node] : table) {
+      const std::string key =
+          prefix.empty() ? std::string(name.str()) : prefix + "." + std::string(name.str());
+      const auto field = std::find_if(fields_.begin(), fields_.end(),
+                                      [&](const Field& f) { return f.key == key; });
+      if (field != fields_.end()) {
+        Assign(*field, node);
+      } else if (!IsTable(key)) {
+        throw UnknownKey(key, name.source());
+      } else if (const toml::table* inner = node.as_table()) {
+        Apply(*inner, key);
+      } else {
+        throw BadInput("{}: {} is a table, such as [{}], not a value", Place(node.source()), key,
+                       key);
+      }
+    }
+  }
+
+ private:
+  std::string Place(const toml::source_region& region) const {
+    return is_set_ ? name_ : fmt::format("{}:{}:{}", name_, region.begin.line, region.begin.column);
+  }
+  bool IsTable(const std::string& key) const {
+    return std::any_of(keys_.begin(), keys_.end(),
+                       [&](const std::string& k) { return k.rfind(key + ".", 0) == 0; });
+  }
+  Error UnknownKey(const std::string& key, const toml::source_region& region) const {
+    std::vector<std::string> candidates = keys_;
+    for (const std::string& k : keys_) {  // tables too: [wrokload]
+      for (size_t dot = k.find('.'); dot != std::string::npos; dot = k.find('.', dot + 1))
+        candidates.push_back(k.substr(0, dot));
+    }
+    return BadInput("{}: unknown key '{}'{} (docs/configuration.md lists the keys)", Place(region),
+                    key, DidYouMean(key, candidates));
+  }
+  Error WrongType(const Field& field, const toml::node& node, const char* expected) const {
+    std::ostringstream got;
+    node.visit([&](const auto& value) { got << value; });
+    return BadInput("{}: {} = {} must be {} (allowed: {}{}{})", Place(node.source()), field.key,
+                    got.str(), expected, field.AllowedText(), field.unit.empty() ? "" : " ",
+                    field.unit);
+  }
+
+  void Assign(const Field& field, const toml::node& node) const {
+    if (auto* number = std::get_if<uint64_t*>(&field.value)) {
+      AssignNumber(field, **number, node);
+    } else if (auto* flag = std::get_if<bool*>(&field.value)) {
+      if (!node.is_boolean()) throw WrongType(field, node, "true or false");
+      **flag = node.as_boolean()->get();
+    } else if (auto* text = std::get_if<std::string*>(&field.value)) {
+      **text = AssignText(field, node);
+    } else {
+      AssignList(field, *std::get<std::vector<std::string>*>(field.value), node);
+    }
+  }
+
+  void AssignNumber(const Field& field, uint64_t& target, const toml::node& node) const {
+    if (!node.is_integer()) throw WrongType(field, node, "a whole number");
+    const int64_t value = node.as_integer()->get();
+    if (value < 0 || static_cast<uint64_t>(value) < field.min ||
+        static_cast<uint64_t>(value) > field.max) {
+      throw BadInput("{}: {} = {}{}{} is out of range; allowed: {}", Place(node.source()),
+                     field.key, value, field.unit.empty() ? "" : " ", field.unit,
+                     field.AllowedText());
+    }
+    target = static_cast<uint64_t>(value);
+  }
+
+  std::string AssignText(const Field& field, const toml::node& node) const {
+    if (!node.is_string()) throw WrongType(field, node, "a string");
+    std::string value = node.as_string()->get();
+    CheckChoice(field, value, node);
+    const bool is_preset_name = field.key == "card.preset" && FindCardPreset(value) != nullptr;
+    if (field.is_path && !value.empty() && !is_preset_name && fs::path(value).is_relative())
+      value = (base_ / value).lexically_normal().string();
+    return value;
+  }
+
+  void AssignList(const Field& field, std::vector<std::string>& target,
+                  const toml::node& node) const {
+    const toml::array* array = node.as_array();
+    if (array == nullptr) throw WrongType(field, node, "a list of strings");
+    std::vector<std::string> values;
+    for (const toml::node& item : *array) {
+      if (!item.is_string()) throw WrongType(field, node, "a list of strings");
+      values.push_back(item.as_string()->get());
+      CheckChoice(field, values.back(), item);
+    }
+    target = std::move(values);
+  }
+
+  void CheckChoice(const Field& field, const std::string& value, const toml::node& node) const {
+    const auto& allowed = field.choices;
+    if (allowed.empty() || std::find(allowed.begin(), allowed.end(), value) != allowed.end())
+      return;
+    throw BadInput("{}: {} = {} is not allowed{} (allowed: {})", Place(node.source()), field.key,
+                   TomlString(value), DidYouMean(value, allowed), field.AllowedText());
+  }
+
+  std::vector<Field>& fields_;
+  std::vector<std::string> keys_;
+  std::string name_;
+  fs::path base_;
+  bool is_set_;
+};
+
+// The value of "key=value" as TOML; what is not TOML is a bare string.
+toml::table ParseOverride(const std::string& override_text) {
+  const size_t equals = override_text.find('=');
+  if (equals == std::string::npos || equals == 0) {
+    throw BadInput("--set {}: must be key.path=value, for example --set card.cores=8",
+                   override_text);
+  }
+  const std::string key = override_text.substr(0, equals);
+  const std::string value = override_text.substr(equals + 1);
+  toml::table parsed;
+  bool is_toml = false;
+  try {
+    parsed = toml::parse("v = " + value);
+    is_toml = parsed.size() == 1 && parsed.contains("v");
+  } catch (const toml::parse_error&) {
+    is_toml = false;
+  }
+  if (!is_toml) parsed = toml::table{{"v", value}};
+
+  // Wrapped from the inside out: a.b=1 becomes {a = {b = 1}}.
+  toml::table result;
+  size_t end = key.size();
+  const size_t last_dot = key.rfind('.');
+  const size_t leaf_at = last_dot == std::string::npos ? 0 : last_dot + 1;
+  result.insert_or_assign(key.substr(leaf_at), std::move(*parsed.get("v")));
+  for (end = leaf_at; end > 0;) {
+    const size_t dot = end == 1 ? std::string::npos : key.rfind('.', end - 2);
+    const size_t begin = dot == std::string::npos ? 0 : dot + 1;
+    toml::table outer;
+    outer.insert_or_assign(key.substr(begin, end - 1 - begin), std::move(result));
+    result = std::move(outer);
+    end = begin;
+  }
+  return result;
+}
+
+// Whatever the document says of the preset, before anything else is read.
+std::string PresetOf(const toml::table& document) {
+  const toml::node_view<const toml::node> preset = document["card"]["preset"];
+  return preset.is_string() ? preset.as_string()->get() : "";
+}
+
+void ApplyPreset(RunConfig& config, const std::string& preset) {
+  const char* builtin = FindCardPreset(preset);
+  if (builtin == nullptr && preset.find('/') == std::string::npos &&
+      preset.find(".toml") == std::string::npos) {
+    throw BadInput("card.preset = {} is not known; use \"spyre\" or a path to a TOML file",
+                   TomlString(preset));
+  }
+  const std::string name = builtin != nullptr ? preset + " preset" : preset;
+  const toml::table document =
+      ParseToml(builtin != nullptr ? builtin : ReadText(preset, "card preset"), name);
+  std::vector<Field> fields = Fields(config);
+  fields.erase(std::remove_if(fields.begin(), fields.end(),
+                              [](const Field& f) {
+                                return f.key.rfind("card.", 0) != 0 || f.key == "card.preset" ||
+                                       f.key == "card.mode";
+                              }),
+               fields.end());
+  Reader(fields, name, "", false).Apply(document);
+}
+
+RunConfig Build(const toml::table& document, const std::string& name, const fs::path& base,
+                const std::vector<std::string>& overrides) {
+  std::vector<toml::table> sets;
+  sets.reserve(overrides.size());
+  for (const std::string& text : overrides) sets.push_back(ParseOverride(text));
+
+  // The preset lies under everything, so it is found first, by the same rules as any other key.
+  RunConfig config;
+  std::string preset = PresetOf(document);
+  if (!preset.empty() && FindCardPreset(preset) == nullptr && fs::path(preset).is_relative())
+    preset = (base / preset).lexically_normal().string();
+  for (const toml::table& set : sets)
+    if (const std::string other = PresetOf(set); !other.empty()) preset = other;
+  ApplyPreset(config, preset.empty() ? config.preset : preset);
+
+  std::vector<Field> fields = Fields(config);
+  Reader(fields, name, base, false).Apply(document);
+  for (size_t i = 0; i < sets.size(); ++i)
+    Reader(fields, "--set " + overrides[i], "", true).Apply(sets[i]);
+  return config;
+}
+
+}  // namespace
+
+RunConfig ParseConfig(const std::string& text, const std::string& name,
+                      const std::vector<std::string>& overrides) {
+  return Build(ParseToml(text, name), name, fs::path(name).parent_path(), overrides);
+}
+
+RunConfig LoadConfig(const std::string& path, const std::vector<std::string>& overrides) {
+  if (path.empty()) return ParseConfig("", "", overrides);
+  return ParseConfig(ReadText(path, "configuration"), path, overrides);
+}
+
+}  // namespace spyre::cosim

@@ -1,0 +1,94 @@
+// The configuration of a run: what is on the card, what the host costs, what to run and what to
+// keep. LoadConfig reads it; everything else takes it as plain data.
+//
+// Precedence, weakest first: defaults of the structs, the card preset, the configuration file,
+// --set in the order given. Errors: Error(kBadInput), naming file, line, column, key, value, unit
+// and what is allowed.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "cosim/field.h"
+#include "model/card/card_config.h"
+
+namespace spyre::cosim {
+
+// What the host pays, in simulated time.
+struct HostConfig {
+  uint64_t register_write_ns = 50;
+  uint64_t register_read_ns = 100;
+  uint64_t interrupt_wakeup_ns = 1500;
+  uint64_t submit_ns = 150;
+  uint64_t completion_ns = 100;
+  uint64_t map_ns = 300;
+  uint64_t convert_bytes_per_ns = 8;
+};
+
+struct RuntimeConfig {
+  uint64_t ring_entries = 256;
+  std::string completion = "interrupt";
+  uint64_t poll_interval_ns = 200;
+  std::string scheduler = "round_robin";
+  uint64_t deadline_ms = 10000;
+};
+
+// Sizes of the iteration space; 0: not given.
+struct Dims {
+  uint64_t batch = 0, m = 0, k = 0, n = 0, rows = 0, cols = 0;
+};
+
+struct WorkloadConfig {
+  std::string op = "matmul";
+  Dims size;
+  Dims tile;
+  Dims split;
+  std::string axis = "cols";
+  bool functional = true;
+  std::string verify = "full";
+  uint64_t seed = 1;
+  std::string distribution = "uniform";
+  std::string input_a, input_b;
+};
+
+struct TraceConfig {
+  bool enabled = true;
+  std::vector<std::string> categories = {"all"};
+  uint64_t capacity = 1 << 20;
+};
+
+struct OutputConfig {
+  bool tensors = true;
+  bool inputs = false;
+};
+
+struct RunConfig {
+  std::string preset = "spyre";
+  std::string mode = "vf";
+  model::CardConfig card;
+  HostConfig host;
+  RuntimeConfig runtime;
+  WorkloadConfig workload;
+  TraceConfig trace;
+  OutputConfig output;
+};
+
+// Every key, in the order of the documentation. The fields point into `config`.
+std::vector<Field> Fields(RunConfig& config);
+
+// Reads `path` and applies `overrides`, each "key.path=value": the value is TOML, or else a bare
+// string. An empty path: defaults and overrides only.
+RunConfig LoadConfig(const std::string& path, const std::vector<std::string>& overrides = {});
+// The same from TOML text; `name` is what messages call it.
+RunConfig ParseConfig(const std::string& text, const std::string& name,
+                      const std::vector<std::string>& overrides = {});
+
+// The complete effective configuration, as TOML that LoadConfig reads back to the same values.
+std::string ToToml(const RunConfig& config);
+// ... and as JSON text (one object with nested objects), for report.json.
+std::string ToJson(const RunConfig& config);
+// docs/configuration.md: every key with default, allowed values, unit, source and meaning.
+std::string ConfigReference();
+
+}  // namespace spyre::cosim

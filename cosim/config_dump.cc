@@ -1,0 +1,80 @@
+// The effective configuration as TOML and JSON, and the reference of all keys.
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "cosim/config.h"
+
+namespace spyre::cosim {
+namespace {
+
+std::string TableOf(const std::string& key) { return key.substr(0, key.rfind('.')); }
+std::string NameOf(const std::string& key) { return key.substr(key.rfind('.') + 1); }
+
+// Fields() takes a reference because readers write through it; a copy keeps the caller's constant.
+template <class Visit>
+void ForEachField(RunConfig config, Visit visit) {
+  for (const Field& field : Fields(config)) visit(field);
+}
+
+}  // namespace
+
+std::string ToToml(const RunConfig& config) {
+  std::string text;
+  std::string table;
+  ForEachField(config, [&](const Field& field) {
+    if (TableOf(field.key) != table) {
+      table = TableOf(field.key);
+      text += fmt::format("{}[{}]\n", text.empty() ? "" : "\n", table);
+    }
+    text += fmt::format("{} = {}{}{}\n", NameOf(field.key), field.ValueText(),
+                        field.unit.empty() ? "" : "  # ", field.unit);
+  });
+  return text;
+}
+
+std::string ToJson(const RunConfig& config) {
+  nlohmann::ordered_json root;
+  ForEachField(config, [&](const Field& field) {
+    nlohmann::ordered_json* node = &root;
+    size_t begin = 0;
+    for (size_t dot = field.key.find('.'); dot != std::string::npos;
+         dot = field.key.find('.', begin)) {
+      node = &(*node)[field.key.substr(begin, dot - begin)];
+      begin = dot + 1;
+    }
+    std::visit([&](const auto* value) { (*node)[field.key.substr(begin)] = *value; }, field.value);
+  });
+  return root.dump(2);
+}
+
+std::string ConfigReference() {
+  std::string text =
+      "# Configuration reference\n\n"
+      "Every key of a run's TOML file and of `--set key.path=value`, printed by\n"
+      "`spyre-cosim check --reference`. Weakest first: the defaults below, the card preset, the\n"
+      "file, `--set` in the order given. Unknown keys are errors. Relative paths in a file are\n"
+      "relative to that file, in `--set` to the working directory.\n\n"
+      "When the work division is not forced by `workload.split`, the compiler uses at most\n"
+      "`card.cores` cores, and at most `SENCORES` of them if that environment variable is set\n"
+      "(1 .. 32).\n\n"
+      "Source: *public* a documented or measured fact; *derived* arithmetic on public facts; "
+      "*JEDEC*\n"
+      "the LPDDR5 standard; *assumed* not public, the meaning says why this value; *choice* the\n"
+      "user's to choose.\n";
+  std::string table;
+  ForEachField(RunConfig(), [&](const Field& field) {
+    if (TableOf(field.key) != table) {
+      table = TableOf(field.key);
+      text += fmt::format(
+          "\n## [{}]\n\n| Key | Default | Unit | Allowed | Source | Meaning |\n"
+          "|---|---|---|---|---|---|\n",
+          table);
+    }
+    text += fmt::format("| `{}` | `{}` | {} | {} | {} | {} |\n", field.key, field.ValueText(),
+                        field.unit, field.AllowedText(), field.source, field.description);
+  });
+  return text;
+}
+
+}  // namespace spyre::cosim

@@ -1,0 +1,115 @@
+// The table of configuration keys.
+#include "cosim/config.h"
+#include "runtime/compiler/op_list.h"
+#include "runtime/flex/scheduling_policy.h"
+
+namespace spyre::cosim {
+namespace {
+
+constexpr uint64_t kMaxSize = 1ull << 31;  // elements along one dimension
+constexpr uint64_t kMaxNs = 1'000'000'000;
+
+void DescribeDims(FieldCollector& f, const char* prefix, Dims& dims, uint64_t max, const char* unit,
+                  const char* meaning) {
+  f.SetPrefix(prefix);
+  const auto number = [&](const char* key, uint64_t& value, const std::string& text) {
+    f.Number(key, value, 0, max, unit, (text + meaning).c_str());
+  };
+  number("batch", dims.batch, "matmul: independent products");
+  number("m", dims.m, "matmul: rows of a and out");
+  number("k", dims.k, "matmul: columns of a, rows of b");
+  number("n", dims.n, "matmul: columns of b and out");
+  number("rows", dims.rows, "other operations: rows");
+  number("cols", dims.cols, "other operations: columns");
+}
+
+std::vector<std::string> OperationNames() {
+  std::vector<std::string> names;
+  for (const compiler::Operation& operation : compiler::Operations()) {
+    names.emplace_back(operation.name);
+    names.insert(names.end(), operation.aliases.begin(), operation.aliases.end());
+  }
+  return names;
+}
+
+}  // namespace
+
+std::vector<Field> Fields(RunConfig& c) {
+  FieldCollector f;
+  f.SetPrefix("card");
+  f.Path("preset", c.preset,
+         "Card to start from: \"spyre\", compiled in (configs/cards/spyre.toml), or a path to a "
+         "TOML file with the same [card] tables");
+  f.Choice(
+      "mode", c.mode, {"vf", "pf"},
+      "vf: the runtime opens virtual function 1, memory is 8 regions, locations are region and "
+      "offset; pf: it opens the physical function, every allocation is mapped on its own, "
+      "locations are physical addresses",
+      "public");
+  model::DescribeCard(c.card, f);
+
+  f.SetPrefix("host");
+  f.Number("register_write_ns", c.host.register_write_ns, 0, kMaxNs, "ns",
+           "Host time of a posted register write", "assumed");
+  f.Number("register_read_ns", c.host.register_read_ns, 0, kMaxNs, "ns",
+           "Host time of a register read, on top of the PCIe round trip", "assumed");
+  f.Number("interrupt_wakeup_ns", c.host.interrupt_wakeup_ns, 0, kMaxNs, "ns",
+           "From the arrival of an MSI to the waiting thread running again", "assumed");
+  f.Number("submit_ns", c.host.submit_ns, 0, kMaxNs, "ns",
+           "Building, sealing and storing one queue entry", "assumed");
+  f.Number("completion_ns", c.host.completion_ns, 0, kMaxNs, "ns",
+           "Reading and checking one response", "assumed");
+  f.Number("map_ns", c.host.map_ns, 0, kMaxNs, "ns",
+           "Making a host buffer reachable for DMA, and again undoing it", "assumed");
+  f.Number("convert_bytes_per_ns", c.host.convert_bytes_per_ns, 1, 1000000, "bytes/ns",
+           "Conversion of a tensor between host order and stick order", "assumed");
+
+  f.SetPrefix("runtime");
+  f.Number("ring_entries", c.runtime.ring_entries, 2, 65536, "entries",
+           "Size of the submission and of the response ring; a power of two");
+  f.Choice("completion", c.runtime.completion, {"interrupt", "polled"},
+           "How the driver learns of responses: MSI, or reading the response ring");
+  f.Number("poll_interval_ns", c.runtime.poll_interval_ns, 1, kMaxNs, "ns",
+           "Polled completion: simulated time between two looks at the response ring");
+  f.Choice("scheduler", c.runtime.scheduler, flex::SchedulingPolicyNames(),
+           "Which stream goes next: fifo, in order of arrival over all streams; round_robin, one "
+           "operation of each stream in turn");
+  f.Number("deadline_ms", c.runtime.deadline_ms, 1, 1'000'000'000, "ms",
+           "Simulated time without a response after which the card counts as hung");
+
+  f.SetPrefix("workload");
+  f.Choice("op", c.workload.op, OperationNames(), "The operation");
+  f.Choice("axis", c.workload.axis, {"cols", "rows"},
+           "Reductions and softmax: the dimension that is reduced");
+  f.Flag("functional", c.workload.functional,
+         "true: data moves and is computed; false: timing only, the same times and no data");
+  f.Choice("verify", c.workload.verify, {"full", "sample", "none"},
+           "Compare every output element, a seeded sample of 4096, or none with the reference");
+  f.Number("seed", c.workload.seed, 0, UINT64_MAX >> 1, "", "Seed of generated inputs and samples");
+  f.Choice("distribution", c.workload.distribution, {"uniform", "normal", "positive"},
+           "Generated inputs: uniform in [-1, 1), normal (0, 1), or uniform in [1/16, 4)");
+  DescribeDims(f, "workload", c.workload.size, kMaxSize, "elements", "; 0: not given");
+  DescribeDims(f, "workload.tile", c.workload.tile, kMaxSize, "elements",
+               ", of the tile that the kernel is compiled for; 0: the whole size");
+  DescribeDims(f, "workload.split", c.workload.split, 32, "parts",
+               ", number of parts in the work division; all 0: the compiler divides the work, "
+               "otherwise 0 is 1");
+  f.SetPrefix("workload.inputs");
+  f.Path("a", c.workload.input_a, "float16 .npy file of input a; empty: generated from the seed");
+  f.Path("b", c.workload.input_b, "float16 .npy file of input b; empty: generated from the seed");
+
+  f.SetPrefix("trace");
+  f.Flag("enabled", c.trace.enabled, "Record a trace and write trace.sctrace");
+  f.List("categories", c.trace.categories,
+         {"host", "control", "pcie", "dma", "ring", "memory", "core", "firmware", "all"},
+         "What is recorded");
+  f.Number("capacity", c.trace.capacity, 1, 1ull << 28, "records",
+           "Records kept; the oldest go first. A record is 48 bytes");
+
+  f.SetPrefix("output");
+  f.Flag("tensors", c.output.tensors, "Write the output tensor as out.npy");
+  f.Flag("inputs", c.output.inputs, "Write generated inputs as a.npy and b.npy");
+  return f.Take();
+}
+
+}  // namespace spyre::cosim

@@ -1,0 +1,93 @@
+#include "cosim/field.h"
+
+#include <fmt/format.h>
+
+namespace spyre::cosim {
+namespace {
+
+template <class ToText>
+std::string Join(const std::vector<std::string>& items, ToText to_text) {
+  std::string text;
+  for (const std::string& item : items) text += (text.empty() ? "" : ", ") + to_text(item);
+  return text;
+}
+
+}  // namespace
+
+std::string TomlString(const std::string& text) {
+  std::string quoted = "\"";
+  for (const char c : text) {
+    if (c == '"' || c == '\\') {
+      quoted += {'\\', c};
+    } else if (static_cast<unsigned char>(c) < 0x20 || c == 0x7F) {
+      quoted += fmt::format("\\u{:04X}", static_cast<unsigned>(c));
+    } else {
+      quoted += c;
+    }
+  }
+  return quoted + '"';
+}
+
+std::string Field::AllowedText() const {
+  if (std::holds_alternative<uint64_t*>(value)) return fmt::format("{} .. {}", min, max);
+  if (std::holds_alternative<bool*>(value)) return "true, false";
+  if (choices.empty()) return is_path ? "a path" : "text";
+  return Join(choices, [](const std::string& choice) { return choice; });
+}
+
+std::string Field::ValueText() const {
+  struct {
+    std::string operator()(const uint64_t* number) const { return fmt::format("{}", *number); }
+    std::string operator()(const bool* flag) const { return *flag ? "true" : "false"; }
+    std::string operator()(const std::string* text) const { return TomlString(*text); }
+    std::string operator()(const std::vector<std::string>* list) const {
+      return "[" + Join(*list, TomlString) + "]";
+    }
+  } to_text;
+  return std::visit(to_text, value);
+}
+
+Field& FieldCollector::Add(const char* key, Field::Value value, const char* description,
+                           const char* source) {
+  Field field;
+  field.key = prefix_ + "." + key;
+  field.value = value;
+  field.description = description;
+  field.source = source;
+  fields_.push_back(std::move(field));
+  return fields_.back();
+}
+
+void FieldCollector::Number(const char* key, uint64_t& value, uint64_t min, uint64_t max,
+                            const char* unit, const char* description, const char* source) {
+  Field& field = Add(key, &value, description, source);
+  field.min = min;
+  field.max = max;
+  field.unit = unit;
+}
+
+void FieldCollector::Choice(const char* key, std::string& value,
+                            const std::vector<std::string>& allowed, const char* description,
+                            const char* source) {
+  Add(key, &value, description, source).choices = allowed;
+}
+
+void FieldCollector::Flag(const char* key, bool& value, const char* description,
+                          const char* source) {
+  Add(key, &value, description, source);
+}
+
+void FieldCollector::Text(const char* key, std::string& value, const char* description) {
+  Add(key, &value, description, "choice");
+}
+
+void FieldCollector::Path(const char* key, std::string& value, const char* description) {
+  Add(key, &value, description, "choice").is_path = true;
+}
+
+void FieldCollector::List(const char* key, std::vector<std::string>& value,
+                          const std::vector<std::string>& allowed, const char* description) {
+  Add(key, &value, description, "choice").choices = allowed;
+}
+
+}  // namespace spyre::cosim

@@ -1,0 +1,59 @@
+// Fields: the one typed table of configuration keys. The TOML reader, --set, the effective-config
+// dumps and docs/configuration.md all walk the list that Fields(RunConfig&) returns.
+//
+// A Field points into the RunConfig it was made from and lives no longer. Any one thread.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+namespace spyre::cosim {
+
+struct Field {
+  using Value = std::variant<uint64_t*, bool*, std::string*, std::vector<std::string>*>;
+
+  std::string key;  // complete dotted key, "card.core.lx_bytes"
+  Value value;
+  std::string unit;           // of a number; "" otherwise
+  std::string description;    // for docs/configuration.md
+  std::string source;         // as DescribeCard says; "choice" for what is the user's to choose
+  uint64_t min = 0, max = 0;  // of a number
+  std::vector<std::string> choices;  // allowed strings; empty: any
+  bool is_path = false;              // relative paths are relative to the file that names them
+
+  std::string AllowedText() const;  // "1 .. 32", "timed, functional", "true, false"
+  std::string ValueText() const;    // as TOML
+};
+
+// Collects fields in order of declaration; the Visitor of DescribeCard and of DescribeRun.
+class FieldCollector {
+ public:
+  // Every key is put behind `prefix` and a dot.
+  void SetPrefix(std::string prefix) { prefix_ = std::move(prefix); }
+
+  void Number(const char* key, uint64_t& value, uint64_t min, uint64_t max, const char* unit,
+              const char* description, const char* source = "choice");
+  void Choice(const char* key, std::string& value, const std::vector<std::string>& allowed,
+              const char* description, const char* source = "choice");
+  void Flag(const char* key, bool& value, const char* description, const char* source = "choice");
+  void Text(const char* key, std::string& value, const char* description);
+  void Path(const char* key, std::string& value, const char* description);
+  void List(const char* key, std::vector<std::string>& value,
+            const std::vector<std::string>& allowed, const char* description);
+
+  std::vector<Field> Take() { return std::move(fields_); }
+
+ private:
+  Field& Add(const char* key, Field::Value value, const char* description, const char* source);
+
+  std::string prefix_;
+  std::vector<Field> fields_;
+};
+
+// A TOML basic string: quoted and escaped.
+std::string TomlString(const std::string& text);
+
+}  // namespace spyre::cosim

@@ -1,0 +1,3 @@
+#include "cosim/cli.h"
+
+int main(int argc, char** argv) { return spyre::cosim::RunCommandLine(argc, argv); }

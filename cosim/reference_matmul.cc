@@ -1,0 +1,164 @@
+#include "cosim/reference_matmul.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "cosim/parallel.h"
+#include "cosim/reference_numbers.h"
+
+namespace spyre::cosim {
+namespace {
+
+constexpr int64_t kChunk = 64;
+constexpr int64_t kPanel = 16;  // columns computed together: two vectors of eight
+constexpr int64_t kRows = 4;    // rows computed together
+
+// Eight fp32 lanes. Lane by lane the operations are those of scalar fp32, so the vector form adds
+// in the same order; the compiler is told not to fuse multiply and add.
+using Lanes = float __attribute__((vector_size(32)));
+
+// results[r][j] for kRows rows of `a` (k apart) and one panel of b. `slice` as in ReferenceProblem.
+__attribute__((always_inline)) inline void Block(const float* a, const float* panel, int64_t k,
+                                                 int64_t slice, float* results) {
+  Lanes total[kRows][2] = {};
+  for (int64_t slice_at = 0; slice_at < k; slice_at += slice) {
+    const int64_t slice_end = std::min(k, slice_at + slice);
+    Lanes sum[kRows][2] = {};
+    for (int64_t chunk_at = slice_at; chunk_at < slice_end; chunk_at += kChunk) {
+      const int64_t chunk_end = std::min(slice_end, chunk_at + kChunk);
+      Lanes chunk[kRows][2] = {};
+      for (int64_t kk = chunk_at; kk < chunk_end; ++kk) {
+        Lanes b[2];
+        std::memcpy(b, panel + kk * kPanel, sizeof b);
+        for (int64_t r = 0; r < kRows; ++r) {
+          const float value = a[r * k + kk];
+          chunk[r][0] += value * b[0];
+          chunk[r][1] += value * b[1];
+        }
+      }
+      for (int64_t r = 0; r < kRows; ++r) {
+        sum[r][0] += chunk[r][0];
+        sum[r][1] += chunk[r][1];
+      }
+    }
+    for (int64_t r = 0; r < kRows; ++r) {
+      total[r][0] = slice_at == 0 ? sum[r][0] : total[r][0] + sum[r][0];
+      total[r][1] = slice_at == 0 ? sum[r][1] : total[r][1] + sum[r][1];
+    }
+  }
+  std::memcpy(results, total, sizeof total);
+}
+
+void BlockPortable(const float* a, const float* panel, int64_t k, int64_t slice, float* results) {
+  Block(a, panel, k, slice, results);
+}
+
+#if defined(__x86_64__)
+__attribute__((target("avx2"))) void BlockAvx2(const float* a, const float* panel, int64_t k,
+                                               int64_t slice, float* results) {
+  Block(a, panel, k, slice, results);
+}
+bool HasAvx2() { return __builtin_cpu_supports("avx2") != 0; }
+#else
+const auto BlockAvx2 = BlockPortable;
+bool HasAvx2() { return false; }
+#endif
+
+class MatmulReference : public Reference {
+ public:
+  explicit MatmulReference(const ReferenceProblem& problem)
+      : p_(problem),
+        slice_(problem.slice == 0 ? problem.k : problem.slice),
+        panels_((problem.n + kPanel - 1) / kPanel),
+        a_rows_((problem.m + kRows - 1) / kRows * kRows) {
+    // Inputs as the device holds them, padded with zero rows and columns to whole blocks.
+    a_.resize(p_.batch * a_rows_ * p_.k);
+    b_.resize(p_.batch * panels_ * p_.k * kPanel);
+    std::vector<float> value(1 << 16);
+    for (int code = 0; code < 1 << 16; ++code)
+      value[code] = static_cast<float>(SenValue(SenOfHalf(static_cast<uint16_t>(code))));
+    ParallelFor(p_.batch * p_.m, 1, [&](int64_t begin, int64_t end) {
+      for (int64_t row = begin; row < end; ++row) {
+        const int64_t padded = row / p_.m * a_rows_ + row % p_.m;
+        for (int64_t kk = 0; kk < p_.k; ++kk) a_[padded * p_.k + kk] = value[p_.a[row * p_.k + kk]];
+      }
+    });
+    ParallelFor(p_.batch * p_.k, 1, [&](int64_t begin, int64_t end) {
+      for (int64_t row = begin; row < end; ++row) {
+        for (int64_t j = 0; j < p_.n; ++j)
+          b_[BIndex(row / p_.k, row % p_.k, j)] = value[p_.b[row * p_.n + j]];
+      }
+    });
+  }
+
+  int64_t elements() const override { return p_.batch * p_.m * p_.n; }
+  int64_t ideal_cost() const override { return p_.k; }
+
+  void Compute(int64_t begin, int64_t end, uint16_t* results) const override {
+    const auto block = HasAvx2() ? BlockAvx2 : BlockPortable;
+    const int64_t first_row = begin / p_.n;
+    const int64_t last_row = (end + p_.n - 1) / p_.n;  // one past
+    // A short run does not need every column.
+    const bool one_row = last_row - first_row == 1;
+    const int64_t first_panel = one_row ? begin % p_.n / kPanel : 0;
+    const int64_t last_panel = one_row ? (end - 1) % p_.n / kPanel + 1 : panels_;
+    float values[kRows * kPanel];
+    for (int64_t row = first_row; row < last_row;) {
+      const int64_t matrix = row / p_.m;
+      const int64_t in_matrix = row % p_.m;
+      const int64_t rows = std::min({last_row - row, p_.m - in_matrix, kRowGroup});
+      for (int64_t panel = first_panel; panel < last_panel; ++panel) {
+        // The group's first row is a multiple of kRows in the padded matrix, so blocks stay inside.
+        const int64_t start = in_matrix / kRows * kRows;
+        for (int64_t r = start; r < in_matrix + rows; r += kRows) {
+          block(&a_[(matrix * a_rows_ + r) * p_.k], &b_[BIndex(matrix, 0, panel * kPanel)], p_.k,
+                slice_, values);
+          Round(values, matrix * p_.m, r, panel, begin, end, results);
+        }
+      }
+      row += rows;
+    }
+  }
+
+  double Ideal(int64_t element) const override {
+    const int64_t row = element / p_.n;
+    const int64_t matrix = row / p_.m;
+    const float* a = &a_[(matrix * a_rows_ + row % p_.m) * p_.k];
+    const float* b = &b_[BIndex(matrix, 0, element % p_.n)];
+    double sum = 0;
+    for (int64_t kk = 0; kk < p_.k; ++kk) sum += static_cast<double>(a[kk]) * b[kk * kPanel];
+    return sum;
+  }
+
+ private:
+  static constexpr int64_t kRowGroup = 64;  // rows that use a panel while it is in the cache
+
+  int64_t BIndex(int64_t matrix, int64_t row, int64_t column) const {
+    return ((matrix * panels_ + column / kPanel) * p_.k + row) * kPanel + column % kPanel;
+  }
+
+  // Results of one block: those inside the matrix and inside [begin, end).
+  void Round(const float* values, int64_t matrix_row, int64_t row, int64_t panel, int64_t begin,
+             int64_t end, uint16_t* results) const {
+    for (int64_t r = 0; r < kRows && row + r < p_.m; ++r) {
+      for (int64_t j = 0; j < kPanel && panel * kPanel + j < p_.n; ++j) {
+        const int64_t element = (matrix_row + row + r) * p_.n + panel * kPanel + j;
+        if (element >= begin && element < end)
+          results[element - begin] = HalfOfSen(NearestSen(double{values[r * kPanel + j]}));
+      }
+    }
+  }
+
+  ReferenceProblem p_;
+  int64_t slice_, panels_, a_rows_;
+  std::vector<float> a_;  // [batch][a_rows_][k]
+  std::vector<float> b_;  // [batch][panels][k][kPanel]
+};
+
+}  // namespace
+
+std::unique_ptr<Reference> MakeMatmulReference(const ReferenceProblem& problem) {
+  return std::make_unique<MatmulReference>(problem);
+}
+
+}  // namespace spyre::cosim

@@ -1,0 +1,12 @@
+// The matmul part of the reference; see reference.h.
+#pragma once
+
+#include <memory>
+
+#include "cosim/reference.h"
+
+namespace spyre::cosim {
+
+std::unique_ptr<Reference> MakeMatmulReference(const ReferenceProblem& problem);
+
+}  // namespace spyre::cosim

@@ -1,0 +1,76 @@
+#include "cosim/reference_numbers.h"
+
+#include <cmath>
+#include <limits>
+
+namespace spyre::cosim {
+namespace {
+
+constexpr uint16_t kSign = 0x8000;
+constexpr int kSenBias = 31;
+constexpr int kSenFraction = 9;
+constexpr uint16_t kSenNinf = 0x7FFF;
+
+template <typename Real>
+uint16_t RoundToSen(Real value) {
+  if (std::isnan(value)) return kSenNinf;
+  const uint16_t sign = std::signbit(value) ? kSign : 0;
+  const Real magnitude = std::fabs(value);
+  if (magnitude >= std::ldexp(Real{1}, 33)) return sign | kSenNinf;
+  if (magnitude < std::ldexp(Real{1}, -kSenBias)) return sign;
+  const int exponent = std::ilogb(magnitude);
+  // 512 .. 1024 steps of this binade; ties go up in magnitude.
+  const Real steps = std::floor(std::ldexp(magnitude, kSenFraction - exponent) + Real{0.5});
+  const int code = ((exponent + kSenBias) << kSenFraction) + static_cast<int>(steps) - 512;
+  return sign | static_cast<uint16_t>(code >= kSenNinf ? kSenNinf : code);
+}
+
+}  // namespace
+
+double HalfValue(uint16_t code) {
+  const double sign = (code & kSign) != 0 ? -1 : 1;
+  const int exponent = (code >> 10) & 31;
+  const int fraction = code & 1023;
+  if (exponent == 31) {
+    return fraction == 0 ? sign * std::numeric_limits<double>::infinity()
+                         : std::numeric_limits<double>::quiet_NaN();
+  }
+  if (exponent == 0) return sign * std::ldexp(fraction, -24);
+  return sign * std::ldexp(1024 + fraction, exponent - 25);
+}
+
+uint16_t NearestHalf(double value) {
+  if (std::isnan(value)) return 0x7E00;
+  const uint16_t sign = std::signbit(value) ? kSign : 0;
+  const double magnitude = std::fabs(value);
+  if (magnitude >= 65520) return sign | 0x7C00;  // halfway between 65504 and 65536 rounds to even
+  // In the subnormal range and the lowest binade one step is 2^-24; each binade above doubles it.
+  int exponent = magnitude < std::ldexp(1, -14) ? -14 : std::ilogb(magnitude);
+  const double steps = std::nearbyint(std::ldexp(magnitude, 10 - exponent));
+  // steps is 0 .. 1023 for subnormals, 1024 .. 2048 otherwise; the sum carries into the exponent.
+  return static_cast<uint16_t>(sign + ((exponent + 14) << 10) + static_cast<int>(steps));
+}
+
+double SenValue(uint16_t code) {
+  const uint16_t magnitude = code & static_cast<uint16_t>(~kSign);
+  const double sign = (code & kSign) != 0 ? -1 : 1;
+  if (magnitude == kSenNinf) return std::numeric_limits<double>::quiet_NaN();
+  if (magnitude == 0) return sign * 0.0;
+  const int exponent = magnitude >> kSenFraction;
+  const int fraction = magnitude & 511;
+  return sign * std::ldexp(512 + fraction, exponent - kSenBias - kSenFraction);
+}
+
+uint16_t NearestSen(long double value) { return RoundToSen(value); }
+uint16_t NearestSen(double value) { return RoundToSen(value); }
+
+uint16_t SenOfHalf(uint16_t half) { return NearestSen(HalfValue(half)); }
+uint16_t HalfOfSen(uint16_t sen) { return NearestHalf(SenValue(sen)); }
+
+double SenUlp(double value) {
+  const double magnitude = std::fabs(value);
+  const int exponent = magnitude < std::ldexp(1, -kSenBias) ? -kSenBias : std::ilogb(magnitude);
+  return std::ldexp(1, exponent - kSenFraction);
+}
+
+}  // namespace spyre::cosim
