@@ -1,0 +1,149 @@
+#include "driver/device.h"
+
+#include "driver/pci.h"
+#include "model/contract/control_block.h"
+#include "model/contract/error.h"
+
+namespace spyre::driver {
+namespace {
+
+uint32_t Log2(uint32_t power_of_two) {
+  uint32_t result = 0;
+  while ((1u << result) < power_of_two) ++result;
+  return result;
+}
+
+}  // namespace
+
+Device::Device(Transport& transport, FunctionId function, const DeviceOptions& options)
+    : transport_(transport),
+      function_(function),
+      options_(options),
+      registers_(Bar0{&transport, function}) {
+  Open();
+}
+
+Device::~Device() = default;
+
+QueuePair& Device::queue() {
+  if (!queue_) throw BadInput("function {}: the device is closed", function_);
+  return *queue_;
+}
+
+void Device::Open() {
+  CheckIds();
+  const uint32_t command = transport_.ConfigRead(function_, pci::kCommandStatus) & 0xFFFF;
+  transport_.ConfigWrite(function_, pci::kCommandStatus,
+                         command | pci::kCommandMemory | pci::kCommandBusMaster);
+  Identify();
+  if (options_.interrupts) EnableMsi();
+  queue_ = std::make_unique<QueuePair>(transport_, function_, options_, !identity_.pipelined);
+}
+
+void Device::CheckIds() {
+  const uint32_t ids = transport_.ConfigRead(function_, pci::kVendorDevice);
+  identity_.function = function_;
+  identity_.vendor_id = static_cast<uint16_t>(ids);
+  identity_.device_id = static_cast<uint16_t>(ids >> 16);
+  const uint16_t expected = function_ == 0 ? kPciPfDeviceId : kPciVfDeviceId;
+  if (ids == 0xFFFFFFFF) {
+    throw DeviceFault("function {}: no such function on the bus{}", function_,
+                      function_ == 0 ? "" : " (has the physical function enabled it?)");
+  }
+  if (identity_.vendor_id != kPciVendorId || identity_.device_id != expected) {
+    throw DeviceFault("function {}: PCI id {:04x}:{:04x}; a Spyre {} function is {:04x}:{:04x}",
+                      function_, identity_.vendor_id, identity_.device_id,
+                      function_ == 0 ? "physical" : "virtual", kPciVendorId, expected);
+  }
+}
+
+void Device::Identify() {
+  const uint32_t magic = registers_.ReadMagic();
+  const uint32_t expected_magic = 0x52595053;  // "SPYR"
+  if (magic != expected_magic) {
+    throw DeviceFault("function {}: MAGIC reads 0x{:08x}, not 0x{:08x}: BAR0 is not a Spyre's",
+                      function_, magic, expected_magic);
+  }
+  identity_.spec_version = registers_.ReadSpecVersion();
+  if (identity_.spec_version != kSpecVersion) {
+    throw DeviceFault("function {}: the card has register map version {}, this driver knows {}",
+                      function_, identity_.spec_version, kSpecVersion);
+  }
+  const uint32_t capabilities = registers_.ReadCapabilities();
+  identity_.cores = static_cast<int>(FunctionRegisters::CapabilitiesCores(capabilities));
+  identity_.pipelined = FunctionRegisters::CapabilitiesPipelined(capabilities) != 0;
+  identity_.memory_bytes = static_cast<uint64_t>(registers_.ReadMemoryMib()) << 20;
+  RefreshRegions();
+}
+
+void Device::RefreshRegions() {
+  identity_.regions = 0;
+  if (is_physical()) return;
+  for (uint32_t region = 0; region < kRegions; ++region) {
+    registers_.WriteRegionSelect(region);
+    identity_.region_bytes[region] = registers_.ReadRegionLength();
+    if (identity_.region_bytes[region] != 0) ++identity_.regions;
+  }
+}
+
+void Device::EnableMsi() {
+  const auto capability = FindCapability(transport_, function_, pci::kCapabilityMsi);
+  if (!capability) {
+    throw DeviceFault("function {}: no MSI capability; use polled completion", function_);
+  }
+  const uint32_t header = transport_.ConfigRead(function_, *capability);
+  uint32_t capable = header >> pci::kMsiCapableShift & 7;
+  const uint32_t wanted = Log2(kMsiVectors);
+  if (capable > wanted) capable = wanted;
+  transport_.ConfigWrite(function_, *capability + 4,
+                         kMsiAddressBase | static_cast<uint32_t>(function_) << 12);
+  uint32_t data_offset = 8;
+  if (header & pci::kMsi64Bit) {
+    transport_.ConfigWrite(function_, *capability + 8, 0);
+    data_offset = 12;
+  }
+  transport_.ConfigWrite(function_, *capability + data_offset, kMsiVectorBase);
+  const uint32_t enabled = (header & ~(7u << pci::kMsiEnabledShift)) |
+                           capable << pci::kMsiEnabledShift | pci::kMsiEnable;
+  transport_.ConfigWrite(function_, *capability, enabled);
+}
+
+void Device::Reset() {
+  const auto capability = FindCapability(transport_, function_, pci::kCapabilityPciExpress);
+  if (!capability || !(transport_.ConfigRead(function_, *capability + pci::kDeviceCapabilities) &
+                       pci::kDeviceCapabilityFlr)) {
+    throw DeviceFault("function {}: the function cannot be reset by itself (no FLR)", function_);
+  }
+  queue_.reset();
+  const uint32_t control = transport_.ConfigRead(function_, *capability + pci::kDeviceControl);
+  // The high half is Device Status, whose error bits clear when written as 1.
+  transport_.ConfigWrite(function_, *capability + pci::kDeviceControl,
+                         (control & 0xFFFF) | pci::kInitiateFlr);
+  Charge(options_.reset_wait_ns);
+  Open();
+}
+
+void Device::Close() { queue_.reset(); }
+
+ErrorState Device::ReadError() {
+  ErrorState state;
+  state.stopped = (registers_.ReadStatus() & regs::STATUS_ERROR_MASK) != 0;
+  if (state.stopped) state.code = static_cast<Status>(registers_.ReadErrorCode());
+  return state;
+}
+
+uint64_t Device::ReadTimePs() { return registers_.ReadTime(); }
+
+IoAddress Device::MapHost(void* host, size_t size) {
+  Charge(options_.costs.map_ns);
+  return transport_.MapHost(function_, host, size);
+}
+
+void Device::UnmapHost(IoAddress address) {
+  Charge(options_.costs.map_ns);
+  transport_.UnmapHost(function_, address);
+}
+
+void Device::Charge(double ns) { transport_.Advance(PsFromNs(ns)); }
+
+}  // namespace spyre::driver

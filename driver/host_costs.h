@@ -1,0 +1,21 @@
+// What host work costs, in simulated time. The driver and the runtime charge it through
+// Transport::Advance; register accesses and interrupt latency are charged by the transport.
+//
+// The figures are estimates for a current server host with a VFIO user-mode driver; they are
+// parameters, not measurements (docs/runtime.md).
+#pragma once
+
+#include <cstdint>
+
+namespace spyre::driver {
+
+struct HostCosts {
+  double submit_ns = 150;           // building, sealing and storing one queue entry
+  double completion_ns = 100;       // reading and checking one response
+  double map_ns = 300;              // making a host buffer reachable, and again undoing it
+  double convert_bytes_per_ns = 8;  // conversion between host order and stick order
+};
+
+constexpr uint64_t PsFromNs(double ns) { return static_cast<uint64_t>(ns * 1000 + 0.5); }
+
+}  // namespace spyre::driver

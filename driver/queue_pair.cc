@@ -1,0 +1,251 @@
+#include "driver/queue_pair.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "driver/pci.h"
+#include "model/contract/control_block.h"
+#include "model/contract/error.h"
+
+namespace spyre::driver {
+namespace {
+
+constexpr size_t kEntryBytes = 128;
+static_assert(sizeof(ControlBlock) == kEntryBytes && sizeof(Message) == kEntryBytes &&
+              sizeof(Response) == kEntryBytes);
+
+uint32_t CheckedEntries(uint32_t entries, const char* ring) {
+  if (entries < 2 || entries > 65536 || (entries & (entries - 1)) != 0) {
+    throw BadInput("{} ring of {} entries: a power of two from 2 to 65536 is expected", ring,
+                   entries);
+  }
+  return entries;
+}
+
+}  // namespace
+
+QueuePair::QueuePair(Transport& transport, FunctionId function, const DeviceOptions& options,
+                     bool in_order)
+    : transport_(transport),
+      function_(function),
+      registers_(Bar0{&transport, function}),
+      options_(options),
+      in_order_(in_order),
+      submission_(transport, function,
+                  kEntryBytes * CheckedEntries(options.submission_entries, "submission")),
+      response_(transport, function,
+                kEntryBytes * CheckedEntries(options.response_entries, "response")) {
+  registers_.WriteQueueControl(0);
+  registers_.WriteSqBase(submission_.io_address());
+  registers_.WriteSqEntries(options_.submission_entries);
+  registers_.WriteSqTail(0);
+  registers_.WriteRqBase(response_.io_address());
+  registers_.WriteRqEntries(options_.response_entries);
+  registers_.WriteRqHead(0);
+  registers_.WriteIntStatus(0xFFFFFFFF);  // causes left over from before
+  registers_.WriteIntEnable(options_.interrupts ? regs::INT_STATUS_RESPONSE_MASK : 0);
+  registers_.WriteQueueControl(regs::QUEUE_CONTROL_ENABLE_MASK);
+  if (options_.recorder != nullptr) {
+    track_ = options_.recorder->AddTrack("host", fmt::format("driver, function {}", function_));
+    doorbell_name_ = options_.recorder->Intern("doorbell");
+    wait_name_ = options_.recorder->Intern(options_.interrupts ? "wait for interrupt" : "poll");
+  }
+}
+
+QueuePair::~QueuePair() {
+  try {
+    registers_.WriteQueueControl(0);
+    registers_.WriteIntEnable(0);
+  } catch (const Error&) {
+    // The card is gone: it will not touch the rings any more.
+  }
+}
+
+void QueuePair::Charge(double ns) { transport_.Advance(PsFromNs(ns)); }
+
+bool QueuePair::TrySubmit(Entry& entry) {
+  if (std::holds_alternative<ControlBlock>(entry) != (function_ == 0)) {
+    throw BadInput("function {}: {}", function_,
+                   function_ == 0 ? "a physical function takes control blocks, not messages"
+                                  : "a virtual function takes messages, not control blocks");
+  }
+  if (tail_ - known_head_ == options_.submission_entries) {
+    known_head_ +=
+        static_cast<uint32_t>(registers_.ReadSqHead() - static_cast<uint32_t>(known_head_));
+    if (tail_ - known_head_ == options_.submission_entries) {
+      ++statistics_.full;
+      return false;
+    }
+  }
+  Charge(options_.costs.submit_ns);
+  std::visit(
+      [&](auto& e) {
+        e.sequence = next_sequence_;
+        e.flags = static_cast<uint16_t>(e.flags & ~kFlagInterrupt);
+        if (options_.interrupts) e.flags |= kFlagInterrupt;
+        Seal(e);
+        std::memcpy(submission_.data() + tail_ % options_.submission_entries * kEntryBytes, &e,
+                    kEntryBytes);
+      },
+      entry);
+  outstanding_.push_back({next_sequence_, false});
+  ++next_sequence_;
+  ++tail_;
+  ++statistics_.submitted;
+  return true;
+}
+
+void QueuePair::Submit(Entry& entry) {
+  while (!TrySubmit(entry)) {
+    RingDoorbell();
+    if (auto response = TakeFromRing()) {
+      kept_.push_back(*response);
+    } else {
+      WaitForRing();
+    }
+  }
+}
+
+void QueuePair::RingDoorbell() {
+  if (rung_tail_ == tail_) return;
+  const uint64_t start = transport_.NowPs();
+  rung_tail_ = tail_;
+  ++statistics_.submission_doorbells;
+  registers_.WriteSqTail(static_cast<uint32_t>(tail_));
+  if (options_.recorder != nullptr) {
+    options_.recorder->Slice(trace::kHost, track_, doorbell_name_, start, transport_.NowPs());
+  }
+}
+
+std::optional<Response> QueuePair::Poll() {
+  std::optional<Response> response;
+  if (!kept_.empty()) {
+    response = kept_.front();
+    kept_.pop_front();
+  } else {
+    response = TakeFromRing();
+  }
+  if (!response) return std::nullopt;
+  // Responses may come out of order between streams; the window moves over what is done.
+  while (!outstanding_.empty() && outstanding_.front().done) outstanding_.pop_front();
+  return response;
+}
+
+Response QueuePair::Wait() {
+  if (outstanding_.empty() && kept_.empty()) {
+    throw BadInput("function {}: waiting for a response, but nothing is outstanding", function_);
+  }
+  RingDoorbell();
+  for (;;) {
+    if (auto response = Poll()) return *response;
+    WaitForRing();
+  }
+}
+
+std::optional<Response> QueuePair::TakeFromRing() {
+  const uint64_t index = response_head_ % options_.response_entries;
+  Response response;
+  std::memcpy(&response, response_.data() + index * kEntryBytes, kEntryBytes);
+  const uint32_t phase = response_head_ / options_.response_entries % 2 == 0 ? 1 : 0;
+  // Nothing was ever written here, or only in the pass before.
+  if (response.magic == 0 || response.phase != phase) return std::nullopt;
+  if (Check(response) != Status::OK) {
+    Fail(fmt::format("corrupt response in slot {}: {} (magic 0x{:04x}, version {}, sequence {})",
+                     index, StatusName(Check(response)), response.magic, response.version,
+                     response.sequence));
+  }
+  Charge(options_.costs.completion_ns);
+  CheckOrder(response);
+  ++response_head_;
+  ++statistics_.completed;
+  waited_ps_ = 0;
+  // Telling the card in batches saves bus writes. Half the ring is always free for the card, so it
+  // is never stopped while nobody looks at the responses it has posted.
+  if (response_head_ - published_head_ >= options_.response_entries / 2) PublishHead();
+  return response;
+}
+
+void QueuePair::CheckOrder(const Response& response) {
+  for (Pending& pending : outstanding_) {
+    if (pending.done) continue;
+    if (pending.sequence == response.sequence) {
+      pending.done = true;
+      return;
+    }
+    if (in_order_) {
+      Fail(fmt::format("response for sequence {} where {} is due: this card completes in order",
+                       response.sequence, pending.sequence));
+    }
+  }
+  Fail(fmt::format("response for sequence {}, which is not outstanding", response.sequence));
+}
+
+void QueuePair::PublishHead() {
+  if (published_head_ == response_head_) return;
+  published_head_ = response_head_;
+  ++statistics_.response_doorbells;
+  registers_.WriteRqHead(static_cast<uint32_t>(response_head_));
+}
+
+void QueuePair::WaitForRing() {
+  const uint64_t timeout_ps = PsFromNs(options_.timeout_ns);
+  const uint64_t start = transport_.NowPs();
+  bool timed_out = false;
+  bool stalled = false;
+  if (options_.interrupts) {
+    const uint64_t taken = response_head_;
+    switch (transport_.WaitInterrupt(function_, kVectorResponse, start + timeout_ps)) {
+      case WaitResult::kInterrupt:
+        ++statistics_.interrupts;
+        // Cleared before the ring is read: a response after this raises the next interrupt.
+        registers_.WriteIntStatus(regs::INT_STATUS_RESPONSE_MASK);
+        break;
+      case WaitResult::kDeadline:
+        timed_out = true;
+        break;
+      case WaitResult::kStalled:
+        stalled = true;
+        break;
+    }
+    if (timed_out || stalled) {
+      // A lost interrupt must not lose the response.
+      if (auto response = TakeFromRing()) {
+        kept_.push_back(*response);
+        ++statistics_.missed_interrupts;
+      }
+      if (response_head_ != taken) timed_out = stalled = false;
+    }
+  } else {
+    // Looks become rarer, by a thousandth of the time already waited, so that a hang is found in a
+    // bounded number of them.
+    ++statistics_.polls;
+    transport_.Advance(std::max(PsFromNs(options_.poll_interval_ns), waited_ps_ / 1024));
+    waited_ps_ += transport_.NowPs() - start;
+    timed_out = waited_ps_ >= timeout_ps;
+  }
+  if (options_.recorder != nullptr) {
+    options_.recorder->Slice(trace::kHost, track_, wait_name_, start, transport_.NowPs());
+  }
+  if (stalled) Fail("the card has nothing left to do, but responses are due");
+  if (timed_out) Fail(fmt::format("no response within {:.3f} ms", options_.timeout_ns / 1e6));
+}
+
+void QueuePair::Fail(const std::string& what) {
+  std::string text = fmt::format("function {}: {}", function_, what);
+  const uint32_t status = registers_.ReadStatus();
+  if (status == 0xFFFFFFFF) {
+    text += "; the card does not answer register reads";
+  } else if (status & regs::STATUS_ERROR_MASK) {
+    const auto code = static_cast<Status>(registers_.ReadErrorCode());
+    text += fmt::format("; the card stopped the queue: {}", StatusName(code));
+  }
+  if (!outstanding_.empty()) {
+    text += fmt::format("; {} operations outstanding, the oldest has sequence {}",
+                        outstanding_.size(), outstanding_.front().sequence);
+  }
+  const std::string diagnosis = transport_.Diagnose();
+  if (!diagnosis.empty()) text += "\n" + diagnosis;
+  throw Error(ErrorKind::kDeviceFault, text);
+}
+
+}  // namespace spyre::driver
