@@ -8,6 +8,9 @@
 namespace spyre::model {
 namespace {
 
+using regs::Access;
+using regs::kRegisters;
+
 constexpr size_t kCount = std::size(kRegisters);
 
 // Word address to index in kRegisters, -1 where there is none.

@@ -1,5 +1,6 @@
-// The BAR0 registers of one function, behaving as the table of the contract says (kRegisters):
-// access kinds, reset values, bits that exist. What a register does beyond that is a hook.
+// The BAR0 registers of one function, behaving as the table of the contract says
+// (regs::kRegisters): access kinds, reset values, bits that exist. What a register does beyond that
+// is a hook.
 //
 // Owned by the function's front end in the card; called on the simulation thread only. Nothing
 // blocks and nothing takes simulated time. Read and Write are the bus side and may have side
@@ -50,12 +51,12 @@ class RegisterFile {
     std::function<void(uint32_t)> after_read;
   };
 
-  int IndexOf(uint32_t offset) const;     // in kRegisters, -1 if the function has none there
+  int IndexOf(uint32_t offset) const;     // in regs::kRegisters, -1 if the function has none there
   size_t Require(uint32_t offset) const;  // as above, throws
 
   bool physical_function_;
-  std::vector<uint32_t> values_;  // parallel to kRegisters
-  std::vector<Hooks> hooks_;      // parallel to kRegisters
+  std::vector<uint32_t> values_;  // parallel to regs::kRegisters
+  std::vector<Hooks> hooks_;      // parallel to regs::kRegisters
   uint64_t bad_accesses_ = 0;
 };
 

@@ -92,7 +92,7 @@ void Registers(Writer& out, const Spec& spec) {
       }
     }
   }
-  out.Line("\n}}  // namespace regs\n");
+  out.Line("");
 }
 
 const char* AccessConstant(Access access) {
@@ -165,6 +165,7 @@ std::string WriteCppHeader(const Spec& spec) {
   Layouts(out, spec);
   Registers(out, spec);
   Tables(out, spec);
+  out.Line("}}  // namespace regs\n");
   out.Line("}}  // namespace spyre");
   return out.Take();
 }
