@@ -1,0 +1,88 @@
+// Where things are in the configuration space, and which bits of it exist, may be written, are
+// cleared by writing one, and survive a function-level reset. Used by ConfigSpace; offsets also by
+// tests. Names and bit positions are those of the PCI Express base specification and of SR-IOV.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+namespace spyre::model {
+
+inline constexpr size_t kConfigBytes = 4096;
+inline constexpr size_t kConfigDwords = kConfigBytes / 4;
+
+namespace config {
+
+// Type 0 header
+inline constexpr uint32_t kId = 0x00;
+inline constexpr uint32_t kCommandStatus = 0x04;
+inline constexpr uint32_t kCommandMemory = 1u << 1;
+inline constexpr uint32_t kCommandBusMaster = 1u << 2;
+inline constexpr uint32_t kClassRevision = 0x08;
+inline constexpr uint32_t kBar0 = 0x10;
+inline constexpr uint32_t kSubsystemId = 0x2C;
+inline constexpr uint32_t kCapabilityPointer = 0x34;
+inline constexpr uint32_t kInterruptLine = 0x3C;
+
+inline constexpr uint32_t kPower = 0x40;
+inline constexpr uint32_t kPowerControl = kPower + 0x04;
+
+inline constexpr uint32_t kMsi = 0x50;  // control in the upper half
+inline constexpr uint32_t kMsiEnable = 1u << 16;
+inline constexpr unsigned kMsiMultipleEnableShift = 20;
+inline constexpr uint32_t kMsiAddressLow = kMsi + 0x04;
+inline constexpr uint32_t kMsiAddressHigh = kMsi + 0x08;
+inline constexpr uint32_t kMsiData = kMsi + 0x0C;
+inline constexpr uint32_t kMsiMask = kMsi + 0x10;
+inline constexpr uint32_t kMsiPending = kMsi + 0x14;
+
+inline constexpr uint32_t kExpress = 0x70;
+inline constexpr uint32_t kDeviceCapabilities = kExpress + 0x04;
+inline constexpr uint32_t kDeviceControl = kExpress + 0x08;  // status in the upper half
+inline constexpr uint32_t kInitiateFlr = 1u << 15;
+inline constexpr unsigned kPayloadShift = 5;
+inline constexpr unsigned kReadRequestShift = 12;
+inline constexpr uint32_t kLinkCapabilities = kExpress + 0x0C;
+inline constexpr uint32_t kLinkControl = kExpress + 0x10;
+inline constexpr uint32_t kDeviceCapabilities2 = kExpress + 0x24;
+inline constexpr uint32_t kDeviceControl2 = kExpress + 0x28;
+inline constexpr uint32_t kLinkCapabilities2 = kExpress + 0x2C;
+inline constexpr uint32_t kLinkControl2 = kExpress + 0x30;
+
+inline constexpr uint32_t kAer = 0x100;
+inline constexpr uint32_t kUncorrectableStatus = kAer + 0x04;
+inline constexpr uint32_t kUncorrectableMask = kAer + 0x08;
+inline constexpr uint32_t kUncorrectableSeverity = kAer + 0x0C;
+inline constexpr uint32_t kCorrectableStatus = kAer + 0x10;
+inline constexpr uint32_t kCorrectableMask = kAer + 0x14;
+inline constexpr uint32_t kAerControl = kAer + 0x18;
+
+inline constexpr uint32_t kAri = 0x150;
+
+inline constexpr uint32_t kSriov = 0x160;
+inline constexpr uint32_t kSriovControl = kSriov + 0x08;
+inline constexpr uint32_t kVfEnable = 1u << 0;
+inline constexpr uint32_t kVfMemoryEnable = 1u << 3;
+inline constexpr uint32_t kVfCounts = kSriov + 0x0C;  // InitialVFs, TotalVFs
+inline constexpr uint32_t kNumVfs = kSriov + 0x10;
+inline constexpr uint32_t kVfOffsetStride = kSriov + 0x14;
+inline constexpr uint32_t kVfDeviceId = kSriov + 0x18;  // in the upper half
+inline constexpr uint32_t kSupportedPageSizes = kSriov + 0x1C;
+inline constexpr uint32_t kSystemPageSize = kSriov + 0x20;
+inline constexpr uint32_t kVfBar0 = kSriov + 0x24;
+
+}  // namespace config
+
+// Four views of the space, one 32-bit word each.
+struct ConfigLayout {
+  std::array<uint32_t, kConfigDwords> reset{};
+  std::array<uint32_t, kConfigDwords> writable{};
+  std::array<uint32_t, kConfigDwords> clear{};   // write one to clear
+  std::array<uint32_t, kConfigDwords> sticky{};  // survives a function-level reset
+};
+
+const ConfigLayout& PhysicalConfigLayout();
+const ConfigLayout& VirtualConfigLayout();
+
+}  // namespace spyre::model
