@@ -1,0 +1,124 @@
+#include "cosim/host_bridge.h"
+
+#include <cstring>
+
+#include "model/card/transfer.h"
+#include "model/contract/error.h"
+
+namespace spyre::cosim {
+
+namespace {
+constexpr uint64_t kMsiBase = 0xFEE00000;
+constexpr uint64_t kMsiBytes = 0x100000;
+constexpr uint64_t kShortWriteBytes = 256;
+constexpr driver::IoAddress kFirstIoAddress = 0x1'0000'0000;  // clear of the MSI window
+constexpr uint64_t kPage = 4096;
+}  // namespace
+
+HostBridge::HostBridge(const sc_core::sc_module_name& name)
+    : sc_module(name), next_address_(kFirstIoAddress) {
+  from_card.register_b_transport(this, &HostBridge::Dma);
+  payload_.set_extension(&access_);
+  SC_HAS_PROCESS(HostBridge);
+  SC_METHOD(DeliverArrivals);
+  sensitive << arrival_event_;
+  dont_initialize();
+}
+
+uint32_t HostBridge::Access(driver::FunctionId function, model::HostAccess::Space space,
+                            uint64_t offset, bool write, uint32_t value, uint64_t* delay_ps) {
+  access_.function = function;
+  access_.space = space;
+  payload_.set_command(write ? tlm::TLM_WRITE_COMMAND : tlm::TLM_READ_COMMAND);
+  payload_.set_address(offset);
+  payload_.set_data_ptr(reinterpret_cast<uint8_t*>(&value));
+  payload_.set_data_length(sizeof(value));
+  payload_.set_streaming_width(sizeof(value));
+  payload_.set_byte_enable_ptr(nullptr);
+  payload_.set_response_status(tlm::TLM_INCOMPLETE_RESPONSE);
+  sc_core::sc_time delay = sc_core::SC_ZERO_TIME;
+  to_card->b_transport(payload_, delay);
+  *delay_ps = delay.value();
+  // As on a bus: nobody answers, all ones.
+  return payload_.is_response_ok() ? value : 0xFFFFFFFF;
+}
+
+driver::IoAddress HostBridge::Map(driver::FunctionId function, void* host, size_t size) {
+  if (host == nullptr || size == 0)
+    throw BadInput("transport: cannot map {} bytes at a null or empty range", size);
+  const driver::IoAddress address = next_address_;
+  mappings_[address] = {function, static_cast<uint8_t*>(host), size};
+  next_address_ += (size + kPage - 1) / kPage * kPage + kPage;  // a hole, so that an overrun faults
+  return address;
+}
+
+void HostBridge::Unmap(driver::FunctionId function, driver::IoAddress address) {
+  const auto found = mappings_.find(address);
+  if (found == mappings_.end() || found->second.function != function) {
+    throw BadInput("transport: unmap of IO address {:#x}, which function {} has not mapped",
+                   address, function);
+  }
+  mappings_.erase(found);
+}
+
+uint8_t* HostBridge::Find(uint16_t function, uint64_t address, uint64_t bytes) {
+  auto next = mappings_.upper_bound(address);
+  if (next == mappings_.begin()) return nullptr;
+  const auto& [base, mapping] = *std::prev(next);
+  const uint64_t offset = address - base;
+  if (mapping.function != function || offset > mapping.size || bytes > mapping.size - offset)
+    return nullptr;
+  return mapping.host + offset;
+}
+
+void HostBridge::Dma(tlm::tlm_generic_payload& payload, sc_core::sc_time& delay) {
+  const auto* transfer = payload.get_extension<model::Transfer>();
+  const uint64_t address = payload.get_address();
+  const uint64_t bytes = payload.get_data_length();
+  const bool msi = address >= kMsiBase && address < kMsiBase + kMsiBytes && payload.is_write();
+  uint8_t* host = msi ? nullptr : Find(transfer->function, address, bytes);
+  if (!msi && host == nullptr) {
+    payload.set_response_status(tlm::TLM_ADDRESS_ERROR_RESPONSE);
+    return;
+  }
+  payload.set_response_status(tlm::TLM_OK_RESPONSE);
+  const uint8_t* data = payload.get_data_ptr();
+  if (payload.is_write() && bytes <= kShortWriteBytes && transfer->move_data) {
+    arrivals_.push({model::NowPs() + delay.value(),
+                    arrival_order_++,
+                    address,
+                    transfer->function,
+                    {data, data + bytes}});
+    arrival_event_.notify(delay);
+  } else if (transfer->move_data) {
+    if (payload.is_write()) {
+      std::memcpy(host, data, bytes);
+    } else {
+      std::memcpy(payload.get_data_ptr(), host, bytes);
+    }
+  }
+}
+
+void HostBridge::DeliverArrivals() {
+  const uint64_t now = model::NowPs();
+  while (!arrivals_.empty() && arrivals_.top().time_ps <= now) {
+    const Arrival& arrival = arrivals_.top();
+    if (arrival.address >= kMsiBase && arrival.address < kMsiBase + kMsiBytes) {
+      const auto function = static_cast<driver::FunctionId>((arrival.address - kMsiBase) >> 12);
+      interrupts_.emplace(function, arrival.data[0]);
+      sc_core::sc_pause();
+    } else if (uint8_t* host = Find(arrival.function, arrival.address, arrival.data.size());
+               host != nullptr) {
+      std::memcpy(host, arrival.data.data(),
+                  arrival.data.size());  // unmapped meanwhile: lost, as on a bus
+    }
+    arrivals_.pop();
+  }
+  if (!arrivals_.empty()) arrival_event_.notify(model::Ps(arrivals_.top().time_ps - now));
+}
+
+bool HostBridge::TakeInterrupt(driver::FunctionId function, unsigned vector) {
+  return interrupts_.erase({function, vector}) == 1;
+}
+
+}  // namespace spyre::cosim

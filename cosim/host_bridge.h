@@ -1,0 +1,70 @@
+// The host's side of the PCIe link, as a SystemC module: root complex, host memory behind an IO
+// address map, and the interrupt controller. InProcessTransport drives it. Kernel thread only.
+#pragma once
+
+#include <tlm_utils/simple_initiator_socket.h>
+#include <tlm_utils/simple_target_socket.h>
+
+#include <cstdint>
+#include <map>
+#include <queue>
+#include <set>
+#include <systemc>
+#include <vector>
+
+#include "driver/transport.h"
+#include "model/pcie/host_access.h"
+
+namespace spyre::cosim {
+
+class HostBridge : public sc_core::sc_module {
+ public:
+  tlm_utils::simple_initiator_socket<HostBridge> to_card{"to_card"};
+  tlm_utils::simple_target_socket<HostBridge> from_card{"from_card"};
+
+  explicit HostBridge(const sc_core::sc_module_name& name);
+
+  // One 32-bit access; *delay_ps is how long the packet (and the completion) takes.
+  uint32_t Access(driver::FunctionId function, model::HostAccess::Space space, uint64_t offset,
+                  bool write, uint32_t value, uint64_t* delay_ps);
+
+  driver::IoAddress Map(driver::FunctionId function, void* host, size_t size);
+  void Unmap(driver::FunctionId function, driver::IoAddress address);
+
+  // Takes the pending interrupt of (function, vector), if any.
+  bool TakeInterrupt(driver::FunctionId function, unsigned vector);
+
+ private:
+  struct Mapping {
+    driver::FunctionId function;
+    uint8_t* host;
+    size_t size;
+  };
+  // A short write (a response or an MSI) becomes visible to the host when it arrives, not when it
+  // is sent.
+  struct Arrival {
+    uint64_t time_ps;
+    uint64_t order;
+    uint64_t address;
+    uint16_t function;
+    std::vector<uint8_t> data;
+    bool operator>(const Arrival& other) const {
+      return time_ps != other.time_ps ? time_ps > other.time_ps : order > other.order;
+    }
+  };
+
+  void Dma(tlm::tlm_generic_payload& payload, sc_core::sc_time& delay);
+  void DeliverArrivals();
+  uint8_t* Find(uint16_t function, uint64_t address, uint64_t bytes);
+
+  std::map<driver::IoAddress, Mapping> mappings_;
+  driver::IoAddress next_address_;
+  std::set<std::pair<driver::FunctionId, unsigned>> interrupts_;
+  std::priority_queue<Arrival, std::vector<Arrival>, std::greater<>> arrivals_;
+  uint64_t arrival_order_ = 0;
+  sc_core::sc_event arrival_event_;
+  tlm::tlm_generic_payload payload_;
+  model::HostAccess access_;
+};
+
+}  // namespace spyre::cosim

@@ -1,0 +1,123 @@
+#include "cosim/inprocess_transport.h"
+
+#include <fmt/format.h>
+
+#include "model/contract/error.h"
+
+namespace spyre::cosim {
+
+namespace {
+
+model::HostAccess::Space BarSpace(int bar) {
+  switch (bar) {
+    case 0:
+      return model::HostAccess::Space::kBar0;
+    case 2:
+      return model::HostAccess::Space::kBar2;
+    case 4:
+      return model::HostAccess::Space::kBar4;
+    default:
+      throw BadInput("transport: the card has BARs 0, 2 and 4, not {}", bar);
+  }
+}
+
+// SystemC's own errors become ours; without this they would end the process.
+void ReportHandler(const sc_core::sc_report& report, const sc_core::sc_actions& actions) {
+  if (report.get_severity() >= sc_core::SC_ERROR) {
+    throw Error(ErrorKind::kInternal,
+                fmt::format("SystemC: {} ({})", report.get_msg(), report.get_msg_type()));
+  }
+  sc_core::sc_report_handler::default_handler(report, actions);
+}
+
+}  // namespace
+
+InProcessTransport::InProcessTransport(const model::CardConfig& config, const HostTiming& timing,
+                                       trace::Recorder* recorder)
+    : timing_(timing) {
+  sc_core::sc_report_handler::set_handler(ReportHandler);
+  sc_core::sc_report_handler::set_actions(sc_core::SC_INFO, sc_core::SC_DO_NOTHING);
+  card_ = std::make_unique<model::Card>("card", config, recorder);
+  bridge_ = std::make_unique<HostBridge>("host");
+  bridge_->to_card.bind(card_->endpoint().inbound);
+  card_->endpoint().outbound.bind(bridge_->from_card);
+  sc_core::sc_start(sc_core::SC_ZERO_TIME);  // elaborate; every process goes to sleep
+}
+
+InProcessTransport::~InProcessTransport() { sc_core::sc_stop(); }
+
+void InProcessTransport::Run(uint64_t ps) {
+  // An interrupt pauses the kernel; here nobody waits for it, so go on until the time is over.
+  const uint64_t until = model::NowPs() + ps;
+  while (model::NowPs() < until) sc_core::sc_start(model::Ps(until - model::NowPs()));
+}
+
+uint32_t InProcessTransport::Access(driver::FunctionId function, model::HostAccess::Space space,
+                                    uint64_t offset, bool write, uint32_t value) {
+  const std::lock_guard<std::recursive_mutex> lock(mutex_);
+  Run((write ? timing_.register_write_ns : timing_.register_read_ns) * 1000);
+  uint64_t delay = 0;
+  const uint32_t result = bridge_->Access(function, space, offset, write, value, &delay);
+  if (!write) Run(delay);  // writes are posted
+  return result;
+}
+
+uint32_t InProcessTransport::ConfigRead(driver::FunctionId function, uint32_t offset) {
+  return Access(function, model::HostAccess::Space::kConfig, offset, false, 0);
+}
+
+void InProcessTransport::ConfigWrite(driver::FunctionId function, uint32_t offset, uint32_t value) {
+  Access(function, model::HostAccess::Space::kConfig, offset, true, value);
+}
+
+uint32_t InProcessTransport::Read32(driver::FunctionId function, int bar, uint64_t offset) {
+  return Access(function, BarSpace(bar), offset, false, 0);
+}
+
+void InProcessTransport::Write32(driver::FunctionId function, int bar, uint64_t offset,
+                                 uint32_t value) {
+  Access(function, BarSpace(bar), offset, true, value);
+}
+
+driver::IoAddress InProcessTransport::MapHost(driver::FunctionId function, void* host,
+                                              size_t size) {
+  const std::lock_guard<std::recursive_mutex> lock(mutex_);
+  return bridge_->Map(function, host, size);
+}
+
+void InProcessTransport::UnmapHost(driver::FunctionId function, driver::IoAddress address) {
+  const std::lock_guard<std::recursive_mutex> lock(mutex_);
+  bridge_->Unmap(function, address);
+}
+
+driver::WaitResult InProcessTransport::WaitInterrupt(driver::FunctionId function, int vector,
+                                                     uint64_t deadline_ps) {
+  const std::lock_guard<std::recursive_mutex> lock(mutex_);
+  for (;;) {
+    if (bridge_->TakeInterrupt(function, static_cast<unsigned>(vector))) {
+      Run(timing_.interrupt_ns * 1000);
+      return driver::WaitResult::kInterrupt;
+    }
+    const uint64_t now = model::NowPs();
+    if (now >= deadline_ps) return driver::WaitResult::kDeadline;
+    if (!sc_core::sc_pending_activity()) return driver::WaitResult::kStalled;
+    sc_core::sc_start(model::Ps(deadline_ps - now), sc_core::SC_EXIT_ON_STARVATION);
+  }
+}
+
+uint64_t InProcessTransport::NowPs() {
+  const std::lock_guard<std::recursive_mutex> lock(mutex_);
+  return model::NowPs();
+}
+
+void InProcessTransport::Advance(uint64_t host_ps) {
+  const std::lock_guard<std::recursive_mutex> lock(mutex_);
+  Run(host_ps);
+}
+
+std::string InProcessTransport::Diagnose() {
+  const std::lock_guard<std::recursive_mutex> lock(mutex_);
+  return card_->DescribeWaits();
+}
+
+}  // namespace spyre::cosim

@@ -1,0 +1,59 @@
+// The default transport: the card is simulated in this process, and the SystemC kernel runs in the
+// thread of whoever calls. Simulated time moves only inside these calls, so equal programs see
+// equal times.
+//
+// Threads: calls are serialised by a mutex; the kernel may thereby run on different threads, one at
+// a time. One per process (SystemC has one kernel).
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <string>
+
+#include "cosim/host_bridge.h"
+#include "driver/transport.h"
+#include "model/card/card.h"
+
+namespace spyre::cosim {
+
+// What an access costs the host's processor, before the packet leaves. Assumptions, see
+// docs/configuration.md [host].
+struct HostTiming {
+  uint64_t register_write_ns = 50;
+  uint64_t register_read_ns = 50;
+  uint64_t interrupt_ns = 1000;  // from MSI to the waiting thread
+};
+
+class InProcessTransport : public driver::Transport {
+ public:
+  // recorder: may be null; must outlive the transport.
+  InProcessTransport(const model::CardConfig& config, const HostTiming& timing,
+                     trace::Recorder* recorder);
+  ~InProcessTransport() override;
+
+  uint32_t ConfigRead(driver::FunctionId function, uint32_t offset) override;
+  void ConfigWrite(driver::FunctionId function, uint32_t offset, uint32_t value) override;
+  uint32_t Read32(driver::FunctionId function, int bar, uint64_t offset) override;
+  void Write32(driver::FunctionId function, int bar, uint64_t offset, uint32_t value) override;
+  driver::IoAddress MapHost(driver::FunctionId function, void* host, size_t size) override;
+  void UnmapHost(driver::FunctionId function, driver::IoAddress address) override;
+  driver::WaitResult WaitInterrupt(driver::FunctionId function, int vector,
+                                   uint64_t deadline_ps) override;
+  uint64_t NowPs() override;
+  void Advance(uint64_t host_ps) override;
+  std::string Diagnose() override;
+
+  model::Card& card() { return *card_; }
+
+ private:
+  uint32_t Access(driver::FunctionId function, model::HostAccess::Space space, uint64_t offset,
+                  bool write, uint32_t value);
+  void Run(uint64_t ps);  // lets the card run for this long
+
+  const HostTiming timing_;
+  std::recursive_mutex mutex_;
+  std::unique_ptr<model::Card> card_;
+  std::unique_ptr<HostBridge> bridge_;
+};
+
+}  // namespace spyre::cosim

@@ -1,0 +1,103 @@
+#include "model/card/card.h"
+
+#include <fmt/format.h>
+
+#include "model/contract/error.h"
+
+namespace spyre::model {
+
+namespace {
+CardConfig Checked(const CardConfig& config) {
+  const auto& memory = config.memory;
+  if (memory.ecc_gib >= memory.capacity_gib) {
+    throw BadInput(
+        "card.memory.ecc_gib = {} leaves nothing of card.memory.capacity_gib = {}; make it smaller",
+        memory.ecc_gib, memory.capacity_gib);
+  }
+  if (memory.page_bytes % memory.interleave_bytes != 0) {
+    throw BadInput(
+        "card.memory.page_bytes = {} is not a multiple of card.memory.interleave_bytes = {}",
+        memory.page_bytes, memory.interleave_bytes);
+  }
+  if (config.core.lx_reserved_bytes >= config.core.lx_bytes) {
+    throw BadInput(
+        "card.core.lx_reserved_bytes = {} leaves nothing of card.core.lx_bytes = {}; make it "
+        "smaller",
+        config.core.lx_reserved_bytes, config.core.lx_bytes);
+  }
+  return config;
+}
+}  // namespace
+
+Card::Card(const sc_core::sc_module_name& name, const CardConfig& config, trace::Recorder* recorder)
+    : sc_module(name), config_(Checked(config)), mmu_(config_) {
+  endpoint_ = std::make_unique<PcieEndpoint>("pcie", config_, recorder);
+  memory_ = std::make_unique<DeviceMemory>("memory", config_, recorder);
+  ring_ = std::make_unique<Ring>("ring", config_, recorder);
+  dma_ = std::make_unique<DmaEngine>("dma", config_, mmu_, recorder);
+  management_ = std::make_unique<BehaviouralManagement>(mmu_);
+
+  std::vector<Core*> cores;
+  for (unsigned i = 0; i < config_.cores; ++i) {
+    const std::string core_name = fmt::format("core{:02}", i);
+    cores_.push_back(
+        std::make_unique<Core>(core_name.c_str(), i, config_, mmu_, fabric_, recorder));
+    cores.push_back(cores_.back().get());
+  }
+  dispatcher_ =
+      std::make_unique<ComputeDispatcher>("dispatcher", config_, mmu_, *ring_, fabric_, cores);
+  control_ = std::make_unique<ControlProcessor>("control", config_, *management_, *dma_,
+                                                *dispatcher_, recorder);
+
+  for (Core* core : cores) {
+    core->SetPeers(cores);
+    core->ring_socket.bind(ring_->core_socket);
+    ring_->lx_socket.bind(core->lx_socket);
+  }
+  dispatcher_->ring_socket.bind(ring_->core_socket);
+  ring_->memory_socket.bind(memory_->socket);
+  dma_->memory.bind(memory_->socket);
+  endpoint_->window.bind(memory_->socket);
+  dma_->host.bind(endpoint_->dma);
+  control_->host.bind(endpoint_->dma);
+
+  for (unsigned function = 0; function <= config_.num_vfs; ++function) {
+    functions_.push_back(std::make_unique<FunctionRegisters>(
+        function, config_, FunctionRegisters::Blocks{*control_, *management_, mmu_, *endpoint_},
+        [this, function] { ResetFunction(function); }));
+    endpoint_->SetBarTarget(function, functions_.back().get());
+  }
+  endpoint_->OnFunctionReset([this](unsigned function) { ResetFunction(function); });
+  control_->OnInterrupt(
+      [this](unsigned function, uint32_t cause) { functions_[function]->Raise(cause); });
+}
+
+void Card::ResetFunction(unsigned function) {
+  if (function >= functions_.size()) return;
+  control_->ResetFunction(function);
+  functions_[function]->Reset();
+  if (function == 0) mmu_.UnmapAll();
+}
+
+std::vector<UnitStatistics> Card::Statistics() const {
+  std::vector<UnitStatistics> all;
+  const auto add = [&all](const std::vector<UnitStatistics>& units) {
+    all.insert(all.end(), units.begin(), units.end());
+  };
+  add(endpoint_->Statistics());
+  add(control_->Statistics());
+  add(dma_->Statistics());
+  for (const MemoryChannel& channel : memory_->channels()) all.push_back(channel.statistics());
+  add(ring_->Statistics());
+  for (const auto& core : cores_) add(core->Statistics());
+  return all;
+}
+
+std::string Card::DescribeWaits() const {
+  std::vector<std::string> lines;
+  control_->DescribeWaits(lines);
+  for (const auto& core : cores_) core->DescribeWaits(lines);
+  return fmt::format("{}", fmt::join(lines, "\n"));
+}
+
+}  // namespace spyre::model

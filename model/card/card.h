@@ -1,0 +1,64 @@
+// The card: every block, wired as docs/architecture.md draws it. What is outside is the PCIe link:
+// `endpoint().inbound` and `endpoint().outbound` bind to a root complex. One card per SystemC
+// simulation. Kernel thread only.
+//
+//   root complex ── endpoint ── function registers ── control processor ──┬── DMA engine
+//   ───────────────┐
+//                                     management controller ── MMU        └── dispatcher ── cores
+//                                     ── ring ── memory
+#pragma once
+
+#include <memory>
+#include <string>
+#include <systemc>
+#include <vector>
+
+#include "model/card/card_config.h"
+#include "model/card/function_registers.h"
+#include "model/control/control_processor.h"
+#include "model/control/dispatcher.h"
+#include "model/control/management.h"
+#include "model/core/core.h"
+#include "model/dma/dma_engine.h"
+#include "model/memory/device_memory.h"
+#include "model/mmu/mmu.h"
+#include "model/pcie/endpoint.h"
+#include "model/ring/ring.h"
+
+namespace spyre::model {
+
+class Card : public sc_core::sc_module {
+ public:
+  // Copies the configuration. recorder: may be null; must outlive the card. Throws Error(kBadInput)
+  // for parameters that contradict each other.
+  Card(const sc_core::sc_module_name& name, const CardConfig& config, trace::Recorder* recorder);
+
+  const CardConfig& config() const { return config_; }
+  PcieEndpoint& endpoint() { return *endpoint_; }
+  DeviceMemory& memory() { return *memory_; }
+  Mmu& mmu() { return mmu_; }
+  ControlProcessor& control() { return *control_; }
+
+  // Busy time, bytes and requests of every unit, for the report.
+  std::vector<UnitStatistics> Statistics() const;
+  // Who waits on what, one line each: for the watchdog's message.
+  std::string DescribeWaits() const;
+
+ private:
+  void ResetFunction(unsigned function);
+
+  const CardConfig config_;
+  Mmu mmu_;
+  SyncFabric fabric_;
+  std::unique_ptr<PcieEndpoint> endpoint_;
+  std::unique_ptr<DeviceMemory> memory_;
+  std::unique_ptr<Ring> ring_;
+  std::vector<std::unique_ptr<Core>> cores_;
+  std::unique_ptr<DmaEngine> dma_;
+  std::unique_ptr<ManagementController> management_;
+  std::unique_ptr<ComputeDispatcher> dispatcher_;
+  std::unique_ptr<ControlProcessor> control_;
+  std::vector<std::unique_ptr<FunctionRegisters>> functions_;
+};
+
+}  // namespace spyre::model

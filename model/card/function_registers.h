@@ -1,0 +1,56 @@
+// BAR0 of one function: the register file of the contract, wired to the blocks behind it. Each hook
+// is the register's side effect as registers.toml describes it. Kernel thread only; never waits.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <systemc>
+
+#include "model/card/card_config.h"
+#include "model/card/register_file.h"
+#include "model/control/control_processor.h"
+#include "model/control/management.h"
+#include "model/mmu/mmu.h"
+#include "model/pcie/endpoint.h"
+
+namespace spyre::model {
+
+class FunctionRegisters : public BarTarget {
+ public:
+  struct Blocks {
+    ControlProcessor& control;
+    ManagementController& management;
+    Mmu& mmu;
+    PcieEndpoint& endpoint;
+  };
+  FunctionRegisters(unsigned function, const CardConfig& config, Blocks blocks,
+                    std::function<void()> reset);
+
+  uint32_t ReadBar0(uint32_t offset) override { return registers_.Read(offset); }
+  void WriteBar0(uint32_t offset, uint32_t value, const sc_core::sc_time& arrival) override;
+
+  // Sets INT_STATUS bits and sends the MSI of each cause that software has enabled.
+  void Raise(uint32_t causes);
+  void Reset();
+
+ private:
+  void WireIdentity();
+  void WireQueue();
+  void WireInterrupt();
+  void WirePhysicalFunction();
+  uint64_t Pair(uint32_t low_offset) const;  // a _LO/_HI register pair
+  void UpdateQueue();
+
+  const unsigned function_;
+  const CardConfig& config_;
+  Blocks blocks_;
+  std::function<void()> reset_;
+  RegisterFile registers_;
+  sc_core::sc_time arrival_;  // of the write whose hook runs
+  uint64_t latched_time_ = 0;
+  uint32_t msi_count_ = 0;
+  uint32_t map_status_ = 0;
+  uint32_t admin_status_ = 0;
+};
+
+}  // namespace spyre::model

@@ -1,0 +1,237 @@
+#include "model/control/control_processor.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstring>
+
+namespace spyre::model {
+
+namespace {
+constexpr uint64_t kEntryBytes = sizeof(ControlBlock);
+constexpr size_t kPendingLimit = 64;  // operations held on the card; the rest stays in the rings
+static_assert(sizeof(Message) == kEntryBytes && sizeof(Response) == kEntryBytes);
+
+bool ValidEntries(uint32_t entries) {
+  return entries >= 2 && entries <= 65536 && (entries & (entries - 1)) == 0;
+}
+}  // namespace
+
+ControlProcessor::ControlProcessor(const sc_core::sc_module_name& name, const CardConfig& config,
+                                   ManagementController& management, DmaEngine& dma,
+                                   ComputeDispatcher& dispatcher, trace::Recorder* recorder)
+    : sc_module(name),
+      config_(config),
+      management_(management),
+      dma_(dma),
+      dispatcher_(dispatcher),
+      recorder_(recorder != nullptr && recorder->Wants(trace::kControl) ? recorder : nullptr),
+      functions_(config.num_vfs + 1) {
+  statistics_.name = "control";
+  SC_HAS_PROCESS(ControlProcessor);
+  SC_THREAD(Fetch);
+  SC_THREAD(Issue);
+  SC_THREAD(Respond);
+  sc_core::sc_spawn([this] { RunEngine(kDmaIn); }, "dma_in");
+  sc_core::sc_spawn([this] { RunEngine(kDmaOut); }, "dma_out");
+  sc_core::sc_spawn([this] { RunEngine(kCompute); }, "compute");
+}
+
+// ---------------------------------------------------------------- register side
+
+void ControlProcessor::Doorbell(unsigned function, const sc_core::sc_time& arrival) {
+  functions_[function].doorbells.emplace_back(functions_[function].queue.submission_tail,
+                                              NowPs() + arrival.value());
+  doorbell_.notify(arrival);
+}
+
+void ControlProcessor::ResetFunction(unsigned function) {
+  FunctionState& state = functions_[function];
+  const uint64_t generation = state.generation + 1;
+  state = {};
+  state.generation = generation;
+  const auto of_function = [&](const OperationPtr& operation) {
+    return operation->function == function;
+  };
+  pending_.erase(std::remove_if(pending_.begin(), pending_.end(), of_function), pending_.end());
+  for (const OperationPtr& operation : running_) {
+    if (operation == nullptr || operation->function != function) continue;
+    operation->aborted = true;
+    if (operation->job != nullptr) operation->job->Fault(Status::ABORTED, 0, kNoCore);
+  }
+  pending_changed_.notify(sc_core::SC_ZERO_TIME);
+  space_.notify(sc_core::SC_ZERO_TIME);
+}
+
+bool ControlProcessor::busy(unsigned function) const {
+  const auto mine = [&](const OperationPtr& operation) {
+    return operation != nullptr && operation->function == function;
+  };
+  const FunctionState& state = functions_[function];
+  return state.fetched != state.queue.submission_tail ||
+         std::any_of(pending_.begin(), pending_.end(), mine) ||
+         std::any_of(running_.begin(), running_.end(), mine) ||
+         std::any_of(finished_.begin(), finished_.end(), mine);
+}
+
+void ControlProcessor::StopQueue(unsigned function, Status why) {
+  functions_[function].error = why;
+  functions_[function].queue.enabled = false;
+  on_interrupt_(function, 1u << 1);
+}
+
+// ---------------------------------------------------------------- fetch
+
+void ControlProcessor::Fetch() {
+  for (;;) {
+    bool progress = false;
+    for (size_t i = 0; i < functions_.size(); ++i) {
+      const size_t function = next_function_;
+      next_function_ = (next_function_ + 1) % functions_.size();
+      if (pending_.size() < kPendingLimit) progress |= FetchFrom(static_cast<unsigned>(function));
+    }
+    if (!progress) wait(doorbell_ | engine_done_);
+  }
+}
+
+bool ControlProcessor::FetchFrom(unsigned function) {
+  FunctionState& state = functions_[function];
+  // Only entries whose doorbell has arrived.
+  while (state.doorbells.size() > 1 && state.doorbells[0].first == state.fetched)
+    state.doorbells.pop_front();
+  if (!state.queue.enabled || state.doorbells.empty()) return false;
+  const auto [tail, arrival] = state.doorbells.front();
+  if (arrival > NowPs()) {
+    doorbell_.notify(Ps(arrival - NowPs()));  // an event keeps only its earliest notification
+    return false;
+  }
+  if (tail == state.fetched) return false;
+  const QueueRegisters queue = state.queue;
+  if (!ValidEntries(queue.submission_entries) || !ValidEntries(queue.response_entries) ||
+      !IsStickAligned(queue.submission_base) || !IsStickAligned(queue.response_base) ||
+      tail - state.fetched > queue.submission_entries) {
+    StopQueue(function, Status::BAD_FIELD);
+    return false;
+  }
+  const uint32_t slot = state.fetched % queue.submission_entries;
+  const auto count = static_cast<uint32_t>(
+      std::min<uint64_t>({tail - state.fetched, config_.control.fetch_batch,
+                          queue.submission_entries - slot, kPendingLimit - pending_.size()}));
+  std::vector<uint8_t> entries(count * kEntryBytes);
+  const uint64_t generation = state.generation;
+  const uint64_t begin = NowPs();
+  const bool read =
+      HostAccess(tlm::TLM_READ_COMMAND, function, queue.submission_base + slot * kEntryBytes,
+                 entries.data(), entries.size());
+  if (state.generation != generation) return true;  // reset while the read was on its way
+  if (!read) {
+    StopQueue(function, Status::HOST_FAULT);
+    return false;
+  }
+  for (uint32_t i = 0; i < count; ++i) {
+    wait(Ps(config_.control.decode_ns * 1000 +
+            (function == 0 ? 0 : config_.control.message_ns * 1000)));
+    if (state.generation != generation) return true;
+    OperationPtr operation = Decode(function, &entries[i * kEntryBytes], arrival);
+    ++state.fetched;
+    if (static_cast<Status>(operation->response.status) == Status::OK) {
+      pending_.push_back(operation);
+    } else {
+      state.failed_streams.insert(operation->response.stream);
+      operation->response.started_ps = operation->response.finished_ps = NowPs();
+      finished_.push_back(operation);
+      finished_changed_.notify(sc_core::SC_ZERO_TIME);
+    }
+    pending_changed_.notify(sc_core::SC_ZERO_TIME);
+  }
+  statistics_.busy_ps += NowPs() - begin;
+  statistics_.requests += count;
+  statistics_.bytes += entries.size();
+  return true;
+}
+
+ControlProcessor::OperationPtr ControlProcessor::Decode(unsigned function, const uint8_t* entry,
+                                                        uint64_t queued_ps) {
+  FunctionState& state = functions_[function];
+  auto operation = std::make_shared<Operation>();
+  operation->function = function;
+  operation->generation = state.generation;
+  uint64_t fault = 0;
+  Status status;
+  if (function == 0) {
+    std::memcpy(&operation->block, entry, kEntryBytes);
+    status = Check(operation->block, &fault);
+    if (status == Status::OK && operation->block.function != 0) {
+      status = Status::BAD_FIELD;
+      fault = offsetof(ControlBlock, function);
+    }
+  } else {
+    Message message;
+    std::memcpy(&message, entry, kEntryBytes);
+    status = management_.TranslateMessage(function, message, &operation->block, &fault);
+    operation->block.opcode = message.opcode;
+    operation->block.stream = message.stream;
+    operation->block.sequence = message.sequence;
+    operation->block.flags = message.flags;
+    operation->block.correlation = message.correlation;
+  }
+  const uint64_t expected = state.next_sequence++;
+  if (status == Status::OK && operation->block.sequence != expected) {
+    status = Status::BAD_SEQUENCE;
+    fault = expected;
+  }
+  const ControlBlock& block = operation->block;
+  operation->engine = EngineOf(static_cast<Opcode>(block.opcode));
+  Response& response = operation->response;
+  response.opcode = block.opcode;
+  response.status = static_cast<uint16_t>(status);
+  response.fault_core = kNoCore;
+  response.stream = block.stream;
+  // A damaged entry answers under the number that was due, so that software can find it.
+  response.sequence = expected;
+  response.fault_address = fault;
+  response.queued_ps = queued_ps;
+  response.fetched_ps = NowPs();
+  response.correlation = block.correlation;
+  return operation;
+}
+
+bool ControlProcessor::HostAccess(tlm::tlm_command command, unsigned function, uint64_t address,
+                                  void* data, uint64_t bytes) {
+  TransferPayload& owned = command == tlm::TLM_READ_COMMAND ? fetch_payload_ : respond_payload_;
+  owned.info.function = static_cast<uint16_t>(function);
+  auto& payload = owned.Prepare(command, address, static_cast<uint8_t*>(data), bytes);
+  sc_core::sc_time delay = sc_core::SC_ZERO_TIME;
+  host->b_transport(payload, delay);
+  if (command == tlm::TLM_READ_COMMAND) {
+    wait(delay);
+  }
+  return payload.is_response_ok();
+}
+
+void ControlProcessor::DescribeWaits(std::vector<std::string>& lines) const {
+  for (const OperationPtr& operation : running_) {
+    if (operation == nullptr) continue;
+    lines.push_back(fmt::format("control: function {} stream {} runs {} (sequence {})",
+                                operation->function, operation->block.stream, operation->name,
+                                operation->block.sequence));
+  }
+  for (const OperationPtr& operation : pending_) {
+    const auto opcode = static_cast<Opcode>(operation->block.opcode);
+    lines.push_back(fmt::format(
+        "control: function {} stream {} holds {}{} (sequence {})", operation->function,
+        operation->block.stream, OpcodeName(opcode),
+        opcode == Opcode::EVENT_WAIT ? fmt::format(" for event {}", operation->block.value) : "",
+        operation->block.sequence));
+  }
+  for (size_t function = 0; function < functions_.size(); ++function) {
+    const FunctionState& state = functions_[function];
+    if (state.error != Status::OK) {
+      lines.push_back(fmt::format("control: queue of function {} stopped: {}", function,
+                                  StatusName(state.error)));
+    }
+  }
+}
+
+}  // namespace spyre::model

@@ -1,0 +1,110 @@
+#include "model/control/dispatcher.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "model/contract/error.h"
+
+namespace spyre::model {
+
+ComputeDispatcher::ComputeDispatcher(const sc_core::sc_module_name& name, const CardConfig& config,
+                                     const Mmu& mmu, Ring& ring, SyncFabric& fabric,
+                                     std::vector<Core*> cores)
+    : sc_module(name),
+      config_(config),
+      mmu_(mmu),
+      ring_(ring),
+      fabric_(fabric),
+      cores_(std::move(cores)) {
+  payload_.info.stop = static_cast<uint16_t>(config.cores);
+}
+
+void ComputeDispatcher::Execute(const ControlBlock& block, Job& job) {
+  job.function = block.function;
+  job.flow = block.correlation;
+  Status status = BindSegments(block, job);
+  if (status == Status::OK) status = LoadProgram(block, job);
+  if (status != Status::OK) {
+    if (!job.aborted) job.Fault(status, job.fault_address, kNoCore);
+    return;
+  }
+  if (job.aborted) return;
+  job.move_data = (block.flags & kFlagTimingOnly) == 0 && !job.program->timing_only;
+  ring_.AbandonMulticasts();
+  fabric_.Reset();
+  for (Core* core : cores_) {
+    if (core->Runs(job)) core->Start(job);
+  }
+  while (job.units_running > 0) sc_core::wait(job.done);
+}
+
+Status ComputeDispatcher::BindSegments(const ControlBlock& block, Job& job) {
+  job.fault_address = block.program_base;
+  if (!IsStickAligned(block.program_base | block.device_address | block.segment_table))
+    return Status::MISALIGNED;
+  const uint8_t permission = kPermissionRead | kPermissionWrite | kPermissionExecute;
+  const Status allowed =
+      mmu_.CheckPhysical(block.function, block.program_base, block.program_bytes, permission);
+  if (allowed != Status::OK) return allowed;
+  job.segments =
+      mmu_.Segments(block.function, {block.program_base, block.program_bytes, permission});
+  if (block.segment_table == 0) return Status::OK;
+
+  // The PF may bring its own table for segments 0..6; a VF's message has no such field.
+  job.fault_address = block.segment_table;
+  std::array<SegmentEntry, kSegments> table;
+  static_assert(sizeof(table) == kStickBytes);
+  const Status readable =
+      mmu_.CheckPhysical(block.function, block.segment_table, kStickBytes, kPermissionRead);
+  if (readable != Status::OK) return readable;
+  std::array<uint8_t, kStickBytes> bytes{};
+  if (!Read(block.segment_table, bytes.data(), bytes.size(), 0)) return Status::BUS_ERROR;
+  std::memcpy(table.data(), bytes.data(), bytes.size());
+  for (int i = 0; i < kProgramSegment; ++i) {
+    const uint64_t length = table[i].length_permission & ~(kStickBytes - 1);
+    if (!IsStickAligned(table[i].base) || length > kSegmentBytes) return Status::BAD_FIELD;
+    job.segments[i] = {table[i].base, length, static_cast<uint8_t>(table[i].length_permission & 7)};
+  }
+  return Status::OK;
+}
+
+Status ComputeDispatcher::LoadProgram(const ControlBlock& block, Job& job) {
+  job.fault_address = block.device_address;
+  if (block.device_address > block.program_bytes ||
+      block.program_bytes - block.device_address < kImageHeaderBytes) {
+    return Status::PAGE_FAULT;
+  }
+  const uint64_t base = block.program_base + block.device_address;
+  image_.resize(kImageHeaderBytes);
+  if (!Read(base, image_.data(), kImageHeaderBytes, 0)) return Status::BUS_ERROR;
+  job.bytes_read += kImageHeaderBytes;
+  try {
+    const ImageInfo info = ReadImageHeader(image_.data(), image_.size());
+    const uint64_t present = (1ull << config_.cores) - 1;
+    if (info.image_bytes > config_.core.lx_reserved_bytes || (info.core_mask & ~present) != 0)
+      return Status::BAD_PROGRAM;
+    if (info.image_bytes > block.program_bytes - block.device_address) return Status::PAGE_FAULT;
+    image_.resize(info.image_bytes);
+    for (uint64_t at = kImageHeaderBytes; at < image_.size(); at += kMaxBurstBytes) {
+      const uint64_t burst = std::min<uint64_t>(kMaxBurstBytes, image_.size() - at);
+      if (!Read(base + at, &image_[at], burst, info.core_mask)) return Status::BUS_ERROR;
+      job.bytes_read += burst;
+    }
+    job.program = std::make_shared<const Program>(Decode(image_.data(), image_.size()));
+  } catch (const Error&) {
+    return Status::BAD_PROGRAM;  // software has the image and can ask Decode what is wrong with it
+  }
+  job.fault_address = job.program->lx_bytes;
+  return job.program->lx_bytes <= config_.lx_usable_bytes() ? Status::OK : Status::LX_OVERFLOW;
+}
+
+bool ComputeDispatcher::Read(uint64_t physical, uint8_t* data, uint64_t bytes, uint32_t mask) {
+  payload_.info.group = mask;
+  auto& payload = payload_.Prepare(tlm::TLM_READ_COMMAND, physical, data, bytes);
+  sc_core::sc_time delay = sc_core::SC_ZERO_TIME;
+  ring_socket->b_transport(payload, delay);
+  sc_core::wait(delay);
+  return payload.is_response_ok();
+}
+
+}  // namespace spyre::model

@@ -1,0 +1,44 @@
+// Runs COMPUTE operations: reads the program image from device memory, checks it, broadcasts it to
+// the cores of its mask, starts them, and waits for the last unit. One job at a time. Execute runs
+// in the caller's SystemC thread.
+#pragma once
+
+#include <tlm_utils/simple_initiator_socket.h>
+
+#include <memory>
+#include <systemc>
+#include <vector>
+
+#include "model/card/card_config.h"
+#include "model/card/transfer.h"
+#include "model/core/core.h"
+#include "model/ring/ring.h"
+
+namespace spyre::model {
+
+class ComputeDispatcher : public sc_core::sc_module {
+ public:
+  tlm_utils::simple_initiator_socket<ComputeDispatcher> ring_socket{"ring_socket"};
+
+  ComputeDispatcher(const sc_core::sc_module_name& name, const CardConfig& config, const Mmu& mmu,
+                    Ring& ring, SyncFabric& fabric, std::vector<Core*> cores);
+
+  // Fills job.status and the counters. The job lives as long as the call.
+  void Execute(const ControlBlock& block, Job& job);
+
+ private:
+  Status LoadProgram(const ControlBlock& block, Job& job);
+  Status BindSegments(const ControlBlock& block, Job& job);
+  // Reads [physical, +bytes) at the memory stop; mask: broadcast to these cores.
+  bool Read(uint64_t physical, uint8_t* data, uint64_t bytes, uint32_t mask);
+
+  const CardConfig& config_;
+  const Mmu& mmu_;
+  Ring& ring_;
+  SyncFabric& fabric_;
+  std::vector<Core*> cores_;
+  TransferPayload payload_;
+  std::vector<uint8_t> image_;
+};
+
+}  // namespace spyre::model

@@ -1,0 +1,117 @@
+#include "model/core/core.h"
+
+#include <fmt/format.h>
+
+#include <cstring>
+
+#include "model/core/unit.h"
+#include "model/core/units.h"
+
+namespace spyre::model {
+
+void SyncFabric::Arrive(unsigned core, uint32_t mask, uint64_t id, const Job& job) {
+  auto& slot = waiting_[{mask, id}];
+  if (slot == nullptr) slot = std::make_shared<Barrier>();
+  const std::shared_ptr<Barrier> barrier = slot;
+  barrier->arrived |= 1u << core;
+  if ((barrier->arrived & mask) == mask) {
+    waiting_.erase({mask, id});
+    barrier->open = true;
+    barrier->event.notify();
+    return;
+  }
+  while (!barrier->open && !job.aborted) sc_core::wait(barrier->event | job.abort);
+}
+
+Core::Core(const sc_core::sc_module_name& name, unsigned index, const CardConfig& config,
+           const Mmu& mmu, SyncFabric& fabric, trace::Recorder* recorder)
+    : sc_module(name),
+      index_(index),
+      config_(config),
+      mmu_(mmu),
+      fabric_(fabric),
+      lx_(config.lx_usable_bytes()),
+      lx_port_(fmt::format("core{:02}.lx_port", index), config.timed()) {
+  lx_socket.register_b_transport(this, &Core::WriteLx);
+  units_.push_back(std::make_unique<LoadStoreUnit>("load", Unit::kLoad, *this, recorder));
+  units_.push_back(std::make_unique<LoadStoreUnit>("store", Unit::kStore, *this, recorder));
+  units_.push_back(std::make_unique<PtUnit>("pt", *this, recorder));
+  units_.push_back(std::make_unique<VectorUnit>("vector", *this, recorder));
+  units_.push_back(std::make_unique<RingUnit>("ring", *this, recorder));
+  SC_HAS_PROCESS(Core);
+  SC_METHOD(DeliverTokens);
+  sensitive << delivery_event_;
+  dont_initialize();
+}
+
+Core::~Core() = default;
+
+bool Core::Runs(const Job& job) const { return (job.program->core_mask >> index_ & 1) != 0; }
+
+void Core::Start(Job& job) {
+  tokens_.fill(0);
+  deliveries_ = {};
+  for (const auto& unit : units_) unit->Start(job);
+}
+
+uint8_t* Core::Lx(uint64_t address, uint64_t bytes) {
+  if (address > lx_.size() || bytes > lx_.size() - address)
+    throw UnitFault{Status::LX_OVERFLOW, address};
+  return lx_.data() + address;
+}
+
+bool Core::TryTakeToken(unsigned token) {
+  if (tokens_[token] == 0) return false;
+  --tokens_[token];
+  return true;
+}
+
+void Core::GiveTokenAt(uint64_t time_ps, unsigned token) {
+  deliveries_.emplace(time_ps, token);
+  const uint64_t now = NowPs();
+  delivery_event_.notify(
+      Ps(time_ps > now ? time_ps - now : 0));  // an earlier pending notification stays
+}
+
+void Core::DeliverTokens() {
+  const uint64_t now = NowPs();
+  while (!deliveries_.empty() && deliveries_.top().first <= now) {
+    const unsigned token = deliveries_.top().second;
+    deliveries_.pop();
+    ++tokens_[token];
+    token_events_[token].notify();
+  }
+  if (!deliveries_.empty()) delivery_event_.notify(Ps(deliveries_.top().first - now));
+}
+
+// A peer's partial sums arrive: the ring has priced the way, the port is priced here.
+void Core::WriteLx(tlm::tlm_generic_payload& payload, sc_core::sc_time& delay) {
+  const uint64_t address = payload.get_address();
+  const uint64_t bytes = payload.get_data_length();
+  if (!payload.is_write() || address > lx_.size() || bytes > lx_.size() - address) {
+    payload.set_response_status(tlm::TLM_ADDRESS_ERROR_RESPONSE);
+    return;
+  }
+  const uint64_t now = NowPs();
+  const uint64_t port_ps = LxPortPs(bytes);
+  delay = Ps(lx_port_.Reserve(now + delay.value(), port_ps, bytes) + port_ps - now);
+  if (payload.get_extension<Transfer>()->move_data)
+    std::memcpy(&lx_[address], payload.get_data_ptr(), bytes);
+  payload.set_response_status(tlm::TLM_OK_RESPONSE);
+}
+
+std::vector<UnitStatistics> Core::Statistics() const {
+  std::vector<UnitStatistics> all;
+  for (const auto& unit : units_) all.push_back(unit->statistics());
+  all.push_back(lx_port_.statistics());
+  return all;
+}
+
+void Core::DescribeWaits(std::vector<std::string>& lines) const {
+  for (const auto& unit : units_) {
+    std::string wait = unit->DescribeWait();
+    if (!wait.empty()) lines.push_back(fmt::format("core {:02} {}", index_, wait));
+  }
+}
+
+}  // namespace spyre::model

@@ -1,0 +1,99 @@
+// One AI core: LX scratchpad with its shared port, tokens, and five decoupled units (load, store,
+// PT, vector, ring), each running its own section of the program. Bound to the ring by one
+// initiator socket (memory and peers) and one target socket (its LX, written by peers). Kernel
+// thread only.
+#pragma once
+
+#include <tlm_utils/simple_initiator_socket.h>
+#include <tlm_utils/simple_target_socket.h>
+
+#include <array>
+#include <memory>
+#include <queue>
+#include <string>
+#include <systemc>
+#include <vector>
+
+#include "model/card/card_config.h"
+#include "model/card/resource.h"
+#include "model/card/transfer.h"
+#include "model/core/job.h"
+
+namespace spyre::model {
+
+class Core;
+class CoreUnit;
+
+// Barriers between cores: the last of a mask to arrive releases all.
+class SyncFabric {
+ public:
+  // Blocks the calling process until every core of `mask` is at (mask, id), or the job is aborted.
+  void Arrive(unsigned core, uint32_t mask, uint64_t id, const Job& job);
+  void Reset() { waiting_.clear(); }
+
+ private:
+  struct Barrier {
+    uint32_t arrived = 0;
+    bool open = false;
+    sc_core::sc_event event;
+  };
+  std::map<std::pair<uint32_t, uint64_t>, std::shared_ptr<Barrier>> waiting_;
+};
+
+class Core : public sc_core::sc_module {
+ public:
+  tlm_utils::simple_initiator_socket<Core> ring_socket{"ring_socket"};
+  tlm_utils::simple_target_socket<Core> lx_socket{"lx_socket"};
+
+  Core(const sc_core::sc_module_name& name, unsigned index, const CardConfig& config,
+       const Mmu& mmu, SyncFabric& fabric, trace::Recorder* recorder);
+  ~Core() override;
+
+  // Other cores, by index; set once by the card before simulation.
+  void SetPeers(const std::vector<Core*>& peers) { peers_ = peers; }
+  // Starts the core's sections of the job; tokens start at zero. The job outlives its run.
+  void Start(Job& job);
+  bool Runs(const Job& job) const;
+
+  // --- for the units ---
+  unsigned index() const { return index_; }
+  const CardConfig& config() const { return config_; }
+  const Mmu& mmu() const { return mmu_; }
+  SyncFabric& fabric() { return fabric_; }
+  Resource& lx_port() { return lx_port_; }
+  Core* peer(uint64_t index) { return index < peers_.size() ? peers_[index] : nullptr; }
+  // The bytes [address, address + bytes) of LX; throws UnitFault(LX_OVERFLOW) outside the usable
+  // part.
+  uint8_t* Lx(uint64_t address, uint64_t bytes);
+  uint64_t LxPortPs(uint64_t bytes) const {
+    return TransferPs(bytes, config_.core.lx_port_bytes_per_cycle, config_.clock.core_mhz);
+  }
+
+  bool TryTakeToken(unsigned token);
+  const sc_core::sc_event& token_event(unsigned token) const { return token_events_[token]; }
+  void GiveTokenAt(uint64_t time_ps, unsigned token);
+
+  // --- for reports ---
+  std::vector<UnitStatistics> Statistics() const;
+  void DescribeWaits(std::vector<std::string>& lines) const;
+
+ private:
+  void WriteLx(tlm::tlm_generic_payload& payload, sc_core::sc_time& delay);
+  void DeliverTokens();
+
+  const unsigned index_;
+  const CardConfig& config_;
+  const Mmu& mmu_;
+  SyncFabric& fabric_;
+  std::vector<uint8_t> lx_;
+  Resource lx_port_;
+  std::vector<Core*> peers_;
+  std::array<uint32_t, kTokens> tokens_{};
+  std::array<sc_core::sc_event, kTokens> token_events_;
+  using Delivery = std::pair<uint64_t, unsigned>;  // time, token
+  std::priority_queue<Delivery, std::vector<Delivery>, std::greater<>> deliveries_;
+  sc_core::sc_event delivery_event_;
+  std::vector<std::unique_ptr<CoreUnit>> units_;
+};
+
+}  // namespace spyre::model

@@ -1,0 +1,48 @@
+// A COMPUTE operation while it runs on the cores: the program, the address context, what it has
+// done so far, and how it ended. Owned by the dispatcher; the cores hold a pointer while they run
+// it. Kernel thread only.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <systemc>
+
+#include "model/contract/control_block.h"
+#include "model/contract/program.h"
+#include "model/mmu/mmu.h"
+
+namespace spyre::model {
+
+struct Job {
+  std::shared_ptr<const Program> program;
+  uint16_t function = 0;
+  uint64_t flow = 0;
+  SegmentTable segments{};
+  bool move_data = true;
+
+  uint64_t bytes_read = 0;  // from device memory; a multicast counts once
+  uint64_t bytes_written = 0;
+  uint64_t macs = 0;
+
+  Status status = Status::OK;
+  uint64_t fault_address = 0;
+  uint16_t fault_core = kNoCore;
+
+  int units_running = 0;
+  bool aborted = false;
+  sc_core::sc_event abort;  // notified once, when aborted becomes true
+  sc_core::sc_event done;   // notified when units_running falls to 0
+
+  // The first fault decides the outcome; every unit then stops at its next instruction or wait.
+  void Fault(Status why, uint64_t address, uint16_t core) {
+    if (aborted) return;
+    status = why;
+    fault_address = address;
+    fault_core = core;
+    aborted = true;
+    abort.notify();
+  }
+};
+
+}  // namespace spyre::model

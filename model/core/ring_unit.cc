@@ -1,0 +1,59 @@
+#include "model/core/units.h"
+#include "model/ring/ring.h"
+
+namespace spyre::model {
+
+uint64_t RingUnit::Execute(const Instruction& in) {
+  const uint64_t start = local_ps();
+  switch (in.op) {
+    case Op::kSend: {
+      const uint64_t done = Send(in);
+      Account(in, start, done, reg(in, 3));
+      return done;
+    }
+    case Op::kBarrier: {
+      const auto mask = static_cast<uint32_t>(reg(in, 0));
+      if ((mask >> core_.index() & 1) == 0) throw UnitFault{Status::ILLEGAL_INSTRUCTION, mask};
+      Sync();
+      core_.fabric().Arrive(core_.index(), mask, reg(in, 1), job());
+      CheckAborted();
+      AdvanceTo(local_ps() + Cycles(config_.core.barrier_cycles));
+      Account(in, start, local_ps(), 0);
+      return local_ps();
+    }
+    default:
+      throw UnitFault{Status::ILLEGAL_INSTRUCTION, 0};
+  }
+}
+
+uint64_t RingUnit::Send(const Instruction& in) {
+  Core* const peer = core_.peer(reg(in, 0));
+  const uint64_t bytes = Count(in, 3, kLxBytes);
+  const uint64_t token = Count(in, 4, kTokens - 1);
+  if (peer == nullptr || !peer->Runs(job()))
+    throw UnitFault{Status::ILLEGAL_INSTRUCTION, reg(in, 0)};
+  uint64_t done = local_ps();
+  if (bytes > 0) {
+    uint8_t* const data = core_.Lx(reg(in, 2), bytes);
+    Sync();
+    const uint64_t now = NowPs();
+    const uint64_t port_ps = core_.LxPortPs(bytes);
+    payload_.info.function = job().function;
+    payload_.info.stop = static_cast<uint16_t>(core_.index());
+    payload_.info.flow = job().flow;
+    payload_.info.move_data = job().move_data;
+    auto& payload = payload_.Prepare(tlm::TLM_WRITE_COMMAND,
+                                     Ring::PeerAddress(peer->index(), reg(in, 1)), data, bytes);
+    sc_core::sc_time delay = Ps(core_.lx_port().Reserve(now, port_ps, bytes) + port_ps - now);
+    core_.ring_socket->b_transport(payload, delay);
+    if (payload.get_response_status() != tlm::TLM_OK_RESPONSE)
+      throw UnitFault{Status::LX_OVERFLOW, reg(in, 1)};
+    done = now + delay.value();
+    AdvanceTo(done);
+  }
+  if (token != 0)
+    peer->GiveTokenAt(done + Cycles(config_.core.token_cycles), static_cast<unsigned>(token));
+  return done;
+}
+
+}  // namespace spyre::model

@@ -1,0 +1,78 @@
+// CoreUnit: the sequencer that every unit of a core has. It runs one section's scalar instructions,
+// loops and tokens, and hands tensor instructions to the derived unit. One SystemC thread per unit,
+// asleep while there is no job.
+//
+// A unit keeps local time ahead of the kernel (temporal decoupling), bounded by core.quantum_ns; it
+// synchronises before it waits for a token and before it touches the ring.
+#pragma once
+
+#include <array>
+#include <string>
+#include <systemc>
+#include <vector>
+
+#include "model/core/core.h"
+
+namespace spyre::model {
+
+// Thrown inside a unit's process: the instruction cannot be executed. Becomes the job's outcome.
+struct UnitFault {
+  Status status;
+  uint64_t address;
+};
+struct JobAborted {};
+
+class CoreUnit : public sc_core::sc_module {
+ public:
+  CoreUnit(const sc_core::sc_module_name& name, Unit kind, Core& core, trace::Recorder* recorder);
+
+  void Start(Job& job);
+  const UnitStatistics& statistics() const { return statistics_; }
+  std::string DescribeWait() const;  // empty if the unit is not waiting
+
+ protected:
+  // Executes one tensor instruction whose wait token has been taken. Advances local time to when
+  // the unit can take its next instruction; returns when the instruction is finished, at which its
+  // signal token is given.
+  virtual uint64_t Execute(const Instruction& in) = 0;
+  // Waits for work still in flight at the end of a section.
+  virtual void Drain() {}
+
+  uint64_t reg(const Instruction& in, int operand) const {
+    return static_cast<uint64_t>(regs_[in.reg[operand]]);
+  }
+  // An operand that is a count or a size: faults unless within [0, limit].
+  uint64_t Count(const Instruction& in, int operand, uint64_t limit = 1ull << 32) const;
+
+  Job& job() const { return *job_; }
+  uint64_t local_ps() const { return NowPs() + ahead_ps_; }
+  void AdvanceTo(uint64_t time_ps);  // local time, if later
+  void Sync();                       // kernel time catches up with local time; throws JobAborted
+  void CheckAborted() const;
+  uint64_t Cycles(uint64_t cycles) const { return CyclesToPs(cycles, config_.clock.core_mhz); }
+  void Account(const Instruction& in, uint64_t start_ps, uint64_t end_ps, uint64_t bytes);
+
+  Core& core_;
+  const CardConfig& config_;
+
+ private:
+  void Run();
+  void RunSection(const Section& section);
+  void ExecuteScalar(const Instruction& in);
+  void TakeToken(unsigned token);
+
+  const Unit kind_;
+  trace::Recorder* recorder_;
+  trace::TrackId track_ = 0;
+  UnitStatistics statistics_;
+  Job* job_ = nullptr;
+  sc_core::sc_event start_;
+  std::array<int64_t, kRegisters> regs_{};
+  uint64_t ahead_ps_ = 0;
+  const uint64_t quantum_ps_;
+  unsigned waiting_token_ = 0;
+  size_t pc_ = 0;
+  const Instruction* current_ = nullptr;
+};
+
+}  // namespace spyre::model

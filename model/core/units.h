@@ -1,0 +1,92 @@
+// The five units of a core. Each executes the tensor instructions of its kind (semantics:
+// model/contract/program.h).
+#pragma once
+
+#include <vector>
+
+#include "model/core/unit.h"
+
+namespace spyre::model {
+
+// Moves boxes between device memory and LX, burst by burst through the ring, a bounded number of
+// bursts in flight.
+class LoadStoreUnit : public CoreUnit {
+ public:
+  LoadStoreUnit(const sc_core::sc_module_name& name, Unit kind, Core& core,
+                trace::Recorder* recorder);
+
+ protected:
+  uint64_t Execute(const Instruction& in) override;
+  void Drain() override;
+
+ private:
+  // Transfers `bytes` contiguous bytes; returns when the last is in place.
+  uint64_t TransferRun(uint64_t device_address, uint64_t lx_address, uint64_t bytes,
+                       uint32_t group);
+
+  const bool is_store_;
+  const uint64_t window_;
+  std::vector<uint64_t> in_flight_;  // completion times, a ring of `window_`
+  size_t next_slot_ = 0;
+  uint64_t last_done_ps_ = 0;
+  TransferPayload payload_;
+};
+
+// The PT arrays of the core's corelets, weight stationary: blocks of 64 x 64 weights, rows of
+// activations past them.
+class PtUnit : public CoreUnit {
+ public:
+  PtUnit(const sc_core::sc_module_name& name, Core& core, trace::Recorder* recorder)
+      : CoreUnit(name, Unit::kPt, core, recorder) {}
+
+ protected:
+  uint64_t Execute(const Instruction& in) override;
+
+ private:
+  uint64_t Price(uint64_t m, uint64_t n, uint64_t k, bool accumulate);
+};
+
+// The vector units (SFU) of the corelets: pointwise functions, reductions, rounding, program
+// correction.
+class VectorUnit : public CoreUnit {
+ public:
+  VectorUnit(const sc_core::sc_module_name& name, Core& core, trace::Recorder* recorder)
+      : CoreUnit(name, Unit::kVector, core, recorder) {}
+
+ protected:
+  uint64_t Execute(const Instruction& in) override;
+
+ private:
+  struct Walk;  // planes and rows of one operand
+  Walk OperandWalk(const Instruction& in, int address, int plane_stride, int row_stride,
+                   uint64_t stick_bytes);
+  void Binary(const Instruction& in);
+  void Unary(const Instruction& in);
+  void Reduce(const Instruction& in);
+  void ReduceRows(const Instruction& in);
+  void Round(const Instruction& in);
+  void Accumulate(const Instruction& in);
+  void Fill(const Instruction& in);
+  void Relocate(const Instruction& in);
+
+  // Work of the instruction at hand, filled by the methods above and priced by Execute.
+  uint64_t elements_ = 0;
+  uint64_t port_bytes_ = 0;
+  uint64_t passes_ = 1;
+};
+
+// Partial sums and barriers between cores.
+class RingUnit : public CoreUnit {
+ public:
+  RingUnit(const sc_core::sc_module_name& name, Core& core, trace::Recorder* recorder)
+      : CoreUnit(name, Unit::kRing, core, recorder) {}
+
+ protected:
+  uint64_t Execute(const Instruction& in) override;
+
+ private:
+  uint64_t Send(const Instruction& in);
+  TransferPayload payload_;
+};
+
+}  // namespace spyre::model

@@ -1,0 +1,256 @@
+#include <algorithm>
+#include <cstring>
+
+#include "model/contract/control_block.h"
+#include "model/core/units.h"
+#include "model/core/vector_math.h"
+
+namespace spyre::model {
+
+namespace {
+constexpr uint64_t kLanes = 64;
+constexpr uint64_t kAccStickBytes = 256;
+constexpr uint64_t kMaxRows = 1 << 20;
+constexpr uint64_t kChunk =
+    64;  // sticks priced per step, so that loads and PT share the LX port with long instructions
+}  // namespace
+
+// The sticks of one operand: planes x rows from a checked start.
+struct VectorUnit::Walk {
+  uint8_t* base;
+  uint64_t plane_stride;
+  uint64_t row_stride;
+  uint8_t* At(uint64_t plane, uint64_t row) const {
+    return base + plane * plane_stride + row * row_stride;
+  }
+  uint16_t* Stick(uint64_t plane, uint64_t row) const {
+    return reinterpret_cast<uint16_t*>(At(plane, row));
+  }
+  float* Acc(uint64_t plane, uint64_t row) const {
+    return reinterpret_cast<float*>(At(plane, row));
+  }
+};
+
+VectorUnit::Walk VectorUnit::OperandWalk(const Instruction& in, int address, int plane_operand,
+                                         int row_operand, uint64_t stick_bytes) {
+  const uint64_t rows = Count(in, 3, kMaxRows);
+  const uint64_t planes = Count(in, 4, kMaxRows);
+  const uint64_t plane_stride = plane_operand < 0 ? 0 : Count(in, plane_operand, kLxBytes);
+  const uint64_t row_stride = row_operand < 0 ? 0 : Count(in, row_operand, kLxBytes);
+  const uint64_t start = reg(in, address);
+  if ((start | plane_stride | row_stride) % sizeof(float) != 0)
+    throw UnitFault{Status::MISALIGNED, start};
+  const uint64_t extent = rows == 0 || planes == 0
+                              ? 0
+                              : (planes - 1) * plane_stride + (rows - 1) * row_stride + stick_bytes;
+  return {core_.Lx(start, extent), plane_stride, row_stride};
+}
+
+uint64_t VectorUnit::Execute(const Instruction& in) {
+  const uint64_t start = local_ps();
+  passes_ = config_.core.vector_simple_cost;
+  switch (in.op) {
+    case Op::kVbinary:
+      Binary(in);
+      break;
+    case Op::kVunary:
+      Unary(in);
+      break;
+    case Op::kVreduce:
+      Reduce(in);
+      break;
+    case Op::kVreduceRows:
+      ReduceRows(in);
+      break;
+    case Op::kVround:
+      Round(in);
+      break;
+    case Op::kVaccumulate:
+      Accumulate(in);
+      break;
+    case Op::kVfill:
+      Fill(in);
+      break;
+    case Op::kVreloc:
+      Relocate(in);
+      break;
+    default:
+      throw UnitFault{Status::ILLEGAL_INSTRUCTION, 0};
+  }
+  // Lanes and LX port work side by side; the slower one decides, chunk by chunk.
+  const uint64_t lanes = config_.core.vector_lanes * config_.core.corelets;
+  const uint64_t chunks =
+      std::max<uint64_t>(1, (elements_ + kChunk * kLanes - 1) / (kChunk * kLanes));
+  AdvanceTo(local_ps() + Cycles(config_.core.vector_startup_cycles));
+  const uint64_t chunk_ps =
+      Cycles(((elements_ + chunks - 1) / chunks + lanes - 1) / lanes * passes_);
+  const uint64_t chunk_bytes = (port_bytes_ + chunks - 1) / chunks;
+  const uint64_t chunk_port_ps = core_.LxPortPs(chunk_bytes);
+  for (uint64_t i = 0; i < chunks; ++i) {
+    const uint64_t begin = local_ps();
+    const uint64_t port_end =
+        core_.lx_port().Reserve(begin, chunk_port_ps, chunk_bytes) + chunk_port_ps;
+    AdvanceTo(std::max(begin + chunk_ps, port_end));
+  }
+  Account(in, start, local_ps(), port_bytes_);
+  return local_ps();
+}
+
+void VectorUnit::Binary(const Instruction& in) {
+  const uint64_t rows = Count(in, 3, kMaxRows);
+  const uint64_t planes = Count(in, 4, kMaxRows);
+  const Walk dst = OperandWalk(in, 0, 5, 8, kStickBytes);
+  const Walk a = OperandWalk(in, 1, 6, 9, kStickBytes);
+  const Walk b = OperandWalk(in, 2, 7, 10, kStickBytes);
+  const auto fn = static_cast<BinaryFn>(in.fn & ~kBroadcastLane0);
+  const bool broadcast = (in.fn & kBroadcastLane0) != 0;
+  if (fn == BinaryFn::kDiv) passes_ = config_.core.vector_function_cost;
+  elements_ = planes * rows * kLanes;
+  port_bytes_ = 3 * planes * rows * kStickBytes;
+  if (!job().move_data) return;
+  for (uint64_t plane = 0; plane < planes; ++plane) {
+    for (uint64_t row = 0; row < rows; ++row) {
+      BinaryStick(fn, dst.Stick(plane, row), a.Stick(plane, row), b.Stick(plane, row), broadcast);
+    }
+  }
+}
+
+void VectorUnit::Unary(const Instruction& in) {
+  const uint64_t rows = Count(in, 3, kMaxRows);
+  const uint64_t planes = Count(in, 4, kMaxRows);
+  const Walk dst = OperandWalk(in, 0, 5, 8, kStickBytes);
+  const Walk a = OperandWalk(in, 1, 6, 9, kStickBytes);
+  const auto fn = static_cast<UnaryFn>(in.fn);
+  if (fn >= UnaryFn::kExp) passes_ = config_.core.vector_function_cost;
+  elements_ = planes * rows * kLanes;
+  port_bytes_ = 2 * planes * rows * kStickBytes;
+  if (!job().move_data) return;
+  for (uint64_t plane = 0; plane < planes; ++plane) {
+    for (uint64_t row = 0; row < rows; ++row)
+      UnaryStick(fn, dst.Stick(plane, row), a.Stick(plane, row));
+  }
+}
+
+void VectorUnit::Reduce(const Instruction& in) {
+  const uint64_t rows = Count(in, 3, kMaxRows);
+  const uint64_t planes = Count(in, 4, kMaxRows);
+  const uint64_t cols = Count(in, 11);
+  const bool accumulate = reg(in, 2) != 0;
+  const Walk a = OperandWalk(in, 1, 6, 9, kStickBytes);
+  const Walk dst = OperandWalk(in, 0, -1, 8, sizeof(float));
+  const auto fn = static_cast<ReduceFn>(in.fn);
+  elements_ = planes * rows * kLanes;
+  port_bytes_ = planes * rows * kStickBytes + rows * kStickBytes * (accumulate ? 2 : 1);
+  if (!job().move_data) return;
+  for (uint64_t row = 0; row < rows; ++row) {
+    float outer = accumulate ? *dst.Acc(0, row) : ReduceIdentity(fn);
+    for (uint64_t plane = 0; plane < planes && plane * kLanes < cols; ++plane) {
+      const auto lanes = static_cast<int>(std::min(kLanes, cols - plane * kLanes));
+      outer = CombineFp32(fn, outer, ReduceLanes(fn, a.Stick(plane, row), lanes));
+    }
+    *dst.Acc(0, row) = outer;
+  }
+}
+
+void VectorUnit::ReduceRows(const Instruction& in) {
+  const uint64_t rows = Count(in, 3, kMaxRows);
+  const uint64_t planes = Count(in, 4, kMaxRows);
+  const bool accumulate = reg(in, 2) != 0;
+  const Walk a = OperandWalk(in, 1, 6, 9, kStickBytes);
+  const Walk dst = OperandWalk(in, 0, 5, -1, kAccStickBytes);
+  const auto fn = static_cast<ReduceFn>(in.fn);
+  elements_ = planes * rows * kLanes;
+  port_bytes_ = planes * rows * kStickBytes + planes * kAccStickBytes * (accumulate ? 2 : 1);
+  if (!job().move_data) return;
+  for (uint64_t plane = 0; plane < planes; ++plane) {
+    float* outer = dst.Acc(plane, 0);
+    if (!accumulate) std::fill(outer, outer + kLanes, ReduceIdentity(fn));
+    for (uint64_t first = 0; first < rows; first += kLanes) {
+      float inner[kLanes];
+      std::fill(inner, inner + kLanes, ReduceIdentity(fn));
+      for (uint64_t row = first; row < std::min(rows, first + kLanes); ++row) {
+        CombineStick(fn, inner, a.Stick(plane, row));
+      }
+      CombineBlock(fn, outer, outer, inner, kLanes);
+    }
+  }
+}
+
+void VectorUnit::Round(const Instruction& in) {
+  const uint64_t rows = Count(in, 3, kMaxRows);
+  const uint64_t planes = Count(in, 4, kMaxRows);
+  const bool lane0 = (in.fn & kRoundLane0) != 0;
+  const Walk dst = OperandWalk(in, 0, 5, 8, kStickBytes);
+  const Walk a = OperandWalk(in, 1, 6, 9, lane0 ? sizeof(float) : kAccStickBytes);
+  const uint64_t divisor = Count(in, 2);
+  if (divisor > 1) passes_ = config_.core.vector_function_cost;
+  elements_ = planes * rows * kLanes;
+  port_bytes_ = planes * rows * (kStickBytes + kAccStickBytes);
+  if (!job().move_data) return;
+  for (uint64_t plane = 0; plane < planes; ++plane) {
+    for (uint64_t row = 0; row < rows; ++row) {
+      if (lane0) {
+        RoundLane0(dst.Stick(plane, row), *a.Acc(plane, row), static_cast<int64_t>(divisor));
+      } else {
+        RoundStick(dst.Stick(plane, row), a.Acc(plane, row), static_cast<int64_t>(divisor));
+      }
+    }
+  }
+}
+
+void VectorUnit::Accumulate(const Instruction& in) {
+  const uint64_t count = Count(in, 3, kLxBytes / sizeof(float));
+  const uint64_t bytes = count * sizeof(float);
+  auto* dst = reinterpret_cast<float*>(core_.Lx(reg(in, 0), bytes));
+  const auto* a = reinterpret_cast<const float*>(core_.Lx(reg(in, 1), bytes));
+  const auto* b = reinterpret_cast<const float*>(core_.Lx(reg(in, 2), bytes));
+  if ((reg(in, 0) | reg(in, 1) | reg(in, 2)) % sizeof(float) != 0)
+    throw UnitFault{Status::MISALIGNED, reg(in, 0)};
+  elements_ = 2 * count;  // two passes of the 16-bit lanes
+  port_bytes_ = 3 * bytes;
+  if (!job().move_data) return;
+  CombineBlock(static_cast<ReduceFn>(in.fn), dst, a, b, count);
+}
+
+void VectorUnit::Fill(const Instruction& in) {
+  const uint64_t row_bytes = Count(in, 2, kLxBytes);
+  const uint64_t rows = Count(in, 3, kMaxRows);
+  const uint64_t stride = Count(in, 4, kLxBytes);
+  const auto value = static_cast<uint16_t>(reg(in, 1));
+  if ((reg(in, 0) | row_bytes | stride) % sizeof(value) != 0)
+    throw UnitFault{Status::MISALIGNED, reg(in, 0)};
+  uint8_t* base = core_.Lx(reg(in, 0), rows == 0 ? 0 : (rows - 1) * stride + row_bytes);
+  port_bytes_ = rows * row_bytes;
+  elements_ = port_bytes_ / sizeof(value);
+  if (!job().move_data) return;
+  for (uint64_t row = 0; row < rows; ++row) {
+    auto* out = reinterpret_cast<uint16_t*>(base + row * stride);
+    std::fill(out, out + row_bytes / sizeof(value), value);
+  }
+}
+
+void VectorUnit::Relocate(const Instruction& in) {
+  const uint64_t records = Count(in, 2, 4096);
+  const uint64_t bytes = records * sizeof(CorrectionRecord);
+  uint8_t* dst = core_.Lx(reg(in, 0), bytes);
+  const uint8_t* src = core_.Lx(reg(in, 1), bytes);
+  elements_ = records * kTableEntriesPerTensor;
+  port_bytes_ = 2 * bytes;
+  if (!job().move_data) return;
+  for (uint64_t i = 0; i < records; ++i) {
+    CorrectionRecord record;
+    std::memcpy(&record, src + i * sizeof(record), sizeof(record));
+    uint64_t entries[kTableEntriesPerTensor] = {};
+    if (record.kind == 0) {
+      entries[0] = record.offset;  // segments 0..6 of the PF are physical memory, one to one
+    } else if (record.kind == 1 && record.region < kRegions && record.offset < kSegmentBytes) {
+      entries[0] = SegmentAddress(record.region, record.offset);
+    } else {
+      throw UnitFault{Status::BAD_FIELD, reg(in, 1) + i * sizeof(record)};
+    }
+    for (int stride = 0; stride < 6; ++stride) entries[1 + stride] = record.stride[stride];
+    std::memcpy(dst + i * sizeof(entries), entries, sizeof(entries));
+  }
+}
+
+}  // namespace spyre::model

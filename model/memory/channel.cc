@@ -1,0 +1,51 @@
+#include "model/memory/channel.h"
+
+#include <fmt/format.h>
+
+namespace spyre::model {
+
+MemoryChannel::MemoryChannel(int index, const CardConfig& config, trace::Recorder* recorder)
+    : config_(config.memory),
+      timed_(config.timed()),
+      bytes_per_us_(config.memory.transfer_mts * config.memory.channel_bits / 8),
+      bus_(fmt::format("memory.channel{:02}", index), config.timed()),
+      banks_(config.memory.banks) {
+  bus_.TraceTo(recorder, trace::kMemory, "memory", fmt::format("channel {:02}", index), "burst");
+}
+
+uint64_t MemoryChannel::Access(uint64_t address, uint64_t bytes, bool write, uint64_t arrival_ps,
+                               uint64_t flow) {
+  const uint64_t row = address / config_.page_bytes;
+  // Consecutive rows of a channel lie in different banks, so that a stream opens the next row while
+  // it reads this one.
+  Bank& bank = banks_[row % banks_.size()];
+  const uint64_t data_ps = (bytes * 1000000 + bytes_per_us_ - 1) / bytes_per_us_;
+  uint64_t column_ready = arrival_ps;
+  if (bank.open_row == row) {
+    ++row_hits_;
+  } else {
+    ++row_misses_;
+    const uint64_t prepare =
+        (bank.open_row == UINT64_MAX ? 0 : config_.precharge_ps) + config_.activate_ps;
+    column_ready = (timed_ ? std::max(arrival_ps, bank.ready_ps) : arrival_ps) + prepare;
+    bank.open_row = row;
+  }
+  uint64_t start = column_ready + config_.read_latency_ps;
+  if (timed_) {
+    if (write != last_write_) {
+      start = std::max(
+          start, bus_.free_ps() + (write ? config_.read_to_write_ps : config_.write_to_read_ps));
+      last_write_ = write;
+    }
+    start = std::max(start, bus_.free_ps());
+    // All-bank refresh at the start of every interval holds the bus.
+    const uint64_t interval = config_.refresh_interval_ns * 1000;
+    const uint64_t into = start % interval;
+    if (into < config_.refresh_ns * 1000) start += config_.refresh_ns * 1000 - into;
+  }
+  start = bus_.Reserve(start, data_ps, bytes, flow);
+  bank.ready_ps = start + data_ps;
+  return start + data_ps;
+}
+
+}  // namespace spyre::model

@@ -1,0 +1,43 @@
+// One LPDDR5 channel: a data bus that requests take in turn, banks with an open row each,
+// read/write turnaround and all-bank refresh. Prices whole runs inside one row in closed form. No
+// SystemC process.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "model/card/card_config.h"
+#include "model/card/resource.h"
+
+namespace spyre::model {
+
+class MemoryChannel {
+ public:
+  MemoryChannel(int index, const CardConfig& config, trace::Recorder* recorder);
+
+  // Prices `bytes` at channel-local address `address` (all inside one row), arriving at
+  // `arrival_ps`. Returns when the last data beat has passed the bus.
+  uint64_t Access(uint64_t address, uint64_t bytes, bool write, uint64_t arrival_ps, uint64_t flow);
+
+  const UnitStatistics& statistics() const { return bus_.statistics(); }
+  uint64_t row_hits() const { return row_hits_; }
+  uint64_t row_misses() const { return row_misses_; }
+
+ private:
+  struct Bank {
+    uint64_t open_row = UINT64_MAX;
+    uint64_t ready_ps = 0;  // earliest time of the next command to this bank
+  };
+
+  const MemoryConfig& config_;
+  const bool timed_;
+  uint64_t bytes_per_us_;  // peak of this channel
+  Resource bus_;
+  std::vector<Bank> banks_;
+  bool last_write_ = false;
+  uint64_t row_hits_ = 0;
+  uint64_t row_misses_ = 0;
+};
+
+}  // namespace spyre::model

@@ -1,0 +1,106 @@
+#include "model/mmu/mmu.h"
+
+namespace spyre::model {
+
+Mmu::Mmu(const CardConfig& config)
+    : memory_bytes_(config.usable_bytes()),
+      map_entries_(config.mmu.map_entries),
+      regions_(config.num_vfs + 1) {}
+
+bool Mmu::InMemory(const PhysicalRange& range) const {
+  return range.length != 0 && IsStickAligned(range.base) && IsStickAligned(range.length) &&
+         range.base <= memory_bytes_ && range.length <= memory_bytes_ - range.base;
+}
+
+Mmu::MapResult Mmu::Map(const PhysicalRange& range) {
+  if (!InMemory(range)) return MapResult::kBadRange;
+  if (mappings_.size() >= map_entries_) return MapResult::kTableFull;
+  const auto next = mappings_.lower_bound(range.base);
+  if (next != mappings_.end() && next->first - range.base < range.length)
+    return MapResult::kOverlap;
+  if (next != mappings_.begin()) {
+    const PhysicalRange& previous = std::prev(next)->second;
+    if (range.base - previous.base < previous.length) return MapResult::kOverlap;
+  }
+  mappings_.emplace(range.base, range);
+  return MapResult::kDone;
+}
+
+Mmu::MapResult Mmu::Unmap(uint64_t base) {
+  return mappings_.erase(base) == 1 ? MapResult::kDone : MapResult::kNoMapping;
+}
+
+Mmu::RegionResult Mmu::AssignRegion(unsigned function, unsigned region,
+                                    const PhysicalRange& range) {
+  if (function == 0 || function >= regions_.size() || region >= kRegions)
+    return RegionResult::kNoSuchRegion;
+  if (!InMemory(range) || range.length > kSegmentBytes) return RegionResult::kBadRange;
+  for (unsigned f = 1; f < regions_.size(); ++f) {
+    for (unsigned r = 0; r < kRegions; ++r) {
+      const PhysicalRange& other = regions_[f][r];
+      if (f == function && r == region) continue;
+      if (range.base < other.base + other.length && other.base < range.base + range.length) {
+        return RegionResult::kOverlap;
+      }
+    }
+  }
+  regions_[function][region] = range;
+  return RegionResult::kDone;
+}
+
+Mmu::RegionResult Mmu::ReleaseRegion(unsigned function, unsigned region) {
+  if (function == 0 || function >= regions_.size() || region >= kRegions)
+    return RegionResult::kNoSuchRegion;
+  regions_[function][region] = {};
+  return RegionResult::kDone;
+}
+
+Status Mmu::CheckPhysical(unsigned function, uint64_t physical, uint64_t bytes,
+                          uint8_t permission) const {
+  const auto inside = [&](const PhysicalRange& range) {
+    return physical >= range.base && physical - range.base <= range.length &&
+           bytes <= range.length - (physical - range.base);
+  };
+  const PhysicalRange* found = nullptr;
+  if (function == 0) {
+    const auto next = mappings_.upper_bound(physical);
+    if (next != mappings_.begin() && inside(std::prev(next)->second))
+      found = &std::prev(next)->second;
+  } else if (function < regions_.size()) {
+    for (const PhysicalRange& range : regions_[function]) {
+      if (range.length != 0 && inside(range)) found = &range;
+    }
+  }
+  if (found == nullptr) return Status::PAGE_FAULT;
+  return (found->permission & permission) == permission ? Status::OK : Status::PERMISSION;
+}
+
+SegmentTable Mmu::Segments(unsigned function, const PhysicalRange& program) const {
+  SegmentTable segments;
+  for (unsigned i = 0; i < kProgramSegment; ++i) {
+    if (function == 0) {
+      const uint64_t base = i * kSegmentBytes;
+      const uint64_t length =
+          base < memory_bytes_ ? std::min(kSegmentBytes, memory_bytes_ - base) : 0;
+      segments[i] = {base, length, kPermissionRead | kPermissionWrite};
+    } else {
+      segments[i] = regions_[function][i];
+    }
+  }
+  segments[kProgramSegment] = program;
+  return segments;
+}
+
+Translation Mmu::Translate(unsigned function, const SegmentTable& segments, uint64_t address,
+                           uint64_t bytes, uint8_t permission) const {
+  const unsigned segment = SegmentOf(address);
+  if (segment >= kSegments) return {Status::PAGE_FAULT, 0};
+  const PhysicalRange& range = segments[segment];
+  const uint64_t offset = SegmentOffset(address);
+  if (offset > range.length || bytes > range.length - offset) return {Status::PAGE_FAULT, 0};
+  if ((range.permission & permission) != permission) return {Status::PERMISSION, 0};
+  const uint64_t physical = range.base + offset;
+  return {CheckPhysical(function, physical, bytes, permission), physical};
+}
+
+}  // namespace spyre::model

@@ -1,0 +1,77 @@
+// Address translation and protection: which physical memory each function may touch.
+//
+// PF: operations carry physical addresses; every access must lie in one range of the mapping table,
+// which software fills
+//   through the MAP_* registers (one range per allocation). Segments 0..6 map the device virtual
+//   space one to one.
+// VF: memory is up to eight regions, assigned by the PF through the management controller. Segment
+// i (0..6) is region i. Both: segment 7 is the running program's allocation. Kernel thread only. No
+// time here: callers charge it.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <vector>
+
+#include "model/card/card_config.h"
+#include "model/contract/control_block.h"
+#include "model/contract/memory_map.h"
+
+namespace spyre::model {
+
+struct PhysicalRange {
+  uint64_t base = 0;
+  uint64_t length = 0;  // 0: nothing is mapped
+  uint8_t permission = 0;
+};
+using SegmentTable = std::array<PhysicalRange, kSegments>;
+
+struct Translation {
+  Status status = Status::OK;
+  uint64_t physical = 0;
+};
+
+class Mmu {
+ public:
+  // Values of MAP_STATUS and ADMIN_STATUS.
+  enum class MapResult : uint32_t {
+    kDone = 0,
+    kOverlap = 1,
+    kBadRange = 2,
+    kNoMapping = 3,
+    kTableFull = 4
+  };
+  enum class RegionResult : uint32_t { kDone = 0, kNoSuchRegion = 1, kOverlap = 2, kBadRange = 3 };
+
+  explicit Mmu(const CardConfig& config);
+
+  MapResult Map(const PhysicalRange& range);
+  MapResult Unmap(uint64_t base);
+  void UnmapAll() { mappings_.clear(); }
+
+  RegionResult AssignRegion(unsigned function, unsigned region, const PhysicalRange& range);
+  RegionResult ReleaseRegion(unsigned function, unsigned region);
+  const PhysicalRange& region(unsigned function, unsigned region) const {
+    return regions_[function][region];
+  }
+
+  // May `function` access [physical, physical + bytes)? permission: kPermission* bits, all needed.
+  Status CheckPhysical(unsigned function, uint64_t physical, uint64_t bytes,
+                       uint8_t permission) const;
+  // A function's own segment table, with segment 7 bound to `program`.
+  SegmentTable Segments(unsigned function, const PhysicalRange& program) const;
+  // Device virtual to physical for a core access of `function`, checked all the way.
+  Translation Translate(unsigned function, const SegmentTable& segments, uint64_t address,
+                        uint64_t bytes, uint8_t permission) const;
+
+ private:
+  bool InMemory(const PhysicalRange& range) const;
+
+  const uint64_t memory_bytes_;
+  const uint64_t map_entries_;
+  std::map<uint64_t, PhysicalRange> mappings_;                // PF, by base
+  std::vector<std::array<PhysicalRange, kRegions>> regions_;  // by function
+};
+
+}  // namespace spyre::model
