@@ -1,0 +1,77 @@
+#include "traces/diff.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "tests/unit/traces/sample_trace.h"
+
+namespace spyre::trace {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+// The sample with one more kernel on core 01, and a control block that the first has not.
+Trace LongerTrace() {
+  Recorder recorder;
+  RecordSample(recorder);
+  recorder.Slice(kControl, 1, recorder.Intern("COMPUTE mm"), 8000, 9000, 11);
+  recorder.Slice(kControl, 1, recorder.Intern("DMA_FILL"), 9000, 9500, 12, 512);
+  recorder.Slice(kCore, 5, recorder.Intern("tile"), 8000, 8600, 11);
+  return Snapshot(recorder);
+}
+
+const Change& Find(const std::vector<Change>& changes, const std::string& name) {
+  for (const Change& change : changes) {
+    if (change.name == name) return change;
+  }
+  throw std::runtime_error("no change of " + name);
+}
+
+TEST(Diff, EqualRunsAreIdenticalByDigest) {
+  const Diff diff = Compare(Summarize(SampleTrace()), Summarize(SampleTrace()));
+  EXPECT_TRUE(diff.is_identical);
+  EXPECT_THAT(ToText(diff, false), HasSubstr("identical"));
+  EXPECT_EQ(ToJson(diff)["identical"], true);
+}
+
+TEST(Diff, KernelsAndUnitsChangeByAbsoluteAndRelativeAmounts) {
+  const Diff diff = Compare(Summarize(SampleTrace()), Summarize(LongerTrace()));
+  EXPECT_FALSE(diff.is_identical);
+  EXPECT_EQ(diff.run_a_ps, 8000U);
+  EXPECT_EQ(diff.run_b_ps, 9500U);
+  const Change& mm = Find(diff.operations, "COMPUTE mm");
+  EXPECT_EQ(mm.count_a, 2U);
+  EXPECT_EQ(mm.count_b, 3U);
+  EXPECT_EQ(mm.time_a_ps, 5000U);
+  EXPECT_EQ(mm.time_b_ps, 6000U);
+  EXPECT_EQ(diff.operations.front().name, "COMPUTE mm") << "the largest change comes first";
+  const Change& fill = Find(diff.operations, "DMA_FILL");
+  EXPECT_EQ(fill.count_a, 0U);
+  EXPECT_EQ(fill.bytes_b, 512U);
+  EXPECT_EQ(Find(diff.groups, "core */pt").time_b_ps - Find(diff.groups, "core */pt").time_a_ps,
+            600U);
+  EXPECT_FALSE(Find(diff.units, "core 00/pt").IsChange());
+  EXPECT_TRUE(Find(diff.units, "core 01/pt").IsChange());
+}
+
+TEST(Diff, TextShowsChangesAndCountsTheRest) {
+  const Diff diff = Compare(Summarize(SampleTrace()), Summarize(LongerTrace()));
+  const std::string text = ToText(diff, false);
+  EXPECT_THAT(text, HasSubstr("A 8.000 ns, B 9.500 ns, change +1.500 ns (+18.8 %)"));
+  EXPECT_THAT(text, HasSubstr("+20.0 %"));
+  EXPECT_THAT(text, HasSubstr("new"));
+  EXPECT_THAT(text, HasSubstr("2 more with the same figures"));
+  EXPECT_THAT(text, Not(HasSubstr("core 01/pt")));
+  EXPECT_THAT(ToText(diff, true), HasSubstr("core 01/pt"));
+}
+
+TEST(Diff, IsSymmetric) {
+  const Diff diff = Compare(Summarize(LongerTrace()), Summarize(SampleTrace()));
+  EXPECT_THAT(ToText(diff, false), HasSubstr("-1.500 ns (-15.8 %)"));
+}
+
+}  // namespace
+}  // namespace spyre::trace

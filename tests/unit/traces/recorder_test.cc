@@ -1,0 +1,167 @@
+#include "traces/recorder.h"
+
+#include <gtest/gtest.h>
+
+#include <stdexcept>
+
+#include "tests/unit/traces/sample_trace.h"
+#include "traces/text.h"
+
+namespace spyre::trace {
+namespace {
+
+TEST(Recorder, KeepsRecordsInOrderWithTheirTracksAndNames) {
+  Recorder recorder;
+  RecordSample(recorder);
+  const auto records = recorder.Records();
+  ASSERT_EQ(records.size(), 11U);
+  EXPECT_EQ(recorder.names()[records[2].name], "DMA_IN");
+  EXPECT_EQ(recorder.tracks()[records[2].track].name, "stream 0");
+  EXPECT_EQ(records[2].bytes, 4096U);
+  EXPECT_EQ(records[2].flow, 7U);
+  EXPECT_EQ(recorder.dropped(), 0U);
+}
+
+TEST(Recorder, GivesTheSameIdForTheSameTrackAndName) {
+  Recorder recorder;
+  const TrackId a = recorder.AddTrack("core 00", "pt");
+  EXPECT_NE(recorder.AddTrack("core 00", "load"), a);
+  EXPECT_NE(recorder.AddTrack("core 01", "pt"), a);
+  EXPECT_EQ(recorder.AddTrack("core 00", "pt"), a);
+  EXPECT_EQ(recorder.Intern("tile"), recorder.Intern("tile"));
+  EXPECT_NE(recorder.Intern("tile"), recorder.Intern("burst"));
+}
+
+TEST(Recorder, DropsAndCountsTheOldestRecordsWhenFull) {
+  Recorder recorder(/*capacity=*/4);
+  const TrackId track = recorder.AddTrack("host", "thread 0");
+  const NameId name = recorder.Intern("call");
+  for (uint64_t i = 0; i < 11; ++i) recorder.Slice(kHost, track, name, i, i + 1);
+  EXPECT_EQ(recorder.dropped(), 7U);
+  const auto records = recorder.Records();
+  ASSERT_EQ(records.size(), 4U);
+  for (size_t i = 0; i < 4; ++i) EXPECT_EQ(records[i].start_ps, 7 + i) << "record " << i;
+}
+
+TEST(Recorder, WithoutCapacityOnlyCountsAndDigests) {
+  Recorder none(0), all;
+  RecordSample(none);
+  RecordSample(all);
+  EXPECT_TRUE(none.Records().empty());
+  EXPECT_EQ(none.dropped(), 11U);
+  EXPECT_EQ(none.Digest(), all.Digest());
+}
+
+TEST(Recorder, RecordsOnlyTheCategoriesOfItsMask) {
+  Recorder recorder(100, kDma | kHost);
+  RecordSample(recorder);
+  EXPECT_FALSE(recorder.Wants(kCore));
+  ASSERT_EQ(recorder.Records().size(), 4U);
+  for (const Record& record : recorder.Records()) {
+    EXPECT_NE(record.category & (kDma | kHost), 0U) << CategoryName(Category(record.category));
+  }
+}
+
+TEST(Recorder, DigestIsEqualForEqualRunsWhateverWasDropped) {
+  Recorder a, b, small(3);
+  RecordSample(a);
+  RecordSample(b);
+  RecordSample(small);
+  EXPECT_EQ(a.Digest(), b.Digest());
+  EXPECT_EQ(a.Digest(), small.Digest());
+}
+
+TEST(Recorder, DigestSeesEveryField) {
+  const auto digest = [](Record r, const char* track = "t", const char* name = "n") {
+    Recorder recorder;
+    recorder.AddTrack("p", track);
+    recorder.AddTrack("p", "other");
+    recorder.Intern(name);
+    recorder.Intern("other");
+    recorder.Slice(Category(r.category), r.track, r.name, r.start_ps, r.end_ps, r.flow, r.bytes,
+                   r.detail);
+    return recorder.Digest();
+  };
+  const Record base{10, 20, 1, 64, 0, 0, kDma, 3};
+  Record changed[8] = {base, base, base, base, base, base, base, base};
+  changed[0].start_ps = 11;
+  changed[1].end_ps = 21;
+  changed[2].flow = 2;
+  changed[3].bytes = 65;
+  changed[4].track = 1;
+  changed[5].name = 1;
+  changed[6].category = kRing;
+  changed[7].detail = 4;
+  for (int i = 0; i < 8; ++i) EXPECT_NE(digest(changed[i]), digest(base)) << "field " << i;
+  EXPECT_NE(digest(base, "u"), digest(base));
+  EXPECT_NE(digest(base, "t", "m"), digest(base));
+  EXPECT_EQ(digest(base), digest(base));
+}
+
+TEST(Recorder, DigestSeesTheOrderOfRecords) {
+  const auto digest = [](uint64_t first, uint64_t second) {
+    Recorder recorder;
+    const TrackId track = recorder.AddTrack("p", "t");
+    const NameId name = recorder.Intern("n");
+    recorder.Slice(kDma, track, name, first, 100);
+    recorder.Slice(kDma, track, name, second, 100);
+    return recorder.Digest();
+  };
+  EXPECT_NE(digest(1, 2), digest(2, 1));
+}
+
+TEST(Recorder, RefusesRecordsThatNoFileCouldHold) {
+  Recorder recorder;
+  const TrackId track = recorder.AddTrack("p", "t");
+  const NameId name = recorder.Intern("n");
+  EXPECT_THROW(recorder.Slice(kDma, track, name, 20, 10), std::logic_error);
+  EXPECT_THROW(recorder.Slice(kDma, track + 1, name, 10, 20), std::logic_error);
+  EXPECT_THROW(recorder.Slice(kDma, track, name + 1, 10, 20), std::logic_error);
+  EXPECT_TRUE(recorder.Records().empty());
+}
+
+TEST(Recorder, MakesNamesPrintable) {
+  Recorder recorder;
+  recorder.Intern("a\x1b[2Jb\xff\xc3\xa9\x7f");
+  EXPECT_EQ(recorder.names()[0], "a?[2Jb?\xc3\xa9?");
+  EXPECT_TRUE(IsPrintable(recorder.names()[0]));
+}
+
+TEST(Text, PrintableFollowsTheDefinitionOfUtf8) {
+  EXPECT_TRUE(IsPrintable("plain, \xc3\xa9, \xe2\x82\xac, \xf0\x9f\x98\x80"));
+  EXPECT_FALSE(IsPrintable("\xc0\x80"));          // overlong
+  EXPECT_FALSE(IsPrintable("\xe0\x9f\xbf"));      // overlong
+  EXPECT_FALSE(IsPrintable("\xed\xa0\x80"));      // surrogate
+  EXPECT_FALSE(IsPrintable("\xf4\x90\x80\x80"));  // above 10FFFF
+  EXPECT_FALSE(IsPrintable("\xe2\x82"));          // cut
+  EXPECT_FALSE(IsPrintable("\xc2\x85"));          // a control character
+  EXPECT_FALSE(IsPrintable("a\nb"));
+  EXPECT_EQ(Printable("\xe2\x82"), "??");
+}
+
+TEST(Text, TablesAlignByCharactersAndRefuseRaggedRows) {
+  Table table({"name", "n"});
+  table.Add({"\xc3\xa9", "10"});
+  table.Add({"abcdef", "9"});
+  EXPECT_EQ(table.ToString(""), "name     n\n\xc3\xa9       10\nabcdef   9\n");
+  EXPECT_THROW(table.Add({"one"}), std::logic_error);
+}
+
+TEST(Categories, NamesBecomeAMaskAndUnknownOnesAreNamed) {
+  EXPECT_EQ(CategoryMask({"host", "core"}), uint32_t{kHost} | kCore);
+  EXPECT_EQ(CategoryMask({"all"}), uint32_t{kAll});
+  EXPECT_EQ(CategoryMask({}), 0U);
+  for (uint32_t bit = 1; bit <= kFirmware; bit <<= 1) {
+    EXPECT_EQ(CategoryMask({CategoryName(Category(bit))}), bit);
+  }
+  try {
+    CategoryMask({"host", "cores"});
+    FAIL() << "'cores' was accepted";
+  } catch (const std::invalid_argument& error) {
+    EXPECT_NE(std::string(error.what()).find("'cores'"), std::string::npos) << error.what();
+    EXPECT_NE(std::string(error.what()).find("firmware"), std::string::npos) << error.what();
+  }
+}
+
+}  // namespace
+}  // namespace spyre::trace
