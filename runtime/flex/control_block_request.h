@@ -1,0 +1,74 @@
+// One operation as FlexStream describes it, before it becomes a queue entry. It names locations by
+// DeviceHandle, so it is the same in PF and VF mode; MakeEntry is the one place where the modes
+// differ.
+//
+// Made by FlexStream, owned by the Scheduler until the operation has completed.
+#pragma once
+
+#include <contract/registers.h>
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "driver/queue_pair.h"
+#include "runtime/flex/device_handle.h"
+
+namespace spyre::flex {
+
+// What became of an operation, for the report and for callbacks. Times are device time in ps.
+struct CompletedOperation {
+  uint32_t stream = 0;
+  Opcode opcode{};
+  Status status{};
+  bool executed = false;  // false: dropped because its stream or the device was in error
+  std::string name;       // program name, or the kind of copy
+  std::string label;      // the caller's
+  uint64_t tag = 0;       // the caller's
+  uint64_t correlation = 0;
+  uint64_t size_bytes = 0;  // copies
+  uint64_t queued_ps = 0;
+  uint64_t fetched_ps = 0;
+  uint64_t started_ps = 0;
+  uint64_t finished_ps = 0;
+  uint64_t posted_ps = 0;
+  uint64_t device_bytes_read = 0;
+  uint64_t device_bytes_written = 0;
+  uint64_t macs = 0;
+};
+
+struct ControlBlockRequest {
+  Opcode opcode{};
+  uint16_t flags = 0;
+  DeviceHandle location;               // copies and fills
+  driver::IoAddress host_address = 0;  // copies
+  uint64_t size_bytes = 0;             // copies and fills
+  DeviceHandle program;                // launches: start of the program allocation
+  uint64_t program_bytes = 0;          // launches: its length
+  uint64_t program_offset = 0;         // launches: where the binary starts in it
+  uint64_t value = 0;                  // fills: the pattern; events: the number
+  uint64_t correlation = 0;            // given by the Scheduler
+
+  std::string name;
+  std::string label;
+  uint64_t tag = 0;
+  // Non-zero: operations with the same key share something that only one stream may use at a time
+  // (a program allocation, which correction patches). When another stream used it last, the card is
+  // told to finish that first (BARRIER).
+  uint64_t exclusive_key = 0;
+  // No operation of another stream may come between this one and the previous one of its stream.
+  bool joined = false;
+  std::shared_ptr<const void> keep_alive;  // released after completion
+  // Called once, under the runtime's lock, when the operation has completed or was dropped.
+  std::function<void(const CompletedOperation&)> on_complete;
+};
+
+// A control block for the PF (stream_index, physical addresses), a message for a VF (region,
+// offset). BadInput if the request's handles are of the other mode.
+driver::Entry MakeEntry(const ControlBlockRequest& request, uint32_t stream_index, bool physical);
+
+// "DMA_IN of 4096 bytes at region 2 + 0x80", for error messages.
+std::string Describe(const ControlBlockRequest& request);
+
+}  // namespace spyre::flex

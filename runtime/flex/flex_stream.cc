@@ -1,0 +1,176 @@
+#include "runtime/flex/flex_stream.h"
+
+#include "model/contract/control_block.h"
+#include "model/contract/error.h"
+#include "model/contract/memory_map.h"
+#include "runtime/flex/runtime_context.h"
+
+namespace spyre::flex {
+namespace {
+
+// One key for each program allocation; never 0.
+uint64_t ExclusiveKey(const DeviceHandle& program) {
+  const uint64_t region =
+      IsPhysical(program) ? kRegions : std::get<VFDeviceHandle>(program).region_id;
+  return (region + 1) << 48 | RawOffset(program);
+}
+
+}  // namespace
+
+FlexStream::FlexStream(RuntimeContext& context, uint32_t stream_index)
+    : context_(context), stream_index_(stream_index) {}
+
+int FlexStream::priority() const { return stream_index_ >= kFirstHighPriorityStream ? -1 : 0; }
+
+void FlexStream::CopyToDevice(const void* host_address, const DeviceHandle& device_handle,
+                              uint64_t size, const OperationInfo& info) {
+  // The device only reads it.
+  Copy(Opcode::DMA_IN, "CopyToDevice", const_cast<void*>(host_address), device_handle, size, info);
+}
+
+void FlexStream::CopyFromDevice(void* host_address, const DeviceHandle& device_handle,
+                                uint64_t size, const OperationInfo& info) {
+  Copy(Opcode::DMA_OUT, "CopyFromDevice", host_address, device_handle, size, info);
+}
+
+void FlexStream::CheckRange(const char* what, const DeviceHandle& handle, uint64_t size) const {
+  if (!context_.options().bounds_check) return;
+  if (size == 0) {
+    throw BadInput("stream {}: {} of 0 bytes at {}", stream_index_, what, ToString(handle));
+  }
+  if (!IsStickAligned(RawOffset(handle)) || !IsStickAligned(size)) {
+    throw BadInput(
+        "stream {}: {} of {} bytes at {}: location and size must be multiples of {} bytes",
+        stream_index_, what, size, ToString(handle), kStickBytes);
+  }
+  const auto allocation = context_.FindAllocation(handle);
+  if (!allocation) {
+    throw BadInput("stream {}: {} of {} bytes at {}: nothing is allocated there", stream_index_,
+                   what, size, ToString(handle));
+  }
+  const uint64_t offset = RawOffset(handle) - RawOffset(allocation->handle);
+  if (size > allocation->size_bytes - offset) {
+    throw BadInput(
+        "stream {}: {} of {} bytes at {} is out of bounds: the {} allocation at {} has {} bytes, "
+        "of which {} are left from there",
+        stream_index_, what, size, ToString(handle), MemoryKindName(allocation->kind),
+        ToString(allocation->handle), allocation->size_bytes, allocation->size_bytes - offset);
+  }
+}
+
+ControlBlockRequest FlexStream::MakeRequest(Opcode opcode, const char* name,
+                                            const OperationInfo& info) const {
+  ControlBlockRequest request;
+  request.opcode = opcode;
+  request.name = info.name.empty() ? name : info.name;
+  request.label = info.label;
+  request.tag = info.tag;
+  request.joined = info.joined;
+  request.keep_alive = info.keep_alive;
+  if (info.bulk && context_.options().timing_only) request.flags |= kFlagTimingOnly;
+  if (info.then) {
+    request.on_complete = [then = info.then](const CompletedOperation& operation) {
+      if (operation.executed && operation.status == Status::OK) then();
+    };
+  }
+  return request;
+}
+
+void FlexStream::Copy(Opcode opcode, const char* name, void* host_address,
+                      const DeviceHandle& handle, uint64_t size, const OperationInfo& info) {
+  const auto lock = context_.Lock();
+  RuntimeContext::HostSlice slice(context_, stream_index_, name, size);
+  if (host_address == nullptr) {
+    throw BadInput("stream {}: {} of {} bytes at {}: the host address is null", stream_index_, name,
+                   size, ToString(handle));
+  }
+  CheckRange(name, handle, size);
+  ControlBlockRequest request = MakeRequest(opcode, name, info);
+  request.location = handle;
+  request.size_bytes = size;
+  if (const auto allocation = context_.FindAllocation(handle);
+      allocation && allocation->kind == MemoryKind::kProgram) {
+    request.exclusive_key = ExclusiveKey(allocation->handle);
+  }
+  driver::Device& device = context_.device();
+  const driver::IoAddress io = device.MapHost(host_address, size);
+  request.host_address = io;
+  request.on_complete =
+      [&device, io, then = std::move(request.on_complete)](const CompletedOperation& operation) {
+        device.UnmapHost(io);
+        if (then) then(operation);
+      };
+  try {
+    slice.set_flow(Enqueue(std::move(request)));
+  } catch (...) {
+    device.UnmapHost(io);
+    throw;
+  }
+}
+
+void FlexStream::Fill(const DeviceHandle& device_handle, uint64_t size, uint64_t pattern,
+                      const OperationInfo& info) {
+  const auto lock = context_.Lock();
+  RuntimeContext::HostSlice slice(context_, stream_index_, "Fill", size);
+  CheckRange("Fill", device_handle, size);
+  ControlBlockRequest request = MakeRequest(Opcode::DMA_FILL, "Fill", info);
+  request.location = device_handle;
+  request.size_bytes = size;
+  request.value = pattern;
+  slice.set_flow(Enqueue(std::move(request)));
+}
+
+void FlexStream::Launch(const DeviceHandle& device_handle, const OperationInfo& info) {
+  const auto lock = context_.Lock();
+  RuntimeContext::HostSlice slice(context_, stream_index_, "Launch");
+  ControlBlockRequest request = MakeRequest(Opcode::COMPUTE, "Launch", info);
+  const auto allocation = context_.FindAllocation(device_handle);
+  if (allocation &&
+      (allocation->kind == MemoryKind::kProgram || !context_.options().bounds_check)) {
+    request.program = allocation->handle;
+    request.program_bytes = allocation->size_bytes;
+    request.program_offset = RawOffset(device_handle) - RawOffset(allocation->handle);
+    request.exclusive_key = ExclusiveKey(allocation->handle);
+  } else if (context_.options().bounds_check) {
+    throw BadInput("stream {}: Launch of {}: {}", stream_index_, ToString(device_handle),
+                   allocation ? fmt::format("it is in the tensor allocation of {} bytes at {}; "
+                                            "programs are launched from program memory",
+                                            allocation->size_bytes, ToString(allocation->handle))
+                              : "no program is allocated there");
+  } else {
+    request.program = device_handle;
+    request.program_bytes = kStickBytes;
+  }
+  if (context_.options().bounds_check && !IsStickAligned(RawOffset(device_handle))) {
+    throw BadInput("stream {}: Launch of {}: a binary starts at a multiple of {} bytes",
+                   stream_index_, ToString(device_handle), kStickBytes);
+  }
+  slice.set_flow(Enqueue(std::move(request)));
+}
+
+uint64_t FlexStream::Enqueue(ControlBlockRequest request) {
+  return context_.scheduler().QueueOperation(stream_index_, std::move(request));
+}
+
+void FlexStream::Synchronize() {
+  const RuntimeContext::HostSlice slice(context_, stream_index_, "Synchronize");
+  for (;;) {
+    const auto lock = context_.Lock();
+    Scheduler& scheduler = context_.scheduler();
+    if (scheduler.Idle(stream_index_)) {
+      if (const StreamError* error = scheduler.ErrorOf(stream_index_)) {
+        throw Error(ErrorKind::kDeviceFault, error->message);
+      }
+      return;
+    }
+    scheduler.Progress();
+  }
+}
+
+bool FlexStream::Query() const {
+  const auto lock = context_.Lock();
+  context_.scheduler().Poll();
+  return context_.scheduler().Idle(stream_index_);
+}
+
+}  // namespace spyre::flex

@@ -1,0 +1,80 @@
+// FlexStream: an ordered, asynchronous queue of primitive operations on the device (seed 000). It
+// knows copies, fills and launches by DeviceHandle; it knows no Operations, tensors or tiling.
+//
+// Made and owned by RuntimeContext. Threads: any; every call takes the runtime's lock. All methods
+// return at once, except Synchronize. Operations of one stream run in order; between streams no
+// order is promised. Sizes and offsets in bytes, multiples of 128.
+//
+// Errors: Error(kBadInput), and nothing is enqueued, for a location outside every allocation, a
+// copy past the end of one, a misaligned location or size, a null host address. Error(kDeviceFault)
+// when the stream is in error: the first failure is sticky, later operations are refused or
+// dropped.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "runtime/flex/control_block_request.h"
+#include "runtime/flex/device_handle.h"
+
+namespace spyre::flex {
+
+class RuntimeContext;
+
+// What the caller may say about an operation. All optional.
+struct OperationInfo {
+  std::string name;   // launches: name of the program, for trace and report
+  std::string label;  // the caller's own, copied to CompletedOperation
+  uint64_t tag = 0;   // likewise
+  bool bulk = false;  // tensor data: not moved in a timing-only run
+  bool joined =
+      false;  // no operation of another stream between the previous one of this stream and it
+  std::shared_ptr<const void> keep_alive;  // released when the operation has completed
+  // Called once after completion, under the runtime's lock, on the thread that saw the response;
+  // not called for an operation that failed or was dropped.
+  std::function<void()> then;
+};
+
+class FlexStream {
+ public:
+  FlexStream(RuntimeContext& context, uint32_t stream_index);  // called by RuntimeContext
+  FlexStream(const FlexStream&) = delete;
+  FlexStream& operator=(const FlexStream&) = delete;
+
+  // Host memory must stay valid until the copy has completed (keep_alive can see to it); it is
+  // mapped for the device meanwhile.
+  void CopyToDevice(const void* host_address, const DeviceHandle& device_handle, uint64_t size,
+                    const OperationInfo& info = {});
+  void CopyFromDevice(void* host_address, const DeviceHandle& device_handle, uint64_t size,
+                      const OperationInfo& info = {});
+  // Writes the 64-bit `pattern` over [device_handle, device_handle + size).
+  void Fill(const DeviceHandle& device_handle, uint64_t size, uint64_t pattern,
+            const OperationInfo& info = {});
+  // Runs the binary at device_handle. The program allocation that contains it is what the program
+  // sees as segment 7.
+  void Launch(const DeviceHandle& device_handle, const OperationInfo& info = {});
+
+  // Waits until everything enqueued on this stream so far has completed. Throws the stream's error
+  // if it has one: Error(kDeviceFault) naming operation, stream, address and status.
+  void Synchronize();
+  bool Query() const;  // true: nothing enqueued is outstanding
+
+  uint32_t stream_index() const { return stream_index_; }
+  // 0 normal, -1 high; as the public stream API counts.
+  int priority() const;
+  RuntimeContext& context() const { return context_; }
+
+ private:
+  void Copy(Opcode opcode, const char* name, void* host_address, const DeviceHandle& handle,
+            uint64_t size, const OperationInfo& info);
+  void CheckRange(const char* what, const DeviceHandle& handle, uint64_t size) const;
+  ControlBlockRequest MakeRequest(Opcode opcode, const char* name, const OperationInfo& info) const;
+  uint64_t Enqueue(ControlBlockRequest request);  // its correlation
+
+  RuntimeContext& context_;
+  uint32_t stream_index_;
+};
+
+}  // namespace spyre::flex
