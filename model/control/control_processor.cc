@@ -9,9 +9,8 @@
 namespace spyre::model {
 
 namespace {
-constexpr uint64_t kEntryBytes = sizeof(ControlBlock);
 constexpr size_t kPendingLimit = 64;  // operations held on the card; the rest stays in the rings
-static_assert(sizeof(Message) == kEntryBytes && sizeof(Response) == kEntryBytes);
+static_assert(sizeof(Message) == sizeof(ControlBlock) && sizeof(Response) == sizeof(ControlBlock));
 
 bool ValidEntries(uint32_t entries) {
   return entries >= 2 && entries <= 65536 && (entries & (entries - 1)) == 0;

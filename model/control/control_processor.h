@@ -69,6 +69,7 @@ class ControlProcessor : public sc_core::sc_module {
   void DescribeWaits(std::vector<std::string>& lines) const;
 
  private:
+  static constexpr uint64_t kEntryBytes = sizeof(ControlBlock);  // of every ring
   enum Engine { kDmaIn = 0, kDmaOut = 1, kCompute = 2, kEngines = 3, kImmediate = 3 };
   struct Operation {
     ControlBlock block{};

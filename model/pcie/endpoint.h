@@ -22,6 +22,7 @@
 #include "model/card/card_config.h"
 #include "model/card/resource.h"
 #include "model/card/transfer.h"
+#include "model/memory/sparse_memory.h"
 #include "model/pcie/config_space.h"
 #include "model/pcie/host_access.h"
 
@@ -65,7 +66,8 @@ class PcieEndpoint : public sc_core::sc_module {
   void Inbound(tlm::tlm_generic_payload& payload, sc_core::sc_time& delay);
   void Dma(int id, tlm::tlm_generic_payload& payload, sc_core::sc_time& delay);
   bool Present(unsigned function) const { return function <= enabled_vfs_; }
-  bool MemoryEnabled(unsigned function) const;
+  bool AccessBar(const HostAccess& access, tlm::tlm_generic_payload& payload,
+                 sc_core::sc_time& delay);
   uint64_t PacketPs(
       uint64_t payload_bytes) const;  // on the wire, split into packets of the maximum payload
 
@@ -75,7 +77,7 @@ class PcieEndpoint : public sc_core::sc_module {
   std::function<void(unsigned)> on_reset_;
   unsigned enabled_vfs_ = 0;
   uint64_t window_base_ = 0;
-  std::vector<uint8_t> sram_;  // BAR4
+  SparseMemory sram_;  // BAR4
   Resource upstream_, downstream_;
   TransferPayload message_;
 };
