@@ -15,6 +15,7 @@
 #include "traces/query.h"
 #include "traces/report.h"
 #include "traces/summary.h"
+#include "traces/text.h"
 #include "traces/text_export.h"
 #include "traces/trace_file.h"
 
@@ -123,12 +124,12 @@ int RunTraceCommand(const std::vector<std::string>& args, std::ostream& out, std
     command->add_option("-o,--output", a.output, what);
   };
 
-  auto* summary = add("summary", "kernels, streams and units: times, utilisation, gaps");
+  auto* summary = add("summary", "Print kernels, streams and units: times, utilisation, gaps");
   add_json(summary);
   summary->add_flag("--per-core", a.summary.per_core, "a row for every unit, not only every group");
   summary->add_option("--operations", a.summary.stream_operations, "rows shown per stream (16)");
 
-  auto* query = add("query", "the records that match");
+  auto* query = add("query", "Print the records that match");
   add_json(query);
   query->add_option("--track", a.query.track, "part of process/track, as in \"core 03/pt\"");
   query->add_option("--name", a.query.name, "part of the record's name");
@@ -139,22 +140,33 @@ int RunTraceCommand(const std::vector<std::string>& args, std::ostream& out, std
       ->check(CLI::Range(0.0, kMaxNs));
   query->add_option("--limit", a.query.limit, "records shown (100)");
 
-  auto* diff = add("diff", "two runs: what takes longer, what moves more");
+  auto* diff = add("diff", "Compare two runs: what takes longer, what moves more");
   diff->add_option("FILE_B", a.file_b, "the trace to compare with")->required();
   add_json(diff);
   diff->add_flag("--per-core", a.per_core, "every unit, not only every group");
   diff->add_flag("--exit-code", a.exit_code, "exit with 1 when the runs differ");
 
-  auto* export_command = add("export", "for viewers and spreadsheets");
+  auto* export_command = add("export", "Write the trace for viewers and spreadsheets");
   export_command->add_option("--format", a.format, "perfetto (default), chrome or csv")
       ->check(CLI::IsMember({"perfetto", "chrome", "csv"}));
   add_output(export_command,
              "output file, - for standard output; default: FILE with the format's "
              "extension");
-  auto* report = add("report", "one HTML page: timeline and tables");
+  auto* report = add("report", "Write one HTML page: timeline and tables");
   add_output(report, "output file, - for standard output; default: FILE with .html");
 
   try {
+    const auto is_command = [&](const std::string& word) {
+      return !app.get_subcommands(
+                     [&](const CLI::App* command) { return command->get_name() == word; })
+                  .empty();
+    };
+    if (!args.empty() && args[0].substr(0, 1) != "-" && !is_command(args[0])) {
+      throw Error(
+          fmt::format("no command '{}'; there are summary, query, diff, export and report "
+                      "(--help tells more)",
+                      Printable(args[0])));
+    }
     app.parse(std::vector<std::string>(args.rbegin(), args.rend()));
     if (summary->parsed()) return RunSummary(a, out);
     if (query->parsed()) return RunQuery(a, out);

@@ -15,7 +15,15 @@ enum { kTimestamp = 8, kSequenceId = 10, kTrackEvent = 11, kInterned = 12, kFlag
 enum { kTrackDescriptor = 60 };
 }  // namespace packet
 namespace track {
-enum { kUuid = 1, kName = 2, kProcess = 3, kParent = 5, kChildOrder = 11, kRank = 12 };
+enum {
+  kUuid = 1,
+  kName = 2,
+  kProcess = 3,
+  kParent = 5,
+  kChildOrder = 11,
+  kRank = 12,
+  kProcessOrder = 19
+};
 }
 namespace process {
 enum { kPid = 1, kSortIndex = 3, kName = 6 };
@@ -29,9 +37,10 @@ enum { kNameIid = 1, kUint = 3 };
 namespace interned {
 enum { kCategories = 1, kEventNames = 2, kAnnotationNames = 3, kIid = 1, kText = 2 };
 }
-constexpr uint64_t kStateCleared = 1;   // SEQ_INCREMENTAL_STATE_CLEARED
-constexpr uint64_t kNeedsState = 2;     // SEQ_NEEDS_INCREMENTAL_STATE
-constexpr uint64_t kExplicitOrder = 3;  // TrackDescriptor.ChildTracksOrdering.EXPLICIT
+constexpr uint64_t kStateCleared = 1;       // SEQ_INCREMENTAL_STATE_CLEARED
+constexpr uint64_t kNeedsState = 2;         // SEQ_NEEDS_INCREMENTAL_STATE
+constexpr uint64_t kExplicitOrder = 3;      // TrackDescriptor.ChildTracksOrdering.EXPLICIT
+constexpr uint64_t kExplicitProcesses = 1;  // TrackDescriptor.ProcessOrdering.EXPLICIT
 constexpr uint64_t kSliceBegin = 1, kSliceEnd = 2, kInstant = 3;
 constexpr uint64_t kSequence = 1;
 
@@ -126,6 +135,11 @@ class Exporter {
   }
 
   void WriteDescriptors() {
+    // The root, on which no events lie: viewers that know the field keep our order of processes.
+    Message root;
+    root.Uint(track::kUuid, 0).Uint(track::kProcessOrder, kExplicitProcesses);
+    packet_.Sub(packet::kTrackDescriptor, root);
+    WritePacket();
     uint64_t pid = 0;
     for (const ProcessTracks& tracks : Processes(trace_)) {
       ++pid;
@@ -133,7 +147,8 @@ class Exporter {
       owner.Uint(process::kPid, pid).Uint(process::kSortIndex, pid);
       owner.Bytes(process::kName, tracks.name);
       descriptor.Uint(track::kUuid, pid).Bytes(track::kName, tracks.name);
-      descriptor.Sub(track::kProcess, owner).Uint(track::kChildOrder, kExplicitOrder);
+      descriptor.Sub(track::kProcess, owner).Uint(track::kRank, pid);
+      descriptor.Uint(track::kChildOrder, kExplicitOrder);
       packet_.Sub(packet::kTrackDescriptor, descriptor);
       WritePacket();
       uint64_t rank = 0;
@@ -142,10 +157,11 @@ class Exporter {
           Message child;
           child.Uint(track::kUuid, first_uuid_[id] + lane);
           child.Bytes(track::kName, trace_.tracks[id].name);
-          child.Uint(track::kParent, pid).Uint(track::kRank, rank++);
+          child.Uint(track::kParent, pid).Uint(track::kRank, rank);
           packet_.Sub(packet::kTrackDescriptor, child);
           WritePacket();
         }
+        ++rank;  // lanes share it: the viewer merges siblings of one name
       }
     }
   }

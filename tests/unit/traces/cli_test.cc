@@ -107,7 +107,7 @@ TEST_F(TraceCommand, BadUsageHasStatus2AndSaysWhatIsWrong) {
     return err_.str();
   };
   EXPECT_THAT(problem({}), HasSubstr("--help"));
-  EXPECT_THAT(problem({"sumary", file_}), HasSubstr("--help"));
+  EXPECT_THAT(problem({"sumary", file_}), HasSubstr("no command 'sumary'; there are summary"));
   EXPECT_THAT(problem({"summary"}), HasSubstr("FILE"));
   EXPECT_THAT(problem({"summary", file_, "--jsn"}), HasSubstr("--jsn"));
   EXPECT_THAT(problem({"diff", file_}), HasSubstr("FILE_B"));
