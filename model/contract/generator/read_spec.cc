@@ -25,16 +25,16 @@ class Entry {
   Entry(std::string file, std::string what, const toml::table& table,
         std::initializer_list<std::string_view> keys)
       : file_(std::move(file)), what_(std::move(what)), table_(table) {
+    if (const auto name = table["name"].value<std::string>()) {
+      what_ += " " + *name;
+      if (!IsName(*name)) throw Bad("name is not an identifier");
+    }
     const std::set<std::string_view> known(keys);
     for (const auto& [key, value] : table) {
       if (known.count(key.str()) == 0) {
         throw Bad(
             fmt::format("unknown key '{}'; known keys: {}", key.str(), fmt::join(keys, ", ")));
       }
-    }
-    if (const auto name = table["name"].value<std::string>()) {
-      what_ += " " + *name;
-      if (!IsName(*name)) throw Bad("name is not an identifier");
     }
   }
 

@@ -1,0 +1,425 @@
+#include "model/pcie/config_space.h"
+
+#include <gtest/gtest.h>
+
+#include <set>
+#include <string>
+#include <vector>
+
+#include "model/contract/error.h"
+
+namespace spyre::model {
+namespace {
+
+using namespace config;
+
+// Follows the capability list as a host does. Returns 0 if there is none with that ID.
+uint32_t FindCapability(const ConfigSpace& space, uint32_t id) {
+  std::set<uint32_t> seen;
+  uint32_t at = space.Read32(kCapabilityPointer) & 0xFC;
+  while (at != 0 && seen.insert(at).second) {
+    const uint32_t header = space.Read32(at);
+    if ((header & 0xFF) == id) return at;
+    at = header >> 8 & 0xFC;
+  }
+  return 0;
+}
+
+uint32_t FindExtendedCapability(const ConfigSpace& space, uint32_t id) {
+  std::set<uint32_t> seen;
+  uint32_t at = 0x100;
+  while (at != 0 && seen.insert(at).second) {
+    const uint32_t header = space.Read32(at);
+    if ((header & 0xFFFF) == id) return at;
+    at = header >> 20 & 0xFFC;
+  }
+  return 0;
+}
+
+// The sizing protocol: write ones, read the mask back, restore.
+uint64_t SizeOf64BitBar(ConfigSpace& space, uint32_t offset) {
+  const uint32_t low = space.Read32(offset);
+  const uint32_t high = space.Read32(offset + 4);
+  space.Write32(offset, 0xFFFFFFFF);
+  space.Write32(offset + 4, 0xFFFFFFFF);
+  const uint64_t mask =
+      static_cast<uint64_t>(space.Read32(offset + 4)) << 32 | (space.Read32(offset) & ~0xFu);
+  space.Write32(offset, low);
+  space.Write32(offset + 4, high);
+  return ~mask + 1;
+}
+
+void EnableVfs(ConfigSpace& physical, uint32_t count) {
+  physical.Write32(kNumVfs, count);
+  physical.Write32(kVfBar0, 0x40000000);
+  physical.Write32(kVfBar0 + 4, 0x8);
+  physical.Write32(kSriovControl, kVfEnable | kVfMemoryEnable);
+}
+
+TEST(ConfigSpace, IdentifiesThePhysicalFunction) {
+  const ConfigSpace space;
+  EXPECT_EQ(space.Read32(kId), 0x06A71014u);
+  EXPECT_EQ(space.Read32(kClassRevision), 0x12000002u);
+}
+
+TEST(ConfigSpace, IdentifiesAVirtualFunction) {
+  const ConfigSpace physical;
+  const ConfigSpace space(physical, 1);
+  EXPECT_EQ(space.Read32(kId), 0x06A81014u);
+}
+
+TEST(ConfigSpace, AnswersTheSizingOfItsThreeBars) {
+  ConfigSpace space;
+  EXPECT_EQ(SizeOf64BitBar(space, kBar0), 4ull << 20);
+  EXPECT_EQ(SizeOf64BitBar(space, kBar0 + 8), 2ull << 30);
+  EXPECT_EQ(SizeOf64BitBar(space, kBar0 + 16), 32ull << 20);
+}
+
+TEST(ConfigSpace, ShowsItsBarsAs64BitPrefetchableWhateverIsWritten) {
+  ConfigSpace space;
+  for (uint32_t offset : {kBar0, kBar0 + 8, kBar0 + 16}) {
+    space.Write32(offset, 0);
+    EXPECT_EQ(space.Read32(offset) & 0xF, 0xCu) << "offset " << offset;
+  }
+}
+
+TEST(ConfigSpace, ReportsBarAddressesAsAssigned) {
+  ConfigSpace space;
+  space.Write32(kBar0 + 8, 0x80000000);
+  space.Write32(kBar0 + 12, 0x12);
+  EXPECT_EQ(space.bar_address(2), 0x1280000000ull);
+  EXPECT_EQ(space.bar_address(1), 0u) << "upper half of BAR0, no BAR of its own";
+}
+
+TEST(ConfigSpace, AnswersInItsBarsOnlyWithMemoryEnabled) {
+  ConfigSpace space;
+  EXPECT_FALSE(space.memory_enabled());
+  EXPECT_FALSE(space.bus_master_enabled());
+  space.Write32(kCommandStatus, kCommandMemory | kCommandBusMaster);
+  EXPECT_TRUE(space.memory_enabled());
+  EXPECT_TRUE(space.bus_master_enabled());
+}
+
+TEST(ConfigSpace, IsSilentInD3HotAndKeepsItsSettings) {
+  ConfigSpace space;
+  space.Write32(kCommandStatus, kCommandMemory | kCommandBusMaster);
+  space.Write32(kPowerControl, 3);
+  EXPECT_FALSE(space.memory_enabled());
+  EXPECT_FALSE(space.bus_master_enabled());
+  space.Write32(kPowerControl, 0);
+  EXPECT_TRUE(space.memory_enabled());
+}
+
+TEST(ConfigSpace, IgnoresPowerStatesItDoesNotHave) {
+  ConfigSpace space;
+  space.Write32(kPowerControl, 1);
+  EXPECT_EQ(space.Read32(kPowerControl) & 3, 0u);
+}
+
+TEST(ConfigSpace, HasTheCapabilitiesOfTheCard) {
+  const ConfigSpace space;
+  EXPECT_EQ(FindCapability(space, 0x01), kPower);
+  EXPECT_EQ(FindCapability(space, 0x05), kMsi);
+  EXPECT_EQ(FindCapability(space, 0x10), kExpress);
+  EXPECT_EQ(FindCapability(space, 0x11), 0u) << "the card has no MSI-X";
+  EXPECT_EQ(FindExtendedCapability(space, 0x0001), kAer);
+  EXPECT_EQ(FindExtendedCapability(space, 0x000E), kAri);
+  EXPECT_EQ(FindExtendedCapability(space, 0x0010), kSriov);
+}
+
+TEST(ConfigSpace, HasNoSriovInAVirtualFunction) {
+  const ConfigSpace physical;
+  const ConfigSpace space(physical, 1);
+  EXPECT_EQ(FindCapability(space, 0x05), kMsi);
+  EXPECT_EQ(FindExtendedCapability(space, 0x000E), kAri);
+  EXPECT_EQ(FindExtendedCapability(space, 0x0010), 0u);
+  EXPECT_EQ(space.Read32(kSriovControl), 0u);
+}
+
+TEST(ConfigSpace, IsAGen5X16LinkWithFlrAndTenBitTags) {
+  const ConfigSpace space;
+  EXPECT_EQ(space.Read32(kLinkCapabilities) & 0xF, 5u) << "32 GT/s";
+  EXPECT_EQ(space.Read32(kLinkCapabilities) >> 4 & 0x3F, 16u) << "lanes";
+  EXPECT_EQ(space.Read32(kLinkControl) >> 16 & 0x3FF, 16u << 4 | 5u) << "negotiated";
+  EXPECT_EQ(space.Read32(kDeviceCapabilities) >> 28 & 1, 1u) << "FLR";
+  EXPECT_EQ(space.Read32(kDeviceCapabilities) >> 5 & 1, 1u) << "extended tags";
+  EXPECT_EQ(space.Read32(kDeviceCapabilities2) >> 16 & 3, 3u) << "10-bit tags";
+}
+
+TEST(ConfigSpace, TransfersAsMuchAsDeviceControlAllows) {
+  ConfigSpace space;
+  EXPECT_EQ(space.max_payload_bytes(), 512);
+  EXPECT_EQ(space.max_read_request_bytes(), 4096);
+  space.Write32(kDeviceControl, 1u << kPayloadShift | 2u << kReadRequestShift);
+  EXPECT_EQ(space.max_payload_bytes(), 256);
+  EXPECT_EQ(space.max_read_request_bytes(), 512);
+  const ConfigSpace vf(space, 1);
+  EXPECT_EQ(vf.max_payload_bytes(), 256) << "a VF uses the setting of its PF";
+}
+
+TEST(ConfigSpace, KeepsTheOldSizeWhenAskedForOneItDoesNotSupport) {
+  ConfigSpace space;
+  space.Write32(kDeviceControl, 3u << kPayloadShift | 7u << kReadRequestShift);
+  EXPECT_EQ(space.max_payload_bytes(), 512);
+  EXPECT_EQ(space.max_read_request_bytes(), 4096);
+}
+
+TEST(ConfigSpace, WritesOnlyTheEnabledBytes) {
+  ConfigSpace space;
+  space.Write32(kMsiAddressLow, 0xAABBCCDC, 0xF);
+  space.Write32(kMsiAddressLow, 0x11223344, 0b0101);
+  EXPECT_EQ(space.Read32(kMsiAddressLow), 0xAA22CC44u);
+  space.Write32(kDeviceControl, kInitiateFlr, 0b1100);
+  EXPECT_EQ(space.Read32(kMsiAddressLow), 0xAA22CC44u) << "no FLR: its byte was not enabled";
+}
+
+TEST(ConfigSpace, RefusesOffsetsOutsideTheSpace) {
+  ConfigSpace space;
+  EXPECT_THROW(space.Read32(4096), Error);
+  EXPECT_THROW(space.Read32(2), Error);
+  EXPECT_THROW(space.Write32(4096, 0), Error);
+}
+
+TEST(ConfigSpace, HoldsEveryBitThatIsNotWritable) {
+  for (const bool physical_function : {true, false}) {
+    const ConfigSpace owner;
+    ConfigSpace physical;
+    ConfigSpace vf(owner, 1);
+    ConfigSpace& space = physical_function ? physical : vf;
+    const ConfigLayout& layout = physical_function ? PhysicalConfigLayout() : VirtualConfigLayout();
+    for (uint32_t offset = 0; offset < kConfigBytes; offset += 4) {
+      const uint32_t before = space.Read32(offset);
+      const uint32_t ones = offset == kDeviceControl ? ~kInitiateFlr : 0xFFFFFFFFu;
+      space.Write32(offset, ones);
+      const uint32_t changed = before ^ space.Read32(offset);
+      EXPECT_EQ(changed & ~layout.writable[offset / 4], 0u)
+          << (physical_function ? "PF" : "VF") << " offset " << std::hex << offset;
+    }
+  }
+}
+
+TEST(ConfigSpaceMsi, OffersEightVectorsAndUsesThoseGranted) {
+  ConfigSpace space;
+  EXPECT_EQ(space.Read32(kMsi) >> 17 & 7, 3u) << "multiple message capable: 2^3";
+  space.Write32(kMsiData, 0x4020);
+  EXPECT_EQ(space.msi_vectors(), 1);
+  EXPECT_EQ(space.MsiData(5), 0x4020u) << "one vector granted: all causes share it";
+  space.Write32(kMsi, kMsiEnable | 3u << kMsiMultipleEnableShift);
+  EXPECT_TRUE(space.msi_enabled());
+  EXPECT_EQ(space.msi_vectors(), 8);
+  EXPECT_EQ(space.MsiData(5), 0x4025u);
+  space.Write32(kMsi, kMsiEnable | 5u << kMsiMultipleEnableShift);
+  EXPECT_EQ(space.msi_vectors(), 8) << "32 vectors are more than it has";
+}
+
+TEST(ConfigSpaceMsi, SendsToA64BitAddress) {
+  ConfigSpace space;
+  space.Write32(kMsiAddressLow, 0xFEE00FFF);
+  space.Write32(kMsiAddressHigh, 0x1);
+  EXPECT_EQ(space.msi_address(), 0x1FEE00FFCull);
+}
+
+TEST(ConfigSpaceMsi, MasksAndPendsPerVector) {
+  ConfigSpace space;
+  space.Write32(kMsi, kMsiEnable | 3u << kMsiMultipleEnableShift);
+  space.Write32(kMsiMask, 1u << 2);
+  EXPECT_TRUE(space.MsiMasked(2));
+  EXPECT_FALSE(space.MsiMasked(1));
+  space.SetMsiPending(2, true);
+  EXPECT_EQ(space.Read32(kMsiPending), 1u << 2);
+  space.Write32(kMsiPending, 0);
+  EXPECT_TRUE(space.MsiPending(2)) << "pending bits are read only to the host";
+  space.SetMsiPending(2, false);
+  EXPECT_EQ(space.Read32(kMsiPending), 0u);
+}
+
+TEST(ConfigSpaceMsi, TellsWhenAHeldBackInterruptMayGo) {
+  ConfigSpace space;
+  int calls = 0;
+  space.on_msi_change = [&] { ++calls; };
+  space.Write32(kMsiMask, 0);
+  EXPECT_EQ(calls, 1);
+  space.Write32(kCommandStatus, kCommandBusMaster);
+  EXPECT_EQ(calls, 2);
+  space.Write32(kBar0, 0);
+  EXPECT_EQ(calls, 2) << "a BAR has no bearing on interrupts";
+}
+
+TEST(ConfigSpaceMsi, RefusesAVectorThatTheCardDoesNotHave) {
+  const ConfigSpace space;
+  EXPECT_THROW(space.MsiData(8), Error);
+  EXPECT_THROW(space.MsiMasked(-1), Error);
+}
+
+TEST(ConfigSpaceFlr, ReturnsSettingsToResetAndThenTells) {
+  ConfigSpace space;
+  uint32_t command_seen = 0xFFFFFFFF;
+  space.on_flr = [&] { command_seen = space.Read32(kCommandStatus); };
+  space.Write32(kCommandStatus, kCommandMemory | kCommandBusMaster);
+  space.Write32(kBar0 + 4, 0x77);
+  space.Write32(kMsi, kMsiEnable);
+  space.Write32(kDeviceControl, space.Read32(kDeviceControl) | kInitiateFlr);
+  EXPECT_EQ(command_seen & 0xFFFF, 0u) << "reset is done when the callback runs";
+  EXPECT_EQ(space.bar_address(0), 0u);
+  EXPECT_FALSE(space.msi_enabled());
+  EXPECT_EQ(space.Read32(kDeviceControl) & kInitiateFlr, 0u) << "Initiate FLR reads 0";
+}
+
+TEST(ConfigSpaceFlr, KeepsPayloadSizeAndErrorRecords) {
+  ConfigSpace space;
+  space.Write32(kDeviceControl, 0);
+  space.ReportUncorrectableError(1u << 12);
+  space.Write32(kDeviceControl, kInitiateFlr);
+  EXPECT_EQ(space.max_payload_bytes(), 128);
+  EXPECT_EQ(space.Read32(kUncorrectableStatus), 1u << 12);
+  space.Reset();
+  EXPECT_EQ(space.Read32(kUncorrectableStatus), 0u) << "a conventional reset clears it";
+}
+
+TEST(ConfigSpaceFlr, OfAVirtualFunctionLeavesItsPhysicalFunctionAlone) {
+  ConfigSpace physical;
+  EnableVfs(physical, 2);
+  ConfigSpace vf(physical, 2);
+  bool told = false;
+  vf.on_flr = [&] { told = true; };
+  vf.Write32(kMsi, kMsiEnable);
+  vf.Write32(kDeviceControl, kInitiateFlr);
+  EXPECT_TRUE(told);
+  EXPECT_FALSE(vf.msi_enabled());
+  EXPECT_TRUE(physical.vf_enabled());
+}
+
+TEST(ConfigSpaceFlr, OfThePhysicalFunctionRemovesItsVirtualFunctionsFirst) {
+  ConfigSpace space;
+  std::vector<std::string> events;
+  space.on_vf_disable = [&] { events.emplace_back("vf_disable"); };
+  space.on_flr = [&] { events.emplace_back("flr"); };
+  EnableVfs(space, 4);
+  space.Write32(kDeviceControl, kInitiateFlr);
+  EXPECT_EQ(events, (std::vector<std::string>{"vf_disable", "flr"}));
+  EXPECT_FALSE(space.vf_enabled());
+  EXPECT_EQ(space.num_vfs(), 0);
+}
+
+TEST(ConfigSpaceSriov, DescribesTheVirtualFunctionsOfTheCard) {
+  const ConfigSpace space;
+  EXPECT_EQ(space.Read32(kVfCounts), 255u << 16 | 255u) << "TotalVFs, InitialVFs";
+  EXPECT_EQ(space.Read32(kVfOffsetStride), 1u << 16 | 1u) << "stride, offset";
+  EXPECT_EQ(space.Read32(kVfDeviceId) >> 16, 0x06A8u);
+}
+
+TEST(ConfigSpaceSriov, TellsWhenVirtualFunctionsComeAndGo) {
+  ConfigSpace space;
+  std::vector<int> enabled;
+  int disabled = 0;
+  space.on_vf_enable = [&](int count) { enabled.push_back(count); };
+  space.on_vf_disable = [&] { ++disabled; };
+  EnableVfs(space, 3);
+  space.Write32(kSriovControl, kVfEnable);  // stays enabled: nothing comes or goes
+  EXPECT_EQ(enabled, std::vector<int>{3});
+  EXPECT_EQ(disabled, 0);
+  space.Write32(kSriovControl, 0);
+  EXPECT_EQ(disabled, 1);
+}
+
+TEST(ConfigSpaceSriov, LocksTheNumberOfFunctionsWhileTheyExist) {
+  ConfigSpace space;
+  EnableVfs(space, 3);
+  space.Write32(kNumVfs, 5);
+  EXPECT_EQ(space.num_vfs(), 3);
+  space.Write32(kSriovControl, 0);
+  space.Write32(kNumVfs, 5);
+  EXPECT_EQ(space.num_vfs(), 5);
+}
+
+TEST(ConfigSpaceSriov, RefusesMoreFunctionsThanItHas) {
+  ConfigSpace space;
+  space.Write32(kNumVfs, 255);
+  EXPECT_EQ(space.num_vfs(), 255);
+  space.Write32(kNumVfs, 256);
+  EXPECT_EQ(space.num_vfs(), 255);
+}
+
+TEST(ConfigSpaceSriov, GivesEachVirtualFunctionItsPartOfTheVfBar) {
+  ConfigSpace physical;
+  EXPECT_EQ(SizeOf64BitBar(physical, kVfBar0), kVfBar0Bytes);
+  EnableVfs(physical, 2);
+  const ConfigSpace first(physical, 1);
+  const ConfigSpace second(physical, 2);
+  EXPECT_EQ(first.bar_address(0), 0x840000000ull);
+  EXPECT_EQ(second.bar_address(0), 0x840000000ull + kVfBar0Bytes);
+  EXPECT_EQ(second.bar_size(2), 0u) << "a VF has BAR0 only";
+}
+
+TEST(ConfigSpaceSriov, WidensTheVfBarToTheSystemPage) {
+  ConfigSpace space;
+  space.Write32(kVfBar0, 0x40010000);
+  space.Write32(kSystemPageSize, 1u << 6);  // 256 KB
+  EXPECT_EQ(SizeOf64BitBar(space, kVfBar0), 256ull << 10);
+  EXPECT_EQ(space.Read32(kVfBar0), 0x4000000Cu) << "address bits inside the aperture are gone";
+  space.Write32(kSystemPageSize, 3);
+  EXPECT_EQ(space.Read32(kSystemPageSize), 1u << 6) << "a page has one size";
+}
+
+TEST(ConfigSpaceSriov, ReadsTheBarsOfAVirtualFunctionAsZero) {
+  ConfigSpace physical;
+  EnableVfs(physical, 1);
+  ConfigSpace vf(physical, 1);
+  for (uint32_t offset = kBar0; offset < kBar0 + 24; offset += 4) {
+    vf.Write32(offset, 0xFFFFFFFF);
+    EXPECT_EQ(vf.Read32(offset), 0u) << "offset " << offset;
+  }
+}
+
+TEST(ConfigSpaceSriov, EnablesTheMemoryOfVirtualFunctionsInThePhysicalOne) {
+  ConfigSpace physical;
+  ConfigSpace vf(physical, 2);
+  vf.Write32(kCommandStatus, kCommandMemory | kCommandBusMaster);
+  EXPECT_TRUE(vf.bus_master_enabled());
+  EXPECT_FALSE(vf.memory_enabled()) << "a VF has no memory enable of its own";
+  EnableVfs(physical, 2);
+  EXPECT_TRUE(vf.memory_enabled());
+  physical.Write32(kSriovControl, kVfEnable);
+  EXPECT_FALSE(vf.memory_enabled());
+  physical.Write32(kSriovControl, 0);
+  EnableVfs(physical, 1);
+  EXPECT_FALSE(vf.memory_enabled()) << "VF 2 of 1";
+}
+
+TEST(ConfigSpaceSriov, RefusesToMakeAVirtualFunctionThatCannotExist) {
+  const ConfigSpace physical;
+  EXPECT_THROW(ConfigSpace(physical, 0), Error);
+  EXPECT_THROW(ConfigSpace(physical, 256), Error);
+  const ConfigSpace vf(physical, 1);
+  EXPECT_THROW(ConfigSpace(vf, 1), Error);
+}
+
+TEST(ConfigSpaceAer, RecordsTheFirstErrorAndClearsByWritingOnes) {
+  ConfigSpace space;
+  space.ReportUncorrectableError(1u << 14);  // completion timeout
+  space.ReportUncorrectableError(1u << 12);  // poisoned TLP
+  EXPECT_EQ(space.Read32(kUncorrectableStatus), 1u << 14 | 1u << 12);
+  EXPECT_EQ(space.Read32(kAerControl) & 0x1F, 14u) << "first error pointer";
+  EXPECT_EQ(space.Read32(kDeviceControl) >> 16 & 7, 0b010u) << "non-fatal error detected";
+  space.Write32(kUncorrectableStatus, 1u << 14);
+  EXPECT_EQ(space.Read32(kUncorrectableStatus), 1u << 12);
+}
+
+TEST(ConfigSpaceAer, CallsAnErrorFatalIfItsSeveritySaysSo) {
+  ConfigSpace space;
+  space.Write32(kUncorrectableSeverity, 1u << 12);
+  space.ReportUncorrectableError(1u << 12);
+  EXPECT_EQ(space.Read32(kDeviceControl) >> 16 & 7, 0b100u);
+}
+
+TEST(ConfigSpaceAer, RecordsCorrectableErrors) {
+  ConfigSpace space;
+  space.ReportCorrectableError(1u << 6);  // bad TLP
+  EXPECT_EQ(space.Read32(kCorrectableStatus), 1u << 6);
+  EXPECT_EQ(space.Read32(kDeviceControl) >> 16 & 7, 0b001u);
+  space.Write32(kCorrectableStatus, 1u << 6);
+  EXPECT_EQ(space.Read32(kCorrectableStatus), 0u);
+}
+
+}  // namespace
+}  // namespace spyre::model
