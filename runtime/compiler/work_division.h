@@ -115,7 +115,7 @@ class WorkDivider {
 
  private:
   bool InOutputCoordinates(int variable, bool with_stick) const;
-  bool ReduceSpan(size_t tensor, int max_cores, std::vector<int>* splits,
+  void ReduceSpan(size_t i, int max_cores, std::vector<int>* splits,
                   std::vector<std::pair<int, int>>* committed, std::vector<std::string>* log) const;
   const IndexExpression& read_index() const;
 
