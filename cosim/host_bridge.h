@@ -23,6 +23,7 @@ class HostBridge : public sc_core::sc_module {
   tlm_utils::simple_target_socket<HostBridge> from_card{"from_card"};
 
   explicit HostBridge(const sc_core::sc_module_name& name);
+  ~HostBridge() override { payload_.clear_extension(&access_); }
 
   // One 32-bit access; *delay_ps is how long the packet (and the completion) takes.
   uint32_t Access(driver::FunctionId function, model::HostAccess::Space space, uint64_t offset,

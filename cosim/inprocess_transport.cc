@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <cstdlib>
+
 #include "model/contract/error.h"
 
 namespace spyre::cosim {
@@ -35,6 +37,7 @@ void ReportHandler(const sc_core::sc_report& report, const sc_core::sc_actions& 
 InProcessTransport::InProcessTransport(const model::CardConfig& config, const HostTiming& timing,
                                        trace::Recorder* recorder)
     : timing_(timing) {
+  setenv("SYSTEMC_DISABLE_COPYRIGHT_MESSAGE", "1", 0);  // standard output is the report's
   sc_core::sc_report_handler::set_handler(ReportHandler);
   sc_core::sc_report_handler::set_actions(sc_core::SC_INFO, sc_core::SC_DO_NOTHING);
   card_ = std::make_unique<model::Card>("card", config, recorder);
