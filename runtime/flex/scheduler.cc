@@ -172,15 +172,18 @@ void Scheduler::Handle(const Response& response) {
   ControlBlockRequest request = std::move(node.mapped().request);
   const uint32_t index = node.mapped().stream;
   Stream& stream = streams_[index];
-  if (stream.running.front() != response.sequence) {
+  const auto status = static_cast<Status>(response.status);
+  // Entries that the card refuses while decoding are answered before older work has completed.
+  if (status == Status::OK && stream.running.front() != response.sequence) {
     throw DeviceFault("stream {}: the card completed sequence {} before {}; streams are in order",
                       index, response.sequence, stream.running.front());
   }
-  stream.running.pop_front();
+  stream.running.erase(std::find(stream.running.begin(), stream.running.end(), response.sequence));
 
   CompletedOperation operation = Record(index, request);
-  operation.status = static_cast<Status>(response.status);
-  operation.executed = true;
+  operation.status = status;
+  // The card aborts what follows a failure in its stream without starting it.
+  operation.executed = !(status == Status::ABORTED && stream.error);
   operation.queued_ps = response.queued_ps;
   operation.fetched_ps = response.fetched_ps;
   operation.started_ps = response.started_ps;
@@ -189,18 +192,20 @@ void Scheduler::Handle(const Response& response) {
   operation.device_bytes_read = response.device_bytes_read;
   operation.device_bytes_written = response.device_bytes_written;
   operation.macs = response.macs;
-  if (operation.status == Status::OK) {
+  if (!operation.executed) {
+    ++counts_.not_executed;
+    ++stream.counts.not_executed;
+  } else if (status == Status::OK) {
     ++counts_.completed;
     ++stream.counts.completed;
   } else {
     ++counts_.failed;
     ++stream.counts.failed;
-    // The first error wins; what is in the ring already runs, what is not is dropped.
+    // The first error wins; what is in the ring is the card's to abort, what is not is dropped.
     if (!stream.error) stream.error = StreamError{FailureText(index, request, response), operation};
   }
-  const bool failed = operation.status != Status::OK;
   Finish(stream, request, std::move(operation));
-  if (failed) DropQueue(index, stream, Status::ABORTED);
+  if (status != Status::OK) DropQueue(index, stream, Status::ABORTED);
 }
 
 void Scheduler::Finish(Stream& stream, ControlBlockRequest& request,

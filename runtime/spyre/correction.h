@@ -1,0 +1,33 @@
+// The correction input: where the arguments of one launch are, as the correction program reads it.
+// Pure functions, any thread. The layout is CorrectionRecord of the contract.
+#pragma once
+
+#include <contract/registers.h>
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include "model/contract/stick_layout.h"
+#include "runtime/spyre/operation.h"
+
+namespace spyre::runtime {
+
+inline constexpr int kCorrectionStrides = 6;  // host dimensions that a record describes
+
+// Byte strides of a tensor's host dimensions, StickLayout::DeviceByteStride; 0 beyond its rank.
+// BadInput for a rank above 6.
+std::array<uint64_t, kCorrectionStrides> CorrectionStrides(const StickLayout& layout);
+
+struct TensorLocation {
+  DeviceHandle handle;
+  std::array<uint64_t, kCorrectionStrides> stride{};
+};
+
+CorrectionRecord MakeCorrectionRecord(const TensorLocation& location);
+
+// The whole buffer of one launch. BadInput if a record names an argument that was not given.
+std::vector<uint8_t> AssembleCorrectionInput(const CorrectionMetadata& metadata,
+                                             const std::vector<TensorLocation>& arguments);
+
+}  // namespace spyre::runtime

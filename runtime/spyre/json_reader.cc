@@ -1,0 +1,116 @@
+#include "runtime/spyre/json_reader.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <charconv>
+#include <fstream>
+#include <iterator>
+#include <utility>
+
+#include "model/contract/error.h"
+
+namespace spyre::runtime {
+namespace {
+
+constexpr size_t kShownCharacters = 60;
+
+}  // namespace
+
+JsonReader::JsonReader(const nlohmann::json& value, std::string where)
+    : value_(&value), where_(std::move(where)) {}
+
+void JsonReader::Fail(const std::string& what) const {
+  std::string shown = value_->dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  if (shown.size() > kShownCharacters) shown = shown.substr(0, kShownCharacters) + "...";
+  throw BadInput("{}: {}, found {}", where_, what, shown);
+}
+
+bool JsonReader::Has(const char* key) const { return value_->is_object() && value_->contains(key); }
+
+JsonReader JsonReader::At(const char* key) const {
+  if (!value_->is_object()) Fail("an object is expected");
+  const auto it = value_->find(key);
+  if (it == value_->end()) Fail(fmt::format("key '{}' is missing", key));
+  return {*it, fmt::format("{}.{}", where_, key)};
+}
+
+JsonReader JsonReader::At(size_t index) const {
+  if (index >= Size()) Fail(fmt::format("element {} is missing", index));
+  return {(*value_)[index], fmt::format("{}[{}]", where_, index)};
+}
+
+size_t JsonReader::Size() const {
+  if (!value_->is_array()) Fail("an array is expected");
+  return value_->size();
+}
+
+void JsonReader::RequireKeys(std::initializer_list<std::string_view> known) const {
+  if (!value_->is_object()) Fail("an object is expected");
+  for (const auto& [key, unused] : value_->items()) {
+    if (std::find(known.begin(), known.end(), key) == known.end()) {
+      throw BadInput("{}: unknown key '{}'; known are: {}", where_, key, fmt::join(known, ", "));
+    }
+  }
+}
+
+std::string JsonReader::String() const {
+  if (!value_->is_string()) Fail("a string is expected");
+  return value_->get<std::string>();
+}
+
+uint64_t JsonReader::NumberString() const {
+  const char* what = "a number in a string is expected, decimal or 0x hexadecimal, below 2^64";
+  if (!value_->is_string()) Fail(what);
+  const std::string& text = value_->get_ref<const std::string&>();
+  const bool hexadecimal = text.rfind("0x", 0) == 0 || text.rfind("0X", 0) == 0;
+  const char* begin = text.data() + (hexadecimal ? 2 : 0);
+  const char* end = text.data() + text.size();
+  uint64_t number = 0;
+  const auto [stop, error] = std::from_chars(begin, end, number, hexadecimal ? 16 : 10);
+  if (error != std::errc{} || stop != end || begin == end) Fail(what);
+  return number;
+}
+
+int64_t JsonReader::Integer(int64_t low, int64_t high) const {
+  const std::string what = fmt::format("an integer from {} to {} is expected", low, high);
+  if (!value_->is_number_integer()) Fail(what);
+  if (value_->is_number_unsigned() && value_->get<uint64_t>() > static_cast<uint64_t>(INT64_MAX)) {
+    Fail(what);
+  }
+  const int64_t number = value_->get<int64_t>();
+  if (number < low || number > high) Fail(what);
+  return number;
+}
+
+std::vector<int64_t> JsonReader::Integers(int64_t low, int64_t high) const {
+  std::vector<int64_t> numbers;
+  for (size_t i = 0; i < Size(); ++i) numbers.push_back(At(i).Integer(low, high));
+  return numbers;
+}
+
+std::vector<std::string> JsonReader::Strings() const {
+  std::vector<std::string> strings;
+  for (size_t i = 0; i < Size(); ++i) strings.push_back(At(i).String());
+  return strings;
+}
+
+std::vector<uint8_t> ReadBinaryFile(const std::filesystem::path& file) {
+  std::ifstream stream(file, std::ios::binary);
+  if (!stream || std::filesystem::is_directory(file)) {
+    throw BadInput("{}: cannot be read (no such file, or no permission)", file.string());
+  }
+  return {std::istreambuf_iterator<char>(stream), std::istreambuf_iterator<char>()};
+}
+
+nlohmann::json ReadJsonFile(const std::filesystem::path& file) {
+  const std::vector<uint8_t> text = ReadBinaryFile(file);
+  try {
+    return nlohmann::json::parse(text.begin(), text.end());
+  } catch (const nlohmann::json::exception& error) {
+    throw BadInput("{}: not valid JSON: {}", file.string(), error.what());
+  }
+}
+
+}  // namespace spyre::runtime

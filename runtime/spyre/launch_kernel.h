@@ -1,0 +1,19 @@
+// LaunchKernel: the front end's entry point (seed 000). Any thread.
+#pragma once
+
+#include <vector>
+
+#include "runtime/spyre/execution_plan.h"
+#include "runtime/spyre/spyre_stream.h"
+#include "runtime/spyre/spyre_tensor.h"
+
+namespace spyre::runtime {
+
+// Enqueues each Operation of a loaded plan for `tensors` (in launch order, outputs included): once
+// if the shapes are exactly the compiled ones, else tiled. Returns at once; stream.Synchronize()
+// waits. The tensors' memory is kept until the work has completed. Error(kBadInput) if the plan is
+// not loaded, or as SpyreStream::Launch and LaunchTiled.
+void LaunchKernel(SpyreStream& stream, const ExecutionPlan& plan,
+                  const std::vector<SpyreTensor>& tensors);
+
+}  // namespace spyre::runtime

@@ -1,0 +1,102 @@
+// Operation: a unit of work for SpyreStream: an optional compute and the steps that must run before
+// it (seed 000). Plain values; copies are cheap and share nothing but the binaries' memory.
+//
+// Sizes in bytes. Made by ExecutionPlan::Load, by the tensor copies, or by hand.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "model/contract/stick_layout.h"
+#include "runtime/flex/device_handle.h"
+
+namespace spyre::runtime {
+
+using flex::DeviceHandle;
+
+// Program correction: what the host assembles for one launch. Record i describes launch argument
+// argument_of_record[i].
+struct CorrectionMetadata {
+  uint64_t size_bytes = 0;  // of the input buffer, 64 bytes for each record, rounded up to 128
+  std::vector<int> argument_of_record;
+};
+
+struct CopyToDevice {
+  const void* host_address = nullptr;  // unused when `correction` is set
+  DeviceHandle device_handle;
+  uint64_t size = 0;
+  // Set: the data is not at host_address, it is assembled from the arguments of each launch.
+  std::optional<CorrectionMetadata> correction;
+  std::shared_ptr<const void> keep_alive;  // owner of host_address; released after completion
+  std::string label;
+  bool bulk = false;  // tensor data: not moved in a timing-only run
+};
+
+struct CopyFromDevice {
+  void* host_address = nullptr;
+  DeviceHandle device_handle;
+  uint64_t size = 0;
+  std::shared_ptr<const void> keep_alive;
+  std::string label;
+  bool bulk = false;
+  std::function<void()> then;  // after completion, as flex::OperationInfo::then
+};
+
+// Runs a binary that is already on the device, for example program correction.
+struct DeviceLaunch {
+  DeviceHandle device_handle;
+  std::string name;
+};
+
+// Each maps to one FlexStream call.
+using PreProcessCompute = std::variant<CopyToDevice, CopyFromDevice, DeviceLaunch>;
+
+// What a compute expects of one launch argument; from the compiler's metadata.
+struct ArgumentInfo {
+  std::string name;  // "a", "b", "out"
+  bool is_output = false;
+  StickLayout layout;  // of a tensor of exactly the compiled shape
+};
+
+struct SpyreCompute {
+  DeviceHandle device_handle;  // the binary; set when the plan is loaded
+  std::string name;
+  // One entry for each launch argument, outputs included: the compiled tile's shape, the names of
+  // its dimensions (equal names are one loop of the kernel), and what else is known.
+  std::vector<std::vector<int64_t>> expected_input_shapes;
+  std::vector<std::vector<std::string>> dimension_names;
+  std::vector<std::string> reduction_dims;  // names that the kernel sums over
+  std::vector<ArgumentInfo> arguments;
+};
+
+class Operation {
+ public:
+  explicit Operation(SpyreCompute compute);
+  Operation(SpyreCompute compute, std::vector<PreProcessCompute> preprocess);
+  explicit Operation(std::vector<PreProcessCompute> preprocess);  // no compute: data movement
+
+  const std::optional<SpyreCompute>& compute() const { return compute_; }
+  const std::vector<PreProcessCompute>& preprocess() const { return preprocess_; }
+  // Of the binaries this Operation launches, in order: corrections, then the compute.
+  const std::vector<DeviceHandle>& device_handles() const { return device_handles_; }
+
+  // Keeps the memory of the binaries while the Operation, or a launch of it, is alive.
+  void set_program(std::shared_ptr<const void> program) { program_ = std::move(program); }
+  const std::shared_ptr<const void>& program() const { return program_; }
+
+ private:
+  std::optional<SpyreCompute> compute_;
+  std::vector<PreProcessCompute> preprocess_;
+  std::vector<DeviceHandle> device_handles_;
+  std::shared_ptr<const void> program_;
+};
+
+// "operation 'matmul'", for messages.
+std::string Describe(const Operation& operation);
+
+}  // namespace spyre::runtime

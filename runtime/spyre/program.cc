@@ -1,0 +1,93 @@
+#include "runtime/spyre/program.h"
+
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "model/contract/error.h"
+#include "runtime/spyre/tensor_copy.h"
+
+namespace spyre::runtime {
+
+Instruction::Instruction(SpyreCompute compute) : Instruction(Operation(std::move(compute))) {}
+
+Instruction::Instruction(SpyreCompute compute, std::vector<PreProcessCompute> preprocess)
+    : Instruction(Operation(std::move(compute), std::move(preprocess))) {}
+
+Instruction::Instruction(Operation operation)
+    : operation_(std::make_shared<const Operation>(std::move(operation))) {}
+
+Program::Program(SpyreStream& stream) : stream_(stream) {}
+
+Program::Program(SpyreStream& stream, ExecutionPlan plan)
+    : stream_(stream), plan_(std::move(plan)) {
+  for (const Operation& operation : plan_.operations()) AddInstruction(Instruction(operation));
+}
+
+void Program::AddInstruction(const Instruction& instruction) {
+  instructions_.push_back(instruction);
+}
+
+void Program::RemoveInstruction(const Instruction& instruction) {
+  const auto it = std::find(instructions_.begin(), instructions_.end(), instruction);
+  if (it == instructions_.end()) {
+    throw BadInput("{} is not an instruction of program '{}'", Describe(instruction.operation()),
+                   plan_.name());
+  }
+  instructions_.erase(it);
+}
+
+void Program::RequireLoaded() const {
+  if (!plan_.loaded()) {
+    throw BadInput("program '{}' is not on the device; DMAEngine::Copy comes first", plan_.name());
+  }
+}
+
+void Program::Launch(const std::vector<SpyreTensor>& tensors) {
+  RequireLoaded();
+  for (const Instruction& instruction : instructions_) {
+    stream_.Launch(instruction.operation(), tensors);
+  }
+  stream_.Synchronize();
+}
+
+void Program::LaunchTiled(const std::vector<SpyreTensor>& tensors) {
+  RequireLoaded();
+  for (const Instruction& instruction : instructions_) {
+    if (instruction.operation().compute()) {
+      stream_.LaunchTiled(instruction.operation(), tensors);
+    } else {
+      stream_.Launch(instruction.operation(), tensors);
+    }
+  }
+  stream_.Synchronize();
+}
+
+void DMAEngine::Copy(Program& program, const DeviceHandle& location_in_segment) {
+  const size_t known = program.plan_.operations().size();
+  LoadPlanAt(stream_, program.plan_, location_in_segment);
+  stream_.Synchronize();
+  for (size_t i = known; i < program.plan_.operations().size(); ++i) {
+    program.AddInstruction(Instruction(program.plan_.operations()[i]));
+  }
+}
+
+SpyreTensor DMAEngine::Copy(const CPUTensor& tensor, const DeviceHandle& location_in_segment) {
+  SpyreTensor device =
+      TensorAt(location_in_segment, DefaultLayout(tensor.shape, DeviceFormatOf(tensor.format)));
+  CopyTensorToDevice(stream_, device, tensor.data, tensor.format);
+  stream_.Synchronize();
+  return device;
+}
+
+void DMAEngine::Copy(const SpyreTensor& tensor, const CPUTensor& location_on_host) {
+  if (tensor.shape != location_on_host.shape) {
+    throw BadInput("copy of {} to a host tensor of shape [{}]", ToString(tensor),
+                   fmt::join(location_on_host.shape, ", "));
+  }
+  CopyTensorFromDevice(stream_, tensor, location_on_host.data, location_on_host.format);
+  stream_.Synchronize();
+}
+
+}  // namespace spyre::runtime

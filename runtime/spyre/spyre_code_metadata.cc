@@ -1,0 +1,121 @@
+#include "runtime/spyre/spyre_code_metadata.h"
+
+#include <algorithm>
+
+#include "model/contract/error.h"
+#include "model/contract/memory_map.h"
+
+namespace spyre::runtime {
+namespace {
+
+constexpr int64_t kMaxDimension = int64_t{1} << 40;
+constexpr int kMaxArguments = 4096;
+
+// Product of sizes; throws beyond the device's address space, so that later sums cannot overflow.
+int64_t CheckedVolume(const JsonReader& where, const std::vector<int64_t>& size) {
+  int64_t volume = 1;
+  for (const int64_t s : size) {
+    if (volume > kMaxDimension / s) where.Fail("a tensor that fits the device is expected");
+    volume *= s;
+  }
+  return volume;
+}
+
+StickLayout ReadLayout(const JsonReader& argument, const std::vector<int64_t>& shape) {
+  StickLayout layout;
+  layout.host_size = shape;
+  layout.host_stride = ContiguousStrides(shape);
+  try {
+    layout.format = FormatFromName(argument.At("format").String());
+    ElementsPerStick(layout.format);
+  } catch (const Error& error) {
+    argument.At("format").Fail(fmt::format("a device format is expected ({})", error.what()));
+  }
+  const JsonReader device_size = argument.At("device_size");
+  layout.device_size = device_size.Integers(1, kMaxDimension);
+  CheckedVolume(device_size, layout.device_size);
+  if (layout.device_size.size() < 2 ||
+      layout.device_size.back() != ElementsPerStick(layout.format)) {
+    device_size.Fail(
+        fmt::format("sizes from outermost to the inside of a stick, which is {}, are expected",
+                    ElementsPerStick(layout.format)));
+  }
+  const JsonReader stride_map = argument.At("stride_map");
+  layout.stride_map = stride_map.Integers(-1, kMaxDimension);
+  if (layout.stride_map.size() != layout.device_size.size()) {
+    stride_map.Fail(fmt::format("as many strides as device_size has sizes, {}, are expected",
+                                layout.device_size.size()));
+  }
+  const JsonReader host_dim = argument.At("host_dim");
+  for (const int64_t d : host_dim.Integers(-1, static_cast<int64_t>(shape.size()) - 1)) {
+    layout.host_dim.push_back(static_cast<int>(d));
+  }
+  if (layout.host_dim.size() != layout.device_size.size()) {
+    host_dim.Fail(fmt::format("as many dimensions as device_size has sizes, {}, are expected",
+                              layout.device_size.size()));
+  }
+  for (size_t d = 0; d < shape.size(); ++d) {
+    if (shape[d] > 1 && std::find(layout.host_dim.begin(), layout.host_dim.end(),
+                                  static_cast<int>(d)) == layout.host_dim.end()) {
+      host_dim.Fail(fmt::format("dimension {} of size {} is expected to appear", d, shape[d]));
+    }
+  }
+  return layout;
+}
+
+TensorMetadata ReadArgument(const JsonReader& argument) {
+  TensorMetadata tensor;
+  tensor.name = argument.At("name").String();
+  const JsonReader role = argument.At("role");
+  if (role.String() != "input" && role.String() != "output") {
+    role.Fail("'input' or 'output' is expected");
+  }
+  tensor.is_output = role.String() == "output";
+  const JsonReader shape = argument.At("shape");
+  tensor.shape = shape.Integers(1, kMaxDimension);
+  CheckedVolume(shape, tensor.shape);
+  const JsonReader dims = argument.At("dims");
+  tensor.dims = dims.Strings();
+  if (tensor.dims.size() != tensor.shape.size()) {
+    dims.Fail(
+        fmt::format("one name for each of the {} dimensions is expected", tensor.shape.size()));
+  }
+  tensor.layout = ReadLayout(argument, tensor.shape);
+  return tensor;
+}
+
+}  // namespace
+
+void ReadMetadata(const JsonReader& metadata, SpyreCode& code) {
+  if (metadata.Has("name")) code.name = metadata.At("name").String();
+  const JsonReader arguments = metadata.At("arguments");
+  for (size_t i = 0; i < arguments.Size(); ++i) {
+    code.arguments.push_back(ReadArgument(arguments.At(i)));
+  }
+  if (metadata.Has("reduction_dims")) {
+    const JsonReader reductions = metadata.At("reduction_dims");
+    code.reduction_dims = reductions.Strings();
+    for (size_t i = 0; i < code.reduction_dims.size(); ++i) {
+      const bool known = std::any_of(
+          code.arguments.begin(), code.arguments.end(), [&](const TensorMetadata& tensor) {
+            return std::count(tensor.dims.begin(), tensor.dims.end(), code.reduction_dims[i]) > 0;
+          });
+      if (!known) reductions.At(i).Fail("the name of a dimension of an argument is expected");
+    }
+  }
+}
+
+std::vector<int> ReadHcm(const JsonReader& hcm, int arguments) {
+  hcm.RequireKeys({"version", "records"});
+  if (hcm.At("version").Integer(0, INT32_MAX) != 1) hcm.At("version").Fail("version 1 is expected");
+  const JsonReader records = hcm.At("records");
+  std::vector<int> argument_of_record;
+  for (size_t i = 0; i < records.Size(); ++i) {
+    records.At(i).RequireKeys({"argument"});
+    argument_of_record.push_back(static_cast<int>(
+        records.At(i).At("argument").Integer(0, (arguments < 0 ? kMaxArguments : arguments) - 1)));
+  }
+  return argument_of_record;
+}
+
+}  // namespace spyre::runtime

@@ -1,0 +1,176 @@
+#include "runtime/spyre/spyre_stream.h"
+
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "model/contract/error.h"
+#include "runtime/spyre/correction.h"
+#include "runtime/spyre/tiling.h"
+
+namespace spyre::runtime {
+namespace {
+
+using ByteBuffer = std::vector<uint8_t>;
+
+// What a launch must keep until it has completed: its tensors' memory and its binaries.
+struct LaunchResources {
+  std::vector<std::shared_ptr<const DeviceStorage>> tensors;
+  std::shared_ptr<const void> program;
+};
+
+std::shared_ptr<const void> ResourcesOf(const Operation& operation,
+                                        const std::vector<SpyreTensor>& tensors) {
+  auto resources = std::make_shared<LaunchResources>();
+  resources->program = operation.program();
+  for (const SpyreTensor& tensor : tensors) resources->tensors.push_back(tensor.storage);
+  return resources;
+}
+
+const SpyreCompute& ComputeOf(const Operation& operation, const char* what) {
+  if (!operation.compute())
+    throw BadInput("{} of an {}: it has no compute", what, Describe(operation));
+  return *operation.compute();
+}
+
+// The layout of a contiguous tensor of `shape` with the dimension order of the compiled one.
+StickLayout LayoutLike(const StickLayout& compiled, const std::vector<int64_t>& shape) {
+  const std::vector<int>& dims = compiled.host_dim;
+  std::vector<int> order;
+  if (shape.size() == compiled.host_size.size() && dims.size() >= 3) {
+    order.push_back(dims[dims.size() - 2]);
+    order.insert(order.end(), dims.begin(), dims.end() - 2);
+    if (order.back() != dims.back()) order.push_back(dims.back());
+  } else if (!dims.empty() && dims.back() >= 0) {
+    order = {dims.back()};
+  }
+  return MakeLayout(shape, ContiguousStrides(shape), compiled.format, order);
+}
+
+}  // namespace
+
+struct SpyreStream::Argument : TensorLocation {};
+
+SpyreStream::SpyreStream(flex::RuntimeContext& context, bool high_priority)
+    : SpyreStream(context, context.NewStream(high_priority)) {}
+
+SpyreStream::SpyreStream(flex::RuntimeContext& context, flex::FlexStream& stream)
+    : context_(&context), stream_(&stream) {}
+
+SpyreStream SpyreStream::Default(flex::RuntimeContext& context) {
+  return SpyreStream(context, context.DefaultStream());
+}
+
+void SpyreStream::Launch(const Operation& operation,
+                         const std::vector<DeviceHandle>& device_handles) {
+  std::vector<Argument> arguments(device_handles.size());
+  for (size_t i = 0; i < device_handles.size(); ++i) arguments[i].handle = device_handles[i];
+  if (operation.compute()) {
+    const SpyreCompute& compute = *operation.compute();
+    if (!compute.expected_input_shapes.empty() &&
+        compute.expected_input_shapes.size() != device_handles.size()) {
+      throw BadInput("kernel '{}' takes {} tensors (outputs included), {} handles were given",
+                     compute.name, compute.expected_input_shapes.size(), device_handles.size());
+    }
+    for (size_t i = 0; i < std::min(arguments.size(), compute.arguments.size()); ++i) {
+      arguments[i].stride = CorrectionStrides(compute.arguments[i].layout);
+    }
+  }
+  Enqueue(operation, arguments, "", 0, ResourcesOf(operation, {}));
+}
+
+void SpyreStream::Launch(const Operation& operation, const std::vector<SpyreTensor>& tensors) {
+  if (operation.compute()) CheckExactShapes(*operation.compute(), tensors);
+  std::vector<Argument> arguments;
+  for (const SpyreTensor& tensor : tensors) {
+    arguments.push_back({{tensor.device_handle, CorrectionStrides(tensor.layout)}});
+  }
+  Enqueue(operation, arguments, "", 0, ResourcesOf(operation, tensors));
+}
+
+void SpyreStream::LaunchTiled(const Operation& operation, const std::vector<SpyreTensor>& tensors) {
+  const TilingPlan plan = PlanTiling(ComputeOf(operation, "LaunchTiled"), tensors);
+  // The tiles stay together, but each starts as soon as it is enqueued.
+  const auto lock = context_->Lock();
+  const flex::RuntimeContext::HostSlice slice(*context_, stream_->stream_index(), "LaunchTiled");
+  const std::shared_ptr<const void> resources = ResourcesOf(operation, tensors);
+  std::vector<Argument> arguments;
+  for (const SpyreTensor& tensor : tensors) {
+    arguments.push_back({{tensor.device_handle, CorrectionStrides(tensor.layout)}});
+  }
+  for (int64_t i = 0; i < plan.iterations; ++i) {
+    const std::vector<int64_t> offsets = plan.Offsets(i);
+    for (size_t a = 0; a < tensors.size(); ++a) {
+      arguments[a].handle = flex::Offset(tensors[a].device_handle, offsets[a]);
+    }
+    Enqueue(operation, arguments, fmt::format("tile {} of {}", i, plan.iterations),
+            static_cast<uint64_t>(i), resources);
+  }
+}
+
+void SpyreStream::LaunchTiled(const Operation& operation,
+                              const std::vector<DeviceHandle>& device_handles,
+                              const std::vector<std::vector<int64_t>>& shapes) {
+  const SpyreCompute& compute = ComputeOf(operation, "LaunchTiled");
+  if (device_handles.size() != shapes.size() || shapes.size() != compute.arguments.size()) {
+    throw BadInput("kernel '{}': {} handles with {} shapes; it takes {} of each", compute.name,
+                   device_handles.size(), shapes.size(), compute.arguments.size());
+  }
+  std::vector<SpyreTensor> tensors;
+  for (size_t a = 0; a < shapes.size(); ++a) {
+    tensors.push_back(
+        TensorAt(device_handles[a], LayoutLike(compute.arguments[a].layout, shapes[a])));
+  }
+  LaunchTiled(operation, tensors);
+}
+
+void SpyreStream::Enqueue(const Operation& operation, const std::vector<Argument>& arguments,
+                          const std::string& label, uint64_t tag,
+                          const std::shared_ptr<const void>& keep_alive) {
+  const flex::RuntimeContext::Batch batch(*context_);
+  flex::OperationInfo info;
+  info.label = label;
+  info.tag = tag;
+  for (const PreProcessCompute& step : operation.preprocess()) {
+    EnqueueStep(step, arguments, info);
+    // The steps of a compute belong together: another stream must not get between a correction and
+    // what it corrects.
+    info.joined = operation.compute().has_value();
+  }
+  if (!operation.compute()) return;
+  info.name = operation.compute()->name;
+  info.keep_alive = keep_alive;
+  stream_->Launch(operation.compute()->device_handle, info);
+}
+
+void SpyreStream::EnqueueStep(const PreProcessCompute& step, const std::vector<Argument>& arguments,
+                              flex::OperationInfo info) {
+  if (const auto* launch = std::get_if<DeviceLaunch>(&step)) {
+    info.name = launch->name;
+    stream_->Launch(launch->device_handle, info);
+    return;
+  }
+  if (const auto* copy = std::get_if<CopyFromDevice>(&step)) {
+    if (!copy->label.empty()) info.label = copy->label;
+    info.bulk = copy->bulk;
+    info.keep_alive = copy->keep_alive;
+    info.then = copy->then;
+    stream_->CopyFromDevice(copy->host_address, copy->device_handle, copy->size, info);
+    return;
+  }
+  const auto& copy = std::get<CopyToDevice>(step);
+  if (!copy.label.empty()) info.label = copy.label;
+  info.bulk = copy.bulk;
+  info.keep_alive = copy.keep_alive;
+  const void* source = copy.host_address;
+  if (copy.correction) {
+    auto buffer = std::make_shared<const ByteBuffer>(AssembleCorrectionInput(
+        *copy.correction, std::vector<TensorLocation>(arguments.begin(), arguments.end())));
+    source = buffer->data();
+    info.keep_alive = buffer;
+  }
+  stream_->CopyToDevice(source, copy.device_handle, copy.size, info);
+}
+
+}  // namespace spyre::runtime

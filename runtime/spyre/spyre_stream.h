@@ -1,0 +1,64 @@
+// SpyreStream: the single entry point for device work (seed 000). It takes Operations, assembles
+// the correction input of each launch, works out tiles, and turns everything into FlexStream calls.
+//
+// Made by the application on a RuntimeContext, which must outlive it; a small value, several may
+// share one FlexStream. Threads: any; one launch is enqueued as a whole. All methods return at
+// once, except Synchronize.
+//
+// Errors: Error(kBadInput) when the arguments do not fit the Operation (nothing is enqueued), or a
+// handle is out of bounds; Error(kDeviceFault) when the stream is in error.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "runtime/flex/runtime_context.h"
+#include "runtime/spyre/operation.h"
+#include "runtime/spyre/spyre_tensor.h"
+
+namespace spyre::runtime {
+
+class SpyreStream {
+ public:
+  // A new stream of the context. The default stream is SpyreStream(context,
+  // context.DefaultStream()).
+  explicit SpyreStream(flex::RuntimeContext& context, bool high_priority = false);
+  SpyreStream(flex::RuntimeContext& context, flex::FlexStream& stream);
+  static SpyreStream Default(flex::RuntimeContext& context);
+
+  // Enqueues the Operation once: its preprocessing steps in order, then its compute. Arguments by
+  // handle are tensors of exactly the compiled shape and layout; by tensor, shapes are checked
+  // against the compiled ones and strides are the tensor's own. A data-movement Operation takes
+  // none.
+  void Launch(const Operation& operation) { Launch(operation, std::vector<DeviceHandle>{}); }
+  void Launch(const Operation& operation, const std::vector<DeviceHandle>& device_handles);
+  void Launch(const Operation& operation, const std::vector<SpyreTensor>& tensors);
+
+  // Enqueues the Operation once for each tile of tensors larger than the compiled shape; tiling.h
+  // has the preconditions and the order. Handles carry no shape, so the second form is given the
+  // shapes; their layouts are those the compiler would give contiguous tensors of these shapes.
+  void LaunchTiled(const Operation& operation, const std::vector<SpyreTensor>& tensors);
+  void LaunchTiled(const Operation& operation, const std::vector<DeviceHandle>& device_handles,
+                   const std::vector<std::vector<int64_t>>& shapes);
+
+  void Synchronize() { stream_->Synchronize(); }
+
+  flex::RuntimeContext& context() const { return *context_; }
+  flex::FlexStream& flex_stream() const { return *stream_; }
+
+ private:
+  struct Argument;
+
+  void Enqueue(const Operation& operation, const std::vector<Argument>& arguments,
+               const std::string& label, uint64_t tag,
+               const std::shared_ptr<const void>& keep_alive);
+  void EnqueueStep(const PreProcessCompute& step, const std::vector<Argument>& arguments,
+                   flex::OperationInfo info);
+
+  flex::RuntimeContext* context_;
+  flex::FlexStream* stream_;
+};
+
+}  // namespace spyre::runtime

@@ -1,0 +1,61 @@
+// SpyreTensor: a tensor that lives in device memory, in stick layout (seed 000).
+//
+// Made by AllocateTensor; copies share the memory, which is freed with the last copy. Any thread
+// may hold one; the RuntimeContext must outlive it. Sizes of `shape` in elements, strides in bytes.
+// Errors: Error(kBadInput) for shapes or formats without a layout, or when memory is exhausted.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "model/contract/formats.h"
+#include "model/contract/stick_layout.h"
+#include "runtime/flex/runtime_context.h"
+
+namespace spyre::runtime {
+
+using flex::DeviceHandle;
+
+// Owns one allocation; frees it when destroyed.
+class DeviceStorage {
+ public:
+  DeviceStorage(flex::RuntimeContext& context, uint64_t size_bytes, flex::MemoryKind kind);
+  ~DeviceStorage();
+  DeviceStorage(const DeviceStorage&) = delete;
+  DeviceStorage& operator=(const DeviceStorage&) = delete;
+
+  const DeviceHandle& handle() const { return handle_; }
+  uint64_t size_bytes() const { return size_bytes_; }
+
+ private:
+  flex::RuntimeContext& context_;
+  DeviceHandle handle_;
+  uint64_t size_bytes_;
+};
+
+struct SpyreTensor {
+  std::vector<int64_t> shape;   // logical dimensions, for example [4096, 1024]
+  std::vector<int64_t> stride;  // bytes between consecutive elements; along the stick dimension,
+                                // inside a stick (from stick to stick: layout.DeviceByteStride)
+  DataFormat data_type = DataFormat::kSen169Fp16;  // of the elements on the device
+  DeviceHandle device_handle;                      // first byte
+  uint64_t size_bytes = 0;                         // of the device image, padding included
+  StickLayout layout;
+  std::shared_ptr<const DeviceStorage> storage;  // empty: the memory is somebody else's
+};
+
+// New memory for a tensor with this layout, or with the default layout.
+SpyreTensor AllocateTensor(flex::RuntimeContext& context, const StickLayout& layout);
+SpyreTensor AllocateTensor(flex::RuntimeContext& context, const std::vector<int64_t>& shape,
+                           DataFormat device_format = DataFormat::kSen169Fp16);
+// A tensor over memory that the caller has allocated.
+SpyreTensor TensorAt(const DeviceHandle& handle, const StickLayout& layout);
+
+// The strides in bytes that a layout gives; what SpyreTensor::stride must be.
+std::vector<int64_t> ByteStrides(const StickLayout& layout);
+// "tensor [4096, 1024] SEN169_FP16 at region 0 + 0x0", for messages.
+std::string ToString(const SpyreTensor& tensor);
+
+}  // namespace spyre::runtime

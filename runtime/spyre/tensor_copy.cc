@@ -1,0 +1,76 @@
+#include "runtime/spyre/tensor_copy.h"
+
+#include <cstring>
+#include <memory>
+#include <utility>
+
+#include "model/contract/error.h"
+
+namespace spyre::runtime {
+namespace {
+
+// Not initialised: a timing-only run never touches it, so it costs no memory.
+std::shared_ptr<uint8_t[]> NewStaging(uint64_t bytes) {
+  return std::shared_ptr<uint8_t[]>(new uint8_t[bytes]);
+}
+
+void RequireHostData(const void* host_data, const SpyreTensor& tensor) {
+  if (host_data == nullptr) {
+    throw BadInput("copy of {}: the host address is null", ToString(tensor));
+  }
+}
+
+}  // namespace
+
+void CopyTensorToDevice(SpyreStream& stream, const SpyreTensor& tensor, const void* host_data,
+                        DataFormat host_format, const std::string& label) {
+  flex::RuntimeContext& context = stream.context();
+  const DataConversion conversion = PlanConversion(tensor.layout, host_format, true);
+  const std::shared_ptr<uint8_t[]> staging = NewStaging(tensor.size_bytes);
+  if (!context.options().timing_only) {
+    RequireHostData(host_data, tensor);
+    std::memset(staging.get(), 0, tensor.size_bytes);  // padding of partly filled sticks
+    RunConversion(conversion, host_data, staging.get());
+  }
+  context.ChargeConversion(tensor.size_bytes);
+  CopyToDevice copy;
+  copy.host_address = staging.get();
+  copy.device_handle = tensor.device_handle;
+  copy.size = tensor.size_bytes;
+  copy.keep_alive =
+      std::make_shared<std::pair<std::shared_ptr<uint8_t[]>, SpyreTensor>>(staging, tensor);
+  copy.label = label;
+  copy.bulk = true;
+  stream.Launch(Operation({copy}));
+}
+
+SpyreTensor TensorFromHost(SpyreStream& stream, const StickLayout& layout, const void* host_data,
+                           DataFormat host_format, const std::string& label) {
+  SpyreTensor tensor = AllocateTensor(stream.context(), layout);
+  CopyTensorToDevice(stream, tensor, host_data, host_format, label);
+  return tensor;
+}
+
+void CopyTensorFromDevice(SpyreStream& stream, const SpyreTensor& tensor, void* host_data,
+                          DataFormat host_format, const std::string& label) {
+  flex::RuntimeContext& context = stream.context();
+  DataConversion conversion = PlanConversion(tensor.layout, host_format, false);
+  const std::shared_ptr<uint8_t[]> staging = NewStaging(tensor.size_bytes);
+  if (!context.options().timing_only) RequireHostData(host_data, tensor);
+  CopyFromDevice copy;
+  copy.host_address = staging.get();
+  copy.device_handle = tensor.device_handle;
+  copy.size = tensor.size_bytes;
+  copy.keep_alive =
+      std::make_shared<std::pair<std::shared_ptr<uint8_t[]>, SpyreTensor>>(staging, tensor);
+  copy.label = label;
+  copy.bulk = true;
+  copy.then = [&context, conversion = std::move(conversion), source = staging.get(), host_data,
+               bytes = tensor.size_bytes] {
+    context.ChargeConversion(bytes);
+    if (!context.options().timing_only) RunConversion(conversion, source, host_data);
+  };
+  stream.Launch(Operation({copy}));
+}
+
+}  // namespace spyre::runtime
