@@ -1,0 +1,57 @@
+#include "runtime/compiler/correction.h"
+
+#include <contract/registers.h>
+
+#include "model/contract/memory_map.h"
+#include "runtime/compiler/section_builder.h"
+
+namespace spyre::compiler {
+namespace {
+
+enum Token : uint8_t {
+  kRecords = 1,  // load -> vector
+  kEntries,      // vector -> store
+};
+
+constexpr uint32_t kCore0 = 1;
+
+}  // namespace
+
+uint64_t CorrectionInputBytes(size_t arguments) {
+  return AlignUp(arguments * sizeof(CorrectionRecord), kStickBytes);
+}
+
+Program CorrectionProgram(const std::string& kernel, size_t arguments, uint64_t input,
+                          uint64_t table) {
+  const uint64_t input_bytes = CorrectionInputBytes(arguments);
+  const uint64_t table_bytes = AlignUp(arguments * kTableEntriesPerTensor * 8, kStickBytes);
+  const auto number = [](uint64_t value) { return static_cast<int64_t>(value); };
+
+  SectionBuilder load(Unit::kLoad, kCore0);
+  load.Emit(Op::kLoad, 0, {0, kRecords},
+            {kZero, load.Const(number(input)), load.Const(number(input_bytes)), load.Const(1),
+             kZero, kZero, load.Const(1), kZero, kZero, kZero});
+
+  // The table ends on a stick: what no argument fills is stored as zero.
+  SectionBuilder vector(Unit::kVector, kCore0);
+  const Reg entries = vector.Const(number(input_bytes));
+  vector.Emit(Op::kVfill, 0, {},
+              {entries, kZero, vector.Const(number(table_bytes)), vector.Const(1), kZero});
+  vector.Emit(Op::kVreloc, 0, {kRecords, kEntries},
+              {entries, kZero, vector.Const(number(arguments))});
+
+  SectionBuilder store(Unit::kStore, kCore0);
+  store.Emit(Op::kStore, 0, {kEntries, 0},
+             {store.Const(number(input_bytes)), store.Const(number(table)),
+              store.Const(number(table_bytes)), store.Const(1), kZero, kZero, store.Const(1), kZero,
+              kZero});
+
+  Program program;
+  program.name = kernel + " correction";
+  program.core_mask = kCore0;
+  program.lx_bytes = static_cast<uint32_t>(input_bytes + table_bytes);
+  program.sections = {load.Finish(), store.Finish(), vector.Finish()};
+  return program;
+}
+
+}  // namespace spyre::compiler

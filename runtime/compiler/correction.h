@@ -1,0 +1,21 @@
+// Program correction: a program that tells a compute program where its tensors are. Used by code
+// generation only.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+#include "model/contract/program.h"
+
+namespace spyre::compiler {
+
+// Bytes of the records of so many arguments, padded to a stick.
+uint64_t CorrectionInputBytes(size_t arguments);
+
+// Runs on core 0: reads the CorrectionRecords at device virtual address `input`, turns them into
+// address-table entries, writes these to `table`, the address table of the compute image.
+Program CorrectionProgram(const std::string& kernel, size_t arguments, uint64_t input,
+                          uint64_t table);
+
+}  // namespace spyre::compiler

@@ -1,0 +1,138 @@
+// Softmax along cols, as the chain max, subtract, exp, sum, reciprocal, multiply. Whole rows stay
+// in LX from the load to the store; every intermediate is rounded to SEN169 as it would be if the
+// operations ran one by one.
+#include "model/contract/error.h"
+#include "runtime/compiler/tile_walk.h"
+
+namespace spyre::compiler {
+namespace {
+
+enum Token : uint8_t {
+  kInFull = 1,  // load -> vector
+  kInFree,      // vector -> load
+  kOutFull,     // vector -> store
+  kOutFree,     // store -> vector
+};
+
+constexpr int kIn = 0;
+constexpr int kOut = 1;
+
+uint8_t Fn(ReduceFn fn) { return static_cast<uint8_t>(fn); }
+uint8_t Fn(UnaryFn fn) { return static_cast<uint8_t>(fn); }
+uint8_t FnLane0(BinaryFn fn) { return static_cast<uint8_t>(fn) | kBroadcastLane0; }
+
+}  // namespace
+
+void BuildSoftmax(Problem& problem, Kernel& kernel) {
+  const int cols = problem.Find("cols");
+  TileShape shape = TileShape::Choose(problem, kIn, cols);
+  const int kept = shape.planes;
+  std::swap(shape.rows, shape.planes);  // in LX the kept axis is the inner one, for the reductions
+  Axis& row_axis = problem.axes[cols];
+  row_axis.tile = row_axis.slice;
+  const int64_t row_bytes = row_axis.slice * 128;
+
+  // Per row: input and result, each once or twice, an fp32 accumulator and one stick for max and
+  // sum.
+  const auto lx_bytes = [&](int64_t rows, int slots) {
+    const auto sums = static_cast<int64_t>(AlignUp(static_cast<uint64_t>(rows) * 4, kStickBytes));
+    return rows * (2 * slots * row_bytes + 128) + sums;
+  };
+  const auto limit = static_cast<int64_t>(problem.lx_bytes);
+  const int slots = lx_bytes(1, 2) <= limit ? 2 : 1;
+  if (lx_bytes(1, slots) > limit) {
+    throw BadInput(
+        "softmax: a row of {} columns takes {} bytes and must stay in LX as input and as result: "
+        "{} "
+        "bytes are needed, {} may be used. Use shorter rows or raise lx_bytes",
+        row_axis.size, row_bytes, lx_bytes(1, slots), problem.lx_bytes);
+  }
+  int64_t tile = 1;
+  if (kept >= 0) {
+    Axis& axis = problem.axes[kept];
+    const int64_t sticks = StreamTileSticks(problem, limit / 128);
+    tile = BalancedTile(axis.slice, std::max<int64_t>(1, sticks / row_axis.slice));
+    while (lx_bytes(tile, slots) > limit) tile = BalancedTile(axis.slice, tile - 1);
+    axis.tile = tile;
+  }
+  LxPlan lx;
+  const Buffers in = Buffers::Take(lx, tile * row_bytes, slots);
+  const Buffers out = Buffers::Take(lx, tile * row_bytes, slots);
+  const int64_t scalars_at = lx.Take(tile * 128);  // one stick per row, lane 0
+  const int64_t sums_at = lx.Take(tile * 4);
+  const uint32_t mask = problem.core_mask();
+  std::vector<int> loops = shape.outer;
+  if (kept >= 0) loops.push_back(kept);
+  loops.push_back(cols);  // one trip: sets the size
+
+  SectionBuilder load(Unit::kLoad, mask);
+  {
+    BufferCursor cursor(load, in);
+    TileWalk walk(load, problem, {kIn});
+    walk.Run(loops, [&] {
+      EmitTile(load, walk, problem, shape, Op::kLoad, {kInFree, kInFull}, kIn, cursor.at());
+      cursor.Advance();
+    });
+  }
+
+  SectionBuilder v(Unit::kVector, mask);
+  {
+    v.Signal(kInFree, slots);
+    BufferCursor source(v, in);
+    BufferCursor result(v, out);
+    TileWalk walk(v, problem, {});
+    const Reg one = v.Const(1);
+    const Reg stick = v.Const(kStickBytes);
+    const Reg plane = v.Const(tile * 128);
+    const Reg four = v.Const(4);
+    const Reg sums = v.Const(sums_at);
+    const Reg scalars = v.Const(scalars_at);
+    const Reg elements = v.Const(row_axis.size);
+    walk.Run(loops, [&] {
+      const Reg rows = kept < 0 ? one : walk.size(kept);
+      const Reg sticks = walk.size(cols);
+      const auto reduce = [&](ReduceFn fn, Order order, Reg from) {
+        v.Emit(
+            Op::kVreduce, Fn(fn), order,
+            {sums, from, kZero, rows, sticks, kZero, plane, kZero, four, stick, kZero, elements});
+        v.Emit(Op::kVround, kRoundLane0, {},
+               {scalars, sums, kZero, rows, one, kZero, kZero, kZero, stick, four});
+      };
+      const auto broadcast = [&](BinaryFn fn, Order order, Reg from) {
+        v.Emit(
+            Op::kVbinary, FnLane0(fn), order,
+            {result.at(), from, scalars, rows, sticks, plane, plane, kZero, stick, stick, stick});
+      };
+      const auto unary = [&](UnaryFn fn, Reg at, Reg planes, Reg at_plane) {
+        v.Emit(Op::kVunary, Fn(fn), {},
+               {at, at, kZero, rows, planes, at_plane, at_plane, kZero, stick, stick});
+      };
+      reduce(ReduceFn::kMax, {kInFull, 0}, source.at());
+      v.Wait(kOutFree);
+      broadcast(BinaryFn::kSub, {0, kInFree}, source.at());
+      unary(UnaryFn::kExp, result.at(), sticks, plane);
+      reduce(ReduceFn::kSum, {}, result.at());
+      unary(UnaryFn::kReciprocal, scalars, one, kZero);
+      broadcast(BinaryFn::kMul, {0, kOutFull}, result.at());
+      source.Advance();
+      result.Advance();
+    });
+  }
+
+  SectionBuilder store(Unit::kStore, mask);
+  {
+    store.Signal(kOutFree, slots);
+    BufferCursor cursor(store, out);
+    TileWalk walk(store, problem, {kOut});
+    walk.Run(loops, [&] {
+      EmitTile(store, walk, problem, shape, Op::kStore, {kOutFull, kOutFree}, kOut, cursor.at());
+      cursor.Advance();
+    });
+  }
+
+  kernel.compute.core_registers = CoreRegisters(problem, {});
+  kernel.compute.sections = {load.Finish(), store.Finish(), v.Finish()};
+  kernel.plan.lx_bytes_used = lx.used();
+}
+
+}  // namespace spyre::compiler

@@ -1,0 +1,106 @@
+// SpyreCode directories: docs/spyrecode.md has the format.
+#include <fmt/format.h>
+
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "model/contract/error.h"
+#include "runtime/compiler/kernel.h"
+
+namespace spyre::compiler {
+namespace {
+
+using nlohmann::ordered_json;
+
+constexpr const char* kBinary = "init_binary.bin";
+constexpr const char* kHcm = "hcm.json";
+constexpr const char* kInputHandle = "correction_input";
+
+ordered_json Command(const char* name, ordered_json properties) {
+  return {{"command", name}, {"properties", std::move(properties)}};
+}
+
+std::string Number(uint64_t value) { return fmt::format("{}", value); }
+
+ordered_json Plans(const Kernel& kernel) {
+  const uint64_t binary_bytes = kernel.correction_offset + kernel.correction_bytes;
+  ordered_json prepare = ordered_json::array();
+  prepare.push_back(Command("Allocate", {{"size", Number(kernel.allocation_bytes)}}));
+  prepare.push_back(Command("InitTransfer", {{"init_bin_file", kBinary},
+                                             {"dev_ptr", Number(kProgramBase)},
+                                             {"size", Number(binary_bytes)}}));
+  const std::string input_bytes = Number(kernel.correction_input_bytes);
+  ordered_json execute = ordered_json::array();
+  execute.push_back(
+      Command("ComputeOnHost", {{"ihandle", ""},
+                                {"ishape", ordered_json::array({Number(kernel.arguments.size())})},
+                                {"ohandle", kInputHandle},
+                                {"size", input_bytes},
+                                {"hcm", kHcm}}));
+  execute.push_back(
+      Command("DataTransfer", {{"dirn", "false"},
+                               {"host_handle", kInputHandle},
+                               {"dev_ptr", Number(kProgramBase + kernel.correction_input_offset)},
+                               {"size", input_bytes}}));
+  execute.push_back(
+      Command("ComputeOnDevice", {{"job_bin_ptr", Number(kProgramBase + kernel.correction_offset)},
+                                  {"name", kernel.correction.name}}));
+  execute.push_back(
+      Command("ComputeOnDevice", {{"job_bin_ptr", Number(kProgramBase)}, {"name", kernel.name}}));
+  return {{"JobPreparationPlan", std::move(prepare)}, {"JobExecPlan", std::move(execute)}};
+}
+
+ordered_json Metadata(const Kernel& kernel) {
+  ordered_json arguments = ordered_json::array();
+  for (const KernelArgument& argument : kernel.arguments) {
+    arguments.push_back({{"name", argument.name},
+                         {"role", argument.is_output ? "output" : "input"},
+                         {"shape", argument.shape},
+                         {"dims", argument.dims},
+                         {"format", FormatName(argument.layout.format)},
+                         {"device_size", argument.layout.device_size},
+                         {"stride_map", argument.layout.stride_map},
+                         {"host_dim", argument.layout.host_dim}});
+  }
+  return {{"name", kernel.name},
+          {"arguments", std::move(arguments)},
+          {"reduction_dims", kernel.reduction_dims}};
+}
+
+void WriteFile(const std::filesystem::path& path, const char* data, size_t size) {
+  std::ofstream file(path, std::ios::binary | std::ios::trunc);
+  file.write(data, static_cast<std::streamsize>(size));
+  file.close();
+  if (!file) throw BadInput("{}: cannot write {} bytes", path.string(), size);
+}
+
+void WriteJson(const std::filesystem::path& path, const ordered_json& value) {
+  const std::string text = value.dump(2) + "\n";
+  WriteFile(path, text.data(), text.size());
+}
+
+}  // namespace
+
+void WriteSpyreCode(const Kernel& kernel, const std::filesystem::path& dir) {
+  std::error_code error;
+  std::filesystem::create_directories(dir, error);
+  if (error) throw BadInput("{}: cannot create the directory: {}", dir.string(), error.message());
+
+  std::vector<uint8_t> binary = Encode(kernel.compute);
+  binary.resize(kernel.correction_offset, 0);
+  const std::vector<uint8_t> correction = Encode(kernel.correction);
+  binary.insert(binary.end(), correction.begin(), correction.end());
+  WriteFile(dir / kBinary, reinterpret_cast<const char*>(binary.data()), binary.size());
+
+  ordered_json code = Plans(kernel);
+  code["Metadata"] = Metadata(kernel);
+  WriteJson(dir / "spyrecode.json", code);
+
+  ordered_json records = ordered_json::array();
+  for (size_t i = 0; i < kernel.arguments.size(); ++i) {
+    records.push_back(ordered_json{{"argument", i}});
+  }
+  WriteJson(dir / kHcm, {{"version", 1}, {"records", std::move(records)}});
+}
+
+}  // namespace spyre::compiler

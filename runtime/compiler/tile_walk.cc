@@ -1,0 +1,167 @@
+#include "runtime/compiler/tile_walk.h"
+
+#include <algorithm>
+
+namespace spyre::compiler {
+
+TileWalk::TileWalk(SectionBuilder& builder, const Problem& problem,
+                   const std::vector<int>& arguments)
+    : b_(builder),
+      problem_(problem),
+      arguments_(arguments),
+      index_(problem.axes.size()),
+      size_(problem.axes.size()),
+      address_(problem.arguments.size()),
+      stride_(problem.arguments.size(), std::vector<Reg>(problem.axes.size())),
+      tile_stride_(stride_) {
+  for (int argument : arguments) {
+    const Reg address = b_.Var(kZero);
+    for (size_t axis = 0; axis < problem.axes.size(); ++axis) {
+      const int dim = problem.HostDim(argument, static_cast<int>(axis));
+      if (dim < 0) continue;
+      const Axis& a = problem.axes[axis];
+      Reg& stride = stride_[argument][axis];
+      stride = b_.Table(argument * kTableEntriesPerTensor + 1 + dim);
+      if (a.in_sticks && problem.arguments[argument].layout.stick_dim() != dim) {
+        stride = b_.Add(kZero, stride, kStickElements);
+      }
+      // An axis of one unit never moves: its stride is not meaningful in a layout of that size.
+      if (a.slice > 1) {
+        tile_stride_[argument][axis] = a.tile == 1 ? stride : b_.Add(kZero, stride, a.tile);
+      }
+      if (a.split > 1) {
+        const Reg core_slice = b_.Core(kCoreSlice + static_cast<int>(axis));
+        b_.Scoped(
+            [&] { b_.Set(address, address, b_.Mul(b_.Add(kZero, core_slice, a.slice), stride)); });
+      }
+    }
+    b_.Scoped([&] { b_.Set(address, address, b_.Table(argument * kTableEntriesPerTensor)); });
+    address_[argument] = address;
+  }
+}
+
+void TileWalk::Run(const std::vector<int>& order, const std::function<void()>& body) {
+  Descend(order, 0, body);
+}
+
+void TileWalk::Descend(const std::vector<int>& order, size_t level,
+                       const std::function<void()>& body) {
+  if (level == order.size()) {
+    body();
+    return;
+  }
+  const int axis = order[level];
+  const Axis& a = problem_.axes[axis];
+  const Reg count = b_.Const(a.tiles());
+  const Reg tile = b_.Const(a.tile);
+  const Reg slice = b_.Const(a.slice);
+  b_.Loop(count, [&](Reg index) {
+    const std::vector<Reg> outer = address_;
+    index_[axis] = index;
+    size_[axis] = a.tile == 1 ? tile : b_.Min(tile, b_.Add(slice, index, -a.tile));
+    for (int argument : arguments_) {
+      const Reg step = tile_stride_[argument][axis];
+      if (step.number != 0) address_[argument] = b_.AddProduct(address_[argument], index, step);
+    }
+    Descend(order, level + 1, body);
+    address_ = outer;
+  });
+}
+
+Reg TileWalk::IsFirst(int axis) { return b_.Add(b_.Const(1), index_[axis], -1); }
+
+Reg TileWalk::IsLast(int axis) {
+  return b_.Add(index_[axis], b_.Const(1), 2 - problem_.axes[axis].tiles());
+}
+
+Reg TileWalk::CoreElements(int axis) {
+  const Axis& a = problem_.axes[axis];
+  const int64_t slice_elements = a.slice * a.unit_elements();
+  const Reg left = b_.Add(b_.Const(a.size), b_.Core(kCoreSlice + axis), -slice_elements);
+  return b_.Min(b_.Const(slice_elements), left);
+}
+
+Reg TileWalk::TileElements(int axis, Reg core_elements) {
+  const Axis& a = problem_.axes[axis];
+  const int64_t tile_elements = a.tile * a.unit_elements();
+  const Reg left = b_.Add(core_elements, index_[axis], -tile_elements);
+  return b_.Min(b_.Const(tile_elements), left);
+}
+
+void EmitBox(SectionBuilder& builder, Op op, Order order, Reg lx, Reg device, const BoxSide& rows,
+             const BoxSide& planes, Reg group) {
+  const Reg stick = builder.Const(kStickBytes);
+  if (op == Op::kLoad) {
+    builder.Emit(op, 0, order,
+                 {lx, device, stick, rows.count, rows.device_stride, rows.lx_stride, planes.count,
+                  planes.device_stride, planes.lx_stride, group});
+  } else {
+    builder.Emit(op, 0, order,
+                 {lx, device, stick, rows.count, rows.device_stride, rows.lx_stride, planes.count,
+                  planes.device_stride, planes.lx_stride});
+  }
+}
+
+TileShape TileShape::Choose(const Problem& problem, int argument, int with) {
+  std::vector<int> axes;
+  for (size_t i = 0; i < problem.axes.size(); ++i) axes.push_back(static_cast<int>(i));
+  const auto stride = [&](int axis) { return problem.UnitStride(argument, axis); };
+  // An axis of one unit has no stride worth following; it goes outside.
+  const auto order = [&](int a, int b) {
+    const bool a_moves = problem.axes[a].slice > 1;
+    const bool b_moves = problem.axes[b].slice > 1;
+    return a_moves != b_moves ? a_moves : stride(a) < stride(b);
+  };
+  std::stable_sort(axes.begin(), axes.end(), order);
+  TileShape shape;
+  if (with >= 0) {
+    axes.erase(std::find(axes.begin(), axes.end(), with));
+    axes.insert(axes.begin(), with);
+  }
+  if (!axes.empty()) shape.rows = axes[0];
+  if (axes.size() > 1) shape.planes = axes[1];
+  if (axes.size() > 2) shape.outer.assign(axes.begin() + 2, axes.end());
+  return shape;
+}
+
+std::vector<int> TileShape::Loops() const {
+  std::vector<int> loops = outer;
+  if (planes >= 0) loops.push_back(planes);
+  if (rows >= 0) loops.push_back(rows);
+  return loops;
+}
+
+void EmitTile(SectionBuilder& builder, const TileWalk& walk, const Problem& problem,
+              const TileShape& shape, Op op, Order order, int argument, Reg lx) {
+  const auto side = [&](int axis, int64_t lx_stride) {
+    const bool moves = axis >= 0 && problem.HostDim(argument, axis) >= 0;
+    return BoxSide{moves ? walk.size(axis) : builder.Const(1),
+                   moves ? walk.stride(argument, axis) : kZero, builder.Const(lx_stride)};
+  };
+  BoxSide rows = side(shape.rows, kStickBytes);
+  BoxSide planes = side(shape.planes, shape.row_tile(problem) * kStickBytes);
+  const auto stride = [&](int axis) { return axis < 0 ? 0 : problem.UnitStride(argument, axis); };
+  const int64_t plane_stride = stride(shape.planes);
+  if (plane_stride > 0 && plane_stride < stride(shape.rows)) std::swap(rows, planes);
+  EmitBox(builder, op, order, lx, walk.address(argument), rows, planes);
+}
+
+int64_t StreamTileSticks(const Problem& problem, int64_t most_sticks) {
+  constexpr int64_t kTiles = 8;
+  constexpr int64_t kLeastSticks = 16 * 1024 / static_cast<int64_t>(kStickBytes);
+  int64_t sticks = 1;
+  for (const Axis& axis : problem.axes) sticks *= axis.slice;
+  return std::clamp<int64_t>(std::max(sticks / kTiles, kLeastSticks), 1, most_sticks);
+}
+
+BufferCursor::BufferCursor(SectionBuilder& builder, const Buffers& buffers)
+    : b_(builder), turns_(buffers.slots == 2) {
+  at_ = turns_ ? b_.Var(b_.Const(buffers.base)) : b_.Const(buffers.base);
+  if (turns_) sum_ = b_.Const(2 * buffers.base + buffers.bytes);
+}
+
+void BufferCursor::Advance() {
+  if (turns_) b_.Set(at_, sum_, at_, -1);
+}
+
+}  // namespace spyre::compiler

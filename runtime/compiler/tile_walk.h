@@ -1,0 +1,137 @@
+// Pieces that the sections of every kernel are made of: nested loops over the tiles of a core's
+// slice, with the addresses of the tensors; boxes between LX and device memory; buffers in LX that
+// are used in turn. Used by code generation only.
+#pragma once
+
+#include <array>
+#include <functional>
+#include <vector>
+
+#include "runtime/compiler/kernel_problem.h"
+#include "runtime/compiler/section_builder.h"
+
+namespace spyre::compiler {
+
+// Walks the tiles of a core's slice in one section. Inside the body of Run: the index and size of
+// the current tile of each axis, in units, and the device address of each tensor's tile.
+class TileWalk {
+ public:
+  // Tensors are arguments of the problem. Emits the start addresses, so construct it where the
+  // section begins.
+  TileWalk(SectionBuilder& builder, const Problem& problem, const std::vector<int>& arguments);
+
+  // Loops over the tiles of the axes in `order`, the first outermost. May be called in a body.
+  void Run(const std::vector<int>& order, const std::function<void()>& body);
+
+  Reg index(int axis) const { return index_[axis]; }
+  Reg size(int axis) const { return size_[axis]; }
+  Reg address(int argument) const { return address_[argument]; }
+  Reg stride(int argument, int axis) const { return stride_[argument][axis]; }  // bytes per unit
+
+  // 1 in the first (last) tile of the axis, 0 or less in the others.
+  Reg IsFirst(int axis);
+  Reg IsLast(int axis);
+
+  // Elements of the current tile that are inside the tensor: less than size * 64 at its end.
+  // `core_elements`: CoreElements of the axis, computed outside the loops.
+  Reg CoreElements(int axis);
+  Reg TileElements(int axis, Reg core_elements);
+
+ private:
+  void Descend(const std::vector<int>& order, size_t level, const std::function<void()>& body);
+
+  SectionBuilder& b_;
+  const Problem& problem_;
+  std::vector<int> arguments_;
+  std::vector<Reg> index_;
+  std::vector<Reg> size_;
+  std::vector<Reg> address_;                   // by argument
+  std::vector<std::vector<Reg>> stride_;       // [argument][axis]
+  std::vector<std::vector<Reg>> tile_stride_;  // [argument][axis]
+};
+
+// One dimension of a box.
+struct BoxSide {
+  Reg count;
+  Reg device_stride;
+  Reg lx_stride;
+};
+
+// A LOAD or STORE of sticks. The side with the smaller stride in device memory should be `rows`.
+void EmitBox(SectionBuilder& builder, Op op, Order order, Reg lx, Reg device, const BoxSide& rows,
+             const BoxSide& planes, Reg group = kZero);
+
+// The two axes of a tile of sticks that one box moves, and the loops around it; -1: no such axis.
+// In LX the sticks of `rows` follow each other, and planes of them follow each other.
+struct TileShape {
+  int rows = -1;
+  int planes = -1;
+  std::vector<int> outer;
+
+  // Rows is the axis with the smallest stride in the argument's compiled layout, planes the next;
+  // or, if `with` is an axis, these are `with` and the other one with the smallest stride.
+  static TileShape Choose(const Problem& problem, int argument, int with = -1);
+
+  int64_t row_tile(const Problem& problem) const { return rows < 0 ? 1 : problem.axes[rows].tile; }
+  int64_t plane_tile(const Problem& problem) const {
+    return planes < 0 ? 1 : problem.axes[planes].tile;
+  }
+  std::vector<int> Loops() const;  // outer, planes, rows
+};
+
+// The current tile of `argument`, between LX and device memory. Works for any layout of the
+// argument; the box's inner side is the one with the smaller stride there.
+void EmitTile(SectionBuilder& builder, const TileWalk& walk, const Problem& problem,
+              const TileShape& shape, Op op, Order order, int argument, Reg lx);
+
+// Units of work per LX buffer for kernels that only stream: about eight tiles a core, so that the
+// first load and the last store cost little, but tiles of at least 16 KiB.
+int64_t StreamTileSticks(const Problem& problem, int64_t most_sticks);
+
+// LX given out from address 0, in sticks.
+class LxPlan {
+ public:
+  int64_t Take(int64_t bytes) {
+    const int64_t at = used_;
+    used_ += static_cast<int64_t>(AlignUp(static_cast<uint64_t>(bytes), kStickBytes));
+    return at;
+  }
+  uint64_t used() const { return static_cast<uint64_t>(used_); }
+
+ private:
+  int64_t used_ = 0;
+};
+
+// One or two buffers in LX, used in turn.
+struct Buffers {
+  int64_t base = 0;
+  int64_t bytes = 0;  // of one
+  int slots = 1;
+
+  static Buffers Take(LxPlan& lx, int64_t bytes, int slots) {
+    bytes = static_cast<int64_t>(AlignUp(static_cast<uint64_t>(bytes), kStickBytes));
+    return {lx.Take(bytes * slots), bytes, slots};
+  }
+};
+
+// A section's place in a set of buffers.
+class BufferCursor {
+ public:
+  BufferCursor(SectionBuilder& builder, const Buffers& buffers);
+  Reg at() const { return at_; }
+  void Advance();  // at the end of the body that used the buffer
+
+ private:
+  SectionBuilder& b_;
+  Reg at_;
+  Reg sum_;  // of both addresses
+  bool turns_;
+};
+
+// Kernels of each kind: fill tiles, sections, registers and plan of `kernel`.
+void BuildMatmul(Problem& problem, Kernel& kernel);
+void BuildPointwise(Problem& problem, Kernel& kernel);
+void BuildReduction(Problem& problem, Kernel& kernel);
+void BuildSoftmax(Problem& problem, Kernel& kernel);
+
+}  // namespace spyre::compiler

@@ -1,0 +1,125 @@
+#include "runtime/compiler/work_split.h"
+
+#include <algorithm>
+
+#include "model/contract/error.h"
+#include "runtime/compiler/work_division.h"
+
+namespace spyre::compiler {
+namespace {
+
+OpIr AsIr(const Problem& problem) {
+  OpIr op;
+  op.name = problem.operation->name;
+  op.kind = problem.reduced_axis() < 0 ? OpIr::Kind::kPointwise : OpIr::Kind::kReduction;
+  op.reduction_type = problem.operation->kind == OperationKind::kMatmul ? "batchmatmul" : op.name;
+  for (const Axis& axis : problem.axes) op.loops.push_back({axis.name, axis.size});
+  for (size_t i = 0; i < problem.arguments.size(); ++i) {
+    const KernelArgument& argument = problem.arguments[i];
+    TensorAccess access;
+    access.name = argument.name;
+    access.layout = argument.layout;
+    for (size_t axis = 0; axis < problem.axes.size(); ++axis) {
+      const int dim = problem.HostDim(static_cast<int>(i), static_cast<int>(axis));
+      access.index.coefficient.push_back(dim < 0 ? 0 : argument.layout.host_stride[dim]);
+    }
+    if (argument.is_output) {
+      op.output = std::move(access);
+    } else {
+      op.inputs.push_back(std::move(access));
+    }
+  }
+  return op;
+}
+
+int64_t NearestDivisor(int64_t units, int64_t wanted, int most) {
+  int64_t best = 1;
+  for (int64_t divisor = 1; divisor <= std::min<int64_t>(units, most); ++divisor) {
+    if (units % divisor == 0 && std::abs(divisor - wanted) < std::abs(best - wanted))
+      best = divisor;
+  }
+  return best;
+}
+
+void ForceSplit(const KernelSpec& spec, Problem& problem) {
+  int64_t product = 1;
+  for (const auto& [name, count] : spec.split) {
+    const int index = problem.Find(name);
+    if (index < 0) {
+      std::string known;
+      for (const Axis& axis : problem.axes) known += (known.empty() ? "" : ", ") + axis.name;
+      throw BadInput("{}: split names dimension '{}'; it has {}", spec.op, name, known);
+    }
+    Axis& axis = problem.axes[index];
+    if (count < 1 || axis.units % count != 0) {
+      throw BadInput(
+          "{}: dimension '{}' of {} ({} {}) cannot be split into {} equal slices; nearest is {}",
+          spec.op, name, axis.size, axis.units, axis.in_sticks ? "sticks" : "elements", count,
+          NearestDivisor(axis.units, count, spec.cores));
+    }
+    axis.split = count;
+    product *= count;
+    if (product > spec.cores) {
+      throw BadInput(
+          "{}: the split needs {} cores with dimension '{}' in {} slices; {} may be used", spec.op,
+          product, name, count, spec.cores);
+    }
+  }
+}
+
+// A softmax row is worked on by one core as a whole: other loops take the cores.
+void KeepTogether(Problem& problem, const std::string& name) {
+  problem.axes[problem.Find(name)].split = 1;
+}
+
+void CheckSpans(const KernelSpec& spec, const Problem& problem) {
+  for (size_t i = 0; i < problem.arguments.size(); ++i) {
+    uint64_t span = kStickBytes;
+    for (size_t axis = 0; axis < problem.axes.size(); ++axis) {
+      const int argument = static_cast<int>(i);
+      const int64_t last = problem.axes[axis].slice - 1;
+      const int64_t units = problem.UnitStride(argument, static_cast<int>(axis));
+      span += static_cast<uint64_t>(last * units);
+    }
+    if (span <= kMaxCoreSpanBytes) continue;
+    throw BadInput(
+        "{}: each core would reach {} bytes of argument '{}'; the limit is {}. Use more cores or "
+        "split its outermost dimension",
+        spec.op, span, problem.arguments[i].name, kMaxCoreSpanBytes);
+  }
+}
+
+}  // namespace
+
+void DivideAxes(const KernelSpec& spec, Problem& problem) {
+  const bool softmax = problem.operation->kind == OperationKind::kSoftmax;
+  if (!spec.split.empty()) {
+    ForceSplit(spec, problem);
+    const auto cols = spec.split.find("cols");
+    if (softmax && cols != spec.split.end() && cols->second > 1) {
+      throw BadInput(
+          "softmax: dimension 'cols' is split into {}; a row stays on one core, so it must be 1",
+          cols->second);
+    }
+  } else {
+    const WorkDivision division = DivideWork(AsIr(problem), spec.cores, spec.k_fast);
+    for (size_t i = 0; i < problem.axes.size(); ++i) {
+      Axis& axis = problem.axes[i];
+      // The rule counts a dimension in the sticks of its own tensors, as the axis does; where the
+      // two differ (layouts that hide a dimension inside another), the slices would not be equal.
+      if (axis.units % division.splits[i] == 0) axis.split = division.splits[i];
+    }
+    if (softmax) KeepTogether(problem, "cols");
+  }
+  int loops = 0;
+  for (Axis& axis : problem.axes) {
+    axis.slice = axis.units / axis.split;
+    if (axis.size > 1) ++loops;
+  }
+  const int reduced = problem.reduced_axis();
+  problem.reduced_fastest = spec.k_fast && problem.operation->kind == OperationKind::kMatmul &&
+                            loops >= 3 && problem.axes[reduced].split > 1;
+  CheckSpans(spec, problem);
+}
+
+}  // namespace spyre::compiler

@@ -1,0 +1,14 @@
+// Work division of a kernel: the forced split of the spec, or the compiler's rule
+// (work_division.h), and the checks that both must pass. Used by code generation only.
+#pragma once
+
+#include "runtime/compiler/kernel_problem.h"
+
+namespace spyre::compiler {
+
+// Sets split and slice of every axis of the problem.
+// Errors: a split that does not divide (names the dimension, its size, the count and the nearest
+// that does), more slices than cores, a tensor that reaches over more than 256 MB per core.
+void DivideAxes(const KernelSpec& spec, Problem& problem);
+
+}  // namespace spyre::compiler
