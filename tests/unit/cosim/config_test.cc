@@ -1,0 +1,236 @@
+// Configuration: what is read, in which precedence, and what every mistake is told.
+#include "cosim/config.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <random>
+#include <sstream>
+
+#include "cosim/card_presets.h"
+#include "model/contract/error.h"
+
+namespace spyre::cosim {
+namespace {
+
+using ::testing::HasSubstr;
+
+std::string MessageOf(const std::string& text, const std::vector<std::string>& sets = {}) {
+  try {
+    ParseConfig(text, "run.toml", sets);
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::kBadInput);
+    return error.what();
+  }
+  return "no error";
+}
+
+std::string Write(const std::string& name, const std::string& text) {
+  const std::string path = ::testing::TempDir() + "config_test_" + name;
+  std::ofstream(path) << text;
+  return path;
+}
+
+TEST(Config, EmptyTextGivesTheDefaults) {
+  const RunConfig config = ParseConfig("", "run.toml");
+  EXPECT_EQ(config.mode, "vf");
+  EXPECT_EQ(config.card.cores, 32u);
+  EXPECT_EQ(config.workload.op, "matmul");
+  EXPECT_EQ(ToToml(config), ToToml(RunConfig()));
+}
+
+TEST(Config, ReadsEveryKindOfValueAndInlineTables) {
+  const RunConfig config = ParseConfig(R"(
+[card]
+mode = "pf"
+cores = 8
+[card.memory]
+channels = 4
+[workload]
+m = 4096
+tile = { m = 1024 }
+split = { m = 4, n = 8 }
+functional = false
+[trace]
+categories = ["core", "dma"]
+)",
+                                       "run.toml");
+  EXPECT_EQ(config.mode, "pf");
+  EXPECT_EQ(config.card.cores, 8u);
+  EXPECT_EQ(config.card.memory.channels, 4u);
+  EXPECT_EQ(config.workload.size.m, 4096u);
+  EXPECT_EQ(config.workload.tile.m, 1024u);
+  EXPECT_EQ(config.workload.split.n, 8u);
+  EXPECT_FALSE(config.workload.functional);
+  EXPECT_EQ(config.trace.categories, (std::vector<std::string>{"core", "dma"}));
+}
+
+TEST(Config, SetGoesOverTheFileAndLaterOverEarlier) {
+  const RunConfig config =
+      ParseConfig("[card]\ncores = 4\n[workload]\nm = 10\n", "run.toml",
+                  {"card.cores=8", "card.mode=pf", "card.cores=16", "workload.tile={m=5}",
+                   "workload.op=\"add\"", "workload.functional=false"});
+  EXPECT_EQ(config.card.cores, 16u);
+  EXPECT_EQ(config.mode, "pf");
+  EXPECT_EQ(config.workload.tile.m, 5u);
+  EXPECT_EQ(config.workload.op, "add");
+  EXPECT_EQ(config.workload.size.m, 10u);
+  EXPECT_FALSE(config.workload.functional);
+}
+
+TEST(Config, UnknownKeyIsNamedWithPlaceAndNearestKey) {
+  EXPECT_THAT(MessageOf("[card]\nmode = \"pf\"\n  coers = 4\n"),
+              HasSubstr("run.toml:3:3: unknown key 'card.coers'; did you mean 'card.cores'?"));
+  EXPECT_THAT(MessageOf("[wrokload]\nm = 1\n"),
+              HasSubstr("unknown key 'wrokload'; did you mean 'workload'?"));
+  EXPECT_THAT(MessageOf("[card.core]\nlx_byte = 1\n"),
+              HasSubstr("did you mean 'card.core.lx_bytes'"));
+  EXPECT_THAT(MessageOf("", {"workload.tlie.m=3"}),
+              HasSubstr("--set workload.tlie.m=3: unknown key 'workload.tlie'; did you mean"));
+}
+
+TEST(Config, WrongTypeNamesKeyValueAndWhatIsAllowed) {
+  EXPECT_THAT(
+      MessageOf("[card]\ncores = \"many\"\n"),
+      HasSubstr("run.toml:2:9: card.cores = 'many' must be a whole number (allowed: 1 .. 32 "
+                "cores)"));
+  EXPECT_THAT(MessageOf("[card]\ncores = 1.5\n"), HasSubstr("card.cores = 1.5 must be a whole"));
+  EXPECT_THAT(MessageOf("[workload]\nfunctional = 1\n"), HasSubstr("must be true or false"));
+  EXPECT_THAT(MessageOf("[workload]\nop = 3\n"), HasSubstr("must be a string"));
+  EXPECT_THAT(MessageOf("[trace]\ncategories = \"core\"\n"),
+              HasSubstr("must be a list of strings"));
+  EXPECT_THAT(MessageOf("[workload]\ntile = 3\n"), HasSubstr("workload.tile is a table"));
+  EXPECT_THAT(MessageOf("card = 3\n"), HasSubstr("card is a table, such as [card]"));
+  EXPECT_THAT(MessageOf("[card.cores]\nx = 3\n"), HasSubstr("card.cores = x = 3 must be"));
+}
+
+TEST(Config, OutOfRangeNamesTheUnitAndTheRange) {
+  EXPECT_THAT(MessageOf("[card]\ncores = 33\n"),
+              HasSubstr("card.cores = 33 cores is out of range; allowed: 1 .. 32"));
+  EXPECT_THAT(MessageOf("", {"card.cores=0"}), HasSubstr("--set card.cores=0: card.cores = 0"));
+  EXPECT_THAT(MessageOf("", {"host.submit_ns=-1"}), HasSubstr("host.submit_ns = -1 ns is out of"));
+}
+
+TEST(Config, WordsThatAreNotAllowedGetTheNearest) {
+  EXPECT_THAT(MessageOf("[card]\nmode = \"fp\"\n"),
+              HasSubstr("card.mode = \"fp\" is not allowed; did you mean 'pf'? (allowed: vf, pf)"));
+  EXPECT_THAT(MessageOf("[workload]\nop = \"matmull\"\n"), HasSubstr("did you mean 'matmul'?"));
+  EXPECT_THAT(MessageOf("[trace]\ncategories = [\"croe\"]\n"), HasSubstr("did you mean 'core'?"));
+}
+
+TEST(Config, BrokenTomlIsAnErrorWithLineAndColumn) {
+  EXPECT_THAT(MessageOf("[card]\ncores = = 4\n"), HasSubstr("run.toml:2:9: not valid TOML"));
+  EXPECT_THAT(MessageOf("[card]\ncores = 4\ncores = 5\n"), HasSubstr("run.toml:3"));
+}
+
+TEST(Config, BadSetArgumentsAreErrors) {
+  EXPECT_THAT(MessageOf("", {"card.cores"}), HasSubstr("--set card.cores: must be key.path=value"));
+  EXPECT_THAT(MessageOf("", {"=3"}), HasSubstr("must be key.path=value"));
+  EXPECT_THAT(MessageOf("", {"card..cores=3"}), HasSubstr("unknown key"));
+  EXPECT_THAT(MessageOf("", {".=3"}), HasSubstr("unknown key"));
+  EXPECT_THAT(MessageOf("", {"card.cores=1\nx=2"}), HasSubstr("must be a whole number"));
+}
+
+TEST(Config, SurvivesHostileText) {
+  EXPECT_NE(MessageOf(std::string(100000, '[')), "no error");
+  EXPECT_NE(MessageOf("x = " + std::string(100000, '[')), "no error");
+  EXPECT_NE(MessageOf(std::string("card\0 = 3", 9)), "no error");
+  std::mt19937 random(3);
+  const std::string good = "[card]\ncores = 4\n[workload]\ntile = { m = 3 }\nop = \"add\"\n";
+  for (int round = 0; round < 5000; ++round) {
+    std::string bad = good;
+    for (int i = 0; i < 3; ++i) bad[random() % bad.size()] = static_cast<char>(random());
+    MessageOf(bad);  // a configuration or an Error, nothing else
+  }
+}
+
+TEST(Config, MissingFileAndDirectoryAreNamed) {
+  for (const std::string& path : {std::string("/nonexistent/run.toml"), ::testing::TempDir()}) {
+    try {
+      LoadConfig(path);
+      FAIL() << path << " was read";
+    } catch (const Error& error) {
+      EXPECT_THAT(error.what(), HasSubstr(path));
+    }
+  }
+}
+
+TEST(Config, EffectiveDumpReadsBackToTheSame) {
+  RunConfig config = ParseConfig("[card]\ncores = 7\n[workload]\nop = \"softmax\"\nrows = 3\n", "x",
+                                 {"trace.categories=[\"core\"]"});
+  config.workload.input_a = "/tmp/with \"quotes\" and \\.npy";
+  const std::string dump = ToToml(config);
+  EXPECT_EQ(ToToml(ParseConfig(dump, "dump.toml")), dump);
+  const auto json = nlohmann::json::parse(ToJson(config));
+  EXPECT_EQ(json["card"]["cores"], 7);
+  EXPECT_EQ(json["card"]["memory"]["channels"], 16);
+  EXPECT_EQ(json["workload"]["tile"]["m"], 0);
+  EXPECT_EQ(json["workload"]["functional"], true);
+}
+
+TEST(Config, CardPresetIsCompleteAndEqualToTheDefaults) {
+  std::ifstream file(SPYRE_SOURCE_DIR "/configs/cards/spyre.toml");
+  std::ostringstream text;
+  text << file.rdbuf();
+  EXPECT_EQ(text.str(), FindCardPreset("spyre")) << "the compiled-in preset is not this file";
+  EXPECT_EQ(ToToml(ParseConfig(text.str(), "spyre.toml")), ToToml(RunConfig()));
+  RunConfig config;
+  for (const Field& field : Fields(config)) {
+    if (field.key.rfind("card.", 0) != 0 || field.key == "card.preset" || field.key == "card.mode")
+      continue;
+    const std::string name = field.key.substr(field.key.rfind('.') + 1);
+    EXPECT_THAT(text.str(), HasSubstr("\n" + name + " = " + field.ValueText() + "\n"));
+  }
+}
+
+TEST(Config, PresetFileLiesUnderTheRunAndIsRelativeToIt) {
+  Write("small_card.toml", "[card]\ncores = 2\n[card.memory]\nchannels = 2\n");
+  const std::string run =
+      Write("run.toml",
+            "[card]\npreset = \"config_test_small_card.toml\"\n[card.memory]\nchannels = 8\n");
+  const RunConfig config = LoadConfig(run);
+  EXPECT_EQ(config.card.cores, 2u);
+  EXPECT_EQ(config.card.memory.channels, 8u);
+  EXPECT_EQ(config.preset, ::testing::TempDir() + "config_test_small_card.toml");
+}
+
+TEST(Config, PresetMayHoldCardKeysOnly) {
+  const std::string bad = Write("bad_card.toml", "[workload]\nm = 3\n");
+  EXPECT_THAT(MessageOf("", {"card.preset=" + bad}),
+              HasSubstr(bad + ":1:2: unknown key 'workload'"));
+  EXPECT_THAT(MessageOf("[card]\npreset = \"spyer\"\n"),
+              HasSubstr("card.preset = \"spyer\" is not known; use \"spyre\""));
+  EXPECT_THAT(MessageOf("[card]\npreset = \"./no.toml\"\n"),
+              HasSubstr("cannot read the card preset"));
+}
+
+TEST(Config, PathsInAFileAreRelativeToIt) {
+  const std::string run = Write("inputs.toml", "[workload]\ninputs = { a = \"a.npy\" }\n");
+  EXPECT_EQ(LoadConfig(run).workload.input_a, ::testing::TempDir() + "a.npy");
+  EXPECT_EQ(LoadConfig(run, {"workload.inputs.a=b.npy"}).workload.input_a, "b.npy");
+}
+
+TEST(Config, EveryExampleConfigurationIsValid) {
+  int examples = 0;
+  for (const auto& entry :
+       std::filesystem::recursive_directory_iterator(SPYRE_SOURCE_DIR "/configs")) {
+    if (entry.path().extension() != ".toml") continue;
+    EXPECT_NO_THROW(LoadConfig(entry.path().string())) << entry.path();
+    ++examples;
+  }
+  EXPECT_GT(examples, 1);
+}
+
+TEST(Config, ReferenceDocumentIsTheOneInTheDocs) {
+  std::ifstream file(SPYRE_SOURCE_DIR "/docs/configuration.md");
+  std::ostringstream text;
+  text << file.rdbuf();
+  EXPECT_EQ(text.str(), ConfigReference())
+      << "run: spyre-cosim check --reference > docs/configuration.md";
+}
+
+}  // namespace
+}  // namespace spyre::cosim
