@@ -1,0 +1,40 @@
+#include "model/card/resource.h"
+
+#include <gtest/gtest.h>
+
+namespace spyre::model {
+namespace {
+
+TEST(Resource, ServesOneUserAtATimeInTheOrderOfTheirRequests) {
+  Resource link("link");
+  EXPECT_EQ(link.Reserve(100, 50), 100u);
+  EXPECT_EQ(link.Reserve(110, 50), 150u) << "waits for the first";
+  EXPECT_EQ(link.Reserve(500, 50), 500u) << "idle by then";
+}
+
+TEST(Resource, CountsBusyTimeBytesAndWaiting) {
+  Resource link("link");
+  link.Reserve(0, 100, 64);
+  link.Reserve(40, 100, 64);
+  EXPECT_EQ(link.statistics().busy_ps, 200u);
+  EXPECT_EQ(link.statistics().bytes, 128u);
+  EXPECT_EQ(link.statistics().requests, 2u);
+  EXPECT_EQ(link.statistics().waited_ps, 60u);
+}
+
+TEST(Resource, WithoutContentionNobodyWaits) {
+  Resource link("link", false);
+  EXPECT_EQ(link.Reserve(0, 100), 0u);
+  EXPECT_EQ(link.Reserve(40, 100), 40u);
+  EXPECT_EQ(link.statistics().waited_ps, 0u);
+}
+
+TEST(Clocks, CyclesRoundUpToWholePicoseconds) {
+  EXPECT_EQ(CyclesToPs(1, 1000), 1000u);
+  EXPECT_EQ(CyclesToPs(1, 1100), 910u);             // 909.09
+  EXPECT_EQ(CyclesToPs(11, 1100), 10'000u);         // exact: no drift over whole periods
+  EXPECT_EQ(TransferPs(4096, 128, 1300), 24'616u);  // 32 cycles of 769.23 ps
+}
+
+}  // namespace
+}  // namespace spyre::model

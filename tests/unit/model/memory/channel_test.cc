@@ -1,0 +1,71 @@
+#include "model/memory/channel.h"
+
+#include <gtest/gtest.h>
+
+namespace spyre::model {
+namespace {
+
+// Times in picoseconds. 12.8 GB/s: 128 bytes take 10,000 ps. Refresh is put out of the way unless a
+// test is about it.
+class ChannelTest : public ::testing::Test {
+ protected:
+  ChannelTest() { config_.memory.refresh_ns = 0; }
+  CardConfig config_;
+  const uint64_t kData = 10'000;
+  const uint64_t kLatency = 21'250;
+  const uint64_t kActivate = 18'750;
+  const uint64_t kPrecharge = 18'750;
+};
+
+TEST_F(ChannelTest, AFirstAccessActivatesARowHitDoesNotAConflictPrechargesToo) {
+  MemoryChannel channel(0, config_, nullptr);
+  EXPECT_EQ(channel.Access(0, 128, false, 0, 0), kActivate + kLatency + kData);
+  const uint64_t later = 1'000'000;
+  EXPECT_EQ(channel.Access(128, 128, false, later, 0), later + kLatency + kData);
+  const uint64_t conflict =
+      config_.memory.page_bytes * config_.memory.banks;  // same bank, next row
+  EXPECT_EQ(channel.Access(conflict, 128, false, 2 * later, 0),
+            2 * later + kPrecharge + kActivate + kLatency + kData);
+  EXPECT_EQ(channel.row_hits(), 1u);
+  EXPECT_EQ(channel.row_misses(), 2u);
+}
+
+TEST_F(ChannelTest, RowHitsFollowEachOtherAtBusSpeed) {
+  MemoryChannel channel(0, config_, nullptr);
+  const uint64_t first = channel.Access(0, 128, false, 0, 0);
+  EXPECT_EQ(channel.Access(128, 128, false, 0, 0), first + kData);
+  EXPECT_EQ(channel.Access(256, 128, false, 0, 0), first + 2 * kData);
+}
+
+TEST_F(ChannelTest, BanksPrepareTheirRowsSideBySide) {
+  MemoryChannel channel(0, config_, nullptr);
+  const uint64_t first = channel.Access(0, 128, false, 0, 0);
+  EXPECT_EQ(channel.Access(config_.memory.page_bytes, 128, false, 0, 0), first + kData)
+      << "only the bus is shared";
+}
+
+TEST_F(ChannelTest, TurningTheBusRoundCosts) {
+  MemoryChannel channel(0, config_, nullptr);
+  const uint64_t read = channel.Access(0, 128, false, 0, 0);
+  const uint64_t write = channel.Access(128, 128, true, 0, 0);
+  EXPECT_EQ(write, read + config_.memory.read_to_write_ps + kData);
+  EXPECT_EQ(channel.Access(256, 128, false, 0, 0), write + config_.memory.write_to_read_ps + kData);
+}
+
+TEST_F(ChannelTest, RefreshHoldsTheBus) {
+  config_.memory.refresh_ns = 280;
+  MemoryChannel channel(0, config_, nullptr);
+  EXPECT_EQ(channel.Access(0, 128, false, 0, 0), 280'000 + kData)
+      << "the interval starts with a refresh";
+}
+
+TEST_F(ChannelTest, FunctionalFidelityHasLatencyButNoQueue) {
+  config_.fidelity = "functional";
+  MemoryChannel channel(0, config_, nullptr);
+  channel.Access(0, 128, false, 0, 0);
+  EXPECT_EQ(channel.Access(128, 128, false, 0, 0), kLatency + kData);
+  EXPECT_EQ(channel.Access(256, 128, true, 0, 0), kLatency + kData);
+}
+
+}  // namespace
+}  // namespace spyre::model

@@ -1,0 +1,93 @@
+#include "model/mmu/mmu.h"
+
+#include <gtest/gtest.h>
+
+namespace spyre::model {
+namespace {
+
+constexpr uint8_t kReadWrite = kPermissionRead | kPermissionWrite;
+constexpr uint64_t kGiB = 1ull << 30;
+
+class MmuTest : public ::testing::Test {
+ protected:
+  CardConfig config_;
+  Mmu mmu_{config_};
+};
+
+TEST_F(MmuTest, ThePhysicalFunctionReachesExactlyItsMappedRanges) {
+  ASSERT_EQ(mmu_.Map({4096, 1024, kReadWrite}), Mmu::MapResult::kDone);
+  EXPECT_EQ(mmu_.CheckPhysical(0, 4096, 1024, kReadWrite), Status::OK);
+  EXPECT_EQ(mmu_.CheckPhysical(0, 4096, 1025, kPermissionRead), Status::PAGE_FAULT);
+  EXPECT_EQ(mmu_.CheckPhysical(0, 4095, 1, kPermissionRead), Status::PAGE_FAULT);
+  EXPECT_EQ(mmu_.CheckPhysical(0, 5119, 1, kPermissionRead), Status::OK);
+  EXPECT_EQ(mmu_.CheckPhysical(0, 5120, 1, kPermissionRead), Status::PAGE_FAULT);
+  EXPECT_EQ(mmu_.CheckPhysical(0, 4096, 128, kPermissionExecute), Status::PERMISSION);
+}
+
+TEST_F(MmuTest, AnAccessMayNotRunFromOneAllocationIntoItsNeighbour) {
+  mmu_.Map({0, 128, kReadWrite});
+  mmu_.Map({128, 128, kReadWrite});
+  EXPECT_EQ(mmu_.CheckPhysical(0, 0, 256, kPermissionRead), Status::PAGE_FAULT);
+}
+
+TEST_F(MmuTest, MappingsDoNotOverlapAndLieInMemory) {
+  EXPECT_EQ(mmu_.Map({1024, 1024, kReadWrite}), Mmu::MapResult::kDone);
+  EXPECT_EQ(mmu_.Map({1920, 128, kReadWrite}), Mmu::MapResult::kOverlap);
+  EXPECT_EQ(mmu_.Map({896, 256, kReadWrite}), Mmu::MapResult::kOverlap);
+  EXPECT_EQ(mmu_.Map({2048, 128, kReadWrite}), Mmu::MapResult::kDone);
+  EXPECT_EQ(mmu_.Map({64, 128, kReadWrite}), Mmu::MapResult::kBadRange) << "misaligned";
+  EXPECT_EQ(mmu_.Map({0, 0, kReadWrite}), Mmu::MapResult::kBadRange) << "empty";
+  EXPECT_EQ(mmu_.Map({config_.usable_bytes() - 128, 256, kReadWrite}), Mmu::MapResult::kBadRange);
+  EXPECT_EQ(mmu_.Map({~0ull - 127, 128, kReadWrite}), Mmu::MapResult::kBadRange) << "wraps round";
+  EXPECT_EQ(mmu_.Unmap(1024), Mmu::MapResult::kDone);
+  EXPECT_EQ(mmu_.Unmap(1024), Mmu::MapResult::kNoMapping);
+}
+
+TEST_F(MmuTest, TheMappingTableIsFinite) {
+  config_.mmu.map_entries = 2;
+  Mmu small(config_);
+  EXPECT_EQ(small.Map({0, 128, kReadWrite}), Mmu::MapResult::kDone);
+  EXPECT_EQ(small.Map({128, 128, kReadWrite}), Mmu::MapResult::kDone);
+  EXPECT_EQ(small.Map({256, 128, kReadWrite}), Mmu::MapResult::kTableFull);
+}
+
+TEST_F(MmuTest, RegionsOfDifferentFunctionsNeverOverlap) {
+  EXPECT_EQ(mmu_.AssignRegion(1, 0, {0, 4 * kGiB, kReadWrite}), Mmu::RegionResult::kDone);
+  EXPECT_EQ(mmu_.AssignRegion(2, 0, {2 * kGiB, 4 * kGiB, kReadWrite}), Mmu::RegionResult::kOverlap);
+  EXPECT_EQ(mmu_.AssignRegion(2, 0, {4 * kGiB, 4 * kGiB, kReadWrite}), Mmu::RegionResult::kDone);
+  EXPECT_EQ(mmu_.AssignRegion(1, 8, {8 * kGiB, kGiB, kReadWrite}),
+            Mmu::RegionResult::kNoSuchRegion);
+  EXPECT_EQ(mmu_.AssignRegion(0, 0, {8 * kGiB, kGiB, kReadWrite}),
+            Mmu::RegionResult::kNoSuchRegion);
+  EXPECT_EQ(mmu_.AssignRegion(1, 1, {8 * kGiB, 17 * kGiB, kReadWrite}),
+            Mmu::RegionResult::kBadRange);
+}
+
+TEST_F(MmuTest, AVirtualFunctionSeesItsRegionsAsSegmentsAndNothingElse) {
+  mmu_.AssignRegion(1, 0, {0, kGiB, kReadWrite});
+  mmu_.AssignRegion(2, 0, {kGiB, kGiB, kReadWrite});
+  const SegmentTable one = mmu_.Segments(1, {});
+  const Translation inside =
+      mmu_.Translate(1, one, SegmentAddress(0, kGiB - 128), 128, kPermissionWrite);
+  EXPECT_EQ(inside.status, Status::OK);
+  EXPECT_EQ(inside.physical, kGiB - 128);
+  EXPECT_EQ(mmu_.Translate(1, one, SegmentAddress(0, kGiB - 128), 256, kPermissionRead).status,
+            Status::PAGE_FAULT);
+  EXPECT_EQ(mmu_.Translate(1, one, SegmentAddress(1, 0), 128, kPermissionRead).status,
+            Status::PAGE_FAULT);
+  EXPECT_EQ(mmu_.CheckPhysical(1, kGiB, 128, kPermissionRead), Status::PAGE_FAULT)
+      << "memory of VF 2";
+}
+
+TEST_F(MmuTest, SegmentSevenEndsWithTheProgram) {
+  mmu_.Map({0, 4096, kReadWrite | kPermissionExecute});
+  const SegmentTable segments = mmu_.Segments(0, {1024, 512, kReadWrite});
+  EXPECT_EQ(mmu_.Translate(0, segments, kProgramBase + 384, 128, kPermissionRead).physical, 1408u);
+  EXPECT_EQ(mmu_.Translate(0, segments, kProgramBase + 512, 128, kPermissionRead).status,
+            Status::PAGE_FAULT);
+  EXPECT_EQ(mmu_.Translate(0, segments, 8 * kSegmentBytes, 128, kPermissionRead).status,
+            Status::PAGE_FAULT);
+}
+
+}  // namespace
+}  // namespace spyre::model
