@@ -28,7 +28,7 @@ class Placement {
 
   template <typename Place>
   void Run(int64_t step, int64_t limit, Place place) const {
-    size_t primary = stride_.size();
+    size_t primary = 0;
     int64_t primary_stride = 0;
     for (size_t d = 0; d < stride_.size(); ++d) {
       if (size_[d] == 1) continue;
@@ -39,7 +39,7 @@ class Placement {
         place(d, Modulus(d, limit), stride_[d]);
       }
     }
-    if (primary < stride_.size()) place(primary, Modulus(primary, limit), primary_stride);
+    if (primary_stride > 0) place(primary, Modulus(primary, limit), primary_stride);
   }
 
  private:
