@@ -54,31 +54,32 @@ class OutputDirectory {
   fs::path path_;
 };
 
-std::vector<fs::path> BrokenSpecs() {
-  std::vector<fs::path> specs;
-  for (const auto& entry : fs::directory_iterator(SPYRE_SOURCE_DIR "/tests/data/specs")) {
-    if (entry.path().extension() == ".toml") specs.push_back(entry.path());
+const fs::path kBrokenSpecs = SPYRE_SOURCE_DIR "/tests/data/specs";
+
+std::vector<std::string> BrokenSpecs() {
+  std::vector<std::string> names;
+  for (const auto& entry : fs::directory_iterator(kBrokenSpecs)) {
+    if (entry.path().extension() == ".toml") names.push_back(entry.path().stem().string());
   }
-  std::sort(specs.begin(), specs.end());
-  return specs;
+  std::sort(names.begin(), names.end());
+  return names;
 }
 
-std::string TestName(const testing::TestParamInfo<fs::path>& info) {
-  return info.param.stem().string();
-}
+std::string TestName(const testing::TestParamInfo<std::string>& param) { return param.param; }
 
-class BrokenSpec : public testing::TestWithParam<fs::path> {};
+class BrokenSpec : public testing::TestWithParam<std::string> {};
 
 TEST_P(BrokenSpec, IsRefusedNamingTheEntryAndLeavesNoOutput) {
-  std::ifstream file(GetParam());
+  const fs::path spec = kBrokenSpecs / (GetParam() + ".toml");
+  std::ifstream file(spec);
   std::string first;
   std::getline(file, first);
   const std::string marker = "# expect: ";
-  ASSERT_EQ(first.rfind(marker, 0), 0u) << GetParam() << " must begin with '" << marker << "'";
+  ASSERT_EQ(first.rfind(marker, 0), 0u) << spec << " must begin with '" << marker << "'";
   const std::string expected = first.substr(marker.size());
 
   const OutputDirectory out;
-  const Outcome outcome = RunSpecGen(GetParam(), out.path());
+  const Outcome outcome = RunSpecGen(spec, out.path());
   EXPECT_EQ(outcome.status, 1);
   EXPECT_NE(outcome.message.find(expected), std::string::npos)
       << "expected: " << expected << "\nmessage: " << outcome.message;
