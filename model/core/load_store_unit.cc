@@ -61,7 +61,7 @@ uint64_t LoadStoreUnit::Execute(const Instruction& in) {
   } else if (members == 0 || (members & (self - 1)) == 0) {
     job().bytes_read += total;
   }
-  Account(in, start, local_ps(), total);
+  Account(in, start, done, total);
   last_done_ps_ = std::max(last_done_ps_, done);
   return done;
 }

@@ -193,7 +193,10 @@ void CoreUnit::TakeToken(unsigned token) {
 }
 
 void CoreUnit::Account(const Instruction& in, uint64_t start_ps, uint64_t end_ps, uint64_t bytes) {
-  statistics_.busy_ps += end_ps - start_ps;
+  // Loads and stores in flight at once count their common time once.
+  const uint64_t begin = std::max(start_ps, busy_until_ps_);
+  busy_until_ps_ = std::max(busy_until_ps_, end_ps);
+  statistics_.busy_ps += end_ps - std::min(begin, end_ps);
   statistics_.bytes += bytes;
   statistics_.requests += 1;
   if (recorder_ != nullptr) {

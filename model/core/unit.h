@@ -65,6 +65,7 @@ class CoreUnit : public sc_core::sc_module {
   trace::Recorder* recorder_;
   trace::TrackId track_ = 0;
   UnitStatistics statistics_;
+  uint64_t busy_until_ps_ = 0;
   Job* job_ = nullptr;
   sc_core::sc_event start_;
   std::array<int64_t, kRegisters> regs_{};
