@@ -1,0 +1,206 @@
+#include "driver/device.h"
+
+#include <gtest/gtest.h>
+
+#include "driver/pci.h"
+#include "driver/physical_function.h"
+#include "model/contract/error.h"
+#include "tests/unit/driver/fake_card.h"
+
+namespace spyre::driver {
+namespace {
+
+using test::FakeCard;
+using test::FakeConfigSpace;
+
+template <typename Call>
+std::string ErrorOf(ErrorKind kind, Call&& call) {
+  try {
+    call();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), kind) << error.what();
+    return error.what();
+  }
+  ADD_FAILURE() << "no error";
+  return {};
+}
+
+TEST(Device, OpeningEnablesMemoryBusMasterAndEightVectors) {
+  FakeCard card;
+  const Device device(card, 0);
+  const FakeConfigSpace& config = card.config(0);
+  EXPECT_TRUE(config.memory_enabled());
+  EXPECT_TRUE(config.bus_master());
+  EXPECT_TRUE(config.msi_enabled());
+  EXPECT_EQ(config.Read(FakeConfigSpace::kMsi) >> 20 & 7, 3u) << "2^3 vectors";
+  EXPECT_EQ(config.Read(FakeConfigSpace::kMsi + 4), 0xFEE00000u);
+  EXPECT_EQ(config.Read(FakeConfigSpace::kMsi + 12), kMsiVectorBase);
+}
+
+TEST(Device, MsiAddressNamesTheFunction) {
+  FakeCard card;
+  Device physical(card, 0);
+  PhysicalFunction(physical).EnableVirtualFunctions(3);
+  const Device virtual_function(card, 3);
+  EXPECT_EQ(card.config(3).Read(FakeConfigSpace::kMsi + 4), 0xFEE03000u);
+}
+
+TEST(Device, IdentityIsWhatTheCardSays) {
+  FakeCard card;
+  card.memory_mib = 131072;
+  card.pipelined = true;
+  Device device(card, 0);
+  EXPECT_EQ(device.identity().vendor_id, 0x1014);
+  EXPECT_EQ(device.identity().device_id, 0x06a7);
+  EXPECT_EQ(device.identity().cores, 32);
+  EXPECT_EQ(device.identity().memory_bytes, 128ull << 30);
+  EXPECT_TRUE(device.identity().pipelined);
+  EXPECT_EQ(device.identity().regions, 0);
+}
+
+TEST(Device, VirtualFunctionReportsTheLengthsOfItsRegions) {
+  FakeCard card;
+  card.region_bytes = {12ull << 30, 0, 5ull << 30, 0, 0, 0, 0, 1ull << 20};
+  Device physical(card, 0);
+  PhysicalFunction(physical).EnableVirtualFunctions(1);
+  const Device device(card, 1);
+  EXPECT_EQ(device.identity().device_id, 0x06a8);
+  EXPECT_EQ(device.identity().regions, 3);
+  EXPECT_EQ(device.identity().region_bytes, card.region_bytes);
+}
+
+TEST(Device, RefusesAnotherCard) {
+  FakeCard card;
+  card.config(0).Set(0, 0x12345678);
+  const std::string error = ErrorOf(ErrorKind::kDeviceFault, [&] { Device(card, 0); });
+  EXPECT_NE(error.find("5678:1234"), std::string::npos) << error;
+  EXPECT_NE(error.find("1014:06a7"), std::string::npos) << error;
+}
+
+TEST(Device, RefusesAVirtualFunctionThatIsNotEnabled) {
+  FakeCard card;
+  const std::string error = ErrorOf(ErrorKind::kDeviceFault, [&] { Device(card, 1); });
+  EXPECT_NE(error.find("enabled it"), std::string::npos) << error;
+}
+
+TEST(Device, BrokenCapabilityListIsAFaultNotAHang) {
+  FakeCard card;
+  card.config(0).Set(FakeConfigSpace::kPowerManagement, FakeConfigSpace::kPowerManagement << 8 | 1);
+  ErrorOf(ErrorKind::kDeviceFault, [&] { Device(card, 0); });
+}
+
+TEST(Device, RingSizesMustBePowersOfTwo) {
+  FakeCard card;
+  for (const uint32_t entries : {0u, 1u, 3u, 100u, 131072u}) {
+    DeviceOptions options;
+    options.submission_entries = entries;
+    const std::string error = ErrorOf(ErrorKind::kBadInput, [&] { Device(card, 0, options); });
+    EXPECT_NE(error.find(std::to_string(entries)), std::string::npos) << error;
+  }
+}
+
+TEST(Device, DeviceTimeIsThe64BitClock) {
+  FakeCard card;
+  Device device(card, 0);
+  card.Advance(5'000'000'000'000);
+  EXPECT_EQ(device.ReadTimePs(), card.NowPs());
+  EXPECT_GT(device.ReadTimePs(), 1ull << 32);
+}
+
+TEST(Device, ResetForgetsMappingsAndStartsTheRingsAgain) {
+  FakeCard card;
+  Device device(card, 0);
+  PhysicalFunction(device).MapRange(0, 4096, kPermissionRead);
+  Entry nop = ControlBlock{};
+  device.queue().Submit(nop);
+  device.queue().Wait();
+  const uint64_t before = card.NowPs();
+  device.Reset();
+  EXPECT_EQ(card.resets, 1);
+  EXPECT_EQ(card.NowPs() - before, 100'000'000'000u) << "100 ms in ps";
+  EXPECT_TRUE(card.mapped.empty());
+  nop = ControlBlock{};
+  device.queue().Submit(nop);
+  EXPECT_EQ(device.queue().Wait().sequence, 1u);
+}
+
+TEST(Device, ClosingReleasesEverythingThatWasMapped) {
+  FakeCard card;
+  {
+    const Device device(card, 0);
+    EXPECT_EQ(card.host_mappings(), 2u) << "two rings";
+  }
+  EXPECT_EQ(card.host_mappings(), 0u);
+}
+
+TEST(PhysicalFunction, MapsAndUnmapsRanges) {
+  FakeCard card;
+  Device device(card, 0);
+  PhysicalFunction function(device);
+  function.MapRange(1 << 20, 4096, kPermissionRead | kPermissionWrite);
+  ASSERT_EQ(card.mapped.count(1 << 20), 1u);
+  EXPECT_EQ(card.mapped[1 << 20], (std::pair<uint64_t, uint8_t>(4096, 3)));
+  function.UnmapRange(1 << 20);
+  EXPECT_TRUE(card.mapped.empty());
+}
+
+TEST(PhysicalFunction, EveryRefusalOfTheMappingTableIsNamed) {
+  FakeCard card;
+  card.map_table_entries = 1;
+  Device device(card, 0);
+  PhysicalFunction function(device);
+  function.MapRange(0, 4096, 7);
+  const auto refusal = [&](uint64_t base, uint64_t length) {
+    return ErrorOf(ErrorKind::kBadInput, [&] { function.MapRange(base, length, 7); });
+  };
+  EXPECT_NE(refusal(128, 128).find("overlaps"), std::string::npos);
+  EXPECT_NE(refusal(8192 + 64, 128).find("aligned"), std::string::npos);
+  EXPECT_NE(refusal(1ull << 40, 128).find("outside device memory"), std::string::npos);
+  EXPECT_NE(refusal(8192, 128).find("full"), std::string::npos);
+  EXPECT_NE(ErrorOf(ErrorKind::kBadInput, [&] { function.UnmapRange(8192); }).find("no mapping"),
+            std::string::npos);
+}
+
+TEST(PhysicalFunction, AssignsRegionsThroughTheAdminBlock) {
+  FakeCard card;
+  Device device(card, 0);
+  PhysicalFunction function(device);
+  function.AssignRegion(2, 7, 0x1234000000, 12ull << 30);
+  ASSERT_EQ(card.assigned.size(), 1u);
+  EXPECT_EQ(card.assigned[0], (std::array<uint64_t, 4>{2, 7, 0x1234000000, 12ull << 30}));
+  EXPECT_NE(ErrorOf(ErrorKind::kBadInput, [&] { function.AssignRegion(0, 0, 0, 128); })
+                .find("no such virtual function"),
+            std::string::npos);
+}
+
+TEST(PhysicalFunction, WindowShowsDeviceMemory) {
+  FakeCard card;
+  Device device(card, 0);
+  PhysicalFunction function(device);
+  const uint32_t value = 0xCAFEF00D;
+  card.WriteMemory(0x3000'0040, &value, sizeof(value));
+  EXPECT_EQ(function.PeekMemory(0x3000'0040), value);
+  function.PokeMemory(0x3000'0044, 77);
+  EXPECT_EQ(function.PeekMemory(0x3000'0044), 77u);
+}
+
+TEST(PhysicalFunction, AVirtualFunctionManagesNothing) {
+  FakeCard card;
+  Device physical(card, 0);
+  PhysicalFunction(physical).EnableVirtualFunctions(1);
+  Device device(card, 1);
+  ErrorOf(ErrorKind::kBadInput, [&] { PhysicalFunction function(device); });
+}
+
+TEST(PhysicalFunction, RefusesMoreVirtualFunctionsThanTheCardHas) {
+  FakeCard card;
+  Device device(card, 0);
+  PhysicalFunction function(device);
+  EXPECT_EQ(function.TotalVirtualFunctions(), 255);
+  const std::string error =
+      ErrorOf(ErrorKind::kBadInput, [&] { function.EnableVirtualFunctions(256); });
+  EXPECT_NE(error.find("255"), std::string::npos) << error;
+}
+
+}  // namespace
+}  // namespace spyre::driver
