@@ -36,9 +36,9 @@ struct Registers;
 #define SPYRE_REGISTERS(width)                                     \
   template <>                                                      \
   struct Registers<width> {                                        \
-    typedef float Float __attribute__((vector_size(width * 4)));   \
-    typedef int32_t Int __attribute__((vector_size(width * 4)));   \
-    typedef int16_t Short __attribute__((vector_size(width * 2))); \
+    typedef float Float __attribute__((vector_size((width)*4)));   \
+    typedef int32_t Int __attribute__((vector_size((width)*4)));   \
+    typedef int16_t Short __attribute__((vector_size((width)*2))); \
   }
 SPYRE_REGISTERS(4);
 SPYRE_REGISTERS(8);
@@ -132,8 +132,8 @@ SPYRE_INLINE void Rows(int rows, const float* a, const uint8_t* b, int steps, ui
     uint8_t* acc_lane = acc + lane * 4;
     switch (rows) {
 #define SPYRE_ROWS(count)                                                     \
-  case count:                                                                 \
-    if constexpr (count <= kMaxRows) {                                        \
+  case (count):                                                               \
+    if constexpr ((count) <= kMaxRows) {                                      \
       Tile<kWidth, kColumns, count, kWiden>(a, b_lane, steps, acc_lane, add); \
     }                                                                         \
     break

@@ -51,7 +51,7 @@ void BM_PtMatmul(benchmark::State& state) {
   const std::vector<uint16_t> b = RandomDlf(static_cast<size_t>(k) * n, 2);
   std::vector<float> acc(static_cast<size_t>(m) * n);
   double best = 1e9;
-  for (auto _ : state) {
+  while (state.KeepRunning()) {
     const auto start = std::chrono::steady_clock::now();
     model::PtMatmul(reinterpret_cast<uint8_t*>(acc.data()),
                     reinterpret_cast<const uint8_t*>(a.data()),
@@ -85,7 +85,7 @@ void BM_Convert(benchmark::State& state, DataFormat from, DataFormat to) {
   std::vector<uint32_t> destination(kCount);
   std::mt19937 random(3);
   for (uint32_t& word : source) word = random();
-  for (auto _ : state) {
+  while (state.KeepRunning()) {
     ConvertElements(from, source.data(), to, destination.data(), kCount);
     benchmark::DoNotOptimize(destination.data());
   }
@@ -109,7 +109,7 @@ void BM_HostCopy(benchmark::State& state) {
   const DataConversion plan = PlanConversion(layout, DataFormat::kIeeeFp16, state.range(1) != 0);
   std::vector<uint16_t> source(size[0] * size[1], 0x3C00);
   std::vector<uint16_t> destination(source.size());
-  for (auto _ : state) {
+  while (state.KeepRunning()) {
     RunConversion(plan, source.data(), destination.data());
     benchmark::DoNotOptimize(destination.data());
   }
@@ -121,7 +121,7 @@ void BM_UnaryStick(benchmark::State& state) {
   const std::vector<uint16_t> source = RandomDlf(64 * 64, 4);
   std::vector<uint16_t> destination(source.size());
   const auto fn = static_cast<UnaryFn>(state.range(0));
-  for (auto _ : state) {
+  while (state.KeepRunning()) {
     for (size_t i = 0; i < source.size(); i += 64) {
       model::UnaryStick(fn, destination.data() + i, source.data() + i);
     }
@@ -139,7 +139,7 @@ void BM_BinaryStick(benchmark::State& state) {
   const std::vector<uint16_t> b = RandomDlf(64 * 64, 6);
   std::vector<uint16_t> destination(a.size());
   const auto fn = static_cast<BinaryFn>(state.range(0));
-  for (auto _ : state) {
+  while (state.KeepRunning()) {
     for (size_t i = 0; i < a.size(); i += 64) {
       model::BinaryStick(fn, destination.data() + i, a.data() + i, b.data() + i, false);
     }

@@ -83,7 +83,8 @@ int Differences(const std::vector<uint8_t>& left, const std::vector<uint8_t>& ri
     float y;
     std::memcpy(&x, left.data() + i, sizeof x);
     std::memcpy(&y, right.data() + i, sizeof y);
-    const bool same = std::memcmp(&x, &y, sizeof x) == 0 || (std::isnan(x) && std::isnan(y));
+    const bool same = std::equal(left.data() + i, left.data() + i + 4, right.data() + i) ||
+                      (std::isnan(x) && std::isnan(y));
     count += same ? 0 : 1;
   }
   return count;
@@ -192,6 +193,7 @@ TEST(PtMatmul, GivesTheSameBitsOnSeveralThreadsAtOnce) {
   const std::vector<uint8_t> expected = Multiplied(PtMatmulScalar, problem, false);
   std::vector<std::vector<uint8_t>> results(3);
   std::vector<std::thread> threads;
+  threads.reserve(results.size());
   for (auto& result : results) {
     threads.emplace_back([&] { result = Multiplied(PtMatmul, problem, false); });
   }

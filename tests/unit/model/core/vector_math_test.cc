@@ -289,6 +289,7 @@ TEST(VectorMath, UnknownFunctionsAreRefused) {
 TEST(VectorMath, TablesMayBeBuiltByThreadsAtOnce) {
   std::vector<uint16_t> results(4);
   std::vector<std::thread> threads;
+  threads.reserve(results.size());
   for (uint16_t& result : results) {
     threads.emplace_back([&result] { result = ApplyUnary(UnaryFn::kTanh, DlfFromFloat(0.5F)); });
   }
