@@ -1,9 +1,14 @@
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
 
+#include <fstream>
+#include <iterator>
+
 #include "model/contract/error.h"
 #include "model/contract/nearest.h"
+#include "model/contract/op_table.h"
 #include "model/contract/program.h"
 #include "tests/unit/contract/program_generator.h"
 
@@ -154,6 +159,34 @@ TEST(Assembler, ArbitraryTextIsAnErrorOrAProgramAndNeverACrash) {
       RC_ASSERT(error.kind() == ErrorKind::kBadInput);
     }
   }));
+}
+
+std::string FormatDocument() {
+  std::ifstream stream(std::string(SPYRE_SOURCE_DIR) + "/docs/program-format.md");
+  return {std::istreambuf_iterator<char>(stream), {}};
+}
+
+TEST(FormatDocument, NamesEveryInstructionWithItsOperandsAndFunctions) {
+  const std::string document = FormatDocument();
+  for (const OpInfo& info : OpTable()) {
+    std::string form = fmt::format("`{}{}{}", info.mnemonic, info.operands.empty() ? "" : " ",
+                                   fmt::join(info.operands, ", "));
+    form += info.has_immediate ? ", number`" : "`";
+    EXPECT_THAT(document, HasSubstr(form));
+    const std::string functions = fmt::format("{}", fmt::join(FnNames(info.fn_set), " "));
+    EXPECT_THAT(document, HasSubstr(functions)) << info.mnemonic;
+  }
+}
+
+TEST(FormatDocument, ItsExampleAssembles) {
+  const std::string document = FormatDocument();
+  const size_t begin = document.find("```asm\n");
+  const size_t end = document.find("```", begin + 3);
+  ASSERT_LT(begin, end);
+  const Program program = Assemble(document.substr(begin + 7, end - begin - 7), "example");
+  EXPECT_EQ(program.name, "negate");
+  EXPECT_EQ(program.sections.size(), 3u);
+  EXPECT_EQ(Encode(Assemble(Disassemble(program))), Encode(program));
 }
 
 TEST(Nearest, FindsTheWordThatWasMeantAndGivesUpOnNonsense) {
