@@ -1,9 +1,9 @@
 #include "runtime/compiler/op_list.h"
 
 #include <algorithm>
-#include <numeric>
 
 #include "model/contract/error.h"
+#include "model/contract/nearest.h"
 
 namespace spyre::compiler {
 namespace {
@@ -22,21 +22,6 @@ Operation Reduction(std::string_view name, ReduceFn fn,
                     std::vector<std::string_view> aliases = {}) {
   return {name,     OperationKind::kReduction, static_cast<uint8_t>(fn), std::move(aliases),
           {"cols"}, {"batch", "rows"}};
-}
-
-size_t EditDistance(std::string_view a, std::string_view b) {
-  std::vector<size_t> row(b.size() + 1);
-  std::iota(row.begin(), row.end(), size_t{0});
-  for (size_t i = 1; i <= a.size(); ++i) {
-    size_t diagonal = row[0];
-    row[0] = i;
-    for (size_t j = 1; j <= b.size(); ++j) {
-      const size_t changed = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
-      diagonal = row[j];
-      row[j] = std::min({changed, row[j] + 1, row[j - 1] + 1});
-    }
-  }
-  return row.back();
 }
 
 }  // namespace
@@ -84,24 +69,16 @@ const Operation* FindOperation(std::string_view name_or_alias) {
 
 const Operation& RequireOperation(std::string_view name_or_alias) {
   if (const Operation* operation = FindOperation(name_or_alias)) return *operation;
-  std::string_view nearest;
-  size_t least = SIZE_MAX;
+  std::vector<std::string> names;
   std::string all;
   for (const Operation& operation : Operations()) {
     all += all.empty() ? "" : ", ";
     all += operation.name;
-    std::vector<std::string_view> names = operation.aliases;
-    names.push_back(operation.name);
-    for (std::string_view name : names) {
-      const size_t distance = EditDistance(name_or_alias, name);
-      if (distance < least) {
-        least = distance;
-        nearest = name;
-      }
-    }
+    names.emplace_back(operation.name);
+    names.insert(names.end(), operation.aliases.begin(), operation.aliases.end());
   }
-  throw BadInput("operation '{}' is not supported; the nearest known one is '{}'. Known: {}",
-                 name_or_alias, nearest, all);
+  throw BadInput("operation '{}' is not known (known: {}){}", name_or_alias, all,
+                 DidYouMean(name_or_alias, names));
 }
 
 }  // namespace spyre::compiler

@@ -1,0 +1,450 @@
+// Runs a program on nothing but memory, one instruction of one unit at a time, in an order that a
+// seed decides: a program that lacks a token gives other numbers, or reads what nobody wrote, for
+// some seed. No time, no contention. Written from program.h alone, element by element, so that it
+// shares nothing with the card. Throws std::runtime_error where a program is wrong.
+#pragma once
+
+#include <contract/registers.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <memory>
+#include <random>
+#include <stdexcept>
+#include <vector>
+
+#include "model/contract/formats.h"
+#include "model/contract/memory_map.h"
+#include "model/contract/program.h"
+
+namespace spyre::compiler::testing {
+
+template <typename... Args>
+[[noreturn]] void Fail(fmt::format_string<Args...> format, Args&&... args) {
+  throw std::runtime_error(fmt::format(format, std::forward<Args>(args)...));
+}
+
+inline double UnaryValue(UnaryFn fn, double x) {
+  switch (fn) {
+    case UnaryFn::kCopy:
+      return x;
+    case UnaryFn::kNeg:
+      return -x;
+    case UnaryFn::kAbs:
+      return std::fabs(x);
+    case UnaryFn::kRelu:
+      return x > 0 ? x : 0.0;
+    case UnaryFn::kExp:
+      return std::exp(x);
+    case UnaryFn::kGelu:
+      return 0.5 * x * (1 + std::erf(x / std::sqrt(2.0)));
+    case UnaryFn::kSigmoid:
+      return 1 / (1 + std::exp(-x));
+    case UnaryFn::kTanh:
+      return std::tanh(x);
+    case UnaryFn::kSqrt:
+      return std::sqrt(x);
+    case UnaryFn::kRsqrt:
+      return 1 / std::sqrt(x);
+    case UnaryFn::kReciprocal:
+      return 1 / x;
+  }
+  Fail("unary function {}", static_cast<int>(fn));
+}
+
+inline float BinaryValue(BinaryFn fn, float a, float b) {
+  switch (fn) {
+    case BinaryFn::kAdd:
+      return a + b;
+    case BinaryFn::kSub:
+      return a - b;
+    case BinaryFn::kMul:
+      return a * b;
+    case BinaryFn::kDiv:
+      return a / b;
+    case BinaryFn::kMax:
+      return std::max(a, b);
+    case BinaryFn::kMin:
+      return std::min(a, b);
+  }
+  Fail("binary function {}", static_cast<int>(fn));
+}
+
+inline float FoldValue(ReduceFn fn, float a, float b) {
+  return fn == ReduceFn::kSum ? a + b : fn == ReduceFn::kMax ? std::max(a, b) : std::min(a, b);
+}
+inline float FoldStart(ReduceFn fn) {
+  return fn == ReduceFn::kSum ? 0.0F : fn == ReduceFn::kMax ? -INFINITY : INFINITY;
+}
+
+// Device memory: named ranges; nothing else may be touched.
+class Memory {
+ public:
+  void Add(uint64_t base, uint64_t bytes) {
+    ranges_.push_back({base, std::vector<uint8_t>(bytes)});
+  }
+  uint8_t* At(uint64_t address, uint64_t bytes) {
+    for (Range& range : ranges_) {
+      if (address >= range.base && address + bytes <= range.base + range.data.size()) {
+        return range.data.data() + (address - range.base);
+      }
+    }
+    Fail("device address 0x{:x}, {} bytes: no tensor is there", address, bytes);
+  }
+
+ private:
+  struct Range {
+    uint64_t base;
+    std::vector<uint8_t> data;
+  };
+  std::vector<Range> ranges_;
+};
+
+class Interpreter {
+ public:
+  Interpreter(const Program& program, Memory& memory, uint32_t seed)
+      : program_(program), memory_(memory), random_(seed) {}
+
+  void Run() {
+    for (int core = 0; core < kMaxCores; ++core) {
+      if ((program_.core_mask >> core & 1) == 0) continue;
+      cores_[core].lx.resize(program_.lx_bytes);
+      cores_[core].written.resize(program_.lx_bytes, false);
+      for (const Section& section : program_.sections) {
+        if ((section.core_mask >> core & 1) == 0) continue;
+        units_.push_back(std::make_unique<UnitState>());
+        units_.back()->core = core;
+        units_.back()->section = &section;
+      }
+    }
+    for (;;) {
+      std::vector<UnitState*> ready;
+      size_t done = 0;
+      for (const auto& unit : units_) {
+        if (unit->pc == unit->section->code.size()) {
+          ++done;
+        } else if (Ready(*unit)) {
+          ready.push_back(unit.get());
+        }
+      }
+      if (done == units_.size()) return;
+      if (ready.empty()) Deadlock();
+      UnitState& unit = *ready[random_() % ready.size()];
+      do Step(unit);
+      while (unit.pc < unit.section->code.size() && Ready(unit) && random_() % 64 != 0);
+    }
+  }
+
+  int tokens(int core, int token) const { return cores_[core].tokens[token]; }
+  uint64_t bytes_loaded() const { return bytes_loaded_; }
+
+ private:
+  struct Loop {
+    size_t body;
+    uint8_t index;
+    int64_t left;
+  };
+  struct UnitState {
+    int core = 0;
+    const Section* section = nullptr;
+    size_t pc = 0;
+    std::array<int64_t, kRegisters> reg{};
+    std::vector<Loop> loops;
+  };
+  struct Core {
+    std::vector<uint8_t> lx;
+    std::vector<bool> written;
+    std::array<int, kTokens> tokens{};
+  };
+
+  bool Ready(const UnitState& unit) const {
+    const uint8_t wait = unit.section->code[unit.pc].wait;
+    return wait == 0 || cores_[unit.core].tokens[wait] > 0;
+  }
+
+  [[noreturn]] void Deadlock() const {
+    std::string who;
+    for (const auto& unit : units_) {
+      if (unit->pc == unit->section->code.size()) continue;
+      who +=
+          fmt::format(" core {} {} pc {} waits for {};", unit->core, UnitName(unit->section->unit),
+                      unit->pc, unit->section->code[unit->pc].wait);
+    }
+    Fail("deadlock:{}", who);
+  }
+
+  // ------------------------------------------------------------- LX
+  uint8_t* Write(int core, int64_t address, int64_t bytes) {
+    Check(core, address, bytes);
+    std::fill_n(cores_[core].written.begin() + address, bytes, true);
+    return cores_[core].lx.data() + address;
+  }
+  const uint8_t* Read(int core, int64_t address, int64_t bytes) {
+    Check(core, address, bytes);
+    for (int64_t i = 0; i < bytes; ++i) {
+      if (!cores_[core].written[address + i])
+        Fail("core {}: LX {} is read before it is written", core, address + i);
+    }
+    return cores_[core].lx.data() + address;
+  }
+  void Check(int core, int64_t address, int64_t bytes) const {
+    const auto size = static_cast<int64_t>(cores_[core].lx.size());
+    if (address < 0 || bytes < 0 || address + bytes > size) {
+      Fail("core {}: LX {}, {} bytes: beyond the program's {}", core, address, bytes, size);
+    }
+  }
+  uint16_t ReadCode(int core, int64_t address) {
+    uint16_t code;
+    std::memcpy(&code, Read(core, address, 2), 2);
+    return code;
+  }
+  float ReadDlf(int core, int64_t address) { return DlfToFloat(ReadCode(core, address)); }
+  float ReadFloat(int core, int64_t address) {
+    float value;
+    std::memcpy(&value, Read(core, address, 4), 4);
+    return value;
+  }
+  void WriteCode(int core, int64_t address, uint16_t code) {
+    std::memcpy(Write(core, address, 2), &code, 2);
+  }
+  void WriteFloat(int core, int64_t address, float value) {
+    std::memcpy(Write(core, address, 4), &value, 4);
+  }
+
+  // ------------------------------------------------------------- sequencer
+  void Step(UnitState& u) {
+    const Instruction& in = u.section->code[u.pc];
+    if (in.wait != 0) --cores_[u.core].tokens[in.wait];
+    const auto a = [&] { return u.reg[in.reg[1]]; };
+    const auto b = [&] { return u.reg[in.reg[2]]; };
+    const auto set = [&](int64_t value) {
+      if (in.reg[0] != 0) u.reg[in.reg[0]] = value;
+    };
+    size_t next = u.pc + 1;
+    switch (in.op) {
+      case Op::kNop:
+        break;
+      case Op::kLi:
+        set(in.imm);
+        break;
+      case Op::kTab:
+        set(static_cast<int64_t>(program_.address_table.at(in.imm)));
+        break;
+      case Op::kCreg:
+        set(program_.core_registers.empty() ? 0 : program_.core_registers[u.core][in.imm]);
+        break;
+      case Op::kMadd:
+        set(a() + b() * in.imm);
+        break;
+      case Op::kMul:
+        set(a() * b() + in.imm);
+        break;
+      case Op::kMin:
+        set(std::min(a(), b()));
+        break;
+      case Op::kLoop:
+        if (a() <= 0) {
+          for (int depth = 1; depth > 0; ++next) {
+            depth += u.section->code[next].op == Op::kLoop ? 1 : 0;
+            depth -= u.section->code[next].op == Op::kEnd ? 1 : 0;
+          }
+        } else {
+          u.loops.push_back({next, in.reg[0], a()});
+          set(0);
+        }
+        break;
+      case Op::kEnd:
+        if (--u.loops.back().left > 0) {
+          next = u.loops.back().body;
+          if (u.loops.back().index != 0) ++u.reg[u.loops.back().index];
+        } else {
+          u.loops.pop_back();
+        }
+        break;
+      default:
+        Execute(u, in);
+    }
+    u.pc = next;
+    if (in.signal != 0) ++cores_[u.core].tokens[in.signal];
+  }
+
+  void Execute(UnitState& u, const Instruction& in) {
+    const int core = u.core;
+    std::array<int64_t, 12> o;
+    std::transform(in.reg.begin(), in.reg.end(), o.begin(), [&](uint8_t r) { return u.reg[r]; });
+    const auto for_sticks = [&](auto body) {
+      for (int64_t p = 0; p < o[4]; ++p) {
+        for (int64_t r = 0; r < o[3]; ++r) body(p, r);
+      }
+    };
+    const auto reduce_fn = static_cast<ReduceFn>(in.fn);
+    switch (in.op) {
+      case Op::kLoad:
+      case Op::kStore:
+        if (in.op == Op::kLoad && o[9] != 0 && (o[9] >> core & 1) == 0)
+          Fail("core {}: not in its multicast group", core);
+        for (int64_t p = 0; p < o[6]; ++p) {
+          for (int64_t r = 0; r < o[3]; ++r) Move(in.op == Op::kLoad, core, o, p, r);
+        }
+        break;
+      case Op::kMatmul:
+        Matmul(core, o);
+        break;
+      case Op::kVbinary:
+        for_sticks([&](int64_t p, int64_t r) {
+          for (int64_t lane = 0; lane < 64; ++lane) {
+            const int64_t b_lane = (in.fn & kBroadcastLane0) != 0 ? 0 : lane;
+            const float a = ReadDlf(core, o[1] + p * o[6] + r * o[9] + lane * 2);
+            const float b = ReadDlf(core, o[2] + p * o[7] + r * o[10] + b_lane * 2);
+            const auto fn = static_cast<BinaryFn>(in.fn & ~kBroadcastLane0);
+            WriteCode(core, o[0] + p * o[5] + r * o[8] + lane * 2,
+                      DlfFromFloat(BinaryValue(fn, a, b)));
+          }
+        });
+        break;
+      case Op::kVunary:
+        for_sticks([&](int64_t p, int64_t r) {
+          for (int64_t lane = 0; lane < 64; ++lane) {
+            const double a = ReadDlf(core, o[1] + p * o[6] + r * o[9] + lane * 2);
+            const auto fn = static_cast<UnaryFn>(in.fn);
+            WriteCode(core, o[0] + p * o[5] + r * o[8] + lane * 2,
+                      DlfFromDouble(UnaryValue(fn, a)));
+          }
+        });
+        break;
+      case Op::kVreduce:
+        for (int64_t r = 0; r < o[3]; ++r) {
+          const int64_t at = o[0] + r * o[8];
+          float sum = o[2] == 0 ? FoldStart(reduce_fn) : ReadFloat(core, at);
+          for (int64_t p = 0; p < o[4]; ++p) {
+            float chunk = FoldStart(reduce_fn);
+            for (int64_t lane = 0; lane < std::min<int64_t>(64, o[11] - 64 * p); ++lane) {
+              chunk =
+                  FoldValue(reduce_fn, chunk, ReadDlf(core, o[1] + p * o[6] + r * o[9] + lane * 2));
+            }
+            sum = FoldValue(reduce_fn, sum, chunk);
+          }
+          WriteFloat(core, at, sum);
+        }
+        break;
+      case Op::kVreduceRows:
+        for (int64_t p = 0; p < o[4]; ++p) {
+          for (int64_t lane = 0; lane < 64; ++lane) {
+            const int64_t at = o[0] + p * o[5] + lane * 4;
+            float sum = o[2] == 0 ? FoldStart(reduce_fn) : ReadFloat(core, at);
+            for (int64_t first = 0; first < o[3]; first += 64) {
+              float chunk = FoldStart(reduce_fn);
+              for (int64_t r = first; r < std::min(o[3], first + 64); ++r) {
+                chunk = FoldValue(reduce_fn, chunk,
+                                  ReadDlf(core, o[1] + p * o[6] + r * o[9] + lane * 2));
+              }
+              sum = FoldValue(reduce_fn, sum, chunk);
+            }
+            WriteFloat(core, at, sum);
+          }
+        }
+        break;
+      case Op::kVround:
+        for_sticks([&](int64_t p, int64_t r) {
+          for (int64_t lane = 0; lane < 64; ++lane) {
+            uint16_t code = 0;
+            if (lane == 0 || in.fn != kRoundLane0) {
+              float value = ReadFloat(core, o[1] + p * o[6] + r * o[9] + lane * 4);
+              if (o[2] > 1) value = value / static_cast<float>(o[2]);
+              code = DlfFromFloat(value);
+            }
+            WriteCode(core, o[0] + p * o[5] + r * o[8] + lane * 2, code);
+          }
+        });
+        break;
+      case Op::kVaccumulate:
+        for (int64_t i = 0; i < o[3]; ++i) {
+          const float a = ReadFloat(core, o[1] + i * 4);
+          WriteFloat(core, o[0] + i * 4, FoldValue(reduce_fn, a, ReadFloat(core, o[2] + i * 4)));
+        }
+        break;
+      case Op::kVfill:
+        for (int64_t r = 0; r < o[3]; ++r) {
+          for (int64_t i = 0; i < o[2]; i += 2)
+            WriteCode(core, o[0] + r * o[4] + i, static_cast<uint16_t>(o[1]));
+        }
+        break;
+      case Op::kVreloc:
+        for (int64_t i = 0; i < o[2]; ++i) {
+          CorrectionRecord record;
+          std::memcpy(&record, Read(core, o[1] + i * 64, 64), 64);
+          std::array<uint64_t, kTableEntriesPerTensor> entries{};
+          entries[0] =
+              record.kind == 0 ? record.offset : SegmentAddress(record.region, record.offset);
+          std::copy(std::begin(record.stride), std::end(record.stride), entries.begin() + 1);
+          std::memcpy(Write(core, o[0] + i * 64, 64), entries.data(), 64);
+        }
+        break;
+      case Op::kSend: {
+        const int64_t peer = o[0];
+        if (peer < 0 || peer >= kMaxCores || (program_.core_mask >> peer & 1) == 0)
+          Fail("send to core {}", peer);
+        if (o[3] > 0) {
+          const uint8_t* data = Read(core, o[2], o[3]);
+          std::memcpy(Write(static_cast<int>(peer), o[1], o[3]), data, o[3]);
+        }
+        ++cores_[peer].tokens.at(o[4]);
+        break;
+      }
+      default:
+        Fail("opcode {} is not interpreted", static_cast<int>(in.op));
+    }
+  }
+
+  void Move(bool load, int core, const std::array<int64_t, 12>& o, int64_t p, int64_t r) {
+    const auto device = static_cast<uint64_t>(o[1] + p * o[7] + r * o[4]);
+    const int64_t lx = o[0] + p * o[8] + r * o[5];
+    if (!IsStickAligned(device) || o[2] % 128 != 0)
+      Fail("core {}: device address 0x{:x} is misaligned", core, device);
+    uint8_t* memory = memory_.At(device, o[2]);
+    if (load) {
+      std::memcpy(Write(core, lx, o[2]), memory, o[2]);
+      bytes_loaded_ += o[2];
+    } else {
+      std::memcpy(memory, Read(core, lx, o[2]), o[2]);
+    }
+  }
+
+  void Matmul(int core, const std::array<int64_t, 12>& o) {
+    const int64_t m = o[3];
+    const int64_t n = o[4];
+    const int64_t k = o[5];
+    if (n % 64 != 0) Fail("core {}: matmul over {} columns", core, n);
+    std::vector<float> b(k * n);
+    for (int64_t kk = 0; kk < k; ++kk) {
+      for (int64_t j = 0; j < n; ++j)
+        b[kk * n + j] = ReadDlf(core, o[2] + j / 64 * o[7] + kk * 128 + j % 64 * 2);
+    }
+    std::vector<float> chunk(n);
+    for (int64_t i = 0; i < m; ++i) {
+      const auto at = [&](int64_t j) { return o[0] + j / 64 * o[8] + i * 256 + j % 64 * 4; };
+      for (int64_t first = 0; first < std::max<int64_t>(k, 1); first += 64) {
+        std::fill(chunk.begin(), chunk.end(), 0.0F);
+        for (int64_t kk = first; kk < std::min(k, first + 64); ++kk) {
+          const float a = ReadDlf(core, o[1] + kk / 64 * o[6] + i * 128 + kk % 64 * 2);
+          for (int64_t j = 0; j < n; ++j) chunk[j] += a * b[kk * n + j];
+        }
+        for (int64_t j = 0; j < n; ++j) {
+          WriteFloat(core, at(j),
+                     (first == 0 && o[9] == 0 ? 0.0F : ReadFloat(core, at(j))) + chunk[j]);
+        }
+      }
+    }
+  }
+
+  const Program& program_;
+  Memory& memory_;
+  std::mt19937 random_;
+  std::array<Core, kMaxCores> cores_;
+  std::vector<std::unique_ptr<UnitState>> units_;
+  uint64_t bytes_loaded_ = 0;
+};
+
+}  // namespace spyre::compiler::testing
