@@ -60,7 +60,7 @@ uint32_t CategoryMask(const std::vector<std::string>& names) {
 
 Recorder::Recorder(size_t capacity, uint32_t mask) : mask_(mask), capacity_(capacity) {}
 
-TrackId Recorder::AddTrack(std::string process, std::string name) {
+TrackId Recorder::AddTrack(std::string_view process, std::string_view name) {
   Track track{Printable(process), Printable(name)};
   const auto [it, is_new] =
       track_ids_.emplace(track.process + '\n' + track.name, static_cast<TrackId>(tracks_.size()));

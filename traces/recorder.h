@@ -26,8 +26,8 @@ enum Category : uint32_t {
   kAll = 0xFFFFFFFF,
 };
 const char* CategoryName(Category category);
-uint32_t CategoryMask(const std::vector<std::string>&
-                          names);  // "host", "core", ..., "all"; throws std::invalid_argument
+// names: "host", "core", ..., "all". Throws std::invalid_argument for others.
+uint32_t CategoryMask(const std::vector<std::string>& names);
 
 using TrackId = uint32_t;
 using NameId = uint32_t;
@@ -56,9 +56,13 @@ class Recorder {
   explicit Recorder(size_t capacity = 1 << 20, uint32_t mask = kAll);
 
   bool Wants(Category category) const { return (mask_ & category) != 0; }
-  TrackId AddTrack(std::string process, std::string name);  // the same pair gives the same id
+  // The same pair gives the same id, and so does the same name. Both search and may allocate: call
+  // them once and keep the id. What is not printable UTF-8 becomes '?'.
+  TrackId AddTrack(std::string_view process, std::string_view name);
   NameId Intern(std::string_view name);
 
+  // Some ten nanoseconds, one when masked. Throws std::logic_error for an unknown track or name and
+  // for a slice that ends before it starts.
   void Slice(Category category, TrackId track, NameId name, uint64_t start_ps, uint64_t end_ps,
              uint64_t flow = 0, uint64_t bytes = 0, uint32_t detail = 0) {
     if (Wants(category)) Add({start_ps, end_ps, flow, bytes, track, name, category, detail});

@@ -73,9 +73,10 @@ table("Streams", ["stream", "operations", "busy", "gaps in total", "largest gap"
 const kLabel = 190, kRow = 14, kHead = 20, kFields = 7;
 const begin = data.begin_ps, end = Math.max(data.end_ps, begin + 1);
 let from = begin, to = end, width = 0, marked = 0, hits = [];
-timeline.processes.forEach((p, i) => p.folded = timeline.processes.length > 8 && i > 5);
-const color = name => { let hash = 7; for (const c of timeline.names[name]) hash = (hash * 31 + c.codePointAt(0)) % 360; return `hsl(${hash} 48% 56%)`; };
-const colors = timeline.names.map((_, i) => color(i));
+// Open at first: what fits a screen, and one core for all.
+const first_core = timeline.processes.find(p => p.name.startsWith("core "));
+for (const p of timeline.processes) p.folded = p.tracks.length > 8 || (p.name.startsWith("core ") && p !== first_core);
+const colors = timeline.names.map((_, i) => `hsl(${(i * 137.5 + 205) % 360} 48% 60%)`);  // golden angle: neighbours differ
 const css = name => getComputedStyle(document.documentElement).getPropertyValue(name);
 const x = ps => kLabel + (ps - from) / (to - from) * (width - kLabel);
 function fit(canvas, height) {

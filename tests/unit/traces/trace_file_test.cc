@@ -35,7 +35,8 @@ std::string With(std::string bytes, size_t offset, T value) {
 // A hostile writer gets the checksum right.
 std::string Resealed(std::string bytes) {
   const size_t body = bytes.size() - 8;
-  return With(std::move(bytes), body, uint64_t{XXH3_64bits(bytes.data(), body)});
+  const uint64_t checksum = XXH3_64bits(bytes.data(), body);
+  return With(std::move(bytes), body, checksum);
 }
 
 bool Equal(const Trace& a, const Trace& b) {
