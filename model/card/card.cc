@@ -64,7 +64,7 @@ Card::Card(const sc_core::sc_module_name& name, const CardConfig& config, trace:
   for (unsigned function = 0; function <= config_.num_vfs; ++function) {
     functions_.push_back(std::make_unique<FunctionRegisters>(
         function, config_, FunctionRegisters::Blocks{*control_, *management_, mmu_, *endpoint_},
-        [this, function] { ResetFunction(function); }));
+        [this, function] { ResetQueue(function); }));
     endpoint_->SetBarTarget(function, functions_.back().get());
   }
   endpoint_->OnFunctionReset([this](unsigned function) { ResetFunction(function); });
@@ -72,10 +72,15 @@ Card::Card(const sc_core::sc_module_name& name, const CardConfig& config, trace:
       [this](unsigned function, uint32_t cause) { functions_[function]->Raise(cause); });
 }
 
-void Card::ResetFunction(unsigned function) {
-  if (function >= functions_.size()) return;
+void Card::ResetQueue(unsigned function) {
   control_->ResetFunction(function);
   functions_[function]->Reset();
+}
+
+// Function-level reset also forgets what the PF has mapped. A VF's regions are its PF's to give and take.
+void Card::ResetFunction(unsigned function) {
+  if (function >= functions_.size()) return;
+  ResetQueue(function);
   if (function == 0) mmu_.UnmapAll();
 }
 

@@ -45,6 +45,7 @@ class Card : public sc_core::sc_module {
   std::string DescribeWaits() const;
 
  private:
+  void ResetQueue(unsigned function);
   void ResetFunction(unsigned function);
 
   const CardConfig config_;

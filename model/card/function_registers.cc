@@ -36,6 +36,10 @@ uint64_t FunctionRegisters::Pair(uint32_t low_offset) const {
 
 void FunctionRegisters::Raise(uint32_t causes) {
   registers_.Poke(regs::INT_STATUS, registers_.Peek(regs::INT_STATUS) | causes);
+  if ((causes & regs::INT_STATUS_ERROR_MASK) != 0) {
+    registers_.Poke(regs::ERROR_CODE, static_cast<uint32_t>(blocks_.control.error(function_)));
+    registers_.Poke(regs::QUEUE_CONTROL, 0);
+  }
   const uint32_t wanted = causes & registers_.Peek(regs::INT_ENABLE);
   for (unsigned vector = 0; vector < 3; ++vector) {
     if ((wanted >> vector & 1) != 0 && blocks_.endpoint.SendMsi(function_, vector)) ++msi_count_;

@@ -11,6 +11,7 @@
 
 #include "cosim/inprocess_transport.h"
 #include "driver/physical_function.h"
+#include "model/contract/error.h"
 #include "model/contract/program.h"
 #include "runtime/flex/runtime_context.h"
 

@@ -1,0 +1,306 @@
+// The control-block processor seen from its rings: entries written by hand, good and bad, at the
+// limits of the rings.
+#include <gmock/gmock.h>
+
+#include <cstddef>
+#include <map>
+#include <optional>
+
+#include "driver/function_registers.h"
+#include "model/contract/control_block.h"
+#include "tests/integration/card_fixture.h"
+
+namespace spyre::test {
+namespace {
+
+class ControlTest : public CardFixture {
+ protected:
+  static constexpr uint32_t kSubmissionEntries = 16;
+
+  // Takes the PF's queue from the driver and runs it by hand.
+  void OpenByHand(uint32_t response_entries = 16) {
+    transport_ =
+        std::make_unique<cosim::InProcessTransport>(config_, cosim::HostTiming{}, &recorder_);
+    admin_ = std::make_unique<driver::Device>(*transport_, 0);
+    driver::PhysicalFunction(*admin_).MapRange(0, 1 << 20, kPermissionRead | kPermissionWrite);
+    registers_.emplace(driver::Bar0{transport_.get(), 0});
+    registers_->WriteQueueControl(0);
+    submission_.assign(kSubmissionEntries, {});
+    response_.assign(response_entries, {});
+    Program();
+  }
+  void Program() {
+    registers_->WriteControl(1);
+    registers_->WriteSqBase(
+        transport_->MapHost(0, submission_.data(), submission_.size() * sizeof(ControlBlock)));
+    registers_->WriteSqEntries(kSubmissionEntries);
+    registers_->WriteRqBase(
+        transport_->MapHost(0, response_.data(), response_.size() * sizeof(Response)));
+    registers_->WriteRqEntries(static_cast<uint32_t>(response_.size()));
+    registers_->WriteQueueControl(1);
+    tail_ = 0;
+  }
+  ControlBlock Block(Opcode opcode, uint32_t stream = 0) {
+    ControlBlock block;
+    block.opcode = static_cast<uint8_t>(opcode);
+    block.stream = stream;
+    block.sequence = tail_ + 1;
+    Seal(block);
+    return block;
+  }
+  void Put(const ControlBlock& block) { submission_[tail_++ % kSubmissionEntries] = block; }
+  void Ring() { registers_->WriteSqTail(tail_); }
+  void Settle() { transport_->Advance(100'000'000); }  // 100 us of simulated time
+  const Response& At(uint32_t index) { return response_[index % response_.size()]; }
+  Status StatusAt(uint32_t index) {
+    EXPECT_EQ(Check(At(index)), Status::OK) << "response " << index << " is sealed";
+    return static_cast<Status>(At(index).status);
+  }
+
+  std::optional<driver::FunctionRegisters> registers_;
+  std::vector<ControlBlock> submission_;
+  std::vector<Response> response_;
+  uint32_t tail_ = 0;
+};
+
+TEST_F(ControlTest, ANopIsAnsweredWithFiveTimesInOrder) {
+  OpenByHand();
+  Put(Block(Opcode::NOP));
+  Ring();
+  Settle();
+  EXPECT_EQ(StatusAt(0), Status::OK);
+  const Response& response = At(0);
+  EXPECT_EQ(response.sequence, 1u);
+  EXPECT_EQ(response.phase, 1u);
+  EXPECT_LT(response.queued_ps, response.fetched_ps);
+  EXPECT_LE(response.fetched_ps, response.started_ps);
+  EXPECT_LE(response.started_ps, response.finished_ps);
+  EXPECT_LT(response.finished_ps, response.posted_ps);
+  // The fetch is one round trip: two ways and host memory, and the packets.
+  EXPECT_GE(response.fetched_ps - response.queued_ps, 650'000u) << "picoseconds";
+}
+
+TEST_F(ControlTest, EveryKindOfBadEntryIsAnsweredByName) {
+  OpenByHand();
+  ControlBlock crc = Block(Opcode::NOP, 1);
+  crc.size_bytes ^= 1;
+  Put(crc);
+  ControlBlock version = Block(Opcode::NOP, 2);
+  version.version = 9;
+  Put(version);
+  Put([&] {
+    ControlBlock opcode = Block(Opcode::NOP, 3);
+    opcode.opcode = 77;
+    Seal(opcode);
+    return opcode;
+  }());
+  ControlBlock reserved = Block(Opcode::NOP, 4);
+  reserved.reserved0 = 1;
+  Seal(reserved);
+  Put(reserved);
+  ControlBlock sequence = Block(Opcode::NOP, 5);
+  sequence.sequence = 50;
+  Seal(sequence);
+  Put(sequence);
+  ControlBlock function = Block(Opcode::NOP, 6);
+  function.function = 1;
+  Seal(function);
+  Put(function);
+  ControlBlock misaligned = Block(Opcode::DMA_FILL, 7);
+  misaligned.device_address = 64;
+  misaligned.size_bytes = 128;
+  Seal(misaligned);
+  Put(misaligned);
+  ControlBlock outside = Block(Opcode::DMA_FILL, 8);
+  outside.device_address = 1 << 20;
+  outside.size_bytes = 128;
+  Seal(outside);
+  Put(outside);
+  ControlBlock host = Block(Opcode::DMA_IN, 9);
+  host.host_address = 0x10;
+  host.size_bytes = 128;
+  Seal(host);
+  Put(host);
+  Put(Block(Opcode::NOP, 10));
+  Ring();
+  Settle();
+  std::map<uint64_t, Status> by_sequence;
+  for (uint32_t i = 0; i < 10; ++i) by_sequence[At(i).sequence] = StatusAt(i);
+  const std::map<uint64_t, Status> expected = {{1, Status::BAD_CRC},      {2, Status::BAD_VERSION},
+                                               {3, Status::BAD_OPCODE},   {4, Status::BAD_FIELD},
+                                               {5, Status::BAD_SEQUENCE}, {6, Status::BAD_FIELD},
+                                               {7, Status::MISALIGNED},   {8, Status::PAGE_FAULT},
+                                               {9, Status::HOST_FAULT},   {10, Status::OK}};
+  EXPECT_EQ(by_sequence, expected);
+}
+
+TEST_F(ControlTest, AfterAFailureTheStreamAbortsAndOthersGoOn) {
+  OpenByHand();
+  ControlBlock bad = Block(Opcode::DMA_FILL, 1);
+  bad.device_address = 1 << 20;
+  bad.size_bytes = 128;
+  Seal(bad);
+  Put(bad);
+  Put(Block(Opcode::NOP, 1));
+  Put(Block(Opcode::NOP, 2));
+  Ring();
+  Settle();
+  EXPECT_EQ(StatusAt(0), Status::PAGE_FAULT);
+  EXPECT_EQ(StatusAt(1), Status::ABORTED);
+  EXPECT_EQ(StatusAt(2), Status::OK);
+  registers_->WriteQueueControl(0);
+  Program();  // resets the function
+  Put(Block(Opcode::NOP, 1));
+  Ring();
+  Settle();
+  EXPECT_EQ(StatusAt(0), Status::OK) << "a reset clears the stream's error";
+}
+
+TEST_F(ControlTest, RingsWrapAndThePhaseTurnsWithEachPass) {
+  OpenByHand();
+  for (uint32_t i = 0; i < 100; ++i) {
+    Put(Block(Opcode::NOP));
+    Ring();
+    Settle();
+    ASSERT_EQ(StatusAt(i), Status::OK) << "entry " << i;
+    ASSERT_EQ(At(i).sequence, i + 1);
+    ASSERT_EQ(At(i).phase, (i / 16) % 2 == 0 ? 1u : 0u);
+    registers_->WriteRqHead(i + 1);
+  }
+  EXPECT_EQ(registers_->ReadSqHead(), 100u);
+}
+
+TEST_F(ControlTest, ResponsesThatNobodyTakesHoldTheCardBack) {
+  OpenByHand(2);
+  for (int i = 0; i < 5; ++i) Put(Block(Opcode::NOP));
+  Ring();
+  Settle();
+  EXPECT_EQ(registers_->ReadRqTail(), 2u);
+  registers_->WriteRqHead(1);
+  Settle();
+  EXPECT_EQ(registers_->ReadRqTail(), 3u);
+  registers_->WriteRqHead(3);
+  Settle();
+  EXPECT_EQ(registers_->ReadRqTail(), 5u);
+}
+
+TEST_F(ControlTest, ADoorbellBeyondTheRingStopsTheQueueWithAReason) {
+  OpenByHand();
+  registers_->WriteSqTail(kSubmissionEntries + 1);
+  Settle();
+  EXPECT_EQ(registers_->ReadStatusError(), 1u);
+  EXPECT_EQ(registers_->ReadErrorCode(), static_cast<uint32_t>(Status::BAD_FIELD));
+  EXPECT_EQ(registers_->ReadIntStatusError(), 1u);
+}
+
+TEST_F(ControlTest, ARingThatTheHostDoesNotMapStopsTheQueue) {
+  OpenByHand();
+  registers_->WriteSqBase(0x80);
+  Put(Block(Opcode::NOP));
+  Ring();
+  Settle();
+  EXPECT_EQ(registers_->ReadErrorCode(), static_cast<uint32_t>(Status::HOST_FAULT));
+}
+
+TEST_F(ControlTest, AnEventHoldsItsStreamUntilAnotherSignalsIt) {
+  OpenByHand();
+  ControlBlock wait = Block(Opcode::EVENT_WAIT, 1);
+  wait.value = 42;
+  Seal(wait);
+  Put(wait);
+  Put(Block(Opcode::TIMESTAMP, 1));
+  Put(Block(Opcode::TIMESTAMP, 2));
+  ControlBlock signal = Block(Opcode::EVENT_SIGNAL, 2);
+  signal.value = 42;
+  Seal(signal);
+  Put(signal);
+  Ring();
+  Settle();
+  std::vector<uint64_t> order;
+  for (uint32_t i = 0; i < 4; ++i) order.push_back(At(i).sequence);
+  EXPECT_THAT(order, ::testing::ElementsAre(3, 4, 1, 2));
+}
+
+TEST_F(ControlTest, AFenceWaitsForEverythingBeforeItAndHoldsEverythingBehind) {
+  config_.concurrency = "pipelined";
+  OpenByHand();
+  ControlBlock fill = Block(Opcode::DMA_FILL, 1);
+  fill.size_bytes = 1 << 20;
+  Seal(fill);
+  Put(fill);
+  Put(Block(Opcode::FENCE, 2));
+  Put(Block(Opcode::NOP, 3));
+  Ring();
+  Settle();
+  EXPECT_EQ(At(0).sequence, 1u);
+  EXPECT_EQ(At(1).sequence, 2u);
+  EXPECT_EQ(At(2).sequence, 3u);
+  EXPECT_GE(At(1).started_ps, At(0).finished_ps);
+}
+
+// DMA in on one stream and DMA out on another; returns whether they overlapped.
+class OverlapTest : public ControlTest {
+ protected:
+  bool Overlaps() {
+    std::vector<uint8_t> host(1 << 18);
+    OpenByHand();
+    const auto address = transport_->MapHost(0, host.data(), host.size());
+    for (const Opcode opcode : {Opcode::DMA_IN, Opcode::DMA_OUT}) {
+      ControlBlock block = Block(opcode, static_cast<uint32_t>(opcode));
+      block.host_address = address;
+      block.device_address = opcode == Opcode::DMA_IN ? 0 : 1 << 19;
+      block.size_bytes = host.size();
+      Seal(block);
+      Put(block);
+    }
+    Ring();
+    Settle();
+    EXPECT_EQ(StatusAt(0), Status::OK);
+    EXPECT_EQ(StatusAt(1), Status::OK);
+    return At(1).started_ps < At(0).finished_ps;
+  }
+};
+
+TEST_F(OverlapTest, SerialHardwareRunsOneOperationAtATime) { EXPECT_FALSE(Overlaps()); }
+
+TEST_F(OverlapTest, PipelinedHardwareMovesBothWaysAtOnce) {
+  config_.concurrency = "pipelined";
+  EXPECT_TRUE(Overlaps());
+}
+
+TEST_F(ControlTest, AFunctionLevelResetInTheMiddleOfACopyDropsItAndTheFunctionWorksAgain) {
+  OpenByHand();
+  std::vector<uint8_t> host(1 << 20);
+  ControlBlock copy = Block(Opcode::DMA_IN);
+  copy.host_address = transport_->MapHost(0, host.data(), host.size());
+  copy.size_bytes = host.size();
+  Seal(copy);
+  Put(copy);
+  Ring();
+  transport_->Advance(5'000'000);  // 5 us: the copy takes about 17
+  EXPECT_EQ(registers_->ReadStatusBusy(), 1u);
+  admin_->Reset();
+  Settle();
+  EXPECT_EQ(At(0).magic, 0u) << "no response of the earlier life";
+  driver::PhysicalFunction(*admin_).MapRange(0, 1 << 20, kPermissionRead | kPermissionWrite);
+  registers_->WriteQueueControl(0);
+  Program();
+  Put(Block(Opcode::NOP));
+  Ring();
+  Settle();
+  EXPECT_EQ(StatusAt(0), Status::OK);
+}
+
+TEST_F(ControlTest, DebugStateReadsAndUnknownOffsetsDoNotDisturb) {
+  OpenByHand();
+  EXPECT_EQ(transport_->Read32(0, 0, 0xFF00), 0u);
+  transport_->Write32(0, 0, 0xFF00, 1);
+  EXPECT_EQ(transport_->Read32(7, 0, 0), 0xFFFFFFFFu) << "no such function";
+  Put(Block(Opcode::NOP));
+  Ring();
+  Settle();
+  EXPECT_EQ(StatusAt(0), Status::OK);
+}
+
+}  // namespace
+}  // namespace spyre::test
