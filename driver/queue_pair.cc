@@ -63,20 +63,22 @@ QueuePair::~QueuePair() {
 
 void QueuePair::Charge(double ns) { transport_.Advance(PsFromNs(ns)); }
 
+bool QueuePair::HasRoom() {
+  if (tail_ - known_head_ < options_.submission_entries) return true;
+  known_head_ +=
+      static_cast<uint32_t>(registers_.ReadSqHead() - static_cast<uint32_t>(known_head_));
+  if (tail_ - known_head_ < options_.submission_entries) return true;
+  ++statistics_.full;
+  return false;
+}
+
 bool QueuePair::TrySubmit(Entry& entry) {
   if (std::holds_alternative<ControlBlock>(entry) != (function_ == 0)) {
     throw BadInput("function {}: {}", function_,
                    function_ == 0 ? "a physical function takes control blocks, not messages"
                                   : "a virtual function takes messages, not control blocks");
   }
-  if (tail_ - known_head_ == options_.submission_entries) {
-    known_head_ +=
-        static_cast<uint32_t>(registers_.ReadSqHead() - static_cast<uint32_t>(known_head_));
-    if (tail_ - known_head_ == options_.submission_entries) {
-      ++statistics_.full;
-      return false;
-    }
-  }
+  if (!HasRoom()) return false;
   Charge(options_.costs.submit_ns);
   std::visit(
       [&](auto& e) {

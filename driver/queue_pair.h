@@ -32,7 +32,7 @@ struct QueueStatistics {
   uint64_t completed = 0;
   uint64_t submission_doorbells = 0;
   uint64_t response_doorbells = 0;
-  uint64_t full = 0;               // TrySubmit refused for lack of room
+  uint64_t full = 0;               // times there was no room for an entry
   uint64_t interrupts = 0;         // waits that an interrupt ended
   uint64_t missed_interrupts = 0;  // responses found although no interrupt came
   uint64_t polls = 0;              // looks at the response ring that found nothing
@@ -47,6 +47,7 @@ class QueuePair {
   QueuePair(const QueuePair&) = delete;
   QueuePair& operator=(const QueuePair&) = delete;
 
+  bool HasRoom();  // for one more entry; reads SQ_HEAD only when the ring seems full
   // Stores one entry; the card sees it at the next RingDoorbell. False: the ring is full. `entry`
   // gets its sequence number, flags and CRC. BadInput if the entry is of the other mode.
   bool TrySubmit(Entry& entry);

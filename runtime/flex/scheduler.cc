@@ -59,6 +59,7 @@ uint64_t Scheduler::QueueOperation(uint32_t stream_index, ControlBlockRequest cb
   ++counts_.queued;
   ++stream.counts.queued;
   stream.queue.push_back({std::move(cb), next_arrival_++});
+  ++queued_;
   if (batch_depth_ == 0) {
     Poll();
     Drain();
@@ -93,11 +94,11 @@ OperationCounts Scheduler::Counts(uint32_t stream_index) const {
   return it == streams_.end() ? OperationCounts{} : it->second.counts;
 }
 
-std::optional<uint32_t> Scheduler::NextStream() {
+uint32_t Scheduler::NextStream() {
   // An operation joined to the one that entered the ring last goes before everything else.
   if (last_started_) {
     const Stream& stream = streams_[*last_started_];
-    if (!stream.queue.empty() && stream.queue.front().request.joined) return last_started_;
+    if (!stream.queue.empty() && stream.queue.front().request.joined) return *last_started_;
   }
   std::vector<ReadyStream> ready;
   for (const auto& [index, stream] : streams_) {
@@ -105,16 +106,16 @@ std::optional<uint32_t> Scheduler::NextStream() {
       ready.push_back({index, stream.queue.front().arrival, index >= kFirstHighPriorityStream});
     }
   }
-  if (ready.empty()) return std::nullopt;
-  return ready.size() == 1 ? ready.front().index : policy_->Pick(ready);
+  return policy_->Pick(ready);
 }
 
 void Scheduler::Drain() {
   if (lost_) return;
   try {
     for (;;) {
-      const std::optional<uint32_t> next = NextStream();
-      if (!next || !Start(*next, streams_[*next])) break;
+      if (queued_ == 0 || !device_.queue().HasRoom()) break;
+      const uint32_t next = NextStream();
+      Start(next, streams_[next]);
     }
     device_.queue().RingDoorbell();
   } catch (const spyre::Error& error) {
@@ -122,7 +123,7 @@ void Scheduler::Drain() {
   }
 }
 
-bool Scheduler::Start(uint32_t index, Stream& stream) {
+void Scheduler::Start(uint32_t index, Stream& stream) {
   ControlBlockRequest& request = stream.queue.front().request;
   driver::Entry entry = MakeEntry(request, index, device_.is_physical());
   if (request.exclusive_key != 0) {
@@ -131,14 +132,14 @@ bool Scheduler::Start(uint32_t index, Stream& stream) {
       std::visit([](auto& e) { e.flags |= kFlagBarrier; }, entry);
     }
   }
-  if (!device_.queue().TrySubmit(entry)) return false;
+  device_.queue().TrySubmit(entry);
   if (request.exclusive_key != 0) exclusive_user_[request.exclusive_key] = index;
   const uint64_t sequence = std::visit([](const auto& e) { return e.sequence; }, entry);
   stream.running.push_back(sequence);
   running_.emplace(sequence, Running{std::move(request), index});
   stream.queue.pop_front();
+  --queued_;
   last_started_ = index;
-  return true;
 }
 
 void Scheduler::Poll() {
@@ -237,6 +238,7 @@ void Scheduler::DropQueue(uint32_t index, Stream& stream, Status status) {
   while (!stream.queue.empty()) {
     ControlBlockRequest request = std::move(stream.queue.front().request);
     stream.queue.pop_front();
+    --queued_;
     Drop(index, stream, request, status);
   }
 }

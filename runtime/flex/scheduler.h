@@ -86,9 +86,9 @@ class Scheduler {
     OperationCounts counts;
   };
 
-  std::optional<uint32_t> NextStream();
+  uint32_t NextStream();  // something must be queued
   void Drain();
-  bool Start(uint32_t index, Stream& stream);
+  void Start(uint32_t index, Stream& stream);  // the ring must have room
   void Handle(const Response& response);
   void Finish(Stream& stream, ControlBlockRequest& request, CompletedOperation&& operation);
   void Drop(uint32_t index, Stream& stream, ControlBlockRequest& request, Status status);
@@ -99,6 +99,7 @@ class Scheduler {
   std::unique_ptr<SchedulingPolicy> policy_;
   bool keep_completed_;
   int batch_depth_ = 0;
+  size_t queued_ = 0;  // operations in the streams' queues
   uint64_t next_arrival_ = 0;
   uint64_t next_correlation_;
   std::optional<uint32_t> last_started_;  // stream of the operation that entered the ring last

@@ -1,0 +1,218 @@
+#include "runtime/flex/spyre_allocator.h"
+
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include <algorithm>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "model/contract/error.h"
+
+namespace spyre::flex {
+namespace {
+
+constexpr uint64_t kGiB = 1ull << 30;
+
+class RecordingMapper : public DeviceMapper {
+ public:
+  void Map(uint64_t physical, uint64_t length, uint8_t permission) override {
+    if (refuse) throw BadInput("table full");
+    mapped[physical] = {length, permission};
+  }
+  void Unmap(uint64_t physical) override { mapped.erase(physical); }
+  std::map<uint64_t, std::pair<uint64_t, uint8_t>> mapped;
+  bool refuse = false;
+};
+
+std::string ErrorOf(const std::function<void()>& call) {
+  try {
+    call();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::kBadInput);
+    return error.what();
+  }
+  ADD_FAILURE() << "no error";
+  return {};
+}
+
+std::array<uint64_t, kRegions> TwelveGiBRegions() {
+  std::array<uint64_t, kRegions> regions;
+  regions.fill(12 * kGiB);
+  return regions;
+}
+
+TEST(SpyreAllocator, VirtualFunctionPoolIsEightRegionsOfTwelveGiB) {
+  SpyreAllocator allocator = SpyreAllocator::Regions(TwelveGiBRegions());
+  EXPECT_EQ(allocator.Statistics(MemoryKind::kTensor).capacity_bytes, 84 * kGiB);
+  EXPECT_EQ(allocator.Statistics(MemoryKind::kProgram).capacity_bytes, 12 * kGiB);
+  EXPECT_EQ(allocator.Allocate(1), DeviceHandle(VFDeviceHandle{0, 0}));
+  EXPECT_EQ(allocator.Allocate(1), DeviceHandle(VFDeviceHandle{0, 128}));
+  EXPECT_EQ(allocator.Allocate(1, MemoryKind::kProgram), DeviceHandle(VFDeviceHandle{7, 0}));
+}
+
+TEST(SpyreAllocator, TensorsGoOnToTheNextRegionAndNeverSpanTwo) {
+  SpyreAllocator allocator = SpyreAllocator::Regions(TwelveGiBRegions());
+  EXPECT_EQ(allocator.Allocate(8 * kGiB), DeviceHandle(VFDeviceHandle{0, 0}));
+  EXPECT_EQ(allocator.Allocate(8 * kGiB), DeviceHandle(VFDeviceHandle{1, 0}));
+  EXPECT_EQ(allocator.Allocate(4 * kGiB), DeviceHandle(VFDeviceHandle{0, 8 * kGiB}));
+}
+
+TEST(SpyreAllocator, PhysicalTensorsStayBelowSevenSegments) {
+  RecordingMapper mapper;
+  SpyreAllocator allocator = SpyreAllocator::Physical(128 * kGiB, 12 * kGiB, mapper);
+  EXPECT_EQ(allocator.Statistics(MemoryKind::kTensor).capacity_bytes, 112 * kGiB);
+  EXPECT_EQ(allocator.Statistics(MemoryKind::kProgram).capacity_bytes, 16 * kGiB);
+  EXPECT_EQ(allocator.Allocate(4096, MemoryKind::kProgram),
+            DeviceHandle(PFDeviceHandle{112 * kGiB}));
+}
+
+TEST(SpyreAllocator, ProgramsGetTheTopOfMemory) {
+  RecordingMapper mapper;
+  SpyreAllocator allocator = SpyreAllocator::Physical(96 * kGiB, 12 * kGiB, mapper);
+  EXPECT_EQ(allocator.Allocate(128, MemoryKind::kProgram), DeviceHandle(PFDeviceHandle{84 * kGiB}));
+  SpyreAllocator small = SpyreAllocator::Physical(kGiB, 12 * kGiB, mapper);
+  EXPECT_EQ(small.Statistics(MemoryKind::kProgram).capacity_bytes, kGiB / 4);
+}
+
+TEST(SpyreAllocator, EveryPhysicalAllocationIsMappedWithItsPermissions) {
+  RecordingMapper mapper;
+  SpyreAllocator allocator = SpyreAllocator::Physical(16 * kGiB, 1 * kGiB, mapper);
+  const DeviceHandle tensor = allocator.Allocate(1000);
+  allocator.Allocate(128, MemoryKind::kProgram);
+  EXPECT_EQ(mapper.mapped.at(0), (std::pair<uint64_t, uint8_t>(1024, 3))) << "read, write";
+  EXPECT_EQ(mapper.mapped.at(15 * kGiB), (std::pair<uint64_t, uint8_t>(128, 7)));
+  allocator.Free(tensor);
+  EXPECT_EQ(mapper.mapped.size(), 1u);
+  mapper.mapped.clear();
+  allocator.Remap();
+  EXPECT_EQ(mapper.mapped.size(), 1u) << "after a reset, what is live is mapped again";
+}
+
+TEST(SpyreAllocator, RefusedMappingGivesTheMemoryBack) {
+  RecordingMapper mapper;
+  SpyreAllocator allocator = SpyreAllocator::Physical(16 * kGiB, 1 * kGiB, mapper);
+  mapper.refuse = true;
+  ErrorOf([&] { allocator.Allocate(128); });
+  EXPECT_EQ(allocator.Statistics(MemoryKind::kTensor).used_bytes, 0u);
+}
+
+TEST(SpyreAllocator, ExhaustionNamesWhatIsLeft) {
+  std::array<uint64_t, kRegions> regions{};
+  regions[0] = 1024;
+  regions[1] = 512;
+  SpyreAllocator allocator = SpyreAllocator::Regions(regions);
+  const std::string error = ErrorOf([&] { allocator.Allocate(1500); });
+  EXPECT_NE(error.find("1536 bytes requested"), std::string::npos) << error;
+  EXPECT_NE(error.find("1536 of 1536 bytes free"), std::string::npos) << error;
+  EXPECT_NE(error.find("largest free block 1024"), std::string::npos) << error;
+  const std::string no_region = ErrorOf([&] { allocator.Allocate(128, MemoryKind::kProgram); });
+  EXPECT_NE(no_region.find("no region of this kind"), std::string::npos) << no_region;
+  EXPECT_THROW(allocator.Allocate(UINT64_MAX), Error);
+}
+
+TEST(SpyreAllocator, SizeZeroDoubleFreeAndStrangersAreErrors) {
+  SpyreAllocator allocator = SpyreAllocator::Regions(TwelveGiBRegions());
+  ErrorOf([&] { allocator.Allocate(0); });
+  const DeviceHandle handle = allocator.Allocate(4096);
+  EXPECT_NE(ErrorOf([&] { allocator.Free(Offset(handle, 128)); }).find("inside the allocation"),
+            std::string::npos);
+  allocator.Free(handle);
+  EXPECT_NE(ErrorOf([&] { allocator.Free(handle); }).find("freed twice"), std::string::npos);
+  EXPECT_NE(ErrorOf([&] { allocator.Free(PFDeviceHandle{0}); }).find("VF mode"), std::string::npos);
+  ErrorOf([&] { allocator.Free(VFDeviceHandle{99, 0}); });
+}
+
+TEST(SpyreAllocator, FindsTheAllocationAroundALocation) {
+  SpyreAllocator allocator = SpyreAllocator::Regions(TwelveGiBRegions());
+  allocator.Allocate(128);
+  const DeviceHandle handle = allocator.Allocate(1000);
+  const auto found = allocator.FindAllocation(Offset(handle, 1023));
+  ASSERT_TRUE(found);
+  EXPECT_EQ(found->handle, handle);
+  EXPECT_EQ(found->size_bytes, 1024u);
+  EXPECT_FALSE(allocator.FindAllocation(Offset(handle, 1024)));
+  EXPECT_FALSE(allocator.FindAllocation(PFDeviceHandle{0}));
+}
+
+TEST(SpyreAllocator, FragmentationIsTheShareThatALargeAllocationCannotHave) {
+  std::array<uint64_t, kRegions> regions{};
+  regions[0] = 4 * 128;
+  SpyreAllocator allocator = SpyreAllocator::Regions(regions);
+  EXPECT_EQ(allocator.Statistics(MemoryKind::kTensor).fragmentation, 0);
+  std::vector<DeviceHandle> handles;
+  for (int i = 0; i < 4; ++i) handles.push_back(allocator.Allocate(128));
+  allocator.Free(handles[0]);
+  allocator.Free(handles[2]);
+  EXPECT_DOUBLE_EQ(allocator.Statistics(MemoryKind::kTensor).fragmentation, 0.5);
+}
+
+struct Live {
+  DeviceHandle handle;
+  uint64_t size;
+};
+
+// Runs random allocations and frees; checks that nothing overlaps and that the books balance.
+void Exercise(SpyreAllocator& allocator) {
+  const uint64_t capacity = allocator.Statistics(MemoryKind::kTensor).capacity_bytes;
+  std::vector<Live> live;
+  uint64_t used = 0;
+  uint64_t peak = 0;
+  const auto steps = *rc::gen::container<std::vector<std::pair<bool, uint32_t>>>(
+      rc::gen::pair(rc::gen::arbitrary<bool>(), rc::gen::inRange<uint32_t>(1, 20000)));
+  for (const auto& [allocate, number] : steps) {
+    if (allocate || live.empty()) {
+      const uint64_t size = AlignUp(number, kStickBytes);
+      const uint64_t largest = allocator.Statistics(MemoryKind::kTensor).largest_free_bytes;
+      if (size > largest) {
+        RC_ASSERT_THROWS_AS(allocator.Allocate(number), Error);
+        continue;
+      }
+      live.push_back({allocator.Allocate(number), size});
+      used += size;
+      peak = std::max(peak, used);
+    } else {
+      const size_t victim = number % live.size();
+      allocator.Free(live[victim].handle);
+      used -= live[victim].size;
+      live.erase(live.begin() + static_cast<std::ptrdiff_t>(victim));
+    }
+    const MemoryStatistics statistics = allocator.Statistics(MemoryKind::kTensor);
+    RC_ASSERT(statistics.used_bytes == used);
+    RC_ASSERT(statistics.free_bytes == capacity - used);
+    RC_ASSERT(statistics.peak_bytes == peak);
+    RC_ASSERT(statistics.live_allocations == live.size());
+  }
+  std::vector<std::pair<uint64_t, uint64_t>> ranges;
+  for (const Live& l : live) {
+    RC_ASSERT(RawOffset(l.handle) % kStickBytes == 0);
+    ranges.emplace_back(ToDeviceVirtual(l.handle), l.size);
+  }
+  std::sort(ranges.begin(), ranges.end());
+  for (size_t i = 1; i < ranges.size(); ++i) {
+    RC_ASSERT(ranges[i - 1].first + ranges[i - 1].second <= ranges[i].first);
+  }
+  for (const Live& l : live) allocator.Free(l.handle);
+}
+
+RC_GTEST_PROP(SpyreAllocator, RegionsNeverOverlapAndCoalesceCompletely, ()) {
+  std::array<uint64_t, kRegions> regions{};
+  regions[0] = 100'096;
+  regions[4] = 50'048;
+  SpyreAllocator allocator = SpyreAllocator::Regions(regions);
+  Exercise(allocator);
+  RC_ASSERT(allocator.Statistics(MemoryKind::kTensor).largest_free_bytes == 100'096u);
+  RC_ASSERT(allocator.Statistics(MemoryKind::kTensor).fragmentation == 0);
+}
+
+RC_GTEST_PROP(SpyreAllocator, PhysicalMemoryNeverOverlapsAndCoalescesCompletely, ()) {
+  RecordingMapper mapper;
+  SpyreAllocator allocator = SpyreAllocator::Physical(200'192, 50'048, mapper);
+  Exercise(allocator);
+  RC_ASSERT(allocator.Statistics(MemoryKind::kTensor).largest_free_bytes == 150'144u);
+  RC_ASSERT(mapper.mapped.empty());
+}
+
+}  // namespace
+}  // namespace spyre::flex
