@@ -28,7 +28,10 @@ PcieEndpoint::PcieEndpoint(const sc_core::sc_module_name& name, const CardConfig
         static_cast<unsigned>(std::min<uint64_t>(static_cast<uint64_t>(count), config_.num_vfs));
   };
   config_spaces_[0]->on_vf_disable = [this] {
-    for (unsigned vf = 1; vf <= enabled_vfs_; ++vf) on_reset_(vf);
+    for (unsigned vf = 1; vf <= enabled_vfs_; ++vf) {
+      config_spaces_[vf]->Reset();
+      on_reset_(vf);
+    }
     enabled_vfs_ = 0;
   };
   for (unsigned function = 0; function < config_spaces_.size(); ++function) {

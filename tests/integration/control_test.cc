@@ -8,6 +8,7 @@
 
 #include "driver/function_registers.h"
 #include "model/contract/control_block.h"
+#include "model/pcie/config_layout.h"
 #include "tests/integration/card_fixture.h"
 
 namespace spyre::test {
@@ -279,7 +280,9 @@ TEST_F(ControlTest, AFunctionLevelResetInTheMiddleOfACopyDropsItAndTheFunctionWo
   Ring();
   transport_->Advance(5'000'000);  // 5 us: the copy takes about 17
   EXPECT_EQ(registers_->ReadStatusBusy(), 1u);
-  admin_->Reset();
+  const uint32_t control = transport_->ConfigRead(0, model::config::kDeviceControl);
+  transport_->ConfigWrite(0, model::config::kDeviceControl, control | model::config::kInitiateFlr);
+  admin_->Reset();  // opens the function again
   Settle();
   EXPECT_EQ(At(0).magic, 0u) << "no response of the earlier life";
   driver::PhysicalFunction(*admin_).MapRange(0, 1 << 20, kPermissionRead | kPermissionWrite);
