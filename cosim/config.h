@@ -18,8 +18,8 @@ namespace spyre::cosim {
 // What the host pays, in simulated time.
 struct HostConfig {
   uint64_t register_write_ns = 50;
-  uint64_t register_read_ns = 100;
-  uint64_t interrupt_wakeup_ns = 1500;
+  uint64_t register_read_ns = 50;
+  uint64_t interrupt_ns = 1000;
   uint64_t submit_ns = 150;
   uint64_t completion_ns = 100;
   uint64_t map_ns = 300;

@@ -53,7 +53,7 @@ std::vector<Field> Fields(RunConfig& c) {
            "Host time of a posted register write", "assumed");
   f.Number("register_read_ns", c.host.register_read_ns, 0, kMaxNs, "ns",
            "Host time of a register read, on top of the PCIe round trip", "assumed");
-  f.Number("interrupt_wakeup_ns", c.host.interrupt_wakeup_ns, 0, kMaxNs, "ns",
+  f.Number("interrupt_ns", c.host.interrupt_ns, 0, kMaxNs, "ns",
            "From the arrival of an MSI to the waiting thread running again", "assumed");
   f.Number("submit_ns", c.host.submit_ns, 0, kMaxNs, "ns",
            "Building, sealing and storing one queue entry", "assumed");

@@ -147,7 +147,7 @@ class ReductionReference : public Reference {
   bool mean_;
 };
 
-// A chain of operations, each rounded to SEN169_FP16: amax, sub, exp, sum, div.
+// A chain of operations, each rounded to SEN169_FP16: amax, sub, exp, sum, reciprocal, mul.
 class SoftmaxReference : public Reference {
  public:
   explicit SoftmaxReference(const ReferenceProblem& problem) : p_(problem), exp_(1 << 16) {
@@ -165,9 +165,10 @@ class SoftmaxReference : public Reference {
       const float max = Rounded(Reduce(Combine::kMax, line, line.count, p_.slice));
       for (int64_t i = 0; i < p_.cols; ++i) exps[i] = exp_[NearestSen(double{line[i] - max})];
       const float sum = Rounded(Reduce(Combine::kSum, exps, p_.cols, p_.slice));
+      const float scale = static_cast<float>(SenValue(NearestSen(1.0L / sum)));
       const int64_t from = std::max(begin, row * p_.cols);
       for (int64_t e = from; e < std::min(end, (row + 1) * p_.cols); ++e)
-        results[e - begin] = Result(exps[e - row * p_.cols] / sum);
+        results[e - begin] = Result(exps[e - row * p_.cols] * scale);
     }
   }
   double Ideal(int64_t element) const override {

@@ -1,0 +1,239 @@
+#include "cosim/cli.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <chrono>
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <iostream>
+#include <new>
+
+#include "cosim/config.h"
+#include "cosim/report.h"
+#include "cosim/session.h"
+#include "cosim/tools.h"
+#include "model/contract/error.h"
+#include "traces/cli.h"
+#include "traces/trace_file.h"
+
+namespace spyre::cosim {
+namespace {
+
+enum ExitStatus { kDone = 0, kWrong = 1, kBadInputStatus = 2, kFaultStatus = 3, kBugStatus = 4 };
+
+constexpr const char* kExitText =
+    "Exit status: 0 done and verified; 1 verification failed; 2 bad input; 3 device fault, hang or "
+    "lost device; 4 an error in this program.";
+
+struct RunArguments {
+  std::string config;
+  std::vector<std::string> sets;
+  std::string out;
+  bool json = false;
+  bool no_progress = false;
+};
+
+// A bar on standard error, redrawn at most ten times a second.
+class ProgressBar : public ProgressListener {
+ public:
+  ~ProgressBar() override {
+    if (drawn_) std::fputs("\r\033[K", stderr);
+  }
+  void Update(const char* phase, uint64_t done, uint64_t total) override {
+    const auto now = std::chrono::steady_clock::now();
+    const bool new_phase = phase_ != phase;
+    if (!new_phase && now - last_ < std::chrono::milliseconds(100)) return;
+    phase_ = phase;
+    last_ = now;
+    drawn_ = true;
+    std::string line = phase;
+    if (total > 0) {
+      constexpr uint64_t kWidth = 30;
+      const uint64_t filled = kWidth * std::min(done, total) / total;
+      line += fmt::format(" [{:#<{}}{:.<{}}] {}/{} operations", "", filled, "", kWidth - filled,
+                          done, total);
+    }
+    std::fputs(("\r\033[K" + line).c_str(), stderr);
+    std::fflush(stderr);
+  }
+
+ private:
+  std::string phase_;
+  std::chrono::steady_clock::time_point last_;
+  bool drawn_ = false;
+};
+
+int Run(const RunArguments& args, const std::string& program) {
+  const RunConfig config = LoadConfig(args.config, args.sets);
+  std::string out = args.out;
+  if (out.empty()) out = "out/" + std::filesystem::path(args.config).stem().string();
+  std::unique_ptr<ProgressBar> bar;
+  if (!args.json && !args.no_progress && isatty(STDERR_FILENO) != 0)
+    bar = std::make_unique<ProgressBar>();
+  const RunResult result = RunSession(config, out, bar.get());
+  bar.reset();
+
+  const std::string report = ReportJson(result);
+  const std::string report_path = out + "/report.json";
+  std::ofstream file(report_path, std::ios::binary | std::ios::trunc);
+  file << report;
+  file.close();
+  if (!file) throw BadInput("{}: cannot write the report", report_path);
+  std::cout << (args.json ? report : ReportSummary(result, program)) << std::flush;
+  return !result.verification || result.verification->passed() ? kDone : kWrong;
+}
+
+CLI::Option* AddSets(CLI::App* command, std::vector<std::string>& sets) {
+  // One value per --set, so that a configuration file may follow it.
+  return command
+      ->add_option("--set", sets, "override one key, as in --set card.cores=8; may be repeated")
+      ->expected(1)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
+      ->type_name("KEY=VALUE");
+}
+
+class CommandLine {
+ public:
+  CommandLine() {
+    app_.footer(kExitText);
+    app_.require_subcommand(1);
+    AddRun();
+    AddCheck();
+    AddRegs();
+    AddPrograms();
+    AddTrace();
+  }
+
+  int Run(int argc, char** argv) {
+    program_ = argc > 0 ? argv[0] : "spyre-cosim";
+    try {
+      app_.parse(argc, argv);
+    } catch (const CLI::ParseError& error) {
+      const int status = app_.exit(error);
+      return status == 0 ? kDone : kBadInputStatus;
+    }
+    return action_();
+  }
+
+ private:
+  void AddRun() {
+    CLI::App* run = app_.add_subcommand("run", "Run a configuration on the modelled card");
+    run->footer(kExitText);
+    run->add_option("CONFIG", run_.config, "TOML file; docs/configuration.md lists the keys")
+        ->required();
+    AddSets(run, run_.sets);
+    run->add_option("--out", run_.out,
+                    "directory for report.json, the trace and tensors (out/ and the file's name)");
+    run->add_flag("--json", run_.json, "print report.json, nothing else, on standard output");
+    run->add_flag("--no-progress", run_.no_progress, "no progress bar");
+    run->callback([this] { action_ = [this] { return cosim::Run(run_, program_); }; });
+  }
+
+  void AddCheck() {
+    CLI::App* check = app_.add_subcommand("check", "Print the effective configuration of a file");
+    check->add_option("CONFIG", check_.config, "TOML file; without it, the defaults");
+    AddSets(check, check_.sets);
+    check->add_flag("--json", check_.json, "as JSON");
+    check->add_flag("--reference", reference_, "print docs/configuration.md instead");
+    check->callback([this] {
+      action_ = [this] {
+        if (reference_) {
+          std::cout << ConfigReference();
+        } else {
+          const RunConfig config = LoadConfig(check_.config, check_.sets);
+          std::cout << (check_.json ? ToJson(config) + "\n" : ToToml(config));
+        }
+        return static_cast<int>(kDone);
+      };
+    });
+  }
+
+  void AddRegs() {
+    CLI::App* regs = app_.add_subcommand("regs", "Print the registers of the card");
+    CLI::Option* markdown = regs->add_flag("--markdown", markdown_, "as a Markdown table");
+    regs->add_flag("--json", regs_json_, "as JSON")->excludes(markdown);
+    regs->callback([this] {
+      action_ = [this] {
+        std::cout << (regs_json_  ? RegistersJson()
+                      : markdown_ ? RegistersMarkdown()
+                                  : RegistersText());
+        return static_cast<int>(kDone);
+      };
+    });
+  }
+
+  void AddPrograms() {
+    CLI::App* disasm = app_.add_subcommand("disasm", "Print the text of a program");
+    disasm->add_option("PATH", path_, "program binary or SpyreCode directory")->required();
+    disasm->callback([this] {
+      action_ = [this] {
+        std::cout << DisassemblePath(path_);
+        return static_cast<int>(kDone);
+      };
+    });
+    CLI::App* assemble = app_.add_subcommand("asm", "Assemble a program");
+    assemble->add_option("FILE", path_, "text, as disasm prints it")->required();
+    assemble->add_option("-o,--output", output_, "program binary to write")->required();
+    assemble->callback([this] {
+      action_ = [this] {
+        AssembleFile(path_, output_);
+        return static_cast<int>(kDone);
+      };
+    });
+  }
+
+  void AddTrace() {
+    CLI::App* trace =
+        app_.add_subcommand("trace", "Look into a trace: summary, query, diff, export, report");
+    trace->prefix_command();
+    trace->set_help_flag();  // --help goes to the trace commands
+    trace->callback([this, trace] {
+      action_ = [trace] {
+        return trace::RunTraceCommand(trace->remaining(), std::cout, std::cerr);
+      };
+    });
+  }
+
+  CLI::App app_{"Co-simulation of the Spyre accelerator card", "spyre-cosim"};
+  std::function<int()> action_;
+  RunArguments run_, check_;
+  bool reference_ = false, markdown_ = false, regs_json_ = false;
+  std::string program_, path_, output_;
+};
+
+int Fail(ExitStatus status, const char* kind, const std::string& what) {
+  std::cerr << "spyre-cosim: " << kind << what << std::endl;
+  return status;
+}
+
+}  // namespace
+
+int RunCommandLine(int argc, char** argv) {
+  try {
+    return CommandLine().Run(argc, argv);
+  } catch (const Error& error) {
+    switch (error.kind()) {
+      case ErrorKind::kBadInput:
+        return Fail(kBadInputStatus, "", error.what());
+      case ErrorKind::kDeviceFault:
+        return Fail(kFaultStatus, "device fault: ", error.what());
+      case ErrorKind::kInternal:
+        break;
+    }
+    return Fail(kBugStatus, "internal error: ", error.what());
+  } catch (const trace::Error& error) {
+    return Fail(kBadInputStatus, "", error.what());
+  } catch (const std::filesystem::filesystem_error& error) {
+    return Fail(kBadInputStatus, "", error.what());
+  } catch (const std::bad_alloc&) {
+    return Fail(kBadInputStatus, "",
+                "not enough host memory; use smaller tensors or workload.functional = false");
+  } catch (const std::exception& error) {
+    return Fail(kBugStatus, "internal error: ", error.what());
+  }
+}
+
+}  // namespace spyre::cosim

@@ -1,0 +1,227 @@
+#include "cosim/report.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "cosim/reference_numbers.h"
+#include "traces/text.h"
+
+namespace spyre::cosim {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+double Ns(uint64_t ps) { return static_cast<double>(ps) / 1000; }
+double Share(uint64_t part, uint64_t whole) {
+  return whole == 0 ? 0 : static_cast<double>(part) / static_cast<double>(whole);
+}
+
+Json OperationJson(const flex::CompletedOperation& operation) {
+  return {{"name", operation.name},
+          {"stream", operation.stream},
+          {"device_ns", Ns(operation.finished_ps - operation.started_ps)},
+          {"start_ns", Ns(operation.started_ps)},
+          {"end_ns", Ns(operation.finished_ps)},
+          {"macs", operation.macs},
+          {"device_bytes_read", operation.device_bytes_read},
+          {"device_bytes_written", operation.device_bytes_written}};
+}
+
+bool IsKernel(const RunResult& result, const flex::CompletedOperation& operation) {
+  return operation.opcode == Opcode::COMPUTE && operation.name == result.kernel_name;
+}
+
+Json VerifiedJson(const RunResult& result) {
+  if (!result.verification) return nullptr;
+  const Verification& v = *result.verification;
+  Json first = Json::array();
+  for (const Mismatch& mismatch : v.first) {
+    first.push_back({{"element", mismatch.element},
+                     {"got", fmt::format("0x{:04x}", mismatch.got)},
+                     {"expected", fmt::format("0x{:04x}", mismatch.expected)}});
+  }
+  return {{"elements", v.elements},
+          {"mismatches", v.mismatches},
+          {"max_abs_error", v.max_abs_error},
+          {"max_ulp_error", v.max_ulp_error},
+          {"error_elements", v.error_elements},
+          {"reference", v.reference},
+          {"first_mismatches", first}};
+}
+
+// "core 12/pt" and "core 3/pt" belong to one row, "core */pt".
+std::string GroupName(const std::string& unit) {
+  std::string group;
+  for (size_t i = 0; i < unit.size(); ++i) {
+    const bool digit = std::isdigit(static_cast<unsigned char>(unit[i])) != 0;
+    if (!digit) {
+      group += unit[i];
+    } else if (group.empty() || group.back() != '*') {
+      group += '*';
+    }
+  }
+  return group;
+}
+
+std::string UnitTable(const RunResult& result) {
+  struct Group {
+    uint64_t units = 0, busy_ps = 0, max_ps = 0, bytes = 0;
+  };
+  std::map<std::string, Group> groups;
+  for (const model::UnitStatistics& unit : result.launch_units) {
+    Group& group = groups[GroupName(unit.name)];
+    ++group.units;
+    group.busy_ps += unit.busy_ps;
+    group.max_ps = std::max(group.max_ps, unit.busy_ps);
+    group.bytes += unit.bytes;
+  }
+  std::vector<std::pair<std::string, Group>> rows(groups.begin(), groups.end());
+  std::stable_sort(rows.begin(), rows.end(), [](const auto& a, const auto& b) {
+    return a.second.busy_ps * b.second.units > b.second.busy_ps * a.second.units;
+  });
+  constexpr size_t kRows = 8;
+  if (rows.size() > kRows) rows.resize(kRows);
+  const uint64_t window = result.launch_end_ps - result.launch_begin_ps;
+  trace::Table table({"unit", "count", "busy (mean)", "busy (most)", "moved"});
+  for (const auto& [name, group] : rows) {
+    if (group.busy_ps == 0) continue;
+    table.Add({name, std::to_string(group.units),
+               trace::FormatPercent(Share(group.busy_ps, window * group.units)),
+               trace::FormatPercent(Share(group.max_ps, window)), trace::FormatBytes(group.bytes)});
+  }
+  return table.empty() ? "" : "Units during the launches:\n" + table.ToString();
+}
+
+std::string VerdictText(const RunResult& result) {
+  if (!result.verification) {
+    return result.config.workload.functional
+               ? "not verified (workload.verify = \"none\")"
+               : "not verified: timing only, no data (workload.functional = false)";
+  }
+  const Verification& v = *result.verification;
+  if (v.passed()) {
+    return fmt::format(
+        "verified: {} of {} elements bit-exact; against float64 at most {:.3g} off, {:.3g} "
+        "SEN169 ulp ({} elements)",
+        v.elements, v.elements, v.max_abs_error, v.max_ulp_error, v.error_elements);
+  }
+  std::string text = fmt::format("WRONG: {} of {} elements differ", v.mismatches, v.elements);
+  for (const Mismatch& mismatch : v.first) {
+    text += fmt::format("\n    element {}: got {} (0x{:04x}), expected {} (0x{:04x})",
+                        mismatch.element, HalfValue(mismatch.got), mismatch.got,
+                        HalfValue(mismatch.expected), mismatch.expected);
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string ReportJson(const RunResult& result) {
+  const uint64_t window = result.end_ps - result.begin_ps;
+  const uint64_t launch_window = result.launch_end_ps - result.launch_begin_ps;
+  Json kernels = Json::array();
+  Json corrections = Json::array();
+  for (const flex::CompletedOperation& operation : result.launches) {
+    if (operation.opcode != Opcode::COMPUTE) continue;
+    (IsKernel(result, operation) ? kernels : corrections).push_back(OperationJson(operation));
+  }
+  Json units = Json::array();
+  for (size_t i = 0; i < result.units.size(); ++i) {
+    const model::UnitStatistics& unit = result.units[i];
+    const model::UnitStatistics& launch = result.launch_units[i];
+    units.push_back({{"name", unit.name},
+                     {"busy_ns", Ns(unit.busy_ps)},
+                     {"utilization", Share(unit.busy_ps, window)},
+                     {"bytes", unit.bytes},
+                     {"requests", unit.requests},
+                     {"waited_ns", Ns(unit.waited_ps)},
+                     {"launch_busy_ns", Ns(launch.busy_ps)},
+                     {"launch_utilization", Share(launch.busy_ps, launch_window)},
+                     {"launch_bytes", launch.bytes}});
+  }
+  Json tensors = Json::object();
+  for (const auto& [name, path] : result.tensor_paths) tensors[name] = path;
+  const Json report = {{"workload", result.description},
+                       {"config", Json::parse(ToJson(result.config))},
+                       {"sim_time_ns", Ns(result.sim_ps)},
+                       {"window_ns", Ns(window)},
+                       {"launch_ns", Ns(launch_window)},
+                       {"wall_s", result.wall.total},
+                       {"wall",
+                        {{"generate_s", result.wall.generate},
+                         {"compile_s", result.wall.compile},
+                         {"model_s", result.wall.model},
+                         {"verify_s", result.wall.verify}}},
+                       {"verified", VerifiedJson(result)},
+                       {"operations",
+                        {{"queued", result.launch_counts.queued},
+                         {"completed", result.launch_counts.completed},
+                         {"failed", result.launch_counts.failed},
+                         {"not_executed", result.launch_counts.not_executed},
+                         {"transfers", result.transfers},
+                         {"program_loads", result.program_loads}}},
+                       {"division",
+                        {{"cores_used", result.plan.cores_used},
+                         {"split", result.plan.split},
+                         {"tile", result.plan.tile},
+                         {"lx_bytes_used", result.plan.lx_bytes_used}}},
+                       {"kernels", kernels},
+                       {"corrections", corrections},
+                       {"units", units},
+                       {"trace",
+                        {{"path", result.trace_path},
+                         {"digest", fmt::format("{:016x}", result.trace_digest)},
+                         {"records", result.trace_records},
+                         {"dropped", result.trace_dropped}}},
+                       {"tensors", tensors},
+                       {"spyrecode", result.spyrecode_dir}};
+  return report.dump(2) + "\n";
+}
+
+std::string ReportSummary(const RunResult& result, const std::string& program) {
+  uint64_t kernels = 0, kernel_ps = 0, macs = 0, bytes = 0;
+  for (const flex::CompletedOperation& operation : result.launches) {
+    if (!IsKernel(result, operation)) continue;
+    ++kernels;
+    kernel_ps += operation.finished_ps - operation.started_ps;
+    macs += operation.macs;
+    bytes += operation.device_bytes_read + operation.device_bytes_written;
+  }
+  std::string text = fmt::format("{} on card '{}', {} mode, {} of {} cores\n", result.description,
+                                 result.config.preset, result.config.mode == "vf" ? "VF" : "PF",
+                                 result.plan.cores_used, result.config.card.cores);
+  text += "  " + VerdictText(result) + "\n";
+  text += fmt::format("  stream operations: {} queued, {} completed ({} kernel launch{})\n",
+                      result.launch_counts.queued, result.launch_counts.completed, kernels,
+                      kernels == 1 ? "" : "es");
+  text += fmt::format("  device time: {} in kernels", trace::FormatTime(kernel_ps));
+  const double ns = std::max(1e-3, Ns(kernel_ps));
+  if (macs > 0) text += fmt::format(", {:.1f} TMAC/s", static_cast<double>(macs) / ns / 1000);
+  text += fmt::format(", {:.1f} GB/s of device memory\n", static_cast<double>(bytes) / ns);
+  text += fmt::format("  first to last launch operation {}, with transfers {}\n",
+                      trace::FormatTime(result.launch_end_ps - result.launch_begin_ps),
+                      trace::FormatTime(result.end_ps - result.begin_ps));
+  text += fmt::format(
+      "  wall time: {:.2f} s (inputs {:.2f}, compile {:.2f}, model {:.2f}, verify "
+      "{:.2f})\n\n",
+      result.wall.total, result.wall.generate, result.wall.compile, result.wall.model,
+      result.wall.verify);
+  text += UnitTable(result);
+  text += fmt::format("\nReport:  {}/report.json\n", result.out_dir);
+  if (!result.trace_path.empty()) text += fmt::format("Trace:   {}\n", result.trace_path);
+  for (const auto& [name, path] : result.tensor_paths) text += fmt::format("Tensor:  {}\n", path);
+  text += fmt::format("Program: {}\n", result.spyrecode_dir);
+  if (!result.trace_path.empty()) {
+    text += fmt::format(
+        "\nNext:\n  {0} trace summary {1}\n  {0} trace export --format perfetto {1}\n  {0} disasm "
+        "{2}\n",
+        program, result.trace_path, result.spyrecode_dir);
+  }
+  return text;
+}
+
+}  // namespace spyre::cosim

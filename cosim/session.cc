@@ -1,0 +1,320 @@
+#include "cosim/session.h"
+
+#include <algorithm>
+#include <chrono>
+#include <filesystem>
+#include <memory>
+
+#include "cosim/inprocess_transport.h"
+#include "cosim/npy.h"
+#include "cosim/workload.h"
+#include "driver/physical_function.h"
+#include "model/contract/error.h"
+#include "runtime/spyre/execution_plan.h"
+#include "runtime/spyre/launch_kernel.h"
+#include "runtime/spyre/spyre_stream.h"
+#include "runtime/spyre/tensor_copy.h"
+#include "traces/trace_file.h"
+
+namespace spyre::cosim {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr uint64_t kRegionBytes = 12ull << 30;  // of VF 1: the public pool of 8 x 12 GB
+constexpr int64_t kVerifySample = 4096;
+
+// Adds the wall time of its life to `seconds`.
+class WallTimer {
+ public:
+  explicit WallTimer(double& seconds) : seconds_(seconds) {}
+  ~WallTimer() {
+    seconds_ += std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
+  }
+  WallTimer(const WallTimer&) = delete;
+  WallTimer& operator=(const WallTimer&) = delete;
+
+ private:
+  double& seconds_;
+  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+};
+
+flex::RuntimeOptions OptionsOf(const RunConfig& config, trace::Recorder* recorder) {
+  flex::RuntimeOptions options;
+  options.device.submission_entries = static_cast<uint32_t>(config.runtime.ring_entries);
+  options.device.response_entries = static_cast<uint32_t>(config.runtime.ring_entries);
+  options.device.interrupts = config.runtime.completion == "interrupt";
+  options.device.poll_interval_ns = static_cast<double>(config.runtime.poll_interval_ns);
+  options.device.timeout_ns = static_cast<double>(config.runtime.deadline_ms) * 1e6;
+  options.device.costs.submit_ns = static_cast<double>(config.host.submit_ns);
+  options.device.costs.completion_ns = static_cast<double>(config.host.completion_ns);
+  options.device.costs.map_ns = static_cast<double>(config.host.map_ns);
+  options.device.costs.convert_bytes_per_ns = static_cast<double>(config.host.convert_bytes_per_ns);
+  options.device.recorder = recorder;
+  options.scheduling = config.runtime.scheduler;
+  options.timing_only = !config.workload.functional;
+  return options;
+}
+
+// Gives VF 1 the public pool, as far as memory goes, and shares what is left between the others.
+void AssignRegions(driver::PhysicalFunction& physical, uint64_t memory_bytes, uint64_t vfs) {
+  uint64_t base = 0;
+  for (uint64_t vf = 1; vf <= vfs; ++vf) {
+    const uint64_t share = vf == 1 ? memory_bytes : (memory_bytes - base) / (vfs - vf + 1);
+    const uint64_t region = std::min(kRegionBytes, share / kRegions) / kStickBytes * kStickBytes;
+    for (int r = 0; r < kRegions && region > 0; ++r) {
+      physical.AssignRegion(static_cast<driver::FunctionId>(vf), r, base, region);
+      base += region;
+    }
+  }
+}
+
+class Session {
+ public:
+  Session(const RunConfig& config, std::string out_dir, ProgressListener* progress)
+      : config_(config),
+        progress_(progress),
+        workload_(ResolveWorkload(config)),
+        recorder_(config.trace.capacity,
+                  config.trace.enabled ? trace::CategoryMask(config.trace.categories) : 0) {
+    result_.config = config;
+    result_.description = workload_.description;
+    result_.out_dir = std::move(out_dir);
+  }
+
+  RunResult Run() {
+    {
+      const WallTimer total(result_.wall.total);
+      MakeOutputDirectory();
+      Compile();
+      try {
+        Simulate();
+      } catch (...) {
+        Unplug();
+        WriteTraceFile();  // up to the fault, so that it can be looked at
+        throw;
+      }
+      Unplug();
+      WriteTraceFile();
+      VerifyOutput();
+      WriteTensors();
+    }
+    return std::move(result_);
+  }
+
+ private:
+  void Report(const char* phase, uint64_t done = 0, uint64_t total = 0) {
+    if (progress_ != nullptr) progress_->Update(phase, done, total);
+  }
+  std::string PathOf(const std::string& name) const { return result_.out_dir + "/" + name; }
+
+  void MakeOutputDirectory() const {
+    std::error_code error;
+    fs::create_directories(result_.out_dir, error);
+    if (error || !fs::is_directory(result_.out_dir)) {
+      throw BadInput("--out {}: cannot make the directory: {}", result_.out_dir,
+                     error ? error.message() : "there is a file of that name");
+    }
+  }
+
+  void Compile() {
+    const WallTimer timer(result_.wall.compile);
+    Report("compile");
+    compiler::Kernel kernel = compiler::GenerateKernel(workload_.kernel_spec);
+    result_.spyrecode_dir = PathOf("spyrecode");
+    compiler::WriteSpyreCode(kernel, result_.spyrecode_dir);
+    result_.kernel_name = kernel.name;
+    result_.plan = kernel.plan;
+    workload_.problem.slice = ReducedSlice(workload_, kernel.plan);
+  }
+
+  void Plug() {
+    const HostTiming timing{config_.host.register_write_ns, config_.host.register_read_ns,
+                            config_.host.interrupt_ns};
+    transport_ = std::make_unique<InProcessTransport>(config_.card, timing, &recorder_);
+    const bool virtual_function = config_.mode == "vf";
+    const flex::RuntimeOptions options = OptionsOf(config_, &recorder_);
+    if (virtual_function) {
+      admin_ = std::make_unique<driver::Device>(*transport_, 0, options.device);
+      driver::PhysicalFunction physical(*admin_);
+      physical.EnableVirtualFunctions(static_cast<int>(config_.card.num_vfs));
+      AssignRegions(physical, config_.card.usable_bytes(), config_.card.num_vfs);
+    }
+    context_ =
+        std::make_unique<flex::RuntimeContext>(*transport_, virtual_function ? 1 : 0, options);
+  }
+
+  // Tensors go first: the context must outlive them.
+  void Unplug() {
+    tensors_.clear();
+    plan_.reset();
+    context_.reset();
+    admin_.reset();
+    transport_.reset();
+  }
+
+  void Simulate() {
+    Report("open the card");
+    {
+      const WallTimer timer(result_.wall.model);
+      Plug();
+      // Device memory first: what does not fit fails before host memory is taken.
+      for (const WorkloadTensor& tensor : workload_.tensors)
+        tensors_.push_back(runtime::AllocateTensor(*context_, tensor.layout));
+    }
+    if (config_.workload.functional) LoadInputs();
+
+    const WallTimer timer(result_.wall.model);
+    runtime::SpyreStream stream = runtime::SpyreStream::Default(*context_);
+    Report("copy inputs and program");
+    CopyInputs(stream);
+    plan_ = std::make_unique<runtime::ExecutionPlan>(fs::path(result_.spyrecode_dir));
+    const uint64_t before_load = context_->Counts().queued;
+    runtime::LoadPlan(stream, *plan_);
+    result_.program_loads = context_->Counts().queued - before_load;
+    Wait(stream, "copy inputs and program");
+
+    Launch(stream);
+    CopyOutput(stream);
+    Finish();
+  }
+
+  void LoadInputs() {
+    const WallTimer timer(result_.wall.generate);
+    Report("inputs");
+    for (const WorkloadTensor& tensor : workload_.tensors)
+      data_.push_back(tensor.is_output ? std::vector<uint16_t>(tensor.elements())
+                                       : LoadInput(config_, tensor));
+    workload_.problem.a = data_[0].data();
+    if (workload_.tensors.size() > 2) workload_.problem.b = data_[1].data();
+  }
+
+  void CopyInputs(runtime::SpyreStream& stream) {
+    for (size_t i = 0; i + 1 < tensors_.size(); ++i) {
+      const void* host = data_.empty() ? nullptr : data_[i].data();
+      runtime::CopyTensorToDevice(stream, tensors_[i], host, DataFormat::kIeeeFp16,
+                                  workload_.tensors[i].name);
+      ++result_.transfers;
+    }
+  }
+
+  void Launch(runtime::SpyreStream& stream) {
+    const flex::OperationCounts before = context_->Counts();
+    const size_t first = context_->CompletedOperations().size();
+    std::vector<model::UnitStatistics> units_before = transport_->card().Statistics();
+    runtime::LaunchKernel(stream, *plan_, tensors_);
+    Wait(stream, "launch");
+    const flex::OperationCounts after = context_->Counts();
+    result_.launch_counts = {after.queued - before.queued, after.completed - before.completed,
+                             after.failed - before.failed,
+                             after.not_executed - before.not_executed};
+    const auto completed = context_->CompletedOperations();
+    result_.launches.assign(completed.begin() + static_cast<ptrdiff_t>(first), completed.end());
+    result_.launch_units = transport_->card().Statistics();
+    for (size_t i = 0; i < units_before.size(); ++i) {
+      model::UnitStatistics& unit = result_.launch_units[i];
+      unit.busy_ps -= units_before[i].busy_ps;
+      unit.bytes -= units_before[i].bytes;
+      unit.requests -= units_before[i].requests;
+      unit.waited_ps -= units_before[i].waited_ps;
+    }
+  }
+
+  void CopyOutput(runtime::SpyreStream& stream) {
+    void* host = data_.empty() ? nullptr : data_.back().data();
+    runtime::CopyTensorFromDevice(stream, tensors_.back(), host, DataFormat::kIeeeFp16, "out");
+    ++result_.transfers;
+    Wait(stream, "copy output");
+  }
+
+  // Synchronises the stream, telling the listener of every response on the way.
+  void Wait(runtime::SpyreStream& stream, const char* phase) {
+    const uint32_t index = stream.flex_stream().stream_index();
+    {
+      const auto lock = context_->Lock();
+      flex::Scheduler& scheduler = context_->scheduler();
+      const flex::OperationCounts start = scheduler.Counts();
+      const uint64_t base = start.completed + start.failed + start.not_executed;
+      while (!scheduler.Idle(index)) {
+        scheduler.Progress();
+        const flex::OperationCounts now = scheduler.Counts();
+        Report(phase, now.completed + now.failed + now.not_executed - base, now.queued - base);
+      }
+    }
+    stream.Synchronize();
+  }
+
+  void Finish() {
+    const auto completed = context_->CompletedOperations();
+    const auto window = [](const auto& operations, uint64_t& begin, uint64_t& end) {
+      if (operations.empty()) return;
+      begin = operations.front().queued_ps;
+      for (const flex::CompletedOperation& operation : operations) {
+        begin = std::min(begin, operation.queued_ps);
+        end = std::max(end, operation.finished_ps);
+      }
+    };
+    window(completed, result_.begin_ps, result_.end_ps);
+    window(result_.launches, result_.launch_begin_ps, result_.launch_end_ps);
+    result_.units = transport_->card().Statistics();
+    result_.sim_ps = transport_->NowPs();
+  }
+
+  void WriteTraceFile() {
+    result_.trace_digest = recorder_.Digest();
+    result_.trace_dropped = recorder_.dropped();
+    if (!config_.trace.enabled) return;
+    Report("write the trace");
+    const std::string metadata =
+        fmt::format("{{\"workload\": \"{}\", \"mode\": \"{}\", \"config\": {}}}",
+                    result_.description, config_.mode, ToJson(config_));
+    const trace::Trace trace = trace::Snapshot(recorder_, metadata);
+    result_.trace_records = trace.records.size();
+    result_.trace_path = PathOf("trace.sctrace");
+    trace::WriteTrace(trace, result_.trace_path);
+  }
+
+  void VerifyOutput() {
+    if (!config_.workload.functional || config_.workload.verify == "none") return;
+    const WallTimer timer(result_.wall.verify);
+    Report("verify");
+    const auto reference = MakeReference(workload_.problem);
+    const int64_t sample = config_.workload.verify == "sample" ? kVerifySample : 0;
+    result_.verification = Verify(*reference, data_.back().data(), sample, config_.workload.seed);
+  }
+
+  void WriteTensors() {
+    if (!config_.workload.functional) return;
+    for (size_t i = 0; i < workload_.tensors.size(); ++i) {
+      const WorkloadTensor& tensor = workload_.tensors[i];
+      const bool wanted =
+          tensor.is_output ? config_.output.tensors : config_.output.inputs && tensor.file.empty();
+      if (!wanted) continue;
+      const std::string path = PathOf(tensor.name + ".npy");
+      WriteNpy(path, "f2", tensor.shape, data_[i].data());
+      result_.tensor_paths[tensor.name] = path;
+    }
+  }
+
+  RunConfig config_;
+  ProgressListener* progress_;
+  Workload workload_;
+  RunResult result_;
+  trace::Recorder recorder_;
+
+  std::unique_ptr<InProcessTransport> transport_;
+  std::unique_ptr<driver::Device> admin_;  // VF mode: the PF, which set the VFs up
+  std::unique_ptr<flex::RuntimeContext> context_;
+  std::vector<runtime::SpyreTensor> tensors_;
+  std::unique_ptr<runtime::ExecutionPlan> plan_;
+  std::vector<std::vector<uint16_t>> data_;  // float16, as tensors; empty in a timing-only run
+};
+
+}  // namespace
+
+RunResult RunSession(const RunConfig& config, const std::string& out_dir,
+                     ProgressListener* progress) {
+  return Session(config, out_dir, progress).Run();
+}
+
+}  // namespace spyre::cosim

@@ -1,0 +1,69 @@
+// A session: one run of a configuration, from building the card to verified tensors on disk. At
+// most one per process (SystemC has one kernel); single thread.
+//
+// Errors: Error of any kind from the rooms below; the trace up to that moment is written first.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cosim/config.h"
+#include "cosim/reference.h"
+#include "model/card/resource.h"
+#include "runtime/compiler/kernel.h"
+#include "runtime/flex/control_block_request.h"
+#include "runtime/flex/scheduler.h"
+
+namespace spyre::cosim {
+
+// Told how far the run is; called often, from the session's thread.
+class ProgressListener {
+ public:
+  virtual ~ProgressListener() = default;
+  // done of total operations; total 0: not known.
+  virtual void Update(const char* phase, uint64_t done, uint64_t total) = 0;
+};
+
+struct WallTimes {      // seconds
+  double generate = 0;  // input data
+  double compile = 0;   // kernel and SpyreCode directory
+  double model = 0;     // everything between the first and the last register access
+  double verify = 0;
+  double total = 0;
+};
+
+struct RunResult {
+  RunConfig config;
+  std::string description;
+  compiler::KernelPlan plan;
+  std::string kernel_name;
+
+  uint64_t sim_ps = 0;                              // simulated time of the whole session
+  uint64_t begin_ps = 0;                            // first operation queued
+  uint64_t end_ps = 0;                              // last operation finished
+  uint64_t launch_begin_ps = 0, launch_end_ps = 0;  // of the launch's operations
+  WallTimes wall;
+
+  std::optional<Verification> verification;         // empty: verify = "none" or not functional
+  flex::OperationCounts launch_counts;              // the launch's stream operations
+  uint64_t transfers = 0;                           // tensor copies
+  uint64_t program_loads = 0;                       // copies of init packets
+  std::vector<flex::CompletedOperation> launches;   // the launch's operations, in order
+  std::vector<model::UnitStatistics> units;         // of the whole session
+  std::vector<model::UnitStatistics> launch_units;  // the part that the launch added
+  uint64_t trace_digest = 0, trace_records = 0, trace_dropped = 0;
+
+  std::string out_dir;
+  std::string trace_path;                           // "" if tracing is off
+  std::map<std::string, std::string> tensor_paths;  // name -> .npy
+  std::string spyrecode_dir;
+};
+
+// Runs `config`; files go to `out_dir`, which is made. progress may be null.
+RunResult RunSession(const RunConfig& config, const std::string& out_dir,
+                     ProgressListener* progress);
+
+}  // namespace spyre::cosim

@@ -1,0 +1,155 @@
+#include "cosim/tools.h"
+
+#include <contract/registers.h>
+#include <fmt/format.h>
+
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <nlohmann/json.hpp>
+
+#include "model/contract/error.h"
+#include "model/contract/program.h"
+#include "runtime/spyre/spyre_code.h"
+#include "traces/text.h"
+
+namespace spyre::cosim {
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::ordered_json;
+
+const char* AccessName(regs::Access access) {
+  switch (access) {
+    case regs::Access::kReadOnly:
+      return "RO";
+    case regs::Access::kReadWrite:
+      return "RW";
+    case regs::Access::kWriteOneToClear:
+      return "RW1C";
+    case regs::Access::kWriteOnly:
+      return "WO";
+    case regs::Access::kReadToClear:
+      return "RC";
+  }
+  return "?";
+}
+
+std::string Bits(const regs::FieldInfo& field) {
+  const uint32_t width = static_cast<uint32_t>(__builtin_popcount(field.mask));
+  return fmt::format("{}:{}", field.shift + width - 1, field.shift);
+}
+
+template <class Visit>
+void ForEachField(const regs::RegisterInfo& reg, Visit visit) {
+  for (const regs::FieldInfo& field : regs::kRegisterFields)
+    if (field.offset == reg.offset) visit(field);
+}
+
+std::vector<uint8_t> ReadBytes(const std::string& path) {
+  std::ifstream in(path, std::ios::binary);
+  if (!in || fs::is_directory(path))
+    throw BadInput("{}: cannot read the file: {}", path, std::strerror(errno));
+  return {std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
+}
+
+std::string DisassembleDirectory(const std::string& path) {
+  const runtime::SpyreCode code = runtime::ReadSpyreCode(path);
+  std::string text = fmt::format("; SpyreCode '{}', {} bytes of program memory\n", code.name,
+                                 code.allocation_bytes);
+  for (const runtime::ExecStep& step : code.exec_plan) {
+    const auto* compute = std::get_if<runtime::DeviceComputeStep>(&step);
+    if (compute == nullptr) continue;
+    for (const runtime::InitPacket& packet : code.init_packets) {
+      if (compute->offset < packet.offset ||
+          compute->offset - packet.offset >= packet.data->size()) {
+        continue;
+      }
+      const size_t at = compute->offset - packet.offset;
+      const uint8_t* image = packet.data->data() + at;
+      const ImageInfo info = ReadImageHeader(image, packet.data->size() - at);
+      text +=
+          fmt::format("\n; {} at offset {} of {}\n", compute->name, compute->offset, packet.file);
+      text += Disassemble(Decode(image, info.image_bytes));
+    }
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string RegistersText() {
+  trace::Table table({"address", "register", "access", "reset", "functions", "meaning"}, 6);
+  for (const regs::RegisterInfo& reg : regs::kRegisters) {
+    table.Add({fmt::format("0x{:04x}", reg.offset), reg.name, AccessName(reg.access),
+               fmt::format("0x{:08x}", reg.reset), reg.pf_only ? "PF" : "PF, VF", reg.description});
+    ForEachField(reg, [&](const regs::FieldInfo& field) {
+      table.Add({"", fmt::format("  {}", field.name), "", Bits(field), "", field.description});
+    });
+  }
+  return table.ToString("");
+}
+
+std::string RegistersMarkdown() {
+  std::string text =
+      "| Address | Register | Access | Reset | Functions | Meaning |\n|---|---|---|---|---|---|\n";
+  for (const regs::RegisterInfo& reg : regs::kRegisters) {
+    text += fmt::format("| 0x{:04x} | {} | {} | 0x{:08x} | {} | {} |\n", reg.offset, reg.name,
+                        AccessName(reg.access), reg.reset, reg.pf_only ? "PF" : "PF, VF",
+                        reg.description);
+    ForEachField(reg, [&](const regs::FieldInfo& field) {
+      text += fmt::format("| | {}[{}] | | | | {} |\n", field.name, Bits(field), field.description);
+    });
+  }
+  return text;
+}
+
+std::string RegistersJson() {
+  Json all = Json::array();
+  for (const regs::RegisterInfo& reg : regs::kRegisters) {
+    Json fields = Json::array();
+    ForEachField(reg, [&](const regs::FieldInfo& field) {
+      fields.push_back({{"name", field.name},
+                        {"shift", field.shift},
+                        {"mask", field.mask},
+                        {"description", field.description}});
+    });
+    all.push_back({{"name", reg.name},
+                   {"block", reg.block},
+                   {"offset", reg.offset},
+                   {"access", AccessName(reg.access)},
+                   {"reset", reg.reset},
+                   {"mask", reg.mask},
+                   {"pf_only", reg.pf_only},
+                   {"dynamic", reg.dynamic},
+                   {"description", reg.description},
+                   {"fields", fields}});
+  }
+  return all.dump(2) + "\n";
+}
+
+std::string DisassemblePath(const std::string& path) {
+  if (fs::is_directory(path)) return DisassembleDirectory(path);
+  const std::vector<uint8_t> bytes = ReadBytes(path);
+  try {
+    return Disassemble(Decode(bytes.data(), bytes.size()));
+  } catch (const Error& error) {
+    throw BadInput("{}: {}", path, error.what());
+  }
+}
+
+void AssembleFile(const std::string& source, const std::string& output) {
+  const std::vector<uint8_t> text = ReadBytes(source);
+  const Program program =
+      Assemble({reinterpret_cast<const char*>(text.data()), text.size()}, source);
+  const std::vector<uint8_t> image = Encode(program);
+  std::ofstream out(output, std::ios::binary | std::ios::trunc);
+  out.write(reinterpret_cast<const char*>(image.data()),
+            static_cast<std::streamsize>(image.size()));
+  out.flush();
+  if (!out) throw BadInput("{}: cannot write the file: {}", output, std::strerror(errno));
+}
+
+}  // namespace spyre::cosim

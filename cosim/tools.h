@@ -1,0 +1,19 @@
+// The commands of spyre-cosim that look at things without running them: registers, programs,
+// assembler. Single thread. Errors: Error(kBadInput).
+#pragma once
+
+#include <string>
+
+namespace spyre::cosim {
+
+// The BAR0 registers and their fields, from the generated register table.
+std::string RegistersText();
+std::string RegistersMarkdown();
+std::string RegistersJson();
+
+// Text of a program binary, or of every program of a SpyreCode directory.
+std::string DisassemblePath(const std::string& path);
+// Assembles a text file into a program binary.
+void AssembleFile(const std::string& source, const std::string& output);
+
+}  // namespace spyre::cosim

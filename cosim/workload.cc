@@ -1,0 +1,258 @@
+#include "cosim/workload.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cstdlib>
+#include <cstring>
+
+#include "cosim/npy.h"
+#include "cosim/parallel.h"
+#include "cosim/reference_numbers.h"
+#include "model/contract/error.h"
+#include "runtime/compiler/op_list.h"
+
+namespace spyre::cosim {
+namespace {
+
+using compiler::Operation;
+using compiler::OperationKind;
+
+constexpr int64_t kStickElements = 64;
+constexpr int64_t kMaxElements = 1ll << 42;  // 8 TiB of float16: beyond any card, within 64 bits
+
+struct NamedDim {
+  const char* name;
+  uint64_t Dims::*member;
+};
+constexpr NamedDim kDims[] = {{"batch", &Dims::batch}, {"m", &Dims::m},
+                              {"k", &Dims::k},         {"n", &Dims::n},
+                              {"rows", &Dims::rows},   {"cols", &Dims::cols}};
+
+bool Has(const std::vector<std::string_view>& names, std::string_view name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+// Every size that the operation needs is given, and no other.
+void CheckDims(const Operation& op, const WorkloadConfig& workload) {
+  for (const NamedDim& dim : kDims) {
+    const bool needed = Has(op.dims, dim.name);
+    const bool known = needed || Has(op.optional_dims, dim.name);
+    if (needed && workload.size.*dim.member == 0) {
+      throw BadInput("workload.{} is missing: operation '{}' needs it, for example {} = 1024",
+                     dim.name, op.name, dim.name);
+    }
+    const Dims* const all[] = {&workload.size, &workload.tile, &workload.split};
+    const char* const prefixes[] = {"", "tile.", "split."};
+    for (int i = 0; i < 3; ++i) {
+      if (!known && all[i]->*dim.member != 0) {
+        throw BadInput("workload.{}{} = {}: operation '{}' has no dimension '{}'; it has {}",
+                       prefixes[i], dim.name, all[i]->*dim.member, op.name, dim.name,
+                       op.kind == OperationKind::kMatmul
+                           ? "m, k, n (and batch: op = \"batchmatmul\")"
+                           : "rows, cols, batch");
+      }
+    }
+    if (known && workload.size.*dim.member == 0 && workload.tile.*dim.member != 0) {
+      throw BadInput("workload.tile.{} = {}, but workload.{} is not given", dim.name,
+                     workload.tile.*dim.member, dim.name);
+    }
+  }
+}
+
+int64_t OrOne(uint64_t size) { return size == 0 ? 1 : static_cast<int64_t>(size); }
+
+// Sizes by name, those that are given, in order of the tensors' dimensions.
+std::vector<std::pair<std::string, int64_t>> GivenDims(const Dims& dims) {
+  std::vector<std::pair<std::string, int64_t>> given;
+  for (const NamedDim& dim : kDims)
+    if (dims.*dim.member != 0) given.emplace_back(dim.name, dims.*dim.member);
+  return given;
+}
+
+void AddTensor(Workload& workload, const char* name, std::vector<int64_t> shape, bool is_output,
+               bool sparse, const std::string& file) {
+  WorkloadTensor tensor;
+  tensor.name = name;
+  tensor.is_output = is_output;
+  tensor.file = file;
+  tensor.shape = std::move(shape);
+  int64_t elements = 1;
+  for (const int64_t size : tensor.shape) {
+    if (elements > kMaxElements / size) {
+      throw BadInput("tensor {} {} is larger than any card; use smaller sizes", name,
+                     ShapeText(tensor.shape));
+    }
+    elements *= size;
+  }
+  if (sparse && !tensor.shape.empty()) {
+    std::vector<int> order;
+    for (size_t i = 0; i < tensor.shape.size(); ++i) order.push_back(static_cast<int>(i));
+    order.push_back(-1);
+    tensor.layout =
+        MakeLayout(tensor.shape, ContiguousStrides(tensor.shape), DataFormat::kSen169Fp16, order);
+  } else {
+    tensor.layout = DefaultLayout(tensor.shape, DataFormat::kSen169Fp16);
+  }
+  workload.tensors.push_back(std::move(tensor));
+}
+
+void AddTensors(Workload& workload, const Operation& op, const WorkloadConfig& config) {
+  const auto shape_of = [&](std::initializer_list<const char*> names) {
+    std::vector<int64_t> shape;
+    for (const char* name : names)
+      for (const auto& [given, size] : GivenDims(config.size))
+        if (given == name) shape.push_back(size);
+    return shape;
+  };
+  const std::string& a = config.input_a;
+  const std::string& b = config.input_b;
+  if (op.inputs() < 2 && !b.empty()) {
+    throw BadInput("workload.inputs.b = \"{}\": operation '{}' has one input, a", b, op.name);
+  }
+  if (op.kind == OperationKind::kMatmul) {
+    AddTensor(workload, "a", shape_of({"batch", "m", "k"}), false, false, a);
+    AddTensor(workload, "b", shape_of({"batch", "k", "n"}), false, false, b);
+    AddTensor(workload, "out", shape_of({"batch", "m", "n"}), true, false, "");
+    return;
+  }
+  const std::vector<int64_t> whole = shape_of({"batch", "rows", "cols"});
+  AddTensor(workload, "a", whole, false, false, a);
+  if (op.inputs() == 2) AddTensor(workload, "b", whole, false, false, b);
+  if (op.kind != OperationKind::kReduction) {
+    AddTensor(workload, "out", whole, true, false, "");
+  } else if (config.axis == "rows") {
+    AddTensor(workload, "out", shape_of({"batch", "cols"}), true, false, "");
+  } else {
+    AddTensor(workload, "out", shape_of({"batch", "rows"}), true, true, "");
+  }
+}
+
+std::string Describe(const Operation& op, const WorkloadConfig& config) {
+  std::string text(op.name);
+  const auto add = [&](const Dims& dims) {
+    for (const auto& [name, size] : GivenDims(dims)) text += fmt::format(" {}={}", name, size);
+  };
+  add(config.size);
+  if (op.kind == OperationKind::kReduction) text += " along " + config.axis;
+  if (!GivenDims(config.tile).empty()) {
+    text += ", tile";
+    add(config.tile);
+  }
+  return text;
+}
+
+// A well-mixed 64-bit number for each (seed, stream, index): splitmix64's finaliser.
+uint64_t Mix(uint64_t seed, uint64_t stream, uint64_t index) {
+  uint64_t z = seed * 0x9E3779B97F4A7C15u + stream * 0xD1B54A32D192ED03u + index;
+  z = (z + 0x9E3779B97F4A7C15u) * 0xBF58476D1CE4E5B9u;
+  z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9u;
+  z = (z ^ (z >> 27)) * 0x94D049BB133111EBu;
+  return z ^ (z >> 31);
+}
+
+double Generated(const std::string& distribution, uint64_t bits) {
+  if (distribution == "normal") {
+    // Four 16-bit uniforms, their sum scaled to variance 1: bell-shaped, and the same on every
+    // host because no library function is involved. Its tails end at 3.46.
+    double sum = 0;
+    for (int i = 0; i < 4; ++i) sum += static_cast<double>((bits >> (16 * i)) & 0xFFFF) - 32767.5;
+    constexpr double kScale = 1.7320508075688772 / 65536;  // sqrt(12 / 4) per step
+    return sum * kScale;
+  }
+  const double unit = static_cast<double>(bits >> 40) / (1 << 24);
+  return distribution == "positive" ? 0.0625 + unit * (4 - 0.0625) : unit * 2 - 1;
+}
+
+}  // namespace
+
+int64_t WorkloadTensor::elements() const {
+  int64_t count = 1;
+  for (const int64_t size : shape) count *= size;
+  return count;
+}
+
+int MaxCores(const RunConfig& config, const char* sencores) {
+  const int cores = static_cast<int>(config.card.cores);
+  if (sencores == nullptr) return cores;
+  int limit = 0;
+  const char* end = sencores + std::strlen(sencores);
+  const auto [stop, error] = std::from_chars(sencores, end, limit);
+  if (error != std::errc() || stop != end || limit < 1 || limit > kMaxCores) {
+    throw BadInput("environment variable SENCORES = \"{}\" must be a whole number from 1 to {}",
+                   sencores, kMaxCores);
+  }
+  return std::min(cores, limit);
+}
+
+Workload ResolveWorkload(const RunConfig& config) {
+  WorkloadConfig settings = config.workload;
+  const Operation* op = &compiler::RequireOperation(settings.op);
+  // A matmul with a batch is a batch matmul.
+  if (op->name == "matmul" && settings.size.batch != 0) {
+    op = &compiler::RequireOperation("batchmatmul");
+  }
+  CheckDims(*op, settings);
+  if (op->kind == OperationKind::kReduction && settings.axis == "rows" && settings.size.rows == 0) {
+    throw BadInput("workload.axis = \"rows\" needs workload.rows");
+  }
+
+  Workload workload;
+  workload.description = Describe(*op, settings);
+  compiler::KernelSpec& spec = workload.kernel_spec;
+  spec.op = std::string(op->name);
+  for (const auto& [name, size] : GivenDims(settings.size)) spec.dims[name] = size;
+  for (const auto& [name, size] : GivenDims(settings.tile)) spec.dims[name] = size;
+  for (const auto& [name, parts] : GivenDims(settings.split))
+    spec.split[name] = static_cast<int>(parts);
+  spec.axis = settings.axis;
+  spec.cores = MaxCores(config, std::getenv("SENCORES"));
+  spec.lx_bytes = config.card.lx_usable_bytes();
+  spec.timing_only = !settings.functional;
+  AddTensors(workload, *op, settings);
+
+  ReferenceProblem& problem = workload.problem;
+  problem.op = spec.op;
+  problem.batch = OrOne(settings.size.batch);
+  problem.m = OrOne(settings.size.m);
+  problem.k = OrOne(settings.size.k);
+  problem.n = OrOne(settings.size.n);
+  problem.rows = OrOne(settings.size.rows);
+  problem.cols = OrOne(settings.size.cols);
+  problem.reduce_rows = op->kind == OperationKind::kReduction && settings.axis == "rows";
+  return workload;
+}
+
+std::vector<uint16_t> LoadInput(const RunConfig& config, const WorkloadTensor& tensor) {
+  if (!tensor.file.empty()) {
+    const NpyArray array = ReadNpy(tensor.file, "input " + tensor.name, "f2", tensor.shape);
+    std::vector<uint16_t> data(static_cast<size_t>(tensor.elements()));
+    std::memcpy(data.data(), array.data.data(), array.data.size());
+    return data;
+  }
+  std::vector<uint16_t> data(static_cast<size_t>(tensor.elements()));
+  const std::string& distribution = config.workload.distribution;
+  const uint64_t stream = tensor.name == "a" ? 1 : 2;
+  ParallelFor(tensor.elements(), 4096, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
+      const uint64_t bits = Mix(config.workload.seed, stream, static_cast<uint64_t>(i));
+      data[static_cast<size_t>(i)] = NearestHalf(Generated(distribution, bits));
+    }
+  });
+  return data;
+}
+
+int64_t ReducedSlice(const Workload& workload, const compiler::KernelPlan& plan) {
+  const Operation& op = compiler::RequireOperation(workload.kernel_spec.op);
+  std::string reduced;
+  if (op.kind == OperationKind::kMatmul) reduced = "k";
+  if (op.kind == OperationKind::kReduction) reduced = workload.kernel_spec.axis;
+  const auto split = plan.split.find(reduced);
+  if (split == plan.split.end() || split->second <= 1) return 0;
+  const int64_t size = workload.kernel_spec.dims.at(reduced);
+  // Whole sticks where the dimension is inside a stick: k of a, columns.
+  const int64_t unit = reduced == "rows" ? 1 : kStickElements;
+  const int64_t units = (size + unit - 1) / unit;
+  return (units + split->second - 1) / split->second * unit;
+}
+
+}  // namespace spyre::cosim
