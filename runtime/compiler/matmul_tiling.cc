@@ -108,11 +108,15 @@ MatmulTiling ChooseMatmulTiling(const MatmulShare& share, uint64_t lx_bytes) {
     }
   }
   if (best_cost == std::numeric_limits<double>::infinity()) {
+    int64_t needed = std::numeric_limits<int64_t>::max();
+    for (int resident = 0; resident < 4; ++resident) {
+      const MatmulTiling least{1, 1, 1, (resident & 1) != 0, (resident & 2) != 0, 1, 1};
+      needed = std::min(needed, least.LxBytes(share));
+    }
     throw BadInput(
-        "matmul: one row of a by one stick of b, k in sticks of 64, needs {} bytes of LX; {} may "
-        "be "
-        "used. Raise lx_bytes",
-        MatmulTiling{}.LxBytes(share), lx_bytes);
+        "matmul: the smallest tile (m 1, n and k 64) needs {} bytes of LX with its buffers; {} may "
+        "be used. Raise lx_bytes",
+        needed, lx_bytes);
   }
   return best;
 }

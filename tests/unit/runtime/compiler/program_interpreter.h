@@ -129,7 +129,7 @@ class Interpreter {
           ready.push_back(unit.get());
         }
       }
-      if (done == units_.size()) return;
+      if (done == units_.size()) return CheckMulticasts();
       if (ready.empty()) Deadlock();
       UnitState& unit = *ready[random_() % ready.size()];
       do Step(unit);
@@ -137,7 +137,6 @@ class Interpreter {
     }
   }
 
-  int tokens(int core, int token) const { return cores_[core].tokens[token]; }
   uint64_t bytes_loaded() const { return bytes_loaded_; }
 
  private:
@@ -157,6 +156,7 @@ class Interpreter {
     std::vector<uint8_t> lx;
     std::vector<bool> written;
     std::array<int, kTokens> tokens{};
+    std::vector<std::array<int64_t, 12>> multicasts;  // operands of the loads that have a group
   };
 
   bool Ready(const UnitState& unit) const {
@@ -173,6 +173,33 @@ class Interpreter {
                       unit->pc, unit->section->code[unit->pc].wait);
     }
     Fail("deadlock:{}", who);
+  }
+
+  // Members of a multicast wait for each other: their loads must meet, in order, with equal boxes.
+  void CheckMulticasts() {
+    std::array<size_t, kMaxCores> next{};
+    for (bool moved = true; moved;) {
+      moved = false;
+      for (int core = 0; core < kMaxCores; ++core) {
+        if (next[core] == cores_[core].multicasts.size()) continue;
+        const auto& box = cores_[core].multicasts[next[core]];
+        const auto meets = [&](int other) {
+          return (box[9] >> other & 1) == 0 || (next[other] < cores_[other].multicasts.size() &&
+                                                cores_[other].multicasts[next[other]] == box);
+        };
+        bool all = true;
+        for (int other = 0; other < kMaxCores; ++other) all = all && meets(other);
+        if (!all) continue;
+        for (int other = 0; other < kMaxCores; ++other) next[other] += box[9] >> other & 1;
+        moved = true;
+      }
+    }
+    for (int core = 0; core < kMaxCores; ++core) {
+      if (next[core] < cores_[core].multicasts.size()) {
+        Fail("core {}: multicast {} of {} never meets its group", core, next[core],
+             cores_[core].multicasts.size());
+      }
+    }
   }
 
   // ------------------------------------------------------------- LX
@@ -283,8 +310,10 @@ class Interpreter {
     switch (in.op) {
       case Op::kLoad:
       case Op::kStore:
-        if (in.op == Op::kLoad && o[9] != 0 && (o[9] >> core & 1) == 0)
-          Fail("core {}: not in its multicast group", core);
+        if (in.op == Op::kLoad && o[9] != 0) {
+          if ((o[9] >> core & 1) == 0) Fail("core {}: not in its multicast group", core);
+          cores_[core].multicasts.push_back(o);
+        }
         for (int64_t p = 0; p < o[6]; ++p) {
           for (int64_t r = 0; r < o[3]; ++r) Move(in.op == Op::kLoad, core, o, p, r);
         }

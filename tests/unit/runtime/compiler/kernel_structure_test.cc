@@ -1,0 +1,247 @@
+// What generated programs look like: images, sizes, tiles, work division, program correction.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "runtime/compiler/matmul_tiling.h"
+#include "tests/unit/runtime/compiler/kernel_harness.h"
+
+namespace spyre::compiler::testing {
+namespace {
+
+using ::testing::ElementsAre;
+
+KernelSpec Spec(const std::string& op, std::map<std::string, int64_t> dims) {
+  KernelSpec spec;
+  spec.op = op;
+  spec.dims = std::move(dims);
+  return spec;
+}
+
+KernelSpec SpecFor(const Operation& op, int64_t size) {
+  if (op.name == "matmul") return Spec("matmul", {{"m", size}, {"k", size}, {"n", size}});
+  if (op.name == "batchmatmul") {
+    return Spec("bmm", {{"batch", 4}, {"m", size}, {"k", size}, {"n", size}});
+  }
+  return Spec(std::string(op.name), {{"rows", size}, {"cols", size}});
+}
+
+size_t Instructions(const Kernel& kernel) {
+  size_t count = 0;
+  for (const Section& section : kernel.compute.sections) count += section.code.size();
+  return count;
+}
+
+TEST(KernelStructure, EveryImageDecodesToTheSameProgramWithAnEmptyTable) {
+  for (const Operation& op : Operations()) {
+    const Kernel kernel = GenerateKernel(SpecFor(op, 512));
+    for (const Program* program : {&kernel.compute, &kernel.correction}) {
+      const std::vector<uint8_t> image = Encode(*program);
+      const Program decoded = Decode(image.data(), image.size());
+      EXPECT_EQ(decoded.name, program->name);
+      EXPECT_EQ(decoded.core_registers, program->core_registers);
+      ASSERT_EQ(decoded.sections.size(), program->sections.size());
+      for (size_t i = 0; i < decoded.sections.size(); ++i) {
+        EXPECT_EQ(decoded.sections[i].code, program->sections[i].code) << program->name;
+      }
+      for (uint64_t entry : decoded.address_table) EXPECT_EQ(entry, 0u);
+    }
+  }
+}
+
+TEST(KernelStructure, ProgramsDoNotGrowWithTheirTripCounts) {
+  // Sizes from one tile to tens of thousands. Counts differ by a few where loops or constants fall
+  // together, or where an operand stays in LX.
+  constexpr size_t kMost = 300;
+  for (const Operation& op : Operations()) {
+    const bool matmul = op.kind == OperationKind::kMatmul;
+    for (int64_t size = 64; size <= 4096; size *= 2) {
+      KernelSpec spec = SpecFor(op, size);
+      spec.lx_bytes = 128 * 1024;
+      spec.split = {{matmul ? "m" : "rows", 2}};
+      if (op.kind == OperationKind::kSoftmax) spec.dims["cols"] = 2048;
+      EXPECT_LE(Instructions(GenerateKernel(spec)), kMost) << op.name << " " << size;
+    }
+  }
+}
+
+TEST(KernelStructure, TimingOnlyIsAPropertyOfTheProgramAndChangesNoInstruction) {
+  KernelSpec spec = Spec("matmul", {{"m", 64}, {"k", 64}, {"n", 64}});
+  const Kernel functional = GenerateKernel(spec);
+  spec.timing_only = true;
+  const Kernel timing = GenerateKernel(spec);
+  EXPECT_TRUE(timing.compute.timing_only);
+  EXPECT_FALSE(functional.compute.timing_only);
+  EXPECT_EQ(Encode(timing.compute).size(), Encode(functional.compute).size());
+  // The correction must work on real data even then: it decides where the kernel loads from.
+  EXPECT_FALSE(timing.correction.timing_only);
+}
+
+TEST(MatmulTilingOf, AnyShareFitsTheLxItWasGiven) {
+  std::mt19937 random(1);
+  const auto from = [&](int64_t low, int64_t high) {
+    return std::uniform_int_distribution<int64_t>(low, high)(random);
+  };
+  for (int run = 0; run < 300; ++run) {
+    const MatmulShare share{from(1, 5000),
+                            from(1, 300),
+                            from(1, 300),
+                            from(1, 8),
+                            static_cast<int>(from(1, 32)),
+                            static_cast<int>(from(1, 32)),
+                            run % 2 == 0};
+    const auto lx_bytes = static_cast<uint64_t>(from(40 * 1024, kLxUsableBytes));
+    const MatmulTiling tiling = ChooseMatmulTiling(share, lx_bytes);
+    SCOPED_TRACE(fmt::format("m {} n {} k {} lx {}", share.m, share.n, share.k, lx_bytes));
+    EXPECT_LE(tiling.LxBytes(share), static_cast<int64_t>(lx_bytes));
+    EXPECT_TRUE(tiling.m >= 1 && tiling.m <= share.m);
+    EXPECT_TRUE(tiling.n >= 1 && tiling.n <= share.n);
+    EXPECT_TRUE(tiling.k >= 1 && tiling.k <= share.k);
+    EXPECT_TRUE(tiling.m * tiling.n * 64 <= 64 * 1024 || (tiling.m == 1 && tiling.n == 1));
+  }
+}
+
+TEST(MatmulTilingOf, ALargeShareKeepsOneOperandInLx) {
+  // 1024 x 2048 x 4096 on 4 x 8 cores: 256 rows, 8 sticks of n, 32 of k. The whole of k of a fits.
+  const MatmulTiling tiling = ChooseMatmulTiling({256, 8, 32, 1, 8, 4, false}, kLxUsableBytes);
+  EXPECT_TRUE(tiling.a_resident || tiling.m == 256);
+  EXPECT_GE(tiling.m * tiling.n * 64, 16 * 1024);
+}
+
+TEST(WorkSplit, ForcedSlicesAreDealtToCoresFirstDimensionFastest) {
+  KernelSpec spec = Spec("matmul", {{"m", 64}, {"k", 256}, {"n", 512}});
+  spec.split = {{"m", 2}, {"n", 4}};
+  const Kernel kernel = GenerateKernel(spec);
+  EXPECT_EQ(kernel.plan.cores_used, 8);
+  EXPECT_EQ(kernel.compute.core_mask, 0xFFu);
+  const auto& rows = kernel.compute.core_registers;
+  for (int core = 0; core < 8; ++core) {
+    EXPECT_EQ(rows[core][0], core % 2);  // m
+    EXPECT_EQ(rows[core][1], core / 2);  // n
+    EXPECT_EQ(rows[core][4], core % 2 == 0 ? 0x55 : 0xAA) << "cores that share a";
+    EXPECT_EQ(rows[core][5], 3 << core / 2 * 2) << "cores that share b";
+  }
+}
+
+TEST(WorkSplit, ADividedKIsTheFastestAndItsSlicesAreNeighbours) {
+  KernelSpec spec = Spec("matmul", {{"m", 2}, {"k", 256}, {"n", 128}});
+  spec.split = {{"k", 4}, {"n", 2}};
+  const Kernel kernel = GenerateKernel(spec);
+  for (int core = 0; core < 8; ++core) {
+    EXPECT_EQ(kernel.compute.core_registers[core][2], core % 4);
+    EXPECT_EQ(kernel.compute.core_registers[core][1], core / 4);
+    EXPECT_EQ(kernel.compute.core_registers[core][7], core + 1);
+  }
+}
+
+TEST(WorkSplit, FollowsTheRuleWhereNothingIsForced) {
+  const Kernel kernel = GenerateKernel(Spec("matmul", {{"m", 512}, {"k", 4096}, {"n", 12800}}));
+  // 512 rows are the largest output loop: 32 slices.
+  EXPECT_EQ(kernel.plan.split, (std::map<std::string, int>{{"m", 32}, {"k", 1}, {"n", 1}}));
+}
+
+TEST(Correction, PatchesTheTableOfTheComputeImageAndNothingElse) {
+  for (const char* op : {"neg", "add"}) {  // an even and an odd number of arguments
+    const Kernel kernel = GenerateKernel(Spec(op, {{"rows", 40}, {"cols", 130}}));
+    Memory memory;
+    memory.Add(kProgramBase, kernel.allocation_bytes);
+    const std::vector<uint8_t> before = Encode(kernel.compute);
+    std::memcpy(memory.At(kProgramBase, before.size()), before.data(), before.size());
+    const size_t count = kernel.arguments.size();
+    for (size_t i = 0; i < count; ++i) {
+      CorrectionRecord record{};
+      record.kind = 1;
+      record.region = static_cast<uint16_t>(i);
+      record.offset = 128 * (i + 5);
+      for (int d = 0; d < 6; ++d) record.stride[d] = 1000 * i + d;
+      const uint64_t at = kProgramBase + kernel.correction_input_offset + i * sizeof(record);
+      std::memcpy(memory.At(at, sizeof(record)), &record, sizeof(record));
+    }
+    Interpreter(kernel.correction, memory, 1).Run();
+    const uint8_t* image = memory.At(kProgramBase, before.size());
+    const Program after = Decode(image, before.size());  // checks the CRC as well
+    for (size_t i = 0; i < count; ++i) {
+      EXPECT_EQ(after.address_table[8 * i], SegmentAddress(i, 128 * (i + 5)));
+      for (int d = 0; d < 6; ++d) EXPECT_EQ(after.address_table[8 * i + 1 + d], 1000 * i + d);
+      EXPECT_EQ(after.address_table[8 * i + 7], 0u);
+    }
+  }
+}
+
+TEST(Allocation, HasRoomForEveryPartOnStickBoundaries) {
+  for (const Operation& op : Operations()) {
+    const Kernel kernel = GenerateKernel(SpecFor(op, 256));
+    EXPECT_EQ(kernel.compute_bytes, Encode(kernel.compute).size());
+    EXPECT_EQ(kernel.correction_bytes, Encode(kernel.correction).size());
+    EXPECT_TRUE(IsStickAligned(kernel.correction_offset | kernel.correction_input_offset |
+                               kernel.correction_input_bytes | kernel.allocation_bytes));
+    EXPECT_GE(kernel.correction_offset, kernel.compute_bytes);
+    EXPECT_GE(kernel.correction_input_offset, kernel.correction_offset + kernel.correction_bytes);
+    EXPECT_EQ(kernel.correction_input_bytes, AlignUp(kernel.arguments.size() * 64, 128));
+  }
+}
+
+nlohmann::json ReadJson(const std::filesystem::path& path) {
+  std::ifstream file(path);
+  return nlohmann::json::parse(file);
+}
+
+TEST(SpyreCode, HoldsThePlansTheImagesAndTheArguments) {
+  const Kernel kernel = GenerateKernel(Spec("matmul", {{"m", 100}, {"k", 200}, {"n", 300}}));
+  const auto dir = std::filesystem::path(::testing::TempDir()) / "spyrecode_of_matmul" / "kernel";
+  std::filesystem::remove_all(dir.parent_path());
+  WriteSpyreCode(kernel, dir);
+
+  const nlohmann::json code = ReadJson(dir / "spyrecode.json");
+  const auto& prepare = code.at("JobPreparationPlan");
+  ASSERT_EQ(prepare.size(), 2u);
+  EXPECT_EQ(prepare[0]["command"], "Allocate");
+  EXPECT_EQ(prepare[0]["properties"]["size"], std::to_string(kernel.allocation_bytes));
+  EXPECT_EQ(prepare[1]["properties"]["dev_ptr"], std::to_string(kProgramBase));
+  EXPECT_EQ(prepare[1]["properties"]["size"],
+            std::to_string(std::filesystem::file_size(dir / "init_binary.bin")));
+  std::vector<std::string> commands;
+  for (const auto& command : code.at("JobExecPlan")) commands.push_back(command["command"]);
+  EXPECT_THAT(commands,
+              ElementsAre("ComputeOnHost", "DataTransfer", "ComputeOnDevice", "ComputeOnDevice"));
+  const auto& last = code["JobExecPlan"][3]["properties"];
+  EXPECT_EQ(last["job_bin_ptr"], std::to_string(kProgramBase));
+  EXPECT_EQ(last["name"], "matmul");
+
+  const auto& arguments = code["Metadata"]["arguments"];
+  ASSERT_EQ(arguments.size(), 3u);
+  EXPECT_EQ(arguments[0]["dims"], (nlohmann::json{"m", "k"}));
+  EXPECT_EQ(arguments[1]["shape"], (nlohmann::json{200, 300}));
+  EXPECT_EQ(arguments[2]["role"], "output");
+  EXPECT_EQ(arguments[2]["device_size"], (nlohmann::json{5, 100, 64}));
+  EXPECT_EQ(code["Metadata"]["reduction_dims"], nlohmann::json{"k"});
+  EXPECT_EQ(ReadJson(dir / "hcm.json")["records"].size(), 3u);
+
+  std::ifstream file(dir / "init_binary.bin", std::ios::binary);
+  const std::vector<char> bytes((std::istreambuf_iterator<char>(file)), {});
+  const auto* image = reinterpret_cast<const uint8_t*>(bytes.data());
+  EXPECT_EQ(Decode(image, kernel.compute_bytes).name, "matmul");
+  EXPECT_EQ(Decode(image + kernel.correction_offset, kernel.correction_bytes).name,
+            "matmul correction");
+}
+
+TEST(Multicast, ReadsASharedOperandOnceForAllCoresThatShareIt) {
+  KernelSpec spec = Spec("matmul", {{"m", 64}, {"k", 256}, {"n", 512}});
+  spec.split = {{"m", 1}, {"n", 1}};
+  EXPECT_EQ(GenerateKernel(spec).compute.core_registers[0][4], 0) << "one core shares with nobody";
+  spec.split = {{"m", 4}, {"n", 8}};
+  const Kernel kernel = GenerateKernel(spec);
+  uint32_t a_groups = 0;
+  for (int core = 0; core < 32; ++core) {
+    a_groups |= static_cast<uint32_t>(kernel.compute.core_registers[core][4]);
+    EXPECT_EQ(__builtin_popcountll(kernel.compute.core_registers[core][4]), 8);
+    EXPECT_EQ(__builtin_popcountll(kernel.compute.core_registers[core][5]), 4);
+  }
+  EXPECT_EQ(a_groups, ~0u);
+}
+
+}  // namespace
+}  // namespace spyre::compiler::testing
