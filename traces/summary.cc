@@ -18,6 +18,9 @@ bool IsStream(const Track& track) {
   return track.process == "card" && StartsWith(track.name, "stream ");
 }
 
+// Calls and waits of software: no unit of the card.
+bool IsHost(const GroupSummary& group) { return StartsWith(group.name, "host/"); }
+
 // "core 03" -> "core *".
 std::string WithoutNumber(const std::string& name) {
   const size_t end = name.find_last_not_of("0123456789");
@@ -147,7 +150,7 @@ std::vector<OperationSummary> SummarizeOperations(const std::vector<StreamSummar
   for (size_t i = 0; i < operations.size(); ++i) {
     const IntervalSet during(std::move(times[i]));
     for (const GroupSummary& group : units.groups) {
-      if (StartsWith(group.name, "host/")) continue;
+      if (IsHost(group)) continue;
       uint64_t busy = 0;
       for (const size_t unit : group.units) busy += units.busy[unit].OverlapPs(during);
       if (busy == 0) continue;

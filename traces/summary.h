@@ -90,7 +90,7 @@ struct Summary {
   std::vector<OperationSummary> operations;  // kernels first, then by total time
   std::vector<StreamSummary> streams;        // by track
   std::vector<UnitSummary> units;            // by track, those without records left out
-  std::vector<GroupSummary> groups;          // busiest first
+  std::vector<GroupSummary> groups;          // busiest first, the host's last
 
   uint64_t run_ps() const { return end_ps - begin_ps; }
 };
