@@ -101,6 +101,8 @@ Diff Compare(const Summary& a, const Summary& b) {
   diff.run_b_ps = b.run_ps();
   diff.digest_a = a.digest;
   diff.digest_b = b.digest;
+  diff.dropped_a = a.dropped;
+  diff.dropped_b = b.dropped;
   diff.operations = Match(a.operations, b.operations);
   diff.groups = Match(a.groups, b.groups);
   diff.units = Match(a.units, b.units);
@@ -116,6 +118,10 @@ std::string ToText(const Diff& diff, bool per_core) {
       "Simulated time: A {}, B {}, change {} ({})\n", FormatTime(diff.run_a_ps),
       FormatTime(diff.run_b_ps), SignedTime(diff.run_a_ps, diff.run_b_ps),
       FormatRelative(static_cast<double>(diff.run_a_ps), static_cast<double>(diff.run_b_ps)));
+  if (diff.dropped_a > 0 || diff.dropped_b > 0) {
+    out += fmt::format("Not whole runs: the oldest records were dropped, A {}, B {}.\n",
+                       diff.dropped_a, diff.dropped_b);
+  }
   out += Changes("control block", "time", diff.operations);
   out += Changes("unit", "busy", per_core ? diff.units : diff.groups);
   return out;
@@ -125,6 +131,8 @@ nlohmann::json ToJson(const Diff& diff) {
   return {{"identical", diff.is_identical},
           {"digest_a", fmt::format("{:016x}", diff.digest_a)},
           {"digest_b", fmt::format("{:016x}", diff.digest_b)},
+          {"dropped_a", diff.dropped_a},
+          {"dropped_b", diff.dropped_b},
           {"sim_time_a_ns", static_cast<double>(diff.run_a_ps) / 1e3},
           {"sim_time_b_ns", static_cast<double>(diff.run_b_ps) / 1e3},
           {"control_blocks", ChangesJson(diff.operations)},

@@ -68,6 +68,15 @@ TEST(Diff, TextShowsChangesAndCountsTheRest) {
   EXPECT_THAT(ToText(diff, true), HasSubstr("core 01/pt"));
 }
 
+TEST(Diff, SaysWhenItComparesPartsOfRuns) {
+  Recorder recorder(3);
+  RecordSample(recorder);
+  recorder.Slice(kControl, 1, recorder.Intern("DMA_IN"), 8000, 9000);
+  const Diff diff = Compare(Summarize(SampleTrace()), Summarize(Snapshot(recorder)));
+  EXPECT_THAT(ToText(diff, false), HasSubstr("dropped, A 0, B 9."));
+  EXPECT_EQ(ToJson(diff)["dropped_b"], 9);
+}
+
 TEST(Diff, IsSymmetric) {
   const Diff diff = Compare(Summarize(LongerTrace()), Summarize(SampleTrace()));
   EXPECT_THAT(ToText(diff, false), HasSubstr("-1.500 ns (-15.8 %)"));
