@@ -18,7 +18,6 @@ struct Transfer : tlm::tlm_extension<Transfer> {
   uint64_t flow = 0;              // correlation of the control block
   bool move_data = true;          // false: price the transfer, touch no data
   const bool* aborted = nullptr;  // requester's job: set when it is being torn down
-  const sc_core::sc_event* abort = nullptr;  // notified with it
 
   tlm::tlm_extension_base* clone() const override { return new Transfer(*this); }
   void copy_from(const tlm::tlm_extension_base& other) override {

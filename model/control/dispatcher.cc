@@ -30,12 +30,18 @@ void ComputeDispatcher::Execute(const ControlBlock& block, Job& job) {
   }
   if (job.aborted) return;
   job.move_data = (block.flags & kFlagTimingOnly) == 0 && !job.program->timing_only;
-  ring_.AbandonMulticasts();
-  fabric_.Reset();
   for (Core* core : cores_) {
     if (core->Runs(job)) core->Start(job);
   }
-  while (job.units_running > 0) sc_core::wait(job.done);
+  bool torn_down = false;
+  while (job.units_running > 0) {
+    sc_core::wait(job.done | job.abort);
+    if (!job.aborted || torn_down) continue;
+    torn_down = true;
+    ring_.AbandonMulticasts();
+    fabric_.ReleaseAll();
+    for (Core* core : cores_) core->WakeUnits();
+  }
 }
 
 Status ComputeDispatcher::BindSegments(const ControlBlock& block, Job& job) {

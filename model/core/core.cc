@@ -20,7 +20,12 @@ void SyncFabric::Arrive(unsigned core, uint32_t mask, uint64_t id, const Job& jo
     barrier->event.notify();
     return;
   }
-  while (!barrier->open && !job.aborted) sc_core::wait(barrier->event | job.abort);
+  while (!barrier->open && !job.aborted) sc_core::wait(barrier->event);
+}
+
+void SyncFabric::ReleaseAll() {
+  for (auto& [key, barrier] : waiting_) barrier->event.notify();
+  waiting_.clear();
 }
 
 Core::Core(const sc_core::sc_module_name& name, unsigned index, const CardConfig& config,
@@ -52,6 +57,10 @@ void Core::Start(Job& job) {
   tokens_.fill(0);
   deliveries_ = {};
   for (const auto& unit : units_) unit->Start(job);
+}
+
+void Core::WakeUnits() {
+  for (sc_core::sc_event& event : token_events_) event.notify();
 }
 
 uint8_t* Core::Lx(uint64_t address, uint64_t bytes) {

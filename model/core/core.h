@@ -29,7 +29,7 @@ class SyncFabric {
  public:
   // Blocks the calling process until every core of `mask` is at (mask, id), or the job is aborted.
   void Arrive(unsigned core, uint32_t mask, uint64_t id, const Job& job);
-  void Reset() { waiting_.clear(); }
+  void ReleaseAll();  // the job is being torn down: whoever waits sees that it is aborted
 
  private:
   struct Barrier {
@@ -54,6 +54,8 @@ class Core : public sc_core::sc_module {
   // Starts the core's sections of the job; tokens start at zero. The job outlives its run.
   void Start(Job& job);
   bool Runs(const Job& job) const;
+  void
+  WakeUnits();  // the job is being torn down: units that wait for a token see that it is aborted
 
   // --- for the units ---
   unsigned index() const { return index_; }

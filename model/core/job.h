@@ -31,8 +31,9 @@ struct Job {
 
   int units_running = 0;
   bool aborted = false;
-  sc_core::sc_event abort;  // notified once, when aborted becomes true
-  sc_core::sc_event done;   // notified when units_running falls to 0
+  sc_core::sc_event
+      abort;  // notified once, when aborted becomes true: the dispatcher wakes whoever waits
+  sc_core::sc_event done;  // notified when units_running falls to 0
 
   // The first fault decides the outcome; every unit then stops at its next instruction or wait.
   void Fault(Status why, uint64_t address, uint16_t core) {

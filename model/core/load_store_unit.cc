@@ -79,7 +79,6 @@ uint64_t LoadStoreUnit::TransferRun(uint64_t device_address, uint64_t lx_address
   payload_.info.move_data = job().move_data;
   payload_.info.group = group;
   payload_.info.aborted = &job().aborted;
-  payload_.info.abort = &job().abort;
 
   uint64_t done = 0;
   for (uint64_t offset = 0; offset < bytes; offset += kMaxBurstBytes) {

@@ -178,7 +178,7 @@ void CoreUnit::Sync() {
   if (ahead_ps_ == 0) return;
   const uint64_t ahead = ahead_ps_;
   ahead_ps_ = 0;
-  wait(Ps(ahead), job_->abort);
+  wait(Ps(ahead));
   CheckAborted();
 }
 
@@ -186,7 +186,7 @@ void CoreUnit::TakeToken(unsigned token) {
   Sync();
   waiting_token_ = token;
   while (!core_.TryTakeToken(token)) {
-    wait(core_.token_event(token) | job_->abort);
+    wait(core_.token_event(token));
     CheckAborted();
   }
   waiting_token_ = 0;

@@ -42,6 +42,13 @@ std::vector<UnitStatistics> Ring::Statistics() const {
   return all;
 }
 
+void Ring::AbandonMulticasts() {
+  for (auto& [group, queue] : multicasts_) {
+    for (const auto& multicast : queue) multicast->event.notify();
+  }
+  multicasts_.clear();
+}
+
 int Ring::Distance(int from, int to, bool clockwise) const {
   const int forward = (to - from + stops_) % stops_;
   return clockwise ? forward : (stops_ - forward) % stops_;
@@ -170,7 +177,7 @@ void Ring::ReadMulticast(tlm::tlm_generic_payload& payload, Transfer& transfer,
         payload.set_response_status(tlm::TLM_GENERIC_ERROR_RESPONSE);
         return;
       }
-      wait(multicast->event | *transfer.abort);
+      wait(multicast->event);
     }
     if (transfer.move_data && multicast->status == tlm::TLM_OK_RESPONSE)
       memory_socket->transport_dbg(payload);

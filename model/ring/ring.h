@@ -40,8 +40,9 @@ class Ring : public sc_core::sc_module {
 
   Ring(const sc_core::sc_module_name& name, const CardConfig& config, trace::Recorder* recorder);
 
-  // Forgets half-assembled multicasts, after a job was aborted.
-  void AbandonMulticasts() { multicasts_.clear(); }
+  // Ends half-assembled multicasts of a job that is being torn down: their waiting members see that
+  // it is aborted.
+  void AbandonMulticasts();
   std::vector<UnitStatistics> Statistics() const;
 
  private:
