@@ -21,7 +21,7 @@ void BuildPointwise(Problem& problem, Kernel& kernel) {
   const int inputs = op.inputs();
   const int out_argument = inputs;
   const TileShape shape = TileShape::Choose(problem, out_argument);
-  const auto buffers = static_cast<uint64_t>(kSlots * (inputs + 1));
+  const uint64_t buffers = kSlots * (static_cast<uint64_t>(inputs) + 1);
   const auto most = static_cast<int64_t>(problem.lx_bytes / (buffers * kStickBytes));
   if (most < 1) {
     throw BadInput(
@@ -47,6 +47,7 @@ void BuildPointwise(Problem& problem, Kernel& kernel) {
   {
     std::vector<int> arguments;
     std::vector<BufferCursor> cursors;
+    cursors.reserve(in.size());
     for (int i = 0; i < inputs; ++i) {
       arguments.push_back(i);
       cursors.emplace_back(load, in[i]);
@@ -66,7 +67,8 @@ void BuildPointwise(Problem& problem, Kernel& kernel) {
   {
     vector.Signal(kInFree, kSlots);
     std::vector<BufferCursor> cursors;
-    for (int i = 0; i < inputs; ++i) cursors.emplace_back(vector, in[i]);
+    cursors.reserve(in.size());
+    for (const Buffers& buffers_in : in) cursors.emplace_back(vector, buffers_in);
     BufferCursor result(vector, out);
     TileWalk walk(vector, problem, {});
     const Reg stick = vector.Const(kStickBytes);
