@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <filesystem>
@@ -16,6 +17,7 @@
 #include "cosim/session.h"
 #include "cosim/tools.h"
 #include "model/contract/error.h"
+#include "model/contract/nearest.h"
 #include "traces/cli.h"
 #include "traces/trace_file.h"
 
@@ -109,6 +111,7 @@ class CommandLine {
 
   int Run(int argc, char** argv) {
     program_ = argc > 0 ? argv[0] : "spyre-cosim";
+    RequireKnownCommand(argc, argv);
     try {
       app_.parse(argc, argv);
     } catch (const CLI::ParseError& error) {
@@ -119,6 +122,18 @@ class CommandLine {
   }
 
  private:
+  // CLI11 alone would only say that a command is missing.
+  void RequireKnownCommand(int argc, char** argv) const {
+    if (argc < 2 || argv[1][0] == '-') return;
+    std::vector<std::string> names;
+    for (const CLI::App* command : app_.get_subcommands(nullptr))
+      names.push_back(command->get_name());
+    if (std::find(names.begin(), names.end(), argv[1]) == names.end()) {
+      throw BadInput("'{}' is not a command{}; --help lists them", argv[1],
+                     DidYouMean(argv[1], names));
+    }
+  }
+
   void AddRun() {
     CLI::App* run = app_.add_subcommand("run", "Run a configuration on the modelled card");
     run->footer(kExitText);

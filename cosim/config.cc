@@ -235,6 +235,10 @@ RunConfig Build(const toml::table& document, const std::string& name, const fs::
   Reader(fields, name, base, false).Apply(document);
   for (size_t i = 0; i < sets.size(); ++i)
     Reader(fields, "--set " + overrides[i], "", true).Apply(sets[i]);
+  const uint64_t entries = config.runtime.ring_entries;
+  if ((entries & (entries - 1)) != 0) {
+    throw BadInput("runtime.ring_entries = {} entries must be a power of two, 2 .. 65536", entries);
+  }
   return config;
 }
 

@@ -114,6 +114,11 @@ TEST(Config, OutOfRangeNamesTheUnitAndTheRange) {
   EXPECT_THAT(MessageOf("", {"host.submit_ns=-1"}), HasSubstr("host.submit_ns = -1 ns is out of"));
 }
 
+TEST(Config, RingsHaveAPowerOfTwoEntries) {
+  EXPECT_THAT(MessageOf("[runtime]\nring_entries = 3\n"),
+              HasSubstr("runtime.ring_entries = 3 entries must be a power of two"));
+}
+
 TEST(Config, WordsThatAreNotAllowedGetTheNearest) {
   EXPECT_THAT(MessageOf("[card]\nmode = \"fp\"\n"),
               HasSubstr("card.mode = \"fp\" is not allowed; did you mean 'pf'? (allowed: vf, pf)"));

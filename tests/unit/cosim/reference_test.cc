@@ -202,10 +202,10 @@ TEST(Reference, SoftmaxRoundsEveryStep) {
   problem.rows = 2, problem.cols = 3, problem.a = a.data();
   const std::vector<double> values = Values(problem);
   EXPECT_EQ(values[0], 0.33349609375);
-  // exp(-1) = 0.367879 -> 0.3681640625; 1 + 2 * that = 1.736328125; its reciprocal, then product.
+  // exp(-1) = 0.367879 -> 0.36767578125; 1 + 2 * that, its reciprocal, then the product.
   const auto rounded = [](double value) { return SenValue(NearestSen(value)); };
   const double e = rounded(std::exp(-1.0));
-  EXPECT_EQ(e, 0.3681640625);
+  EXPECT_EQ(e, 0.36767578125);
   const double scale = rounded(1 / rounded(1 + 2 * e));
   EXPECT_EQ(values[4], scale);
   EXPECT_EQ(values[3], rounded(e * scale));

@@ -1,0 +1,139 @@
+// Workloads: what a configuration asks for becomes tensors and a kernel; generated inputs repeat.
+#include "cosim/workload.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "cosim/reference_numbers.h"
+#include "model/contract/error.h"
+
+namespace spyre::cosim {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+RunConfig Config(const std::string& text) { return ParseConfig("[workload]\n" + text, "run.toml"); }
+
+std::string MessageOf(const std::string& text) {
+  try {
+    ResolveWorkload(Config(text));
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::kBadInput);
+    return error.what();
+  }
+  return "no error";
+}
+
+TEST(Workload, MatmulHasTwoInputsOfFullSizeAndAKernelOfTileSize) {
+  const Workload w = ResolveWorkload(Config("m = 400\nk = 64\nn = 128\ntile = { m = 100 }\n"));
+  ASSERT_EQ(w.tensors.size(), 3u);
+  EXPECT_THAT(w.tensors[0].shape, ElementsAre(400, 64));
+  EXPECT_THAT(w.tensors[1].shape, ElementsAre(64, 128));
+  EXPECT_THAT(w.tensors[2].shape, ElementsAre(400, 128));
+  EXPECT_TRUE(w.tensors[2].is_output);
+  EXPECT_EQ(w.kernel_spec.dims.at("m"), 100);
+  EXPECT_EQ(w.kernel_spec.dims.at("k"), 64);
+  EXPECT_EQ(w.problem.m, 400);
+  EXPECT_EQ(w.description, "matmul m=400 k=64 n=128, tile m=100");
+}
+
+TEST(Workload, MatmulWithABatchIsABatchMatmul) {
+  const Workload w = ResolveWorkload(Config("batch = 3\nm = 4\nk = 64\nn = 64\n"));
+  EXPECT_EQ(w.kernel_spec.op, "batchmatmul");
+  EXPECT_THAT(w.tensors[2].shape, ElementsAre(3, 4, 64));
+}
+
+TEST(Workload, ReductionDropsItsAxis) {
+  const Workload cols = ResolveWorkload(Config("op = \"sum\"\nrows = 5\ncols = 70\n"));
+  EXPECT_THAT(cols.tensors[1].shape, ElementsAre(5));
+  EXPECT_EQ(cols.tensors[1].layout.stick_dim(), -1) << "one element per stick";
+  const Workload rows =
+      ResolveWorkload(Config("op = \"sum\"\nrows = 5\ncols = 70\naxis = \"rows\"\n"));
+  EXPECT_THAT(rows.tensors[1].shape, ElementsAre(70));
+  EXPECT_TRUE(rows.problem.reduce_rows);
+}
+
+TEST(Workload, AliasesAreResolved) {
+  EXPECT_EQ(ResolveWorkload(Config("op = \"realdiv\"\ncols = 70\n")).problem.op, "div");
+}
+
+TEST(Workload, MissingAndForeignSizesAreNamed) {
+  EXPECT_THAT(MessageOf("m = 4\nk = 64\n"), HasSubstr("workload.n is missing"));
+  EXPECT_THAT(MessageOf("op = \"add\"\nrows = 4\n"), HasSubstr("workload.cols is missing"));
+  EXPECT_THAT(MessageOf("m = 4\nk = 64\nn = 64\nrows = 2\n"), HasSubstr("no dimension 'rows'"));
+  EXPECT_THAT(MessageOf("op = \"add\"\ncols = 4\nsplit = { k = 2 }\n"),
+              HasSubstr("workload.split.k = 2: operation 'add' has no dimension 'k'"));
+  EXPECT_THAT(MessageOf("op = \"add\"\ncols = 4\ntile = { rows = 2 }\n"),
+              HasSubstr("workload.tile.rows = 2, but workload.rows is not given"));
+  EXPECT_THAT(MessageOf("op = \"sum\"\ncols = 4\naxis = \"rows\"\n"),
+              HasSubstr("needs workload.rows"));
+  EXPECT_THAT(MessageOf("op = \"neg\"\ncols = 4\ninputs = { b = \"b.npy\" }\n"),
+              HasSubstr("operation 'neg' has one input"));
+}
+
+TEST(Workload, TensorsBeyondEveryCardAreRefusedWithoutOverflow) {
+  EXPECT_THAT(MessageOf("m = 2147483648\nk = 2147483648\nn = 2147483648\n"),
+              HasSubstr("larger than any card"));
+}
+
+TEST(Workload, SencoresLimitsTheCoresAndIsChecked) {
+  const RunConfig config = ParseConfig("[card]\ncores = 16\n", "run.toml");
+  EXPECT_EQ(MaxCores(config, nullptr), 16);
+  EXPECT_EQ(MaxCores(config, "8"), 8);
+  EXPECT_EQ(MaxCores(config, "32"), 16) << "the card has no more";
+  for (const char* bad : {"0", "33", "-1", "8x", "", "many", "99999999999"})
+    EXPECT_THROW(MaxCores(config, bad), Error) << bad;
+}
+
+TEST(Workload, GeneratedInputsRepeatAndDependOnSeedAndTensor) {
+  RunConfig config = Config("m = 64\nk = 64\nn = 64\n");
+  const Workload w = ResolveWorkload(config);
+  const auto a = LoadInput(config, w.tensors[0]);
+  EXPECT_EQ(a, LoadInput(config, w.tensors[0]));
+  EXPECT_NE(a, LoadInput(config, w.tensors[1]));
+  config.workload.seed = 2;
+  EXPECT_NE(a, LoadInput(config, w.tensors[0]));
+}
+
+TEST(Workload, DistributionsAreWhatTheySay) {
+  const auto moments = [](const std::string& distribution, double& low, double& high) {
+    const RunConfig config =
+        Config("op = \"neg\"\ncols = 100000\ndistribution = \"" + distribution + "\"\n");
+    double sum = 0, squares = 0;
+    low = 1e9, high = -1e9;
+    for (const uint16_t half : LoadInput(config, ResolveWorkload(config).tensors[0])) {
+      const double x = HalfValue(half);
+      sum += x, squares += x * x;
+      low = std::min(low, x), high = std::max(high, x);
+    }
+    const double mean = sum / 100000;
+    return std::make_pair(mean, std::sqrt(squares / 100000 - mean * mean));
+  };
+  double low = 0, high = 0;
+  const auto uniform = moments("uniform", low, high);
+  EXPECT_NEAR(uniform.first, 0, 0.01);
+  EXPECT_GE(low, -1);
+  EXPECT_LE(high, 1);
+  const auto normal = moments("normal", low, high);
+  EXPECT_NEAR(normal.first, 0, 0.01);
+  EXPECT_NEAR(normal.second, 1, 0.01);
+  moments("positive", low, high);
+  EXPECT_GE(low, 0.0625);
+  EXPECT_LE(high, 4);
+}
+
+TEST(Workload, ReducedSliceIsInWholeSticks) {
+  const Workload w = ResolveWorkload(Config("m = 4\nk = 1000\nn = 64\n"));
+  compiler::KernelPlan plan;
+  plan.split = {{"m", 1}, {"k", 4}, {"n", 1}};
+  EXPECT_EQ(ReducedSlice(w, plan), 256);  // 16 sticks in 4 slices
+  plan.split["k"] = 1;
+  EXPECT_EQ(ReducedSlice(w, plan), 0);
+}
+
+}  // namespace
+}  // namespace spyre::cosim
