@@ -269,6 +269,69 @@ TEST_F(OverlapTest, PipelinedHardwareMovesBothWaysAtOnce) {
   EXPECT_TRUE(Overlaps());
 }
 
+// Copies one stick from segment 2 to segment 3, both bound by a table that the PF brings.
+constexpr const char* kSegmentCopy = R"(
+.program segments
+.cores 0x1
+.lx 128
+.table 2
+.entry 0 34359738368
+.entry 1 51539607552
+.section load 0x1
+  tab r1, 0
+  li r2, 128
+  li r3, 1
+  load r0, r1, r2, r3, r0, r0, r3, r0, r0, r0 signal=t1
+.section store 0x1
+  tab r1, 1
+  li r2, 128
+  li r3, 1
+  store r0, r1, r2, r3, r0, r0, r3, r0, r0 wait=t1
+)";
+
+TEST_F(ControlTest, ThePhysicalFunctionMayBringItsOwnSegmentTable) {
+  OpenByHand();
+  std::vector<uint8_t> image = Encode(Assemble(kSegmentCopy));
+  image.resize(AlignUp(image.size(), kStickBytes));
+  driver::PhysicalFunction(*admin_).MapRange(
+      1 << 20, image.size(), kPermissionRead | kPermissionWrite | kPermissionExecute);
+  std::vector<uint64_t> table(16, 0);
+  constexpr uint64_t kTable = 128, kSource = 4096, kTarget = 8192;
+  table[2 * 2] = kSource;
+  table[2 * 2 + 1] = 128 | kPermissionRead;
+  table[2 * 3] = kTarget;
+  table[2 * 3 + 1] = 128 | kPermissionRead | kPermissionWrite;
+  std::vector<uint64_t> source(16, 0x0123456789ABCDEF), target(16, 0);
+  const auto copy = [&](Opcode opcode, void* host, uint64_t device, uint64_t bytes) {
+    ControlBlock block = Block(opcode);
+    block.host_address = transport_->MapHost(0, host, bytes);
+    block.device_address = device;
+    block.size_bytes = bytes;
+    Seal(block);
+    Put(block);
+  };
+  const auto launch = [&](uint32_t stream, uint64_t segment_table) {
+    ControlBlock block = Block(Opcode::COMPUTE, stream);
+    block.program_base = 1 << 20;
+    block.program_bytes = image.size();
+    block.segment_table = segment_table;
+    Seal(block);
+    Put(block);
+  };
+  copy(Opcode::DMA_IN, table.data(), kTable, 128);
+  copy(Opcode::DMA_IN, source.data(), kSource, 128);
+  copy(Opcode::DMA_IN, image.data(), 1 << 20, image.size());
+  launch(0, kTable);
+  copy(Opcode::DMA_OUT, target.data(), kTarget, 128);
+  launch(9, 0);  // no table: the function's own segments, which map addresses 2 x 16 GiB that are
+                 // not this PF's
+  Ring();
+  Settle();
+  for (uint32_t i = 0; i < 5; ++i) EXPECT_EQ(StatusAt(i), Status::OK) << "entry " << i;
+  EXPECT_EQ(target, source);
+  EXPECT_EQ(StatusAt(5), Status::PAGE_FAULT);
+}
+
 TEST_F(ControlTest, AFunctionLevelResetInTheMiddleOfACopyDropsItAndTheFunctionWorksAgain) {
   OpenByHand();
   std::vector<uint8_t> host(1 << 20);
