@@ -1,5 +1,7 @@
 #include "cosim/host_bridge.h"
 
+#include <contract/registers.h>
+
 #include <cstring>
 
 #include "model/card/transfer.h"
@@ -10,6 +12,7 @@ namespace spyre::cosim {
 namespace {
 constexpr uint64_t kMsiBase = 0xFEE00000;
 constexpr uint64_t kMsiBytes = 0x100000;
+constexpr uint64_t kMsiMessageBytes = 4;
 constexpr uint64_t kShortWriteBytes = 256;
 constexpr driver::IoAddress kFirstIoAddress = 0x1'0000'0000;  // clear of the MSI window
 constexpr uint64_t kPage = 4096;
@@ -75,7 +78,9 @@ void HostBridge::Dma(tlm::tlm_generic_payload& payload, sc_core::sc_time& delay)
   const auto* transfer = payload.get_extension<model::Transfer>();
   const uint64_t address = payload.get_address();
   const uint64_t bytes = payload.get_data_length();
-  const bool msi = address >= kMsiBase && address < kMsiBase + kMsiBytes && payload.is_write();
+  // Only a message is meant for the interrupt controller; anything longer, or a read, hits no memory.
+  const bool msi = address >= kMsiBase && address < kMsiBase + kMsiBytes && payload.is_write() &&
+                   bytes == kMsiMessageBytes;
   uint8_t* host = msi ? nullptr : Find(transfer->function, address, bytes);
   if (!msi && host == nullptr) {
     payload.set_response_status(tlm::TLM_ADDRESS_ERROR_RESPONSE);
@@ -90,7 +95,7 @@ void HostBridge::Dma(tlm::tlm_generic_payload& payload, sc_core::sc_time& delay)
                     transfer->function,
                     {data, data + bytes}});
     arrival_event_.notify(delay);
-  } else if (transfer->move_data) {
+  } else if (transfer->move_data && host != nullptr) {
     if (payload.is_write()) {
       std::memcpy(host, data, bytes);
     } else {
@@ -104,9 +109,13 @@ void HostBridge::DeliverArrivals() {
   while (!arrivals_.empty() && arrivals_.top().time_ps <= now) {
     const Arrival& arrival = arrivals_.top();
     if (arrival.address >= kMsiBase && arrival.address < kMsiBase + kMsiBytes) {
+      // As interrupt remapping does: the message must come from the function that the address names.
+      // Its low data bits are the vector.
       const auto function = static_cast<driver::FunctionId>((arrival.address - kMsiBase) >> 12);
-      interrupts_.emplace(function, arrival.data[0]);
-      sc_core::sc_pause();
+      if (function == arrival.function) {
+        interrupts_.emplace(function, arrival.data[0] % kMsiVectors);
+        sc_core::sc_pause();
+      }
     } else if (uint8_t* host = Find(arrival.function, arrival.address, arrival.data.size());
                host != nullptr) {
       std::memcpy(host, arrival.data.data(),

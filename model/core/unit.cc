@@ -44,7 +44,7 @@ std::string CoreUnit::DescribeWait() const {
 
 void CoreUnit::Run() {
   for (;;) {
-    if (job_ == nullptr) wait(start_);
+    while (job_ == nullptr) wait(start_);
     Job& job = *job_;
     const uint32_t bit = 1u << core_.index();
     try {
