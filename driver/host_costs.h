@@ -5,6 +5,7 @@
 // parameters, not measurements (docs/runtime.md).
 #pragma once
 
+#include <cmath>
 #include <cstdint>
 
 namespace spyre::driver {
@@ -16,6 +17,6 @@ struct HostCosts {
   double convert_bytes_per_ns = 8;  // conversion between host order and stick order
 };
 
-constexpr uint64_t PsFromNs(double ns) { return static_cast<uint64_t>(ns * 1000 + 0.5); }
+inline uint64_t PsFromNs(double ns) { return static_cast<uint64_t>(std::llround(ns * 1000)); }
 
 }  // namespace spyre::driver

@@ -35,7 +35,8 @@ QueuePair::QueuePair(Transport& transport, FunctionId function, const DeviceOpti
                   kEntryBytes * CheckedEntries(options.submission_entries, "submission")),
       response_(transport, function,
                 kEntryBytes * CheckedEntries(options.response_entries, "response")) {
-  registers_.WriteQueueControl(0);
+  // The card's counts and sequence numbers start anew, whoever used the queue before.
+  registers_.WriteControl(1);
   registers_.WriteSqBase(submission_.io_address());
   registers_.WriteSqEntries(options_.submission_entries);
   registers_.WriteSqTail(0);
@@ -65,8 +66,13 @@ void QueuePair::Charge(double ns) { transport_.Advance(PsFromNs(ns)); }
 
 bool QueuePair::HasRoom() {
   if (tail_ - known_head_ < options_.submission_entries) return true;
-  known_head_ +=
-      static_cast<uint32_t>(registers_.ReadSqHead() - static_cast<uint32_t>(known_head_));
+  const uint32_t head = registers_.ReadSqHead();
+  const uint32_t advance = head - static_cast<uint32_t>(known_head_);
+  if (advance > tail_ - known_head_) {
+    Fail(fmt::format("SQ_HEAD reads 0x{:08x}, but only 0x{:08x} entries were submitted", head,
+                     static_cast<uint32_t>(tail_)));
+  }
+  known_head_ += advance;
   if (tail_ - known_head_ < options_.submission_entries) return true;
   ++statistics_.full;
   return false;

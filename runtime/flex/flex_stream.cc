@@ -169,8 +169,13 @@ void FlexStream::Synchronize() {
 
 bool FlexStream::Query() const {
   const auto lock = context_.Lock();
-  context_.scheduler().Poll();
-  return context_.scheduler().Idle(stream_index_);
+  Scheduler& scheduler = context_.scheduler();
+  scheduler.Poll();
+  if (scheduler.Idle(stream_index_)) return true;
+  // Time moves only inside calls: a caller that asks again and again must see the card get on.
+  context_.device().Charge(context_.options().device.poll_interval_ns);
+  scheduler.Poll();
+  return scheduler.Idle(stream_index_);
 }
 
 }  // namespace spyre::flex

@@ -59,7 +59,9 @@ class FlexStream {
   // Waits until everything enqueued on this stream so far has completed. Throws the stream's error
   // if it has one: Error(kDeviceFault) naming operation, stream, address and status.
   void Synchronize();
-  bool Query() const;  // true: nothing enqueued is outstanding
+  // True: nothing enqueued is outstanding. Never waits; costs one poll interval of host time if
+  // not.
+  bool Query() const;
 
   uint32_t stream_index() const { return stream_index_; }
   // 0 normal, -1 high; as the public stream API counts.

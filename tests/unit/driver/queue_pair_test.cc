@@ -236,6 +236,18 @@ TEST(QueuePair, LostCardIsNamed) {
   EXPECT_NE(fault.find("does not answer"), std::string::npos) << fault;
 }
 
+TEST(QueuePair, LostCardIsNamedAlsoWhenTheRingIsFull) {
+  FakeCard card;
+  card.op_ps = 1'000'000'000;
+  Device device(card, 0, SmallRings(2, 2));
+  Entry entry = Nop();
+  device.queue().TrySubmit(entry);
+  device.queue().TrySubmit(entry);
+  card.gone = true;
+  const std::string fault = FaultOf([&] { device.queue().TrySubmit(entry); });
+  EXPECT_NE(fault.find("SQ_HEAD reads 0xffffffff"), std::string::npos) << fault;
+}
+
 TEST(QueuePair, TakesOnlyEntriesOfItsMode) {
   FakeCard card;
   Device device(card, 0);

@@ -186,6 +186,17 @@ TEST_P(FlexStreamModes, ManyMoreOperationsThanTheRingHasPlaces) {
   EXPECT_EQ(context.Counts().completed, 1000u);
 }
 
+TEST_P(FlexStreamModes, AskingAgainAndAgainSeesTheWorkComplete) {
+  RuntimeContext context(card, GetParam());
+  const DeviceHandle handle = context.Allocate(128);
+  FlexStream& stream = context.DefaultStream();
+  stream.Fill(handle, 128, 1);
+  EXPECT_FALSE(stream.Query());
+  int asked = 1;
+  while (!stream.Query()) ASSERT_LT(++asked, 100);
+  EXPECT_EQ(context.Counts().completed, 1u);
+}
+
 TEST_P(FlexStreamModes, TwoThreadsOnTwoStreamsGetTheirOwnData) {
   RuntimeContext context(card, GetParam());
   const auto work = [&context](uint32_t index) {
