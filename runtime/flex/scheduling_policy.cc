@@ -26,15 +26,15 @@ class RoundRobin : public SchedulingPolicy {
   uint32_t Pick(const std::vector<ReadyStream>& ready) override {
     const bool high =
         std::any_of(ready.begin(), ready.end(), [](const auto& s) { return s.high_priority; });
-    // The first of the class after the last one picked, else the first of the class.
-    const ReadyStream* first = nullptr;
-    const ReadyStream* after = nullptr;
-    for (const ReadyStream& stream : ready) {
-      if (stream.high_priority != high) continue;
-      if (first == nullptr) first = &stream;
-      if (after == nullptr && any_picked_ && stream.index > last_) after = &stream;
+    // The first of the class after the last one picked, else the first of the class, which exists.
+    auto next = std::find_if(ready.begin(), ready.end(), [&](const auto& s) {
+      return s.high_priority == high && any_picked_ && s.index > last_;
+    });
+    if (next == ready.end()) {
+      next = std::find_if(ready.begin(), ready.end(),
+                          [&](const auto& s) { return s.high_priority == high; });
     }
-    last_ = (after != nullptr ? after : first)->index;
+    last_ = ready.at(static_cast<size_t>(next - ready.begin())).index;
     any_picked_ = true;
     return last_;
   }
