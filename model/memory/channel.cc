@@ -15,6 +15,23 @@ MemoryChannel::MemoryChannel(int index, const CardConfig& config, trace::Recorde
 
 uint64_t MemoryChannel::Access(uint64_t address, uint64_t bytes, bool write, uint64_t arrival_ps,
                                uint64_t flow) {
+  if (!write || !timed_) return Burst(address, bytes, write, arrival_ps, flow);
+  // Writes gather until the buffer is full and then go together, so that the bus turns round
+  // seldom.
+  write_buffer_.push_back({address, bytes, flow});
+  buffered_bytes_ += bytes;
+  if (buffered_bytes_ < config_.write_buffer_bytes) return arrival_ps;
+  uint64_t done = arrival_ps;
+  for (const Write& held : write_buffer_) {
+    done = Burst(held.address, held.bytes, true, arrival_ps, held.flow);
+  }
+  write_buffer_.clear();
+  buffered_bytes_ = 0;
+  return done;
+}
+
+uint64_t MemoryChannel::Burst(uint64_t address, uint64_t bytes, bool write, uint64_t arrival_ps,
+                              uint64_t flow) {
   const uint64_t row = address / config_.page_bytes;
   // Consecutive rows of a channel lie in different banks, so that a stream opens the next row while
   // it reads this one.

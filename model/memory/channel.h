@@ -1,6 +1,6 @@
-// One LPDDR5 channel: a data bus that requests take in turn, banks with an open row each,
-// read/write turnaround and all-bank refresh. Prices whole runs inside one row in closed form. No
-// SystemC process.
+// One LPDDR5 channel: a data bus that requests take in turn, banks with an open row each, a write
+// buffer that drains in batches, read/write turnaround and all-bank refresh. Prices whole runs
+// inside one row in closed form. No SystemC process.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,8 @@ class MemoryChannel {
   MemoryChannel(int index, const CardConfig& config, trace::Recorder* recorder);
 
   // Prices `bytes` at channel-local address `address` (all inside one row), arriving at
-  // `arrival_ps`. Returns when the last data beat has passed the bus.
+  // `arrival_ps`. Returns when the last data beat has passed the bus; for a write that the buffer
+  // takes, when it has arrived.
   uint64_t Access(uint64_t address, uint64_t bytes, bool write, uint64_t arrival_ps, uint64_t flow);
 
   const UnitStatistics& statistics() const { return bus_.statistics(); }
@@ -25,16 +26,25 @@ class MemoryChannel {
   uint64_t row_misses() const { return row_misses_; }
 
  private:
+  struct Write {
+    uint64_t address;
+    uint64_t bytes;
+    uint64_t flow;
+  };
   struct Bank {
     uint64_t open_row = UINT64_MAX;
     uint64_t ready_ps = 0;  // earliest time of the next command to this bank
   };
+
+  uint64_t Burst(uint64_t address, uint64_t bytes, bool write, uint64_t arrival_ps, uint64_t flow);
 
   const MemoryConfig& config_;
   const bool timed_;
   uint64_t bytes_per_us_;  // peak of this channel
   Resource bus_;
   std::vector<Bank> banks_;
+  std::vector<Write> write_buffer_;
+  uint64_t buffered_bytes_ = 0;
   bool last_write_ = false;
   uint64_t row_hits_ = 0;
   uint64_t row_misses_ = 0;

@@ -44,7 +44,20 @@ TEST_F(ChannelTest, BanksPrepareTheirRowsSideBySide) {
       << "only the bus is shared";
 }
 
+TEST_F(ChannelTest, WritesGatherAndTurnTheBusRoundOnceForAll) {
+  config_.memory.write_buffer_bytes = 512;
+  MemoryChannel channel(0, config_, nullptr);
+  const uint64_t read = channel.Access(0, 128, false, 0, 0);
+  for (uint64_t i = 1; i < 4; ++i)
+    EXPECT_EQ(channel.Access(i * 128, 128, true, 7, 0), 7u) << "taken by the buffer";
+  const uint64_t drained = channel.Access(512, 128, true, 7, 0);
+  EXPECT_EQ(drained, read + config_.memory.read_to_write_ps + 4 * kData);
+  EXPECT_EQ(channel.Access(640, 128, false, 7, 0),
+            drained + config_.memory.write_to_read_ps + kData);
+}
+
 TEST_F(ChannelTest, TurningTheBusRoundCosts) {
+  config_.memory.write_buffer_bytes = 0;
   MemoryChannel channel(0, config_, nullptr);
   const uint64_t read = channel.Access(0, 128, false, 0, 0);
   const uint64_t write = channel.Access(128, 128, true, 0, 0);
