@@ -6,7 +6,7 @@
 // a core run decoupled; only tokens order them. A token is a counting semaphore of the core, 1..63,
 // zero at start: an instruction with `wait` waits until the token is positive and takes one before
 // it executes; one with `signal` gives one after it has finished (for LOAD: after its last byte is
-// in LX).
+// in LX). The instructions of one section finish in order.
 //
 // A sequencer has 64 registers of 64 bits, r0 always 0. Every tensor operand is a register, so that
 // addresses, sizes and strides can be affine in loop counters, in core registers and in the address

@@ -61,9 +61,10 @@ uint64_t LoadStoreUnit::Execute(const Instruction& in) {
   } else if (members == 0 || (members & (self - 1)) == 0) {
     job().bytes_read += total;
   }
-  Account(in, start, done, total);
+  // Instructions of a unit finish in order, whatever way their bursts took.
   last_done_ps_ = std::max(last_done_ps_, done);
-  return done;
+  Account(in, start, last_done_ps_, total);
+  return last_done_ps_;
 }
 
 uint64_t LoadStoreUnit::TransferRun(uint64_t device_address, uint64_t lx_address, uint64_t bytes,
