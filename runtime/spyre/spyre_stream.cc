@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "model/contract/error.h"
-#include "runtime/spyre/correction.h"
 #include "runtime/spyre/tiling.h"
 
 namespace spyre::runtime {
@@ -26,6 +25,15 @@ std::shared_ptr<const void> ResourcesOf(const Operation& operation,
   resources->program = operation.program();
   for (const SpyreTensor& tensor : tensors) resources->tensors.push_back(tensor.storage);
   return resources;
+}
+
+std::vector<TensorLocation> LocationsOf(const std::vector<SpyreTensor>& tensors) {
+  std::vector<TensorLocation> locations;
+  locations.reserve(tensors.size());
+  for (const SpyreTensor& tensor : tensors) {
+    locations.push_back({tensor.device_handle, CorrectionStrides(tensor.layout)});
+  }
+  return locations;
 }
 
 const SpyreCompute& ComputeOf(const Operation& operation, const char* what) {
@@ -50,8 +58,6 @@ StickLayout LayoutLike(const StickLayout& compiled, const std::vector<int64_t>& 
 
 }  // namespace
 
-struct SpyreStream::Argument : TensorLocation {};
-
 SpyreStream::SpyreStream(flex::RuntimeContext& context, bool high_priority)
     : SpyreStream(context, context.NewStream(high_priority)) {}
 
@@ -64,7 +70,7 @@ SpyreStream SpyreStream::Default(flex::RuntimeContext& context) {
 
 void SpyreStream::Launch(const Operation& operation,
                          const std::vector<DeviceHandle>& device_handles) {
-  std::vector<Argument> arguments(device_handles.size());
+  std::vector<TensorLocation> arguments(device_handles.size());
   for (size_t i = 0; i < device_handles.size(); ++i) arguments[i].handle = device_handles[i];
   if (operation.compute()) {
     const SpyreCompute& compute = *operation.compute();
@@ -82,10 +88,7 @@ void SpyreStream::Launch(const Operation& operation,
 
 void SpyreStream::Launch(const Operation& operation, const std::vector<SpyreTensor>& tensors) {
   if (operation.compute()) CheckExactShapes(*operation.compute(), tensors);
-  std::vector<Argument> arguments;
-  for (const SpyreTensor& tensor : tensors) {
-    arguments.push_back({{tensor.device_handle, CorrectionStrides(tensor.layout)}});
-  }
+  std::vector<TensorLocation> arguments = LocationsOf(tensors);
   Enqueue(operation, arguments, "", 0, ResourcesOf(operation, tensors));
 }
 
@@ -95,10 +98,7 @@ void SpyreStream::LaunchTiled(const Operation& operation, const std::vector<Spyr
   const auto lock = context_->Lock();
   const flex::RuntimeContext::HostSlice slice(*context_, stream_->stream_index(), "LaunchTiled");
   const std::shared_ptr<const void> resources = ResourcesOf(operation, tensors);
-  std::vector<Argument> arguments;
-  for (const SpyreTensor& tensor : tensors) {
-    arguments.push_back({{tensor.device_handle, CorrectionStrides(tensor.layout)}});
-  }
+  std::vector<TensorLocation> arguments = LocationsOf(tensors);
   for (int64_t i = 0; i < plan.iterations; ++i) {
     const std::vector<int64_t> offsets = plan.Offsets(i);
     for (size_t a = 0; a < tensors.size(); ++a) {
@@ -125,7 +125,7 @@ void SpyreStream::LaunchTiled(const Operation& operation,
   LaunchTiled(operation, tensors);
 }
 
-void SpyreStream::Enqueue(const Operation& operation, const std::vector<Argument>& arguments,
+void SpyreStream::Enqueue(const Operation& operation, const std::vector<TensorLocation>& arguments,
                           const std::string& label, uint64_t tag,
                           const std::shared_ptr<const void>& keep_alive) {
   const flex::RuntimeContext::Batch batch(*context_);
@@ -144,7 +144,8 @@ void SpyreStream::Enqueue(const Operation& operation, const std::vector<Argument
   stream_->Launch(operation.compute()->device_handle, info);
 }
 
-void SpyreStream::EnqueueStep(const PreProcessCompute& step, const std::vector<Argument>& arguments,
+void SpyreStream::EnqueueStep(const PreProcessCompute& step,
+                              const std::vector<TensorLocation>& arguments,
                               flex::OperationInfo info) {
   if (const auto* launch = std::get_if<DeviceLaunch>(&step)) {
     info.name = launch->name;
@@ -165,8 +166,8 @@ void SpyreStream::EnqueueStep(const PreProcessCompute& step, const std::vector<A
   info.keep_alive = copy.keep_alive;
   const void* source = copy.host_address;
   if (copy.correction) {
-    auto buffer = std::make_shared<const ByteBuffer>(AssembleCorrectionInput(
-        *copy.correction, std::vector<TensorLocation>(arguments.begin(), arguments.end())));
+    auto buffer =
+        std::make_shared<const ByteBuffer>(AssembleCorrectionInput(*copy.correction, arguments));
     source = buffer->data();
     info.keep_alive = buffer;
   }

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "runtime/flex/runtime_context.h"
+#include "runtime/spyre/correction.h"
 #include "runtime/spyre/operation.h"
 #include "runtime/spyre/spyre_tensor.h"
 
@@ -49,12 +50,10 @@ class SpyreStream {
   flex::FlexStream& flex_stream() const { return *stream_; }
 
  private:
-  struct Argument;
-
-  void Enqueue(const Operation& operation, const std::vector<Argument>& arguments,
+  void Enqueue(const Operation& operation, const std::vector<TensorLocation>& arguments,
                const std::string& label, uint64_t tag,
                const std::shared_ptr<const void>& keep_alive);
-  void EnqueueStep(const PreProcessCompute& step, const std::vector<Argument>& arguments,
+  void EnqueueStep(const PreProcessCompute& step, const std::vector<TensorLocation>& arguments,
                    flex::OperationInfo info);
 
   flex::RuntimeContext* context_;
