@@ -1,0 +1,141 @@
+// Random operations, shapes and work divisions on one card, against the independent reference, bit
+// for bit.
+#include <filesystem>
+#include <random>
+
+#include "cosim/reference.h"
+#include "model/contract/formats.h"
+#include "runtime/compiler/kernel.h"
+#include "runtime/compiler/op_list.h"
+#include "runtime/spyre/launch_kernel.h"
+#include "runtime/spyre/tensor_copy.h"
+#include "tests/integration/card_fixture.h"
+
+namespace spyre::test {
+namespace {
+
+class DifferentialTest : public CardFixture {
+ protected:
+  int64_t Pick(int64_t low, int64_t high) {
+    return std::uniform_int_distribution<int64_t>(low, high)(random_);
+  }
+  std::vector<uint16_t> Values(int64_t count) {
+    std::vector<uint16_t> values(static_cast<size_t>(count));
+    std::uniform_real_distribution<float> uniform(-4, 4);
+    for (uint16_t& value : values) {
+      // Mostly ordinary numbers, now and then any code at all.
+      value = Pick(0, 99) == 0 ? static_cast<uint16_t>(Pick(0, 0xFFFF))
+                               : HalfFromFloat(uniform(random_));
+    }
+    return values;
+  }
+
+  // Compiles, runs and compares one kernel; returns the number of wrong elements.
+  int64_t Mismatches(const compiler::KernelSpec& spec) {
+    const compiler::Kernel kernel = compiler::GenerateKernel(spec);
+    const auto* info = ::testing::UnitTest::GetInstance()->current_test_info();
+    const auto directory =
+        std::filesystem::path(::testing::TempDir()) / "spyre_differential" / info->name();
+    compiler::WriteSpyreCode(kernel, directory);
+    auto stream = runtime::SpyreStream::Default(*context_);
+    runtime::ExecutionPlan plan(directory);
+    runtime::LoadPlan(stream, plan);
+    std::vector<std::vector<uint16_t>> inputs;
+    std::vector<runtime::SpyreTensor> tensors;
+    int64_t outputs = 1;
+    for (const compiler::KernelArgument& argument : kernel.arguments) {
+      int64_t elements = 1;
+      for (const int64_t size : argument.shape) elements *= size;
+      if (argument.is_output) {
+        outputs = elements;
+        tensors.push_back(runtime::AllocateTensor(*context_, argument.layout));
+      } else {
+        inputs.push_back(Values(elements));
+        tensors.push_back(runtime::TensorFromHost(stream, argument.layout, inputs.back().data(),
+                                                  DataFormat::kIeeeFp16));
+      }
+    }
+    runtime::LaunchKernel(stream, plan, tensors);
+    std::vector<uint16_t> out(static_cast<size_t>(outputs));
+    runtime::CopyTensorFromDevice(stream, tensors.back(), out.data(), DataFormat::kIeeeFp16);
+    stream.Synchronize();
+
+    const auto size = [&](const char* dim) {
+      const auto found = spec.dims.find(dim);
+      return found == spec.dims.end() ? 1 : found->second;
+    };
+    cosim::ReferenceProblem problem;
+    problem.op = spec.op;
+    problem.batch = size("batch");
+    problem.m = size("m");
+    problem.k = size("k");
+    problem.n = size("n");
+    problem.rows = size("rows");
+    problem.cols = size("cols");
+    problem.reduce_rows = spec.axis == "rows";
+    const bool matmul = spec.dims.count("k") != 0;
+    const std::string reduced = matmul ? "k" : spec.axis;
+    const auto split = kernel.plan.split.find(reduced);
+    if (split != kernel.plan.split.end() && split->second > 1) {
+      const int64_t unit = matmul || reduced == "cols" ? 64 : 1;
+      problem.slice = (size(reduced.c_str()) + unit - 1) / unit / split->second * unit;
+    }
+    problem.a = inputs[0].data();
+    problem.b = inputs.size() > 1 ? inputs[1].data() : nullptr;
+    return cosim::Verify(*cosim::MakeReference(problem), out.data(), 0, 1).mismatches;
+  }
+  static std::string Describe(const compiler::KernelSpec& spec) {
+    std::string text = spec.op + " axis " + spec.axis + " cores " + std::to_string(spec.cores);
+    for (const auto& [dim, size] : spec.dims) text += " " + dim + "=" + std::to_string(size);
+    return text + " lx " + std::to_string(spec.lx_bytes);
+  }
+
+  std::mt19937 random_{20240607};
+};
+
+TEST_F(DifferentialTest, MatmulsOfAnyShapeAndDivisionAreBitExact) {
+  Open(1);
+  for (int round = 0; round < 40; ++round) {
+    compiler::KernelSpec spec;
+    spec.op = round % 4 == 3 ? "batchmatmul" : "matmul";
+    spec.dims = {{"m", Pick(1, 90)}, {"k", Pick(1, 700)}, {"n", Pick(1, 300)}};
+    if (spec.op == "batchmatmul") spec.dims["batch"] = Pick(1, 5);
+    spec.cores = static_cast<int>(Pick(1, 32));
+    if (round % 2 == 0) spec.lx_bytes = static_cast<uint64_t>(Pick(120, 400)) << 10;
+    EXPECT_EQ(Mismatches(spec), 0) << "elements of " << Describe(spec);
+  }
+}
+
+TEST_F(DifferentialTest, PointwiseOperationsOfAnyShapeAreBitExact) {
+  Open();
+  const std::vector<std::string> names = {"neg",  "abs",  "relu",  "exp",        "gelu", "sigmoid",
+                                          "tanh", "sqrt", "rsqrt", "reciprocal", "copy", "add",
+                                          "sub",  "mul",  "div",   "max",        "min"};
+  for (int round = 0; round < 51; ++round) {
+    compiler::KernelSpec spec;
+    spec.op = names[static_cast<size_t>(round) % names.size()];
+    spec.dims = {{"rows", Pick(1, 200)}, {"cols", Pick(1, 500)}};
+    if (round % 5 == 0) spec.dims["batch"] = Pick(1, 4);
+    spec.cores = static_cast<int>(Pick(1, 32));
+    if (round % 2 == 0) spec.lx_bytes = static_cast<uint64_t>(Pick(8, 64)) << 10;
+    EXPECT_EQ(Mismatches(spec), 0) << "elements of " << Describe(spec);
+  }
+}
+
+TEST_F(DifferentialTest, ReductionsAndSoftmaxOfAnyShapeAreBitExact) {
+  Open(1);
+  const std::vector<std::string> names = {"sum", "amax", "amin", "mean", "softmax"};
+  for (int round = 0; round < 40; ++round) {
+    compiler::KernelSpec spec;
+    spec.op = names[static_cast<size_t>(round) % names.size()];
+    spec.dims = {{"rows", Pick(1, 300)}, {"cols", Pick(1, 900)}};
+    spec.axis = spec.op != "softmax" && Pick(0, 1) == 0 ? "rows" : "cols";
+    spec.cores = static_cast<int>(Pick(1, 32));
+    if (spec.op != "softmax" && round % 2 == 0)
+      spec.lx_bytes = static_cast<uint64_t>(Pick(32, 96)) << 10;
+    EXPECT_EQ(Mismatches(spec), 0) << "elements of " << Describe(spec);
+  }
+}
+
+}  // namespace
+}  // namespace spyre::test
