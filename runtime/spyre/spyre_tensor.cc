@@ -20,6 +20,7 @@ DeviceStorage::~DeviceStorage() {
 
 std::vector<int64_t> ByteStrides(const StickLayout& layout) {
   std::vector<int64_t> strides;
+  strides.reserve(layout.host_size.size());
   for (int d = 0; d < static_cast<int>(layout.host_size.size()); ++d) {
     strides.push_back(d == layout.stick_dim() ? BitsPerElement(layout.format) / 8
                                               : layout.DeviceByteStride(d));
