@@ -192,8 +192,14 @@ Workload ResolveWorkload(const RunConfig& config) {
     op = &compiler::RequireOperation("batchmatmul");
   }
   CheckDims(*op, settings);
-  if (op->kind == OperationKind::kReduction && settings.axis == "rows" && settings.size.rows == 0) {
-    throw BadInput("workload.axis = \"rows\" needs workload.rows");
+  if (settings.axis == "rows") {
+    if (op->kind != OperationKind::kReduction) {
+      throw BadInput(
+          "workload.axis = \"rows\" is for the reductions sum, amax, amin and mean; '{}' is {}",
+          op->name,
+          op->kind == OperationKind::kSoftmax ? "along cols only" : "elementwise and has no axis");
+    }
+    if (settings.size.rows == 0) throw BadInput("workload.axis = \"rows\" needs workload.rows");
   }
 
   Workload workload;
