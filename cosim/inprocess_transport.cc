@@ -23,13 +23,15 @@ model::HostAccess::Space BarSpace(int bar) {
   }
 }
 
-// SystemC's own errors become ours; without this they would end the process.
-void ReportHandler(const sc_core::sc_report& report, const sc_core::sc_actions& actions) {
+// SystemC's own errors become ours; without this they would end the process. Warnings go to
+// standard error: standard output is the report's.
+void ReportHandler(const sc_core::sc_report& report, const sc_core::sc_actions& /*actions*/) {
+  if (report.get_severity() == sc_core::SC_INFO) return;
   if (report.get_severity() >= sc_core::SC_ERROR) {
     throw Error(ErrorKind::kInternal,
                 fmt::format("SystemC: {} ({})", report.get_msg(), report.get_msg_type()));
   }
-  sc_core::sc_report_handler::default_handler(report, actions);
+  fmt::print(stderr, "SystemC: {} ({})\n", report.get_msg(), report.get_msg_type());
 }
 
 }  // namespace
@@ -39,7 +41,6 @@ InProcessTransport::InProcessTransport(const model::CardConfig& config, const Ho
     : timing_(timing) {
   setenv("SYSTEMC_DISABLE_COPYRIGHT_MESSAGE", "1", 0);  // standard output is the report's
   sc_core::sc_report_handler::set_handler(ReportHandler);
-  sc_core::sc_report_handler::set_actions(sc_core::SC_INFO, sc_core::SC_DO_NOTHING);
   card_ = std::make_unique<model::Card>("card", config, recorder);
   bridge_ = std::make_unique<HostBridge>("host");
   bridge_->to_card.bind(card_->endpoint().inbound);
@@ -104,7 +105,10 @@ driver::WaitResult InProcessTransport::WaitInterrupt(driver::FunctionId function
     const uint64_t now = model::NowPs();
     if (now >= deadline_ps) return driver::WaitResult::kDeadline;
     if (!sc_core::sc_pending_activity()) return driver::WaitResult::kStalled;
-    sc_core::sc_start(model::Ps(deadline_ps - now), sc_core::SC_EXIT_ON_STARVATION);
+    // The kernel leaves its time alone when it starves, and moves it to the deadline otherwise.
+    const bool beyond = sc_core::sc_time_to_pending_activity() > model::Ps(deadline_ps - now);
+    sc_core::sc_start(model::Ps(deadline_ps - now),
+                      beyond ? sc_core::SC_RUN_TO_TIME : sc_core::SC_EXIT_ON_STARVATION);
   }
 }
 

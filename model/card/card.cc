@@ -8,23 +8,7 @@ namespace spyre::model {
 
 namespace {
 CardConfig Checked(const CardConfig& config) {
-  const auto& memory = config.memory;
-  if (memory.ecc_gib >= memory.capacity_gib) {
-    throw BadInput(
-        "card.memory.ecc_gib = {} leaves nothing of card.memory.capacity_gib = {}; make it smaller",
-        memory.ecc_gib, memory.capacity_gib);
-  }
-  if (memory.page_bytes % memory.interleave_bytes != 0) {
-    throw BadInput(
-        "card.memory.page_bytes = {} is not a multiple of card.memory.interleave_bytes = {}",
-        memory.page_bytes, memory.interleave_bytes);
-  }
-  if (config.core.lx_reserved_bytes >= config.core.lx_bytes) {
-    throw BadInput(
-        "card.core.lx_reserved_bytes = {} leaves nothing of card.core.lx_bytes = {}; make it "
-        "smaller",
-        config.core.lx_reserved_bytes, config.core.lx_bytes);
-  }
+  CheckCard(config);
   return config;
 }
 }  // namespace
@@ -77,7 +61,8 @@ void Card::ResetQueue(unsigned function) {
   functions_[function]->Reset();
 }
 
-// Function-level reset also forgets what the PF has mapped. A VF's regions are its PF's to give and take.
+// Function-level reset also forgets what the PF has mapped. A VF's regions are its PF's to give and
+// take.
 void Card::ResetFunction(unsigned function) {
   if (function >= functions_.size()) return;
   ResetQueue(function);
@@ -107,5 +92,6 @@ std::string Card::DescribeWaits() const {
 
 }  // namespace spyre::model
 
-// The SystemC library refers to sc_main; here elaboration and simulation are driven from the transport instead.
+// The SystemC library refers to sc_main; here elaboration and simulation are driven from the
+// transport instead.
 int sc_main(int /*argc*/, char* /*argv*/[]) { return 0; }

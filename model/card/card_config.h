@@ -100,6 +100,9 @@ struct CardConfig {
   uint64_t lx_usable_bytes() const { return core.lx_bytes - core.lx_reserved_bytes; }
 };
 
+// Throws Error(kBadInput) for parameters that contradict each other, naming keys and values.
+void CheckCard(const CardConfig& config);
+
 // Visitor needs:
 //   void Number(key, uint64_t& value, uint64_t min, uint64_t max, unit, description, source)
 //   void Choice(key, std::string& value, const std::vector<std::string>& allowed, description,
@@ -127,9 +130,9 @@ void DescribeCard(CardConfig& c, Visitor& v) {
            "Ring and memory-interface clock; 1.3 GHz in the same source as the 1.1 GHz core clock",
            "assumed");
 
-  v.Number("core.lx_bytes", c.core.lx_bytes, 128 << 10, 64ull << 20, "bytes",
-           "LX scratchpad of a core", "public");
-  v.Number("core.lx_reserved_bytes", c.core.lx_reserved_bytes, 0, 1ull << 20, "bytes",
+  v.Number("core.lx_bytes", c.core.lx_bytes, 128 << 10, 2ull << 20, "bytes",
+           "LX scratchpad of a core; programs can address 2 MiB", "public");
+  v.Number("core.lx_reserved_bytes", c.core.lx_reserved_bytes, 64 << 10, 1ull << 20, "bytes",
            "Part of LX kept for program and debug data; bounds the program image", "public");
   v.Number("core.lx_port_bytes_per_cycle", c.core.lx_port_bytes_per_cycle, 1, 4096, "bytes/cycle",
            "Shared LX port", "assumed");

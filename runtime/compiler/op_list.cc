@@ -47,7 +47,7 @@ const std::vector<Operation>& Operations() {
       Binary("div", BinaryFn::kDiv, {"realdiv", "truediv"}),
       Binary("max", BinaryFn::kMax, {"maximum"}),
       Binary("min", BinaryFn::kMin, {"minimum"}),
-      Reduction("sum", ReduceFn::kSum),
+      Reduction("sum", ReduceFn::kSum, {"sumrow"}),
       Reduction("amax", ReduceFn::kMax),
       Reduction("amin", ReduceFn::kMin),
       Reduction("mean", ReduceFn::kSum),

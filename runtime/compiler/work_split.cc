@@ -67,9 +67,18 @@ void ForceSplit(const KernelSpec& spec, Problem& problem) {
   }
 }
 
-// A softmax row is worked on by one core as a whole: other loops take the cores.
-void KeepTogether(Problem& problem, const std::string& name) {
-  problem.axes[problem.Find(name)].split = 1;
+// A softmax row is worked on by one core as a whole: the other dimensions share the cores, the
+// larger first, as the distribution of any operation does.
+void DivideRows(const KernelSpec& spec, Problem& problem) {
+  std::vector<int64_t> units;
+  std::vector<int> order;
+  for (size_t i = 0; i < problem.axes.size(); ++i) {
+    units.push_back(problem.axes[i].units);
+    if (problem.axes[i].name != "cols") order.push_back(static_cast<int>(i));
+  }
+  std::stable_sort(order.begin(), order.end(), [&](int a, int b) { return units[a] > units[b]; });
+  const SpaceSplit division = SplitIterationSpace(units, spec.cores, order, {}, {});
+  for (size_t i = 0; i < problem.axes.size(); ++i) problem.axes[i].split = division.splits[i];
 }
 
 void CheckSpans(const KernelSpec& spec, const Problem& problem) {
@@ -83,8 +92,8 @@ void CheckSpans(const KernelSpec& spec, const Problem& problem) {
     }
     if (span <= kMaxCoreSpanBytes) continue;
     throw BadInput(
-        "{}: each core would reach {} bytes of argument '{}'; the limit is {}. Use more cores or "
-        "split its outermost dimension",
+        "{}: each core would reach {} bytes of argument '{}'; the limit is {}. Compile for a "
+        "smaller tile, or force a split of its outermost dimension",
         spec.op, span, problem.arguments[i].name, kMaxCoreSpanBytes);
   }
 }
@@ -101,6 +110,8 @@ void DivideAxes(const KernelSpec& spec, Problem& problem) {
           "softmax: dimension 'cols' is split into {}; a row stays on one core, so it must be 1",
           cols->second);
     }
+  } else if (softmax) {
+    DivideRows(spec, problem);
   } else {
     const WorkDivision division = DivideWork(AsIr(problem), spec.cores, spec.k_fast);
     for (size_t i = 0; i < problem.axes.size(); ++i) {
@@ -109,7 +120,6 @@ void DivideAxes(const KernelSpec& spec, Problem& problem) {
       // two differ (layouts that hide a dimension inside another), the slices would not be equal.
       if (axis.units % division.splits[i] == 0) axis.split = division.splits[i];
     }
-    if (softmax) KeepTogether(problem, "cols");
   }
   int loops = 0;
   for (Axis& axis : problem.axes) {

@@ -1,0 +1,43 @@
+#include "model/card/card_config.h"
+
+#include "model/contract/error.h"
+#include "model/contract/memory_map.h"
+
+namespace spyre::model {
+
+void CheckCard(const CardConfig& config) {
+  const MemoryConfig& memory = config.memory;
+  if (memory.ecc_gib >= memory.capacity_gib) {
+    throw BadInput(
+        "card.memory.ecc_gib = {} leaves nothing of card.memory.capacity_gib = {}; make it smaller",
+        memory.ecc_gib, memory.capacity_gib);
+  }
+  if (memory.page_bytes % memory.interleave_bytes != 0) {
+    throw BadInput(
+        "card.memory.page_bytes = {} is not a multiple of card.memory.interleave_bytes = {}",
+        memory.page_bytes, memory.interleave_bytes);
+  }
+  if (memory.channel_bits % 8 != 0) {
+    throw BadInput("card.memory.channel_bits = {} is not a multiple of 8", memory.channel_bits);
+  }
+  if (memory.refresh_ns >= memory.refresh_interval_ns) {
+    throw BadInput(
+        "card.memory.refresh_ns = {} leaves no time of card.memory.refresh_interval_ns = {}",
+        memory.refresh_ns, memory.refresh_interval_ns);
+  }
+  if (config.core.lx_reserved_bytes + kLxReservedBytes > config.core.lx_bytes) {
+    throw BadInput(
+        "card.core.lx_reserved_bytes = {} leaves less than {} of card.core.lx_bytes = {}; make it "
+        "smaller",
+        config.core.lx_reserved_bytes, kLxReservedBytes, config.core.lx_bytes);
+  }
+  for (const uint64_t bytes : {config.pcie.max_payload_bytes, config.pcie.max_read_request_bytes}) {
+    if ((bytes & (bytes - 1)) != 0) {
+      throw BadInput(
+          "card.pcie.max_payload_bytes and max_read_request_bytes are powers of two; {} is not",
+          bytes);
+    }
+  }
+}
+
+}  // namespace spyre::model
