@@ -218,6 +218,18 @@ TEST_F(CardFixture, AProgramThatWaitsForATokenNobodyGivesIsReportedAsAHangWithIt
   EXPECT_THAT(message, HasSubstr("t9"));
 }
 
+TEST_F(CardFixture, ADeadlineEndsAWaitForACardThatIsStillAtWork) {
+  flex::RuntimeOptions options;
+  options.device.timeout_ns = 1000;
+  Open(0, options);
+  const std::vector<uint8_t> data(8 << 20);
+  const auto memory = context_->Allocate(data.size());
+  context_->DefaultStream().CopyToDevice(data.data(), memory, data.size());  // takes about 140 us
+  const std::string message = FailureOf([&] { context_->DefaultStream().Synchronize(); });
+  EXPECT_THAT(message, HasSubstr("no response within"));
+  EXPECT_THAT(message, HasSubstr("runs DMA_IN"));
+}
+
 TEST_F(CardFixture, LxIsBoundedByTheUsablePart) {
   Open();
   const auto tensor = context_->Allocate(4096);
