@@ -11,5 +11,6 @@ root="$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)"
   cmake --build --preset release --target spyre-cosim >&2 # standard output is the run's
 )
 
-if [ $# -eq 0 ] || [[ "$1" == --* ]]; then set -- "$root/configs/tiled_matmul.toml" "$@"; fi
-exec "$root/build/release/spyre-cosim" run "$@"
+here="$(realpath --relative-to="$PWD" "$root")"
+if [ $# -eq 0 ] || [[ "$1" == --* ]]; then set -- "$here/configs/tiled_matmul.toml" "$@"; fi
+exec "$here/build/release/spyre-cosim" run "$@"

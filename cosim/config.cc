@@ -175,11 +175,10 @@ toml::table ParseOverride(const std::string& override_text) {
 
   // Wrapped from the inside out: a.b=1 becomes {a = {b = 1}}.
   toml::table result;
-  size_t end = key.size();
   const size_t last_dot = key.rfind('.');
   const size_t leaf_at = last_dot == std::string::npos ? 0 : last_dot + 1;
   result.insert_or_assign(key.substr(leaf_at), std::move(*parsed.get("v")));
-  for (end = leaf_at; end > 0;) {
+  for (size_t end = leaf_at; end > 0;) {
     const size_t dot = end == 1 ? std::string::npos : key.rfind('.', end - 2);
     const size_t begin = dot == std::string::npos ? 0 : dot + 1;
     toml::table outer;

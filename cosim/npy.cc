@@ -114,7 +114,7 @@ class HeaderParser {
       throw BadInput("{}: structured arrays cannot be tensors; save one plain array", path_);
     }
     const std::string descr = ReadString();
-    const std::string type = descr.size() == 3 ? descr.substr(1) : "";
+    std::string type = descr.size() == 3 ? descr.substr(1) : "";
     if (!IsKnownType(type)) {
       throw BadInput("{}: type '{}' is not supported; float16 ('<f2') is what tensors need", path_,
                      descr);
