@@ -28,6 +28,7 @@ void FunctionRegisters::Reset() {
   latched_time_ = 0;
   msi_count_ = 0;
   map_status_ = admin_status_ = 0;
+  if (function_ == 0) blocks_.endpoint.SetWindowBase(0);
 }
 
 uint64_t FunctionRegisters::Pair(uint32_t low_offset) const {
@@ -111,7 +112,7 @@ void FunctionRegisters::WireQueue() {
   }
   registers_.OnWrite(regs::RQ_HEAD, [this](uint32_t) {
     UpdateQueue();
-    blocks_.control.ResponsesConsumed(arrival_);
+    blocks_.control.ResponsesConsumed(function_, arrival_);
   });
   registers_.OnRead(regs::SQ_HEAD, [this] { return blocks_.control.submission_head(function_); });
   registers_.OnRead(regs::RQ_TAIL, [this] { return blocks_.control.response_tail(function_); });

@@ -9,7 +9,9 @@
 namespace spyre::model {
 
 namespace {
-constexpr size_t kPendingLimit = 64;  // operations held on the card; the rest stays in the rings
+// Operations of one function held on the card; the rest stays in its ring, so that no function can
+// use up the room of another.
+constexpr uint32_t kHeldLimit = 64;
 static_assert(sizeof(Message) == sizeof(ControlBlock) && sizeof(Response) == sizeof(ControlBlock));
 
 bool ValidEntries(uint32_t entries) {
@@ -40,9 +42,23 @@ ControlProcessor::ControlProcessor(const sc_core::sc_module_name& name, const Ca
 // ---------------------------------------------------------------- register side
 
 void ControlProcessor::Doorbell(unsigned function, const sc_core::sc_time& arrival) {
-  functions_[function].doorbells.emplace_back(functions_[function].queue.submission_tail,
-                                              NowPs() + arrival.value());
+  FunctionState& state = functions_[function];
+  if (!state.queue.enabled) {  // nobody listens; enabling shows the tail of that moment
+    state.doorbells.clear();
+    return;
+  }
+  state.doorbells.emplace_back(state.queue.submission_tail, NowPs() + arrival.value());
   doorbell_.notify(arrival);
+}
+
+void ControlProcessor::ResponsesConsumed(unsigned function, const sc_core::sc_time& arrival) {
+  const FunctionState& state = functions_[function];
+  // More responses taken than were posted: there will never be room again.
+  if (state.queue.enabled &&
+      state.posted - state.queue.response_head > state.queue.response_entries) {
+    StopQueue(function, Status::BAD_FIELD);
+  }
+  space_.notify(arrival);
 }
 
 void ControlProcessor::ResetFunction(unsigned function) {
@@ -88,9 +104,9 @@ void ControlProcessor::Fetch() {
     for (size_t i = 0; i < functions_.size(); ++i) {
       const size_t function = next_function_;
       next_function_ = (next_function_ + 1) % functions_.size();
-      if (pending_.size() < kPendingLimit) progress |= FetchFrom(static_cast<unsigned>(function));
+      progress |= FetchFrom(static_cast<unsigned>(function));
     }
-    if (!progress) wait(doorbell_ | engine_done_);
+    if (!progress) wait(doorbell_ | answered_);
   }
 }
 
@@ -99,7 +115,7 @@ bool ControlProcessor::FetchFrom(unsigned function) {
   // Only entries whose doorbell has arrived.
   while (state.doorbells.size() > 1 && state.doorbells[0].first == state.fetched)
     state.doorbells.pop_front();
-  if (!state.queue.enabled || state.doorbells.empty()) return false;
+  if (!state.queue.enabled || state.doorbells.empty() || state.held >= kHeldLimit) return false;
   const auto [tail, arrival] = state.doorbells.front();
   if (arrival > NowPs()) {
     doorbell_.notify(Ps(arrival - NowPs()));  // an event keeps only its earliest notification
@@ -109,14 +125,15 @@ bool ControlProcessor::FetchFrom(unsigned function) {
   const QueueRegisters queue = state.queue;
   if (!ValidEntries(queue.submission_entries) || !ValidEntries(queue.response_entries) ||
       !IsStickAligned(queue.submission_base) || !IsStickAligned(queue.response_base) ||
-      tail - state.fetched > queue.submission_entries) {
+      tail - state.fetched > queue.submission_entries ||
+      state.posted - queue.response_head > queue.response_entries) {
     StopQueue(function, Status::BAD_FIELD);
     return false;
   }
   const uint32_t slot = state.fetched % queue.submission_entries;
   const auto count = static_cast<uint32_t>(
       std::min<uint64_t>({tail - state.fetched, config_.control.fetch_batch,
-                          queue.submission_entries - slot, kPendingLimit - pending_.size()}));
+                          queue.submission_entries - slot, kHeldLimit - state.held}));
   std::vector<uint8_t> entries(count * kEntryBytes);
   const uint64_t generation = state.generation;
   const uint64_t begin = NowPs();
@@ -134,6 +151,7 @@ bool ControlProcessor::FetchFrom(unsigned function) {
     if (state.generation != generation) return true;
     OperationPtr operation = Decode(function, &entries[i * kEntryBytes], arrival);
     ++state.fetched;
+    ++state.held;
     if (static_cast<Status>(operation->response.status) == Status::OK) {
       pending_.push_back(operation);
     } else {
@@ -226,6 +244,14 @@ void ControlProcessor::DescribeWaits(std::vector<std::string>& lines) const {
   }
   for (size_t function = 0; function < functions_.size(); ++function) {
     const FunctionState& state = functions_[function];
+    if (state.held > 0 && !HasRoom(state)) {
+      lines.push_back(
+          fmt::format("control: function {} holds {} operations; its response ring of {} has no "
+                      "room (posted {}, "
+                      "taken {})",
+                      function, state.held, state.queue.response_entries, state.posted,
+                      state.queue.response_head));
+    }
     if (state.error != Status::OK) {
       lines.push_back(fmt::format("control: queue of function {} stopped: {}", function,
                                   StatusName(state.error)));

@@ -54,10 +54,8 @@ class ControlProcessor : public sc_core::sc_module {
 
   // --- register side: never waits ---
   QueueRegisters& queue(unsigned function) { return functions_[function].queue; }
-  void Doorbell(unsigned function, const sc_core::sc_time& arrival);  // SQ_TAIL written
-  void ResponsesConsumed(const sc_core::sc_time& arrival) {
-    space_.notify(arrival);
-  }  // RQ_HEAD written
+  void Doorbell(unsigned function, const sc_core::sc_time& arrival);           // SQ_TAIL written
+  void ResponsesConsumed(unsigned function, const sc_core::sc_time& arrival);  // RQ_HEAD written
   void ResetFunction(unsigned function);
   uint32_t submission_head(unsigned function) const { return functions_[function].fetched; }
   uint32_t response_tail(unsigned function) const { return functions_[function].posted; }
@@ -86,6 +84,7 @@ class ControlProcessor : public sc_core::sc_module {
     QueueRegisters queue;
     uint32_t fetched = 0;
     uint32_t posted = 0;
+    uint32_t held = 0;  // fetched and not yet answered
     uint64_t next_sequence = 1;
     uint64_t generation = 0;
     Status error = Status::OK;
@@ -111,6 +110,8 @@ class ControlProcessor : public sc_core::sc_module {
                   uint64_t bytes);
   static Engine EngineOf(Opcode opcode);
   bool InService(const OperationPtr& operation) const;
+  static bool HasRoom(const FunctionState& state);  // for one more response
+  OperationPtr NextAnswerable();
 
   const CardConfig& config_;
   ManagementController& management_;
@@ -123,7 +124,7 @@ class ControlProcessor : public sc_core::sc_module {
   std::array<OperationPtr, kEngines> running_{};
   std::deque<OperationPtr> finished_;  // response not yet posted
   size_t next_function_ = 0;
-  sc_core::sc_event doorbell_, pending_changed_, engine_done_, finished_changed_, space_;
+  sc_core::sc_event doorbell_, pending_changed_, engine_done_, finished_changed_, answered_, space_;
   std::array<sc_core::sc_event, kEngines> start_;
   TransferPayload fetch_payload_, respond_payload_;
   UnitStatistics statistics_;

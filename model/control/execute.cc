@@ -42,8 +42,11 @@ ControlProcessor::OperationPtr ControlProcessor::NextEligible() const {
     const bool first_of_stream = taken.emplace(function, operation->block.stream).second;
     const bool engine_free =
         operation->engine == kImmediate || running_[operation->engine] == nullptr;
+    const FunctionState& state = functions_[function];
+    // In a failed stream it waits for nothing: it will be answered ABORTED.
     const bool event_set = opcode != Opcode::EVENT_WAIT ||
-                           functions_[function].events.count(operation->block.value) != 0;
+                           state.events.count(operation->block.value) != 0 ||
+                           state.failed_streams.count(operation->block.stream) != 0;
     const bool alone = !barrier || functions_with_older.count(function) == 0;
     if (first_of_stream && engine_free && event_set && alone && fenced.count(function) == 0)
       return operation;
@@ -150,34 +153,48 @@ bool ControlProcessor::InService(const OperationPtr& operation) const {
   return operation->generation == functions_[operation->function].generation;
 }
 
+bool ControlProcessor::HasRoom(const FunctionState& state) {
+  return state.posted - state.queue.response_head < state.queue.response_entries;
+}
+
+// The oldest finished operation whose function has room for its response: software that does not
+// consume responses holds up itself only. Operations of an earlier life are dropped here.
+ControlProcessor::OperationPtr ControlProcessor::NextAnswerable() {
+  const auto gone = [this](const OperationPtr& operation) { return !InService(operation); };
+  finished_.erase(std::remove_if(finished_.begin(), finished_.end(), gone), finished_.end());
+  for (const OperationPtr& operation : finished_) {
+    if (HasRoom(functions_[operation->function])) return operation;
+  }
+  return nullptr;
+}
+
 void ControlProcessor::Respond() {
   for (;;) {
-    while (finished_.empty()) wait(finished_changed_);
-    const OperationPtr operation = finished_.front();
+    const OperationPtr operation = NextAnswerable();
+    if (operation == nullptr) {
+      wait(finished_changed_ | space_);
+      continue;
+    }
     wait(Ps(config_.control.respond_ns * 1000));
     FunctionState& state = functions_[operation->function];
-    // Back-pressure: software has to consume responses before there is room for this one.
-    while (InService(operation) &&
-           state.posted - state.queue.response_head >= state.queue.response_entries) {
-      wait(space_);
+    if (!InService(operation) || !HasRoom(state)) continue;  // changed meanwhile
+    const QueueRegisters& queue = state.queue;
+    Response& response = operation->response;
+    response.phase = (state.posted / queue.response_entries) % 2 == 0 ? 1 : 0;
+    response.posted_ps = NowPs();
+    Seal(response);
+    const uint64_t slot = state.posted % queue.response_entries;
+    ++state.posted;
+    finished_.erase(std::find(finished_.begin(), finished_.end(), operation));
+    --state.held;
+    answered_.notify(sc_core::SC_ZERO_TIME);
+    if (!HostAccess(tlm::TLM_WRITE_COMMAND, operation->function,
+                    queue.response_base + slot * kEntryBytes, &response, kEntryBytes)) {
+      StopQueue(operation->function, Status::HOST_FAULT);
+    } else if ((operation->block.flags & kFlagInterrupt) != 0 ||
+               static_cast<Status>(response.status) != Status::OK) {
+      on_interrupt_(operation->function, 1u << 0);
     }
-    if (InService(operation)) {
-      const QueueRegisters& queue = state.queue;
-      Response& response = operation->response;
-      response.phase = (state.posted / queue.response_entries) % 2 == 0 ? 1 : 0;
-      response.posted_ps = NowPs();
-      Seal(response);
-      const uint64_t slot = state.posted % queue.response_entries;
-      ++state.posted;
-      if (!HostAccess(tlm::TLM_WRITE_COMMAND, operation->function,
-                      queue.response_base + slot * kEntryBytes, &response, kEntryBytes)) {
-        StopQueue(operation->function, Status::HOST_FAULT);
-      } else if ((operation->block.flags & kFlagInterrupt) != 0 ||
-                 static_cast<Status>(response.status) != Status::OK) {
-        on_interrupt_(operation->function, 1u << 0);
-      }
-    }
-    finished_.pop_front();
   }
 }
 

@@ -25,6 +25,11 @@ uint64_t PtUnit::Execute(const Instruction& in) {
   if (m == 0 || n == 0) return start;
   const uint64_t k_sticks = (k + kBlock - 1) / kBlock;
   const uint64_t n_sticks = n / kBlock;
+  // Blocks of a and of acc do not overlap; else work would not be bounded by what LX can hold.
+  if ((n_sticks > 1 && acc_stride < m * kAccStickBytes) ||
+      (k_sticks > 1 && a_stride < m * kStickBytes)) {
+    throw UnitFault{Status::ILLEGAL_INSTRUCTION, m};
+  }
   uint8_t* const acc = core_.Lx(reg(in, 0), (n_sticks - 1) * acc_stride + m * kAccStickBytes);
   const uint8_t* a = acc;
   const uint8_t* b = acc;

@@ -34,6 +34,8 @@ uint64_t RingUnit::Send(const Instruction& in) {
     throw UnitFault{Status::ILLEGAL_INSTRUCTION, reg(in, 0)};
   uint64_t done = local_ps();
   if (bytes > 0) {
+    // Higher bits of a ring address name the core.
+    if (reg(in, 1) >> 32 != 0) throw UnitFault{Status::LX_OVERFLOW, reg(in, 1)};
     uint8_t* const data = core_.Lx(reg(in, 2), bytes);
     Sync();
     const uint64_t now = NowPs();

@@ -101,7 +101,9 @@ void CoreUnit::RunSection(const Section& section) {
       Loop& loop = loops[depth - 1];
       // Trip counting is the sequencer's own; a loop over r0 counts as well.
       if (--loop.count > 0) {
-        if (loop.counter != 0) ++regs_[loop.counter];
+        // The body may have written the counter: it wraps, as all arithmetic of the sequencer.
+        int64_t& counter = regs_[loop.counter];
+        if (loop.counter != 0) counter = static_cast<int64_t>(static_cast<uint64_t>(counter) + 1);
         pc_ = loop.body;
       } else {
         --depth;

@@ -33,8 +33,13 @@ struct VectorUnit::Walk {
 
 VectorUnit::Walk VectorUnit::OperandWalk(const Instruction& in, int address, int plane_operand,
                                          int row_operand, uint64_t stick_bytes) {
-  const uint64_t rows = Count(in, 3, kMaxRows);
-  const uint64_t planes = Count(in, 4, kMaxRows);
+  // An operand without a plane or row stride has one plane or row, also where the others have none.
+  const uint64_t planes = plane_operand < 0 ? 1 : Count(in, 4, kMaxRows);
+  const uint64_t rows = row_operand < 0 ? 1 : Count(in, 3, kMaxRows);
+  // Results that do not overlap fit LX; more sticks than that are a program's mistake, and would be
+  // work without bound where strides are 0.
+  if (planes * rows > config_.core.lx_bytes / kStickBytes)
+    throw UnitFault{Status::ILLEGAL_INSTRUCTION, planes * rows};
   const uint64_t plane_stride = plane_operand < 0 ? 0 : Count(in, plane_operand, kLxBytes);
   const uint64_t row_stride = row_operand < 0 ? 0 : Count(in, row_operand, kLxBytes);
   const uint64_t start = reg(in, address);
@@ -220,6 +225,8 @@ void VectorUnit::Fill(const Instruction& in) {
   if ((reg(in, 0) | row_bytes | stride) % sizeof(value) != 0)
     throw UnitFault{Status::MISALIGNED, reg(in, 0)};
   uint8_t* base = core_.Lx(reg(in, 0), rows == 0 ? 0 : (rows - 1) * stride + row_bytes);
+  if (rows * row_bytes > config_.core.lx_bytes)  // as in OperandWalk
+    throw UnitFault{Status::ILLEGAL_INSTRUCTION, rows * row_bytes};
   port_bytes_ = rows * row_bytes;
   elements_ = port_bytes_ / sizeof(value);
   if (!job().move_data) return;
