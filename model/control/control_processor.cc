@@ -152,14 +152,7 @@ bool ControlProcessor::FetchFrom(unsigned function) {
     OperationPtr operation = Decode(function, &entries[i * kEntryBytes], arrival);
     ++state.fetched;
     ++state.held;
-    if (static_cast<Status>(operation->response.status) == Status::OK) {
-      pending_.push_back(operation);
-    } else {
-      state.failed_streams.insert(operation->response.stream);
-      operation->response.started_ps = operation->response.finished_ps = NowPs();
-      finished_.push_back(operation);
-      finished_changed_.notify(sc_core::SC_ZERO_TIME);
-    }
+    pending_.push_back(operation);
     pending_changed_.notify(sc_core::SC_ZERO_TIME);
   }
   statistics_.busy_ps += NowPs() - begin;
@@ -199,7 +192,8 @@ ControlProcessor::OperationPtr ControlProcessor::Decode(unsigned function, const
     fault = expected;
   }
   const ControlBlock& block = operation->block;
-  operation->engine = EngineOf(static_cast<Opcode>(block.opcode));
+  operation->refused = status != Status::OK;
+  operation->engine = operation->refused ? kImmediate : EngineOf(static_cast<Opcode>(block.opcode));
   Response& response = operation->response;
   response.opcode = block.opcode;
   response.status = static_cast<uint16_t>(status);

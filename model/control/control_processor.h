@@ -76,6 +76,7 @@ class ControlProcessor : public sc_core::sc_module {
     uint64_t generation =
         0;  // of the function when fetched: responses of an earlier life are dropped
     Engine engine = kImmediate;
+    bool refused = false;  // bad entry: answered in the order of its stream, never run
     bool aborted = false;
     Job* job = nullptr;  // while it runs on the cores
     std::string name;

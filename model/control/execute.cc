@@ -38,13 +38,14 @@ ControlProcessor::OperationPtr ControlProcessor::NextEligible() const {
   for (const OperationPtr& operation : pending_) {
     const unsigned function = operation->function;
     const auto opcode = static_cast<Opcode>(operation->block.opcode);
-    const bool barrier = opcode == Opcode::FENCE || (operation->block.flags & kFlagBarrier) != 0;
+    const bool barrier = !operation->refused &&
+                         (opcode == Opcode::FENCE || (operation->block.flags & kFlagBarrier) != 0);
     const bool first_of_stream = taken.emplace(function, operation->block.stream).second;
     const bool engine_free =
         operation->engine == kImmediate || running_[operation->engine] == nullptr;
     const FunctionState& state = functions_[function];
     // In a failed stream it waits for nothing: it will be answered ABORTED.
-    const bool event_set = opcode != Opcode::EVENT_WAIT ||
+    const bool event_set = operation->refused || opcode != Opcode::EVENT_WAIT ||
                            state.events.count(operation->block.value) != 0 ||
                            state.failed_streams.count(operation->block.stream) != 0;
     const bool alone = !barrier || functions_with_older.count(function) == 0;
@@ -65,13 +66,15 @@ void ControlProcessor::Issue() {
     }
     pending_.erase(std::find(pending_.begin(), pending_.end(), operation));
     operation->name = OpcodeName(static_cast<Opcode>(operation->block.opcode));
-    if (functions_[operation->function].failed_streams.count(operation->block.stream) != 0) {
-      operation->response.status = static_cast<uint16_t>(Status::ABORTED);
+    const FunctionState& state = functions_[operation->function];
+    const bool failed = state.failed_streams.count(operation->block.stream) != 0;
+    if (failed || operation->engine == kImmediate) {
       operation->response.started_ps = NowPs();
-      Finish(operation);
-    } else if (operation->engine == kImmediate) {
-      operation->response.started_ps = NowPs();
-      RunImmediate(*operation);
+      if (!operation->refused && failed) {
+        operation->response.status = static_cast<uint16_t>(Status::ABORTED);
+      } else if (!operation->refused) {
+        RunImmediate(*operation);
+      }
       Finish(operation);
     } else {
       running_[operation->engine] = operation;

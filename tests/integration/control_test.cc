@@ -157,6 +157,23 @@ TEST_F(ControlTest, AfterAFailureTheStreamAbortsAndOthersGoOn) {
   EXPECT_EQ(StatusAt(0), Status::OK) << "a reset clears the stream's error";
 }
 
+TEST_F(ControlTest, ABadEntryIsAnsweredInItsPlaceAndSparesOlderWorkOfItsStream) {
+  OpenByHand();
+  ControlBlock fill = Block(Opcode::DMA_FILL, 1);
+  fill.size_bytes = 1 << 20;
+  Seal(fill);
+  Put(fill);
+  ControlBlock bad = Block(Opcode::NOP, 1);
+  bad.opcode = 77;
+  Seal(bad);
+  Put(bad);
+  Ring();
+  Settle();
+  EXPECT_EQ(At(0).sequence, 1u);
+  EXPECT_EQ(StatusAt(0), Status::OK);
+  EXPECT_EQ(StatusAt(1), Status::BAD_OPCODE);
+}
+
 TEST_F(ControlTest, RingsWrapAndThePhaseTurnsWithEachPass) {
   OpenByHand();
   for (uint32_t i = 0; i < 100; ++i) {
