@@ -1,0 +1,13 @@
+// The simulated card in this process.
+#include "cosim/inprocess_transport.h"
+#include "tests/bringup/backend.h"
+
+namespace spyre::bringup {
+
+std::unique_ptr<driver::Transport> OpenBackend() {
+  model::CardConfig config;
+  config.num_vfs = kVirtualFunctions;
+  return std::make_unique<cosim::InProcessTransport>(config, cosim::HostTiming{}, nullptr);
+}
+
+}  // namespace spyre::bringup

@@ -1,0 +1,123 @@
+// The rings of one function, driven by hand and not by the driver, so that a test can put any bytes
+// into them. One user; the transport and the queue end together. The function's memory and
+// bus-master bits must be on.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <map>
+#include <vector>
+
+#include "driver/function_registers.h"
+#include "model/contract/control_block.h"
+
+namespace spyre::bringup {
+
+class RawQueue {
+ public:
+  static constexpr size_t kEntryBytes = 128;
+
+  RawQueue(driver::Transport& transport, driver::FunctionId function,
+           uint32_t submission_entries = 16, uint32_t response_entries = 16)
+      : transport_(transport),
+        function_(function),
+        registers_(driver::Bar0{&transport, function}),
+        submission_(submission_entries * kEntryBytes),
+        response_(response_entries) {
+    submission_address_ = transport.MapHost(function, submission_.data(), submission_.size());
+    response_address_ =
+        transport.MapHost(function, response_.data(), response_.size() * sizeof(Response));
+    Start();
+  }
+  ~RawQueue() {
+    registers_.WriteQueueControl(0);
+    transport_.UnmapHost(function_, submission_address_);
+    transport_.UnmapHost(function_, response_address_);
+  }
+  RawQueue(const RawQueue&) = delete;
+  RawQueue& operator=(const RawQueue&) = delete;
+
+  // Resets the function's queue and starts it with empty rings.
+  void Start() {
+    registers_.WriteQueueControl(0);
+    registers_.WriteControl(1);
+    tail_ = consumed_ = 0;
+    std::fill(submission_.begin(), submission_.end(), uint8_t{0});
+    std::fill(response_.begin(), response_.end(), Response{});
+    registers_.WriteSqBase(submission_address_);
+    registers_.WriteSqEntries(static_cast<uint32_t>(submission_.size() / kEntryBytes));
+    registers_.WriteRqBase(response_address_);
+    registers_.WriteRqEntries(static_cast<uint32_t>(response_.size()));
+    registers_.WriteQueueControl(1);
+  }
+
+  // A sealed operation with the sequence number that is due. Entry: ControlBlock or Message.
+  template <typename Entry>
+  Entry Make(Opcode opcode, uint32_t stream = 0) const {
+    Entry entry{};
+    entry.opcode = static_cast<uint8_t>(opcode);
+    entry.stream = stream;
+    entry.sequence = static_cast<uint64_t>(tail_) + 1;
+    Seal(entry);
+    return entry;
+  }
+  // Stores the entry as it is.
+  template <typename Entry>
+  void PutRaw(const Entry& entry) {
+    static_assert(sizeof(Entry) == kEntryBytes);
+    const size_t slot = tail_++ % (submission_.size() / kEntryBytes);
+    std::memcpy(&submission_[slot * kEntryBytes], &entry, kEntryBytes);
+  }
+  // Stores the entry with the sequence number that is due, sealed.
+  template <typename Entry>
+  void Put(Entry entry) {
+    entry.sequence = static_cast<uint64_t>(tail_) + 1;
+    Seal(entry);
+    PutRaw(entry);
+  }
+  void Ring() { registers_.WriteSqTail(tail_); }
+
+  // Responses that have arrived since the last call, in ring order; tells the card that they are
+  // taken.
+  std::vector<Response> Take() {
+    std::vector<Response> taken;
+    for (;;) {
+      const Response& next = response_[consumed_ % response_.size()];
+      const uint32_t phase = consumed_ / response_.size() % 2 == 0 ? 1 : 0;
+      if (next.magic == 0 || next.phase != phase) break;
+      EXPECT_EQ(Check(next), Status::OK) << "response " << consumed_ << " is sealed";
+      taken.push_back(next);
+      ++consumed_;
+    }
+    if (!taken.empty()) registers_.WriteRqHead(consumed_);
+    return taken;
+  }
+  // Lets the card work for `ps`, then takes what has arrived: status by sequence number.
+  std::map<uint64_t, Status> Settle(uint64_t ps = 200'000'000) {
+    transport_.Advance(ps);
+    std::map<uint64_t, Status> result;
+    for (const Response& response : Take())
+      result[response.sequence] = static_cast<Status>(response.status);
+    return result;
+  }
+
+  driver::FunctionRegisters& registers() { return registers_; }
+  uint32_t submitted() const { return tail_; }
+  uint32_t answered() const { return consumed_; }
+  uint32_t submission_entries() const {
+    return static_cast<uint32_t>(submission_.size() / kEntryBytes);
+  }
+
+ private:
+  driver::Transport& transport_;
+  driver::FunctionId function_;
+  driver::FunctionRegisters registers_;
+  std::vector<uint8_t> submission_;
+  std::vector<Response> response_;
+  driver::IoAddress submission_address_ = 0, response_address_ = 0;
+  uint32_t tail_ = 0;
+  uint32_t consumed_ = 0;
+};
+
+}  // namespace spyre::bringup

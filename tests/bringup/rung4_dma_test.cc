@@ -1,0 +1,167 @@
+// Rung 4: DMA both ways and fill, by the physical function: every awkward size and host address.
+#include "tests/bringup/bringup_fixture.h"
+#include "tests/bringup/raw_queue.h"
+
+namespace spyre::bringup {
+namespace {
+
+class Rung4Dma : public Bringup {
+ protected:
+  static constexpr uint64_t kMapped = 128ull << 20;
+
+  void SetUp() override {
+    driver::PhysicalFunction(Physical()).MapRange(0, kMapped, kPermissionRead | kPermissionWrite);
+  }
+  Response Run(Opcode opcode, driver::IoAddress host, uint64_t device, uint64_t size,
+               uint64_t value = 0) {
+    ControlBlock block;
+    block.opcode = static_cast<uint8_t>(opcode);
+    block.host_address = host;
+    block.device_address = device;
+    block.size_bytes = size;
+    block.value = value;
+    driver::Entry entry = block;
+    Physical().queue().Submit(entry);
+    return Physical().queue().Wait();
+  }
+  Status StatusOf(Opcode opcode, driver::IoAddress host, uint64_t device, uint64_t size) {
+    const Response response = Run(opcode, host, device, size);
+    if (response.status != static_cast<uint16_t>(Status::OK)) Recover();
+    return static_cast<Status>(response.status);
+  }
+  void Recover() {  // a failed stream stays failed until a reset
+    Physical().Reset();
+    SetUp();
+  }
+  void CopyIn(const std::vector<uint8_t>& data, uint64_t device) {
+    std::vector<uint8_t> host = data;
+    const auto io = Physical().MapHost(host.data(), host.size());
+    ASSERT_EQ(Run(Opcode::DMA_IN, io, device, host.size()).status, 0u);
+    Physical().UnmapHost(io);
+  }
+  std::vector<uint8_t> CopyOut(uint64_t device, uint64_t size) {
+    std::vector<uint8_t> host(size);
+    const auto io = Physical().MapHost(host.data(), size);
+    EXPECT_EQ(Run(Opcode::DMA_OUT, io, device, size).status, 0u);
+    Physical().UnmapHost(io);
+    return host;
+  }
+};
+
+TEST_F(Rung4Dma, EverySizeAroundEveryBoundaryArrivesWholeAndTouchesNothingElse) {
+  const std::vector<uint8_t> data = RandomBytes(8192, 4);
+  for (const uint64_t size :
+       {1, 2, 3, 63, 127, 128, 129, 255, 256, 511, 512, 513, 1000, 2048, 4095, 4096, 4097, 8191}) {
+    ASSERT_EQ(Run(Opcode::DMA_FILL, 0, 0, 16384, 0xEEEEEEEEEEEEEEEE).status, 0u);
+    CopyIn({data.begin(), data.begin() + static_cast<ptrdiff_t>(size)}, 4096);
+    const std::vector<uint8_t> out = CopyOut(0, 16384);
+    for (size_t i = 0; i < out.size(); ++i) {
+      const bool inside = i >= 4096 && i < 4096 + size;
+      ASSERT_EQ(out[i], inside ? data[i - 4096] : 0xEE) << "size " << size << ", byte " << i;
+    }
+  }
+}
+
+TEST_F(Rung4Dma, EveryHostAlignmentWorksBothWays) {
+  std::vector<uint8_t> host = RandomBytes(16384, 5);
+  const std::vector<uint8_t> original = host;
+  const auto io = Physical().MapHost(host.data(), host.size());
+  for (const uint64_t offset : {0, 1, 2, 3, 4, 5, 7, 63, 127, 4093, 4095}) {
+    ASSERT_EQ(Run(Opcode::DMA_IN, io + offset, 0, 5001).status, 0u);
+    std::fill(host.begin(), host.end(), uint8_t{0x77});
+    ASSERT_EQ(Run(Opcode::DMA_OUT, io + offset + 1, 0, 5001).status, 0u);
+    for (size_t i = 0; i < host.size(); ++i) {
+      const bool inside = i > offset && i <= offset + 5001;
+      ASSERT_EQ(host[i], inside ? original[i - 1] : 0x77) << "offset " << offset << ", byte " << i;
+    }
+    host = original;
+    std::memcpy(host.data(), original.data(), host.size());
+  }
+}
+
+TEST_F(Rung4Dma, PatternsThatToggleEveryLineComeBack) {
+  for (const uint64_t pattern : {0ull, ~0ull, 0xAAAAAAAAAAAAAAAAull, 0x5555555555555555ull,
+                                 0x00FF00FF00FF00FFull, 0x0123456789ABCDEFull}) {
+    ASSERT_EQ(Run(Opcode::DMA_FILL, 0, 1 << 20, 65536, pattern).status, 0u);
+    const std::vector<uint8_t> out = CopyOut(1 << 20, 65536);
+    for (size_t i = 0; i < out.size(); i += 8) {
+      uint64_t word;
+      std::memcpy(&word, &out[i], 8);
+      ASSERT_EQ(word, pattern) << "byte " << i;
+    }
+  }
+}
+
+TEST_F(Rung4Dma, WhatDmaWritesTheWindowShowsAndTheOtherWayRound) {
+  CopyIn({1, 2, 3, 4, 5, 6, 7, 8}, 256);
+  driver::PhysicalFunction manager(Physical());
+  EXPECT_EQ(manager.PeekMemory(256), 0x04030201u);
+  manager.PokeMemory(260, 0xAABBCCDD);
+  EXPECT_EQ(CopyOut(256, 8), (std::vector<uint8_t>{1, 2, 3, 4, 0xDD, 0xCC, 0xBB, 0xAA}));
+}
+
+TEST_F(Rung4Dma, SixtyFourMebibytesMakeTheRoundTripAtLinkSpeed) {
+  const uint64_t size = 64 << 20;
+  std::vector<uint8_t> host(size);
+  std::vector<uint64_t> words(size / 8);
+  std::iota(words.begin(), words.end(), 0x1122334455667788ull);
+  std::memcpy(host.data(), words.data(), size);
+  const auto io = Physical().MapHost(host.data(), size);
+  const Response in = Run(Opcode::DMA_IN, io, 0, size);
+  std::fill(host.begin(), host.end(), uint8_t{0});
+  const Response out = Run(Opcode::DMA_OUT, io, 0, size);
+  EXPECT_EQ(in.device_bytes_written, size);
+  EXPECT_EQ(out.device_bytes_read, size);
+  EXPECT_EQ(std::memcmp(host.data(), words.data(), size), 0);
+  for (const Response& response : {in, out}) {
+    const double gigabytes_per_s = 1000.0 * static_cast<double>(size) /
+                                   static_cast<double>(response.finished_ps - response.started_ps);
+    EXPECT_GT(gigabytes_per_s, 40) << "Gen5 x16 carries 63 GB/s each way, less packet headers";
+    EXPECT_LT(gigabytes_per_s, 63);
+  }
+}
+
+TEST_F(Rung4Dma, NothingIsMovedForSizeZero) {
+  EXPECT_EQ(StatusOf(Opcode::DMA_IN, 0, 0, 0), Status::OK);
+  EXPECT_EQ(StatusOf(Opcode::DMA_OUT, 0, 0, 0), Status::OK);
+  EXPECT_EQ(StatusOf(Opcode::DMA_FILL, 0, 0, 0), Status::OK);
+}
+
+TEST_F(Rung4Dma, AHostAddressThatIsNotMappedIsAHostFaultThatNamesIt) {
+  for (const Opcode opcode : {Opcode::DMA_IN, Opcode::DMA_OUT}) {
+    const Response response = Run(opcode, 0x1000, 0, 256);
+    EXPECT_EQ(response.status, static_cast<uint16_t>(Status::HOST_FAULT)) << OpcodeName(opcode);
+    EXPECT_EQ(response.fault_address, 0x1000u);
+    Recover();
+  }
+}
+
+TEST_F(Rung4Dma, OneByteBeyondAHostMappingIsAHostFault) {
+  std::vector<uint8_t> host(5000, 0x33);
+  const auto io = Physical().MapHost(host.data(), host.size());
+  EXPECT_EQ(StatusOf(Opcode::DMA_IN, io, 0, 5000), Status::OK);
+  EXPECT_EQ(StatusOf(Opcode::DMA_IN, io + 1, 0, 5000), Status::HOST_FAULT);
+  EXPECT_EQ(StatusOf(Opcode::DMA_IN, io - 1, 0, 16), Status::HOST_FAULT);
+  Physical().UnmapHost(io);
+  EXPECT_EQ(StatusOf(Opcode::DMA_IN, io, 0, 16), Status::HOST_FAULT) << "after unmapping";
+}
+
+TEST_F(Rung4Dma, ACopyOntoTheInterruptAddressesIsRefusedAndInterruptsNobody) {
+  for (const uint64_t size : {3ull, 128ull, 4096ull, 1ull << 20}) {
+    EXPECT_EQ(StatusOf(Opcode::DMA_OUT, driver::kMsiAddressBase + 0x100, 0, size),
+              Status::HOST_FAULT)
+        << size;
+  }
+}
+
+TEST_F(Rung4Dma, SizesAndAddressesThatOverflowAreRefused) {
+  constexpr uint64_t kTop = 1ull << 63;
+  EXPECT_EQ(StatusOf(Opcode::DMA_FILL, 0, 0, kTop), Status::PAGE_FAULT);
+  EXPECT_EQ(StatusOf(Opcode::DMA_FILL, 0, 0, ~0ull), Status::PAGE_FAULT);
+  EXPECT_EQ(StatusOf(Opcode::DMA_FILL, 0, ~0ull - 127, 256), Status::PAGE_FAULT);
+  EXPECT_EQ(StatusOf(Opcode::DMA_FILL, 0, 64, 128), Status::MISALIGNED);
+  EXPECT_EQ(StatusOf(Opcode::DMA_IN, ~0ull - 3, 0, 256), Status::HOST_FAULT);
+}
+
+}  // namespace
+}  // namespace spyre::bringup
