@@ -118,7 +118,9 @@ class CommandLine {
       const int status = app_.exit(error);
       return status == 0 ? kDone : kBadInputStatus;
     }
-    return action_();
+    const int status = action_();
+    if (!std::cout.flush()) throw BadInput("standard output: cannot write all of the result");
+    return status;
   }
 
  private:

@@ -4,11 +4,10 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
-#include <sstream>
 
 #include "cosim/card_presets.h"
 #include "model/contract/error.h"
+#include "model/contract/files.h"
 #include "model/contract/nearest.h"
 
 namespace spyre::cosim {
@@ -16,19 +15,20 @@ namespace {
 
 namespace fs = std::filesystem;
 
-std::string ReadText(const std::string& path, const char* what) {
-  std::error_code ignored;
-  std::ifstream in(path, std::ios::binary);
-  if (!in || fs::is_directory(path, ignored)) {
-    throw BadInput("{}: cannot read the {}: {}", path, what,
-                   in ? "it is a directory" : "no such file, or no permission");
-  }
-  std::ostringstream text;
-  text << in.rdbuf();
-  return text.str();
-}
+constexpr uint64_t kMaxConfigBytes = 1 << 20;
+constexpr size_t kMaxLine = 4096;
 
 toml::table ParseToml(const std::string& text, const std::string& name) {
+  // The parser recurses over dotted keys: a line bounds how deep.
+  size_t line = 1;
+  for (size_t begin = 0; begin < text.size(); ++line) {
+    const size_t end = std::min(text.find('\n', begin), text.size());
+    if (end - begin > kMaxLine) {
+      throw BadInput("{}:{}: the line has {} characters; at most {}", name, line, end - begin,
+                     kMaxLine);
+    }
+    begin = end + 1;
+  }
   try {
     return toml::parse(text, name);
   } catch (const toml::parse_error& error) {
@@ -203,8 +203,8 @@ void ApplyPreset(RunConfig& config, const std::string& preset) {
                    TomlString(preset));
   }
   const std::string name = builtin != nullptr ? preset + " preset" : preset;
-  const toml::table document =
-      ParseToml(builtin != nullptr ? builtin : ReadText(preset, "card preset"), name);
+  const toml::table document = ParseToml(
+      builtin != nullptr ? builtin : ReadFile(preset, "card preset", kMaxConfigBytes), name);
   std::vector<Field> fields = Fields(config);
   fields.erase(std::remove_if(fields.begin(), fields.end(),
                               [](const Field& f) {
@@ -226,8 +226,12 @@ RunConfig Build(const toml::table& document, const std::string& name, const fs::
   std::string preset = PresetOf(document);
   if (!preset.empty() && FindCardPreset(preset) == nullptr && fs::path(preset).is_relative())
     preset = (base / preset).lexically_normal().string();
-  for (const toml::table& set : sets)
-    if (const std::string other = PresetOf(set); !other.empty()) preset = other;
+  for (const toml::table& set : sets) {
+    if (!set["card"]["preset"].is_string()) continue;
+    preset = PresetOf(set);
+    if (preset.empty())
+      throw BadInput("card.preset is empty; use \"spyre\" or a path to a TOML file");
+  }
   ApplyPreset(config, preset.empty() ? config.preset : preset);
 
   std::vector<Field> fields = Fields(config);
@@ -238,6 +242,14 @@ RunConfig Build(const toml::table& document, const std::string& name, const fs::
   if ((entries & (entries - 1)) != 0) {
     throw BadInput("runtime.ring_entries = {} entries must be a power of two, 2 .. 65536", entries);
   }
+  const uint64_t deadline_ns = config.runtime.deadline_ms * 1000000;
+  if (config.runtime.completion == "polled" && config.runtime.poll_interval_ns >= deadline_ns) {
+    throw BadInput(
+        "runtime.poll_interval_ns = {} is not below runtime.deadline_ms = {}: nobody would look in "
+        "time",
+        config.runtime.poll_interval_ns, config.runtime.deadline_ms);
+  }
+  model::CheckCard(config.card);
   return config;
 }
 
@@ -250,7 +262,7 @@ RunConfig ParseConfig(const std::string& text, const std::string& name,
 
 RunConfig LoadConfig(const std::string& path, const std::vector<std::string>& overrides) {
   if (path.empty()) return ParseConfig("", "", overrides);
-  return ParseConfig(ReadText(path, "configuration"), path, overrides);
+  return ParseConfig(ReadFile(path, "configuration", kMaxConfigBytes), path, overrides);
 }
 
 }  // namespace spyre::cosim

@@ -80,7 +80,7 @@ std::vector<Field> Fields(RunConfig& c) {
   f.SetPrefix("workload");
   f.Choice("op", c.workload.op, OperationNames(), "The operation");
   f.Choice("axis", c.workload.axis, {"cols", "rows"},
-           "Reductions and softmax: the dimension that is reduced");
+           "Reductions: the dimension that is reduced; softmax is along cols");
   f.Flag("functional", c.workload.functional,
          "true: data moves and is computed; false: timing only, the same times and no data");
   f.Choice("verify", c.workload.verify, {"full", "sample", "none"},
@@ -94,6 +94,9 @@ std::vector<Field> Fields(RunConfig& c) {
   DescribeDims(f, "workload.split", c.workload.split, 32, "parts",
                ", number of parts in the work division; all 0: the compiler divides the work, "
                "otherwise 0 is 1");
+  f.SetPrefix("workload");
+  f.Number("cores", c.workload.cores, 0, 32, "cores",
+           "Cores that the work division may use, at most card.cores; 0: all");
   f.SetPrefix("workload.inputs");
   f.Path("a", c.workload.input_a, "float16 .npy file of input a; empty: generated from the seed");
   f.Path("b", c.workload.input_b, "float16 .npy file of input b; empty: generated from the seed");

@@ -78,7 +78,8 @@ void HostBridge::Dma(tlm::tlm_generic_payload& payload, sc_core::sc_time& delay)
   const auto* transfer = payload.get_extension<model::Transfer>();
   const uint64_t address = payload.get_address();
   const uint64_t bytes = payload.get_data_length();
-  // Only a message is meant for the interrupt controller; anything longer, or a read, hits no memory.
+  // Only a message is meant for the interrupt controller; anything longer, or a read, hits no
+  // memory.
   const bool msi = address >= kMsiBase && address < kMsiBase + kMsiBytes && payload.is_write() &&
                    bytes == kMsiMessageBytes;
   uint8_t* host = msi ? nullptr : Find(transfer->function, address, bytes);
@@ -109,8 +110,8 @@ void HostBridge::DeliverArrivals() {
   while (!arrivals_.empty() && arrivals_.top().time_ps <= now) {
     const Arrival& arrival = arrivals_.top();
     if (arrival.address >= kMsiBase && arrival.address < kMsiBase + kMsiBytes) {
-      // As interrupt remapping does: the message must come from the function that the address names.
-      // Its low data bits are the vector.
+      // As interrupt remapping does: the message must come from the function that the address
+      // names. Its low data bits are the vector.
       const auto function = static_cast<driver::FunctionId>((arrival.address - kMsiBase) >> 12);
       if (function == arrival.function) {
         interrupts_.emplace(function, arrival.data[0] % kMsiVectors);

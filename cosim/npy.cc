@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "model/contract/error.h"
+#include "model/contract/files.h"
 
 namespace spyre::cosim {
 namespace {
@@ -17,6 +18,7 @@ namespace {
 constexpr std::string_view kMagic = "\x93NUMPY";
 constexpr size_t kMaxHeaderBytes = 64 << 10;  // NumPy writes 128; a longer one is not an array
 constexpr size_t kMaxRank = 32;               // NumPy's own limit
+constexpr uint64_t kMaxFileBytes = 1ull << 36;
 
 constexpr std::array<std::pair<const char*, const char*>, 12> kTypes = {{{"f2", "float16"},
                                                                          {"f4", "float32"},
@@ -217,20 +219,8 @@ NpyArray ParseNpy(const std::vector<uint8_t>& file, const std::string& path) {
 }
 
 NpyArray ReadNpy(const std::string& path) {
-  std::ifstream in(path, std::ios::binary | std::ios::ate);
-  const std::streamoff size = in ? static_cast<std::streamoff>(in.tellg()) : -1;
-  // A directory opens on Linux but reports a nonsense size.
-  if (size < 0 || size == std::numeric_limits<std::streamoff>::max()) {
-    throw BadInput("{}: cannot read the file: {}", path,
-                   in ? "not a regular file" : std::strerror(errno));
-  }
-  std::vector<uint8_t> bytes(static_cast<size_t>(size));
-  in.seekg(0);
-  in.read(reinterpret_cast<char*>(bytes.data()), size);
-  if (in.gcount() != size)
-    throw BadInput("{}: read {} of {} bytes: {}", path, static_cast<int64_t>(in.gcount()),
-                   static_cast<int64_t>(size), std::strerror(errno));
-  return ParseNpy(bytes, path);
+  const std::string bytes = ReadFile(path, "tensor", kMaxFileBytes);
+  return ParseNpy({bytes.begin(), bytes.end()}, path);
 }
 
 NpyArray ReadNpy(const std::string& path, const std::string& what, const std::string& dtype,

@@ -112,9 +112,15 @@ class Session {
     std::error_code error;
     fs::create_directories(result_.out_dir, error);
     if (error || !fs::is_directory(result_.out_dir)) {
-      throw BadInput("--out {}: cannot make the directory: {}", result_.out_dir,
-                     error ? error.message() : "there is a file of that name");
+      throw BadInput(
+          "--out {}: cannot make the directory: {}", result_.out_dir,
+          fs::exists(result_.out_dir) ? "there is a file of that name" : error.message());
     }
+    // What an earlier run left would be taken for this one's.
+    for (const char* name : {"report.json", "trace.sctrace", "a.npy", "b.npy", "out.npy"}) {
+      fs::remove(PathOf(name), error);
+    }
+    fs::remove_all(PathOf("spyrecode"), error);
   }
 
   void Compile() {

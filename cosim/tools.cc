@@ -7,10 +7,10 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
-#include <iterator>
 #include <nlohmann/json.hpp>
 
 #include "model/contract/error.h"
+#include "model/contract/files.h"
 #include "model/contract/program.h"
 #include "runtime/spyre/spyre_code.h"
 #include "traces/text.h"
@@ -48,12 +48,7 @@ void ForEachField(const regs::RegisterInfo& reg, Visit visit) {
     if (field.offset == reg.offset) visit(field);
 }
 
-std::vector<uint8_t> ReadBytes(const std::string& path) {
-  std::ifstream in(path, std::ios::binary);
-  if (!in || fs::is_directory(path))
-    throw BadInput("{}: cannot read the file: {}", path, std::strerror(errno));
-  return {std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
-}
+constexpr uint64_t kMaxProgramFile = 64 << 20;
 
 std::string DisassembleDirectory(const std::string& path) {
   const runtime::SpyreCode code = runtime::ReadSpyreCode(path);
@@ -132,18 +127,25 @@ std::string RegistersJson() {
 
 std::string DisassemblePath(const std::string& path) {
   if (fs::is_directory(path)) return DisassembleDirectory(path);
-  const std::vector<uint8_t> bytes = ReadBytes(path);
+  const std::string bytes = ReadFile(path, "program", kMaxProgramFile);
+  const auto* image = reinterpret_cast<const uint8_t*>(bytes.data());
   try {
-    return Disassemble(Decode(bytes.data(), bytes.size()));
+    std::string text = Disassemble(Decode(image, bytes.size()));
+    const size_t used = ReadImageHeader(image, bytes.size()).image_bytes;
+    if (used < bytes.size()) {
+      text += fmt::format(
+          "; {} more bytes follow this program in the file; disassemble the SpyreCode directory "
+          "for all\n",
+          bytes.size() - used);
+    }
+    return text;
   } catch (const Error& error) {
     throw BadInput("{}: {}", path, error.what());
   }
 }
 
 void AssembleFile(const std::string& source, const std::string& output) {
-  const std::vector<uint8_t> text = ReadBytes(source);
-  const Program program =
-      Assemble({reinterpret_cast<const char*>(text.data()), text.size()}, source);
+  const Program program = Assemble(ReadFile(source, "program text", kMaxProgramFile), source);
   const std::vector<uint8_t> image = Encode(program);
   std::ofstream out(output, std::ios::binary | std::ios::trunc);
   out.write(reinterpret_cast<const char*>(image.data()),

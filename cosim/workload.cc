@@ -172,7 +172,14 @@ int64_t WorkloadTensor::elements() const {
 }
 
 int MaxCores(const RunConfig& config, const char* sencores) {
-  const int cores = static_cast<int>(config.card.cores);
+  const auto wanted = static_cast<int>(config.workload.cores);
+  const auto present = static_cast<int>(config.card.cores);
+  if (wanted > present) {
+    throw BadInput("workload.cores = {}: the card has {} (card.cores)", wanted, present);
+  }
+  // What the workload says goes before the environment.
+  if (wanted != 0) return wanted;
+  const int cores = present;
   if (sencores == nullptr) return cores;
   int limit = 0;
   const char* end = sencores + std::strlen(sencores);

@@ -32,7 +32,8 @@ struct Workload {
   ReferenceProblem problem;             // without data and slice
 };
 
-// Cores that the work may be divided over: card.cores, and SENCORES if that is set and smaller.
+// Cores that the work may be divided over: workload.cores if it is given, else card.cores, or
+// SENCORES if that is set and smaller.
 // `sencores`: the variable's text, or null.
 int MaxCores(const RunConfig& config, const char* sencores);
 

@@ -62,6 +62,9 @@ int RunSummary(const Arguments& args, std::ostream& out) {
 }
 
 int RunQuery(Arguments args, std::ostream& out) {
+  if (!(args.from_ns <= args.to_ns)) {
+    throw Error(fmt::format("--from {} is not before --to {}", args.from_ns, args.to_ns));
+  }
   args.query.from_ps = static_cast<uint64_t>(args.from_ns * 1e3);
   args.query.to_ps = static_cast<uint64_t>(args.to_ns * 1e3);
   const Trace trace = ReadTrace(args.file);

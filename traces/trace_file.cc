@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <string_view>
@@ -239,6 +240,10 @@ void WriteTrace(const Trace& trace, const std::string& path) {
 }
 
 Trace ReadTrace(const std::string& path) {
+  // Opening a pipe would wait for its other end.
+  if (std::filesystem::exists(path) && !std::filesystem::is_regular_file(path)) {
+    throw Error(fmt::format("{}: cannot read the trace: not a regular file", path));
+  }
   std::ifstream file(path, std::ios::binary);
   std::string bytes;
   char block[1 << 16];

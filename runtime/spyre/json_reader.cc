@@ -5,16 +5,17 @@
 
 #include <algorithm>
 #include <charconv>
-#include <fstream>
-#include <iterator>
 #include <utility>
 
 #include "model/contract/error.h"
+#include "model/contract/files.h"
 
 namespace spyre::runtime {
 namespace {
 
 constexpr size_t kShownCharacters = 60;
+constexpr uint64_t kMaxFileBytes = 1ull << 30;
+constexpr int kMaxDepth = 64;
 
 }  // namespace
 
@@ -97,17 +98,20 @@ std::vector<std::string> JsonReader::Strings() const {
 }
 
 std::vector<uint8_t> ReadBinaryFile(const std::filesystem::path& file) {
-  std::ifstream stream(file, std::ios::binary);
-  if (!stream || std::filesystem::is_directory(file)) {
-    throw BadInput("{}: cannot be read (no such file, or no permission)", file.string());
-  }
-  return {std::istreambuf_iterator<char>(stream), std::istreambuf_iterator<char>()};
+  const std::string bytes = ReadFile(file.string(), "SpyreCode file", kMaxFileBytes);
+  return {bytes.begin(), bytes.end()};
 }
 
 nlohmann::json ReadJsonFile(const std::filesystem::path& file) {
   const std::vector<uint8_t> text = ReadBinaryFile(file);
   try {
-    return nlohmann::json::parse(text.begin(), text.end());
+    const auto bounded = [&](int depth, nlohmann::json::parse_event_t, nlohmann::json&) {
+      if (depth > kMaxDepth) {
+        throw BadInput("{}: nested more than {} levels deep", file.string(), kMaxDepth);
+      }
+      return true;
+    };
+    return nlohmann::json::parse(text.begin(), text.end(), bounded);
   } catch (const nlohmann::json::exception& error) {
     throw BadInput("{}: not valid JSON: {}", file.string(), error.what());
   }
