@@ -88,15 +88,14 @@ std::vector<Field> Fields(RunConfig& c) {
   f.Number("seed", c.workload.seed, 0, UINT64_MAX >> 1, "", "Seed of generated inputs and samples");
   f.Choice("distribution", c.workload.distribution, {"uniform", "normal", "positive"},
            "Generated inputs: uniform in [-1, 1), normal (0, 1), or uniform in [1/16, 4)");
+  f.Number("cores", c.workload.cores, 0, 32, "cores",
+           "Cores that the work division may use, at most card.cores; 0: all");
   DescribeDims(f, "workload", c.workload.size, kMaxSize, "elements", "; 0: not given");
   DescribeDims(f, "workload.tile", c.workload.tile, kMaxSize, "elements",
                ", of the tile that the kernel is compiled for; 0: the whole size");
   DescribeDims(f, "workload.split", c.workload.split, 32, "parts",
                ", number of parts in the work division; all 0: the compiler divides the work, "
                "otherwise 0 is 1");
-  f.SetPrefix("workload");
-  f.Number("cores", c.workload.cores, 0, 32, "cores",
-           "Cores that the work division may use, at most card.cores; 0: all");
   f.SetPrefix("workload.inputs");
   f.Path("a", c.workload.input_a, "float16 .npy file of input a; empty: generated from the seed");
   f.Path("b", c.workload.input_b, "float16 .npy file of input b; empty: generated from the seed");

@@ -177,6 +177,8 @@ TEST_F(CommandLineTest, SencoresLimitsTheWorkDivision) {
   Write("run.toml", kMatmul);
   ASSERT_EQ(Call("run run.toml --out out", "SENCORES=4").status, 0);
   EXPECT_LE(Report()["division"]["cores_used"], 4);
+  ASSERT_EQ(Call("run run.toml --out out --set workload.cores=16", "SENCORES=4").status, 0);
+  EXPECT_GT(Report()["division"]["cores_used"], 4) << "the workload goes before the environment";
   const Outcome bad = Call("run run.toml --out out", "SENCORES=40");
   EXPECT_EQ(bad.status, 2);
   EXPECT_THAT(bad.text, HasSubstr("SENCORES = \"40\" must be a whole number from 1 to 32"));
@@ -205,7 +207,7 @@ TEST_F(CommandLineTest, BadInputEndsWithStatus2AndAUsefulMessage) {
          "17179869184 bytes");
   expect(RunToml("[workload]\nop = \"softmax\"\ncols = 2000000\n"), "LX");
   expect(RunToml("[workload]\nop = \"nge\"\ncols = 64\n"), "did you mean 'neg'?");
-  expect(RunToml(kMatmul, "--set workload.inputs.a=no.npy"), "no.npy: cannot read the file");
+  expect(RunToml(kMatmul, "--set workload.inputs.a=no.npy"), "no.npy: cannot read the tensor");
   expect(Call("run"), "CONFIG is required");
   expect(Call("rum run.toml"), "'rum' is not a command; did you mean 'run'?");
   expect(Call("run run.toml --frobnicate"), "--frobnicate");
