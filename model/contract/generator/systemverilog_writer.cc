@@ -1,10 +1,46 @@
 // spyre_pkg.sv: the contract for RTL.
+
 #include <fmt/format.h>
+
+#include <set>
 
 #include "model/contract/generator/writers.h"
 
 namespace spyre::generator {
 namespace {
+
+// Words of IEEE 1800-2017 that a field may want as its name; such a field gets a trailing
+// underscore.
+std::string Identifier(const std::string& name) {
+  static const std::set<std::string> reserved = {
+      "alias",      "always",    "and",           "assert",    "assign",      "automatic",
+      "begin",      "bind",      "bit",           "break",     "buf",         "byte",
+      "case",       "cell",      "chandle",       "checker",   "class",       "clocking",
+      "config",     "const",     "context",       "continue",  "cover",       "cross",
+      "default",    "design",    "disable",       "dist",      "do",          "edge",
+      "else",       "end",       "enum",          "event",     "expect",      "export",
+      "extends",    "extern",    "final",         "for",       "force",       "foreach",
+      "forever",    "fork",      "function",      "generate",  "genvar",      "global",
+      "if",         "iff",       "import",        "include",   "initial",     "inout",
+      "input",      "inside",    "instance",      "int",       "integer",     "interconnect",
+      "interface",  "intersect", "join",          "large",     "let",         "liblist",
+      "library",    "local",     "logic",         "longint",   "macromodule", "matches",
+      "medium",     "modport",   "module",        "nand",      "negedge",     "nettype",
+      "new",        "nexttime",  "nor",           "not",       "null",        "or",
+      "output",     "package",   "packed",        "parameter", "posedge",     "primitive",
+      "priority",   "process",   "program",       "property",  "protected",   "pure",
+      "rand",       "randc",     "real",          "ref",       "reg",         "reject_on",
+      "release",    "repeat",    "restrict",      "return",    "rtran",       "scalared",
+      "sequence",   "shortint",  "signed",        "small",     "soft",        "solve",
+      "specify",    "static",    "string",        "strong",    "struct",      "super",
+      "supply0",    "supply1",   "table",         "tagged",    "task",        "this",
+      "throughout", "time",      "timeprecision", "timeunit",  "tran",        "tri",
+      "type",       "typedef",   "union",         "unique",    "unsigned",    "until",
+      "untyped",    "use",       "uwire",         "var",       "vectored",    "virtual",
+      "void",       "wait",      "wand",          "weak",      "while",       "wildcard",
+      "wire",       "with",      "within",        "wor",       "xnor",        "xor"};
+  return reserved.count(name) != 0 ? name + "_" : name;
+}
 
 std::string EnumText(const Enum& item) {
   const std::string name = SnakeFromPascal(item.name);
@@ -25,7 +61,7 @@ std::string LayoutText(const Layout& layout) {
   for (auto field = layout.fields.rbegin(); field != layout.fields.rend(); ++field) {
     const std::string extent = field->count == 0 ? "" : fmt::format("[{}:0]", field->count - 1);
     text += fmt::format("    logic {}[{}:0] {};  // byte {}: {}\n", extent, field->bits - 1,
-                        field->name, field->offset, field->description);
+                        Identifier(field->name), field->offset, field->description);
   }
   return text + fmt::format("  }} {}_t;\n  localparam int unsigned {}_BYTES = {};\n", name,
                             UpperCase(name), layout.size);

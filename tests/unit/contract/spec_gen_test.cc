@@ -117,5 +117,20 @@ TEST(SpecGen, WritesAFirmwareHeaderThatACCompilerAccepts) {
   EXPECT_EQ(std::system(command.c_str()), 0) << command;
 }
 
+TEST(SpecGen, WritesASystemVerilogPackageThatVerilatorAccepts) {
+  const OutputDirectory out;
+  ASSERT_EQ(RunSpecGen(SPYRE_SOURCE_DIR "/model/contract/registers.toml", out.path()).status, 0);
+  std::ofstream(out.path() / "use_package.sv")
+      << "module use_package(output spyre_pkg::opcode_e opcode,\n"
+         "                   output spyre_pkg::control_block_t block);\n"
+         "  assign opcode = spyre_pkg::OPCODE_COMPUTE;\n"
+         "  assign block = 0;\n"
+         "endmodule\n";
+  const std::string command = "verilator --lint-only --top-module use_package '" +
+                              (out.path() / "spyre_pkg.sv").string() + "' '" +
+                              (out.path() / "use_package.sv").string() + "'";
+  EXPECT_EQ(std::system(command.c_str()), 0) << command;
+}
+
 }  // namespace
 }  // namespace spyre
