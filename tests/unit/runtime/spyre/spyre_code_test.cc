@@ -133,7 +133,7 @@ TEST_F(SpyreCodeTest, FileMustBeThereHaveTheSizeAndStayInside) {
   ExpectError({"JobPreparationPlan[1].properties.size", "512 bytes", "init_binary.bin"});
   code = test::CopyKernelJson(64, 64);
   Preparation(1)["init_bin_file"] = "missing.bin";
-  ExpectError({"missing.bin", "cannot be read"});
+  ExpectError({"missing.bin", "cannot read the SpyreCode file"});
   Preparation(1)["init_bin_file"] = "../init_binary.bin";
   ExpectError({"init_bin_file", "same directory"});
 }
