@@ -17,6 +17,8 @@ namespace spyre::cosim {
 namespace {
 
 constexpr int64_t kChunk = 64;
+constexpr int64_t kSampleWork = 1 << 30;  // additions that a sample may cost
+constexpr int64_t kLeastSample = 16;
 constexpr int64_t kErrorSample = 4096;
 constexpr int64_t kFullErrorWork = 1 << 25;  // float64 operations that are spent without sampling
 
@@ -301,6 +303,9 @@ Verification Verify(const Reference& reference, const uint16_t* output, int64_t 
   const int64_t total = reference.elements();
   Verifier verifier(reference, output);
   int64_t compared = total;
+  // Elements that cost a whole long row each are sampled more thinly.
+  const int64_t affordable = std::max<int64_t>(kLeastSample, kSampleWork / reference.ideal_cost());
+  sample_size = std::min(sample_size, affordable);
   if (sample_size > 0 && sample_size < total) {
     const std::vector<int64_t> sample = Sample(total, sample_size, seed);
     compared = static_cast<int64_t>(sample.size());
@@ -313,7 +318,8 @@ Verification Verify(const Reference& reference, const uint16_t* output, int64_t 
   }
 
   const bool all = total <= kFullErrorWork / reference.ideal_cost() && compared == total;
-  const std::vector<int64_t> measured = Sample(total, all ? total : kErrorSample, seed + 1);
+  const std::vector<int64_t> measured =
+      Sample(total, all ? total : std::min(kErrorSample, affordable), seed + 1);
   ParallelFor(static_cast<int64_t>(measured.size()), 1,
               [&](int64_t begin, int64_t end) { verifier.MeasureErrors(measured, begin, end); });
   Verification result = verifier.Take(compared);
