@@ -59,6 +59,8 @@ void Core::Start(Job& job) {
   for (const auto& unit : units_) unit->Start(job);
 }
 
+void Core::ClearLx() { std::fill(lx_.begin(), lx_.end(), 0); }
+
 void Core::WakeUnits() {
   for (sc_core::sc_event& event : token_events_) event.notify();
 }
@@ -104,8 +106,10 @@ void Core::WriteLx(tlm::tlm_generic_payload& payload, sc_core::sc_time& delay) {
   const uint64_t now = NowPs();
   const uint64_t port_ps = LxPortPs(bytes);
   delay = Ps(lx_port_.Reserve(now + delay.value(), port_ps, bytes) + port_ps - now);
-  if (payload.get_extension<Transfer>()->move_data)
-    std::memcpy(&lx_[address], payload.get_data_ptr(), bytes);
+  if (payload.get_extension<Transfer>()->move_data) {
+    // A core may send to itself, and overlap.
+    std::memmove(lx_.data() + address, payload.get_data_ptr(), bytes);
+  }
   payload.set_response_status(tlm::TLM_OK_RESPONSE);
 }
 

@@ -42,6 +42,7 @@ class RawQueue {
   void Start() {
     registers_.WriteQueueControl(0);
     registers_.WriteControl(1);
+    registers_.ReadStatus();  // its completion comes behind every response still on its way
     tail_ = consumed_ = 0;
     std::fill(submission_.begin(), submission_.end(), uint8_t{0});
     std::fill(response_.begin(), response_.end(), Response{});

@@ -300,6 +300,54 @@ TEST_F(Rung6Programs, ReductionsAlongRowsKeepLanesApartAndRoundAtTheEnd) {
   }
 }
 
+TEST_F(Rung6Programs, AReductionOverNothingGivesItsIdentity) {
+  const auto a = Values(16);
+  const std::vector<float> none(kSticks, -INFINITY);
+  EXPECT_EQ(
+      Vector<float>("vreduce.max r1, r0, r0, r5, r0, -, r0, -, r10, r6, -, r9", a, a, kSticks),
+      none)
+      << "no planes";
+  EXPECT_EQ(Vector<float>("vreducerows.max r1, r0, r0, r0, r4, r0, r0, -, -, r6", a, a, kSticks),
+            none)
+      << "no rows";
+  EXPECT_NE(FailureOf([&] {
+              Vector("li r11, 10000\n  vreducerows.max r1, r0, r0, r0, r11, r8, r0, -, -, r6", a,
+                     a);
+            }).find("LX_OVERFLOW"),
+            std::string::npos)
+      << "results have to fit all the same";
+}
+
+TEST_F(Rung6Programs, ACoreMaySendToItself) {
+  const std::vector<uint8_t> data = RandomBytes(1024, 9);
+  const auto source = Upload(data.data(), data.size());
+  const auto target = runtime_->Allocate(1024);
+  Run(R"(
+.program self
+.cores 0x1
+.lx 4096
+.table 2
+.section load 0x1
+  tab r1, 0
+  li r2, 1024
+  li r3, 1
+  load r0, r1, r2, r3, r0, r0, r3, r0, r0, r0 signal=t1
+.section ring 0x1
+  li r2, 512
+  li r3, 1024
+  li r4, 7
+  send r0, r2, r0, r3, r4 wait=t1
+.section store 0x1
+  tab r1, 1
+  li r2, 1024
+  li r3, 1
+  li r4, 512
+  store r4, r1, r2, r3, r0, r0, r3, r0, r0 wait=t7
+)",
+      {source, target});
+  EXPECT_EQ(Download<uint8_t>(target, 1024), data);
+}
+
 TEST_F(Rung6Programs, AMatmulIsExactOnIntegersAndAddsToWhatIsThere) {
   constexpr size_t kM = 5, kK = 100, kN = 128;
   std::mt19937 random(3);
@@ -389,7 +437,7 @@ TEST_F(Rung6Programs, AMessageCrossesTheWholeRing) {
   EXPECT_EQ(Download<uint8_t>(target, 1024), data);
 }
 
-TEST_F(Rung6Programs, AnInstructionThatCouldOverlapItsOwnResultIsIllegal) {
+TEST_F(Rung6Programs, MoreResultsThanLxHoldsAreIllegalAndNotEndlessWork) {
   // 2^20 x 2^20 sticks with strides of 0: more work than LX can hold results.
   EXPECT_NE(FailureOf([&] {
               Vector("li r11, 1048576\n  vunary.neg r1, r0, -, r11, r11, r0, r0, -, r0, r0",
