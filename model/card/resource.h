@@ -1,12 +1,15 @@
 // A shared resource: one user at a time, others wait. The building block of every timed path
-// (links, channels, ports, engines). Holds the next free time and counts what went through; no
-// process, no event of its own. Kernel thread only. Times are picoseconds of simulated time.
+// (links, channels, ports, engines). Keeps the times for which it is taken, so that a request for
+// now finds the gap before one that was made for later; no process, no event of its own. Kernel
+// thread only. Times are picoseconds of simulated time.
 #pragma once
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "traces/recorder.h"
 
@@ -42,12 +45,12 @@ class Resource {
     sink_ = {recorder, category, recorder->AddTrack(process, track), recorder->Intern(slice)};
   }
 
-  // Takes the resource for `duration_ps` at `earliest_ps` or when it is next free; returns the
-  // start.
+  // Takes the resource for `duration_ps` at the first time from `earliest_ps` on at which it is
+  // free that long; returns the start.
   uint64_t Reserve(uint64_t earliest_ps, uint64_t duration_ps, uint64_t bytes = 0,
                    uint64_t flow = 0, uint32_t detail = 0) {
-    const uint64_t start = contended_ ? std::max(earliest_ps, free_ps_) : earliest_ps;
-    free_ps_ = start + duration_ps;
+    const uint64_t start = contended_ ? Take(earliest_ps, duration_ps) : earliest_ps;
+    free_ps_ = std::max(free_ps_, start + duration_ps);
     statistics_.busy_ps += duration_ps;
     statistics_.bytes += bytes;
     statistics_.requests += 1;
@@ -59,12 +62,51 @@ class Resource {
     return start;
   }
 
+  // When the last reservation ends.
   uint64_t free_ps() const { return contended_ ? free_ps_ : 0; }
+  // For users that work out their own start: waiting that Reserve cannot see.
+  void CountWait(uint64_t ps) { statistics_.waited_ps += ps; }
   const UnitStatistics& statistics() const { return statistics_; }
 
  private:
+  struct Span {
+    uint64_t start;
+    uint64_t end;
+  };
+  // Reservations beyond these are remembered only by when the oldest of them ended.
+  static constexpr size_t kSpans = 16;
+
+  uint64_t Take(uint64_t earliest_ps, uint64_t duration_ps) {
+    uint64_t start = std::max(earliest_ps, floor_ps_);
+    size_t at = 0;
+    for (; at < spans_.size(); ++at) {
+      if (start + duration_ps <= spans_[at].start) break;
+      start = std::max(start, spans_[at].end);
+    }
+    const uint64_t end = start + duration_ps;
+    const bool joins_before = at > 0 && spans_[at - 1].end == start;
+    const bool joins_after = at < spans_.size() && spans_[at].start == end;
+    if (joins_before && joins_after) {
+      spans_[at - 1].end = spans_[at].end;
+      spans_.erase(spans_.begin() + static_cast<std::ptrdiff_t>(at));
+    } else if (joins_before) {
+      spans_[at - 1].end = end;
+    } else if (joins_after) {
+      spans_[at].start = start;
+    } else {
+      spans_.insert(spans_.begin() + static_cast<std::ptrdiff_t>(at), {start, end});
+      if (spans_.size() > kSpans) {
+        floor_ps_ = spans_.front().end;
+        spans_.erase(spans_.begin());
+      }
+    }
+    return start;
+  }
+
   bool contended_;
   uint64_t free_ps_ = 0;
+  uint64_t floor_ps_ = 0;    // nothing is given before this
+  std::vector<Span> spans_;  // taken, in order, not touching
   UnitStatistics statistics_;
   TraceSink sink_;
 };

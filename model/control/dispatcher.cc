@@ -30,6 +30,16 @@ void ComputeDispatcher::Execute(const ControlBlock& block, Job& job) {
   }
   if (job.aborted) return;
   job.move_data = (block.flags & kFlagTimingOnly) == 0 && !job.program->timing_only;
+  if (last_function_ != static_cast<int>(job.function)) {
+    // LX outlives a launch, but not a change of function. All cores clear theirs at once, at port
+    // speed.
+    if (last_function_ >= 0) {
+      for (Core* core : cores_) core->ClearLx();
+      sc_core::wait(Ps(cores_[0]->LxPortPs(config_.lx_usable_bytes())));
+      if (job.aborted) return;
+    }
+    last_function_ = job.function;
+  }
   for (Core* core : cores_) {
     if (core->Runs(job)) core->Start(job);
   }

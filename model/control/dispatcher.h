@@ -39,6 +39,7 @@ class ComputeDispatcher : public sc_core::sc_module {
   std::vector<Core*> cores_;
   TransferPayload payload_;
   std::vector<uint8_t> image_;
+  int last_function_ = -1;  // whose data LX holds
 };
 
 }  // namespace spyre::model

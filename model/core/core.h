@@ -54,6 +54,8 @@ class Core : public sc_core::sc_module {
   // Starts the core's sections of the job; tokens start at zero. The job outlives its run.
   void Start(Job& job);
   bool Runs(const Job& job) const;
+  // A job of another function comes: nothing that the last one left may be read.
+  void ClearLx();
   void
   WakeUnits();  // the job is being torn down: units that wait for a token see that it is aborted
 

@@ -75,9 +75,9 @@ uint64_t PtUnit::Price(uint64_t m, uint64_t n, uint64_t k, bool accumulate) {
       const uint64_t port_end =
           core_.lx_port().Reserve(begin, step_port_ps, step_bytes) + step_port_ps;
       AdvanceTo(std::max(begin + block_ps, port_end));
+      SyncIfFarAhead();
     }
     AdvanceTo(core_.lx_port().Reserve(local_ps(), acc_port_ps, acc_bytes) + acc_port_ps);
-    Sync();
   }
   return groups * (steps * step_bytes + acc_bytes);
 }

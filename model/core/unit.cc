@@ -117,7 +117,7 @@ void CoreUnit::RunSection(const Section& section) {
       finish = Execute(in);
     }
     if (in.signal != 0) core_.GiveTokenAt(finish + Cycles(config_.core.token_cycles), in.signal);
-    if (ahead_ps_ > quantum_ps_) Sync();
+    SyncIfFarAhead();
   }
 }
 

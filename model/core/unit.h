@@ -48,6 +48,9 @@ class CoreUnit : public sc_core::sc_module {
   uint64_t local_ps() const { return NowPs() + ahead_ps_; }
   void AdvanceTo(uint64_t time_ps);  // local time, if later
   void Sync();                       // kernel time catches up with local time; throws JobAborted
+  void SyncIfFarAhead() {
+    if (ahead_ps_ > quantum_ps_) Sync();
+  }
   void CheckAborted() const;
   uint64_t Cycles(uint64_t cycles) const { return CyclesToPs(cycles, config_.clock.core_mhz); }
   void Account(const Instruction& in, uint64_t start_ps, uint64_t end_ps, uint64_t bytes);

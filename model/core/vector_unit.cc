@@ -96,6 +96,7 @@ uint64_t VectorUnit::Execute(const Instruction& in) {
     const uint64_t port_end =
         core_.lx_port().Reserve(begin, chunk_port_ps, chunk_bytes) + chunk_port_ps;
     AdvanceTo(std::max(begin + chunk_ps, port_end));
+    SyncIfFarAhead();
   }
   Account(in, start, local_ps(), port_bytes_);
   return local_ps();

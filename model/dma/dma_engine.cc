@@ -50,6 +50,13 @@ DmaOutcome DmaEngine::Execute(const ControlBlock& block, const bool& aborted) {
     issue = std::max(issue, direction.in_flight[direction.next]);
     if (issue > NowPs() + quantum) sc_core::wait(Ps(issue - NowPs()));
     if (aborted) return {Status::ABORTED, block.device_address + offset};
+    // Again for each request: the PF may take a region away in the middle of a copy.
+    outcome.status = mmu_.CheckPhysical(block.function, block.device_address + offset, bytes,
+                                        outward ? kPermissionRead : kPermissionWrite);
+    if (outcome.status != Status::OK) {
+      outcome.fault_address = block.device_address + offset;
+      break;
+    }
     uint64_t done = issue;
     outcome.status = Move(direction, block, offset, bytes, &done);
     if (outcome.status != Status::OK) {

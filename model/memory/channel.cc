@@ -30,6 +30,12 @@ uint64_t MemoryChannel::Access(uint64_t address, uint64_t bytes, bool write, uin
   return done;
 }
 
+UnitStatistics MemoryChannel::statistics() const {
+  UnitStatistics all = bus_.statistics();
+  all.bytes += buffered_bytes_;
+  return all;
+}
+
 uint64_t MemoryChannel::Burst(uint64_t address, uint64_t bytes, bool write, uint64_t arrival_ps,
                               uint64_t flow) {
   const uint64_t row = address / config_.page_bytes;
@@ -47,7 +53,8 @@ uint64_t MemoryChannel::Burst(uint64_t address, uint64_t bytes, bool write, uint
     column_ready = (timed_ ? std::max(arrival_ps, bank.ready_ps) : arrival_ps) + prepare;
     bank.open_row = row;
   }
-  uint64_t start = column_ready + config_.read_latency_ps;
+  const uint64_t ready = column_ready + config_.read_latency_ps;
+  uint64_t start = ready;
   if (timed_) {
     if (write != last_write_) {
       start = std::max(
@@ -61,6 +68,7 @@ uint64_t MemoryChannel::Burst(uint64_t address, uint64_t bytes, bool write, uint
     if (into < config_.refresh_ns * 1000) start += config_.refresh_ns * 1000 - into;
   }
   start = bus_.Reserve(start, data_ps, bytes, flow);
+  bus_.CountWait(start - ready);
   bank.ready_ps = start + data_ps;
   return start + data_ps;
 }

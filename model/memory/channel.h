@@ -21,7 +21,7 @@ class MemoryChannel {
   // takes, when it has arrived.
   uint64_t Access(uint64_t address, uint64_t bytes, bool write, uint64_t arrival_ps, uint64_t flow);
 
-  const UnitStatistics& statistics() const { return bus_.statistics(); }
+  UnitStatistics statistics() const;  // bytes include those that the write buffer holds
   uint64_t row_hits() const { return row_hits_; }
   uint64_t row_misses() const { return row_misses_; }
 

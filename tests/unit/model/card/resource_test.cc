@@ -12,6 +12,20 @@ TEST(Resource, ServesOneUserAtATimeInTheOrderOfTheirRequests) {
   EXPECT_EQ(link.Reserve(500, 50), 500u) << "idle by then";
 }
 
+TEST(Resource, ARequestForNowFindsTheGapBeforeOneMadeForLater) {
+  Resource port("port");
+  EXPECT_EQ(port.Reserve(1000, 100), 1000u);
+  EXPECT_EQ(port.Reserve(200, 100), 200u) << "idle until 1000";
+  EXPECT_EQ(port.Reserve(250, 700), 300u) << "just fits";
+  EXPECT_EQ(port.Reserve(250, 100), 1100u) << "nothing is free before";
+}
+
+TEST(Resource, OldReservationsAreForgottenButNeverGivenTwice) {
+  Resource port("port");
+  for (uint64_t i = 0; i < 100; ++i) EXPECT_EQ(port.Reserve(i * 1000, 10), i * 1000);
+  EXPECT_GE(port.Reserve(0, 10), 80'000u);
+}
+
 TEST(Resource, CountsBusyTimeBytesAndWaiting) {
   Resource link("link");
   link.Reserve(0, 100, 64);

@@ -35,6 +35,7 @@ TEST_F(ChannelTest, RowHitsFollowEachOtherAtBusSpeed) {
   const uint64_t first = channel.Access(0, 128, false, 0, 0);
   EXPECT_EQ(channel.Access(128, 128, false, 0, 0), first + kData);
   EXPECT_EQ(channel.Access(256, 128, false, 0, 0), first + 2 * kData);
+  EXPECT_GT(channel.statistics().waited_ps, 0u);
 }
 
 TEST_F(ChannelTest, BanksPrepareTheirRowsSideBySide) {
@@ -50,6 +51,7 @@ TEST_F(ChannelTest, WritesGatherAndTurnTheBusRoundOnceForAll) {
   const uint64_t read = channel.Access(0, 128, false, 0, 0);
   for (uint64_t i = 1; i < 4; ++i)
     EXPECT_EQ(channel.Access(i * 128, 128, true, 7, 0), 7u) << "taken by the buffer";
+  EXPECT_EQ(channel.statistics().bytes, 4u * 128) << "held bytes count";
   const uint64_t drained = channel.Access(512, 128, true, 7, 0);
   EXPECT_EQ(drained, read + config_.memory.read_to_write_ps + 4 * kData);
   EXPECT_EQ(channel.Access(640, 128, false, 7, 0),
