@@ -30,6 +30,10 @@ ControlProcessor::ControlProcessor(const sc_core::sc_module_name& name, const Ca
       recorder_(recorder != nullptr && recorder->Wants(trace::kControl) ? recorder : nullptr),
       functions_(config.num_vfs + 1) {
   statistics_.name = "control";
+  if (recorder != nullptr && recorder->Wants(trace::kFirmware)) {
+    messages_ = {recorder, trace::kFirmware, recorder->AddTrack("card", "management"),
+                 recorder->Intern("message")};
+  }
   SC_HAS_PROCESS(ControlProcessor);
   SC_THREAD(Fetch);
   SC_THREAD(Issue);
@@ -150,6 +154,11 @@ bool ControlProcessor::FetchFrom(unsigned function) {
             (function == 0 ? 0 : config_.control.message_ns * 1000)));
     if (state.generation != generation) return true;
     OperationPtr operation = Decode(function, &entries[i * kEntryBytes], arrival);
+    if (function != 0 && messages_.recorder != nullptr) {
+      messages_.recorder->Slice(messages_.category, messages_.track, messages_.name,
+                                NowPs() - config_.control.message_ns * 1000, NowPs(),
+                                operation->block.correlation, kEntryBytes, function);
+    }
     ++state.fetched;
     ++state.held;
     pending_.push_back(operation);

@@ -21,6 +21,7 @@
 #include <vector>
 
 #include "model/card/card_config.h"
+#include "model/card/resource.h"
 #include "model/card/transfer.h"
 #include "model/control/dispatcher.h"
 #include "model/control/management.h"
@@ -119,6 +120,7 @@ class ControlProcessor : public sc_core::sc_module {
   DmaEngine& dma_;
   ComputeDispatcher& dispatcher_;
   trace::Recorder* recorder_;
+  TraceSink messages_;  // the management controller at work
   std::function<void(unsigned, uint32_t)> on_interrupt_;
   std::vector<FunctionState> functions_;
   std::deque<OperationPtr> pending_;  // fetched, not started

@@ -26,7 +26,6 @@ class BlockSpace {
   uint64_t length() const { return length_; }
   uint64_t used() const { return used_; }
   uint64_t LargestFree() const;
-  size_t free_blocks() const { return free_.size(); }
   const std::map<uint64_t, uint64_t>& blocks() const { return blocks_; }  // start -> size
 
  private:

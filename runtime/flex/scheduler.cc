@@ -174,7 +174,7 @@ void Scheduler::Handle(const Response& response) {
   const uint32_t index = node.mapped().stream;
   Stream& stream = streams_[index];
   const auto status = static_cast<Status>(response.status);
-  // Entries that the card refuses while decoding are answered before older work has completed.
+  // A damaged entry may have lost its stream on the way, so only good ones are held to the order.
   if (status == Status::OK && stream.running.front() != response.sequence) {
     throw DeviceFault("stream {}: the card completed sequence {} before {}; streams are in order",
                       index, response.sequence, stream.running.front());

@@ -64,7 +64,6 @@ class Scheduler {
   OperationCounts Counts(uint32_t stream_index) const;
   const std::vector<CompletedOperation>& completed() const { return completed_; }
   void ClearCompleted() { completed_.clear(); }
-  const char* policy_name() const { return policy_->name(); }
 
   // After a device reset: everything not completed is dropped with status ABORTED, errors are
   // cleared.
