@@ -218,6 +218,41 @@ TEST_F(CardFixture, AProgramThatWaitsForATokenNobodyGivesIsReportedAsAHangWithIt
   EXPECT_THAT(message, HasSubstr("t9"));
 }
 
+constexpr const char* kFillLx = R"(
+.program leave
+.cores 0x1
+.lx 128
+.section vector 0x1
+  li r1, 23130
+  li r2, 128
+  li r3, 1
+  vfill r0, r1, r2, r3, r0
+)";
+constexpr const char* kStoreLx = R"(
+.program look
+.cores 0x1
+.lx 128
+.table 1
+.section store 0x1
+  tab r1, 0
+  li r2, 128
+  li r3, 1
+  store r0, r1, r2, r3, r0, r0, r3, r0, r0
+)";
+
+TEST_F(CardFixture, LxOutlivesALaunchButNotAChangeOfFunction) {
+  Open(2);
+  Run(kFillLx, {});
+  const auto mine = context_->Allocate(128);
+  Run(kStoreLx, {mine});
+  EXPECT_THAT(Download<uint16_t>(mine, 64), ::testing::Each(0x5A5A));
+  const auto first = std::move(context_);
+  context_ = std::make_unique<flex::RuntimeContext>(*transport_, 2);
+  const auto theirs = context_->Allocate(128);
+  Run(kStoreLx, {theirs});
+  EXPECT_THAT(Download<uint16_t>(theirs, 64), ::testing::Each(0));
+}
+
 TEST_F(CardFixture, ADeadlineEndsAWaitForACardThatIsStillAtWork) {
   flex::RuntimeOptions options;
   options.device.timeout_ns = 1000;
