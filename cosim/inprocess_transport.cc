@@ -4,6 +4,7 @@
 
 #include <cstdlib>
 
+#include "cosim/kernel_stack.h"
 #include "model/contract/error.h"
 
 namespace spyre::cosim {
@@ -46,6 +47,7 @@ InProcessTransport::InProcessTransport(const model::CardConfig& config, const Ho
   bridge_->to_card.bind(card_->endpoint().inbound);
   card_->endpoint().outbound.bind(bridge_->from_card);
   sc_core::sc_start(sc_core::SC_ZERO_TIME);  // elaborate; every process goes to sleep
+  RestoreStackBounds();
 }
 
 InProcessTransport::~InProcessTransport() { sc_core::sc_stop(); }
@@ -54,6 +56,7 @@ void InProcessTransport::Run(uint64_t ps) {
   // An interrupt pauses the kernel; here nobody waits for it, so go on until the time is over.
   const uint64_t until = model::NowPs() + ps;
   while (model::NowPs() < until) sc_core::sc_start(model::Ps(until - model::NowPs()));
+  RestoreStackBounds();
 }
 
 uint32_t InProcessTransport::Access(driver::FunctionId function, model::HostAccess::Space space,
@@ -109,6 +112,7 @@ driver::WaitResult InProcessTransport::WaitInterrupt(driver::FunctionId function
     const bool beyond = sc_core::sc_time_to_pending_activity() > model::Ps(deadline_ps - now);
     sc_core::sc_start(model::Ps(deadline_ps - now),
                       beyond ? sc_core::SC_RUN_TO_TIME : sc_core::SC_EXIT_ON_STARVATION);
+    RestoreStackBounds();
   }
 }
 
