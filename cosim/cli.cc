@@ -12,6 +12,7 @@
 #include <iostream>
 #include <new>
 
+#include "cosim/calibrate.h"
 #include "cosim/config.h"
 #include "cosim/report.h"
 #include "cosim/session.h"
@@ -103,6 +104,7 @@ class CommandLine {
     app_.footer(kExitText);
     app_.require_subcommand(1);
     AddRun();
+    AddCalibrate();
     AddCheck();
     AddRegs();
     AddPrograms();
@@ -147,6 +149,40 @@ class CommandLine {
     run->add_flag("--json", run_.json, "print report.json, nothing else, on standard output");
     run->add_flag("--no-progress", run_.no_progress, "no progress bar");
     run->callback([this] { action_ = [this] { return cosim::Run(run_, program_); }; });
+  }
+
+  void AddCalibrate() {
+    CLI::App* command = app_.add_subcommand(
+        "calibrate", "Compare kernel times of the modelled card with calibration points");
+    command->footer(
+        "Exit status: 0 every point ran; 1 a point failed; 2 bad input.\nThe format of a FILE and "
+        "the tables are in docs/accuracy.md.");
+    command->add_option("FILE", calibrate_.files, "JSON files of calibration points")->required();
+    command->add_option("--card", calibrate_.card, "card preset or TOML file, as card.preset");
+    AddSets(command, calibrate_.sets);
+    command->add_option("--family", calibrate_.family,
+                        "only unary, binary, reduction, softmax, matmul or matmul-CORES");
+    command->add_option("--every", calibrate_.every, "only the first of every N points")
+        ->type_name("N")
+        ->check(CLI::Range(1, 1'000'000));
+    command->add_option("--jobs", calibrate_.jobs, "points at a time; 0: one a hardware thread")
+        ->type_name("N")
+        ->check(CLI::Range(0, 1024));
+    using Format = CalibrateOptions::Format;
+    CLI::Option* json = command->add_flag_callback(
+        "--json", [this] { calibrate_.format = Format::kJson; }, "as JSON, with every point");
+    command
+        ->add_flag_callback(
+            "--markdown", [this] { calibrate_.format = Format::kMarkdown; },
+            "the tables of docs/accuracy.md")
+        ->excludes(json);
+    command->callback([this] {
+      action_ = [this] {
+        bool all_ran = false;
+        std::cout << Calibrate(calibrate_, &all_ran);
+        return static_cast<int>(all_ran ? kDone : kWrong);
+      };
+    });
   }
 
   void AddCheck() {
@@ -217,6 +253,7 @@ class CommandLine {
   CLI::App app_{"Co-simulation of the Spyre accelerator card", "spyre-cosim"};
   std::function<int()> action_;
   RunArguments run_, check_;
+  CalibrateOptions calibrate_;
   bool reference_ = false, markdown_ = false, regs_json_ = false;
   std::string program_, path_, output_;
 };

@@ -102,19 +102,22 @@ std::vector<uint8_t> ReadBinaryFile(const std::filesystem::path& file) {
   return {bytes.begin(), bytes.end()};
 }
 
-nlohmann::json ReadJsonFile(const std::filesystem::path& file) {
-  const std::vector<uint8_t> text = ReadBinaryFile(file);
+nlohmann::json ParseJson(std::string_view text, const std::string& name) {
   try {
     const auto bounded = [&](int depth, nlohmann::json::parse_event_t, nlohmann::json&) {
       if (depth > kMaxDepth) {
-        throw BadInput("{}: nested more than {} levels deep", file.string(), kMaxDepth);
+        throw BadInput("{}: nested more than {} levels deep", name, kMaxDepth);
       }
       return true;
     };
     return nlohmann::json::parse(text.begin(), text.end(), bounded);
   } catch (const nlohmann::json::exception& error) {
-    throw BadInput("{}: not valid JSON: {}", file.string(), error.what());
+    throw BadInput("{}: not valid JSON: {}", name, error.what());
   }
+}
+
+nlohmann::json ReadJsonFile(const std::filesystem::path& file) {
+  return ParseJson(ReadFile(file.string(), "SpyreCode file", kMaxFileBytes), file.string());
 }
 
 }  // namespace spyre::runtime

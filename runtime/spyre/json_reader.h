@@ -1,5 +1,6 @@
 // Reading JSON of unknown origin: every access is checked, and every error says where in which
-// file, what was there, and what would be right. Used by the SpyreCode reader.
+// file, what was there, and what would be right. Used by the SpyreCode reader and for
+// calibration files.
 //
 // A JsonReader is a position in a document that its caller keeps alive. Errors: Error(kBadInput).
 #pragma once
@@ -42,7 +43,8 @@ class JsonReader {
   std::string where_;
 };
 
-// Parses a file; the error of a syntax error names line and column.
+// Parses text; `name` is what messages call it. The error of a syntax error names line and column.
+nlohmann::json ParseJson(std::string_view text, const std::string& name);
 nlohmann::json ReadJsonFile(const std::filesystem::path& file);
 std::vector<uint8_t> ReadBinaryFile(const std::filesystem::path& file);
 

@@ -1,0 +1,43 @@
+// Calibration points: kernels whose device time is known from elsewhere, read from JSON files.
+//
+// A file is an object whose `points` is a list; every point has `op`, `predicted_us` and the sizes
+// of the operation: m, k, n for a matmul, rows and cols otherwise. It may have `cores` (32) and, a
+// matmul, split_m and split_n (K stays whole; without them the compiler divides the work). Other
+// keys of the file, which say where the figures are from, are not read.
+// Pure but for reading; any thread. Errors: Error(kBadInput) naming file, point and key.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "cosim/config.h"
+#include "model/contract/memory_map.h"
+#include "runtime/compiler/op_list.h"
+
+namespace spyre::cosim {
+
+struct CalibrationPoint {
+  std::string file;
+  size_t index = 0;  // in the file's list
+  const compiler::Operation* operation = nullptr;
+  std::string op;  // as the file calls it
+  Dims size;
+  Dims split;  // all 0: the compiler divides the work
+  uint64_t cores = kMaxCores;
+  double reference_us = 0;
+
+  std::string Where() const;     // "times.json: points[3]"
+  std::string Describe() const;  // "matmul 256x4096x256 split 4x8", "neg 64x8192"
+  // Shortest name of the points that are judged together: unary, binary, reduction, softmax,
+  // matmul-32.
+  std::string Family() const;
+};
+
+// The points of the text of one file; `name` is what messages call it.
+std::vector<CalibrationPoint> ParseCalibration(const std::string& text, const std::string& name);
+std::vector<CalibrationPoint> ReadCalibration(const std::string& path);
+
+// `base` with the point as its only, timing-only workload.
+RunConfig PointConfig(const RunConfig& base, const CalibrationPoint& point);
+
+}  // namespace spyre::cosim

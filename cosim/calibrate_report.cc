@@ -1,0 +1,145 @@
+#include "cosim/calibrate_report.h"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "traces/text.h"
+
+namespace spyre::cosim {
+namespace {
+
+using Json = nlohmann::ordered_json;
+using Points = std::vector<CalibrationPoint>;
+using Results = std::vector<PointResult>;
+
+std::string Signed(double error) { return fmt::format("{:+.1f} %", error * 100); }
+
+// "matmul 2048x2048x4352 split 4x8, 32 cores +12.3 %"
+std::string WorstText(const CalibrationPoint& point, const PointResult& result) {
+  return fmt::format("{}, {} core{} {}", point.Describe(), point.cores, point.cores == 1 ? "" : "s",
+                     Signed(result.ErrorOf(point)));
+}
+
+// Rows of cells, for either kind of table.
+using Rows = std::vector<std::vector<std::string>>;
+
+const std::vector<std::string> kPointHeader = {"kernel", "cores", "reference us", "simulated us",
+                                               "error"};
+
+std::vector<std::string> PointRow(const CalibrationPoint& point, const PointResult& result) {
+  return {point.Describe(), fmt::format("{}", point.cores),
+          fmt::format("{:.2f}", point.reference_us),
+          result.ok() ? fmt::format("{:.2f}", result.simulated_us()) : "-",
+          result.ok() ? Signed(result.ErrorOf(point)) : "failed"};
+}
+
+std::vector<std::string> FamilyRow(const FamilyStatistics& family) {
+  const bool any = family.points > 0;
+  const std::string failed = family.failed > 0 ? fmt::format(" ({} failed)", family.failed) : "";
+  return {family.title, fmt::format("{}{}", family.points, failed),
+          any ? fmt::format("{:.1f} %", family.rms * 100) : "-", any ? Signed(family.mean) : "-"};
+}
+
+std::string MarkdownRow(const std::vector<std::string>& cells) {
+  std::string row = "|";
+  for (const std::string& cell : cells) row += " " + cell + " |";
+  return row + "\n";
+}
+
+std::string FailuresText(const Points& points, const Results& results) {
+  std::string text;
+  for (size_t i = 0; i < points.size(); ++i) {
+    if (results[i].ok()) continue;
+    text += fmt::format("{} ({}): {}\n", points[i].Where(), points[i].Describe(),
+                        trace::Printable(results[i].failure));
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string CalibrationText(const Points& points, const Results& results) {
+  trace::Table point_table(kPointHeader);
+  for (size_t i = 0; i < points.size(); ++i) point_table.Add(PointRow(points[i], results[i]));
+  trace::Table family_table({"family", "points", "RMS", "mean", "worst"}, 1);
+  std::string worst;
+  for (const FamilyStatistics& family : Statistics(points, results)) {
+    std::vector<std::string> row = FamilyRow(family);
+    row.push_back(family.worst.empty()
+                      ? "-"
+                      : Signed(results[family.worst[0]].ErrorOf(points[family.worst[0]])));
+    family_table.Add(std::move(row));
+    if (family.worst.empty() || family.name == "total") continue;
+    worst += fmt::format("  {}\n", family.title);
+    for (const size_t i : family.worst)
+      worst += fmt::format("    {}\n", WorstText(points[i], results[i]));
+  }
+  std::string text = point_table.ToString("") + "\n" + family_table.ToString("");
+  if (!worst.empty()) text += "\nFarthest off\n" + worst;
+  const std::string failures = FailuresText(points, results);
+  if (!failures.empty()) text += "\nFailed\n" + failures;
+  return text;
+}
+
+std::string CalibrationJson(const Points& points, const Results& results) {
+  Json families = Json::array();
+  for (const FamilyStatistics& family : Statistics(points, results)) {
+    Json worst = Json::array();
+    for (const size_t i : family.worst) {
+      worst.push_back({{"point", i},
+                       {"kernel", points[i].Describe()},
+                       {"cores", points[i].cores},
+                       {"error", results[i].ErrorOf(points[i])}});
+    }
+    const bool any = family.points > 0;
+    families.push_back({{"name", family.name},
+                        {"title", family.title},
+                        {"points", family.points},
+                        {"failed", family.failed},
+                        {"rms_error", any ? Json(family.rms) : Json()},
+                        {"mean_error", any ? Json(family.mean) : Json()},
+                        {"worst_error", any ? worst[0]["error"] : Json()},
+                        {"worst", worst}});
+  }
+  Json list = Json::array();
+  for (size_t i = 0; i < points.size(); ++i) {
+    const CalibrationPoint& point = points[i];
+    const PointResult& result = results[i];
+    Json json = {{"file", point.file}, {"index", point.index}, {"op", point.op}};
+    const Dims& size = point.size;
+    if (size.m != 0) {
+      json.update({{"m", size.m}, {"k", size.k}, {"n", size.n}});
+      if (point.split.m != 0) json.update({{"split_m", point.split.m}, {"split_n", point.split.n}});
+    } else {
+      json.update({{"rows", size.rows}, {"cols", size.cols}});
+    }
+    json.update({{"cores", point.cores},
+                 {"family", point.Family()},
+                 {"reference_us", point.reference_us},
+                 {"simulated_us", result.ok() ? Json(result.simulated_us()) : Json()},
+                 {"error", result.ok() ? Json(result.ErrorOf(point)) : Json()}});
+    if (!result.ok()) json["failure"] = trace::Printable(result.failure);
+    list.push_back(std::move(json));
+  }
+  return Json{{"families", families}, {"points", list}}.dump(2) + "\n";
+}
+
+std::string CalibrationMarkdown(const Points& points, const Results& results) {
+  std::string text = "| Family | Points | RMS | Mean | Farthest off |\n|---|--:|--:|--:|---|\n";
+  for (const FamilyStatistics& family : Statistics(points, results)) {
+    std::vector<std::string> row = FamilyRow(family);
+    std::string worst;
+    for (const size_t i : family.worst)
+      worst += (worst.empty() ? "" : "<br>") + WorstText(points[i], results[i]);
+    row.push_back(worst);
+    text += MarkdownRow(row);
+  }
+  text += "\n| Kernel | Cores | Reference us | Simulated us | Error |\n|---|--:|--:|--:|--:|\n";
+  for (size_t i = 0; i < points.size(); ++i) text += MarkdownRow(PointRow(points[i], results[i]));
+  const std::string failures = FailuresText(points, results);
+  if (!failures.empty()) text += "\nFailed:\n\n```\n" + failures + "```\n";
+  return text;
+}
+
+}  // namespace spyre::cosim

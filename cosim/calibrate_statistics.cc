@@ -1,0 +1,115 @@
+#include "cosim/calibrate_statistics.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include "model/contract/error.h"
+#include "model/contract/nearest.h"
+
+namespace spyre::cosim {
+namespace {
+
+constexpr size_t kWorst = 3;
+constexpr const char* kMatmul = "matmul";
+
+struct Family {
+  std::string name;
+  std::string title;
+};
+
+bool IsMatmul(const CalibrationPoint& point) {
+  return point.operation->kind == compiler::OperationKind::kMatmul;
+}
+
+bool IsMember(const CalibrationPoint& point, const std::string& family) {
+  return point.Family() == family || (family == kMatmul && IsMatmul(point));
+}
+
+// In the order of the tables, those that have points.
+std::vector<Family> FamiliesOf(const std::vector<CalibrationPoint>& points) {
+  std::vector<Family> families = {{"unary", "pointwise, one input"},
+                                  {"binary", "pointwise, two inputs"},
+                                  {"reduction", "row reductions"},
+                                  {"softmax", "softmax"}};
+  std::set<uint64_t> cores;
+  for (const CalibrationPoint& point : points)
+    if (IsMatmul(point)) cores.insert(point.cores);
+  for (const uint64_t count : cores) {
+    families.push_back({fmt::format("matmul-{}", count),
+                        fmt::format("matmul, {} core{}", count, count == 1 ? "" : "s")});
+  }
+  families.push_back({kMatmul, "matmul, all"});
+  const auto is_empty = [&](const Family& family) {
+    return std::none_of(points.begin(), points.end(), [&](const CalibrationPoint& point) {
+      return IsMember(point, family.name);
+    });
+  };
+  families.erase(std::remove_if(families.begin(), families.end(), is_empty), families.end());
+  return families;
+}
+
+template <class Predicate>
+FamilyStatistics Summarise(const Family& family, const std::vector<CalibrationPoint>& points,
+                           const std::vector<PointResult>& results, Predicate is_member) {
+  FamilyStatistics statistics;
+  statistics.name = family.name;
+  statistics.title = family.title;
+  double sum = 0;
+  double squares = 0;
+  for (size_t i = 0; i < points.size(); ++i) {
+    if (!is_member(points[i])) continue;
+    if (!results[i].ok()) {
+      ++statistics.failed;
+      continue;
+    }
+    const double error = results[i].ErrorOf(points[i]);
+    ++statistics.points;
+    sum += error;
+    squares += error * error;
+    statistics.worst.push_back(i);
+  }
+  if (statistics.points == 0) return statistics;
+  const auto count = static_cast<double>(statistics.points);
+  statistics.mean = sum / count;
+  statistics.rms = std::sqrt(squares / count);
+  const auto size = [&](size_t i) { return std::abs(results[i].ErrorOf(points[i])); };
+  std::stable_sort(statistics.worst.begin(), statistics.worst.end(),
+                   [&](size_t a, size_t b) { return size(a) > size(b); });
+  statistics.worst.resize(std::min(statistics.worst.size(), kWorst));
+  return statistics;
+}
+
+}  // namespace
+
+std::vector<FamilyStatistics> Statistics(const std::vector<CalibrationPoint>& points,
+                                         const std::vector<PointResult>& results) {
+  std::vector<FamilyStatistics> all;
+  for (const Family& family : FamiliesOf(points)) {
+    all.push_back(Summarise(family, points, results, [&](const CalibrationPoint& point) {
+      return IsMember(point, family.name);
+    }));
+  }
+  all.push_back(Summarise({"total", "total"}, points, results, [](const auto&) { return true; }));
+  return all;
+}
+
+std::vector<CalibrationPoint> Select(const std::vector<CalibrationPoint>& points,
+                                     const std::string& family, size_t every) {
+  std::vector<CalibrationPoint> selected;
+  size_t members = 0;
+  for (const CalibrationPoint& point : points) {
+    if (!family.empty() && !IsMember(point, family)) continue;
+    if (members++ % every == 0) selected.push_back(point);
+  }
+  if (!selected.empty()) return selected;
+  std::vector<std::string> known;
+  for (const Family& f : FamiliesOf(points)) known.push_back(f.name);
+  throw BadInput("--family {}: no point is of this family (there are: {}){}", family,
+                 fmt::join(known, ", "), DidYouMean(family, known));
+}
+
+}  // namespace spyre::cosim

@@ -1,0 +1,47 @@
+// How far simulated kernel times are from their references, by family of points. Pure functions,
+// any thread. An error is (simulated - reference) / reference; a family's RMS is over its points,
+// each counting the same.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cosim/calibrate_points.h"
+
+namespace spyre::cosim {
+
+// What became of a point: a time, or the reason why there is none.
+struct PointResult {
+  uint64_t device_ps = 0;  // of the kernel, from start to finish on the card
+  std::string failure;     // empty: it ran
+
+  bool ok() const { return failure.empty(); }
+  double simulated_us() const { return static_cast<double>(device_ps) * 1e-6; }
+  double ErrorOf(const CalibrationPoint& point) const {
+    return simulated_us() / point.reference_us - 1;
+  }
+};
+
+struct FamilyStatistics {
+  std::string name;   // "unary", "matmul-32", "matmul", "total"
+  std::string title;  // "pointwise, one input"
+  size_t points = 0;  // that ran
+  size_t failed = 0;
+  double rms = 0, mean = 0;   // 0 if none ran
+  std::vector<size_t> worst;  // the three points farthest off, the farthest first
+};
+
+// Every family that has points: pointwise, reductions, softmax, matmul by number of cores, all
+// matmul, and the total, which is always there. results[i] is what became of points[i].
+std::vector<FamilyStatistics> Statistics(const std::vector<CalibrationPoint>& points,
+                                         const std::vector<PointResult>& results);
+
+// The points of one family ("matmul": of any number of cores), in order; of these every `every`-th,
+// beginning with the first. An empty family: all. Throws Error(kBadInput) if none is left, naming
+// the families there are.
+std::vector<CalibrationPoint> Select(const std::vector<CalibrationPoint>& points,
+                                     const std::string& family, size_t every);
+
+}  // namespace spyre::cosim

@@ -1,0 +1,145 @@
+// `spyre-cosim calibrate` as users call it: three small kernels through the whole stack.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+
+#include <array>
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+namespace spyre::cosim {
+namespace {
+
+using nlohmann::json;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+constexpr const char* kPoints =
+    R"({"points": [
+      {"op": "neg", "rows": 64, "cols": 512, "cores": 4, "predicted_us": 1.25},
+      {"op": "sumrow", "rows": 64, "cols": 512, "cores": 4, "predicted_us": 1.25},
+      {"op": "matmul", "m": 64, "k": 128, "n": 256, "split_m": 2, "split_n": 2, "cores": 4,
+       "predicted_us": 2}]})";
+
+class CalibrateTest : public ::testing::Test {
+ protected:
+  struct Outcome {
+    int status;
+    std::string out, err;
+  };
+
+  void SetUp() override {
+    dir_ = ::testing::TempDir() + "calibrate_" +
+           ::testing::UnitTest::GetInstance()->current_test_info()->name();
+    std::filesystem::remove_all(dir_);
+    std::filesystem::create_directories(dir_ + "/tmp");
+    Write("points.json", kPoints);
+  }
+  void Write(const std::string& name, const std::string& text) const {
+    std::ofstream(dir_ + "/" + name, std::ios::binary) << text;
+  }
+  Outcome Call(const std::string& arguments) const {
+    const std::string command = "cd '" + dir_ + "' && TMPDIR='" + dir_ +
+                                "/tmp' '" SPYRE_BUILD_DIR "/spyre-cosim' " + arguments +
+                                " 2>err.txt";
+    FILE* pipe = popen(command.c_str(), "r");
+    Outcome outcome{};
+    std::array<char, 4096> buffer;
+    size_t count = 0;
+    while ((count = fread(buffer.data(), 1, buffer.size(), pipe)) > 0)
+      outcome.out.append(buffer.data(), count);
+    const int status = pclose(pipe);
+    outcome.status = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+    std::ifstream err(dir_ + "/err.txt", std::ios::binary);
+    outcome.err.assign(std::istreambuf_iterator<char>(err), {});
+    return outcome;
+  }
+
+  std::string dir_;
+};
+
+TEST_F(CalibrateTest, APointsTimeIsTheKernelsTimeInARunOfItsOwn) {
+  const Outcome outcome = Call("calibrate points.json --json");
+  ASSERT_EQ(outcome.status, 0) << outcome.err;
+  EXPECT_EQ(outcome.err, "") << "progress is for terminals";
+  const json points = json::parse(outcome.out)["points"];
+  ASSERT_EQ(points.size(), 3u);
+  const char* workloads[] = {
+      "op = \"neg\"\nrows = 64\ncols = 512\ncores = 4\n",
+      "op = \"sum\"\nrows = 64\ncols = 512\ncores = 4\n",
+      "op = \"matmul\"\nm = 64\nk = 128\nn = 256\nsplit = { m = 2, n = 2 }\ncores = 4\n"};
+  for (int i = 0; i < 3; ++i) {
+    Write("run.toml", std::string("[workload]\n") + workloads[i]);
+    const Outcome run = Call("run run.toml --json");
+    ASSERT_EQ(run.status, 0) << run.err;
+    const json kernel = json::parse(run.out)["kernels"][0];
+    EXPECT_DOUBLE_EQ(points[i]["simulated_us"].get<double>() * 1000, kernel["device_ns"])
+        << "microseconds; the run had data, the point had none: " << workloads[i];
+    EXPECT_DOUBLE_EQ(
+        points[i]["error"].get<double>(),
+        points[i]["simulated_us"].get<double>() / points[i]["reference_us"].get<double>() - 1);
+  }
+}
+
+TEST_F(CalibrateTest, TheResultDoesNotDependOnHowManyRunAtATime) {
+  const Outcome one = Call("calibrate points.json points.json --jobs 1 --markdown");
+  const Outcome five = Call("calibrate points.json points.json --jobs 5 --markdown");
+  EXPECT_EQ(one.status, 0) << one.err;
+  EXPECT_THAT(one.out, HasSubstr("| total | 6 |"));
+  EXPECT_EQ(one.out, five.out);
+  EXPECT_TRUE(std::filesystem::is_empty(dir_ + "/tmp")) << "files of the points' runs";
+}
+
+TEST_F(CalibrateTest, TheCardAndItsParametersAreTheCallers) {
+  const auto simulated_us = [&](const std::string& options) {
+    const Outcome outcome = Call("calibrate points.json --family unary --json " + options);
+    EXPECT_EQ(outcome.status, 0) << outcome.err;
+    return json::parse(outcome.out)["points"][0]["simulated_us"].get<double>();
+  };
+  Write("slow.toml", "[card.clock]\ncore_mhz = 550\nring_mhz = 550\n");
+  const double usual = simulated_us("");
+  EXPECT_GT(simulated_us("--card slow.toml"), usual);
+  EXPECT_GT(simulated_us("--set card.clock.core_mhz=550 --set card.clock.ring_mhz=550"), usual);
+}
+
+TEST_F(CalibrateTest, APointThatFailsDoesNotEndTheOthers) {
+  Write("large.json",
+        R"({"points": [{"op": "neg", "rows": 1048576, "cols": 1048576, "predicted_us": 1},
+                       {"op": "neg", "rows": 1, "cols": 64, "predicted_us": 1}]})");
+  const Outcome outcome = Call("calibrate large.json");
+  EXPECT_EQ(outcome.status, 1);
+  EXPECT_THAT(outcome.out, AllOf(HasSubstr("large.json: points[0] (neg 1048576x1048576): "),
+                                 HasSubstr("1 (1 failed)")));
+}
+
+TEST_F(CalibrateTest, BadInputEndsWithStatusTwoBeforeAnythingRuns) {
+  Write("cut.json", "{\"points\": [");
+  Write(
+      "huge.json",
+      R"({"points": [{"op": "neg", "rows": 2147483648, "cols": 2147483648, "predicted_us": 1}]})");
+  const std::pair<const char*, const char*> cases[] = {
+      {"calibrate cut.json", "cut.json: not valid JSON"},
+      {"calibrate absent.json", "absent.json"},
+      {"calibrate huge.json", "huge.json: points[0]: tensor a"},
+      {"calibrate points.json --set card.cores=2", "points[0]: workload.cores = 4"},
+      {"calibrate points.json --set workload.op=neg", "the workload is the calibration point"},
+      {"calibrate points.json --set card.croes=8", "did you mean 'card.cores'"},
+      {"calibrate points.json --card absent.toml", "absent.toml"},
+      {"calibrate points.json --family softmax", "no point is of this family"},
+      {"calibrate points.json --every 0", "--every"},
+      {"calibrate points.json --jobs -1", "--jobs"},
+      {"calibrate points.json --json --markdown", "--markdown"},
+      {"calibrate", "FILE"},
+  };
+  for (const auto& [arguments, message] : cases) {
+    const Outcome outcome = Call(arguments);
+    EXPECT_EQ(outcome.status, 2) << arguments;
+    EXPECT_THAT(outcome.err, HasSubstr(message)) << arguments;
+    EXPECT_EQ(outcome.out, "") << arguments;
+  }
+}
+
+}  // namespace
+}  // namespace spyre::cosim
