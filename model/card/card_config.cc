@@ -1,11 +1,18 @@
 #include "model/card/card_config.h"
 
+#include "model/card/clock.h"
 #include "model/contract/error.h"
 #include "model/contract/memory_map.h"
 
 namespace spyre::model {
 
 void CheckCard(const CardConfig& config) {
+  const auto check_clock = [](const char* key, uint64_t mhz) {
+    if (Clock::Representable(mhz)) return;
+    throw BadInput("{} = {} MHz is no clock that picoseconds can count; give 1 to 10000", key, mhz);
+  };
+  check_clock("card.clock.core_mhz", config.clock.core_mhz);
+  check_clock("card.clock.ring_mhz", config.clock.ring_mhz);
   const MemoryConfig& memory = config.memory;
   if (memory.ecc_gib >= memory.capacity_gib) {
     throw BadInput(

@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "model/card/clock.h"
 #include "traces/recorder.h"
 
 namespace spyre::model {
@@ -49,17 +50,22 @@ class Resource {
   // free that long; returns the start.
   uint64_t Reserve(uint64_t earliest_ps, uint64_t duration_ps, uint64_t bytes = 0,
                    uint64_t flow = 0, uint32_t detail = 0) {
-    const uint64_t start = contended_ ? Take(earliest_ps, duration_ps) : earliest_ps;
-    free_ps_ = std::max(free_ps_, start + duration_ps);
-    statistics_.busy_ps += duration_ps;
-    statistics_.bytes += bytes;
-    statistics_.requests += 1;
-    statistics_.waited_ps += start - earliest_ps;
-    if (sink_.recorder != nullptr) {
-      sink_.recorder->Slice(sink_.category, sink_.track, sink_.name, start, start + duration_ps,
-                            flow, bytes, detail);
-    }
+    const auto end_of = [=](uint64_t start) { return start + duration_ps; };
+    const uint64_t start = contended_ ? Take(earliest_ps, end_of) : earliest_ps;
+    Count(earliest_ps, start, end_of(start), bytes, flow, detail);
     return start;
+  }
+
+  // The same for a resource that belongs to `clock`: from an edge for `cycles` cycles, so that
+  // users that follow each other do not drift; returns the end.
+  uint64_t ReserveCycles(const Clock& clock, uint64_t earliest_ps, uint64_t cycles,
+                         uint64_t bytes = 0, uint64_t flow = 0, uint32_t detail = 0) {
+    const uint64_t edge = clock.After(earliest_ps, 0);
+    const auto end_of = [&](uint64_t start) { return clock.After(start, cycles); };
+    const uint64_t start = contended_ ? Take(edge, end_of) : edge;
+    const uint64_t end = end_of(start);
+    Count(edge, start, end, bytes, flow, detail);
+    return end;
   }
 
   // When the last reservation ends.
@@ -76,14 +82,30 @@ class Resource {
   // Reservations beyond these are remembered only by when the oldest of them ended.
   static constexpr size_t kSpans = 16;
 
-  uint64_t Take(uint64_t earliest_ps, uint64_t duration_ps) {
+  void Count(uint64_t earliest_ps, uint64_t start, uint64_t end, uint64_t bytes, uint64_t flow,
+             uint32_t detail) {
+    free_ps_ = std::max(free_ps_, end);
+    statistics_.busy_ps += end - start;
+    statistics_.bytes += bytes;
+    statistics_.requests += 1;
+    statistics_.waited_ps += start - earliest_ps;
+    if (sink_.recorder != nullptr) {
+      sink_.recorder->Slice(sink_.category, sink_.track, sink_.name, start, end, flow, bytes,
+                            detail);
+    }
+  }
+
+  // end_of(start): when a use that starts then ends.
+  template <typename EndOf>
+  uint64_t Take(uint64_t earliest_ps, const EndOf& end_of) {
     uint64_t start = std::max(earliest_ps, floor_ps_);
-    size_t at = 0;
+    // The usual case: behind everything.
+    size_t at = spans_.empty() || start < spans_.back().end ? 0 : spans_.size();
     for (; at < spans_.size(); ++at) {
-      if (start + duration_ps <= spans_[at].start) break;
+      if (start <= spans_[at].start && end_of(start) <= spans_[at].start) break;
       start = std::max(start, spans_[at].end);
     }
-    const uint64_t end = start + duration_ps;
+    const uint64_t end = end_of(start);
     const bool joins_before = at > 0 && spans_[at - 1].end == start;
     const bool joins_after = at < spans_.size() && spans_[at].start == end;
     if (joins_before && joins_after) {

@@ -34,6 +34,7 @@ Core::Core(const sc_core::sc_module_name& name, unsigned index, const CardConfig
     : sc_module(name),
       index_(index),
       config_(config),
+      clock_(config.clock.core_mhz),
       mmu_(mmu),
       fabric_(fabric),
       lx_(config.lx_usable_bytes()),
@@ -105,8 +106,7 @@ void Core::WriteLx(tlm::tlm_generic_payload& payload, sc_core::sc_time& delay) {
     return;
   }
   const uint64_t now = NowPs();
-  const uint64_t port_ps = LxPortPs(bytes);
-  delay = Ps(lx_port_.Reserve(now + delay.value(), port_ps, bytes) + port_ps - now);
+  delay = Ps(UseLxPort(now + delay.value(), bytes) - now);
   if (payload.get_extension<Transfer>()->move_data) {
     // A core may send to itself, and overlap.
     std::memmove(lx_.data() + address, payload.get_data_ptr(), bytes);

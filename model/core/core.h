@@ -72,6 +72,12 @@ class Core : public sc_core::sc_module {
   uint64_t LxPortPs(uint64_t bytes) const {
     return TransferPs(bytes, config_.core.lx_port_bytes_per_cycle, config_.clock.core_mhz);
   }
+  const Clock& clock() const { return clock_; }
+  // Passes `bytes` through the LX port, from `earliest_ps` on; returns when the last is through.
+  uint64_t UseLxPort(uint64_t earliest_ps, uint64_t bytes) {
+    const uint64_t width = config_.core.lx_port_bytes_per_cycle;
+    return lx_port_.ReserveCycles(clock_, earliest_ps, (bytes + width - 1) / width, bytes);
+  }
 
   bool TryTakeToken(unsigned token);
   const sc_core::sc_event& token_event(unsigned token) const { return token_events_[token]; }
@@ -87,6 +93,7 @@ class Core : public sc_core::sc_module {
 
   const unsigned index_;
   const CardConfig& config_;
+  const Clock clock_;
   const Mmu& mmu_;
   SyncFabric& fabric_;
   std::vector<uint8_t> lx_;

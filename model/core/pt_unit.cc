@@ -62,22 +62,18 @@ uint64_t PtUnit::Price(uint64_t m, uint64_t n, uint64_t k, bool accumulate) {
   const uint64_t block_cycles =
       std::max(core.pt_block_load_cycles,
                (rows * kBlock * kBlock + core.pt_macs_per_cycle - 1) / core.pt_macs_per_cycle);
-  const uint64_t block_ps = Cycles(block_cycles);
   const uint64_t step_bytes = columns * kBlock * kStickBytes + m * kStickBytes;
-  const uint64_t step_port_ps = core_.LxPortPs(step_bytes);
   const uint64_t acc_bytes = columns * m * kAccStickBytes * (accumulate ? 2 : 1);
-  const uint64_t acc_port_ps = core_.LxPortPs(acc_bytes);
 
-  AdvanceTo(local_ps() + Cycles(core.pt_fill_drain_cycles));
+  Advance(core.pt_fill_drain_cycles);
   for (uint64_t group = 0; group < groups; ++group) {
     for (uint64_t step = 0; step < steps; ++step) {
-      const uint64_t begin = local_ps();
-      const uint64_t port_end =
-          core_.lx_port().Reserve(begin, step_port_ps, step_bytes) + step_port_ps;
-      AdvanceTo(std::max(begin + block_ps, port_end));
+      const uint64_t port_end = core_.UseLxPort(local_ps(), step_bytes);
+      Advance(block_cycles);
+      AdvanceTo(port_end);
       SyncIfFarAhead();
     }
-    AdvanceTo(core_.lx_port().Reserve(local_ps(), acc_port_ps, acc_bytes) + acc_port_ps);
+    AdvanceTo(core_.UseLxPort(local_ps(), acc_bytes));
   }
   return groups * (steps * step_bytes + acc_bytes);
 }

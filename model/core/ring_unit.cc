@@ -17,7 +17,7 @@ uint64_t RingUnit::Execute(const Instruction& in) {
       Sync();
       core_.fabric().Arrive(core_.index(), mask, reg(in, 1), job());
       CheckAborted();
-      AdvanceTo(local_ps() + Cycles(config_.core.barrier_cycles));
+      Advance(config_.core.barrier_cycles);
       Account(in, start, local_ps(), 0);
       return local_ps();
     }
@@ -39,14 +39,13 @@ uint64_t RingUnit::Send(const Instruction& in) {
     uint8_t* const data = core_.Lx(reg(in, 2), bytes);
     Sync();
     const uint64_t now = NowPs();
-    const uint64_t port_ps = core_.LxPortPs(bytes);
     payload_.info.function = job().function;
     payload_.info.stop = static_cast<uint16_t>(core_.index());
     payload_.info.flow = job().flow;
     payload_.info.move_data = job().move_data;
     auto& payload = payload_.Prepare(tlm::TLM_WRITE_COMMAND,
                                      Ring::PeerAddress(peer->index(), reg(in, 1)), data, bytes);
-    sc_core::sc_time delay = Ps(core_.lx_port().Reserve(now, port_ps, bytes) + port_ps - now);
+    sc_core::sc_time delay = Ps(core_.UseLxPort(now, bytes) - now);
     core_.ring_socket->b_transport(payload, delay);
     if (payload.get_response_status() != tlm::TLM_OK_RESPONSE)
       throw UnitFault{Status::LX_OVERFLOW, reg(in, 1)};
@@ -54,7 +53,7 @@ uint64_t RingUnit::Send(const Instruction& in) {
     AdvanceTo(done);
   }
   if (token != 0)
-    peer->GiveTokenAt(done + Cycles(config_.core.token_cycles), static_cast<unsigned>(token));
+    peer->GiveTokenAt(After(done, config_.core.token_cycles), static_cast<unsigned>(token));
   return done;
 }
 

@@ -15,6 +15,7 @@ CoreUnit::CoreUnit(const sc_core::sc_module_name& name, Unit kind, Core& core,
       config_(core.config()),
       kind_(kind),
       recorder_(recorder != nullptr && recorder->Wants(trace::kCore) ? recorder : nullptr),
+      edge_(core.clock()),
       quantum_ps_(config_.core.quantum_ns * 1000) {
   statistics_.name = fmt::format("core{:02}.{}", core.index(), UnitName(kind));
   if (recorder_ != nullptr)
@@ -82,7 +83,7 @@ void CoreUnit::RunSection(const Section& section) {
     if (in.wait != 0) TakeToken(in.wait);
     uint64_t finish;
     if (in.op == Op::kLoop) {
-      AdvanceTo(local_ps() + Cycles(1));
+      Advance(1);
       const int64_t count = regs_[in.reg[1]];
       if (count <= 0) {
         for (int nested = 1;
@@ -97,7 +98,7 @@ void CoreUnit::RunSection(const Section& section) {
       }
       finish = local_ps();
     } else if (in.op == Op::kEnd) {
-      AdvanceTo(local_ps() + Cycles(1));
+      Advance(1);
       Loop& loop = loops[depth - 1];
       // Trip counting is the sequencer's own; a loop over r0 counts as well.
       if (--loop.count > 0) {
@@ -110,13 +111,13 @@ void CoreUnit::RunSection(const Section& section) {
       }
       finish = local_ps();
     } else if (static_cast<uint8_t>(in.op) < static_cast<uint8_t>(Op::kLoad)) {
-      AdvanceTo(local_ps() + Cycles(1));
+      Advance(1);
       ExecuteScalar(in);
       finish = local_ps();
     } else {
       finish = Execute(in);
     }
-    if (in.signal != 0) core_.GiveTokenAt(finish + Cycles(config_.core.token_cycles), in.signal);
+    if (in.signal != 0) core_.GiveTokenAt(After(finish, config_.core.token_cycles), in.signal);
     SyncIfFarAhead();
   }
 }
@@ -169,6 +170,13 @@ uint64_t CoreUnit::Count(const Instruction& in, int operand, uint64_t limit) con
 void CoreUnit::AdvanceTo(uint64_t time_ps) {
   const uint64_t now = NowPs();
   ahead_ps_ = std::max(now + ahead_ps_, time_ps) - now;
+}
+
+void CoreUnit::Advance(uint64_t cycles) {
+  const uint64_t now = NowPs();
+  if (edge_.ps() != now + ahead_ps_) edge_.MoveTo(now + ahead_ps_);
+  edge_.Advance(cycles);
+  ahead_ps_ = edge_.ps() - now;
 }
 
 void CoreUnit::CheckAborted() const {

@@ -47,7 +47,10 @@ class CoreUnit : public sc_core::sc_module {
   Job& job() const { return *job_; }
   uint64_t local_ps() const { return NowPs() + ahead_ps_; }
   void AdvanceTo(uint64_t time_ps);  // local time, if later
-  void Sync();                       // kernel time catches up with local time; throws JobAborted
+  void Advance(uint64_t cycles);     // local time, from its next edge
+  // `cycles` cycles of the core's clock after the first edge at or after `ps`.
+  uint64_t After(uint64_t ps, uint64_t cycles) const { return core_.clock().After(ps, cycles); }
+  void Sync();  // kernel time catches up with local time; throws JobAborted
   void SyncIfFarAhead() {
     if (ahead_ps_ > quantum_ps_) Sync();
   }
@@ -73,6 +76,7 @@ class CoreUnit : public sc_core::sc_module {
   sc_core::sc_event start_;
   std::array<int64_t, kRegisters> regs_{};
   uint64_t ahead_ps_ = 0;
+  ClockCursor edge_;  // where Advance left local time
   const uint64_t quantum_ps_;
   unsigned waiting_token_ = 0;
   size_t pc_ = 0;

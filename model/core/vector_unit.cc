@@ -86,16 +86,13 @@ uint64_t VectorUnit::Execute(const Instruction& in) {
   const uint64_t lanes = config_.core.vector_lanes * config_.core.corelets;
   const uint64_t chunks =
       std::max<uint64_t>(1, (elements_ + kChunk * kLanes - 1) / (kChunk * kLanes));
-  AdvanceTo(local_ps() + Cycles(config_.core.vector_startup_cycles));
-  const uint64_t chunk_ps =
-      Cycles(((elements_ + chunks - 1) / chunks + lanes - 1) / lanes * passes_);
+  Advance(config_.core.vector_startup_cycles);
+  const uint64_t chunk_cycles = ((elements_ + chunks - 1) / chunks + lanes - 1) / lanes * passes_;
   const uint64_t chunk_bytes = (port_bytes_ + chunks - 1) / chunks;
-  const uint64_t chunk_port_ps = core_.LxPortPs(chunk_bytes);
   for (uint64_t i = 0; i < chunks; ++i) {
-    const uint64_t begin = local_ps();
-    const uint64_t port_end =
-        core_.lx_port().Reserve(begin, chunk_port_ps, chunk_bytes) + chunk_port_ps;
-    AdvanceTo(std::max(begin + chunk_ps, port_end));
+    const uint64_t port_end = core_.UseLxPort(local_ps(), chunk_bytes);
+    Advance(chunk_cycles);
+    AdvanceTo(port_end);
     SyncIfFarAhead();
   }
   Account(in, start, local_ps(), port_bytes_);

@@ -1,0 +1,111 @@
+#include "model/card/clock.h"
+
+#include <gtest/gtest.h>
+
+#include <initializer_list>
+
+#include "model/card/resource.h"
+
+namespace spyre::model {
+namespace {
+
+constexpr uint64_t kMillion = 1000000;
+// Clocks of the card, one whose cycle is a whole number of picoseconds, awkward ones, the limits.
+constexpr std::initializer_list<uint64_t> kMhz = {1, 7, 997, 1000, 1100, 1300, 1500, 9999, 10000};
+
+TEST(Clock, AMillionCyclesOneByOneAreAMillionCyclesAtOnce) {
+  for (const uint64_t mhz : kMhz) {
+    const Clock clock(mhz);
+    for (const uint64_t start : {uint64_t{0}, uint64_t{123457}, uint64_t{987654321012}}) {
+      uint64_t ps = start;
+      ClockCursor cursor(clock);
+      cursor.MoveTo(start);
+      for (uint64_t i = 0; i < kMillion; ++i) {
+        ps = clock.After(ps, 1);
+        cursor.Advance(1);
+        ASSERT_EQ(cursor.ps(), ps) << mhz << " MHz, cycle " << i;
+      }
+      EXPECT_EQ(ps, clock.After(start, kMillion)) << mhz << " MHz from " << start << " ps";
+    }
+  }
+}
+
+TEST(Clock, CyclesTakeTheirExactTimeRoundedUpOnce) {
+  const Clock clock(1100);
+  EXPECT_EQ(clock.Edge(1), 910u) << "909.09 ps";
+  EXPECT_EQ(clock.Edge(11), 10'000u) << "a whole number of picoseconds";
+  EXPECT_EQ(clock.Edge(kMillion), 909'090'910u) << "909,090,909.09 ps, not 910,000,000";
+  EXPECT_EQ(clock.After(0, kMillion), 909'090'910u);
+}
+
+TEST(Clock, WhatArrivesBetweenTwoEdgesIsSeenAtTheNext) {
+  const Clock clock(1100);
+  EXPECT_EQ(clock.CycleAt(0), 0u);
+  EXPECT_EQ(clock.CycleAt(1), 1u);
+  EXPECT_EQ(clock.CycleAt(910), 1u) << "on the edge";
+  EXPECT_EQ(clock.CycleAt(911), 2u);
+  EXPECT_EQ(clock.After(911, 0), 1819u);
+  EXPECT_EQ(clock.After(911, 1), 2728u);
+}
+
+TEST(Clock, EveryEdgeIsFoundAgain) {
+  for (const uint64_t mhz : kMhz) {
+    const Clock clock(mhz);
+    for (uint64_t cycle = 0; cycle < 25'000; ++cycle) {
+      ASSERT_EQ(clock.CycleAt(clock.Edge(cycle)), cycle) << mhz << " MHz";
+      ASSERT_EQ(clock.CycleAt(clock.Edge(cycle) + 1), cycle + 1) << mhz << " MHz";
+    }
+  }
+}
+
+TEST(Clock, ClocksOfWholeMegahertzMeetEveryMicrosecond) {
+  for (const uint64_t mhz : kMhz) EXPECT_EQ(Clock(mhz).Edge(5 * mhz), 5 * kMillion) << mhz;
+}
+
+TEST(Clock, ARationalRateIsExactAsWell) {
+  const Clock link(819'200, 13);  // bytes of PCIe Gen5 x16: 63,015.38 a microsecond
+  EXPECT_EQ(link.Edge(819'200), 13 * kMillion);
+  uint64_t ps = 0;
+  for (int i = 0; i < 1600; ++i) ps = link.After(ps, 512);
+  EXPECT_EQ(ps, 13 * kMillion);
+}
+
+TEST(Clock, WhatCannotBeCountedInPicosecondsIsNotRepresentable) {
+  EXPECT_FALSE(Clock::Representable(0));
+  EXPECT_FALSE(Clock::Representable(1, 0));
+  EXPECT_TRUE(Clock::Representable(10'000));
+  EXPECT_TRUE(Clock::Representable(kMillion)) << "a cycle of one picosecond";
+  EXPECT_FALSE(Clock::Representable(kMillion + 1));
+  EXPECT_TRUE(Clock::Representable(819'200, 13));
+  EXPECT_FALSE(Clock::Representable(1, UINT64_MAX));
+  EXPECT_FALSE(Clock::Representable((1ull << 42) - 1, 1ull << 23)) << "products would overflow";
+}
+
+TEST(ClockedResource, UsersThatFollowEachOtherDoNotDrift) {
+  const Clock clock(1100);
+  Resource port("port");
+  uint64_t end = 0;
+  for (int i = 0; i < 1100; ++i) end = port.ReserveCycles(clock, 0, 32, 4096);
+  EXPECT_EQ(end, 32 * kMillion) << "1100 x 32 cycles of 1100 MHz are 32 us";
+  EXPECT_EQ(port.statistics().busy_ps, 32 * kMillion);
+  EXPECT_EQ(port.statistics().bytes, 1100u * 4096);
+}
+
+TEST(ClockedResource, AUserBeginsOnAnEdgeAndFindsTheGapBeforeALaterOne) {
+  const Clock clock(1000);
+  Resource port("port");
+  EXPECT_EQ(port.ReserveCycles(clock, 9'500, 4), 14'000u);
+  EXPECT_EQ(port.ReserveCycles(clock, 1'001, 8), 10'000u);
+  EXPECT_EQ(port.ReserveCycles(clock, 1'001, 1), 15'000u) << "2 to 14 ns are taken";
+  EXPECT_EQ(port.ReserveCycles(clock, 0, 2), 2'000u);
+}
+
+TEST(ClockedResource, WithoutContentionNobodyWaits) {
+  const Clock clock(1000);
+  Resource port("port", false);
+  EXPECT_EQ(port.ReserveCycles(clock, 0, 32), 32'000u);
+  EXPECT_EQ(port.ReserveCycles(clock, 0, 32), 32'000u);
+}
+
+}  // namespace
+}  // namespace spyre::model
