@@ -17,14 +17,15 @@ struct NamedCategory {
   const char* name;
   Category category;
 };
-constexpr std::array<NamedCategory, 8> kCategories = {{{"host", kHost},
+constexpr std::array<NamedCategory, 9> kCategories = {{{"host", kHost},
                                                        {"control", kControl},
                                                        {"pcie", kPcie},
                                                        {"dma", kDma},
                                                        {"ring", kRing},
                                                        {"memory", kMemory},
                                                        {"core", kCore},
-                                                       {"firmware", kFirmware}}};
+                                                       {"firmware", kFirmware},
+                                                       {"wait", kWait}}};
 
 // Ids are handed out in order of appearance, so hashing the text when it appears covers the ids.
 uint64_t HashText(std::string_view text, uint64_t seed) {
@@ -45,8 +46,10 @@ uint32_t CategoryMask(const std::vector<std::string>& names) {
   for (const std::string& name : names) {
     uint32_t bit = name == "all" ? static_cast<uint32_t>(kAll) : 0;
     for (const NamedCategory& entry : kCategories) {
-      if (name == entry.name) bit = entry.category;
+      if (name == entry.name && entry.category != kWait) bit = entry.category;
     }
+    // A core's slices without its waits would not tell what they depended on.
+    if (bit == kCore) bit |= kWait;
     if (bit == 0) {
       throw std::invalid_argument(
           fmt::format("trace category '{}' does not exist; use host, control, pcie, dma, ring, "

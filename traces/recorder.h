@@ -23,10 +23,11 @@ enum Category : uint32_t {
   kMemory = 1 << 5,    // device memory channels
   kCore = 1 << 6,      // units of the cores
   kFirmware = 1 << 7,  // management controller
+  kWait = 1 << 8,      // units of the cores waiting for each other; chosen with kCore
   kAll = 0xFFFFFFFF,
 };
 const char* CategoryName(Category category);
-// names: "host", "core", ..., "all". Throws std::invalid_argument for others.
+// names: "host", "core" (with its waits), ..., "all". Throws std::invalid_argument for others.
 uint32_t CategoryMask(const std::vector<std::string>& names);
 
 using TrackId = uint32_t;
@@ -41,7 +42,7 @@ struct Record {
   TrackId track;
   NameId name;
   uint32_t category;
-  uint32_t detail;  // stream, core or channel number; meaning by category
+  uint32_t detail;  // stream, core or channel number; kWait: the track that ended the wait
 };
 static_assert(sizeof(Record) == 48);
 

@@ -1,6 +1,7 @@
 #include "traces/summary.h"
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <string_view>
 #include <utility>
@@ -59,16 +60,19 @@ Units SummarizeUnits(const Trace& trace, const std::vector<std::vector<const Rec
   std::map<std::string, size_t> group_index;
   for (TrackId id = 0; id < trace.tracks.size(); ++id) {
     const Track& track = trace.tracks[id];
-    if (IsStream(track) || by_track[id].empty()) continue;
+    std::vector<const Record*> slices;
+    std::copy_if(by_track[id].begin(), by_track[id].end(), std::back_inserter(slices),
+                 [](const Record* record) { return record->category != kWait; });
+    if (IsStream(track) || slices.empty()) continue;
     UnitSummary unit;
     unit.name = track.process + "/" + track.name;
-    unit.slices = by_track[id].size();
-    unit.first_ps = by_track[id].front()->start_ps;
-    for (const Record* record : by_track[id]) {
+    unit.slices = slices.size();
+    unit.first_ps = slices.front()->start_ps;
+    for (const Record* record : slices) {
       unit.bytes += record->bytes;
       unit.last_ps = std::max(unit.last_ps, record->end_ps);
     }
-    out.busy.push_back(BusyTime(by_track[id]));
+    out.busy.push_back(BusyTime(slices));
     unit.busy_ps = out.busy.back().length_ps();
 
     const std::string group_name = WithoutNumber(track.process) + "/" + WithoutNumber(track.name);

@@ -2,7 +2,8 @@
 // HTML report, `trace diff` and report.json print these numbers.
 //
 // Reads the recording conventions of docs/traces.md: control blocks are kControl records on tracks
-// "stream N" of process "card"; every other track is a unit. Pure functions of a Trace, any thread.
+// "stream N" of process "card"; every other track is a unit, busy but for its kWait records. Pure
+// functions of a Trace, any thread.
 #pragma once
 
 #include <cstdint>

@@ -39,6 +39,9 @@ class Card : public sc_core::sc_module {
   Mmu& mmu() { return mmu_; }
   ControlProcessor& control() { return *control_; }
 
+  // Told of every COMPUTE job before it begins and after it has ended; must not block.
+  void OnJob(ComputeDispatcher::JobHook hook) { dispatcher_->OnJob(std::move(hook)); }
+
   // Busy time, bytes and requests of every unit, for the report.
   std::vector<UnitStatistics> Statistics() const;
   // Who waits on what, one line each: for the watchdog's message.

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -16,6 +17,18 @@
 
 namespace spyre::model {
 
+// Why a unit lost time, where the unit itself can tell. docs/report.md says what each one counts.
+enum class Loss : uint8_t {
+  kRowMiss,      // memory channel: precharge and activate before the data
+  kTurnaround,   // memory channel: the bus changes between read and write
+  kRefresh,      // memory channel: all banks are being refreshed
+  kTokenWait,    // unit of a core: a token that it waits for has not been given
+  kBarrierWait,  // ring unit: others have not arrived
+  kWeightLoad,   // PT: a weight block takes longer to load than the rows before it to stream
+  kFillDrain,    // PT: the array fills and drains
+};
+inline constexpr size_t kLosses = 7;
+
 // What a resource did, for reports.
 struct UnitStatistics {
   std::string name;
@@ -23,6 +36,21 @@ struct UnitStatistics {
   uint64_t bytes = 0;
   uint64_t requests = 0;
   uint64_t waited_ps = 0;  // summed time that requests waited for earlier ones
+  std::array<uint64_t, kLosses> lost_ps{};
+
+  uint64_t& lost(Loss cause) { return lost_ps[static_cast<size_t>(cause)]; }
+  uint64_t lost(Loss cause) const { return lost_ps[static_cast<size_t>(cause)]; }
+  // What has been added since `before`, an earlier reading of the same unit.
+  UnitStatistics Since(const UnitStatistics& before) const {
+    UnitStatistics part{name,
+                        busy_ps - before.busy_ps,
+                        bytes - before.bytes,
+                        requests - before.requests,
+                        waited_ps - before.waited_ps,
+                        lost_ps};
+    for (size_t i = 0; i < kLosses; ++i) part.lost_ps[i] -= before.lost_ps[i];
+    return part;
+  }
 };
 
 // Where a resource's slices go in the trace; a null recorder records nothing.
@@ -72,6 +100,7 @@ class Resource {
   uint64_t free_ps() const { return contended_ ? free_ps_ : 0; }
   // For users that work out their own start: waiting that Reserve cannot see.
   void CountWait(uint64_t ps) { statistics_.waited_ps += ps; }
+  void CountLoss(Loss cause, uint64_t ps) { statistics_.lost(cause) += ps; }
   const UnitStatistics& statistics() const { return statistics_; }
 
  private:

@@ -22,6 +22,12 @@ ComputeDispatcher::ComputeDispatcher(const sc_core::sc_module_name& name, const 
 void ComputeDispatcher::Execute(const ControlBlock& block, Job& job) {
   job.function = block.function;
   job.flow = block.correlation;
+  if (on_job_) on_job_(job, false);
+  Run(block, job);
+  if (on_job_) on_job_(job, true);
+}
+
+void ComputeDispatcher::Run(const ControlBlock& block, Job& job) {
   Status status = BindSegments(block, job);
   if (status == Status::OK) status = LoadProgram(block, job);
   if (status != Status::OK) {
@@ -40,6 +46,7 @@ void ComputeDispatcher::Execute(const ControlBlock& block, Job& job) {
     }
     last_function_ = job.function;
   }
+  job.units_start_ps = NowPs();
   for (Core* core : cores_) {
     if (core->Runs(job)) core->Start(job);
   }

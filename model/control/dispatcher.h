@@ -5,6 +5,7 @@
 
 #include <tlm_utils/simple_initiator_socket.h>
 
+#include <functional>
 #include <memory>
 #include <systemc>
 #include <vector>
@@ -26,7 +27,12 @@ class ComputeDispatcher : public sc_core::sc_module {
   // Fills job.status and the counters. The job lives as long as the call.
   void Execute(const ControlBlock& block, Job& job);
 
+  // Told of every job before it begins and after it has ended; must not block.
+  using JobHook = std::function<void(const Job& job, bool ended)>;
+  void OnJob(JobHook hook) { on_job_ = std::move(hook); }
+
  private:
+  void Run(const ControlBlock& block, Job& job);
   Status LoadProgram(const ControlBlock& block, Job& job);
   Status BindSegments(const ControlBlock& block, Job& job);
   // Reads [physical, +bytes) at the memory stop; mask: broadcast to these cores.
@@ -37,6 +43,7 @@ class ComputeDispatcher : public sc_core::sc_module {
   Ring& ring_;
   SyncFabric& fabric_;
   std::vector<Core*> cores_;
+  JobHook on_job_;
   TransferPayload payload_;
   std::vector<uint8_t> image_;
   int last_function_ = -1;  // whose data LX holds

@@ -10,18 +10,21 @@
 
 namespace spyre::model {
 
-void SyncFabric::Arrive(unsigned core, uint32_t mask, uint64_t id, const Job& job) {
+trace::TrackId SyncFabric::Arrive(unsigned core, trace::TrackId track, uint32_t mask, uint64_t id,
+                                  const Job& job) {
   auto& slot = waiting_[{mask, id}];
   if (slot == nullptr) slot = std::make_shared<Barrier>();
   const std::shared_ptr<Barrier> barrier = slot;
   barrier->arrived |= 1u << core;
+  barrier->last = track;
   if ((barrier->arrived & mask) == mask) {
     waiting_.erase({mask, id});
     barrier->open = true;
     barrier->event.notify();
-    return;
+    return track;
   }
   while (!barrier->open && !job.aborted) sc_core::wait(barrier->event);
+  return barrier->last;
 }
 
 void SyncFabric::ReleaseAll() {
@@ -79,8 +82,8 @@ bool Core::TryTakeToken(unsigned token) {
   return true;
 }
 
-void Core::GiveTokenAt(uint64_t time_ps, unsigned token) {
-  deliveries_.emplace(time_ps, token);
+void Core::GiveTokenAt(uint64_t time_ps, unsigned token, trace::TrackId giver) {
+  deliveries_.emplace(time_ps, token, giver);
   const uint64_t now = NowPs();
   delivery_event_.notify(
       Ps(time_ps > now ? time_ps - now : 0));  // an earlier pending notification stays
@@ -88,13 +91,14 @@ void Core::GiveTokenAt(uint64_t time_ps, unsigned token) {
 
 void Core::DeliverTokens() {
   const uint64_t now = NowPs();
-  while (!deliveries_.empty() && deliveries_.top().first <= now) {
-    const unsigned token = deliveries_.top().second;
+  while (!deliveries_.empty() && std::get<0>(deliveries_.top()) <= now) {
+    const auto [time_ps, token, giver] = deliveries_.top();
     deliveries_.pop();
     ++tokens_[token];
+    token_givers_[token] = giver;
     token_events_[token].notify();
   }
-  if (!deliveries_.empty()) delivery_event_.notify(Ps(deliveries_.top().first - now));
+  if (!deliveries_.empty()) delivery_event_.notify(Ps(std::get<0>(deliveries_.top()) - now));
 }
 
 // A peer's partial sums arrive: the ring has priced the way, the port is priced here.

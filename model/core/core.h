@@ -12,6 +12,7 @@
 #include <queue>
 #include <string>
 #include <systemc>
+#include <tuple>
 #include <vector>
 
 #include "model/card/card_config.h"
@@ -28,13 +29,16 @@ class CoreUnit;
 class SyncFabric {
  public:
   // Blocks the calling process until every core of `mask` is at (mask, id), or the job is aborted.
-  void Arrive(unsigned core, uint32_t mask, uint64_t id, const Job& job);
+  // track: of the caller in the trace; returns the track of the last to arrive.
+  trace::TrackId Arrive(unsigned core, trace::TrackId track, uint32_t mask, uint64_t id,
+                        const Job& job);
   void ReleaseAll();  // the job is being torn down: whoever waits sees that it is aborted
 
  private:
   struct Barrier {
     uint32_t arrived = 0;
     bool open = false;
+    trace::TrackId last = 0;
     sc_core::sc_event event;
   };
   std::map<std::pair<uint32_t, uint64_t>, std::shared_ptr<Barrier>> waiting_;
@@ -81,7 +85,9 @@ class Core : public sc_core::sc_module {
 
   bool TryTakeToken(unsigned token);
   const sc_core::sc_event& token_event(unsigned token) const { return token_events_[token]; }
-  void GiveTokenAt(uint64_t time_ps, unsigned token);
+  // giver: its track in the trace.
+  void GiveTokenAt(uint64_t time_ps, unsigned token, trace::TrackId giver);
+  trace::TrackId token_giver(unsigned token) const { return token_givers_[token]; }  // the latest
 
   // --- for reports ---
   std::vector<UnitStatistics> Statistics() const;
@@ -101,7 +107,8 @@ class Core : public sc_core::sc_module {
   std::vector<Core*> peers_;
   std::array<uint32_t, kTokens> tokens_{};
   std::array<sc_core::sc_event, kTokens> token_events_;
-  using Delivery = std::pair<uint64_t, unsigned>;  // time, token
+  std::array<trace::TrackId, kTokens> token_givers_{};
+  using Delivery = std::tuple<uint64_t, unsigned, trace::TrackId>;  // time, token, giver
   std::priority_queue<Delivery, std::vector<Delivery>, std::greater<>> deliveries_;
   sc_core::sc_event delivery_event_;
   std::vector<std::unique_ptr<CoreUnit>> units_;

@@ -24,6 +24,7 @@ struct Job {
   uint64_t bytes_read = 0;  // from device memory; a multicast counts once
   uint64_t bytes_written = 0;
   uint64_t macs = 0;
+  uint64_t units_start_ps = 0;  // 0: they never did
 
   Status status = Status::OK;
   uint64_t fault_address = 0;

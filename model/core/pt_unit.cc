@@ -59,12 +59,14 @@ uint64_t PtUnit::Price(uint64_t m, uint64_t n, uint64_t k, bool accumulate) {
   const uint64_t rows = (m + row_shares - 1) / row_shares;
   const uint64_t groups = (n_sticks + columns - 1) / columns;
   const uint64_t steps = (k + kBlock - 1) / kBlock;
-  const uint64_t block_cycles =
-      std::max(core.pt_block_load_cycles,
-               (rows * kBlock * kBlock + core.pt_macs_per_cycle - 1) / core.pt_macs_per_cycle);
+  const uint64_t row_cycles =
+      (rows * kBlock * kBlock + core.pt_macs_per_cycle - 1) / core.pt_macs_per_cycle;
+  const uint64_t block_cycles = std::max(core.pt_block_load_cycles, row_cycles);
   const uint64_t step_bytes = columns * kBlock * kStickBytes + m * kStickBytes;
   const uint64_t acc_bytes = columns * m * kAccStickBytes * (accumulate ? 2 : 1);
 
+  CountLoss(Loss::kWeightLoad, Cycles(groups * steps * (block_cycles - row_cycles)));
+  CountLoss(Loss::kFillDrain, Cycles(core.pt_fill_drain_cycles));
   Advance(core.pt_fill_drain_cycles);
   for (uint64_t group = 0; group < groups; ++group) {
     for (uint64_t step = 0; step < steps; ++step) {

@@ -15,8 +15,11 @@ uint64_t RingUnit::Execute(const Instruction& in) {
       const auto mask = static_cast<uint32_t>(reg(in, 0));
       if ((mask >> core_.index() & 1) == 0) throw UnitFault{Status::ILLEGAL_INSTRUCTION, mask};
       Sync();
-      core_.fabric().Arrive(core_.index(), mask, reg(in, 1), job());
+      const uint64_t arrived = NowPs();
+      const trace::TrackId last =
+          core_.fabric().Arrive(core_.index(), track(), mask, reg(in, 1), job());
       CheckAborted();
+      AccountWait(Loss::kBarrierWait, arrived, last);
       Advance(config_.core.barrier_cycles);
       Account(in, start, local_ps(), 0);
       return local_ps();
@@ -53,7 +56,8 @@ uint64_t RingUnit::Send(const Instruction& in) {
     AdvanceTo(done);
   }
   if (token != 0)
-    peer->GiveTokenAt(After(done, config_.core.token_cycles), static_cast<unsigned>(token));
+    peer->GiveTokenAt(After(done, config_.core.token_cycles), static_cast<unsigned>(token),
+                      track());
   return done;
 }
 

@@ -18,8 +18,11 @@ CoreUnit::CoreUnit(const sc_core::sc_module_name& name, Unit kind, Core& core,
       edge_(core.clock()),
       quantum_ps_(config_.core.quantum_ns * 1000) {
   statistics_.name = fmt::format("core{:02}.{}", core.index(), UnitName(kind));
-  if (recorder_ != nullptr)
+  if (recorder_ != nullptr) {
     track_ = recorder_->AddTrack(fmt::format("core {:02}", core.index()), UnitName(kind));
+    token_wait_ = recorder_->Intern("token wait");
+    barrier_wait_ = recorder_->Intern("barrier wait");
+  }
   SC_HAS_PROCESS(CoreUnit);
   SC_THREAD(Run);
 }
@@ -117,7 +120,8 @@ void CoreUnit::RunSection(const Section& section) {
     } else {
       finish = Execute(in);
     }
-    if (in.signal != 0) core_.GiveTokenAt(After(finish, config_.core.token_cycles), in.signal);
+    if (in.signal != 0)
+      core_.GiveTokenAt(After(finish, config_.core.token_cycles), in.signal, track_);
     SyncIfFarAhead();
   }
 }
@@ -195,11 +199,23 @@ void CoreUnit::Sync() {
 void CoreUnit::TakeToken(unsigned token) {
   Sync();
   waiting_token_ = token;
+  const uint64_t start = NowPs();
   while (!core_.TryTakeToken(token)) {
     wait(core_.token_event(token));
     CheckAborted();
   }
   waiting_token_ = 0;
+  AccountWait(Loss::kTokenWait, start, core_.token_giver(token));
+}
+
+void CoreUnit::AccountWait(Loss cause, uint64_t start_ps, trace::TrackId ended_by) {
+  const uint64_t now = NowPs();
+  if (now == start_ps) return;
+  CountLoss(cause, now - start_ps);
+  if (recorder_ != nullptr) {
+    recorder_->Slice(trace::kWait, track_, cause == Loss::kTokenWait ? token_wait_ : barrier_wait_,
+                     start_ps, now, job_->flow, 0, ended_by);
+  }
 }
 
 void CoreUnit::Account(const Instruction& in, uint64_t start_ps, uint64_t end_ps, uint64_t bytes) {

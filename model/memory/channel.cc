@@ -56,16 +56,23 @@ uint64_t MemoryChannel::Burst(uint64_t address, uint64_t bytes, bool write, uint
   const uint64_t ready = column_ready + config_.read_latency_ps;
   uint64_t start = ready;
   if (timed_) {
+    const uint64_t with_open_row = std::max(arrival_ps + config_.read_latency_ps, bus_.free_ps());
+    bus_.CountLoss(Loss::kRowMiss, start - std::min(start, with_open_row));
+    start = std::max(start, bus_.free_ps());
     if (write != last_write_) {
-      start = std::max(
-          start, bus_.free_ps() + (write ? config_.read_to_write_ps : config_.write_to_read_ps));
+      const uint64_t turned =
+          bus_.free_ps() + (write ? config_.read_to_write_ps : config_.write_to_read_ps);
+      bus_.CountLoss(Loss::kTurnaround, turned - std::min(start, turned));
+      start = std::max(start, turned);
       last_write_ = write;
     }
-    start = std::max(start, bus_.free_ps());
     // All-bank refresh at the start of every interval holds the bus.
     const uint64_t interval = config_.refresh_interval_ns * 1000;
     const uint64_t into = start % interval;
-    if (into < config_.refresh_ns * 1000) start += config_.refresh_ns * 1000 - into;
+    if (into < config_.refresh_ns * 1000) {
+      bus_.CountLoss(Loss::kRefresh, config_.refresh_ns * 1000 - into);
+      start += config_.refresh_ns * 1000 - into;
+    }
   }
   start = bus_.Reserve(start, data_ps, bytes, flow);
   bus_.CountWait(start - ready);
