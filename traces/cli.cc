@@ -9,7 +9,9 @@
 #include <fstream>
 #include <functional>
 #include <nlohmann/json.hpp>
+#include <optional>
 
+#include "traces/critical_path.h"
 #include "traces/diff.h"
 #include "traces/perfetto.h"
 #include "traces/query.h"
@@ -26,7 +28,8 @@ constexpr int kBadInputStatus = 2;
 constexpr double kMaxNs = 1.8e16;  // of a 64-bit number of ps
 
 struct Arguments {
-  std::string file, file_b, format = "perfetto", output;
+  std::string file, file_b, format = "perfetto", output, kernel;
+  size_t segments = 8;
   bool json = false, per_core = false, exit_code = false;
   double from_ns = 0, to_ns = kMaxNs;
   SummaryOptions summary;
@@ -52,11 +55,18 @@ std::string OutputPath(const Arguments& args, const char* extension) {
 }
 
 int RunSummary(const Arguments& args, std::ostream& out) {
-  const Summary summary = Summarize(ReadTrace(args.file));
+  const Trace trace = ReadTrace(args.file);
+  const std::optional<KernelRun> kernel = FindKernel(trace, args.kernel);
+  std::optional<CriticalPath> path;
+  if (kernel) path = FollowCriticalPath(trace, *kernel);
+  const Summary summary = Summarize(trace);
   if (args.json) {
-    out << ToJson(summary).dump(2) << '\n';
+    nlohmann::json json = ToJson(summary);
+    json["critical_path"] = path ? ToJson(*path, args.segments) : nlohmann::json(nullptr);
+    out << json.dump(2) << '\n';
   } else {
     out << ToText(summary, args.summary);
+    if (path) out << ToText(*path, args.segments);
   }
   return 0;
 }
@@ -127,10 +137,14 @@ int RunTraceCommand(const std::vector<std::string>& args, std::ostream& out, std
     command->add_option("-o,--output", a.output, what);
   };
 
-  auto* summary = add("summary", "Print kernels, streams and units: times, utilisation, gaps");
+  auto* summary = add("summary", "Print kernels, streams, units, and what a kernel waited for");
   add_json(summary);
   summary->add_flag("--per-core", a.summary.per_core, "a row for every unit, not only every group");
   summary->add_option("--operations", a.summary.stream_operations, "rows shown per stream (16)");
+  summary->add_option("--kernel", a.kernel,
+                      "the kernel whose critical path is shown: its number in order of start, "
+                      "from 0, or its name; default: the longest");
+  summary->add_option("--segments", a.segments, "single segments of the path shown (8)");
 
   auto* query = add("query", "Print the records that match");
   add_json(query);

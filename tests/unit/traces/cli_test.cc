@@ -16,6 +16,7 @@ namespace {
 
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Not;
 using ::testing::StartsWith;
 
 class TraceCommand : public ::testing::Test {
@@ -53,6 +54,20 @@ TEST_F(TraceCommand, SummaryPrintsTextOrJson) {
   EXPECT_EQ(Run({"summary", "--json", file_}), 0);
   EXPECT_EQ(nlohmann::json::parse(out_.str())["records"], 11);
   EXPECT_THAT(err_.str(), IsEmpty());
+}
+
+TEST_F(TraceCommand, SummaryExplainsTheKernelThatIsAskedFor) {
+  EXPECT_EQ(Run({"summary", file_}), 0);
+  EXPECT_THAT(out_.str(), HasSubstr("Critical path of kernel 1, COMPUTE mm: 3.000 ns"))
+      << "the longer of the two";
+  EXPECT_EQ(Run({"summary", file_, "--kernel", "0"}), 0);
+  EXPECT_THAT(out_.str(), HasSubstr("Critical path of kernel 0, COMPUTE mm: 2.000 ns"));
+  EXPECT_EQ(Run({"summary", file_, "--kernel", "mm", "--json"}), 0);
+  EXPECT_EQ(nlohmann::json::parse(out_.str())["critical_path"]["kernel"], 1);
+  WriteTrace(KernelTrace(), file_);
+  EXPECT_EQ(Run({"summary", file_, "--segments", "1"}), 0);
+  EXPECT_THAT(out_.str(), HasSubstr("core 01/vector"));
+  EXPECT_THAT(out_.str(), Not(HasSubstr("6.600 ns"))) << "the store is not the longest";
 }
 
 TEST_F(TraceCommand, QueryTakesFiltersInNanoseconds) {
@@ -110,6 +125,10 @@ TEST_F(TraceCommand, BadUsageHasStatus2AndSaysWhatIsWrong) {
   EXPECT_THAT(problem({"sumary", file_}), HasSubstr("no command 'sumary'; there are summary"));
   EXPECT_THAT(problem({"summary"}), HasSubstr("FILE"));
   EXPECT_THAT(problem({"summary", file_, "--jsn"}), HasSubstr("--jsn"));
+  EXPECT_THAT(problem({"summary", file_, "--kernel", "2"}),
+              HasSubstr("--kernel 2: the trace has kernels 0 to 1, named COMPUTE mm"));
+  EXPECT_THAT(problem({"summary", file_, "--kernel", "m\n"}), HasSubstr("--kernel m?: the trace"));
+  EXPECT_THAT(problem({"summary", file_, "--segments", "some"}), HasSubstr("--segments"));
   EXPECT_THAT(problem({"diff", file_}), HasSubstr("FILE_B"));
   EXPECT_THAT(problem({"export", file_, "--format", "vcd"}), HasSubstr("vcd"));
   EXPECT_THAT(problem({"query", file_, "--from", "-1"}), HasSubstr("--from"));

@@ -1,0 +1,307 @@
+#include "traces/critical_path.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <string_view>
+#include <unordered_set>
+
+#include "traces/intervals.h"
+#include "traces/text.h"
+
+namespace spyre::trace {
+namespace {
+
+constexpr std::string_view kComputePrefix = "COMPUTE";
+constexpr std::string_view kTokenWait = "token wait";
+constexpr char kHandOver[] = "token hand-over";
+constexpr char kSequencer[] = "sequencer";
+constexpr char kLaunch[] = "launch";
+constexpr char kNotRecorded[] = "not recorded";
+
+bool StartsWith(std::string_view text, std::string_view prefix) {
+  return text.substr(0, prefix.size()) == prefix;
+}
+
+// What a unit did next: an instruction, or a wait for a token before one.
+struct Step {
+  const Record* record;
+  bool is_token_wait;
+  // Waits inside the instruction that ended when another unit arrived (barriers), by end.
+  std::vector<const Record*> arrivals;
+
+  uint64_t start_ps() const { return record->start_ps; }
+  uint64_t end_ps() const { return record->end_ps; }
+};
+
+// The steps of one unit, in order of issue and in order of end.
+struct UnitSteps {
+  std::vector<Step> steps;
+  std::vector<size_t> by_end;  // work after waits that end at the same time
+
+  void Finish() {
+    for (Step& step : steps) {
+      std::stable_sort(step.arrivals.begin(), step.arrivals.end(),
+                       [](const Record* a, const Record* b) { return a->end_ps < b->end_ps; });
+    }
+    by_end.resize(steps.size());
+    for (size_t i = 0; i < steps.size(); ++i) by_end[i] = i;
+    std::stable_sort(by_end.begin(), by_end.end(), [this](size_t a, size_t b) {
+      const Step& x = steps[a];
+      const Step& y = steps[b];
+      return x.end_ps() != y.end_ps() ? x.end_ps() < y.end_ps()
+                                      : x.is_token_wait && !y.is_token_wait;
+    });
+  }
+  // The last step that began before / had ended at `time_ps`; SIZE_MAX: none.
+  size_t LastBegun(uint64_t time_ps) const {
+    const auto next = std::partition_point(
+        steps.begin(), steps.end(), [&](const Step& step) { return step.start_ps() < time_ps; });
+    return static_cast<size_t>(next - steps.begin()) - 1;
+  }
+  size_t LastEnded(uint64_t time_ps) const {
+    const auto next = std::partition_point(by_end.begin(), by_end.end(),
+                                           [&](size_t i) { return steps[i].end_ps() <= time_ps; });
+    return next == by_end.begin() ? SIZE_MAX : *(next - 1);
+  }
+};
+
+// Follows one kernel back. The cursor is the time that remains to be explained.
+class Walk {
+ public:
+  Walk(const Trace& trace, const KernelRun& kernel)
+      : trace_(trace), kernel_(kernel), cursor_(kernel.end_ps), units_start_(kernel.end_ps) {
+    std::vector<const Record*> records;
+    for (const Record& record : trace.records) {
+      const bool is_unit = record.category == kCore || record.category == kWait;
+      if (is_unit && record.flow == kernel.flow && record.start_ps >= kernel.start_ps &&
+          record.end_ps <= kernel.end_ps) {
+        records.push_back(&record);
+      }
+    }
+    std::stable_sort(records.begin(), records.end(), [](const Record* a, const Record* b) {
+      return a->start_ps != b->start_ps ? a->start_ps < b->start_ps
+                                        : a->category == kCore && b->category != kCore;
+    });
+    for (const Record* record : records) AddRecord(*record);
+    for (auto& [track, unit] : units_) unit.Finish();
+    if (!records.empty()) units_start_ = records.front()->start_ps;
+  }
+
+  std::vector<PathSegment> Follow() {
+    const auto [track, last] = LastOfAll();
+    if (last != SIZE_MAX) {
+      EmitCard(kLaunch, units_.at(track).steps[last].end_ps());
+      FollowUnits(track, last);
+      // The recorder keeps the latest: records before the oldest that is left are missing.
+      const bool cut = trace_.dropped > 0 && trace_.records.front().end_ps > kernel_.start_ps;
+      EmitCard(cut ? kNotRecorded : kLaunch, kernel_.start_ps);
+    }
+    EmitCard(kNotRecorded, kernel_.start_ps);
+    std::reverse(segments_.begin(), segments_.end());
+    return std::move(segments_);
+  }
+
+ private:
+  void AddRecord(const Record& record) {
+    auto& steps = units_[record.track].steps;
+    const bool is_wait = record.category == kWait;
+    const bool is_token_wait = is_wait && trace_.names[record.name] == kTokenWait;
+    if (is_wait && !is_token_wait && !steps.empty()) {
+      steps.back().arrivals.push_back(&record);
+    } else {
+      steps.push_back({&record, is_wait, {}});
+    }
+  }
+
+  std::pair<TrackId, size_t> LastOfAll() const {
+    std::pair<TrackId, size_t> last{0, SIZE_MAX};
+    uint64_t end = 0;
+    for (const auto& [track, unit] : units_) {
+      const size_t step = unit.LastEnded(kernel_.end_ps);
+      if (step == SIZE_MAX || (last.second != SIZE_MAX && unit.steps[step].end_ps() <= end)) {
+        continue;
+      }
+      last = {track, step};
+      end = unit.steps[step].end_ps();
+    }
+    return last;
+  }
+
+  // From `step` of `track` to the moment at which the units started.
+  void FollowUnits(TrackId track, size_t step) {
+    while (step != SIZE_MAX) {
+      const UnitSteps& unit = units_.at(track);
+      const Step& now = unit.steps[step];
+      // Only a forged trace comes back to a step.
+      if (!visited_.insert(now.record).second) return EmitCard(kNotRecorded, units_start_);
+      Emit(kSequencer, track, nullptr, now.end_ps());
+      if (now.is_token_wait) {
+        if (!GoToGiver(*now.record, track, step)) {
+          Emit(kTokenWait, track, nullptr, now.start_ps());
+          --step;  // SIZE_MAX after the first
+        }
+        continue;
+      }
+      const Record* arrival = LastArrival(now);
+      Emit(UnitOf(track), track, now.record, arrival != nullptr ? arrival->end_ps : now.start_ps());
+      if (arrival == nullptr || !GoToArrival(*arrival, track, step)) {
+        Emit(UnitOf(track), track, now.record, now.start_ps());
+        --step;
+      }
+    }
+    Emit(kSequencer, track, nullptr, units_start_);
+  }
+
+  const Record* LastArrival(const Step& step) const {
+    const auto next =
+        std::partition_point(step.arrivals.begin(), step.arrivals.end(),
+                             [this](const Record* wait) { return wait->end_ps <= cursor_; });
+    return next == step.arrivals.begin() ? nullptr : *(next - 1);
+  }
+
+  // The wait ended because its giver finished something: the path goes on there.
+  bool GoToGiver(const Record& wait, TrackId& track, size_t& step) {
+    const auto giver = units_.find(wait.detail);
+    if (giver == units_.end() || giver->first == track) return false;
+    const size_t ended = giver->second.LastEnded(wait.end_ps);
+    if (ended == SIZE_MAX) return false;
+    Emit(kHandOver, giver->first, nullptr, giver->second.steps[ended].end_ps());
+    track = giver->first;
+    step = ended;
+    return true;
+  }
+
+  // The wait ended because another unit arrived: the path goes on with what that did before.
+  bool GoToArrival(const Record& wait, TrackId& track, size_t& step) {
+    const auto other = units_.find(wait.detail);
+    if (other == units_.end() || other->first == track) return false;
+    track = other->first;
+    step = other->second.LastBegun(wait.end_ps);
+    return true;
+  }
+
+  std::string UnitOf(TrackId track) const { return trace_.tracks[track].name; }
+
+  void Emit(std::string_view kind, TrackId track, const Record* record, uint64_t from_ps) {
+    Add(kind, trace_.tracks[track].process + "/" + trace_.tracks[track].name,
+        record == nullptr ? std::string() : trace_.names[record->name], from_ps);
+  }
+  void EmitCard(std::string_view kind, uint64_t from_ps) { Add(kind, {}, {}, from_ps); }
+  // Explains the time from from_ps to the cursor; nothing if that is no time.
+  void Add(std::string_view kind, std::string unit, std::string name, uint64_t from_ps) {
+    if (from_ps >= cursor_) return;
+    segments_.push_back({std::string(kind), std::move(unit), std::move(name), from_ps, cursor_});
+    cursor_ = from_ps;
+  }
+
+  const Trace& trace_;
+  const KernelRun& kernel_;
+  uint64_t cursor_;
+  uint64_t units_start_;  // the first unit's first slice or wait
+  std::map<TrackId, UnitSteps> units_;
+  std::unordered_set<const Record*> visited_;
+  std::vector<PathSegment> segments_;  // last to first
+};
+
+// Busy sets of the tracks that `belongs` picks.
+template <typename Predicate>
+std::vector<IntervalSet> BusySets(const Trace& trace, const KernelRun& kernel, Category category,
+                                  Predicate belongs) {
+  std::map<TrackId, std::vector<Interval>> slices;
+  for (const Record& record : trace.records) {
+    if (record.category != category || !belongs(trace.tracks[record.track])) continue;
+    const uint64_t start = std::max(record.start_ps, kernel.start_ps);
+    const uint64_t end = std::min(record.end_ps, kernel.end_ps);
+    auto& unit = slices[record.track];
+    if (start < end) unit.push_back({start, end});
+  }
+  std::vector<IntervalSet> sets;
+  sets.reserve(slices.size());
+  for (auto& [track, intervals] : slices) sets.emplace_back(std::move(intervals));
+  return sets;
+}
+
+std::optional<double> MeanBusy(const std::vector<IntervalSet>& units, const IntervalSet& during) {
+  if (units.empty() || during.length_ps() == 0) return std::nullopt;
+  double busy = 0;
+  for (const IntervalSet& unit : units) busy += static_cast<double>(unit.OverlapPs(during));
+  return busy / static_cast<double>(during.length_ps()) / static_cast<double>(units.size());
+}
+
+std::vector<PathShare> Shares(const Trace& trace, const CriticalPath& path) {
+  std::map<std::string, std::pair<PathShare, std::vector<Interval>>> kinds;
+  for (const PathSegment& segment : path.segments) {
+    auto& [share, during] = kinds[segment.kind];
+    share.kind = segment.kind;
+    ++share.segments;
+    share.time_ps += segment.length_ps();
+    during.push_back({segment.start_ps, segment.end_ps});
+  }
+  const auto memory =
+      BusySets(trace, path.kernel, kMemory, [](const Track& t) { return t.process == "memory"; });
+  const auto pt =
+      BusySets(trace, path.kernel, kCore, [](const Track& t) { return t.name == "pt"; });
+  std::vector<PathShare> shares;
+  for (auto& [kind, entry] : kinds) {
+    const IntervalSet during(std::move(entry.second));
+    entry.first.memory_busy = MeanBusy(memory, during);
+    entry.first.pt_busy = MeanBusy(pt, during);
+    shares.push_back(std::move(entry.first));
+  }
+  std::stable_sort(shares.begin(), shares.end(),
+                   [](const PathShare& a, const PathShare& b) { return a.time_ps > b.time_ps; });
+  return shares;
+}
+
+}  // namespace
+
+std::vector<KernelRun> Kernels(const Trace& trace) {
+  std::vector<KernelRun> kernels;
+  for (const Record& record : trace.records) {
+    const Track& track = trace.tracks[record.track];
+    const std::string& name = trace.names[record.name];
+    if (record.category != kControl || track.process != "card" ||
+        !StartsWith(track.name, "stream ") || !StartsWith(name, kComputePrefix)) {
+      continue;
+    }
+    kernels.push_back({0, name, record.flow, record.start_ps, record.end_ps});
+  }
+  std::stable_sort(kernels.begin(), kernels.end(),
+                   [](const KernelRun& a, const KernelRun& b) { return a.start_ps < b.start_ps; });
+  for (size_t i = 0; i < kernels.size(); ++i) kernels[i].number = i;
+  return kernels;
+}
+
+std::optional<KernelRun> FindKernel(const Trace& trace, const std::string& selection) {
+  const std::vector<KernelRun> kernels = Kernels(trace);
+  const bool is_number = !selection.empty() && selection.size() <= 9 &&
+                         selection.find_first_not_of("0123456789") == std::string::npos;
+  if (is_number && std::stoul(selection) < kernels.size()) return kernels[std::stoul(selection)];
+  std::optional<KernelRun> longest;
+  std::vector<std::string> names;
+  for (const KernelRun& kernel : kernels) {
+    if (std::find(names.begin(), names.end(), kernel.name) == names.end())
+      names.push_back(kernel.name);
+    if (!selection.empty() && selection != kernel.name &&
+        fmt::format("{} {}", kComputePrefix, selection) != kernel.name) {
+      continue;
+    }
+    if (!longest || kernel.end_ps - kernel.start_ps > longest->end_ps - longest->start_ps)
+      longest = kernel;
+  }
+  if (longest || selection.empty()) return longest;
+  if (kernels.empty())
+    throw Error(fmt::format("--kernel {}: the trace has no kernels", Printable(selection)));
+  throw Error(fmt::format("--kernel {}: the trace has kernels 0 to {}, named {}",
+                          Printable(selection), kernels.size() - 1, fmt::join(names, ", ")));
+}
+
+CriticalPath FollowCriticalPath(const Trace& trace, const KernelRun& kernel) {
+  CriticalPath path{kernel, Walk(trace, kernel).Follow(), {}};
+  path.shares = Shares(trace, path);
+  return path;
+}
+
+}  // namespace spyre::trace
