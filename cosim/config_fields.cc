@@ -94,8 +94,8 @@ std::vector<Field> Fields(RunConfig& c) {
   DescribeDims(f, "workload.tile", c.workload.tile, kMaxSize, "elements",
                ", of the tile that the kernel is compiled for; 0: the whole size");
   DescribeDims(f, "workload.split", c.workload.split, 32, "parts",
-               ", number of parts in the work division; all 0: the compiler divides the work, "
-               "otherwise 0 is 1");
+               ", number of parts in the work division, as equal as whole sticks allow; all 0: the "
+               "compiler divides the work, otherwise 0 is 1");
   f.SetPrefix("workload.inputs");
   f.Path("a", c.workload.input_a, "float16 .npy file of input a; empty: generated from the seed");
   f.Path("b", c.workload.input_b, "float16 .npy file of input b; empty: generated from the seed");

@@ -98,11 +98,12 @@ float Apply(Combine combine, float a, float b) {
 
 // The documented order; `Values` gives the i-th float.
 template <class Values>
-float Reduce(Combine combine, const Values& values, int64_t count, int64_t slice) {
-  if (slice == 0) slice = count;
+float Reduce(Combine combine, const Values& values, int64_t count,
+             const std::vector<int64_t>& slice_ends) {
+  if (slice_ends.empty()) return Reduce(combine, values, count, {count});
   float total = Identity(combine);
-  for (int64_t slice_at = 0; slice_at < count; slice_at += slice) {
-    const int64_t slice_end = std::min(count, slice_at + slice);
+  int64_t slice_at = 0;
+  for (const int64_t slice_end : slice_ends) {
     float sum = Identity(combine);
     for (int64_t at = slice_at; at < slice_end; at += kChunk) {
       float chunk = Identity(combine);
@@ -111,6 +112,7 @@ float Reduce(Combine combine, const Values& values, int64_t count, int64_t slice
       sum = Apply(combine, sum, chunk);
     }
     total = slice_at == 0 ? sum : Apply(combine, total, sum);
+    slice_at = slice_end;
   }
   return total;
 }
@@ -124,7 +126,7 @@ class ReductionReference : public Reference {
   void Compute(int64_t begin, int64_t end, uint16_t* results) const override {
     for (int64_t i = begin; i < end; ++i) {
       const Line line = LineOf(i);
-      const float value = Reduce(combine_, line, line.count, p_.slice);
+      const float value = Reduce(combine_, line, line.count, p_.slice_ends);
       results[i - begin] = Result(mean_ ? value / static_cast<float>(line.count) : value);
     }
   }
@@ -164,9 +166,9 @@ class SoftmaxReference : public Reference {
     std::vector<float> exps(p_.cols);
     for (int64_t row = begin / p_.cols; row * p_.cols < end; ++row) {
       const Line line{p_.a + row * p_.cols, p_.cols, 1};
-      const float max = Rounded(Reduce(Combine::kMax, line, line.count, p_.slice));
+      const float max = Rounded(Reduce(Combine::kMax, line, line.count, p_.slice_ends));
       for (int64_t i = 0; i < p_.cols; ++i) exps[i] = exp_[NearestSen(double{line[i] - max})];
-      const float sum = Rounded(Reduce(Combine::kSum, exps, p_.cols, p_.slice));
+      const float sum = Rounded(Reduce(Combine::kSum, exps, p_.cols, p_.slice_ends));
       const float scale = static_cast<float>(SenValue(NearestSen(1.0L / sum)));
       const int64_t from = std::max(begin, row * p_.cols);
       for (int64_t e = from; e < std::min(end, (row + 1) * p_.cols); ++e)

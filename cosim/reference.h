@@ -26,7 +26,8 @@ struct ReferenceProblem {
   int64_t m = 1, k = 1, n = 1;  // matmul: a[batch,m,k], b[batch,k,n], out[batch,m,n]
   int64_t rows = 1, cols = 1;   // others: a, b [batch,rows,cols]
   bool reduce_rows = false;     // reductions: out[batch,cols] instead of out[batch,rows]
-  int64_t slice = 0;            // elements of the reduced dimension per core; 0: all
+  // Where each core's part of the reduced dimension ends, in core order; empty: it is not divided.
+  std::vector<int64_t> slice_ends = {};
   const uint16_t* a = nullptr;  // float16; not owned, used during construction and by Ideal
   const uint16_t* b = nullptr;  // float16; only for two inputs
 };

@@ -17,12 +17,14 @@ constexpr int64_t kRows = 4;    // rows computed together
 // in the same order; the compiler is told not to fuse multiply and add.
 using Lanes = float __attribute__((vector_size(32)));
 
-// results[r][j] for kRows rows of `a` (k apart) and one panel of b. `slice` as in ReferenceProblem.
+// results[r][j] for kRows rows of `a` (k apart) and one panel of b. Slice ends as in
+// ReferenceProblem; the last is k.
 __attribute__((always_inline)) inline void Block(const float* a, const float* panel, int64_t k,
-                                                 int64_t slice, float* results) {
+                                                 const std::vector<int64_t>& slice_ends,
+                                                 float* results) {
   Lanes total[kRows][2] = {};
-  for (int64_t slice_at = 0; slice_at < k; slice_at += slice) {
-    const int64_t slice_end = std::min(k, slice_at + slice);
+  int64_t slice_at = 0;
+  for (const int64_t slice_end : slice_ends) {
     Lanes sum[kRows][2] = {};
     for (int64_t chunk_at = slice_at; chunk_at < slice_end; chunk_at += kChunk) {
       const int64_t chunk_end = std::min(slice_end, chunk_at + kChunk);
@@ -45,18 +47,21 @@ __attribute__((always_inline)) inline void Block(const float* a, const float* pa
       total[r][0] = slice_at == 0 ? sum[r][0] : total[r][0] + sum[r][0];
       total[r][1] = slice_at == 0 ? sum[r][1] : total[r][1] + sum[r][1];
     }
+    slice_at = slice_end;
   }
   std::memcpy(results, total, sizeof total);
 }
 
-void BlockPortable(const float* a, const float* panel, int64_t k, int64_t slice, float* results) {
-  Block(a, panel, k, slice, results);
+void BlockPortable(const float* a, const float* panel, int64_t k,
+                   const std::vector<int64_t>& slice_ends, float* results) {
+  Block(a, panel, k, slice_ends, results);
 }
 
 #if defined(__x86_64__)
 __attribute__((target("avx2"))) void BlockAvx2(const float* a, const float* panel, int64_t k,
-                                               int64_t slice, float* results) {
-  Block(a, panel, k, slice, results);
+                                               const std::vector<int64_t>& slice_ends,
+                                               float* results) {
+  Block(a, panel, k, slice_ends, results);
 }
 bool HasAvx2() { return __builtin_cpu_supports("avx2") != 0; }
 #else
@@ -68,7 +73,8 @@ class MatmulReference : public Reference {
  public:
   explicit MatmulReference(const ReferenceProblem& problem)
       : p_(problem),
-        slice_(problem.slice == 0 ? problem.k : problem.slice),
+        slice_ends_(problem.slice_ends.empty() ? std::vector<int64_t>{problem.k}
+                                               : problem.slice_ends),
         panels_((problem.n + kPanel - 1) / kPanel),
         a_rows_((problem.m + kRows - 1) / kRows * kRows) {
     // Inputs as the device holds them, padded with zero rows and columns to whole blocks.
@@ -112,7 +118,7 @@ class MatmulReference : public Reference {
         const int64_t start = in_matrix / kRows * kRows;
         for (int64_t r = start; r < in_matrix + rows; r += kRows) {
           block(&a_[(matrix * a_rows_ + r) * p_.k], &b_[BIndex(matrix, 0, panel * kPanel)], p_.k,
-                slice_, values);
+                slice_ends_, values);
           Round(values, matrix * p_.m, r, panel, begin, end, results);
         }
       }
@@ -150,7 +156,8 @@ class MatmulReference : public Reference {
   }
 
   ReferenceProblem p_;
-  int64_t slice_, panels_, a_rows_;
+  std::vector<int64_t> slice_ends_;
+  int64_t panels_, a_rows_;
   std::vector<float> a_;  // [batch][a_rows_][k]
   std::vector<float> b_;  // [batch][panels][k][kPanel]
 };

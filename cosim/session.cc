@@ -131,7 +131,7 @@ class Session {
     compiler::WriteSpyreCode(kernel, result_.spyrecode_dir);
     result_.kernel_name = kernel.name;
     result_.plan = kernel.plan;
-    workload_.problem.slice = ReducedSlice(workload_, kernel.plan);
+    workload_.problem.slice_ends = ReducedSliceEnds(workload_, kernel.plan);
   }
 
   void Plug() {

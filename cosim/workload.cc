@@ -254,18 +254,24 @@ std::vector<uint16_t> LoadInput(const RunConfig& config, const WorkloadTensor& t
   return data;
 }
 
-int64_t ReducedSlice(const Workload& workload, const compiler::KernelPlan& plan) {
+std::vector<int64_t> ReducedSliceEnds(const Workload& workload, const compiler::KernelPlan& plan) {
   const Operation& op = compiler::RequireOperation(workload.kernel_spec.op);
   std::string reduced;
   if (op.kind == OperationKind::kMatmul) reduced = "k";
   if (op.kind == OperationKind::kReduction) reduced = workload.kernel_spec.axis;
   const auto split = plan.split.find(reduced);
-  if (split == plan.split.end() || split->second <= 1) return 0;
+  if (split == plan.split.end() || split->second <= 1) return {};
   const int64_t size = workload.kernel_spec.dims.at(reduced);
   // Whole sticks where the dimension is inside a stick: k of a, columns.
   const int64_t unit = reduced == "rows" ? 1 : kStickElements;
   const int64_t units = (size + unit - 1) / unit;
-  return (units + split->second - 1) / split->second * unit;
+  std::vector<int64_t> ends;
+  int64_t begin = 0;
+  for (int slice = 0; slice < split->second; ++slice) {
+    begin += units / split->second + (slice < units % split->second ? 1 : 0);
+    ends.push_back(std::min(size, begin * unit));
+  }
+  return ends;
 }
 
 }  // namespace spyre::cosim

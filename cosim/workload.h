@@ -29,7 +29,7 @@ struct Workload {
   std::string description;  // "matmul m=4096 k=1024 n=1024, tile m=1024"
   compiler::KernelSpec kernel_spec;
   std::vector<WorkloadTensor> tensors;  // inputs first, in launch order
-  ReferenceProblem problem;             // without data and slice
+  ReferenceProblem problem;             // without data and slices
 };
 
 // Cores that the work may be divided over: workload.cores if it is given, else card.cores, or
@@ -44,8 +44,8 @@ Workload ResolveWorkload(const RunConfig& config);
 // same value whatever the size of the machine.
 std::vector<uint16_t> LoadInput(const RunConfig& config, const WorkloadTensor& tensor);
 
-// Elements of the reduced dimension that one core sums, for ReferenceProblem::slice; 0 if it is not
-// divided.
-int64_t ReducedSlice(const Workload& workload, const compiler::KernelPlan& plan);
+// Where each core's part of the reduced dimension ends, for ReferenceProblem::slice_ends; empty if
+// it is not divided.
+std::vector<int64_t> ReducedSliceEnds(const Workload& workload, const compiler::KernelPlan& plan);
 
 }  // namespace spyre::cosim

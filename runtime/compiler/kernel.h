@@ -35,8 +35,9 @@ struct KernelSpec {
   // One per argument, inputs first; empty: DefaultLayout of the argument's shape in SEN169_FP16,
   // and for a reduction of the stick dimension a sparse-stick output.
   std::vector<StickLayout> layouts;
-  // Forced work division: slices per dimension (m, n, k, batch or rows, cols, batch; sticks of n,
-  // k, cols are not divided). Dimensions not named get 1. Empty: the work division rule decides.
+  // Forced work division: slices per dimension (m, n, k, batch or rows, cols, batch), as equal as
+  // can be, the longer ones first. Sticks of n, k, cols are not divided: with fewer sticks than
+  // slices, cores are left out. Dimensions not named get 1. Empty: the work division rule decides.
   std::map<std::string, int> split;
   int cores = kMaxCores;               // 1..32, cores that may be used
   uint64_t lx_bytes = kLxUsableBytes;  // LX of one core that the program may use
@@ -54,7 +55,7 @@ struct KernelArgument {
 
 // How the work was cut; for reports and tests. Sizes in elements.
 struct KernelPlan {
-  std::map<std::string, int> split;     // slices per dimension, all dimensions named
+  std::map<std::string, int> split;     // slices with work per dimension, all dimensions named
   std::map<std::string, int64_t> tile;  // largest tile a core works on at a time
   std::map<std::string, bool>
       resident;  // matmul: operand stays in LX across the loop that reuses it

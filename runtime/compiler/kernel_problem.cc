@@ -203,6 +203,9 @@ Problem ResolveProblem(const KernelSpec& spec) {
     axis.size = spec.dims.at(name);
     axis.reduced = (op.kind == OperationKind::kMatmul && name == "k") ||
                    (op.kind == OperationKind::kReduction && name == spec.axis);
+    // Members of a multicast differ in m or n: their loads must meet. Tiles of k have places and
+    // tokens of their own in LX.
+    axis.uniform = name == "m" || name == "n" || name == "k";
     axis.in_sticks = std::any_of(problem.arguments.begin(), problem.arguments.end(),
                                  [&](const KernelArgument& a) { return StickName(a) == name; });
     axis.units = (axis.size + axis.unit_elements() - 1) / axis.unit_elements();

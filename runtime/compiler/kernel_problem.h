@@ -14,20 +14,25 @@ namespace spyre::compiler {
 inline constexpr int64_t kStickElements = 64;  // of SEN169_FP16
 
 // One loop of the iteration space. It is counted in units: sticks if the dimension is inside the
-// stick of any argument, elements otherwise. Every core has `slice` units; `tile` of them are in LX
-// at a time.
+// stick of any argument, elements otherwise. Every core has `slice` units, the later ones one less
+// where the units do not divide evenly; `tile` of them are in LX at a time.
 struct Axis {
   std::string name;
   int64_t size = 1;  // elements
   bool in_sticks = false;
   bool reduced = false;
+  bool uniform = false;  // every core walks as many tiles, if slices differ also empty ones
   int64_t units = 1;
   int split = 1;
   int64_t slice = 1;
   int64_t tile = 1;
 
   int64_t unit_elements() const { return in_sticks ? kStickElements : 1; }
+  // Of the longest slice.
   int64_t tiles() const { return (slice + tile - 1) / tile; }
+  bool uneven() const { return units % split != 0; }
+  // Slices of full length, the first ones, where they are uneven.
+  int64_t full_slices() const { return units % split; }
 };
 
 // Core registers of every kernel: the core's slice of each axis in order of the iteration space,

@@ -11,9 +11,23 @@ TileWalk::TileWalk(SectionBuilder& builder, const Problem& problem,
       arguments_(arguments),
       index_(problem.axes.size()),
       size_(problem.axes.size()),
+      count_(problem.axes.size()),
       address_(problem.arguments.size()),
       stride_(problem.arguments.size(), std::vector<Reg>(problem.axes.size())),
       tile_stride_(stride_) {
+  for (size_t axis = 0; axis < problem.axes.size(); ++axis) {
+    const Axis& a = problem.axes[axis];
+    if (!a.uneven()) continue;
+    count_[axis] = b_.Var(kZero);
+    b_.Scoped([&] {
+      // From the start of this slice to the start of the next.
+      const Reg core_slice = b_.Core(kCoreSlice + static_cast<int>(axis));
+      const Reg full = b_.Const(a.full_slices());
+      const Reg next_longer = b_.Min(b_.Add(core_slice, b_.Const(1)), full);
+      const Reg longer = b_.Add(next_longer, b_.Min(core_slice, full), -1);
+      b_.Set(count_[axis], longer, b_.Const(a.slice - 1));
+    });
+  }
   for (int argument : arguments) {
     const Reg address = b_.Var(kZero);
     for (size_t axis = 0; axis < problem.axes.size(); ++axis) {
@@ -30,9 +44,9 @@ TileWalk::TileWalk(SectionBuilder& builder, const Problem& problem,
         tile_stride_[argument][axis] = a.tile == 1 ? stride : b_.Add(kZero, stride, a.tile);
       }
       if (a.split > 1) {
-        const Reg core_slice = b_.Core(kCoreSlice + static_cast<int>(axis));
+        b_.Core(kCoreSlice + static_cast<int>(axis));  // for every argument
         b_.Scoped(
-            [&] { b_.Set(address, address, b_.Mul(b_.Add(kZero, core_slice, a.slice), stride)); });
+            [&] { b_.Set(address, address, b_.Mul(SliceStart(static_cast<int>(axis)), stride)); });
       }
     }
     b_.Scoped([&] { b_.Set(address, address, b_.Table(argument * kTableEntriesPerTensor)); });
@@ -52,13 +66,15 @@ void TileWalk::Descend(const std::vector<int>& order, size_t level,
   }
   const int axis = order[level];
   const Axis& a = problem_.axes[axis];
-  const Reg count = b_.Const(a.tiles());
+  const Reg count = Trips(axis);
   const Reg tile = b_.Const(a.tile);
-  const Reg slice = b_.Const(a.slice);
+  const Reg slice = a.uneven() ? count_[axis] : b_.Const(a.slice);
   b_.Loop(count, [&](Reg index) {
     const std::vector<Reg> outer = address_;
     index_[axis] = index;
-    size_[axis] = a.tile == 1 ? tile : b_.Min(tile, b_.Add(slice, index, -a.tile));
+    // Not negative: even the shortest slice reaches to the last tile.
+    const bool fixed = a.tile == 1 && !a.uneven();
+    size_[axis] = fixed ? tile : b_.Min(tile, b_.Add(slice, index, -a.tile));
     for (int argument : arguments_) {
       const Reg step = tile_stride_[argument][axis];
       if (step.number != 0) address_[argument] = b_.AddProduct(address_[argument], index, step);
@@ -74,8 +90,28 @@ Reg TileWalk::IsLast(int axis) {
   return b_.Add(index_[axis], b_.Const(1), 2 - problem_.axes[axis].tiles());
 }
 
+// A slice that is one unit shorter may have one tile less. On a uniform axis that tile is walked
+// all the same and is empty, which every instruction takes as nothing to do.
+Reg TileWalk::Trips(int axis) {
+  const Axis& a = problem_.axes[axis];
+  const int64_t shorter = a.slice - 1;
+  if (!a.uneven() || a.uniform || shorter % a.tile != 0) return b_.Const(a.tiles());
+  return b_.Add(b_.Const(a.tiles() - 1 - shorter), count_[axis]);
+}
+
+Reg TileWalk::SliceStart(int axis) {
+  const Axis& a = problem_.axes[axis];
+  const Reg core_slice = b_.Core(kCoreSlice + axis);
+  if (!a.uneven()) return b_.Add(kZero, core_slice, a.slice);
+  return b_.Add(b_.Min(core_slice, b_.Const(a.full_slices())), core_slice, a.slice - 1);
+}
+
 Reg TileWalk::CoreElements(int axis) {
   const Axis& a = problem_.axes[axis];
+  if (a.uneven()) {
+    const Reg left = b_.Add(b_.Const(a.size), SliceStart(axis), -a.unit_elements());
+    return b_.Min(b_.Add(kZero, count_[axis], a.unit_elements()), left);
+  }
   const int64_t slice_elements = a.slice * a.unit_elements();
   const Reg left = b_.Add(b_.Const(a.size), b_.Core(kCoreSlice + axis), -slice_elements);
   return b_.Min(b_.Const(slice_elements), left);
@@ -84,7 +120,9 @@ Reg TileWalk::CoreElements(int axis) {
 Reg TileWalk::TileElements(int axis, Reg core_elements) {
   const Axis& a = problem_.axes[axis];
   const int64_t tile_elements = a.tile * a.unit_elements();
-  const Reg left = b_.Add(core_elements, index_[axis], -tile_elements);
+  Reg left = b_.Add(core_elements, index_[axis], -tile_elements);
+  // An empty tile behind a slice that ends inside a stick has no elements, not less than none.
+  if (a.uneven() && a.uniform) left = b_.Add(left, b_.Min(left, kZero), -1);
   return b_.Min(b_.Const(tile_elements), left);
 }
 

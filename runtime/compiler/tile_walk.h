@@ -38,6 +38,8 @@ class TileWalk {
   Reg TileElements(int axis, Reg core_elements);
 
  private:
+  Reg SliceStart(int axis);  // of this core, in units
+  Reg Trips(int axis);
   void Descend(const std::vector<int>& order, size_t level, const std::function<void()>& body);
 
   SectionBuilder& b_;
@@ -45,7 +47,8 @@ class TileWalk {
   std::vector<int> arguments_;
   std::vector<Reg> index_;
   std::vector<Reg> size_;
-  std::vector<Reg> address_;                   // by argument
+  std::vector<Reg> count_;    // units of this core's slice, by axis; only of uneven ones
+  std::vector<Reg> address_;  // by argument
   std::vector<std::vector<Reg>> stride_;       // [argument][axis]
   std::vector<std::vector<Reg>> tile_stride_;  // [argument][axis]
 };

@@ -32,15 +32,6 @@ OpIr AsIr(const Problem& problem) {
   return op;
 }
 
-int64_t NearestDivisor(int64_t units, int64_t wanted, int most) {
-  int64_t best = 1;
-  for (int64_t divisor = 1; divisor <= std::min<int64_t>(units, most); ++divisor) {
-    if (units % divisor == 0 && std::abs(divisor - wanted) < std::abs(best - wanted))
-      best = divisor;
-  }
-  return best;
-}
-
 void ForceSplit(const KernelSpec& spec, Problem& problem) {
   int64_t product = 1;
   for (const auto& [name, count] : spec.split) {
@@ -51,13 +42,15 @@ void ForceSplit(const KernelSpec& spec, Problem& problem) {
       throw BadInput("{}: split names dimension '{}'; it has {}", spec.op, name, known);
     }
     Axis& axis = problem.axes[index];
-    if (count < 1 || axis.units % count != 0) {
+    if (count < 1 || count > axis.size) {
       throw BadInput(
-          "{}: dimension '{}' of {} ({} {}) cannot be split into {} equal slices; nearest is {}",
-          spec.op, name, axis.size, axis.units, axis.in_sticks ? "sticks" : "elements", count,
-          NearestDivisor(axis.units, count, spec.cores));
+          "{}: dimension '{}' of {} elements cannot be split into {} slices; 1 to {} are "
+          "possible",
+          spec.op, name, axis.size, count, std::min<int64_t>(axis.size, spec.cores));
     }
-    axis.split = count;
+    // A stick is not divided: with fewer of them than slices, the other cores have no work and are
+    // left out.
+    axis.split = static_cast<int>(std::min<int64_t>(count, axis.units));
     product *= count;
     if (product > spec.cores) {
       throw BadInput(
@@ -123,7 +116,7 @@ void DivideAxes(const KernelSpec& spec, Problem& problem) {
   }
   int loops = 0;
   for (Axis& axis : problem.axes) {
-    axis.slice = axis.units / axis.split;
+    axis.slice = (axis.units + axis.split - 1) / axis.split;
     if (axis.size > 1) ++loops;
   }
   const int reduced = problem.reduced_axis();

@@ -7,8 +7,9 @@
 namespace spyre::compiler {
 
 // Sets split and slice of every axis of the problem.
-// Errors: a split that does not divide (names the dimension, its size, the count and the nearest
-// that does), more slices than cores, a tensor that reaches over more than 256 MB per core.
+// Errors: a forced split into more slices than the dimension has elements (names the dimension, its
+// size and the count), more slices than cores, a tensor that reaches over more than 256 MB per
+// core.
 void DivideAxes(const KernelSpec& spec, Problem& problem);
 
 }  // namespace spyre::compiler

@@ -4,6 +4,7 @@
 #include <random>
 
 #include "cosim/reference.h"
+#include "cosim/workload.h"
 #include "model/contract/formats.h"
 #include "runtime/compiler/kernel.h"
 #include "runtime/compiler/op_list.h"
@@ -73,13 +74,9 @@ class DifferentialTest : public CardFixture {
     problem.rows = size("rows");
     problem.cols = size("cols");
     problem.reduce_rows = spec.axis == "rows";
-    const bool matmul = spec.dims.count("k") != 0;
-    const std::string reduced = matmul ? "k" : spec.axis;
-    const auto split = kernel.plan.split.find(reduced);
-    if (split != kernel.plan.split.end() && split->second > 1) {
-      const int64_t unit = matmul || reduced == "cols" ? 64 : 1;
-      problem.slice = (size(reduced.c_str()) + unit - 1) / unit / split->second * unit;
-    }
+    cosim::Workload workload;
+    workload.kernel_spec = spec;
+    problem.slice_ends = cosim::ReducedSliceEnds(workload, kernel.plan);
     problem.a = inputs[0].data();
     problem.b = inputs.size() > 1 ? inputs[1].data() : nullptr;
     return cosim::Verify(*cosim::MakeReference(problem), out.data(), 0, 1).mismatches;
@@ -87,6 +84,8 @@ class DifferentialTest : public CardFixture {
   static std::string Describe(const compiler::KernelSpec& spec) {
     std::string text = spec.op + " axis " + spec.axis + " cores " + std::to_string(spec.cores);
     for (const auto& [dim, size] : spec.dims) text += " " + dim + "=" + std::to_string(size);
+    for (const auto& [dim, slices] : spec.split)
+      text += " split." + dim + "=" + std::to_string(slices);
     return text + " lx " + std::to_string(spec.lx_bytes);
   }
 
@@ -133,6 +132,34 @@ TEST_F(DifferentialTest, ReductionsAndSoftmaxOfAnyShapeAreBitExact) {
     spec.cores = static_cast<int>(Pick(1, 32));
     if (spec.op != "softmax" && round % 2 == 0)
       spec.lx_bytes = static_cast<uint64_t>(Pick(32, 96)) << 10;
+    EXPECT_EQ(Mismatches(spec), 0) << "elements of " << Describe(spec);
+  }
+}
+
+// Slices of different lengths, sometimes with fewer sticks than slices.
+TEST_F(DifferentialTest, ForcedDivisionsThatDoNotDivideAreBitExact) {
+  Open(1);
+  const std::vector<std::string> names = {"matmul", "add", "sum", "batchmatmul", "gelu", "softmax"};
+  for (int round = 0; round < 48; ++round) {
+    compiler::KernelSpec spec;
+    spec.op = names[static_cast<size_t>(round) % names.size()];
+    const bool matmul =
+        compiler::RequireOperation(spec.op).kind == compiler::OperationKind::kMatmul;
+    if (matmul) {
+      spec.dims = {{"m", Pick(1, 90)}, {"k", Pick(1, 700)}, {"n", Pick(1, 700)}};
+    } else {
+      spec.dims = {{"rows", Pick(1, 200)}, {"cols", Pick(1, 900)}};
+    }
+    if (spec.op == "batchmatmul") spec.dims["batch"] = Pick(1, 5);
+    if (spec.op == "sum" && round % 4 < 2) spec.axis = "rows";
+    int64_t cores = 32;
+    for (const auto& [dim, size] : spec.dims) {
+      const bool whole = spec.op == "softmax" && dim == "cols";
+      spec.split[dim] = whole ? 1 : static_cast<int>(Pick(1, std::min({size, cores, int64_t{9}})));
+      cores /= spec.split[dim];
+    }
+    if (round % 2 == 0 && spec.op != "softmax")
+      spec.lx_bytes = static_cast<uint64_t>(Pick(64, 300)) << 10;
     EXPECT_EQ(Mismatches(spec), 0) << "elements of " << Describe(spec);
   }
 }

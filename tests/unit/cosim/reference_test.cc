@@ -81,20 +81,21 @@ TEST(Reference, SlicesAreSummedBeforeTheyAreAddedInOrder) {
   a[192] = b[192] = 1;
   const auto ha = Halves(a), hb = Halves(b);
   ReferenceProblem problem{"matmul"};
-  problem.k = 256, problem.a = ha.data(), problem.b = hb.data(), problem.slice = 128;
+  problem.k = 256, problem.a = ha.data(), problem.b = hb.data(), problem.slice_ends = {128, 256};
   EXPECT_THAT(Values(problem), ElementsAre(2));
   // One slice each of [1], [2^24], [-2^24], [1] instead: the first 1 is lost.
   std::rotate(a.begin(), a.begin() + 192, a.end());
   std::rotate(b.begin(), b.begin() + 192, b.end());
   const auto ra = Halves(a), rb = Halves(b);
-  problem.a = ra.data(), problem.b = rb.data(), problem.slice = 64;
+  problem.a = ra.data(), problem.b = rb.data(), problem.slice_ends = {64, 128, 192, 256};
   EXPECT_THAT(Values(problem), ElementsAre(1));
 }
 
 TEST(Reference, PartsOfAMatmulAreThoseOfTheWhole) {
   const auto a = RandomHalves(2 * 7 * 150, 1), b = RandomHalves(2 * 150 * 37, 2);
   ReferenceProblem problem{"batchmatmul"};
-  problem.batch = 2, problem.m = 7, problem.k = 150, problem.n = 37, problem.slice = 64;
+  problem.batch = 2, problem.m = 7, problem.k = 150, problem.n = 37;
+  problem.slice_ends = {64, 128, 150};
   problem.a = a.data(), problem.b = b.data();
   const auto reference = MakeReference(problem);
   const int64_t total = reference->elements();
@@ -115,7 +116,7 @@ TEST(Reference, VectorFormOfMatmulAddsLikeAScalarLoop) {
   const int64_t m = 5, k = 200, n = 19, slice = 128;
   const auto a = RandomHalves(m * k, 3), b = RandomHalves(k * n, 4);
   ReferenceProblem problem{"matmul"};
-  problem.m = m, problem.k = k, problem.n = n, problem.slice = slice;
+  problem.m = m, problem.k = k, problem.n = n, problem.slice_ends = {slice, k};
   problem.a = a.data(), problem.b = b.data();
   const std::vector<double> values = Values(problem);
   const auto value = [](uint16_t half) { return static_cast<float>(SenValue(SenOfHalf(half))); };

@@ -126,13 +126,15 @@ TEST(Workload, DistributionsAreWhatTheySay) {
   EXPECT_LE(high, 4);
 }
 
-TEST(Workload, ReducedSliceIsInWholeSticks) {
+TEST(Workload, SlicesOfTheReducedDimensionAreWholeSticksTheLongerOnesFirst) {
   const Workload w = ResolveWorkload(Config("m = 4\nk = 1000\nn = 64\n"));
   compiler::KernelPlan plan;
   plan.split = {{"m", 1}, {"k", 4}, {"n", 1}};
-  EXPECT_EQ(ReducedSlice(w, plan), 256);  // 16 sticks in 4 slices
+  EXPECT_THAT(ReducedSliceEnds(w, plan), ElementsAre(256, 512, 768, 1000)) << "16 sticks in 4";
+  plan.split["k"] = 3;
+  EXPECT_THAT(ReducedSliceEnds(w, plan), ElementsAre(384, 704, 1000)) << "6, 5 and 5 sticks";
   plan.split["k"] = 1;
-  EXPECT_EQ(ReducedSlice(w, plan), 0);
+  EXPECT_TRUE(ReducedSliceEnds(w, plan).empty());
 }
 
 }  // namespace

@@ -53,20 +53,23 @@ TEST(KernelErrors, NameMissingUnknownAndImpossibleDimensions) {
   ExpectRefused(Matmul(INT64_MAX, 4, 4), {"'m' is 9223372036854775807"});
 }
 
-TEST(KernelErrors, NameTheNearestSplitThatDivides) {
-  KernelSpec spec = Matmul(100, 64, 64);
-  spec.split = {{"m", 3}};
-  ExpectRefused(spec, {"matmul", "'m' of 100", "3 equal slices", "nearest is 2"});
-  spec = Matmul(4, 64, 320);
-  spec.split = {{"n", 4}};
-  ExpectRefused(spec, {"'n' of 320", "5 sticks", "nearest is 5"});
+TEST(KernelErrors, NameTheSplitsThatArePossible) {
+  KernelSpec spec = Matmul(3, 64, 64);
+  spec.split = {{"m", 4}};
+  ExpectRefused(spec, {"matmul", "'m' of 3 elements", "into 4 slices", "1 to 3 are possible"});
   spec.split = {{"q", 4}};
   ExpectRefused(spec, {"'q'", "m, n, k"});
   spec = Matmul(64, 64, 4096);
   spec.split = {{"m", 64}};
   ExpectRefused(spec, {"64 cores", "32 may be used"});
   spec.split = {{"m", 0}};
-  ExpectRefused(spec, {"'m'", "0 equal slices", "nearest is 1"});
+  ExpectRefused(spec, {"'m'", "0 slices", "1 to 32 are possible"});
+  spec.split = {{"m", -1}};
+  ExpectRefused(spec, {"'m'", "-1 slices"});
+  // A stick is not divided, but the cores must be there.
+  spec = Matmul(8, 64, 64);
+  spec.split = {{"m", 8}, {"n", 8}};
+  ExpectRefused(spec, {"64 cores", "32 may be used"});
 }
 
 TEST(KernelErrors, RefuseMoreCoresOrLxThanThereAre) {

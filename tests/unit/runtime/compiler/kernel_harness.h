@@ -107,20 +107,26 @@ inline Values RunKernel(const Kernel& kernel, const std::vector<Values>& inputs,
 
 inline float Round(float value) { return DlfToFloat(DlfFromFloat(value)); }
 
-// Chunks of 64 in increasing order, slice by slice; partial results in the order of the slices.
+// Chunks of 64 in increasing order, slice by slice; partial results in the order of the slices,
+// which are of whole units, the first ones longer by one where they are not equal.
 template <typename Value>
-float FoldSliced(ReduceFn fn, int64_t size, int64_t slice, Value value) {
+float FoldSliced(ReduceFn fn, int64_t size, int64_t unit, int slices, Value value) {
+  const int64_t units = (size + unit - 1) / unit;
   float total = 0;
-  for (int64_t begin = 0; begin < size; begin += slice) {
+  int64_t begin = 0;
+  for (int slice = 0; slice < slices; ++slice) {
+    const int64_t length = (units / slices + (slice < units % slices ? 1 : 0)) * unit;
+    const int64_t end = std::min(size, begin + length);
     float partial = FoldStart(fn);
-    for (int64_t first = begin; first < std::min(size, begin + slice); first += 64) {
+    for (int64_t first = begin; first < end; first += 64) {
       float chunk = FoldStart(fn);
-      for (int64_t i = first; i < std::min({size, begin + slice, first + 64}); ++i) {
+      for (int64_t i = first; i < std::min(end, first + 64); ++i) {
         chunk = FoldValue(fn, chunk, value(i));
       }
       partial = FoldValue(fn, partial, chunk);
     }
-    total = begin == 0 ? partial : FoldValue(fn, total, partial);
+    total = slice == 0 ? partial : FoldValue(fn, total, partial);
+    begin = end;
   }
   return total;
 }
@@ -138,10 +144,10 @@ inline Values Expected(const KernelSpec& spec, const Kernel& kernel,
   switch (op.kind) {
     case OperationKind::kMatmul: {
       const int64_t m = dim("m"), k = dim("k"), n = dim("n");
-      const int64_t slice = (k + 63) / 64 / kernel.plan.split.at("k") * 64;
+      const int slices = kernel.plan.split.at("k");
       for (int64_t e = 0; e < static_cast<int64_t>(out.size()); ++e) {
         const int64_t row = e / n, column = e % n, batch = e / n / m;
-        out[e] = DlfFromFloat(FoldSliced(ReduceFn::kSum, k, slice, [&](int64_t kk) {
+        out[e] = DlfFromFloat(FoldSliced(ReduceFn::kSum, k, 64, slices, [&](int64_t kk) {
           return at(in[0], row * k + kk) * at(in[1], (batch * k + kk) * n + column);
         }));
       }
@@ -166,12 +172,11 @@ inline Values Expected(const KernelSpec& spec, const Kernel& kernel,
       for (size_t d = axis + 1; d < a.shape.size(); ++d) inner *= a.shape[d];
       const int64_t size = a.shape[axis];
       const bool stick = a.layout.stick_dim() == static_cast<int>(axis);
-      const int64_t units = stick ? (size + 63) / 64 * 64 : size;
       for (int64_t e = 0; e < static_cast<int64_t>(out.size()); ++e) {
         const int64_t start = e / inner * inner * size + e % inner;
-        float value =
-            FoldSliced(static_cast<ReduceFn>(op.fn), size, units / kernel.plan.split.at(spec.axis),
-                       [&](int64_t i) { return at(in[0], start + i * inner); });
+        float value = FoldSliced(static_cast<ReduceFn>(op.fn), size, stick ? 64 : 1,
+                                 kernel.plan.split.at(spec.axis),
+                                 [&](int64_t i) { return at(in[0], start + i * inner); });
         if (op.is_mean() && size > 1) value = value / static_cast<float>(size);
         out[e] = DlfFromFloat(value);
       }
@@ -181,13 +186,13 @@ inline Values Expected(const KernelSpec& spec, const Kernel& kernel,
       const int64_t cols = dim("cols");
       for (int64_t row = 0; row < static_cast<int64_t>(out.size()) / cols; ++row) {
         const auto x = [&](int64_t i) { return at(in[0], row * cols + i); };
-        const float most = Round(FoldSliced(ReduceFn::kMax, cols, cols, x));
+        const float most = Round(FoldSliced(ReduceFn::kMax, cols, cols, 1, x));
         std::vector<float> e(cols);
         for (int64_t i = 0; i < cols; ++i) {
           e[i] = DlfToFloat(DlfFromDouble(std::exp(static_cast<double>(Round(x(i) - most)))));
         }
         const float sum =
-            Round(FoldSliced(ReduceFn::kSum, cols, cols, [&](int64_t i) { return e[i]; }));
+            Round(FoldSliced(ReduceFn::kSum, cols, cols, 1, [&](int64_t i) { return e[i]; }));
         const float inverse = DlfToFloat(DlfFromDouble(1 / static_cast<double>(sum)));
         for (int64_t i = 0; i < cols; ++i) out[row * cols + i] = DlfFromFloat(e[i] * inverse);
       }

@@ -21,6 +21,10 @@ class Random {
     }
     return divisors[From(0, static_cast<int64_t>(divisors.size()) - 1)];
   }
+  // Parts of `units`: equal ones, or as it comes.
+  int64_t Split(int64_t units, int64_t most) {
+    return Chance(50) ? DivisorOf(units, most) : From(1, std::min(units, most));
+  }
 
  private:
   std::mt19937 random_;
@@ -30,11 +34,11 @@ StickLayout Layout(const Shape& shape, const std::vector<int>& order) {
   return MakeLayout(shape, ContiguousStrides(shape), DataFormat::kSen169Fp16, order);
 }
 
-// Random divisors as the forced split of every dimension in `units`.
+// A random forced split of every dimension in `units`.
 void RandomSplit(Random& random, const std::map<std::string, int64_t>& units, KernelSpec& spec) {
   int64_t left = spec.cores;
   for (const auto& [name, count] : units) {
-    const int64_t split = random.DivisorOf(count, left);
+    const int64_t split = random.Split(count, left);
     spec.split[name] = static_cast<int>(split);
     left /= split;
   }
@@ -187,6 +191,61 @@ TEST(ReductionNumbers, OfLongRowsAndColumnsComeFromSeveralTiles) {
     spec.lx_bytes = 20 * 1024;
     CheckKernel(spec, seed);
   }
+}
+
+// Slices of different length with tiles of one unit, of half a slice, of a whole one; with the last
+// stick of a dimension broken; with groups that share loads while a member has nothing left.
+TEST(UnevenNumbers, AreExactWhereTheUnitsOfADimensionDoNotDivide) {
+  for (uint32_t seed = 0; seed < 2; ++seed) {
+    KernelSpec spec;
+    spec.op = "matmul";
+    spec.dims = {{"m", 17}, {"k", 7 * 64 - 13}, {"n", 9 * 64 - 50}};
+    for (const std::map<std::string, int>& split : {std::map<std::string, int>{{"n", 8}},
+                                                    {{"n", 4}, {"m", 3}},
+                                                    {{"k", 5}},
+                                                    {{"k", 2}},
+                                                    {{"k", 3}, {"m", 5}, {"n", 2}},
+                                                    {{"m", 16}, {"n", 2}}}) {
+      spec.split = split;
+      for (const int64_t lx : {20, 100}) {
+        spec.lx_bytes = lx * 1024;
+        CheckKernel(spec, seed);
+      }
+    }
+    spec.op = "bmm";
+    spec.dims["batch"] = 3;
+    spec.split = {{"batch", 2}, {"m", 3}, {"n", 2}, {"k", 2}};
+    CheckKernel(spec, seed);
+    spec = KernelSpec();
+    spec.dims = {{"batch", 5}, {"rows", 21}, {"cols", 64 * 11 - 9}};
+    spec.split = {{"batch", 2}, {"rows", 4}, {"cols", 3}};
+    spec.lx_bytes = 20 * 1024;
+    for (const char* op : {"gelu", "add", "sum", "amax", "mean"}) {
+      spec.op = op;
+      for (const char* axis : {"cols", "rows", "batch"}) {
+        spec.axis = axis;
+        CheckKernel(spec, seed);
+      }
+    }
+    spec.op = "softmax";
+    spec.axis = "cols";
+    spec.split = {{"batch", 2}, {"rows", 4}};
+    CheckKernel(spec, seed);
+  }
+}
+
+TEST(UnevenNumbers, CoresWithoutAStickAreLeftOut) {
+  KernelSpec spec;
+  spec.op = "matmul";
+  spec.dims = {{"m", 6}, {"k", 100}, {"n", 256}};
+  spec.split = {{"m", 4}, {"n", 8}};
+  const Kernel kernel = GenerateKernel(spec);
+  EXPECT_EQ(kernel.plan.split, (std::map<std::string, int>{{"m", 4}, {"k", 1}, {"n", 4}}));
+  EXPECT_EQ(kernel.plan.cores_used, 16);
+  EXPECT_EQ(kernel.compute.core_mask, 0xFFFFu);
+  CheckKernel(spec, 1);
+  spec.split = {{"k", 32}};
+  CheckKernel(spec, 2);
 }
 
 TEST(SoftmaxNumbers, RoundEveryIntermediate) {
