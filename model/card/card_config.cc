@@ -3,6 +3,7 @@
 #include "model/card/clock.h"
 #include "model/contract/error.h"
 #include "model/contract/memory_map.h"
+#include "model/memory/check_memory.h"
 
 namespace spyre::model {
 
@@ -13,25 +14,7 @@ void CheckCard(const CardConfig& config) {
   };
   check_clock("card.clock.core_mhz", config.clock.core_mhz);
   check_clock("card.clock.ring_mhz", config.clock.ring_mhz);
-  const MemoryConfig& memory = config.memory;
-  if (memory.ecc_gib >= memory.capacity_gib) {
-    throw BadInput(
-        "card.memory.ecc_gib = {} leaves nothing of card.memory.capacity_gib = {}; make it smaller",
-        memory.ecc_gib, memory.capacity_gib);
-  }
-  if (memory.page_bytes % memory.interleave_bytes != 0) {
-    throw BadInput(
-        "card.memory.page_bytes = {} is not a multiple of card.memory.interleave_bytes = {}",
-        memory.page_bytes, memory.interleave_bytes);
-  }
-  if (memory.channel_bits % 8 != 0) {
-    throw BadInput("card.memory.channel_bits = {} is not a multiple of 8", memory.channel_bits);
-  }
-  if (memory.refresh_ns >= memory.refresh_interval_ns) {
-    throw BadInput(
-        "card.memory.refresh_ns = {} leaves no time of card.memory.refresh_interval_ns = {}",
-        memory.refresh_ns, memory.refresh_interval_ns);
-  }
+  CheckMemory(config.memory);
   if (config.core.lx_reserved_bytes + kLxReservedBytes > config.core.lx_bytes) {
     throw BadInput(
         "card.core.lx_reserved_bytes = {} leaves less than {} of card.core.lx_bytes = {}; make it "

@@ -40,20 +40,47 @@ struct RingConfig {
 struct MemoryConfig {
   uint64_t capacity_gib = 128;
   uint64_t ecc_gib = 16;
+  std::string ecc = "inline";
+  uint64_t ecc_granule_bytes = 256;
   uint64_t channels = 16;
   uint64_t channel_bits = 16;
   uint64_t transfer_mts = 6400;
+  uint64_t burst_length = 16;
+  uint64_t clock_ps = 1250;
   uint64_t interleave_bytes = 256;
-  uint64_t banks = 16;
+  uint64_t bank_groups = 4;
+  uint64_t banks_per_group = 4;
   uint64_t page_bytes = 2048;
+  std::string bank_mapping = "hash";
   uint64_t read_latency_ps = 21250;
-  uint64_t activate_ps = 18750;
-  uint64_t precharge_ps = 18750;
-  uint64_t read_to_write_ps = 17500;
-  uint64_t write_to_read_ps = 28750;
+  uint64_t write_latency_ps = 11250;
+  uint64_t t_rcd_ps = 18750;
+  uint64_t t_rp_pb_ps = 18750;
+  uint64_t t_rp_ab_ps = 21250;
+  uint64_t t_ras_ps = 42500;
+  uint64_t t_rc_ps = 61250;
+  uint64_t t_ccd_l_ps = 5000;
+  uint64_t t_rrd_ps = 5000;
+  uint64_t t_faw_ps = 20000;
+  uint64_t t_wr_ps = 35000;
+  uint64_t t_wtr_s_ps = 6250;
+  uint64_t t_wtr_l_ps = 12500;
+  uint64_t t_rtp_ps = 10000;
+  uint64_t t_rtw_gap_ps = 2500;
+  std::string refresh = "all_bank";
+  uint64_t t_refi_ps = 3906000;
+  uint64_t t_rfc_ab_ps = 280000;
+  uint64_t t_rfc_pb_ps = 140000;
+  uint64_t t_pbr2pbr_ps = 90000;
+  uint64_t t_pbr2act_ps = 7500;
+  uint64_t read_queue = 32;
+  uint64_t write_queue = 32;
+  uint64_t write_high = 16;
+  uint64_t write_low = 8;
+  uint64_t reads_per_turn = 8;
+  uint64_t write_idle_ns = 100;
+  uint64_t starvation_ns = 1000;
   uint64_t write_buffer_bytes = 1024;
-  uint64_t refresh_interval_ns = 3906;
-  uint64_t refresh_ns = 280;
   uint64_t controller_ns = 30;
 };
 struct PcieConfig {
@@ -185,32 +212,102 @@ void DescribeCard(CardConfig& c, Visitor& v) {
            "public");
   v.Number("memory.ecc_gib", c.memory.ecc_gib, 0, 512, "GiB", "Part of it taken by in-line ECC",
            "public");
+  v.Choice("memory.ecc", c.memory.ecc, {"inline", "none"},
+           "inline: check bytes lie in the row of their data and pass the same bus; none: they are "
+           "free. The public 16 of 128 GB speak for inline",
+           "assumed");
+  v.Number("memory.ecc_granule_bytes", c.memory.ecc_granule_bytes, 32, 4096, "bytes",
+           "Data that one burst of check bytes covers: 256 with 32-byte bursts fills a 2 KiB row "
+           "with 7 granules, the public 7/8",
+           "derived");
   v.Number("memory.channels", c.memory.channels, 1, 64, "channels",
            "16 x 16 bit x 6400 MT/s is the compiler's 204.8 GB/s", "derived");
   v.Number("memory.channel_bits", c.memory.channel_bits, 8, 64, "bits", "Width of a channel",
            "derived");
   v.Number("memory.transfer_mts", c.memory.transfer_mts, 100, 20000, "MT/s", "LPDDR5-6400",
            "derived");
+  v.Number("memory.burst_length", c.memory.burst_length, 8, 64, "transfers",
+           "Transfers of one column command; a burst fills the bus for tCCD_S", "JEDEC");
+  v.Number("memory.clock_ps", c.memory.clock_ps, 1, 100000, "ps",
+           "tCK, 800 MHz; commands start on it", "JEDEC");
   v.Number("memory.interleave_bytes", c.memory.interleave_bytes, 32, 65536, "bytes",
            "Consecutive bytes on one channel; 256 spreads a 4 KiB burst over all 16", "assumed");
-  v.Number("memory.banks", c.memory.banks, 1, 64, "banks", "Banks of a channel: 4 groups x 4",
+  v.Number("memory.bank_groups", c.memory.bank_groups, 1, 8, "groups",
+           "Bank groups of a channel, a power of two", "JEDEC");
+  v.Number("memory.banks_per_group", c.memory.banks_per_group, 1, 8, "banks",
+           "Banks of a group, a power of two", "JEDEC");
+  v.Number("memory.page_bytes", c.memory.page_bytes, 256, 65536, "bytes",
+           "Row of a bank, check bytes included", "JEDEC");
+  v.Choice("memory.bank_mapping", c.memory.bank_mapping,
+           {"row_bank_column", "group_interleave", "hash"},
+           "row_bank_column: a row is filled before the next bank; group_interleave: blocks of "
+           "interleave_bytes rotate over the bank groups; hash: that, and row bits permute the "
+           "banks, so that power-of-two strides do not all meet one bank. Not public",
+           "assumed");
+  v.Number("memory.read_latency_ps", c.memory.read_latency_ps, 0, 1000000, "ps", "RL, 17 cycles",
            "JEDEC");
-  v.Number("memory.page_bytes", c.memory.page_bytes, 256, 65536, "bytes", "Row of a bank", "JEDEC");
-  v.Number("memory.read_latency_ps", c.memory.read_latency_ps, 0, 1000000, "ps",
-           "RL, 17 cycles of 1.25 ns", "JEDEC");
-  v.Number("memory.activate_ps", c.memory.activate_ps, 0, 1000000, "ps", "tRCD", "JEDEC");
-  v.Number("memory.precharge_ps", c.memory.precharge_ps, 0, 1000000, "ps", "tRPpb", "JEDEC");
-  v.Number("memory.read_to_write_ps", c.memory.read_to_write_ps, 0, 1000000, "ps",
-           "Bus turnaround read to write: RL + BL + 2 - WL", "JEDEC");
-  v.Number("memory.write_to_read_ps", c.memory.write_to_read_ps, 0, 1000000, "ps",
-           "Bus turnaround write to read: WL + BL + tWTR_L", "JEDEC");
+  v.Number("memory.write_latency_ps", c.memory.write_latency_ps, 0, 1000000, "ps", "WL, 9 cycles",
+           "JEDEC");
+  v.Number("memory.t_rcd_ps", c.memory.t_rcd_ps, 0, 1000000, "ps",
+           "tRCD, activate to column command", "JEDEC");
+  v.Number("memory.t_rp_pb_ps", c.memory.t_rp_pb_ps, 0, 1000000, "ps",
+           "tRPpb, precharge of one bank to activate", "JEDEC");
+  v.Number("memory.t_rp_ab_ps", c.memory.t_rp_ab_ps, 0, 1000000, "ps",
+           "tRPab, precharge of all banks to refresh", "JEDEC");
+  v.Number("memory.t_ras_ps", c.memory.t_ras_ps, 0, 1000000, "ps", "tRAS, activate to precharge",
+           "JEDEC");
+  v.Number("memory.t_rc_ps", c.memory.t_rc_ps, 0, 1000000, "ps",
+           "tRC, activate to activate of a bank", "JEDEC");
+  v.Number("memory.t_ccd_l_ps", c.memory.t_ccd_l_ps, 0, 1000000, "ps",
+           "tCCD_L, column to column command in a bank group; one burst (no bank groups) or two",
+           "JEDEC");
+  v.Number("memory.t_rrd_ps", c.memory.t_rrd_ps, 0, 1000000, "ps",
+           "tRRD, activate to activate of different banks", "JEDEC");
+  v.Number("memory.t_faw_ps", c.memory.t_faw_ps, 0, 1000000, "ps",
+           "tFAW, at most four activates in this time", "JEDEC");
+  v.Number("memory.t_wr_ps", c.memory.t_wr_ps, 0, 1000000, "ps",
+           "tWR, last write data to precharge", "JEDEC");
+  v.Number("memory.t_wtr_s_ps", c.memory.t_wtr_s_ps, 0, 1000000, "ps",
+           "tWTR_S, last write data to read in another bank group", "JEDEC");
+  v.Number("memory.t_wtr_l_ps", c.memory.t_wtr_l_ps, 0, 1000000, "ps",
+           "tWTR_L, last write data to read in the same bank group", "JEDEC");
+  v.Number("memory.t_rtp_ps", c.memory.t_rtp_ps, 0, 1000000, "ps", "tRTP, read to precharge",
+           "JEDEC");
+  v.Number("memory.t_rtw_gap_ps", c.memory.t_rtw_gap_ps, 0, 1000000, "ps",
+           "Free bus between read data and write data", "JEDEC");
+  v.Choice("memory.refresh", c.memory.refresh, {"all_bank", "per_bank", "none"},
+           "all_bank: the channel stops for tRFCab every tREFI; per_bank: pairs of banks in turn; "
+           "which one Spyre uses is not public",
+           "assumed");
+  v.Number("memory.t_refi_ps", c.memory.t_refi_ps, 1000, 1000000000, "ps", "tREFI", "JEDEC");
+  v.Number("memory.t_rfc_ab_ps", c.memory.t_rfc_ab_ps, 0, 10000000, "ps", "tRFCab, 16 Gb die",
+           "JEDEC");
+  v.Number("memory.t_rfc_pb_ps", c.memory.t_rfc_pb_ps, 0, 10000000, "ps", "tRFCpb, 16 Gb die",
+           "JEDEC");
+  v.Number("memory.t_pbr2pbr_ps", c.memory.t_pbr2pbr_ps, 0, 1000000, "ps",
+           "tpbR2pbR, per-bank refresh to the next", "JEDEC");
+  v.Number("memory.t_pbr2act_ps", c.memory.t_pbr2act_ps, 0, 1000000, "ps",
+           "tpbR2ACT, per-bank refresh to activate of another bank", "JEDEC");
+  v.Number("memory.read_queue", c.memory.read_queue, 1, 256, "requests",
+           "Reads that a channel chooses among", "assumed");
+  v.Number("memory.write_queue", c.memory.write_queue, 1, 256, "requests",
+           "Writes that a channel holds", "assumed");
+  v.Number("memory.write_high", c.memory.write_high, 1, 256, "requests",
+           "Held writes at which the bus turns to writes", "assumed");
+  v.Number("memory.write_low", c.memory.write_low, 0, 255, "requests",
+           "Held writes at which it turns back to waiting reads; a turn takes at most write_high - "
+           "write_low writes",
+           "assumed");
+  v.Number("memory.reads_per_turn", c.memory.reads_per_turn, 1, 256, "requests",
+           "Reads that go, if they wait, before the bus turns to writes again", "assumed");
+  v.Number("memory.write_idle_ns", c.memory.write_idle_ns, 0, 100000, "ns",
+           "Without reads for this long, held writes go below write_high too", "assumed");
+  v.Number("memory.starvation_ns", c.memory.starvation_ns, 0, 1000000, "ns",
+           "A request that waited longer goes before younger row hits", "assumed");
   v.Number("memory.write_buffer_bytes", c.memory.write_buffer_bytes, 0, 1 << 20, "bytes",
            "Writes that a channel gathers before it turns its bus round; with 1 KiB a balanced mix "
            "runs near the public 105 GB/s",
            "assumed");
-  v.Number("memory.refresh_interval_ns", c.memory.refresh_interval_ns, 100, 100000, "ns", "tREFI",
-           "JEDEC");
-  v.Number("memory.refresh_ns", c.memory.refresh_ns, 0, 10000, "ns", "tRFCab, 16 Gb die", "JEDEC");
   v.Number("memory.controller_ns", c.memory.controller_ns, 0, 10000, "ns",
            "Controller and PHY, each access; not public", "assumed");
 

@@ -9,7 +9,7 @@ MemoryChannel::MemoryChannel(int index, const CardConfig& config, trace::Recorde
       timed_(config.timed()),
       bytes_per_us_(config.memory.transfer_mts * config.memory.channel_bits / 8),
       bus_(fmt::format("memory.channel{:02}", index), config.timed()),
-      banks_(config.memory.banks) {
+      banks_(config.memory.bank_groups * config.memory.banks_per_group) {
   bus_.TraceTo(recorder, trace::kMemory, "memory", fmt::format("channel {:02}", index), "burst");
 }
 
@@ -49,7 +49,7 @@ uint64_t MemoryChannel::Burst(uint64_t address, uint64_t bytes, bool write, uint
   } else {
     ++row_misses_;
     const uint64_t prepare =
-        (bank.open_row == UINT64_MAX ? 0 : config_.precharge_ps) + config_.activate_ps;
+        (bank.open_row == UINT64_MAX ? 0 : config_.t_rp_pb_ps) + config_.t_rcd_ps;
     column_ready = (timed_ ? std::max(arrival_ps, bank.ready_ps) : arrival_ps) + prepare;
     bank.open_row = row;
   }
@@ -61,17 +61,17 @@ uint64_t MemoryChannel::Burst(uint64_t address, uint64_t bytes, bool write, uint
     start = std::max(start, bus_.free_ps());
     if (write != last_write_) {
       const uint64_t turned =
-          bus_.free_ps() + (write ? config_.read_to_write_ps : config_.write_to_read_ps);
+          bus_.free_ps() + (write ? ReadToWritePs(config_) : WriteToReadPs(config_));
       bus_.CountLoss(Loss::kTurnaround, turned - std::min(start, turned));
       start = std::max(start, turned);
       last_write_ = write;
     }
     // All-bank refresh at the start of every interval holds the bus.
-    const uint64_t interval = config_.refresh_interval_ns * 1000;
+    const uint64_t interval = config_.t_refi_ps;
     const uint64_t into = start % interval;
-    if (into < config_.refresh_ns * 1000) {
-      bus_.CountLoss(Loss::kRefresh, config_.refresh_ns * 1000 - into);
-      start += config_.refresh_ns * 1000 - into;
+    if (into < config_.t_rfc_ab_ps) {
+      bus_.CountLoss(Loss::kRefresh, config_.t_rfc_ab_ps - into);
+      start += config_.t_rfc_ab_ps - into;
     }
   }
   start = bus_.Reserve(start, data_ps, bytes, flow);

@@ -12,6 +12,14 @@
 
 namespace spyre::model {
 
+// Bus turnaround between the column commands of a read and a write.
+inline uint64_t ReadToWritePs(const MemoryConfig& m) {
+  return m.read_latency_ps + m.t_ccd_l_ps + m.t_rtw_gap_ps - m.write_latency_ps;
+}
+inline uint64_t WriteToReadPs(const MemoryConfig& m) {
+  return m.write_latency_ps + m.t_ccd_l_ps + m.t_wtr_l_ps;
+}
+
 class MemoryChannel {
  public:
   MemoryChannel(int index, const CardConfig& config, trace::Recorder* recorder);

@@ -9,7 +9,7 @@ namespace {
 // test is about it.
 class ChannelTest : public ::testing::Test {
  protected:
-  ChannelTest() { config_.memory.refresh_ns = 0; }
+  ChannelTest() { config_.memory.t_rfc_ab_ps = 0; }
   CardConfig config_;
   const uint64_t kData = 10'000;
   const uint64_t kLatency = 21'250;
@@ -22,8 +22,7 @@ TEST_F(ChannelTest, AFirstAccessActivatesARowHitDoesNotAConflictPrechargesToo) {
   EXPECT_EQ(channel.Access(0, 128, false, 0, 0), kActivate + kLatency + kData);
   const uint64_t later = 1'000'000;
   EXPECT_EQ(channel.Access(128, 128, false, later, 0), later + kLatency + kData);
-  const uint64_t conflict =
-      config_.memory.page_bytes * config_.memory.banks;  // same bank, next row
+  const uint64_t conflict = config_.memory.page_bytes * 16;  // same bank, next row
   EXPECT_EQ(channel.Access(conflict, 128, false, 2 * later, 0),
             2 * later + kPrecharge + kActivate + kLatency + kData);
   EXPECT_EQ(channel.row_hits(), 1u);
@@ -53,9 +52,8 @@ TEST_F(ChannelTest, WritesGatherAndTurnTheBusRoundOnceForAll) {
     EXPECT_EQ(channel.Access(i * 128, 128, true, 7, 0), 7u) << "taken by the buffer";
   EXPECT_EQ(channel.statistics().bytes, 4u * 128) << "held bytes count";
   const uint64_t drained = channel.Access(512, 128, true, 7, 0);
-  EXPECT_EQ(drained, read + config_.memory.read_to_write_ps + 4 * kData);
-  EXPECT_EQ(channel.Access(640, 128, false, 7, 0),
-            drained + config_.memory.write_to_read_ps + kData);
+  EXPECT_EQ(drained, read + ReadToWritePs(config_.memory) + 4 * kData);
+  EXPECT_EQ(channel.Access(640, 128, false, 7, 0), drained + WriteToReadPs(config_.memory) + kData);
 }
 
 TEST_F(ChannelTest, TurningTheBusRoundCosts) {
@@ -63,12 +61,12 @@ TEST_F(ChannelTest, TurningTheBusRoundCosts) {
   MemoryChannel channel(0, config_, nullptr);
   const uint64_t read = channel.Access(0, 128, false, 0, 0);
   const uint64_t write = channel.Access(128, 128, true, 0, 0);
-  EXPECT_EQ(write, read + config_.memory.read_to_write_ps + kData);
-  EXPECT_EQ(channel.Access(256, 128, false, 0, 0), write + config_.memory.write_to_read_ps + kData);
+  EXPECT_EQ(write, read + ReadToWritePs(config_.memory) + kData);
+  EXPECT_EQ(channel.Access(256, 128, false, 0, 0), write + WriteToReadPs(config_.memory) + kData);
 }
 
 TEST_F(ChannelTest, RefreshHoldsTheBus) {
-  config_.memory.refresh_ns = 280;
+  config_.memory.t_rfc_ab_ps = 280'000;
   MemoryChannel channel(0, config_, nullptr);
   EXPECT_EQ(channel.Access(0, 128, false, 0, 0), 280'000 + kData)
       << "the interval starts with a refresh";

@@ -23,9 +23,10 @@ struct Bench : sc_core::sc_module {
     config.clock.ring_mhz = 1000;
     config.ring.memory_ports = 1;
     config.memory = {};
-    config.memory.read_latency_ps = config.memory.activate_ps = config.memory.precharge_ps = 0;
-    config.memory.read_to_write_ps = config.memory.write_to_read_ps = 0;
-    config.memory.refresh_ns = config.memory.controller_ns = 0;
+    config.memory.read_latency_ps = config.memory.write_latency_ps = 0;
+    config.memory.t_rcd_ps = config.memory.t_rp_pb_ps = config.memory.t_ccd_l_ps = 0;
+    config.memory.t_rtw_gap_ps = config.memory.t_wtr_l_ps = 0;
+    config.memory.t_rfc_ab_ps = config.memory.controller_ns = 0;
     config.memory.transfer_mts = 1ull << 40;
     memory = std::make_unique<DeviceMemory>("memory", config, nullptr);
     ring = std::make_unique<Ring>("ring", config, nullptr);

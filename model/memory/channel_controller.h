@@ -1,0 +1,157 @@
+// Controller of one LPDDR5 channel: queues, banks, data bus, refresh. A discrete-event model
+// without SystemC and without randomness; the same requests give the same times. One thread.
+//
+// The owner submits requests, asks when the next decision falls, and calls Advance then;
+// completions may be told ahead of their time. What is modelled, and where figures come from:
+// docs/memory.md. A request is priced whole, in one decision: its first column command, the
+// bank-group slot (lane) that it holds, and its last data beat. Rows of waiting requests are opened
+// ahead in their banks.
+//
+// Order: a read that finds its bytes in a queued write is answered from there; one that finds part
+// of them waits until the write has gone; a write waits at the door for queued reads of its bytes.
+// Writes count as done when the write queue takes them; while it is full they wait at the door.
+// MemoryConfig::controller_ns is the owner's to add.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include "model/card/card_config.h"
+#include "model/memory/activate_window.h"
+#include "model/memory/bank_map.h"
+#include "model/memory/lpddr5_timing.h"
+#include "model/memory/request_queue.h"
+
+namespace spyre::model {
+
+struct MemoryCompletion {
+  uint64_t id;
+  uint64_t done_ps;  // last data beat (reads) / taken by the write queue (writes)
+};
+
+// Times are of the data bus. busy + all lost: from 0 to the end of the last run; what follows it is
+// idle.
+struct ChannelStatistics {
+  uint64_t reads = 0, writes = 0;  // requests completed or held by the write queue
+  uint64_t read_bytes = 0, write_bytes = 0;
+  uint64_t forwarded = 0;  // reads answered from the write queue
+  uint64_t row_hits = 0;
+  uint64_t row_misses = 0;     // the bank had no open row
+  uint64_t row_conflicts = 0;  // the bank had another row open
+  uint64_t activates = 0;
+  uint64_t refreshes = 0;  // commands
+  uint64_t turnarounds = 0;
+  uint64_t busy_ps = 0;             // data and check bytes
+  uint64_t check_ps = 0;            // part of busy_ps: check bytes of in-line ECC
+  uint64_t lost_row_ps = 0;         // waiting for precharge and activate
+  uint64_t lost_bank_group_ps = 0;  // waiting for tCCD_L: only one bank group had requests
+  uint64_t lost_turnaround_ps = 0;
+  uint64_t lost_refresh_ps = 0;
+  uint64_t idle_ps = 0;  // no request
+
+  uint64_t requests() const { return reads + writes; }
+  uint64_t bytes() const { return read_bytes + write_bytes; }
+};
+
+class ChannelController {
+ public:
+  explicit ChannelController(const MemoryConfig& config);
+
+  // `arrival_ps` may lie in the future, never before the last Advance. The bytes must lie inside one
+  // block of interleave_bytes, as AddressMap cuts them; throws Error(kInternal) otherwise.
+  void Submit(const MemoryRequest& request);
+  // Takes every decision due up to `now_ps` and appends what it completes; done_ps may lie after
+  // now_ps.
+  void Advance(uint64_t now_ps, std::vector<MemoryCompletion>& done);
+  // When Advance has something to do; UINT64_MAX: nothing.
+  uint64_t NextDecisionPs() const;
+  ChannelStatistics statistics() const;
+
+ private:
+  enum Direction : uint8_t { kRead, kWrite };
+  static constexpr uint64_t kNever = UINT64_MAX;
+  static constexpr size_t kMaxBanks = 64;
+  static constexpr size_t kMaxGroups = 8;
+  static constexpr uint32_t kClosed = UINT32_MAX;
+
+  struct Bank {
+    uint32_t row = kClosed;  // open, or being opened
+    bool used = true;        // a request has taken this row since its activate
+    bool conflict = false;   // another row was closed for it
+    uint64_t activate = 0;   // when its row was or will be opened
+    uint64_t column_from = 0, precharge_from = 0, activate_from = 0;  // earliest next commands
+    uint64_t refresh_from = 0, refresh_until = 0;                     // the last refresh
+  };
+  // Where every other burst slot goes when two bank groups share the bus.
+  struct Lane {
+    uint64_t free = 0;  // earliest next column command
+  };
+  struct Candidate {
+    uint16_t slot;
+    uint64_t from;  // earliest column command, as far as the bank goes
+    uint64_t age;
+  };
+
+  RequestQueue& queue(Direction d) { return d == kRead ? reads_ : writes_; }
+  Direction direction() const { return writing_ ? kWrite : kRead; }
+
+  // Events, earliest first; each returns when it is due.
+  uint64_t NextAdmission(Direction d) const;
+  uint64_t NextIdleTurn() const;
+  uint64_t NextColumn() const;
+
+  void Admit(Direction d, uint64_t now, std::vector<MemoryCompletion>& done);
+  void Refresh(uint64_t next_event);
+  void RefreshAll(uint64_t due);
+  void RefreshPair(uint64_t due);
+  void UpdateDirection();
+  void Turn(bool writing);
+
+  void ChooseCandidates();
+  void ChooseCandidate(uint32_t bank);
+  void OpenRow(uint32_t index, uint32_t row, uint64_t not_before);
+  uint64_t GroupFrom(uint32_t group) const;
+  uint64_t Align(uint64_t column) const;
+  Lane& NextLane() { return lanes_[lanes_[1].free < lanes_[0].free ? 1 : 0]; }
+  const Lane& NextLane() const { return lanes_[lanes_[1].free < lanes_[0].free ? 1 : 0]; }
+  void Issue(uint64_t column, std::vector<MemoryCompletion>& done);
+  uint32_t PickBank(uint64_t column) const;
+  void CountGap(const Bank& bank, uint64_t bank_from, uint64_t begin, uint64_t column);
+
+  const Lpddr5Timing timing_;
+  const BankMap map_;
+  const size_t write_high_, write_low_;
+  const uint64_t reads_per_turn_;
+  const uint64_t write_idle_;
+  const uint64_t starvation_;
+  enum class RefreshKind { kNone, kAllBank, kPerBank };
+  const RefreshKind refresh_kind_;
+  const uint64_t refresh_commands_;  // in one tREFI
+  const unsigned lane_count_;        // 2 with bank groups
+
+  uint64_t now_ = 0;  // time of the last event
+  uint64_t age_ = 0;
+  std::array<ArrivalQueue, 2> doors_;
+  std::array<bool, 2> door_waits_{};  // its front meets a queued request of the other kind
+  RequestQueue reads_, writes_;
+  bool writing_ = false;
+  uint64_t turn_requests_ = 0;               // since the bus turned
+  uint64_t last_read_ = 0, last_write_ = 0;  // bounds for the next column of the other kind
+  std::array<uint64_t, kMaxGroups> group_free_{};
+  std::array<uint64_t, kMaxGroups> group_read_from_{};
+  std::array<Lane, 2> lanes_;
+  std::vector<Bank> banks_;
+  ActivateWindow window_;
+  std::array<Candidate, kMaxBanks> candidates_;
+  uint64_t waiting_banks_ = 0;  // bit a bank: it has a candidate in the present direction
+  uint64_t waiting_since_ = 0;  // when the present direction last had none before
+  uint64_t read_idle_since_ = 0;
+  uint64_t next_refresh_ = kNever;
+  uint64_t refresh_number_ = 0;  // of the next one
+  mutable uint64_t next_column_ = kNever;
+  mutable bool next_column_known_ = true;
+  ChannelStatistics statistics_;
+};
+
+}  // namespace spyre::model

@@ -1,0 +1,252 @@
+// Second half of ChannelController: rows, column slots and refresh.
+#include <algorithm>
+
+#include "model/memory/channel_controller.h"
+
+namespace spyre::model {
+
+// Every bank anew, the oldest first, so that its row is the first to be opened.
+void ChannelController::ChooseCandidates() {
+  const RequestQueue& pending = queue(direction());
+  uint64_t left = 0;
+  for (uint32_t bank = 0; bank < banks_.size(); ++bank)
+    if (pending.Head(bank) != RequestQueue::kNone) left |= 1ull << bank;
+  waiting_banks_ = 0;
+  next_column_known_ = false;
+  while (left != 0) {
+    uint32_t oldest = 0;
+    uint64_t age = kNever;
+    for (uint64_t mask = left; mask != 0; mask &= mask - 1) {
+      const auto bank = static_cast<uint32_t>(__builtin_ctzll(mask));
+      const uint64_t head_age = pending[pending.Head(bank)].age;
+      if (head_age < age) {
+        age = head_age;
+        oldest = bank;
+      }
+    }
+    left &= ~(1ull << oldest);
+    ChooseCandidate(oldest);
+  }
+}
+
+// The oldest request to the open row, or else, or when it has waited too long, the oldest one.
+void ChannelController::ChooseCandidate(uint32_t bank) {
+  next_column_known_ = false;
+  const RequestQueue& pending = queue(direction());
+  uint16_t slot = pending.Head(bank);
+  if (slot == RequestQueue::kNone) {
+    waiting_banks_ &= ~(1ull << bank);
+    return;
+  }
+  Bank& state = banks_[bank];
+  if (pending[slot].row != state.row) {
+    const bool starved = now_ > pending[slot].arrival_ps + starvation_;
+    uint16_t hit = RequestQueue::kNone;
+    if (!starved && state.row != kClosed) {
+      hit = pending.Next(slot);
+      while (hit != RequestQueue::kNone && pending[hit].row != state.row) hit = pending.Next(hit);
+    }
+    if (hit != RequestQueue::kNone) {
+      slot = hit;
+    } else {
+      OpenRow(bank, pending[slot].row, now_);
+    }
+  }
+  waiting_banks_ |= 1ull << bank;
+  candidates_[bank] = {slot, std::max(state.column_from, pending[slot].admitted_ps),
+                       pending[slot].age};
+}
+
+void ChannelController::OpenRow(uint32_t index, uint32_t row, uint64_t not_before) {
+  Bank& bank = banks_[index];
+  uint64_t earliest = std::max(not_before, bank.activate_from);
+  bank.conflict = bank.row != kClosed;
+  if (bank.conflict)
+    earliest = std::max(earliest, std::max(not_before, bank.precharge_from) + timing_.rp);
+  bank.row = row;
+  bank.used = false;
+  bank.activate = window_.Plan(earliest, now_);
+  bank.column_from = bank.activate + timing_.rcd;
+  bank.precharge_from = bank.activate + timing_.ras;
+  bank.activate_from = bank.activate + timing_.rc;
+  ++statistics_.activates;
+}
+
+uint64_t ChannelController::GroupFrom(uint32_t group) const {
+  const uint64_t turned = writing_ ? last_read_ : std::max(last_write_, group_read_from_[group]);
+  return std::max(group_free_[group], turned);
+}
+
+// With a run of another bank group in flight, the slots between its bursts.
+uint64_t ChannelController::Align(uint64_t column) const {
+  if (lane_count_ == 1) return column;
+  const Lane& other = &NextLane() == lanes_.data() ? lanes_[1] : lanes_[0];
+  if (column + timing_.ccd_l >= other.free + timing_.ccd_s) return column;
+  const uint64_t behind = (other.free + timing_.ccd_s - column) % timing_.ccd_l;
+  return column + behind;
+}
+
+uint64_t ChannelController::NextColumn() const {
+  if (next_column_known_) return next_column_;
+  next_column_known_ = true;
+  next_column_ = kNever;
+  if (waiting_banks_ == 0) return kNever;
+  std::array<uint64_t, kMaxGroups> group_from;
+  for (uint32_t group = 0; group < kMaxGroups; ++group) group_from[group] = GroupFrom(group);
+  uint64_t earliest = kNever;
+  for (uint64_t mask = waiting_banks_; mask != 0; mask &= mask - 1) {
+    const auto bank = static_cast<uint32_t>(__builtin_ctzll(mask));
+    earliest = std::min(earliest, std::max(candidates_[bank].from, group_from[map_.GroupOf(bank)]));
+  }
+  next_column_ = Align(std::max({earliest, NextLane().free, now_}));
+  return next_column_;
+}
+
+uint32_t ChannelController::PickBank(uint64_t column) const {
+  uint32_t picked = 0;
+  uint64_t age = kNever;
+  for (uint64_t mask = waiting_banks_; mask != 0; mask &= mask - 1) {
+    const auto bank = static_cast<uint32_t>(__builtin_ctzll(mask));
+    const Candidate& candidate = candidates_[bank];
+    if (candidate.age < age && candidate.from <= column &&
+        GroupFrom(map_.GroupOf(bank)) <= column) {
+      age = candidate.age;
+      picked = bank;
+    }
+  }
+  return picked;
+}
+
+void ChannelController::Issue(uint64_t column, std::vector<MemoryCompletion>& done) {
+  const uint32_t index = PickBank(column);
+  const uint32_t group = map_.GroupOf(index);
+  const Candidate candidate = candidates_[index];
+  RequestQueue& pending = queue(direction());
+  const QueuedRequest request = pending[candidate.slot];
+  Bank& bank = banks_[index];
+  Lane& lane = NextLane();
+  CountGap(bank, candidate.from, lane.free, column);
+
+  const uint64_t data = timing_.DataBursts(request.column, request.bytes);
+  const uint64_t check = timing_.CheckBursts(request.column, request.bytes);
+  lane.free = group_free_[group] = column + (data + check) * timing_.ccd_l;
+  const uint64_t last = column + (data + check - 1) * timing_.ccd_l;
+  statistics_.busy_ps += (data + check) * timing_.ccd_s;
+  statistics_.check_ps += check * timing_.ccd_s;
+  if (bank.used) {
+    ++statistics_.row_hits;
+  } else {
+    ++(bank.conflict ? statistics_.row_conflicts : statistics_.row_misses);
+    bank.used = true;
+  }
+  ++turn_requests_;
+  if (writing_) {
+    last_write_ = std::max(last_write_, last + timing_.write_to_read_s);
+    group_read_from_[group] = last + timing_.write_to_read_l;
+    bank.precharge_from = std::max(bank.precharge_from, last + timing_.write_to_precharge);
+  } else {
+    last_read_ = std::max(last_read_, last + timing_.read_to_write);
+    bank.precharge_from = std::max(bank.precharge_from, last + timing_.read_to_precharge);
+    done.push_back({request.id, last + timing_.read_done});
+    ++statistics_.reads;
+    statistics_.read_bytes += request.bytes;
+    read_idle_since_ = lane.free;
+  }
+  pending.Remove(candidate.slot);
+  door_waits_[writing_ ? kRead : kWrite] = false;  // it looks again
+  ChooseCandidate(index);
+}
+
+// Who is to blame for the lane being free from `begin` to `column`.
+void ChannelController::CountGap(const Bank& bank, uint64_t bank_from, uint64_t begin,
+                                 uint64_t column) {
+  if (column <= begin) return;
+  uint64_t at = begin;
+  const auto take = [&](uint64_t until, uint64_t& cause) {
+    const uint64_t end = std::min(until, column);
+    if (end <= at) return;
+    cause += end - at;
+    at = end;
+  };
+  take(waiting_since_, statistics_.idle_ps);
+  if (bank.refresh_until > at && bank.refresh_from < column) {
+    take(bank.refresh_from, statistics_.lost_row_ps);
+    take(bank.refresh_until, statistics_.lost_refresh_ps);
+  }
+  take(writing_ ? last_read_ : last_write_, statistics_.lost_turnaround_ps);
+  take(bank_from, statistics_.lost_row_ps);
+  take(column, statistics_.lost_bank_group_ps);
+}
+
+void ChannelController::Refresh(uint64_t next_event) {
+  // After a long pause only the last round leaves a trace.
+  const uint64_t interval = timing_.refresh_interval;
+  if (waiting_banks_ == 0 && next_event > next_refresh_ + 2 * interval) {
+    const uint64_t rounds = (next_event - next_refresh_) / interval - 1;
+    refresh_number_ += rounds * refresh_commands_;
+    statistics_.refreshes += rounds * refresh_commands_;
+    next_refresh_ = refresh_number_ * interval / refresh_commands_;
+    return;
+  }
+  const uint64_t due = timing_.RoundUp(next_refresh_);
+  now_ = std::max(now_, due);
+  if (refresh_kind_ == RefreshKind::kAllBank) {
+    RefreshAll(due);
+  } else {
+    RefreshPair(due);
+  }
+  ++statistics_.refreshes;
+  ++refresh_number_;
+  // From the number, so that nothing drifts.
+  next_refresh_ = refresh_number_ * interval / refresh_commands_;
+  ChooseCandidates();
+}
+
+void ChannelController::RefreshAll(uint64_t due) {
+  uint64_t start = due;
+  bool any_open = false;
+  for (Bank& bank : banks_) {
+    if (bank.row == kClosed || bank.activate > due) {
+      // What was to be opened later is not; its precharge ends by then.
+      start = std::max(start, bank.row == kClosed ? bank.activate_from : bank.activate);
+      continue;
+    }
+    any_open = true;
+    start = std::max(start, bank.precharge_from);
+  }
+  if (any_open) start += timing_.rp_all;
+  window_.CancelAfter(due);
+  for (Bank& bank : banks_) {
+    bank.row = kClosed;
+    bank.refresh_from = due;
+    bank.refresh_until = bank.activate_from = start + timing_.refresh_all;
+  }
+}
+
+// LPDDR5 refreshes the same bank of two groups with one command.
+void ChannelController::RefreshPair(uint64_t due) {
+  const uint32_t first =
+      map_.RefreshBank(static_cast<uint32_t>((refresh_number_ - 1) % refresh_commands_));
+  const std::array<uint32_t, 2> pair = {first, map_.Partner(first)};
+  uint64_t start = due;
+  for (const uint32_t index : pair) {
+    const Bank& bank = banks_[index];
+    if (bank.row == kClosed) {
+      start = std::max(start, bank.activate_from);
+    } else if (bank.activate > due) {
+      start = std::max(start, bank.activate);
+    } else {
+      start = std::max(start, std::max(due, bank.precharge_from) + timing_.rp);
+    }
+  }
+  for (Bank& bank : banks_)
+    bank.activate_from = std::max(bank.activate_from, start + timing_.refresh_to_activate);
+  for (const uint32_t index : pair) {
+    Bank& bank = banks_[index];
+    bank.row = kClosed;
+    bank.refresh_from = due;
+    bank.refresh_until = bank.activate_from = start + timing_.refresh_bank;
+  }
+}
+
+}  // namespace spyre::model

@@ -1,0 +1,142 @@
+#include "model/memory/check_memory.h"
+
+#include "model/contract/error.h"
+#include "model/memory/lpddr5_timing.h"
+
+namespace spyre::model {
+namespace {
+
+bool IsPowerOfTwo(uint64_t value) { return value != 0 && (value & (value - 1)) == 0; }
+
+void RequireAtLeast(const char* key, uint64_t value, const char* least_key, uint64_t least) {
+  if (value >= least) return;
+  throw BadInput("card.memory.{} = {} is below card.memory.{} = {}; make it at least {}", key,
+                 value, least_key, least, least);
+}
+
+void CheckBus(const MemoryConfig& m) {
+  if (m.channels == 0) throw BadInput("card.memory.channels = 0; make it at least 1");
+  if (m.channel_bits == 0 || m.channel_bits % 8 != 0) {
+    throw BadInput("card.memory.channel_bits = {} is not a multiple of 8", m.channel_bits);
+  }
+  if (m.clock_ps == 0 || m.transfer_mts == 0)
+    throw BadInput("card.memory.clock_ps and card.memory.transfer_mts must be at least 1");
+  if (m.burst_length == 0 || m.burst_length * 1000000 % m.transfer_mts != 0 ||
+      m.burst_length * 1000000 / m.transfer_mts % m.clock_ps != 0) {
+    throw BadInput(
+        "a burst of card.memory.burst_length = {} at card.memory.transfer_mts = {} takes {} ps, "
+        "not a whole number of periods of card.memory.clock_ps = {}",
+        m.burst_length, m.transfer_mts,
+        static_cast<double>(m.burst_length) * 1e6 / static_cast<double>(m.transfer_mts),
+        m.clock_ps);
+  }
+  const uint64_t burst_ps = m.burst_length * 1000000 / m.transfer_mts;
+  if (m.t_ccd_l_ps != burst_ps && m.t_ccd_l_ps != 2 * burst_ps) {
+    throw BadInput(
+        "card.memory.t_ccd_l_ps = {} must be one burst ({} ps, no bank groups) or two ({} ps)",
+        m.t_ccd_l_ps, burst_ps, 2 * burst_ps);
+  }
+}
+
+void CheckRows(const MemoryConfig& m) {
+  for (const auto& [key, value] :
+       {std::pair("bank_groups", m.bank_groups), std::pair("banks_per_group", m.banks_per_group)}) {
+    if (!IsPowerOfTwo(value) || value > 8)
+      throw BadInput("card.memory.{} = {} must be 1, 2, 4 or 8", key, value);
+  }
+  const uint64_t burst = BurstBytes(m);
+  if (m.page_bytes == 0 || m.page_bytes % burst != 0) {
+    throw BadInput("card.memory.page_bytes = {} is not a multiple of a burst of {} bytes",
+                   m.page_bytes, burst);
+  }
+  if (m.interleave_bytes == 0 || m.interleave_bytes % 32 != 0) {
+    throw BadInput("card.memory.interleave_bytes = {} is not a multiple of 32", m.interleave_bytes);
+  }
+  if (m.ecc == "inline" && (m.ecc_granule_bytes == 0 || m.ecc_granule_bytes % burst != 0)) {
+    throw BadInput("card.memory.ecc_granule_bytes = {} is not a multiple of a burst of {} bytes",
+                   m.ecc_granule_bytes, burst);
+  }
+  const uint64_t data = RowDataBytes(m);
+  if (data == 0) {
+    throw BadInput(
+        "card.memory.page_bytes = {} does not hold card.memory.ecc_granule_bytes = {} and a burst "
+        "of check bytes",
+        m.page_bytes, m.ecc_granule_bytes);
+  }
+  if (m.interleave_bytes > data || data % m.interleave_bytes != 0) {
+    throw BadInput(
+        "card.memory.interleave_bytes = {} does not divide the {} bytes of data in a row "
+        "(card.memory.page_bytes = {}, card.memory.ecc = \"{}\")",
+        m.interleave_bytes, data, m.page_bytes, m.ecc);
+  }
+  if ((m.capacity_gib << 30) / m.channels / m.interleave_bytes > UINT32_MAX) {
+    throw BadInput(
+        "card.memory.capacity_gib = {} in card.memory.channels = {} has more than 2^32 blocks of "
+        "card.memory.interleave_bytes = {} a channel; make the blocks larger",
+        m.capacity_gib, m.channels, m.interleave_bytes);
+  }
+  if (m.ecc_gib >= m.capacity_gib) {
+    throw BadInput(
+        "card.memory.ecc_gib = {} leaves nothing of card.memory.capacity_gib = {}; make it smaller",
+        m.ecc_gib, m.capacity_gib);
+  }
+  if ((m.capacity_gib - m.ecc_gib) * m.page_bytes > m.capacity_gib * data) {
+    throw BadInput(
+        "card.memory.ecc_gib = {} of card.memory.capacity_gib = {} is too little: in-line ECC "
+        "takes {} of the {} bytes of a row; raise it or set card.memory.ecc = \"none\"",
+        m.ecc_gib, m.capacity_gib, m.page_bytes - data, m.page_bytes);
+  }
+}
+
+void CheckTimes(const MemoryConfig& m) {
+  RequireAtLeast("t_ras_ps", m.t_ras_ps, "t_rcd_ps", m.t_rcd_ps);
+  RequireAtLeast("t_rc_ps", m.t_rc_ps, "t_ras_ps", m.t_ras_ps);
+  RequireAtLeast("t_rp_ab_ps", m.t_rp_ab_ps, "t_rp_pb_ps", m.t_rp_pb_ps);
+  RequireAtLeast("t_faw_ps", m.t_faw_ps, "t_rrd_ps", m.t_rrd_ps);
+  RequireAtLeast("t_wtr_l_ps", m.t_wtr_l_ps, "t_wtr_s_ps", m.t_wtr_s_ps);
+  RequireAtLeast("read_latency_ps", m.read_latency_ps, "write_latency_ps", m.write_latency_ps);
+  if (m.refresh == "none") return;
+  if (m.t_refi_ps == 0) throw BadInput("card.memory.t_refi_ps = 0; make it at least 1");
+  if (m.refresh == "all_bank") {
+    if (m.t_rfc_ab_ps + m.t_rp_ab_ps >= m.t_refi_ps) {
+      throw BadInput(
+          "card.memory.t_rfc_ab_ps = {} and t_rp_ab_ps = {} leave no time of "
+          "card.memory.t_refi_ps = {}",
+          m.t_rfc_ab_ps, m.t_rp_ab_ps, m.t_refi_ps);
+    }
+    return;
+  }
+  const uint64_t commands = RefreshCommands(m);
+  const uint64_t between = m.t_refi_ps / commands;
+  if (between < m.t_pbr2pbr_ps || between <= m.t_rfc_pb_ps + m.t_rp_pb_ps) {
+    throw BadInput(
+        "card.memory.t_refi_ps = {} gives a per-bank refresh every {} ps, which leaves no time "
+        "after card.memory.t_rfc_pb_ps = {} and t_rp_pb_ps = {}, or is below "
+        "card.memory.t_pbr2pbr_ps = {}",
+        m.t_refi_ps, between, m.t_rfc_pb_ps, m.t_rp_pb_ps, m.t_pbr2pbr_ps);
+  }
+}
+
+void CheckQueues(const MemoryConfig& m) {
+  if (m.read_queue == 0 || m.write_queue == 0)
+    throw BadInput("card.memory.read_queue and card.memory.write_queue must be at least 1");
+  if (m.write_high <= m.write_low) {
+    throw BadInput("card.memory.write_high = {} is not above card.memory.write_low = {}",
+                   m.write_high, m.write_low);
+  }
+  if (m.write_high > m.write_queue) {
+    throw BadInput("card.memory.write_high = {} is above card.memory.write_queue = {}: no drain",
+                   m.write_high, m.write_queue);
+  }
+}
+
+}  // namespace
+
+void CheckMemory(const MemoryConfig& memory) {
+  CheckBus(memory);
+  CheckRows(memory);
+  CheckTimes(memory);
+  CheckQueues(memory);
+}
+
+}  // namespace spyre::model

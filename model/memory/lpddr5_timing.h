@@ -1,0 +1,62 @@
+// The times between commands of an LPDDR5 channel, worked out once from the card's parameters, and
+// the cost of a run of bursts. Every time is rounded up to whole clock periods, as a controller
+// counts them, so that commands stay on the clock. Plain data, any thread. Figures: JESD209-5B
+// (LPDDR5-6400, bank-group mode, BL16, x16).
+#pragma once
+
+#include <cstdint>
+
+#include "model/card/card_config.h"
+
+namespace spyre::model {
+
+// Bytes of one column command.
+inline uint64_t BurstBytes(const MemoryConfig& m) { return m.burst_length * m.channel_bits / 8; }
+
+// Data in a row: with in-line ECC, as many granules as fit together with a burst of check bytes
+// each.
+inline uint64_t RowDataBytes(const MemoryConfig& m) {
+  if (m.ecc != "inline") return m.page_bytes;
+  return m.page_bytes / (m.ecc_granule_bytes + BurstBytes(m)) * m.ecc_granule_bytes;
+}
+
+// Per-bank refresh commands in tREFI: LPDDR5 refreshes the same bank of two groups at once.
+inline uint64_t RefreshCommands(const MemoryConfig& m) {
+  const uint64_t banks = m.bank_groups * m.banks_per_group;
+  return banks > 1 ? banks / 2 : 1;
+}
+
+struct Lpddr5Timing {
+  explicit Lpddr5Timing(const MemoryConfig& m);
+
+  uint64_t clock;
+  uint64_t ccd_s, ccd_l;  // column to column, other and same bank group
+  uint64_t rcd, rp, rp_all, ras, rc, rrd, faw;
+  // From the last column command of one kind to ...
+  uint64_t read_done, write_done;             // ... the last data beat
+  uint64_t read_to_write;                     // ... the first column command of the other kind
+  uint64_t write_to_read_s, write_to_read_l;  // (other and same bank group)
+  uint64_t read_to_precharge, write_to_precharge;
+  uint64_t refresh_interval, refresh_all, refresh_bank, refresh_to_activate;
+  uint32_t burst_bytes;
+  uint32_t granule_bytes;  // 0: no in-line ECC
+
+  uint64_t RoundUp(uint64_t ps) const { return (ps + clock - 1) / clock * clock; }
+  // Bursts of data at `column` of a row: every burst that it touches.
+  uint32_t DataBursts(uint32_t column, uint32_t bytes) const {
+    return (column + bytes - 1) / burst_bytes - column / burst_bytes + 1;
+  }
+  // Bursts of check bytes: one for every granule touched. A write of part of a granule masks the
+  // check bytes of the other words (SECDED over 8 bytes), so it reads nothing first.
+  uint32_t CheckBursts(uint32_t column, uint32_t bytes) const {
+    if (granule_bytes == 0) return 0;
+    return (column + bytes - 1) / granule_bytes - column / granule_bytes + 1;
+  }
+  // Latency of an access to an idle channel with closed rows, for callers that model no queues.
+  uint64_t UnloadedPs(uint32_t bytes, bool write) const {
+    const uint64_t bursts = DataBursts(0, bytes) + CheckBursts(0, bytes);
+    return rcd + (bursts - 1) * ccd_l + (write ? write_done : read_done);
+  }
+};
+
+}  // namespace spyre::model

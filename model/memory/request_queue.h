@@ -1,0 +1,131 @@
+// The queues of a channel controller. ArrivalQueue: requests that have not been admitted yet, by
+// arrival. RequestQueue: the bounded queue that the scheduler chooses from, with a list a bank, in
+// order of age. No allocation once they have reached their size. One thread.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+namespace spyre::model {
+
+struct MemoryRequest {
+  uint64_t id;
+  uint64_t arrival_ps;
+  uint64_t address;  // channel-local bytes
+  uint32_t bytes;    // inside one row
+  bool write;
+};
+
+// Sorted by arrival, equal ones in order of submission.
+class ArrivalQueue {
+ public:
+  bool empty() const { return size_ == 0; }
+  const MemoryRequest& front() const { return ring_[first_]; }
+  void Pop() {
+    first_ = (first_ + 1) & (ring_.size() - 1);
+    --size_;
+  }
+  void Push(const MemoryRequest& request) {
+    if (size_ == ring_.size()) Grow();
+    // Requests come nearly in order, so the place is found from the back.
+    size_t at = size_++;
+    for (; at > 0 && At(at - 1).arrival_ps > request.arrival_ps; --at) At(at) = At(at - 1);
+    At(at) = request;
+  }
+
+ private:
+  MemoryRequest& At(size_t index) { return ring_[(first_ + index) & (ring_.size() - 1)]; }
+  void Grow() {
+    std::vector<MemoryRequest> larger(ring_.size() * 2);
+    for (size_t i = 0; i < size_; ++i) larger[i] = At(i);
+    ring_ = std::move(larger);
+    first_ = 0;
+  }
+
+  std::vector<MemoryRequest> ring_ = std::vector<MemoryRequest>(64);  // a power of two
+  size_t first_ = 0;
+  size_t size_ = 0;
+};
+
+struct QueuedRequest {
+  uint64_t id;
+  uint64_t arrival_ps;
+  uint64_t admitted_ps;
+  uint64_t age;  // order of admission
+  uint32_t bank;
+  uint32_t row;
+  uint32_t column;  // byte of the row's data
+  uint32_t bytes;
+};
+
+class RequestQueue {
+ public:
+  static constexpr uint16_t kNone = UINT16_MAX;
+  enum class Overlap { kNone, kPart, kAll };
+
+  RequestQueue(size_t capacity, size_t banks)
+      : slots_(capacity), heads_(banks, kNone), tails_(banks, kNone) {
+    for (size_t i = 0; i < capacity; ++i)
+      slots_[i].next = i + 1 < capacity ? static_cast<uint16_t>(i + 1) : kNone;
+    free_ = 0;
+  }
+
+  size_t size() const { return size_; }
+  bool empty() const { return size_ == 0; }
+  bool full() const { return free_ == kNone; }
+  // Oldest of a bank, and the next younger one; kNone: no more.
+  uint16_t Head(uint32_t bank) const { return heads_[bank]; }
+  uint16_t Next(uint16_t index) const { return slots_[index].next; }
+  const QueuedRequest& operator[](uint16_t index) const { return slots_[index].request; }
+
+  uint16_t Push(const QueuedRequest& request) {  // must not be full
+    const uint16_t index = free_;
+    Slot& slot = slots_[index];
+    free_ = slot.next;
+    slot.request = request;
+    slot.next = kNone;
+    slot.previous = tails_[request.bank];
+    (slot.previous == kNone ? heads_[request.bank] : slots_[slot.previous].next) = index;
+    tails_[request.bank] = index;
+    ++size_;
+    return index;
+  }
+
+  void Remove(uint16_t index) {
+    Slot& slot = slots_[index];
+    const uint32_t bank = slot.request.bank;
+    (slot.previous == kNone ? heads_[bank] : slots_[slot.previous].next) = slot.next;
+    (slot.next == kNone ? tails_[bank] : slots_[slot.next].previous) = slot.previous;
+    slot.next = free_;
+    free_ = index;
+    --size_;
+  }
+
+  // Whether one queued request has all of these bytes, or some have part of them.
+  Overlap Find(uint32_t bank, uint32_t row, uint32_t column, uint32_t bytes) const {
+    Overlap found = Overlap::kNone;
+    for (uint16_t i = heads_[bank]; i != kNone; i = slots_[i].next) {
+      const QueuedRequest& held = slots_[i].request;
+      if (held.row != row || held.column >= column + bytes || column >= held.column + held.bytes)
+        continue;
+      // The youngest one counts: it may cover in part what an older one covers whole.
+      const bool all = held.column <= column && column + bytes <= held.column + held.bytes;
+      found = all ? Overlap::kAll : Overlap::kPart;
+    }
+    return found;
+  }
+
+ private:
+  struct Slot {
+    QueuedRequest request;
+    uint16_t next, previous;
+  };
+  std::vector<Slot> slots_;
+  std::vector<uint16_t> heads_, tails_;  // a bank each
+  uint16_t free_ = kNone;
+  size_t size_ = 0;
+};
+
+}  // namespace spyre::model
