@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cosim/reference_numbers.h"
+#include "cosim/report_usage.h"
 #include "traces/text.h"
 
 namespace spyre::cosim {
@@ -127,8 +128,19 @@ std::string ReportJson(const RunResult& result) {
   Json corrections = Json::array();
   for (const flex::CompletedOperation& operation : result.launches) {
     if (operation.opcode != Opcode::COMPUTE) continue;
-    (IsKernel(result, operation) ? kernels : corrections).push_back(OperationJson(operation));
+    Json entry = OperationJson(operation);
+    if (!IsKernel(result, operation)) {
+      corrections.push_back(std::move(entry));
+      continue;
+    }
+    if (const std::optional<OperationUsage> usage = UsageOf(result, operation)) {
+      entry["roofline"] = ToJson(usage->roofline);
+      entry["balance"] = BalanceJson(usage->usage);
+      entry["lost_time"] = LostTimeJson(usage->usage);
+    }
+    kernels.push_back(std::move(entry));
   }
+  const OperationUsage launches = UsageOfLaunches(result);
   Json units = Json::array();
   for (size_t i = 0; i < result.units.size(); ++i) {
     const model::UnitStatistics& unit = result.units[i];
@@ -169,6 +181,11 @@ std::string ReportJson(const RunResult& result) {
                          {"split", result.plan.split},
                          {"tile", result.plan.tile},
                          {"lx_bytes_used", result.plan.lx_bytes_used}}},
+                       {"roofline",
+                        {{"launches", ToJson(launches.roofline)},
+                         {"session", ToJson(UsageOfSession(result).roofline)}}},
+                       {"balance", BalanceJson(launches.usage)},
+                       {"lost_time", LostTimeJson(launches.usage)},
                        {"kernels", kernels},
                        {"corrections", corrections},
                        {"units", units},
@@ -205,6 +222,7 @@ std::string ReportSummary(const RunResult& result, const std::string& program) {
   text += fmt::format("  first to last launch operation {}, with transfers {}\n",
                       trace::FormatTime(result.launch_end_ps - result.launch_begin_ps),
                       trace::FormatTime(result.end_ps - result.begin_ps));
+  text += UsageText(result);
   text += fmt::format(
       "  wall time: {:.2f} s (inputs {:.2f}, compile {:.2f}, model {:.2f}, verify "
       "{:.2f})\n\n",

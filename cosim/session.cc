@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "cosim/inprocess_transport.h"
+#include "cosim/kernel_log.h"
 #include "cosim/npy.h"
 #include "cosim/workload.h"
 #include "driver/physical_function.h"
@@ -208,8 +209,10 @@ class Session {
     const flex::OperationCounts before = context_->Counts();
     const size_t first = context_->CompletedOperations().size();
     std::vector<model::UnitStatistics> units_before = transport_->card().Statistics();
+    KernelLog log(transport_->card());
     runtime::LaunchKernel(stream, *plan_, tensors_);
     Wait(stream, "launch");
+    result_.kernel_usages = log.Take();
     const flex::OperationCounts after = context_->Counts();
     result_.launch_counts = {after.queued - before.queued, after.completed - before.completed,
                              after.failed - before.failed,
@@ -218,11 +221,7 @@ class Session {
     result_.launches.assign(completed.begin() + static_cast<ptrdiff_t>(first), completed.end());
     result_.launch_units = transport_->card().Statistics();
     for (size_t i = 0; i < units_before.size(); ++i) {
-      model::UnitStatistics& unit = result_.launch_units[i];
-      unit.busy_ps -= units_before[i].busy_ps;
-      unit.bytes -= units_before[i].bytes;
-      unit.requests -= units_before[i].requests;
-      unit.waited_ps -= units_before[i].waited_ps;
+      result_.launch_units[i] = result_.launch_units[i].Since(units_before[i]);
     }
   }
 

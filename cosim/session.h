@@ -12,6 +12,7 @@
 
 #include "cosim/config.h"
 #include "cosim/reference.h"
+#include "cosim/usage.h"
 #include "model/card/resource.h"
 #include "runtime/compiler/kernel.h"
 #include "runtime/flex/control_block_request.h"
@@ -54,6 +55,7 @@ struct RunResult {
   std::vector<flex::CompletedOperation> launches;   // the launch's operations, in order
   std::vector<model::UnitStatistics> units;         // of the whole session
   std::vector<model::UnitStatistics> launch_units;  // the part that the launch added
+  KernelUsages kernel_usages;                       // of every COMPUTE of the launch
   uint64_t trace_digest = 0, trace_records = 0, trace_dropped = 0;
 
   std::string out_dir;

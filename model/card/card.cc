@@ -71,6 +71,7 @@ void Card::ResetFunction(unsigned function) {
 
 std::vector<UnitStatistics> Card::Statistics() const {
   std::vector<UnitStatistics> all;
+  all.reserve(cores_.size() * 10 + memory_->channels().size() + 32);  // read often: see KernelLog
   const auto add = [&all](const std::vector<UnitStatistics>& units) {
     all.insert(all.end(), units.begin(), units.end());
   };

@@ -1,10 +1,14 @@
-// What a run tells about its time, against the run itself: the critical path of every kernel.
+// What a run tells about its time, against the run itself: roofline, balance and lost time of the
+// report, and the critical path of every kernel.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <nlohmann/json.hpp>
 #include <numeric>
 #include <set>
 
 #include "cosim/config.h"
+#include "cosim/report.h"
 #include "cosim/session.h"
 #include "traces/critical_path.h"
 
@@ -48,6 +52,61 @@ TEST(Explain, CriticalPathOfEveryKernelSumsToItsDeviceTimeAndNothingIsMissing) {
   EXPECT_EQ(kernels, 4u) << "two tiles, each with its correction";
   for (const char* kind : {"load", "store", "pt", "ring", "vector", "token hand-over", "launch"}) {
     EXPECT_EQ(seen.count(kind), 1u) << "no kernel depended on " << kind;
+  }
+}
+
+TEST(Explain, EveryKernelHasItsRooflineBalanceAndLostTime) {
+  const RunResult result = RunSets(kSplitMatmul);
+  const auto report = nlohmann::json::parse(ReportJson(result));
+  ASSERT_EQ(report["kernels"].size(), 2u);
+  for (const auto& kernel : report["kernels"]) {
+    const double seconds = kernel["device_ns"].get<double>() / 1e9;
+    const auto& roofline = kernel["roofline"];
+    EXPECT_NEAR(roofline["macs_per_s"].get<double>() * seconds, 64 * 1024 * 128, 1);
+    EXPECT_NEAR(roofline["share_of_peak"]["compute"].get<double>(),
+                roofline["macs_per_s"].get<double>() / (8 * 1024 * 1.1e9), 1e-9)
+        << "the division uses 8 cores";
+    const auto& bytes = kernel["balance"]["memory_channels"];
+    EXPECT_EQ(bytes["units"], 16);
+    EXPECT_GE(bytes["mean_bytes"].get<double>() * 16, kernel["device_bytes_read"].get<double>())
+        << "channels move at least what the kernel reads";
+    EXPECT_EQ(kernel["balance"]["pt"]["units"], 8);
+    EXPECT_GE(kernel["balance"]["pt"]["imbalance"].get<double>(), 1);
+    for (const auto& [cause, lost] : kernel["lost_time"].items()) {
+      const bool queue = cause == "ring_wait" || cause == "lx_port_wait" || cause == "pcie_wait";
+      if (queue) continue;
+      EXPECT_LE(lost["share"].get<double>(), 1) << cause << ": no unit lost more than its time";
+    }
+    EXPECT_GT(kernel["lost_time"]["token_wait_pt"]["ns"].get<double>(), 0);
+    EXPECT_GT(kernel["lost_time"]["launch"]["ns"].get<double>(), 0);
+    EXPECT_EQ(kernel["lost_time"]["dispatch"]["ns"], 200);
+    EXPECT_GT(kernel["lost_time"]["fill_drain"]["ns"].get<double>(), 0);
+  }
+}
+
+TEST(Explain, WhatTheLaunchesLostIsTheSumOfWhatEachLost) {
+  const RunResult result = RunSets(kSplitMatmul);
+  uint64_t of_each = 0, of_all = 0;
+  for (const auto& [correlation, kernel] : result.kernel_usages) {
+    for (const LostTime& lost : kernel.usage.lost) {
+      if (lost.cause == "token_wait_pt") of_each += lost.ps;
+    }
+  }
+  for (const model::UnitStatistics& unit : result.launch_units) {
+    const bool is_pt = unit.name.size() > 3 && unit.name.substr(unit.name.size() - 3) == ".pt";
+    if (is_pt) of_all += unit.lost(model::Loss::kTokenWait);
+  }
+  EXPECT_GT(of_all, 0u);
+  EXPECT_EQ(of_each, of_all);
+}
+
+TEST(Explain, SummaryHasALineForEachOfThem) {
+  const std::string text = ReportSummary(RunSets(kSplitMatmul), "spyre-cosim");
+  for (const char* part :
+       {"kernels bound by ", "run bound by ", "MAC/byte (ridge 44.0)",
+        "cores, busy least / mean / most", "memory channels, least / mean / most",
+        "time lost, share of the units' time: ", "matmul 1"}) {
+    EXPECT_THAT(text, ::testing::HasSubstr(part));
   }
 }
 

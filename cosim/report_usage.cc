@@ -1,0 +1,235 @@
+#include "cosim/report_usage.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "traces/text.h"
+
+namespace spyre::cosim {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr size_t kKernelRows = 8;
+constexpr size_t kLostCauses = 5;  // named in the summary
+
+double Share(double part, double whole) { return whole == 0 ? 0 : part / whole; }
+
+double LostShare(const LostTime& time, const Usage& usage) {
+  return Share(static_cast<double>(time.ps),
+               static_cast<double>(time.units) * static_cast<double>(usage.span_ps));
+}
+
+uint64_t DispatchPs(const RunResult& result) {
+  return result.config.card.control.dispatch_ns * 1000;
+}
+
+// Every core that ran anything of the launch.
+uint32_t CoresOf(const RunResult& result) {
+  uint32_t mask = 0;
+  for (const auto& [correlation, kernel] : result.kernel_usages) mask |= kernel.core_mask;
+  return mask;
+}
+
+Roofline RooflineOf(const RunResult& result, const Usage& usage, uint64_t macs, uint64_t bytes) {
+  return RooflineOf(PeaksOf(result.config.card, usage.cores), usage, macs, bytes);
+}
+
+uint64_t Macs(const RunResult& result) {
+  uint64_t macs = 0;
+  for (const flex::CompletedOperation& operation : result.launches) macs += operation.macs;
+  return macs;
+}
+
+Json BalanceJson(const Balance& balance, const char* unit, double scale) {
+  const std::optional<double> imbalance = balance.Imbalance();
+  return {{"units", balance.units},
+          {fmt::format("min_{}", unit), static_cast<double>(balance.min) / scale},
+          {fmt::format("mean_{}", unit), balance.Mean() / scale},
+          {fmt::format("max_{}", unit), static_cast<double>(balance.max) / scale},
+          {"imbalance", imbalance ? Json(*imbalance) : Json(nullptr)}};
+}
+
+std::string Imbalance(const Balance& balance) {
+  return fmt::format("x{:.2f}", balance.Imbalance().value_or(1));
+}
+
+std::string BusyText(const char* unit, const Balance& balance, uint64_t span_ps) {
+  const auto percent = [span_ps](double ps) {
+    return 100 * Share(ps, static_cast<double>(span_ps));
+  };
+  return fmt::format("{} {:.1f} / {:.1f} / {:.1f} % ({})", unit,
+                     percent(static_cast<double>(balance.min)), percent(balance.Mean()),
+                     percent(static_cast<double>(balance.max)), Imbalance(balance));
+}
+
+std::string BalanceText(const Usage& usage) {
+  std::vector<std::string> cores;
+  for (const auto& [name, balance] : {std::pair<const char*, const Balance&>{"load", usage.load_ps},
+                                      {"pt", usage.pt_ps},
+                                      {"vector", usage.vector_ps}}) {
+    if (balance.sum > 0) cores.push_back(BusyText(name, balance, usage.span_ps));
+  }
+  std::string text;
+  if (!cores.empty()) {
+    text += fmt::format("  cores, busy least / mean / most (x most by mean): {}\n",
+                        fmt::join(cores, ", "));
+  }
+  const Balance& channels = usage.channel_bytes;
+  return text + fmt::format("  memory channels, least / mean / most: {} / {} / {} ({})\n",
+                            trace::FormatBytes(channels.min),
+                            trace::FormatBytes(static_cast<uint64_t>(channels.Mean())),
+                            trace::FormatBytes(channels.max), Imbalance(channels));
+}
+
+std::string LostText(const Usage& usage) {
+  std::vector<const LostTime*> causes;
+  for (const LostTime& time : usage.lost) {
+    if (time.ps > 0) causes.push_back(&time);
+  }
+  std::stable_sort(causes.begin(), causes.end(), [&](const LostTime* a, const LostTime* b) {
+    return LostShare(*a, usage) > LostShare(*b, usage);
+  });
+  if (causes.size() > kLostCauses) causes.resize(kLostCauses);
+  std::vector<std::string> parts;
+  for (const LostTime* time : causes) {
+    std::string cause = time->cause;
+    std::replace(cause.begin(), cause.end(), '_', ' ');
+    parts.push_back(fmt::format("{} {}", cause, trace::FormatPercent(LostShare(*time, usage))));
+  }
+  return parts.empty()
+             ? std::string()
+             : fmt::format("  time lost, share of the units' time: {}\n", fmt::join(parts, ", "));
+}
+
+std::string BoundText(const Roofline& roofline) {
+  const double pcie = std::max(roofline.pcie_upstream_share, roofline.pcie_downstream_share);
+  std::string text = fmt::format(
+      "bound by {}: PT {} of {:.2f} TMAC/s, vector units {}, memory {} of {:.1f} GB/s, "
+      "PCIe {} of {:.1f} GB/s",
+      roofline.bound_by, trace::FormatPercent(roofline.compute_share),
+      roofline.peaks.macs_per_s / 1e12, trace::FormatPercent(roofline.vector_share),
+      trace::FormatPercent(roofline.memory_share), roofline.peaks.memory_bytes_per_s / 1e9,
+      trace::FormatPercent(pcie), roofline.peaks.pcie_bytes_per_s / 1e9);
+  if (roofline.mac_per_byte.value_or(0) > 0) {
+    text += fmt::format("; {:.1f} MAC/byte (ridge {:.1f})", *roofline.mac_per_byte,
+                        roofline.peaks.RidgeMacPerByte());
+  }
+  return text;
+}
+
+// One row per kernel, where there are several.
+std::string KernelTable(const RunResult& result) {
+  trace::Table table(
+      {"kernel", "time", "TMAC/s", "of peak", "GB/s", "of peak", "MAC/byte", "bound by"});
+  size_t kernels = 0;
+  for (const flex::CompletedOperation& operation : result.launches) {
+    if (operation.opcode != Opcode::COMPUTE || operation.name != result.kernel_name) continue;
+    const std::optional<OperationUsage> usage = UsageOf(result, operation);
+    if (!usage || kernels++ >= kKernelRows) continue;
+    const Roofline& r = usage->roofline;
+    table.Add(
+        {fmt::format("{} {}", operation.name, kernels - 1), trace::FormatTime(usage->usage.span_ps),
+         fmt::format("{:.2f}", r.macs_per_s / 1e12), trace::FormatPercent(r.compute_share),
+         fmt::format("{:.1f}", r.memory_bytes_per_s / 1e9), trace::FormatPercent(r.memory_share),
+         fmt::format("{:.1f}", r.mac_per_byte.value_or(0)), r.bound_by});
+  }
+  if (kernels < 2) return "";
+  std::string text = table.ToString("    ");
+  if (kernels > kKernelRows) {
+    text += fmt::format("    ... {} more in report.json\n", kernels - kKernelRows);
+  }
+  return text;
+}
+
+}  // namespace
+
+std::optional<OperationUsage> UsageOf(const RunResult& result,
+                                      const flex::CompletedOperation& operation) {
+  const auto found = result.kernel_usages.find(operation.correlation);
+  if (found == result.kernel_usages.end()) return std::nullopt;
+  Usage usage = found->second.usage;
+  usage.AddLost("launch", found->second.launch_ps);
+  usage.AddLost("dispatch", DispatchPs(result));
+  const Roofline roofline = RooflineOf(
+      result, usage, operation.macs, operation.device_bytes_read + operation.device_bytes_written);
+  return OperationUsage{std::move(usage), roofline};
+}
+
+OperationUsage UsageOfLaunches(const RunResult& result) {
+  uint64_t span_ps = 0, launch_ps = 0, bytes = 0, operations = 0;
+  for (const flex::CompletedOperation& operation : result.launches) {
+    const auto kernel = result.kernel_usages.find(operation.correlation);
+    if (kernel == result.kernel_usages.end()) continue;
+    ++operations;
+    span_ps += kernel->second.usage.span_ps;
+    launch_ps += kernel->second.launch_ps;
+    bytes += operation.device_bytes_read + operation.device_bytes_written;
+  }
+  Usage usage = SummarizeUsage(result.launch_units, CoresOf(result), span_ps);
+  usage.AddLost("launch", launch_ps);
+  usage.AddLost("dispatch", operations * DispatchPs(result));
+  const Roofline roofline = RooflineOf(result, usage, Macs(result), bytes);
+  return {std::move(usage), roofline};
+}
+
+OperationUsage UsageOfSession(const RunResult& result) {
+  Usage usage = SummarizeUsage(result.units, CoresOf(result), result.end_ps - result.begin_ps);
+  const Roofline roofline = RooflineOf(result, usage, Macs(result), usage.channel_bytes.sum);
+  return {std::move(usage), roofline};
+}
+
+Json ToJson(const Peaks& peaks) {
+  return {{"macs_per_s", peaks.macs_per_s},
+          {"memory_bytes_per_s", peaks.memory_bytes_per_s},
+          {"pcie_bytes_per_s", peaks.pcie_bytes_per_s},
+          {"ridge_mac_per_byte", peaks.RidgeMacPerByte()}};
+}
+
+Json ToJson(const Roofline& roofline) {
+  return {{"bound_by", roofline.bound_by},
+          {"macs_per_s", roofline.macs_per_s},
+          {"memory_bytes_per_s", roofline.memory_bytes_per_s},
+          {"pcie_upstream_bytes_per_s", roofline.pcie_upstream_bytes_per_s},
+          {"pcie_downstream_bytes_per_s", roofline.pcie_downstream_bytes_per_s},
+          {"mac_per_byte", roofline.mac_per_byte ? Json(*roofline.mac_per_byte) : Json(nullptr)},
+          {"peak", ToJson(roofline.peaks)},
+          {"share_of_peak",
+           {{"compute", roofline.compute_share},
+            {"vector", roofline.vector_share},
+            {"memory", roofline.memory_share},
+            {"pcie_upstream", roofline.pcie_upstream_share},
+            {"pcie_downstream", roofline.pcie_downstream_share}}}};
+}
+
+Json BalanceJson(const Usage& usage) {
+  return {{"load", BalanceJson(usage.load_ps, "busy_ns", 1000)},
+          {"pt", BalanceJson(usage.pt_ps, "busy_ns", 1000)},
+          {"vector", BalanceJson(usage.vector_ps, "busy_ns", 1000)},
+          {"memory_channels", BalanceJson(usage.channel_bytes, "bytes", 1)}};
+}
+
+Json LostTimeJson(const Usage& usage) {
+  Json out = Json::object();
+  for (const LostTime& time : usage.lost) {
+    out[time.cause] = {{"ns", static_cast<double>(time.ps) / 1000},
+                       {"units", time.units},
+                       {"share", LostShare(time, usage)}};
+  }
+  return out;
+}
+
+std::string UsageText(const RunResult& result) {
+  const OperationUsage launches = UsageOfLaunches(result);
+  if (launches.usage.span_ps == 0) return "";
+  std::string text = "  kernels " + BoundText(launches.roofline) + "\n";
+  text += "  run " + BoundText(UsageOfSession(result).roofline) + "\n";
+  text += BalanceText(launches.usage);
+  text += LostText(launches.usage);
+  const std::string kernels = KernelTable(result);
+  return text + kernels;
+}
+
+}  // namespace spyre::cosim

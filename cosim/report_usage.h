@@ -1,0 +1,35 @@
+// The part of the report that says what bounded the time: roofline, balance, time lost. Used by
+// report.cc; pure functions. docs/report.md explains every figure.
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+
+#include "cosim/session.h"
+#include "cosim/usage.h"
+
+namespace spyre::cosim {
+
+// One COMPUTE operation.
+struct OperationUsage {
+  Usage usage;  // with launch and dispatch among the time lost
+  Roofline roofline;
+};
+// nullopt for an operation that never ran.
+std::optional<OperationUsage> UsageOf(const RunResult& result,
+                                      const flex::CompletedOperation& operation);
+
+// All COMPUTE operations of the launch together, over the sum of their device times.
+OperationUsage UsageOfLaunches(const RunResult& result);
+// Everything between the first operation queued and the last finished, with the transfers.
+OperationUsage UsageOfSession(const RunResult& result);
+
+nlohmann::ordered_json ToJson(const Peaks& peaks);
+nlohmann::ordered_json ToJson(const Roofline& roofline);
+nlohmann::ordered_json BalanceJson(const Usage& usage);
+nlohmann::ordered_json LostTimeJson(const Usage& usage);
+
+// The lines of the summary.
+std::string UsageText(const RunResult& result);
+
+}  // namespace spyre::cosim

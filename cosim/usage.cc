@@ -1,0 +1,144 @@
+#include "cosim/usage.h"
+
+#include <algorithm>
+#include <charconv>
+#include <string_view>
+
+namespace spyre::cosim {
+namespace {
+
+using model::Loss;
+using model::UnitStatistics;
+
+constexpr double kPsPerSecond = 1e12;
+
+bool TakePrefix(std::string_view& text, std::string_view prefix) {
+  if (text.substr(0, prefix.size()) != prefix) return false;
+  text.remove_prefix(prefix.size());
+  return true;
+}
+
+void AddCoreUnit(Usage& usage, std::string_view part, const UnitStatistics& unit) {
+  const uint64_t token_wait = unit.lost(Loss::kTokenWait);
+  if (part == "load") {
+    usage.load_ps.Add(unit.busy_ps);
+    usage.AddLost("token_wait_load", token_wait);
+  } else if (part == "store") {
+    usage.AddLost("token_wait_store", token_wait);
+  } else if (part == "pt") {
+    usage.pt_ps.Add(unit.busy_ps);
+    usage.AddLost("token_wait_pt", token_wait);
+    usage.AddLost("weight_load", unit.lost(Loss::kWeightLoad));
+    usage.AddLost("fill_drain", unit.lost(Loss::kFillDrain));
+  } else if (part == "vector") {
+    usage.vector_ps.Add(unit.busy_ps);
+    usage.AddLost("token_wait_vector", token_wait);
+  } else if (part == "ring") {
+    usage.AddLost("token_wait_ring", token_wait);
+    usage.AddLost("barrier_wait", unit.lost(Loss::kBarrierWait));
+  } else if (part == "lx_port") {
+    usage.AddLost("lx_port_wait", unit.waited_ps);
+  }
+}
+
+void AddUnit(Usage& usage, uint32_t core_mask, const UnitStatistics& unit) {
+  std::string_view name = unit.name;
+  if (TakePrefix(name, "memory.channel")) {
+    usage.channel_bytes.Add(unit.bytes);
+    usage.AddLost("row_miss", unit.lost(Loss::kRowMiss));
+    usage.AddLost("turnaround", unit.lost(Loss::kTurnaround));
+    usage.AddLost("refresh", unit.lost(Loss::kRefresh));
+  } else if (TakePrefix(name, "ring.")) {
+    usage.AddLost("ring_wait", unit.waited_ps);
+  } else if (TakePrefix(name, "pcie.")) {
+    (name == "upstream" ? usage.pcie_upstream_bytes : usage.pcie_downstream_bytes) += unit.bytes;
+    usage.AddLost("pcie_wait", unit.waited_ps);
+  } else if (TakePrefix(name, "core")) {
+    unsigned core = 0;
+    const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), core);
+    if (error != std::errc{} || core >= 32 || (core_mask >> core & 1) == 0) return;
+    name.remove_prefix(static_cast<size_t>(end - name.data()));
+    if (TakePrefix(name, ".")) AddCoreUnit(usage, name, unit);
+  }
+}
+
+}  // namespace
+
+void Balance::Add(uint64_t value) {
+  min = units == 0 ? value : std::min(min, value);
+  max = std::max(max, value);
+  sum += value;
+  ++units;
+}
+
+double Balance::Mean() const {
+  return units == 0 ? 0 : static_cast<double>(sum) / static_cast<double>(units);
+}
+
+std::optional<double> Balance::Imbalance() const {
+  if (sum == 0) return std::nullopt;
+  return static_cast<double>(max) / Mean();
+}
+
+void Usage::AddLost(const char* cause, uint64_t ps) {
+  auto entry = std::find_if(lost.begin(), lost.end(),
+                            [cause](const LostTime& time) { return time.cause == cause; });
+  if (entry == lost.end()) entry = lost.insert(lost.end(), {cause, 0, 0});
+  ++entry->units;
+  entry->ps += ps;
+}
+
+Usage SummarizeUsage(const std::vector<UnitStatistics>& units, uint32_t core_mask,
+                     uint64_t span_ps) {
+  Usage usage;
+  usage.span_ps = span_ps;
+  for (uint32_t left = core_mask; left != 0; left &= left - 1) ++usage.cores;
+  for (const UnitStatistics& unit : units) AddUnit(usage, core_mask, unit);
+  return usage;
+}
+
+Peaks PeaksOf(const model::CardConfig& card, uint64_t cores) {
+  const double core_macs = static_cast<double>(card.core.corelets * card.core.pt_macs_per_cycle) *
+                           static_cast<double>(card.clock.core_mhz) * 1e6;
+  const double memory = static_cast<double>(card.memory.channels * card.memory.channel_bits *
+                                            card.memory.transfer_mts) /
+                        8 * 1e6;
+  return {static_cast<double>(cores) * core_macs, memory,
+          static_cast<double>(card.pcie.bytes_per_us) * 1e6};
+}
+
+Roofline RooflineOf(const Peaks& peaks, const Usage& usage, uint64_t macs, uint64_t memory_bytes) {
+  const double seconds = static_cast<double>(usage.span_ps) / kPsPerSecond;
+  const auto rate = [seconds](uint64_t amount) {
+    return seconds == 0 ? 0 : static_cast<double>(amount) / seconds;
+  };
+  Roofline roofline{};
+  roofline.peaks = peaks;
+  roofline.macs_per_s = rate(macs);
+  roofline.memory_bytes_per_s = rate(memory_bytes);
+  roofline.pcie_upstream_bytes_per_s = rate(usage.pcie_upstream_bytes);
+  roofline.pcie_downstream_bytes_per_s = rate(usage.pcie_downstream_bytes);
+  if (memory_bytes > 0) {
+    roofline.mac_per_byte = static_cast<double>(macs) / static_cast<double>(memory_bytes);
+  }
+  roofline.compute_share = peaks.macs_per_s == 0 ? 0 : roofline.macs_per_s / peaks.macs_per_s;
+  roofline.vector_share =
+      usage.span_ps == 0 ? 0 : usage.vector_ps.Mean() / static_cast<double>(usage.span_ps);
+  roofline.memory_share = roofline.memory_bytes_per_s / peaks.memory_bytes_per_s;
+  roofline.pcie_upstream_share = roofline.pcie_upstream_bytes_per_s / peaks.pcie_bytes_per_s;
+  roofline.pcie_downstream_share = roofline.pcie_downstream_bytes_per_s / peaks.pcie_bytes_per_s;
+
+  const double compute = std::max(roofline.compute_share, roofline.vector_share);
+  const double pcie = std::max(roofline.pcie_upstream_share, roofline.pcie_downstream_share);
+  const double highest = std::max({compute, roofline.memory_share, pcie});
+  if (highest < kBoundShare) {
+    roofline.bound_by = "latency";
+  } else if (highest == compute) {
+    roofline.bound_by = "compute";
+  } else {
+    roofline.bound_by = highest == roofline.memory_share ? "memory" : "pcie";
+  }
+  return roofline;
+}
+
+}  // namespace spyre::cosim

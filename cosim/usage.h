@@ -1,0 +1,87 @@
+// What the units of the card did in a span of device time, set against what they could have done:
+// balance between like units, time lost by cause, and the roofline. docs/report.md explains every
+// figure. Pure functions, any thread; times in ps, sizes in bytes.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "model/card/card_config.h"
+#include "model/card/resource.h"
+
+namespace spyre::cosim {
+
+// The same figure of several like units.
+struct Balance {
+  uint64_t units = 0;
+  uint64_t min = 0;
+  uint64_t max = 0;
+  uint64_t sum = 0;
+
+  void Add(uint64_t value);
+  double Mean() const;
+  std::optional<double> Imbalance() const;  // max / mean; empty if nothing was done
+};
+
+// Summed over `units` units, so it may exceed the span; where requests wait in a queue, over them.
+struct LostTime {
+  std::string cause;
+  uint64_t units = 0;
+  uint64_t ps = 0;
+};
+
+struct Usage {
+  uint64_t span_ps = 0;
+  uint64_t cores = 0;                                           // cores that took part
+  Balance load_ps, pt_ps, vector_ps;                            // busy, of their units
+  Balance channel_bytes;                                        // device memory
+  uint64_t pcie_upstream_bytes = 0, pcie_downstream_bytes = 0;  // payload
+  std::vector<LostTime> lost;                                   // every cause, in a fixed order
+
+  void AddLost(const char* cause, uint64_t ps);
+};
+
+// units: what was done in the span, as Card::Statistics names them. Cores outside the mask are left
+// out.
+Usage SummarizeUsage(const std::vector<model::UnitStatistics>& units, uint32_t core_mask,
+                     uint64_t span_ps);
+
+// One COMPUTE operation; by correlation.
+struct KernelUsage {
+  Usage usage;
+  uint32_t core_mask = 0;
+  uint64_t launch_ps = 0;  // of its device time, until the units started
+};
+using KernelUsages = std::unordered_map<uint64_t, KernelUsage>;
+
+struct Peaks {
+  double macs_per_s;
+  double memory_bytes_per_s;
+  double pcie_bytes_per_s;  // each way
+
+  double RidgeMacPerByte() const { return macs_per_s / memory_bytes_per_s; }
+};
+Peaks PeaksOf(const model::CardConfig& card, uint64_t cores);
+
+// A resource below this share of its peak does not bound what runs.
+inline constexpr double kBoundShare = 0.5;
+
+struct Roofline {
+  Peaks peaks;
+  double macs_per_s;
+  double memory_bytes_per_s;
+  double pcie_upstream_bytes_per_s, pcie_downstream_bytes_per_s;
+  std::optional<double> mac_per_byte;  // operational intensity; empty without memory traffic
+  double compute_share;                // of the PT arrays' peak
+  double vector_share;                 // mean busy time of the vector units
+  double memory_share, pcie_upstream_share, pcie_downstream_share;
+  // compute, memory or pcie: the resource with the largest share, the vector units being compute;
+  // latency: none reaches kBoundShare.
+  const char* bound_by;
+};
+Roofline RooflineOf(const Peaks& peaks, const Usage& usage, uint64_t macs, uint64_t memory_bytes);
+
+}  // namespace spyre::cosim
