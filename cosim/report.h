@@ -7,7 +7,7 @@
 
 namespace spyre::cosim {
 
-// The text of report.json; docs/getting-started.md describes its fields. Times in ns.
+// The text of report.json; docs/report.md describes its fields. Times in ns.
 std::string ReportJson(const RunResult& result);
 // A few lines: what ran, whether it is right, where the time went, where the files are, what next.
 // `program`: how the user called this program, for the commands it proposes.

@@ -48,6 +48,8 @@ void AddUnit(Usage& usage, uint32_t core_mask, const UnitStatistics& unit) {
     usage.AddLost("row_miss", unit.lost(Loss::kRowMiss));
     usage.AddLost("turnaround", unit.lost(Loss::kTurnaround));
     usage.AddLost("refresh", unit.lost(Loss::kRefresh));
+    usage.AddLost("bank_group", unit.lost(Loss::kBankGroup));
+    usage.AddLost("ecc_check", unit.lost(Loss::kEccCheck));
   } else if (TakePrefix(name, "ring.")) {
     usage.AddLost("ring_wait", unit.waited_ps);
   } else if (TakePrefix(name, "pcie.")) {

@@ -21,13 +21,15 @@ namespace spyre::model {
 enum class Loss : uint8_t {
   kRowMiss,      // memory channel: precharge and activate before the data
   kTurnaround,   // memory channel: the bus changes between read and write
-  kRefresh,      // memory channel: all banks are being refreshed
+  kRefresh,      // memory channel: banks are being refreshed
+  kBankGroup,    // memory channel: requests for one bank group only come at half rate
+  kEccCheck,     // memory channel: check bytes of in-line ECC pass the bus (part of its busy time)
   kTokenWait,    // unit of a core: a token that it waits for has not been given
   kBarrierWait,  // ring unit: others have not arrived
   kWeightLoad,   // PT: a weight block takes longer to load than the rows before it to stream
   kFillDrain,    // PT: the array fills and drains
 };
-inline constexpr size_t kLosses = 7;
+inline constexpr size_t kLosses = 9;
 
 // What a resource did, for reports.
 struct UnitStatistics {

@@ -55,6 +55,8 @@ TEST(Usage, LostTimeIsSummedOverTheUnitsThatCanLoseIt) {
   channel.lost(Loss::kRowMiss) = 5;
   channel.lost(Loss::kTurnaround) = 6;
   channel.lost(Loss::kRefresh) = 7;
+  channel.lost(Loss::kBankGroup) = 8;
+  channel.lost(Loss::kEccCheck) = 9;
   UnitStatistics pt0 = Unit("core00.pt", 0), pt1 = Unit("core01.pt", 0);
   pt0.lost(Loss::kTokenWait) = 10;
   pt1.lost(Loss::kTokenWait) = 20;
@@ -69,6 +71,8 @@ TEST(Usage, LostTimeIsSummedOverTheUnitsThatCanLoseIt) {
   EXPECT_EQ(Lost(usage, "row_miss").ps, 5u);
   EXPECT_EQ(Lost(usage, "turnaround").ps, 6u);
   EXPECT_EQ(Lost(usage, "refresh").ps, 7u);
+  EXPECT_EQ(Lost(usage, "bank_group").ps, 8u);
+  EXPECT_EQ(Lost(usage, "ecc_check").ps, 9u);
   EXPECT_EQ(Lost(usage, "token_wait_pt").ps, 30u);
   EXPECT_EQ(Lost(usage, "token_wait_pt").units, 2u);
   EXPECT_EQ(Lost(usage, "weight_load").ps, 3u);
