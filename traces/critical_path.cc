@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <map>
 #include <string_view>
-#include <unordered_set>
 
 #include "traces/intervals.h"
 #include "traces/text.h"
@@ -84,6 +83,7 @@ class Walk {
       return a->start_ps != b->start_ps ? a->start_ps < b->start_ps
                                         : a->category == kCore && b->category != kCore;
     });
+    budget_ = 4 * records.size();
     for (const Record* record : records) AddRecord(*record);
     for (auto& [track, unit] : units_) unit.Finish();
     if (!records.empty()) units_start_ = records.front()->start_ps;
@@ -134,8 +134,8 @@ class Walk {
     while (step != SIZE_MAX) {
       const UnitSteps& unit = units_.at(track);
       const Step& now = unit.steps[step];
-      // Only a forged trace comes back to a step.
-      if (!visited_.insert(now.record).second) return EmitCard(kNotRecorded, units_start_);
+      // Two units of a forged trace can wait for each other for ever.
+      if (budget_-- == 0) return EmitCard(kNotRecorded, units_start_);
       Emit(kSequencer, track, nullptr, now.end_ps());
       if (now.is_token_wait) {
         if (!GoToGiver(*now.record, track, step)) {
@@ -201,7 +201,7 @@ class Walk {
   uint64_t cursor_;
   uint64_t units_start_;  // the first unit's first slice or wait
   std::map<TrackId, UnitSteps> units_;
-  std::unordered_set<const Record*> visited_;
+  size_t budget_ = 0;                  // of steps: a path takes each record a few times at most
   std::vector<PathSegment> segments_;  // last to first
 };
 

@@ -156,6 +156,22 @@ TEST(CriticalPath, AWaitWhoseGiverIsUnknownStaysAWait) {
   EXPECT_EQ(TimeOf(path, "pt"), 700U);
 }
 
+TEST(CriticalPath, ReturnsToAUnitThatWasPartnerEarlier) {
+  // Two bursts of one load each wait for the other core's.
+  Drawn drawn;
+  const TrackId a = drawn.Unit(0, "load");
+  const TrackId b = drawn.Unit(1, "load");
+  drawn.Work(a, 100, 1000);
+  drawn.Work(b, 100, 900);
+  drawn.Wait(a, 500, 800, b, "partner wait");
+  drawn.Wait(b, 200, 400, a, "partner wait");
+  const CriticalPath path = drawn.Path();
+  ASSERT_EQ(path.segments.size(), 4U);
+  EXPECT_EQ(path.segments[1].unit, "core 00/load") << "from 100 to 400";
+  EXPECT_EQ(path.segments[2].unit, "core 01/load") << "from 400 to 800";
+  EXPECT_EQ(path.segments[3].unit, "core 00/load") << "from 800 on";
+}
+
 TEST(CriticalPath, OfAForgedTraceInWhichTwoUnitsWaitForEachOtherEnds) {
   Drawn drawn;
   const TrackId a = drawn.Unit(0, "pt");
