@@ -1,13 +1,11 @@
 // `spyre-cosim calibrate` as users call it: three small kernels through the whole stack.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <sys/wait.h>
 
-#include <array>
-#include <cstdio>
 #include <filesystem>
-#include <fstream>
 #include <nlohmann/json.hpp>
+
+#include "tests/integration/program_fixture.h"
 
 namespace spyre::cosim {
 namespace {
@@ -23,41 +21,12 @@ constexpr const char* kPoints =
       {"op": "matmul", "m": 64, "k": 128, "n": 256, "split_m": 2, "split_n": 2, "cores": 4,
        "predicted_us": 2}]})";
 
-class CalibrateTest : public ::testing::Test {
+class CalibrateTest : public test::ProgramFixture {
  protected:
-  struct Outcome {
-    int status;
-    std::string out, err;
-  };
-
   void SetUp() override {
-    dir_ = ::testing::TempDir() + "calibrate_" +
-           ::testing::UnitTest::GetInstance()->current_test_info()->name();
-    std::filesystem::remove_all(dir_);
-    std::filesystem::create_directories(dir_ + "/tmp");
+    ProgramFixture::SetUp();
     Write("points.json", kPoints);
   }
-  void Write(const std::string& name, const std::string& text) const {
-    std::ofstream(dir_ + "/" + name, std::ios::binary) << text;
-  }
-  Outcome Call(const std::string& arguments) const {
-    const std::string command = "cd '" + dir_ + "' && TMPDIR='" + dir_ +
-                                "/tmp' '" SPYRE_BUILD_DIR "/spyre-cosim' " + arguments +
-                                " 2>err.txt";
-    FILE* pipe = popen(command.c_str(), "r");
-    Outcome outcome{};
-    std::array<char, 4096> buffer;
-    size_t count = 0;
-    while ((count = fread(buffer.data(), 1, buffer.size(), pipe)) > 0)
-      outcome.out.append(buffer.data(), count);
-    const int status = pclose(pipe);
-    outcome.status = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-    std::ifstream err(dir_ + "/err.txt", std::ios::binary);
-    outcome.err.assign(std::istreambuf_iterator<char>(err), {});
-    return outcome;
-  }
-
-  std::string dir_;
 };
 
 TEST_F(CalibrateTest, APointsTimeIsTheKernelsTimeInARunOfItsOwn) {
@@ -71,10 +40,7 @@ TEST_F(CalibrateTest, APointsTimeIsTheKernelsTimeInARunOfItsOwn) {
       "op = \"sum\"\nrows = 64\ncols = 512\ncores = 4\n",
       "op = \"matmul\"\nm = 64\nk = 128\nn = 256\nsplit = { m = 2, n = 2 }\ncores = 4\n"};
   for (int i = 0; i < 3; ++i) {
-    Write("run.toml", std::string("[workload]\n") + workloads[i]);
-    const Outcome run = Call("run run.toml --json");
-    ASSERT_EQ(run.status, 0) << run.err;
-    const json kernel = json::parse(run.out)["kernels"][0];
+    const json kernel = Report(workloads[i])["kernels"][0];
     EXPECT_DOUBLE_EQ(points[i]["simulated_us"].get<double>() * 1000, kernel["device_ns"])
         << "microseconds; the run had data, the point had none: " << workloads[i];
     EXPECT_DOUBLE_EQ(

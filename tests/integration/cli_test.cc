@@ -1,17 +1,15 @@
 // The program as users call it: exit statuses, messages, determinism, files.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <sys/wait.h>
 
 #include <algorithm>
-#include <array>
-#include <cstdio>
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <sstream>
 
 #include "cosim/npy.h"
+#include "tests/integration/program_fixture.h"
 
 namespace spyre::cosim {
 namespace {
@@ -21,50 +19,24 @@ using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
-struct Outcome {
-  int status;
-  std::string text;  // standard output and standard error
-};
-
-class CommandLineTest : public ::testing::Test {
+class CommandLineTest : public test::ProgramFixture {
  protected:
-  void SetUp() override {
-    dir_ = ::testing::TempDir() + "cli_" +
-           ::testing::UnitTest::GetInstance()->current_test_info()->name();
-    std::filesystem::remove_all(dir_);
-    std::filesystem::create_directories(dir_);
-  }
+  struct Outcome {
+    int status;
+    std::string text;  // standard output and standard error
+  };
 
   Outcome Call(const std::string& arguments, const std::string& environment = "") const {
-    const std::string command = "cd '" + dir_ + "' && " + environment +
-                                " '" SPYRE_BUILD_DIR "/spyre-cosim' " + arguments + " 2>&1";
-    FILE* pipe = popen(command.c_str(), "r");
-    std::string text;
-    std::array<char, 4096> buffer;
-    size_t count = 0;
-    while ((count = fread(buffer.data(), 1, buffer.size(), pipe)) > 0)
-      text.append(buffer.data(), count);
-    const int status = pclose(pipe);
-    return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, text};
+    const auto outcome = ProgramFixture::Call(arguments, environment);
+    return {outcome.status, outcome.out + outcome.err};
   }
   Outcome RunToml(const std::string& workload, const std::string& arguments = "") const {
     Write("run.toml", workload);
     return Call("run run.toml --out out --no-progress " + arguments);
   }
-  void Write(const std::string& name, const std::string& text) const {
-    std::ofstream(dir_ + "/" + name, std::ios::binary) << text;
-  }
-  std::string Read(const std::string& name) const {
-    std::ifstream in(dir_ + "/" + name, std::ios::binary);
-    std::ostringstream text;
-    text << in.rdbuf();
-    return text.str();
-  }
   json Report(const std::string& out = "out") const {
     return json::parse(Read(out + "/report.json"));
   }
-
-  std::string dir_;
 };
 
 constexpr const char* kMatmul = "[workload]\nm = 256\nk = 128\nn = 192\ntile = { m = 64 }\n";
