@@ -117,6 +117,8 @@ TEST_F(TimingInvariantsTest, NoKernelBeatsARooflineBound) {
         static_cast<double>(Number(ring["memory_ports"]) * Number(ring["bytes_per_cycle"])) *
         ring_ghz;
     EXPECT_GE(ns, static_cast<double>(bytes) / port_bytes_per_ns) << "ns; ring: " << workload;
+    for (const auto& [resource, share] : kernel["roofline"]["share_of_peak"].items())
+      EXPECT_LE(share, 1) << "of the peak of " << resource << ": " << workload;
     for (const json& unit : report["units"]) {
       EXPECT_LE(unit["launch_busy_ns"].get<double>(), report["launch_ns"].get<double>())
           << unit["name"] << ": busy for longer than the launch took: " << workload;
