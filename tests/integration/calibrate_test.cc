@@ -1,10 +1,13 @@
 // `spyre-cosim calibrate` as users call it: three small kernels through the whole stack.
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
+#include "cosim/calibrate_points.h"
+#include "model/contract/files.h"
 #include "tests/integration/program_fixture.h"
 
 namespace spyre::cosim {
@@ -104,6 +107,22 @@ TEST_F(CalibrateTest, BadInputEndsWithStatusTwoBeforeAnythingRuns) {
     EXPECT_EQ(outcome.status, 2) << arguments;
     EXPECT_THAT(outcome.err, HasSubstr(message)) << arguments;
     EXPECT_EQ(outcome.out, "") << arguments;
+  }
+}
+
+// Times there are of some revision; which points it is about must not be.
+TEST(AccuracyDocument, ListsEveryPointOfTheReference) {
+  const auto points =
+      ReadCalibration(SPYRE_SOURCE_DIR "/tests/data/calibration/device_kernel_times.json");
+  EXPECT_EQ(points.size(), 135u);
+  const std::string document =
+      ReadFile(SPYRE_SOURCE_DIR "/docs/accuracy.md", "documentation", 1 << 20);
+  size_t at = 0;
+  for (const CalibrationPoint& point : points) {
+    const std::string row =
+        fmt::format("\n| {} | {} | {:.2f} | ", point.Describe(), point.cores, point.reference_us);
+    at = document.find(row, at);
+    ASSERT_NE(at, std::string::npos) << "missing, or not in this order:" << row;
   }
 }
 
