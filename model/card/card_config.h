@@ -23,10 +23,16 @@ struct CoreConfig {
   uint64_t pt_macs_per_cycle = 512;
   uint64_t pt_block_load_cycles = 64;
   uint64_t pt_fill_drain_cycles = 20;
+  uint64_t pt_accumulate_cycles = 4;
+  uint64_t pt_accumulate_int_cycles = 2;
+  uint64_t pt_rate_fp8 = 2;
+  uint64_t pt_rate_int8 = 4;
+  uint64_t pt_rate_int4 = 8;
   uint64_t vector_lanes = 64;
   uint64_t vector_startup_cycles = 12;
   uint64_t vector_simple_cost = 1;
   uint64_t vector_function_cost = 4;
+  uint64_t vector_reduce_cost = 8;
   uint64_t token_cycles = 2;
   uint64_t barrier_cycles = 64;
   uint64_t quantum_ns = 1000;
@@ -173,12 +179,26 @@ void DescribeCard(CardConfig& c, Visitor& v) {
            "fp16 multiply-accumulates of one corelet's PT array: 8 x 8 elements x 8 lanes",
            "derived");
   v.Number("core.pt_block_load_cycles", c.core.pt_block_load_cycles, 0, 4096, "cycles",
-           "Loading one 64 x 64 weight block into a PT array; overlaps the previous block's rows",
+           "Loading one weight block (64 sticks: 64 k x one stick of columns) into a PT array; "
+           "overlaps the previous block's rows",
            "assumed");
   v.Number("core.pt_fill_drain_cycles", c.core.pt_fill_drain_cycles, 0, 4096, "cycles",
            "Filling and draining the array once per MATMUL: 8 + 8 elements deep plus the 4-cycle "
            "accumulate",
            "derived");
+  v.Number("core.pt_accumulate_cycles", c.core.pt_accumulate_cycles, 1, 256, "cycles",
+           "Until a sum in the array can be added to again; fewer rows than this leave it waiting",
+           "assumed");
+  v.Number("core.pt_accumulate_int_cycles", c.core.pt_accumulate_int_cycles, 1, 256, "cycles",
+           "The same for SENINT8 and SENINT4", "assumed");
+  v.Number("core.pt_rate_fp8", c.core.pt_rate_fp8, 1, 64, "x fp16",
+           "Multiply-accumulates of SEN143_FP8 and SEN152_FP8 in a cycle, relative to fp16; the "
+           "public figures of an ancestor chip at 4 cores give the same 2",
+           "derived");
+  v.Number("core.pt_rate_int8", c.core.pt_rate_int8, 1, 64, "x fp16",
+           "The same for SENINT8; fits the card's public 300 TOPS from 1.15 GHz on", "assumed");
+  v.Number("core.pt_rate_int4", c.core.pt_rate_int4, 1, 64, "x fp16",
+           "The same for SENINT4; as on the ancestor chip", "derived");
   v.Number("core.vector_lanes", c.core.vector_lanes, 1, 4096, "elements/cycle",
            "fp16 lanes of one corelet's vector unit", "assumed");
   v.Number("core.vector_startup_cycles", c.core.vector_startup_cycles, 0, 4096, "cycles",
@@ -188,6 +208,10 @@ void DescribeCard(CardConfig& c, Visitor& v) {
   v.Number("core.vector_function_cost", c.core.vector_function_cost, 1, 64, "passes",
            "Passes of exp, gelu, sigmoid, tanh, sqrt, rsqrt, reciprocal and divide; a public "
            "simulator guesses 4",
+           "assumed");
+  v.Number("core.vector_reduce_cost", c.core.vector_reduce_cost, 1, 64, "passes",
+           "Passes of a reduction across the lanes of a stick: six halvings of 64 lanes, one fold "
+           "of the planes, one into the row's sum; along rows it is a simple operation",
            "assumed");
   v.Number("core.token_cycles", c.core.token_cycles, 0, 1024, "cycles",
            "From giving a token to a waiting unit going on", "assumed");

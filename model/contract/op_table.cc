@@ -36,7 +36,7 @@ const std::vector<OpInfo>& OpTable() {
        "matmul",
        false,
        Unit::kPt,
-       FnSet::kNone,
+       FnSet::kFormat,
        false,
        {"acc", "a", "b", "m", "n", "k", "a_kstick_stride", "b_nstick_stride", "acc_nstick_stride",
         "accumulate"}},
@@ -121,6 +121,22 @@ const OpInfo* FindOp(std::string_view mnemonic) {
   return it == table.end() ? nullptr : &*it;
 }
 
+DataFormat OperandFormat(MatmulFn fn) {
+  switch (fn) {
+    case MatmulFn::kSen143Fp8:
+      return DataFormat::kSen143Fp8;
+    case MatmulFn::kSen152Fp8:
+      return DataFormat::kSen152Fp8;
+    case MatmulFn::kSenInt8:
+      return DataFormat::kSenInt8;
+    case MatmulFn::kSenInt4:
+      return DataFormat::kSenInt4;
+    case MatmulFn::kSen169Fp16:
+      break;
+  }
+  return DataFormat::kSen169Fp16;
+}
+
 const std::vector<std::string_view>& FnNames(FnSet set) {
   static const std::vector<std::string_view> none;
   static const std::vector<std::string_view> binary = {"add", "sub", "mul", "div", "max", "min"};
@@ -128,6 +144,8 @@ const std::vector<std::string_view>& FnNames(FnSet set) {
                                                       "exp",  "gelu",  "sigmoid",   "tanh",
                                                       "sqrt", "rsqrt", "reciprocal"};
   static const std::vector<std::string_view> reduce = {"sum", "max", "min"};
+  static const std::vector<std::string_view> format = {"sen169_fp16", "sen143_fp8", "sen152_fp8",
+                                                       "senint8", "senint4"};
   switch (set) {
     case FnSet::kBinary:
       return binary;
@@ -135,6 +153,8 @@ const std::vector<std::string_view>& FnNames(FnSet set) {
       return unary;
     case FnSet::kReduce:
       return reduce;
+    case FnSet::kFormat:
+      return format;
     case FnSet::kNone:
     case FnSet::kRound:
       break;
@@ -152,6 +172,7 @@ bool IsKnownFn(FnSet set, uint8_t fn) {
 std::string FnSuffix(FnSet set, uint8_t fn) {
   if (set == FnSet::kNone) return "";
   if (set == FnSet::kRound) return fn == kRoundLane0 ? ".lane0" : "";
+  if (set == FnSet::kFormat && fn == 0) return "";  // the format of everything else
   const bool lane0 = set == FnSet::kBinary && (fn & kBroadcastLane0) != 0;
   if (set == FnSet::kBinary) fn &= static_cast<uint8_t>(~kBroadcastLane0);
   std::string suffix = ".";

@@ -22,6 +22,7 @@
 #include <string_view>
 #include <vector>
 
+#include "model/contract/formats.h"
 #include "model/contract/memory_map.h"
 
 namespace spyre {
@@ -64,6 +65,10 @@ enum class Op : uint8_t {
   kBarrier = 65,  // mask, id
 };
 
+// `fn` of kMatmul: the format of a and b.
+enum class MatmulFn : uint8_t { kSen169Fp16 = 0, kSen143Fp8, kSen152Fp8, kSenInt8, kSenInt4 };
+DataFormat OperandFormat(MatmulFn fn);
+
 // `fn` of the vector instructions.
 enum class BinaryFn : uint8_t { kAdd = 0, kSub, kMul, kDiv, kMax, kMin };
 inline constexpr uint8_t kBroadcastLane0 =
@@ -94,14 +99,16 @@ inline constexpr uint8_t kRoundLane0 =
 //   core mask that contains this core: all cores of the mask execute the same LOAD (same box) as
 //   members of one multicast, which reads memory once.
 // kStore: the reverse. No multicast.
-// kMatmul: acc[i][j] (+)= sum over kk < k of a[i][kk] * b[kk][j], i < m, j < n; n is a multiple
-// of 64.
-//   a[i][kk]  SEN169 at a + (kk/64) * a_kstick_stride + i * 128 + (kk%64) * 2
-//   b[kk][j]  SEN169 at b + (j/64) * b_nstick_stride + kk * 128 + (j%64) * 2
+// kMatmul: acc[i][j] (+)= sum over kk < k of a[i][kk] * b[kk][j], i < m, j < n. With e elements of
+// the operands' format in a stick (64 SEN169_FP16, 128 of 8 bits, 256 SENINT4), n is a multiple of
+// e.
+//   a[i][kk]  element kk%e of the stick at a + (kk/e) * a_kstick_stride + i * 128
+//   b[kk][j]  element j%e of the stick at b + (j/e) * b_nstick_stride + kk * 128
 //   acc[i][j] fp32 at acc + (j/64) * acc_nstick_stride + i * 256 + (j%64) * 4
 //   Inside each chunk of 64 consecutive kk (the last may be short) exact products are added in
 //   increasing kk to a zero fp32 accumulator; the chunk's sum is then added to acc. accumulate ==
-//   0: acc is zeroed first.
+//   0: acc is zeroed first. All sums of integers are exact up to 2^24: for any values up to k =
+//   1024 (SENINT8) and k = 262,144 (SENINT4).
 // kVbinary: for p < planes, r < rows, 64 lanes: dst = round(fn(a, b)), one fp32 operation, then
 // SEN169.
 //   Stick (p, r) of x is at x + p * x_plane + r * x_row. Row and plane strides of 0 repeat an

@@ -1,18 +1,26 @@
 #include <algorithm>
 
+#include "model/contract/formats.h"
 #include "model/core/pt_kernel.h"
+#include "model/core/pt_narrow.h"
 #include "model/core/units.h"
 
 namespace spyre::model {
 
 namespace {
-constexpr uint64_t kBlock = 64;  // weights of one block: 64 k x 64 n
+constexpr uint64_t kBlockK = 64;  // k steps of a weight block, and of a chunk of sums
+constexpr uint64_t kLanes = 64;   // of an acc stick
 constexpr uint64_t kAccStickBytes = 256;
 constexpr uint64_t kMaxExtent = 1 << 20;  // of m, n, k in one instruction: beyond any LX
+
+uint64_t CeilDiv(uint64_t a, uint64_t b) { return (a + b - 1) / b; }
 }  // namespace
 
 uint64_t PtUnit::Execute(const Instruction& in) {
-  if (in.op != Op::kMatmul) throw UnitFault{Status::ILLEGAL_INSTRUCTION, 0};
+  if (in.op != Op::kMatmul || in.fn > static_cast<uint8_t>(MatmulFn::kSenInt4))
+    throw UnitFault{Status::ILLEGAL_INSTRUCTION, pc()};
+  const DataFormat format = OperandFormat(static_cast<MatmulFn>(in.fn));
+  const auto per_stick = static_cast<uint64_t>(ElementsPerStick(format));
   const uint64_t m = Count(in, 3, kMaxExtent);
   const uint64_t n = Count(in, 4, kMaxExtent);
   const uint64_t k = Count(in, 5, kMaxExtent);
@@ -20,17 +28,18 @@ uint64_t PtUnit::Execute(const Instruction& in) {
   const uint64_t b_stride = Count(in, 7, kLxBytes);
   const uint64_t acc_stride = Count(in, 8, kLxBytes);
   const bool accumulate = reg(in, 9) != 0;
-  if (n % kBlock != 0) throw UnitFault{Status::ILLEGAL_INSTRUCTION, n};
+  if (n % per_stick != 0) throw UnitFault{Status::ILLEGAL_INSTRUCTION, n};
   const uint64_t start = local_ps();
   if (m == 0 || n == 0) return start;
-  const uint64_t k_sticks = (k + kBlock - 1) / kBlock;
-  const uint64_t n_sticks = n / kBlock;
+  const uint64_t k_sticks = CeilDiv(k, per_stick);
+  const uint64_t n_sticks = n / per_stick;
+  const uint64_t acc_sticks = n / kLanes;
   // Blocks of a and of acc do not overlap; else work would not be bounded by what LX can hold.
-  if ((n_sticks > 1 && acc_stride < m * kAccStickBytes) ||
+  if ((acc_sticks > 1 && acc_stride < m * kAccStickBytes) ||
       (k_sticks > 1 && a_stride < m * kStickBytes)) {
     throw UnitFault{Status::ILLEGAL_INSTRUCTION, m};
   }
-  uint8_t* const acc = core_.Lx(reg(in, 0), (n_sticks - 1) * acc_stride + m * kAccStickBytes);
+  uint8_t* const acc = core_.Lx(reg(in, 0), (acc_sticks - 1) * acc_stride + m * kAccStickBytes);
   const uint8_t* a = acc;
   const uint8_t* b = acc;
   if (k > 0) {
@@ -38,46 +47,83 @@ uint64_t PtUnit::Execute(const Instruction& in) {
     b = core_.Lx(reg(in, 2), (n_sticks - 1) * b_stride + k * kStickBytes);
   }
   if (job().move_data) {
-    PtMatmul(acc, a, b, static_cast<int>(m), static_cast<int>(n), static_cast<int>(k),
-             static_cast<int64_t>(a_stride), static_cast<int64_t>(b_stride),
-             static_cast<int64_t>(acc_stride), accumulate);
+    if (format == DataFormat::kSen169Fp16) {
+      PtMatmul(acc, a, b, static_cast<int>(m), static_cast<int>(n), static_cast<int>(k),
+               static_cast<int64_t>(a_stride), static_cast<int64_t>(b_stride),
+               static_cast<int64_t>(acc_stride), accumulate);
+    } else {
+      PtMatmulNarrow(format, {acc, a, b, m, n, k, a_stride, b_stride, acc_stride, accumulate});
+    }
   }
   job().macs += m * n * k;
-  const uint64_t bytes = Price(m, n, k, accumulate);
-  Account(in, start, local_ps(), bytes);
-  return local_ps();
+  const uint64_t bytes = Price(format, m, n, k, accumulate);
+  Account(in, start, array_free_ps_, bytes);
+  return array_free_ps_;
 }
 
-// Corelets take different columns of weights where there are enough, else different rows. Per step
-// each loads one weight block (hidden behind the previous block's rows) and streams its rows past
-// it; the LX port carries both.
-uint64_t PtUnit::Price(uint64_t m, uint64_t n, uint64_t k, bool accumulate) {
+// Corelets take different columns of weights where there are enough, else different rows. A step is
+// one weight block of 64 sticks (64 k x one stick of columns) for each corelet: its load overlaps
+// the rows of the block before, also of the instruction before; then its rows stream past it. A row
+// meets a block in several passes that add to the same sums, so rows fewer than the accumulate
+// latency leave the array waiting. The LX port carries weights, rows and, after the last k, sums.
+uint64_t PtUnit::Price(DataFormat format, uint64_t m, uint64_t n, uint64_t k, bool accumulate) {
   const CoreConfig& core = config_.core;
-  const uint64_t n_sticks = n / kBlock;
+  const auto per_stick = static_cast<uint64_t>(ElementsPerStick(format));
+  const uint64_t n_sticks = n / per_stick;
   const uint64_t columns = std::min<uint64_t>(core.corelets, n_sticks);
   const uint64_t row_shares = std::max<uint64_t>(1, core.corelets / columns);
-  const uint64_t rows = (m + row_shares - 1) / row_shares;
-  const uint64_t groups = (n_sticks + columns - 1) / columns;
-  const uint64_t steps = (k + kBlock - 1) / kBlock;
-  const uint64_t row_cycles =
-      (rows * kBlock * kBlock + core.pt_macs_per_cycle - 1) / core.pt_macs_per_cycle;
-  const uint64_t block_cycles = std::max(core.pt_block_load_cycles, row_cycles);
-  const uint64_t step_bytes = columns * kBlock * kStickBytes + m * kStickBytes;
-  const uint64_t acc_bytes = columns * m * kAccStickBytes * (accumulate ? 2 : 1);
+  const uint64_t rows = CeilDiv(m, row_shares);
+  const uint64_t groups = CeilDiv(n_sticks, columns);
+  const uint64_t steps = CeilDiv(k, kBlockK);
+  const uint64_t block_macs = kBlockK * per_stick;  // of one row
+  const uint64_t macs_per_cycle = core.pt_macs_per_cycle * Rate(format);
+  const uint64_t row_cycles = std::max(CeilDiv(rows * block_macs, macs_per_cycle),
+                                       CeilDiv(block_macs, macs_per_cycle) * Latency(format));
+  const uint64_t weight_bytes = columns * kBlockK * kStickBytes;
+  const uint64_t row_bytes = m * kBlockK * static_cast<uint64_t>(BitsPerElement(format)) / 8;
+  const uint64_t acc_bytes =
+      columns * (per_stick / kLanes) * m * kAccStickBytes * (accumulate ? 2 : 1);
 
-  CountLoss(Loss::kWeightLoad, Cycles(groups * steps * (block_cycles - row_cycles)));
-  CountLoss(Loss::kFillDrain, Cycles(core.pt_fill_drain_cycles));
-  Advance(core.pt_fill_drain_cycles);
+  const uint64_t start = local_ps();
   for (uint64_t group = 0; group < groups; ++group) {
     for (uint64_t step = 0; step < steps; ++step) {
-      const uint64_t port_end = core_.UseLxPort(local_ps(), step_bytes);
-      Advance(block_cycles);
-      AdvanceTo(port_end);
+      // Local time is where the array has room for the next weights.
+      const uint64_t weights_in = core_.UseLxPort(local_ps(), weight_bytes);
+      Advance(core.pt_block_load_cycles);
+      const uint64_t could_stream = std::max(start, array_free_ps_);
+      AdvanceTo(std::max(weights_in, array_free_ps_));
+      CountLoss(Loss::kWeightLoad, local_ps() - std::min(local_ps(), could_stream));
+      const uint64_t rows_in = core_.UseLxPort(local_ps(), row_bytes);
+      array_free_ps_ = std::max(After(local_ps(), row_cycles), rows_in);
       SyncIfFarAhead();
     }
-    AdvanceTo(core_.UseLxPort(local_ps(), acc_bytes));
+    array_free_ps_ = core_.UseLxPort(std::max(local_ps(), array_free_ps_), acc_bytes);
   }
-  return groups * (steps * step_bytes + acc_bytes);
+  const uint64_t sums_in = array_free_ps_;
+  array_free_ps_ = After(sums_in, core.pt_fill_drain_cycles);
+  CountLoss(Loss::kFillDrain, array_free_ps_ - sums_in);
+  return groups * (steps * (weight_bytes + row_bytes) + acc_bytes);
 }
+
+uint64_t PtUnit::Rate(DataFormat format) const {
+  switch (format) {
+    case DataFormat::kSenInt4:
+      return config_.core.pt_rate_int4;
+    case DataFormat::kSenInt8:
+      return config_.core.pt_rate_int8;
+    case DataFormat::kSen143Fp8:
+    case DataFormat::kSen152Fp8:
+      return config_.core.pt_rate_fp8;
+    default:
+      return 1;
+  }
+}
+
+uint64_t PtUnit::Latency(DataFormat format) const {
+  const bool integer = format == DataFormat::kSenInt4 || format == DataFormat::kSenInt8;
+  return integer ? config_.core.pt_accumulate_int_cycles : config_.core.pt_accumulate_cycles;
+}
+
+void PtUnit::Drain() { AdvanceTo(array_free_ps_); }
 
 }  // namespace spyre::model

@@ -45,6 +45,7 @@ class CoreUnit : public sc_core::sc_module {
   uint64_t Count(const Instruction& in, int operand, uint64_t limit = 1ull << 32) const;
 
   Job& job() const { return *job_; }
+  size_t pc() const { return pc_; }
   uint64_t local_ps() const { return NowPs() + ahead_ps_; }
   void AdvanceTo(uint64_t time_ps);  // local time, if later
   void Advance(uint64_t cycles);     // local time, from its next edge

@@ -32,8 +32,9 @@ class LoadStoreUnit : public CoreUnit {
   TransferPayload payload_;
 };
 
-// The PT arrays of the core's corelets, weight stationary: blocks of 64 x 64 weights, rows of
-// activations past them.
+// The PT arrays of the core's corelets, weight stationary: blocks of 64 k x one stick of weights,
+// rows of activations past them. The next MATMUL begins to load weights while the last one's rows
+// are still in the array.
 class PtUnit : public CoreUnit {
  public:
   PtUnit(const sc_core::sc_module_name& name, Core& core, trace::Recorder* recorder)
@@ -41,9 +42,16 @@ class PtUnit : public CoreUnit {
 
  protected:
   uint64_t Execute(const Instruction& in) override;
+  void Drain() override;
 
  private:
-  uint64_t Price(uint64_t m, uint64_t n, uint64_t k, bool accumulate);
+  // Advances local time to where the weights of the next MATMUL may come, array_free_ps_ to where
+  // this one's sums are in LX; returns the bytes through the LX port.
+  uint64_t Price(DataFormat format, uint64_t m, uint64_t n, uint64_t k, bool accumulate);
+  uint64_t Rate(DataFormat format) const;     // multiply-accumulates, relative to fp16
+  uint64_t Latency(DataFormat format) const;  // cycles until a sum can be added to again
+
+  uint64_t array_free_ps_ = 0;
 };
 
 // The vector units (SFU) of the corelets: pointwise functions, reductions, rounding, program

@@ -142,6 +142,7 @@ void VectorUnit::Reduce(const Instruction& in) {
   const Walk a = OperandWalk(in, 1, 6, 9, kStickBytes);
   const Walk dst = OperandWalk(in, 0, -1, 8, sizeof(float));
   const auto fn = static_cast<ReduceFn>(in.fn);
+  passes_ = config_.core.vector_reduce_cost;
   elements_ = planes * rows * kLanes;
   port_bytes_ = planes * rows * kStickBytes + rows * kStickBytes * (accumulate ? 2 : 1);
   if (!job().move_data) return;

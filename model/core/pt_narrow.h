@@ -1,0 +1,27 @@
+// The PT array's arithmetic in the narrower operand formats: MATMUL on SEN143_FP8, SEN152_FP8,
+// SENINT8 and SENINT4 (semantics: kMatmul in model/contract/program.h; strides in bytes).
+// SEN169_FP16 has its own kernels, pt_kernel.h. PtUnit calls it. Any thread; scratch memory is per
+// thread.
+//
+// Every value of these formats and every product is exact in fp32, so the result does not depend on
+// how the compiler joins multiplication and addition. acc must not overlap a or b.
+#pragma once
+
+#include <cstdint>
+
+#include "model/contract/formats.h"
+
+namespace spyre::model {
+
+struct NarrowOperands {
+  uint8_t* acc;
+  const uint8_t* a;
+  const uint8_t* b;
+  uint64_t m, n, k;
+  uint64_t a_kstick_stride, b_nstick_stride, acc_nstick_stride;
+  bool accumulate;
+};
+
+void PtMatmulNarrow(DataFormat format, const NarrowOperands& operands);
+
+}  // namespace spyre::model

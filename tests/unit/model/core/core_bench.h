@@ -1,0 +1,70 @@
+// One core alone, at 1000 MHz so that a cycle is 1000 ps: its ring answers every burst at once and
+// brings zeros. One bench per test: SystemC has one kernel per process.
+#pragma once
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+#include <tlm_utils/simple_initiator_socket.h>
+#include <tlm_utils/simple_target_socket.h>
+
+#include <memory>
+#include <string>
+
+#include "model/core/core.h"
+
+namespace spyre::model {
+
+class CoreBench : sc_core::sc_module {
+ public:
+  CardConfig config;  // set before the first Run
+
+  CoreBench() : sc_module("bench") { config.clock.core_mhz = 1000; }
+
+  // Runs `program` on the core; its outcome.
+  Status Run(Program program) {
+    if (core_ == nullptr) Build();
+    auto job = std::make_unique<Job>();
+    job->program = std::make_shared<const Program>(std::move(program));
+    job->function = 0;
+    job->move_data = false;
+    const uint64_t begin = NowPs();
+    core_->Start(*job);
+    sc_core::sc_start();
+    EXPECT_EQ(job->units_running, 0);
+    elapsed_ps = NowPs() - begin;
+    return job->status;
+  }
+  Status Run(const std::string& text) { return Run(Assemble(text)); }
+
+  uint64_t elapsed_ps = 0;  // of the last Run
+  // Busy time of a unit ("pt") so far, in cycles of 1000 MHz.
+  uint64_t BusyCycles(const std::string& unit) const {
+    for (const UnitStatistics& statistics : core_->Statistics()) {
+      if (statistics.name == "core00." + unit) return statistics.busy_ps / 1000;
+    }
+    ADD_FAILURE() << "no unit " << unit;
+    return 0;
+  }
+
+ private:
+  void Build() {
+    mmu_ = std::make_unique<Mmu>(config);
+    core_ = std::make_unique<Core>("core", 0, config, *mmu_, fabric_, nullptr);
+    core_->SetPeers({core_.get()});
+    ring_.register_b_transport(this, &CoreBench::Answer);
+    core_->ring_socket.bind(ring_);
+    peer_.bind(core_->lx_socket);
+    sc_core::sc_start(sc_core::SC_ZERO_TIME);
+  }
+  void Answer(tlm::tlm_generic_payload& payload, sc_core::sc_time& /*delay*/) {
+    payload.set_response_status(tlm::TLM_OK_RESPONSE);
+  }
+
+  SyncFabric fabric_;
+  std::unique_ptr<Mmu> mmu_;
+  std::unique_ptr<Core> core_;
+  tlm_utils::simple_target_socket<CoreBench> ring_{"ring"};
+  tlm_utils::simple_initiator_socket<CoreBench> peer_{"peer"};
+};
+
+}  // namespace spyre::model

@@ -1,0 +1,70 @@
+// What a vector instruction costs, in cycles, by class of function.
+#include <gtest/gtest.h>
+
+#include "tests/unit/model/core/core_bench.h"
+
+namespace spyre::model {
+namespace {
+
+// 8 planes x 8 rows of sticks are 4096 elements: 32 passes of 2 x 64 lanes. The LX port is too wide
+// to matter: 4096 bytes a cycle.
+class VectorUnitTest : public ::testing::Test {
+ protected:
+  static constexpr uint64_t kStartup = 12;
+  static constexpr uint64_t kPass = 32;
+
+  VectorUnitTest() { bench_.config.core.lx_port_bytes_per_cycle = 4096; }
+
+  uint64_t Cycles(const std::string& instruction) {
+    EXPECT_EQ(bench_.Run(".program v\n.cores 0x1\n.lx 131072\n.section vector 0x1\n"
+                         "  li r1, 65536\n  li r2, 1\n  li r3, 8\n  li r4, 1024\n  li r5, 128\n"
+                         "  li r6, 512\n" +
+                         instruction),
+              Status::OK);
+    return bench_.BusyCycles("vector");
+  }
+
+  CoreBench bench_;
+};
+
+TEST_F(VectorUnitTest, ASimpleFunctionTakesOnePass) {
+  EXPECT_EQ(Cycles("vbinary.add r1, r0, r0, r3, r3, r4, r4, r4, r5, r5, r5"), kStartup + kPass);
+}
+
+TEST_F(VectorUnitTest, AVectorFunctionTakesFourPasses) {
+  EXPECT_EQ(Cycles("vunary.exp r1, r0, -, r3, r3, r4, r4, -, r5, r5"), kStartup + 4 * kPass);
+}
+
+TEST_F(VectorUnitTest, DivisionIsAVectorFunction) {
+  EXPECT_EQ(Cycles("vbinary.div r1, r0, r0, r3, r3, r4, r4, r4, r5, r5, r5"), kStartup + 4 * kPass);
+}
+
+TEST_F(VectorUnitTest, AReductionAcrossTheLanesOfAStickTakesEightPasses) {
+  EXPECT_EQ(Cycles("vreduce.sum r1, r0, r0, r3, r3, -, r4, -, r5, r5, -, r6"),
+            kStartup + 8 * kPass);
+}
+
+TEST_F(VectorUnitTest, AReductionAlongRowsIsSimple) {
+  EXPECT_EQ(Cycles("vreducerows.max r1, r0, r0, r3, r3, r4, r4, -, -, r5"), kStartup + kPass);
+}
+
+TEST_F(VectorUnitTest, ClassesAreParameters) {
+  bench_.config.core.vector_simple_cost = 2;
+  bench_.config.core.vector_startup_cycles = 5;
+  EXPECT_EQ(Cycles("vbinary.add r1, r0, r0, r3, r3, r4, r4, r4, r5, r5, r5"), 5 + 2 * kPass);
+}
+
+TEST_F(VectorUnitTest, TheReductionClassIsAParameterOfItsOwn) {
+  bench_.config.core.vector_reduce_cost = 3;
+  EXPECT_EQ(Cycles("vreduce.max r1, r0, r0, r3, r3, -, r4, -, r5, r5, -, r6"),
+            kStartup + 3 * kPass);
+}
+
+TEST_F(VectorUnitTest, TheLxPortDecidesWhereItIsSlower) {
+  bench_.config.core.lx_port_bytes_per_cycle = 128;
+  // Two operands and a result of 64 sticks each.
+  EXPECT_EQ(Cycles("vbinary.add r1, r0, r0, r3, r3, r4, r4, r4, r5, r5, r5"), kStartup + 3 * 64);
+}
+
+}  // namespace
+}  // namespace spyre::model
