@@ -7,6 +7,38 @@
 
 namespace spyre::model {
 
+namespace {
+
+void CheckPcie(const PcieConfig& pcie) {
+  const auto power_of_two = [](const char* key, uint64_t value) {
+    if (value == 0 || (value & (value - 1)) != 0)
+      throw BadInput("{} = {} is not a power of two", key, value);
+  };
+  power_of_two("card.pcie.lanes", pcie.lanes);
+  power_of_two("card.pcie.max_payload_bytes", pcie.max_payload_bytes);
+  power_of_two("card.pcie.max_read_request_bytes", pcie.max_read_request_bytes);
+  power_of_two("card.pcie.read_completion_boundary_bytes", pcie.read_completion_boundary_bytes);
+  if (pcie.rate_mts != 8000 && pcie.rate_mts != 16000 && pcie.rate_mts != 32000) {
+    throw BadInput("card.pcie.rate_mts = {} is no rate of 128b/130b; use 8000, 16000 or 32000",
+                   pcie.rate_mts);
+  }
+  const auto holds_a_packet = [&](const char* key, uint64_t credits) {
+    if (credits * 16 >= pcie.max_payload_bytes) return;
+    throw BadInput("{} = {} x 16 bytes hold no packet of card.pcie.max_payload_bytes = {}", key,
+                   credits, pcie.max_payload_bytes);
+  };
+  holds_a_packet("card.pcie.host_posted_data", pcie.host_posted_data);
+  holds_a_packet("card.pcie.card_posted_data", pcie.card_posted_data);
+  if (pcie.completion_buffer_bytes < pcie.max_read_request_bytes) {
+    throw BadInput(
+        "card.pcie.completion_buffer_bytes = {} has no room for a read of "
+        "card.pcie.max_read_request_bytes = {}",
+        pcie.completion_buffer_bytes, pcie.max_read_request_bytes);
+  }
+}
+
+}  // namespace
+
 void CheckCard(const CardConfig& config) {
   const auto check_clock = [](const char* key, uint64_t mhz) {
     if (Clock::Representable(mhz)) return;
@@ -21,13 +53,7 @@ void CheckCard(const CardConfig& config) {
         "smaller",
         config.core.lx_reserved_bytes, kLxReservedBytes, config.core.lx_bytes);
   }
-  for (const uint64_t bytes : {config.pcie.max_payload_bytes, config.pcie.max_read_request_bytes}) {
-    if ((bytes & (bytes - 1)) != 0) {
-      throw BadInput(
-          "card.pcie.max_payload_bytes and max_read_request_bytes are powers of two; {} is not",
-          bytes);
-    }
-  }
+  CheckPcie(config.pcie);
 }
 
 }  // namespace spyre::model

@@ -90,12 +90,28 @@ struct MemoryConfig {
   uint64_t controller_ns = 30;
 };
 struct PcieConfig {
-  uint64_t bytes_per_us = 63015;
+  uint64_t lanes = 16;
+  uint64_t rate_mts = 32000;
   uint64_t max_payload_bytes = 512;
   uint64_t max_read_request_bytes = 4096;
-  uint64_t tlp_overhead_bytes = 24;
+  uint64_t read_completion_boundary_bytes = 64;
+  uint64_t framing_bytes = 8;
+  uint64_t header_bytes = 16;
+  uint64_t completion_header_bytes = 12;
+  uint64_t dllp_bytes = 8;
   uint64_t one_way_ns = 250;
+  uint64_t register_ns = 50;
   uint64_t host_memory_ns = 150;
+  uint64_t host_memory_bytes_per_us = 200000;
+  uint64_t tags = 768;
+  uint64_t completion_buffer_bytes = 262144;
+  uint64_t credit_return_ns = 300;
+  uint64_t host_posted_headers = 128;
+  uint64_t host_posted_data = 4096;
+  uint64_t host_nonposted_headers = 128;
+  uint64_t card_posted_headers = 64;
+  uint64_t card_posted_data = 256;
+  uint64_t card_nonposted_headers = 32;
 };
 struct DmaConfig {
   uint64_t channels = 4;
@@ -335,18 +351,60 @@ void DescribeCard(CardConfig& c, Visitor& v) {
   v.Number("memory.controller_ns", c.memory.controller_ns, 0, 10000, "ns",
            "Controller and PHY, each access; not public", "assumed");
 
-  v.Number("pcie.bytes_per_us", c.pcie.bytes_per_us, 1, 10000000, "bytes/us",
-           "Gen5 x16, each way: 32 GT/s x 16 / 8 x 128/130", "public");
+  v.Number("pcie.lanes", c.pcie.lanes, 1, 32, "lanes", "Width of the link; a power of two",
+           "public");
+  v.Number("pcie.rate_mts", c.pcie.rate_mts, 8000, 32000, "MT/s",
+           "Of a lane: Gen5 32000, Gen4 16000, Gen3 8000; 128 of 130 bits are data", "public");
   v.Number("pcie.max_payload_bytes", c.pcie.max_payload_bytes, 128, 4096, "bytes",
            "Max payload size", "public");
   v.Number("pcie.max_read_request_bytes", c.pcie.max_read_request_bytes, 128, 4096, "bytes",
            "Max read request size", "public");
-  v.Number("pcie.tlp_overhead_bytes", c.pcie.tlp_overhead_bytes, 0, 256, "bytes",
-           "Header, framing, sequence and LCRC of a packet", "derived");
+  v.Number("pcie.read_completion_boundary_bytes", c.pcie.read_completion_boundary_bytes, 64, 128,
+           "bytes", "Completions other than the last end on it: 64 or 128", "public");
+  v.Number("pcie.framing_bytes", c.pcie.framing_bytes, 0, 64, "bytes",
+           "Of a packet: start token with sequence number 4, LCRC 4", "public");
+  v.Number("pcie.header_bytes", c.pcie.header_bytes, 12, 64, "bytes",
+           "Of a request with a 64-bit address", "public");
+  v.Number("pcie.completion_header_bytes", c.pcie.completion_header_bytes, 12, 64, "bytes",
+           "Of a completion", "public");
+  v.Number("pcie.dllp_bytes", c.pcie.dllp_bytes, 0, 64, "bytes",
+           "Acknowledgements and credit updates, charged to each packet: one of 8 bytes, as both "
+           "are gathered over several packets",
+           "assumed");
   v.Number("pcie.one_way_ns", c.pcie.one_way_ns, 0, 100000, "ns",
-           "Packet latency between root complex and card", "assumed");
+           "From the last byte leaving one side to the packet acting on the other; round trips of "
+           "about 0.7 us to host memory are usual",
+           "assumed");
+  v.Number("pcie.register_ns", c.pcie.register_ns, 0, 100000, "ns",
+           "From a read request reaching the card to its completion leaving, registers and memory "
+           "window",
+           "assumed");
   v.Number("pcie.host_memory_ns", c.pcie.host_memory_ns, 0, 100000, "ns",
-           "Host memory access of a read request", "assumed");
+           "Latency of host memory and root complex for a read request", "assumed");
+  v.Number("pcie.host_memory_bytes_per_us", c.pcie.host_memory_bytes_per_us, 1, 1000000, "bytes/us",
+           "Host memory rate for the card, reads and writes; well above the link", "assumed");
+  v.Number("pcie.tags", c.pcie.tags, 1, 768, "requests",
+           "Reads outstanding: 10-bit tags, of which 768 are for use", "public");
+  v.Number("pcie.completion_buffer_bytes", c.pcie.completion_buffer_bytes, 4096, 16 << 20, "bytes",
+           "The card's room for completions; a read is sent when there is room for all of its own. "
+           "As much as the DMA engine can ask for",
+           "assumed");
+  v.Number("pcie.credit_return_ns", c.pcie.credit_return_ns, 0, 100000, "ns",
+           "From a receiver having passed a packet on to the sender having its credits: an update "
+           "each way takes one_way_ns, and waits its turn",
+           "assumed");
+  v.Number("pcie.host_posted_headers", c.pcie.host_posted_headers, 1, 4096, "packets",
+           "Root complex: posted header credits; twice what the full rate needs", "assumed");
+  v.Number("pcie.host_posted_data", c.pcie.host_posted_data, 8, 65536, "16 bytes",
+           "Root complex: posted data credits; twice what the full rate needs", "assumed");
+  v.Number("pcie.host_nonposted_headers", c.pcie.host_nonposted_headers, 1, 4096, "packets",
+           "Root complex: read requests it can hold", "assumed");
+  v.Number("pcie.card_posted_headers", c.pcie.card_posted_headers, 1, 4096, "packets",
+           "Card: posted header credits, for register writes", "assumed");
+  v.Number("pcie.card_posted_data", c.pcie.card_posted_data, 8, 65536, "16 bytes",
+           "Card: posted data credits", "assumed");
+  v.Number("pcie.card_nonposted_headers", c.pcie.card_nonposted_headers, 1, 4096, "packets",
+           "Card: read requests it can hold", "assumed");
 
   v.Number("dma.channels", c.dma.channels, 1, 64, "channels",
            "Channels of the DMA engine, each way; number not public", "assumed");

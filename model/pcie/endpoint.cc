@@ -11,12 +11,9 @@ PcieEndpoint::PcieEndpoint(const sc_core::sc_module_name& name, const CardConfig
       config_(config),
       bar_targets_(config.num_vfs + 1, nullptr),
       sram_(kBar4Bytes),
-      upstream_("pcie.upstream", config.timed()),
-      downstream_("pcie.downstream", config.timed()) {
+      link_(config.pcie, config.timed(), recorder) {
   inbound.register_b_transport(this, &PcieEndpoint::Inbound);
   dma.register_b_transport(this, &PcieEndpoint::Dma);
-  upstream_.TraceTo(recorder, trace::kPcie, "pcie", "upstream", "packets");
-  downstream_.TraceTo(recorder, trace::kPcie, "pcie", "downstream", "packets");
 
   config_spaces_.push_back(std::make_unique<ConfigSpace>());
   for (uint64_t vf = 1; vf <= config.num_vfs; ++vf) {
@@ -48,21 +45,13 @@ PcieEndpoint::PcieEndpoint(const sc_core::sc_module_name& name, const CardConfig
   }
 }
 
-uint64_t PcieEndpoint::PacketPs(uint64_t payload_bytes) const {
-  const uint64_t packets = std::max<uint64_t>(
-      1, (payload_bytes + config_.pcie.max_payload_bytes - 1) / config_.pcie.max_payload_bytes);
-  const uint64_t bytes = payload_bytes + packets * config_.pcie.tlp_overhead_bytes;
-  return (bytes * 1000000 + config_.pcie.bytes_per_us - 1) / config_.pcie.bytes_per_us;
-}
-
 void PcieEndpoint::Inbound(tlm::tlm_generic_payload& payload, sc_core::sc_time& delay) {
   const auto& access = *payload.get_extension<HostAccess>();
   const uint64_t now = NowPs();
   const uint64_t bytes = payload.get_data_length();
-  const uint64_t request_ps = PacketPs(payload.is_write() ? bytes : 0);
-  const uint64_t arrival =
-      downstream_.Reserve(now + delay.value(), request_ps, payload.is_write() ? bytes : 0) +
-      request_ps + config_.pcie.one_way_ns * 1000;
+  const uint64_t address = payload.get_address();
+  const uint64_t arrival = payload.is_write() ? link_.WriteCard(now + delay.value(), address, bytes)
+                                              : link_.RequestFromCard(now + delay.value());
   sc_core::sc_time at_card = Ps(arrival - now);
   payload.set_response_status(tlm::TLM_ADDRESS_ERROR_RESPONSE);
   if (Present(access.function) && access.function < config_spaces_.size()) {
@@ -83,9 +72,8 @@ void PcieEndpoint::Inbound(tlm::tlm_generic_payload& payload, sc_core::sc_time& 
   }
   delay = at_card;
   if (payload.is_read()) {
-    const uint64_t completion_ps = PacketPs(bytes);
-    const uint64_t start = upstream_.Reserve(now + at_card.value(), completion_ps, bytes);
-    delay = Ps(start + completion_ps + config_.pcie.one_way_ns * 1000 - now);
+    const uint64_t ready = now + at_card.value() + config_.pcie.register_ns * 1000;
+    delay = Ps(link_.CompleteToHost(ready, address, bytes) - now);
   }
 }
 
@@ -130,9 +118,8 @@ bool PcieEndpoint::AccessBar(const HostAccess& access, tlm::tlm_generic_payload&
   return false;
 }
 
-// Reads: a request packet up, host memory, completions down. Writes are posted: done when the last
-// packet has left; they reach host memory one_way_ns later, which the delay passed to the root
-// complex says.
+// A read is done when its completions are here; a write is posted, and done when its last packet
+// has left. The root complex is told when packets reach it.
 void PcieEndpoint::Dma(int /*id*/, tlm::tlm_generic_payload& payload, sc_core::sc_time& delay) {
   const auto& transfer = *payload.get_extension<Transfer>();
   if (!Present(transfer.function) || !config_spaces_[transfer.function]->bus_master_enabled()) {
@@ -140,21 +127,15 @@ void PcieEndpoint::Dma(int /*id*/, tlm::tlm_generic_payload& payload, sc_core::s
     return;
   }
   const uint64_t now = NowPs();
+  const uint64_t at = now + delay.value();
+  const uint64_t address = payload.get_address();
   const uint64_t bytes = payload.get_data_length();
-  const uint64_t up_ps = PacketPs(payload.is_write() ? bytes : 0);
-  const uint64_t left =
-      upstream_.Reserve(now + delay.value(), up_ps, payload.is_write() ? bytes : 0, transfer.flow) +
-      up_ps;
-  sc_core::sc_time at_host = Ps(left + config_.pcie.one_way_ns * 1000 - now);
+  const PcieLink::Times times = payload.is_write()
+                                    ? link_.WriteHost(at, address, bytes, transfer.flow)
+                                    : link_.ReadHost(at, address, bytes, transfer.flow);
+  sc_core::sc_time at_host = Ps(times.arrived_ps - now);
   outbound->b_transport(payload, at_host);
-  if (payload.is_write()) {
-    delay = Ps(left - now);
-    return;
-  }
-  const uint64_t down_ps = PacketPs(bytes);
-  const uint64_t ready = now + at_host.value() + config_.pcie.host_memory_ns * 1000;
-  const uint64_t start = downstream_.Reserve(ready, down_ps, bytes, transfer.flow);
-  delay = Ps(start + down_ps + config_.pcie.one_way_ns * 1000 - now);
+  delay = Ps(times.done_ps - now);
 }
 
 bool PcieEndpoint::SendMsi(unsigned function, unsigned vector) {

@@ -2,7 +2,7 @@
 // outbound DMA and MSI, and the time that packets take on the link each way.
 //
 // inbound: from the root complex; payloads carry HostAccess. Config and BAR0/BAR4 accesses are 4
-// bytes; BAR2 any length.
+// bytes; BAR2 any length. Times on the link are PcieLink's.
 //   Never waits; the delay is when the packet (or, for a read, its completion) has arrived.
 // dma: from the card's engines; addresses are host IO virtual addresses; payloads carry Transfer.
 // Never waits. outbound: to the root complex: host memory and MSI writes; payloads carry Transfer.
@@ -25,6 +25,7 @@
 #include "model/memory/sparse_memory.h"
 #include "model/pcie/config_space.h"
 #include "model/pcie/host_access.h"
+#include "model/pcie/link.h"
 
 namespace spyre::model {
 
@@ -58,9 +59,7 @@ class PcieEndpoint : public sc_core::sc_module {
   bool SendMsi(unsigned function, unsigned vector);
 
   unsigned enabled_vfs() const { return enabled_vfs_; }
-  std::vector<UnitStatistics> Statistics() const {
-    return {upstream_.statistics(), downstream_.statistics()};
-  }
+  std::vector<UnitStatistics> Statistics() const { return link_.Statistics(); }
 
  private:
   void Inbound(tlm::tlm_generic_payload& payload, sc_core::sc_time& delay);
@@ -68,8 +67,6 @@ class PcieEndpoint : public sc_core::sc_module {
   bool Present(unsigned function) const { return function <= enabled_vfs_; }
   bool AccessBar(const HostAccess& access, tlm::tlm_generic_payload& payload,
                  sc_core::sc_time& delay);
-  uint64_t PacketPs(
-      uint64_t payload_bytes) const;  // on the wire, split into packets of the maximum payload
 
   const CardConfig& config_;
   std::vector<std::unique_ptr<ConfigSpace>> config_spaces_;
@@ -78,7 +75,7 @@ class PcieEndpoint : public sc_core::sc_module {
   unsigned enabled_vfs_ = 0;
   uint64_t window_base_ = 0;
   SparseMemory sram_;  // BAR4
-  Resource upstream_, downstream_;
+  PcieLink link_;
   TransferPayload message_;
 };
 

@@ -33,5 +33,23 @@ TEST(CardConfig, AClockFasterThanPicosecondsIsRefusedByItsKey) {
   EXPECT_THAT(Refusal(config), ::testing::HasSubstr("card.clock.core_mhz = 1000001 MHz"));
 }
 
+TEST(CardConfig, ALinkThatPcieDoesNotHaveIsRefusedByItsKey) {
+  const auto refusal = [](uint64_t PcieConfig::*field, uint64_t value) {
+    CardConfig config;
+    config.pcie.*field = value;
+    return Refusal(config);
+  };
+  using ::testing::HasSubstr;
+  EXPECT_THAT(refusal(&PcieConfig::lanes, 12), HasSubstr("card.pcie.lanes = 12 "));
+  EXPECT_THAT(refusal(&PcieConfig::rate_mts, 5000), HasSubstr("card.pcie.rate_mts = 5000 "));
+  EXPECT_THAT(refusal(&PcieConfig::max_payload_bytes, 300),
+              HasSubstr("card.pcie.max_payload_bytes = 300 "));
+  EXPECT_THAT(refusal(&PcieConfig::host_posted_data, 31),
+              HasSubstr("card.pcie.host_posted_data = 31 x 16 bytes hold no packet"));
+  EXPECT_THAT(refusal(&PcieConfig::completion_buffer_bytes, 2048),
+              HasSubstr("card.pcie.completion_buffer_bytes = 2048 "));
+  EXPECT_EQ(refusal(&PcieConfig::host_posted_data, 32), "accepted");
+}
+
 }  // namespace
 }  // namespace spyre::model
