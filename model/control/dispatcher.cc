@@ -108,11 +108,11 @@ Status ComputeDispatcher::LoadProgram(const ControlBlock& block, Job& job) {
       return Status::BAD_PROGRAM;
     if (info.image_bytes > block.program_bytes - block.device_address) return Status::PAGE_FAULT;
     image_.resize(info.image_bytes);
-    for (uint64_t at = kImageHeaderBytes; at < image_.size(); at += kMaxBurstBytes) {
-      const uint64_t burst = std::min<uint64_t>(kMaxBurstBytes, image_.size() - at);
-      if (!Read(base + at, &image_[at], burst, info.core_mask)) return Status::BUS_ERROR;
-      job.bytes_read += burst;
-    }
+    const uint64_t rest = image_.size() - kImageHeaderBytes;
+    if (rest > 0 &&
+        !Read(base + kImageHeaderBytes, &image_[kImageHeaderBytes], rest, info.core_mask))
+      return Status::BUS_ERROR;
+    job.bytes_read += rest;
     job.program = std::make_shared<const Program>(Decode(image_.data(), image_.size()));
   } catch (const Error&) {
     return Status::BAD_PROGRAM;  // software has the image and can ask Decode what is wrong with it
@@ -123,11 +123,18 @@ Status ComputeDispatcher::LoadProgram(const ControlBlock& block, Job& job) {
 
 bool ComputeDispatcher::Read(uint64_t physical, uint8_t* data, uint64_t bytes, uint32_t mask) {
   payload_.info.group = mask;
-  auto& payload = payload_.Prepare(tlm::TLM_READ_COMMAND, physical, data, bytes);
-  sc_core::sc_time delay = sc_core::SC_ZERO_TIME;
-  ring_socket->b_transport(payload, delay);
-  sc_core::wait(delay);
-  return payload.is_response_ok();
+  uint64_t last_ps = NowPs();
+  for (uint64_t offset = 0; offset < bytes; offset += kMaxBurstBytes) {
+    const uint64_t burst = std::min<uint64_t>(kMaxBurstBytes, bytes - offset);
+    auto& payload =
+        payload_.Prepare(tlm::TLM_READ_COMMAND, physical + offset, data + offset, burst);
+    sc_core::sc_time delay = sc_core::SC_ZERO_TIME;
+    ring_socket->b_transport(payload, delay);
+    if (!payload.is_response_ok()) return false;
+    last_ps = std::max<uint64_t>(last_ps, NowPs() + delay.value());
+  }
+  sc_core::wait(Ps(last_ps - NowPs()));
+  return true;
 }
 
 }  // namespace spyre::model

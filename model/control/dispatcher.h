@@ -35,7 +35,8 @@ class ComputeDispatcher : public sc_core::sc_module {
   void Run(const ControlBlock& block, Job& job);
   Status LoadProgram(const ControlBlock& block, Job& job);
   Status BindSegments(const ControlBlock& block, Job& job);
-  // Reads [physical, +bytes) at the memory stop; mask: broadcast to these cores.
+  // Reads [physical, +bytes) at the memory stop, in bursts one behind the other, and waits for the
+  // last; mask: broadcast to these cores.
   bool Read(uint64_t physical, uint8_t* data, uint64_t bytes, uint32_t mask);
 
   const CardConfig& config_;

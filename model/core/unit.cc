@@ -211,7 +211,8 @@ void CoreUnit::TakeToken(unsigned token) {
 void CoreUnit::AccountWait(Loss cause, uint64_t start_ps, trace::TrackId ended_by) {
   const uint64_t now = NowPs();
   if (now == start_ps) return;
-  CountLoss(cause, now - start_ps);
+  // What it is still doing meanwhile is not lost.
+  CountLoss(cause, now - std::min(now, std::max(start_ps, busy_until_ps_)));
   if (recorder_ != nullptr) {
     recorder_->Slice(trace::kWait, track_, cause == Loss::kTokenWait ? token_wait_ : barrier_wait_,
                      start_ps, now, job_->flow, 0, ended_by);

@@ -37,16 +37,20 @@ class CoreBench : sc_core::sc_module {
   Status Run(const std::string& text) { return Run(Assemble(text)); }
 
   uint64_t elapsed_ps = 0;  // of the last Run
-  // Busy time of a unit ("pt") so far, in cycles of 1000 MHz.
-  uint64_t BusyCycles(const std::string& unit) const {
-    for (const UnitStatistics& statistics : core_->Statistics()) {
-      if (statistics.name == "core00." + unit) return statistics.busy_ps / 1000;
-    }
-    ADD_FAILURE() << "no unit " << unit;
-    return 0;
+  // Busy and lost time of a unit ("pt") so far, in cycles of 1000 MHz.
+  uint64_t BusyCycles(const std::string& unit) const { return Statistics(unit).busy_ps / 1000; }
+  uint64_t LostCycles(const std::string& unit, Loss cause) const {
+    return Statistics(unit).lost(cause) / 1000;
   }
 
  private:
+  UnitStatistics Statistics(const std::string& unit) const {
+    for (const UnitStatistics& statistics : core_->Statistics()) {
+      if (statistics.name == "core00." + unit) return statistics;
+    }
+    ADD_FAILURE() << "no unit " << unit;
+    return {};
+  }
   void Build() {
     mmu_ = std::make_unique<Mmu>(config);
     core_ = std::make_unique<Core>("core", 0, config, *mmu_, fabric_, nullptr);

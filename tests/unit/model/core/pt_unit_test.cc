@@ -52,11 +52,14 @@ TEST_F(PtUnitTest, ABlockIsLoadedThenMeetsItsRowsThenDrains) {
 
 TEST_F(PtUnitTest, BlockLoadsHideBehindTheRowsOfTheBlockBefore) {
   EXPECT_EQ(Cycles({64, 64, 64 * 4, ""}), kLoad + 4 * 512 + Sums(64) + kDrain);
+  EXPECT_EQ(bench_.LostCycles("pt", Loss::kWeightLoad), kLoad) << "only the first";
+  EXPECT_EQ(bench_.LostCycles("pt", Loss::kFillDrain), kDrain);
 }
 
 TEST_F(PtUnitTest, RowsTooFewToHideABlockLoadWaitForIt) {
   // 4 rows take 32 cycles, a block 64: the load decides, but for the last block's rows.
   EXPECT_EQ(Cycles({4, 64, 64 * 4, ""}), 4 * kLoad + 32 + Sums(4) + kDrain);
+  EXPECT_EQ(bench_.LostCycles("pt", Loss::kWeightLoad), kLoad + 3 * (kLoad - 32));
 }
 
 TEST_F(PtUnitTest, RowsFewerThanTheAccumulateLatencyCannotHideIt) {
