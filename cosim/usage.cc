@@ -105,8 +105,9 @@ Peaks PeaksOf(const model::CardConfig& card, uint64_t cores) {
   const double memory = static_cast<double>(card.memory.channels * card.memory.channel_bits *
                                             card.memory.transfer_mts) /
                         8 * 1e6;
-  return {static_cast<double>(cores) * core_macs, memory,
-          static_cast<double>(card.pcie.bytes_per_us) * 1e6};
+  const double pcie =  // each way; 128 of 130 bits are data
+      static_cast<double>(card.pcie.lanes * card.pcie.rate_mts) / 8 * 128 / 130 * 1e6;
+  return {static_cast<double>(cores) * core_macs, memory, pcie};
 }
 
 Roofline RooflineOf(const Peaks& peaks, const Usage& usage, uint64_t macs, uint64_t memory_bytes) {
