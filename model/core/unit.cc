@@ -59,8 +59,9 @@ void CoreUnit::Run() {
       Sync();
     } catch (const UnitFault& fault) {
       job.Fault(fault.status, fault.address, static_cast<uint16_t>(core_.index()));
+      Abandon();
     } catch (const JobAborted&) {
-      // Another unit's fault or a reset: this unit only stops.
+      Abandon();  // another unit's fault or a reset: this unit only stops
     }
     ahead_ps_ = 0;
     waiting_token_ = 0;

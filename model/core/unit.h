@@ -37,6 +37,8 @@ class CoreUnit : public sc_core::sc_module {
   virtual uint64_t Execute(const Instruction& in) = 0;
   // Waits for work still in flight at the end of a section.
   virtual void Drain() {}
+  // The job is being torn down: forgets work still in flight.
+  virtual void Abandon() {}
 
   uint64_t reg(const Instruction& in, int operand) const {
     return static_cast<uint64_t>(regs_[in.reg[operand]]);

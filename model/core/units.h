@@ -43,6 +43,7 @@ class PtUnit : public CoreUnit {
  protected:
   uint64_t Execute(const Instruction& in) override;
   void Drain() override;
+  void Abandon() override { array_free_ps_ = 0; }
 
  private:
   // Advances local time to where the weights of the next MATMUL may come, array_free_ps_ to where

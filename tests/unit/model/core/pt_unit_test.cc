@@ -149,6 +149,15 @@ TEST_F(PtUnitTest, AFormatThatDoesNotExistIsAnIllegalInstruction) {
   EXPECT_EQ(bench_.Run(program), Status::ILLEGAL_INSTRUCTION);
 }
 
+TEST_F(PtUnitTest, AProgramThatFaultsLeavesTheArrayFreeForTheNext) {
+  Program faulty = Assemble(Text({4096, 64, 64, "", 2}));
+  faulty.sections[0].code.back().fn = 5;
+  EXPECT_EQ(bench_.Run(faulty), Status::ILLEGAL_INSTRUCTION);
+  EXPECT_EQ(bench_.Run(Text({64, 64, 64, ""})), Status::OK);
+  EXPECT_EQ(bench_.elapsed_ps, 1000 * (10 + kLoad + 512 + Sums(64) + kDrain))
+      << "ten scalar instructions and a MATMUL of its own";
+}
+
 TEST_F(PtUnitTest, ColumnsAreWholeSticksOfTheFormat) {
   EXPECT_EQ(bench_.Run(Text({4, 64, 64, ".senint8"})), Status::ILLEGAL_INSTRUCTION);
   EXPECT_EQ(bench_.Run(Text({4, 128, 64, ".senint4"})), Status::ILLEGAL_INSTRUCTION);
