@@ -176,6 +176,35 @@ TEST_F(ControlTimesTest, TheNextEntriesAreFetchedWhileAnOperationRuns) {
   EXPECT_EQ(responses[1].started_ps, responses[0].finished_ps) << "serial hardware: one at a time";
 }
 
+// Rate of one copy of 16 MiB, in bytes/us from start to finish.
+class CopyRateTest : public ControlTimesTest {
+ protected:
+  double BytesPerUs(Opcode opcode) {
+    Start();
+    std::vector<uint8_t> host(16 << 20);
+    ControlBlock copy = queue_->Make<ControlBlock>(opcode);
+    copy.host_address = transport_->MapHost(0, host.data(), host.size());
+    copy.size_bytes = host.size();
+    queue_->Put(copy);
+    const std::vector<Response> responses = Run();
+    if (responses.size() != 1) return 0;
+    return 1e6 * static_cast<double>(host.size()) /
+           static_cast<double>(responses[0].finished_ps - responses[0].started_ps);
+  }
+};
+
+TEST_F(CopyRateTest, ALargeCopyInRunsAtTheLinkLessCompletionOverhead) {
+  const double rate = BytesPerUs(Opcode::DMA_IN);
+  EXPECT_LE(rate, 59'748) << "bytes/us: 63,015.4 x 512/540";
+  EXPECT_GT(rate, 59'748 * 0.99) << "set-up and one round trip less";
+}
+
+TEST_F(CopyRateTest, ALargeCopyOutRunsAtTheLinkLessRequestOverhead) {
+  const double rate = BytesPerUs(Opcode::DMA_OUT);
+  EXPECT_LE(rate, 59'309) << "bytes/us: 63,015.4 x 512/544";
+  EXPECT_GT(rate, 59'309 * 0.99) << "set-up and the first read of device memory less";
+}
+
 constexpr const char* kEmptyKernel = R"(
 .program empty
 .cores 0xFFFFFFFF
