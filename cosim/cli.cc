@@ -14,6 +14,7 @@
 
 #include "cosim/calibrate.h"
 #include "cosim/config.h"
+#include "cosim/memory_command.h"
 #include "cosim/report.h"
 #include "cosim/session.h"
 #include "cosim/tools.h"
@@ -105,6 +106,7 @@ class CommandLine {
     app_.require_subcommand(1);
     AddRun();
     AddCalibrate();
+    AddMemory();
     AddCheck();
     AddRegs();
     AddPrograms();
@@ -185,6 +187,17 @@ class CommandLine {
     });
   }
 
+  void AddMemory() {
+    CLI::App* command = app_.add_subcommand(
+        "memory", "What memory gives by itself, under a trace or a pattern of requests");
+    command->footer("Exit status: 0 done; 2 bad input. Examples are in docs/memory.md.");
+    AddMemoryOptions(*command, memory_);
+    AddSets(command, memory_.sets);
+    command->callback([this] {
+      action_ = [this] { return RunMemoryCommand(memory_, std::cout); };
+    });
+  }
+
   void AddCheck() {
     CLI::App* check = app_.add_subcommand("check", "Print the effective configuration of a file");
     check->add_option("CONFIG", check_.config, "TOML file; without it, the defaults");
@@ -253,6 +266,7 @@ class CommandLine {
   CLI::App app_{"Co-simulation of the Spyre accelerator card", "spyre-cosim"};
   std::function<int()> action_;
   RunArguments run_, check_;
+  MemoryOptions memory_;
   CalibrateOptions calibrate_;
   bool reference_ = false, markdown_ = false, regs_json_ = false;
   std::string program_, path_, output_;

@@ -30,6 +30,7 @@ class BankMap {
   uint32_t banks() const { return banks_; }
   // Consecutive bytes that share a row whatever the mapping.
   uint32_t block_bytes() const { return block_bytes_; }
+  uint32_t groups() const { return groups_; }
   uint32_t GroupOf(uint32_t bank) const { return bank & (groups_ - 1); }
 
   // The bank that a per-bank refresh takes together with `first`: the same one of another group;

@@ -58,8 +58,8 @@ class ChannelController {
  public:
   explicit ChannelController(const MemoryConfig& config);
 
-  // `arrival_ps` may lie in the future, never before the last Advance. The bytes must lie inside one
-  // block of interleave_bytes, as AddressMap cuts them; throws Error(kInternal) otherwise.
+  // `arrival_ps` may lie in the future, never before the last Advance. The bytes must lie inside
+  // one block of interleave_bytes, as AddressMap cuts them; throws Error(kInternal) otherwise.
   void Submit(const MemoryRequest& request);
   // Takes every decision due up to `now_ps` and appends what it completes; done_ps may lie after
   // now_ps.
@@ -88,9 +88,9 @@ class ChannelController {
     uint64_t free = 0;  // earliest next column command
   };
   struct Candidate {
-    uint16_t slot;
-    uint64_t from;  // earliest column command, as far as the bank goes
-    uint64_t age;
+    uint64_t from = kNever;  // earliest column command, as far as the bank goes; kNever: none
+    uint64_t key = 0;        // age, and below it the bank, so that the smallest is the oldest bank
+    uint16_t slot = 0;
   };
 
   RequestQueue& queue(Direction d) { return d == kRead ? reads_ : writes_; }
@@ -143,12 +143,13 @@ class ChannelController {
   std::array<Lane, 2> lanes_;
   std::vector<Bank> banks_;
   ActivateWindow window_;
-  std::array<Candidate, kMaxBanks> candidates_;
+  std::array<Candidate, kMaxBanks> candidates_;  // a bank each
   uint64_t waiting_banks_ = 0;  // bit a bank: it has a candidate in the present direction
   uint64_t waiting_since_ = 0;  // when the present direction last had none before
   uint64_t read_idle_since_ = 0;
   uint64_t next_refresh_ = kNever;
-  uint64_t refresh_number_ = 0;  // of the next one
+  uint64_t refresh_number_ = 0;                            // of the next one
+  mutable std::array<uint64_t, kMaxGroups> group_from_{};  // as NextColumn found it
   mutable uint64_t next_column_ = kNever;
   mutable bool next_column_known_ = true;
   ChannelStatistics statistics_;

@@ -9,8 +9,10 @@ namespace spyre::model {
 void ChannelController::ChooseCandidates() {
   const RequestQueue& pending = queue(direction());
   uint64_t left = 0;
-  for (uint32_t bank = 0; bank < banks_.size(); ++bank)
+  for (uint32_t bank = 0; bank < banks_.size(); ++bank) {
+    candidates_[bank].from = kNever;
     if (pending.Head(bank) != RequestQueue::kNone) left |= 1ull << bank;
+  }
   waiting_banks_ = 0;
   next_column_known_ = false;
   while (left != 0) {
@@ -36,6 +38,7 @@ void ChannelController::ChooseCandidate(uint32_t bank) {
   uint16_t slot = pending.Head(bank);
   if (slot == RequestQueue::kNone) {
     waiting_banks_ &= ~(1ull << bank);
+    candidates_[bank].from = kNever;
     return;
   }
   Bank& state = banks_[bank];
@@ -53,8 +56,8 @@ void ChannelController::ChooseCandidate(uint32_t bank) {
     }
   }
   waiting_banks_ |= 1ull << bank;
-  candidates_[bank] = {slot, std::max(state.column_from, pending[slot].admitted_ps),
-                       pending[slot].age};
+  candidates_[bank] = {std::max(state.column_from, pending[slot].admitted_ps),
+                       pending[slot].age * kMaxBanks + bank, slot};
 }
 
 void ChannelController::OpenRow(uint32_t index, uint32_t row, uint64_t not_before) {
@@ -86,35 +89,30 @@ uint64_t ChannelController::Align(uint64_t column) const {
   return column + behind;
 }
 
+// The two scans go over all banks without branches: which bank is ready is not predictable.
 uint64_t ChannelController::NextColumn() const {
   if (next_column_known_) return next_column_;
   next_column_known_ = true;
   next_column_ = kNever;
   if (waiting_banks_ == 0) return kNever;
-  std::array<uint64_t, kMaxGroups> group_from;
-  for (uint32_t group = 0; group < kMaxGroups; ++group) group_from[group] = GroupFrom(group);
+  for (uint32_t group = 0; group < map_.groups(); ++group) group_from_[group] = GroupFrom(group);
   uint64_t earliest = kNever;
-  for (uint64_t mask = waiting_banks_; mask != 0; mask &= mask - 1) {
-    const auto bank = static_cast<uint32_t>(__builtin_ctzll(mask));
-    earliest = std::min(earliest, std::max(candidates_[bank].from, group_from[map_.GroupOf(bank)]));
-  }
+  for (uint32_t bank = 0; bank < banks_.size(); ++bank)
+    earliest =
+        std::min(earliest, std::max(candidates_[bank].from, group_from_[map_.GroupOf(bank)]));
   next_column_ = Align(std::max({earliest, NextLane().free, now_}));
   return next_column_;
 }
 
+// The bank of the oldest request that can go at `column`, which NextColumn told.
 uint32_t ChannelController::PickBank(uint64_t column) const {
-  uint32_t picked = 0;
-  uint64_t age = kNever;
-  for (uint64_t mask = waiting_banks_; mask != 0; mask &= mask - 1) {
-    const auto bank = static_cast<uint32_t>(__builtin_ctzll(mask));
+  uint64_t oldest = kNever;
+  for (uint32_t bank = 0; bank < banks_.size(); ++bank) {
     const Candidate& candidate = candidates_[bank];
-    if (candidate.age < age && candidate.from <= column &&
-        GroupFrom(map_.GroupOf(bank)) <= column) {
-      age = candidate.age;
-      picked = bank;
-    }
+    const uint64_t from = std::max(candidate.from, group_from_[map_.GroupOf(bank)]);
+    oldest = std::min(oldest, from <= column ? candidate.key : kNever);
   }
-  return picked;
+  return oldest % kMaxBanks;
 }
 
 void ChannelController::Issue(uint64_t column, std::vector<MemoryCompletion>& done) {

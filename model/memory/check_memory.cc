@@ -56,6 +56,13 @@ void CheckRows(const MemoryConfig& m) {
     throw BadInput("card.memory.ecc_granule_bytes = {} is not a multiple of a burst of {} bytes",
                    m.ecc_granule_bytes, burst);
   }
+  if (m.ecc == "inline" && (m.ecc_word_bytes < burst || m.ecc_word_bytes % burst != 0 ||
+                            m.ecc_granule_bytes % m.ecc_word_bytes != 0)) {
+    throw BadInput(
+        "card.memory.ecc_word_bytes = {} is not a multiple of a burst of {} bytes that divides "
+        "card.memory.ecc_granule_bytes = {}",
+        m.ecc_word_bytes, burst, m.ecc_granule_bytes);
+  }
   const uint64_t data = RowDataBytes(m);
   if (data == 0) {
     throw BadInput(

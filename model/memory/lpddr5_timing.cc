@@ -27,7 +27,7 @@ Lpddr5Timing::Lpddr5Timing(const MemoryConfig& m) {
   refresh_bank = RoundUp(m.t_rfc_pb_ps);
   refresh_to_activate = RoundUp(m.t_pbr2act_ps);
   burst_bytes = static_cast<uint32_t>(BurstBytes(m));
-  granule_bytes = m.ecc == "inline" ? static_cast<uint32_t>(m.ecc_granule_bytes) : 0;
+  ecc_word_bytes = m.ecc == "inline" ? static_cast<uint32_t>(m.ecc_word_bytes) : 0;
 }
 
 }  // namespace spyre::model

@@ -39,18 +39,19 @@ struct Lpddr5Timing {
   uint64_t read_to_precharge, write_to_precharge;
   uint64_t refresh_interval, refresh_all, refresh_bank, refresh_to_activate;
   uint32_t burst_bytes;
-  uint32_t granule_bytes;  // 0: no in-line ECC
+  uint32_t ecc_word_bytes;  // 0: no in-line ECC
 
   uint64_t RoundUp(uint64_t ps) const { return (ps + clock - 1) / clock * clock; }
   // Bursts of data at `column` of a row: every burst that it touches.
   uint32_t DataBursts(uint32_t column, uint32_t bytes) const {
     return (column + bytes - 1) / burst_bytes - column / burst_bytes + 1;
   }
-  // Bursts of check bytes: one for every granule touched. A write of part of a granule masks the
-  // check bytes of the other words (SECDED over 8 bytes), so it reads nothing first.
+  // Bursts of check bytes: one for every ECC word touched; the controller keeps none from one word
+  // to the next. A write of part of a word masks the check bytes that it does not change (SECDED
+  // over 8 bytes), so it reads nothing first.
   uint32_t CheckBursts(uint32_t column, uint32_t bytes) const {
-    if (granule_bytes == 0) return 0;
-    return (column + bytes - 1) / granule_bytes - column / granule_bytes + 1;
+    if (ecc_word_bytes == 0) return 0;
+    return (column + bytes - 1) / ecc_word_bytes - column / ecc_word_bytes + 1;
   }
   // Latency of an access to an idle channel with closed rows, for callers that model no queues.
   uint64_t UnloadedPs(uint32_t bytes, bool write) const {

@@ -283,8 +283,9 @@ TEST_F(ChannelControllerTest, ARequestThatWaitedTooLongGoesBeforeRowHits) {
   EXPECT_LT(done_[1], done_[199]);
 }
 
-TEST_F(ChannelControllerTest, InLineEccPassesOneBurstMoreEvery256Bytes) {
+TEST_F(ChannelControllerTest, InLineEccPassesOneBurstMoreForEachOfItsWords) {
   config_.ecc = "inline";
+  config_.ecc_word_bytes = 256;
   Read(1, 0, 0, 256);
   Finish();
   EXPECT_EQ(done_[1], kReadMiss + 8 * kCcdL) << "nine bursts";
@@ -293,6 +294,12 @@ TEST_F(ChannelControllerTest, InLineEccPassesOneBurstMoreEvery256Bytes) {
   Read(2, 256, kLater, 32);
   Finish();
   EXPECT_EQ(Channel().statistics().check_ps, 2 * kCcdS) << "for one burst of data too";
+  config_.ecc_word_bytes = 128;
+  channel_.reset();
+  now_ = 0;
+  Read(3, 0, 0, 256);
+  Finish();
+  EXPECT_EQ(done_[3], kReadMiss + 9 * kCcdL) << "ten bursts";
 }
 
 TEST_F(ChannelControllerTest, WithInLineEccARowHolds1792BytesOfData) {

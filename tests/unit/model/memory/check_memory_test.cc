@@ -95,6 +95,12 @@ TEST_F(CheckMemoryTest, InLineEccNeedsItsShareOfTheCapacity) {
   EXPECT_THAT(Message(), HasSubstr("leaves nothing of card.memory.capacity_gib = 128"));
 }
 
+TEST_F(CheckMemoryTest, AnEccWordIsPartOfItsGranule) {
+  memory_.ecc_word_bytes = 96;
+  EXPECT_THAT(Message(), AllOf(HasSubstr("card.memory.ecc_word_bytes = 96"),
+                               HasSubstr("card.memory.ecc_granule_bytes = 256")));
+}
+
 TEST_F(CheckMemoryTest, BanksComeInPowersOfTwo) {
   memory_.bank_groups = 3;
   EXPECT_THAT(Message(), HasSubstr("card.memory.bank_groups = 3 must be 1, 2, 4 or 8"));
