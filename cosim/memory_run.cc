@@ -30,7 +30,7 @@ class Run {
   Run(const model::MemoryConfig& config, MemoryTraffic& traffic, const MemoryLoad& load)
       : map_(config), controller_ps_(config.controller_ns * 1000), traffic_(traffic), load_(load) {
     result_.peak_gbps =
-        static_cast<double>(config.channels * config.channel_bits / 8 * config.transfer_mts) * 1e-3;
+        static_cast<double>(config.channels * config.channel_bits * config.transfer_mts) / 8e3;
     result_.channels.resize(config.channels);
     next_.assign(config.channels, UINT64_MAX);
     channels_.reserve(config.channels);

@@ -4,6 +4,12 @@
 #include "model/memory/channel_controller.h"
 
 namespace spyre::model {
+namespace {
+
+// By value: std::max chooses an address, which the compiler turns into a branch.
+uint64_t Later(uint64_t a, uint64_t b) { return a > b ? a : b; }
+
+}  // namespace
 
 // Every bank anew, the oldest first, so that its row is the first to be opened.
 void ChannelController::ChooseCandidates() {
@@ -97,9 +103,11 @@ uint64_t ChannelController::NextColumn() const {
   if (waiting_banks_ == 0) return kNever;
   for (uint32_t group = 0; group < map_.groups(); ++group) group_from_[group] = GroupFrom(group);
   uint64_t earliest = kNever;
-  for (uint32_t bank = 0; bank < banks_.size(); ++bank)
-    earliest =
-        std::min(earliest, std::max(candidates_[bank].from, group_from_[map_.GroupOf(bank)]));
+  const auto banks = static_cast<uint32_t>(banks_.size());
+  for (uint32_t bank = 0; bank < banks; ++bank) {
+    const uint64_t from = Later(candidates_[bank].from, group_from_[map_.GroupOf(bank)]);
+    earliest = from < earliest ? from : earliest;
+  }
   next_column_ = Align(std::max({earliest, NextLane().free, now_}));
   return next_column_;
 }
@@ -107,10 +115,12 @@ uint64_t ChannelController::NextColumn() const {
 // The bank of the oldest request that can go at `column`, which NextColumn told.
 uint32_t ChannelController::PickBank(uint64_t column) const {
   uint64_t oldest = kNever;
-  for (uint32_t bank = 0; bank < banks_.size(); ++bank) {
-    const Candidate& candidate = candidates_[bank];
-    const uint64_t from = std::max(candidate.from, group_from_[map_.GroupOf(bank)]);
-    oldest = std::min(oldest, from <= column ? candidate.key : kNever);
+  const auto banks = static_cast<uint32_t>(banks_.size());
+  for (uint32_t bank = 0; bank < banks; ++bank) {
+    const uint64_t from = Later(candidates_[bank].from, group_from_[map_.GroupOf(bank)]);
+    const uint64_t own = candidates_[bank].key;
+    const uint64_t key = from <= column ? own : kNever;
+    oldest = key < oldest ? key : oldest;
   }
   return oldest % kMaxBanks;
 }
