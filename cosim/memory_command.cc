@@ -138,8 +138,7 @@ model::CardConfig LoadCard(const MemoryOptions& options) {
   std::vector<std::string> sets;
   if (!options.card.empty()) sets.push_back("card.preset=" + TomlString(options.card));
   sets.insert(sets.end(), options.sets.begin(), options.sets.end());
-  if (options.channels != 0)
-    sets.push_back(fmt::format("card.memory.channels={}", options.channels));
+  if (options.channels) sets.push_back(fmt::format("card.memory.channels={}", *options.channels));
   return LoadConfig("", sets).card;
 }
 

@@ -2,6 +2,7 @@
 // requests. docs/memory.md has examples. Single thread. Errors: Error(kBadInput).
 #pragma once
 
+#include <optional>
 #include <ostream>
 #include <string>
 #include <vector>
@@ -19,8 +20,8 @@ struct MemoryOptions {
   std::string trace;  // a file; empty: a pattern
   PatternOptions pattern;
   MemoryLoad load;
-  uint64_t channels = 0;  // 0: as the card has
-  std::string card;       // preset or TOML file; empty: the default preset
+  std::optional<uint64_t> channels;  // as card.memory.channels
+  std::string card;                  // preset or TOML file; empty: the default preset
   std::vector<std::string> sets;
   bool json = false;
 };

@@ -265,7 +265,8 @@ TEST_F(CommandLineTest, TheTraceOfARunCanBeSummarisedAndExported) {
 }
 
 TEST_F(CommandLineTest, HelpIsOnEverySubcommand) {
-  for (const char* command : {"", "run", "calibrate", "check", "regs", "disasm", "asm", "trace"}) {
+  for (const char* command :
+       {"", "run", "calibrate", "memory", "check", "regs", "disasm", "asm", "trace"}) {
     const Outcome outcome = Call(std::string(command) + " --help");
     EXPECT_EQ(outcome.status, 0) << command;
     EXPECT_THAT(outcome.text, HasSubstr("Usage: spyre-cosim")) << command;

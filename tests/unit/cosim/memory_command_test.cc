@@ -123,7 +123,7 @@ TEST_F(MemoryCommandTest, ChannelsAndCardKeysCanBeChanged) {
   options_.channels = 4;
   EXPECT_EQ(Json()["channels"].size(), 4u);
   options_.sets = {"card.memory.refresh=per_bank", "card.memory.ecc=none"};
-  options_.channels = 0;
+  options_.channels.reset();
   EXPECT_GT(Gbps(), 190) << "GB/s: only rows are left to lose time";
 }
 
@@ -172,6 +172,9 @@ TEST_F(MemoryCommandTest, BadOptionsAreNamed) {
   options_.load.rate = -0.1;
   EXPECT_THAT(Message(), HasSubstr("--rate -0.1 of the peak is outside 0 .. 1"));
   options_.load = {};
+  options_.channels = 0;
+  EXPECT_THAT(Message(), HasSubstr("card.memory.channels = 0 channels is out of range"));
+  options_.channels.reset();
   options_.sets = {"card.memory.t_ras_ps=1000"};
   EXPECT_THAT(Message(), HasSubstr("card.memory.t_ras_ps = 1000"));
 }
