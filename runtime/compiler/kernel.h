@@ -57,8 +57,6 @@ struct KernelArgument {
 struct KernelPlan {
   std::map<std::string, int> split;     // slices with work per dimension, all dimensions named
   std::map<std::string, int64_t> tile;  // largest tile a core works on at a time
-  std::map<std::string, bool>
-      resident;  // matmul: operand stays in LX across the loop that reuses it
   int cores_used = 0;
   uint64_t lx_bytes_used = 0;
 };

@@ -42,15 +42,16 @@ class MatmulKernel {
     k_ = p_.Find("k");
     tiles_ = batch_ < 0 ? std::vector<int>{m_, n_} : std::vector<int>{batch_, m_, n_};
     const auto& axes = p_.axes;
-    share_ = {
-        axes[m_].slice, axes[n_].slice, axes[k_].slice,    batch_ < 0 ? 1 : axes[batch_].slice,
-        axes[n_].split, axes[m_].split, axes[k_].split > 1};
+    int cores = 1;
+    for (const Axis& axis : axes) cores *= axis.split;
+    share_ = {axes[m_].slice, axes[n_].slice, axes[k_].slice, batch_ < 0 ? 1 : axes[batch_].slice,
+              axes[n_].split, axes[m_].split, cores,          axes[k_].split > 1};
     t_ = ChooseMatmulTiling(share_, p_.lx_bytes);
     p_.axes[m_].tile = t_.m;
     p_.axes[n_].tile = t_.n;
     p_.axes[k_].tile = t_.k;
-    a_at_ = lx_.Take(t_.a_slots(share_) * t_.a_chunk_bytes());
-    b_at_ = lx_.Take(t_.b_slots(share_) * t_.b_chunk_bytes());
+    a_ = Buffers::Take(lx_, t_.a_chunk_bytes(), t_.operand_slots);
+    b_ = Buffers::Take(lx_, t_.b_chunk_bytes(), t_.operand_slots);
     sum_ = Buffers::Take(lx_, t_.accumulator_bytes(), t_.accumulator_slots);
     out_ = Buffers::Take(lx_, t_.output_bytes(), t_.output_slots);
     if (share_.combines) received_at_ = lx_.Take(t_.accumulator_bytes());
@@ -62,54 +63,9 @@ class MatmulKernel {
     program.sections = {LoadSection(), StoreSection(), PtSection(), VectorSection()};
     if (share_.combines) program.sections.push_back(RingSection());
     kernel_.plan.lx_bytes_used = lx_.used();
-    kernel_.plan.resident = {{"a", t_.a_resident}, {"b", t_.b_resident}};
   }
 
  private:
-  // Where the chunks of an operand lie: at a place of their own if resident, else in two buffers
-  // used in turn. Emits what is done on the first use, on every use and on the last use.
-  class Operand {
-   public:
-    Operand(SectionBuilder& b, const MatmulKernel& kernel, int argument)
-        : b_(b),
-          kernel_(kernel),
-          a_(argument == kA),
-          resident_(a_ ? kernel.t_.a_resident : kernel.t_.b_resident),
-          chunk_bytes_(a_ ? kernel.t_.a_chunk_bytes() : kernel.t_.b_chunk_bytes()),
-          base_(b.Const(a_ ? kernel.a_at_ : kernel.b_at_)),
-          cursor_(b, {a_ ? kernel.a_at_ : kernel.b_at_, chunk_bytes_, resident_ ? 1 : 2}) {}
-
-    Reg At(const TileWalk& walk) {
-      if (!resident_) return cursor_.at();
-      const Reg place = b_.Add(base_, walk.index(kernel_.k_), chunk_bytes_);
-      if (a_) return place;
-      const int64_t k_tiles = kernel_.p_.axes[kernel_.k_].tiles();
-      return b_.Add(place, walk.index(kernel_.n_), chunk_bytes_ * k_tiles);
-    }
-    void Advance() { cursor_.Advance(); }
-    // Body where the chunk is used for the first (last) time since it was loaded.
-    void OnFirst(TileWalk& walk, const std::function<void()>& body) {
-      if (!Reused()) return body();
-      b_.If(walk.IsFirst(ReuseAxis()), body);
-    }
-    void OnLast(TileWalk& walk, const std::function<void()>& body) {
-      if (!Reused()) return body();
-      b_.If(walk.IsLast(ReuseAxis()), body);
-    }
-
-   private:
-    int ReuseAxis() const { return a_ ? kernel_.n_ : kernel_.m_; }
-    bool Reused() const { return resident_ && kernel_.p_.axes[ReuseAxis()].tiles() > 1; }
-
-    SectionBuilder& b_;
-    const MatmulKernel& kernel_;
-    bool a_;
-    bool resident_;
-    int64_t chunk_bytes_;
-    Reg base_;
-    BufferCursor cursor_;
-  };
-
   std::vector<int> AllLoops() const {
     std::vector<int> order = tiles_;
     order.push_back(k_);
@@ -117,41 +73,51 @@ class MatmulKernel {
   }
 
   // A box whose row side is the one with the smaller stride in the compiled layout.
-  void Box(SectionBuilder& b, const TileWalk& walk, Op op, Order order, int argument, Reg lx,
-           int row_axis, BoxSide rows, BoxSide planes, Reg group = kZero) {
+  void Box(SectionBuilder& b, Op op, Order order, int argument, Reg lx, Reg device, int row_axis,
+           BoxSide rows, BoxSide planes, Reg group = kZero) {
     const int64_t plane_stride = p_.UnitStride(argument, argument == kA ? k_ : n_);
     const int64_t row_stride =
         p_.UnitStride(argument, row_axis) / (argument == kB ? kStickElements : 1);
     if (plane_stride > 0 && plane_stride < row_stride) std::swap(rows, planes);
-    EmitBox(b, op, order, lx, walk.address(argument), rows, planes, group);
+    EmitBox(b, op, order, lx, device, rows, planes, group);
+  }
+
+  // The rows of a tile in groups, so that the first are rounded and stored while the array works on
+  // the others: body(index, rows), rows 0 beyond the tile. Partial sums go as a whole.
+  template <typename Body>
+  void ForRowGroups(SectionBuilder& b, const TileWalk& walk, Body body) const {
+    if (share_.combines || t_.row_groups() == 1) return body(kZero, walk.size(m_));
+    b.Loop(b.Const(t_.row_groups()), [&](Reg index) {
+      const Reg group = b.Const(t_.group_rows());
+      const Reg before = b.Add(b.Mul(index, group), walk.size(m_), -1);  // -(rows from here on)
+      body(index, b.Min(group, b.Add(kZero, b.Min(before, kZero), -1)));
+    });
   }
 
   Section LoadSection() {
     SectionBuilder b(Unit::kLoad, p_.core_mask());
     TileWalk walk(b, p_, {kA, kB});
-    Operand a(b, *this, kA);
-    Operand operand_b(b, *this, kB);
+    BufferCursor a_at(b, a_);
+    BufferCursor b_at(b, b_);
     const Reg k_elements = walk.CoreElements(k_);
     const Reg a_group = share_.a_sharers > 1 ? b.Core(kCoreGroup) : kZero;
     const Reg b_group = share_.b_sharers > 1 ? b.Core(kCoreGroup + 1) : kZero;
-    const Reg stick = b.Const(kStickBytes);
-    const Reg a_plane = b.Const(t_.m * 128);
-    const Reg b_plane = b.Const(t_.k * kStickElements * 128);
-    const Reg b_row_stride = b.Table(kB * kTableEntriesPerTensor + 1 + p_.HostDim(kB, k_));
+    // Constants are made where they are used: the loops of a batch leave few registers.
     walk.Run(AllLoops(), [&] {
-      a.OnFirst(walk, [&] {
-        Box(b, walk, Op::kLoad, {kAFree, kAFull}, kA, a.At(walk), m_,
-            {walk.size(m_), walk.stride(kA, m_), stick},
-            {walk.size(k_), walk.stride(kA, k_), a_plane}, a_group);
-        a.Advance();
+      b.Scoped([&] {
+        Box(b, Op::kLoad, {kAFree, kAFull}, kA, a_at.at(), walk.address(kA), m_,
+            {walk.size(m_), walk.stride(kA, m_), b.Const(kStickBytes)},
+            {walk.size(k_), walk.stride(kA, k_), b.Const(t_.m * 128)}, a_group);
       });
-      operand_b.OnFirst(walk, [&] {
+      a_at.Advance();
+      b.Scoped([&] {
         // Rows of b are elements of k: no padding is read.
-        Box(b, walk, Op::kLoad, {kBFree, kBFull}, kB, operand_b.At(walk), k_,
-            {walk.TileElements(k_, k_elements), b_row_stride, stick},
-            {walk.size(n_), walk.stride(kB, n_), b_plane}, b_group);
-        operand_b.Advance();
+        const Reg row_stride = b.Table(kB * kTableEntriesPerTensor + 1 + p_.HostDim(kB, k_));
+        Box(b, Op::kLoad, {kBFree, kBFull}, kB, b_at.at(), walk.address(kB), k_,
+            {walk.TileElements(k_, k_elements), row_stride, b.Const(kStickBytes)},
+            {walk.size(n_), walk.stride(kB, n_), b.Const(t_.k * kStickElements * 128)}, b_group);
       });
+      b_at.Advance();
     });
     return b.Finish();
   }
@@ -159,10 +125,10 @@ class MatmulKernel {
   Section PtSection() {
     SectionBuilder b(Unit::kPt, p_.core_mask());
     TileWalk walk(b, p_, {});
-    b.Signal(kAFree, t_.a_slots(share_));
-    b.Signal(kBFree, t_.b_slots(share_));
-    Operand a(b, *this, kA);
-    Operand operand_b(b, *this, kB);
+    b.Signal(kAFree, t_.operand_slots);
+    b.Signal(kBFree, t_.operand_slots);
+    BufferCursor a_at(b, a_);
+    BufferCursor b_at(b, b_);
     BufferCursor sum(b, sum_);
     const Reg k_elements = walk.CoreElements(k_);
     const Reg a_kstick = b.Const(t_.m * 128);
@@ -172,17 +138,27 @@ class MatmulKernel {
       const Reg sum_nstick = b.Add(kZero, walk.size(m_), 256);
       b.Wait(kSumFree);
       walk.Run({k_}, [&] {
-        a.OnFirst(walk, [&] { b.Wait(kAFull); });
-        operand_b.OnFirst(walk, [&] { b.Wait(kBFull); });
-        b.Emit(Op::kMatmul, 0, {},
-               {sum.at(), a.At(walk), operand_b.At(walk), walk.size(m_), n_elements,
-                walk.TileElements(k_, k_elements), a_kstick, b_nstick, sum_nstick, walk.index(k_)});
-        a.OnLast(walk, [&] { b.Signal(kAFree); });
-        operand_b.OnLast(walk, [&] { b.Signal(kBFree); });
-        a.Advance();
-        operand_b.Advance();
+        b.Wait(kAFull);
+        b.Wait(kBFull);
+        const Reg elements = walk.TileElements(k_, k_elements);
+        const auto matmul = [&](uint8_t signal, Reg sum_at, Reg a, Reg rows) {
+          b.Emit(Op::kMatmul, 0, {0, signal},
+                 {sum_at, a, b_at.at(), rows, n_elements, elements, a_kstick, b_nstick, sum_nstick,
+                  walk.index(k_)});
+        };
+        const Reg after = b.Add(b.Const(p_.axes[k_].tiles() - 1), walk.index(k_), -1);
+        b.If(b.Min(after, b.Const(1)), [&] { matmul(0, sum.at(), a_at.at(), walk.size(m_)); });
+        b.If(walk.IsLast(k_), [&] {
+          ForRowGroups(b, walk, [&](Reg index, Reg rows) {
+            matmul(kSumFull, b.Add(sum.at(), index, t_.group_rows() * 256),
+                   b.Add(a_at.at(), index, t_.group_rows() * 128), rows);
+          });
+        });
+        b.Signal(kAFree);
+        b.Signal(kBFree);
+        a_at.Advance();
+        b_at.Advance();
       });
-      b.Signal(kSumFull);
       sum.Advance();
     });
     return b.Finish();
@@ -209,15 +185,19 @@ class MatmulKernel {
     const Reg out_plane = b.Const(t_.m * 128);
     const auto round = [&] {
       const Reg sum_plane = b.Add(kZero, walk.size(m_), 256);
-      b.Emit(Op::kVround, 0, {kOutFree, kOutFull},
-             {out.at(), sum.at(), kZero, walk.size(m_), walk.size(n_), out_plane, sum_plane, kZero,
-              stick, accumulator_stick});
+      ForRowGroups(b, walk, [&](Reg index, Reg rows) {
+        if (!share_.combines) b.Wait(kOutFree);
+        const Order order{share_.combines ? kOutFree : kSumFull, kOutFull};
+        b.Emit(Op::kVround, 0, order,
+               {b.Add(out.at(), index, t_.group_rows() * 128),
+                b.Add(sum.at(), index, t_.group_rows() * 256), kZero, rows, walk.size(n_),
+                out_plane, sum_plane, kZero, stick, accumulator_stick});
+      });
       b.Signal(kSumFree);
       out.Advance();
     };
     if (!share_.combines) {
       walk.Run(tiles_, [&] {
-        b.Wait(kSumFull);
         round();
         sum.Advance();
       });
@@ -275,11 +255,16 @@ class MatmulKernel {
     const Reg stick = b.Const(kStickBytes);
     const Reg out_plane = b.Const(t_.m * 128);
     const auto store = [&] {
-      b.Signal(kOutFree, t_.output_slots);
+      b.Signal(kOutFree, t_.output_slots * (share_.combines ? 1 : t_.row_groups()));
       walk.Run(tiles_, [&] {
-        Box(b, walk, Op::kStore, {kOutFull, kOutFree}, kOut, out.at(), m_,
-            {walk.size(m_), walk.stride(kOut, m_), stick},
-            {walk.size(n_), walk.stride(kOut, n_), out_plane});
+        ForRowGroups(b, walk, [&](Reg index, Reg rows) {
+          const Reg step = b.Add(kZero, walk.stride(kOut, m_), t_.group_rows());
+          Box(b, Op::kStore, {kOutFull, kOutFree}, kOut,
+              b.Add(out.at(), index, t_.group_rows() * 128),
+              b.AddProduct(walk.address(kOut), index, step), m_,
+              {rows, walk.stride(kOut, m_), stick},
+              {walk.size(n_), walk.stride(kOut, n_), out_plane});
+        });
         out.Advance();
       });
     };
@@ -298,9 +283,7 @@ class MatmulKernel {
   MatmulShare share_;
   MatmulTiling t_;
   LxPlan lx_;
-  int64_t a_at_ = 0;
-  int64_t b_at_ = 0;
-  Buffers sum_, out_;
+  Buffers a_, b_, sum_, out_;
   int64_t received_at_ = 0;
 };
 

@@ -9,9 +9,11 @@
 namespace spyre::compiler {
 namespace {
 
-// Elements of an accumulator tile: larger ones re-stream operands from LX (docs/facts.md).
+// Elements of an accumulator tile; a larger share re-streams its operands, once for every tile
+// (docs/facts.md: about 64 K fp16 elements a core).
 constexpr int64_t kMaxAccumulatorElements = 64 * 1024;
 constexpr int64_t kAccumulatorStickBytes = 256;
+constexpr int kMostOperandSlots = 8;
 
 int64_t Tiles(int64_t slice, int64_t tile) { return (slice + tile - 1) / tile; }
 
@@ -26,33 +28,41 @@ std::vector<int64_t> Candidates(int64_t slice) {
   return sizes;
 }
 
-// Estimated cost of a core's share in bytes of its part of the memory bandwidth: what is loaded and
-// stored, what cannot overlap (first loads, last store), and work that goes up with the number of
-// tiles. One cycle is worth about four bytes (150 GB/s over 32 cores at 1.1 GHz). The weights only
-// order tilings; they are no claim about time.
+// Bytes of operands that pass into the LX of a core. Squarish tiles have the least.
+int64_t OperandBytes(const MatmulShare& s, const MatmulTiling& t) {
+  return s.batch * s.k *
+         (s.m * 128 * Tiles(s.n, t.n) + s.n * kStickElements * 128 * Tiles(s.m, t.m));
+}
+
+// Estimated cycles: the array or the memory, whichever is slower, and what overlaps neither, which
+// are the first chunks and the last tile. Only orders tilings; no claim about time.
 double Cost(const MatmulShare& s, const MatmulTiling& t) {
-  constexpr double kBytesPerCycle = 4;
-  constexpr double kLxBytesPerCycle = 128;
-  constexpr double kStepCycles = 200;      // instructions and pipeline fill of one tile step
-  constexpr double kBlockLoadCycles = 64;  // one 64 x 64 block of b into the PT array
+  constexpr double kMemoryBytesPerCycle = 136;  // 150 GB/s at 1.1 GHz
+  constexpr double kChunkLatencyCycles = 1800;  // loading a chunk, however small
+  constexpr double kLoadBytesPerCycle = 32;     // into one core
+  constexpr double kChunkCycles = 50;           // instructions, tokens and pipeline fill
   const auto d = [](int64_t v) { return static_cast<double>(v); };
   const int64_t m_tiles = Tiles(s.m, t.m);
   const int64_t n_tiles = Tiles(s.n, t.n);
-  const int64_t k_tiles = Tiles(s.k, t.k);
-  const double a_bytes = d(s.batch * s.m * s.k * 128) * (t.a_resident ? 1 : d(n_tiles));
-  const double b_bytes = d(s.batch * s.k * s.n * 8192) * (t.b_resident ? 1 : d(m_tiles));
-  const double memory =
-      a_bytes / s.a_sharers + b_bytes / s.b_sharers + d(s.batch * s.m * s.n * 128);
-  const double first = d(t.a_chunk_bytes()) / s.a_sharers + d(t.b_chunk_bytes()) / s.b_sharers;
-  const double last = d(t.output_bytes());
   const double tiles = d(s.batch * m_tiles * n_tiles);
-  const double accumulator_cycles = d(2 * t.accumulator_bytes()) / kLxBytesPerCycle;
-  double cycles = tiles * d(k_tiles) * (kStepCycles + accumulator_cycles);
-  cycles += d(s.batch * m_tiles * s.n * s.k) * kBlockLoadCycles;
-  cycles += (a_bytes + b_bytes) / kLxBytesPerCycle;
-  if (t.accumulator_slots == 1) cycles += tiles * d(t.m * t.n);  // PT waits for the rounding
-  if (t.output_slots == 1) cycles += tiles * d(t.m * t.n) * 8;   // which waits for the store
-  return memory + first + last + cycles * kBytesPerCycle;
+  // Two corelets take two sticks of n past 64 rows of k: the array against the LX port, which also
+  // passes the accumulator in and out once a chunk.
+  const double array = d(4 * t.m * t.n * t.k);
+  const double port = d(4 * t.m * t.n + t.m * t.k * ((t.n + 1) / 2) + 64 * t.n * t.k);
+  const double rounding = d(3 * t.m * t.n);
+  const double store = s.cores * d(t.output_bytes()) / kMemoryBytesPerCycle;
+  double compute =
+      tiles * d(Tiles(s.k, t.k)) * (kChunkCycles + std::max({array, port, kChunkLatencyCycles}));
+  if (t.accumulator_slots == 1) compute += tiles * rounding;
+  if (t.output_slots == 1) compute += tiles * store;
+  const double a_bytes = d(s.batch * s.k * s.m * 128 * n_tiles) / s.a_sharers;
+  const double b_bytes = d(s.batch * s.k * s.n * kStickElements * 128 * m_tiles) / s.b_sharers;
+  const double memory = s.cores * (a_bytes + b_bytes + tiles * d(t.output_bytes()));
+  const double first =
+      s.cores * (d(t.a_chunk_bytes()) / s.a_sharers + d(t.b_chunk_bytes()) / s.b_sharers);
+  const double load = d(OperandBytes(s, t)) / kLoadBytesPerCycle;
+  return std::max({compute, load, memory / kMemoryBytesPerCycle}) + first / kMemoryBytesPerCycle +
+         (rounding + store) / d(t.row_groups());
 }
 
 }  // namespace
@@ -61,62 +71,62 @@ int64_t MatmulTiling::a_chunk_bytes() const { return k * m * 128; }
 int64_t MatmulTiling::b_chunk_bytes() const { return n * k * kStickElements * 128; }
 int64_t MatmulTiling::accumulator_bytes() const { return n * m * kAccumulatorStickBytes; }
 int64_t MatmulTiling::output_bytes() const { return n * m * 128; }
-int64_t MatmulTiling::a_slots(const MatmulShare& share) const {
-  return a_resident ? Tiles(share.k, k) : 2;
-}
-int64_t MatmulTiling::b_slots(const MatmulShare& share) const {
-  return b_resident ? Tiles(share.k, k) * Tiles(share.n, n) : 2;
-}
 int64_t MatmulTiling::LxBytes(const MatmulShare& share) const {
-  return a_slots(share) * a_chunk_bytes() + b_slots(share) * b_chunk_bytes() +
+  return operand_slots * (a_chunk_bytes() + b_chunk_bytes()) +
          (accumulator_slots + (share.combines ? 1 : 0)) * accumulator_bytes() +
          output_slots * output_bytes();
 }
 
 MatmulTiling ChooseMatmulTiling(const MatmulShare& share, uint64_t lx_bytes) {
   const auto limit = static_cast<int64_t>(lx_bytes);
-  MatmulTiling best;
-  double best_cost = std::numeric_limits<double>::infinity();
-  MatmulTiling t;
-  const auto try_slots = [&] {
-    for (int slots = 0; slots < 4; ++slots) {
-      t.accumulator_slots = 1 + slots / 2;
-      t.output_slots = 1 + slots % 2;
-      if (t.LxBytes(share) > limit) continue;
-      const double cost = Cost(share, t);
-      if (cost < best_cost) {
-        best_cost = cost;
-        best = t;
-      }
-    }
+  const auto fits = [&](const MatmulTiling& t) {
+    const int64_t elements = t.m * t.n * kStickElements;
+    return t.LxBytes(share) <= limit &&
+           (elements <= kMaxAccumulatorElements || (t.m == 1 && t.n == 1));
   };
+  // The largest tile worth having: one with the least operand traffic.
+  MatmulTiling largest;
+  int64_t least = std::numeric_limits<int64_t>::max();
   for (int64_t m : Candidates(share.m)) {
     for (int64_t n : Candidates(share.n)) {
-      t.m = m;
-      t.n = n;
-      const int64_t elements = m * n * kStickElements;
-      if (elements > kMaxAccumulatorElements && (m > 1 || n > 1)) continue;
-      if (t.accumulator_bytes() > limit) continue;
+      const MatmulTiling t{m, n, 1, 1, 1};
+      if (fits(t) && OperandBytes(share, t) < least) {
+        least = OperandBytes(share, t);
+        largest = t;
+      }
+    }
+  }
+  if (least == std::numeric_limits<int64_t>::max()) {
+    throw BadInput(
+        "matmul: the smallest tile (m 1, n and k 64) needs {} bytes of LX with its buffers; {} may "
+        "be used. Raise lx_bytes",
+        MatmulTiling{}.LxBytes(share), lx_bytes);
+  }
+  MatmulTiling best = largest;
+  double best_cost = std::numeric_limits<double>::infinity();
+  for (int64_t m : Candidates(share.m)) {
+    for (int64_t n : Candidates(share.n)) {
+      if (m > largest.m || n > largest.n) continue;
       for (int64_t k : Candidates(share.k)) {
-        t.k = k;
-        for (int resident = 0; resident < 4; ++resident) {
-          t.a_resident = (resident & 1) != 0;
-          t.b_resident = (resident & 2) != 0;
-          try_slots();
+        for (int slots = 0; slots < 4; ++slots) {
+          const MatmulTiling t{m, n, k, 1 + slots / 2, 1 + slots % 2};
+          if (!fits(t)) continue;
+          const double cost = Cost(share, t);
+          if (cost < best_cost) {
+            best_cost = cost;
+            best = t;
+          }
         }
       }
     }
   }
-  if (best_cost == std::numeric_limits<double>::infinity()) {
-    int64_t needed = std::numeric_limits<int64_t>::max();
-    for (int resident = 0; resident < 4; ++resident) {
-      const MatmulTiling least{1, 1, 1, (resident & 1) != 0, (resident & 2) != 0, 1, 1};
-      needed = std::min(needed, least.LxBytes(share));
+  // The rest of LX holds chunks ahead: stores and loads come in bursts and share the memory.
+  while (best.operand_slots < kMostOperandSlots) {
+    ++best.operand_slots;
+    if (!fits(best)) {
+      --best.operand_slots;
+      break;
     }
-    throw BadInput(
-        "matmul: the smallest tile (m 1, n and k 64) needs {} bytes of LX with its buffers; {} may "
-        "be used. Raise lx_bytes",
-        needed, lx_bytes);
   }
   return best;
 }

@@ -38,7 +38,7 @@ class ReductionKernel {
     combines_ = p_.axes[reduced_].split > 1;
     ChooseTiles();
     in_ = Buffers::Take(lx_, KeptTile() * p_.axes[reduced_].tile * 128, kSlots);
-    out_ = Buffers::Take(lx_, KeptTile() * 128, kSlots);
+    out_ = Buffers::Take(lx_, KeptTile() * OutStride(), kSlots);
     sum_at_ = lx_.Take(SumBytes());
     if (combines_) received_at_ = lx_.Take(SumBytes());
     loops_ = shape_.outer;
@@ -57,12 +57,14 @@ class ReductionKernel {
   int64_t KeptTile() const { return kept_ < 0 ? 1 : p_.axes[kept_].tile; }
   // One accumulator for each element of the tile, or for each of its 64 lanes.
   int64_t SumStride() const { return lanes_ ? 4 : 256; }
+  // The result of a row is a stick of its own, and goes to memory by itself (scattered writes).
+  int64_t OutStride() const { return lanes_ ? 256 : 128; }
   int64_t SumBytes() const {
     return static_cast<int64_t>(AlignUp(KeptTile() * SumStride(), kStickBytes));
   }
 
   int64_t LxBytes(int64_t kept, int64_t reduced) const {
-    return kSlots * kept * (reduced + 1) * 128 +
+    return kSlots * kept * (reduced * 128 + OutStride()) +
            (combines_ ? 2 : 1) * static_cast<int64_t>(AlignUp(kept * SumStride(), kStickBytes));
   }
 
@@ -165,7 +167,8 @@ class ReductionKernel {
       });
       const auto round = [&] {
         b.Emit(Op::kVround, lanes_ ? kRoundLane0 : 0, {kOutFree, kOutFull},
-               {out.at(), sum, divisor, kept, one, kZero, kZero, kZero, stick, sum_stride});
+               {out.at(), sum, divisor, kept, one, kZero, kZero, kZero, b.Const(OutStride()),
+                sum_stride});
         if (combines_) b.Signal(kSumFree);
         out.Advance();
       };
@@ -210,12 +213,12 @@ class ReductionKernel {
     SectionBuilder b(Unit::kStore, p_.core_mask());
     BufferCursor out(b, out_);
     TileWalk walk(b, p_, {kOut});
-    // One stick for each unit of the kept axis, one after the other in LX.
+    // One stick for each unit of the kept axis.
     const auto store = [&] {
       b.Signal(kOutFree, kSlots);
       walk.Run(loops_, [&] {
         const BoxSide rows{kept_ < 0 ? b.Const(1) : walk.size(kept_),
-                           kept_ < 0 ? kZero : walk.stride(kOut, kept_), b.Const(kStickBytes)};
+                           kept_ < 0 ? kZero : walk.stride(kOut, kept_), b.Const(OutStride())};
         EmitBox(b, Op::kStore, {kOutFull, kOutFree}, out.at(), walk.address(kOut), rows,
                 {b.Const(1), kZero, kZero});
         out.Advance();

@@ -193,13 +193,24 @@ int64_t StreamTileSticks(const Problem& problem, int64_t most_sticks) {
 }
 
 BufferCursor::BufferCursor(SectionBuilder& builder, const Buffers& buffers)
-    : b_(builder), turns_(buffers.slots == 2) {
-  at_ = turns_ ? b_.Var(b_.Const(buffers.base)) : b_.Const(buffers.base);
-  if (turns_) sum_ = b_.Const(2 * buffers.base + buffers.bytes);
+    : b_(builder), buffers_(buffers) {
+  at_ = buffers.slots == 1 ? b_.Const(buffers.base) : b_.Var(b_.Const(buffers.base));
+  if (buffers.slots == 2) sum_ = b_.Const(2 * buffers.base + buffers.bytes);
+  if (buffers.slots > 2) index_ = b_.Var(kZero);
 }
 
 void BufferCursor::Advance() {
-  if (turns_) b_.Set(at_, sum_, at_, -1);
+  if (buffers_.slots == 2) b_.Set(at_, sum_, at_, -1);
+  if (buffers_.slots <= 2) return;
+  // 1 past the last buffer, 0 or less before.
+  b_.Scoped([&] {
+    b_.Set(index_, index_, b_.Const(1));
+    b_.Set(at_, at_, b_.Const(buffers_.bytes));
+    b_.If(b_.Add(index_, b_.Const(1), 1 - buffers_.slots), [&] {
+      b_.Set(index_, kZero);
+      b_.Set(at_, b_.Const(buffers_.base));
+    });
+  });
 }
 
 }  // namespace spyre::compiler

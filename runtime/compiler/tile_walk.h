@@ -105,7 +105,7 @@ class LxPlan {
   int64_t used_ = 0;
 };
 
-// One or two buffers in LX, used in turn.
+// Buffers in LX, used in turn.
 struct Buffers {
   int64_t base = 0;
   int64_t bytes = 0;  // of one
@@ -126,9 +126,10 @@ class BufferCursor {
 
  private:
   SectionBuilder& b_;
+  const Buffers buffers_;
   Reg at_;
-  Reg sum_;  // of both addresses
-  bool turns_;
+  Reg sum_;    // two buffers: of both addresses
+  Reg index_;  // more: of the buffer
 };
 
 // Kernels of each kind: fill tiles, sections, registers and plan of `kernel`.

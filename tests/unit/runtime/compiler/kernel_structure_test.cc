@@ -92,6 +92,7 @@ TEST(MatmulTilingOf, AnyShareFitsTheLxItWasGiven) {
                             from(1, 8),
                             static_cast<int>(from(1, 32)),
                             static_cast<int>(from(1, 32)),
+                            static_cast<int>(from(1, 32)),
                             run % 2 == 0};
     const auto lx_bytes = static_cast<uint64_t>(from(40 * 1024, kLxUsableBytes));
     const MatmulTiling tiling = ChooseMatmulTiling(share, lx_bytes);
@@ -104,11 +105,12 @@ TEST(MatmulTilingOf, AnyShareFitsTheLxItWasGiven) {
   }
 }
 
-TEST(MatmulTilingOf, ALargeShareKeepsOneOperandInLx) {
-  // 1024 x 2048 x 4096 on 4 x 8 cores: 256 rows, 8 sticks of n, 32 of k. The whole of k of a fits.
-  const MatmulTiling tiling = ChooseMatmulTiling({256, 8, 32, 1, 8, 4, false}, kLxUsableBytes);
-  EXPECT_TRUE(tiling.a_resident || tiling.m == 256);
-  EXPECT_GE(tiling.m * tiling.n * 64, 16 * 1024);
+TEST(MatmulTilingOf, ALargeShareTakesSquareTilesAsLargeAsTheAccumulator) {
+  // 8192 x 2048 x 2048 on 16 x 2 cores: 512 rows, 16 sticks of n, 32 of k.
+  const MatmulTiling tiling =
+      ChooseMatmulTiling({512, 16, 32, 1, 2, 16, 32, false}, kLxUsableBytes);
+  EXPECT_EQ(tiling.m, 256);
+  EXPECT_EQ(tiling.n * 64, 256) << "operands pass 2 and 4 times, the least for 64 K elements";
 }
 
 TEST(WorkSplit, ForcedSlicesAreDealtToCoresFirstDimensionFastest) {
