@@ -78,7 +78,7 @@ std::vector<UnitStatistics> Card::Statistics() const {
   add(endpoint_->Statistics());
   add(control_->Statistics());
   add(dma_->Statistics());
-  for (const MemoryChannel& channel : memory_->channels()) all.push_back(channel.statistics());
+  add(memory_->Statistics());
   add(ring_->Statistics());
   for (const auto& core : cores_) add(core->Statistics());
   return all;

@@ -16,8 +16,9 @@ struct ClockConfig {
 struct CoreConfig {
   uint64_t lx_bytes = 2ull << 20;
   uint64_t lx_reserved_bytes = 64ull << 10;
-  uint64_t lx_port_bytes_per_cycle = 128;
+  uint64_t lx_port_bytes_per_cycle = 256;
   uint64_t outstanding_loads = 4;
+  uint64_t outstanding_multicasts = 16;
   uint64_t outstanding_stores = 4;
   uint64_t corelets = 2;
   uint64_t pt_macs_per_cycle = 512;
@@ -32,7 +33,7 @@ struct CoreConfig {
   uint64_t vector_startup_cycles = 12;
   uint64_t vector_simple_cost = 1;
   uint64_t vector_function_cost = 4;
-  uint64_t vector_reduce_cost = 8;
+  uint64_t vector_reduce_cost = 18;
   uint64_t token_cycles = 2;
   uint64_t barrier_cycles = 64;
   uint64_t quantum_ns = 1000;
@@ -41,7 +42,10 @@ struct RingConfig {
   uint64_t bytes_per_cycle = 128;
   uint64_t psum_bytes_per_cycle = 32;
   uint64_t hop_cycles = 2;
-  uint64_t memory_ports = 2;
+  uint64_t link_percent = 54;
+  uint64_t detour_ns = 500;
+  uint64_t multicast_cohort = 8;
+  uint64_t multicast_exponent_percent = 75;
 };
 struct MemoryConfig {
   uint64_t capacity_gib = 128;
@@ -73,7 +77,7 @@ struct MemoryConfig {
   uint64_t t_wtr_s_ps = 6250;
   uint64_t t_wtr_l_ps = 12500;
   uint64_t t_rtp_ps = 10000;
-  uint64_t t_rtw_gap_ps = 2500;
+  uint64_t t_rtw_gap_ps = 15000;
   std::string refresh = "all_bank";
   uint64_t t_refi_ps = 3906000;
   uint64_t t_rfc_ab_ps = 280000;
@@ -87,7 +91,6 @@ struct MemoryConfig {
   uint64_t reads_per_turn = 4;
   uint64_t write_idle_ns = 100;
   uint64_t starvation_ns = 1000;
-  uint64_t write_buffer_bytes = 1024;
   uint64_t controller_ns = 30;
 };
 struct PcieConfig {
@@ -158,8 +161,9 @@ void CheckCard(const CardConfig& config);
 //   void Choice(key, std::string& value, const std::vector<std::string>& allowed, description,
 //   source)
 // Keys are relative to [card]. source: "public" (a documented or measured fact, docs/facts.md),
-// "derived" (arithmetic on public facts), "JEDEC" (LPDDR5 standard), or "assumed" (not public; the
-// description says why this value).
+// "derived" (arithmetic on public facts), "JEDEC" (LPDDR5 standard), "fit" (to the public
+// calibration; the description says to what), or "assumed" (not public; the description says why
+// this value).
 template <class Visitor>
 void DescribeCard(CardConfig& c, Visitor& v) {
   v.Number("cores", c.cores, 1, 32, "cores", "AI cores present", "public");
@@ -185,9 +189,16 @@ void DescribeCard(CardConfig& c, Visitor& v) {
   v.Number("core.lx_reserved_bytes", c.core.lx_reserved_bytes, 64 << 10, 1ull << 20, "bytes",
            "Part of LX kept for program and debug data; bounds the program image", "public");
   v.Number("core.lx_port_bytes_per_cycle", c.core.lx_port_bytes_per_cycle, 1, 4096, "bytes/cycle",
-           "Shared LX port", "assumed");
+           "LX port, all units together; public figures are 128 a core and 128 a corelet, and a "
+           "pointwise kernel on one core needs more than 128",
+           "fit");
   v.Number("core.outstanding_loads", c.core.outstanding_loads, 1, 256, "bursts",
-           "Loads a core may have in flight", "assumed");
+           "Unicast loads a core may have in flight", "public");
+  v.Number(
+      "core.outstanding_multicasts", c.core.outstanding_multicasts, 1, 256, "bursts",
+      "Multicast loads a core may have in flight; the public limit of 4 is for unicast, this is "
+      "enough to hide the wait for the group",
+      "assumed");
   v.Number("core.outstanding_stores", c.core.outstanding_stores, 1, 256, "bursts",
            "Stores a core may have in flight; taken equal to loads", "assumed");
   v.Number("core.corelets", c.core.corelets, 1, 8, "corelets", "Corelets of a core, sharing LX",
@@ -226,10 +237,11 @@ void DescribeCard(CardConfig& c, Visitor& v) {
            "Passes of exp, gelu, sigmoid, tanh, sqrt, rsqrt, reciprocal and divide; a public "
            "simulator guesses 4",
            "assumed");
-  v.Number("core.vector_reduce_cost", c.core.vector_reduce_cost, 1, 64, "passes",
-           "Passes of a reduction across the lanes of a stick: six halvings of 64 lanes, one fold "
-           "of the planes, one into the row's sum; along rows it is a simple operation",
-           "assumed");
+  v.Number(
+      "core.vector_reduce_cost", c.core.vector_reduce_cost, 1, 64, "passes",
+      "Passes of a reduction across the lanes of a stick; a fit to row reductions on one to four "
+      "cores, about 16 GB/s a core; along rows it is a simple operation",
+      "fit");
   v.Number("core.token_cycles", c.core.token_cycles, 0, 1024, "cycles",
            "From giving a token to a waiting unit going on", "assumed");
   v.Number("core.barrier_cycles", c.core.barrier_cycles, 0, 65536, "cycles",
@@ -246,8 +258,20 @@ void DescribeCard(CardConfig& c, Visitor& v) {
            "Partial-sum ring, each direction", "assumed");
   v.Number("ring.hop_cycles", c.ring.hop_cycles, 0, 64, "cycles",
            "From one stop to the next; not public", "assumed");
-  v.Number("ring.memory_ports", c.ring.memory_ports, 1, 16, "ports",
-           "128-byte ring ports of the memory interface", "assumed");
+  v.Number(
+      "ring.link_percent", c.ring.link_percent, 1, 100, "%",
+      "Share of a link's cycles that carry data, the rest are headers, credits and gaps; a fit "
+      "to row reductions on 8 and 16 cores (which use one side of the ring) and to pointwise "
+      "kernels with two inputs on few cores",
+      "fit");
+  v.Number("ring.detour_ns", c.ring.detour_ns, 0, 1000000, "ns",
+           "Writes go the longer way round when it brings them to memory this much earlier; not "
+           "public, about ten bursts",
+           "assumed");
+  v.Number("ring.multicast_cohort", c.ring.multicast_cohort, 1, 32, "cores",
+           "Members that a multicast serves at full rate", "public");
+  v.Number("ring.multicast_exponent_percent", c.ring.multicast_exponent_percent, 0, 400, "%",
+           "Larger groups take (members / cohort) to this power longer", "public");
 
   v.Number("memory.capacity_gib", c.memory.capacity_gib, 1, 1024, "GiB", "LPDDR5 on the card",
            "public");
@@ -319,8 +343,11 @@ void DescribeCard(CardConfig& c, Visitor& v) {
            "tWTR_L, last write data to read in the same bank group", "JEDEC");
   v.Number("memory.t_rtp_ps", c.memory.t_rtp_ps, 0, 1000000, "ps", "tRTP, read to precharge",
            "JEDEC");
-  v.Number("memory.t_rtw_gap_ps", c.memory.t_rtw_gap_ps, 0, 1000000, "ps",
-           "Free bus between read data and write data", "JEDEC");
+  v.Number(
+      "memory.t_rtw_gap_ps", c.memory.t_rtw_gap_ps, 0, 1000000, "ps",
+      "Free bus between read data and write data; two clocks would do, this and the thresholds "
+      "below are a fit to pointwise kernels with one and with two inputs",
+      "fit");
   v.Choice("memory.refresh", c.memory.refresh, {"all_bank", "per_bank", "none"},
            "all_bank: the channel stops for tRFCab every tREFI; per_bank: pairs of banks in turn; "
            "which one Spyre uses is not public",
@@ -350,10 +377,6 @@ void DescribeCard(CardConfig& c, Visitor& v) {
            "Without reads for this long, held writes go below write_high too", "assumed");
   v.Number("memory.starvation_ns", c.memory.starvation_ns, 0, 1000000, "ns",
            "A request that waited longer goes before younger row hits", "assumed");
-  v.Number("memory.write_buffer_bytes", c.memory.write_buffer_bytes, 0, 1 << 20, "bytes",
-           "Writes that a channel gathers before it turns its bus round; with 1 KiB a balanced mix "
-           "runs near the public 105 GB/s",
-           "assumed");
   v.Number("memory.controller_ns", c.memory.controller_ns, 0, 10000, "ns",
            "Controller and PHY, each access; not public", "assumed");
 

@@ -11,13 +11,24 @@
 
 namespace spyre::model {
 
+// Who waits for the end of a split transaction (split_socket.h).
+class TransferClient {
+ public:
+  // The transaction has ended, with the payload's response status, and takes effect at done_ps, now
+  // or later. The payload may be used again.
+  virtual void Complete(tlm::tlm_generic_payload& payload, uint64_t done_ps) = 0;
+
+ protected:
+  ~TransferClient() = default;
+};
+
 struct Transfer : tlm::tlm_extension<Transfer> {
-  uint16_t function = 0;          // requester: 0 PF, n VF n
-  uint16_t stop = 0;              // ring stop of the requester
-  uint32_t group = 0;             // multicast: mask of the cores that share this read, 0 unicast
-  uint64_t flow = 0;              // correlation of the control block
-  bool move_data = true;          // false: price the transfer, touch no data
-  const bool* aborted = nullptr;  // requester's job: set when it is being torn down
+  uint16_t function = 0;  // requester: 0 PF, n VF n
+  uint16_t stop = 0;      // ring stop of the requester
+  uint32_t group = 0;     // multicast: mask of the cores that share this read, 0 unicast
+  uint64_t flow = 0;      // correlation of the control block
+  bool move_data = true;  // false: price the transfer, touch no data
+  TransferClient* client = nullptr;
 
   tlm::tlm_extension_base* clone() const override { return new Transfer(*this); }
   void copy_from(const tlm::tlm_extension_base& other) override {
@@ -45,6 +56,9 @@ class TransferPayload {
     payload_.set_response_status(tlm::TLM_INCOMPLETE_RESPONSE);
     return payload_;
   }
+
+  // As last prepared.
+  const tlm::tlm_generic_payload& Prepared() const { return payload_; }
 
   Transfer info;
 

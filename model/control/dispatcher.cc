@@ -16,7 +16,12 @@ ComputeDispatcher::ComputeDispatcher(const sc_core::sc_module_name& name, const 
       ring_(ring),
       fabric_(fabric),
       cores_(std::move(cores)) {
-  payload_.info.stop = static_cast<uint16_t>(config.cores);
+  // Nothing larger than an image is read.
+  const uint64_t bursts = (config.core.lx_reserved_bytes + kMaxBurstBytes - 1) / kMaxBurstBytes;
+  for (uint64_t i = 0; i < bursts; ++i) {
+    payloads_.push_back(std::make_unique<TransferPayload>());
+    payloads_.back()->info.stop = static_cast<uint16_t>(config.cores);
+  }
 }
 
 void ComputeDispatcher::Execute(const ControlBlock& block, Job& job) {
@@ -41,7 +46,8 @@ void ComputeDispatcher::Run(const ControlBlock& block, Job& job) {
     // speed.
     if (last_function_ >= 0) {
       for (Core* core : cores_) core->ClearLx();
-      sc_core::wait(Ps(cores_[0]->LxPortPs(config_.lx_usable_bytes())));
+      sc_core::wait(Ps(TransferPs(config_.lx_usable_bytes(), config_.core.lx_port_bytes_per_cycle,
+                                  config_.clock.core_mhz)));
       if (job.aborted) return;
     }
     last_function_ = job.function;
@@ -122,19 +128,14 @@ Status ComputeDispatcher::LoadProgram(const ControlBlock& block, Job& job) {
 }
 
 bool ComputeDispatcher::Read(uint64_t physical, uint8_t* data, uint64_t bytes, uint32_t mask) {
-  payload_.info.group = mask;
-  uint64_t last_ps = NowPs();
   for (uint64_t offset = 0; offset < bytes; offset += kMaxBurstBytes) {
     const uint64_t burst = std::min<uint64_t>(kMaxBurstBytes, bytes - offset);
-    auto& payload =
-        payload_.Prepare(tlm::TLM_READ_COMMAND, physical + offset, data + offset, burst);
-    sc_core::sc_time delay = sc_core::SC_ZERO_TIME;
-    ring_socket->b_transport(payload, delay);
-    if (!payload.is_response_ok()) return false;
-    last_ps = std::max<uint64_t>(last_ps, NowPs() + delay.value());
+    TransferPayload& payload = *payloads_[offset / kMaxBurstBytes];
+    payload.info.group = mask;
+    client_.Send(ring_socket, payload,
+                 payload.Prepare(tlm::TLM_READ_COMMAND, physical + offset, data + offset, burst));
   }
-  sc_core::wait(Ps(last_ps - NowPs()));
-  return true;
+  return client_.Wait();
 }
 
 }  // namespace spyre::model

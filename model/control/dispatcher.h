@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "model/card/card_config.h"
-#include "model/card/transfer.h"
+#include "model/card/split_socket.h"
 #include "model/core/core.h"
 #include "model/ring/ring.h"
 
@@ -19,7 +19,7 @@ namespace spyre::model {
 
 class ComputeDispatcher : public sc_core::sc_module {
  public:
-  tlm_utils::simple_initiator_socket<ComputeDispatcher> ring_socket{"ring_socket"};
+  SplitSocket ring_socket{"ring_socket"};
 
   ComputeDispatcher(const sc_core::sc_module_name& name, const CardConfig& config, const Mmu& mmu,
                     Ring& ring, SyncFabric& fabric, std::vector<Core*> cores);
@@ -45,7 +45,8 @@ class ComputeDispatcher : public sc_core::sc_module {
   SyncFabric& fabric_;
   std::vector<Core*> cores_;
   JobHook on_job_;
-  TransferPayload payload_;
+  std::vector<std::unique_ptr<TransferPayload>> payloads_;  // one a burst
+  BlockingClient client_;
   std::vector<uint8_t> image_;
   int last_function_ = -1;  // whose data LX holds
 };

@@ -41,7 +41,8 @@ Core::Core(const sc_core::sc_module_name& name, unsigned index, const CardConfig
       mmu_(mmu),
       fabric_(fabric),
       lx_(config.lx_usable_bytes()),
-      lx_port_(fmt::format("core{:02}.lx_port", index), config.timed()) {
+      lx_port_(fmt::format("core{:02}.lx_port", index), clock_, config.core.lx_port_bytes_per_cycle,
+               config.timed()) {
   lx_socket.register_b_transport(this, &Core::WriteLx);
   units_.push_back(std::make_unique<LoadStoreUnit>("load", Unit::kLoad, *this, recorder));
   units_.push_back(std::make_unique<LoadStoreUnit>("store", Unit::kStore, *this, recorder));
@@ -110,7 +111,7 @@ void Core::WriteLx(tlm::tlm_generic_payload& payload, sc_core::sc_time& delay) {
     return;
   }
   const uint64_t now = NowPs();
-  delay = Ps(UseLxPort(now + delay.value(), bytes) - now);
+  delay = Ps(lx_port_.Burst(now + delay.value(), bytes) - now);
   if (payload.get_extension<Transfer>()->move_data) {
     // A core may send to itself, and overlap.
     std::memmove(lx_.data() + address, payload.get_data_ptr(), bytes);

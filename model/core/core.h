@@ -4,7 +4,6 @@
 // thread only.
 #pragma once
 
-#include <tlm_utils/simple_initiator_socket.h>
 #include <tlm_utils/simple_target_socket.h>
 
 #include <array>
@@ -17,8 +16,9 @@
 
 #include "model/card/card_config.h"
 #include "model/card/resource.h"
-#include "model/card/transfer.h"
+#include "model/card/split_socket.h"
 #include "model/core/job.h"
+#include "model/core/lx_port.h"
 
 namespace spyre::model {
 
@@ -46,7 +46,7 @@ class SyncFabric {
 
 class Core : public sc_core::sc_module {
  public:
-  tlm_utils::simple_initiator_socket<Core> ring_socket{"ring_socket"};
+  SplitSocket ring_socket{"ring_socket"};
   tlm_utils::simple_target_socket<Core> lx_socket{"lx_socket"};
 
   Core(const sc_core::sc_module_name& name, unsigned index, const CardConfig& config,
@@ -68,20 +68,12 @@ class Core : public sc_core::sc_module {
   const CardConfig& config() const { return config_; }
   const Mmu& mmu() const { return mmu_; }
   SyncFabric& fabric() { return fabric_; }
-  Resource& lx_port() { return lx_port_; }
+  LxPort& lx_port() { return lx_port_; }
   Core* peer(uint64_t index) { return index < peers_.size() ? peers_[index] : nullptr; }
   // The bytes [address, address + bytes) of LX; throws UnitFault(LX_OVERFLOW) outside the usable
   // part.
   uint8_t* Lx(uint64_t address, uint64_t bytes);
-  uint64_t LxPortPs(uint64_t bytes) const {
-    return TransferPs(bytes, config_.core.lx_port_bytes_per_cycle, config_.clock.core_mhz);
-  }
   const Clock& clock() const { return clock_; }
-  // Passes `bytes` through the LX port, from `earliest_ps` on; returns when the last is through.
-  uint64_t UseLxPort(uint64_t earliest_ps, uint64_t bytes) {
-    const uint64_t width = config_.core.lx_port_bytes_per_cycle;
-    return lx_port_.ReserveCycles(clock_, earliest_ps, (bytes + width - 1) / width, bytes);
-  }
 
   bool TryTakeToken(unsigned token);
   const sc_core::sc_event& token_event(unsigned token) const { return token_events_[token]; }
@@ -103,7 +95,7 @@ class Core : public sc_core::sc_module {
   const Mmu& mmu_;
   SyncFabric& fabric_;
   std::vector<uint8_t> lx_;
-  Resource lx_port_;
+  LxPort lx_port_;
   std::vector<Core*> peers_;
   std::array<uint32_t, kTokens> tokens_{};
   std::array<sc_core::sc_event, kTokens> token_events_;

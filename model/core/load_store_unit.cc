@@ -8,10 +8,16 @@ LoadStoreUnit::LoadStoreUnit(const sc_core::sc_module_name& name, Unit kind, Cor
                              trace::Recorder* recorder)
     : CoreUnit(name, kind, core, recorder),
       is_store_(kind == Unit::kStore),
-      window_(is_store_ ? core.config().core.outstanding_stores
-                        : core.config().core.outstanding_loads),
-      in_flight_(window_, 0) {
-  payload_.info.stop = static_cast<uint16_t>(core.index());
+      windows_{Window(is_store_ ? core.config().core.outstanding_stores
+                                : core.config().core.outstanding_loads),
+               Window(is_store_ ? 0 : core.config().core.outstanding_multicasts)} {
+  for (Window& window : windows_) {
+    for (Slot& slot : window.slots) {
+      slot.unit = this;
+      slot.payload.info.stop = static_cast<uint16_t>(core.index());
+      slot.payload.info.client = &slot;
+    }
+  }
 }
 
 uint64_t LoadStoreUnit::Execute(const Instruction& in) {
@@ -31,7 +37,11 @@ uint64_t LoadStoreUnit::Execute(const Instruction& in) {
     throw UnitFault{Status::MISALIGNED, device};
   }
   const uint64_t start = local_ps();
-  if (row_bytes == 0 || rows == 0 || planes == 0) return start;
+  if (row_bytes == 0 || rows == 0 || planes == 0) {
+    moves_.push_back({&in, start, 0, start, 0, true});  // ends behind those before it
+    EndMoves();
+    return kLater;
+  }
   const uint64_t total = row_bytes * rows * planes;
   if (total / planes / rows != row_bytes) throw UnitFault{Status::LX_OVERFLOW, lx};
   // Rows and planes that follow each other on both sides are one run.
@@ -46,76 +56,122 @@ uint64_t LoadStoreUnit::Execute(const Instruction& in) {
   const uint32_t self = 1u << core_.index();
   if (group != 0 && (group & self) == 0) throw UnitFault{Status::ILLEGAL_INSTRUCTION, device};
   const uint32_t members = group == self ? 0 : group;
-  uint64_t done = start;
-  for (uint64_t plane = 0; plane < planes; ++plane) {
-    for (uint64_t row = 0; row < rows; ++row) {
-      done =
-          std::max(done, TransferRun(device + plane * device_plane_stride + row * device_row_stride,
-                                     lx + plane * lx_plane_stride + row * lx_row_stride, row_bytes,
-                                     members));
-    }
-  }
   // A multicast counts once, for its lowest member.
   if (is_store_) {
     job().bytes_written += total;
   } else if (members == 0 || (members & (self - 1)) == 0) {
     job().bytes_read += total;
   }
-  // Instructions of a unit finish in order, whatever way their bursts took.
-  last_done_ps_ = std::max(last_done_ps_, done);
-  Account(in, start, last_done_ps_, total);
-  return last_done_ps_;
+  Move& move = moves_.emplace_back(Move{&in, start, total, start, 0, false});
+  for (uint64_t plane = 0; plane < planes; ++plane) {
+    for (uint64_t row = 0; row < rows; ++row) {
+      SendRun(move, device + plane * device_plane_stride + row * device_row_stride,
+              lx + plane * lx_plane_stride + row * lx_row_stride, row_bytes, members);
+    }
+  }
+  move.issued = true;
+  EndMoves();
+  return kLater;
 }
 
-uint64_t LoadStoreUnit::TransferRun(uint64_t device_address, uint64_t lx_address, uint64_t bytes,
-                                    uint32_t group) {
+void LoadStoreUnit::SendRun(Move& move, uint64_t device_address, uint64_t lx_address,
+                            uint64_t bytes, uint32_t group) {
   const Translation translation =
       core_.mmu().Translate(job().function, job().segments, device_address, bytes,
                             is_store_ ? kPermissionWrite : kPermissionRead);
   if (translation.status != Status::OK) throw UnitFault{translation.status, device_address};
   uint8_t* const data = core_.Lx(lx_address, bytes);
-  AdvanceTo(local_ps() + Cycles(config_.mmu.translate_cycles));
-  payload_.info.function = job().function;
-  payload_.info.flow = job().flow;
-  payload_.info.move_data = job().move_data;
-  payload_.info.group = group;
-  payload_.info.aborted = &job().aborted;
-
-  uint64_t done = 0;
+  AdvanceTo(After(local_ps(), config_.mmu.translate_cycles));
+  Window& window = windows_[group == 0 ? 0 : 1];
   for (uint64_t offset = 0; offset < bytes; offset += kMaxBurstBytes) {
     const uint64_t burst = std::min(kMaxBurstBytes, bytes - offset);
-    AdvanceTo(in_flight_[next_slot_]);  // a free place in the window
+    Slot& slot = window.Next();
+    Await(slot);
+    if (failed_) throw failure_;
     Sync();
-    const uint64_t now = NowPs();
-    const uint64_t port_ps = core_.LxPortPs(burst);
-    sc_core::sc_time delay = sc_core::SC_ZERO_TIME;
-    if (is_store_) delay = Ps(core_.lx_port().Reserve(now, port_ps, burst) + port_ps - now);
-    auto& payload = payload_.Prepare(is_store_ ? tlm::TLM_WRITE_COMMAND : tlm::TLM_READ_COMMAND,
-                                     translation.physical + offset, data + offset, burst);
-    core_.ring_socket->b_transport(payload, delay);
-    CheckAborted();
-    switch (payload.get_response_status()) {
-      case tlm::TLM_OK_RESPONSE:
-        break;
-      case tlm::TLM_ADDRESS_ERROR_RESPONSE:
-        throw UnitFault{Status::PAGE_FAULT, device_address + offset};
-      case tlm::TLM_COMMAND_ERROR_RESPONSE:
-        throw UnitFault{Status::ILLEGAL_INSTRUCTION, device_address + offset};
-      default:
-        throw UnitFault{Status::BUS_ERROR, device_address + offset};
-    }
-    done = NowPs() + delay.value();
-    if (!is_store_) done = core_.lx_port().Reserve(done, port_ps, burst) + port_ps;
-    in_flight_[next_slot_] = done;
-    next_slot_ = (next_slot_ + 1) % window_;
-    AdvanceTo(local_ps() + Cycles(1));
+    Transfer& info = slot.payload.info;
+    info.function = job().function;
+    info.flow = job().flow;
+    info.move_data = job().move_data;
+    info.group = group;
+    slot.move = &move;
+    slot.device_address = device_address + offset;
+    slot.waiting = true;
+    ++move.bursts;
+    uint64_t ready = NowPs();
+    if (is_store_) ready = core_.lx_port().Burst(ready, burst);
+    auto& payload = slot.payload.Prepare(is_store_ ? tlm::TLM_WRITE_COMMAND : tlm::TLM_READ_COMMAND,
+                                         translation.physical + offset, data + offset, burst);
+    core_.ring_socket.Send(payload, Ps(ready - NowPs()));
+    AdvanceTo(After(local_ps(), 1));
   }
-  return done;
+}
+
+void LoadStoreUnit::Slot::Complete(tlm::tlm_generic_payload& ended, uint64_t end_ps) {
+  unit->BurstDone(*this, ended.get_response_status(), end_ps);
+}
+
+void LoadStoreUnit::BurstDone(Slot& slot, tlm::tlm_response_status status, uint64_t done_ps) {
+  slot.waiting = false;
+  slot.done_ps = done_ps;
+  if (status == tlm::TLM_OK_RESPONSE && !is_store_) {
+    slot.done_ps = core_.lx_port().BurstThrough(done_ps, slot.payload.Prepared().get_data_length());
+  } else if (status != tlm::TLM_OK_RESPONSE && !failed_) {
+    failed_ = true;
+    failure_ = {status == tlm::TLM_ADDRESS_ERROR_RESPONSE   ? Status::PAGE_FAULT
+                : status == tlm::TLM_COMMAND_ERROR_RESPONSE ? Status::ILLEGAL_INSTRUCTION
+                                                            : Status::BUS_ERROR,
+                slot.device_address};
+  }
+  Move& move = *slot.move;
+  --move.bursts;
+  move.done_ps = std::max(move.done_ps, slot.done_ps);
+  EndMoves();
+  if (awaited_ == &slot) slot_free_.notify(Ps(slot.done_ps - std::min(slot.done_ps, NowPs())));
+}
+
+// Instructions of a unit finish in order, whatever way their bursts took.
+void LoadStoreUnit::EndMoves() {
+  while (!moves_.empty() && moves_.front().issued && moves_.front().bursts == 0) {
+    const Move& move = moves_.front();
+    last_done_ps_ = std::max(last_done_ps_, move.done_ps);
+    Account(*move.in, move.start_ps, last_done_ps_, move.bytes);
+    if (!failed_) GiveSignal(*move.in, last_done_ps_);
+    moves_.pop_front();
+  }
+}
+
+void LoadStoreUnit::Await(Slot& slot) {
+  if (slot.waiting) {
+    Sync();
+    awaited_ = &slot;
+    while (slot.waiting) {
+      wait(slot_free_);
+      CheckAborted();
+    }
+    awaited_ = nullptr;
+  }
+  AdvanceTo(slot.done_ps);
 }
 
 void LoadStoreUnit::Drain() {
+  for (Window& window : windows_) {
+    for (Slot& slot : window.slots) Await(slot);
+  }
+  if (failed_) throw failure_;
   AdvanceTo(last_done_ps_);
-  last_done_ps_ = 0;
+}
+
+void LoadStoreUnit::Abandon() {
+  for (Window& window : windows_) {
+    for (Slot& slot : window.slots) {
+      awaited_ = &slot;
+      while (slot.waiting) wait(slot_free_);
+    }
+  }
+  awaited_ = nullptr;
+  moves_.clear();
+  failed_ = false;
 }
 
 }  // namespace spyre::model

@@ -61,48 +61,51 @@ uint64_t PtUnit::Execute(const Instruction& in) {
   return array_free_ps_;
 }
 
-// Corelets take different columns of weights where there are enough, else different rows. A step is
+// Corelets take different columns of weights while there are enough, else different rows. A step is
 // one weight block of 64 sticks (64 k x one stick of columns) for each corelet: its load overlaps
 // the rows of the block before, also of the instruction before; then its rows stream past it. A row
 // meets a block in several passes that add to the same sums, so rows fewer than the accumulate
-// latency leave the array waiting. The LX port carries weights, rows and, after the last k, sums.
+// latency leave the array waiting. The LX port carries weights, rows, and the sums that come and go
+// with the rows.
 uint64_t PtUnit::Price(DataFormat format, uint64_t m, uint64_t n, uint64_t k, bool accumulate) {
   const CoreConfig& core = config_.core;
+  LxPort& port = core_.lx_port();
   const auto per_stick = static_cast<uint64_t>(ElementsPerStick(format));
-  const uint64_t n_sticks = n / per_stick;
-  const uint64_t columns = std::min<uint64_t>(core.corelets, n_sticks);
-  const uint64_t row_shares = std::max<uint64_t>(1, core.corelets / columns);
-  const uint64_t rows = CeilDiv(m, row_shares);
-  const uint64_t groups = CeilDiv(n_sticks, columns);
   const uint64_t steps = CeilDiv(k, kBlockK);
   const uint64_t block_macs = kBlockK * per_stick;  // of one row
   const uint64_t macs_per_cycle = core.pt_macs_per_cycle * Rate(format);
-  const uint64_t row_cycles = std::max(CeilDiv(rows * block_macs, macs_per_cycle),
-                                       CeilDiv(block_macs, macs_per_cycle) * Latency(format));
-  const uint64_t weight_bytes = columns * kBlockK * kStickBytes;
+  const uint64_t least_cycles = CeilDiv(block_macs, macs_per_cycle) * Latency(format);
   const uint64_t row_bytes = m * kBlockK * static_cast<uint64_t>(BitsPerElement(format)) / 8;
-  const uint64_t acc_bytes =
-      columns * (per_stick / kLanes) * m * kAccStickBytes * (accumulate ? 2 : 1);
 
   const uint64_t start = local_ps();
-  for (uint64_t group = 0; group < groups; ++group) {
+  uint64_t bytes = 0;
+  for (uint64_t left = n / per_stick; left > 0;) {
+    const uint64_t columns = std::min<uint64_t>(core.corelets, left);
+    left -= columns;
+    const uint64_t rows = CeilDiv(m, core.corelets / columns);
+    const uint64_t row_cycles = std::max(CeilDiv(rows * block_macs, macs_per_cycle), least_cycles);
+    const uint64_t weight_bytes = columns * kBlockK * kStickBytes;
+    const uint64_t sum_bytes =
+        columns * (per_stick / kLanes) * m * kAccStickBytes * (accumulate ? 2 : 1);
+    bytes += steps * (weight_bytes + row_bytes) + sum_bytes;
+    if (steps == 0) array_free_ps_ = port.Stream(std::max(start, array_free_ps_), sum_bytes);
     for (uint64_t step = 0; step < steps; ++step) {
       // Local time is where the array has room for the next weights.
-      const uint64_t weights_in = core_.UseLxPort(local_ps(), weight_bytes);
+      const uint64_t weights_in = port.Stream(local_ps(), weight_bytes);
       Advance(core.pt_block_load_cycles);
       const uint64_t could_stream = std::max(start, array_free_ps_);
       AdvanceTo(std::max(weights_in, array_free_ps_));
       CountLoss(Loss::kWeightLoad, local_ps() - std::min(local_ps(), could_stream));
-      const uint64_t rows_in = core_.UseLxPort(local_ps(), row_bytes);
+      const uint64_t sums = sum_bytes * (step + 1) / steps - sum_bytes * step / steps;
+      const uint64_t rows_in = port.Stream(local_ps(), row_bytes + sums);
       array_free_ps_ = std::max(After(local_ps(), row_cycles), rows_in);
       SyncIfFarAhead();
     }
-    array_free_ps_ = core_.UseLxPort(std::max(local_ps(), array_free_ps_), acc_bytes);
   }
-  const uint64_t sums_in = array_free_ps_;
-  array_free_ps_ = After(sums_in, core.pt_fill_drain_cycles);
-  CountLoss(Loss::kFillDrain, array_free_ps_ - sums_in);
-  return groups * (steps * (weight_bytes + row_bytes) + acc_bytes);
+  const uint64_t last_row = array_free_ps_;
+  array_free_ps_ = After(last_row, core.pt_fill_drain_cycles);
+  CountLoss(Loss::kFillDrain, array_free_ps_ - last_row);
+  return bytes;
 }
 
 uint64_t PtUnit::Rate(DataFormat format) const {

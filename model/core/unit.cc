@@ -59,10 +59,10 @@ void CoreUnit::Run() {
       Sync();
     } catch (const UnitFault& fault) {
       job.Fault(fault.status, fault.address, static_cast<uint16_t>(core_.index()));
-      Abandon();
     } catch (const JobAborted&) {
-      Abandon();  // another unit's fault or a reset: this unit only stops
+      // Another unit's fault or a reset: this unit only stops.
     }
+    if (job.aborted) Abandon();  // outside the handlers: it waits
     ahead_ps_ = 0;
     waiting_token_ = 0;
     current_ = nullptr;
@@ -121,8 +121,10 @@ void CoreUnit::RunSection(const Section& section) {
     } else {
       finish = Execute(in);
     }
-    if (in.signal != 0)
-      core_.GiveTokenAt(After(finish, config_.core.token_cycles), in.signal, track_);
+    if (finish != kLater) {
+      finished_ps_ = std::max(finished_ps_, finish);
+      GiveSignal(in, finished_ps_);
+    }
     SyncIfFarAhead();
   }
 }
@@ -218,6 +220,11 @@ void CoreUnit::AccountWait(Loss cause, uint64_t start_ps, trace::TrackId ended_b
     recorder_->Slice(trace::kWait, track_, cause == Loss::kTokenWait ? token_wait_ : barrier_wait_,
                      start_ps, now, job_->flow, 0, ended_by);
   }
+}
+
+void CoreUnit::GiveSignal(const Instruction& in, uint64_t finish_ps) {
+  if (in.signal != 0)
+    core_.GiveTokenAt(After(finish_ps, config_.core.token_cycles), in.signal, track_);
 }
 
 void CoreUnit::Account(const Instruction& in, uint64_t start_ps, uint64_t end_ps, uint64_t bytes) {

@@ -33,11 +33,12 @@ class CoreUnit : public sc_core::sc_module {
  protected:
   // Executes one tensor instruction whose wait token has been taken. Advances local time to when
   // the unit can take its next instruction; returns when the instruction is finished, at which its
-  // signal token is given.
+  // signal token is given; or kLater, and the unit itself gives the token when it knows.
+  static constexpr uint64_t kLater = UINT64_MAX;
   virtual uint64_t Execute(const Instruction& in) = 0;
   // Waits for work still in flight at the end of a section.
   virtual void Drain() {}
-  // The job is being torn down: forgets work still in flight.
+  // The job is being torn down: waits for what others still hold, and forgets it.
   virtual void Abandon() {}
 
   uint64_t reg(const Instruction& in, int operand) const {
@@ -59,6 +60,7 @@ class CoreUnit : public sc_core::sc_module {
   }
   void CheckAborted() const;
   uint64_t Cycles(uint64_t cycles) const { return CyclesToPs(cycles, config_.clock.core_mhz); }
+  void GiveSignal(const Instruction& in, uint64_t finish_ps);
   void Account(const Instruction& in, uint64_t start_ps, uint64_t end_ps, uint64_t bytes);
   // Counts and traces that the unit has waited from start_ps until now, and which track ended it.
   void AccountWait(Loss cause, uint64_t start_ps, trace::TrackId ended_by);
@@ -86,6 +88,7 @@ class CoreUnit : public sc_core::sc_module {
   uint64_t ahead_ps_ = 0;
   ClockCursor edge_;  // where Advance left local time
   const uint64_t quantum_ps_;
+  uint64_t finished_ps_ = 0;  // the last instruction and all before it; signals keep this order
   unsigned waiting_token_ = 0;
   size_t pc_ = 0;
   const Instruction* current_ = nullptr;

@@ -2,6 +2,8 @@
 // model/contract/program.h).
 #pragma once
 
+#include <array>
+#include <deque>
 #include <vector>
 
 #include "model/core/unit.h"
@@ -9,7 +11,7 @@
 namespace spyre::model {
 
 // Moves boxes between device memory and LX, burst by burst through the ring, a bounded number of
-// bursts in flight.
+// bursts in flight. Instructions overlap and end in order.
 class LoadStoreUnit : public CoreUnit {
  public:
   LoadStoreUnit(const sc_core::sc_module_name& name, Unit kind, Core& core,
@@ -18,18 +20,56 @@ class LoadStoreUnit : public CoreUnit {
  protected:
   uint64_t Execute(const Instruction& in) override;
   void Drain() override;
+  void Abandon() override;
 
  private:
-  // Transfers `bytes` contiguous bytes; returns when the last is in place.
-  uint64_t TransferRun(uint64_t device_address, uint64_t lx_address, uint64_t bytes,
-                       uint32_t group);
+  // An instruction whose bursts are on their way.
+  struct Move {
+    const Instruction* in;
+    uint64_t start_ps;
+    uint64_t bytes;
+    uint64_t done_ps;  // of the bursts that have ended
+    uint64_t bursts;   // that have not
+    bool issued;       // all bursts have been sent
+  };
+  // A place of the window: one burst at a time.
+  struct Slot final : TransferClient {
+    LoadStoreUnit* unit = nullptr;
+    TransferPayload payload;
+    Move* move = nullptr;
+    uint64_t device_address = 0;
+    uint64_t done_ps = 0;
+    bool waiting = false;  // for memory
+    void Complete(tlm::tlm_generic_payload& payload, uint64_t done_ps) override;
+  };
+
+  // Places for bursts in flight, used in turn.
+  struct Window {
+    explicit Window(size_t size) : slots(size) {}
+    std::vector<Slot> slots;
+    size_t next = 0;
+    Slot& Next() {
+      Slot& slot = slots[next];
+      next = (next + 1) % slots.size();
+      return slot;
+    }
+  };
+
+  // Sends `bytes` contiguous bytes as bursts.
+  void SendRun(Move& move, uint64_t device_address, uint64_t lx_address, uint64_t bytes,
+               uint32_t group);
+  void BurstDone(Slot& slot, tlm::tlm_response_status status, uint64_t done_ps);
+  void EndMoves();         // those at the front that are complete
+  void Await(Slot& slot);  // until it is free
 
   const bool is_store_;
-  const uint64_t window_;
-  std::vector<uint64_t> in_flight_;  // completion times, a ring of `window_`
-  size_t next_slot_ = 0;
+  std::array<Window, 2> windows_;  // of unicast, of multicast bursts
+  const Slot* awaited_ = nullptr;
+  sc_core::sc_event slot_free_;
+  std::deque<Move> moves_;
   uint64_t last_done_ps_ = 0;
-  TransferPayload payload_;
+  bool failed_ = false;
+  UnitFault failure_{Status::OK, 0};
 };
 
 // The PT arrays of the core's corelets, weight stationary: blocks of 64 k x one stick of weights,

@@ -90,7 +90,7 @@ uint64_t VectorUnit::Execute(const Instruction& in) {
   const uint64_t chunk_cycles = ((elements_ + chunks - 1) / chunks + lanes - 1) / lanes * passes_;
   const uint64_t chunk_bytes = (port_bytes_ + chunks - 1) / chunks;
   for (uint64_t i = 0; i < chunks; ++i) {
-    const uint64_t port_end = core_.UseLxPort(local_ps(), chunk_bytes);
+    const uint64_t port_end = core_.lx_port().Stream(local_ps(), chunk_bytes);
     Advance(chunk_cycles);
     AdvanceTo(port_end);
     SyncIfFarAhead();

@@ -8,14 +8,20 @@ namespace spyre::model {
 DmaEngine::DmaEngine(const sc_core::sc_module_name& name, const CardConfig& config, const Mmu& mmu,
                      trace::Recorder* recorder)
     : sc_module(name), config_(config), mmu_(mmu), recorder_(recorder) {
-  const auto setup = [&](Direction& direction, const char* unit, const char* track) {
-    direction.in_flight.assign(config.dma.channels * config.dma.outstanding_per_channel, 0);
-    direction.buffer.resize(config.pcie.max_read_request_bytes);
-    direction.statistics.name = unit;
-    if (recorder != nullptr) direction.track = recorder->AddTrack("card", track);
-  };
-  setup(in_, "dma.in", "dma in");
-  setup(out_, "dma.out", "dma out");
+  SetUp(in_, "dma.in", "dma in");
+  SetUp(out_, "dma.out", "dma out");
+}
+
+void DmaEngine::SetUp(Direction& direction, const char* unit, const char* track) {
+  direction.slots = std::vector<Slot>(config_.dma.channels * config_.dma.outstanding_per_channel);
+  for (Slot& slot : direction.slots) {
+    slot.engine = this;
+    slot.direction = &direction;
+    slot.buffer.resize(config_.pcie.max_read_request_bytes);
+    slot.payload.info.client = &slot;
+  }
+  direction.statistics.name = unit;
+  if (recorder_ != nullptr) direction.track = recorder_->AddTrack("card", track);
 }
 
 DmaOutcome DmaEngine::Execute(const ControlBlock& block, const bool& aborted) {
@@ -29,48 +35,40 @@ DmaOutcome DmaEngine::Execute(const ControlBlock& block, const bool& aborted) {
                                             outward ? kPermissionRead : kPermissionWrite);
   if (allowed != Status::OK) return {allowed, block.device_address};
 
-  direction.payload.info.function = block.function;
-  direction.payload.info.flow = block.correlation;
-  direction.payload.info.move_data = (block.flags & kFlagTimingOnly) == 0;
   const uint64_t start = NowPs() + config_.dma.setup_ns * 1000;
   sc_core::wait(Ps(config_.dma.setup_ns * 1000));
   if (opcode == Opcode::DMA_FILL) {
-    for (size_t i = 0; i < direction.buffer.size(); i += sizeof(block.value)) {
-      std::memcpy(&direction.buffer[i], &block.value, sizeof(block.value));
+    for (Slot& slot : direction.slots) {
+      for (size_t i = 0; i < slot.buffer.size(); i += sizeof(block.value))
+        std::memcpy(&slot.buffer[i], &block.value, sizeof(block.value));
     }
   }
 
+  direction.status = Status::OK;
+  direction.last_done_ps = NowPs();
   DmaOutcome outcome;
-  uint64_t last_done = NowPs();
   const uint64_t request = config_.pcie.max_read_request_bytes;
-  const uint64_t quantum = config_.core.quantum_ns * 1000;
-  uint64_t issue = NowPs();
   for (uint64_t offset = 0; offset < block.size_bytes; offset += request) {
     const uint64_t bytes = std::min(request, block.size_bytes - offset);
-    issue = std::max(issue, direction.in_flight[direction.next]);
-    if (issue > NowPs() + quantum) sc_core::wait(Ps(issue - NowPs()));
-    if (aborted) return {Status::ABORTED, block.device_address + offset};
+    Slot& slot = direction.slots[direction.next];
+    direction.next = (direction.next + 1) % direction.slots.size();
+    Await(direction, slot);
+    if (aborted) Fail(direction, Status::ABORTED, block.device_address + offset);
+    if (direction.status != Status::OK) break;
     // Again for each request: the PF may take a region away in the middle of a copy.
-    outcome.status = mmu_.CheckPhysical(block.function, block.device_address + offset, bytes,
-                                        outward ? kPermissionRead : kPermissionWrite);
-    if (outcome.status != Status::OK) {
-      outcome.fault_address = block.device_address + offset;
+    const Status still = mmu_.CheckPhysical(block.function, block.device_address + offset, bytes,
+                                            outward ? kPermissionRead : kPermissionWrite);
+    if (still != Status::OK) {
+      Fail(direction, still, block.device_address + offset);
       break;
     }
-    uint64_t done = issue;
-    outcome.status = Move(direction, block, offset, bytes, &done);
-    if (outcome.status != Status::OK) {
-      outcome.fault_address =
-          (outcome.status == Status::HOST_FAULT ? block.host_address : block.device_address) +
-          offset;
-      break;
-    }
-    direction.in_flight[direction.next] = done;
-    direction.next = (direction.next + 1) % direction.in_flight.size();
-    last_done = std::max(last_done, done);
     (outward ? outcome.device_bytes_read : outcome.device_bytes_written) += bytes;
+    Start(direction, slot, block, offset, bytes);
   }
-  if (last_done > NowPs()) sc_core::wait(Ps(last_done - NowPs()));
+  for (Slot& slot : direction.slots) Await(direction, slot);
+  outcome.status = direction.status;
+  outcome.fault_address = direction.fault_address;
+  if (direction.last_done_ps > NowPs()) sc_core::wait(Ps(direction.last_done_ps - NowPs()));
   direction.statistics.busy_ps += NowPs() - start;
   direction.statistics.bytes += block.size_bytes;
   direction.statistics.requests += 1;
@@ -81,39 +79,67 @@ DmaOutcome DmaEngine::Execute(const ControlBlock& block, const bool& aborted) {
   return outcome;
 }
 
-Status DmaEngine::Move(Direction& direction, const ControlBlock& block, uint64_t offset,
-                       uint64_t bytes, uint64_t* done_ps) {
-  sc_core::sc_time delay = Ps(*done_ps - std::min(*done_ps, NowPs()));
-  const uint64_t host_address = block.host_address + offset;
-  const uint64_t device_address = block.device_address + offset;
-  switch (static_cast<Opcode>(block.opcode)) {
-    case Opcode::DMA_IN:
-      if (!Leg(host, direction, tlm::TLM_READ_COMMAND, host_address, bytes, delay))
-        return Status::HOST_FAULT;
-      if (!Leg(memory, direction, tlm::TLM_WRITE_COMMAND, device_address, bytes, delay))
-        return Status::BUS_ERROR;
-      break;
-    case Opcode::DMA_OUT:
-      if (!Leg(memory, direction, tlm::TLM_READ_COMMAND, device_address, bytes, delay))
-        return Status::BUS_ERROR;
-      if (!Leg(host, direction, tlm::TLM_WRITE_COMMAND, host_address, bytes, delay))
-        return Status::HOST_FAULT;
-      break;
-    default:
-      if (!Leg(memory, direction, tlm::TLM_WRITE_COMMAND, device_address, bytes, delay))
-        return Status::BUS_ERROR;
-      break;
+void DmaEngine::Start(Direction& direction, Slot& slot, const ControlBlock& block, uint64_t offset,
+                      uint64_t bytes) {
+  const auto opcode = static_cast<Opcode>(block.opcode);
+  slot.host_address = block.host_address + offset;
+  slot.device_address = block.device_address + offset;
+  slot.outward = opcode == Opcode::DMA_OUT;
+  Transfer& info = slot.payload.info;
+  info.function = block.function;
+  info.flow = block.correlation;
+  info.move_data = (block.flags & kFlagTimingOnly) == 0;
+  uint64_t at_memory = NowPs();
+  if (opcode == Opcode::DMA_IN) {
+    at_memory = HostLeg(slot, tlm::TLM_READ_COMMAND, bytes, NowPs());
+    if (direction.status != Status::OK) return;
   }
-  *done_ps = NowPs() + delay.value();
-  return Status::OK;
+  slot.waiting = true;
+  memory.Send(slot.payload.Prepare(slot.outward ? tlm::TLM_READ_COMMAND : tlm::TLM_WRITE_COMMAND,
+                                   slot.device_address, slot.buffer.data(), bytes),
+              Ps(at_memory - NowPs()));
 }
 
-bool DmaEngine::Leg(tlm_utils::simple_initiator_socket<DmaEngine>& socket, Direction& direction,
-                    tlm::tlm_command command, uint64_t address, uint64_t bytes,
-                    sc_core::sc_time& delay) {
-  auto& payload = direction.payload.Prepare(command, address, direction.buffer.data(), bytes);
-  socket->b_transport(payload, delay);
-  return payload.is_response_ok();
+uint64_t DmaEngine::HostLeg(Slot& slot, tlm::tlm_command command, uint64_t bytes,
+                            uint64_t start_ps) {
+  sc_core::sc_time delay = Ps(start_ps - NowPs());
+  auto& payload = slot.payload.Prepare(command, slot.host_address, slot.buffer.data(), bytes);
+  host->b_transport(payload, delay);
+  if (!payload.is_response_ok()) Fail(*slot.direction, Status::HOST_FAULT, slot.host_address);
+  return NowPs() + delay.value();
+}
+
+void DmaEngine::Slot::Complete(tlm::tlm_generic_payload& ended, uint64_t end_ps) {
+  engine->DeviceLegDone(*this, ended.is_response_ok(), end_ps);
+}
+
+void DmaEngine::DeviceLegDone(Slot& slot, bool ok, uint64_t done_ps) {
+  Direction& direction = *slot.direction;
+  slot.waiting = false;
+  slot.done_ps = done_ps;
+  if (!ok) {
+    Fail(direction, Status::BUS_ERROR, slot.device_address);
+  } else if (slot.outward) {
+    slot.done_ps =
+        HostLeg(slot, tlm::TLM_WRITE_COMMAND, slot.payload.Prepared().get_data_length(), done_ps);
+  }
+  direction.last_done_ps = std::max(direction.last_done_ps, slot.done_ps);
+  if (direction.awaited == &slot)
+    direction.slot_free.notify(Ps(slot.done_ps - std::min(slot.done_ps, NowPs())));
+}
+
+void DmaEngine::Await(Direction& direction, Slot& slot) {
+  direction.awaited = &slot;
+  while (slot.waiting) sc_core::wait(direction.slot_free);
+  direction.awaited = nullptr;
+  if (slot.done_ps > NowPs()) sc_core::wait(Ps(slot.done_ps - NowPs()));
+}
+
+// The first failure decides the outcome; requests already sent still end.
+void DmaEngine::Fail(Direction& direction, Status status, uint64_t address) {
+  if (direction.status != Status::OK) return;
+  direction.status = status;
+  direction.fault_address = address;
 }
 
 }  // namespace spyre::model

@@ -13,7 +13,7 @@
 
 #include "model/card/card_config.h"
 #include "model/card/resource.h"
-#include "model/card/transfer.h"
+#include "model/card/split_socket.h"
 #include "model/contract/control_block.h"
 #include "model/mmu/mmu.h"
 
@@ -29,7 +29,7 @@ struct DmaOutcome {
 class DmaEngine : public sc_core::sc_module {
  public:
   tlm_utils::simple_initiator_socket<DmaEngine> host{"host"};
-  tlm_utils::simple_initiator_socket<DmaEngine> memory{"memory"};
+  SplitSocket memory{"memory"};
 
   DmaEngine(const sc_core::sc_module_name& name, const CardConfig& config, const Mmu& mmu,
             trace::Recorder* recorder);
@@ -39,20 +39,40 @@ class DmaEngine : public sc_core::sc_module {
   std::vector<UnitStatistics> Statistics() const { return {in_.statistics, out_.statistics}; }
 
  private:
-  // One direction: its requests in flight and its buffer for one request.
-  struct Direction {
-    std::vector<uint64_t> in_flight;  // completion times
-    size_t next = 0;
-    std::vector<uint8_t> buffer;
-    UnitStatistics statistics;
+  struct Direction;
+  // A request in flight and its buffer.
+  struct Slot final : TransferClient {
+    DmaEngine* engine = nullptr;
+    Direction* direction = nullptr;
     TransferPayload payload;
+    std::vector<uint8_t> buffer;
+    uint64_t host_address = 0;
+    uint64_t device_address = 0;
+    bool outward = false;
+    bool waiting = false;  // for device memory
+    uint64_t done_ps = 0;
+    void Complete(tlm::tlm_generic_payload& payload, uint64_t done_ps) override;
+  };
+  struct Direction {
+    std::vector<Slot> slots;  // used in turn
+    size_t next = 0;
+    const Slot* awaited = nullptr;
+    sc_core::sc_event slot_free;
+    uint64_t last_done_ps = 0;  // of the operation at hand
+    Status status = Status::OK;
+    uint64_t fault_address = 0;
+    UnitStatistics statistics;
     trace::TrackId track = 0;
   };
-  Status Move(Direction& direction, const ControlBlock& block, uint64_t offset, uint64_t bytes,
-              uint64_t* done_ps);
-  // One leg; extends `delay`. false: the target refused.
-  bool Leg(tlm_utils::simple_initiator_socket<DmaEngine>& socket, Direction& direction,
-           tlm::tlm_command command, uint64_t address, uint64_t bytes, sc_core::sc_time& delay);
+  void SetUp(Direction& direction, const char* unit, const char* track);
+  // Sends one request; errors go to the direction's status.
+  void Start(Direction& direction, Slot& slot, const ControlBlock& block, uint64_t offset,
+             uint64_t bytes);
+  // Between the slot's buffer and host memory, from start_ps; returns when it is done.
+  uint64_t HostLeg(Slot& slot, tlm::tlm_command command, uint64_t bytes, uint64_t start_ps);
+  void DeviceLegDone(Slot& slot, bool ok, uint64_t done_ps);
+  void Await(Direction& direction, Slot& slot);  // until it is free
+  static void Fail(Direction& direction, Status status, uint64_t address);
 
   const CardConfig& config_;
   const Mmu& mmu_;

@@ -1,17 +1,34 @@
 #include "model/memory/device_memory.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstring>
+
+#include "model/memory/unit_statistics.h"
 
 namespace spyre::model {
 
 DeviceMemory::DeviceMemory(const sc_core::sc_module_name& name, const CardConfig& config,
                            trace::Recorder* recorder)
-    : sc_module(name), config_(config), contents_(config.usable_bytes()) {
-  for (uint64_t i = 0; i < config.memory.channels; ++i)
-    channels_.emplace_back(static_cast<int>(i), config, recorder);
+    : sc_module(name),
+      config_(config),
+      recorder_(recorder != nullptr && recorder->Wants(trace::kMemory) ? recorder : nullptr),
+      map_(config.memory),
+      timing_(config.memory),
+      contents_(config.usable_bytes()) {
+  for (uint64_t i = 0; i < config.memory.channels; ++i) {
+    channels_.emplace_back(config.memory);
+    if (recorder_ != nullptr)
+      tracks_.push_back(recorder_->AddTrack("memory", fmt::format("channel {:02}", i)));
+  }
+  socket.register_nb_transport_fw(this, &DeviceMemory::Begin);
   socket.register_b_transport(this, &DeviceMemory::Transport);
   socket.register_transport_dbg(this, &DeviceMemory::TransportDebug);
+  SC_HAS_PROCESS(DeviceMemory);
+  SC_METHOD(Decide);
+  sensitive << decision_;
+  dont_initialize();
 }
 
 bool DeviceMemory::MoveData(tlm::tlm_generic_payload& payload) {
@@ -33,36 +50,88 @@ bool DeviceMemory::MoveData(tlm::tlm_generic_payload& payload) {
   return true;
 }
 
-void DeviceMemory::Transport(int /*id*/, tlm::tlm_generic_payload& payload,
-                             sc_core::sc_time& delay) {
-  if (!MoveData(payload)) return;
-  const auto* transfer = payload.get_extension<Transfer>();
-  const uint64_t flow = transfer == nullptr ? 0 : transfer->flow;
+uint64_t DeviceMemory::UnloadedPs(const tlm::tlm_generic_payload& payload) const {
+  uint64_t done = 0;
+  map_.ForEachPiece(payload.get_address(), payload.get_data_length(),
+                    [&](const ChannelAddress&, uint32_t piece) {
+                      done = std::max(done, timing_.UnloadedPs(piece, payload.is_write()));
+                    });
+  return config_.memory.controller_ns * 1000 + done;
+}
+
+tlm::tlm_sync_enum DeviceMemory::Begin(int id, tlm::tlm_generic_payload& payload,
+                                       tlm::tlm_phase& /*phase*/, sc_core::sc_time& delay) {
+  if (!MoveData(payload)) return tlm::TLM_COMPLETED;
+  if (!config_.timed()) {
+    delay += Ps(UnloadedPs(payload));
+    return tlm::TLM_COMPLETED;
+  }
+  if (free_accesses_.empty()) {
+    free_accesses_.push_back(static_cast<uint32_t>(accesses_.size()));
+    accesses_.emplace_back();
+  }
+  const uint32_t index = free_accesses_.back();
+  free_accesses_.pop_back();
+  Access& access = accesses_[index];
+  access = {&payload, id, 0, 0};
   const uint64_t now = NowPs();
   const uint64_t arrival = now + delay.value() + config_.memory.controller_ns * 1000;
-  const uint64_t interleave = config_.memory.interleave_bytes;
-  const uint64_t channels = channels_.size();
-  uint64_t address = payload.get_address();
-  uint64_t left = payload.get_data_length();
-  uint64_t done = arrival;
-  while (left > 0) {
-    const uint64_t block = address / interleave;
-    const uint64_t inside = address % interleave;
-    const uint64_t piece = std::min(left, interleave - inside);
-    // The channel rotates with the group of blocks, so that power-of-two strides do not all meet
-    // one channel.
-    const uint64_t group = block / channels;
-    const uint64_t channel = (block + group + group / channels) % channels;
-    done = std::max(done, channels_[channel].Access(group * interleave + inside, piece,
-                                                    payload.is_write(), arrival, flow));
-    address += piece;
-    left -= piece;
+  uint64_t next = UINT64_MAX;
+  map_.ForEachPiece(payload.get_address(), payload.get_data_length(),
+                    [&](const ChannelAddress& at, uint32_t bytes) {
+                      ChannelController& channel = channels_[at.channel];
+                      channel.Submit({index, arrival, at.address, bytes, payload.is_write()});
+                      next = std::min(next, channel.NextDecisionPs());
+                      ++access.pieces;
+                    });
+  decision_.notify(Ps(std::max(next, now) - now));  // an earlier pending notification stays
+  return tlm::TLM_ACCEPTED;
+}
+
+void DeviceMemory::Decide() {
+  const uint64_t now = NowPs();
+  for (size_t i = 0; i < channels_.size(); ++i) {
+    if (channels_[i].NextDecisionPs() > now) continue;
+    completions_.clear();
+    channels_[i].Advance(now, completions_);
+    for (const MemoryCompletion& completion : completions_) {
+      const auto index = static_cast<uint32_t>(completion.id);
+      Access& access = accesses_[index];
+      access.done_ps = std::max(access.done_ps, completion.done_ps);
+      if (--access.pieces == 0) finished_.push_back(index);
+    }
   }
-  delay = Ps(done - now);
+  // Whoever hears of an end may begin another access.
+  for (size_t i = 0; i < finished_.size(); ++i) Finish(finished_[i]);
+  finished_.clear();
+  uint64_t next = UINT64_MAX;
+  for (const ChannelController& channel : channels_)
+    next = std::min(next, channel.NextDecisionPs());
+  if (next != UINT64_MAX) decision_.notify(Ps(std::max(next, now) - now));
+}
+
+void DeviceMemory::Finish(uint32_t index) {
+  const Access access = accesses_[index];
+  free_accesses_.push_back(index);
+  tlm::tlm_phase phase = tlm::BEGIN_RESP;
+  sc_core::sc_time delay = Ps(access.done_ps - std::min(access.done_ps, NowPs()));
+  socket[access.initiator]->nb_transport_bw(*access.payload, phase, delay);
+}
+
+void DeviceMemory::Transport(int /*id*/, tlm::tlm_generic_payload& payload,
+                             sc_core::sc_time& delay) {
+  if (MoveData(payload)) delay += Ps(UnloadedPs(payload));
 }
 
 unsigned DeviceMemory::TransportDebug(int /*id*/, tlm::tlm_generic_payload& payload) {
   return MoveData(payload) ? payload.get_data_length() : 0;
+}
+
+std::vector<UnitStatistics> DeviceMemory::Statistics() const {
+  std::vector<UnitStatistics> all;
+  for (size_t i = 0; i < channels_.size(); ++i)
+    all.push_back(UnitOf(fmt::format("memory.channel{:02}", i), channels_[i].statistics()));
+  return all;
 }
 
 }  // namespace spyre::model

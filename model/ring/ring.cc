@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
+#include <cstring>
 
 namespace spyre::model {
 
@@ -22,31 +24,54 @@ Ring::Ring(const sc_core::sc_module_name& name, const CardConfig& config, trace:
       config_(config),
       stops_(static_cast<int>(config.cores) + 1),
       memory_stop_(static_cast<int>(config.cores)),
-      hop_ps_(CyclesToPs(config.ring.hop_cycles, config.clock.ring_mhz)) {
+      clock_(config.clock.ring_mhz) {
   AddLinks(clockwise_, stops_, config.timed(), "cw", recorder);
   AddLinks(counter_, stops_, config.timed(), "ccw", recorder);
   AddLinks(psum_clockwise_, stops_, config.timed(), "psum_cw", recorder);
   AddLinks(psum_counter_, stops_, config.timed(), "psum_ccw", recorder);
-  for (uint64_t i = 0; i < config.ring.memory_ports; ++i) {
-    memory_ports_.emplace_back(fmt::format("ring.memory_port{}", i), config.timed());
-  }
-  core_socket.register_b_transport(this, &Ring::Transport);
+  delivered_ps_.resize(stops_);
+  core_socket.register_nb_transport_fw(this, &Ring::Begin);
+  core_socket.register_b_transport(this, &Ring::SendToPeer);
 }
 
 std::vector<UnitStatistics> Ring::Statistics() const {
   std::vector<UnitStatistics> all;
-  for (const auto* links :
-       {&memory_ports_, &clockwise_, &counter_, &psum_clockwise_, &psum_counter_}) {
+  for (const auto* links : {&clockwise_, &counter_, &psum_clockwise_, &psum_counter_}) {
     for (const Resource& link : *links) all.push_back(link.statistics());
   }
   return all;
 }
 
-void Ring::AbandonMulticasts() {
-  for (auto& [group, queue] : multicasts_) {
-    for (const auto& multicast : queue) multicast->event.notify();
+template <class T>
+T* Ring::Take(std::vector<std::unique_ptr<T>>& all, std::vector<T*>& free) {
+  if (free.empty()) {
+    all.push_back(std::make_unique<T>());
+    all.back()->ring = this;
+    free.push_back(all.back().get());
   }
-  multicasts_.clear();
+  T* const taken = free.back();
+  free.pop_back();
+  return taken;
+}
+
+void Ring::AbandonMulticasts() {
+  const auto abandoned = std::move(assembling_);
+  assembling_.clear();
+  for (const auto& [group, queue] : abandoned) {
+    for (Multicast* multicast : queue) {
+      free_multicasts_.push_back(multicast);
+      for (tlm::tlm_generic_payload* member : multicast->members) {
+        member->set_response_status(tlm::TLM_GENERIC_ERROR_RESPONSE);
+        Respond(*member, NowPs());
+      }
+    }
+  }
+}
+
+void Ring::Respond(tlm::tlm_generic_payload& payload, uint64_t done_ps) {
+  tlm::tlm_phase phase = tlm::BEGIN_RESP;
+  sc_core::sc_time delay = Ps(done_ps - std::min(done_ps, NowPs()));
+  core_socket[payload.get_extension<Transfer>()->stop]->nb_transport_bw(payload, phase, delay);
 }
 
 int Ring::Distance(int from, int to, bool clockwise) const {
@@ -54,151 +79,211 @@ int Ring::Distance(int from, int to, bool clockwise) const {
   return clockwise ? forward : (stops_ - forward) % stops_;
 }
 
-// Wormhole: the head takes each link of the shorter way in turn, the tail follows at link width.
-uint64_t Ring::Travel(std::vector<Resource>& clockwise, std::vector<Resource>& counter, int from,
-                      int to, uint64_t bytes, uint64_t width, uint64_t start_ps, uint64_t flow) {
-  const bool forward = Distance(from, to, true) <= Distance(from, to, false);
-  const uint64_t occupancy = TransferPs(bytes, width, config_.clock.ring_mhz);
+int Ring::Hops(int core) const {
+  return std::min(Distance(core, memory_stop_, true), Distance(core, memory_stop_, false));
+}
+
+uint64_t Ring::DataCycles(uint64_t bytes) const {
+  const uint64_t flits = (bytes + config_.ring.bytes_per_cycle - 1) / config_.ring.bytes_per_cycle;
+  return (flits * 100 + config_.ring.link_percent - 1) / config_.ring.link_percent;
+}
+
+// Groups beyond the cohort take longer, each flit.
+uint64_t Ring::MulticastCycles(uint64_t bytes, size_t members) const {
+  const uint64_t cycles = DataCycles(bytes);
+  if (members <= config_.ring.multicast_cohort) return cycles;
+  const double wider =
+      static_cast<double>(members) / static_cast<double>(config_.ring.multicast_cohort);
+  const double exponent = static_cast<double>(config_.ring.multicast_exponent_percent) / 100;
+  return static_cast<uint64_t>(static_cast<double>(cycles) * std::pow(wider, exponent));
+}
+
+uint64_t Ring::Pass(Resource& link, uint64_t head_ps, uint64_t cycles, uint64_t bytes,
+                    uint64_t flow) {
+  const uint64_t end = clock_.CycleAt(link.ReserveCycles(clock_, head_ps, cycles, bytes, flow));
+  return clock_.Edge(end - cycles + config_.ring.hop_cycles);
+}
+
+// Wormhole: the head takes each link in turn, the tail follows.
+uint64_t Ring::Travel(std::vector<Resource>& links, bool clockwise, int from, int to,
+                      uint64_t bytes, uint64_t cycles, uint64_t start_ps, uint64_t flow) {
   uint64_t head = start_ps;
-  for (int stop = from; stop != to; stop = (stop + (forward ? 1 : stops_ - 1)) % stops_) {
-    head = (forward ? clockwise : counter)[stop].Reserve(head, occupancy, bytes, flow) + hop_ps_;
-  }
-  return head + occupancy;
+  for (int stop = from; stop != to; stop = (stop + (clockwise ? 1 : stops_ - 1)) % stops_)
+    head = Pass(links[stop], head, cycles, bytes, flow);
+  return clock_.After(head, cycles);
 }
 
-uint64_t Ring::MemoryPort(uint64_t bytes, uint64_t start_ps, uint64_t flow) {
-  Resource* port = &memory_ports_[0];
-  for (Resource& other : memory_ports_) {
-    if (other.free_ps() < port->free_ps()) port = &other;
-  }
-  const uint64_t occupancy =
-      TransferPs(bytes, config_.ring.bytes_per_cycle, config_.clock.ring_mhz);
-  return port->Reserve(start_ps, occupancy, bytes, flow);
-}
-
-void Ring::Transport(int /*id*/, tlm::tlm_generic_payload& payload, sc_core::sc_time& delay) {
-  auto& transfer = *payload.get_extension<Transfer>();
-  if ((payload.get_address() & kPeerBit) != 0) {
-    SendToPeer(payload, transfer, delay);
-  } else if (transfer.group != 0 && payload.is_read()) {
-    ReadMulticast(payload, transfer, delay);
+tlm::tlm_sync_enum Ring::Begin(int /*id*/, tlm::tlm_generic_payload& payload,
+                               tlm::tlm_phase& /*phase*/, sc_core::sc_time& delay) {
+  const auto& transfer = *payload.get_extension<Transfer>();
+  if (transfer.group != 0 && payload.is_read()) {
+    JoinMulticast(payload, transfer, delay);
   } else {
-    Unicast(payload, transfer, delay);
+    BeginUnicast(payload, transfer, delay);
   }
+  return tlm::TLM_ACCEPTED;
 }
 
-void Ring::Unicast(tlm::tlm_generic_payload& payload, const Transfer& transfer,
-                   sc_core::sc_time& delay) {
+void Ring::Passage::Complete(tlm::tlm_generic_payload& /*payload*/, uint64_t done_ps) {
+  ring->EndUnicast(*this, done_ps);
+}
+
+void Ring::Multicast::Complete(tlm::tlm_generic_payload& /*payload*/, uint64_t done_ps) {
+  ring->EndMulticast(*this, done_ps);
+}
+
+void Ring::BeginUnicast(tlm::tlm_generic_payload& payload, const Transfer& transfer,
+                        sc_core::sc_time delay) {
   const uint64_t now = NowPs();
-  const uint64_t bytes = payload.get_data_length();
   const int core = transfer.stop;
-  const int hops =
-      std::min(Distance(core, memory_stop_, true), Distance(core, memory_stop_, false));
+  uint64_t at_memory;
   if (payload.is_write()) {
-    const uint64_t at_memory =
-        Travel(clockwise_, counter_, core, memory_stop_, bytes, config_.ring.bytes_per_cycle,
-               now + delay.value(), transfer.flow);
-    delay = Ps(MemoryPort(bytes, at_memory, transfer.flow) - now);
-    memory_socket->b_transport(payload, delay);
-    delay += Ps(HopPs(hops));  // acknowledgement on the request ring
-    return;
+    const uint64_t bytes = payload.get_data_length();
+    // The shorter way round, unless its last link, where all meet, is backed up.
+    const uint64_t start = now + delay.value();
+    const auto arrival = [&](bool clockwise) {
+      const int last = (memory_stop_ + (clockwise ? stops_ - 1 : 1)) % stops_;
+      const uint64_t free = (clockwise ? clockwise_ : counter_)[last].free_ps();
+      return std::max(free, AfterHops(start, Distance(core, memory_stop_, clockwise)));
+    };
+    const bool shorter = ShorterClockwise(core, memory_stop_);
+    const bool detour = arrival(!shorter) + config_.ring.detour_ns * 1000 < arrival(shorter);
+    const bool clockwise = detour ? !shorter : shorter;
+    at_memory = Travel(clockwise ? clockwise_ : counter_, clockwise, core, memory_stop_, bytes,
+                       DataCycles(bytes), start, transfer.flow);
+  } else {
+    at_memory = AfterHops(now + delay.value(), Hops(core));  // request ring
   }
-  delay += Ps(HopPs(hops));  // request ring
-  memory_socket->b_transport(payload, delay);
-  const uint64_t port = MemoryPort(bytes, now + delay.value(), transfer.flow);
-  delay = Ps(Travel(clockwise_, counter_, memory_stop_, core, bytes, config_.ring.bytes_per_cycle,
-                    port, transfer.flow) -
-             now);
+  Passage& passage = *Take(passages_, free_passages_);
+  passage.payload = &payload;
+  passage.requester = transfer.client;
+  payload.get_extension<Transfer>()->client = &passage;
+  memory_socket.Send(payload, Ps(at_memory - now));
 }
 
-// Both ways round at once: each link passes the data once, each member taps it as it goes by.
-void Ring::Deliver(Multicast& multicast, uint32_t group, uint64_t data_ps, uint64_t flow) {
-  const uint64_t occupancy =
-      TransferPs(multicast.bytes, config_.ring.bytes_per_cycle, config_.clock.ring_mhz);
-  const uint64_t start = MemoryPort(multicast.bytes, data_ps, flow);
-  for (const bool forward : {true, false}) {
-    int farthest = 0;
-    for (int core = 0; core < memory_stop_; ++core) {
-      if ((group >> core & 1) == 0) continue;
-      const int there = Distance(memory_stop_, core, forward);
-      if (there <= Distance(memory_stop_, core, !forward)) farthest = std::max(farthest, there);
-    }
-    uint64_t head = start;
-    int stop = memory_stop_;
-    for (int hop = 0; hop < farthest; ++hop) {
-      head =
-          (forward ? clockwise_ : counter_)[stop].Reserve(head, occupancy, multicast.bytes, flow) +
-          hop_ps_;
-      stop = (stop + (forward ? 1 : stops_ - 1)) % stops_;
-      const bool member = (group >> stop & 1) != 0;
-      const bool near =
-          Distance(memory_stop_, stop, forward) <= Distance(memory_stop_, stop, !forward);
-      if (member && near) multicast.done_ps[stop] = head + occupancy;
-    }
+void Ring::EndUnicast(Passage& passage, uint64_t memory_done_ps) {
+  tlm::tlm_generic_payload& payload = *passage.payload;
+  auto& transfer = *payload.get_extension<Transfer>();
+  transfer.client = passage.requester;
+  free_passages_.push_back(&passage);
+  uint64_t done = memory_done_ps;
+  if (payload.is_write()) {
+    done = AfterHops(done, Hops(transfer.stop));  // acknowledgement on the request ring
+  } else if (payload.is_response_ok()) {
+    const uint64_t bytes = payload.get_data_length();
+    const bool clockwise = ShorterClockwise(memory_stop_, transfer.stop);
+    done = Travel(clockwise ? clockwise_ : counter_, clockwise, memory_stop_, transfer.stop, bytes,
+                  DataCycles(bytes), memory_done_ps, transfer.flow);
   }
+  Respond(payload, done);
 }
 
-void Ring::ReadMulticast(tlm::tlm_generic_payload& payload, Transfer& transfer,
-                         sc_core::sc_time& delay) {
-  auto& queue = multicasts_[transfer.group];
+void Ring::JoinMulticast(tlm::tlm_generic_payload& payload, const Transfer& transfer,
+                         sc_core::sc_time delay) {
+  auto& queue = assembling_[transfer.group];
   const uint32_t self = transfer.stop == memory_stop_ ? 0 : 1u << transfer.stop;
-  std::shared_ptr<Multicast> multicast;
-  for (const auto& candidate : queue) {
-    if ((candidate->arrived & self) == 0) {
-      multicast = candidate;
-      break;
-    }
-  }
+  const auto joins = std::find_if(queue.begin(), queue.end(), [self](const Multicast* multicast) {
+    return (multicast->arrived & self) == 0;
+  });
+  Multicast* multicast = joins == queue.end() ? nullptr : *joins;
   if (multicast == nullptr) {
-    multicast = std::make_shared<Multicast>();
-    multicast->address = payload.get_address();
-    multicast->bytes = payload.get_data_length();
-    multicast->done_ps.assign(stops_, 0);
+    multicast = Take(multicasts_, free_multicasts_);
+    multicast->group = transfer.group;
+    multicast->arrived = 0;
+    multicast->mismatch = false;
+    multicast->members.clear();
     queue.push_back(multicast);
+  } else {
+    const tlm::tlm_generic_payload& first = *multicast->members.front();
+    multicast->mismatch |= first.get_address() != payload.get_address() ||
+                           first.get_data_length() != payload.get_data_length();
   }
-  multicast->mismatch |=
-      multicast->address != payload.get_address() || multicast->bytes != payload.get_data_length();
+  multicast->members.push_back(&payload);
   multicast->arrived |= self;
 
   // The control processor broadcasts on its own; cores wait until the last of them asks.
-  if (self == 0 || multicast->arrived == transfer.group) {
-    queue.erase(std::find(queue.begin(), queue.end(), multicast));
-    const uint64_t now = NowPs();
-    sc_core::sc_time access = delay + Ps(HopPs(stops_ / 2));  // the farthest member's request
-    memory_socket->b_transport(payload, access);
-    multicast->status =
-        multicast->mismatch ? tlm::TLM_COMMAND_ERROR_RESPONSE : payload.get_response_status();
-    Deliver(*multicast, transfer.group, now + access.value(), transfer.flow);
-    multicast->complete = true;
-    multicast->event.notify();
-  } else {
-    while (!multicast->complete) {
-      if (*transfer.aborted) {
-        payload.set_response_status(tlm::TLM_GENERIC_ERROR_RESPONSE);
-        return;
-      }
-      wait(multicast->event);
+  if (self != 0 && multicast->arrived != transfer.group) return;
+  queue.erase(std::find(queue.begin(), queue.end(), multicast));
+  if (multicast->mismatch) {
+    free_multicasts_.push_back(multicast);
+    for (tlm::tlm_generic_payload* member : std::vector(multicast->members)) {
+      member->set_response_status(tlm::TLM_COMMAND_ERROR_RESPONSE);
+      Respond(*member, NowPs());
     }
-    if (transfer.move_data && multicast->status == tlm::TLM_OK_RESPONSE)
-      memory_socket->transport_dbg(payload);
+    return;
   }
-  payload.set_response_status(multicast->status);
-  const uint64_t done =
-      self == 0 ? *std::max_element(multicast->done_ps.begin(), multicast->done_ps.end())
-                : multicast->done_ps[transfer.stop];
-  delay = Ps(done - std::min(done, NowPs()));
+  tlm::tlm_generic_payload& read =
+      multicast->read.Prepare(tlm::TLM_READ_COMMAND, payload.get_address(), payload.get_data_ptr(),
+                              payload.get_data_length());
+  multicast->read.info = transfer;
+  multicast->read.info.client = multicast;
+  // The farthest member's request comes last.
+  memory_socket.Send(read, Ps(AfterHops(NowPs() + delay.value(), stops_ / 2) - NowPs()));
 }
 
-void Ring::SendToPeer(tlm::tlm_generic_payload& payload, const Transfer& transfer,
-                      sc_core::sc_time& delay) {
+void Ring::EndMulticast(Multicast& multicast, uint64_t memory_done_ps) {
+  const tlm::tlm_generic_payload& read = multicast.read.Prepared();
+  if (read.is_response_ok()) Deliver(multicast, memory_done_ps);
+  free_multicasts_.push_back(&multicast);
+  // A member may ask again at once, which may take this multicast from the free list.
+  const std::vector<tlm::tlm_generic_payload*> members = multicast.members;
+  for (tlm::tlm_generic_payload* member : members) {
+    const auto& transfer = *member->get_extension<Transfer>();
+    member->set_response_status(read.get_response_status());
+    uint64_t done = memory_done_ps;
+    if (read.is_response_ok()) {
+      if (transfer.move_data && member->get_data_ptr() != read.get_data_ptr())
+        std::memcpy(member->get_data_ptr(), read.get_data_ptr(), member->get_data_length());
+      done = transfer.stop == memory_stop_
+                 ? *std::max_element(delivered_ps_.begin(), delivered_ps_.end())
+                 : delivered_ps_[transfer.stop];
+    }
+    Respond(*member, done);
+  }
+}
+
+// One way round, past all members; each taps the data as it goes by. The way is the one that has
+// the data at its last member first, so that multicasts use both.
+void Ring::Deliver(const Multicast& multicast, uint64_t data_ps) {
+  const uint64_t bytes = multicast.members.front()->get_data_length();
+  const uint64_t cycles = MulticastCycles(bytes, multicast.members.size());
+  const auto farthest = [&](bool forward) {
+    int hops = 0;
+    for (int core = 0; core < memory_stop_; ++core) {
+      if ((multicast.group >> core & 1) != 0)
+        hops = std::max(hops, Distance(memory_stop_, core, forward));
+    }
+    return hops;
+  };
+  const auto arrival = [&](bool forward) {
+    const Resource& first = (forward ? clockwise_ : counter_)[memory_stop_];
+    return AfterHops(std::max(data_ps, first.free_ps()), farthest(forward));
+  };
+  const bool forward = arrival(true) <= arrival(false);
+  std::fill(delivered_ps_.begin(), delivered_ps_.end(), 0);
+  uint64_t head = data_ps;
+  int stop = memory_stop_;
+  for (int hop = farthest(forward); hop > 0; --hop) {
+    head = Pass((forward ? clockwise_ : counter_)[stop], head, cycles, bytes,
+                multicast.read.info.flow);
+    stop = (stop + (forward ? 1 : stops_ - 1)) % stops_;
+    if ((multicast.group >> stop & 1) != 0) delivered_ps_[stop] = clock_.After(head, cycles);
+  }
+}
+
+void Ring::SendToPeer(int /*id*/, tlm::tlm_generic_payload& payload, sc_core::sc_time& delay) {
+  const auto& transfer = *payload.get_extension<Transfer>();
   const uint64_t now = NowPs();
   const int peer = static_cast<int>(payload.get_address() >> 32 & 0xFFFF);
-  if (peer >= memory_stop_) {
+  if ((payload.get_address() & kPeerBit) == 0 || peer >= memory_stop_) {
     payload.set_response_status(tlm::TLM_ADDRESS_ERROR_RESPONSE);
     return;
   }
-  delay = Ps(Travel(psum_clockwise_, psum_counter_, transfer.stop, peer, payload.get_data_length(),
-                    config_.ring.psum_bytes_per_cycle, now + delay.value(), transfer.flow) -
+  const uint64_t bytes = payload.get_data_length();
+  const uint64_t width = config_.ring.psum_bytes_per_cycle;
+  const bool clockwise = ShorterClockwise(transfer.stop, peer);
+  delay = Ps(Travel(clockwise ? psum_clockwise_ : psum_counter_, clockwise, transfer.stop, peer,
+                    bytes, (bytes + width - 1) / width, now + delay.value(), transfer.flow) -
              now);
   payload.set_address(payload.get_address() & 0xFFFFFFFF);
   lx_socket[peer]->b_transport(payload, delay);

@@ -6,13 +6,14 @@
 // processor, which sits at the memory stop). An address with kPeerBit set names LX of another core:
 // bits 0..31 the LX address, bits 32..47 the core. Everything else is a physical device address.
 //
-// b_transport may wait only for the partners of a multicast; time is otherwise added to the delay.
-// Kernel thread only.
+// Memory accesses are split transactions (nb_transport, model/card/split_socket.h). A multicast
+// read starts when the last member of its group has asked; one request stands for all. Messages to
+// peers use b_transport, which adds their time to the delay. Nothing here blocks. Kernel thread
+// only.
 #pragma once
 
 #include <tlm_utils/multi_passthrough_initiator_socket.h>
 #include <tlm_utils/multi_passthrough_target_socket.h>
-#include <tlm_utils/simple_initiator_socket.h>
 
 #include <deque>
 #include <map>
@@ -22,7 +23,7 @@
 
 #include "model/card/card_config.h"
 #include "model/card/resource.h"
-#include "model/card/transfer.h"
+#include "model/card/split_socket.h"
 
 namespace spyre::model {
 
@@ -34,52 +35,79 @@ class Ring : public sc_core::sc_module {
   }
 
   tlm_utils::multi_passthrough_target_socket<Ring> core_socket{"core_socket"};
-  tlm_utils::simple_initiator_socket<Ring> memory_socket{"memory_socket"};
+  SplitSocket memory_socket{"memory_socket"};
   tlm_utils::multi_passthrough_initiator_socket<Ring> lx_socket{
       "lx_socket"};  // to each core's LX, in core order
 
   Ring(const sc_core::sc_module_name& name, const CardConfig& config, trace::Recorder* recorder);
 
-  // Ends half-assembled multicasts of a job that is being torn down: their waiting members see that
-  // it is aborted.
+  // Ends half-assembled multicasts of a job that is being torn down: their members get an error.
   void AbandonMulticasts();
   std::vector<UnitStatistics> Statistics() const;
 
  private:
-  // A multicast read that waits for its members.
-  struct Multicast {
+  // A core's read or write on its way through memory.
+  struct Passage final : TransferClient {
+    Ring* ring = nullptr;
+    tlm::tlm_generic_payload* payload = nullptr;
+    TransferClient* requester = nullptr;
+    void Complete(tlm::tlm_generic_payload& payload, uint64_t done_ps) override;
+  };
+  // A multicast read: waits for its members, then for memory.
+  struct Multicast final : TransferClient {
+    Ring* ring = nullptr;
+    uint32_t group = 0;
     uint32_t arrived = 0;
-    uint64_t address = 0;
-    uint64_t bytes = 0;
     bool mismatch = false;
-    bool complete = false;
-    tlm::tlm_response_status status = tlm::TLM_OK_RESPONSE;
-    std::vector<uint64_t> done_ps;  // per core
-    sc_core::sc_event event;
+    std::vector<tlm::tlm_generic_payload*> members;
+    TransferPayload read;
+    void Complete(tlm::tlm_generic_payload& payload, uint64_t done_ps) override;
   };
 
-  void Transport(int id, tlm::tlm_generic_payload& payload, sc_core::sc_time& delay);
-  void Unicast(tlm::tlm_generic_payload& payload, const Transfer& transfer,
-               sc_core::sc_time& delay);
-  void ReadMulticast(tlm::tlm_generic_payload& payload, Transfer& transfer,
-                     sc_core::sc_time& delay);
-  void Deliver(Multicast& multicast, uint32_t group, uint64_t data_ps, uint64_t flow);
-  void SendToPeer(tlm::tlm_generic_payload& payload, const Transfer& transfer,
-                  sc_core::sc_time& delay);
-  uint64_t Travel(std::vector<Resource>& clockwise, std::vector<Resource>& counter, int from,
-                  int to, uint64_t bytes, uint64_t width, uint64_t start_ps, uint64_t flow);
+  tlm::tlm_sync_enum Begin(int id, tlm::tlm_generic_payload& payload, tlm::tlm_phase& phase,
+                           sc_core::sc_time& delay);
+  void SendToPeer(int id, tlm::tlm_generic_payload& payload, sc_core::sc_time& delay);
+  void BeginUnicast(tlm::tlm_generic_payload& payload, const Transfer& transfer,
+                    sc_core::sc_time delay);
+  void EndUnicast(Passage& passage, uint64_t memory_done_ps);
+  void JoinMulticast(tlm::tlm_generic_payload& payload, const Transfer& transfer,
+                     sc_core::sc_time delay);
+  void EndMulticast(Multicast& multicast, uint64_t memory_done_ps);
+  // When each member has the data of a multicast that memory has ready at data_ps.
+  void Deliver(const Multicast& multicast, uint64_t data_ps);
+  void Respond(tlm::tlm_generic_payload& payload, uint64_t done_ps);
+  template <class T>
+  T* Take(std::vector<std::unique_ptr<T>>& all, std::vector<T*>& free);
+
+  uint64_t Travel(std::vector<Resource>& links, bool clockwise, int from, int to, uint64_t bytes,
+                  uint64_t cycles, uint64_t start_ps, uint64_t flow);
   int Distance(int from, int to, bool clockwise) const;
-  uint64_t HopPs(int hops) const { return static_cast<uint64_t>(hops) * hop_ps_; }
-  uint64_t MemoryPort(uint64_t bytes, uint64_t start_ps, uint64_t flow);
+  bool ShorterClockwise(int from, int to) const {
+    return Distance(from, to, true) <= Distance(from, to, false);
+  }
+  int Hops(int core) const;  // from a core to memory, the shorter way
+  // After `hops` hops of the request ring, which nothing holds up.
+  uint64_t AfterHops(uint64_t ps, int hops) const {
+    return clock_.After(ps, static_cast<uint64_t>(hops) * config_.ring.hop_cycles);
+  }
+  // Takes a link for `cycles`; returns when the data's head is at the next stop.
+  uint64_t Pass(Resource& link, uint64_t head_ps, uint64_t cycles, uint64_t bytes, uint64_t flow);
+  uint64_t DataCycles(uint64_t bytes) const;  // on one link
+  uint64_t MulticastCycles(uint64_t bytes, size_t members) const;
 
   const CardConfig& config_;
   const int stops_;
   const int memory_stop_;
-  const uint64_t hop_ps_;
+  const Clock clock_;
   std::vector<Resource> clockwise_, counter_;  // link i: from stop i to its neighbour in that sense
   std::vector<Resource> psum_clockwise_, psum_counter_;
-  std::vector<Resource> memory_ports_;
-  std::map<uint32_t, std::deque<std::shared_ptr<Multicast>>> multicasts_;  // by group mask
+  std::map<uint32_t, std::deque<Multicast*>> assembling_;  // by group mask
+  std::vector<uint64_t> delivered_ps_;                     // by stop, of the multicast at hand
+  // Pools: what is not on a free list is in flight.
+  std::vector<std::unique_ptr<Multicast>> multicasts_;
+  std::vector<Multicast*> free_multicasts_;
+  std::vector<std::unique_ptr<Passage>> passages_;
+  std::vector<Passage*> free_passages_;
 };
 
 }  // namespace spyre::model

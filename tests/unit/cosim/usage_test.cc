@@ -65,7 +65,7 @@ TEST(Usage, LostTimeIsSummedOverTheUnitsThatCanLoseIt) {
   UnitStatistics ring = Unit("core00.ring", 0, 0, 99);
   ring.lost(Loss::kBarrierWait) = 8;
   const Usage usage = SummarizeUsage(
-      {channel, pt0, pt1, ring, Unit("ring.cw00", 0, 0, 11), Unit("ring.memory_port0", 0, 0, 1),
+      {channel, pt0, pt1, ring, Unit("ring.cw00", 0, 0, 11), Unit("ring.ccw00", 0, 0, 1),
        Unit("core00.lx_port", 0, 0, 12), Unit("pcie.upstream", 0, 64, 2)},
       0b11, 1000);
   EXPECT_EQ(Lost(usage, "row_miss").ps, 5u);

@@ -3,36 +3,47 @@
 #include <gtest/gtest.h>
 #include <tlm_utils/simple_target_socket.h>
 
-#include "model/memory/device_memory.h"
-
 namespace spyre::model {
 namespace {
 
 // Four cores and the memory stop; 1000 MHz, 128 bytes a cycle and 2 cycles a hop make times easy to
-// read. Memory answers at once: no latency, no refresh, a bus too fast to matter.
+// read. Memory answers at once.
 struct Bench : sc_core::sc_module {
-  CardConfig config;
-  std::unique_ptr<DeviceMemory> memory;
-  std::unique_ptr<Ring> ring;
-  std::vector<std::unique_ptr<tlm_utils::simple_initiator_socket<Bench>>> cores;
-  std::vector<std::unique_ptr<tlm_utils::simple_target_socket<Bench>>> lx;
-  uint64_t lx_address = 0;
+  struct Client final : TransferClient {
+    uint64_t done_ps = UINT64_MAX;
+    void Complete(tlm::tlm_generic_payload& /*payload*/, uint64_t end_ps) override {
+      done_ps = end_ps;
+    }
+    uint64_t cycles() const { return done_ps / 1000; }
+    bool waiting() const { return done_ps == UINT64_MAX; }
+  };
+  struct Request {
+    TransferPayload payload;
+    Client client;
+    std::vector<uint8_t> data;
+    tlm::tlm_response_status status() const { return payload.Prepared().get_response_status(); }
+  };
 
-  explicit Bench(const sc_core::sc_module_name& name) : sc_module(name) {
+  CardConfig config;
+  std::unique_ptr<Ring> ring;
+  tlm_utils::simple_target_socket<Bench> memory{"memory"};
+  std::vector<std::unique_ptr<SplitSocket>> cores;
+  std::vector<std::unique_ptr<tlm_utils::simple_target_socket<Bench>>> lx;
+  std::vector<std::unique_ptr<Request>> requests;
+  uint64_t lx_address = 0;
+  int memory_reads = 0;
+
+  explicit Bench(const sc_core::sc_module_name& name, void (*change)(RingConfig&) = nullptr)
+      : sc_module(name) {
     config.cores = 4;
     config.clock.ring_mhz = 1000;
-    config.ring.memory_ports = 1;
-    config.memory = {};
-    config.memory.read_latency_ps = config.memory.write_latency_ps = 0;
-    config.memory.t_rcd_ps = config.memory.t_rp_pb_ps = config.memory.t_ccd_l_ps = 0;
-    config.memory.t_rtw_gap_ps = config.memory.t_wtr_l_ps = 0;
-    config.memory.t_rfc_ab_ps = config.memory.controller_ns = 0;
-    config.memory.transfer_mts = 1ull << 40;
-    memory = std::make_unique<DeviceMemory>("memory", config, nullptr);
+    config.ring.link_percent = 100;
+    if (change != nullptr) change(config.ring);
     ring = std::make_unique<Ring>("ring", config, nullptr);
-    ring->memory_socket.bind(memory->socket);
+    memory.register_nb_transport_fw(this, &Bench::Memory);
+    ring->memory_socket.bind(memory);
     for (int i = 0; i < 5; ++i) {
-      cores.push_back(std::make_unique<tlm_utils::simple_initiator_socket<Bench>>());
+      cores.push_back(std::make_unique<SplitSocket>(sc_core::sc_gen_unique_name("core")));
       cores.back()->bind(ring->core_socket);
     }
     for (int i = 0; i < 4; ++i) {
@@ -41,64 +52,161 @@ struct Bench : sc_core::sc_module {
       ring->lx_socket.bind(*lx.back());
     }
   }
+  tlm::tlm_sync_enum Memory(tlm::tlm_generic_payload& payload, tlm::tlm_phase& /*phase*/,
+                            sc_core::sc_time& /*delay*/) {
+    if (payload.is_read()) {
+      ++memory_reads;
+      std::fill_n(payload.get_data_ptr(), payload.get_data_length(), uint8_t{0xA5});
+    }
+    payload.set_response_status(tlm::TLM_OK_RESPONSE);
+    return tlm::TLM_COMPLETED;
+  }
   void WriteLx(tlm::tlm_generic_payload& payload, sc_core::sc_time&) {
     lx_address = payload.get_address();
     payload.set_response_status(tlm::TLM_OK_RESPONSE);
   }
-  // Issues at time 0 for `core`; returns when it is done, in cycles.
-  // The first call elaborates.
-  uint64_t Go(unsigned core, tlm::tlm_command command, uint64_t address, uint64_t bytes) {
+  // Issues at time 0 for `core`. The first call elaborates.
+  Request& Send(unsigned core, tlm::tlm_command command, uint64_t address, uint64_t bytes,
+                uint32_t group = 0) {
     if (sc_core::sc_get_status() == sc_core::SC_ELABORATION)
       sc_core::sc_start(sc_core::SC_ZERO_TIME);
-    std::vector<uint8_t> data(bytes);
-    TransferPayload payload;
-    payload.info.stop = static_cast<uint16_t>(core);
-    auto& transaction = payload.Prepare(command, address, data.data(), bytes);
-    sc_core::sc_time delay;
-    (*cores[core])->b_transport(transaction, delay);
-    EXPECT_TRUE(transaction.is_response_ok());
-    return delay.value() / 1000;
+    Request& request = *requests.emplace_back(std::make_unique<Request>());
+    request.data.resize(bytes);
+    request.payload.info.stop = static_cast<uint16_t>(core);
+    request.payload.info.group = group;
+    request.payload.info.client = &request.client;
+    cores[core]->Send(request.payload.Prepare(command, address, request.data.data(), bytes),
+                      sc_core::SC_ZERO_TIME);
+    return request;
+  }
+  uint64_t Read(unsigned core, uint64_t bytes) {
+    return Send(core, tlm::TLM_READ_COMMAND, 0, bytes).client.cycles();
+  }
+  uint64_t Write(unsigned core, uint64_t bytes) {
+    return Send(core, tlm::TLM_WRITE_COMMAND, 0, bytes).client.cycles();
+  }
+  uint64_t BytesOn(const std::string& links) const {
+    uint64_t bytes = 0;
+    for (const UnitStatistics& unit : ring->Statistics()) {
+      if (unit.name.find("ring." + links) == 0) bytes += unit.bytes;
+    }
+    return bytes;
   }
 };
 
 TEST(Ring, AReadTakesItsRequestHopsItsDataHopsAndItsBytes) {
   Bench bench("bench");
   // Core 0 is next to the memory stop (4): 1 hop each way, 4096 bytes are 32 cycles.
-  EXPECT_EQ(bench.Go(0, tlm::TLM_READ_COMMAND, 0, 4096), 2u + 2u + 32u) << "cycles";
+  EXPECT_EQ(bench.Read(0, 4096), 2u + 2u + 32u) << "cycles";
 }
 
-TEST(Ring, TheShorterWayRoundIsTaken) {
-  Bench bench("bench");
-  EXPECT_EQ(bench.Go(1, tlm::TLM_READ_COMMAND, 0, 128), 4u + 4u + 1u)
-      << "cycles: two hops clockwise";
+TEST(Ring, HeadersAndGapsTakeTheirShareOfALink) {
+  Bench bench("bench", [](RingConfig& ring) { ring.link_percent = 50; });
+  EXPECT_EQ(bench.Read(0, 4096), 2u + 2u + 64u) << "cycles";
 }
 
-TEST(Ring, NeighboursOnOppositeSidesShareOnlyTheMemoryPort) {
+TEST(Ring, ReadDataTakeTheShorterWayRound) {
   Bench bench("bench");
-  EXPECT_EQ(bench.Go(0, tlm::TLM_READ_COMMAND, 0, 4096), 36u);
-  EXPECT_EQ(bench.Go(3, tlm::TLM_READ_COMMAND, 0, 4096), 36u + 32u) << "cycles: waits for the port";
+  EXPECT_EQ(bench.Read(1, 128), 4u + 4u + 1u) << "cycles: two hops clockwise";
+  EXPECT_EQ(bench.BytesOn("ccw"), 0u);
+}
+
+TEST(Ring, CoresOnOneSideShareItsLinksAndCoresOnBothSidesShareNone) {
+  Bench bench("bench");
+  EXPECT_EQ(bench.Read(0, 4096), 36u);
+  EXPECT_EQ(bench.Read(3, 4096), 36u) << "cycles: the other side";
+  EXPECT_EQ(bench.Read(1, 4096), 34u + 4u + 32u) << "cycles: waits for core 0's data to pass";
+}
+
+TEST(Ring, AWriteIsDoneWhenItsAcknowledgementIsBack) {
+  Bench bench("bench");
+  EXPECT_EQ(bench.Write(0, 4096), 2u + 32u + 2u) << "cycles";
+}
+
+TEST(Ring, WritesGoTheLongerWayOnlyWhenTheShorterIsBackedUp) {
+  Bench bench("bench", [](RingConfig& ring) { ring.detour_ns = 50; });
+  bench.Write(0, 4096);
+  EXPECT_EQ(bench.Write(0, 4096), 2u * 32u + 2u + 2u) << "cycles: behind the first";
+  EXPECT_EQ(bench.BytesOn("cw"), 0u);
+  // The last link of the shorter way is taken for 64 cycles, the longer way takes 8.
+  bench.Write(0, 4096);
+  EXPECT_EQ(bench.BytesOn("cw"), 4u * 4096u) << "bytes: four links the other way";
+}
+
+TEST(Ring, AMulticastWaitsForItsLastMemberReadsOnceAndTapsItsWay) {
+  Bench bench("bench");
+  Bench::Request& first = bench.Send(0, tlm::TLM_READ_COMMAND, 0, 4096, 0b0011);
+  EXPECT_TRUE(first.client.waiting());
+  EXPECT_EQ(bench.memory_reads, 0);
+  Bench::Request& last = bench.Send(1, tlm::TLM_READ_COMMAND, 0, 4096, 0b0011);
+  EXPECT_EQ(bench.memory_reads, 1);
+  // The farthest request has 2 hops of 5 stops; then one way round.
+  EXPECT_EQ(first.client.cycles(), 4u + 2u + 32u) << "cycles";
+  EXPECT_EQ(last.client.cycles(), 4u + 4u + 32u) << "cycles";
+  EXPECT_EQ(bench.BytesOn("cw"), 2u * 4096u);
+  EXPECT_EQ(first.data[4095], 0xA5);
+  EXPECT_EQ(last.data[4095], 0xA5);
+}
+
+TEST(Ring, MulticastsUseBothWaysRound) {
+  Bench bench("bench");
+  for (int i = 0; i < 2; ++i) {
+    bench.Send(0, tlm::TLM_READ_COMMAND, 0, 4096, 0b1001);
+    bench.Send(3, tlm::TLM_READ_COMMAND, 0, 4096, 0b1001);
+  }
+  EXPECT_EQ(bench.BytesOn("cw"), 4u * 4096u) << "bytes: past core 0 to core 3";
+  EXPECT_EQ(bench.BytesOn("ccw"), 4u * 4096u) << "bytes: past core 3 to core 0";
+}
+
+TEST(Ring, GroupsBeyondTheCohortTakeLonger) {
+  Bench bench("bench", [](RingConfig& ring) {
+    ring.multicast_cohort = 1;
+    ring.multicast_exponent_percent = 200;
+  });
+  bench.Send(0, tlm::TLM_READ_COMMAND, 0, 4096, 0b0011);
+  const Bench::Request& last = bench.Send(1, tlm::TLM_READ_COMMAND, 0, 4096, 0b0011);
+  EXPECT_EQ(last.client.cycles(), 4u + 4u + 32u * 4u) << "cycles: (2 / 1) squared";
+}
+
+TEST(Ring, MembersThatAskForDifferentBytesAllGetAnError) {
+  Bench bench("bench");
+  Bench::Request& first = bench.Send(0, tlm::TLM_READ_COMMAND, 0, 4096, 0b0011);
+  const Bench::Request& last = bench.Send(1, tlm::TLM_READ_COMMAND, 128, 4096, 0b0011);
+  EXPECT_EQ(first.status(), tlm::TLM_COMMAND_ERROR_RESPONSE);
+  EXPECT_EQ(last.status(), tlm::TLM_COMMAND_ERROR_RESPONSE);
+  EXPECT_EQ(bench.memory_reads, 0);
+}
+
+TEST(Ring, AbandonedMembersHearOfIt) {
+  Bench bench("bench");
+  const Bench::Request& alone = bench.Send(0, tlm::TLM_READ_COMMAND, 0, 4096, 0b0011);
+  bench.ring->AbandonMulticasts();
+  EXPECT_FALSE(alone.client.waiting());
+  EXPECT_EQ(alone.status(), tlm::TLM_GENERIC_ERROR_RESPONSE);
 }
 
 TEST(Ring, PeersAreReachedOverThePartialSumRing) {
   Bench bench("bench");
+  sc_core::sc_start(sc_core::SC_ZERO_TIME);
+  std::vector<uint8_t> data(128);
+  TransferPayload payload;
+  payload.info.stop = 1;
+  auto& message =
+      payload.Prepare(tlm::TLM_WRITE_COMMAND, Ring::PeerAddress(2, 640), data.data(), data.size());
+  sc_core::sc_time delay;
+  (*bench.cores[1])->b_transport(message, delay);
   // 128 bytes at 32 bytes a cycle, one hop.
-  EXPECT_EQ(bench.Go(1, tlm::TLM_WRITE_COMMAND, Ring::PeerAddress(2, 640), 128), 2u + 4u)
-      << "cycles";
+  EXPECT_EQ(delay.value() / 1000, 2u + 4u) << "cycles";
   EXPECT_EQ(bench.lx_address, 640u);
 }
 
 TEST(Ring, EveryByteCrossesEachLinkOnItsWayOnce) {
   Bench bench("bench");
-  bench.Go(1, tlm::TLM_READ_COMMAND, 0, 4096);
-  bench.Go(2, tlm::TLM_WRITE_COMMAND, 0, 4096);
-  uint64_t clockwise = 0;
-  uint64_t counter = 0;
-  for (const UnitStatistics& unit : bench.ring->Statistics()) {
-    if (unit.name.find("ring.cw") == 0) clockwise += unit.bytes;
-    if (unit.name.find("ring.ccw") == 0) counter += unit.bytes;
-  }
-  EXPECT_EQ(clockwise, 4u * 4096) << "bytes: memory to core 1 and core 2 to memory, two links each";
-  EXPECT_EQ(counter, 0u);
+  bench.Read(1, 4096);
+  bench.Write(2, 4096);
+  EXPECT_EQ(bench.BytesOn("cw"), 4u * 4096)
+      << "bytes: memory to core 1 and core 2 to memory, two links each";
+  EXPECT_EQ(bench.BytesOn("ccw"), 0u);
 }
 
 }  // namespace
