@@ -30,6 +30,14 @@ struct MemoryCompletion {
   uint64_t done_ps;  // last data beat (reads) / taken by the write queue (writes)
 };
 
+// A run of bursts on the data bus, check bytes included. Two bank groups take slots in turn, so
+// that runs overlap.
+struct MemoryRun {
+  uint64_t begin_ps;  // from the first column command ...
+  uint64_t end_ps;    // ... until the slot is free again
+  uint32_t bytes;
+};
+
 // Times are of the data bus. busy + all lost: from 0 to the end of the last run; what follows it is
 // idle.
 struct ChannelStatistics {
@@ -67,6 +75,8 @@ class ChannelController {
   // When Advance has something to do; UINT64_MAX: nothing.
   uint64_t NextDecisionPs() const;
   ChannelStatistics statistics() const;
+  // Runs are appended to *log as they are decided; the caller empties it. nullptr: no more.
+  void LogRuns(std::vector<MemoryRun>* log) { run_log_ = log; }
 
  private:
   enum Direction : uint8_t { kRead, kWrite };
@@ -153,6 +163,7 @@ class ChannelController {
   mutable uint64_t next_column_ = kNever;
   mutable bool next_column_known_ = true;
   ChannelStatistics statistics_;
+  std::vector<MemoryRun>* run_log_ = nullptr;
 };
 
 }  // namespace spyre::model

@@ -141,6 +141,7 @@ void ChannelController::Issue(uint64_t column, std::vector<MemoryCompletion>& do
   const uint64_t last = column + (data + check - 1) * timing_.ccd_l;
   statistics_.busy_ps += (data + check) * timing_.ccd_s;
   statistics_.check_ps += check * timing_.ccd_s;
+  if (run_log_ != nullptr) run_log_->push_back({column, lane.free, request.bytes});
   if (bank.used) {
     ++statistics_.row_hits;
   } else {

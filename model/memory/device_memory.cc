@@ -20,7 +20,10 @@ DeviceMemory::DeviceMemory(const sc_core::sc_module_name& name, const CardConfig
   for (uint64_t i = 0; i < config.memory.channels; ++i) {
     channels_.emplace_back(config.memory);
     if (recorder_ != nullptr)
-      tracks_.push_back(recorder_->AddTrack("memory", fmt::format("channel {:02}", i)));
+      lanes_.push_back({recorder_->AddTrack("memory", fmt::format("channel {:02}", i)), {}});
+  }
+  if (recorder_ != nullptr) {
+    for (ChannelController& channel : channels_) channel.LogRuns(&runs_);
   }
   socket.register_nb_transport_fw(this, &DeviceMemory::Begin);
   socket.register_b_transport(this, &DeviceMemory::Transport);
@@ -94,6 +97,7 @@ void DeviceMemory::Decide() {
     if (channels_[i].NextDecisionPs() > now) continue;
     completions_.clear();
     channels_[i].Advance(now, completions_);
+    if (recorder_ != nullptr) TraceRuns(i);
     for (const MemoryCompletion& completion : completions_) {
       const auto index = static_cast<uint32_t>(completion.id);
       Access& access = accesses_[index];
@@ -108,6 +112,25 @@ void DeviceMemory::Decide() {
   for (const ChannelController& channel : channels_)
     next = std::min(next, channel.NextDecisionPs());
   if (next != UINT64_MAX) decision_.notify(Ps(std::max(next, now) - now));
+}
+
+void DeviceMemory::TraceRuns(size_t channel) {
+  Lane& lane = lanes_[channel];
+  const auto record = [&] {
+    if (lane.slice.bytes > 0) {
+      recorder_->Slice(trace::kMemory, lane.track, recorder_->Intern("burst"), lane.slice.begin_ps,
+                       lane.slice.end_ps, 0, lane.slice.bytes);
+    }
+    lane.slice = {};
+  };
+  for (const MemoryRun& run : runs_) {
+    if (run.begin_ps > lane.slice.end_ps) record();
+    if (lane.slice.bytes == 0) lane.slice.begin_ps = run.begin_ps;
+    lane.slice.end_ps = std::max(lane.slice.end_ps, run.end_ps);
+    lane.slice.bytes += run.bytes;
+  }
+  runs_.clear();
+  if (channels_[channel].NextDecisionPs() == UINT64_MAX) record();
 }
 
 void DeviceMemory::Finish(uint32_t index) {

@@ -50,11 +50,18 @@ class DeviceMemory : public sc_core::sc_module {
   bool MoveData(tlm::tlm_generic_payload& payload);
   uint64_t UnloadedPs(const tlm::tlm_generic_payload& payload) const;
   void Decide();  // process: channels take the decisions that are due
+  void TraceRuns(size_t channel);
   void Finish(uint32_t index);
 
   const CardConfig& config_;
   trace::Recorder* recorder_;
-  std::vector<trace::TrackId> tracks_;
+  // Of each channel: its track, and the slice of runs without a gap that is not yet recorded.
+  struct Lane {
+    trace::TrackId track;
+    MemoryRun slice;
+  };
+  std::vector<Lane> lanes_;
+  std::vector<MemoryRun> runs_;  // of one channel, since its last decision
   const AddressMap map_;
   const Lpddr5Timing timing_;
   SparseMemory contents_;
