@@ -23,6 +23,7 @@ void AddCoreUnit(Usage& usage, std::string_view part, const UnitStatistics& unit
   if (part == "load") {
     usage.load_ps.Add(unit.busy_ps);
     usage.AddLost("token_wait_load", token_wait);
+    usage.AddLost("partner_wait", unit.lost(Loss::kPartnerWait));
   } else if (part == "store") {
     usage.AddLost("token_wait_store", token_wait);
   } else if (part == "pt") {

@@ -26,10 +26,11 @@ enum class Loss : uint8_t {
   kEccCheck,     // memory channel: check bytes of in-line ECC pass the bus (part of its busy time)
   kTokenWait,    // unit of a core: a token that it waits for has not been given
   kBarrierWait,  // ring unit: others have not arrived
+  kPartnerWait,  // load unit: another member of a multicast has not asked for its burst
   kWeightLoad,   // PT: a weight block takes longer to load than the rows before it to stream
   kFillDrain,    // PT: the array fills and drains
 };
-inline constexpr size_t kLosses = 9;
+inline constexpr size_t kLosses = 10;
 
 // What a resource did, for reports.
 struct UnitStatistics {

@@ -57,6 +57,8 @@ Core::Core(const sc_core::sc_module_name& name, unsigned index, const CardConfig
 
 Core::~Core() = default;
 
+trace::TrackId Core::load_track() const { return units_[0]->track(); }
+
 bool Core::Runs(const Job& job) const { return (job.program->core_mask >> index_ & 1) != 0; }
 
 void Core::Start(Job& job) {

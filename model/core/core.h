@@ -69,6 +69,7 @@ class Core : public sc_core::sc_module {
   const Mmu& mmu() const { return mmu_; }
   SyncFabric& fabric() { return fabric_; }
   LxPort& lx_port() { return lx_port_; }
+  trace::TrackId load_track() const;  // of its load unit
   Core* peer(uint64_t index) { return index < peers_.size() ? peers_[index] : nullptr; }
   // The bytes [address, address + bytes) of LX; throws UnitFault(LX_OVERFLOW) outside the usable
   // part.

@@ -96,6 +96,8 @@ void LoadStoreUnit::SendRun(Move& move, uint64_t device_address, uint64_t lx_add
     info.group = group;
     slot.move = &move;
     slot.device_address = device_address + offset;
+    slot.sent_ps = NowPs();
+    info.joined_ps = 0;
     slot.waiting = true;
     ++move.bursts;
     uint64_t ready = NowPs();
@@ -114,6 +116,13 @@ void LoadStoreUnit::Slot::Complete(tlm::tlm_generic_payload& ended, uint64_t end
 void LoadStoreUnit::BurstDone(Slot& slot, tlm::tlm_response_status status, uint64_t done_ps) {
   slot.waiting = false;
   slot.done_ps = done_ps;
+  const Transfer& info = slot.payload.info;
+  if (info.joined_ps > slot.sent_ps) {
+    // Bursts wait side by side: their common time counts once.
+    AccountWait(Loss::kPartnerWait, std::max(slot.sent_ps, partners_until_ps_), info.joined_ps,
+                core_.peer(info.last_stop)->load_track());
+    partners_until_ps_ = std::max(partners_until_ps_, info.joined_ps);
+  }
   if (status == tlm::TLM_OK_RESPONSE && !is_store_) {
     slot.done_ps = core_.lx_port().BurstThrough(done_ps, slot.payload.Prepared().get_data_length());
   } else if (status != tlm::TLM_OK_RESPONSE && !failed_) {

@@ -19,7 +19,7 @@ uint64_t RingUnit::Execute(const Instruction& in) {
       const trace::TrackId last =
           core_.fabric().Arrive(core_.index(), track(), mask, reg(in, 1), job());
       CheckAborted();
-      AccountWait(Loss::kBarrierWait, arrived, last);
+      AccountWait(Loss::kBarrierWait, arrived, NowPs(), last);
       Advance(config_.core.barrier_cycles);
       Account(in, start, local_ps(), 0);
       return local_ps();

@@ -22,6 +22,7 @@ CoreUnit::CoreUnit(const sc_core::sc_module_name& name, Unit kind, Core& core,
     track_ = recorder_->AddTrack(fmt::format("core {:02}", core.index()), UnitName(kind));
     token_wait_ = recorder_->Intern("token wait");
     barrier_wait_ = recorder_->Intern("barrier wait");
+    partner_wait_ = recorder_->Intern("partner wait");
   }
   SC_HAS_PROCESS(CoreUnit);
   SC_THREAD(Run);
@@ -208,18 +209,19 @@ void CoreUnit::TakeToken(unsigned token) {
     CheckAborted();
   }
   waiting_token_ = 0;
-  AccountWait(Loss::kTokenWait, start, core_.token_giver(token));
+  AccountWait(Loss::kTokenWait, start, NowPs(), core_.token_giver(token));
 }
 
-void CoreUnit::AccountWait(Loss cause, uint64_t start_ps, trace::TrackId ended_by) {
-  const uint64_t now = NowPs();
-  if (now == start_ps) return;
+void CoreUnit::AccountWait(Loss cause, uint64_t start_ps, uint64_t end_ps,
+                           trace::TrackId ended_by) {
+  if (end_ps <= start_ps) return;
   // What it is still doing meanwhile is not lost.
-  CountLoss(cause, now - std::min(now, std::max(start_ps, busy_until_ps_)));
-  if (recorder_ != nullptr) {
-    recorder_->Slice(trace::kWait, track_, cause == Loss::kTokenWait ? token_wait_ : barrier_wait_,
-                     start_ps, now, job_->flow, 0, ended_by);
-  }
+  CountLoss(cause, end_ps - std::min(end_ps, std::max(start_ps, busy_until_ps_)));
+  if (recorder_ == nullptr) return;
+  const trace::NameId name = cause == Loss::kTokenWait     ? token_wait_
+                             : cause == Loss::kBarrierWait ? barrier_wait_
+                                                           : partner_wait_;
+  recorder_->Slice(trace::kWait, track_, name, start_ps, end_ps, job_->flow, 0, ended_by);
 }
 
 void CoreUnit::GiveSignal(const Instruction& in, uint64_t finish_ps) {

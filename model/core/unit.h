@@ -29,6 +29,7 @@ class CoreUnit : public sc_core::sc_module {
   void Start(Job& job);
   const UnitStatistics& statistics() const { return statistics_; }
   std::string DescribeWait() const;  // empty if the unit is not waiting
+  trace::TrackId track() const { return track_; }
 
  protected:
   // Executes one tensor instruction whose wait token has been taken. Advances local time to when
@@ -62,10 +63,9 @@ class CoreUnit : public sc_core::sc_module {
   uint64_t Cycles(uint64_t cycles) const { return CyclesToPs(cycles, config_.clock.core_mhz); }
   void GiveSignal(const Instruction& in, uint64_t finish_ps);
   void Account(const Instruction& in, uint64_t start_ps, uint64_t end_ps, uint64_t bytes);
-  // Counts and traces that the unit has waited from start_ps until now, and which track ended it.
-  void AccountWait(Loss cause, uint64_t start_ps, trace::TrackId ended_by);
+  // Counts and traces that the unit has waited from start_ps to end_ps, and which track ended it.
+  void AccountWait(Loss cause, uint64_t start_ps, uint64_t end_ps, trace::TrackId ended_by);
   void CountLoss(Loss cause, uint64_t ps) { statistics_.lost(cause) += ps; }
-  trace::TrackId track() const { return track_; }
 
   Core& core_;
   const CardConfig& config_;
@@ -79,7 +79,7 @@ class CoreUnit : public sc_core::sc_module {
   const Unit kind_;
   trace::Recorder* recorder_;
   trace::TrackId track_ = 0;
-  trace::NameId token_wait_ = 0, barrier_wait_ = 0;
+  trace::NameId token_wait_ = 0, barrier_wait_ = 0, partner_wait_ = 0;
   UnitStatistics statistics_;
   uint64_t busy_until_ps_ = 0;
   Job* job_ = nullptr;

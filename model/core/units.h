@@ -38,6 +38,7 @@ class LoadStoreUnit : public CoreUnit {
     TransferPayload payload;
     Move* move = nullptr;
     uint64_t device_address = 0;
+    uint64_t sent_ps = 0;
     uint64_t done_ps = 0;
     bool waiting = false;  // for memory
     void Complete(tlm::tlm_generic_payload& payload, uint64_t done_ps) override;
@@ -68,6 +69,7 @@ class LoadStoreUnit : public CoreUnit {
   sc_core::sc_event slot_free_;
   std::deque<Move> moves_;
   uint64_t last_done_ps_ = 0;
+  uint64_t partners_until_ps_ = 0;  // waits for partners are counted up to here
   bool failed_ = false;
   UnitFault failure_{Status::OK, 0};
 };

@@ -204,6 +204,11 @@ void Ring::JoinMulticast(tlm::tlm_generic_payload& payload, const Transfer& tran
   // The control processor broadcasts on its own; cores wait until the last of them asks.
   if (self != 0 && multicast->arrived != transfer.group) return;
   queue.erase(std::find(queue.begin(), queue.end(), multicast));
+  for (tlm::tlm_generic_payload* member : multicast->members) {
+    auto& joined = *member->get_extension<Transfer>();
+    joined.joined_ps = NowPs();
+    joined.last_stop = transfer.stop;
+  }
   if (multicast->mismatch) {
     free_multicasts_.push_back(multicast);
     for (tlm::tlm_generic_payload* member : std::vector(multicast->members)) {

@@ -79,6 +79,44 @@ TEST_F(Waits, AtABarrierEndWhenTheLastCoreArrives) {
   EXPECT_EQ(UnitNamed("core01.ring").lost(Loss::kBarrierWait), 0u) << "nobody was later";
 }
 
+// Both cores load the same 4 KiB; core 1 counts to 1000 first, two cycles each time.
+constexpr const char* kMulticast = R"(
+.program multicast
+.cores 0x3
+.lx 4096
+.table 1
+.section load 0x1
+  tab r1, 0
+  li r2, 4096
+  li r3, 1
+  li r4, 3
+  load r0, r1, r2, r3, r0, r0, r3, r0, r0, r4
+.section load 0x2
+  tab r1, 0
+  li r2, 4096
+  li r3, 1
+  li r4, 3
+  li r5, 1000
+  loop r6, r5
+    nop
+  end
+  load r0, r1, r2, r3, r0, r0, r3, r0, r0, r4
+)";
+
+TEST_F(Waits, InAMulticastEndWhenItsLastMemberAsks) {
+  Open();
+  Run(kMulticast, {context_->Allocate(4096)});
+  const trace::Record first = RecordNamed("core 00/load", "load");
+  const trace::Record last = RecordNamed("core 01/load", "load");
+  const trace::Record wait = RecordNamed("core 00/load", "partner wait");
+  const model::Clock clock(config_.clock.core_mhz);
+  EXPECT_EQ(wait.start_ps, clock.After(first.start_ps, config_.mmu.translate_cycles));
+  EXPECT_EQ(wait.end_ps, clock.After(last.start_ps, config_.mmu.translate_cycles));
+  EXPECT_EQ(TrackOf(wait.detail), "core 01/load");
+  EXPECT_EQ(UnitNamed("core00.load").lost(Loss::kPartnerWait), wait.end_ps - wait.start_ps);
+  EXPECT_EQ(UnitNamed("core01.load").lost(Loss::kPartnerWait), 0u);
+}
+
 TEST_F(Waits, AreWhatTheCriticalPathGoesThrough) {
   Open();
   const auto done = Run(kBarrier, {context_->Allocate(65536)});
