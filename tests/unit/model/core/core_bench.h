@@ -1,5 +1,5 @@
-// One core alone, at 1000 MHz so that a cycle is 1000 ps: its ring answers every burst at once and
-// brings zeros. One bench per test: SystemC has one kernel per process.
+// One core alone, at 1000 MHz so that a cycle is 1000 ps: its ring answers every burst after
+// `ring_cycles` and brings zeros. One bench per test: SystemC has one kernel per process.
 #pragma once
 
 #include <fmt/format.h>
@@ -9,6 +9,7 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "model/core/core.h"
 
@@ -17,6 +18,9 @@ namespace spyre::model {
 class CoreBench : sc_core::sc_module {
  public:
   CardConfig config;  // set before the first Run
+  uint64_t ring_cycles = 0;
+  tlm::tlm_response_status ring_status = tlm::TLM_OK_RESPONSE;
+  std::vector<uint64_t> asked;  // cycles at which bursts reached the ring
 
   CoreBench() : sc_module("bench") { config.clock.core_mhz = 1000; }
 
@@ -26,6 +30,7 @@ class CoreBench : sc_core::sc_module {
     auto job = std::make_unique<Job>();
     job->program = std::make_shared<const Program>(std::move(program));
     job->function = 0;
+    job->segments[0] = {0, kMapped, kPermissionRead | kPermissionWrite};
     job->move_data = false;
     const uint64_t begin = NowPs();
     core_->Start(*job);
@@ -53,17 +58,23 @@ class CoreBench : sc_core::sc_module {
   }
   void Build() {
     mmu_ = std::make_unique<Mmu>(config);
+    mmu_->Map({0, kMapped, kPermissionRead | kPermissionWrite});
     core_ = std::make_unique<Core>("core", 0, config, *mmu_, fabric_, nullptr);
     core_->SetPeers({core_.get()});
-    ring_.register_b_transport(this, &CoreBench::Answer);
+    ring_.register_nb_transport_fw(this, &CoreBench::Answer);
     core_->ring_socket.bind(ring_);
     peer_.bind(core_->lx_socket);
     sc_core::sc_start(sc_core::SC_ZERO_TIME);
   }
-  void Answer(tlm::tlm_generic_payload& payload, sc_core::sc_time& /*delay*/) {
-    payload.set_response_status(tlm::TLM_OK_RESPONSE);
+  tlm::tlm_sync_enum Answer(tlm::tlm_generic_payload& payload, tlm::tlm_phase& /*phase*/,
+                            sc_core::sc_time& delay) {
+    asked.push_back((NowPs() + delay.value()) / 1000);
+    delay += Ps(ring_cycles * 1000);
+    payload.set_response_status(ring_status);
+    return tlm::TLM_COMPLETED;
   }
 
+  static constexpr uint64_t kMapped = 1 << 30;
   SyncFabric fabric_;
   std::unique_ptr<Mmu> mmu_;
   std::unique_ptr<Core> core_;

@@ -1,0 +1,76 @@
+// The window of bursts in flight, in exact cycles: the ring answers after 1000 cycles.
+#include <algorithm>
+
+#include "tests/unit/model/core/core_bench.h"
+
+namespace spyre::model {
+namespace {
+
+constexpr uint64_t kLatency = 1000;
+
+struct LoadStoreUnitTest : testing::Test {
+  LoadStoreUnitTest() { bench.ring_cycles = kLatency; }
+
+  // One load (or store) of `bursts` x 4 KiB, for the cores of `group`.
+  static std::string Move(const std::string& op, uint64_t bursts, uint64_t group = 0) {
+    return fmt::format(
+        ".program p\n.cores 0x1\n.lx 2031616\n.section {} 0x1\n"
+        "  li r1, {}\n  li r2, 1\n  li r3, {}\n  {} r0, r0, r1, r2, r0, r0, r2, r0, r0{}\n",
+        op, bursts * 4096, group, op, op == "load" ? ", r3" : "");
+  }
+  // How many bursts are in flight at most: each takes kLatency.
+  size_t MostInFlight() const {
+    size_t most = 0;
+    for (size_t i = 0; i < bench.asked.size(); ++i) {
+      const uint64_t gone = bench.asked[i] < kLatency ? 0 : bench.asked[i] - kLatency;
+      most = std::max<size_t>(most,
+                              i + 1 -
+                                  (std::upper_bound(bench.asked.begin(), bench.asked.end(), gone) -
+                                   bench.asked.begin()));
+    }
+    return most;
+  }
+
+  CoreBench bench;
+};
+
+TEST_F(LoadStoreUnitTest, FourUnicastLoadsAreInFlight) {
+  EXPECT_EQ(bench.Run(Move("load", 12)), Status::OK);
+  ASSERT_EQ(bench.asked.size(), 12u);
+  EXPECT_EQ(MostInFlight(), 4u);
+  EXPECT_EQ(bench.asked[4], bench.asked[0] + kLatency) << "cycles: the first has come back";
+  EXPECT_EQ(bench.asked[3], bench.asked[0] + 3) << "cycles: one burst a cycle";
+}
+
+TEST_F(LoadStoreUnitTest, MulticastsHaveAWindowOfTheirOwn) {
+  bench.config.core.outstanding_multicasts = 8;
+  EXPECT_EQ(bench.Run(Move("load", 24, 3)), Status::OK);
+  EXPECT_EQ(MostInFlight(), 8u);
+}
+
+TEST_F(LoadStoreUnitTest, StoresPassTheLxPortFirst) {
+  bench.config.core.lx_port_bytes_per_cycle = 128;
+  EXPECT_EQ(bench.Run(Move("store", 3)), Status::OK);
+  ASSERT_EQ(bench.asked.size(), 3u);
+  EXPECT_EQ(bench.asked[1] - bench.asked[0], 32u) << "cycles of a burst on the port";
+}
+
+TEST_F(LoadStoreUnitTest, AnEmptyLoadEndsBehindTheLoadsBeforeIt) {
+  const std::string text = Move("load", 1) +
+                           "  load r0, r0, r0, r2, r0, r0, r2, r0, r0, r3 signal=t1\n"
+                           ".section pt 0x1\n  nop wait=t1\n";
+  EXPECT_EQ(bench.Run(text), Status::OK);
+  EXPECT_GE(bench.LostCycles("pt", Loss::kTokenWait), kLatency)
+      << "cycles: the token comes with the data of the load before";
+}
+
+TEST_F(LoadStoreUnitTest, ARefusedBurstEndsTheJob) {
+  bench.ring_status = tlm::TLM_ADDRESS_ERROR_RESPONSE;
+  EXPECT_EQ(bench.Run(Move("load", 12)), Status::PAGE_FAULT);
+  EXPECT_LE(bench.asked.size(), 5u) << "bursts: no new ones after the first has failed";
+  bench.ring_status = tlm::TLM_OK_RESPONSE;
+  EXPECT_EQ(bench.Run(Move("load", 12)), Status::OK) << "the next job starts afresh";
+}
+
+}  // namespace
+}  // namespace spyre::model
