@@ -60,8 +60,8 @@ std::string ConfigReference() {
       "them if that environment variable is set.\n\n"
       "Source: *public* a documented or measured fact; *derived* arithmetic on public facts; "
       "*JEDEC*\n"
-      "the LPDDR5 standard; *assumed* not public, the meaning says why this value; *choice* the\n"
-      "user's to choose.\n";
+      "the LPDDR5 standard; *fit* to the public calibration, the meaning says to which points;\n"
+      "*assumed* not public, the meaning says why this value; *choice* the user's to choose.\n";
   std::string table;
   ForEachField(RunConfig(), [&](const Field& field) {
     if (TableOf(field.key) != table) {
