@@ -16,7 +16,7 @@ CardConfig Checked(const CardConfig& config) {
 Card::Card(const sc_core::sc_module_name& name, const CardConfig& config, trace::Recorder* recorder)
     : sc_module(name), config_(Checked(config)), mmu_(config_) {
   endpoint_ = std::make_unique<PcieEndpoint>("pcie", config_, recorder);
-  memory_ = std::make_unique<DeviceMemory>("memory", config_, recorder);
+  memory_ = std::make_unique<DeviceMemory>("memory", config_, functional_, recorder);
   ring_ = std::make_unique<Ring>("ring", config_, recorder);
   dma_ = std::make_unique<DmaEngine>("dma", config_, mmu_, recorder);
   management_ = std::make_unique<BehaviouralManagement>(mmu_);
@@ -28,8 +28,8 @@ Card::Card(const sc_core::sc_module_name& name, const CardConfig& config, trace:
         std::make_unique<Core>(core_name.c_str(), i, config_, mmu_, fabric_, recorder));
     cores.push_back(cores_.back().get());
   }
-  dispatcher_ =
-      std::make_unique<ComputeDispatcher>("dispatcher", config_, mmu_, *ring_, fabric_, cores);
+  dispatcher_ = std::make_unique<ComputeDispatcher>("dispatcher", config_, mmu_, *ring_, fabric_,
+                                                    functional_, cores);
   control_ = std::make_unique<ControlProcessor>("control", config_, *management_, *dma_,
                                                 *dispatcher_, recorder);
 
@@ -55,6 +55,9 @@ Card::Card(const sc_core::sc_module_name& name, const CardConfig& config, trace:
   control_->OnInterrupt(
       [this](unsigned function, uint32_t cause) { functions_[function]->Raise(cause); });
 }
+
+// A job that never ended may have left work on what is now taken down.
+Card::~Card() { functional_.Join(); }
 
 void Card::ResetQueue(unsigned function) {
   control_->ResetFunction(function);

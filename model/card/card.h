@@ -15,6 +15,7 @@
 
 #include "model/card/card_config.h"
 #include "model/card/function_registers.h"
+#include "model/card/functional_queue.h"
 #include "model/control/control_processor.h"
 #include "model/control/dispatcher.h"
 #include "model/control/management.h"
@@ -32,6 +33,7 @@ class Card : public sc_core::sc_module {
   // Copies the configuration. recorder: may be null; must outlive the card. Throws Error(kBadInput)
   // for parameters that contradict each other.
   Card(const sc_core::sc_module_name& name, const CardConfig& config, trace::Recorder* recorder);
+  ~Card() override;
 
   const CardConfig& config() const { return config_; }
   PcieEndpoint& endpoint() { return *endpoint_; }
@@ -52,6 +54,7 @@ class Card : public sc_core::sc_module {
   void ResetFunction(unsigned function);
 
   const CardConfig config_;
+  FunctionalQueue functional_;
   Mmu mmu_;
   SyncFabric fabric_;
   std::unique_ptr<PcieEndpoint> endpoint_;

@@ -7,6 +7,7 @@
 #include <systemc>
 #include <tlm>
 
+#include "model/card/functional_queue.h"
 #include "traces/recorder.h"
 
 namespace spyre::model {
@@ -30,6 +31,7 @@ struct Transfer : tlm::tlm_extension<Transfer> {
   uint16_t last_stop = 0;  // and which it was
   uint64_t flow = 0;       // correlation of the control block
   bool move_data = true;   // false: price the transfer, touch no data
+  FunctionalQueue* functional = nullptr;  // moves the data; null: the target does, at the call
   TransferClient* client = nullptr;
 
   tlm::tlm_extension_base* clone() const override { return new Transfer(*this); }

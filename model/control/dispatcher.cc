@@ -9,12 +9,13 @@ namespace spyre::model {
 
 ComputeDispatcher::ComputeDispatcher(const sc_core::sc_module_name& name, const CardConfig& config,
                                      const Mmu& mmu, Ring& ring, SyncFabric& fabric,
-                                     std::vector<Core*> cores)
+                                     FunctionalQueue& functional, std::vector<Core*> cores)
     : sc_module(name),
       config_(config),
       mmu_(mmu),
       ring_(ring),
       fabric_(fabric),
+      functional_(functional),
       cores_(std::move(cores)) {
   // Nothing larger than an image is read.
   const uint64_t bursts = (config.core.lx_reserved_bytes + kMaxBurstBytes - 1) / kMaxBurstBytes;
@@ -29,6 +30,7 @@ void ComputeDispatcher::Execute(const ControlBlock& block, Job& job) {
   job.flow = block.correlation;
   if (on_job_) on_job_(job, false);
   Run(block, job);
+  functional_.Join();  // whoever hears of the end may look at the result
   if (on_job_) on_job_(job, true);
 }
 
@@ -40,7 +42,8 @@ void ComputeDispatcher::Run(const ControlBlock& block, Job& job) {
     return;
   }
   if (job.aborted) return;
-  job.move_data = (block.flags & kFlagTimingOnly) == 0 && !job.program->timing_only;
+  if ((block.flags & kFlagTimingOnly) == 0 && !job.program->timing_only)
+    job.functional = &functional_;
   if (last_function_ != static_cast<int>(job.function)) {
     // LX outlives a launch, but not a change of function. All cores clear theirs at once, at port
     // speed.

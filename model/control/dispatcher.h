@@ -22,7 +22,8 @@ class ComputeDispatcher : public sc_core::sc_module {
   SplitSocket ring_socket{"ring_socket"};
 
   ComputeDispatcher(const sc_core::sc_module_name& name, const CardConfig& config, const Mmu& mmu,
-                    Ring& ring, SyncFabric& fabric, std::vector<Core*> cores);
+                    Ring& ring, SyncFabric& fabric, FunctionalQueue& functional,
+                    std::vector<Core*> cores);
 
   // Fills job.status and the counters. The job lives as long as the call.
   void Execute(const ControlBlock& block, Job& job);
@@ -43,6 +44,7 @@ class ComputeDispatcher : public sc_core::sc_module {
   const Mmu& mmu_;
   Ring& ring_;
   SyncFabric& fabric_;
+  FunctionalQueue& functional_;  // joined at the end of every job
   std::vector<Core*> cores_;
   JobHook on_job_;
   std::vector<std::unique_ptr<TransferPayload>> payloads_;  // one a burst

@@ -8,6 +8,7 @@
 #include <string>
 #include <systemc>
 
+#include "model/card/functional_queue.h"
 #include "model/contract/control_block.h"
 #include "model/contract/program.h"
 #include "model/mmu/mmu.h"
@@ -19,7 +20,7 @@ struct Job {
   uint16_t function = 0;
   uint64_t flow = 0;
   SegmentTable segments{};
-  bool move_data = true;
+  FunctionalQueue* functional = nullptr;  // does the work on data; null: times only
 
   uint64_t bytes_read = 0;  // from device memory; a multicast counts once
   uint64_t bytes_written = 0;

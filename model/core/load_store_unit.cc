@@ -92,7 +92,8 @@ void LoadStoreUnit::SendRun(Move& move, uint64_t device_address, uint64_t lx_add
     Transfer& info = slot.payload.info;
     info.function = job().function;
     info.flow = job().flow;
-    info.move_data = job().move_data;
+    info.functional = job().functional;
+    info.move_data = info.functional != nullptr;
     info.group = group;
     slot.move = &move;
     slot.device_address = device_address + offset;

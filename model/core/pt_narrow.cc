@@ -14,7 +14,7 @@ constexpr uint64_t kChunk = 64;  // k steps added to one fresh accumulator
 constexpr uint64_t kAccStickBytes = 256;
 }  // namespace
 
-void PtMatmulNarrow(DataFormat format, const NarrowOperands& o) {
+void PtMatmulNarrow(DataFormat format, const PtOperands& o) {
   const auto per_stick = static_cast<uint64_t>(ElementsPerStick(format));
   const auto widen = [&](const uint8_t* stick, float* out) {
     ConvertElements(format, stick, DataFormat::kIeeeFp32, out, per_stick);

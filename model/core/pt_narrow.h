@@ -13,7 +13,7 @@
 
 namespace spyre::model {
 
-struct NarrowOperands {
+struct PtOperands {
   uint8_t* acc;
   const uint8_t* a;
   const uint8_t* b;
@@ -22,6 +22,6 @@ struct NarrowOperands {
   bool accumulate;
 };
 
-void PtMatmulNarrow(DataFormat format, const NarrowOperands& operands);
+void PtMatmulNarrow(DataFormat format, const PtOperands& operands);
 
 }  // namespace spyre::model

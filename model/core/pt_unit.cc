@@ -14,6 +14,16 @@ constexpr uint64_t kAccStickBytes = 256;
 constexpr uint64_t kMaxExtent = 1 << 20;  // of m, n, k in one instruction: beyond any LX
 
 uint64_t CeilDiv(uint64_t a, uint64_t b) { return (a + b - 1) / b; }
+
+void Multiply(DataFormat format, const PtOperands& o) {
+  if (format != DataFormat::kSen169Fp16) {
+    PtMatmulNarrow(format, o);
+    return;
+  }
+  PtMatmul(o.acc, o.a, o.b, static_cast<int>(o.m), static_cast<int>(o.n), static_cast<int>(o.k),
+           static_cast<int64_t>(o.a_kstick_stride), static_cast<int64_t>(o.b_nstick_stride),
+           static_cast<int64_t>(o.acc_nstick_stride), o.accumulate);
+}
 }  // namespace
 
 uint64_t PtUnit::Execute(const Instruction& in) {
@@ -46,15 +56,8 @@ uint64_t PtUnit::Execute(const Instruction& in) {
     a = core_.Lx(reg(in, 1), (k_sticks - 1) * a_stride + m * kStickBytes);
     b = core_.Lx(reg(in, 2), (n_sticks - 1) * b_stride + k * kStickBytes);
   }
-  if (job().move_data) {
-    if (format == DataFormat::kSen169Fp16) {
-      PtMatmul(acc, a, b, static_cast<int>(m), static_cast<int>(n), static_cast<int>(k),
-               static_cast<int64_t>(a_stride), static_cast<int64_t>(b_stride),
-               static_cast<int64_t>(acc_stride), accumulate);
-    } else {
-      PtMatmulNarrow(format, {acc, a, b, m, n, k, a_stride, b_stride, acc_stride, accumulate});
-    }
-  }
+  const PtOperands operands{acc, a, b, m, n, k, a_stride, b_stride, acc_stride, accumulate};
+  Later([format, operands] { Multiply(format, operands); });
   job().macs += m * n * k;
   const uint64_t bytes = Price(format, m, n, k, accumulate);
   Account(in, start, array_free_ps_, bytes);

@@ -45,7 +45,8 @@ uint64_t RingUnit::Send(const Instruction& in) {
     payload_.info.function = job().function;
     payload_.info.stop = static_cast<uint16_t>(core_.index());
     payload_.info.flow = job().flow;
-    payload_.info.move_data = job().move_data;
+    payload_.info.functional = job().functional;
+    payload_.info.move_data = payload_.info.functional != nullptr;
     auto& payload = payload_.Prepare(tlm::TLM_WRITE_COMMAND,
                                      Ring::PeerAddress(peer->index(), reg(in, 1)), data, bytes);
     sc_core::sc_time delay = Ps(core_.lx_port().Burst(now, bytes) - now);

@@ -49,6 +49,11 @@ class CoreUnit : public sc_core::sc_module {
   uint64_t Count(const Instruction& in, int operand, uint64_t limit = 1ull << 32) const;
 
   Job& job() const { return *job_; }
+  // What an instruction does to data, if the job has data (model/card/functional_queue.h).
+  template <typename Work>
+  void Later(const Work& work) const {
+    if (job_->functional != nullptr) job_->functional->Push(work);
+  }
   size_t pc() const { return pc_; }
   uint64_t local_ps() const { return NowPs() + ahead_ps_; }
   void AdvanceTo(uint64_t time_ps);  // local time, if later

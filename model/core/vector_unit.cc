@@ -110,12 +110,13 @@ void VectorUnit::Binary(const Instruction& in) {
   if (fn == BinaryFn::kDiv) passes_ = config_.core.vector_function_cost;
   elements_ = planes * rows * kLanes;
   port_bytes_ = 3 * planes * rows * kStickBytes;
-  if (!job().move_data) return;
-  for (uint64_t plane = 0; plane < planes; ++plane) {
-    for (uint64_t row = 0; row < rows; ++row) {
-      BinaryStick(fn, dst.Stick(plane, row), a.Stick(plane, row), b.Stick(plane, row), broadcast);
+  Later([=] {
+    for (uint64_t plane = 0; plane < planes; ++plane) {
+      for (uint64_t row = 0; row < rows; ++row) {
+        BinaryStick(fn, dst.Stick(plane, row), a.Stick(plane, row), b.Stick(plane, row), broadcast);
+      }
     }
-  }
+  });
 }
 
 void VectorUnit::Unary(const Instruction& in) {
@@ -127,11 +128,12 @@ void VectorUnit::Unary(const Instruction& in) {
   if (fn >= UnaryFn::kExp) passes_ = config_.core.vector_function_cost;
   elements_ = planes * rows * kLanes;
   port_bytes_ = 2 * planes * rows * kStickBytes;
-  if (!job().move_data) return;
-  for (uint64_t plane = 0; plane < planes; ++plane) {
-    for (uint64_t row = 0; row < rows; ++row)
-      UnaryStick(fn, dst.Stick(plane, row), a.Stick(plane, row));
-  }
+  Later([=] {
+    for (uint64_t plane = 0; plane < planes; ++plane) {
+      for (uint64_t row = 0; row < rows; ++row)
+        UnaryStick(fn, dst.Stick(plane, row), a.Stick(plane, row));
+    }
+  });
 }
 
 void VectorUnit::Reduce(const Instruction& in) {
@@ -145,15 +147,16 @@ void VectorUnit::Reduce(const Instruction& in) {
   passes_ = config_.core.vector_reduce_cost;
   elements_ = planes * rows * kLanes;
   port_bytes_ = planes * rows * kStickBytes + rows * kStickBytes * (accumulate ? 2 : 1);
-  if (!job().move_data) return;
-  for (uint64_t row = 0; row < rows; ++row) {
-    float outer = accumulate ? *dst.Acc(0, row) : ReduceIdentity(fn);
-    for (uint64_t plane = 0; plane < planes && plane * kLanes < cols; ++plane) {
-      const auto lanes = static_cast<int>(std::min(kLanes, cols - plane * kLanes));
-      outer = CombineFp32(fn, outer, ReduceLanes(fn, a.Stick(plane, row), lanes));
+  Later([=] {
+    for (uint64_t row = 0; row < rows; ++row) {
+      float outer = accumulate ? *dst.Acc(0, row) : ReduceIdentity(fn);
+      for (uint64_t plane = 0; plane < planes && plane * kLanes < cols; ++plane) {
+        const auto lanes = static_cast<int>(std::min(kLanes, cols - plane * kLanes));
+        outer = CombineFp32(fn, outer, ReduceLanes(fn, a.Stick(plane, row), lanes));
+      }
+      *dst.Acc(0, row) = outer;
     }
-    *dst.Acc(0, row) = outer;
-  }
+  });
 }
 
 void VectorUnit::ReduceRows(const Instruction& in) {
@@ -165,19 +168,20 @@ void VectorUnit::ReduceRows(const Instruction& in) {
   const auto fn = static_cast<ReduceFn>(in.fn);
   elements_ = planes * rows * kLanes;
   port_bytes_ = planes * rows * kStickBytes + planes * kAccStickBytes * (accumulate ? 2 : 1);
-  if (!job().move_data) return;
-  for (uint64_t plane = 0; plane < planes; ++plane) {
-    float* outer = dst.Acc(plane, 0);
-    if (!accumulate) std::fill(outer, outer + kLanes, ReduceIdentity(fn));
-    for (uint64_t first = 0; first < rows; first += kLanes) {
-      float inner[kLanes];
-      std::fill(inner, inner + kLanes, ReduceIdentity(fn));
-      for (uint64_t row = first; row < std::min(rows, first + kLanes); ++row) {
-        CombineStick(fn, inner, a.Stick(plane, row));
+  Later([=] {
+    for (uint64_t plane = 0; plane < planes; ++plane) {
+      float* outer = dst.Acc(plane, 0);
+      if (!accumulate) std::fill(outer, outer + kLanes, ReduceIdentity(fn));
+      for (uint64_t first = 0; first < rows; first += kLanes) {
+        float inner[kLanes];
+        std::fill(inner, inner + kLanes, ReduceIdentity(fn));
+        for (uint64_t row = first; row < std::min(rows, first + kLanes); ++row) {
+          CombineStick(fn, inner, a.Stick(plane, row));
+        }
+        CombineBlock(fn, outer, outer, inner, kLanes);
       }
-      CombineBlock(fn, outer, outer, inner, kLanes);
     }
-  }
+  });
 }
 
 void VectorUnit::Round(const Instruction& in) {
@@ -190,16 +194,17 @@ void VectorUnit::Round(const Instruction& in) {
   if (divisor > 1) passes_ = config_.core.vector_function_cost;
   elements_ = planes * rows * kLanes;
   port_bytes_ = planes * rows * (kStickBytes + kAccStickBytes);
-  if (!job().move_data) return;
-  for (uint64_t plane = 0; plane < planes; ++plane) {
-    for (uint64_t row = 0; row < rows; ++row) {
-      if (lane0) {
-        RoundLane0(dst.Stick(plane, row), *a.Acc(plane, row), static_cast<int64_t>(divisor));
-      } else {
-        RoundStick(dst.Stick(plane, row), a.Acc(plane, row), static_cast<int64_t>(divisor));
+  Later([=] {
+    for (uint64_t plane = 0; plane < planes; ++plane) {
+      for (uint64_t row = 0; row < rows; ++row) {
+        if (lane0) {
+          RoundLane0(dst.Stick(plane, row), *a.Acc(plane, row), static_cast<int64_t>(divisor));
+        } else {
+          RoundStick(dst.Stick(plane, row), a.Acc(plane, row), static_cast<int64_t>(divisor));
+        }
       }
     }
-  }
+  });
 }
 
 void VectorUnit::Accumulate(const Instruction& in) {
@@ -212,8 +217,7 @@ void VectorUnit::Accumulate(const Instruction& in) {
     throw UnitFault{Status::MISALIGNED, reg(in, 0)};
   elements_ = 2 * count;  // two passes of the 16-bit lanes
   port_bytes_ = 3 * bytes;
-  if (!job().move_data) return;
-  CombineBlock(static_cast<ReduceFn>(in.fn), dst, a, b, count);
+  Later([=] { CombineBlock(static_cast<ReduceFn>(in.fn), dst, a, b, count); });
 }
 
 void VectorUnit::Fill(const Instruction& in) {
@@ -228,11 +232,12 @@ void VectorUnit::Fill(const Instruction& in) {
     throw UnitFault{Status::ILLEGAL_INSTRUCTION, rows * row_bytes};
   port_bytes_ = rows * row_bytes;
   elements_ = port_bytes_ / sizeof(value);
-  if (!job().move_data) return;
-  for (uint64_t row = 0; row < rows; ++row) {
-    auto* out = reinterpret_cast<uint16_t*>(base + row * stride);
-    std::fill(out, out + row_bytes / sizeof(value), value);
-  }
+  Later([=] {
+    for (uint64_t row = 0; row < rows; ++row) {
+      auto* out = reinterpret_cast<uint16_t*>(base + row * stride);
+      std::fill(out, out + row_bytes / sizeof(value), value);
+    }
+  });
 }
 
 void VectorUnit::Relocate(const Instruction& in) {
@@ -242,7 +247,8 @@ void VectorUnit::Relocate(const Instruction& in) {
   const uint8_t* src = core_.Lx(reg(in, 1), bytes);
   elements_ = records * kTableEntriesPerTensor;
   port_bytes_ = 2 * bytes;
-  if (!job().move_data) return;
+  if (job().functional == nullptr) return;
+  job().functional->Join();  // a record may be a fault
   for (uint64_t i = 0; i < records; ++i) {
     CorrectionRecord record;
     std::memcpy(&record, src + i * sizeof(record), sizeof(record));

@@ -10,9 +10,10 @@
 namespace spyre::model {
 
 DeviceMemory::DeviceMemory(const sc_core::sc_module_name& name, const CardConfig& config,
-                           trace::Recorder* recorder)
+                           FunctionalQueue& functional, trace::Recorder* recorder)
     : sc_module(name),
       config_(config),
+      functional_(functional),
       recorder_(recorder != nullptr && recorder->Wants(trace::kMemory) ? recorder : nullptr),
       map_(config.memory),
       timing_(config.memory),
@@ -43,10 +44,15 @@ bool DeviceMemory::MoveData(tlm::tlm_generic_payload& payload) {
   }
   const auto* transfer = payload.get_extension<Transfer>();
   if (transfer == nullptr || transfer->move_data) {
-    if (payload.is_read()) {
-      std::memcpy(payload.get_data_ptr(), contents_.At(address), bytes);
+    uint8_t* const own = contents_.At(address);
+    uint8_t* const other = payload.get_data_ptr();
+    const auto copy = [to = payload.is_read() ? other : own, from = payload.is_read() ? own : other,
+                       bytes] { std::memcpy(to, from, bytes); };
+    if (transfer != nullptr && transfer->functional != nullptr) {
+      transfer->functional->Push(copy);
     } else {
-      std::memcpy(contents_.At(address), payload.get_data_ptr(), bytes);
+      functional_.Join();
+      copy();
     }
   }
   payload.set_response_status(tlm::TLM_OK_RESPONSE);

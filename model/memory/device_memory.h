@@ -1,11 +1,11 @@
 // Device memory: contents, address interleave over channels, and time. Target of the ring, of the
 // DMA engine and of the PCIe window. Addresses are physical.
 //
-// Both transports move the data at the call (unless Transfer::move_data is false) and answer
-// ADDRESS_ERROR outside memory. nb_transport_fw queues the access at its channels and responds when
-// the last of them has scheduled its part. b_transport is for accesses outside the card's own
-// traffic: it adds the time of an idle memory and queues nothing. transport_dbg moves data only.
-// Kernel thread only.
+// Both transports move the data at the call, or by Transfer::functional (unless
+// Transfer::move_data is false), and answer ADDRESS_ERROR outside memory. nb_transport_fw queues
+// the access at its channels and responds when the last of them has scheduled its part. b_transport
+// is for accesses outside the card's own traffic: it adds the time of an idle memory and queues
+// nothing. transport_dbg moves data only. Kernel thread only.
 #pragma once
 
 #include <tlm_utils/multi_passthrough_target_socket.h>
@@ -27,8 +27,9 @@ class DeviceMemory : public sc_core::sc_module {
  public:
   tlm_utils::multi_passthrough_target_socket<DeviceMemory> socket{"socket"};
 
+  // functional: joined before data are moved at a call.
   DeviceMemory(const sc_core::sc_module_name& name, const CardConfig& config,
-               trace::Recorder* recorder);
+               FunctionalQueue& functional, trace::Recorder* recorder);
 
   SparseMemory& contents() { return contents_; }
   const std::vector<ChannelController>& channels() const { return channels_; }
@@ -54,6 +55,7 @@ class DeviceMemory : public sc_core::sc_module {
   void Finish(uint32_t index);
 
   const CardConfig& config_;
+  FunctionalQueue& functional_;
   trace::Recorder* recorder_;
   // Of each channel: its track, and the slice of runs without a gap that is not yet recorded.
   struct Lane {

@@ -31,7 +31,6 @@ class CoreBench : sc_core::sc_module {
     job->program = std::make_shared<const Program>(std::move(program));
     job->function = 0;
     job->segments[0] = {0, kMapped, kPermissionRead | kPermissionWrite};
-    job->move_data = false;
     const uint64_t begin = NowPs();
     core_->Start(*job);
     sc_core::sc_start();
