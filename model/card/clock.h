@@ -9,6 +9,8 @@
 #include <cstdint>
 #include <numeric>
 
+#include "model/card/divisor.h"
+
 namespace spyre::model {
 
 class Clock {
@@ -16,7 +18,9 @@ class Clock {
   // `cycles` cycles in every `microseconds`: Clock(1100) is 1100 MHz. Must be Representable.
   explicit constexpr Clock(uint64_t cycles, uint64_t microseconds = 1)
       : cycles_(cycles / std::gcd(cycles, microseconds)),
-        span_ps_(microseconds / std::gcd(cycles, microseconds) * kPsPerUs) {}
+        span_ps_(microseconds / std::gcd(cycles, microseconds) * kPsPerUs),
+        by_cycles_(cycles_),
+        by_span_(span_ps_) {}
 
   // Every edge has its own picosecond, and no sum below overflows.
   static constexpr bool Representable(uint64_t cycles, uint64_t microseconds = 1) {
@@ -28,12 +32,14 @@ class Clock {
 
   // When cycle `cycle`, counted from time 0, starts; rounded up.
   constexpr uint64_t Edge(uint64_t cycle) const {
-    return cycle / cycles_ * span_ps_ + (cycle % cycles_ * span_ps_ + cycles_ - 1) / cycles_;
+    const Divisor::Result span = by_cycles_.Divide(cycle);
+    return span.quotient * span_ps_ + by_cycles_.RoundedUp(span.rest * span_ps_);
   }
   // The first cycle that starts at or after `ps`.
   constexpr uint64_t CycleAt(uint64_t ps) const {
-    const uint64_t rest = ps % span_ps_;
-    return ps / span_ps_ * cycles_ + (rest == 0 ? 0 : (rest - 1) * cycles_ / span_ps_ + 1);
+    const Divisor::Result span = by_span_.Divide(ps);
+    const uint64_t before = span.rest == 0 ? 0 : by_span_.Quotient((span.rest - 1) * cycles_) + 1;
+    return span.quotient * cycles_ + before;
   }
   // `cycles` cycles after the first edge at or after `ps`.
   constexpr uint64_t After(uint64_t ps, uint64_t cycles) const {
@@ -46,6 +52,7 @@ class Clock {
   // cycles_ cycles take exactly span_ps_.
   uint64_t cycles_;
   uint64_t span_ps_;
+  Divisor by_cycles_, by_span_;
 };
 
 // A place on a clock that moves forward: the same times as Clock::After at a quarter of the price,
@@ -57,23 +64,24 @@ class ClockCursor {
   constexpr uint64_t ps() const { return ps_; }
   // To the first edge at or after `ps`.
   constexpr void MoveTo(uint64_t ps) {
-    const uint64_t cycle = clock_.CycleAt(ps);
-    span_start_ps_ = cycle / clock_.cycles_ * clock_.span_ps_;
-    cycle_in_span_ = cycle % clock_.cycles_;
+    const Divisor::Result span = clock_.by_cycles_.Divide(clock_.CycleAt(ps));
+    span_start_ps_ = span.quotient * clock_.span_ps_;
+    cycle_in_span_ = span.rest;
     Place();
   }
   constexpr void Advance(uint64_t cycles) {
     cycle_in_span_ += cycles;
     if (cycle_in_span_ >= clock_.cycles_) {
-      span_start_ps_ += cycle_in_span_ / clock_.cycles_ * clock_.span_ps_;
-      cycle_in_span_ %= clock_.cycles_;
+      const Divisor::Result span = clock_.by_cycles_.Divide(cycle_in_span_);
+      span_start_ps_ += span.quotient * clock_.span_ps_;
+      cycle_in_span_ = span.rest;
     }
     Place();
   }
 
  private:
   constexpr void Place() {
-    ps_ = span_start_ps_ + (cycle_in_span_ * clock_.span_ps_ + clock_.cycles_ - 1) / clock_.cycles_;
+    ps_ = span_start_ps_ + clock_.by_cycles_.RoundedUp(cycle_in_span_ * clock_.span_ps_);
   }
 
   Clock clock_;

@@ -91,12 +91,28 @@ class Resource {
   // users that follow each other do not drift; returns the end.
   uint64_t ReserveCycles(const Clock& clock, uint64_t earliest_ps, uint64_t cycles,
                          uint64_t bytes = 0, uint64_t flow = 0, uint32_t detail = 0) {
-    const uint64_t edge = clock.After(earliest_ps, 0);
-    const auto end_of = [&](uint64_t start) { return clock.After(start, cycles); };
-    const uint64_t start = contended_ ? Take(edge, end_of) : edge;
+    return ReserveFromCycle(clock, earliest_ps, cycles, bytes, flow, detail).end_ps;
+  }
+  struct CycleUse {
+    uint64_t start_cycle;
+    uint64_t end_ps;
+  };
+  CycleUse ReserveFromCycle(const Clock& clock, uint64_t earliest_ps, uint64_t cycles,
+                            uint64_t bytes, uint64_t flow, uint32_t detail = 0) {
+    uint64_t cycle = clock.CycleAt(earliest_ps);
+    const uint64_t earliest_edge = clock.Edge(cycle);
+    uint64_t edge = earliest_edge;  // of `cycle`: mostly the first one will do
+    const auto end_of = [&](uint64_t start) {
+      if (start != edge) {
+        cycle = clock.CycleAt(start);
+        edge = start;
+      }
+      return clock.Edge(cycle + cycles);
+    };
+    const uint64_t start = contended_ ? Take(earliest_edge, end_of) : earliest_edge;
     const uint64_t end = end_of(start);
-    Count(edge, start, end, bytes, flow, detail);
-    return end;
+    Count(earliest_edge, start, end, bytes, flow, detail);
+    return {cycle, end};
   }
 
   // When the last reservation ends.

@@ -155,10 +155,7 @@ void LoadStoreUnit::Await(Slot& slot) {
   if (slot.waiting) {
     Sync();
     awaited_ = &slot;
-    while (slot.waiting) {
-      wait(slot_free_);
-      CheckAborted();
-    }
+    while (slot.waiting) WaitWhileAhead(slot_free_);
     awaited_ = nullptr;
   }
   AdvanceTo(slot.done_ps);

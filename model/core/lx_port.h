@@ -17,7 +17,7 @@ class LxPort {
  public:
   LxPort(const std::string& name, const Clock& clock, uint64_t bytes_per_cycle, bool contended)
       : clock_(clock),
-        width_(bytes_per_cycle),
+        by_width_(bytes_per_cycle),
         contended_(contended),
         bursts_(name, contended),
         streams_(name, contended) {}
@@ -72,14 +72,14 @@ class LxPort {
     uint64_t cycles;
   };
 
-  uint64_t Cycles(uint64_t bytes) const { return (bytes + width_ - 1) / width_; }
+  uint64_t Cycles(uint64_t bytes) const { return by_width_.RoundedUp(bytes); }
   void Forget() {
     uncharged_cycles_ -= uncharged_.front().cycles;
     uncharged_.pop_front();
   }
 
   const Clock& clock_;
-  const uint64_t width_;
+  const Divisor by_width_;
   const bool contended_;
   Resource bursts_;
   Resource streams_;

@@ -200,6 +200,14 @@ void CoreUnit::Sync() {
   CheckAborted();
 }
 
+void CoreUnit::WaitWhileAhead(const sc_core::sc_event& event) {
+  const uint64_t local = local_ps();
+  ahead_ps_ = 0;
+  wait(event);
+  AdvanceTo(local);
+  CheckAborted();
+}
+
 void CoreUnit::TakeToken(unsigned token) {
   Sync();
   waiting_token_ = token;

@@ -61,6 +61,8 @@ class CoreUnit : public sc_core::sc_module {
   // `cycles` cycles of the core's clock after the first edge at or after `ps`.
   uint64_t After(uint64_t ps, uint64_t cycles) const { return core_.clock().After(ps, cycles); }
   void Sync();  // kernel time catches up with local time; throws JobAborted
+  // Waits for `event`; local time stays, unless the kernel passes it.
+  void WaitWhileAhead(const sc_core::sc_event& event);
   void SyncIfFarAhead() {
     if (ahead_ps_ > quantum_ps_) Sync();
   }

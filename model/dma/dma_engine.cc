@@ -37,12 +37,6 @@ DmaOutcome DmaEngine::Execute(const ControlBlock& block, const bool& aborted) {
 
   const uint64_t start = NowPs() + config_.dma.setup_ns * 1000;
   sc_core::wait(Ps(config_.dma.setup_ns * 1000));
-  if (opcode == Opcode::DMA_FILL) {
-    for (Slot& slot : direction.slots) {
-      for (size_t i = 0; i < slot.buffer.size(); i += sizeof(block.value))
-        std::memcpy(&slot.buffer[i], &block.value, sizeof(block.value));
-    }
-  }
 
   direction.status = Status::OK;
   direction.last_done_ps = NowPs();
@@ -93,6 +87,11 @@ void DmaEngine::Start(Direction& direction, Slot& slot, const ControlBlock& bloc
   if (opcode == Opcode::DMA_IN) {
     at_memory = HostLeg(slot, tlm::TLM_READ_COMMAND, bytes, NowPs());
     if (direction.status != Status::OK) return;
+  }
+  if (opcode == Opcode::DMA_FILL) {
+    // Sizes that are not whole words end in part of one; the buffer has room for all of it.
+    for (uint64_t i = 0; i < bytes; i += sizeof(block.value))
+      std::memcpy(&slot.buffer[i], &block.value, sizeof(block.value));
   }
   slot.waiting = true;
   memory.Send(slot.payload.Prepare(slot.outward ? tlm::TLM_READ_COMMAND : tlm::TLM_WRITE_COMMAND,

@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "model/card/card_config.h"
+#include "model/card/divisor.h"
 
 namespace spyre::model {
 
@@ -20,12 +21,13 @@ class AddressMap {
       : interleave_(config.interleave_bytes), channels_(config.channels) {}
 
   ChannelAddress Locate(uint64_t address) const {
-    const uint64_t block = address / interleave_;
+    const Divisor::Result block = interleave_.Divide(address);
     // The channel rotates with the group of blocks, so that power-of-two strides do not all meet
     // one channel.
-    const uint64_t group = block / channels_;
-    const uint64_t channel = (block + group + group / channels_) % channels_;
-    return {static_cast<uint32_t>(channel), group * interleave_ + address % interleave_};
+    const uint64_t group = channels_.Quotient(block.quotient);
+    const uint64_t rotated = block.quotient + group + channels_.Quotient(group);
+    return {static_cast<uint32_t>(channels_.Divide(rotated).rest),
+            group * interleave_.value() + block.rest};
   }
 
   // Calls visit(ChannelAddress, uint32_t bytes) for every piece of [address, address + bytes), in
@@ -33,7 +35,8 @@ class AddressMap {
   template <class Visit>
   void ForEachPiece(uint64_t address, uint64_t bytes, Visit visit) const {
     while (bytes > 0) {
-      const uint64_t piece = std::min(bytes, interleave_ - address % interleave_);
+      const uint64_t piece =
+          std::min(bytes, interleave_.value() - interleave_.Divide(address).rest);
       visit(Locate(address), static_cast<uint32_t>(piece));
       address += piece;
       bytes -= piece;
@@ -41,8 +44,8 @@ class AddressMap {
   }
 
  private:
-  uint64_t interleave_;
-  uint64_t channels_;
+  Divisor interleave_;
+  Divisor channels_;
 };
 
 }  // namespace spyre::model

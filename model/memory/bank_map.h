@@ -7,6 +7,7 @@
 
 #include <cstdint>
 
+#include "model/card/divisor.h"
 #include "model/memory/lpddr5_timing.h"
 
 namespace spyre::model {
@@ -20,10 +21,13 @@ struct BankAddress {
 class BankMap {
  public:
   explicit BankMap(const MemoryConfig& config)
-      : row_blocks_(static_cast<uint32_t>(RowDataBytes(config) / config.interleave_bytes)),
+      : by_row_blocks_(RowDataBytes(config) / config.interleave_bytes),
+        by_block_(config.interleave_bytes),
         block_bytes_(static_cast<uint32_t>(config.interleave_bytes)),
         groups_(static_cast<uint32_t>(config.bank_groups)),
         banks_(static_cast<uint32_t>(config.bank_groups * config.banks_per_group)),
+        group_bits_(static_cast<uint32_t>(__builtin_ctzll(config.bank_groups))),
+        bank_bits_(static_cast<uint32_t>(__builtin_ctzll(banks_))),
         interleaved_(config.bank_mapping != "row_bank_column"),
         hashed_(config.bank_mapping == "hash") {}
 
@@ -45,17 +49,19 @@ class BankMap {
   }
 
   BankAddress Locate(uint64_t address) const {
-    const auto block = static_cast<uint32_t>(address / block_bytes_);
-    const auto offset = static_cast<uint32_t>(address % block_bytes_);
-    if (!interleaved_) {
-      const uint32_t row_index = block / row_blocks_;
-      return {row_index & (banks_ - 1), row_index / banks_,
-              block % row_blocks_ * block_bytes_ + offset};
-    }
-    const uint32_t in_group = block / groups_;
-    const uint32_t row_index = in_group / row_blocks_;
-    const uint32_t per_group = banks_ / groups_;
-    const uint32_t row = row_index / per_group;
+    const Divisor::Result at = by_block_.Divide(address);
+    const auto block = static_cast<uint32_t>(at.quotient);
+    const auto column = [&](uint64_t block_of_row) {
+      return static_cast<uint32_t>(block_of_row * block_bytes_ + at.rest);
+    };
+    // Groups and banks are powers of two (CheckMemory).
+    const uint32_t in_group = interleaved_ ? block >> group_bits_ : block;
+    const Divisor::Result row_at = by_row_blocks_.Divide(in_group);
+    const auto row_index = static_cast<uint32_t>(row_at.quotient);
+    if (!interleaved_)
+      return {row_index & (banks_ - 1), row_index >> bank_bits_, column(row_at.rest)};
+    const uint32_t per_group = banks_ >> group_bits_;
+    const uint32_t row = row_index >> (bank_bits_ - group_bits_);
     uint32_t bank = (row_index & (per_group - 1)) * groups_ + (block & (groups_ - 1));
     if (hashed_) {
       uint32_t folded = row ^ (row >> 12);
@@ -64,14 +70,15 @@ class BankMap {
       // one.
       bank = (bank ^ folded) & (banks_ - 1);
     }
-    return {bank, row, in_group % row_blocks_ * block_bytes_ + offset};
+    return {bank, row, column(row_at.rest)};
   }
 
  private:
-  uint32_t row_blocks_;
+  Divisor by_row_blocks_, by_block_;
   uint32_t block_bytes_;
   uint32_t groups_;
   uint32_t banks_;
+  uint32_t group_bits_, bank_bits_;
   bool interleaved_;
   bool hashed_;
 };

@@ -26,6 +26,7 @@ DeviceMemory::DeviceMemory(const sc_core::sc_module_name& name, const CardConfig
   if (recorder_ != nullptr) {
     for (ChannelController& channel : channels_) channel.LogRuns(&runs_);
   }
+  next_decision_ps_.assign(channels_.size(), UINT64_MAX);
   socket.register_nb_transport_fw(this, &DeviceMemory::Begin);
   socket.register_b_transport(this, &DeviceMemory::Transport);
   socket.register_transport_dbg(this, &DeviceMemory::TransportDebug);
@@ -90,7 +91,8 @@ tlm::tlm_sync_enum DeviceMemory::Begin(int id, tlm::tlm_generic_payload& payload
                     [&](const ChannelAddress& at, uint32_t bytes) {
                       ChannelController& channel = channels_[at.channel];
                       channel.Submit({index, arrival, at.address, bytes, payload.is_write()});
-                      next = std::min(next, channel.NextDecisionPs());
+                      next_decision_ps_[at.channel] = channel.NextDecisionPs();
+                      next = std::min(next, next_decision_ps_[at.channel]);
                       ++access.pieces;
                     });
   decision_.notify(Ps(std::max(next, now) - now));  // an earlier pending notification stays
@@ -100,10 +102,11 @@ tlm::tlm_sync_enum DeviceMemory::Begin(int id, tlm::tlm_generic_payload& payload
 void DeviceMemory::Decide() {
   const uint64_t now = NowPs();
   for (size_t i = 0; i < channels_.size(); ++i) {
-    if (channels_[i].NextDecisionPs() > now) continue;
+    if (next_decision_ps_[i] > now) continue;
     completions_.clear();
     channels_[i].Advance(now, completions_);
     if (recorder_ != nullptr) TraceRuns(i);
+    next_decision_ps_[i] = channels_[i].NextDecisionPs();
     for (const MemoryCompletion& completion : completions_) {
       const auto index = static_cast<uint32_t>(completion.id);
       Access& access = accesses_[index];
@@ -114,9 +117,7 @@ void DeviceMemory::Decide() {
   // Whoever hears of an end may begin another access.
   for (size_t i = 0; i < finished_.size(); ++i) Finish(finished_[i]);
   finished_.clear();
-  uint64_t next = UINT64_MAX;
-  for (const ChannelController& channel : channels_)
-    next = std::min(next, channel.NextDecisionPs());
+  const uint64_t next = *std::min_element(next_decision_ps_.begin(), next_decision_ps_.end());
   if (next != UINT64_MAX) decision_.notify(Ps(std::max(next, now) - now));
 }
 

@@ -68,6 +68,7 @@ class DeviceMemory : public sc_core::sc_module {
   const Lpddr5Timing timing_;
   SparseMemory contents_;
   std::vector<ChannelController> channels_;
+  std::vector<uint64_t> next_decision_ps_;  // of each channel
   std::vector<Access> accesses_;
   std::vector<uint32_t> free_accesses_;
   std::vector<MemoryCompletion> completions_;  // of one channel, while Decide walks them

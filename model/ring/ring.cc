@@ -100,8 +100,8 @@ uint64_t Ring::MulticastCycles(uint64_t bytes, size_t members) const {
 
 uint64_t Ring::Pass(Resource& link, uint64_t head_ps, uint64_t cycles, uint64_t bytes,
                     uint64_t flow) {
-  const uint64_t end = clock_.CycleAt(link.ReserveCycles(clock_, head_ps, cycles, bytes, flow));
-  return clock_.Edge(end - cycles + config_.ring.hop_cycles);
+  const uint64_t start = link.ReserveFromCycle(clock_, head_ps, cycles, bytes, flow).start_cycle;
+  return clock_.Edge(start + config_.ring.hop_cycles);
 }
 
 // Wormhole: the head takes each link in turn, the tail follows.
