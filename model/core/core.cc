@@ -40,7 +40,7 @@ Core::Core(const sc_core::sc_module_name& name, unsigned index, const CardConfig
       clock_(config.clock.core_mhz),
       mmu_(mmu),
       fabric_(fabric),
-      lx_(config.lx_usable_bytes()),
+      lx_(config.lx_usable_bytes(), SparseMemory::Pages::kHuge),
       lx_port_(fmt::format("core{:02}.lx_port", index), clock_, config.core.lx_port_bytes_per_cycle,
                config.timed()) {
   lx_socket.register_b_transport(this, &Core::WriteLx);
@@ -67,16 +67,15 @@ void Core::Start(Job& job) {
   for (const auto& unit : units_) unit->Start(job);
 }
 
-void Core::ClearLx() { std::fill(lx_.begin(), lx_.end(), 0); }
+void Core::ClearLx() { lx_.Clear(); }
 
 void Core::WakeUnits() {
   for (sc_core::sc_event& event : token_events_) event.notify();
 }
 
 uint8_t* Core::Lx(uint64_t address, uint64_t bytes) {
-  if (address > lx_.size() || bytes > lx_.size() - address)
-    throw UnitFault{Status::LX_OVERFLOW, address};
-  return lx_.data() + address;
+  if (!lx_.Contains(address, bytes)) throw UnitFault{Status::LX_OVERFLOW, address};
+  return lx_.At(address);
 }
 
 bool Core::TryTakeToken(unsigned token) {
@@ -108,7 +107,7 @@ void Core::DeliverTokens() {
 void Core::WriteLx(tlm::tlm_generic_payload& payload, sc_core::sc_time& delay) {
   const uint64_t address = payload.get_address();
   const uint64_t bytes = payload.get_data_length();
-  if (!payload.is_write() || address > lx_.size() || bytes > lx_.size() - address) {
+  if (!payload.is_write() || !lx_.Contains(address, bytes)) {
     payload.set_response_status(tlm::TLM_ADDRESS_ERROR_RESPONSE);
     return;
   }
@@ -116,7 +115,7 @@ void Core::WriteLx(tlm::tlm_generic_payload& payload, sc_core::sc_time& delay) {
   delay = Ps(lx_port_.Burst(now + delay.value(), bytes) - now);
   if (FunctionalQueue* functional = payload.get_extension<Transfer>()->functional;
       functional != nullptr) {
-    functional->Push([to = lx_.data() + address, from = payload.get_data_ptr(), bytes] {
+    functional->Push([to = lx_.At(address), from = payload.get_data_ptr(), bytes] {
       std::memmove(to, from, bytes);  // a core may send to itself, and overlap
     });
   }

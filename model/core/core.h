@@ -19,6 +19,7 @@
 #include "model/card/split_socket.h"
 #include "model/core/job.h"
 #include "model/core/lx_port.h"
+#include "model/memory/sparse_memory.h"
 
 namespace spyre::model {
 
@@ -95,7 +96,7 @@ class Core : public sc_core::sc_module {
   const Clock clock_;
   const Mmu& mmu_;
   SyncFabric& fabric_;
-  std::vector<uint8_t> lx_;
+  SparseMemory lx_;
   LxPort lx_port_;
   std::vector<Core*> peers_;
   std::array<uint32_t, kTokens> tokens_{};

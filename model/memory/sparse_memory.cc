@@ -6,24 +6,40 @@
 #include <cstring>
 
 #include "model/contract/error.h"
+#include "model/contract/memory_map.h"
 
 namespace spyre::model {
 
-SparseMemory::SparseMemory(uint64_t size_bytes) : size_(size_bytes) {
+namespace {
+constexpr uint64_t kHugePageBytes = 2 << 20;
+}  // namespace
+
+SparseMemory::SparseMemory(uint64_t size_bytes, Pages pages)
+    : size_(size_bytes),
+      range_bytes_(pages == Pages::kHuge ? AlignUp(size_bytes, kHugePageBytes) + kHugePageBytes
+                                         : size_bytes) {
   // NORESERVE: the kernel gives pages on first touch and commits to nothing up front.
-  void* range = mmap(nullptr, size_, PROT_READ | PROT_WRITE,
-                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (range == MAP_FAILED) {
+  range_ = mmap(nullptr, range_bytes_, PROT_READ | PROT_WRITE,
+                MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (range_ == MAP_FAILED) {
     throw Error(
         ErrorKind::kInternal,
         fmt::format(
-            "device memory: cannot reserve {} GiB of address space ({}); raise 'ulimit -v' or "
+            "device memory: cannot reserve {} MiB of address space ({}); raise 'ulimit -v' or "
             "lower card.memory.capacity_gib",
-            size_ >> 30, std::strerror(errno)));
+            range_bytes_ >> 20, std::strerror(errno)));
   }
-  base_ = static_cast<uint8_t*>(range);
+  base_ = static_cast<uint8_t*>(range_);
+  if (pages == Pages::kHuge) {
+    const auto start = reinterpret_cast<uintptr_t>(range_);
+    base_ += AlignUp(start, kHugePageBytes) - start;
+    // A host without huge pages refuses, and gives small ones.
+    madvise(base_, AlignUp(size_, kHugePageBytes), MADV_HUGEPAGE);
+  }
 }
 
-SparseMemory::~SparseMemory() { munmap(base_, size_); }
+SparseMemory::~SparseMemory() { munmap(range_, range_bytes_); }
+
+void SparseMemory::Clear() { madvise(range_, range_bytes_, MADV_DONTNEED); }
 
 }  // namespace spyre::model

@@ -1,5 +1,5 @@
-// Device memory contents: one reserved address range, of which the host provides only the pages
-// that are touched. Untouched bytes read as zero. Kernel thread only.
+// Contents of device memory or of an LX: one reserved address range, of which the host provides
+// only the pages that are touched. Untouched bytes read as zero. Any thread, one at a time.
 #pragma once
 
 #include <cstdint>
@@ -8,8 +8,11 @@ namespace spyre::model {
 
 class SparseMemory {
  public:
-  explicit SparseMemory(
-      uint64_t size_bytes);  // throws Error(kInternal) if the range cannot be reserved
+  // kSmall: the host gives pages one by one. kHuge: 2 MiB at a time where it can, for memory that
+  // is small and in use all over.
+  enum class Pages { kSmall, kHuge };
+  // Throws Error(kInternal) if the range cannot be reserved.
+  explicit SparseMemory(uint64_t size_bytes, Pages pages = Pages::kSmall);
   ~SparseMemory();
   SparseMemory(const SparseMemory&) = delete;
   SparseMemory& operator=(const SparseMemory&) = delete;
@@ -18,6 +21,7 @@ class SparseMemory {
   // The bytes at `address`; valid up to size(). Callers check bounds.
   uint8_t* At(uint64_t address) { return base_ + address; }
   const uint8_t* At(uint64_t address) const { return base_ + address; }
+  void Clear();  // all bytes zero; pages go back to the host
   bool Contains(uint64_t address, uint64_t bytes) const {
     return address <= size_ && bytes <= size_ - address;
   }
@@ -25,6 +29,8 @@ class SparseMemory {
  private:
   uint64_t size_;
   uint8_t* base_;
+  void* range_;  // holds them, with room to begin at a multiple of the page size
+  uint64_t range_bytes_;
 };
 
 }  // namespace spyre::model
