@@ -5,6 +5,7 @@ set(CMAKE_CXX_EXTENSIONS OFF)
 set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
 
 option(SPYRE_BUILD_TESTS "Build the tests and benchmarks" ON)
+option(SPYRE_SIMD "Code for AVX2, AVX-512 and SSE4.2 beside the plain form, chosen when the program runs" ON)
 set(SPYRE_SANITIZE "" CACHE STRING "Sanitizers, as -fsanitize= takes them (for example address,undefined)")
 
 find_program(CCACHE ccache)
@@ -20,6 +21,9 @@ target_compile_options(spyre_options INTERFACE
   # Numbers are bit-exact on every host: no silent fused multiply-add.
   -ffp-contract=off)
 target_include_directories(spyre_options INTERFACE ${CMAKE_SOURCE_DIR})
+if(NOT SPYRE_SIMD)
+  target_compile_definitions(spyre_options INTERFACE SPYRE_SCALAR)
+endif()
 if(SPYRE_SANITIZE)
   add_compile_options(-fsanitize=${SPYRE_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
   add_link_options(-fsanitize=${SPYRE_SANITIZE})

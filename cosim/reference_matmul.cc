@@ -57,7 +57,7 @@ void BlockPortable(const float* a, const float* panel, int64_t k,
   Block(a, panel, k, slice_ends, results);
 }
 
-#if defined(__x86_64__)
+#if defined(__x86_64__) && !defined(SPYRE_SCALAR)
 __attribute__((target("avx2"))) void BlockAvx2(const float* a, const float* panel, int64_t k,
                                                const std::vector<int64_t>& slice_ends,
                                                float* results) {

@@ -6,7 +6,7 @@
 
 #include "model/contract/control_block.h"
 
-#if defined(__x86_64__)
+#if defined(__x86_64__) && !defined(SPYRE_SCALAR)
 #include <immintrin.h>
 #endif
 
@@ -25,7 +25,7 @@ constexpr std::array<uint32_t, 256> MakeTable() {
 
 constexpr std::array<uint32_t, 256> kTable = MakeTable();
 
-#if defined(__x86_64__)
+#if defined(__x86_64__) && !defined(SPYRE_SCALAR)
 __attribute__((target("sse4.2"))) uint32_t Crc32cSse(const void* data, size_t size, uint32_t crc) {
   const auto* bytes = static_cast<const unsigned char*>(data);
   uint64_t state = ~crc;
@@ -50,7 +50,7 @@ uint32_t Crc32cTable(const void* data, size_t size, uint32_t crc) {
 }
 
 uint32_t Crc32c(const void* data, size_t size, uint32_t crc) {
-#if defined(__x86_64__)
+#if defined(__x86_64__) && !defined(SPYRE_SCALAR)
   static const bool has_instruction = __builtin_cpu_supports("sse4.2") != 0;
   if (has_instruction) return Crc32cSse(data, size, crc);
 #endif

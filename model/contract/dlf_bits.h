@@ -8,7 +8,7 @@
 // A function with this attribute is compiled once per instruction set; the loader picks one. The
 // forms give the same bits: only integer operations and single IEEE operations are vectorised. Off
 // under sanitizers, whose run time does not exist yet when the loader picks.
-#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && \
+#if defined(__x86_64__) && !defined(SPYRE_SCALAR) && defined(__GNUC__) && !defined(__clang__) && \
     !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 #define SPYRE_VECTOR_CLONES __attribute__((target_clones("arch=x86-64-v4", "avx2", "default")))
 #else

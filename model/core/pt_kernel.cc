@@ -208,7 +208,7 @@ SPYRE_INLINE void Multiply(const Operands& o) {
     Multiply<width, columns, rows>(                                                                \
         {acc, a, b, m, n, k, a_kstick_stride, b_nstick_stride, acc_nstick_stride, accumulate});    \
   }
-#if defined(__x86_64__)
+#if defined(__x86_64__) && !defined(SPYRE_SCALAR)
 SPYRE_PT_FORM(MatmulAvx512, __attribute__((target("avx512f,avx512dq,avx512bw,avx512vl,fma"))), 16,
               4, 6)
 SPYRE_PT_FORM(MatmulAvx2, __attribute__((target("avx2,fma"))), 8, 2, 6)
@@ -220,7 +220,7 @@ SPYRE_PT_FORM(MatmulBaseline, , 4, 2, 4)
 
 std::vector<PtVariant> PtVariants() {
   std::vector<PtVariant> variants;
-#if defined(__x86_64__)
+#if defined(__x86_64__) && !defined(SPYRE_SCALAR)
   if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
       __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl")) {
     variants.push_back({"avx512", MatmulAvx512});

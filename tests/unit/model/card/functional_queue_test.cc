@@ -1,0 +1,87 @@
+#include "model/card/functional_queue.h"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <cstdint>
+#include <numeric>
+#include <thread>
+#include <vector>
+
+namespace spyre::model {
+namespace {
+
+class FunctionalQueueTest : public ::testing::TestWithParam<bool> {};
+
+TEST_P(FunctionalQueueTest, WorkIsDoneInTheOrderInWhichItWasPushed) {
+  constexpr uint32_t kWork = 100'000;  // many times what the queue holds
+  FunctionalQueue queue(GetParam());
+  std::vector<uint32_t> order;
+  order.reserve(kWork);
+  for (uint32_t i = 0; i < kWork; ++i) queue.Push([&order, i] { order.push_back(i); });
+  queue.Join();
+  std::vector<uint32_t> expected(kWork);
+  std::iota(expected.begin(), expected.end(), 0);
+  EXPECT_EQ(order, expected);
+}
+
+TEST_P(FunctionalQueueTest, JoinReturnsWhenTheResultIsThere) {
+  FunctionalQueue queue(GetParam());
+  uint64_t sum = 0;
+  for (uint64_t round = 1; round <= 2000; ++round) {
+    queue.Push([&sum, round] { sum += round; });
+    queue.Join();
+    ASSERT_EQ(sum, round * (round + 1) / 2) << "after round " << round;
+  }
+}
+
+TEST_P(FunctionalQueueTest, JoinOfNothingReturnsAtOnce) {
+  FunctionalQueue queue(GetParam());
+  queue.Join();
+  queue.Push([] {});
+  queue.Join();
+  queue.Join();
+}
+
+TEST_P(FunctionalQueueTest, WorkPushedBeforeTheEndIsDone) {
+  uint64_t done = 0;
+  {
+    FunctionalQueue queue(GetParam());
+    for (int i = 0; i < 5000; ++i) queue.Push([&done] { ++done; });
+  }
+  EXPECT_EQ(done, 5000u);
+}
+
+TEST_P(FunctionalQueueTest, TheLargestClosureArrivesWhole) {
+  struct Operands {
+    uint64_t words[(FunctionalQueue::kWorkBytes - sizeof(void*)) / sizeof(uint64_t)];
+  };
+  FunctionalQueue queue(GetParam());
+  Operands sent{}, received{};
+  std::iota(std::begin(sent.words), std::end(sent.words), 1000);
+  queue.Push([to = &received, sent] { *to = sent; });
+  queue.Join();
+  for (size_t i = 0; i < std::size(sent.words); ++i)
+    EXPECT_EQ(received.words[i], 1000 + i) << "word " << i;
+}
+
+INSTANTIATE_TEST_SUITE_P(Worker, FunctionalQueueTest, ::testing::Bool(),
+                         [](const ::testing::TestParamInfo<bool>& threaded) {
+                           return threaded.param ? "OwnThread" : "AtThePush";
+                         });
+
+TEST(FunctionalQueue, PushDoesNotWaitForTheWork) {
+  FunctionalQueue queue(true);
+  std::atomic<bool> open{false};
+  std::thread::id worker;
+  queue.Push([&] {
+    while (!open.load()) std::this_thread::yield();
+    worker = std::this_thread::get_id();
+  });
+  open.store(true);  // reached although the work cannot end before
+  queue.Join();
+  EXPECT_NE(worker, std::this_thread::get_id());
+}
+
+}  // namespace
+}  // namespace spyre::model
