@@ -1,7 +1,6 @@
 // Speed of the arithmetic kernels alone: the PT array's matmul against single-thread OpenBLAS SGEMM
 // of the same shape, conversions between host and device formats, and the vector unit's sticks.
 #include <benchmark/benchmark.h>
-#include <cblas.h>
 
 #include <algorithm>
 #include <chrono>
@@ -12,6 +11,7 @@
 #include "model/contract/stick_layout.h"
 #include "model/core/pt_kernel.h"
 #include "model/core/vector_math.h"
+#include "tests/benchmarks/sgemm.h"
 
 namespace spyre {
 namespace {
@@ -22,23 +22,6 @@ std::vector<uint16_t> RandomDlf(size_t count, uint32_t seed) {
   std::vector<uint16_t> codes(count);
   for (uint16_t& code : codes) code = DlfFromFloat(value(random));
   return codes;
-}
-
-double SgemmSeconds(int m, int n, int k) {
-  openblas_set_num_threads(1);
-  const std::vector<float> a(static_cast<size_t>(m) * k, 0.5F);
-  const std::vector<float> b(static_cast<size_t>(k) * n, 0.25F);
-  std::vector<float> c(static_cast<size_t>(m) * n);
-  double best = 1e9;
-  const int repeats = static_cast<int>(std::max<int64_t>(5, 400000000LL / m / n / k));
-  for (int i = 0; i < repeats; ++i) {
-    const auto start = std::chrono::steady_clock::now();
-    cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, m, n, k, 1.0F, a.data(), k, b.data(), n,
-                0.0F, c.data(), n);
-    const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - start;
-    best = std::min(best, taken.count());
-  }
-  return best;
 }
 
 // sgemm_ratio: time of SGEMM over time of PtMatmul (best of each); 1 means equally fast.
