@@ -78,8 +78,11 @@ uint64_t FunctionalQueue::AwaitWork(uint64_t done) {
     Relax();
   }
   std::unique_lock<std::mutex> lock(mutex_);
-  asleep_.store(true);
-  work_.wait(lock, [&] { return stop_ || pushed_.load() != done; });
+  work_.wait(lock, [&] {
+    // At every look: whoever woke us has cleared it, maybe for work that we had found by ourselves.
+    asleep_.store(true);
+    return stop_ || pushed_.load() != done;
+  });
   asleep_.store(false);
   return pushed_.load();
 }

@@ -35,6 +35,21 @@ TEST_P(FunctionalQueueTest, JoinReturnsWhenTheResultIsThere) {
   }
 }
 
+// Pauses about as long as the worker looks for work before it sleeps, so that some pushes meet it
+// falling asleep.
+TEST_P(FunctionalQueueTest, WorkIsNotForgottenWhenItComesAsTheWorkerFallsAsleep) {
+  FunctionalQueue queue(GetParam());
+  uint64_t done = 0, pushed = 0;
+  for (int round = 0; round < 20'000; ++round) {
+    for (int i = 0; i <= round % 3; ++i, ++pushed) queue.Push([&done] { ++done; });
+    for (volatile int pause = round % 100 * 100; pause > 0; pause = pause - 1) {
+    }
+    if (round % 7 == 0) queue.Join();
+  }
+  queue.Join();
+  EXPECT_EQ(done, pushed);
+}
+
 TEST_P(FunctionalQueueTest, JoinOfNothingReturnsAtOnce) {
   FunctionalQueue queue(GetParam());
   queue.Join();
