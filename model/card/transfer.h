@@ -34,6 +34,17 @@ struct Transfer : tlm::tlm_extension<Transfer> {
   FunctionalQueue* functional = nullptr;  // moves the data; null: the target does, at the call
   TransferClient* client = nullptr;
 
+  // Moves data by `work()`, now or in turn; not at all if none move.
+  template <typename Work>
+  void Move(const Work& work) const {
+    if (!move_data) return;
+    if (functional != nullptr) {
+      functional->Push(work);
+    } else {
+      work();
+    }
+  }
+
   tlm::tlm_extension_base* clone() const override { return new Transfer(*this); }
   void copy_from(const tlm::tlm_extension_base& other) override {
     *this = static_cast<const Transfer&>(other);

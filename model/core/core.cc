@@ -113,12 +113,10 @@ void Core::WriteLx(tlm::tlm_generic_payload& payload, sc_core::sc_time& delay) {
   }
   const uint64_t now = NowPs();
   delay = Ps(lx_port_.Burst(now + delay.value(), bytes) - now);
-  if (FunctionalQueue* functional = payload.get_extension<Transfer>()->functional;
-      functional != nullptr) {
-    functional->Push([to = lx_.At(address), from = payload.get_data_ptr(), bytes] {
-      std::memmove(to, from, bytes);  // a core may send to itself, and overlap
-    });
-  }
+  payload.get_extension<Transfer>()->Move(
+      [to = lx_.At(address), from = payload.get_data_ptr(), bytes] {
+        std::memmove(to, from, bytes);  // a core may send to itself, and overlap
+      });
   payload.set_response_status(tlm::TLM_OK_RESPONSE);
 }
 

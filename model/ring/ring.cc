@@ -237,10 +237,9 @@ void Ring::EndMulticast(Multicast& multicast, uint64_t memory_done_ps) {
     member->set_response_status(read.get_response_status());
     uint64_t done = memory_done_ps;
     if (read.is_response_ok()) {
-      if (transfer.functional != nullptr && member->get_data_ptr() != read.get_data_ptr()) {
-        transfer.functional->Push(
-            [to = member->get_data_ptr(), from = read.get_data_ptr(),
-             bytes = member->get_data_length()] { std::memcpy(to, from, bytes); });
+      if (member->get_data_ptr() != read.get_data_ptr()) {
+        transfer.Move([to = member->get_data_ptr(), from = read.get_data_ptr(),
+                       bytes = member->get_data_length()] { std::memcpy(to, from, bytes); });
       }
       done = transfer.stop == memory_stop_
                  ? *std::max_element(delivered_ps_.begin(), delivered_ps_.end())
