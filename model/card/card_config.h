@@ -42,10 +42,10 @@ struct RingConfig {
   uint64_t bytes_per_cycle = 128;
   uint64_t psum_bytes_per_cycle = 32;
   uint64_t hop_cycles = 2;
-  uint64_t link_percent = 54;
+  uint64_t link_percent = 52;
   uint64_t detour_ns = 500;
   uint64_t multicast_cohort = 8;
-  uint64_t multicast_exponent_percent = 125;
+  uint64_t multicast_exponent_percent = 75;
 };
 struct MemoryConfig {
   uint64_t capacity_gib = 128;
@@ -91,7 +91,7 @@ struct MemoryConfig {
   uint64_t reads_per_turn = 4;
   uint64_t write_idle_ns = 100;
   uint64_t starvation_ns = 1000;
-  uint64_t controller_ns = 30;
+  uint64_t controller_ns = 70;
 };
 struct PcieConfig {
   uint64_t lanes = 16;
@@ -273,8 +273,8 @@ void DescribeCard(CardConfig& c, Visitor& v) {
   v.Number(
       "ring.multicast_exponent_percent", c.ring.multicast_exponent_percent, 0, 400, "%",
       "Larger groups take (members / cohort) to this power longer on each link; the public cost "
-      "model has 0.75 on all memory traffic, this is a fit to wide matmul splits",
-      "fit");
+      "model charges it on all traffic of the kernel",
+      "public");
 
   v.Number("memory.capacity_gib", c.memory.capacity_gib, 1, 1024, "GiB", "LPDDR5 on the card",
            "public");
@@ -369,19 +369,21 @@ void DescribeCard(CardConfig& c, Visitor& v) {
   v.Number("memory.write_queue", c.memory.write_queue, 1, 256, "requests",
            "Writes that a channel holds", "assumed");
   v.Number("memory.write_high", c.memory.write_high, 1, 256, "requests",
-           "Held writes at which the bus turns to writes", "assumed");
+           "Held writes at which the bus turns to writes", "fit");
   v.Number("memory.write_low", c.memory.write_low, 0, 255, "requests",
            "Held writes at which it turns back to waiting reads; a turn takes at most write_high - "
            "write_low writes. With 3 a turn, balanced streams run near the public 105 GB/s",
-           "assumed");
+           "fit");
   v.Number("memory.reads_per_turn", c.memory.reads_per_turn, 1, 256, "requests",
-           "Reads that go, if they wait, before the bus turns to writes again", "assumed");
+           "Reads that go, if they wait, before the bus turns to writes again", "fit");
   v.Number("memory.write_idle_ns", c.memory.write_idle_ns, 0, 100000, "ns",
            "Without reads for this long, held writes go below write_high too", "assumed");
   v.Number("memory.starvation_ns", c.memory.starvation_ns, 0, 1000000, "ns",
            "A request that waited longer goes before younger row hits", "assumed");
   v.Number("memory.controller_ns", c.memory.controller_ns, 0, 10000, "ns",
-           "Controller and PHY, each access; not public", "assumed");
+           "Memory interface, controller and PHY, each access; not public, fits kernels that few "
+           "requests in flight hold back",
+           "fit");
 
   v.Number("pcie.lanes", c.pcie.lanes, 1, 32, "lanes", "Width of the link; a power of two",
            "public");

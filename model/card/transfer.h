@@ -1,6 +1,6 @@
 // The TLM extension that every payload inside the card carries: who asks, for which job, and
-// whether data moves. An initiator owns one payload and one extension and reuses them; targets must
-// not keep pointers to either.
+// whether data moves. The initiator owns payload and extension and reuses them once its client has
+// heard of the end; after that, targets must not keep pointers to either.
 #pragma once
 
 #include <cstdint>

@@ -229,10 +229,7 @@ void Ring::JoinMulticast(tlm::tlm_generic_payload& payload, const Transfer& tran
 void Ring::EndMulticast(Multicast& multicast, uint64_t memory_done_ps) {
   const tlm::tlm_generic_payload& read = multicast.read.Prepared();
   if (read.is_response_ok()) Deliver(multicast, memory_done_ps);
-  free_multicasts_.push_back(&multicast);
-  // A member may ask again at once, which may take this multicast from the free list.
-  const std::vector<tlm::tlm_generic_payload*> members = multicast.members;
-  for (tlm::tlm_generic_payload* member : members) {
+  for (tlm::tlm_generic_payload* member : multicast.members) {
     const auto& transfer = *member->get_extension<Transfer>();
     member->set_response_status(read.get_response_status());
     uint64_t done = memory_done_ps;
@@ -247,6 +244,7 @@ void Ring::EndMulticast(Multicast& multicast, uint64_t memory_done_ps) {
     }
     Respond(*member, done);
   }
+  free_multicasts_.push_back(&multicast);
 }
 
 // One way round, past all members; each taps the data as it goes by. The way is the one that has
