@@ -193,9 +193,8 @@ class CommandLine {
     command->footer("Exit status: 0 done; 2 bad input. Examples are in docs/memory.md.");
     AddMemoryOptions(*command, memory_);
     AddSets(command, memory_.sets);
-    command->callback([this] {
-      action_ = [this] { return RunMemoryCommand(memory_, std::cout); };
-    });
+    command->callback(
+        [this] { action_ = [this] { return RunMemoryCommand(memory_, std::cout); }; });
   }
 
   void AddCheck() {
