@@ -133,7 +133,7 @@ void Ring::Multicast::Complete(tlm::tlm_generic_payload& /*payload*/, uint64_t d
 }
 
 void Ring::BeginUnicast(tlm::tlm_generic_payload& payload, const Transfer& transfer,
-                        sc_core::sc_time delay) {
+                        const sc_core::sc_time& delay) {
   const uint64_t now = NowPs();
   const int core = transfer.stop;
   uint64_t at_memory;
@@ -179,7 +179,7 @@ void Ring::EndUnicast(Passage& passage, uint64_t memory_done_ps) {
 }
 
 void Ring::JoinMulticast(tlm::tlm_generic_payload& payload, const Transfer& transfer,
-                         sc_core::sc_time delay) {
+                         const sc_core::sc_time& delay) {
   auto& queue = assembling_[transfer.group];
   const uint32_t self = transfer.stop == memory_stop_ ? 0 : 1u << transfer.stop;
   const auto joins = std::find_if(queue.begin(), queue.end(), [self](const Multicast* multicast) {

@@ -68,10 +68,10 @@ class Ring : public sc_core::sc_module {
                            sc_core::sc_time& delay);
   void SendToPeer(int id, tlm::tlm_generic_payload& payload, sc_core::sc_time& delay);
   void BeginUnicast(tlm::tlm_generic_payload& payload, const Transfer& transfer,
-                    sc_core::sc_time delay);
+                    const sc_core::sc_time& delay);
   void EndUnicast(Passage& passage, uint64_t memory_done_ps);
   void JoinMulticast(tlm::tlm_generic_payload& payload, const Transfer& transfer,
-                     sc_core::sc_time delay);
+                     const sc_core::sc_time& delay);
   void EndMulticast(Multicast& multicast, uint64_t memory_done_ps);
   // When each member has the data of a multicast that memory has ready at data_ps.
   void Deliver(const Multicast& multicast, uint64_t data_ps);
