@@ -181,14 +181,4 @@ class Resource {
   TraceSink sink_;
 };
 
-// Cycles of a clock to picoseconds, rounded up.
-constexpr uint64_t CyclesToPs(uint64_t cycles, uint64_t mhz) {
-  return (cycles * 1000000 + mhz - 1) / mhz;
-}
-
-// Time to pass `bytes` through a path of bytes_per_cycle at mhz, whole cycles.
-constexpr uint64_t TransferPs(uint64_t bytes, uint64_t bytes_per_cycle, uint64_t mhz) {
-  return CyclesToPs((bytes + bytes_per_cycle - 1) / bytes_per_cycle, mhz);
-}
-
 }  // namespace spyre::model

@@ -49,8 +49,9 @@ void ComputeDispatcher::Run(const ControlBlock& block, Job& job) {
     // speed.
     if (last_function_ >= 0) {
       for (Core* core : cores_) core->ClearLx();
-      sc_core::wait(Ps(TransferPs(config_.lx_usable_bytes(), config_.core.lx_port_bytes_per_cycle,
-                                  config_.clock.core_mhz)));
+      const uint64_t width = config_.core.lx_port_bytes_per_cycle;
+      const uint64_t cycles = (config_.lx_usable_bytes() + width - 1) / width;
+      sc_core::wait(Ps(Clock(config_.clock.core_mhz).Edge(cycles)));
       if (job.aborted) return;
     }
     last_function_ = job.function;

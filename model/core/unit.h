@@ -67,7 +67,6 @@ class CoreUnit : public sc_core::sc_module {
     if (ahead_ps_ > quantum_ps_) Sync();
   }
   void CheckAborted() const;
-  uint64_t Cycles(uint64_t cycles) const { return CyclesToPs(cycles, config_.clock.core_mhz); }
   void GiveSignal(const Instruction& in, uint64_t finish_ps);
   void Account(const Instruction& in, uint64_t start_ps, uint64_t end_ps, uint64_t bytes);
   // Counts and traces that the unit has waited from start_ps to end_ps, and which track ended it.

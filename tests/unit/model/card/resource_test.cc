@@ -44,10 +44,10 @@ TEST(Resource, WithoutContentionNobodyWaits) {
 }
 
 TEST(Clocks, CyclesRoundUpToWholePicoseconds) {
-  EXPECT_EQ(CyclesToPs(1, 1000), 1000u);
-  EXPECT_EQ(CyclesToPs(1, 1100), 910u);             // 909.09
-  EXPECT_EQ(CyclesToPs(11, 1100), 10'000u);         // exact: no drift over whole periods
-  EXPECT_EQ(TransferPs(4096, 128, 1300), 24'616u);  // 32 cycles of 769.23 ps
+  EXPECT_EQ(Clock(1000).Edge(1), 1000u);
+  EXPECT_EQ(Clock(1100).Edge(1), 910u);              // 909.09
+  EXPECT_EQ(Clock(1100).Edge(11), 10'000u);          // exact: no drift over whole periods
+  EXPECT_EQ(Clock(1300).Edge(4096 / 128), 24'616u);  // 32 cycles of 769.23 ps
 }
 
 }  // namespace
