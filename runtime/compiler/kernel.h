@@ -69,6 +69,7 @@ struct Kernel {
   Program correction;
   std::vector<KernelArgument> arguments;
   std::vector<std::string> reduction_dims;
+  std::vector<std::string> steps;  // of a bundle: the SDSC file of each MARK, else empty
   KernelPlan plan;
 
   // Where things lie in the program allocation (segment 7), each 128-byte aligned. The compute
@@ -78,6 +79,8 @@ struct Kernel {
   uint64_t correction_bytes = 0;
   uint64_t correction_input_offset = 0;  // one CorrectionRecord per argument, padded to a stick
   uint64_t correction_input_bytes = 0;
+  uint64_t pool_offset = 0;  // of a bundle: intermediates in device memory
+  uint64_t pool_bytes = 0;
   uint64_t allocation_bytes = 0;
 };
 

@@ -1,0 +1,82 @@
+// What the front end hands to bundle emission: operations with their iteration space, tensors with
+// device coordinates, and counted loops around them (seed 002). Plain data.
+//
+// Sizes and ranges in elements, allocations in bytes. Sources: seed 002, docs/facts.md; the newest
+// front end's form of the same objects is read into these.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "model/contract/formats.h"
+#include "runtime/compiler/expression.h"
+
+namespace spyre::compiler {
+
+enum class Memory : uint8_t { kHbm, kPool, kLx };
+
+struct TensorArg {
+  bool is_input = true;
+  int arg_index = -1;  // kernel argument, -1: scratch
+  DataFormat device_format = DataFormat::kSen169Fp16;
+  std::vector<int64_t> device_size;            // outermost first, the last inside the stick
+  std::vector<Expression> device_coordinates;  // one per device dimension
+  Memory memory = Memory::kHbm;
+  int64_t address = 0;  // hbm: device virtual address, or (newest form) the argument's number;
+                        // pool: offset in the pool; lx: offset in the LX of every core
+  std::vector<int64_t> stride_map;  // host strides; empty in the newest form
+  bool per_tile_fixed = false;      // not advanced by the loops around it
+  // Newest form: device elements from the first tile, over one symbol per loop level.
+  std::optional<Expression> tile_advance;
+};
+
+struct IterationSymbol {
+  std::string name;
+  int64_t range = 1;  // of one core group, that is of the tile, before the split
+  int split = 1;
+};
+
+struct OpSpec {
+  std::string op;  // an OpFunc name, "add", "batchmatmul", "ReStickifyOpHBM", ...
+  bool is_reduction = false;
+  std::vector<IterationSymbol> iteration_space;  // in loop order
+  std::vector<TensorArg> args;                   // inputs first, then the output
+  std::map<std::string, double> constants;       // op_info: "eps", "clipMin", ...
+  // The iteration symbols (newest form: the symbols of tile_advance) that each enclosing loop
+  // advances, outermost loop first. Empty outside loops.
+  std::vector<std::vector<std::string>> tiled_symbols;
+};
+
+// An operation that the front end could not lower; emission skips it.
+struct UnimplementedOp {
+  std::string op;
+};
+
+struct LoopSpec;
+using SpecNode = std::variant<OpSpec, UnimplementedOp, LoopSpec>;
+
+struct LoopSpec {
+  std::variant<int64_t, std::string> count = int64_t{1};  // a string: a symbolic count
+  std::vector<SpecNode> body;
+  std::vector<std::string> tiled_symbols;  // of this level
+};
+
+// One kernel: what one sdsc() call of the front end holds.
+struct KernelSource {
+  std::string name;  // "sdsc_fused_add_mul_0"; "" if the source does not say
+  std::vector<SpecNode> body;
+};
+
+// Constructor calls in Python syntax, as the front end writes them:
+// `[OpSpec(op='add', ..., args=[TensorArg(...)]), LoopSpec(count=sympify('4'), body=[...])]`, bare
+// or as the second argument of async_compile.sdsc('name', [...]). Seed-era and newest keys are
+// read. Throws BadInput with file, line, column and what was expected. `file` is for messages.
+KernelSource ParseOpSpecSource(const std::string& text, const std::string& file);
+// The same source again; ParseOpSpecSource of it gives an equal KernelSource.
+std::string ToSource(const KernelSource& source);
+
+}  // namespace spyre::compiler

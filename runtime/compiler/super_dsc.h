@@ -1,0 +1,89 @@
+// SuperDSC: one operation as the public front end hands it to the backend: its dimensions, how they
+// are divided over cores, and where every tensor is for every core. One JSON file each. Plain data.
+//
+// Sizes in elements, addresses in bytes. Source: public SDSC bundle specification (docs/facts.md).
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "model/contract/formats.h"
+
+namespace spyre::compiler {
+
+struct SdscDim {
+  std::string name;      // "mb", "out", "in", "x", ...
+  int64_t size = 1;      // over all cores (N_)
+  int64_t per_core = 1;  // size / slices
+  int slices = 1;
+};
+
+// Elements start .. start + count - 1 of a dimension that hold no data.
+struct SdscMask {
+  int dim = 0;
+  int64_t start = 0;
+  int64_t count = 0;
+};
+
+struct SdscTensor {
+  std::string name;  // "Tensor0"
+  std::string type;  // "INPUT", "KERNEL", "OUTPUT", "KERNEL_IDX"
+  DataFormat format = DataFormat::kSen169Fp16;
+  int word_bytes = 2;
+  bool in_lx = false;
+  // layoutDimOrder_: positions in SuperDsc::dims, innermost first. The stick dimension's place in
+  // it is the place of its stick count.
+  std::vector<int> dim_order;
+  // One per dim_order entry: 1 walked, -1 broadcast or reduced (extent 1, not walked), -2 the same
+  // for the stick dimension: only element 0 of each stick is meaningful.
+  std::vector<int> scale;
+  std::vector<int> stick_dims;       // of its primaryDsInfo_ entry, outer to inner
+  std::vector<int64_t> stick_sizes;  // elements, as stick_dims
+  std::map<int, int64_t> back_gap;   // dim -> elements behind the extent
+  // Whether `start` holds symbol ids (negative) rather than addresses.
+  bool symbolic = false;
+  std::vector<int64_t> start;  // as SuperDsc::cores; LX tensors: offset in the core's LX
+};
+
+struct SdscConstant {
+  std::string name;  // "eps", "samv-maskvalue", ...
+  DataFormat format = DataFormat::kSen169Fp16;
+  uint32_t bits = 0;
+};
+
+struct SuperDsc {
+  std::string name;                             // "0_add"
+  std::string op;                               // OpFunc name
+  std::string unit;                             // "pt" or "sfp"
+  DataFormat format = DataFormat::kSen169Fp16;  // that it computes in
+  std::vector<SdscDim> dims;                    // in order of N_
+  std::vector<int> cores;                       // ids used, ascending
+  std::vector<std::vector<int>> slice;          // [index in cores][dim]
+  std::vector<SdscTensor> tensors;
+  std::vector<int> inputs;   // positions in tensors; a reduction's output is not among them
+  std::vector<int> outputs;  // usually one
+  std::vector<SdscMask> masks;
+  std::vector<SdscConstant> constants;
+
+  int FindDim(const std::string& dim_name) const;  // -1: none
+};
+
+// Byte strides of a tensor on one core (docs/facts.md 5): stick by stick, innermost dimension of
+// dim_order first; in device memory the extent of a dimension is its size, in LX its per-core size,
+// both with the back gap. One per dims entry: bytes from element to element, or, for the stick
+// dimension, from stick to stick; 0 where the tensor does not walk the dimension.
+std::vector<int64_t> DimStrides(const SuperDsc& dsc, const SdscTensor& tensor);
+// Bytes from the first byte to behind the last that one core touches (LX), or all cores (memory).
+int64_t FootprintBytes(const SuperDsc& dsc, const SdscTensor& tensor);
+
+// Throws BadInput naming file, JSON path, value and what would be right: malformed JSON with line
+// and column, missing keys, wrong types, sizes below 1 or slices that do not divide, names that do
+// not resolve, more than 8 tensors, cores outside 0..31. A SuperDsc that was read is consistent.
+SuperDsc ParseSuperDsc(const std::string& text, const std::string& file);
+
+// The JSON of the public emitter, key for key; `newest` adds the keys of the newest front end.
+std::string ToSdscJson(const SuperDsc& dsc, bool newest);
+
+}  // namespace spyre::compiler
