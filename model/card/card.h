@@ -43,6 +43,7 @@ class Card : public sc_core::sc_module {
 
   // Told of every COMPUTE job before it begins and after it has ended; must not block.
   void OnJob(ComputeDispatcher::JobHook hook) { dispatcher_->OnJob(std::move(hook)); }
+  void OnStep(ComputeDispatcher::StepHook hook) { dispatcher_->OnStep(std::move(hook)); }
 
   // Busy time, bytes and requests of every unit, for the report.
   std::vector<UnitStatistics> Statistics() const;

@@ -45,8 +45,9 @@ std::vector<std::string> Spellings(std::string_view begin = "") {
 }
 
 const std::vector<std::string>& Directives() {
-  static const std::vector<std::string> names = {".program", ".lx",    ".flags", ".cores",
-                                                 ".table",   ".entry", ".core",  ".section"};
+  static const std::vector<std::string> names = {".program", ".lx",      ".flags",
+                                                 ".cores",   ".table",   ".entry",
+                                                 ".core",    ".section", ".core_width"};
   return names;
 }
 
@@ -81,14 +82,10 @@ class Assembler {
       text.remove_prefix(std::min(end + 1, text.size()));
     }
     CloseSection();
-    for (const TableUse& use : tab_uses_) {
-      if (use.entry >= program_.address_table.size()) {
-        line_ = use.line;
-        Fail(std::to_string(use.entry),
-             fmt::format("the address table has {} entries; '.table N' sets their number",
-                         program_.address_table.size()));
-      }
-    }
+    CheckUses(tab_uses_, program_.address_table.size(),
+              "the address table has {} entries; '.table N' sets their number");
+    CheckUses(creg_uses_, program_.core_register_width(),
+              "a core has {} core registers; '.core_width N' sets their number");
     if (program_.core_mask == 0) throw BadInput("{}: no '.cores MASK' that names a core", file_);
     try {
       CheckProgram(program_);
@@ -99,10 +96,19 @@ class Assembler {
   }
 
  private:
-  struct TableUse {
+  // Of the address table or of the core registers, whose number may come later than the use.
+  struct Use {
     int line;
     uint64_t entry;
   };
+  void CheckUses(const std::vector<Use>& uses, size_t entries,
+                 fmt::format_string<size_t&> message) {
+    for (const Use& use : uses) {
+      if (use.entry < entries) continue;
+      line_ = use.line;
+      Fail(std::to_string(use.entry), fmt::format(message, entries));
+    }
+  }
 
   [[noreturn]] void Fail(std::string_view token, const std::string& message) const {
     constexpr size_t kShown = 40;
@@ -204,6 +210,12 @@ class Assembler {
           Unsigned(words[2], UINT64_MAX, "value");
     } else if (name == ".core") {
       CoreRow(words);
+    } else if (name == ".core_width") {
+      ExpectWords(words, 2, ".core_width N");
+      if (!program_.core_registers.empty()) Fail(name, "comes before the first '.core'");
+      const uint64_t width = Unsigned(words[1], kMaxCoreRegisters, "registers of a core");
+      if (width == 0) Fail(words[1], fmt::format("a core has 1..{} registers", kMaxCoreRegisters));
+      AddCoreRows(width);
     } else {
       ExpectWords(words, 3, ".section UNIT MASK");
       OpenSection(words[1], static_cast<uint32_t>(Unsigned(words[2], kMask, "a core mask")));
@@ -223,12 +235,20 @@ class Assembler {
 
   void CoreRow(const std::vector<std::string_view>& words) {
     if (words.size() < 3 || words[2] != ":") Fail(words[0], "expected '.core C: v0 v1 ...'");
-    if (words.size() > 3 + kCoreRegisters) {
-      Fail(words[3 + kCoreRegisters], fmt::format("a core has {} registers", kCoreRegisters));
+    if (program_.core_registers.empty()) AddCoreRows(kCoreRegisters);
+    const size_t width = program_.core_register_width();
+    if (words.size() > 3 + width) {
+      Fail(words[3 + width],
+           fmt::format("a core has {} registers; '.core_width N' before the first '.core' gives "
+                       "it more",
+                       width));
     }
-    program_.core_registers.resize(kMaxCores);
     auto& row = program_.core_registers[Unsigned(words[1], kMaxCores - 1, "core")];
     for (size_t i = 3; i < words.size(); ++i) row[i - 3] = Signed(words[i]);
+  }
+
+  void AddCoreRows(size_t width) {
+    program_.core_registers.assign(kMaxCores, std::vector<int64_t>(width));
   }
 
   void OpenSection(std::string_view unit_name, uint32_t core_mask) {
@@ -325,11 +345,13 @@ class Assembler {
 
   void Add(std::string_view word, const Instruction& instruction) {
     Section& section = program_.sections.back();
-    // The size of the table may be set later: its use is checked at the end.
-    const size_t any_table = SIZE_MAX;
-    const std::string problem = CheckInstruction(instruction, section.unit, any_table);
+    // The size of the table, and of the core registers, may be set later: checked at the end.
+    constexpr size_t kAny = SIZE_MAX;
+    const std::string problem = CheckInstruction(instruction, section.unit, kAny, kAny);
     if (!problem.empty()) Fail(word, problem);
-    if (instruction.op == Op::kTab) {
+    if (instruction.op == Op::kCreg) {
+      creg_uses_.push_back({line_, static_cast<uint64_t>(instruction.imm)});
+    } else if (instruction.op == Op::kTab) {
       tab_uses_.push_back({line_, static_cast<uint64_t>(instruction.imm)});
     } else if (instruction.op == Op::kLoop) {
       loop_lines_.push_back(line_);
@@ -348,7 +370,7 @@ class Assembler {
   Program program_;
   std::vector<std::string> given_;  // directives that may come once
   std::vector<int> loop_lines_;     // open loops of the section
-  std::vector<TableUse> tab_uses_;
+  std::vector<Use> tab_uses_, creg_uses_;
 };
 
 }  // namespace

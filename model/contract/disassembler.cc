@@ -14,12 +14,17 @@ namespace {
 using Out = std::back_insert_iterator<std::string>;
 
 void PutCoreRegisters(const Program& program, Out out) {
+  const size_t width = program.core_register_width();
+  if (width != kCoreRegisters) fmt::format_to(out, ".core_width {}\n", width);
   for (size_t core = 0; core < program.core_registers.size(); ++core) {
     const auto& row = program.core_registers[core];
     const bool zero = std::all_of(row.begin(), row.end(), [](int64_t v) { return v == 0; });
     if (zero && core != 0) continue;  // row 0 always: it tells "all zero" from "no rows"
     fmt::format_to(out, ".core {}:", core);
-    for (int64_t value : row) fmt::format_to(out, " {}", value);
+    // Zeros at the end of a wide row are left out.
+    auto end = row.end();
+    while (width > kCoreRegisters && end != row.begin() && end[-1] == 0) --end;
+    fmt::format_to(out, "{}{}", row.begin() == end ? "" : " ", fmt::join(row.begin(), end, " "));
     fmt::format_to(out, "\n");
   }
 }

@@ -100,6 +100,7 @@ const std::vector<OpInfo>& OpTable() {
        false,
        {"core", "dst_lx", "src_lx", "bytes", "token"}},
       {Op::kBarrier, "barrier", false, Unit::kRing, FnSet::kNone, false, {"mask", "id"}},
+      {Op::kMark, "mark", false, Unit::kRing, FnSet::kNone, true, {"iteration"}},
   };
   return table;
 }

@@ -79,8 +79,10 @@ std::vector<uint8_t> Encode(const Program& program) {
   size_t instructions = 0;
   for (const Section& section : program.sections) instructions += section.code.size();
   const size_t table_entries = program.address_table.size();
-  std::vector<uint8_t> bytes(ImageBytes(program.sections.size(), program.core_registers.size(),
-                                        table_entries, instructions));
+  const size_t rows = program.core_registers.size();
+  const size_t width = rows == 0 ? 0 : program.core_register_width();
+  std::vector<uint8_t> bytes(
+      ImageBytes(program.sections.size(), rows, width, table_entries, instructions));
   uint8_t* header = bytes.data();
   std::copy(image::kMagic.begin(), image::kMagic.end(), header + image::kMagicAt);
   image::Put(header + image::kVersionAt, image::kVersion);
@@ -90,8 +92,8 @@ std::vector<uint8_t> Encode(const Program& program) {
   image::Put(header + image::kCoreMaskAt, program.core_mask);
   image::Put(header + image::kLxBytesAt, program.lx_bytes);
   image::Put(header + image::kSectionsAt, static_cast<uint32_t>(program.sections.size()));
-  image::Put(header + image::kCoreRegisterRowsAt,
-             static_cast<uint32_t>(program.core_registers.size()));
+  image::Put(header + image::kCoreRegisterRowsAt, static_cast<uint32_t>(rows));
+  image::Put(header + image::kCoreRegisterWidthAt, static_cast<uint32_t>(width));
   image::Put(header + image::kTableEntriesAt, static_cast<uint32_t>(table_entries));
   image::Put(header + image::kInstructionsAt, static_cast<uint32_t>(instructions));
   std::copy(program.name.begin(), program.name.end(), header + image::kNameAt);

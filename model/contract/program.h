@@ -63,6 +63,7 @@ enum class Op : uint8_t {
   // ring unit
   kSend = 64,     // core, dst_lx, src_lx, bytes, token
   kBarrier = 65,  // mask, id
+  kMark = 66,     // iteration; imm: step
 };
 
 // `fn` of kMatmul: the format of a and b.
@@ -131,6 +132,8 @@ inline constexpr uint8_t kRoundLane0 =
 //   entry 0 the device virtual address, entries 1..6 the strides, entry 7 zero.
 // kSend: `bytes` bytes from src_lx of this core to dst_lx of core `core`, then one token `token`
 // there. kBarrier: waits until every core of `mask` is at barrier `id`.
+// kMark: step `imm` (0..kMaxSteps-1) of the program begins, for the `iteration`-th time; for
+// reports and traces only. One core executes it, between barriers. One cycle.
 
 // One instruction: 16 bytes. bytes 0 op, 1 fn, 2 wait token, 3 signal token, 4..15 operands: either
 // twelve register numbers, or rd, ra, rb, 0 and a 64-bit immediate.
@@ -140,7 +143,7 @@ struct Instruction {
   uint8_t wait = 0;    // token to take first, 0: none
   uint8_t signal = 0;  // token to give afterwards, 0: none
   std::array<uint8_t, 12> reg{};
-  int64_t imm = 0;  // only for kLi .. kMul; then only reg[0..2] are used
+  int64_t imm = 0;  // only for kLi .. kMul and kMark; then only reg[0..2] are used
 
   bool operator==(const Instruction& other) const;
 };
@@ -148,7 +151,9 @@ inline constexpr int kInstructionBytes = 16;
 inline constexpr int kRegisters = 64;
 inline constexpr int kTokens = 64;
 inline constexpr int kMaxLoopDepth = 8;
-inline constexpr int kCoreRegisters = 8;
+inline constexpr int kCoreRegisters = 8;  // of a core in a program that does not say how many
+inline constexpr int kMaxCoreRegisters = 1024;
+inline constexpr int64_t kMaxSteps = 1 << 20;     // steps of a program that kMark can tell apart
 inline constexpr int kTableEntriesPerTensor = 8;  // address, six strides, 0: see CorrectionRecord
 
 bool HasImmediate(Op op);
@@ -168,16 +173,21 @@ struct Program {
   uint32_t lx_bytes = 0;                // LX the program uses, from address 0
   bool timing_only = false;             // cores price tensor instructions but move no data
   std::vector<uint64_t> address_table;  // patched by program correction
-  std::vector<std::array<int64_t, kCoreRegisters>>
-      core_registers;  // one row per core 0..31, or empty: all 0
+  // One row per core 0..31, all of one width (1..kMaxCoreRegisters), or no rows: all 0.
+  std::vector<std::vector<int64_t>> core_registers;
   std::vector<Section> sections;
+
+  // Core registers that kCreg can read.
+  size_t core_register_width() const {
+    return core_registers.empty() ? kCoreRegisters : core_registers.front().size();
+  }
 };
 
 // Binary image: header (one stick), section directory (16 bytes each, padded to a stick), core
-// registers (padded to a stick; 0 or 32 rows of 64 bytes), address table (padded to a stick),
-// instructions (padded to a stick). The header carries magic "SPYP", version, sizes, and the
-// CRC-32C of the whole image taken with the CRC field and the address table as zero: correction may
-// patch the table, nothing else may change.
+// registers (padded to a stick; 0 or 32 rows of 8 bytes a register), address table (padded to a
+// stick), instructions (padded to a stick). The header carries magic "SPYP", version, sizes, and
+// the CRC-32C of the whole image taken with the CRC field and the address table as zero: correction
+// may patch the table, nothing else may change.
 std::vector<uint8_t> Encode(const Program& program);
 
 // The layout of an image, from its first stick. Throws on a bad magic, version or sizes that do not

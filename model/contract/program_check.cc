@@ -46,7 +46,8 @@ void CheckSection(const Program& program, size_t number) {
   int depth = 0;
   for (size_t i = 0; i < section.code.size(); ++i) {
     const Instruction& instruction = section.code[i];
-    std::string problem = CheckInstruction(instruction, section.unit, program.address_table.size());
+    std::string problem = CheckInstruction(instruction, section.unit, program.address_table.size(),
+                                           program.core_register_width());
     if (problem.empty() && instruction.op == Op::kLoop && ++depth > kMaxLoopDepth) {
       problem = fmt::format("loops nest deeper than {}", kMaxLoopDepth);
     }
@@ -64,9 +65,29 @@ void CheckSection(const Program& program, size_t number) {
   }
 }
 
+void CheckCoreRegisters(const Program& program) {
+  const auto& rows = program.core_registers;
+  if (rows.empty()) return;
+  if (rows.size() != static_cast<size_t>(kMaxCores)) {
+    throw BadInput("core registers have {} rows; there are {}, one per core, or none", rows.size(),
+                   kMaxCores);
+  }
+  const size_t width = program.core_register_width();
+  if (width < 1 || width > static_cast<size_t>(kMaxCoreRegisters)) {
+    throw BadInput("a core has {} core registers; 1..{} are possible", width, kMaxCoreRegisters);
+  }
+  for (size_t core = 0; core < rows.size(); ++core) {
+    if (rows[core].size() != width) {
+      throw BadInput("core {} has {} core registers, core 0 has {}; all have as many", core,
+                     rows[core].size(), width);
+    }
+  }
+}
+
 }  // namespace
 
-std::string CheckInstruction(const Instruction& instruction, Unit unit, size_t table_entries) {
+std::string CheckInstruction(const Instruction& instruction, Unit unit, size_t table_entries,
+                             size_t core_registers) {
   const OpInfo* info = FindOp(static_cast<uint8_t>(instruction.op));
   if (info == nullptr)
     return fmt::format("opcode {} is not defined", static_cast<int>(instruction.op));
@@ -100,17 +121,21 @@ std::string CheckInstruction(const Instruction& instruction, Unit unit, size_t t
     return fmt::format("'tab' reads address-table entry {}; the table has {} entries",
                        instruction.imm, table_entries);
   }
-  if (instruction.op == Op::kCreg && (instruction.imm < 0 || instruction.imm >= kCoreRegisters)) {
+  if (instruction.op == Op::kCreg &&
+      (instruction.imm < 0 || static_cast<uint64_t>(instruction.imm) >= core_registers)) {
     return fmt::format("'creg' reads core register {}; core registers are 0..{}", instruction.imm,
-                       kCoreRegisters - 1);
+                       core_registers - 1);
+  }
+  if (instruction.op == Op::kMark && (instruction.imm < 0 || instruction.imm >= kMaxSteps)) {
+    return fmt::format("'mark' begins step {}; steps are 0..{}", instruction.imm, kMaxSteps - 1);
   }
   return "";
 }
 
-size_t ImageBytes(size_t sections, size_t core_register_rows, size_t table_entries,
-                  size_t instructions) {
+size_t ImageBytes(size_t sections, size_t core_register_rows, size_t core_register_width,
+                  size_t table_entries, size_t instructions) {
   return kImageHeaderBytes + AlignUp(sections * 16, kStickBytes) +
-         AlignUp(core_register_rows * kCoreRegisters * 8, kStickBytes) +
+         AlignUp(core_register_rows * core_register_width * 8, kStickBytes) +
          AlignUp(table_entries * 8, kStickBytes) +
          AlignUp(instructions * kInstructionBytes, kStickBytes);
 }
@@ -122,11 +147,7 @@ void CheckProgram(const Program& program) {
     throw BadInput("the program uses {} bytes of LX; a core has {} for programs", program.lx_bytes,
                    kLxUsableBytes);
   }
-  const size_t rows = program.core_registers.size();
-  if (rows != 0 && rows != static_cast<size_t>(kMaxCores)) {
-    throw BadInput("core registers have {} rows; there are {}, one per core, or none", rows,
-                   kMaxCores);
-  }
+  CheckCoreRegisters(program);
   std::array<uint32_t, kUnitCount> taken{};  // per unit: cores that have a section
   size_t instructions = 0;
   for (size_t i = 0; i < program.sections.size(); ++i) {
@@ -141,7 +162,8 @@ void CheckProgram(const Program& program) {
     instructions += section.code.size();
   }
   const size_t bytes =
-      ImageBytes(program.sections.size(), rows, program.address_table.size(), instructions);
+      ImageBytes(program.sections.size(), program.core_registers.size(),
+                 program.core_register_width(), program.address_table.size(), instructions);
   if (bytes > kMaxImageBytes) {
     throw BadInput("the image would have {} bytes; at most {} are allowed", bytes, kMaxImageBytes);
   }

@@ -15,6 +15,7 @@ namespace {
 struct Counts {
   size_t sections;
   size_t core_register_rows;
+  size_t core_register_width;
   size_t table_entries;
   size_t instructions;
 };
@@ -22,6 +23,7 @@ struct Counts {
 Counts ReadCounts(const uint8_t* header) {
   return {image::Get<uint32_t>(header + image::kSectionsAt),
           image::Get<uint32_t>(header + image::kCoreRegisterRowsAt),
+          image::Get<uint32_t>(header + image::kCoreRegisterWidthAt),
           image::Get<uint32_t>(header + image::kTableEntriesAt),
           image::Get<uint32_t>(header + image::kInstructionsAt)};
 }
@@ -90,9 +92,18 @@ ImageInfo ReadImageHeader(const uint8_t* data, size_t size) {
     throw BadInput("program image: {} rows of core registers; {} or none are possible",
                    counts.core_register_rows, kMaxCores);
   }
+  const bool has_rows = counts.core_register_rows != 0;
+  if ((counts.core_register_width != 0) != has_rows ||
+      counts.core_register_width > static_cast<size_t>(kMaxCoreRegisters)) {
+    throw BadInput(
+        "program image: {} core registers in each of {} rows; 1..{} are possible, and 0 without "
+        "rows",
+        counts.core_register_width, counts.core_register_rows, kMaxCoreRegisters);
+  }
   // Counts are 32 bits, so the sum of their bytes cannot overflow 64 bits.
-  const size_t expected = ImageBytes(counts.sections, counts.core_register_rows,
-                                     counts.table_entries, counts.instructions);
+  const size_t expected =
+      ImageBytes(counts.sections, counts.core_register_rows, counts.core_register_width,
+                 counts.table_entries, counts.instructions);
   if (expected != image_bytes) {
     throw BadInput(
         "program image: {} bytes announced, but {} sections, {} core-register rows, {} "
@@ -102,8 +113,8 @@ ImageInfo ReadImageHeader(const uint8_t* data, size_t size) {
   }
   ImageInfo info{};
   info.image_bytes = static_cast<uint32_t>(image_bytes);
-  info.address_table_offset =
-      static_cast<uint32_t>(ImageBytes(counts.sections, counts.core_register_rows, 0, 0));
+  info.address_table_offset = static_cast<uint32_t>(
+      ImageBytes(counts.sections, counts.core_register_rows, counts.core_register_width, 0, 0));
   info.address_table_entries = static_cast<uint32_t>(counts.table_entries);
   info.core_mask = image::Get<uint32_t>(data + image::kCoreMaskAt);
   return info;
@@ -144,6 +155,7 @@ Program Decode(const uint8_t* data, size_t size) {
   CheckZero(data, directory_end, at, "padding of the section directory");
   program.core_registers.resize(counts.core_register_rows);
   for (auto& row : program.core_registers) {
+    row.resize(counts.core_register_width);
     for (int64_t& value : row) {
       value = image::Get<int64_t>(data + at);
       at += sizeof(value);

@@ -11,24 +11,25 @@
 namespace spyre::image {
 
 inline constexpr std::array<uint8_t, 4> kMagic = {'S', 'P', 'Y', 'P'};
-inline constexpr uint16_t kVersion = 1;
+inline constexpr uint16_t kVersion = 2;
 inline constexpr uint16_t kFlagTimingOnly = 1;
 
 // Header.
-inline constexpr size_t kMagicAt = 0;              // u8[4]
-inline constexpr size_t kVersionAt = 4;            // u16
-inline constexpr size_t kFlagsAt = 6;              // u16
-inline constexpr size_t kImageBytesAt = 8;         // u32
-inline constexpr size_t kCrcAt = 12;               // u32
-inline constexpr size_t kCoreMaskAt = 16;          // u32
-inline constexpr size_t kLxBytesAt = 20;           // u32
-inline constexpr size_t kSectionsAt = 24;          // u32
-inline constexpr size_t kCoreRegisterRowsAt = 28;  // u32, 0 or 32
-inline constexpr size_t kTableEntriesAt = 32;      // u32
-inline constexpr size_t kInstructionsAt = 36;      // u32, of all sections
-inline constexpr size_t kReserved0At = 40;         // 24 bytes, 0
-inline constexpr size_t kNameAt = 64;              // 32 bytes, filled with 0
-inline constexpr size_t kReserved1At = 96;         // 32 bytes, 0
+inline constexpr size_t kMagicAt = 0;               // u8[4]
+inline constexpr size_t kVersionAt = 4;             // u16
+inline constexpr size_t kFlagsAt = 6;               // u16
+inline constexpr size_t kImageBytesAt = 8;          // u32
+inline constexpr size_t kCrcAt = 12;                // u32
+inline constexpr size_t kCoreMaskAt = 16;           // u32
+inline constexpr size_t kLxBytesAt = 20;            // u32
+inline constexpr size_t kSectionsAt = 24;           // u32
+inline constexpr size_t kCoreRegisterRowsAt = 28;   // u32, 0 or 32
+inline constexpr size_t kTableEntriesAt = 32;       // u32
+inline constexpr size_t kInstructionsAt = 36;       // u32, of all sections
+inline constexpr size_t kCoreRegisterWidthAt = 40;  // u32, 1..1024; 0 without rows
+inline constexpr size_t kReserved0At = 44;          // 20 bytes, 0
+inline constexpr size_t kNameAt = 64;               // 32 bytes, filled with 0
+inline constexpr size_t kReserved1At = 96;          // 32 bytes, 0
 
 // One entry of the section directory.
 inline constexpr size_t kSectionBytes = 16;
@@ -37,8 +38,6 @@ inline constexpr size_t kSectionReservedAt = 1;  // 3 bytes, 0
 inline constexpr size_t kSectionMaskAt = 4;      // u32
 inline constexpr size_t kSectionOffsetAt = 8;    // u32, bytes from the start of the image
 inline constexpr size_t kSectionCountAt = 12;    // u32, instructions
-
-inline constexpr size_t kCoreRegisterRowBytes = kCoreRegisters * 8;
 
 template <typename T>
 void Put(uint8_t* to, T value) {

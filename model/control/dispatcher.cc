@@ -28,6 +28,11 @@ ComputeDispatcher::ComputeDispatcher(const sc_core::sc_module_name& name, const 
 void ComputeDispatcher::Execute(const ControlBlock& block, Job& job) {
   job.function = block.function;
   job.flow = block.correlation;
+  if (on_step_) {
+    job.on_step = [this, &job](uint32_t step, uint64_t iteration) {
+      on_step_(job, step, iteration);
+    };
+  }
   if (on_job_) on_job_(job, false);
   Run(block, job);
   functional_.Join();  // whoever hears of the end may look at the result

@@ -31,6 +31,9 @@ class ComputeDispatcher : public sc_core::sc_module {
   // Told of every job before it begins and after it has ended; must not block.
   using JobHook = std::function<void(const Job& job, bool ended)>;
   void OnJob(JobHook hook) { on_job_ = std::move(hook); }
+  // Told of every step that a job's program marks, when it begins; must not block.
+  using StepHook = std::function<void(const Job& job, uint32_t step, uint64_t iteration)>;
+  void OnStep(StepHook hook) { on_step_ = std::move(hook); }
 
  private:
   void Run(const ControlBlock& block, Job& job);
@@ -47,6 +50,7 @@ class ComputeDispatcher : public sc_core::sc_module {
   FunctionalQueue& functional_;  // joined at the end of every job
   std::vector<Core*> cores_;
   JobHook on_job_;
+  StepHook on_step_;
   std::vector<std::unique_ptr<TransferPayload>> payloads_;  // one a burst
   BlockingClient client_;
   std::vector<uint8_t> image_;

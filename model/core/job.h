@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <systemc>
@@ -21,6 +22,8 @@ struct Job {
   uint64_t flow = 0;
   SegmentTable segments{};
   FunctionalQueue* functional = nullptr;  // does the work on data; null: times only
+  // Told when a step of the program begins (MARK), at its time; empty: nobody asks.
+  std::function<void(uint32_t step, uint64_t iteration)> on_step;
 
   uint64_t bytes_read = 0;  // from device memory; a multicast counts once
   uint64_t bytes_written = 0;

@@ -24,6 +24,12 @@ uint64_t RingUnit::Execute(const Instruction& in) {
       Account(in, start, local_ps(), 0);
       return local_ps();
     }
+    case Op::kMark: {
+      Sync();  // whoever is told reads the clock
+      if (job().on_step) job().on_step(static_cast<uint32_t>(in.imm), reg(in, 0));
+      Advance(1);
+      return local_ps();
+    }
     default:
       throw UnitFault{Status::ILLEGAL_INSTRUCTION, 0};
   }

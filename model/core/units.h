@@ -126,7 +126,7 @@ class VectorUnit : public CoreUnit {
   uint64_t passes_ = 1;
 };
 
-// Partial sums and barriers between cores.
+// Partial sums and barriers between cores; marks where steps of the program begin.
 class RingUnit : public CoreUnit {
  public:
   RingUnit(const sc_core::sc_module_name& name, Core& core, trace::Recorder* recorder)

@@ -215,8 +215,8 @@ Problem ResolveProblem(const KernelSpec& spec) {
   return problem;
 }
 
-std::vector<std::array<int64_t, kCoreRegisters>> CoreRegisters(
-    const Problem& problem, const std::vector<std::vector<int>>& shared) {
+std::vector<std::vector<int64_t>> CoreRegisters(const Problem& problem,
+                                                const std::vector<std::vector<int>>& shared) {
   const auto& axes = problem.axes;
   const int reduced = problem.reduced_axis();
   std::vector<int> fastest_first(axes.size());
@@ -225,7 +225,7 @@ std::vector<std::array<int64_t, kCoreRegisters>> CoreRegisters(
     std::rotate(fastest_first.begin(), fastest_first.end() - 1, fastest_first.end());
   }
   const int cores = problem.cores();
-  std::vector<std::array<int64_t, kCoreRegisters>> rows(kMaxCores);
+  std::vector<std::vector<int64_t>> rows(kMaxCores, std::vector<int64_t>(kCoreRegisters));
   int chain_step = 1;  // core numbers from one slice of the reduced axis to the next
   for (int core = 0; core < cores; ++core) {
     int rest = core;

@@ -67,8 +67,8 @@ Problem ResolveProblem(const KernelSpec& spec);
 // Core numbers run over the slices mixed radix, the first axis fastest; with reduced_fastest the
 // reduced axis comes before it. One row of core registers per core. shared[g]: axes whose slices
 // share the loads of group g (cores that differ only in them).
-std::vector<std::array<int64_t, kCoreRegisters>> CoreRegisters(
-    const Problem& problem, const std::vector<std::vector<int>>& shared);
+std::vector<std::vector<int64_t>> CoreRegisters(const Problem& problem,
+                                                const std::vector<std::vector<int>>& shared);
 
 // Largest tile not above `limit` that cuts `slice` into equal parts but for the last.
 int64_t BalancedTile(int64_t slice, int64_t limit);

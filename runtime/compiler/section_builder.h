@@ -62,6 +62,8 @@ class SectionBuilder {
     Close(scope);
   }
 
+  // Step `step` of the program begins, for the iteration-th time. Ring unit.
+  void Mark(int64_t step, Reg iteration) { Append({Op::kMark, 0, 0, 0, {iteration.number}, step}); }
   void Emit(Op op, uint8_t fn, Order order, std::initializer_list<Reg> operands);
   void Wait(uint8_t token) { Append({Op::kNop, 0, token, 0, {}, 0}); }
   void Signal(uint8_t token) { Append({Op::kNop, 0, 0, token, {}, 0}); }

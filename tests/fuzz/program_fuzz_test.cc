@@ -84,7 +84,7 @@ class ProgramFuzz : public Fuzz, public ::testing::WithParamInterface<uint32_t> 
     section.code.push_back(in);
   }
 
-  static Instruction Random(Chaos& chaos, Unit unit, size_t table_entries, uint64_t calm) {
+  static Instruction Random(Chaos& chaos, Unit unit, const Program& program, uint64_t calm) {
     for (;;) {
       const OpInfo& info = chaos.Pick(OpTable());
       if (!RunsOn(info.op, unit) || info.op == Op::kLoop || info.op == Op::kEnd) continue;
@@ -103,8 +103,11 @@ class ProgramFuzz : public Fuzz, public ::testing::WithParamInterface<uint32_t> 
             static_cast<uint8_t>(info.scalar || chaos.OneIn(calm) ? chaos.Below(24) : 10 + i);
       }
       if (info.has_immediate) in.imm = Operand(chaos);
-      if (in.op == Op::kTab) in.imm = static_cast<int64_t>(chaos.Below(table_entries));
-      if (in.op == Op::kCreg) in.imm = static_cast<int64_t>(chaos.Below(kCoreRegisters));
+      if (in.op == Op::kTab)
+        in.imm = static_cast<int64_t>(chaos.Below(program.address_table.size()));
+      if (in.op == Op::kCreg)
+        in.imm = static_cast<int64_t>(chaos.Below(program.core_register_width()));
+      if (in.op == Op::kMark) in.imm = static_cast<int64_t>(chaos.Below(kMaxSteps));
       if (chaos.OneIn(20)) in.wait = static_cast<uint8_t>(chaos.Below(4));
       if (chaos.OneIn(6)) in.signal = static_cast<uint8_t>(chaos.Below(4));
       return in;
@@ -122,7 +125,8 @@ class ProgramFuzz : public Fuzz, public ::testing::WithParamInterface<uint32_t> 
     for (int i = 0; i < 4; ++i)
       program.address_table.push_back(static_cast<uint64_t>(Operand(chaos)));
     if (chaos.OneIn(2)) {
-      program.core_registers.resize(kMaxCores);
+      const uint64_t width = 1 + chaos.Below(chaos.OneIn(20) ? kMaxCoreRegisters : 12);
+      program.core_registers.assign(kMaxCores, std::vector<int64_t>(width));
       for (auto& row : program.core_registers)
         for (int64_t& value : row) value = Operand(chaos);
     }
@@ -158,8 +162,7 @@ class ProgramFuzz : public Fuzz, public ::testing::WithParamInterface<uint32_t> 
           section.code.push_back(loop);
           ++depth;
         }
-        Append(chaos, section, Random(chaos, section.unit, program.address_table.size(), calm),
-               program.core_mask, calm);
+        Append(chaos, section, Random(chaos, section.unit, program, calm), program.core_mask, calm);
         if (depth > 0 && chaos.OneIn(4)) {
           section.code.push_back({Op::kEnd, 0, 0, 0, {}, 0});
           --depth;
@@ -180,7 +183,8 @@ class ProgramFuzz : public Fuzz, public ::testing::WithParamInterface<uint32_t> 
     }
     const auto field = [&](size_t at) -> size_t { return image::Get<uint32_t>(&image[at]); };
     const size_t table_at =
-        ImageBytes(field(image::kSectionsAt), field(image::kCoreRegisterRowsAt), 0, 0);
+        ImageBytes(field(image::kSectionsAt), field(image::kCoreRegisterRowsAt),
+                   std::min<size_t>(field(image::kCoreRegisterWidthAt), kMaxCoreRegisters), 0, 0);
     const size_t table_bytes = AlignUp(field(image::kTableEntriesAt) * 8, kStickBytes);
     const size_t bytes = field(image::kImageBytesAt);
     if (bytes > image.size() || table_at + table_bytes > bytes) return;  // has no CRC to be right

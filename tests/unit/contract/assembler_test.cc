@@ -98,7 +98,13 @@ TEST(Assembler, ErrorsNameFileLineTokenAndWhatWouldBeRight) {
       {head + "li r1, 0x", "'0x': expected a number"},
       {head + "li r1, 9223372036854775808", "number must be -9223372036854775808.."},
       {head + "li r1, 99999999999999999999", "does not fit in 64 bits"},
-      {head + "creg r1, 8", "core registers are 0..7"},
+      {head + "creg r1, -1", "core registers are 0.."},
+      {head + "creg r1, 8", "k.s:3: '8': a core has 8 core registers; '.core_width N'"},
+      {".core_width 0", "1..1024"},
+      {".core_width 1025", "registers of a core must be 0..1024"},
+      {".core 0: 1\n.core_width 9", "k.s:2: '.core_width': comes before the first '.core'"},
+      {".core_width 2\n.core 0: 1 2 3", "'3': a core has 2 registers"},
+      {head + "mark r1, 0", "'mark' runs on the ring unit, not on load"},
       {".cores 1\n.table 3\n.section load 1\nnop\ntab r1, 3",
        "k.s:5: '3': the address table has 3 entries"},
       {head + "tab r1, -1", "reads address-table entry -1"},
@@ -134,6 +140,18 @@ TEST(Assembler, ErrorsNameFileLineTokenAndWhatWouldBeRight) {
   for (const auto& [text, message] : cases) {
     EXPECT_THAT(AssembleError(text), HasSubstr(message)) << text;
   }
+}
+
+TEST(Assembler, CoreRegistersAreEightUnlessTheWidthIsGiven) {
+  const std::string section = ".cores 1\n.section ring 1\ncreg r1, 9\nmark r1, 1048575\n";
+  const Program wide = Assemble(".core_width 12\n.core 3: 1 2\n" + section);
+  ASSERT_EQ(wide.core_registers.size(), 32u);
+  EXPECT_THAT(wide.core_registers[3], ::testing::ElementsAre(1, 2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0));
+  EXPECT_EQ(wide.sections[0].code[1].imm, 1048575);
+  EXPECT_EQ(Encode(Assemble(Disassemble(wide))), Encode(wide));
+  EXPECT_THAT(AssembleError(section), HasSubstr("a core has 8 core registers"));
+  // The width may follow the use.
+  EXPECT_EQ(Assemble(section + ".core_width 10\n").core_register_width(), 10u);
 }
 
 TEST(Assembler, LoopsNestEightDeepAndNoDeeper) {

@@ -20,7 +20,8 @@ inline std::vector<uint8_t> ValidFns(FnSet set) {
   return fns;
 }
 
-inline Instruction RandomInstruction(const OpInfo& info, size_t table_entries) {
+inline Instruction RandomInstruction(const OpInfo& info, size_t table_entries,
+                                     size_t core_registers) {
   Instruction instruction;
   instruction.op = info.op;
   instruction.fn = *rc::gen::elementOf(ValidFns(info.fn_set));
@@ -32,7 +33,9 @@ inline Instruction RandomInstruction(const OpInfo& info, size_t table_entries) {
   if (info.op == Op::kTab) {
     instruction.imm = *rc::gen::inRange<int64_t>(0, static_cast<int64_t>(table_entries));
   } else if (info.op == Op::kCreg) {
-    instruction.imm = *rc::gen::inRange<int64_t>(0, kCoreRegisters);
+    instruction.imm = *rc::gen::inRange<int64_t>(0, static_cast<int64_t>(core_registers));
+  } else if (info.op == Op::kMark) {
+    instruction.imm = *rc::gen::inRange<int64_t>(0, kMaxSteps);
   } else if (info.has_immediate) {
     instruction.imm = *rc::gen::arbitrary<int64_t>();
   }
@@ -40,7 +43,7 @@ inline Instruction RandomInstruction(const OpInfo& info, size_t table_entries) {
 }
 
 // Instructions of one unit; loops are opened and closed at random and closed at the end.
-inline std::vector<Instruction> RandomCode(Unit unit, size_t table_entries) {
+inline std::vector<Instruction> RandomCode(Unit unit, size_t table_entries, size_t core_registers) {
   std::vector<const OpInfo*> ops;
   for (const OpInfo& info : OpTable()) {
     if (RunsOn(info.op, unit) && (info.op != Op::kTab || table_entries > 0)) ops.push_back(&info);
@@ -53,7 +56,7 @@ inline std::vector<Instruction> RandomCode(Unit unit, size_t table_entries) {
     if (info.op == Op::kLoop && depth == kMaxLoopDepth) continue;
     if (info.op == Op::kEnd && depth == 0) continue;
     depth += info.op == Op::kLoop ? 1 : info.op == Op::kEnd ? -1 : 0;
-    code.push_back(RandomInstruction(info, table_entries));
+    code.push_back(RandomInstruction(info, table_entries, core_registers));
   }
   Instruction end;
   end.op = Op::kEnd;
@@ -76,9 +79,11 @@ inline Program RandomProgram() {
     if (*rc::gen::arbitrary<bool>()) entry = *rc::gen::arbitrary<uint64_t>();
   }
   if (*rc::gen::arbitrary<bool>()) {
-    program.core_registers.resize(kMaxCores);
-    program.core_registers[*rc::gen::inRange<size_t>(0, kMaxCores)][*rc::gen::inRange<size_t>(
-        0, kCoreRegisters)] = *rc::gen::arbitrary<int64_t>();
+    const size_t width = *rc::gen::oneOf(rc::gen::just<size_t>(kCoreRegisters),
+                                         rc::gen::inRange<size_t>(1, kMaxCoreRegisters + 1));
+    program.core_registers.assign(kMaxCores, std::vector<int64_t>(width));
+    program.core_registers[*rc::gen::inRange<size_t>(0, kMaxCores)]
+                          [*rc::gen::inRange<size_t>(0, width)] = *rc::gen::arbitrary<int64_t>();
   }
   for (int unit = 0; unit < kUnitCount; ++unit) {
     // The cores of a unit are dealt to up to two sections.
@@ -86,7 +91,9 @@ inline Program RandomProgram() {
     for (uint32_t mask : {first, program.core_mask & ~first}) {
       if (mask == 0 || !*rc::gen::arbitrary<bool>()) continue;
       const Unit kind = static_cast<Unit>(unit);
-      program.sections.push_back({kind, mask, RandomCode(kind, program.address_table.size())});
+      program.sections.push_back(
+          {kind, mask,
+           RandomCode(kind, program.address_table.size(), program.core_register_width())});
     }
   }
   return program;

@@ -32,7 +32,7 @@ Program Sample() {
   program.core_mask = 3;
   program.lx_bytes = 4096;
   program.address_table = {0x1C00000000, 7, 0, 1};
-  program.core_registers.resize(kMaxCores);
+  program.core_registers.assign(kMaxCores, std::vector<int64_t>(kCoreRegisters));
   program.core_registers[1] = {1, -2, 3, 0, 0, 0, 0, 8};
   program.sections.push_back(
       {Unit::kLoad,
@@ -93,14 +93,30 @@ TEST(ProgramImage, PartsLieWhereTheFormatDocumentSays) {
   EXPECT_EQ(info.address_table_entries, 4u);
   EXPECT_EQ(info.core_mask, 3u);
   EXPECT_EQ(std::string(image.begin(), image.begin() + 4), "SPYP");
-  EXPECT_EQ(image::Get<uint16_t>(image.data() + 4), 1u);
+  EXPECT_EQ(image::Get<uint16_t>(image.data() + 4), 2u);           // version
   EXPECT_EQ(image::Get<uint32_t>(image.data() + 24), 2u);          // sections
   EXPECT_EQ(image::Get<uint32_t>(image.data() + 28), 32u);         // core-register rows
   EXPECT_EQ(image::Get<uint32_t>(image.data() + 36), 6u);          // instructions
+  EXPECT_EQ(image::Get<uint32_t>(image.data() + 40), 8u);          // registers of a core
   EXPECT_EQ(image::Get<uint32_t>(image.data() + 128 + 8), 2432u);  // first section's code
   EXPECT_EQ(image[2432], static_cast<uint8_t>(Op::kTab));
   EXPECT_EQ(image::Get<int64_t>(image.data() + 256 + 64 + 8), -2);  // core 1, register 1
   EXPECT_EQ(image::Get<uint64_t>(image.data() + 2304), 0x1C00000000u);
+}
+
+TEST(ProgramImage, ARowOfCoreRegistersIsAsWideAsTheProgramSays) {
+  for (const size_t width : {size_t{1}, size_t{9}, size_t{kMaxCoreRegisters}}) {
+    Program program = Sample();
+    program.core_registers.assign(kMaxCores, std::vector<int64_t>(width));
+    program.core_registers[31][width - 1] = -5;
+    program.sections[0].code.push_back(Make(Op::kCreg, {1}, static_cast<int64_t>(width) - 1));
+    const std::vector<uint8_t> image = Encode(program);
+    EXPECT_EQ(image.size(), 128u + 128u + 32 * 8 * width + 128u + 128u);
+    EXPECT_EQ(Decode(image.data(), image.size()).core_registers, program.core_registers);
+    EXPECT_EQ(Encode(Assemble(Disassemble(program))), image);
+    program.sections[0].code.back().imm = static_cast<int64_t>(width);
+    EXPECT_THAT(EncodeError(program), HasSubstr("core registers are 0..")) << width;
+  }
 }
 
 TEST(ProgramImage, EveryFlippedBitIsRefusedUnlessItIsInTheAddressTable) {
@@ -145,8 +161,9 @@ TEST(ProgramImage, BytesBehindTheImageAreNotRead) {
 
 TEST(ProgramImage, HostileSizesAreRefusedBeforeTheyAreUsed) {
   const std::vector<uint8_t> image = Encode(Sample());
-  for (size_t field : {image::kImageBytesAt, image::kSectionsAt, image::kCoreRegisterRowsAt,
-                       image::kTableEntriesAt, image::kInstructionsAt}) {
+  for (size_t field :
+       {image::kImageBytesAt, image::kSectionsAt, image::kCoreRegisterRowsAt,
+        image::kCoreRegisterWidthAt, image::kTableEntriesAt, image::kInstructionsAt}) {
     for (uint32_t value : {0x7FFFFFFFu, 0x80000000u, 0xFFFFFFFFu, 0x10000000u, 0xFFFFFF80u}) {
       std::vector<uint8_t> changed = image;
       image::Put(changed.data() + field, value);
@@ -191,6 +208,7 @@ TEST(ProgramImage, ContentIsCheckedEvenWhenTheCrcIsRight) {
       {image::kCoreMaskAt, {0, 0, 0, 0}, "names no core"},
       {image::kCoreMaskAt, {1, 0, 0, 0}, "program's mask 0x00000001"},
       {image::kLxBytesAt, {0, 0, 0, 1}, "16777216 bytes of LX"},
+      {image::kCoreRegisterWidthAt, {0}, "0 core registers in each of 32 rows"},
       {image::kReserved0At, {1}, "reserved header field"},
       {image::kReserved1At + 31, {1}, "reserved header field"},
       {image::kNameAt, {'a', 0, 'b'}, "after the program name"},
@@ -230,6 +248,16 @@ TEST(ProgramImage, EncodeRefusesWhatDecodeWouldRefuse) {
       {[](Program& p) { p.core_mask = 0; }, "names no core"},
       {[](Program& p) { p.lx_bytes = kLxUsableBytes + 1; }, "bytes of LX"},
       {[](Program& p) { p.core_registers.resize(3); }, "have 3 rows"},
+      {[](Program& p) { p.core_registers[7].push_back(1); }, "core 7 has 9 core registers"},
+      {[](Program& p) { p.core_registers.assign(kMaxCores, {}); }, "0 core registers; 1..1024"},
+      {[](Program& p) {
+         p.core_registers.assign(kMaxCores, std::vector<int64_t>(kMaxCoreRegisters + 1));
+       },
+       "1025 core registers"},
+      {[](Program& p) {
+         p.sections.push_back({Unit::kRing, 1, {Make(Op::kMark, {1}, -1)}});
+       },
+       "steps are 0..1048575"},
       {[](Program& p) { p.sections[1].unit = Unit::kLoad; }, "vfill"},
       {[](Program& p) { p.sections.push_back(p.sections[0]); }, "already have a section"},
       {[](Program& p) { p.sections[1].code[0].reg[7] = 3; }, "does not use operand 7"},

@@ -252,6 +252,7 @@ class Interpreter {
     size_t next = u.pc + 1;
     switch (in.op) {
       case Op::kNop:
+      case Op::kMark:
         break;
       case Op::kLi:
         set(in.imm);
