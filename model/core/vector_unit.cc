@@ -253,8 +253,9 @@ void VectorUnit::Relocate(const Instruction& in) {
     CorrectionRecord record;
     std::memcpy(&record, src + i * sizeof(record), sizeof(record));
     uint64_t entries[kTableEntriesPerTensor] = {};
-    if (record.kind == 0) {
-      entries[0] = record.offset;  // segments 0..6 of the PF are physical memory, one to one
+    if (record.kind == 0 || record.kind == 2) {
+      // Segments 0..6 of the PF are physical memory, one to one; a number stays what it is.
+      entries[0] = record.offset;
     } else if (record.kind == 1 && record.region < kRegions && record.offset < kSegmentBytes) {
       entries[0] = SegmentAddress(record.region, record.offset);
     } else {

@@ -10,7 +10,8 @@
 
 namespace spyre::compiler {
 
-// Bytes of the records of so many arguments, padded to a stick.
+// Bytes of so many records, padded to a stick. `arguments` here and below: arguments and dimensions
+// of the kernel together.
 uint64_t CorrectionInputBytes(size_t arguments);
 
 // Runs on core 0: reads the CorrectionRecords at device virtual address `input`, turns them into

@@ -53,6 +53,13 @@ struct KernelArgument {
   StickLayout layout;
 };
 
+// A number of loop trips that is given at launch.
+struct KernelDimension {
+  std::string name;
+  int64_t max = 1;          // largest value
+  int64_t granularity = 1;  // a value is a positive multiple
+};
+
 // How the work was cut; for reports and tests. Sizes in elements.
 struct KernelPlan {
   std::map<std::string, int> split;     // slices with work per dimension, all dimensions named
@@ -62,12 +69,14 @@ struct KernelPlan {
 };
 
 // Address table: entry 8 * i is the device virtual address of argument i; 8 * i + 1 + d the byte
-// stride of its host dimension d (for the stick dimension, of one whole stick).
+// stride of its host dimension d (for the stick dimension, of one whole stick). Entry
+// 8 * (arguments.size() + j) is the value of dimension j.
 struct Kernel {
   std::string name;
   Program compute;
   Program correction;
   std::vector<KernelArgument> arguments;
+  std::vector<KernelDimension> dimensions;
   std::vector<std::string> reduction_dims;
   std::vector<std::string> steps;  // of a bundle: the SDSC file of each MARK, else empty
   KernelPlan plan;
@@ -77,7 +86,8 @@ struct Kernel {
   uint64_t compute_bytes = 0;
   uint64_t correction_offset = 0;
   uint64_t correction_bytes = 0;
-  uint64_t correction_input_offset = 0;  // one CorrectionRecord per argument, padded to a stick
+  // One CorrectionRecord per argument, then one per dimension, padded to a stick.
+  uint64_t correction_input_offset = 0;
   uint64_t correction_input_bytes = 0;
   uint64_t pool_offset = 0;  // of a bundle: intermediates in device memory
   uint64_t pool_bytes = 0;

@@ -31,12 +31,12 @@ ordered_json Plans(const Kernel& kernel) {
                                              {"size", Number(binary_bytes)}}));
   const std::string input_bytes = Number(kernel.correction_input_bytes);
   ordered_json execute = ordered_json::array();
-  execute.push_back(
-      Command("ComputeOnHost", {{"ihandle", ""},
-                                {"ishape", ordered_json::array({Number(kernel.arguments.size())})},
-                                {"ohandle", kInputHandle},
-                                {"size", input_bytes},
-                                {"hcm", kHcm}}));
+  const size_t inputs = kernel.arguments.size() + kernel.dimensions.size();
+  execute.push_back(Command("ComputeOnHost", {{"ihandle", ""},
+                                              {"ishape", ordered_json::array({Number(inputs)})},
+                                              {"ohandle", kInputHandle},
+                                              {"size", input_bytes},
+                                              {"hcm", kHcm}}));
   execute.push_back(
       Command("DataTransfer", {{"dirn", "false"},
                                {"host_handle", kInputHandle},
@@ -62,9 +62,14 @@ ordered_json Metadata(const Kernel& kernel) {
                          {"stride_map", argument.layout.stride_map},
                          {"host_dim", argument.layout.host_dim}});
   }
-  return {{"name", kernel.name},
-          {"arguments", std::move(arguments)},
-          {"reduction_dims", kernel.reduction_dims}};
+  ordered_json metadata = {{"name", kernel.name}, {"arguments", std::move(arguments)}};
+  for (const KernelDimension& dimension : kernel.dimensions) {
+    metadata["dimensions"].push_back(
+        {{"name", dimension.name}, {"max", dimension.max}, {"granularity", dimension.granularity}});
+  }
+  if (!kernel.steps.empty()) metadata["steps"] = kernel.steps;
+  metadata["reduction_dims"] = kernel.reduction_dims;
+  return metadata;
 }
 
 void WriteFile(const std::filesystem::path& path, const char* data, size_t size) {
@@ -99,6 +104,9 @@ void WriteSpyreCode(const Kernel& kernel, const std::filesystem::path& dir) {
   ordered_json records = ordered_json::array();
   for (size_t i = 0; i < kernel.arguments.size(); ++i) {
     records.push_back(ordered_json{{"argument", i}});
+  }
+  for (size_t i = 0; i < kernel.dimensions.size(); ++i) {
+    records.push_back(ordered_json{{"dimension", i}});
   }
   WriteJson(dir / kHcm, {{"version", 1}, {"records", std::move(records)}});
 }

@@ -1,4 +1,5 @@
-// The correction input: where the arguments of one launch are, as the correction program reads it.
+// The correction input: where the arguments of one launch are, and the values of its dimensions, as
+// the correction program reads it.
 // Pure functions, any thread. The layout is CorrectionRecord of the contract.
 #pragma once
 
@@ -25,9 +26,16 @@ struct TensorLocation {
 };
 
 CorrectionRecord MakeCorrectionRecord(const TensorLocation& location);
+CorrectionRecord MakeCorrectionRecord(int64_t dimension);  // its value
 
-// The whole buffer of one launch. BadInput if a record names an argument that was not given.
+// The whole buffer of one launch. BadInput if a record names an argument or a dimension that was
+// not given.
 std::vector<uint8_t> AssembleCorrectionInput(const CorrectionMetadata& metadata,
-                                             const std::vector<TensorLocation>& arguments);
+                                             const std::vector<TensorLocation>& arguments,
+                                             const std::vector<int64_t>& dimensions);
+
+// BadInput unless there is one value for each dimension of the kernel, each a multiple of its
+// granularity, from there to its max.
+void CheckDimensions(const SpyreCompute& compute, const std::vector<int64_t>& values);
 
 }  // namespace spyre::runtime

@@ -11,9 +11,11 @@ namespace spyre::runtime {
 
 // Enqueues each Operation of a loaded plan for `tensors` (in launch order, outputs included): once
 // if the shapes are exactly the compiled ones, else tiled. Returns at once; stream.Synchronize()
-// waits. The tensors' memory is kept until the work has completed. Error(kBadInput) if the plan is
-// not loaded, or as SpyreStream::Launch and LaunchTiled.
+// waits. The tensors' memory is kept until the work has completed. `dimensions`: the values that
+// the kernel leaves to the launch. Error(kBadInput) if the plan is not loaded, or as
+// SpyreStream::Launch and LaunchTiled.
 void LaunchKernel(SpyreStream& stream, const ExecutionPlan& plan,
-                  const std::vector<SpyreTensor>& tensors);
+                  const std::vector<SpyreTensor>& tensors,
+                  const std::vector<int64_t>& dimensions = {});
 
 }  // namespace spyre::runtime

@@ -19,11 +19,18 @@ namespace spyre::runtime {
 
 using flex::DeviceHandle;
 
-// Program correction: what the host assembles for one launch. Record i describes launch argument
-// argument_of_record[i].
+// What one record of the correction input describes: a launch argument, or the value of a dimension
+// that is given at launch.
+struct CorrectionSource {
+  enum class Kind : uint8_t { kArgument, kDimension };
+  Kind kind = Kind::kArgument;
+  int index = 0;
+};
+
+// Program correction: what the host assembles for one launch.
 struct CorrectionMetadata {
   uint64_t size_bytes = 0;  // of the input buffer, 64 bytes for each record, rounded up to 128
-  std::vector<int> argument_of_record;
+  std::vector<CorrectionSource> records;
 };
 
 struct CopyToDevice {
@@ -63,6 +70,13 @@ struct ArgumentInfo {
   StickLayout layout;  // of a tensor of exactly the compiled shape
 };
 
+// A dimension whose size, a number of loop trips, is given at launch.
+struct DimensionInfo {
+  std::string name;
+  int64_t max = 1;          // largest value
+  int64_t granularity = 1;  // a value is a positive multiple
+};
+
 struct SpyreCompute {
   DeviceHandle device_handle;  // the binary; set when the plan is loaded
   std::string name;
@@ -72,6 +86,7 @@ struct SpyreCompute {
   std::vector<std::vector<std::string>> dimension_names;
   std::vector<std::string> reduction_dims;  // names that the kernel sums over
   std::vector<ArgumentInfo> arguments;
+  std::vector<DimensionInfo> dimensions;  // values that a launch must give
 };
 
 class Operation {

@@ -3,6 +3,7 @@
 #include <contract/registers.h>
 
 #include <map>
+#include <optional>
 #include <utility>
 
 #include "model/contract/error.h"
@@ -29,6 +30,7 @@ class Reader {
     if (root.Has("Metadata")) {
       ReadMetadata(root.At("Metadata"), code_);
       arguments_ = static_cast<int>(code_.arguments.size());
+      dimensions_ = static_cast<int>(code_.dimensions.size());
     }
     ReadPreparation(root.At("JobPreparationPlan"));
     const JsonReader exec = root.At("JobExecPlan");
@@ -149,14 +151,14 @@ class Reader {
     }
     const JsonReader hcm = properties.At("hcm");
     if (hcm.value().is_object()) {
-      compute.correction.argument_of_record = ReadHcm(hcm, arguments_);
+      compute.correction.records = ReadHcm(hcm, arguments_, dimensions_);
     } else {
       const std::filesystem::path file = FileOf(hcm);
       const nlohmann::json document = ReadJsonFile(file);
-      compute.correction.argument_of_record =
-          ReadHcm(JsonReader(document, file.string()), arguments_);
+      compute.correction.records =
+          ReadHcm(JsonReader(document, file.string()), arguments_, dimensions_);
     }
-    const uint64_t records = compute.correction.argument_of_record.size();
+    const uint64_t records = compute.correction.records.size();
     const uint64_t needed = AlignUp(records * sizeof(CorrectionRecord), kStickBytes);
     compute.correction.size_bytes = AlignedSize(properties.At("size"));
     if (compute.correction.size_bytes != needed) {
@@ -196,7 +198,8 @@ class Reader {
   }
 
   SpyreCode code_;
-  int arguments_ = -1;
+  std::optional<int> arguments_;
+  int dimensions_ = 0;
   std::map<std::string, uint64_t> host_sizes_;
 };
 

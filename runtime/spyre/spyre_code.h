@@ -58,7 +58,9 @@ struct SpyreCode {
   std::vector<InitPacket> init_packets;
   std::vector<ExecStep> exec_plan;
   std::vector<TensorMetadata> arguments;
+  std::vector<DimensionInfo> dimensions;
   std::vector<std::string> reduction_dims;
+  std::vector<std::string> steps;  // of a bundle: the SDSC file of each step
 };
 
 SpyreCode ReadSpyreCode(const std::filesystem::path& directory);

@@ -84,6 +84,15 @@ TensorMetadata ReadArgument(const JsonReader& argument) {
   return tensor;
 }
 
+DimensionInfo ReadDimension(const JsonReader& entry) {
+  entry.RequireKeys({"name", "max", "granularity"});
+  DimensionInfo dimension;
+  dimension.name = entry.At("name").String();
+  dimension.granularity = entry.At("granularity").Integer(1, kMaxDimension);
+  dimension.max = entry.At("max").Integer(dimension.granularity, kMaxDimension);
+  return dimension;
+}
+
 }  // namespace
 
 void ReadMetadata(const JsonReader& metadata, SpyreCode& code) {
@@ -92,6 +101,13 @@ void ReadMetadata(const JsonReader& metadata, SpyreCode& code) {
   for (size_t i = 0; i < arguments.Size(); ++i) {
     code.arguments.push_back(ReadArgument(arguments.At(i)));
   }
+  if (metadata.Has("dimensions")) {
+    const JsonReader dimensions = metadata.At("dimensions");
+    for (size_t i = 0; i < dimensions.Size(); ++i) {
+      code.dimensions.push_back(ReadDimension(dimensions.At(i)));
+    }
+  }
+  if (metadata.Has("steps")) code.steps = metadata.At("steps").Strings();
   if (metadata.Has("reduction_dims")) {
     const JsonReader reductions = metadata.At("reduction_dims");
     code.reduction_dims = reductions.Strings();
@@ -105,17 +121,32 @@ void ReadMetadata(const JsonReader& metadata, SpyreCode& code) {
   }
 }
 
-std::vector<int> ReadHcm(const JsonReader& hcm, int arguments) {
+std::vector<CorrectionSource> ReadHcm(const JsonReader& hcm, std::optional<int> arguments,
+                                      int dimensions) {
   hcm.RequireKeys({"version", "records"});
   if (hcm.At("version").Integer(0, INT32_MAX) != 1) hcm.At("version").Fail("version 1 is expected");
   const JsonReader records = hcm.At("records");
-  std::vector<int> argument_of_record;
+  std::vector<CorrectionSource> sources;
   for (size_t i = 0; i < records.Size(); ++i) {
-    records.At(i).RequireKeys({"argument"});
-    argument_of_record.push_back(static_cast<int>(
-        records.At(i).At("argument").Integer(0, (arguments < 0 ? kMaxArguments : arguments) - 1)));
+    const JsonReader record = records.At(i);
+    record.RequireKeys({"argument", "dimension"});
+    if (record.Has("argument") && record.Has("dimension")) {
+      record.Fail("either 'argument' or 'dimension' is expected");
+    }
+    CorrectionSource source;
+    if (record.Has("dimension")) {
+      source.kind = CorrectionSource::Kind::kDimension;
+      if (dimensions == 0) {
+        record.At("dimension").Fail("no dimension is expected: Metadata.dimensions lists none");
+      }
+      source.index = static_cast<int>(record.At("dimension").Integer(0, dimensions - 1));
+    } else {
+      const int last = arguments.value_or(kMaxArguments) - 1;
+      source.index = static_cast<int>(record.At("argument").Integer(0, last));
+    }
+    sources.push_back(source);
   }
-  return argument_of_record;
+  return sources;
 }
 
 }  // namespace spyre::runtime

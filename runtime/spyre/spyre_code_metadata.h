@@ -2,6 +2,7 @@
 // launch arguments. Part of the SpyreCode reader; docs/spyrecode.md has the format.
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "runtime/spyre/json_reader.h"
@@ -9,10 +10,11 @@
 
 namespace spyre::runtime {
 
-// Fills name, arguments and reduction_dims.
+// Fills name, arguments, dimensions, reduction_dims and steps.
 void ReadMetadata(const JsonReader& metadata, SpyreCode& code);
 
-// The records of an hcm object. `arguments`: number of launch arguments, or -1 if not known.
-std::vector<int> ReadHcm(const JsonReader& hcm, int arguments);
+// The records of an hcm object. `arguments`: number of launch arguments, empty if not known.
+std::vector<CorrectionSource> ReadHcm(const JsonReader& hcm, std::optional<int> arguments,
+                                      int dimensions);
 
 }  // namespace spyre::runtime

@@ -69,7 +69,8 @@ SpyreStream SpyreStream::Default(flex::RuntimeContext& context) {
 }
 
 void SpyreStream::Launch(const Operation& operation,
-                         const std::vector<DeviceHandle>& device_handles) {
+                         const std::vector<DeviceHandle>& device_handles,
+                         const std::vector<int64_t>& dimensions) {
   std::vector<TensorLocation> arguments(device_handles.size());
   for (size_t i = 0; i < device_handles.size(); ++i) arguments[i].handle = device_handles[i];
   if (operation.compute()) {
@@ -82,27 +83,33 @@ void SpyreStream::Launch(const Operation& operation,
     for (size_t i = 0; i < std::min(arguments.size(), compute.arguments.size()); ++i) {
       arguments[i].stride = CorrectionStrides(compute.arguments[i].layout);
     }
+    CheckDimensions(compute, dimensions);
   }
-  Enqueue(operation, arguments, "", 0, ResourcesOf(operation, {}));
+  Enqueue(operation, {std::move(arguments), dimensions}, "", 0, ResourcesOf(operation, {}));
 }
 
-void SpyreStream::Launch(const Operation& operation, const std::vector<SpyreTensor>& tensors) {
-  if (operation.compute()) CheckExactShapes(*operation.compute(), tensors);
-  std::vector<TensorLocation> arguments = LocationsOf(tensors);
-  Enqueue(operation, arguments, "", 0, ResourcesOf(operation, tensors));
+void SpyreStream::Launch(const Operation& operation, const std::vector<SpyreTensor>& tensors,
+                         const std::vector<int64_t>& dimensions) {
+  if (operation.compute()) {
+    CheckExactShapes(*operation.compute(), tensors);
+    CheckDimensions(*operation.compute(), dimensions);
+  }
+  Enqueue(operation, {LocationsOf(tensors), dimensions}, "", 0, ResourcesOf(operation, tensors));
 }
 
 void SpyreStream::LaunchTiled(const Operation& operation, const std::vector<SpyreTensor>& tensors) {
-  const TilingPlan plan = PlanTiling(ComputeOf(operation, "LaunchTiled"), tensors);
+  const SpyreCompute& compute = ComputeOf(operation, "LaunchTiled");
+  CheckDimensions(compute, {});  // a kernel walks its tile with its own trip counts
+  const TilingPlan plan = PlanTiling(compute, tensors);
   // The tiles stay together, but each starts as soon as it is enqueued.
   const auto lock = context_->Lock();
   const flex::RuntimeContext::HostSlice slice(*context_, stream_->stream_index(), "LaunchTiled");
   const std::shared_ptr<const void> resources = ResourcesOf(operation, tensors);
-  std::vector<TensorLocation> arguments = LocationsOf(tensors);
+  Arguments arguments{LocationsOf(tensors), {}};
   for (int64_t i = 0; i < plan.iterations; ++i) {
     const std::vector<int64_t> offsets = plan.Offsets(i);
     for (size_t a = 0; a < tensors.size(); ++a) {
-      arguments[a].handle = flex::Offset(tensors[a].device_handle, offsets[a]);
+      arguments.tensors[a].handle = flex::Offset(tensors[a].device_handle, offsets[a]);
     }
     Enqueue(operation, arguments, fmt::format("tile {} of {}", i, plan.iterations),
             static_cast<uint64_t>(i), resources);
@@ -125,7 +132,7 @@ void SpyreStream::LaunchTiled(const Operation& operation,
   LaunchTiled(operation, tensors);
 }
 
-void SpyreStream::Enqueue(const Operation& operation, const std::vector<TensorLocation>& arguments,
+void SpyreStream::Enqueue(const Operation& operation, const Arguments& arguments,
                           const std::string& label, uint64_t tag,
                           const std::shared_ptr<const void>& keep_alive) {
   const flex::RuntimeContext::Batch batch(*context_);
@@ -144,8 +151,7 @@ void SpyreStream::Enqueue(const Operation& operation, const std::vector<TensorLo
   stream_->Launch(operation.compute()->device_handle, info);
 }
 
-void SpyreStream::EnqueueStep(const PreProcessCompute& step,
-                              const std::vector<TensorLocation>& arguments,
+void SpyreStream::EnqueueStep(const PreProcessCompute& step, const Arguments& arguments,
                               flex::OperationInfo info) {
   if (const auto* launch = std::get_if<DeviceLaunch>(&step)) {
     info.name = launch->name;
@@ -166,8 +172,8 @@ void SpyreStream::EnqueueStep(const PreProcessCompute& step,
   info.keep_alive = copy.keep_alive;
   const void* source = copy.host_address;
   if (copy.correction) {
-    auto buffer =
-        std::make_shared<const ByteBuffer>(AssembleCorrectionInput(*copy.correction, arguments));
+    auto buffer = std::make_shared<const ByteBuffer>(
+        AssembleCorrectionInput(*copy.correction, arguments.tensors, arguments.dimensions));
     source = buffer->data();
     info.keep_alive = buffer;
   }

@@ -32,10 +32,12 @@ class SpyreStream {
   // Enqueues the Operation once: its preprocessing steps in order, then its compute. Arguments by
   // handle are tensors of exactly the compiled shape and layout; by tensor, shapes are checked
   // against the compiled ones and strides are the tensor's own. A data-movement Operation takes
-  // none.
+  // none. `dimensions`: one value for each dimension that the compute leaves to the launch.
   void Launch(const Operation& operation) { Launch(operation, std::vector<DeviceHandle>{}); }
-  void Launch(const Operation& operation, const std::vector<DeviceHandle>& device_handles);
-  void Launch(const Operation& operation, const std::vector<SpyreTensor>& tensors);
+  void Launch(const Operation& operation, const std::vector<DeviceHandle>& device_handles,
+              const std::vector<int64_t>& dimensions = {});
+  void Launch(const Operation& operation, const std::vector<SpyreTensor>& tensors,
+              const std::vector<int64_t>& dimensions = {});
 
   // Enqueues the Operation once for each tile of tensors larger than the compiled shape; tiling.h
   // has the preconditions and the order. Handles carry no shape, so the second form is given the
@@ -50,10 +52,13 @@ class SpyreStream {
   flex::FlexStream& flex_stream() const { return *stream_; }
 
  private:
-  void Enqueue(const Operation& operation, const std::vector<TensorLocation>& arguments,
-               const std::string& label, uint64_t tag,
-               const std::shared_ptr<const void>& keep_alive);
-  void EnqueueStep(const PreProcessCompute& step, const std::vector<TensorLocation>& arguments,
+  struct Arguments {
+    std::vector<TensorLocation> tensors;
+    std::vector<int64_t> dimensions;
+  };
+  void Enqueue(const Operation& operation, const Arguments& arguments, const std::string& label,
+               uint64_t tag, const std::shared_ptr<const void>& keep_alive);
+  void EnqueueStep(const PreProcessCompute& step, const Arguments& arguments,
                    flex::OperationInfo info);
 
   flex::RuntimeContext* context_;

@@ -407,7 +407,7 @@ class Interpreter {
           std::memcpy(&record, Read(core, o[1] + i * 64, 64), 64);
           std::array<uint64_t, kTableEntriesPerTensor> entries{};
           entries[0] =
-              record.kind == 0 ? record.offset : SegmentAddress(record.region, record.offset);
+              record.kind == 1 ? SegmentAddress(record.region, record.offset) : record.offset;
           std::copy(std::begin(record.stride), std::end(record.stride), entries.begin() + 1);
           std::memcpy(Write(core, o[0] + i * 64, 64), entries.data(), 64);
         }

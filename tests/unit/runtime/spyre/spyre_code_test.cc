@@ -48,7 +48,8 @@ TEST_F(SpyreCodeTest, ReadsBothPlansAndTheMetadata) {
   EXPECT_EQ(read.init_packets[0].data->size(), 512u);
   ASSERT_EQ(read.exec_plan.size(), 4u);
   const auto& host = std::get<HostComputeStep>(read.exec_plan[0]);
-  EXPECT_EQ(host.correction.argument_of_record, (std::vector<int>{0, 1}));
+  ASSERT_EQ(host.correction.records.size(), 2u);
+  EXPECT_EQ(host.correction.records[1].index, 1);
   EXPECT_EQ(host.correction.size_bytes, 128u);
   EXPECT_EQ(std::get<TransferStep>(read.exec_plan[1]).offset, test::kCorrectionInputOffset);
   EXPECT_EQ(std::get<DeviceComputeStep>(read.exec_plan[3]).name, "copy");
@@ -65,8 +66,27 @@ TEST_F(SpyreCodeTest, NumbersMayBeHexadecimal) {
 
 TEST_F(SpyreCodeTest, HcmMayBeInline) {
   Exec(0)["hcm"] = {{"version", 1}, {"records", {{{"argument", 1}}}}};
-  EXPECT_EQ(std::get<HostComputeStep>(Read().exec_plan[0]).correction.argument_of_record,
-            (std::vector<int>{1}));
+  const SpyreCode read = Read();
+  const auto& records = std::get<HostComputeStep>(read.exec_plan[0]).correction.records;
+  ASSERT_EQ(records.size(), 1u);
+  EXPECT_EQ(records[0].kind, CorrectionSource::Kind::kArgument);
+  EXPECT_EQ(records[0].index, 1);
+}
+
+TEST_F(SpyreCodeTest, RecordsMayBeValuesOfDimensions) {
+  Exec(0)["hcm"] = {{"version", 1}, {"records", {{{"argument", 1}}, {{"dimension", 0}}}}};
+  code["Metadata"]["dimensions"] = {{{"name", "rows"}, {"max", 64}, {"granularity", 4}}};
+  const SpyreCode read = Read();
+  ASSERT_EQ(read.dimensions.size(), 1u);
+  EXPECT_EQ(read.dimensions[0].name, "rows");
+  EXPECT_EQ(read.dimensions[0].max, 64);
+  EXPECT_EQ(read.dimensions[0].granularity, 4);
+  const auto& records = std::get<HostComputeStep>(read.exec_plan[0]).correction.records;
+  ASSERT_EQ(records.size(), 2u);
+  EXPECT_EQ(records[1].kind, CorrectionSource::Kind::kDimension);
+  EXPECT_EQ(records[1].index, 0);
+  code["Metadata"]["dimensions"][0]["max"] = 3;
+  ExpectError({"Metadata.dimensions[0].max", "from 4", "found 3"});
 }
 
 TEST_F(SpyreCodeTest, UnnamedComputesAreCalledAfterTheKernel) {
@@ -154,6 +174,10 @@ TEST_F(SpyreCodeTest, CorrectionRecordsMustNameArgumentsAndFitTheBuffer) {
   ExpectError({"hcm.records[0].argument", "from 0 to 1", "found 2"});
   Exec(0)["hcm"] = {{"version", 2}, {"records", json::array()}};
   ExpectError({"version", "found 2"});
+  Exec(0)["hcm"] = {{"version", 1}, {"records", {{{"argument", 0}, {"dimension", 0}}}}};
+  ExpectError({"hcm.records[0]", "either 'argument' or 'dimension'"});
+  Exec(0)["hcm"] = {{"version", 1}, {"records", {{{"dimension", 0}}}}};
+  ExpectError({"hcm.records[0].dimension", "Metadata.dimensions lists none"});
   Exec(0)["hcm"] = "hcm.json";
   Exec(0)["size"] = "256";
   ExpectError({"JobExecPlan[0].properties.size", "128 bytes", "2 records"});

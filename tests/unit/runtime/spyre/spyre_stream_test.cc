@@ -110,6 +110,29 @@ TEST_P(SpyreStreamModes, CorrectionRecordsSayWhereTheTensorsAre) {
   EXPECT_EQ(record.stride[2], 0u);
 }
 
+TEST_P(SpyreStreamModes, ValuesOfDimensionsAreCheckedAndReachTheCorrectionInput) {
+  nlohmann::json code = test::CopyKernelJson(4, 64);
+  code["JobExecPlan"][0]["properties"]["hcm"] = {
+      {"version", 1}, {"records", {{{"argument", 0}}, {{"dimension", 0}}}}};
+  code["Metadata"]["dimensions"] = {{{"name", "trips"}, {"max", 12}, {"granularity", 4}}};
+  test::WriteCopyKernel(directory.path(), code);
+  flex::RuntimeContext context(card, GetParam());
+  SpyreStream stream = SpyreStream::Default(context);
+  ExecutionPlan plan(directory.path());
+  LoadPlan(stream, plan);
+  const SpyreTensor a = AllocateTensor(context, {4, 64});
+  for (const std::vector<int64_t>& wrong :
+       std::vector<std::vector<int64_t>>{{}, {0}, {-4}, {6}, {16}, {4, 4}}) {
+    EXPECT_THROW(LaunchKernel(stream, plan, {a, a}, wrong), Error) << wrong.size();
+  }
+  kernel.compute_runs = false;
+  LaunchKernel(stream, plan, {a, a}, {8});
+  stream.Synchronize();
+  EXPECT_EQ(kernel.records[1].kind, 2);
+  EXPECT_EQ(kernel.records[1].offset, 8u);
+  EXPECT_EQ(kernel.records[1].stride[0], 0u);
+}
+
 TEST_P(SpyreStreamModes, TiledLaunchCoversTheWholeTensorInBothDimensions) {
   flex::RuntimeContext context(card, GetParam());
   SpyreStream stream(context);
