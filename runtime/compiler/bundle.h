@@ -58,12 +58,6 @@ struct Bundle {
   std::vector<BundleNode> body;
 };
 
-enum class BundleDialect : uint8_t {
-  kSymbolicConstants,  // every start address is a symbol with a constant value; loops kept
-  kBakedAddresses,     // addresses in the SDSC files; loops unrolled
-  kSymbolicArguments,  // newest: the function's parameters are the bases of the tensors
-};
-
 // Reads bundle.mlir and the SDSC files that it names. Without bundle.mlir, the sdsc_*.json files of
 // the directory in numeric order, no loops. Throws BadInput with file, line and column: MLIR
 // syntax, operations and types that a bundle does not have, symbolic loop bounds that are no

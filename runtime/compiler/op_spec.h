@@ -6,7 +6,6 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <optional>
 #include <string>
 #include <variant>
@@ -40,12 +39,17 @@ struct IterationSymbol {
   int split = 1;
 };
 
+struct OpConstant {
+  std::string name;  // "eps", "clipMin", ...
+  double value = 0;
+};
+
 struct OpSpec {
   std::string op;  // an OpFunc name, "add", "batchmatmul", "ReStickifyOpHBM", ...
   bool is_reduction = false;
   std::vector<IterationSymbol> iteration_space;  // in loop order
   std::vector<TensorArg> args;                   // inputs first, then the output
-  std::map<std::string, double> constants;       // op_info: "eps", "clipMin", ...
+  std::vector<OpConstant> constants;             // op_info's, in its order: it numbers them
   // The iteration symbols (newest form: the symbols of tile_advance) that each enclosing loop
   // advances, outermost loop first. Empty outside loops.
   std::vector<std::vector<std::string>> tiled_symbols;

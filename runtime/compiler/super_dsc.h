@@ -36,7 +36,8 @@ struct SdscTensor {
   // layoutDimOrder_: positions in SuperDsc::dims, innermost first. The stick dimension's place in
   // it is the place of its stick count.
   std::vector<int> dim_order;
-  // One per dim_order entry: 1 walked, -1 broadcast or reduced (extent 1, not walked), -2 the same
+  // One per dim_order entry (in the file: per entry of the label's layoutDimOrder_, which may be
+  // another order): 1 walked, -1 broadcast or reduced (extent 1, not walked), -2 the same
   // for the stick dimension: only element 0 of each stick is meaningful.
   std::vector<int> scale;
   std::vector<int> stick_dims;       // of its primaryDsInfo_ entry, outer to inner
@@ -83,7 +84,14 @@ int64_t FootprintBytes(const SuperDsc& dsc, const SdscTensor& tensor);
 // not resolve, more than 8 tensors, cores outside 0..31. A SuperDsc that was read is consistent.
 SuperDsc ParseSuperDsc(const std::string& text, const std::string& file);
 
-// The JSON of the public emitter, key for key; `newest` adds the keys of the newest front end.
-std::string ToSdscJson(const SuperDsc& dsc, bool newest);
+enum class BundleDialect : uint8_t {
+  kSymbolicConstants,  // every start address is a symbol with a constant value; loops kept
+  kBakedAddresses,     // addresses in the SDSC files; loops unrolled
+  kSymbolicArguments,  // newest: the function's parameters are the bases of the tensors
+};
+
+// The JSON of the public emitter, key for key; the dialects differ in a few keys. The layout of a
+// label in primaryDsInfo_ is that of its first tensor, and scale_ is in the order of that layout.
+std::string ToSdscJson(const SuperDsc& dsc, BundleDialect dialect);
 
 }  // namespace spyre::compiler
