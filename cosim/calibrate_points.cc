@@ -4,7 +4,7 @@
 
 #include "model/contract/error.h"
 #include "model/contract/files.h"
-#include "runtime/spyre/json_reader.h"
+#include "runtime/json/json_reader.h"
 
 namespace spyre::cosim {
 namespace {

@@ -15,6 +15,7 @@
 #include "cosim/calibrate.h"
 #include "cosim/config.h"
 #include "cosim/memory_command.h"
+#include "cosim/opt_command.h"
 #include "cosim/report.h"
 #include "cosim/session.h"
 #include "cosim/tools.h"
@@ -107,6 +108,7 @@ class CommandLine {
     AddRun();
     AddCalibrate();
     AddMemory();
+    AddOpt();
     AddCheck();
     AddRegs();
     AddPrograms();
@@ -197,6 +199,23 @@ class CommandLine {
         [this] { action_ = [this] { return RunMemoryCommand(memory_, std::cout); }; });
   }
 
+  void AddOpt() {
+    CLI::App* command = app_.add_subcommand(
+        "opt", "One compiler pass over JSON lines: an object in, an object out");
+    command->footer(OptPassList() +
+                    "Exit status: 0 done, also if lines were refused; 2 bad input.\n"
+                    "The keys of each pass are in docs/compiler.md.");
+    command->add_option("PASS", opt_.pass, "name of a pass")->required();
+    command->add_option("FILE", opt_.file, "JSON lines; -: standard input")->capture_default_str();
+    command->callback([this] {
+      action_ = [this] {
+        std::ios::sync_with_stdio(false);  // reads by the block; nothing has been read yet
+        std::cin.tie(nullptr);
+        return RunOptCommand(opt_, std::cin, std::cout);
+      };
+    });
+  }
+
   void AddCheck() {
     CLI::App* check = app_.add_subcommand("check", "Print the effective configuration of a file");
     check->add_option("CONFIG", check_.config, "TOML file; without it, the defaults");
@@ -266,6 +285,7 @@ class CommandLine {
   std::function<int()> action_;
   RunArguments run_, check_;
   MemoryOptions memory_;
+  OptOptions opt_;
   CalibrateOptions calibrate_;
   bool reference_ = false, markdown_ = false, regs_json_ = false;
   std::string program_, path_, output_;

@@ -52,6 +52,10 @@ void CheckTensor(const OpIr& op, const TensorAccess& tensor) {
 }  // namespace
 
 void CheckOp(const OpIr& op) {
+  if (op.loops.size() > kMaxLoops) {
+    throw BadInput("operation '{}' has {} loops; at most {} are possible", op.name, op.loops.size(),
+                   kMaxLoops);
+  }
   if (op.kind == OpIr::Kind::kReduction && op.inputs.empty()) {
     throw BadInput("operation '{}': a reduction reads at least one tensor", op.name);
   }

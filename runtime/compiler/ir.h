@@ -32,6 +32,9 @@ struct TensorAccess {
   IndexExpression index;
 };
 
+// Tensors have at most six dimensions; searches over combinations of loops need a bound.
+constexpr size_t kMaxLoops = 16;
+
 // Loop variables: those of the output first, then the reduction's own.
 struct OpIr {
   enum class Kind : uint8_t { kPointwise, kReduction };
@@ -62,8 +65,8 @@ class CompileError : public Error {
 };
 
 // Throws BadInput, naming the operation and the tensor, unless every list has the length it should,
-// ranges and sizes are at least 1, constants and coefficients at least 0, and no address overflows
-// 64 bits. Every pass may then compute without checks.
+// there are at most kMaxLoops loops, ranges and sizes are at least 1, constants and coefficients at
+// least 0, and no address overflows 64 bits. Every pass may then compute without checks.
 void CheckOp(const OpIr& op);
 
 }  // namespace spyre::compiler

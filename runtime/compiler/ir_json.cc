@@ -1,111 +1,119 @@
 #include "runtime/compiler/ir_json.h"
 
 #include <algorithm>
+#include <limits>
 #include <nlohmann/json.hpp>
 #include <numeric>
 
 namespace spyre::compiler {
 namespace {
 
-using Json = nlohmann::json;
+using runtime::JsonReader;
 
-const Json& At(const Json& value, const char* key) {
-  const auto it = value.is_object() ? value.find(key) : value.end();
-  if (!value.is_object() || it == value.end()) {
-    throw BadInput("key '{}' is missing in {}", key, value.dump().substr(0, 80));
-  }
-  return *it;
+std::vector<int64_t> IntegersFromJson(const JsonReader& value) {
+  return value.Integers(std::numeric_limits<int64_t>::min(), std::numeric_limits<int64_t>::max());
 }
 
-template <typename T>
-T As(const Json& value, const char* key) {
-  try {
-    return value.get<T>();
-  } catch (const Json::exception& error) {
-    throw BadInput("key '{}': {} is not of the right type ({})", key, value.dump().substr(0, 80),
-                   error.what());
-  }
+std::vector<int> DimOrderFromJson(const JsonReader& value) {
+  constexpr int64_t kMostDims = 1000;  // far above any rank; the layout says what it takes
+  std::vector<int> order;
+  for (int64_t dim : value.Integers(-1, kMostDims)) order.push_back(static_cast<int>(dim));
+  return order;
 }
 
-template <typename T>
-T Get(const Json& value, const char* key) {
-  return As<T>(At(value, key), key);
-}
-
-TensorAccess TensorFromJson(const Json& value, const std::vector<LoopVariable>& loops) {
+TensorAccess TensorFromJson(const JsonReader& value, const std::vector<LoopVariable>& loops) {
   TensorAccess tensor;
-  tensor.name = Get<std::string>(value, "name");
-  tensor.host_format = FormatFromName(Get<std::string>(value, "dtype"));
+  tensor.name = value.At("name").String();
+  tensor.host_format = FormatFromName(value.At("dtype").String());
   tensor.layout = LayoutFromJson(value);
-  const auto offset = value.contains("offset") ? Get<int64_t>(value, "offset") : int64_t{0};
-  tensor.index = IndexFromJson(At(value, "index"), offset, loops);
+  tensor.index = IndexFromJson(value.At("index"), IntegerOr(value, "offset", 0), loops);
   return tensor;
 }
 
 }  // namespace
 
-std::vector<LoopVariable> LoopsFromJson(const Json& value) {
+int64_t IntegerFromJson(const JsonReader& value) {
+  return value.Integer(std::numeric_limits<int64_t>::min(), std::numeric_limits<int64_t>::max());
+}
+
+int64_t IntegerOr(const JsonReader& object, const char* key, int64_t otherwise) {
+  return object.Has(key) ? IntegerFromJson(object.At(key)) : otherwise;
+}
+
+std::vector<LoopVariable> LoopsFromJson(const JsonReader& value) {
   std::vector<LoopVariable> loops;
-  for (const auto& [name, range] :
-       As<std::vector<std::pair<std::string, int64_t>>>(value, "loops")) {
-    const auto same = [name = name](const LoopVariable& loop) { return loop.name == name; };
+  for (size_t i = 0; i < value.Size(); ++i) {
+    const JsonReader item = value.At(i);
+    if (item.Size() != 2) item.Fail("a pair [name, range] is expected");
+    const std::string name = item.At(size_t{0}).String();
+    const auto same = [&](const LoopVariable& loop) { return loop.name == name; };
     if (std::any_of(loops.begin(), loops.end(), same)) throw BadInput("loop {} given twice", name);
-    loops.push_back({name, range});
+    loops.push_back({name, IntegerFromJson(item.At(1))});
   }
   return loops;
 }
 
-IndexExpression IndexFromJson(const Json& coefficients, int64_t constant,
+int FindLoop(const std::string& name, const std::vector<LoopVariable>& loops) {
+  const auto same = [&](const LoopVariable& loop) { return loop.name == name; };
+  const auto it = std::find_if(loops.begin(), loops.end(), same);
+  if (it == loops.end()) throw BadInput("'{}' is not a loop variable", name);
+  return static_cast<int>(it - loops.begin());
+}
+
+IndexExpression IndexFromJson(const JsonReader& coefficients, int64_t constant,
                               const std::vector<LoopVariable>& loops) {
   IndexExpression index{constant, std::vector<int64_t>(loops.size(), 0)};
-  for (const auto& [name, coefficient] :
-       As<std::map<std::string, int64_t>>(coefficients, "index")) {
-    const auto same = [name = name](const LoopVariable& loop) { return loop.name == name; };
-    const auto it = std::find_if(loops.begin(), loops.end(), same);
-    if (it == loops.end()) throw BadInput("index uses '{}', which is not a loop variable", name);
-    index.coefficient[static_cast<size_t>(it - loops.begin())] = coefficient;
+  if (!coefficients.value().is_object()) coefficients.Fail("an object is expected");
+  for (const auto& [name, unused] : coefficients.value().items()) {
+    index.coefficient[static_cast<size_t>(FindLoop(name, loops))] =
+        IntegerFromJson(coefficients.At(name.c_str()));
   }
   return index;
 }
 
-StickLayout LayoutFromJson(const Json& value) {
-  const DataFormat format = DeviceFormatOf(FormatFromName(Get<std::string>(value, "dtype")));
-  const auto size = Get<std::vector<int64_t>>(value, "host_size");
-  const auto stride = value.contains("host_stride")
-                          ? Get<std::vector<int64_t>>(value, "host_stride")
-                          : ContiguousStrides(size);
+IndexExpression IndexWithConstantFromJson(const JsonReader& value,
+                                          const std::vector<LoopVariable>& loops) {
+  return IndexFromJson(value.At("coeff"), IntegerOr(value, "const", 0), loops);
+}
+
+StickLayout LayoutFromJson(const JsonReader& value) {
+  const DataFormat format = DeviceFormatOf(FormatFromName(value.At("dtype").String()));
+  const std::vector<int64_t> size = IntegersFromJson(value.At("host_size"));
+  const std::vector<int64_t> stride = value.Has("host_stride")
+                                          ? IntegersFromJson(value.At("host_stride"))
+                                          : ContiguousStrides(size);
   std::vector<int> order(size.size());
   std::iota(order.begin(), order.end(), 0);
-  if (value.contains("dim_order")) order = Get<std::vector<int>>(value, "dim_order");
-  if (!value.contains("device_size")) return MakeLayout(size, stride, format, order);
+  if (value.Has("dim_order")) order = DimOrderFromJson(value.At("dim_order"));
+  if (!value.Has("device_size")) return MakeLayout(size, stride, format, order);
   StickLayout layout;
   layout.host_size = size;
   layout.host_stride = stride;
   layout.format = format;
-  layout.device_size = Get<std::vector<int64_t>>(value, "device_size");
-  layout.stride_map = Get<std::vector<int64_t>>(value, "stride_map");
-  if (value.contains("dim_order")) {
+  layout.device_size = IntegersFromJson(value.At("device_size"));
+  layout.stride_map = IntegersFromJson(value.At("stride_map"));
+  if (value.Has("dim_order")) {
     StickLayout built = MakeLayout(size, stride, format, order);
     if (built.device_size == layout.device_size) layout.host_dim = std::move(built.host_dim);
   }
   return layout;
 }
 
-OpIr OpFromJson(const Json& value) {
+OpIr OpFromJson(const JsonReader& value) {
   OpIr op;
-  if (value.is_object() && value.contains("id")) op.name = Get<std::string>(value, "id");
-  const auto kind = Get<std::string>(value, "kind");
+  if (value.Has("id") && value.At("id").value().is_string()) op.name = value.At("id").String();
+  const std::string kind = value.At("kind").String();
   if (kind != "pointwise" && kind != "reduction") {
     throw BadInput("kind '{}' must be pointwise or reduction", kind);
   }
   op.kind = kind == "pointwise" ? OpIr::Kind::kPointwise : OpIr::Kind::kReduction;
-  if (value.contains("reduction_type")) {
-    op.reduction_type = Get<std::string>(value, "reduction_type");
-  }
-  op.loops = LoopsFromJson(At(value, "loop_vars"));
+  if (value.Has("reduction_type")) op.reduction_type = value.At("reduction_type").String();
+  op.loops = LoopsFromJson(value.At("loop_vars"));
   int outputs = 0;
-  for (const Json& item : As<std::vector<Json>>(At(value, "tensors"), "tensors")) {
-    const auto role = Get<std::string>(item, "role");
+  const JsonReader tensors = value.At("tensors");
+  for (size_t i = 0; i < tensors.Size(); ++i) {
+    const JsonReader item = tensors.At(i);
+    const std::string role = item.At("role").String();
     if (role == "input") {
       op.inputs.push_back(TensorFromJson(item, op.loops));
     } else if (role == "output") {

@@ -248,9 +248,9 @@ std::optional<std::vector<int>> WorkDivider::KFast(int max_cores,
   if (range(n) % elements != 0 || range(k) % elements != 0) return std::nullopt;
   const int64_t n_sticks = range(n) / elements;
   const int64_t k_sticks = range(k) / elements;
-  const int64_t rows = range(m) / max_cores;
-  if (rows < 1 || rows > kMostRows || k_sticks < max_cores) return std::nullopt;
-  if (rows > kFewRows && n_sticks >= max_cores) return std::nullopt;
+  const int64_t rows = range(m);  // compared as rows of one core, which need not be a whole number
+  if (rows < max_cores || rows > kMostRows * max_cores || k_sticks < max_cores) return std::nullopt;
+  if (rows > kFewRows * max_cores && n_sticks >= max_cores) return std::nullopt;
   for (int split = max_cores - 1; split > 1; --split) {
     if (max_cores % split != 0 || n_sticks % split != 0) continue;
     if (k_sticks % (max_cores / split) != 0) continue;

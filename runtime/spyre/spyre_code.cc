@@ -8,7 +8,7 @@
 
 #include "model/contract/error.h"
 #include "model/contract/memory_map.h"
-#include "runtime/spyre/json_reader.h"
+#include "runtime/json/json_reader.h"
 #include "runtime/spyre/spyre_code_metadata.h"
 
 namespace spyre::runtime {

@@ -5,7 +5,7 @@
 #include <optional>
 #include <vector>
 
-#include "runtime/spyre/json_reader.h"
+#include "runtime/json/json_reader.h"
 #include "runtime/spyre/spyre_code.h"
 
 namespace spyre::runtime {

@@ -1,4 +1,4 @@
-#include "runtime/spyre/json_reader.h"
+#include "runtime/json/json_reader.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

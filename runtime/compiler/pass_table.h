@@ -1,0 +1,17 @@
+// The JSON adaptors of the passes, one for each entry of the table in passes.cc. Only that table
+// and the adaptors' own files include this.
+#pragma once
+
+#include <nlohmann/json.hpp>
+
+namespace spyre::compiler {
+
+nlohmann::ordered_json PassWorkDivision(const nlohmann::json& input);
+nlohmann::ordered_json PassCoreSplit(const nlohmann::json& input);
+nlohmann::ordered_json PassMultiDimSplit(const nlohmann::json& input);
+nlohmann::ordered_json PassSplitEncoding(const nlohmann::json& input);
+nlohmann::ordered_json PassDeviceLayout(const nlohmann::json& input);
+nlohmann::ordered_json PassDeviceCoordinates(const nlohmann::json& input);
+nlohmann::ordered_json PassCoreToSlice(const nlohmann::json& input);
+
+}  // namespace spyre::compiler

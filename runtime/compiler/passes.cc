@@ -1,0 +1,65 @@
+#include "runtime/compiler/passes.h"
+
+#include <fmt/ranges.h>
+
+#include "model/contract/nearest.h"
+#include "runtime/compiler/pass_table.h"
+#include "runtime/json/json_reader.h"
+
+namespace spyre::compiler {
+namespace {
+
+using Json = nlohmann::json;
+using OrderedJson = nlohmann::ordered_json;
+
+OrderedJson InvalidInput(const std::string& message) {
+  return {{"type", "InvalidInput"}, {"message", message}};
+}
+
+}  // namespace
+
+const std::vector<Pass>& Passes() {
+  static const std::vector<Pass> passes = {
+      {"work-division", "splits of an operation's loops over the cores", PassWorkDivision},
+      {"core-split", "largest divisor of a size that fits the cores", PassCoreSplit},
+      {"multi-dim-split", "cores dealt to the dimensions of an iteration space", PassMultiDimSplit},
+      {"split-encoding", "splits stored by index coefficient and read back", PassSplitEncoding},
+      {"device-layout", "stick layout of a host tensor", PassDeviceLayout},
+      {"device-coordinates", "coordinates of an access in a stick layout", PassDeviceCoordinates},
+      {"core-to-slice", "slice of every core in every dimension", PassCoreToSlice},
+  };
+  return passes;
+}
+
+const Pass& RequirePass(std::string_view name) {
+  std::vector<std::string> names;
+  for (const Pass& pass : Passes()) {
+    if (pass.name == name) return pass;
+    names.emplace_back(pass.name);
+  }
+  const std::string hint = DidYouMean(name, names);
+  throw BadInput("'{}' is not a pass{} The passes are {}", name, hint.empty() ? "." : hint,
+                 fmt::join(names, ", "));
+}
+
+OrderedJson ErrorJson(const CompileError& error, const char* kind_key) {
+  return {{"type", error.type()}, {kind_key, error.message_kind()}, {"message", error.what()}};
+}
+
+std::string RunPass(const Pass& pass, std::string_view line) {
+  OrderedJson result = OrderedJson::object();
+  try {
+    const Json input = runtime::ParseJson(line, "line");
+    if (!input.is_object()) throw BadInput("line: a JSON object is expected");
+    if (const auto id = input.find("id"); id != input.end()) result["id"] = *id;
+    result.update(pass.run(input));
+  } catch (const CompileError& error) {
+    result["error"] = ErrorJson(error);
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::kBadInput) throw;
+    result["error"] = InvalidInput(error.what());
+  }
+  return result.dump(-1, ' ', false, OrderedJson::error_handler_t::replace);
+}
+
+}  // namespace spyre::compiler
