@@ -1,0 +1,291 @@
+#include "runtime/compiler/bundle_mlir.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <iterator>
+#include <set>
+
+#include "model/contract/error.h"
+#include "model/contract/memory_map.h"
+#include "runtime/compiler/ir.h"
+
+namespace spyre::compiler {
+namespace {
+
+using Strides = std::vector<int64_t>;
+
+// A map has one dimension for each loop that advances; the loops that do not are left out.
+Strides Advancing(const Strides& loop_stride) {
+  Strides strides;
+  std::copy_if(loop_stride.begin(), loop_stride.end(), std::back_inserter(strides),
+               [](int64_t stride) { return stride != 0; });
+  return strides;
+}
+
+class Writer {
+ public:
+  explicit Writer(const MlirModule& module) : module_(module) {}
+
+  std::string Write() {
+    Collect(module_.body);
+    Maps();
+    Line(0, "module {{");
+    Parameters();
+    LoopConstants();
+    Symbols();
+    std::vector<std::string> loops;
+    Body(module_.body, loops);
+    Line(2, "return");
+    Line(1, "}}");
+    Line(0, "}}");
+    return std::move(text_);
+  }
+
+ private:
+  template <typename... Args>
+  void Line(size_t indent, fmt::format_string<Args...> format, Args&&... args) {
+    text_.append(indent, '\t');
+    fmt::format_to(std::back_inserter(text_), format, std::forward<Args>(args)...);
+    text_.push_back('\n');
+  }
+
+  void Collect(const std::vector<MlirNode>& nodes) {
+    for (const MlirNode& node : nodes) {
+      if (const auto* loop = std::get_if<MlirLoop>(&node)) {
+        loops_.push_back(loop);
+        Collect(loop->body);
+        continue;
+      }
+      for (const MlirTensor& tensor : std::get<MlirExecute>(node).tensors) {
+        const Strides strides = Advancing(tensor.loop_stride);
+        if (!strides.empty()) map_number_.emplace(strides, map_number_.size());
+      }
+    }
+  }
+
+  void Maps() {
+    std::vector<const Strides*> maps(map_number_.size());
+    for (const auto& [strides, number] : map_number_) maps[number] = &strides;
+    for (size_t number = 0; number < maps.size(); ++number) {
+      std::vector<std::string> dims;
+      std::string sum = "s0";
+      for (const int64_t stride : *maps[number]) {
+        sum += fmt::format(" + {}*d{}", stride, dims.size());
+        dims.push_back(fmt::format("d{}", dims.size()));
+      }
+      Line(0, "#map_{} = affine_map<({})[s0] -> ({})>", number, fmt::join(dims, ", "), sum);
+    }
+  }
+
+  static std::string ParameterName(const BundleArgument& argument) {
+    return argument.kind == BundleArgument::Kind::kDimension ? argument.name + "_base"
+                                                             : argument.name + "_base_addr";
+  }
+
+  static std::string ParameterType(const BundleArgument& argument) {
+    if (argument.kind != BundleArgument::Kind::kDimension) return "!sdscbundle.input_arg<index>";
+    return fmt::format("!sdscbundle.input_arg<index, granularity={}, max_value={}>",
+                       argument.granularity, argument.max);
+  }
+
+  void Parameters() {
+    std::vector<std::string> parameters;
+    for (const BundleArgument& argument : module_.arguments) {
+      parameters.push_back(
+          fmt::format("%{}: {}", ParameterName(argument), ParameterType(argument)));
+    }
+    Line(1, "func.func @sdsc_bundle({}) {{", fmt::join(parameters, ", "));
+    for (const BundleArgument& argument : module_.arguments) {
+      Line(2, "%{} = sdscbundle.input_arg_extract value from %{} : {} -> index", argument.name,
+           ParameterName(argument), ParameterType(argument));
+    }
+  }
+
+  void LoopConstants() {
+    if (loops_.empty()) return;
+    Line(2, "%c0 = arith.constant 0 : index");
+    Line(2, "%c1 = arith.constant 1 : index");
+    for (size_t i = 0; i < loops_.size(); ++i) {
+      if (loops_[i]->count_argument >= 0) continue;
+      Line(2, "%loop_bound_{} = arith.constant {} : index", i, loops_[i]->count);
+    }
+  }
+
+  void Symbols() {
+    if (!module_.with_symbols) return;
+    std::set<std::string> written;
+    // Ids count down: -1 is the first.
+    for (auto it = module_.symbols.rbegin(); it != module_.symbols.rend(); ++it) {
+      const std::string name = NameOf(it->first);
+      const MlirSymbol& symbol = it->second;
+      if (symbol.argument < 0) {
+        Line(2, "{} = arith.constant {} : index", name, symbol.value);
+        continue;
+      }
+      const BundleArgument& base = Argument(symbol.argument);
+      if (name == "%" + base.name || !written.insert(name).second) continue;
+      const std::string offset = base.kind == BundleArgument::Kind::kPool
+                                     ? fmt::format("%{}_offset_{}", base.name, symbol.value)
+                                     : fmt::format("%{}_core_offset_{}", base.name, symbol.value);
+      Line(2, "{} = arith.constant {} : index", offset, symbol.value);
+      Line(2, "{} = arith.addi %{}, {} : index", name, base.name, offset);
+    }
+  }
+
+  const BundleArgument& Argument(int number) const {
+    if (static_cast<size_t>(number) >= module_.arguments.size()) {
+      throw Error(ErrorKind::kInternal, fmt::format("bundle.mlir: no argument {}", number));
+    }
+    return module_.arguments[static_cast<size_t>(number)];
+  }
+
+  std::string NameOf(int64_t id) const {
+    const auto it = module_.symbols.find(id);
+    if (it == module_.symbols.end()) {
+      throw Error(ErrorKind::kInternal, fmt::format("bundle.mlir: symbol {} has no value", id));
+    }
+    const MlirSymbol& symbol = it->second;
+    if (symbol.argument < 0) return fmt::format("%sym_{}", -id);
+    const BundleArgument& base = Argument(symbol.argument);
+    if (base.kind == BundleArgument::Kind::kPool) {
+      return fmt::format("%{}_addr_{}", base.name, symbol.value);
+    }
+    return symbol.value == 0 ? "%" + base.name
+                             : fmt::format("%{}_core_{}", base.name, symbol.value);
+  }
+
+  void Body(const std::vector<MlirNode>& nodes, std::vector<std::string>& loops) {
+    const size_t indent = 2 + loops.size();
+    for (const MlirNode& node : nodes) {
+      if (const auto* execute = std::get_if<MlirExecute>(&node)) {
+        Execute(*execute, loops);
+        continue;
+      }
+      const auto& loop = std::get<MlirLoop>(node);
+      const size_t number = next_loop_++;
+      const std::string bound = loop.count_argument >= 0 ? Argument(loop.count_argument).name
+                                                         : fmt::format("loop_bound_{}", number);
+      Line(indent, "scf.for %i_{} = %c0 to %{} step %c1 {{", number, bound);
+      loops.push_back(fmt::format("%i_{}", number));
+      Body(loop.body, loops);
+      loops.pop_back();
+      Line(indent, "}}");
+    }
+  }
+
+  // One affine.apply for each symbol of the operation that advances; returns the operand of each.
+  std::map<int64_t, std::string> Advance(const MlirExecute& execute,
+                                         const std::vector<std::string>& loops) {
+    std::map<int64_t, std::string> operands;
+    for (const MlirTensor& tensor : execute.tensors) {
+      const Strides strides = Advancing(tensor.loop_stride);
+      if (strides.empty()) continue;
+      std::vector<std::string> variables;
+      for (size_t level = 0; level < tensor.loop_stride.size(); ++level) {
+        if (tensor.loop_stride[level] != 0) variables.push_back(loops.at(level));
+      }
+      for (const int64_t id : tensor.symbols) {
+        if (operands.count(id) != 0) continue;
+        const std::string address = fmt::format("%addr_{}", next_address_++);
+        Line(2 + loops.size(), "{} = affine.apply #map_{}({})[{}]", address,
+             map_number_.at(strides), fmt::join(variables, ", "), NameOf(id));
+        operands[id] = address;
+      }
+    }
+    return operands;
+  }
+
+  void Execute(const MlirExecute& execute, const std::vector<std::string>& loops) {
+    const size_t indent = 2 + loops.size();
+    if (!module_.with_symbols) {
+      Line(indent, "sdscbundle.sdsc_execute () {{sdsc_filename=\"{}\"}}", execute.file);
+      return;
+    }
+    const std::map<int64_t, std::string> advanced = Advance(execute, loops);
+    std::vector<int64_t> ids;
+    std::vector<std::string> operands;
+    std::set<int64_t> seen;
+    for (const MlirTensor& tensor : execute.tensors) {
+      for (const int64_t id : tensor.symbols) {
+        if (!seen.insert(id).second) continue;
+        const auto it = advanced.find(id);
+        ids.push_back(id);
+        operands.push_back(it == advanced.end() ? NameOf(id) : it->second);
+      }
+    }
+    Line(indent, "sdscbundle.sdsc_execute ({}) {{sdsc_filename=\"{}\", \"symbol_ids\"=[{}]}}",
+         fmt::join(operands, ", "), execute.file, fmt::join(ids, ", "));
+  }
+
+  const MlirModule& module_;
+  std::string text_;
+  std::vector<const MlirLoop*> loops_;  // depth first
+  std::map<Strides, size_t> map_number_;
+  size_t next_loop_ = 0;
+  size_t next_address_ = 0;
+};
+
+// From the Bundle: every symbol is a tensor of its own.
+class FromBundle {
+ public:
+  FromBundle(const Bundle& bundle, BundleDialect dialect) : bundle_(bundle), dialect_(dialect) {}
+
+  MlirModule Run() {
+    module_.with_symbols = dialect_ != BundleDialect::kBakedAddresses;
+    if (dialect_ == BundleDialect::kSymbolicArguments) module_.arguments = bundle_.arguments;
+    module_.body = Nodes(bundle_.body);
+    return std::move(module_);
+  }
+
+ private:
+  std::vector<MlirNode> Nodes(const std::vector<BundleNode>& nodes) {
+    std::vector<MlirNode> result;
+    for (const BundleNode& node : nodes) {
+      if (const auto* loop = std::get_if<BundleLoop>(&node)) {
+        if (loop->count_argument >= 0 && dialect_ != BundleDialect::kSymbolicArguments) {
+          throw CompileError(
+              "NotImplementedError", "symbolic_loop_count",
+              fmt::format("bundle {}: a loop has no constant trip count", bundle_.name));
+        }
+        result.emplace_back(MlirLoop{loop->count, loop->count_argument, Nodes(loop->body)});
+      } else {
+        result.emplace_back(Execute(std::get<BundleExecute>(node)));
+      }
+    }
+    return result;
+  }
+
+  MlirExecute Execute(const BundleExecute& execute) {
+    MlirExecute result{bundle_.files.at(static_cast<size_t>(execute.dsc)), {}};
+    if (!module_.with_symbols) return result;
+    for (auto it = execute.symbols.rbegin(); it != execute.symbols.rend(); ++it) {
+      module_.symbols.emplace(it->first, SymbolOf(it->second));
+      result.tensors.push_back({{it->first}, it->second.loop_stride});
+    }
+    return result;
+  }
+
+  MlirSymbol SymbolOf(const AddressExpression& address) const {
+    if (dialect_ == BundleDialect::kSymbolicArguments || address.argument < 0) {
+      return {address.argument, address.constant};
+    }
+    // Arguments in order have one segment each, from segment 0.
+    return {-1, address.constant + address.argument * static_cast<int64_t>(kSegmentBytes)};
+  }
+
+  const Bundle& bundle_;
+  BundleDialect dialect_;
+  MlirModule module_;
+};
+
+}  // namespace
+
+std::string WriteMlir(const MlirModule& module) { return Writer(module).Write(); }
+
+std::string BundleMlir(const Bundle& bundle, BundleDialect dialect) {
+  return WriteMlir(FromBundle(bundle, dialect).Run());
+}
+
+}  // namespace spyre::compiler

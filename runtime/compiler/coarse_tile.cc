@@ -1,0 +1,130 @@
+#include "runtime/compiler/coarse_tile.h"
+
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <map>
+
+#include "model/contract/error.h"
+#include "runtime/compiler/tiling_propagation.h"
+
+namespace spyre::compiler {
+namespace {
+
+CompileError RuntimeFault(std::string kind, const std::string& message) {
+  return {"RuntimeError", std::move(kind), message};
+}
+
+void CheckAdjacent(const TileGroup& group, size_t number,
+                   const std::map<std::string, size_t>& position) {
+  std::vector<size_t> at;
+  for (const std::string& name : group.ops) {
+    const auto it = position.find(name);
+    if (it == position.end()) {
+      throw RuntimeFault("unknown_op", fmt::format("coarse tiling: group {} names operation {}, "
+                                                   "which is not in the list of operations",
+                                                   number, name));
+    }
+    at.push_back(it->second);
+  }
+  const auto [low, high] = std::minmax_element(at.begin(), at.end());
+  if (*high - *low + 1 == at.size()) return;
+  throw RuntimeFault("not_contiguous",
+                     fmt::format("coarse tiling: the operations of group {} are not adjacent "
+                                 "(positions {}): a data flow crosses the border of the group",
+                                 number, fmt::join(at, ", ")));
+}
+
+bool InRange(int dim, size_t rank) { return dim >= 0 && static_cast<size_t>(dim) < rank; }
+
+void ResizeLayout(BufferLayout& layout, const std::vector<Extent>& ranges,
+                  const std::vector<int>& dims) {
+  if (layout.kind == BufferLayout::Kind::kMutation || layout.size.size() != ranges.size()) return;
+  for (const int dim : dims) {
+    if (InRange(dim, ranges.size())) layout.size[static_cast<size_t>(dim)] = ranges[dim];
+  }
+  layout.stride = ContiguousExtents(layout.size);
+  if (layout.kind != BufferLayout::Kind::kTiled || !AllNumbers(layout.size)) return;
+  const std::vector<int64_t> size = Numbers(layout.size);
+  const int stick = StickDimOf(layout.device, Numbers(layout.stride));
+  layout.device = MakeBufferLayout(size, layout.device.format, stick).device;
+}
+
+void DivideRanges(GraphOp& op, const Extent& count, const std::vector<int>& dims) {
+  if (op.ranges.empty()) return;
+  std::vector<Extent> ranges = op.ranges;
+  for (const int dim : dims) {
+    if (!InRange(dim, ranges.size())) continue;
+    Extent& range = ranges[static_cast<size_t>(dim)];
+    if (range.is_number() && count.is_number() && range.number() % count.number() != 0) {
+      throw RuntimeFault("not_divisible",
+                         fmt::format("coarse tiling: operation {}: range {} of dimension {} is not "
+                                     "a multiple of the trip count {}",
+                                     op.name, range.ToString(), dim, count.ToString()));
+    }
+    range = range / count;
+  }
+  op.ranges = std::move(ranges);
+  ResizeLayout(op.layout, op.ranges, dims);
+}
+
+// The dimensions that a level divides in one operation.
+std::vector<int> DimsOf(const GraphOp& op, const TileLevel& level) {
+  if (op.dim_hints.empty()) return level.dims;
+  std::vector<int> dims;
+  for (const DimHint& hint : op.dim_hints) {
+    if (hint.hint_id == level.hint_id && hint.dim_index && !hint.is_reduction) {
+      dims = {*hint.dim_index};
+    }
+  }
+  return dims;
+}
+
+void StampOp(GraphOp& op, size_t number, const TileGroup& group) {
+  LoopStamp stamp;
+  stamp.group_id.assign(std::max<size_t>(group.levels.size(), 1), 0);
+  stamp.group_id[0] = static_cast<int>(number);
+  for (const TileLevel& level : group.levels) {
+    const std::vector<int> dims = DimsOf(op, level);
+    DivideRanges(op, level.count, dims);
+    stamp.count.push_back(level.count);
+    stamp.tiled_dims.push_back(dims);
+  }
+  op.loop = std::move(stamp);
+}
+
+}  // namespace
+
+int StickDimOf(const StickLayout& device, const std::vector<int64_t>& stride) {
+  const auto last = static_cast<int>(stride.size()) - 1;
+  if (device.stride_map.empty()) return last;
+  const auto it = std::find(stride.begin(), stride.end(), device.stride_map.back());
+  return it == stride.end() ? last : static_cast<int>(it - stride.begin());
+}
+
+void StampTiles(Graph& graph, const std::vector<TileGroup>& groups) {
+  std::map<std::string, size_t> position;
+  for (size_t i = 0; i < graph.ops.size(); ++i) position[graph.ops[i].name] = i;
+  for (size_t number = 0; number < groups.size(); ++number) {
+    const TileGroup& group = groups[number];
+    if (group.ops.empty()) continue;
+    for (const TileLevel& level : group.levels) {
+      if (level.count.is_number() && level.count.number() < 1) {
+        throw BadInput("coarse tiling: group {} has a trip count of {}; at least 1 is needed",
+                       number, level.count.ToString());
+      }
+    }
+    CheckAdjacent(group, number, position);
+    for (const std::string& name : group.ops) {
+      GraphOp& op = graph.ops[position.at(name)];
+      if (op.IsComputed()) StampOp(op, number, group);
+    }
+  }
+}
+
+void CoarseTile(Graph& graph, const std::vector<TileGroup>& groups) {
+  StampTiles(graph, groups);
+  PropagateTiles(graph);
+}
+
+}  // namespace spyre::compiler

@@ -1,0 +1,49 @@
+// Coarse tiling, first part: groups of operations are put into counted loops. Every operation of a
+// group is stamped with its loops, its ranges are divided by their counts, and its buffer shrinks
+// to one tile. Then tiling_propagation.h gives results that leave the loop a whole buffer again.
+//
+// Runs after layouts are fixed and before work division and LX planning, which must see tiles.
+// Pure functions on the graph, any thread. Source: seed 002, docs/facts.md.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "runtime/compiler/graph.h"
+
+namespace spyre::compiler {
+
+struct TileLevel {
+  Extent count;           // trips, at least 1 if it is a number
+  std::vector<int> dims;  // positions in the ranges of operations that have no hints of their own
+  int hint_id = -1;       // finds an operation's own dimension among its dim_hints
+};
+
+// Operations that run in the same loops, outermost level first.
+struct TileGroup {
+  std::vector<std::string> ops;  // adjacent in the graph
+  std::vector<TileLevel> levels;
+};
+
+// Group g gets the path (g, 0, ...), as long as it has levels. Levels are applied outermost first,
+// each to what the one before left. An operation with dim_hints divides the dimension that its own
+// hint of the level names, or none; dimensions that it does not have are ignored, and reduction
+// ranges are never divided. Operations that are not computed stay unstamped.
+//
+// Symbolic counts and ranges divide symbolically and unchecked. A layout of the same rank as the
+// ranges becomes contiguous, in the default stick layout along the host dimension whose new stride
+// is that of the old stick, else along the last.
+//
+// Throws CompileError RuntimeError: "unknown_op", "not_contiguous" (all operations count, those not
+// computed too), "not_divisible". What was stamped before the error stays stamped. BadInput for a
+// count below 1.
+void StampTiles(Graph& graph, const std::vector<TileGroup>& groups);
+
+// StampTiles, then PropagateTiles.
+void CoarseTile(Graph& graph, const std::vector<TileGroup>& groups);
+
+// The host dimension whose stride is that of the elements inside the sticks of `device`, else the
+// last: how layouts that are built anew keep their stick dimension.
+int StickDimOf(const StickLayout& device, const std::vector<int64_t>& stride);
+
+}  // namespace spyre::compiler

@@ -1,0 +1,178 @@
+#include "runtime/compiler/extent.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <numeric>
+
+#include "model/contract/error.h"
+
+namespace spyre::compiler {
+namespace {
+
+int64_t Times(int64_t a, int64_t b) {
+  int64_t product = 0;
+  if (__builtin_mul_overflow(a, b, &product)) throw BadInput("{} * {} does not fit 64 bits", a, b);
+  return product;
+}
+
+int64_t Plus(int64_t a, int64_t b) {
+  int64_t sum = 0;
+  if (__builtin_add_overflow(a, b, &sum)) throw BadInput("{} + {} does not fit 64 bits", a, b);
+  return sum;
+}
+
+}  // namespace
+
+Extent::Factor Extent::Reduced(int64_t numerator, int64_t denominator) {
+  if (denominator < 0) {
+    numerator = Times(numerator, -1);
+    denominator = Times(denominator, -1);
+  }
+  const int64_t common = std::gcd(numerator, denominator);
+  return {numerator / common, denominator / common};
+}
+
+void Extent::Add(const Powers& powers, const Factor& factor) {
+  if (factor.numerator == 0) return;
+  const auto [it, inserted] = terms_.emplace(powers, factor);
+  if (inserted) return;
+  const Factor& old = it->second;
+  const Factor sum = Reduced(
+      Plus(Times(old.numerator, factor.denominator), Times(factor.numerator, old.denominator)),
+      Times(old.denominator, factor.denominator));
+  if (sum.numerator == 0) {
+    terms_.erase(it);
+  } else {
+    it->second = sum;
+  }
+}
+
+Extent::Extent(int64_t value) { Add({}, {value, 1}); }
+
+Extent Extent::Symbol(const std::string& name) {
+  Extent extent;
+  extent.Add({{name, 1}}, {1, 1});
+  return extent;
+}
+
+Extent Extent::From(const Expression& expression) {
+  switch (expression.kind) {
+    case Expression::Kind::kNumber:
+      return {expression.number};
+    case Expression::Kind::kSymbol:
+      return Symbol(expression.symbol);
+    case Expression::Kind::kAdd:
+    case Expression::Kind::kMultiply: {
+      const bool add = expression.kind == Expression::Kind::kAdd;
+      Extent result = add ? 0 : 1;
+      for (const Expression& operand : expression.operands) {
+        result = add ? result + From(operand) : result * From(operand);
+      }
+      return result;
+    }
+    case Expression::Kind::kDivide:
+      return From(expression.operands.at(0)) / From(expression.operands.at(1));
+    default:
+      throw BadInput("'{}' is no size: it may have integers, symbols, + - * and /",
+                     compiler::ToString(expression));
+  }
+}
+
+Extent Extent::Parse(std::string_view text) { return From(ParseExpression(text)); }
+
+bool Extent::is_number() const {
+  return terms_.empty() || (terms_.size() == 1 && terms_.begin()->first.empty() &&
+                            terms_.begin()->second.denominator == 1);
+}
+
+int64_t Extent::number() const {
+  if (!is_number()) throw BadInput("{} is symbolic; an integer is needed", ToString());
+  return terms_.empty() ? 0 : terms_.begin()->second.numerator;
+}
+
+Extent operator+(const Extent& a, const Extent& b) {
+  Extent sum = a;
+  for (const auto& [powers, factor] : b.terms_) sum.Add(powers, factor);
+  return sum;
+}
+
+Extent operator*(const Extent& a, const Extent& b) {
+  Extent product;
+  for (const auto& [a_powers, a_factor] : a.terms_) {
+    for (const auto& [b_powers, b_factor] : b.terms_) {
+      Extent::Powers powers = a_powers;
+      for (const auto& [symbol, power] : b_powers) {
+        if ((powers[symbol] += power) == 0) powers.erase(symbol);
+      }
+      // Crosswise first: the parts stay small, and nothing overflows that need not.
+      const Extent::Factor x = Extent::Reduced(a_factor.numerator, b_factor.denominator);
+      const Extent::Factor y = Extent::Reduced(b_factor.numerator, a_factor.denominator);
+      product.Add(powers, {Times(x.numerator, y.numerator), Times(x.denominator, y.denominator)});
+    }
+  }
+  return product;
+}
+
+Extent operator/(const Extent& a, const Extent& b) {
+  if (b.terms_.size() != 1) {
+    throw BadInput("{} cannot be divided by {}", a.ToString(), b.ToString());
+  }
+  const auto& [powers, factor] = *b.terms_.begin();
+  Extent::Powers inverse;
+  for (const auto& [symbol, power] : powers) inverse[symbol] = -power;
+  Extent reciprocal;
+  reciprocal.Add(inverse, Extent::Reduced(factor.denominator, factor.numerator));
+  return a * reciprocal;
+}
+
+std::string Extent::TermText(const Powers& powers, const Factor& factor) {
+  std::vector<std::string> above;
+  std::vector<std::string> below;
+  if (factor.numerator != 1) above.push_back(std::to_string(factor.numerator));
+  if (factor.denominator != 1) below.push_back(std::to_string(factor.denominator));
+  for (const auto& [symbol, power] : powers) {
+    auto& side = power > 0 ? above : below;
+    side.insert(side.end(), static_cast<size_t>(std::abs(power)), symbol);
+  }
+  if (above.empty()) above.emplace_back("1");
+  std::string text = fmt::format("{}", fmt::join(above, "*"));
+  if (below.size() == 1) text += "/" + below.front();
+  if (below.size() > 1) text += fmt::format("/({})", fmt::join(below, "*"));
+  return text;
+}
+
+std::string Extent::ToString() const {
+  if (terms_.empty()) return "0";
+  std::string text;
+  // The term without symbols is the first in order; it is written last.
+  for (auto it = terms_.rbegin(); it != terms_.rend(); ++it) {
+    if (!text.empty()) text += " + ";
+    text += TermText(it->first, it->second);
+  }
+  return text;
+}
+
+std::vector<Extent> ContiguousExtents(const std::vector<Extent>& size) {
+  std::vector<Extent> stride(size.size(), 1);
+  for (size_t i = size.size(); i-- > 1;) stride[i - 1] = stride[i] * size[i];
+  return stride;
+}
+
+bool AllNumbers(const std::vector<Extent>& extents) {
+  return std::all_of(extents.begin(), extents.end(),
+                     [](const Extent& extent) { return extent.is_number(); });
+}
+
+std::vector<int64_t> Numbers(const std::vector<Extent>& extents) {
+  std::vector<int64_t> numbers;
+  numbers.reserve(extents.size());
+  for (const Extent& extent : extents) numbers.push_back(extent.number());
+  return numbers;
+}
+
+std::vector<Extent> Extents(const std::vector<int64_t>& numbers) {
+  return {numbers.begin(), numbers.end()};
+}
+
+}  // namespace spyre::compiler

@@ -1,0 +1,119 @@
+#include "runtime/compiler/graph.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "model/contract/error.h"
+
+namespace spyre::compiler {
+namespace {
+
+TensorAccess Access(const Graph& graph, const std::string& buffer, DataFormat format,
+                    const GraphRead& read, size_t loops, const std::string& op) {
+  const BufferLayout& layout = graph.LayoutOf(buffer);
+  if (layout.kind != BufferLayout::Kind::kTiled) {
+    throw CompileError("Unsupported", "no_tiled_layout",
+                       fmt::format("{}: buffer {} has no device layout", op, buffer));
+  }
+  if (read.loop.size() != layout.stride.size() ||
+      (!read.offset.empty() && read.offset.size() != read.loop.size())) {
+    throw BadInput("{}: buffer {} has {} dimensions, its access names {}", op, buffer,
+                   layout.stride.size(), read.loop.size());
+  }
+  TensorAccess access{buffer, format, layout.device, {0, std::vector<int64_t>(loops, 0)}};
+  const std::vector<int64_t> strides = Numbers(layout.stride);
+  for (size_t d = 0; d < read.loop.size(); ++d) {
+    if (!read.offset.empty()) access.index.constant += read.offset[d] * strides[d];
+    if (read.loop[d] < 0) continue;
+    if (static_cast<size_t>(read.loop[d]) >= loops) {
+      throw BadInput("{}: access to {} names loop {} of {}", op, buffer, read.loop[d], loops);
+    }
+    access.index.coefficient[static_cast<size_t>(read.loop[d])] += strides[d];
+  }
+  return access;
+}
+
+}  // namespace
+
+BufferLayout MakeBufferLayout(const std::vector<int64_t>& size, DataFormat format, int stick_dim) {
+  std::vector<int> order(size.size());
+  std::iota(order.begin(), order.end(), 0);
+  if (stick_dim >= 0) {
+    const auto stick = order.begin() + stick_dim;
+    std::rotate(stick, stick + 1, order.end());
+  }
+  BufferLayout layout;
+  layout.size = Extents(size);
+  layout.stride = ContiguousExtents(layout.size);
+  layout.device = MakeLayout(size, Numbers(layout.stride), format, order);
+  return layout;
+}
+
+bool GraphOp::Reads(const std::string& buffer) const {
+  return std::any_of(reads.begin(), reads.end(),
+                     [&](const GraphRead& read) { return read.buffer == buffer; });
+}
+
+const GraphOp* Graph::Find(const std::string& name) const {
+  const auto it =
+      std::find_if(ops.begin(), ops.end(), [&](const GraphOp& op) { return op.name == name; });
+  return it == ops.end() ? nullptr : &*it;
+}
+
+GraphOp* Graph::Find(const std::string& name) {
+  return const_cast<GraphOp*>(static_cast<const Graph*>(this)->Find(name));
+}
+
+const GraphInput* Graph::FindInput(const std::string& name) const {
+  const auto it = std::find_if(inputs.begin(), inputs.end(),
+                               [&](const GraphInput& input) { return input.name == name; });
+  return it == inputs.end() ? nullptr : &*it;
+}
+
+bool Graph::IsOutput(const std::string& buffer) const {
+  return std::find(outputs.begin(), outputs.end(), buffer) != outputs.end();
+}
+
+const BufferLayout& Graph::LayoutOf(const std::string& buffer) const {
+  const GraphOp* op = Find(buffer);
+  // A mutation's target is a buffer of its own: one step, so that no chain can be a cycle.
+  if (op != nullptr && op->layout.kind == BufferLayout::Kind::kMutation) {
+    op = Find(op->layout.target);
+  }
+  if (op != nullptr) return op->layout;
+  const GraphInput* input = FindInput(buffer);
+  if (input == nullptr) throw BadInput("no buffer {} in the graph", buffer);
+  return input->layout;
+}
+
+OpIr ToOpIr(const Graph& graph, const GraphOp& op) {
+  if (!op.IsComputed()) throw BadInput("operation {} computes nothing", op.name);
+  OpIr ir;
+  ir.name = op.name;
+  ir.kind = op.kind == GraphOp::Kind::kReduction ? OpIr::Kind::kReduction : OpIr::Kind::kPointwise;
+  ir.reduction_type = op.reduction_type;
+  std::vector<int64_t> ranges = Numbers(op.ranges);
+  const std::vector<int64_t> reduction = Numbers(op.reduction_ranges);
+  ranges.insert(ranges.end(), reduction.begin(), reduction.end());
+  for (size_t i = 0; i < ranges.size(); ++i) {
+    ir.loops.push_back({fmt::format("c{}", i), ranges[i]});
+  }
+  for (const GraphRead& read : op.reads) {
+    const GraphOp* source = graph.Find(read.buffer);
+    const GraphInput* input = graph.FindInput(read.buffer);
+    const DataFormat format = source != nullptr  ? source->host_format
+                              : input != nullptr ? input->host_format
+                                                 : op.host_format;
+    ir.inputs.push_back(Access(graph, read.buffer, format, read, ranges.size(), op.name));
+  }
+  GraphRead write;
+  write.loop.resize(op.ranges.size());
+  std::iota(write.loop.begin(), write.loop.end(), 0);
+  const bool mutation = op.layout.kind == BufferLayout::Kind::kMutation;
+  ir.output = Access(graph, mutation ? op.layout.target : op.name, op.host_format, write,
+                     ranges.size(), op.name);
+  CheckOp(ir);
+  return ir;
+}
+
+}  // namespace spyre::compiler
