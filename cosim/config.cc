@@ -99,8 +99,21 @@ class Reader {
       **flag = node.as_boolean()->get();
     } else if (auto* text = std::get_if<std::string*>(&field.value)) {
       **text = AssignText(field, node);
+    } else if (auto* list = std::get_if<std::vector<std::string>*>(&field.value)) {
+      AssignList(field, **list, node);
     } else {
-      AssignList(field, *std::get<std::vector<std::string>*>(field.value), node);
+      AssignTable(field, *std::get<NumberTable*>(field.value), node);
+    }
+  }
+
+  // Adds to what is there, so that --set workload.dims.A=4 leaves the other names alone.
+  void AssignTable(const Field& field, NumberTable& target, const toml::node& node) const {
+    const toml::table* table = node.as_table();
+    if (table == nullptr) throw WrongType(field, node, "a table of whole numbers");
+    for (const auto& [name, value] : *table) {
+      Field entry = field;
+      entry.key += "." + std::string(name.str());
+      AssignNumber(entry, target[std::string(name.str())], value);
     }
   }
 
@@ -121,9 +134,12 @@ class Reader {
     std::string value = node.as_string()->get();
     CheckChoice(field, value, node);
     const bool is_preset_name = field.key == "card.preset" && FindCardPreset(value) != nullptr;
-    if (field.is_path && !value.empty() && !is_preset_name && fs::path(value).is_relative())
-      value = (base_ / value).lexically_normal().string();
-    return value;
+    return field.is_path && !is_preset_name ? FromBase(value) : value;
+  }
+
+  std::string FromBase(const std::string& path) const {
+    if (path.empty() || !fs::path(path).is_relative()) return path;
+    return (base_ / path).lexically_normal().string();
   }
 
   void AssignList(const Field& field, std::vector<std::string>& target,
@@ -133,8 +149,9 @@ class Reader {
     std::vector<std::string> values;
     for (const toml::node& item : *array) {
       if (!item.is_string()) throw WrongType(field, node, "a list of strings");
-      values.push_back(item.as_string()->get());
-      CheckChoice(field, values.back(), item);
+      const std::string& value = item.as_string()->get();
+      CheckChoice(field, value, item);
+      values.push_back(field.is_path ? FromBase(value) : value);
     }
     target = std::move(values);
   }

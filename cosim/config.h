@@ -51,6 +51,11 @@ struct WorkloadConfig {
   uint64_t seed = 1;
   std::string distribution = "uniform";
   std::string input_a, input_b;
+  // A bundle instead of one operation: its directory, and per argument of it a shape and an input.
+  std::string bundle;
+  std::vector<std::string> shapes;
+  std::vector<std::string> args;
+  NumberTable dims;
 };
 
 struct TraceConfig {

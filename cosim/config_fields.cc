@@ -90,6 +90,17 @@ std::vector<Field> Fields(RunConfig& c) {
            "Generated inputs: uniform in [-1, 1), normal (0, 1), or uniform in [1/16, 4)");
   f.Number("cores", c.workload.cores, 0, 32, "cores",
            "Cores that the work division may use, at most card.cores; 0: all");
+  f.Path("bundle", c.workload.bundle,
+         "Directory of an SDSC bundle to run instead of one operation; \"\": none");
+  f.List(
+      "shapes", c.workload.shapes, {},
+      "Of a bundle: host shape of every tensor argument in order, as \"512x4096\" or, with a type, "
+      "\"512x4096:float32\"; empty: from manifest.json or op_spec.py.txt");
+  f.PathList("args", c.workload.args,
+             "Of a bundle: .npy file of every input argument in order; \"\" or an empty list: "
+             "generated from the seed");
+  f.Table("dims", c.workload.dims, 1, kMaxSize,
+          "Sizes of named dimensions; of a bundle: the values of its symbolic dimensions");
   DescribeDims(f, "workload", c.workload.size, kMaxSize, "elements", "; 0: not given");
   DescribeDims(f, "workload.tile", c.workload.tile, kMaxSize, "elements",
                ", of the tile that the kernel is compiled for; 0: the whole size");

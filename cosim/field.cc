@@ -31,7 +31,12 @@ std::string TomlString(const std::string& text) {
 std::string Field::AllowedText() const {
   if (std::holds_alternative<uint64_t*>(value)) return fmt::format("{} .. {}", min, max);
   if (std::holds_alternative<bool*>(value)) return "true, false";
-  if (choices.empty()) return is_path ? "a path" : "text";
+  if (std::holds_alternative<NumberTable*>(value)) {
+    return fmt::format("NAME = {} .. {}", min, max);
+  }
+  const bool is_list = std::holds_alternative<std::vector<std::string>*>(value);
+  if (choices.empty())
+    return is_list ? (is_path ? "paths" : "texts") : (is_path ? "a path" : "text");
   return Join(choices, [](const std::string& choice) { return choice; });
 }
 
@@ -42,6 +47,12 @@ std::string Field::ValueText() const {
     std::string operator()(const std::string* text) const { return TomlString(*text); }
     std::string operator()(const std::vector<std::string>* list) const {
       return "[" + Join(*list, TomlString) + "]";
+    }
+    std::string operator()(const NumberTable* table) const {
+      std::string text;
+      for (const auto& [name, number] : *table)
+        text += fmt::format("{} {} = {}", text.empty() ? "" : ",", TomlString(name), number);
+      return text.empty() ? "{}" : "{" + text + " }";
     }
   } to_text;
   return std::visit(to_text, value);
@@ -88,6 +99,18 @@ void FieldCollector::Path(const char* key, std::string& value, const char* descr
 void FieldCollector::List(const char* key, std::vector<std::string>& value,
                           const std::vector<std::string>& allowed, const char* description) {
   Add(key, &value, description, "choice").choices = allowed;
+}
+
+void FieldCollector::PathList(const char* key, std::vector<std::string>& value,
+                              const char* description) {
+  Add(key, &value, description, "choice").is_path = true;
+}
+
+void FieldCollector::Table(const char* key, NumberTable& value, uint64_t min, uint64_t max,
+                           const char* description) {
+  Field& field = Add(key, &value, description, "choice");
+  field.min = min;
+  field.max = max;
 }
 
 }  // namespace spyre::cosim

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <utility>
 #include <variant>
@@ -12,15 +13,19 @@
 
 namespace spyre::cosim {
 
+// Numbers by names that the user chooses.
+using NumberTable = std::map<std::string, uint64_t>;
+
 struct Field {
-  using Value = std::variant<uint64_t*, bool*, std::string*, std::vector<std::string>*>;
+  using Value =
+      std::variant<uint64_t*, bool*, std::string*, std::vector<std::string>*, NumberTable*>;
 
   std::string key;  // complete dotted key, "card.core.lx_bytes"
   Value value;
   std::string unit;           // of a number; "" otherwise
   std::string description;    // for docs/configuration.md
   std::string source;         // as DescribeCard says; "choice" for what is the user's to choose
-  uint64_t min = 0, max = 0;  // of a number
+  uint64_t min = 0, max = 0;  // of a number, and of the numbers of a table
   std::vector<std::string> choices;  // allowed strings; empty: any
   bool is_path = false;              // relative paths are relative to the file that names them
 
@@ -43,6 +48,9 @@ class FieldCollector {
   void Path(const char* key, std::string& value, const char* description);
   void List(const char* key, std::vector<std::string>& value,
             const std::vector<std::string>& allowed, const char* description);
+  void PathList(const char* key, std::vector<std::string>& value, const char* description);
+  void Table(const char* key, NumberTable& value, uint64_t min, uint64_t max,
+             const char* description);
 
   std::vector<Field> Take() { return std::move(fields_); }
 

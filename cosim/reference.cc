@@ -238,6 +238,7 @@ class Verifier {
   void MeasureErrors(const std::vector<int64_t>& elements, int64_t begin, int64_t end) {
     int64_t count = 0;
     double max_error = 0;
+    double max_ideal = 0;
     double max_ulps = 0;
     for (int64_t i = begin; i < end; ++i) {
       const double ideal = reference_.Ideal(elements[i]);
@@ -246,16 +247,19 @@ class Verifier {
       const double error = std::fabs(got - ideal);
       ++count;
       max_error = std::max(max_error, error);
+      max_ideal = std::max(max_ideal, std::fabs(ideal));
       max_ulps = std::max(max_ulps, error / std::max(SenUlp(ideal), std::ldexp(1, -24)));
     }
     const std::lock_guard<std::mutex> lock(mutex_);
     result_.error_elements += count;
     result_.max_abs_error = std::max(result_.max_abs_error, max_error);
+    max_ideal_ = std::max(max_ideal_, max_ideal);
     result_.max_ulp_error = std::max(result_.max_ulp_error, max_ulps);
   }
   Verification Take(int64_t elements) {
     constexpr size_t kShown = 8;
     result_.elements = elements;
+    if (max_ideal_ > 0) result_.max_relative_error = result_.max_abs_error / max_ideal_;
     std::sort(result_.first.begin(), result_.first.end(),
               [](const Mismatch& a, const Mismatch& b) { return a.element < b.element; });
     if (result_.first.size() > kShown) result_.first.resize(kShown);
@@ -279,6 +283,7 @@ class Verifier {
   const uint16_t* output_;
   std::mutex mutex_;
   Verification result_;
+  double max_ideal_ = 0;
 };
 
 }  // namespace

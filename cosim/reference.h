@@ -16,6 +16,8 @@
 #include <string>
 #include <vector>
 
+#include "model/contract/formats.h"
+
 namespace spyre::cosim {
 
 // One operation on whole float16 tensors in C order. Sizes that an operation does not have are 1.
@@ -47,7 +49,9 @@ std::unique_ptr<Reference> MakeReference(const ReferenceProblem& problem);
 
 struct Mismatch {
   int64_t element;
-  uint16_t got, expected;
+  uint64_t got, expected;  // bits on the host
+  std::string tensor = "out";
+  DataFormat format = DataFormat::kIeeeFp16;  // on the host
 };
 
 struct Verification {
@@ -58,6 +62,7 @@ struct Verification {
   // the ideal value, but at least float16's smallest step, 2^-24.
   int64_t error_elements = 0;
   double max_abs_error = 0;
+  double max_relative_error = 0;  // by the largest magnitude of the float64 results
   double max_ulp_error = 0;
   std::string reference;  // what was compared with what
   bool passed() const { return mismatches == 0; }

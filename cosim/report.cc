@@ -7,7 +7,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
-#include "cosim/reference_numbers.h"
+#include "cosim/host_data.h"
 #include "cosim/report_usage.h"
 #include "traces/text.h"
 
@@ -36,22 +36,24 @@ bool IsKernel(const RunResult& result, const flex::CompletedOperation& operation
   return operation.opcode == Opcode::COMPUTE && operation.name == result.kernel_name;
 }
 
+std::string BitsText(const Mismatch& mismatch, uint64_t bits) {
+  return fmt::format("0x{:0{}x}", bits, 2 * HostFormatOf(mismatch.format).bytes);
+}
+
 Json VerifiedJson(const RunResult& result) {
   if (!result.verification) return nullptr;
   const Verification& v = *result.verification;
   Json first = Json::array();
   for (const Mismatch& mismatch : v.first) {
-    first.push_back({{"element", mismatch.element},
-                     {"got", fmt::format("0x{:04x}", mismatch.got)},
-                     {"expected", fmt::format("0x{:04x}", mismatch.expected)}});
+    first.push_back({{"tensor", mismatch.tensor},
+                     {"element", mismatch.element},
+                     {"got", BitsText(mismatch, mismatch.got)},
+                     {"expected", BitsText(mismatch, mismatch.expected)}});
   }
-  return {{"elements", v.elements},
-          {"mismatches", v.mismatches},
-          {"max_abs_error", v.max_abs_error},
-          {"max_ulp_error", v.max_ulp_error},
-          {"error_elements", v.error_elements},
-          {"reference", v.reference},
-          {"first_mismatches", first}};
+  return {{"elements", v.elements},           {"mismatches", v.mismatches},
+          {"max_abs_error", v.max_abs_error}, {"max_relative_error", v.max_relative_error},
+          {"max_ulp_error", v.max_ulp_error}, {"error_elements", v.error_elements},
+          {"reference", v.reference},         {"first_mismatches", first}};
 }
 
 // "core 12/pt" and "core 3/pt" belong to one row, "core */pt".
@@ -107,14 +109,16 @@ std::string VerdictText(const RunResult& result) {
   if (v.passed()) {
     return fmt::format(
         "verified: {} of {} elements bit-exact; against float64 at most {:.3g} off, {:.3g} "
-        "SEN169 ulp ({} elements)",
-        v.elements, v.elements, v.max_abs_error, v.max_ulp_error, v.error_elements);
+        "SEN169 ulp, {:.3g} of the largest ({} elements)",
+        v.elements, v.elements, v.max_abs_error, v.max_ulp_error, v.max_relative_error,
+        v.error_elements);
   }
   std::string text = fmt::format("WRONG: {} of {} elements differ", v.mismatches, v.elements);
   for (const Mismatch& mismatch : v.first) {
-    text += fmt::format("\n    element {}: got {} (0x{:04x}), expected {} (0x{:04x})",
-                        mismatch.element, HalfValue(mismatch.got), mismatch.got,
-                        HalfValue(mismatch.expected), mismatch.expected);
+    text += fmt::format(
+        "\n    {}, element {}: got {} ({}), expected {} ({})", mismatch.tensor, mismatch.element,
+        HostValue(mismatch.format, mismatch.got), BitsText(mismatch, mismatch.got),
+        HostValue(mismatch.format, mismatch.expected), BitsText(mismatch, mismatch.expected));
   }
   return text;
 }

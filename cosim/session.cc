@@ -9,6 +9,7 @@
 #include "cosim/kernel_log.h"
 #include "cosim/npy.h"
 #include "cosim/workload.h"
+#include "cosim/workload_run.h"
 #include "driver/physical_function.h"
 #include "model/contract/error.h"
 #include "runtime/spyre/execution_plan.h"
@@ -23,7 +24,6 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr uint64_t kRegionBytes = 12ull << 30;  // of VF 1: the public pool of 8 x 12 GB
-constexpr int64_t kVerifySample = 4096;
 
 // Adds the wall time of its life to `seconds`.
 class WallTimer {
@@ -118,21 +118,22 @@ class Session {
           fs::exists(result_.out_dir) ? "there is a file of that name" : error.message());
     }
     // What an earlier run left would be taken for this one's.
-    for (const char* name : {"report.json", "trace.sctrace", "a.npy", "b.npy", "out.npy"}) {
-      fs::remove(PathOf(name), error);
-    }
+    for (const char* name : {"report.json", "trace.sctrace"}) fs::remove(PathOf(name), error);
+    for (const WorkloadTensor& tensor : workload_.tensors)
+      fs::remove(PathOf(tensor.name + ".npy"), error);
     fs::remove_all(PathOf("spyrecode"), error);
   }
 
   void Compile() {
     const WallTimer timer(result_.wall.compile);
     Report("compile");
-    compiler::Kernel kernel = compiler::GenerateKernel(workload_.kernel_spec);
+    const compiler::Kernel kernel = CompileWorkload(workload_);
     result_.spyrecode_dir = PathOf("spyrecode");
     compiler::WriteSpyreCode(kernel, result_.spyrecode_dir);
     result_.kernel_name = kernel.name;
     result_.plan = kernel.plan;
-    workload_.problem.slice_ends = ReducedSliceEnds(workload_, kernel.plan);
+    if (workload_.bundle == nullptr)
+      workload_.problem.slice_ends = ReducedSliceEnds(workload_, kernel.plan);
   }
 
   void Plug() {
@@ -182,25 +183,25 @@ class Session {
     Wait(stream, "copy inputs and program");
 
     Launch(stream);
-    CopyOutput(stream);
+    CopyOutputs(stream);
     Finish();
   }
 
   void LoadInputs() {
     const WallTimer timer(result_.wall.generate);
     Report("inputs");
-    for (const WorkloadTensor& tensor : workload_.tensors)
-      data_.push_back(tensor.is_output ? std::vector<uint16_t>(tensor.elements())
-                                       : LoadInput(config_, tensor));
-    workload_.problem.a = data_[0].data();
-    if (workload_.tensors.size() > 2) workload_.problem.b = data_[1].data();
+    for (const WorkloadTensor& tensor : workload_.tensors) {
+      inputs_.push_back(tensor.is_input ? LoadInput(config_, tensor) : HostData());
+      outputs_.emplace_back(tensor.is_output ? tensor.host_bytes() : 0);
+    }
   }
 
   void CopyInputs(runtime::SpyreStream& stream) {
-    for (size_t i = 0; i + 1 < tensors_.size(); ++i) {
-      const void* host = data_.empty() ? nullptr : data_[i].data();
-      runtime::CopyTensorToDevice(stream, tensors_[i], host, DataFormat::kIeeeFp16,
-                                  workload_.tensors[i].name);
+    for (size_t i = 0; i < tensors_.size(); ++i) {
+      const WorkloadTensor& tensor = workload_.tensors[i];
+      if (!tensor.is_input) continue;
+      const void* host = inputs_.empty() ? nullptr : inputs_[i].data();
+      runtime::CopyTensorToDevice(stream, tensors_[i], host, tensor.host_format, tensor.name);
       ++result_.transfers;
     }
   }
@@ -210,7 +211,9 @@ class Session {
     const size_t first = context_->CompletedOperations().size();
     std::vector<model::UnitStatistics> units_before = transport_->card().Statistics();
     KernelLog log(transport_->card());
-    runtime::LaunchKernel(stream, *plan_, tensors_);
+    const BundleWork* bundle = workload_.bundle.get();
+    runtime::LaunchKernel(stream, *plan_, tensors_,
+                          bundle == nullptr ? std::vector<int64_t>() : bundle->dimensions);
     Wait(stream, "launch");
     result_.kernel_usages = log.Take();
     const flex::OperationCounts after = context_->Counts();
@@ -225,10 +228,14 @@ class Session {
     }
   }
 
-  void CopyOutput(runtime::SpyreStream& stream) {
-    void* host = data_.empty() ? nullptr : data_.back().data();
-    runtime::CopyTensorFromDevice(stream, tensors_.back(), host, DataFormat::kIeeeFp16, "out");
-    ++result_.transfers;
+  void CopyOutputs(runtime::SpyreStream& stream) {
+    for (size_t i = 0; i < tensors_.size(); ++i) {
+      const WorkloadTensor& tensor = workload_.tensors[i];
+      if (!tensor.is_output) continue;
+      void* host = outputs_.empty() ? nullptr : outputs_[i].data();
+      runtime::CopyTensorFromDevice(stream, tensors_[i], host, tensor.host_format, tensor.name);
+      ++result_.transfers;
+    }
     Wait(stream, "copy output");
   }
 
@@ -283,9 +290,7 @@ class Session {
     if (!config_.workload.functional || config_.workload.verify == "none") return;
     const WallTimer timer(result_.wall.verify);
     Report("verify");
-    const auto reference = MakeReference(workload_.problem);
-    const int64_t sample = config_.workload.verify == "sample" ? kVerifySample : 0;
-    result_.verification = Verify(*reference, data_.back().data(), sample, config_.workload.seed);
+    result_.verification = VerifyWorkload(config_.workload, workload_, inputs_, outputs_);
   }
 
   void WriteTensors() {
@@ -296,7 +301,8 @@ class Session {
           tensor.is_output ? config_.output.tensors : config_.output.inputs && tensor.file.empty();
       if (!wanted) continue;
       const std::string path = PathOf(tensor.name + ".npy");
-      WriteNpy(path, "f2", tensor.shape, data_[i].data());
+      const HostData& data = tensor.is_output ? outputs_[i] : inputs_[i];
+      WriteNpy(path, HostFormatOf(tensor.host_format).npy, tensor.shape, data.data());
       result_.tensor_paths[tensor.name] = path;
     }
   }
@@ -312,7 +318,7 @@ class Session {
   std::unique_ptr<flex::RuntimeContext> context_;
   std::vector<runtime::SpyreTensor> tensors_;
   std::unique_ptr<runtime::ExecutionPlan> plan_;
-  std::vector<std::vector<uint16_t>> data_;  // float16, as tensors; empty in a timing-only run
+  std::vector<HostData> inputs_, outputs_;  // as tensors; empty in a timing-only run
 };
 
 }  // namespace

@@ -4,10 +4,10 @@
 #include <charconv>
 #include <cstdlib>
 #include <cstring>
+#include <utility>
 
 #include "cosim/npy.h"
 #include "cosim/parallel.h"
-#include "cosim/reference_numbers.h"
 #include "model/contract/error.h"
 #include "runtime/compiler/op_list.h"
 
@@ -19,6 +19,7 @@ using compiler::OperationKind;
 
 constexpr int64_t kStickElements = 64;
 constexpr int64_t kMaxElements = 1ll << 42;  // 8 TiB of float16: beyond any card, within 64 bits
+constexpr double kWholeNumberScale = 8;      // generated integers reach from -8 to 8
 
 struct NamedDim {
   const char* name;
@@ -73,6 +74,8 @@ void AddTensor(Workload& workload, const char* name, std::vector<int64_t> shape,
                bool sparse, const std::string& file) {
   WorkloadTensor tensor;
   tensor.name = name;
+  tensor.position = static_cast<int>(workload.tensors.size());
+  tensor.is_input = !is_output;
   tensor.is_output = is_output;
   tensor.file = file;
   tensor.shape = std::move(shape);
@@ -171,6 +174,8 @@ int64_t WorkloadTensor::elements() const {
   return count;
 }
 
+int64_t WorkloadTensor::host_bytes() const { return elements() * HostFormatOf(host_format).bytes; }
+
 int MaxCores(const RunConfig& config, const char* sencores) {
   const auto wanted = static_cast<int>(config.workload.cores);
   const auto present = static_cast<int>(config.card.cores);
@@ -235,20 +240,22 @@ Workload ResolveWorkload(const RunConfig& config) {
   return workload;
 }
 
-std::vector<uint16_t> LoadInput(const RunConfig& config, const WorkloadTensor& tensor) {
+HostData LoadInput(const RunConfig& config, const WorkloadTensor& tensor) {
   if (!tensor.file.empty()) {
-    const NpyArray array = ReadNpy(tensor.file, "input " + tensor.name, "f2", tensor.shape);
-    std::vector<uint16_t> data(static_cast<size_t>(tensor.elements()));
-    std::memcpy(data.data(), array.data.data(), array.data.size());
-    return data;
+    NpyArray array = ReadNpy(tensor.file, "input " + tensor.name,
+                             HostFormatOf(tensor.host_format).npy, tensor.shape);
+    return std::move(array.data);
   }
-  std::vector<uint16_t> data(static_cast<size_t>(tensor.elements()));
+  HostData data(static_cast<size_t>(tensor.host_bytes()));
   const std::string& distribution = config.workload.distribution;
-  const uint64_t stream = tensor.name == "a" ? 1 : 2;
+  const bool whole_numbers =
+      tensor.host_format != DataFormat::kIeeeFp16 && tensor.host_format != DataFormat::kIeeeFp32;
+  const double scale = whole_numbers ? kWholeNumberScale : 1;
+  const uint64_t stream = static_cast<uint64_t>(tensor.position) + 1;
   ParallelFor(tensor.elements(), 4096, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {
       const uint64_t bits = Mix(config.workload.seed, stream, static_cast<uint64_t>(i));
-      data[static_cast<size_t>(i)] = NearestHalf(Generated(distribution, bits));
+      StoreHost(tensor.host_format, scale * Generated(distribution, bits), data.data(), i);
     }
   });
   return data;

@@ -1,35 +1,51 @@
-// A workload: one operation of the configuration, resolved to a kernel, whole tensors, input data
-// and the reference problem. Pure but for reading input files; any thread.
+// A workload: one operation of the configuration, or a bundle, resolved to whole tensors, input
+// data, and what is needed to compile and to verify it. Pure but for reading files; any thread.
 // Errors: Error(kBadInput) naming the key, the value and what would be right.
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "cosim/config.h"
+#include "cosim/host_data.h"
 #include "cosim/reference.h"
 #include "model/contract/stick_layout.h"
+#include "runtime/compiler/bundle.h"
 #include "runtime/compiler/kernel.h"
 
 namespace spyre::cosim {
 
-// A tensor of full size, as the host sees it: float16 in C order.
+// A tensor of full size, as the host sees it: in C order.
 struct WorkloadTensor {
   std::string name;  // "a", "b", "out"
-  bool is_output = false;
+  int position = 0;  // among the tensors of its workload
+  bool is_input = true;
+  bool is_output = false;  // with is_input: changed in place
   std::vector<int64_t> shape;
+  DataFormat host_format = DataFormat::kIeeeFp16;
   StickLayout layout;  // on the device
   std::string file;    // input file, "" if generated
 
   int64_t elements() const;
+  int64_t host_bytes() const;
+};
+
+// A bundle and what a launch of it is given beside the tensors.
+struct BundleWork {
+  compiler::Bundle bundle;          // its segments are bound
+  std::vector<int64_t> dimensions;  // values of its kDimension arguments, in order
 };
 
 struct Workload {
-  std::string description;  // "matmul m=4096 k=1024 n=1024, tile m=1024"
+  std::string description;              // "matmul m=4096 k=1024 n=1024, tile m=1024"
+  std::vector<WorkloadTensor> tensors;  // in launch order
+  // One operation; inputs come first, then the output.
   compiler::KernelSpec kernel_spec;
-  std::vector<WorkloadTensor> tensors;  // inputs first, in launch order
-  ReferenceProblem problem;             // without data and slices
+  ReferenceProblem problem;  // without data and slices
+  // Or a bundle, whose kTensor arguments the tensors are; then the two above are unused.
+  std::shared_ptr<const BundleWork> bundle;
 };
 
 // Cores that the work may be divided over: workload.cores if it is given, else card.cores, or
@@ -40,9 +56,9 @@ int MaxCores(const RunConfig& config, const char* sencores);
 // Looks at the environment variable SENCORES.
 Workload ResolveWorkload(const RunConfig& config);
 
-// float16 data of an input: from its file, or generated from the seed. The same element has the
-// same value whatever the size of the machine.
-std::vector<uint16_t> LoadInput(const RunConfig& config, const WorkloadTensor& tensor);
+// Data of an input: from its file, or generated from the seed. The same element has the same value
+// whatever the size of the machine.
+HostData LoadInput(const RunConfig& config, const WorkloadTensor& tensor);
 
 // Where each core's part of the reduced dimension ends, for ReferenceProblem::slice_ends; empty if
 // it is not divided.

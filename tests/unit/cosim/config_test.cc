@@ -68,6 +68,19 @@ categories = ["core", "dma"]
   EXPECT_EQ(config.trace.categories, (std::vector<std::string>{"core", "dma"}));
 }
 
+TEST(Config, TablesOfNamesAndListsOfPaths) {
+  const RunConfig config = ParseConfig(
+      "[workload]\nargs = [\"a.npy\", \"\", \"/b.npy\"]\ndims = { A = 2, \"b c\" = 3 }\n",
+      "some/run.toml", {"workload.dims.A=5", "workload.dims.D=7"});
+  EXPECT_EQ(config.workload.args, (std::vector<std::string>{"some/a.npy", "", "/b.npy"}));
+  EXPECT_EQ(config.workload.dims, (NumberTable{{"A", 5}, {"D", 7}, {"b c", 3}}));
+  EXPECT_EQ(ParseConfig(ToToml(config), "other.toml").workload.dims, config.workload.dims);
+  EXPECT_EQ(nlohmann::json::parse(ToJson(config))["workload"]["dims"]["D"], 7);
+  EXPECT_THAT(MessageOf("[workload]\ndims = { A = 0 }\n"),
+              HasSubstr("run.toml:2:14: workload.dims.A = 0 is out of range"));
+  EXPECT_THAT(MessageOf("[workload]\ndims = 4\n"), HasSubstr("a table of whole numbers"));
+}
+
 TEST(Config, SetGoesOverTheFileAndLaterOverEarlier) {
   const RunConfig config =
       ParseConfig("[card]\ncores = 4\n[workload]\nm = 10\n", "run.toml",

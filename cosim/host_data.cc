@@ -1,0 +1,93 @@
+#include "cosim/host_data.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <limits>
+
+#include "cosim/reference_numbers.h"
+#include "model/contract/error.h"
+#include "model/contract/nearest.h"
+
+namespace spyre::cosim {
+namespace {
+
+constexpr int kByteBits = 8;
+
+template <class Type>
+void Put(Type value, uint8_t* data, int64_t index) {
+  std::memcpy(data + index * static_cast<int64_t>(sizeof value), &value, sizeof value);
+}
+
+template <class Type>
+void PutWhole(double value, uint8_t* data, int64_t index) {
+  const auto low = static_cast<double>(std::numeric_limits<Type>::lowest());
+  const auto high = static_cast<double>(std::numeric_limits<Type>::max());
+  Put(static_cast<Type>(std::clamp(std::nearbyint(value), low, high)), data, index);
+}
+
+}  // namespace
+
+const std::vector<HostFormat>& HostFormats() {
+  static const std::vector<HostFormat> formats = {
+      {DataFormat::kIeeeFp16, "f2", "float16", 2}, {DataFormat::kIeeeFp32, "f4", "float32", 4},
+      {DataFormat::kSenInt8, "i1", "int8", 1},     {DataFormat::kIeeeInt32, "i4", "int32", 4},
+      {DataFormat::kIeeeInt64, "i8", "int64", 8},  {DataFormat::kBool, "b1", "bool", 1},
+  };
+  return formats;
+}
+
+const HostFormat& HostFormatOf(DataFormat format) {
+  for (const HostFormat& known : HostFormats())
+    if (known.format == format) return known;
+  throw BadInput("tensors of {} cannot be read from or written to .npy files", FormatName(format));
+}
+
+const HostFormat& HostFormatNamed(const std::string& name) {
+  std::vector<std::string> names;
+  for (const HostFormat& known : HostFormats()) {
+    if (known.name == name) return known;
+    names.emplace_back(known.name);
+  }
+  throw BadInput("'{}' is not a type of host tensors{}", name, DidYouMean(name, names));
+}
+
+uint64_t HostBits(DataFormat format, const uint8_t* data, int64_t index) {
+  const int bytes = HostFormatOf(format).bytes;
+  uint64_t bits = 0;
+  std::memcpy(&bits, data + index * bytes, static_cast<size_t>(bytes));
+  return bits;
+}
+
+double HostValue(DataFormat format, uint64_t bits) {
+  if (format == DataFormat::kIeeeFp16) return HalfValue(static_cast<uint16_t>(bits));
+  if (format == DataFormat::kIeeeFp32) {
+    float value = 0;
+    std::memcpy(&value, &bits, sizeof value);
+    return double{value};
+  }
+  if (format == DataFormat::kBool) return bits != 0 ? 1 : 0;
+  const int unused = 64 - kByteBits * HostFormatOf(format).bytes;  // sign extension
+  return static_cast<double>(static_cast<int64_t>(bits << unused) >> unused);
+}
+
+void StoreHost(DataFormat format, double value, uint8_t* data, int64_t index) {
+  switch (format) {
+    case DataFormat::kIeeeFp16:
+      return Put(NearestHalf(value), data, index);
+    case DataFormat::kIeeeFp32:
+      return Put(static_cast<float>(value), data, index);
+    case DataFormat::kBool:
+      return Put(static_cast<uint8_t>(value != 0 ? 1 : 0), data, index);
+    case DataFormat::kSenInt8:
+      return PutWhole<int8_t>(value, data, index);
+    case DataFormat::kIeeeInt32:
+      return PutWhole<int32_t>(value, data, index);
+    case DataFormat::kIeeeInt64:
+      return PutWhole<int64_t>(value, data, index);
+    default:
+      HostFormatOf(format);  // throws
+  }
+}
+
+}  // namespace spyre::cosim

@@ -1,0 +1,29 @@
+#include "cosim/workload_run.h"
+
+namespace spyre::cosim {
+namespace {
+
+constexpr int64_t kVerifySample = 4096;
+
+const uint16_t* HalfPointer(const HostData& data) {
+  return reinterpret_cast<const uint16_t*>(data.data());
+}
+
+}  // namespace
+
+compiler::Kernel CompileWorkload(const Workload& workload) {
+  return compiler::GenerateKernel(workload.kernel_spec);
+}
+
+Verification VerifyWorkload(const WorkloadConfig& config, const Workload& workload,
+                            const std::vector<HostData>& inputs,
+                            const std::vector<HostData>& outputs) {
+  ReferenceProblem problem = workload.problem;
+  problem.a = HalfPointer(inputs[0]);
+  if (inputs.size() > 2) problem.b = HalfPointer(inputs[1]);
+  const auto reference = MakeReference(problem);
+  const int64_t sample = config.verify == "sample" ? kVerifySample : 0;
+  return Verify(*reference, HalfPointer(outputs.back()), sample, config.seed);
+}
+
+}  // namespace spyre::cosim
