@@ -81,7 +81,7 @@ const std::vector<OpInfo>& OpTable() {
        "vaccumulate",
        false,
        Unit::kVector,
-       FnSet::kReduce,
+       FnSet::kCombine,
        false,
        {"dst", "a", "b", "count"}},
       {Op::kVfill,
@@ -140,11 +140,14 @@ DataFormat OperandFormat(MatmulFn fn) {
 
 const std::vector<std::string_view>& FnNames(FnSet set) {
   static const std::vector<std::string_view> none;
-  static const std::vector<std::string_view> binary = {"add", "sub", "mul", "div", "max", "min"};
-  static const std::vector<std::string_view> unary = {"copy", "neg",   "abs",       "relu",
-                                                      "exp",  "gelu",  "sigmoid",   "tanh",
-                                                      "sqrt", "rsqrt", "reciprocal"};
-  static const std::vector<std::string_view> reduce = {"sum", "max", "min"};
+  static const std::vector<std::string_view> binary = {
+      "add",   "sub",      "mul",     "div",          "max",  "min",       "revsub", "revdiv",
+      "equal", "notequal", "greater", "greaterequal", "less", "lessequal", "select", "normscale"};
+  static const std::vector<std::string_view> unary = {
+      "copy",  "neg",        "abs", "relu", "exp",      "gelu", "sigmoid", "tanh", "sqrt",
+      "rsqrt", "reciprocal", "log", "silu", "softplus", "mish", "relu6",   "floor"};
+  static const std::vector<std::string_view> reduce = {"sum", "max", "min", "sumofsquares",
+                                                       "absmax"};
   static const std::vector<std::string_view> format = {"sen169_fp16", "sen143_fp8", "sen152_fp8",
                                                        "senint8", "senint4"};
   switch (set) {
@@ -153,6 +156,7 @@ const std::vector<std::string_view>& FnNames(FnSet set) {
     case FnSet::kUnary:
       return unary;
     case FnSet::kReduce:
+    case FnSet::kCombine:
       return reduce;
     case FnSet::kFormat:
       return format;
@@ -163,22 +167,66 @@ const std::vector<std::string_view>& FnNames(FnSet set) {
   return none;
 }
 
+namespace {
+
+struct Flag {
+  uint8_t bit;
+  std::string_view name;
+};
+
+// In the order in which a suffix lists them.
+const std::vector<Flag>& Flags(FnSet set) {
+  static const std::vector<Flag> none;
+  static const std::vector<Flag> binary = {
+      {kFp32Sticks, ".fp32"}, {kBroadcastALane0, ".a_lane0"}, {kBroadcastLane0, ".lane0"}};
+  static const std::vector<Flag> unary = {{kFp32Sticks, ".fp32"}, {kBroadcastALane0, ".a_lane0"}};
+  static const std::vector<Flag> reduce = {{kFp32Sticks, ".fp32"}};
+  static const std::vector<Flag> round = {{kFp32Sticks, ".fp32"},
+                                          {kRoundScale, ".scale"},
+                                          {kRoundLane0, ".lane0"},
+                                          {kRoundLane1, ".lane1"}};
+  switch (set) {
+    case FnSet::kBinary:
+      return binary;
+    case FnSet::kUnary:
+      return unary;
+    case FnSet::kReduce:
+      return reduce;
+    case FnSet::kRound:
+      return round;
+    case FnSet::kNone:
+    case FnSet::kCombine:
+    case FnSet::kFormat:
+      break;
+  }
+  return none;
+}
+
+uint8_t WithoutFlags(FnSet set, uint8_t fn) {
+  for (const Flag& flag : Flags(set)) fn &= static_cast<uint8_t>(~flag.bit);
+  return fn;
+}
+
+}  // namespace
+
 bool IsKnownFn(FnSet set, uint8_t fn) {
-  if (set == FnSet::kNone) return fn == 0;
-  if (set == FnSet::kRound) return fn <= kRoundLane0;
-  if (set == FnSet::kBinary) fn &= static_cast<uint8_t>(~kBroadcastLane0);
-  return fn < FnNames(set).size();
+  constexpr uint8_t kOneLane = kRoundLane0 | kRoundLane1;
+  if (set == FnSet::kRound && (fn & kOneLane) == kOneLane) return false;
+  const uint8_t function = WithoutFlags(set, fn);
+  const size_t functions = FnNames(set).size();
+  return functions == 0 ? function == 0 : function < functions;
 }
 
 std::string FnSuffix(FnSet set, uint8_t fn) {
-  if (set == FnSet::kNone) return "";
-  if (set == FnSet::kRound) return fn == kRoundLane0 ? ".lane0" : "";
   if (set == FnSet::kFormat && fn == 0) return "";  // the format of everything else
-  const bool lane0 = set == FnSet::kBinary && (fn & kBroadcastLane0) != 0;
-  if (set == FnSet::kBinary) fn &= static_cast<uint8_t>(~kBroadcastLane0);
-  std::string suffix = ".";
-  suffix += FnNames(set).at(fn);
-  if (lane0) suffix += ".lane0";
+  std::string suffix;
+  if (!FnNames(set).empty()) {
+    suffix = ".";
+    suffix += FnNames(set).at(WithoutFlags(set, fn));
+  }
+  for (const Flag& flag : Flags(set)) {
+    if ((fn & flag.bit) != 0) suffix += flag.name;
+  }
   return suffix;
 }
 

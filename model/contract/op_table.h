@@ -11,7 +11,7 @@
 namespace spyre {
 
 // Names of `fn` values, in order of value. Empty: the op takes no function and fn is 0.
-enum class FnSet : uint8_t { kNone, kBinary, kUnary, kReduce, kRound, kFormat };
+enum class FnSet : uint8_t { kNone, kBinary, kUnary, kReduce, kCombine, kRound, kFormat };
 
 struct OpInfo {
   Op op;
@@ -29,6 +29,7 @@ const OpInfo* FindOp(std::string_view mnemonic);
 
 const std::vector<std::string_view>& FnNames(FnSet set);
 bool IsKnownFn(FnSet set, uint8_t fn);
-std::string FnSuffix(FnSet set, uint8_t fn);  // ".add", ".sub.lane0", "" ...
+std::string FnSuffix(FnSet set,
+                     uint8_t fn);  // ".add", ".sub.lane0", "" ..., a function's flags last
 
 }  // namespace spyre

@@ -70,10 +70,30 @@ enum class Op : uint8_t {
 enum class MatmulFn : uint8_t { kSen169Fp16 = 0, kSen143Fp8, kSen152Fp8, kSenInt8, kSenInt4 };
 DataFormat OperandFormat(MatmulFn fn);
 
-// `fn` of the vector instructions.
-enum class BinaryFn : uint8_t { kAdd = 0, kSub, kMul, kDiv, kMax, kMin };
-inline constexpr uint8_t kBroadcastLane0 =
-    0x80;  // flag in fn of kVbinary: lane 0 of each stick of b serves all lanes
+// `fn` of kVbinary, kVunary, kVreduce and kVreduceRows: the function in the low five bits, flags
+// above. kVaccumulate takes a ReduceFn and no flag.
+enum class BinaryFn : uint8_t {
+  kAdd = 0,
+  kSub,
+  kMul,
+  kDiv,
+  kMax,
+  kMin,
+  kRevSub,  // b - a
+  kRevDiv,  // b / a
+  kEqual,   // comparisons: 1.0 or 0.0
+  kNotEqual,
+  kGreater,
+  kGreaterEqual,
+  kLess,
+  kLessEqual,
+  kSelect,    // b where a is not 0, elsewhere dst stays
+  kNormScale  // lane 0: 1 / sqrt(a[1] - a[0]^2 + b[0]); the other lanes: 0
+};
+inline constexpr uint8_t kFnMask = 0x1F;
+inline constexpr uint8_t kFp32Sticks = 0x20;       // operands and results are fp32 sticks
+inline constexpr uint8_t kBroadcastALane0 = 0x40;  // lane 0 of each stick of a serves all lanes
+inline constexpr uint8_t kBroadcastLane0 = 0x80;   // the same for b; kVbinary only
 enum class UnaryFn : uint8_t {
   kCopy = 0,
   kNeg,
@@ -85,14 +105,30 @@ enum class UnaryFn : uint8_t {
   kTanh,
   kSqrt,
   kRsqrt,
-  kReciprocal
+  kReciprocal,
+  kLog,
+  kSilu,      // x * sigmoid(x)
+  kSoftplus,  // log(1 + exp(x))
+  kMish,      // x * tanh(softplus(x))
+  kRelu6,     // min(max(x, 0), 6)
+  kFloor
 };
-enum class ReduceFn : uint8_t { kSum = 0, kMax, kMin };
-inline constexpr uint8_t kRoundLane0 =
-    1;  // fn of kVround: only lane 0 is meaningful, the other lanes become 0
+enum class ReduceFn : uint8_t { kSum = 0, kMax, kMin, kSumOfSquares, kAbsMax };
 
-// Semantics of the tensor instructions ("stick": 64 SEN169_FP16 in 128 bytes; "acc stick": 64 fp32
-// in 256 bytes):
+// `fn` of kVround: flags only, kFp32Sticks among them.
+inline constexpr uint8_t kRoundLane0 = 1;  // one value to lane 0, the other lanes become 0
+inline constexpr uint8_t kRoundLane1 = 2;  // one value to lane 1, the other lanes stay
+inline constexpr uint8_t kRoundScale = 4;  // `divisor` holds the bits of an fp32 factor instead
+
+// The fn byte of a function with flags.
+template <typename Fn>
+constexpr uint8_t FnByte(Fn fn, uint8_t flags = 0) {
+  return static_cast<uint8_t>(static_cast<uint8_t>(fn) | flags);
+}
+
+// Semantics of the tensor instructions ("stick": 64 SEN169_FP16 in 128 bytes; "fp32 stick": 32 fp32
+// in 128 bytes; "acc stick": 64 fp32 in 256 bytes, that is two fp32 sticks). With kFp32Sticks,
+// every "64 lanes" below is 32, "SEN169" is fp32, and an acc stick is 32 fp32 in 128 bytes.
 //
 // kLoad: for p < planes, r < rows: row_bytes bytes from device virtual address
 //   dev + p * dev_plane_stride + r * dev_row_stride to LX lx + p * lx_plane_stride + r *
@@ -114,18 +150,24 @@ inline constexpr uint8_t kRoundLane0 =
 // SEN169.
 //   Stick (p, r) of x is at x + p * x_plane + r * x_row. Row and plane strides of 0 repeat an
 //   operand.
-// kVunary: dst = fn(a), the correctly rounded SEN169 result of the real function.
+//   Comparisons are of IEEE values: with NINF only NotEqual holds. Select moves codes unrounded and
+//   takes NINF for true. NormScale rounds a[0]^2, the difference, the sum and 1 / sqrt to fp32 each.
+// kVunary: dst = fn(a), the correctly rounded SEN169 result of the real function; fp32: at most
+//   0.501 units in the last place off, NaN results are 0x7FC00000.
 // kVreduce: along lanes and planes. Row r: acc fp32 at dst + r * dst_row (accumulate == 0: starts
 // at the identity);
 //   for each plane: the lanes below cols - 64 * plane are combined in increasing order to a fresh
-//   accumulator, which is then combined with acc. `cols`: valid elements in the row.
+//   accumulator, which is then combined with acc. `cols`: valid elements in the row. SumOfSquares
+//   squares each element in fp32 and then adds, AbsMax takes its magnitude.
 // kVreduceRows: along rows. Per plane, per lane: rows in chunks of 64 to a fresh accumulator,
 // combined with
 //   acc fp32 at dst + p * dst_plane + lane * 4.
 // kVround: acc stick at a (fp32) to SEN169 stick at dst; divisor > 1: each value is first divided
 // by it in fp32.
-//   With kRoundLane0, only the first fp32 at a is read.
-// kVaccumulate: dst[i] = fn(a[i], b[i]) in fp32 for i < count; fn is a ReduceFn.
+//   With kRoundLane0 or kRoundLane1, only the first fp32 at a is read. With kRoundScale each value
+//   is multiplied by the fp32 whose bits are in `divisor`.
+// kVaccumulate: dst[i] = fn(a[i], b[i]) in fp32 for i < count; fn is a ReduceFn that combines what
+//   reductions left: SumOfSquares adds, AbsMax takes the larger.
 // kVfill: rows x row_bytes bytes at dst, dst_row apart, with the 16-bit `value`.
 // kVreloc: `records` CorrectionRecords at src to as many groups of eight 64-bit address-table
 // entries at dst:

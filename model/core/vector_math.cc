@@ -1,104 +1,19 @@
 #include "model/core/vector_math.h"
 
 #include <array>
-#include <cmath>
 #include <limits>
-#include <memory>
-#include <mutex>
+#include <type_traits>
 
 #include "model/contract/dlf_bits.h"
 #include "model/contract/error.h"
-#include "model/contract/formats.h"
-
-#define SPYRE_INLINE inline __attribute__((always_inline))
+#include "model/core/vector_lanes.h"
 
 namespace spyre::model {
 namespace {
 
-constexpr uint16_t kSignBit = 0x8000;
-constexpr int kUnaryCount = static_cast<int>(UnaryFn::kReciprocal) + 1;
-constexpr int kCodes = 65536;
-
-bool IsNinf(uint16_t code) { return (code & 0x7FFF) == 0x7FFF; }
-
-// The real function in double. Its error is some 1e-16, the distance of every result from the
-// nearest rounding boundary is larger (the test over all inputs holds that), so that rounding once
-// from here is correct.
-double Evaluate(UnaryFn fn, double x) {
-  switch (fn) {
-    case UnaryFn::kExp:
-      return std::exp(x);
-    case UnaryFn::kGelu:
-      return 0.5 * x * std::erfc(-x * 0.70710678118654752440);
-    case UnaryFn::kSigmoid:
-      return 1.0 / (1.0 + std::exp(-x));
-    case UnaryFn::kTanh:
-      return std::tanh(x);
-    case UnaryFn::kSqrt:
-      return std::sqrt(x);
-    case UnaryFn::kRsqrt:
-      return 1.0 / std::sqrt(x);
-    case UnaryFn::kReciprocal:
-      return 1.0 / x;
-    default:
-      throw BadInput("unary function {} of the vector unit is unknown; the largest is {}",
-                     static_cast<int>(fn), kUnaryCount - 1);
-  }
-}
-
-using Table = std::array<uint16_t, kCodes>;
-
-const Table& TableOf(UnaryFn fn) {
-  static std::array<std::unique_ptr<Table>, kUnaryCount> tables;
-  static std::array<std::once_flag, kUnaryCount> built;
-  const auto index = static_cast<size_t>(fn);
-  if (index >= tables.size()) Evaluate(fn, 0);  // says what is wrong
-  std::call_once(built[index], [&] {
-    auto table = std::make_unique<Table>();
-    for (int code = 0; code < kCodes; ++code) {
-      const auto input = static_cast<uint16_t>(code);
-      (*table)[code] =
-          IsNinf(input) ? kDlfNan : DlfFromDouble(Evaluate(fn, double{DlfToFloat(input)}));
-    }
-    tables[index] = std::move(table);
-  });
-  return *tables[index];
-}
-
-// The functions that are simpler on the code than through a table.
-SPYRE_INLINE uint16_t OnCode(UnaryFn fn, uint16_t a) {
-  const bool ninf = (a & 0x7FFF) == 0x7FFF;
-  switch (fn) {
-    case UnaryFn::kNeg:
-      return ninf ? kDlfNan : static_cast<uint16_t>(a ^ kSignBit);
-    case UnaryFn::kAbs:
-      return static_cast<uint16_t>(a & 0x7FFF);
-    case UnaryFn::kRelu:
-      return ninf ? kDlfNan : ((a & kSignBit) != 0 ? uint16_t{0} : a);
-    default:
-      return a;  // kCopy
-  }
-}
-
-// fn over `count` elements read and written by `load` and `store`; the loop vectorises because fn
-// and both accessors are inlined. The results go through a local block so that dst may be an
-// operand.
-template <typename Out, typename Fn>
-SPYRE_INLINE void ForLanes(void* dst, Fn fn) {
-  Out result[kStickLanes];
-  for (int lane = 0; lane < kStickLanes; ++lane) result[lane] = fn(lane);
-  std::memcpy(dst, result, sizeof result);
-}
-
-template <UnaryFn kFn>
-SPYRE_INLINE void CodeStick(uint16_t* dst, const uint16_t* a) {
-  uint16_t in[kStickLanes];
-  std::memcpy(in, a, sizeof in);
-  ForLanes<uint16_t>(dst, [&](int lane) { return OnCode(kFn, in[lane]); });
-}
-
+// Of two values: a if equal or a is NaN, b if b is NaN.
 SPYRE_INLINE float Larger(float a, float b) {
-  const float larger = a < b ? b : a;  // a if equal or a is NaN
+  const float larger = a < b ? b : a;
   return b != b ? b : larger;
 }
 SPYRE_INLINE float Smaller(float a, float b) {
@@ -121,33 +36,114 @@ SPYRE_INLINE float Binary(float a, float b) {
       return Larger(a, b);
     case BinaryFn::kMin:
       return Smaller(a, b);
+    case BinaryFn::kRevSub:
+      return b - a;
+    case BinaryFn::kRevDiv:
+      return b / a;
+    case BinaryFn::kEqual:
+      return a == b ? 1.0F : 0.0F;
+    case BinaryFn::kNotEqual:
+      return a != b ? 1.0F : 0.0F;
+    case BinaryFn::kGreater:
+      return a > b ? 1.0F : 0.0F;
+    case BinaryFn::kGreaterEqual:
+      return a >= b ? 1.0F : 0.0F;
+    case BinaryFn::kLess:
+      return a < b ? 1.0F : 0.0F;
+    case BinaryFn::kLessEqual:
+      return a <= b ? 1.0F : 0.0F;
+    case BinaryFn::kSelect:
+    case BinaryFn::kNormScale:
+      break;  // no functions of two values
   }
   return a;
 }
 
-template <BinaryFn kFn>
-SPYRE_INLINE void BinaryLanes(uint16_t* dst, const uint16_t* a, const uint16_t* b,
-                              bool broadcast_lane0) {
-  uint16_t in_a[kStickLanes];
-  uint16_t in_b[kStickLanes];
-  std::memcpy(in_a, a, sizeof in_a);
-  if (broadcast_lane0) {
-    uint16_t first;
-    std::memcpy(&first, b, sizeof first);
-    for (uint16_t& lane : in_b) lane = first;
-  } else {
-    std::memcpy(in_b, b, sizeof in_b);
+template <typename Lanes, BinaryFn kFn>
+SPYRE_INLINE void BinaryLanes(uint8_t flags, void* dst, const void* a, const void* b) {
+  using Code = typename Lanes::Code;
+  Code in_a[Lanes::kCount];
+  Code in_b[Lanes::kCount];
+  LoadLanes<Lanes>(in_a, a, (flags & kBroadcastALane0) != 0);
+  LoadLanes<Lanes>(in_b, b, (flags & kBroadcastLane0) != 0);
+  if (kFn == BinaryFn::kSelect) {
+    Code old[Lanes::kCount];
+    LoadLanes<Lanes>(old, dst, false);
+    ForLanes<Code, Lanes::kCount>(
+        dst, [&](int lane) { return Lanes::Value(in_a[lane]) != 0 ? in_b[lane] : old[lane]; });
+    return;
   }
-  ForLanes<uint16_t>(dst, [&](int lane) {
-    const float value =
-        Binary<kFn>(FloatOf(FloatBitsFromDlf(in_a[lane])), FloatOf(FloatBitsFromDlf(in_b[lane])));
-    return static_cast<uint16_t>(DlfFromFloatBits(BitsOf(value)));
+  ForLanes<Code, Lanes::kCount>(dst, [&](int lane) {
+    return Lanes::Round(Binary<kFn>(Lanes::Value(in_a[lane]), Lanes::Value(in_b[lane])));
   });
+}
+
+// kNormScale: mean and mean square in lanes 0 and 1 of a, epsilon in lane 0 of b.
+template <typename Lanes>
+void NormScale(void* dst, const void* a, const void* b) {
+  typename Lanes::Code in[2];
+  typename Lanes::Code epsilon;
+  std::memcpy(in, a, sizeof in);
+  std::memcpy(&epsilon, b, sizeof epsilon);
+  const float mean = Lanes::Value(in[0]);
+  const float variance = Lanes::Value(in[1]) - mean * mean;
+  const float root = variance + Lanes::Value(epsilon);
+  typename Lanes::Code result[Lanes::kCount] = {
+      Lanes::Round(static_cast<float>(1.0 / std::sqrt(double{root})))};
+  std::memcpy(dst, result, sizeof result);
+}
+
+// Calls body(constant) with `fn` as a compile-time constant, for the functions of two values.
+template <typename Body>
+SPYRE_INLINE void WithBinary(BinaryFn fn, Body body) {
+  switch (fn) {
+#define SPYRE_CASE(name) \
+  case BinaryFn::name:   \
+    return body(std::integral_constant<BinaryFn, BinaryFn::name>{});
+    SPYRE_CASE(kAdd)
+    SPYRE_CASE(kSub)
+    SPYRE_CASE(kMul)
+    SPYRE_CASE(kDiv)
+    SPYRE_CASE(kMax)
+    SPYRE_CASE(kMin)
+    SPYRE_CASE(kRevSub)
+    SPYRE_CASE(kRevDiv)
+    SPYRE_CASE(kEqual)
+    SPYRE_CASE(kNotEqual)
+    SPYRE_CASE(kGreater)
+    SPYRE_CASE(kGreaterEqual)
+    SPYRE_CASE(kLess)
+    SPYRE_CASE(kLessEqual)
+    SPYRE_CASE(kSelect)
+#undef SPYRE_CASE
+    case BinaryFn::kNormScale:
+      break;
+  }
+  throw BadInput("binary function {} of the vector unit is unknown; the largest is {}",
+                 static_cast<int>(fn), static_cast<int>(BinaryFn::kNormScale));
+}
+
+// What a reduction makes of an element before it combines it.
+template <ReduceFn kFn>
+SPYRE_INLINE float Element(float x) {
+  if (kFn == ReduceFn::kSumOfSquares) return x * x;
+  if (kFn == ReduceFn::kAbsMax) return FloatOf(BitsOf(x) & 0x7FFFFFFF);
+  return x;
 }
 
 template <ReduceFn kFn>
 SPYRE_INLINE float Combine(float a, float b) {
-  return kFn == ReduceFn::kSum ? a + b : (kFn == ReduceFn::kMax ? Larger(a, b) : Smaller(a, b));
+  switch (kFn) {
+    case ReduceFn::kSum:
+    case ReduceFn::kSumOfSquares:
+      return a + b;
+    case ReduceFn::kMax:
+    case ReduceFn::kAbsMax:
+      return Larger(a, b);
+    case ReduceFn::kMin:
+      return Smaller(a, b);
+  }
+  return a;
 }
 
 // Calls `fn` with the ReduceFn as a compile-time constant.
@@ -160,62 +156,47 @@ SPYRE_INLINE auto WithReduce(ReduceFn reduce, Fn fn) {
       return fn(std::integral_constant<ReduceFn, ReduceFn::kMax>{});
     case ReduceFn::kMin:
       return fn(std::integral_constant<ReduceFn, ReduceFn::kMin>{});
+    case ReduceFn::kSumOfSquares:
+      return fn(std::integral_constant<ReduceFn, ReduceFn::kSumOfSquares>{});
+    case ReduceFn::kAbsMax:
+      return fn(std::integral_constant<ReduceFn, ReduceFn::kAbsMax>{});
   }
-  throw BadInput("reduction {} of the vector unit is unknown; 0 sum, 1 max, 2 min",
-                 static_cast<int>(reduce));
+  throw BadInput("reduction {} of the vector unit is unknown; the largest is {}",
+                 static_cast<int>(reduce), static_cast<int>(ReduceFn::kAbsMax));
 }
+
+ReduceFn ReduceOf(uint8_t fn) { return static_cast<ReduceFn>(fn & kFnMask); }
+
+// How kVround changes a value before it rounds it.
+struct Scaling {
+  float divide = 1.0F;  // x / 1 and x * 1 are x
+  float multiply = 1.0F;
+  Scaling(uint8_t fn, uint64_t operand) {
+    if ((fn & kRoundScale) != 0) {
+      multiply = FloatOf(static_cast<uint32_t>(operand));
+    } else if (operand > 1) {
+      divide = static_cast<float>(operand);
+    }
+  }
+  SPYRE_INLINE float operator()(float value) const { return value / divide * multiply; }
+};
 
 }  // namespace
 
-uint16_t ApplyUnary(UnaryFn fn, uint16_t a) {
-  return fn <= UnaryFn::kRelu ? OnCode(fn, a) : TableOf(fn)[a];
-}
-
 SPYRE_VECTOR_CLONES
-void UnaryStick(UnaryFn fn, uint16_t* dst, const uint16_t* a) {
-  switch (fn) {
-    case UnaryFn::kCopy:
-      return CodeStick<UnaryFn::kCopy>(dst, a);
-    case UnaryFn::kNeg:
-      return CodeStick<UnaryFn::kNeg>(dst, a);
-    case UnaryFn::kAbs:
-      return CodeStick<UnaryFn::kAbs>(dst, a);
-    case UnaryFn::kRelu:
-      return CodeStick<UnaryFn::kRelu>(dst, a);
-    default:
-      break;
-  }
-  const Table& table = TableOf(fn);
-  uint16_t in[kStickLanes];
-  std::memcpy(in, a, sizeof in);
-  ForLanes<uint16_t>(dst, [&](int lane) { return table[in[lane]]; });
-}
-
-SPYRE_VECTOR_CLONES
-void BinaryStick(BinaryFn fn, uint16_t* dst, const uint16_t* a, const uint16_t* b,
-                 bool broadcast_lane0) {
-  switch (fn) {
-    case BinaryFn::kAdd:
-      return BinaryLanes<BinaryFn::kAdd>(dst, a, b, broadcast_lane0);
-    case BinaryFn::kSub:
-      return BinaryLanes<BinaryFn::kSub>(dst, a, b, broadcast_lane0);
-    case BinaryFn::kMul:
-      return BinaryLanes<BinaryFn::kMul>(dst, a, b, broadcast_lane0);
-    case BinaryFn::kDiv:
-      return BinaryLanes<BinaryFn::kDiv>(dst, a, b, broadcast_lane0);
-    case BinaryFn::kMax:
-      return BinaryLanes<BinaryFn::kMax>(dst, a, b, broadcast_lane0);
-    case BinaryFn::kMin:
-      return BinaryLanes<BinaryFn::kMin>(dst, a, b, broadcast_lane0);
-  }
-  throw BadInput("binary function {} of the vector unit is unknown; the largest is {}",
-                 static_cast<int>(fn), static_cast<int>(BinaryFn::kMin));
+void BinaryStick(uint8_t fn, void* dst, const void* a, const void* b) {
+  const auto function = static_cast<BinaryFn>(fn & kFnMask);
+  WithLanes(fn, [&](auto lanes) {
+    using Lanes = decltype(lanes);
+    if (function == BinaryFn::kNormScale) return NormScale<Lanes>(dst, a, b);
+    WithBinary(function, [&](auto constant) { BinaryLanes<Lanes, constant()>(fn, dst, a, b); });
+  });
 }
 
 float ReduceIdentity(ReduceFn fn) {
   constexpr float kInfinity = std::numeric_limits<float>::infinity();
   return WithReduce(fn, [&](auto reduce) {
-    return reduce == ReduceFn::kSum ? 0.0F : (reduce == ReduceFn::kMax ? -kInfinity : kInfinity);
+    return reduce == ReduceFn::kMax ? -kInfinity : (reduce == ReduceFn::kMin ? kInfinity : 0.0F);
   });
 }
 
@@ -223,30 +204,36 @@ float CombineFp32(ReduceFn fn, float a, float b) {
   return WithReduce(fn, [&](auto reduce) { return Combine<reduce()>(a, b); });
 }
 
-float ReduceLanes(ReduceFn fn, const uint16_t* a, int lanes) {
-  const float identity = ReduceIdentity(fn);
-  return WithReduce(fn, [&](auto reduce) {
-    float wide[kStickLanes];
-    for (int lane = 0; lane < kStickLanes; ++lane) {
-      uint16_t code;
-      std::memcpy(&code, a + lane, sizeof code);
-      wide[lane] = FloatOf(FloatBitsFromDlf(code));
-    }
-    float result = identity;
-    for (int lane = 0; lane < lanes; ++lane) result = Combine<reduce()>(result, wide[lane]);
-    return result;
+float ReduceLanes(uint8_t fn, const void* a, int lanes) {
+  const float identity = ReduceIdentity(ReduceOf(fn));
+  return WithLanes(fn, [&](auto format) {
+    using Lanes = decltype(format);
+    return WithReduce(ReduceOf(fn), [&](auto reduce) {
+      typename Lanes::Code in[Lanes::kCount];
+      LoadLanes<Lanes>(in, a, false);
+      float wide[Lanes::kCount];
+      for (int lane = 0; lane < Lanes::kCount; ++lane) {
+        wide[lane] = Element<reduce()>(Lanes::Value(in[lane]));
+      }
+      float result = identity;
+      for (int lane = 0; lane < lanes; ++lane) result = Combine<reduce()>(result, wide[lane]);
+      return result;
+    });
   });
 }
 
 SPYRE_VECTOR_CLONES
-void CombineStick(ReduceFn fn, float* acc, const uint16_t* a) {
-  float old[kStickLanes];
-  uint16_t in[kStickLanes];
-  std::memcpy(old, acc, sizeof old);
-  std::memcpy(in, a, sizeof in);
-  WithReduce(fn, [&](auto reduce) {
-    ForLanes<float>(acc, [&](int lane) {
-      return Combine<reduce()>(old[lane], FloatOf(FloatBitsFromDlf(in[lane])));
+void CombineStick(uint8_t fn, float* acc, const void* a) {
+  WithLanes(fn, [&](auto format) {
+    using Lanes = decltype(format);
+    float old[Lanes::kCount];
+    typename Lanes::Code in[Lanes::kCount];
+    std::memcpy(old, acc, sizeof old);
+    LoadLanes<Lanes>(in, a, false);
+    WithReduce(ReduceOf(fn), [&](auto reduce) {
+      ForLanes<float, Lanes::kCount>(acc, [&](int lane) {
+        return Combine<reduce()>(old[lane], Element<reduce()>(Lanes::Value(in[lane])));
+      });
     });
   });
 }
@@ -265,19 +252,24 @@ void CombineBlock(ReduceFn fn, float* dst, const float* a, const float* b, size_
 }
 
 SPYRE_VECTOR_CLONES
-void RoundStick(uint16_t* dst, const float* acc, int64_t divisor) {
-  const float by = divisor > 1 ? static_cast<float>(divisor) : 1.0F;  // x / 1 is x
-  float in[kStickLanes];
-  std::memcpy(in, acc, sizeof in);
-  ForLanes<uint16_t>(dst, [&](int lane) {
-    return static_cast<uint16_t>(DlfFromFloatBits(BitsOf(in[lane] / by)));
+void RoundStick(uint8_t fn, void* dst, const float* acc, uint64_t operand) {
+  const Scaling scale(fn, operand);
+  WithLanes(fn, [&](auto format) {
+    using Lanes = decltype(format);
+    using Code = typename Lanes::Code;
+    if ((fn & (kRoundLane0 | kRoundLane1)) != 0) {
+      float value;
+      std::memcpy(&value, acc, sizeof value);
+      const Code code = Lanes::Round(scale(value));
+      const size_t lane = (fn & kRoundLane0) != 0 ? 0 : 1;
+      if (lane == 0) std::memset(dst, 0, Lanes::kCount * sizeof code);
+      std::memcpy(static_cast<uint8_t*>(dst) + lane * sizeof code, &code, sizeof code);
+      return;
+    }
+    float in[Lanes::kCount];
+    std::memcpy(in, acc, sizeof in);
+    ForLanes<Code, Lanes::kCount>(dst, [&](int lane) { return Lanes::Round(scale(in[lane])); });
   });
-}
-
-void RoundLane0(uint16_t* dst, float acc, int64_t divisor) {
-  uint16_t result[kStickLanes] = {
-      DlfFromFloat(divisor > 1 ? acc / static_cast<float>(divisor) : acc)};
-  std::memcpy(dst, result, sizeof result);
 }
 
 }  // namespace spyre::model

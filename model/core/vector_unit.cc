@@ -8,9 +8,10 @@
 namespace spyre::model {
 
 namespace {
+// Of the unit's 16-bit lanes a stick of either format takes as many: an fp32 element takes two.
 constexpr uint64_t kLanes = 64;
-constexpr uint64_t kAccStickBytes = 256;
 constexpr uint64_t kMaxRows = 1 << 20;
+constexpr uint64_t kChunkRows = 64;  // of kVreduceRows
 constexpr uint64_t kChunk =
     64;  // sticks priced per step, so that loads and PT share the LX port with long instructions
 }  // namespace
@@ -22,9 +23,6 @@ struct VectorUnit::Walk {
   uint64_t row_stride;
   uint8_t* At(uint64_t plane, uint64_t row) const {
     return base + plane * plane_stride + row * row_stride;
-  }
-  uint16_t* Stick(uint64_t plane, uint64_t row) const {
-    return reinterpret_cast<uint16_t*>(At(plane, row));
   }
   float* Acc(uint64_t plane, uint64_t row) const {
     return reinterpret_cast<float*>(At(plane, row));
@@ -105,15 +103,17 @@ void VectorUnit::Binary(const Instruction& in) {
   const Walk dst = OperandWalk(in, 0, 5, 8, kStickBytes);
   const Walk a = OperandWalk(in, 1, 6, 9, kStickBytes);
   const Walk b = OperandWalk(in, 2, 7, 10, kStickBytes);
-  const auto fn = static_cast<BinaryFn>(in.fn & ~kBroadcastLane0);
-  const bool broadcast = (in.fn & kBroadcastLane0) != 0;
-  if (fn == BinaryFn::kDiv) passes_ = config_.core.vector_function_cost;
+  const auto function = static_cast<BinaryFn>(in.fn & kFnMask);
+  if (function == BinaryFn::kDiv || function == BinaryFn::kRevDiv ||
+      function == BinaryFn::kNormScale) {
+    passes_ = config_.core.vector_function_cost;
+  }
   elements_ = planes * rows * kLanes;
   port_bytes_ = 3 * planes * rows * kStickBytes;
-  Later([=] {
+  Later([=, fn = in.fn] {
     for (uint64_t plane = 0; plane < planes; ++plane) {
       for (uint64_t row = 0; row < rows; ++row) {
-        BinaryStick(fn, dst.Stick(plane, row), a.Stick(plane, row), b.Stick(plane, row), broadcast);
+        BinaryStick(fn, dst.At(plane, row), a.At(plane, row), b.At(plane, row));
       }
     }
   });
@@ -124,14 +124,13 @@ void VectorUnit::Unary(const Instruction& in) {
   const uint64_t planes = Count(in, 4, kMaxRows);
   const Walk dst = OperandWalk(in, 0, 5, 8, kStickBytes);
   const Walk a = OperandWalk(in, 1, 6, 9, kStickBytes);
-  const auto fn = static_cast<UnaryFn>(in.fn);
-  if (fn >= UnaryFn::kExp) passes_ = config_.core.vector_function_cost;
+  if (!IsSimple(static_cast<UnaryFn>(in.fn & kFnMask))) passes_ = config_.core.vector_function_cost;
   elements_ = planes * rows * kLanes;
   port_bytes_ = 2 * planes * rows * kStickBytes;
-  Later([=] {
+  Later([=, fn = in.fn] {
     for (uint64_t plane = 0; plane < planes; ++plane) {
       for (uint64_t row = 0; row < rows; ++row)
-        UnaryStick(fn, dst.Stick(plane, row), a.Stick(plane, row));
+        UnaryStick(fn, dst.At(plane, row), a.At(plane, row));
     }
   });
 }
@@ -143,16 +142,17 @@ void VectorUnit::Reduce(const Instruction& in) {
   const bool accumulate = reg(in, 2) != 0;
   const Walk a = OperandWalk(in, 1, 6, 9, kStickBytes);
   const Walk dst = OperandWalk(in, 0, -1, 8, sizeof(float));
-  const auto fn = static_cast<ReduceFn>(in.fn);
   passes_ = config_.core.vector_reduce_cost;
   elements_ = planes * rows * kLanes;
   port_bytes_ = planes * rows * kStickBytes + rows * kStickBytes * (accumulate ? 2 : 1);
-  Later([=] {
+  Later([=, fn = in.fn] {
+    const auto reduce = static_cast<ReduceFn>(fn & kFnMask);
+    const auto width = static_cast<uint64_t>(LanesOf(fn));
     for (uint64_t row = 0; row < rows; ++row) {
-      float outer = accumulate ? *dst.Acc(0, row) : ReduceIdentity(fn);
-      for (uint64_t plane = 0; plane < planes && plane * kLanes < cols; ++plane) {
-        const auto lanes = static_cast<int>(std::min(kLanes, cols - plane * kLanes));
-        outer = CombineFp32(fn, outer, ReduceLanes(fn, a.Stick(plane, row), lanes));
+      float outer = accumulate ? *dst.Acc(0, row) : ReduceIdentity(reduce);
+      for (uint64_t plane = 0; plane < planes && plane * width < cols; ++plane) {
+        const auto lanes = static_cast<int>(std::min(width, cols - plane * width));
+        outer = CombineFp32(reduce, outer, ReduceLanes(fn, a.At(plane, row), lanes));
       }
       *dst.Acc(0, row) = outer;
     }
@@ -164,21 +164,24 @@ void VectorUnit::ReduceRows(const Instruction& in) {
   const uint64_t planes = Count(in, 4, kMaxRows);
   const bool accumulate = reg(in, 2) != 0;
   const Walk a = OperandWalk(in, 1, 6, 9, kStickBytes);
-  const Walk dst = OperandWalk(in, 0, 5, -1, kAccStickBytes);
-  const auto fn = static_cast<ReduceFn>(in.fn);
+  const uint64_t acc_bytes = LanesOf(in.fn) * sizeof(float);
+  const Walk dst = OperandWalk(in, 0, 5, -1, acc_bytes);
   elements_ = planes * rows * kLanes;
-  port_bytes_ = planes * rows * kStickBytes + planes * kAccStickBytes * (accumulate ? 2 : 1);
-  Later([=] {
+  port_bytes_ = planes * rows * kStickBytes + planes * acc_bytes * (accumulate ? 2 : 1);
+  Later([=, fn = in.fn] {
+    const auto reduce = static_cast<ReduceFn>(fn & kFnMask);
+    const int width = LanesOf(fn);
+    const float identity = ReduceIdentity(reduce);
     for (uint64_t plane = 0; plane < planes; ++plane) {
       float* outer = dst.Acc(plane, 0);
-      if (!accumulate) std::fill(outer, outer + kLanes, ReduceIdentity(fn));
-      for (uint64_t first = 0; first < rows; first += kLanes) {
-        float inner[kLanes];
-        std::fill(inner, inner + kLanes, ReduceIdentity(fn));
-        for (uint64_t row = first; row < std::min(rows, first + kLanes); ++row) {
-          CombineStick(fn, inner, a.Stick(plane, row));
+      if (!accumulate) std::fill(outer, outer + width, identity);
+      for (uint64_t first = 0; first < rows; first += kChunkRows) {
+        float inner[kStickLanes];
+        std::fill(inner, inner + width, identity);
+        for (uint64_t row = first; row < std::min(rows, first + kChunkRows); ++row) {
+          CombineStick(fn, inner, a.At(plane, row));
         }
-        CombineBlock(fn, outer, outer, inner, kLanes);
+        CombineBlock(reduce, outer, outer, inner, static_cast<size_t>(width));
       }
     }
   });
@@ -187,21 +190,19 @@ void VectorUnit::ReduceRows(const Instruction& in) {
 void VectorUnit::Round(const Instruction& in) {
   const uint64_t rows = Count(in, 3, kMaxRows);
   const uint64_t planes = Count(in, 4, kMaxRows);
-  const bool lane0 = (in.fn & kRoundLane0) != 0;
+  const bool one_lane = (in.fn & (kRoundLane0 | kRoundLane1)) != 0;
+  const uint64_t acc_bytes = LanesOf(in.fn) * sizeof(float);
   const Walk dst = OperandWalk(in, 0, 5, 8, kStickBytes);
-  const Walk a = OperandWalk(in, 1, 6, 9, lane0 ? sizeof(float) : kAccStickBytes);
-  const uint64_t divisor = Count(in, 2);
-  if (divisor > 1) passes_ = config_.core.vector_function_cost;
+  const Walk a = OperandWalk(in, 1, 6, 9, one_lane ? sizeof(float) : acc_bytes);
+  const bool scale = (in.fn & kRoundScale) != 0;
+  const uint64_t operand = Count(in, 2);
+  if (!scale && operand > 1) passes_ = config_.core.vector_function_cost;
   elements_ = planes * rows * kLanes;
-  port_bytes_ = planes * rows * (kStickBytes + kAccStickBytes);
-  Later([=] {
+  port_bytes_ = planes * rows * (kStickBytes + acc_bytes);
+  Later([=, fn = in.fn] {
     for (uint64_t plane = 0; plane < planes; ++plane) {
       for (uint64_t row = 0; row < rows; ++row) {
-        if (lane0) {
-          RoundLane0(dst.Stick(plane, row), *a.Acc(plane, row), static_cast<int64_t>(divisor));
-        } else {
-          RoundStick(dst.Stick(plane, row), a.Acc(plane, row), static_cast<int64_t>(divisor));
-        }
+        RoundStick(fn, dst.At(plane, row), a.Acc(plane, row), operand);
       }
     }
   });

@@ -103,7 +103,7 @@ BENCHMARK(BM_HostCopy)->ArgNames({"transposed", "to_device"})->ArgsProduct({{0, 
 void BM_UnaryStick(benchmark::State& state) {
   const std::vector<uint16_t> source = RandomDlf(64 * 64, 4);
   std::vector<uint16_t> destination(source.size());
-  const auto fn = static_cast<UnaryFn>(state.range(0));
+  const auto fn = static_cast<uint8_t>(state.range(0));
   while (state.KeepRunning()) {
     for (size_t i = 0; i < source.size(); i += 64) {
       model::UnaryStick(fn, destination.data() + i, source.data() + i);
@@ -121,10 +121,10 @@ void BM_BinaryStick(benchmark::State& state) {
   const std::vector<uint16_t> a = RandomDlf(64 * 64, 5);
   const std::vector<uint16_t> b = RandomDlf(64 * 64, 6);
   std::vector<uint16_t> destination(a.size());
-  const auto fn = static_cast<BinaryFn>(state.range(0));
+  const auto fn = static_cast<uint8_t>(state.range(0));
   while (state.KeepRunning()) {
     for (size_t i = 0; i < a.size(); i += 64) {
-      model::BinaryStick(fn, destination.data() + i, a.data() + i, b.data() + i, false);
+      model::BinaryStick(fn, destination.data() + i, a.data() + i, b.data() + i);
     }
     benchmark::DoNotOptimize(destination.data());
   }
@@ -133,7 +133,8 @@ void BM_BinaryStick(benchmark::State& state) {
 BENCHMARK(BM_BinaryStick)
     ->ArgName("fn")
     ->Arg(static_cast<int>(BinaryFn::kAdd))
-    ->Arg(static_cast<int>(BinaryFn::kMax));
+    ->Arg(static_cast<int>(BinaryFn::kMax))
+    ->Arg(FnByte(BinaryFn::kAdd, kFp32Sticks));
 
 }  // namespace
 }  // namespace spyre

@@ -154,6 +154,27 @@ TEST(Assembler, CoreRegistersAreEightUnlessTheWidthIsGiven) {
   EXPECT_EQ(Assemble(section + ".core_width 10\n").core_register_width(), 10u);
 }
 
+TEST(Assembler, FlagsOfAFunctionHaveTheirOrderAndTheirBits) {
+  const auto fn = [](const std::string& mnemonic, const char* operands) {
+    return Assemble(".cores 1\n.section vector 1\n" + mnemonic + operands).sections[0].code[0].fn;
+  };
+  const char* binary = " r1, r2, r3, r4, r5, r6, r7, r8, r9, r10, r11";
+  const char* unary = " r1, r2, -, r4, r5, r6, r7, -, r9, r10";
+  const char* round = " r1, r2, r3, r4, r5, r6, r7, -, r9, r10";
+  EXPECT_EQ(fn("vbinary.normscale.fp32.a_lane0.lane0", binary), 0xEF);
+  EXPECT_EQ(fn("vbinary.select.a_lane0", binary), 0x4E);
+  EXPECT_EQ(fn("vunary.floor.fp32.a_lane0", unary), 0x70);
+  EXPECT_EQ(fn("vround.fp32.scale.lane1", round), 0x26);
+  EXPECT_EQ(fn("vround.scale.lane0", round), 0x05);
+  EXPECT_EQ(fn("vreduce.absmax.fp32", " r1, r2, r3, r4, r5, -, r7, -, r9, r10, -, r12"), 0x24);
+  const std::string head = ".cores 1\n.section vector 1\n";
+  EXPECT_THAT(AssembleError(head + "vround.lane0.lane1" + round),
+              HasSubstr("'vround' is written vround, "));
+  EXPECT_THAT(AssembleError(head + "vaccumulate.sum.fp32 r1, r2, r3, r4"),
+              HasSubstr("'vaccumulate' is written vaccumulate.absmax"));
+  EXPECT_THAT(AssembleError(head + "vunary.copy.lane0" + unary), HasSubstr("'vunary' is written"));
+}
+
 TEST(Assembler, LoopsNestEightDeepAndNoDeeper) {
   std::string text = ".cores 1\n.section ring 1\n";
   for (int i = 0; i < 8; ++i) text += "loop r1, r2\n";

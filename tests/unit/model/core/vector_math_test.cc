@@ -10,6 +10,7 @@
 #include <thread>
 #include <vector>
 
+#include "model/contract/dlf_bits.h"
 #include "model/contract/error.h"
 #include "model/contract/formats.h"
 
@@ -22,12 +23,18 @@ using AccStick = std::array<float, kStickLanes>;
 const float kInf = std::numeric_limits<float>::infinity();
 const float kNan = std::numeric_limits<float>::quiet_NaN();
 
-constexpr UnaryFn kUnary[] = {UnaryFn::kCopy, UnaryFn::kNeg,   UnaryFn::kAbs,       UnaryFn::kRelu,
-                              UnaryFn::kExp,  UnaryFn::kGelu,  UnaryFn::kSigmoid,   UnaryFn::kTanh,
-                              UnaryFn::kSqrt, UnaryFn::kRsqrt, UnaryFn::kReciprocal};
-constexpr BinaryFn kBinary[] = {BinaryFn::kAdd, BinaryFn::kSub, BinaryFn::kMul,
-                                BinaryFn::kDiv, BinaryFn::kMax, BinaryFn::kMin};
-constexpr ReduceFn kReduce[] = {ReduceFn::kSum, ReduceFn::kMax, ReduceFn::kMin};
+constexpr UnaryFn kUnary[] = {
+    UnaryFn::kCopy,       UnaryFn::kNeg,     UnaryFn::kAbs,  UnaryFn::kRelu,     UnaryFn::kExp,
+    UnaryFn::kGelu,       UnaryFn::kSigmoid, UnaryFn::kTanh, UnaryFn::kSqrt,     UnaryFn::kRsqrt,
+    UnaryFn::kReciprocal, UnaryFn::kLog,     UnaryFn::kSilu, UnaryFn::kSoftplus, UnaryFn::kMish,
+    UnaryFn::kRelu6,      UnaryFn::kFloor};
+constexpr BinaryFn kBinary[] = {BinaryFn::kAdd,      BinaryFn::kSub,      BinaryFn::kMul,
+                                BinaryFn::kDiv,      BinaryFn::kMax,      BinaryFn::kMin,
+                                BinaryFn::kRevSub,   BinaryFn::kRevDiv,   BinaryFn::kEqual,
+                                BinaryFn::kNotEqual, BinaryFn::kGreater,  BinaryFn::kGreaterEqual,
+                                BinaryFn::kLess,     BinaryFn::kLessEqual};
+constexpr ReduceFn kReduce[] = {ReduceFn::kSum, ReduceFn::kMax, ReduceFn::kMin,
+                                ReduceFn::kSumOfSquares, ReduceFn::kAbsMax};
 
 bool IsNinf(int code) { return (code & 0x7FFF) == 0x7FFF; }
 
@@ -69,6 +76,26 @@ long double Exact(UnaryFn fn, long double x) {
       return 1 / std::sqrt(x);
     case UnaryFn::kReciprocal:
       return 1 / x;
+    case UnaryFn::kLog:
+      return std::log(x);
+    case UnaryFn::kSilu:
+      return x / (1 + std::exp(-x));
+    case UnaryFn::kSoftplus:
+      return x > 50 ? x + std::exp(-x) : std::log1p(std::exp(x));
+    case UnaryFn::kMish:
+      return x * std::tanh(Exact(UnaryFn::kSoftplus, x));
+    case UnaryFn::kFloor:
+      return std::floor(x);
+    case UnaryFn::kRelu:
+      return x > 0 ? x : 0;
+    case UnaryFn::kRelu6:
+      return x > 6 ? 6 : x > 0 ? x : 0;
+    case UnaryFn::kAbs:
+      return std::fabs(x);
+    case UnaryFn::kNeg:
+      return -x;
+    case UnaryFn::kCopy:
+      return x;
     default:
       ADD_FAILURE() << "not a function of the value";
       return 0;
@@ -101,22 +128,58 @@ TEST_P(RealFunction, IsWithinHalfAUnitInTheLastPlaceForEveryInput) {
 INSTANTIATE_TEST_SUITE_P(VectorMath, RealFunction,
                          testing::Values(UnaryFn::kExp, UnaryFn::kGelu, UnaryFn::kSigmoid,
                                          UnaryFn::kTanh, UnaryFn::kSqrt, UnaryFn::kRsqrt,
-                                         UnaryFn::kReciprocal));
+                                         UnaryFn::kReciprocal, UnaryFn::kLog, UnaryFn::kSilu,
+                                         UnaryFn::kSoftplus, UnaryFn::kMish, UnaryFn::kFloor));
+
+// Every exponent, both signs, and what lies near 0 and 1.
+TEST(VectorMath, Fp32FunctionsAreWithinTheDocumentedErrorOnSamples) {
+  std::mt19937 random(23);
+  for (const UnaryFn fn : kUnary) {
+    for (int sample = 0; sample < 200'000; ++sample) {
+      const bool tame = sample % 2 == 0;
+      const float input = tame ? static_cast<float>(static_cast<int32_t>(random())) * 0x1p-27F
+                               : FloatOf(static_cast<uint32_t>(random()));
+      if (std::isnan(input) || std::isinf(input)) continue;
+      const float result = ApplyUnary(fn, input);
+      const long double exact = Exact(fn, input);
+      if (std::isnan(exact)) {
+        ASSERT_TRUE(std::isnan(result)) << static_cast<int>(fn) << " of " << input;
+        continue;
+      }
+      const long double nearest = static_cast<float>(exact);
+      if (std::isinf(nearest)) {
+        ASSERT_EQ(result, nearest);
+        continue;
+      }
+      const int exponent = exact == 0 ? -126 : std::max(-126, std::ilogb(exact));
+      const long double unit = std::ldexp(1.0L, exponent - 23);
+      ASSERT_LE(std::fabs(result - exact), 0.501L * unit)
+          << static_cast<int>(fn) << " of " << input;
+    }
+    EXPECT_EQ(BitsOf(ApplyUnary(fn, kNan)), kFloatNanBits);
+    const float negative_nan = FloatOf(0xFFC00001);
+    EXPECT_EQ(BitsOf(ApplyUnary(fn, negative_nan)),
+              fn == UnaryFn::kCopy ? 0xFFC00001 : kFloatNanBits);
+  }
+  EXPECT_EQ(ApplyUnary(UnaryFn::kExp, 1000.0F), kInf);
+  EXPECT_EQ(ApplyUnary(UnaryFn::kLog, 0.0F), -kInf);
+  EXPECT_EQ(ApplyUnary(UnaryFn::kRelu6, kInf), 6.0F);
+}
 
 TEST(VectorMath, SpecialValuesAreTheDocumentedOnes) {
   for (const UnaryFn fn : kUnary) {
-    EXPECT_EQ(ApplyUnary(fn, 0x7FFF), 0x7FFF) << static_cast<int>(fn);
-    EXPECT_EQ(ApplyUnary(fn, 0xFFFF), fn == UnaryFn::kCopy ? 0xFFFF : 0x7FFF);
+    EXPECT_EQ(ApplyUnary(fn, uint16_t{0x7FFF}), 0x7FFF) << static_cast<int>(fn);
+    EXPECT_EQ(ApplyUnary(fn, uint16_t{0xFFFF}), fn == UnaryFn::kCopy ? 0xFFFF : 0x7FFF);
   }
-  EXPECT_EQ(ApplyUnary(UnaryFn::kExp, 0), DlfFromFloat(1));
+  EXPECT_EQ(ApplyUnary(UnaryFn::kExp, uint16_t{0}), DlfFromFloat(1));
   EXPECT_EQ(ApplyUnary(UnaryFn::kExp, DlfFromFloat(100)), 0x7FFF);
   EXPECT_EQ(ApplyUnary(UnaryFn::kExp, DlfFromFloat(-100)), 0);
-  EXPECT_EQ(ApplyUnary(UnaryFn::kReciprocal, 0), 0x7FFF);
-  EXPECT_EQ(ApplyUnary(UnaryFn::kReciprocal, 0x8000), 0xFFFF);
-  EXPECT_EQ(ApplyUnary(UnaryFn::kSqrt, 0x8000), 0x8000);
+  EXPECT_EQ(ApplyUnary(UnaryFn::kReciprocal, uint16_t{0}), 0x7FFF);
+  EXPECT_EQ(ApplyUnary(UnaryFn::kReciprocal, uint16_t{0x8000}), 0xFFFF);
+  EXPECT_EQ(ApplyUnary(UnaryFn::kSqrt, uint16_t{0x8000}), 0x8000);
   EXPECT_EQ(ApplyUnary(UnaryFn::kSqrt, DlfFromFloat(-1)), 0x7FFF);
   EXPECT_EQ(ApplyUnary(UnaryFn::kRsqrt, DlfFromFloat(4)), DlfFromFloat(0.5F));
-  EXPECT_EQ(ApplyUnary(UnaryFn::kGelu, 0x8000), 0x8000);
+  EXPECT_EQ(ApplyUnary(UnaryFn::kGelu, uint16_t{0x8000}), 0x8000);
 }
 
 TEST(VectorMath, CopyNegAbsAndReluActOnTheCode) {
@@ -127,7 +190,15 @@ TEST(VectorMath, CopyNegAbsAndReluActOnTheCode) {
     EXPECT_EQ(ApplyUnary(UnaryFn::kAbs, input), code & 0x7FFF);
     EXPECT_EQ(ApplyUnary(UnaryFn::kRelu, input),
               IsNinf(code) ? kDlfNan : (code >= 0x8000 ? 0 : code));
+    const float six = code >= 0x8000 ? 0.0F : std::min(DlfToFloat(input), 6.0F);
+    EXPECT_EQ(ApplyUnary(UnaryFn::kRelu6, input), IsNinf(code) ? kDlfNan : DlfFromFloat(six));
   }
+  EXPECT_EQ(ApplyUnary(UnaryFn::kLog, uint16_t{0}), 0xFFFF);
+  EXPECT_EQ(ApplyUnary(UnaryFn::kLog, DlfFromFloat(-1)), 0x7FFF);
+  EXPECT_EQ(ApplyUnary(UnaryFn::kSilu, uint16_t{0x8000}), 0x8000);
+  EXPECT_EQ(ApplyUnary(UnaryFn::kMish, uint16_t{0x8000}), 0x8000);
+  EXPECT_EQ(ApplyUnary(UnaryFn::kFloor, uint16_t{0x8000}), 0x8000);
+  EXPECT_EQ(ApplyUnary(UnaryFn::kFloor, DlfFromFloat(-0.25F)), DlfFromFloat(-1));
 }
 
 TEST(VectorMath, AStickIsItsLanesAndMayBeItsOwnOperand) {
@@ -137,12 +208,29 @@ TEST(VectorMath, AStickIsItsLanesAndMayBeItsOwnOperand) {
       for (int lane = 0; lane < kStickLanes; ++lane) {
         stick[lane] = static_cast<uint16_t>(first + lane);
       }
-      UnaryStick(fn, stick.data(), stick.data());
+      UnaryStick(FnByte(fn), stick.data(), stick.data());
       for (int lane = 0; lane < kStickLanes; ++lane) {
         ASSERT_EQ(stick[lane], ApplyUnary(fn, static_cast<uint16_t>(first + lane)));
       }
     }
   }
+}
+
+TEST(VectorMath, UnaryFlagsChooseTheFormatAndSpreadLane0) {
+  std::array<float, kFp32StickLanes> stick;
+  for (int lane = 0; lane < kFp32StickLanes; ++lane) stick[lane] = 0.25F * lane - 3;
+  std::array<float, kFp32StickLanes> result;
+  for (const UnaryFn fn : kUnary) {
+    UnaryStick(FnByte(fn, kFp32Sticks), result.data(), stick.data());
+    for (int lane = 0; lane < kFp32StickLanes; ++lane)
+      EXPECT_EQ(BitsOf(result[lane]), BitsOf(ApplyUnary(fn, stick[lane])));
+    UnaryStick(FnByte(fn, kFp32Sticks | kBroadcastALane0), result.data(), stick.data());
+    for (const float value : result) EXPECT_EQ(BitsOf(value), BitsOf(ApplyUnary(fn, stick[0])));
+  }
+  Stick codes;
+  for (int lane = 0; lane < kStickLanes; ++lane) codes[lane] = static_cast<uint16_t>(0x3000 + lane);
+  UnaryStick(FnByte(UnaryFn::kExp, kBroadcastALane0), codes.data(), codes.data());
+  for (const uint16_t code : codes) EXPECT_EQ(code, ApplyUnary(UnaryFn::kExp, uint16_t{0x3000}));
 }
 
 float InFp32(BinaryFn fn, float a, float b) {
@@ -157,16 +245,32 @@ float InFp32(BinaryFn fn, float a, float b) {
       return a / b;
     case BinaryFn::kMax:
       return std::isnan(a) || std::isnan(b) ? kNan : std::max(a, b);
-    default:
+    case BinaryFn::kMin:
       return std::isnan(a) || std::isnan(b) ? kNan : std::min(a, b);
+    case BinaryFn::kRevSub:
+      return b - a;
+    case BinaryFn::kRevDiv:
+      return b / a;
+    case BinaryFn::kEqual:
+      return a == b ? 1 : 0;
+    case BinaryFn::kNotEqual:
+      return std::isnan(a) || std::isnan(b) || a < b || a > b ? 1 : 0;
+    case BinaryFn::kGreater:
+      return std::isgreater(a, b) ? 1 : 0;
+    case BinaryFn::kGreaterEqual:
+      return std::isgreaterequal(a, b) ? 1 : 0;
+    case BinaryFn::kLess:
+      return std::isless(a, b) ? 1 : 0;
+    default:
+      return std::islessequal(a, b) ? 1 : 0;
   }
 }
 
 TEST(VectorMath, BinaryFunctionsAreOneFp32OperationAndOneRounding) {
   std::mt19937 random(11);
   for (const BinaryFn fn : kBinary) {
-    for (const bool broadcast : {false, true}) {
-      for (int round = 0; round < 500; ++round) {
+    for (const uint8_t flags : {0, 0x40, 0x80, 0xC0}) {
+      for (int round = 0; round < 200; ++round) {
         Stick a;
         Stick b;
         for (int lane = 0; lane < kStickLanes; ++lane) {
@@ -175,17 +279,88 @@ TEST(VectorMath, BinaryFunctionsAreOneFp32OperationAndOneRounding) {
         }
         const Stick other = b;
         Stick result;
-        BinaryStick(fn, result.data(), a.data(), b.data(), broadcast);
+        BinaryStick(FnByte(fn, flags), result.data(), a.data(), b.data());
         for (int lane = 0; lane < kStickLanes; ++lane) {
-          const float expected =
-              InFp32(fn, DlfToFloat(a[lane]), DlfToFloat(other[broadcast ? 0 : lane]));
+          const float expected = InFp32(fn, DlfToFloat(a[(flags & 0x40) != 0 ? 0 : lane]),
+                                        DlfToFloat(other[(flags & 0x80) != 0 ? 0 : lane]));
           ASSERT_EQ(result[lane], DlfFromFloat(expected)) << static_cast<int>(fn);
         }
-        BinaryStick(fn, b.data(), a.data(), b.data(), broadcast);
+        BinaryStick(FnByte(fn, flags), b.data(), a.data(), b.data());
         ASSERT_EQ(b, result) << "dst is operand b";
       }
     }
   }
+}
+
+TEST(VectorMath, BinaryFunctionsOnFp32SticksAreTheIeeeOperations) {
+  std::mt19937 random(12);
+  for (const BinaryFn fn : kBinary) {
+    for (const uint8_t flags : {0x20, 0x60, 0xA0, 0xE0}) {
+      for (int round = 0; round < 200; ++round) {
+        std::array<uint32_t, kFp32StickLanes> a;
+        std::array<uint32_t, kFp32StickLanes> b;
+        for (int lane = 0; lane < kFp32StickLanes; ++lane) {
+          a[lane] = static_cast<uint32_t>(random());
+          b[lane] = lane % 7 == 0 ? a[lane] : static_cast<uint32_t>(random());
+        }
+        std::array<uint32_t, kFp32StickLanes> result;
+        BinaryStick(FnByte(fn, flags), result.data(), a.data(), b.data());
+        for (int lane = 0; lane < kFp32StickLanes; ++lane) {
+          const float expected = InFp32(fn, FloatOf(a[(flags & 0x40) != 0 ? 0 : lane]),
+                                        FloatOf(b[(flags & 0x80) != 0 ? 0 : lane]));
+          ASSERT_EQ(result[lane], std::isnan(expected) ? kFloatNanBits : BitsOf(expected))
+              << static_cast<int>(fn);
+        }
+      }
+    }
+  }
+}
+
+TEST(VectorMath, SelectKeepsDstWhereAIsZeroAndMovesCodesOtherwise) {
+  Stick condition{};
+  condition[1] = 0x8000;  // -0
+  condition[2] = DlfFromFloat(0.001F);
+  condition[3] = 0x7FFF;
+  Stick values;
+  values.fill(0xFFFF);  // moved as it is, not rounded to 0x7FFF
+  Stick dst;
+  dst.fill(0x1234);
+  BinaryStick(FnByte(BinaryFn::kSelect), dst.data(), condition.data(), values.data());
+  EXPECT_EQ(dst[0], 0x1234);
+  EXPECT_EQ(dst[1], 0x1234);
+  EXPECT_EQ(dst[2], 0xFFFF);
+  EXPECT_EQ(dst[3], 0xFFFF);
+  std::array<float, kFp32StickLanes> wide_condition{};
+  wide_condition[5] = 0x1p-140F;  // a subnormal is not 0
+  std::array<float, kFp32StickLanes> wide_values;
+  wide_values.fill(7);
+  std::array<float, kFp32StickLanes> wide{};
+  BinaryStick(FnByte(BinaryFn::kSelect, kFp32Sticks | kBroadcastLane0), wide.data(),
+              wide_condition.data(), wide_values.data());
+  for (int lane = 0; lane < kFp32StickLanes; ++lane) EXPECT_EQ(wide[lane], lane == 5 ? 7.0F : 0.0F);
+}
+
+TEST(VectorMath, NormScaleIsTheReciprocalRootOfTheVariance) {
+  Stick moments;
+  moments.fill(0x4321);
+  moments[0] = DlfFromFloat(0.5F);
+  moments[1] = DlfFromFloat(1.25F);
+  Stick epsilon{};
+  epsilon[0] = DlfFromFloat(0.0009765625F);
+  Stick result;
+  BinaryStick(FnByte(BinaryFn::kNormScale), result.data(), moments.data(), epsilon.data());
+  EXPECT_EQ(result[0], DlfFromDouble(1 / std::sqrt(1.0009765625)));
+  for (int lane = 1; lane < kStickLanes; ++lane) EXPECT_EQ(result[lane], 0);
+  std::array<float, kFp32StickLanes> wide{0.1F, 0.3F};
+  std::array<float, kFp32StickLanes> small{1e-5F};
+  BinaryStick(FnByte(BinaryFn::kNormScale, kFp32Sticks), wide.data(), wide.data(), small.data());
+  const float square = 0.1F * 0.1F;
+  const float variance = 0.3F - square;
+  EXPECT_EQ(wide[0], static_cast<float>(1 / std::sqrt(double{variance + 1e-5F})));
+  EXPECT_EQ(wide[1], 0);
+  moments[1] = 0;  // negative
+  BinaryStick(FnByte(BinaryFn::kNormScale), result.data(), moments.data(), epsilon.data());
+  EXPECT_EQ(result[0], kDlfNan);
 }
 
 TEST(VectorMath, MaxAndMinPropagateNinfAndKeepTheFirstOfEqualZeros) {
@@ -194,7 +369,7 @@ TEST(VectorMath, MaxAndMinPropagateNinfAndKeepTheFirstOfEqualZeros) {
     Stick right;
     left.fill(a);
     right.fill(b);
-    BinaryStick(fn, left.data(), left.data(), right.data(), false);
+    BinaryStick(FnByte(fn), left.data(), left.data(), right.data());
     return left[63];
   };
   const uint16_t one = DlfFromFloat(1);
@@ -210,8 +385,10 @@ TEST(VectorMath, ReductionsStartAtTheirIdentityAndPropagateNan) {
   EXPECT_EQ(ReduceIdentity(ReduceFn::kSum), 0.0F);
   EXPECT_EQ(ReduceIdentity(ReduceFn::kMax), -kInf);
   EXPECT_EQ(ReduceIdentity(ReduceFn::kMin), kInf);
+  EXPECT_EQ(ReduceIdentity(ReduceFn::kSumOfSquares), 0.0F);
+  EXPECT_EQ(ReduceIdentity(ReduceFn::kAbsMax), 0.0F);
   for (const ReduceFn fn : kReduce) {
-    EXPECT_EQ(CombineFp32(fn, ReduceIdentity(fn), -3.25F), -3.25F);
+    EXPECT_EQ(CombineFp32(fn, ReduceIdentity(fn), 3.25F), 3.25F);
     EXPECT_TRUE(std::isnan(CombineFp32(fn, kNan, 1)));
     EXPECT_TRUE(std::isnan(CombineFp32(fn, 1, kNan)));
   }
@@ -226,11 +403,22 @@ TEST(VectorMath, LanesAreReducedInIncreasingOrderUpToTheCount) {
   stick[1] = DlfFromFloat(16777216);
   stick[2] = DlfFromFloat(1);
   stick[3] = 0x7FFF;
-  EXPECT_EQ(ReduceLanes(ReduceFn::kSum, stick.data(), 0), 0.0F);
-  EXPECT_EQ(ReduceLanes(ReduceFn::kSum, stick.data(), 3), 16777216.0F);  // each 1 is lost in turn
-  EXPECT_EQ(ReduceLanes(ReduceFn::kMax, stick.data(), 3), 16777216.0F);
-  EXPECT_EQ(ReduceLanes(ReduceFn::kMin, stick.data(), 3), 1.0F);
-  EXPECT_TRUE(std::isnan(ReduceLanes(ReduceFn::kMax, stick.data(), 4)));
+  EXPECT_EQ(ReduceLanes(FnByte(ReduceFn::kSum), stick.data(), 0), 0.0F);
+  EXPECT_EQ(ReduceLanes(FnByte(ReduceFn::kSum), stick.data(), 3),
+            16777216.0F);  // each 1 is lost in turn
+  EXPECT_EQ(ReduceLanes(FnByte(ReduceFn::kMax), stick.data(), 3), 16777216.0F);
+  EXPECT_EQ(ReduceLanes(FnByte(ReduceFn::kMin), stick.data(), 3), 1.0F);
+  EXPECT_TRUE(std::isnan(ReduceLanes(FnByte(ReduceFn::kMax), stick.data(), 4)));
+  EXPECT_TRUE(std::isnan(ReduceLanes(FnByte(ReduceFn::kAbsMax), stick.data(), 4)));
+  stick[1] = DlfFromFloat(-3);
+  EXPECT_EQ(ReduceLanes(FnByte(ReduceFn::kSumOfSquares), stick.data(), 3), 11.0F);
+  EXPECT_EQ(ReduceLanes(FnByte(ReduceFn::kAbsMax), stick.data(), 3), 3.0F);
+  const std::array<float, kFp32StickLanes> wide{0.1F, -5, 0.2F};
+  EXPECT_EQ(ReduceLanes(FnByte(ReduceFn::kSum, kFp32Sticks), wide.data(), 3), 0.1F + -5 + 0.2F);
+  EXPECT_EQ(ReduceLanes(FnByte(ReduceFn::kMin, kFp32Sticks), wide.data(), 32), -5.0F);
+  const float square = 0.1F * 0.1F;  // rounded before it is added
+  EXPECT_EQ(ReduceLanes(FnByte(ReduceFn::kSumOfSquares, kFp32Sticks), wide.data(), 2),
+            square + 25.0F);
 }
 
 TEST(VectorMath, SticksAndBlocksCombineLaneByLane) {
@@ -243,11 +431,15 @@ TEST(VectorMath, SticksAndBlocksCombineLaneByLane) {
       acc[lane] = DlfToFloat(static_cast<uint16_t>(random()));
     }
     AccStick combined = acc;
-    CombineStick(fn, combined.data(), stick.data());
+    CombineStick(FnByte(fn), combined.data(), stick.data());
     AccStick block;
     CombineBlock(fn, block.data(), acc.data(), combined.data(), 63);
     for (int lane = 0; lane < 63; ++lane) {
-      const float once = CombineFp32(fn, acc[lane], DlfToFloat(stick[lane]));
+      const float x = DlfToFloat(stick[lane]);
+      const float element = fn == ReduceFn::kSumOfSquares ? x * x
+                            : fn == ReduceFn::kAbsMax     ? std::fabs(x)
+                                                          : x;
+      const float once = CombineFp32(fn, acc[lane], element);
       const float twice = CombineFp32(fn, acc[lane], once);
       EXPECT_TRUE(combined[lane] == once || (std::isnan(combined[lane]) && std::isnan(once)));
       EXPECT_TRUE(block[lane] == twice || (std::isnan(block[lane]) && std::isnan(twice)));
@@ -261,29 +453,52 @@ TEST(VectorMath, RoundingDividesInFp32FirstIfAskedTo) {
     AccStick acc;
     for (float& value : acc) value = std::ldexp(static_cast<float>(random()), -20);
     Stick result;
-    RoundStick(result.data(), acc.data(), divisor);
+    RoundStick(0, result.data(), acc.data(), static_cast<uint64_t>(divisor));
     for (int lane = 0; lane < kStickLanes; ++lane) {
       const float value = divisor > 1 ? acc[lane] / static_cast<float>(divisor) : acc[lane];
       EXPECT_EQ(result[lane], DlfFromFloat(value)) << divisor;
     }
     Stick alone;
     alone.fill(0xDEAD);
-    RoundLane0(alone.data(), acc[0], divisor);
+    RoundStick(kRoundLane0, alone.data(), acc.data(), static_cast<uint64_t>(divisor));
     EXPECT_EQ(alone[0], result[0]);
     for (int lane = 1; lane < kStickLanes; ++lane) EXPECT_EQ(alone[lane], 0);
+    alone.fill(0xDEAD);
+    RoundStick(kRoundLane1, alone.data(), acc.data(), static_cast<uint64_t>(divisor));
+    for (int lane = 0; lane < kStickLanes; ++lane)
+      EXPECT_EQ(alone[lane], lane == 1 ? result[0] : 0xDEAD);
   }
+}
+
+TEST(VectorMath, RoundingMultipliesByAnFp32IfAskedTo) {
+  AccStick acc;
+  for (int lane = 0; lane < kStickLanes; ++lane) acc[lane] = 0.37F * static_cast<float>(lane);
+  const float factor = 1.0F / 3;
+  Stick result;
+  RoundStick(kRoundScale, result.data(), acc.data(), BitsOf(factor));
+  std::array<float, kFp32StickLanes> wide;
+  RoundStick(kRoundScale | kFp32Sticks, wide.data(), acc.data(), BitsOf(factor));
+  for (int lane = 0; lane < kStickLanes; ++lane) {
+    EXPECT_EQ(result[lane], DlfFromFloat(acc[lane] * factor));
+    if (lane < kFp32StickLanes) {
+      EXPECT_EQ(wide[lane], acc[lane] * factor);
+    }
+  }
+  RoundStick(kRoundScale | kFp32Sticks | kRoundLane1, wide.data(), &acc[9], BitsOf(2.0F));
+  EXPECT_EQ(wide[0], 0);
+  EXPECT_EQ(wide[1], 2 * acc[9]);
+  EXPECT_EQ(wide[2], acc[2] * factor);
 }
 
 TEST(VectorMath, UnknownFunctionsAreRefused) {
   Stick stick{};
   AccStick acc{};
-  EXPECT_THROW(ApplyUnary(static_cast<UnaryFn>(11), 0), Error);
-  EXPECT_THROW(UnaryStick(static_cast<UnaryFn>(200), stick.data(), stick.data()), Error);
-  EXPECT_THROW(
-      BinaryStick(static_cast<BinaryFn>(6), stick.data(), stick.data(), stick.data(), false),
-      Error);
-  EXPECT_THROW(CombineFp32(static_cast<ReduceFn>(3), 0, 0), Error);
-  EXPECT_THROW(CombineStick(static_cast<ReduceFn>(3), acc.data(), stick.data()), Error);
+  EXPECT_THROW(ApplyUnary(static_cast<UnaryFn>(17), uint16_t{0}), Error);
+  EXPECT_THROW(ApplyUnary(static_cast<UnaryFn>(17), 0.0F), Error);
+  EXPECT_THROW(UnaryStick(31, stick.data(), stick.data()), Error);
+  EXPECT_THROW(BinaryStick(16, stick.data(), stick.data(), stick.data()), Error);
+  EXPECT_THROW(CombineFp32(static_cast<ReduceFn>(5), 0, 0), Error);
+  EXPECT_THROW(CombineStick(5, acc.data(), stick.data()), Error);
 }
 
 TEST(VectorMath, TablesMayBeBuiltByThreadsAtOnce) {

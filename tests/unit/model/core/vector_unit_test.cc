@@ -39,6 +39,35 @@ TEST_F(VectorUnitTest, DivisionIsAVectorFunction) {
   EXPECT_EQ(Cycles("vbinary.div r1, r0, r0, r3, r3, r4, r4, r4, r5, r5, r5"), kStartup + 4 * kPass);
 }
 
+TEST_F(VectorUnitTest, ReverseDivisionAndNormScaleAreVectorFunctionsToo) {
+  EXPECT_EQ(Cycles("vbinary.revdiv r1, r0, r0, r3, r3, r4, r4, r4, r5, r5, r5"),
+            kStartup + 4 * kPass);
+  const uint64_t before = bench_.BusyCycles("vector");
+  EXPECT_EQ(Cycles("vbinary.normscale r1, r0, r0, r3, r3, r4, r4, r4, r5, r5, r5") - before,
+            kStartup + 4 * kPass);
+}
+
+TEST_F(VectorUnitTest, ComparisonsSelectionFloorAndRelu6TakeOnePass) {
+  uint64_t before = 0;
+  for (const char* instruction : {"vbinary.lessequal r1, r0, r0, r3, r3, r4, r4, r4, r5, r5, r5",
+                                  "vbinary.select.lane0 r1, r0, r0, r3, r3, r4, r4, r4, r5, r5, r5",
+                                  "vunary.floor r1, r0, -, r3, r3, r4, r4, -, r5, r5",
+                                  "vunary.relu6 r1, r0, -, r3, r3, r4, r4, -, r5, r5"}) {
+    const uint64_t after = Cycles(instruction);
+    EXPECT_EQ(after - before, kStartup + kPass) << instruction;
+    before = after;
+  }
+}
+
+// 32 fp32 fill the lanes that 64 SEN169 fill.
+TEST_F(VectorUnitTest, AnFp32StickTakesAsLongAsAnyStick) {
+  EXPECT_EQ(Cycles("vbinary.add.fp32 r1, r0, r0, r3, r3, r4, r4, r4, r5, r5, r5"),
+            kStartup + kPass);
+  const uint64_t before = bench_.BusyCycles("vector");
+  EXPECT_EQ(Cycles("vunary.exp.fp32 r1, r0, -, r3, r3, r4, r4, -, r5, r5") - before,
+            kStartup + 4 * kPass);
+}
+
 TEST_F(VectorUnitTest, AReductionAcrossTheLanesOfAStickHasItsOwnCost) {
   EXPECT_EQ(Cycles("vreduce.sum r1, r0, r0, r3, r3, -, r4, -, r5, r5, -, r6"),
             kStartup + 18 * kPass);

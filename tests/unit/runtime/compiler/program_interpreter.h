@@ -50,6 +50,18 @@ inline double UnaryValue(UnaryFn fn, double x) {
       return 1 / std::sqrt(x);
     case UnaryFn::kReciprocal:
       return 1 / x;
+    case UnaryFn::kLog:
+      return std::log(x);
+    case UnaryFn::kSilu:
+      return x / (1 + std::exp(-x));
+    case UnaryFn::kSoftplus:
+      return x > 0 ? x + std::log1p(std::exp(-x)) : std::log1p(std::exp(x));
+    case UnaryFn::kMish:
+      return x * std::tanh(UnaryValue(UnaryFn::kSoftplus, x));
+    case UnaryFn::kRelu6:
+      return x > 6 ? 6 : x > 0 ? x : x == x ? 0.0 : x;
+    case UnaryFn::kFloor:
+      return std::floor(x);
   }
   Fail("unary function {}", static_cast<int>(fn));
 }
@@ -68,15 +80,38 @@ inline float BinaryValue(BinaryFn fn, float a, float b) {
       return std::max(a, b);
     case BinaryFn::kMin:
       return std::min(a, b);
+    case BinaryFn::kRevSub:
+      return b - a;
+    case BinaryFn::kRevDiv:
+      return b / a;
+    case BinaryFn::kEqual:
+      return a == b ? 1 : 0;
+    case BinaryFn::kNotEqual:
+      return a == b ? 0 : 1;
+    case BinaryFn::kGreater:
+      return a > b ? 1 : 0;
+    case BinaryFn::kGreaterEqual:
+      return a >= b ? 1 : 0;
+    case BinaryFn::kLess:
+      return a < b ? 1 : 0;
+    case BinaryFn::kLessEqual:
+      return a <= b ? 1 : 0;
+    case BinaryFn::kSelect:
+    case BinaryFn::kNormScale:
+      break;  // not a function of two values
   }
   Fail("binary function {}", static_cast<int>(fn));
 }
 
+inline float FoldElement(ReduceFn fn, float x) {
+  return fn == ReduceFn::kSumOfSquares ? x * x : fn == ReduceFn::kAbsMax ? std::fabs(x) : x;
+}
 inline float FoldValue(ReduceFn fn, float a, float b) {
-  return fn == ReduceFn::kSum ? a + b : fn == ReduceFn::kMax ? std::max(a, b) : std::min(a, b);
+  if (fn == ReduceFn::kSum || fn == ReduceFn::kSumOfSquares) return a + b;
+  return fn == ReduceFn::kMin ? std::min(a, b) : std::max(a, b);
 }
 inline float FoldStart(ReduceFn fn) {
-  return fn == ReduceFn::kSum ? 0.0F : fn == ReduceFn::kMax ? -INFINITY : INFINITY;
+  return fn == ReduceFn::kMax ? -INFINITY : fn == ReduceFn::kMin ? INFINITY : 0.0F;
 }
 
 // Device memory: named ranges; nothing else may be touched.
@@ -236,6 +271,18 @@ class Interpreter {
   void WriteCode(int core, int64_t address, uint16_t code) {
     std::memcpy(Write(core, address, 2), &code, 2);
   }
+  // Element `lane` of a stick, which the flags of fn say to be fp32 or SEN169.
+  float ReadLane(uint8_t fn, int core, int64_t stick, int64_t lane) {
+    return (fn & kFp32Sticks) != 0 ? ReadFloat(core, stick + lane * 4)
+                                   : ReadDlf(core, stick + lane * 2);
+  }
+  void WriteLane(uint8_t fn, int core, int64_t stick, int64_t lane, double value) {
+    if ((fn & kFp32Sticks) != 0) {
+      WriteFloat(core, stick + lane * 4, static_cast<float>(value));
+    } else {
+      WriteCode(core, stick + lane * 2, DlfFromDouble(value));
+    }
+  }
   void WriteFloat(int core, int64_t address, float value) {
     std::memcpy(Write(core, address, 4), &value, 4);
   }
@@ -307,7 +354,8 @@ class Interpreter {
         for (int64_t r = 0; r < o[3]; ++r) body(p, r);
       }
     };
-    const auto reduce_fn = static_cast<ReduceFn>(in.fn);
+    const auto reduce_fn = static_cast<ReduceFn>(in.fn & kFnMask);
+    const int64_t lanes = (in.fn & kFp32Sticks) != 0 ? 32 : 64;
     switch (in.op) {
       case Op::kLoad:
       case Op::kStore:
@@ -324,24 +372,21 @@ class Interpreter {
         break;
       case Op::kVbinary:
         for_sticks([&](int64_t p, int64_t r) {
-          for (int64_t lane = 0; lane < 64; ++lane) {
-            const int64_t b_lane = (in.fn & kBroadcastLane0) != 0 ? 0 : lane;
-            const float a = ReadDlf(core, o[1] + p * o[6] + r * o[9] + lane * 2);
-            const float b = ReadDlf(core, o[2] + p * o[7] + r * o[10] + b_lane * 2);
-            const auto fn = static_cast<BinaryFn>(in.fn & ~kBroadcastLane0);
-            WriteCode(core, o[0] + p * o[5] + r * o[8] + lane * 2,
-                      DlfFromFloat(BinaryValue(fn, a, b)));
-          }
+          Binary(core, in.fn, o[0] + p * o[5] + r * o[8], o[1] + p * o[6] + r * o[9],
+                 o[2] + p * o[7] + r * o[10]);
         });
         break;
       case Op::kVunary:
         for_sticks([&](int64_t p, int64_t r) {
-          for (int64_t lane = 0; lane < 64; ++lane) {
-            const double a = ReadDlf(core, o[1] + p * o[6] + r * o[9] + lane * 2);
-            const auto fn = static_cast<UnaryFn>(in.fn);
-            WriteCode(core, o[0] + p * o[5] + r * o[8] + lane * 2,
-                      DlfFromDouble(UnaryValue(fn, a)));
+          const int64_t from = o[1] + p * o[6] + r * o[9];
+          std::vector<double> results;
+          for (int64_t lane = 0; lane < lanes; ++lane) {
+            const int64_t a_lane = (in.fn & kBroadcastALane0) != 0 ? 0 : lane;
+            results.push_back(UnaryValue(static_cast<UnaryFn>(in.fn & kFnMask),
+                                         ReadLane(in.fn, core, from, a_lane)));
           }
+          for (int64_t lane = 0; lane < lanes; ++lane)
+            WriteLane(in.fn, core, o[0] + p * o[5] + r * o[8], lane, results[lane]);
         });
         break;
       case Op::kVreduce:
@@ -350,9 +395,9 @@ class Interpreter {
           float sum = o[2] == 0 ? FoldStart(reduce_fn) : ReadFloat(core, at);
           for (int64_t p = 0; p < o[4]; ++p) {
             float chunk = FoldStart(reduce_fn);
-            for (int64_t lane = 0; lane < std::min<int64_t>(64, o[11] - 64 * p); ++lane) {
-              chunk =
-                  FoldValue(reduce_fn, chunk, ReadDlf(core, o[1] + p * o[6] + r * o[9] + lane * 2));
+            for (int64_t lane = 0; lane < std::min<int64_t>(lanes, o[11] - lanes * p); ++lane) {
+              const float x = ReadLane(in.fn, core, o[1] + p * o[6] + r * o[9], lane);
+              chunk = FoldValue(reduce_fn, chunk, FoldElement(reduce_fn, x));
             }
             sum = FoldValue(reduce_fn, sum, chunk);
           }
@@ -361,14 +406,14 @@ class Interpreter {
         break;
       case Op::kVreduceRows:
         for (int64_t p = 0; p < o[4]; ++p) {
-          for (int64_t lane = 0; lane < 64; ++lane) {
+          for (int64_t lane = 0; lane < lanes; ++lane) {
             const int64_t at = o[0] + p * o[5] + lane * 4;
             float sum = o[2] == 0 ? FoldStart(reduce_fn) : ReadFloat(core, at);
             for (int64_t first = 0; first < o[3]; first += 64) {
               float chunk = FoldStart(reduce_fn);
               for (int64_t r = first; r < std::min(o[3], first + 64); ++r) {
-                chunk = FoldValue(reduce_fn, chunk,
-                                  ReadDlf(core, o[1] + p * o[6] + r * o[9] + lane * 2));
+                const float x = ReadLane(in.fn, core, o[1] + p * o[6] + r * o[9], lane);
+                chunk = FoldValue(reduce_fn, chunk, FoldElement(reduce_fn, x));
               }
               sum = FoldValue(reduce_fn, sum, chunk);
             }
@@ -378,14 +423,23 @@ class Interpreter {
         break;
       case Op::kVround:
         for_sticks([&](int64_t p, int64_t r) {
-          for (int64_t lane = 0; lane < 64; ++lane) {
-            uint16_t code = 0;
-            if (lane == 0 || in.fn != kRoundLane0) {
-              float value = ReadFloat(core, o[1] + p * o[6] + r * o[9] + lane * 4);
-              if (o[2] > 1) value = value / static_cast<float>(o[2]);
-              code = DlfFromFloat(value);
+          const int64_t to = o[0] + p * o[5] + r * o[8];
+          const auto rounded = [&](int64_t lane) {
+            const float value = ReadFloat(core, o[1] + p * o[6] + r * o[9] + lane * 4);
+            if ((in.fn & kRoundScale) != 0) {
+              float factor;
+              std::memcpy(&factor, &o[2], sizeof factor);
+              return value * factor;
             }
-            WriteCode(core, o[0] + p * o[5] + r * o[8] + lane * 2, code);
+            return o[2] > 1 ? value / static_cast<float>(o[2]) : value;
+          };
+          if ((in.fn & kRoundLane1) != 0) {
+            WriteLane(in.fn, core, to, 1, double{rounded(0)});
+            return;
+          }
+          for (int64_t lane = 0; lane < lanes; ++lane) {
+            const bool counts = lane == 0 || (in.fn & kRoundLane0) == 0;
+            WriteLane(in.fn, core, to, lane, counts ? double{rounded(lane)} : 0.0);
           }
         });
         break;
@@ -426,6 +480,30 @@ class Interpreter {
       default:
         Fail("opcode {} is not interpreted", static_cast<int>(in.op));
     }
+  }
+
+  // kVbinary of one stick.
+  void Binary(int core, uint8_t flags, int64_t dst, int64_t a_stick, int64_t b_stick) {
+    const auto fn = static_cast<BinaryFn>(flags & kFnMask);
+    const auto a = [&](int64_t lane) { return ReadLane(flags, core, a_stick, lane); };
+    const auto b = [&](int64_t lane) { return ReadLane(flags, core, b_stick, lane); };
+    const int64_t lanes = (flags & kFp32Sticks) != 0 ? 32 : 64;
+    std::vector<double> results(lanes, 0.0);
+    if (fn == BinaryFn::kNormScale) {
+      const float square = a(0) * a(0);
+      const float variance = a(1) - square;
+      results[0] = static_cast<float>(1 / std::sqrt(double{variance + b(0)}));
+    }
+    for (int64_t lane = 0; lane < lanes && fn != BinaryFn::kNormScale; ++lane) {
+      const float x = a((flags & kBroadcastALane0) != 0 ? 0 : lane);
+      const float y = b((flags & kBroadcastLane0) != 0 ? 0 : lane);
+      if (fn == BinaryFn::kSelect) {
+        results[lane] = x != 0 ? y : ReadLane(flags, core, dst, lane);
+      } else {
+        results[lane] = BinaryValue(fn, x, y);
+      }
+    }
+    for (int64_t lane = 0; lane < lanes; ++lane) WriteLane(flags, core, dst, lane, results[lane]);
   }
 
   void Move(bool load, int core, const std::array<int64_t, 12>& o, int64_t p, int64_t r) {
