@@ -3,6 +3,7 @@
 #include <contract/registers.h>
 
 #include "model/contract/memory_map.h"
+#include "model/contract/program_check.h"
 #include "runtime/compiler/section_builder.h"
 
 namespace spyre::compiler {
@@ -47,7 +48,7 @@ Program CorrectionProgram(const std::string& kernel, size_t arguments, uint64_t 
               kZero});
 
   Program program;
-  program.name = kernel + " correction";
+  program.name = (kernel + " correction").substr(0, kMaxProgramName);
   program.core_mask = kCore0;
   program.lx_bytes = static_cast<uint32_t>(input_bytes + table_bytes);
   program.sections = {load.Finish(), store.Finish(), vector.Finish()};

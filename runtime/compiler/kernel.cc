@@ -2,66 +2,66 @@
 
 #include <algorithm>
 
-#include "runtime/compiler/correction.h"
-#include "runtime/compiler/tile_walk.h"
+#include "model/contract/error.h"
+#include "runtime/compiler/kernel_layout.h"
+#include "runtime/compiler/step_kernels.h"
 
 namespace spyre::compiler {
 namespace {
 
-void LayOutAllocation(Kernel& kernel) {
-  kernel.correction_input_bytes = CorrectionInputBytes(kernel.arguments.size());
-  const std::vector<uint8_t> image = Encode(kernel.compute);
-  const ImageInfo info = ReadImageHeader(image.data(), image.size());
-  kernel.compute_bytes = image.size();
-  kernel.correction_offset = AlignUp(kernel.compute_bytes, kStickBytes);
-  // The correction program holds the addresses of its input, behind its own image: the image's size
-  // does not depend on them, so a first version tells it.
-  const uint64_t table = info.address_table_offset;
-  const size_t arguments = kernel.arguments.size();
-  kernel.correction_bytes =
-      Encode(CorrectionProgram(kernel.name, arguments, kProgramBase, kProgramBase + table)).size();
-  kernel.correction_input_offset =
-      AlignUp(kernel.correction_offset + kernel.correction_bytes, kStickBytes);
-  kernel.allocation_bytes = kernel.correction_input_offset + kernel.correction_input_bytes;
-  kernel.correction = CorrectionProgram(
-      kernel.name, arguments, kProgramBase + kernel.correction_input_offset, kProgramBase + table);
+PointwiseBody OneStep(const VectorStep& step) {
+  PointwiseBody body;
+  body.steps.push_back(step);
+  return body;
+}
+
+uint64_t BuildStep(KernelProblem& problem, StepCode& code) {
+  const Operation& op = *problem.operation;
+  switch (op.kind) {
+    case OperationKind::kMatmul:
+      return BuildMatmul(problem, code);
+    case OperationKind::kUnary:
+      return BuildPointwise(problem, OneStep({Op::kVunary, op.fn, 1, 0, 0}), code);
+    case OperationKind::kBinary:
+      return BuildPointwise(problem, OneStep({Op::kVbinary, op.fn, 2, 0, 1}), code);
+    case OperationKind::kReduction: {
+      const int64_t size = problem.axes[problem.reduced_axis()].size;
+      ReductionBody body;
+      body.folds.push_back(static_cast<ReduceFn>(op.fn));
+      body.divisor = op.is_mean() ? size : 0;
+      return BuildReduction(problem, body, code);
+    }
+    case OperationKind::kSoftmax:
+      return BuildSoftmax(problem, code);
+  }
+  throw Error(ErrorKind::kInternal, "unknown kind of operation");
 }
 
 }  // namespace
 
 Kernel GenerateKernel(const KernelSpec& spec) {
-  Problem problem = ResolveProblem(spec);
+  CoreColumns columns;
+  KernelProblem problem = ResolveProblem(spec, columns);
+  const Operation& op = *problem.operation;
+  StepCode code(problem.core_mask);
   Kernel kernel;
-  kernel.name = problem.operation->name;
+  kernel.plan.lx_bytes_used = BuildStep(problem, code);
+  kernel.name = op.name;
   Program& program = kernel.compute;
   program.name = kernel.name;
-  program.core_mask = problem.core_mask();
+  program.core_mask = problem.core_mask;
   program.timing_only = spec.timing_only;
   program.address_table.assign(problem.arguments.size() * kTableEntriesPerTensor, 0);
-  switch (problem.operation->kind) {
-    case OperationKind::kMatmul:
-      BuildMatmul(problem, kernel);
-      break;
-    case OperationKind::kUnary:
-    case OperationKind::kBinary:
-      BuildPointwise(problem, kernel);
-      break;
-    case OperationKind::kReduction:
-      BuildReduction(problem, kernel);
-      break;
-    case OperationKind::kSoftmax:
-      BuildSoftmax(problem, kernel);
-      break;
-  }
   program.lx_bytes = static_cast<uint32_t>(kernel.plan.lx_bytes_used);
+  program.sections = code.Finish();
+  program.core_registers = columns.Rows();
   for (const Axis& axis : problem.axes) {
     kernel.plan.split[axis.name] = axis.split;
     kernel.plan.tile[axis.name] = std::min(axis.tile * axis.unit_elements(), axis.size);
     if (axis.reduced) kernel.reduction_dims.push_back(axis.name);
   }
   // Softmax cannot be cut along its rows any more than a sum can.
-  if (problem.operation->kind == OperationKind::kSoftmax)
-    kernel.reduction_dims.emplace_back("cols");
+  if (op.kind == OperationKind::kSoftmax) kernel.reduction_dims.emplace_back("cols");
   kernel.plan.cores_used = problem.cores();
   kernel.arguments = std::move(problem.arguments);
   LayOutAllocation(kernel);

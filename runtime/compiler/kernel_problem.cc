@@ -93,7 +93,7 @@ void CheckLayout(const KernelSpec& spec, const KernelArgument& argument) {
   }
 }
 
-void CheckSticks(const KernelSpec& spec, const Problem& problem) {
+void CheckSticks(const KernelSpec& spec, const KernelProblem& problem) {
   const auto require = [&](const KernelArgument& argument, const std::string& wanted) {
     const std::string stick = StickName(argument);
     if (stick == wanted) return;
@@ -114,11 +114,86 @@ void CheckSticks(const KernelSpec& spec, const Problem& problem) {
   for (size_t i = 1; i < arguments.size(); ++i) require(arguments[i], dropped ? "" : stick);
 }
 
+// Core numbers run over the slices mixed radix, the first axis fastest; with reduced_fastest the
+// reduced axis comes before it.
+void PlaceCores(KernelProblem& problem) {
+  auto& axes = problem.axes;
+  const int cores = problem.cores();
+  problem.core_mask = cores == kMaxCores ? ~0u : (1u << cores) - 1;
+  const int reduced = problem.reduced_axis();
+  std::vector<int> fastest_first(axes.size());
+  std::iota(fastest_first.begin(), fastest_first.end(), 0);
+  if (problem.reduced_fastest) {
+    std::rotate(fastest_first.begin(), fastest_first.end() - 1, fastest_first.end());
+  }
+  int step = 1;
+  int chain_step = 1;  // core numbers from one slice of the reduced axis to the next
+  for (int axis : fastest_first) {
+    CoreColumns::Column slices{};
+    for (int core = 0; core < cores; ++core) slices[core] = core / step % axes[axis].split;
+    axes[axis].slice_column = axes[axis].split > 1 ? problem.columns->Add(slices) : -1;
+    if (axis == reduced) chain_step = step;
+    step *= axes[axis].split;
+  }
+  for (int core = 0; core < cores; ++core) {
+    problem.previous[core] = core - chain_step;
+    problem.next[core] = core + chain_step;
+  }
+}
+
+// Cores share the loads of a matmul operand if they differ only in an axis that it does not walk.
+void ShareLoads(const KernelProblem& problem, int argument, Operand& operand) {
+  const int cores = problem.cores();
+  const auto part = [&](int core) {
+    std::vector<int64_t> slices;
+    for (size_t axis = 0; axis < problem.axes.size(); ++axis) {
+      if (problem.axes[axis].split == 1) continue;
+      if (problem.HostDim(argument, static_cast<int>(axis)) >= 0) {
+        slices.push_back(problem.columns->At(problem.axes[axis].slice_column, core));
+      }
+    }
+    return slices;
+  };
+  CoreColumns::Column groups{};
+  for (int core = 0; core < cores; ++core) {
+    int64_t mask = 0;
+    int members = 0;
+    for (int other = 0; other < cores; ++other) {
+      if (part(core) != part(other)) continue;
+      mask |= int64_t{1} << other;
+      ++members;
+    }
+    groups[core] = members > 1 ? mask : 0;
+    operand.sharers = members;
+  }
+  if (operand.sharers > 1) operand.group_column = problem.columns->Add(groups);
+}
+
+Operand MakeOperand(const KernelProblem& problem, int argument) {
+  const KernelArgument& given = problem.arguments[argument];
+  Operand operand;
+  operand.name = given.name;
+  operand.address_entry = argument * kTableEntriesPerTensor;
+  const int stick = given.layout.stick_dim();
+  operand.lane0 = stick < 0;
+  for (size_t i = 0; i < problem.axes.size(); ++i) {
+    const int axis = static_cast<int>(i);
+    const int dim = problem.HostDim(argument, axis);
+    if (dim >= 0 && dim == stick) operand.stick_axis = axis;
+    operand.unit_stride.push_back(problem.UnitStride(argument, axis));
+    operand.stride_entry.push_back(dim < 0 ? -1 : operand.address_entry + 1 + dim);
+  }
+  if (problem.operation->kind == OperationKind::kMatmul && !given.is_output) {
+    ShareLoads(problem, argument, operand);
+  }
+  return operand;
+}
+
 }  // namespace
 
-int Problem::Find(const std::string& name) const {
+int Problem::Find(const std::string& axis_name) const {
   for (size_t i = 0; i < axes.size(); ++i) {
-    if (axes[i].name == name) return static_cast<int>(i);
+    if (axes[i].name == axis_name) return static_cast<int>(i);
   }
   return -1;
 }
@@ -128,18 +203,13 @@ int Problem::reduced_axis() const {
   return it == axes.end() ? -1 : static_cast<int>(it - axes.begin());
 }
 
-int Problem::stick_axis(int argument) const {
-  const int dim = arguments[argument].layout.stick_dim();
-  return dim < 0 ? -1 : Find(arguments[argument].dims[dim]);
-}
-
-int Problem::HostDim(int argument, int axis) const {
+int KernelProblem::HostDim(int argument, int axis) const {
   const auto& dims = arguments[argument].dims;
   const auto it = std::find(dims.begin(), dims.end(), axes[axis].name);
   return it == dims.end() ? -1 : static_cast<int>(it - dims.begin());
 }
 
-int64_t Problem::UnitStride(int argument, int axis) const {
+int64_t KernelProblem::UnitStride(int argument, int axis) const {
   const int dim = HostDim(argument, axis);
   if (dim < 0) return 0;
   const StickLayout& layout = arguments[argument].layout;
@@ -147,20 +217,17 @@ int64_t Problem::UnitStride(int argument, int axis) const {
   return layout.DeviceByteStride(dim) * units;
 }
 
-int Problem::cores() const {
+int KernelProblem::cores() const {
   return std::accumulate(axes.begin(), axes.end(), 1,
                          [](int product, const Axis& axis) { return product * axis.split; });
 }
 
-uint32_t Problem::core_mask() const {
-  const int count = cores();
-  return count == 32 ? ~0u : (1u << count) - 1;
-}
-
-Problem ResolveProblem(const KernelSpec& spec) {
-  Problem problem;
+KernelProblem ResolveProblem(const KernelSpec& spec, CoreColumns& columns) {
+  KernelProblem problem;
+  problem.columns = &columns;
   problem.operation = &RequireOperation(spec.op);
   const Operation& op = *problem.operation;
+  problem.name = op.name;
   problem.lx_bytes = spec.lx_bytes;
   if (spec.cores < 1 || spec.cores > kMaxCores) {
     throw BadInput("{}: {} cores asked for; a card has 1 to {}", spec.op, spec.cores, kMaxCores);
@@ -212,49 +279,11 @@ Problem ResolveProblem(const KernelSpec& spec) {
     problem.axes.push_back(axis);
   }
   DivideAxes(spec, problem);
+  PlaceCores(problem);
+  for (size_t i = 0; i < problem.arguments.size(); ++i) {
+    problem.operands.push_back(MakeOperand(problem, static_cast<int>(i)));
+  }
   return problem;
-}
-
-std::vector<std::vector<int64_t>> CoreRegisters(const Problem& problem,
-                                                const std::vector<std::vector<int>>& shared) {
-  const auto& axes = problem.axes;
-  const int reduced = problem.reduced_axis();
-  std::vector<int> fastest_first(axes.size());
-  std::iota(fastest_first.begin(), fastest_first.end(), 0);
-  if (problem.reduced_fastest) {
-    std::rotate(fastest_first.begin(), fastest_first.end() - 1, fastest_first.end());
-  }
-  const int cores = problem.cores();
-  std::vector<std::vector<int64_t>> rows(kMaxCores, std::vector<int64_t>(kCoreRegisters));
-  int chain_step = 1;  // core numbers from one slice of the reduced axis to the next
-  for (int core = 0; core < cores; ++core) {
-    int rest = core;
-    int step = 1;
-    for (int axis : fastest_first) {
-      rows[core][kCoreSlice + axis] = rest % axes[axis].split;
-      rest /= axes[axis].split;
-      if (axis == reduced) chain_step = step;
-      step *= axes[axis].split;
-    }
-    rows[core][kCorePrevious] = core - chain_step;
-    rows[core][kCoreNext] = core + chain_step;
-  }
-  for (size_t group = 0; group < shared.size(); ++group) {
-    for (int core = 0; core < cores; ++core) {
-      uint32_t mask = 0;
-      for (int other = 0; other < cores; ++other) {
-        bool same = true;
-        for (size_t axis = 0; axis < axes.size(); ++axis) {
-          const auto& free = shared[group];
-          if (std::find(free.begin(), free.end(), static_cast<int>(axis)) != free.end()) continue;
-          same = same && rows[core][kCoreSlice + axis] == rows[other][kCoreSlice + axis];
-        }
-        if (same) mask |= 1u << other;
-      }
-      rows[core][kCoreGroup + group] = (mask & (mask - 1)) == 0 ? 0 : mask;
-    }
-  }
-  return rows;
 }
 
 int64_t BalancedTile(int64_t slice, int64_t limit) {

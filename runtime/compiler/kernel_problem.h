@@ -1,11 +1,14 @@
-// What a kernel has to do, resolved from its KernelSpec: the arguments with their layouts, the
-// iteration space, and who of the cores does which slice of it. Used by code generation only.
+// What one step of a program has to do: the iteration space, who of the cores does which slice of
+// it, and where each operand is. Made from a KernelSpec (kernel_problem.cc) or from a SuperDSC of a
+// bundle (bundle_problem.cc); the kernel builders take it. Used by code generation only.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <string>
 #include <vector>
 
+#include "runtime/compiler/core_columns.h"
 #include "runtime/compiler/kernel.h"
 #include "runtime/compiler/op_list.h"
 
@@ -18,16 +21,19 @@ inline constexpr int64_t kStickElements = 64;  // of SEN169_FP16
 // where the units do not divide evenly; `tile` of them are in LX at a time.
 struct Axis {
   std::string name;
-  int64_t size = 1;  // elements
+  int64_t size = 1;     // elements
+  bool masked = false;  // fewer than the units have: the last tiles may hold none
   bool in_sticks = false;
+  int64_t stick_elements = kStickElements;
   bool reduced = false;
   bool uniform = false;  // every core walks as many tiles, if slices differ also empty ones
   int64_t units = 1;
   int split = 1;
   int64_t slice = 1;
   int64_t tile = 1;
+  int slice_column = -1;  // core register: the core's slice
 
-  int64_t unit_elements() const { return in_sticks ? kStickElements : 1; }
+  int64_t unit_elements() const { return in_sticks ? stick_elements : 1; }
   // Of the longest slice.
   int64_t tiles() const { return (slice + tile - 1) / tile; }
   bool uneven() const { return units % split != 0; }
@@ -35,40 +41,57 @@ struct Axis {
   int64_t full_slices() const { return units % split; }
 };
 
-// Core registers of every kernel: the core's slice of each axis in order of the iteration space,
-// the multicast groups of two operands, and its neighbours in the chain that combines partial
-// results.
-inline constexpr int kCoreSlice = 0;
-inline constexpr int kCoreGroup = 4;
-inline constexpr int kCorePrevious = 6;
-inline constexpr int kCoreNext = 7;
+// Where an operand is. Its strides are constants, or, so that a kernel can work on a part of a
+// larger tensor, come from the address table.
+struct Operand {
+  std::string name;
+  bool in_lx = false;                // stays in the LX of each core; else it is in device memory
+  bool lane0 = false;                // sparse sticks: only element 0 is meaningful
+  int stick_axis = -1;               // axis inside its sticks, -1: none
+  std::vector<int64_t> unit_stride;  // by axis: bytes from unit to unit as compiled, 0: none
+  std::vector<int> stride_entry;     // by axis: table entry of the byte stride (of the stick
+                                     // dimension: of one stick), -1: unit_stride holds
+  int address_entry = -1;            // table entry of its address, -1: `base` is it
+  int64_t base = 0;
+  int start_column = -1;  // core register: bytes to the core's part; -1: slices times strides
+  std::vector<int64_t> loop_stride;  // bytes per iteration of each loop around the step
+  // Core register: mask of the cores that load the same part at the same time; -1: no two do.
+  int group_column = -1;
+  int sharers = 1;  // cores of such a group
+
+  bool Walks(int axis) const { return stride_entry[axis] >= 0 || unit_stride[axis] != 0; }
+};
 
 struct Problem {
+  std::string name;               // of the operation, for messages
+  std::vector<Operand> operands;  // inputs, then the output
+  std::vector<Axis> axes;         // outputs' dimensions, then the reduced one
+  uint64_t lx_base = 0;           // LX that the step may use: from here
+  uint64_t lx_bytes = 0;          // to here
+  uint32_t core_mask = 0;
+  CoreColumns* columns = nullptr;
+  // Neighbours of each core along the reduced axis, where it is divided; -1: none.
+  CoreColumns::Column previous{}, next{};
+
+  int Find(const std::string& axis_name) const;  // axis, -1: none
+  int reduced_axis() const;                      // -1: none
+};
+
+// A KernelSpec, resolved.
+struct KernelProblem : Problem {
   const Operation* operation = nullptr;
   std::vector<KernelArgument> arguments;
-  std::vector<Axis> axes;  // outputs' dimensions, then the reduced one
-  uint64_t lx_bytes = 0;
   bool reduced_fastest = false;  // neighbouring cores are neighbours in the reduced axis
 
-  int Find(const std::string& name) const;  // axis, -1: none
-  int reduced_axis() const;                 // -1: none
-  int stick_axis(int argument) const;       // axis inside the argument's stick, -1: none
-  // Host dimension of the argument that walks the axis, -1: none.
-  int HostDim(int argument, int axis) const;
+  int HostDim(int argument, int axis) const;  // that walks the axis, -1: none
   // Device bytes from one unit of the axis to the next in the argument's compiled layout.
   int64_t UnitStride(int argument, int axis) const;
   int cores() const;
-  uint32_t core_mask() const;
 };
 
-// Checks the spec, fills arguments and axes, and divides the work. Tiles are left at 1.
-Problem ResolveProblem(const KernelSpec& spec);
-
-// Core numbers run over the slices mixed radix, the first axis fastest; with reduced_fastest the
-// reduced axis comes before it. One row of core registers per core. shared[g]: axes whose slices
-// share the loads of group g (cores that differ only in them).
-std::vector<std::vector<int64_t>> CoreRegisters(const Problem& problem,
-                                                const std::vector<std::vector<int>>& shared);
+// Checks the spec, fills arguments, axes and operands, and divides the work. Tiles are left at 1.
+// `columns` must outlive the result.
+KernelProblem ResolveProblem(const KernelSpec& spec, CoreColumns& columns);
 
 // Largest tile not above `limit` that cuts `slice` into equal parts but for the last.
 int64_t BalancedTile(int64_t slice, int64_t limit);

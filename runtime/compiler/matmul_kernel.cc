@@ -9,12 +9,14 @@
 //   store   writes the rounded tile, while the next one is computed
 #include "model/contract/error.h"
 #include "runtime/compiler/matmul_tiling.h"
+#include "runtime/compiler/step_kernels.h"
 #include "runtime/compiler/tile_walk.h"
 
 namespace spyre::compiler {
 namespace {
 
 enum Token : uint8_t {
+  kNone = 0,
   kAFull = 1,  // load -> pt
   kAFree,      // pt -> load
   kBFull,
@@ -32,40 +34,83 @@ enum Token : uint8_t {
 constexpr int kA = 0;
 constexpr int kB = 1;
 constexpr int kOut = 2;
+constexpr int64_t kStick = kStickBytes;
 
 class MatmulKernel {
  public:
-  MatmulKernel(Problem& problem, Kernel& kernel) : p_(problem), kernel_(kernel) {
-    batch_ = p_.Find("batch");
-    m_ = p_.Find("m");
-    n_ = p_.Find("n");
-    k_ = p_.Find("k");
-    tiles_ = batch_ < 0 ? std::vector<int>{m_, n_} : std::vector<int>{batch_, m_, n_};
+  explicit MatmulKernel(Problem& problem) : p_(problem), lx_(problem.lx_base) {
+    FindAxes();
     const auto& axes = p_.axes;
     int cores = 1;
+    int64_t outer = 1;
     for (const Axis& axis : axes) cores *= axis.split;
-    share_ = {axes[m_].slice, axes[n_].slice, axes[k_].slice, batch_ < 0 ? 1 : axes[batch_].slice,
-              axes[n_].split, axes[m_].split, cores,          axes[k_].split > 1};
-    t_ = ChooseMatmulTiling(share_, p_.lx_bytes);
+    for (int axis : outer_) outer *= axes[axis].slice;
+    share_ = {axes[m_].slice,          axes[n_].slice,          axes[k_].slice, outer,
+              p_.operands[kA].sharers, p_.operands[kB].sharers, cores,          axes[k_].split > 1};
+    t_ = ChooseMatmulTiling(share_, p_.lx_bytes - std::min(p_.lx_bytes, lx_.used()));
     p_.axes[m_].tile = t_.m;
     p_.axes[n_].tile = t_.n;
     p_.axes[k_].tile = t_.k;
-    a_ = Buffers::Take(lx_, t_.a_chunk_bytes(), t_.operand_slots);
-    b_ = Buffers::Take(lx_, t_.b_chunk_bytes(), t_.operand_slots);
+    for (int operand : {kA, kB}) source_[operand] = SourceOf(operand);
+    if (source_[kA] != Source::kDirect)
+      a_ = Buffers::Take(lx_, t_.a_chunk_bytes(), t_.operand_slots);
+    if (source_[kB] != Source::kDirect)
+      b_ = Buffers::Take(lx_, t_.b_chunk_bytes(), t_.operand_slots);
     sum_ = Buffers::Take(lx_, t_.accumulator_bytes(), t_.accumulator_slots);
-    out_ = Buffers::Take(lx_, t_.output_bytes(), t_.output_slots);
+    if (out_staged()) out_ = Buffers::Take(lx_, t_.output_bytes(), t_.output_slots);
     if (share_.combines) received_at_ = lx_.Take(t_.accumulator_bytes());
   }
 
-  void Build() {
-    Program& program = kernel_.compute;
-    program.core_registers = CoreRegisters(p_, {{n_}, {m_}});
-    program.sections = {LoadSection(), StoreSection(), PtSection(), VectorSection()};
-    if (share_.combines) program.sections.push_back(RingSection());
-    kernel_.plan.lx_bytes_used = lx_.used();
+  uint64_t Build(StepCode& code) {
+    const auto emit = [&](Unit unit, auto section) {
+      code.Emit(unit, [&](SectionBuilder& b) { (this->*section)(b, code.loops(unit)); });
+    };
+    if (Loaded(kA) || Loaded(kB)) emit(Unit::kLoad, &MatmulKernel::LoadSection);
+    if (out_staged()) emit(Unit::kStore, &MatmulKernel::StoreSection);
+    emit(Unit::kPt, &MatmulKernel::PtSection);
+    emit(Unit::kVector, &MatmulKernel::VectorSection);
+    if (share_.combines) emit(Unit::kRing, &MatmulKernel::RingSection);
+    return lx_.used();
   }
 
  private:
+  // How an operand comes to the array: by the load unit; from where it stays in LX; or, if its rows
+  // there do not follow each other, packed by the vector unit.
+  enum class Source : uint8_t { kLoaded, kDirect, kPacked };
+
+  bool out_staged() const { return !p_.operands[kOut].in_lx; }
+  bool Loaded(int operand) const { return source_[operand] == Source::kLoaded; }
+  bool Packed(int operand) const { return source_[operand] == Source::kPacked; }
+
+  // k is what the output does not walk, n what a does not walk, m the longest of those that b does
+  // not walk; the others go outside.
+  void FindAxes() {
+    const auto walks = [&](int operand, int axis) { return p_.operands[operand].Walks(axis); };
+    for (int axis = 0; axis < static_cast<int>(p_.axes.size()); ++axis) {
+      if (p_.axes[axis].reduced) {
+        k_ = axis;
+      } else if (p_.operands[kB].stick_axis == axis) {
+        n_ = axis;
+      } else if (!walks(kB, axis) && (m_ < 0 || p_.axes[axis].slice > p_.axes[m_].slice)) {
+        m_ = axis;
+      }
+    }
+    for (int axis = 0; axis < static_cast<int>(p_.axes.size()); ++axis) {
+      if (axis != m_ && axis != n_ && axis != k_) outer_.push_back(axis);
+    }
+    tiles_ = outer_;
+    tiles_.insert(tiles_.end(), {m_, n_});
+  }
+
+  Source SourceOf(int operand) const {
+    const Operand& o = p_.operands[operand];
+    if (!o.in_lx) return Source::kLoaded;
+    const int rows = operand == kA ? m_ : k_;
+    const int64_t units = operand == kB ? p_.axes[k_].stick_elements : 1;
+    const bool dense = p_.axes[rows].slice == 1 && operand == kA;
+    return dense || o.unit_stride[rows] == kStick * units ? Source::kDirect : Source::kPacked;
+  }
+
   std::vector<int> AllLoops() const {
     std::vector<int> order = tiles_;
     order.push_back(k_);
@@ -75,9 +120,9 @@ class MatmulKernel {
   // A box whose row side is the one with the smaller stride in the compiled layout.
   void Box(SectionBuilder& b, Op op, Order order, int argument, Reg lx, Reg device, int row_axis,
            BoxSide rows, BoxSide planes, Reg group = kZero) {
-    const int64_t plane_stride = p_.UnitStride(argument, argument == kA ? k_ : n_);
-    const int64_t row_stride =
-        p_.UnitStride(argument, row_axis) / (argument == kB ? kStickElements : 1);
+    const std::vector<int64_t>& stride = p_.operands[argument].unit_stride;
+    const int64_t plane_stride = stride[argument == kA ? k_ : n_];
+    const int64_t row_stride = stride[row_axis] / (argument == kB ? kStickElements : 1);
     if (plane_stride > 0 && plane_stride < row_stride) std::swap(rows, planes);
     EmitBox(b, op, order, lx, device, rows, planes, group);
   }
@@ -94,142 +139,208 @@ class MatmulKernel {
     });
   }
 
-  Section LoadSection() {
-    SectionBuilder b(Unit::kLoad, p_.core_mask());
-    TileWalk walk(b, p_, {kA, kB});
+  void LoadSection(SectionBuilder& b, const std::vector<Reg>& outer) {
+    std::vector<int> loaded;
+    for (int operand : {kA, kB}) {
+      if (Loaded(operand)) loaded.push_back(operand);
+    }
+    TileWalk walk(b, p_, loaded, outer);
     BufferCursor a_at(b, a_);
     BufferCursor b_at(b, b_);
     const Reg k_elements = walk.CoreElements(k_);
-    const Reg a_group = share_.a_sharers > 1 ? b.Core(kCoreGroup) : kZero;
-    const Reg b_group = share_.b_sharers > 1 ? b.Core(kCoreGroup + 1) : kZero;
+    const auto group = [&](int operand) {
+      const int column = p_.operands[operand].group_column;
+      return column < 0 ? kZero : b.Core(column);
+    };
+    const Reg a_group = group(kA);
+    const Reg b_group = group(kB);
     // Constants are made where they are used: the loops of a batch leave few registers.
     walk.Run(AllLoops(), [&] {
-      b.Scoped([&] {
-        Box(b, Op::kLoad, {kAFree, kAFull}, kA, a_at.at(), walk.address(kA), m_,
-            {walk.size(m_), walk.stride(kA, m_), b.Const(kStickBytes)},
-            {walk.size(k_), walk.stride(kA, k_), b.Const(t_.m * 128)}, a_group);
-      });
-      a_at.Advance();
-      b.Scoped([&] {
-        // Rows of b are elements of k: no padding is read.
-        const Reg row_stride = b.Table(kB * kTableEntriesPerTensor + 1 + p_.HostDim(kB, k_));
-        Box(b, Op::kLoad, {kBFree, kBFull}, kB, b_at.at(), walk.address(kB), k_,
-            {walk.TileElements(k_, k_elements), row_stride, b.Const(kStickBytes)},
-            {walk.size(n_), walk.stride(kB, n_), b.Const(t_.k * kStickElements * 128)}, b_group);
-      });
-      b_at.Advance();
+      if (Loaded(kA)) {
+        b.Scoped([&] {
+          Box(b, Op::kLoad, {kAFree, kAFull}, kA, a_at.at(), walk.address(kA), m_,
+              {walk.size(m_), walk.stride(kA, m_), b.Const(kStickBytes)},
+              {walk.size(k_), walk.stride(kA, k_), b.Const(t_.m * 128)}, a_group);
+        });
+        a_at.Advance();
+      }
+      if (Loaded(kB)) {
+        b.Scoped([&] {
+          // Rows of b are elements of k: no padding is read.
+          const Reg row_stride = walk.ElementStride(kB, k_);
+          Box(b, Op::kLoad, {kBFree, kBFull}, kB, b_at.at(), walk.address(kB), k_,
+              {walk.TileElements(k_, k_elements), row_stride, b.Const(kStickBytes)},
+              {walk.size(n_), walk.stride(kB, n_), b.Const(t_.k * kStickElements * 128)}, b_group);
+        });
+        b_at.Advance();
+      }
     });
-    return b.Finish();
+    if (Loaded(kA)) b.Wait(kAFree, t_.operand_slots);
+    if (Loaded(kB)) b.Wait(kBFree, t_.operand_slots);
   }
 
-  Section PtSection() {
-    SectionBuilder b(Unit::kPt, p_.core_mask());
-    TileWalk walk(b, p_, {});
-    b.Signal(kAFree, t_.operand_slots);
-    b.Signal(kBFree, t_.operand_slots);
+  // The vector unit in the load unit's place: the chunks of one output tile.
+  void Pack(SectionBuilder& b, TileWalk& walk, BufferCursor& a_at, BufferCursor& b_at,
+            Reg k_elements) {
+    const auto copy = static_cast<uint8_t>(UnaryFn::kCopy);
+    walk.Run({k_}, [&] {
+      if (Packed(kA)) {
+        b.Scoped([&] {
+          b.Emit(Op::kVunary, copy, {kAFree, kAFull},
+                 {a_at.at(), walk.address(kA), kZero, walk.size(m_), walk.size(k_),
+                  b.Const(t_.m * 128), walk.stride(kA, k_), kZero, b.Const(kStick),
+                  walk.stride(kA, m_)});
+        });
+        a_at.Advance();
+      }
+      if (Packed(kB)) {
+        b.Scoped([&] {
+          b.Emit(Op::kVunary, copy, {kBFree, kBFull},
+                 {b_at.at(), walk.address(kB), kZero, walk.TileElements(k_, k_elements),
+                  walk.size(n_), b.Const(t_.k * kStickElements * 128), walk.stride(kB, n_), kZero,
+                  b.Const(kStick), walk.ElementStride(kB, k_)});
+        });
+        b_at.Advance();
+      }
+    });
+  }
+
+  void PtSection(SectionBuilder& b, const std::vector<Reg>& outer) {
+    std::vector<int> direct;
+    for (int operand : {kA, kB}) {
+      if (source_[operand] == Source::kDirect) direct.push_back(operand);
+    }
+    const bool a_direct = source_[kA] == Source::kDirect;
+    const bool b_direct = source_[kB] == Source::kDirect;
+    TileWalk walk(b, p_, direct, outer);
+    if (!a_direct) b.Signal(kAFree, t_.operand_slots);
+    if (!b_direct) b.Signal(kBFree, t_.operand_slots);
     BufferCursor a_at(b, a_);
     BufferCursor b_at(b, b_);
     BufferCursor sum(b, sum_);
     const Reg k_elements = walk.CoreElements(k_);
-    const Reg a_kstick = b.Const(t_.m * 128);
-    const Reg b_nstick = b.Const(t_.k * kStickElements * 128);
+    const Reg a_kstick = a_direct ? walk.stride(kA, k_) : b.Const(t_.m * 128);
+    const Reg b_nstick = b_direct ? walk.stride(kB, n_) : b.Const(t_.k * kStickElements * 128);
     walk.Run(tiles_, [&] {
       const Reg n_elements = b.Add(kZero, walk.size(n_), kStickElements);
       const Reg sum_nstick = b.Add(kZero, walk.size(m_), 256);
       b.Wait(kSumFree);
       walk.Run({k_}, [&] {
-        b.Wait(kAFull);
-        b.Wait(kBFull);
+        if (!a_direct) b.Wait(kAFull);
+        if (!b_direct) b.Wait(kBFull);
+        const Reg a_tile = a_direct ? walk.address(kA) : a_at.at();
+        const Reg b_tile = b_direct ? walk.address(kB) : b_at.at();
         const Reg elements = walk.TileElements(k_, k_elements);
         const auto matmul = [&](uint8_t signal, Reg sum_at, Reg a, Reg rows) {
           b.Emit(Op::kMatmul, 0, {0, signal},
-                 {sum_at, a, b_at.at(), rows, n_elements, elements, a_kstick, b_nstick, sum_nstick,
+                 {sum_at, a, b_tile, rows, n_elements, elements, a_kstick, b_nstick, sum_nstick,
                   walk.index(k_)});
         };
         const Reg after = b.Add(b.Const(p_.axes[k_].tiles() - 1), walk.index(k_), -1);
-        b.If(b.Min(after, b.Const(1)), [&] { matmul(0, sum.at(), a_at.at(), walk.size(m_)); });
+        b.If(b.Min(after, b.Const(1)), [&] { matmul(0, sum.at(), a_tile, walk.size(m_)); });
         b.If(walk.IsLast(k_), [&] {
           ForRowGroups(b, walk, [&](Reg index, Reg rows) {
             matmul(kSumFull, b.Add(sum.at(), index, t_.group_rows() * 256),
-                   b.Add(a_at.at(), index, t_.group_rows() * 128), rows);
+                   b.Add(a_tile, index, t_.group_rows() * 128), rows);
           });
         });
-        b.Signal(kAFree);
-        b.Signal(kBFree);
+        if (!a_direct) b.Signal(kAFree);
+        if (!b_direct) b.Signal(kBFree);
         a_at.Advance();
         b_at.Advance();
       });
       sum.Advance();
     });
-    return b.Finish();
+    b.Wait(kSumFree, t_.accumulator_slots);
   }
 
-  Reg HasPrevious(SectionBuilder& b) const { return b.Min(b.Core(kCoreSlice + k_), b.Const(1)); }
+  Reg SliceOfK(SectionBuilder& b) const {
+    const int column = p_.axes[k_].slice_column;
+    return column < 0 ? kZero : b.Core(column);
+  }
+  Reg HasPrevious(SectionBuilder& b) const { return b.Min(SliceOfK(b), b.Const(1)); }
   Reg HasNext(SectionBuilder& b) const {
-    const Reg left = b.Add(b.Const(p_.axes[k_].split - 1), b.Core(kCoreSlice + k_), -1);
-    return b.Min(left, b.Const(1));
+    return b.Min(b.Add(b.Const(p_.axes[k_].split - 1), SliceOfK(b), -1), b.Const(1));
   }
   Reg IsLastSlice(SectionBuilder& b) const {
-    return b.Add(b.Core(kCoreSlice + k_), b.Const(1), 2 - p_.axes[k_].split);
+    return b.Add(SliceOfK(b), b.Const(1), 2 - p_.axes[k_].split);
   }
 
-  Section VectorSection() {
-    SectionBuilder b(Unit::kVector, p_.core_mask());
-    TileWalk walk(b, p_, {});
+  // The rounded tile goes to a buffer for the store unit, or to where it stays in LX.
+  void Round(SectionBuilder& b, TileWalk& walk, Reg sum, Reg out) {
+    const Reg sum_plane = b.Add(kZero, walk.size(m_), 256);
+    const Reg stick = b.Const(kStickBytes);
+    const Reg row = out_staged() ? stick : walk.stride(kOut, m_);
+    const Reg plane = out_staged() ? b.Const(t_.m * 128) : walk.stride(kOut, n_);
+    const Reg step = out_staged() ? b.Const(t_.group_rows() * 128)
+                                  : b.Add(kZero, walk.stride(kOut, m_), t_.group_rows());
+    ForRowGroups(b, walk, [&](Reg index, Reg rows) {
+      if (out_staged() && !share_.combines) b.Wait(kOutFree);
+      const Token wait = !share_.combines ? kSumFull : out_staged() ? kOutFree : kNone;
+      b.Emit(Op::kVround, 0, {wait, out_staged() ? kOutFull : kNone},
+             {b.AddProduct(out, index, step), b.Add(sum, index, t_.group_rows() * 256), kZero, rows,
+              walk.size(n_), plane, sum_plane, kZero, row, b.Const(256)});
+    });
+    b.Signal(kSumFree);
+  }
+
+  void VectorSection(SectionBuilder& b, const std::vector<Reg>& outer) {
+    std::vector<int> in_lx;
+    for (int operand : {kA, kB}) {
+      if (Packed(operand)) in_lx.push_back(operand);
+    }
+    if (!out_staged()) in_lx.push_back(kOut);
+    TileWalk walk(b, p_, in_lx, outer);
     b.Signal(kSumFree, t_.accumulator_slots);
     if (share_.combines) b.Signal(kReceiveFree);
+    BufferCursor a_at(b, a_);
+    BufferCursor b_at(b, b_);
     BufferCursor sum(b, sum_);
     BufferCursor out(b, out_);
-    const Reg stick = b.Const(kStickBytes);
-    const Reg accumulator_stick = b.Const(256);
-    const Reg out_plane = b.Const(t_.m * 128);
+    const bool packs = Packed(kA) || Packed(kB);
+    const Reg k_elements = packs ? walk.CoreElements(k_) : kZero;
     const auto round = [&] {
-      const Reg sum_plane = b.Add(kZero, walk.size(m_), 256);
-      ForRowGroups(b, walk, [&](Reg index, Reg rows) {
-        if (!share_.combines) b.Wait(kOutFree);
-        const Order order{share_.combines ? kOutFree : kSumFull, kOutFull};
-        b.Emit(Op::kVround, 0, order,
-               {b.Add(out.at(), index, t_.group_rows() * 128),
-                b.Add(sum.at(), index, t_.group_rows() * 256), kZero, rows, walk.size(n_),
-                out_plane, sum_plane, kZero, stick, accumulator_stick});
-      });
-      b.Signal(kSumFree);
+      b.Scoped([&] { Round(b, walk, sum.at(), out_staged() ? out.at() : walk.address(kOut)); });
       out.Advance();
     };
-    if (!share_.combines) {
-      walk.Run(tiles_, [&] {
-        round();
-        sum.Advance();
-      });
-      return b.Finish();
-    }
-    const Reg has_previous = HasPrevious(b);
-    const Reg has_next = HasNext(b);
-    const Reg is_last = IsLastSlice(b);
-    const Reg received = b.Const(received_at_);
-    walk.Run(tiles_, [&] {
+    const auto combine = [&] {
       b.Wait(kSumFull);
-      b.If(has_previous, [&] {
+      b.If(HasPrevious(b), [&] {
         const Reg sticks = b.Mul(walk.size(m_), walk.size(n_));
         const Reg count = b.Add(kZero, sticks, kStickElements);
         b.Emit(Op::kVaccumulate, static_cast<uint8_t>(ReduceFn::kSum), {kReceived, kReceiveFree},
-               {sum.at(), received, sum.at(), count});
+               {sum.at(), b.Const(received_at_), sum.at(), count});
       });
-      b.If(has_next, [&] { b.Signal(kPartialFull); });
-      b.If(is_last, round);
+      b.If(HasNext(b), [&] { b.Signal(kPartialFull); });
+      b.If(IsLastSlice(b), round);
+    };
+    walk.Run(tiles_, [&] {
+      if (packs) Pack(b, walk, a_at, b_at, k_elements);
+      if (share_.combines) {
+        combine();
+      } else {
+        round();
+      }
       sum.Advance();
     });
-    return b.Finish();
+    if (Packed(kA)) b.Wait(kAFree, t_.operand_slots);
+    if (Packed(kB)) b.Wait(kBFree, t_.operand_slots);
+    if (!out_staged()) return;
+    const auto drain = [&] { b.Wait(kOutFree, OutTokens()); };
+    if (share_.combines) {
+      b.If(IsLastSlice(b), drain);
+    } else {
+      drain();
+    }
   }
 
-  Section RingSection() {
-    SectionBuilder b(Unit::kRing, p_.core_mask());
-    TileWalk walk(b, p_, {});
+  void RingSection(SectionBuilder& b, const std::vector<Reg>& outer) {
+    TileWalk walk(b, p_, {}, outer);
     BufferCursor sum(b, sum_);
     const Reg has_previous = HasPrevious(b);
     const Reg has_next = HasNext(b);
-    const Reg previous = b.Core(kCorePrevious);
-    const Reg next = b.Core(kCoreNext);
+    const Reg previous = b.Core(p_.columns->Add(p_.previous));
+    const Reg next = b.Core(p_.columns->Add(p_.next));
     const Reg received = b.Const(received_at_);
     const Reg next_ready = b.Const(kNextReady);
     const Reg received_token = b.Const(kReceived);
@@ -245,17 +356,18 @@ class MatmulKernel {
       });
       sum.Advance();
     });
-    return b.Finish();
+    b.Wait(kReceiveFree);
   }
 
-  Section StoreSection() {
-    SectionBuilder b(Unit::kStore, p_.core_mask());
-    TileWalk walk(b, p_, {kOut});
+  int64_t OutTokens() const { return t_.output_slots * (share_.combines ? 1 : t_.row_groups()); }
+
+  void StoreSection(SectionBuilder& b, const std::vector<Reg>& outer) {
+    TileWalk walk(b, p_, {kOut}, outer);
     BufferCursor out(b, out_);
     const Reg stick = b.Const(kStickBytes);
     const Reg out_plane = b.Const(t_.m * 128);
     const auto store = [&] {
-      b.Signal(kOutFree, t_.output_slots * (share_.combines ? 1 : t_.row_groups()));
+      b.Signal(kOutFree, OutTokens());
       walk.Run(tiles_, [&] {
         ForRowGroups(b, walk, [&](Reg index, Reg rows) {
           const Reg step = b.Add(kZero, walk.stride(kOut, m_), t_.group_rows());
@@ -273,13 +385,13 @@ class MatmulKernel {
     } else {
       store();
     }
-    return b.Finish();
   }
 
   Problem& p_;
-  Kernel& kernel_;
-  int batch_, m_, n_, k_;
+  int m_ = -1, n_ = -1, k_ = -1;
+  std::vector<int> outer_;  // batch axes, and rows beyond the first
   std::vector<int> tiles_;  // loops over output tiles
+  std::array<Source, 2> source_{};
   MatmulShare share_;
   MatmulTiling t_;
   LxPlan lx_;
@@ -289,6 +401,6 @@ class MatmulKernel {
 
 }  // namespace
 
-void BuildMatmul(Problem& problem, Kernel& kernel) { MatmulKernel(problem, kernel).Build(); }
+uint64_t BuildMatmul(Problem& problem, StepCode& code) { return MatmulKernel(problem).Build(code); }
 
 }  // namespace spyre::compiler

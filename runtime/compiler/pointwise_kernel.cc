@@ -1,11 +1,16 @@
-// Unary and binary operations: load, compute, store, each one tile ahead of the next.
+// Operations on each element: load, compute, store, each one tile ahead of the next. Operands that
+// stay in LX are used where they are.
+#include <algorithm>
+
 #include "model/contract/error.h"
+#include "runtime/compiler/step_kernels.h"
 #include "runtime/compiler/tile_walk.h"
 
 namespace spyre::compiler {
 namespace {
 
 enum Token : uint8_t {
+  kNone = 0,
   kOutFull = 1,  // vector -> store
   kOutFree,      // store -> vector
   kInFree,       // vector -> load: one buffer of every input
@@ -14,101 +19,206 @@ enum Token : uint8_t {
 
 constexpr int kSlots = 2;
 
-}  // namespace
-
-void BuildPointwise(Problem& problem, Kernel& kernel) {
-  const Operation& op = *problem.operation;
-  const int inputs = op.inputs();
-  const int out_argument = inputs;
-  const TileShape shape = TileShape::Choose(problem, out_argument);
-  const uint64_t buffers = kSlots * (static_cast<uint64_t>(inputs) + 1);
-  const auto most = static_cast<int64_t>(problem.lx_bytes / (buffers * kStickBytes));
-  if (most < 1) {
-    throw BadInput(
-        "{}: needs {} bytes of LX, for {} buffers of one stick; {} may be used. Raise lx_bytes",
-        op.name, buffers * kStickBytes, buffers, problem.lx_bytes);
+class PointwiseKernel {
+ public:
+  PointwiseKernel(Problem& problem, PointwiseBody body)
+      : p_(problem), body_(std::move(body)), out_(static_cast<int>(problem.operands.size()) - 1) {
+    KeepOutputWhole();
+    for (int i = 0; i < out_; ++i) {
+      if (!p_.operands[i].in_lx) staged_.push_back(i);
+    }
+    shape_ = TileShape::Choose(p_, out_);
+    lx_ = LxPlan(p_.lx_base);
+    constants_at_ = lx_.Take(static_cast<int64_t>(body_.constants.size()) * kStickBytes);
+    ChooseTiles();
+    const int64_t bytes = shape_.row_tile(p_) * shape_.plane_tile(p_) * kStickBytes;
+    buffers_.resize(p_.operands.size());
+    for (int i : staged_) buffers_[i] = Buffers::Take(lx_, bytes, kSlots);
+    if (out_staged()) buffers_[out_] = Buffers::Take(lx_, bytes, kSlots);
+    for (int i = 0; i < body_.temporaries; ++i) temporaries_.push_back(lx_.Take(bytes));
+    loops_ = shape_.Loops();
   }
-  const int64_t sticks = StreamTileSticks(problem, most);
-  Axis& row_axis = problem.axes[shape.rows];
-  row_axis.tile = BalancedTile(row_axis.slice, sticks);
-  if (shape.planes >= 0) {
-    Axis& plane_axis = problem.axes[shape.planes];
+
+  uint64_t Build(StepCode& code) {
+    if (!staged_.empty()) {
+      code.Emit(Unit::kLoad, [&](SectionBuilder& b) { Load(b, code.loops(Unit::kLoad)); });
+    }
+    code.Emit(Unit::kVector, [&](SectionBuilder& b) { Compute(b, code.loops(Unit::kVector)); });
+    if (out_staged()) {
+      code.Emit(Unit::kStore, [&](SectionBuilder& b) { Store(b, code.loops(Unit::kStore)); });
+    }
+    return lx_.used();
+  }
+
+ private:
+  // Where a value of the current tile is.
+  struct Place {
+    Reg at, row, plane;
+  };
+
+  bool out_staged() const { return !p_.operands[out_].in_lx; }
+
+  // An output in LX may share its place with an input: what is not final goes elsewhere.
+  void KeepOutputWhole() {
+    if (out_staged() || body_.steps.size() < 2) return;
+    const int temporary = out_ + 1 + body_.temporaries++;
+    for (VectorStep& step : body_.steps) {
+      for (int* value : {&step.dst, &step.a, &step.b}) {
+        if (*value == out_) *value = temporary;
+      }
+    }
+    const auto copy = static_cast<uint8_t>(UnaryFn::kCopy);
+    body_.steps.push_back({Op::kVunary, copy, out_, temporary, 0});
+  }
+
+  void ChooseTiles() {
+    const uint64_t buffers = kSlots * (staged_.size() + (out_staged() ? 1 : 0)) +
+                             static_cast<uint64_t>(body_.temporaries);
+    const uint64_t left = p_.lx_bytes - std::min(p_.lx_bytes, lx_.used());
+    int64_t sticks = INT64_MAX;
+    if (buffers > 0) {
+      const auto most = static_cast<int64_t>(left / (buffers * kStickBytes));
+      if (most < 1) {
+        throw BadInput(
+            "{}: needs {} bytes of LX, for {} buffers of one stick; {} may be used. Raise lx_bytes",
+            p_.name, buffers * kStickBytes, buffers, left);
+      }
+      sticks = StreamTileSticks(p_, most);
+    }
+    if (shape_.rows < 0) return;
+    Axis& row_axis = p_.axes[shape_.rows];
+    row_axis.tile = BalancedTile(row_axis.slice, sticks);
+    if (shape_.planes < 0) return;
+    Axis& plane_axis = p_.axes[shape_.planes];
     plane_axis.tile = BalancedTile(plane_axis.slice, sticks / row_axis.tile);
   }
-  const int64_t tile_bytes = shape.row_tile(problem) * shape.plane_tile(problem) * 128;
-  LxPlan lx;
-  std::vector<Buffers> in(inputs);
-  for (Buffers& buffer : in) buffer = Buffers::Take(lx, tile_bytes, kSlots);
-  const Buffers out = Buffers::Take(lx, tile_bytes, kSlots);
-  const uint32_t mask = problem.core_mask();
-  const std::vector<int> loops = shape.Loops();
 
-  SectionBuilder load(Unit::kLoad, mask);
-  {
-    std::vector<int> arguments;
+  void Load(SectionBuilder& b, const std::vector<Reg>& outer) const {
     std::vector<BufferCursor> cursors;
-    cursors.reserve(in.size());
-    for (int i = 0; i < inputs; ++i) {
-      arguments.push_back(i);
-      cursors.emplace_back(load, in[i]);
+    cursors.reserve(staged_.size());
+    for (int i : staged_) cursors.emplace_back(b, buffers_[i]);
+    TileWalk walk(b, p_, staged_, outer);
+    walk.Run(loops_, [&] {
+      for (size_t s = 0; s < staged_.size(); ++s) {
+        const Order order{static_cast<uint8_t>(s == 0 ? kInFree : 0),
+                          static_cast<uint8_t>(kInFull + s)};
+        EmitTile(b, walk, p_, shape_, Op::kLoad, order, staged_[s], cursors[s].at());
+        cursors[s].Advance();
+      }
+    });
+    b.Wait(kInFree, kSlots);
+  }
+
+  void Compute(SectionBuilder& b, const std::vector<Reg>& outer) const {
+    if (!staged_.empty()) b.Signal(kInFree, kSlots);
+    for (size_t i = 0; i < body_.constants.size(); ++i) {
+      b.Scoped([&] {
+        b.Emit(Op::kVfill, 0, {},
+               {b.Const(constants_at_ + static_cast<int64_t>(i * kStickBytes)),
+                b.Const(body_.constants[i]), b.Const(kStickBytes), b.Const(1), kZero});
+      });
     }
-    TileWalk walk(load, problem, arguments);
-    walk.Run(loops, [&] {
-      for (int i = 0; i < inputs; ++i) {
-        const Order order{static_cast<uint8_t>(i == 0 ? kInFree : 0),
-                          static_cast<uint8_t>(kInFull + i)};
-        EmitTile(load, walk, problem, shape, Op::kLoad, order, i, cursors[i].at());
-        cursors[i].Advance();
-      }
-    });
-  }
-
-  SectionBuilder vector(Unit::kVector, mask);
-  {
-    vector.Signal(kInFree, kSlots);
     std::vector<BufferCursor> cursors;
-    cursors.reserve(in.size());
-    for (const Buffers& buffers_in : in) cursors.emplace_back(vector, buffers_in);
-    BufferCursor result(vector, out);
-    TileWalk walk(vector, problem, {});
-    const Reg stick = vector.Const(kStickBytes);
-    const Reg plane = vector.Const(shape.row_tile(problem) * 128);
-    walk.Run(loops, [&] {
-      const Reg rows = walk.size(shape.rows);
-      const Reg planes = shape.planes < 0 ? vector.Const(1) : walk.size(shape.planes);
-      vector.Wait(kOutFree);
-      const Order order{kInFull, kOutFull};
-      if (inputs == 2) {
-        vector.Wait(kInFull + 1);
-        vector.Emit(Op::kVbinary, op.fn, order,
-                    {result.at(), cursors[0].at(), cursors[1].at(), rows, planes, plane, plane,
-                     plane, stick, stick, stick});
+    cursors.reserve(staged_.size() + 1);
+    std::vector<int> in_lx;
+    for (int i = 0; i <= out_; ++i) {
+      if (p_.operands[i].in_lx) {
+        in_lx.push_back(i);
       } else {
-        vector.Emit(
-            Op::kVunary, op.fn, order,
-            {result.at(), cursors[0].at(), kZero, rows, planes, plane, plane, kZero, stick, stick});
+        cursors.emplace_back(b, buffers_[i]);
       }
-      vector.Signal(kInFree);
-      for (BufferCursor& cursor : cursors) cursor.Advance();
+    }
+    TileWalk walk(b, p_, in_lx, outer);
+    walk.Run(loops_, [&] {
+      for (size_t s = 0; s < staged_.size(); ++s) b.Wait(static_cast<uint8_t>(kInFull + s));
+      if (out_staged()) b.Wait(kOutFree);
+      const Reg rows = shape_.rows < 0 ? b.Const(1) : walk.size(shape_.rows);
+      const Reg planes = shape_.planes < 0 ? b.Const(1) : walk.size(shape_.planes);
+      std::vector<Place> places;
+      size_t cursor = 0;
+      for (int i = 0; i <= out_; ++i) {
+        places.push_back(p_.operands[i].in_lx ? InLx(walk, i) : Staged(b, i, cursors[cursor++]));
+      }
+      for (size_t i = 0; i < body_.steps.size(); ++i) {
+        const bool last = i + 1 == body_.steps.size();
+        b.Scoped([&] {
+          EmitStep(b, body_.steps[i], places, rows, planes,
+                   last && out_staged() ? kOutFull : kNone);
+        });
+      }
+      if (!staged_.empty()) b.Signal(kInFree);
+      for (BufferCursor& c : cursors) c.Advance();
+    });
+    if (out_staged()) b.Wait(kOutFree, kSlots);
+  }
+
+  void EmitStep(SectionBuilder& b, const VectorStep& step, const std::vector<Place>& places,
+                Reg rows, Reg planes, Token signal) const {
+    const auto place = [&](int value) {
+      if (value < 0)
+        return Place{b.Const(constants_at_ + (-1 - value) * kStickBytes), kZero, kZero};
+      if (value <= out_) return places[value];
+      const int64_t plane = shape_.row_tile(p_) * kStickBytes;
+      return Place{b.Const(temporaries_[value - out_ - 1]), b.Const(kStickBytes), b.Const(plane)};
+    };
+    const auto lane0 = [&](int value) {
+      return value >= 0 && value < out_ && p_.operands[value].lane0 && !p_.operands[out_].lane0;
+    };
+    const Place dst = place(step.dst);
+    const Place a = place(step.a);
+    const auto fn = static_cast<uint8_t>(step.fn | (body_.fp32 ? kFp32Sticks : 0) |
+                                         (lane0(step.a) ? kBroadcastALane0 : 0));
+    if (step.op == Op::kVunary) {
+      b.Emit(Op::kVunary, fn, {0, signal},
+             {dst.at, a.at, kZero, rows, planes, dst.plane, a.plane, kZero, dst.row, a.row});
+      return;
+    }
+    const Place second = place(step.b);
+    b.Emit(Op::kVbinary, static_cast<uint8_t>(fn | (lane0(step.b) ? kBroadcastLane0 : 0)),
+           {0, signal},
+           {dst.at, a.at, second.at, rows, planes, dst.plane, a.plane, second.plane, dst.row, a.row,
+            second.row});
+  }
+
+  Place InLx(const TileWalk& walk, int operand) const {
+    const auto stride = [&](int axis) { return axis < 0 ? kZero : walk.stride(operand, axis); };
+    return {walk.address(operand), stride(shape_.rows), stride(shape_.planes)};
+  }
+
+  Place Staged(SectionBuilder& b, int operand, const BufferCursor& cursor) const {
+    const auto stride = [&](int axis, int64_t bytes) {
+      return axis >= 0 && p_.operands[operand].Walks(axis) ? b.Const(bytes) : kZero;
+    };
+    return {cursor.at(), stride(shape_.rows, kStickBytes),
+            stride(shape_.planes, shape_.row_tile(p_) * static_cast<int64_t>(kStickBytes))};
+  }
+
+  void Store(SectionBuilder& b, const std::vector<Reg>& outer) const {
+    b.Signal(kOutFree, kSlots);
+    BufferCursor result(b, buffers_[out_]);
+    TileWalk walk(b, p_, {out_}, outer);
+    walk.Run(loops_, [&] {
+      EmitTile(b, walk, p_, shape_, Op::kStore, {kOutFull, kOutFree}, out_, result.at());
       result.Advance();
     });
   }
 
-  SectionBuilder store(Unit::kStore, mask);
-  {
-    store.Signal(kOutFree, kSlots);
-    BufferCursor result(store, out);
-    TileWalk walk(store, problem, {out_argument});
-    walk.Run(loops, [&] {
-      EmitTile(store, walk, problem, shape, Op::kStore, {kOutFull, kOutFree}, out_argument,
-               result.at());
-      result.Advance();
-    });
-  }
+  Problem& p_;
+  PointwiseBody body_;
+  int out_;
+  std::vector<int> staged_;  // inputs that pass through LX
+  TileShape shape_;
+  LxPlan lx_;
+  int64_t constants_at_ = 0;
+  std::vector<Buffers> buffers_;  // by operand
+  std::vector<int64_t> temporaries_;
+  std::vector<int> loops_;
+};
 
-  kernel.compute.core_registers = CoreRegisters(problem, {});
-  kernel.compute.sections = {load.Finish(), store.Finish(), vector.Finish()};
-  kernel.plan.lx_bytes_used = lx.used();
+}  // namespace
+
+uint64_t BuildPointwise(Problem& problem, const PointwiseBody& body, StepCode& code) {
+  return PointwiseKernel(problem, body).Build(code);
 }
 
 }  // namespace spyre::compiler

@@ -4,12 +4,14 @@
 #include <algorithm>
 
 #include "model/contract/error.h"
+#include "runtime/compiler/step_kernels.h"
 #include "runtime/compiler/tile_walk.h"
 
 namespace spyre::compiler {
 namespace {
 
 enum Token : uint8_t {
+  kNone = 0,
   kInFull = 1,   // load -> vector
   kInFree,       // vector -> load
   kOutFull,      // vector -> store
@@ -24,60 +26,98 @@ enum Token : uint8_t {
 constexpr int kIn = 0;
 constexpr int kOut = 1;
 constexpr int kSlots = 2;
+constexpr int64_t kStick = kStickBytes;
 constexpr int64_t kChunkRows = 64;  // rows that are added before they meet the accumulator
 
 class ReductionKernel {
  public:
-  ReductionKernel(Problem& problem, Kernel& kernel)
-      : p_(problem), kernel_(kernel), op_(*problem.operation), reduced_(problem.reduced_axis()) {
+  ReductionKernel(Problem& problem, const ReductionBody& body)
+      : p_(problem), body_(body), lx_(problem.lx_base) {
+    for (int axis = 0; axis < static_cast<int>(p_.axes.size()); ++axis) {
+      // Where several axes are reduced, the others go outside, in order.
+      if (!p_.axes[axis].reduced) continue;
+      also_reduced_.push_back(axis);
+      if (reduced_ < 0 || p_.operands[kIn].stick_axis == axis) reduced_ = axis;
+    }
+    also_reduced_.erase(std::remove(also_reduced_.begin(), also_reduced_.end(), reduced_),
+                        also_reduced_.end());
     shape_ = TileShape::Choose(p_, kIn, reduced_);
     kept_ = shape_.planes;
-    lanes_ = p_.stick_axis(kIn) == reduced_;
+    if (kept_ >= 0 && p_.axes[kept_].reduced) kept_ = KeepAnother();
+    lanes_ = p_.operands[kIn].stick_axis == reduced_;
     // In LX the unit's "rows" are the kept axis when lanes are folded, the reduced one otherwise.
     if (lanes_) std::swap(shape_.rows, shape_.planes);
     combines_ = p_.axes[reduced_].split > 1;
     ChooseTiles();
-    in_ = Buffers::Take(lx_, KeptTile() * p_.axes[reduced_].tile * 128, kSlots);
-    out_ = Buffers::Take(lx_, KeptTile() * OutStride(), kSlots);
+    if (in_staged()) in_ = Buffers::Take(lx_, KeptTile() * p_.axes[reduced_].tile * 128, kSlots);
+    if (out_staged()) out_ = Buffers::Take(lx_, KeptTile() * OutStride(), kSlots);
     sum_at_ = lx_.Take(SumBytes());
     if (combines_) received_at_ = lx_.Take(SumBytes());
-    loops_ = shape_.outer;
+    for (int axis : shape_.outer) {
+      if (!p_.axes[axis].reduced) loops_.push_back(axis);
+    }
     if (kept_ >= 0) loops_.push_back(kept_);
+    reduced_loops_ = also_reduced_;
+    reduced_loops_.push_back(reduced_);
   }
 
-  void Build() {
-    Program& program = kernel_.compute;
-    program.core_registers = CoreRegisters(p_, {});
-    program.sections = {LoadSection(), StoreSection(), VectorSection()};
-    if (combines_) program.sections.push_back(RingSection());
-    kernel_.plan.lx_bytes_used = lx_.used();
+  uint64_t Build(StepCode& code) {
+    const auto emit = [&](Unit unit, auto section) {
+      code.Emit(unit, [&](SectionBuilder& b) { (this->*section)(b, code.loops(unit)); });
+    };
+    if (in_staged()) emit(Unit::kLoad, &ReductionKernel::LoadSection);
+    if (out_staged()) emit(Unit::kStore, &ReductionKernel::StoreSection);
+    emit(Unit::kVector, &ReductionKernel::VectorSection);
+    if (combines_) emit(Unit::kRing, &ReductionKernel::RingSection);
+    return lx_.used();
   }
 
  private:
-  int64_t KeptTile() const { return kept_ < 0 ? 1 : p_.axes[kept_].tile; }
-  // One accumulator for each element of the tile, or for each of its 64 lanes.
-  int64_t SumStride() const { return lanes_ ? 4 : 256; }
-  // The result of a row is a stick of its own, and goes to memory by itself (scattered writes).
-  int64_t OutStride() const { return lanes_ ? 256 : 128; }
-  int64_t SumBytes() const {
-    return static_cast<int64_t>(AlignUp(KeptTile() * SumStride(), kStickBytes));
+  // The tile's second axis must stay: another of the outer ones, if there is one.
+  int KeepAnother() {
+    for (int& axis : shape_.outer) {
+      if (p_.axes[axis].reduced) continue;
+      std::swap(axis, shape_.planes);
+      return shape_.planes;
+    }
+    shape_.outer.push_back(shape_.planes);
+    shape_.planes = -1;
+    return -1;
   }
 
+  bool in_staged() const { return !p_.operands[kIn].in_lx; }
+  bool out_staged() const { return !p_.operands[kOut].in_lx; }
+
+  int64_t KeptTile() const { return kept_ < 0 ? 1 : p_.axes[kept_].tile; }
+  // One accumulator for each element of the tile, or for each of its 64 lanes.
+  int64_t SumStride() const { return lanes_ ? 4 : 4 * StickElements(); }
+  int64_t StickElements() const { return kStick / (body_.fp32 ? 4 : 2); }
+  // The result of a row is a stick of its own, and goes to memory by itself (scattered writes).
+  int64_t OutStride() const { return lanes_ ? 256 : 128; }
+  // The accumulators of one fold; those of the next follow.
+  int64_t FoldBytes(int64_t kept) const {
+    return static_cast<int64_t>(AlignUp(static_cast<uint64_t>(kept * SumStride()), kStickBytes));
+  }
+  int64_t SumBytes(int64_t kept) const {
+    return static_cast<int64_t>(body_.folds.size()) * FoldBytes(kept);
+  }
+  int64_t SumBytes() const { return SumBytes(KeptTile()); }
+
   int64_t LxBytes(int64_t kept, int64_t reduced) const {
-    return kSlots * kept * (reduced * 128 + OutStride()) +
-           (combines_ ? 2 : 1) * static_cast<int64_t>(AlignUp(kept * SumStride(), kStickBytes));
+    return kSlots * kept * ((in_staged() ? reduced * 128 : 0) + (out_staged() ? OutStride() : 0)) +
+           (combines_ ? 2 : 1) * SumBytes(kept);
   }
 
   void ChooseTiles() {
     Axis& reduced = p_.axes[reduced_];
     const int64_t kept_slice = kept_ < 0 ? 1 : p_.axes[kept_].slice;
-    const auto limit = static_cast<int64_t>(p_.lx_bytes);
+    const auto limit = static_cast<int64_t>(p_.lx_bytes - std::min(p_.lx_bytes, p_.lx_base));
     // Tiles of rows are whole chunks, so that the order of additions does not depend on them.
     const int64_t least = lanes_ ? 1 : std::min(reduced.slice, kChunkRows);
     if (LxBytes(1, least) > limit) {
       throw BadInput(
-          "{}: dimension '{}' of {} needs {} bytes of LX; {} may be used. Raise lx_bytes", op_.name,
-          reduced.name, reduced.size, LxBytes(1, least), p_.lx_bytes);
+          "{}: dimension '{}' of {} needs {} bytes of LX; {} may be used. Raise lx_bytes", p_.name,
+          reduced.name, reduced.size, LxBytes(1, least), limit);
     }
     const int64_t sticks = std::max(least, StreamTileSticks(p_, limit / (kSlots * 128)));
     const auto reduced_tile = [&](int64_t most) {
@@ -106,89 +146,144 @@ class ReductionKernel {
 
   std::vector<int> AllLoops() const {
     std::vector<int> loops = loops_;
-    loops.push_back(reduced_);
+    loops.insert(loops.end(), reduced_loops_.begin(), reduced_loops_.end());
     return loops;
   }
 
-  Section LoadSection() {
-    SectionBuilder b(Unit::kLoad, p_.core_mask());
+  void LoadSection(SectionBuilder& b, const std::vector<Reg>& outer) {
     BufferCursor in(b, in_);
-    TileWalk walk(b, p_, {kIn});
+    TileWalk walk(b, p_, {kIn}, outer);
     walk.Run(AllLoops(), [&] {
       EmitTile(b, walk, p_, shape_, Op::kLoad, {kInFree, kInFull}, kIn, in.at());
       in.Advance();
     });
-    return b.Finish();
+    b.Wait(kInFree, kSlots);
   }
 
+  Reg SliceOfReduced(SectionBuilder& b) const {
+    const int column = p_.axes[reduced_].slice_column;
+    return column < 0 ? kZero : b.Core(column);
+  }
   Reg IsLastSlice(SectionBuilder& b) const {
-    return b.Add(b.Core(kCoreSlice + reduced_), b.Const(1), 2 - p_.axes[reduced_].split);
+    return b.Add(SliceOfReduced(b), b.Const(1), 2 - p_.axes[reduced_].split);
   }
-  Reg HasPrevious(SectionBuilder& b) const {
-    return b.Min(b.Core(kCoreSlice + reduced_), b.Const(1));
-  }
+  Reg HasPrevious(SectionBuilder& b) const { return b.Min(SliceOfReduced(b), b.Const(1)); }
   Reg HasNext(SectionBuilder& b) const {
-    const Reg left = b.Add(b.Const(p_.axes[reduced_].split - 1), b.Core(kCoreSlice + reduced_), -1);
+    const Reg left = b.Add(b.Const(p_.axes[reduced_].split - 1), SliceOfReduced(b), -1);
     return b.Min(left, b.Const(1));
   }
 
-  Section VectorSection() {
-    SectionBuilder b(Unit::kVector, p_.core_mask());
-    b.Signal(kInFree, kSlots);
+  uint8_t Flags() const { return body_.fp32 ? kFp32Sticks : 0; }
+
+  // One tile of the reduced axis into the accumulators.
+  void Fold(SectionBuilder& b, TileWalk& walk, Reg in, Reg kept, Reg core_elements) {
+    Reg accumulate = walk.index(reduced_);  // 0 in the first tile
+    for (int axis : also_reduced_) accumulate = b.Add(accumulate, walk.index(axis));
+    const Reg sum_stride = b.Const(SumStride());
+    const auto stride = [&](int axis, int64_t staged) {
+      if (axis < 0) return kZero;
+      return in_staged() ? b.Const(staged) : walk.stride(kIn, axis);
+    };
+    const int64_t plane = shape_.row_tile(p_) * kStick;
+    const Reg reduced_stride = stride(reduced_, lanes_ ? plane : kStick);
+    const Reg kept_stride = stride(kept_, lanes_ ? kStick : plane);
+    const bool counts = lanes_ || p_.axes[reduced_].masked;
+    const Reg elements = counts ? walk.TileElements(reduced_, core_elements) : kZero;
+    for (size_t i = 0; i < body_.folds.size(); ++i) {
+      const bool last = i + 1 == body_.folds.size();
+      const Order order{in_staged() && i == 0 ? kInFull : kNone,
+                        in_staged() && last ? kInFree : kNone};
+      const uint8_t fn = FnByte(body_.folds[i], Flags());
+      const Reg sum = b.Const(sum_at_ + static_cast<int64_t>(i) * FoldBytes(KeptTile()));
+      if (lanes_) {
+        b.Emit(Op::kVreduce, fn, order,
+               {sum, in, accumulate, kept, walk.size(reduced_), kZero, reduced_stride, kZero,
+                sum_stride, kept_stride, kZero, elements});
+      } else {
+        b.Emit(Op::kVreduceRows, fn, order,
+               {sum, in, accumulate, counts ? elements : walk.size(reduced_), kept, sum_stride,
+                kept_stride, kZero, kZero, reduced_stride});
+      }
+    }
+  }
+
+  // The accumulators to where the result goes.
+  void Round(SectionBuilder& b, TileWalk& walk, Reg out, Reg kept) {
+    const Reg row = kept_ < 0      ? kZero
+                    : out_staged() ? b.Const(OutStride())
+                                   : walk.stride(kOut, kept_);
+    for (size_t i = 0; i < body_.folds.size(); ++i) {
+      const bool last = i + 1 == body_.folds.size();
+      const Order order{out_staged() && i == 0 ? kOutFree : kNone,
+                        out_staged() && last ? kOutFull : kNone};
+      uint8_t fn = Flags() | (body_.factor ? kRoundScale : 0);
+      if (lanes_) fn |= i == 0 ? kRoundLane0 : kRoundLane1;
+      b.Emit(Op::kVround, fn, order,
+             {out, b.Const(sum_at_ + static_cast<int64_t>(i) * FoldBytes(KeptTile())),
+              b.Const(body_.divisor), kept, b.Const(1), kZero, kZero, kZero, row,
+              b.Const(SumStride())});
+    }
+  }
+
+  void Combine(SectionBuilder& b, Reg kept) {
+    const Reg count = lanes_ ? kept : b.Add(kZero, kept, StickElements());
+    for (size_t i = 0; i < body_.folds.size(); ++i) {
+      const bool last = i + 1 == body_.folds.size();
+      const int64_t offset = static_cast<int64_t>(i) * FoldBytes(KeptTile());
+      const Reg sum = b.Const(sum_at_ + offset);
+      b.Emit(Op::kVaccumulate, FnByte(body_.folds[i]),
+             {i == 0 ? kReceived : kNone, last ? kReceiveFree : kNone},
+             {sum, b.Const(received_at_ + offset), sum, count});
+    }
+  }
+
+  void VectorSection(SectionBuilder& b, const std::vector<Reg>& outer) {
+    if (in_staged()) b.Signal(kInFree, kSlots);
     if (combines_) {
       b.Signal(kSumFree);
       b.Signal(kReceiveFree);
     }
     BufferCursor in(b, in_);
     BufferCursor out(b, out_);
-    TileWalk walk(b, p_, {});
-    const Reg core_elements = lanes_ ? walk.CoreElements(reduced_) : kZero;
+    std::vector<int> in_lx;
+    if (!in_staged()) in_lx.push_back(kIn);
+    if (!out_staged()) in_lx.push_back(kOut);
+    TileWalk walk(b, p_, in_lx, outer);
+    const bool counts = lanes_ || p_.axes[reduced_].masked;
+    const Reg core_elements = counts ? walk.CoreElements(reduced_) : kZero;
     const Reg one = b.Const(1);
-    const Reg stick = b.Const(kStickBytes);
-    const Reg plane = b.Const(shape_.row_tile(p_) * 128);
-    const Reg sum = b.Const(sum_at_);
-    const Reg sum_stride = b.Const(SumStride());
-    const Reg divisor = op_.is_mean() ? b.Const(p_.axes[reduced_].size) : kZero;
-    const auto fn = op_.fn;
     walk.Run(loops_, [&] {
       const Reg kept = kept_ < 0 ? one : walk.size(kept_);
       if (combines_) b.Wait(kSumFree);
-      walk.Run({reduced_}, [&] {
-        if (lanes_) {
-          b.Emit(Op::kVreduce, fn, {kInFull, kInFree},
-                 {sum, in.at(), walk.index(reduced_), kept, walk.size(reduced_), kZero, plane,
-                  kZero, sum_stride, stick, kZero, walk.TileElements(reduced_, core_elements)});
-        } else {
-          b.Emit(Op::kVreduceRows, fn, {kInFull, kInFree},
-                 {sum, in.at(), walk.index(reduced_), walk.size(reduced_), kept, sum_stride, plane,
-                  kZero, kZero, stick});
-        }
+      walk.Run(reduced_loops_, [&] {
+        b.Scoped(
+            [&] { Fold(b, walk, in_staged() ? in.at() : walk.address(kIn), kept, core_elements); });
         in.Advance();
       });
       const auto round = [&] {
-        b.Emit(Op::kVround, lanes_ ? kRoundLane0 : 0, {kOutFree, kOutFull},
-               {out.at(), sum, divisor, kept, one, kZero, kZero, kZero, b.Const(OutStride()),
-                sum_stride});
+        b.Scoped([&] { Round(b, walk, out_staged() ? out.at() : walk.address(kOut), kept); });
         if (combines_) b.Signal(kSumFree);
         out.Advance();
       };
       if (!combines_) return round();
-      b.If(HasPrevious(b), [&] {
-        const Reg received = b.Const(received_at_);
-        const Reg count = lanes_ ? kept : b.Add(kZero, kept, kStickElements);
-        b.Emit(Op::kVaccumulate, fn, {kReceived, kReceiveFree}, {sum, received, sum, count});
-      });
+      b.If(HasPrevious(b), [&] { Combine(b, kept); });
       b.If(HasNext(b), [&] { b.Signal(kPartialFull); });
       b.If(IsLastSlice(b), round);
     });
-    return b.Finish();
+    if (combines_) b.Wait(kSumFree);
+    if (!out_staged()) return;
+    const auto drain = [&] { b.Wait(kOutFree, kSlots); };
+    if (combines_) {
+      b.If(IsLastSlice(b), drain);
+    } else {
+      drain();
+    }
   }
 
-  Section RingSection() {
-    SectionBuilder b(Unit::kRing, p_.core_mask());
-    TileWalk walk(b, p_, {});
-    const Reg previous = b.Core(kCorePrevious);
-    const Reg next = b.Core(kCoreNext);
+  void RingSection(SectionBuilder& b, const std::vector<Reg>& outer) {
+    TileWalk walk(b, p_, {}, outer);
+    const Reg previous = b.Core(p_.columns->Add(p_.previous));
+    const Reg next = b.Core(p_.columns->Add(p_.next));
     const Reg sum = b.Const(sum_at_);
     const Reg received = b.Const(received_at_);
     const Reg next_ready = b.Const(kNextReady);
@@ -202,17 +297,17 @@ class ReductionKernel {
       b.If(has_next, [&] {
         b.Wait(kPartialFull);
         const Reg kept = kept_ < 0 ? b.Const(1) : walk.size(kept_);
-        const Reg bytes = b.Add(kZero, kept, SumStride());
+        const Reg bytes =
+            body_.folds.size() > 1 ? b.Const(SumBytes()) : b.Add(kZero, kept, SumStride());
         b.Emit(Op::kSend, 0, {kNextReady, kSumFree}, {next, received, sum, bytes, received_token});
       });
     });
-    return b.Finish();
+    b.Wait(kReceiveFree);
   }
 
-  Section StoreSection() {
-    SectionBuilder b(Unit::kStore, p_.core_mask());
+  void StoreSection(SectionBuilder& b, const std::vector<Reg>& outer) {
     BufferCursor out(b, out_);
-    TileWalk walk(b, p_, {kOut});
+    TileWalk walk(b, p_, {kOut}, outer);
     // One stick for each unit of the kept axis.
     const auto store = [&] {
       b.Signal(kOutFree, kSlots);
@@ -229,13 +324,13 @@ class ReductionKernel {
     } else {
       store();
     }
-    return b.Finish();
   }
 
   Problem& p_;
-  Kernel& kernel_;
-  const Operation& op_;
-  int reduced_;
+  ReductionBody body_;
+  int reduced_ = -1;
+  std::vector<int> also_reduced_;
+  std::vector<int> reduced_loops_;
   int kept_ = -1;       // axis of the tile that stays
   bool lanes_ = false;  // the reduced axis is inside the sticks
   bool combines_ = false;
@@ -249,6 +344,8 @@ class ReductionKernel {
 
 }  // namespace
 
-void BuildReduction(Problem& problem, Kernel& kernel) { ReductionKernel(problem, kernel).Build(); }
+uint64_t BuildReduction(Problem& problem, const ReductionBody& body, StepCode& code) {
+  return ReductionKernel(problem, body).Build(code);
+}
 
 }  // namespace spyre::compiler

@@ -74,4 +74,8 @@ void SectionBuilder::Signal(uint8_t token, int64_t times) {
   Scoped([&] { Loop(Const(times), [&](Reg) { Signal(token); }); });
 }
 
+void SectionBuilder::Wait(uint8_t token, int64_t times) {
+  Scoped([&] { Loop(Const(times), [&](Reg) { Wait(token); }); });
+}
+
 }  // namespace spyre::compiler

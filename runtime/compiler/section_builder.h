@@ -68,6 +68,7 @@ class SectionBuilder {
   void Wait(uint8_t token) { Append({Op::kNop, 0, token, 0, {}, 0}); }
   void Signal(uint8_t token) { Append({Op::kNop, 0, 0, token, {}, 0}); }
   void Signal(uint8_t token, int64_t times);
+  void Wait(uint8_t token, int64_t times);
 
   Section Finish() { return std::move(section_); }
 

@@ -2,6 +2,7 @@
 // in LX from the load to the store; every intermediate is rounded to SEN169 as it would be if the
 // operations ran one by one.
 #include "model/contract/error.h"
+#include "runtime/compiler/step_kernels.h"
 #include "runtime/compiler/tile_walk.h"
 
 namespace spyre::compiler {
@@ -23,7 +24,7 @@ uint8_t FnLane0(BinaryFn fn) { return static_cast<uint8_t>(fn) | kBroadcastLane0
 
 }  // namespace
 
-void BuildSoftmax(Problem& problem, Kernel& kernel) {
+uint64_t BuildSoftmax(Problem& problem, StepCode& code) {
   const int cols = problem.Find("cols");
   TileShape shape = TileShape::Choose(problem, kIn, cols);
   const int kept = shape.planes;
@@ -55,32 +56,30 @@ void BuildSoftmax(Problem& problem, Kernel& kernel) {
     while (lx_bytes(tile, slots) > limit) tile = BalancedTile(axis.slice, tile - 1);
     axis.tile = tile;
   }
-  LxPlan lx;
+  LxPlan lx(problem.lx_base);
   const Buffers in = Buffers::Take(lx, tile * row_bytes, slots);
   const Buffers out = Buffers::Take(lx, tile * row_bytes, slots);
   const int64_t scalars_at = lx.Take(tile * 128);  // one stick per row, lane 0
   const int64_t sums_at = lx.Take(tile * 4);
-  const uint32_t mask = problem.core_mask();
   std::vector<int> loops = shape.outer;
   if (kept >= 0) loops.push_back(kept);
   loops.push_back(cols);  // one trip: sets the size
 
-  SectionBuilder load(Unit::kLoad, mask);
-  {
+  code.Emit(Unit::kLoad, [&](SectionBuilder& load) {
     BufferCursor cursor(load, in);
-    TileWalk walk(load, problem, {kIn});
+    TileWalk walk(load, problem, {kIn}, code.loops(Unit::kLoad));
     walk.Run(loops, [&] {
       EmitTile(load, walk, problem, shape, Op::kLoad, {kInFree, kInFull}, kIn, cursor.at());
       cursor.Advance();
     });
-  }
+    load.Wait(kInFree, slots);
+  });
 
-  SectionBuilder v(Unit::kVector, mask);
-  {
+  code.Emit(Unit::kVector, [&](SectionBuilder& v) {
     v.Signal(kInFree, slots);
     BufferCursor source(v, in);
     BufferCursor result(v, out);
-    TileWalk walk(v, problem, {});
+    TileWalk walk(v, problem, {}, code.loops(Unit::kVector));
     const Reg one = v.Const(1);
     const Reg stick = v.Const(kStickBytes);
     const Reg plane = v.Const(tile * 128);
@@ -117,22 +116,19 @@ void BuildSoftmax(Problem& problem, Kernel& kernel) {
       source.Advance();
       result.Advance();
     });
-  }
+    v.Wait(kOutFree, slots);
+  });
 
-  SectionBuilder store(Unit::kStore, mask);
-  {
+  code.Emit(Unit::kStore, [&](SectionBuilder& store) {
     store.Signal(kOutFree, slots);
     BufferCursor cursor(store, out);
-    TileWalk walk(store, problem, {kOut});
+    TileWalk walk(store, problem, {kOut}, code.loops(Unit::kStore));
     walk.Run(loops, [&] {
       EmitTile(store, walk, problem, shape, Op::kStore, {kOutFull, kOutFree}, kOut, cursor.at());
       cursor.Advance();
     });
-  }
-
-  kernel.compute.core_registers = CoreRegisters(problem, {});
-  kernel.compute.sections = {load.Finish(), store.Finish(), v.Finish()};
-  kernel.plan.lx_bytes_used = lx.used();
+  });
+  return lx.used();
 }
 
 }  // namespace spyre::compiler

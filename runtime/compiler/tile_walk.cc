@@ -5,15 +5,15 @@
 namespace spyre::compiler {
 
 TileWalk::TileWalk(SectionBuilder& builder, const Problem& problem,
-                   const std::vector<int>& arguments)
+                   const std::vector<int>& operands, const std::vector<Reg>& loops)
     : b_(builder),
       problem_(problem),
-      arguments_(arguments),
+      operands_(operands),
       index_(problem.axes.size()),
       size_(problem.axes.size()),
       count_(problem.axes.size()),
-      address_(problem.arguments.size()),
-      stride_(problem.arguments.size(), std::vector<Reg>(problem.axes.size())),
+      address_(problem.operands.size()),
+      stride_(problem.operands.size(), std::vector<Reg>(problem.axes.size())),
       tile_stride_(stride_) {
   for (size_t axis = 0; axis < problem.axes.size(); ++axis) {
     const Axis& a = problem.axes[axis];
@@ -21,37 +21,62 @@ TileWalk::TileWalk(SectionBuilder& builder, const Problem& problem,
     count_[axis] = b_.Var(kZero);
     b_.Scoped([&] {
       // From the start of this slice to the start of the next.
-      const Reg core_slice = b_.Core(kCoreSlice + static_cast<int>(axis));
+      const Reg core_slice = Slice(static_cast<int>(axis));
       const Reg full = b_.Const(a.full_slices());
       const Reg next_longer = b_.Min(b_.Add(core_slice, b_.Const(1)), full);
       const Reg longer = b_.Add(next_longer, b_.Min(core_slice, full), -1);
       b_.Set(count_[axis], longer, b_.Const(a.slice - 1));
     });
   }
-  for (int argument : arguments) {
+  for (int index : operands) {
+    const Operand& operand = problem.operands[index];
     const Reg address = b_.Var(kZero);
-    for (size_t axis = 0; axis < problem.axes.size(); ++axis) {
-      const int dim = problem.HostDim(argument, static_cast<int>(axis));
-      if (dim < 0) continue;
+    for (size_t i = 0; i < problem.axes.size(); ++i) {
+      const int axis = static_cast<int>(i);
+      if (!operand.Walks(axis)) continue;
       const Axis& a = problem.axes[axis];
-      Reg& stride = stride_[argument][axis];
-      stride = b_.Table(argument * kTableEntriesPerTensor + 1 + dim);
-      if (a.in_sticks && problem.arguments[argument].layout.stick_dim() != dim) {
-        stride = b_.Add(kZero, stride, kStickElements);
+      Reg& stride = stride_[index][axis];
+      const int entry = operand.stride_entry[axis];
+      stride = entry < 0 ? b_.Const(operand.unit_stride[axis]) : b_.Table(entry);
+      if (entry >= 0 && a.in_sticks && operand.stick_axis != axis) {
+        stride = b_.Add(kZero, stride, a.stick_elements);
       }
       // An axis of one unit never moves: its stride is not meaningful in a layout of that size.
       if (a.slice > 1) {
-        tile_stride_[argument][axis] = a.tile == 1 ? stride : b_.Add(kZero, stride, a.tile);
+        tile_stride_[index][axis] = a.tile == 1 ? stride : b_.Add(kZero, stride, a.tile);
       }
-      if (a.split > 1) {
-        b_.Core(kCoreSlice + static_cast<int>(axis));  // for every argument
-        b_.Scoped(
-            [&] { b_.Set(address, address, b_.Mul(SliceStart(static_cast<int>(axis)), stride)); });
+      if (a.split > 1 && operand.start_column < 0) {
+        Slice(axis);  // for every operand
+        b_.Scoped([&] { b_.Set(address, address, b_.Mul(SliceStart(axis), stride)); });
       }
     }
-    b_.Scoped([&] { b_.Set(address, address, b_.Table(argument * kTableEntriesPerTensor)); });
-    address_[argument] = address;
+    b_.Scoped([&] { b_.Set(address, address, Start(operand, loops)); });
+    address_[index] = address;
   }
+}
+
+// The operand's address but for the core's slices, where these come from strides.
+Reg TileWalk::Start(const Operand& operand, const std::vector<Reg>& loops) {
+  Reg start = operand.address_entry < 0 ? b_.Const(operand.base) : b_.Table(operand.address_entry);
+  if (operand.start_column >= 0) start = b_.Add(start, b_.Core(operand.start_column));
+  for (size_t level = 0; level < operand.loop_stride.size(); ++level) {
+    if (operand.loop_stride[level] != 0)
+      start = b_.Add(start, loops[level], operand.loop_stride[level]);
+  }
+  return start;
+}
+
+Reg TileWalk::ElementStride(int operand, int axis) {
+  const Operand& o = problem_.operands[operand];
+  if (o.stride_entry[axis] >= 0) return b_.Table(o.stride_entry[axis]);
+  const Axis& a = problem_.axes[axis];
+  const bool other = a.in_sticks && o.stick_axis != axis;
+  return b_.Const(o.unit_stride[axis] / (other ? a.stick_elements : 1));
+}
+
+Reg TileWalk::Slice(int axis) {
+  const int column = problem_.axes[axis].slice_column;
+  return column < 0 ? kZero : b_.Core(column);
 }
 
 void TileWalk::Run(const std::vector<int>& order, const std::function<void()>& body) {
@@ -75,9 +100,9 @@ void TileWalk::Descend(const std::vector<int>& order, size_t level,
     // Not negative: even the shortest slice reaches to the last tile.
     const bool fixed = a.tile == 1 && !a.uneven();
     size_[axis] = fixed ? tile : b_.Min(tile, b_.Add(slice, index, -a.tile));
-    for (int argument : arguments_) {
-      const Reg step = tile_stride_[argument][axis];
-      if (step.number != 0) address_[argument] = b_.AddProduct(address_[argument], index, step);
+    for (int operand : operands_) {
+      const Reg step = tile_stride_[operand][axis];
+      if (step.number != 0) address_[operand] = b_.AddProduct(address_[operand], index, step);
     }
     Descend(order, level + 1, body);
     address_ = outer;
@@ -101,7 +126,7 @@ Reg TileWalk::Trips(int axis) {
 
 Reg TileWalk::SliceStart(int axis) {
   const Axis& a = problem_.axes[axis];
-  const Reg core_slice = b_.Core(kCoreSlice + axis);
+  const Reg core_slice = Slice(axis);
   if (!a.uneven()) return b_.Add(kZero, core_slice, a.slice);
   return b_.Add(b_.Min(core_slice, b_.Const(a.full_slices())), core_slice, a.slice - 1);
 }
@@ -113,7 +138,7 @@ Reg TileWalk::CoreElements(int axis) {
     return b_.Min(b_.Add(kZero, count_[axis], a.unit_elements()), left);
   }
   const int64_t slice_elements = a.slice * a.unit_elements();
-  const Reg left = b_.Add(b_.Const(a.size), b_.Core(kCoreSlice + axis), -slice_elements);
+  const Reg left = b_.Add(b_.Const(a.size), Slice(axis), -slice_elements);
   return b_.Min(b_.Const(slice_elements), left);
 }
 
@@ -121,8 +146,8 @@ Reg TileWalk::TileElements(int axis, Reg core_elements) {
   const Axis& a = problem_.axes[axis];
   const int64_t tile_elements = a.tile * a.unit_elements();
   Reg left = b_.Add(core_elements, index_[axis], -tile_elements);
-  // An empty tile behind a slice that ends inside a stick has no elements, not less than none.
-  if (a.uneven() && a.uniform) left = b_.Add(left, b_.Min(left, kZero), -1);
+  // A tile behind the last element has no elements, not less than none.
+  if ((a.uneven() && a.uniform) || a.masked) left = b_.Add(left, b_.Min(left, kZero), -1);
   return b_.Min(b_.Const(tile_elements), left);
 }
 
@@ -140,10 +165,10 @@ void EmitBox(SectionBuilder& builder, Op op, Order order, Reg lx, Reg device, co
   }
 }
 
-TileShape TileShape::Choose(const Problem& problem, int argument, int with) {
+TileShape TileShape::Choose(const Problem& problem, int operand, int with) {
   std::vector<int> axes;
   for (size_t i = 0; i < problem.axes.size(); ++i) axes.push_back(static_cast<int>(i));
-  const auto stride = [&](int axis) { return problem.UnitStride(argument, axis); };
+  const auto stride = [&](int axis) { return problem.operands[operand].unit_stride[axis]; };
   // An axis of one unit has no stride worth following; it goes outside.
   const auto order = [&](int a, int b) {
     const bool a_moves = problem.axes[a].slice > 1;
@@ -170,18 +195,20 @@ std::vector<int> TileShape::Loops() const {
 }
 
 void EmitTile(SectionBuilder& builder, const TileWalk& walk, const Problem& problem,
-              const TileShape& shape, Op op, Order order, int argument, Reg lx) {
+              const TileShape& shape, Op op, Order order, int operand, Reg lx) {
   const auto side = [&](int axis, int64_t lx_stride) {
-    const bool moves = axis >= 0 && problem.HostDim(argument, axis) >= 0;
+    const bool moves = axis >= 0 && problem.operands[operand].Walks(axis);
     return BoxSide{moves ? walk.size(axis) : builder.Const(1),
-                   moves ? walk.stride(argument, axis) : kZero, builder.Const(lx_stride)};
+                   moves ? walk.stride(operand, axis) : kZero, builder.Const(lx_stride)};
   };
   BoxSide rows = side(shape.rows, kStickBytes);
   BoxSide planes = side(shape.planes, shape.row_tile(problem) * kStickBytes);
-  const auto stride = [&](int axis) { return axis < 0 ? 0 : problem.UnitStride(argument, axis); };
+  const auto stride = [&](int axis) {
+    return axis < 0 ? 0 : problem.operands[operand].unit_stride[axis];
+  };
   const int64_t plane_stride = stride(shape.planes);
   if (plane_stride > 0 && plane_stride < stride(shape.rows)) std::swap(rows, planes);
-  EmitBox(builder, op, order, lx, walk.address(argument), rows, planes);
+  EmitBox(builder, op, order, lx, walk.address(operand), rows, planes);
 }
 
 int64_t StreamTileSticks(const Problem& problem, int64_t most_sticks) {

@@ -8,25 +8,30 @@
 #include <vector>
 
 #include "runtime/compiler/kernel_problem.h"
-#include "runtime/compiler/section_builder.h"
+#include "runtime/compiler/step_code.h"
 
 namespace spyre::compiler {
 
 // Walks the tiles of a core's slice in one section. Inside the body of Run: the index and size of
-// the current tile of each axis, in units, and the device address of each tensor's tile.
+// the current tile of each axis, in units, and the address of each operand's tile, in device memory
+// or in LX.
 class TileWalk {
  public:
-  // Tensors are arguments of the problem. Emits the start addresses, so construct it where the
-  // section begins.
-  TileWalk(SectionBuilder& builder, const Problem& problem, const std::vector<int>& arguments);
+  // Operands are positions in the problem's; `loops` are the iterations of the loops around the
+  // step. Emits the start addresses, so construct it where the step begins.
+  TileWalk(SectionBuilder& builder, const Problem& problem, const std::vector<int>& operands,
+           const std::vector<Reg>& loops);
 
   // Loops over the tiles of the axes in `order`, the first outermost. May be called in a body.
   void Run(const std::vector<int>& order, const std::function<void()>& body);
 
   Reg index(int axis) const { return index_[axis]; }
   Reg size(int axis) const { return size_[axis]; }
-  Reg address(int argument) const { return address_[argument]; }
-  Reg stride(int argument, int axis) const { return stride_[argument][axis]; }  // bytes per unit
+  Reg address(int operand) const { return address_[operand]; }
+  // Bytes per unit; r0 if the operand does not walk the axis.
+  Reg stride(int operand, int axis) const { return stride_[operand][axis]; }
+  // Bytes per element of an axis that is counted in sticks but is not inside the operand's own.
+  Reg ElementStride(int operand, int axis);
 
   // 1 in the first (last) tile of the axis, 0 or less in the others.
   Reg IsFirst(int axis);
@@ -38,19 +43,21 @@ class TileWalk {
   Reg TileElements(int axis, Reg core_elements);
 
  private:
+  Reg Slice(int axis);       // of this core
   Reg SliceStart(int axis);  // of this core, in units
+  Reg Start(const Operand& operand, const std::vector<Reg>& loops);
   Reg Trips(int axis);
   void Descend(const std::vector<int>& order, size_t level, const std::function<void()>& body);
 
   SectionBuilder& b_;
   const Problem& problem_;
-  std::vector<int> arguments_;
+  std::vector<int> operands_;
   std::vector<Reg> index_;
   std::vector<Reg> size_;
   std::vector<Reg> count_;    // units of this core's slice, by axis; only of uneven ones
-  std::vector<Reg> address_;  // by argument
-  std::vector<std::vector<Reg>> stride_;       // [argument][axis]
-  std::vector<std::vector<Reg>> tile_stride_;  // [argument][axis]
+  std::vector<Reg> address_;  // by operand
+  std::vector<std::vector<Reg>> stride_;       // [operand][axis]
+  std::vector<std::vector<Reg>> tile_stride_;  // [operand][axis]
 };
 
 // One dimension of a box.
@@ -71,9 +78,9 @@ struct TileShape {
   int planes = -1;
   std::vector<int> outer;
 
-  // Rows is the axis with the smallest stride in the argument's compiled layout, planes the next;
+  // Rows is the axis with the smallest stride in the operand's compiled layout, planes the next;
   // or, if `with` is an axis, these are `with` and the other one with the smallest stride.
-  static TileShape Choose(const Problem& problem, int argument, int with = -1);
+  static TileShape Choose(const Problem& problem, int operand, int with = -1);
 
   int64_t row_tile(const Problem& problem) const { return rows < 0 ? 1 : problem.axes[rows].tile; }
   int64_t plane_tile(const Problem& problem) const {
@@ -82,18 +89,19 @@ struct TileShape {
   std::vector<int> Loops() const;  // outer, planes, rows
 };
 
-// The current tile of `argument`, between LX and device memory. Works for any layout of the
-// argument; the box's inner side is the one with the smaller stride there.
+// The current tile of `operand`, between LX and device memory. Works for any layout of the operand;
+// the box's inner side is the one with the smaller stride there.
 void EmitTile(SectionBuilder& builder, const TileWalk& walk, const Problem& problem,
-              const TileShape& shape, Op op, Order order, int argument, Reg lx);
+              const TileShape& shape, Op op, Order order, int operand, Reg lx);
 
 // Units of work per LX buffer for kernels that only stream: about eight tiles a core, so that the
 // first load and the last store cost little, but tiles of at least 16 KiB.
 int64_t StreamTileSticks(const Problem& problem, int64_t most_sticks);
 
-// LX given out from address 0, in sticks.
+// LX given out from `base`, in sticks.
 class LxPlan {
  public:
+  explicit LxPlan(uint64_t base = 0) : used_(static_cast<int64_t>(AlignUp(base, kStickBytes))) {}
   int64_t Take(int64_t bytes) {
     const int64_t at = used_;
     used_ += static_cast<int64_t>(AlignUp(static_cast<uint64_t>(bytes), kStickBytes));
@@ -131,11 +139,5 @@ class BufferCursor {
   Reg sum_;    // two buffers: of both addresses
   Reg index_;  // more: of the buffer
 };
-
-// Kernels of each kind: fill tiles, sections, registers and plan of `kernel`.
-void BuildMatmul(Problem& problem, Kernel& kernel);
-void BuildPointwise(Problem& problem, Kernel& kernel);
-void BuildReduction(Problem& problem, Kernel& kernel);
-void BuildSoftmax(Problem& problem, Kernel& kernel);
 
 }  // namespace spyre::compiler

@@ -8,7 +8,7 @@
 namespace spyre::compiler {
 namespace {
 
-OpIr AsIr(const Problem& problem) {
+OpIr AsIr(const KernelProblem& problem) {
   OpIr op;
   op.name = problem.operation->name;
   op.kind = problem.reduced_axis() < 0 ? OpIr::Kind::kPointwise : OpIr::Kind::kReduction;
@@ -32,7 +32,7 @@ OpIr AsIr(const Problem& problem) {
   return op;
 }
 
-void ForceSplit(const KernelSpec& spec, Problem& problem) {
+void ForceSplit(const KernelSpec& spec, KernelProblem& problem) {
   int64_t product = 1;
   for (const auto& [name, count] : spec.split) {
     const int index = problem.Find(name);
@@ -62,7 +62,7 @@ void ForceSplit(const KernelSpec& spec, Problem& problem) {
 
 // A softmax row is worked on by one core as a whole: the other dimensions share the cores, the
 // larger first, as the distribution of any operation does.
-void DivideRows(const KernelSpec& spec, Problem& problem) {
+void DivideRows(const KernelSpec& spec, KernelProblem& problem) {
   std::vector<int64_t> units;
   std::vector<int> order;
   for (size_t i = 0; i < problem.axes.size(); ++i) {
@@ -74,7 +74,7 @@ void DivideRows(const KernelSpec& spec, Problem& problem) {
   for (size_t i = 0; i < problem.axes.size(); ++i) problem.axes[i].split = division.splits[i];
 }
 
-void CheckSpans(const KernelSpec& spec, const Problem& problem) {
+void CheckSpans(const KernelSpec& spec, const KernelProblem& problem) {
   for (size_t i = 0; i < problem.arguments.size(); ++i) {
     uint64_t span = kStickBytes;
     for (size_t axis = 0; axis < problem.axes.size(); ++axis) {
@@ -93,7 +93,7 @@ void CheckSpans(const KernelSpec& spec, const Problem& problem) {
 
 }  // namespace
 
-void DivideAxes(const KernelSpec& spec, Problem& problem) {
+void DivideAxes(const KernelSpec& spec, KernelProblem& problem) {
   const bool softmax = problem.operation->kind == OperationKind::kSoftmax;
   if (!spec.split.empty()) {
     ForceSplit(spec, problem);

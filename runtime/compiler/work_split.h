@@ -10,6 +10,6 @@ namespace spyre::compiler {
 // Errors: a forced split into more slices than the dimension has elements (names the dimension, its
 // size and the count), more slices than cores, a tensor that reaches over more than 256 MB per
 // core.
-void DivideAxes(const KernelSpec& spec, Problem& problem);
+void DivideAxes(const KernelSpec& spec, KernelProblem& problem);
 
 }  // namespace spyre::compiler

@@ -1,0 +1,222 @@
+#include "runtime/compiler/bundle_problem.h"
+
+#include <algorithm>
+
+#include "model/contract/error.h"
+
+namespace spyre::compiler {
+namespace {
+
+class StepReader {
+ public:
+  StepReader(const SuperDsc& dsc, const BundleExecute& execute, const std::string& file,
+             const ArgumentEntries& entries, CoreColumns& columns)
+      : dsc_(dsc), execute_(execute), file_(file), entries_(entries), columns_(columns) {}
+
+  Problem Read() {
+    p_.name = file_ + " (" + dsc_.op + ")";
+    p_.columns = &columns_;
+    if (dsc_.outputs.size() != 1) {
+      throw BadInput("{}: {} outputs; one is supported", p_.name, dsc_.outputs.size());
+    }
+    for (int core : dsc_.cores) p_.core_mask |= 1u << core;
+    tensors_ = dsc_.inputs;
+    tensors_.push_back(dsc_.outputs.front());
+    for (size_t dim = 0; dim < dsc_.dims.size(); ++dim) {
+      if (dsc_.dims[dim].size > 1) AddAxis(static_cast<int>(dim));
+    }
+    if (p_.axes.empty()) AddAxis(static_cast<int>(dsc_.dims.size()) - 1);
+    for (int tensor : tensors_) p_.operands.push_back(MakeOperand(dsc_.tensors[tensor]));
+    FindNeighbours();
+    return std::move(p_);
+  }
+
+ private:
+  // Position of a dimension in the tensor's order if the tensor walks it, else -1.
+  static bool Walks(const SdscTensor& tensor, int dim) {
+    for (size_t i = 0; i < tensor.dim_order.size(); ++i) {
+      if (tensor.dim_order[i] == dim) return tensor.scale[i] > 0;
+    }
+    return false;
+  }
+
+  static int StickDim(const SdscTensor& tensor) {
+    return tensor.stick_dims.empty() ? -1 : tensor.stick_dims.front();
+  }
+
+  void AddAxis(int dim) {
+    const SdscDim& d = dsc_.dims[dim];
+    Axis axis;
+    axis.name = d.name;
+    axis.size = d.size;
+    for (int t : tensors_) {
+      const SdscTensor& tensor = dsc_.tensors[t];
+      if (StickDim(tensor) != dim) continue;
+      if (tensor.stick_dims.size() > 1) {
+        throw BadInput("{}: the sticks of {} hold {} dimensions; one is supported", p_.name,
+                       tensor.name, tensor.stick_dims.size());
+      }
+      const int64_t elements = tensor.stick_sizes.front();
+      axis.stick_elements = axis.in_sticks ? std::max(axis.stick_elements, elements) : elements;
+      axis.in_sticks = true;
+    }
+    const SdscTensor& out = dsc_.tensors[tensors_.back()];
+    axis.reduced = !Walks(out, dim) && Walks(dsc_.tensors[tensors_.front()], dim);
+    axis.units = (d.size + axis.unit_elements() - 1) / axis.unit_elements();
+    axis.split = d.slices;
+    axis.slice = (d.per_core + axis.unit_elements() - 1) / axis.unit_elements();
+    if (d.slices > 1 && d.per_core % axis.unit_elements() != 0) {
+      throw BadInput("{}: {} elements of dimension '{}' on each core are not whole sticks of {}",
+                     p_.name, d.per_core, d.name, axis.unit_elements());
+    }
+    if (d.slices > 1) {
+      CoreColumns::Column slices{};
+      for (size_t i = 0; i < dsc_.cores.size(); ++i) slices[dsc_.cores[i]] = dsc_.slice[i][dim];
+      axis.slice_column = columns_.Add(slices);
+    }
+    for (const SdscMask& mask : dsc_.masks) {
+      if (mask.dim == dim) Mask(axis, mask);
+    }
+    dims_.push_back(dim);
+    p_.axes.push_back(axis);
+  }
+
+  void Mask(Axis& axis, const SdscMask& mask) const {
+    if (mask.start + mask.count < axis.size || mask.start < 1) {
+      throw BadInput("{}: elements {} to {} of dimension '{}' are masked; only its end may be",
+                     p_.name, mask.start, mask.start + mask.count - 1, axis.name);
+    }
+    axis.size = mask.start;
+    axis.masked = true;
+    if (axis.size <= (axis.split - 1) * axis.slice * axis.unit_elements()) {
+      throw BadInput("{}: all of a core's part of dimension '{}' is masked", p_.name, axis.name);
+    }
+  }
+
+  Operand MakeOperand(const SdscTensor& tensor) {
+    Operand operand;
+    operand.name = tensor.name;
+    operand.in_lx = tensor.in_lx;
+    const std::vector<int64_t> stride = DimStrides(dsc_, tensor);
+    const int stick = StickDim(tensor);
+    operand.lane0 = stick < 0 || !Walks(tensor, stick);
+    for (size_t i = 0; i < dims_.size(); ++i) {
+      const Axis& axis = p_.axes[i];
+      const bool own_stick = dims_[i] == stick && !operand.lane0;
+      if (own_stick) operand.stick_axis = static_cast<int>(i);
+      const int64_t units = own_stick ? 1 : axis.unit_elements();
+      operand.unit_stride.push_back(stride[dims_[i]] * units);
+      operand.stride_entry.push_back(-1);
+    }
+    Locate(tensor, operand);
+    return operand;
+  }
+
+  // Start addresses of the cores as one base and an offset for each core.
+  void Locate(const SdscTensor& tensor, Operand& operand) {
+    const AddressExpression* first = nullptr;
+    CoreColumns::Column start{};
+    for (size_t i = 0; i < dsc_.cores.size(); ++i) {
+      int64_t address = tensor.start[i];
+      if (tensor.symbolic) {
+        const auto it = execute_.symbols.find(address);
+        if (it == execute_.symbols.end()) {
+          throw BadInput("{}: {} uses symbol {}, which the bundle does not bind", p_.name,
+                         tensor.name, address);
+        }
+        const AddressExpression& bound = it->second;
+        if (first == nullptr) first = &bound;
+        if (bound.argument != first->argument || bound.loop_stride != first->loop_stride) {
+          throw BadInput("{}: the cores' parts of {} are not in one tensor", p_.name, tensor.name);
+        }
+        address = bound.constant;
+      }
+      start[dsc_.cores[i]] = address;
+    }
+    if (first != nullptr) {
+      operand.loop_stride = first->loop_stride;
+      operand.address_entry = first->argument < 0 ? -1 : entries_[first->argument];
+    } else if (!operand.in_lx) {
+      throw BadInput("{}: {} is in device memory at an address that belongs to no argument",
+                     p_.name, tensor.name);
+    }
+    const int64_t base = start[dsc_.cores.front()];
+    const bool same = std::all_of(dsc_.cores.begin(), dsc_.cores.end(),
+                                  [&](int core) { return start[core] == base; });
+    if (!same) {
+      operand.start_column = columns_.Add(start);
+    } else if (operand.address_entry < 0) {
+      operand.base = base;
+    } else if (base != 0) {
+      start.fill(base);
+      operand.start_column = columns_.Add(start);
+    }
+    if (!operand.in_lx) ShareLoads(start, operand);
+  }
+
+  void ShareLoads(const CoreColumns::Column& start, Operand& operand) {
+    CoreColumns::Column groups{};
+    int least = kMaxCores;
+    for (int core : dsc_.cores) {
+      int members = 0;
+      for (int other : dsc_.cores) {
+        if (start[core] != start[other]) continue;
+        groups[core] |= int64_t{1} << other;
+        ++members;
+      }
+      if (members == 1) groups[core] = 0;
+      least = std::min(least, members);
+    }
+    operand.sharers = least;
+    if (groups != CoreColumns::Column{}) operand.group_column = columns_.Add(groups);
+  }
+
+  // Cores that differ by one in the slice of the reduced axis and in nothing else.
+  void FindNeighbours() {
+    p_.previous.fill(-1);
+    p_.next.fill(-1);
+    const int reduced = p_.reduced_axis();
+    if (reduced < 0) return;
+    const int dim = dims_[reduced];
+    for (size_t i = 0; i < dsc_.cores.size(); ++i) {
+      for (size_t j = 0; j < dsc_.cores.size(); ++j) {
+        std::vector<int> next = dsc_.slice[i];
+        ++next[dim];
+        if (dsc_.slice[j] != next) continue;
+        p_.next[dsc_.cores[i]] = dsc_.cores[j];
+        p_.previous[dsc_.cores[j]] = dsc_.cores[i];
+      }
+    }
+  }
+
+  const SuperDsc& dsc_;
+  const BundleExecute& execute_;
+  const std::string& file_;
+  const ArgumentEntries& entries_;
+  CoreColumns& columns_;
+  Problem p_;
+  std::vector<int> tensors_;  // inputs, output
+  std::vector<int> dims_;     // of each axis
+};
+
+}  // namespace
+
+Problem StepProblem(const SuperDsc& dsc, const BundleExecute& execute, const std::string& file,
+                    const ArgumentEntries& entries, CoreColumns& columns) {
+  return StepReader(dsc, execute, file, entries, columns).Read();
+}
+
+uint64_t ResidentLxBytes(const Bundle& bundle) {
+  uint64_t bytes = 0;
+  for (const SuperDsc& dsc : bundle.dscs) {
+    for (const SdscTensor& tensor : dsc.tensors) {
+      if (!tensor.in_lx) continue;
+      const auto start =
+          static_cast<uint64_t>(*std::max_element(tensor.start.begin(), tensor.start.end()));
+      bytes = std::max(bytes, start + static_cast<uint64_t>(FootprintBytes(dsc, tensor)));
+    }
+  }
+  return bytes;
+}
+
+}  // namespace spyre::compiler

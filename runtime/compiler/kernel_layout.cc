@@ -1,0 +1,32 @@
+#include "runtime/compiler/kernel_layout.h"
+
+#include "runtime/compiler/correction.h"
+
+namespace spyre::compiler {
+
+void LayOutAllocation(Kernel& kernel, int pool_entry) {
+  const size_t records = kernel.arguments.size() + kernel.dimensions.size();
+  kernel.correction_input_bytes = CorrectionInputBytes(records);
+  const std::vector<uint8_t> image = Encode(kernel.compute);
+  const ImageInfo info = ReadImageHeader(image.data(), image.size());
+  kernel.compute_bytes = image.size();
+  kernel.correction_offset = AlignUp(kernel.compute_bytes, kStickBytes);
+  // The correction program holds the addresses of its input, behind its own image: the image's size
+  // does not depend on them, so a first version tells it.
+  const uint64_t table = info.address_table_offset;
+  kernel.correction_bytes =
+      Encode(CorrectionProgram(kernel.name, records, kProgramBase, kProgramBase + table)).size();
+  kernel.correction_input_offset =
+      AlignUp(kernel.correction_offset + kernel.correction_bytes, kStickBytes);
+  kernel.pool_offset =
+      AlignUp(kernel.correction_input_offset + kernel.correction_input_bytes, kStickBytes);
+  kernel.allocation_bytes = kernel.pool_offset + kernel.pool_bytes;
+  if (pool_entry >= 0) {
+    kernel.compute.address_table[static_cast<size_t>(pool_entry)] =
+        kProgramBase + kernel.pool_offset;
+  }
+  kernel.correction = CorrectionProgram(
+      kernel.name, records, kProgramBase + kernel.correction_input_offset, kProgramBase + table);
+}
+
+}  // namespace spyre::compiler

@@ -1,0 +1,14 @@
+// Where the parts of a kernel lie in its program allocation, and the correction program, which
+// needs to know. Used by code generation only.
+#pragma once
+
+#include "runtime/compiler/kernel.h"
+
+namespace spyre::compiler {
+
+// Fills correction, sizes and offsets of `kernel` from its compute program, arguments, dimensions
+// and pool_bytes. `pool_entry`: entry of the address table that gets the address of the pool, -1:
+// none.
+void LayOutAllocation(Kernel& kernel, int pool_entry = -1);
+
+}  // namespace spyre::compiler
