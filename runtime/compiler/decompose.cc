@@ -1,0 +1,138 @@
+#include "runtime/compiler/decompose.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "model/contract/error.h"
+#include "runtime/compiler/graph_rewriter.h"
+
+namespace spyre::compiler {
+namespace {
+
+constexpr double kDefaultEpsilon = 1e-5;
+
+class Decomposer {
+ public:
+  explicit Decomposer(const NamedGraph& graph) : graph_(graph), out_(graph) {}
+
+  NamedGraph Run() {
+    for (size_t i = 0; i < graph_.ops.size(); ++i) {
+      out_.Begin(static_cast<int>(i));
+      Expand(graph_.ops[i]);
+    }
+    return out_.Finish();
+  }
+
+ private:
+  void Expand(const NamedOp& op) {
+    const NamedOperation& operation = *FindNamedOperation(op.op);
+    if (operation.kind != NamedOperation::Kind::kComposite) {
+      out_.Append(op);
+    } else if (operation.name == "softmax") {
+      Softmax(op.inputs[0], op.reduced, op.output);
+    } else if (operation.name == "layernorm") {
+      LayerNorm(op);
+    } else if (operation.name == "rmsnorm") {
+      RmsNorm(op);
+    } else if (operation.name == "silu") {
+      Silu(op.inputs[0], op.output, op.output);
+    } else if (operation.name == "swiglu") {
+      const int silu = Silu(op.inputs[0], -1, op.output);
+      out_.Append({"mul", {silu, op.inputs[1]}, op.output, {}, {}});
+    } else {
+      Attention(op);
+    }
+  }
+
+  // Appends an operation whose output is new and named after the composite's.
+  int Add(const char* op, std::vector<int> inputs, int composite, const std::string& suffix,
+          std::vector<int> reduced = {}) {
+    return out_.AppendNew({op, std::move(inputs), -1, std::move(reduced), {}},
+                          out_.tensor(composite).name + "." + suffix);
+  }
+
+  void Softmax(int x, const std::vector<int>& reduced, int output) {
+    const int max = Add("amax", {x}, output, "max", reduced);
+    const int shifted = Add("sub", {x, max}, output, "sub");
+    const int exp = Add("exp", {shifted}, output, "exp");
+    const int sum = Add("sum", {exp}, output, "sum", reduced);
+    out_.Append({"div", {exp, sum}, output, {}, {}});
+  }
+
+  double Epsilon(const NamedOp& op) const {
+    const auto eps = op.constants.find("eps");
+    return eps == op.constants.end() ? kDefaultEpsilon : eps->second;
+  }
+
+  // 1 / sqrt(mean of squares + eps).
+  int InverseNorm(const NamedOp& op, int x) {
+    const int square = Add("mul", {x, x}, op.output, "square");
+    const int variance = Add("mean", {square}, op.output, "variance", op.reduced);
+    const int shifted = Add("add", {variance, out_.Constant(Epsilon(op))}, op.output, "eps");
+    return Add("rsqrt", {shifted}, op.output, "rsqrt");
+  }
+
+  // The last of the multiplications and additions writes the composite's output.
+  void Scale(const NamedOp& op, int x, int norm) {
+    std::vector<std::pair<const char*, int>> steps = {{"mul", norm}};
+    for (size_t i = 1; i < op.inputs.size(); ++i)
+      steps.emplace_back(i == 1 ? "mul" : "add", op.inputs[i]);
+    for (size_t i = 0; i < steps.size(); ++i) {
+      if (i + 1 == steps.size()) {
+        out_.Append({steps[i].first, {x, steps[i].second}, op.output, {}, {}});
+      } else {
+        x = Add(steps[i].first, {x, steps[i].second}, op.output, i == 0 ? "normed" : "weighted");
+      }
+    }
+  }
+
+  void LayerNorm(const NamedOp& op) {
+    const int mean = Add("mean", {op.inputs[0]}, op.output, "mean", op.reduced);
+    const int centred = Add("sub", {op.inputs[0], mean}, op.output, "centred");
+    Scale(op, centred, InverseNorm(op, centred));
+  }
+
+  void RmsNorm(const NamedOp& op) { Scale(op, op.inputs[0], InverseNorm(op, op.inputs[0])); }
+
+  // x / (1 + exp(-x)); `output` -1: a new tensor.
+  int Silu(int x, int output, int composite) {
+    const int neg = Add("neg", {x}, composite, "neg");
+    const int exp = Add("exp", {neg}, composite, "exp");
+    const int sum = Add("add", {exp, out_.Constant(1)}, composite, "add");
+    if (output < 0) return Add("div", {x, sum}, composite, "silu");
+    out_.Append({"div", {x, sum}, output, {}, {}});
+    return output;
+  }
+
+  void Attention(const NamedOp& op) {
+    const NamedTensor& q = graph_.tensors[static_cast<size_t>(op.inputs[0])];
+    const NamedTensor& k = graph_.tensors[static_cast<size_t>(op.inputs[1])];
+    const int depth = q.dims.back();
+    const auto given = op.constants.find("scale");
+    const double size = static_cast<double>(graph_.dims[static_cast<size_t>(depth)].size);
+    const double scale = given == op.constants.end() ? 1 / std::sqrt(size) : given->second;
+
+    const int scores = Add("matmul", {op.inputs[0], op.inputs[1]}, op.output, "scores", {depth});
+    int x = Add("mul", {scores, out_.Constant(scale)}, op.output, "scaled");
+    if (op.inputs.size() == 4) x = Add("add", {x, op.inputs[3]}, op.output, "masked");
+    const std::vector<int> keys = {*std::find_if(k.dims.begin(), k.dims.end(), [&](int dim) {
+      return std::find(q.dims.begin(), q.dims.end(), dim) == q.dims.end();
+    })};
+    const std::string name = graph_.tensors[static_cast<size_t>(op.output)].name + ".probabilities";
+    const int probabilities =
+        out_.NewTensor(name, out_.graph().tensors[static_cast<size_t>(scores)].dims);
+    Softmax(x, keys, probabilities);
+    out_.Append({"matmul", {probabilities, op.inputs[2]}, op.output, keys, {}});
+  }
+
+  const NamedGraph& graph_;
+  GraphRewriter out_;
+};
+
+}  // namespace
+
+NamedGraph Decompose(const NamedGraph& graph) { return Decomposer(graph).Run(); }
+
+}  // namespace spyre::compiler

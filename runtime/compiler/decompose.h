@@ -1,0 +1,31 @@
+// Takes composite operations apart into those that the card has, as the public front end does, and
+// decides which dimension of every tensor is inside its stick. Both give a NamedGraph again, so
+// that every step can be looked at. Pure functions, any thread.
+#pragma once
+
+#include "runtime/compiler/named_graph.h"
+
+namespace spyre::compiler {
+
+// Softmax, layernorm, rmsnorm, silu, swiglu and attention become chains of operations that have an
+// OpFunc. The tensors between them are named after the composite's output ("p.max"); hints on a
+// composite cover its whole chain.
+//   softmax    max, sub, exp, sum, realdiv
+//   layernorm  mean, sub, mul, mean, add eps, rsqrt, mul [, mul weight] [, add bias]
+//   rmsnorm    mul, mean, add eps, rsqrt, mul [, mul weight]
+//   silu       neg, exp, add 1, realdiv
+//   swiglu     silu of the first, mul by the second
+//   attention  batchmatmul, mul scale [, add mask], softmax, batchmatmul
+NamedGraph Decompose(const NamedGraph& graph);
+
+// Sets NamedTensor::stick of every tensor. Operands of one pointwise operation have the same
+// dimension inside the stick, those that lack it sparse sticks; a matmul wants the summed dimension
+// inside the first operand's stick and the output's last one inside the second's. Inputs without a
+// choice of their own get the layout that their readers want; where a tensor's stick is another
+// than its reader wants, a restickify is inserted: for an input before all other operations, for a
+// computed tensor behind the operation that computes it.
+// Throws CompileError Unsupported "sparse_stick" where only elements of sparse sticks could be
+// moved.
+NamedGraph PlanSticks(const NamedGraph& graph);
+
+}  // namespace spyre::compiler

@@ -1,0 +1,247 @@
+#include "runtime/compiler/named_graph.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "model/contract/error.h"
+
+namespace spyre::compiler {
+namespace {
+
+using Kind = NamedOperation::Kind;
+
+NamedOperation Unary(std::string_view name, std::vector<std::string_view> aliases = {},
+                     std::string_view op_func = "", std::vector<std::string_view> constants = {}) {
+  return {name,
+          Kind::kPointwise,
+          op_func.empty() ? name : op_func,
+          1,
+          1,
+          std::move(aliases),
+          std::move(constants),
+          false};
+}
+
+NamedOperation Binary(std::string_view name, std::vector<std::string_view> aliases = {},
+                      std::string_view op_func = "") {
+  return {name, Kind::kPointwise, op_func.empty() ? name : op_func, 2, 2, std::move(aliases), {},
+          false};
+}
+
+NamedOperation Reduction(std::string_view name, std::string_view op_func,
+                         std::vector<std::string_view> aliases = {}) {
+  return {name, Kind::kReduction, op_func, 1, 1, std::move(aliases), {}, true};
+}
+
+NamedOperation Composite(std::string_view name, int min_inputs, int max_inputs,
+                         std::vector<std::string_view> constants, bool has_dim,
+                         std::vector<std::string_view> aliases = {}) {
+  return {name,
+          Kind::kComposite,
+          "",
+          min_inputs,
+          max_inputs,
+          std::move(aliases),
+          std::move(constants),
+          has_dim};
+}
+
+bool Has(const std::vector<int>& dims, int dim) {
+  return std::find(dims.begin(), dims.end(), dim) != dims.end();
+}
+
+void AddMissing(std::vector<int>& dims, const std::vector<int>& more) {
+  for (const int dim : more)
+    if (!Has(dims, dim)) dims.push_back(dim);
+}
+
+std::vector<int> Without(const std::vector<int>& dims, const std::vector<int>& removed) {
+  std::vector<int> left;
+  std::copy_if(dims.begin(), dims.end(), std::back_inserter(left),
+               [&](int dim) { return !Has(removed, dim); });
+  return left;
+}
+
+const NamedTensor& Operand(const NamedGraph& graph, const NamedOp& op, size_t i) {
+  return graph.tensors[static_cast<size_t>(op.inputs[i])];
+}
+
+// The operand with most dimensions gives the order, so that [B] + [A, B] is [A, B].
+std::vector<int> BroadcastDims(const NamedGraph& graph, const NamedOp& op) {
+  std::vector<int> dims;
+  for (size_t i = 0; i < op.inputs.size(); ++i) {
+    const std::vector<int>& operand = Operand(graph, op, i).dims;
+    if (operand.size() > dims.size()) dims = operand;
+  }
+  for (size_t i = 0; i < op.inputs.size(); ++i) AddMissing(dims, Operand(graph, op, i).dims);
+  return dims;
+}
+
+std::vector<int> MatmulDims(const NamedGraph& graph, NamedOp& op) {
+  const NamedTensor& a = Operand(graph, op, 0);
+  const NamedTensor& b = Operand(graph, op, 1);
+  if (a.dims.empty() || b.dims.empty()) {
+    throw BadInput("a matmul multiplies tensors; '{}' is a number",
+                   a.dims.empty() ? a.name : b.name);
+  }
+  if (op.reduced.empty()) op.reduced = {a.dims.back()};
+  if (op.reduced.size() != 1 || !Has(a.dims, op.reduced[0]) || !Has(b.dims, op.reduced[0])) {
+    throw BadInput(
+        "a matmul sums over one dimension that both operands have; '{}' is not in both {} {} and "
+        "{} {}",
+        graph.dims[static_cast<size_t>(op.reduced[0])].name, a.name, graph.ShapeText(a), b.name,
+        graph.ShapeText(b));
+  }
+  std::vector<int> shared, first, second;
+  for (const int dim : Without(a.dims, op.reduced))
+    (Has(b.dims, dim) ? shared : first).push_back(dim);
+  for (const int dim : Without(b.dims, op.reduced))
+    if (!Has(a.dims, dim)) second.push_back(dim);
+  if (first.empty() || second.size() != 1) {
+    throw BadInput(
+        "a matmul needs a dimension of its own in the first operand and exactly one in the second; "
+        "{} {} and {} {} share all others (rename one, or use mul and sum)",
+        a.name, graph.ShapeText(a), b.name, graph.ShapeText(b));
+  }
+  AddMissing(shared, first);
+  AddMissing(shared, second);
+  return shared;
+}
+
+// q[.., S, D], k[.., T, D], v[.., T, E] -> [.., S, E].
+std::vector<int> AttentionDims(const NamedGraph& graph, const NamedOp& op) {
+  NamedOp scores{"matmul", {op.inputs[0], op.inputs[1]}, -1, {}, {}};
+  NamedGraph with_scores = graph;
+  NamedTensor tensor;
+  tensor.name = "scores";
+  tensor.dims = MatmulDims(with_scores, scores);
+  if (op.inputs.size() == 4) {
+    const NamedTensor& mask = Operand(graph, op, 3);
+    if (!Without(mask.dims, tensor.dims).empty()) {
+      throw BadInput("mask {} {} does not fit the scores {}", mask.name, graph.ShapeText(mask),
+                     graph.ShapeText(tensor));
+    }
+  }
+  with_scores.tensors.push_back(tensor);
+  NamedOp values{
+      "matmul", {static_cast<int>(with_scores.tensors.size()) - 1, op.inputs[2]}, -1, {}, {}};
+  return MatmulDims(with_scores, values);
+}
+
+void RequireReduced(const NamedGraph& graph, const NamedOp& op) {
+  if (op.reduced.empty()) throw BadInput("'{}' needs `dim`, the dimension it works along", op.op);
+  const NamedTensor& input = Operand(graph, op, 0);
+  for (const int dim : op.reduced) {
+    if (Has(input.dims, dim)) continue;
+    throw BadInput("dimension '{}' is not in {} {}", graph.dims[static_cast<size_t>(dim)].name,
+                   input.name, graph.ShapeText(input));
+  }
+}
+
+// Composites whose further operands broadcast over the first.
+std::vector<int> FirstOperandDims(const NamedGraph& graph, const NamedOp& op) {
+  const NamedTensor& first = Operand(graph, op, 0);
+  for (size_t i = 1; i < op.inputs.size(); ++i) {
+    const NamedTensor& other = Operand(graph, op, i);
+    if (Without(other.dims, first.dims).empty()) continue;
+    throw BadInput("{} {} does not broadcast over {} {}", other.name, graph.ShapeText(other),
+                   first.name, graph.ShapeText(first));
+  }
+  return first.dims;
+}
+
+}  // namespace
+
+int64_t NamedGraph::Elements(const NamedTensor& tensor) const {
+  int64_t count = 1;
+  for (const int dim : tensor.dims) count *= dims[static_cast<size_t>(dim)].size;
+  return count;
+}
+
+std::vector<int64_t> NamedGraph::Shape(const NamedTensor& tensor) const {
+  std::vector<int64_t> shape;
+  shape.reserve(tensor.dims.size());
+  for (const int dim : tensor.dims) shape.push_back(dims[static_cast<size_t>(dim)].size);
+  return shape;
+}
+
+std::string NamedGraph::ShapeText(const NamedTensor& tensor) const {
+  std::string text;
+  for (const int index : tensor.dims) {
+    const NamedDim& dim = dims[static_cast<size_t>(index)];
+    text += text.empty() ? "" : ", ";
+    text +=
+        dim.name == std::to_string(dim.size) ? dim.name : fmt::format("{}={}", dim.name, dim.size);
+  }
+  return "[" + text + "]";
+}
+
+const std::vector<NamedOperation>& NamedOperations() {
+  static const std::vector<NamedOperation> operations = {
+      Unary("abs"),
+      Unary("clip", {"clamp"}, "clip", {"min", "max"}),
+      Unary("copy", {"identity", "clone"}, "identity"),
+      Unary("exp"),
+      Unary("gelu", {"gelufwd"}, "gelufwd"),
+      Unary("log"),
+      Unary("neg"),
+      Unary("reciprocal"),
+      Unary("relu", {"relufwd"}, "relufwd"),
+      Unary("rsqrt"),
+      Unary("sigmoid"),
+      Unary("sqrt"),
+      Unary("tanh"),
+      // `dim`: what is inside the output's stick.
+      {"restickify", Kind::kPointwise, "ReStickifyOpHBM", 1, 1, {"ReStickifyOpHBM"}, {}, true},
+      Binary("add"),
+      Binary("sub"),
+      Binary("mul"),
+      Binary("div", {"realdiv", "truediv"}, "realdiv"),
+      Binary("maximum", {"max"}),
+      Binary("minimum", {"min"}),
+      Binary("equal", {"eq"}),
+      Binary("notequal", {"ne"}),
+      Binary("greaterequal", {"ge"}),
+      Binary("lesserequal", {"le"}),
+      {"where", Kind::kPointwise, "where3", 3, 3, {"where3"}, {}, false},
+      Reduction("sum", "sum"),
+      Reduction("amax", "max"),
+      Reduction("amin", "min"),
+      Reduction("mean", "mean"),
+      {"matmul", Kind::kMatmul, "batchmatmul", 2, 2, {"mm", "bmm", "batchmatmul"}, {}, true},
+      Composite("softmax", 1, 1, {}, true),
+      Composite("layernorm", 1, 3, {"eps"}, true, {"layer_norm"}),
+      Composite("rmsnorm", 1, 2, {"eps"}, true, {"rms_norm"}),
+      Composite("silu", 1, 1, {}, false),
+      Composite("swiglu", 2, 2, {}, false),
+      Composite("attention", 3, 4, {"scale"}, false, {"sdpa"}),
+  };
+  return operations;
+}
+
+const NamedOperation* FindNamedOperation(std::string_view name_or_alias) {
+  for (const NamedOperation& operation : NamedOperations()) {
+    const auto& aliases = operation.aliases;
+    if (operation.name == name_or_alias ||
+        std::find(aliases.begin(), aliases.end(), name_or_alias) != aliases.end()) {
+      return &operation;
+    }
+  }
+  return nullptr;
+}
+
+std::vector<int> OutputDims(const NamedGraph& graph, NamedOp& op) {
+  const NamedOperation& operation = *FindNamedOperation(op.op);
+  if (operation.kind == Kind::kMatmul) return MatmulDims(graph, op);
+  if (operation.has_dim) RequireReduced(graph, op);
+  if (operation.kind == Kind::kReduction) return Without(Operand(graph, op, 0).dims, op.reduced);
+  if (operation.name == "attention") return AttentionDims(graph, op);
+  std::vector<int> dims = operation.kind == Kind::kComposite && operation.name != "swiglu"
+                              ? FirstOperandDims(graph, op)
+                              : BroadcastDims(graph, op);
+  if (dims.empty()) throw BadInput("'{}' of numbers only: one operand must be a tensor", op.op);
+  return dims;
+}
+
+}  // namespace spyre::compiler

@@ -1,0 +1,110 @@
+// A list of operations over tensors with named dimensions, as a workload gives it: what to compute,
+// and the tiling hints. Dimensions are matched by name: operands broadcast over those that they
+// lack, and a matmul contracts the one that both share.
+//
+// Callers: the workload reader (ReadNamedGraph), lowering (lowering.h), the float64 reference.
+// Plain data and pure functions, any thread. Sizes in elements.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <vector>
+
+#include "model/contract/formats.h"
+
+namespace spyre::compiler {
+
+struct NamedDim {
+  std::string name;
+  int64_t size = 1;
+};
+
+struct NamedTensor {
+  enum class Origin : uint8_t {
+    kInput,     // given by the caller: a file or generated data
+    kConstant,  // a number among an operation's inputs: a scalar that is an argument of the kernel
+    kComputed,  // the output of an operation
+  };
+
+  std::string name;
+  Origin origin = Origin::kInput;
+  std::vector<int> dims;  // positions in NamedGraph::dims, as the host has them
+  int stick = kNoChoice;  // position in NamedGraph::dims: the dimension inside the stick
+  std::string file;       // of an input; "": generated
+  double value = 0;       // of a constant
+
+  static constexpr int kNoChoice = -1;
+  static constexpr int kSparse = -2;  // one element in each stick
+};
+
+struct NamedOp {
+  std::string op;           // a name of the table below, or an OpFunc name
+  std::vector<int> inputs;  // positions in NamedGraph::tensors
+  int output = -1;
+  std::vector<int> reduced;                 // positions in NamedGraph::dims; see has_dim
+  std::map<std::string, double> constants;  // "eps", "scale", "clipMin", ...
+};
+
+// `slices` around a range of operations, one loop for each, outermost first.
+struct NamedHint {
+  std::vector<int> ops;  // positions in NamedGraph::ops, ascending
+  struct Slice {
+    int dim = -1;  // position in NamedGraph::dims
+    int64_t count = 1;
+  };
+  std::vector<Slice> slices;
+};
+
+struct NamedGraph {
+  std::vector<NamedDim> dims;
+  std::vector<NamedTensor> tensors;
+  std::vector<NamedOp> ops;      // in order of execution
+  std::vector<NamedHint> hints;  // outermost first
+  std::vector<int> outputs;      // positions in tensors
+
+  int64_t Elements(const NamedTensor& tensor) const;
+  std::vector<int64_t> Shape(const NamedTensor& tensor) const;
+  std::string ShapeText(const NamedTensor& tensor) const;  // "[A=1024, B=4096]"
+};
+
+// ---------------------------------------------------------------- operations
+
+struct NamedOperation {
+  enum class Kind : uint8_t { kPointwise, kReduction, kMatmul, kComposite };
+
+  std::string_view name;
+  Kind kind;
+  std::string_view op_func;  // "" for composites, which decompose.h takes apart
+  int min_inputs, max_inputs;
+  std::vector<std::string_view> aliases;
+  std::vector<std::string_view> constants;  // keys that the operation may have
+  bool has_dim;  // `dim` is summed, works along, or (restickify) goes into the stick
+};
+
+const std::vector<NamedOperation>& NamedOperations();
+const NamedOperation* FindNamedOperation(std::string_view name_or_alias);  // nullptr: unknown
+
+// What the output of `op` has: `reduced` is filled in for a matmul that leaves it to the operands
+// (the last dimension of the first, which the second must have). Dimensions of the operands in
+// order of first appearance without the reduced ones; those of a matmul: shared, then the first's,
+// then the second's. Throws BadInput saying which operand does not fit, and why.
+std::vector<int> OutputDims(const NamedGraph& graph, NamedOp& op);
+
+// ---------------------------------------------------------------- reading
+
+// The form is described in docs/compiler.md:
+//   {"dims": {"A": 1024}, "tensors": [{"name", "dims", "stick"?, "file"?}],
+//    "ops": [{"op", "inputs", "output", "dim"?, "dims"?, ...}],
+//    "hints": [{"ops"?, "slices": {"A": 2}}], "outputs": [...]}
+// Keys keep their order, because the slices of one hint nest in it. Keys that belong to the
+// workload around it are the caller's. Relative files stay as they are.
+//
+// Throws BadInput naming the key with its path ("ops[1].inputs[0]"), the value and the nearest
+// name: unknown keys, operations, tensors and dimensions; duplicate names; tensors that are not
+// used or read before they are written; operands that do not fit; ranges of operations in a hint
+// that are not contiguous; too many or too large tensors.
+NamedGraph ReadNamedGraph(const nlohmann::ordered_json& value);
+
+}  // namespace spyre::compiler

@@ -1,0 +1,361 @@
+// ReadNamedGraph: from JSON, or TOML turned into JSON, to a checked NamedGraph.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "model/contract/error.h"
+#include "model/contract/nearest.h"
+#include "runtime/compiler/graph_values.h"
+#include "runtime/compiler/ir.h"
+#include "runtime/compiler/named_graph.h"
+
+namespace spyre::compiler {
+namespace {
+
+using Json = OrderedJson;
+
+constexpr int64_t kMaxElements = 1ll << 42;  // 8 TiB of float16: beyond any card, within 64 bits
+constexpr size_t kMaxRank = 5;               // a layout has one place more
+
+class GraphReader {
+ public:
+  NamedGraph Read(const Json& value) {
+    CheckKeys(value, "", {"dims", "tensors", "ops", "hints", "outputs"}, {"ops"});
+    if (value.contains("dims")) ReadDims(value["dims"]);
+    if (value.contains("tensors")) ReadTensors(value["tensors"]);
+    ReadOps(value["ops"]);
+    if (value.contains("hints")) ReadHints(value["hints"]);
+    ReadOutputs(value.contains("outputs") ? value["outputs"] : Json());
+    CheckUses();
+    return std::move(graph_);
+  }
+
+ private:
+  void ReadDims(const Json& value) {
+    for (const auto& [name, size] : Object(value, "dims")) {
+      const std::string path = "dims." + name;
+      Name(Json(name), path);
+      graph_.dims.push_back({name, Size(size, path)});
+    }
+    if (graph_.dims.size() > kMaxEntries) {
+      throw BadInput("dims has {} entries; at most {}", graph_.dims.size(), kMaxEntries);
+    }
+  }
+
+  // A name, or a size: every size is a dimension of its own, named as it is written.
+  int Dim(const Json& value, const std::string& path) {
+    const bool literal = value.is_number();
+    const std::string name = literal ? std::to_string(Size(value, path)) : Text(value, path);
+    for (size_t i = 0; i < graph_.dims.size(); ++i)
+      if (graph_.dims[i].name == name) return static_cast<int>(i);
+    if (literal) {
+      graph_.dims.push_back({name, Size(value, path)});
+      return static_cast<int>(graph_.dims.size()) - 1;
+    }
+    std::vector<std::string> known;
+    for (const NamedDim& dim : graph_.dims) known.push_back(dim.name);
+    throw BadInput("{} = '{}' is not a dimension{} (declare it: dims = {{ {} = 1024 }})", path,
+                   name, DidYouMean(name, known), name);
+  }
+
+  std::vector<int> DimList(const Json& value, const std::string& path) {
+    std::vector<int> dims;
+    for (size_t i = 0; i < List(value, path).size(); ++i) {
+      const std::string place = fmt::format("{}[{}]", path, i);
+      const int dim = Dim(value[i], place);
+      if (std::find(dims.begin(), dims.end(), dim) != dims.end()) {
+        throw BadInput("{} = {}: dimension '{}' twice; give each its own name", place,
+                       Show(value[i]), graph_.dims[static_cast<size_t>(dim)].name);
+      }
+      dims.push_back(dim);
+    }
+    return dims;
+  }
+
+  void CheckTensor(const NamedTensor& tensor, const std::string& path) const {
+    if (tensor.dims.size() > kMaxRank) {
+      throw BadInput("{}: tensor '{}' has {} dimensions; at most {}", path, tensor.name,
+                     tensor.dims.size(), kMaxRank);
+    }
+    int64_t elements = 1;
+    for (const int64_t size : graph_.Shape(tensor)) {
+      if (elements > kMaxElements / size) {
+        throw BadInput("{}: tensor '{}' {} is larger than any card", path, tensor.name,
+                       graph_.ShapeText(tensor));
+      }
+      elements *= size;
+    }
+  }
+
+  int FindTensor(const std::string& name) const {
+    for (size_t i = 0; i < graph_.tensors.size(); ++i)
+      if (graph_.tensors[i].name == name) return static_cast<int>(i);
+    return -1;
+  }
+
+  int AddTensor(NamedTensor tensor, const std::string& path) {
+    if (const int other = FindTensor(tensor.name); other >= 0) {
+      const bool computed =
+          graph_.tensors[static_cast<size_t>(other)].origin == NamedTensor::Origin::kComputed;
+      throw BadInput("{} = '{}' is the name of another tensor, {}", path, tensor.name,
+                     computed ? "the output of an operation" : "an input");
+    }
+    CheckTensor(tensor, path);
+    graph_.tensors.push_back(std::move(tensor));
+    return static_cast<int>(graph_.tensors.size()) - 1;
+  }
+
+  void ReadTensors(const Json& value) {
+    for (size_t i = 0; i < List(value, "tensors").size(); ++i) {
+      const std::string path = fmt::format("tensors[{}]", i);
+      const Json& entry = value[i];
+      CheckKeys(entry, path, {"name", "dims", "stick", "file", "dtype"}, {"name", "dims"});
+      NamedTensor tensor;
+      tensor.name = Name(entry["name"], path + ".name");
+      tensor.dims = DimList(entry["dims"], path + ".dims");
+      if (tensor.dims.empty()) {
+        throw BadInput("{}.dims is empty; write a number among an operation's inputs", path);
+      }
+      if (entry.contains("dtype") && Text(entry["dtype"], path + ".dtype") != "float16") {
+        throw CompileError(
+            "Unsupported", "dtype",
+            fmt::format("{}.dtype = {} is not supported; float16 is", path, Show(entry["dtype"])));
+      }
+      if (entry.contains("stick")) tensor.stick = StickDim(entry["stick"], path, tensor);
+      if (entry.contains("file")) tensor.file = Text(entry["file"], path + ".file");
+      AddTensor(std::move(tensor), path + ".name");
+    }
+  }
+
+  int StickDim(const Json& value, const std::string& path, const NamedTensor& tensor) {
+    const int dim = Dim(value, path + ".stick");
+    if (std::find(tensor.dims.begin(), tensor.dims.end(), dim) != tensor.dims.end()) return dim;
+    throw BadInput("{}.stick = {} is not a dimension of '{}' {}", path, Show(value), tensor.name,
+                   graph_.ShapeText(tensor));
+  }
+
+  void ReadOps(const Json& value) {
+    for (size_t i = 0; i < List(value, "ops").size(); ++i) {
+      Object(value[i], fmt::format("ops[{}]", i));
+      if (value[i].contains("output") && value[i]["output"].is_string())
+        written_.push_back(value[i]["output"].get<std::string>());
+    }
+    if (value.empty()) throw BadInput("ops is empty; there is nothing to compute");
+    for (size_t i = 0; i < value.size(); ++i) ReadOp(value[i], fmt::format("ops[{}]", i));
+  }
+
+  static const NamedOperation& Operation(const Json& value, const std::string& path) {
+    const std::string name = Text(value, path);
+    if (const NamedOperation* operation = FindNamedOperation(name)) return *operation;
+    std::vector<std::string> known;
+    std::string all;
+    for (const NamedOperation& operation : NamedOperations()) {
+      all += all.empty() ? "" : ", ";
+      all += operation.name;
+      known.emplace_back(operation.name);
+      known.insert(known.end(), operation.aliases.begin(), operation.aliases.end());
+    }
+    throw BadInput("{} = '{}' is not an operation{} (known: {})", path, name,
+                   DidYouMean(name, known), all);
+  }
+
+  void ReadOp(const Json& entry, const std::string& path) {
+    if (!entry.contains("op")) throw BadInput("{}.op is missing", path);
+    const NamedOperation& operation = Operation(entry["op"], path + ".op");
+    std::vector<std::string> keys = {"op", "inputs", "output", "dims"};
+    if (operation.has_dim) keys.emplace_back("dim");
+    for (const std::string_view key : operation.constants) keys.emplace_back(key);
+    CheckKeys(entry, path, keys, {"inputs", "output"});
+
+    NamedOp op;
+    op.op = operation.name;
+    op.inputs = Inputs(entry["inputs"], path + ".inputs", operation);
+    if (entry.contains("dim")) {
+      const Json& dim = entry["dim"];
+      op.reduced = DimList(dim.is_array() ? dim : Json::array({dim}), path + ".dim");
+    }
+    for (const std::string_view key : operation.constants) {
+      const std::string name(key);
+      if (entry.contains(name))
+        op.constants[name] = Number(entry[name], fmt::format("{}.{}", path, name));
+    }
+    NamedTensor output;
+    output.origin = NamedTensor::Origin::kComputed;
+    output.name = Name(entry["output"], path + ".output");
+    try {
+      output.dims = OutputDims(graph_, op);
+    } catch (const Error& error) {
+      throw BadInput("{} ({} -> '{}'): {}", path, op.op, output.name, error.what());
+    }
+    if (entry.contains("dims")) output.dims = Reordered(entry["dims"], path, output.dims);
+    op.output = AddTensor(std::move(output), path + ".output");
+    graph_.ops.push_back(std::move(op));
+  }
+
+  std::vector<int> Inputs(const Json& value, const std::string& path,
+                          const NamedOperation& operation) {
+    const size_t count = List(value, path).size();
+    if (count < static_cast<size_t>(operation.min_inputs) ||
+        count > static_cast<size_t>(operation.max_inputs)) {
+      const std::string range =
+          operation.min_inputs == operation.max_inputs
+              ? std::to_string(operation.min_inputs)
+              : fmt::format("{} to {}", operation.min_inputs, operation.max_inputs);
+      throw BadInput("{} has {} entries; '{}' takes {}", path, count, operation.name, range);
+    }
+    std::vector<int> inputs;
+    for (size_t i = 0; i < count; ++i)
+      inputs.push_back(Input(value[i], fmt::format("{}[{}]", path, i)));
+    return inputs;
+  }
+
+  int Input(const Json& value, const std::string& path) {
+    if (value.is_number()) return Constant(Number(value, path));
+    const std::string name = Text(value, path);
+    if (const int tensor = FindTensor(name); tensor >= 0) return tensor;
+    if (std::find(written_.begin(), written_.end(), name) != written_.end()) {
+      throw BadInput(
+          "{} = '{}' is read before it is written: operations run in the order in which they are "
+          "listed, and a cycle has none",
+          path, name);
+    }
+    std::vector<std::string> known = written_;
+    for (const NamedTensor& tensor : graph_.tensors) known.push_back(tensor.name);
+    throw BadInput("{} = '{}' is not a tensor{}", path, name, DidYouMean(name, known));
+  }
+
+  // The same number is the same tensor.
+  int Constant(double value) {
+    NamedTensor tensor;
+    tensor.origin = NamedTensor::Origin::kConstant;
+    tensor.name = fmt::format("{}", value);
+    tensor.value = value;
+    const int found = FindTensor(tensor.name);
+    return found >= 0 ? found : AddTensor(std::move(tensor), "a number");
+  }
+
+  std::vector<int> Reordered(const Json& value, const std::string& path,
+                             const std::vector<int>& derived) {
+    std::vector<int> dims = DimList(value, path + ".dims");
+    if (!std::is_permutation(dims.begin(), dims.end(), derived.begin(), derived.end())) {
+      NamedTensor shape;
+      shape.dims = derived;
+      throw BadInput("{}.dims = {}: the output has the dimensions {}", path, Show(value),
+                     graph_.ShapeText(shape));
+    }
+    return dims;
+  }
+
+  void ReadHints(const Json& value) {
+    for (size_t i = 0; i < List(value, "hints").size(); ++i) {
+      const std::string path = fmt::format("hints[{}]", i);
+      CheckKeys(value[i], path, {"ops", "slices"}, {"slices"});
+      NamedHint hint;
+      if (value[i].contains("ops")) {
+        hint.ops = OpRange(value[i]["ops"], path + ".ops");
+      } else {
+        for (size_t op = 0; op < graph_.ops.size(); ++op) hint.ops.push_back(static_cast<int>(op));
+      }
+      for (const auto& [name, count] : Object(value[i]["slices"], path + ".slices")) {
+        const std::string place = fmt::format("{}.slices.{}", path, name);
+        const bool literal = !name.empty() && name[0] >= '0' && name[0] <= '9';
+        hint.slices.push_back(
+            {literal ? LiteralDim(name, place) : Dim(Json(name), place), Size(count, place)});
+      }
+      if (hint.slices.empty()) throw BadInput("{}.slices is empty", path);
+      graph_.hints.push_back(std::move(hint));
+    }
+  }
+
+  int LiteralDim(const std::string& name, const std::string& path) const {
+    for (size_t i = 0; i < graph_.dims.size(); ++i)
+      if (graph_.dims[i].name == name) return static_cast<int>(i);
+    throw BadInput("{}: no tensor has a dimension {}", path, name);
+  }
+
+  // Operations by the names of their outputs.
+  std::vector<int> OpRange(const Json& value, const std::string& path) {
+    std::vector<int> ops;
+    for (size_t i = 0; i < List(value, path).size(); ++i) {
+      const std::string place = fmt::format("{}[{}]", path, i);
+      const std::string name = Text(value[i], place);
+      const auto op = std::find_if(graph_.ops.begin(), graph_.ops.end(), [&](const NamedOp& o) {
+        return graph_.tensors[static_cast<size_t>(o.output)].name == name;
+      });
+      if (op == graph_.ops.end()) {
+        throw BadInput("{} = '{}' is not the output of an operation{}", place, name,
+                       DidYouMean(name, written_));
+      }
+      ops.push_back(static_cast<int>(op - graph_.ops.begin()));
+    }
+    if (ops.empty()) throw BadInput("{} is empty; without it a hint covers all operations", path);
+    std::sort(ops.begin(), ops.end());
+    ops.erase(std::unique(ops.begin(), ops.end()), ops.end());
+    for (size_t i = 1; i < ops.size(); ++i) {
+      if (ops[i] == ops[i - 1] + 1) continue;
+      const NamedOp& between = graph_.ops[static_cast<size_t>(ops[i - 1]) + 1];
+      throw CompileError(
+          "RuntimeError", "not_contiguous",
+          fmt::format("{}: the operations of a hint must follow each other; '{}' is between them",
+                      path, graph_.tensors[static_cast<size_t>(between.output)].name));
+    }
+    return ops;
+  }
+
+  void ReadOutputs(const Json& value) {
+    if (value.is_null()) return DefaultOutputs();
+    for (size_t i = 0; i < List(value, "outputs").size(); ++i) {
+      const std::string place = fmt::format("outputs[{}]", i);
+      const std::string name = Text(value[i], place);
+      const int tensor = FindTensor(name);
+      if (tensor < 0 ||
+          graph_.tensors[static_cast<size_t>(tensor)].origin != NamedTensor::Origin::kComputed) {
+        throw BadInput("{} = '{}' is not the output of an operation{}", place, name,
+                       DidYouMean(name, written_));
+      }
+      if (std::find(graph_.outputs.begin(), graph_.outputs.end(), tensor) != graph_.outputs.end())
+        throw BadInput("{} = '{}' is given twice", place, name);
+      graph_.outputs.push_back(tensor);
+    }
+    if (graph_.outputs.empty()) throw BadInput("outputs is empty; there is nothing to compute");
+  }
+
+  std::vector<int> Readers() const {
+    std::vector<int> readers(graph_.tensors.size(), 0);
+    for (const NamedOp& op : graph_.ops)
+      for (const int input : op.inputs) ++readers[static_cast<size_t>(input)];
+    return readers;
+  }
+
+  // What nothing reads.
+  void DefaultOutputs() {
+    const std::vector<int> readers = Readers();
+    for (const NamedOp& op : graph_.ops)
+      if (readers[static_cast<size_t>(op.output)] == 0) graph_.outputs.push_back(op.output);
+  }
+
+  void CheckUses() const {
+    const std::vector<int> readers = Readers();
+    for (size_t i = 0; i < graph_.tensors.size(); ++i) {
+      const auto& outputs = graph_.outputs;
+      if (readers[i] > 0 ||
+          std::find(outputs.begin(), outputs.end(), static_cast<int>(i)) != outputs.end())
+        continue;
+      const NamedTensor& tensor = graph_.tensors[i];
+      if (tensor.origin == NamedTensor::Origin::kComputed) {
+        throw BadInput("'{}' is computed and neither read nor among outputs", tensor.name);
+      }
+      throw BadInput("tensor '{}' is read by no operation", tensor.name);
+    }
+  }
+
+  NamedGraph graph_;
+  std::vector<std::string> written_;  // names of all outputs
+};
+
+}  // namespace
+
+NamedGraph ReadNamedGraph(const Json& value) { return GraphReader().Read(value); }
+
+}  // namespace spyre::compiler

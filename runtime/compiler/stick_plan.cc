@@ -1,0 +1,155 @@
+// PlanSticks: which dimension of every tensor is inside its stick, and where that must change.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "runtime/compiler/decompose.h"
+#include "runtime/compiler/graph_rewriter.h"
+#include "runtime/compiler/ir.h"
+
+namespace spyre::compiler {
+namespace {
+
+constexpr int kFree = NamedTensor::kNoChoice;
+constexpr int kSparse = NamedTensor::kSparse;
+
+bool Has(const std::vector<int>& dims, int dim) {
+  return std::find(dims.begin(), dims.end(), dim) != dims.end();
+}
+
+class StickPlanner {
+ public:
+  explicit StickPlanner(const NamedGraph& graph) : graph_(graph), out_(graph) {
+    for (const NamedTensor& tensor : graph.tensors)
+      stick_.push_back(tensor.dims.empty() ? kSparse : tensor.stick);
+  }
+
+  NamedGraph Run() {
+    for (const NamedOp& op : graph_.ops) Choose(op);
+    SettleInputs();
+    for (size_t i = 0; i < stick_.size(); ++i) out_.tensor(static_cast<int>(i)).stick = stick_[i];
+    out_.Begin(-1);
+    for (size_t i = 0; i < graph_.tensors.size(); ++i) InsertRestickify(static_cast<int>(i), true);
+    for (size_t i = 0; i < graph_.ops.size(); ++i) {
+      out_.Begin(static_cast<int>(i));
+      NamedOp op = graph_.ops[i];
+      for (size_t k = 0; k < op.inputs.size(); ++k)
+        op.inputs[k] = Operand(op.inputs[k], wants_[i][k]);
+      out_.Append(op);
+      InsertRestickify(op.output, false);
+    }
+    return out_.Finish();
+  }
+
+ private:
+  const NamedTensor& tensor(int index) const { return graph_.tensors[static_cast<size_t>(index)]; }
+  int& stick(int index) { return stick_[static_cast<size_t>(index)]; }
+
+  // Sets the output's stick and notes what the operation wants of its operands.
+  void Choose(const NamedOp& op) {
+    const NamedOperation& operation = *FindNamedOperation(op.op);
+    const std::vector<int>& output = tensor(op.output).dims;
+    std::vector<int> wanted;
+    if (operation.kind == NamedOperation::Kind::kMatmul) {
+      const std::vector<int>& second = tensor(op.inputs[1]).dims;
+      const auto own = std::find_if(second.begin(), second.end(),
+                                    [&](int dim) { return !Has(tensor(op.inputs[0]).dims, dim); });
+      wanted = {op.reduced[0], *own};
+      stick(op.output) = *own;
+    } else if (operation.kind == NamedOperation::Kind::kReduction) {
+      const int known = stick(op.inputs[0]);
+      wanted = {known == kFree ? tensor(op.inputs[0]).dims.back() : known};
+      stick(op.output) = Has(op.reduced, wanted[0]) ? kSparse : wanted[0];
+    } else if (operation.name == "restickify") {
+      const int known = stick(op.inputs[0]);
+      wanted = {known == kFree ? tensor(op.inputs[0]).dims.back() : known};
+      stick(op.output) = op.reduced[0];
+    } else {
+      stick(op.output) = PointwiseStick(op, output);
+      for (const int input : op.inputs) {
+        wanted.push_back(Has(tensor(input).dims, stick(op.output)) ? stick(op.output) : kSparse);
+      }
+    }
+    for (size_t i = 0; i < wanted.size(); ++i) Want(op, op.inputs[i], wanted[i]);
+    wants_.push_back(std::move(wanted));
+  }
+
+  // The stick of the first operand that has one; else the last dimension of the output that no
+  // operand holds in sparse sticks.
+  int PointwiseStick(const NamedOp& op, const std::vector<int>& output) {
+    for (const int input : op.inputs)
+      if (stick(input) >= 0) return stick(input);
+    for (auto dim = output.rbegin(); dim != output.rend(); ++dim) {
+      const bool taken = std::any_of(op.inputs.begin(), op.inputs.end(), [&](int input) {
+        return stick(input) == kSparse && Has(tensor(input).dims, *dim);
+      });
+      if (!taken) return *dim;
+    }
+    return kSparse;
+  }
+
+  void Want(const NamedOp& op, int input, int wanted) {
+    wanted_[input].insert(wanted);
+    const int known = stick(input);
+    if (known == kFree || known == wanted) return;
+    if (known != kSparse && wanted != kSparse) return;  // a restickify does it
+    throw CompileError(
+        "Unsupported", "sparse_stick",
+        fmt::format("operation '{}' (output '{}') needs '{}' {} {}; its elements are {}", op.op,
+                    tensor(op.output).name, tensor(input).name, graph_.ShapeText(tensor(input)),
+                    wanted == kSparse ? "one to a stick" : "side by side in sticks",
+                    known == kSparse ? "one to a stick, behind a reduction along the stick"
+                                     : "side by side in sticks"));
+  }
+
+  // An input that was not laid out by the user gets its last dimension if a reader wants that.
+  void SettleInputs() {
+    for (const auto& [input, wanted] : wanted_) {
+      if (stick(input) != kFree) continue;
+      const int last = tensor(input).dims.back();
+      if (wanted.count(kSparse) != 0 && wanted.size() > 1) {
+        throw CompileError(
+            "Unsupported", "sparse_stick",
+            fmt::format("'{}' {} is wanted with one element to a stick and with elements side by "
+                        "side; give it to the kernel as two tensors",
+                        tensor(input).name, graph_.ShapeText(tensor(input))));
+      }
+      stick(input) = wanted.count(last) != 0 ? last : *wanted.begin();
+    }
+  }
+
+  void InsertRestickify(int source, bool inputs) {
+    const NamedTensor& original = tensor(source);
+    if (inputs != (original.origin != NamedTensor::Origin::kComputed)) return;
+    const auto wanted = wanted_.find(source);
+    if (wanted == wanted_.end()) return;
+    for (const int dim : wanted->second) {
+      if (dim == stick(source)) continue;
+      const std::string name = original.name + ".by_" + graph_.dims[static_cast<size_t>(dim)].name;
+      const int copy = out_.NewTensor(name, original.dims);
+      out_.tensor(copy).stick = dim;
+      out_.Append({"restickify", {source}, copy, {dim}, {}});
+      copies_[{source, dim}] = copy;
+    }
+  }
+
+  int Operand(int input, int wanted) {
+    const auto copy = copies_.find({input, wanted});
+    return copy == copies_.end() ? input : copy->second;
+  }
+
+  const NamedGraph& graph_;
+  GraphRewriter out_;
+  std::vector<int> stick_;                     // of each tensor
+  std::vector<std::vector<int>> wants_;        // of each operation, by operand
+  std::map<int, std::set<int>> wanted_;        // tensor -> sticks that its readers want
+  std::map<std::pair<int, int>, int> copies_;  // (tensor, stick) -> restickified tensor
+};
+
+}  // namespace
+
+NamedGraph PlanSticks(const NamedGraph& graph) { return StickPlanner(graph).Run(); }
+
+}  // namespace spyre::compiler
