@@ -27,8 +27,9 @@ struct TensorArg {
   Memory memory = Memory::kHbm;
   int64_t address = 0;  // hbm: device virtual address, or (newest form) the argument's number;
                         // pool: offset in the pool; lx: offset in the LX of every core
-  std::vector<int64_t> stride_map;  // host strides; empty in the newest form
-  bool per_tile_fixed = false;      // not advanced by the loops around it
+  std::vector<int64_t>
+      stride_map;               // host strides as given, of any length; empty in the newest form
+  bool per_tile_fixed = false;  // not advanced by the loops around it
   // Newest form: device elements from the first tile, over one symbol per loop level.
   std::optional<Expression> tile_advance;
 };
@@ -50,6 +51,9 @@ struct OpSpec {
   std::vector<IterationSymbol> iteration_space;  // in loop order
   std::vector<TensorArg> args;                   // inputs first, then the output
   std::vector<OpConstant> constants;             // op_info's, in its order: it numbers them
+  // Newest form: which slice of each iteration symbol a core has, over "core_id", as
+  // iteration_space. Empty: the default order (first dimension fastest; K of a matmul first).
+  std::vector<Expression> core_slices;
   // The iteration symbols (newest form: the symbols of tile_advance) that each enclosing loop
   // advances, outermost loop first. Empty outside loops.
   std::vector<std::vector<std::string>> tiled_symbols;

@@ -1,0 +1,335 @@
+#include "runtime/compiler/expression.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+#include <charconv>
+#include <limits>
+
+#include "model/contract/error.h"
+#include "model/contract/nearest.h"
+
+namespace spyre::compiler {
+namespace {
+
+using Kind = Expression::Kind;
+
+constexpr int kMaxDepth = 64;
+
+// An expression with the height of its tree, which the parser limits: everything that walks a tree
+// may then recurse.
+struct Tree {
+  Expression expression;
+  int height = 1;
+};
+
+class Parser {
+ public:
+  explicit Parser(std::string_view text) : text_(text) {}
+
+  Expression Whole() {
+    Tree tree = Sum();
+    if (at_ < text_.size()) Fail("an operator or the end");
+    return std::move(tree.expression);
+  }
+
+ private:
+  // Counts the levels of parentheses, functions and signs.
+  class Level {
+   public:
+    explicit Level(Parser& parser) : parser_(parser) {
+      if (++parser.depth_ > kMaxDepth) parser.FailDeep();
+    }
+    ~Level() { --parser_.depth_; }
+    Level(const Level&) = delete;
+    Level& operator=(const Level&) = delete;
+
+   private:
+    Parser& parser_;
+  };
+
+  [[noreturn]] void Fail(std::string_view expected) const {
+    const std::string got =
+        at_ < text_.size() ? fmt::format("'{}'", text_.substr(at_, 12)) : "the end";
+    throw BadInput("expression '{}', column {}: {} where {} should be", text_.substr(0, 120),
+                   at_ + 1, got, expected);
+  }
+  [[noreturn]] void FailDeep() const {
+    throw BadInput("expression '{}', column {}: nested deeper than {} levels", text_.substr(0, 120),
+                   at_ + 1, kMaxDepth);
+  }
+
+  void Spaces() {
+    while (at_ < text_.size() && (text_[at_] == ' ' || text_[at_] == '\t')) ++at_;
+  }
+  char Peek() {
+    Spaces();
+    return at_ < text_.size() ? text_[at_] : '\0';
+  }
+  bool Take(std::string_view token) {
+    Spaces();
+    if (text_.substr(at_, token.size()) != token) return false;
+    at_ += token.size();
+    return true;
+  }
+  void Need(std::string_view token, std::string_view expected) {
+    if (!Take(token)) Fail(expected);
+  }
+
+  Tree Make(Kind kind, std::vector<Tree> operands) const {
+    Tree tree;
+    tree.expression.kind = kind;
+    for (Tree& operand : operands) {
+      tree.height = std::max(tree.height, operand.height + 1);
+      tree.expression.operands.push_back(std::move(operand.expression));
+    }
+    if (tree.height > kMaxDepth) FailDeep();
+    return tree;
+  }
+
+  // Behind another operand of the same chain, or as the first of a new one.
+  Tree Chain(Kind kind, Tree left, Tree right, bool& open) const {
+    if (!open) {
+      open = true;
+      std::vector<Tree> operands;
+      operands.push_back(std::move(left));
+      operands.push_back(std::move(right));
+      return Make(kind, std::move(operands));
+    }
+    left.height = std::max(left.height, right.height + 1);
+    if (left.height > kMaxDepth) FailDeep();
+    left.expression.operands.push_back(std::move(right.expression));
+    return left;
+  }
+
+  Tree Negative(Tree tree) const {
+    Expression& e = tree.expression;
+    if (e.kind == Kind::kNumber && e.number != std::numeric_limits<int64_t>::min()) {
+      e.number = -e.number;
+      return tree;
+    }
+    Expression* first = e.kind == Kind::kMultiply ? &e.operands.front() : nullptr;
+    if (first != nullptr && first->kind == Kind::kNumber &&
+        first->number != std::numeric_limits<int64_t>::min()) {
+      first->number = -first->number;
+      return tree;
+    }
+    std::vector<Tree> operands;
+    operands.push_back({Expression::Number(-1), 1});
+    operands.push_back(std::move(tree));
+    return Make(Kind::kMultiply, std::move(operands));
+  }
+
+  Tree Sum() {
+    Tree left = Product();
+    for (bool open = false;;) {
+      if (Take("+")) {
+        left = Chain(Kind::kAdd, std::move(left), Product(), open);
+      } else if (Take("-")) {
+        left = Chain(Kind::kAdd, std::move(left), Negative(Product()), open);
+      } else {
+        return left;
+      }
+    }
+  }
+
+  Tree Product() {
+    Tree left = Signed();
+    for (bool open = false;;) {
+      Spaces();
+      if (text_.substr(at_, 2) == "**") Fail("one of + - * / (there are no powers)");
+      if (Take("*")) {
+        left = Chain(Kind::kMultiply, std::move(left), Signed(), open);
+        continue;
+      }
+      const bool floor = Take("//");
+      const bool mod = !floor && Take("%");
+      if (!floor && !mod && !Take("/")) return left;
+      open = false;
+      left = Pair(mod ? Kind::kMod : Kind::kDivide, std::move(left), Signed());
+      if (floor) left = Floor(std::move(left));
+    }
+  }
+
+  Tree Pair(Kind kind, Tree a, Tree b) const {
+    std::vector<Tree> operands;
+    operands.push_back(std::move(a));
+    operands.push_back(std::move(b));
+    return Make(kind, std::move(operands));
+  }
+  Tree Floor(Tree a) const {
+    std::vector<Tree> operands;
+    operands.push_back(std::move(a));
+    return Make(Kind::kFloor, std::move(operands));
+  }
+
+  Tree Signed() {
+    if (Peek() == '-') {
+      const Level level(*this);
+      ++at_;
+      if (std::isdigit(static_cast<unsigned char>(Peek())) != 0) return Literal("-");
+      return Negative(Signed());
+    }
+    if (Take("+")) {
+      const Level level(*this);
+      return Signed();
+    }
+    return Primary();
+  }
+
+  Tree Primary() {
+    const char c = Peek();
+    if (std::isdigit(static_cast<unsigned char>(c)) != 0) return Literal("");
+    if (Take("(")) {
+      const Level level(*this);
+      Tree inner = Sum();
+      Need(")", "')'");
+      return inner;
+    }
+    if (std::isalpha(static_cast<unsigned char>(c)) == 0 && c != '_') {
+      Fail("a number, a symbol or '('");
+    }
+    const size_t start = at_;
+    while (at_ < text_.size() &&
+           (std::isalnum(static_cast<unsigned char>(text_[at_])) != 0 || text_[at_] == '_')) {
+      ++at_;
+    }
+    const std::string_view name = text_.substr(start, at_ - start);
+    if (Peek() == '(') return Function(name, start);
+    return {Expression::Symbol(std::string(name)), 1};
+  }
+
+  Tree Literal(std::string_view sign) {
+    Spaces();
+    size_t end = at_;
+    while (end < text_.size() && std::isdigit(static_cast<unsigned char>(text_[end])) != 0) ++end;
+    const std::string digits = fmt::format("{}{}", sign, text_.substr(at_, end - at_));
+    int64_t value = 0;
+    const auto result = std::from_chars(digits.data(), digits.data() + digits.size(), value);
+    if (result.ec != std::errc()) Fail("a number of 64 bits");
+    at_ = end;
+    return {Expression::Number(value), 1};
+  }
+
+  Tree Function(std::string_view name, size_t start) {
+    struct Known {
+      std::string_view name;
+      size_t arguments;
+    };
+    static constexpr Known kKnown[] = {
+        {"floor", 1}, {"Mod", 2}, {"ceiling", 1}, {"FloorDiv", 2}, {"ModularIndexing", 3}};
+    const auto* known = std::find_if(std::begin(kKnown), std::end(kKnown),
+                                     [name](const Known& k) { return k.name == name; });
+    if (known == std::end(kKnown)) {
+      throw BadInput(
+          "expression '{}', column {}: function '{}' is not known (known: floor, Mod, "
+          "ceiling, FloorDiv, ModularIndexing){}",
+          text_.substr(0, 120), start + 1, name,
+          DidYouMean(name, {"floor", "Mod", "ceiling", "FloorDiv", "ModularIndexing"}));
+    }
+    const Level level(*this);
+    Need("(", "'('");
+    std::vector<Tree> a;
+    for (size_t i = 0; i < known->arguments; ++i) {
+      if (i > 0) Need(",", fmt::format("',' ({} takes {} arguments)", name, known->arguments));
+      a.push_back(Sum());
+    }
+    Need(")", fmt::format("')' ({} takes {})", name, known->arguments));
+    if (name == "floor") return Floor(std::move(a[0]));
+    if (name == "Mod") return Pair(Kind::kMod, std::move(a[0]), std::move(a[1]));
+    if (name == "ceiling") return Negative(Floor(Negative(std::move(a[0]))));
+    Tree quotient = Floor(Pair(Kind::kDivide, std::move(a[0]), std::move(a[1])));
+    if (name == "FloorDiv") return quotient;
+    return Pair(Kind::kMod, std::move(quotient), std::move(a[2]));
+  }
+
+  std::string_view text_;
+  size_t at_ = 0;
+  int depth_ = 0;
+};
+
+bool IsCompound(const Expression& e) {
+  return e.kind == Kind::kAdd || e.kind == Kind::kMultiply || e.kind == Kind::kDivide;
+}
+
+std::string Factor(const Expression& e) {
+  return IsCompound(e) ? "(" + ToString(e) + ")" : ToString(e);
+}
+
+// A term of a sum behind the first one, with its sign, so that it is read as the same term again.
+std::string SignedTerm(const Expression& e) {
+  constexpr int64_t kMin = std::numeric_limits<int64_t>::min();
+  const std::string text = e.kind == Kind::kAdd ? Factor(e) : ToString(e);
+  const bool number = e.kind == Kind::kNumber && e.number < 0 && e.number != kMin;
+  const bool product = e.kind == Kind::kMultiply && e.operands[0].kind == Kind::kNumber &&
+                       e.operands[0].number < -1 && e.operands[0].number != kMin;
+  if (number || product) return " - " + text.substr(1);
+  const bool negated = e.kind == Kind::kMultiply && e.operands.size() == 2 &&
+                       e.operands[0].kind == Kind::kNumber && e.operands[0].number == -1 &&
+                       e.operands[1].kind != Kind::kNumber && !IsCompound(e.operands[1]);
+  return negated ? " - " + ToString(e.operands[1]) : " + " + text;
+}
+
+std::string Joined(const Expression& e, std::string_view separator) {
+  std::string text;
+  for (const Expression& operand : e.operands) {
+    if (!text.empty()) text += separator;
+    text += Factor(operand);
+  }
+  return text;
+}
+
+void CollectSymbols(const Expression& e, std::set<std::string>& names) {
+  if (e.kind == Kind::kSymbol) names.insert(e.symbol);
+  for (const Expression& operand : e.operands) CollectSymbols(operand, names);
+}
+
+}  // namespace
+
+Expression Expression::Number(int64_t value) {
+  Expression e;
+  e.number = value;
+  return e;
+}
+
+Expression Expression::Symbol(std::string name) {
+  Expression e;
+  e.kind = Kind::kSymbol;
+  e.symbol = std::move(name);
+  return e;
+}
+
+Expression ParseExpression(std::string_view text) { return Parser(text).Whole(); }
+
+std::string ToString(const Expression& e) {
+  switch (e.kind) {
+    case Kind::kNumber:
+      return std::to_string(e.number);
+    case Kind::kSymbol:
+      return e.symbol;
+    case Kind::kAdd: {
+      const Expression& first = e.operands.front();
+      std::string text = first.kind == Kind::kAdd ? Factor(first) : ToString(first);
+      for (size_t i = 1; i < e.operands.size(); ++i) text += SignedTerm(e.operands[i]);
+      return text;
+    }
+    case Kind::kMultiply:
+      return Joined(e, "*");
+    case Kind::kDivide:
+      return Joined(e, "/");
+    case Kind::kFloor:
+      return "floor(" + ToString(e.operands[0]) + ")";
+    case Kind::kMod:
+      return "Mod(" + ToString(e.operands[0]) + ", " + ToString(e.operands[1]) + ")";
+  }
+  throw Error(ErrorKind::kInternal, "expression of an unknown kind");
+}
+
+std::set<std::string> FreeSymbols(const Expression& expression) {
+  std::set<std::string> names;
+  CollectSymbols(expression, names);
+  return names;
+}
+
+}  // namespace spyre::compiler
