@@ -120,6 +120,17 @@ inline constexpr uint8_t kRoundLane0 = 1;  // one value to lane 0, the other lan
 inline constexpr uint8_t kRoundLane1 = 2;  // one value to lane 1, the other lanes stay
 inline constexpr uint8_t kRoundScale = 4;  // `divisor` holds the bits of an fp32 factor instead
 
+// `fn` of kVconvert. Sticks of the narrow format come from, or become, pairs of wider ones.
+enum class ConvertFn : uint8_t {
+  kDl16ToFp32 = 0,  // SEN169 to two fp32 sticks, alternating every 4 elements
+  kFp32ToDl16,      // two fp32 sticks to SEN169, alternating every 4 elements
+  kFp8ToDl16,       // SEN143_FP8 to two SEN169 sticks, alternating every 8 elements
+  kDl16ToFp8,       // two SEN169 sticks to SEN143_FP8, alternating every 8 elements
+  kDl16ToFp8Wt,     // the same, alternating after every element
+  kDl16ToInt8,      // two SEN169 sticks, scaled and shifted, to SENINT8, every 8 elements
+  kDl16ToInt8Wt     // the same, alternating after every element
+};
+
 // The fn byte of a function with flags.
 template <typename Fn>
 constexpr uint8_t FnByte(Fn fn, uint8_t flags = 0) {
@@ -151,7 +162,8 @@ constexpr uint8_t FnByte(Fn fn, uint8_t flags = 0) {
 //   Stick (p, r) of x is at x + p * x_plane + r * x_row. Row and plane strides of 0 repeat an
 //   operand.
 //   Comparisons are of IEEE values: with NINF only NotEqual holds. Select moves codes unrounded and
-//   takes NINF for true. NormScale rounds a[0]^2, the difference, the sum and 1 / sqrt to fp32 each.
+//   takes NINF for true. NormScale rounds a[0]^2, the difference, the sum and 1 / sqrt to fp32
+//   each.
 // kVunary: dst = fn(a), the correctly rounded SEN169 result of the real function; fp32: at most
 //   0.501 units in the last place off, NaN results are 0x7FC00000.
 // kVreduce: along lanes and planes. Row r: acc fp32 at dst + r * dst_row (accumulate == 0: starts
