@@ -77,7 +77,11 @@ IndexExpression IndexWithConstantFromJson(const JsonReader& value,
 }
 
 StickLayout LayoutFromJson(const JsonReader& value) {
-  const DataFormat format = DeviceFormatOf(FormatFromName(value.At("dtype").String()));
+  return LayoutFromJson(value, FormatFromName(value.At("dtype").String()));
+}
+
+StickLayout LayoutFromJson(const JsonReader& value, DataFormat host_format) {
+  const DataFormat format = DeviceFormatOf(host_format);
   const std::vector<int64_t> size = IntegersFromJson(value.At("host_size"));
   const std::vector<int64_t> stride = value.Has("host_stride")
                                           ? IntegersFromJson(value.At("host_stride"))

@@ -18,6 +18,7 @@ OpIr OpFromJson(const runtime::JsonReader& value);
 
 // A layout by the same keys: given device_size and stride_map, else built from dim_order.
 StickLayout LayoutFromJson(const runtime::JsonReader& value);
+StickLayout LayoutFromJson(const runtime::JsonReader& value, DataFormat host_format);  // no dtype
 
 // {"d0": 4096, "d2": 1}; a name that is no loop is an error.
 IndexExpression IndexFromJson(const runtime::JsonReader& coefficients, int64_t constant,

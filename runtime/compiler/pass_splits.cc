@@ -46,6 +46,7 @@ OrderedJson PassMultiDimSplit(const nlohmann::json& input) {
   const JsonReader reader(input, "line");
   const std::vector<LoopVariable> loops = LoopsFromJson(reader.At("iteration_space"));
   std::vector<int64_t> size;
+  size.reserve(loops.size());
   for (const LoopVariable& loop : loops) size.push_back(loop.range);
   std::vector<std::pair<int, int>> min_splits;
   const JsonReader minima = reader.At("min_splits");

@@ -13,5 +13,7 @@ nlohmann::ordered_json PassSplitEncoding(const nlohmann::json& input);
 nlohmann::ordered_json PassDeviceLayout(const nlohmann::json& input);
 nlohmann::ordered_json PassDeviceCoordinates(const nlohmann::json& input);
 nlohmann::ordered_json PassCoreToSlice(const nlohmann::json& input);
+nlohmann::ordered_json PassLxSolve(const nlohmann::json& input);
+nlohmann::ordered_json PassLxPlan(const nlohmann::json& input);
 
 }  // namespace spyre::compiler

@@ -27,6 +27,8 @@ const std::vector<Pass>& Passes() {
       {"device-layout", "stick layout of a host tensor", PassDeviceLayout},
       {"device-coordinates", "coordinates of an access in a stick layout", PassDeviceCoordinates},
       {"core-to-slice", "slice of every core in every dimension", PassCoreToSlice},
+      {"lx-solve", "addresses of buffers with lifetimes, by three solvers", PassLxSolve},
+      {"lx-plan", "which intermediates of a graph stay in LX, and where", PassLxPlan},
   };
   return passes;
 }

@@ -77,7 +77,9 @@ INSTANTIATE_TEST_SUITE_P(All, PassSamples,
                                          SampleFile{"device-layout", "device_layout.jsonl"},
                                          SampleFile{"device-coordinates",
                                                     "device_coordinates.jsonl"},
-                                         SampleFile{"core-to-slice", "core_to_slice.jsonl"}),
+                                         SampleFile{"core-to-slice", "core_to_slice.jsonl"},
+                                         SampleFile{"lx-solve", "lx_solver.jsonl"},
+                                         SampleFile{"lx-plan", "lx_planning.jsonl"}),
                          [](const auto& tested) {
                            std::string name = tested.param.pass;
                            std::replace(name.begin(), name.end(), '-', '_');

@@ -1,0 +1,303 @@
+#include "runtime/compiler/lx_planning.h"
+
+#include <algorithm>
+#include <numeric>
+#include <set>
+#include <unordered_map>
+
+#include "runtime/compiler/core_view.h"
+#include "runtime/compiler/pool_planning.h"
+
+namespace spyre::compiler {
+namespace {
+
+bool IsOneOf(const std::string& name, std::initializer_list<const char*> names) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+bool HasName(const std::vector<std::string>& names, const std::string& name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+int CoresOf(const LxOperation& operation) {
+  return std::accumulate(operation.splits.begin(), operation.splits.end(), 1, std::multiplies<>());
+}
+
+// A reduction whose own loops are split leaves partial results on all cores but one.
+bool LeavesPartialResults(const LxOperation& operation) {
+  for (size_t i = 0; i < operation.splits.size(); ++i) {
+    if (operation.splits[i] > 1 && operation.ir.output.index.coefficient[i] == 0) return true;
+  }
+  return false;
+}
+
+bool SameLayout(const StickLayout& a, const StickLayout& b) {
+  return a.device_size == b.device_size && a.stride_map == b.stride_map && a.format == b.format;
+}
+
+bool SameIndex(const IndexExpression& a, const IndexExpression& b) {
+  return a.constant == b.constant && a.coefficient == b.coefficient;
+}
+
+struct Touch {
+  size_t operation;
+  const TensorAccess* access;
+  bool is_write;
+};
+
+class Planner {
+ public:
+  Planner(const LxGraph& graph, const LxOptions& options) : graph_(graph), options_(options) {
+    Check();
+    for (size_t i = 0; i < graph.operations.size(); ++i) {
+      const OpIr& op = graph.operations[i].ir;
+      for (const TensorAccess& input : op.inputs) AddTouch({i, &input, false});
+      AddTouch({i, &op.output, true});
+      if (!graph.operations[i].may_stay_in_lx) barred_.insert(op.output.name);
+    }
+    ExtendOverLoops();
+    for (size_t b = 0; b < touches_.size(); ++b) {
+      plan_.buffers[b].cores = CoresOfBuffer(touches_[b], plan_.buffers[b].name);
+    }
+  }
+
+  LxPlan Run() {
+    PlaceInScratchpad();
+    PlaceRest();
+    return std::move(plan_);
+  }
+
+ private:
+  void Check() const {
+    std::set<std::string> written;
+    for (const LxOperation& operation : graph_.operations) {
+      CheckOp(operation.ir);
+      const bool splits = operation.splits.size() == operation.ir.loops.size() &&
+                          std::all_of(operation.splits.begin(), operation.splits.end(),
+                                      [](int s) { return s >= 1 && s <= kMaxCores; });
+      if (!splits || CoresOf(operation) > kMaxCores) {
+        throw BadInput(
+            "operation '{}' needs one split of 1 to {} for each of its {} loops, at most "
+            "{} cores in all",
+            operation.ir.name, kMaxCores, operation.ir.loops.size(), kMaxCores);
+      }
+      for (const TensorAccess& input : operation.ir.inputs) {
+        if (written.count(input.name) == 0 && !HasName(graph_.inputs, input.name)) {
+          throw BadInput("operation '{}' reads '{}', which is neither an input nor written before",
+                         operation.ir.name, input.name);
+        }
+      }
+      written.insert(operation.ir.output.name);
+    }
+  }
+
+  void AddTouch(const Touch& touch) {
+    const auto now = static_cast<int64_t>(touch.operation);
+    const std::string& name = touch.access->name;
+    const auto [it, is_new] = index_.emplace(name, touches_.size());
+    if (is_new) {
+      LxBufferPlan buffer;
+      buffer.name = name;
+      buffer.start = now;
+      buffer.device_bytes = touch.access->layout.DeviceBytes();
+      buffer.is_input = HasName(graph_.inputs, name);
+      plan_.buffers.push_back(std::move(buffer));
+      touches_.emplace_back();
+    }
+    plan_.buffers[it->second].end = now + 1;
+    std::vector<Touch>& touches = touches_[it->second];
+    const bool again = std::any_of(touches.begin(), touches.end(), [&](const Touch& other) {
+      return other.operation == touch.operation && other.is_write == touch.is_write &&
+             SameIndex(other.access->index, touch.access->index);
+    });
+    if (!again) touches.push_back(touch);
+  }
+
+  // What comes into a loop or leaves it lives as long as the whole loop runs; so does what one
+  // iteration leaves to the next.
+  void ExtendOverLoops() {
+    size_t depth = 0;
+    for (const LxOperation& operation : graph_.operations) {
+      depth = std::max(depth, operation.loops.size());
+    }
+    for (; depth > 0; --depth) {
+      for (size_t first = 0; first < graph_.operations.size();) {
+        const std::vector<int>& path = graph_.operations[first].loops;
+        size_t last = first;
+        const auto in_loop = [&](size_t i) {
+          const std::vector<int>& other = graph_.operations[i].loops;
+          return other.size() >= depth &&
+                 std::equal(path.begin(), path.begin() + static_cast<std::ptrdiff_t>(depth),
+                            other.begin());
+        };
+        if (path.size() >= depth) {
+          while (last + 1 < graph_.operations.size() && in_loop(last + 1)) ++last;
+          ExtendOver(static_cast<int64_t>(first), static_cast<int64_t>(last) + 1);
+        }
+        first = last + 1;
+      }
+    }
+  }
+
+  void ExtendOver(int64_t begin, int64_t end) {
+    for (size_t b = 0; b < plan_.buffers.size(); ++b) {
+      LxBufferPlan& buffer = plan_.buffers[b];
+      const bool touched = buffer.start < end && buffer.end > begin;
+      if (!touched) continue;
+      const bool crosses = buffer.start < begin || buffer.end > end;
+      const bool carried = !touches_[b].front().is_write;  // read before the loop wrote it
+      if (!crosses && !carried) continue;
+      buffer.start = std::min(buffer.start, begin);
+      buffer.end = std::max(buffer.end, end);
+    }
+  }
+
+  int CoresOfBuffer(const std::vector<Touch>& touches, const std::string& name) const {
+    if (options_.cores == 1) return 1;
+    int cores = 1;
+    int writing_cores = kMaxCores;  // an input is there before
+    std::optional<CoreView> first;
+    for (const Touch& touch : touches) {
+      const LxOperation& operation = graph_.operations[touch.operation];
+      cores = std::max(cores, CoresOf(operation));
+      if (touch.is_write) writing_cores = std::min(writing_cores, CoresOf(operation));
+      if (touches.size() == 1) break;
+      const std::optional<CoreView> view =
+          ViewOfAccess(operation.ir, *touch.access, operation.splits, operation.k_fastest);
+      if (!view && options_.to_the_letter) {
+        throw CompileError("AssertionError", "lx_split_placement",
+                           fmt::format("operation '{}': no device dimension of '{}' can carry the "
+                                       "split of its loops",
+                                       operation.ir.name, name));
+      }
+      if (!view || (touch.is_write && LeavesPartialResults(operation)) ||
+          (first && !(*first == *view))) {
+        return LxBufferPlan::kCoresDiffer;
+      }
+      first = view;
+    }
+    // A core that reads must have written its copy.
+    if (!options_.to_the_letter && cores > writing_cores) return LxBufferPlan::kCoresDiffer;
+    return cores;
+  }
+
+  bool IsCandidate(const LxOperation& operation) const {
+    const std::string& name = operation.ir.output.name;
+    const LxBufferPlan& buffer = plan_.buffers[index_.at(name)];
+    return barred_.count(name) == 0 &&
+           (options_.all_operations ||
+            IsOneOf(operation.op, {"max", "amax", "sum", "exp", "sub"})) &&
+           buffer.cores != LxBufferPlan::kCoresDiffer && !buffer.is_input &&
+           !HasName(graph_.outputs, name);
+  }
+
+  // The public planner divides by the cores of the operations that touch the buffer and whose own
+  // output may be in LX, which is too little where an operation has more cores than the buffer has
+  // parts. To the letter that is repeated.
+  int64_t BytesPerCore(size_t buffer, const std::vector<bool>& is_candidate) const {
+    const int64_t bytes = plan_.buffers[buffer].device_bytes;
+    if (options_.cores == 1) return bytes;
+    int parts = 1;
+    if (options_.to_the_letter) {
+      for (const Touch& touch : touches_[buffer]) {
+        if (!is_candidate[touch.operation]) continue;
+        parts = std::max(parts, CoresOf(graph_.operations[touch.operation]));
+      }
+    } else {
+      const Touch& touch = touches_[buffer].front();
+      const LxOperation& operation = graph_.operations[touch.operation];
+      const std::optional<CoreView> view =
+          ViewOfAccess(operation.ir, *touch.access, operation.splits, operation.k_fastest);
+      for (const CoreViewDim& dim : view.value_or(CoreView{})) parts *= dim.slices;
+    }
+    return bytes / parts;
+  }
+
+  std::vector<std::string> InPlaceOf(const LxOperation& operation, const LxBuffer& child,
+                                     const std::vector<LxBuffer>& candidates) const {
+    std::vector<std::string> parents;
+    if (!IsOneOf(operation.op, {"exp", "sub"})) return parents;
+    for (const TensorAccess& input : operation.ir.inputs) {
+      const auto parent =
+          std::find_if(candidates.begin(), candidates.end(),
+                       [&](const LxBuffer& other) { return other.name == input.name; });
+      if (parent == candidates.end() || parent->size != child.size) continue;
+      if (parent->end != child.start + 1 || HasName(parents, input.name)) continue;
+      if (SameLayout(input.layout, operation.ir.output.layout)) parents.push_back(input.name);
+    }
+    return parents;
+  }
+
+  void PlaceInScratchpad() {
+    std::vector<bool> is_candidate;
+    for (const LxOperation& operation : graph_.operations) {
+      is_candidate.push_back(IsCandidate(operation));
+    }
+    std::vector<LxBuffer> candidates;
+    std::set<std::string> placed;
+    for (size_t i = 0; i < graph_.operations.size(); ++i) {
+      if (!is_candidate[i]) continue;
+      const size_t b = index_.at(graph_.operations[i].ir.output.name);
+      const LxBufferPlan& buffer = plan_.buffers[b];
+      if (!placed.insert(buffer.name).second) continue;  // written again
+      LxBuffer candidate{buffer.name, BytesPerCore(b, is_candidate), buffer.start, buffer.end, {}};
+      candidate.in_place = InPlaceOf(graph_.operations[i], candidate, candidates);
+      candidates.push_back(std::move(candidate));
+    }
+    std::vector<std::optional<int64_t>> addresses =
+        PlaceInLx(options_.solver, candidates, options_.capacity, options_.alignment);
+    if (!options_.to_the_letter) DropOverlaps(candidates, addresses);
+    for (size_t c = 0; c < candidates.size(); ++c) {
+      plan_.buffers[index_.at(candidates[c].name)].lx_address = addresses[c];
+    }
+  }
+
+  // A buffer that lies across one that it could have replaced would be written over while it is
+  // still read.
+  static void DropOverlaps(const std::vector<LxBuffer>& buffers,
+                           std::vector<std::optional<int64_t>>& addresses) {
+    for (size_t c = 0; c < buffers.size(); ++c) {
+      for (size_t p = 0; p < buffers.size() && addresses[c]; ++p) {
+        if (!addresses[p] || !HasName(buffers[c].in_place, buffers[p].name)) continue;
+        const bool across = *addresses[c] != *addresses[p] &&
+                            *addresses[c] < *addresses[p] + buffers[p].size &&
+                            *addresses[p] < *addresses[c] + buffers[c].size;
+        if (across) addresses[c].reset();
+      }
+    }
+  }
+
+  void PlaceRest() {
+    std::vector<PoolBuffer> rest;
+    for (const LxBufferPlan& buffer : plan_.buffers) {
+      if (buffer.lx_address || buffer.is_input || HasName(graph_.outputs, buffer.name)) continue;
+      rest.push_back({buffer.name, buffer.device_bytes, buffer.start, buffer.end, 0});
+    }
+    plan_.pool_bytes = PlacePool(rest);
+    for (const PoolBuffer& buffer : rest) {
+      plan_.buffers[index_.at(buffer.name)].pool_offset = buffer.offset;
+    }
+  }
+
+  const LxGraph& graph_;
+  const LxOptions& options_;
+  std::set<std::string> barred_;  // buffers that an operation wants in device memory
+  LxPlan plan_;
+  std::vector<std::vector<Touch>> touches_;  // of each of plan_.buffers
+  std::unordered_map<std::string, size_t> index_;
+};
+
+}  // namespace
+
+const LxBufferPlan* LxPlan::Find(const std::string& name) const {
+  for (const LxBufferPlan& buffer : buffers) {
+    if (buffer.name == name) return &buffer;
+  }
+  return nullptr;
+}
+
+LxPlan PlanLx(const LxGraph& graph, const LxOptions& options) {
+  return Planner(graph, options).Run();
+}
+
+}  // namespace spyre::compiler
