@@ -115,23 +115,32 @@ class Writer {
 
   void Symbols() {
     if (!module_.with_symbols) return;
-    std::set<std::string> written;
     // Ids count down: -1 is the first.
     for (auto it = module_.symbols.rbegin(); it != module_.symbols.rend(); ++it) {
-      const std::string name = NameOf(it->first);
       const MlirSymbol& symbol = it->second;
       if (symbol.argument < 0) {
-        Line(2, "{} = arith.constant {} : index", name, symbol.value);
+        Line(2, "{} = arith.constant {} : index", NameOf(it->first), symbol.value);
         continue;
       }
       const BundleArgument& base = Argument(symbol.argument);
-      if (name == "%" + base.name || !written.insert(name).second) continue;
-      const std::string offset = base.kind == BundleArgument::Kind::kPool
-                                     ? fmt::format("%{}_offset_{}", base.name, symbol.value)
-                                     : fmt::format("%{}_core_offset_{}", base.name, symbol.value);
-      Line(2, "{} = arith.constant {} : index", offset, symbol.value);
-      Line(2, "{} = arith.addi %{}, {} : index", name, base.name, offset);
+      if (base.kind == BundleArgument::Kind::kPool) {
+        Offset(base.name, "_offset_", "_addr_", symbol.value);
+        continue;
+      }
+      std::string name = base.name;
+      if (symbol.slice != 0) name = Offset(name, "_slice_offset_", "_slice_", symbol.slice);
+      if (symbol.value != 0) Offset(name, "_core_offset_", "_core_", symbol.value);
     }
+  }
+
+  // Writes an address `bytes` behind another, once; returns its name.
+  std::string Offset(const std::string& base, const char* constant, const char* sum,
+                     int64_t bytes) {
+    std::string name = fmt::format("{}{}{}", base, sum, bytes);
+    if (!offsets_.insert(name).second) return name;
+    Line(2, "%{}{}{} = arith.constant {} : index", base, constant, bytes, bytes);
+    Line(2, "%{} = arith.addi %{}, %{}{}{} : index", name, base, base, constant, bytes);
+    return name;
   }
 
   const BundleArgument& Argument(int number) const {
@@ -149,11 +158,13 @@ class Writer {
     const MlirSymbol& symbol = it->second;
     if (symbol.argument < 0) return fmt::format("%sym_{}", -id);
     const BundleArgument& base = Argument(symbol.argument);
+    std::string name = "%" + base.name;
     if (base.kind == BundleArgument::Kind::kPool) {
-      return fmt::format("%{}_addr_{}", base.name, symbol.value);
+      return fmt::format("{}_addr_{}", name, symbol.value);
     }
-    return symbol.value == 0 ? "%" + base.name
-                             : fmt::format("%{}_core_{}", base.name, symbol.value);
+    if (symbol.slice != 0) name += fmt::format("_slice_{}", symbol.slice);
+    if (symbol.value != 0) name += fmt::format("_core_{}", symbol.value);
+    return name;
   }
 
   void Body(const std::vector<MlirNode>& nodes, std::vector<std::string>& loops) {
@@ -223,11 +234,13 @@ class Writer {
   std::string text_;
   std::vector<const MlirLoop*> loops_;  // depth first
   std::map<Strides, size_t> map_number_;
+  std::set<std::string> offsets_;  // names of addresses that are written
   size_t next_loop_ = 0;
   size_t next_address_ = 0;
 };
 
-// From the Bundle: every symbol is a tensor of its own.
+// From the Bundle. Its SuperDSCs, where they are there, say which symbols are one tensor; any other
+// symbol is a tensor of its own.
 class FromBundle {
  public:
   FromBundle(const Bundle& bundle, BundleDialect dialect) : bundle_(bundle), dialect_(dialect) {}
@@ -258,21 +271,58 @@ class FromBundle {
   }
 
   MlirExecute Execute(const BundleExecute& execute) {
-    MlirExecute result{bundle_.files.at(static_cast<size_t>(execute.dsc)), {}};
+    const auto number = static_cast<size_t>(execute.dsc);
+    MlirExecute result{bundle_.files.at(number), {}};
     if (!module_.with_symbols) return result;
+    std::set<int64_t> seen;
+    if (number < bundle_.dscs.size()) {
+      for (const SdscTensor& tensor : bundle_.dscs[number].tensors) {
+        if (!tensor.symbolic || tensor.start.empty()) continue;
+        Add(execute, tensor.start, SliceOf(execute, tensor.start), seen, result);
+      }
+    }
     for (auto it = execute.symbols.rbegin(); it != execute.symbols.rend(); ++it) {
-      module_.symbols.emplace(it->first, SymbolOf(it->second));
-      result.tensors.push_back({{it->first}, it->second.loop_stride});
+      if (seen.count(it->first) == 0) Add(execute, {it->first}, 0, seen, result);
     }
     return result;
   }
 
-  MlirSymbol SymbolOf(const AddressExpression& address) const {
-    if (dialect_ == BundleDialect::kSymbolicArguments || address.argument < 0) {
-      return {address.argument, address.constant};
+  // The lowest address of a tensor's cores is where the slice of the argument begins that the
+  // operation works on.
+  static int64_t SliceOf(const BundleExecute& execute, const std::vector<int64_t>& ids) {
+    int64_t slice = AddressOf(execute, ids.front()).constant;
+    for (const int64_t id : ids) slice = std::min(slice, AddressOf(execute, id).constant);
+    return slice;
+  }
+
+  void Add(const BundleExecute& execute, const std::vector<int64_t>& ids, int64_t slice,
+           std::set<int64_t>& seen, MlirExecute& result) {
+    MlirTensor tensor{ids, {}};
+    for (const int64_t id : ids) {
+      const AddressExpression& address = AddressOf(execute, id);
+      if (tensor.loop_stride.empty()) tensor.loop_stride = address.loop_stride;
+      if (seen.insert(id).second) module_.symbols.emplace(id, SymbolOf(address, slice));
     }
-    // Arguments in order have one segment each, from segment 0.
-    return {-1, address.constant + address.argument * static_cast<int64_t>(kSegmentBytes)};
+    result.tensors.push_back(std::move(tensor));
+  }
+
+  static const AddressExpression& AddressOf(const BundleExecute& execute, int64_t id) {
+    const auto it = execute.symbols.find(id);
+    if (it == execute.symbols.end()) {
+      throw Error(ErrorKind::kInternal, fmt::format("bundle.mlir: symbol {} is not bound", id));
+    }
+    return it->second;
+  }
+
+  MlirSymbol SymbolOf(const AddressExpression& address, int64_t slice) const {
+    if (address.argument < 0) return {-1, address.constant, 0};
+    if (dialect_ != BundleDialect::kSymbolicArguments) {
+      // Arguments in order have one segment each, from segment 0.
+      return {-1, address.constant + address.argument * static_cast<int64_t>(kSegmentBytes), 0};
+    }
+    const auto& base = bundle_.arguments.at(static_cast<size_t>(address.argument));
+    if (base.kind == BundleArgument::Kind::kPool) slice = 0;
+    return {address.argument, address.constant - slice, slice};
   }
 
   const Bundle& bundle_;

@@ -38,10 +38,12 @@ struct MlirLoop {
   std::vector<MlirNode> body;
 };
 
-// What a symbol stands for: `value` bytes behind the base of an argument; argument -1: `value`.
+// What a symbol stands for: `value` bytes behind the start of a slice, which is `slice` bytes
+// behind the base of an argument; argument -1: `value`.
 struct MlirSymbol {
   int argument = -1;
   int64_t value = 0;
+  int64_t slice = 0;
 };
 
 struct MlirModule {

@@ -93,6 +93,34 @@ void StampOp(GraphOp& op, size_t number, const TileGroup& group) {
   op.loop = std::move(stamp);
 }
 
+bool Divides(const LoopStamp& stamp, size_t level, int dim) {
+  const std::vector<int>& dims = stamp.tiled_dims[level];
+  return std::find(dims.begin(), dims.end(), dim) != dims.end() && stamp.count[level] != Extent(1);
+}
+
+bool SameGroup(const GraphOp& a, const GraphOp& b) {
+  return a.loop && b.loop && a.loop->group_id == b.loop->group_id;
+}
+
+void CheckTileRead(const GraphOp& producer, const GraphOp& reader, const GraphRead& read) {
+  for (size_t level = 0; level < reader.loop->count.size(); ++level) {
+    for (size_t d = 0; d < read.loop.size(); ++d) {
+      const int loop = read.loop[d];
+      const bool reduced = loop >= 0 && static_cast<size_t>(loop) >= reader.ranges.size();
+      const bool walked = loop >= 0 && !reduced && Divides(*reader.loop, level, loop);
+      if (Divides(*producer.loop, level, static_cast<int>(d)) == walked) continue;
+      throw RuntimeFault(
+          reduced ? "tiled_reduction_dim" : "tile_mismatch",
+          fmt::format("coarse tiling: {} reads {}, whose dimension {} is {}divided by loop level "
+                      "{} of their group, and {}",
+                      reader.name, producer.name, d, walked ? "not " : "", level,
+                      reduced  ? "reduces along it"
+                      : walked ? "walks a tile of it only"
+                               : "walks all of it"));
+    }
+  }
+}
+
 }  // namespace
 
 int StickDimOf(const StickLayout& device, const std::vector<int64_t>& stride) {
@@ -122,8 +150,20 @@ void StampTiles(Graph& graph, const std::vector<TileGroup>& groups) {
   }
 }
 
+void CheckTileReads(const Graph& graph) {
+  for (const GraphOp& reader : graph.ops) {
+    for (const GraphRead& read : reader.reads) {
+      const GraphOp* producer = graph.Find(read.buffer);
+      if (producer != nullptr && SameGroup(*producer, reader)) {
+        CheckTileRead(*producer, reader, read);
+      }
+    }
+  }
+}
+
 void CoarseTile(Graph& graph, const std::vector<TileGroup>& groups) {
   StampTiles(graph, groups);
+  CheckTileReads(graph);
   PropagateTiles(graph);
 }
 

@@ -39,7 +39,13 @@ struct TileGroup {
 // count below 1.
 void StampTiles(Graph& graph, const std::vector<TileGroup>& groups);
 
-// StampTiles, then PropagateTiles.
+// Whoever reads a tile must walk exactly that tile: on every level, the dimensions of the buffer
+// that its producer divides are those that the reader's loops divide. Reads inside a group that
+// say which loops walk the buffer are checked. Throws CompileError RuntimeError
+// "tiled_reduction_dim" if a reduction runs along a divided dimension, "tile_mismatch" otherwise.
+void CheckTileReads(const Graph& graph);
+
+// StampTiles, CheckTileReads, PropagateTiles.
 void CoarseTile(Graph& graph, const std::vector<TileGroup>& groups);
 
 // The host dimension whose stride is that of the elements inside the sticks of `device`, else the

@@ -15,5 +15,10 @@ nlohmann::ordered_json PassDeviceCoordinates(const nlohmann::json& input);
 nlohmann::ordered_json PassCoreToSlice(const nlohmann::json& input);
 nlohmann::ordered_json PassLxSolve(const nlohmann::json& input);
 nlohmann::ordered_json PassLxPlan(const nlohmann::json& input);
+nlohmann::ordered_json PassCoarseTile(const nlohmann::json& input);
+nlohmann::ordered_json PassTilingPropagation(const nlohmann::json& input);
+nlohmann::ordered_json PassGroupLoops(const nlohmann::json& input);
+nlohmann::ordered_json PassUnroll(const nlohmann::json& input);
+nlohmann::ordered_json PassBundle(const nlohmann::json& input);
 
 }  // namespace spyre::compiler

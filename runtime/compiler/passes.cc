@@ -29,6 +29,12 @@ const std::vector<Pass>& Passes() {
       {"core-to-slice", "slice of every core in every dimension", PassCoreToSlice},
       {"lx-solve", "addresses of buffers with lifetimes, by three solvers", PassLxSolve},
       {"lx-plan", "which intermediates of a graph stay in LX, and where", PassLxPlan},
+      {"coarse-tile", "groups of operations put into counted loops", PassCoarseTile},
+      {"tiling-propagation", "whole buffers for results that leave their loop",
+       PassTilingPropagation},
+      {"group-loops", "stamped operations into a tree of counted loops", PassGroupLoops},
+      {"unroll", "loops written out, one operation per iteration", PassUnroll},
+      {"bundle", "bundle.mlir of a loop tree", PassBundle},
   };
   return passes;
 }

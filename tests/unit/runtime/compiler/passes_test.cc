@@ -79,7 +79,13 @@ INSTANTIATE_TEST_SUITE_P(All, PassSamples,
                                                     "device_coordinates.jsonl"},
                                          SampleFile{"core-to-slice", "core_to_slice.jsonl"},
                                          SampleFile{"lx-solve", "lx_solver.jsonl"},
-                                         SampleFile{"lx-plan", "lx_planning.jsonl"}),
+                                         SampleFile{"lx-plan", "lx_planning.jsonl"},
+                                         SampleFile{"coarse-tile", "coarse_tile_stamp.jsonl"},
+                                         SampleFile{"tiling-propagation",
+                                                    "tiling_propagation.jsonl"},
+                                         SampleFile{"group-loops", "loop_grouping.jsonl"},
+                                         SampleFile{"unroll", "unroll.jsonl"},
+                                         SampleFile{"bundle", "bundle_text.jsonl"}),
                          [](const auto& tested) {
                            std::string name = tested.param.pass;
                            std::replace(name.begin(), name.end(), '-', '_');

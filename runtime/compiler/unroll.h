@@ -1,0 +1,32 @@
+// Loops written out: every iteration becomes operations of its own, with the addresses that its
+// tile has. For backends without loops, and as the statement of what a loop does.
+//
+// Pure functions, any thread. Addresses in bytes. Source: public compiler front end, docs/facts.md.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "runtime/compiler/op_spec.h"
+
+namespace spyre::compiler {
+
+// Bytes from one tile of `tile` elements along `symbol` to the next. Device strides: the change of
+// each device coordinate times the elements of all device dimensions inside it. Where the argument
+// says how it advances (tile_advance), that counts instead, per step of the symbol.
+int64_t TileStrideBytes(const TensorArg& arg, const std::string& symbol, int64_t tile);
+
+// Inner loops first; the copies of a body come in order, without tiled symbols. A loop advances by
+// its own tiled symbols, or, if it names none, by those of the first operation in it; symbols that
+// an operation does not have leave it where it is. Arguments that are per_tile_fixed stay, all
+// others advance, whatever memory they are in.
+//
+// device_size of a copy that advances: a dimension along which the tile is walked becomes the
+// tile's extent, if all dimensions outside it have size 1; otherwise it is part of their stride and
+// stays. Never for symbols of the coordinate inside the stick.
+//
+// Throws CompileError ValueError "symbolic_count" for a symbolic trip count; BadInput for a
+// negative one, and for more than 65,536 operations in the result.
+KernelSource UnrollLoops(const KernelSource& source);
+
+}  // namespace spyre::compiler
