@@ -1,0 +1,58 @@
+#include "runtime/compiler/super_dsc.h"
+
+#include <algorithm>
+
+#include "model/contract/memory_map.h"
+
+namespace spyre::compiler {
+namespace {
+
+int64_t CeilDivide(int64_t a, int64_t b) { return (a + b - 1) / b; }
+
+// Elements of `dim` in one stick: 1 for a dimension that is not in it.
+int64_t StickElements(const SdscTensor& tensor, int dim) {
+  for (size_t i = 0; i < tensor.stick_dims.size(); ++i) {
+    if (tensor.stick_dims[i] == dim) return tensor.stick_sizes[i];
+  }
+  return 1;
+}
+
+// Innermost first: the dimension, its stride in bytes, and how many steps of it hold elements.
+template <typename Visit>
+void WalkDims(const SuperDsc& dsc, const SdscTensor& tensor, Visit visit) {
+  auto stride = static_cast<int64_t>(kStickBytes);
+  for (size_t i = 0; i < tensor.dim_order.size(); ++i) {
+    const int d = tensor.dim_order[i];
+    const SdscDim& dim = dsc.dims[static_cast<size_t>(d)];
+    const bool walked = tensor.scale[i] > 0;
+    const int64_t size = !walked ? 1 : tensor.in_lx ? dim.per_core : dim.size;
+    const auto gap = tensor.back_gap.find(d);
+    const int64_t extent = size + (gap == tensor.back_gap.end() ? 0 : gap->second);
+    const int64_t elements = StickElements(tensor, d);
+    visit(static_cast<size_t>(d), walked ? stride : 0, CeilDivide(size, elements));
+    stride *= CeilDivide(extent, elements);
+  }
+}
+
+}  // namespace
+
+int SuperDsc::FindDim(const std::string& dim_name) const {
+  const auto it = std::find_if(dims.begin(), dims.end(),
+                               [&](const SdscDim& dim) { return dim.name == dim_name; });
+  return it == dims.end() ? -1 : static_cast<int>(it - dims.begin());
+}
+
+std::vector<int64_t> DimStrides(const SuperDsc& dsc, const SdscTensor& tensor) {
+  std::vector<int64_t> strides(dsc.dims.size(), 0);
+  WalkDims(dsc, tensor, [&](size_t dim, int64_t stride, int64_t) { strides[dim] = stride; });
+  return strides;
+}
+
+int64_t FootprintBytes(const SuperDsc& dsc, const SdscTensor& tensor) {
+  auto bytes = static_cast<int64_t>(kStickBytes);
+  WalkDims(dsc, tensor,
+           [&](size_t, int64_t stride, int64_t count) { bytes += stride * (count - 1); });
+  return bytes;
+}
+
+}  // namespace spyre::compiler

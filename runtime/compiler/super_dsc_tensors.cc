@@ -1,0 +1,242 @@
+// Tensors of a SuperDSC: labels, layouts and start addresses.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <limits>
+
+#include "model/contract/error.h"
+#include "model/contract/memory_map.h"
+#include "runtime/compiler/super_dsc_reader.h"
+
+namespace spyre::compiler {
+namespace {
+
+constexpr size_t kMaxTensors = 8;
+constexpr int64_t kMaxTensorBytes = 1ll << 46;
+constexpr int64_t kMaxSymbol = 1ll << 31;
+constexpr int64_t kAddressEnd = static_cast<int64_t>(kSegments) << kSegmentBits;
+
+class TensorReader {
+ public:
+  explicit TensorReader(SuperDsc& dsc) : dsc_(dsc) {}
+
+  std::vector<int64_t> Read(const JsonReader& body) {
+    std::vector<int64_t> indices;
+    const JsonReader labels = body.At("labeledDs_");
+    if (labels.Size() < 1 || labels.Size() > kMaxTensors) {
+      labels.Fail(fmt::format("1 to {} tensors are expected", kMaxTensors));
+    }
+    for (size_t i = 0; i < labels.Size(); ++i) {
+      const JsonReader label = labels.At(i);
+      const int64_t index = label.At("ldsIdx_").Integer(0, std::numeric_limits<int>::max());
+      if (std::count(indices.begin(), indices.end(), index) > 0) {
+        label.At("ldsIdx_").Fail("another number than the other tensors' is expected");
+      }
+      indices.push_back(index);
+      dsc_.tensors.push_back(Tensor(label, Node(body, index), body.At("primaryDsInfo_")));
+    }
+    return indices;
+  }
+
+ private:
+  // The one allocate node of a tensor.
+  static JsonReader Node(const JsonReader& body, int64_t index) {
+    const JsonReader tree = body.At("scheduleTree_");
+    std::vector<JsonReader> found;
+    for (size_t i = 0; i < tree.Size(); ++i) {
+      const JsonReader node = tree.At(i);
+      if (node.At("nodeType_").String() != "allocate") {
+        node.At("nodeType_").Fail("'allocate' is expected");
+      }
+      if (node.At("ldsIdx_").Integer(INT64_MIN, INT64_MAX) == index) found.push_back(node);
+    }
+    if (found.size() != 1) {
+      tree.Fail(
+          fmt::format("one node with ldsIdx_ {} is expected, there are {}", index, found.size()));
+    }
+    return found.front();
+  }
+
+  SdscTensor Tensor(const JsonReader& label, const JsonReader& node, const JsonReader& infos) {
+    SdscTensor tensor;
+    tensor.name = label.At("dsName_").String();
+    tensor.type = label.At("dsType_").String();
+    tensor.format = FormatOf(label.At("dataFormat_"));
+    const JsonReader info = infos.At(tensor.type.c_str());
+    tensor.stick_dims = DimsOf(dsc_, info.At("stickDimOrder_"));
+    tensor.stick_sizes = info.At("stickSize_").Integers(1, kStickBytes * 8);
+    if (tensor.stick_dims.empty() || tensor.stick_sizes.size() != tensor.stick_dims.size()) {
+      info.At("stickSize_").Fail("one size for each stick dimension is expected");
+    }
+    tensor.word_bytes = static_cast<int>(label.At("wordLength").Integer(1, 8));
+    const std::string component = node.At("component_").String();
+    if (component != "hbm" && component != "lx") {
+      node.At("component_").Fail("'hbm' or 'lx' is expected");
+    }
+    tensor.in_lx = component == "lx";
+    Direct(node);
+    tensor.dim_order = DimsOf(dsc_, node.At("layoutDimOrder_"));
+    Scale(label.At("scale_"), info.At("layoutDimOrder_"), tensor);
+    Gaps(node, tensor);
+    CheckSize(node, tensor);
+    Start(node, tensor);
+    return tensor;
+  }
+
+  // Its elements are found by the operation's own indices and slices.
+  void Direct(const JsonReader& node) const {
+    if (node.Has("indirectAllocType_") &&
+        node.At("indirectAllocType_").String() != "no_indirection") {
+      node.At("indirectAllocType_").Fail("'no_indirection' is expected; others are not supported");
+    }
+    if (!node.Has("coordinates_")) return;
+    for (const auto& [core, map] : Members(node.At("coordinates_"), "coreIdToWkSlice_")) {
+      for (const auto& [name, slice] : Members(map)) {
+        const auto dim = static_cast<size_t>(DimOf(dsc_, name, slice));
+        const auto it = std::find_if(dsc_.cores.begin(), dsc_.cores.end(),
+                                     [&](int id) { return std::to_string(id) == core; });
+        if (it == dsc_.cores.end()) continue;
+        const int own = dsc_.slice[static_cast<size_t>(it - dsc_.cores.begin())][dim];
+        if (slice.Integer(0, kMaxCores) == own) continue;
+        slice.Fail("the operation's own slice is expected; others are not supported");
+      }
+    }
+  }
+
+  // scale_ is in the order of the label's layout, which need not be the tensor's.
+  void Scale(const JsonReader& scale, const JsonReader& order, SdscTensor& tensor) const {
+    const std::vector<int> dims = DimsOf(dsc_, order);
+    if (scale.Size() != dims.size()) {
+      scale.Fail(fmt::format("{} entries, as layoutDimOrder_, are expected", dims.size()));
+    }
+    tensor.scale.assign(tensor.dim_order.size(), -1);
+    for (size_t i = 0; i < dims.size(); ++i) {
+      const JsonReader entry = scale.At(i);
+      const double value = entry.value().is_number() ? entry.value().get<double>() : 0;
+      if (value != 1 && value != -1 && value != -2) entry.Fail("1, -1 or -2 is expected");
+      const auto it = std::find(tensor.dim_order.begin(), tensor.dim_order.end(), dims[i]);
+      if (it != tensor.dim_order.end()) {
+        tensor.scale[static_cast<size_t>(it - tensor.dim_order.begin())] = static_cast<int>(value);
+      } else if (value > 0) {
+        entry.Fail(
+            fmt::format("dimension '{}' is not in the tensor's layoutDimOrder_; -1 is "
+                        "expected",
+                        dsc_.dims[static_cast<size_t>(dims[i])].name));
+      }
+    }
+  }
+
+  // {"out": {"-1": "64"}}, or one entry for each core; all must agree.
+  void Gaps(const JsonReader& node, SdscTensor& tensor) const {
+    for (const auto& [name, gaps] : Members(node, "backGapCore_")) {
+      const int dim = DimOf(dsc_, name, gaps);
+      for (const auto& [core, gap] : Members(gaps)) {
+        const int64_t elements = Number(gap, 0, kMaxSize);
+        if (!tensor.back_gap.emplace(dim, elements).second && tensor.back_gap[dim] != elements) {
+          gap.Fail("the same gap on every core is expected");
+        }
+      }
+    }
+  }
+
+  void CheckSize(const JsonReader& node, const SdscTensor& tensor) const {
+    int64_t bytes = kStickBytes;
+    for (size_t i = 0; i < tensor.dim_order.size(); ++i) {
+      const int d = tensor.dim_order[i];
+      const auto gap = tensor.back_gap.find(d);
+      const int64_t size =
+          dsc_.dims[static_cast<size_t>(d)].size + (gap == tensor.back_gap.end() ? 0 : gap->second);
+      if (__builtin_mul_overflow(bytes, size, &bytes) || bytes > kMaxTensorBytes) {
+        node.Fail("a tensor of less than 2^46 bytes is expected");
+      }
+    }
+  }
+
+  void Start(const JsonReader& node, SdscTensor& tensor) const {
+    if (node.Has("isStartAddrSymbolic_")) {
+      const JsonReader symbolic = node.At("isStartAddrSymbolic_");
+      tensor.symbolic = symbolic.value().is_boolean() ? symbolic.value().get<bool>()
+                                                      : symbolic.Integer(0, 1) != 0;
+      if (tensor.symbolic && tensor.in_lx) symbolic.Fail("0 is expected for a tensor in LX");
+    }
+    const JsonReader folds = node.At("startAddressCoreCorelet_");
+    const JsonReader data = folds.At("data_");
+    const bool same_for_all = folds.Has("dim_prop_func") && folds.At("dim_prop_func").Size() > 0 &&
+                              folds.At("dim_prop_func").At(size_t{0}).Has("Const");
+    const int64_t end = tensor.in_lx ? static_cast<int64_t>(kLxBytes) : kAddressEnd;
+    const int64_t low = tensor.symbolic ? -kMaxSymbol : 0;
+    const int64_t high = tensor.symbolic ? -1 : end - 1;
+    for (const int core : dsc_.cores) {
+      const std::string key = fmt::format("[{}, 0, 0]", same_for_all ? 0 : core);
+      tensor.start.push_back(Number(data.At(key.c_str()), low, high));
+    }
+  }
+
+  SuperDsc& dsc_;
+};
+
+}  // namespace
+
+// An integer, or a string that holds one in decimal.
+int64_t Number(const JsonReader& at, int64_t low, int64_t high) {
+  if (!at.value().is_string()) return at.Integer(low, high);
+  const auto& text = at.value().get_ref<const std::string&>();
+  int64_t number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc{} || end != text.data() + text.size() || number < low || number > high) {
+    at.Fail(fmt::format("an integer from {} to {} is expected", low, high));
+  }
+  return number;
+}
+
+// Members of an object; an absent key has none.
+std::vector<std::pair<std::string, JsonReader>> Members(const JsonReader& at) {
+  if (!at.value().is_object()) at.Fail("an object is expected");
+  std::vector<std::pair<std::string, JsonReader>> members;
+  for (const auto& [key, value] : at.value().items()) members.emplace_back(key, at.At(key.c_str()));
+  return members;
+}
+std::vector<std::pair<std::string, JsonReader>> Members(const JsonReader& at, const char* key) {
+  if (!at.Has(key)) return {};
+  return Members(at.At(key));
+}
+JsonReader OnlyMember(const JsonReader& at, const char* what) {
+  const auto members = Members(at);
+  if (members.size() != 1) at.Fail(fmt::format("an object with one key, {}, is expected", what));
+  return members.front().second;
+}
+
+DataFormat FormatOf(const JsonReader& at) {
+  const std::string name = at.String();
+  try {
+    return FormatFromName(name);
+  } catch (const Error& error) {
+    at.Fail(error.what());
+  }
+}
+
+int DimOf(const SuperDsc& dsc, const std::string& name, const JsonReader& at) {
+  const int dim = dsc.FindDim(name);
+  if (dim >= 0) return dim;
+  std::string known;
+  for (const SdscDim& d : dsc.dims) known += known.empty() ? d.name : ", " + d.name;
+  at.Fail(fmt::format("dimension '{}' is not in N_ ({})", name, known));
+}
+std::vector<int> DimsOf(const SuperDsc& dsc, const JsonReader& at) {
+  std::vector<int> dims;
+  for (size_t i = 0; i < at.Size(); ++i) {
+    const int dim = DimOf(dsc, at.At(i).String(), at.At(i));
+    if (std::find(dims.begin(), dims.end(), dim) != dims.end()) {
+      at.Fail("each dimension once is expected");
+    }
+    dims.push_back(dim);
+  }
+  return dims;
+}
+
+std::vector<int64_t> ReadTensors(const JsonReader& body, SuperDsc& dsc) {
+  return TensorReader(dsc).Read(body);
+}
+
+}  // namespace spyre::compiler
