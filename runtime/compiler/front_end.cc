@@ -1,0 +1,138 @@
+#include "runtime/compiler/front_end.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+#include "runtime/compiler/coarse_tile.h"
+#include "runtime/compiler/decompose.h"
+#include "runtime/compiler/hints.h"
+#include "runtime/compiler/kernel_source.h"
+#include "runtime/compiler/named_lowering.h"
+
+namespace spyre::compiler {
+namespace {
+
+constexpr size_t kSegments = 7;  // of a kernel's tensors and its pool
+constexpr std::string_view kRestickify = "ReStickifyOpHBM";
+
+std::string KernelName(const Graph& graph) {
+  constexpr size_t kLongest = 80;
+  std::string name = "sdsc_fused";
+  for (const GraphOp& op : graph.ops)
+    if (op.IsComputed() && name.size() + op.op.size() < kLongest) name += "_" + op.op;
+  return name + "_0";
+}
+
+int GroupOf(const GraphOp& op) {
+  return op.loop && !op.loop->group_id.empty() ? op.loop->group_id.front() : -1;
+}
+
+// Buffers that must be in device memory: loops walk through them, or data moves between cores on
+// the way.
+std::set<std::string> DeviceBuffers(const Graph& graph) {
+  std::set<std::string> device;
+  for (const GraphOp& op : graph.ops) {
+    if (!op.IsComputed()) device.insert(op.name);  // whole buffers of results of a loop
+    if (op.op == kRestickify) device.insert(op.name);
+    for (const GraphRead& read : op.reads) {
+      const GraphOp* writer = graph.Find(read.buffer);
+      if (op.op == kRestickify || (writer != nullptr && GroupOf(*writer) != GroupOf(op)))
+        device.insert(read.buffer);
+    }
+  }
+  return device;
+}
+
+LxGraph ToLxGraph(const Graph& graph, const std::map<std::string, WorkDivision>& divisions,
+                  bool lx_planning) {
+  LxGraph result;
+  const std::set<std::string> device = DeviceBuffers(graph);
+  for (const GraphOp& op : graph.ops) {
+    if (!op.IsComputed()) continue;
+    LxOperation operation;
+    operation.op = op.op;
+    operation.ir = ToOpIr(graph, op);
+    const WorkDivision& division = divisions.at(op.name);
+    operation.splits = division.splits;
+    operation.k_fastest = division.k_fastest;
+    operation.may_stay_in_lx = lx_planning && device.count(operation.ir.output.name) == 0;
+    if (op.loop) operation.loops = op.loop->group_id;
+    result.operations.push_back(std::move(operation));
+  }
+  for (const GraphInput& input : graph.inputs) result.inputs.push_back(input.name);
+  result.outputs = graph.outputs;
+  return result;
+}
+
+// The layout over the shape that the caller has: without the last dimension of sparse sticks.
+StickLayout CallersLayout(const NamedGraph& named, const NamedTensor& tensor) {
+  const std::vector<int64_t> shape = named.Shape(tensor);
+  std::vector<int> order;
+  for (size_t i = 0; i < shape.size(); ++i)
+    if (tensor.dims[i] != tensor.stick) order.push_back(static_cast<int>(i));
+  if (tensor.stick == NamedTensor::kSparse) {
+    if (!shape.empty()) order.push_back(-1);
+  } else {
+    const auto stick = std::find(tensor.dims.begin(), tensor.dims.end(), tensor.stick);
+    order.push_back(static_cast<int>(stick - tensor.dims.begin()));
+  }
+  return MakeLayout(shape, ContiguousStrides(shape), DeviceFormatOf(DataFormat::kIeeeFp16), order);
+}
+
+std::vector<FrontEndArgument> Arguments(const NamedGraph& named, const NamedGraph& primitives,
+                                        const Graph& graph) {
+  std::vector<FrontEndArgument> arguments;
+  const std::string full = "full_";
+  const auto find = [&](const NamedGraph& in, const std::string& name) {
+    const auto it = std::find_if(in.tensors.begin(), in.tensors.end(),
+                                 [&](const NamedTensor& tensor) { return tensor.name == name; });
+    return it == in.tensors.end() ? -1 : static_cast<int>(it - in.tensors.begin());
+  };
+  for (const std::string& buffer : KernelArgumentNames(graph)) {
+    FrontEndArgument argument;
+    argument.is_output = graph.IsOutput(buffer);
+    int tensor = find(primitives, buffer);
+    if (tensor < 0) tensor = find(primitives, buffer.substr(full.size()));
+    const NamedTensor& planned = primitives.tensors[static_cast<size_t>(tensor)];
+    argument.name = planned.name;
+    argument.layout = CallersLayout(primitives, planned);
+    argument.is_constant = planned.origin == NamedTensor::Origin::kConstant;
+    argument.value = planned.value;
+    if (!argument.is_constant) argument.tensor = find(named, planned.name);
+    arguments.push_back(std::move(argument));
+  }
+  return arguments;
+}
+
+}  // namespace
+
+FrontEndResult CompileNamedGraph(const NamedGraph& named, const FrontEndOptions& options) {
+  FrontEndResult result;
+  result.primitives = PlanSticks(Decompose(named));
+  Graph& graph = result.graph;
+  graph = LowerNamedGraph(result.primitives);
+  const DimNames loop_names = NameLoops(graph);
+  if (options.tiling) {
+    AssignDimHints(graph, HintScopes(result.primitives));
+    result.groups = HintsToGroups(graph, &result.log);
+    CoarseTile(graph, result.groups);
+    RestoreSticks(result.primitives, graph);
+  }
+  result.divisions = DivideGraph(graph, loop_names, options.division);
+  for (const auto& [op, division] : result.divisions) {
+    for (const std::string& line : division.log) result.log.push_back(fmt::format("{}: {}", op, line));
+  }
+  result.lx = PlanLx(ToLxGraph(graph, result.divisions, options.lx_planning), options.lx);
+  result.source = BuildKernelSource(KernelName(graph), graph, result.divisions, result.lx);
+  result.arguments = Arguments(named, result.primitives, graph);
+  return result;
+}
+
+BundleDialect DialectFor(const FrontEndResult& result) {
+  const size_t used = result.arguments.size() + (result.lx.pool_bytes > 0 ? 1 : 0);
+  return used <= kSegments ? BundleDialect::kSymbolicConstants : BundleDialect::kSymbolicArguments;
+}
+
+}  // namespace spyre::compiler

@@ -1,0 +1,161 @@
+#include "runtime/compiler/graph_division.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <numeric>
+#include <optional>
+#include <set>
+
+#include "model/contract/error.h"
+#include "model/contract/memory_map.h"
+#include "model/contract/nearest.h"
+
+namespace spyre::compiler {
+namespace {
+
+constexpr std::string_view kRestickify = "ReStickifyOpHBM";
+
+struct Member {
+  const GraphOp* op;
+  OpIr ir;
+  std::vector<std::string> loops;  // names, "" unknown
+
+  bool WalksAsOutput(const std::string& dim) const {
+    const auto last = loops.begin() + static_cast<ptrdiff_t>(op->ranges.size());
+    return std::find(loops.begin(), last, dim) != last;
+  }
+};
+
+// Splits by dimension name, those above 1 only; nothing if a loop without a name is cut.
+std::optional<std::map<std::string, int>> NamedSplits(const Member& member,
+                                                      const std::vector<int>& splits) {
+  std::map<std::string, int> named;
+  for (size_t i = 0; i < splits.size(); ++i) {
+    if (splits[i] == 1) continue;
+    if (member.loops[i].empty() || i >= member.op->ranges.size()) return std::nullopt;
+    named[member.loops[i]] = splits[i];
+  }
+  return named;
+}
+
+class GraphDivider {
+ public:
+  GraphDivider(const Graph& graph,
+               const std::map<std::string, std::vector<std::string>>& loop_names,
+               const DivisionOptions& options)
+      : graph_(graph), loop_names_(loop_names), options_(options) {}
+
+  std::map<std::string, WorkDivision> Run() {
+    std::map<int, std::vector<Member>> groups;
+    for (const GraphOp& op : graph_.ops) {
+      if (!op.IsComputed()) continue;
+      Member member{&op, ToOpIr(graph_, op), LoopNames(op)};
+      divisions_[op.name] = DivideWork(member.ir, options_.max_cores, options_.k_fast);
+      if (op.loop && !op.loop->group_id.empty() && op.op != kRestickify)
+        groups[op.loop->group_id.front()].push_back(std::move(member));
+    }
+    if (options_.rule == DivisionRule::kChain) {
+      for (const auto& [group, members] : groups) Agree(members);
+    }
+    return std::move(divisions_);
+  }
+
+ private:
+  std::vector<std::string> LoopNames(const GraphOp& op) const {
+    const std::string copy = "copy_";
+    auto names = loop_names_.find(op.name);
+    if (names == loop_names_.end() && op.name.rfind(copy, 0) == 0)
+      names = loop_names_.find(op.name.substr(copy.size()));
+    std::vector<std::string> loops(op.ranges.size() + op.reduction_ranges.size());
+    if (names == loop_names_.end()) return loops;
+    std::copy_n(names->second.begin(), std::min(loops.size(), names->second.size()), loops.begin());
+    return loops;
+  }
+
+  bool AgreeAlready(const std::vector<Member>& members) const {
+    const auto first = NamedSplits(members[0], divisions_.at(members[0].op->name).splits);
+    return first && std::all_of(members.begin(), members.end(), [&](const Member& member) {
+             return NamedSplits(member, divisions_.at(member.op->name).splits) == first;
+           });
+  }
+
+  // Name -> units that a core gets a whole number of, in every operation.
+  static std::map<std::string, int64_t> CommonDims(const std::vector<Member>& members) {
+    std::map<std::string, int64_t> common;
+    for (const std::string& dim : members[0].loops) {
+      const bool everywhere = std::all_of(members.begin(), members.end(), [&](const Member& m) {
+        return !dim.empty() && m.WalksAsOutput(dim);
+      });
+      if (everywhere) common[dim] = 0;
+    }
+    for (const Member& member : members) {
+      const WorkDivider divider(member.ir);
+      for (size_t i = 0; i < member.loops.size(); ++i) {
+        const auto found = common.find(member.loops[i]);
+        if (found != common.end())
+          found->second = std::gcd(found->second, divider.size_in_sticks()[i]);
+      }
+    }
+    return common;
+  }
+
+  void Agree(const std::vector<Member>& members) {
+    if (AgreeAlready(members)) return;
+    std::vector<std::string> names;
+    std::vector<int64_t> units;
+    for (const auto& [name, size] : CommonDims(members)) {
+      names.push_back(name);
+      units.push_back(size);
+    }
+    std::vector<int> order(names.size());
+    std::iota(order.begin(), order.end(), 0);
+    std::stable_sort(order.begin(), order.end(), [&](int a, int b) { return units[a] > units[b]; });
+    const std::vector<int> shared =
+        SplitIterationSpace(units, options_.max_cores, order, {}, {}).splits;
+    std::map<std::string, int> splits;
+    for (size_t i = 0; i < names.size(); ++i)
+      if (shared[i] > 1) splits[names[i]] = shared[i];
+    if (splits.empty()) return;
+    for (const Member& member : members) Apply(member, splits);
+  }
+
+  void Apply(const Member& member, const std::map<std::string, int>& named) {
+    WorkDivision division;
+    division.splits.assign(member.loops.size(), 1);
+    for (size_t i = 0; i < member.loops.size(); ++i) {
+      const auto found = named.find(member.loops[i]);
+      if (found != named.end()) division.splits[i] = found->second;
+    }
+    const WorkDivider divider(member.ir);
+    for (size_t i = 0; i < divider.tensor_count(); ++i) {
+      if (divider.PerCoreSpan(i, division.splits) > static_cast<int64_t>(kMaxCoreSpanBytes)) return;
+    }
+    division.cores_used =
+        std::accumulate(division.splits.begin(), division.splits.end(), 1, std::multiplies<>());
+    division.slice = CoreToSlice(division.splits, false);
+    divisions_[member.op->name] = std::move(division);
+  }
+
+  const Graph& graph_;
+  const std::map<std::string, std::vector<std::string>>& loop_names_;
+  const DivisionOptions& options_;
+  std::map<std::string, WorkDivision> divisions_;
+};
+
+}  // namespace
+
+DivisionRule DivisionRuleFromName(const std::string& name) {
+  if (name == "seed") return DivisionRule::kSeed;
+  if (name == "chain") return DivisionRule::kChain;
+  throw BadInput("division rule '{}' is not known (known: seed, chain){}", name,
+                 DidYouMean(name, {"seed", "chain"}));
+}
+
+std::map<std::string, WorkDivision> DivideGraph(
+    const Graph& graph, const std::map<std::string, std::vector<std::string>>& loop_names,
+    const DivisionOptions& options) {
+  return GraphDivider(graph, loop_names, options).Run();
+}
+
+}  // namespace spyre::compiler

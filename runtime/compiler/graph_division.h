@@ -1,0 +1,41 @@
+// Work division of a whole graph. Each operation by itself follows the rule it is asked for; a
+// group of operations in one loop may instead agree on one division, so that every core finds what
+// it needs in its own LX. Pure functions, any thread.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "model/contract/memory_map.h"
+#include "runtime/compiler/graph.h"
+#include "runtime/compiler/work_division.h"
+
+namespace spyre::compiler {
+
+enum class DivisionRule : uint8_t {
+  kSeed,   // every operation by itself (DivideWork)
+  kChain,  // operations of one tile group are cut along the dimensions that all of them walk
+};
+
+DivisionRule DivisionRuleFromName(const std::string& name);  // "seed", "chain"; throws BadInput
+
+struct DivisionOptions {
+  DivisionRule rule = DivisionRule::kChain;
+  int max_cores = kMaxCores;
+  bool k_fast = true;
+};
+
+// By name of each computed operation. `loop_names`: of NameLoops before tiling; copies that tiling
+// inserted have the names of what they copy.
+//
+// kChain: where the rule already gives all operations of a group the same slices of the same
+// dimensions, it stands. Else the dimensions that every operation of the group walks and none
+// reduces share the cores, largest first, counted in sticks where any operation has them inside a
+// stick; operations for which that would exceed the span of a core keep the rule's answer.
+// Restickify does not take part: it moves data between cores anyway.
+std::map<std::string, WorkDivision> DivideGraph(
+    const Graph& graph, const std::map<std::string, std::vector<std::string>>& loop_names,
+    const DivisionOptions& options);
+
+}  // namespace spyre::compiler

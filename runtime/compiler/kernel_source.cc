@@ -1,0 +1,252 @@
+#include "runtime/compiler/kernel_source.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <numeric>
+
+#include "model/contract/error.h"
+#include "model/contract/memory_map.h"
+#include "runtime/compiler/device_coordinates.h"
+#include "runtime/compiler/loop_groups.h"
+
+namespace spyre::compiler {
+namespace {
+
+constexpr int kBitsPerByte = 8;
+
+std::string LoopSymbol(size_t level) { return fmt::format("t{}", level); }
+
+// How one access moves with the loops around its operation.
+struct Advance {
+  std::vector<int64_t> elements;  // device elements per iteration of each loop
+  bool needs_newest = false;      // the iteration symbols cannot say it
+};
+
+class SourceBuilder {
+ public:
+  SourceBuilder(const Graph& graph, const std::map<std::string, WorkDivision>& divisions,
+                const LxPlan& lx)
+      : graph_(graph), divisions_(divisions), lx_(lx), arguments_(KernelArgumentNames(graph)) {}
+
+  KernelSource Build(const std::string& name) {
+    KernelSource source;
+    source.name = name;
+    source.body = Nodes(GroupLoops(LoopMembersOf(graph_)));
+    return source;
+  }
+
+ private:
+  std::vector<SpecNode> Nodes(const std::vector<LoopNode>& nodes) {
+    std::vector<SpecNode> specs;
+    for (const LoopNode& node : nodes) {
+      if (const auto* member = std::get_if<size_t>(&node)) {
+        const GraphOp& op = graph_.ops[*member];
+        if (op.IsComputed()) specs.emplace_back(Op(op));
+      } else {
+        const auto& loop = std::get<CountedLoop>(node);
+        ++depth_;
+        LoopSpec spec{loop.count.number(), Nodes(loop.body), {}};
+        --depth_;
+        AddTiledSymbols(spec);
+        specs.emplace_back(std::move(spec));
+      }
+    }
+    return specs;
+  }
+
+  // Of this level: what the operations in the loop advance in it.
+  void AddTiledSymbols(LoopSpec& loop) const {
+    const auto add = [&](const OpSpec& op) {
+      if (op.tiled_symbols.size() <= depth_) return;
+      for (const std::string& symbol : op.tiled_symbols[depth_]) {
+        auto& symbols = loop.tiled_symbols;
+        if (std::find(symbols.begin(), symbols.end(), symbol) == symbols.end())
+          symbols.push_back(symbol);
+      }
+    };
+    for (const OpSpec* op : OpsIn(loop)) add(*op);
+  }
+
+  static std::vector<const OpSpec*> OpsIn(const LoopSpec& loop) {
+    std::vector<const OpSpec*> ops;
+    for (const SpecNode& node : loop.body) {
+      if (const auto* op = std::get_if<OpSpec>(&node)) ops.push_back(op);
+      if (const auto* inner = std::get_if<LoopSpec>(&node)) {
+        for (const OpSpec* op : OpsIn(*inner)) ops.push_back(op);
+      }
+    }
+    return ops;
+  }
+
+  OpSpec Op(const GraphOp& op) {
+    const WorkDivision& division = divisions_.at(op.name);
+    OpIr ir = ToOpIr(graph_, op);
+    OpSpec spec;
+    spec.op = op.op;
+    spec.is_reduction = op.kind == GraphOp::Kind::kReduction;
+    spec.constants = op.constants;
+    // Loops of range 1 do not exist; the others are numbered anew.
+    for (size_t i = 0; i < ir.loops.size(); ++i) {
+      if (ir.loops[i].range <= 1) continue;
+      ir.loops[i].name = fmt::format("c{}", spec.iteration_space.size());
+      spec.iteration_space.push_back({ir.loops[i].name, ir.loops[i].range, division.splits[i]});
+    }
+    GraphRead write;
+    write.loop.resize(op.ranges.size());
+    std::iota(write.loop.begin(), write.loop.end(), 0);
+    std::vector<Advance> advances;
+    for (size_t i = 0; i < op.reads.size(); ++i)
+      advances.push_back(AdvanceOf(op, op.reads[i], ir.inputs[i]));
+    advances.push_back(AdvanceOf(op, write, ir.output));
+    const bool newest = std::any_of(advances.begin(), advances.end(),
+                                    [](const Advance& a) { return a.needs_newest; });
+    for (size_t i = 0; i < advances.size(); ++i) {
+      const bool is_input = i < ir.inputs.size();
+      spec.args.push_back(Arg(is_input ? ir.inputs[i] : ir.output, is_input, ir.loops,
+                              newest ? &advances[i] : nullptr));
+    }
+    if (op.loop) TiledSymbols(op, ir, newest, spec);
+    return spec;
+  }
+
+  static void TiledSymbols(const GraphOp& op, const OpIr& ir, bool newest, OpSpec& spec) {
+    for (size_t level = 0; level < op.loop->tiled_dims.size(); ++level) {
+      std::vector<std::string> symbols;
+      if (newest) {
+        if (!op.loop->tiled_dims[level].empty()) symbols.push_back(LoopSymbol(level));
+      } else {
+        for (const int dim : op.loop->tiled_dims[level]) {
+          const LoopVariable& loop = ir.loops[static_cast<size_t>(dim)];
+          if (loop.range > 1) symbols.push_back(loop.name);
+        }
+      }
+      spec.tiled_symbols.push_back(std::move(symbols));
+    }
+  }
+
+  // What an operation in a loop writes into a buffer of its own is one tile, used again by every
+  // iteration.
+  bool IsTile(const std::string& buffer) const {
+    const GraphOp* op = graph_.Find(buffer);
+    return op != nullptr && op->IsComputed() && op->loop;
+  }
+
+  // Elements of range `dim` from one iteration of loop `level` to the next.
+  static int64_t TileStep(const GraphOp& op, size_t level, int dim) {
+    int64_t step = op.ranges[static_cast<size_t>(dim)].number();
+    for (size_t inner = level + 1; inner < op.loop->tiled_dims.size(); ++inner) {
+      const std::vector<int>& dims = op.loop->tiled_dims[inner];
+      if (std::find(dims.begin(), dims.end(), dim) != dims.end())
+        step *= op.loop->count[inner].number();
+    }
+    return step;
+  }
+
+  Advance AdvanceOf(const GraphOp& op, const GraphRead& access, const TensorAccess& tensor) const {
+    Advance advance;
+    if (!op.loop) return advance;
+    advance.elements.assign(op.loop->tiled_dims.size(), 0);
+    std::map<int, int> cut;  // dimension -> loops that cut it
+    for (size_t level = 0; level < op.loop->tiled_dims.size(); ++level) {
+      for (const int dim : op.loop->tiled_dims[level]) {
+        const auto host = std::find(access.loop.begin(), access.loop.end(), dim);
+        if (host == access.loop.end()) continue;
+        const int64_t step = TileStep(op, level, dim);
+        const int64_t elements =
+            DeviceElements(op, tensor, static_cast<int>(host - access.loop.begin()), step);
+        if (IsTile(tensor.name)) continue;
+        advance.elements[level] += elements;
+        const int64_t range = op.ranges[static_cast<size_t>(dim)].number();
+        const bool stick = tensor.layout.stick_dim() == host - access.loop.begin();
+        advance.needs_newest = advance.needs_newest || ++cut[dim] > 1 || range == 1 ||
+                               (stick && range <= ElementsPerStick(tensor.layout.format));
+      }
+    }
+    return advance;
+  }
+
+  static int64_t DeviceElements(const GraphOp& op, const TensorAccess& tensor, int host_dim,
+                                int64_t step) {
+    const StickLayout& layout = tensor.layout;
+    const int64_t per_stick = ElementsPerStick(layout.format);
+    int64_t units = step;
+    if (layout.stick_dim() == host_dim) {
+      if (step % per_stick != 0) {
+        throw CompileError(
+            "Unsupported", "partial_stick_tile",
+            fmt::format("operation '{}': a tile of {} elements of '{}' is not a whole number of "
+                        "sticks of {}; use fewer slices",
+                        op.name, step, tensor.name, per_stick));
+      }
+      units = step / per_stick;
+    }
+    const int64_t bytes_per_element = BitsPerElement(layout.format) / kBitsPerByte;
+    return units * layout.DeviceByteStride(host_dim) / bytes_per_element;
+  }
+
+  TensorArg Arg(const TensorAccess& tensor, bool is_input, const std::vector<LoopVariable>& loops,
+                const Advance* newest) const {
+    TensorArg arg;
+    arg.is_input = is_input;
+    arg.device_format = tensor.layout.format;
+    arg.device_size = tensor.layout.device_size;
+    arg.stride_map = tensor.layout.stride_map;
+    for (const Coordinate& coordinate : DeviceCoordinates(tensor.layout, tensor.index, loops))
+      arg.device_coordinates.push_back(ParseExpression(ToString(coordinate, loops)));
+    arg.per_tile_fixed = IsTile(tensor.name);
+    Place(tensor.name, arg);
+    if (newest == nullptr) return arg;
+    std::string text;
+    for (size_t level = 0; level < newest->elements.size(); ++level) {
+      if (newest->elements[level] == 0) continue;
+      text += fmt::format("{}{}*{}", text.empty() ? "" : " + ", newest->elements[level],
+                          LoopSymbol(level));
+    }
+    if (!text.empty()) arg.tile_advance = ParseExpression(text);
+    return arg;
+  }
+
+  void Place(const std::string& buffer, TensorArg& arg) const {
+    const auto argument = std::find(arguments_.begin(), arguments_.end(), buffer);
+    if (argument != arguments_.end()) {
+      arg.arg_index = static_cast<int>(argument - arguments_.begin());
+      const int segment = arg.arg_index + (lx_.pool_bytes > 0 ? 1 : 0);
+      arg.address = segment * static_cast<int64_t>(kSegmentBytes);
+      return;
+    }
+    const LxBufferPlan* plan = lx_.Find(buffer);
+    if (plan != nullptr && plan->lx_address) {
+      arg.memory = Memory::kLx;
+      arg.address = *plan->lx_address;
+    } else if (plan != nullptr && plan->pool_offset) {
+      arg.memory = Memory::kPool;
+      arg.address = *plan->pool_offset;
+    } else {
+      throw Error(ErrorKind::kInternal, fmt::format("buffer '{}' has no place", buffer));
+    }
+  }
+
+  const Graph& graph_;
+  const std::map<std::string, WorkDivision>& divisions_;
+  const LxPlan& lx_;
+  std::vector<std::string> arguments_;
+  size_t depth_ = 0;  // loops around
+};
+
+}  // namespace
+
+std::vector<std::string> KernelArgumentNames(const Graph& graph) {
+  std::vector<std::string> names;
+  for (const GraphInput& input : graph.inputs) names.push_back(input.name);
+  names.insert(names.end(), graph.outputs.begin(), graph.outputs.end());
+  return names;
+}
+
+KernelSource BuildKernelSource(const std::string& name, const Graph& graph,
+                               const std::map<std::string, WorkDivision>& divisions,
+                               const LxPlan& lx) {
+  return SourceBuilder(graph, divisions, lx).Build(name);
+}
+
+}  // namespace spyre::compiler

@@ -1,0 +1,161 @@
+#include "runtime/compiler/named_lowering.h"
+
+#include <algorithm>
+
+#include "model/contract/error.h"
+
+namespace spyre::compiler {
+namespace {
+
+constexpr int kNoDim = -1;  // the last dimension of a tensor with sparse sticks
+
+class Lowering {
+ public:
+  explicit Lowering(const NamedGraph& named) : named_(named) {
+    for (size_t i = 0; i < named.tensors.size(); ++i)
+      dims_.push_back(HostDims(static_cast<int>(i)));
+  }
+
+  Graph Run() {
+    Graph graph;
+    using Origin = NamedTensor::Origin;
+    for (const Origin origin : {Origin::kInput, Origin::kConstant}) {
+      for (size_t i = 0; i < named_.tensors.size(); ++i) {
+        if (named_.tensors[i].origin == origin) graph.inputs.push_back(Input(static_cast<int>(i)));
+      }
+    }
+    for (const NamedOp& op : named_.ops) graph.ops.push_back(Op(op));
+    for (const int output : named_.outputs) graph.outputs.push_back(tensor(output).name);
+    return graph;
+  }
+
+  BufferLayout Layout(int index, const std::vector<int64_t>& size) const {
+    const std::vector<int>& dims = dims_[static_cast<size_t>(index)];
+    const auto stick = std::find(dims.begin(), dims.end(), tensor(index).stick);
+    return MakeBufferLayout(size, DeviceFormatOf(DataFormat::kIeeeFp16),
+                            stick == dims.end() ? -1 : static_cast<int>(stick - dims.begin()));
+  }
+
+ private:
+  const NamedTensor& tensor(int index) const { return named_.tensors[static_cast<size_t>(index)]; }
+  const std::vector<int>& dims(int index) const { return dims_[static_cast<size_t>(index)]; }
+
+  std::vector<int> HostDims(int index) const {
+    std::vector<int> dims = tensor(index).dims;
+    const bool visible =
+        tensor(index).origin != NamedTensor::Origin::kComputed ||
+        std::find(named_.outputs.begin(), named_.outputs.end(), index) != named_.outputs.end();
+    if (tensor(index).stick == NamedTensor::kSparse) {
+      dims.push_back(kNoDim);
+    } else if (!visible) {
+      const auto stick = std::find(dims.begin(), dims.end(), tensor(index).stick);
+      std::rotate(stick, stick + 1, dims.end());
+    }
+    return dims;
+  }
+
+  std::vector<int64_t> Sizes(const std::vector<int>& dims) const {
+    std::vector<int64_t> sizes;
+    sizes.reserve(dims.size());
+    for (const int dim : dims)
+      sizes.push_back(dim == kNoDim ? 1 : named_.dims[static_cast<size_t>(dim)].size);
+    return sizes;
+  }
+
+  GraphInput Input(int index) const {
+    GraphInput input;
+    input.name = tensor(index).name;
+    input.layout = Layout(index, Sizes(dims(index)));
+    for (const int dim : dims(index))
+      input.dim_names.push_back(dim == kNoDim ? "" : named_.dims[static_cast<size_t>(dim)].name);
+    return input;
+  }
+
+  GraphOp Op(const NamedOp& named_op) const {
+    const NamedOperation& operation = *FindNamedOperation(named_op.op);
+    const bool reduces = operation.kind == NamedOperation::Kind::kReduction ||
+                         operation.kind == NamedOperation::Kind::kMatmul;
+    GraphOp op;
+    op.name = tensor(named_op.output).name;
+    op.kind = reduces ? GraphOp::Kind::kReduction : GraphOp::Kind::kPointwise;
+    op.op = operation.op_func;
+    if (reduces) op.reduction_type = operation.op_func;
+    std::vector<int> loops = dims(named_op.output);
+    op.ranges = Extents(Sizes(loops));
+    if (reduces) {
+      op.reduction_ranges = Extents(Sizes(named_op.reduced));
+      loops.insert(loops.end(), named_op.reduced.begin(), named_op.reduced.end());
+    }
+    for (const int input : named_op.inputs) op.reads.push_back(Read(input, loops));
+    op.layout = Layout(named_op.output, Sizes(dims(named_op.output)));
+    op.constants = Constants(named_op);
+    return op;
+  }
+
+  GraphRead Read(int input, const std::vector<int>& loops) const {
+    GraphRead read;
+    read.buffer = tensor(input).name;
+    for (const int dim : dims(input)) {
+      const auto loop = std::find(loops.begin(), loops.end(), dim);
+      const bool walked = dim != kNoDim && loop != loops.end();
+      read.loop.push_back(walked ? static_cast<int>(loop - loops.begin()) : -1);
+    }
+    return read;
+  }
+
+  // op_info's, by the names that the card's operations have for them.
+  std::vector<OpConstant> Constants(const NamedOp& op) const {
+    if (op.op == "mean") {
+      double count = 1;
+      for (const int dim : op.reduced)
+        count *= static_cast<double>(named_.dims[static_cast<size_t>(dim)].size);
+      return {{"scaling_factor", 1 / count}};
+    }
+    if (op.op != "clip") return {};
+    const auto bound = [&](const char* key) {
+      const auto found = op.constants.find(key);
+      if (found == op.constants.end()) throw BadInput("'clip' needs `{}`", key);
+      return found->second;
+    };
+    return {{"clipMin", bound("min")}, {"clipMax", bound("max")}};
+  }
+
+  const NamedGraph& named_;
+  std::vector<std::vector<int>> dims_;  // of each tensor, as the host has it
+};
+
+}  // namespace
+
+Graph LowerNamedGraph(const NamedGraph& named) { return Lowering(named).Run(); }
+
+std::vector<HintScope> HintScopes(const NamedGraph& named) {
+  std::vector<HintScope> scopes;
+  for (const NamedHint& hint : named.hints) {
+    HintScope scope;
+    for (const int op : hint.ops) {
+      const int output = named.ops[static_cast<size_t>(op)].output;
+      scope.ops.push_back(named.tensors[static_cast<size_t>(output)].name);
+    }
+    for (const NamedHint::Slice& slice : hint.slices)
+      scope.slices.emplace_back(named.dims[static_cast<size_t>(slice.dim)].name, slice.count);
+    scopes.push_back(std::move(scope));
+  }
+  return scopes;
+}
+
+void RestoreSticks(const NamedGraph& named, Graph& graph) {
+  const Lowering lowering(named);
+  const std::string full = "full_";
+  for (GraphOp& op : graph.ops) {
+    if (op.layout.kind != BufferLayout::Kind::kTiled) continue;
+    for (size_t i = 0; i < named.tensors.size(); ++i) {
+      const std::string& name = named.tensors[i].name;
+      if (op.name != name && op.name != full + name) continue;
+      const bool fixed = op.layout.per_tile_fixed;
+      op.layout = lowering.Layout(static_cast<int>(i), Numbers(op.layout.size));
+      op.layout.per_tile_fixed = fixed;
+    }
+  }
+}
+
+}  // namespace spyre::compiler
