@@ -1,73 +1,16 @@
 #include "cosim/reference_matmul.h"
 
 #include <algorithm>
-#include <cstring>
 
+#include "cosim/matmul_block.h"
 #include "cosim/parallel.h"
 #include "cosim/reference_numbers.h"
 
 namespace spyre::cosim {
 namespace {
 
-constexpr int64_t kChunk = 64;
-constexpr int64_t kPanel = 16;  // columns computed together: two vectors of eight
-constexpr int64_t kRows = 4;    // rows computed together
-
-// Eight fp32 lanes. Lane by lane the operations are those of scalar fp32, so the vector form adds
-// in the same order; the compiler is told not to fuse multiply and add.
-using Lanes = float __attribute__((vector_size(32)));
-
-// results[r][j] for kRows rows of `a` (k apart) and one panel of b. Slice ends as in
-// ReferenceProblem; the last is k.
-__attribute__((always_inline)) inline void Block(const float* a, const float* panel, int64_t k,
-                                                 const std::vector<int64_t>& slice_ends,
-                                                 float* results) {
-  Lanes total[kRows][2] = {};
-  int64_t slice_at = 0;
-  for (const int64_t slice_end : slice_ends) {
-    Lanes sum[kRows][2] = {};
-    for (int64_t chunk_at = slice_at; chunk_at < slice_end; chunk_at += kChunk) {
-      const int64_t chunk_end = std::min(slice_end, chunk_at + kChunk);
-      Lanes chunk[kRows][2] = {};
-      for (int64_t kk = chunk_at; kk < chunk_end; ++kk) {
-        Lanes b[2];
-        std::memcpy(b, panel + kk * kPanel, sizeof b);
-        for (int64_t r = 0; r < kRows; ++r) {
-          const float value = a[r * k + kk];
-          chunk[r][0] += value * b[0];
-          chunk[r][1] += value * b[1];
-        }
-      }
-      for (int64_t r = 0; r < kRows; ++r) {
-        sum[r][0] += chunk[r][0];
-        sum[r][1] += chunk[r][1];
-      }
-    }
-    for (int64_t r = 0; r < kRows; ++r) {
-      total[r][0] = slice_at == 0 ? sum[r][0] : total[r][0] + sum[r][0];
-      total[r][1] = slice_at == 0 ? sum[r][1] : total[r][1] + sum[r][1];
-    }
-    slice_at = slice_end;
-  }
-  std::memcpy(results, total, sizeof total);
-}
-
-void BlockPortable(const float* a, const float* panel, int64_t k,
-                   const std::vector<int64_t>& slice_ends, float* results) {
-  Block(a, panel, k, slice_ends, results);
-}
-
-#if defined(__x86_64__) && !defined(SPYRE_SCALAR)
-__attribute__((target("avx2"))) void BlockAvx2(const float* a, const float* panel, int64_t k,
-                                               const std::vector<int64_t>& slice_ends,
-                                               float* results) {
-  Block(a, panel, k, slice_ends, results);
-}
-bool HasAvx2() { return __builtin_cpu_supports("avx2") != 0; }
-#else
-const auto BlockAvx2 = BlockPortable;
-bool HasAvx2() { return false; }
-#endif
+constexpr int64_t kPanel = kMatmulPanel;
+constexpr int64_t kRows = kMatmulRows;
 
 class MatmulReference : public Reference {
  public:
@@ -101,7 +44,6 @@ class MatmulReference : public Reference {
   int64_t ideal_cost() const override { return p_.k; }
 
   void Compute(int64_t begin, int64_t end, uint16_t* results) const override {
-    const auto block = HasAvx2() ? BlockAvx2 : BlockPortable;
     const int64_t first_row = begin / p_.n;
     const int64_t last_row = (end + p_.n - 1) / p_.n;  // one past
     // A short run does not need every column.
@@ -117,8 +59,8 @@ class MatmulReference : public Reference {
         // The group's first row is a multiple of kRows in the padded matrix, so blocks stay inside.
         const int64_t start = in_matrix / kRows * kRows;
         for (int64_t r = start; r < in_matrix + rows; r += kRows) {
-          block(&a_[(matrix * a_rows_ + r) * p_.k], &b_[BIndex(matrix, 0, panel * kPanel)], p_.k,
-                slice_ends_, values);
+          MatmulBlock(&a_[(matrix * a_rows_ + r) * p_.k], &b_[BIndex(matrix, 0, panel * kPanel)],
+                      p_.k, slice_ends_, values);
           Round(values, matrix * p_.m, r, panel, begin, end, results);
         }
       }

@@ -1,0 +1,20 @@
+// The kinds of operations that the reference of bundles executes, each on one bound step. Cores of
+// a step run at once: what they read is memory as it was before the step. Errors: Error(kBadInput).
+#pragma once
+
+#include "cosim/bundle_memory.h"
+#include "cosim/bundle_step.h"
+#include "runtime/compiler/op_funcs.h"
+
+namespace spyre::cosim {
+
+// Element by element: pointwise, copies, restickify, conversions, layernormscale.
+void RunElements(const BoundStep& step, const compiler::OpFunc& op, BundleMemory& memory);
+// Reductions. Along the dimension inside the sticks a chunk is a stick, else it is 64 elements; a
+// chunk's terms are folded in increasing order from the identity, chunks in order to the core's
+// total, and totals of cores that share the dimension in order of their slices.
+void RunReduction(const BoundStep& step, const compiler::OpFunc& op, BundleMemory& memory);
+// Matrix products, in the order of additions that reference.h describes.
+void RunMatmul(const BoundStep& step, BundleMemory& memory);
+
+}  // namespace spyre::cosim

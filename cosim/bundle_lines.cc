@@ -1,0 +1,170 @@
+#include "cosim/bundle_lines.h"
+
+#include <algorithm>
+#include <iterator>
+#include <map>
+#include <mutex>
+
+#include "cosim/device_elements.h"
+#include "cosim/reference_functions.h"
+#include "cosim/reference_numbers.h"
+#include "model/contract/error.h"
+
+namespace spyre::cosim {
+namespace {
+
+using compiler::OpFunc;
+using compiler::OpFuncStep;
+using compiler::OpFuncValue;
+
+constexpr int kCodes16 = 1 << 16;
+
+// As UnaryFn and BinaryFn; null where a function is no operation on single elements.
+constexpr const char* kUnaryNames[] = {"copy",    "neg",      "abs",  "relu",  "exp",        "gelu",
+                                       "sigmoid", "tanh",     "sqrt", "rsqrt", "reciprocal", "log",
+                                       "silu",    "softplus", "mish", "relu6", "floor"};
+constexpr const char* kBinaryNames[] = {"add",     "sub",          "mul",    "div",      "max",
+                                        "min",     "revsub",       "revdiv", "equal",    "notequal",
+                                        "greater", "greaterequal", "less",   "lessequal"};
+
+template <size_t kCount>
+const char* NameOf(const char* const (&names)[kCount], uint8_t fn, const OpFunc& op) {
+  if (fn < kCount) return names[fn];
+  throw BadInput("operation '{}' uses function {}, for which there is no reference", op.name, fn);
+}
+
+// Results of a unary function for every SEN169 code; made once for each function.
+const std::vector<uint16_t>& SenResults(const std::string& name) {
+  static std::mutex mutex;
+  static std::map<std::string, std::vector<uint16_t>> tables;
+  const std::lock_guard<std::mutex> lock(mutex);
+  std::vector<uint16_t>& table = tables[name];
+  if (table.empty()) {
+    const UnaryFunction function = FindUnary(name);
+    for (int code = 0; code < kCodes16; ++code)
+      table.push_back(NearestSen(function(SenValue(static_cast<uint16_t>(code)))));
+  }
+  return table;
+}
+
+void Copy(const Line& a, Line& result) {
+  result.ideal = a.ideal;
+  if (a.format == result.format) {
+    result.bits = a.bits;
+    return;
+  }
+  for (size_t i = 0; i < result.bits.size(); ++i)
+    result.bits[i] = DeviceBits(result.format, DeviceValue(a.format, a.bits[i]));
+}
+
+void Unary(const std::string& name, const Line& a, Line& result) {
+  if (name == "copy") return Copy(a, result);
+  const UnaryFunction function = FindUnary(name);
+  if (a.format == DataFormat::kSen169Fp16 && result.format == a.format) {
+    const std::vector<uint16_t>& results = SenResults(name);
+    for (size_t i = 0; i < result.bits.size(); ++i) result.bits[i] = results[a.bits[i]];
+  } else {
+    for (size_t i = 0; i < result.bits.size(); ++i) {
+      const long double x = DeviceValue(a.format, a.bits[i]);
+      result.bits[i] = DeviceBits(result.format, static_cast<double>(function(x)));
+    }
+  }
+  for (size_t i = 0; i < result.ideal.size(); ++i)
+    result.ideal[i] = static_cast<double>(function(a.ideal[i]));
+}
+
+void Binary(const std::string& name, const Line& a, const Line& b, Line& result) {
+  const BinaryFunction function = FindBinary(name);
+  for (size_t i = 0; i < result.bits.size(); ++i) {
+    const double x = DeviceValue(a.format, a.bits[i]);
+    const double y = DeviceValue(b.format, b.bits[i]);
+    // One fp32 operation, then one rounding to the format.
+    result.bits[i] = DeviceBits(result.format, double{static_cast<float>(function(x, y))});
+  }
+  for (size_t i = 0; i < result.ideal.size(); ++i)
+    result.ideal[i] = function(a.ideal[i], b.ideal[i]);
+}
+
+void Select(const Line& condition, const Line& then, const Line& otherwise, Line& result) {
+  for (size_t i = 0; i < result.bits.size(); ++i) {
+    const bool taken = DeviceValue(condition.format, condition.bits[i]) != 0;
+    result.bits[i] = taken ? then.bits[i] : otherwise.bits[i];
+  }
+  for (size_t i = 0; i < result.ideal.size(); ++i)
+    result.ideal[i] = condition.ideal[i] != 0 ? then.ideal[i] : otherwise.ideal[i];
+}
+
+}  // namespace
+
+std::vector<double> ConstantsOf(const OpFunc& op, const compiler::SuperDsc& dsc,
+                                const std::string& step) {
+  std::vector<double> values;
+  for (const compiler::OpFuncConstant& constant : op.constants) {
+    const auto found =
+        std::find_if(dsc.constants.begin(), dsc.constants.end(),
+                     [&](const compiler::SdscConstant& c) { return c.name == constant.name; });
+    if (found != dsc.constants.end()) {
+      values.push_back(DeviceValue(found->format, found->bits));
+    } else if (constant.fallback) {
+      values.push_back(*constant.fallback);
+    } else {
+      throw BadInput("{}: the constant '{}' is missing", step, constant.name);
+    }
+  }
+  return values;
+}
+
+LineSteps::LineSteps(const OpFunc& op, const std::vector<double>& constants, DataFormat result,
+                     size_t length, bool with_ideal)
+    : op_(op),
+      steps_(op.steps.size(), Line(result, length, with_ideal)),
+      copied_(result, length, with_ideal) {
+  for (const double value : constants) {
+    Line line(result, length, with_ideal);
+    std::fill(line.bits.begin(), line.bits.end(), DeviceBits(result, value));
+    std::fill(line.ideal.begin(), line.ideal.end(), value);
+    constants_.push_back(std::move(line));
+  }
+}
+
+const Line& LineSteps::ValueOf(const OpFuncValue& value, const std::vector<Line>& inputs) const {
+  switch (value.kind) {
+    case OpFuncValue::Kind::kInput:
+      return inputs[static_cast<size_t>(value.index)];
+    case OpFuncValue::Kind::kConstant:
+      return constants_[static_cast<size_t>(value.index)];
+    default:
+      return steps_[static_cast<size_t>(value.index)];
+  }
+}
+
+const Line& LineSteps::Run(const std::vector<Line>& inputs) {
+  const auto absent = [&](const OpFuncValue& value) {
+    return value.kind == OpFuncValue::Kind::kInput &&
+           value.index >= static_cast<int>(inputs.size());
+  };
+  if (op_.steps.empty()) {
+    Copy(inputs.front(), copied_);
+    return copied_;
+  }
+  for (size_t i = 0; i < op_.steps.size(); ++i) {
+    const OpFuncStep& step = op_.steps[i];
+    const uint8_t fn = step.fn & kFnMask;
+    Line& result = steps_[i];
+    if (absent(step.a) || (step.op == Op::kVbinary && absent(step.b))) {
+      // A factor or a summand that is not there changes nothing.
+      Copy(ValueOf(absent(step.a) ? step.b : step.a, inputs), result);
+    } else if (step.op == Op::kVunary) {
+      Unary(NameOf(kUnaryNames, fn, op_), ValueOf(step.a, inputs), result);
+    } else if (fn == static_cast<uint8_t>(BinaryFn::kSelect)) {
+      Select(ValueOf(step.a, inputs), ValueOf(step.b, inputs), ValueOf(step.otherwise, inputs),
+             result);
+    } else {
+      Binary(NameOf(kBinaryNames, fn, op_), ValueOf(step.a, inputs), ValueOf(step.b, inputs),
+             result);
+    }
+  }
+  return steps_.back();
+}
+
+}  // namespace spyre::cosim

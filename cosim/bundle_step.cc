@@ -1,0 +1,167 @@
+#include "cosim/bundle_step.h"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "cosim/device_elements.h"
+#include "model/contract/error.h"
+#include "model/contract/memory_map.h"
+
+namespace spyre::cosim {
+namespace {
+
+using compiler::AddressExpression;
+using compiler::SdscTensor;
+using compiler::SuperDsc;
+
+StepOperand MakeOperand(const SuperDsc& dsc, const SdscTensor& tensor, const std::string& step) {
+  StepOperand operand;
+  operand.name = tensor.name;
+  operand.format = tensor.format;
+  operand.bytes = DeviceElementBytes(tensor.format);
+  if (tensor.stick_dims.size() > 1) {
+    throw BadInput("{}: the sticks of {} hold {} dimensions; one is supported", step, tensor.name,
+                   tensor.stick_dims.size());
+  }
+  const std::vector<int64_t> stride = compiler::DimStrides(dsc, tensor);
+  const int stick = tensor.stick_dims.empty() ? -1 : tensor.stick_dims.front();
+  operand.walks.assign(dsc.dims.size(), false);
+  for (size_t i = 0; i < tensor.dim_order.size(); ++i)
+    operand.walks[tensor.dim_order[i]] = tensor.scale[i] > 0;
+  operand.end_bytes = operand.bytes;
+  for (size_t d = 0; d < dsc.dims.size(); ++d) {
+    const bool inside = static_cast<int>(d) == stick && operand.walks[d];
+    if (inside) operand.stick_dim = stick;
+    const int64_t per_stick = inside ? tensor.stick_sizes.front() : 1;
+    std::vector<int64_t> offset(static_cast<size_t>(dsc.dims[d].per_core), 0);
+    for (int64_t i = 0; operand.walks[d] && i < dsc.dims[d].per_core; ++i)
+      offset[i] = i / per_stick * stride[d] + i % per_stick * operand.bytes;
+    operand.end_bytes += *std::max_element(offset.begin(), offset.end());
+    operand.offset.push_back(std::move(offset));
+  }
+  // Where only element 0 counts, the whole stick is the operand's.
+  if (operand.stick_dim < 0) operand.end_bytes += static_cast<int64_t>(kStickBytes) - operand.bytes;
+  return operand;
+}
+
+const AddressExpression& SymbolOf(const compiler::BundleExecute& execute, const BoundStep& step,
+                                  const SdscTensor& tensor, int64_t id) {
+  const auto found = execute.symbols.find(id);
+  if (found == execute.symbols.end()) {
+    throw BadInput("{}: {} uses symbol {}, which the bundle does not bind", step.name, tensor.name,
+                   id);
+  }
+  return found->second;
+}
+
+void Place(const compiler::BundleExecute& execute, const std::vector<int64_t>& iterations,
+           const BundleMemory& memory, const BoundStep& step, const SdscTensor& tensor,
+           StepOperand& operand) {
+  operand.place.clear();
+  for (size_t c = 0; c < step.dsc->cores.size(); ++c) {
+    StepOperand::Place place;
+    place.start = tensor.start[c];
+    if (tensor.in_lx) place.image = memory.LxImage(step.dsc->cores[c]);
+    if (tensor.symbolic) {
+      const AddressExpression& address = SymbolOf(execute, step, tensor, tensor.start[c]);
+      place.start = address.constant;
+      for (size_t loop = 0; loop < address.loop_stride.size(); ++loop)
+        place.start += address.loop_stride[loop] * iterations[loop];
+      if (!tensor.in_lx) place.image = address.argument;
+    }
+    if (!tensor.in_lx && (!tensor.symbolic || place.image < 0)) {
+      throw BadInput("{}: {} is at device address 0x{:x}, which belongs to no argument", step.name,
+                     tensor.name, place.start);
+    }
+    const auto bytes = static_cast<int64_t>(memory.image(place.image).size());
+    if (place.start < 0 || place.start > bytes || operand.end_bytes > bytes - place.start) {
+      throw BadInput("{}: {} on core {} is at bytes {} to {} of {} bytes", step.name, tensor.name,
+                     step.dsc->cores[c], place.start, place.start + operand.end_bytes, bytes);
+    }
+    operand.place.push_back(place);
+  }
+}
+
+}  // namespace
+
+BoundStep MakeStep(const compiler::Bundle& bundle, const compiler::BundleExecute& execute) {
+  const SuperDsc& dsc = bundle.dscs[execute.dsc];
+  BoundStep step;
+  step.dsc = &dsc;
+  step.name = bundle.files[execute.dsc] + " (" + dsc.op + ")";
+  if (dsc.outputs.size() != 1) {
+    throw BadInput("{}: {} outputs; one is supported", step.name, dsc.outputs.size());
+  }
+  for (const int input : dsc.inputs)
+    step.inputs.push_back(MakeOperand(dsc, dsc.tensors[input], step.name));
+  step.output = MakeOperand(dsc, dsc.tensors[dsc.outputs.front()], step.name);
+  return step;
+}
+
+void PlaceStep(const compiler::BundleExecute& execute, const std::vector<int64_t>& iterations,
+               const BundleMemory& memory, BoundStep& step) {
+  const SuperDsc& dsc = *step.dsc;
+  for (size_t i = 0; i < dsc.inputs.size(); ++i)
+    Place(execute, iterations, memory, step, dsc.tensors[dsc.inputs[i]], step.inputs[i]);
+  Place(execute, iterations, memory, step, dsc.tensors[dsc.outputs.front()], step.output);
+}
+
+bool OutputOverlapsInputs(const BoundStep& step) {
+  // Per image the bytes from the first to the last that the output may touch.
+  std::map<int, std::pair<int64_t, int64_t>> written;
+  for (const StepOperand::Place& place : step.output.place) {
+    const int64_t end = place.start + step.output.end_bytes;
+    const auto [at, is_new] = written.try_emplace(place.image, place.start, end);
+    if (is_new) continue;
+    at->second.first = std::min(at->second.first, place.start);
+    at->second.second = std::max(at->second.second, end);
+  }
+  for (const StepOperand& input : step.inputs) {
+    for (const StepOperand::Place& place : input.place) {
+      const auto found = written.find(place.image);
+      if (found != written.end() && place.start < found->second.second &&
+          place.start + input.end_bytes > found->second.first) {
+        return true;
+      }
+    }
+  }
+  return false;
+}
+
+std::vector<std::vector<int>> CoreChains(const SuperDsc& dsc,
+                                         const std::vector<int>& reduced_dims) {
+  // Slices of the other dimensions -> slices of the reduced ones -> core.
+  std::map<std::vector<int>, std::map<std::vector<int>, int>> chains;
+  for (size_t c = 0; c < dsc.cores.size(); ++c) {
+    std::vector<int> kept = dsc.slice[c];
+    std::vector<int> reduced;
+    for (const int dim : reduced_dims) reduced.push_back(std::exchange(kept[dim], 0));
+    chains[kept][reduced] = static_cast<int>(c);
+  }
+  std::vector<std::vector<int>> result;
+  for (const auto& [kept, chain] : chains) {
+    std::vector<int> cores;
+    for (const auto& [reduced, core] : chain) cores.push_back(core);
+    result.push_back(std::move(cores));
+  }
+  return result;
+}
+
+void ForEachIndex(const SuperDsc& dsc, const std::vector<int>& dims,
+                  const std::function<void(const std::vector<int64_t>& index)>& visit) {
+  std::vector<int64_t> index(dsc.dims.size(), 0);
+  for (;;) {
+    visit(index);
+    size_t position = dims.size();
+    while (position > 0) {
+      const int dim = dims[--position];
+      if (++index[dim] < dsc.dims[dim].per_core) break;
+      index[dim] = 0;
+      if (position == 0) return;
+    }
+    if (dims.empty()) return;
+  }
+}
+
+}  // namespace spyre::cosim
