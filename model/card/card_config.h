@@ -34,6 +34,7 @@ struct CoreConfig {
   uint64_t vector_simple_cost = 1;
   uint64_t vector_function_cost = 4;
   uint64_t vector_reduce_cost = 18;
+  uint64_t vector_transpose_cost = 2;
   uint64_t token_cycles = 2;
   uint64_t barrier_cycles = 64;
   uint64_t quantum_ns = 1000;
@@ -232,16 +233,21 @@ void DescribeCard(CardConfig& c, Visitor& v) {
   v.Number("core.vector_startup_cycles", c.core.vector_startup_cycles, 0, 4096, "cycles",
            "Pipeline start of one vector instruction; depth is not public", "assumed");
   v.Number("core.vector_simple_cost", c.core.vector_simple_cost, 1, 64, "passes",
-           "Passes of add, multiply, compare, copy and rounding", "assumed");
+           "Passes of add, multiply, compare, select, copy, floor, rounding and format conversion",
+           "assumed");
   v.Number("core.vector_function_cost", c.core.vector_function_cost, 1, 64, "passes",
-           "Passes of exp, gelu, sigmoid, tanh, sqrt, rsqrt, reciprocal and divide; a public "
-           "simulator guesses 4",
+           "Passes of exp, log, gelu, silu, mish, softplus, sigmoid, tanh, sqrt, rsqrt, reciprocal "
+           "and divide; a public simulator guesses 4",
            "assumed");
   v.Number(
       "core.vector_reduce_cost", c.core.vector_reduce_cost, 1, 64, "passes",
       "Passes of a reduction across the lanes of a stick; a fit to row reductions on one to four "
       "cores, about 16 GB/s a core; along rows it is a simple operation",
       "fit");
+  v.Number("core.vector_transpose_cost", c.core.vector_transpose_cost, 1, 64, "passes",
+           "Passes of a stick transpose, 64 sticks in and out; not public; at 2 it keeps pace with "
+           "the LX port, and the public 116 GB/s of restickify through memory stay memory's",
+           "assumed");
   v.Number("core.token_cycles", c.core.token_cycles, 0, 1024, "cycles",
            "From giving a token to a waiting unit going on", "assumed");
   v.Number("core.barrier_cycles", c.core.barrier_cycles, 0, 65536, "cycles",

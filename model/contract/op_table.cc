@@ -92,6 +92,22 @@ const std::vector<OpInfo>& OpTable() {
        false,
        {"dst", "value", "row_bytes", "rows", "dst_row"}},
       {Op::kVreloc, "vreloc", false, Unit::kVector, FnSet::kNone, false, {"dst", "src", "records"}},
+      {Op::kVtranspose,
+       "vtranspose",
+       false,
+       Unit::kVector,
+       FnSet::kNone,
+       false,
+       {"dst", "a", "dst_stick", "a_stick", "blocks", "dst_block", "a_block", "planes", "dst_plane",
+        "a_plane"}},
+      {Op::kVconvert,
+       "vconvert",
+       false,
+       Unit::kVector,
+       FnSet::kConvert,
+       false,
+       {"dst", "a", "pair", "rows", "planes", "dst_plane", "a_plane", "scale", "dst_row", "a_row",
+        "shift"}},
       {Op::kSend,
        "send",
        false,
@@ -150,7 +166,12 @@ const std::vector<std::string_view>& FnNames(FnSet set) {
                                                        "absmax"};
   static const std::vector<std::string_view> format = {"sen169_fp16", "sen143_fp8", "sen152_fp8",
                                                        "senint8", "senint4"};
+  static const std::vector<std::string_view> convert = {"dl16tofp32",  "fp32todl16",  "fp8todl16",
+                                                        "dl16tofp8",   "dl16tofp8wt", "dl16toint8",
+                                                        "dl16toint8wt"};
   switch (set) {
+    case FnSet::kConvert:
+      return convert;
     case FnSet::kBinary:
       return binary;
     case FnSet::kUnary:
@@ -197,6 +218,7 @@ const std::vector<Flag>& Flags(FnSet set) {
     case FnSet::kNone:
     case FnSet::kCombine:
     case FnSet::kFormat:
+    case FnSet::kConvert:
       break;
   }
   return none;

@@ -11,7 +11,7 @@
 namespace spyre {
 
 // Names of `fn` values, in order of value. Empty: the op takes no function and fn is 0.
-enum class FnSet : uint8_t { kNone, kBinary, kUnary, kReduce, kCombine, kRound, kFormat };
+enum class FnSet : uint8_t { kNone, kBinary, kUnary, kReduce, kCombine, kRound, kFormat, kConvert };
 
 struct OpInfo {
   Op op;

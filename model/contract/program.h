@@ -60,6 +60,9 @@ enum class Op : uint8_t {
   kVaccumulate = 53,  // dst, a, b, count
   kVfill = 54,        // dst, value, row_bytes, rows, dst_row
   kVreloc = 55,       // dst, src, records
+  kVtranspose = 56,   // dst, a, dst_stick, a_stick, blocks, dst_block, a_block, planes, dst_plane,
+                      // a_plane
+  kVconvert = 57,  // dst, a, pair, rows, planes, dst_plane, a_plane, scale, dst_row, a_row, shift
   // ring unit
   kSend = 64,     // core, dst_lx, src_lx, bytes, token
   kBarrier = 65,  // mask, id
@@ -184,6 +187,16 @@ constexpr uint8_t FnByte(Fn fn, uint8_t flags = 0) {
 // kVreloc: `records` CorrectionRecords at src to as many groups of eight 64-bit address-table
 // entries at dst:
 //   entry 0 the device virtual address, entries 1..6 the strides, entry 7 zero.
+// kVtranspose: for p < planes, q < blocks: the block of 64 x 64 16-bit elements whose row i is the
+//   stick at a + p * a_plane + q * a_block + i * a_stick becomes its transpose, row j at
+//   dst + p * dst_plane + q * dst_block + j * dst_stick. A block is read whole before it is
+//   written.
+// kVconvert: for p < planes, r < rows: one stick of the narrow format from or to two of the wide
+//   one, the second `pair` bytes behind the first. With the two sides' elements numbered from 0,
+//   element i of the narrow stick belongs to wide stick (i / g) % 2, element i / (2g) * g + i % g,
+//   where g elements (4, 8 or 1, see ConvertFn) alternate. fp32 and SEN169 to narrower formats
+//   round as ConvertElements (formats.h) does; to SENINT8, an element is first multiplied by the
+//   fp32 whose bits are in `scale`, and then the fp32 in `shift` is added.
 // kSend: `bytes` bytes from src_lx of this core to dst_lx of core `core`, then one token `token`
 // there. kBarrier: waits until every core of `mask` is at barrier `id`.
 // kMark: step `imm` (0..kMaxSteps-1) of the program begins, for the `iteration`-th time; for

@@ -97,8 +97,8 @@ class PtUnit : public CoreUnit {
   uint64_t array_free_ps_ = 0;
 };
 
-// The vector units (SFU) of the corelets: pointwise functions, reductions, rounding, program
-// correction.
+// The vector units (SFU) of the corelets: pointwise functions, reductions, rounding, transposes,
+// conversions, program correction.
 class VectorUnit : public CoreUnit {
  public:
   VectorUnit(const sc_core::sc_module_name& name, Core& core, trace::Recorder* recorder)
@@ -119,6 +119,8 @@ class VectorUnit : public CoreUnit {
   void Accumulate(const Instruction& in);
   void Fill(const Instruction& in);
   void Relocate(const Instruction& in);
+  void Transpose(const Instruction& in);
+  void Convert(const Instruction& in);
 
   // Work of the instruction at hand, filled by the methods above and priced by Execute.
   uint64_t elements_ = 0;

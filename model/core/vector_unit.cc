@@ -1,33 +1,16 @@
 #include <algorithm>
-#include <cstring>
 
-#include "model/contract/control_block.h"
 #include "model/core/units.h"
 #include "model/core/vector_math.h"
+#include "model/core/vector_walk.h"
 
 namespace spyre::model {
 
 namespace {
-// Of the unit's 16-bit lanes a stick of either format takes as many: an fp32 element takes two.
-constexpr uint64_t kLanes = 64;
-constexpr uint64_t kMaxRows = 1 << 20;
 constexpr uint64_t kChunkRows = 64;  // of kVreduceRows
 constexpr uint64_t kChunk =
     64;  // sticks priced per step, so that loads and PT share the LX port with long instructions
 }  // namespace
-
-// The sticks of one operand: planes x rows from a checked start.
-struct VectorUnit::Walk {
-  uint8_t* base;
-  uint64_t plane_stride;
-  uint64_t row_stride;
-  uint8_t* At(uint64_t plane, uint64_t row) const {
-    return base + plane * plane_stride + row * row_stride;
-  }
-  float* Acc(uint64_t plane, uint64_t row) const {
-    return reinterpret_cast<float*>(At(plane, row));
-  }
-};
 
 VectorUnit::Walk VectorUnit::OperandWalk(const Instruction& in, int address, int plane_operand,
                                          int row_operand, uint64_t stick_bytes) {
@@ -76,6 +59,12 @@ uint64_t VectorUnit::Execute(const Instruction& in) {
       break;
     case Op::kVreloc:
       Relocate(in);
+      break;
+    case Op::kVtranspose:
+      Transpose(in);
+      break;
+    case Op::kVconvert:
+      Convert(in);
       break;
     default:
       throw UnitFault{Status::ILLEGAL_INSTRUCTION, 0};
@@ -219,52 +208,6 @@ void VectorUnit::Accumulate(const Instruction& in) {
   elements_ = 2 * count;  // two passes of the 16-bit lanes
   port_bytes_ = 3 * bytes;
   Later([=] { CombineBlock(static_cast<ReduceFn>(in.fn), dst, a, b, count); });
-}
-
-void VectorUnit::Fill(const Instruction& in) {
-  const uint64_t row_bytes = Count(in, 2, kLxBytes);
-  const uint64_t rows = Count(in, 3, kMaxRows);
-  const uint64_t stride = Count(in, 4, kLxBytes);
-  const auto value = static_cast<uint16_t>(reg(in, 1));
-  if ((reg(in, 0) | row_bytes | stride) % sizeof(value) != 0)
-    throw UnitFault{Status::MISALIGNED, reg(in, 0)};
-  uint8_t* base = core_.Lx(reg(in, 0), rows == 0 ? 0 : (rows - 1) * stride + row_bytes);
-  if (rows * row_bytes > config_.core.lx_bytes)  // as in OperandWalk
-    throw UnitFault{Status::ILLEGAL_INSTRUCTION, rows * row_bytes};
-  port_bytes_ = rows * row_bytes;
-  elements_ = port_bytes_ / sizeof(value);
-  Later([=] {
-    for (uint64_t row = 0; row < rows; ++row) {
-      auto* out = reinterpret_cast<uint16_t*>(base + row * stride);
-      std::fill(out, out + row_bytes / sizeof(value), value);
-    }
-  });
-}
-
-void VectorUnit::Relocate(const Instruction& in) {
-  const uint64_t records = Count(in, 2, 4096);
-  const uint64_t bytes = records * sizeof(CorrectionRecord);
-  uint8_t* dst = core_.Lx(reg(in, 0), bytes);
-  const uint8_t* src = core_.Lx(reg(in, 1), bytes);
-  elements_ = records * kTableEntriesPerTensor;
-  port_bytes_ = 2 * bytes;
-  if (job().functional == nullptr) return;
-  job().functional->Join();  // a record may be a fault
-  for (uint64_t i = 0; i < records; ++i) {
-    CorrectionRecord record;
-    std::memcpy(&record, src + i * sizeof(record), sizeof(record));
-    uint64_t entries[kTableEntriesPerTensor] = {};
-    if (record.kind == 0 || record.kind == 2) {
-      // Segments 0..6 of the PF are physical memory, one to one; a number stays what it is.
-      entries[0] = record.offset;
-    } else if (record.kind == 1 && record.region < kRegions && record.offset < kSegmentBytes) {
-      entries[0] = SegmentAddress(record.region, record.offset);
-    } else {
-      throw UnitFault{Status::BAD_FIELD, reg(in, 1) + i * sizeof(record)};
-    }
-    for (int stride = 0; stride < 6; ++stride) entries[1 + stride] = record.stride[stride];
-    std::memcpy(dst + i * sizeof(entries), entries, sizeof(entries));
-  }
 }
 
 }  // namespace spyre::model

@@ -73,6 +73,20 @@ TEST_F(VectorUnitTest, AReductionAcrossTheLanesOfAStickHasItsOwnCost) {
             kStartup + 18 * kPass);
 }
 
+// A block is 4096 elements, as 8 x 8 sticks are.
+TEST_F(VectorUnitTest, ATransposeTakesItsOwnPassesForEveryBlock) {
+  EXPECT_EQ(Cycles("vtranspose r1, r0, r5, r5, r2, r0, r0, r2, r0, r0"), kStartup + 2 * kPass);
+  bench_.config.core.vector_transpose_cost = 5;
+  const uint64_t before = bench_.BusyCycles("vector");
+  EXPECT_EQ(Cycles("vtranspose r1, r0, r5, r5, r3, r0, r0, r2, r0, r0") - before,
+            kStartup + 8 * 5 * kPass);
+}
+
+TEST_F(VectorUnitTest, AConversionCountsTheElementsOfTheWideSticks) {
+  EXPECT_EQ(Cycles("vconvert.dl16tofp32 r1, r0, r5, r3, r3, r4, r4, r0, r5, r5, r0"),
+            kStartup + 2 * kPass);
+}
+
 TEST_F(VectorUnitTest, AReductionAlongRowsIsSimple) {
   EXPECT_EQ(Cycles("vreducerows.max r1, r0, r0, r3, r3, r4, r4, -, -, r5"), kStartup + kPass);
 }

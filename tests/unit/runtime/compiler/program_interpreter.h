@@ -466,6 +466,19 @@ class Interpreter {
           std::memcpy(Write(core, o[0] + i * 64, 64), entries.data(), 64);
         }
         break;
+      case Op::kVtranspose:
+        for (int64_t p = 0; p < o[7]; ++p) {
+          for (int64_t q = 0; q < o[4]; ++q) {
+            const int64_t from = o[1] + p * o[9] + q * o[6];
+            const int64_t to = o[0] + p * o[8] + q * o[5];
+            std::array<uint16_t, 64 * 64> block;
+            for (int64_t i = 0; i < 64 * 64; ++i)
+              block[i] = ReadCode(core, from + i / 64 * o[3] + i % 64 * 2);
+            for (int64_t i = 0; i < 64 * 64; ++i)
+              WriteCode(core, to + i % 64 * o[2] + i / 64 * 2, block[i]);
+          }
+        }
+        break;
       case Op::kSend: {
         const int64_t peer = o[0];
         if (peer < 0 || peer >= kMaxCores || (program_.core_mask >> peer & 1) == 0)
