@@ -104,8 +104,9 @@ class StepReader {
       const Axis& axis = p_.axes[i];
       const bool own_stick = dims_[i] == stick && !operand.lane0;
       if (own_stick) operand.stick_axis = static_cast<int>(i);
-      const int64_t units = own_stick ? 1 : axis.unit_elements();
-      operand.unit_stride.push_back(stride[dims_[i]] * units);
+      if (own_stick) operand.sticks_per_unit = axis.stick_elements / tensor.stick_sizes.front();
+      const int64_t steps = own_stick ? operand.sticks_per_unit : axis.unit_elements();
+      operand.unit_stride.push_back(stride[dims_[i]] * steps);
       operand.stride_entry.push_back(-1);
     }
     Locate(tensor, operand);

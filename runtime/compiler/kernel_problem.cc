@@ -176,6 +176,7 @@ Operand MakeOperand(const KernelProblem& problem, int argument) {
   operand.address_entry = argument * kTableEntriesPerTensor;
   const int stick = given.layout.stick_dim();
   operand.lane0 = stick < 0;
+  operand.start_from_slices = true;
   for (size_t i = 0; i < problem.axes.size(); ++i) {
     const int axis = static_cast<int>(i);
     const int dim = problem.HostDim(argument, axis);
@@ -201,6 +202,15 @@ int Problem::Find(const std::string& axis_name) const {
 int Problem::reduced_axis() const {
   const auto it = std::find_if(axes.begin(), axes.end(), [](const Axis& a) { return a.reduced; });
   return it == axes.end() ? -1 : static_cast<int>(it - axes.begin());
+}
+
+int Problem::AddUnitAxis() {
+  axes.emplace_back();
+  for (Operand& operand : operands) {
+    operand.unit_stride.push_back(0);
+    operand.stride_entry.push_back(-1);
+  }
+  return static_cast<int>(axes.size()) - 1;
 }
 
 int KernelProblem::HostDim(int argument, int axis) const {

@@ -45,15 +45,19 @@ struct Axis {
 // larger tensor, come from the address table.
 struct Operand {
   std::string name;
-  bool in_lx = false;                // stays in the LX of each core; else it is in device memory
-  bool lane0 = false;                // sparse sticks: only element 0 is meaningful
-  int stick_axis = -1;               // axis inside its sticks, -1: none
+  bool in_lx = false;   // stays in the LX of each core; else it is in device memory
+  bool lane0 = false;   // sparse sticks: only element 0 is meaningful
+  int stick_axis = -1;  // axis inside its sticks, -1: none
+  // Sticks in a unit of that axis: more than 1 where those of another operand hold more elements.
+  int64_t sticks_per_unit = 1;
   std::vector<int64_t> unit_stride;  // by axis: bytes from unit to unit as compiled, 0: none
   std::vector<int> stride_entry;     // by axis: table entry of the byte stride (of the stick
                                      // dimension: of one stick), -1: unit_stride holds
   int address_entry = -1;            // table entry of its address, -1: `base` is it
   int64_t base = 0;
-  int start_column = -1;  // core register: bytes to the core's part; -1: slices times strides
+  // Of the core's part, from the address: slices times strides; or a core register, -1: 0.
+  bool start_from_slices = false;
+  int start_column = -1;
   std::vector<int64_t> loop_stride;  // bytes per iteration of each loop around the step
   // Core register: mask of the cores that load the same part at the same time; -1: no two do.
   int group_column = -1;
@@ -75,6 +79,7 @@ struct Problem {
 
   int Find(const std::string& axis_name) const;  // axis, -1: none
   int reduced_axis() const;                      // -1: none
+  int AddUnitAxis();  // of one element, that no operand walks; its position
 };
 
 // A KernelSpec, resolved.

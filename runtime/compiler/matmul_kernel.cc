@@ -95,6 +95,7 @@ class MatmulKernel {
         m_ = axis;
       }
     }
+    if (m_ < 0) m_ = p_.AddUnitAxis();
     for (int axis = 0; axis < static_cast<int>(p_.axes.size()); ++axis) {
       if (axis != m_ && axis != n_ && axis != k_) outer_.push_back(axis);
     }

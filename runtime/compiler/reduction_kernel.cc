@@ -48,6 +48,7 @@ class ReductionKernel {
     // In LX the unit's "rows" are the kept axis when lanes are folded, the reduced one otherwise.
     if (lanes_) std::swap(shape_.rows, shape_.planes);
     combines_ = p_.axes[reduced_].split > 1;
+    constants_at_ = lx_.Take(static_cast<int64_t>(body_.constants.size()) * kStick);
     ChooseTiles();
     if (in_staged()) in_ = Buffers::Take(lx_, KeptTile() * p_.axes[reduced_].tile * 128, kSlots);
     if (out_staged()) out_ = Buffers::Take(lx_, KeptTile() * OutStride(), kSlots);
@@ -111,7 +112,7 @@ class ReductionKernel {
   void ChooseTiles() {
     Axis& reduced = p_.axes[reduced_];
     const int64_t kept_slice = kept_ < 0 ? 1 : p_.axes[kept_].slice;
-    const auto limit = static_cast<int64_t>(p_.lx_bytes - std::min(p_.lx_bytes, p_.lx_base));
+    const auto limit = static_cast<int64_t>(p_.lx_bytes - std::min(p_.lx_bytes, lx_.used()));
     // Tiles of rows are whole chunks, so that the order of additions does not depend on them.
     const int64_t least = lanes_ ? 1 : std::min(reduced.slice, kChunkRows);
     if (LxBytes(1, least) > limit) {
@@ -189,9 +190,9 @@ class ReductionKernel {
     const Reg kept_stride = stride(kept_, lanes_ ? kStick : plane);
     const bool counts = lanes_ || p_.axes[reduced_].masked;
     const Reg elements = counts ? walk.TileElements(reduced_, core_elements) : kZero;
-    for (size_t i = 0; i < body_.folds.size(); ++i) {
+    for (size_t i = FirstFold(); i < body_.folds.size(); ++i) {
       const bool last = i + 1 == body_.folds.size();
-      const Order order{in_staged() && i == 0 ? kInFull : kNone,
+      const Order order{in_staged() && i == FirstFold() ? kInFull : kNone,
                         in_staged() && last ? kInFree : kNone};
       const uint8_t fn = FnByte(body_.folds[i], Flags());
       const Reg sum = b.Const(sum_at_ + static_cast<int64_t>(i) * FoldBytes(KeptTile()));
@@ -207,32 +208,42 @@ class ReductionKernel {
     }
   }
 
-  // The accumulators to where the result goes.
+  // The accumulators to where the result goes, and what follows on the rounded result.
   void Round(SectionBuilder& b, TileWalk& walk, Reg out, Reg kept) {
     const Reg row = kept_ < 0      ? kZero
                     : out_staged() ? b.Const(OutStride())
                                    : walk.stride(kOut, kept_);
-    for (size_t i = 0; i < body_.folds.size(); ++i) {
-      const bool last = i + 1 == body_.folds.size();
-      const Order order{out_staged() && i == 0 ? kOutFree : kNone,
-                        out_staged() && last ? kOutFull : kNone};
+    const Reg one = b.Const(1);
+    if (out_staged()) b.Wait(kOutFree);
+    if (body_.zero_first) {
+      b.Emit(Op::kVfill, 0, {}, {out, kZero, b.Const(kStick), kept, row});
+    }
+    for (size_t i = FirstFold(); i < body_.folds.size(); ++i) {
       uint8_t fn = Flags() | (body_.factor ? kRoundScale : 0);
       if (lanes_) fn |= i == 0 ? kRoundLane0 : kRoundLane1;
-      b.Emit(Op::kVround, fn, order,
+      b.Emit(Op::kVround, fn, {},
              {out, b.Const(sum_at_ + static_cast<int64_t>(i) * FoldBytes(KeptTile())),
-              b.Const(body_.divisor), kept, b.Const(1), kZero, kZero, kZero, row,
-              b.Const(SumStride())});
+              b.Const(body_.divisor), kept, one, kZero, kZero, kZero, row, b.Const(SumStride())});
     }
+    for (const auto& [fn, constant] : body_.then) {
+      b.Emit(Op::kVbinary, fn, {},
+             {out, out, b.Const(constants_at_ + constant * kStick), kept, one, kZero, kZero, kZero,
+              row, row, kZero});
+    }
+    if (out_staged()) b.Signal(kOutFull);
   }
+
+  // A first fold whose result is not wanted is not made.
+  size_t FirstFold() const { return body_.zero_first ? 1 : 0; }
 
   void Combine(SectionBuilder& b, Reg kept) {
     const Reg count = lanes_ ? kept : b.Add(kZero, kept, StickElements());
-    for (size_t i = 0; i < body_.folds.size(); ++i) {
+    for (size_t i = FirstFold(); i < body_.folds.size(); ++i) {
       const bool last = i + 1 == body_.folds.size();
       const int64_t offset = static_cast<int64_t>(i) * FoldBytes(KeptTile());
       const Reg sum = b.Const(sum_at_ + offset);
       b.Emit(Op::kVaccumulate, FnByte(body_.folds[i]),
-             {i == 0 ? kReceived : kNone, last ? kReceiveFree : kNone},
+             {i == FirstFold() ? kReceived : kNone, last ? kReceiveFree : kNone},
              {sum, b.Const(received_at_ + offset), sum, count});
     }
   }
@@ -242,6 +253,13 @@ class ReductionKernel {
     if (combines_) {
       b.Signal(kSumFree);
       b.Signal(kReceiveFree);
+    }
+    for (size_t i = 0; i < body_.constants.size(); ++i) {
+      b.Scoped([&] {
+        const Reg at = b.Const(constants_at_ + static_cast<int64_t>(i) * kStick);
+        b.Emit(Op::kVfill, 0, {},
+               {at, b.Const(body_.constants[i]), b.Const(kStick), b.Const(1), kZero});
+      });
     }
     BufferCursor in(b, in_);
     BufferCursor out(b, out_);
@@ -338,6 +356,7 @@ class ReductionKernel {
   std::vector<int> loops_;  // of the kept axes
   LxPlan lx_;
   Buffers in_, out_;
+  int64_t constants_at_ = 0;
   int64_t sum_at_ = 0;
   int64_t received_at_ = 0;
 };

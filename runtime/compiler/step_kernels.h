@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "runtime/compiler/kernel_problem.h"
@@ -35,9 +36,18 @@ struct PointwiseBody {
 // One or two folds of the same elements; the result of the second goes to lane 1.
 struct ReductionBody {
   std::vector<ReduceFn> folds;
-  int64_t divisor = 0;  // of the result before it is rounded; 0: none
-  bool factor = false;  // `divisor` holds the bits of an fp32 factor instead
-  bool fp32 = false;    // sticks of fp32
+  int64_t divisor = 0;      // of the result before it is rounded; 0: none
+  bool factor = false;      // `divisor` holds the bits of an fp32 factor instead
+  bool fp32 = false;        // sticks of fp32
+  bool zero_first = false;  // lane 0 is 0 instead of the first fold's result
+  // On the rounded result: functions of it and of constants[second].
+  std::vector<std::pair<uint8_t, int>> then;
+  std::vector<uint16_t> constants;  // SEN169
+};
+
+struct ConversionBody {
+  ConvertFn fn = ConvertFn::kDl16ToFp32;
+  int64_t scale = 0, shift = 0;  // bits of fp32, for the integer formats
 };
 
 // Each returns the end of the LX that it uses.
@@ -46,5 +56,6 @@ uint64_t BuildPointwise(Problem& problem, const PointwiseBody& body, StepCode& c
 uint64_t BuildReduction(Problem& problem, const ReductionBody& body, StepCode& code);
 uint64_t BuildSoftmax(Problem& problem, StepCode& code);
 uint64_t BuildTranspose(Problem& problem, StepCode& code);
+uint64_t BuildConversion(Problem& problem, const ConversionBody& body, StepCode& code);
 
 }  // namespace spyre::compiler

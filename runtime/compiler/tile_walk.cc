@@ -45,7 +45,7 @@ TileWalk::TileWalk(SectionBuilder& builder, const Problem& problem,
       if (a.slice > 1) {
         tile_stride_[index][axis] = a.tile == 1 ? stride : b_.Add(kZero, stride, a.tile);
       }
-      if (a.split > 1 && operand.start_column < 0) {
+      if (a.split > 1 && operand.start_from_slices) {
         Slice(axis);  // for every operand
         b_.Scoped([&] { b_.Set(address, address, b_.Mul(SliceStart(axis), stride)); });
       }

@@ -186,6 +186,7 @@ class Interpreter {
     size_t pc = 0;
     std::array<int64_t, kRegisters> reg{};
     std::vector<Loop> loops;
+    int barriers = 0;  // passed
   };
   struct Core {
     std::vector<uint8_t> lx;
@@ -195,8 +196,21 @@ class Interpreter {
   };
 
   bool Ready(const UnitState& unit) const {
-    const uint8_t wait = unit.section->code[unit.pc].wait;
-    return wait == 0 || cores_[unit.core].tokens[wait] > 0;
+    const Instruction& in = unit.section->code[unit.pc];
+    if (in.wait != 0 && cores_[unit.core].tokens[in.wait] <= 0) return false;
+    return in.op != Op::kBarrier || AllAtBarrier(unit);
+  }
+
+  // Every core of the mask is there, or has gone on from it.
+  bool AllAtBarrier(const UnitState& unit) const {
+    const auto mask = static_cast<uint32_t>(unit.reg[unit.section->code[unit.pc].reg[0]]);
+    for (const auto& other : units_) {
+      if (other->section->unit != Unit::kRing || (mask >> other->core & 1) == 0) continue;
+      if (other->barriers > unit.barriers) continue;
+      const bool done = other->pc == other->section->code.size();
+      if (done || other->section->code[other->pc].op != Op::kBarrier) return false;
+    }
+    return true;
   }
 
   [[noreturn]] void Deadlock() const {
@@ -490,6 +504,9 @@ class Interpreter {
         ++cores_[peer].tokens.at(o[4]);
         break;
       }
+      case Op::kBarrier:
+        ++u.barriers;
+        break;
       default:
         Fail("opcode {} is not interpreted", static_cast<int>(in.op));
     }

@@ -1,0 +1,197 @@
+// All SuperDSCs of a bundle in one program. Between two steps the units of a core hand over to its
+// ring unit, which meets those of the other cores at a barrier: a step sees everything that the one
+// before it has written.
+#include "runtime/compiler/bundle_kernel.h"
+
+#include "model/contract/error.h"
+#include "model/contract/program_check.h"
+#include "runtime/compiler/bundle_problem.h"
+#include "runtime/compiler/kernel_layout.h"
+#include "runtime/compiler/step_kernels.h"
+#include "runtime/compiler/step_ops.h"
+
+namespace spyre::compiler {
+namespace {
+
+// Tokens of the hand-over: units -> ring unit, and from it one to each unit.
+constexpr uint8_t kStepDone = kFirstFreeToken;
+constexpr uint8_t kStepGo = kFirstFreeToken + 1;
+constexpr Unit kWorkers[] = {Unit::kLoad, Unit::kStore, Unit::kPt, Unit::kVector};
+constexpr int kBarrierId = 1;
+
+uint32_t CoreMask(const Bundle& bundle) {
+  uint32_t mask = 0;
+  for (const SuperDsc& dsc : bundle.dscs) {
+    for (int core : dsc.cores) mask |= 1u << core;
+  }
+  return mask;
+}
+
+CoreColumns::Column Flags(uint32_t mask) {
+  CoreColumns::Column flags{};
+  for (int core = 0; core < kMaxCores; ++core) flags[core] = mask >> core & 1;
+  return flags;
+}
+
+class BundleGenerator {
+ public:
+  BundleGenerator(const Bundle& bundle, const BundleOptions& options)
+      : bundle_(bundle),
+        options_(options),
+        mask_(CoreMask(bundle)),
+        code_(mask_),
+        resident_bytes_(ResidentLxBytes(bundle)) {}
+
+  Kernel Generate(const std::vector<KernelArgument>& arguments) {
+    kernel_.name = bundle_.name;
+    kernel_.arguments = arguments;
+    if (resident_bytes_ > options_.lx_bytes) {
+      throw BadInput("{}: its tensors in LX need {} bytes; {} may be used", bundle_.name,
+                     resident_bytes_, options_.lx_bytes);
+    }
+    kernel_.plan.lx_bytes_used = resident_bytes_;
+    Enumerate();
+    Walk(bundle_.body);
+    Program& program = kernel_.compute;
+    program.name = kernel_.name.substr(0, kMaxProgramName);
+    program.core_mask = mask_;
+    program.timing_only = options_.timing_only;
+    program.lx_bytes = static_cast<uint32_t>(kernel_.plan.lx_bytes_used);
+    program.sections = code_.Finish();
+    program.core_registers = columns_.Rows();
+    for (uint32_t rest = mask_; rest != 0; rest &= rest - 1) ++kernel_.plan.cores_used;
+    LayOutAllocation(kernel_, pool_entry_);
+    return std::move(kernel_);
+  }
+
+ private:
+  // Table entries of the arguments: tensors first, then dimensions, then the pool, which correction
+  // does not write.
+  void Enumerate() {
+    const std::vector<ArgumentUse> uses = ArgumentUses(bundle_);
+    int tensors = 0;
+    for (const BundleArgument& argument : bundle_.arguments) {
+      if (argument.kind == BundleArgument::Kind::kTensor) ++tensors;
+    }
+    if (tensors != static_cast<int>(kernel_.arguments.size())) {
+      throw BadInput("{}: takes {} tensors; {} are given", bundle_.name, tensors,
+                     kernel_.arguments.size());
+    }
+    int next_tensor = 0;
+    int next_dimension = tensors;
+    for (size_t i = 0; i < bundle_.arguments.size(); ++i) {
+      const BundleArgument& argument = bundle_.arguments[i];
+      int record = 0;
+      switch (argument.kind) {
+        case BundleArgument::Kind::kTensor:
+          CheckSize(kernel_.arguments[next_tensor], uses[i]);
+          record = next_tensor++;
+          break;
+        case BundleArgument::Kind::kDimension:
+          kernel_.dimensions.push_back({argument.name, argument.max, argument.granularity});
+          record = next_dimension++;
+          break;
+        case BundleArgument::Kind::kPool:
+          kernel_.pool_bytes = AlignUp(uses[i].bytes, kStickBytes);
+          record = -1;
+          break;
+      }
+      entries_.push_back(record * kTableEntriesPerTensor);
+    }
+    const size_t records = kernel_.arguments.size() + kernel_.dimensions.size();
+    size_t table = AlignUp(records * kTableEntriesPerTensor * 8, kStickBytes) / 8;
+    if (kernel_.pool_bytes > 0) {
+      pool_entry_ = static_cast<int>(table++);
+      for (int& entry : entries_) entry = entry < 0 ? pool_entry_ : entry;
+    }
+    kernel_.compute.address_table.assign(table, 0);
+  }
+
+  void CheckSize(const KernelArgument& argument, const ArgumentUse& use) const {
+    const auto bytes = static_cast<uint64_t>(argument.layout.DeviceBytes());
+    if (use.bytes <= bytes) return;
+    throw BadInput("{}: argument '{}' has {} bytes on the device; the bundle reaches over {}",
+                   bundle_.name, argument.name, bytes, use.bytes);
+  }
+
+  void Walk(const std::vector<BundleNode>& body) {
+    for (const BundleNode& node : body) {
+      if (const auto* execute = std::get_if<BundleExecute>(&node)) {
+        Step(*execute);
+        continue;
+      }
+      const BundleLoop& loop = std::get<BundleLoop>(node);
+      const int entry = loop.count_argument < 0 ? -1 : entries_[loop.count_argument];
+      counts_.push_back({loop.count, entry});
+      code_.Loop(loop.count, entry, [&] { Walk(loop.body); });
+      counts_.pop_back();
+    }
+  }
+
+  void Step(const BundleExecute& execute) {
+    const SuperDsc& dsc = bundle_.dscs[execute.dsc];
+    const std::string& file = bundle_.files[execute.dsc];
+    Problem problem = StepProblem(dsc, execute, file, entries_, columns_);
+    problem.lx_base = resident_bytes_;
+    problem.lx_bytes = options_.lx_bytes;
+    Mark(static_cast<int>(kernel_.steps.size()));
+    kernel_.steps.push_back(file);
+    const bool all = problem.core_mask == mask_;
+    code_.set_participates(all ? -1 : columns_.Add(Flags(problem.core_mask)));
+    const uint64_t lx_end = BuildOp(dsc, problem, code_);
+    kernel_.plan.lx_bytes_used = std::max(kernel_.plan.lx_bytes_used, lx_end);
+    code_.set_participates(-1);
+    HandOver();
+  }
+
+  // The first core says so.
+  void Mark(int step) {
+    const uint32_t first = mask_ & ~(mask_ - 1);
+    code_.Emit(Unit::kRing, [&](SectionBuilder& b) {
+      b.If(b.Core(columns_.Add(Flags(first))), [&] {
+        Reg iteration = kZero;
+        const std::vector<Reg>& loops = code_.loops(Unit::kRing);
+        for (size_t level = 0; level < loops.size(); ++level) {
+          const auto& [count, entry] = counts_[level];
+          const Reg trips = entry < 0 ? b.Const(count) : b.Table(entry);
+          iteration = b.Add(b.Mul(iteration, trips), loops[level]);
+        }
+        b.Mark(step, iteration);
+      });
+    });
+  }
+
+  void HandOver() {
+    for (Unit unit : kWorkers) {
+      code_.Emit(unit, [&](SectionBuilder& b) {
+        b.Signal(kStepDone);
+        b.Wait(static_cast<uint8_t>(kStepGo + static_cast<int>(unit)));
+      });
+    }
+    code_.Emit(Unit::kRing, [&](SectionBuilder& b) {
+      for (size_t i = 0; i < std::size(kWorkers); ++i) b.Wait(kStepDone);
+      b.Emit(Op::kBarrier, 0, {}, {b.Const(mask_), b.Const(kBarrierId)});
+      for (Unit unit : kWorkers) b.Signal(static_cast<uint8_t>(kStepGo + static_cast<int>(unit)));
+    });
+  }
+
+  const Bundle& bundle_;
+  const BundleOptions& options_;
+  uint32_t mask_;
+  CoreColumns columns_;
+  StepCode code_;
+  uint64_t resident_bytes_;
+  Kernel kernel_;
+  ArgumentEntries entries_;
+  int pool_entry_ = -1;
+  std::vector<std::pair<int64_t, int>> counts_;  // of the loops around: trips, or table entry
+};
+
+}  // namespace
+
+Kernel GenerateBundleKernel(const Bundle& bundle, const std::vector<KernelArgument>& arguments,
+                            const BundleOptions& options) {
+  return BundleGenerator(bundle, options).Generate(arguments);
+}
+
+}  // namespace spyre::compiler

@@ -1,0 +1,215 @@
+#include "runtime/compiler/step_ops.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "model/contract/error.h"
+#include "model/contract/formats.h"
+#include "runtime/compiler/op_funcs.h"
+
+namespace spyre::compiler {
+namespace {
+
+double ConstantFromBits(DataFormat format, uint32_t bits) {
+  if (format == DataFormat::kIeeeFp32) {
+    float value = 0;
+    std::memcpy(&value, &bits, sizeof value);
+    return value;
+  }
+  float value = 0;
+  ConvertElements(format, &bits, DataFormat::kIeeeFp32, &value, 1);
+  return value;
+}
+
+int64_t FloatBits(double value) {
+  const auto number = static_cast<float>(value);
+  uint32_t bits = 0;
+  std::memcpy(&bits, &number, sizeof bits);
+  return bits;
+}
+
+class StepOp {
+ public:
+  StepOp(const SuperDsc& dsc, Problem& problem, StepCode& code)
+      : dsc_(dsc), p_(problem), code_(code), op_(RequireOpFunc(dsc.op)) {}
+
+  uint64_t Build() {
+    const int inputs = static_cast<int>(p_.operands.size()) - 1;
+    if (inputs < op_.min_inputs || inputs > op_.inputs) {
+      throw BadInput("{}: {} inputs; it takes {}", p_.name, inputs, op_.inputs);
+    }
+    for (size_t i = 0; i < op_.constants.size(); ++i) constants_.push_back(ConstantOf(i));
+    switch (op_.op_class) {
+      case OpFuncClass::kMatmul:
+        CheckFormats(DataFormat::kSen169Fp16);
+        if (op_.matmul != MatmulFn::kSen169Fp16) {
+          throw BadInput("{}: only operands of {} are supported", p_.name,
+                         FormatName(DataFormat::kSen169Fp16));
+        }
+        return Matmul();
+      case OpFuncClass::kPointwise:
+      case OpFuncClass::kNormScale:
+        CheckFormats(ComputeFormat());
+        return BuildPointwise(p_, Pointwise(inputs), code_);
+      case OpFuncClass::kStickReduction:
+      case OpFuncClass::kNonstickReduction:
+        CheckFormats(ComputeFormat());
+        return BuildReduction(p_, Reduction(), code_);
+      case OpFuncClass::kRestickify:
+        return BuildTranspose(p_, code_);
+      case OpFuncClass::kConversion:
+        return BuildConversion(p_, Conversion(), code_);
+      case OpFuncClass::kRefused:
+        break;
+    }
+    throw Error(ErrorKind::kInternal, "an OpFunc that is refused was asked for");
+  }
+
+ private:
+  DataFormat ComputeFormat() const {
+    const DataFormat format = dsc_.tensors[dsc_.outputs.front()].format;
+    const bool known =
+        format == DataFormat::kSen169Fp16 || (op_.fp32 && format == DataFormat::kIeeeFp32);
+    if (known) return format;
+    throw BadInput("{}: computes on {}{}, not on {}", p_.name, FormatName(DataFormat::kSen169Fp16),
+                   op_.fp32 ? " and IEEE_FP32" : "", FormatName(format));
+  }
+
+  void CheckFormats(DataFormat format) const {
+    for (const SdscTensor& tensor : dsc_.tensors) {
+      if (tensor.format == format) continue;
+      throw BadInput("{}: {} is {}; all of its tensors must be {}", p_.name, tensor.name,
+                     FormatName(tensor.format), FormatName(format));
+    }
+  }
+
+  double ConstantOf(size_t index) const {
+    const OpFuncConstant& constant = op_.constants[index];
+    for (const SdscConstant& given : dsc_.constants) {
+      if (given.name == constant.name) return ConstantFromBits(given.format, given.bits);
+    }
+    if (constant.fallback) return *constant.fallback;
+    throw BadInput("{}: constant '{}' is missing", p_.name, constant.name);
+  }
+
+  uint64_t Matmul() {
+    if (p_.reduced_axis() < 0 || p_.operands[1].stick_axis < 0) {
+      throw BadInput(
+          "{}: its operands have no dimension that is reduced, or none in the sticks of "
+          "the second",
+          p_.name);
+    }
+    return BuildMatmul(p_, code_);
+  }
+
+  PointwiseBody Pointwise(int inputs) const {
+    PointwiseBody body;
+    body.fp32 = ComputeFormat() == DataFormat::kIeeeFp32;
+    body.constants = Constants(body.fp32);
+    const int out = inputs;
+    std::vector<int> value_of_step;
+    const auto value = [&](const OpFuncValue& v) {
+      switch (v.kind) {
+        case OpFuncValue::Kind::kInput:
+          return v.index;
+        case OpFuncValue::Kind::kConstant:
+          return -1 - v.index;
+        case OpFuncValue::Kind::kStep:
+          break;
+      }
+      return value_of_step[v.index];
+    };
+    const auto absent = [&](const OpFuncValue& v) {
+      return v.kind == OpFuncValue::Kind::kInput && v.index >= inputs;
+    };
+    for (const OpFuncStep& step : op_.steps) {
+      if (step.op == Op::kVbinary && absent(step.b)) {  // an optional operand: the step is left out
+        value_of_step.push_back(value(step.a));
+        continue;
+      }
+      const int dst = out + 1 + body.temporaries++;
+      value_of_step.push_back(dst);
+      const bool select = step.op == Op::kVbinary && step.fn == FnByte(BinaryFn::kSelect);
+      if (select) {
+        body.steps.push_back({Op::kVunary, FnByte(UnaryFn::kCopy), dst, value(step.otherwise), 0});
+      }
+      body.steps.push_back({step.op, step.fn, dst, value(step.a), value(step.b)});
+    }
+    if (body.steps.empty()) {
+      body.steps.push_back({Op::kVunary, FnByte(UnaryFn::kCopy), out, 0, 0});
+      return body;
+    }
+    // The last temporary is the output itself.
+    for (VectorStep& step : body.steps) {
+      for (int* v : {&step.dst, &step.a, &step.b}) {
+        if (*v == out + body.temporaries) *v = out;
+      }
+    }
+    --body.temporaries;
+    return body;
+  }
+
+  std::vector<uint16_t> Constants(bool fp32) const {
+    if (fp32 && !constants_.empty()) {
+      throw BadInput("{}: constants are supported with {} only", p_.name,
+                     FormatName(DataFormat::kSen169Fp16));
+    }
+    std::vector<uint16_t> codes;
+    for (double value : constants_) codes.push_back(DlfFromDouble(value));
+    return codes;
+  }
+
+  ReductionBody Reduction() const {
+    const OpFuncReduction& reduction = op_.reduction;
+    ReductionBody body;
+    body.fp32 = ComputeFormat() == DataFormat::kIeeeFp32;
+    body.folds = {reduction.first};
+    if (reduction.second) body.folds.push_back(*reduction.second);
+    if (reduction.scale >= 0) {
+      body.factor = true;
+      body.divisor = FloatBits(constants_[reduction.scale]);
+    }
+    body.zero_first = reduction.always_zero_first ||
+                      (reduction.zero_first >= 0 && constants_[reduction.zero_first] != 0);
+    const bool stick = op_.op_class == OpFuncClass::kStickReduction;
+    const int reduced = p_.reduced_axis();
+    const bool lanes = p_.operands.back().lane0 && !p_.operands.front().lane0;
+    if (reduced >= 0 && stick != lanes) {
+      throw BadInput("{}: the dimension it reduces is {} the sticks", p_.name,
+                     lanes ? "inside" : "not inside");
+    }
+    if (op_.steps.empty()) return body;
+    body.constants = Constants(body.fp32);
+    for (const OpFuncStep& step : op_.steps) {
+      if (step.op != Op::kVbinary || step.b.kind != OpFuncValue::Kind::kConstant) {
+        throw Error(ErrorKind::kInternal, "a reduction is followed by constants only");
+      }
+      body.then.push_back({step.fn, step.b.index});
+    }
+    return body;
+  }
+
+  ConversionBody Conversion() const {
+    ConversionBody body;
+    body.fn = op_.conversion;
+    if (constants_.size() == 2) {
+      body.scale = FloatBits(constants_[0]);
+      body.shift = FloatBits(constants_[1]);
+    }
+    return body;
+  }
+
+  const SuperDsc& dsc_;
+  Problem& p_;
+  StepCode& code_;
+  const OpFunc& op_;
+  std::vector<double> constants_;
+};
+
+}  // namespace
+
+uint64_t BuildOp(const SuperDsc& dsc, Problem& problem, StepCode& code) {
+  return StepOp(dsc, problem, code).Build();
+}
+
+}  // namespace spyre::compiler
