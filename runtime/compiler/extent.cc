@@ -10,8 +10,6 @@
 namespace spyre::compiler {
 namespace {
 
-constexpr size_t kMostTerms = 64;
-
 int64_t Times(int64_t a, int64_t b) {
   int64_t product = 0;
   if (__builtin_mul_overflow(a, b, &product)) throw BadInput("{} * {} does not fit 64 bits", a, b);
@@ -38,7 +36,6 @@ Extent::Factor Extent::Reduced(int64_t numerator, int64_t denominator) {
 void Extent::Add(const Powers& powers, const Factor& factor) {
   if (factor.numerator == 0) return;
   const auto [it, inserted] = terms_.emplace(powers, factor);
-  if (terms_.size() > kMostTerms) throw BadInput("a size has more than {} terms", kMostTerms);
   if (inserted) return;
   const Factor& old = it->second;
   const Factor sum = Reduced(

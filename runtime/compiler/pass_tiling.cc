@@ -23,8 +23,7 @@ TileLevel LevelFromJson(const JsonReader& value) {
     level.hint_id = static_cast<int>(value.At(size_t{0}).Integer(-kMost, kMost));
   }
   level.count = ExtentFromJson(value.At(parts - 2));
-  const JsonReader dims = value.At(parts - 1);
-  level.dims = dims.value().is_null() ? std::vector<int>{0} : IntsFromJson(dims);
+  level.dims = IntsFromJson(value.At(parts - 1));
   return level;
 }
 
