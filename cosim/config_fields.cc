@@ -1,6 +1,7 @@
 // The table of configuration keys.
 #include "cosim/config.h"
 #include "runtime/compiler/op_list.h"
+#include "runtime/compiler/work_division.h"
 #include "runtime/flex/scheduling_policy.h"
 
 namespace spyre::cosim {
@@ -90,6 +91,9 @@ std::vector<Field> Fields(RunConfig& c) {
            "Generated inputs: uniform in [-1, 1), normal (0, 1), or uniform in [1/16, 4)");
   f.Number("cores", c.workload.cores, 0, 32, "cores",
            "Cores that the work division may use, at most card.cores; 0: all");
+  f.Choice("division", c.workload.division, compiler::SplitRuleNames(),
+           "Rule of work division: seed, the public compiler's passes; cost, for matmuls the split "
+           "that is fastest by the card's timing parameters");
   f.Path("bundle", c.workload.bundle,
          "Directory of an SDSC bundle to run instead of one operation; \"\": none");
   f.List(

@@ -196,6 +196,24 @@ int MaxCores(const RunConfig& config, const char* sencores) {
   return std::min(cores, limit);
 }
 
+compiler::MatmulTiming MatmulTimingOf(const model::CardConfig& card) {
+  // The public figures are of the public card, and include what it loses to refresh, turnaround and
+  // check bytes: a card with other rates is faster or slower in proportion.
+  const model::CardConfig calibrated;
+  const auto macs = [](const model::CardConfig& c) {
+    return static_cast<double>(c.core.corelets * c.core.pt_macs_per_cycle * c.clock.core_mhz);
+  };
+  const auto bytes = [](const model::CardConfig& c) {
+    return static_cast<double>(c.memory.channels * c.memory.channel_bits * c.memory.transfer_mts);
+  };
+  compiler::MatmulTiming timing;
+  timing.macs_per_core_ns *= macs(card) / macs(calibrated);
+  timing.memory_bytes_per_ns *= bytes(card) / bytes(calibrated);
+  timing.cohort = static_cast<double>(card.ring.multicast_cohort);
+  timing.cohort_exponent = static_cast<double>(card.ring.multicast_exponent_percent) / 100;
+  return timing;
+}
+
 Workload ResolveWorkload(const RunConfig& config) {
   WorkloadConfig settings = config.workload;
   const Operation* op = &compiler::RequireOperation(settings.op);
@@ -224,6 +242,8 @@ Workload ResolveWorkload(const RunConfig& config) {
     spec.split[name] = static_cast<int>(parts);
   spec.axis = settings.axis;
   spec.cores = MaxCores(config, std::getenv("SENCORES"));
+  spec.split_rule = compiler::SplitRuleFromName(settings.division);
+  spec.matmul_timing = MatmulTimingOf(config.card);
   spec.lx_bytes = config.card.lx_usable_bytes();
   spec.timing_only = !settings.functional;
   AddTensors(workload, *op, settings);

@@ -19,6 +19,8 @@
 #include "model/contract/memory_map.h"
 #include "model/contract/program.h"
 #include "model/contract/stick_layout.h"
+#include "runtime/compiler/matmul_cost.h"
+#include "runtime/compiler/work_division.h"
 
 namespace spyre::compiler {
 
@@ -43,6 +45,8 @@ struct KernelSpec {
   uint64_t lx_bytes = kLxUsableBytes;  // LX of one core that the program may use
   bool timing_only = false;            // cores price the work but move no data
   bool k_fast = true;  // work division may prefer slices of k (facts: k_fast_division)
+  SplitRule split_rule = SplitRule::kSeed;  // of work division, where `split` is empty
+  MatmulTiming matmul_timing;               // that SplitRule::kCost decides by
 };
 
 struct KernelArgument {

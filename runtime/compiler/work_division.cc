@@ -8,6 +8,8 @@
 #include <numeric>
 
 #include "model/contract/memory_map.h"
+#include "model/contract/nearest.h"
+#include "runtime/compiler/matmul_cost.h"
 
 namespace spyre::compiler {
 namespace {
@@ -27,6 +29,24 @@ int Product(const std::vector<int>& splits) {
 }
 
 size_t Index(int variable) { return static_cast<size_t>(variable); }
+
+// What follows from the splits.
+void Finish(const OpIr& op, const WorkDivider& divider, bool k_fast, WorkDivision& division) {
+  division.cores_used = Product(division.splits);
+  for (size_t i = 0; i < divider.tensor_count(); ++i) {
+    const int64_t span = divider.PerCoreSpan(i, division.splits);
+    if (span <= static_cast<int64_t>(kMaxCoreSpanBytes)) continue;
+    division.log.push_back(
+        fmt::format("CRITICAL: operation '{}': each core reaches {} bytes of "
+                    "tensor '{}'; the limit is {}",
+                    op.name, span, divider.tensor(i).name, kMaxCoreSpanBytes));
+  }
+  const std::vector<int>& space = divider.iteration_space();
+  division.k_fastest = k_fast && op.IsMatmul() && space.size() >= 3 &&
+                       division.splits[Index(space.back())] > 1 &&
+                       op.output.index.coefficient[Index(space.back())] == 0;
+  division.slice = CoreToSlice(division.splits, division.k_fastest);
+}
 
 }  // namespace
 
@@ -287,6 +307,20 @@ std::vector<int> WorkDivider::Decode(const std::optional<EncodedSplits>& encoded
   return DecodeSplits(encoded.value_or(EncodedSplits{}), op_.output.index, read_index(), op_.loops);
 }
 
+const std::vector<std::string>& SplitRuleNames() {
+  static const std::vector<std::string> names = {"seed", "cost"};
+  return names;
+}
+
+SplitRule SplitRuleFromName(std::string_view name) {
+  const std::vector<std::string>& names = SplitRuleNames();
+  for (size_t i = 0; i < names.size(); ++i) {
+    if (name == names[i]) return static_cast<SplitRule>(i);
+  }
+  throw BadInput("rule of work division '{}' must be seed or cost{}", name,
+                 DidYouMean(name, names));
+}
+
 WorkDivision DivideWork(const OpIr& op, int max_cores, bool k_fast) {
   CheckCoreCount(max_cores);
   const WorkDivider divider(op);
@@ -303,20 +337,18 @@ WorkDivision DivideWork(const OpIr& op, int max_cores, bool k_fast) {
     if (auto encoded = divider.Encode(splits)) stored = std::move(encoded);
   }
   division.splits = divider.Decode(stored);
-  division.cores_used = Product(division.splits);
-  for (size_t i = 0; i < divider.tensor_count(); ++i) {
-    const int64_t span = divider.PerCoreSpan(i, division.splits);
-    if (span <= static_cast<int64_t>(kMaxCoreSpanBytes)) continue;
-    division.log.push_back(
-        fmt::format("CRITICAL: operation '{}': each core reaches {} bytes of "
-                    "tensor '{}'; the limit is {}",
-                    op.name, span, divider.tensor(i).name, kMaxCoreSpanBytes));
-  }
-  const std::vector<int>& space = divider.iteration_space();
-  division.k_fastest = k_fast && op.IsMatmul() && space.size() >= 3 &&
-                       division.splits[Index(space.back())] > 1 &&
-                       op.output.index.coefficient[Index(space.back())] == 0;
-  division.slice = CoreToSlice(division.splits, division.k_fastest);
+  Finish(op, divider, k_fast, division);
+  return division;
+}
+
+WorkDivision DivideWork(const OpIr& op, int max_cores, bool k_fast, SplitRule rule,
+                        const MatmulTiming& timing) {
+  std::optional<std::vector<int>> splits;
+  if (rule == SplitRule::kCost) splits = CheapestMatmulSplits(op, max_cores, timing);
+  if (!splits) return DivideWork(op, max_cores, k_fast);
+  WorkDivision division;
+  division.splits = std::move(*splits);
+  Finish(op, WorkDivider(op), k_fast, division);
   return division;
 }
 

@@ -13,6 +13,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -30,9 +31,22 @@ struct WorkDivision {
   std::vector<std::string> log;  // "WARNING: ..." and "CRITICAL: ..." lines
 };
 
+// Which rule chooses the splits.
+enum class SplitRule : uint8_t {
+  kSeed,  // the two passes, as the public document describes them
+  kCost,  // of matmuls the fastest split by the card's timing (matmul_cost.h); else as kSeed
+};
+SplitRule SplitRuleFromName(std::string_view name);  // "seed", "cost"; throws BadInput
+const std::vector<std::string>& SplitRuleNames();
+
 // Divides one operation over at most max_cores cores (1..32). k_fast: the k-fast rule and the
 // K-fastest core order may be used.
 WorkDivision DivideWork(const OpIr& op, int max_cores, bool k_fast);
+
+struct MatmulTiming;
+// By either rule.
+WorkDivision DivideWork(const OpIr& op, int max_cores, bool k_fast, SplitRule rule,
+                        const MatmulTiming& timing);
 
 // ---------------------------------------------------------------- steps
 

@@ -106,7 +106,8 @@ void DivideAxes(const KernelSpec& spec, KernelProblem& problem) {
   } else if (softmax) {
     DivideRows(spec, problem);
   } else {
-    const WorkDivision division = DivideWork(AsIr(problem), spec.cores, spec.k_fast);
+    const WorkDivision division =
+        DivideWork(AsIr(problem), spec.cores, spec.k_fast, spec.split_rule, spec.matmul_timing);
     for (size_t i = 0; i < problem.axes.size(); ++i) {
       Axis& axis = problem.axes[i];
       // The rule counts a dimension in the sticks of its own tensors, as the axis does; where the

@@ -88,6 +88,21 @@ TEST(Workload, SencoresLimitsTheCoresAndIsChecked) {
     EXPECT_THROW(MaxCores(config, bad), Error) << bad;
 }
 
+TEST(Workload, TheRuleOfWorkDivisionIsChosenByNameAndKnowsTheCard) {
+  EXPECT_EQ(ResolveWorkload(Config("m = 64\nk = 64\nn = 64\n")).kernel_spec.split_rule,
+            compiler::SplitRule::kSeed);
+  RunConfig config = Config("m = 64\nk = 64\nn = 64\ndivision = \"cost\"\n");
+  config.card.core.corelets = 1;
+  config.card.memory.channels = 32;
+  config.card.ring.multicast_cohort = 4;
+  const compiler::KernelSpec spec = ResolveWorkload(config).kernel_spec;
+  EXPECT_EQ(spec.split_rule, compiler::SplitRule::kCost);
+  EXPECT_DOUBLE_EQ(spec.matmul_timing.macs_per_core_ns, 1140.0 / 2);
+  EXPECT_DOUBLE_EQ(spec.matmul_timing.memory_bytes_per_ns, 150.0 * 2);
+  EXPECT_DOUBLE_EQ(spec.matmul_timing.cohort, 4);
+  EXPECT_THROW(Config("division = \"costs\"\n"), Error);
+}
+
 TEST(Workload, GeneratedInputsRepeatAndDependOnSeedAndTensor) {
   RunConfig config = Config("m = 64\nk = 64\nn = 64\n");
   const Workload w = ResolveWorkload(config);
