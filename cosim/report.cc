@@ -142,6 +142,10 @@ std::string ReportJson(const RunResult& result) {
       entry["balance"] = BalanceJson(usage->usage);
       entry["lost_time"] = LostTimeJson(usage->usage);
     }
+    if (Json steps = StepsJson(result, operation); !steps.is_null()) {
+      entry["steps"] = std::move(steps);
+      entry["step_executions"] = StepExecutionsJson(result, operation);
+    }
     kernels.push_back(std::move(entry));
   }
   const OperationUsage launches = UsageOfLaunches(result);

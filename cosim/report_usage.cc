@@ -13,6 +13,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr size_t kKernelRows = 8;
+constexpr size_t kStepRows = 32;
 constexpr size_t kLostCauses = 5;  // named in the summary
 
 double Share(double part, double whole) { return whole == 0 ? 0 : part / whole; }
@@ -144,6 +145,31 @@ std::string KernelTable(const RunResult& result) {
   return text;
 }
 
+// One row per step of the first kernel that has any.
+std::string StepTable(const RunResult& result) {
+  for (const flex::CompletedOperation& operation : result.launches) {
+    const auto kernel = result.kernel_usages.find(operation.correlation);
+    if (kernel == result.kernel_usages.end() || kernel->second.steps.empty()) continue;
+    trace::Table table({"step", "executions", "time", "of kernel", "TMAC/s", "GB/s", "bound by"});
+    const auto device_ps = static_cast<double>(kernel->second.usage.span_ps);
+    const auto& steps = kernel->second.steps;
+    for (size_t i = 0; i < std::min(steps.size(), kStepRows); ++i) {
+      const StepUsage& step = steps[i];
+      const Roofline r =
+          RooflineOf(result, step.usage, step.macs, step.bytes_read + step.bytes_written);
+      table.Add({step.name, std::to_string(step.executions), trace::FormatTime(step.usage.span_ps),
+                 trace::FormatPercent(Share(static_cast<double>(step.usage.span_ps), device_ps)),
+                 fmt::format("{:.2f}", r.macs_per_s / 1e12),
+                 fmt::format("{:.1f}", r.memory_bytes_per_s / 1e9), r.bound_by});
+    }
+    std::string text = "  steps of " + operation.name + ":\n" + table.ToString("    ");
+    if (steps.size() > kStepRows)
+      text += fmt::format("    ... {} more in report.json\n", steps.size() - kStepRows);
+    return text;
+  }
+  return "";
+}
+
 }  // namespace
 
 std::optional<OperationUsage> UsageOf(const RunResult& result,
@@ -221,6 +247,44 @@ Json LostTimeJson(const Usage& usage) {
   return out;
 }
 
+Json StepsJson(const RunResult& result, const flex::CompletedOperation& operation) {
+  const auto kernel = result.kernel_usages.find(operation.correlation);
+  if (kernel == result.kernel_usages.end() || kernel->second.steps.empty()) return nullptr;
+  Json steps = Json::array();
+  for (const StepUsage& step : kernel->second.steps) {
+    const Roofline roofline =
+        RooflineOf(result, step.usage, step.macs, step.bytes_read + step.bytes_written);
+    steps.push_back({{"step", step.step},
+                     {"name", step.name},
+                     {"executions", step.executions},
+                     {"device_ns", static_cast<double>(step.usage.span_ps) / 1000},
+                     {"macs", step.macs},
+                     {"device_bytes_read", step.bytes_read},
+                     {"device_bytes_written", step.bytes_written},
+                     {"roofline", ToJson(roofline)},
+                     {"balance", BalanceJson(step.usage)},
+                     {"lost_time", LostTimeJson(step.usage)}});
+  }
+  return steps;
+}
+
+Json StepExecutionsJson(const RunResult& result, const flex::CompletedOperation& operation) {
+  const auto kernel = result.kernel_usages.find(operation.correlation);
+  if (kernel == result.kernel_usages.end() || kernel->second.executions.empty()) return nullptr;
+  Json executions = Json::array();
+  for (const StepExecution& execution : kernel->second.executions) {
+    executions.push_back(
+        {{"step", execution.step},
+         {"iteration", execution.iteration},
+         {"start_ns", static_cast<double>(execution.start_ps) / 1000},
+         {"device_ns", static_cast<double>(execution.end_ps - execution.start_ps) / 1000},
+         {"macs", execution.macs},
+         {"device_bytes_read", execution.bytes_read},
+         {"device_bytes_written", execution.bytes_written}});
+  }
+  return executions;
+}
+
 std::string UsageText(const RunResult& result) {
   const OperationUsage launches = UsageOfLaunches(result);
   if (launches.usage.span_ps == 0) return "";
@@ -228,8 +292,7 @@ std::string UsageText(const RunResult& result) {
   text += "  run " + BoundText(UsageOfSession(result).roofline) + "\n";
   text += BalanceText(launches.usage);
   text += LostText(launches.usage);
-  const std::string kernels = KernelTable(result);
-  return text + kernels;
+  return text + KernelTable(result) + StepTable(result);
 }
 
 }  // namespace spyre::cosim

@@ -28,6 +28,12 @@ nlohmann::ordered_json ToJson(const Peaks& peaks);
 nlohmann::ordered_json ToJson(const Roofline& roofline);
 nlohmann::ordered_json BalanceJson(const Usage& usage);
 nlohmann::ordered_json LostTimeJson(const Usage& usage);
+// Of a kernel that marks its steps, else null: "steps", all executions of each together, and
+// "step_executions", the single ones.
+nlohmann::ordered_json StepsJson(const RunResult& result,
+                                 const flex::CompletedOperation& operation);
+nlohmann::ordered_json StepExecutionsJson(const RunResult& result,
+                                          const flex::CompletedOperation& operation);
 
 // The lines of the summary.
 std::string UsageText(const RunResult& result);

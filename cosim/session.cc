@@ -132,6 +132,7 @@ class Session {
     compiler::WriteSpyreCode(kernel, result_.spyrecode_dir);
     result_.kernel_name = kernel.name;
     result_.plan = kernel.plan;
+    steps_ = kernel.steps;
     if (workload_.bundle == nullptr)
       workload_.problem.slice_ends = ReducedSliceEnds(workload_, kernel.plan);
   }
@@ -210,7 +211,7 @@ class Session {
     const flex::OperationCounts before = context_->Counts();
     const size_t first = context_->CompletedOperations().size();
     std::vector<model::UnitStatistics> units_before = transport_->card().Statistics();
-    KernelLog log(transport_->card());
+    KernelLog log(transport_->card(), &recorder_, steps_);
     const BundleWork* bundle = workload_.bundle.get();
     runtime::LaunchKernel(stream, *plan_, tensors_,
                           bundle == nullptr ? std::vector<int64_t>() : bundle->dimensions);
@@ -312,6 +313,7 @@ class Session {
   Workload workload_;
   RunResult result_;
   trace::Recorder recorder_;
+  std::vector<std::string> steps_;  // names of the program's marks
 
   std::unique_ptr<InProcessTransport> transport_;
   std::unique_ptr<driver::Device> admin_;  // VF mode: the PF, which set the VFs up

@@ -49,11 +49,31 @@ struct Usage {
 Usage SummarizeUsage(const std::vector<model::UnitStatistics>& units, uint32_t core_mask,
                      uint64_t span_ps);
 
+// One step of a program that marks its steps, all its executions together.
+struct StepUsage {
+  uint32_t step = 0;
+  std::string name;
+  uint64_t executions = 0;
+  uint64_t macs = 0, bytes_read = 0, bytes_written = 0;  // of device memory
+  Usage usage;
+};
+
+// From one mark to the next, or to the end of the program.
+struct StepExecution {
+  uint32_t step = 0;
+  uint64_t iteration = 0;
+  uint64_t start_ps = 0, end_ps = 0;
+  uint64_t macs = 0, bytes_read = 0, bytes_written = 0;
+};
+inline constexpr size_t kMaxStepExecutions = 4096;  // listed of one kernel; all are in StepUsage
+
 // One COMPUTE operation; by correlation.
 struct KernelUsage {
   Usage usage;
   uint32_t core_mask = 0;
-  uint64_t launch_ps = 0;  // of its device time, until the units started
+  uint64_t launch_ps = 0;                 // of its device time, until the units started
+  std::vector<StepUsage> steps;           // in order of their first execution; empty: no marks
+  std::vector<StepExecution> executions;  // the first kMaxStepExecutions
 };
 using KernelUsages = std::unordered_map<uint64_t, KernelUsage>;
 

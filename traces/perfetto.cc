@@ -121,7 +121,7 @@ class Exporter {
       entry.Uint(interned::kIid, iid).Bytes(interned::kText, text);
       data.Sub(field, entry);
     };
-    for (uint32_t bit = 1; bit <= kWait; bit <<= 1) {
+    for (uint32_t bit = 1; bit <= kStep; bit <<= 1) {
       add(interned::kCategories, bit, CategoryName(static_cast<Category>(bit)));
     }
     for (size_t i = 0; i < trace_.names.size(); ++i) {

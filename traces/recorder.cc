@@ -17,15 +17,16 @@ struct NamedCategory {
   const char* name;
   Category category;
 };
-constexpr std::array<NamedCategory, 9> kCategories = {{{"host", kHost},
-                                                       {"control", kControl},
-                                                       {"pcie", kPcie},
-                                                       {"dma", kDma},
-                                                       {"ring", kRing},
-                                                       {"memory", kMemory},
-                                                       {"core", kCore},
-                                                       {"firmware", kFirmware},
-                                                       {"wait", kWait}}};
+constexpr std::array<NamedCategory, 10> kCategories = {{{"host", kHost},
+                                                        {"control", kControl},
+                                                        {"pcie", kPcie},
+                                                        {"dma", kDma},
+                                                        {"ring", kRing},
+                                                        {"memory", kMemory},
+                                                        {"core", kCore},
+                                                        {"firmware", kFirmware},
+                                                        {"wait", kWait},
+                                                        {"step", kStep}}};
 
 // Ids are handed out in order of appearance, so hashing the text when it appears covers the ids.
 uint64_t HashText(std::string_view text, uint64_t seed) {
@@ -46,10 +47,12 @@ uint32_t CategoryMask(const std::vector<std::string>& names) {
   for (const std::string& name : names) {
     uint32_t bit = name == "all" ? static_cast<uint32_t>(kAll) : 0;
     for (const NamedCategory& entry : kCategories) {
-      if (name == entry.name && entry.category != kWait) bit = entry.category;
+      if (name == entry.name && entry.category != kWait && entry.category != kStep)
+        bit = entry.category;
     }
     // A core's slices without its waits would not tell what they depended on.
     if (bit == kCore) bit |= kWait;
+    if (bit == kControl) bit |= kStep;
     if (bit == 0) {
       throw std::invalid_argument(
           fmt::format("trace category '{}' does not exist; use host, control, pcie, dma, ring, "

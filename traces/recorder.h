@@ -24,6 +24,7 @@ enum Category : uint32_t {
   kCore = 1 << 6,      // units of the cores
   kFirmware = 1 << 7,  // management controller
   kWait = 1 << 8,      // units of the cores waiting for each other; chosen with kCore
+  kStep = 1 << 9,      // steps of a program, inside its control block; chosen with kControl
   kAll = 0xFFFFFFFF,
 };
 const char* CategoryName(Category category);
@@ -42,7 +43,8 @@ struct Record {
   TrackId track;
   NameId name;
   uint32_t category;
-  uint32_t detail;  // stream, core or channel number; kWait: the track that ended the wait
+  // Stream, core or channel number; kWait: the track that ended the wait; kStep: the iteration.
+  uint32_t detail;
 };
 static_assert(sizeof(Record) == 48);
 

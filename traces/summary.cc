@@ -114,6 +114,10 @@ StreamSummary SummarizeStream(const Trace& trace, const Track& track,
   stream.name = track.name;
   uint64_t last_end = 0;
   for (const Record* record : records) {
+    if (record->category == kStep) {
+      stream.steps.push_back({trace.names[record->name], record->start_ps, record->end_ps, 0,
+                              record->flow, record->bytes});
+    }
     if (record->category != kControl) continue;
     const bool is_first = stream.operations.empty();
     const uint64_t gap = !is_first && record->start_ps > last_end ? record->start_ps - last_end : 0;
@@ -127,13 +131,15 @@ StreamSummary SummarizeStream(const Trace& trace, const Track& track,
   return stream;
 }
 
-std::vector<OperationSummary> SummarizeOperations(const std::vector<StreamSummary>& streams,
-                                                  const Units& units) {
+// By name, in order of first appearance; `list`: operations or steps.
+std::vector<OperationSummary> SummarizeByName(const std::vector<StreamSummary>& streams,
+                                              std::vector<StreamOperation> StreamSummary::*list,
+                                              const Units& units) {
   std::map<std::string, size_t> index;
   std::vector<OperationSummary> operations;
   std::vector<std::vector<Interval>> times;
   for (const StreamSummary& stream : streams) {
-    for (const StreamOperation& op : stream.operations) {
+    for (const StreamOperation& op : stream.*list) {
       const auto [it, is_new] = index.emplace(op.name, operations.size());
       const uint64_t duration = op.end_ps - op.start_ps;
       if (is_new) {
@@ -166,6 +172,12 @@ std::vector<OperationSummary> SummarizeOperations(const std::vector<StreamSummar
         operations[i].units.begin(), operations[i].units.end(),
         [](const GroupShare& a, const GroupShare& b) { return a.utilization > b.utilization; });
   }
+  return operations;
+}
+
+std::vector<OperationSummary> SummarizeOperations(const std::vector<StreamSummary>& streams,
+                                                  const Units& units) {
+  auto operations = SummarizeByName(streams, &StreamSummary::operations, units);
   std::stable_sort(operations.begin(), operations.end(),
                    [](const OperationSummary& a, const OperationSummary& b) {
                      return a.is_kernel != b.is_kernel ? a.is_kernel : a.total_ps > b.total_ps;
@@ -195,6 +207,7 @@ Summary Summarize(const Trace& trace) {
   }
   Units units = SummarizeUnits(trace, by_track);
   summary.operations = SummarizeOperations(summary.streams, units);
+  summary.steps = SummarizeByName(summary.streams, &StreamSummary::steps, units);
   summary.units = std::move(units.units);
   summary.groups = std::move(units.groups);
   return summary;

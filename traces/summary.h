@@ -2,8 +2,8 @@
 // HTML report, `trace diff` and report.json print these numbers.
 //
 // Reads the recording conventions of docs/traces.md: control blocks are kControl records on tracks
-// "stream N" of process "card"; every other track is a unit, busy but for its kWait records. Pure
-// functions of a Trace, any thread.
+// "stream N" of process "card", the steps of their programs kStep records there; every other track
+// is a unit, busy but for its kWait records. Pure functions of a Trace, any thread.
 #pragma once
 
 #include <cstdint>
@@ -74,6 +74,7 @@ struct StreamOperation {
 struct StreamSummary {
   std::string name;                         // "stream 0"
   std::vector<StreamOperation> operations;  // by start
+  std::vector<StreamOperation> steps;       // of programs, by start; gap_ps is 0
   uint64_t busy_ps = 0;
   uint64_t gap_total_ps = 0;
   uint64_t gap_largest_ps = 0;
@@ -89,6 +90,7 @@ struct Summary {
   uint64_t begin_ps = 0;
   uint64_t end_ps = 0;
   std::vector<OperationSummary> operations;  // kernels first, then by total time
+  std::vector<OperationSummary> steps;       // that programs mark, by first start
   std::vector<StreamSummary> streams;        // by track
   std::vector<UnitSummary> units;            // by track, those without records left out
   std::vector<GroupSummary> groups;          // busiest first, the host's last

@@ -44,18 +44,31 @@ std::string Busiest(const OperationSummary& operation) {
   return text;
 }
 
+Table TableOfOperations(const char* what) {
+  return Table(
+      {what, "busiest units meanwhile", "count", "total", "min", "mean", "max", "bytes", "GB/s"},
+      2);
+}
+
+void AddOperation(Table& table, const OperationSummary& op) {
+  table.Add({op.name, Busiest(op), fmt::to_string(op.count), FormatTime(op.total_ps),
+             FormatTime(op.min_ps), MeanTime(op.MeanPs()), FormatTime(op.max_ps),
+             FormatBytes(op.bytes), Rate(op.bytes, op.total_ps)});
+}
+
 std::string OperationTable(const Summary& summary, bool kernels) {
-  Table table({kernels ? "kernel" : "control block", "busiest units meanwhile", "count", "total",
-               "min", "mean", "max", "bytes", "GB/s"},
-              2);
+  Table table = TableOfOperations(kernels ? "kernel" : "control block");
   for (const OperationSummary& op : summary.operations) {
-    if (op.is_kernel != kernels) continue;
-    table.Add({op.name, Busiest(op), fmt::to_string(op.count), FormatTime(op.total_ps),
-               FormatTime(op.min_ps), MeanTime(op.MeanPs()), FormatTime(op.max_ps),
-               FormatBytes(op.bytes), Rate(op.bytes, op.total_ps)});
+    if (op.is_kernel == kernels) AddOperation(table, op);
   }
   if (table.empty()) return "";
   return fmt::format("\n{}\n{}", kernels ? "Kernels" : "Other control blocks", table.ToString());
+}
+
+std::string StepTable(const Summary& summary) {
+  Table table = TableOfOperations("step");
+  for (const OperationSummary& step : summary.steps) AddOperation(table, step);
+  return table.empty() ? "" : "\nSteps of the kernels, in their order\n" + table.ToString();
 }
 
 std::string UnitTable(const Summary& summary, bool per_core) {
@@ -155,6 +168,7 @@ std::string ToText(const Summary& summary, const SummaryOptions& options) {
   out += MetadataLine(summary.metadata);
   if (summary.records == 0) return out + "No records: was every category masked?\n";
   out += OperationTable(summary, true);
+  out += StepTable(summary);
   out += OperationTable(summary, false);
   out += UnitTable(summary, options.per_core);
   out += StreamTables(summary, options.stream_operations);
@@ -170,12 +184,13 @@ nlohmann::json ToJson(const Summary& summary) {
                         {"dropped", summary.dropped},
                         {"digest", fmt::format("{:016x}", summary.digest)},
                         {"metadata", nlohmann::json::parse(summary.metadata)}};
-  for (const char* key : {"kernels", "control_blocks", "streams", "units", "groups"}) {
+  for (const char* key : {"kernels", "steps", "control_blocks", "streams", "units", "groups"}) {
     out[key] = nlohmann::json::array();
   }
   for (const OperationSummary& op : summary.operations) {
     out[op.is_kernel ? "kernels" : "control_blocks"].push_back(OperationJson(op));
   }
+  for (const OperationSummary& step : summary.steps) out["steps"].push_back(OperationJson(step));
   for (const StreamSummary& stream : summary.streams) out["streams"].push_back(StreamJson(stream));
   for (const UnitSummary& unit : summary.units) {
     const auto busy = static_cast<double>(unit.busy_ps);

@@ -151,7 +151,7 @@ void CheckRecord(const Decoder& in, size_t offset, const Trace& trace, const Rec
                                 record.start_ps));
   }
   const bool is_single_bit = record.category != 0 && (record.category & (record.category - 1)) == 0;
-  if (!is_single_bit || record.category > kWait) {
+  if (!is_single_bit || record.category > kStep) {
     in.Fail(offset, fmt::format("record of unknown category {:#x}", record.category));
   }
 }

@@ -54,6 +54,14 @@ struct UnitStatistics {
     for (size_t i = 0; i < kLosses; ++i) part.lost_ps[i] -= before.lost_ps[i];
     return part;
   }
+  // Adds another reading of the same unit.
+  void Add(const UnitStatistics& more) {
+    busy_ps += more.busy_ps;
+    bytes += more.bytes;
+    requests += more.requests;
+    waited_ps += more.waited_ps;
+    for (size_t i = 0; i < kLosses; ++i) lost_ps[i] += more.lost_ps[i];
+  }
 };
 
 // Where a resource's slices go in the trace; a null recorder records nothing.

@@ -28,6 +28,7 @@ ComputeDispatcher::ComputeDispatcher(const sc_core::sc_module_name& name, const 
 void ComputeDispatcher::Execute(const ControlBlock& block, Job& job) {
   job.function = block.function;
   job.flow = block.correlation;
+  job.stream = block.stream;
   if (on_step_) {
     job.on_step = [this, &job](uint32_t step, uint64_t iteration) {
       on_step_(job, step, iteration);

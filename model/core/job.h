@@ -20,6 +20,7 @@ struct Job {
   std::shared_ptr<const Program> program;
   uint16_t function = 0;
   uint64_t flow = 0;
+  uint32_t stream = 0;
   SegmentTable segments{};
   FunctionalQueue* functional = nullptr;  // does the work on data; null: times only
   // Told when a step of the program begins (MARK), at its time; empty: nobody asks.

@@ -150,10 +150,12 @@ TEST(Text, TablesAlignByCharactersAndRefuseRaggedRows) {
 TEST(Categories, NamesBecomeAMaskAndUnknownOnesAreNamed) {
   EXPECT_EQ(CategoryMask({"host", "core"}), uint32_t{kHost} | kCore | kWait)
       << "the waits of the cores come with their slices";
+  EXPECT_EQ(CategoryMask({"control"}), uint32_t{kControl} | kStep)
+      << "the steps of a program come with its control block";
   EXPECT_EQ(CategoryMask({"all"}), uint32_t{kAll});
   EXPECT_EQ(CategoryMask({}), 0U);
   for (uint32_t bit = 1; bit <= kFirmware; bit <<= 1) {
-    if (bit == kCore) continue;
+    if (bit == kCore || bit == kControl) continue;
     EXPECT_EQ(CategoryMask({CategoryName(Category(bit))}), bit);
   }
   try {

@@ -93,6 +93,31 @@ TEST(Summary, KernelsHaveCountAndTimesAndTheirBusiestUnits) {
   EXPECT_DOUBLE_EQ(dma_in.units.at(0).utilization, 1.0);
 }
 
+TEST(Summary, StepsOfAKernelAreListedInTheirOrderWithTheUnitsMeanwhile) {
+  Recorder recorder;
+  RecordSample(recorder);
+  const TrackId stream = recorder.AddTrack("card", "stream 0");
+  recorder.Slice(kStep, stream, recorder.Intern("sdsc_1"), 3000, 4000, 8, 256, 0);
+  recorder.Slice(kStep, stream, recorder.Intern("sdsc_0"), 4000, 5500, 8, 0, 0);
+  recorder.Slice(kStep, stream, recorder.Intern("sdsc_1"), 5500, 6000, 8, 128, 1);
+  const Summary summary = Summarize(Snapshot(recorder));
+  ASSERT_EQ(summary.steps.size(), 2U);
+  EXPECT_EQ(summary.steps[0].name, "sdsc_1");
+  EXPECT_EQ(summary.steps[0].count, 2U);
+  EXPECT_EQ(summary.steps[0].total_ps, 1500U);
+  EXPECT_EQ(summary.steps[0].bytes, 384U);
+  EXPECT_DOUBLE_EQ(summary.steps[0].units.at(0).utilization, 2000.0 / (2 * 1500.0));
+  EXPECT_EQ(summary.steps[1].total_ps, 1500U);
+  // They are no control blocks and no unit.
+  EXPECT_EQ(summary.operations.size(), 3U);
+  EXPECT_EQ(summary.streams[0].operations.size(), 3U);
+  EXPECT_EQ(summary.streams[0].busy_ps, 7000U);
+  EXPECT_EQ(summary.units.size(), 4U);
+  EXPECT_THAT(ToText(summary), HasSubstr("Steps of the kernels, in their order"));
+  EXPECT_EQ(ToJson(summary)["steps"][1]["name"], "sdsc_0");
+  EXPECT_THAT(ToText(Summarize(SampleTrace())), Not(HasSubstr("Steps")));
+}
+
 TEST(Summary, StreamsListOperationsInOrderWithTheGapsBetween) {
   const Summary summary = Summarize(SampleTrace());
   ASSERT_EQ(summary.streams.size(), 2U);

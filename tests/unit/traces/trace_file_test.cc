@@ -146,7 +146,7 @@ TEST(TraceFile, NamesWhatIsWrongInAHostileFile) {
               HasSubstr("before its start"));
   EXPECT_THAT(Problem(Resealed(With(bytes, records_at + 40, 3))),
               HasSubstr("unknown category 0x3"));
-  EXPECT_THAT(Problem(Resealed(With(bytes, records_at + 40, 0x200))), HasSubstr("0x200"));
+  EXPECT_THAT(Problem(Resealed(With(bytes, records_at + 40, 0x400))), HasSubstr("0x400"));
   EXPECT_THAT(Problem(Resealed(With(bytes, 64 + 32 + 4, '\n'))), HasSubstr("not printable"));
 }
 
