@@ -6,7 +6,8 @@ packages=(
   g++ cmake ninja-build ccache git pkg-config
   libsystemc-dev libfmt-dev libcli11-dev libtomlplusplus-dev nlohmann-json3-dev libxxhash-dev
   libgtest-dev libgmock-dev librapidcheck-dev libbenchmark-dev libopenblas-dev
-  clang-format-14 clang-tidy-14 verilator
+  libmlir-19-dev llvm-19-dev
+  clang-format-14 clang-tidy-14 clang-14 libclang-rt-14-dev verilator
 )
 
 missing=()

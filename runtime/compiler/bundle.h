@@ -23,8 +23,11 @@ struct BundleArgument {
   enum class Kind : uint8_t { kTensor, kPool, kDimension };
   Kind kind = Kind::kTensor;
   std::string name;  // "arg_0", "pool"
-  int64_t max = 0;   // kDimension: largest value, granularity
+  // kDimension: largest value and granularity, both in trips of the loops that it bounds; a trip
+  // stands for `unit` elements of what the front end calls the dimension, the last one for fewer.
+  int64_t max = 0;
   int64_t granularity = 1;
+  int64_t unit = 1;
 };
 
 // An address: a start, plus a step for each enclosing loop's iteration.

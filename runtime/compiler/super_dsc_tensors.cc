@@ -91,7 +91,8 @@ class TensorReader {
       node.At("indirectAllocType_").Fail("'no_indirection' is expected; others are not supported");
     }
     if (!node.Has("coordinates_")) return;
-    for (const auto& [core, map] : Members(node.At("coordinates_"), "coreIdToWkSlice_")) {
+    for (const auto& [core_key, map] : Members(node.At("coordinates_"), "coreIdToWkSlice_")) {
+      const std::string& core = core_key;
       for (const auto& [name, slice] : Members(map)) {
         const auto dim = static_cast<size_t>(DimOf(dsc_, name, slice));
         const auto it = std::find_if(dsc_.cores.begin(), dsc_.cores.end(),
