@@ -3,12 +3,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 #include <numeric>
 
 #include "model/contract/error.h"
 
 namespace spyre::compiler {
 namespace {
+
+constexpr size_t kMostTerms = 64;
 
 int64_t Times(int64_t a, int64_t b) {
   int64_t product = 0;
@@ -25,6 +28,10 @@ int64_t Plus(int64_t a, int64_t b) {
 }  // namespace
 
 Extent::Factor Extent::Reduced(int64_t numerator, int64_t denominator) {
+  for (const int64_t side : {numerator, denominator}) {
+    // Its magnitude does not fit.
+    if (side == std::numeric_limits<int64_t>::min()) throw BadInput("{} is no size", side);
+  }
   if (denominator < 0) {
     numerator = Times(numerator, -1);
     denominator = Times(denominator, -1);
@@ -36,6 +43,7 @@ Extent::Factor Extent::Reduced(int64_t numerator, int64_t denominator) {
 void Extent::Add(const Powers& powers, const Factor& factor) {
   if (factor.numerator == 0) return;
   const auto [it, inserted] = terms_.emplace(powers, factor);
+  if (terms_.size() > kMostTerms) throw BadInput("a size has more than {} terms", kMostTerms);
   if (inserted) return;
   const Factor& old = it->second;
   const Factor sum = Reduced(

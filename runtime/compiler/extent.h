@@ -3,7 +3,7 @@
 // undone by the multiplication. Plain values, any thread.
 //
 // Errors: BadInput for text that is no such expression, for a division by zero or by a sum of
-// symbols, and when a factor leaves 64 bits.
+// symbols, when a factor leaves 64 bits, and for a sum of more than 64 terms.
 #pragma once
 
 #include <cstdint>

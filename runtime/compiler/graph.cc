@@ -8,6 +8,14 @@
 namespace spyre::compiler {
 namespace {
 
+void AddTo(int64_t& sum, int64_t factor, int64_t stride) {
+  int64_t product = 0;
+  if (__builtin_mul_overflow(factor, stride, &product) ||
+      __builtin_add_overflow(sum, product, &sum)) {
+    throw BadInput("an index of {} times a stride of {} does not fit 64 bits", factor, stride);
+  }
+}
+
 TensorAccess Access(const Graph& graph, const std::string& buffer, DataFormat format,
                     const GraphRead& read, size_t loops, const std::string& op) {
   const BufferLayout& layout = graph.LayoutOf(buffer);
@@ -23,12 +31,12 @@ TensorAccess Access(const Graph& graph, const std::string& buffer, DataFormat fo
   TensorAccess access{buffer, format, layout.device, {0, std::vector<int64_t>(loops, 0)}};
   const std::vector<int64_t> strides = Numbers(layout.stride);
   for (size_t d = 0; d < read.loop.size(); ++d) {
-    if (!read.offset.empty()) access.index.constant += read.offset[d] * strides[d];
+    if (!read.offset.empty()) AddTo(access.index.constant, read.offset[d], strides[d]);
     if (read.loop[d] < 0) continue;
     if (static_cast<size_t>(read.loop[d]) >= loops) {
       throw BadInput("{}: access to {} names loop {} of {}", op, buffer, read.loop[d], loops);
     }
-    access.index.coefficient[static_cast<size_t>(read.loop[d])] += strides[d];
+    AddTo(access.index.coefficient[static_cast<size_t>(read.loop[d])], 1, strides[d]);
   }
   return access;
 }

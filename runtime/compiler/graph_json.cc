@@ -12,6 +12,8 @@ using nlohmann::ordered_json;
 using runtime::JsonReader;
 
 constexpr int64_t kLargest = std::numeric_limits<int64_t>::max();
+constexpr size_t kMostOps = 4096;
+constexpr size_t kMostReads = 64;
 
 GraphOp::Kind KindOf(const JsonReader& value, const GraphOp& op) {
   if (const auto kind = Given(value, "kind")) {
@@ -19,7 +21,9 @@ GraphOp::Kind KindOf(const JsonReader& value, const GraphOp& op) {
     if (name == "pointwise") return GraphOp::Kind::kPointwise;
     return name == "reduction" ? GraphOp::Kind::kReduction : GraphOp::Kind::kExtern;
   }
-  if (!value.Has("ranges")) return GraphOp::Kind::kExtern;
+  if (!Given(value, "ranges") || Flag(value, "extern", false) || !Flag(value, "computed", true)) {
+    return GraphOp::Kind::kExtern;
+  }
   return op.reduction_ranges.empty() ? GraphOp::Kind::kPointwise : GraphOp::Kind::kReduction;
 }
 
@@ -62,10 +66,7 @@ DimHint HintFromJson(const JsonReader& value) {
   if (const auto index = Given(value, "dim_index")) {
     hint.dim_index = static_cast<int>(index->Integer(-kMost, kMost));
   }
-  if (const auto reduction = Given(value, "is_reduction")) {
-    if (!reduction->value().is_boolean()) reduction->Fail("true or false is expected");
-    hint.is_reduction = reduction->value().get<bool>();
-  }
+  hint.is_reduction = Flag(value, "is_reduction", false);
   return hint;
 }
 
@@ -79,6 +80,9 @@ GraphOp OpFromJson(const JsonReader& value) {
   op.kind = KindOf(value, op);
   if (const auto dtype = Given(value, "dtype")) op.host_format = FormatFromName(dtype->String());
   if (const auto reads = Given(value, "reads")) {
+    if (reads->Size() > kMostReads) {
+      reads->Fail(fmt::format("at most {} reads are expected", kMostReads));
+    }
     for (const std::string& name : reads->Strings()) op.reads.push_back({name, {}, {}});
   }
   if (const auto hints = Given(value, "dim_hints")) {
@@ -96,6 +100,13 @@ std::optional<JsonReader> Given(const JsonReader& object, const char* key) {
   JsonReader value = object.At(key);
   if (value.value().is_null()) return std::nullopt;
   return value;
+}
+
+bool Flag(const JsonReader& object, const char* key, bool otherwise) {
+  const auto value = Given(object, key);
+  if (!value) return otherwise;
+  if (!value->value().is_boolean()) value->Fail("true or false is expected");
+  return value->value().get<bool>();
 }
 
 std::vector<int> IntsFromJson(const JsonReader& value) {
@@ -127,6 +138,8 @@ ordered_json ToJson(const std::vector<Extent>& extents) {
 
 std::vector<GraphOp> GraphOpsFromJson(const JsonReader& value) {
   std::vector<GraphOp> ops;
+  if (value.Size() > kMostOps)
+    value.Fail(fmt::format("at most {} operations are expected", kMostOps));
   std::set<std::string> names;
   for (size_t i = 0; i < value.Size(); ++i) {
     ops.push_back(OpFromJson(value.At(i)));
@@ -150,10 +163,7 @@ BufferLayout BufferLayoutFromJson(const JsonReader& value, DataFormat device_for
     if (AllNumbers(layout.size)) layout.device.host_size = Numbers(layout.size);
     if (AllNumbers(layout.stride)) layout.device.host_stride = Numbers(layout.stride);
   }
-  if (const auto fixed = Given(value, "per_tile_fixed")) {
-    if (!fixed->value().is_boolean()) fixed->Fail("true or false is expected");
-    layout.per_tile_fixed = fixed->value().get<bool>();
-  }
+  layout.per_tile_fixed = Flag(value, "per_tile_fixed", false);
   return layout;
 }
 

@@ -12,12 +12,11 @@
 
 namespace spyre::compiler {
 
-// [{"name", "ranges", "reduction_ranges"?, "kind"?, "dtype"?, "dim_order"?, "reads"?,
-//   "loop_group_id"?, "loop_count"?, "loop_tiled_dims"?, "dim_hints"?}, ...]. Without "kind"
-//   ("pointwise",
-// "reduction"; any other is an operation that is not computed), reduction_ranges decide, and an
-// operation without ranges is not computed. dtype: float16; dim_order: as they come. Names are
-// unique.
+// A list of objects: name, ranges, reduction_ranges?, kind?, dtype?, dim_order?, reads?,
+// loop_group_id?, loop_count?, loop_tiled_dims?, dim_hints?. Kinds are "pointwise" and "reduction";
+// with another, without ranges, or with `computed` false an operation is not computed; without a
+// kind, reduction_ranges decide. dtype: float16; dim_order: as they come. Names are unique; at most
+// 4096 operations of 64 reads.
 std::vector<GraphOp> GraphOpsFromJson(const runtime::JsonReader& value);
 
 // {"size", "stride", "device_size"?, "stride_map"?, "per_tile_fixed"?}; without device_size it has
@@ -33,6 +32,7 @@ nlohmann::ordered_json ToJson(const std::vector<Extent>& extents);
 
 // The list of a key, or nothing if it is missing or null.
 std::optional<runtime::JsonReader> Given(const runtime::JsonReader& object, const char* key);
+bool Flag(const runtime::JsonReader& object, const char* key, bool otherwise);
 std::vector<int> IntsFromJson(const runtime::JsonReader& value);
 
 }  // namespace spyre::compiler

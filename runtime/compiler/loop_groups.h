@@ -36,7 +36,8 @@ struct CountedLoop {
 //
 // Throws CompileError AssertionError "count_length_mismatch" for a member whose counts are not as
 // many as its path is long, "inconsistent_loop_count" for neighbours of a run with other counts,
-// RuntimeError "not_contiguous" for an outermost number in two runs.
+// RuntimeError "not_contiguous" for an outermost number in two runs; BadInput for paths of more
+// than 64 levels.
 std::vector<LoopNode> GroupLoops(const std::vector<LoopMember>& members);
 
 std::vector<LoopMember> LoopMembersOf(const Graph& graph);  // one for each operation, in order

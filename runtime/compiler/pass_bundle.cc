@@ -33,7 +33,7 @@ class Reader {
     std::vector<MlirNode> nodes;
     for (size_t i = 0; i < specs.Size(); ++i) {
       const JsonReader spec = specs.At(i);
-      if (spec.Has("unimplemented")) continue;  // the emitter leaves them out
+      if (Given(spec, "unimplemented")) continue;  // the emitter leaves them out
       if (spec.Has("loop")) {
         nodes.emplace_back(Loop(spec, depth));
       } else {
@@ -102,12 +102,7 @@ class Reader {
 
 ordered_json PassBundle(const nlohmann::json& input) {
   const JsonReader line(input, "line");
-  bool with_symbols = true;
-  if (const auto symbols = Given(line, "use_symbols")) {
-    if (!symbols->value().is_boolean()) symbols->Fail("true or false is expected");
-    with_symbols = symbols->value().get<bool>();
-  }
-  Reader reader(with_symbols);
+  Reader reader(Flag(line, "use_symbols", true));
   const MlirModule module = reader.Module(line.At("specs"));
   return {{"bundle_mlir", WriteMlir(module)}, {"sdsc_files", reader.files()}};
 }

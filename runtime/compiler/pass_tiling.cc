@@ -23,7 +23,8 @@ TileLevel LevelFromJson(const JsonReader& value) {
     level.hint_id = static_cast<int>(value.At(size_t{0}).Integer(-kMost, kMost));
   }
   level.count = ExtentFromJson(value.At(parts - 2));
-  level.dims = IntsFromJson(value.At(parts - 1));
+  const JsonReader dims = value.At(parts - 1);
+  level.dims = dims.value().is_null() ? std::vector<int>{0} : IntsFromJson(dims);
   return level;
 }
 

@@ -35,10 +35,7 @@ TensorArg ArgFromJson(const JsonReader& value) {
   if (arg.device_size.empty() || arg.device_coordinates.size() != arg.device_size.size()) {
     value.At("device_coordinates").Fail("one coordinate for each of device_size is expected");
   }
-  if (const auto fixed = Given(value, "per_tile_fixed")) {
-    if (!fixed->value().is_boolean()) fixed->Fail("true or false is expected");
-    arg.per_tile_fixed = fixed->value().get<bool>();
-  }
+  arg.per_tile_fixed = Flag(value, "per_tile_fixed", false);
   const JsonReader allocation = value.At("allocation");
   for (const auto& [name, memory] : kMemories) {
     if (!allocation.Has(name)) continue;
@@ -129,7 +126,11 @@ ordered_json StridesJson(const Nest& nest) {
 ordered_json FlatOpJson(const OpSpec& op, const JsonReader& given) {
   ordered_json args = ordered_json::array();
   for (size_t a = 0; a < op.args.size(); ++a) {
-    ordered_json allocation = given.At("args").At(a).At("allocation").value();
+    const JsonReader places = given.At("args").At(a).At("allocation");
+    ordered_json allocation = ordered_json::object();
+    for (const auto& [name, memory] : kMemories) {
+      if (places.Has(name)) allocation[name] = places.At(name).value();
+    }
     allocation[MemoryName(op.args[a].memory)] = op.args[a].address;
     args.push_back(
         {{"allocation", std::move(allocation)}, {"device_size", op.args[a].device_size}});

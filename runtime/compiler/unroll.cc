@@ -16,13 +16,19 @@ namespace {
 using Symbols = std::vector<std::string>;
 using Values = std::map<std::string, int64_t>;
 
-constexpr size_t kMostOps = 65'536;
+constexpr int64_t kLargestResult = 1 << 20;  // parts: operations, arguments, expression nodes
 constexpr int kByteBits = 8;
 
 int64_t Sum(int64_t a, int64_t b) {
   int64_t sum = 0;
   if (__builtin_add_overflow(a, b, &sum)) throw BadInput("{} + {} does not fit 64 bits", a, b);
   return sum;
+}
+
+int64_t Difference(int64_t a, int64_t b) {
+  int64_t difference = 0;
+  if (__builtin_sub_overflow(a, b, &difference)) throw BadInput("{} - {} is too large", a, b);
+  return difference;
 }
 
 int64_t Product(int64_t a, int64_t b) {
@@ -47,7 +53,7 @@ std::vector<int64_t> Moves(const TensorArg& arg, const std::string& symbol, int6
   moved[symbol] = tile;
   std::vector<int64_t> moves;
   for (const Expression& coordinate : arg.device_coordinates) {
-    moves.push_back(Evaluate(coordinate, moved) - Evaluate(coordinate, origin));
+    moves.push_back(Difference(Evaluate(coordinate, moved), Evaluate(coordinate, origin)));
   }
   return moves;
 }
@@ -94,6 +100,27 @@ std::vector<int64_t> TileDeviceSize(const OpSpec& op, const TensorArg& arg,
   return size;
 }
 
+int64_t NameParts(const std::string& name) { return 1 + static_cast<int64_t>(name.size()) / 32; }
+
+int64_t PartsOf(const Expression& expression) {
+  int64_t parts = NameParts(expression.symbol);
+  for (const Expression& operand : expression.operands) parts += PartsOf(operand);
+  return parts;
+}
+
+// How much memory a node takes, in units that do not matter.
+int64_t PartsOf(const SpecNode& node) {
+  const auto* op = std::get_if<OpSpec>(&node);
+  if (op == nullptr) return 1;
+  int64_t parts = NameParts(op->op);
+  for (const IterationSymbol& symbol : op->iteration_space) parts += NameParts(symbol.name);
+  for (const TensorArg& arg : op->args) {
+    parts += 1;
+    for (const Expression& coordinate : arg.device_coordinates) parts += PartsOf(coordinate);
+  }
+  return parts;
+}
+
 class Unroller {
  public:
   std::vector<SpecNode> Nodes(const std::vector<SpecNode>& nodes) {
@@ -102,16 +129,20 @@ class Unroller {
       if (const auto* loop = std::get_if<LoopSpec>(&node)) {
         for (SpecNode& copy : Loop(*loop)) flat.push_back(std::move(copy));
       } else {
+        Reserve(PartsOf(node));
         flat.push_back(node);
       }
-      CheckCount(flat.size());
     }
     return flat;
   }
 
  private:
-  static void CheckCount(size_t ops) {
-    if (ops > kMostOps) throw BadInput("unrolled, the loops are more than {} operations", kMostOps);
+  // Before anything is made: the result may have so many more parts.
+  void Reserve(int64_t parts) {
+    if (__builtin_add_overflow(parts_, parts, &parts_) || parts_ > kLargestResult) {
+      throw BadInput("written out, the loops are too many operations: more than {} parts in all",
+                     kLargestResult);
+    }
   }
 
   static int64_t CountOf(const LoopSpec& loop) {
@@ -143,15 +174,16 @@ class Unroller {
     std::vector<SpecNode> body = Nodes(loop.body);
     const int64_t count = CountOf(loop);
     const Symbols symbols = SymbolsOf(loop, body);
-    if (!body.empty() && count > static_cast<int64_t>(kMostOps / body.size())) {
-      CheckCount(kMostOps + 1);
-    }
+    if (body.empty() || count == 0) return {};
+    const int64_t parts =
+        std::accumulate(body.begin(), body.end(), int64_t{0},
+                        [](int64_t sum, const SpecNode& node) { return sum + PartsOf(node); });
+    Reserve(Product(parts, count - 1));  // the body itself is there
     std::vector<std::vector<int64_t>> bytes(body.size());
     for (size_t i = 0; i < body.size(); ++i) {
       if (auto* op = std::get_if<OpSpec>(&body[i])) bytes[i] = Shrink(*op, symbols);
     }
     std::vector<SpecNode> flat;
-    if (body.empty()) return flat;  // however many times
     flat.reserve(body.size() * static_cast<size_t>(count));
     for (int64_t iteration = 0; iteration < count; ++iteration) {
       for (size_t i = 0; i < body.size(); ++i) {
@@ -177,6 +209,8 @@ class Unroller {
     op.tiled_symbols.clear();
     return bytes;
   }
+
+  int64_t parts_ = 0;  // of the result so far
 };
 
 }  // namespace
@@ -193,7 +227,7 @@ int64_t TileStrideBytes(const TensorArg& arg, const std::string& symbol, int64_t
     const int64_t origin = Evaluate(*arg.tile_advance, values);
     if (values.count(symbol) == 0) return 0;
     values[symbol] = 1;
-    elements = Evaluate(*arg.tile_advance, values) - origin;
+    elements = Difference(Evaluate(*arg.tile_advance, values), origin);
   } else {
     const std::vector<int64_t> moves = Moves(arg, symbol, tile);
     int64_t inner = 1;

@@ -26,7 +26,7 @@ int64_t TileStrideBytes(const TensorArg& arg, const std::string& symbol, int64_t
 // stays. Never for symbols of the coordinate inside the stick.
 //
 // Throws CompileError ValueError "symbolic_count" for a symbolic trip count; BadInput for a
-// negative one, and for more than 65,536 operations in the result.
+// negative one, and for a result that is too large: about 20,000 operations of three tensors each.
 KernelSource UnrollLoops(const KernelSource& source);
 
 }  // namespace spyre::compiler

@@ -39,8 +39,10 @@ TEST(Extent, TextIsReadIntoTheSameForm) {
 }
 
 TEST(Extent, WhatIsNoSizeIsRefused) {
-  for (const char* text : {"", "floor(s0/2)", "Mod(s0, 4)", "4/0", "1/(s0 + 1)", "s0 +",
-                           "9223372036854775807*2", "99999999999999999999"}) {
+  for (const char* text :
+       {"", "floor(s0/2)", "Mod(s0, 4)", "4/0", "1/(s0 + 1)", "s0 +", "9223372036854775807*2",
+        "99999999999999999999", "0-9223372036854775807-1",
+        "(a+b)*(c+d)*(e+f)*(g+h)*(i+j)*(k+l)*(m+n)"}) {
     EXPECT_THROW(Extent::Parse(text), Error) << text;
   }
   EXPECT_THROW(Extent(std::numeric_limits<int64_t>::max()) + 1, Error);

@@ -79,6 +79,11 @@ TEST(LoopGroups, CountsAreAsManyAsThePathIsLong) {
   EXPECT_EQ(ErrorOf({{"a", {0}, {2}}, {"b", {0}, {}}}), "AssertionError count_length_mismatch");
 }
 
+TEST(LoopGroups, PathsThatNobodyCanMeanAreRefused) {
+  const std::vector<LoopMember> deep = {{"a", Path(100'000, 0), std::vector<Extent>(100'000, 1)}};
+  EXPECT_THROW(GroupLoops(deep), Error);
+}
+
 TEST(LoopGroups, TheFirstErrorIsTheOneTold) {
   // The inner disagreement is seen before the outermost number that comes back.
   EXPECT_EQ(

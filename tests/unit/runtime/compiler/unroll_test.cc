@@ -185,11 +185,14 @@ TEST(Unroll, EmptyLoopsAndLoopsOfNoTripsAreNothing) {
 }
 
 TEST(Unroll, MoreOperationsThanAnybodyWantsAreRefusedBeforeTheyAreMade) {
-  LoopSpec loop = Loop(1'000'000'000'000, {}, {UnimplementedOp{"x"}});
-  EXPECT_THROW(UnrollLoops({"k", {loop}}), Error);
-  loop = Loop(60'000, {}, {UnimplementedOp{"x"}});
-  EXPECT_EQ(UnrollLoops({"k", {loop}}).body.size(), 60'000U);
+  for (const int64_t count : {int64_t{1'100'000}, int64_t{1'000'000'000'000}, INT64_MAX}) {
+    EXPECT_THROW(UnrollLoops({"k", {Loop(count, {}, {UnimplementedOp{"x"}})}}), Error) << count;
+  }
+  const LoopSpec loop = Loop(600'000, {}, {UnimplementedOp{"x"}});
+  EXPECT_EQ(UnrollLoops({"k", {loop}}).body.size(), 600'000U);
   EXPECT_THROW(UnrollLoops({"k", {loop, loop}}), Error);
+  EXPECT_THROW(UnrollLoops({"k", {Loop(1 << 11, {}, {Loop(1 << 10, {}, {UnimplementedOp{"x"}})})}}),
+               Error);
   EXPECT_THROW(UnrollLoops({"k", {Loop(-1, {}, {UnimplementedOp{"x"}})}}), Error);
 }
 
