@@ -39,7 +39,7 @@ inline double UnaryValue(UnaryFn fn, double x) {
     case UnaryFn::kExp:
       return std::exp(x);
     case UnaryFn::kGelu:
-      return 0.5 * x * (1 + std::erf(x / std::sqrt(2.0)));
+      return x * std::erfc(-x / std::sqrt(2.0)) / 2;
     case UnaryFn::kSigmoid:
       return 1 / (1 + std::exp(-x));
     case UnaryFn::kTanh:
@@ -77,9 +77,9 @@ inline float BinaryValue(BinaryFn fn, float a, float b) {
     case BinaryFn::kDiv:
       return a / b;
     case BinaryFn::kMax:
-      return std::max(a, b);
+      return std::isnan(a) || std::isnan(b) ? NAN : std::max(a, b);
     case BinaryFn::kMin:
-      return std::min(a, b);
+      return std::isnan(a) || std::isnan(b) ? NAN : std::min(a, b);
     case BinaryFn::kRevSub:
       return b - a;
     case BinaryFn::kRevDiv:
@@ -108,6 +108,7 @@ inline float FoldElement(ReduceFn fn, float x) {
 }
 inline float FoldValue(ReduceFn fn, float a, float b) {
   if (fn == ReduceFn::kSum || fn == ReduceFn::kSumOfSquares) return a + b;
+  if (std::isnan(a) || std::isnan(b)) return std::isnan(b) ? b : a;
   return fn == ReduceFn::kMin ? std::min(a, b) : std::max(a, b);
 }
 inline float FoldStart(ReduceFn fn) {
@@ -292,7 +293,7 @@ class Interpreter {
   }
   void WriteLane(uint8_t fn, int core, int64_t stick, int64_t lane, double value) {
     if ((fn & kFp32Sticks) != 0) {
-      WriteFloat(core, stick + lane * 4, static_cast<float>(value));
+      WriteFloat(core, stick + lane * 4, std::isnan(value) ? NAN : static_cast<float>(value));
     } else {
       WriteCode(core, stick + lane * 2, DlfFromDouble(value));
     }
@@ -393,6 +394,12 @@ class Interpreter {
       case Op::kVunary:
         for_sticks([&](int64_t p, int64_t r) {
           const int64_t from = o[1] + p * o[6] + r * o[9];
+          const int64_t to = o[0] + p * o[5] + r * o[8];
+          if ((in.fn & kFnMask) == FnByte(UnaryFn::kCopy)) {
+            for (int64_t lane = 0; lane < lanes; ++lane)
+              MoveLane(in.fn, core, to, from, lane, (in.fn & kBroadcastALane0) != 0 ? 0 : lane);
+            return;
+          }
           std::vector<double> results;
           for (int64_t lane = 0; lane < lanes; ++lane) {
             const int64_t a_lane = (in.fn & kBroadcastALane0) != 0 ? 0 : lane;
@@ -400,14 +407,14 @@ class Interpreter {
                                          ReadLane(in.fn, core, from, a_lane)));
           }
           for (int64_t lane = 0; lane < lanes; ++lane)
-            WriteLane(in.fn, core, o[0] + p * o[5] + r * o[8], lane, results[lane]);
+            WriteLane(in.fn, core, to, lane, results[lane]);
         });
         break;
       case Op::kVreduce:
         for (int64_t r = 0; r < o[3]; ++r) {
           const int64_t at = o[0] + r * o[8];
           float sum = o[2] == 0 ? FoldStart(reduce_fn) : ReadFloat(core, at);
-          for (int64_t p = 0; p < o[4]; ++p) {
+          for (int64_t p = 0; p < o[4] && p * lanes < o[11]; ++p) {
             float chunk = FoldStart(reduce_fn);
             for (int64_t lane = 0; lane < std::min<int64_t>(lanes, o[11] - lanes * p); ++lane) {
               const float x = ReadLane(in.fn, core, o[1] + p * o[6] + r * o[9], lane);
@@ -480,6 +487,12 @@ class Interpreter {
           std::memcpy(Write(core, o[0] + i * 64, 64), entries.data(), 64);
         }
         break;
+      case Op::kVconvert:
+        for_sticks([&](int64_t p, int64_t r) {
+          Convert(core, static_cast<ConvertFn>(in.fn), o, o[0] + p * o[5] + r * o[8],
+                  o[1] + p * o[6] + r * o[9]);
+        });
+        break;
       case Op::kVtranspose:
         for (int64_t p = 0; p < o[7]; ++p) {
           for (int64_t q = 0; q < o[4]; ++q) {
@@ -512,6 +525,58 @@ class Interpreter {
     }
   }
 
+  // kVconvert of one narrow stick: element by element, as the public element orders have it.
+  void Convert(int core, ConvertFn fn, const std::array<int64_t, 12>& o, int64_t dst, int64_t a) {
+    const bool fp32 = fn == ConvertFn::kDl16ToFp32 || fn == ConvertFn::kFp32ToDl16;
+    const bool weights = fn == ConvertFn::kDl16ToFp8Wt || fn == ConvertFn::kDl16ToInt8Wt;
+    const int64_t half = fp32 ? 32 : 64;
+    const int64_t group = weights ? 1 : fp32 ? 4 : 8;
+    const auto bits = [](int64_t word) {
+      float value;
+      std::memcpy(&value, &word, sizeof value);
+      return value;
+    };
+    for (int64_t s = 0; s < 2; ++s) {
+      for (int64_t lane = 0; lane < half; ++lane) {
+        const int64_t slot = (lane / group * 2 + s) * group + lane % group;
+        const int64_t wide = s * o[2] + lane * (fp32 ? 4 : 2);
+        switch (fn) {
+          case ConvertFn::kDl16ToFp32:
+            WriteFloat(core, dst + wide, ReadDlf(core, a + slot * 2));
+            break;
+          case ConvertFn::kFp32ToDl16:
+            WriteCode(core, dst + slot * 2, DlfFromFloat(ReadFloat(core, a + wide)));
+            break;
+          case ConvertFn::kFp8ToDl16:
+            WriteCode(core, dst + wide, DlfFromFloat(Fp8E4M3ToFloat(*Read(core, a + slot, 1))));
+            break;
+          case ConvertFn::kDl16ToFp8:
+          case ConvertFn::kDl16ToFp8Wt:
+            *Write(core, dst + slot, 1) = Fp8E4M3FromFloat(ReadDlf(core, a + wide));
+            break;
+          case ConvertFn::kDl16ToInt8:
+          case ConvertFn::kDl16ToInt8Wt: {
+            const float scaled = ReadDlf(core, a + wide) * bits(o[7]);
+            const float value = scaled + bits(o[10]);
+            const float whole = std::isnan(value) ? 0 : std::nearbyint(value);
+            const auto code = static_cast<int8_t>(std::clamp(whole, -128.0F, 127.0F));
+            *Write(core, dst + slot, 1) = static_cast<uint8_t>(code);
+            break;
+          }
+        }
+      }
+    }
+  }
+
+  // Elements that move unrounded.
+  void MoveLane(uint8_t flags, int core, int64_t dst, int64_t src, int64_t lane, int64_t from) {
+    if ((flags & kFp32Sticks) != 0) {
+      WriteFloat(core, dst + lane * 4, ReadFloat(core, src + from * 4));
+    } else {
+      WriteCode(core, dst + lane * 2, ReadCode(core, src + from * 2));
+    }
+  }
+
   // kVbinary of one stick.
   void Binary(int core, uint8_t flags, int64_t dst, int64_t a_stick, int64_t b_stick) {
     const auto fn = static_cast<BinaryFn>(flags & kFnMask);
@@ -519,6 +584,13 @@ class Interpreter {
     const auto b = [&](int64_t lane) { return ReadLane(flags, core, b_stick, lane); };
     const int64_t lanes = (flags & kFp32Sticks) != 0 ? 32 : 64;
     std::vector<double> results(lanes, 0.0);
+    if (fn == BinaryFn::kSelect) {
+      for (int64_t lane = 0; lane < lanes; ++lane) {
+        if (a((flags & kBroadcastALane0) != 0 ? 0 : lane) == 0) continue;
+        MoveLane(flags, core, dst, b_stick, lane, (flags & kBroadcastLane0) != 0 ? 0 : lane);
+      }
+      return;
+    }
     if (fn == BinaryFn::kNormScale) {
       const float square = a(0) * a(0);
       const float variance = a(1) - square;
@@ -527,11 +599,7 @@ class Interpreter {
     for (int64_t lane = 0; lane < lanes && fn != BinaryFn::kNormScale; ++lane) {
       const float x = a((flags & kBroadcastALane0) != 0 ? 0 : lane);
       const float y = b((flags & kBroadcastLane0) != 0 ? 0 : lane);
-      if (fn == BinaryFn::kSelect) {
-        results[lane] = x != 0 ? y : ReadLane(flags, core, dst, lane);
-      } else {
-        results[lane] = BinaryValue(fn, x, y);
-      }
+      results[lane] = BinaryValue(fn, x, y);
     }
     for (int64_t lane = 0; lane < lanes; ++lane) WriteLane(flags, core, dst, lane, results[lane]);
   }
