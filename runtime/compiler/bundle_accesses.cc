@@ -1,0 +1,283 @@
+#include "runtime/compiler/bundle_accesses.h"
+
+#include <algorithm>
+
+#include "model/contract/error.h"
+#include "model/contract/memory_map.h"
+
+namespace spyre::compiler {
+namespace {
+
+constexpr int64_t kMaxRuns = 1 << 20;
+constexpr int64_t kMaxArgumentBytes = 1ll << 46;
+constexpr int64_t kSegment = static_cast<int64_t>(kSegmentBytes);
+
+struct Step {
+  int64_t stride = 0;  // bytes
+  int64_t count = 1;
+};
+
+struct Interval {
+  int64_t begin = 0;
+  int64_t end = 0;
+};
+
+// The bytes of one core in one iteration: runs of `bytes`, stepped over.
+struct Runs {
+  int64_t bytes = kStickBytes;
+  std::vector<Step> steps;
+  int64_t count = 1;  // product of the steps' counts
+};
+
+int64_t StickElements(const SdscTensor& tensor, size_t dim) {
+  for (size_t i = 0; i < tensor.stick_dims.size(); ++i) {
+    if (static_cast<size_t>(tensor.stick_dims[i]) == dim) return tensor.stick_sizes[i];
+  }
+  return 1;
+}
+
+Runs RunsOf(const BundleAccess& access) {
+  Runs runs;
+  const std::vector<int64_t> strides = DimStrides(*access.dsc, *access.tensor);
+  std::vector<Step> steps;
+  for (size_t d = 0; d < strides.size(); ++d) {
+    const int64_t elements = StickElements(*access.tensor, d);
+    const int64_t count = (access.dsc->dims[d].per_core + elements - 1) / elements;
+    if (strides[d] > 0 && count > 1) steps.push_back({strides[d], count});
+  }
+  std::sort(steps.begin(), steps.end(),
+            [](const Step& a, const Step& b) { return a.stride < b.stride; });
+  for (const Step& step : steps) {
+    if (step.stride == runs.bytes && runs.steps.empty()) {
+      runs.bytes *= step.count;
+    } else {
+      runs.steps.push_back(step);
+      runs.count = std::min(runs.count * std::min(step.count, kMaxRuns + 1), kMaxRuns + 1);
+    }
+  }
+  return runs;
+}
+
+[[noreturn]] void FailReach(const BundleAccess& access, const char* what) {
+  throw BadInput("{}: {} {}", *access.file, access.tensor->name, what);
+}
+
+// begin and end of where a start moves over all iterations, and of the bytes there.
+Interval Reach(const BundleAccess& access, const AddressExpression& start, const Runs& runs) {
+  Interval reach{start.constant, start.constant};
+  bool overflow = false;
+  for (size_t i = 0; i < std::min(start.loop_stride.size(), access.trips.size()); ++i) {
+    int64_t last = 0;
+    overflow |= __builtin_mul_overflow(start.loop_stride[i], access.trips[i] - 1, &last);
+    int64_t& moved = last < 0 ? reach.begin : reach.end;
+    overflow |= __builtin_add_overflow(moved, last, &moved);
+  }
+  for (const Step& step : runs.steps) {
+    overflow |= __builtin_add_overflow(reach.end, step.stride * (step.count - 1), &reach.end);
+  }
+  overflow |= __builtin_add_overflow(reach.end, runs.bytes, &reach.end);
+  if (overflow) FailReach(access, "is at addresses beyond 64 bits");
+  return reach;
+}
+
+// Everything about an access that does not change from iteration to iteration.
+struct Part {
+  const BundleAccess* access = nullptr;
+  int slot = 0;
+  std::vector<AddressExpression> starts;  // by core; constants from the slot's first byte
+  Runs runs;
+  Interval reach;  // over all cores and iterations
+};
+
+int SlotOf(const BundleAccess& access, const AddressExpression& start, const Interval& reach) {
+  if (start.argument >= 0) {
+    if (reach.begin < 0) FailReach(access, "begins before its argument does");
+    if (reach.end > kMaxArgumentBytes) FailReach(access, "ends 2^46 bytes behind its argument");
+    return kFirstArgumentSlot + start.argument;
+  }
+  const int64_t segment = reach.begin >> kSegmentBits;
+  if (reach.begin < 0 || segment >= kProgramSegment || (reach.end - 1) >> kSegmentBits != segment) {
+    throw BadInput(
+        "{}: {} reaches from {:#x} to {:#x}; a tensor lies in one of the segments 0 to {}",
+        *access.file, access.tensor->name, reach.begin, reach.end - 1, kProgramSegment - 1);
+  }
+  return static_cast<int>(segment);
+}
+
+Part PartOf(const BundleAccess& access) {
+  Part part;
+  part.access = &access;
+  part.runs = RunsOf(access);
+  part.reach = {INT64_MAX, INT64_MIN};
+  for (size_t core = 0; core < access.tensor->start.size(); ++core) {
+    part.starts.push_back(StartOf(access, core));
+    const AddressExpression& start = part.starts.back();
+    if (start.argument != part.starts.front().argument) {
+      FailReach(access, "is in one argument on one core and in another on the next");
+    }
+    const Interval reach = Reach(access, start, part.runs);
+    part.reach.begin = std::min(part.reach.begin, reach.begin);
+    part.reach.end = std::max(part.reach.end, reach.end);
+  }
+  part.slot = SlotOf(access, part.starts.front(), part.reach);
+  if (part.slot < kFirstArgumentSlot) {
+    const int64_t base = part.slot * kSegment;
+    for (AddressExpression& start : part.starts) start.constant -= base;
+    part.reach = {part.reach.begin - base, part.reach.end - base};
+  }
+  return part;
+}
+
+class Examiner {
+ public:
+  explicit Examiner(const Bundle& bundle) : accesses_(Accesses(bundle)) {
+    for (const BundleAccess& access : accesses_) parts_.push_back(PartOf(access));
+    for (const Part& part : parts_) by_execute_[part.access->execute].push_back(&part);
+    if (CountRuns() <= kMaxRuns) {
+      Run(bundle.body);
+    } else {
+      for (const Part& part : parts_) Touch(part, part.reach.begin, part.reach.end);
+    }
+  }
+
+  std::map<int, MemoryUse> Uses() {
+    for (const Part& part : parts_) {
+      MemoryUse& use = uses_[part.slot];
+      use.end = std::max(use.end, part.reach.end);
+    }
+    return std::move(uses_);
+  }
+
+ private:
+  int64_t CountRuns() const {
+    int64_t total = 0;
+    for (const Part& part : parts_) {
+      int64_t runs = part.runs.count;
+      for (const int64_t trips : part.access->trips) {
+        runs = std::min(runs, kMaxRuns + 1) * std::min(trips, kMaxRuns + 1);
+      }
+      total += std::min(runs, kMaxRuns + 1) * static_cast<int64_t>(part.starts.size());
+      if (total > kMaxRuns) break;
+    }
+    return total;
+  }
+
+  void Run(const std::vector<BundleNode>& nodes) {
+    for (const BundleNode& node : nodes) {
+      if (const auto* loop = std::get_if<BundleLoop>(&node)) {
+        // A loop around nothing in device memory need not be run.
+        if (!Touches(loop->body)) continue;
+        iterations_.push_back(0);
+        for (int64_t i = 0; i < loop->count; ++i) {
+          iterations_.back() = i;
+          Run(loop->body);
+        }
+        iterations_.pop_back();
+        continue;
+      }
+      const auto parts = by_execute_.find(&std::get<BundleExecute>(node));
+      if (parts == by_execute_.end()) continue;
+      for (const Part* part : parts->second) Execute(*part);
+    }
+  }
+
+  bool Touches(const std::vector<BundleNode>& nodes) const {
+    return std::any_of(nodes.begin(), nodes.end(), [&](const BundleNode& node) {
+      const auto* loop = std::get_if<BundleLoop>(&node);
+      return loop != nullptr ? Touches(loop->body)
+                             : by_execute_.count(&std::get<BundleExecute>(node)) > 0;
+    });
+  }
+
+  void Execute(const Part& part) {
+    for (const AddressExpression& start : part.starts) {
+      int64_t at = start.constant;
+      const size_t loops = std::min(iterations_.size(), start.loop_stride.size());
+      for (size_t i = 0; i < loops; ++i) at += iterations_[i] * start.loop_stride[i];
+      TouchRuns(part, part.runs.steps.size(), at);
+    }
+  }
+  void TouchRuns(const Part& part, size_t steps, int64_t at) {
+    if (steps == 0) return Touch(part, at, at + part.runs.bytes);
+    const Step& step = part.runs.steps[steps - 1];
+    for (int64_t i = 0; i < step.count; ++i) TouchRuns(part, steps - 1, at + i * step.stride);
+  }
+
+  void Touch(const Part& part, int64_t begin, int64_t end) {
+    MemoryUse& use = uses_[part.slot];
+    if (part.access->written) {
+      use.written = true;
+      written_[part.slot].Add(begin, end);
+    } else {
+      use.read = true;
+      use.read_first = use.read_first || !written_[part.slot].Covers(begin, end);
+    }
+  }
+
+  const std::vector<BundleAccess> accesses_;
+  std::vector<Part> parts_;
+  std::map<const BundleExecute*, std::vector<const Part*>> by_execute_;
+  std::vector<int64_t> iterations_;  // of the loops around
+  std::map<int, MemoryUse> uses_;
+  std::map<int, ByteSet> written_;
+};
+
+void Collect(const Bundle& bundle, const std::vector<BundleNode>& nodes,
+             std::vector<int64_t>& trips, std::vector<BundleAccess>& accesses) {
+  for (const BundleNode& node : nodes) {
+    if (const auto* loop = std::get_if<BundleLoop>(&node)) {
+      trips.push_back(loop->count);
+      Collect(bundle, loop->body, trips, accesses);
+      trips.pop_back();
+      continue;
+    }
+    const auto& execute = std::get<BundleExecute>(node);
+    const auto which = static_cast<size_t>(execute.dsc);
+    const SuperDsc& dsc = bundle.dscs[which];
+    for (const bool written : {false, true}) {
+      for (const int t : written ? dsc.outputs : dsc.inputs) {
+        const SdscTensor& tensor = dsc.tensors[static_cast<size_t>(t)];
+        if (tensor.in_lx) continue;
+        accesses.push_back({&execute, &dsc, &tensor, &bundle.files[which], written, trips});
+      }
+    }
+  }
+}
+
+}  // namespace
+
+void ByteSet::Add(int64_t begin, int64_t end) {
+  auto it = ends_.upper_bound(begin);
+  if (it != ends_.begin() && std::prev(it)->second >= begin) --it;
+  while (it != ends_.end() && it->first <= end) {
+    begin = std::min(begin, it->first);
+    end = std::max(end, it->second);
+    it = ends_.erase(it);
+  }
+  ends_[begin] = end;
+}
+
+bool ByteSet::Covers(int64_t begin, int64_t end) const {
+  const auto it = ends_.upper_bound(begin);
+  return it != ends_.begin() && std::prev(it)->second >= end;
+}
+
+std::vector<BundleAccess> Accesses(const Bundle& bundle) {
+  std::vector<BundleAccess> accesses;
+  std::vector<int64_t> trips;
+  Collect(bundle, bundle.body, trips, accesses);
+  return accesses;
+}
+
+AddressExpression StartOf(const BundleAccess& access, size_t core) {
+  const int64_t start = access.tensor->start[core];
+  if (!access.tensor->symbolic) return {-1, start, {}};
+  const auto it = access.execute->symbols.find(start);
+  if (it != access.execute->symbols.end()) return it->second;
+  throw BadInput("{}: {} uses symbol {}, which the bundle does not bind", *access.file,
+                 access.tensor->name, start);
+}
+
+std::map<int, MemoryUse> MemoryUses(const Bundle& bundle) { return Examiner(bundle).Uses(); }
+
+}  // namespace spyre::compiler
