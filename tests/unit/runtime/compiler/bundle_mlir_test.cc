@@ -4,6 +4,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <rapidcheck.h>
 
 #include <algorithm>
 #include <fstream>
@@ -279,6 +280,111 @@ TEST(BundleMlir, LoopsAreNumberedDepthFirst) {
                               "\t\t%loop_bound_2 = arith.constant 5 : index\n"
                               "\t\t%loop_bound_3 = arith.constant 7 : index\n"));
   EXPECT_THAT(text, HasSubstr("\t\tscf.for %i_3 = %c0 to %loop_bound_3 step %c1 {\n"));
+}
+
+// ---------------------------------------------------------------- any bundle
+
+class AnyBundle {
+ public:
+  explicit AnyBundle(bool arguments) {
+    if (!arguments) return;
+    if (*rc::gen::arbitrary<bool>()) bundle_.arguments = {{BundleArgument::Kind::kPool, "pool"}};
+    const int tensors = *rc::gen::inRange(1, 4);
+    for (int i = 0; i < tensors; ++i) {
+      bundle_.arguments.push_back({BundleArgument::Kind::kTensor, "arg_" + std::to_string(i)});
+    }
+  }
+
+  Bundle Make() {
+    bundle_.body = Nodes(0);
+    return bundle_;
+  }
+
+ private:
+  std::vector<BundleNode> Nodes(size_t depth) {
+    std::vector<BundleNode> nodes;
+    const int count = *rc::gen::inRange(1, 4);
+    for (int i = 0; i < count; ++i) {
+      if (depth < 3 && *rc::gen::inRange(0, 3) == 0) {
+        nodes.emplace_back(BundleLoop{*rc::gen::inRange<int64_t>(1, 9), -1, Nodes(depth + 1)});
+      } else {
+        nodes.emplace_back(Execute(depth));
+      }
+    }
+    return nodes;
+  }
+
+  BundleExecute Execute(size_t depth) {
+    BundleExecute execute;
+    execute.dsc = static_cast<int>(bundle_.files.size());
+    bundle_.files.push_back("sdsc_" + std::to_string(execute.dsc) + ".json");
+    const int symbols = *rc::gen::inRange(0, 5);
+    for (int i = 0; i < symbols; ++i) {
+      AddressExpression address;
+      if (!bundle_.arguments.empty()) {
+        address.argument = *rc::gen::inRange(0, static_cast<int>(bundle_.arguments.size()));
+      }
+      address.constant = 128 * *rc::gen::inRange<int64_t>(0, 5);
+      for (size_t level = 0; level < depth; ++level) {
+        address.loop_stride.push_back(128 * *rc::gen::inRange<int64_t>(0, 3));
+      }
+      execute.symbols[next_id_--] = address;
+    }
+    return execute;
+  }
+
+  Bundle bundle_;
+  int64_t next_id_ = -1;
+};
+
+void RequireSame(const std::vector<BundleNode>& read, const std::vector<BundleNode>& written) {
+  RC_ASSERT(read.size() == written.size());
+  for (size_t i = 0; i < read.size(); ++i) {
+    RC_ASSERT(read[i].index() == written[i].index());
+    if (const auto* loop = std::get_if<BundleLoop>(&written[i])) {
+      RC_ASSERT(std::get<BundleLoop>(read[i]).count == loop->count);
+      RequireSame(std::get<BundleLoop>(read[i]).body, loop->body);
+      continue;
+    }
+    const auto& symbols = std::get<BundleExecute>(read[i]).symbols;
+    const auto& expected = std::get<BundleExecute>(written[i]).symbols;
+    RC_ASSERT(symbols.size() == expected.size());
+    for (const auto& [id, address] : expected) {
+      const AddressExpression& other = symbols.at(id);
+      RC_ASSERT(other.argument == address.argument);
+      RC_ASSERT(other.constant == address.constant);
+      RC_ASSERT(other.loop_stride == address.loop_stride);
+    }
+  }
+}
+
+TEST(BundleMlir, WhatIsWrittenIsReadBackAsTheSameAddressesInTheSameLoops) {
+  rc::check([](bool arguments) {
+    const Bundle bundle = AnyBundle(arguments).Make();
+    const BundleDialect dialect =
+        arguments ? BundleDialect::kSymbolicArguments : BundleDialect::kSymbolicConstants;
+    const std::string text = BundleMlir(bundle, dialect);
+    const Bundle read = ParseBundleMlir(text, "bundle.mlir");
+    RC_ASSERT(read.files == bundle.files);
+    RC_ASSERT(read.arguments.size() == bundle.arguments.size());
+    RequireSame(read.body, bundle.body);
+    RC_ASSERT(BundleMlir(read, dialect) == text);
+  });
+}
+
+TEST(BundleMlir, TheSamplesAreReadAndWrittenAgainAsTheyWere) {
+  const std::pair<const char*, BundleDialect> samples[] = {
+      {"symbolic_constants/loop_chain_seed_1024x4096_k2_m4/loops",
+       BundleDialect::kSymbolicConstants},
+      {"symbolic_constants/softmax_lx_32x256/flat", BundleDialect::kSymbolicConstants},
+      {"symbolic_args/loop_rows_flat_k4/loops", BundleDialect::kSymbolicArguments},
+      {"symbolic_args/sum_stick_dim_32x256/flat", BundleDialect::kSymbolicArguments},
+      {"flat_baked_addresses/loop_rows_flat_k4/unrolled", BundleDialect::kBakedAddresses}};
+  for (const auto& [directory, dialect] : samples) {
+    const Bundle bundle =
+        ReadBundle(std::string(SPYRE_SOURCE_DIR) + "/tests/data/bundles/" + directory);
+    EXPECT_EQ(Text(bundle, dialect), Sample(directory)) << directory;
+  }
 }
 
 }  // namespace
