@@ -183,8 +183,10 @@ int MaxCores(const RunConfig& config, const char* sencores) {
     throw BadInput("workload.cores = {}: the card has {} (card.cores)", wanted, present);
   }
   // What the workload says goes before the environment.
-  if (wanted != 0) return wanted;
-  const int cores = present;
+  return wanted != 0 ? wanted : LimitCores(present, sencores);
+}
+
+int LimitCores(int cores, const char* sencores) {
   if (sencores == nullptr) return cores;
   int limit = 0;
   const char* end = sencores + std::strlen(sencores);

@@ -53,6 +53,9 @@ struct Workload {
 // `sencores`: the variable's text, or null.
 int MaxCores(const RunConfig& config, const char* sencores);
 
+// `cores`, or SENCORES if that is set and smaller. `sencores`: the variable's text, or null.
+int LimitCores(int cores, const char* sencores);
+
 // The timing that work division by cost decides by: the public calibration, for this card's rates.
 compiler::MatmulTiming MatmulTimingOf(const model::CardConfig& card);
 

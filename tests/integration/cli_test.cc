@@ -266,7 +266,7 @@ TEST_F(CommandLineTest, TheTraceOfARunCanBeSummarisedAndExported) {
 
 TEST_F(CommandLineTest, HelpIsOnEverySubcommand) {
   for (const char* command :
-       {"", "run", "calibrate", "memory", "check", "regs", "disasm", "asm", "trace"}) {
+       {"", "run", "calibrate", "memory", "check", "regs", "disasm", "asm", "trace", "opt"}) {
     const Outcome outcome = Call(std::string(command) + " --help");
     EXPECT_EQ(outcome.status, 0) << command;
     EXPECT_THAT(outcome.text, HasSubstr("Usage: spyre-cosim")) << command;

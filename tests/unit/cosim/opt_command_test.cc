@@ -1,0 +1,76 @@
+// `spyre-cosim opt`: lines in, lines out.
+#include "cosim/opt_command.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include "model/contract/error.h"
+
+namespace spyre::cosim {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+std::string Opt(const std::string& pass, const std::string& input) {
+  std::istringstream in(input);
+  std::ostringstream out;
+  EXPECT_EQ(RunOptCommand({pass, "-"}, in, out), 0);
+  return out.str();
+}
+
+std::string Refusal(const OptOptions& options) {
+  std::istringstream in;
+  std::ostringstream out;
+  try {
+    RunOptCommand(options, in, out);
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::kBadInput);
+    EXPECT_EQ(out.str(), "");
+    return error.what();
+  }
+  return "no error";
+}
+
+TEST(OptCommand, AnswersEveryLineThatIsNotBlankInOrder) {
+  EXPECT_EQ(Opt("core-split",
+                "{\"id\": 1, \"size\": 12, \"max_cores\": 8}\n\n  \t\r\n"
+                "{\"id\": 2, \"size\": 7, \"max_cores\": 4}\r\n"
+                "{\"id\": 3, \"size\": 7, \"max_cores\": 7}"),
+            "{\"id\":1,\"split\":6}\n{\"id\":2,\"split\":1}\n{\"id\":3,\"split\":7}\n");
+  EXPECT_EQ(Opt("core-split", ""), "");
+}
+
+TEST(OptCommand, ALineThatIsRefusedDoesNotStopTheRest) {
+  const std::string out = Opt("core-split", "nonsense\n{\"size\": 12, \"max_cores\": 8}\n");
+  EXPECT_THAT(out, AllOf(HasSubstr("\"InvalidInput\""), HasSubstr("\n{\"split\":6}\n")));
+}
+
+TEST(OptCommand, ReadsAFile) {
+  const std::string path = ::testing::TempDir() + "/opt_lines.jsonl";
+  std::ofstream(path) << "{\"size\": 12, \"max_cores\": 8}\n";
+  std::istringstream unused;
+  std::ostringstream out;
+  EXPECT_EQ(RunOptCommand({"core-split", path}, unused, out), 0);
+  EXPECT_EQ(out.str(), "{\"split\":6}\n");
+  std::filesystem::remove(path);
+}
+
+TEST(OptCommand, RefusesUnknownPassesAndUnreadableFilesBeforeAnyOutput) {
+  EXPECT_THAT(Refusal({"core-splits", "-"}),
+              AllOf(HasSubstr("did you mean 'core-split'? The passes are"), HasSubstr("lx-plan")));
+  EXPECT_THAT(Refusal({"xyz", "-"}), HasSubstr("'xyz' is not a pass. The passes are"));
+  EXPECT_THAT(Refusal({"core-split", "/no/such/file"}), HasSubstr("/no/such/file: cannot read"));
+  EXPECT_THAT(Refusal({"core-split", ::testing::TempDir()}), HasSubstr("cannot read"));
+}
+
+TEST(OptCommand, TheListNamesEveryPass) {
+  EXPECT_THAT(OptPassList(), AllOf(HasSubstr("work-division"), HasSubstr("lx-solve")));
+}
+
+}  // namespace
+}  // namespace spyre::cosim
