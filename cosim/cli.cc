@@ -5,6 +5,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <charconv>
 #include <chrono>
 #include <cstdio>
 #include <filesystem>
@@ -13,6 +14,7 @@
 #include <new>
 
 #include "cosim/calibrate.h"
+#include "cosim/compile_command.h"
 #include "cosim/config.h"
 #include "cosim/memory_command.h"
 #include "cosim/opt_command.h"
@@ -33,9 +35,17 @@ constexpr const char* kExitText =
     "Exit status: 0 done and verified; 1 verification failed; 2 bad input; 3 device fault, hang or "
     "lost device; 4 an error in this program.";
 
+// What a bundle is given on the command line.
+struct BundleArguments {
+  std::vector<std::string> shapes;
+  std::vector<std::string> args;
+  std::vector<std::string> dims;
+};
+
 struct RunArguments {
   std::string config;
   std::vector<std::string> sets;
+  BundleArguments bundle;
   std::string out;
   bool json = false;
   bool no_progress = false;
@@ -71,10 +81,48 @@ class ProgressBar : public ProgressListener {
   bool drawn_ = false;
 };
 
+// "name=value" of --dim.
+void AddDimension(const std::string& text, NumberTable& dims) {
+  const size_t equals = text.find('=');
+  uint64_t value = 0;
+  const char* const end = text.data() + text.size();
+  const char* const begin = equals == std::string::npos ? end : text.data() + equals + 1;
+  const auto [stop, error] = std::from_chars(begin, end, value);
+  if (equals == 0 || error != std::errc() || stop != end || value == 0) {
+    throw BadInput("--dim {}: must be NAME=NUMBER, for example --dim rows=64", text);
+  }
+  dims[text.substr(0, equals)] = value;
+}
+
+// A configuration file, or the defaults with a bundle: an SDSC directory, or OpSpec source.
+RunConfig ConfigOf(const std::string& path, const std::vector<std::string>& sets,
+                   const BundleArguments& bundle) {
+  const std::string extension = std::filesystem::path(path).extension().string();
+  const bool is_bundle =
+      std::filesystem::is_directory(path) || extension == ".py" || extension == ".txt";
+  RunConfig config = LoadConfig(is_bundle ? "" : path, sets);
+  if (is_bundle) config.workload.bundle = path;
+  if (!bundle.shapes.empty()) config.workload.shapes = bundle.shapes;
+  if (!bundle.args.empty()) config.workload.args = bundle.args;
+  for (const std::string& text : bundle.dims) AddDimension(text, config.workload.dims);
+  const bool given = !bundle.shapes.empty() || !bundle.args.empty() || !bundle.dims.empty();
+  if (given && config.workload.bundle.empty()) {
+    throw BadInput("{}: --shape, --args and --dim are for bundles; this configuration runs '{}'",
+                   path, config.workload.op);
+  }
+  return config;
+}
+
+// The last part of a path, also of one that ends in a slash.
+std::string NameOf(const std::string& path) {
+  const std::filesystem::path normal = std::filesystem::path(path + "/.").lexically_normal();
+  return normal.parent_path().stem().string();
+}
+
 int Run(const RunArguments& args, const std::string& program) {
-  const RunConfig config = LoadConfig(args.config, args.sets);
+  const RunConfig config = ConfigOf(args.config, args.sets, args.bundle);
   std::string out = args.out;
-  if (out.empty()) out = "out/" + std::filesystem::path(args.config).stem().string();
+  if (out.empty()) out = "out/" + NameOf(args.config);
   std::unique_ptr<ProgressBar> bar;
   if (!args.json && !args.no_progress && isatty(STDERR_FILENO) != 0)
     bar = std::make_unique<ProgressBar>();
@@ -100,12 +148,24 @@ CLI::Option* AddSets(CLI::App* command, std::vector<std::string>& sets) {
       ->type_name("KEY=VALUE");
 }
 
+void AddBundleOptions(CLI::App* command, BundleArguments& bundle) {
+  command
+      ->add_option("--shape", bundle.shapes,
+                   "of a bundle: host shape of every argument in order, 512x4096 or "
+                   "512x4096:float32")
+      ->delimiter(',')
+      ->expected(1)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
+      ->type_name("SHAPE,...");
+}
+
 class CommandLine {
  public:
   CommandLine() {
     app_.footer(kExitText);
     app_.require_subcommand(1);
     AddRun();
+    AddCompile();
     AddCalibrate();
     AddMemory();
     AddOpt();
@@ -143,16 +203,56 @@ class CommandLine {
   }
 
   void AddRun() {
-    CLI::App* run = app_.add_subcommand("run", "Run a configuration on the modelled card");
+    CLI::App* run = app_.add_subcommand("run", "Run a configuration or a bundle on the card");
     run->footer(kExitText);
-    run->add_option("CONFIG", run_.config, "TOML file; docs/configuration.md lists the keys")
+    run->add_option("CONFIG", run_.config,
+                    "TOML file (docs/configuration.md lists the keys), directory of an SDSC bundle "
+                    "or OpSpec source (docs/bundles.md)")
         ->required();
     AddSets(run, run_.sets);
+    AddBundleOptions(run, run_.bundle);
+    run->add_option("--args", run_.bundle.args,
+                    "of a bundle: .npy file of every input in order, \"\" or none: generated")
+        ->delimiter(',')
+        ->expected(1)
+        ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
+        ->type_name("FILE,...");
+    run->add_option("--dim", run_.bundle.dims, "of a bundle: value of a symbolic dimension")
+        ->expected(1)
+        ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
+        ->type_name("NAME=N");
     run->add_option("--out", run_.out,
                     "directory for report.json, the trace and tensors (out/ and the file's name)");
     run->add_flag("--json", run_.json, "print report.json, nothing else, on standard output");
     run->add_flag("--no-progress", run_.no_progress, "no progress bar");
     run->callback([this] { action_ = [this] { return cosim::Run(run_, program_); }; });
+  }
+
+  void AddCompile() {
+    CLI::App* compile =
+        app_.add_subcommand("compile", "Compile a bundle or OpSpec source to SpyreCode");
+    compile->footer("Exit status: 0 done; 2 bad input. docs/bundles.md has examples.");
+    compile
+        ->add_option("INPUT", compile_.input,
+                     "directory of an SDSC bundle, OpSpec source (.py, .txt), or a configuration "
+                     "of a bundle")
+        ->required();
+    compile->add_option("-o,--output", compile_.output, "SpyreCode directory to write")->required();
+    compile->add_option("--bundle", compile_.bundle,
+                        "also write the SDSC bundle to this directory");
+    compile
+        ->add_option("--dialect", compile_.dialect,
+                     "of that bundle: constants, baked or arguments (symbolic arguments)")
+        ->type_name("NAME");
+    AddSets(compile, compile_sets_);
+    AddBundleOptions(compile, compile_shapes_);
+    compile->callback([this] {
+      action_ = [this] {
+        std::cout << CompileBundle(ConfigOf(compile_.input, compile_sets_, compile_shapes_),
+                                   compile_);
+        return static_cast<int>(kDone);
+      };
+    });
   }
 
   void AddCalibrate() {
@@ -284,6 +384,9 @@ class CommandLine {
   CLI::App app_{"Co-simulation of the Spyre accelerator card", "spyre-cosim"};
   std::function<int()> action_;
   RunArguments run_, check_;
+  CompileOptions compile_;
+  std::vector<std::string> compile_sets_;
+  BundleArguments compile_shapes_;
   MemoryOptions memory_;
   OptOptions opt_;
   CalibrateOptions calibrate_;

@@ -46,7 +46,7 @@ void KernelLog::Note(const model::Job& job, bool ended) {
 
 void KernelLog::BeginStep(const model::Job& job, uint32_t step, uint64_t iteration) {
   EndStep(job);
-  step_ = {step, iteration, model::NowPs(), 0, job.macs, job.bytes_read, job.bytes_written};
+  step_ = {step, iteration, model::NowPs(), 0, job.macs, job.bytes_read, job.bytes_written, {}};
   before_step_ = card_.Statistics();
 }
 
@@ -68,6 +68,12 @@ void KernelLog::EndStep(const model::Job& job) {
   StepTotal& total = totals_[found->second];
   Units units = card_.Statistics();
   for (size_t i = 0; i < units.size(); ++i) units[i] = units[i].Since(before_step_[i]);
+  if (executions_.size() < kMaxStepExecutions) {
+    const uint32_t core_mask = job.program == nullptr ? 0 : job.program->core_mask;
+    executions_.push_back(execution);
+    executions_.back().usage =
+        SummarizeUsage(units, core_mask, execution.end_ps - execution.start_ps);
+  }
   if (is_new) {
     total.units = std::move(units);
   } else {
@@ -78,7 +84,6 @@ void KernelLog::EndStep(const model::Job& job) {
   total.usage.macs += execution.macs;
   total.usage.bytes_read += execution.bytes_read;
   total.usage.bytes_written += execution.bytes_written;
-  if (executions_.size() < kMaxStepExecutions) executions_.push_back(execution);
   Trace(job, execution);
 }
 

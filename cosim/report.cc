@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cosim/host_data.h"
+#include "cosim/report_steps.h"
 #include "cosim/report_usage.h"
 #include "traces/text.h"
 
@@ -34,6 +35,17 @@ Json OperationJson(const flex::CompletedOperation& operation) {
 
 bool IsKernel(const RunResult& result, const flex::CompletedOperation& operation) {
   return operation.opcode == Opcode::COMPUTE && operation.name == result.kernel_name;
+}
+
+// Of device memory by all kernels of the launches, read and written.
+std::pair<uint64_t, uint64_t> DeviceBytes(const RunResult& result) {
+  std::pair<uint64_t, uint64_t> bytes{0, 0};
+  for (const flex::CompletedOperation& operation : result.launches) {
+    if (!IsKernel(result, operation)) continue;
+    bytes.first += operation.device_bytes_read;
+    bytes.second += operation.device_bytes_written;
+  }
+  return bytes;
 }
 
 std::string BitsText(const Mismatch& mismatch, uint64_t bits) {
@@ -130,6 +142,7 @@ std::string ReportJson(const RunResult& result) {
   const uint64_t launch_window = result.launch_end_ps - result.launch_begin_ps;
   Json kernels = Json::array();
   Json corrections = Json::array();
+  Json programs = Json::array();
   for (const flex::CompletedOperation& operation : result.launches) {
     if (operation.opcode != Opcode::COMPUTE) continue;
     Json entry = OperationJson(operation);
@@ -142,11 +155,18 @@ std::string ReportJson(const RunResult& result) {
       entry["balance"] = BalanceJson(usage->usage);
       entry["lost_time"] = LostTimeJson(usage->usage);
     }
+    Json executed = StepKernelsJson(result, operation);
     if (Json steps = StepsJson(result, operation); !steps.is_null()) {
       entry["steps"] = std::move(steps);
-      entry["step_executions"] = StepExecutionsJson(result, operation);
+      if (executed.is_null()) entry["step_executions"] = StepExecutionsJson(result, operation);
     }
-    kernels.push_back(std::move(entry));
+    if (executed.is_null()) {
+      kernels.push_back(std::move(entry));
+      continue;
+    }
+    // A bundle's kernels are the executions of its SDSC files; all together are its program.
+    programs.push_back(std::move(entry));
+    for (Json& kernel : executed) kernels.push_back(std::move(kernel));
   }
   const OperationUsage launches = UsageOfLaunches(result);
   Json units = Json::array();
@@ -165,57 +185,60 @@ std::string ReportJson(const RunResult& result) {
   }
   Json tensors = Json::object();
   for (const auto& [name, path] : result.tensor_paths) tensors[name] = path;
-  const Json report = {{"workload", result.description},
-                       {"config", Json::parse(ToJson(result.config))},
-                       {"sim_time_ns", Ns(result.sim_ps)},
-                       {"window_ns", Ns(window)},
-                       {"launch_ns", Ns(launch_window)},
-                       {"wall_s", result.wall.total},
-                       {"wall",
-                        {{"generate_s", result.wall.generate},
-                         {"compile_s", result.wall.compile},
-                         {"model_s", result.wall.model},
-                         {"verify_s", result.wall.verify}}},
-                       {"verified", VerifiedJson(result)},
-                       {"operations",
-                        {{"queued", result.launch_counts.queued},
-                         {"completed", result.launch_counts.completed},
-                         {"failed", result.launch_counts.failed},
-                         {"not_executed", result.launch_counts.not_executed},
-                         {"transfers", result.transfers},
-                         {"program_loads", result.program_loads}}},
-                       {"division",
-                        {{"cores_used", result.plan.cores_used},
-                         {"split", result.plan.split},
-                         {"tile", result.plan.tile},
-                         {"lx_bytes_used", result.plan.lx_bytes_used}}},
-                       {"roofline",
-                        {{"launches", ToJson(launches.roofline)},
-                         {"session", ToJson(UsageOfSession(result).roofline)}}},
-                       {"balance", BalanceJson(launches.usage)},
-                       {"lost_time", LostTimeJson(launches.usage)},
-                       {"kernels", kernels},
-                       {"corrections", corrections},
-                       {"units", units},
-                       {"trace",
-                        {{"path", result.trace_path},
-                         {"digest", fmt::format("{:016x}", result.trace_digest)},
-                         {"records", result.trace_records},
-                         {"dropped", result.trace_dropped}}},
-                       {"tensors", tensors},
-                       {"spyrecode", result.spyrecode_dir}};
+  Json report = {{"workload", result.description},
+                 {"config", Json::parse(ToJson(result.config))},
+                 {"sim_time_ns", Ns(result.sim_ps)},
+                 {"window_ns", Ns(window)},
+                 {"launch_ns", Ns(launch_window)},
+                 {"wall_s", result.wall.total},
+                 {"wall",
+                  {{"generate_s", result.wall.generate},
+                   {"compile_s", result.wall.compile},
+                   {"model_s", result.wall.model},
+                   {"verify_s", result.wall.verify}}},
+                 {"verified", VerifiedJson(result)},
+                 {"operations",
+                  {{"queued", result.launch_counts.queued},
+                   {"completed", result.launch_counts.completed},
+                   {"failed", result.launch_counts.failed},
+                   {"not_executed", result.launch_counts.not_executed},
+                   {"transfers", result.transfers},
+                   {"program_loads", result.program_loads}}},
+                 {"division",
+                  {{"cores_used", result.plan.cores_used},
+                   {"split", result.plan.split},
+                   {"tile", result.plan.tile},
+                   {"lx_bytes_used", result.plan.lx_bytes_used}}},
+                 {"roofline",
+                  {{"launches", ToJson(launches.roofline)},
+                   {"session", ToJson(UsageOfSession(result).roofline)}}},
+                 {"balance", BalanceJson(launches.usage)},
+                 {"lost_time", LostTimeJson(launches.usage)},
+                 {"kernels", kernels},
+                 {"corrections", corrections},
+                 {"units", units},
+                 {"trace",
+                  {{"path", result.trace_path},
+                   {"digest", fmt::format("{:016x}", result.trace_digest)},
+                   {"records", result.trace_records},
+                   {"dropped", result.trace_dropped}}},
+                 {"tensors", tensors},
+                 {"spyrecode", result.spyrecode_dir}};
+  const auto [bytes_read, bytes_written] = DeviceBytes(result);
+  report["device_memory"] = {{"bytes_read", bytes_read}, {"bytes_written", bytes_written}};
+  if (!result.steps.empty()) report["bundle"] = {{"programs", std::move(programs)}};
   return report.dump(2) + "\n";
 }
 
 std::string ReportSummary(const RunResult& result, const std::string& program) {
-  uint64_t kernels = 0, kernel_ps = 0, macs = 0, bytes = 0;
+  uint64_t kernels = 0, kernel_ps = 0, macs = 0;
   for (const flex::CompletedOperation& operation : result.launches) {
     if (!IsKernel(result, operation)) continue;
     ++kernels;
     kernel_ps += operation.finished_ps - operation.started_ps;
     macs += operation.macs;
-    bytes += operation.device_bytes_read + operation.device_bytes_written;
   }
+  const auto [read, written] = DeviceBytes(result);
   std::string text = fmt::format("{} on card '{}', {} mode, {} of {} cores\n", result.description,
                                  result.config.preset, result.config.mode == "vf" ? "VF" : "PF",
                                  result.plan.cores_used, result.config.card.cores);
@@ -226,7 +249,9 @@ std::string ReportSummary(const RunResult& result, const std::string& program) {
   text += fmt::format("  device time: {} in kernels", trace::FormatTime(kernel_ps));
   const double ns = std::max(1e-3, Ns(kernel_ps));
   if (macs > 0) text += fmt::format(", {:.1f} TMAC/s", static_cast<double>(macs) / ns / 1000);
-  text += fmt::format(", {:.1f} GB/s of device memory\n", static_cast<double>(bytes) / ns);
+  text += fmt::format(", {:.1f} GB/s of device memory: {} read, {} written\n",
+                      static_cast<double>(read + written) / ns, trace::FormatBytes(read),
+                      trace::FormatBytes(written));
   text += fmt::format("  first to last launch operation {}, with transfers {}\n",
                       trace::FormatTime(result.launch_end_ps - result.launch_begin_ps),
                       trace::FormatTime(result.end_ps - result.begin_ps));

@@ -132,6 +132,8 @@ class Session {
     compiler::WriteSpyreCode(kernel, result_.spyrecode_dir);
     result_.kernel_name = kernel.name;
     result_.plan = kernel.plan;
+    if (workload_.bundle != nullptr)
+      result_.steps = StepsOf(workload_.bundle->bundle, workload_.bundle->dimensions);
     steps_ = kernel.steps;
     if (workload_.bundle == nullptr)
       workload_.problem.slice_ends = ReducedSliceEnds(workload_, kernel.plan);

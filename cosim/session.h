@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "cosim/bundle_steps.h"
 #include "cosim/config.h"
 #include "cosim/reference.h"
 #include "cosim/usage.h"
@@ -56,6 +57,7 @@ struct RunResult {
   std::vector<model::UnitStatistics> units;         // of the whole session
   std::vector<model::UnitStatistics> launch_units;  // the part that the launch added
   KernelUsages kernel_usages;                       // of every COMPUTE of the launch
+  std::vector<BundleStep> steps;                    // of a bundle's program, as it marks them
   uint64_t trace_digest = 0, trace_records = 0, trace_dropped = 0;
 
   std::string out_dir;

@@ -3,7 +3,9 @@
 #include <contract/registers.h>
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <charconv>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -50,10 +52,33 @@ void ForEachField(const regs::RegisterInfo& reg, Visit visit) {
 
 constexpr uint64_t kMaxProgramFile = 64 << 20;
 
+// Puts the file of each step behind its mark, `mark r5, 3`.
+std::string NameMarks(const std::string& text, const std::vector<std::string>& steps) {
+  std::string result;
+  for (size_t begin = 0; begin < text.size();) {
+    const size_t end = std::min(text.find('\n', begin), text.size());
+    const std::string_view line = std::string_view(text).substr(begin, end - begin);
+    begin = end + 1;
+    result += line;
+    const size_t mark = line.find("mark ");
+    const size_t comma = mark == std::string_view::npos ? mark : line.find(',', mark);
+    if (comma != std::string_view::npos) {
+      size_t step = 0;
+      const std::string_view number = line.substr(line.find_first_not_of(' ', comma + 1));
+      const auto parsed = std::from_chars(number.data(), number.data() + number.size(), step);
+      if (parsed.ec == std::errc() && step < steps.size()) result += "  ; " + steps[step];
+    }
+    result += '\n';
+  }
+  return result;
+}
+
 std::string DisassembleDirectory(const std::string& path) {
   const runtime::SpyreCode code = runtime::ReadSpyreCode(path);
   std::string text = fmt::format("; SpyreCode '{}', {} bytes of program memory\n", code.name,
                                  code.allocation_bytes);
+  for (size_t i = 0; i < code.steps.size(); ++i)
+    text += fmt::format("; step {}: {}\n", i, code.steps[i]);
   for (const runtime::ExecStep& step : code.exec_plan) {
     const auto* compute = std::get_if<runtime::DeviceComputeStep>(&step);
     if (compute == nullptr) continue;
@@ -67,7 +92,7 @@ std::string DisassembleDirectory(const std::string& path) {
       const ImageInfo info = ReadImageHeader(image, packet.data->size() - at);
       text +=
           fmt::format("\n; {} at offset {} of {}\n", compute->name, compute->offset, packet.file);
-      text += Disassemble(Decode(image, info.image_bytes));
+      text += NameMarks(Disassemble(Decode(image, info.image_bytes)), code.steps);
     }
   }
   return text;

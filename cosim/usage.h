@@ -64,6 +64,7 @@ struct StepExecution {
   uint64_t iteration = 0;
   uint64_t start_ps = 0, end_ps = 0;
   uint64_t macs = 0, bytes_read = 0, bytes_written = 0;
+  Usage usage;
 };
 inline constexpr size_t kMaxStepExecutions = 4096;  // listed of one kernel; all are in StepUsage
 

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <utility>
 
+#include "cosim/bundle_workload.h"
 #include "cosim/npy.h"
 #include "cosim/parallel.h"
 #include "model/contract/error.h"
@@ -217,6 +218,7 @@ compiler::MatmulTiming MatmulTimingOf(const model::CardConfig& card) {
 }
 
 Workload ResolveWorkload(const RunConfig& config) {
+  if (!config.workload.bundle.empty()) return ResolveBundle(config);
   WorkloadConfig settings = config.workload;
   const Operation* op = &compiler::RequireOperation(settings.op);
   // A matmul with a batch is a batch matmul.

@@ -35,7 +35,7 @@ struct WorkloadTensor {
 // A bundle and what a launch of it is given beside the tensors.
 struct BundleWork {
   compiler::Bundle bundle;          // its segments are bound
-  std::vector<int64_t> dimensions;  // values of its kDimension arguments, in order
+  std::vector<int64_t> dimensions;  // of its kDimension arguments, in order, in loop trips
 };
 
 struct Workload {
@@ -46,6 +46,9 @@ struct Workload {
   ReferenceProblem problem;  // without data and slices
   // Or a bundle, whose kTensor arguments the tensors are; then the two above are unused.
   std::shared_ptr<const BundleWork> bundle;
+  std::shared_ptr<const compiler::KernelSource> source;  // of the bundle, if it was emitted here
+  uint64_t lx_bytes = 0;                                 // that its program may use on each core
+  bool timing_only = false;  // its cores price the work but move no data
 };
 
 // Cores that the work may be divided over: workload.cores if it is given, else card.cores, or

@@ -1,5 +1,9 @@
 #include "cosim/workload_run.h"
 
+#include "cosim/bundle_verify.h"
+#include "cosim/bundle_workload.h"
+#include "runtime/compiler/bundle_kernel.h"
+
 namespace spyre::cosim {
 namespace {
 
@@ -12,12 +16,18 @@ const uint16_t* HalfPointer(const HostData& data) {
 }  // namespace
 
 compiler::Kernel CompileWorkload(const Workload& workload) {
-  return compiler::GenerateKernel(workload.kernel_spec);
+  if (workload.bundle == nullptr) return compiler::GenerateKernel(workload.kernel_spec);
+  compiler::BundleOptions options;
+  options.lx_bytes = workload.lx_bytes;
+  options.timing_only = workload.timing_only;
+  return compiler::GenerateBundleKernel(workload.bundle->bundle, KernelArguments(workload),
+                                        options);
 }
 
 Verification VerifyWorkload(const WorkloadConfig& config, const Workload& workload,
                             const std::vector<HostData>& inputs,
                             const std::vector<HostData>& outputs) {
+  if (workload.bundle != nullptr) return VerifyBundle(config, workload, inputs, outputs);
   ReferenceProblem problem = workload.problem;
   problem.a = HalfPointer(inputs[0]);
   if (inputs.size() > 2) problem.b = HalfPointer(inputs[1]);
