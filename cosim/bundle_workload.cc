@@ -52,16 +52,39 @@ std::string FileName(const std::string& name, size_t position, const std::set<st
   return usable && taken.count(name) == 0 ? name : fmt::format("arg_{}", position);
 }
 
-// The default layout of a shape may be too small where the bundle keeps one element in each stick.
-void FitLayout(ArgumentShape& argument, uint64_t bytes) {
-  if (static_cast<uint64_t>(argument.layout.DeviceBytes()) >= bytes || argument.shape.empty())
-    return;
+// Whether a tensor has elements in every lane of its sticks, not in the first only.
+bool WalksStick(const compiler::SdscTensor& tensor) {
+  for (size_t i = 0; i < tensor.dim_order.size() && !tensor.stick_dims.empty(); ++i) {
+    if (tensor.dim_order[i] == tensor.stick_dims.front()) return tensor.scale[i] > 0;
+  }
+  return false;
+}
+
+// Adds the arguments in which some operation uses whole sticks.
+void FindFullSticks(const Bundle& bundle, const std::vector<compiler::BundleNode>& body,
+                    std::set<int>& arguments) {
+  for (const compiler::BundleNode& node : body) {
+    if (const auto* loop = std::get_if<compiler::BundleLoop>(&node)) {
+      FindFullSticks(bundle, loop->body, arguments);
+      continue;
+    }
+    const auto& execute = std::get<compiler::BundleExecute>(node);
+    for (const compiler::SdscTensor& tensor : bundle.dscs[execute.dsc].tensors) {
+      if (tensor.in_lx || tensor.start.empty() || !WalksStick(tensor)) continue;
+      const auto symbol = execute.symbols.find(tensor.start.front());
+      if (symbol != execute.symbols.end()) arguments.insert(symbol->second.argument);
+    }
+  }
+}
+
+// The default layout of a shape is too small where the bundle keeps one element in each stick.
+void MakeSparse(ArgumentShape& argument) {
+  if (argument.shape.empty()) return;
   std::vector<int> order;
   for (size_t d = 0; d < argument.shape.size(); ++d) order.push_back(static_cast<int>(d));
   order.push_back(-1);
-  const StickLayout sparse =
+  argument.layout =
       MakeLayout(argument.shape, ContiguousStrides(argument.shape), argument.layout.format, order);
-  if (static_cast<uint64_t>(sparse.DeviceBytes()) >= bytes) argument.layout = sparse;
 }
 
 class Resolver {
@@ -114,6 +137,8 @@ class Resolver {
 
   void AddTensors() {
     std::set<std::string> taken;
+    std::set<int> full_sticks;
+    FindFullSticks(work_.bundle, work_.bundle.body, full_sticks);
     for (size_t i = 0; i < uses_.size(); ++i) {
       if (work_.bundle.arguments[i].kind != BundleArgument::Kind::kTensor) continue;
       const size_t position = workload_.tensors.size();
@@ -122,8 +147,12 @@ class Resolver {
       WorkloadTensor tensor;
       tensor.name = FileName(shape.name, position, taken);
       taken.insert(tensor.name);
-      if (!config_.workload.shapes.empty()) FitLayout(shape, use.bytes);
-      if (static_cast<uint64_t>(shape.layout.DeviceBytes()) < use.bytes) {
+      const auto fits = [&] {
+        return static_cast<uint64_t>(shape.layout.DeviceBytes()) >= use.bytes;
+      };
+      const bool sparse = full_sticks.count(static_cast<int>(i)) == 0;
+      if (!config_.workload.shapes.empty() && sparse && !fits()) MakeSparse(shape);
+      if (!fits()) {
         throw BadInput(
             "bundle {}: argument {} ('{}') of shape {} has {} bytes on the device, but the bundle "
             "reaches over {}",
