@@ -9,6 +9,7 @@
 #include "cosim/device_elements.h"
 #include "cosim/parallel.h"
 #include "model/contract/error.h"
+#include "model/contract/memory_map.h"
 
 namespace spyre::cosim {
 namespace {
@@ -33,6 +34,12 @@ class ElementRunner {
     line_dim_ = stick == outer_.end() ? outer_.back() : *stick;
     outer_.erase(std::find(outer_.begin(), outer_.end(), line_dim_));
     length_ = static_cast<size_t>(dsc.dims[line_dim_].per_core);
+    if (op.op_class == OpFuncClass::kConversion) {
+      wide_ = step.inputs.front().bytes > step.output.bytes ? &step.inputs.front() : &step.output;
+      narrow_elements_ =
+          static_cast<size_t>(kStickBytes) /
+          static_cast<size_t>(std::min(step.inputs.front().bytes, step.output.bytes));
+    }
   }
 
   void Run() {
@@ -69,7 +76,32 @@ class ElementRunner {
   }
 
   int64_t At(const StepOperand& operand, size_t i) const {
-    return line_dim_ < 0 ? 0 : operand.offset[line_dim_][i];
+    if (line_dim_ < 0) return 0;
+    return operand.offset[line_dim_][&operand == wide_ ? WidePosition(i) : i];
+  }
+
+  // Where element i of the narrow side of a conversion is in the pair of sticks of the wide side.
+  size_t WidePosition(size_t i) const {
+    const size_t alternating = compiler::ElementsInTurn(op_.conversion);
+    const size_t in_stick = i % narrow_elements_;
+    const size_t stick = in_stick / alternating % 2;
+    const size_t slot = in_stick / (2 * alternating) * alternating + in_stick % alternating;
+    return i - in_stick + stick * (narrow_elements_ / 2) + slot;
+  }
+
+  // A conversion of one line; to integers with a scale and a shift, each step in fp32.
+  void Convert(const Line& in, Line& out) const {
+    const bool affine = constants_.size() == 2;
+    for (size_t i = 0; i < out.bits.size(); ++i) {
+      float value = Fp32(DeviceValue(in.format, in.bits[i]));
+      if (affine) {
+        value *= Fp32(constants_[0]);
+        value += Fp32(constants_[1]);
+      }
+      out.bits[i] = DeviceBits(out.format, double{value});
+    }
+    for (size_t i = 0; i < out.ideal.size(); ++i)
+      out.ideal[i] = affine ? in.ideal[i] * constants_[0] + constants_[1] : in.ideal[i];
   }
 
   void Compute(size_t core, Line& results) const {
@@ -77,12 +109,14 @@ class ElementRunner {
     for (const StepOperand& input : step_.inputs)
       inputs.emplace_back(input.format, length_, memory_.has_ideal());
     LineSteps steps(op_, constants_, step_.output.format, length_, memory_.has_ideal());
-    Line scaled(step_.output.format, length_, memory_.has_ideal());
+    Line result(step_.output.format, length_, memory_.has_ideal());
     ForEachIndex(*step_.dsc, outer_, [&](const std::vector<int64_t>& index) {
       for (size_t i = 0; i < inputs.size(); ++i) Gather(i, core, index, 0, inputs[i]);
       const bool norm_scale = op_.op_class == OpFuncClass::kNormScale;
-      if (norm_scale) NormScale(core, index, inputs[0], scaled);
-      const Line& out = norm_scale ? scaled : steps.Run(inputs);
+      const bool converts = op_.op_class == OpFuncClass::kConversion;
+      if (norm_scale) NormScale(core, index, inputs[0], result);
+      if (converts) Convert(inputs[0], result);
+      const Line& out = norm_scale || converts ? result : steps.Run(inputs);
       results.bits.insert(results.bits.end(), out.bits.begin(), out.bits.end());
       results.ideal.insert(results.ideal.end(), out.ideal.begin(), out.ideal.end());
     });
@@ -145,6 +179,8 @@ class ElementRunner {
   std::vector<int> outer_;  // dimensions that are walked line by line
   int line_dim_ = -1;       // -1: one element
   size_t length_ = 1;
+  const StepOperand* wide_ = nullptr;  // of a conversion
+  size_t narrow_elements_ = 0;         // in a stick
 };
 
 }  // namespace

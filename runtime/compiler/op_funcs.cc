@@ -245,6 +245,22 @@ Table MakeTable() {
 
 }  // namespace
 
+int ElementsInTurn(ConvertFn fn) {
+  switch (fn) {
+    case ConvertFn::kDl16ToFp32:
+    case ConvertFn::kFp32ToDl16:
+      return 4;
+    case ConvertFn::kFp8ToDl16:
+    case ConvertFn::kDl16ToFp8:
+    case ConvertFn::kDl16ToInt8:
+      return 8;
+    case ConvertFn::kDl16ToFp8Wt:
+    case ConvertFn::kDl16ToInt8Wt:
+      break;
+  }
+  return 1;
+}
+
 const std::vector<OpFunc>& OpFuncs() {
   static const Table table = MakeTable();
   return table;

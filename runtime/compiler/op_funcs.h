@@ -80,6 +80,9 @@ struct OpFunc {
   std::string_view refusal;  // why it cannot be computed; empty: it can
 };
 
+// Elements of the two wide sticks that follow each other in the narrow one before the other's turn.
+int ElementsInTurn(ConvertFn fn);
+
 const std::vector<OpFunc>& OpFuncs();
 const OpFunc* FindOpFunc(std::string_view name);  // nullptr: no such name
 

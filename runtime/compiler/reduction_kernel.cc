@@ -302,10 +302,7 @@ class ReductionKernel {
     TileWalk walk(b, p_, {}, outer);
     const Reg previous = b.Core(p_.columns->Add(p_.previous));
     const Reg next = b.Core(p_.columns->Add(p_.next));
-    const Reg sum = b.Const(sum_at_);
-    const Reg received = b.Const(received_at_);
     const Reg next_ready = b.Const(kNextReady);
-    const Reg received_token = b.Const(kReceived);
     const Reg has_previous = HasPrevious(b);
     const Reg has_next = HasNext(b);
     walk.Run(loops_, [&] {
@@ -315,9 +312,14 @@ class ReductionKernel {
       b.If(has_next, [&] {
         b.Wait(kPartialFull);
         const Reg kept = kept_ < 0 ? b.Const(1) : walk.size(kept_);
-        const Reg bytes =
-            body_.folds.size() > 1 ? b.Const(SumBytes()) : b.Add(kZero, kept, SumStride());
-        b.Emit(Op::kSend, 0, {kNextReady, kSumFree}, {next, received, sum, bytes, received_token});
+        const Reg bytes = b.Add(kZero, kept, SumStride());
+        for (size_t i = FirstFold(); i < body_.folds.size(); ++i) {
+          const bool last = i + 1 == body_.folds.size();
+          const int64_t offset = static_cast<int64_t>(i) * FoldBytes(KeptTile());
+          b.Emit(Op::kSend, 0, {i == FirstFold() ? kNextReady : kNone, last ? kSumFree : kNone},
+                 {next, b.Const(received_at_ + offset), b.Const(sum_at_ + offset), bytes,
+                  last ? b.Const(kReceived) : kZero});
+        }
       });
     });
     b.Wait(kReceiveFree);

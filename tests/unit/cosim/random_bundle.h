@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "model/contract/formats.h"
+#include "model/contract/memory_map.h"
 #include "runtime/compiler/bundle.h"
 
 namespace spyre::cosim::testing {
@@ -29,6 +29,9 @@ class RandomBundle {
   int64_t Pick(int64_t least, int64_t most) {
     return std::uniform_int_distribution<int64_t>(least, most)(random_);
   }
+  // Tensors made from now on have sticks of 32 fp32.
+  void UseFp32() { lanes_ = kLane / 2; }
+  void UseSen169() { lanes_ = kLane; }
   bool Chance(int percent) { return Pick(1, 100) <= percent; }
 
   // `names` with sizes; in_sticks: divided in whole sticks.
@@ -83,7 +86,11 @@ class RandomBundle {
       tensor.scale.push_back(!absent ? 1 : dim == stick ? -2 : -1);
     }
     tensor.stick_dims = {stick};
-    tensor.stick_sizes = {kLane};
+    tensor.stick_sizes = {lanes_};
+    if (lanes_ != kLane) {
+      tensor.format = DataFormat::kIeeeFp32;
+      tensor.word_bytes = 4;
+    }
     if (Chance(20)) {
       const int dim = walked[static_cast<size_t>(Pick(0, static_cast<int64_t>(walked.size()) - 1))];
       if (dim != stick) tensor.back_gap[dim] = Pick(1, 5);
@@ -108,7 +115,7 @@ class RandomBundle {
       for (size_t d = 0; d < dsc.dims.size(); ++d) {
         const bool in_stick = tensor.stick_dims.front() == static_cast<int>(d);
         const int64_t first = dsc.slice[i][d] * dsc.dims[d].per_core;
-        start += (in_stick ? first / kLane : first) * stride[d];
+        start += (in_stick ? first / tensor.stick_sizes.front() : first) * stride[d];
       }
       tensor.start[i] = --next_symbol_;
       execute.symbols[next_symbol_] = {argument, start, {}};
@@ -191,13 +198,54 @@ class RandomBundle {
   std::mt19937 random_;
   Bundle bundle_;
   int next_tensor_ = 0;
+  int64_t lanes_ = kLane;
   int64_t next_symbol_ = 0;
   int64_t lx_ = 0;
 };
 
-// A pointwise operation of `inputs` inputs, some of them broadcast.
-inline Bundle RandomPointwise(const std::string& op, int inputs, uint32_t seed) {
+// The bundle inside one or two loops, whose iterations move every tensor in memory by some sticks:
+// what one iteration has written, a later one may read or write again.
+inline Bundle InLoops(Bundle bundle, uint32_t seed) {
   RandomBundle r(seed);
+  const auto levels = static_cast<size_t>(r.Pick(1, 2));
+  for (compiler::BundleNode& node : bundle.body) {
+    for (auto& [id, address] : std::get<BundleExecute>(node).symbols) {
+      // The parts of all cores move together.
+      std::mt19937 random(seed + static_cast<uint32_t>(address.argument));
+      for (size_t i = 0; i < levels; ++i) {
+        address.loop_stride.push_back(static_cast<int64_t>(random() % 8 * kStickBytes));
+      }
+    }
+  }
+  for (size_t i = 0; i < levels; ++i) {
+    BundleLoop loop;
+    loop.count = r.Pick(1, 3);
+    loop.body = std::move(bundle.body);
+    bundle.body.clear();
+    bundle.body.emplace_back(std::move(loop));
+  }
+  return bundle;
+}
+
+// For the operations that need some.
+inline std::vector<compiler::SdscConstant> Constants(const std::string& op) {
+  const auto constant = [](const char* name, float value) {
+    return compiler::SdscConstant{name, DataFormat::kSen169Fp16, DlfFromFloat(value)};
+  };
+  if (op == "clip") return {constant("clipMin", -0.5F), constant("clipMax", 0.75F)};
+  if (op == "softplus") return {constant("softplusBeta", 2.0F), constant("softplusThresh", 1.0F)};
+  if (op == "mean" || op == "meannonstick") return {constant("scaling_factor", 0.125F)};
+  if (op == "exx2" || op == "exx2_zeromean") return {constant("exx2scale", 0.0625F)};
+  if (op == "quantscalepertokenfp8") {
+    return {constant("clipMin", 0.001F), constant("clipMax", 0.004F), constant("mulConst", 0.002F)};
+  }
+  return {};
+}
+
+// A pointwise operation of `inputs` inputs, some of them broadcast.
+inline Bundle RandomPointwise(const std::string& op, int inputs, uint32_t seed, bool fp32 = false) {
+  RandomBundle r(seed);
+  if (fp32) r.UseFp32();
   std::vector<RandomBundle::Dim> dims;
   const int rank = static_cast<int>(r.Pick(1, 4));
   for (int d = 0; d + 1 < rank; ++d)
@@ -217,11 +265,14 @@ inline Bundle RandomPointwise(const std::string& op, int inputs, uint32_t seed) 
   }
   dsc.tensors.push_back(r.Tensor(dsc, all, stick));
   dsc.outputs = {inputs};
+  dsc.constants = Constants(op);
   return r.Finish(dsc, 40);
 }
 
-inline Bundle RandomReduction(const std::string& op, bool over_stick, uint32_t seed) {
+inline Bundle RandomReduction(const std::string& op, bool over_stick, uint32_t seed,
+                              bool fp32 = false) {
   RandomBundle r(seed);
+  if (fp32) r.UseFp32();
   std::vector<RandomBundle::Dim> dims;
   const int rank = static_cast<int>(r.Pick(over_stick ? 1 : 2, 4));
   for (int d = 0; d + 1 < rank; ++d)
@@ -233,6 +284,7 @@ inline Bundle RandomReduction(const std::string& op, bool over_stick, uint32_t s
   const int stick = rank - 1;
   const int reduced = over_stick ? stick : static_cast<int>(r.Pick(0, rank - 2));
   dsc.tensors = {r.Tensor(dsc, all, stick), r.Tensor(dsc, all, stick, {reduced})};
+  dsc.constants = Constants(op);
   dsc.inputs = {0};
   dsc.outputs = {1};
   if (over_stick && dsc.dims[static_cast<size_t>(reduced)].slices == 1 && r.Chance(50)) {
@@ -270,6 +322,29 @@ inline Bundle RandomMatmul(uint32_t seed) {
   dsc.outputs = {2};
   const bool split_k = dsc.dims[static_cast<size_t>(in)].slices > 1;
   return r.Finish(dsc, split_k ? 0 : 40);
+}
+
+// SEN169 to fp32 and back.
+inline Bundle RandomConversion(bool to_fp32, uint32_t seed) {
+  RandomBundle r(seed);
+  std::vector<RandomBundle::Dim> dims;
+  const int rank = static_cast<int>(r.Pick(1, 3));
+  for (int d = 0; d + 1 < rank; ++d) dims.push_back({"d" + std::to_string(d), r.Pick(1, 9), false});
+  dims.push_back({"out", kLane * r.Pick(1, 6), true});
+  SuperDsc dsc = r.Op(to_fp32 ? "dl16tofp32" : "fp32todl16", dims);
+  std::vector<int> all(dims.size());
+  std::iota(all.begin(), all.end(), 0);
+  for (const bool fp32 : {!to_fp32, to_fp32}) {
+    if (fp32) {
+      r.UseFp32();
+    } else {
+      r.UseSen169();
+    }
+    dsc.tensors.push_back(r.Tensor(dsc, all, rank - 1));
+  }
+  dsc.inputs = {0};
+  dsc.outputs = {1};
+  return r.Finish(dsc, 0);
 }
 
 inline Bundle RandomRestickify(uint32_t seed) {
