@@ -10,6 +10,9 @@
 #include "model/core/vector_math.h"
 
 #define SPYRE_INLINE inline __attribute__((always_inline))
+// Of a lambda: without it the body would be a function of its own, and not vectorised for each
+// instruction set (SPYRE_VECTOR_CLONES).
+#define SPYRE_INLINE_LAMBDA __attribute__((always_inline))
 
 namespace spyre::model {
 

@@ -69,11 +69,12 @@ SPYRE_INLINE void BinaryLanes(uint8_t flags, void* dst, const void* a, const voi
   if (kFn == BinaryFn::kSelect) {
     Code old[Lanes::kCount];
     LoadLanes<Lanes>(old, dst, false);
-    ForLanes<Code, Lanes::kCount>(
-        dst, [&](int lane) { return Lanes::Value(in_a[lane]) != 0 ? in_b[lane] : old[lane]; });
+    ForLanes<Code, Lanes::kCount>(dst, [&](int lane) SPYRE_INLINE_LAMBDA {
+      return Lanes::Value(in_a[lane]) != 0 ? in_b[lane] : old[lane];
+    });
     return;
   }
-  ForLanes<Code, Lanes::kCount>(dst, [&](int lane) {
+  ForLanes<Code, Lanes::kCount>(dst, [&](int lane) SPYRE_INLINE_LAMBDA {
     return Lanes::Round(Binary<kFn>(Lanes::Value(in_a[lane]), Lanes::Value(in_b[lane])));
   });
 }
@@ -171,44 +172,42 @@ ReduceFn ReduceOf(uint8_t fn) { return static_cast<ReduceFn>(fn & kFnMask); }
 struct Scaling {
   float divide = 1.0F;  // x / 1 and x * 1 are x
   float multiply = 1.0F;
-  Scaling(uint8_t fn, uint64_t operand) {
-    if ((fn & kRoundScale) != 0) {
-      multiply = FloatOf(static_cast<uint32_t>(operand));
-    } else if (operand > 1) {
-      divide = static_cast<float>(operand);
-    }
-  }
-  SPYRE_INLINE float operator()(float value) const { return value / divide * multiply; }
 };
+Scaling ScalingOf(uint8_t fn, uint64_t operand) {
+  if ((fn & kRoundScale) != 0) return {1.0F, FloatOf(static_cast<uint32_t>(operand))};
+  return {operand > 1 ? static_cast<float>(operand) : 1.0F, 1.0F};
+}
 
 }  // namespace
 
 SPYRE_VECTOR_CLONES
 void BinaryStick(uint8_t fn, void* dst, const void* a, const void* b) {
   const auto function = static_cast<BinaryFn>(fn & kFnMask);
-  WithLanes(fn, [&](auto lanes) {
+  WithLanes(fn, [&](auto lanes) SPYRE_INLINE_LAMBDA {
     using Lanes = decltype(lanes);
     if (function == BinaryFn::kNormScale) return NormScale<Lanes>(dst, a, b);
-    WithBinary(function, [&](auto constant) { BinaryLanes<Lanes, constant()>(fn, dst, a, b); });
+    WithBinary(function, [&](auto constant) SPYRE_INLINE_LAMBDA {
+      BinaryLanes<Lanes, constant()>(fn, dst, a, b);
+    });
   });
 }
 
 float ReduceIdentity(ReduceFn fn) {
   constexpr float kInfinity = std::numeric_limits<float>::infinity();
-  return WithReduce(fn, [&](auto reduce) {
+  return WithReduce(fn, [&](auto reduce) SPYRE_INLINE_LAMBDA {
     return reduce == ReduceFn::kMax ? -kInfinity : (reduce == ReduceFn::kMin ? kInfinity : 0.0F);
   });
 }
 
 float CombineFp32(ReduceFn fn, float a, float b) {
-  return WithReduce(fn, [&](auto reduce) { return Combine<reduce()>(a, b); });
+  return WithReduce(fn, [&](auto reduce) SPYRE_INLINE_LAMBDA { return Combine<reduce()>(a, b); });
 }
 
 float ReduceLanes(uint8_t fn, const void* a, int lanes) {
   const float identity = ReduceIdentity(ReduceOf(fn));
-  return WithLanes(fn, [&](auto format) {
+  return WithLanes(fn, [&](auto format) SPYRE_INLINE_LAMBDA {
     using Lanes = decltype(format);
-    return WithReduce(ReduceOf(fn), [&](auto reduce) {
+    return WithReduce(ReduceOf(fn), [&](auto reduce) SPYRE_INLINE_LAMBDA {
       typename Lanes::Code in[Lanes::kCount];
       LoadLanes<Lanes>(in, a, false);
       float wide[Lanes::kCount];
@@ -224,14 +223,14 @@ float ReduceLanes(uint8_t fn, const void* a, int lanes) {
 
 SPYRE_VECTOR_CLONES
 void CombineStick(uint8_t fn, float* acc, const void* a) {
-  WithLanes(fn, [&](auto format) {
+  WithLanes(fn, [&](auto format) SPYRE_INLINE_LAMBDA {
     using Lanes = decltype(format);
     float old[Lanes::kCount];
     typename Lanes::Code in[Lanes::kCount];
     std::memcpy(old, acc, sizeof old);
     LoadLanes<Lanes>(in, a, false);
-    WithReduce(ReduceOf(fn), [&](auto reduce) {
-      ForLanes<float, Lanes::kCount>(acc, [&](int lane) {
+    WithReduce(ReduceOf(fn), [&](auto reduce) SPYRE_INLINE_LAMBDA {
+      ForLanes<float, Lanes::kCount>(acc, [&](int lane) SPYRE_INLINE_LAMBDA {
         return Combine<reduce()>(old[lane], Element<reduce()>(Lanes::Value(in[lane])));
       });
     });
@@ -239,7 +238,7 @@ void CombineStick(uint8_t fn, float* acc, const void* a) {
 }
 
 void CombineBlock(ReduceFn fn, float* dst, const float* a, const float* b, size_t count) {
-  WithReduce(fn, [&](auto reduce) {
+  WithReduce(fn, [&](auto reduce) SPYRE_INLINE_LAMBDA {
     for (size_t i = 0; i < count; ++i) {
       float x;
       float y;
@@ -253,14 +252,16 @@ void CombineBlock(ReduceFn fn, float* dst, const float* a, const float* b, size_
 
 SPYRE_VECTOR_CLONES
 void RoundStick(uint8_t fn, void* dst, const float* acc, uint64_t operand) {
-  const Scaling scale(fn, operand);
-  WithLanes(fn, [&](auto format) {
+  const Scaling scaling = ScalingOf(fn, operand);
+  WithLanes(fn, [&](auto format) SPYRE_INLINE_LAMBDA {
     using Lanes = decltype(format);
     using Code = typename Lanes::Code;
+    const float divide = scaling.divide;
+    const float multiply = scaling.multiply;
     if ((fn & (kRoundLane0 | kRoundLane1)) != 0) {
       float value;
       std::memcpy(&value, acc, sizeof value);
-      const Code code = Lanes::Round(scale(value));
+      const Code code = Lanes::Round(value / divide * multiply);
       const size_t lane = (fn & kRoundLane0) != 0 ? 0 : 1;
       if (lane == 0) std::memset(dst, 0, Lanes::kCount * sizeof code);
       std::memcpy(static_cast<uint8_t*>(dst) + lane * sizeof code, &code, sizeof code);
@@ -268,7 +269,9 @@ void RoundStick(uint8_t fn, void* dst, const float* acc, uint64_t operand) {
     }
     float in[Lanes::kCount];
     std::memcpy(in, acc, sizeof in);
-    ForLanes<Code, Lanes::kCount>(dst, [&](int lane) { return Lanes::Round(scale(in[lane])); });
+    ForLanes<Code, Lanes::kCount>(dst, [&](int lane) SPYRE_INLINE_LAMBDA {
+      return Lanes::Round(in[lane] / divide * multiply);
+    });
   });
 }
 

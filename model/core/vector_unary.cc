@@ -109,7 +109,8 @@ SPYRE_INLINE uint16_t OnCode(UnaryFn fn, uint16_t a) {
 
 template <UnaryFn kFn>
 SPYRE_INLINE void CodeStick(uint16_t* dst, const uint16_t* in) {
-  ForLanes<uint16_t, kStickLanes>(dst, [&](int lane) { return OnCode(kFn, in[lane]); });
+  ForLanes<uint16_t, kStickLanes>(
+      dst, [&](int lane) SPYRE_INLINE_LAMBDA { return OnCode(kFn, in[lane]); });
 }
 
 SPYRE_VECTOR_CLONES
@@ -129,7 +130,8 @@ void Sen169Stick(UnaryFn fn, uint16_t* dst, const uint16_t* in) {
       break;
   }
   const Table& table = TableOf(fn);
-  ForLanes<uint16_t, kStickLanes>(dst, [&](int lane) { return table[in[lane]]; });
+  ForLanes<uint16_t, kStickLanes>(dst,
+                                  [&](int lane) SPYRE_INLINE_LAMBDA { return table[in[lane]]; });
 }
 
 uint32_t OnFp32(UnaryFn fn, uint32_t a) {
@@ -169,7 +171,8 @@ void UnaryStick(uint8_t fn, void* dst, const void* a) {
   if ((fn & kFp32Sticks) != 0) {
     uint32_t in[kFp32StickLanes];
     LoadLanes<Fp32Lanes>(in, a, lane0);
-    ForLanes<uint32_t, kFp32StickLanes>(dst, [&](int lane) { return OnFp32(function, in[lane]); });
+    ForLanes<uint32_t, kFp32StickLanes>(
+        dst, [&](int lane) SPYRE_INLINE_LAMBDA { return OnFp32(function, in[lane]); });
     return;
   }
   uint16_t in[kStickLanes];
