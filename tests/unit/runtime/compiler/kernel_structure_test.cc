@@ -242,19 +242,31 @@ TEST(SpyreCode, HoldsThePlansTheImagesAndTheArguments) {
             "matmul correction");
 }
 
+// Whether some core register holds, on every core, a group of `size` cores that it belongs to.
+bool HasGroupsOf(const Kernel& kernel, int size) {
+  const auto& rows = kernel.compute.core_registers;
+  for (size_t column = 0; column < rows[0].size(); ++column) {
+    bool all = true;
+    for (int core = 0; core < kernel.plan.cores_used; ++core) {
+      const auto group = static_cast<uint64_t>(rows[static_cast<size_t>(core)][column]);
+      all = all && __builtin_popcountll(group) == size && (group >> core & 1) != 0;
+    }
+    if (all) return true;
+  }
+  return false;
+}
+
 TEST(Multicast, ReadsASharedOperandOnceForAllCoresThatShareIt) {
   KernelSpec spec = Spec("matmul", {{"m", 64}, {"k", 256}, {"n", 512}});
-  spec.split = {{"m", 1}, {"n", 1}};
-  EXPECT_EQ(GenerateKernel(spec).compute.core_registers[0][4], 0) << "one core shares with nobody";
   spec.split = {{"m", 4}, {"n", 8}};
   const Kernel kernel = GenerateKernel(spec);
-  uint32_t a_groups = 0;
-  for (int core = 0; core < 32; ++core) {
-    a_groups |= static_cast<uint32_t>(kernel.compute.core_registers[core][4]);
-    EXPECT_EQ(__builtin_popcountll(kernel.compute.core_registers[core][4]), 8);
-    EXPECT_EQ(__builtin_popcountll(kernel.compute.core_registers[core][5]), 4);
-  }
-  EXPECT_EQ(a_groups, ~0u);
+  EXPECT_EQ(kernel.plan.cores_used, 32);
+  EXPECT_TRUE(HasGroupsOf(kernel, 8)) << "cores that share a";
+  EXPECT_TRUE(HasGroupsOf(kernel, 4)) << "cores that share b";
+  EXPECT_FALSE(HasGroupsOf(kernel, 2));
+  spec.split = {{"m", 4}, {"n", 1}};
+  EXPECT_TRUE(HasGroupsOf(GenerateKernel(spec), 4)) << "all share b";
+  EXPECT_FALSE(HasGroupsOf(GenerateKernel(spec), 8)) << "a is shared with nobody";
 }
 
 }  // namespace
