@@ -171,7 +171,7 @@ WorkDivider::WorkDivider(const OpIr& op)
   }
   for (size_t i = 0; i < op.loops.size(); ++i) {
     const int64_t elements = elements_per_stick_[i];
-    if (elements > 0) size_in_sticks_[i] = (op.loops[i].range + elements - 1) / elements;
+    if (elements > 0) size_in_sticks_[i] = (op.loops[i].range - 1) / elements + 1;
   }
 }
 
