@@ -15,6 +15,7 @@ constexpr int kNone = -1;  // no symbol: a dimension of size 1, or an empty stic
 constexpr size_t kMaxSymbols = 16;
 constexpr size_t kMaxRank = 16;
 constexpr int64_t kMaxExtent = int64_t{1} << 31;
+constexpr int64_t kMaxElements = int64_t{1} << 40;  // of a tensor: strides stay within 64 bits
 
 CompileError Unsupported(const std::string& op, const std::string& what) {
   return {"Unsupported", "stick_expression", "operation '" + op + "': " + what};
@@ -59,6 +60,7 @@ class Aligner {
     OpSpec result = op_;
     result.iteration_space = OrderedSymbols();
     for (size_t i = 0; i < aligned.size(); ++i) {
+      CheckElements(aligned[i].size, "aligned argument " + std::to_string(i));
       result.args[i].device_size = aligned[i].size;
       result.args[i].device_coordinates.clear();
       for (const Coordinate& coordinate : aligned[i].coordinate) {
@@ -88,12 +90,20 @@ class Aligner {
             "from 2 to {}",
             op_.op, i, arg.device_size.size(), arg.device_coordinates.size(), kMaxRank);
       }
-      for (int64_t size : arg.device_size) {
-        if (size < 1 || size > kMaxExtent) {
-          throw BadInput("operation '{}', argument {}: device size {}; at least 1", op_.op, i,
-                         size);
-        }
+      CheckElements(arg.device_size, "argument " + std::to_string(i));
+    }
+  }
+
+  void CheckElements(const std::vector<int64_t>& device_size, const std::string& what) const {
+    int64_t elements = 1;
+    for (int64_t size : device_size) {
+      if (size < 1 || size > kMaxExtent || size > kMaxElements / elements) {
+        throw BadInput(
+            "operation '{}', {}: device size {}; at least 1, and a tensor has at most {} "
+            "elements",
+            op_.op, what, size, kMaxElements);
       }
+      elements *= size;
     }
   }
 
@@ -134,6 +144,9 @@ class Aligner {
     std::vector<Term> terms;
     for (size_t d = 0; d < last; ++d) {
       Coordinate coordinate = ToCoordinate(arg.device_coordinates[d], symbols_);
+      if (coordinate.constant < 0 || coordinate.constant > kMaxExtent) {
+        throw BadInput("operation '{}': a coordinate of {}", op_.op, coordinate.constant);
+      }
       DropStillTerms(coordinate, stick);
       if (coordinate.terms.empty()) {
         if (arg.device_size[d] > 1) {
@@ -184,7 +197,6 @@ class Aligner {
       return std::pair(a.first, a.second.modulus) < std::pair(b.first, b.second.modulus);
     });
     int64_t offset = coordinate.constant;
-    if (offset < 0) throw Unsupported(op_.op, "a negative offset");
     int64_t outer_step = size;
     for (auto part = parts.rbegin(); part != parts.rend(); ++part) {
       const auto& [step, term] = *part;

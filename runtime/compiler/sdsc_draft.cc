@@ -17,7 +17,8 @@ namespace {
 
 constexpr int kMaxCores = 32;
 constexpr int kStickBytes = 128;
-constexpr int kMaxStickElements = 128;  // of formats of at least a byte
+constexpr int64_t kMaxElements = int64_t{1} << 40;  // of an aligned tensor
+constexpr int kMaxStickElements = 128;              // of formats of at least a byte
 
 int64_t RoundUp(int64_t value, int64_t unit) { return (value + unit - 1) / unit * unit; }
 
@@ -231,11 +232,13 @@ class Draft {
       device *= StickElements(index);
       walked = RoundUp(walked, StickElements(index));
     }
+    if (position + 2 <= rank) {
+      const int64_t at = coordinates_[index][rank - 2 - position].constant;
+      if (at > kMaxElements / inner) throw BadInput("operation '{}': offset {}", op_.op, at);
+      offset_.back() += at * inner;
+    }
     if (device <= walked) return;
     stride = stride / device * walked;
-    if (position + 2 <= rank) {
-      offset_.back() += coordinates_[index][rank - 2 - position].constant * inner;
-    }
     tensor.back_gap[dim] = device - walked;
   }
 

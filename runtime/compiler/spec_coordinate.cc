@@ -1,7 +1,6 @@
 #include "runtime/compiler/spec_coordinate.h"
 
 #include <algorithm>
-#include <cstdlib>
 #include <numeric>
 #include <optional>
 
@@ -37,6 +36,10 @@ int64_t Checked(int64_t factor) {
   return factor;
 }
 
+int64_t CheckedConstant(int64_t constant) {
+  return constant < 0 && constant >= -kMaxFactor ? constant : Checked(constant);
+}
+
 class Reader {
  public:
   explicit Reader(const std::vector<IterationSymbol>& symbols) : symbols_(symbols) {}
@@ -45,7 +48,7 @@ class Reader {
     if (depth > kMaxDepth) throw Unsupported("nested too deep");
     switch (expression.kind) {
       case Kind::kNumber:
-        return {expression.number, 1, {}};
+        return {CheckedConstant(expression.number), 1, {}};
       case Kind::kSymbol:
         return {0, 1, {{{Find(expression.symbol), 1, 0, 1}, false}}};
       case Kind::kAdd:
@@ -87,8 +90,7 @@ class Reader {
     for (const Expression& operand : expression.operands) {
       Sum part = Read(operand, depth + 1);
       if (part.constant_divisor != 1) throw Unsupported("a constant is no integer");
-      Checked(std::abs(part.constant));
-      sum.constant += part.constant;
+      sum.constant = CheckedConstant(sum.constant + CheckedConstant(part.constant));
       sum.terms.insert(sum.terms.end(), part.terms.begin(), part.terms.end());
     }
     return sum;
@@ -111,9 +113,7 @@ class Reader {
     if (factor == 1) return sum;
     if (factor == 0) return {};
     if (!sum.terms.empty()) Checked(factor);
-    Checked(std::abs(factor));
-    Checked(std::abs(sum.constant));
-    sum.constant *= factor;
+    sum.constant = CheckedConstant(CheckedConstant(sum.constant) * CheckedConstant(factor));
     for (Partial& partial : sum.terms) {
       CoordinateTerm& term = partial.term;
       const int64_t common = partial.floored ? 1 : std::gcd(factor, term.divisor);
