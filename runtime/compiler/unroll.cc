@@ -123,11 +123,12 @@ int64_t PartsOf(const SpecNode& node) {
 
 class Unroller {
  public:
-  std::vector<SpecNode> Nodes(const std::vector<SpecNode>& nodes) {
+  // `depth` loops are around the nodes.
+  std::vector<SpecNode> Nodes(const std::vector<SpecNode>& nodes, size_t depth) {
     std::vector<SpecNode> flat;
     for (const SpecNode& node : nodes) {
       if (const auto* loop = std::get_if<LoopSpec>(&node)) {
-        for (SpecNode& copy : Loop(*loop)) flat.push_back(std::move(copy));
+        for (SpecNode& copy : Loop(*loop, depth)) flat.push_back(std::move(copy));
       } else {
         Reserve(PartsOf(node));
         flat.push_back(node);
@@ -156,6 +157,7 @@ class Unroller {
     return count;
   }
 
+  // What the loop advances in operations that do not say it themselves.
   static Symbols SymbolsOf(const LoopSpec& loop, const std::vector<SpecNode>& body) {
     if (!loop.tiled_symbols.empty()) return loop.tiled_symbols;
     Symbols symbols;
@@ -170,8 +172,8 @@ class Unroller {
     return symbols;
   }
 
-  std::vector<SpecNode> Loop(const LoopSpec& loop) {
-    std::vector<SpecNode> body = Nodes(loop.body);
+  std::vector<SpecNode> Loop(const LoopSpec& loop, size_t depth) {
+    std::vector<SpecNode> body = Nodes(loop.body, depth + 1);
     const int64_t count = CountOf(loop);
     const Symbols symbols = SymbolsOf(loop, body);
     if (body.empty() || count == 0) return {};
@@ -181,7 +183,10 @@ class Unroller {
     Reserve(Product(parts, count - 1));  // the body itself is there
     std::vector<std::vector<int64_t>> bytes(body.size());
     for (size_t i = 0; i < body.size(); ++i) {
-      if (auto* op = std::get_if<OpSpec>(&body[i])) bytes[i] = Shrink(*op, symbols);
+      auto* op = std::get_if<OpSpec>(&body[i]);
+      if (op == nullptr) continue;
+      const bool own = loop.tiled_symbols.empty() && depth < op->tiled_symbols.size();
+      bytes[i] = Shrink(*op, own ? Symbols(op->tiled_symbols[depth]) : symbols, depth);
     }
     std::vector<SpecNode> flat;
     flat.reserve(body.size() * static_cast<size_t>(count));
@@ -199,14 +204,15 @@ class Unroller {
   }
 
   // Makes `op` what the copies have in common; returns the bytes that each argument advances.
-  static std::vector<int64_t> Shrink(OpSpec& op, const Symbols& symbols) {
+  static std::vector<int64_t> Shrink(OpSpec& op, const Symbols& symbols, size_t depth) {
     std::vector<int64_t> bytes;
     for (TensorArg& arg : op.args) {
       const Advance advance = AdvanceOf(op, arg, symbols);
       bytes.push_back(advance.bytes);
       if (advance.moves) arg.device_size = TileDeviceSize(op, arg, symbols);
     }
-    op.tiled_symbols.clear();
+    // What is left belongs to the loops outside.
+    op.tiled_symbols.resize(std::min(op.tiled_symbols.size(), depth));
     return bytes;
   }
 
@@ -246,7 +252,7 @@ int64_t TileStrideBytes(const TensorArg& arg, const std::string& symbol, int64_t
 }
 
 KernelSource UnrollLoops(const KernelSource& source) {
-  return {source.name, Unroller().Nodes(source.body)};
+  return {source.name, Unroller().Nodes(source.body, 0)};
 }
 
 }  // namespace spyre::compiler

@@ -17,9 +17,10 @@ namespace spyre::compiler {
 int64_t TileStrideBytes(const TensorArg& arg, const std::string& symbol, int64_t tile);
 
 // Inner loops first; the copies of a body come in order, without tiled symbols. A loop advances by
-// its own tiled symbols, or, if it names none, by those of the first operation in it; symbols that
-// an operation does not have leave it where it is. Arguments that are per_tile_fixed stay, all
-// others advance, whatever memory they are in.
+// its own tiled symbols; if it names none, each operation by its own for that loop, or, without
+// any, by those of the first operation in it. Symbols that an operation does not have leave it
+// where it is. Arguments that are per_tile_fixed stay, all others advance, whatever memory they
+// are in.
 //
 // device_size of a copy that advances: a dimension along which the tile is walked becomes the
 // tile's extent, if all dimensions outside it have size 1; otherwise it is part of their stride and

@@ -280,6 +280,21 @@ TEST(EmitLoops, WrittenOutHaveTheAddressOfEveryIteration) {
   }
 }
 
+TEST(EmitLoops, OfTheNewestFormCanBeWrittenOut) {
+  OpSpec op =
+      Tiled(MakeOp("neg", {{"c0", 512, 1}, {"c1", 1024, 1}}, TiledArgs(2)), {{"t0"}, {"t1"}});
+  for (TensorArg& arg : op.args) {
+    arg.address = arg.arg_index;
+    arg.tile_advance = ParseExpression("floor(32768*t0) + floor(1048576*t1)");
+  }
+  const KernelSource source = Kernel({LoopSpec{int64_t{2}, {LoopSpec{int64_t{2}, {op}, {}}}, {}}});
+  const Bundle bundle = EmitBundle(source, BundleDialect::kBakedAddresses);
+  std::vector<int64_t> starts;
+  for (const SuperDsc& dsc : bundle.dscs)
+    starts.push_back(dsc.tensors[1].start.at(0) - kTestSegment);
+  EXPECT_THAT(starts, ElementsAre(0, 2097152, 65536, 65536 + 2097152));
+}
+
 TEST(EmitBundle, SkipsOperationsThatTheFrontEndCouldNotLower) {
   const OpSpec op = MakeOp("neg", {{"c0", 512, 1}, {"c1", 1024, 1}}, TiledArgs(2));
   const Bundle bundle =
