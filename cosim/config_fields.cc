@@ -87,8 +87,9 @@ std::vector<Field> Fields(RunConfig& c) {
   f.Choice("verify", c.workload.verify, {"full", "sample", "none"},
            "Compare every output element, a seeded sample of 4096, or none with the reference");
   f.Number("seed", c.workload.seed, 0, UINT64_MAX >> 1, "", "Seed of generated inputs and samples");
-  f.Choice("distribution", c.workload.distribution, {"uniform", "normal", "positive"},
-           "Generated inputs: uniform in [-1, 1), normal (0, 1), or uniform in [1/16, 4)");
+  f.Choice("distribution", c.workload.distribution, {"uniform", "normal", "positive", "small"},
+           "Generated inputs: uniform in [-1, 1), normal (0, 1), uniform in [1/16, 4), or uniform "
+           "in [-1/16, 1/16), with which chains of long sums stay finite");
   f.Number("cores", c.workload.cores, 0, 32, "cores",
            "Cores that the work division may use, at most card.cores; 0: all");
   f.Choice("division", c.workload.division, compiler::SplitRuleNames(),

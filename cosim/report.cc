@@ -119,11 +119,13 @@ std::string VerdictText(const RunResult& result) {
   }
   const Verification& v = *result.verification;
   if (v.passed()) {
+    const std::string exact =
+        fmt::format("verified: {} of {} elements bit-exact", v.elements, v.elements);
+    if (v.error_elements == 0) return exact + "; none was compared with float64";
     return fmt::format(
-        "verified: {} of {} elements bit-exact; against float64 at most {:.3g} off, {:.3g} "
-        "SEN169 ulp, {:.3g} of the largest ({} elements)",
-        v.elements, v.elements, v.max_abs_error, v.max_ulp_error, v.max_relative_error,
-        v.error_elements);
+        "{}; against float64 at most {:.3g} off, {:.3g} SEN169 ulp, {:.3g} of the largest ({} "
+        "elements)",
+        exact, v.max_abs_error, v.max_ulp_error, v.max_relative_error, v.error_elements);
   }
   std::string text = fmt::format("WRONG: {} of {} elements differ", v.mismatches, v.elements);
   for (const Mismatch& mismatch : v.first) {

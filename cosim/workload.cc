@@ -164,7 +164,9 @@ double Generated(const std::string& distribution, uint64_t bits) {
     return sum * kScale;
   }
   const double unit = static_cast<double>(bits >> 40) / (1 << 24);
-  return distribution == "positive" ? 0.0625 + unit * (4 - 0.0625) : unit * 2 - 1;
+  if (distribution == "positive") return 0.0625 + unit * (4 - 0.0625);
+  const double uniform = unit * 2 - 1;
+  return distribution == "small" ? uniform / 16 : uniform;
 }
 
 }  // namespace

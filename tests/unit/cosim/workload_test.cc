@@ -137,6 +137,9 @@ TEST(Workload, DistributionsAreWhatTheySay) {
   const auto normal = moments("normal", low, high);
   EXPECT_NEAR(normal.first, 0, 0.01);
   EXPECT_NEAR(normal.second, 1, 0.01);
+  moments("small", low, high);
+  EXPECT_GE(low, -0.0625);
+  EXPECT_LE(high, 0.0625);
   moments("positive", low, high);
   EXPECT_GE(low, 0.0625);
   EXPECT_LE(high, 4);
