@@ -6,6 +6,7 @@ set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
 
 option(SPYRE_BUILD_TESTS "Build the tests and benchmarks" ON)
 option(SPYRE_SIMD "Code for AVX2, AVX-512 and SSE4.2 beside the plain form, chosen when the program runs" ON)
+option(SPYRE_FUZZ "Build the libFuzzer targets (clang only)" OFF)
 set(SPYRE_SANITIZE "" CACHE STRING "Sanitizers, as -fsanitize= takes them (for example address,undefined)")
 
 find_program(CCACHE ccache)
@@ -23,6 +24,9 @@ target_compile_options(spyre_options INTERFACE
 target_include_directories(spyre_options INTERFACE ${CMAKE_SOURCE_DIR})
 if(NOT SPYRE_SIMD)
   target_compile_definitions(spyre_options INTERFACE SPYRE_SCALAR)
+endif()
+if(SPYRE_FUZZ)
+  add_compile_options(-fsanitize=fuzzer-no-link -Wno-error)
 endif()
 if(SPYRE_SANITIZE)
   add_compile_options(-fsanitize=${SPYRE_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
