@@ -31,6 +31,7 @@ struct Place {
   Base base = Base::kAbsolute;
   int argument = -1;
   int64_t offset = 0;
+  int64_t segment_base = -1;  // kArgument: where the source puts the base, -1: it does not say
 };
 
 // Seed-era sources give arguments device virtual addresses (base: a segment each), the newest give
@@ -39,17 +40,18 @@ Place PlaceOf(const TensorArg& arg) {
   if (arg.address < 0 || arg.address >= kMaxAddress) {
     throw BadInput("allocation at {}: an address is from 0 to {}", arg.address, kMaxAddress - 1);
   }
-  if (arg.memory == Memory::kLx) return {Place::Base::kLx, -1, arg.address};
-  if (arg.memory == Memory::kPool) return {Place::Base::kPool, -1, arg.address};
-  if (arg.arg_index < 0) return {Place::Base::kAbsolute, -1, arg.address};
+  if (arg.memory == Memory::kLx) return {Place::Base::kLx, -1, arg.address, -1};
+  if (arg.memory == Memory::kPool) return {Place::Base::kPool, -1, arg.address, -1};
+  if (arg.arg_index < 0) return {Place::Base::kAbsolute, -1, arg.address, -1};
   if (arg.address >= kSegment) {
-    return {Place::Base::kArgument, arg.arg_index, arg.address % kSegment};
+    const int64_t offset = arg.address % kSegment;
+    return {Place::Base::kArgument, arg.arg_index, offset, arg.address - offset};
   }
   if (arg.address < arg.arg_index) {
     throw BadInput("argument {} is allocated at {}, which is neither its number nor in a segment",
                    arg.arg_index, arg.address);
   }
-  return {Place::Base::kArgument, arg.arg_index, arg.address - arg.arg_index};
+  return {Place::Base::kArgument, arg.arg_index, arg.address - arg.arg_index, -1};
 }
 
 void Walk(const std::vector<SpecNode>& nodes, const std::function<void(const OpSpec&)>& visit) {
@@ -81,11 +83,12 @@ class Emitter {
       for (const TensorArg& arg : op.args) {
         const Place place = PlaceOf(arg);
         if (place.base == Place::Base::kArgument) indices.insert(place.argument);
-        has_pool_ = has_pool_ || InPool(place);
+        has_pool_ = has_pool_ || place.base == Place::Base::kPool;
+        has_scratch_ = has_scratch_ || InPool(place);
       }
     });
     if (dialect_ == BundleDialect::kSymbolicArguments) {
-      if (has_pool_) bundle_.arguments.push_back({BundleArgument::Kind::kPool, "pool", 0, 1});
+      if (has_scratch_) bundle_.arguments.push_back({BundleArgument::Kind::kPool, "pool", 0, 1});
       for (int index : indices) {
         position_[index] = static_cast<int>(bundle_.arguments.size());
         bundle_.arguments.push_back(
@@ -190,7 +193,9 @@ class Emitter {
       if (place.base == Place::Base::kArgument) address.argument = position_.at(place.argument);
       if (InPool(place)) address.argument = 0;
     } else if (place.base == Place::Base::kArgument) {
-      address.constant += kSegment * (place.argument + (has_pool_ ? 1 : 0));
+      address.constant += place.segment_base >= 0
+                              ? place.segment_base
+                              : kSegment * (place.argument + (has_pool_ ? 1 : 0));
     }
     return address;
   }
@@ -237,7 +242,8 @@ class Emitter {
   const KernelSource& source_;
   BundleDialect dialect_;
   Bundle bundle_;
-  bool has_pool_ = false;
+  bool has_pool_ = false;        // a tensor in the pool, which has segment 0
+  bool has_scratch_ = false;     // that, or scratch at an address of its own
   std::map<int, int> position_;  // argument index -> position in Bundle::arguments
   size_t depth_ = 0;             // loops around
   int64_t next_id_ = -1;

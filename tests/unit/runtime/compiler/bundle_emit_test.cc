@@ -174,6 +174,20 @@ TEST(EmitArguments, TakeTheirNumbersOrTheirSegments) {
       << "the pool has segment 0, the first argument the next";
 }
 
+TEST(EmitArguments, StayWhereTheSourcePutsThem) {
+  OpSpec op = MakeOp("add", {{"c0", 64, 2}, {"c1", 128, 1}},
+                     {MakeArg(0, {2, 64, 64}, RowsByColumns()),
+                      MakeScratch(Memory::kHbm, 5 * kTestSegment, {2, 64, 64}, RowsByColumns()),
+                      MakeArg(1, {2, 64, 64}, RowsByColumns())});
+  op.args[2].address = 3 * kTestSegment + 8192;
+  const SuperDsc dsc = Emit(op);
+  EXPECT_THAT(dsc.tensors[0].start, ElementsAre(0, 4096));
+  EXPECT_THAT(dsc.tensors[1].start, ElementsAre(5 * kTestSegment, 5 * kTestSegment + 4096));
+  EXPECT_THAT(dsc.tensors[2].start, ElementsAre(3 * kTestSegment + 8192, 3 * kTestSegment + 12288));
+  EXPECT_EQ(EmitBundle(Kernel({op}), BundleDialect::kSymbolicArguments).arguments.at(0).name,
+            "pool");
+}
+
 TEST(EmitArguments, AreAtMostSevenOrSixBesideAPool) {
   const auto kernel = [](int arguments, bool pool) {
     std::vector<SpecNode> body;
