@@ -28,7 +28,9 @@ class Decomposer {
  private:
   void Expand(const NamedOp& op) {
     const NamedOperation& operation = *FindNamedOperation(op.op);
-    if (operation.kind != NamedOperation::Kind::kComposite) {
+    if (operation.kind == NamedOperation::Kind::kReduction && ReducesNothing(op)) {
+      out_.Append({"copy", op.inputs, op.output, {}, {}});
+    } else if (operation.kind != NamedOperation::Kind::kComposite) {
       out_.Append(op);
     } else if (operation.name == "softmax") {
       Softmax(op.inputs[0], op.reduced, op.output);
@@ -44,6 +46,12 @@ class Decomposer {
     } else {
       Attention(op);
     }
+  }
+
+  // Along dimensions of size 1: the loop does not exist, and the result is the operand.
+  bool ReducesNothing(const NamedOp& op) const {
+    return std::all_of(op.reduced.begin(), op.reduced.end(),
+                       [&](int dim) { return graph_.dims[static_cast<size_t>(dim)].size == 1; });
   }
 
   // Appends an operation whose output is new and named after the composite's.

@@ -15,6 +15,7 @@ namespace spyre::compiler {
 //   rmsnorm    mul, mean, add eps, rsqrt, mul [, mul weight]
 //   silu       neg, exp, add 1, realdiv
 //   swiglu     silu of the first, mul by the second
+//   a reduction along dimensions of size 1 alone is a copy
 //   attention  batchmatmul, mul scale [, add mask], softmax, batchmatmul
 NamedGraph Decompose(const NamedGraph& graph);
 
@@ -24,8 +25,8 @@ NamedGraph Decompose(const NamedGraph& graph);
 // choice of their own get the layout that their readers want; where a tensor's stick is another
 // than its reader wants, a restickify is inserted: for an input before all other operations, for a
 // computed tensor behind the operation that computes it.
-// Throws CompileError Unsupported "sparse_stick" where only elements of sparse sticks could be
-// moved.
+// Throws CompileError Unsupported: "sparse_stick" where only elements of sparse sticks could be
+// moved, "partial_stick_reduction" for a matmul over a dimension that is no whole number of sticks.
 NamedGraph PlanSticks(const NamedGraph& graph);
 
 }  // namespace spyre::compiler

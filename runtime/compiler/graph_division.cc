@@ -1,15 +1,10 @@
 #include "runtime/compiler/graph_division.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <numeric>
 #include <optional>
-#include <set>
 
-#include "model/contract/error.h"
 #include "model/contract/memory_map.h"
-#include "model/contract/nearest.h"
 
 namespace spyre::compiler {
 namespace {
@@ -51,11 +46,12 @@ class GraphDivider {
     for (const GraphOp& op : graph_.ops) {
       if (!op.IsComputed()) continue;
       Member member{&op, ToOpIr(graph_, op), LoopNames(op)};
-      divisions_[op.name] = DivideWork(member.ir, options_.max_cores, options_.k_fast);
+      divisions_[op.name] = DivideWork(member.ir, options_.max_cores, options_.k_fast,
+                                       options_.rule, options_.timing);
       if (op.loop && !op.loop->group_id.empty() && op.op != kRestickify)
         groups[op.loop->group_id.front()].push_back(std::move(member));
     }
-    if (options_.rule == DivisionRule::kChain) {
+    if (options_.agree) {
       for (const auto& [group, members] : groups) Agree(members);
     }
     return std::move(divisions_);
@@ -144,13 +140,6 @@ class GraphDivider {
 };
 
 }  // namespace
-
-DivisionRule DivisionRuleFromName(const std::string& name) {
-  if (name == "seed") return DivisionRule::kSeed;
-  if (name == "chain") return DivisionRule::kChain;
-  throw BadInput("division rule '{}' is not known (known: seed, chain){}", name,
-                 DidYouMean(name, {"seed", "chain"}));
-}
 
 std::map<std::string, WorkDivision> DivideGraph(
     const Graph& graph, const std::map<std::string, std::vector<std::string>>& loop_names,

@@ -9,27 +9,24 @@
 
 #include "model/contract/memory_map.h"
 #include "runtime/compiler/graph.h"
+#include "runtime/compiler/matmul_cost.h"
 #include "runtime/compiler/work_division.h"
 
 namespace spyre::compiler {
 
-enum class DivisionRule : uint8_t {
-  kSeed,   // every operation by itself (DivideWork)
-  kChain,  // operations of one tile group are cut along the dimensions that all of them walk
-};
-
-DivisionRule DivisionRuleFromName(const std::string& name);  // "seed", "chain"; throws BadInput
-
 struct DivisionOptions {
-  DivisionRule rule = DivisionRule::kChain;
+  SplitRule rule = SplitRule::kSeed;  // for each operation by itself
+  MatmulTiming timing;                // for SplitRule::kCost
   int max_cores = kMaxCores;
   bool k_fast = true;
+  // Operations of one tile group are cut along the dimensions that all of them walk.
+  bool agree = true;
 };
 
 // By name of each computed operation. `loop_names`: of NameLoops before tiling; copies that tiling
 // inserted have the names of what they copy.
 //
-// kChain: where the rule already gives all operations of a group the same slices of the same
+// agree: where the rule already gives all operations of a group the same slices of the same
 // dimensions, it stands. Else the dimensions that every operation of the group walks and none
 // reduces share the cores, largest first, counted in sticks where any operation has them inside a
 // stick; operations for which that would exceed the span of a core keep the rule's answer.

@@ -56,6 +56,7 @@ class StickPlanner {
       const std::vector<int>& second = tensor(op.inputs[1]).dims;
       const auto own = std::find_if(second.begin(), second.end(),
                                     [&](int dim) { return !Has(tensor(op.inputs[0]).dims, dim); });
+      RequireWholeSticks(op);
       wanted = {op.reduced[0], *own};
       stick(op.output) = *own;
     } else if (operation.kind == NamedOperation::Kind::kReduction) {
@@ -76,11 +77,23 @@ class StickPlanner {
     wants_.push_back(std::move(wanted));
   }
 
+  // The second operand's rows would have to be padded in memory as the first's sticks are.
+  void RequireWholeSticks(const NamedOp& op) const {
+    const NamedDim& dim = graph_.dims[static_cast<size_t>(op.reduced[0])];
+    const int per_stick = ElementsPerStick(DataFormat::kSen169Fp16);
+    if (dim.size % per_stick == 0) return;
+    throw CompileError(
+        "Unsupported", "partial_stick_reduction",
+        fmt::format("matmul (output '{}') sums over {} = {}, which is not a whole number of sticks "
+                    "of {}; pad it with zeros",
+                    tensor(op.output).name, dim.name, dim.size, per_stick));
+  }
+
   // The stick of the first operand that has one; else the last dimension of the output that no
   // operand holds in sparse sticks.
   int PointwiseStick(const NamedOp& op, const std::vector<int>& output) {
     for (const int input : op.inputs)
-      if (stick(input) >= 0) return stick(input);
+      if (stick(input) >= 0 && Has(output, stick(input))) return stick(input);
     for (auto dim = output.rbegin(); dim != output.rend(); ++dim) {
       const bool taken = std::any_of(op.inputs.begin(), op.inputs.end(), [&](int input) {
         return stick(input) == kSparse && Has(tensor(input).dims, *dim);

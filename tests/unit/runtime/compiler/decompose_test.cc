@@ -117,6 +117,27 @@ TEST(PlanSticks, AComputedTensorIsRestickifiedBehindItsOperationInsideTheSameHin
   EXPECT_THAT(graph.hints[0].ops, ElementsAre(0, 1));
 }
 
+TEST(Decompose, AReductionOfOneElementIsACopy) {
+  const NamedGraph graph = PlanSticks(Decompose(ReadNamedGraph(Json::parse(R"({
+    "dims": {"H": 1, "R": 64, "C": 64}, "tensors": [{"name": "x", "dims": ["H", "R", "C"]}],
+    "ops": [{"op": "mean", "inputs": ["x"], "output": "y", "dim": "H"}]})"))));
+  EXPECT_THAT(OpNames(graph), ElementsAre("copy y"));
+  EXPECT_EQ(StickOf(graph, "y"), "C");
+}
+
+TEST(PlanSticks, AMatmulSumsOverWholeSticks) {
+  try {
+    PlanSticks(ReadNamedGraph(Json::parse(R"({
+      "dims": {"M": 64, "K": 100, "N": 64},
+      "tensors": [{"name": "a", "dims": ["M", "K"]}, {"name": "b", "dims": ["K", "N"]}],
+      "ops": [{"op": "matmul", "inputs": ["a", "b"], "output": "c"}]})")));
+    FAIL();
+  } catch (const CompileError& error) {
+    EXPECT_EQ(error.message_kind(), "partial_stick_reduction");
+    EXPECT_THAT(error.what(), HasSubstr("K = 100"));
+  }
+}
+
 TEST(PlanSticks, SparseSticksAreNotTurnedIntoFullOnes) {
   try {
     PlanSticks(ReadNamedGraph(Json::parse(R"({

@@ -252,15 +252,10 @@ TEST(GraphDivision, OperationsOfOneGroupAreCutAlongWhatAllOfThemWalk) {
 
 TEST(GraphDivision, TheSeedsRuleLooksAtEachOperationAlone) {
   FrontEndOptions options;
-  options.division.rule = DivisionRule::kSeed;
+  options.division.agree = false;
   const FrontEndResult result = Compile(Wide(), options);
   EXPECT_THAT(result.divisions.at("p.sub").splits, ElementsAre(1, 32));
   EXPECT_THAT(Intermediates(result), ::testing::Contains(Memory::kPool));
-}
-
-TEST(GraphDivision, NamesItsRules) {
-  EXPECT_EQ(DivisionRuleFromName("seed"), DivisionRule::kSeed);
-  EXPECT_THROW(DivisionRuleFromName("sead"), Error);
 }
 
 // ---------------------------------------------------------------- refused
