@@ -16,6 +16,7 @@
 #include "cosim/calibrate.h"
 #include "cosim/compile_command.h"
 #include "cosim/config.h"
+#include "cosim/graph_workload.h"
 #include "cosim/memory_command.h"
 #include "cosim/opt_command.h"
 #include "cosim/report.h"
@@ -94,14 +95,17 @@ void AddDimension(const std::string& text, NumberTable& dims) {
   dims[text.substr(0, equals)] = value;
 }
 
-// A configuration file, or the defaults with a bundle: an SDSC directory, or OpSpec source.
+// A configuration file, or the defaults with a bundle (an SDSC directory, or OpSpec source) or with
+// a list of operations in JSON.
 RunConfig ConfigOf(const std::string& path, const std::vector<std::string>& sets,
                    const BundleArguments& bundle) {
   const std::string extension = std::filesystem::path(path).extension().string();
   const bool is_bundle =
       std::filesystem::is_directory(path) || extension == ".py" || extension == ".txt";
-  RunConfig config = LoadConfig(is_bundle ? "" : path, sets);
+  const bool is_graph = extension == ".json";
+  RunConfig config = LoadConfig(is_bundle || is_graph ? "" : path, sets);
   if (is_bundle) config.workload.bundle = path;
+  if (is_graph) config.workload.graph = path;
   if (!bundle.shapes.empty()) config.workload.shapes = bundle.shapes;
   if (!bundle.args.empty()) config.workload.args = bundle.args;
   for (const std::string& text : bundle.dims) AddDimension(text, config.workload.dims);
@@ -206,8 +210,9 @@ class CommandLine {
     CLI::App* run = app_.add_subcommand("run", "Run a configuration or a bundle on the card");
     run->footer(kExitText);
     run->add_option("CONFIG", run_.config,
-                    "TOML file (docs/configuration.md lists the keys), directory of an SDSC bundle "
-                    "or OpSpec source (docs/bundles.md)")
+                    "TOML file (docs/configuration.md lists the keys), list of operations in JSON "
+                    "(docs/compiler.md), directory of an SDSC bundle or OpSpec source "
+                    "(docs/bundles.md)")
         ->required();
     AddSets(run, run_.sets);
     AddBundleOptions(run, run_.bundle);
@@ -230,14 +235,22 @@ class CommandLine {
 
   void AddCompile() {
     CLI::App* compile =
-        app_.add_subcommand("compile", "Compile a bundle or OpSpec source to SpyreCode");
+        app_.add_subcommand("compile", "Compile a bundle, OpSpec source or a list of operations");
     compile->footer("Exit status: 0 done; 2 bad input. docs/bundles.md has examples.");
     compile
         ->add_option("INPUT", compile_.input,
-                     "directory of an SDSC bundle, OpSpec source (.py, .txt), or a configuration "
-                     "of a bundle")
+                     "directory of an SDSC bundle, OpSpec source (.py, .txt), a configuration of a "
+                     "bundle or of a list of operations, or such a list in JSON")
         ->required();
-    compile->add_option("-o,--output", compile_.output, "SpyreCode directory to write")->required();
+    CLI::Option* output =
+        compile->add_option("-o,--output", compile_.output, "SpyreCode directory to write");
+    compile
+        ->add_option(
+            "--emit", emit_,
+            "of a list of operations: print what one pass left, and write nothing: sticks, "
+            "groups, graph, division, lx, loops, opspec or bundle")
+        ->type_name("STAGE")
+        ->excludes(output);
     compile->add_option("--bundle", compile_.bundle,
                         "also write the SDSC bundle to this directory");
     compile
@@ -248,8 +261,14 @@ class CommandLine {
     AddBundleOptions(compile, compile_shapes_);
     compile->callback([this] {
       action_ = [this] {
-        std::cout << CompileBundle(ConfigOf(compile_.input, compile_sets_, compile_shapes_),
-                                   compile_);
+        const RunConfig config = ConfigOf(compile_.input, compile_sets_, compile_shapes_);
+        if (!emit_.empty()) {
+          std::cout << EmitStage(config, emit_);
+          return static_cast<int>(kDone);
+        }
+        if (compile_.output.empty())
+          throw BadInput("compile: --output DIR or --emit STAGE is needed");
+        std::cout << CompileBundle(config, compile_);
         return static_cast<int>(kDone);
       };
     });
@@ -385,6 +404,7 @@ class CommandLine {
   std::function<int()> action_;
   RunArguments run_, check_;
   CompileOptions compile_;
+  std::string emit_;
   std::vector<std::string> compile_sets_;
   BundleArguments compile_shapes_;
   MemoryOptions memory_;

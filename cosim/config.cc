@@ -6,6 +6,7 @@
 #include <filesystem>
 
 #include "cosim/card_presets.h"
+#include "cosim/toml_json.h"
 #include "model/contract/error.h"
 #include "model/contract/files.h"
 #include "model/contract/nearest.h"
@@ -101,9 +102,23 @@ class Reader {
       **text = AssignText(field, node);
     } else if (auto* list = std::get_if<std::vector<std::string>*>(&field.value)) {
       AssignList(field, **list, node);
+    } else if (auto* table = std::get_if<NumberTable*>(&field.value)) {
+      AssignTable(field, **table, node);
     } else {
-      AssignTable(field, *std::get<NumberTable*>(field.value), node);
+      AssignTables(field, *std::get<TableList*>(field.value), node);
     }
+  }
+
+  void AssignTables(const Field& field, TableList& target, const toml::node& node) const {
+    const toml::array* array = node.as_array();
+    if (array == nullptr) throw WrongType(field, node, "a list of tables");
+    nlohmann::ordered_json tables = JsonOfToml(node);
+    for (size_t i = 0; i < tables.size(); ++i) {
+      if (!tables[i].is_object()) throw WrongType(field, *array->get(i), "a list of tables");
+      const auto file = tables[i].find("file");
+      if (file != tables[i].end() && file->is_string()) *file = FromBase(file->get<std::string>());
+    }
+    target.json = tables.empty() ? "" : tables.dump();
   }
 
   // Adds to what is there, so that --set workload.dims.A=4 leaves the other names alone.

@@ -57,6 +57,14 @@ struct WorkloadConfig {
   std::vector<std::string> shapes;
   std::vector<std::string> args;
   NumberTable dims;
+  // A list of operations instead of one (cosim/graph_workload.h), and how it is compiled.
+  std::string graph;
+  TableList tensors, ops, hints;
+  std::vector<std::string> outputs;
+  bool tiling = true;
+  bool agree = true;
+  std::string lx = "all";
+  std::string lx_solver = "greedy";
 };
 
 struct TraceConfig {

@@ -11,6 +11,16 @@ namespace {
 std::string TableOf(const std::string& key) { return key.substr(0, key.rfind('.')); }
 std::string NameOf(const std::string& key) { return key.substr(key.rfind('.') + 1); }
 
+// Tables are JSON inside JSON, everything else is a value.
+template <class Value>
+nlohmann::ordered_json JsonOf(const Value& value) {
+  return value;
+}
+nlohmann::ordered_json JsonOf(const TableList& tables) {
+  return tables.json.empty() ? nlohmann::ordered_json::array()
+                             : nlohmann::ordered_json::parse(tables.json);
+}
+
 // Fields() takes a reference because readers write through it; a copy keeps the caller's constant.
 template <class Visit>
 void ForEachField(RunConfig config, Visit visit) {
@@ -43,7 +53,8 @@ std::string ToJson(const RunConfig& config) {
       node = &(*node)[field.key.substr(begin, dot - begin)];
       begin = dot + 1;
     }
-    std::visit([&](const auto* value) { (*node)[field.key.substr(begin)] = *value; }, field.value);
+    std::visit([&](const auto* value) { (*node)[field.key.substr(begin)] = JsonOf(*value); },
+               field.value);
   });
   return root.dump(2);
 }

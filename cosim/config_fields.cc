@@ -24,6 +24,32 @@ void DescribeDims(FieldCollector& f, const char* prefix, Dims& dims, uint64_t ma
   number("cols", dims.cols, "other operations: columns");
 }
 
+void DescribeGraph(FieldCollector& f, WorkloadConfig& workload) {
+  f.Path("graph", workload.graph,
+         "TOML or JSON file with the list of operations to run instead of one: dims, tensors, ops, "
+         "hints, outputs (docs/compiler.md); what is given here as well goes before it");
+  f.Tables("tensors", workload.tensors,
+           "Of a list of operations: its inputs, { name, dims, stick?, file? }; without a file "
+           "generated from the seed");
+  f.Tables(
+      "ops", workload.ops,
+      "A list of operations to run instead of one, in order: { op, inputs, output, dim?, ... }");
+  f.Tables("hints", workload.hints,
+           "Of a list of operations: { ops?, slices = { DIM = COUNT } }, loops around a range of "
+           "them, outermost first");
+  f.List("outputs", workload.outputs, {},
+         "Of a list of operations: the tensors that are results; empty: those that nothing reads");
+  f.Flag("tiling", workload.tiling, "Of a list of operations: false ignores the hints");
+  f.Flag("agree", workload.agree,
+         "Of a list of operations: operations of one loop are divided over the cores along the "
+         "dimensions that all of them walk; false: each by itself, as division says");
+  f.Choice("lx", workload.lx, {"all", "public", "none"},
+           "Of a list of operations: whose results may stay in LX; public: max, sum, exp and sub, "
+           "as the public compiler chooses");
+  f.Choice("lx_solver", workload.lx_solver, {"greedy", "firstfit", "bestfit"},
+           "Of a list of operations: how LX planning places buffers");
+}
+
 std::vector<std::string> OperationNames() {
   std::vector<std::string> names;
   for (const compiler::Operation& operation : compiler::Operations()) {
@@ -106,6 +132,7 @@ std::vector<Field> Fields(RunConfig& c) {
              "generated from the seed");
   f.Table("dims", c.workload.dims, 1, kMaxSize,
           "Sizes of named dimensions; of a bundle: the values of its symbolic dimensions");
+  DescribeGraph(f, c.workload);
   DescribeDims(f, "workload", c.workload.size, kMaxSize, "elements", "; 0: not given");
   DescribeDims(f, "workload.tile", c.workload.tile, kMaxSize, "elements",
                ", of the tile that the kernel is compiled for; 0: the whole size");

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "cosim/toml_json.h"
+
 namespace spyre::cosim {
 namespace {
 
@@ -34,6 +36,7 @@ std::string Field::AllowedText() const {
   if (std::holds_alternative<NumberTable*>(value)) {
     return fmt::format("NAME = {} .. {}", min, max);
   }
+  if (std::holds_alternative<TableList*>(value)) return "tables";
   const bool is_list = std::holds_alternative<std::vector<std::string>*>(value);
   if (choices.empty())
     return is_list ? (is_path ? "paths" : "texts") : (is_path ? "a path" : "text");
@@ -53,6 +56,9 @@ std::string Field::ValueText() const {
       for (const auto& [name, number] : *table)
         text += fmt::format("{} {} = {}", text.empty() ? "" : ",", TomlString(name), number);
       return text.empty() ? "{}" : "{" + text + " }";
+    }
+    std::string operator()(const TableList* tables) const {
+      return tables->json.empty() ? "[]" : TomlOfJson(nlohmann::ordered_json::parse(tables->json));
     }
   } to_text;
   return std::visit(to_text, value);
@@ -111,6 +117,10 @@ void FieldCollector::Table(const char* key, NumberTable& value, uint64_t min, ui
   Field& field = Add(key, &value, description, "choice");
   field.min = min;
   field.max = max;
+}
+
+void FieldCollector::Tables(const char* key, TableList& value, const char* description) {
+  Add(key, &value, description, "choice");
 }
 
 }  // namespace spyre::cosim

@@ -16,9 +16,14 @@ namespace spyre::cosim {
 // Numbers by names that the user chooses.
 using NumberTable = std::map<std::string, uint64_t>;
 
+// A list of tables as JSON text, keys in the order of the file; "": none.
+struct TableList {
+  std::string json;
+};
+
 struct Field {
-  using Value =
-      std::variant<uint64_t*, bool*, std::string*, std::vector<std::string>*, NumberTable*>;
+  using Value = std::variant<uint64_t*, bool*, std::string*, std::vector<std::string>*,
+                             NumberTable*, TableList*>;
 
   std::string key;  // complete dotted key, "card.core.lx_bytes"
   Value value;
@@ -51,6 +56,8 @@ class FieldCollector {
   void PathList(const char* key, std::vector<std::string>& value, const char* description);
   void Table(const char* key, NumberTable& value, uint64_t min, uint64_t max,
              const char* description);
+  // Values of the key `file` are paths.
+  void Tables(const char* key, TableList& value, const char* description);
 
   std::vector<Field> Take() { return std::move(fields_); }
 

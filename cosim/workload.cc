@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "cosim/bundle_workload.h"
+#include "cosim/graph_workload.h"
 #include "cosim/npy.h"
 #include "cosim/parallel.h"
 #include "model/contract/error.h"
@@ -220,6 +221,7 @@ compiler::MatmulTiming MatmulTimingOf(const model::CardConfig& card) {
 }
 
 Workload ResolveWorkload(const RunConfig& config) {
+  if (HasGraph(config.workload)) return ResolveGraph(config);
   if (!config.workload.bundle.empty()) return ResolveBundle(config);
   WorkloadConfig settings = config.workload;
   const Operation* op = &compiler::RequireOperation(settings.op);
@@ -273,6 +275,11 @@ HostData LoadInput(const RunConfig& config, const WorkloadTensor& tensor) {
     return std::move(array.data);
   }
   HostData data(static_cast<size_t>(tensor.host_bytes()));
+  if (tensor.constant) {
+    for (int64_t i = 0; i < tensor.elements(); ++i)
+      StoreHost(tensor.host_format, *tensor.constant, data.data(), i);
+    return data;
+  }
   const std::string& distribution = config.workload.distribution;
   const bool whole_numbers =
       tensor.host_format != DataFormat::kIeeeFp16 && tensor.host_format != DataFormat::kIeeeFp32;

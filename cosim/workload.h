@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -14,6 +15,7 @@
 #include "model/contract/stick_layout.h"
 #include "runtime/compiler/bundle.h"
 #include "runtime/compiler/kernel.h"
+#include "runtime/compiler/named_graph.h"
 
 namespace spyre::cosim {
 
@@ -25,8 +27,9 @@ struct WorkloadTensor {
   bool is_output = false;  // with is_input: changed in place
   std::vector<int64_t> shape;
   DataFormat host_format = DataFormat::kIeeeFp16;
-  StickLayout layout;  // on the device
-  std::string file;    // input file, "" if generated
+  StickLayout layout;              // on the device
+  std::string file;                // input file, "" if generated
+  std::optional<double> constant;  // of a constant of a list of operations: its one element
 
   int64_t elements() const;
   int64_t host_bytes() const;
@@ -46,6 +49,8 @@ struct Workload {
   ReferenceProblem problem;  // without data and slices
   // Or a bundle, whose kTensor arguments the tensors are; then the two above are unused.
   std::shared_ptr<const BundleWork> bundle;
+  // The list of operations that the bundle was made from; null: it was given as a bundle.
+  std::shared_ptr<const compiler::NamedGraph> graph;
   std::shared_ptr<const compiler::KernelSource> source;  // of the bundle, if it was emitted here
   uint64_t lx_bytes = 0;                                 // that its program may use on each core
   bool timing_only = false;  // its cores price the work but move no data

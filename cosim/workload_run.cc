@@ -2,6 +2,7 @@
 
 #include "cosim/bundle_verify.h"
 #include "cosim/bundle_workload.h"
+#include "cosim/graph_verify.h"
 #include "runtime/compiler/bundle_kernel.h"
 
 namespace spyre::cosim {
@@ -27,6 +28,7 @@ compiler::Kernel CompileWorkload(const Workload& workload) {
 Verification VerifyWorkload(const WorkloadConfig& config, const Workload& workload,
                             const std::vector<HostData>& inputs,
                             const std::vector<HostData>& outputs) {
+  if (workload.graph != nullptr) return VerifyGraph(config, workload, inputs, outputs);
   if (workload.bundle != nullptr) return VerifyBundle(config, workload, inputs, outputs);
   ReferenceProblem problem = workload.problem;
   problem.a = HalfPointer(inputs[0]);

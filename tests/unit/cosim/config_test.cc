@@ -250,5 +250,52 @@ TEST(Config, ReferenceDocumentIsTheOneInTheDocs) {
       << "run: spyre-cosim check --reference > docs/configuration.md";
 }
 
+// ---------------------------------------------------------------- lists of operations
+
+constexpr const char* kGraph = R"(
+[workload]
+dims = { A = 1024, B = 4096 }
+[[workload.tensors]]
+name = "a"
+dims = ["A", "B"]
+file = "a.npy"
+[[workload.ops]]
+op = "exp"
+inputs = ["a"]
+output = "y"
+[[workload.hints]]
+slices = { B = 4, A = 2 }
+)";
+
+TEST(Config, TablesOfAListOfOperationsKeepTheOrderOfTheirKeys) {
+  const RunConfig config = ParseConfig(kGraph, "dir/run.toml");
+  EXPECT_EQ(config.workload.hints.json, R"([{"slices":{"B":4,"A":2}}])");
+  EXPECT_EQ(config.workload.tensors.json, R"([{"name":"a","dims":["A","B"],"file":"dir/a.npy"}])")
+      << "files are relative to the configuration";
+}
+
+TEST(Config, AListOfOperationsIsPrintedAsTomlThatReadsBack) {
+  const RunConfig config = ParseConfig(kGraph, "run.toml");
+  const RunConfig again = ParseConfig(ToToml(config), "again.toml");
+  EXPECT_EQ(again.workload.ops.json, config.workload.ops.json);
+  EXPECT_EQ(again.workload.hints.json, config.workload.hints.json);
+  EXPECT_EQ(ToToml(again), ToToml(config));
+  const auto json = nlohmann::json::parse(ToJson(config));
+  EXPECT_EQ(json["workload"]["ops"][0]["op"], "exp");
+}
+
+TEST(Config, SetChangesOneDimensionAndReplacesAList) {
+  const RunConfig config = ParseConfig(
+      kGraph, "run.toml", {"workload.dims.A=2048", "workload.hints=[{ slices = { A = 8 } }]"});
+  EXPECT_EQ(config.workload.dims.at("A"), 2048u);
+  EXPECT_EQ(config.workload.dims.at("B"), 4096u);
+  EXPECT_EQ(config.workload.hints.json, R"([{"slices":{"A":8}}])");
+}
+
+TEST(Config, AListOfOperationsMustBeTables) {
+  EXPECT_THAT(MessageOf("[workload]\nops = 3"), HasSubstr("run.toml:2:7: workload.ops"));
+  EXPECT_THAT(MessageOf("[workload]\nops = [3]"), HasSubstr("a list of tables"));
+}
+
 }  // namespace
 }  // namespace spyre::cosim

@@ -1,0 +1,291 @@
+#include "cosim/graph_reference.h"
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <limits>
+
+#include "cosim/parallel.h"
+#include "model/contract/error.h"
+
+namespace spyre::cosim {
+namespace {
+
+using compiler::NamedGraph;
+using compiler::NamedOp;
+using compiler::NamedOperation;
+using compiler::NamedTensor;
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr int64_t kGrain = 1024;  // output elements that one thread takes at a time
+
+// A tensor with the dimensions that walk it.
+struct Operand {
+  const double* data;
+  std::vector<int> dims;
+};
+
+class Evaluator {
+ public:
+  Evaluator(const NamedGraph& graph, std::map<int, DoubleTensor> values)
+      : graph_(graph), values_(std::move(values)) {}
+
+  std::map<int, DoubleTensor> Run() {
+    for (size_t i = 0; i < graph_.tensors.size(); ++i) {
+      const NamedTensor& tensor = graph_.tensors[i];
+      if (tensor.origin == NamedTensor::Origin::kConstant)
+        values_[static_cast<int>(i)] = {tensor.value};
+    }
+    for (const NamedOp& op : graph_.ops) values_[op.output] = Evaluate(op);
+    std::map<int, DoubleTensor> outputs;
+    for (const int output : graph_.outputs) outputs[output] = std::move(values_.at(output));
+    return outputs;
+  }
+
+ private:
+  using Combine = std::function<double(const std::vector<double>&)>;
+
+  int64_t Size(int dim) const { return graph_.dims[static_cast<size_t>(dim)].size; }
+  int64_t Elements(const std::vector<int>& dims) const {
+    int64_t count = 1;
+    for (const int dim : dims) count *= Size(dim);
+    return count;
+  }
+  Operand In(const NamedOp& op, size_t i) const {
+    const int tensor = op.inputs[i];
+    return {values_.at(tensor).data(), graph_.tensors[static_cast<size_t>(tensor)].dims};
+  }
+  const std::vector<int>& OutputDims(const NamedOp& op) const {
+    return graph_.tensors[static_cast<size_t>(op.output)].dims;
+  }
+
+  // Elements of the operand from one index of `dim` to the next; 0: it does not have it.
+  int64_t Stride(const Operand& operand, int dim) const {
+    int64_t stride = 1;
+    for (auto it = operand.dims.rbegin(); it != operand.dims.rend(); ++it) {
+      if (*it == dim) return stride;
+      stride *= Size(*it);
+    }
+    return 0;
+  }
+
+  // Where each operand is for output element `index`.
+  std::vector<int64_t> Offsets(const std::vector<Operand>& operands, const std::vector<int>& dims,
+                               int64_t index) const {
+    std::vector<int64_t> offsets(operands.size(), 0);
+    for (auto dim = dims.rbegin(); dim != dims.rend(); ++dim) {
+      const int64_t at = index % Size(*dim);
+      index /= Size(*dim);
+      for (size_t i = 0; i < operands.size(); ++i) offsets[i] += at * Stride(operands[i], *dim);
+    }
+    return offsets;
+  }
+
+  DoubleTensor Pointwise(const std::vector<Operand>& operands, const std::vector<int>& dims,
+                         const Combine& combine) const {
+    DoubleTensor result(static_cast<size_t>(Elements(dims)));
+    ParallelFor(Elements(dims), kGrain, [&](int64_t begin, int64_t end) {
+      std::vector<double> in(operands.size());
+      for (int64_t i = begin; i < end; ++i) {
+        const std::vector<int64_t> at = Offsets(operands, dims, i);
+        for (size_t k = 0; k < in.size(); ++k) in[k] = operands[k].data[at[k]];
+        result[static_cast<size_t>(i)] = combine(in);
+      }
+    });
+    return result;
+  }
+
+  // Sum over `reduced` of the product of all operands, for each output element.
+  DoubleTensor Contract(const std::vector<Operand>& operands, const std::vector<int>& dims,
+                        int reduced) const {
+    DoubleTensor result(static_cast<size_t>(Elements(dims)));
+    ParallelFor(Elements(dims), kGrain, [&](int64_t begin, int64_t end) {
+      const int64_t a_step = Stride(operands[0], reduced), b_step = Stride(operands[1], reduced);
+      for (int64_t i = begin; i < end; ++i) {
+        const std::vector<int64_t> at = Offsets(operands, dims, i);
+        const double* a = operands[0].data + at[0];
+        const double* b = operands[1].data + at[1];
+        double sum = 0;
+        for (int64_t k = 0; k < Size(reduced); ++k) sum += a[k * a_step] * b[k * b_step];
+        result[static_cast<size_t>(i)] = sum;
+      }
+    });
+    return result;
+  }
+
+  // fold(all elements along `reduced`), for each output element.
+  DoubleTensor Fold(const Operand& operand, const std::vector<int>& dims,
+                    const std::vector<int>& reduced, double start,
+                    double (*fold)(double, double)) const {
+    DoubleTensor result(static_cast<size_t>(Elements(dims)));
+    ParallelFor(Elements(dims), kGrain, [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) {
+        const int64_t at = Offsets({operand}, dims, i)[0];
+        double value = start;
+        for (int64_t k = 0; k < Elements(reduced); ++k)
+          value = fold(value, operand.data[at + Offsets({operand}, reduced, k)[0]]);
+        result[static_cast<size_t>(i)] = value;
+      }
+    });
+    return result;
+  }
+
+  static std::vector<int> Without(const std::vector<int>& dims, const std::vector<int>& removed) {
+    std::vector<int> left;
+    std::copy_if(dims.begin(), dims.end(), std::back_inserter(left), [&](int dim) {
+      return std::find(removed.begin(), removed.end(), dim) == removed.end();
+    });
+    return left;
+  }
+
+  static double Add(double a, double b) { return a + b; }
+  static double Max(double a, double b) { return std::max(a, b); }
+  static double Min(double a, double b) { return std::min(a, b); }
+
+  DoubleTensor Mean(const Operand& x, const std::vector<int>& dims,
+                    const std::vector<int>& reduced) const {
+    DoubleTensor mean = Fold(x, dims, reduced, 0, Add);
+    for (double& value : mean) value /= static_cast<double>(Elements(reduced));
+    return mean;
+  }
+
+  DoubleTensor Softmax(const Operand& x, const std::vector<int>& reduced) const {
+    const std::vector<int> rows = Without(x.dims, reduced);
+    const DoubleTensor max = Fold(x, rows, reduced, -kInfinity, Max);
+    const DoubleTensor exp =
+        Pointwise({x, {max.data(), rows}}, x.dims,
+                  [](const std::vector<double>& in) { return std::exp(in[0] - in[1]); });
+    const DoubleTensor sum = Fold({exp.data(), x.dims}, rows, reduced, 0, Add);
+    return Pointwise({{exp.data(), x.dims}, {sum.data(), rows}}, x.dims,
+                     [](const std::vector<double>& in) { return in[0] / in[1]; });
+  }
+
+  // (x - centre) / sqrt(mean((x - centre)^2) + eps) * weight + bias; rmsnorm has no centre.
+  DoubleTensor Norm(const NamedOp& op, bool centred) const {
+    const Operand x = In(op, 0);
+    const std::vector<int> rows = Without(x.dims, op.reduced);
+    DoubleTensor mean(static_cast<size_t>(Elements(rows)), 0);
+    if (centred) mean = Mean(x, rows, op.reduced);
+    const DoubleTensor square =
+        Pointwise({x, {mean.data(), rows}}, x.dims,
+                  [](const std::vector<double>& in) { return (in[0] - in[1]) * (in[0] - in[1]); });
+    const DoubleTensor variance = Mean({square.data(), x.dims}, rows, op.reduced);
+    const auto given = op.constants.find("eps");
+    const double eps = given == op.constants.end() ? 1e-5 : given->second;
+    std::vector<Operand> operands = {x, {mean.data(), rows}, {variance.data(), rows}};
+    for (size_t i = 1; i < op.inputs.size(); ++i) operands.push_back(In(op, i));
+    return Pointwise(operands, x.dims, [eps](const std::vector<double>& in) {
+      double value = (in[0] - in[1]) / std::sqrt(in[2] + eps);
+      if (in.size() > 3) value *= in[3];
+      if (in.size() > 4) value += in[4];
+      return value;
+    });
+  }
+
+  DoubleTensor Attention(const NamedOp& op) const {
+    const Operand q = In(op, 0), k = In(op, 1), v = In(op, 2);
+    const int depth = q.dims.back();
+    const auto given = op.constants.find("scale");
+    const double scale = given == op.constants.end()
+                             ? 1 / std::sqrt(static_cast<double>(Size(depth)))
+                             : given->second;
+    std::vector<int> dims = Without(q.dims, {depth});
+    const std::vector<int> keys = Without(Without(k.dims, dims), {depth});
+    dims.insert(dims.end(), keys.begin(), keys.end());
+    DoubleTensor scores = Contract({q, k}, dims, depth);
+    for (double& value : scores) value *= scale;
+    if (op.inputs.size() > 3) {
+      scores = Pointwise({{scores.data(), dims}, In(op, 3)}, dims,
+                         [](const std::vector<double>& in) { return in[0] + in[1]; });
+    }
+    const DoubleTensor weights = Softmax({scores.data(), dims}, keys);
+    return Contract({{weights.data(), dims}, v}, OutputDims(op), keys[0]);
+  }
+
+  DoubleTensor Reduce(const NamedOp& op) const {
+    const Operand x = In(op, 0);
+    if (op.op == "sum") return Fold(x, OutputDims(op), op.reduced, 0, Add);
+    if (op.op == "mean") return Mean(x, OutputDims(op), op.reduced);
+    if (op.op == "amax") return Fold(x, OutputDims(op), op.reduced, -kInfinity, Max);
+    return Fold(x, OutputDims(op), op.reduced, kInfinity, Min);
+  }
+
+  static double Silu(double x) { return x / (1 + std::exp(-x)); }
+
+  static double Gelu(double x) {
+    constexpr double kHalf = 0.5;
+    return kHalf * x * (1 + std::erf(x / std::sqrt(2.0)));
+  }
+
+  static double Clip(const NamedOp& op, double x) {
+    return std::min(std::max(x, op.constants.at("min")), op.constants.at("max"));
+  }
+
+  static Combine Function(const NamedOp& op) {
+    using In = const std::vector<double>&;
+    static const std::map<std::string, Combine> functions = {
+        {"abs", [](In in) { return std::fabs(in[0]); }},
+        {"copy", [](In in) { return in[0]; }},
+        {"restickify", [](In in) { return in[0]; }},
+        {"exp", [](In in) { return std::exp(in[0]); }},
+        {"gelu", [](In in) { return Gelu(in[0]); }},
+        {"log", [](In in) { return std::log(in[0]); }},
+        {"neg", [](In in) { return -in[0]; }},
+        {"reciprocal", [](In in) { return 1 / in[0]; }},
+        {"relu", [](In in) { return std::max(in[0], 0.0); }},
+        {"rsqrt", [](In in) { return 1 / std::sqrt(in[0]); }},
+        {"sigmoid", [](In in) { return 1 / (1 + std::exp(-in[0])); }},
+        {"sqrt", [](In in) { return std::sqrt(in[0]); }},
+        {"tanh", [](In in) { return std::tanh(in[0]); }},
+        {"silu", [](In in) { return Silu(in[0]); }},
+        {"swiglu", [](In in) { return Silu(in[0]) * in[1]; }},
+        {"add", [](In in) { return in[0] + in[1]; }},
+        {"sub", [](In in) { return in[0] - in[1]; }},
+        {"mul", [](In in) { return in[0] * in[1]; }},
+        {"div", [](In in) { return in[0] / in[1]; }},
+        {"maximum", [](In in) { return std::max(in[0], in[1]); }},
+        {"minimum", [](In in) { return std::min(in[0], in[1]); }},
+        {"equal", [](In in) { return in[0] == in[1] ? 1.0 : 0.0; }},
+        {"notequal", [](In in) { return in[0] != in[1] ? 1.0 : 0.0; }},
+        {"greaterequal", [](In in) { return in[0] >= in[1] ? 1.0 : 0.0; }},
+        {"lesserequal", [](In in) { return in[0] <= in[1] ? 1.0 : 0.0; }},
+        {"where", [](In in) { return in[0] != 0 ? in[1] : in[2]; }},
+    };
+    if (op.op == "clip") return [op](In in) { return Clip(op, in[0]); };
+    const auto found = functions.find(op.op);
+    if (found == functions.end()) throw BadInput("'{}' has no float64 definition", op.op);
+    return found->second;
+  }
+
+  DoubleTensor Evaluate(const NamedOp& op) const {
+    const NamedOperation& operation = *compiler::FindNamedOperation(op.op);
+    if (operation.kind == NamedOperation::Kind::kMatmul)
+      return Contract({In(op, 0), In(op, 1)}, OutputDims(op), op.reduced[0]);
+    if (operation.kind == NamedOperation::Kind::kReduction) return Reduce(op);
+    if (op.op == "softmax") return Reordered(Softmax(In(op, 0), op.reduced), op);
+    if (op.op == "layernorm" || op.op == "rmsnorm")
+      return Reordered(Norm(op, op.op == "layernorm"), op);
+    if (op.op == "attention") return Attention(op);
+    std::vector<Operand> operands;
+    for (size_t i = 0; i < op.inputs.size(); ++i) operands.push_back(In(op, i));
+    return Pointwise(operands, OutputDims(op), Function(op));
+  }
+
+  // From the dimensions of the first operand to those of the output.
+  DoubleTensor Reordered(const DoubleTensor& value, const NamedOp& op) const {
+    return Pointwise({{value.data(), In(op, 0).dims}}, OutputDims(op),
+                     [](const std::vector<double>& in) { return in[0]; });
+  }
+
+  const NamedGraph& graph_;
+  std::map<int, DoubleTensor> values_;
+};
+
+}  // namespace
+
+std::map<int, DoubleTensor> EvaluateGraph(const NamedGraph& graph,
+                                          std::map<int, DoubleTensor> inputs) {
+  return Evaluator(graph, std::move(inputs)).Run();
+}
+
+}  // namespace spyre::cosim

@@ -1,0 +1,178 @@
+#include "cosim/graph_workload.h"
+
+#include <fmt/ranges.h>
+#include <toml++/toml.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "cosim/bundle_workload.h"
+#include "cosim/toml_json.h"
+#include "model/contract/error.h"
+#include "model/contract/files.h"
+#include "model/contract/nearest.h"
+
+namespace spyre::cosim {
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::ordered_json;
+
+constexpr uint64_t kMaxGraphBytes = 1 << 20;
+constexpr int kMaxDepth = 16;
+// What the planner leaves to the programs of operations: a fifth of LX.
+constexpr int64_t kPlannedFifths = 4;
+constexpr int64_t kFifths = 5;
+
+Json ParseJsonText(const std::string& text, const std::string& name) {
+  try {
+    const auto shallow = [](int depth, Json::parse_event_t, Json&) {
+      if (depth > kMaxDepth) throw BadInput("more than {} levels", kMaxDepth);
+      return true;
+    };
+    return Json::parse(text, shallow);
+  } catch (const Json::parse_error& error) {
+    throw BadInput("{}: not valid JSON: {}", name, error.what());
+  }
+}
+
+Json ReadGraphFile(const std::string& path) {
+  const std::string text = ReadFile(path, "list of operations", kMaxGraphBytes);
+  Json value;
+  if (fs::path(path).extension() == ".json") {
+    value = ParseJsonText(text, path);
+  } else {
+    try {
+      value = JsonOfToml(toml::parse(text, path));
+    } catch (const toml::parse_error& error) {
+      throw BadInput("{}:{}:{}: not valid TOML: {}", path, error.source().begin.line,
+                     error.source().begin.column, std::string(error.description()));
+    }
+  }
+  if (!value.is_object()) throw BadInput("{}: must be an object with the key ops", path);
+  const auto tensors = value.find("tensors");
+  if (tensors == value.end() || !tensors->is_array()) return value;
+  for (Json& tensor : *tensors) {
+    if (!tensor.is_object() || !tensor.contains("file") || !tensor["file"].is_string()) continue;
+    const fs::path file = tensor["file"].get<std::string>();
+    if (file.is_relative())
+      tensor["file"] = (fs::path(path).parent_path() / file).lexically_normal().string();
+  }
+  return value;
+}
+
+// Keys of one operation or of a bundle say nothing about a list of operations.
+void RefuseOtherKeys(const WorkloadConfig& workload) {
+  const auto given = [](const Dims& dims) {
+    return dims.batch + dims.m + dims.k + dims.n + dims.rows + dims.cols != 0;
+  };
+  const char* key = nullptr;
+  if (given(workload.size)) key = "m, k, n, rows, cols or batch";
+  if (given(workload.tile)) key = "tile";
+  if (given(workload.split)) key = "split";
+  if (!workload.input_a.empty() || !workload.input_b.empty()) key = "inputs";
+  if (!workload.bundle.empty()) key = "bundle";
+  if (!workload.shapes.empty()) key = "shapes";
+  if (!workload.args.empty()) key = "args";
+  if (key != nullptr)
+    throw BadInput("workload.{} has no meaning beside a list of operations (workload.ops)", key);
+}
+
+std::vector<ArgumentShape> Shapes(const compiler::NamedGraph& graph,
+                                  const compiler::FrontEndResult& result) {
+  std::vector<ArgumentShape> shapes;
+  for (const compiler::FrontEndArgument& argument : result.arguments) {
+    ArgumentShape shape;
+    shape.name = argument.name;
+    if (!argument.is_constant) shape.shape = graph.Shape(graph.tensors[argument.tensor]);
+    shape.layout = argument.layout;
+    shape.role = argument.is_output ? "output" : "input";
+    shapes.push_back(std::move(shape));
+  }
+  return shapes;
+}
+
+}  // namespace
+
+bool HasGraph(const WorkloadConfig& workload) {
+  return !workload.graph.empty() || !workload.ops.json.empty();
+}
+
+compiler::NamedGraph ReadGraph(const WorkloadConfig& workload) {
+  Json value = workload.graph.empty() ? Json::object() : ReadGraphFile(workload.graph);
+  for (const auto& [name, size] : workload.dims) value["dims"][name] = size;
+  const auto take = [&](const char* key, const TableList& tables) {
+    if (!tables.json.empty()) value[key] = Json::parse(tables.json);
+  };
+  take("tensors", workload.tensors);
+  take("ops", workload.ops);
+  take("hints", workload.hints);
+  if (!workload.outputs.empty()) value["outputs"] = workload.outputs;
+  try {
+    return compiler::ReadNamedGraph(value);
+  } catch (const compiler::CompileError&) {
+    throw;
+  } catch (const Error& error) {
+    throw BadInput("{}: {}", workload.graph.empty() ? "workload" : workload.graph, error.what());
+  }
+}
+
+compiler::FrontEndOptions GraphOptions(const RunConfig& config) {
+  const WorkloadConfig& workload = config.workload;
+  compiler::FrontEndOptions options;
+  options.tiling = workload.tiling;
+  options.division.rule = compiler::SplitRuleFromName(workload.division);
+  options.division.timing = MatmulTimingOf(config.card);
+  options.division.agree = workload.agree;
+  options.division.max_cores = MaxCores(config, std::getenv("SENCORES"));
+  options.lx_planning = workload.lx != "none";
+  options.lx.solver = compiler::LxSolverFromName(workload.lx_solver);
+  options.lx.all_operations = workload.lx == "all";
+  options.lx.cores = options.division.max_cores;
+  options.lx.capacity = static_cast<int64_t>(config.card.core.lx_bytes) * kPlannedFifths / kFifths;
+  return options;
+}
+
+std::string EmitStage(const RunConfig& config, const std::string& stage) {
+  if (!HasGraph(config.workload)) {
+    throw BadInput("--emit {}: the passes work on a list of operations (workload.ops)", stage);
+  }
+  RefuseOtherKeys(config.workload);
+  const compiler::FrontEndResult result =
+      compiler::CompileNamedGraph(ReadGraph(config.workload), GraphOptions(config));
+  const std::vector<std::string>& stages = compiler::DumpStages();
+  if (stage != "bundle" && std::find(stages.begin(), stages.end(), stage) == stages.end()) {
+    std::vector<std::string> known = stages;
+    known.emplace_back("bundle");
+    throw BadInput("--emit {}: no such stage (known: {}){}", stage, fmt::join(known, ", "),
+                   DidYouMean(stage, known));
+  }
+  if (stage != "bundle") return compiler::DumpStage(result, stage);
+  const compiler::BundleDialect dialect = compiler::DialectFor(result);
+  return compiler::BundleMlir(compiler::EmitBundle(result.source, dialect), dialect);
+}
+
+Workload ResolveGraph(const RunConfig& config) {
+  RefuseOtherKeys(config.workload);
+  auto graph = std::make_shared<compiler::NamedGraph>(ReadGraph(config.workload));
+  const compiler::FrontEndResult result = compiler::CompileNamedGraph(*graph, GraphOptions(config));
+  compiler::Bundle bundle = compiler::EmitBundle(result.source, compiler::DialectFor(result));
+  RunConfig without_graph = config;
+  without_graph.workload.dims.clear();
+  Workload workload = MakeBundleWorkload(without_graph, std::move(bundle), Shapes(*graph, result));
+  for (WorkloadTensor& tensor : workload.tensors) {
+    const auto& argument = result.arguments[static_cast<size_t>(tensor.position)];
+    if (argument.is_constant) tensor.constant = argument.value;
+    if (argument.tensor >= 0)
+      tensor.file = graph->tensors[static_cast<size_t>(argument.tensor)].file;
+  }
+  workload.description =
+      fmt::format("{} operations, bundle {}", graph->ops.size(), result.source.name);
+  workload.source = std::make_shared<const compiler::KernelSource>(result.source);
+  workload.graph = std::move(graph);
+  return workload;
+}
+
+}  // namespace spyre::cosim

@@ -1,0 +1,31 @@
+// Lists of operations as workloads: from the configuration's keys, or a file of their own, to a
+// bundle that the front end made. Reads files; any thread. Errors: Error(kBadInput) naming the key
+// or file, CompileError of the front end.
+#pragma once
+
+#include <string>
+
+#include "cosim/config.h"
+#include "cosim/workload.h"
+#include "runtime/compiler/front_end.h"
+#include "runtime/compiler/named_graph.h"
+
+namespace spyre::cosim {
+
+// Whether the configuration lists operations.
+bool HasGraph(const WorkloadConfig& workload);
+
+// The list of operations: what workload.graph names, with the workload's own dims, tensors, ops,
+// hints and outputs before the file's. Files of inputs are relative to the file that names them.
+compiler::NamedGraph ReadGraph(const WorkloadConfig& workload);
+
+compiler::FrontEndOptions GraphOptions(const RunConfig& config);
+
+// What one pass of the compiler left of it: a stage of the front end (front_end.h), or "bundle",
+// its bundle.mlir.
+std::string EmitStage(const RunConfig& config, const std::string& stage);
+
+// A list of operations, compiled, with the tensors and constants that its bundle takes.
+Workload ResolveGraph(const RunConfig& config);
+
+}  // namespace spyre::cosim

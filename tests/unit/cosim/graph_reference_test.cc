@@ -1,0 +1,86 @@
+// The float64 reference of operation lists, against sums worked out by hand.
+#include "cosim/graph_reference.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+namespace spyre::cosim {
+namespace {
+
+using ::testing::DoubleNear;
+using ::testing::ElementsAre;
+using Json = nlohmann::ordered_json;
+
+// The first output of a list of operations; inputs in order of `tensors`.
+DoubleTensor Evaluate(const std::string& text, const std::vector<DoubleTensor>& inputs) {
+  const compiler::NamedGraph graph = compiler::ReadNamedGraph(Json::parse(text));
+  std::map<int, DoubleTensor> values;
+  for (size_t i = 0; i < inputs.size(); ++i) values[static_cast<int>(i)] = inputs[i];
+  return EvaluateGraph(graph, values).at(graph.outputs[0]);
+}
+
+TEST(GraphReference, OperandsBroadcastByName) {
+  EXPECT_THAT(Evaluate(R"({"dims": {"R": 2, "C": 3},
+      "tensors": [{"name": "x", "dims": ["R", "C"]}, {"name": "r", "dims": ["R"]}],
+      "ops": [{"op": "add", "inputs": ["r", "x"], "output": "y"},
+              {"op": "mul", "inputs": ["y", 2], "output": "z"}]})",
+                       {{1, 2, 3, 4, 5, 6}, {10, 20}}),
+              ElementsAre(22, 24, 26, 48, 50, 52));
+}
+
+TEST(GraphReference, AMatmulMatchesDimensionsByNameWhateverTheirOrder) {
+  const std::string text = R"({"dims": {"M": 2, "K": 2, "N": 2},
+      "tensors": [{"name": "a", "dims": ["M", "K"]}, {"name": "b", "dims": ["N", "K"]}],
+      "ops": [{"op": "matmul", "inputs": ["a", "b"], "output": "o", "dims": ["N", "M"]}]})";
+  EXPECT_THAT(Evaluate(text, {{1, 2, 3, 4}, {5, 6, 7, 8}}), ElementsAre(17, 39, 23, 53));
+}
+
+TEST(GraphReference, ReductionsOverAnyDimensions) {
+  const std::string head = R"({"dims": {"R": 2, "C": 3},
+      "tensors": [{"name": "x", "dims": ["R", "C"]}], "ops": [{"inputs": ["x"], "output": "y", )";
+  const DoubleTensor x = {1, 2, 3, 4, 5, 9};
+  EXPECT_THAT(Evaluate(head + R"("op": "sum", "dim": "C"}]})", {x}), ElementsAre(6, 18));
+  EXPECT_THAT(Evaluate(head + R"("op": "mean", "dim": "R"}]})", {x}), ElementsAre(2.5, 3.5, 6));
+  EXPECT_THAT(Evaluate(head + R"("op": "amax", "dim": ["R", "C"]}]})", {x}), ElementsAre(9));
+  EXPECT_THAT(Evaluate(head + R"("op": "amin", "dim": "C"}]})", {x}), ElementsAre(1, 4));
+}
+
+TEST(GraphReference, SoftmaxOfEqualValuesIsEven) {
+  EXPECT_THAT(Evaluate(R"({"tensors": [{"name": "x", "dims": [2, 4]}],
+      "ops": [{"op": "softmax", "inputs": ["x"], "output": "p", "dim": 2}]})",
+                       {{7, 7, 7, 7, 7, 7, 7, 7}}),
+              ElementsAre(0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5));
+}
+
+TEST(GraphReference, LayernormHasMeanZeroAndVarianceOne) {
+  const DoubleTensor y = Evaluate(R"({"tensors": [{"name": "x", "dims": [1, 4]}],
+      "ops": [{"op": "layernorm", "inputs": ["x"], "output": "y", "dim": 4, "eps": 0}]})",
+                                  {{1, 2, 3, 6}});
+  const double deviation = std::sqrt(3.5);
+  EXPECT_THAT(y, ElementsAre(DoubleNear(-2 / deviation, 1e-12), DoubleNear(-1 / deviation, 1e-12),
+                             DoubleNear(0, 1e-12), DoubleNear(3 / deviation, 1e-12)));
+}
+
+TEST(GraphReference, AttentionWithOneLargeScoreReturnsThatValue) {
+  EXPECT_THAT(Evaluate(R"({"dims": {"S": 1, "T": 2, "D": 2},
+      "tensors": [{"name": "q", "dims": ["S", "D"]}, {"name": "k", "dims": ["T", "D"]},
+                  {"name": "v", "dims": ["T", "D"]}],
+      "ops": [{"op": "attention", "inputs": ["q", "k", "v"], "output": "o", "scale": 1}]})",
+                       {{1000, 0}, {1, 0, -1, 0}, {3, 4, 5, 6}}),
+              ElementsAre(3, 4));
+}
+
+TEST(GraphReference, AMaskIsAddedToTheScores) {
+  EXPECT_THAT(Evaluate(R"({"dims": {"S": 1, "T": 2, "D": 1},
+      "tensors": [{"name": "q", "dims": ["S", "D"]}, {"name": "k", "dims": ["T", "D"]},
+                  {"name": "v", "dims": ["T", "D"]}, {"name": "m", "dims": ["T"]}],
+      "ops": [{"op": "attention", "inputs": ["q", "k", "v", "m"], "output": "o"}]})",
+                       {{1}, {1, 1}, {3, 5}, {0, -1000}}),
+              ElementsAre(3));
+}
+
+}  // namespace
+}  // namespace spyre::cosim
