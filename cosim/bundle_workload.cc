@@ -6,6 +6,7 @@
 #include <set>
 #include <utility>
 
+#include "cosim/bundle_shapes.h"
 #include "cosim/npy.h"
 #include "model/contract/error.h"
 #include "model/contract/files.h"
@@ -93,6 +94,7 @@ class Resolver {
       : config_(config), shapes_(std::move(shapes)) {
     Bind(bundle, shapes_);
     uses_ = compiler::ArgumentUses(bundle);
+    if (!shapes_) shapes_ = ShapesFromAddresses(bundle, uses_);
     work_.bundle = std::move(bundle);
   }
 

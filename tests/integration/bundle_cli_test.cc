@@ -146,7 +146,12 @@ TEST_F(BundleCommandLine, ShapesMayBeGivenAndAreChecked) {
   const auto run = [&](const std::string& more) {
     return Spyre("run add --out out --no-progress " + more);
   };
-  const Result unknown = run("");
+  const Result plain = run("");
+  EXPECT_EQ(plain.status, 0) << "one operation covers each argument\n" << plain.text;
+  std::filesystem::copy(std::string(kBundles) + "symbolic_args/loop_rows_flat_k4/loops",
+                        dir_ + "/loops");
+  std::filesystem::remove(dir_ + "/loops/op_spec.py.txt");
+  const Result unknown = Spyre("run loops --out out --no-progress");
   EXPECT_EQ(unknown.status, 2);
   EXPECT_THAT(unknown.text, AllOf(HasSubstr("shapes of its 3 arguments are not known"),
                                   HasSubstr("16384 bytes, 16384 bytes, 16384 bytes"),
@@ -226,14 +231,13 @@ TEST_F(BundleCommandLine, DamagedBundlesAreRefusedWithThePlace) {
 
 TEST_F(BundleCommandLine, RealCapturesCompile) {
   for (const char* bundle : {"mlp_512x4096x12800_heuristic", "mlp_512x4096x12800_cost_model"}) {
-    const Result result = Spyre("compile " + std::string(kReal) + bundle +
-                                " -o code --shape 1x512x4096,4096x12800,1x512x12800");
+    const Result result = Spyre("compile " + std::string(kReal) + bundle + " -o code");
     EXPECT_EQ(result.status, 0) << result.text;
+    EXPECT_THAT(result.text, HasSubstr("[1, 512, 12800]"));
   }
-  const Result swiglu =
-      Spyre("compile " + std::string(kReal) +
-            "swiglu_512x4096x12800 -o code --shape 25600x4096,1x512x4096,1,4096x12800,1x512x4096");
+  const Result swiglu = Spyre("compile " + std::string(kReal) + "swiglu_512x4096x12800 -o code");
   EXPECT_EQ(swiglu.status, 0) << swiglu.text;
+  EXPECT_THAT(swiglu.text, AllOf(HasSubstr("[25600, 4096]"), HasSubstr("[4096, 12800]")));
 }
 
 }  // namespace

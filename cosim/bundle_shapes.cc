@@ -1,0 +1,112 @@
+#include "cosim/bundle_shapes.h"
+
+#include <algorithm>
+#include <map>
+
+#include "cosim/host_data.h"
+
+namespace spyre::cosim {
+namespace {
+
+using compiler::Bundle;
+using compiler::BundleArgument;
+using compiler::BundleExecute;
+using compiler::SdscTensor;
+using compiler::SuperDsc;
+
+// The host shape whose default layout puts the elements where the tensor has them: the sticks'
+// count next to the innermost dimension, or innermost itself.
+std::optional<std::vector<int64_t>> HostShape(const SuperDsc& dsc, const SdscTensor& tensor) {
+  if (!tensor.back_gap.empty() || tensor.stick_dims.size() != 1) return std::nullopt;
+  std::vector<int64_t> sizes;  // innermost first
+  int stick = -1;
+  for (size_t i = 0; i < tensor.dim_order.size(); ++i) {
+    if (tensor.scale[i] < 0) continue;
+    if (tensor.dim_order[i] == tensor.stick_dims.front()) stick = static_cast<int>(sizes.size());
+    sizes.push_back(dsc.dims[tensor.dim_order[i]].size);
+  }
+  if (sizes.empty()) return std::vector<int64_t>{1};
+  std::vector<int64_t> shape;
+  if (stick == 0) {
+    if (sizes.size() > 1) shape.push_back(1);
+  } else if (stick == 1) {
+    shape.push_back(sizes[0]);
+  } else {
+    return std::nullopt;
+  }
+  for (size_t i = sizes.size(); i-- > static_cast<size_t>(stick) + 1;) shape.push_back(sizes[i]);
+  shape.push_back(sizes[stick]);
+  return shape;
+}
+
+class ShapeFinder {
+ public:
+  ShapeFinder(const Bundle& bundle, const std::vector<compiler::ArgumentUse>& uses)
+      : bundle_(bundle), uses_(uses) {
+    Walk(bundle.body);
+  }
+
+  std::optional<std::vector<ArgumentShape>> Take() const {
+    std::vector<ArgumentShape> shapes;
+    for (size_t i = 0; i < bundle_.arguments.size(); ++i) {
+      if (bundle_.arguments[i].kind != BundleArgument::Kind::kTensor) continue;
+      const auto found = found_.find(static_cast<int>(i));
+      if (found == found_.end()) return std::nullopt;
+      shapes.push_back(found->second);
+    }
+    return shapes;
+  }
+
+ private:
+  void Walk(const std::vector<compiler::BundleNode>& body) {
+    for (const compiler::BundleNode& node : body) {
+      if (const auto* loop = std::get_if<compiler::BundleLoop>(&node)) {
+        Walk(loop->body);
+        continue;
+      }
+      const auto& execute = std::get<BundleExecute>(node);
+      const SuperDsc& dsc = bundle_.dscs[execute.dsc];
+      for (const SdscTensor& tensor : dsc.tensors)
+        if (!tensor.in_lx) Look(execute, dsc, tensor);
+    }
+  }
+
+  void Look(const BundleExecute& execute, const SuperDsc& dsc, const SdscTensor& tensor) {
+    int argument = -1;
+    int64_t first = INT64_MAX;
+    for (const int64_t id : tensor.start) {
+      const auto symbol = execute.symbols.find(id);
+      if (symbol == execute.symbols.end()) return;
+      argument = symbol->second.argument;
+      first = std::min(first, symbol->second.constant);
+    }
+    const bool covers = argument >= 0 && first == 0 &&
+                        static_cast<uint64_t>(FootprintBytes(dsc, tensor)) == uses_[argument].bytes;
+    const std::optional<std::vector<int64_t>> shape =
+        covers ? HostShape(dsc, tensor) : std::nullopt;
+    if (!shape) return;
+    for (const HostFormat& host : HostFormats()) {
+      if (DeviceFormatOf(host.format) != tensor.format) continue;
+      ArgumentShape result;
+      result.shape = *shape;
+      result.host_format = host.format;
+      result.layout = DefaultLayout(*shape, tensor.format);
+      if (static_cast<uint64_t>(result.layout.DeviceBytes()) == uses_[argument].bytes)
+        found_.emplace(argument, result);
+      return;
+    }
+  }
+
+  const Bundle& bundle_;
+  const std::vector<compiler::ArgumentUse>& uses_;
+  std::map<int, ArgumentShape> found_;
+};
+
+}  // namespace
+
+std::optional<std::vector<ArgumentShape>> ShapesFromAddresses(
+    const Bundle& bundle, const std::vector<compiler::ArgumentUse>& uses) {
+  return ShapeFinder(bundle, uses).Take();
+}
+
+}  // namespace spyre::cosim
