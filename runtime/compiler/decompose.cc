@@ -30,6 +30,8 @@ class Decomposer {
     const NamedOperation& operation = *FindNamedOperation(op.op);
     if (operation.kind == NamedOperation::Kind::kReduction && ReducesNothing(op)) {
       out_.Append({"copy", op.inputs, op.output, {}, {}});
+    } else if (operation.kind == NamedOperation::Kind::kReduction && op.reduced.size() > 1) {
+      OneByOne(op);
     } else if (operation.kind != NamedOperation::Kind::kComposite) {
       out_.Append(op);
     } else if (operation.name == "softmax") {
@@ -46,6 +48,26 @@ class Decomposer {
     } else {
       Attention(op);
     }
+  }
+
+  // In order of the operand's dimensions, so that its stick, usually the last, goes last and what
+  // is before it stays in full sticks. Dimensions of size 1 go along with another.
+  void OneByOne(const NamedOp& op) {
+    std::vector<std::vector<int>> steps;
+    std::vector<int> ones;
+    for (const int dim : graph_.tensors[static_cast<size_t>(op.inputs[0])].dims) {
+      if (std::find(op.reduced.begin(), op.reduced.end(), dim) == op.reduced.end()) continue;
+      if (graph_.dims[static_cast<size_t>(dim)].size == 1) {
+        ones.push_back(dim);
+      } else {
+        steps.push_back({dim});
+      }
+    }
+    steps.front().insert(steps.front().end(), ones.begin(), ones.end());
+    int x = op.inputs[0];
+    for (size_t i = 0; i + 1 < steps.size(); ++i)
+      x = Add(op.op.c_str(), {x}, op.output, fmt::format("part{}", i), steps[i]);
+    out_.Append({op.op, {x}, op.output, steps.back(), {}});
   }
 
   // Along dimensions of size 1: the loop does not exist, and the result is the operand.

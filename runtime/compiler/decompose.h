@@ -15,6 +15,7 @@ namespace spyre::compiler {
 //   rmsnorm    mul, mean, add eps, rsqrt, mul [, mul weight]
 //   silu       neg, exp, add 1, realdiv
 //   swiglu     silu of the first, mul by the second
+//   a reduction along several dimensions is one along each, in their order
 //   a reduction along dimensions of size 1 alone is a copy
 //   attention  batchmatmul, mul scale [, add mask], softmax, batchmatmul
 NamedGraph Decompose(const NamedGraph& graph);

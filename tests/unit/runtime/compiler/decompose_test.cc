@@ -125,6 +125,14 @@ TEST(Decompose, AReductionOfOneElementIsACopy) {
   EXPECT_EQ(StickOf(graph, "y"), "C");
 }
 
+TEST(Decompose, AReductionAlongSeveralDimensionsTakesThemOneByOne) {
+  const NamedGraph graph = Decompose(ReadNamedGraph(Json::parse(R"({
+    "dims": {"R": 64, "C": 128}, "tensors": [{"name": "x", "dims": ["R", "C"]}],
+    "ops": [{"op": "sum", "inputs": ["x"], "output": "y", "dim": ["C", "R"]}]})")));
+  EXPECT_THAT(OpNames(graph), ElementsAre("sum y.part0", "sum y"));
+  EXPECT_EQ(graph.dims[static_cast<size_t>(graph.ops[1].reduced[0])].name, "C");
+}
+
 TEST(PlanSticks, AMatmulSumsOverWholeSticks) {
   try {
     PlanSticks(ReadNamedGraph(Json::parse(R"({
