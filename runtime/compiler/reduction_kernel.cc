@@ -39,6 +39,18 @@ class ReductionKernel {
       also_reduced_.push_back(axis);
       if (reduced_ < 0 || p_.operands[kIn].stick_axis == axis) reduced_ = axis;
     }
+    if (reduced_ < 0) {  // of one element
+      reduced_ = p_.AddUnitAxis();
+      p_.axes[reduced_].reduced = true;
+    }
+    const auto divided = [&](int axis) { return p_.axes[axis].split > 1; };
+    if (also_reduced_.size() > 1 &&
+        std::any_of(also_reduced_.begin(), also_reduced_.end(), divided)) {
+      throw BadInput(
+          "{}: reduces {} dimensions, and one of them is divided over cores; either one "
+          "dimension, or none of them divided",
+          p_.name, also_reduced_.size());
+    }
     also_reduced_.erase(std::remove(also_reduced_.begin(), also_reduced_.end(), reduced_),
                         also_reduced_.end());
     shape_ = TileShape::Choose(p_, kIn, reduced_);

@@ -8,6 +8,7 @@
 #include <random>
 
 #include "cosim/bundle_reference.h"
+#include "model/contract/error.h"
 #include "model/contract/memory_map.h"
 #include "runtime/compiler/bundle_problem.h"
 #include "tests/unit/cosim/random_bundle.h"
@@ -188,6 +189,35 @@ TEST(BundleKernel, ReductionsOverSticksAndAcrossThem) {
     const auto& [stick, nonstick] = ops[seed / 2 % std::size(ops)];
     ExpectSame(testing::RandomReduction(over_stick ? stick : nonstick, over_stick, seed), seed);
     if (HasFatalFailure()) return;
+  }
+}
+
+TEST(BundleKernel, AReductionOfOneElementKeepsIt) {
+  testing::RandomBundle r(1);
+  compiler::SuperDsc dsc = r.Op("sumnonstick", {{"mb", 1, false}, {"out", 128, true}});
+  dsc.tensors = {r.Tensor(dsc, {0, 1}, 1), r.Tensor(dsc, {0, 1}, 1, {0})};
+  dsc.inputs = {0};
+  dsc.outputs = {1};
+  ExpectSame(r.Finish(dsc, 0), 1);
+}
+
+TEST(BundleKernel, SeveralReducedDimensionsAreNotDivided) {
+  for (uint32_t seed = 0; seed < 8; ++seed) {
+    testing::RandomBundle r(seed);
+    const bool split = seed % 2 == 0;
+    compiler::SuperDsc dsc =
+        r.Op("sum", {{"x", 6, false, split}, {"mb", 4, false}, {"out", 192, true, false}}, 12);
+    dsc.tensors = {r.Tensor(dsc, {0, 1, 2}, 2), r.Tensor(dsc, {0, 1, 2}, 2, {0, 2})};
+    dsc.inputs = {0};
+    dsc.outputs = {1};
+    const bool divided = dsc.dims[0].slices > 1;
+    Bundle bundle = r.Finish(dsc, 0);
+    const std::vector<compiler::ArgumentUse> uses = ArgumentUses(bundle);
+    if (divided) {
+      EXPECT_THROW(GenerateBundleKernel(bundle, Arguments(bundle, uses), {}), Error);
+    } else {
+      ExpectSame(std::move(bundle), seed);
+    }
   }
 }
 
