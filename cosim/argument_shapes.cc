@@ -268,6 +268,7 @@ std::vector<ArgumentShape> ShapesFromSource(const KernelSource& source) {
   std::map<int, SourceArgument> arguments;
   Collect(source.body, arguments);
   std::vector<ArgumentShape> shapes;
+  shapes.reserve(arguments.size());
   for (const auto& [number, argument] : arguments) shapes.push_back(ShapeOf(argument, number));
   return shapes;
 }

@@ -35,6 +35,7 @@ class MatmulRunner {
     for (int dim = 0; dim < static_cast<int>(dsc.dims.size()); ++dim) Classify(dim);
     for (const std::vector<int>& chain : CoreChains(dsc, k_dims_)) {
       std::vector<std::pair<int, int64_t>> key;
+      key.reserve(chain.size());
       for (const int core : chain) key.emplace_back(b().place[core].image, b().place[core].start);
       groups_[key].push_back(results_.size());
       results_.push_back({chain, {}, {}});

@@ -114,6 +114,7 @@ class ReductionRunner {
   void Compute(const std::vector<int>& chain, Line& results) const {
     const OpFuncReduction& reduction = op_.reduction;
     std::vector<std::vector<bool>> present;
+    present.reserve(chain.size());
     for (const int core : chain) present.push_back(Present(core));
     LineSteps steps(op_, constants_, step_.output.format, 1, memory_.has_ideal());
     std::vector<Line> value(1, Line(step_.output.format, 1, memory_.has_ideal()));

@@ -136,12 +136,14 @@ std::vector<std::vector<int>> CoreChains(const SuperDsc& dsc,
   for (size_t c = 0; c < dsc.cores.size(); ++c) {
     std::vector<int> kept = dsc.slice[c];
     std::vector<int> reduced;
+    reduced.reserve(reduced_dims.size());
     for (const int dim : reduced_dims) reduced.push_back(std::exchange(kept[dim], 0));
     chains[kept][reduced] = static_cast<int>(c);
   }
   std::vector<std::vector<int>> result;
   for (const auto& [kept, chain] : chains) {
     std::vector<int> cores;
+    cores.reserve(chain.size());
     for (const auto& [reduced, core] : chain) cores.push_back(core);
     result.push_back(std::move(cores));
   }
