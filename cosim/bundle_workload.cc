@@ -35,8 +35,13 @@ void Bind(Bundle& bundle, const std::optional<std::vector<ArgumentShape>>& shape
     compiler::BindSegments(all, false);
     const int segments = Count(all, BundleArgument::Kind::kTensor);
     const auto known = static_cast<int>(shapes->size());
-    if (segments == known + 1) return compiler::BindSegments(bundle, true);
-    if (segments == known) {
+    if (segments == known + 1) {
+      Bundle with_pool = bundle;
+      compiler::BindSegments(with_pool, true);
+      // Nobody has written what a pool holds at first.
+      if (!compiler::ArgumentUses(with_pool).front().read_first) all = std::move(with_pool);
+    }
+    if (segments == known || segments == known + 1) {
       bundle = std::move(all);
       return;
     }

@@ -1,10 +1,13 @@
 #include "runtime/compiler/step_ops.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstring>
 
 #include "model/contract/error.h"
 #include "model/contract/formats.h"
+#include "runtime/compiler/ir.h"
 #include "runtime/compiler/op_funcs.h"
 
 namespace spyre::compiler {
@@ -28,10 +31,19 @@ int64_t FloatBits(double value) {
   return bits;
 }
 
+const OpFunc& OpOf(const SuperDsc& dsc, const Problem& problem) {
+  try {
+    return RequireOpFunc(dsc.op);
+  } catch (const CompileError& error) {
+    throw CompileError(error.type(), error.message_kind(),
+                       fmt::format("{}: {}", problem.name, error.what()));
+  }
+}
+
 class StepOp {
  public:
   StepOp(const SuperDsc& dsc, Problem& problem, StepCode& code)
-      : dsc_(dsc), p_(problem), code_(code), op_(RequireOpFunc(dsc.op)) {}
+      : dsc_(dsc), p_(problem), code_(code), op_(OpOf(dsc, problem)) {}
 
   uint64_t Build() {
     const int inputs = static_cast<int>(p_.operands.size()) - 1;
