@@ -168,8 +168,8 @@ Workload ResolveGraph(const RunConfig& config) {
     if (argument.tensor >= 0)
       tensor.file = graph->tensors[static_cast<size_t>(argument.tensor)].file;
   }
-  workload.description =
-      fmt::format("{} operations, bundle {}", graph->ops.size(), result.source.name);
+  workload.description = fmt::format("{} operation{}, bundle {}", graph->ops.size(),
+                                     graph->ops.size() == 1 ? "" : "s", result.source.name);
   workload.source = std::make_shared<const compiler::KernelSource>(result.source);
   workload.graph = std::move(graph);
   return workload;

@@ -200,6 +200,33 @@ TEST_F(BundleCommandLine, ArgumentsOfTheWrongKindAreRefused) {
   }
 }
 
+TEST_F(BundleCommandLine, TripsMayBeGivenWithEveryRun) {
+  std::filesystem::copy(std::string(kBundles) + "symbolic_args/loop_rows_flat_k4/loops",
+                        dir_ + "/b");
+  std::string text = Read("b/bundle.mlir");
+  const auto replace = [&](const std::string& from, const std::string& to) {
+    const size_t at = text.find(from);
+    ASSERT_NE(at, std::string::npos) << from;
+    text.replace(at, from.size(), to);
+  };
+  const std::string type = "!sdscbundle.input_arg<index, granularity = 1, max_value = 4>";
+  replace("%arg_2_base_addr: !sdscbundle.input_arg<index>)",
+          "%arg_2_base_addr: !sdscbundle.input_arg<index>, %tiles: " + type + ")");
+  replace("arith.constant 4 : index",
+          "sdscbundle.input_arg_extract value from %tiles : " + type + " -> index");
+  Write("b/bundle.mlir", text);
+  const std::string run = "run b --shape 64x128,64x128,64x128 --out out --no-progress ";
+  EXPECT_THAT(Spyre(run).text, HasSubstr("'tiles' is missing"));
+  EXPECT_THAT(Spyre(run + "--dim tiles=5").text, HasSubstr("up to 4"));
+  for (const char* trips : {"1", "3"}) {
+    const Result result = Spyre(run + "--dim tiles=" + trips);
+    EXPECT_EQ(result.status, 0) << result.text;
+    const json report = OutReport();
+    EXPECT_EQ(report["verified"]["mismatches"], 0);
+    EXPECT_EQ(report["kernels"].size(), std::stoul(trips));
+  }
+}
+
 TEST_F(BundleCommandLine, DamagedBundlesAreRefusedWithThePlace) {
   const std::string sample = std::string(kBundles) + "symbolic_args/softmax_lx_32x256/flat";
   const auto damaged = [&](const auto& damage) {
