@@ -44,7 +44,7 @@ struct WorkloadConfig {
   Dims size;
   Dims tile;
   Dims split;
-  uint64_t cores = 0;  // cores that the work division may use; 0: all of the card
+  uint64_t cores = 0;             // cores that the work division may use; 0: all of the card
   std::string division = "seed";  // rule of work division
   std::string axis = "cols";
   bool functional = true;

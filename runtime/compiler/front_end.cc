@@ -122,7 +122,8 @@ FrontEndResult CompileNamedGraph(const NamedGraph& named, const FrontEndOptions&
   }
   result.divisions = DivideGraph(graph, loop_names, options.division);
   for (const auto& [op, division] : result.divisions) {
-    for (const std::string& line : division.log) result.log.push_back(fmt::format("{}: {}", op, line));
+    for (const std::string& line : division.log)
+      result.log.push_back(fmt::format("{}: {}", op, line));
   }
   result.lx = PlanLx(ToLxGraph(graph, result.divisions, options.lx_planning), options.lx);
   result.source = BuildKernelSource(KernelName(graph), graph, result.divisions, result.lx);

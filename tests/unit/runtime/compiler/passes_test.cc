@@ -69,28 +69,27 @@ TEST_P(PassSamples, AreAnsweredAsByThePublicCompiler) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(All, PassSamples,
-                         testing::Values(SampleFile{"work-division", "work_division_cases.jsonl"},
-                                         SampleFile{"core-split", "core_split.jsonl"},
-                                         SampleFile{"multi-dim-split", "multi_dim_split.jsonl"},
-                                         SampleFile{"split-encoding", "split_encoding.jsonl"},
-                                         SampleFile{"device-layout", "device_layout.jsonl"},
-                                         SampleFile{"device-coordinates",
-                                                    "device_coordinates.jsonl"},
-                                         SampleFile{"core-to-slice", "core_to_slice.jsonl"},
-                                         SampleFile{"lx-solve", "lx_solver.jsonl"},
-                                         SampleFile{"lx-plan", "lx_planning.jsonl"},
-                                         SampleFile{"coarse-tile", "coarse_tile_stamp.jsonl"},
-                                         SampleFile{"tiling-propagation",
-                                                    "tiling_propagation.jsonl"},
-                                         SampleFile{"group-loops", "loop_grouping.jsonl"},
-                                         SampleFile{"unroll", "unroll.jsonl"},
-                                         SampleFile{"bundle", "bundle_text.jsonl"}),
-                         [](const auto& tested) {
-                           std::string name = tested.param.pass;
-                           std::replace(name.begin(), name.end(), '-', '_');
-                           return name;
-                         });
+INSTANTIATE_TEST_SUITE_P(
+    All, PassSamples,
+    testing::Values(SampleFile{"work-division", "work_division_cases.jsonl"},
+                    SampleFile{"core-split", "core_split.jsonl"},
+                    SampleFile{"multi-dim-split", "multi_dim_split.jsonl"},
+                    SampleFile{"split-encoding", "split_encoding.jsonl"},
+                    SampleFile{"device-layout", "device_layout.jsonl"},
+                    SampleFile{"device-coordinates", "device_coordinates.jsonl"},
+                    SampleFile{"core-to-slice", "core_to_slice.jsonl"},
+                    SampleFile{"lx-solve", "lx_solver.jsonl"},
+                    SampleFile{"lx-plan", "lx_planning.jsonl"},
+                    SampleFile{"coarse-tile", "coarse_tile_stamp.jsonl"},
+                    SampleFile{"tiling-propagation", "tiling_propagation.jsonl"},
+                    SampleFile{"group-loops", "loop_grouping.jsonl"},
+                    SampleFile{"unroll", "unroll.jsonl"},
+                    SampleFile{"bundle", "bundle_text.jsonl"}),
+    [](const auto& tested) {
+      std::string name = tested.param.pass;
+      std::replace(name.begin(), name.end(), '-', '_');
+      return name;
+    });
 
 TEST(Passes, AnUnknownNameIsRefusedWithTheNearestAndAllNames) {
   try {
