@@ -7,23 +7,12 @@
 #include <numeric>
 
 #include "model/contract/error.h"
+#include "runtime/compiler/checked.h"
 
 namespace spyre::compiler {
 namespace {
 
 constexpr size_t kMostTerms = 64;
-
-int64_t Times(int64_t a, int64_t b) {
-  int64_t product = 0;
-  if (__builtin_mul_overflow(a, b, &product)) throw BadInput("{} * {} does not fit 64 bits", a, b);
-  return product;
-}
-
-int64_t Plus(int64_t a, int64_t b) {
-  int64_t sum = 0;
-  if (__builtin_add_overflow(a, b, &sum)) throw BadInput("{} + {} does not fit 64 bits", a, b);
-  return sum;
-}
 
 }  // namespace
 
@@ -33,8 +22,8 @@ Extent::Factor Extent::Reduced(int64_t numerator, int64_t denominator) {
     if (side == std::numeric_limits<int64_t>::min()) throw BadInput("{} is no size", side);
   }
   if (denominator < 0) {
-    numerator = Times(numerator, -1);
-    denominator = Times(denominator, -1);
+    numerator = CheckedProduct(numerator, -1);
+    denominator = CheckedProduct(denominator, -1);
   }
   const int64_t common = std::gcd(numerator, denominator);
   return {numerator / common, denominator / common};
@@ -46,9 +35,9 @@ void Extent::Add(const Powers& powers, const Factor& factor) {
   if (terms_.size() > kMostTerms) throw BadInput("a size has more than {} terms", kMostTerms);
   if (inserted) return;
   const Factor& old = it->second;
-  const Factor sum = Reduced(
-      Plus(Times(old.numerator, factor.denominator), Times(factor.numerator, old.denominator)),
-      Times(old.denominator, factor.denominator));
+  const Factor sum = Reduced(CheckedSum(CheckedProduct(old.numerator, factor.denominator),
+                                        CheckedProduct(factor.numerator, old.denominator)),
+                             CheckedProduct(old.denominator, factor.denominator));
   if (sum.numerator == 0) {
     terms_.erase(it);
   } else {
@@ -116,7 +105,8 @@ Extent operator*(const Extent& a, const Extent& b) {
       // Crosswise first: the parts stay small, and nothing overflows that need not.
       const Extent::Factor x = Extent::Reduced(a_factor.numerator, b_factor.denominator);
       const Extent::Factor y = Extent::Reduced(b_factor.numerator, a_factor.denominator);
-      product.Add(powers, {Times(x.numerator, y.numerator), Times(x.denominator, y.denominator)});
+      product.Add(powers, {CheckedProduct(x.numerator, y.numerator),
+                           CheckedProduct(x.denominator, y.denominator)});
     }
   }
   return product;

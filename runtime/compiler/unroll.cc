@@ -8,6 +8,7 @@
 #include <set>
 
 #include "model/contract/error.h"
+#include "runtime/compiler/checked.h"
 #include "runtime/compiler/ir.h"
 
 namespace spyre::compiler {
@@ -19,22 +20,10 @@ using Values = std::map<std::string, int64_t>;
 constexpr int64_t kLargestResult = 1 << 20;  // parts: operations, arguments, expression nodes
 constexpr int kByteBits = 8;
 
-int64_t Sum(int64_t a, int64_t b) {
-  int64_t sum = 0;
-  if (__builtin_add_overflow(a, b, &sum)) throw BadInput("{} + {} does not fit 64 bits", a, b);
-  return sum;
-}
-
 int64_t Difference(int64_t a, int64_t b) {
   int64_t difference = 0;
   if (__builtin_sub_overflow(a, b, &difference)) throw BadInput("{} - {} is too large", a, b);
   return difference;
-}
-
-int64_t Product(int64_t a, int64_t b) {
-  int64_t product = 0;
-  if (__builtin_mul_overflow(a, b, &product)) throw BadInput("{} * {} does not fit 64 bits", a, b);
-  return product;
 }
 
 // All symbols of the coordinates at zero.
@@ -79,7 +68,7 @@ Advance AdvanceOf(const OpSpec& op, const TensorArg& arg, const Symbols& symbols
     if (loop == nullptr && !arg.tile_advance) continue;
     const int64_t stride = TileStrideBytes(arg, symbol, loop == nullptr ? 1 : loop->range);
     advance.moves = advance.moves || stride != 0;
-    advance.bytes = Sum(advance.bytes, stride);
+    advance.bytes = CheckedSum(advance.bytes, stride);
   }
   return advance;
 }
@@ -180,7 +169,7 @@ class Unroller {
     const int64_t parts =
         std::accumulate(body.begin(), body.end(), int64_t{0},
                         [](int64_t sum, const SpecNode& node) { return sum + PartsOf(node); });
-    Reserve(Product(parts, count - 1));  // the body itself is there
+    Reserve(CheckedProduct(parts, count - 1));  // the body itself is there
     std::vector<std::vector<int64_t>> bytes(body.size());
     for (size_t i = 0; i < body.size(); ++i) {
       auto* op = std::get_if<OpSpec>(&body[i]);
@@ -196,7 +185,8 @@ class Unroller {
         auto* op = std::get_if<OpSpec>(&flat.back());
         if (op == nullptr) continue;
         for (size_t a = 0; a < op->args.size(); ++a) {
-          op->args[a].address = Sum(op->args[a].address, Product(iteration, bytes[i][a]));
+          op->args[a].address =
+              CheckedSum(op->args[a].address, CheckedProduct(iteration, bytes[i][a]));
         }
       }
     }
@@ -238,8 +228,8 @@ int64_t TileStrideBytes(const TensorArg& arg, const std::string& symbol, int64_t
     const std::vector<int64_t> moves = Moves(arg, symbol, tile);
     int64_t inner = 1;
     for (size_t d = moves.size(); d-- > 0;) {
-      elements = Sum(elements, Product(moves[d], inner));
-      inner = Product(inner, arg.device_size[d]);
+      elements = CheckedSum(elements, CheckedProduct(moves[d], inner));
+      inner = CheckedProduct(inner, arg.device_size[d]);
     }
   }
   const int bits = BitsPerElement(arg.device_format);
@@ -248,7 +238,7 @@ int64_t TileStrideBytes(const TensorArg& arg, const std::string& symbol, int64_t
                        fmt::format("a tensor of {} has no whole bytes per element",
                                    FormatName(arg.device_format)));
   }
-  return Product(elements, bits / kByteBits);
+  return CheckedProduct(elements, bits / kByteBits);
 }
 
 KernelSource UnrollLoops(const KernelSource& source) {
