@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "model/contract/memory_map.h"
+#include "tests/unit/runtime/compiler/op_ir_fixture.h"
 
 namespace spyre::compiler {
 namespace {
@@ -16,26 +17,6 @@ namespace {
 using ::testing::AnyOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
-
-TensorAccess Tensor(const std::string& name, const std::vector<int64_t>& size,
-                    const std::vector<int64_t>& coefficient) {
-  TensorAccess tensor;
-  tensor.name = name;
-  tensor.layout = DefaultLayout(size, DataFormat::kSen169Fp16);
-  tensor.index.coefficient = coefficient;
-  return tensor;
-}
-
-OpIr Matmul(int64_t m, int64_t k, int64_t n) {
-  OpIr op;
-  op.name = "mm";
-  op.kind = OpIr::Kind::kReduction;
-  op.reduction_type = "batchmatmul";
-  op.loops = {{"m", m}, {"n", n}, {"k", k}};
-  op.inputs = {Tensor("a", {m, k}, {k, 0, 1}), Tensor("b", {k, n}, {0, 1, n})};
-  op.output = Tensor("out", {m, n}, {n, 1, 0});
-  return op;
-}
 
 OpIr BatchMatmul(int64_t batch, int64_t m, int64_t k, int64_t n) {
   OpIr op = Matmul(m, k, n);

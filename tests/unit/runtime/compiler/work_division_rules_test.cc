@@ -4,6 +4,7 @@
 
 #include "model/contract/memory_map.h"
 #include "runtime/compiler/work_division.h"
+#include "tests/unit/runtime/compiler/op_ir_fixture.h"
 
 namespace spyre::compiler {
 namespace {
@@ -14,17 +15,6 @@ using ::testing::Pair;
 
 constexpr int64_t kMiB = int64_t{1} << 20;
 
-TensorAccess Tensor(const std::string& name, const std::vector<int64_t>& size,
-                    const std::vector<int64_t>& coefficient,
-                    DataFormat host_format = DataFormat::kIeeeFp16) {
-  TensorAccess tensor;
-  tensor.name = name;
-  tensor.host_format = host_format;
-  tensor.layout = DefaultLayout(size, DeviceFormatOf(host_format));
-  tensor.index.coefficient = coefficient;
-  return tensor;
-}
-
 // y = f(x), both of `size`, walked in order.
 OpIr Unary(const std::vector<int64_t>& size, DataFormat format = DataFormat::kIeeeFp16) {
   OpIr op;
@@ -33,17 +23,6 @@ OpIr Unary(const std::vector<int64_t>& size, DataFormat format = DataFormat::kIe
   for (size_t d = 0; d < size.size(); ++d) op.loops.push_back({"d" + std::to_string(d), size[d]});
   op.inputs = {Tensor("x", size, strides, format)};
   op.output = Tensor("y", size, strides, format);
-  return op;
-}
-
-OpIr Matmul(int64_t m, int64_t k, int64_t n) {
-  OpIr op;
-  op.name = "mm";
-  op.kind = OpIr::Kind::kReduction;
-  op.reduction_type = "batchmatmul";
-  op.loops = {{"m", m}, {"n", n}, {"k", k}};
-  op.inputs = {Tensor("a", {m, k}, {k, 0, 1}), Tensor("b", {k, n}, {0, 1, n})};
-  op.output = Tensor("out", {m, n}, {n, 1, 0});
   return op;
 }
 

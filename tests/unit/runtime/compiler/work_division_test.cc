@@ -13,6 +13,7 @@
 
 #include "model/contract/memory_map.h"
 #include "runtime/compiler/ir_json.h"
+#include "tests/unit/runtime/compiler/op_ir_fixture.h"
 
 namespace spyre::compiler {
 namespace {
@@ -23,26 +24,6 @@ using ::testing::HasSubstr;
 
 int Product(const std::vector<int>& splits) {
   return std::accumulate(splits.begin(), splits.end(), 1, std::multiplies<>());
-}
-
-TensorAccess Tensor(const std::string& name, const std::vector<int64_t>& size,
-                    const std::vector<int64_t>& coefficient) {
-  TensorAccess tensor;
-  tensor.name = name;
-  tensor.layout = DefaultLayout(size, DataFormat::kSen169Fp16);
-  tensor.index.coefficient = coefficient;
-  return tensor;
-}
-
-OpIr Matmul(int64_t m, int64_t k, int64_t n) {
-  OpIr op;
-  op.name = "mm";
-  op.kind = OpIr::Kind::kReduction;
-  op.reduction_type = "batchmatmul";
-  op.loops = {{"m", m}, {"n", n}, {"k", k}};
-  op.inputs = {Tensor("a", {m, k}, {k, 0, 1}), Tensor("b", {k, n}, {0, 1, n})};
-  op.output = Tensor("out", {m, n}, {n, 1, 0});
-  return op;
 }
 
 TEST(DeviceCoordinates, WalkTheSameElementsAsTheLayoutPlacesThere) {
