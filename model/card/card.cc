@@ -19,7 +19,7 @@ Card::Card(const sc_core::sc_module_name& name, const CardConfig& config, trace:
   memory_ = std::make_unique<DeviceMemory>("memory", config_, functional_, recorder);
   ring_ = std::make_unique<Ring>("ring", config_, recorder);
   dma_ = std::make_unique<DmaEngine>("dma", config_, mmu_, recorder);
-  management_ = std::make_unique<BehaviouralManagement>(mmu_);
+  management_ = std::make_unique<BehaviouralManagement>(config_, mmu_);
 
   std::vector<Core*> cores;
   for (unsigned i = 0; i < config_.cores; ++i) {

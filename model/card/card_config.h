@@ -124,11 +124,23 @@ struct DmaConfig {
   uint64_t setup_ns = 100;
 };
 struct ControlConfig {
+  std::string fidelity = "timed";
+  uint64_t clock_mhz = 1000;
   uint64_t fetch_batch = 16;
   uint64_t decode_ns = 50;
   uint64_t dispatch_ns = 200;
   uint64_t respond_ns = 50;
+};
+struct ManagementConfig {
+  std::string fidelity = "behavioural";
+  uint64_t clock_mhz = 500;
   uint64_t message_ns = 300;
+  std::string firmware;
+  uint64_t boot_deadline_us = 10000;
+};
+struct PtConfig {
+  std::string fidelity = "timed";
+  uint64_t rtl_cores = 1;
 };
 struct MmuConfig {
   uint64_t map_entries = 65536;
@@ -147,6 +159,8 @@ struct CardConfig {
   PcieConfig pcie;
   DmaConfig dma;
   ControlConfig control;
+  ManagementConfig management;
+  PtConfig pt;
   MmuConfig mmu;
 
   bool timed() const { return fidelity == "timed"; }
@@ -159,6 +173,7 @@ void CheckCard(const CardConfig& config);
 
 // Visitor needs:
 //   void Number(key, uint64_t& value, uint64_t min, uint64_t max, unit, description, source)
+//   void Path(key, std::string& value, description)
 //   void Choice(key, std::string& value, const std::vector<std::string>& allowed, description,
 //   source)
 // Keys are relative to [card]. source: "public" (a documented or measured fact, docs/facts.md),
@@ -461,8 +476,36 @@ void DescribeCard(CardConfig& c, Visitor& v) {
            "Starting an operation on its engine", "assumed");
   v.Number("control.respond_ns", c.control.respond_ns, 0, 100000, "ns", "Building a response",
            "assumed");
-  v.Number("control.message_ns", c.control.message_ns, 0, 1000000, "ns",
-           "Management controller: checking and translating one VF message", "assumed");
+  v.Choice("control.fidelity", c.control.fidelity, {"timed", "rtl"},
+           "Control-block processor: a timed model, or its RTL (model/rtl/control)", "assumed");
+  v.Number("control.clock_mhz", c.control.clock_mhz, 1, 10000, "MHz",
+           "RTL: clock of the control-block processor; not public, in the range of the core clock",
+           "assumed");
+
+  v.Choice(
+      "management.fidelity", c.management.fidelity, {"behavioural", "rtl"},
+      "Where the firmware runs: as host code that takes message_ns for each request, or on the "
+      "RTL of its RV32IM controller (model/rtl/rv32)",
+      "assumed");
+  v.Number("management.clock_mhz", c.management.clock_mhz, 1, 10000, "MHz",
+           "RTL: clock of the controller; not public, usual for a small embedded core", "assumed");
+  v.Number("management.message_ns", c.management.message_ns, 0, 1000000, "ns",
+           "behavioural: serving one request, such as checking and translating one VF message",
+           "assumed");
+  v.Path("management.firmware", c.management.firmware,
+         "RTL: ELF image to run; \"\": the one built from firmware/");
+  v.Number("management.boot_deadline_us", c.management.boot_deadline_us, 1, 10000000, "us",
+           "Firmware that is not ready by then has failed; PCIe gives a device 100 ms, simulation "
+           "wants to know sooner",
+           "assumed");
+
+  v.Choice("pt.fidelity", c.pt.fidelity, {"timed", "rtl"},
+           "PT arrays: a timed model, or for the cores of rtl_cores the RTL of a corelet's array "
+           "(model/rtl/pt), which computes SEN169_FP16 products lane by lane; the numbers are the "
+           "same bits",
+           "assumed");
+  v.Number("pt.rtl_cores", c.pt.rtl_cores, 0, 0xFFFFFFFF, "mask",
+           "Cores whose PT arrays are RTL, bit i for core i", "assumed");
 
   v.Number("mmu.map_entries", c.mmu.map_entries, 1, 1u << 24, "entries", "Mapping table of the PF",
            "assumed");

@@ -10,16 +10,6 @@
 
 namespace spyre {
 
-inline constexpr uint16_t kControlBlockMagic = 0x4243;
-inline constexpr uint16_t kMessageMagic = 0x4D56;
-inline constexpr uint16_t kResponseMagic = 0x4252;
-inline constexpr uint8_t kLayoutVersion = 1;
-
-inline constexpr uint16_t kFlagInterrupt = 1;
-inline constexpr uint16_t kFlagBarrier = 2;
-inline constexpr uint16_t kFlagTimingOnly = 4;
-inline constexpr uint16_t kNoCore = 0xFFFF;
-
 // CRC-32C (Castagnoli, reflected, initial and final XOR all ones). crc: result of an earlier call,
 // to continue.
 uint32_t Crc32c(const void* data, size_t size, uint32_t crc = 0);

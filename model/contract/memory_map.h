@@ -2,18 +2,20 @@
 // docs/facts.md.
 #pragma once
 
+#include <contract/registers.h>
+
 #include <cstdint>
 
 namespace spyre {
 
-inline constexpr uint64_t kStickBytes = 128;  // unit of layout and of alignment in device memory
+inline constexpr uint64_t kStickBytes =
+    kEntryBytes;  // unit of layout and of alignment in device memory
 inline constexpr uint64_t kMaxBurstBytes = 4096;  // longest device-memory transaction: 32 sticks
 inline constexpr uint64_t kMaxCoreSpanBytes =
     256ull << 20;  // span of one tensor that one core may address
 inline constexpr int kMaxCores = 32;
-inline constexpr int kRegions = 8;       // memory regions of one virtual function
-inline constexpr int kSegments = 8;      // segments of the device virtual address space
-inline constexpr int kSegmentBits = 34;  // 16 GiB each
+inline constexpr int kRegions = kFunctionRegions;  // memory regions of one virtual function
+inline constexpr int kSegments = 8;                // segments of the device virtual address space
 inline constexpr uint64_t kSegmentBytes = 1ull << kSegmentBits;
 inline constexpr int kProgramSegment = 7;  // bound to the running program's allocation
 inline constexpr uint64_t kProgramBase = static_cast<uint64_t>(kProgramSegment) << kSegmentBits;

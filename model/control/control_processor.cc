@@ -9,9 +9,6 @@
 namespace spyre::model {
 
 namespace {
-// Operations of one function held on the card; the rest stays in its ring, so that no function can
-// use up the room of another.
-constexpr uint32_t kHeldLimit = 64;
 static_assert(sizeof(Message) == sizeof(ControlBlock) && sizeof(Response) == sizeof(ControlBlock));
 
 bool ValidEntries(uint32_t entries) {
@@ -119,7 +116,8 @@ bool ControlProcessor::FetchFrom(unsigned function) {
   // Only entries whose doorbell has arrived.
   while (state.doorbells.size() > 1 && state.doorbells[0].first == state.fetched)
     state.doorbells.pop_front();
-  if (!state.queue.enabled || state.doorbells.empty() || state.held >= kHeldLimit) return false;
+  if (!state.queue.enabled || state.doorbells.empty() || state.held >= kHeldOperations)
+    return false;
   const auto [tail, arrival] = state.doorbells.front();
   if (arrival > NowPs()) {
     doorbell_.notify(Ps(arrival - NowPs()));  // an event keeps only its earliest notification
@@ -137,7 +135,7 @@ bool ControlProcessor::FetchFrom(unsigned function) {
   const uint32_t slot = state.fetched % queue.submission_entries;
   const auto count = static_cast<uint32_t>(
       std::min<uint64_t>({tail - state.fetched, config_.control.fetch_batch,
-                          queue.submission_entries - slot, kHeldLimit - state.held}));
+                          queue.submission_entries - slot, kHeldOperations - state.held}));
   std::vector<uint8_t> entries(count * kEntryBytes);
   const uint64_t generation = state.generation;
   const uint64_t begin = NowPs();
@@ -150,15 +148,10 @@ bool ControlProcessor::FetchFrom(unsigned function) {
     return false;
   }
   for (uint32_t i = 0; i < count; ++i) {
-    wait(Ps(config_.control.decode_ns * 1000 +
-            (function == 0 ? 0 : config_.control.message_ns * 1000)));
+    wait(Ps(config_.control.decode_ns * 1000));
     if (state.generation != generation) return true;
-    OperationPtr operation = Decode(function, &entries[i * kEntryBytes], arrival);
-    if (function != 0 && messages_.recorder != nullptr) {
-      messages_.recorder->Slice(messages_.category, messages_.track, messages_.name,
-                                NowPs() - config_.control.message_ns * 1000, NowPs(),
-                                operation->block.correlation, kEntryBytes, function);
-    }
+    const OperationPtr operation = Decode(function, &entries[i * kEntryBytes], arrival);
+    if (operation == nullptr) return true;  // reset while its message was looked at
     ++state.fetched;
     ++state.held;
     pending_.push_back(operation);
@@ -188,7 +181,13 @@ ControlProcessor::OperationPtr ControlProcessor::Decode(unsigned function, const
   } else {
     Message message;
     std::memcpy(&message, entry, kEntryBytes);
+    const uint64_t begin = NowPs();
     status = management_.TranslateMessage(function, message, &operation->block, &fault);
+    if (state.generation != operation->generation) return nullptr;
+    if (messages_.recorder != nullptr) {
+      messages_.recorder->Slice(messages_.category, messages_.track, messages_.name, begin, NowPs(),
+                                message.correlation, kEntryBytes, function);
+    }
     operation->block.opcode = message.opcode;
     operation->block.stream = message.stream;
     operation->block.sequence = message.sequence;

@@ -1,6 +1,7 @@
 #include "model/control/management.h"
 
 #include <cstddef>
+#include <systemc>
 
 namespace spyre::model {
 
@@ -21,6 +22,7 @@ Status TranslateLocation(const Mmu& mmu, unsigned function, uint32_t region, uin
 
 Status BehaviouralManagement::TranslateMessage(unsigned function, const Message& message,
                                                ControlBlock* block, uint64_t* fault) {
+  sc_core::wait(sc_core::sc_time::from_value(config_.management.message_ns * 1000));
   Status status = Check(message, fault);
   if (status != Status::OK) return status;
   *block = {};

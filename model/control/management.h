@@ -1,6 +1,6 @@
 // The management controller as the rest of the card sees it. Here sits the region table; here every
 // message of a virtual function is checked and turned into a control block. The firmware's
-// interface: behavioural in management.cc. Kernel thread only; time is charged by the caller.
+// interface: behavioural in management.cc. Kernel thread only.
 #pragma once
 
 #include <cstdint>
@@ -14,9 +14,9 @@ class ManagementController {
  public:
   virtual ~ManagementController() = default;
 
-  // Checks `message` of `function` field by field and translates its locations. On success fills
-  // *block, sealed. On failure returns the status for the response and sets *fault to the bad
-  // offset or location.
+  // Checks `message` of `function` field by field and translates its locations; takes its time, so
+  // the caller is an SC_THREAD, one at a time. On success fills *block, sealed. On failure returns
+  // the status for the response and sets *fault to the bad offset or location.
   virtual Status TranslateMessage(unsigned function, const Message& message, ControlBlock* block,
                                   uint64_t* fault) = 0;
 
@@ -28,7 +28,7 @@ class ManagementController {
 
 class BehaviouralManagement : public ManagementController {
  public:
-  explicit BehaviouralManagement(Mmu& mmu) : mmu_(mmu) {}
+  BehaviouralManagement(const CardConfig& config, Mmu& mmu) : config_(config), mmu_(mmu) {}
 
   Status TranslateMessage(unsigned function, const Message& message, ControlBlock* block,
                           uint64_t* fault) override;
@@ -41,6 +41,7 @@ class BehaviouralManagement : public ManagementController {
   }
 
  private:
+  const CardConfig& config_;
   Mmu& mmu_;
 };
 

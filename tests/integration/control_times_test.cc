@@ -92,7 +92,7 @@ TEST_F(ControlTimesTest, AVirtualFunctionsEntryIsAMessageAndCostsThatOnceMore) {
   for (int i = 0; i < 2; ++i) queue_->Put(queue_->Make<Message>(Opcode::NOP));
   const auto responses = Run();
   ASSERT_EQ(responses.size(), 2u);
-  const uint64_t message_ps = config_.control.message_ns * 1000;
+  const uint64_t message_ps = config_.management.message_ns * 1000;
   EXPECT_EQ(responses[0].fetched_ps,
             FetchedAt(responses[0].queued_ps, 2) + decode_ps_ + message_ps);
   EXPECT_EQ(responses[1].fetched_ps, responses[0].fetched_ps + decode_ps_ + message_ps);

@@ -93,7 +93,7 @@ std::string PairText(const Pair& pair) {
 std::string WriteDriverAccess(const Spec& spec) {
   std::string text = kHead;
   for (const Block& block : spec.blocks) {
-    text += fmt::format("\n  // ---- {}{}: {}\n", block.name, block.pf_only ? " (PF only)" : "",
+    text += fmt::format("\n  // ---- {}{}: {}\n", block.name, ScopeNote(block.scope),
                         block.description);
     for (const Register& reg : block.registers) text += RegisterText(reg);
     for (const Pair& pair : PairsOf(block)) text += PairText(pair);

@@ -37,6 +37,11 @@ void Constants(Writer& out, const Spec& spec) {
   }
   out.Line("// BAR0 of a virtual function: the first part of the register map");
   out.Line("inline constexpr uint64_t kVfBar0Bytes = {:#x};\n", spec.pci.vf_bar0_size);
+  for (const Constant& constant : spec.constants) {
+    out.Line("inline constexpr uint{}_t k{} = {:#x};  // {}", constant.bits,
+             PascalFromUpper(constant.name), constant.value, constant.description);
+  }
+  out.Line("");
 }
 
 void Enums(Writer& out, const Spec& spec) {
@@ -75,23 +80,26 @@ void Layouts(Writer& out, const Spec& spec) {
   }
 }
 
-void Registers(Writer& out, const Spec& spec) {
-  out.Line(
-      "// Offsets in BAR0, and fields as shift and mask (the mask is in place, not shifted down).");
-  out.Line("namespace regs {{");
-  for (const Block& block : spec.blocks) {
-    out.Line("\n// {}{}: {}", block.name, block.pf_only ? " (PF only)" : "", block.description);
-    for (const Register& reg : block.registers) {
-      out.Line("inline constexpr uint32_t {} = {:#06x};  // {}: {}", reg.name, reg.address,
-               AccessName(reg.access), reg.description);
-      for (const Field& field : reg.fields) {
-        out.Line("inline constexpr uint32_t {}_{}_SHIFT = {};  // {}", reg.name, field.name,
-                 field.lsb, field.description);
-        out.Line("inline constexpr uint32_t {}_{}_MASK = {:#x};", reg.name, field.name,
-                 field.mask());
-      }
+void BlockOffsets(Writer& out, const Block& block) {
+  out.Line("\n// {}{}: {}", block.name, ScopeNote(block.scope), block.description);
+  for (const Register& reg : block.registers) {
+    out.Line("inline constexpr uint32_t {} = {:#06x};  // {}: {}", reg.name, reg.address,
+             AccessName(reg.access), reg.description);
+    for (const Field& field : reg.fields) {
+      out.Line("inline constexpr uint32_t {}_{}_SHIFT = {};  // {}", reg.name, field.name,
+               field.lsb, field.description);
+      out.Line("inline constexpr uint32_t {}_{}_MASK = {:#x};", reg.name, field.name, field.mask());
     }
   }
+}
+
+void Registers(Writer& out, const Spec& spec) {
+  out.Line(
+      "// Offsets in BAR0 (MC_*: in the management controller's address space), and fields as "
+      "shift and mask\n// (the mask is in place, not shifted down).");
+  out.Line("namespace regs {{");
+  for (const Block& block : spec.blocks) BlockOffsets(out, block);
+  for (const Block& block : spec.controller_blocks) BlockOffsets(out, block);
   out.Line("");
 }
 
@@ -129,7 +137,7 @@ void Tables(Writer& out, const Spec& spec) {
     for (const Register& reg : block.registers) {
       out.Line("    {{{}, {}, {:#06x}, Access::{}, {:#x}, {:#x}, {}, {},\n     {}}},",
                Quoted(reg.name), Quoted(block.name), reg.address, AccessConstant(reg.access),
-               reg.reset, reg.mask(), block.pf_only, reg.dynamic, Quoted(reg.description));
+               reg.reset, reg.mask(), block.pf_only(), reg.dynamic, Quoted(reg.description));
     }
   }
   out.Line("}};\n");

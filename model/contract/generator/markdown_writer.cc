@@ -22,7 +22,10 @@ std::string BitsText(const Field& field) {
 
 std::string BlockText(const Block& block) {
   std::string text = fmt::format("\n### {} (base {:#06x}, {})\n\n{}.\n\n", block.name, block.base,
-                                 block.pf_only ? "PF only" : "PF and VF", Cell(block.description));
+                                 block.scope == Scope::kController ? "management controller"
+                                 : block.pf_only()                 ? "PF only"
+                                                                   : "PF and VF",
+                                 Cell(block.description));
   text += "| address | register | access | reset | description |\n|---|---|---|---|---|\n";
   for (const Register& reg : block.registers) {
     text += fmt::format("| {:#06x} | {} | {}{} | {:#010x} | {} |\n", reg.address, reg.name,
@@ -88,6 +91,15 @@ std::string WriteMarkdown(const Spec& spec) {
       "\"live\": the card supplies the value when it is read. Addresses without a register read "
       "0.\n";
   for (const Block& block : spec.blocks) text += BlockText(block);
+  text +=
+      "\n## Registers of the management controller\n\nWhat its firmware sees, at addresses of its "
+      "own. The host sees none of them.\n";
+  for (const Block& block : spec.controller_blocks) text += BlockText(block);
+  text += "\n## Constants\n\n| name | value | meaning |\n|---|---|---|\n";
+  for (const Constant& constant : spec.constants) {
+    text += fmt::format("| {} | {:#x} | {} |\n", constant.name, constant.value,
+                        Cell(constant.description));
+  }
   text += "\n## Layouts in memory\n\nLittle endian.\n";
   for (const Layout& layout : spec.layouts) text += LayoutText(layout);
   text += "\n## Enumerations\n";

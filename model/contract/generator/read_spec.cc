@@ -141,10 +141,10 @@ Block ReadBlock(const Entry& entry) {
   block.description = entry.Text("description");
   block.base = entry.Number32("base");
   const std::string scope = entry.Text("scope");
-  if (scope != "all" && scope != "pf") {
-    throw entry.Bad(fmt::format("unknown scope '{}'; scopes: all, pf", scope));
+  if (scope != "all" && scope != "pf" && scope != "controller") {
+    throw entry.Bad(fmt::format("unknown scope '{}'; scopes: all, pf, controller", scope));
   }
-  block.pf_only = scope == "pf";
+  block.scope = scope == "all" ? Scope::kAll : scope == "pf" ? Scope::kPf : Scope::kController;
   entry.Each("registers", fmt::format("block {}: register", block.name),
              {"name", "offset", "access", "reset", "dynamic", "description", "fields"},
              [&](const Entry& item) {
@@ -174,6 +174,13 @@ Enum ReadEnum(const Entry& entry) {
             {item.Text("name"), item.Text("description"), item.Number("value", limit)});
       });
   return result;
+}
+
+Constant ReadConstant(const Entry& entry) {
+  Constant constant{entry.Text("name"), entry.Text("description"), entry.TypeBits(), 0};
+  const uint64_t limit = constant.bits == 64 ? INT64_MAX : (uint64_t{1} << constant.bits) - 1;
+  constant.value = entry.Number("value", limit);
+  return constant;
 }
 
 Layout ReadLayout(const Entry& entry) {
@@ -227,7 +234,7 @@ Spec ReadSpec(const std::string& path) {
     throw BadInput("{}:{}: {}", path, error.source().begin.line, error.description());
   }
   const Entry root(path, "spec", table,
-                   {"version", "name", "pci", "bar", "enum", "layout", "block"});
+                   {"version", "name", "pci", "bar", "enum", "layout", "constant", "block"});
   Spec spec;
   spec.name = root.Text("name");
   spec.version = root.Number32("version");
@@ -241,13 +248,21 @@ Spec ReadSpec(const std::string& path) {
   root.Each("layout", "layout", {"name", "size", "description", "fields"},
             [&](const Entry& entry) { spec.layouts.push_back(ReadLayout(entry)); });
   root.Each("block", "block", {"name", "base", "scope", "description", "registers"},
-            [&](const Entry& entry) { spec.blocks.push_back(ReadBlock(entry)); });
+            [&](const Entry& entry) {
+              Block block = ReadBlock(entry);
+              const bool controller = block.scope == Scope::kController;
+              (controller ? spec.controller_blocks : spec.blocks).push_back(std::move(block));
+            });
+  root.Each("constant", "constant", {"name", "type", "value", "description"},
+            [&](const Entry& entry) { spec.constants.push_back(ReadConstant(entry)); });
 
   const auto by_base = [](const Block& a, const Block& b) { return a.base < b.base; };
-  std::stable_sort(spec.blocks.begin(), spec.blocks.end(), by_base);
-  for (Block& block : spec.blocks) {
-    std::stable_sort(block.registers.begin(), block.registers.end(),
-                     [](const Register& a, const Register& b) { return a.offset < b.offset; });
+  for (std::vector<Block>* blocks : {&spec.blocks, &spec.controller_blocks}) {
+    std::stable_sort(blocks->begin(), blocks->end(), by_base);
+    for (Block& block : *blocks) {
+      std::stable_sort(block.registers.begin(), block.registers.end(),
+                       [](const Register& a, const Register& b) { return a.offset < b.offset; });
+    }
   }
   Validate(spec);
   return spec;

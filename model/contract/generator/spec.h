@@ -27,7 +27,7 @@ struct Register {
   std::string name;
   std::string description;
   uint32_t offset = 0;   // in its block
-  uint32_t address = 0;  // in BAR0
+  uint32_t address = 0;  // in BAR0, or in the controller's address space
   Access access = Access::kRo;
   uint32_t reset = 0;
   bool dynamic = false;
@@ -35,11 +35,20 @@ struct Register {
   uint32_t mask() const;  // bits that exist: those of the fields, or all if there are none
 };
 
+// Who sees a block, and where its addresses are.
+enum class Scope {
+  kAll,         // BAR0 of the PF and of every VF
+  kPf,          // BAR0 of the PF only
+  kController,  // the management controller's own address space
+};
+const char* ScopeNote(Scope scope);  // for a heading: "", " (PF only)", " (controller)"
+
 struct Block {
   std::string name;
   std::string description;
   uint32_t base = 0;
-  bool pf_only = false;
+  Scope scope = Scope::kAll;
+  bool pf_only() const { return scope == Scope::kPf; }
   std::vector<Register> registers;  // by offset
 };
 
@@ -72,6 +81,14 @@ struct Layout {
   std::vector<LayoutField> fields;  // contiguous, in offset order
 };
 
+// A number that several languages need.
+struct Constant {
+  std::string name;
+  std::string description;
+  unsigned bits = 32;
+  uint64_t value = 0;
+};
+
 struct Bar {
   unsigned index = 0;
   uint64_t size = 0;
@@ -96,7 +113,9 @@ struct Spec {
   std::vector<Bar> bars;
   std::vector<Enum> enums;
   std::vector<Layout> layouts;
-  std::vector<Block> blocks;  // by base
+  std::vector<Constant> constants;
+  std::vector<Block> blocks;             // of BAR0, by base
+  std::vector<Block> controller_blocks;  // scope kController, by base
 };
 
 // Reads and validates. Throws spyre::Error(kBadInput) naming file, line and entry.

@@ -26,6 +26,18 @@ const char* AccessName(Access access) {
   return "?";
 }
 
+const char* ScopeNote(Scope scope) {
+  switch (scope) {
+    case Scope::kAll:
+      return "";
+    case Scope::kPf:
+      return " (PF only)";
+    case Scope::kController:
+      return " (management controller)";
+  }
+  return "?";
+}
+
 bool IsReadable(Access access) { return access != Access::kWo; }
 bool IsWritable(Access access) {
   return access == Access::kRw || access == Access::kRw1c || access == Access::kWo;

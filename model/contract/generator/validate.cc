@@ -59,7 +59,7 @@ void CheckRegisters(const Spec& spec) {
   for (const Bar& bar : spec.bars) {
     if (bar.index == 0) bar0 = bar.size;
   }
-  for (const Block& block : spec.blocks) {
+  const auto check = [&](const Block& block) {
     RequireNew(block_names, "block", block.name);
     for (const Register& reg : block.registers) {
       const std::string full = block.name + "." + reg.name;
@@ -67,8 +67,8 @@ void CheckRegisters(const Spec& spec) {
         throw BadInput("register {}: misaligned at {:#x}; offsets are multiples of 4", full,
                        reg.address);
       }
-      const uint64_t limit = block.pf_only ? bar0 : spec.pci.vf_bar0_size;
-      if (uint64_t{reg.address} + 4 > limit) {
+      const uint64_t limit = block.pf_only() ? bar0 : spec.pci.vf_bar0_size;
+      if (block.scope != Scope::kController && uint64_t{reg.address} + 4 > limit) {
         throw BadInput("register {}: address {:#x} is outside BAR0 of {:#x} bytes", full,
                        reg.address, limit);
       }
@@ -86,7 +86,10 @@ void CheckRegisters(const Spec& spec) {
     for (const Pair& pair : PairsOf(block)) {
       RequireNew(accessors, "accessor of register pair", PascalFromUpper(pair.name));
     }
-  }
+  };
+  for (const Block& block : spec.blocks) check(block);
+  at.clear();  // another address space
+  for (const Block& block : spec.controller_blocks) check(block);
 }
 
 void CheckLayout(const Layout& layout) {
@@ -156,6 +159,7 @@ void Validate(const Spec& spec) {
     RequireNew(types, "layout", layout.name);
     CheckLayout(layout);
   }
+  for (const Constant& constant : spec.constants) RequireNew(types, "constant", constant.name);
   CheckRegisters(spec);
 }
 
