@@ -62,7 +62,7 @@ uint64_t KernelPs(const RunResult& result) {
 PointResult RunPoint(const RunConfig& config, const std::string& directory) {
   PointResult result;
   try {
-    result.device_ps = KernelPs(RunSession(config, directory, nullptr));
+    result.device_ps = KernelPs(RunSession(config, directory));
     if (result.device_ps == 0) result.failure = "the kernel took no time";
   } catch (const std::bad_alloc&) {
     result.failure = "not enough host memory";

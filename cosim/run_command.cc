@@ -97,7 +97,7 @@ bool RunCommand(const RunArguments& args, const std::string& program) {
   std::unique_ptr<ProgressBar> bar;
   if (!args.json && !args.no_progress && isatty(STDERR_FILENO) != 0)
     bar = std::make_unique<ProgressBar>();
-  const RunResult result = RunSession(config, out, bar.get());
+  const RunResult result = RunSession(config, out, {bar.get()});
   bar.reset();
 
   const std::string report = ReportJson(result);

@@ -72,9 +72,9 @@ void AssignRegions(driver::PhysicalFunction& physical, uint64_t memory_bytes, ui
 
 class Session {
  public:
-  Session(const RunConfig& config, std::string out_dir, ProgressListener* progress)
+  Session(const RunConfig& config, std::string out_dir, const SessionOptions& options)
       : config_(config),
-        progress_(progress),
+        options_(options),
         workload_(ResolveWorkload(config)),
         recorder_(config.trace.capacity,
                   config.trace.enabled ? trace::CategoryMask(config.trace.categories) : 0) {
@@ -105,7 +105,7 @@ class Session {
 
  private:
   void Report(const char* phase, uint64_t done = 0, uint64_t total = 0) {
-    if (progress_ != nullptr) progress_->Update(phase, done, total);
+    if (options_.progress != nullptr) options_.progress->Update(phase, done, total);
   }
   std::string PathOf(const std::string& name) const { return result_.out_dir + "/" + name; }
 
@@ -143,6 +143,7 @@ class Session {
     const HostTiming timing{config_.host.register_write_ns, config_.host.register_read_ns,
                             config_.host.interrupt_ns};
     transport_ = std::make_unique<InProcessTransport>(config_.card, timing, &recorder_);
+    if (options_.debugger != nullptr) transport_->card().SetDebugger(options_.debugger);
     const bool virtual_function = config_.mode == "vf";
     const flex::RuntimeOptions options = OptionsOf(config_, &recorder_);
     if (virtual_function) {
@@ -311,7 +312,7 @@ class Session {
   }
 
   RunConfig config_;
-  ProgressListener* progress_;
+  const SessionOptions options_;
   Workload workload_;
   RunResult result_;
   trace::Recorder recorder_;
@@ -328,8 +329,8 @@ class Session {
 }  // namespace
 
 RunResult RunSession(const RunConfig& config, const std::string& out_dir,
-                     ProgressListener* progress) {
-  return Session(config, out_dir, progress).Run();
+                     const SessionOptions& options) {
+  return Session(config, out_dir, options).Run();
 }
 
 }  // namespace spyre::cosim

@@ -19,6 +19,10 @@
 #include "runtime/flex/control_block_request.h"
 #include "runtime/flex/scheduler.h"
 
+namespace spyre::model {
+class Debugger;
+}
+
 namespace spyre::cosim {
 
 // Told how far the run is; called often, from the session's thread.
@@ -66,8 +70,15 @@ struct RunResult {
   std::string spyrecode_dir;
 };
 
-// Runs `config`; files go to `out_dir`, which is made. progress may be null.
+// Who watches a run, and what is asked of it beside its configuration. Pointers may be null and
+// must outlive the run.
+struct SessionOptions {
+  ProgressListener* progress = nullptr;
+  model::Debugger* debugger = nullptr;  // of the management controller, which must be RTL
+};
+
+// Runs `config`; files go to `out_dir`, which is made.
 RunResult RunSession(const RunConfig& config, const std::string& out_dir,
-                     ProgressListener* progress);
+                     const SessionOptions& options = {});
 
 }  // namespace spyre::cosim

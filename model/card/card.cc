@@ -87,6 +87,13 @@ std::vector<UnitStatistics> Card::Statistics() const {
   return all;
 }
 
+void Card::SetDebugger(Debugger* debugger) {
+  if (debugger == nullptr) return;
+  throw BadInput(
+      "--gdb: the management controller of this card is behavioural; card.management.fidelity = "
+      "\"rtl\" is needed");
+}
+
 std::string Card::DescribeWaits() const {
   std::vector<std::string> lines;
   control_->DescribeWaits(lines);

@@ -17,6 +17,7 @@
 #include "model/card/function_registers.h"
 #include "model/card/functional_queue.h"
 #include "model/control/control_processor.h"
+#include "model/control/debug_target.h"
 #include "model/control/dispatcher.h"
 #include "model/control/management.h"
 #include "model/core/core.h"
@@ -44,6 +45,10 @@ class Card : public sc_core::sc_module {
   // Told of every COMPUTE job before it begins and after it has ended; must not block.
   void OnJob(ComputeDispatcher::JobHook hook) { dispatcher_->OnJob(std::move(hook)); }
   void OnStep(ComputeDispatcher::StepHook hook) { dispatcher_->OnStep(std::move(hook)); }
+
+  // Who debugs the management controller; may be null, must outlive the card. Throws
+  // Error(kBadInput) if that is not RTL.
+  void SetDebugger(Debugger* debugger);
 
   // Busy time, bytes and requests of every unit, for the report.
   std::vector<UnitStatistics> Statistics() const;

@@ -17,8 +17,7 @@ namespace {
 
 RunResult RunSets(const std::vector<std::string>& sets) {
   const auto* info = ::testing::UnitTest::GetInstance()->current_test_info();
-  return RunSession(LoadConfig("", sets), ::testing::TempDir() + "explain_" + info->name(),
-                    nullptr);
+  return RunSession(LoadConfig("", sets), ::testing::TempDir() + "explain_" + info->name());
 }
 
 // Two tiles, K over four cores: loads, PT, partial sums by ring, vector units and stores depend on

@@ -29,7 +29,7 @@ RunConfig Load(const std::string& name, const std::vector<std::string>& sets = {
   return LoadConfig(std::string(SPYRE_SOURCE_DIR) + "/configs/" + name + ".toml", sets);
 }
 
-RunResult RunOnCard(const RunConfig& config) { return RunSession(config, OutDir(), nullptr); }
+RunResult RunOnCard(const RunConfig& config) { return RunSession(config, OutDir()); }
 
 // tolerance: of the largest magnitude among the float64 results.
 void ExpectRight(const RunResult& result, double tolerance) {

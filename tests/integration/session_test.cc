@@ -27,7 +27,7 @@ std::string OutDir() {
 }
 
 RunResult RunSets(const std::vector<std::string>& sets) {
-  return RunSession(LoadConfig("", sets), OutDir(), nullptr);
+  return RunSession(LoadConfig("", sets), OutDir());
 }
 
 void ExpectRight(const RunResult& result) {
@@ -129,11 +129,11 @@ void ExpectTwelveOperationsInOrder(const RunResult& result) {
 }
 TEST(Session, TiledMatmulOfTheRfcInVirtualFunctionMode) {
   ExpectTwelveOperationsInOrder(
-      RunSession(LoadConfig(SPYRE_SOURCE_DIR "/configs/tiled_matmul.toml"), OutDir(), nullptr));
+      RunSession(LoadConfig(SPYRE_SOURCE_DIR "/configs/tiled_matmul.toml"), OutDir()));
 }
 TEST(Session, TiledMatmulOfTheRfcInPhysicalMode) {
   ExpectTwelveOperationsInOrder(
-      RunSession(LoadConfig(SPYRE_SOURCE_DIR "/configs/tiled_matmul_pf.toml"), OutDir(), nullptr));
+      RunSession(LoadConfig(SPYRE_SOURCE_DIR "/configs/tiled_matmul_pf.toml"), OutDir()));
 }
 
 TEST(Session, TimingOnlyRunTouchesNoHostData) {
@@ -152,7 +152,7 @@ TEST(Session, ReportsEveryPhaseToTheListener) {
     }
     uint64_t last_launch = 0;
   } listener;
-  RunSession(LoadConfig("", Matmul(256, 64, 64, {"workload.tile.m=64"})), OutDir(), &listener);
+  RunSession(LoadConfig("", Matmul(256, 64, 64, {"workload.tile.m=64"})), OutDir(), {&listener});
   EXPECT_EQ(listener.last_launch, 12u);
 }
 
