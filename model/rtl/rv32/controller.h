@@ -1,7 +1,7 @@
-// The management controller's RTL (RV32IM, Zicsr, machine mode; SRAM and timer inside) as a C++ object that counts
-// cycles. No SystemC: model/control turns cycles into time. Addresses: SRAM kControllerSramBase, timer
-// kControllerClintBase, everything from 0x10000000 to 0x1FFFFFFF goes to the ControllerBus; elsewhere accesses trap.
-// Not for several threads at once.
+// The management controller's RTL (RV32IM, Zicsr, machine mode; SRAM and timer inside) as a C++
+// object that counts cycles. No SystemC: model/control turns cycles into time. Addresses: SRAM
+// kControllerSramBase, timer kControllerClintBase, everything from 0x10000000 to 0x1FFFFFFF goes to
+// the ControllerBus; elsewhere accesses trap. Not for several threads at once.
 #pragma once
 
 #include <cstdint>
@@ -19,6 +19,8 @@ class Waves;
 class ControllerBus {
  public:
   virtual ~ControllerBus() = default;
+  // False: nothing is there, an access traps (access fault).
+  virtual bool Maps(uint32_t /*address*/) const { return true; }
   virtual uint32_t Read(uint32_t address) = 0;
   virtual void Write(uint32_t address, uint32_t value) = 0;
 };
@@ -36,9 +38,9 @@ class RtlController {
   // Error(kDeviceFault) for an image that does not fit.
   void Load(const ElfImage& image);
 
-  // Runs until `cycles` have passed, the core sleeps in WFI with nothing pending, the next instruction has a
-  // breakpoint (not the one it starts at), or somebody called StopAfterAccess during a bus access. Returns why;
-  // cycles() says how far it came.
+  // Runs until `cycles` have passed, the core sleeps in WFI with nothing pending, the next
+  // instruction has a breakpoint (not the one it starts at), or somebody called StopAfterAccess
+  // during a bus access. Returns why; cycles() says how far it came.
   Stop Run(uint64_t cycles);
   // One instruction (or one trap entry). False if it sleeps.
   bool Step();
@@ -48,10 +50,11 @@ class RtlController {
   void SkipCycles(uint64_t cycles);
   uint64_t cycles() const;     // since Load, skipped ones too; also mtime
   uint64_t timer_due() const;  // mtimecmp; UINT64_MAX until it is written
-  bool asleep() const;         // in WFI
+  bool asleep() const;         // in WFI with nothing pending
   void SetExternalInterrupt(bool level);
 
-  // Between instructions, for debugging. Registers x0..x31; CSRs by number, false if the core has no such one.
+  // Between instructions, for debugging. Registers x0..x31; CSRs by number, false if the core has
+  // no such one.
   uint32_t pc() const;
   void SetPc(uint32_t pc);
   uint32_t Register(unsigned number) const;
@@ -64,7 +67,8 @@ class RtlController {
   void SetBreakpoint(uint32_t address) { breakpoints_.insert(address); }
   void ClearBreakpoint(uint32_t address) { breakpoints_.erase(address); }
 
-  // Dumps both edges of every clock from now on; period_ps and the time of cycle 0 give the time base. Null: no more.
+  // Dumps both edges of every clock from now on; period_ps and the time of cycle 0 give the time
+  // base. Null: no more.
   void SetWaves(Waves* waves, uint64_t period_ps, uint64_t origin_ps);
 
  private:

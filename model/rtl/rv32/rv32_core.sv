@@ -1,0 +1,314 @@
+// RV32IM core, machine mode, one instruction at a time: FETCH puts pc on the SRAM port, EXECUTE has the instruction
+// and does everything but wait for loads (one more cycle), products and quotients (rv32_muldiv) and the bus.
+// Traps are precise: pc, registers and CSRs change only in the cycle in which an instruction completes.
+//
+// SRAM port: with `sram_enable` high at a clock edge, writes the bytes of `sram_strobes`, or reads if none; the word
+// is on `sram_rdata` until the next read. Bus port: `bus_valid` with stable address, write and wdata until a cycle
+// with `bus_ready`; `bus_error` with it is an access fault. Words only.
+module rv32_core
+  import rv32_pkg::*;
+#(
+  parameter logic [31:0] SRAM_BASE = 32'h80000000,
+  parameter logic [31:0] SRAM_BYTES = 32'h40000     // a power of two that divides SRAM_BASE
+) (
+  input  logic        clk,
+  input  logic        reset,
+  input  logic [31:0] start_pc,            // where to start after reset or a jump, a multiple of 4
+  input  logic        jump,                // abandons what runs, goes on at start_pc, awake
+
+  output logic        sram_enable,
+  output logic [3:0]  sram_strobes,
+  output logic [31:0] sram_address,
+  output logic [31:0] sram_wdata,
+  input  logic [31:0] sram_rdata,
+
+  output logic        bus_valid,
+  output logic        bus_write,
+  output logic [31:0] bus_address,
+  output logic [31:0] bus_wdata,
+  input  logic        bus_ready,
+  input  logic        bus_error,
+  input  logic [31:0] bus_rdata,
+
+  input  logic        timer_interrupt,
+  input  logic        external_interrupt,
+  input  logic [63:0] mtime,
+
+  output logic        boundary,            // between instructions, and no interrupt is taken now
+  output logic        between,             // between instructions or asleep
+  output logic        asleep,              // in WFI, and nothing pending
+  output logic        retire,              // an instruction completes in this cycle
+  output logic [31:0] pc,
+
+  input  logic        debug_csr_read,      // shows CSR debug_csr instead of the instruction's
+  input  logic [11:0] debug_csr,
+  output logic [31:0] csr_rdata,
+  output logic        csr_exists
+);
+
+  typedef enum logic [2:0] {FETCH, EXECUTE, LOAD, BUS, MULDIV, SLEEP} state_e;
+  state_e state;
+
+  logic [31:0] x [1:31] /* verilator public_flat_rw */;
+  logic [31:0] pc_r /* verilator public_flat_rd */;
+  logic [4:0]  rd;                 // of the instruction that waits, its funct3, its address
+  logic [2:0]  funct3;
+  logic [31:0] address, wdata;
+  logic        write;
+  assign pc = pc_r;
+
+  // ---- EXECUTE
+  logic [31:0] instruction, rs1, rs2, alu_a, alu_b, alu_result;
+  decoded_t    decoded;
+  assign instruction = sram_rdata;
+
+  rv32_decode decode (.instruction, .decoded);
+
+  always_comb begin
+    rs1 = decoded.rs1 == 5'd0 ? 32'd0 : x[decoded.rs1];
+    rs2 = instruction[24:20] == 5'd0 ? 32'd0 : x[instruction[24:20]];
+    alu_a = decoded.a_is_pc ? pc_r : rs1;
+    alu_b = decoded.b_is_immediate ? decoded.immediate : rs2;
+  end
+
+  rv32_alu alu (.operation(decoded.alu), .a(alu_a), .b(alu_b), .result(alu_result));
+
+  logic taken;
+  always_comb begin
+    unique case (instruction[14:13])
+      2'b00:   taken = rs1 == rs2;
+      2'b10:   taken = $signed(rs1) < $signed(rs2);
+      default: taken = rs1 < rs2;
+    endcase
+    taken ^= instruction[12];
+  end
+
+  // Loads and stores.
+  function automatic logic in_sram(input logic [31:0] where);
+    return (where & ~(SRAM_BYTES - 32'd1)) == SRAM_BASE;
+  endfunction
+
+  logic is_store, is_memory, misaligned, to_sram, to_bus, narrow;
+  logic [3:0] strobes;
+  logic [31:0] store_word;
+  always_comb begin
+    is_store = decoded.kind == KIND_STORE;
+    is_memory = is_store || decoded.kind == KIND_LOAD;
+    narrow = instruction[13:12] != 2'b10;
+    unique case (instruction[13:12])
+      2'b00: begin
+        misaligned = 1'b0;
+        strobes = 4'b0001 << alu_result[1:0];
+        store_word = {4{rs2[7:0]}};
+      end
+      2'b01: begin
+        misaligned = alu_result[0];
+        strobes = 4'b0011 << alu_result[1:0];
+        store_word = {2{rs2[15:0]}};
+      end
+      default: begin
+        misaligned = alu_result[1:0] != 2'b00;
+        strobes = 4'b1111;
+        store_word = rs2;
+      end
+    endcase
+    to_sram = is_memory && !misaligned && in_sram(alu_result);
+    to_bus = is_memory && !misaligned && !in_sram(alu_result) && !narrow;
+  end
+
+  // What a finished load gives.
+  logic [31:0] loaded;
+  logic [7:0]  byte_lane;
+  logic [15:0] half_lane;
+  always_comb begin
+    byte_lane = sram_rdata[{address[1:0], 3'b000} +: 8];
+    half_lane = sram_rdata[{address[1], 4'b0000} +: 16];
+    unique case (funct3[1:0])
+      2'b00:   loaded = {{24{byte_lane[7] && !funct3[2]}}, byte_lane};
+      2'b01:   loaded = {{16{half_lane[15] && !funct3[2]}}, half_lane};
+      default: loaded = sram_rdata;
+    endcase
+  end
+
+  // CSRs. CSRRS and CSRRC of x0 or 0 do not write; the top two bits 11 of a number mean read-only.
+  logic [31:0] csr_operand, csr_wdata;
+  logic        csr_writes, csr_illegal;
+  always_comb begin
+    csr_operand = instruction[14] ? {27'b0, instruction[19:15]} : rs1;
+    csr_writes = instruction[13:12] == 2'b01 || instruction[19:15] != 5'd0;
+    csr_illegal = !csr_exists || (csr_writes && instruction[31:30] == 2'b11);
+    unique case (instruction[13:12])
+      2'b10:   csr_wdata = csr_rdata | csr_operand;
+      2'b11:   csr_wdata = csr_rdata & ~csr_operand;
+      default: csr_wdata = csr_operand;
+    endcase
+  end
+
+  // ---- exceptions of the instruction in EXECUTE, or of a bus access
+  logic        exception;
+  exception_e  cause;
+  logic [31:0] value;
+  always_comb begin
+    exception = 1'b0;
+    cause = ILLEGAL;
+    value = 32'd0;
+    if (state == BUS) begin
+      exception = bus_ready && bus_error;
+      cause = write ? STORE_FAULT : LOAD_FAULT;
+      value = address;
+    end else if (state == FETCH || state == SLEEP) begin
+      exception = !in_sram(pc_r);
+      cause = FETCH_FAULT;
+      value = pc_r;
+    end else if (state == EXECUTE) begin
+      unique case (decoded.kind)
+        KIND_ILLEGAL: begin
+          exception = 1'b1;
+          value = instruction;
+        end
+        KIND_CSR: begin
+          exception = csr_illegal;
+          value = instruction;
+        end
+        KIND_JUMP, KIND_BRANCH: begin
+          exception = alu_result[1] && (decoded.kind == KIND_JUMP || taken);
+          cause = FETCH_MISALIGNED;
+          value = {alu_result[31:1], 1'b0};
+        end
+        KIND_LOAD, KIND_STORE: begin
+          exception = !to_sram && !to_bus;
+          if (misaligned) cause = is_store ? STORE_MISALIGNED : LOAD_MISALIGNED;
+          else cause = is_store ? STORE_FAULT : LOAD_FAULT;
+          value = alu_result;
+        end
+        KIND_ECALL: begin
+          exception = 1'b1;
+          cause = ECALL_M;
+        end
+        KIND_EBREAK: begin
+          exception = 1'b1;
+          cause = BREAKPOINT;
+          value = pc_r;
+        end
+        default: ;
+      endcase
+    end
+  end
+
+  // ---- sequence
+  logic pending, interrupt, starting, muldiv_done, done;
+  logic [3:0]  interrupt_cause;
+  logic [31:0] trap_target, return_target, muldiv_result, next_pc, result;
+  logic        trap, writes_rd;
+  logic [4:0]  result_rd;
+
+  always_comb begin
+    asleep = state == SLEEP && !pending;
+    between = state == FETCH || state == SLEEP;
+    starting = between && !asleep;  // an instruction or a trap
+    boundary = starting && !interrupt;
+    trap = !asleep && ((starting && interrupt) || exception) && !jump;
+
+    // An instruction that completes, what it gives, and where the next one is.
+    result = alu_result;
+    result_rd = instruction[11:7];
+    next_pc = pc_r + 32'd4;
+    done = 1'b0;
+    writes_rd = 1'b0;
+    unique case (state)
+      EXECUTE: begin
+        done = !exception;
+        unique case (decoded.kind)
+          KIND_ALU: writes_rd = 1'b1;
+          KIND_JUMP: begin
+            writes_rd = 1'b1;
+            result = next_pc;
+            next_pc = {alu_result[31:1], 1'b0};
+          end
+          KIND_BRANCH: if (taken) next_pc = alu_result;
+          KIND_CSR: begin
+            writes_rd = 1'b1;
+            result = csr_rdata;
+          end
+          KIND_MRET: next_pc = return_target;
+          KIND_LOAD, KIND_MULDIV: done = 1'b0;
+          KIND_STORE: done = to_sram;
+          default: ;
+        endcase
+      end
+      LOAD: begin
+        done = 1'b1;
+        writes_rd = 1'b1;
+        result = loaded;
+        result_rd = rd;
+      end
+      BUS: begin
+        done = bus_ready && !bus_error;
+        writes_rd = !write;
+        result = bus_rdata;
+        result_rd = rd;
+      end
+      MULDIV: begin
+        done = muldiv_done;
+        writes_rd = 1'b1;
+        result = muldiv_result;
+        result_rd = rd;
+      end
+      default: ;
+    endcase
+    retire = done && !jump;
+  end
+
+  rv32_muldiv muldiv (.clk, .start(state == EXECUTE && decoded.kind == KIND_MULDIV), .funct3(instruction[14:12]),
+      .a(rs1), .b(rs2), .done(muldiv_done), .result(muldiv_result));
+
+  rv32_csr csr (.clk, .reset, .address(debug_csr_read ? debug_csr : instruction[31:20]),
+      .write(state == EXECUTE && decoded.kind == KIND_CSR && csr_writes && retire), .wdata(csr_wdata),
+      .rdata(csr_rdata), .exists(csr_exists), .retire, .trap, .trap_is_interrupt(starting && interrupt),
+      .trap_cause(starting && interrupt ? interrupt_cause : cause),
+      .trap_value(starting && interrupt ? 32'd0 : value), .trap_pc(pc_r),
+      .mret(state == EXECUTE && decoded.kind == KIND_MRET && retire), .trap_target, .return_target,
+      .timer_interrupt, .external_interrupt, .mtime, .pending, .interrupt, .interrupt_cause);
+
+  always_comb begin
+    sram_enable = starting || (state == EXECUTE && to_sram);
+    sram_strobes = state == EXECUTE && is_store && !jump ? strobes : 4'b0000;
+    sram_address = state == EXECUTE ? alu_result : pc_r;
+    sram_wdata = store_word;
+    bus_valid = state == BUS;
+    bus_write = write;
+    bus_address = address;
+    bus_wdata = wdata;
+  end
+
+  always_ff @(posedge clk) begin
+    if (retire && writes_rd && result_rd != 5'd0) x[result_rd] <= result;
+    if (retire) pc_r <= next_pc;
+    unique case (state)
+      FETCH, SLEEP: if (starting) state <= EXECUTE;
+      EXECUTE: begin
+        rd <= instruction[11:7];
+        funct3 <= instruction[14:12];
+        address <= alu_result;
+        wdata <= rs2;
+        write <= is_store;
+        if (to_bus) state <= BUS;
+        else if (decoded.kind == KIND_LOAD) state <= LOAD;
+        else if (decoded.kind == KIND_MULDIV) state <= MULDIV;
+        else if (decoded.kind == KIND_WFI) state <= SLEEP;
+        else state <= FETCH;
+      end
+      default: if (done) state <= FETCH;
+    endcase
+    if (trap) begin
+      pc_r <= trap_target;
+      state <= FETCH;
+    end
+    if (reset || jump) begin
+      pc_r <= start_pc;
+      state <= FETCH;
+    end
+    if (reset) for (int i = 1; i < 32; i++) x[i] <= 32'd0;
+  end
+
+endmodule

@@ -1,0 +1,151 @@
+// Machine-mode CSRs, trap entry and return. Zicsr reads are combinational from `address`; `exists` is low for a CSR
+// that is not there. A write takes effect at the clock edge with `write` high. Machine mode only: MPP reads 11.
+// Read-only zero: the identities but misa, the hardware performance monitors, the software interrupt and the
+// trigger registers (no triggers).
+module rv32_csr
+  import rv32_pkg::*;
+(
+  input  logic        clk,
+  input  logic        reset,
+  input  logic [11:0] address,
+  input  logic        write,
+  input  logic [31:0] wdata,
+  output logic [31:0] rdata,
+  output logic        exists,
+
+  input  logic        retire,              // an instruction is done
+  input  logic        trap,                // enter a trap; wins over write and mret
+  input  logic        trap_is_interrupt,
+  input  logic [3:0]  trap_cause,
+  input  logic [31:0] trap_value,
+  input  logic [31:0] trap_pc,
+  input  logic        mret,
+  output logic [31:0] trap_target,
+  output logic [31:0] return_target,
+
+  input  logic        timer_interrupt,
+  input  logic        external_interrupt,
+  input  logic [63:0] mtime,
+  output logic        pending,             // an enabled interrupt, whatever MIE: ends WFI
+  output logic        interrupt,           // and MIE
+  output logic [3:0]  interrupt_cause
+);
+
+  localparam logic [11:0] MSTATUS = 12'h300, MISA = 12'h301, MIE = 12'h304, MTVEC = 12'h305, MSTATUSH = 12'h310,
+      MSCRATCH = 12'h340, MEPC = 12'h341, MCAUSE = 12'h342, MTVAL = 12'h343, MIP = 12'h344, TSELECT = 12'h7A0,
+      TDATA1 = 12'h7A1, TDATA2 = 12'h7A2, TDATA3 = 12'h7A3, MCYCLE = 12'hB00, MINSTRET = 12'hB02,
+      MCYCLEH = 12'hB80, MINSTRETH = 12'hB82, CYCLE = 12'hC00, TIME = 12'hC01, INSTRET = 12'hC02,
+      CYCLEH = 12'hC80, TIMEH = 12'hC81, INSTRETH = 12'hC82, MVENDORID = 12'hF11, MARCHID = 12'hF12,
+      MIMPID = 12'hF13, MHARTID = 12'hF14, MCONFIGPTR = 12'hF15;
+  localparam logic [31:0] MISA_RV32IM = 32'h40001100;
+
+  logic        mstatus_mie, mstatus_mpie, timer_enable, external_enable, mtvec_mode;
+  logic [31:2] mtvec_base, mepc;
+  logic [31:0] mscratch, mcause, mtval;
+  logic [63:0] mcycle, minstret;
+
+  always_comb begin
+    pending = (timer_interrupt && timer_enable) || (external_interrupt && external_enable);
+    interrupt = pending && mstatus_mie;
+    interrupt_cause = external_interrupt && external_enable ? 4'(EXTERNAL_INTERRUPT) : 4'(TIMER_INTERRUPT);
+    trap_target = {mtvec_base, 2'b00};
+    if (mtvec_mode && trap_is_interrupt) trap_target += {26'b0, trap_cause, 2'b00};
+    return_target = {mepc, 2'b00};
+  end
+
+  always_comb begin
+    exists = 1'b1;
+    rdata = 32'b0;
+    unique case (address)
+      MSTATUS: begin
+        rdata[3] = mstatus_mie;
+        rdata[7] = mstatus_mpie;
+        rdata[12:11] = 2'b11;
+      end
+      MISA: rdata = MISA_RV32IM;
+      MIE: begin
+        rdata[TIMER_INTERRUPT] = timer_enable;
+        rdata[EXTERNAL_INTERRUPT] = external_enable;
+      end
+      MIP: begin
+        rdata[TIMER_INTERRUPT] = timer_interrupt;
+        rdata[EXTERNAL_INTERRUPT] = external_interrupt;
+      end
+      MTVEC: rdata = {mtvec_base, 1'b0, mtvec_mode};
+      MSCRATCH: rdata = mscratch;
+      MEPC: rdata = {mepc, 2'b00};
+      MCAUSE: rdata = mcause;
+      MTVAL: rdata = mtval;
+      MCYCLE, CYCLE: rdata = mcycle[31:0];
+      MCYCLEH, CYCLEH: rdata = mcycle[63:32];
+      MINSTRET, INSTRET: rdata = minstret[31:0];
+      MINSTRETH, INSTRETH: rdata = minstret[63:32];
+      TIME: rdata = mtime[31:0];
+      TIMEH: rdata = mtime[63:32];
+      MSTATUSH, TSELECT, TDATA1, TDATA2, TDATA3, MVENDORID, MARCHID, MIMPID, MHARTID, MCONFIGPTR: ;
+      default: begin
+        // mhpmevent3..31, mhpmcounter3..31, mhpmcounter3h..31h
+        exists = address[4:0] >= 5'd3 &&
+                 (address[11:5] == 7'h19 || address[11:5] == 7'h58 || address[11:5] == 7'h5C);
+      end
+    endcase
+  end
+
+  always_ff @(posedge clk) begin
+    mcycle <= mcycle + 64'd1;
+    if (retire) minstret <= minstret + 64'd1;
+    if (trap) begin
+      mstatus_mpie <= mstatus_mie;
+      mstatus_mie <= 1'b0;
+      mepc <= trap_pc[31:2];
+      mcause <= {trap_is_interrupt, 27'b0, trap_cause};
+      mtval <= trap_value;
+    end else if (mret) begin
+      mstatus_mie <= mstatus_mpie;
+      mstatus_mpie <= 1'b1;
+    end else if (write) begin
+      case (address)
+        MSTATUS: begin
+          mstatus_mie <= wdata[3];
+          mstatus_mpie <= wdata[7];
+        end
+        MIE: begin
+          timer_enable <= wdata[TIMER_INTERRUPT];
+          external_enable <= wdata[EXTERNAL_INTERRUPT];
+        end
+        MTVEC: begin
+          mtvec_base <= wdata[31:2];
+          mtvec_mode <= wdata[0];
+        end
+        MSCRATCH: mscratch <= wdata;
+        MEPC: mepc <= wdata[31:2];
+        MCAUSE: mcause <= wdata;
+        MTVAL: mtval <= wdata;
+        // A counter that is written does not count in the same cycle or for the same instruction.
+        MCYCLE: mcycle <= {mcycle[63:32], wdata};
+        MCYCLEH: mcycle <= {wdata, mcycle[31:0]};
+        MINSTRET: minstret <= {minstret[63:32], wdata};
+        MINSTRETH: minstret <= {wdata, minstret[31:0]};
+        default: ;
+      endcase
+    end
+    if (reset) begin
+      mstatus_mie <= 1'b0;
+      mstatus_mpie <= 1'b0;
+      timer_enable <= 1'b0;
+      external_enable <= 1'b0;
+      mtvec_mode <= 1'b0;
+      mtvec_base <= 30'b0;
+      mepc <= 30'b0;
+      mscratch <= 32'b0;
+      mcause <= 32'b0;
+      mtval <= 32'b0;
+      mcycle <= 64'b0;
+      minstret <= 64'b0;
+    end
+  end
+
+  logic unused_bits;
+  assign unused_bits = &{1'b0, trap_pc[1:0]};
+
+endmodule
