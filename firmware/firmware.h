@@ -1,10 +1,13 @@
-/* The firmware of the management controller, as whoever runs it sees it: its own start-up code on the target, the
- * behavioural controller of the model and the tests on a host. One source, two builds. C11, no heap, no library.
+/* The firmware of the management controller, as whoever runs it sees it: its own start-up code on
+ * the target, the behavioural controller of the model and the tests on a host. One source, two
+ * builds. C11, no heap, no library.
  *
- * It sees the card through the registers of scope "controller" (contract/spyre_registers.h: SPYRE_REG_MC_*), 32 bits
- * at a time. All state is in struct fw, so several can live in one process. Threads: one at a time for each struct fw. */
-#ifndef SPYRE_FIRMWARE_H_
-#define SPYRE_FIRMWARE_H_
+ * It sees the card through the registers of scope "controller" (contract/spyre_registers.h:
+ * SPYRE_REG_MC_*), 32 bits at a time. All state is in struct fw, so several can live in one
+ * process. Threads: one at a time for each struct fw. Nothing here fails: a self-test that does not
+ * pass shows in MC_STATE, a request that cannot be granted in its answer. */
+#ifndef SPYRE_FIRMWARE_FIRMWARE_H_
+#define SPYRE_FIRMWARE_FIRMWARE_H_
 
 #include <stdint.h>
 
@@ -12,23 +15,27 @@
 extern "C" {
 #endif
 
-/* The card's registers. On the target both are plain loads and stores and the struct is empty. */
+/* The card's registers. On the target they are plain loads and stores and this is not used. */
 struct fw_bus {
   void *context;
   uint32_t (*read)(void *context, uint32_t address);
   void (*write)(void *context, uint32_t address, uint32_t value);
 };
 
-struct fw; /* firmware/state.h; FW_STATE_BYTES and FW_STATE_ALIGN bound it for callers that only store it */
+struct fw; /* firmware/state.h; these two bound it for callers that only store it */
 #define FW_STATE_BYTES 16384
 #define FW_STATE_ALIGN 8
 
-/* Clears *fw, runs the self-test, sets MC_STATE to READY or FAILED. */
+/* Clears *fw, keeps a copy of *bus, runs the self-test, takes every region from every virtual
+ * function and gives it all cores, sets MC_STATE to READY or FAILED. The watchdog runs meanwhile
+ * and is off at the end. */
 void fw_boot(struct fw *fw, const struct fw_bus *bus);
-/* Serves every request that MC_PENDING shows, resets before messages, until none is left. */
+
+/* Serves every request that MC_PENDING shows until none is left: resets first, then the PF, then
+ * messages. The watchdog runs meanwhile and is off at the end. Does nothing unless READY. */
 void fw_service(struct fw *fw);
 
 #ifdef __cplusplus
 }
 #endif
-#endif /* SPYRE_FIRMWARE_H_ */
+#endif /* SPYRE_FIRMWARE_FIRMWARE_H_ */

@@ -1,4 +1,5 @@
-// spyre_registers.h: the contract for C (firmware of the management controller, RV32).
+// spyre_registers.h: the contract for C and assembler (firmware of the management controller,
+// RV32).
 #include <fmt/format.h>
 
 #include "model/contract/generator/writers.h"
@@ -7,16 +8,17 @@ namespace spyre::generator {
 namespace {
 
 std::string ConstantsText(const Spec& spec) {
-  std::string text = fmt::format("#define SPYRE_SPEC_VERSION {}u\n\n", spec.version);
-  text += fmt::format("#define SPYRE_PCI_VENDOR_ID {:#06x}u\n", spec.pci.vendor_id);
-  text += fmt::format("#define SPYRE_PCI_PF_DEVICE_ID {:#06x}u\n", spec.pci.pf_device_id);
-  text += fmt::format("#define SPYRE_PCI_VF_DEVICE_ID {:#06x}u\n", spec.pci.vf_device_id);
-  text += fmt::format("#define SPYRE_MSI_VECTORS {}u\n", spec.pci.msi_vectors);
-  text += fmt::format("#define SPYRE_TOTAL_VFS {}u\n", spec.pci.total_vfs);
+  std::string text = fmt::format("#define SPYRE_SPEC_VERSION SPYRE_U({})\n\n", spec.version);
+  text += fmt::format("#define SPYRE_PCI_VENDOR_ID SPYRE_U({:#06x})\n", spec.pci.vendor_id);
+  text += fmt::format("#define SPYRE_PCI_PF_DEVICE_ID SPYRE_U({:#06x})\n", spec.pci.pf_device_id);
+  text += fmt::format("#define SPYRE_PCI_VF_DEVICE_ID SPYRE_U({:#06x})\n", spec.pci.vf_device_id);
+  text += fmt::format("#define SPYRE_MSI_VECTORS SPYRE_U({})\n", spec.pci.msi_vectors);
+  text += fmt::format("#define SPYRE_TOTAL_VFS SPYRE_U({})\n", spec.pci.total_vfs);
   for (const Bar& bar : spec.bars) {
-    text += fmt::format("#define SPYRE_BAR{}_BYTES {:#x}ull\n", bar.index, bar.size);
+    text += fmt::format("#define SPYRE_BAR{}_BYTES SPYRE_ULL({:#x})\n", bar.index, bar.size);
   }
-  return text + fmt::format("#define SPYRE_VF_BAR0_BYTES {:#x}ull\n", spec.pci.vf_bar0_size);
+  return text +
+         fmt::format("#define SPYRE_VF_BAR0_BYTES SPYRE_ULL({:#x})\n", spec.pci.vf_bar0_size);
 }
 
 std::string EnumText(const Enum& item) {
@@ -50,12 +52,12 @@ std::string BlockText(const Block& block) {
   std::string text =
       fmt::format("\n/* {}{}: {} */\n", block.name, ScopeNote(block.scope), block.description);
   for (const Register& reg : block.registers) {
-    text += fmt::format("#define SPYRE_REG_{} {:#06x}u /* {}: {} */\n", reg.name, reg.address,
-                        AccessName(reg.access), reg.description);
+    text += fmt::format("#define SPYRE_REG_{} SPYRE_U({:#06x}) /* {}: {} */\n", reg.name,
+                        reg.address, AccessName(reg.access), reg.description);
     for (const Field& field : reg.fields) {
       text += fmt::format(
-          "#define SPYRE_REG_{0}_{1}_SHIFT {2}\n#define SPYRE_REG_{0}_{1}_MASK {3:#x}u\n", reg.name,
-          field.name, field.lsb, field.mask());
+          "#define SPYRE_REG_{0}_{1}_SHIFT {2}\n#define SPYRE_REG_{0}_{1}_MASK SPYRE_U({3:#x})\n",
+          reg.name, field.name, field.lsb, field.mask());
     }
   }
   return text;
@@ -69,15 +71,21 @@ std::string WriteFirmwareHeader(const Spec& spec) {
       " * C form of the card's contract. Register offsets are in BAR0, those of blocks marked\n"
       " * \"management controller\" in its own address space; layouts are little endian. "
       "*/\n"
-      "#ifndef SPYRE_REGISTERS_H_\n#define SPYRE_REGISTERS_H_\n\n#include <stddef.h>\n"
-      "#include <stdint.h>\n\n";
+      "#ifndef SPYRE_REGISTERS_H_\n#define SPYRE_REGISTERS_H_\n\n"
+      "/* Assembler and linker scripts take the numbers, which have no suffix there. */\n"
+      "#ifdef __ASSEMBLER__\n#define SPYRE_U(number) number\n#define SPYRE_ULL(number) number\n"
+      "#else\n#include <stddef.h>\n#include <stdint.h>\n#define SPYRE_U(number) number##u\n"
+      "#define SPYRE_ULL(number) number##ull\n#endif\n\n";
   text += ConstantsText(spec);
   for (const Constant& constant : spec.constants) {
-    text += fmt::format("#define SPYRE_{} {:#x}{} /* {} */\n", constant.name, constant.value,
-                        constant.bits == 64 ? "ull" : "u", constant.description);
+    text += fmt::format("#define SPYRE_{} {}({:#x}) /* {} */\n", constant.name,
+                        constant.bits == 64 ? "SPYRE_ULL" : "SPYRE_U", constant.value,
+                        constant.description);
   }
+  text += "\n#ifndef __ASSEMBLER__\n";
   for (const Enum& item : spec.enums) text += EnumText(item);
   for (const Layout& layout : spec.layouts) text += LayoutText(layout);
+  text += "#endif\n";
   for (const Block& block : spec.blocks) text += BlockText(block);
   for (const Block& block : spec.controller_blocks) text += BlockText(block);
   return text + "\n#endif /* SPYRE_REGISTERS_H_ */\n";

@@ -1,0 +1,94 @@
+/* Boot, and the loop that serves requests. */
+#include <stddef.h>
+
+#include "firmware/bus.h"
+#include "firmware/state.h"
+
+struct fw_function *fw_virtual_function(struct fw *fw, uint32_t vf) {
+  return vf == 0 || vf > fw->vfs ? NULL : &fw->functions[vf];
+}
+
+void fw_count(struct fw *fw, uint32_t function, enum spyre_counter counter, uint64_t amount) {
+  fw->counters[counter] += amount;
+  if (function <= fw->vfs) fw->functions[function].counters[counter] += amount;
+}
+
+static void log_boot(const struct fw *fw) {
+  fw_log(fw, "boot: version ");
+  fw_log_number(fw, FW_VERSION_MAJOR);
+  fw_log(fw, ".");
+  fw_log_number(fw, FW_VERSION_MINOR);
+  fw_log(fw, ", ");
+  fw_log_number(fw, fw->vfs);
+  fw_log(fw, " VFs, ");
+  fw_log_number(fw, fw->cores);
+  fw_log(fw, " cores, ");
+  fw_log_number(fw, (uint32_t)(fw->memory_bytes >> 20));
+  fw_log(fw, " MiB\n");
+}
+
+/* The card's tables as those of the firmware: no regions, all cores. */
+static void clear_protection(const struct fw *fw) {
+  for (uint32_t vf = 1; vf <= fw->vfs; ++vf) {
+    fw_write(fw, SPYRE_REG_MC_WATCHDOG, FW_WATCHDOG_US);
+    for (uint32_t i = 0; i < SPYRE_FUNCTION_REGIONS; ++i) fw_program_region(fw, vf, i);
+    fw_program_cores(fw, vf, fw_all_cores(fw));
+  }
+}
+
+void fw_boot(struct fw *fw, const struct fw_bus *bus) {
+  unsigned char *bytes = (unsigned char *)fw;
+  for (size_t i = 0; i < sizeof(*fw); ++i) bytes[i] = 0;
+  fw->bus = *bus;
+  fw->state = SPYRE_FIRMWARE_STATE_BOOT;
+  fw_write(fw, SPYRE_REG_MC_WATCHDOG, FW_WATCHDOG_US);
+  fw_write(fw, SPYRE_REG_MC_STATE, fw->state);
+  fw_write(fw, SPYRE_REG_MC_VERSION, FW_VERSION);
+  fw_write(fw, SPYRE_REG_MC_CAPABILITIES, FW_CAPABILITIES);
+  fw->vfs = fw_read(fw, SPYRE_REG_MC_VFS);
+  fw->cores = fw_read(fw, SPYRE_REG_MC_CORES);
+  fw->memory_bytes = fw_read_pair(fw, SPYRE_REG_MC_MEMORY_LO);
+  fw_crc32c_init(&fw->crc);
+  log_boot(fw);
+  fw_write(fw, SPYRE_REG_MC_WATCHDOG, FW_WATCHDOG_US);
+  if (fw_test_and_report(fw) == FW_TEST_PASSED) {
+    clear_protection(fw);
+    fw->state = SPYRE_FIRMWARE_STATE_READY;
+    fw_write(fw, SPYRE_REG_MC_STATE, fw->state);
+  }
+  fw_write(fw, SPYRE_REG_MC_WATCHDOG, 0);
+}
+
+/* The card has drained the function before it asks. Every message is answered before the next is
+ * read, so nothing of the function is half done here; its regions are the PF's to take. */
+void fw_serve_reset(struct fw *fw) {
+  const uint32_t function = fw_read(fw, SPYRE_REG_MC_RESET_FUNCTION);
+  fw_count(fw, function, SPYRE_COUNTER_RESETS, 1);
+  fw_ras_add(fw, FW_RAS(FUNCTION_RESET, INFO, RESET_FUNCTION), function, true, 0, 0);
+  fw_write(fw, SPYRE_REG_MC_RESET_DONE, 1);
+}
+
+/* A virtual function can always have another message: those come last, so that the PF is heard. */
+static void serve_one(struct fw *fw, uint32_t pending) {
+  if ((pending & SPYRE_REG_MC_PENDING_RESET_MASK) != 0) {
+    fw_serve_reset(fw);
+  } else if ((pending & SPYRE_REG_MC_PENDING_ADMIN_MASK) != 0) {
+    fw_serve_request(fw);
+  } else if ((pending & SPYRE_REG_MC_PENDING_MAILBOX_MASK) != 0) {
+    fw_serve_letter(fw);
+  } else {
+    fw_serve_message(fw);
+  }
+}
+
+void fw_service(struct fw *fw) {
+  while (fw->state == SPYRE_FIRMWARE_STATE_READY) {
+    const uint32_t pending = fw_read(fw, SPYRE_REG_MC_PENDING);
+    if (pending == 0) break;
+    fw_write(fw, SPYRE_REG_MC_WATCHDOG, FW_WATCHDOG_US);
+    serve_one(fw, pending);
+    fw_write(fw, SPYRE_REG_MC_HEARTBEAT, ++fw->heartbeat);
+  }
+  /* Whoever sleeps feeds nobody. */
+  fw_write(fw, SPYRE_REG_MC_WATCHDOG, 0);
+}
