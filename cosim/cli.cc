@@ -115,6 +115,10 @@ class CommandLine {
                     "directory for report.json, the trace and tensors (out/ and the file's name)");
     run->add_flag("--json", run_.json, "print report.json, nothing else, on standard output");
     run->add_flag("--no-progress", run_.no_progress, "no progress bar");
+    run->add_option("--gdb", run_.gdb_port,
+                    "wait on this port of 127.0.0.1 for GDB, which debugs the firmware on the "
+                    "management controller (docs/debugging.md); 0: any free port")
+        ->type_name("PORT");
     run->callback([this] {
       action_ = [this] { return static_cast<int>(RunCommand(run_, program_) ? kDone : kWrong); };
     });

@@ -12,6 +12,7 @@
 #include <iostream>
 #include <memory>
 
+#include "cosim/gdb_server.h"
 #include "cosim/report.h"
 #include "cosim/session.h"
 #include "model/contract/error.h"
@@ -97,8 +98,12 @@ bool RunCommand(const RunArguments& args, const std::string& program) {
   std::unique_ptr<ProgressBar> bar;
   if (!args.json && !args.no_progress && isatty(STDERR_FILENO) != 0)
     bar = std::make_unique<ProgressBar>();
-  const RunResult result = RunSession(config, out, {bar.get()});
+  std::unique_ptr<GdbServer> gdb;
+  if (args.gdb_port) gdb = std::make_unique<GdbServer>(*args.gdb_port);
+  const RunResult result = RunSession(config, out, {bar.get(), gdb.get()});
   bar.reset();
+  const bool passed = !result.verification || result.verification->passed();
+  if (gdb) gdb->SetExitStatus(passed ? 0 : 1);
 
   const std::string report = ReportJson(result);
   const std::string report_path = out + "/report.json";
@@ -107,7 +112,7 @@ bool RunCommand(const RunArguments& args, const std::string& program) {
   file.close();
   if (!file) throw BadInput("{}: cannot write the report", report_path);
   std::cout << (args.json ? report : ReportSummary(result, program)) << std::flush;
-  return !result.verification || result.verification->passed();
+  return passed;
 }
 
 }  // namespace spyre::cosim

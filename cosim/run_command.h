@@ -2,6 +2,8 @@
 // command line to the report. Single thread. Errors: Error(kBadInput).
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -23,6 +25,7 @@ struct RunArguments {
   std::string out;
   bool json = false;
   bool no_progress = false;
+  std::optional<uint16_t> gdb_port;  // debug the management controller; 0: any free port
 };
 
 // A configuration file, or the defaults with a bundle (an SDSC directory, or OpSpec source) or with
