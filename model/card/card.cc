@@ -30,8 +30,8 @@ Card::Card(const sc_core::sc_module_name& name, const CardConfig& config, trace:
   }
   dispatcher_ = std::make_unique<ComputeDispatcher>("dispatcher", config_, mmu_, *ring_, fabric_,
                                                     functional_, cores);
-  control_ = std::make_unique<ControlProcessor>("control", config_, *management_, *dma_,
-                                                *dispatcher_, recorder);
+  control_ =
+      MakeControlProcessor("control", config_, {*management_, *dma_, *dispatcher_}, recorder);
 
   for (Core* core : cores) {
     core->SetPeers(cores);

@@ -89,7 +89,7 @@ void FunctionRegisters::WireIdentity() {
 }
 
 void FunctionRegisters::UpdateQueue() {
-  QueueRegisters& queue = blocks_.control.queue(function_);
+  QueueRegisters queue;
   queue.submission_base = Pair(regs::SQ_BASE_LO);
   queue.submission_entries = registers_.Peek(regs::SQ_ENTRIES);
   queue.submission_tail = registers_.Peek(regs::SQ_TAIL);
@@ -97,6 +97,7 @@ void FunctionRegisters::UpdateQueue() {
   queue.response_entries = registers_.Peek(regs::RQ_ENTRIES);
   queue.response_head = registers_.Peek(regs::RQ_HEAD);
   queue.enabled = (registers_.Peek(regs::QUEUE_CONTROL) & 1) != 0;
+  blocks_.control.SetQueue(function_, queue);
 }
 
 void FunctionRegisters::WireQueue() {

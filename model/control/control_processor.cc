@@ -2,263 +2,144 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <cstddef>
-#include <cstring>
+#include "model/control/timed_control_processor.h"
 
 namespace spyre::model {
 
-namespace {
 static_assert(sizeof(Message) == sizeof(ControlBlock) && sizeof(Response) == sizeof(ControlBlock));
 
-bool ValidEntries(uint32_t entries) {
-  return entries >= 2 && entries <= 65536 && (entries & (entries - 1)) == 0;
-}
-}  // namespace
-
 ControlProcessor::ControlProcessor(const sc_core::sc_module_name& name, const CardConfig& config,
-                                   ManagementController& management, DmaEngine& dma,
-                                   ComputeDispatcher& dispatcher, trace::Recorder* recorder)
+                                   const Blocks& blocks, trace::Recorder* recorder)
     : sc_module(name),
       config_(config),
-      management_(management),
-      dma_(dma),
-      dispatcher_(dispatcher),
-      recorder_(recorder != nullptr && recorder->Wants(trace::kControl) ? recorder : nullptr),
-      functions_(config.num_vfs + 1) {
+      blocks_(blocks),
+      recorder_(recorder != nullptr && recorder->Wants(trace::kControl) ? recorder : nullptr) {
   statistics_.name = "control";
   if (recorder != nullptr && recorder->Wants(trace::kFirmware)) {
     messages_ = {recorder, trace::kFirmware, recorder->AddTrack("card", "management"),
                  recorder->Intern("message")};
   }
-  SC_HAS_PROCESS(ControlProcessor);
-  SC_THREAD(Fetch);
-  SC_THREAD(Issue);
-  SC_THREAD(Respond);
-  sc_core::sc_spawn([this] { RunEngine(kDmaIn); }, "dma_in");
-  sc_core::sc_spawn([this] { RunEngine(kDmaOut); }, "dma_out");
-  sc_core::sc_spawn([this] { RunEngine(kCompute); }, "compute");
 }
 
-// ---------------------------------------------------------------- register side
-
-void ControlProcessor::Doorbell(unsigned function, const sc_core::sc_time& arrival) {
-  FunctionState& state = functions_[function];
-  if (!state.queue.enabled) {  // nobody listens; enabling shows the tail of that moment
-    state.doorbells.clear();
-    return;
-  }
-  state.doorbells.emplace_back(state.queue.submission_tail, NowPs() + arrival.value());
-  doorbell_.notify(arrival);
-}
-
-void ControlProcessor::ResponsesConsumed(unsigned function, const sc_core::sc_time& arrival) {
-  const FunctionState& state = functions_[function];
-  // More responses taken than were posted: there will never be room again.
-  if (state.queue.enabled &&
-      state.posted - state.queue.response_head > state.queue.response_entries) {
-    StopQueue(function, Status::BAD_FIELD);
-  }
-  space_.notify(arrival);
-}
-
-void ControlProcessor::ResetFunction(unsigned function) {
-  FunctionState& state = functions_[function];
-  const uint64_t generation = state.generation + 1;
-  state = {};
-  state.generation = generation;
-  const auto of_function = [&](const OperationPtr& operation) {
-    return operation->function == function;
-  };
-  pending_.erase(std::remove_if(pending_.begin(), pending_.end(), of_function), pending_.end());
-  for (const OperationPtr& operation : running_) {
-    if (operation == nullptr || operation->function != function) continue;
-    operation->aborted = true;
-    if (operation->job != nullptr) operation->job->Fault(Status::ABORTED, 0, kNoCore);
-  }
-  pending_changed_.notify(sc_core::SC_ZERO_TIME);
-  space_.notify(sc_core::SC_ZERO_TIME);
-}
-
-bool ControlProcessor::busy(unsigned function) const {
-  const auto mine = [&](const OperationPtr& operation) {
-    return operation != nullptr && operation->function == function;
-  };
-  const FunctionState& state = functions_[function];
-  return state.fetched != state.queue.submission_tail ||
-         std::any_of(pending_.begin(), pending_.end(), mine) ||
-         std::any_of(running_.begin(), running_.end(), mine) ||
-         std::any_of(finished_.begin(), finished_.end(), mine);
-}
-
-void ControlProcessor::StopQueue(unsigned function, Status why) {
-  functions_[function].error = why;
-  functions_[function].queue.enabled = false;
-  on_interrupt_(function, 1u << 1);
-}
-
-// ---------------------------------------------------------------- fetch
-
-void ControlProcessor::Fetch() {
-  for (;;) {
-    bool progress = false;
-    for (size_t i = 0; i < functions_.size(); ++i) {
-      const size_t function = next_function_;
-      next_function_ = (next_function_ + 1) % functions_.size();
-      progress |= FetchFrom(static_cast<unsigned>(function));
-    }
-    if (!progress) wait(doorbell_ | answered_);
+ControlProcessor::Engine ControlProcessor::EngineOf(Opcode opcode) {
+  switch (opcode) {
+    case Opcode::DMA_IN:
+    case Opcode::DMA_FILL:
+      return kDmaIn;
+    case Opcode::DMA_OUT:
+      return kDmaOut;
+    case Opcode::COMPUTE:
+      return kCompute;
+    default:
+      return kImmediate;
   }
 }
 
-bool ControlProcessor::FetchFrom(unsigned function) {
-  FunctionState& state = functions_[function];
-  // Only entries whose doorbell has arrived.
-  while (state.doorbells.size() > 1 && state.doorbells[0].first == state.fetched)
-    state.doorbells.pop_front();
-  if (!state.queue.enabled || state.doorbells.empty() || state.held >= kHeldOperations)
-    return false;
-  const auto [tail, arrival] = state.doorbells.front();
-  if (arrival > NowPs()) {
-    doorbell_.notify(Ps(arrival - NowPs()));  // an event keeps only its earliest notification
-    return false;
-  }
-  if (tail == state.fetched) return false;
-  const QueueRegisters queue = state.queue;
-  if (!ValidEntries(queue.submission_entries) || !ValidEntries(queue.response_entries) ||
-      !IsStickAligned(queue.submission_base) || !IsStickAligned(queue.response_base) ||
-      tail - state.fetched > queue.submission_entries ||
-      state.posted - queue.response_head > queue.response_entries) {
-    StopQueue(function, Status::BAD_FIELD);
-    return false;
-  }
-  const uint32_t slot = state.fetched % queue.submission_entries;
-  const auto count = static_cast<uint32_t>(
-      std::min<uint64_t>({tail - state.fetched, config_.control.fetch_batch,
-                          queue.submission_entries - slot, kHeldOperations - state.held}));
-  std::vector<uint8_t> entries(count * kEntryBytes);
-  const uint64_t generation = state.generation;
-  const uint64_t begin = NowPs();
-  const bool read =
-      HostAccess(tlm::TLM_READ_COMMAND, function, queue.submission_base + slot * kEntryBytes,
-                 entries.data(), entries.size());
-  if (state.generation != generation) return true;  // reset while the read was on its way
-  if (!read) {
-    StopQueue(function, Status::HOST_FAULT);
-    return false;
-  }
-  for (uint32_t i = 0; i < count; ++i) {
-    wait(Ps(config_.control.decode_ns * 1000));
-    if (state.generation != generation) return true;
-    const OperationPtr operation = Decode(function, &entries[i * kEntryBytes], arrival);
-    if (operation == nullptr) return true;  // reset while its message was looked at
-    ++state.fetched;
-    ++state.held;
-    pending_.push_back(operation);
-    pending_changed_.notify(sc_core::SC_ZERO_TIME);
-  }
-  statistics_.busy_ps += NowPs() - begin;
-  statistics_.requests += count;
-  statistics_.bytes += entries.size();
-  return true;
+bool ControlProcessor::ValidEntries(uint32_t entries) {
+  return entries >= 2 && entries <= 65536 && (entries & (entries - 1)) == 0;
 }
 
-ControlProcessor::OperationPtr ControlProcessor::Decode(unsigned function, const uint8_t* entry,
-                                                        uint64_t queued_ps) {
-  FunctionState& state = functions_[function];
-  auto operation = std::make_shared<Operation>();
-  operation->function = function;
-  operation->generation = state.generation;
-  uint64_t fault = 0;
-  Status status;
-  if (function == 0) {
-    std::memcpy(&operation->block, entry, kEntryBytes);
-    status = Check(operation->block, &fault);
-    if (status == Status::OK && operation->block.function != 0) {
-      status = Status::BAD_FIELD;
-      fault = offsetof(ControlBlock, function);
-    }
-  } else {
-    Message message;
-    std::memcpy(&message, entry, kEntryBytes);
-    const uint64_t begin = NowPs();
-    status = management_.TranslateMessage(function, message, &operation->block, &fault);
-    if (state.generation != operation->generation) return nullptr;
-    if (messages_.recorder != nullptr) {
-      messages_.recorder->Slice(messages_.category, messages_.track, messages_.name, begin, NowPs(),
-                                message.correlation, kEntryBytes, function);
-    }
-    operation->block.opcode = message.opcode;
-    operation->block.stream = message.stream;
-    operation->block.sequence = message.sequence;
-    operation->block.flags = message.flags;
-    operation->block.correlation = message.correlation;
-  }
-  const uint64_t expected = state.next_sequence++;
-  if (status == Status::OK && operation->block.sequence != expected) {
-    status = Status::BAD_SEQUENCE;
-    fault = expected;
-  }
-  const ControlBlock& block = operation->block;
-  operation->refused = status != Status::OK;
-  operation->engine = operation->refused ? kImmediate : EngineOf(static_cast<Opcode>(block.opcode));
-  Response& response = operation->response;
-  response.opcode = block.opcode;
-  response.status = static_cast<uint16_t>(status);
-  response.fault_core = kNoCore;
-  response.stream = block.stream;
-  // A damaged entry answers under the number that was due, so that software can find it.
-  response.sequence = expected;
-  response.fault_address = fault;
-  response.queued_ps = queued_ps;
-  response.fetched_ps = NowPs();
-  response.correlation = block.correlation;
-  return operation;
-}
-
-bool ControlProcessor::HostAccess(tlm::tlm_command command, unsigned function, uint64_t address,
-                                  void* data, uint64_t bytes) {
-  TransferPayload& owned = command == tlm::TLM_READ_COMMAND ? fetch_payload_ : respond_payload_;
-  owned.info.function = static_cast<uint16_t>(function);
-  auto& payload = owned.Prepare(command, address, static_cast<uint8_t*>(data), bytes);
+bool ControlProcessor::ReadHost(unsigned function, uint64_t address, void* data, uint64_t bytes) {
+  read_payload_.info.function = static_cast<uint16_t>(function);
+  auto& payload =
+      read_payload_.Prepare(tlm::TLM_READ_COMMAND, address, static_cast<uint8_t*>(data), bytes);
   sc_core::sc_time delay = sc_core::SC_ZERO_TIME;
   host->b_transport(payload, delay);
-  if (command == tlm::TLM_READ_COMMAND) {
-    wait(delay);
-  }
+  wait(delay);
   return payload.is_response_ok();
 }
 
-void ControlProcessor::DescribeWaits(std::vector<std::string>& lines) const {
-  for (const OperationPtr& operation : running_) {
-    if (operation == nullptr) continue;
-    lines.push_back(fmt::format("control: function {} stream {} runs {} (sequence {})",
-                                operation->function, operation->block.stream, operation->name,
-                                operation->block.sequence));
+bool ControlProcessor::WriteHost(unsigned function, uint64_t address, const void* data,
+                                 uint64_t bytes) {
+  write_payload_.info.function = static_cast<uint16_t>(function);
+  auto& payload = write_payload_.Prepare(tlm::TLM_WRITE_COMMAND, address,
+                                         static_cast<uint8_t*>(const_cast<void*>(data)), bytes);
+  sc_core::sc_time delay = sc_core::SC_ZERO_TIME;
+  host->b_transport(payload, delay);
+  return payload.is_response_ok();
+}
+
+Status ControlProcessor::Translate(unsigned function, const Message& message, ControlBlock* block,
+                                   uint64_t* fault) {
+  const uint64_t begin = NowPs();
+  const Status status = blocks_.management.TranslateMessage(function, message, block, fault);
+  if (messages_.recorder != nullptr) {
+    messages_.recorder->Slice(messages_.category, messages_.track, messages_.name, begin, NowPs(),
+                              message.correlation, kEntryBytes, function);
   }
-  for (const OperationPtr& operation : pending_) {
-    const auto opcode = static_cast<Opcode>(operation->block.opcode);
-    lines.push_back(fmt::format(
-        "control: function {} stream {} holds {}{} (sequence {})", operation->function,
-        operation->block.stream, OpcodeName(opcode),
-        opcode == Opcode::EVENT_WAIT ? fmt::format(" for event {}", operation->block.value) : "",
-        operation->block.sequence));
+  return status;
+}
+
+void ControlProcessor::Run(Operation& operation) {
+  if (operation.engine == kCompute) {
+    RunCompute(operation);
+  } else {
+    RunDma(operation);
   }
-  for (size_t function = 0; function < functions_.size(); ++function) {
-    const FunctionState& state = functions_[function];
-    if (state.held > 0 && !HasRoom(state)) {
-      lines.push_back(
-          fmt::format("control: function {} holds {} operations; its response ring of {} has no "
-                      "room (posted {}, "
-                      "taken {})",
-                      function, state.held, state.queue.response_entries, state.posted,
-                      state.queue.response_head));
-    }
-    if (state.error != Status::OK) {
-      lines.push_back(fmt::format("control: queue of function {} stopped: {}", function,
-                                  StatusName(state.error)));
-    }
-  }
+}
+
+void ControlProcessor::RunDma(Operation& operation) {
+  const DmaOutcome outcome = blocks_.dma.Execute(operation.block, operation.aborted);
+  operation.response.status = static_cast<uint16_t>(outcome.status);
+  operation.response.fault_address = outcome.fault_address;
+  operation.response.device_bytes_read = outcome.device_bytes_read;
+  operation.response.device_bytes_written = outcome.device_bytes_written;
+}
+
+void ControlProcessor::RunCompute(Operation& operation) {
+  Job job;
+  operation.job = &job;
+  if (operation.aborted) job.Fault(Status::ABORTED, 0, kNoCore);
+  blocks_.dispatcher.Execute(operation.block, job);
+  operation.job = nullptr;
+  if (job.program != nullptr) operation.name = fmt::format("COMPUTE {}", job.program->name);
+  operation.response.status = static_cast<uint16_t>(job.status);
+  operation.response.fault_address = job.status == Status::OK ? 0 : job.fault_address;
+  operation.response.fault_core = job.fault_core;
+  operation.response.device_bytes_read = job.bytes_read;
+  operation.response.device_bytes_written = job.bytes_written;
+  operation.response.macs = job.macs;
+}
+
+void ControlProcessor::Abort(Operation& operation) {
+  operation.aborted = true;
+  if (operation.job != nullptr) operation.job->Fault(Status::ABORTED, 0, kNoCore);
+}
+
+void ControlProcessor::Trace(const Operation& operation) const {
+  if (recorder_ == nullptr) return;
+  const Response& response = operation.response;
+  const auto track = recorder_->AddTrack("card", fmt::format("stream {}", operation.block.stream));
+  const uint64_t bytes = operation.engine == kCompute
+                             ? response.device_bytes_read + response.device_bytes_written
+                             : operation.block.size_bytes;
+  recorder_->Slice(trace::kControl, track, recorder_->Intern(operation.name), response.started_ps,
+                   response.finished_ps, operation.block.correlation, bytes,
+                   operation.block.stream);
+}
+
+std::string ControlProcessor::DescribeRunning(const Operation& operation) {
+  return fmt::format("control: function {} stream {} runs {} (sequence {})", operation.function,
+                     operation.block.stream, operation.name, operation.block.sequence);
+}
+
+std::string ControlProcessor::DescribeHeld(unsigned function, const ControlBlock& block) {
+  const auto opcode = static_cast<Opcode>(block.opcode);
+  return fmt::format("control: function {} stream {} holds {}{} (sequence {})", function,
+                     block.stream, OpcodeName(opcode),
+                     opcode == Opcode::EVENT_WAIT ? fmt::format(" for event {}", block.value) : "",
+                     block.sequence);
+}
+
+std::string ControlProcessor::DescribeStopped(unsigned function, Status why) {
+  return fmt::format("control: queue of function {} stopped: {}", function, StatusName(why));
+}
+
+std::unique_ptr<ControlProcessor> MakeControlProcessor(const sc_core::sc_module_name& name,
+                                                       const CardConfig& config,
+                                                       const ControlProcessor::Blocks& blocks,
+                                                       trace::Recorder* recorder) {
+  return std::make_unique<TimedControlProcessor>(name, config, blocks, recorder);
 }
 
 }  // namespace spyre::model

@@ -1,21 +1,25 @@
 // The control-block processor: fetches entries from the submission rings in host memory, checks
 // them (a VF's messages through the management controller), runs them in stream order on the DMA
-// engine and the cores, and posts responses.
+// engine and the cores, and posts responses. Here: what the rest of the card sees of it, and what
+// its two implementations share, which is everything outside the block itself: host memory, the
+// management controller, the engines, interrupts and traces.
 //
 // Order: operations of one stream run in order; `serial` runs one operation at a time over all
 // streams, `pipelined` one per engine (DMA in, DMA out, compute). An operation whose stream waits
 // for an event is passed over by other streams. After an operation of a stream has failed, later
-// ones of that stream answer ABORTED until the function is reset. Kernel thread only; register
-// hooks never wait.
+// ones of that stream answer ABORTED until the function is reset.
+//
+// Bounds: kHeldOperations operations of a function are fetched and not yet answered. A signal of
+// one more than kEventSlots different events answers NO_RESOURCES. kHeldOperations failed streams
+// of a function are told apart; when one more fails, all its streams count as failed.
+//
+// Kernel thread only; the register side never waits.
 #pragma once
 
 #include <tlm_utils/simple_initiator_socket.h>
 
-#include <array>
-#include <deque>
 #include <functional>
 #include <memory>
-#include <set>
 #include <string>
 #include <systemc>
 #include <vector>
@@ -44,93 +48,89 @@ class ControlProcessor : public sc_core::sc_module {
  public:
   tlm_utils::simple_initiator_socket<ControlProcessor> host{"host"};
 
-  ControlProcessor(const sc_core::sc_module_name& name, const CardConfig& config,
-                   ManagementController& management, DmaEngine& dma, ComputeDispatcher& dispatcher,
-                   trace::Recorder* recorder);
+  // The other blocks of the card that it works with.
+  struct Blocks {
+    ManagementController& management;
+    DmaEngine& dma;
+    ComputeDispatcher& dispatcher;
+  };
 
   // Cause bit of INT_STATUS; the card sets it and sends the MSI if software wants it.
   void OnInterrupt(std::function<void(unsigned function, uint32_t cause)> hook) {
     on_interrupt_ = std::move(hook);
   }
 
-  // --- register side: never waits ---
-  QueueRegisters& queue(unsigned function) { return functions_[function].queue; }
-  void Doorbell(unsigned function, const sc_core::sc_time& arrival);           // SQ_TAIL written
-  void ResponsesConsumed(unsigned function, const sc_core::sc_time& arrival);  // RQ_HEAD written
-  void ResetFunction(unsigned function);
-  uint32_t submission_head(unsigned function) const { return functions_[function].fetched; }
-  uint32_t response_tail(unsigned function) const { return functions_[function].posted; }
-  bool busy(unsigned function) const;
-  Status error(unsigned function) const { return functions_[function].error; }
-  void ClearError(unsigned function) { functions_[function].error = Status::OK; }
+  // --- register side ---
+  virtual void SetQueue(unsigned function, const QueueRegisters& queue) = 0;
+  // SQ_TAIL or QUEUE_CONTROL written, RQ_HEAD written; after SetQueue.
+  virtual void Doorbell(unsigned function, const sc_core::sc_time& arrival) = 0;
+  virtual void ResponsesConsumed(unsigned function, const sc_core::sc_time& arrival) = 0;
+  virtual void ResetFunction(unsigned function) = 0;
+  virtual uint32_t submission_head(unsigned function) const = 0;
+  virtual uint32_t response_tail(unsigned function) const = 0;
+  virtual bool busy(unsigned function) const = 0;
+  virtual Status error(unsigned function) const = 0;
+  virtual void ClearError(unsigned function) = 0;
 
   std::vector<UnitStatistics> Statistics() const { return {statistics_}; }
-  void DescribeWaits(std::vector<std::string>& lines) const;
+  virtual void DescribeWaits(std::vector<std::string>& lines) const = 0;
 
- private:
-  static constexpr uint64_t kEntryBytes = sizeof(ControlBlock);  // of every ring
+ protected:
+  static constexpr uint64_t kEntryBytes = sizeof(ControlBlock);               // of every ring
+  static constexpr uint32_t kCauseResponse = 1u << 0, kCauseError = 1u << 1;  // of INT_STATUS
   enum Engine { kDmaIn = 0, kDmaOut = 1, kCompute = 2, kEngines = 3, kImmediate = 3 };
+
   struct Operation {
     ControlBlock block{};
     Response response{};
     unsigned function = 0;
-    uint64_t generation =
-        0;  // of the function when fetched: responses of an earlier life are dropped
     Engine engine = kImmediate;
-    bool refused = false;  // bad entry: answered in the order of its stream, never run
     bool aborted = false;
     Job* job = nullptr;  // while it runs on the cores
     std::string name;
   };
-  struct FunctionState {
-    QueueRegisters queue;
-    uint32_t fetched = 0;
-    uint32_t posted = 0;
-    uint32_t held = 0;  // fetched and not yet answered
-    uint64_t next_sequence = 1;
-    uint64_t generation = 0;
-    Status error = Status::OK;
-    std::deque<std::pair<uint32_t, uint64_t>> doorbells;  // tail, arrival
-    std::set<uint64_t> events;
-    std::set<uint32_t> failed_streams;
-  };
-  using OperationPtr = std::shared_ptr<Operation>;
 
-  void Fetch();
-  bool FetchFrom(unsigned function);
-  OperationPtr Decode(unsigned function, const uint8_t* entry, uint64_t queued_ps);
-  void Issue();
-  OperationPtr NextEligible() const;
-  void RunEngine(Engine engine);
-  void RunDma(Operation& operation);
-  void RunCompute(Operation& operation);
-  void RunImmediate(Operation& operation);
-  void Finish(const OperationPtr& operation);
-  void Respond();
-  void StopQueue(unsigned function, Status why);
-  bool HostAccess(tlm::tlm_command command, unsigned function, uint64_t address, void* data,
-                  uint64_t bytes);
+  ControlProcessor(const sc_core::sc_module_name& name, const CardConfig& config,
+                   const Blocks& blocks, trace::Recorder* recorder);
+
   static Engine EngineOf(Opcode opcode);
-  bool InService(const OperationPtr& operation) const;
-  static bool HasRoom(const FunctionState& state);  // for one more response
-  OperationPtr NextAnswerable();
+  // Entries of a ring: a power of two, 2 to 65536.
+  static bool ValidEntries(uint32_t entries);
+
+  // Reads host memory and waits for the data. False: the host refused.
+  bool ReadHost(unsigned function, uint64_t address, void* data, uint64_t bytes);
+  // Posts a write; it is on its way when this returns.
+  bool WriteHost(unsigned function, uint64_t address, const void* data, uint64_t bytes);
+  // A message through the management controller. Waits.
+  Status Translate(unsigned function, const Message& message, ControlBlock* block, uint64_t* fault);
+  // Runs the operation on its engine and fills in status, fault and counters. Waits; one caller an
+  // engine at a time.
+  void Run(Operation& operation);
+  static void Abort(Operation& operation);       // while it runs, or before
+  void Trace(const Operation& operation) const;  // after its end
+  void Interrupt(unsigned function, uint32_t cause) const { on_interrupt_(function, cause); }
+  static std::string DescribeRunning(const Operation& operation);
+  static std::string DescribeHeld(unsigned function, const ControlBlock& block);
+  static std::string DescribeStopped(unsigned function, Status why);
 
   const CardConfig& config_;
-  ManagementController& management_;
-  DmaEngine& dma_;
-  ComputeDispatcher& dispatcher_;
+  UnitStatistics statistics_;
+
+ private:
+  void RunDma(Operation& operation);
+  void RunCompute(Operation& operation);
+
+  Blocks blocks_;
   trace::Recorder* recorder_;
   TraceSink messages_;  // the management controller at work
   std::function<void(unsigned, uint32_t)> on_interrupt_;
-  std::vector<FunctionState> functions_;
-  std::deque<OperationPtr> pending_;  // fetched, not started
-  std::array<OperationPtr, kEngines> running_{};
-  std::deque<OperationPtr> finished_;  // response not yet posted
-  size_t next_function_ = 0;
-  sc_core::sc_event doorbell_, pending_changed_, engine_done_, finished_changed_, answered_, space_;
-  std::array<sc_core::sc_event, kEngines> start_;
-  TransferPayload fetch_payload_, respond_payload_;
-  UnitStatistics statistics_;
+  TransferPayload read_payload_, write_payload_;
 };
+
+// As config.control.fidelity says.
+std::unique_ptr<ControlProcessor> MakeControlProcessor(const sc_core::sc_module_name& name,
+                                                       const CardConfig& config,
+                                                       const ControlProcessor::Blocks& blocks,
+                                                       trace::Recorder* recorder);
 
 }  // namespace spyre::model

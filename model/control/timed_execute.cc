@@ -1,29 +1,26 @@
-// The control-block processor's second half: choosing what runs, running it, and answering.
-#include <fmt/format.h>
-
+// The timed control-block processor's second half: choosing what runs, running it, and answering.
 #include <algorithm>
 
-#include "model/control/control_processor.h"
+#include "model/control/timed_control_processor.h"
 
 namespace spyre::model {
 
-ControlProcessor::Engine ControlProcessor::EngineOf(Opcode opcode) {
-  switch (opcode) {
-    case Opcode::DMA_IN:
-    case Opcode::DMA_FILL:
-      return kDmaIn;
-    case Opcode::DMA_OUT:
-      return kDmaOut;
-    case Opcode::COMPUTE:
-      return kCompute;
-    default:
-      return kImmediate;
+bool TimedControlProcessor::Failed(const FunctionState& state, uint32_t stream) {
+  return state.all_failed || state.failed_streams.count(stream) != 0;
+}
+
+void TimedControlProcessor::MarkFailed(FunctionState& state, uint32_t stream) {
+  if (Failed(state, stream)) return;
+  if (state.failed_streams.size() == kHeldOperations) {
+    state.all_failed = true;
+  } else {
+    state.failed_streams.insert(stream);
   }
 }
 
 // The oldest operation that may start: its stream has nothing older, its engine is free, its event
 // (if it waits for one) is set, and no barrier or fence holds it.
-ControlProcessor::OperationPtr ControlProcessor::NextEligible() const {
+TimedControlProcessor::OperationPtr TimedControlProcessor::NextEligible() const {
   const bool serial = config_.concurrency == "serial";
   const auto busy = [](const OperationPtr& operation) { return operation != nullptr; };
   if (serial && std::any_of(running_.begin(), running_.end(), busy)) return nullptr;
@@ -47,7 +44,7 @@ ControlProcessor::OperationPtr ControlProcessor::NextEligible() const {
     // In a failed stream it waits for nothing: it will be answered ABORTED.
     const bool event_set = operation->refused || opcode != Opcode::EVENT_WAIT ||
                            state.events.count(operation->block.value) != 0 ||
-                           state.failed_streams.count(operation->block.stream) != 0;
+                           Failed(state, operation->block.stream);
     const bool alone = !barrier || functions_with_older.count(function) == 0;
     if (first_of_stream && engine_free && event_set && alone && fenced.count(function) == 0)
       return operation;
@@ -57,7 +54,7 @@ ControlProcessor::OperationPtr ControlProcessor::NextEligible() const {
   return nullptr;
 }
 
-void ControlProcessor::Issue() {
+void TimedControlProcessor::Issue() {
   for (;;) {
     const OperationPtr operation = NextEligible();
     if (operation == nullptr) {
@@ -66,14 +63,14 @@ void ControlProcessor::Issue() {
     }
     pending_.erase(std::find(pending_.begin(), pending_.end(), operation));
     operation->name = OpcodeName(static_cast<Opcode>(operation->block.opcode));
-    const FunctionState& state = functions_[operation->function];
-    const bool failed = state.failed_streams.count(operation->block.stream) != 0;
+    FunctionState& state = functions_[operation->function];
+    const bool failed = Failed(state, operation->block.stream);
     if (failed || operation->engine == kImmediate) {
       operation->response.started_ps = NowPs();
       if (!operation->refused && failed) {
         operation->response.status = static_cast<uint16_t>(Status::ABORTED);
       } else if (!operation->refused) {
-        RunImmediate(*operation);
+        RunImmediate(state, *operation);
       }
       Finish(operation);
     } else {
@@ -83,86 +80,54 @@ void ControlProcessor::Issue() {
   }
 }
 
-void ControlProcessor::RunEngine(Engine engine) {
+void TimedControlProcessor::RunEngine(Engine engine) {
   for (;;) {
     if (running_[engine] == nullptr) sc_core::wait(start_[engine]);
     const OperationPtr operation = running_[engine];
     sc_core::wait(Ps(config_.control.dispatch_ns * 1000));
     operation->response.started_ps = NowPs();
-    if (engine == kCompute) {
-      RunCompute(*operation);
-    } else {
-      RunDma(*operation);
-    }
+    Run(*operation);
     running_[engine] = nullptr;
     Finish(operation);
   }
 }
 
-void ControlProcessor::RunImmediate(Operation& operation) {
-  if (static_cast<Opcode>(operation.block.opcode) == Opcode::EVENT_SIGNAL) {
-    functions_[operation.function].events.insert(operation.block.value);
+void TimedControlProcessor::RunImmediate(FunctionState& state, HeldOperation& operation) {
+  if (static_cast<Opcode>(operation.block.opcode) != Opcode::EVENT_SIGNAL) return;
+  const uint64_t event = operation.block.value;
+  if (state.events.size() == kEventSlots && state.events.count(event) == 0) {
+    operation.response.status = static_cast<uint16_t>(Status::NO_RESOURCES);
+  } else {
+    state.events.insert(event);
   }
 }
 
-void ControlProcessor::RunDma(Operation& operation) {
-  const DmaOutcome outcome = dma_.Execute(operation.block, operation.aborted);
-  operation.response.status = static_cast<uint16_t>(outcome.status);
-  operation.response.fault_address = outcome.fault_address;
-  operation.response.device_bytes_read = outcome.device_bytes_read;
-  operation.response.device_bytes_written = outcome.device_bytes_written;
-}
-
-void ControlProcessor::RunCompute(Operation& operation) {
-  Job job;
-  operation.job = &job;
-  if (operation.aborted) job.Fault(Status::ABORTED, 0, kNoCore);
-  dispatcher_.Execute(operation.block, job);
-  operation.job = nullptr;
-  if (job.program != nullptr) operation.name = fmt::format("COMPUTE {}", job.program->name);
-  operation.response.status = static_cast<uint16_t>(job.status);
-  operation.response.fault_address = job.status == Status::OK ? 0 : job.fault_address;
-  operation.response.fault_core = job.fault_core;
-  operation.response.device_bytes_read = job.bytes_read;
-  operation.response.device_bytes_written = job.bytes_written;
-  operation.response.macs = job.macs;
-}
-
-void ControlProcessor::Finish(const OperationPtr& operation) {
+void TimedControlProcessor::Finish(const OperationPtr& operation) {
   FunctionState& state = functions_[operation->function];
   operation->response.finished_ps = NowPs();
   if (operation->generation == state.generation) {
     if (static_cast<Status>(operation->response.status) != Status::OK) {
-      state.failed_streams.insert(operation->block.stream);
+      MarkFailed(state, operation->block.stream);
     }
     finished_.push_back(operation);
     finished_changed_.notify(sc_core::SC_ZERO_TIME);
   }
-  if (recorder_ != nullptr) {
-    const Response& response = operation->response;
-    const auto track =
-        recorder_->AddTrack("card", fmt::format("stream {}", operation->block.stream));
-    const uint64_t bytes = operation->engine == kCompute
-                               ? response.device_bytes_read + response.device_bytes_written
-                               : operation->block.size_bytes;
-    recorder_->Slice(trace::kControl, track, recorder_->Intern(operation->name),
-                     response.started_ps, response.finished_ps, operation->block.correlation, bytes,
-                     operation->block.stream);
-  }
+  Trace(*operation);
   engine_done_.notify(sc_core::SC_ZERO_TIME);
 }
 
-bool ControlProcessor::InService(const OperationPtr& operation) const {
+bool TimedControlProcessor::InService(const OperationPtr& operation) const {
   return operation->generation == functions_[operation->function].generation;
 }
 
-bool ControlProcessor::HasRoom(const FunctionState& state) {
-  return state.posted - state.queue.response_head < state.queue.response_entries;
+bool TimedControlProcessor::HasRoom(const FunctionState& state) {
+  return ValidEntries(state.queue.response_entries) &&
+         state.posted - state.queue.response_head < state.queue.response_entries;
 }
 
 // The oldest finished operation whose function has room for its response: software that does not
 // consume responses holds up itself only. Operations of an earlier life are dropped here.
-ControlProcessor::OperationPtr ControlProcessor::NextAnswerable() {
+TimedControlProcessor::OperationPtr TimedControlProcessor::NextAnswerable() {
   const auto gone = [this](const OperationPtr& operation) { return !InService(operation); };
   finished_.erase(std::remove_if(finished_.begin(), finished_.end(), gone), finished_.end());
   for (const OperationPtr& operation : finished_) {
@@ -171,7 +136,7 @@ ControlProcessor::OperationPtr ControlProcessor::NextAnswerable() {
   return nullptr;
 }
 
-void ControlProcessor::Respond() {
+void TimedControlProcessor::Respond() {
   for (;;) {
     const OperationPtr operation = NextAnswerable();
     if (operation == nullptr) {
@@ -191,12 +156,12 @@ void ControlProcessor::Respond() {
     finished_.erase(std::find(finished_.begin(), finished_.end(), operation));
     --state.held;
     answered_.notify(sc_core::SC_ZERO_TIME);
-    if (!HostAccess(tlm::TLM_WRITE_COMMAND, operation->function,
-                    queue.response_base + slot * kEntryBytes, &response, kEntryBytes)) {
+    if (!WriteHost(operation->function, queue.response_base + slot * kEntryBytes, &response,
+                   kEntryBytes)) {
       StopQueue(operation->function, Status::HOST_FAULT);
     } else if ((operation->block.flags & kFlagInterrupt) != 0 ||
                static_cast<Status>(response.status) != Status::OK) {
-      on_interrupt_(operation->function, 1u << 0);
+      Interrupt(operation->function, kCauseResponse);
     }
   }
 }

@@ -1,0 +1,81 @@
+// The control-block processor as a timed model: each step costs what config.control says, and the
+// choice of what runs next costs nothing. See control_processor.h.
+#pragma once
+
+#include <array>
+#include <deque>
+#include <memory>
+#include <set>
+#include <utility>
+
+#include "model/control/control_processor.h"
+
+namespace spyre::model {
+
+class TimedControlProcessor : public ControlProcessor {
+ public:
+  TimedControlProcessor(const sc_core::sc_module_name& name, const CardConfig& config,
+                        const Blocks& blocks, trace::Recorder* recorder);
+
+  void SetQueue(unsigned function, const QueueRegisters& queue) override {
+    functions_[function].queue = queue;
+  }
+  void Doorbell(unsigned function, const sc_core::sc_time& arrival) override;
+  void ResponsesConsumed(unsigned function, const sc_core::sc_time& arrival) override;
+  void ResetFunction(unsigned function) override;
+  uint32_t submission_head(unsigned function) const override {
+    return functions_[function].fetched;
+  }
+  uint32_t response_tail(unsigned function) const override { return functions_[function].posted; }
+  bool busy(unsigned function) const override;
+  Status error(unsigned function) const override { return functions_[function].error; }
+  void ClearError(unsigned function) override { functions_[function].error = Status::OK; }
+  void DescribeWaits(std::vector<std::string>& lines) const override;
+
+ private:
+  struct HeldOperation : Operation {
+    // Of the function when fetched: responses of an earlier life are dropped.
+    uint64_t generation = 0;
+    bool refused = false;  // bad entry: answered in the order of its stream, never run
+  };
+  struct FunctionState {
+    QueueRegisters queue;
+    uint32_t fetched = 0;
+    uint32_t posted = 0;
+    uint32_t held = 0;  // fetched and not yet answered
+    uint64_t next_sequence = 1;
+    uint64_t generation = 0;
+    Status error = Status::OK;
+    std::deque<std::pair<uint32_t, uint64_t>> doorbells;  // tail, arrival
+    std::set<uint64_t> events;                            // set; up to kEventSlots
+    std::set<uint32_t> failed_streams;                    // up to kHeldOperations
+    bool all_failed = false;                              // there was no room for one more
+  };
+  using OperationPtr = std::shared_ptr<HeldOperation>;
+
+  void Fetch();
+  bool FetchFrom(unsigned function);
+  OperationPtr Decode(unsigned function, const uint8_t* entry, uint64_t queued_ps);
+  void Issue();
+  OperationPtr NextEligible() const;
+  void RunEngine(Engine engine);
+  static void RunImmediate(FunctionState& state, HeldOperation& operation);
+  void Finish(const OperationPtr& operation);
+  void Respond();
+  void StopQueue(unsigned function, Status why);
+  static bool Failed(const FunctionState& state, uint32_t stream);
+  static void MarkFailed(FunctionState& state, uint32_t stream);
+  bool InService(const OperationPtr& operation) const;
+  static bool HasRoom(const FunctionState& state);  // for one more response
+  OperationPtr NextAnswerable();
+
+  std::vector<FunctionState> functions_;
+  std::deque<OperationPtr> pending_;  // fetched, not started
+  std::array<OperationPtr, kEngines> running_{};
+  std::deque<OperationPtr> finished_;  // response not yet posted
+  size_t next_function_ = 0;
+  sc_core::sc_event doorbell_, pending_changed_, engine_done_, finished_changed_, answered_, space_;
+  std::array<sc_core::sc_event, kEngines> start_;
+};
+
+}  // namespace spyre::model
