@@ -60,10 +60,10 @@ enum fw_self_test_step fw_test_and_report(struct fw *fw) {
   if (step != FW_TEST_PASSED) {
     fw_log(fw, " failed, found ");
     fw_log_number(fw, found);
-    fw->vfs = 0; /* none is served any more, and the number may be the fact that is wrong */
+    /* Whatever asks is answered, but no function is served. */
+    fw->vfs = 0;
     fw_ras_add(fw, FW_RAS(SELF_TEST_FAILED, FATAL, RESET_CARD), 0, false, step, found);
-    fw->state = SPYRE_FIRMWARE_STATE_FAILED;
-    fw_write(fw, SPYRE_REG_MC_STATE, fw->state);
+    fw_write(fw, SPYRE_REG_MC_STATE, SPYRE_FIRMWARE_STATE_FAILED);
   }
   fw_log(fw, "\n");
   return step;

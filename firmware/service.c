@@ -40,9 +40,8 @@ void fw_boot(struct fw *fw, const struct fw_bus *bus) {
   unsigned char *bytes = (unsigned char *)fw;
   for (size_t i = 0; i < sizeof(*fw); ++i) bytes[i] = 0;
   fw->bus = *bus;
-  fw->state = SPYRE_FIRMWARE_STATE_BOOT;
   fw_write(fw, SPYRE_REG_MC_WATCHDOG, FW_WATCHDOG_US);
-  fw_write(fw, SPYRE_REG_MC_STATE, fw->state);
+  fw_write(fw, SPYRE_REG_MC_STATE, SPYRE_FIRMWARE_STATE_BOOT);
   fw_write(fw, SPYRE_REG_MC_VERSION, FW_VERSION);
   fw_write(fw, SPYRE_REG_MC_CAPABILITIES, FW_CAPABILITIES);
   fw->vfs = fw_read(fw, SPYRE_REG_MC_VFS);
@@ -53,8 +52,7 @@ void fw_boot(struct fw *fw, const struct fw_bus *bus) {
   fw_write(fw, SPYRE_REG_MC_WATCHDOG, FW_WATCHDOG_US);
   if (fw_test_and_report(fw) == FW_TEST_PASSED) {
     clear_protection(fw);
-    fw->state = SPYRE_FIRMWARE_STATE_READY;
-    fw_write(fw, SPYRE_REG_MC_STATE, fw->state);
+    fw_write(fw, SPYRE_REG_MC_STATE, SPYRE_FIRMWARE_STATE_READY);
   }
   fw_write(fw, SPYRE_REG_MC_WATCHDOG, 0);
 }
@@ -82,9 +80,8 @@ static void serve_one(struct fw *fw, uint32_t pending) {
 }
 
 void fw_service(struct fw *fw) {
-  while (fw->state == SPYRE_FIRMWARE_STATE_READY) {
-    const uint32_t pending = fw_read(fw, SPYRE_REG_MC_PENDING);
-    if (pending == 0) break;
+  uint32_t pending;
+  while ((pending = fw_read(fw, SPYRE_REG_MC_PENDING)) != 0) {
     fw_write(fw, SPYRE_REG_MC_WATCHDOG, FW_WATCHDOG_US);
     serve_one(fw, pending);
     fw_write(fw, SPYRE_REG_MC_HEARTBEAT, ++fw->heartbeat);

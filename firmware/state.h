@@ -55,9 +55,8 @@ struct fw_record {
 
 struct fw {
   struct fw_bus bus;
-  uint32_t state; /* FirmwareState */
   uint32_t heartbeat;
-  uint32_t vfs;
+  uint32_t vfs; /* that are served: 0 after a self-test that failed */
   uint32_t cores;
   uint64_t memory_bytes;
   struct fw_function functions[SPYRE_MAX_FUNCTIONS];
@@ -81,7 +80,7 @@ void fw_count(struct fw *fw, uint32_t function, enum spyre_counter counter, uint
 /* 0, or the step of the self-test that failed, with *found the value that gave it away. */
 enum fw_self_test_step { FW_TEST_PASSED, FW_TEST_SRAM, FW_TEST_CRC, FW_TEST_CARD };
 enum fw_self_test_step fw_self_test(struct fw *fw, uint32_t *found);
-/* Runs the self-test; a failure is logged, recorded and ends service. */
+/* Runs the self-test; a failure is logged and recorded, and no function is served any more. */
 enum fw_self_test_step fw_test_and_report(struct fw *fw);
 
 /* Error log. by_function: the function itself is the cause, not the PF; each has only its share of

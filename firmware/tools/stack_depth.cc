@@ -31,8 +31,9 @@ void ReadInstruction(const std::string& line, const std::string& mnemonic,
       function->calls.insert(match[1]);
     return;
   }
-  // Stores name sp first when they save it; everything else that does writes it.
-  if (!StartsWith(operands, "sp,") || mnemonic[0] == 's' || mnemonic == "mv") return;
+  // Except for stores, the first operand is written. Only start-up code and code that takes nothing
+  // from sp otherwise moves a register into it.
+  if (!StartsWith(operands, "sp,") || mnemonic == "sw" || mnemonic == "mv") return;
   if (!StartsWith(mnemonic, "add") || !std::regex_match(operands, match, kAdjust))
     throw std::runtime_error(fmt::format("{}: a stack frame of no fixed size: {}", name, line));
   if (match[1] == "-") function->frame_bytes += std::stoull(match[2]);

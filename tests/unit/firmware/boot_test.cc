@@ -46,10 +46,20 @@ TEST(FirmwareBoot, FactsThatMakeNoSenseFailTheSelfTest) {
     EXPECT_EQ(bus.state(), FirmwareState::FAILED) << card.vfs << " VFs, " << card.cores << " cores";
     EXPECT_NE(bus.log().find("self-test: facts of the card failed, found "), std::string::npos)
         << bus.log();
-    bus.PostLetter(0);
-    bus.Service();
-    EXPECT_EQ(bus.answers(), 0u) << "failed firmware serves nothing";
   }
+}
+
+TEST(FirmwareBoot, AfterAFailedSelfTestAllIsAnsweredAndNothingGranted) {
+  FakeBus bus({2, 0, kGiB});
+  EXPECT_EQ(bus.Ask(AdminCommand::ASSIGN, 1, 0, {0, 128}), AdminStatus::NO_SUCH_REGION);
+  EXPECT_EQ(bus.Send(1, Message{}).status, Status::PERMISSION);
+  bus.Reset(1);
+  EXPECT_EQ(bus.answers(), 3u);
+  const Letter record = bus.Mail(MailboxCommand::GET_RAS, 0);
+  EXPECT_EQ(record.status, MailboxStatus::DONE);
+  EXPECT_EQ(record.results[0], static_cast<uint32_t>(RasCode::SELF_TEST_FAILED) << 16 |
+                                   static_cast<uint32_t>(RasSeverity::FATAL) << 8 |
+                                   static_cast<uint32_t>(RasAction::RESET_CARD));
 }
 
 TEST(FirmwareBoot, ACardWithoutVirtualFunctionsIsFine) {

@@ -220,30 +220,33 @@ rc::Gen<uint64_t> Tricky(std::vector<uint64_t> values) {
 
 RC_GTEST_FIXTURE_PROP(FirmwareMessage, RandomOnesAnswerAsTheReference, ()) {
   const std::vector<uint64_t> places = {0, 128, 3968, 4096, kGiB - 128, kGiB, kGiB + 128, 64};
-  Message message;
-  message.opcode = static_cast<uint8_t>(*rc::gen::inRange(0, 10));
-  message.flags = static_cast<uint16_t>(*rc::gen::weightedOneOf<int>(
-      {{9, rc::gen::inRange(0, 8)}, {1, rc::gen::inRange(0, 0x10000)}}));
-  message.stream = *rc::gen::arbitrary<uint32_t>();
-  message.sequence = *rc::gen::arbitrary<uint64_t>();
-  message.host_address = *rc::gen::arbitrary<uint64_t>();
-  message.device_region = static_cast<uint32_t>(*Tricky({0, 0, 0, 7, 7, 3, 8}));
-  message.program_region = static_cast<uint32_t>(*Tricky({0, 0, 0, 7, 7, 3, 8}));
-  message.device_offset = *Tricky(places);
-  message.program_offset = *Tricky(places);
-  message.size_bytes = *Tricky(places);
-  message.program_bytes = *Tricky(places);
-  message.value = *rc::gen::arbitrary<uint64_t>();
-  message.correlation = *rc::gen::arbitrary<uint64_t>();
-  Seal(message);
-  const auto vf = static_cast<uint32_t>(*rc::gen::inRange(1, 3));
-  const MessageAnswer expected = Expected(vf, message);
-  const MessageAnswer answer = bus.Send(vf, message);
-  RC_ASSERT(answer.status == expected.status);
-  RC_ASSERT(answer.fault == expected.fault);
-  RC_ASSERT(answer.has_block == expected.has_block);
-  if (answer.has_block) {
-    RC_ASSERT(std::memcmp(&answer.block, &expected.block, sizeof(ControlBlock)) == 0);
+  const int messages = *rc::gen::inRange(1, 100);
+  for (int i = 0; i < messages; ++i) {
+    Message message;
+    message.opcode = static_cast<uint8_t>(*rc::gen::inRange(0, 10));
+    message.flags = static_cast<uint16_t>(*rc::gen::weightedOneOf<int>(
+        {{9, rc::gen::inRange(0, 8)}, {1, rc::gen::inRange(0, 0x10000)}}));
+    message.stream = *rc::gen::arbitrary<uint32_t>();
+    message.sequence = *rc::gen::arbitrary<uint64_t>();
+    message.host_address = *rc::gen::arbitrary<uint64_t>();
+    message.device_region = static_cast<uint32_t>(*Tricky({0, 0, 0, 7, 7, 3, 8}));
+    message.program_region = static_cast<uint32_t>(*Tricky({0, 0, 0, 7, 7, 3, 8}));
+    message.device_offset = *Tricky(places);
+    message.program_offset = *Tricky(places);
+    message.size_bytes = *Tricky(places);
+    message.program_bytes = *Tricky(places);
+    message.value = *rc::gen::arbitrary<uint64_t>();
+    message.correlation = *rc::gen::arbitrary<uint64_t>();
+    Seal(message);
+    const auto vf = static_cast<uint32_t>(*rc::gen::inRange(1, 3));
+    const MessageAnswer expected = Expected(vf, message);
+    const MessageAnswer answer = bus.Send(vf, message);
+    RC_ASSERT(answer.status == expected.status);
+    RC_ASSERT(answer.fault == expected.fault);
+    RC_ASSERT(answer.has_block == expected.has_block);
+    if (answer.has_block) {
+      RC_ASSERT(std::memcmp(&answer.block, &expected.block, sizeof(ControlBlock)) == 0);
+    }
   }
 }
 
