@@ -23,7 +23,6 @@ struct RtlController::Model {
   uint8_t* sram() {
     return reinterpret_cast<uint8_t*>(&top.rootp->controller__DOT__sram__DOT__mem);
   }
-  auto& registers() { return top.rootp->controller__DOT__core__DOT__x; }
 
   void Settle() {
     top.clk = 0;
@@ -58,7 +57,6 @@ struct RtlController::Model {
       }
     }
     top.bus_ready = 1;
-    top.eval();
   }
 
   VerilatedContext context;
@@ -111,7 +109,6 @@ void RtlController::Load(const ElfImage& image) {
   model_->top.reset = 1;
   model_->Clock();
   model_->top.reset = 0;
-  model_->Settle();
 }
 
 RtlController::Stop RtlController::Run(uint64_t cycles) {
@@ -130,9 +127,10 @@ RtlController::Stop RtlController::Run(uint64_t cycles) {
 
 bool RtlController::Step() {
   if (model_->top.asleep) return false;
+  while (model_->top.sleeping) model_->Tick(bus_);
   do {
     model_->Tick(bus_);
-  } while (!model_->top.between);
+  } while (!model_->top.fetching && !model_->top.sleeping);
   return true;
 }
 
@@ -158,29 +156,32 @@ uint32_t RtlController::pc() const { return model_->top.pc; }
 void RtlController::SetPc(uint32_t pc) {
   model_->top.start_pc = pc & ~3u;
   model_->top.jump = 1;
-  model_->Settle();
   model_->Clock();
   model_->top.jump = 0;
-  model_->Settle();
 }
 
 uint32_t RtlController::Register(unsigned number) const {
-  return number == 0 ? 0 : model_->registers()[number - 1];
+  return model_->top.rootp->controller__DOT__core__DOT__x[number];
 }
 
 void RtlController::SetRegister(unsigned number, uint32_t value) {
-  if (number != 0) model_->registers()[number - 1] = value;
+  if (number == 0) return;
+  model_->top.register_number = number;
+  model_->top.register_value = value;
+  model_->top.set_register = 1;
+  model_->Clock();
+  model_->top.set_register = 0;
 }
 
 bool RtlController::Csr(unsigned number, uint32_t* value) const {
   if (number > 0xFFF) return false;
   Vrv32& top = model_->top;
-  top.debug_csr_read = 1;
-  top.debug_csr = number;
+  top.csr_read = 1;
+  top.csr_number = number;
   top.eval();
-  *value = top.csr_rdata;
-  const bool exists = top.csr_exists;
-  top.debug_csr_read = 0;
+  *value = top.csr_value;
+  const bool exists = top.csr_found;
+  top.csr_read = 0;
   top.eval();
   return exists;
 }

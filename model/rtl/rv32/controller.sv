@@ -1,13 +1,12 @@
 // The management controller: core, SRAM, timer, and a bus to the registers outside. Addresses: spyre_pkg.
 //
 // Bus: `bus_valid` with address, write and wdata stable until a clock edge with `bus_ready`; rdata and error are
-// sampled at that edge. mtime counts outside, so that it goes on while the clock stands still. `jump` (one cycle)
-// abandons what runs and goes on at start_pc; with debug_csr_read, csr_rdata and csr_exists show CSR debug_csr.
+// sampled at that edge. mtime counts outside, so that it goes on while the clock stands still. rv32_core says what the
+// debugger's ports do.
 module controller (
   input  logic        clk,
   input  logic        reset,
   input  logic [31:0] start_pc,
-  input  logic        jump,
   input  logic [63:0] mtime,
   output logic [63:0] mtimecmp,
   input  logic        external_interrupt,
@@ -20,15 +19,21 @@ module controller (
   input  logic        bus_error,
   input  logic [31:0] bus_rdata,
 
+  output logic        fetching,
   output logic        boundary,
-  output logic        between,
+  output logic        sleeping,
   output logic        asleep,
   output logic        retire,
   output logic [31:0] pc,
-  input  logic        debug_csr_read,
-  input  logic [11:0] debug_csr,
-  output logic [31:0] csr_rdata,
-  output logic        csr_exists
+
+  input  logic        jump,
+  input  logic        set_register,
+  input  logic [4:0]  register_number,
+  input  logic [31:0] register_value,
+  input  logic        csr_read,
+  input  logic [11:0] csr_number,
+  output logic [31:0] csr_value,
+  output logic        csr_found
 );
 
   localparam int unsigned SRAM_WORDS = spyre_pkg::CONTROLLER_SRAM_BYTES / 4;
@@ -43,8 +48,9 @@ module controller (
   ) core (
     .clk, .reset, .start_pc, .jump, .sram_enable, .sram_strobes, .sram_address, .sram_wdata, .sram_rdata,
     .bus_valid(core_valid), .bus_write, .bus_address, .bus_wdata, .bus_ready(core_ready), .bus_error(core_error),
-    .bus_rdata(core_rdata), .timer_interrupt, .external_interrupt, .mtime, .boundary, .between, .asleep, .retire,
-    .pc, .debug_csr_read, .debug_csr, .csr_rdata, .csr_exists);
+    .bus_rdata(core_rdata), .timer_interrupt, .external_interrupt, .mtime, .fetching, .boundary, .sleeping,
+    .asleep, .retire, .pc, .set_register, .register_number, .register_value, .csr_read, .csr_number, .csr_value,
+    .csr_found);
 
   rv32_sram #(.WORDS(SRAM_WORDS)) sram (.clk, .enable(sram_enable), .strobes(sram_strobes),
       .address(sram_address[SRAM_BITS+1:2]), .wdata(sram_wdata), .rdata(sram_rdata));

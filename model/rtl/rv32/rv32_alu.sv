@@ -9,7 +9,7 @@ module rv32_alu
 );
 
   always_comb begin
-    unique case (operation)
+    case (operation)
       ALU_ADD:  result = a + b;
       ALU_SUB:  result = a - b;
       ALU_SLL:  result = a << b[4:0];

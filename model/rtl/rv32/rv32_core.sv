@@ -3,8 +3,9 @@
 // Traps are precise: pc, registers and CSRs change only in the cycle in which an instruction completes.
 //
 // SRAM port: with `sram_enable` high at a clock edge, writes the bytes of `sram_strobes`, or reads if none; the word
-// is on `sram_rdata` until the next read. Bus port: `bus_valid` with stable address, write and wdata until a cycle
-// with `bus_ready`; `bus_error` with it is an access fault. Words only.
+// is on `sram_rdata` until the next read. Bus port: `bus_valid` with stable address, write and wdata until a clock edge
+// with `bus_ready`; `bus_error` with it is an access fault. Words only. Inputs are used at clock edges only, but for
+// `asleep`.
 module rv32_core
   import rv32_pkg::*;
 #(
@@ -14,7 +15,16 @@ module rv32_core
   input  logic        clk,
   input  logic        reset,
   input  logic [31:0] start_pc,            // where to start after reset or a jump, a multiple of 4
-  input  logic        jump,                // abandons what runs, goes on at start_pc, awake
+
+  // For a debugger, between instructions; the rest of the core stands still for the edge.
+  input  logic        jump,                // goes on at start_pc, awake
+  input  logic        set_register,
+  input  logic [4:0]  register_number,     // not 0
+  input  logic [31:0] register_value,
+  input  logic        csr_read,            // shows CSR csr_number, without a clock
+  input  logic [11:0] csr_number,
+  output logic [31:0] csr_value,
+  output logic        csr_found,
 
   output logic        sram_enable,
   output logic [3:0]  sram_strobes,
@@ -34,27 +44,25 @@ module rv32_core
   input  logic        external_interrupt,
   input  logic [63:0] mtime,
 
-  output logic        boundary,            // between instructions, and no interrupt is taken now
-  output logic        between,             // between instructions or asleep
-  output logic        asleep,              // in WFI, and nothing pending
+  output logic        fetching,            // between instructions
+  output logic        boundary,            // and no interrupt is taken now
+  output logic        sleeping,            // in WFI
+  output logic        asleep,              // and no interrupt will end it: the clock may stand still
   output logic        retire,              // an instruction completes in this cycle
-  output logic [31:0] pc,
-
-  input  logic        debug_csr_read,      // shows CSR debug_csr instead of the instruction's
-  input  logic [11:0] debug_csr,
-  output logic [31:0] csr_rdata,
-  output logic        csr_exists
+  output logic [31:0] pc
 );
 
-  typedef enum logic [2:0] {FETCH, EXECUTE, LOAD, BUS, MULDIV, SLEEP} state_e;
+  typedef enum logic [2:0] {FETCH, EXECUTE, LOAD, BUS, ANSWER, MULDIV, SLEEP} state_e;
   state_e state;
 
-  logic [31:0] x [1:31] /* verilator public_flat_rw */;
-  logic [31:0] pc_r /* verilator public_flat_rd */;
+  logic [31:0] x [0:31] /* verilator public_flat_rd */;  // x[0] stays 0
+  logic [31:0] pc_r;
   logic [4:0]  rd;                 // of the instruction that waits, its funct3, its address
   logic [2:0]  funct3;
   logic [31:0] address, wdata;
   logic        write;
+  logic        bus_failed;         // and what the bus answered
+  logic [31:0] bus_word;
   assign pc = pc_r;
 
   // ---- EXECUTE
@@ -65,8 +73,8 @@ module rv32_core
   rv32_decode decode (.instruction, .decoded);
 
   always_comb begin
-    rs1 = decoded.rs1 == 5'd0 ? 32'd0 : x[decoded.rs1];
-    rs2 = instruction[24:20] == 5'd0 ? 32'd0 : x[instruction[24:20]];
+    rs1 = x[decoded.rs1];
+    rs2 = x[instruction[24:20]];
     alu_a = decoded.a_is_pc ? pc_r : rs1;
     alu_b = decoded.b_is_immediate ? decoded.immediate : rs2;
   end
@@ -75,7 +83,7 @@ module rv32_core
 
   logic taken;
   always_comb begin
-    unique case (instruction[14:13])
+    case (instruction[14:13])
       2'b00:   taken = rs1 == rs2;
       2'b10:   taken = $signed(rs1) < $signed(rs2);
       default: taken = rs1 < rs2;
@@ -95,7 +103,7 @@ module rv32_core
     is_store = decoded.kind == KIND_STORE;
     is_memory = is_store || decoded.kind == KIND_LOAD;
     narrow = instruction[13:12] != 2'b10;
-    unique case (instruction[13:12])
+    case (instruction[13:12])
       2'b00: begin
         misaligned = 1'b0;
         strobes = 4'b0001 << alu_result[1:0];
@@ -123,7 +131,7 @@ module rv32_core
   always_comb begin
     byte_lane = sram_rdata[{address[1:0], 3'b000} +: 8];
     half_lane = sram_rdata[{address[1], 4'b0000} +: 16];
-    unique case (funct3[1:0])
+    case (funct3[1:0])
       2'b00:   loaded = {{24{byte_lane[7] && !funct3[2]}}, byte_lane};
       2'b01:   loaded = {{16{half_lane[15] && !funct3[2]}}, half_lane};
       default: loaded = sram_rdata;
@@ -132,12 +140,14 @@ module rv32_core
 
   // CSRs. CSRRS and CSRRC of x0 or 0 do not write; the top two bits 11 of a number mean read-only.
   logic [31:0] csr_operand, csr_wdata;
-  logic        csr_writes, csr_illegal;
+  logic [31:0] csr_rdata;
+  logic        is_csr, csr_exists, csr_writes, csr_illegal;
   always_comb begin
+    is_csr = decoded.kind == KIND_CSR;
     csr_operand = instruction[14] ? {27'b0, instruction[19:15]} : rs1;
     csr_writes = instruction[13:12] == 2'b01 || instruction[19:15] != 5'd0;
     csr_illegal = !csr_exists || (csr_writes && instruction[31:30] == 2'b11);
-    unique case (instruction[13:12])
+    case (instruction[13:12])
       2'b10:   csr_wdata = csr_rdata | csr_operand;
       2'b11:   csr_wdata = csr_rdata & ~csr_operand;
       default: csr_wdata = csr_operand;
@@ -152,16 +162,16 @@ module rv32_core
     exception = 1'b0;
     cause = ILLEGAL;
     value = 32'd0;
-    if (state == BUS) begin
-      exception = bus_ready && bus_error;
+    if (state == ANSWER) begin
+      exception = bus_failed;
       cause = write ? STORE_FAULT : LOAD_FAULT;
       value = address;
-    end else if (state == FETCH || state == SLEEP) begin
+    end else if (state == FETCH) begin
       exception = !in_sram(pc_r);
       cause = FETCH_FAULT;
       value = pc_r;
     end else if (state == EXECUTE) begin
-      unique case (decoded.kind)
+      case (decoded.kind)
         KIND_ILLEGAL: begin
           exception = 1'b1;
           value = instruction;
@@ -196,29 +206,31 @@ module rv32_core
   end
 
   // ---- sequence
-  logic pending, interrupt, starting, muldiv_done, done;
+  logic hold, pending, wakes, interrupt, interrupted, muldiv_done;
   logic [3:0]  interrupt_cause;
   logic [31:0] trap_target, return_target, muldiv_result, next_pc, result;
   logic        trap, writes_rd;
   logic [4:0]  result_rd;
 
   always_comb begin
-    asleep = state == SLEEP && !pending;
-    between = state == FETCH || state == SLEEP;
-    starting = between && !asleep;  // an instruction or a trap
-    boundary = starting && !interrupt;
-    trap = !asleep && ((starting && interrupt) || exception) && !jump;
+    hold = jump || set_register;
+    fetching = state == FETCH;
+    sleeping = state == SLEEP;
+    asleep = sleeping && !pending && !wakes;
+    interrupted = fetching && interrupt;
+    boundary = fetching && !interrupt;
+    trap = interrupted || exception;
 
     // An instruction that completes, what it gives, and where the next one is.
     result = alu_result;
     result_rd = instruction[11:7];
     next_pc = pc_r + 32'd4;
-    done = 1'b0;
+    retire = 1'b0;
     writes_rd = 1'b0;
-    unique case (state)
+    case (state)
       EXECUTE: begin
-        done = !exception;
-        unique case (decoded.kind)
+        retire = !exception;
+        case (decoded.kind)
           KIND_ALU: writes_rd = 1'b1;
           KIND_JUMP: begin
             writes_rd = 1'b1;
@@ -231,48 +243,47 @@ module rv32_core
             result = csr_rdata;
           end
           KIND_MRET: next_pc = return_target;
-          KIND_LOAD, KIND_MULDIV: done = 1'b0;
-          KIND_STORE: done = to_sram;
+          KIND_LOAD, KIND_MULDIV: retire = 1'b0;
+          KIND_STORE: retire = to_sram;
           default: ;
         endcase
       end
       LOAD: begin
-        done = 1'b1;
+        retire = 1'b1;
         writes_rd = 1'b1;
         result = loaded;
         result_rd = rd;
       end
-      BUS: begin
-        done = bus_ready && !bus_error;
+      ANSWER: begin
+        retire = !bus_failed;
         writes_rd = !write;
-        result = bus_rdata;
+        result = bus_word;
         result_rd = rd;
       end
       MULDIV: begin
-        done = muldiv_done;
+        retire = muldiv_done;
         writes_rd = 1'b1;
         result = muldiv_result;
         result_rd = rd;
       end
       default: ;
     endcase
-    retire = done && !jump;
   end
 
   rv32_muldiv muldiv (.clk, .start(state == EXECUTE && decoded.kind == KIND_MULDIV), .funct3(instruction[14:12]),
       .a(rs1), .b(rs2), .done(muldiv_done), .result(muldiv_result));
 
-  rv32_csr csr (.clk, .reset, .address(debug_csr_read ? debug_csr : instruction[31:20]),
-      .write(state == EXECUTE && decoded.kind == KIND_CSR && csr_writes && retire), .wdata(csr_wdata),
-      .rdata(csr_rdata), .exists(csr_exists), .retire, .trap, .trap_is_interrupt(starting && interrupt),
-      .trap_cause(starting && interrupt ? interrupt_cause : cause),
-      .trap_value(starting && interrupt ? 32'd0 : value), .trap_pc(pc_r),
-      .mret(state == EXECUTE && decoded.kind == KIND_MRET && retire), .trap_target, .return_target,
-      .timer_interrupt, .external_interrupt, .mtime, .pending, .interrupt, .interrupt_cause);
+  rv32_csr csr (.clk, .reset, .hold, .read(is_csr), .address(instruction[31:20]),
+      .write(state == EXECUTE && is_csr && csr_writes && !csr_illegal), .wdata(csr_wdata), .rdata(csr_rdata),
+      .exists(csr_exists), .retire, .trap, .trap_is_interrupt(interrupted),
+      .trap_cause(interrupted ? interrupt_cause : cause), .trap_value(interrupted ? 32'd0 : value), .trap_pc(pc_r),
+      .mret(state == EXECUTE && decoded.kind == KIND_MRET), .trap_target, .return_target, .timer_interrupt,
+      .external_interrupt, .mtime, .wakes, .pending, .interrupt, .interrupt_cause, .debug_read(csr_read),
+      .debug_address(csr_number), .debug_rdata(csr_value), .debug_exists(csr_found));
 
   always_comb begin
-    sram_enable = starting || (state == EXECUTE && to_sram);
-    sram_strobes = state == EXECUTE && is_store && !jump ? strobes : 4'b0000;
+    sram_enable = fetching || (state == EXECUTE && to_sram && !hold);
+    sram_strobes = state == EXECUTE && is_store ? strobes : 4'b0000;
     sram_address = state == EXECUTE ? alu_result : pc_r;
     sram_wdata = store_word;
     bus_valid = state == BUS;
@@ -282,33 +293,42 @@ module rv32_core
   end
 
   always_ff @(posedge clk) begin
-    if (retire && writes_rd && result_rd != 5'd0) x[result_rd] <= result;
-    if (retire) pc_r <= next_pc;
-    unique case (state)
-      FETCH, SLEEP: if (starting) state <= EXECUTE;
-      EXECUTE: begin
-        rd <= instruction[11:7];
-        funct3 <= instruction[14:12];
-        address <= alu_result;
-        wdata <= rs2;
-        write <= is_store;
-        if (to_bus) state <= BUS;
-        else if (decoded.kind == KIND_LOAD) state <= LOAD;
-        else if (decoded.kind == KIND_MULDIV) state <= MULDIV;
-        else if (decoded.kind == KIND_WFI) state <= SLEEP;
-        else state <= FETCH;
+    if (!hold) begin
+      if (retire && writes_rd && result_rd != 5'd0) x[result_rd] <= result;
+      if (retire) pc_r <= next_pc;
+      case (state)
+        FETCH: state <= EXECUTE;
+        EXECUTE: begin
+          rd <= instruction[11:7];
+          funct3 <= instruction[14:12];
+          address <= alu_result;
+          wdata <= rs2;
+          write <= is_store;
+          if (to_bus) state <= BUS;
+          else if (decoded.kind == KIND_LOAD) state <= LOAD;
+          else if (decoded.kind == KIND_MULDIV) state <= MULDIV;
+          else if (decoded.kind == KIND_WFI) state <= SLEEP;
+          else state <= FETCH;
+        end
+        BUS: begin
+          bus_word <= bus_rdata;
+          bus_failed <= bus_error;
+          if (bus_ready) state <= ANSWER;
+        end
+        SLEEP: if (pending) state <= FETCH;
+        default: if (retire) state <= FETCH;
+      endcase
+      if (trap) begin
+        pc_r <= trap_target;
+        state <= FETCH;
       end
-      default: if (done) state <= FETCH;
-    endcase
-    if (trap) begin
-      pc_r <= trap_target;
-      state <= FETCH;
     end
+    if (set_register) x[register_number] <= register_value;
     if (reset || jump) begin
       pc_r <= start_pc;
       state <= FETCH;
     end
-    if (reset) for (int i = 1; i < 32; i++) x[i] <= 32'd0;
+    if (reset) for (int i = 0; i < 32; i++) x[i] <= 32'd0;
   end
 
 endmodule

@@ -34,7 +34,7 @@ module rv32_decode
     decoded.immediate = immediate_i;
     decoded.rs1 = instruction[19:15];
 
-    unique case (instruction[6:0])
+    case (instruction[6:0])
       LUI: begin
         decoded.kind = KIND_ALU;
         decoded.immediate = immediate_u;

@@ -22,7 +22,7 @@ module rv32_muldiv (
   always_comb begin
     product = {{32{a_negative}}, multiplicand} * {{32{b_negative}}, multiplier};
     difference = {remainder, quotient[31]} - {1'b0, divisor};
-    unique case (operation)
+    case (operation)
       3'd0:             result = product[31:0];
       3'd1, 3'd2, 3'd3: result = product[63:32];
       3'd4, 3'd5:       result = negate ? -quotient : quotient;

@@ -13,11 +13,12 @@ module rv32_sram #(
 
   logic [31:0] mem [0:WORDS-1] /* verilator public_flat_rw */;
 
+  logic [31:0] mask;
+  assign mask = {{8{strobes[3]}}, {8{strobes[2]}}, {8{strobes[1]}}, {8{strobes[0]}}};
+
   always_ff @(posedge clk) begin
-    if (enable) begin
-      if (strobes == 4'b0000) rdata <= mem[address];
-      for (int i = 0; i < 4; i++) if (strobes[i]) mem[address][8*i +: 8] <= wdata[8*i +: 8];
-    end
+    if (enable && strobes == 4'b0000) rdata <= mem[address];
+    if (enable && strobes != 4'b0000) mem[address] <= (mem[address] & ~mask) | (wdata & mask);
   end
 
 endmodule

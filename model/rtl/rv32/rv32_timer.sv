@@ -21,7 +21,7 @@ module rv32_timer (
     interrupt = mtime >= mtimecmp;
     error = 1'b0;
     rdata = 32'b0;
-    unique case (offset)
+    case (offset)
       MTIMECMP:  rdata = mtimecmp[31:0];
       MTIMECMPH: rdata = mtimecmp[63:32];
       MTIME: begin
