@@ -3,40 +3,49 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <regex>
+#include <sstream>
 #include <stdexcept>
 
 namespace spyre::firmware {
 namespace {
 
-// "80000000 <_start>:"
-const std::regex kLabel(R"(^[0-9a-f]+ <([^>]+)>:$)");
-// "80000010:\t00c000ef  \tjal\tra,8000001c <main>"
-const std::regex kInstruction(R"(^\s*[0-9a-f]+:\s+[0-9a-f]+\s+([a-z][a-z0-9.]*)\s*(.*)$)");
-const std::regex kTarget(R"(<([^>+]+)(\+0x[0-9a-f]+)?>)");
-const std::regex kAdjust(R"(^sp,sp,(-?)([0-9]+)$)");
-// "80010000 g       *ABS*\t00000000 __stack_bytes"
-const std::regex kSymbol(R"(^([0-9a-f]{8,16}) .{7} \S+\s+[0-9a-f]+ (\S+)$)");
-
 bool StartsWith(const std::string& text, const char* prefix) { return text.rfind(prefix, 0) == 0; }
 
-void ReadInstruction(const std::string& line, const std::string& mnemonic,
-                     const std::string& operands, const std::string& name,
-                     Listing::Function* function) {
-  std::smatch match;
-  if (mnemonic == "jr" || mnemonic == "jalr")
-    throw std::runtime_error(fmt::format("{}: an indirect call or jump: {}", name, line));
+std::vector<std::string> Split(const std::string& text, char separator) {
+  std::vector<std::string> parts;
+  std::istringstream stream(text);
+  for (std::string part; std::getline(stream, part, separator);) parts.push_back(part);
+  return parts;
+}
+
+// "8000001c <main+0x4>" names main; "" if the operands name nothing.
+std::string TargetOf(const std::string& operands) {
+  const size_t begin = operands.find('<');
+  const size_t end = operands.find_first_of("+>", begin);
+  return end == std::string::npos ? "" : operands.substr(begin + 1, end - begin - 1);
+}
+
+void ReadInstruction(const std::string& mnemonic, const std::string& operands,
+                     const std::string& name, Listing::Function* function) {
+  const auto bad = [&](const char* what) {
+    return std::runtime_error(fmt::format("{}: {}: {} {}", name, what, mnemonic, operands));
+  };
+  if (mnemonic == "jr" || mnemonic == "jalr") throw bad("an indirect call or jump");
   if (mnemonic[0] == 'j' || mnemonic[0] == 'b') {
-    if (std::regex_search(operands, match, kTarget) && match[1] != name)
-      function->calls.insert(match[1]);
+    const std::string target = TargetOf(operands);
+    if (!target.empty() && target != name) function->calls.insert(target);
     return;
   }
   // Except for stores, the first operand is written. Only start-up code and code that takes nothing
   // from sp otherwise moves a register into it.
   if (!StartsWith(operands, "sp,") || mnemonic == "sw" || mnemonic == "mv") return;
-  if (!StartsWith(mnemonic, "add") || !std::regex_match(operands, match, kAdjust))
-    throw std::runtime_error(fmt::format("{}: a stack frame of no fixed size: {}", name, line));
-  if (match[1] == "-") function->frame_bytes += std::stoull(match[2]);
+  const bool adjusts = StartsWith(mnemonic, "add") && StartsWith(operands, "sp,sp,");
+  const std::string amount = adjusts ? operands.substr(sizeof("sp,sp,") - 1) : "";
+  const size_t digits = StartsWith(amount, "-") ? 1 : 0;
+  if (amount.size() == digits ||
+      amount.find_first_not_of("0123456789", digits) != std::string::npos)
+    throw bad("a stack frame of no fixed size");
+  if (digits == 1) function->frame_bytes += std::stoull(amount.substr(1));
 }
 
 Depth Walk(const Listing& listing, const std::string& name, std::vector<std::string>* path,
@@ -62,18 +71,22 @@ Depth Walk(const Listing& listing, const std::string& name, std::vector<std::str
 
 }  // namespace
 
+// Lines: "80000000 <main>:", "80000010:\t00c000ef          \tjal\tra,8000001c <main>" and
+// "00000800 g       *ABS*\t00000000 __stack_bytes".
 Listing ReadListing(std::istream& text) {
   Listing listing;
   std::string name;
-  std::smatch match;
   for (std::string line; std::getline(text, line);) {
-    if (std::regex_match(line, match, kLabel)) {
-      name = match[1];
+    const size_t label = line.find(" <");
+    const std::vector<std::string> columns = Split(line, '\t');
+    if (line.size() > 2 && line.substr(line.size() - 2) == ">:" && label != std::string::npos) {
+      name = TargetOf(line);
       listing.functions[name];
-    } else if (std::regex_match(line, match, kInstruction)) {
-      ReadInstruction(line, match[1], match[2], name, &listing.functions[name]);
-    } else if (std::regex_match(line, match, kSymbol)) {
-      listing.symbols[match[2]] = std::stoull(match[1], nullptr, 16);
+    } else if (columns.size() >= 3 && columns[0].back() == ':') {
+      ReadInstruction(columns[2], columns.size() > 3 ? columns[3] : "", name,
+                      &listing.functions[name]);
+    } else if (line.find(" *ABS*\t") != std::string::npos) {
+      listing.symbols[Split(line, ' ').back()] = std::stoull(line, nullptr, 16);
     }
   }
   return listing;
