@@ -22,7 +22,8 @@ add_library(spyre_verilated STATIC
 target_link_libraries(spyre_verilated PUBLIC ZLIB::ZLIB Threads::Threads PRIVATE spyre_verilated_options)
 target_include_directories(spyre_verilated SYSTEM PUBLIC
   ${VERILATOR_ROOT}/include ${VERILATOR_ROOT}/include/vltstd)
-target_compile_definitions(spyre_verilated PUBLIC VL_TIME_CONTEXT VM_TRACE=1 VM_TRACE_FST=1)
+target_compile_definitions(spyre_verilated PUBLIC
+  VL_TIME_CONTEXT VM_TRACE=1 VM_TRACE_FST=1 VM_COVERAGE=$<BOOL:${SPYRE_RTL_COVERAGE}>)
 
 # spyre_rtl(NAME TOP module SOURCES file...): the library spyre_rtl_NAME with class VNAME, header VNAME.h. The
 # contract's package comes first by itself. Lint is part of it: every warning is an error.

@@ -281,6 +281,11 @@ RunConfig Build(const toml::table& document, const std::string& name, const fs::
         "time",
         config.runtime.poll_interval_ns, config.runtime.deadline_ms);
   }
+  const WavesConfig& waves = config.trace.waves;
+  if (waves.to != 0 && waves.to < waves.from) {
+    throw BadInput("trace.waves.to = {} ns is before trace.waves.from = {} ns", waves.to,
+                   waves.from);
+  }
   model::CheckCard(config.card);
   return config;
 }

@@ -67,10 +67,19 @@ struct WorkloadConfig {
   std::string lx_solver = "greedy";
 };
 
+// Waves of one RTL block, in OUT/waves_BLOCK.fst.
+struct WavesConfig {
+  std::string block = "none";
+  uint64_t from = 0, to = 0;  // ns of simulated time; to 0: the end
+  bool on_error = false;
+  uint64_t cycles = 20000;  // on_error: at least so many are kept
+};
+
 struct TraceConfig {
   bool enabled = true;
   std::vector<std::string> categories = {"all"};
   uint64_t capacity = 1 << 20;
+  WavesConfig waves;
 };
 
 struct OutputConfig {

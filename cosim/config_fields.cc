@@ -9,6 +9,7 @@ namespace {
 
 constexpr uint64_t kMaxSize = 1ull << 31;  // elements along one dimension
 constexpr uint64_t kMaxNs = 1'000'000'000;
+constexpr uint64_t kMaxWavesNs = 1'000'000'000'000'000;  // longer than any run
 
 void DescribeDims(FieldCollector& f, const char* prefix, Dims& dims, uint64_t max, const char* unit,
                   const char* meaning) {
@@ -150,6 +151,17 @@ std::vector<Field> Fields(RunConfig& c) {
          "What is recorded");
   f.Number("capacity", c.trace.capacity, 1, 1ull << 28, "records",
            "Records kept; the oldest go first. A record is 48 bytes");
+  f.SetPrefix("trace.waves");
+  f.Choice("block", c.trace.waves.block, {"none", "control", "management", "pt"},
+           "Block whose signals go to waves_BLOCK.fst; it must be RTL in this configuration");
+  f.Number("from", c.trace.waves.from, 0, kMaxWavesNs, "ns", "Simulated time of the first signals");
+  f.Number("to", c.trace.waves.to, 0, kMaxWavesNs, "ns",
+           "Simulated time of the last signals; 0: the end of the run");
+  f.Flag("on_error", c.trace.waves.on_error,
+         "true: only the last clocks are kept, in waves_BLOCK_earlier.fst and waves_BLOCK.fst, and "
+         "only if the run fails");
+  f.Number("cycles", c.trace.waves.cycles, 1, 1ull << 28, "cycles",
+           "With on_error: clocks of the block in each of the two files");
 
   f.SetPrefix("output");
   f.Flag("tensors", c.output.tensors, "Write the output tensor as out.npy");

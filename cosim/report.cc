@@ -223,7 +223,8 @@ std::string ReportJson(const RunResult& result) {
                   {{"path", result.trace_path},
                    {"digest", fmt::format("{:016x}", result.trace_digest)},
                    {"records", result.trace_records},
-                   {"dropped", result.trace_dropped}}},
+                   {"dropped", result.trace_dropped},
+                   {"waves", result.wave_paths}}},
                  {"tensors", tensors},
                  {"spyrecode", result.spyrecode_dir}};
   const auto [bytes_read, bytes_written] = DeviceBytes(result);
@@ -266,6 +267,7 @@ std::string ReportSummary(const RunResult& result, const std::string& program) {
   text += UnitTable(result);
   text += fmt::format("\nReport:  {}/report.json\n", result.out_dir);
   if (!result.trace_path.empty()) text += fmt::format("Trace:   {}\n", result.trace_path);
+  for (const std::string& path : result.wave_paths) text += fmt::format("Waves:   {}\n", path);
   for (const auto& [name, path] : result.tensor_paths) text += fmt::format("Tensor:  {}\n", path);
   text += fmt::format("Program: {}\n", result.spyrecode_dir);
   if (!result.trace_path.empty()) {

@@ -12,6 +12,7 @@
 #include "cosim/workload_run.h"
 #include "driver/physical_function.h"
 #include "model/contract/error.h"
+#include "model/rtl/waves.h"
 #include "runtime/spyre/execution_plan.h"
 #include "runtime/spyre/launch_kernel.h"
 #include "runtime/spyre/spyre_stream.h"
@@ -23,6 +24,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr uint64_t kPsPerNs = 1000;
 constexpr uint64_t kRegionBytes = 12ull << 30;  // of VF 1: the public pool of 8 x 12 GB
 
 // Adds the wall time of its life to `seconds`.
@@ -98,6 +100,7 @@ class Session {
       Unplug();
       WriteTraceFile();
       VerifyOutput();
+      KeepWaves();
       WriteTensors();
     }
     return std::move(result_);
@@ -108,6 +111,9 @@ class Session {
     if (options_.progress != nullptr) options_.progress->Update(phase, done, total);
   }
   std::string PathOf(const std::string& name) const { return result_.out_dir + "/" + name; }
+  std::string WavesPath(const std::string& block) const {
+    return PathOf("waves_" + block + ".fst");
+  }
 
   void MakeOutputDirectory() const {
     std::error_code error;
@@ -119,6 +125,8 @@ class Session {
     }
     // What an earlier run left would be taken for this one's.
     for (const char* name : {"report.json", "trace.sctrace"}) fs::remove(PathOf(name), error);
+    for (const char* block : {"control", "management", "pt"})
+      model::Waves(WavesPath(block), {}).Discard();
     for (const WorkloadTensor& tensor : workload_.tensors)
       fs::remove(PathOf(tensor.name + ".npy"), error);
     fs::remove_all(PathOf("spyrecode"), error);
@@ -144,6 +152,7 @@ class Session {
                             config_.host.interrupt_ns};
     transport_ = std::make_unique<InProcessTransport>(config_.card, timing, &recorder_);
     if (options_.debugger != nullptr) transport_->card().SetDebugger(options_.debugger);
+    AttachWaves();
     const bool virtual_function = config_.mode == "vf";
     const flex::RuntimeOptions options = OptionsOf(config_, &recorder_);
     if (virtual_function) {
@@ -156,6 +165,25 @@ class Session {
         std::make_unique<flex::RuntimeContext>(*transport_, virtual_function ? 1 : 0, options);
   }
 
+  void AttachWaves() {
+    const WavesConfig& waves = config_.trace.waves;
+    if (waves.block == "none") return;
+    model::WaveWindow window;
+    window.from_ps = waves.from * kPsPerNs;
+    if (waves.to != 0) window.to_ps = waves.to * kPsPerNs;
+    if (waves.on_error) window.rolling_dumps = 2 * waves.cycles;  // both edges
+    waves_ = std::make_unique<model::Waves>(WavesPath(waves.block), window);
+    transport_->card().AttachWaves(waves.block, waves_.get());
+  }
+
+  // Of a run that reached its end.
+  void KeepWaves() {
+    if (waves_ == nullptr) return;
+    const bool passed = !result_.verification || result_.verification->passed();
+    if (config_.trace.waves.on_error && passed) waves_->Discard();
+    result_.wave_paths = waves_->Files();
+  }
+
   // Tensors go first: the context must outlive them.
   void Unplug() {
     tensors_.clear();
@@ -163,6 +191,7 @@ class Session {
     context_.reset();
     admin_.reset();
     transport_.reset();
+    if (waves_ != nullptr) waves_->Close();
   }
 
   void Simulate() {
@@ -318,6 +347,7 @@ class Session {
   trace::Recorder recorder_;
   std::vector<std::string> steps_;  // names of the program's marks
 
+  std::unique_ptr<model::Waves> waves_;
   std::unique_ptr<InProcessTransport> transport_;
   std::unique_ptr<driver::Device> admin_;  // VF mode: the PF, which set the VFs up
   std::unique_ptr<flex::RuntimeContext> context_;

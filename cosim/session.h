@@ -66,6 +66,7 @@ struct RunResult {
 
   std::string out_dir;
   std::string trace_path;                           // "" if tracing is off
+  std::vector<std::string> wave_paths;              // in order of time
   std::map<std::string, std::string> tensor_paths;  // name -> .npy
   std::string spyrecode_dir;
 };

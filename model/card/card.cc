@@ -94,6 +94,14 @@ void Card::SetDebugger(Debugger* debugger) {
       "\"rtl\" is needed");
 }
 
+void Card::AttachWaves(const std::string& block, Waves* /*waves*/) {
+  throw BadInput(
+      "trace.waves.block = \"{}\": that block of this card is not RTL; card.{}.fidelity = \"rtl\" "
+      "is "
+      "needed",
+      block, block);
+}
+
 std::string Card::DescribeWaits() const {
   std::vector<std::string> lines;
   control_->DescribeWaits(lines);

@@ -29,6 +29,8 @@
 
 namespace spyre::model {
 
+class Waves;
+
 class Card : public sc_core::sc_module {
  public:
   // Copies the configuration. recorder: may be null; must outlive the card. Throws Error(kBadInput)
@@ -49,6 +51,10 @@ class Card : public sc_core::sc_module {
   // Who debugs the management controller; may be null, must outlive the card. Throws
   // Error(kBadInput) if that is not RTL.
   void SetDebugger(Debugger* debugger);
+
+  // Signals of `block` ("control", "management" or "pt") go to *waves, which must outlive the card.
+  // Throws Error(kBadInput) if that block is not RTL.
+  void AttachWaves(const std::string& block, Waves* waves);
 
   // Busy time, bytes and requests of every unit, for the report.
   std::vector<UnitStatistics> Statistics() const;

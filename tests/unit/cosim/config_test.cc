@@ -68,6 +68,22 @@ categories = ["core", "dma"]
   EXPECT_EQ(config.trace.categories, (std::vector<std::string>{"core", "dma"}));
 }
 
+TEST(Config, WavesAreOfOneBlockAndAWindowOfTime) {
+  const RunConfig config =
+      ParseConfig("[trace]\nwaves = { block = \"control\", from = 1000, to = 2000 }\n", "run.toml",
+                  {"trace.waves.on_error=true"});
+  EXPECT_EQ(config.trace.waves.block, "control");
+  EXPECT_EQ(config.trace.waves.from, 1000u);
+  EXPECT_EQ(config.trace.waves.to, 2000u);
+  EXPECT_TRUE(config.trace.waves.on_error);
+  EXPECT_EQ(ParseConfig("", "run.toml").trace.waves.block, "none");
+  EXPECT_THAT(MessageOf("[trace]\nwaves = { block = \"control\", from = 2, to = 1 }\n"),
+              HasSubstr("trace.waves.to = 1 ns is before trace.waves.from = 2 ns"));
+  EXPECT_THAT(MessageOf("[trace]\nwaves = { block = \"contrl\" }\n"),
+              HasSubstr("trace.waves.block"));
+  EXPECT_THAT(MessageOf("[trace]\nwaves = { form = 1 }\n"), HasSubstr("trace.waves.from"));
+}
+
 TEST(Config, TablesOfNamesAndListsOfPaths) {
   const RunConfig config = ParseConfig(
       "[workload]\nargs = [\"a.npy\", \"\", \"/b.npy\"]\ndims = { A = 2, \"b c\" = 3 }\n",
