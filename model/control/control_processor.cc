@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "model/control/rtl_control_processor.h"
 #include "model/control/timed_control_processor.h"
 
 namespace spyre::model {
@@ -131,6 +132,14 @@ std::string ControlProcessor::DescribeHeld(unsigned function, const ControlBlock
                      block.sequence);
 }
 
+std::string ControlProcessor::DescribeFullRing(unsigned function, uint32_t held, uint32_t posted,
+                                               const QueueRegisters& queue) {
+  return fmt::format(
+      "control: function {} holds {} operations; its response ring of {} has no room (posted {}, "
+      "taken {})",
+      function, held, queue.response_entries, posted, queue.response_head);
+}
+
 std::string ControlProcessor::DescribeStopped(unsigned function, Status why) {
   return fmt::format("control: queue of function {} stopped: {}", function, StatusName(why));
 }
@@ -139,6 +148,8 @@ std::unique_ptr<ControlProcessor> MakeControlProcessor(const sc_core::sc_module_
                                                        const CardConfig& config,
                                                        const ControlProcessor::Blocks& blocks,
                                                        trace::Recorder* recorder) {
+  if (config.control.fidelity == "rtl")
+    return std::make_unique<RtlControlProcessor>(name, config, blocks, recorder);
   return std::make_unique<TimedControlProcessor>(name, config, blocks, recorder);
 }
 

@@ -96,6 +96,11 @@ class ControlProcessor : public sc_core::sc_module {
   static Engine EngineOf(Opcode opcode);
   // Entries of a ring: a power of two, 2 to 65536.
   static bool ValidEntries(uint32_t entries);
+  // For one more response, in a ring that is one.
+  static bool HasRoom(const QueueRegisters& queue, uint32_t posted) {
+    return ValidEntries(queue.response_entries) &&
+           posted - queue.response_head < queue.response_entries;
+  }
 
   // Reads host memory and waits for the data. False: the host refused.
   bool ReadHost(unsigned function, uint64_t address, void* data, uint64_t bytes);
@@ -111,6 +116,8 @@ class ControlProcessor : public sc_core::sc_module {
   void Interrupt(unsigned function, uint32_t cause) const { on_interrupt_(function, cause); }
   static std::string DescribeRunning(const Operation& operation);
   static std::string DescribeHeld(unsigned function, const ControlBlock& block);
+  static std::string DescribeFullRing(unsigned function, uint32_t held, uint32_t posted,
+                                      const QueueRegisters& queue);
   static std::string DescribeStopped(unsigned function, Status why);
 
   const CardConfig& config_;

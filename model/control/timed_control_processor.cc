@@ -200,13 +200,9 @@ void TimedControlProcessor::DescribeWaits(std::vector<std::string>& lines) const
     lines.push_back(DescribeHeld(operation->function, operation->block));
   for (size_t function = 0; function < functions_.size(); ++function) {
     const FunctionState& state = functions_[function];
-    if (state.held > 0 && !HasRoom(state)) {
+    if (state.held > 0 && !HasRoom(state.queue, state.posted)) {
       lines.push_back(
-          fmt::format("control: function {} holds {} operations; its response ring of {} has no "
-                      "room (posted {}, "
-                      "taken {})",
-                      function, state.held, state.queue.response_entries, state.posted,
-                      state.queue.response_head));
+          DescribeFullRing(static_cast<unsigned>(function), state.held, state.posted, state.queue));
     }
     if (state.error != Status::OK)
       lines.push_back(DescribeStopped(static_cast<unsigned>(function), state.error));

@@ -66,7 +66,6 @@ class TimedControlProcessor : public ControlProcessor {
   static bool Failed(const FunctionState& state, uint32_t stream);
   static void MarkFailed(FunctionState& state, uint32_t stream);
   bool InService(const OperationPtr& operation) const;
-  static bool HasRoom(const FunctionState& state);  // for one more response
   OperationPtr NextAnswerable();
 
   std::vector<FunctionState> functions_;

@@ -120,18 +120,14 @@ bool TimedControlProcessor::InService(const OperationPtr& operation) const {
   return operation->generation == functions_[operation->function].generation;
 }
 
-bool TimedControlProcessor::HasRoom(const FunctionState& state) {
-  return ValidEntries(state.queue.response_entries) &&
-         state.posted - state.queue.response_head < state.queue.response_entries;
-}
-
 // The oldest finished operation whose function has room for its response: software that does not
 // consume responses holds up itself only. Operations of an earlier life are dropped here.
 TimedControlProcessor::OperationPtr TimedControlProcessor::NextAnswerable() {
   const auto gone = [this](const OperationPtr& operation) { return !InService(operation); };
   finished_.erase(std::remove_if(finished_.begin(), finished_.end(), gone), finished_.end());
   for (const OperationPtr& operation : finished_) {
-    if (HasRoom(functions_[operation->function])) return operation;
+    if (HasRoom(functions_[operation->function].queue, functions_[operation->function].posted))
+      return operation;
   }
   return nullptr;
 }
@@ -145,7 +141,8 @@ void TimedControlProcessor::Respond() {
     }
     wait(Ps(config_.control.respond_ns * 1000));
     FunctionState& state = functions_[operation->function];
-    if (!InService(operation) || !HasRoom(state)) continue;  // changed meanwhile
+    if (!InService(operation) || !HasRoom(state.queue, state.posted))
+      continue;  // changed meanwhile
     const QueueRegisters& queue = state.queue;
     Response& response = operation->response;
     response.phase = (state.posted / queue.response_entries) % 2 == 0 ? 1 : 0;

@@ -14,9 +14,12 @@
 namespace spyre::test {
 namespace {
 
-class ControlTest : public CardFixture {
+// Over both kinds of block: card.control.fidelity.
+class ControlTest : public CardFixture, public ::testing::WithParamInterface<const char*> {
  protected:
   static constexpr uint32_t kSubmissionEntries = 16;
+
+  ControlTest() { config_.control.fidelity = GetParam(); }
 
   // Takes the PF's queue from the driver and runs it by hand.
   void OpenByHand(uint32_t response_entries = 16) {
@@ -64,7 +67,7 @@ class ControlTest : public CardFixture {
   uint32_t tail_ = 0;
 };
 
-TEST_F(ControlTest, ANopIsAnsweredWithFiveTimesInOrder) {
+TEST_P(ControlTest, ANopIsAnsweredWithFiveTimesInOrder) {
   OpenByHand();
   Put(Block(Opcode::NOP));
   Ring();
@@ -81,7 +84,7 @@ TEST_F(ControlTest, ANopIsAnsweredWithFiveTimesInOrder) {
   EXPECT_GE(response.fetched_ps - response.queued_ps, 650'000u) << "picoseconds";
 }
 
-TEST_F(ControlTest, EveryKindOfBadEntryIsAnsweredByName) {
+TEST_P(ControlTest, EveryKindOfBadEntryIsAnsweredByName) {
   OpenByHand();
   ControlBlock crc = Block(Opcode::NOP, 1);
   crc.size_bytes ^= 1;
@@ -135,7 +138,7 @@ TEST_F(ControlTest, EveryKindOfBadEntryIsAnsweredByName) {
   EXPECT_EQ(by_sequence, expected);
 }
 
-TEST_F(ControlTest, AfterAFailureTheStreamAbortsAndOthersGoOn) {
+TEST_P(ControlTest, AfterAFailureTheStreamAbortsAndOthersGoOn) {
   OpenByHand();
   ControlBlock bad = Block(Opcode::DMA_FILL, 1);
   bad.device_address = 1 << 20;
@@ -157,7 +160,7 @@ TEST_F(ControlTest, AfterAFailureTheStreamAbortsAndOthersGoOn) {
   EXPECT_EQ(StatusAt(0), Status::OK) << "a reset clears the stream's error";
 }
 
-TEST_F(ControlTest, ABadEntryIsAnsweredInItsPlaceAndSparesOlderWorkOfItsStream) {
+TEST_P(ControlTest, ABadEntryIsAnsweredInItsPlaceAndSparesOlderWorkOfItsStream) {
   OpenByHand();
   ControlBlock fill = Block(Opcode::DMA_FILL, 1);
   fill.size_bytes = 1 << 20;
@@ -174,7 +177,7 @@ TEST_F(ControlTest, ABadEntryIsAnsweredInItsPlaceAndSparesOlderWorkOfItsStream) 
   EXPECT_EQ(StatusAt(1), Status::BAD_OPCODE);
 }
 
-TEST_F(ControlTest, RingsWrapAndThePhaseTurnsWithEachPass) {
+TEST_P(ControlTest, RingsWrapAndThePhaseTurnsWithEachPass) {
   OpenByHand();
   for (uint32_t i = 0; i < 100; ++i) {
     Put(Block(Opcode::NOP));
@@ -188,7 +191,7 @@ TEST_F(ControlTest, RingsWrapAndThePhaseTurnsWithEachPass) {
   EXPECT_EQ(registers_->ReadSqHead(), 100u);
 }
 
-TEST_F(ControlTest, ResponsesThatNobodyTakesHoldTheCardBack) {
+TEST_P(ControlTest, ResponsesThatNobodyTakesHoldTheCardBack) {
   OpenByHand(2);
   for (int i = 0; i < 5; ++i) Put(Block(Opcode::NOP));
   Ring();
@@ -202,7 +205,7 @@ TEST_F(ControlTest, ResponsesThatNobodyTakesHoldTheCardBack) {
   EXPECT_EQ(registers_->ReadRqTail(), 5u);
 }
 
-TEST_F(ControlTest, ADoorbellBeyondTheRingStopsTheQueueWithAReason) {
+TEST_P(ControlTest, ADoorbellBeyondTheRingStopsTheQueueWithAReason) {
   OpenByHand();
   registers_->WriteSqTail(kSubmissionEntries + 1);
   Settle();
@@ -211,7 +214,7 @@ TEST_F(ControlTest, ADoorbellBeyondTheRingStopsTheQueueWithAReason) {
   EXPECT_EQ(registers_->ReadIntStatusError(), 1u);
 }
 
-TEST_F(ControlTest, ARingThatTheHostDoesNotMapStopsTheQueue) {
+TEST_P(ControlTest, ARingThatTheHostDoesNotMapStopsTheQueue) {
   OpenByHand();
   registers_->WriteSqBase(0x80);
   Put(Block(Opcode::NOP));
@@ -220,7 +223,7 @@ TEST_F(ControlTest, ARingThatTheHostDoesNotMapStopsTheQueue) {
   EXPECT_EQ(registers_->ReadErrorCode(), static_cast<uint32_t>(Status::HOST_FAULT));
 }
 
-TEST_F(ControlTest, AnEventHoldsItsStreamUntilAnotherSignalsIt) {
+TEST_P(ControlTest, AnEventHoldsItsStreamUntilAnotherSignalsIt) {
   OpenByHand();
   ControlBlock wait = Block(Opcode::EVENT_WAIT, 1);
   wait.value = 42;
@@ -239,7 +242,7 @@ TEST_F(ControlTest, AnEventHoldsItsStreamUntilAnotherSignalsIt) {
   EXPECT_THAT(order, ::testing::ElementsAre(3, 4, 1, 2));
 }
 
-TEST_F(ControlTest, AFenceWaitsForEverythingBeforeItAndHoldsEverythingBehind) {
+TEST_P(ControlTest, AFenceWaitsForEverythingBeforeItAndHoldsEverythingBehind) {
   config_.concurrency = "pipelined";
   OpenByHand();
   ControlBlock fill = Block(Opcode::DMA_FILL, 1);
@@ -255,6 +258,8 @@ TEST_F(ControlTest, AFenceWaitsForEverythingBeforeItAndHoldsEverythingBehind) {
   EXPECT_EQ(At(2).sequence, 3u);
   EXPECT_GE(At(1).started_ps, At(0).finished_ps);
 }
+
+INSTANTIATE_TEST_SUITE_P(Fidelity, ControlTest, ::testing::Values("timed", "rtl"));
 
 // DMA in on one stream and DMA out on another; returns whether they overlapped.
 class OverlapTest : public ControlTest {
@@ -279,9 +284,11 @@ class OverlapTest : public ControlTest {
   }
 };
 
-TEST_F(OverlapTest, SerialHardwareRunsOneOperationAtATime) { EXPECT_FALSE(Overlaps()); }
+INSTANTIATE_TEST_SUITE_P(Fidelity, OverlapTest, ::testing::Values("timed", "rtl"));
 
-TEST_F(OverlapTest, PipelinedHardwareMovesBothWaysAtOnce) {
+TEST_P(OverlapTest, SerialHardwareRunsOneOperationAtATime) { EXPECT_FALSE(Overlaps()); }
+
+TEST_P(OverlapTest, PipelinedHardwareMovesBothWaysAtOnce) {
   config_.concurrency = "pipelined";
   EXPECT_TRUE(Overlaps());
 }
@@ -306,7 +313,7 @@ constexpr const char* kSegmentCopy = R"(
   store r0, r1, r2, r3, r0, r0, r3, r0, r0 wait=t1
 )";
 
-TEST_F(ControlTest, ThePhysicalFunctionMayBringItsOwnSegmentTable) {
+TEST_P(ControlTest, ThePhysicalFunctionMayBringItsOwnSegmentTable) {
   OpenByHand();
   std::vector<uint8_t> image = Encode(Assemble(kSegmentCopy));
   image.resize(AlignUp(image.size(), kStickBytes));
@@ -349,7 +356,7 @@ TEST_F(ControlTest, ThePhysicalFunctionMayBringItsOwnSegmentTable) {
   EXPECT_EQ(StatusAt(5), Status::PAGE_FAULT);
 }
 
-TEST_F(ControlTest, AFunctionLevelResetInTheMiddleOfACopyDropsItAndTheFunctionWorksAgain) {
+TEST_P(ControlTest, AFunctionLevelResetInTheMiddleOfACopyDropsItAndTheFunctionWorksAgain) {
   OpenByHand();
   std::vector<uint8_t> host(1 << 20);
   ControlBlock copy = Block(Opcode::DMA_IN);
@@ -374,7 +381,7 @@ TEST_F(ControlTest, AFunctionLevelResetInTheMiddleOfACopyDropsItAndTheFunctionWo
   EXPECT_EQ(StatusAt(0), Status::OK);
 }
 
-TEST_F(ControlTest, DebugStateReadsAndUnknownOffsetsDoNotDisturb) {
+TEST_P(ControlTest, DebugStateReadsAndUnknownOffsetsDoNotDisturb) {
   OpenByHand();
   EXPECT_EQ(transport_->Read32(0, 0, 0xFF00), 0u);
   transport_->Write32(0, 0, 0xFF00, 1);

@@ -1,0 +1,91 @@
+// The control-block processor in RTL: brings the transactions of model/rtl/control to and from the
+// rest of the card and turns its clocks into time. See control_processor.h.
+//
+// The clock stops while the block has nothing to do. Behaviour is that of the timed model; each
+// step takes as long as config.control says, and some clocks more: the sums of them, for an
+// operation alone in the card, are in docs/architecture.md.
+#pragma once
+
+#include <array>
+#include <deque>
+#include <memory>
+
+#include "model/card/clock.h"
+#include "model/control/control_processor.h"
+#include "model/rtl/control/control_rtl.h"
+
+namespace spyre::model {
+
+class RtlControlProcessor : public ControlProcessor {
+ public:
+  RtlControlProcessor(const sc_core::sc_module_name& name, const CardConfig& config,
+                      const Blocks& blocks, trace::Recorder* recorder);
+
+  void SetQueue(unsigned function, const QueueRegisters& queue) override;
+  void Doorbell(unsigned function, const sc_core::sc_time& arrival) override;
+  void ResponsesConsumed(unsigned function, const sc_core::sc_time& arrival) override;
+  void ResetFunction(unsigned function) override;
+  uint32_t submission_head(unsigned function) const override;
+  uint32_t response_tail(unsigned function) const override;
+  bool busy(unsigned function) const override;
+  Status error(unsigned function) const override;
+  void ClearError(unsigned function) override;
+  void DescribeWaits(std::vector<std::string>& lines) const override;
+
+ private:
+  struct Arrival {
+    uint64_t ps;
+    uint32_t index;
+  };
+  // What the registers of a function have said and the block has not yet heard: in the order in
+  // which it will.
+  struct FunctionState {
+    QueueRegisters queue;
+    bool reset = false;
+    bool ring = false;
+    bool cancel_doorbell = false;
+    bool clear_error = false;
+    std::deque<Arrival> consumed;
+    std::deque<Arrival> doorbells;
+  };
+  using Entry = std::array<uint8_t, kEntryBytes>;  // ControlBlock of the PF, Message of a VF
+  struct Pending {
+    ControlRtl::Node node;
+    ControlBlock block;
+  };
+
+  static ControlBlock AsBlock(unsigned function, const Entry& entry);
+  void Clock();
+  void Step(uint64_t now_ps);
+  uint64_t NextEdge() const;  // UINT64_MAX: the clock stands still
+  bool GiveCommand(unsigned function, uint64_t now_ps);
+  uint64_t NextArrival() const;
+  void Wake();
+
+  void ServeHost();
+  void NextEntry();
+  void RaiseInterrupts();
+  void Observe(uint64_t now_ps);
+  void ReadEntries();
+  void TranslateMessages();
+  void RunEngine(Engine engine);
+
+  const model::Clock clock_;
+  ControlRtl rtl_;
+  uint64_t next_cycle_ = 0;
+  bool input_ = false;     // the block has not seen yet
+  bool commands_ = false;  // some function may have some
+  sc_core::sc_event wake_, read_asked_, message_asked_;
+  std::array<sc_core::sc_event, kEngines> start_;
+
+  std::vector<FunctionState> functions_;
+  ControlRtl::Read read_{};
+  uint64_t read_begin_ps_ = 0;
+  std::vector<Entry> entries_;  // of the batch
+  size_t entry_ = 0;            // the one present
+  std::array<Operation, kEngines> operations_;
+  std::array<bool, kEngines> at_work_{};
+  std::deque<Pending> pending_;  // accepted, not begun
+};
+
+}  // namespace spyre::model

@@ -1,0 +1,230 @@
+// The control-block processor. Outside are host memory, the management controller, the three engines (DMA in, DMA out,
+// cores) and the registers of BAR0; what passes are transactions, described in the module that makes them:
+//
+//   commands from registers ── queue_file ──┬── entry_fetch ── host reads, messages
+//                                           │        │ accept
+//                                           │   operation_table ── scheduler ── engine_port x 3
+//                                           │        │ finished
+//                                           └── responder ── host writes, interrupts
+//
+// Time: now_ps is the time of this edge. While `idle`, nothing changes until an input does or now_ps reaches wake_ps: the
+// clock may stop. Steps take decode_ps, dispatch_ps and respond_ps, or as many cycles as they need if that is longer.
+module control_processor
+  import spyre_pkg::*;
+  import control_pkg::*;
+(
+    input logic clk,
+    input logic rst,
+    input logic [63:0] now_ps,
+    output logic idle,
+    output logic [63:0] wake_ps,
+
+    // Constant while it runs.
+    input logic serial,
+    input logic [31:0] fetch_batch,
+    input logic [63:0] decode_ps,
+    input logic [63:0] dispatch_ps,
+    input logic [63:0] respond_ps,
+
+    // Commands, one a cycle (control_pkg::command_t).
+    input function_t command_function,
+    input logic set_queue,
+    input logic [63:0] submission_base,
+    input logic [31:0] submission_entries,
+    input logic [63:0] response_base,
+    input logic [31:0] response_entries,
+    input logic enabled,
+    input logic doorbell,
+    input logic [63:0] doorbell_ps,
+    input logic consumed,
+    input logic [31:0] index,
+    input logic cancel_doorbell,
+    input logic clear_error,
+    input logic reset,
+    output logic [MAX_FUNCTIONS-1:0] doorbell_ready,
+
+    // What registers show.
+    output logic [31:0] submission_head[MAX_FUNCTIONS],
+    output logic [31:0] response_tail[MAX_FUNCTIONS],
+    output logic [15:0] error[MAX_FUNCTIONS],
+    output logic [MAX_FUNCTIONS-1:0] error_raised,
+    output logic [MAX_FUNCTIONS-1:0] response_raised,
+
+    // Host memory.
+    output logic read_valid,
+    output function_t read_function,
+    output logic [63:0] read_address,
+    output logic [31:0] read_entries,
+    input logic entry_valid,
+    input control_block_t entry,
+    input logic read_failed,
+    output logic entry_next,
+    output logic entries_drop,
+    output logic write_valid,
+    output function_t write_function,
+    output logic [63:0] write_address,
+    output response_t write_response,
+    input logic write_done,
+    input logic write_ok,
+
+    // Management controller; the message is `entry`.
+    output logic message_valid,
+    input logic message_done,
+    input logic [15:0] message_status,
+    input logic [63:0] message_fault,
+    input control_block_t message_block,
+
+    // Engines.
+    output logic [ENGINES-1:0] start,
+    output logic [ENGINES-1:0] start_aborted,
+    output function_t start_function[ENGINES],
+    output control_block_t start_block[ENGINES],
+    input logic [ENGINES-1:0] done,
+    input logic [15:0] done_status[ENGINES],
+    input logic [63:0] done_fault_address[ENGINES],
+    input logic [15:0] done_fault_core[ENGINES],
+    input logic [63:0] done_bytes_read[ENGINES],
+    input logic [63:0] done_bytes_written[ENGINES],
+    input logic [63:0] done_macs[ENGINES],
+
+    // For observers: an operation was accepted, left the pending ones, or ended.
+    output logic accepted,
+    output node_t accepted_node,
+    output logic taken,
+    output logic [ENGINES-1:0] taken_by,  // engine; none: ends here
+    output node_t taken_node
+);
+  command_t command;
+  assign command = '{
+      set_queue: set_queue,
+      doorbell: doorbell,
+      cancel_doorbell: cancel_doorbell,
+      consumed: consumed,
+      clear_error: clear_error,
+      reset: reset,
+      function_: command_function,
+      submission_base: submission_base,
+      submission_entries: submission_entries,
+      response_base: response_base,
+      response_entries: response_entries,
+      enabled: enabled,
+      index: index,
+      time_ps: doorbell_ps
+  };
+
+  queue_t queues[MAX_FUNCTIONS];
+  logic [MAX_FUNCTIONS-1:0] fetchable, pending_purging, finished_purging;
+  logic fetch_stop, accept, post, write_stop, take, finish, unlink;
+  logic [15:0] fetch_stop_status;
+  operation_t accept_operation, pending_operation, finished_operation;
+  node_t accept_node, pending_cursor, pending_after, pending_head;
+  node_t finished_cursor, finished_after, finished_head, finish_node;
+  logic pending_blocked, pending_is_last, pending_empty, finished_is_last, finished_empty;
+  outcome_t finish_outcome, finished_outcome;
+  logic [ENGINES-1:0] engine_load, engine_release, engine_busy, engine_stale, engine_ended;
+  node_t engine_node[ENGINES];
+  logic [31:0] engine_stream[ENGINES];
+  outcome_t engine_outcome[ENGINES];
+  logic fetch_quiet, scheduler_quiet, responder_quiet, fetch_timer, responder_timer;
+  logic [63:0] fetch_timer_ps, responder_timer_ps;
+  logic [ENGINES-1:0] engine_timer;
+  logic [63:0] engine_timer_ps[ENGINES];
+
+  queue_file queue_file (
+      .clk, .rst, .command, .accept, .accept_function(read_function),
+      .fetch_stop, .fetch_stop_function(read_function), .fetch_stop_status,
+      .post, .post_function(write_function), .write_stop, .write_stop_function(write_function),
+      .queues, .fetchable, .doorbell_ready, .error_raised
+  );
+
+  entry_fetch entry_fetch (
+      .clk, .rst, .reset, .reset_function(command_function), .now_ps, .fetch_batch, .decode_ps, .queues,
+      .fetchable(fetchable & ~pending_purging & ~finished_purging),
+      .read_valid, .read_function, .read_address, .read_entries, .entry_valid, .entry, .read_failed,
+      .entry_next, .entries_drop,
+      .message_valid, .message_done, .message_status, .message_fault, .message_value(message_block.value),
+      .stop(fetch_stop), .stop_status(fetch_stop_status), .accept, .accept_operation,
+      .quiet(fetch_quiet), .timer_valid(fetch_timer), .timer_ps(fetch_timer_ps)
+  );
+
+  operation_table operation_table (
+      .clk, .rst, .reset, .reset_function(command_function), .accept, .accept_function(read_function), .accept_operation,
+      .accept_block(read_function == 0 ? entry : message_block), .accept_node,
+      .pending_cursor, .pending_operation, .pending_blocked, .pending_after, .pending_is_last, .pending_head,
+      .pending_empty, .take, .load(engine_load), .engine_block(start_block),
+      .finish, .finish_node, .finish_outcome,
+      .finished_cursor, .finished_operation, .finished_outcome, .finished_after, .finished_is_last, .finished_head,
+      .finished_empty, .unlink, .free(post)
+  );
+
+  scheduler scheduler (
+      .clk, .rst, .reset, .reset_function(command_function), .now_ps, .serial, .accept, .purging(pending_purging),
+      .cursor(pending_cursor), .operation(pending_operation), .blocked(pending_blocked), .after(pending_after),
+      .is_last(pending_is_last), .head(pending_head), .empty(pending_empty),
+      .take, .finish, .finish_node, .finish_outcome,
+      .engine_busy, .engine_node, .engine_stream, .engine_stale, .engine_ended, .engine_outcome,
+      .engine_load, .engine_release, .quiet(scheduler_quiet)
+  );
+
+  for (genvar e = 0; e < int'(ENGINES); ++e) begin : g_engine
+    outcome_t done_outcome;
+    assign done_outcome = '{
+        started_ps: '0,
+        finished_ps: '0,
+        status: done_status[e],
+        fault_address: done_fault_address[e],
+        fault_core: done_fault_core[e],
+        bytes_read: done_bytes_read[e],
+        bytes_written: done_bytes_written[e],
+        macs: done_macs[e]
+    };
+    engine_port engine_port (
+        .clk, .rst, .reset, .reset_function(command_function), .now_ps, .dispatch_ps,
+        .load(engine_load[e]), .load_node(pending_cursor), .load_stream(pending_operation.stream),
+        .busy(engine_busy[e]), .node(engine_node[e]), .stream(engine_stream[e]), .stale(engine_stale[e]),
+        .ended(engine_ended[e]), .outcome(engine_outcome[e]), .release_(engine_release[e]),
+        .start(start[e]), .aborted(start_aborted[e]), .done(done[e]), .done_outcome,
+        .timer_valid(engine_timer[e]), .timer_ps(engine_timer_ps[e])
+    );
+    assign start_function[e] = engine_node[e].function_;
+  end
+
+  responder responder (
+      .clk, .rst, .reset, .reset_function(command_function), .now_ps, .respond_ps, .queues, .ring_changed(consumed || set_queue), .finish, .purging(finished_purging),
+      .cursor(finished_cursor), .operation(finished_operation), .outcome(finished_outcome), .after(finished_after),
+      .is_last(finished_is_last), .head(finished_head), .empty(finished_empty), .unlink, .post,
+      .write_valid, .write_address, .response(write_response), .write_done, .write_ok, .write_stop, .response_raised,
+      .quiet(responder_quiet), .timer_valid(responder_timer), .timer_ps(responder_timer_ps)
+  );
+  assign write_function = finished_cursor.function_;
+
+  always_comb begin
+    for (int f = 0; f < int'(MAX_FUNCTIONS); ++f) begin
+      submission_head[f] = queues[f].fetched[31:0];
+      response_tail[f] = queues[f].posted;
+      error[f] = queues[f].error;
+    end
+  end
+
+  always_ff @(posedge clk) begin
+    accepted <= accept;
+    accepted_node <= accept_node;
+    taken <= take;
+    taken_by <= engine_load;
+    taken_node <= pending_cursor;
+    if (rst) begin
+      accepted <= 1'b0;
+      taken <= 1'b0;
+    end
+  end
+
+  always_comb begin
+    idle = fetch_quiet && scheduler_quiet && responder_quiet;
+    wake_ps = '1;
+    if (fetch_timer) wake_ps = fetch_timer_ps;
+    if (responder_timer && responder_timer_ps < wake_ps) wake_ps = responder_timer_ps;
+    for (int e = 0; e < int'(ENGINES); ++e) begin
+      if (engine_timer[e] && engine_timer_ps[e] < wake_ps) wake_ps = engine_timer_ps[e];
+    end
+  end
+endmodule
