@@ -47,8 +47,9 @@ void fw_boot(struct fw *fw, const struct fw_bus *bus) {
   fw->vfs = fw_read(fw, SPYRE_REG_MC_VFS);
   fw->cores = fw_read(fw, SPYRE_REG_MC_CORES);
   fw->memory_bytes = fw_read_pair(fw, SPYRE_REG_MC_MEMORY_LO);
-  fw_crc32c_init(&fw->crc);
   log_boot(fw);
+  fw_write(fw, SPYRE_REG_MC_WATCHDOG, FW_WATCHDOG_US);
+  fw_crc32c_init(&fw->crc);
   fw_write(fw, SPYRE_REG_MC_WATCHDOG, FW_WATCHDOG_US);
   if (fw_test_and_report(fw) == FW_TEST_PASSED) {
     clear_protection(fw);

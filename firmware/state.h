@@ -22,9 +22,9 @@
 #define FW_SCRATCH_WORDS 64u /* walked by the self-test */
 #define FW_MAX_CORES 32u     /* a core mask is one register */
 
-/* A request takes some 10 us at the default clock of 500 MHz and some 5 ms at 1 MHz, the slowest
- * that can be configured; a hang should show before the driver's patience ends. */
-#define FW_WATCHDOG_US 10000u
+/* The longest request takes some 5,000 cycles, the longest step of boot some 60,000: in time from
+ * 3 MHz on. A hang shows long before a driver's patience ends. */
+#define FW_WATCHDOG_US 20000u
 
 /* FREE -CREATE-> CREATED -MAP-> MAPPED -ACTIVATE-> ACTIVE; RELEASE leads back from each. Only an
  * ACTIVE region is in the MMU and reachable by messages. */
