@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <cstring>
 
+#include "contract/registers.h"
+
 // A function with this attribute is compiled once per instruction set; the loader picks one. The
 // forms give the same bits: only integer operations and single IEEE operations are vectorised. Off
 // under sanitizers, whose run time does not exist yet when the loader picks.
@@ -30,8 +32,6 @@ inline float FloatOf(uint32_t bits) {
 
 inline constexpr uint32_t kFloatNanBits = 0x7FC00000;
 inline constexpr uint32_t kFloatInfinityBits = 0x7F800000;
-inline constexpr int kDlfFractionBits = 9;
-inline constexpr int kDlfBias = 31;
 inline constexpr uint32_t kDlfToFloatShift = 23 - kDlfFractionBits;
 inline constexpr uint32_t kDlfToFloatRebias = 127 - kDlfBias;
 

@@ -1,0 +1,54 @@
+// The RTL of a corelet's PT array (pt_array.sv) as a C++ object that does MATMULs on SEN169_FP16
+// operands and counts cycles. The sums are the bits of PtMatmulScalar (model/core/pt_kernel.h);
+// every NaN is 7FC00000. No SystemC; one thread at a time, which may change between calls. Nothing
+// runs between calls.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "model/core/pt_narrow.h"
+
+namespace spyre::model {
+
+class Waves;
+
+// What one corelet does of a MATMUL: `rows` rows from `row` on, in `sticks` sticks of columns,
+// every stick_step-th from `stick` on. Corelets take whole sticks in turn; where fewer sticks than
+// corelets are left, several share a stick by rows.
+struct PtShare {
+  uint64_t stick, stick_step, sticks;
+  uint64_t row, rows;
+};
+// In order of work; sticks are those of n / 64 columns. Corelet 0 has the most.
+std::vector<PtShare> PtShares(uint64_t m, uint64_t n, uint64_t corelets, uint64_t corelet);
+
+// Cycles of a MATMUL that finds the arrays idle and never waits for LX.
+uint64_t PtArrayCycles(uint64_t m, uint64_t n, uint64_t k, uint64_t corelets);
+
+class RtlPtArray {
+ public:
+  RtlPtArray();
+  ~RtlPtArray();
+  RtlPtArray(const RtlPtArray&) = delete;
+  RtlPtArray& operator=(const RtlPtArray&) = delete;
+
+  // acc (+)= a * b, extents below 2^32, as by `corelets` arrays: their shares one after the other.
+  // Returns the cycles of the longest share, from an idle array to the last sum written. Throws
+  // Error(kDeviceFault) if they are not PtArrayCycles: the RTL is not what the timed model prices.
+  // start_ps: when it starts, for the waves.
+  uint64_t Run(const PtOperands& operands, uint64_t corelets = 1, uint64_t start_ps = 0);
+
+  // Clock cycles so far.
+  uint64_t cycles() const;
+  // Dumps both edges of every clock from now on, from the start of a MATMUL or, if that is not over
+  // yet, behind the one before. Once; `waves` must outlive the array.
+  void SetWaves(Waves* waves, uint64_t period_ps);
+
+ private:
+  struct Model;  // the Verilated class and its memory ports
+  std::unique_ptr<Model> model_;
+};
+
+}  // namespace spyre::model
