@@ -39,6 +39,7 @@ DmaOutcome DmaEngine::Execute(const ControlBlock& block, const bool& aborted) {
   sc_core::wait(Ps(config_.dma.setup_ns * 1000));
 
   direction.status = Status::OK;
+  direction.fault_address = 0;
   direction.last_done_ps = NowPs();
   DmaOutcome outcome;
   const uint64_t request = config_.pcie.max_read_request_bytes;
