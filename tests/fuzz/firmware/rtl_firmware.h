@@ -1,6 +1,10 @@
 // The firmware's image on the RTL of its controller, on a card that is only its registers.
 #pragma once
 
+#include <algorithm>
+#include <string>
+#include <vector>
+
 #include "firmware/firmware_image.h"
 #include "model/control/elf_image.h"
 #include "model/rtl/rv32/controller.h"
@@ -19,6 +23,23 @@ class RtlFirmware final : public FakeCard, private model::ControllerBus {
   void Service() override {
     controller_.SetExternalInterrupt(true);
     Sleep();
+  }
+  // Goes on at `pc` until it sleeps.
+  void JumpTo(uint32_t pc) {
+    controller_.SetPc(pc);
+    Sleep();
+  }
+  uint32_t symbol(const std::string& name) const { return image_.symbols.at(name); }
+  // Bytes below the top of the stack that were ever written with something.
+  uint32_t StackUsed() const {
+    std::vector<uint32_t> words(symbol("__stack_bytes") / sizeof(uint32_t));
+    const size_t bytes = words.size() * sizeof(uint32_t);
+    if (!controller_.ReadMemory(symbol("__stack_top") - static_cast<uint32_t>(bytes), words.data(),
+                                bytes))
+      return UINT32_MAX;
+    const auto lowest =
+        std::find_if(words.begin(), words.end(), [](uint32_t word) { return word; });
+    return static_cast<uint32_t>((words.end() - lowest) * sizeof(uint32_t));
   }
   uint64_t cycles() const { return controller_.cycles(); }
   // It did not fall asleep in time: it hangs or has trapped.

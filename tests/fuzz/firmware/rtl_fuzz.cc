@@ -61,12 +61,39 @@ TEST(FirmwareRtlFuzz, TheImageOnRtlAnswersAsTheHostBuild) {
     for (uint32_t i = 0; i < kFunctionRegions; ++i)
       EXPECT_EQ(rtl.region(vf, i), host.region(vf, i));
   }
+  EXPECT_LT(rtl.StackUsed(), rtl.symbol("__stack_bytes"));
   // The watchdog is to bite hangs, not work.
   EXPECT_LT(longest / kClockMhz, 100u) << "microseconds of the longest request";
-  std::printf("boot %llu cycles, message %llu cycles, longest request %llu cycles\n",
-              static_cast<unsigned long long>(boot_cycles),
-              static_cast<unsigned long long>(message_cycles / kMessages),
-              static_cast<unsigned long long>(longest));
+  std::printf(
+      "boot %llu cycles, message %llu cycles, longest request %llu cycles, stack %u bytes\n",
+      static_cast<unsigned long long>(boot_cycles),
+      static_cast<unsigned long long>(message_cycles / kMessages),
+      static_cast<unsigned long long>(longest), rtl.StackUsed());
+}
+
+TEST(FirmwareOnRtl, SleepsWithItsWatchdogOffAndTheInterruptOn) {
+  RtlFirmware rtl(Card{});
+  EXPECT_EQ(rtl.state(), FirmwareState::READY);
+  EXPECT_EQ(rtl.watchdog().back(), 0u);
+  EXPECT_EQ(rtl.Mail(MailboxCommand::PING, 1).results[0], ~1u);
+  EXPECT_EQ(rtl.watchdog().back(), 0u);
+}
+
+TEST(FirmwareOnRtl, ATrapIsReportedWithPlaceValueAndCause) {
+  constexpr uint32_t kNowhere = 0x40000000;
+  constexpr uint32_t kInstructionAccessFault = 1;
+  RtlFirmware rtl(Card{});
+  rtl.JumpTo(kNowhere);
+  EXPECT_EQ(rtl.Register(regs::MC_PANIC_PC), kNowhere);
+  EXPECT_EQ(rtl.Register(regs::MC_PANIC_VALUE), kNowhere);
+  EXPECT_EQ(rtl.Register(regs::MC_PANIC), kInstructionAccessFault);
+  EXPECT_FALSE(rtl.lost()) << "it sleeps";
+}
+
+TEST(FirmwareOnRtl, FailsItsSelfTestOnACardThatMakesNoSense) {
+  RtlFirmware rtl({2, 0, kGiB});
+  EXPECT_EQ(rtl.state(), FirmwareState::FAILED);
+  EXPECT_EQ(rtl.Send(1, Message{}).status, Status::PERMISSION);
 }
 
 }  // namespace

@@ -189,6 +189,9 @@ class FakeCard {
       case regs::MC_REGION_LENGTH_LO:
       case regs::MC_REGION_LENGTH_HI:
       case regs::MC_CORE_MASK:
+      case regs::MC_PANIC_PC:
+      case regs::MC_PANIC_VALUE:
+      case regs::MC_PANIC:
         return;
       case regs::MC_WATCHDOG:
         watchdog_.push_back(value);
