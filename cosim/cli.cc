@@ -12,6 +12,7 @@
 #include "cosim/graph_workload.h"
 #include "cosim/memory_command.h"
 #include "cosim/opt_command.h"
+#include "cosim/replay_command.h"
 #include "cosim/run_command.h"
 #include "cosim/tools.h"
 #include "model/contract/error.h"
@@ -54,6 +55,7 @@ class CommandLine {
     app_.footer(kExitText);
     app_.require_subcommand(1);
     AddRun();
+    AddReplay();
     AddCompile();
     AddCalibrate();
     AddMemory();
@@ -113,6 +115,9 @@ class CommandLine {
         ->type_name("NAME=N");
     run->add_option("--out", run_.out,
                     "directory for report.json, the trace and tensors (out/ and the file's name)");
+    run->add_option("--record", run_.record,
+                    "write what the host does to the card, for replay (docs/replay.md)")
+        ->type_name("FILE");
     run->add_flag("--json", run_.json, "print report.json, nothing else, on standard output");
     run->add_flag("--no-progress", run_.no_progress, "no progress bar");
     run->add_option("--gdb", run_.gdb_port,
@@ -122,6 +127,19 @@ class CommandLine {
     run->callback([this] {
       action_ = [this] { return static_cast<int>(RunCommand(run_, program_) ? kDone : kWrong); };
     });
+  }
+
+  void AddReplay() {
+    CLI::App* command = app_.add_subcommand(
+        "replay", "Repeat a recorded run on another card, without its application");
+    command->footer(
+        "Exit status: 0 equal; 1 the first divergence is printed; 2 bad input; 3 device fault, "
+        "hang "
+        "or lost device.\nWhat is compared is in docs/replay.md.");
+    AddReplayOptions(*command, replay_);
+    AddSets(command, replay_.sets);
+    command->callback(
+        [this] { action_ = [this] { return RunReplayCommand(replay_, std::cout); }; });
   }
 
   void AddCompile() {
@@ -294,6 +312,7 @@ class CommandLine {
   CLI::App app_{"Co-simulation of the Spyre accelerator card", "spyre-cosim"};
   std::function<int()> action_;
   RunArguments run_, check_;
+  ReplayArguments replay_;
   CompileOptions compile_;
   std::string emit_;
   std::vector<std::string> compile_sets_;

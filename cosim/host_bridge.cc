@@ -99,6 +99,7 @@ void HostBridge::Dma(tlm::tlm_generic_payload& payload, sc_core::sc_time& delay)
   } else if (transfer->move_data && host != nullptr) {
     if (payload.is_write()) {
       std::memcpy(host, data, bytes);
+      if (observer_) observer_(transfer->function, address, bytes);
     } else {
       std::memcpy(payload.get_data_ptr(), host, bytes);
     }
@@ -121,6 +122,7 @@ void HostBridge::DeliverArrivals() {
                host != nullptr) {
       std::memcpy(host, arrival.data.data(),
                   arrival.data.size());  // unmapped meanwhile: lost, as on a bus
+      if (observer_) observer_(arrival.function, arrival.address, arrival.data.size());
     }
     arrivals_.pop();
   }

@@ -10,9 +10,10 @@
 #include <queue>
 #include <set>
 #include <systemc>
+#include <utility>
 #include <vector>
 
-#include "driver/transport.h"
+#include "cosim/observable_transport.h"
 #include "model/pcie/host_access.h"
 
 namespace spyre::cosim {
@@ -31,6 +32,8 @@ class HostBridge : public sc_core::sc_module {
 
   driver::IoAddress Map(driver::FunctionId function, void* host, size_t size);
   void Unmap(driver::FunctionId function, driver::IoAddress address);
+
+  void ObserveWrites(HostWriteObserver observer) { observer_ = std::move(observer); }
 
   // Takes the pending interrupt of (function, vector), if any.
   bool TakeInterrupt(driver::FunctionId function, unsigned vector);
@@ -63,6 +66,7 @@ class HostBridge : public sc_core::sc_module {
   std::set<std::pair<driver::FunctionId, unsigned>> interrupts_;
   std::priority_queue<Arrival, std::vector<Arrival>, std::greater<>> arrivals_;
   uint64_t arrival_order_ = 0;
+  HostWriteObserver observer_;
   sc_core::sc_event arrival_event_;
   tlm::tlm_generic_payload payload_;
   model::HostAccess access_;

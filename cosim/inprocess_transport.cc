@@ -131,4 +131,9 @@ std::string InProcessTransport::Diagnose() {
   return card_->DescribeWaits();
 }
 
+void InProcessTransport::ObserveHostWrites(HostWriteObserver observer) {
+  const std::lock_guard<std::recursive_mutex> lock(mutex_);
+  bridge_->ObserveWrites(std::move(observer));
+}
+
 }  // namespace spyre::cosim

@@ -11,7 +11,7 @@
 #include <string>
 
 #include "cosim/host_bridge.h"
-#include "driver/transport.h"
+#include "cosim/observable_transport.h"
 #include "model/card/card.h"
 
 namespace spyre::cosim {
@@ -24,7 +24,7 @@ struct HostTiming {
   uint64_t interrupt_ns = 1000;  // from MSI to the waiting thread
 };
 
-class InProcessTransport : public driver::Transport {
+class InProcessTransport : public ObservableTransport {
  public:
   // recorder: may be null; must outlive the transport.
   InProcessTransport(const model::CardConfig& config, const HostTiming& timing,
@@ -42,6 +42,7 @@ class InProcessTransport : public driver::Transport {
   uint64_t NowPs() override;
   void Advance(uint64_t host_ps) override;
   std::string Diagnose() override;
+  void ObserveHostWrites(HostWriteObserver observer) override;
 
   model::Card& card() { return *card_; }
 

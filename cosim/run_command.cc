@@ -100,7 +100,7 @@ bool RunCommand(const RunArguments& args, const std::string& program) {
     bar = std::make_unique<ProgressBar>();
   std::unique_ptr<GdbServer> gdb;
   if (args.gdb_port) gdb = std::make_unique<GdbServer>(*args.gdb_port);
-  const RunResult result = RunSession(config, out, {bar.get(), gdb.get()});
+  const RunResult result = RunSession(config, out, {bar.get(), gdb.get(), args.record});
   bar.reset();
   const bool passed = !result.verification || result.verification->passed();
   if (gdb) gdb->SetExitStatus(passed ? 0 : 1);

@@ -23,6 +23,7 @@ struct RunArguments {
   std::vector<std::string> sets;
   BundleArguments bundle;
   std::string out;
+  std::string record;  // "": not recorded
   bool json = false;
   bool no_progress = false;
   std::optional<uint16_t> gdb_port;  // debug the management controller; 0: any free port

@@ -8,6 +8,7 @@
 #include "cosim/inprocess_transport.h"
 #include "cosim/kernel_log.h"
 #include "cosim/npy.h"
+#include "cosim/recording_transport.h"
 #include "cosim/workload.h"
 #include "cosim/workload_run.h"
 #include "driver/physical_function.h"
@@ -153,16 +154,25 @@ class Session {
     transport_ = std::make_unique<InProcessTransport>(config_.card, timing, &recorder_);
     if (options_.debugger != nullptr) transport_->card().SetDebugger(options_.debugger);
     AttachWaves();
+    driver::Transport& card = Record();
     const bool virtual_function = config_.mode == "vf";
     const flex::RuntimeOptions options = OptionsOf(config_, &recorder_);
     if (virtual_function) {
-      admin_ = std::make_unique<driver::Device>(*transport_, 0, options.device);
+      admin_ = std::make_unique<driver::Device>(card, 0, options.device);
       driver::PhysicalFunction physical(*admin_);
       physical.EnableVirtualFunctions(static_cast<int>(config_.card.num_vfs));
       AssignRegions(physical, config_.card.usable_bytes(), config_.card.num_vfs);
     }
-    context_ =
-        std::make_unique<flex::RuntimeContext>(*transport_, virtual_function ? 1 : 0, options);
+    context_ = std::make_unique<flex::RuntimeContext>(card, virtual_function ? 1 : 0, options);
+  }
+
+  // What the driver is to use: the card itself, or a recording of it.
+  driver::Transport& Record() {
+    if (options_.record.empty()) return *transport_;
+    RunConfig config = config_;
+    config.preset = RunConfig().preset;  // its values are in the keys; its file may not be there
+    recording_ = std::make_unique<RecordingTransport>(*transport_, options_.record, ToToml(config));
+    return *recording_;
   }
 
   void AttachWaves() {
@@ -190,6 +200,8 @@ class Session {
     plan_.reset();
     context_.reset();
     admin_.reset();
+    if (recording_) recording_->Finish();
+    recording_.reset();
     transport_.reset();
     if (waves_ != nullptr) waves_->Close();
   }
@@ -349,7 +361,8 @@ class Session {
 
   std::unique_ptr<model::Waves> waves_;
   std::unique_ptr<InProcessTransport> transport_;
-  std::unique_ptr<driver::Device> admin_;  // VF mode: the PF, which set the VFs up
+  std::unique_ptr<RecordingTransport> recording_;  // null: not asked for
+  std::unique_ptr<driver::Device> admin_;          // VF mode: the PF, which set the VFs up
   std::unique_ptr<flex::RuntimeContext> context_;
   std::vector<runtime::SpyreTensor> tensors_;
   std::unique_ptr<runtime::ExecutionPlan> plan_;

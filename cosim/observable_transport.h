@@ -1,0 +1,24 @@
+// A transport that also tells when the card writes host memory: what recording and replay need to
+// know what came from the card, and when.
+//
+// Threads: the observer is called from inside another call of the transport, on its thread, after
+// the bytes are in host memory. It must not call the transport.
+#pragma once
+
+#include <functional>
+#include <utility>
+
+#include "driver/transport.h"
+
+namespace spyre::cosim {
+
+// The card has written `bytes` bytes of host memory at the function's IO address.
+using HostWriteObserver =
+    std::function<void(driver::FunctionId function, driver::IoAddress address, uint64_t bytes)>;
+
+class ObservableTransport : public driver::Transport {
+ public:
+  virtual void ObserveHostWrites(HostWriteObserver observer) = 0;  // an empty one: nobody
+};
+
+}  // namespace spyre::cosim

@@ -1,0 +1,375 @@
+#include "cosim/replay.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <deque>
+#include <map>
+#include <memory>
+#include <new>
+#include <set>
+#include <utility>
+
+#include "cosim/queue_watch.h"
+#include "cosim/read_rules.h"
+#include "cosim/replay_response.h"
+#include "driver/pci.h"
+#include "model/contract/error.h"
+
+namespace spyre::cosim {
+namespace {
+
+using driver::FunctionId;
+using driver::WaitResult;
+
+constexpr uint64_t kFirstStepPs = 100'000;     // between two looks at what does not come
+constexpr int kQuietVector = kMsiVectors - 1;  // no cause has it
+
+struct Diverged {
+  Divergence divergence;
+};
+
+struct Arrived {
+  CardResponse response;
+  std::string output;
+};
+
+class Replayer {
+ public:
+  Replayer(const Recording& recording, ObservableTransport& transport, const ReplayOptions& options)
+      : records_(recording.records), transport_(transport), options_(options) {
+    transport_.ObserveHostWrites([this](FunctionId function, driver::IoAddress address,
+                                        uint64_t bytes) { CardWrote(function, address, bytes); });
+  }
+  ~Replayer() { transport_.ObserveHostWrites({}); }
+  Replayer(const Replayer&) = delete;
+  Replayer& operator=(const Replayer&) = delete;
+
+  ReplayResult Run() {
+    try {
+      for (index_ = 0; index_ < records_.size(); ++index_) {
+        Step(records_[index_]);
+        ++result_.records;
+        result_.recorded_ps = records_[index_].time_ps;
+      }
+    } catch (Diverged& diverged) {
+      result_.recorded_ps = diverged.divergence.recorded_ps;
+      result_.divergence = std::move(diverged.divergence);
+    }
+    result_.replayed_ps = transport_.NowPs();
+    return std::move(result_);
+  }
+
+ private:
+  struct Free {
+    void operator()(uint8_t* memory) const { std::free(memory); }
+  };
+
+  [[noreturn]] void Diverge(const std::string& access, const std::string& recorded,
+                            const std::string& replayed, std::vector<FieldDifference> fields = {}) {
+    throw Diverged{{index_, access, recorded, replayed, records_[index_].time_ps,
+                    transport_.NowPs(), std::move(fields), ""}};
+  }
+  [[noreturn]] void DivergeMissing(const std::string& access, const std::string& recorded,
+                                   const std::string& replayed) {
+    throw Diverged{{index_,
+                    access,
+                    recorded,
+                    replayed,
+                    records_[index_].time_ps,
+                    transport_.NowPs(),
+                    {},
+                    transport_.Diagnose()}};
+  }
+
+  void Step(const Record& r) {
+    switch (r.kind) {
+      case RecordKind::kConfigRead: {
+        ++result_.accesses;
+        const uint32_t value = transport_.ConfigRead(r.function, static_cast<uint32_t>(r.address));
+        if (value != r.value) {
+          Diverge(fmt::format("configuration read of 0x{:03x}, function {}", r.address, r.function),
+                  fmt::format("0x{:08x}", r.value), fmt::format("0x{:08x}", value));
+        }
+        return;
+      }
+      case RecordKind::kConfigWrite:
+        ++result_.accesses;
+        return transport_.ConfigWrite(r.function, static_cast<uint32_t>(r.address),
+                                      static_cast<uint32_t>(r.value));
+      case RecordKind::kRead:
+        ++result_.accesses;
+        return Read(r);
+      case RecordKind::kWrite:
+        return Write(r);
+      case RecordKind::kMap:
+        return Map(r);
+      case RecordKind::kUnmap:
+        transport_.UnmapHost(r.function, r.address);
+        mappings_.Remove(r.address);
+        memory_.erase(r.address);
+        return;
+      case RecordKind::kWait:
+        return Wait(r);
+      case RecordKind::kAdvance:
+        return Advance(r);
+      case RecordKind::kHostData:
+        std::memcpy(mappings_.Find(r.function, r.address, r.data.size()), r.data.data(),
+                    r.data.size());
+        return;
+      case RecordKind::kResponse:
+        return TakeResponse(r);
+      case RecordKind::kOutput:
+        return CompareOutput(r);
+      case RecordKind::kEnd:
+        return CheckLeft();
+    }
+  }
+
+  void Write(const Record& r) {
+    ++result_.accesses;
+    const auto value = static_cast<uint32_t>(r.value);
+    if (r.unit == 0) watch_.HostWrote(r.function, r.address, value);
+    // The host never saw what it has not taken by now, and sequence numbers start anew.
+    if (r.unit == 0 && r.address == regs::CONTROL && (value & regs::CONTROL_RESET_MASK) != 0)
+      arrived_[r.function].clear();
+    transport_.Write32(r.function, r.unit, r.address, value);
+  }
+
+  void Map(const Record& r) {
+    std::unique_ptr<uint8_t[], Free> memory(
+        static_cast<uint8_t*>(std::calloc(static_cast<size_t>(r.value), 1)));
+    if (memory == nullptr) throw std::bad_alloc();
+    const driver::IoAddress address = transport_.MapHost(r.function, memory.get(), r.value);
+    if (address != r.address) {
+      Diverge(fmt::format("mapping of {} bytes for function {}", r.value, r.function),
+              fmt::format("IO address {:#x}", r.address), fmt::format("IO address {:#x}", address));
+    }
+    mappings_.Add(r.function, address, memory.get(), r.value);
+    memory_[address] = std::move(memory);
+  }
+
+  void Read(const Record& r) {
+    if (index_ < polled_until_) return;
+    const ReadRule rule = RuleOf(r.unit, r.address);
+    const auto recorded = static_cast<uint32_t>(r.value);
+    const size_t last = MayChange(rule) ? LastOfPolls() : index_;
+    const auto final = static_cast<uint32_t>(records_[last].value);
+    uint32_t value = 0;
+    const auto allowed = [&] {
+      value = transport_.Read32(r.function, r.unit, r.address);
+      if (Allows(rule, final, value) && !Allows(rule, final, recorded)) {
+        polled_until_ = last + 1;  // what the host polled for is there sooner
+        return true;
+      }
+      return Allows(rule, recorded, value);
+    };
+    if (MayChange(rule) ? WaitFor(allowed) : allowed()) return;
+    const std::string access =
+        fmt::format("read of {}, function {}", RegisterName(r.unit, r.address), r.function);
+    const std::string before = RegisterValue(r.unit, r.address, recorded);
+    const std::string now = RegisterValue(r.unit, r.address, value);
+    if (MayChange(rule)) DivergeMissing(access, before, now);
+    Diverge(access, before, now);
+  }
+
+  // Of reads of one register with nothing but host work between them, the last; a host that polls
+  // makes many.
+  size_t LastOfPolls() {
+    if (index_ >= polls_scanned_) {
+      const Record& first = records_[index_];
+      size_t i = last_poll_ = index_;
+      for (; i < records_.size(); ++i) {
+        const Record& r = records_[i];
+        const bool same = r.kind == RecordKind::kRead && r.function == first.function &&
+                          r.unit == first.unit && r.address == first.address;
+        if (same) last_poll_ = i;
+        if (!same && r.kind != RecordKind::kAdvance && r.kind != RecordKind::kResponse &&
+            r.kind != RecordKind::kOutput) {
+          break;
+        }
+      }
+      polls_scanned_ = i;
+    }
+    return last_poll_;
+  }
+
+  // Host work that ended with a response is polling of the ring: no more is needed once that is
+  // there.
+  void Advance(const Record& r) {
+    if (index_ < polled_until_) return;
+    if (index_ >= advances_scanned_) {
+      advances_scanned_ = index_;
+      while (advances_scanned_ < records_.size() &&
+             records_[advances_scanned_].kind == RecordKind::kAdvance) {
+        ++advances_scanned_;
+      }
+    }
+    if (advances_scanned_ < records_.size()) {
+      const Record& next = records_[advances_scanned_];
+      if (next.kind == RecordKind::kResponse && IsHere(next)) return;
+    }
+    transport_.Advance(r.value);
+  }
+
+  void Wait(const Record& r) {
+    const auto recorded = static_cast<WaitResult>(r.value);
+    const std::string access =
+        fmt::format("wait for interrupt {} of function {}", r.unit, r.function);
+    if (recorded != WaitResult::kInterrupt) {
+      const uint64_t limit =
+          recorded == WaitResult::kStalled ? std::min(r.address, options_.patience_ps) : r.address;
+      const WaitResult result =
+          transport_.WaitInterrupt(r.function, r.unit, transport_.NowPs() + limit);
+      if (result != WaitResult::kInterrupt) return;
+      if (recorded == WaitResult::kStalled)
+        Diverge(access, "none; the card had nothing left to do", "an interrupt");
+      early_interrupts_.insert({r.function, r.unit});  // a later wait is for it
+      return;
+    }
+    ++result_.interrupts;
+    if (early_interrupts_.erase({r.function, r.unit}) != 0) return;
+    // Interrupts merge when the host is late: one whose responses are here may have been taken with
+    // an earlier one.
+    const bool may_have_come = r.unit == driver::kVectorResponse && AllHere();
+    const uint64_t before_ps = index_ == 0 ? 0 : records_[index_ - 1].time_ps;
+    const uint64_t limit = may_have_come ? r.time_ps - before_ps : options_.patience_ps;
+    const WaitResult result =
+        transport_.WaitInterrupt(r.function, r.unit, transport_.NowPs() + limit);
+    if (result == WaitResult::kInterrupt || may_have_come) return;
+    DivergeMissing(access, "an interrupt",
+                   r.unit == driver::kVectorResponse && AllHere()
+                       ? "none, although the response has come"
+                       : "none");
+  }
+
+  // Whether every response of the present call is here.
+  bool AllHere() {
+    for (size_t i = index_ + 1; i < records_.size(); ++i) {
+      const Record& r = records_[i];
+      if (r.kind == RecordKind::kOutput) continue;
+      if (r.kind != RecordKind::kResponse) break;
+      if (!IsHere(r)) return false;
+    }
+    return true;
+  }
+
+  static Response ResponseOf(const Record& r) {
+    Response response;
+    std::memcpy(&response, r.data.data(), sizeof response);
+    return response;
+  }
+
+  std::deque<Arrived>::iterator Find(const Record& r) {
+    std::deque<Arrived>& arrived = arrived_[r.function];
+    return std::find_if(arrived.begin(), arrived.end(),
+                        [sequence = ResponseOf(r).sequence](const Arrived& a) {
+                          return a.response.response.sequence == sequence;
+                        });
+  }
+  bool IsHere(const Record& r) { return Find(r) != arrived_[r.function].end(); }
+
+  void TakeResponse(const Record& r) {
+    ++result_.responses;
+    std::deque<Arrived>& arrived = arrived_[r.function];
+    const Response recorded = ResponseOf(r);
+    const std::string access = fmt::format("response of function {}", r.function);
+    if (!WaitFor([&] { return IsHere(r); })) {
+      std::string replayed = "none";
+      if (!arrived.empty()) replayed = ResponseText(arrived.front().response.response);
+      DivergeMissing(access, ResponseText(recorded), replayed);
+    }
+    const auto found = Find(r);
+    // What the card refuses is answered at once, so at another place among the others.
+    const auto overtaken = std::find_if(arrived.begin(), found, [](const Arrived& a) {
+      return a.response.response.status == static_cast<uint16_t>(Status::OK);
+    });
+    const Response replayed = found->response.response;
+    if (options_.in_order && overtaken != found &&
+        recorded.status == static_cast<uint16_t>(Status::OK)) {
+      Diverge(access + ", order", ResponseText(recorded),
+              ResponseText(overtaken->response.response));
+    }
+    std::vector<FieldDifference> fields =
+        CompareResponses(recorded, replayed, found->response.slot == r.address);
+    if (!fields.empty())
+      Diverge(access, ResponseText(recorded), ResponseText(replayed), std::move(fields));
+    taken_ = std::move(*found);
+    arrived.erase(found);
+  }
+
+  void CompareOutput(const Record& r) {
+    // The replayed card may have the next transfer to these bytes on its way already.
+    if (taken_.response.output.bytes != r.value || taken_.response.output.address != r.address)
+      return;
+    const FieldDifference difference = CompareOutputs(r.data, taken_.output, r.value);
+    if (!difference.name.empty()) {
+      Diverge(fmt::format("output of function {}, {}, at IO address {:#x}: {}", r.function,
+                          ResponseText(taken_.response.response), r.address, difference.name),
+              difference.recorded, difference.replayed);
+    }
+    result_.output_bytes += r.value;
+  }
+
+  // The host may have ended before all its operations; but each has one response only.
+  void CheckLeft() {
+    for (const auto& [function, arrived] : arrived_) {
+      for (const Arrived& left : arrived) {
+        if (left.response.outstanding) continue;
+        Diverge(fmt::format("response of function {}", function), "none",
+                ResponseText(left.response.response) + ", of no operation that is outstanding");
+      }
+    }
+  }
+
+  void CardWrote(FunctionId function, driver::IoAddress address, uint64_t bytes) {
+    for (CardResponse& response : watch_.CardWrote(function, address, bytes)) {
+      const IoRange& output = response.output;
+      std::string data;
+      if (output.bytes > 0) {
+        data = OutputData(mappings_.Find(function, output.address, output.bytes), output.bytes);
+      }
+      arrived_[function].push_back({response, std::move(data)});
+    }
+  }
+
+  // Lets the card go on until `done`. False: nothing is left to happen, or patience is over.
+  template <typename Done>
+  bool WaitFor(Done done) {
+    const uint64_t start = transport_.NowPs();
+    while (!done()) {
+      const uint64_t now = transport_.NowPs();
+      if (now - start >= options_.patience_ps) return false;
+      const uint64_t step = std::max(kFirstStepPs, (now - start) / 16);
+      if (transport_.WaitInterrupt(0, kQuietVector, now + step) == WaitResult::kStalled)
+        return done();
+    }
+    return true;
+  }
+
+  const std::vector<Record>& records_;
+  ObservableTransport& transport_;
+  const ReplayOptions options_;
+  ReplayResult result_;
+  size_t index_ = 0;  // of the present record
+
+  HostMappings mappings_;
+  std::map<driver::IoAddress, std::unique_ptr<uint8_t[], Free>> memory_;
+  QueueWatch watch_{mappings_};
+  std::map<FunctionId, std::deque<Arrived>> arrived_;  // not yet taken, in order of arrival
+  Arrived taken_;                                      // the last that was
+  std::set<std::pair<FunctionId, int>> early_interrupts_;
+
+  size_t polled_until_ = 0;                   // polls before this record are not needed
+  size_t last_poll_ = 0, polls_scanned_ = 0;  // LastOfPolls, and how far it has looked
+  size_t advances_scanned_ = 0;               // first record after the present host work
+};
+
+}  // namespace
+
+ReplayResult Replay(const Recording& recording, ObservableTransport& transport,
+                    const ReplayOptions& options) {
+  return Replayer(recording, transport, options).Run();
+}
+
+}  // namespace spyre::cosim

@@ -1,0 +1,101 @@
+#include "cosim/replay_command.h"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
+
+#include "cosim/config.h"
+#include "cosim/inprocess_transport.h"
+#include "cosim/replay.h"
+#include "traces/text.h"
+
+namespace spyre::cosim {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+double Nanoseconds(uint64_t ps) { return static_cast<double>(ps) * 1e-3; }
+
+std::string Text(const ReplayResult& result, size_t records) {
+  std::string text;
+  if (result.divergence) {
+    const Divergence& d = *result.divergence;
+    text += fmt::format("record {} of {}: {}\n", d.index + 1, records, d.access);
+    text += fmt::format("  recorded at {}: {}\n", trace::FormatTime(d.recorded_ps), d.recorded);
+    text += fmt::format("  replayed at {}: {}\n", trace::FormatTime(d.replayed_ps), d.replayed);
+    if (!d.fields.empty()) {
+      trace::Table table({"field", "recorded", "replayed"});
+      for (const FieldDifference& field : d.fields)
+        table.Add({field.name, field.recorded, field.replayed});
+      text += table.ToString();
+    }
+    if (!d.waits.empty()) text += d.waits + (d.waits.back() == '\n' ? "" : "\n");
+  }
+  text += fmt::format("replayed {} accesses, {} interrupts, {} responses, {} of output: {}\n",
+                      result.accesses, result.interrupts, result.responses,
+                      trace::FormatBytes(result.output_bytes),
+                      result.divergence ? "the first divergence is above" : "equal");
+  text += fmt::format("simulated time: recorded {}, replayed {}\n",
+                      trace::FormatTime(result.recorded_ps), trace::FormatTime(result.replayed_ps));
+  return text;
+}
+
+std::string JsonText(const ReplayResult& result, size_t records) {
+  Json root = {{"equal", !result.divergence},
+               {"records", records},
+               {"accesses", result.accesses},
+               {"interrupts", result.interrupts},
+               {"responses", result.responses},
+               {"output_bytes", result.output_bytes},
+               {"recorded_ns", Nanoseconds(result.recorded_ps)},
+               {"replayed_ns", Nanoseconds(result.replayed_ps)},
+               {"divergence", nullptr}};
+  if (result.divergence) {
+    const Divergence& d = *result.divergence;
+    Json fields = Json::array();
+    for (const FieldDifference& field : d.fields) {
+      fields.push_back(
+          {{"name", field.name}, {"recorded", field.recorded}, {"replayed", field.replayed}});
+    }
+    root["divergence"] = {{"record", d.index},
+                          {"access", d.access},
+                          {"recorded", d.recorded},
+                          {"replayed", d.replayed},
+                          {"recorded_ns", Nanoseconds(d.recorded_ps)},
+                          {"replayed_ns", Nanoseconds(d.replayed_ps)},
+                          {"fields", fields},
+                          {"waits", d.waits}};
+  }
+  return root.dump(2) + "\n";
+}
+
+}  // namespace
+
+void AddReplayOptions(CLI::App& command, ReplayArguments& args) {
+  command.add_option("FILE", args.path, "what run --record has written")->required();
+  command
+      .add_option("--patience", args.patience_ms,
+                  "simulated milliseconds after which what does not come is missing")
+      ->capture_default_str()
+      ->type_name("MS")
+      ->check(CLI::Range(1, 1'000'000));
+  command.add_flag("--json", args.json, "as JSON");
+}
+
+int RunReplayCommand(const ReplayArguments& args, std::ostream& out) {
+  const Recording recording = ReadRecording(args.path);
+  const RunConfig config = ParseConfig(recording.config, args.path + " (configuration)", args.sets);
+  const HostTiming timing{config.host.register_write_ns, config.host.register_read_ns,
+                          config.host.interrupt_ns};
+  InProcessTransport transport(config.card, timing, nullptr);
+  ReplayOptions options;
+  options.in_order = config.card.concurrency == "serial";
+  options.patience_ps = args.patience_ms * 1'000'000'000;
+  const ReplayResult result = Replay(recording, transport, options);
+  const size_t records = recording.records.size();
+  out << (args.json ? JsonText(result, records) : Text(result, records));
+  return result.divergence ? 1 : 0;
+}
+
+}  // namespace spyre::cosim

@@ -1,0 +1,29 @@
+// The command `replay`: a recording on the card of its configuration, or of another one, and what
+// came of it as text or JSON. Single thread. Errors: Error(kBadInput); those of the card.
+#pragma once
+
+#include <cstdint>
+#include <ostream>
+#include <string>
+#include <vector>
+
+namespace CLI {
+class App;
+}
+
+namespace spyre::cosim {
+
+struct ReplayArguments {
+  std::string path;
+  std::vector<std::string> sets;
+  uint64_t patience_ms = 1000;  // simulated
+  bool json = false;
+};
+
+// Its own options; --set is added by the caller.
+void AddReplayOptions(CLI::App& command, ReplayArguments& args);
+
+// Returns the exit status: 0 equal, 1 not.
+int RunReplayCommand(const ReplayArguments& args, std::ostream& out);
+
+}  // namespace spyre::cosim
