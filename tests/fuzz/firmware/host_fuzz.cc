@@ -1,4 +1,5 @@
-// A million random messages, requests and resets on the firmware as host code.
+// A million random messages, requests and resets on the firmware as host code, one at a time, and
+// bursts of them.
 #include <gtest/gtest.h>
 
 #include "tests/fuzz/firmware/traffic.h"
@@ -102,10 +103,45 @@ TEST_P(FirmwareFuzz, NothingReachesBeyondTheSendersRegionsAndAllIsAnsweredOnce) 
       ASSERT_EQ(bus.protection_commands(), commands) << "event " << i;
     }
   }
+  EXPECT_EQ(bus.CounterOf(Counter::MESSAGES), accepted + refused);
+  EXPECT_EQ(bus.CounterOf(Counter::REFUSED), refused);
   // The traffic is worth its time.
   EXPECT_GT(accepted, kMessages / 4);
   EXPECT_GT(refused, kMessages / 4);
   EXPECT_GT(granted, kMessages / 100);
+}
+
+TEST(FirmwareBursts, AreAnsweredOnceEachAndTheMessageKnowsWhatThePfHasJustChanged) {
+  const Card card;
+  FakeBus bus(card);
+  Traffic traffic(171, card);
+  std::array<Limits, kMaxFunctions> limits{};
+  for (int burst = 0; burst < 50'000; ++burst) {
+    const uint64_t answers = bus.answers();
+    Event events[4];  // the last one of each kind
+    bool has[4] = {};
+    for (int i = 0; i < 8; ++i) {
+      const Event event = traffic.Next();
+      events[event.kind] = event;
+      has[event.kind] = true;
+    }
+    const Event& message = events[Event::kMessage];
+    if (has[Event::kMessage]) bus.Post(message.function, message.message);
+    if (has[Event::kRequest]) bus.Post(events[Event::kRequest].request);
+    if (has[Event::kReset]) bus.PostReset(events[Event::kReset].function);
+    if (has[Event::kLetter]) bus.PostLetter(events[Event::kLetter].letter[0]);
+    bus.Service();
+    ASSERT_EQ(bus.answers(), answers + has[0] + has[1] + has[2] + has[3]) << "burst " << burst;
+    ASSERT_EQ(bus.pending(), 0u);
+    ASSERT_EQ(bus.violations(), 0u);
+    const Request& request = events[Event::kRequest].request;
+    if (has[Event::kRequest] && bus.Register(regs::MC_REQUEST_DONE) == 0) Note(request, &limits);
+    if (has[Event::kMessage]) {
+      ASSERT_TRUE(Same(bus.Answer(), Translated(bus, message.function, message.message,
+                                                limits[message.function])))
+          << "burst " << burst;
+    }
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(VirtualFunctions, FirmwareFuzz, ::testing::Values(2, 16));

@@ -87,13 +87,7 @@ class FakeCard {
   MessageAnswer Send(uint32_t function, const Message& message) {
     Post(function, message);
     Service();
-    MessageAnswer answer{static_cast<Status>(At(regs::MC_MESSAGE_STATUS)),
-                         Pair(regs::MC_MESSAGE_FAULT_LO),
-                         block_words_ == ~0u,
-                         {}};
-    if (answer.has_block)
-      std::memcpy(static_cast<void*>(&answer.block), &At(regs::MC_BLOCK_OUT), sizeof(ControlBlock));
-    return answer;
+    return Answer();
   }
   AdminStatus Ask(const Request& request) {
     Post(request);
@@ -120,6 +114,19 @@ class FakeCard {
   uint64_t CounterOf(Counter counter, uint32_t function) {
     return Value(
         Mail(MailboxCommand::GET_FUNCTION_COUNTER, static_cast<uint32_t>(counter), function));
+  }
+
+  // To the last message.
+  MessageAnswer Answer() const {
+    MessageAnswer answer{static_cast<Status>(At(regs::MC_MESSAGE_STATUS)),
+                         Pair(regs::MC_MESSAGE_FAULT_LO),
+                         block_words_ == ~0u,
+                         {}};
+    if (answer.has_block) {
+      std::memcpy(static_cast<void*>(&answer.block), &registers_[Index(regs::MC_BLOCK_OUT)],
+                  sizeof(ControlBlock));
+    }
+    return answer;
   }
 
   FirmwareState state() const { return static_cast<FirmwareState>(At(regs::MC_STATE)); }
@@ -201,13 +208,13 @@ class FakeCard {
         log_ += static_cast<char>(value);
         return;
       case regs::MC_MESSAGE_DONE:
-        return Answer(regs::MC_PENDING_MESSAGE_MASK);
+        return Finish(regs::MC_PENDING_MESSAGE_MASK);
       case regs::MC_REQUEST_DONE:
-        return Answer(regs::MC_PENDING_ADMIN_MASK);
+        return Finish(regs::MC_PENDING_ADMIN_MASK);
       case regs::MC_RESET_DONE:
-        return Answer(regs::MC_PENDING_RESET_MASK);
+        return Finish(regs::MC_PENDING_RESET_MASK);
       case regs::MC_LETTER_DONE:
-        return Answer(regs::MC_PENDING_MAILBOX_MASK);
+        return Finish(regs::MC_PENDING_MAILBOX_MASK);
       case regs::MC_REGION_SET:
         return SetRegion();
       case regs::MC_CORE_MASK_SET:
@@ -246,7 +253,7 @@ class FakeCard {
     return address >= regs::MC_STATE && address % 4 == 0 && Index(address) < kBlocks * kBlockWords;
   }
 
-  void Answer(uint32_t bit) {
+  void Finish(uint32_t bit) {
     if ((pending_ & bit) == 0) ++violations_;
     pending_ &= ~bit;
     ++answers_;
