@@ -193,7 +193,10 @@ void RtlControlProcessor::Step(uint64_t now_ps) {
                             [](const FunctionState& state) { return !state.doorbells.empty(); });
   }
   rtl_.Clock(now_ps);
-  Observe(now_ps);
+  ControlRtl::Taken taken;
+  if (rtl_.TakeOperation(&taken)) TakeOperation(taken);
+  ControlRtl::Node node;
+  if (rtl_.accepted(&node)) pending_.push_back({node, AsBlock(node.function, entries_[entry_])});
   ServeHost();
   RaiseInterrupts();
 }
@@ -208,21 +211,8 @@ void RtlControlProcessor::ServeHost() {
   } else if (rtl_.entry_next()) {
     NextEntry();
   }
-  for (unsigned engine = 0; engine < kEngines; ++engine) {
-    ControlRtl::Start start;
-    if (!rtl_.TakeStart(engine, &start)) continue;
-    Operation& operation = operations_[engine];
-    operation = {};
-    operation.block = start.block;
-    operation.function = start.function;
-    operation.engine = static_cast<Engine>(engine);
-    operation.aborted = start.aborted || functions_[start.function].reset;
-    operation.name = OpcodeName(static_cast<Opcode>(start.block.opcode));
-    operation.response.started_ps = NowPs();
-    operation.response.fault_core = kNoCore;
-    at_work_[engine] = true;
-    start_[engine].notify(sc_core::SC_ZERO_TIME);
-  }
+  for (unsigned engine = 0; engine < kEngines; ++engine)
+    if (rtl_.started(engine)) StartOperation(engine);
   ControlRtl::Write write;
   if (rtl_.TakeWrite(&write)) {
     rtl_.EndWrite(functions_[write.function].reset ||
@@ -276,28 +266,33 @@ ControlBlock RtlControlProcessor::AsBlock(unsigned function, const Entry& entry)
   return block;
 }
 
-// Keeps account of what waits, and traces operations that have no engine.
-void RtlControlProcessor::Observe(uint64_t now_ps) {
-  ControlRtl::Node node;
-  bool by_engine = false;
-  if (rtl_.taken(&node, &by_engine)) {
-    const auto mine = [&](const Pending& pending) {
-      return pending.node.function == node.function && pending.node.slot == node.slot;
-    };
-    const auto found = std::find_if(pending_.begin(), pending_.end(), mine);
-    if (found != pending_.end()) {
-      if (!by_engine) {
-        Operation operation;
-        operation.block = found->block;
-        operation.engine = EngineOf(static_cast<Opcode>(found->block.opcode));
-        operation.name = OpcodeName(static_cast<Opcode>(found->block.opcode));
-        operation.response.started_ps = operation.response.finished_ps = now_ps;
-        Trace(operation);
-      }
-      pending_.erase(found);
-    }
-  }
-  if (rtl_.accepted(&node)) pending_.push_back({node, AsBlock(node.function, entries_[entry_])});
+// It waits no more: for its engine it is made ready; without one it is over.
+void RtlControlProcessor::TakeOperation(const ControlRtl::Taken& taken) {
+  Operation operation;
+  operation.block = taken.block;
+  operation.function = taken.node.function;
+  operation.engine = static_cast<Engine>(taken.engine);
+  operation.name = OpcodeName(static_cast<Opcode>(taken.block.opcode));
+  operation.response.started_ps = operation.response.finished_ps = NowPs();
+  operation.response.fault_core = kNoCore;
+  if (operation.engine != kImmediate) operations_[operation.engine] = operation;
+
+  const auto mine = [&](const Pending& pending) {
+    return pending.node.function == taken.node.function && pending.node.slot == taken.node.slot;
+  };
+  const auto found = std::find_if(pending_.begin(), pending_.end(), mine);
+  if (found == pending_.end()) return;  // its function was reset
+  operation.block = found->block;
+  if (operation.engine == kImmediate) Trace(operation);
+  pending_.erase(found);
+}
+
+void RtlControlProcessor::StartOperation(unsigned engine) {
+  Operation& operation = operations_[engine];
+  operation.aborted = rtl_.started_aborted(engine) || functions_[operation.function].reset;
+  operation.response.started_ps = NowPs();
+  at_work_[engine] = true;
+  start_[engine].notify(sc_core::SC_ZERO_TIME);
 }
 
 void RtlControlProcessor::ReadEntries() {

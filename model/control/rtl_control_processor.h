@@ -65,7 +65,8 @@ class RtlControlProcessor : public ControlProcessor {
   void ServeHost();
   void NextEntry();
   void RaiseInterrupts();
-  void Observe(uint64_t now_ps);
+  void TakeOperation(const ControlRtl::Taken& taken);
+  void StartOperation(unsigned engine);
   void ReadEntries();
   void TranslateMessages();
   void RunEngine(Engine engine);
@@ -81,9 +82,9 @@ class RtlControlProcessor : public ControlProcessor {
   std::vector<FunctionState> functions_;
   ControlRtl::Read read_{};
   uint64_t read_begin_ps_ = 0;
-  std::vector<Entry> entries_;  // of the batch
-  size_t entry_ = 0;            // the one present
-  std::array<Operation, kEngines> operations_;
+  std::vector<Entry> entries_;                  // of the batch
+  size_t entry_ = 0;                            // the one present
+  std::array<Operation, kEngines> operations_;  // of the engines
   std::array<bool, kEngines> at_work_{};
   std::deque<Pending> pending_;  // accepted, not begun
 };

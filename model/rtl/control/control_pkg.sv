@@ -51,8 +51,6 @@ package control_pkg;
     logic [31:0] submission_entries;
     logic [63:0] response_base;
     logic [31:0] response_entries;
-    logic enabled;
-    logic has_doorbell;
     logic [31:0] tail;       // of the doorbell at hand
     logic [63:0] queued_ps;  // its arrival
     logic [31:0] response_head;
@@ -133,10 +131,24 @@ package control_pkg;
     logic [63:0] fault_address;
   } verdict_t;
 
+  // Number of the lowest bit that is set.
+  function automatic logic [5:0] lowest(logic [63:0] bits);
+    logic [63:0] one;
+    one = bits & -bits;
+    return {
+      |(one & 64'hFFFFFFFF_00000000), |(one & 64'hFFFF0000_FFFF0000), |(one & 64'hFF00FF00_FF00FF00),
+      |(one & 64'hF0F0F0F0_F0F0F0F0), |(one & 64'hCCCCCCCC_CCCCCCCC), |(one & 64'hAAAAAAAA_AAAAAAAA)
+    };
+  endfunction
+
   localparam control_block_t AT_FLAGS = '{flags: '1, default: '0};
   localparam control_block_t AT_FUNCTION = '{function_: '1, default: '0};
   localparam control_block_t AT_RESERVED0 = '{reserved0: '1, default: '0};
   localparam control_block_t AT_RESERVED1 = '{reserved1: '1, default: '0};
+  localparam logic [63:0] FLAGS_OFFSET = offset_of(AT_FLAGS);
+  localparam logic [63:0] FUNCTION_OFFSET = offset_of(AT_FUNCTION);
+  localparam logic [63:0] RESERVED0_OFFSET = offset_of(AT_RESERVED0);
+  localparam logic [63:0] RESERVED1_OFFSET = offset_of(AT_RESERVED1);
   localparam logic [15:0] DEFINED_FLAGS = FLAG_INTERRUPT | FLAG_BARRIER | FLAG_TIMING_ONLY;
 
   // A control block of the PF, given whether its CRC is right.
@@ -153,16 +165,16 @@ package control_pkg;
     end else if (!is_defined(block.opcode)) begin
       verdict.status = STATUS_BAD_OPCODE;
     end else if ((block.flags & ~DEFINED_FLAGS) != 0) begin
-      verdict = '{status: STATUS_BAD_FIELD, fault_address: offset_of(AT_FLAGS)};
+      verdict = '{status: STATUS_BAD_FIELD, fault_address: FLAGS_OFFSET};
     end else if (block.reserved0 != 0) begin
-      verdict = '{status: STATUS_BAD_FIELD, fault_address: offset_of(AT_RESERVED0)};
+      verdict = '{status: STATUS_BAD_FIELD, fault_address: RESERVED0_OFFSET};
     end else if (block.reserved1 != 0) begin
-      verdict = '{status: STATUS_BAD_FIELD, fault_address: offset_of(AT_RESERVED1)};
+      verdict = '{status: STATUS_BAD_FIELD, fault_address: RESERVED1_OFFSET};
       for (int i = 8; i >= 0; --i) begin
-        if (block.reserved1[i] != 0) verdict.fault_address = offset_of(AT_RESERVED1) + 64'(4 * i);
+        if (block.reserved1[i] != 0) verdict.fault_address = RESERVED1_OFFSET + 64'(4 * i);
       end
     end else if (block.function_ != 0) begin
-      verdict = '{status: STATUS_BAD_FIELD, fault_address: offset_of(AT_FUNCTION)};
+      verdict = '{status: STATUS_BAD_FIELD, fault_address: FUNCTION_OFFSET};
     end
     return verdict;
   endfunction

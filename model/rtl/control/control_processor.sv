@@ -8,7 +8,7 @@
 //                                           └── responder ── host writes, interrupts
 //
 // Time: now_ps is the time of this edge. While `idle`, nothing changes until an input does or now_ps reaches wake_ps: the
-// clock may stop. Steps take decode_ps, dispatch_ps and respond_ps, or as many cycles as they need if that is longer.
+// clock may stop. At power-on, rst is high while `reset` goes through all functions. Steps take decode_ps, dispatch_ps and respond_ps, or as many cycles as they need if that is longer.
 module control_processor
   import spyre_pkg::*;
   import control_pkg::*;
@@ -74,11 +74,13 @@ module control_processor
     input logic [63:0] message_fault,
     input control_block_t message_block,
 
-    // Engines.
+    // Engines: an operation is taken for one of them with its block, and starts later.
+    output logic taken,
+    output logic [ENGINES-1:0] taken_by,  // none: it has no engine and ends here
+    output node_t taken_node,
+    output control_block_t taken_block,
     output logic [ENGINES-1:0] start,
     output logic [ENGINES-1:0] start_aborted,
-    output function_t start_function[ENGINES],
-    output control_block_t start_block[ENGINES],
     input logic [ENGINES-1:0] done,
     input logic [15:0] done_status[ENGINES],
     input logic [63:0] done_fault_address[ENGINES],
@@ -87,12 +89,9 @@ module control_processor
     input logic [63:0] done_bytes_written[ENGINES],
     input logic [63:0] done_macs[ENGINES],
 
-    // For observers: an operation was accepted, left the pending ones, or ended.
+    // For observers: an operation was accepted.
     output logic accepted,
-    output node_t accepted_node,
-    output logic taken,
-    output logic [ENGINES-1:0] taken_by,  // engine; none: ends here
-    output node_t taken_node
+    output node_t accepted_node
 );
   command_t command;
   assign command = '{
@@ -112,7 +111,7 @@ module control_processor
       time_ps: doorbell_ps
   };
 
-  queue_t queues[MAX_FUNCTIONS];
+  queue_t fetch_queue, respond_queue;
   logic [MAX_FUNCTIONS-1:0] fetchable, pending_purging, finished_purging;
   logic fetch_stop, accept, post, write_stop, take, finish, unlink;
   logic [15:0] fetch_stop_status;
@@ -131,14 +130,14 @@ module control_processor
   logic [63:0] engine_timer_ps[ENGINES];
 
   queue_file queue_file (
-      .clk, .rst, .command, .accept, .accept_function(read_function),
-      .fetch_stop, .fetch_stop_function(read_function), .fetch_stop_status,
-      .post, .post_function(write_function), .write_stop, .write_stop_function(write_function),
-      .queues, .fetchable, .doorbell_ready, .error_raised
+      .clk, .rst, .command, .accept,
+      .fetch_stop, .fetch_stop_status, .post, .write_stop,
+      .fetch_function(read_function), .fetch_queue, .respond_function(write_function), .respond_queue,
+      .submission_head, .response_tail, .error, .fetchable, .doorbell_ready, .error_raised
   );
 
   entry_fetch entry_fetch (
-      .clk, .rst, .reset, .reset_function(command_function), .now_ps, .fetch_batch, .decode_ps, .queues,
+      .clk, .rst, .reset, .reset_function(command_function), .now_ps, .fetch_batch, .decode_ps, .queue(fetch_queue),
       .fetchable(fetchable & ~pending_purging & ~finished_purging),
       .read_valid, .read_function, .read_address, .read_entries, .entry_valid, .entry, .read_failed,
       .entry_next, .entries_drop,
@@ -151,7 +150,7 @@ module control_processor
       .clk, .rst, .reset, .reset_function(command_function), .accept, .accept_function(read_function), .accept_operation,
       .accept_block(read_function == 0 ? entry : message_block), .accept_node,
       .pending_cursor, .pending_operation, .pending_blocked, .pending_after, .pending_is_last, .pending_head,
-      .pending_empty, .take, .load(engine_load), .engine_block(start_block),
+      .pending_empty, .take, .taken_block,
       .finish, .finish_node, .finish_outcome,
       .finished_cursor, .finished_operation, .finished_outcome, .finished_after, .finished_is_last, .finished_head,
       .finished_empty, .unlink, .free(post)
@@ -186,25 +185,16 @@ module control_processor
         .start(start[e]), .aborted(start_aborted[e]), .done(done[e]), .done_outcome,
         .timer_valid(engine_timer[e]), .timer_ps(engine_timer_ps[e])
     );
-    assign start_function[e] = engine_node[e].function_;
   end
 
   responder responder (
-      .clk, .rst, .reset, .reset_function(command_function), .now_ps, .respond_ps, .queues, .ring_changed(consumed || set_queue), .finish, .purging(finished_purging),
+      .clk, .rst, .reset, .reset_function(command_function), .now_ps, .respond_ps, .queue(respond_queue), .ring_changed(consumed || set_queue), .finish, .purging(finished_purging),
       .cursor(finished_cursor), .operation(finished_operation), .outcome(finished_outcome), .after(finished_after),
       .is_last(finished_is_last), .head(finished_head), .empty(finished_empty), .unlink, .post,
       .write_valid, .write_address, .response(write_response), .write_done, .write_ok, .write_stop, .response_raised,
       .quiet(responder_quiet), .timer_valid(responder_timer), .timer_ps(responder_timer_ps)
   );
   assign write_function = finished_cursor.function_;
-
-  always_comb begin
-    for (int f = 0; f < int'(MAX_FUNCTIONS); ++f) begin
-      submission_head[f] = queues[f].fetched[31:0];
-      response_tail[f] = queues[f].posted;
-      error[f] = queues[f].error;
-    end
-  end
 
   always_ff @(posedge clk) begin
     accepted <= accept;

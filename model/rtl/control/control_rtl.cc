@@ -53,9 +53,13 @@ ControlRtl::ControlRtl(const Settings& settings) : model_(std::make_unique<Model
   top.respond_ps = settings.respond_ps;
   top.clk = 0;
   top.rst = 1;
+  top.reset = 1;
   top.eval();
-  model_->Edge(0);
-  top.rst = 0;
+  for (unsigned function = 0; function < kMaxFunctions; ++function) {
+    top.command_function = static_cast<uint8_t>(function);
+    model_->Edge(0);
+  }
+  top.rst = top.reset = 0;
 }
 
 ControlRtl::~ControlRtl() = default;
@@ -175,13 +179,19 @@ void ControlRtl::AnswerMessage(Status status, uint64_t fault, const ControlBlock
   std::memcpy(&top.message_block, &block, sizeof(block));
 }
 
-bool ControlRtl::TakeStart(unsigned engine, Start* start) const {
+bool ControlRtl::TakeOperation(Taken* taken) const {
   const Vcontrol& top = model_->top;
-  if ((top.start >> engine & 1) == 0) return false;
-  start->function = top.start_function[engine];
-  start->aborted = (top.start_aborted >> engine & 1) != 0;
-  std::memcpy(static_cast<void*>(&start->block), &top.start_block[engine], sizeof(ControlBlock));
+  if (top.taken == 0) return false;
+  taken->node = NodeOf(top.taken_node);
+  taken->engine = 0;
+  while (taken->engine < kEngines && (top.taken_by >> taken->engine & 1) == 0) ++taken->engine;
+  std::memcpy(static_cast<void*>(&taken->block), &top.taken_block, sizeof(ControlBlock));
   return true;
+}
+
+bool ControlRtl::started(unsigned engine) const { return (model_->top.start >> engine & 1) != 0; }
+bool ControlRtl::started_aborted(unsigned engine) const {
+  return (model_->top.start_aborted >> engine & 1) != 0;
 }
 
 void ControlRtl::EndOperation(unsigned engine, const Response& outcome) {
@@ -198,12 +208,6 @@ void ControlRtl::EndOperation(unsigned engine, const Response& outcome) {
 bool ControlRtl::accepted(Node* node) const {
   *node = NodeOf(model_->top.accepted_node);
   return model_->top.accepted != 0;
-}
-
-bool ControlRtl::taken(Node* node, bool* by_engine) const {
-  *node = NodeOf(model_->top.taken_node);
-  *by_engine = model_->top.taken_by != 0;
-  return model_->top.taken != 0;
 }
 
 void ControlRtl::SetWaves(Waves* waves) {

@@ -85,21 +85,23 @@ class ControlRtl {
   void AnswerMessage(Status status, uint64_t fault, const ControlBlock& block);
 
   // --- engines ---
-  struct Start {
-    unsigned function;
-    bool aborted;
-    ControlBlock block;
-  };
-  bool TakeStart(unsigned engine, Start* start) const;
-  void EndOperation(unsigned engine, const Response& outcome);  // status, fault and counters of it
-
-  // --- for observers: an operation was accepted (from the entry that was present) or begins ---
-  struct Node {
+  struct Node {  // of a held operation
     unsigned function;
     unsigned slot;
   };
+  struct Taken {
+    Node node;
+    unsigned engine;  // kEngines: none, the operation ends here
+    ControlBlock block;
+  };
+  // An operation leaves those that wait: for an engine, where it starts later, once.
+  bool TakeOperation(Taken* taken) const;
+  bool started(unsigned engine) const;
+  bool started_aborted(unsigned engine) const;                  // its function was reset meanwhile
+  void EndOperation(unsigned engine, const Response& outcome);  // status, fault and counters of it
+
+  // --- for observers: an operation was accepted, from the entry that was present ---
   bool accepted(Node* node) const;
-  bool taken(Node* node, bool* by_engine) const;
 
   // Dumps every clock from now on. Null: no more.
   void SetWaves(Waves* waves);

@@ -1,6 +1,6 @@
 // One engine as the control processor sees it: free, about to start (for dispatch_ps), at work, or done and not yet
-// taken note of. Protocol outside: start for one cycle, with the block at the table's engine_block and `aborted` if the
-// function was reset meanwhile; then done for one cycle, with the results.
+// taken note of. Protocol outside: the block was handed over when the operation was taken; then start for one cycle, with
+// `aborted` if the function was reset meanwhile; then done for one cycle, with the results.
 module engine_port
   import control_pkg::*;
 (

@@ -18,7 +18,9 @@ module entry_fetch
     input logic [31:0] fetch_batch,
     input logic [63:0] decode_ps,
 
-    input queue_t queues[MAX_FUNCTIONS],
+    // verilator lint_off UNUSEDSIGNAL
+    input queue_t queue,  // of read_function; its response ring is only checked
+    // verilator lint_on UNUSEDSIGNAL
     input logic [MAX_FUNCTIONS-1:0] fetchable,  // and not fenced
 
     output logic read_valid,
@@ -67,18 +69,13 @@ module entry_fetch
   logic [$clog2(CRC_STEPS)-1:0] step;
 
   assign read_function = function_;
-  // verilator lint_off UNUSEDSIGNAL
-  wire queue_t queue = queues[function_];  // its response ring is only checked
-  // verilator lint_on UNUSEDSIGNAL
 
   // The first function at or after next_function, in a circle, that has something.
   function_t chosen;
+  logic [MAX_FUNCTIONS-1:0] from_next;
   always_comb begin
-    chosen = '0;
-    for (int i = int'(MAX_FUNCTIONS) - 1; i >= 0; --i) if (fetchable[i]) chosen = function_t'(i);
-    for (int i = int'(MAX_FUNCTIONS) - 1; i >= 0; --i) begin
-      if (fetchable[i] && function_t'(i) >= next_function) chosen = function_t'(i);
-    end
+    from_next = fetchable & ('1 << next_function);
+    chosen = function_t'(from_next != 0 ? lowest(64'(from_next)) : lowest(64'(fetchable)));
   end
 
   // The ring and the batch.

@@ -28,8 +28,7 @@ module operation_table
     output node_t pending_head,
     output logic pending_empty,
     input logic take,  // the node at pending_cursor
-    input logic [ENGINES-1:0] load,
-    output control_block_t engine_block[ENGINES],
+    output control_block_t taken_block,  // one cycle later
     input logic finish,
     input node_t finish_node,
     input outcome_t finish_outcome,
@@ -54,12 +53,7 @@ module operation_table
   slot_t blocker[NODES];        // the pending operation before it in its stream
   logic [31:0] streams[NODES];  // as in operations; many are compared at once
 
-  function automatic slot_t first_of(logic [HELD_OPERATIONS-1:0] bits);
-    for (int i = 0; i < int'(HELD_OPERATIONS); ++i) if (bits[i]) return slot_t'(i);
-    return '0;
-  endfunction
-
-  assign accept_node = '{function_: accept_function, slot: first_of(~used[accept_function])};
+  assign accept_node = '{function_: accept_function, slot: slot_t'(lowest(64'(~used[accept_function])))};
   assign pending_operation = operations[pending_cursor];
   assign pending_blocked = blocked[pending_cursor.function_][pending_cursor.slot];
   assign finished_operation = operations[finished_cursor];
@@ -67,15 +61,13 @@ module operation_table
 
   always_ff @(posedge clk) begin
     if (take) begin
+      automatic logic [HELD_OPERATIONS-1:0] freed = '0;
       last_of_stream[pending_cursor.function_][pending_cursor.slot] <= 1'b0;
       for (int i = 0; i < int'(HELD_OPERATIONS); ++i) begin
-        if (blocker[{pending_cursor.function_, slot_t'(i)}] == pending_cursor.slot) begin
-          blocked[pending_cursor.function_][i] <= 1'b0;
-        end
+        freed[i] = blocker[{pending_cursor.function_, slot_t'(i)}] == pending_cursor.slot;
       end
-      for (int e = 0; e < int'(ENGINES); ++e) begin
-        if (load[e]) engine_block[e] <= blocks[pending_cursor];
-      end
+      blocked[pending_cursor.function_] <= blocked[pending_cursor.function_] & ~freed;
+      taken_block <= blocks[pending_cursor];
     end
     if (accept) begin
       // The pending operation after which the new one comes in its stream.
@@ -103,13 +95,6 @@ module operation_table
       used[reset_function] <= '0;
       last_of_stream[reset_function] <= '0;
       blocked[reset_function] <= '0;
-    end
-    if (rst) begin
-      for (int f = 0; f < int'(MAX_FUNCTIONS); ++f) begin
-        used[f] <= '0;
-        last_of_stream[f] <= '0;
-        blocked[f] <= '0;
-      end
     end
   end
 

@@ -9,55 +9,77 @@ module queue_file
     input logic rst,
     input command_t command,
 
-    input logic accept,
-    input function_t accept_function,
+    input logic accept,  // of fetch_function, as fetch_stop
     input logic fetch_stop,
-    input function_t fetch_stop_function,
     input logic [15:0] fetch_stop_status,
 
-    input logic post,
-    input function_t post_function,
+    input logic post,  // of respond_function, as write_stop
     input logic write_stop,
-    input function_t write_stop_function,
 
-    output queue_t queues[MAX_FUNCTIONS],
+    input function_t fetch_function,
+    output queue_t fetch_queue,
+    input function_t respond_function,
+    output queue_t respond_queue,
+    output logic [31:0] submission_head[MAX_FUNCTIONS],
+    output logic [31:0] response_tail[MAX_FUNCTIONS],
+    output logic [15:0] error[MAX_FUNCTIONS],
     output logic [MAX_FUNCTIONS-1:0] fetchable,  // has entries to fetch and room to hold them
     output logic [MAX_FUNCTIONS-1:0] doorbell_ready,
     output logic [MAX_FUNCTIONS-1:0] error_raised
 );
+  queue_t queues[MAX_FUNCTIONS];
+  assign fetch_queue = queues[fetch_function];
+  assign respond_queue = queues[respond_function];
   always_comb begin
     for (int f = 0; f < int'(MAX_FUNCTIONS); ++f) begin
-      doorbell_ready[f] = !queues[f].has_doorbell || queues[f].tail == queues[f].fetched[31:0];
-      fetchable[f] = queues[f].enabled && !doorbell_ready[f] && queues[f].held < held_t'(HELD_OPERATIONS);
+      submission_head[f] = queues[f].fetched[31:0];
+      response_tail[f] = queues[f].posted;
+      error[f] = queues[f].error;
     end
   end
 
+  logic [MAX_FUNCTIONS-1:0] enabled, full;  // full: holds as much as it may
+  assign fetchable = enabled & ~doorbell_ready & ~full;
+
+  wire [31:0] fetched = queues[command.function_].fetched[31:0] +
+      32'(accept && fetch_function == command.function_);
   logic overtaken;  // more responses taken than were posted: there will never be room again
   always_comb begin
-    overtaken = queues[command.function_].enabled &&
+    overtaken = enabled[command.function_] &&
                 queues[command.function_].posted - command.index > queues[command.function_].response_entries;
   end
 
   always_ff @(posedge clk) begin
     error_raised <= '0;
-    if (accept) queues[accept_function].fetched <= queues[accept_function].fetched + 1;
-    if (post) queues[post_function].posted <= queues[post_function].posted + 1;
-    if (accept && post && accept_function == post_function) begin
-      queues[accept_function].held <= queues[accept_function].held;
+    if (accept) begin
+      queues[fetch_function].fetched <= queues[fetch_function].fetched + 1;
+      if (queues[fetch_function].tail == queues[fetch_function].fetched[31:0] + 1) begin
+        doorbell_ready[fetch_function] <= 1'b1;
+      end
+    end
+    if (post) queues[respond_function].posted <= queues[respond_function].posted + 1;
+    if (accept && post && fetch_function == respond_function) begin
+      queues[fetch_function].held <= queues[fetch_function].held;
     end else begin
-      if (accept) queues[accept_function].held <= queues[accept_function].held + 1;
-      if (post) queues[post_function].held <= queues[post_function].held - 1;
+      if (accept) begin
+        queues[fetch_function].held <= queues[fetch_function].held + 1;
+        full[fetch_function] <= queues[fetch_function].held == held_t'(HELD_OPERATIONS - 1);
+      end
+      if (post) begin
+        queues[respond_function].held <= queues[respond_function].held - 1;
+        full[respond_function] <= 1'b0;
+      end
     end
 
     if (fetch_stop) begin
-      queues[fetch_stop_function].enabled <= 1'b0;
-      queues[fetch_stop_function].error <= fetch_stop_status;
-      error_raised[fetch_stop_function] <= 1'b1;
+      enabled[fetch_function] <= 1'b0;
+      queues[fetch_function].error <= fetch_stop_status;
+      error_raised[fetch_function] <= 1'b1;
     end
     if (write_stop) begin
-      queues[write_stop_function].enabled <= 1'b0;
-      queues[write_stop_function].error <= STATUS_HOST_FAULT;
-      error_raised[write_stop_function] <= 1'b1;
+      enabled[respond_function] <= 1'b0;
+      queues[respond_function].error <= STATUS_HOST_FAULT;
+      error_raised[respond_function] <= 1'b1;
     end
 
     if (command.set_queue) begin
@@ -65,18 +87,18 @@ module queue_file
       queues[command.function_].submission_entries <= command.submission_entries;
       queues[command.function_].response_base <= command.response_base;
       queues[command.function_].response_entries <= command.response_entries;
-      queues[command.function_].enabled <= command.enabled;
+      enabled[command.function_] <= command.enabled;
     end
     if (command.doorbell) begin
-      queues[command.function_].has_doorbell <= 1'b1;
+      doorbell_ready[command.function_] <= command.index == fetched;
       queues[command.function_].tail <= command.index;
       queues[command.function_].queued_ps <= command.time_ps;
     end
-    if (command.cancel_doorbell) queues[command.function_].has_doorbell <= 1'b0;
+    if (command.cancel_doorbell) doorbell_ready[command.function_] <= 1'b1;
     if (command.consumed) begin
       queues[command.function_].response_head <= command.index;
       if (overtaken) begin
-        queues[command.function_].enabled <= 1'b0;
+        enabled[command.function_] <= 1'b0;
         queues[command.function_].error <= STATUS_BAD_FIELD;
         error_raised[command.function_] <= 1'b1;
       end
@@ -84,11 +106,11 @@ module queue_file
     if (command.clear_error) queues[command.function_].error <= STATUS_OK;
     if (command.reset) begin
       queues[command.function_] <= '0;
+      enabled[command.function_] <= 1'b0;
+      full[command.function_] <= 1'b0;
+      doorbell_ready[command.function_] <= 1'b1;
       error_raised[command.function_] <= 1'b0;
     end
-    if (rst) begin
-      for (int f = 0; f < int'(MAX_FUNCTIONS); ++f) queues[f] <= '0;
-      error_raised <= '0;
-    end
+    if (rst) error_raised <= '0;
   end
 endmodule

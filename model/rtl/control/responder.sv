@@ -12,7 +12,9 @@ module responder
     input logic [63:0] now_ps,
     input logic [63:0] respond_ps,
 
-    input queue_t queues[MAX_FUNCTIONS],
+    // verilator lint_off UNUSEDSIGNAL
+    input queue_t queue,  // of the cursor's function; its submission ring is none of this
+    // verilator lint_on UNUSEDSIGNAL
     input logic ring_changed,  // there may be room
     input logic finish,        // there is something new
     output logic [MAX_FUNCTIONS-1:0] purging,
@@ -60,9 +62,6 @@ module responder
 
   function_t at;
   assign at = cursor.function_;
-  // verilator lint_off UNUSEDSIGNAL
-  wire queue_t queue = queues[at];  // its submission ring is none of this
-  // verilator lint_on UNUSEDSIGNAL
   wire room = valid_entries(queue.response_entries) && queue.posted - queue.response_head < queue.response_entries;
   wire [31:0] slot = queue.posted & (queue.response_entries - 1);
   wire [63:0] post_ps = (in_a_row ? since_ps : now_ps) + respond_ps;

@@ -30,9 +30,12 @@ module value_set
   index_t index, first;
 
   function automatic index_t hash(logic [WIDTH-1:0] v);
+    localparam int unsigned PARTS = (WIDTH + INDEX_BITS - 1) / INDEX_BITS;
+    logic [PARTS*INDEX_BITS-1:0] padded;
     index_t h;
+    padded = (PARTS * INDEX_BITS)'(v);
     h = '0;
-    for (int i = 0; i < int'(WIDTH); ++i) h[i % int'(INDEX_BITS)] ^= v[i];
+    for (int unsigned i = 0; i < PARTS; ++i) h ^= padded[i*INDEX_BITS+:INDEX_BITS];
     return h;
   endfunction
 
@@ -43,25 +46,27 @@ module value_set
     found = occupied && values[{function_, index}] == value;
     full = occupied && !found;
     done = probing && request && !cleared && (found || !occupied || index == first - 1'b1);
-    for (int f = 0; f < int'(MAX_FUNCTIONS); ++f) any[f] = used[f] != 0;
   end
 
   always_ff @(posedge clk) begin
     probing <= request && !done && !cleared;
     if (!probing) begin
-      index <= hash(value);
-      first <= hash(value);
+      if (request) begin
+        index <= hash(value);
+        first <= hash(value);
+      end
     end else begin
       index <= index + 1'b1;
     end
     if (done && insert && !occupied) begin
       used[function_][index] <= 1'b1;
+      any[function_] <= 1'b1;
       values[{function_, index}] <= value;
     end
-    if (clear) used[clear_function] <= '0;
-    if (rst) begin
-      for (int f = 0; f < int'(MAX_FUNCTIONS); ++f) used[f] <= '0;
-      probing <= 1'b0;
+    if (clear) begin
+      used[clear_function] <= '0;
+      any[clear_function] <= 1'b0;
     end
+    if (rst) probing <= 1'b0;
   end
 endmodule
