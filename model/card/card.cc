@@ -94,7 +94,8 @@ void Card::SetDebugger(Debugger* debugger) {
       "\"rtl\" is needed");
 }
 
-void Card::AttachWaves(const std::string& block, Waves* /*waves*/) {
+void Card::AttachWaves(const std::string& block, Waves* waves) {
+  if (block == "control" && control_->AttachWaves(waves)) return;
   throw BadInput(
       "trace.waves.block = \"{}\": that block of this card is not RTL; card.{}.fidelity = \"rtl\" "
       "is "

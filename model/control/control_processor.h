@@ -33,6 +33,8 @@
 
 namespace spyre::model {
 
+class Waves;
+
 // Ring registers of one function, as software has set them.
 struct QueueRegisters {
   uint64_t submission_base = 0;
@@ -74,6 +76,8 @@ class ControlProcessor : public sc_core::sc_module {
 
   std::vector<UnitStatistics> Statistics() const { return {statistics_}; }
   virtual void DescribeWaits(std::vector<std::string>& lines) const = 0;
+  // Its signals go to *waves, which must outlive it. False: it is not RTL.
+  virtual bool AttachWaves(Waves* /*waves*/) { return false; }
 
  protected:
   static constexpr uint64_t kEntryBytes = sizeof(ControlBlock);               // of every ring

@@ -336,6 +336,11 @@ void RtlControlProcessor::RunEngine(Engine engine) {
   }
 }
 
+bool RtlControlProcessor::AttachWaves(Waves* waves) {
+  rtl_.SetWaves(waves, clock_.Edge(1));
+  return true;
+}
+
 void RtlControlProcessor::DescribeWaits(std::vector<std::string>& lines) const {
   for (size_t engine = 0; engine < kEngines; ++engine)
     if (at_work_[engine]) lines.push_back(DescribeRunning(operations_[engine]));

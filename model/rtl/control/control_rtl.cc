@@ -6,6 +6,7 @@
 #include <tuple>
 
 #include "Vcontrol.h"
+#include "model/rtl/coverage.h"
 #include "model/rtl/waves.h"
 
 namespace spyre::model {
@@ -37,11 +38,13 @@ struct ControlRtl::Model {
     if (waves != nullptr) waves->Dump(now_ps);
     top.clk = 0;
     top.eval();
+    if (waves != nullptr) waves->Dump(now_ps + half_period_ps);
   }
 
   VerilatedContext context;
   Vcontrol top{&context};
   Waves* waves = nullptr;
+  uint64_t half_period_ps = 0;
 };
 
 ControlRtl::ControlRtl(const Settings& settings) : model_(std::make_unique<Model>()) {
@@ -62,7 +65,7 @@ ControlRtl::ControlRtl(const Settings& settings) : model_(std::make_unique<Model
   top.rst = top.reset = 0;
 }
 
-ControlRtl::~ControlRtl() = default;
+ControlRtl::~ControlRtl() { WriteCoverage(model_->context, "control"); }
 
 void ControlRtl::Clock(uint64_t now_ps) {
   Vcontrol& top = model_->top;
@@ -210,9 +213,10 @@ bool ControlRtl::accepted(Node* node) const {
   return model_->top.accepted != 0;
 }
 
-void ControlRtl::SetWaves(Waves* waves) {
+void ControlRtl::SetWaves(Waves* waves, uint64_t period_ps) {
   if (waves != nullptr) waves->Attach(model_->top);
   model_->waves = waves;
+  model_->half_period_ps = period_ps / 2;
 }
 
 }  // namespace spyre::model

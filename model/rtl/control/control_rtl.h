@@ -103,8 +103,9 @@ class ControlRtl {
   // --- for observers: an operation was accepted, from the entry that was present ---
   bool accepted(Node* node) const;
 
-  // Dumps every clock from now on. Null: no more.
-  void SetWaves(Waves* waves);
+  // Dumps both edges of every clock from now on; the falling one comes half of `period_ps` after
+  // the rising one. Null: no more.
+  void SetWaves(Waves* waves, uint64_t period_ps);
 
  private:
   struct Model;  // the Verilated classes

@@ -9,6 +9,7 @@
 #include "Vrv32.h"
 #include "Vrv32___024root.h"
 #include "model/contract/error.h"
+#include "model/rtl/coverage.h"
 #include "model/rtl/waves.h"
 
 namespace spyre::model {
@@ -41,10 +42,10 @@ struct RtlController::Model {
     top.clk = 1;
     top.eval();
     ++cycles;
-    if (waves != nullptr) waves->Dump(origin_ps + cycles * period_ps);
+    if (waves != nullptr) waves->Dump(clock.Edge(cycles));
     top.bus_ready = 0;
     Settle();
-    if (waves != nullptr) waves->Dump(origin_ps + cycles * period_ps + period_ps / 2);
+    if (waves != nullptr) waves->Dump((clock.Edge(cycles) + clock.Edge(cycles + 1)) / 2);
   }
   // The answer that the core takes at the next edge. If the bus throws, the core asks again.
   void Access(ControllerBus& bus) {
@@ -65,7 +66,7 @@ struct RtlController::Model {
   bool stop = false;
   Waves* waves = nullptr;
   const Waves* attached = nullptr;
-  uint64_t period_ps = 0, origin_ps = 0;
+  model::Clock clock{1};  // of the waves
 };
 
 namespace {
@@ -79,7 +80,7 @@ bool InSram(uint32_t address, uint64_t bytes, uint32_t* offset) {
 }  // namespace
 
 RtlController::RtlController(ControllerBus& bus) : model_(std::make_unique<Model>()), bus_(bus) {}
-RtlController::~RtlController() = default;
+RtlController::~RtlController() { WriteCoverage(model_->context, "rv32"); }
 
 void RtlController::Load(const ElfImage& image) {
   uint32_t offset = 0;
@@ -119,8 +120,9 @@ RtlController::Stop RtlController::Run(uint64_t cycles) {
   while (m.cycles < end) {
     if (m.top.asleep) return Stop::kAsleep;
     m.Tick(bus_);
-    if (m.stop) return Stop::kBus;
+    // First: the next Run would take it for the one that it starts at.
     if (watch && m.top.boundary && breakpoints_.count(m.top.pc) != 0) return Stop::kBreakpoint;
+    if (m.stop) return Stop::kBus;
   }
   return Stop::kCycles;
 }
@@ -202,10 +204,9 @@ bool RtlController::WriteMemory(uint32_t address, const void* data, size_t bytes
   return true;
 }
 
-void RtlController::SetWaves(Waves* waves, uint64_t period_ps, uint64_t origin_ps) {
+void RtlController::SetWaves(Waves* waves, const Clock& clock) {
   model_->waves = waves;
-  model_->period_ps = period_ps;
-  model_->origin_ps = origin_ps;
+  model_->clock = clock;
   if (waves == nullptr || waves == model_->attached) return;
   waves->Attach(model_->top);
   model_->attached = waves;

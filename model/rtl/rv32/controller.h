@@ -9,6 +9,7 @@
 #include <set>
 #include <string>
 
+#include "model/card/clock.h"
 #include "model/control/elf_image.h"
 
 namespace spyre::model {
@@ -67,9 +68,8 @@ class RtlController {
   void SetBreakpoint(uint32_t address) { breakpoints_.insert(address); }
   void ClearBreakpoint(uint32_t address) { breakpoints_.erase(address); }
 
-  // Dumps both edges of every clock from now on; period_ps and the time of cycle 0 give the time
-  // base. Null: no more.
-  void SetWaves(Waves* waves, uint64_t period_ps, uint64_t origin_ps);
+  // Dumps both edges of every clock from now on; cycle c is at clock.Edge(c). Null: no more.
+  void SetWaves(Waves* waves, const Clock& clock);
 
  private:
   struct Model;  // the Verilated classes

@@ -19,7 +19,8 @@ using test::ReadFst;
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
-constexpr uint64_t kPeriodPs = 1000, kOriginPs = 5'000'000;
+constexpr uint64_t kPeriodPs = 1000;
+constexpr uint64_t kOriginPs = 5000 * kPeriodPs;  // the clock stood still until then
 
 class NoBus : public ControllerBus {
   uint32_t Read(uint32_t /*address*/) override { return 0; }
@@ -37,15 +38,16 @@ class WavesTest : public ::testing::Test {
     image.segments.push_back(
         {kControllerSramBase, {0x93, 0x82, 0x12, 0x00, 0x6f, 0xf0, 0xdf, 0xff}, 0});
     controller_.Load(image);
+    controller_.SkipCycles(kOriginPs / kPeriodPs);
   }
   static std::string PathOf(const std::string& name) {
     const auto* info = ::testing::UnitTest::GetInstance()->current_test_info();
     return ::testing::TempDir() + "waves_" + info->name() + "_" + name + ".fst";
   }
   void Run(Waves& waves, uint64_t cycles) {
-    controller_.SetWaves(&waves, kPeriodPs, kOriginPs);
+    controller_.SetWaves(&waves, Clock(1000));
     controller_.Run(cycles);
-    controller_.SetWaves(nullptr, kPeriodPs, kOriginPs);
+    controller_.SetWaves(nullptr, Clock(1000));
     waves.Close();
   }
 
@@ -73,6 +75,17 @@ TEST_F(WavesTest, TheClockRisesOncePerPeriod) {
     EXPECT_EQ(clock[i].first, kOriginPs + kPeriodPs + i * kPeriodPs / 2);
     EXPECT_EQ(clock[i].second, i % 2 == 0 ? "1" : "0");
   }
+}
+
+TEST_F(WavesTest, ACycleThatIsNoWholeNumberOfPicosecondsDoesNotDrift) {
+  Waves waves(PathOf("thirds"), {});
+  controller_.SetWaves(&waves, Clock(3, 1000));  // 3 cycles in 1000 us
+  controller_.Run(3000);
+  controller_.SetWaves(nullptr, Clock(1));
+  waves.Close();
+  const FstFile::Changes clock = ReadFst(PathOf("thirds")).signals["TOP.clk"];
+  ASSERT_EQ(clock.size(), 6000u);
+  EXPECT_EQ(clock[5998].first, Clock(3, 1000).Edge(kOriginPs / kPeriodPs + 3000));
 }
 
 TEST_F(WavesTest, SignalsHaveTheValuesOfTheBlock) {
