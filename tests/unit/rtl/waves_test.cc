@@ -9,7 +9,7 @@
 
 #include "model/contract/error.h"
 #include "model/rtl/rv32/controller.h"
-#include "tests/unit/model/rtl/fst_reader.h"
+#include "tests/unit/rtl/fst_reader.h"
 
 namespace spyre::model {
 namespace {
