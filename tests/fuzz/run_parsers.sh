@@ -8,7 +8,7 @@ shift || true
 [ -f build/fuzz/build.ninja ] || cmake --preset fuzz >/dev/null
 cmake --build --preset fuzz --target parser_fuzzers >&2
 names=("$@")
-[ ${#names[@]} -gt 0 ] || names=(expression op_spec sdsc mlir spyrecode npy program config)
+[ ${#names[@]} -gt 0 ] || names=(expression op_spec sdsc mlir spyrecode npy program config recording)
 for name in "${names[@]}"; do
   mkdir -p "build/fuzz/corpus/$name" "build/fuzz/crashes"
   dictionary=()
