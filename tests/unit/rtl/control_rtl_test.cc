@@ -1,0 +1,209 @@
+// The control-block processor's RTL by itself, clock by clock: entries, engines and host memory are
+// played by the test, with values that use every bit.
+#include "model/rtl/control/control_rtl.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstring>
+#include <random>
+#include <vector>
+
+namespace spyre::model {
+namespace {
+
+constexpr uint64_t kClockPs = 1000;
+
+// Plays everything around the block. Entries are answered from `ring`, operations end with random
+// counters, responses land in `responses`.
+class ControlRtlTest : public ::testing::Test {
+ protected:
+  static ControlRtl::Settings Settings() {
+    ControlRtl::Settings settings;
+    settings.serial = false;
+    settings.fetch_batch = 8;
+    settings.decode_ps = 20 * kClockPs;
+    settings.dispatch_ps = 10 * kClockPs;
+    settings.respond_ps = 20 * kClockPs;
+    return settings;
+  }
+
+  void Open(unsigned function, uint64_t submission_base, uint64_t response_base) {
+    ControlRtl::Ring rings;
+    rings.submission_base = submission_base;
+    rings.submission_entries = kEntries;
+    rings.response_base = response_base;
+    rings.response_entries = kEntries;
+    rings.enabled = true;
+    rtl_.SetRing(function, rings);
+    Step();
+  }
+  template <typename Entry>
+  void Put(Entry entry) {
+    entry.sequence = ring_.size() + 1;
+    Seal(entry);
+    ring_.emplace_back(kEntryBytes);
+    std::memcpy(ring_.back().data(), &entry, kEntryBytes);
+  }
+  uint64_t Wide() { return random_(); }
+
+  // One clock, and answers to what it asked for.
+  void Step() {
+    rtl_.Clock(now_ps_ += kClockPs);
+    ++clocks_;
+    ControlRtl::Read read;
+    if (rtl_.TakeRead(&read)) {
+      reads_.push_back(read);
+      next_ = rtl_.submission_head(read.function);
+      left_ = read.entries;
+      rtl_.PresentEntry(ring_[next_].data());
+    }
+    if (rtl_.entry_next()) rtl_.PresentEntry(--left_ > 0 ? ring_[++next_].data() : nullptr);
+    if (rtl_.entries_drop()) rtl_.PresentEntry(nullptr);
+    if (rtl_.message()) rtl_.AnswerMessage(answer_status_, answer_fault_, answer_);
+    for (unsigned engine = 0; engine < ControlRtl::kEngines; ++engine) {
+      if (!rtl_.started(engine)) continue;
+      Response outcome;
+      outcome.status = static_cast<uint16_t>(engine_status_);
+      outcome.fault_address = Wide();
+      outcome.fault_core = static_cast<uint16_t>(Wide());
+      outcome.device_bytes_read = Wide();
+      outcome.device_bytes_written = Wide();
+      outcome.macs = Wide();
+      outcomes_.push_back(outcome);
+      rtl_.EndOperation(engine, outcome);
+    }
+    ControlRtl::Write write;
+    if (rtl_.TakeWrite(&write)) {
+      writes_.push_back(write);
+      rtl_.EndWrite(host_takes_);
+    }
+  }
+  // Until all that was put has its response.
+  void Run(unsigned function) {
+    rtl_.Doorbell(function, static_cast<uint32_t>(ring_.size()), now_ps_);
+    for (int i = 0; i < 20'000 && writes_.size() < ring_.size(); ++i) {
+      Step();
+      if (rtl_.idle()) now_ps_ = std::max(now_ps_, std::min(rtl_.wake_ps(), now_ps_ + 100'000));
+    }
+    ASSERT_EQ(writes_.size(), ring_.size());
+    Step();
+  }
+
+  static constexpr uint32_t kEntries = 64;
+  static constexpr size_t kEntryBytes = sizeof(ControlBlock);
+  std::mt19937_64 random_{169};
+  uint64_t now_ps_ = 0;
+  uint64_t clocks_ = 0;
+  ControlRtl rtl_{Settings()};
+  std::vector<std::vector<uint8_t>> ring_;
+  size_t next_ = 0;
+  uint32_t left_ = 0;
+  Status answer_status_ = Status::OK;
+  uint64_t answer_fault_ = 0;
+  ControlBlock answer_;
+  Status engine_status_ = Status::OK;
+  bool host_takes_ = true;
+  std::vector<ControlRtl::Read> reads_;
+  std::vector<Response> outcomes_;
+  std::vector<ControlRtl::Write> writes_;
+};
+
+TEST_F(ControlRtlTest, AfterPowerOnItSleepsUntilSomethingIsPutIn) {
+  EXPECT_TRUE(rtl_.idle());
+  EXPECT_EQ(rtl_.wake_ps(), UINT64_MAX);
+  for (unsigned function = 0; function < kMaxFunctions; ++function) {
+    EXPECT_EQ(rtl_.submission_head(function), 0u);
+    EXPECT_EQ(rtl_.error(function), Status::OK);
+    EXPECT_TRUE(rtl_.doorbell_ready(function));
+  }
+}
+
+TEST_F(ControlRtlTest, ANopTakesFewerThanSixtyClocksAwake) {
+  Open(0, 0x1000, 0x2000);
+  Put(ControlBlock{});
+  Run(0);
+  EXPECT_LT(clocks_, 60u);
+  EXPECT_EQ(reads_.at(0).address, 0x1000u);
+  EXPECT_EQ(writes_.at(0).address, 0x2000u);
+  EXPECT_EQ(Check(writes_[0].response), Status::OK);
+}
+
+TEST_F(ControlRtlTest, EveryBitOfAnEntryAndOfAnOutcomeReachesTheResponse) {
+  Open(0, ~0x3FFFull, 0x7FFFFFFFFFFF0000);
+  for (int i = 0; i < 40; ++i) {
+    ControlBlock block;
+    block.opcode = static_cast<uint8_t>(Opcode::COMPUTE);
+    block.stream = static_cast<uint32_t>(Wide());
+    block.correlation = Wide();
+    block.value = Wide();
+    block.host_address = Wide();
+    Put(block);
+  }
+  now_ps_ = 0x5555'5555'5555'0000;
+  Run(0);
+  ASSERT_EQ(outcomes_.size(), 40u);
+  for (size_t i = 0; i < ring_.size(); ++i) {
+    SCOPED_TRACE(i);
+    ControlBlock block;
+    std::memcpy(&block, ring_[i].data(), kEntryBytes);
+    const Response& response = writes_[i].response;
+    EXPECT_EQ(Check(response), Status::OK);
+    EXPECT_EQ(writes_[i].address, 0x7FFFFFFFFFFF0000 + i * kEntryBytes);
+    EXPECT_EQ(response.sequence, i + 1);
+    EXPECT_EQ(response.stream, block.stream);
+    EXPECT_EQ(response.correlation, block.correlation);
+    EXPECT_EQ(response.fault_address, outcomes_[i].fault_address);
+    EXPECT_EQ(response.fault_core, outcomes_[i].fault_core);
+    EXPECT_EQ(response.device_bytes_read, outcomes_[i].device_bytes_read);
+    EXPECT_EQ(response.device_bytes_written, outcomes_[i].device_bytes_written);
+    EXPECT_EQ(response.macs, outcomes_[i].macs);
+  }
+}
+
+TEST_F(ControlRtlTest, AMessageIsAnsweredWithWhatTheManagementControllerSaid) {
+  Open(16, 0xAAAAAAAAAAAAAA80, 0x5555555555555500);
+  for (int i = 0; i < 20; ++i) {
+    Message message;
+    message.stream = static_cast<uint32_t>(i);
+    message.correlation = Wide();
+    Put(message);
+  }
+  answer_status_ = Status::PERMISSION;
+  answer_fault_ = 0xFEDCBA9876543210;
+  Run(16);
+  for (const ControlRtl::Write& write : writes_) {
+    EXPECT_EQ(write.function, 16u);
+    EXPECT_EQ(static_cast<Status>(write.response.status), Status::PERMISSION);
+    EXPECT_EQ(write.response.fault_address, answer_fault_);
+  }
+}
+
+TEST_F(ControlRtlTest, AHostThatRefusesAResponseStopsTheQueue) {
+  Open(3, 0, 0x100000);
+  Put(Message{});
+  host_takes_ = false;
+  Run(3);
+  for (int i = 0; i < 3 && rtl_.error(3) == Status::OK; ++i) Step();
+  EXPECT_EQ(rtl_.error(3), Status::HOST_FAULT);
+  rtl_.ClearError(3);
+  Step();
+  EXPECT_EQ(rtl_.error(3), Status::OK);
+}
+
+TEST_F(ControlRtlTest, AResetForgetsEverythingOfItsFunctionAndNothingOfOthers) {
+  Open(1, 0, 0x100000);
+  for (int i = 0; i < 5; ++i) Put(Message{});
+  Run(1);
+  rtl_.Reset(2);
+  Step();
+  EXPECT_EQ(rtl_.submission_head(1), 5u);
+  EXPECT_EQ(rtl_.response_tail(1), 5u);
+  rtl_.Reset(1);
+  Step();
+  EXPECT_EQ(rtl_.submission_head(1), 0u);
+  EXPECT_EQ(rtl_.response_tail(1), 0u);
+}
+
+}  // namespace
+}  // namespace spyre::model
