@@ -14,6 +14,7 @@
 #include "cosim/opt_command.h"
 #include "cosim/replay_command.h"
 #include "cosim/run_command.h"
+#include "cosim/rvtest_command.h"
 #include "cosim/tools.h"
 #include "model/contract/error.h"
 #include "model/contract/nearest.h"
@@ -63,6 +64,7 @@ class CommandLine {
     AddCheck();
     AddRegs();
     AddPrograms();
+    AddRvtest();
     AddTrace();
   }
 
@@ -297,6 +299,24 @@ class CommandLine {
     });
   }
 
+  void AddRvtest() {
+    CLI::App* command = app_.add_subcommand(
+        "rvtest", "Run RISC-V test programs on the management controller alone");
+    command->footer(
+        "A program ends by a write to its symbol tohost: 1 passes, 2n+1 fails test n.\n"
+        "Exit status: 0 all passed; 1 some failed; 2 bad input or no tohost; 3 no executable for "
+        "the "
+        "controller.");
+    command->add_option("ELF", rvtest_.files, "32-bit RISC-V executables, SRAM at 0x80000000")
+        ->required();
+    command->add_option("--max-cycles", rvtest_.max_cycles, "cycles that one program may take")
+        ->capture_default_str()
+        ->check(CLI::Range(uint64_t{1}, UINT64_MAX));
+    command->add_flag("--json", rvtest_.json, "as JSON");
+    command->callback(
+        [this] { action_ = [this] { return RunRvtestCommand(rvtest_, std::cout); }; });
+  }
+
   void AddTrace() {
     CLI::App* trace =
         app_.add_subcommand("trace", "Look into a trace: summary, query, diff, export, report");
@@ -319,6 +339,7 @@ class CommandLine {
   BundleArguments compile_shapes_;
   MemoryOptions memory_;
   OptOptions opt_;
+  RvtestOptions rvtest_;
   CalibrateOptions calibrate_;
   bool reference_ = false, markdown_ = false, regs_json_ = false;
   std::string program_, path_, output_;
