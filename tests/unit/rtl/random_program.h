@@ -25,11 +25,11 @@ class RandomProgram {
     words_ = {
         Auipc(kHandlerRegister, 0), Addi(kHandlerRegister, kHandlerRegister, 12), Jal(0, 4 * 10),
         // the handler
-        Csr(1, kHandlerRegister, kMscratch, kHandlerRegister), Csrr(kHandlerRegister, kMcause),
+        CsrOp(1, kHandlerRegister, kMscratch, kHandlerRegister), Csrr(kHandlerRegister, kMcause),
         Branch(4, kHandlerRegister, 0, 4 * 4), Csrr(kHandlerRegister, kMepc),
         Addi(kHandlerRegister, kHandlerRegister, 4), Csrw(kMepc, kHandlerRegister),
         Csrw(kMie, 0),  // exceptions come by too: masks are set often
-        Csr(1, kHandlerRegister, kMscratch, kHandlerRegister), kMret,
+        CsrOp(1, kHandlerRegister, kMscratch, kHandlerRegister), kMret,
         // the body
         Csrw(kMtvec, kHandlerRegister)};
     clint_ = clint;
@@ -109,8 +109,8 @@ class RandomProgram {
     static constexpr uint32_t kLoads[] = {0, 1, 2, 4, 5};
     const uint32_t base = OneIn(20) ? Any() : kDataRegister;
     const int32_t offset = OneIn(8) ? Offset() : Offset() & ~3;
-    Emit(OneIn(2) ? Load(OneIn(32) ? Below(8) : kLoads[Below(5)], Any(), offset, base)
-                  : Store(OneIn(32) ? Below(8) : Below(3), Any(), offset, base));
+    Emit(OneIn(2) ? LoadOp(OneIn(32) ? Below(8) : kLoads[Below(5)], Any(), offset, base)
+                  : StoreOp(OneIn(32) ? Below(8) : Below(3), Any(), offset, base));
   }
   void Branches() {
     static constexpr uint32_t kComparisons[] = {0, 1, 4, 5, 6, 7};
@@ -135,7 +135,7 @@ class RandomProgram {
                                              kMisa,    0x7A1,     0xB1F};
     if (OneIn(2)) return Emit(Csrr(Any(), kReadable[Below(std::size(kReadable))]));
     static constexpr uint32_t kFunctions[] = {1, 2, 3, 5, 6, 7};
-    Emit(Csr(kFunctions[Below(6)], Any(), kWritable[Below(std::size(kWritable))], Any()));
+    Emit(CsrOp(kFunctions[Below(6)], Any(), kWritable[Below(std::size(kWritable))], Any()));
   }
   // Turns interrupts on, and the timer on or off.
   void Interrupts() {
@@ -143,7 +143,7 @@ class RandomProgram {
     if (OneIn(2)) {
       Constant(scratch, 0x880);
       Emit(Csrw(kMie, scratch));
-      Emit(Csr(6, 0, kMstatus, 8));
+      Emit(CsrOp(6, 0, kMstatus, 8));
     } else {
       Constant(scratch, clint_ + 0x4000);
       Emit(Addi(scratch + 1, 0, OneIn(2) ? -1 : 0));

@@ -31,16 +31,16 @@ inline uint32_t Addi(uint32_t rd, uint32_t rs1, int32_t immediate) {
 inline uint32_t Lui(uint32_t rd, uint32_t upper) { return UType(upper, rd, 0x37); }
 inline uint32_t Auipc(uint32_t rd, uint32_t upper) { return UType(upper, rd, 0x17); }
 
-inline uint32_t Load(uint32_t funct3, uint32_t rd, int32_t offset, uint32_t rs1) {
+inline uint32_t LoadOp(uint32_t funct3, uint32_t rd, int32_t offset, uint32_t rs1) {
   return IType(offset, rs1, funct3, rd, 0x03);
 }
-inline uint32_t Store(uint32_t funct3, uint32_t rs2, int32_t offset, uint32_t rs1) {
+inline uint32_t StoreOp(uint32_t funct3, uint32_t rs2, int32_t offset, uint32_t rs1) {
   const auto bits = static_cast<uint32_t>(offset);
   return RType(bits >> 5 & 0x7F, rs2, rs1, funct3, bits & 0x1F, 0x23);
 }
-inline uint32_t Lw(uint32_t rd, int32_t offset, uint32_t rs1) { return Load(2, rd, offset, rs1); }
+inline uint32_t Lw(uint32_t rd, int32_t offset, uint32_t rs1) { return LoadOp(2, rd, offset, rs1); }
 inline uint32_t Sw(uint32_t rs2, int32_t offset, uint32_t rs1) {
-  return Store(2, rs2, offset, rs1);
+  return StoreOp(2, rs2, offset, rs1);
 }
 
 inline uint32_t Branch(uint32_t funct3, uint32_t rs1, uint32_t rs2, int32_t offset) {
@@ -58,11 +58,11 @@ inline uint32_t Jalr(uint32_t rd, uint32_t rs1, int32_t offset) {
 }
 
 // funct3 of Zicsr: 1 write, 2 set, 3 clear; 4 more: the source is a number instead of a register.
-inline uint32_t Csr(uint32_t funct3, uint32_t rd, uint32_t csr, uint32_t source) {
+inline uint32_t CsrOp(uint32_t funct3, uint32_t rd, uint32_t csr, uint32_t source) {
   return IType(static_cast<int32_t>(csr), source, funct3, rd, 0x73);
 }
-inline uint32_t Csrr(uint32_t rd, uint32_t csr) { return Csr(2, rd, csr, 0); }
-inline uint32_t Csrw(uint32_t csr, uint32_t rs1) { return Csr(1, 0, csr, rs1); }
+inline uint32_t Csrr(uint32_t rd, uint32_t csr) { return CsrOp(2, rd, csr, 0); }
+inline uint32_t Csrw(uint32_t csr, uint32_t rs1) { return CsrOp(1, 0, csr, rs1); }
 
 constexpr uint32_t kFence = 0x0FF0000F, kFenceI = 0x0000100F;
 constexpr uint32_t kEcall = 0x00000073, kEbreak = 0x00100073, kMret = 0x30200073;
