@@ -1,10 +1,9 @@
 #include "model/control/elf_image.h"
 
 #include <algorithm>
-#include <fstream>
-#include <iterator>
 
 #include "model/contract/error.h"
+#include "model/contract/files.h"
 
 namespace spyre::model {
 namespace {
@@ -17,6 +16,8 @@ constexpr uint32_t kLoad = 1, kSymbolTable = 2, kStringTable = 3;
 constexpr uint8_t kSectionSymbol = 3, kFileSymbol = 4;
 // Longer names only serve to make a reader slow.
 constexpr uint64_t kLongestName = 4096;
+// Room for the debugging information of any program that fits the controller.
+constexpr uint64_t kLargestFile = uint64_t{64} << 20;
 
 class Reader {
  public:
@@ -189,11 +190,8 @@ ElfImage ParseElf(const std::vector<uint8_t>& bytes, const std::string& name) {
 }
 
 ElfImage ReadElf(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  const std::vector<uint8_t> bytes{std::istreambuf_iterator<char>(file), {}};
-  if (!file.is_open() || file.bad() || (bytes.empty() && file.fail()))
-    throw BadInput("{}: cannot read the file", path);
-  return ParseElf(bytes, path);
+  const std::string file = ReadFile(path, "an ELF executable", kLargestFile);
+  return ParseElf({file.begin(), file.end()}, path);
 }
 
 }  // namespace spyre::model

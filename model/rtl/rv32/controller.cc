@@ -20,6 +20,8 @@ struct RtlController::Model {
     context.traceEverOn(true);
     top.eval();
   }
+  // Verilator 5.006 takes a model out of whichever context the thread used last, be it gone.
+  ~Model() { Verilated::threadContextp(&context); }
 
   uint8_t* sram() {
     return reinterpret_cast<uint8_t*>(&top.rootp->controller__DOT__sram__DOT__mem);
@@ -60,6 +62,9 @@ struct RtlController::Model {
     top.bus_ready = 1;
   }
 
+  struct NoContext {
+    ~NoContext() { Verilated::threadContextp(nullptr); }
+  } no_context;  // is left behind
   VerilatedContext context;
   Vrv32 top{&context};
   uint64_t cycles = 0, retired = 0;
