@@ -203,13 +203,13 @@ TEST_F(ControllerTest, WritesWavesInsideTheirWindowOnly) {
   const std::string path = ::testing::TempDir() + "controller_waves.fst";
   std::filesystem::remove(path);
   {
-    Waves waves(path, 1'000'000, 2'000'000);
-    rtl.SetWaves(&waves, 1000, 0);
+    Waves waves(path, {1'000'000, 2'000'000});
+    rtl.SetWaves(&waves, Clock(1000));
     rtl.Load(Image({Addi(5, 5, 1), Jal(0, -4)}));
     rtl.Run(500);
     EXPECT_FALSE(std::filesystem::exists(path));
     rtl.Run(1000);
-    rtl.SetWaves(nullptr, 0, 0);
+    rtl.SetWaves(nullptr, Clock(1000));
   }
   EXPECT_GT(std::filesystem::file_size(path), 1000u);
 }
