@@ -313,6 +313,7 @@ class Session {
     };
     window(completed, result_.begin_ps, result_.end_ps);
     window(result_.launches, result_.launch_begin_ps, result_.launch_end_ps);
+    transport_->card().CheckRtl();
     result_.units = transport_->card().Statistics();
     result_.sim_ps = transport_->NowPs();
   }

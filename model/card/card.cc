@@ -96,11 +96,24 @@ void Card::SetDebugger(Debugger* debugger) {
 
 void Card::AttachWaves(const std::string& block, Waves* waves) {
   if (block == "control" && control_->AttachWaves(waves)) return;
+  if (block == "pt") {
+    for (const auto& core : cores_) {
+      if (core->rtl_pt_array() == nullptr) continue;
+      core->rtl_pt_array()->SetWaves(waves, core->clock().Edge(1));
+      return;
+    }
+  }
   throw BadInput(
       "trace.waves.block = \"{}\": that block of this card is not RTL; card.{}.fidelity = \"rtl\" "
       "is "
       "needed",
       block, block);
+}
+
+void Card::CheckRtl() const {
+  for (const auto& core : cores_) {
+    if (core->rtl_pt_array() != nullptr) core->rtl_pt_array()->Check();
+  }
 }
 
 std::string Card::DescribeWaits() const {

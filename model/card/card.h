@@ -56,6 +56,10 @@ class Card : public sc_core::sc_module {
   // Throws Error(kBadInput) if that block is not RTL.
   void AttachWaves(const std::string& block, Waves* waves);
 
+  // Throws Error(kDeviceFault) if the RTL of a block did not do what the card's times are based on.
+  // While no operation runs.
+  void CheckRtl() const;
+
   // Busy time, bytes and requests of every unit, for the report.
   std::vector<UnitStatistics> Statistics() const;
   // Who waits on what, one line each: for the watchdog's message.

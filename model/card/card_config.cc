@@ -1,5 +1,7 @@
 #include "model/card/card_config.h"
 
+#include <contract/registers.h>
+
 #include "model/card/clock.h"
 #include "model/contract/error.h"
 #include "model/contract/memory_map.h"
@@ -37,6 +39,27 @@ void CheckPcie(const PcieConfig& pcie) {
   }
 }
 
+// The timed model prices what the RTL does, so both have one size.
+void CheckPt(const CardConfig& config) {
+  if (config.pt.fidelity != "rtl") return;
+  const auto is_of_rtl = [](const char* key, uint64_t value, uint64_t rtl) {
+    if (value == rtl) return;
+    throw BadInput("{} = {}: the RTL of the PT array (card.pt.fidelity = \"rtl\") has {}", key,
+                   value, rtl);
+  };
+  const CoreConfig& core = config.core;
+  is_of_rtl("card.core.pt_macs_per_cycle", core.pt_macs_per_cycle, kPtRows * kPtColumns * kPtLanes);
+  is_of_rtl("card.core.pt_block_load_cycles", core.pt_block_load_cycles, kPtChunk);
+  is_of_rtl("card.core.pt_accumulate_cycles", core.pt_accumulate_cycles, kPtAccumulateCycles);
+  is_of_rtl("card.core.pt_fill_drain_cycles", core.pt_fill_drain_cycles, kPtFillDrainCycles);
+  if ((config.pt.rtl_cores & ((1ull << config.cores) - 1)) == 0) {
+    throw BadInput(
+        "card.pt.rtl_cores = {:#x} names none of the {} cores; bit i is core i, or say "
+        "card.pt.fidelity = \"timed\"",
+        config.pt.rtl_cores, config.cores);
+  }
+}
+
 }  // namespace
 
 void CheckCard(const CardConfig& config) {
@@ -54,6 +77,7 @@ void CheckCard(const CardConfig& config) {
         config.core.lx_reserved_bytes, kLxReservedBytes, config.core.lx_bytes);
   }
   CheckPcie(config.pcie);
+  CheckPt(config);
 }
 
 }  // namespace spyre::model

@@ -43,6 +43,8 @@ Core::Core(const sc_core::sc_module_name& name, unsigned index, const CardConfig
       lx_(config.lx_usable_bytes(), SparseMemory::Pages::kHuge),
       lx_port_(fmt::format("core{:02}.lx_port", index), clock_, config.core.lx_port_bytes_per_cycle,
                config.timed()) {
+  if (config.pt.fidelity == "rtl" && (config.pt.rtl_cores >> index & 1) != 0)
+    rtl_pt_array_ = std::make_unique<RtlPtArray>();
   lx_socket.register_b_transport(this, &Core::WriteLx);
   units_.push_back(std::make_unique<LoadStoreUnit>("load", Unit::kLoad, *this, recorder));
   units_.push_back(std::make_unique<LoadStoreUnit>("store", Unit::kStore, *this, recorder));

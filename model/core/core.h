@@ -20,6 +20,7 @@
 #include "model/core/job.h"
 #include "model/core/lx_port.h"
 #include "model/memory/sparse_memory.h"
+#include "model/rtl/pt/array.h"
 
 namespace spyre::model {
 
@@ -70,6 +71,8 @@ class Core : public sc_core::sc_module {
   const Mmu& mmu() const { return mmu_; }
   SyncFabric& fabric() { return fabric_; }
   LxPort& lx_port() { return lx_port_; }
+  // The RTL that does its SEN169_FP16 MATMULs; null: the kernels of this host do.
+  RtlPtArray* rtl_pt_array() { return rtl_pt_array_.get(); }
   trace::TrackId load_track() const;  // of its load unit
   Core* peer(uint64_t index) { return index < peers_.size() ? peers_[index] : nullptr; }
   // The bytes [address, address + bytes) of LX; throws UnitFault(LX_OVERFLOW) outside the usable
@@ -98,6 +101,7 @@ class Core : public sc_core::sc_module {
   SyncFabric& fabric_;
   SparseMemory lx_;
   LxPort lx_port_;
+  std::unique_ptr<RtlPtArray> rtl_pt_array_;
   std::vector<Core*> peers_;
   std::array<uint32_t, kTokens> tokens_{};
   std::array<sc_core::sc_event, kTokens> token_events_;

@@ -57,7 +57,14 @@ uint64_t PtUnit::Execute(const Instruction& in) {
     b = core_.Lx(reg(in, 2), (n_sticks - 1) * b_stride + k * kStickBytes);
   }
   const PtOperands operands{acc, a, b, m, n, k, a_stride, b_stride, acc_stride, accumulate};
-  Later([format, operands] { Multiply(format, operands); });
+  RtlPtArray* const rtl = core_.rtl_pt_array();
+  if (rtl != nullptr && format == DataFormat::kSen169Fp16) {
+    Later([rtl, operands, corelets = config_.core.corelets, start] {
+      rtl->Run(operands, corelets, start);
+    });
+  } else {
+    Later([format, operands] { Multiply(format, operands); });
+  }
   job().macs += m * n * k;
   const uint64_t bytes = Price(format, m, n, k, accumulate);
   Account(in, start, array_free_ps_, bytes);

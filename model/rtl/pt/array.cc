@@ -83,6 +83,27 @@ struct RtlPtArray::Model {
     return cycles - begin;
   }
 
+  uint64_t Multiply(const PtOperands& o, uint64_t corelets, uint64_t start_ps) {
+    if (o.k == 0 && !o.accumulate) {  // no products: nothing for the array
+      for (uint64_t stick = 0; stick < o.n / (kPtColumns * kPtLanes); ++stick)
+        std::memset(o.acc + stick * o.acc_nstick_stride, 0, o.m * kSumStick);
+    }
+    const uint64_t expected = PtArrayCycles(o.m, o.n, o.k, corelets);
+    if (expected == 0) return 0;
+    now_ps = std::max(now_ps, start_ps);
+    uint64_t longest = 0;
+    for (uint64_t corelet = 0; corelet < corelets; ++corelet)
+      longest = std::max(longest, Run(o, PtShares(o.m, o.n, corelets, corelet), expected + 1));
+    if (longest != expected) {
+      throw DeviceFault(
+          "PT array (RTL): MATMUL of m = {}, n = {}, k = {} on {} corelets took {} cycles{}, not "
+          "the {} that the timed model counts; model/rtl/pt and model/rtl/pt/array_cycles.cc "
+          "differ",
+          o.m, o.n, o.k, corelets, longest, longest > expected ? " or more" : "", expected);
+    }
+    return longest;
+  }
+
   static constexpr uint64_t kStick = kEntryBytes;
   static constexpr uint64_t kSumStick = sizeof(Vpt_array::sums_write_data);
 
@@ -104,27 +125,18 @@ void RtlPtArray::SetWaves(Waves* waves, uint64_t period_ps) {
   model_->period_ps = period_ps;
 }
 
-uint64_t RtlPtArray::Run(const PtOperands& o, uint64_t corelets, uint64_t start_ps) {
-  model_->now_ps = std::max(model_->now_ps, start_ps);
-  if (o.k == 0 && !o.accumulate) {  // no products: nothing for the array
-    for (uint64_t stick = 0; stick < o.n / (kPtColumns * kPtLanes); ++stick)
-      std::memset(o.acc + stick * o.acc_nstick_stride, 0, o.m * Model::kSumStick);
+uint64_t RtlPtArray::Run(const PtOperands& o, uint64_t corelets, uint64_t start_ps) noexcept {
+  if (failure_ != nullptr) return 0;
+  try {
+    return model_->Multiply(o, corelets, start_ps);
+  } catch (...) {
+    failure_ = std::current_exception();
+    return 0;
   }
-  const uint64_t expected = PtArrayCycles(o.m, o.n, o.k, corelets);
-  if (expected == 0) return 0;
-  uint64_t longest = 0;
-  for (uint64_t corelet = 0; corelet < corelets; ++corelet) {
-    const std::vector<PtShare> shares = PtShares(o.m, o.n, corelets, corelet);
-    longest = std::max(longest, model_->Run(o, shares, expected + 1));
-  }
-  if (longest != expected) {
-    throw DeviceFault(
-        "the PT array's RTL did not do a MATMUL of m = {}, n = {}, k = {} on {} corelets in the {} "
-        "cycles that the timed model counts (it was at cycle {}); keep model/rtl/pt and docs/"
-        "timing.md equal",
-        o.m, o.n, o.k, corelets, expected, longest);
-  }
-  return longest;
+}
+
+void RtlPtArray::Check() const {
+  if (failure_ != nullptr) std::rethrow_exception(failure_);
 }
 
 }  // namespace spyre::model

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <exception>
 #include <memory>
 #include <vector>
 
@@ -35,10 +36,13 @@ class RtlPtArray {
   RtlPtArray& operator=(const RtlPtArray&) = delete;
 
   // acc (+)= a * b, extents below 2^32, as by `corelets` arrays: their shares one after the other.
-  // Returns the cycles of the longest share, from an idle array to the last sum written. Throws
-  // Error(kDeviceFault) if they are not PtArrayCycles: the RTL is not what the timed model prices.
-  // start_ps: when it starts, for the waves.
-  uint64_t Run(const PtOperands& operands, uint64_t corelets = 1, uint64_t start_ps = 0);
+  // Returns the cycles of the longest share, from an idle array to the last sum written. start_ps:
+  // when it starts, for the waves. Throws nothing, since it may run on a worker thread: see Check.
+  uint64_t Run(const PtOperands& operands, uint64_t corelets = 1, uint64_t start_ps = 0) noexcept;
+  // Throws what was wrong with the first Run that failed: Error(kDeviceFault) if it did not take
+  // PtArrayCycles, which are what the timed model prices; Error(kBadInput) if waves could not be
+  // written. Runs after that do nothing.
+  void Check() const;
 
   // Clock cycles so far.
   uint64_t cycles() const;
@@ -49,6 +53,7 @@ class RtlPtArray {
  private:
   struct Model;  // the Verilated class and its memory ports
   std::unique_ptr<Model> model_;
+  std::exception_ptr failure_;
 };
 
 }  // namespace spyre::model

@@ -9,6 +9,7 @@
 #include <random>
 
 #include "model/contract/dlf_bits.h"
+#include "model/contract/error.h"
 #include "model/core/pt_kernel.h"
 #include "model/rtl/pt/array.h"
 #include "model/rtl/waves.h"
@@ -84,6 +85,7 @@ class PtArray : public ::testing::Test {
     std::vector<float> sums = problem.acc;
     EXPECT_EQ(array_.Run(problem.At(sums), corelets), PtArrayCycles(m, n, k, corelets));
     ExpectSameSums(sums, problem.Reference());
+    array_.Check();
   }
   RtlPtArray array_;
 };
@@ -202,6 +204,15 @@ TEST_F(PtArray, WritesWaves) {
   array_.Run(problem.At(sums), 1, 6000);  // overlaps the one before: its waves come behind
   waves.Close();
   EXPECT_GT(std::ifstream(path, std::ios::ate).tellg(), 1000);
+}
+
+TEST_F(PtArray, TellsLaterThatWavesCouldNotBeWritten) {
+  const Problem problem(1, 64, 64, Values::kNearOne, false);
+  std::vector<float> sums = problem.acc;
+  Waves waves("/nowhere/pt_array.fst", {});
+  array_.SetWaves(&waves, 1000);
+  array_.Run(problem.At(sums));
+  EXPECT_THROW(array_.Check(), Error);
 }
 
 }  // namespace

@@ -51,5 +51,25 @@ TEST(CardConfig, ALinkThatPcieDoesNotHaveIsRefusedByItsKey) {
   EXPECT_EQ(refusal(&PcieConfig::host_posted_data, 32), "accepted");
 }
 
+TEST(CardConfig, AnRtlPtArrayHasOneSize) {
+  CardConfig config;
+  config.pt.fidelity = "rtl";
+  EXPECT_EQ(Refusal(config), "accepted") << "the defaults are its size";
+  config.core.pt_accumulate_cycles = 8;
+  EXPECT_THAT(Refusal(config), ::testing::HasSubstr("card.core.pt_accumulate_cycles = 8"));
+  config.pt.fidelity = "timed";
+  EXPECT_EQ(Refusal(config), "accepted") << "a timed one has any";
+}
+
+TEST(CardConfig, RtlPtArraysOfCoresThatAreNotThereAreRefused) {
+  CardConfig config;
+  config.cores = 4;
+  config.pt.fidelity = "rtl";
+  config.pt.rtl_cores = 0x30;
+  EXPECT_THAT(Refusal(config), ::testing::HasSubstr("card.pt.rtl_cores = 0x30"));
+  config.pt.rtl_cores = 0x18;
+  EXPECT_EQ(Refusal(config), "accepted") << "core 3 is there";
+}
+
 }  // namespace
 }  // namespace spyre::model
