@@ -35,7 +35,7 @@ class ManagementTest : public ::testing::Test {
 
   CardConfig config_;
   Mmu mmu_{config_};
-  BehaviouralManagement management_{mmu_};
+  BehaviouralManagement management_{config_, mmu_};
   ControlBlock block_;
   uint64_t fault_ = 0;
 };
