@@ -64,6 +64,11 @@ TEST_P(ModeReplays, EqualOnASlowerCardInMoreTime) {
   EXPECT_GT(result["replayed_ns"], result["recorded_ns"]);
 }
 
+TEST_P(ModeReplays, EqualOnBlocksInRtl) {
+  Record(kMatmul, GetParam().sets);
+  EXPECT_EQ(Replay("--set card.control.fidelity=rtl --set card.pt.fidelity=rtl", 0)["equal"], true);
+}
+
 std::string ModeName(const ::testing::TestParamInfo<Mode>& info) { return info.param.name; }
 INSTANTIATE_TEST_SUITE_P(
     Modes, ModeReplays,
@@ -95,6 +100,17 @@ TEST_F(Replays, ATimingOnlyRunIsRecordedWithoutItsTensors) {
   Record("op = \"copy\"\nrows = 4096\ncols = 2048\nfunctional = false\n");
   EXPECT_LT(Read("run.rec").size(), 200'000);
   EXPECT_EQ(Replay("", 0)["output_bytes"], 0);
+}
+
+// The host gives up after a millisecond; the recording ends with that.
+TEST_F(Replays, ARunThatEndedInAFaultIsReplayedToItsEnd) {
+  Write("run.toml",
+        "[workload]\nm = 1024\nk = 1024\nn = 1024\nfunctional = false\n"
+        "[runtime]\ndeadline_ms = 1\n"
+        "[card]\ncores = 1\ncore = { pt_accumulate_cycles = 256 }\n");
+  ASSERT_EQ(Call("run run.toml --record run.rec").status, 3);
+  const json result = Replay("", 0);
+  EXPECT_EQ(result["replayed_ns"], result["recorded_ns"]);
 }
 
 TEST_F(Replays, ACardWithFewerCoresDivergesWhereTheHostReadsThat) {
