@@ -153,6 +153,8 @@ module responder
           raises <= (operation.flags & FLAG_INTERRUPT) != 0 || outcome.status != STATUS_OK;
           if (room) begin
             state <= CRC;
+          end else if (ring_changed) begin
+            state <= IDLE;  // older ones may have room now
           end else if (is_last) begin
             in_a_row <= 1'b0;
             state <= IDLE;

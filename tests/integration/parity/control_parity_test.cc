@@ -49,7 +49,11 @@ class ControlParityOfStreams
 TEST_P(ControlParityOfStreams, RandomEntriesGiveTheSameResponsesRegistersAndMemory) {
   timed_.concurrency = rtl_.concurrency = std::get<0>(GetParam());
   const uint32_t seed = std::get<1>(GetParam());
-  timed_.control.fetch_batch = rtl_.control.fetch_batch = seed % 2 == 0 ? 16 : 3;
+  for (model::CardConfig* config : {&timed_, &rtl_}) {
+    config->control.fetch_batch = seed % 2 == 0 ? 16 : 3;
+    config->control.clock_mhz = seed % 3 == 0 ? 200 : 1000;
+    if (seed % 3 == 1) config->control.decode_ns = config->control.dispatch_ns = 0;
+  }
   const auto [timed, rtl] = OnTwoCards(
       [&](const model::CardConfig& config) { return RandomHost(config, seed).RunRounds(12); },
       timed_, rtl_);
