@@ -85,6 +85,7 @@ struct TraceConfig {
 struct OutputConfig {
   bool tensors = true;
   bool inputs = false;
+  std::string compare = "none";
 };
 
 struct RunConfig {

@@ -55,8 +55,19 @@ InProcessTransport::~InProcessTransport() { sc_core::sc_stop(); }
 void InProcessTransport::Run(uint64_t ps) {
   // An interrupt pauses the kernel; here nobody waits for it, so go on until the time is over.
   const uint64_t until = model::NowPs() + ps;
-  while (model::NowPs() < until) sc_core::sc_start(model::Ps(until - model::NowPs()));
+  while (model::NowPs() < until) {
+    sc_core::sc_start(model::Ps(until - model::NowPs()));
+    CheckCard();
+  }
   RestoreStackBounds();
+}
+
+// A card whose firmware has stopped is lost: said once, so that closing it works.
+void InProcessTransport::CheckCard() {
+  if (lost_ || card_->management().fault().empty()) return;
+  lost_ = true;
+  RestoreStackBounds();
+  throw DeviceFault("{}", card_->management().fault());
 }
 
 uint32_t InProcessTransport::Access(driver::FunctionId function, model::HostAccess::Space space,
@@ -113,6 +124,7 @@ driver::WaitResult InProcessTransport::WaitInterrupt(driver::FunctionId function
     sc_core::sc_start(model::Ps(deadline_ps - now),
                       beyond ? sc_core::SC_RUN_TO_TIME : sc_core::SC_EXIT_ON_STARVATION);
     RestoreStackBounds();
+    CheckCard();
   }
 }
 

@@ -50,11 +50,13 @@ class InProcessTransport : public ObservableTransport {
   uint32_t Access(driver::FunctionId function, model::HostAccess::Space space, uint64_t offset,
                   bool write, uint32_t value);
   void Run(uint64_t ps);  // lets the card run for this long
+  void CheckCard();       // Error(kDeviceFault) if it has just been lost
 
   const HostTiming timing_;
   std::recursive_mutex mutex_;
   std::unique_ptr<model::Card> card_;
   std::unique_ptr<HostBridge> bridge_;
+  bool lost_ = false;
 };
 
 }  // namespace spyre::cosim

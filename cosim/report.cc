@@ -111,6 +111,30 @@ std::string UnitTable(const RunResult& result) {
   return table.empty() ? "" : "Units during the launches:\n" + table.ToString();
 }
 
+// "control rtl, management rtl", or "" if no block is RTL.
+std::string RtlBlocks(const model::CardConfig& card) {
+  std::vector<std::string> blocks;
+  if (card.control.fidelity == "rtl") blocks.emplace_back("control processor");
+  if (card.management.fidelity == "rtl") blocks.emplace_back("management controller");
+  if (card.pt.fidelity == "rtl") blocks.emplace_back("PT array");
+  return fmt::format("{}", fmt::join(blocks, ", "));
+}
+
+std::string ReferenceText(const RunResult& result, const RunDigest& reference) {
+  const std::string difference = Difference(DigestOf(result), reference);
+  const uint64_t launch_ps = result.launch_end_ps - result.launch_begin_ps;
+  return fmt::format(
+      "  against the timed model: {}; launches {} here, {} there ({:+.2f} %), session {} and {}\n",
+      difference.empty()
+          ? fmt::format("output and order of {} responses equal", reference.responses.size())
+          : "DIFFERENT at " + difference,
+      trace::FormatTime(launch_ps), trace::FormatTime(reference.launch_ps),
+      100 * (static_cast<double>(launch_ps) /
+                 std::max(1.0, static_cast<double>(reference.launch_ps)) -
+             1),
+      trace::FormatTime(result.sim_ps), trace::FormatTime(reference.sim_ps));
+}
+
 std::string VerdictText(const RunResult& result) {
   if (!result.verification) {
     return result.config.workload.functional
@@ -139,7 +163,7 @@ std::string VerdictText(const RunResult& result) {
 
 }  // namespace
 
-std::string ReportJson(const RunResult& result) {
+std::string ReportJson(const RunResult& result, const RunDigest* reference) {
   const uint64_t window = result.end_ps - result.begin_ps;
   const uint64_t launch_window = result.launch_end_ps - result.launch_begin_ps;
   Json kernels = Json::array();
@@ -229,11 +253,23 @@ std::string ReportJson(const RunResult& result) {
                  {"spyrecode", result.spyrecode_dir}};
   const auto [bytes_read, bytes_written] = DeviceBytes(result);
   report["device_memory"] = {{"bytes_read", bytes_read}, {"bytes_written", bytes_written}};
+  report["management"] = {{"log", result.firmware_log}};
+  if (reference != nullptr) {
+    const std::string difference = Difference(DigestOf(result), *reference);
+    report["reference"] = {{"sim_time_ns", Ns(reference->sim_ps)},
+                           {"window_ns", Ns(reference->window_ps)},
+                           {"launch_ns", Ns(reference->launch_ps)},
+                           {"wall_s", reference->wall_s},
+                           {"responses", reference->responses.size()},
+                           {"equal", difference.empty()},
+                           {"difference", difference}};
+  }
   if (!result.steps.empty()) report["bundle"] = {{"programs", std::move(programs)}};
   return report.dump(2) + "\n";
 }
 
-std::string ReportSummary(const RunResult& result, const std::string& program) {
+std::string ReportSummary(const RunResult& result, const std::string& program,
+                          const RunDigest* reference) {
   uint64_t kernels = 0, kernel_ps = 0, macs = 0;
   for (const flex::CompletedOperation& operation : result.launches) {
     if (!IsKernel(result, operation)) continue;
@@ -245,6 +281,9 @@ std::string ReportSummary(const RunResult& result, const std::string& program) {
   std::string text = fmt::format("{} on card '{}', {} mode, {} of {} cores\n", result.description,
                                  result.config.preset, result.config.mode == "vf" ? "VF" : "PF",
                                  result.plan.cores_used, result.config.card.cores);
+  if (const std::string rtl = RtlBlocks(result.config.card); !rtl.empty()) {
+    text += "  in RTL: " + rtl + "\n";
+  }
   text += "  " + VerdictText(result) + "\n";
   text += fmt::format("  stream operations: {} queued, {} completed ({} kernel launch{})\n",
                       result.launch_counts.queued, result.launch_counts.completed, kernels,
@@ -258,6 +297,7 @@ std::string ReportSummary(const RunResult& result, const std::string& program) {
   text += fmt::format("  first to last launch operation {}, with transfers {}\n",
                       trace::FormatTime(result.launch_end_ps - result.launch_begin_ps),
                       trace::FormatTime(result.end_ps - result.begin_ps));
+  if (reference != nullptr) text += ReferenceText(result, *reference);
   text += UsageText(result);
   text += fmt::format(
       "  wall time: {:.2f} s (inputs {:.2f}, compile {:.2f}, model {:.2f}, verify "

@@ -3,14 +3,17 @@
 
 #include <string>
 
+#include "cosim/compare.h"
 #include "cosim/session.h"
 
 namespace spyre::cosim {
 
 // The text of report.json; docs/report.md describes its fields. Times in ns.
-std::string ReportJson(const RunResult& result);
+// reference: of output.compare, or null.
+std::string ReportJson(const RunResult& result, const RunDigest* reference = nullptr);
 // A few lines: what ran, whether it is right, where the time went, where the files are, what next.
 // `program`: how the user called this program, for the commands it proposes.
-std::string ReportSummary(const RunResult& result, const std::string& program);
+std::string ReportSummary(const RunResult& result, const std::string& program,
+                          const RunDigest* reference = nullptr);
 
 }  // namespace spyre::cosim

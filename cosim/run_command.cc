@@ -11,7 +11,9 @@
 #include <fstream>
 #include <iostream>
 #include <memory>
+#include <optional>
 
+#include "cosim/compare.h"
 #include "cosim/gdb_server.h"
 #include "cosim/report.h"
 #include "cosim/session.h"
@@ -95,6 +97,8 @@ bool RunCommand(const RunArguments& args, const std::string& program) {
   const RunConfig config = ConfigOf(args.config, args.sets, args.bundle);
   std::string out = args.out;
   if (out.empty()) out = "out/" + NameOf(args.config);
+  std::optional<RunDigest> reference;  // first, while this process has no SystemC yet
+  if (config.output.compare != "none") reference = RunReference(config, out + "/timed");
   std::unique_ptr<ProgressBar> bar;
   if (!args.json && !args.no_progress && isatty(STDERR_FILENO) != 0)
     bar = std::make_unique<ProgressBar>();
@@ -102,16 +106,18 @@ bool RunCommand(const RunArguments& args, const std::string& program) {
   if (args.gdb_port) gdb = std::make_unique<GdbServer>(*args.gdb_port);
   const RunResult result = RunSession(config, out, {bar.get(), gdb.get(), args.record});
   bar.reset();
-  const bool passed = !result.verification || result.verification->passed();
+  const bool passed = (!result.verification || result.verification->passed()) &&
+                      (!reference || Difference(DigestOf(result), *reference).empty());
   if (gdb) gdb->SetExitStatus(passed ? 0 : 1);
 
-  const std::string report = ReportJson(result);
+  const RunDigest* const other = reference ? &*reference : nullptr;
+  const std::string report = ReportJson(result, other);
   const std::string report_path = out + "/report.json";
   std::ofstream file(report_path, std::ios::binary | std::ios::trunc);
   file << report;
   file.close();
   if (!file) throw BadInput("{}: cannot write the report", report_path);
-  std::cout << (args.json ? report : ReportSummary(result, program)) << std::flush;
+  std::cout << (args.json ? report : ReportSummary(result, program, other)) << std::flush;
   return passed;
 }
 

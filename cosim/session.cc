@@ -1,5 +1,7 @@
 #include "cosim/session.h"
 
+#include <xxhash.h>
+
 #include <algorithm>
 #include <chrono>
 #include <filesystem>
@@ -12,6 +14,7 @@
 #include "cosim/workload.h"
 #include "cosim/workload_run.h"
 #include "driver/physical_function.h"
+#include "model/contract/control_block.h"
 #include "model/contract/error.h"
 #include "model/rtl/waves.h"
 #include "runtime/spyre/execution_plan.h"
@@ -314,6 +317,17 @@ class Session {
     window(completed, result_.begin_ps, result_.end_ps);
     window(result_.launches, result_.launch_begin_ps, result_.launch_end_ps);
     transport_->card().CheckRtl();
+    for (const flex::CompletedOperation& operation : completed) {
+      result_.responses.push_back(fmt::format("stream {}: {} {} {}", operation.stream,
+                                              OpcodeName(operation.opcode), operation.name,
+                                              StatusName(operation.status)));
+    }
+    for (const HostData& output : outputs_) {
+      result_.output_digest =
+          XXH3_64bits_withSeed(output.data(), output.size(), result_.output_digest);
+    }
+    const auto& log = transport_->card().management().log();
+    result_.firmware_log.assign(log.begin(), log.end());
     result_.units = transport_->card().Statistics();
     result_.sim_ps = transport_->NowPs();
   }

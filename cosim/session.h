@@ -62,6 +62,9 @@ struct RunResult {
   std::vector<model::UnitStatistics> launch_units;  // the part that the launch added
   KernelUsages kernel_usages;                       // of every COMPUTE of the launch
   std::vector<BundleStep> steps;                    // of a bundle's program, as it marks them
+  std::vector<std::string> responses;               // of the session, in the order they came
+  uint64_t output_digest = 0;                       // of all output tensors; 0: no data
+  std::vector<std::string> firmware_log;            // of the management controller
   uint64_t trace_digest = 0, trace_records = 0, trace_dropped = 0;
 
   std::string out_dir;

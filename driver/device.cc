@@ -36,6 +36,7 @@ void Device::Open() {
   transport_.ConfigWrite(function_, pci::kCommandStatus,
                          command | pci::kCommandMemory | pci::kCommandBusMaster);
   Identify();
+  WaitReady();
   if (options_.interrupts) EnableMsi();
   queue_ = std::make_unique<QueuePair>(transport_, function_, options_, !identity_.pipelined);
 }
@@ -74,6 +75,21 @@ void Device::Identify() {
   identity_.pipelined = FunctionRegisters::CapabilitiesPipelined(capabilities) != 0;
   identity_.memory_bytes = static_cast<uint64_t>(registers_.ReadMemoryMib()) << 20;
   RefreshRegions();
+}
+
+// After power-on and after a reset the card's firmware needs a moment. A queue that has stopped on
+// an error is not ready either; that is for the new rings to clear.
+void Device::WaitReady() {
+  const uint64_t deadline = transport_.NowPs() + PsFromNs(options_.firmware_wait_ns);
+  for (;;) {
+    const uint32_t status = registers_.ReadStatus();
+    if ((status & (regs::STATUS_READY_MASK | regs::STATUS_ERROR_MASK)) != 0) return;
+    if (transport_.NowPs() >= deadline) {
+      throw DeviceFault("function {}: not ready for {} ms (STATUS 0x{:x})\n{}", function_,
+                        options_.firmware_wait_ns / 1e6, status, transport_.Diagnose());
+    }
+    Charge(options_.poll_interval_ns);
+  }
 }
 
 void Device::RefreshRegions() {

@@ -75,6 +75,7 @@ class Device {
   void CheckIds();
   void EnableMsi();
   void Identify();
+  void WaitReady();
 
   Transport& transport_;
   FunctionId function_;

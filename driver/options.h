@@ -15,6 +15,8 @@ struct DeviceOptions {
   double poll_interval_ns = 200;      // polled: simulated time between two looks at the ring
   double timeout_ns = 10e9;           // no response for this long while one is due: device fault
   double reset_wait_ns = 100e6;       // after FLR and after VF enable: 100 ms (PCIe base spec)
+  double firmware_wait_ns = 100e6;    // for READY after power-on or reset, and for an answer of the
+                                      // management controller: the same 100 ms
   HostCosts costs;
   trace::Recorder* recorder = nullptr;  // not owned; host slices go to process "host"
 };

@@ -1,5 +1,7 @@
 #include "driver/physical_function.h"
 
+#include <cctype>
+
 #include "driver/pci.h"
 #include "model/contract/error.h"
 
@@ -9,8 +11,6 @@ namespace {
 constexpr uint32_t kMap = 1;
 constexpr uint32_t kUnmap = 2;
 constexpr uint32_t kUnmapAll = 3;
-constexpr uint32_t kAssign = 1;
-constexpr uint32_t kRelease = 2;
 
 const char* MapReason(uint32_t status) {
   switch (status) {
@@ -27,17 +27,21 @@ const char* MapReason(uint32_t status) {
   }
 }
 
-const char* AdminReason(uint32_t status) {
-  switch (status) {
-    case 1:
-      return "there is no such virtual function or region";
-    case 2:
-      return "it overlaps a region of another function";
-    case 3:
-      return "it is outside device memory or not 128-byte aligned";
-    default:
-      return "for an unknown reason";
+template <class E, size_t n>
+const EnumName<E>* Find(const EnumName<E> (&names)[n], uint32_t value) {
+  for (const EnumName<E>& entry : names) {
+    if (static_cast<uint32_t>(entry.value) == value) return &entry;
   }
+  return nullptr;
+}
+
+// The contract's description of a refusal, to go on a sentence.
+template <class E, size_t n>
+std::string Reason(const EnumName<E> (&names)[n], uint32_t value) {
+  const EnumName<E>* const entry = Find(names, value);
+  std::string text = entry == nullptr ? "for an unknown reason" : entry->description;
+  text[0] = static_cast<char>(std::tolower(static_cast<unsigned char>(text[0])));
+  return text;
 }
 
 }  // namespace
@@ -125,28 +129,125 @@ void PhysicalFunction::EnableVirtualFunctions(int count) {
   device_.Charge(device_.options().reset_wait_ns);
 }
 
-void PhysicalFunction::AdminCommand(uint32_t command, FunctionId vf, int region, uint64_t base,
-                                    uint64_t length) {
+// Reads the status that `read` gives until the firmware has answered.
+template <class Read>
+uint32_t PhysicalFunction::Answer(Read read, const char* what) {
+  const DeviceOptions& options = device_.options();
+  const uint64_t deadline = device_.transport().NowPs() + PsFromNs(options.firmware_wait_ns);
+  for (;;) {
+    const uint32_t status = read();
+    if (status != kAdminBusy) return status;
+    if (device_.transport().NowPs() >= deadline) {
+      throw DeviceFault("{}: the card's firmware has not answered for {} ms\n{}", what,
+                        options.firmware_wait_ns / 1e6, device_.transport().Diagnose());
+    }
+    device_.Charge(options.poll_interval_ns);
+  }
+}
+
+void PhysicalFunction::Admin(AdminCommand command, FunctionId vf, int region, uint64_t base,
+                             uint64_t length) {
   FunctionRegisters& registers = device_.registers();
   registers.WriteAdminVf(vf);
   registers.WriteAdminRegion(static_cast<uint32_t>(region));
   registers.WriteAdminBase(base);
   registers.WriteAdminLength(length);
-  registers.WriteAdminCommand(command);
-  const uint32_t status = registers.ReadAdminStatus();
-  if (status != 0) {
-    throw BadInput("{} region {} of VF {} (0x{:x}, {} bytes) refused by the card: {} ({})",
-                   command == kAssign ? "assigning" : "releasing", region, vf, base, length,
-                   AdminReason(status), status);
-  }
+  registers.WriteAdminCommand(static_cast<uint32_t>(command));
+  const char* const name = Find(kAdminCommandNames, static_cast<uint32_t>(command))->name;
+  const uint32_t status = Answer([&] { return registers.ReadAdminStatus(); }, name);
+  if (status == 0) return;
+  throw BadInput("{} of region {} of VF {} (0x{:x}, {} bytes) refused by the card: {} ({})", name,
+                 region, vf, base, length, Reason(kAdminStatusNames, status), status);
 }
 
 void PhysicalFunction::AssignRegion(FunctionId vf, int region, uint64_t base, uint64_t length) {
-  AdminCommand(kAssign, vf, region, base, length);
+  Admin(AdminCommand::ASSIGN, vf, region, base, length);
 }
 
 void PhysicalFunction::ReleaseRegion(FunctionId vf, int region) {
-  AdminCommand(kRelease, vf, region, 0, 0);
+  Admin(AdminCommand::RELEASE, vf, region, 0, 0);
 }
+
+void PhysicalFunction::CreateRegion(FunctionId vf, int region, uint64_t length) {
+  Admin(AdminCommand::CREATE, vf, region, 0, length);
+}
+
+void PhysicalFunction::MapRegion(FunctionId vf, int region, uint64_t base) {
+  Admin(AdminCommand::MAP, vf, region, base, 0);
+}
+
+void PhysicalFunction::ActivateRegion(FunctionId vf, int region) {
+  Admin(AdminCommand::ACTIVATE, vf, region, 0, 0);
+}
+
+void PhysicalFunction::ResizeRegion(FunctionId vf, int region, uint64_t length) {
+  Admin(AdminCommand::RESIZE, vf, region, 0, length);
+}
+
+void PhysicalFunction::SetCores(FunctionId vf, uint32_t mask) {
+  Admin(AdminCommand::SET_CORES, vf, 0, 0, mask);
+}
+
+void PhysicalFunction::SetRegionQuota(FunctionId vf, uint64_t bytes) {
+  Admin(AdminCommand::SET_REGION_QUOTA, vf, 0, 0, bytes);
+}
+
+void PhysicalFunction::SetTransferQuota(FunctionId vf, uint64_t bytes) {
+  Admin(AdminCommand::SET_TRANSFER_QUOTA, vf, 0, 0, bytes);
+}
+
+void PhysicalFunction::SetEnabled(FunctionId vf, bool enabled) {
+  Admin(enabled ? AdminCommand::ENABLE : AdminCommand::DISABLE, vf, 0, 0, 0);
+}
+
+PhysicalFunction::Words PhysicalFunction::Ask(MailboxCommand command, uint32_t arg0,
+                                              uint32_t arg1) {
+  FunctionRegisters& registers = device_.registers();
+  registers.WriteMboxArg0(arg0);
+  registers.WriteMboxArg1(arg1);
+  registers.WriteMboxCommand(static_cast<uint32_t>(command));
+  const char* const name = Find(kMailboxCommandNames, static_cast<uint32_t>(command))->name;
+  const uint32_t status = Answer([&] { return registers.ReadMboxStatus(); }, name);
+  if (status != 0) {
+    throw BadInput("{} (0x{:x}, 0x{:x}) refused by the card's firmware: {} ({})", name, arg0, arg1,
+                   Reason(kMailboxStatusNames, status), status);
+  }
+  return {registers.ReadMboxResult0(), registers.ReadMboxResult1(), registers.ReadMboxResult2(),
+          registers.ReadMboxResult3()};
+}
+
+FirmwareVersion PhysicalFunction::ReadFirmwareVersion() {
+  const Words words = Ask(MailboxCommand::GET_VERSION);
+  return {static_cast<int>(words[0] >> 16), static_cast<int>(words[0] & 0xFFFF), words[1],
+          words[2]};
+}
+
+uint64_t PhysicalFunction::ReadCounter(Counter counter) {
+  const Words words = Ask(MailboxCommand::GET_COUNTER, static_cast<uint32_t>(counter));
+  return words[0] | static_cast<uint64_t>(words[1]) << 32;
+}
+
+uint64_t PhysicalFunction::ReadCounter(Counter counter, FunctionId function) {
+  const Words words =
+      Ask(MailboxCommand::GET_FUNCTION_COUNTER, static_cast<uint32_t>(counter), function);
+  return words[0] | static_cast<uint64_t>(words[1]) << 32;
+}
+
+std::vector<RasRecord> PhysicalFunction::ReadErrorLog() {
+  std::vector<RasRecord> records(Ask(MailboxCommand::GET_RAS_COUNT)[0]);
+  for (uint32_t i = 0; i < records.size(); ++i) {
+    const Words words = Ask(MailboxCommand::GET_RAS, i);
+    records[i] = {static_cast<RasCode>(words[0] >> 16),
+                  static_cast<RasSeverity>(words[0] >> 8),
+                  static_cast<RasAction>(words[0]),
+                  static_cast<FunctionId>(words[1]),
+                  {words[2], words[3]}};
+  }
+  return records;
+}
+
+void PhysicalFunction::ClearErrorLog() { Ask(MailboxCommand::CLEAR_RAS); }
+
+bool PhysicalFunction::SelfTest() { return Ask(MailboxCommand::SELF_TEST)[0] == 0; }
 
 }  // namespace spyre::driver

@@ -6,11 +6,28 @@
 // with the request and the card's reason.
 #pragma once
 
+#include <array>
 #include <cstdint>
+#include <vector>
 
 #include "driver/device.h"
 
 namespace spyre::driver {
+
+struct FirmwareVersion {
+  int major = 0, minor = 0;
+  uint32_t capabilities = 0;  // bits as MGMT_CAPABILITIES
+  uint32_t build = 0;
+};
+
+// One record of the card's error log.
+struct RasRecord {
+  RasCode code{};
+  RasSeverity severity{};
+  RasAction action{};
+  FunctionId function = 0;
+  std::array<uint32_t, 2> detail{};  // by code
+};
 
 class PhysicalFunction {
  public:
@@ -29,14 +46,39 @@ class PhysicalFunction {
   void EnableVirtualFunctions(int count);
   int TotalVirtualFunctions();
 
+  // Requests to the firmware of the management controller; each waits for the answer, at most
+  // DeviceOptions::firmware_wait_ns.
+  //
   // Gives [base, base + length) of device memory to region `region` of VF `vf`.
   void AssignRegion(FunctionId vf, int region, uint64_t base, uint64_t length);
   void ReleaseRegion(FunctionId vf, int region);
+  // AssignRegion in three steps, and a change of length.
+  void CreateRegion(FunctionId vf, int region, uint64_t length);
+  void MapRegion(FunctionId vf, int region, uint64_t base);
+  void ActivateRegion(FunctionId vf, int region);
+  void ResizeRegion(FunctionId vf, int region, uint64_t length);
+  void SetCores(FunctionId vf, uint32_t mask);           // that programs of the VF may use
+  void SetRegionQuota(FunctionId vf, uint64_t bytes);    // of all its regions together, 0: none
+  void SetTransferQuota(FunctionId vf, uint64_t bytes);  // of one DMA, 0: none
+  void SetEnabled(FunctionId vf, bool enabled);          // disabled: its messages answer PERMISSION
+
+  // Questions to the firmware.
+  FirmwareVersion ReadFirmwareVersion();
+  uint64_t ReadCounter(Counter counter);
+  uint64_t ReadCounter(Counter counter, FunctionId function);
+  std::vector<RasRecord> ReadErrorLog();  // oldest first
+  void ClearErrorLog();
+  bool SelfTest();  // did it pass?
 
  private:
+  using Words = std::array<uint32_t, 4>;
+
   uint32_t SriovCapability();
   void MapCommand(uint32_t command, uint64_t base, uint64_t length, const char* what);
-  void AdminCommand(uint32_t command, FunctionId vf, int region, uint64_t base, uint64_t length);
+  void Admin(AdminCommand command, FunctionId vf, int region, uint64_t base, uint64_t length);
+  Words Ask(MailboxCommand command, uint32_t arg0 = 0, uint32_t arg1 = 0);
+  template <class Read>
+  uint32_t Answer(Read read, const char* what);
   uint64_t SetWindow(uint64_t address);
 
   Device& device_;

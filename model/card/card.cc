@@ -19,7 +19,7 @@ Card::Card(const sc_core::sc_module_name& name, const CardConfig& config, trace:
   memory_ = std::make_unique<DeviceMemory>("memory", config_, functional_, recorder);
   ring_ = std::make_unique<Ring>("ring", config_, recorder);
   dma_ = std::make_unique<DmaEngine>("dma", config_, mmu_, recorder);
-  management_ = std::make_unique<BehaviouralManagement>(config_, mmu_);
+  management_ = std::make_unique<ManagementController>("management", config_, mmu_);
 
   std::vector<Core*> cores;
   for (unsigned i = 0; i < config_.cores; ++i) {
@@ -54,6 +54,8 @@ Card::Card(const sc_core::sc_module_name& name, const CardConfig& config, trace:
   endpoint_->OnFunctionReset([this](unsigned function) { ResetFunction(function); });
   control_->OnInterrupt(
       [this](unsigned function, uint32_t cause) { functions_[function]->Raise(cause); });
+  management_->OnAnswer([this] { functions_[0]->Raise(regs::INT_STATUS_ADMIN_MASK); });
+  management_->OnFault([] { sc_core::sc_pause(); });
 }
 
 // A job that never ended may have left work on what is now taken down.
@@ -69,6 +71,7 @@ void Card::ResetQueue(unsigned function) {
 void Card::ResetFunction(unsigned function) {
   if (function >= functions_.size()) return;
   ResetQueue(function);
+  management_->FunctionReset(function);
   if (function == 0) mmu_.UnmapAll();
 }
 
@@ -87,15 +90,11 @@ std::vector<UnitStatistics> Card::Statistics() const {
   return all;
 }
 
-void Card::SetDebugger(Debugger* debugger) {
-  if (debugger == nullptr) return;
-  throw BadInput(
-      "--gdb: the management controller of this card is behavioural; card.management.fidelity = "
-      "\"rtl\" is needed");
-}
+void Card::SetDebugger(Debugger* debugger) { management_->SetDebugger(debugger); }
 
 void Card::AttachWaves(const std::string& block, Waves* waves) {
   if (block == "control" && control_->AttachWaves(waves)) return;
+  if (block == "management" && management_->AttachWaves(waves)) return;
   if (block == "pt") {
     for (const auto& core : cores_) {
       if (core->rtl_pt_array() == nullptr) continue;
@@ -118,6 +117,7 @@ void Card::CheckRtl() const {
 
 std::string Card::DescribeWaits() const {
   std::vector<std::string> lines;
+  management_->DescribeWaits(lines);
   control_->DescribeWaits(lines);
   for (const auto& core : cores_) core->DescribeWaits(lines);
   return fmt::format("{}", fmt::join(lines, "\n"));

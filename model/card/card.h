@@ -34,7 +34,8 @@ class Waves;
 class Card : public sc_core::sc_module {
  public:
   // Copies the configuration. recorder: may be null; must outlive the card. Throws Error(kBadInput)
-  // for parameters that contradict each other.
+  // for parameters that contradict each other, Error(kDeviceFault) for a firmware image that cannot
+  // be loaded.
   Card(const sc_core::sc_module_name& name, const CardConfig& config, trace::Recorder* recorder);
   ~Card() override;
 
@@ -43,6 +44,7 @@ class Card : public sc_core::sc_module {
   DeviceMemory& memory() { return *memory_; }
   Mmu& mmu() { return mmu_; }
   ControlProcessor& control() { return *control_; }
+  ManagementController& management() { return *management_; }
 
   // Told of every COMPUTE job before it begins and after it has ended; must not block.
   void OnJob(ComputeDispatcher::JobHook hook) { dispatcher_->OnJob(std::move(hook)); }

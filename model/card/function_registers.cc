@@ -27,7 +27,7 @@ void FunctionRegisters::Reset() {
   registers_.Reset();
   latched_time_ = 0;
   msi_count_ = 0;
-  map_status_ = admin_status_ = 0;
+  map_status_ = 0;
   if (function_ == 0) blocks_.endpoint.SetWindowBase(0);
 }
 
@@ -65,7 +65,10 @@ void FunctionRegisters::WireIdentity() {
   });
   registers_.OnRead(regs::STATUS, [this] {
     const bool error = blocks_.control.error(function_) != Status::OK;
-    return (error ? 4u : 1u) | (blocks_.control.busy(function_) ? 2u : 0u);
+    const bool ready = !error && blocks_.management.accepting(function_);
+    return (ready ? regs::STATUS_READY_MASK : 0) |
+           (blocks_.control.busy(function_) ? regs::STATUS_BUSY_MASK : 0) |
+           (error ? regs::STATUS_ERROR_MASK : 0);
   });
   registers_.OnWrite(regs::CONTROL, [this](uint32_t value) {
     if ((value & 1) != 0) reset_();
@@ -142,20 +145,32 @@ void FunctionRegisters::WirePhysicalFunction() {
     registers_.OnWrite(
         offset, [this](uint32_t) { blocks_.endpoint.SetWindowBase(Pair(regs::WINDOW_BASE_LO)); });
   }
-  registers_.OnWrite(regs::ADMIN_COMMAND, [this](uint32_t command) {
-    const unsigned vf = registers_.Peek(regs::ADMIN_VF);
-    const unsigned region = registers_.Peek(regs::ADMIN_REGION);
-    Mmu::RegionResult result = Mmu::RegionResult::kNoSuchRegion;
-    if (command == 1) {
-      result = blocks_.management.AssignRegion(
-          vf, region,
-          {Pair(regs::ADMIN_BASE_LO), Pair(regs::ADMIN_LENGTH_LO),
-           kPermissionRead | kPermissionWrite | kPermissionExecute});
-    }
-    if (command == 2) result = blocks_.management.ReleaseRegion(vf, region);
-    admin_status_ = static_cast<uint32_t>(result);
+  WireManagement();
+}
+
+void FunctionRegisters::WireManagement() {
+  ManagementController& management = blocks_.management;
+  registers_.OnWrite(regs::ADMIN_COMMAND, [this, &management](uint32_t command) {
+    management.Request(
+        {command, registers_.Peek(regs::ADMIN_VF), registers_.Peek(regs::ADMIN_REGION),
+         Pair(regs::ADMIN_BASE_LO), Pair(regs::ADMIN_LENGTH_LO)},
+        arrival_);
   });
-  registers_.OnRead(regs::ADMIN_STATUS, [this] { return admin_status_; });
+  registers_.OnRead(regs::ADMIN_STATUS, [&management] { return management.admin_status(); });
+  registers_.OnWrite(regs::MBOX_COMMAND, [this, &management](uint32_t command) {
+    management.Post({command, registers_.Peek(regs::MBOX_ARG0), registers_.Peek(regs::MBOX_ARG1)},
+                    arrival_);
+  });
+  registers_.OnRead(regs::MBOX_STATUS, [&management] { return management.mailbox_status(); });
+  for (unsigned i = 0; i < 4; ++i) {
+    registers_.OnRead(regs::MBOX_RESULT0 + 4 * i,
+                      [&management, i] { return management.mailbox_result(i); });
+  }
+  registers_.OnRead(regs::MGMT_STATE,
+                    [&management] { return static_cast<uint32_t>(management.state()); });
+  registers_.OnRead(regs::MGMT_VERSION, [&management] { return management.version(); });
+  registers_.OnRead(regs::MGMT_CAPABILITIES, [&management] { return management.capabilities(); });
+  registers_.OnRead(regs::MGMT_HEARTBEAT, [&management] { return management.heartbeat(); });
 }
 
 }  // namespace spyre::model

@@ -38,6 +38,7 @@ class FunctionRegisters : public BarTarget {
   void WireQueue();
   void WireInterrupt();
   void WirePhysicalFunction();
+  void WireManagement();
   uint64_t Pair(uint32_t low_offset) const;  // a _LO/_HI register pair
   void UpdateQueue();
 
@@ -50,7 +51,6 @@ class FunctionRegisters : public BarTarget {
   uint64_t latched_time_ = 0;
   uint32_t msi_count_ = 0;
   uint32_t map_status_ = 0;
-  uint32_t admin_status_ = 0;
 };
 
 }  // namespace spyre::model

@@ -20,6 +20,7 @@ ControlProcessor::ControlProcessor(const sc_core::sc_module_name& name, const Ca
     messages_ = {recorder, trace::kFirmware, recorder->AddTrack("card", "management"),
                  recorder->Intern("message")};
   }
+  blocks_.management.OnAccepting([this] { accepting_changed_.notify(sc_core::SC_ZERO_TIME); });
 }
 
 ControlProcessor::Engine ControlProcessor::EngineOf(Opcode opcode) {

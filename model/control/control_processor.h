@@ -124,8 +124,13 @@ class ControlProcessor : public sc_core::sc_module {
                                       const QueueRegisters& queue);
   static std::string DescribeStopped(unsigned function, Status why);
 
+  // False: the function is being reset, nothing of it is fetched. accepting_changed_ tells of the
+  // end.
+  bool Accepting(unsigned function) const { return blocks_.management.accepting(function); }
+
   const CardConfig& config_;
   UnitStatistics statistics_;
+  sc_core::sc_event accepting_changed_;
 
  private:
   void RunDma(Operation& operation);

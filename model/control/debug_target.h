@@ -1,5 +1,5 @@
-// A processor that can be debugged, and who debugs it. The processor calls its debugger from the kernel thread, between
-// two instructions; while the debugger has it, simulated time stands still.
+// A processor that can be debugged, and who debugs it. The processor calls its debugger from the
+// kernel thread, between two instructions; while the debugger has it, simulated time stands still.
 #pragma once
 
 #include <cstddef>
@@ -10,7 +10,7 @@ namespace spyre::model {
 class DebugTarget {
  public:
   virtual ~DebugTarget() = default;
-  static constexpr unsigned kPc = 32;  // after x0..x31
+  static constexpr unsigned kPc = 32;   // after x0..x31
   static constexpr unsigned kCsr = 65;  // kCsr + n: CSR n, as GDB numbers them
   // False: no such register, or not writable.
   virtual bool ReadRegister(unsigned number, uint32_t* value) = 0;
@@ -27,7 +27,8 @@ class Debugger {
   enum class Stop { kReset, kBreakpoint, kStep, kInterrupt, kTrap };
   enum class Resume { kContinue, kStep, kDetach };
   virtual ~Debugger() = default;
-  // The processor has stopped; returns when it is to go on. May block for as long as a person thinks.
+  // The processor has stopped; returns when it is to go on. May block for as long as a person
+  // thinks.
   virtual Resume Stopped(DebugTarget& target, Stop why) = 0;
   // Asked now and then while it runs: does somebody want it to stop?
   virtual bool WantsStop() = 0;

@@ -122,6 +122,7 @@ Status ComputeDispatcher::LoadProgram(const ControlBlock& block, Job& job) {
     const uint64_t present = (1ull << config_.cores) - 1;
     if (info.image_bytes > config_.core.lx_reserved_bytes || (info.core_mask & ~present) != 0)
       return Status::BAD_PROGRAM;
+    if ((info.core_mask & ~uint64_t{mmu_.cores(job.function)}) != 0) return Status::PERMISSION;
     if (info.image_bytes > block.program_bytes - block.device_address) return Status::PAGE_FAULT;
     image_.resize(info.image_bytes);
     const uint64_t rest = image_.size() - kImageHeaderBytes;

@@ -1,64 +1,327 @@
 #include "model/control/management.h"
 
-#include <cstddef>
-#include <systemc>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "model/card/clock.h"
+#include "model/card/transfer.h"
+#include "model/contract/error.h"
 
 namespace spyre::model {
 
 namespace {
+constexpr uint32_t kBus = regs::MC_STATE;  // where the controller's registers begin
+constexpr size_t kLogLines = 64;
+constexpr size_t kLogLineBytes = 200;
+constexpr size_t kLinesInMessage = 8;
 
-// region + offset to physical, for `bytes` bytes inside the region.
-Status TranslateLocation(const Mmu& mmu, unsigned function, uint32_t region, uint64_t offset,
-                         uint64_t bytes, uint64_t* physical) {
-  if (region >= kRegions) return Status::BAD_FIELD;
-  if (!IsStickAligned(offset)) return Status::MISALIGNED;
-  const PhysicalRange& range = mmu.region(function, region);
-  if (offset > range.length || bytes > range.length - offset) return Status::PAGE_FAULT;
-  *physical = range.base + offset;
-  return Status::OK;
+// Registers whose writing acts on the card.
+bool HasEffect(uint32_t address) {
+  switch (address) {
+    case regs::MC_STATE:
+    case regs::MC_WATCHDOG:
+    case regs::MC_PANIC:
+    case regs::MC_MESSAGE_DONE:
+    case regs::MC_REQUEST_DONE:
+    case regs::MC_RESET_DONE:
+    case regs::MC_LETTER_DONE:
+    case regs::MC_REGION_SET:
+    case regs::MC_CORE_MASK_SET:
+      return true;
+    default:
+      return false;
+  }
 }
 
+// Of the RISC-V privileged architecture.
+const char* CauseName(uint32_t mcause) {
+  constexpr const char* kNames[] = {"instruction address misaligned",
+                                    "instruction access fault",
+                                    "illegal instruction",
+                                    "breakpoint",
+                                    "load address misaligned",
+                                    "load access fault",
+                                    "store address misaligned",
+                                    "store access fault"};
+  if (mcause < std::size(kNames)) return kNames[mcause];
+  return mcause == 11 ? "environment call" : "unknown cause";
+}
+
+bool InWords(uint32_t address, uint32_t first) {
+  return address >= first && address < first + kEntryBytes;
+}
 }  // namespace
 
-Status BehaviouralManagement::TranslateMessage(unsigned function, const Message& message,
-                                               ControlBlock* block, uint64_t* fault) {
-  sc_core::wait(sc_core::sc_time::from_value(config_.management.message_ns * 1000));
-  Status status = Check(message, fault);
-  if (status != Status::OK) return status;
-  *block = {};
-  block->opcode = message.opcode;
-  block->function = static_cast<uint16_t>(function);
-  block->flags = message.flags;
-  block->stream = message.stream;
-  block->sequence = message.sequence;
-  block->host_address = message.host_address;
-  block->size_bytes = message.size_bytes;
-  block->value = message.value;
-  block->correlation = message.correlation;
-  switch (static_cast<Opcode>(message.opcode)) {
-    case Opcode::DMA_IN:
-    case Opcode::DMA_OUT:
-    case Opcode::DMA_FILL:
-      status = TranslateLocation(mmu_, function, message.device_region, message.device_offset,
-                                 message.size_bytes, &block->device_address);
-      *fault = status == Status::BAD_FIELD
-                   ? offsetof(Message, device_region)
-                   : SegmentAddress(message.device_region, message.device_offset);
+ManagementController::ManagementController(const sc_core::sc_module_name& name,
+                                           const CardConfig& config, Mmu& mmu)
+    : sc_module(name), config_(config), mmu_(mmu) {
+  runner_ = config.management.fidelity == "rtl" ? MakeRtlFirmware(config, *this)
+                                                : MakeHostFirmware(config, *this);
+  SC_HAS_PROCESS(ManagementController);
+  sc_core::sc_spawn([this] { runner_->Run(); }, "firmware");
+  const auto method = [this](void (ManagementController::*body)(), const char* process,
+                             const sc_core::sc_event& event) {
+    sc_core::sc_spawn_options options;
+    options.spawn_method();
+    options.dont_initialize();
+    options.set_sensitivity(&event);
+    sc_core::sc_spawn([this, body] { (this->*body)(); }, process, &options);
+  };
+  method(&ManagementController::UpdatePending, "arrived", arrived_);
+  method(&ManagementController::Bite, "watchdog", watchdog_);
+  method(&ManagementController::CheckBoot, "boot", boot_deadline_);
+  boot_deadline_.notify(Ps(config.management.boot_deadline_us * 1000000));
+}
+
+bool ManagementController::AttachWaves(Waves* waves) {
+  if (runner_->rtl() == nullptr) return false;
+  runner_->rtl()->SetWaves(waves, Clock(config_.management.clock_mhz));
+  return true;
+}
+
+void ManagementController::SetDebugger(Debugger* debugger) {
+  if (debugger == nullptr) return;
+  if (runner_->rtl() == nullptr) {
+    throw BadInput(
+        "a debugger needs a processor: card.management.fidelity = \"{}\" runs the firmware as host "
+        "code; set it to \"rtl\"",
+        config_.management.fidelity);
+  }
+  runner_->SetDebugger(debugger);
+}
+
+// ---------------------------------------------------------------- the card's side
+
+Status ManagementController::TranslateMessage(unsigned function, const Message& message,
+                                              ControlBlock* block, uint64_t* fault) {
+  message_.function = function;
+  std::memcpy(message_.in.data(), &message, kEntryBytes);
+  message_.waits = true;
+  UpdatePending();
+  wait(message_done_);
+  std::memcpy(static_cast<void*>(block), message_.out.data(), kEntryBytes);
+  *fault = Register(regs::MC_MESSAGE_FAULT_LO) |
+           static_cast<uint64_t>(Register(regs::MC_MESSAGE_FAULT_HI)) << 32;
+  return static_cast<Status>(Register(regs::MC_MESSAGE_STATUS));
+}
+
+bool ManagementController::accepting(unsigned function) const {
+  return state() == FirmwareState::READY &&
+         std::find(resets_.begin(), resets_.end(), function) == resets_.end();
+}
+
+void ManagementController::Request(const AdminRequest& request, const sc_core::sc_time& arrival) {
+  if (admin_status_ == kAdminBusy) return;
+  request_ = request;
+  admin_status_ = kAdminBusy;
+  arrived_.notify(arrival);
+}
+
+void ManagementController::Post(const MailboxLetter& letter, const sc_core::sc_time& arrival) {
+  if (mailbox_status_ == kAdminBusy) return;
+  letter_ = letter;
+  mailbox_status_ = kAdminBusy;
+  arrived_.notify(arrival);
+}
+
+uint32_t ManagementController::mailbox_result(unsigned i) const {
+  return Register(regs::MC_LETTER_RESULT0 + 4 * i);
+}
+
+void ManagementController::FunctionReset(unsigned function) {
+  if (std::find(resets_.begin(), resets_.end(), function) != resets_.end()) return;
+  resets_.push_back(function);
+  UpdatePending();
+}
+
+void ManagementController::UpdatePending() {
+  uint32_t pending = 0;
+  if (!resets_.empty()) pending |= regs::MC_PENDING_RESET_MASK;
+  if (message_.waits) pending |= regs::MC_PENDING_MESSAGE_MASK;
+  if (admin_status_ == kAdminBusy) pending |= regs::MC_PENDING_ADMIN_MASK;
+  if (mailbox_status_ == kAdminBusy) pending |= regs::MC_PENDING_MAILBOX_MASK;
+  pending_ = pending;
+  runner_->SetPending(pending);
+}
+
+// ---------------------------------------------------------------- the firmware's bus
+
+uint32_t ManagementController::Register(uint32_t address) const {
+  return registers_[(address - kBus) / 4];
+}
+
+uint32_t ManagementController::Read(uint32_t address) {
+  if (InWords(address, regs::MC_MESSAGE_IN)) {
+    return message_.in[(address - regs::MC_MESSAGE_IN) / 4];
+  }
+  switch (address) {
+    case regs::MC_VFS:
+      return static_cast<uint32_t>(config_.num_vfs);
+    case regs::MC_CORES:
+      return static_cast<uint32_t>(config_.cores);
+    case regs::MC_MEMORY_LO:
+      return static_cast<uint32_t>(config_.usable_bytes());
+    case regs::MC_MEMORY_HI:
+      return static_cast<uint32_t>(config_.usable_bytes() >> 32);
+    case regs::MC_PENDING:
+      return pending_;
+    case regs::MC_MESSAGE_FUNCTION:
+      return message_.function;
+    case regs::MC_REQUEST_COMMAND:
+      return request_.command;
+    case regs::MC_REQUEST_VF:
+      return request_.vf;
+    case regs::MC_REQUEST_REGION:
+      return request_.region;
+    case regs::MC_REQUEST_BASE_LO:
+      return static_cast<uint32_t>(request_.base);
+    case regs::MC_REQUEST_BASE_HI:
+      return static_cast<uint32_t>(request_.base >> 32);
+    case regs::MC_REQUEST_LENGTH_LO:
+      return static_cast<uint32_t>(request_.length);
+    case regs::MC_REQUEST_LENGTH_HI:
+      return static_cast<uint32_t>(request_.length >> 32);
+    case regs::MC_RESET_FUNCTION:
+      return resets_.empty() ? 0 : resets_.front();
+    case regs::MC_LETTER_COMMAND:
+      return letter_.command;
+    case regs::MC_LETTER_ARG0:
+      return letter_.arg0;
+    case regs::MC_LETTER_ARG1:
+      return letter_.arg1;
+    default:  // what was written; 0 where there is nothing
+      return address >= kBus && address - kBus < sizeof(registers_) ? Register(address) : 0;
+  }
+}
+
+void ManagementController::Write(uint32_t address, uint32_t value) {
+  if (InWords(address, regs::MC_BLOCK_OUT)) {
+    message_.out[(address - regs::MC_BLOCK_OUT) / 4] = value;
+  } else if (address == regs::MC_LOG) {
+    Log(static_cast<char>(value));
+  } else if (HasEffect(address)) {
+    runner_->AtItsTime([this, address, value] { Effect(address, value); });
+  } else if (address >= kBus && address - kBus < sizeof(registers_)) {
+    registers_[(address - kBus) / 4] = value;
+  }
+}
+
+void ManagementController::Effect(uint32_t address, uint32_t value) {
+  switch (address) {
+    case regs::MC_STATE:
+      registers_[(address - kBus) / 4] = value;
+      if (state() == FirmwareState::READY) {
+        boot_deadline_.cancel();
+        if (on_accepting_) on_accepting_();
+      } else if (state() == FirmwareState::FAILED) {
+        Fail(FirmwareState::FAILED, "its self-test failed");
+      }
       break;
-    case Opcode::COMPUTE:
-      status = TranslateLocation(mmu_, function, message.program_region, message.program_offset,
-                                 message.program_bytes, &block->program_base);
-      *fault = status == Status::BAD_FIELD
-                   ? offsetof(Message, program_region)
-                   : SegmentAddress(message.program_region, message.program_offset);
-      block->program_bytes = message.program_bytes;
-      block->device_address = message.device_offset;
+    case regs::MC_WATCHDOG:
+      ArmWatchdog(value);
       break;
-    default:
+    case regs::MC_PANIC:
+      Fail(FirmwareState::TRAPPED,
+           fmt::format("trap: mcause {} ({}), mepc 0x{:08x} ({}), mtval 0x{:08x}", value,
+                       CauseName(value), Register(regs::MC_PANIC_PC),
+                       runner_->NameOf(Register(regs::MC_PANIC_PC)),
+                       Register(regs::MC_PANIC_VALUE)));
+      break;
+    case regs::MC_MESSAGE_DONE:
+      if (!message_.waits) break;
+      message_.waits = false;
+      message_done_.notify(sc_core::SC_ZERO_TIME);
+      break;
+    case regs::MC_REQUEST_DONE:
+      if (admin_status_ != kAdminBusy) break;
+      admin_status_ = value;
+      if (on_answer_) on_answer_();
+      break;
+    case regs::MC_LETTER_DONE:
+      if (mailbox_status_ != kAdminBusy) break;
+      mailbox_status_ = value;
+      if (on_answer_) on_answer_();
+      break;
+    case regs::MC_RESET_DONE:
+      if (resets_.empty()) break;
+      resets_.pop_front();
+      if (on_accepting_) on_accepting_();
+      break;
+    case regs::MC_REGION_SET:
+      SetRegion();
+      break;
+    default:  // MC_CORE_MASK_SET
+      mmu_.SetCores(Register(regs::MC_REGION_FUNCTION), Register(regs::MC_CORE_MASK));
       break;
   }
-  if (status == Status::OK) Seal(*block);
-  return status;
+  UpdatePending();
+}
+
+void ManagementController::SetRegion() {
+  const auto pair = [this](uint32_t low) {
+    return Register(low) | static_cast<uint64_t>(Register(low + 4)) << 32;
+  };
+  mmu_.SetRegion(Register(regs::MC_REGION_FUNCTION), Register(regs::MC_REGION_INDEX),
+                 {pair(regs::MC_REGION_BASE_LO), pair(regs::MC_REGION_LENGTH_LO),
+                  kPermissionRead | kPermissionWrite | kPermissionExecute});
+}
+
+// ---------------------------------------------------------------- failing
+
+void ManagementController::Log(char c) {
+  if (c != '\n' && line_.size() < kLogLineBytes) {
+    line_ += c >= ' ' && c <= '~' ? c : '?';
+    return;
+  }
+  log_.push_back(std::move(line_));
+  line_.clear();
+  if (log_.size() > kLogLines) log_.pop_front();
+}
+
+void ManagementController::ArmWatchdog(uint32_t us) {
+  watchdog_.cancel();
+  if (us != 0) watchdog_.notify(Ps(uint64_t{us} * 1000000));
+}
+
+void ManagementController::Bite() {
+  Fail(FirmwareState::BITTEN, "watchdog: the firmware has not written MC_WATCHDOG in time");
+}
+
+void ManagementController::CheckBoot() {
+  if (state() == FirmwareState::READY || !fault_.empty()) return;
+  Fail(FirmwareState::FAILED,
+       fmt::format("not ready {} us after reset (MC_STATE {})", config_.management.boot_deadline_us,
+                   Register(regs::MC_STATE)));
+}
+
+std::string ManagementController::LastLines() const {
+  std::string text;
+  const size_t first = log_.size() > kLinesInMessage ? log_.size() - kLinesInMessage : 0;
+  for (size_t i = first; i < log_.size(); ++i) text += "\n  log: " + log_[i];
+  if (!line_.empty()) text += "\n  log: " + line_;
+  return text.empty() ? "\n  log: empty" : text;
+}
+
+void ManagementController::Fail(FirmwareState state, const std::string& what) {
+  if (!fault_.empty()) return;
+  watchdog_.cancel();
+  boot_deadline_.cancel();
+  fault_ = fmt::format("firmware of the management controller: {}{}{}", what, runner_->Where(),
+                       LastLines());
+  registers_[(regs::MC_STATE - kBus) / 4] = static_cast<uint32_t>(state);
+  runner_->Halt();
+  if (on_fault_) on_fault_();
+}
+
+void ManagementController::DescribeWaits(std::vector<std::string>& lines) const {
+  if (pending_ == 0) return;
+  lines.push_back(fmt::format("management: firmware has not answered{}{}{}{}{}",
+                              message_.waits ? " a message" : "",
+                              admin_status_ == kAdminBusy ? " a request of the PF" : "",
+                              mailbox_status_ == kAdminBusy ? " a mailbox command" : "",
+                              resets_.empty() ? "" : " a function-level reset", runner_->Where()));
 }
 
 }  // namespace spyre::model

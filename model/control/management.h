@@ -1,48 +1,126 @@
-// The management controller as the rest of the card sees it. Here sits the region table; here every
-// message of a virtual function is checked and turned into a control block. The firmware's
-// interface: behavioural in management.cc. Kernel thread only.
+// The management controller: the registers between its firmware and the card. Every message of a
+// virtual function and every request of the PF passes here; what to answer is the firmware's to
+// decide (firmware/), and who runs the firmware is the FirmwareRunner's.
+//
+// Requests wait in four places, one each: a reset function, a message, a request of the PF, a
+// mailbox command. Any of them raises the external interrupt; the firmware answers through its bus
+// (model/contract/registers.toml, scope "controller"). A function under reset is fenced: not
+// accepting until the firmware has cleaned up.
+//
+// A firmware that fails (self-test, trap, watchdog, not ready in time) stops; fault() says what
+// happened and the last lines of its log. Kernel thread only; register hooks never wait.
 #pragma once
 
-#include <cstdint>
+#include <contract/registers.h>
 
+#include <array>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <string>
+#include <systemc>
+
+#include "model/card/card_config.h"
 #include "model/contract/control_block.h"
+#include "model/control/firmware_runner.h"
 #include "model/mmu/mmu.h"
 
 namespace spyre::model {
 
-class ManagementController {
- public:
-  virtual ~ManagementController() = default;
+struct AdminRequest {
+  uint32_t command = 0;  // AdminCommand
+  uint32_t vf = 0;
+  uint32_t region = 0;
+  uint64_t base = 0;
+  uint64_t length = 0;
+};
 
+struct MailboxLetter {
+  uint32_t command = 0;  // MailboxCommand
+  uint32_t arg0 = 0;
+  uint32_t arg1 = 0;
+};
+
+class ManagementController : public sc_core::sc_module, private ControllerBus {
+ public:
+  ManagementController(const sc_core::sc_module_name& name, const CardConfig& config, Mmu& mmu);
+
+  // --- the control processor's side ---
   // Checks `message` of `function` field by field and translates its locations; takes its time, so
   // the caller is an SC_THREAD, one at a time. On success fills *block, sealed. On failure returns
   // the status for the response and sets *fault to the bad offset or location.
-  virtual Status TranslateMessage(unsigned function, const Message& message, ControlBlock* block,
-                                  uint64_t* fault) = 0;
-
-  // Requests of the PF.
-  virtual Mmu::RegionResult AssignRegion(unsigned function, unsigned region,
-                                         const PhysicalRange& range) = 0;
-  virtual Mmu::RegionResult ReleaseRegion(unsigned function, unsigned region) = 0;
-};
-
-class BehaviouralManagement : public ManagementController {
- public:
-  BehaviouralManagement(const CardConfig& config, Mmu& mmu) : config_(config), mmu_(mmu) {}
-
   Status TranslateMessage(unsigned function, const Message& message, ControlBlock* block,
-                          uint64_t* fault) override;
-  Mmu::RegionResult AssignRegion(unsigned function, unsigned region,
-                                 const PhysicalRange& range) override {
-    return mmu_.AssignRegion(function, region, range);
-  }
-  Mmu::RegionResult ReleaseRegion(unsigned function, unsigned region) override {
-    return mmu_.ReleaseRegion(function, region);
-  }
+                          uint64_t* fault);
+  // The firmware serves requests, and the function is not being reset.
+  bool accepting(unsigned function) const;
+  void OnAccepting(std::function<void()> hook) { on_accepting_ = std::move(hook); }
+
+  // --- the register side ---
+  void Request(const AdminRequest& request, const sc_core::sc_time& arrival);
+  uint32_t admin_status() const { return admin_status_; }
+  void Post(const MailboxLetter& letter, const sc_core::sc_time& arrival);
+  uint32_t mailbox_status() const { return mailbox_status_; }
+  uint32_t mailbox_result(unsigned i) const;
+  void FunctionReset(unsigned function);
+  // An answer to the PF is there.
+  void OnAnswer(std::function<void()> hook) { on_answer_ = std::move(hook); }
+  FirmwareState state() const { return static_cast<FirmwareState>(Register(regs::MC_STATE)); }
+  uint32_t version() const { return Register(regs::MC_VERSION); }
+  uint32_t capabilities() const { return Register(regs::MC_CAPABILITIES); }
+  uint32_t heartbeat() const { return Register(regs::MC_HEARTBEAT); }
+
+  // Why the firmware has stopped, with pc and log; empty while it runs. The hook hears of it.
+  const std::string& fault() const { return fault_; }
+  void OnFault(std::function<void()> hook) { on_fault_ = std::move(hook); }
+  const std::deque<std::string>& log() const { return log_; }
+  // False: the controller is not RTL.
+  bool AttachWaves(Waves* waves);
+  // Of the RTL controller, before simulated time moves; outlives it. Null: none. BadInput if it is
+  // not RTL.
+  void SetDebugger(Debugger* debugger);
+  void DescribeWaits(std::vector<std::string>& lines) const;
 
  private:
+  using Words = std::array<uint32_t, kEntryBytes / 4>;
+
+  uint32_t Read(uint32_t address) override;
+  void Write(uint32_t address, uint32_t value) override;
+  void Effect(uint32_t address, uint32_t value);  // of a write, on the rest of the card
+  uint32_t Register(uint32_t address) const;
+  void UpdatePending();
+  void SetRegion();
+  void Log(char c);
+  void ArmWatchdog(uint32_t us);
+  void Bite();
+  void CheckBoot();
+  void Fail(FirmwareState state, const std::string& what);
+  std::string LastLines() const;
+
   const CardConfig& config_;
   Mmu& mmu_;
+  std::function<void()> on_accepting_, on_answer_, on_fault_;
+
+  std::array<uint32_t, 0x6000 / 4> registers_{};  // what the firmware wrote, by offset on its bus
+  struct {
+    bool waits = false;
+    unsigned function = 0;
+    Words in{}, out{};
+  } message_;
+  sc_core::sc_event message_done_;
+  AdminRequest request_;
+  uint32_t admin_status_ = 0;
+  MailboxLetter letter_;
+  uint32_t mailbox_status_ = 0;
+  std::deque<unsigned> resets_;
+  uint32_t pending_ = 0;
+  sc_core::sc_event arrived_;
+
+  std::string line_;  // of the log, not yet ended
+  std::deque<std::string> log_;
+  std::string fault_;
+  sc_core::sc_event watchdog_, boot_deadline_;
+  std::unique_ptr<FirmwareRunner> runner_;
 };
 
 }  // namespace spyre::model

@@ -124,9 +124,9 @@ void RtlControlProcessor::Clock() {
   for (;;) {
     const uint64_t edge = NextEdge();
     if (edge == UINT64_MAX) {
-      wait(wake_);
+      wait(wake_ | accepting_changed_);
     } else if (edge > NowPs()) {
-      wait(Ps(edge - NowPs()), wake_);
+      wait(Ps(edge - NowPs()), wake_ | accepting_changed_);
     } else {
       Step(edge);
     }
@@ -146,7 +146,7 @@ uint64_t RtlControlProcessor::NextArrival() const {
   for (unsigned function = 0; function < functions_.size(); ++function) {
     const FunctionState& state = functions_[function];
     if (!state.consumed.empty()) next = std::min(next, state.consumed.front().ps);
-    if (!state.doorbells.empty() && rtl_.doorbell_ready(function))
+    if (!state.doorbells.empty() && rtl_.doorbell_ready(function) && Accepting(function))
       next = std::min(next, state.doorbells.front().ps);
   }
   return next;
@@ -171,7 +171,7 @@ bool RtlControlProcessor::GiveCommand(unsigned function, uint64_t now_ps) {
     rtl_.ResponsesConsumed(function, state.consumed.front().index);
     state.consumed.pop_front();
   } else if (!state.doorbells.empty() && state.doorbells.front().ps <= now_ps &&
-             rtl_.doorbell_ready(function)) {
+             rtl_.doorbell_ready(function) && Accepting(function)) {
     rtl_.Doorbell(function, state.doorbells.front().index, state.doorbells.front().ps);
     state.doorbells.pop_front();
   } else {

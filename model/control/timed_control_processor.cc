@@ -87,7 +87,7 @@ void TimedControlProcessor::Fetch() {
       next_function_ = (next_function_ + 1) % functions_.size();
       progress |= FetchFrom(static_cast<unsigned>(function));
     }
-    if (!progress) wait(doorbell_ | answered_);
+    if (!progress) wait(doorbell_ | answered_ | accepting_changed_);
   }
 }
 
@@ -96,8 +96,10 @@ bool TimedControlProcessor::FetchFrom(unsigned function) {
   // Only entries whose doorbell has arrived.
   while (state.doorbells.size() > 1 && state.doorbells[0].first == state.fetched)
     state.doorbells.pop_front();
-  if (!state.queue.enabled || state.doorbells.empty() || state.held >= kHeldOperations)
+  if (!state.queue.enabled || state.doorbells.empty() || state.held >= kHeldOperations ||
+      !Accepting(function)) {
     return false;
+  }
   const auto [tail, arrival] = state.doorbells.front();
   if (arrival > NowPs()) {
     doorbell_.notify(Ps(arrival - NowPs()));  // an event keeps only its earliest notification

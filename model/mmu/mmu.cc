@@ -5,7 +5,8 @@ namespace spyre::model {
 Mmu::Mmu(const CardConfig& config)
     : memory_bytes_(config.usable_bytes()),
       map_entries_(config.mmu.map_entries),
-      regions_(config.num_vfs + 1) {}
+      regions_(config.num_vfs + 1),
+      cores_(config.num_vfs + 1, UINT32_MAX) {}
 
 bool Mmu::InMemory(const PhysicalRange& range) const {
   return range.length != 0 && IsStickAligned(range.base) && IsStickAligned(range.length) &&
@@ -30,29 +31,12 @@ Mmu::MapResult Mmu::Unmap(uint64_t base) {
   return mappings_.erase(base) == 1 ? MapResult::kDone : MapResult::kNoMapping;
 }
 
-Mmu::RegionResult Mmu::AssignRegion(unsigned function, unsigned region,
-                                    const PhysicalRange& range) {
-  if (function == 0 || function >= regions_.size() || region >= kRegions)
-    return RegionResult::kNoSuchRegion;
-  if (!InMemory(range) || range.length > kSegmentBytes) return RegionResult::kBadRange;
-  for (unsigned f = 1; f < regions_.size(); ++f) {
-    for (unsigned r = 0; r < kRegions; ++r) {
-      const PhysicalRange& other = regions_[f][r];
-      if (f == function && r == region) continue;
-      if (range.base < other.base + other.length && other.base < range.base + range.length) {
-        return RegionResult::kOverlap;
-      }
-    }
-  }
-  regions_[function][region] = range;
-  return RegionResult::kDone;
+void Mmu::SetRegion(unsigned function, unsigned region, const PhysicalRange& range) {
+  if (function < regions_.size() && region < kRegions) regions_[function][region] = range;
 }
 
-Mmu::RegionResult Mmu::ReleaseRegion(unsigned function, unsigned region) {
-  if (function == 0 || function >= regions_.size() || region >= kRegions)
-    return RegionResult::kNoSuchRegion;
-  regions_[function][region] = {};
-  return RegionResult::kDone;
+void Mmu::SetCores(unsigned function, uint32_t mask) {
+  if (function < cores_.size()) cores_[function] = mask;
 }
 
 Status Mmu::CheckPhysical(unsigned function, uint64_t physical, uint64_t bytes,

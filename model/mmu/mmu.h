@@ -34,7 +34,7 @@ struct Translation {
 
 class Mmu {
  public:
-  // Values of MAP_STATUS and ADMIN_STATUS.
+  // Values of MAP_STATUS.
   enum class MapResult : uint32_t {
     kDone = 0,
     kOverlap = 1,
@@ -42,7 +42,6 @@ class Mmu {
     kNoMapping = 3,
     kTableFull = 4
   };
-  enum class RegionResult : uint32_t { kDone = 0, kNoSuchRegion = 1, kOverlap = 2, kBadRange = 3 };
 
   explicit Mmu(const CardConfig& config);
 
@@ -50,8 +49,11 @@ class Mmu {
   MapResult Unmap(uint64_t base);
   void UnmapAll() { mappings_.clear(); }
 
-  RegionResult AssignRegion(unsigned function, unsigned region, const PhysicalRange& range);
-  RegionResult ReleaseRegion(unsigned function, unsigned region);
+  // The management controller's: what it sets is its to answer for. Functions or regions that the
+  // card does not have are ignored.
+  void SetRegion(unsigned function, unsigned region, const PhysicalRange& range);
+  void SetCores(unsigned function, uint32_t mask);  // that its programs may use
+  uint32_t cores(unsigned function) const { return cores_[function]; }
   const PhysicalRange& region(unsigned function, unsigned region) const {
     return regions_[function][region];
   }
@@ -72,6 +74,7 @@ class Mmu {
   const uint64_t map_entries_;
   std::map<uint64_t, PhysicalRange> mappings_;                // PF, by base
   std::vector<std::array<PhysicalRange, kRegions>> regions_;  // by function
+  std::vector<uint32_t> cores_;                               // by function
 };
 
 }  // namespace spyre::model

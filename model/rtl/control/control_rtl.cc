@@ -6,7 +6,7 @@
 #include <tuple>
 
 #include "Vcontrol.h"
-#include "model/rtl/coverage.h"
+#include "model/rtl/verilated_block.h"
 #include "model/rtl/waves.h"
 
 namespace spyre::model {
@@ -29,8 +29,6 @@ ControlRtl::Node NodeOf(uint32_t bits) {
 }  // namespace
 
 struct ControlRtl::Model {
-  Model() { context.traceEverOn(true); }
-
   void Edge(uint64_t now_ps) {
     top.now_ps = now_ps;
     top.clk = 1;
@@ -41,8 +39,8 @@ struct ControlRtl::Model {
     if (waves != nullptr) waves->Dump(now_ps + half_period_ps);
   }
 
-  VerilatedContext context;
-  Vcontrol top{&context};
+  VerilatedBlock<Vcontrol> block{"control"};
+  Vcontrol& top = block.top;
   Waves* waves = nullptr;
   uint64_t half_period_ps = 0;
 };
@@ -65,7 +63,7 @@ ControlRtl::ControlRtl(const Settings& settings) : model_(std::make_unique<Model
   top.rst = top.reset = 0;
 }
 
-ControlRtl::~ControlRtl() { WriteCoverage(model_->context, "control"); }
+ControlRtl::~ControlRtl() = default;
 
 void ControlRtl::Clock(uint64_t now_ps) {
   Vcontrol& top = model_->top;

@@ -8,7 +8,7 @@
 
 #include "Vpt_array.h"
 #include "model/contract/error.h"
-#include "model/rtl/coverage.h"
+#include "model/rtl/verilated_block.h"
 #include "model/rtl/waves.h"
 
 namespace spyre::model {
@@ -16,7 +16,6 @@ namespace spyre::model {
 // Between calls the clock is low and every input has settled.
 struct RtlPtArray::Model {
   Model() {
-    context.traceEverOn(true);
     top.reset = 1;
     top.clk = 0;
     top.eval();
@@ -107,15 +106,15 @@ struct RtlPtArray::Model {
   static constexpr uint64_t kStick = kEntryBytes;
   static constexpr uint64_t kSumStick = sizeof(Vpt_array::sums_write_data);
 
-  VerilatedContext context;
-  Vpt_array top{&context};
+  VerilatedBlock<Vpt_array> block{"pt_array"};
+  Vpt_array& top = block.top;
   uint64_t cycles = 0;
   Waves* waves = nullptr;
   uint64_t period_ps = 0, now_ps = 0;
 };
 
 RtlPtArray::RtlPtArray() : model_(std::make_unique<Model>()) {}
-RtlPtArray::~RtlPtArray() { WriteCoverage(model_->context, "pt_array"); }
+RtlPtArray::~RtlPtArray() = default;
 
 uint64_t RtlPtArray::cycles() const { return model_->cycles; }
 

@@ -9,19 +9,14 @@
 #include "Vrv32.h"
 #include "Vrv32___024root.h"
 #include "model/contract/error.h"
-#include "model/rtl/coverage.h"
+#include "model/rtl/verilated_block.h"
 #include "model/rtl/waves.h"
 
 namespace spyre::model {
 
 // Between calls the clock is low and every input has settled.
 struct RtlController::Model {
-  Model() {
-    context.traceEverOn(true);
-    top.eval();
-  }
-  // Verilator 5.006 takes a model out of whichever context the thread used last, be it gone.
-  ~Model() { Verilated::threadContextp(&context); }
+  Model() { top.eval(); }
 
   uint8_t* sram() {
     return reinterpret_cast<uint8_t*>(&top.rootp->controller__DOT__sram__DOT__mem);
@@ -62,11 +57,8 @@ struct RtlController::Model {
     top.bus_ready = 1;
   }
 
-  struct NoContext {
-    ~NoContext() { Verilated::threadContextp(nullptr); }
-  } no_context;  // is left behind
-  VerilatedContext context;
-  Vrv32 top{&context};
+  VerilatedBlock<Vrv32> block{"rv32"};
+  Vrv32& top = block.top;
   uint64_t cycles = 0, retired = 0;
   bool stop = false;
   Waves* waves = nullptr;
@@ -85,7 +77,7 @@ bool InSram(uint32_t address, uint64_t bytes, uint32_t* offset) {
 }  // namespace
 
 RtlController::RtlController(ControllerBus& bus) : model_(std::make_unique<Model>()), bus_(bus) {}
-RtlController::~RtlController() { WriteCoverage(model_->context, "rv32"); }
+RtlController::~RtlController() = default;
 
 void RtlController::Load(const ElfImage& image) {
   uint32_t offset = 0;

@@ -1,22 +1,31 @@
+// The management controller with the firmware as host code: what the rest of the card sees of it.
 #include "model/control/management.h"
 
 #include <gtest/gtest.h>
 
 #include <cstddef>
 
+#include "model/card/transfer.h"
+
 namespace spyre::model {
 namespace {
 
-constexpr uint8_t kAllPermissions = kPermissionRead | kPermissionWrite | kPermissionExecute;
 constexpr uint64_t kGiB = 1ull << 30;
 
 class ManagementTest : public ::testing::Test {
  protected:
   ManagementTest() {
-    EXPECT_EQ(management_.AssignRegion(1, 2, {8 * kGiB, kGiB, kAllPermissions}),
-              Mmu::RegionResult::kDone);
-    EXPECT_EQ(management_.AssignRegion(1, 7, {16 * kGiB, kGiB, kAllPermissions}),
-              Mmu::RegionResult::kDone);
+    controller_.OnAnswer([this] { ++answers_; });
+    sc_core::sc_start(sc_core::SC_ZERO_TIME);
+  }
+
+  AdminStatus Ask(AdminCommand command, uint32_t vf, uint32_t region, uint64_t base,
+                  uint64_t length) {
+    controller_.Request({static_cast<uint32_t>(command), vf, region, base, length},
+                        sc_core::SC_ZERO_TIME);
+    EXPECT_EQ(controller_.admin_status(), kAdminBusy);
+    sc_core::sc_start(Ps(1000000));
+    return static_cast<AdminStatus>(controller_.admin_status());
   }
   static Message Copy(uint32_t region, uint64_t offset, uint64_t size) {
     Message message;
@@ -30,57 +39,103 @@ class ManagementTest : public ::testing::Test {
     return message;
   }
   Status Translate(const Message& message) {
-    return management_.TranslateMessage(1, message, &block_, &fault_);
+    Status status{};
+    sc_core::sc_spawn([&] {
+      const uint64_t begin = NowPs();
+      status = controller_.TranslateMessage(1, message, &block_, &fault_);
+      took_ps_ = NowPs() - begin;
+    });
+    sc_core::sc_start(Ps(10000000));
+    return status;
   }
 
   CardConfig config_;
   Mmu mmu_{config_};
-  BehaviouralManagement management_{config_, mmu_};
+  ManagementController controller_{"management", config_, mmu_};
   ControlBlock block_;
   uint64_t fault_ = 0;
+  uint64_t took_ps_ = 0;
+  int answers_ = 0;
 };
 
+TEST_F(ManagementTest, TheFirmwareIsReadyBeforeTheHostCanAsk) {
+  EXPECT_EQ(controller_.state(), FirmwareState::READY);
+  EXPECT_NE(controller_.version(), 0u);
+  EXPECT_FALSE(controller_.log().empty());
+  EXPECT_TRUE(controller_.accepting(0));
+  EXPECT_TRUE(controller_.accepting(1));
+}
+
+TEST_F(ManagementTest, ARegionThatThePfAssignsIsInTheMmu) {
+  EXPECT_EQ(Ask(AdminCommand::ASSIGN, 1, 2, 8 * kGiB, kGiB), AdminStatus::DONE);
+  EXPECT_EQ(mmu_.region(1, 2).base, 8 * kGiB);
+  EXPECT_EQ(mmu_.region(1, 2).length, kGiB);
+  EXPECT_EQ(answers_, 1) << "the PF hears of it";
+  EXPECT_EQ(Ask(AdminCommand::RELEASE, 1, 2, 0, 0), AdminStatus::DONE);
+  EXPECT_EQ(mmu_.region(1, 2).length, 0u);
+}
+
+TEST_F(ManagementTest, ARefusedRequestLeavesTheMmuAlone) {
+  ASSERT_EQ(Ask(AdminCommand::ASSIGN, 1, 0, 0, 4 * kGiB), AdminStatus::DONE);
+  EXPECT_EQ(Ask(AdminCommand::ASSIGN, 2, 0, 2 * kGiB, 4 * kGiB), AdminStatus::OVERLAP);
+  EXPECT_EQ(mmu_.region(2, 0).length, 0u);
+}
+
+TEST_F(ManagementTest, ASecondRequestBeforeTheAnswerIsIgnored) {
+  controller_.Request({static_cast<uint32_t>(AdminCommand::ASSIGN), 1, 0, 0, kGiB},
+                      sc_core::SC_ZERO_TIME);
+  controller_.Request({static_cast<uint32_t>(AdminCommand::ASSIGN), 1, 1, kGiB, kGiB},
+                      sc_core::SC_ZERO_TIME);
+  sc_core::sc_start(Ps(1000000));
+  EXPECT_EQ(mmu_.region(1, 0).length, kGiB);
+  EXPECT_EQ(mmu_.region(1, 1).length, 0u);
+}
+
+TEST_F(ManagementTest, CoresOfAFunctionReachTheDispatcher) {
+  EXPECT_EQ(Ask(AdminCommand::SET_CORES, 1, 0, 0, 0xF0), AdminStatus::DONE);
+  EXPECT_EQ(mmu_.cores(1), 0xF0u);
+}
+
 TEST_F(ManagementTest, ACopyBecomesAControlBlockWithThePhysicalAddress) {
+  Ask(AdminCommand::ASSIGN, 1, 2, 8 * kGiB, kGiB);
   ASSERT_EQ(Translate(Copy(2, 4096, 1000)), Status::OK);
   EXPECT_EQ(block_.device_address, 8 * kGiB + 4096);
   EXPECT_EQ(block_.size_bytes, 1000u);
   EXPECT_EQ(block_.host_address, 0x1000u);
   EXPECT_EQ(block_.function, 1u);
   EXPECT_EQ(Check(block_), Status::OK) << "sealed";
+  EXPECT_EQ(took_ps_, config_.management.message_ns * 1000);
 }
 
 TEST_F(ManagementTest, ALocationOutsideItsRegionIsAPageFault) {
+  Ask(AdminCommand::ASSIGN, 1, 2, 8 * kGiB, kGiB);
   EXPECT_EQ(Translate(Copy(2, kGiB - 128, 256)), Status::PAGE_FAULT);
   EXPECT_EQ(fault_, SegmentAddress(2, kGiB - 128));
-  EXPECT_EQ(Translate(Copy(2, ~0ull - 127, 256)), Status::PAGE_FAULT) << "offset + size wraps";
-  EXPECT_EQ(Translate(Copy(3, 0, 128)), Status::PAGE_FAULT) << "region not assigned";
 }
 
-TEST_F(ManagementTest, BadFieldsAreNamedByTheirOffset) {
-  EXPECT_EQ(Translate(Copy(8, 0, 128)), Status::BAD_FIELD);
-  EXPECT_EQ(fault_, offsetof(Message, device_region));
-  EXPECT_EQ(Translate(Copy(2, 64, 128)), Status::MISALIGNED);
-  Message broken = Copy(2, 0, 128);
-  broken.size_bytes ^= 1;
-  EXPECT_EQ(Translate(broken), Status::BAD_CRC);
+TEST_F(ManagementTest, AFunctionUnderResetIsFencedUntilTheFirmwareHasCleanedUp) {
+  int opened = 0;
+  controller_.OnAccepting([&] { ++opened; });
+  controller_.FunctionReset(1);
+  EXPECT_FALSE(controller_.accepting(1));
+  EXPECT_TRUE(controller_.accepting(2));
+  sc_core::sc_start(Ps(1000000));
+  EXPECT_TRUE(controller_.accepting(1));
+  EXPECT_EQ(opened, 1);
 }
 
-TEST_F(ManagementTest, AProgramMustLieInsideItsRegion) {
-  Message message;
-  message.opcode = static_cast<uint8_t>(Opcode::COMPUTE);
-  message.program_region = 7;
-  message.program_offset = 128;
-  message.program_bytes = 4096;
-  message.device_offset = 256;
-  Seal(message);
-  ASSERT_EQ(Translate(message), Status::OK);
-  EXPECT_EQ(block_.program_base, 16 * kGiB + 128);
-  EXPECT_EQ(block_.program_bytes, 4096u);
-  EXPECT_EQ(block_.device_address, 256u);
-  EXPECT_EQ(block_.segment_table, 0u) << "a VF cannot bring a table of its own";
-  message.program_bytes = kGiB;
-  Seal(message);
-  EXPECT_EQ(Translate(message), Status::PAGE_FAULT);
+TEST_F(ManagementTest, TheMailboxAnswers) {
+  controller_.Post({static_cast<uint32_t>(MailboxCommand::PING), 0x12345678, 0},
+                   sc_core::SC_ZERO_TIME);
+  EXPECT_EQ(controller_.mailbox_status(), kAdminBusy);
+  sc_core::sc_start(Ps(1000000));
+  EXPECT_EQ(controller_.mailbox_status(), static_cast<uint32_t>(MailboxStatus::DONE));
+  EXPECT_EQ(controller_.mailbox_result(0), ~0x12345678u);
+}
+
+TEST_F(ManagementTest, IdleItHasNothingToDo) {
+  sc_core::sc_start(Ps(1000000));
+  EXPECT_FALSE(sc_core::sc_pending_activity()) << "no watchdog, no deadline is left";
 }
 
 }  // namespace

@@ -51,21 +51,20 @@ TEST_F(MmuTest, TheMappingTableIsFinite) {
   EXPECT_EQ(small.Map({256, 128, kReadWrite}), Mmu::MapResult::kTableFull);
 }
 
-TEST_F(MmuTest, RegionsOfDifferentFunctionsNeverOverlap) {
-  EXPECT_EQ(mmu_.AssignRegion(1, 0, {0, 4 * kGiB, kReadWrite}), Mmu::RegionResult::kDone);
-  EXPECT_EQ(mmu_.AssignRegion(2, 0, {2 * kGiB, 4 * kGiB, kReadWrite}), Mmu::RegionResult::kOverlap);
-  EXPECT_EQ(mmu_.AssignRegion(2, 0, {4 * kGiB, 4 * kGiB, kReadWrite}), Mmu::RegionResult::kDone);
-  EXPECT_EQ(mmu_.AssignRegion(1, 8, {8 * kGiB, kGiB, kReadWrite}),
-            Mmu::RegionResult::kNoSuchRegion);
-  EXPECT_EQ(mmu_.AssignRegion(0, 0, {8 * kGiB, kGiB, kReadWrite}),
-            Mmu::RegionResult::kNoSuchRegion);
-  EXPECT_EQ(mmu_.AssignRegion(1, 1, {8 * kGiB, 17 * kGiB, kReadWrite}),
-            Mmu::RegionResult::kBadRange);
+TEST_F(MmuTest, RegionsAndCoresThatTheCardDoesNotHaveAreIgnored) {
+  const auto functions = static_cast<unsigned>(config_.num_vfs + 1);
+  mmu_.SetRegion(functions, 0, {0, kGiB, kReadWrite});
+  mmu_.SetRegion(1, kRegions, {0, kGiB, kReadWrite});
+  mmu_.SetCores(functions, 1);
+  EXPECT_EQ(mmu_.region(1, 0).length, 0u);
+  mmu_.SetCores(1, 0xF);
+  EXPECT_EQ(mmu_.cores(1), 0xFu);
+  EXPECT_EQ(mmu_.cores(2), UINT32_MAX) << "at first a function may use them all";
 }
 
 TEST_F(MmuTest, AVirtualFunctionSeesItsRegionsAsSegmentsAndNothingElse) {
-  mmu_.AssignRegion(1, 0, {0, kGiB, kReadWrite});
-  mmu_.AssignRegion(2, 0, {kGiB, kGiB, kReadWrite});
+  mmu_.SetRegion(1, 0, {0, kGiB, kReadWrite});
+  mmu_.SetRegion(2, 0, {kGiB, kGiB, kReadWrite});
   const SegmentTable one = mmu_.Segments(1, {});
   const Translation inside =
       mmu_.Translate(1, one, SegmentAddress(0, kGiB - 128), 128, kPermissionWrite);

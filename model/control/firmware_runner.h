@@ -1,0 +1,44 @@
+// Where the firmware runs: on the host, as code that takes no time of its own (HostFirmware), or on
+// the RTL of its processor (RtlFirmware). Kernel thread only.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <systemc>
+
+#include "model/card/card_config.h"
+#include "model/control/debug_target.h"
+#include "model/rtl/rv32/controller.h"
+
+namespace spyre::model {
+
+class FirmwareRunner {
+ public:
+  virtual ~FirmwareRunner() = default;
+  // Body of the controller's SC_THREAD: boots, then serves requests for ever.
+  virtual void Run() = 0;
+  // MC_PENDING has become `pending`.
+  virtual void SetPending(uint32_t pending) = 0;
+  // What a bus write does to the rest of the card happens when simulated time has come to it: now,
+  // or after the instructions that the processor has run ahead.
+  virtual void AtItsTime(std::function<void()> effect) = 0;
+  // For messages about a firmware that fails: ", pc 0x80000124 (fw_service+0x10)", or nothing.
+  virtual std::string Where() const = 0;
+  // An address of its program by name, "stumble+0x4"; "" if names are not known.
+  virtual std::string NameOf(uint32_t /*address*/) const { return ""; }
+  // Stops for good; Run ends.
+  virtual void Halt() = 0;
+  // The RTL, if that is what it is.
+  virtual RtlController* rtl() { return nullptr; }
+  virtual void SetDebugger(Debugger* /*debugger*/) {}
+};
+
+// The firmware of firmware/, built for the host. Takes management.message_ns for each request.
+std::unique_ptr<FirmwareRunner> MakeHostFirmware(const CardConfig& config, ControllerBus& bus);
+
+// The ELF image on the Verilated controller at management.clock_mhz. Throws Error(kDeviceFault) for
+// an image that cannot be loaded.
+std::unique_ptr<FirmwareRunner> MakeRtlFirmware(const CardConfig& config, ControllerBus& bus);
+
+}  // namespace spyre::model

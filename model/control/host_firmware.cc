@@ -1,0 +1,64 @@
+// The firmware on the host: the code of firmware/ itself, called when a request waits.
+#include <contract/registers.h>
+
+#include <bitset>
+
+#include "firmware/firmware.h"
+#include "model/card/transfer.h"
+#include "model/control/firmware_runner.h"
+
+namespace spyre::model {
+
+namespace {
+
+class HostFirmware final : public FirmwareRunner {
+ public:
+  HostFirmware(const CardConfig& config, ControllerBus& bus)
+      : message_ps_(config.management.message_ns * 1000), bus_(bus) {}
+
+  void Run() override {
+    const fw_bus bus{this, Read, Write};
+    fw_boot(firmware(), &bus);
+    while (!halted_) {
+      if (pending_ == 0) {
+        sc_core::wait(wake_);
+        continue;
+      }
+      sc_core::wait(Ps(message_ps_ * std::bitset<32>(pending_).count()));
+      fw_service(firmware());
+      bus_.Write(regs::MC_WATCHDOG, 0);  // as its idle loop does before it sleeps
+    }
+  }
+
+  void SetPending(uint32_t pending) override {
+    pending_ = pending;
+    if (pending != 0) wake_.notify(sc_core::SC_ZERO_TIME);
+  }
+  void AtItsTime(std::function<void()> effect) override { effect(); }
+  std::string Where() const override { return ""; }
+  void Halt() override { halted_ = true; }
+
+ private:
+  static uint32_t Read(void* context, uint32_t address) {
+    return static_cast<HostFirmware*>(context)->bus_.Read(address);
+  }
+  static void Write(void* context, uint32_t address, uint32_t value) {
+    static_cast<HostFirmware*>(context)->bus_.Write(address, value);
+  }
+  fw* firmware() { return reinterpret_cast<fw*>(state_); }
+
+  const uint64_t message_ps_;
+  ControllerBus& bus_;
+  uint32_t pending_ = 0;
+  bool halted_ = false;
+  sc_core::sc_event wake_;
+  alignas(FW_STATE_ALIGN) unsigned char state_[FW_STATE_BYTES] = {};
+};
+
+}  // namespace
+
+std::unique_ptr<FirmwareRunner> MakeHostFirmware(const CardConfig& config, ControllerBus& bus) {
+  return std::make_unique<HostFirmware>(config, bus);
+}
+
+}  // namespace spyre::model

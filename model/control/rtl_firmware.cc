@@ -1,0 +1,152 @@
+// The firmware on the RTL of its processor. The Verilated core runs ahead of simulated time by at
+// most a batch of cycles; the thread then waits until time has come to it. Asleep it costs nothing:
+// the clock stands, and mtime is moved on when it wakes.
+#include <fmt/format.h>
+
+#include <vector>
+
+#include "firmware/firmware_image.h"
+#include "model/card/clock.h"
+#include "model/card/transfer.h"
+#include "model/contract/error.h"
+#include "model/control/firmware_runner.h"
+
+namespace spyre::model {
+
+namespace {
+
+constexpr uint64_t kBatchCycles = 256;
+constexpr uint64_t kNever = 1ull << 40;  // cycles: beyond any run
+
+ElfImage Image(const std::string& path) {
+  if (!path.empty()) return ReadElf(path);
+  return ParseElf(FirmwareImage(), "the built-in firmware");
+}
+
+class RtlFirmware final : public FirmwareRunner, private DebugTarget {
+ public:
+  RtlFirmware(const CardConfig& config, ControllerBus& bus)
+      : clock_(config.management.clock_mhz),
+        image_(Image(config.management.firmware)),
+        controller_(bus) {
+    controller_.Load(image_);
+  }
+
+  void Run() override {
+    sc_core::wait(Ps(clock_.Edge(1)));  // reset
+    controller_.SkipCycles(1);
+    if (debugger_ != nullptr) Debug(Debugger::Stop::kReset);
+    while (!halted_) {
+      const bool interrupt = pending_ != 0;
+      controller_.SetExternalInterrupt(interrupt);
+      const RtlController::Stop why = RunBatch();
+      CatchUp();
+      if (halted_) break;
+      if (why == RtlController::Stop::kAsleep) {
+        if ((pending_ != 0) == interrupt) Sleep();
+        continue;
+      }
+      if (debugger_ == nullptr) continue;
+      if (why == RtlController::Stop::kBreakpoint) {
+        Debug(Debugger::Stop::kBreakpoint);
+      } else if (stepping_) {
+        Debug(Debugger::Stop::kStep);
+      } else if (debugger_->WantsStop()) {
+        Debug(Debugger::Stop::kInterrupt);
+      }
+    }
+  }
+
+  void SetPending(uint32_t pending) override {
+    pending_ = pending;
+    if (pending != 0) wake_.notify(sc_core::SC_ZERO_TIME);
+  }
+  void AtItsTime(std::function<void()> effect) override {
+    effects_.push_back(std::move(effect));
+    controller_.StopAfterAccess();
+  }
+  std::string Where() const override {
+    return fmt::format(", pc 0x{:08x} ({})", controller_.pc(), image_.Describe(controller_.pc()));
+  }
+  std::string NameOf(uint32_t address) const override { return image_.Describe(address); }
+  void Halt() override {
+    halted_ = true;
+    wake_.notify(sc_core::SC_ZERO_TIME);
+  }
+  RtlController* rtl() override { return &controller_; }
+  void SetDebugger(Debugger* debugger) override { debugger_ = debugger; }
+
+ private:
+  RtlController::Stop RunBatch() {
+    if (!stepping_) return controller_.Run(kBatchCycles);
+    return controller_.Step() ? RtlController::Stop::kCycles : RtlController::Stop::kAsleep;
+  }
+
+  // Lets simulated time come to where the core is, then does what its writes asked for.
+  void CatchUp() {
+    const uint64_t at = clock_.Edge(controller_.cycles());
+    if (at > NowPs()) sc_core::wait(Ps(at - NowPs()));
+    std::vector<std::function<void()>> effects;
+    effects.swap(effects_);
+    for (const auto& effect : effects) effect();
+  }
+
+  // Until a request comes or the timer is due, if it is set at all.
+  void Sleep() {
+    const uint64_t due = controller_.timer_due();
+    if (due <= controller_.cycles() || due - controller_.cycles() > kNever) {
+      sc_core::wait(wake_);
+    } else {
+      sc_core::wait(Ps(clock_.Edge(due) - NowPs()), wake_);
+    }
+    const uint64_t cycle = clock_.CycleAt(NowPs());
+    if (cycle > controller_.cycles()) controller_.SkipCycles(cycle - controller_.cycles());
+  }
+
+  void Debug(Debugger::Stop why) {
+    const Debugger::Resume resume = debugger_->Stopped(*this, why);
+    stepping_ = resume == Debugger::Resume::kStep;
+    if (resume == Debugger::Resume::kDetach) debugger_ = nullptr;
+  }
+
+  bool ReadRegister(unsigned number, uint32_t* value) override {
+    if (number > kPc) return number >= kCsr && controller_.Csr(number - kCsr, value);
+    *value = number == kPc ? controller_.pc() : controller_.Register(number);
+    return true;
+  }
+  bool WriteRegister(unsigned number, uint32_t value) override {
+    if (number > kPc) return false;
+    if (number == kPc) {
+      controller_.SetPc(value);
+    } else {
+      controller_.SetRegister(number, value);
+    }
+    return true;
+  }
+  bool ReadMemory(uint32_t address, void* data, size_t bytes) override {
+    return controller_.ReadMemory(address, data, bytes);
+  }
+  bool WriteMemory(uint32_t address, const void* data, size_t bytes) override {
+    return controller_.WriteMemory(address, data, bytes);
+  }
+  void SetBreakpoint(uint32_t address) override { controller_.SetBreakpoint(address); }
+  void ClearBreakpoint(uint32_t address) override { controller_.ClearBreakpoint(address); }
+
+  const Clock clock_;
+  const ElfImage image_;
+  RtlController controller_;
+  Debugger* debugger_ = nullptr;
+  std::vector<std::function<void()>> effects_;
+  uint32_t pending_ = 0;
+  bool stepping_ = false;
+  bool halted_ = false;
+  sc_core::sc_event wake_;
+};
+
+}  // namespace
+
+std::unique_ptr<FirmwareRunner> MakeRtlFirmware(const CardConfig& config, ControllerBus& bus) {
+  return std::make_unique<RtlFirmware>(config, bus);
+}
+
+}  // namespace spyre::model
