@@ -6,6 +6,7 @@
 #include "firmware/state.h"
 
 #define ENTRY_WORDS (SPYRE_ENTRY_BYTES / 4)
+#define CRC_WORD (ENTRY_WORDS - 1) /* the last of an entry */
 #define DEFINED_FLAGS (SPYRE_FLAG_INTERRUPT | SPYRE_FLAG_BARRIER | SPYRE_FLAG_TIMING_ONLY)
 
 union message_words {
@@ -27,9 +28,7 @@ static enum spyre_status check(const struct fw *fw, const union message_words *m
   const struct spyre_message *fields = &message->fields;
   if (fields->magic != SPYRE_MESSAGE_MAGIC || fields->version != SPYRE_LAYOUT_VERSION)
     return SPYRE_STATUS_BAD_VERSION;
-  if (fields->crc !=
-      fw_crc32c(&fw->crc, message->words, offsetof(struct spyre_message, crc) / sizeof(uint32_t)))
-    return SPYRE_STATUS_BAD_CRC;
+  if (fields->crc != fw_read(fw, SPYRE_REG_MC_MESSAGE_CRC)) return SPYRE_STATUS_BAD_CRC;
   /* Opcodes count up from 0 without a gap. */
   if (fields->opcode > SPYRE_OPCODE_TIMESTAMP) return SPYRE_STATUS_BAD_OPCODE;
   if (fields->reserved0 != 0) return bad_field(fault, offsetof(struct spyre_message, reserved0));
@@ -107,12 +106,7 @@ static enum spyre_status build(const struct fw *fw, const struct fw_function *fu
       .value = from->value,
       .correlation = from->correlation,
   };
-  status = place(function, from, &block->fields, fault);
-  if (status == SPYRE_STATUS_OK) {
-    block->fields.crc = fw_crc32c(&fw->crc, block->words,
-                                  offsetof(struct spyre_control_block, crc) / sizeof(uint32_t));
-  }
-  return status;
+  return place(function, from, &block->fields, fault);
 }
 
 void fw_serve_message(struct fw *fw) {
@@ -127,8 +121,9 @@ void fw_serve_message(struct fw *fw) {
       build(fw, fw_virtual_function(fw, vf), vf, &message, &block, &fault);
   fw_count(fw, vf, SPYRE_COUNTER_MESSAGES, 1);
   if (status == SPYRE_STATUS_OK) {
-    for (uint32_t i = 0; i < ENTRY_WORDS; ++i)
+    for (uint32_t i = 0; i < CRC_WORD; ++i)
       fw_write(fw, SPYRE_REG_MC_BLOCK_OUT + 4 * i, block.words[i]);
+    fw_write(fw, SPYRE_REG_MC_BLOCK_OUT + 4 * CRC_WORD, fw_read(fw, SPYRE_REG_MC_BLOCK_CRC));
     if (is_transfer(message.fields.opcode))
       fw_count(fw, vf, SPYRE_COUNTER_BYTES, message.fields.size_bytes);
   } else {

@@ -26,12 +26,12 @@ static bool sram_keeps(struct fw *fw, uint32_t *found) {
   return true;
 }
 
-/* Known answer of RFC 3720, B.4: the 32 bytes 0, 1, 2, ... 31. */
-static bool crc_right(const struct fw *fw, uint32_t *found) {
-  uint32_t words[8];
-  for (uint32_t i = 0; i < 8; ++i) words[i] = 0x03020100 + i * 0x04040404;
-  *found = fw_crc32c(&fw->crc, words, 8);
-  return *found == 0x46DD794E;
+/* The CRC unit, over the bytes 0, 1, 2, ... 123. */
+static bool crc_right(struct fw *fw, uint32_t *found) {
+  for (uint32_t i = 0; i < SPYRE_ENTRY_BYTES / 4 - 1; ++i)
+    fw_write(fw, SPYRE_REG_MC_BLOCK_OUT + 4 * i, 0x03020100 + i * 0x04040404);
+  *found = fw_read(fw, SPYRE_REG_MC_BLOCK_CRC);
+  return *found == 0xB3AD0DAE;
 }
 
 static bool card_sane(struct fw *fw, uint32_t *found) {

@@ -6,7 +6,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "firmware/crc32c.h"
 #include "firmware/firmware.h"
 
 #define FW_VERSION_MAJOR 1u
@@ -65,7 +64,6 @@ struct fw {
   uint32_t oldest_record;
   uint32_t held_records;
   uint32_t all_records; /* since boot, also those that were not kept */
-  struct fw_crc32c crc;
   volatile uint32_t scratch[FW_SCRATCH_WORDS];
 };
 _Static_assert(sizeof(struct fw) <= FW_STATE_BYTES, "FW_STATE_BYTES is too small");

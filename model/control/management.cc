@@ -169,6 +169,10 @@ uint32_t ManagementController::Read(uint32_t address) {
       return pending_;
     case regs::MC_MESSAGE_FUNCTION:
       return message_.function;
+    case regs::MC_MESSAGE_CRC:
+      return Crc32c(message_.in.data(), kEntryBytes - sizeof(uint32_t));
+    case regs::MC_BLOCK_CRC:
+      return Crc32c(message_.out.data(), kEntryBytes - sizeof(uint32_t));
     case regs::MC_REQUEST_COMMAND:
       return request_.command;
     case regs::MC_REQUEST_VF:

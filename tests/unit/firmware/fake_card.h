@@ -156,6 +156,10 @@ class FakeCard {
         return static_cast<uint32_t>(card_.memory_bytes >> 32);
       case regs::MC_PENDING:
         return pending_;
+      case regs::MC_MESSAGE_CRC:
+        return Crc32c(&At(regs::MC_MESSAGE_IN), offsetof(Message, crc));
+      case regs::MC_BLOCK_CRC:
+        return Crc32c(&At(regs::MC_BLOCK_OUT), offsetof(ControlBlock, crc));
       default:
         break;
     }
