@@ -166,9 +166,10 @@ std::vector<Field> Fields(RunConfig& c) {
   f.SetPrefix("output");
   f.Flag("tensors", c.output.tensors, "Write the output tensor as out.npy");
   f.Flag("inputs", c.output.inputs, "Write generated inputs as a.npy and b.npy");
-  f.Choice("compare", c.output.compare, {"none", "timed"},
-           "timed: run the same with every RTL block replaced by its timed or behavioural form too; "
-           "output, statuses and order of responses must be equal, and the report gives both times");
+  f.Choice(
+      "compare", c.output.compare, {"none", "timed"},
+      "timed: run the same with every RTL block replaced by its timed or behavioural form too; "
+      "output, statuses and order of responses must be equal, and the report gives both times");
   return f.Take();
 }
 
