@@ -25,6 +25,8 @@ target_include_directories(spyre_verilated SYSTEM PUBLIC
 target_compile_definitions(spyre_verilated PUBLIC
   VL_TIME_CONTEXT VM_TRACE=1 VM_TRACE_FST=1 VM_COVERAGE=$<BOOL:${SPYRE_RTL_COVERAGE}>)
 
+add_custom_target(spyre_rtl_generated) # what Verilator writes, without compiling it
+
 # spyre_rtl(NAME TOP module SOURCES file...): the library spyre_rtl_NAME with class VNAME, header VNAME.h. The
 # contract's package comes first by itself. Lint is part of it: every warning is an error.
 function(spyre_rtl name)
@@ -47,6 +49,8 @@ function(spyre_rtl name)
     COMMAND ${CMAKE_COMMAND} -DDIR=${dir} -DNAME=V${name} -P ${CMAKE_SOURCE_DIR}/cmake/VerilatedAll.cmake
     DEPENDS ${sources} ${waivers} spyre_contract_generated
     COMMENT "Verilating ${name}" VERBATIM)
+  add_custom_target(spyre_rtl_${name}_generated DEPENDS ${dir}/V${name}.h)
+  add_dependencies(spyre_rtl_generated spyre_rtl_${name}_generated)
   add_library(spyre_rtl_${name} STATIC ${dir}/V${name}__ALL.cpp)
   target_link_libraries(spyre_rtl_${name} PUBLIC spyre_verilated PRIVATE spyre_verilated_options)
   target_include_directories(spyre_rtl_${name} SYSTEM PUBLIC ${dir})

@@ -190,7 +190,7 @@ ElfImage ParseElf(const std::vector<uint8_t>& bytes, const std::string& name) {
 }
 
 ElfImage ReadElf(const std::string& path) {
-  const std::string file = ReadFile(path, "an ELF executable", kLargestFile);
+  const std::string file = ReadFile(path, "ELF executable", kLargestFile);
   return ParseElf({file.begin(), file.end()}, path);
 }
 
