@@ -79,7 +79,7 @@ struct RunResult {
 struct SessionOptions {
   ProgressListener* progress = nullptr;
   model::Debugger* debugger = nullptr;  // of the management controller, which must be RTL
-  std::string record;                   // file for what the host does to the card; "": none
+  std::string record{};                 // file for what the host does to the card; "": none
 };
 
 // Runs `config`; files go to `out_dir`, which is made.

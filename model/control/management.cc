@@ -133,6 +133,10 @@ uint32_t ManagementController::mailbox_result(unsigned i) const {
 void ManagementController::FunctionReset(unsigned function) {
   if (std::find(resets_.begin(), resets_.end(), function) != resets_.end()) return;
   resets_.push_back(function);
+  if (function == 0) {  // whose the answers are
+    if (admin_status_ != kAdminBusy) admin_status_ = 0;
+    if (mailbox_status_ != kAdminBusy) mailbox_status_ = 0;
+  }
   UpdatePending();
 }
 
