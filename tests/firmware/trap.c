@@ -3,7 +3,8 @@
 
 __attribute__((naked, aligned(4))) static void trap(void) {
   uint32_t mepc, mcause, mtval;
-  __asm__ volatile("csrr %0, mepc\n csrr %1, mcause\n csrr %2, mtval" : "=r"(mepc), "=r"(mcause), "=r"(mtval));
+  __asm__ volatile("csrr %0, mepc\n csrr %1, mcause\n csrr %2, mtval"
+                   : "=r"(mepc), "=r"(mcause), "=r"(mtval));
   REGISTER(SPYRE_REG_MC_PANIC_PC) = mepc;
   REGISTER(SPYRE_REG_MC_PANIC_VALUE) = mtval;
   REGISTER(SPYRE_REG_MC_PANIC) = mcause;
