@@ -33,12 +33,12 @@ class FakeProcessor : public model::DebugTarget {
   }
   bool ReadMemory(uint32_t address, void* data, size_t bytes) override {
     if (!Inside(address, bytes)) return false;
-    std::memcpy(data, memory.data() + (address - kBase), bytes);
+    if (bytes != 0) std::memcpy(data, memory.data() + (address - kBase), bytes);
     return true;
   }
   bool WriteMemory(uint32_t address, const void* data, size_t bytes) override {
     if (!Inside(address, bytes)) return false;
-    std::memcpy(memory.data() + (address - kBase), data, bytes);
+    if (bytes != 0) std::memcpy(memory.data() + (address - kBase), data, bytes);
     return true;
   }
   void SetBreakpoint(uint32_t address) override { breakpoints.insert(address); }
