@@ -59,7 +59,6 @@ ManagementController::ManagementController(const sc_core::sc_module_name& name,
     : sc_module(name), config_(config), mmu_(mmu) {
   runner_ = config.management.fidelity == "rtl" ? MakeRtlFirmware(config, *this)
                                                 : MakeHostFirmware(config, *this);
-  SC_HAS_PROCESS(ManagementController);
   sc_core::sc_spawn([this] { runner_->Run(); }, "firmware");
   const auto method = [this](void (ManagementController::*body)(), const char* process,
                              const sc_core::sc_event& event) {
