@@ -247,7 +247,6 @@ class Resolver {
 
 // Keys that describe one operation say nothing about a bundle.
 void RefuseOperationKeys(const WorkloadConfig& workload) {
-  const Dims none;
   const auto given = [&](const Dims& dims) {
     return dims.batch + dims.m + dims.k + dims.n + dims.rows + dims.cols != 0;
   };
