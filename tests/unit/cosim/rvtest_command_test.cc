@@ -89,6 +89,13 @@ TEST_F(RvtestCommandTest, AProgramThatSleepsForEverIsStopped) {
   EXPECT_THAT(out_.str(), HasSubstr("no answer within 10000000 cycles, asleep"));
 }
 
+TEST_F(RvtestCommandTest, ATimerWhoseInterruptIsDisabledWakesNobody) {
+  EXPECT_EQ(Run({Program("masked", {Lui(5, 0x02004000), Addi(6, 0, 5), Sw(6, 0, 5), Sw(0, 4, 5),
+                                    Csrw(kMie, 0), kWfi})}),
+            1);
+  EXPECT_THAT(out_.str(), HasSubstr("no answer within 10000000 cycles, asleep"));
+}
+
 TEST_F(RvtestCommandTest, TheTimerWakesASleepingProgram) {
   const std::string path = Program(
       "timer", {Lui(5, 0x02004000), Lui(6, 0x00100000), Sw(0, 4, 5), Sw(6, 0, 5), Addi(7, 0, 0x80),
