@@ -49,7 +49,6 @@ void fw_boot(struct fw *fw, const struct fw_bus *bus) {
   fw->memory_bytes = fw_read_pair(fw, SPYRE_REG_MC_MEMORY_LO);
   log_boot(fw);
   fw_write(fw, SPYRE_REG_MC_WATCHDOG, FW_WATCHDOG_US);
-  fw_write(fw, SPYRE_REG_MC_WATCHDOG, FW_WATCHDOG_US);
   if (fw_test_and_report(fw) == FW_TEST_PASSED) {
     clear_protection(fw);
     fw_write(fw, SPYRE_REG_MC_STATE, SPYRE_FIRMWARE_STATE_READY);

@@ -1,6 +1,4 @@
 // The firmware on the host: the code of firmware/ itself, called when a request waits.
-#include <contract/registers.h>
-
 #include <bitset>
 
 #include "firmware/firmware.h"
@@ -26,7 +24,6 @@ class HostFirmware final : public FirmwareRunner {
       }
       sc_core::wait(Ps(message_ps_ * std::bitset<32>(pending_).count()));
       fw_service(firmware());
-      bus_.Write(regs::MC_WATCHDOG, 0);  // as its idle loop does before it sleeps
     }
   }
 
