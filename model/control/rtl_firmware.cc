@@ -72,6 +72,7 @@ class RtlFirmware final : public FirmwareRunner, private DebugTarget {
   void Halt() override {
     halted_ = true;
     wake_.notify(sc_core::SC_ZERO_TIME);
+    if (debugger_ != nullptr) Debug(Debugger::Stop::kTrap);  // to look at; it cannot go on
   }
   RtlController* rtl() override { return &controller_; }
   void SetDebugger(Debugger* debugger) override { debugger_ = debugger; }

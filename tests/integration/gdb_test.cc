@@ -31,18 +31,20 @@ class Gdb : public test::ProgramFixture {
   };
 
   // Debugs a run with GDB's `commands`, from the first instruction of the firmware.
-  Session Debug(const std::vector<std::string>& commands) const {
+  Session Debug(const std::vector<std::string>& commands,
+                const std::string& firmware = kElf) const {
     Write("run.toml", kConfig);
     const std::string run = "cd '" + dir_ +
                             "' && '" SPYRE_BUILD_DIR
                             "/spyre-cosim' run run.toml --out debugged --no-progress --gdb 0 "
-                            "2>&1 >out.txt";
+                            "--set card.management.firmware=" +
+                            firmware + " 2>&1 >out.txt";
     FILE* card = popen(run.c_str(), "r");
     const std::string waiting = "gdb: waiting on port ";
     std::string line;
     while (NextLine(card, &line) && line.rfind(waiting, 0) != 0) {
     }
-    std::string gdb = std::string("gdb-multiarch -nx -batch ") + kElf +
+    std::string gdb = "gdb-multiarch -nx -batch " + firmware +
                       " -ex 'target remote 127.0.0.1:" + line.substr(waiting.size()) + "'";
     for (const std::string& command : commands) gdb += " -ex '" + command + "'";
     Session session;
@@ -98,6 +100,13 @@ TEST_F(Gdb, SeesTheEndOfTheRun) {
   const Session session = Debug({"continue"});
   EXPECT_THAT(session.text, HasSubstr("exited normally"));
   EXPECT_EQ(session.status, 0);
+}
+
+TEST_F(Gdb, SeesFirmwareThatHasTrapped) {
+  const Session session = Debug({"continue", "info symbol $pc", "print/x $mcause", "continue"},
+                                SPYRE_BUILD_DIR "/tests/firmware/trap.elf");
+  EXPECT_THAT(session.text, AllOf(HasSubstr("SIGILL"), HasSubstr("trap"), HasSubstr("$1 = 0x2\n")));
+  EXPECT_EQ(session.status, 3);
 }
 
 TEST_F(Gdb, CostsNoSimulatedTime) {
