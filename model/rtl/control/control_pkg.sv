@@ -8,6 +8,7 @@ package control_pkg;
   localparam int unsigned ENGINES = 3;
   // A CRC takes 64 bits a cycle; the last step has 32, as the CRC itself is not part of it.
   localparam int unsigned CRC_STEPS = ENTRY_BITS / 64;
+  localparam int unsigned CRC_STEP_BITS = $clog2(CRC_STEPS);
 
   typedef logic [FUNCTION_BITS-1:0] function_t;
   typedef logic [SLOT_BITS-1:0] slot_t;
@@ -92,6 +93,16 @@ package control_pkg;
     c = crc ^ data;
     for (int i = 0; i < 32; ++i) c = (c >> 1) ^ (c[0] ? CRC32C_POLYNOMIAL : 32'd0);
     return c;
+  endfunction
+
+  // The CRC after step `step` of CRC_STEPS over an entry: 64 bits each, of the last the first half, behind which the
+  // CRC itself stands.
+  function automatic logic [31:0] crc_step(logic [31:0] crc, logic [ENTRY_BITS-1:0] entry, logic [CRC_STEP_BITS-1:0] step);
+    logic [63:0] data;
+    logic [31:0] half;
+    data = entry[64*32'(step)+:64];
+    half = crc_bits(crc, data[31:0]);
+    return step == '1 ? half : crc_bits(half, data[63:32]);
   endfunction
 
   // Entries of a ring: a power of two, 2 to 65536.

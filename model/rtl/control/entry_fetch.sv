@@ -66,7 +66,7 @@ module entry_fetch
   logic [31:0] remaining;
   logic [63:0] since_ps;  // end of the entry before
   logic [31:0] crc;
-  logic [$clog2(CRC_STEPS)-1:0] step;
+  logic [CRC_STEP_BITS-1:0] step;
 
   assign read_function = function_;
 
@@ -95,18 +95,7 @@ module entry_fetch
   end
 
   // The entry.
-  logic [63:0] crc_data;
-  logic [31:0] crc_half, crc_next;
-  always_comb begin
-    crc_data = '0;
-    crc_half = '0;
-    crc_next = '0;
-    if (state == CRC) begin
-      crc_data = entry[64*32'(step)+:64];
-      crc_half = crc_bits(crc, crc_data[31:0]);
-      crc_next = step == '1 ? crc_half : crc_bits(crc_half, crc_data[63:32]);
-    end
-  end
+  wire [31:0] crc_next = state == CRC ? crc_step(crc, entry, step) : '0;
 
   verdict_t verdict;
   logic [63:0] due;  // sequence number

@@ -56,7 +56,7 @@ module responder
   logic dirty;
   logic in_a_row;  // since_ps is when the last response left, and this one was waiting for it
   logic [63:0] since_ps;
-  logic [$clog2(CRC_STEPS)-1:0] step;
+  logic [CRC_STEP_BITS-1:0] step;
   logic [31:0] crc;
   logic raises;
 
@@ -66,18 +66,7 @@ module responder
   wire [31:0] slot = queue.posted & (queue.response_entries - 1);
   wire [63:0] post_ps = (in_a_row ? since_ps : now_ps) + respond_ps;
 
-  logic [63:0] crc_data;
-  logic [31:0] crc_half, crc_next;
-  always_comb begin
-    crc_data = '0;
-    crc_half = '0;
-    crc_next = '0;
-    if (state == CRC) begin
-      crc_data = response[64*32'(step)+:64];
-      crc_half = crc_bits(crc, crc_data[31:0]);
-      crc_next = step == '1 ? crc_half : crc_bits(crc_half, crc_data[63:32]);
-    end
-  end
+  wire [31:0] crc_next = state == CRC ? crc_step(crc, response, step) : '0;
 
   wire walking = state == IDLE || state == PURGE || state == WALK;
   wire interrupted = reset && (walking || reset_function == at);
