@@ -3,7 +3,7 @@
 //
 // The clock stops while the block has nothing to do. Behaviour is that of the timed model; each
 // step takes as long as config.control says, and some clocks more: the sums of them, for an
-// operation alone in the card, are in docs/architecture.md.
+// operation alone in the card, are in docs/control-processor.md.
 #pragma once
 
 #include <array>
