@@ -6,15 +6,14 @@
 #pragma once
 
 #include <gtest/gtest.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
-#include <cstdio>
 #include <exception>
 #include <functional>
+#include <stdexcept>
 #include <string>
 #include <utility>
 
+#include "cosim/child_process.h"
 #include "model/card/card_config.h"
 
 namespace spyre::test {
@@ -22,40 +21,16 @@ namespace spyre::test {
 // The bytes that `program` returns, run in a child. A child that throws, dies or has failed an
 // expectation fails the test.
 inline std::string InChild(const std::function<std::string()>& program) {
-  int ends[2];
-  if (pipe(ends) != 0) {
-    ADD_FAILURE() << "no pipe";
+  try {
+    return cosim::RunInChild([&] {
+      std::string bytes = program();
+      if (::testing::Test::HasFailure()) throw std::runtime_error("an expectation failed there");
+      return bytes;
+    });
+  } catch (const std::exception& error) {
+    ADD_FAILURE() << "in the child: " << error.what();
     return {};
   }
-  std::fflush(nullptr);
-  const pid_t child = fork();
-  if (child == 0) {
-    close(ends[0]);
-    bool good = true;
-    try {
-      const std::string bytes = program();
-      for (size_t sent = 0; good && sent < bytes.size();) {
-        const ssize_t count = write(ends[1], bytes.data() + sent, bytes.size() - sent);
-        good = count > 0;
-        sent += static_cast<size_t>(count);
-      }
-    } catch (const std::exception& error) {
-      std::fprintf(stderr, "in the child: %s\n", error.what());
-      good = false;
-    }
-    std::fflush(nullptr);
-    _exit(good && !::testing::Test::HasFailure() ? 0 : 1);
-  }
-  close(ends[1]);
-  std::string bytes;
-  char buffer[1 << 16];
-  for (ssize_t count; (count = read(ends[0], buffer, sizeof buffer)) > 0;)
-    bytes.append(buffer, static_cast<size_t>(count));
-  close(ends[0]);
-  int status = 0;
-  EXPECT_EQ(waitpid(child, &status, 0), child);
-  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << "wait status " << status;
-  return bytes;
 }
 
 using HostProgram = std::function<std::string(const model::CardConfig&)>;
