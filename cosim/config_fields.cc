@@ -1,5 +1,6 @@
 // The table of configuration keys.
 #include "cosim/config.h"
+#include "model/card/card_description.h"
 #include "runtime/compiler/op_list.h"
 #include "runtime/compiler/work_division.h"
 #include "runtime/flex/scheduling_policy.h"
