@@ -260,7 +260,7 @@ class Session {
     std::vector<model::UnitStatistics> units_before = transport_->card().Statistics();
     KernelLog log(transport_->card(), &recorder_, steps_);
     const BundleWork* bundle = workload_.bundle.get();
-    runtime::LaunchKernel(stream, *plan_, tensors_,
+    runtime::LaunchKernel(stream, *plan_, tensors_, {},
                           bundle == nullptr ? std::vector<int64_t>() : bundle->dimensions);
     Wait(stream, "launch");
     result_.kernel_usages = log.Take();

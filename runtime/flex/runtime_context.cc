@@ -62,9 +62,9 @@ FlexStream& RuntimeContext::NewStream(bool high_priority) {
   return Stream(index);
 }
 
-DeviceHandle RuntimeContext::Allocate(uint64_t size_bytes, MemoryKind kind) {
+DeviceHandle RuntimeContext::Allocate(uint64_t size_bytes, MemoryKind kind, uint32_t first_region) {
   const auto lock = Lock();
-  return allocator_.Allocate(size_bytes, kind);
+  return allocator_.Allocate(size_bytes, kind, first_region);
 }
 
 void RuntimeContext::Free(const DeviceHandle& handle) {

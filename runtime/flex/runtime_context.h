@@ -53,7 +53,9 @@ class RuntimeContext {
   FlexStream& NewStream(
       bool high_priority = false);  // a new index; round robin once all are in use
 
-  DeviceHandle Allocate(uint64_t size_bytes, MemoryKind kind = MemoryKind::kTensor);
+  // As SpyreAllocator::Allocate.
+  DeviceHandle Allocate(uint64_t size_bytes, MemoryKind kind = MemoryKind::kTensor,
+                        uint32_t first_region = 0);
   void Free(const DeviceHandle& handle);
   std::optional<Allocation> FindAllocation(const DeviceHandle& handle) const;
   MemoryStatistics Statistics(MemoryKind kind) const;

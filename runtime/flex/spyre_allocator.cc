@@ -69,22 +69,36 @@ const SpyreAllocator::Space* SpyreAllocator::SpaceOf(const DeviceHandle& handle)
   return nullptr;
 }
 
-DeviceHandle SpyreAllocator::Allocate(uint64_t size_bytes, MemoryKind kind) {
+// Spaces with memory of this kind, in the order in which they are tried.
+std::vector<SpyreAllocator::Space*> SpyreAllocator::SpacesFor(MemoryKind kind,
+                                                              uint32_t first_region) {
+  std::vector<Space*> spaces;
+  for (Space& space : spaces_) {
+    if (space.kind == kind && space.blocks.length() > 0) spaces.push_back(&space);
+  }
+  if (!spaces.empty()) {
+    std::rotate(spaces.begin(),
+                spaces.begin() + static_cast<ptrdiff_t>(first_region % spaces.size()),
+                spaces.end());
+  }
+  return spaces;
+}
+
+DeviceHandle SpyreAllocator::Allocate(uint64_t size_bytes, MemoryKind kind, uint32_t first_region) {
   if (size_bytes == 0) throw BadInput("{} allocation of 0 bytes", MemoryKindName(kind));
   const uint64_t size = AlignUp(size_bytes, kStickBytes);
   if (size < size_bytes) {
     throw BadInput("{} allocation of {} bytes: larger than any card", MemoryKindName(kind),
                    size_bytes);
   }
-  for (Space& space : spaces_) {
-    if (space.kind != kind) continue;
-    const std::optional<uint64_t> offset = space.blocks.Take(size);
+  for (Space* space : SpacesFor(kind, first_region)) {
+    const std::optional<uint64_t> offset = space->blocks.Take(size);
     if (!offset) continue;
     if (mapper_) {
       try {
         mapper_->Map(*offset, size, PermissionOf(kind));
       } catch (...) {
-        space.blocks.Give(*offset);
+        space->blocks.Give(*offset);
         throw;
       }
     }
@@ -92,7 +106,7 @@ DeviceHandle SpyreAllocator::Allocate(uint64_t size_bytes, MemoryKind kind) {
     ++counters.total_allocations;
     counters.used_bytes += size;
     counters.peak_bytes = std::max(counters.peak_bytes, counters.used_bytes);
-    return HandleAt(space, *offset);
+    return HandleAt(*space, *offset);
   }
   const MemoryStatistics statistics = Statistics(kind);
   throw BadInput(

@@ -61,7 +61,10 @@ class SpyreAllocator {
   // VF mode over regions of these lengths.
   static SpyreAllocator Regions(const std::array<uint64_t, kRegions>& region_bytes);
 
-  DeviceHandle Allocate(uint64_t size_bytes, MemoryKind kind = MemoryKind::kTensor);
+  // `first_region`: VF mode, which of the tensor regions that have memory is tried first, counted
+  // round; the others follow.
+  DeviceHandle Allocate(uint64_t size_bytes, MemoryKind kind = MemoryKind::kTensor,
+                        uint32_t first_region = 0);
   void Free(const DeviceHandle& handle);
   // The allocation that contains the location, if there is one.
   std::optional<Allocation> FindAllocation(const DeviceHandle& handle) const;
@@ -84,6 +87,7 @@ class SpyreAllocator {
     uint64_t total_allocations = 0;
   };
 
+  std::vector<Space*> SpacesFor(MemoryKind kind, uint32_t first_region);
   DeviceHandle HandleAt(const Space& space, uint64_t offset) const;
   const Space* SpaceOf(const DeviceHandle& handle) const;
   Counters& CountersOf(MemoryKind kind) { return counters_[kind == MemoryKind::kProgram]; }

@@ -6,7 +6,8 @@
 #include <utility>
 
 #include "model/contract/error.h"
-#include "runtime/spyre/tiling.h"
+#include "runtime/spyre/launch_arguments.h"
+#include "runtime/spyre/tile_launcher.h"
 
 namespace spyre::runtime {
 namespace {
@@ -15,7 +16,7 @@ using ByteBuffer = std::vector<uint8_t>;
 
 // What a launch must keep until it has completed: its tensors' memory and its binaries.
 struct LaunchResources {
-  std::vector<std::shared_ptr<const DeviceStorage>> tensors;
+  std::vector<std::shared_ptr<const void>> tensors;
   std::shared_ptr<const void> program;
 };
 
@@ -27,19 +28,20 @@ std::shared_ptr<const void> ResourcesOf(const Operation& operation,
   return resources;
 }
 
-std::vector<TensorLocation> LocationsOf(const std::vector<SpyreTensor>& tensors) {
+std::vector<TensorLocation> LocationsOf(const Operation& operation,
+                                        const std::vector<SpyreTensor>& tensors) {
   std::vector<TensorLocation> locations;
   locations.reserve(tensors.size());
   for (const SpyreTensor& tensor : tensors) {
+    if (tensor.chunks.size() > 1) {
+      throw BadInput(
+          "launch of {}: {} lies in {} chunks, and a kernel can address one; LaunchTiled "
+          "takes it with a kernel whose tiles lie inside them",
+          Describe(operation), ToString(tensor), tensor.chunks.size());
+    }
     locations.push_back({tensor.device_handle, CorrectionStrides(tensor.layout)});
   }
   return locations;
-}
-
-const SpyreCompute& ComputeOf(const Operation& operation, const char* what) {
-  if (!operation.compute())
-    throw BadInput("{} of an {}: it has no compute", what, Describe(operation));
-  return *operation.compute();
 }
 
 // The layout of a contiguous tensor of `shape` with the dimension order of the compiled one.
@@ -85,7 +87,9 @@ void SpyreStream::Launch(const Operation& operation,
     }
     CheckDimensions(compute, dimensions);
   }
-  Enqueue(operation, {std::move(arguments), dimensions}, "", 0, ResourcesOf(operation, {}));
+  flex::OperationInfo info;
+  info.keep_alive = ResourcesOf(operation, {});
+  Enqueue(operation, {std::move(arguments), dimensions}, info);
 }
 
 void SpyreStream::Launch(const Operation& operation, const std::vector<SpyreTensor>& tensors,
@@ -94,32 +98,31 @@ void SpyreStream::Launch(const Operation& operation, const std::vector<SpyreTens
     CheckExactShapes(*operation.compute(), tensors);
     CheckDimensions(*operation.compute(), dimensions);
   }
-  Enqueue(operation, {LocationsOf(tensors), dimensions}, "", 0, ResourcesOf(operation, tensors));
+  flex::OperationInfo info;
+  info.keep_alive = ResourcesOf(operation, tensors);
+  Enqueue(operation, {LocationsOf(operation, tensors), dimensions}, info);
 }
 
-void SpyreStream::LaunchTiled(const Operation& operation, const std::vector<SpyreTensor>& tensors) {
-  const SpyreCompute& compute = ComputeOf(operation, "LaunchTiled");
-  CheckDimensions(compute, {});  // a kernel walks its tile with its own trip counts
-  const TilingPlan plan = PlanTiling(compute, tensors);
+void SpyreStream::LaunchTiled(const Operation& operation, const std::vector<SpyreTensor>& tensors,
+                              const LaunchOptions& options, const TileKernels& kernels) {
+  if (options.overlap != Overlap::kNone) {
+    throw BadInput("LaunchTiled of {}: overlap '{}' is not available; '{}' is", Describe(operation),
+                   Name(options.overlap), Name(Overlap::kNone));
+  }
   // The tiles stay together, but each starts as soon as it is enqueued.
   const auto lock = context_->Lock();
+  TileLauncher tiles(*context_, operation, tensors, options, kernels);
   const flex::RuntimeContext::HostSlice slice(*context_, stream_->stream_index(), "LaunchTiled");
-  const std::shared_ptr<const void> resources = ResourcesOf(operation, tensors);
-  Arguments arguments{LocationsOf(tensors), {}};
-  for (int64_t i = 0; i < plan.iterations; ++i) {
-    const std::vector<int64_t> offsets = plan.Offsets(i);
-    for (size_t a = 0; a < tensors.size(); ++a) {
-      arguments.tensors[a].handle = flex::Offset(tensors[a].device_handle, offsets[a]);
-    }
-    Enqueue(operation, arguments, fmt::format("tile {} of {}", i, plan.iterations),
-            static_cast<uint64_t>(i), resources);
-  }
+  for (int64_t i = 0; i < tiles.plan().size(); ++i) tiles.Enqueue(*this, i);
 }
 
 void SpyreStream::LaunchTiled(const Operation& operation,
                               const std::vector<DeviceHandle>& device_handles,
-                              const std::vector<std::vector<int64_t>>& shapes) {
-  const SpyreCompute& compute = ComputeOf(operation, "LaunchTiled");
+                              const std::vector<std::vector<int64_t>>& shapes,
+                              const LaunchOptions& options, const TileKernels& kernels) {
+  if (!operation.compute())
+    throw BadInput("LaunchTiled of an {}: it has no compute", Describe(operation));
+  const SpyreCompute& compute = *operation.compute();
   if (device_handles.size() != shapes.size() || shapes.size() != compute.arguments.size()) {
     throw BadInput("kernel '{}': {} handles with {} shapes; it takes {} of each", compute.name,
                    device_handles.size(), shapes.size(), compute.arguments.size());
@@ -129,16 +132,20 @@ void SpyreStream::LaunchTiled(const Operation& operation,
     tensors.push_back(
         TensorAt(device_handles[a], LayoutLike(compute.arguments[a].layout, shapes[a])));
   }
-  LaunchTiled(operation, tensors);
+  LaunchTiled(operation, tensors, options, kernels);
+}
+
+void SpyreStream::LaunchAt(const Operation& operation, const std::vector<TensorLocation>& arguments,
+                           const flex::OperationInfo& info) {
+  Enqueue(operation, {arguments, {}}, info);
 }
 
 void SpyreStream::Enqueue(const Operation& operation, const Arguments& arguments,
-                          const std::string& label, uint64_t tag,
-                          const std::shared_ptr<const void>& keep_alive) {
+                          const flex::OperationInfo& about) {
   const flex::RuntimeContext::Batch batch(*context_);
   flex::OperationInfo info;
-  info.label = label;
-  info.tag = tag;
+  info.label = about.label;
+  info.tag = about.tag;
   for (const PreProcessCompute& step : operation.preprocess()) {
     EnqueueStep(step, arguments, info);
     // The steps of a compute belong together: another stream must not get between a correction and
@@ -147,7 +154,7 @@ void SpyreStream::Enqueue(const Operation& operation, const Arguments& arguments
   }
   if (!operation.compute()) return;
   info.name = operation.compute()->name;
-  info.keep_alive = keep_alive;
+  info.keep_alive = about.keep_alive;
   stream_->Launch(operation.compute()->device_handle, info);
 }
 

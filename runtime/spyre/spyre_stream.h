@@ -18,6 +18,7 @@
 #include "runtime/spyre/correction.h"
 #include "runtime/spyre/operation.h"
 #include "runtime/spyre/spyre_tensor.h"
+#include "runtime/spyre/tiling.h"
 
 namespace spyre::runtime {
 
@@ -42,9 +43,17 @@ class SpyreStream {
   // Enqueues the Operation once for each tile of tensors larger than the compiled shape; tiling.h
   // has the preconditions and the order. Handles carry no shape, so the second form is given the
   // shapes; their layouts are those the compiler would give contiguous tensors of these shapes.
-  void LaunchTiled(const Operation& operation, const std::vector<SpyreTensor>& tensors);
+  // `kernels`: what options.remainder needs beside the Operation.
+  void LaunchTiled(const Operation& operation, const std::vector<SpyreTensor>& tensors,
+                   const LaunchOptions& options = {}, const TileKernels& kernels = {});
   void LaunchTiled(const Operation& operation, const std::vector<DeviceHandle>& device_handles,
-                   const std::vector<std::vector<int64_t>>& shapes);
+                   const std::vector<std::vector<int64_t>>& shapes,
+                   const LaunchOptions& options = {}, const TileKernels& kernels = {});
+
+  // The Operation once, on arguments that the caller has checked: one tile of a launch. `info`
+  // gives label, tag and what is kept alive.
+  void LaunchAt(const Operation& operation, const std::vector<TensorLocation>& arguments,
+                const flex::OperationInfo& info);
 
   void Synchronize() { stream_->Synchronize(); }
 
@@ -56,8 +65,8 @@ class SpyreStream {
     std::vector<TensorLocation> tensors;
     std::vector<int64_t> dimensions;
   };
-  void Enqueue(const Operation& operation, const Arguments& arguments, const std::string& label,
-               uint64_t tag, const std::shared_ptr<const void>& keep_alive);
+  void Enqueue(const Operation& operation, const Arguments& arguments,
+               const flex::OperationInfo& about);
   void EnqueueStep(const PreProcessCompute& step, const Arguments& arguments,
                    flex::OperationInfo info);
 

@@ -2,13 +2,18 @@
 
 #include <fmt/ranges.h>
 
+#include <algorithm>
+#include <utility>
+
 #include "model/contract/error.h"
 
 namespace spyre::runtime {
 
 DeviceStorage::DeviceStorage(flex::RuntimeContext& context, uint64_t size_bytes,
-                             flex::MemoryKind kind)
-    : context_(context), handle_(context.Allocate(size_bytes, kind)), size_bytes_(size_bytes) {}
+                             flex::MemoryKind kind, uint32_t first_region)
+    : context_(context),
+      handle_(context.Allocate(size_bytes, kind, first_region)),
+      size_bytes_(size_bytes) {}
 
 DeviceStorage::~DeviceStorage() {
   try {
@@ -50,6 +55,94 @@ SpyreTensor AllocateTensor(flex::RuntimeContext& context, const StickLayout& lay
 SpyreTensor AllocateTensor(flex::RuntimeContext& context, const std::vector<int64_t>& shape,
                            DataFormat device_format) {
   return AllocateTensor(context, DefaultLayout(shape, device_format));
+}
+
+namespace {
+
+// The device dimension of ChunkedDimension; the last, which is inside a stick, if there is none.
+size_t ChunkedDeviceDimension(const StickLayout& layout) {
+  size_t d = 0;
+  while (d + 1 < layout.device_size.size() && layout.device_size[d] == 1) ++d;
+  return d;
+}
+
+// Elements of the host dimension in one step of the device dimension.
+int64_t ElementsPerStep(const StickLayout& layout) {
+  return ChunkedDimension(layout) == layout.stick_dim() ? ElementsPerStick(layout.format) : 1;
+}
+
+// Bytes of one step: what is inside of it.
+int64_t BytesPerStep(const StickLayout& layout) {
+  return layout.DeviceBytes() / layout.device_size[ChunkedDeviceDimension(layout)];
+}
+
+}  // namespace
+
+int ChunkedDimension(const StickLayout& layout) {
+  const size_t d = ChunkedDeviceDimension(layout);
+  return d + 1 < layout.device_size.size() ? layout.host_dim[d] : -1;
+}
+
+int64_t ChunkElements(const SpyreTensor& tensor) {
+  return static_cast<int64_t>(tensor.chunks.at(0).size_bytes) / BytesPerStep(tensor.layout) *
+         ElementsPerStep(tensor.layout);
+}
+
+SpyreTensor AllocateTensorInterleaved(flex::RuntimeContext& context, const StickLayout& layout,
+                                      int chunks, int64_t granularity) {
+  const int dimension = ChunkedDimension(layout);
+  const int64_t per_step = ElementsPerStep(layout);
+  const int64_t size = dimension < 0 ? 1 : layout.host_size[static_cast<size_t>(dimension)];
+  if (granularity < 1 || (granularity % per_step != 0 && granularity != 1)) {
+    throw BadInput(
+        "tensor [{}]: chunks of multiples of {} elements along dimension {}; a multiple "
+        "of {} would fit",
+        fmt::join(layout.host_size, ", "), granularity, dimension, per_step);
+  }
+  const int64_t unit = std::max(granularity, per_step);
+  const int64_t units = (size + unit - 1) / unit;
+  if (chunks < 1 || (chunks > 1 && dimension < 0) || chunks > units) {
+    throw BadInput(
+        "tensor [{}] in {} chunks: along dimension {}, {} elements in units of {} make 1 "
+        "to {}",
+        fmt::join(layout.host_size, ", "), chunks, dimension, size, unit, units);
+  }
+  const int64_t units_per_chunk = (units + chunks - 1) / chunks;
+  if ((units + units_per_chunk - 1) / units_per_chunk != chunks) {
+    throw BadInput(
+        "tensor [{}] in {} chunks: along dimension {}, {} units of {} elements make {} "
+        "chunks of {} units; use {} chunks",
+        fmt::join(layout.host_size, ", "), chunks, dimension, units, unit,
+        (units + units_per_chunk - 1) / units_per_chunk, units_per_chunk,
+        (units + units_per_chunk - 1) / units_per_chunk);
+  }
+  const auto image = static_cast<uint64_t>(layout.DeviceBytes());
+  const auto length =
+      static_cast<uint64_t>(units_per_chunk * (unit / per_step) * BytesPerStep(layout));
+  auto storages = std::make_shared<std::vector<std::shared_ptr<const DeviceStorage>>>();
+  std::vector<TensorChunk> pieces;
+  for (uint64_t offset = 0; offset < image; offset += length) {
+    const uint64_t bytes = std::min(length, image - offset);
+    storages->push_back(std::make_shared<const DeviceStorage>(
+        context, bytes, flex::MemoryKind::kTensor, static_cast<uint32_t>(pieces.size())));
+    pieces.push_back({storages->back()->handle(), offset, bytes});
+  }
+  SpyreTensor tensor = TensorAt(pieces.front().handle, layout);
+  tensor.storage = std::move(storages);
+  tensor.chunks = std::move(pieces);
+  return tensor;
+}
+
+std::vector<TensorChunk> PiecesOf(const SpyreTensor& tensor) {
+  if (!tensor.chunks.empty()) return tensor.chunks;
+  return {{tensor.device_handle, 0, tensor.size_bytes}};
+}
+
+DeviceHandle LocationOf(const SpyreTensor& tensor, int64_t offset) {
+  if (tensor.chunks.empty()) return flex::Offset(tensor.device_handle, offset);
+  const auto length = static_cast<int64_t>(tensor.chunks.front().size_bytes);
+  const TensorChunk& chunk = tensor.chunks.at(static_cast<size_t>(offset / length));
+  return flex::Offset(chunk.handle, offset - static_cast<int64_t>(chunk.offset));
 }
 
 std::string ToString(const SpyreTensor& tensor) {

@@ -21,7 +21,9 @@ using flex::DeviceHandle;
 // Owns one allocation; frees it when destroyed.
 class DeviceStorage {
  public:
-  DeviceStorage(flex::RuntimeContext& context, uint64_t size_bytes, flex::MemoryKind kind);
+  // `first_region`: as SpyreAllocator::Allocate.
+  DeviceStorage(flex::RuntimeContext& context, uint64_t size_bytes, flex::MemoryKind kind,
+                uint32_t first_region = 0);
   ~DeviceStorage();
   DeviceStorage(const DeviceStorage&) = delete;
   DeviceStorage& operator=(const DeviceStorage&) = delete;
@@ -35,6 +37,13 @@ class DeviceStorage {
   uint64_t size_bytes_;
 };
 
+// A part of a tensor's device image that lies in one piece.
+struct TensorChunk {
+  DeviceHandle handle;      // its first byte
+  uint64_t offset = 0;      // of that byte in the image
+  uint64_t size_bytes = 0;  // but for the last, all are alike
+};
+
 struct SpyreTensor {
   std::vector<int64_t> shape;   // logical dimensions, for example [4096, 1024]
   std::vector<int64_t> stride;  // bytes between consecutive elements; along the stick dimension,
@@ -43,13 +52,29 @@ struct SpyreTensor {
   DeviceHandle device_handle;                      // first byte
   uint64_t size_bytes = 0;                         // of the device image, padding included
   StickLayout layout;
-  std::shared_ptr<const DeviceStorage> storage;  // empty: the memory is somebody else's
+  std::shared_ptr<const void> storage;  // owns the memory; empty: it is somebody else's
+  std::vector<TensorChunk> chunks;      // in order, if it is interleaved; empty: one piece
 };
 
 // New memory for a tensor with this layout, or with the default layout.
 SpyreTensor AllocateTensor(flex::RuntimeContext& context, const StickLayout& layout);
 SpyreTensor AllocateTensor(flex::RuntimeContext& context, const std::vector<int64_t>& shape,
                            DataFormat device_format = DataFormat::kSen169Fp16);
+// A tensor in several pieces: `chunks` parts along ChunkedDimension, each an allocation of its own,
+// on a VF in a region of its own while there are so many. All have as many elements, a multiple of
+// `granularity` (of whole sticks along the stick dimension), but for the last, which may be
+// smaller. BadInput if there are not so many parts.
+SpyreTensor AllocateTensorInterleaved(flex::RuntimeContext& context, const StickLayout& layout,
+                                      int chunks, int64_t granularity = 1);
+// The host dimension that an interleaved tensor of this layout is divided along: that of the
+// outermost dimension of the device image that has more than one element; -1: there is none.
+int ChunkedDimension(const StickLayout& layout);
+// Elements of a chunk of an interleaved tensor along it.
+int64_t ChunkElements(const SpyreTensor& tensor);
+// Where the byte `offset` of the device image is.
+DeviceHandle LocationOf(const SpyreTensor& tensor, int64_t offset);
+// The chunks, also of a tensor in one piece.
+std::vector<TensorChunk> PiecesOf(const SpyreTensor& tensor);
 // A tensor over memory that the caller has allocated.
 SpyreTensor TensorAt(const DeviceHandle& handle, const StickLayout& layout);
 

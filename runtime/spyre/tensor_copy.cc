@@ -3,6 +3,8 @@
 #include <cstring>
 #include <memory>
 #include <utility>
+#include <variant>
+#include <vector>
 
 #include "model/contract/error.h"
 
@@ -33,15 +35,20 @@ void CopyTensorToDevice(SpyreStream& stream, const SpyreTensor& tensor, const vo
     RunConversion(conversion, host_data, staging.get());
   }
   context.ChargeConversion(tensor.size_bytes);
-  CopyToDevice copy;
-  copy.host_address = staging.get();
-  copy.device_handle = tensor.device_handle;
-  copy.size = tensor.size_bytes;
-  copy.keep_alive =
+  const auto owner =
       std::make_shared<std::pair<std::shared_ptr<uint8_t[]>, SpyreTensor>>(staging, tensor);
-  copy.label = label;
-  copy.bulk = true;
-  stream.Launch(Operation({copy}));
+  std::vector<PreProcessCompute> copies;
+  for (const TensorChunk& chunk : PiecesOf(tensor)) {
+    CopyToDevice copy;
+    copy.host_address = staging.get() + chunk.offset;
+    copy.device_handle = chunk.handle;
+    copy.size = chunk.size_bytes;
+    copy.keep_alive = owner;
+    copy.label = label;
+    copy.bulk = true;
+    copies.emplace_back(std::move(copy));
+  }
+  stream.Launch(Operation(std::move(copies)));
 }
 
 SpyreTensor TensorFromHost(SpyreStream& stream, const StickLayout& layout, const void* host_data,
@@ -57,20 +64,27 @@ void CopyTensorFromDevice(SpyreStream& stream, const SpyreTensor& tensor, void* 
   DataConversion conversion = PlanConversion(tensor.layout, host_format, false);
   const std::shared_ptr<uint8_t[]> staging = NewStaging(tensor.size_bytes);
   if (!context.options().timing_only) RequireHostData(host_data, tensor);
-  CopyFromDevice copy;
-  copy.host_address = staging.get();
-  copy.device_handle = tensor.device_handle;
-  copy.size = tensor.size_bytes;
-  copy.keep_alive =
+  const auto owner =
       std::make_shared<std::pair<std::shared_ptr<uint8_t[]>, SpyreTensor>>(staging, tensor);
-  copy.label = label;
-  copy.bulk = true;
-  copy.then = [&context, conversion = std::move(conversion), source = staging.get(), host_data,
-               bytes = tensor.size_bytes] {
+  std::vector<PreProcessCompute> copies;
+  for (const TensorChunk& chunk : PiecesOf(tensor)) {
+    CopyFromDevice copy;
+    copy.host_address = staging.get() + chunk.offset;
+    copy.device_handle = chunk.handle;
+    copy.size = chunk.size_bytes;
+    copy.keep_alive = owner;
+    copy.label = label;
+    copy.bulk = true;
+    copies.emplace_back(std::move(copy));
+  }
+  // The last copy of a stream is the last to complete.
+  std::get<CopyFromDevice>(copies.back()).then = [&context, conversion = std::move(conversion),
+                                                  source = staging.get(), host_data,
+                                                  bytes = tensor.size_bytes] {
     context.ChargeConversion(bytes);
     if (!context.options().timing_only) RunConversion(conversion, source, host_data);
   };
-  stream.Launch(Operation({copy}));
+  stream.Launch(Operation(std::move(copies)));
 }
 
 }  // namespace spyre::runtime

@@ -5,18 +5,15 @@
 #include <algorithm>
 
 #include "model/contract/error.h"
+#include "model/contract/nearest.h"
+#include "runtime/spyre/launch_arguments.h"
 
 namespace spyre::runtime {
 namespace {
 
-std::string ArgumentName(const SpyreCompute& compute, size_t argument) {
-  if (argument < compute.arguments.size() && !compute.arguments[argument].name.empty()) {
-    return fmt::format("tensor {} ('{}')", argument, compute.arguments[argument].name);
-  }
-  return fmt::format("tensor {}", argument);
-}
+constexpr size_t kMaxDimensions = 31;  // bits of Tile::cut
 
-// One dimension of one argument, for messages.
+// One dimension of one argument.
 struct Dimension {
   const SpyreCompute& compute;
   size_t argument;
@@ -29,6 +26,8 @@ struct Dimension {
     return fmt::format("kernel '{}', {}, dimension {} ('{}')", compute.name,
                        ArgumentName(compute, argument), index, name());
   }
+  // Elements of the last tile.
+  int64_t rest() const { return size % tile == 0 ? tile : size % tile; }
 };
 
 bool IsBroadcast(const Dimension& dimension) {
@@ -45,20 +44,42 @@ bool IsBroadcast(const Dimension& dimension) {
   return false;
 }
 
-int64_t Count(const Dimension& dimension) {
-  if (dimension.size < dimension.tile) {
+bool IsReduced(const Dimension& dimension) {
+  const auto& reduced = dimension.compute.reduction_dims;
+  return std::find(reduced.begin(), reduced.end(), dimension.name()) != reduced.end();
+}
+
+void CheckWhole(const Dimension& dimension) {
+  const int64_t tile = dimension.tile;
+  if (dimension.size < tile) {
     throw BadInput("{}: size {} is smaller than the compiled tile {}; {} or a multiple would fit",
-                   dimension.Text(), dimension.size, dimension.tile, dimension.tile);
+                   dimension.Text(), dimension.size, tile, tile);
   }
-  if (dimension.size % dimension.tile != 0) {
-    const int64_t below = dimension.size / dimension.tile * dimension.tile;
+  if (dimension.rest() != tile) {
+    const int64_t below = dimension.size / tile * tile;
     throw BadInput(
         "{}: size {} is not a multiple of the compiled tile {}; {} or {} would fit, or a kernel "
-        "compiled for a tile that divides {}",
-        dimension.Text(), dimension.size, dimension.tile, below, below + dimension.tile,
-        dimension.size);
+        "compiled for a tile that divides {}, or remainder '{}' or '{}'",
+        dimension.Text(), dimension.size, tile, below, below + tile, dimension.size,
+        Name(Remainder::kPad), Name(Remainder::kKernel));
   }
-  return dimension.size / dimension.tile;
+}
+
+// A dimension that the kernel sums over stays whole: partial sums of two launches are not added up,
+// and what pads it would be part of the sum.
+void CheckReduced(const Dimension& dimension, int64_t count) {
+  if (count > 1) {
+    throw BadInput(
+        "{}: size {} would make {} tiles of a dimension that the kernel sums over, and partial "
+        "sums are not accumulated between launches; size {} would fit",
+        dimension.Text(), dimension.size, count, dimension.tile);
+  }
+  if (dimension.size != dimension.tile) {
+    throw BadInput(
+        "{}: size {} is not the compiled {}, and a dimension that the kernel sums over cannot be "
+        "padded or cut short; size {} would fit",
+        dimension.Text(), dimension.size, dimension.tile, dimension.tile);
+  }
 }
 
 int64_t ByteStep(const Dimension& dimension, const SpyreTensor& tensor) {
@@ -75,132 +96,267 @@ int64_t ByteStep(const Dimension& dimension, const SpyreTensor& tensor) {
   return dimension.tile / per_stick * stride;
 }
 
-}  // namespace
+class Planner {
+ public:
+  Planner(const SpyreCompute& compute, const std::vector<SpyreTensor>& tensors,
+          const LaunchOptions& options, const TileKernels& kernels)
+      : compute_(compute), tensors_(tensors), options_(options), kernels_(kernels) {}
 
-void CheckArguments(const SpyreCompute& compute, const std::vector<SpyreTensor>& tensors) {
-  if (tensors.size() != compute.expected_input_shapes.size()) {
-    throw BadInput("kernel '{}' takes {} tensors (outputs included), {} were given", compute.name,
-                   compute.expected_input_shapes.size(), tensors.size());
+  TilingPlan Plan() {
+    CheckArguments(compute_, tensors_);
+    CheckNames();
+    FindDimensions();
+    OrderDimensions();
+    FindSteps();
+    for (size_t a = 0; a < tensors_.size(); ++a) CheckChunks(a);
+    FindShapes();
+    return std::move(plan_);
   }
-  for (size_t a = 0; a < tensors.size(); ++a) {
-    const SpyreTensor& tensor = tensors[a];
-    const std::vector<int64_t>& expected = compute.expected_input_shapes[a];
-    if (tensor.shape.size() != expected.size() || tensor.shape != tensor.layout.host_size) {
-      throw BadInput(
-          "kernel '{}', {}: shape [{}] (layout of [{}]), compiled for rank {} as in [{}]",
-          compute.name, ArgumentName(compute, a), fmt::join(tensor.shape, ", "),
-          fmt::join(tensor.layout.host_size, ", "), expected.size(), fmt::join(expected, ", "));
-    }
-    if (tensor.data_type != tensor.layout.format || tensor.stride != ByteStrides(tensor.layout)) {
-      throw BadInput(
-          "kernel '{}', {}: strides [{}] bytes are not those of its stick layout, [{}] bytes",
-          compute.name, ArgumentName(compute, a), fmt::join(tensor.stride, ", "),
-          fmt::join(ByteStrides(tensor.layout), ", "));
-    }
-    if (a >= compute.arguments.size()) continue;
-    const StickLayout& layout = compute.arguments[a].layout;
-    if (tensor.layout.format != layout.format) {
-      throw BadInput("kernel '{}', {}: format {}, compiled for {}", compute.name,
-                     ArgumentName(compute, a), FormatName(tensor.layout.format),
-                     FormatName(layout.format));
-    }
-    if (tensor.layout.stick_dim() != layout.stick_dim()) {
-      throw BadInput("kernel '{}', {}: sticks run along dimension {}, compiled for dimension {}",
-                     compute.name, ArgumentName(compute, a), tensor.layout.stick_dim(),
-                     layout.stick_dim());
-    }
-  }
-}
 
-bool ShapesMatch(const SpyreCompute& compute, const std::vector<SpyreTensor>& tensors) {
-  if (tensors.size() != compute.expected_input_shapes.size()) return false;
-  for (size_t a = 0; a < tensors.size(); ++a) {
-    if (tensors[a].shape != compute.expected_input_shapes[a]) return false;
-  }
-  return true;
-}
-
-void CheckExactShapes(const SpyreCompute& compute, const std::vector<SpyreTensor>& tensors) {
-  CheckArguments(compute, tensors);
-  for (size_t a = 0; a < tensors.size(); ++a) {
-    if (tensors[a].shape != compute.expected_input_shapes[a]) {
-      throw BadInput(
-          "kernel '{}', {}: shape [{}], compiled for exactly [{}]; LaunchTiled takes "
-          "multiples",
-          compute.name, ArgumentName(compute, a), fmt::join(tensors[a].shape, ", "),
-          fmt::join(compute.expected_input_shapes[a], ", "));
-    }
-  }
-}
-
-TilingPlan PlanTiling(const SpyreCompute& compute, const std::vector<SpyreTensor>& tensors) {
-  CheckArguments(compute, tensors);
-  if (compute.dimension_names.size() != compute.expected_input_shapes.size()) {
-    throw BadInput("kernel '{}' has no dimension names, so its tensors cannot be tiled",
-                   compute.name);
-  }
+ private:
   struct Seen {
     TiledDimension dimension;
+    int64_t size;
     std::string where;  // of the first appearance, for messages
   };
-  std::vector<Seen> seen;
-  for (size_t a = 0; a < tensors.size(); ++a) {
-    for (size_t d = 0; d < tensors[a].shape.size(); ++d) {
-      const Dimension dimension{compute, a, d, tensors[a].shape[d],
-                                compute.expected_input_shapes[a][d]};
-      if (IsBroadcast(dimension)) continue;
-      const int64_t count = Count(dimension);
-      const auto known = std::find_if(seen.begin(), seen.end(), [&](const Seen& s) {
-        return s.dimension.name == dimension.name();
-      });
-      if (known == seen.end()) {
-        seen.push_back({{dimension.name(), dimension.tile, count}, dimension.Text()});
-      } else if (known->dimension.count != count) {
-        throw BadInput("{}: size {} makes {} tiles of {}, but {} has {} tiles; size {} would fit",
-                       dimension.Text(), dimension.size, count, dimension.tile, known->where,
-                       known->dimension.count, known->dimension.count * dimension.tile);
-      }
-      const auto& reductions = compute.reduction_dims;
-      if (count > 1 &&
-          std::find(reductions.begin(), reductions.end(), dimension.name()) != reductions.end()) {
-        throw BadInput(
-            "{}: size {} would make {} tiles of a dimension that the kernel sums over, and partial "
-            "sums are not accumulated between launches; size {} would fit",
-            dimension.Text(), dimension.size, count, dimension.tile);
-      }
+
+  template <class Visit>
+  void ForEachDimension(size_t argument, const Visit& visit) const {
+    for (size_t d = 0; d < tensors_[argument].shape.size(); ++d) {
+      const Dimension dimension{compute_, argument, d, tensors_[argument].shape[d],
+                                compute_.expected_input_shapes[argument][d]};
+      if (!IsBroadcast(dimension)) visit(dimension);
     }
   }
 
-  TilingPlan plan;
-  for (const Seen& s : seen) {
-    if (s.dimension.count == 1) continue;
-    plan.dimensions.push_back(s.dimension);
-    plan.iterations *= s.dimension.count;
+  void CheckNames() const {
+    bool complete = compute_.dimension_names.size() == compute_.expected_input_shapes.size();
+    for (size_t a = 0; complete && a < compute_.dimension_names.size(); ++a) {
+      complete = compute_.dimension_names[a].size() == compute_.expected_input_shapes[a].size();
+    }
+    if (complete) return;
+    throw BadInput("kernel '{}' has no dimension names, so its tensors cannot be tiled",
+                   compute_.name);
   }
-  for (size_t a = 0; a < tensors.size(); ++a) {
-    std::vector<int64_t>& steps = plan.byte_step.emplace_back();
-    for (const TiledDimension& tiled : plan.dimensions) {
-      int64_t step = 0;
-      for (size_t d = 0; d < tensors[a].shape.size(); ++d) {
-        const Dimension dimension{compute, a, d, tensors[a].shape[d],
-                                  compute.expected_input_shapes[a][d]};
-        if (dimension.name() != tiled.name || IsBroadcast(dimension)) continue;
-        step += ByteStep(dimension, tensors[a]);
-      }
-      steps.push_back(step);
+
+  void FindDimensions() {
+    for (size_t a = 0; a < tensors_.size(); ++a) {
+      ForEachDimension(a, [&](const Dimension& dimension) { See(dimension); });
     }
   }
-  return plan;
+
+  void See(const Dimension& dimension) {
+    const int64_t count = (dimension.size + dimension.tile - 1) / dimension.tile;
+    if (options_.remainder == Remainder::kFail) CheckWhole(dimension);
+    if (IsReduced(dimension)) CheckReduced(dimension, count);
+    const auto known = std::find_if(seen_.begin(), seen_.end(), [&](const Seen& s) {
+      return s.dimension.name == dimension.name();
+    });
+    if (known == seen_.end()) {
+      seen_.push_back({{dimension.name(), dimension.tile, count, dimension.rest()},
+                       dimension.size,
+                       dimension.Text()});
+      return;
+    }
+    if (known->dimension.count != count) {
+      throw BadInput("{}: size {} makes {} tiles of {}, but {} has {} tiles; size {} would fit",
+                     dimension.Text(), dimension.size, count, dimension.tile, known->where,
+                     known->dimension.count, known->dimension.count * dimension.tile);
+    }
+    if (known->dimension.rest != dimension.rest()) {
+      throw BadInput("{}: size {}, but {} has size {}; size {} would fit", dimension.Text(),
+                     dimension.size, known->where, known->size, known->size);
+    }
+  }
+
+  void OrderDimensions() {
+    std::vector<std::string> names;
+    for (const Seen& s : seen_) names.push_back(s.dimension.name);
+    for (size_t i = 0; i < options_.order.size(); ++i) {
+      const std::string& name = options_.order[i];
+      const auto at = std::find(names.begin(), names.end(), name);
+      if (at == names.end()) {
+        throw BadInput("order [{}]: kernel '{}' has no dimension '{}'; it has {}{}",
+                       fmt::join(options_.order, ", "), compute_.name, name, fmt::join(names, ", "),
+                       DidYouMean(name, names));
+      }
+      const auto to = seen_.begin() + static_cast<ptrdiff_t>(i);
+      const auto from =
+          std::find_if(to, seen_.end(), [&](const Seen& s) { return s.dimension.name == name; });
+      if (from == seen_.end()) {
+        throw BadInput("order [{}]: dimension '{}' is there twice; name each once",
+                       fmt::join(options_.order, ", "), name);
+      }
+      std::rotate(to, from, from + 1);
+    }
+    for (const Seen& s : seen_) {
+      const TiledDimension& dimension = s.dimension;
+      if (dimension.count == 1 && !dimension.cut_short()) continue;
+      if (__builtin_mul_overflow(plan_.iterations, dimension.count, &plan_.iterations) ||
+          plan_.dimensions.size() == kMaxDimensions) {
+        throw BadInput("{}: size {} makes {} tiles of {}: too many iterations", s.where, s.size,
+                       dimension.count, dimension.tile);
+      }
+      plan_.dimensions.push_back(dimension);
+    }
+  }
+
+  void FindSteps() {
+    for (size_t a = 0; a < tensors_.size(); ++a) {
+      std::vector<int64_t>& steps = plan_.byte_step.emplace_back(plan_.dimensions.size(), 0);
+      ForEachDimension(a, [&](const Dimension& dimension) {
+        for (size_t d = 0; d < steps.size(); ++d) {
+          const TiledDimension& tiled = plan_.dimensions[d];
+          if (tiled.name == dimension.name() && tiled.count > 1)
+            steps[d] += ByteStep(dimension, tensors_[a]);
+        }
+      });
+    }
+  }
+
+  // A kernel knows a tile by one address and its strides, so the tile lies inside one chunk.
+  void CheckChunks(size_t argument) const {
+    const SpyreTensor& tensor = tensors_[argument];
+    if (tensor.chunks.size() < 2) return;
+    const size_t d = static_cast<size_t>(ChunkedDimension(tensor.layout));
+    const Dimension dimension{compute_, argument, d, tensor.shape[d],
+                              compute_.expected_input_shapes[argument][d]};
+    const int64_t length = ChunkElements(tensor);
+    if (length % dimension.tile == 0) return;
+    const int64_t begin = length / dimension.tile * dimension.tile;
+    throw BadInput(
+        "{}: the tile of elements {} to {} lies in two of the tensor's {} chunks, and a kernel can "
+        "address one; chunks have {} elements, so a tile that divides {} would fit, or a tensor in "
+        "one piece",
+        dimension.Text(), begin, std::min(begin + dimension.tile, dimension.size) - 1,
+        tensor.chunks.size(), length, length);
+  }
+
+  // Every combination of dimensions that are cut short has a shape.
+  void FindShapes() {
+    uint32_t possible = 0;
+    uint32_t always = 0;
+    for (size_t d = 0; d < plan_.dimensions.size(); ++d) {
+      const TiledDimension& dimension = plan_.dimensions[d];
+      if (!dimension.cut_short()) continue;
+      possible |= 1u << d;
+      if (dimension.count == 1) always |= 1u << d;
+    }
+    // Subsets of `possible`, in ascending order.
+    for (uint32_t cut = 0;; cut = (cut - possible) & possible) {
+      if ((cut & always) == always) plan_.shapes[cut] = ShapeOf(cut);
+      if (cut == possible) return;
+    }
+  }
+
+  TilingPlan::Shape ShapeOf(uint32_t cut) const {
+    TilingPlan::Shape shape;
+    shape.copies.assign(tensors_.size(), -1);
+    if (cut == 0) return shape;
+    std::vector<std::vector<int64_t>> valid = compute_.expected_input_shapes;
+    std::vector<bool> smaller(tensors_.size(), false);
+    for (size_t a = 0; a < tensors_.size(); ++a) {
+      ForEachDimension(a, [&](const Dimension& dimension) {
+        for (size_t d = 0; d < plan_.dimensions.size(); ++d) {
+          if ((cut >> d & 1) == 0 || plan_.dimensions[d].name != dimension.name()) continue;
+          valid[a][dimension.index] = plan_.dimensions[d].rest;
+          smaller[a] = true;
+        }
+      });
+    }
+    if (options_.remainder == Remainder::kKernel) {
+      shape.remainder = RemainderFor(valid);
+      return shape;
+    }
+    for (size_t a = 0; a < tensors_.size(); ++a) {
+      if (smaller[a]) shape.copies[a] = CopyFor(a, valid[a]);
+    }
+    return shape;
+  }
+
+  int RemainderFor(const std::vector<std::vector<int64_t>>& valid) const {
+    std::vector<std::string> known;
+    for (size_t i = 0; i < kernels_.remainders.size(); ++i) {
+      const auto& kernel = kernels_.remainders[i].compute();
+      if (!kernel) continue;
+      if (kernel->expected_input_shapes == valid) {
+        CheckArguments(*kernel, tensors_);
+        return static_cast<int>(i);
+      }
+      known.push_back(fmt::format("{}", kernel->expected_input_shapes));
+    }
+    throw BadInput("kernel '{}': remainder '{}' needs it compiled for the shapes {}; {}",
+                   compute_.name, Name(Remainder::kKernel), valid,
+                   known.empty() ? std::string("no remainder kernel was given")
+                                 : fmt::format("given were {}", fmt::join(known, "; ")));
+  }
+
+  int CopyFor(size_t argument, const std::vector<int64_t>& valid) const {
+    const StickLayout& layout = tensors_[argument].layout;
+    if (argument >= compute_.arguments.size()) {
+      throw BadInput(
+          "kernel '{}', {}: it has no layout for the arguments, so remainder '{}' has "
+          "no tensor to pad",
+          compute_.name, ArgumentName(compute_, argument), Name(Remainder::kPad));
+    }
+    for (size_t i = 0; i < kernels_.copies.size(); ++i) {
+      const auto& kernel = kernels_.copies[i].compute();
+      if (!kernel || kernel->expected_input_shapes.size() != 2 || kernel->arguments.size() != 2)
+        continue;
+      bool fits = true;
+      for (size_t side = 0; side < 2; ++side) {
+        const StickLayout& compiled = kernel->arguments[side].layout;
+        fits = fits && kernel->expected_input_shapes[side] == valid &&
+               compiled.stick_dim() == layout.stick_dim() && compiled.format == layout.format;
+      }
+      if (fits) return static_cast<int>(i);
+    }
+    throw BadInput(
+        "kernel '{}', {}: remainder '{}' needs a copy kernel for the shape [{}] of {}, sticks "
+        "along dimension {}; {} copy kernels were given, none for it",
+        compute_.name, ArgumentName(compute_, argument), Name(Remainder::kPad),
+        fmt::join(valid, ", "), FormatName(layout.format), layout.stick_dim(),
+        kernels_.copies.size());
+  }
+
+  const SpyreCompute& compute_;
+  const std::vector<SpyreTensor>& tensors_;
+  const LaunchOptions& options_;
+  const TileKernels& kernels_;
+  std::vector<Seen> seen_;  // not broadcast
+  TilingPlan plan_;
+};
+
+}  // namespace
+
+bool Tile::staged() const {
+  return std::any_of(arguments.begin(), arguments.end(),
+                     [](const TileArgument& argument) { return argument.copy >= 0; });
 }
 
-std::vector<int64_t> TilingPlan::Offsets(int64_t iteration) const {
-  std::vector<int64_t> offsets(byte_step.size(), 0);
+Tile TilingPlan::operator[](int64_t number) const {
+  Tile tile;
+  tile.number = number;
+  tile.index.resize(dimensions.size());
+  tile.arguments.resize(byte_step.size());
   for (size_t d = dimensions.size(); d-- > 0;) {
-    const int64_t index = iteration % dimensions[d].count;
-    iteration /= dimensions[d].count;
-    for (size_t a = 0; a < offsets.size(); ++a) offsets[a] += index * byte_step[a][d];
+    const TiledDimension& dimension = dimensions[d];
+    const int64_t index = number % dimension.count;
+    number /= dimension.count;
+    tile.index[d] = index;
+    if (index == dimension.count - 1 && dimension.cut_short()) tile.cut |= 1u << d;
+    for (size_t a = 0; a < byte_step.size(); ++a)
+      tile.arguments[a].offset += index * byte_step[a][d];
   }
-  return offsets;
+  const Shape& shape = shapes.at(tile.cut);
+  tile.remainder = shape.remainder;
+  for (size_t a = 0; a < byte_step.size(); ++a) tile.arguments[a].copy = shape.copies[a];
+  return tile;
+}
+
+TilingPlan PlanTiling(const SpyreCompute& compute, const std::vector<SpyreTensor>& tensors,
+                      const LaunchOptions& options, const TileKernels& kernels) {
+  return Planner(compute, tensors, options, kernels).Plan();
 }
 
 }  // namespace spyre::runtime

@@ -123,10 +123,10 @@ TEST_P(SpyreStreamModes, ValuesOfDimensionsAreCheckedAndReachTheCorrectionInput)
   const SpyreTensor a = AllocateTensor(context, {4, 64});
   for (const std::vector<int64_t>& wrong :
        std::vector<std::vector<int64_t>>{{}, {0}, {-4}, {6}, {16}, {4, 4}}) {
-    EXPECT_THROW(LaunchKernel(stream, plan, {a, a}, wrong), Error) << wrong.size();
+    EXPECT_THROW(LaunchKernel(stream, plan, {a, a}, {}, wrong), Error) << wrong.size();
   }
   kernel.compute_runs = false;
-  LaunchKernel(stream, plan, {a, a}, {8});
+  LaunchKernel(stream, plan, {a, a}, {}, {8});
   stream.Synchronize();
   EXPECT_EQ(kernel.records[1].kind, 2);
   EXPECT_EQ(kernel.records[1].offset, 8u);
