@@ -41,7 +41,7 @@ struct QueueStatistics {
 class QueuePair {
  public:
   // Programs the ring registers and enables the queue. in_order: the card completes in the order of
-  // submission.
+  // submission, but for operations that a wait for an event holds.
   QueuePair(Transport& transport, FunctionId function, const DeviceOptions& options, bool in_order);
   ~QueuePair();  // disables the queue; never throws
   QueuePair(const QueuePair&) = delete;
@@ -66,6 +66,7 @@ class QueuePair {
  private:
   struct Pending {
     uint64_t sequence;
+    bool waits;  // for an event
     bool done;
   };
 

@@ -7,7 +7,8 @@
 namespace spyre {
 namespace {
 
-constexpr uint16_t kDefinedFlags = kFlagInterrupt | kFlagBarrier | kFlagTimingOnly;
+constexpr uint16_t kDefinedFlags =
+    kFlagInterrupt | kFlagBarrier | kFlagTimingOnly | kFlagPrepare;
 
 uint16_t MagicOf(const ControlBlock&) { return kControlBlockMagic; }
 uint16_t MagicOf(const Message&) { return kMessageMagic; }

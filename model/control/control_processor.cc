@@ -127,10 +127,12 @@ std::string ControlProcessor::DescribeRunning(const Operation& operation) {
 
 std::string ControlProcessor::DescribeHeld(unsigned function, const ControlBlock& block) {
   const auto opcode = static_cast<Opcode>(block.opcode);
+  const std::string event = opcode == Opcode::EVENT_WAIT
+                                ? fmt::format(" until event slot {} has reached {}",
+                                              EventSlot(block.value), EventCounter(block.value))
+                                : "";
   return fmt::format("control: function {} stream {} holds {}{} (sequence {})", function,
-                     block.stream, OpcodeName(opcode),
-                     opcode == Opcode::EVENT_WAIT ? fmt::format(" for event {}", block.value) : "",
-                     block.sequence);
+                     block.stream, OpcodeName(opcode), event, block.sequence);
 }
 
 std::string ControlProcessor::DescribeFullRing(unsigned function, uint32_t held, uint32_t posted,

@@ -9,9 +9,13 @@
 // for an event is passed over by other streams. After an operation of a stream has failed, later
 // ones of that stream answer ABORTED until the function is reset.
 //
-// Bounds: kHeldOperations operations of a function are fetched and not yet answered. A signal of
-// one more than kEventSlots different events answers NO_RESOURCES. kHeldOperations failed streams
-// of a function are told apart; when one more fails, all its streams count as failed.
+// Events: each function has kEventSlots counters. EVENT_SIGNAL raises one, EVENT_WAIT holds its
+// stream until one has come far enough. A signal that is answered ABORTED poisons its slot: waits
+// for what the counter has not reached, held or yet to come, answer EVENT_FAILED.
+//
+// Bounds: kHeldOperations operations of a function are fetched and not yet answered.
+// kHeldOperations failed streams of a function are told apart; when one more fails, all its streams
+// count as failed.
 //
 // Kernel thread only; the register side never waits.
 #pragma once

@@ -38,6 +38,10 @@ class TimedControlProcessor : public ControlProcessor {
     uint64_t generation = 0;
     bool refused = false;  // bad entry: answered in the order of its stream, never run
   };
+  struct EventState {
+    uint64_t counter = 0;   // only goes up
+    bool poisoned = false;  // a signal was aborted: what is not reached yet has failed
+  };
   struct FunctionState {
     QueueRegisters queue;
     uint32_t fetched = 0;
@@ -47,9 +51,9 @@ class TimedControlProcessor : public ControlProcessor {
     uint64_t generation = 0;
     Status error = Status::OK;
     std::deque<std::pair<uint32_t, uint64_t>> doorbells;  // tail, arrival
-    std::set<uint64_t> events;                            // set; up to kEventSlots
-    std::set<uint32_t> failed_streams;                    // up to kHeldOperations
-    bool all_failed = false;                              // there was no room for one more
+    std::array<EventState, kEventSlots> events{};
+    std::set<uint32_t> failed_streams;  // up to kHeldOperations
+    bool all_failed = false;            // there was no room for one more
   };
   using OperationPtr = std::shared_ptr<HeldOperation>;
 
@@ -59,6 +63,7 @@ class TimedControlProcessor : public ControlProcessor {
   void Issue();
   OperationPtr NextEligible() const;
   void RunEngine(Engine engine);
+  static bool Reached(const FunctionState& state, uint64_t event);
   static void RunImmediate(FunctionState& state, HeldOperation& operation);
   void Finish(const OperationPtr& operation);
   void Respond();

@@ -18,8 +18,12 @@ void TimedControlProcessor::MarkFailed(FunctionState& state, uint32_t stream) {
   }
 }
 
+bool TimedControlProcessor::Reached(const FunctionState& state, uint64_t event) {
+  return state.events[EventSlot(event)].counter >= EventCounter(event);
+}
+
 // The oldest operation that may start: its stream has nothing older, its engine is free, its event
-// (if it waits for one) is set, and no barrier or fence holds it.
+// (if it waits for one) is reached or has failed, and no barrier or fence holds it.
 TimedControlProcessor::OperationPtr TimedControlProcessor::NextEligible() const {
   const bool serial = config_.concurrency == "serial";
   const auto busy = [](const OperationPtr& operation) { return operation != nullptr; };
@@ -42,11 +46,12 @@ TimedControlProcessor::OperationPtr TimedControlProcessor::NextEligible() const 
         operation->engine == kImmediate || running_[operation->engine] == nullptr;
     const FunctionState& state = functions_[function];
     // In a failed stream it waits for nothing: it will be answered ABORTED.
-    const bool event_set = operation->refused || opcode != Opcode::EVENT_WAIT ||
-                           state.events.count(operation->block.value) != 0 ||
-                           Failed(state, operation->block.stream);
+    const uint64_t event = operation->block.value;
+    const bool event_decided = operation->refused || opcode != Opcode::EVENT_WAIT ||
+                               Reached(state, event) || state.events[EventSlot(event)].poisoned ||
+                               Failed(state, operation->block.stream);
     const bool alone = !barrier || functions_with_older.count(function) == 0;
-    if (first_of_stream && engine_free && event_set && alone && fenced.count(function) == 0)
+    if (first_of_stream && engine_free && event_decided && alone && fenced.count(function) == 0)
       return operation;
     functions_with_older.insert(function);
     if (barrier) fenced.insert(function);
@@ -69,6 +74,8 @@ void TimedControlProcessor::Issue() {
       operation->response.started_ps = NowPs();
       if (!operation->refused && failed) {
         operation->response.status = static_cast<uint16_t>(Status::ABORTED);
+        if (static_cast<Opcode>(operation->block.opcode) == Opcode::EVENT_SIGNAL)
+          state.events[EventSlot(operation->block.value)].poisoned = true;
       } else if (!operation->refused) {
         RunImmediate(state, *operation);
       }
@@ -93,12 +100,14 @@ void TimedControlProcessor::RunEngine(Engine engine) {
 }
 
 void TimedControlProcessor::RunImmediate(FunctionState& state, HeldOperation& operation) {
-  if (static_cast<Opcode>(operation.block.opcode) != Opcode::EVENT_SIGNAL) return;
+  const auto opcode = static_cast<Opcode>(operation.block.opcode);
   const uint64_t event = operation.block.value;
-  if (state.events.size() == kEventSlots && state.events.count(event) == 0) {
-    operation.response.status = static_cast<uint16_t>(Status::NO_RESOURCES);
-  } else {
-    state.events.insert(event);
+  if (opcode == Opcode::EVENT_SIGNAL) {
+    uint64_t& counter = state.events[EventSlot(event)].counter;
+    counter = std::max(counter, EventCounter(event));
+  } else if (opcode == Opcode::EVENT_WAIT && !Reached(state, event)) {
+    operation.response.status = static_cast<uint16_t>(Status::EVENT_FAILED);
+    operation.response.fault_address = event;
   }
 }
 

@@ -127,14 +127,14 @@ TEST_F(Rung3Queue, AnEventHoldsOneStreamAndNotTheOthers) {
   EnableBars(0);
   RawQueue queue(card(), 0);
   ControlBlock wait = queue.Make<ControlBlock>(Opcode::EVENT_WAIT, 1);
-  wait.value = 3;
+  wait.value = EventValue(3, 1);
   queue.Put(wait);
   queue.Put(queue.Make<ControlBlock>(Opcode::NOP, 2));
   queue.Ring();
   EXPECT_EQ(queue.Settle(), (std::map<uint64_t, Status>{{2, Status::OK}}));
-  EXPECT_THAT(card().Diagnose(), ::testing::HasSubstr("EVENT_WAIT for event 3"));
+  EXPECT_THAT(card().Diagnose(), ::testing::HasSubstr("EVENT_WAIT until event slot 3 has reached 1"));
   ControlBlock signal = queue.Make<ControlBlock>(Opcode::EVENT_SIGNAL, 2);
-  signal.value = 3;
+  signal.value = EventValue(3, 1);
   queue.Put(signal);
   queue.Ring();
   EXPECT_EQ(queue.Settle(), (std::map<uint64_t, Status>{{1, Status::OK}, {3, Status::OK}}));
@@ -145,7 +145,7 @@ TEST_F(Rung3Queue, AStreamThatHasFailedAbortsAlsoWhatWaitsForAnEvent) {
   RawQueue queue(card(), 0);
   queue.Put(queue.Make<ControlBlock>(Opcode::DMA_FILL, 1));  // size 0, but nothing is mapped
   ControlBlock wait = queue.Make<ControlBlock>(Opcode::EVENT_WAIT, 1);
-  wait.value = 99;
+  wait.value = EventValue(99, 1);
   queue.Put(wait);
   queue.Ring();
   EXPECT_EQ(queue.Settle(),
@@ -212,7 +212,7 @@ TEST_F(Rung3Queue, WaitingOperationsOfOneFunctionDoNotHoldUpAnother) {
   RawQueue greedy(card(), 1, 128);
   for (uint32_t i = 0; i < 128; ++i) {
     Message wait = greedy.Make<Message>(Opcode::EVENT_WAIT, i);
-    wait.value = 1;
+    wait.value = EventValue(1, 1);
     greedy.Put(wait);
   }
   greedy.Ring();

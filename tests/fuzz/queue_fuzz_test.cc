@@ -11,7 +11,7 @@ class QueueFuzz : public Fuzz, public ::testing::WithParamInterface<uint32_t> {
   Entry Common(Chaos& chaos, const Target& target) {
     Entry entry{};
     entry.opcode = static_cast<uint8_t>(chaos.OneIn(20) ? chaos.Below(256) : chaos.Below(9));
-    entry.flags = static_cast<uint16_t>(chaos.OneIn(4)    ? chaos.Below(8)
+    entry.flags = static_cast<uint16_t>(chaos.OneIn(4)    ? chaos.Below(16)
                                         : chaos.OneIn(20) ? chaos.Word()
                                                           : 0);
     entry.stream = static_cast<uint32_t>(chaos.OneIn(10) ? chaos.Nasty() : chaos.Below(4));
@@ -19,7 +19,7 @@ class QueueFuzz : public Fuzz, public ::testing::WithParamInterface<uint32_t> {
         {target.io, target.io + chaos.Below(kHostBytes), target.io + kHostBytes - chaos.Below(256),
          guard_io(), driver::kMsiAddressBase + chaos.Below(1 << 20), chaos.Nasty()});
     entry.size_bytes = chaos.OneIn(2) ? chaos.Below(16384) : chaos.Nasty();
-    entry.value = chaos.OneIn(2) ? chaos.Below(4) : chaos.Nasty();
+    entry.value = chaos.OneIn(2) ? EventValue(0, chaos.Below(4)) : chaos.Nasty();
     entry.correlation = chaos.Word();
     return entry;
   }

@@ -226,13 +226,13 @@ TEST_P(ControlTest, ARingThatTheHostDoesNotMapStopsTheQueue) {
 TEST_P(ControlTest, AnEventHoldsItsStreamUntilAnotherSignalsIt) {
   OpenByHand();
   ControlBlock wait = Block(Opcode::EVENT_WAIT, 1);
-  wait.value = 42;
+  wait.value = EventValue(42, 1);
   Seal(wait);
   Put(wait);
   Put(Block(Opcode::TIMESTAMP, 1));
   Put(Block(Opcode::TIMESTAMP, 2));
   ControlBlock signal = Block(Opcode::EVENT_SIGNAL, 2);
-  signal.value = 42;
+  signal.value = EventValue(42, 1);
   Seal(signal);
   Put(signal);
   Ring();

@@ -28,6 +28,13 @@ package control_pkg;
     ENGINE_NONE  // done by the control processor itself
   } engine_e;
 
+  // `value` of an event operation: the slot, and where its counter has to be.
+  localparam int unsigned EVENT_BITS = $clog2(EVENT_SLOTS);
+  typedef struct packed {
+    logic [63-EVENT_BITS:0] counter;
+    logic [EVENT_BITS-1:0] slot;
+  } event_t;
+
   // What software and the card do to one function's queue, one bit a kind, at most one kind a cycle.
   typedef struct packed {
     logic set_queue;
@@ -160,7 +167,7 @@ package control_pkg;
   localparam logic [63:0] FUNCTION_OFFSET = offset_of(AT_FUNCTION);
   localparam logic [63:0] RESERVED0_OFFSET = offset_of(AT_RESERVED0);
   localparam logic [63:0] RESERVED1_OFFSET = offset_of(AT_RESERVED1);
-  localparam logic [15:0] DEFINED_FLAGS = FLAG_INTERRUPT | FLAG_BARRIER | FLAG_TIMING_ONLY;
+  localparam logic [15:0] DEFINED_FLAGS = FLAG_INTERRUPT | FLAG_BARRIER | FLAG_TIMING_ONLY | FLAG_PREPARE;
 
   // A control block of the PF, given whether its CRC is right.
   // The fields of the operation itself may have any value.

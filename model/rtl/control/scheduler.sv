@@ -1,5 +1,5 @@
 // Chooses what runs: walks the pending operations from the oldest, one a cycle, and starts the first that may start: no
-// older one of its stream, a free engine, its event set, no barrier or fence that holds it. Operations without an engine
+// older one of its stream, a free engine, its event reached or failed, no barrier or fence that holds it. Operations without an engine
 // end here at once. Also takes note of ended operations and keeps events and failed streams.
 module scheduler
   import spyre_pkg::*;
@@ -58,6 +58,7 @@ module scheduler
   logic [MAX_FUNCTIONS-1:0] older, held_back;  // functions: with older operations; behind a barrier
   logic [MAX_FUNCTIONS-1:0] all_failed;
   logic failed;  // the stream of the operation at hand
+  logic event_failed;  // the operation at hand waits for what will not come
   logic [1:0] engine;  // whose end is noted
   node_t node;
   logic [31:0] stream;
@@ -89,13 +90,13 @@ module scheduler
   end
 
   // ---- events and failed streams
-  logic events_done, events_found, events_full, failed_done, failed_found, failed_full;
-  logic [MAX_FUNCTIONS-1:0] any_failed, any_event;
-  value_set #(.SLOTS(EVENT_SLOTS), .WIDTH(64)) events (
-      .clk, .rst, .clear(reset), .clear_function(reset_function),
-      .request(state == EVENT || state == SIGNAL), .insert(state == SIGNAL),
-      .function_(state == SIGNAL ? node.function_ : at), .value(state == SIGNAL ? signalled : operation.value),
-      .done(events_done), .found(events_found), .full(events_full), .any(any_event)
+  logic event_reached, event_poisoned, failed_done, failed_found, failed_full;
+  logic [MAX_FUNCTIONS-1:0] any_failed;
+  event_file events (
+      .clk, .clear(reset), .clear_function(reset_function),
+      .function_(state == SIGNAL ? node.function_ : at), .event_(event_t'(state == SIGNAL ? signalled : operation.value)),
+      .reached(event_reached), .poisoned(event_poisoned),
+      .signal(state == SIGNAL && outcome.status == STATUS_OK), .poison(state == SIGNAL && outcome.status != STATUS_OK)
   );
   value_set #(.SLOTS(HELD_OPERATIONS), .WIDTH(32)) failed_streams (
       .clk, .rst, .clear(reset), .clear_function(reset_function),
@@ -133,6 +134,7 @@ module scheduler
           older <= running;
           held_back <= '0;
           failed <= 1'b0;
+          event_failed <= 1'b0;
           for (int e = int'(ENGINES) - 1; e >= 0; --e) if (engine_ended[e]) engine <= 2'(e);
           if (purging != 0) begin
             if (empty) purging <= '0;
@@ -161,7 +163,7 @@ module scheduler
         WALK: begin
           if (candidate && any_failed[at]) begin
             state <= FAILED;
-          end else if (candidate && !(waits && !any_event[at])) begin
+          end else if (candidate) begin
             state <= waits ? EVENT : COMMIT;
           end else begin
             pass_over();
@@ -174,10 +176,9 @@ module scheduler
           end
         end
         EVENT: begin
-          if (events_done) begin
-            if (events_found) state <= COMMIT;
-            else pass_over();
-          end
+          event_failed <= !event_reached;
+          if (event_reached || event_poisoned) state <= COMMIT;
+          else pass_over();
         end
         COMMIT: begin
           node <= cursor;
@@ -186,20 +187,21 @@ module scheduler
           outcome <= '0;
           outcome.started_ps <= now_ps;
           outcome.finished_ps <= now_ps;
-          outcome.status <= failed && !refused ? STATUS_ABORTED : operation.status;
+          outcome.status <= operation.status;
           outcome.fault_address <= operation.fault_address;
+          if (failed && !refused) begin
+            outcome.status <= STATUS_ABORTED;
+          end else if (event_failed) begin
+            outcome.status <= STATUS_EVENT_FAILED;
+            outcome.fault_address <= operation.value;
+          end
           outcome.fault_core <= NO_CORE;
           dirty <= 1'b1;
           if (has_engine && !failed) state <= IDLE;
-          else if (operation.opcode == OPCODE_EVENT_SIGNAL && !refused && !failed) state <= SIGNAL;
+          else if (operation.opcode == OPCODE_EVENT_SIGNAL && !refused) state <= SIGNAL;
           else state <= RETIRE;
         end
-        SIGNAL: begin
-          if (events_done) begin
-            if (events_full) outcome.status <= STATUS_NO_RESOURCES;
-            state <= RETIRE;
-          end
-        end
+        SIGNAL: state <= RETIRE;
         RETIRE: state <= outcome.status == STATUS_OK ? IDLE : MARK;
         MARK: begin
           if (failed_done) begin
@@ -228,6 +230,7 @@ module scheduler
     older[at] <= 1'b1;
     if (barrier) held_back[at] <= 1'b1;
     failed <= 1'b0;
+    event_failed <= 1'b0;
     cursor <= after;
     state <= is_last ? IDLE : WALK;
   endtask

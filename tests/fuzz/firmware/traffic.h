@@ -82,7 +82,7 @@ class Traffic {
   Message NextMessage() {
     Message message;
     message.opcode = static_cast<uint8_t>(Below(9));
-    message.flags = static_cast<uint16_t>(Below(8));
+    message.flags = static_cast<uint16_t>(Below(16));
     message.stream = static_cast<uint32_t>(Word());
     message.sequence = Word();
     message.host_address = Word();

@@ -145,9 +145,21 @@ class RandomHost {
     entry.stream = static_cast<uint32_t>(Below(kStreams));
     entry.host_address = OneIn(30) ? 0x10 : party.io + entry.stream * kStreamBytes + Below(4096);
     entry.size_bytes = Below(8192);
-    entry.value = Below(10);
+    entry.value = IsEvent(entry.opcode) ? Event(entry) : Below(10);
     entry.correlation = random_();
     return entry;
+  }
+  static bool IsEvent(uint8_t opcode) {
+    return opcode == static_cast<uint8_t>(Opcode::EVENT_SIGNAL) ||
+           opcode == static_cast<uint8_t>(Opcode::EVENT_WAIT);
+  }
+  // Where streams overtake each other, a slot has one stream that signals it: whether a wait fails
+  // must not depend on times.
+  template <typename Entry>
+  uint64_t Event(const Entry& entry) {
+    const bool signal = entry.opcode == static_cast<uint8_t>(Opcode::EVENT_SIGNAL);
+    const auto slot = pipelined_ && signal ? entry.stream : static_cast<uint32_t>(Below(kStreams));
+    return EventValue(slot, Below(6));
   }
   ControlBlock MakeControlBlock(const Party& party) {
     auto block = Common<ControlBlock>(party);
@@ -191,7 +203,7 @@ class RandomHost {
         entry.opcode = static_cast<uint8_t>(9 + Below(247));
         return queue.Put(entry);
       case 3:
-        entry.flags = static_cast<uint16_t>(8u << Below(13));
+        entry.flags = static_cast<uint16_t>(16u << Below(12));
         return queue.Put(entry);
       case 4: {
         auto bytes = reinterpret_cast<uint8_t*>(&entry);

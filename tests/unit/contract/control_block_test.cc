@@ -151,10 +151,10 @@ TEST(ControlBlockCheck, NamesTheReservedFieldThatIsNotZero) {
 
 TEST(ControlBlockCheck, RefusesFlagsThatAreNotDefined) {
   ControlBlock block = SealedControlBlock();
-  block.flags = kFlagInterrupt | kFlagBarrier | kFlagTimingOnly;
+  block.flags = kFlagInterrupt | kFlagBarrier | kFlagTimingOnly | kFlagPrepare;
   Seal(block);
   EXPECT_EQ(Check(block), Status::OK);
-  block.flags = 8;
+  block.flags = 16;
   Seal(block);
   uint64_t offset = 0;
   EXPECT_EQ(Check(block, &offset), Status::BAD_FIELD);

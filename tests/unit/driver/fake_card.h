@@ -2,9 +2,11 @@
 // runtime can be tested alone. Programs are not run: a COMPUTE is recorded and given to
 // `on_compute`.
 //
+// Order: that of the ring, but an EVENT_WAIT that is not satisfied holds its stream and lets the
+// others pass; behind a barrier or fence that is held by that, everything waits.
+//
 // Time: every operation takes op_ps, one after the other; it moves in Advance and WaitInterrupt.
-// What a test can break is public. Device memory is sparse. Region r of every VF is physical r * 16
-// GiB.
+// What a test can break is public. Device memory is sparse.
 #pragma once
 
 #include <algorithm>
@@ -25,6 +27,8 @@
 #include "model/contract/error.h"
 #include "model/contract/memory_map.h"
 #include "tests/unit/driver/fake_config_space.h"
+#include "tests/unit/driver/fake_entry.h"
+#include "tests/unit/driver/fake_order.h"
 
 namespace spyre::test {
 
@@ -156,7 +160,7 @@ class FakeCard : public driver::Transport {
     uint32_t posted = 0;
     uint64_t doorbell_ps = 0;
     std::set<int> pending_vectors;
-    std::set<uint32_t> failed_streams;
+    FakeOrder order;
     std::optional<Response> held;
   };
   struct Host {
@@ -244,16 +248,38 @@ class FakeCard : public driver::Transport {
     return 0;
   }
 
-  bool Runnable(Function& f) {
+  HeldEntry Decode(driver::FunctionId function, Function& f) {
+    HeldEntry entry;
+    const uint64_t slot = f.fetched % f.registers[regs::SQ_ENTRIES];
+    entry.number = f.fetched + 1;
+    const uint8_t* bytes = HostBytes(Register64(f, regs::SQ_BASE_LO) + slot * 128, 128);
+    entry.status = TranslateEntry(region_bytes, function, bytes, &entry.block);
+    if (entry.status == Status::OK && entry.block.sequence != entry.number)
+      entry.status = Status::BAD_SEQUENCE;
+    return entry;
+  }
+  // Entries that cannot start become held; the first that can stays in the ring.
+  bool Runnable(driver::FunctionId function, Function& f) {
     const auto& r = f.registers;
-    return (r.at(regs::QUEUE_CONTROL) & 1) != 0 && f.config.bus_master() &&
-           f.fetched != r.at(regs::SQ_TAIL) &&
-           f.posted - r.at(regs::RQ_HEAD) < r.at(regs::RQ_ENTRIES);
+    if ((r.at(regs::QUEUE_CONTROL) & 1) == 0 || !f.config.bus_master() ||
+        f.posted - r.at(regs::RQ_HEAD) >= r.at(regs::RQ_ENTRIES))
+      return false;
+    auto& held = f.order.held;
+    while (f.order.Next() == held.size()) {
+      if (f.fetched == r.at(regs::SQ_TAIL) || held.size() == kHeldOperations) return false;
+      held.push_back(Decode(function, f));
+      if (f.order.Next() < held.size()) {
+        held.pop_back();
+        return true;
+      }
+      ++f.fetched;
+    }
+    return true;
   }
   std::optional<uint64_t> NextFinish() {
     std::optional<uint64_t> earliest;
     for (auto& [id, f] : functions_) {
-      if (!Runnable(f)) continue;
+      if (!Runnable(id, f)) continue;
       const uint64_t finish = std::max(busy_until_, f.doorbell_ps) + op_ps;
       if (!earliest || finish < *earliest) earliest = finish;
     }
@@ -262,26 +288,30 @@ class FakeCard : public driver::Transport {
 
   void ExecuteOne() {
     for (auto& [id, f] : functions_) {
-      if (!Runnable(f)) continue;
+      if (!Runnable(id, f)) continue;
       const uint64_t start = std::max(busy_until_, f.doorbell_ps);
       busy_until_ = start + op_ps;
-      const uint32_t entries = f.registers[regs::SQ_ENTRIES];
-      const uint8_t* entry =
-          HostBytes(Register64(f, regs::SQ_BASE_LO) + f.fetched % entries * 128, 128);
-      ++f.fetched;
+      auto& held = f.order.held;
+      if (f.order.Next() == held.size()) {
+        held.push_back(Decode(id, f));
+        ++f.fetched;
+      }
+      const auto next = held.begin() + static_cast<std::ptrdiff_t>(f.order.Next());
+      const HeldEntry entry = *next;
+      held.erase(next);
+      const ControlBlock& block = entry.block;
+      Status status = entry.status;
       Response response;
-      ControlBlock block;
-      Status status = Translate(id, entry, &block);
-      if (status == Status::OK && block.sequence != f.fetched) status = Status::BAD_SEQUENCE;
-      response.sequence = f.fetched;
-      if (status == Status::OK && f.failed_streams.count(block.stream) != 0) {
+      response.sequence = entry.number;
+      if (status == Status::OK && f.order.failed_streams.count(block.stream) != 0) {
         status = Status::ABORTED;
+        if (entry.opcode() == Opcode::EVENT_SIGNAL) f.order.Poison(block.value);
       } else if (status == Status::OK) {
         const auto failure = fail.find(block.sequence);
         status =
             failure != fail.end() ? failure->second : Execute({id, block}, &response.fault_address);
       }
-      if (status != Status::OK) f.failed_streams.insert(block.stream);
+      if (status != Status::OK) f.order.failed_streams.insert(block.stream);
       response.opcode = block.opcode;
       response.status = static_cast<uint16_t>(status);
       response.fault_core = kNoCore;
@@ -315,50 +345,29 @@ class FakeCard : public driver::Transport {
     if (f.config.msi_enabled() && !lose_interrupts) f.pending_vectors.insert(0);
   }
 
-  Status Translate(driver::FunctionId function, const uint8_t* entry, ControlBlock* block) {
-    if (function == 0) {
-      std::memcpy(block, entry, sizeof(*block));
-      return Check(*block);
-    }
-    Message message;
-    std::memcpy(&message, entry, sizeof(message));
-    block->opcode = message.opcode;
-    block->flags = message.flags;
-    block->stream = message.stream;
-    block->sequence = message.sequence;
-    block->correlation = message.correlation;
-    block->host_address = message.host_address;
-    block->size_bytes = message.size_bytes;
-    block->value = message.value;
-    block->program_bytes = message.program_bytes;
-    const Status status = Check(message);
-    if (status != Status::OK) return status;
-    if (static_cast<Opcode>(message.opcode) == Opcode::COMPUTE) {
-      block->device_address = message.device_offset;
-      block->program_base = SegmentAddress(message.program_region, message.program_offset);
-      return InRegion(message.program_region, message.program_offset, message.program_bytes);
-    }
-    block->device_address = SegmentAddress(message.device_region, message.device_offset);
-    return InRegion(message.device_region, message.device_offset, message.size_bytes);
-  }
-  Status InRegion(uint32_t region, uint64_t offset, uint64_t size) const {
-    const bool inside = region < kRegions && offset <= region_bytes[region] &&
-                        size <= region_bytes[region] - offset;
-    return inside ? Status::OK : Status::PAGE_FAULT;
-  }
   bool IsMapped(uint64_t address, uint64_t size) const {
     return std::any_of(mapped.begin(), mapped.end(), [&](const auto& entry) {
       return address >= entry.first && address + size <= entry.first + entry.second.first;
     });
   }
 
+  Status ExecuteImmediate(const Executed& operation, uint64_t* fault_address) {
+    executed.push_back(operation);
+    const auto opcode = static_cast<Opcode>(operation.block.opcode);
+    const uint64_t event = operation.block.value;
+    FakeOrder& order = FunctionOf(operation.function).order;
+    if (opcode == Opcode::EVENT_SIGNAL) order.Signal(event);
+    if (opcode != Opcode::EVENT_WAIT || order.Reached(event)) return Status::OK;
+    *fault_address = event;
+    return Status::EVENT_FAILED;
+  }
   Status Execute(const Executed& operation, uint64_t* fault_address) {
     const ControlBlock& block = operation.block;
     const auto opcode = static_cast<Opcode>(block.opcode);
     const bool compute = opcode == Opcode::COMPUTE;
     const bool dma =
         opcode == Opcode::DMA_IN || opcode == Opcode::DMA_OUT || opcode == Opcode::DMA_FILL;
-    if (!compute && !dma) return executed.push_back(operation), Status::OK;
+    if (!compute && !dma) return ExecuteImmediate(operation, fault_address);
     const uint64_t address = compute ? block.program_base : block.device_address;
     const uint64_t size = compute ? block.program_bytes : block.size_bytes;
     *fault_address = address;

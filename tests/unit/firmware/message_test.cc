@@ -177,7 +177,7 @@ RC_GTEST_FIXTURE_PROP(FirmwareMessage, RandomOnesAnswerAsTheReference, ()) {
     Message message;
     message.opcode = static_cast<uint8_t>(*rc::gen::inRange(0, 10));
     message.flags = static_cast<uint16_t>(*rc::gen::weightedOneOf<int>(
-        {{9, rc::gen::inRange(0, 8)}, {1, rc::gen::inRange(0, 0x10000)}}));
+        {{9, rc::gen::inRange(0, 16)}, {1, rc::gen::inRange(0, 0x10000)}}));
     message.stream = *rc::gen::arbitrary<uint32_t>();
     message.sequence = *rc::gen::arbitrary<uint64_t>();
     message.host_address = *rc::gen::arbitrary<uint64_t>();
