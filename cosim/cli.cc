@@ -9,6 +9,7 @@
 #include "cosim/calibrate.h"
 #include "cosim/compile_command.h"
 #include "cosim/config.h"
+#include "cosim/graph_command.h"
 #include "cosim/graph_workload.h"
 #include "cosim/memory_command.h"
 #include "cosim/opt_command.h"
@@ -61,6 +62,7 @@ class CommandLine {
     AddCalibrate();
     AddMemory();
     AddOpt();
+    AddGraph();
     AddCheck();
     AddRegs();
     AddPrograms();
@@ -246,6 +248,33 @@ class CommandLine {
     });
   }
 
+  void AddGraph() {
+    CLI::App* command = app_.add_subcommand(
+        "graph", "A task graph from text commands: who waits for whom, and a schedule");
+    command->footer(
+        "Exit status: 0 done; 2 bad input, with the number of the line.\n"
+        "The commands are in docs/task-graph.md.");
+    command->add_option("FILE", graph_.file, "commands, one a line; -: standard input")
+        ->capture_default_str();
+    command->add_option("--conformance", graph_.conformance, "strict or safe")
+        ->capture_default_str();
+    command->add_option("--deps", graph_.deps, "exact, bytes, explicit, hybrid or hybrid_bytes")
+        ->capture_default_str();
+    command->add_option("--ready", graph_.ready, "fifo, work_steal or priority")
+        ->capture_default_str();
+    command->add_option("--deques", graph_.workers, "of work_steal: workers of each pool")
+        ->capture_default_str();
+    command->add_option("--trace", graph_.trace, "write the last simulation as a Chrome trace")
+        ->type_name("FILE");
+    command->callback([this] {
+      action_ = [this] {
+        std::ios::sync_with_stdio(false);
+        std::cin.tie(nullptr);
+        return RunGraphCommand(graph_, std::cin, std::cout, std::cerr);
+      };
+    });
+  }
+
   void AddCheck() {
     CLI::App* check = app_.add_subcommand("check", "Print the effective configuration of a file");
     check->add_option("CONFIG", check_.config, "TOML file; without it, the defaults");
@@ -339,6 +368,7 @@ class CommandLine {
   BundleArguments compile_shapes_;
   MemoryOptions memory_;
   OptOptions opt_;
+  GraphCommandOptions graph_;
   RvtestOptions rvtest_;
   CalibrateOptions calibrate_;
   bool reference_ = false, markdown_ = false, regs_json_ = false;

@@ -1,0 +1,29 @@
+// `spyre-cosim graph`: a task graph from text commands, one a line; answers as JSON lines.
+// docs/task-graph.md has the commands. Single thread.
+//
+// Errors: Error(kBadInput) with the number of the line for what cannot be read and for what the
+// graph refuses; what was answered before stays written. What a strict graph passes over goes to
+// `messages`, a line each.
+#pragma once
+
+#include <cstdint>
+#include <istream>
+#include <ostream>
+#include <string>
+
+namespace spyre::cosim {
+
+struct GraphCommandOptions {
+  std::string file = "-";  // "-": standard input
+  std::string conformance = "strict";
+  std::string deps = "exact";
+  std::string ready = "fifo";
+  uint32_t workers = 1;  // deques of work_steal, of each pool
+  std::string trace;     // where the last simulation goes in Chrome's format; "": nowhere
+};
+
+// Returns exit status 0.
+int RunGraphCommand(const GraphCommandOptions& options, std::istream& standard_input,
+                    std::ostream& out, std::ostream& messages);
+
+}  // namespace spyre::cosim

@@ -1,0 +1,283 @@
+#include "runtime/graph/safe_graph.h"
+
+#include <algorithm>
+
+#include "model/contract/error.h"
+
+namespace spyre::runtime {
+namespace {
+
+const char* ToText(TaskState state) {
+  switch (state) {
+    case TaskState::kFree:
+      return "not allocated";
+    case TaskState::kOpen:
+      return "not submitted";
+    case TaskState::kWaiting:
+      return "waiting for others";
+    case TaskState::kReady:
+      return "ready, and has not been popped";
+    case TaskState::kRunning:
+      return "running";
+    case TaskState::kDone:
+      return "completed";
+  }
+  return "";
+}
+
+}  // namespace
+
+SafeGraph::SafeGraph(const TaskGraphOptions& options)
+    : TaskGraph(options), accesses_(options.window.tasks) {
+  if (options.deps.infer != Inference::kBytes) return;
+  hazards_ = std::make_unique<ByteHazards>(options.window.tasks * options.max_args);
+}
+
+TaskRecord& SafeGraph::Require(TaskId task, TaskState state) {
+  if (!Allocated(task)) {
+    throw BadInput("task graph: there is no task {}; {} are allocated", task, next_);
+  }
+  TaskRecord& record = RecordOf(task);
+  if (record.id != task) throw BadInput("task graph: task {} has left the window", task);
+  if (record.state != state) {
+    throw BadInput("task graph: task {} ('{}') is {}", task, FunctionName(record.function),
+                   ToText(record.state));
+  }
+  return record;
+}
+
+uint32_t SafeGraph::RoomForArgument(TaskId task, const Region& region) {
+  TaskRecord& record = Require(task, TaskState::kOpen);
+  if (record.args >= options_.max_args) {
+    throw BadInput("task graph: task {} ('{}') has {} arguments already, which is the limit", task,
+                   FunctionName(record.function), record.args);
+  }
+  if (const TensorPlace* place = PlaceOf(region.tensor)) {
+    CheckInside(region, *place);
+  } else if (hazards_) {
+    throw BadInput("{}: inference by bytes needs the place of the tensor", ToText(region));
+  }
+  return record.args++;
+}
+
+void SafeGraph::Add(TaskId task, Access access, const Region2d& region) {
+  const uint32_t index = RoomForArgument(task, Region::Of(region));
+  ArgumentOf(task, index) = {region, access, false};
+}
+
+void SafeGraph::Add(TaskId task, Access access, const Region& region) {
+  if (region.rank == 2) {
+    return Add(task, access,
+               Region2d{region.tensor, region.offset[0], region.offset[1], region.extent[0],
+                        region.extent[1]});
+  }
+  const uint32_t index = RoomForArgument(task, region);
+  ArgumentOf(task, index) = {{}, access, true};
+  WideOf(task, index) = region;
+}
+
+void SafeGraph::SetCycles(TaskId task, int64_t cycles) {
+  if (cycles < 0 || cycles > kMaxCycles) {
+    throw BadInput("task graph: task {} takes {} cycles; there may be 0 to {}", task, cycles,
+                   kMaxCycles);
+  }
+  Require(task, TaskState::kOpen).cycles = cycles;
+}
+
+void SafeGraph::After(TaskId task, TaskId before) {
+  if (!options_.deps.explicit_edges) {
+    throw BadInput("task graph: explicit edges need dependencies `explicit` or `hybrid`");
+  }
+  TaskRecord& record = Require(task, TaskState::kOpen);
+  if (!Allocated(before)) {
+    throw BadInput("task graph: task {} cannot come after task {}, which does not exist", task,
+                   before);
+  }
+  if (Done(before)) return;
+  RequireNoPath(task, {before});
+  Depend(record, before);
+}
+
+// From `task` along its consumers to none of `producers`.
+void SafeGraph::RequireNoPath(TaskId task, const std::vector<TaskId>& producers) {
+  const auto wanted = [&](TaskId id) {
+    return std::find(producers.begin(), producers.end(), id) != producers.end();
+  };
+  const auto cyclic = [&](TaskId id) {
+    return BadInput(
+        "task graph: task {} ('{}') would wait for task {}, which waits for it: a cycle", task,
+        FunctionName(RecordOf(task).function), id);
+  };
+  if (wanted(task)) throw cyclic(task);
+  if (RecordOf(task).fanout == 0) return;
+  std::vector<TaskId> visited;
+  TaskId found = kNoTask;
+  stack_.assign(1, task);
+  while (!stack_.empty() && found == kNoTask) {
+    const TaskId from = stack_.back();
+    stack_.pop_back();
+    consumers_.ForEach(RecordOf(from), [&](TaskId id) {
+      TaskRecord& consumer = RecordOf(id);
+      if (consumer.id != id || consumer.visited != 0) return;
+      consumer.visited = 1;
+      visited.push_back(id);
+      stack_.push_back(id);
+      if (wanted(id)) found = id;
+    });
+  }
+  for (const TaskId id : visited) RecordOf(id).visited = 0;
+  if (found != kNoTask) throw cyclic(found);
+}
+
+void SafeGraph::Depend(TaskRecord& record, TaskId before) {
+  TaskRecord& producer = RecordOf(before);
+  if (consumers_.Last(producer) == record.id) return;
+  consumers_.Append(producer, record.id);
+  ++record.fanin;
+}
+
+template <typename R>
+void SafeGraph::FindIn(const AccessMap<R>& map, const R& region, TaskId task, Access access) {
+  const auto* entry = map.Find(region);
+  if (entry == nullptr || entry->youngest < oldest_) return;
+  bool after_reader = false;
+  if (Writes(access)) {
+    for (const TaskId reader : entry->readers) {
+      if (reader == task || Done(reader)) continue;
+      producers_.push_back(reader);
+      after_reader = true;
+    }
+  }
+  // A reader that has not completed waits for the writer itself.
+  if (!after_reader && entry->writer != kNoTask && !Done(entry->writer)) {
+    producers_.push_back(entry->writer);
+  }
+}
+
+void SafeGraph::FindProducers(TaskId task, const TaskRecord& record) {
+  producers_.clear();
+  for (uint32_t i = 0; i < record.args; ++i) {
+    const Argument& argument = ArgumentOf(task, i);
+    if (hazards_) {
+      const Region region = RegionOf(task, i);
+      hazards_->Find(region, *PlaceOf(region.tensor), Writes(argument.access), producers_);
+    } else if (!argument.wide) {
+      FindIn(accesses_, argument.region, task, argument.access);
+    } else if (wide_accesses_) {
+      FindIn(*wide_accesses_, WideOf(task, i), task, argument.access);
+    }
+  }
+}
+
+template <typename R>
+void SafeGraph::EnterIn(AccessMap<R>& map, const R& region, TaskId task, Access access) {
+  if (Writes(access)) {
+    map.Write(region, task, oldest_);
+  } else {
+    map.Read(region, task, oldest_, [this](TaskId reader) { return Done(reader); });
+  }
+}
+
+void SafeGraph::EnterAccesses(TaskId task, const TaskRecord& record) {
+  for (uint32_t i = 0; i < record.args; ++i) {
+    const Argument& argument = ArgumentOf(task, i);
+    if (hazards_) {
+      const Region region = RegionOf(task, i);
+      hazards_->Insert(KeyOf(task, i), task, region, *PlaceOf(region.tensor),
+                       Writes(argument.access));
+    } else if (!argument.wide) {
+      EnterIn(accesses_, argument.region, task, argument.access);
+    } else {
+      if (!wide_accesses_) {
+        wide_accesses_ = std::make_unique<AccessMap<Region>>(options_.window.tasks);
+      }
+      EnterIn(*wide_accesses_, WideOf(task, i), task, argument.access);
+    }
+  }
+}
+
+void SafeGraph::Submit(TaskId task) {
+  TaskRecord& record = Require(task, TaskState::kOpen);
+  if (options_.deps.infer != Inference::kNone) {
+    FindProducers(task, record);
+    // Without explicit edges, nobody waits for a task that is not submitted.
+    if (record.fanout != 0) RequireNoPath(task, producers_);
+    for (const TaskId before : producers_) Depend(record, before);
+    EnterAccesses(task, record);
+  }
+  if (record.fanin == 0) {
+    record.state = TaskState::kReady;
+    ++ready_;
+    Enqueue(task, record, SlotOf(task));
+  } else {
+    record.state = TaskState::kWaiting;
+  }
+}
+
+void SafeGraph::Popped(TaskId task) {
+  RecordOf(task).state = TaskState::kRunning;
+  --ready_;
+  ++running_;
+}
+
+void SafeGraph::Complete(TaskId task, uint32_t worker) {
+  TaskRecord& record = Require(task, TaskState::kRunning);
+  --running_;
+  Retire(record, worker);
+  AdvanceOldest();
+}
+
+void SafeGraph::Retire(TaskRecord& record, uint32_t worker) {
+  record.state = TaskState::kDone;
+  --active_;
+  ++completed_;
+  if (hazards_) {
+    for (uint32_t i = 0; i < record.args; ++i) hazards_->Erase(KeyOf(record.id, i));
+  }
+  consumers_.ForEach(record, [&](TaskId id) {
+    TaskRecord& consumer = RecordOf(id);
+    if (consumer.id != id) return;  // was forgotten
+    consumer.earliest_cycle = std::max(consumer.earliest_cycle, record.end_cycle);
+    if (--consumer.fanin > 0 || consumer.state != TaskState::kWaiting) return;
+    consumer.state = TaskState::kReady;
+    ++ready_;
+    Enqueue(id, consumer, worker);
+  });
+}
+
+// As if they had completed, in order.
+void SafeGraph::ForgetOlderHalf() {
+  const TaskId end = next_ - options_.window.tasks / 2;
+  for (; oldest_ < end; ++oldest_) {
+    TaskRecord& record = RecordOf(oldest_);
+    if (record.state == TaskState::kDone) continue;
+    if (record.state == TaskState::kReady) --ready_;
+    if (record.state == TaskState::kRunning) --running_;
+    Retire(record, 0);
+  }
+  AdvanceOldest();
+  RemoveReady([end](TaskId task) { return task < end; });
+}
+
+void SafeGraph::Stalled() const {
+  RequireProgress();
+  if (GateOpen() || running_ > 0) return;
+  throw BadInput(
+      "task graph: the window of {} tasks is full before the start policy lets the first one run; "
+      "use a larger window or a lower threshold",
+      options_.window.tasks);
+}
+
+void SafeGraph::RequireProgress() const {
+  if (ready_ > 0 || running_ > 0) return;
+  for (TaskId task = oldest_; task < next_; ++task) {
+    const TaskRecord& record = RecordOf(task);
+    if (record.state == TaskState::kDone) continue;
+    throw BadInput(
+        "task graph: nothing is ready or running, and {} tasks have not completed; the oldest is "
+        "task {} ('{}'), which is {}",
+        active_, task, FunctionName(record.function), ToText(record.state));
+  }
+}
+
+}  // namespace spyre::runtime

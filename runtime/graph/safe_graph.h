@@ -1,0 +1,66 @@
+// The task graph that orders every hazard it is asked to see, and refuses misuse.
+//
+// Edges are made in Submit, from all arguments at once: first what the task reads and writes is
+// compared with what came before, then it is entered. So the order of arguments does not matter,
+// a task becomes ready exactly once, and a graph without explicit edges has no cycles.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "runtime/graph/access_map.h"
+#include "runtime/graph/byte_hazards.h"
+#include "runtime/graph/task_graph.h"
+
+namespace spyre::runtime {
+
+class SafeGraph final : public TaskGraph {
+ public:
+  explicit SafeGraph(const TaskGraphOptions& options);
+
+  void Add(TaskId task, Access access, const Region2d& region) override;
+  void Add(TaskId task, Access access, const Region& region) override;
+  // Throws BadInput if `task` is submitted, `before` not allocated, or the edge closes a cycle.
+  void After(TaskId task, TaskId before) override;
+  void SetCycles(TaskId task, int64_t cycles) override;
+  void Submit(TaskId task) override;
+  void Complete(TaskId task, uint32_t worker) override;
+  void RequireProgress() const override;
+  // In counted time: at each cycle, workers that are free take ready tasks, by ascending number of
+  // worker. Every task is completed; none may be running before.
+  Simulation Simulate(const SimulationWorkers& workers) override;
+
+ private:
+  void ForgetOlderHalf() override;
+  void Stalled() const override;  // throws BadInput if it will be for ever
+  void Popped(TaskId task) override;
+
+  // Throws BadInput unless it is allocated, still in the window, and in that state.
+  TaskRecord& Require(TaskId task, TaskState state);
+  uint32_t RoomForArgument(TaskId task, const Region& region);
+  bool Done(TaskId task) const {
+    return task < oldest_ || RecordOf(task).state == TaskState::kDone;
+  }
+  uint32_t KeyOf(TaskId task, uint32_t index) const {
+    return SlotOf(task) * options_.max_args + index;
+  }
+
+  void FindProducers(TaskId task, const TaskRecord& record);
+  template <typename R>
+  void FindIn(const AccessMap<R>& map, const R& region, TaskId task, Access access);
+  void EnterAccesses(TaskId task, const TaskRecord& record);
+  template <typename R>
+  void EnterIn(AccessMap<R>& map, const R& region, TaskId task, Access access);
+  void Depend(TaskRecord& record, TaskId before);
+  void RequireNoPath(TaskId task, const std::vector<TaskId>& producers);
+  void Retire(TaskRecord& record, uint32_t worker);
+
+  AccessMap<Region2d> accesses_;
+  std::unique_ptr<AccessMap<Region>> wide_accesses_;  // made for the first wide region
+  std::unique_ptr<ByteHazards> hazards_;              // of inference by bytes
+  std::vector<TaskId> producers_;                     // scratch of Submit
+  std::vector<TaskId> stack_;                         // scratch of RequireNoPath
+  int64_t ready_ = 0, running_ = 0;
+};
+
+}  // namespace spyre::runtime

@@ -1,0 +1,87 @@
+// What a task graph keeps for each task of its window, and the lists of consumers.
+//
+// A record fills two cache lines: counters in one, the first eight consumers in the other; longer
+// lists go on in chunks of a pool, so that no task allocates memory.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include "runtime/graph/task_options.h"
+
+namespace spyre::runtime {
+
+// Strict knows open and done only.
+enum class TaskState : uint8_t { kFree, kOpen, kWaiting, kReady, kRunning, kDone };
+
+inline constexpr uint32_t kNearConsumers = 8;
+inline constexpr uint32_t kNoChunk = UINT32_MAX;
+
+struct alignas(64) TaskRecord {
+  TaskId id = kNoTask;
+  int64_t earliest_cycle = 0;  // its producers have ended
+  int64_t end_cycle = 0;
+  int64_t cycles = 0;  // what it takes
+  int32_t fanin = 0;   // producers that it waits for; below zero in strict after misuse
+  int32_t priority = 0;
+  int32_t function = 0;
+  uint16_t pool = 0;
+  TaskState state = TaskState::kFree;
+  uint8_t visited = 0;  // scratch of the search for cycles
+  uint32_t args = 0;
+  uint32_t fanout = 0;  // consumers, in the order of their edges
+  uint32_t first_chunk = kNoChunk, last_chunk = kNoChunk;
+  std::array<TaskId, kNearConsumers> near{};
+};
+static_assert(sizeof(TaskRecord) == 128, "two cache lines");
+
+class ConsumerLists {
+ public:
+  void Append(TaskRecord& producer, TaskId consumer) {
+    const uint32_t at = producer.fanout++;
+    if (at < kNearConsumers) {
+      producer.near[at] = consumer;
+    } else {
+      AppendFar(producer, at - kNearConsumers, consumer);
+    }
+  }
+  // Nothing in between may append to `producer`'s list.
+  template <typename Function>
+  void ForEach(const TaskRecord& producer, Function function) const {
+    const uint32_t near = producer.fanout < kNearConsumers ? producer.fanout : kNearConsumers;
+    for (uint32_t i = 0; i < near; ++i) function(producer.near[i]);
+    uint32_t chunk = producer.first_chunk;
+    for (uint32_t i = near; i < producer.fanout; ++i) {
+      const uint32_t place = (i - kNearConsumers) % kChunk;
+      function(chunks_[chunk].tasks[place]);
+      if (place == kChunk - 1) chunk = chunks_[chunk].next;
+    }
+  }
+  TaskId Last(const TaskRecord& producer) const {  // kNoTask if there is none
+    if (producer.fanout == 0) return kNoTask;
+    const uint32_t last = producer.fanout - 1;
+    return last < kNearConsumers
+               ? producer.near[last]
+               : chunks_[producer.last_chunk].tasks[(last - kNearConsumers) % kChunk];
+  }
+  void Clear(TaskRecord& producer) {
+    if (producer.first_chunk != kNoChunk) Release(producer);
+    producer.fanout = 0;
+  }
+
+ private:
+  static constexpr uint32_t kChunk = 15;
+  struct Chunk {
+    std::array<TaskId, kChunk> tasks;
+    uint32_t next;
+  };
+
+  void AppendFar(TaskRecord& producer, uint32_t at, TaskId consumer);
+  void Release(TaskRecord& producer);
+
+  std::vector<Chunk> chunks_;
+  uint32_t free_ = kNoChunk;
+};
+
+}  // namespace spyre::runtime

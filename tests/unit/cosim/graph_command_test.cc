@@ -1,0 +1,199 @@
+// `spyre-cosim graph`: text commands in, JSON lines out. The cases were made by the public pto-isa
+// runtime (docs/task-graph.md).
+#include "cosim/graph_command.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "model/contract/error.h"
+
+namespace spyre::cosim {
+namespace {
+
+using nlohmann::json;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+struct Result {
+  std::string out, messages, error;
+};
+
+Result RunLines(const std::string& program, GraphCommandOptions options = {}) {
+  std::istringstream in(program);
+  std::ostringstream out;
+  std::ostringstream messages;
+  std::string what;
+  try {
+    EXPECT_EQ(RunGraphCommand(options, in, out, messages), 0);
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::kBadInput);
+    what = error.what();
+  }
+  return {out.str(), messages.str(), what};
+}
+
+GraphCommandOptions Safe(const std::string& deps = "exact", const std::string& ready = "fifo") {
+  GraphCommandOptions options;
+  options.conformance = "safe";
+  options.deps = deps;
+  options.ready = ready;
+  return options;
+}
+
+json Answers(const std::string& lines) {
+  json answers = json::array();
+  std::istringstream in(lines);
+  for (std::string line; std::getline(in, line);) answers.push_back(json::parse(line));
+  return answers;
+}
+
+TEST(GraphCommand, AnswersTheSampleCasesAsTheOriginalDoes) {
+  std::ifstream cases(SPYRE_SOURCE_DIR "/tests/data/cases/task_graph_cases.jsonl");
+  int count = 0;
+  for (std::string line; std::getline(cases, line); ++count) {
+    const json sample = json::parse(line);
+    std::ostringstream program;
+    program << "window " << sample["window"] << "\nmax_fanout " << sample["max_fanout"] << "\n";
+    for (const auto& command : sample["program"]) program << command.get<std::string>() << "\n";
+    const Result result = RunLines(program.str());
+    EXPECT_EQ(result.error, "") << sample["label"];
+    EXPECT_EQ(result.messages.empty(), sample["expected"]["diagnostics"].empty());
+    EXPECT_EQ(Answers(result.out), sample["expected"]["results"]) << sample["label"];
+  }
+  EXPECT_EQ(count, 12);
+}
+
+TEST(GraphCommand, EmptyQueuesAnswerMinusOne) {
+  EXPECT_EQ(RunLines("pop\npopv\npopc\n# nothing else\n\n").out,
+            "{\"r\":\"pop\",\"v\":-1}\n{\"r\":\"popv\",\"v\":-1}\n{\"r\":\"popc\",\"v\":-1}\n");
+}
+
+TEST(GraphCommand, AFullWindowAbortsTheOrchestrationOnceInMode1) {
+  const Result result =
+      RunLines("window 2\nmode 1\nalloc f 0\nalloc f 0\nalloc f 0\nalloc f 0\ndump");
+  const json answers = Answers(result.out);
+  EXPECT_EQ(answers[2]["v"], -1);
+  EXPECT_EQ(answers[3]["v"], -1);
+  EXPECT_EQ(answers[4]["aborted"], 1);
+  EXPECT_EQ(answers[4]["scheduled"], 2);
+  EXPECT_EQ(result.messages, "line 5: the window is full at task 2; orchestration aborted\n");
+}
+
+TEST(GraphCommand, AFullWindowInMode2WaitsForACompletion) {
+  const std::string full = "window 2\nmode 2\nalloc f 0\nsubmit 0\nalloc f 0\n";
+  EXPECT_EQ(Answers(RunLines(full + "complete 0\nalloc f 0\n").out).back()["v"], 2);
+  EXPECT_THAT(RunLines(full + "alloc f 0\n").error,
+              AllOf(HasSubstr("line 6: the window of 2 tasks is full"), HasSubstr("task 0")));
+}
+
+TEST(GraphCommand, StrictPassesOverMisuseAndSafeRefusesIt) {
+  const std::string program = "alloc f 0\nsubmit 0\npop\ncomplete 0\ncomplete 0\ndump";
+  const json state = Answers(RunLines(program).out).back();
+  EXPECT_EQ(state["active"], -1);
+  EXPECT_EQ(state["completed"], 2);
+  EXPECT_THAT(RunLines(program, Safe()).error,
+              HasSubstr("line 5: task graph: task 0 ('f') is completed"));
+  EXPECT_EQ(RunLines("in 0 1 0 0 8 8\nsubmit -1\n").messages,
+            "line 1: there is no task 0; ignored\nline 2: there is no task -1; ignored\n");
+  EXPECT_THAT(RunLines("submit 3\n", Safe()).error,
+              HasSubstr("line 1: task graph: there is no task 3"));
+}
+
+TEST(GraphCommand, OnlySafeRefusesMoreArgumentsThanTheLimit) {
+  std::string program = "alloc f 0\n";
+  for (int i = 0; i < 17; ++i) program += "out 0 " + std::to_string(i) + " 0 0 8 8\n";
+  const Result strict = RunLines(program + "dump\n");
+  EXPECT_EQ(strict.messages, "line 18: task 0 has no room for another argument; ignored\n");
+  EXPECT_EQ(Answers(strict.out).back()["tasks"][0]["args"], 16);
+  EXPECT_THAT(RunLines(program, Safe()).error,
+              HasSubstr("line 18: task graph: task 0 ('f') has 16"));
+}
+
+TEST(GraphCommand, BadLinesAreNamedByNumber) {
+  const auto error = [](const std::string& line) { return RunLines("alloc f 0\n\n" + line).error; };
+  EXPECT_THAT(error("submitt 0"), AllOf(HasSubstr("line 3: 'submitt'"), HasSubstr("'submit'")));
+  EXPECT_THAT(error("submit"), HasSubstr("line 3: the task is missing"));
+  EXPECT_THAT(error("submit 0x1"), HasSubstr("line 3: the task is '0x1'"));
+  EXPECT_THAT(error("submit 99999999999999999999"), HasSubstr("whole number"));
+  EXPECT_THAT(error("submit 0 1"), HasSubstr("line 3: '1' is one word too many"));
+  EXPECT_THAT(error("in 0 1 0 0 8"), HasSubstr("line 3: an extent is missing"));
+  EXPECT_THAT(error("in 0 1 0 0 8 8 8"), HasSubstr("one word too many"));
+  EXPECT_THAT(error("in 0 1 0 0 0 8 8 8"), HasSubstr("two dimensions only"));
+  EXPECT_THAT(error("alloc"), HasSubstr("the name of the function is missing"));
+  EXPECT_THAT(error("alloc f 2"), HasSubstr("the pool is 2"));
+  EXPECT_THAT(error("cyc 0 8"), HasSubstr("between 0 and 7"));
+  EXPECT_THAT(error("mode 4"), HasSubstr("between 0 and 3"));
+  EXPECT_THAT(error("window 16"), HasSubstr("window must come before the first task"));
+  EXPECT_THAT(RunLines("window 12").error, HasSubstr("line 1: task graph: a window of 12 tasks"));
+  EXPECT_THAT(RunLines("max_fanout 0").error, HasSubstr("max_fanout is 0"));
+}
+
+TEST(GraphCommand, UnknownChoicesListTheKnownOnes) {
+  GraphCommandOptions options;
+  options.conformance = "loose";
+  EXPECT_THAT(RunLines("", options).error, HasSubstr("strict, safe"));
+  EXPECT_THAT(RunLines("", Safe("all")).error, HasSubstr("exact, bytes, explicit, hybrid"));
+  EXPECT_THAT(RunLines("", Safe("exact", "lottery")).error,
+              HasSubstr("fifo, work_steal, priority"));
+  options.conformance = "strict";
+  options.deps = "hybrid";
+  EXPECT_THAT(RunLines("", options).error, HasSubstr("need safe"));
+  options = {};
+  options.file = "/nonexistent/program";
+  EXPECT_THAT(RunLines("", options).error, HasSubstr("cannot read"));
+}
+
+TEST(GraphCommand, SafeRefusesCyclesAndRegionsOutsideTheirTensor) {
+  EXPECT_THAT(RunLines("alloc f 0\nalloc g 0\nafter 1 0\nafter 0 1\n", Safe("hybrid")).error,
+              AllOf(HasSubstr("line 4"), HasSubstr("a cycle")));
+  EXPECT_THAT(RunLines("after 0 0\n", Safe()).error, HasSubstr("explicit"));
+  EXPECT_THAT(RunLines("tensor 1 0 2 8 8\nalloc f 0\nin 0 1 0 4 8 8\n", Safe("bytes")).error,
+              AllOf(HasSubstr("line 3"), HasSubstr("dimension 1 is outside")));
+  EXPECT_THAT(RunLines("alloc f 0\nin 0 1 0 4 8 8\n", Safe("bytes")).error, HasSubstr("place"));
+}
+
+TEST(GraphCommand, SafeOrdersAStuckGraphsOldestTaskIntoTheMessage) {
+  EXPECT_THAT(RunLines("alloc f 0\nout 0 1 0 0 8 8\nalloc g 0\nafter 1 0\nsubmit 1\nsimulate\n",
+                       Safe("hybrid"))
+                  .error,
+              AllOf(HasSubstr("line 6"), HasSubstr("task 0 ('f'), which is not submitted")));
+}
+
+TEST(GraphCommand, PoolsPrioritiesAndOverlapsAreForSafe) {
+  const std::string program =
+      "pools 1 1 2\ntensor 1 0 2 16 16\ntensor 2 0 2 256\n"
+      "alloc load 0\nout 0 1 0 0 8 16\nsubmit 0\n"
+      "alloc low 2 1\nsubmit 1\nalloc high 2 5\nsubmit 2\n"
+      "alloc use 1\ninout 3 1 7 0 2 4\nsubmit 3\npop 2\npop 2\npop 1\npop 0\ncomplete 0\npop 1\n";
+  const json answers = Answers(RunLines(program, Safe("bytes", "priority")).out);
+  std::vector<int> popped;
+  for (const json& answer : answers) {
+    if (answer["r"] == "pop") popped.push_back(answer["v"]);
+  }
+  EXPECT_EQ(popped, (std::vector<int>{2, 1, -1, 0, 3}));
+}
+
+TEST(GraphCommand, WritesAChromeTraceWithAProcessForEachPool) {
+  GraphCommandOptions options;
+  options.trace = ::testing::TempDir() + "/graph_trace.json";
+  EXPECT_THAT(RunLines("alloc f 0\n", options).error, HasSubstr("no `simulate`"));
+  EXPECT_EQ(
+      RunLines("dual 1 1\nalloc add 0\nalloc gemm 1\nalloc gemm 1\nsimulate\n", options).error, "");
+  std::ifstream file(options.trace);
+  const json trace = json::parse(file);
+  const json& last = trace["traceEvents"].back();
+  EXPECT_EQ(last["name"], "gemm");
+  EXPECT_EQ(last["pid"], 1);
+  EXPECT_EQ(last["tid"], 0);
+  EXPECT_EQ(last["ts"], 50);
+  EXPECT_EQ(last["dur"], 50);
+  std::filesystem::remove(options.trace);
+}
+
+}  // namespace
+}  // namespace spyre::cosim
