@@ -71,8 +71,20 @@ driver::Entry MakeEntry(const ControlBlockRequest& request, uint32_t stream_inde
   return MakeMessage(request, stream_index);
 }
 
+void CheckMode(const ControlBlockRequest& request, bool physical) {
+  const bool compute = request.opcode == Opcode::COMPUTE;
+  if (!compute && !IsDma(request.opcode)) return;
+  const DeviceHandle& handle = compute ? request.program : request.location;
+  if (IsPhysical(handle) == physical) return;
+  if (physical) {
+    Physical(handle, request);
+  } else {
+    Regional(handle, request);
+  }
+}
+
 std::string Describe(const ControlBlockRequest& request) {
-  std::string text = OpcodeName(request.opcode);
+  std::string text = request.callback ? "host callback" : OpcodeName(request.opcode);
   if (!request.name.empty()) text += fmt::format(" '{}'", request.name);
   if (!request.label.empty()) text += fmt::format(" ({})", request.label);
   if (IsDma(request.opcode)) {

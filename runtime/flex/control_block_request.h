@@ -14,10 +14,11 @@
 
 #include "driver/queue_pair.h"
 #include "runtime/flex/device_handle.h"
+#include "runtime/flex/event_state.h"
 
 namespace spyre::flex {
 
-// What became of an operation, for the report and for callbacks. Times are device time in ps.
+// What became of an operation, for the report. Times are device time in ps.
 struct CompletedOperation {
   uint32_t stream = 0;
   Opcode opcode{};
@@ -47,7 +48,7 @@ struct ControlBlockRequest {
   DeviceHandle program;                // launches: start of the program allocation
   uint64_t program_bytes = 0;          // launches: its length
   uint64_t program_offset = 0;         // launches: where the binary starts in it
-  uint64_t value = 0;                  // fills: the pattern; events: the number
+  uint64_t value = 0;                  // fills: the pattern; events: given by the Scheduler
   uint64_t correlation = 0;            // given by the Scheduler
 
   std::string name;
@@ -59,14 +60,23 @@ struct ControlBlockRequest {
   uint64_t exclusive_key = 0;
   // No operation of another stream may come between this one and the previous one of its stream.
   bool joined = false;
+  // host_address was mapped for this copy, and is unmapped when it has completed or was dropped.
+  bool unmap = false;
+  std::shared_ptr<EventState> event;       // EVENT_SIGNAL and EVENT_WAIT: which
   std::shared_ptr<const void> keep_alive;  // released after completion
-  // Called once, under the runtime's lock, when the operation has completed or was dropped.
-  std::function<void(const CompletedOperation&)> on_complete;
+  // Called once, under the runtime's lock, when the operation has completed with status OK.
+  std::function<void()> then;
+  // If set, this is a host callback: it is called in place of an operation of the card, when all
+  // earlier operations of the stream have completed.
+  std::function<void()> callback;
 };
 
 // A control block for the PF (stream_index, physical addresses), a message for a VF (region,
 // offset). BadInput if the request's handles are of the other mode.
 driver::Entry MakeEntry(const ControlBlockRequest& request, uint32_t stream_index, bool physical);
+
+// Throws as MakeEntry would.
+void CheckMode(const ControlBlockRequest& request, bool physical);
 
 // "DMA_IN of 4096 bytes at region 2 + 0x80", for error messages.
 std::string Describe(const ControlBlockRequest& request);

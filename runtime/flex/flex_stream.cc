@@ -1,5 +1,7 @@
 #include "runtime/flex/flex_stream.h"
 
+#include <utility>
+
 #include "model/contract/control_block.h"
 #include "model/contract/error.h"
 #include "model/contract/memory_map.h"
@@ -68,17 +70,14 @@ ControlBlockRequest FlexStream::MakeRequest(Opcode opcode, const char* name,
   request.joined = info.joined;
   request.keep_alive = info.keep_alive;
   if (info.bulk && context_.options().timing_only) request.flags |= kFlagTimingOnly;
-  if (info.then) {
-    request.on_complete = [then = info.then](const CompletedOperation& operation) {
-      if (operation.executed && operation.status == Status::OK) then();
-    };
-  }
+  request.then = info.then;
   return request;
 }
 
 void FlexStream::Copy(Opcode opcode, const char* name, void* host_address,
                       const DeviceHandle& handle, uint64_t size, const OperationInfo& info) {
   const auto lock = context_.Lock();
+  CheckAlive(name);
   RuntimeContext::HostSlice slice(context_, stream_index_, name, size);
   if (host_address == nullptr) {
     throw BadInput("stream {}: {} of {} bytes at {}: the host address is null", stream_index_, name,
@@ -93,17 +92,13 @@ void FlexStream::Copy(Opcode opcode, const char* name, void* host_address,
     request.exclusive_key = ExclusiveKey(allocation->handle);
   }
   driver::Device& device = context_.device();
-  const driver::IoAddress io = device.MapHost(host_address, size);
-  request.host_address = io;
-  request.on_complete =
-      [&device, io, then = std::move(request.on_complete)](const CompletedOperation& operation) {
-        device.UnmapHost(io);
-        if (then) then(operation);
-      };
+  request.host_address = device.MapHost(host_address, size);
+  request.unmap = true;
+  const driver::IoAddress mapped = request.host_address;
   try {
     slice.set_flow(Enqueue(std::move(request)));
   } catch (...) {
-    device.UnmapHost(io);
+    device.UnmapHost(mapped);
     throw;
   }
 }
@@ -111,6 +106,7 @@ void FlexStream::Copy(Opcode opcode, const char* name, void* host_address,
 void FlexStream::Fill(const DeviceHandle& device_handle, uint64_t size, uint64_t pattern,
                       const OperationInfo& info) {
   const auto lock = context_.Lock();
+  CheckAlive("Fill");
   RuntimeContext::HostSlice slice(context_, stream_index_, "Fill", size);
   CheckRange("Fill", device_handle, size);
   ControlBlockRequest request = MakeRequest(Opcode::DMA_FILL, "Fill", info);
@@ -122,6 +118,7 @@ void FlexStream::Fill(const DeviceHandle& device_handle, uint64_t size, uint64_t
 
 void FlexStream::Launch(const DeviceHandle& device_handle, const OperationInfo& info) {
   const auto lock = context_.Lock();
+  CheckAlive("Launch");
   RuntimeContext::HostSlice slice(context_, stream_index_, "Launch");
   ControlBlockRequest request = MakeRequest(Opcode::COMPUTE, "Launch", info);
   const auto allocation = context_.FindAllocation(device_handle);
@@ -152,30 +149,60 @@ uint64_t FlexStream::Enqueue(ControlBlockRequest request) {
   return context_.scheduler().QueueOperation(stream_index_, std::move(request));
 }
 
-void FlexStream::Synchronize() {
-  const RuntimeContext::HostSlice slice(context_, stream_index_, "Synchronize");
-  for (;;) {
-    const auto lock = context_.Lock();
-    Scheduler& scheduler = context_.scheduler();
-    if (scheduler.Idle(stream_index_)) {
-      if (const StreamError* error = scheduler.ErrorOf(stream_index_)) {
-        throw Error(ErrorKind::kDeviceFault, error->message);
-      }
-      return;
-    }
-    scheduler.Progress();
+void FlexStream::CheckAlive(const char* what) const {
+  if (destroyed_) throw BadInput("stream {} was destroyed: {} refused", stream_index_, what);
+}
+
+void FlexStream::EnqueueEvent(Opcode opcode, const char* what, const Event& event) {
+  CheckAlive(what);
+  RuntimeContext::HostSlice slice(context_, stream_index_, what);
+  const std::string use = fmt::format("stream {}: {} of", stream_index_, what);
+  event.CheckContext(context_, use);
+  event.CheckUsable(use);
+  EventState& state = *event.state_;
+  if (opcode == Opcode::EVENT_SIGNAL && state.status != EventStatus::kUnrecorded) {
+    throw BadInput("{} event '{}': stream {} records it already, and an event is recorded once",
+                   use, state.name, state.stream);
   }
+  ControlBlockRequest request;
+  request.opcode = opcode;
+  request.name = state.name;
+  request.event = event.state_;
+  slice.set_flow(Enqueue(std::move(request)));
+}
+
+void FlexStream::Record(const Event& event) {
+  const auto lock = context_.Lock();
+  EnqueueEvent(Opcode::EVENT_SIGNAL, "Record", event);
+}
+
+void FlexStream::Wait(const Event& event) {
+  const auto lock = context_.Lock();
+  EnqueueEvent(Opcode::EVENT_WAIT, "Wait", event);
+}
+
+void FlexStream::Callback(std::function<void()> function) {
+  const auto lock = context_.Lock();
+  CheckAlive("Callback");
+  const RuntimeContext::HostSlice slice(context_, stream_index_, "Callback");
+  if (!function) throw BadInput("stream {}: Callback of an empty function", stream_index_);
+  ControlBlockRequest request;
+  request.callback = std::move(function);
+  Enqueue(std::move(request));
+}
+
+void FlexStream::Synchronize() {
+  {
+    const auto lock = context_.Lock();
+    CheckAlive("Synchronize");
+  }
+  context_.SynchronizeStream(stream_index_);
 }
 
 bool FlexStream::Query() const {
   const auto lock = context_.Lock();
-  Scheduler& scheduler = context_.scheduler();
-  scheduler.Poll();
-  if (scheduler.Idle(stream_index_)) return true;
-  // Time moves only inside calls: a caller that asks again and again must see the card get on.
-  context_.device().Charge(context_.options().device.poll_interval_ns);
-  scheduler.Poll();
-  return scheduler.Idle(stream_index_);
+  CheckAlive("Query");
+  return context_.PollFor([this] { return context_.scheduler().Idle(stream_index_); });
 }
 
 }  // namespace spyre::flex

@@ -5,10 +5,13 @@
 // return at once, except Synchronize. Operations of one stream run in order; between streams no
 // order is promised. Sizes and offsets in bytes, multiples of 128.
 //
+// The default stream is a stream as any other: it waits for no other one and no other one for it,
+// unlike the legacy default stream of CUDA. Order between streams is made by events (event.h).
+//
 // Errors: Error(kBadInput), and nothing is enqueued, for a location outside every allocation, a
-// copy past the end of one, a misaligned location or size, a null host address. Error(kDeviceFault)
-// when the stream is in error: the first failure is sticky, later operations are refused or
-// dropped.
+// copy past the end of one, a misaligned location or size, a null host address, an event that
+// cannot be used, and for every use after RuntimeContext::DestroyStream. Error(kDeviceFault) when
+// the stream is in error: the first failure is sticky, later operations are refused or dropped.
 #pragma once
 
 #include <cstdint>
@@ -18,6 +21,7 @@
 
 #include "runtime/flex/control_block_request.h"
 #include "runtime/flex/device_handle.h"
+#include "runtime/flex/event.h"
 
 namespace spyre::flex {
 
@@ -33,7 +37,8 @@ struct OperationInfo {
       false;  // no operation of another stream between the previous one of this stream and it
   std::shared_ptr<const void> keep_alive;  // released when the operation has completed
   // Called once after completion, under the runtime's lock, on the thread that saw the response;
-  // not called for an operation that failed or was dropped.
+  // not called for an operation that failed or was dropped. As FlexStream::Callback, but later
+  // operations of the stream do not wait for it.
   std::function<void()> then;
 };
 
@@ -56,11 +61,25 @@ class FlexStream {
   // sees as segment 7.
   void Launch(const DeviceHandle& device_handle, const OperationInfo& info = {});
 
+  // The event is complete when everything enqueued on this stream so far is. On a stream in error
+  // it throws that error, and the event has failed.
+  void Record(const Event& event);
+  // What is enqueued on this stream from now on starts after the event is complete.
+  void Wait(const Event& event);
+  // Calls `function` once, when everything enqueued on this stream so far has completed and before
+  // anything enqueued later starts; never if the stream fails before. It is called under the
+  // runtime's lock by the thread that sees the last response (or by this one, before Callback
+  // returns, if the stream is idle). It may enqueue, record and wait on streams, but a Synchronize
+  // inside it throws BadInput. What it throws becomes the stream's error.
+  void Callback(std::function<void()> function);
+
   // Waits until everything enqueued on this stream so far has completed. Throws the stream's error
-  // if it has one: Error(kDeviceFault) naming operation, stream, address and status.
+  // if it has one: Error(kDeviceFault) naming operation, stream, address and status. Throws
+  // Error(kDeviceFault) too when it can not complete because nothing can move (event.h); that is no
+  // error of the stream, which stays as it is.
   void Synchronize();
-  // True: nothing enqueued is outstanding. Never waits; costs one poll interval of host time if
-  // not.
+  // True: nothing enqueued is outstanding. Does not wait; costs one poll interval of host time if
+  // something is.
   bool Query() const;
 
   uint32_t stream_index() const { return stream_index_; }
@@ -69,6 +88,9 @@ class FlexStream {
   RuntimeContext& context() const { return context_; }
 
  private:
+  friend class RuntimeContext;
+  void CheckAlive(const char* what) const;
+  void EnqueueEvent(Opcode opcode, const char* what, const Event& event);
   void Copy(Opcode opcode, const char* name, void* host_address, const DeviceHandle& handle,
             uint64_t size, const OperationInfo& info);
   void CheckRange(const char* what, const DeviceHandle& handle, uint64_t size) const;
@@ -77,6 +99,7 @@ class FlexStream {
 
   RuntimeContext& context_;
   uint32_t stream_index_;
+  bool destroyed_ = false;
 };
 
 }  // namespace spyre::flex

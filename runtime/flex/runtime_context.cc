@@ -25,7 +25,8 @@ RuntimeContext::RuntimeContext(driver::Transport& transport, driver::FunctionId 
       device_(transport, function, options.device),
       mapper_(device_.is_physical() ? std::make_unique<CardMapper>(device_) : nullptr),
       allocator_(MakeAllocator()),
-      scheduler_(device_, MakeSchedulingPolicy(options.scheduling), options.keep_completed) {}
+      scheduler_(device_, MakeSchedulingPolicy(options.scheduling, options.starvation_limit),
+                 options.keep_completed) {}
 
 RuntimeContext::~RuntimeContext() {
   try {
@@ -33,6 +34,8 @@ RuntimeContext::~RuntimeContext() {
   } catch (const Error&) {
     // Nobody is left to tell.
   }
+  // What waits for events that nobody will record any more still holds host memory and tensors.
+  scheduler_.Abort("the context is closed");
 }
 
 SpyreAllocator RuntimeContext::MakeAllocator() {
@@ -48,18 +51,57 @@ FlexStream& RuntimeContext::Stream(uint32_t index) {
                    index, kFirstHighPriorityStream - 1, kFirstHighPriorityStream, kLastStream);
   }
   std::unique_ptr<FlexStream>& stream = streams_[index];
-  if (!stream) stream = std::make_unique<FlexStream>(*this, index);
+  if (!stream) {
+    const std::string why = WhyUnavailable(index);
+    if (!why.empty()) throw BadInput("stream {}: {}", index, why);
+    stream = std::make_unique<FlexStream>(*this, index);
+  }
   return *stream;
+}
+
+std::string RuntimeContext::WhyUnavailable(uint32_t index) const {
+  if (scheduler_.ErrorOf(index) != nullptr) {
+    return "it was destroyed in error; the index can be used again after Reset";
+  }
+  if (!scheduler_.Idle(index)) {
+    return "it was destroyed and its work is outstanding; the index can be used again after that";
+  }
+  return {};
 }
 
 FlexStream& RuntimeContext::NewStream(bool high_priority) {
   const auto lock = Lock();
-  uint32_t& next = next_stream_[high_priority];
-  const uint32_t index = next;
   const uint32_t first = high_priority ? kFirstHighPriorityStream : 1;
   const uint32_t last = high_priority ? kLastStream : kFirstHighPriorityStream - 1;
-  next = index == last ? first : index + 1;
-  return Stream(index);
+  uint32_t& next = next_stream_[high_priority];
+  const auto find = [&](const auto& suits) {
+    for (uint32_t tried = first; tried <= last; ++tried) {
+      const uint32_t index = next;
+      next = index == last ? first : index + 1;
+      if (suits(index)) return &Stream(index);
+    }
+    return static_cast<FlexStream*>(nullptr);
+  };
+  FlexStream* stream =
+      find([this](uint32_t index) { return !streams_[index] && WhyUnavailable(index).empty(); });
+  if (stream == nullptr)
+    stream = find([this](uint32_t index) { return streams_[index] != nullptr; });
+  if (stream == nullptr) {
+    throw BadInput(
+        "no {} stream is free: streams {} to {} were all destroyed, and are busy or in error",
+        high_priority ? "high-priority" : "normal", first, last);
+  }
+  return *stream;
+}
+
+void RuntimeContext::DestroyStream(uint32_t index) {
+  const auto lock = Lock();
+  if (index == kDefaultStream) throw BadInput("stream 0: the default stream cannot be destroyed");
+  if (index > kLastStream || !streams_[index]) {
+    throw BadInput("stream {}: no such stream (never made, or destroyed already)", index);
+  }
+  streams_[index]->destroyed_ = true;
+  destroyed_streams_.push_back(std::move(streams_[index]));
 }
 
 DeviceHandle RuntimeContext::Allocate(uint64_t size_bytes, MemoryKind kind, uint32_t first_region) {
@@ -82,26 +124,49 @@ MemoryStatistics RuntimeContext::Statistics(MemoryKind kind) const {
   return allocator_.Statistics(kind);
 }
 
-void RuntimeContext::Synchronize() {
-  std::vector<uint32_t> indices;
-  {
+void RuntimeContext::SynchronizeStream(uint32_t index) {
+  const HostSlice slice(*this, index, "Synchronize");
+  for (;;) {
     const auto lock = Lock();
-    for (const auto& [index, stream] : streams_) indices.push_back(index);
-  }
-  // Everything completes before the first error is thrown.
-  std::optional<Error> first;
-  for (const uint32_t index : indices) {
-    try {
-      Stream(index).Synchronize();
-    } catch (const Error& error) {
-      if (!first) first = error;
+    scheduler_.CheckMayWait(fmt::format("stream {}: Synchronize", index));
+    if (scheduler_.Idle(index)) {
+      const StreamError* error = scheduler_.ErrorOf(index);
+      if (error != nullptr) throw Error(ErrorKind::kDeviceFault, error->message);
+      return;
     }
+    scheduler_.Progress();
+  }
+}
+
+StreamSet RuntimeContext::StreamsToWaitFor() const {
+  const auto lock = Lock();
+  StreamSet streams;
+  for (uint32_t index = 0; index < kStreams; ++index) {
+    if (streams_[index] || !WhyUnavailable(index).empty()) streams.Insert(index);
+  }
+  return streams;
+}
+
+void RuntimeContext::Synchronize() {
+  // Everything completes before the first error is thrown, also what callbacks enqueue.
+  std::optional<Error> first;
+  for (bool idle = false; !idle && !first;) {
+    for (const uint32_t index : StreamsToWaitFor()) {
+      try {
+        SynchronizeStream(index);
+      } catch (const Error& error) {
+        if (!first) first = error;
+      }
+    }
+    const auto lock = Lock();
+    idle = scheduler_.Idle();
   }
   if (first) throw *first;
 }
 
 void RuntimeContext::Reset() {
   const auto lock = Lock();
+  scheduler_.CheckMayWait("Reset of the context");
   device_.Close();  // from here on the card writes no more responses
   scheduler_.Abort("function-level reset");
   device_.Reset();

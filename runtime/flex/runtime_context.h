@@ -14,7 +14,6 @@
 
 #include <array>
 #include <cstdint>
-#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -31,7 +30,8 @@ namespace spyre::flex {
 
 struct RuntimeOptions {
   driver::DeviceOptions device;
-  std::string scheduling = "fifo";                                // or "round_robin"
+  std::string scheduling = "fifo";                                // a name of scheduling_policy.h
+  uint32_t starvation_limit = kDefaultStarvationLimit;            // likewise
   uint64_t program_bytes = SpyreAllocator::kDefaultProgramBytes;  // PF mode: reserved for programs
   bool bounds_check = true;    // false: bad locations go to the card, whose MMU must fault them
   bool timing_only = false;    // bulk copies carry TIMING_ONLY: they take time but move no data
@@ -47,11 +47,19 @@ class RuntimeContext {
   RuntimeContext(const RuntimeContext&) = delete;
   RuntimeContext& operator=(const RuntimeContext&) = delete;
 
-  // Streams live as long as the context. Indices: 0 default, 1..32 normal, 33..64 high priority.
+  // Streams live until they are destroyed, the default stream as long as the context. Indices: 0
+  // default, 1..32 normal, 33..64 high priority.
   FlexStream& DefaultStream() { return Stream(kDefaultStream); }
-  FlexStream& Stream(uint32_t index);  // made at first use; BadInput above 64
-  FlexStream& NewStream(
-      bool high_priority = false);  // a new index; round robin once all are in use
+  // Made at first use. BadInput above 64, and while work of a destroyed stream of that index is
+  // outstanding or its error has not been cleared by Reset.
+  FlexStream& Stream(uint32_t index);
+  // A new index; round robin over the streams there are once all are in use.
+  FlexStream& NewStream(bool high_priority = false);
+  // Returns at once: what is enqueued still runs, and Synchronize of the context waits for it and
+  // throws its error. The index is free again when the work has completed without error; the
+  // FlexStream object stays, and refuses every call. BadInput for the default stream, and for an
+  // index that has no stream.
+  void DestroyStream(uint32_t index);
 
   // As SpyreAllocator::Allocate.
   DeviceHandle Allocate(uint64_t size_bytes, MemoryKind kind = MemoryKind::kTensor,
@@ -60,10 +68,11 @@ class RuntimeContext {
   std::optional<Allocation> FindAllocation(const DeviceHandle& handle) const;
   MemoryStatistics Statistics(MemoryKind kind) const;
 
-  // Waits for every stream; throws the first stream error, by stream index.
+  // Waits for every stream; throws the first stream error, by stream index, or a deadlock
+  // (event.h).
   void Synchronize();
-  // Function-level reset: drops what is outstanding, clears every stream error. Memory stays
-  // allocated.
+  // Function-level reset: drops what is outstanding, clears every stream error, fails every event
+  // made before. Memory stays allocated. Not in a callback.
   void Reset();
 
   std::vector<CompletedOperation> CompletedOperations() const;  // in order of completion
@@ -120,8 +129,25 @@ class RuntimeContext {
 
  private:
   class CardMapper;
+  friend class FlexStream;
+  friend class Event;
 
   SpyreAllocator MakeAllocator();
+  std::string WhyUnavailable(uint32_t index) const;  // for a new stream; empty: it is available
+  StreamSet StreamsToWaitFor() const;  // that live, and destroyed ones that are busy or in error
+  void SynchronizeStream(uint32_t index);
+  uint64_t CountEvent() { return ++events_; }
+  // Handles what the card has answered, once more after one poll interval of host time if `done` is
+  // not true by then, and returns done(). Caller holds the lock.
+  template <typename Done>
+  bool PollFor(const Done& done) {
+    scheduler_.Poll();
+    if (done()) return true;
+    // Time moves only inside calls: a caller that asks again and again must see the card get on.
+    device_.Charge(options_.device.poll_interval_ns);
+    scheduler_.Poll();
+    return done();
+  }
 
   mutable std::recursive_mutex mutex_;
   RuntimeOptions options_;
@@ -129,8 +155,10 @@ class RuntimeContext {
   std::unique_ptr<CardMapper> mapper_;  // PF mode
   SpyreAllocator allocator_;
   Scheduler scheduler_;
-  std::map<uint32_t, std::unique_ptr<FlexStream>> streams_;
+  std::array<std::unique_ptr<FlexStream>, kStreams> streams_;
+  std::vector<std::unique_ptr<FlexStream>> destroyed_streams_;
   std::array<uint32_t, 2> next_stream_{1, kFirstHighPriorityStream};  // normal, high
+  uint64_t events_ = 0;                                               // made so far, for names
 };
 
 }  // namespace spyre::flex

@@ -12,10 +12,41 @@ namespace {
 // Correlations are unique over the functions of a card, so that traces of several can be joined.
 constexpr int kCorrelationFunctionShift = 48;
 
-CompletedOperation Record(uint32_t stream, const ControlBlockRequest& request) {
+CompletedOperation DescribeOutcome(const PendingOperation& pending, const Response& response,
+                                   bool executed) {
+  CompletedOperation operation = DescribeOutcome(pending, static_cast<Status>(response.status));
+  operation.executed = executed;
+  operation.queued_ps = response.queued_ps;
+  operation.fetched_ps = response.fetched_ps;
+  operation.started_ps = response.started_ps;
+  operation.finished_ps = response.finished_ps;
+  operation.posted_ps = response.posted_ps;
+  operation.device_bytes_read = response.device_bytes_read;
+  operation.device_bytes_written = response.device_bytes_written;
+  operation.macs = response.macs;
+  return operation;
+}
+
+std::string FailureText(const PendingOperation& operation, const Response& response) {
+  const ControlBlockRequest& request = operation.request;
+  std::string text = fmt::format("stream {}: {} failed: ", operation.stream, Describe(request));
+  if (request.opcode == Opcode::EVENT_WAIT && request.event->status == EventStatus::kFailed) {
+    return text + request.event->error;
+  }
+  text += fmt::format("{}, fault address 0x{:x}", StatusName(static_cast<Status>(response.status)),
+                      response.fault_address);
+  if (response.fault_core != kNoCore) text += fmt::format(", core {}", response.fault_core);
+  return text + fmt::format(" (sequence {})", response.sequence);
+}
+
+}  // namespace
+
+CompletedOperation DescribeOutcome(const PendingOperation& pending, Status status) {
+  const ControlBlockRequest& request = pending.request;
   CompletedOperation operation;
-  operation.stream = stream;
+  operation.stream = pending.stream;
   operation.opcode = request.opcode;
+  operation.status = status;
   operation.name = request.name;
   operation.label = request.label;
   operation.tag = request.tag;
@@ -23,17 +54,6 @@ CompletedOperation Record(uint32_t stream, const ControlBlockRequest& request) {
   operation.size_bytes = request.size_bytes;
   return operation;
 }
-
-std::string FailureText(uint32_t stream, const ControlBlockRequest& request,
-                        const Response& response) {
-  std::string text =
-      fmt::format("stream {}: {} failed: {}, fault address 0x{:x}", stream, Describe(request),
-                  StatusName(static_cast<Status>(response.status)), response.fault_address);
-  if (response.fault_core != kNoCore) text += fmt::format(", core {}", response.fault_core);
-  return text + fmt::format(" (sequence {})", response.sequence);
-}
-
-}  // namespace
 
 Scheduler::Scheduler(driver::Device& device, std::unique_ptr<SchedulingPolicy> policy,
                      bool keep_completed)
@@ -44,7 +64,13 @@ Scheduler::Scheduler(driver::Device& device, std::unique_ptr<SchedulingPolicy> p
                         1) {}
 
 uint64_t Scheduler::QueueOperation(uint32_t stream_index, ControlBlockRequest cb) {
+  if (stream_index > kLastStream) {
+    throw BadInput("stream {}: streams are 0 to {}", stream_index, kLastStream);
+  }
   Stream& stream = streams_[stream_index];
+  const bool records = cb.opcode == Opcode::EVENT_SIGNAL;
+  if (records) cb.event->stream = stream_index;
+  if (records && (stream.error || lost_)) FailEvent(*cb.event, stream_index);
   if (stream.error) {
     throw DeviceFault("stream {} is in error, {} refused; the first error was: {}", stream_index,
                       Describe(cb), stream.error->message);
@@ -53,69 +79,61 @@ uint64_t Scheduler::QueueOperation(uint32_t stream_index, ControlBlockRequest cb
     throw DeviceFault("stream {}: {} refused: the device is lost: {}", stream_index, Describe(cb),
                       *lost_);
   }
-  MakeEntry(cb, stream_index, device_.is_physical());  // refuses handles of the other mode now
+  CheckMode(cb, device_.is_physical());
   const uint64_t correlation = next_correlation_++;
   cb.correlation = correlation;
   ++counts_.queued;
   ++stream.counts.queued;
-  stream.queue.push_back({std::move(cb), next_arrival_++});
+  PendingOperation* operation = pool_.Take();
+  operation->request = std::move(cb);
+  operation->stream = stream_index;
+  operation->arrival = next_arrival_++;
+  stream.queue.push_back(operation);
   ++queued_;
-  if (batch_depth_ == 0) {
-    Poll();
-    Drain();
-  }
+  if (records) ChangeEvent(*operation->request.event, EventStatus::kQueued);
+  if (stream.queue.size() == 1) unsettled_.Insert(stream_index);
+  if (batch_depth_ == 0) Poll();
   return correlation;
 }
 
 void Scheduler::EndBatch() {
-  if (--batch_depth_ > 0) return;
-  Poll();
-  Drain();
+  if (--batch_depth_ == 0) Poll();
 }
 
 bool Scheduler::Idle(uint32_t stream_index) const {
-  const auto it = streams_.find(stream_index);
-  return it == streams_.end() || (it->second.queue.empty() && it->second.running.empty());
-}
-
-bool Scheduler::Idle() const {
-  return std::all_of(streams_.begin(), streams_.end(), [](const auto& entry) {
-    return entry.second.queue.empty() && entry.second.running.empty();
-  });
+  const Stream& stream = streams_.at(stream_index);
+  return stream.queue.empty() && stream.running.empty();
 }
 
 const StreamError* Scheduler::ErrorOf(uint32_t stream_index) const {
-  const auto it = streams_.find(stream_index);
-  return it != streams_.end() && it->second.error ? &*it->second.error : nullptr;
+  const Stream& stream = streams_.at(stream_index);
+  return stream.error ? &*stream.error : nullptr;
 }
 
 OperationCounts Scheduler::Counts(uint32_t stream_index) const {
-  const auto it = streams_.find(stream_index);
-  return it == streams_.end() ? OperationCounts{} : it->second.counts;
+  return streams_.at(stream_index).counts;
 }
 
 uint32_t Scheduler::NextStream() {
   // An operation joined to the one that entered the ring last goes before everything else.
-  if (last_started_) {
-    const Stream& stream = streams_[*last_started_];
-    if (!stream.queue.empty() && stream.queue.front().request.joined) return *last_started_;
+  if (last_started_ && ready_.set().Contains(*last_started_) &&
+      streams_[*last_started_].queue.front()->request.joined) {
+    return *last_started_;
   }
-  std::vector<ReadyStream> ready;
-  for (const auto& [index, stream] : streams_) {
-    if (!stream.queue.empty()) {
-      ready.push_back({index, stream.queue.front().arrival, index >= kFirstHighPriorityStream});
-    }
-  }
-  return policy_->Pick(ready);
+  return policy_->Pick(ready_);
 }
 
 void Scheduler::Drain() {
   if (lost_) return;
   try {
     for (;;) {
-      if (queued_ == 0 || !device_.queue().HasRoom()) break;
-      const uint32_t next = NextStream();
-      Start(next, streams_[next]);
+      while (!unsettled_.empty()) {
+        const uint32_t index = unsettled_.From(0);
+        unsettled_.Erase(index);
+        Settle(index);
+      }
+      if (ready_.empty() || !device_.queue().HasRoom()) break;
+      Start(NextStream());
     }
     device_.queue().RingDoorbell();
   } catch (const spyre::Error& error) {
@@ -123,77 +141,95 @@ void Scheduler::Drain() {
   }
 }
 
-void Scheduler::Start(uint32_t index, Stream& stream) {
-  ControlBlockRequest& request = stream.queue.front().request;
+void Scheduler::Start(uint32_t index) {
+  Stream& stream = streams_[index];
+  PendingOperation* operation = stream.queue.front();
+  ControlBlockRequest& request = operation->request;
+  if (request.opcode == Opcode::EVENT_SIGNAL) request.event->counter = stream.records + 1;
+  if (request.event != nullptr) {
+    request.value = EventValue(request.event->stream, request.event->counter);
+  }
   driver::Entry entry = MakeEntry(request, index, device_.is_physical());
   if (request.exclusive_key != 0) {
-    const auto user = exclusive_user_.find(request.exclusive_key);
-    if (user != exclusive_user_.end() && user->second != index) {
+    const auto [user, first] = exclusive_user_.try_emplace(request.exclusive_key, index);
+    if (!first && user->second != index) {
       std::visit([](auto& e) { e.flags |= kFlagBarrier; }, entry);
+      user->second = index;
     }
   }
   device_.queue().TrySubmit(entry);
-  if (request.exclusive_key != 0) exclusive_user_[request.exclusive_key] = index;
-  const uint64_t sequence = std::visit([](const auto& e) { return e.sequence; }, entry);
-  stream.running.push_back(sequence);
-  running_.emplace(sequence, Running{std::move(request), index});
+  operation->sequence = std::visit([](const auto& e) { return e.sequence; }, entry);
+  running_.Insert(operation);
+  stream.running.push_back(operation);
   stream.queue.pop_front();
   --queued_;
+  unsettled_.Insert(index);
   last_started_ = index;
+  policy_->OnEntered(index);
+  if (request.opcode == Opcode::EVENT_SIGNAL) {
+    ++stream.records;
+    ChangeEvent(*request.event, EventStatus::kInRing);
+  }
 }
 
 void Scheduler::Poll() {
-  if (lost_) return;
+  if (lost_ || in_callback_) return;
   try {
     while (const auto response = device_.queue().Poll()) Handle(*response);
   } catch (const spyre::Error& error) {
     LoseDevice(error.what());
   }
+  Drain();
 }
 
-void Scheduler::Progress() {
-  if (lost_) return;
-  Drain();
+void Scheduler::CheckMayWait(const std::string& what) const {
+  if (!in_callback_) return;
+  throw BadInput("{} inside a callback: what it waits for is handled by the caller of the callback",
+                 what);
+}
+
+void Scheduler::Progress(const EventState* awaited) {
+  CheckMayWait("waiting for the card");
+  if (!lost_) {
+    const uint64_t moves = host_moves_;
+    Drain();
+    if (host_moves_ != moves) return;
+  }
+  if (lost_ || running_.empty()) {
+    if (queued_ > 0 || awaited != nullptr) throw DeviceFault("{}", DescribeDeadlock(awaited));
+    return;
+  }
   try {
-    if (running_.empty()) return;
     Handle(device_.queue().Wait());
   } catch (const spyre::Error& error) {
     LoseDevice(error.what());
     return;
   }
   Poll();
-  Drain();
 }
 
 void Scheduler::Handle(const Response& response) {
-  auto node = running_.extract(response.sequence);
-  if (node.empty()) {
+  PendingOperation* operation = running_.Take(response.sequence);
+  if (operation == nullptr) {
     throw DeviceFault("response for sequence {}, which no stream waits for", response.sequence);
   }
-  ControlBlockRequest request = std::move(node.mapped().request);
-  const uint32_t index = node.mapped().stream;
+  const uint32_t index = operation->stream;
   Stream& stream = streams_[index];
   const auto status = static_cast<Status>(response.status);
-  // A damaged entry may have lost its stream on the way, so only good ones are held to the order.
-  if (status == Status::OK && stream.running.front() != response.sequence) {
+  if (stream.running.front() == operation) {
+    stream.running.pop_front();
+  } else if (status == Status::OK) {
+    // A damaged entry may have lost its stream on the way, so only good ones are held to the order.
     throw DeviceFault("stream {}: the card completed sequence {} before {}; streams are in order",
-                      index, response.sequence, stream.running.front());
+                      index, response.sequence, stream.running.front()->sequence);
+  } else {
+    stream.running.erase(std::find(stream.running.begin(), stream.running.end(), operation));
   }
-  stream.running.erase(std::find(stream.running.begin(), stream.running.end(), response.sequence));
+  policy_->OnAnswered(index, response.finished_ps - response.started_ps);
 
-  CompletedOperation operation = Record(index, request);
-  operation.status = status;
   // The card aborts what follows a failure in its stream without starting it.
-  operation.executed = !(status == Status::ABORTED && stream.error);
-  operation.queued_ps = response.queued_ps;
-  operation.fetched_ps = response.fetched_ps;
-  operation.started_ps = response.started_ps;
-  operation.finished_ps = response.finished_ps;
-  operation.posted_ps = response.posted_ps;
-  operation.device_bytes_read = response.device_bytes_read;
-  operation.device_bytes_written = response.device_bytes_written;
-  operation.macs = response.macs;
-  if (!operation.executed) {
+  const bool executed = !(status == Status::ABORTED && stream.error);
+  if (!executed) {
     ++counts_.not_executed;
     ++stream.counts.not_executed;
   } else if (status == Status::OK) {
@@ -203,69 +239,110 @@ void Scheduler::Handle(const Response& response) {
     ++counts_.failed;
     ++stream.counts.failed;
     // The first error wins; what is in the ring is the card's to abort, what is not is dropped.
-    if (!stream.error) stream.error = StreamError{FailureText(index, request, response), operation};
+    Fail(stream, FailureText(*operation, response),
+         DescribeOutcome(*operation, response, executed));
   }
-  Finish(stream, request, std::move(operation));
-  if (status != Status::OK) DropQueue(index, stream, Status::ABORTED);
-}
-
-void Scheduler::Finish(Stream& stream, ControlBlockRequest& request,
-                       CompletedOperation&& operation) {
-  if (request.on_complete) {
-    try {
-      request.on_complete(operation);
-    } catch (const spyre::Error& error) {
-      if (!stream.error) {
-        stream.error = StreamError{fmt::format("stream {}: after {}: {}", operation.stream,
-                                               Describe(request), error.what()),
-                                   operation};
-      }
+  if (keep_completed_) completed_.push_back(DescribeOutcome(*operation, response, executed));
+  const ControlBlockRequest& request = operation->request;
+  if (request.opcode == Opcode::EVENT_SIGNAL) {
+    if (status == Status::OK) {
+      request.event->finished_ps = response.finished_ps;
+      ChangeEvent(*request.event, EventStatus::kComplete);
+    } else {
+      FailEvent(*request.event, index);
     }
   }
-  if (keep_completed_) completed_.push_back(std::move(operation));
+  Unmap(*operation);
+  if (status == Status::OK && request.then) Call(request.then, *operation);
+  Release(operation);
+  if (stream.error) DropQueue(index);
+  if (stream.running.empty()) unsettled_.Insert(index);
 }
 
-void Scheduler::Drop(uint32_t index, Stream& stream, ControlBlockRequest& request, Status status) {
-  CompletedOperation operation = Record(index, request);
-  operation.status = status;
+void Scheduler::Call(const std::function<void()>& function, const PendingOperation& operation) {
+  std::string problem;
+  in_callback_ = true;
+  try {
+    function();
+  } catch (const std::exception& error) {
+    problem = error.what();
+  } catch (...) {
+    problem = "an exception that is no std::exception";
+  }
+  in_callback_ = false;
+  if (problem.empty()) return;
+  const ControlBlockRequest& request = operation.request;
+  Fail(streams_[operation.stream],
+       fmt::format("stream {}: {}{}: {}", operation.stream, request.callback ? "" : "after ",
+                   Describe(request), problem),
+       DescribeOutcome(operation, Status::OK));
+}
+
+void Scheduler::Unmap(const PendingOperation& operation) {
+  if (!operation.request.unmap) return;
+  try {
+    device_.UnmapHost(operation.request.host_address);
+  } catch (const spyre::Error& error) {
+    Fail(streams_[operation.stream],
+         fmt::format("stream {}: after {}: {}", operation.stream, Describe(operation.request),
+                     error.what()),
+         DescribeOutcome(operation, Status::OK));
+  }
+}
+
+void Scheduler::Fail(Stream& stream, std::string message, CompletedOperation operation) {
+  if (!stream.error) stream.error = StreamError{std::move(message), std::move(operation)};
+}
+
+void Scheduler::Drop(PendingOperation* operation) {
+  Stream& stream = streams_[operation->stream];
   ++counts_.not_executed;
   ++stream.counts.not_executed;
-  Finish(stream, request, std::move(operation));
+  const ControlBlockRequest& request = operation->request;
+  if (request.opcode == Opcode::EVENT_SIGNAL) FailEvent(*request.event, operation->stream);
+  Unmap(*operation);
+  if (keep_completed_ && !request.callback) {
+    completed_.push_back(DescribeOutcome(*operation, Status::ABORTED));
+  }
+  Release(operation);
 }
 
-void Scheduler::DropQueue(uint32_t index, Stream& stream, Status status) {
-  // Callbacks may look at the stream: take each operation out before it is told.
+void Scheduler::DropQueue(uint32_t index) {
+  Stream& stream = streams_[index];
   while (!stream.queue.empty()) {
-    ControlBlockRequest request = std::move(stream.queue.front().request);
+    PendingOperation* operation = stream.queue.front();
     stream.queue.pop_front();
     --queued_;
-    Drop(index, stream, request, status);
+    Drop(operation);
   }
+  ready_.Erase(index);
+}
+
+void Scheduler::Release(PendingOperation* operation) {
+  // What it keeps alive may call the runtime when it goes; by then nothing here refers to it.
+  const ControlBlockRequest request = std::exchange(operation->request, {});
+  pool_.Give(operation);
 }
 
 void Scheduler::LoseDevice(const std::string& message) {
   lost_ = message;
-  for (auto& [index, stream] : streams_) {
-    const bool hit = !stream.running.empty() || !stream.queue.empty();
-    if (hit && !stream.error) {
-      stream.error.emplace();
-      stream.error->operation.stream = index;
-      std::string oldest = "its operations";
-      if (!stream.running.empty()) {
-        const ControlBlockRequest& request = running_.at(stream.running.front()).request;
-        stream.error->operation = Record(index, request);
-        oldest = Describe(request);
-      }
-      stream.error->message = fmt::format("stream {}: {} not completed, the device is lost: {}",
-                                          index, oldest, message);
-    }
-    for (const uint64_t sequence : std::exchange(stream.running, {})) {
-      auto node = running_.extract(sequence);
-      if (!node.empty()) Drop(index, stream, node.mapped().request, Status::ABORTED);
-    }
-    DropQueue(index, stream, Status::ABORTED);
+  for (uint32_t index = 0; index < kStreams; ++index) {
+    Stream& stream = streams_[index];
+    if (stream.running.empty() && stream.queue.empty()) continue;
+    const PendingOperation* oldest = stream.running.empty() ? nullptr : stream.running.front();
+    CompletedOperation operation;
+    if (oldest != nullptr) operation = DescribeOutcome(*oldest, Status::OK);
+    operation.stream = index;
+    Fail(stream,
+         fmt::format("stream {}: {} not completed, the device is lost: {}", index,
+                     oldest == nullptr ? "its operations" : Describe(oldest->request), message),
+         std::move(operation));
+    for (PendingOperation* running : std::exchange(stream.running, {})) Drop(running);
+    DropQueue(index);
   }
-  running_.clear();
+  running_.Clear();
+  ready_.Clear();
+  unsettled_.Clear();
 }
 
 void Scheduler::Abort(const std::string& why) {
@@ -273,7 +350,8 @@ void Scheduler::Abort(const std::string& why) {
   lost_.reset();
   last_started_.reset();
   exclusive_user_.clear();
-  for (auto& [index, stream] : streams_) stream.error.reset();
+  for (Stream& stream : streams_) stream.error.reset();
+  ++epoch_;
 }
 
 }  // namespace spyre::flex

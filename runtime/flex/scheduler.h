@@ -1,16 +1,20 @@
 // The Scheduler: takes control blocks from all streams and serialises them onto the device's ring
-// (seed 000). It knows streams, operations and responses; it knows no tensors.
+// (seed 000). It knows streams, operations, events and responses; it knows no tensors.
 //
 // Owner: RuntimeContext. Threads: every call is made under the runtime's lock. QueueOperation never
 // waits: what finds no room in the ring stays in the stream's queue until a response makes room.
 // Errors of the device become sticky errors of the streams they hit; only Progress of a healthy
 // scheduler waits for the card. Order: operations of one stream enter the ring, and complete, in
 // order; streams are interleaved by the policy.
+//
+// On the host itself, when they are at the head of their stream's queue: host callbacks, waits for
+// events that are complete already, and waits for events that have failed (after everything before
+// them has completed, so that the stream's first error is its first).
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <deque>
-#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -19,13 +23,12 @@
 
 #include "driver/device.h"
 #include "runtime/flex/control_block_request.h"
+#include "runtime/flex/event_state.h"
+#include "runtime/flex/operation_table.h"
 #include "runtime/flex/scheduling_policy.h"
+#include "runtime/flex/stream_set.h"
 
 namespace spyre::flex {
-
-inline constexpr uint32_t kDefaultStream = 0;
-inline constexpr uint32_t kFirstHighPriorityStream = 33;  // 1..32 normal, 33..64 high
-inline constexpr uint32_t kLastStream = 64;
 
 // The first error of a stream. It stays until the device is reset.
 struct StreamError {
@@ -38,11 +41,13 @@ struct OperationCounts {
   uint64_t completed = 0;     // with status OK
   uint64_t failed = 0;        // with another status
   uint64_t not_executed = 0;  // dropped, because the stream or the device was in error
+  uint64_t on_host = 0;  // of the completed: callbacks, and waits for what was complete already
 };
 
 class Scheduler {
  public:
-  // keep_completed: keep every CompletedOperation for the report.
+  // keep_completed: keep every CompletedOperation for the report. Host callbacks and waits that the
+  // host has dropped are not among them.
   Scheduler(driver::Device& device, std::unique_ptr<SchedulingPolicy> policy, bool keep_completed);
 
   // Accepts an operation, starts it if the ring has room, and returns its correlation. Throws
@@ -54,56 +59,78 @@ class Scheduler {
   void EndBatch();
 
   bool Idle(uint32_t stream_index) const;  // nothing queued or running
-  bool Idle() const;
-  // Handles at least one response, waiting for it. No-op when nothing is outstanding.
-  void Progress();
-  void Poll();  // handles the responses that are there, without waiting
+  bool Idle() const { return queued_ == 0 && running_.empty(); }
+  // Handles at least one response, waiting for it, or what is due on the host. No-op when nothing
+  // is outstanding, unless the caller waits for an event. Throws DeviceFault when nothing can move,
+  // with who waits for what; this changes no state.
+  void Progress(const EventState* awaited = nullptr);
+  void Poll();  // handles what is there, without waiting
+  // Throws BadInput in a callback: only the card's responses end a wait, and they are handled by
+  // whoever calls the callback.
+  void CheckMayWait(const std::string& what) const;
 
   const StreamError* ErrorOf(uint32_t stream_index) const;
   OperationCounts Counts() const { return counts_; }
   OperationCounts Counts(uint32_t stream_index) const;
   const std::vector<CompletedOperation>& completed() const { return completed_; }
   void ClearCompleted() { completed_.clear(); }
+  uint64_t epoch() const { return epoch_; }  // counts the resets
 
   // After a device reset: everything not completed is dropped with status ABORTED, errors are
   // cleared.
   void Abort(const std::string& why);
 
  private:
-  struct Queued {
-    ControlBlockRequest request;
-    uint64_t arrival;
-  };
-  struct Running {
-    ControlBlockRequest request;
-    uint32_t stream;
-  };
   struct Stream {
-    std::deque<Queued> queue;
-    std::deque<uint64_t> running;  // sequence numbers, oldest first
+    std::deque<PendingOperation*> queue;
+    std::deque<PendingOperation*> running;  // in the ring, oldest first
     std::optional<StreamError> error;
     OperationCounts counts;
+    uint64_t records = 0;  // EVENT_SIGNALs that have entered the ring
   };
 
-  uint32_t NextStream();  // something must be queued
+  // scheduler.cc: into the ring, and back.
+  uint32_t NextStream();  // one must be ready
   void Drain();
-  void Start(uint32_t index, Stream& stream);  // the ring must have room
+  void Start(uint32_t index);  // the ring must have room
   void Handle(const Response& response);
-  void Finish(Stream& stream, ControlBlockRequest& request, CompletedOperation&& operation);
-  void Drop(uint32_t index, Stream& stream, ControlBlockRequest& request, Status status);
-  void DropQueue(uint32_t index, Stream& stream, Status status);
+  void Call(const std::function<void()>& function, const PendingOperation& operation);
+  void Unmap(const PendingOperation& operation);
+  void Drop(PendingOperation* operation);
+  void DropQueue(uint32_t index);
+  void Release(PendingOperation* operation);
+  static void Fail(Stream& stream, std::string message, CompletedOperation operation);
   void LoseDevice(const std::string& message);
+
+  // scheduler_events.cc: what the head of a queue waits for. Those that return bool: true if the
+  // head has left the queue.
+  void Settle(uint32_t index);
+  void SetReady(uint32_t index);
+  bool RunCallback(uint32_t index);
+  bool SettleWait(uint32_t index);
+  void LeaveHead(uint32_t index, bool completed);
+  void ChangeEvent(EventState& event, EventStatus status);
+  void FailEvent(EventState& event, uint32_t index);
+  void FailWait(const PendingOperation& operation);
+  const EventState* BlockedBy(uint32_t index) const;  // nullptr: not blocked
+  std::string DescribeDeadlock(const EventState* awaited) const;
 
   driver::Device& device_;
   std::unique_ptr<SchedulingPolicy> policy_;
   bool keep_completed_;
+  bool in_callback_ = false;
   int batch_depth_ = 0;
   size_t queued_ = 0;  // operations in the streams' queues
   uint64_t next_arrival_ = 0;
   uint64_t next_correlation_;
+  uint64_t epoch_ = 0;
+  uint64_t host_moves_ = 0;               // operations that left a queue without the card
   std::optional<uint32_t> last_started_;  // stream of the operation that entered the ring last
-  std::map<uint32_t, Stream> streams_;
-  std::unordered_map<uint64_t, Running> running_;          // by sequence number
+  std::array<Stream, kStreams> streams_;
+  ReadyStreams ready_;
+  StreamSet unsettled_;  // the head of the queue, or what it waits for, has changed
+  OperationPool pool_;
+  RunningOperations running_;
   std::unordered_map<uint64_t, uint32_t> exclusive_user_;  // key -> stream that used it last
   std::optional<std::string> lost_;                        // why the device can no longer be used
   OperationCounts counts_;
