@@ -140,7 +140,7 @@ class RandomHost {
   Entry Common(const Party& party) {
     Entry entry{};
     const uint64_t kind = Below(16);
-    entry.opcode = static_cast<uint8_t>(kind < 9 ? kind : kind < 12 ? 3 : kind < 14 ? 6 : 0);
+    entry.opcode = static_cast<uint8_t>(kind < 9 ? kind : kind < 12 ? 3 : kind < 15 ? 6 : 7);
     entry.flags = static_cast<uint16_t>(OneIn(4) ? Below(4) : 0);
     entry.stream = static_cast<uint32_t>(Below(kStreams));
     entry.host_address = OneIn(30) ? 0x10 : party.io + entry.stream * kStreamBytes + Below(4096);
@@ -159,7 +159,7 @@ class RandomHost {
   uint64_t Event(const Entry& entry) {
     const bool signal = entry.opcode == static_cast<uint8_t>(Opcode::EVENT_SIGNAL);
     const auto slot = pipelined_ && signal ? entry.stream : static_cast<uint32_t>(Below(kStreams));
-    return EventValue(slot, Below(6));
+    return EventValue(slot, Below(signal ? 24 : 8));
   }
   ControlBlock MakeControlBlock(const Party& party) {
     auto block = Common<ControlBlock>(party);
