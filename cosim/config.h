@@ -39,11 +39,20 @@ struct Dims {
   uint64_t batch = 0, m = 0, k = 0, n = 0, rows = 0, cols = 0;
 };
 
+// How the kernel is launched on tensors larger than its tile (runtime/spyre/launch_options.h).
+struct LaunchConfig {
+  std::vector<std::string> order;
+  std::string remainder = "fail";
+  std::string routing = "auto";
+  uint64_t interleave = 1;
+};
+
 struct WorkloadConfig {
   std::string op = "matmul";
   Dims size;
   Dims tile;
   Dims split;
+  LaunchConfig launch;
   uint64_t cores = 0;             // cores that the work division may use; 0: all of the card
   std::string division = "seed";  // rule of work division
   std::string axis = "cols";

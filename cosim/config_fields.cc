@@ -4,6 +4,7 @@
 #include "runtime/compiler/op_list.h"
 #include "runtime/compiler/work_division.h"
 #include "runtime/flex/scheduling_policy.h"
+#include "runtime/spyre/launch_options.h"
 
 namespace spyre::cosim {
 namespace {
@@ -141,6 +142,20 @@ std::vector<Field> Fields(RunConfig& c) {
   DescribeDims(f, "workload.split", c.workload.split, 32, "parts",
                ", number of parts in the work division, as equal as whole sticks allow; all 0: the "
                "compiler divides the work, otherwise 0 is 1");
+  f.SetPrefix("workload.launch");
+  f.List("order", c.workload.launch.order, {},
+         "Tiled launches: dimensions from the outermost loop to the innermost; those not named "
+         "follow in order of first appearance in the tensors");
+  f.Choice("remainder", c.workload.launch.remainder, runtime::RemainderNames(),
+           "A last tile that is smaller than the compiled one: fail, bad input; pad, it goes "
+           "through tensors of the tile's shape, filled with zeros; remainder_kernel, a kernel "
+           "compiled for the rest runs on it");
+  f.Choice("routing", c.workload.launch.routing, runtime::RoutingNames(),
+           "auto: a launch is tiled if the shapes are not exactly the compiled ones; strict: other "
+           "shapes are bad input; tiled: always, also for one tile");
+  f.Number("interleave", c.workload.launch.interleave, 1, 1024, "chunks",
+           "Pieces of each tensor that is tiled along its outermost device dimension, each an "
+           "allocation of its own, on a VF in a region of its own while there are so many");
   f.SetPrefix("workload.inputs");
   f.Path("a", c.workload.input_a, "float16 .npy file of input a; empty: generated from the seed");
   f.Path("b", c.workload.input_b, "float16 .npy file of input b; empty: generated from the seed");

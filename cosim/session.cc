@@ -9,6 +9,7 @@
 
 #include "cosim/inprocess_transport.h"
 #include "cosim/kernel_log.h"
+#include "cosim/launch_settings.h"
 #include "cosim/npy.h"
 #include "cosim/recording_transport.h"
 #include "cosim/workload.h"
@@ -17,7 +18,6 @@
 #include "model/contract/control_block.h"
 #include "model/contract/error.h"
 #include "model/rtl/waves.h"
-#include "runtime/spyre/execution_plan.h"
 #include "runtime/spyre/launch_kernel.h"
 #include "runtime/spyre/spyre_stream.h"
 #include "runtime/spyre/tensor_copy.h"
@@ -142,6 +142,9 @@ class Session {
     const compiler::Kernel kernel = CompileWorkload(workload_);
     result_.spyrecode_dir = PathOf("spyrecode");
     compiler::WriteSpyreCode(kernel, result_.spyrecode_dir);
+    compiler::WriteTileKernels(CompileTileKernels(config_.workload.launch, workload_),
+                               result_.spyrecode_dir);
+    chunks_ = ChunksOf(config_.workload.launch, workload_, kernel);
     result_.kernel_name = kernel.name;
     result_.plan = kernel.plan;
     if (workload_.bundle != nullptr)
@@ -200,7 +203,7 @@ class Session {
   // Tensors go first: the context must outlive them.
   void Unplug() {
     tensors_.clear();
-    plan_.reset();
+    kernels_.reset();
     context_.reset();
     admin_.reset();
     if (recording_) recording_->Finish();
@@ -215,8 +218,10 @@ class Session {
       const WallTimer timer(result_.wall.model);
       Plug();
       // Device memory first: what does not fit fails before host memory is taken.
-      for (const WorkloadTensor& tensor : workload_.tensors)
-        tensors_.push_back(runtime::AllocateTensor(*context_, tensor.layout));
+      for (size_t i = 0; i < chunks_.size(); ++i) {
+        tensors_.push_back(runtime::AllocateTensorInterleaved(
+            *context_, workload_.tensors[i].layout, chunks_[i].count, chunks_[i].granularity));
+      }
     }
     if (config_.workload.functional) LoadInputs();
 
@@ -224,9 +229,9 @@ class Session {
     runtime::SpyreStream stream = runtime::SpyreStream::Default(*context_);
     Report("copy inputs and program");
     CopyInputs(stream);
-    plan_ = std::make_unique<runtime::ExecutionPlan>(fs::path(result_.spyrecode_dir));
+    kernels_ = std::make_unique<runtime::KernelSet>(fs::path(result_.spyrecode_dir));
     const uint64_t before_load = context_->Counts().queued;
-    runtime::LoadPlan(stream, *plan_);
+    runtime::LoadKernels(stream, *kernels_);
     result_.program_loads = context_->Counts().queued - before_load;
     Wait(stream, "copy inputs and program");
 
@@ -250,7 +255,7 @@ class Session {
       if (!tensor.is_input) continue;
       const void* host = inputs_.empty() ? nullptr : inputs_[i].data();
       runtime::CopyTensorToDevice(stream, tensors_[i], host, tensor.host_format, tensor.name);
-      ++result_.transfers;
+      result_.transfers += runtime::PiecesOf(tensors_[i]).size();
     }
   }
 
@@ -260,7 +265,7 @@ class Session {
     std::vector<model::UnitStatistics> units_before = transport_->card().Statistics();
     KernelLog log(transport_->card(), &recorder_, steps_);
     const BundleWork* bundle = workload_.bundle.get();
-    runtime::LaunchKernel(stream, *plan_, tensors_, {},
+    runtime::LaunchKernel(stream, *kernels_, tensors_, LaunchOptionsOf(config_.workload.launch),
                           bundle == nullptr ? std::vector<int64_t>() : bundle->dimensions);
     Wait(stream, "launch");
     result_.kernel_usages = log.Take();
@@ -282,7 +287,7 @@ class Session {
       if (!tensor.is_output) continue;
       void* host = outputs_.empty() ? nullptr : outputs_[i].data();
       runtime::CopyTensorFromDevice(stream, tensors_[i], host, tensor.host_format, tensor.name);
-      ++result_.transfers;
+      result_.transfers += runtime::PiecesOf(tensors_[i]).size();
     }
     Wait(stream, "copy output");
   }
@@ -372,6 +377,7 @@ class Session {
   Workload workload_;
   RunResult result_;
   trace::Recorder recorder_;
+  std::vector<Chunks> chunks_;      // of the tensors
   std::vector<std::string> steps_;  // names of the program's marks
 
   std::unique_ptr<model::Waves> waves_;
@@ -380,7 +386,7 @@ class Session {
   std::unique_ptr<driver::Device> admin_;          // VF mode: the PF, which set the VFs up
   std::unique_ptr<flex::RuntimeContext> context_;
   std::vector<runtime::SpyreTensor> tensors_;
-  std::unique_ptr<runtime::ExecutionPlan> plan_;
+  std::unique_ptr<runtime::KernelSet> kernels_;
   std::vector<HostData> inputs_, outputs_;  // as tensors; empty in a timing-only run
 };
 

@@ -244,7 +244,8 @@ Workload ResolveWorkload(const RunConfig& config) {
   workload.description = Describe(*op, settings);
   compiler::KernelSpec& spec = workload.kernel_spec;
   spec.op = std::string(op->name);
-  for (const auto& [name, size] : GivenDims(settings.size)) spec.dims[name] = size;
+  for (const auto& [name, size] : GivenDims(settings.size)) workload.sizes[name] = size;
+  spec.dims = workload.sizes;
   for (const auto& [name, size] : GivenDims(settings.tile)) spec.dims[name] = size;
   for (const auto& [name, parts] : GivenDims(settings.split))
     spec.split[name] = static_cast<int>(parts);

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -45,8 +46,9 @@ struct Workload {
   std::string description;              // "matmul m=4096 k=1024 n=1024, tile m=1024"
   std::vector<WorkloadTensor> tensors;  // in launch order
   // One operation; inputs come first, then the output.
-  compiler::KernelSpec kernel_spec;
-  ReferenceProblem problem;  // without data and slices
+  compiler::KernelSpec kernel_spec;      // of a tile
+  std::map<std::string, int64_t> sizes;  // of the tensors, by the names of kernel_spec.dims
+  ReferenceProblem problem;              // without data and slices
   // Or a bundle, whose kTensor arguments the tensors are; then the two above are unused.
   std::shared_ptr<const BundleWork> bundle;
   // The list of operations that the bundle was made from; null: it was given as a bundle.

@@ -12,6 +12,7 @@ void RequireLoaded(const ExecutionPlan& plan) {
 
 bool IsTiled(const Operation& operation, const std::vector<SpyreTensor>& tensors,
              const LaunchOptions& options, const std::vector<int64_t>& dimensions) {
+  if (operation.compute()) CheckOrder(*operation.compute(), options.order);
   if (!operation.compute() || options.routing == Routing::kStrict) return false;
   if (options.routing == Routing::kTiled) {
     CheckDimensions(*operation.compute(), dimensions);

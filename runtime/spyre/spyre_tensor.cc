@@ -90,6 +90,7 @@ int64_t ChunkElements(const SpyreTensor& tensor) {
 
 SpyreTensor AllocateTensorInterleaved(flex::RuntimeContext& context, const StickLayout& layout,
                                       int chunks, int64_t granularity) {
+  if (chunks == 1) return AllocateTensor(context, layout);
   const int dimension = ChunkedDimension(layout);
   const int64_t per_step = ElementsPerStep(layout);
   const int64_t size = dimension < 0 ? 1 : layout.host_size[static_cast<size_t>(dimension)];
@@ -101,7 +102,7 @@ SpyreTensor AllocateTensorInterleaved(flex::RuntimeContext& context, const Stick
   }
   const int64_t unit = std::max(granularity, per_step);
   const int64_t units = (size + unit - 1) / unit;
-  if (chunks < 1 || (chunks > 1 && dimension < 0) || chunks > units) {
+  if (chunks < 1 || dimension < 0 || chunks > units) {
     throw BadInput(
         "tensor [{}] in {} chunks: along dimension {}, {} elements in units of {} make 1 "
         "to {}",

@@ -170,24 +170,14 @@ class Planner {
   }
 
   void OrderDimensions() {
-    std::vector<std::string> names;
-    for (const Seen& s : seen_) names.push_back(s.dimension.name);
-    for (size_t i = 0; i < options_.order.size(); ++i) {
-      const std::string& name = options_.order[i];
-      const auto at = std::find(names.begin(), names.end(), name);
-      if (at == names.end()) {
-        throw BadInput("order [{}]: kernel '{}' has no dimension '{}'; it has {}{}",
-                       fmt::join(options_.order, ", "), compute_.name, name, fmt::join(names, ", "),
-                       DidYouMean(name, names));
-      }
-      const auto to = seen_.begin() + static_cast<ptrdiff_t>(i);
+    CheckOrder(compute_, options_.order);
+    auto to = seen_.begin();
+    for (const std::string& name : options_.order) {
       const auto from =
           std::find_if(to, seen_.end(), [&](const Seen& s) { return s.dimension.name == name; });
-      if (from == seen_.end()) {
-        throw BadInput("order [{}]: dimension '{}' is there twice; name each once",
-                       fmt::join(options_.order, ", "), name);
-      }
+      if (from == seen_.end()) continue;  // of size 1 everywhere
       std::rotate(to, from, from + 1);
+      ++to;
     }
     for (const Seen& s : seen_) {
       const TiledDimension& dimension = s.dimension;
@@ -352,6 +342,27 @@ Tile TilingPlan::operator[](int64_t number) const {
   tile.remainder = shape.remainder;
   for (size_t a = 0; a < byte_step.size(); ++a) tile.arguments[a].copy = shape.copies[a];
   return tile;
+}
+
+void CheckOrder(const SpyreCompute& compute, const std::vector<std::string>& order) {
+  std::vector<std::string> names;
+  for (const auto& dimensions : compute.dimension_names) {
+    for (const std::string& name : dimensions) {
+      if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
+    }
+  }
+  for (size_t i = 0; i < order.size(); ++i) {
+    if (std::find(names.begin(), names.end(), order[i]) == names.end()) {
+      throw BadInput("order [{}]: kernel '{}' has no dimension '{}'; it has {}{}",
+                     fmt::join(order, ", "), compute.name, order[i], fmt::join(names, ", "),
+                     DidYouMean(order[i], names));
+    }
+    const auto here = order.begin() + static_cast<ptrdiff_t>(i);
+    if (std::find(order.begin(), here, order[i]) != here) {
+      throw BadInput("order [{}]: dimension '{}' is there twice; name each once",
+                     fmt::join(order, ", "), order[i]);
+    }
+  }
 }
 
 TilingPlan PlanTiling(const SpyreCompute& compute, const std::vector<SpyreTensor>& tensors,

@@ -80,6 +80,9 @@ struct TilingPlan {
   Tile operator[](int64_t number) const;
 };
 
+// LaunchOptions::order: names of the kernel's dimensions, each at most once.
+void CheckOrder(const SpyreCompute& compute, const std::vector<std::string>& order);
+
 // The preconditions of LaunchTiled, and the plan: tensors as CheckArguments says; dimensions of one
 // name tiled alike in all tensors; remainders as the options say, with the kernels they need among
 // `kernels`; no reduction dimension tiled or padded; along the stick dimension, whole sticks; every

@@ -1,0 +1,78 @@
+#include "cosim/launch_settings.h"
+
+#include <algorithm>
+#include <string>
+
+#include "model/contract/error.h"
+#include "runtime/spyre/spyre_tensor.h"
+
+namespace spyre::cosim {
+namespace {
+
+constexpr int64_t kStickElements = 64;  // of SEN169_FP16
+
+Chunks ChunksAlong(const WorkloadTensor& tensor, int dimension, int64_t tile, uint64_t wanted) {
+  const int64_t size = tensor.shape[static_cast<size_t>(dimension)];
+  const bool in_sticks = dimension == tensor.layout.stick_dim();
+  if (tile >= size || (in_sticks && tile % kStickElements != 0)) return {};
+  const int64_t tiles = (size + tile - 1) / tile;
+  const int64_t count = std::min(static_cast<int64_t>(wanted), tiles);
+  const int64_t per_chunk = (tiles + count - 1) / count;
+  // With tiles that are not divided evenly, fewer chunks may hold them all.
+  return {static_cast<int>((tiles + per_chunk - 1) / per_chunk), tile};
+}
+
+}  // namespace
+
+runtime::LaunchOptions LaunchOptionsOf(const LaunchConfig& config) {
+  runtime::LaunchOptions options;
+  options.order = config.order;
+  options.remainder = runtime::RemainderFromName(config.remainder);
+  options.routing = runtime::RoutingFromName(config.routing);
+  return options;
+}
+
+std::vector<compiler::TileKernel> CompileTileKernels(const LaunchConfig& config,
+                                                     const Workload& workload) {
+  if (workload.bundle != nullptr) return {};
+  switch (runtime::RemainderFromName(config.remainder)) {
+    case runtime::Remainder::kPad:
+      return compiler::StagingCopies(workload.kernel_spec, workload.sizes);
+    case runtime::Remainder::kKernel:
+      return compiler::RemainderKernels(workload.kernel_spec, workload.sizes);
+    case runtime::Remainder::kFail:
+      break;
+  }
+  return {};
+}
+
+std::vector<Chunks> ChunksOf(const LaunchConfig& config, const Workload& workload,
+                             const compiler::Kernel& kernel) {
+  std::vector<Chunks> chunks(workload.tensors.size());
+  if (config.interleave <= 1) return chunks;
+  std::string names;
+  bool any = false;
+  for (size_t i = 0; i < chunks.size(); ++i) {
+    const WorkloadTensor& tensor = workload.tensors[i];
+    const compiler::KernelArgument& argument = kernel.arguments[i];
+    const int dimension = runtime::ChunkedDimension(tensor.layout);
+    if (dimension < 0) continue;
+    const auto d = static_cast<size_t>(dimension);
+    if (d < argument.dims.size()) {
+      names += fmt::format("{}{} of {}", names.empty() ? "" : ", ", argument.dims[d], tensor.name);
+      chunks[i] = ChunksAlong(tensor, dimension, argument.shape[d], config.interleave);
+    }
+    any = any || chunks[i].count > 1;
+  }
+  if (!any) {
+    throw BadInput(
+        "workload.launch.interleave = {}: chunks hold whole tiles, and no tensor is tiled along "
+        "its "
+        "outermost device dimension ({}); a workload.tile for one of these would do, in whole "
+        "sticks of {} along the last dimension",
+        config.interleave, names.empty() ? "there is none" : names, kStickElements);
+  }
+  return chunks;
+}
+
+}  // namespace spyre::cosim

@@ -1,0 +1,37 @@
+// The kernels that tiled launches of a kernel need beside it, where its tile does not divide the
+// tensors: the same operation compiled for what remains, and copies that move the valid part of a
+// padded tile on the device. docs/runtime.md says when which is used.
+//
+// Callers: cosim, tests. Pure functions, any thread. Errors: as GenerateKernel.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "runtime/compiler/kernel.h"
+
+namespace spyre::compiler {
+
+struct TileKernel {
+  std::string name;  // of its directory: "remainder_m928", "copy_928x1024"
+  Kernel kernel;
+};
+
+// One for each combination of dimensions whose last tile is cut short when `tile` is launched over
+// tensors of `sizes` (the dimensions of tile.dims; those not named are the tile's). Dimensions that
+// the operation reduces are left alone. A divided reduction is divided as in the tile's kernel, so
+// that sums are added in the same order.
+std::vector<TileKernel> RemainderKernels(const KernelSpec& tile,
+                                         const std::map<std::string, int64_t>& sizes);
+
+// One for each shape and layout that an argument's valid part may have in those tiles.
+std::vector<TileKernel> StagingCopies(const KernelSpec& tile,
+                                      const std::map<std::string, int64_t>& sizes);
+
+// Each into a directory of its name in `dir`, where the runtime's KernelSet finds it.
+void WriteTileKernels(const std::vector<TileKernel>& kernels, const std::filesystem::path& dir);
+
+}  // namespace spyre::compiler
