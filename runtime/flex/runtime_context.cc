@@ -94,6 +94,11 @@ FlexStream& RuntimeContext::NewStream(bool high_priority) {
   return *stream;
 }
 
+bool RuntimeContext::HasStream(uint32_t index) const {
+  const auto lock = Lock();
+  return index <= kLastStream && streams_[index] != nullptr;
+}
+
 void RuntimeContext::DestroyStream(uint32_t index) {
   const auto lock = Lock();
   if (index == kDefaultStream) throw BadInput("stream 0: the default stream cannot be destroyed");

@@ -60,6 +60,7 @@ class RuntimeContext {
   // FlexStream object stays, and refuses every call. BadInput for the default stream, and for an
   // index that has no stream.
   void DestroyStream(uint32_t index);
+  bool HasStream(uint32_t index) const;  // it was made, and is not destroyed
 
   // As SpyreAllocator::Allocate.
   DeviceHandle Allocate(uint64_t size_bytes, MemoryKind kind = MemoryKind::kTensor,

@@ -132,7 +132,7 @@ void SafeGraph::RequireNoPath(TaskId task, const std::vector<TaskId>& producers)
 void SafeGraph::Depend(TaskRecord& record, TaskId before) {
   TaskRecord& producer = RecordOf(before);
   if (consumers_.Last(producer) == record.id) return;
-  consumers_.Append(producer, record.id);
+  Connect(producer, record.id);
   ++record.fanin;
 }
 

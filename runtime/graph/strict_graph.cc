@@ -59,7 +59,7 @@ void StrictGraph::DependOnProducer(TaskRecord& record, TaskId task, const Region
   TaskRecord& producer = RecordOf(id);
   if (producer.state == TaskState::kDone) return;
   if (producer.fanout < options_.max_fanout) {
-    consumers_.Append(producer, task);
+    Connect(producer, task);
   } else {
     Note(Diagnostic::Kind::kFanoutFull, id);
   }

@@ -190,4 +190,6 @@ std::vector<TaskArgument> TaskGraph::Arguments(TaskId task) const {
 
 std::vector<Diagnostic> TaskGraph::TakeDiagnostics() { return std::exchange(diagnostics_, {}); }
 
+std::vector<TaskGraph::Edge> TaskGraph::TakeEdges() { return std::exchange(edges_, {}); }
+
 }  // namespace spyre::runtime

@@ -154,6 +154,14 @@ class TaskGraph {
   std::vector<TaskArgument> Arguments(TaskId task) const;
   std::vector<Diagnostic> TakeDiagnostics();
 
+  // For executors that do not wait for Pop: from now on keeps the edges that are made, in order.
+  // An edge may come twice; one to a task that has completed is not made.
+  struct Edge {
+    TaskId before, task;
+  };
+  void KeepEdges() { keep_edges_ = true; }
+  std::vector<Edge> TakeEdges();
+
  protected:
   explicit TaskGraph(const TaskGraphOptions& options);
 
@@ -179,6 +187,10 @@ class TaskGraph {
   Region& WideOf(TaskId task, uint32_t index);
   Region RegionOf(TaskId task, uint32_t index) const;
   void Enqueue(TaskId task, const TaskRecord& record, uint32_t worker);
+  void Connect(TaskRecord& producer, TaskId task) {
+    consumers_.Append(producer, task);
+    if (keep_edges_) edges_.push_back({producer.id, task});
+  }
   void AdvanceOldest() {
     while (oldest_ < next_ && RecordOf(oldest_).state == TaskState::kDone) ++oldest_;
   }
@@ -216,6 +228,8 @@ class TaskGraph {
   std::unordered_map<std::string, FunctionId> function_ids_;
   std::unordered_map<TensorId, TensorPlace> places_;
   std::vector<Diagnostic> diagnostics_;
+  bool keep_edges_ = false;
+  std::vector<Edge> edges_;
 };
 
 }  // namespace spyre::runtime

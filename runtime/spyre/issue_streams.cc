@@ -1,0 +1,115 @@
+// Issue::Streams: every task goes to its stream at once. An edge between two streams waits for what
+// its stream was given up to now, which is at least the task.
+#include <map>
+#include <utility>
+
+#include "model/contract/error.h"
+#include "runtime/spyre/issue.h"
+#include "runtime/spyre/issue_lanes.h"
+
+namespace spyre::runtime {
+namespace {
+
+class StreamIssuer final : public Issuer {
+ public:
+  StreamIssuer(flex::RuntimeContext& context, const StreamIssueOptions& options)
+      : context_(context), options_(options), lanes_(context) {
+    if (options_.streams < 1 || options_.streams >= flex::kFirstHighPriorityStream) {
+      throw BadInput("issue by streams: {} streams; there may be 1 to {}", options_.streams,
+                     flex::kFirstHighPriorityStream - 1);
+    }
+  }
+
+  TaskId Submit(IssuedTask task) override {
+    const auto id = static_cast<TaskId>(places_.size());
+    for (const TaskId before : task.after) {
+      if (before < 0 || before >= id) {
+        throw BadInput("task {} ('{}') comes after task {}; it can come after 0 to {}", id,
+                       task.name, before, id - 1);
+      }
+    }
+    const size_t lane = LaneOf(task);
+    places_.push_back(lanes_.Advance(lane));
+    const auto lock = context_.Lock();
+    try {
+      for (const TaskId before : task.after) {
+        const LanePlace& place = places_[static_cast<size_t>(before)];
+        if (lanes_.Waits(lane, place)) continue;
+        const Recorded& recorded = Covering(place);
+        lanes_.Wait(lane, place, recorded.event, recorded.position);
+      }
+      task.enqueue(lanes_.stream(lane));
+    } catch (const Error& error) {
+      ++failed_;
+      if (!error_)
+        error_ = Error(error.kind(), fmt::format("task '{}': {}", task.name, error.what()));
+    }
+    return id;
+  }
+
+  void Synchronize() override {
+    for (size_t lane = 0; lane < lanes_.size(); ++lane) {
+      try {
+        lanes_.stream(lane).Synchronize();
+      } catch (const Error& error) {
+        if (!error_) error_ = error;
+      }
+    }
+    if (error_) throw *error_;
+    completed_ = places_.size();
+  }
+
+  IssueCounts Counts() const override {
+    IssueCounts counts;
+    counts.tasks = places_.size();
+    counts.waits = lanes_.waits();
+    counts.completed = completed_;
+    counts.failed = failed_;
+    return counts;
+  }
+
+ private:
+  struct Recorded {
+    flex::Event event;
+    uint64_t position;
+  };
+
+  size_t LaneOf(const IssuedTask& task) {
+    if (task.stream) return lanes_.AddShared(*task.stream);
+    if (dealt_.size() < options_.streams) {
+      dealt_.push_back(lanes_.AddOwn());
+      return dealt_.back();
+    }
+    return dealt_[next_++ % dealt_.size()];
+  }
+
+  // The last event of the place's lane, or a new one if that came before it.
+  const Recorded& Covering(const LanePlace& place) {
+    const auto known = recorded_.find(place.lane);
+    if (known != recorded_.end() && known->second.position >= place.position) {
+      return known->second;
+    }
+    Recorded recorded{flex::Event(context_), lanes_.position(place.lane)};
+    lanes_.stream(place.lane).flex_stream().Record(recorded.event);
+    return recorded_.insert_or_assign(place.lane, recorded).first->second;
+  }
+
+  flex::RuntimeContext& context_;
+  StreamIssueOptions options_;
+  IssueLanes lanes_;
+  std::vector<size_t> dealt_;
+  size_t next_ = 0;
+  std::vector<LanePlace> places_;        // by task
+  std::map<size_t, Recorded> recorded_;  // by lane
+  std::optional<Error> error_;
+  uint64_t completed_ = 0, failed_ = 0;
+};
+
+}  // namespace
+
+std::unique_ptr<Issuer> Issue::Streams(flex::RuntimeContext& context,
+                                       const StreamIssueOptions& options) {
+  return std::make_unique<StreamIssuer>(context, options);
+}
+
+}  // namespace spyre::runtime
