@@ -33,6 +33,10 @@ Event::Event(RuntimeContext& context, std::string name)
 
 void Event::CheckUsable(const std::string& what) const {
   if (state_->destroyed) throw BadInput("{} event '{}', which was destroyed", what, name());
+  if (state_->captured && !context_->Captures(*state_)) {
+    throw BadInput("{} event '{}', which was recorded in a capture and exists only in its replays",
+                   what, name());
+  }
   if (state_->epoch != context_->scheduler().epoch()) {
     throw BadInput("{} event '{}', which was made before the context was reset, and failed by that",
                    what, name());

@@ -25,6 +25,7 @@ struct EventState {
   uint64_t epoch = 0;  // of the Scheduler that it was made in: a reset ends it
   EventStatus status = EventStatus::kUnrecorded;
   bool destroyed = false;
+  bool captured = false;     // recorded in a capture (capture.h), and of use only there
   uint32_t stream = 0;       // that records it; valid unless kUnrecorded
   uint64_t counter = 0;      // the number of the record in that stream, from kInRing on
   uint64_t finished_ps = 0;  // device time, kComplete

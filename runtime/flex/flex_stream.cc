@@ -146,11 +146,23 @@ void FlexStream::Launch(const DeviceHandle& device_handle, const OperationInfo& 
 }
 
 uint64_t FlexStream::Enqueue(ControlBlockRequest request) {
+  Capture* capture = context_.capture_.get();
+  if (capture != nullptr && capture->Takes(stream_index_, request)) {
+    capture->Add(stream_index_, std::move(request));
+    return 0;
+  }
   return context_.scheduler().QueueOperation(stream_index_, std::move(request));
 }
 
 void FlexStream::CheckAlive(const char* what) const {
   if (destroyed_) throw BadInput("stream {} was destroyed: {} refused", stream_index_, what);
+}
+
+void FlexStream::CheckMaySynchronize(const char* what) const {
+  CheckAlive(what);
+  if (context_.capture_ && context_.capture_->Has(stream_index_)) {
+    throw BadInput("stream {}: {} while it is captured", stream_index_, what);
+  }
 }
 
 void FlexStream::EnqueueEvent(Opcode opcode, const char* what, const Event& event) {
@@ -194,14 +206,14 @@ void FlexStream::Callback(std::function<void()> function) {
 void FlexStream::Synchronize() {
   {
     const auto lock = context_.Lock();
-    CheckAlive("Synchronize");
+    CheckMaySynchronize("Synchronize");
   }
   context_.SynchronizeStream(stream_index_);
 }
 
 bool FlexStream::Query() const {
   const auto lock = context_.Lock();
-  CheckAlive("Query");
+  CheckMaySynchronize("Query");
   return context_.PollFor([this] { return context_.scheduler().Idle(stream_index_); });
 }
 

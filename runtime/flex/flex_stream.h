@@ -89,7 +89,9 @@ class FlexStream {
 
  private:
   friend class RuntimeContext;
+  friend class CapturedGraph;
   void CheckAlive(const char* what) const;
+  void CheckMaySynchronize(const char* what) const;
   void EnqueueEvent(Opcode opcode, const char* what, const Event& event);
   void Copy(Opcode opcode, const char* name, void* host_address, const DeviceHandle& handle,
             uint64_t size, const OperationInfo& info);

@@ -172,6 +172,7 @@ void RuntimeContext::Synchronize() {
 void RuntimeContext::Reset() {
   const auto lock = Lock();
   scheduler_.CheckMayWait("Reset of the context");
+  if (capture_) throw BadInput("Reset of the context during a capture; EndCapture comes first");
   device_.Close();  // from here on the card writes no more responses
   scheduler_.Abort("function-level reset");
   device_.Reset();

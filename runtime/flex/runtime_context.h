@@ -22,6 +22,7 @@
 
 #include "driver/device.h"
 #include "driver/physical_function.h"
+#include "runtime/flex/capture.h"
 #include "runtime/flex/flex_stream.h"
 #include "runtime/flex/scheduler.h"
 #include "runtime/flex/spyre_allocator.h"
@@ -72,8 +73,12 @@ class RuntimeContext {
   // Waits for every stream; throws the first stream error, by stream index, or a deadlock
   // (event.h).
   void Synchronize();
+  // From here on what `stream` enqueues is recorded, until EndCapture (capture.h).
+  void BeginCapture(const FlexStream& stream);
+  CapturedGraph EndCapture(const FlexStream& stream);
+
   // Function-level reset: drops what is outstanding, clears every stream error, fails every event
-  // made before. Memory stays allocated. Not in a callback.
+  // made before. Memory stays allocated. Not in a callback, nor during a capture.
   void Reset();
 
   std::vector<CompletedOperation> CompletedOperations() const;  // in order of completion
@@ -138,6 +143,7 @@ class RuntimeContext {
   StreamSet StreamsToWaitFor() const;  // that live, and destroyed ones that are busy or in error
   void SynchronizeStream(uint32_t index);
   uint64_t CountEvent() { return ++events_; }
+  bool Captures(const EventState& event) const { return capture_ && capture_->Recorded(event); }
   // Handles what the card has answered, once more after one poll interval of host time if `done` is
   // not true by then, and returns done(). Caller holds the lock.
   template <typename Done>
@@ -159,6 +165,7 @@ class RuntimeContext {
   std::array<std::unique_ptr<FlexStream>, kStreams> streams_;
   std::vector<std::unique_ptr<FlexStream>> destroyed_streams_;
   std::array<uint32_t, 2> next_stream_{1, kFirstHighPriorityStream};  // normal, high
+  std::unique_ptr<Capture> capture_;                                  // null: none is under way
   uint64_t events_ = 0;                                               // made so far, for names
 };
 
