@@ -46,23 +46,30 @@ TaskRecord& SafeGraph::Require(TaskId task, TaskState state) {
   return record;
 }
 
-uint32_t SafeGraph::RoomForArgument(TaskId task, const Region& region) {
-  TaskRecord& record = Require(task, TaskState::kOpen);
+uint32_t SafeGraph::RoomForArgument(TaskId task) {
+  const TaskRecord& record = Require(task, TaskState::kOpen);
   if (record.args >= options_.max_args) {
     throw BadInput("task graph: task {} ('{}') has {} arguments already, which is the limit", task,
                    FunctionName(record.function), record.args);
   }
+  return record.args;
+}
+
+void SafeGraph::CheckRegion(const Region& region) const {
   if (const TensorPlace* place = PlaceOf(region.tensor)) {
     CheckInside(region, *place);
   } else if (hazards_) {
     throw BadInput("{}: inference by bytes needs the place of the tensor", ToText(region));
   }
-  return record.args++;
 }
 
 void SafeGraph::Add(TaskId task, Access access, const Region2d& region) {
-  const uint32_t index = RoomForArgument(task, Region::Of(region));
-  ArgumentOf(task, index) = {region, access, false};
+  const uint32_t index = RoomForArgument(task);
+  if (AnyPlace() || hazards_) CheckRegion(Region::Of(region));
+  const auto hash = static_cast<uint32_t>(HashOf(region));
+  accesses_.PrefetchHead(hash);
+  ArgumentOf(task, index) = {region, hash, access, false};
+  ++RecordOf(task).args;
 }
 
 void SafeGraph::Add(TaskId task, Access access, const Region& region) {
@@ -71,9 +78,11 @@ void SafeGraph::Add(TaskId task, Access access, const Region& region) {
                Region2d{region.tensor, region.offset[0], region.offset[1], region.extent[0],
                         region.extent[1]});
   }
-  const uint32_t index = RoomForArgument(task, region);
-  ArgumentOf(task, index) = {{}, access, true};
+  const uint32_t index = RoomForArgument(task);
+  CheckRegion(region);
+  ArgumentOf(task, index) = {{}, static_cast<uint32_t>(HashOf(region)), access, true};
   WideOf(task, index) = region;
+  ++RecordOf(task).args;
 }
 
 void SafeGraph::SetCycles(TaskId task, int64_t cycles) {
@@ -137,44 +146,53 @@ void SafeGraph::Depend(TaskRecord& record, TaskId before) {
 }
 
 template <typename R>
-void SafeGraph::FindIn(const AccessMap<R>& map, const R& region, TaskId task, Access access) {
-  const auto* entry = map.Find(region);
-  if (entry == nullptr || entry->youngest < oldest_) return;
+uint32_t SafeGraph::FindIn(AccessMap<R>& map, const R& region, const Argument& argument,
+                           TaskId task) {
+  const uint32_t place = map.Locate(region, argument.hash, task, oldest_);
+  const auto& entry = map.at(place);
   bool after_reader = false;
-  if (Writes(access)) {
-    for (const TaskId reader : entry->readers) {
-      if (reader == task || Done(reader)) continue;
+  if (Writes(argument.access)) {
+    entry.ForEachReader([&](TaskId reader) {
+      if (reader == task || Done(reader)) return;
       producers_.push_back(reader);
       after_reader = true;
-    }
+    });
   }
   // A reader that has not completed waits for the writer itself.
-  if (!after_reader && entry->writer != kNoTask && !Done(entry->writer)) {
-    producers_.push_back(entry->writer);
+  if (!after_reader && entry.writer() != kNoTask && !Done(entry.writer())) {
+    producers_.push_back(entry.writer());
   }
+  return place;
 }
 
 void SafeGraph::FindProducers(TaskId task, const TaskRecord& record) {
   producers_.clear();
+  located_.clear();
+  for (uint32_t i = 0; !hazards_ && i < record.args; ++i) {
+    accesses_.PrefetchEntry(ArgumentOf(task, i).hash);
+  }
   for (uint32_t i = 0; i < record.args; ++i) {
     const Argument& argument = ArgumentOf(task, i);
     if (hazards_) {
       const Region region = RegionOf(task, i);
       hazards_->Find(region, *PlaceOf(region.tensor), Writes(argument.access), producers_);
     } else if (!argument.wide) {
-      FindIn(accesses_, argument.region, task, argument.access);
-    } else if (wide_accesses_) {
-      FindIn(*wide_accesses_, WideOf(task, i), task, argument.access);
+      located_.push_back(FindIn(accesses_, argument.region, argument, task));
+    } else {
+      if (!wide_accesses_) {
+        wide_accesses_ = std::make_unique<AccessMap<Region>>(options_.window.tasks);
+      }
+      located_.push_back(FindIn(*wide_accesses_, WideOf(task, i), argument, task));
     }
   }
 }
 
 template <typename R>
-void SafeGraph::EnterIn(AccessMap<R>& map, const R& region, TaskId task, Access access) {
+void SafeGraph::EnterIn(AccessMap<R>& map, uint32_t place, TaskId task, Access access) {
   if (Writes(access)) {
-    map.Write(region, task, oldest_);
+    map.Write(place, task);
   } else {
-    map.Read(region, task, oldest_, [this](TaskId reader) { return Done(reader); });
+    map.Read(place, task, [this](TaskId reader) { return Done(reader); });
   }
 }
 
@@ -186,12 +204,9 @@ void SafeGraph::EnterAccesses(TaskId task, const TaskRecord& record) {
       hazards_->Insert(KeyOf(task, i), task, region, *PlaceOf(region.tensor),
                        Writes(argument.access));
     } else if (!argument.wide) {
-      EnterIn(accesses_, argument.region, task, argument.access);
+      EnterIn(accesses_, located_[i], task, argument.access);
     } else {
-      if (!wide_accesses_) {
-        wide_accesses_ = std::make_unique<AccessMap<Region>>(options_.window.tasks);
-      }
-      EnterIn(*wide_accesses_, WideOf(task, i), task, argument.access);
+      EnterIn(*wide_accesses_, located_[i], task, argument.access);
     }
   }
 }

@@ -37,7 +37,8 @@ class SafeGraph final : public TaskGraph {
 
   // Throws BadInput unless it is allocated, still in the window, and in that state.
   TaskRecord& Require(TaskId task, TaskState state);
-  uint32_t RoomForArgument(TaskId task, const Region& region);
+  uint32_t RoomForArgument(TaskId task);  // for its index; the caller counts it
+  void CheckRegion(const Region& region) const;
   bool Done(TaskId task) const {
     return task < oldest_ || RecordOf(task).state == TaskState::kDone;
   }
@@ -46,11 +47,12 @@ class SafeGraph final : public TaskGraph {
   }
 
   void FindProducers(TaskId task, const TaskRecord& record);
+  // Returns the place of the region's entry.
   template <typename R>
-  void FindIn(const AccessMap<R>& map, const R& region, TaskId task, Access access);
+  uint32_t FindIn(AccessMap<R>& map, const R& region, const Argument& argument, TaskId task);
   void EnterAccesses(TaskId task, const TaskRecord& record);
   template <typename R>
-  void EnterIn(AccessMap<R>& map, const R& region, TaskId task, Access access);
+  void EnterIn(AccessMap<R>& map, uint32_t place, TaskId task, Access access);
   void Depend(TaskRecord& record, TaskId before);
   void RequireNoPath(TaskId task, const std::vector<TaskId>& producers);
   void Retire(TaskRecord& record, uint32_t worker);
@@ -59,6 +61,7 @@ class SafeGraph final : public TaskGraph {
   std::unique_ptr<AccessMap<Region>> wide_accesses_;  // made for the first wide region
   std::unique_ptr<ByteHazards> hazards_;              // of inference by bytes
   std::vector<TaskId> producers_;                     // scratch of Submit
+  std::vector<uint32_t> located_;                     // the same: entries of its arguments
   std::vector<TaskId> stack_;                         // scratch of RequireNoPath
   int64_t ready_ = 0, running_ = 0;
 };

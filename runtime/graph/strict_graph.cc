@@ -45,7 +45,7 @@ TaskRecord* StrictGraph::RoomForArgument(TaskId task) {
 void StrictGraph::AddOne(TaskId task, Access access, const Region2d& region) {
   TaskRecord* record = RoomForArgument(task);
   if (record == nullptr) return;
-  ArgumentOf(task, record->args++) = {region, access, false};
+  ArgumentOf(task, record->args++) = {region, 0, access, false};
   if (access == Access::kOut) {
     producers_.Insert(region, task, oldest_);
   } else {

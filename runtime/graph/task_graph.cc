@@ -138,11 +138,11 @@ TaskId TaskGraph::Alloc(const TaskSpec& spec) {
 
 Region& TaskGraph::WideOf(TaskId task, uint32_t index) {
   if (!wide_) wide_.reset(new Region[size_t{options_.window.tasks} * options_.max_args]);
-  return wide_[size_t{SlotOf(task)} * options_.max_args + index];
+  return wide_[ArgumentPlace(task, index)];
 }
 
 Region TaskGraph::RegionOf(TaskId task, uint32_t index) const {
-  const size_t place = size_t{SlotOf(task)} * options_.max_args + index;
+  const size_t place = ArgumentPlace(task, index);
   return arguments_[place].wide ? wide_[place] : Region::Of(arguments_[place].region);
 }
 
@@ -182,8 +182,7 @@ std::vector<TaskArgument> TaskGraph::Arguments(TaskId task) const {
   if (!Allocated(task)) throw BadInput("task graph: no task {}; there are {}", task, next_);
   std::vector<TaskArgument> arguments;
   for (uint32_t i = 0; i < RecordOf(task).args; ++i) {
-    const size_t place = size_t{SlotOf(task)} * options_.max_args + i;
-    arguments.push_back({arguments_[place].access, RegionOf(task, i)});
+    arguments.push_back({arguments_[ArgumentPlace(task, i)].access, RegionOf(task, i)});
   }
   return arguments;
 }

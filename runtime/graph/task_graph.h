@@ -167,6 +167,7 @@ class TaskGraph {
 
   struct Argument {
     Region2d region;
+    uint32_t hash;  // of the region, in safe
     Access access;
     bool wide;  // the region is in wide_
   };
@@ -182,7 +183,7 @@ class TaskGraph {
   const TaskRecord& RecordOf(TaskId task) const { return records_[SlotOf(task)]; }
   bool Allocated(TaskId task) const { return task >= 0 && task < next_; }
   Argument& ArgumentOf(TaskId task, uint32_t index) {
-    return arguments_[size_t{SlotOf(task)} * options_.max_args + index];
+    return arguments_[ArgumentPlace(task, index)];
   }
   Region& WideOf(TaskId task, uint32_t index);
   Region RegionOf(TaskId task, uint32_t index) const;
@@ -204,6 +205,7 @@ class TaskGraph {
     return orchestration_finished_ ||
            (options_.start.tasks >= 0 && scheduled_ > options_.start.tasks);
   }
+  bool AnyPlace() const { return !places_.empty(); }
   const TensorPlace* PlaceOf(TensorId tensor) const;
 
   TaskGraphOptions options_;
@@ -221,7 +223,12 @@ class TaskGraph {
     int64_t cycles;
   };
 
-  std::unique_ptr<Argument[]> arguments_;  // max_args of each slot; only those added are valid
+  // One plane of slots for each index, so that what is in use is dense in memory.
+  size_t ArgumentPlace(TaskId task, uint32_t index) const {
+    return size_t{index} * options_.window.tasks + SlotOf(task);
+  }
+
+  std::unique_ptr<Argument[]> arguments_;  // only those added are valid
   std::unique_ptr<Region[]> wide_;         // as arguments_, made for the first wide one
   std::vector<std::unique_ptr<ReadyQueue>> queues_;
   std::vector<Named> functions_;

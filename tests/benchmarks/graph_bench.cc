@@ -1,0 +1,96 @@
+// Tasks per second through the task graph on one core: allocation, dependencies, ready queue,
+// completion. Every task reads two tiles and writes one; the window is that of the original, always
+// full, so that each allocation follows a completion.
+//   tasks   per second of wall time; what docs/task-graph.md quotes
+#include <benchmark/benchmark.h>
+
+#include <algorithm>
+#include <memory>
+
+#include "runtime/graph/task_graph.h"
+
+namespace spyre::runtime {
+namespace {
+
+constexpr int64_t kTensors = 64;
+constexpr int64_t kTilesPerSide = 16;
+
+Region2d Tile(int64_t number) {
+  const int64_t tile = number / kTensors;
+  return {static_cast<TensorId>(number % kTensors), tile / kTilesPerSide % kTilesPerSide * 64,
+          tile % kTilesPerSide * 64, 64, 64};
+}
+
+void RunOldest(TaskGraph& graph) {
+  const TaskId task = graph.Pop(0);
+  if (task != kNoTask) graph.Complete(task);
+}
+
+TaskGraphOptions Options(Conformance conformance, Inference infer, ReadyPolicy ready) {
+  TaskGraphOptions options;
+  options.conformance = conformance;
+  options.deps.infer = infer;
+  options.ready = ready;
+  return options;
+}
+
+void InsertInferRetire(benchmark::State& state, const TaskGraphOptions& options) {
+  const auto graph = TaskGraph::Create(options);
+  const FunctionId function = graph->Function("tile_add");
+  if (options.deps.infer == Inference::kBytes) {
+    for (TensorId tensor = 0; tensor < kTensors; ++tensor) {
+      graph->PlaceTensor({tensor, tensor << 32, 2, {64 * kTilesPerSide, 64 * kTilesPerSide}});
+    }
+  }
+  int64_t number = 0;
+  for (auto _ : state) {
+    TaskId task = graph->Alloc({function, 0, 0, -1});
+    while (task == kNoTask) {
+      RunOldest(*graph);
+      task = graph->Alloc({function, 0, 0, -1});
+    }
+    graph->AddInput(task, Tile(number));
+    graph->AddInput(task, Tile(number + 7));
+    graph->AddOutput(task, Tile(number + 640));
+    graph->Submit(task);
+    ++number;
+  }
+  state.counters["tasks"] =
+      benchmark::Counter(static_cast<double>(number), benchmark::Counter::kIsRate);
+}
+
+BENCHMARK_CAPTURE(InsertInferRetire, strict,
+                  Options(Conformance::kStrict, Inference::kExact, ReadyPolicy::kFifo));
+BENCHMARK_CAPTURE(InsertInferRetire, safe,
+                  Options(Conformance::kSafe, Inference::kExact, ReadyPolicy::kFifo));
+BENCHMARK_CAPTURE(InsertInferRetire, safe_priority,
+                  Options(Conformance::kSafe, Inference::kExact, ReadyPolicy::kPriority));
+BENCHMARK_CAPTURE(InsertInferRetire, safe_work_steal,
+                  Options(Conformance::kSafe, Inference::kExact, ReadyPolicy::kWorkSteal));
+BENCHMARK_CAPTURE(InsertInferRetire, safe_bytes,
+                  Options(Conformance::kSafe, Inference::kBytes, ReadyPolicy::kFifo));
+
+// The orchestration alone: nothing completes, the window forgets.
+void InsertInfer(benchmark::State& state, Conformance conformance) {
+  TaskGraphOptions options = Options(conformance, Inference::kExact, ReadyPolicy::kFifo);
+  options.window.overflow = WindowOverflow::kBenchmark;
+  const auto graph = TaskGraph::Create(options);
+  const FunctionId function = graph->Function("tile_add");
+  int64_t number = 0;
+  for (auto _ : state) {
+    const TaskId task = graph->Alloc({function, 0, 0, -1});
+    graph->AddInput(task, Tile(number));
+    graph->AddInput(task, Tile(number + 7));
+    graph->AddOutput(task, Tile(number + 640));
+    graph->Submit(task);
+    ++number;
+  }
+  state.counters["tasks"] =
+      benchmark::Counter(static_cast<double>(number), benchmark::Counter::kIsRate);
+}
+
+BENCHMARK_CAPTURE(InsertInfer, strict, Conformance::kStrict);
+BENCHMARK_CAPTURE(InsertInfer, safe, Conformance::kSafe);
+
+}  // namespace
+}  // namespace spyre::runtime
