@@ -86,10 +86,7 @@ void SafeGraph::Add(TaskId task, Access access, const Region& region) {
 }
 
 void SafeGraph::SetCycles(TaskId task, int64_t cycles) {
-  if (cycles < 0 || cycles > kMaxCycles) {
-    throw BadInput("task graph: task {} takes {} cycles; there may be 0 to {}", task, cycles,
-                   kMaxCycles);
-  }
+  CheckCycles(cycles);
   Require(task, TaskState::kOpen).cycles = cycles;
 }
 

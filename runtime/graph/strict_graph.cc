@@ -67,6 +67,7 @@ void StrictGraph::DependOnProducer(TaskRecord& record, TaskId task, const Region
 }
 
 void StrictGraph::SetCycles(TaskId task, int64_t cycles) {
+  CheckCycles(cycles);
   if (Allocated(task)) RecordOf(task).cycles = cycles;
 }
 

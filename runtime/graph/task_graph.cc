@@ -102,9 +102,7 @@ TaskId TaskGraph::Alloc(const TaskSpec& spec) {
   if (spec.function < 0 || static_cast<size_t>(spec.function) >= functions_.size()) {
     throw BadInput("task graph: no function {}; TaskGraph::Function makes them", spec.function);
   }
-  if (spec.cycles > kMaxCycles) {
-    throw BadInput("task graph: a task of {} cycles; there may be {}", spec.cycles, kMaxCycles);
-  }
+  if (spec.cycles >= 0) CheckCycles(spec.cycles);
   if (next_ - oldest_ > mask_) {
     switch (options_.window.overflow) {
       case WindowOverflow::kStall:

@@ -54,6 +54,11 @@ void CheckOptions(const TaskGraphOptions& options) {
   }
 }
 
+void CheckCycles(int64_t cycles) {
+  if (cycles >= 0 && cycles <= kMaxCycles) return;
+  throw BadInput("task graph: a task of {} cycles; there may be 0 to {}", cycles, kMaxCycles);
+}
+
 Conformance ConformanceOf(std::string_view name) {
   return Named<Conformance, 2>("conformance", name,
                                {{{"strict", Conformance::kStrict}, {"safe", Conformance::kSafe}}});

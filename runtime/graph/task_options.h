@@ -67,6 +67,8 @@ inline constexpr uint32_t kMaxArgsLimit = 256;
 // Throws BadInput unless the window is a power of two, all limits are in range, and strict goes
 // with exact inference and FIFO queues, which is all that its original has.
 void CheckOptions(const TaskGraphOptions& options);
+// Throws BadInput unless it is between 0 and kMaxCycles.
+void CheckCycles(int64_t cycles);
 
 Conformance ConformanceOf(std::string_view name);        // strict, safe
 WindowOverflow WindowOverflowOf(std::string_view name);  // stall, abort, benchmark
