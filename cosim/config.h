@@ -31,6 +31,7 @@ struct RuntimeConfig {
   std::string completion = "interrupt";
   uint64_t poll_interval_ns = 200;
   std::string scheduler = "round_robin";
+  uint64_t starvation_limit = 16;
   uint64_t deadline_ms = 10000;
 };
 

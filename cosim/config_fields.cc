@@ -103,7 +103,13 @@ std::vector<Field> Fields(RunConfig& c) {
            "Polled completion: simulated time between two looks at the response ring");
   f.Choice("scheduler", c.runtime.scheduler, flex::SchedulingPolicyNames(),
            "Which stream goes next: fifo, in order of arrival over all streams; round_robin, one "
-           "operation of each stream in turn");
+           "operation of each stream in turn; priority, streams of high priority first; "
+           "drain_one_first, one stream until it has nothing ready; fair, the stream that has used "
+           "the least device time");
+  f.Number(
+      "starvation_limit", c.runtime.starvation_limit, 1, 1'000'000, "operations",
+      "priority, drain_one_first, fair: operations in a row for the streams that the scheduler "
+      "favours while another waits, before that gets one");
   f.Number("deadline_ms", c.runtime.deadline_ms, 1, 1'000'000'000, "ms",
            "Simulated time without a response after which the card counts as hung");
 

@@ -59,6 +59,7 @@ flex::RuntimeOptions OptionsOf(const RunConfig& config, trace::Recorder* recorde
   options.device.costs.convert_bytes_per_ns = static_cast<double>(config.host.convert_bytes_per_ns);
   options.device.recorder = recorder;
   options.scheduling = config.runtime.scheduler;
+  options.starvation_limit = static_cast<uint32_t>(config.runtime.starvation_limit);
   options.timing_only = !config.workload.functional;
   return options;
 }

@@ -35,8 +35,10 @@ void FlexStream::CopyFromDevice(void* host_address, const DeviceHandle& device_h
   Copy(Opcode::DMA_OUT, "CopyFromDevice", host_address, device_handle, size, info);
 }
 
-void FlexStream::CheckRange(const char* what, const DeviceHandle& handle, uint64_t size) const {
-  if (!context_.options().bounds_check) return;
+std::optional<Allocation> FlexStream::CheckRange(const char* what, const DeviceHandle& handle,
+                                                 uint64_t size) const {
+  const std::optional<Allocation> allocation = context_.FindAllocation(handle);
+  if (!context_.options().bounds_check) return allocation;
   if (size == 0) {
     throw BadInput("stream {}: {} of 0 bytes at {}", stream_index_, what, ToString(handle));
   }
@@ -45,7 +47,6 @@ void FlexStream::CheckRange(const char* what, const DeviceHandle& handle, uint64
         "stream {}: {} of {} bytes at {}: location and size must be multiples of {} bytes",
         stream_index_, what, size, ToString(handle), kStickBytes);
   }
-  const auto allocation = context_.FindAllocation(handle);
   if (!allocation) {
     throw BadInput("stream {}: {} of {} bytes at {}: nothing is allocated there", stream_index_,
                    what, size, ToString(handle));
@@ -58,6 +59,7 @@ void FlexStream::CheckRange(const char* what, const DeviceHandle& handle, uint64
         stream_index_, what, size, ToString(handle), MemoryKindName(allocation->kind),
         ToString(allocation->handle), allocation->size_bytes, allocation->size_bytes - offset);
   }
+  return allocation;
 }
 
 ControlBlockRequest FlexStream::MakeRequest(Opcode opcode, const char* name,
@@ -83,12 +85,11 @@ void FlexStream::Copy(Opcode opcode, const char* name, void* host_address,
     throw BadInput("stream {}: {} of {} bytes at {}: the host address is null", stream_index_, name,
                    size, ToString(handle));
   }
-  CheckRange(name, handle, size);
+  const auto allocation = CheckRange(name, handle, size);
   ControlBlockRequest request = MakeRequest(opcode, name, info);
   request.location = handle;
   request.size_bytes = size;
-  if (const auto allocation = context_.FindAllocation(handle);
-      allocation && allocation->kind == MemoryKind::kProgram) {
+  if (allocation && allocation->kind == MemoryKind::kProgram) {
     request.exclusive_key = ExclusiveKey(allocation->handle);
   }
   driver::Device& device = context_.device();

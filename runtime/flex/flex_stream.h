@@ -17,11 +17,13 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "runtime/flex/control_block_request.h"
 #include "runtime/flex/device_handle.h"
 #include "runtime/flex/event.h"
+#include "runtime/flex/spyre_allocator.h"
 
 namespace spyre::flex {
 
@@ -95,7 +97,9 @@ class FlexStream {
   void EnqueueEvent(Opcode opcode, const char* what, const Event& event);
   void Copy(Opcode opcode, const char* name, void* host_address, const DeviceHandle& handle,
             uint64_t size, const OperationInfo& info);
-  void CheckRange(const char* what, const DeviceHandle& handle, uint64_t size) const;
+  // The allocation that contains the location, which `size` bytes from there must not leave.
+  std::optional<Allocation> CheckRange(const char* what, const DeviceHandle& handle,
+                                       uint64_t size) const;
   ControlBlockRequest MakeRequest(Opcode opcode, const char* name, const OperationInfo& info) const;
   uint64_t Enqueue(ControlBlockRequest request);  // its correlation
 

@@ -31,8 +31,8 @@ namespace spyre::flex {
 
 struct RuntimeOptions {
   driver::DeviceOptions device;
-  std::string scheduling = "fifo";                                // a name of scheduling_policy.h
-  uint32_t starvation_limit = kDefaultStarvationLimit;            // likewise
+  std::string scheduling = "fifo";  // which stream goes next: a name of scheduling_policy.h
+  uint32_t starvation_limit = kDefaultStarvationLimit;  // of the policies that favour streams
   uint64_t program_bytes = SpyreAllocator::kDefaultProgramBytes;  // PF mode: reserved for programs
   bool bounds_check = true;    // false: bad locations go to the card, whose MMU must fault them
   bool timing_only = false;    // bulk copies carry TIMING_ONLY: they take time but move no data

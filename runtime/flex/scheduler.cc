@@ -319,8 +319,12 @@ void Scheduler::DropQueue(uint32_t index) {
 }
 
 void Scheduler::Release(PendingOperation* operation) {
-  // What it keeps alive may call the runtime when it goes; by then nothing here refers to it.
-  const ControlBlockRequest request = std::exchange(operation->request, {});
+  // What is given up here may call the runtime when it goes; by then nothing here refers to it.
+  ControlBlockRequest& request = operation->request;
+  const auto keep_alive = std::move(request.keep_alive);
+  const auto then = std::exchange(request.then, nullptr);
+  const auto callback = std::exchange(request.callback, nullptr);
+  request.event.reset();
   pool_.Give(operation);
 }
 
