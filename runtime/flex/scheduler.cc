@@ -225,7 +225,8 @@ void Scheduler::Handle(const Response& response) {
   } else {
     stream.running.erase(std::find(stream.running.begin(), stream.running.end(), operation));
   }
-  policy_->OnAnswered(index, response.finished_ps - response.started_ps);
+  policy_->OnAnswered(index,
+                      response.finished_ps - std::min(response.started_ps, response.finished_ps));
 
   // The card aborts what follows a failure in its stream without starting it.
   const bool executed = !(status == Status::ABORTED && stream.error);
@@ -354,6 +355,7 @@ void Scheduler::Abort(const std::string& why) {
   lost_.reset();
   last_started_.reset();
   exclusive_user_.clear();
+  policy_->OnReset();
   for (Stream& stream : streams_) stream.error.reset();
   ++epoch_;
 }

@@ -111,6 +111,9 @@ class Fair : public SchedulingPolicy {
     ++usage.answered;
     usage.device_ps += device_ps;
   }
+  void OnReset() override {
+    for (Usage& usage : usage_) usage.in_ring = 0;
+  }
 
  private:
   struct Usage {

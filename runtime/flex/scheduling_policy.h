@@ -65,6 +65,8 @@ class SchedulingPolicy {
   virtual void OnReady(uint32_t /*stream*/) {}
   virtual void OnEntered(uint32_t /*stream*/) {}
   virtual void OnAnswered(uint32_t /*stream*/, uint64_t /*device_ps*/) {}
+  // The card was reset: what was in the ring is gone.
+  virtual void OnReset() {}
 };
 
 // Throws BadInput for another name, listing the names, and for a limit of 0.

@@ -57,6 +57,54 @@ TEST(RuntimeContext, RoundRobinInterleavesWhatFifoKeepsInArrivalOrder) {
   }
 }
 
+TEST(RuntimeContext, PriorityAndItsLimitAreThoseOfTheOptions) {
+  FakeCard card;
+  RuntimeOptions options;
+  options.scheduling = "priority";
+  options.starvation_limit = 2;
+  options.device.submission_entries = 2;
+  RuntimeContext context(card, 0, options);
+  const DeviceHandle handle = context.Allocate(128);
+  {
+    const RuntimeContext::Batch together(context);
+    for (const uint32_t stream : {1u, 40u}) {
+      for (int i = 0; i < 6; ++i) context.Stream(stream).Fill(handle, 128, stream);
+    }
+  }
+  context.Synchronize();
+  std::string order;
+  for (const auto& done : card.executed) order += done.block.stream == 40 ? 'H' : 'n';
+  EXPECT_EQ(order, "HHnHHnHHnnnn");
+}
+
+TEST(RuntimeContext, EveryPolicyCompletesEveryStreamInItsOrder) {
+  for (const std::string& name : SchedulingPolicyNames()) {
+    FakeCard card;
+    RuntimeOptions options;
+    options.scheduling = name;
+    options.device.submission_entries = 4;
+    RuntimeContext context(card, 0, options);
+    const DeviceHandle handle = context.Allocate(128);
+    const std::vector<uint32_t> streams = {0, 1, 2, 33, 34, 64};
+    constexpr uint64_t kRounds = 40;
+    for (uint64_t round = 0; round < kRounds; ++round) {
+      for (const uint32_t stream : streams) {
+        context.Stream(stream).Fill(handle, 128, round);
+      }
+      Event event(context);
+      context.Stream(streams[round % 6]).Wait(event);
+      context.Stream(streams[(round + 1) % 6]).Record(event);
+    }
+    context.Synchronize();
+    std::map<uint32_t, uint64_t> next;
+    for (const auto& done : card.executed) {
+      if (static_cast<Opcode>(done.block.opcode) != Opcode::DMA_FILL) continue;
+      ASSERT_EQ(done.block.value, next[done.block.stream]++) << name;
+    }
+    EXPECT_EQ(context.Counts().completed, kRounds * 8) << name;
+  }
+}
+
 TEST(RuntimeContext, JoinedOperationsStayTogether) {
   FakeCard card;
   card.op_ps = 1'000'000'000;

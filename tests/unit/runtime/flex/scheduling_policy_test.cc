@@ -101,6 +101,15 @@ TEST(SchedulingPolicy, FairCountsWhatIsInTheRing) {
   }
   EXPECT_EQ(picked[1], 5);
   EXPECT_EQ(picked[2], 5);
+  policy->OnEntered(1);
+  policy->OnReset();
+  picked.clear();
+  for (int i = 0; i < 10; ++i) {
+    const uint32_t stream = policy->Pick(Ready({1, 2}));
+    policy->OnEntered(stream);
+    ++picked[stream];
+  }
+  EXPECT_EQ(picked[1], 5) << "what was in the ring at a reset does not count";
 }
 
 TEST(SchedulingPolicy, FairStartsANewStreamAtTheTimeTheOthersHaveReached) {
