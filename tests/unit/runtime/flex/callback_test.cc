@@ -133,7 +133,6 @@ TEST_F(Callbacks, AThenCallbackThatThrowsStopsItsStream) {
   card.op_ps = 1'000'000'000;
   OperationInfo info;
   info.then = [] { throw std::runtime_error("too late"); };
-  RuntimeOptions options;
   context.Stream(1).Fill(memory, 128, 0, info);
   context.Stream(1).Callback([] { FAIL() << "not after a failure"; });
   const std::string error =
