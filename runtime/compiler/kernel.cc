@@ -15,11 +15,14 @@ PointwiseBody OneStep(const VectorStep& step) {
   return body;
 }
 
-uint64_t BuildStep(KernelProblem& problem, StepCode& code) {
+uint64_t BuildStep(KernelProblem& problem, StepCode& code, Kernel& kernel) {
   const Operation& op = *problem.operation;
   switch (op.kind) {
-    case OperationKind::kMatmul:
-      return BuildMatmul(problem, code);
+    case OperationKind::kMatmul: {
+      const MatmulBuild built = BuildMatmul(problem, code);
+      kernel.accumulation.workspace_bytes = built.workspace_bytes;
+      return built.lx_end;
+    }
     case OperationKind::kUnary:
       return BuildPointwise(problem, OneStep({Op::kVunary, op.fn, 1, 0, 0}), code);
     case OperationKind::kBinary:
@@ -37,7 +40,29 @@ uint64_t BuildStep(KernelProblem& problem, StepCode& code) {
   throw Error(ErrorKind::kInternal, "unknown kind of operation");
 }
 
+void DescribeAccumulation(const KernelProblem& problem, KernelAccumulation& accumulation) {
+  if (!problem.carried.any()) return;
+  const Axis& axis = problem.axes[problem.reduced_axis()];
+  accumulation.home = problem.carried.home;
+  accumulation.dim = axis.name;
+  accumulation.slices = axis.split;
+  accumulation.slice = axis.size / axis.split;
+  accumulation.unit = axis.unit_elements();
+}
+
 }  // namespace
+
+const char* Name(Accumulator home) {
+  switch (home) {
+    case Accumulator::kDevice:
+      return "device";
+    case Accumulator::kLx:
+      return "lx";
+    case Accumulator::kNone:
+      break;
+  }
+  return "none";
+}
 
 Kernel GenerateKernel(const KernelSpec& spec) {
   CoreColumns columns;
@@ -45,13 +70,15 @@ Kernel GenerateKernel(const KernelSpec& spec) {
   const Operation& op = *problem.operation;
   StepCode code(problem.core_mask);
   Kernel kernel;
-  kernel.plan.lx_bytes_used = BuildStep(problem, code);
+  kernel.plan.lx_bytes_used = BuildStep(problem, code, kernel);
+  DescribeAccumulation(problem, kernel.accumulation);
   kernel.name = op.name;
   Program& program = kernel.compute;
   program.name = kernel.name;
   program.core_mask = problem.core_mask;
   program.timing_only = spec.timing_only;
-  program.address_table.assign(problem.arguments.size() * kTableEntriesPerTensor, 0);
+  const size_t records = problem.arguments.size() + (problem.carried.any() ? 1 : 0);
+  program.address_table.assign(records * kTableEntriesPerTensor, 0);
   program.lx_bytes = static_cast<uint32_t>(kernel.plan.lx_bytes_used);
   program.sections = code.Finish();
   program.core_registers = columns.Rows();

@@ -24,6 +24,18 @@
 
 namespace spyre::compiler {
 
+// Where the fp32 accumulators of a matmul stay between the launches of a k that is longer than the
+// compiled one (docs/runtime.md "Tiling a reduction").
+enum class Accumulator : uint8_t {
+  kNone,    // the kernel computes whole results
+  kDevice,  // in device memory, in a workspace that the launch gives
+  kLx,      // in the LX of the cores
+};
+const char* Name(Accumulator home);  // "none", "device", "lx"
+// With accumulators in LX: each core fills a stick of LX with this number in the first launch, and
+// stores it to its stick of the workspace in the last. Another number there: LX was not left alone.
+inline constexpr uint16_t kAccumulatorMark = 0x4C58;
+
 // What to compile. Dimensions by name, in elements:
 //   matmul            m, k, n             a[m,k], b[k,n] -> out[m,n]
 //   batchmatmul       batch, m, k, n      a[batch,m,k], b[batch,k,n] -> out[batch,m,n]
@@ -44,6 +56,10 @@ struct KernelSpec {
   int cores = kMaxCores;               // 1..32, cores that may be used
   uint64_t lx_bytes = kLxUsableBytes;  // LX of one core that the program may use
   bool timing_only = false;            // cores price the work but move no data
+  Accumulator accumulator = Accumulator::kNone;
+  // With an accumulator: the tile of m and n that must be used. A kernel for a shorter last k finds
+  // the accumulators only with the tile and split of the kernel before it. Empty: chosen.
+  std::map<std::string, int64_t> tile;
   bool k_fast = true;  // work division may prefer slices of k (facts: k_fast_division)
   SplitRule split_rule = SplitRule::kSeed;  // of work division, where `split` is empty
   MatmulTiming matmul_timing;               // that SplitRule::kCost decides by
@@ -64,6 +80,18 @@ struct KernelDimension {
   int64_t granularity = 1;  // a value is a positive multiple
 };
 
+// What a launch of an accumulating kernel is told, beside its tensors, by one more correction
+// record. `workspace_bytes` of device memory: the accumulators (kDevice), or the mark of each core
+// (kLx).
+struct KernelAccumulation {
+  Accumulator home = Accumulator::kNone;
+  std::string dim;    // that is summed over
+  int slices = 1;     // of that dimension, each with accumulators of its own
+  int64_t slice = 0;  // elements of a slice, in one launch
+  int64_t unit = 1;   // elements that the launch counts from slice to slice in
+  uint64_t workspace_bytes = 0;
+};
+
 // How the work was cut; for reports and tests. Sizes in elements.
 struct KernelPlan {
   std::map<std::string, int> split;     // slices with work per dimension, all dimensions named
@@ -74,13 +102,15 @@ struct KernelPlan {
 
 // Address table: entry 8 * i is the device virtual address of argument i; 8 * i + 1 + d the byte
 // stride of its host dimension d (for the stick dimension, of one whole stick). Entry
-// 8 * (arguments.size() + j) is the value of dimension j.
+// 8 * (arguments.size() + j) is the value of dimension j. Of an accumulating kernel, the eight
+// entries behind are those of its accumulation (accumulation.h).
 struct Kernel {
   std::string name;
   Program compute;
   Program correction;
   std::vector<KernelArgument> arguments;
   std::vector<KernelDimension> dimensions;
+  KernelAccumulation accumulation;
   std::vector<std::string> reduction_dims;
   std::vector<std::string> steps;  // of a bundle: the SDSC file of each MARK, else empty
   KernelPlan plan;
@@ -90,7 +120,8 @@ struct Kernel {
   uint64_t compute_bytes = 0;
   uint64_t correction_offset = 0;
   uint64_t correction_bytes = 0;
-  // One CorrectionRecord per argument, then one per dimension, padded to a stick.
+  // One CorrectionRecord per argument, one per dimension, one of an accumulation; padded to a
+  // stick.
   uint64_t correction_input_offset = 0;
   uint64_t correction_input_bytes = 0;
   uint64_t pool_offset = 0;  // of a bundle: intermediates in device memory

@@ -5,7 +5,8 @@
 namespace spyre::compiler {
 
 void LayOutAllocation(Kernel& kernel, int pool_entry) {
-  const size_t records = kernel.arguments.size() + kernel.dimensions.size();
+  const size_t accumulations = kernel.accumulation.home == Accumulator::kNone ? 0 : 1;
+  const size_t records = kernel.arguments.size() + kernel.dimensions.size() + accumulations;
   kernel.correction_input_bytes = CorrectionInputBytes(records);
   const std::vector<uint8_t> image = Encode(kernel.compute);
   const ImageInfo info = ReadImageHeader(image.data(), image.size());

@@ -190,6 +190,49 @@ Operand MakeOperand(const KernelProblem& problem, int argument) {
   return operand;
 }
 
+// Elements of an axis that `spec.tile` asks for, 0: none.
+int64_t GivenTile(const KernelSpec& spec, const KernelProblem& problem, const std::string& name) {
+  const auto given = spec.tile.find(name);
+  if (given == spec.tile.end()) return 0;
+  const Axis& axis = problem.axes[problem.Find(name)];
+  if (given->second < 1 || given->second > axis.slice * axis.unit_elements()) {
+    throw BadInput("{}: a tile of {} in dimension '{}'; it must be 1 to {}, what a core has of it",
+                   spec.op, given->second, name, axis.slice * axis.unit_elements());
+  }
+  return given->second;
+}
+
+void CarrySums(const KernelSpec& spec, KernelProblem& problem) {
+  if (spec.accumulator == Accumulator::kNone) {
+    if (!spec.tile.empty()) throw BadInput("{}: a tile is given, but no accumulator", spec.op);
+    return;
+  }
+  if (problem.operation->kind != OperationKind::kMatmul) {
+    throw BadInput("{}: only a matmul carries its accumulators from launch to launch", spec.op);
+  }
+  for (const auto& [name, size] : spec.tile) {
+    if (name != "m" && name != "n") {
+      throw BadInput("{}: a tile of {} in dimension '{}' is given; m and n can be", spec.op, size,
+                     name);
+    }
+  }
+  CarriedSums& carried = problem.carried;
+  carried.home = spec.accumulator;
+  carried.entry = static_cast<int>(problem.arguments.size()) * kTableEntriesPerTensor;
+  carried.m_tile = GivenTile(spec, problem, "m");
+  carried.n_tile = GivenTile(spec, problem, "n");
+  Axis& k = problem.axes[problem.reduced_axis()];
+  if (k.split == 1) return;
+  // Every launch gives each slice as much of its own, consecutive part of the whole k.
+  if (k.size % (k.split * k.unit_elements()) != 0) {
+    throw BadInput(
+        "{}: k = {} of one launch is divided over {} slices that keep accumulators of their own; "
+        "that needs a multiple of {}, or split.k = 1",
+        spec.op, k.size, k.split, k.split * k.unit_elements());
+  }
+  k.spacing_entry = carried.Entry(AccumulationEntry::kSpacing);
+}
+
 }  // namespace
 
 int Problem::Find(const std::string& axis_name) const {
@@ -289,6 +332,7 @@ KernelProblem ResolveProblem(const KernelSpec& spec, CoreColumns& columns) {
     problem.axes.push_back(axis);
   }
   DivideAxes(spec, problem);
+  CarrySums(spec, problem);
   PlaceCores(problem);
   for (size_t i = 0; i < problem.arguments.size(); ++i) {
     problem.operands.push_back(MakeOperand(problem, static_cast<int>(i)));

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "runtime/compiler/accumulation.h"
 #include "runtime/compiler/core_columns.h"
 #include "runtime/compiler/kernel.h"
 #include "runtime/compiler/op_list.h"
@@ -31,7 +32,8 @@ struct Axis {
   int split = 1;
   int64_t slice = 1;
   int64_t tile = 1;
-  int slice_column = -1;  // core register: the core's slice
+  int slice_column = -1;   // core register: the core's slice
+  int spacing_entry = -1;  // table entry: units from slice to slice, -1: `slice`
 
   int64_t unit_elements() const { return in_sticks ? stick_elements : 1; }
   // Of the longest slice.
@@ -74,6 +76,7 @@ struct Problem {
   uint64_t lx_bytes = 0;          // to here
   uint32_t core_mask = 0;
   CoreColumns* columns = nullptr;
+  CarriedSums carried;
   // Neighbours of each core along the reduced axis, where it is divided; -1: none.
   CoreColumns::Column previous{}, next{};
 

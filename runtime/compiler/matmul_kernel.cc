@@ -7,29 +7,19 @@
 //   vector  adds the partial result of the previous slice of k (if k is divided), rounds to SEN169
 //   ring    hands the partial result to the core with the next slice of k
 //   store   writes the rounded tile, while the next one is computed
-#include "model/contract/error.h"
+//
+// A launch of a kernel with carried sums is told whether it starts from the accumulators of the
+// launch before (the load unit brings them in, or they are in LX), and whether it leaves them for
+// the next (the store unit writes them, or they stay) or rounds.
+#include <optional>
+
+#include "runtime/compiler/matmul_sums.h"
 #include "runtime/compiler/matmul_tiling.h"
 #include "runtime/compiler/step_kernels.h"
 #include "runtime/compiler/tile_walk.h"
 
 namespace spyre::compiler {
 namespace {
-
-enum Token : uint8_t {
-  kNone = 0,
-  kAFull = 1,  // load -> pt
-  kAFree,      // pt -> load
-  kBFull,
-  kBFree,
-  kSumFull,      // pt -> vector: an accumulator is complete
-  kSumFree,      // vector or ring -> pt
-  kOutFull,      // vector -> store
-  kOutFree,      // store -> vector
-  kPartialFull,  // vector -> ring: to be sent on
-  kReceived,     // previous core's ring -> vector
-  kReceiveFree,  // vector -> ring: the receive buffer may be overwritten
-  kNextReady,    // next core's ring -> ring: its receive buffer is free
-};
 
 constexpr int kA = 0;
 constexpr int kB = 1;
@@ -47,7 +37,11 @@ class MatmulKernel {
     for (int axis : outer_) outer *= axes[axis].slice;
     share_ = {axes[m_].slice,          axes[n_].slice,          axes[k_].slice, outer,
               p_.operands[kA].sharers, p_.operands[kB].sharers, cores,          axes[k_].split > 1};
-    t_ = ChooseMatmulTiling(share_, p_.lx_bytes - std::min(p_.lx_bytes, lx_.used()));
+    share_.resident = p_.carried.in_lx();
+    share_.m_tile = p_.carried.m_tile;
+    share_.n_tile = (p_.carried.n_tile + kStickElements - 1) / kStickElements;
+    const uint64_t end = share_.resident ? EndOfResidentLx(p_.lx_bytes) : p_.lx_bytes;
+    t_ = ChooseMatmulTiling(share_, end - std::min(end, lx_.used()));
     p_.axes[m_].tile = t_.m;
     p_.axes[n_].tile = t_.n;
     p_.axes[k_].tile = t_.k;
@@ -56,9 +50,11 @@ class MatmulKernel {
       a_ = Buffers::Take(lx_, t_.a_chunk_bytes(), t_.operand_slots);
     if (source_[kB] != Source::kDirect)
       b_ = Buffers::Take(lx_, t_.b_chunk_bytes(), t_.operand_slots);
-    sum_ = Buffers::Take(lx_, t_.accumulator_bytes(), t_.accumulator_slots);
+    sum_ = share_.resident ? ResidentSums(t_, end)
+                           : Buffers::Take(lx_, t_.accumulator_bytes(), t_.accumulator_slots);
     if (out_staged()) out_ = Buffers::Take(lx_, t_.output_bytes(), t_.output_slots);
     if (share_.combines) received_at_ = lx_.Take(t_.accumulator_bytes());
+    sums_.emplace(p_, share_, t_, sum_, MatmulAxes{m_, n_, tiles_});
   }
 
   uint64_t Build(StepCode& code) {
@@ -70,8 +66,10 @@ class MatmulKernel {
     emit(Unit::kPt, &MatmulKernel::PtSection);
     emit(Unit::kVector, &MatmulKernel::VectorSection);
     if (share_.combines) emit(Unit::kRing, &MatmulKernel::RingSection);
-    return lx_.used();
+    return std::max(lx_.used(), sums_->lx_end());
   }
+
+  uint64_t workspace_bytes() const { return sums_->workspace_bytes(); }
 
  private:
   // How an operand comes to the array: by the load unit; from where it stays in LX; or, if its rows
@@ -112,12 +110,6 @@ class MatmulKernel {
     return dense || o.unit_stride[rows] == kStick * units ? Source::kDirect : Source::kPacked;
   }
 
-  std::vector<int> AllLoops() const {
-    std::vector<int> order = tiles_;
-    order.push_back(k_);
-    return order;
-  }
-
   // A box whose row side is the one with the smaller stride in the compiled layout.
   void Box(SectionBuilder& b, Op op, Order order, int argument, Reg lx, Reg device, int row_axis,
            BoxSide rows, BoxSide planes, Reg group = kZero) {
@@ -156,7 +148,9 @@ class MatmulKernel {
     const Reg a_group = group(kA);
     const Reg b_group = group(kB);
     // Constants are made where they are used: the loops of a batch leave few registers.
-    walk.Run(AllLoops(), [&] {
+    std::optional<MatmulSums::Saved> saved;
+    if (p_.carried.in_device()) saved.emplace(*sums_, b);
+    const auto load = [&] {
       if (Loaded(kA)) {
         b.Scoped([&] {
           Box(b, Op::kLoad, {kAFree, kAFull}, kA, a_at.at(), walk.address(kA), m_,
@@ -175,6 +169,14 @@ class MatmulKernel {
         });
         b_at.Advance();
       }
+    };
+    walk.Run(tiles_, [&] {
+      walk.Run({k_}, [&] {
+        load();
+        // Behind the first chunks, which need not wait for an accumulator.
+        if (saved) b.If(walk.IsFirst(k_), [&] { sums_->CarryIn(b, walk, *saved); });
+      });
+      if (saved) saved->Advance();
     });
     if (Loaded(kA)) b.Wait(kAFree, t_.operand_slots);
     if (Loaded(kB)) b.Wait(kBFree, t_.operand_slots);
@@ -219,13 +221,14 @@ class MatmulKernel {
     BufferCursor a_at(b, a_);
     BufferCursor b_at(b, b_);
     BufferCursor sum(b, sum_);
+    const Reg carried = p_.carried.any() ? p_.carried.Get(b, AccumulationEntry::kCarried) : kZero;
     const Reg k_elements = walk.CoreElements(k_);
     const Reg a_kstick = a_direct ? walk.stride(kA, k_) : b.Const(t_.m * 128);
     const Reg b_nstick = b_direct ? walk.stride(kB, n_) : b.Const(t_.k * kStickElements * 128);
     walk.Run(tiles_, [&] {
       const Reg n_elements = b.Add(kZero, walk.size(n_), kStickElements);
       const Reg sum_nstick = b.Add(kZero, walk.size(m_), 256);
-      b.Wait(kSumFree);
+      b.Wait(p_.carried.in_device() ? kSumReady : kSumFree);
       walk.Run({k_}, [&] {
         if (!a_direct) b.Wait(kAFull);
         if (!b_direct) b.Wait(kBFull);
@@ -235,7 +238,7 @@ class MatmulKernel {
         const auto matmul = [&](uint8_t signal, Reg sum_at, Reg a, Reg rows) {
           b.Emit(Op::kMatmul, 0, {0, signal},
                  {sum_at, a, b_tile, rows, n_elements, elements, a_kstick, b_nstick, sum_nstick,
-                  walk.index(k_)});
+                  carried.number == 0 ? walk.index(k_) : b.Add(walk.index(k_), carried)});
         };
         const Reg after = b.Add(b.Const(p_.axes[k_].tiles() - 1), walk.index(k_), -1);
         b.If(b.Min(after, b.Const(1)), [&] { matmul(0, sum.at(), a_tile, walk.size(m_)); });
@@ -277,7 +280,7 @@ class MatmulKernel {
                                   : b.Add(kZero, walk.stride(kOut, m_), t_.group_rows());
     ForRowGroups(b, walk, [&](Reg index, Reg rows) {
       if (out_staged() && !share_.combines) b.Wait(kOutFree);
-      const Token wait = !share_.combines ? kSumFull : out_staged() ? kOutFree : kNone;
+      const MatmulToken wait = !share_.combines ? kSumFull : out_staged() ? kOutFree : kNone;
       b.Emit(Op::kVround, 0, {wait, out_staged() ? kOutFull : kNone},
              {b.AddProduct(out, index, step), b.Add(sum, index, t_.group_rows() * 256), kZero, rows,
               walk.size(n_), plane, sum_plane, kZero, row, b.Const(256)});
@@ -293,6 +296,11 @@ class MatmulKernel {
     if (!out_staged()) in_lx.push_back(kOut);
     TileWalk walk(b, p_, in_lx, outer);
     b.Signal(kSumFree, t_.accumulator_slots);
+    if (p_.carried.in_lx()) sums_->Keep(b, walk);
+    sums_->IfFinal(b, [&] { VectorResults(b, walk); });
+  }
+
+  void VectorResults(SectionBuilder& b, TileWalk& walk) {
     if (share_.combines) b.Signal(kReceiveFree);
     BufferCursor a_at(b, a_);
     BufferCursor b_at(b, b_);
@@ -336,6 +344,10 @@ class MatmulKernel {
   }
 
   void RingSection(SectionBuilder& b, const std::vector<Reg>& outer) {
+    sums_->IfFinal(b, [&] { RingResults(b, outer); });
+  }
+
+  void RingResults(SectionBuilder& b, const std::vector<Reg>& outer) {
     TileWalk walk(b, p_, {}, outer);
     BufferCursor sum(b, sum_);
     const Reg has_previous = HasPrevious(b);
@@ -360,9 +372,15 @@ class MatmulKernel {
     b.Wait(kReceiveFree);
   }
 
-  int64_t OutTokens() const { return t_.output_slots * (share_.combines ? 1 : t_.row_groups()); }
+  int64_t OutTokens() const { return t_.output_slots * t_.SumTokens(share_); }
 
   void StoreSection(SectionBuilder& b, const std::vector<Reg>& outer) {
+    if (p_.carried.in_lx()) sums_->ShowMark(b);
+    if (p_.carried.in_device()) sums_->CarryOut(b, outer);
+    sums_->IfFinal(b, [&] { StoreResults(b, outer); });
+  }
+
+  void StoreResults(SectionBuilder& b, const std::vector<Reg>& outer) {
     TileWalk walk(b, p_, {kOut}, outer);
     BufferCursor out(b, out_);
     const Reg stick = b.Const(kStickBytes);
@@ -398,10 +416,14 @@ class MatmulKernel {
   LxPlan lx_;
   Buffers a_, b_, sum_, out_;
   int64_t received_at_ = 0;
+  std::optional<MatmulSums> sums_;
 };
 
 }  // namespace
 
-uint64_t BuildMatmul(Problem& problem, StepCode& code) { return MatmulKernel(problem).Build(code); }
+MatmulBuild BuildMatmul(Problem& problem, StepCode& code) {
+  MatmulKernel kernel(problem);
+  return {kernel.Build(code), kernel.workspace_bytes()};
+}
 
 }  // namespace spyre::compiler

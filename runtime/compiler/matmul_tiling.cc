@@ -17,9 +17,11 @@ constexpr int kMostOperandSlots = 8;
 
 int64_t Tiles(int64_t slice, int64_t tile) { return (slice + tile - 1) / tile; }
 
-// Tile sizes worth trying: equal parts, from the whole slice down to one unit.
-std::vector<int64_t> Candidates(int64_t slice) {
+// Tile sizes worth trying: the one that is wanted, or equal parts, from the whole slice down to one
+// unit.
+std::vector<int64_t> Candidates(int64_t slice, int64_t wanted = 0) {
   std::vector<int64_t> sizes;
+  if (wanted != 0) return {wanted};
   for (int64_t parts = 1; parts <= slice; parts += std::max<int64_t>(1, parts / 4)) {
     const int64_t size = Tiles(slice, parts);
     if (sizes.empty() || size != sizes.back()) sizes.push_back(size);
@@ -65,7 +67,28 @@ double Cost(const MatmulShare& s, const MatmulTiling& t) {
          (rounding + store) / d(t.row_groups());
 }
 
+[[noreturn]] void ThrowTooLarge(const MatmulShare& share, uint64_t lx_bytes) {
+  if (!share.resident) {
+    throw BadInput(
+        "matmul: the smallest tile (m 1, n and k 64) needs {} bytes of LX with its buffers; {} may "
+        "be used. Raise lx_bytes",
+        MatmulTiling{}.LxBytes(share), lx_bytes);
+  }
+  throw BadInput(
+      "matmul: the fp32 accumulators of one core, {} rows by {} columns{}, need {} bytes of LX, "
+      "and "
+      "stay there while chunks of a and b pass; {} may be used. Use more cores, smaller tiles of m "
+      "or n, or keep the accumulators in device memory",
+      share.m, share.n * kStickElements,
+      share.batch == 1 ? "" : fmt::format(" of each of {} matrices", share.batch),
+      share.batch * share.m * share.n * kAccumulatorStickBytes, lx_bytes);
+}
+
 }  // namespace
+
+int64_t MatmulShare::tiles(int64_t m_tile_size, int64_t n_tile_size) const {
+  return batch * Tiles(m, m_tile_size) * Tiles(n, n_tile_size);
+}
 
 int64_t MatmulTiling::a_chunk_bytes() const { return k * m * 128; }
 int64_t MatmulTiling::b_chunk_bytes() const { return n * k * kStickElements * 128; }
@@ -84,32 +107,31 @@ MatmulTiling ChooseMatmulTiling(const MatmulShare& share, uint64_t lx_bytes) {
     return t.LxBytes(share) <= limit &&
            (elements <= kMaxAccumulatorElements || (t.m == 1 && t.n == 1));
   };
+  const auto sums = [&](int64_t m, int64_t n, int wanted) {
+    constexpr int64_t kMost = kLxUsableBytes / kAccumulatorStickBytes + 1;  // more than LX holds
+    return share.resident ? static_cast<int>(std::min(share.tiles(m, n), kMost)) : wanted;
+  };
   // The largest tile worth having: one with the least operand traffic.
   MatmulTiling largest;
   int64_t least = std::numeric_limits<int64_t>::max();
-  for (int64_t m : Candidates(share.m)) {
-    for (int64_t n : Candidates(share.n)) {
-      const MatmulTiling t{m, n, 1, 1, 1};
+  for (int64_t m : Candidates(share.m, share.m_tile)) {
+    for (int64_t n : Candidates(share.n, share.n_tile)) {
+      const MatmulTiling t{m, n, 1, sums(m, n, 1), 1};
       if (fits(t) && OperandBytes(share, t) < least) {
         least = OperandBytes(share, t);
         largest = t;
       }
     }
   }
-  if (least == std::numeric_limits<int64_t>::max()) {
-    throw BadInput(
-        "matmul: the smallest tile (m 1, n and k 64) needs {} bytes of LX with its buffers; {} may "
-        "be used. Raise lx_bytes",
-        MatmulTiling{}.LxBytes(share), lx_bytes);
-  }
+  if (least == std::numeric_limits<int64_t>::max()) ThrowTooLarge(share, lx_bytes);
   MatmulTiling best = largest;
   double best_cost = std::numeric_limits<double>::infinity();
-  for (int64_t m : Candidates(share.m)) {
-    for (int64_t n : Candidates(share.n)) {
+  for (int64_t m : Candidates(share.m, share.m_tile)) {
+    for (int64_t n : Candidates(share.n, share.n_tile)) {
       if (m > largest.m || n > largest.n) continue;
       for (int64_t k : Candidates(share.k)) {
         for (int slots = 0; slots < 4; ++slots) {
-          const MatmulTiling t{m, n, k, 1 + slots / 2, 1 + slots % 2};
+          const MatmulTiling t{m, n, k, sums(m, n, 1 + slots / 2), 1 + slots % 2};
           if (!fits(t)) continue;
           const double cost = Cost(share, t);
           if (cost < best_cost) {

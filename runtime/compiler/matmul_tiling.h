@@ -14,7 +14,11 @@ namespace spyre::compiler {
 struct MatmulShare {
   int64_t m, n, k, batch;
   int a_sharers, b_sharers, cores;
-  bool combines;  // partial results come from another core
+  bool combines;                   // partial results come from another core
+  bool resident = false;           // the accumulators of all tiles are in LX at once
+  int64_t m_tile = 0, n_tile = 0;  // that must be used; 0: chosen
+
+  int64_t tiles(int64_t m_tile_size, int64_t n_tile_size) const;  // of the output
 };
 
 // The tile of m rows, n and k sticks. Slots: buffers of the fp32 accumulator, of the rounded
@@ -32,6 +36,8 @@ struct MatmulTiling {
   // Rows that are rounded and stored together, and how many times.
   int64_t group_rows() const { return std::max<int64_t>(64, (m + 3) / 4); }
   int64_t row_groups() const { return (m + group_rows() - 1) / group_rows(); }
+  // How many times the array says that an output tile, or a part of it, is complete.
+  int64_t SumTokens(const MatmulShare& share) const { return share.combines ? 1 : row_groups(); }
 };
 
 // A tiling that fits: no larger than the one with the least operand traffic, and of these the one

@@ -31,7 +31,8 @@ ordered_json Plans(const Kernel& kernel) {
                                              {"size", Number(binary_bytes)}}));
   const std::string input_bytes = Number(kernel.correction_input_bytes);
   ordered_json execute = ordered_json::array();
-  const size_t inputs = kernel.arguments.size() + kernel.dimensions.size();
+  const size_t accumulations = kernel.accumulation.home == Accumulator::kNone ? 0 : 1;
+  const size_t inputs = kernel.arguments.size() + kernel.dimensions.size() + accumulations;
   execute.push_back(Command("ComputeOnHost", {{"ihandle", ""},
                                               {"ishape", ordered_json::array({Number(inputs)})},
                                               {"ohandle", kInputHandle},
@@ -69,6 +70,13 @@ ordered_json Metadata(const Kernel& kernel) {
   }
   if (!kernel.steps.empty()) metadata["steps"] = kernel.steps;
   metadata["reduction_dims"] = kernel.reduction_dims;
+  const KernelAccumulation& sums = kernel.accumulation;
+  if (sums.home != Accumulator::kNone) {
+    metadata["accumulation"] = {{"dim", sums.dim},         {"home", Name(sums.home)},
+                                {"slices", sums.slices},   {"slice", sums.slice},
+                                {"unit", sums.unit},       {"workspace", sums.workspace_bytes},
+                                {"mark", kAccumulatorMark}};
+  }
   return metadata;
 }
 
@@ -107,6 +115,9 @@ void WriteSpyreCode(const Kernel& kernel, const std::filesystem::path& dir) {
   }
   for (size_t i = 0; i < kernel.dimensions.size(); ++i) {
     records.push_back(ordered_json{{"dimension", i}});
+  }
+  if (kernel.accumulation.home != Accumulator::kNone) {
+    records.push_back(ordered_json{{"accumulation", 0}});
   }
   WriteJson(dir / kHcm, {{"version", 1}, {"records", std::move(records)}});
 }

@@ -50,8 +50,13 @@ struct ConversionBody {
   int64_t scale = 0, shift = 0;  // bits of fp32, for the integer formats
 };
 
+struct MatmulBuild {
+  uint64_t lx_end = 0;
+  uint64_t workspace_bytes = 0;  // of device memory, for sums that are carried
+};
+MatmulBuild BuildMatmul(Problem& problem, StepCode& code);
+
 // Each returns the end of the LX that it uses.
-uint64_t BuildMatmul(Problem& problem, StepCode& code);
 uint64_t BuildPointwise(Problem& problem, const PointwiseBody& body, StepCode& code);
 uint64_t BuildReduction(Problem& problem, const ReductionBody& body, StepCode& code);
 uint64_t BuildSoftmax(Problem& problem, StepCode& code);

@@ -111,7 +111,7 @@ class StepOp {
           "the second",
           p_.name);
     }
-    return BuildMatmul(p_, code_);
+    return BuildMatmul(p_, code_).lx_end;
   }
 
   PointwiseBody Pointwise(int inputs) const {

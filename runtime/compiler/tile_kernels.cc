@@ -6,6 +6,8 @@
 #include <set>
 
 #include "model/contract/error.h"
+#include "runtime/compiler/kernel_problem.h"
+#include "runtime/compiler/op_list.h"
 
 namespace spyre::compiler {
 namespace {
@@ -18,11 +20,13 @@ bool IsReduced(const Kernel& kernel, const std::string& name) {
 }
 
 // What is left of the dimensions in each kind of tile that is cut short.
-std::vector<Sizes> CutShort(const Kernel& kernel, const KernelSpec& tile, const Sizes& sizes) {
+std::vector<Sizes> CutShort(const Kernel& kernel, const KernelSpec& tile, const Sizes& sizes,
+                            bool sums) {
   std::vector<Sizes> kinds = {{}};
   for (const auto& [name, size] : sizes) {
     const auto dim = tile.dims.find(name);
-    if (dim == tile.dims.end() || IsReduced(kernel, name) || size < 1) continue;
+    const bool alone = !sums && IsReduced(kernel, name);
+    if (dim == tile.dims.end() || alone || size < 1) continue;
     const int64_t rest = size % dim->second;
     if (rest == 0) continue;
     const bool always = size < dim->second;  // there is no whole tile
@@ -68,6 +72,22 @@ Kernel CompileRemainder(const KernelSpec& tile, const Kernel& whole, const Sizes
   for (size_t a = 0; a < spec.layouts.size(); ++a) {
     spec.layouts[a] = LayoutLike(spec.layouts[a], ShapeOf(whole.arguments[a], cut));
   }
+  if (tile.accumulator != Accumulator::kNone) {
+    Sizes before = cut;
+    for (const std::string& name : whole.reduction_dims) before.erase(name);
+    if (before != cut) {  // it goes on with what that kernel has left
+      const Kernel others = before.empty() ? whole : CompileRemainder(tile, whole, before);
+      spec.split = others.plan.split;
+      spec.tile = {{"m", others.plan.tile.at("m")}, {"n", others.plan.tile.at("n")}};
+      return GenerateKernel(spec);
+    }
+  }
+  // Fewer sticks than slices leave cores out.
+  for (auto& [name, slices] : spec.split) {
+    const int64_t sticks = (spec.dims.at(name) + kStickElements - 1) / kStickElements;
+    if (cut.count(name) != 0 && IsReduced(whole, name))
+      slices = static_cast<int>(std::min<int64_t>(slices, sticks));
+  }
   Kernel kernel = GenerateKernel(spec);
   const bool same =
       std::all_of(whole.plan.split.begin(), whole.plan.split.end(), [&](const auto& dimension) {
@@ -82,38 +102,57 @@ Kernel CompileRemainder(const KernelSpec& tile, const Kernel& whole, const Sizes
   return GenerateKernel(spec);
 }
 
-TileKernel CompileCopy(const KernelSpec& tile, const StickLayout& like,
-                       const std::vector<int64_t>& shape) {
+// `op` on tensors of one shape and layout, all alike.
+TileKernel CompileElementwise(const KernelSpec& tile, const std::string& op, size_t arguments,
+                              const StickLayout& like, const std::vector<int64_t>& shape) {
   static const std::vector<std::string> kNames = {"batch", "rows", "cols"};
   if (shape.empty() || shape.size() > kNames.size()) {
-    throw BadInput("{}: a tile of [{}] cannot be padded: copies have 1 to {} dimensions", tile.op,
-                   fmt::join(shape, ", "), kNames.size());
+    throw BadInput("{}: a tile of [{}] cannot be handled: '{}' has 1 to {} dimensions", tile.op,
+                   fmt::join(shape, ", "), op, kNames.size());
   }
   KernelSpec spec;
-  spec.op = "copy";
+  spec.op = op;
   spec.cores = tile.cores;
   spec.lx_bytes = tile.lx_bytes;
   spec.timing_only = tile.timing_only;
   const size_t first = kNames.size() - shape.size();
   for (size_t d = 0; d < shape.size(); ++d) spec.dims[kNames[first + d]] = shape[d];
   const StickLayout layout = LayoutLike(like, shape);
-  spec.layouts = {layout, layout};
-  std::string name = fmt::format("copy_{}", fmt::join(shape, "x"));
+  spec.layouts.assign(arguments, layout);
+  std::string name = fmt::format("{}", fmt::join(shape, "x"));
   if (layout.stick_dim() < 0) name += "_sparse";
   if (layout.stick_dim() >= 0 && layout.stick_dim() + 1 != static_cast<int>(shape.size()))
     name += fmt::format("_sticks{}", layout.stick_dim());
-  TileKernel copy{name, GenerateKernel(spec)};
-  // Reports tell it from a workload that copies.
-  copy.kernel.name = copy.kernel.compute.name = "tile copy";
-  return copy;
+  return {name, GenerateKernel(spec)};
+}
+
+// Reports tell them from a workload that does the same.
+TileKernel Named(TileKernel kernel, const std::string& role, const std::string& name) {
+  kernel.name = role + "_" + kernel.name;
+  kernel.kernel.name = kernel.kernel.compute.name = name;
+  return kernel;
+}
+
+TileKernel CompileCopy(const KernelSpec& tile, const StickLayout& like,
+                       const std::vector<int64_t>& shape) {
+  return Named(CompileElementwise(tile, "copy", 2, like, shape), "copy", "tile copy");
+}
+
+// What makes the whole of two partial results.
+std::string AccumulateOf(const std::string& op) {
+  const Operation& operation = RequireOperation(op);
+  if (operation.kind == OperationKind::kMatmul || operation.name == "sum") return "add";
+  if (operation.name == "amax") return "max";
+  if (operation.name == "amin") return "min";
+  throw BadInput("{}: results of parts of its rows do not make the result of the whole", op);
 }
 
 }  // namespace
 
-std::vector<TileKernel> RemainderKernels(const KernelSpec& tile, const Sizes& sizes) {
+std::vector<TileKernel> RemainderKernels(const KernelSpec& tile, const Sizes& sizes, bool sums) {
   const Kernel whole = GenerateKernel(tile);
   std::vector<TileKernel> kernels;
-  for (const Sizes& cut : CutShort(whole, tile, sizes)) {
+  for (const Sizes& cut : CutShort(whole, tile, sizes, sums)) {
     std::string name = "remainder";
     for (const auto& [dimension, rest] : cut) name += fmt::format("_{}{}", dimension, rest);
     kernels.push_back({name, CompileRemainder(tile, whole, cut)});
@@ -121,17 +160,34 @@ std::vector<TileKernel> RemainderKernels(const KernelSpec& tile, const Sizes& si
   return kernels;
 }
 
-std::vector<TileKernel> StagingCopies(const KernelSpec& tile, const Sizes& sizes) {
+std::vector<TileKernel> StagingCopies(const KernelSpec& tile, const Sizes& sizes, bool sums) {
   const Kernel whole = GenerateKernel(tile);
   std::vector<TileKernel> kernels;
   std::set<std::pair<std::vector<int64_t>, int>> known;  // shape, stick dimension
-  for (const Sizes& cut : CutShort(whole, tile, sizes)) {
+  for (const Sizes& cut : CutShort(whole, tile, sizes, sums)) {
     for (const KernelArgument& argument : whole.arguments) {
       const std::vector<int64_t> shape = ShapeOf(argument, cut);
       if (shape == argument.shape) continue;
       if (known.emplace(shape, argument.layout.stick_dim()).second)
         kernels.push_back(CompileCopy(tile, argument.layout, shape));
     }
+  }
+  return kernels;
+}
+
+std::vector<TileKernel> AccumulateKernels(const KernelSpec& tile, const Sizes& sizes,
+                                          bool remainders) {
+  const std::string op = AccumulateOf(tile.op);
+  const Kernel whole = GenerateKernel(tile);
+  const KernelArgument& out = whole.arguments.back();
+  std::vector<Sizes> kinds;
+  if (remainders) kinds = CutShort(whole, tile, sizes, false);
+  std::set<std::vector<int64_t>> shapes = {out.shape};
+  for (const Sizes& cut : kinds) shapes.insert(ShapeOf(out, cut));
+  std::vector<TileKernel> kernels;
+  for (const std::vector<int64_t>& shape : shapes) {
+    kernels.push_back(
+        Named(CompileElementwise(tile, op, 3, out.layout, shape), "accumulate", "tile accumulate"));
   }
   return kernels;
 }

@@ -127,6 +127,7 @@ Reg TileWalk::Trips(int axis) {
 Reg TileWalk::SliceStart(int axis) {
   const Axis& a = problem_.axes[axis];
   const Reg core_slice = Slice(axis);
+  if (a.spacing_entry >= 0) return b_.Mul(core_slice, b_.Table(a.spacing_entry));
   if (!a.uneven()) return b_.Add(kZero, core_slice, a.slice);
   return b_.Add(b_.Min(core_slice, b_.Const(a.full_slices())), core_slice, a.slice - 1);
 }

@@ -82,6 +82,17 @@ class Interpreter {
 
   uint64_t bytes_loaded() const { return bytes_loaded_; }
 
+  // LX of a core as a run has left it, for a run that goes on with it.
+  struct LxState {
+    std::vector<uint8_t> bytes;
+    std::vector<bool> written;
+  };
+  LxState TakeLx(int core) { return {std::move(cores_[core].lx), std::move(cores_[core].written)}; }
+  void GiveLx(int core, LxState lx) {
+    cores_[core].lx = std::move(lx.bytes);
+    cores_[core].written = std::move(lx.written);
+  }
+
  private:
   struct Loop {
     size_t body;
