@@ -44,6 +44,7 @@ struct Dims {
 struct LaunchConfig {
   std::vector<std::string> order;
   std::string remainder = "fail";
+  std::string reduction = "fail";
   std::string routing = "auto";
   uint64_t interleave = 1;
 };

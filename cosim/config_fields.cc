@@ -156,6 +156,10 @@ std::vector<Field> Fields(RunConfig& c) {
            "A last tile that is smaller than the compiled one: fail, bad input; pad, it goes "
            "through tensors of the tile's shape, filled with zeros; remainder_kernel, a kernel "
            "compiled for the rest runs on it");
+  f.Choice("reduction", c.workload.launch.reduction, runtime::ReductionTilingNames(),
+           "Tiles of a dimension that the operation sums over: fail, bad input; device, fp32 sums "
+           "are carried from launch to launch in device memory; lx, they stay in LX; plan, an "
+           "operation of the plan adds rounded partial results");
   f.Choice("routing", c.workload.launch.routing, runtime::RoutingNames(),
            "auto: a launch is tiled if the shapes are not exactly the compiled ones; strict: other "
            "shapes are bad input; tiled: always, also for one tile");

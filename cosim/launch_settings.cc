@@ -28,6 +28,7 @@ runtime::LaunchOptions LaunchOptionsOf(const LaunchConfig& config) {
   runtime::LaunchOptions options;
   options.order = config.order;
   options.remainder = runtime::RemainderFromName(config.remainder);
+  options.reduction = runtime::ReductionTilingFromName(config.reduction);
   options.routing = runtime::RoutingFromName(config.routing);
   return options;
 }
@@ -35,15 +36,20 @@ runtime::LaunchOptions LaunchOptionsOf(const LaunchConfig& config) {
 std::vector<compiler::TileKernel> CompileTileKernels(const LaunchConfig& config,
                                                      const Workload& workload) {
   if (workload.bundle != nullptr) return {};
-  switch (runtime::RemainderFromName(config.remainder)) {
-    case runtime::Remainder::kPad:
-      return compiler::StagingCopies(workload.kernel_spec, workload.sizes);
-    case runtime::Remainder::kKernel:
-      return compiler::RemainderKernels(workload.kernel_spec, workload.sizes);
-    case runtime::Remainder::kFail:
-      break;
+  const runtime::Remainder remainder = runtime::RemainderFromName(config.remainder);
+  const auto reduction = runtime::ReductionTilingFromName(config.reduction);
+  const bool sums = reduction != runtime::ReductionTiling::kFail;
+  std::vector<compiler::TileKernel> kernels;
+  if (remainder == runtime::Remainder::kPad)
+    kernels = compiler::StagingCopies(workload.kernel_spec, workload.sizes, sums);
+  if (remainder == runtime::Remainder::kKernel)
+    kernels = compiler::RemainderKernels(workload.kernel_spec, workload.sizes, sums);
+  if (reduction == runtime::ReductionTiling::kPlan && !workload.problem.tile_ends.empty()) {
+    for (compiler::TileKernel& kernel : compiler::AccumulateKernels(
+             workload.kernel_spec, workload.sizes, remainder == runtime::Remainder::kKernel))
+      kernels.push_back(std::move(kernel));
   }
-  return {};
+  return kernels;
 }
 
 std::vector<Chunks> ChunksOf(const LaunchConfig& config, const Workload& workload,

@@ -16,8 +16,8 @@ namespace spyre::cosim {
 
 runtime::LaunchOptions LaunchOptionsOf(const LaunchConfig& config);
 
-// The kernels that the remainder option needs beside the workload's; none where the tile divides
-// the tensors, or for a bundle.
+// The kernels that the remainder and reduction options need beside the workload's; none where the
+// tile is as large as the tensors, or for a bundle.
 std::vector<compiler::TileKernel> CompileTileKernels(const LaunchConfig& config,
                                                      const Workload& workload);
 

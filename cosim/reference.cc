@@ -117,16 +117,34 @@ float Reduce(Combine combine, const Values& values, int64_t count,
   return total;
 }
 
+// Partial results of tiles, each rounded, and so is each of their sums. `sum`: fp32 of one tile.
+template <class Sum>
+float FoldTiles(const std::vector<ReducedTile>& tiles, Combine combine, const Sum& sum) {
+  float total = 0;
+  for (const ReducedTile& tile : tiles) {
+    const float partial = sum(tile);
+    if (tiles.size() == 1) return partial;
+    total = tile.begin == 0 ? Rounded(partial) : Rounded(Apply(combine, total, Rounded(partial)));
+  }
+  return total;
+}
+
 class ReductionReference : public Reference {
  public:
   ReductionReference(const ReferenceProblem& problem, Combine combine, bool mean)
-      : p_(problem), combine_(combine), mean_(mean) {}
+      : p_(problem),
+        tiles_(ReducedTiles(problem, problem.reduce_rows ? problem.rows : problem.cols)),
+        combine_(combine),
+        mean_(mean) {}
   int64_t elements() const override { return p_.batch * (p_.reduce_rows ? p_.cols : p_.rows); }
   int64_t ideal_cost() const override { return p_.reduce_rows ? p_.rows : p_.cols; }
   void Compute(int64_t begin, int64_t end, uint16_t* results) const override {
     for (int64_t i = begin; i < end; ++i) {
       const Line line = LineOf(i);
-      const float value = Reduce(combine_, line, line.count, p_.slice_ends);
+      const float value = FoldTiles(tiles_, combine_, [&](const ReducedTile& tile) {
+        const Line part{line.first + tile.begin * line.stride, tile.slice_ends.back(), line.stride};
+        return Reduce(combine_, part, part.count, tile.slice_ends);
+      });
       results[i - begin] = Result(mean_ ? value / static_cast<float>(line.count) : value);
     }
   }
@@ -147,6 +165,7 @@ class ReductionReference : public Reference {
     return {p_.a + element / p_.cols * p_.rows * p_.cols + element % p_.cols, p_.rows, p_.cols};
   }
   ReferenceProblem p_;
+  std::vector<ReducedTile> tiles_;
   Combine combine_;
   bool mean_;
 };
@@ -287,6 +306,22 @@ class Verifier {
 };
 
 }  // namespace
+
+std::vector<ReducedTile> ReducedTiles(const ReferenceProblem& problem, int64_t size) {
+  std::vector<ReducedTile> tiles;
+  const std::vector<int64_t> whole{size};
+  int64_t begin = 0;
+  for (const int64_t tile_end : problem.tile_ends.empty() ? whole : problem.tile_ends) {
+    ReducedTile& tile = tiles.emplace_back();
+    tile.begin = begin;
+    for (const int64_t slice_end : problem.slice_ends) {
+      if (slice_end > begin && slice_end < tile_end) tile.slice_ends.push_back(slice_end - begin);
+    }
+    tile.slice_ends.push_back(tile_end - begin);
+    begin = tile_end;
+  }
+  return tiles;
+}
 
 std::unique_ptr<Reference> MakeReference(const ReferenceProblem& problem) {
   if (problem.op == "matmul" || problem.op == "batchmatmul") return MakeMatmulReference(problem);

@@ -5,7 +5,7 @@
 // Order of additions: the reduced dimension is cut into slices (one per core that shares it), each
 // slice into chunks of 64; inside a chunk terms are added in increasing order to a zero fp32
 // accumulator, chunk sums in order to the slice's, slice sums in core order; one rounding at the
-// end.
+// end. With tiles of the reduced dimension (ReferenceProblem::tile_ends), a rounding for each.
 //
 // Threads: a Reference is constant after construction; Verify runs on all processors. Results do
 // not depend on their number. Errors: Error(kBadInput) for an unknown operation.
@@ -30,6 +30,10 @@ struct ReferenceProblem {
   bool reduce_rows = false;     // reductions: out[batch,cols] instead of out[batch,rows]
   // Where each core's part of the reduced dimension ends, in core order; empty: it is not divided.
   std::vector<int64_t> slice_ends = {};
+  // Where tiles of the reduced dimension end whose partial results are rounded each, and added to
+  // the ones before with another rounding (launches with reduction "plan"); slice_ends are then
+  // those of every tile. Empty: one rounding at the end. Not for mean and softmax.
+  std::vector<int64_t> tile_ends = {};
   const uint16_t* a = nullptr;  // float16; not owned, used during construction and by Ideal
   const uint16_t* b = nullptr;  // float16; only for two inputs
 };
@@ -46,6 +50,14 @@ class Reference {
   virtual int64_t ideal_cost() const = 0;
 };
 std::unique_ptr<Reference> MakeReference(const ReferenceProblem& problem);
+
+// A tile of the reduced dimension: where it begins, and where its slices end, counted from there.
+struct ReducedTile {
+  int64_t begin = 0;
+  std::vector<int64_t> slice_ends;
+};
+// `size`: of the reduced dimension.
+std::vector<ReducedTile> ReducedTiles(const ReferenceProblem& problem, int64_t size);
 
 struct Mismatch {
   int64_t element;

@@ -16,8 +16,7 @@ class MatmulReference : public Reference {
  public:
   explicit MatmulReference(const ReferenceProblem& problem)
       : p_(problem),
-        slice_ends_(problem.slice_ends.empty() ? std::vector<int64_t>{problem.k}
-                                               : problem.slice_ends),
+        tiles_(ReducedTiles(problem, problem.k)),
         panels_((problem.n + kPanel - 1) / kPanel),
         a_rows_((problem.m + kRows - 1) / kRows * kRows) {
     // Inputs as the device holds them, padded with zero rows and columns to whole blocks.
@@ -59,8 +58,7 @@ class MatmulReference : public Reference {
         // The group's first row is a multiple of kRows in the padded matrix, so blocks stay inside.
         const int64_t start = in_matrix / kRows * kRows;
         for (int64_t r = start; r < in_matrix + rows; r += kRows) {
-          MatmulBlock(&a_[(matrix * a_rows_ + r) * p_.k], &b_[BIndex(matrix, 0, panel * kPanel)],
-                      p_.k, slice_ends_, values);
+          Block(matrix, r, panel, values);
           Round(values, matrix * p_.m, r, panel, begin, end, results);
         }
       }
@@ -85,6 +83,27 @@ class MatmulReference : public Reference {
     return ((matrix * panels_ + column / kPanel) * p_.k + row) * kPanel + column % kPanel;
   }
 
+  static float Rounded(float value) {
+    return static_cast<float>(SenValue(NearestSen(double{value})));
+  }
+
+  // The fp32 values of one block before its last rounding.
+  void Block(int64_t matrix, int64_t row, int64_t panel, float* values) const {
+    const float* a = &a_[(matrix * a_rows_ + row) * p_.k];
+    for (const ReducedTile& tile : tiles_) {
+      const float* b = &b_[BIndex(matrix, tile.begin, panel * kPanel)];
+      if (tiles_.size() == 1) {
+        MatmulBlock(a, b, p_.k, tile.slice_ends, values);
+        return;
+      }
+      float partial[kRows * kPanel];
+      MatmulBlock(a + tile.begin, b, p_.k, tile.slice_ends, partial);
+      for (int64_t i = 0; i < kRows * kPanel; ++i)
+        values[i] =
+            tile.begin == 0 ? Rounded(partial[i]) : Rounded(values[i] + Rounded(partial[i]));
+    }
+  }
+
   // Results of one block: those inside the matrix and inside [begin, end).
   void Round(const float* values, int64_t matrix_row, int64_t row, int64_t panel, int64_t begin,
              int64_t end, uint16_t* results) const {
@@ -98,7 +117,7 @@ class MatmulReference : public Reference {
   }
 
   ReferenceProblem p_;
-  std::vector<int64_t> slice_ends_;
+  std::vector<ReducedTile> tiles_;  // of k
   int64_t panels_, a_rows_;
   std::vector<float> a_;  // [batch][a_rows_][k]
   std::vector<float> b_;  // [batch][panels][k][kPanel]

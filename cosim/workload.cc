@@ -12,6 +12,7 @@
 #include "cosim/parallel.h"
 #include "model/contract/error.h"
 #include "runtime/compiler/op_list.h"
+#include "runtime/spyre/launch_options.h"
 
 namespace spyre::cosim {
 namespace {
@@ -146,6 +147,45 @@ std::string Describe(const Operation& op, const WorkloadConfig& config) {
   return text;
 }
 
+// The dimension that the operation sums over; "" if there is none.
+std::string ReducedDim(const compiler::KernelSpec& spec) {
+  const Operation& op = compiler::RequireOperation(spec.op);
+  if (op.kind == OperationKind::kMatmul) return "k";
+  return op.kind == OperationKind::kReduction ? spec.axis : "";
+}
+
+// A reduced dimension in tiles: how the kernel keeps its sums, or where they are rounded.
+void TileReduction(const LaunchConfig& launch, Workload& workload) {
+  compiler::KernelSpec& spec = workload.kernel_spec;
+  const std::string reduced = ReducedDim(spec);
+  if (reduced.empty() || spec.dims.at(reduced) == workload.sizes.at(reduced)) return;
+  const int64_t size = workload.sizes.at(reduced);
+  const auto how = runtime::ReductionTilingFromName(launch.reduction);
+  const bool carries =
+      how == runtime::ReductionTiling::kDevice || how == runtime::ReductionTiling::kLx;
+  if (carries && reduced != "k") {
+    throw BadInput(
+        "workload.launch.reduction = \"{}\": only a matmul carries its sums from launch to launch; "
+        "\"plan\" puts the results of parts of a sum, amax or amin together",
+        launch.reduction);
+  }
+  switch (how) {
+    case runtime::ReductionTiling::kFail:
+      return;  // the launch says what would fit
+    case runtime::ReductionTiling::kDevice:
+      spec.accumulator = compiler::Accumulator::kDevice;
+      return;
+    case runtime::ReductionTiling::kLx:
+      spec.accumulator = compiler::Accumulator::kLx;
+      return;
+    case runtime::ReductionTiling::kPlan:
+      break;
+  }
+  const int64_t tile = spec.dims.at(reduced);
+  for (int64_t end = tile; end < size + tile; end += tile)
+    workload.problem.tile_ends.push_back(std::min(end, size));
+}
+
 // A well-mixed 64-bit number for each (seed, stream, index): splitmix64's finaliser.
 uint64_t Mix(uint64_t seed, uint64_t stream, uint64_t index) {
   uint64_t z = seed * 0x9E3779B97F4A7C15u + stream * 0xD1B54A32D192ED03u + index;
@@ -266,6 +306,7 @@ Workload ResolveWorkload(const RunConfig& config) {
   problem.rows = OrOne(settings.size.rows);
   problem.cols = OrOne(settings.size.cols);
   problem.reduce_rows = op->kind == OperationKind::kReduction && settings.axis == "rows";
+  TileReduction(settings.launch, workload);
   return workload;
 }
 
@@ -296,21 +337,24 @@ HostData LoadInput(const RunConfig& config, const WorkloadTensor& tensor) {
 }
 
 std::vector<int64_t> ReducedSliceEnds(const Workload& workload, const compiler::KernelPlan& plan) {
-  const Operation& op = compiler::RequireOperation(workload.kernel_spec.op);
-  std::string reduced;
-  if (op.kind == OperationKind::kMatmul) reduced = "k";
-  if (op.kind == OperationKind::kReduction) reduced = workload.kernel_spec.axis;
+  const std::string reduced = ReducedDim(workload.kernel_spec);
   const auto split = plan.split.find(reduced);
   if (split == plan.split.end() || split->second <= 1) return {};
-  const int64_t size = workload.kernel_spec.dims.at(reduced);
   // Whole sticks where the dimension is inside a stick: k of a, columns.
   const int64_t unit = reduced == "rows" ? 1 : kStickElements;
-  const int64_t units = (size + unit - 1) / unit;
+  const std::vector<int64_t> whole{workload.sizes.at(reduced)};
+  const auto& tiles = workload.problem.tile_ends;
   std::vector<int64_t> ends;
-  int64_t begin = 0;
-  for (int slice = 0; slice < split->second; ++slice) {
-    begin += units / split->second + (slice < units % split->second ? 1 : 0);
-    ends.push_back(std::min(size, begin * unit));
+  int64_t tile_begin = 0;
+  for (const int64_t tile_end : tiles.empty() ? whole : tiles) {
+    const int64_t units = (tile_end - tile_begin + unit - 1) / unit;
+    const int64_t slices = std::min<int64_t>(split->second, units);
+    int64_t begin = 0;
+    for (int64_t slice = 0; slice < slices; ++slice) {
+      begin += units / slices + (slice < units % slices ? 1 : 0);
+      ends.push_back(std::min(tile_end, tile_begin + begin * unit));
+    }
+    tile_begin = tile_end;
   }
   return ends;
 }

@@ -94,6 +94,7 @@ void ExecutionPlan::CloseOperation(const DeviceHandle& location,
   compute.name = computes.back().name;
   compute.reduction_dims = code_.reduction_dims;
   compute.dimensions = code_.dimensions;
+  compute.accumulation = code_.accumulation;
   for (const TensorMetadata& tensor : code_.arguments) {
     compute.expected_input_shapes.push_back(tensor.shape);
     compute.dimension_names.push_back(tensor.dims);

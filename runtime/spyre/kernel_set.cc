@@ -24,6 +24,7 @@ KernelSet::KernelSet(const std::filesystem::path& directory) : plan_(directory) 
     const std::string name = path.filename().string();
     if (StartsWith(name, "remainder_")) AddRemainder(ExecutionPlan(path));
     if (StartsWith(name, "copy_")) AddCopy(ExecutionPlan(path));
+    if (StartsWith(name, "accumulate_")) AddAccumulate(ExecutionPlan(path));
   }
 }
 
@@ -36,9 +37,12 @@ TileKernels KernelSet::KernelsFor(size_t operation) const {
     }
     kernels.remainders.push_back(plan.operations()[operation]);
   }
-  for (const ExecutionPlan& plan : copies_) {
-    kernels.copies.insert(kernels.copies.end(), plan.operations().begin(), plan.operations().end());
-  }
+  const auto append = [](const std::vector<ExecutionPlan>& plans, std::vector<Operation>& to) {
+    for (const ExecutionPlan& plan : plans)
+      to.insert(to.end(), plan.operations().begin(), plan.operations().end());
+  };
+  append(copies_, kernels.copies);
+  append(accumulates_, kernels.accumulates);
   return kernels;
 }
 
@@ -49,6 +53,7 @@ void LoadKernels(SpyreStream& stream, KernelSet& kernels) {
   load(kernels.plan_);
   for (ExecutionPlan& plan : kernels.remainders_) load(plan);
   for (ExecutionPlan& plan : kernels.copies_) load(plan);
+  for (ExecutionPlan& plan : kernels.accumulates_) load(plan);
 }
 
 }  // namespace spyre::runtime

@@ -77,6 +77,18 @@ struct DimensionInfo {
   int64_t granularity = 1;  // a value is a positive multiple
 };
 
+// Of a kernel whose sums go from launch to launch (docs/runtime.md "Tiling a reduction"). A launch
+// of it gives one location more than it has arguments, the last one; reduction_tiling.h makes it.
+struct AccumulationInfo {
+  bool in_lx = false;  // the accumulators stay in LX; else they are in the workspace
+  std::string dim;     // that is summed over
+  int64_t slices = 1;  // of it, over cores, each with accumulators of its own
+  int64_t slice = 0;   // elements of a slice in one launch
+  int64_t unit = 1;    // elements that distances of slices are counted in
+  uint64_t workspace_bytes = 0;
+  uint16_t mark = 0;  // in_lx: fills the workspace after the last launch, if LX was left alone
+};
+
 struct SpyreCompute {
   DeviceHandle device_handle;  // the binary; set when the plan is loaded
   std::string name;
@@ -87,6 +99,7 @@ struct SpyreCompute {
   std::vector<std::string> reduction_dims;  // names that the kernel sums over
   std::vector<ArgumentInfo> arguments;
   std::vector<DimensionInfo> dimensions;  // values that a launch must give
+  std::optional<AccumulationInfo> accumulation;
 };
 
 class Operation {

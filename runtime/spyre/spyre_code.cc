@@ -151,12 +151,13 @@ class Reader {
     }
     const JsonReader hcm = properties.At("hcm");
     if (hcm.value().is_object()) {
-      compute.correction.records = ReadHcm(hcm, arguments_, dimensions_);
+      compute.correction.records =
+          ReadHcm(hcm, arguments_, dimensions_, code_.accumulation.has_value());
     } else {
       const std::filesystem::path file = FileOf(hcm);
       const nlohmann::json document = ReadJsonFile(file);
-      compute.correction.records =
-          ReadHcm(JsonReader(document, file.string()), arguments_, dimensions_);
+      compute.correction.records = ReadHcm(JsonReader(document, file.string()), arguments_,
+                                           dimensions_, code_.accumulation.has_value());
     }
     const uint64_t records = compute.correction.records.size();
     const uint64_t needed = AlignUp(records * sizeof(CorrectionRecord), kStickBytes);

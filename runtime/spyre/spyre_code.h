@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
@@ -60,6 +61,7 @@ struct SpyreCode {
   std::vector<TensorMetadata> arguments;
   std::vector<DimensionInfo> dimensions;
   std::vector<std::string> reduction_dims;
+  std::optional<AccumulationInfo> accumulation;
   std::vector<std::string> steps;  // of a bundle: the SDSC file of each step
 };
 

@@ -93,6 +93,42 @@ DimensionInfo ReadDimension(const JsonReader& entry) {
   return dimension;
 }
 
+// Elements of a dimension of the arguments.
+int64_t SizeOf(const SpyreCode& code, const std::string& name) {
+  for (const TensorMetadata& tensor : code.arguments) {
+    const auto at = std::find(tensor.dims.begin(), tensor.dims.end(), name);
+    if (at != tensor.dims.end()) return tensor.shape[static_cast<size_t>(at - tensor.dims.begin())];
+  }
+  return 0;
+}
+
+AccumulationInfo ReadAccumulation(const JsonReader& entry, const SpyreCode& code) {
+  entry.RequireKeys({"dim", "home", "slices", "slice", "unit", "workspace", "mark"});
+  AccumulationInfo sums;
+  sums.dim = entry.At("dim").String();
+  if (std::count(code.reduction_dims.begin(), code.reduction_dims.end(), sums.dim) == 0)
+    entry.At("dim").Fail("one of reduction_dims is expected");
+  const std::string home = entry.At("home").String();
+  if (home != "device" && home != "lx") entry.At("home").Fail("'device' or 'lx' is expected");
+  sums.in_lx = home == "lx";
+  sums.slices = entry.At("slices").Integer(1, kMaxCores);
+  sums.slice = entry.At("slice").Integer(1, kMaxDimension);
+  const int64_t size = SizeOf(code, sums.dim);
+  if (sums.slices * sums.slice != size) {
+    entry.At("slice").Fail(fmt::format("{} slices that make the {} elements of '{}' are expected",
+                                       sums.slices, size, sums.dim));
+  }
+  sums.unit = entry.At("unit").Integer(1, kMaxDimension);
+  if (sums.slices > 1 && sums.slice % sums.unit != 0)
+    entry.At("unit").Fail(fmt::format("a divisor of the slice of {} is expected", sums.slice));
+  const JsonReader workspace = entry.At("workspace");
+  sums.workspace_bytes =
+      static_cast<uint64_t>(workspace.Integer(static_cast<int64_t>(kStickBytes), kMaxDimension));
+  if (!IsStickAligned(sums.workspace_bytes)) workspace.Fail("a multiple of 128 bytes is expected");
+  sums.mark = static_cast<uint16_t>(entry.At("mark").Integer(1, UINT16_MAX));
+  return sums;
+}
+
 }  // namespace
 
 void ReadMetadata(const JsonReader& metadata, SpyreCode& code) {
@@ -119,22 +155,30 @@ void ReadMetadata(const JsonReader& metadata, SpyreCode& code) {
       if (!known) reductions.At(i).Fail("the name of a dimension of an argument is expected");
     }
   }
+  if (metadata.Has("accumulation"))
+    code.accumulation = ReadAccumulation(metadata.At("accumulation"), code);
 }
 
 std::vector<CorrectionSource> ReadHcm(const JsonReader& hcm, std::optional<int> arguments,
-                                      int dimensions) {
+                                      int dimensions, bool accumulates) {
   hcm.RequireKeys({"version", "records"});
   if (hcm.At("version").Integer(0, INT32_MAX) != 1) hcm.At("version").Fail("version 1 is expected");
   const JsonReader records = hcm.At("records");
   std::vector<CorrectionSource> sources;
   for (size_t i = 0; i < records.Size(); ++i) {
     const JsonReader record = records.At(i);
-    record.RequireKeys({"argument", "dimension"});
-    if (record.Has("argument") && record.Has("dimension")) {
-      record.Fail("either 'argument' or 'dimension' is expected");
+    record.RequireKeys({"argument", "dimension", "accumulation"});
+    if (record.value().size() > 1) {
+      record.Fail("either 'argument', 'dimension' or 'accumulation' is expected");
     }
     CorrectionSource source;
-    if (record.Has("dimension")) {
+    if (record.Has("accumulation")) {
+      record.At("accumulation").Integer(0, 0);
+      if (!accumulates || !arguments) {
+        record.At("accumulation").Fail("no accumulation is expected: Metadata has none");
+      }
+      source.index = *arguments;  // the location behind the arguments
+    } else if (record.Has("dimension")) {
       source.kind = CorrectionSource::Kind::kDimension;
       if (dimensions == 0) {
         record.At("dimension").Fail("no dimension is expected: Metadata.dimensions lists none");

@@ -10,11 +10,12 @@
 
 namespace spyre::runtime {
 
-// Fills name, arguments, dimensions, reduction_dims and steps.
+// Fills name, arguments, dimensions, reduction_dims, accumulation and steps.
 void ReadMetadata(const JsonReader& metadata, SpyreCode& code);
 
 // The records of an hcm object. `arguments`: number of launch arguments, empty if not known.
+// `accumulates`: a record may be of the accumulation.
 std::vector<CorrectionSource> ReadHcm(const JsonReader& hcm, std::optional<int> arguments,
-                                      int dimensions);
+                                      int dimensions, bool accumulates);
 
 }  // namespace spyre::runtime

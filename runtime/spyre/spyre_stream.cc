@@ -7,6 +7,7 @@
 
 #include "model/contract/error.h"
 #include "runtime/spyre/launch_arguments.h"
+#include "runtime/spyre/reduction_tiling.h"
 #include "runtime/spyre/tile_launcher.h"
 
 namespace spyre::runtime {
@@ -42,6 +43,12 @@ std::vector<TensorLocation> LocationsOf(const Operation& operation,
     locations.push_back({tensor.device_handle, CorrectionStrides(tensor.layout)});
   }
   return locations;
+}
+
+// A launch of its own starts its sums and ends them.
+void AddWholeResult(const SpyreCompute& compute, std::vector<TensorLocation>& arguments) {
+  if (!compute.accumulation || arguments.empty()) return;
+  arguments.push_back(WholeResult(*compute.accumulation, arguments.back().handle));
 }
 
 // The layout of a contiguous tensor of `shape` with the dimension order of the compiled one.
@@ -86,6 +93,7 @@ void SpyreStream::Launch(const Operation& operation,
       arguments[i].stride = CorrectionStrides(compute.arguments[i].layout);
     }
     CheckDimensions(compute, dimensions);
+    AddWholeResult(compute, arguments);
   }
   flex::OperationInfo info;
   info.keep_alive = ResourcesOf(operation, {});
@@ -100,7 +108,9 @@ void SpyreStream::Launch(const Operation& operation, const std::vector<SpyreTens
   }
   flex::OperationInfo info;
   info.keep_alive = ResourcesOf(operation, tensors);
-  Enqueue(operation, {LocationsOf(operation, tensors), dimensions}, info);
+  std::vector<TensorLocation> arguments = LocationsOf(operation, tensors);
+  if (operation.compute()) AddWholeResult(*operation.compute(), arguments);
+  Enqueue(operation, {std::move(arguments), dimensions}, info);
 }
 
 void SpyreStream::LaunchTiled(const Operation& operation, const std::vector<SpyreTensor>& tensors,
@@ -146,11 +156,12 @@ void SpyreStream::Enqueue(const Operation& operation, const Arguments& arguments
   flex::OperationInfo info;
   info.label = about.label;
   info.tag = about.tag;
+  info.joined = about.joined;
   for (const PreProcessCompute& step : operation.preprocess()) {
     EnqueueStep(step, arguments, info);
     // The steps of a compute belong together: another stream must not get between a correction and
     // what it corrects.
-    info.joined = operation.compute().has_value();
+    info.joined = about.joined || operation.compute().has_value();
   }
   if (!operation.compute()) return;
   info.name = operation.compute()->name;

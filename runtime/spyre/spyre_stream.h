@@ -51,7 +51,7 @@ class SpyreStream {
                    const LaunchOptions& options = {}, const TileKernels& kernels = {});
 
   // The Operation once, on arguments that the caller has checked: one tile of a launch. `info`
-  // gives label, tag and what is kept alive.
+  // gives label, tag, what is kept alive, and whether it is joined to what was enqueued last.
   void LaunchAt(const Operation& operation, const std::vector<TensorLocation>& arguments,
                 const flex::OperationInfo& info);
 

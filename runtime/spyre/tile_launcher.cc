@@ -29,7 +29,8 @@ TileLauncher::TileLauncher(flex::RuntimeContext& context, const Operation& opera
     : operation_(operation),
       tensors_(tensors),
       kernels_(kernels),
-      plan_(PlanTiling(ComputeOf(operation), tensors, options, kernels)) {
+      plan_(PlanTiling(ComputeOf(operation), tensors, options, kernels)),
+      reduction_(context, operation_, options, plan_, kernels_) {
   const SpyreCompute& compute = *operation_.compute();
   CheckDimensions(compute, {});  // a kernel walks its tile with its own trip counts
   staging_.resize(static_cast<size_t>(slots), std::vector<Staging>(tensors.size()));
@@ -48,6 +49,7 @@ TileLauncher::TileLauncher(flex::RuntimeContext& context, const Operation& opera
       resources->memory.push_back(slot[a].tensor.storage);
     }
   }
+  for (auto& memory : reduction_.memory()) resources->memory.push_back(std::move(memory));
   resources_ = std::move(resources);
 }
 
@@ -87,9 +89,13 @@ void TileLauncher::Enqueue(SpyreStream& stream, int64_t number, int slot) {
          CorrectionStrides(tensor.layout)});
   }
   info.label = fmt::format("tile {} of {}", number, plan_.size());
+  reduction_.Before(tile, locations, info);
   stream.LaunchAt(
       tile.remainder < 0 ? operation_ : kernels_.remainders[static_cast<size_t>(tile.remainder)],
       locations, info);
+  info.joined = false;
+  reduction_.After(stream, tile, info);
+  if (!plan_.EndsResult(tile)) return;
   for (size_t a = 0; a < tensors_.size(); ++a) {
     if (tile.arguments[a].copy >= 0 && IsOutput(a)) Copy(stream, tile, a, staging[a], false, info);
   }

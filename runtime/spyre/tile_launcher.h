@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "runtime/spyre/reduction_tiling.h"
 #include "runtime/spyre/spyre_stream.h"
 #include "runtime/spyre/tiling.h"
 
@@ -21,6 +22,8 @@ class TileLauncher {
   TileLauncher(flex::RuntimeContext& context, const Operation& operation,
                const std::vector<SpyreTensor>& tensors, const LaunchOptions& options,
                const TileKernels& kernels, int slots = 1);
+  TileLauncher(const TileLauncher&) = delete;
+  TileLauncher& operator=(const TileLauncher&) = delete;
 
   const TilingPlan& plan() const { return plan_; }
 
@@ -46,6 +49,7 @@ class TileLauncher {
   TileKernels kernels_;
   TilingPlan plan_;
   std::vector<std::vector<Staging>> staging_;  // by slot, by argument
+  TiledReduction reduction_;
   std::shared_ptr<const Resources> resources_;
 };
 

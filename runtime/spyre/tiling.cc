@@ -7,6 +7,7 @@
 #include "model/contract/error.h"
 #include "model/contract/nearest.h"
 #include "runtime/spyre/launch_arguments.h"
+#include "runtime/spyre/reduction_tiling.h"
 
 namespace spyre::runtime {
 namespace {
@@ -65,23 +66,6 @@ void CheckWhole(const Dimension& dimension) {
   }
 }
 
-// A dimension that the kernel sums over stays whole: partial sums of two launches are not added up,
-// and what pads it would be part of the sum.
-void CheckReduced(const Dimension& dimension, int64_t count) {
-  if (count > 1) {
-    throw BadInput(
-        "{}: size {} would make {} tiles of a dimension that the kernel sums over, and partial "
-        "sums are not accumulated between launches; size {} would fit",
-        dimension.Text(), dimension.size, count, dimension.tile);
-  }
-  if (dimension.size != dimension.tile) {
-    throw BadInput(
-        "{}: size {} is not the compiled {}, and a dimension that the kernel sums over cannot be "
-        "padded or cut short; size {} would fit",
-        dimension.Text(), dimension.size, dimension.tile, dimension.tile);
-  }
-}
-
 int64_t ByteStep(const Dimension& dimension, const SpyreTensor& tensor) {
   const int host_dimension = static_cast<int>(dimension.index);
   const int64_t stride = tensor.layout.DeviceByteStride(host_dimension);
@@ -110,6 +94,7 @@ class Planner {
     FindSteps();
     for (size_t a = 0; a < tensors_.size(); ++a) CheckChunks(a);
     FindShapes();
+    if (plan_.reduced >= 0) CheckReducedShapes(compute_, options_, plan_, kernels_);
     return std::move(plan_);
   }
 
@@ -148,7 +133,8 @@ class Planner {
   void See(const Dimension& dimension) {
     const int64_t count = (dimension.size + dimension.tile - 1) / dimension.tile;
     if (options_.remainder == Remainder::kFail) CheckWhole(dimension);
-    if (IsReduced(dimension)) CheckReduced(dimension, count);
+    if (IsReduced(dimension) && dimension.size != dimension.tile)
+      CheckReduced(compute_, options_, dimension.Text(), dimension.size, dimension.tile);
     const auto known = std::find_if(seen_.begin(), seen_.end(), [&](const Seen& s) {
       return s.dimension.name == dimension.name();
     });
@@ -170,6 +156,11 @@ class Planner {
   }
 
   void OrderDimensions() {
+    // Unless the caller says otherwise, the tiles of one result follow each other.
+    std::stable_partition(seen_.begin(), seen_.end(), [&](const Seen& s) {
+      const auto& reduced = compute_.reduction_dims;
+      return std::find(reduced.begin(), reduced.end(), s.dimension.name) == reduced.end();
+    });
     CheckOrder(compute_, options_.order);
     auto to = seen_.begin();
     for (const std::string& name : options_.order) {
@@ -189,6 +180,7 @@ class Planner {
       }
       plan_.dimensions.push_back(dimension);
     }
+    plan_.reduced = ReducedDimension(compute_, options_, plan_.dimensions);
   }
 
   void FindSteps() {
@@ -198,7 +190,7 @@ class Planner {
         for (size_t d = 0; d < steps.size(); ++d) {
           const TiledDimension& tiled = plan_.dimensions[d];
           if (tiled.name == dimension.name() && tiled.count > 1)
-            steps[d] += ByteStep(dimension, tensors_[a]);
+            steps[d] += ByteStep(dimension, tensors_[a]) / SlicesOf(compute_, tiled.name);
         }
       });
     }
@@ -242,7 +234,10 @@ class Planner {
   TilingPlan::Shape ShapeOf(uint32_t cut) const {
     TilingPlan::Shape shape;
     shape.copies.assign(tensors_.size(), -1);
-    if (cut == 0) return shape;
+    if (cut == 0) {
+      shape.accumulate = AccumulateFor(compute_.expected_input_shapes);
+      return shape;
+    }
     std::vector<std::vector<int64_t>> valid = compute_.expected_input_shapes;
     std::vector<bool> smaller(tensors_.size(), false);
     for (size_t a = 0; a < tensors_.size(); ++a) {
@@ -256,12 +251,19 @@ class Planner {
     }
     if (options_.remainder == Remainder::kKernel) {
       shape.remainder = RemainderFor(valid);
+      shape.accumulate = AccumulateFor(valid);
       return shape;
     }
     for (size_t a = 0; a < tensors_.size(); ++a) {
       if (smaller[a]) shape.copies[a] = CopyFor(a, valid[a]);
     }
+    shape.accumulate = AccumulateFor(compute_.expected_input_shapes);
     return shape;
+  }
+
+  int AccumulateFor(const std::vector<std::vector<int64_t>>& valid) const {
+    if (plan_.reduced < 0 || options_.reduction != ReductionTiling::kPlan) return -1;
+    return AccumulateKernel(compute_, valid.back(), kernels_.accumulates);
   }
 
   int RemainderFor(const std::vector<std::vector<int64_t>>& valid) const {
@@ -363,6 +365,12 @@ void CheckOrder(const SpyreCompute& compute, const std::vector<std::string>& ord
                      fmt::join(order, ", "), order[i]);
     }
   }
+}
+
+bool TilingPlan::EndsResult(const Tile& tile) const {
+  if (reduced < 0) return true;
+  const auto d = static_cast<size_t>(reduced);
+  return tile.index[d] == dimensions[d].count - 1;
 }
 
 TilingPlan PlanTiling(const SpyreCompute& compute, const std::vector<SpyreTensor>& tensors,

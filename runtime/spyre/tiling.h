@@ -7,7 +7,8 @@
 // DeviceByteStride(dimension); along the stick dimension, whose byte stride is from stick to stick,
 // index * (tile / elements per stick) * DeviceByteStride. A tensor that does not have a tiled
 // dimension stays where it is. Several dimensions may be tiled: the iterations are their nest, in
-// the order of LaunchOptions::order, the last one fastest.
+// the order of LaunchOptions::order, the last one fastest. Tiles of a dimension that the kernel
+// sums over make one result together: reduction_tiling.h.
 //
 // A last tile that is smaller than the compiled one is cut short. LaunchOptions::remainder says
 // what happens to it: refused, padded (arguments that walk a dimension which is cut short are
@@ -35,6 +36,8 @@ namespace spyre::runtime {
 struct TileKernels {
   std::vector<Operation> remainders;  // the same kernel, compiled for smaller shapes
   std::vector<Operation> copies;      // argument 0 to argument 1, of the same shape
+  // Arguments 0 and 1 to argument 2, of the same shape: add up the partial results of a reduction.
+  std::vector<Operation> accumulates;
 };
 
 struct TiledDimension {
@@ -67,6 +70,7 @@ struct TilingPlan {
   // What tiles that are cut short alike have in common.
   struct Shape {
     int remainder = -1;
+    int accumulate = -1;      // the kernel of TileKernels::accumulates
     std::vector<int> copies;  // by argument, as TileArgument::copy
   };
 
@@ -75,8 +79,10 @@ struct TilingPlan {
   // byte_step[a][d]: bytes from one tile to the next of argument a along dimension d.
   std::vector<std::vector<int64_t>> byte_step;
   std::map<uint32_t, Shape> shapes;  // by Tile::cut
+  int reduced = -1;                  // the one of `dimensions` that the kernel sums over; -1: none
 
   int64_t size() const { return iterations; }
+  bool EndsResult(const Tile& tile) const;  // the last tile along `reduced`, or there is none
   Tile operator[](int64_t number) const;
 };
 
@@ -84,10 +90,10 @@ struct TilingPlan {
 void CheckOrder(const SpyreCompute& compute, const std::vector<std::string>& order);
 
 // The preconditions of LaunchTiled, and the plan: tensors as CheckArguments says; dimensions of one
-// name tiled alike in all tensors; remainders as the options say, with the kernels they need among
-// `kernels`; no reduction dimension tiled or padded; along the stick dimension, whole sticks; every
-// tile inside one chunk of its tensor. Dimensions of size 1 where another argument's tile of that
-// name is larger are broadcast and take no part.
+// name tiled alike in all tensors; remainders and reductions as the options say, with the kernels
+// they need among `kernels`; along the stick dimension, whole sticks; every tile inside one chunk
+// of its tensor. Dimensions of size 1 where another argument's tile of that name is larger are
+// broadcast and take no part.
 TilingPlan PlanTiling(const SpyreCompute& compute, const std::vector<SpyreTensor>& tensors,
                       const LaunchOptions& options = {}, const TileKernels& kernels = {});
 

@@ -76,6 +76,7 @@ class DifferentialTest : public CardFixture {
     problem.reduce_rows = spec.axis == "rows";
     cosim::Workload workload;
     workload.kernel_spec = spec;
+    workload.sizes = spec.dims;
     problem.slice_ends = cosim::ReducedSliceEnds(workload, kernel.plan);
     problem.a = inputs[0].data();
     problem.b = inputs.size() > 1 ? inputs[1].data() : nullptr;

@@ -91,6 +91,30 @@ TEST(Reference, SlicesAreSummedBeforeTheyAreAddedInOrder) {
   EXPECT_THAT(Values(problem), ElementsAre(1));
 }
 
+TEST(Reference, TilesAreRoundedBeforeAndAfterTheyAreAdded) {
+  // 1024 + 1.5 is 1026 (a step is 2, ties away from zero); 1026 + 1.5 is 1028.
+  std::vector<double> a(192, 0.0), b(192, 1.0);
+  a[0] = 1024, a[64] = 1.5, a[128] = 1.5;
+  const auto ha = Halves(a), hb = Halves(b);
+  ReferenceProblem problem{"matmul"};
+  problem.k = 192, problem.a = ha.data(), problem.b = hb.data();
+  EXPECT_THAT(Values(problem), ElementsAre(1028)) << "1027, rounded once";
+  problem.tile_ends = {128, 192};
+  EXPECT_THAT(Values(problem), ElementsAre(1028)) << "1025.5 is 1026, 1027.5 is 1028";
+  a[64] = 0.75, a[128] = 0.75;
+  const auto small = Halves(a);
+  problem.a = small.data();
+  problem.tile_ends = {};
+  EXPECT_THAT(Values(problem), ElementsAre(1026)) << "1025.5, rounded once";
+  problem.tile_ends = {64, 128, 192};
+  EXPECT_THAT(Values(problem), ElementsAre(1024)) << "each 0.75 is lost";
+  ReferenceProblem sum{"sum"};
+  sum.cols = 192, sum.a = small.data();
+  EXPECT_THAT(Values(sum), ElementsAre(1026));
+  sum.tile_ends = {64, 128, 192};
+  EXPECT_THAT(Values(sum), ElementsAre(1024));
+}
+
 TEST(Reference, PartsOfAMatmulAreThoseOfTheWhole) {
   const auto a = RandomHalves(2 * 7 * 150, 1), b = RandomHalves(2 * 150 * 37, 2);
   ReferenceProblem problem{"batchmatmul"};

@@ -156,5 +156,27 @@ TEST(Workload, SlicesOfTheReducedDimensionAreWholeSticksTheLongerOnesFirst) {
   EXPECT_TRUE(ReducedSliceEnds(w, plan).empty());
 }
 
+TEST(Workload, ATiledReductionKeepsItsSumsOrRoundsThem) {
+  const auto resolve = [](const char* how) {
+    return ResolveWorkload(Config(std::string("m = 4\nk = 500\nn = 64\ntile = { k = 192 }\n") +
+                                  "launch = { reduction = \"" + how + "\" }\n"));
+  };
+  compiler::KernelPlan plan;
+  plan.split = {{"m", 1}, {"k", 2}, {"n", 1}};
+  const Workload device = resolve("device");
+  EXPECT_EQ(device.kernel_spec.accumulator, compiler::Accumulator::kDevice);
+  EXPECT_THAT(ReducedSliceEnds(device, plan), ElementsAre(256, 500)) << "of the whole k";
+  EXPECT_EQ(resolve("lx").kernel_spec.accumulator, compiler::Accumulator::kLx);
+  const Workload tiles = resolve("plan");
+  EXPECT_EQ(tiles.kernel_spec.accumulator, compiler::Accumulator::kNone);
+  EXPECT_THAT(tiles.problem.tile_ends, ElementsAre(192, 384, 500));
+  EXPECT_THAT(ReducedSliceEnds(tiles, plan), ElementsAre(128, 192, 320, 384, 448, 500))
+      << "of each tile";
+  EXPECT_EQ(resolve("fail").kernel_spec.accumulator, compiler::Accumulator::kNone);
+  EXPECT_THAT(MessageOf("op = \"sum\"\nrows = 8\ncols = 256\ntile = { cols = 64 }\n"
+                        "launch = { reduction = \"lx\" }\n"),
+              HasSubstr("\"plan\" puts the results of parts"));
+}
+
 }  // namespace
 }  // namespace spyre::cosim

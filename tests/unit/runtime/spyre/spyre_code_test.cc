@@ -89,6 +89,34 @@ TEST_F(SpyreCodeTest, RecordsMayBeValuesOfDimensions) {
   ExpectError({"Metadata.dimensions[0].max", "from 4", "found 3"});
 }
 
+TEST_F(SpyreCodeTest, SumsMayBeCarriedFromLaunchToLaunch) {
+  json& metadata = code["Metadata"];
+  const json sums = {{"dim", "cols"}, {"home", "lx"},      {"slices", 1}, {"slice", 64},
+                     {"unit", 64},    {"workspace", 4096}, {"mark", 7}};
+  metadata["reduction_dims"] = {"cols"};
+  metadata["accumulation"] = sums;
+  Exec(0)["hcm"] = {{"version", 1}, {"records", {{{"argument", 1}}, {{"accumulation", 0}}}}};
+  const SpyreCode read = Read();
+  ASSERT_TRUE(read.accumulation.has_value());
+  EXPECT_TRUE(read.accumulation->in_lx);
+  EXPECT_EQ(read.accumulation->workspace_bytes, 4096u);
+  const auto& records = std::get<HostComputeStep>(read.exec_plan[0]).correction.records;
+  EXPECT_EQ(records[1].index, 2) << "the location behind the two arguments";
+  const auto expect = [&](const char* key, const json& value, const char* text) {
+    metadata["accumulation"] = sums;
+    metadata["accumulation"][key] = value;
+    ExpectError({std::string("Metadata.accumulation.") + key, text});
+  };
+  expect("home", "host", "'device' or 'lx'");
+  expect("dim", "rows", "one of reduction_dims");
+  expect("slice", 32, "slices that make the 64 elements");
+  expect("workspace", 100, "from 128");
+  expect("workspace", 200, "multiple of 128");
+  expect("mark", 0, "from 1");
+  metadata.erase("accumulation");
+  ExpectError({"records[1].accumulation", "Metadata has none"});
+}
+
 TEST_F(SpyreCodeTest, UnnamedComputesAreCalledAfterTheKernel) {
   Exec(3).erase("name");
   EXPECT_EQ(std::get<DeviceComputeStep>(Read().exec_plan[3]).name, "copy#3");
@@ -175,7 +203,7 @@ TEST_F(SpyreCodeTest, CorrectionRecordsMustNameArgumentsAndFitTheBuffer) {
   Exec(0)["hcm"] = {{"version", 2}, {"records", json::array()}};
   ExpectError({"version", "found 2"});
   Exec(0)["hcm"] = {{"version", 1}, {"records", {{{"argument", 0}, {"dimension", 0}}}}};
-  ExpectError({"hcm.records[0]", "either 'argument' or 'dimension'"});
+  ExpectError({"hcm.records[0]", "either 'argument', 'dimension'"});
   Exec(0)["hcm"] = {{"version", 1}, {"records", {{{"dimension", 0}}}}};
   ExpectError({"hcm.records[0].dimension", "Metadata.dimensions lists none"});
   Exec(0)["hcm"] = "hcm.json";
