@@ -6,6 +6,21 @@
 
 namespace spyre::cosim {
 
+namespace {
+
+std::vector<model::UnitStatistics> Since(std::vector<model::UnitStatistics> units,
+                                         const std::vector<model::UnitStatistics>& before) {
+  for (size_t i = 0; i < units.size(); ++i) units[i] = units[i].Since(before[i]);
+  return units;
+}
+
+CoreSet CoresOf(const model::Job& job) {
+  if (job.program == nullptr) return {};
+  return {job.prepare ? 0 : job.program->core_mask, job.prepare};
+}
+
+}  // namespace
+
 KernelLog::KernelLog(model::Card& card, trace::Recorder* recorder,
                      std::vector<std::string> step_names)
     : card_(card), recorder_(recorder), step_names_(std::move(step_names)) {
@@ -22,57 +37,60 @@ KernelLog::~KernelLog() {
 
 void KernelLog::Note(const model::Job& job, bool ended) {
   if (!ended) {
-    begin_ps_ = model::NowPs();
-    before_ = card_.Statistics();
-    totals_.clear();
-    total_of_.clear();
-    executions_.clear();
+    Running& running = running_[&job];
+    running.begin_ps = model::NowPs();
+    running.before = card_.Statistics();
     return;
   }
-  EndStep(job);
-  Units units = card_.Statistics();
-  for (size_t i = 0; i < units.size(); ++i) units[i] = units[i].Since(before_[i]);
+  const auto found = running_.find(&job);
+  if (found == running_.end()) return;  // it was running when the log began
+  Running& running = found->second;
+  EndStep(job, running);
+  const Units units = Since(card_.Statistics(), running.before);
   const uint64_t end_ps = model::NowPs();
   KernelUsage& kernel = kernels_[job.flow];
-  kernel.core_mask = job.program == nullptr ? 0 : job.program->core_mask;
-  kernel.usage = SummarizeUsage(units, kernel.core_mask, end_ps - begin_ps_);
-  kernel.launch_ps = (job.units_start_ps == 0 ? end_ps : job.units_start_ps) - begin_ps_;
-  for (StepTotal& total : totals_) {
-    total.usage.usage = SummarizeUsage(total.units, kernel.core_mask, total.span_ps);
+  kernel.cores = CoresOf(job);
+  kernel.usage = SummarizeUsage(units, kernel.cores, end_ps - running.begin_ps);
+  kernel.launch_ps = (job.units_start_ps == 0 ? end_ps : job.units_start_ps) - running.begin_ps;
+  for (StepTotal& total : running.totals) {
+    total.usage.usage = SummarizeUsage(total.units, kernel.cores, total.span_ps);
     kernel.steps.push_back(std::move(total.usage));
   }
-  kernel.executions = std::move(executions_);
+  kernel.executions = std::move(running.executions);
+  running_.erase(found);
 }
 
 void KernelLog::BeginStep(const model::Job& job, uint32_t step, uint64_t iteration) {
-  EndStep(job);
-  step_ = {step, iteration, model::NowPs(), 0, job.macs, job.bytes_read, job.bytes_written, {}};
-  before_step_ = card_.Statistics();
+  const auto found = running_.find(&job);
+  if (found == running_.end()) return;
+  Running& running = found->second;
+  EndStep(job, running);
+  running.step = {step,     iteration,      model::NowPs(),    0,
+                  job.macs, job.bytes_read, job.bytes_written, {}};
+  running.before_step = card_.Statistics();
 }
 
-void KernelLog::EndStep(const model::Job& job) {
-  if (!step_) return;
-  StepExecution execution = *step_;
-  step_.reset();
+void KernelLog::EndStep(const model::Job& job, Running& running) {
+  if (!running.step) return;
+  StepExecution execution = *running.step;
+  running.step.reset();
   execution.end_ps = model::NowPs();
   execution.macs = job.macs - execution.macs;
   execution.bytes_read = job.bytes_read - execution.bytes_read;
   execution.bytes_written = job.bytes_written - execution.bytes_written;
 
-  const auto [found, is_new] = total_of_.emplace(execution.step, totals_.size());
+  const auto [found, is_new] = running.total_of.emplace(execution.step, running.totals.size());
   if (is_new) {
-    totals_.emplace_back();
-    totals_.back().usage.step = execution.step;
-    totals_.back().usage.name = NameOf(execution.step);
+    running.totals.emplace_back();
+    running.totals.back().usage.step = execution.step;
+    running.totals.back().usage.name = NameOf(execution.step);
   }
-  StepTotal& total = totals_[found->second];
-  Units units = card_.Statistics();
-  for (size_t i = 0; i < units.size(); ++i) units[i] = units[i].Since(before_step_[i]);
-  if (executions_.size() < kMaxStepExecutions) {
-    const uint32_t core_mask = job.program == nullptr ? 0 : job.program->core_mask;
-    executions_.push_back(execution);
-    executions_.back().usage =
-        SummarizeUsage(units, core_mask, execution.end_ps - execution.start_ps);
+  StepTotal& total = running.totals[found->second];
+  Units units = Since(card_.Statistics(), running.before_step);
+  if (running.executions.size() < kMaxStepExecutions) {
+    running.executions.push_back(execution);
+    running.executions.back().usage =
+        SummarizeUsage(units, CoresOf(job), execution.end_ps - execution.start_ps);
   }
   if (is_new) {
     total.units = std::move(units);

@@ -1,6 +1,10 @@
 // What the card's units did during each COMPUTE operation, and during each step that its program
 // marks, for the report: reads their counters when a job or a step begins and when it has ended.
 // Steps go to the trace as well. One per session; kernel thread only.
+//
+// On pipelined hardware a job of the prepare engine may run beside one of the cores. Each has its
+// own core's units alone; of what they share (memory, ring, PCIe) each has all that passed in its
+// span.
 #pragma once
 
 #include <cstdint>
@@ -37,22 +41,27 @@ class KernelLog {
     uint64_t span_ps = 0;
   };
 
+  // A job that runs.
+  struct Running {
+    uint64_t begin_ps = 0;
+    Units before;
+    std::optional<StepExecution> step;  // that runs; its counters are the job's when it began
+    Units before_step;
+    std::vector<StepTotal> totals;        // in order of first execution
+    std::map<uint32_t, size_t> total_of;  // by step
+    std::vector<StepExecution> executions;
+  };
+
   void Note(const model::Job& job, bool ended);
   void BeginStep(const model::Job& job, uint32_t step, uint64_t iteration);
-  void EndStep(const model::Job& job);
+  void EndStep(const model::Job& job, Running& running);
   void Trace(const model::Job& job, const StepExecution& execution);
   std::string NameOf(uint32_t step) const;
 
   model::Card& card_;
   trace::Recorder* const recorder_;
   const std::vector<std::string> step_names_;
-  uint64_t begin_ps_ = 0;
-  Units before_;
-  std::optional<StepExecution> step_;  // that runs; its counters are the job's when it began
-  Units before_step_;
-  std::vector<StepTotal> totals_;          // of the job, in order of first execution
-  std::map<uint32_t, size_t> total_of_;    // by step
-  std::vector<StepExecution> executions_;  // of the job
+  std::map<const model::Job*, Running> running_;
   KernelUsages kernels_;
 };
 

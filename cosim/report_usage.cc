@@ -27,11 +27,11 @@ uint64_t DispatchPs(const RunResult& result) {
   return result.config.card.control.dispatch_ns * 1000;
 }
 
-// Every core that ran anything of the launch.
-uint32_t CoresOf(const RunResult& result) {
-  uint32_t mask = 0;
-  for (const auto& [correlation, kernel] : result.kernel_usages) mask |= kernel.core_mask;
-  return mask;
+// Every core that ran anything of the launch, without the service core: that only prepares.
+CoreSet CoresOf(const RunResult& result) {
+  CoreSet cores;
+  for (const auto& [correlation, kernel] : result.kernel_usages) cores.mask |= kernel.cores.mask;
+  return cores;
 }
 
 Roofline RooflineOf(const RunResult& result, const Usage& usage, uint64_t macs, uint64_t bytes) {

@@ -42,7 +42,7 @@ void AddCoreUnit(Usage& usage, std::string_view part, const UnitStatistics& unit
   }
 }
 
-void AddUnit(Usage& usage, uint32_t core_mask, const UnitStatistics& unit) {
+void AddUnit(Usage& usage, CoreSet cores, const UnitStatistics& unit) {
   std::string_view name = unit.name;
   if (TakePrefix(name, "memory.channel")) {
     usage.channel_bytes.Add(unit.bytes);
@@ -56,10 +56,12 @@ void AddUnit(Usage& usage, uint32_t core_mask, const UnitStatistics& unit) {
   } else if (TakePrefix(name, "pcie.")) {
     (name == "upstream" ? usage.pcie_upstream_bytes : usage.pcie_downstream_bytes) += unit.bytes;
     usage.AddLost("pcie_wait", unit.waited_ps);
+  } else if (TakePrefix(name, "service_core.")) {
+    if (cores.service) AddCoreUnit(usage, name, unit);
   } else if (TakePrefix(name, "core")) {
     unsigned core = 0;
     const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), core);
-    if (error != std::errc{} || core >= 32 || (core_mask >> core & 1) == 0) return;
+    if (error != std::errc{} || core >= 32 || (cores.mask >> core & 1) == 0) return;
     name.remove_prefix(static_cast<size_t>(end - name.data()));
     if (TakePrefix(name, ".")) AddCoreUnit(usage, name, unit);
   }
@@ -91,12 +93,17 @@ void Usage::AddLost(const char* cause, uint64_t ps) {
   entry->ps += ps;
 }
 
-Usage SummarizeUsage(const std::vector<UnitStatistics>& units, uint32_t core_mask,
-                     uint64_t span_ps) {
+uint64_t CoreSet::Count() const {
+  uint64_t count = service ? 1 : 0;
+  for (uint32_t left = mask; left != 0; left &= left - 1) ++count;
+  return count;
+}
+
+Usage SummarizeUsage(const std::vector<UnitStatistics>& units, CoreSet cores, uint64_t span_ps) {
   Usage usage;
   usage.span_ps = span_ps;
-  for (uint32_t left = core_mask; left != 0; left &= left - 1) ++usage.cores;
-  for (const UnitStatistics& unit : units) AddUnit(usage, core_mask, unit);
+  usage.cores = cores.Count();
+  for (const UnitStatistics& unit : units) AddUnit(usage, cores, unit);
   return usage;
 }
 

@@ -44,9 +44,17 @@ struct Usage {
   void AddLost(const char* cause, uint64_t ps);
 };
 
-// units: what was done in the span, as Card::Statistics names them. Cores outside the mask are left
+// Cores whose units count.
+struct CoreSet {
+  uint32_t mask = 0;
+  bool service = false;  // the service core of pipelined hardware
+
+  uint64_t Count() const;
+};
+
+// units: what was done in the span, as Card::Statistics names them. Units of other cores are left
 // out.
-Usage SummarizeUsage(const std::vector<model::UnitStatistics>& units, uint32_t core_mask,
+Usage SummarizeUsage(const std::vector<model::UnitStatistics>& units, CoreSet cores,
                      uint64_t span_ps);
 
 // One step of a program that marks its steps, all its executions together.
@@ -71,7 +79,7 @@ inline constexpr size_t kMaxStepExecutions = 4096;  // listed of one kernel; all
 // One COMPUTE operation; by correlation.
 struct KernelUsage {
   Usage usage;
-  uint32_t core_mask = 0;
+  CoreSet cores;
   uint64_t launch_ps = 0;                 // of its device time, until the units started
   std::vector<StepUsage> steps;           // in order of their first execution; empty: no marks
   std::vector<StepExecution> executions;  // the first kMaxStepExecutions

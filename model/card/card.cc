@@ -30,8 +30,15 @@ Card::Card(const sc_core::sc_module_name& name, const CardConfig& config, trace:
   }
   dispatcher_ = std::make_unique<ComputeDispatcher>("dispatcher", config_, mmu_, *ring_, fabric_,
                                                     functional_, cores);
-  control_ =
-      MakeControlProcessor("control", config_, {*management_, *dma_, *dispatcher_}, recorder);
+  if (config_.concurrency == "pipelined") {
+    service_core_ = std::make_unique<Core>("service_core", 0, config_, mmu_, service_fabric_,
+                                           recorder, CoreRole::kService);
+    prepare_dispatcher_ =
+        std::make_unique<ComputeDispatcher>("prepare", config_, mmu_, *ring_, service_fabric_,
+                                            functional_, std::vector{service_core_.get()});
+  }
+  control_ = MakeControlProcessor(
+      "control", config_, {*management_, *dma_, *dispatcher_, prepare_dispatcher_.get()}, recorder);
 
   for (Core* core : cores) {
     core->SetPeers(cores);
@@ -39,6 +46,11 @@ Card::Card(const sc_core::sc_module_name& name, const CardConfig& config, trace:
     ring_->lx_socket.bind(core->lx_socket);
   }
   dispatcher_->ring_socket.bind(ring_->core_socket);
+  if (service_core_ != nullptr) {
+    service_core_->ring_socket.bind(ring_->core_socket);
+    ring_->lx_socket.bind(service_core_->lx_socket);
+    prepare_dispatcher_->ring_socket.bind(ring_->core_socket);
+  }
   ring_->memory_socket.bind(memory_->socket);
   dma_->memory.bind(memory_->socket);
   endpoint_->window.bind(memory_->socket);
@@ -87,7 +99,18 @@ std::vector<UnitStatistics> Card::Statistics() const {
   add(memory_->Statistics());
   add(ring_->Statistics());
   for (const auto& core : cores_) add(core->Statistics());
+  if (service_core_ != nullptr) add(service_core_->Statistics());
   return all;
+}
+
+void Card::OnJob(const ComputeDispatcher::JobHook& hook) {
+  dispatcher_->OnJob(hook);
+  if (prepare_dispatcher_ != nullptr) prepare_dispatcher_->OnJob(hook);
+}
+
+void Card::OnStep(const ComputeDispatcher::StepHook& hook) {
+  dispatcher_->OnStep(hook);
+  if (prepare_dispatcher_ != nullptr) prepare_dispatcher_->OnStep(hook);
 }
 
 void Card::SetDebugger(Debugger* debugger) { management_->SetDebugger(debugger); }
@@ -120,6 +143,7 @@ std::string Card::DescribeWaits() const {
   management_->DescribeWaits(lines);
   control_->DescribeWaits(lines);
   for (const auto& core : cores_) core->DescribeWaits(lines);
+  if (service_core_ != nullptr) service_core_->DescribeWaits(lines);
   return fmt::format("{}", fmt::join(lines, "\n"));
 }
 

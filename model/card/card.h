@@ -6,6 +6,8 @@
 //   ───────────────┐
 //                                     management controller ── MMU        └── dispatcher ── cores
 //                                     ── ring ── memory
+//
+// A pipelined card has a second dispatcher with a service core, the prepare engine.
 #pragma once
 
 #include <memory>
@@ -47,8 +49,9 @@ class Card : public sc_core::sc_module {
   ManagementController& management() { return *management_; }
 
   // Told of every COMPUTE job before it begins and after it has ended; must not block.
-  void OnJob(ComputeDispatcher::JobHook hook) { dispatcher_->OnJob(std::move(hook)); }
-  void OnStep(ComputeDispatcher::StepHook hook) { dispatcher_->OnStep(std::move(hook)); }
+  // On a pipelined card two jobs may run at once, one of them with job.prepare.
+  void OnJob(const ComputeDispatcher::JobHook& hook);
+  void OnStep(const ComputeDispatcher::StepHook& hook);
 
   // Who debugs the management controller; may be null, must outlive the card. Throws
   // Error(kBadInput) if that is not RTL.
@@ -82,6 +85,9 @@ class Card : public sc_core::sc_module {
   std::unique_ptr<DmaEngine> dma_;
   std::unique_ptr<ManagementController> management_;
   std::unique_ptr<ComputeDispatcher> dispatcher_;
+  SyncFabric service_fabric_;
+  std::unique_ptr<Core> service_core_;  // pipelined, and what follows
+  std::unique_ptr<ComputeDispatcher> prepare_dispatcher_;
   std::unique_ptr<ControlProcessor> control_;
   std::vector<std::unique_ptr<FunctionRegisters>> functions_;
 };

@@ -29,8 +29,8 @@ void DescribeCard(CardConfig& c, Visitor& v) {
       "timed: requests wait for each other on every shared resource; functional: latencies only",
       "assumed");
   v.Choice("concurrency", c.concurrency, {"serial", "pipelined"},
-           "serial: one control block at a time (today's hardware); pipelined: DMA in, compute and "
-           "DMA out of different streams overlap",
+           "serial: one control block at a time (today's hardware); pipelined: DMA in, compute, "
+           "prepare and DMA out of different streams overlap",
            "public");
 
   v.Number("clock.core_mhz", c.clock.core_mhz, 1, 10000, "MHz",

@@ -26,6 +26,7 @@ class TransferClient {
 struct Transfer : tlm::tlm_extension<Transfer> {
   uint16_t function = 0;   // requester: 0 PF, n VF n
   uint16_t stop = 0;       // ring stop of the requester
+  uint16_t port = 0;       // set by the ring: its requester, of which a stop may have several
   uint32_t group = 0;      // multicast: mask of the cores that share this read, 0 unicast
   uint64_t joined_ps = 0;  // set by the ring: when the last member of the multicast asked,
   uint16_t last_stop = 0;  // and which it was

@@ -7,8 +7,7 @@
 namespace spyre {
 namespace {
 
-constexpr uint16_t kDefinedFlags =
-    kFlagInterrupt | kFlagBarrier | kFlagTimingOnly | kFlagPrepare;
+constexpr uint16_t kDefinedFlags = kFlagInterrupt | kFlagBarrier | kFlagTimingOnly | kFlagPrepare;
 
 uint16_t MagicOf(const ControlBlock&) { return kControlBlockMagic; }
 uint16_t MagicOf(const Message&) { return kMessageMagic; }

@@ -25,8 +25,8 @@ Status Check(const ControlBlock& entry, uint64_t* bad_offset = nullptr);
 Status Check(const Message& entry, uint64_t* bad_offset = nullptr);
 Status Check(const Response& entry);
 
-// `value` of EVENT_SIGNAL and EVENT_WAIT: a slot of the function, below kEventSlots, and how far its
-// counter has to be, below 2^56. Every counter is 0 after a reset.
+// `value` of EVENT_SIGNAL and EVENT_WAIT: a slot of the function, below kEventSlots, and how far
+// its counter has to be, below 2^56. Every counter is 0 after a reset.
 constexpr uint64_t EventValue(uint32_t slot, uint64_t counter) { return counter << 8 | slot; }
 constexpr uint32_t EventSlot(uint64_t value) { return static_cast<uint32_t>(value % kEventSlots); }
 constexpr uint64_t EventCounter(uint64_t value) { return value / kEventSlots; }

@@ -23,15 +23,15 @@ ControlProcessor::ControlProcessor(const sc_core::sc_module_name& name, const Ca
   blocks_.management.OnAccepting([this] { accepting_changed_.notify(sc_core::SC_ZERO_TIME); });
 }
 
-ControlProcessor::Engine ControlProcessor::EngineOf(Opcode opcode) {
-  switch (opcode) {
+ControlProcessor::Engine ControlProcessor::EngineOf(const ControlBlock& block) const {
+  switch (static_cast<Opcode>(block.opcode)) {
     case Opcode::DMA_IN:
     case Opcode::DMA_FILL:
       return kDmaIn;
     case Opcode::DMA_OUT:
       return kDmaOut;
     case Opcode::COMPUTE:
-      return kCompute;
+      return blocks_.prepare != nullptr && (block.flags & kFlagPrepare) != 0 ? kPrepare : kCompute;
     default:
       return kImmediate;
   }
@@ -74,7 +74,9 @@ Status ControlProcessor::Translate(unsigned function, const Message& message, Co
 
 void ControlProcessor::Run(Operation& operation) {
   if (operation.engine == kCompute) {
-    RunCompute(operation);
+    RunCompute(operation, blocks_.dispatcher);
+  } else if (operation.engine == kPrepare) {
+    RunCompute(operation, *blocks_.prepare);
   } else {
     RunDma(operation);
   }
@@ -88,11 +90,11 @@ void ControlProcessor::RunDma(Operation& operation) {
   operation.response.device_bytes_written = outcome.device_bytes_written;
 }
 
-void ControlProcessor::RunCompute(Operation& operation) {
+void ControlProcessor::RunCompute(Operation& operation, ComputeDispatcher& dispatcher) {
   Job job;
   operation.job = &job;
   if (operation.aborted) job.Fault(Status::ABORTED, 0, kNoCore);
-  blocks_.dispatcher.Execute(operation.block, job);
+  dispatcher.Execute(operation.block, job);
   operation.job = nullptr;
   if (job.program != nullptr) operation.name = fmt::format("COMPUTE {}", job.program->name);
   operation.response.status = static_cast<uint16_t>(job.status);
@@ -112,9 +114,9 @@ void ControlProcessor::Trace(const Operation& operation) const {
   if (recorder_ == nullptr) return;
   const Response& response = operation.response;
   const auto track = recorder_->AddTrack("card", fmt::format("stream {}", operation.block.stream));
-  const uint64_t bytes = operation.engine == kCompute
-                             ? response.device_bytes_read + response.device_bytes_written
-                             : operation.block.size_bytes;
+  const bool compute = operation.engine == kCompute || operation.engine == kPrepare;
+  const uint64_t bytes = compute ? response.device_bytes_read + response.device_bytes_written
+                                 : operation.block.size_bytes;
   recorder_->Slice(trace::kControl, track, recorder_->Intern(operation.name), response.started_ps,
                    response.finished_ps, operation.block.correlation, bytes,
                    operation.block.stream);

@@ -5,7 +5,8 @@
 // management controller, the engines, interrupts and traces.
 //
 // Order: operations of one stream run in order; `serial` runs one operation at a time over all
-// streams, `pipelined` one per engine (DMA in, DMA out, compute). An operation whose stream waits
+// streams, `pipelined` one per engine (DMA in, DMA out, compute, and prepare for COMPUTE with
+// PREPARE). An operation whose stream waits
 // for an event is passed over by other streams. After an operation of a stream has failed, later
 // ones of that stream answer ABORTED until the function is reset.
 //
@@ -22,6 +23,7 @@
 
 #include <tlm_utils/simple_initiator_socket.h>
 
+#include <array>
 #include <functional>
 #include <memory>
 #include <string>
@@ -59,6 +61,7 @@ class ControlProcessor : public sc_core::sc_module {
     ManagementController& management;
     DmaEngine& dma;
     ComputeDispatcher& dispatcher;
+    ComputeDispatcher* prepare;  // null: serial
   };
 
   // Cause bit of INT_STATUS; the card sets it and sends the MSI if software wants it.
@@ -86,7 +89,9 @@ class ControlProcessor : public sc_core::sc_module {
  protected:
   static constexpr uint64_t kEntryBytes = sizeof(ControlBlock);               // of every ring
   static constexpr uint32_t kCauseResponse = 1u << 0, kCauseError = 1u << 1;  // of INT_STATUS
-  enum Engine { kDmaIn = 0, kDmaOut = 1, kCompute = 2, kEngines = 3, kImmediate = 3 };
+  enum Engine { kDmaIn = 0, kDmaOut = 1, kCompute = 2, kPrepare = 3, kEngines = 4, kImmediate = 4 };
+  static constexpr std::array<const char*, kEngines> kEngineNames{"dma_in", "dma_out", "compute",
+                                                                  "prepare"};
 
   struct Operation {
     ControlBlock block{};
@@ -101,7 +106,7 @@ class ControlProcessor : public sc_core::sc_module {
   ControlProcessor(const sc_core::sc_module_name& name, const CardConfig& config,
                    const Blocks& blocks, trace::Recorder* recorder);
 
-  static Engine EngineOf(Opcode opcode);
+  Engine EngineOf(const ControlBlock& block) const;
   // Entries of a ring: a power of two, 2 to 65536.
   static bool ValidEntries(uint32_t entries);
   // For one more response, in a ring that is one.
@@ -138,7 +143,7 @@ class ControlProcessor : public sc_core::sc_module {
 
  private:
   void RunDma(Operation& operation);
-  void RunCompute(Operation& operation);
+  void RunCompute(Operation& operation, ComputeDispatcher& dispatcher);
 
   Blocks blocks_;
   trace::Recorder* recorder_;

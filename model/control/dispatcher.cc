@@ -16,7 +16,8 @@ ComputeDispatcher::ComputeDispatcher(const sc_core::sc_module_name& name, const 
       ring_(ring),
       fabric_(fabric),
       functional_(functional),
-      cores_(std::move(cores)) {
+      cores_(std::move(cores)),
+      prepares_(cores_.front()->role() == CoreRole::kService) {
   // Nothing larger than an image is read.
   const uint64_t bursts = (config.core.lx_reserved_bytes + kMaxBurstBytes - 1) / kMaxBurstBytes;
   for (uint64_t i = 0; i < bursts; ++i) {
@@ -26,6 +27,7 @@ ComputeDispatcher::ComputeDispatcher(const sc_core::sc_module_name& name, const 
 }
 
 void ComputeDispatcher::Execute(const ControlBlock& block, Job& job) {
+  job.prepare = prepares_;
   job.function = block.function;
   job.flow = block.correlation;
   job.stream = block.stream;
@@ -71,7 +73,7 @@ void ComputeDispatcher::Run(const ControlBlock& block, Job& job) {
     sc_core::wait(job.done | job.abort);
     if (!job.aborted || torn_down) continue;
     torn_down = true;
-    ring_.AbandonMulticasts();
+    if (!prepares_) ring_.AbandonMulticasts();  // the service core is in none
     fabric_.ReleaseAll();
     for (Core* core : cores_) core->WakeUnits();
   }
@@ -122,6 +124,7 @@ Status ComputeDispatcher::LoadProgram(const ControlBlock& block, Job& job) {
     const uint64_t present = (1ull << config_.cores) - 1;
     if (info.image_bytes > config_.core.lx_reserved_bytes || (info.core_mask & ~present) != 0)
       return Status::BAD_PROGRAM;
+    if (prepares_ && info.core_mask != 1) return Status::BAD_PROGRAM;
     if ((info.core_mask & ~uint64_t{mmu_.cores(job.function)}) != 0) return Status::PERMISSION;
     if (info.image_bytes > block.program_bytes - block.device_address) return Status::PAGE_FAULT;
     image_.resize(info.image_bytes);

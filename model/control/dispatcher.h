@@ -1,6 +1,10 @@
 // Runs COMPUTE operations: reads the program image from device memory, checks it, broadcasts it to
 // the cores of its mask, starts them, and waits for the last unit. One job at a time. Execute runs
 // in the caller's SystemC thread.
+//
+// The prepare engine of a pipelined card is a dispatcher with nothing but the service core: it runs
+// programs of core 0 alone, refuses others (BAD_PROGRAM), and neither waits for nor disturbs what
+// runs on the cores. Each dispatcher has a SyncFabric of its own.
 #pragma once
 
 #include <tlm_utils/simple_initiator_socket.h>
@@ -49,6 +53,7 @@ class ComputeDispatcher : public sc_core::sc_module {
   SyncFabric& fabric_;
   FunctionalQueue& functional_;  // joined at the end of every job
   std::vector<Core*> cores_;
+  const bool prepares_;
   JobHook on_job_;
   StepHook on_step_;
   std::vector<std::unique_ptr<TransferPayload>> payloads_;  // one a burst

@@ -36,9 +36,11 @@ RtlControlProcessor::RtlControlProcessor(const sc_core::sc_module_name& name,
   SC_THREAD(Clock);
   SC_THREAD(ReadEntries);
   SC_THREAD(TranslateMessages);
-  sc_core::sc_spawn([this] { RunEngine(kDmaIn); }, "dma_in");
-  sc_core::sc_spawn([this] { RunEngine(kDmaOut); }, "dma_out");
-  sc_core::sc_spawn([this] { RunEngine(kCompute); }, "compute");
+  static_assert(kEngines == ControlRtl::kEngines);
+  for (unsigned engine = 0; engine < kEngines; ++engine) {
+    sc_core::sc_spawn([this, engine] { RunEngine(static_cast<Engine>(engine)); },
+                      kEngineNames[engine]);
+  }
 }
 
 // ---------------------------------------------------------------- register side

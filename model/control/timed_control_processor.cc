@@ -16,9 +16,10 @@ TimedControlProcessor::TimedControlProcessor(const sc_core::sc_module_name& name
   SC_THREAD(Fetch);
   SC_THREAD(Issue);
   SC_THREAD(Respond);
-  sc_core::sc_spawn([this] { RunEngine(kDmaIn); }, "dma_in");
-  sc_core::sc_spawn([this] { RunEngine(kDmaOut); }, "dma_out");
-  sc_core::sc_spawn([this] { RunEngine(kCompute); }, "compute");
+  for (unsigned engine = 0; engine < kEngines; ++engine) {
+    sc_core::sc_spawn([this, engine] { RunEngine(static_cast<Engine>(engine)); },
+                      kEngineNames[engine]);
+  }
 }
 
 // ---------------------------------------------------------------- register side
@@ -178,7 +179,7 @@ TimedControlProcessor::OperationPtr TimedControlProcessor::Decode(unsigned funct
   }
   const ControlBlock& block = operation->block;
   operation->refused = status != Status::OK;
-  operation->engine = operation->refused ? kImmediate : EngineOf(static_cast<Opcode>(block.opcode));
+  operation->engine = operation->refused ? kImmediate : EngineOf(block);
   Response& response = operation->response;
   response.opcode = block.opcode;
   response.status = static_cast<uint16_t>(status);

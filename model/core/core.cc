@@ -33,17 +33,19 @@ void SyncFabric::ReleaseAll() {
 }
 
 Core::Core(const sc_core::sc_module_name& name, unsigned index, const CardConfig& config,
-           const Mmu& mmu, SyncFabric& fabric, trace::Recorder* recorder)
+           const Mmu& mmu, SyncFabric& fabric, trace::Recorder* recorder, CoreRole role)
     : sc_module(name),
       index_(index),
+      role_(role),
       config_(config),
       clock_(config.clock.core_mhz),
       mmu_(mmu),
       fabric_(fabric),
       lx_(config.lx_usable_bytes(), SparseMemory::Pages::kHuge),
-      lx_port_(fmt::format("core{:02}.lx_port", index), clock_, config.core.lx_port_bytes_per_cycle,
+      lx_port_(unit_prefix() + ".lx_port", clock_, config.core.lx_port_bytes_per_cycle,
                config.timed()) {
-  if (config.pt.fidelity == "rtl" && (config.pt.rtl_cores >> index & 1) != 0)
+  if (role == CoreRole::kCompute && config.pt.fidelity == "rtl" &&
+      (config.pt.rtl_cores >> index & 1) != 0)
     rtl_pt_array_ = std::make_unique<RtlPtArray>();
   lx_socket.register_b_transport(this, &Core::WriteLx);
   units_.push_back(std::make_unique<LoadStoreUnit>("load", Unit::kLoad, *this, recorder));
@@ -58,6 +60,14 @@ Core::Core(const sc_core::sc_module_name& name, unsigned index, const CardConfig
 }
 
 Core::~Core() = default;
+
+std::string Core::unit_prefix() const {
+  return role_ == CoreRole::kService ? "service_core" : fmt::format("core{:02}", index_);
+}
+
+std::string Core::title() const {
+  return role_ == CoreRole::kService ? "service core" : fmt::format("core {:02}", index_);
+}
 
 trace::TrackId Core::load_track() const { return units_[0]->track(); }
 
@@ -132,7 +142,7 @@ std::vector<UnitStatistics> Core::Statistics() const {
 void Core::DescribeWaits(std::vector<std::string>& lines) const {
   for (const auto& unit : units_) {
     std::string wait = unit->DescribeWait();
-    if (!wait.empty()) lines.push_back(fmt::format("core {:02} {}", index_, wait));
+    if (!wait.empty()) lines.push_back(fmt::format("{} {}", title(), wait));
   }
 }
 

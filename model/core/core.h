@@ -46,13 +46,19 @@ class SyncFabric {
   std::map<std::pair<uint32_t, uint64_t>, std::shared_ptr<Barrier>> waiting_;
 };
 
+// What a core is there for. A service core runs one-core programs beside the others, as core 0 of
+// them, from the ring stop of core 0. It is no member of any group: it has no peers, takes no part
+// in multicasts, and its LX is its own.
+enum class CoreRole { kCompute, kService };
+
 class Core : public sc_core::sc_module {
  public:
   SplitSocket ring_socket{"ring_socket"};
   tlm_utils::simple_target_socket<Core> lx_socket{"lx_socket"};
 
   Core(const sc_core::sc_module_name& name, unsigned index, const CardConfig& config,
-       const Mmu& mmu, SyncFabric& fabric, trace::Recorder* recorder);
+       const Mmu& mmu, SyncFabric& fabric, trace::Recorder* recorder,
+       CoreRole role = CoreRole::kCompute);
   ~Core() override;
 
   // Other cores, by index; set once by the card before simulation.
@@ -67,6 +73,9 @@ class Core : public sc_core::sc_module {
 
   // --- for the units ---
   unsigned index() const { return index_; }
+  CoreRole role() const { return role_; }
+  std::string unit_prefix() const;  // "core03", "service_core": of its units' names
+  std::string title() const;        // "core 03", "service core": for people
   const CardConfig& config() const { return config_; }
   const Mmu& mmu() const { return mmu_; }
   SyncFabric& fabric() { return fabric_; }
@@ -95,6 +104,7 @@ class Core : public sc_core::sc_module {
   void DeliverTokens();
 
   const unsigned index_;
+  const CoreRole role_;
   const CardConfig& config_;
   const Clock clock_;
   const Mmu& mmu_;

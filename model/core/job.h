@@ -18,6 +18,7 @@ namespace spyre::model {
 
 struct Job {
   std::shared_ptr<const Program> program;
+  bool prepare = false;  // on the service core
   uint16_t function = 0;
   uint64_t flow = 0;
   uint32_t stream = 0;

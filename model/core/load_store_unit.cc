@@ -54,8 +54,9 @@ uint64_t LoadStoreUnit::Execute(const Instruction& in) {
     planes = 1;
   }
   const uint32_t self = 1u << core_.index();
-  if (group != 0 && (group & self) == 0) throw UnitFault{Status::ILLEGAL_INSTRUCTION, device};
   const uint32_t members = group == self ? 0 : group;
+  if (members != 0 && ((group & self) == 0 || core_.role() == CoreRole::kService))
+    throw UnitFault{Status::ILLEGAL_INSTRUCTION, device};
   // A multicast counts once, for its lowest member.
   if (is_store_) {
     job().bytes_written += total;

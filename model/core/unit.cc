@@ -17,9 +17,9 @@ CoreUnit::CoreUnit(const sc_core::sc_module_name& name, Unit kind, Core& core,
       recorder_(recorder != nullptr && recorder->Wants(trace::kCore) ? recorder : nullptr),
       edge_(core.clock()),
       quantum_ps_(config_.core.quantum_ns * 1000) {
-  statistics_.name = fmt::format("core{:02}.{}", core.index(), UnitName(kind));
+  statistics_.name = fmt::format("{}.{}", core.unit_prefix(), UnitName(kind));
   if (recorder_ != nullptr) {
-    track_ = recorder_->AddTrack(fmt::format("core {:02}", core.index()), UnitName(kind));
+    track_ = recorder_->AddTrack(core.title(), UnitName(kind));
     token_wait_ = recorder_->Intern("token wait");
     barrier_wait_ = recorder_->Intern("barrier wait");
     partner_wait_ = recorder_->Intern("partner wait");

@@ -71,7 +71,7 @@ void Ring::AbandonMulticasts() {
 void Ring::Respond(tlm::tlm_generic_payload& payload, uint64_t done_ps) {
   tlm::tlm_phase phase = tlm::BEGIN_RESP;
   sc_core::sc_time delay = Ps(done_ps - std::min(done_ps, NowPs()));
-  core_socket[payload.get_extension<Transfer>()->stop]->nb_transport_bw(payload, phase, delay);
+  core_socket[payload.get_extension<Transfer>()->port]->nb_transport_bw(payload, phase, delay);
 }
 
 int Ring::Distance(int from, int to, bool clockwise) const {
@@ -113,9 +113,10 @@ uint64_t Ring::Travel(std::vector<Resource>& links, bool clockwise, int from, in
   return clock_.After(head, cycles);
 }
 
-tlm::tlm_sync_enum Ring::Begin(int /*id*/, tlm::tlm_generic_payload& payload,
-                               tlm::tlm_phase& /*phase*/, sc_core::sc_time& delay) {
-  const auto& transfer = *payload.get_extension<Transfer>();
+tlm::tlm_sync_enum Ring::Begin(int id, tlm::tlm_generic_payload& payload, tlm::tlm_phase& /*phase*/,
+                               sc_core::sc_time& delay) {
+  auto& transfer = *payload.get_extension<Transfer>();
+  transfer.port = static_cast<uint16_t>(id);
   if (transfer.group != 0 && payload.is_read()) {
     JoinMulticast(payload, transfer, delay);
   } else {

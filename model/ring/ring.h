@@ -2,9 +2,10 @@
 // and a partial-sum link each way. Carries bursts between cores and device memory (unicast and
 // multicast) and messages between cores.
 //
-// Cores and the control processor bind to `core_socket` (in order: core 0 .. N-1, then the control
-// processor, which sits at the memory stop). An address with kPeerBit set names LX of another core:
-// bits 0..31 the LX address, bits 32..47 the core. Everything else is a physical device address.
+// Cores and dispatchers bind to `core_socket`, and say with each request at which stop they sit:
+// core 0 .. N-1, or the memory stop N, where dispatchers sit. A stop may have several requesters.
+// LX of cores bind in core order. An address with kPeerBit set names LX of another core: bits 0..31
+// the LX address, bits 32..47 the core. Everything else is a physical device address.
 //
 // Memory accesses are split transactions (nb_transport, model/card/split_socket.h). A multicast
 // read starts when the last member of its group has asked; one request stands for all. Messages to
@@ -37,7 +38,7 @@ class Ring : public sc_core::sc_module {
   tlm_utils::multi_passthrough_target_socket<Ring> core_socket{"core_socket"};
   SplitSocket memory_socket{"memory_socket"};
   tlm_utils::multi_passthrough_initiator_socket<Ring> lx_socket{
-      "lx_socket"};  // to each core's LX, in core order
+      "lx_socket"};  // to each core's LX, in core order; what is bound behind them has no address
 
   Ring(const sc_core::sc_module_name& name, const CardConfig& config, trace::Recorder* recorder);
 

@@ -72,6 +72,7 @@ ControlBlockRequest FlexStream::MakeRequest(Opcode opcode, const char* name,
   request.joined = info.joined;
   request.keep_alive = info.keep_alive;
   if (info.bulk && context_.options().timing_only) request.flags |= kFlagTimingOnly;
+  if (info.prepare) request.flags |= kFlagPrepare;
   request.then = info.then;
   return request;
 }

@@ -31,10 +31,11 @@ class RuntimeContext;
 
 // What the caller may say about an operation. All optional.
 struct OperationInfo {
-  std::string name;   // launches: name of the program, for trace and report
-  std::string label;  // the caller's own, copied to CompletedOperation
-  uint64_t tag = 0;   // likewise
-  bool bulk = false;  // tensor data: not moved in a timing-only run
+  std::string name;      // launches: name of the program, for trace and report
+  std::string label;     // the caller's own, copied to CompletedOperation
+  uint64_t tag = 0;      // likewise
+  bool bulk = false;     // tensor data: not moved in a timing-only run
+  bool prepare = false;  // launches: of core 0 alone, on the card's prepare engine if it has one
   bool joined =
       false;  // no operation of another stream between the previous one of this stream and it
   std::shared_ptr<const void> keep_alive;  // released when the operation has completed

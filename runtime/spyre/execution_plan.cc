@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "model/contract/error.h"
+#include "model/contract/program.h"
 
 namespace spyre::runtime {
 namespace {
@@ -77,6 +78,19 @@ CopyToDevice ExecutionPlan::CorrectionCopy(const TransferStep& transfer,
   return copy;
 }
 
+bool ExecutionPlan::IsOfCoreZero(uint64_t offset) const {
+  for (const InitPacket& packet : code_.init_packets) {
+    if (offset < packet.offset || offset - packet.offset >= packet.data->size()) continue;
+    const uint64_t skip = offset - packet.offset;
+    try {
+      return ReadImageHeader(packet.data->data() + skip, packet.data->size() - skip).core_mask == 1;
+    } catch (const Error&) {
+      return false;  // the card will say what is wrong with it
+    }
+  }
+  return false;
+}
+
 void ExecutionPlan::CloseOperation(const DeviceHandle& location,
                                    std::vector<PreProcessCompute>& steps,
                                    std::vector<DeviceComputeStep>& computes) {
@@ -87,7 +101,8 @@ void ExecutionPlan::CloseOperation(const DeviceHandle& location,
     return;
   }
   for (size_t i = 0; i + 1 < computes.size(); ++i) {
-    steps.emplace_back(DeviceLaunch{At(location, computes[i].offset), computes[i].name});
+    const uint64_t offset = computes[i].offset;
+    steps.emplace_back(DeviceLaunch{At(location, offset), computes[i].name, IsOfCoreZero(offset)});
   }
   SpyreCompute compute;
   compute.device_handle = At(location, computes.back().offset);

@@ -49,6 +49,8 @@ class ExecutionPlan {
  private:
   void CloseOperation(const DeviceHandle& location, std::vector<PreProcessCompute>& steps,
                       std::vector<DeviceComputeStep>& computes);
+  // The binary at `offset` is a program of core 0 alone, as corrections are.
+  bool IsOfCoreZero(uint64_t offset) const;
   CopyToDevice CorrectionCopy(const TransferStep& transfer, const DeviceHandle& location) const;
 
   SpyreCode code_;

@@ -58,6 +58,7 @@ struct CopyFromDevice {
 struct DeviceLaunch {
   DeviceHandle device_handle;
   std::string name;
+  bool prepare = false;  // as flex::OperationInfo::prepare
 };
 
 // Each maps to one FlexStream call.

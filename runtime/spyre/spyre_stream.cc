@@ -173,6 +173,7 @@ void SpyreStream::EnqueueStep(const PreProcessCompute& step, const Arguments& ar
                               flex::OperationInfo info) {
   if (const auto* launch = std::get_if<DeviceLaunch>(&step)) {
     info.name = launch->name;
+    info.prepare = launch->prepare;
     stream_->Launch(launch->device_handle, info);
     return;
   }

@@ -5,7 +5,8 @@ package control_pkg;
   localparam int unsigned ENTRY_BITS = 8 * ENTRY_BYTES;
   localparam int unsigned FUNCTION_BITS = $clog2(MAX_FUNCTIONS);
   localparam int unsigned SLOT_BITS = $clog2(HELD_OPERATIONS);
-  localparam int unsigned ENGINES = 3;
+  localparam int unsigned ENGINES = 4;
+  localparam int unsigned ENGINE_BITS = $clog2(ENGINES);
   // A CRC takes 64 bits a cycle; the last step has 32, as the CRC itself is not part of it.
   localparam int unsigned CRC_STEPS = ENTRY_BITS / 64;
   localparam int unsigned CRC_STEP_BITS = $clog2(CRC_STEPS);
@@ -21,11 +22,12 @@ package control_pkg;
   } node_t;
   localparam int unsigned NODES = 1 << $bits(node_t);
 
-  typedef enum logic [1:0] {
+  typedef enum logic [ENGINE_BITS:0] {
     ENGINE_DMA_IN,
     ENGINE_DMA_OUT,
     ENGINE_COMPUTE,
-    ENGINE_NONE  // done by the control processor itself
+    ENGINE_PREPARE,  // a COMPUTE on the service core; serial hardware has none
+    ENGINE_NONE      // done by the control processor itself
   } engine_e;
 
   // `value` of an event operation: the slot, and where its counter has to be.
@@ -121,11 +123,11 @@ package control_pkg;
     return address % 64'(ENTRY_BYTES) == 0;
   endfunction
 
-  function automatic engine_e engine_of(logic [7:0] opcode);
+  function automatic engine_e engine_of(logic [7:0] opcode, logic prepare);
     case (opcode)
       OPCODE_DMA_IN, OPCODE_DMA_FILL: return ENGINE_DMA_IN;
       OPCODE_DMA_OUT: return ENGINE_DMA_OUT;
-      OPCODE_COMPUTE: return ENGINE_COMPUTE;
+      OPCODE_COMPUTE: return prepare ? ENGINE_PREPARE : ENGINE_COMPUTE;
       default: return ENGINE_NONE;
     endcase
   endfunction

@@ -1,9 +1,9 @@
-// The control-block processor. Outside are host memory, the management controller, the three engines (DMA in, DMA out,
-// cores) and the registers of BAR0; what passes are transactions, described in the module that makes them:
+// The control-block processor. Outside are host memory, the management controller, the four engines (DMA in, DMA out,
+// cores, service core) and the registers of BAR0; what passes are transactions, described in the module that makes them:
 //
 //   commands from registers ── queue_file ──┬── entry_fetch ── host reads, messages
 //                                           │        │ accept
-//                                           │   operation_table ── scheduler ── engine_port x 3
+//                                           │   operation_table ── scheduler ── engine_port x 4
 //                                           │        │ finished
 //                                           └── responder ── host writes, interrupts
 //
@@ -137,7 +137,7 @@ module control_processor
   );
 
   entry_fetch entry_fetch (
-      .clk, .rst, .reset, .reset_function(command_function), .now_ps, .fetch_batch, .decode_ps, .queue(fetch_queue),
+      .clk, .rst, .reset, .reset_function(command_function), .now_ps, .serial, .fetch_batch, .decode_ps, .queue(fetch_queue),
       .fetchable(fetchable & ~pending_purging & ~finished_purging),
       .read_valid, .read_function, .read_address, .read_entries, .entry_valid, .entry, .read_failed,
       .entry_next, .entries_drop,

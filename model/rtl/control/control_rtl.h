@@ -15,7 +15,7 @@ class Waves;
 
 class ControlRtl {
  public:
-  static constexpr unsigned kEngines = 3;  // DMA in, DMA out, cores
+  static constexpr unsigned kEngines = 4;  // DMA in, DMA out, cores, service core
 
   struct Settings {
     bool serial = true;

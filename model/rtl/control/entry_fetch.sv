@@ -15,6 +15,7 @@ module entry_fetch
     input logic reset,  // of a function
     input function_t reset_function,
     input logic [63:0] now_ps,
+    input logic serial,
     input logic [31:0] fetch_batch,
     input logic [63:0] decode_ps,
 
@@ -121,8 +122,11 @@ module entry_fetch
           fetched_ps: now_ps,
           status: verdict.status,
           fault_address: verdict.fault_address,
-          engine: verdict.status == STATUS_OK ? engine_of(entry.opcode) : ENGINE_NONE
+          engine: ENGINE_NONE
       };
+      if (verdict.status == STATUS_OK) begin
+        accept_operation.engine = engine_of(entry.opcode, !serial && (entry.flags & FLAG_PREPARE) != 0);
+      end
     end
   end
 

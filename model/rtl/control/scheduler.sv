@@ -59,7 +59,7 @@ module scheduler
   logic [MAX_FUNCTIONS-1:0] all_failed;
   logic failed;  // the stream of the operation at hand
   logic event_failed;  // the operation at hand waits for what will not come
-  logic [1:0] engine;  // whose end is noted
+  logic [ENGINE_BITS-1:0] engine;  // whose end is noted
   node_t node;
   logic [31:0] stream;
   outcome_t outcome;
@@ -135,7 +135,7 @@ module scheduler
           held_back <= '0;
           failed <= 1'b0;
           event_failed <= 1'b0;
-          for (int e = int'(ENGINES) - 1; e >= 0; --e) if (engine_ended[e]) engine <= 2'(e);
+          for (int e = int'(ENGINES) - 1; e >= 0; --e) if (engine_ended[e]) engine <= ENGINE_BITS'(e);
           if (purging != 0) begin
             if (empty) purging <= '0;
             else state <= PURGE;

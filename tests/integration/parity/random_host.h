@@ -46,6 +46,12 @@ constexpr const char* kEmptyKernel = R"(
 .section vector 0xF
   nop
 )";
+constexpr const char* kLoneKernel = R"(
+.program lone
+.cores 0x1
+.section vector 0x1
+  nop
+)";
 
 // One function, its queue and its host memory.
 struct Party {
@@ -103,7 +109,7 @@ class RandomHost {
 
   void LoadPrograms() {
     uint64_t at = kProgram;
-    for (const char* text : {kEmptyKernel, kFailingKernel}) {
+    for (const char* text : {kEmptyKernel, kFailingKernel, kLoneKernel}) {
       std::vector<uint8_t> image = Encode(Assemble(text));
       image.resize(4096);
       std::copy(image.begin(), image.end(), image_.begin());
@@ -142,6 +148,7 @@ class RandomHost {
     const uint64_t kind = Below(16);
     entry.opcode = static_cast<uint8_t>(kind < 9 ? kind : kind < 12 ? 3 : kind < 15 ? 6 : 7);
     entry.flags = static_cast<uint16_t>(OneIn(4) ? Below(4) : 0);
+    if (OneIn(3)) entry.flags |= kFlagPrepare;
     entry.stream = static_cast<uint32_t>(Below(kStreams));
     entry.host_address = OneIn(30) ? 0x10 : party.io + entry.stream * kStreamBytes + Below(4096);
     entry.size_bytes = Below(8192);
@@ -167,7 +174,7 @@ class RandomHost {
     if (OneIn(30)) block.device_address += 64;
     if (OneIn(30)) block.device_address += 8ull << 20;
     if (block.opcode == static_cast<uint8_t>(Opcode::COMPUTE)) {
-      block.program_base = kProgram + (OneIn(3) ? Below(3) * 4096 : 0);
+      block.program_base = kProgram + (OneIn(2) ? Below(4) * 4096 : 0);
       block.program_bytes = 4096;
       block.device_address = OneIn(20) ? 4096 : 0;
       block.segment_table = OneIn(20) ? 64 : 0;

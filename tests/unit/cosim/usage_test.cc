@@ -30,7 +30,7 @@ TEST(Usage, BalanceIsOfTheCoresThatTookPart) {
   const Usage usage =
       SummarizeUsage({Unit("core00.pt", 100), Unit("core01.pt", 300), Unit("core02.pt", 7),
                       Unit("core00.load", 50), Unit("core01.load", 50)},
-                     0b011, 1000);
+                     {0b011}, 1000);
   EXPECT_EQ(usage.cores, 2u);
   EXPECT_EQ(usage.pt_ps.units, 2u);
   EXPECT_EQ(usage.pt_ps.min, 100u);
@@ -41,9 +41,20 @@ TEST(Usage, BalanceIsOfTheCoresThatTookPart) {
   EXPECT_FALSE(usage.vector_ps.Imbalance().has_value()) << "no vector unit did anything";
 }
 
+TEST(Usage, TheServiceCoreCountsForItsOwnProgramsAlone) {
+  const std::vector<UnitStatistics> units = {Unit("core00.vector", 100),
+                                             Unit("service_core.vector", 7)};
+  const Usage prepare = SummarizeUsage(units, {0, true}, 1000);
+  EXPECT_EQ(prepare.cores, 1u);
+  EXPECT_EQ(prepare.vector_ps.sum, 7u);
+  const Usage compute = SummarizeUsage(units, {0b1, false}, 1000);
+  EXPECT_EQ(compute.cores, 1u);
+  EXPECT_EQ(compute.vector_ps.sum, 100u);
+}
+
 TEST(Usage, ChannelsAreBalancedByTheirBytes) {
-  const Usage usage =
-      SummarizeUsage({Unit("memory.channel00", 9, 256), Unit("memory.channel01", 1, 768)}, 0, 1000);
+  const Usage usage = SummarizeUsage(
+      {Unit("memory.channel00", 9, 256), Unit("memory.channel01", 1, 768)}, {}, 1000);
   EXPECT_EQ(usage.channel_bytes.min, 256u);
   EXPECT_EQ(usage.channel_bytes.max, 768u);
   EXPECT_EQ(usage.channel_bytes.sum, 1024u);
@@ -67,7 +78,7 @@ TEST(Usage, LostTimeIsSummedOverTheUnitsThatCanLoseIt) {
   const Usage usage = SummarizeUsage(
       {channel, pt0, pt1, ring, Unit("ring.cw00", 0, 0, 11), Unit("ring.ccw00", 0, 0, 1),
        Unit("core00.lx_port", 0, 0, 12), Unit("pcie.upstream", 0, 64, 2)},
-      0b11, 1000);
+      {0b11}, 1000);
   EXPECT_EQ(Lost(usage, "row_miss").ps, 5u);
   EXPECT_EQ(Lost(usage, "turnaround").ps, 6u);
   EXPECT_EQ(Lost(usage, "refresh").ps, 7u);
@@ -88,7 +99,7 @@ TEST(Usage, LostTimeIsSummedOverTheUnitsThatCanLoseIt) {
 TEST(Usage, NamesThatAreNoUnitsOfTheCardAreLeftOut) {
   const Usage usage = SummarizeUsage(
       {Unit("core.pt", 1), Unit("core99.pt", 1), Unit("core0", 1), Unit("control", 1), Unit("", 1)},
-      0xFFFFFFFF, 1000);
+      {0xFFFFFFFF}, 1000);
   EXPECT_EQ(usage.pt_ps.units, 0u);
   EXPECT_TRUE(usage.lost.empty());
 }

@@ -6,6 +6,7 @@
 
 #include <contract/registers.h>
 
+#include <algorithm>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -14,6 +15,7 @@
 #include <vector>
 
 #include "model/contract/memory_map.h"
+#include "model/contract/program.h"
 #include "model/contract/stick_layout.h"
 #include "tests/unit/driver/fake_card.h"
 
@@ -102,7 +104,13 @@ inline void WriteCopyKernel(const std::filesystem::path& directory, const nlohma
   WriteFile(directory / "spyrecode.json", code.dump(2));
   WriteFile(directory / "hcm.json",
             R"({"version": 1, "records": [{"argument": 0}, {"argument": 1}]})");
-  WriteFile(directory / "init_binary.bin", std::string(512, '\x5A'));
+  std::string binary(kCorrectionInputOffset, '\x5A');
+  const std::vector<uint8_t> correction =
+      Encode(Assemble(".program correction\n.cores 0x1\n.section vector 0x1\n  nop\n"));
+  // Its header: what follows is never run.
+  std::copy_n(correction.begin(), kImageHeaderBytes,
+              binary.begin() + static_cast<std::ptrdiff_t>(kCorrectionOffset));
+  WriteFile(directory / "init_binary.bin", binary);
 }
 
 // Makes the card imitate the copy kernel compiled for [rows, cols]. `launches` counts computes.

@@ -284,6 +284,19 @@ TEST_F(SpyreCodeTest, BecomesOneOperationOfThreeSteps) {
   EXPECT_THROW(plan.Bind(flex::PFDeviceHandle{0}, nullptr), Error);
 }
 
+TEST_F(SpyreCodeTest, OnlyStepsOfCoreZeroAloneArePrepared) {
+  // The compute's binary is no program, so it could not be told as a step.
+  const json correction = code["JobExecPlan"][2];
+  code["JobExecPlan"].push_back(correction);
+  test::WriteCopyKernel(directory.path(), code);
+  ExecutionPlan plan(directory.path());
+  plan.Bind(flex::PFDeviceHandle{0x10000}, nullptr);
+  const auto& steps = plan.operations().at(0).preprocess();
+  ASSERT_EQ(steps.size(), 3u);
+  EXPECT_TRUE(std::get<DeviceLaunch>(steps[1]).prepare);
+  EXPECT_FALSE(std::get<DeviceLaunch>(steps[2]).prepare);
+}
+
 TEST_F(SpyreCodeTest, TransfersBackAndSecondComputesMakeFurtherOperations) {
   code["JobExecPlan"].push_back({{"command", "DataTransfer"},
                                  {"properties",

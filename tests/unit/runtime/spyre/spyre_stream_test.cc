@@ -90,6 +90,11 @@ TEST_P(SpyreStreamModes, LaunchIsThreeStreamOperations) {
   EXPECT_EQ(done[0].label, "correction input");
   EXPECT_EQ(done[1].name, "copy correction");
   EXPECT_EQ(done[2].name, "copy");
+  std::vector<bool> prepares;
+  for (const FakeCard::Executed& operation : card.executed)
+    if (operation.block.opcode == static_cast<uint8_t>(Opcode::COMPUTE))
+      prepares.push_back((operation.block.flags & kFlagPrepare) != 0);
+  EXPECT_EQ(prepares, (std::vector<bool>{true, false})) << "the correction, of core 0 alone";
   EXPECT_EQ(ToHost(stream, out), data);
 }
 
