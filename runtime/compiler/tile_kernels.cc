@@ -66,9 +66,21 @@ std::vector<int64_t> ShapeOf(const KernelArgument& argument, const Sizes& cut) {
   return shape;
 }
 
+// `slices` of each dimension, or as many as it has elements.
+std::map<std::string, int> AtMost(const std::map<std::string, int>& slices, const Sizes& dims) {
+  std::map<std::string, int> split;
+  for (const auto& [name, count] : slices) {
+    const auto dim = dims.find(name);
+    const int64_t size = dim == dims.end() ? count : dim->second;
+    split[name] = static_cast<int>(std::min<int64_t>(count, size));
+  }
+  return split;
+}
+
 Kernel CompileRemainder(const KernelSpec& tile, const Kernel& whole, const Sizes& cut) {
   KernelSpec spec = tile;
   for (const auto& [name, rest] : cut) spec.dims[name] = rest;
+  spec.split = AtMost(tile.split, spec.dims);
   for (size_t a = 0; a < spec.layouts.size(); ++a) {
     spec.layouts[a] = LayoutLike(spec.layouts[a], ShapeOf(whole.arguments[a], cut));
   }
@@ -89,16 +101,12 @@ Kernel CompileRemainder(const KernelSpec& tile, const Kernel& whole, const Sizes
       slices = static_cast<int>(std::min<int64_t>(slices, sticks));
   }
   Kernel kernel = GenerateKernel(spec);
-  const bool same =
-      std::all_of(whole.plan.split.begin(), whole.plan.split.end(), [&](const auto& dimension) {
-        return !IsReduced(whole, dimension.first) ||
-               kernel.plan.split.at(dimension.first) == dimension.second;
-      });
+  const bool same = std::all_of(whole.reduction_dims.begin(), whole.reduction_dims.end(),
+                                [&](const std::string& name) {
+                                  return kernel.plan.split.at(name) == whole.plan.split.at(name);
+                                });
   if (same) return kernel;
-  for (const auto& [name, slices] : whole.plan.split) {
-    const int64_t size = spec.dims.at(name);
-    spec.split[name] = static_cast<int>(std::min<int64_t>(slices, size));
-  }
+  spec.split = AtMost(whole.plan.split, spec.dims);
   return GenerateKernel(spec);
 }
 

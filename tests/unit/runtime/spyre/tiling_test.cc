@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
+#include <algorithm>
+
 #include "model/contract/error.h"
 
 namespace spyre::runtime {
@@ -37,10 +39,41 @@ std::vector<int64_t> Offsets(const TilingPlan& plan, int64_t iteration) {
   return offsets;
 }
 
+LaunchOptions InOrder(const std::vector<std::string>& order) {
+  LaunchOptions options;
+  options.order = order;
+  return options;
+}
+
+LaunchOptions With(Remainder remainder) {
+  LaunchOptions options;
+  options.remainder = remainder;
+  return options;
+}
+
+// A copy kernel for `shape`.
+Operation CopyOf(const std::vector<int64_t>& shape) {
+  SpyreCompute compute;
+  compute.name = "copy";
+  compute.expected_input_shapes = {shape, shape};
+  const StickLayout layout = DefaultLayout(shape, DataFormat::kSen169Fp16);
+  compute.arguments = {{"a", false, layout}, {"out", true, layout}};
+  return Operation(compute);
+}
+
+// Offset of one argument in every iteration, in units of 128 bytes.
+std::vector<int64_t> Sticks(const TilingPlan& plan, size_t argument) {
+  std::vector<int64_t> sticks;
+  for (int64_t i = 0; i < plan.size(); ++i)
+    sticks.push_back(plan[i].arguments[argument].offset / 128);
+  return sticks;
+}
+
 void ExpectRefused(const SpyreCompute& compute, const std::vector<SpyreTensor>& tensors,
-                   const std::vector<std::string>& parts) {
+                   const std::vector<std::string>& parts, const LaunchOptions& options = {},
+                   const TileKernels& kernels = {}) {
   try {
-    PlanTiling(compute, tensors);
+    PlanTiling(compute, tensors, options, kernels);
     FAIL() << "accepted";
   } catch (const Error& error) {
     EXPECT_EQ(error.kind(), ErrorKind::kBadInput);
@@ -53,7 +86,7 @@ void ExpectRefused(const SpyreCompute& compute, const std::vector<SpyreTensor>& 
 
 TEST(Tiling, TheRunningExampleHasFourIterationsAlongM) {
   const TilingPlan plan = PlanTiling(MatmulOf(1024, 1024, 1024), Matrices(4096, 1024, 1024));
-  EXPECT_EQ(plan.iterations, 4);
+  EXPECT_EQ(plan.size(), 4);
   ASSERT_EQ(plan.dimensions.size(), 1u);
   EXPECT_EQ(plan.dimensions[0].name, "m");
   // Rows are 128 bytes apart inside one stick column of the device image.
@@ -63,14 +96,14 @@ TEST(Tiling, TheRunningExampleHasFourIterationsAlongM) {
 
 TEST(Tiling, StickDimensionMovesByWholeStickColumns) {
   const TilingPlan plan = PlanTiling(MatmulOf(64, 64, 128), Matrices(64, 64, 512));
-  EXPECT_EQ(plan.iterations, 4);
+  EXPECT_EQ(plan.size(), 4);
   // b: a stick column of n has k = 64 rows; out: m = 64 rows. A tile of n is two columns.
   EXPECT_EQ(Offsets(plan, 1), (std::vector<int64_t>{0, 2 * 64 * 128, 2 * 64 * 128}));
 }
 
 TEST(Tiling, SeveralDimensionsNestInOrderOfAppearance) {
   const TilingPlan plan = PlanTiling(MatmulOf(32, 64, 64), Matrices(64, 64, 192));
-  EXPECT_EQ(plan.iterations, 6);
+  EXPECT_EQ(plan.size(), 6);
   EXPECT_EQ(plan.dimensions[0].name, "m");
   EXPECT_EQ(plan.dimensions[1].name, "n");
   // Iteration 4 is m tile 1, n tile 1. A column of out has all 64 rows.
@@ -79,7 +112,7 @@ TEST(Tiling, SeveralDimensionsNestInOrderOfAppearance) {
 
 TEST(Tiling, ExactShapesAreOneIteration) {
   const TilingPlan plan = PlanTiling(MatmulOf(64, 64, 64), Matrices(64, 64, 64));
-  EXPECT_EQ(plan.iterations, 1);
+  EXPECT_EQ(plan.size(), 1);
   EXPECT_EQ(Offsets(plan, 0), (std::vector<int64_t>{0, 0, 0}));
 }
 
@@ -92,8 +125,138 @@ TEST(Tiling, BatchesAreTiledByTheirOwnStride) {
   }
   const std::vector<SpyreTensor> tensors(3, Tensor({6, 64, 64}));
   const TilingPlan plan = PlanTiling(compute, tensors);
-  EXPECT_EQ(plan.iterations, 3);
+  EXPECT_EQ(plan.size(), 3);
   EXPECT_EQ(Offsets(plan, 2)[0], 2 * 2 * tensors[0].layout.DeviceByteStride(0));
+}
+
+// Batch, rows and columns of a product in every order: the last named is the fastest.
+TEST(Tiling, BatchMatmulIsTiledInAnyOrder) {
+  SpyreCompute compute = MatmulOf(64, 64, 64);
+  compute.expected_input_shapes = {{1, 32, 64}, {1, 64, 64}, {1, 32, 64}};
+  compute.dimension_names = {{"batch", "m", "k"}, {"batch", "k", "n"}, {"batch", "m", "n"}};
+  compute.arguments.clear();
+  const std::vector<SpyreTensor> tensors = {Tensor({2, 64, 64}), Tensor({2, 64, 128}),
+                                            Tensor({2, 64, 128})};
+  // Device order of [batch, m, n] is m, sticks of n, batch: 4 sticks a row.
+  const std::map<std::string, int64_t> step = {{"batch", 1}, {"m", 32 * 4}, {"n", 2}};
+  std::vector<std::string> order = {"batch", "m", "n"};
+  do {
+    const TilingPlan plan = PlanTiling(compute, tensors, InOrder(order));
+    ASSERT_EQ(plan.size(), 8);
+    std::vector<int64_t> expected;
+    for (int64_t i = 0; i < 8; ++i) {
+      expected.push_back((i >> 2 & 1) * step.at(order[0]) + (i >> 1 & 1) * step.at(order[1]) +
+                         (i & 1) * step.at(order[2]));
+    }
+    EXPECT_EQ(Sticks(plan, 2), expected) << order[0] << order[1] << order[2];
+    EXPECT_EQ(plan[5].index, (std::vector<int64_t>{1, 0, 1}));
+  } while (std::next_permutation(order.begin(), order.end()));
+}
+
+TEST(Tiling, DimensionsThatTheOrderLeavesOutFollow) {
+  const TilingPlan plan = PlanTiling(MatmulOf(32, 64, 64), Matrices(64, 64, 192), InOrder({"n"}));
+  ASSERT_EQ(plan.dimensions.size(), 2u);
+  EXPECT_EQ(plan.dimensions[0].name, "n");
+  EXPECT_EQ(plan.dimensions[1].name, "m");
+  EXPECT_EQ(Sticks(plan, 2), (std::vector<int64_t>{0, 32, 64, 96, 128, 160}));
+  EXPECT_EQ(PlanTiling(MatmulOf(32, 64, 64), Matrices(64, 64, 192), InOrder({"k", "n"}))
+                .dimensions[0]
+                .name,
+            "n")
+      << "k is not tiled: it has no place in the nest";
+}
+
+TEST(Tiling, OrderOfUnknownOrRepeatedNamesIsRefused) {
+  ExpectRefused(MatmulOf(64, 64, 64), Matrices(128, 64, 128), {"no dimension 'q'", "m, k, n"},
+                InOrder({"m", "q"}));
+  ExpectRefused(MatmulOf(64, 64, 64), Matrices(128, 64, 128), {"'m' is there twice"},
+                InOrder({"m", "n", "m"}));
+}
+
+TEST(Tiling, PaddingStagesTheArgumentsThatWalkWhatIsCutShort) {
+  TileKernels kernels;
+  for (const auto& shape : std::vector<std::vector<int64_t>>{{36, 64}, {64, 36}, {36, 36}})
+    kernels.copies.push_back(CopyOf(shape));
+  const TilingPlan plan =
+      PlanTiling(MatmulOf(64, 64, 64), Matrices(100, 64, 164), With(Remainder::kPad), kernels);
+  ASSERT_EQ(plan.size(), 6);
+  const auto copies = [&](int64_t i) {
+    std::vector<int> result;
+    for (const TileArgument& argument : plan[i].arguments) result.push_back(argument.copy);
+    return result;
+  };
+  EXPECT_FALSE(plan[0].staged());
+  EXPECT_EQ(copies(0), (std::vector<int>{-1, -1, -1}));
+  EXPECT_EQ(copies(2), (std::vector<int>{-1, 1, 1})) << "n cut short: b and out";
+  EXPECT_EQ(copies(3), (std::vector<int>{0, -1, 0})) << "m cut short: a and out";
+  EXPECT_EQ(copies(5), (std::vector<int>{0, 1, 2})) << "both";
+  EXPECT_TRUE(plan[5].staged());
+  EXPECT_EQ(plan[5].remainder, -1) << "the kernel itself, on padded tiles";
+  EXPECT_EQ(plan[5].arguments[2].offset, 64 * 128 + 2 * 100 * 128);
+}
+
+TEST(Tiling, RemainderKernelsAreFoundByTheirShapes) {
+  TileKernels kernels;
+  kernels.remainders = {Operation(MatmulOf(36, 64, 36)), Operation(MatmulOf(36, 64, 64)),
+                        Operation(MatmulOf(64, 64, 36))};
+  const TilingPlan plan =
+      PlanTiling(MatmulOf(64, 64, 64), Matrices(100, 64, 164), With(Remainder::kKernel), kernels);
+  std::vector<int> used;
+  for (int64_t i = 0; i < plan.size(); ++i) {
+    used.push_back(plan[i].remainder);
+    EXPECT_FALSE(plan[i].staged());
+  }
+  EXPECT_EQ(used, (std::vector<int>{-1, -1, 2, 1, 1, 0}));
+}
+
+TEST(Tiling, ATensorSmallerThanTheTileIsOneTileCutShort) {
+  TileKernels kernels;
+  kernels.copies.push_back(CopyOf({36, 64}));
+  const TilingPlan plan =
+      PlanTiling(MatmulOf(64, 64, 64), Matrices(36, 64, 64), With(Remainder::kPad), kernels);
+  EXPECT_EQ(plan.size(), 1);
+  EXPECT_EQ(plan.shapes.size(), 1u) << "there is no whole tile";
+  EXPECT_TRUE(plan[0].staged());
+}
+
+TEST(Tiling, KernelsThatAreMissingAreNamed) {
+  ExpectRefused(MatmulOf(64, 64, 64), Matrices(100, 64, 64), {"'a'", "copy kernel", "[36, 64]"},
+                With(Remainder::kPad));
+  ExpectRefused(MatmulOf(64, 64, 64), Matrices(100, 64, 64),
+                {"remainder_kernel", "[36, 64]", "no remainder kernel was given"},
+                With(Remainder::kKernel));
+  TileKernels others;
+  others.remainders = {Operation(MatmulOf(35, 64, 64))};
+  others.copies = {CopyOf({35, 64}), Operation(std::vector<PreProcessCompute>{})};
+  ExpectRefused(MatmulOf(64, 64, 64), Matrices(100, 64, 64), {"2 copy kernels", "none for it"},
+                With(Remainder::kPad), others);
+  ExpectRefused(MatmulOf(64, 64, 64), Matrices(100, 64, 64), {"given were [[35, 64]"},
+                With(Remainder::kKernel), others);
+}
+
+TEST(Tiling, ReducedDimensionsAreNeitherPaddedNorCutShort) {
+  for (const Remainder remainder : {Remainder::kPad, Remainder::kKernel}) {
+    ExpectRefused(MatmulOf(64, 64, 64), Matrices(64, 100, 64), {"('k')", "64 would fit"},
+                  With(remainder));
+    ExpectRefused(MatmulOf(64, 64, 64), Matrices(64, 32, 64), {"('k')", "cannot be padded"},
+                  With(remainder));
+  }
+}
+
+TEST(Tiling, OneNameHasOneSizeAlsoWhereItIsCutShort) {
+  ExpectRefused(MatmulOf(64, 64, 64), {Tensor({100, 64}), Tensor({64, 64}), Tensor({99, 64})},
+                {"'out'", "size 99", "size 100 would fit"}, With(Remainder::kPad));
+}
+
+TEST(Tiling, ATileThatLiesInTwoChunksIsRefusedWithWhatFits) {
+  std::vector<SpyreTensor> tensors = Matrices(64, 64, 384);
+  SpyreTensor& b = tensors[1];
+  const uint64_t bytes = b.size_bytes / 2;  // 192 columns
+  b.chunks = {{flex::VFDeviceHandle{0, 0}, 0, bytes}, {flex::VFDeviceHandle{1, 0}, bytes, bytes}};
+  EXPECT_EQ(PlanTiling(MatmulOf(64, 64, 64), tensors).size(), 6);
+  ExpectRefused(MatmulOf(64, 64, 128), tensors,
+                {"'b'", "('n')", "elements 128 to 255", "2 chunks", "divides 192"});
+  ExpectRefused(MatmulOf(64, 64, 384), tensors, {"'b'", "divides 192"});
 }
 
 TEST(Tiling, BroadcastOperandStaysInPlace) {
@@ -102,7 +265,7 @@ TEST(Tiling, BroadcastOperandStaysInPlace) {
   compute.expected_input_shapes = {{64, 64}, {1, 64}};
   compute.dimension_names = {{"rows", "cols"}, {"rows", "cols"}};
   const TilingPlan plan = PlanTiling(compute, {Tensor({256, 64}), Tensor({1, 64})});
-  EXPECT_EQ(plan.iterations, 4);
+  EXPECT_EQ(plan.size(), 4);
   EXPECT_EQ(Offsets(plan, 3), (std::vector<int64_t>{3 * 64 * 128, 0}));
 }
 
@@ -145,24 +308,42 @@ TEST(Tiling, WrongNumberRankFormatAndStridesAreRefused) {
   ExpectRefused(compute, tensors, {"'a'", "sticks run along dimension 0"});
 }
 
-// The tiles of a tensor are disjoint and cover it: every stick belongs to exactly one.
+// The valid parts of the tiles are disjoint and cover the tensor, in any order: every stick of the
+// device image belongs to exactly one.
 RC_GTEST_PROP(Tiling, TilesPartitionTheTensor, ()) {
   const int64_t rows = *rc::gen::inRange<int64_t>(1, 5);
   const int64_t columns = *rc::gen::inRange<int64_t>(1, 4);
-  const int64_t row_tiles = *rc::gen::inRange<int64_t>(1, 5);
-  const int64_t column_tiles = *rc::gen::inRange<int64_t>(1, 4);
   SpyreCompute compute;
   compute.expected_input_shapes = {{rows, columns * 64}};
   compute.dimension_names = {{"rows", "cols"}};
-  const SpyreTensor tensor = Tensor({rows * row_tiles, columns * 64 * column_tiles});
-  const TilingPlan plan = PlanTiling(compute, {tensor});
+  const std::vector<int64_t> shape = {*rc::gen::inRange<int64_t>(1, 20),
+                                      *rc::gen::inRange<int64_t>(1, 800)};
+  const SpyreTensor tensor = Tensor(shape);
+  LaunchOptions options = With(Remainder::kKernel);
+  options.order = *rc::gen::element(std::vector<std::string>{}, std::vector<std::string>{"rows"},
+                                    std::vector<std::string>{"cols", "rows"});
+  TileKernels kernels;
+  for (const int64_t r : {rows, shape[0] % rows}) {
+    for (const int64_t c : {columns * 64, shape[1] % (columns * 64)}) {
+      if (r == 0 || c == 0) continue;
+      SpyreCompute rest = compute;
+      rest.expected_input_shapes = {{r, c}};
+      kernels.remainders.emplace_back(rest);
+    }
+  }
+  const TilingPlan plan = PlanTiling(compute, {tensor}, options, kernels);
   std::vector<int> covered(tensor.size_bytes / 128, 0);
-  for (int64_t i = 0; i < plan.iterations; ++i) {
-    const int64_t start = Offsets(plan, i)[0];
-    for (int64_t r = 0; r < rows; ++r) {
-      for (int64_t c = 0; c < columns; ++c) {
-        const int64_t at =
-            start + r * tensor.layout.DeviceByteStride(0) + c * tensor.layout.DeviceByteStride(1);
+  for (int64_t i = 0; i < plan.size(); ++i) {
+    const Tile tile = plan[i];
+    const std::vector<int64_t>& valid =
+        tile.remainder < 0 ? compute.expected_input_shapes[0]
+                           : kernels.remainders[static_cast<size_t>(tile.remainder)]
+                                 .compute()
+                                 ->expected_input_shapes[0];
+    for (int64_t r = 0; r < valid[0]; ++r) {
+      for (int64_t c = 0; c < (valid[1] + 63) / 64; ++c) {
+        const int64_t at = tile.arguments[0].offset + r * tensor.layout.DeviceByteStride(0) +
+                           c * tensor.layout.DeviceByteStride(1);
         ++covered.at(static_cast<size_t>(at / 128));
       }
     }
