@@ -124,7 +124,7 @@ void CapturedGraph::Launch(FlexStream& stream) const {
     }
     // What is mapped and kept alive is the graph's, until the last replay has completed.
     request.keep_alive = contents_;
-    context.scheduler().QueueOperation(target(operation.stream), std::move(request));
+    context.QueueOperation(target(operation.stream), std::move(request));
   }
 }
 

@@ -15,6 +15,7 @@
 #include "driver/queue_pair.h"
 #include "runtime/flex/device_handle.h"
 #include "runtime/flex/event_state.h"
+#include "runtime/flex/hazard.h"
 
 namespace spyre::flex {
 
@@ -62,8 +63,9 @@ struct ControlBlockRequest {
   bool joined = false;
   // host_address was mapped for this copy, and is unmapped when it has completed or was dropped.
   bool unmap = false;
-  std::shared_ptr<EventState> event;       // EVENT_SIGNAL and EVENT_WAIT: which
-  std::shared_ptr<const void> keep_alive;  // released after completion
+  std::shared_ptr<EventState> event;             // EVENT_SIGNAL and EVENT_WAIT: which
+  std::shared_ptr<const TouchedMemory> touches;  // work, if hazards are tracked
+  std::shared_ptr<const void> keep_alive;        // released after completion
   // Called once, under the runtime's lock, when the operation has completed with status OK.
   std::function<void()> then;
   // If set, this is a host callback: it is called in place of an operation of the card, when all

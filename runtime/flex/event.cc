@@ -62,7 +62,9 @@ bool Event::Query() const {
   const auto done = [this] {
     return state_->status == EventStatus::kComplete || state_->status == EventStatus::kFailed;
   };
-  return context_->PollFor(done);
+  if (!context_->PollFor(done)) return false;
+  if (context_->hazards_) context_->hazards_->ToldComplete(*state_);
+  return true;
 }
 
 void Event::Synchronize() const {
@@ -72,7 +74,10 @@ void Event::Synchronize() const {
     Scheduler& scheduler = context_->scheduler();
     scheduler.CheckMayWait(fmt::format("Synchronize of event '{}'", name()));
     CheckUsable("Synchronize of");
-    if (state_->status == EventStatus::kComplete) return;
+    if (state_->status == EventStatus::kComplete) {
+      if (context_->hazards_) context_->hazards_->ToldComplete(*state_);
+      return;
+    }
     if (state_->status == EventStatus::kFailed) {
       throw Error(ErrorKind::kDeviceFault, state_->error);
     }

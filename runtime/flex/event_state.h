@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 
 #include "runtime/flex/stream_set.h"
@@ -20,17 +21,20 @@ enum class EventStatus {
 };
 const char* EventStatusName(EventStatus status);  // "unrecorded", "queued", "in ring", ...
 
+struct HazardPoint;
+
 struct EventState {
   std::string name;
   uint64_t epoch = 0;  // of the Scheduler that it was made in: a reset ends it
   EventStatus status = EventStatus::kUnrecorded;
   bool destroyed = false;
-  bool captured = false;     // recorded in a capture (capture.h), and of use only there
-  uint32_t stream = 0;       // that records it; valid unless kUnrecorded
-  uint64_t counter = 0;      // the number of the record in that stream, from kInRing on
-  uint64_t finished_ps = 0;  // device time, kComplete
-  std::string error;         // kFailed: why
-  StreamSet waiters;         // streams whose next operation waits for it
+  bool captured = false;               // recorded in a capture (capture.h), and of use only there
+  uint32_t stream = 0;                 // that records it; valid unless kUnrecorded
+  uint64_t counter = 0;                // the number of the record in that stream, from kInRing on
+  uint64_t finished_ps = 0;            // device time, kComplete
+  std::string error;                   // kFailed: why
+  StreamSet waiters;                   // streams whose next operation waits for it
+  std::shared_ptr<HazardPoint> point;  // for the hazard tracker; empty without it
 };
 
 }  // namespace spyre::flex

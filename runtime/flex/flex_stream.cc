@@ -74,6 +74,10 @@ ControlBlockRequest FlexStream::MakeRequest(Opcode opcode, const char* name,
   if (info.bulk && context_.options().timing_only) request.flags |= kFlagTimingOnly;
   if (info.prepare) request.flags |= kFlagPrepare;
   request.then = info.then;
+  if (context_.tracks_hazards()) {
+    request.touches =
+        std::make_shared<const TouchedMemory>(TouchedMemory{info.accesses, info.launch});
+  }
   return request;
 }
 
@@ -153,7 +157,7 @@ uint64_t FlexStream::Enqueue(ControlBlockRequest request) {
     capture->Add(stream_index_, std::move(request));
     return 0;
   }
-  return context_.scheduler().QueueOperation(stream_index_, std::move(request));
+  return context_.QueueOperation(stream_index_, std::move(request));
 }
 
 void FlexStream::CheckAlive(const char* what) const {
@@ -216,7 +220,9 @@ void FlexStream::Synchronize() {
 bool FlexStream::Query() const {
   const auto lock = context_.Lock();
   CheckMaySynchronize("Query");
-  return context_.PollFor([this] { return context_.scheduler().Idle(stream_index_); });
+  const bool idle = context_.PollFor([this] { return context_.scheduler().Idle(stream_index_); });
+  if (idle && context_.hazards_ != nullptr) context_.hazards_->ToldIdle(stream_index_);
+  return idle;
 }
 
 }  // namespace spyre::flex

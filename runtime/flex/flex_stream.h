@@ -19,10 +19,12 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "runtime/flex/control_block_request.h"
 #include "runtime/flex/device_handle.h"
 #include "runtime/flex/event.h"
+#include "runtime/flex/hazard.h"
 #include "runtime/flex/spyre_allocator.h"
 
 namespace spyre::flex {
@@ -43,6 +45,12 @@ struct OperationInfo {
   // not called for an operation that failed or was dropped. As FlexStream::Callback, but later
   // operations of the stream do not wait for it.
   std::function<void()> then;
+  // For the hazard tracker, if there is one. Launches: the tensor memory that the program reads and
+  // writes; none: not known. Copies, fills and programs are known.
+  std::vector<Access> accesses;
+  // Name of the launch that this operation and those joined to it make up; `accesses` are then
+  // those of all. Empty: the operation is one by itself.
+  std::string launch;
 };
 
 class FlexStream {

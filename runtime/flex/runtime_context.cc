@@ -26,7 +26,10 @@ RuntimeContext::RuntimeContext(driver::Transport& transport, driver::FunctionId 
       mapper_(device_.is_physical() ? std::make_unique<CardMapper>(device_) : nullptr),
       allocator_(MakeAllocator()),
       scheduler_(device_, MakeSchedulingPolicy(options.scheduling, options.starvation_limit),
-                 options.keep_completed) {}
+                 options.keep_completed) {
+  const HazardMode hazards = HazardModeFromName(options.hazards);
+  if (hazards != HazardMode::kOff) hazards_ = std::make_unique<HazardGuard>(hazards, scheduler_);
+}
 
 RuntimeContext::~RuntimeContext() {
   try {
@@ -116,7 +119,9 @@ DeviceHandle RuntimeContext::Allocate(uint64_t size_bytes, MemoryKind kind, uint
 
 void RuntimeContext::Free(const DeviceHandle& handle) {
   const auto lock = Lock();
+  const auto allocation = hazards_ ? allocator_.FindAllocation(handle) : std::nullopt;
   allocator_.Free(handle);
+  if (allocation) hazards_->Forget(allocation->handle, allocation->size_bytes);
 }
 
 std::optional<Allocation> RuntimeContext::FindAllocation(const DeviceHandle& handle) const {
@@ -135,6 +140,7 @@ void RuntimeContext::SynchronizeStream(uint32_t index) {
     const auto lock = Lock();
     scheduler_.CheckMayWait(fmt::format("stream {}: Synchronize", index));
     if (scheduler_.Idle(index)) {
+      if (hazards_) hazards_->ToldIdle(index);
       const StreamError* error = scheduler_.ErrorOf(index);
       if (error != nullptr) throw Error(ErrorKind::kDeviceFault, error->message);
       return;
@@ -175,6 +181,7 @@ void RuntimeContext::Reset() {
   if (capture_) throw BadInput("Reset of the context during a capture; EndCapture comes first");
   device_.Close();  // from here on the card writes no more responses
   scheduler_.Abort("function-level reset");
+  if (hazards_) hazards_->Reset();
   device_.Reset();
   allocator_.Remap();
 }
@@ -208,6 +215,11 @@ std::optional<StreamError> RuntimeContext::ErrorOf(uint32_t stream_index) const 
 driver::QueueStatistics RuntimeContext::QueueStatistics() const {
   const auto lock = Lock();
   return device_.queue().statistics();
+}
+
+HazardReport RuntimeContext::Hazards() const {
+  const auto lock = Lock();
+  return hazards_ ? hazards_->report() : HazardReport{};
 }
 
 uint64_t RuntimeContext::NowPs() const {

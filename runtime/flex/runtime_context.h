@@ -24,6 +24,7 @@
 #include "driver/physical_function.h"
 #include "runtime/flex/capture.h"
 #include "runtime/flex/flex_stream.h"
+#include "runtime/flex/hazard_guard.h"
 #include "runtime/flex/scheduler.h"
 #include "runtime/flex/spyre_allocator.h"
 
@@ -34,9 +35,10 @@ struct RuntimeOptions {
   std::string scheduling = "fifo";  // which stream goes next: a name of scheduling_policy.h
   uint32_t starvation_limit = kDefaultStarvationLimit;  // of the policies that favour streams
   uint64_t program_bytes = SpyreAllocator::kDefaultProgramBytes;  // PF mode: reserved for programs
-  bool bounds_check = true;    // false: bad locations go to the card, whose MMU must fault them
-  bool timing_only = false;    // bulk copies carry TIMING_ONLY: they take time but move no data
-  bool keep_completed = true;  // keep every CompletedOperation for the report
+  bool bounds_check = true;     // false: bad locations go to the card, whose MMU must fault them
+  bool timing_only = false;     // bulk copies carry TIMING_ONLY: they take time but move no data
+  bool keep_completed = true;   // keep every CompletedOperation for the report
+  std::string hazards = "off";  // between streams: a name of HazardModeNames()
 };
 
 class RuntimeContext {
@@ -87,6 +89,8 @@ class RuntimeContext {
   OperationCounts Counts(uint32_t stream_index) const;
   std::optional<StreamError> ErrorOf(uint32_t stream_index) const;
   driver::QueueStatistics QueueStatistics() const;
+  HazardReport Hazards() const;  // of all operations so far, also before a reset
+  bool tracks_hazards() const { return hazards_ != nullptr; }
 
   bool is_physical() const { return device_.is_physical(); }
   const driver::Identity& identity() const { return device_.identity(); }
@@ -135,6 +139,7 @@ class RuntimeContext {
 
  private:
   class CardMapper;
+  friend class CapturedGraph;
   friend class FlexStream;
   friend class Event;
 
@@ -142,6 +147,11 @@ class RuntimeContext {
   std::string WhyUnavailable(uint32_t index) const;  // for a new stream; empty: it is available
   StreamSet StreamsToWaitFor() const;  // that live, and destroyed ones that are busy or in error
   void SynchronizeStream(uint32_t index);
+  // By way of the hazard tracker, if there is one.
+  uint64_t QueueOperation(uint32_t stream_index, ControlBlockRequest request) {
+    return hazards_ ? hazards_->QueueOperation(stream_index, std::move(request))
+                    : scheduler_.QueueOperation(stream_index, std::move(request));
+  }
   uint64_t CountEvent() { return ++events_; }
   bool Captures(const EventState& event) const { return capture_ && capture_->Recorded(event); }
   // Handles what the card has answered, once more after one poll interval of host time if `done` is
@@ -162,6 +172,7 @@ class RuntimeContext {
   std::unique_ptr<CardMapper> mapper_;  // PF mode
   SpyreAllocator allocator_;
   Scheduler scheduler_;
+  std::unique_ptr<HazardGuard> hazards_;  // only if hazards are tracked
   std::array<std::unique_ptr<FlexStream>, kStreams> streams_;
   std::vector<std::unique_ptr<FlexStream>> destroyed_streams_;
   std::array<uint32_t, 2> next_stream_{1, kFirstHighPriorityStream};  // normal, high

@@ -105,6 +105,13 @@ bool Scheduler::Idle(uint32_t stream_index) const {
   return stream.queue.empty() && stream.running.empty();
 }
 
+bool Scheduler::HasPassed(uint32_t stream_index, uint64_t correlation) const {
+  const Stream& stream = streams_.at(stream_index);
+  if (Idle(stream_index)) return true;
+  const auto& oldest = stream.running.empty() ? stream.queue : stream.running;
+  return oldest.front()->request.correlation > correlation;
+}
+
 const StreamError* Scheduler::ErrorOf(uint32_t stream_index) const {
   const Stream& stream = streams_.at(stream_index);
   return stream.error ? &*stream.error : nullptr;

@@ -60,6 +60,10 @@ class Scheduler {
 
   bool Idle(uint32_t stream_index) const;  // nothing queued or running
   bool Idle() const { return queued_ == 0 && running_.empty(); }
+  // An operation would be taken: neither the stream nor the device is in error.
+  bool Accepts(uint32_t stream_index) const { return !streams_.at(stream_index).error && !lost_; }
+  // The operation of that correlation, and all before it in the stream, has left it.
+  bool HasPassed(uint32_t stream_index, uint64_t correlation) const;
   // Handles at least one response, waiting for it, or what is due on the host. No-op when nothing
   // is outstanding, unless the caller waits for an event. Throws DeviceFault when nothing can move,
   // with who waits for what; this changes no state.

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "model/contract/error.h"
+#include "runtime/spyre/launch_accesses.h"
 #include "runtime/spyre/launch_arguments.h"
 #include "runtime/spyre/reduction_tiling.h"
 #include "runtime/spyre/tile_launcher.h"
@@ -157,8 +158,14 @@ void SpyreStream::Enqueue(const Operation& operation, const Arguments& arguments
   info.label = about.label;
   info.tag = about.tag;
   info.joined = about.joined;
+  if (operation.compute() && context_->tracks_hazards()) {
+    info.launch = operation.compute()->name;
+    info.accesses = AccessesOf(operation, arguments);
+  }
   for (const PreProcessCompute& step : operation.preprocess()) {
     EnqueueStep(step, arguments, info);
+    info.launch.clear();
+    info.accesses.clear();
     // The steps of a compute belong together: another stream must not get between a correction and
     // what it corrects.
     info.joined = about.joined || operation.compute().has_value();
@@ -167,6 +174,17 @@ void SpyreStream::Enqueue(const Operation& operation, const Arguments& arguments
   info.name = operation.compute()->name;
   info.keep_alive = about.keep_alive;
   stream_->Launch(operation.compute()->device_handle, info);
+}
+
+std::vector<flex::Access> SpyreStream::AccessesOf(const Operation& operation,
+                                                  const Arguments& arguments) const {
+  std::vector<flex::Access> accesses = LaunchAccesses(*operation.compute(), arguments.tensors);
+  if (accesses.empty()) return accesses;
+  for (const DeviceHandle& binary : operation.device_handles()) {
+    const auto program = context_->FindAllocation(binary);
+    if (program) accesses.push_back({program->handle, program->size_bytes, false});
+  }
+  return accesses;
 }
 
 void SpyreStream::EnqueueStep(const PreProcessCompute& step, const Arguments& arguments,

@@ -67,6 +67,9 @@ class SpyreStream {
   };
   void Enqueue(const Operation& operation, const Arguments& arguments,
                const flex::OperationInfo& about);
+  // Tensors and programs.
+  std::vector<flex::Access> AccessesOf(const Operation& operation,
+                                       const Arguments& arguments) const;
   void EnqueueStep(const PreProcessCompute& step, const Arguments& arguments,
                    flex::OperationInfo info);
 

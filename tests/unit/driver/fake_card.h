@@ -17,6 +17,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <random>
 #include <set>
 #include <string>
 #include <utility>
@@ -39,6 +40,7 @@ class FakeCard : public driver::Transport {
   std::array<uint64_t, kRegions> region_bytes{1 << 20, 1 << 20, 0, 0, 0, 0, 0, 1 << 20};
   bool pipelined = false;
   uint64_t op_ps = 1'000'000;
+  std::optional<std::mt19937> shuffle;  // pipelined: of the operations that may start, any is next
   size_t map_table_entries = 1024;
 
   // ---- what goes wrong
@@ -265,6 +267,10 @@ class FakeCard : public driver::Transport {
         f.posted - r.at(regs::RQ_HEAD) >= r.at(regs::RQ_ENTRIES))
       return false;
     auto& held = f.order.held;
+    while (shuffle && f.fetched != r.at(regs::SQ_TAIL) && held.size() < kHeldOperations) {
+      held.push_back(Decode(function, f));
+      ++f.fetched;
+    }
     while (f.order.Next() == held.size()) {
       if (f.fetched == r.at(regs::SQ_TAIL) || held.size() == kHeldOperations) return false;
       held.push_back(Decode(function, f));
@@ -296,7 +302,8 @@ class FakeCard : public driver::Transport {
         held.push_back(Decode(id, f));
         ++f.fetched;
       }
-      const auto next = held.begin() + static_cast<std::ptrdiff_t>(f.order.Next());
+      const size_t chosen = shuffle ? f.order.Any(*shuffle) : f.order.Next();
+      const auto next = held.begin() + static_cast<std::ptrdiff_t>(chosen);
       const HeldEntry entry = *next;
       held.erase(next);
       const ControlBlock& block = entry.block;

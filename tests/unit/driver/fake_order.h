@@ -6,7 +6,9 @@
 #include <cstdint>
 #include <deque>
 #include <map>
+#include <random>
 #include <set>
+#include <vector>
 
 #include "model/contract/control_block.h"
 
@@ -31,6 +33,13 @@ class FakeOrder {
     size_t index = 0;
     while (index < held.size() && !MayStart(index)) ++index;
     return index;
+  }
+  // Any that may start; there must be one.
+  size_t Any(std::mt19937& random) const {
+    std::vector<size_t> may;
+    for (size_t index = 0; index < held.size(); ++index)
+      if (MayStart(index)) may.push_back(index);
+    return may[random() % may.size()];
   }
   void Signal(uint64_t event) {
     uint64_t& counter = slots_[EventSlot(event)].counter;
