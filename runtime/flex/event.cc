@@ -51,8 +51,13 @@ void Event::CheckContext(const RuntimeContext& context, const std::string& what)
   }
 }
 
+void Event::TellTracker() const {
+  if (context_->hazards_) context_->hazards_->ToldAbout(*state_);
+}
+
 EventStatus Event::status() const {
   const auto lock = context_->Lock();
+  TellTracker();
   return state_->epoch == context_->scheduler().epoch() ? state_->status : EventStatus::kFailed;
 }
 
@@ -63,7 +68,7 @@ bool Event::Query() const {
     return state_->status == EventStatus::kComplete || state_->status == EventStatus::kFailed;
   };
   if (!context_->PollFor(done)) return false;
-  if (context_->hazards_) context_->hazards_->ToldComplete(*state_);
+  TellTracker();
   return true;
 }
 
@@ -75,7 +80,7 @@ void Event::Synchronize() const {
     scheduler.CheckMayWait(fmt::format("Synchronize of event '{}'", name()));
     CheckUsable("Synchronize of");
     if (state_->status == EventStatus::kComplete) {
-      if (context_->hazards_) context_->hazards_->ToldComplete(*state_);
+      TellTracker();
       return;
     }
     if (state_->status == EventStatus::kFailed) {
@@ -92,6 +97,7 @@ uint64_t Event::TimePs() const {
     throw BadInput("time of event '{}', which is {}, not complete", name(),
                    EventStatusName(state_->status));
   }
+  TellTracker();
   return state_->finished_ps;
 }
 

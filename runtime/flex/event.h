@@ -65,6 +65,7 @@ class Event {
   friend class FlexStream;
   friend int64_t ElapsedPs(const Event& from, const Event& to);
   void CheckUsable(const std::string& what) const;  // caller holds the lock
+  void TellTracker() const;  // of hazards: the application learns what state it is in
   void CheckContext(const RuntimeContext& context, const std::string& what) const;
 
   RuntimeContext* context_;

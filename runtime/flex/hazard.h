@@ -49,7 +49,7 @@ struct HazardOperation {
   std::string label;
   uint64_t tag = 0;
 };
-// "stream 1, launch of 'matmul' (tile 3 of 4)".
+// "stream 1, launch of matmul, tile 3 of 4", "stream 2, CopyToDevice (weights)".
 std::string ToString(const HazardOperation& operation);
 
 // earlier was enqueued first; if it waited for an event that was not recorded yet, what counts is

@@ -76,8 +76,8 @@ uint64_t HazardGuard::QueueWork(uint32_t stream, ControlBlockRequest request) {
   const bool begins = !touches.launch.empty();
   HazardOperation operation;
   operation.stream = stream;
-  operation.name = begins ? fmt::format("launch of '{}'", touches.launch) : request.name;
-  operation.label = request.label;
+  operation.name = begins ? "launch of " + touches.launch : request.name;
+  if (!begins) operation.label = request.label;  // of the first step alone
   operation.tag = request.tag;
   std::vector<Access> accesses = touches.accesses;
   AddOwnAccesses(request, begins, accesses);

@@ -29,10 +29,10 @@ class HazardGuard {
   // is not recorded yet, and for a hazard of an operation that has to follow the one before it.
   uint64_t QueueOperation(uint32_t stream, ControlBlockRequest request);
 
-  // What the host was told: the stream has nothing outstanding, or the event is complete.
+  // What the host was told: the stream has nothing outstanding; the status of the event.
   void ToldIdle(uint32_t stream) { tracker_.Told(stream); }
-  void ToldComplete(const EventState& event) {
-    if (event.point) tracker_.Told(*event.point);
+  void ToldAbout(const EventState& event) {
+    if (event.status == EventStatus::kComplete && event.point) tracker_.Told(*event.point);
   }
   // The memory is free: who uses it next has nothing to do with what has completed in it.
   void Forget(const DeviceHandle& handle, uint64_t size);

@@ -160,6 +160,7 @@ void SpyreStream::Enqueue(const Operation& operation, const Arguments& arguments
   info.joined = about.joined;
   if (operation.compute() && context_->tracks_hazards()) {
     info.launch = operation.compute()->name;
+    if (!about.label.empty()) info.launch += ", " + about.label;
     info.accesses = AccessesOf(operation, arguments);
   }
   for (const PreProcessCompute& step : operation.preprocess()) {

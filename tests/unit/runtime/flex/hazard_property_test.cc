@@ -77,7 +77,7 @@ TEST(HazardProperty, OrderedProgramsEndAsSequentialExecutionInAnyOrderTheCardMay
   for (uint32_t seed = 0; seed < 100; ++seed) {
     const RandomProgram program = WithEvents(test::MakeProgram(seed));
     ProgramRunner runner(program, FunctionFor(seed), OptionsFor(seed, "error"), seed);
-    ASSERT_NO_THROW(runner.EnqueueAll()) << "seed " << seed;
+    ASSERT_NO_THROW(runner.calls().MakeAll()) << "seed " << seed;
     EXPECT_EQ(runner.Finish(), Execute(program, ProgramOrder(program))) << "seed " << seed;
   }
 }
@@ -87,7 +87,7 @@ TEST(HazardProperty, UnorderedProgramsDoNotSoThatTheseTestsCanFail) {
   for (uint32_t seed = 0; seed < 20; ++seed) {
     const RandomProgram program = test::MakeProgram(seed);
     ProgramRunner runner(program, FunctionFor(seed), OptionsFor(seed, "off"), seed);
-    runner.EnqueueAll();
+    runner.calls().MakeAll();
     different += !(runner.Finish() == Execute(program, ProgramOrder(program)));
   }
   EXPECT_GT(different, 5) << "of 20 programs with hazards";
@@ -101,7 +101,7 @@ TEST(HazardProperty, WarningsAreExactlyTheUnorderedPairs) {
     shape.sync_percent = seed % 2 == 0 ? 25 : 50;
     const RandomProgram program = test::MakeProgram(seed, shape);
     ProgramRunner runner(program, FunctionFor(seed), OptionsFor(seed, "warning"), seed);
-    runner.EnqueueAll();
+    runner.calls().MakeAll();
     const test::ProgramResult result = runner.Finish();
     const HazardReport report = runner.context().Hazards();
     const ProgramOrder order(program);
@@ -125,7 +125,7 @@ TEST(HazardProperty, AutomaticEventsMakeUnorderedProgramsEndAsSequentialExecutio
   for (uint32_t seed = 0; seed < 120; ++seed) {
     const RandomProgram program = test::MakeProgram(seed);
     ProgramRunner runner(program, FunctionFor(seed), OptionsFor(seed, "event"), seed);
-    runner.EnqueueAll();
+    runner.calls().MakeAll();
     ASSERT_EQ(runner.Finish(), Execute(program, ProgramOrder(program))) << "seed " << seed;
     const HazardReport report = runner.context().Hazards();
     EXPECT_LE(report.waits, report.found) << "seed " << seed;
@@ -143,14 +143,14 @@ TEST(HazardProperty, ErrorsStopTheFirstOperationThatWouldRaceAndOnlyThat) {
     size_t first = program.steps.size();
     for (const ExpectedHazard& hazard : expected) first = std::min(first, hazard.later);
     ProgramRunner runner(program, FunctionFor(seed), OptionsFor(seed, "error"), seed);
-    for (size_t i = 0; i < first; ++i) ASSERT_NO_THROW(runner.Enqueue(i)) << "seed " << seed;
+    for (size_t i = 0; i < first; ++i) ASSERT_NO_THROW(runner.calls().Make(i)) << "seed " << seed;
     if (first == program.steps.size()) continue;
     ++refused;
     const uint64_t queued = runner.context().Counts().queued;
-    EXPECT_THROW(runner.Enqueue(first), Error) << "seed " << seed << ", step " << first;
+    EXPECT_THROW(runner.calls().Make(first), Error) << "seed " << seed << ", step " << first;
     EXPECT_EQ(runner.context().Counts().queued, queued) << "nothing is enqueued";
     runner.context().Synchronize();
-    EXPECT_NO_THROW(runner.Enqueue(first)) << "ordered by the host now";
+    EXPECT_NO_THROW(runner.calls().Make(first)) << "ordered by the host now";
   }
   EXPECT_GT(refused, 50);
 }
