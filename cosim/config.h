@@ -46,6 +46,8 @@ struct LaunchConfig {
   std::string remainder = "fail";
   std::string reduction = "fail";
   std::string routing = "auto";
+  std::string overlap = "none";
+  uint64_t depth = 2;
   uint64_t interleave = 1;
 };
 

@@ -163,6 +163,13 @@ std::vector<Field> Fields(RunConfig& c) {
   f.Choice("routing", c.workload.launch.routing, runtime::RoutingNames(),
            "auto: a launch is tiled if the shapes are not exactly the compiled ones; strict: other "
            "shapes are bad input; tiled: always, also for one tile");
+  f.Choice("overlap", c.workload.launch.overlap, runtime::OverlapNames(),
+           "Tiled launches: none, a tile after the other; double_buffer, the next tiles' programs "
+           "are corrected on a stream of their own while a tile is computed; streams, tiles are "
+           "dealt out to depth streams");
+  f.Number("depth", c.workload.launch.depth, 1, runtime::kMaxOverlapDepth, "",
+           "Tiles in flight with overlap, each with a replica of the programs and staging tensors "
+           "of its own; 1: as overlap none");
   f.Number("interleave", c.workload.launch.interleave, 1, 1024, "chunks",
            "Pieces of each tensor that is tiled along its outermost device dimension, each an "
            "allocation of its own, on a VF in a region of its own while there are so many");

@@ -30,6 +30,8 @@ runtime::LaunchOptions LaunchOptionsOf(const LaunchConfig& config) {
   options.remainder = runtime::RemainderFromName(config.remainder);
   options.reduction = runtime::ReductionTilingFromName(config.reduction);
   options.routing = runtime::RoutingFromName(config.routing);
+  options.overlap = runtime::OverlapFromName(config.overlap);
+  options.depth = static_cast<int>(config.depth);
   return options;
 }
 

@@ -30,6 +30,7 @@ struct CompletedOperation {
   uint64_t tag = 0;       // the caller's
   uint64_t correlation = 0;
   uint64_t size_bytes = 0;  // copies
+  DeviceHandle location;    // copies, fills: first byte; launches: start of the program allocation
   uint64_t queued_ps = 0;
   uint64_t fetched_ps = 0;
   uint64_t started_ps = 0;

@@ -94,7 +94,7 @@ void FlexStream::Copy(Opcode opcode, const char* name, void* host_address,
   ControlBlockRequest request = MakeRequest(opcode, name, info);
   request.location = handle;
   request.size_bytes = size;
-  if (allocation && allocation->kind == MemoryKind::kProgram) {
+  if (allocation && allocation->kind == MemoryKind::kProgram && !info.ordered) {
     request.exclusive_key = ExclusiveKey(allocation->handle);
   }
   driver::Device& device = context_.device();
@@ -133,7 +133,7 @@ void FlexStream::Launch(const DeviceHandle& device_handle, const OperationInfo& 
     request.program = allocation->handle;
     request.program_bytes = allocation->size_bytes;
     request.program_offset = RawOffset(device_handle) - RawOffset(allocation->handle);
-    request.exclusive_key = ExclusiveKey(allocation->handle);
+    if (!info.ordered) request.exclusive_key = ExclusiveKey(allocation->handle);
   } else if (context_.options().bounds_check) {
     throw BadInput("stream {}: Launch of {}: {}", stream_index_, ToString(device_handle),
                    allocation ? fmt::format("it is in the tensor allocation of {} bytes at {}; "

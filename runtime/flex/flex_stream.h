@@ -40,6 +40,9 @@ struct OperationInfo {
   bool prepare = false;  // launches: of core 0 alone, on the card's prepare engine if it has one
   bool joined =
       false;  // no operation of another stream between the previous one of this stream and it
+  // The caller orders all uses of the program allocation, by streams and events. Otherwise the card
+  // is told to finish what another stream does with it first.
+  bool ordered = false;
   std::shared_ptr<const void> keep_alive;  // released when the operation has completed
   // Called once after completion, under the runtime's lock, on the thread that saw the response;
   // not called for an operation that failed or was dropped. As FlexStream::Callback, but later

@@ -53,6 +53,13 @@ FlexStream& RuntimeContext::Stream(uint32_t index) {
     throw BadInput("stream {}: streams are 0 (default), 1 to {} (normal), {} to {} (high priority)",
                    index, kFirstHighPriorityStream - 1, kFirstHighPriorityStream, kLastStream);
   }
+  if (const auto helper = helpers_.find(index); helper != helpers_.end()) {
+    if (!scheduler_.Idle(index)) {
+      throw BadInput("stream {}: it runs work of stream {}; it can be had when that is done", index,
+                     helper->second);
+    }
+    helpers_.erase(helper);
+  }
   std::unique_ptr<FlexStream>& stream = streams_[index];
   if (!stream) {
     const std::string why = WhyUnavailable(index);
@@ -87,11 +94,20 @@ FlexStream& RuntimeContext::NewStream(bool high_priority) {
   };
   FlexStream* stream =
       find([this](uint32_t index) { return !streams_[index] && WhyUnavailable(index).empty(); });
-  if (stream == nullptr)
-    stream = find([this](uint32_t index) { return streams_[index] != nullptr; });
+  if (stream == nullptr) {
+    stream = find([this](uint32_t index) {
+      return helpers_.count(index) != 0 && WhyUnavailable(index).empty();
+    });
+  }
+  if (stream == nullptr) {
+    stream = find([this](uint32_t index) {
+      return streams_[index] != nullptr && helpers_.count(index) == 0;
+    });
+  }
   if (stream == nullptr) {
     throw BadInput(
-        "no {} stream is free: streams {} to {} were all destroyed, and are busy or in error",
+        "no {} stream is free: streams {} to {} were all destroyed or run work of others, and are "
+        "busy or in error",
         high_priority ? "high-priority" : "normal", first, last);
   }
   return *stream;
@@ -99,17 +115,56 @@ FlexStream& RuntimeContext::NewStream(bool high_priority) {
 
 bool RuntimeContext::HasStream(uint32_t index) const {
   const auto lock = Lock();
-  return index <= kLastStream && streams_[index] != nullptr;
+  return index <= kLastStream && streams_[index] != nullptr && helpers_.count(index) == 0;
 }
 
 void RuntimeContext::DestroyStream(uint32_t index) {
   const auto lock = Lock();
   if (index == kDefaultStream) throw BadInput("stream 0: the default stream cannot be destroyed");
-  if (index > kLastStream || !streams_[index]) {
+  if (index > kLastStream || !streams_[index] || helpers_.count(index) != 0) {
     throw BadInput("stream {}: no such stream (never made, or destroyed already)", index);
   }
   streams_[index]->destroyed_ = true;
   destroyed_streams_.push_back(std::move(streams_[index]));
+}
+
+bool RuntimeContext::Captures(const FlexStream& stream) const {
+  const auto lock = Lock();
+  return capture_ && capture_->Has(stream.stream_index());
+}
+
+std::vector<FlexStream*> RuntimeContext::HelperStreams(const FlexStream& caller, size_t count) {
+  const auto lock = Lock();
+  const uint32_t mine = caller.stream_index();
+  const bool high_priority = caller.priority() < 0;
+  const uint32_t first = high_priority ? kFirstHighPriorityStream : 1;
+  const uint32_t last = high_priority ? kLastStream : kFirstHighPriorityStream - 1;
+  std::vector<uint32_t> taken;
+  const auto take = [&](uint32_t index, bool suits) {
+    if (taken.size() < count && index >= first && index <= last && suits) taken.push_back(index);
+  };
+  const auto captured_apart = [&](uint32_t index) {
+    return capture_ && capture_->Has(index) && !capture_->Has(mine);
+  };
+  for (const auto& [index, of] : helpers_)
+    take(index, of == mine && scheduler_.ErrorOf(index) == nullptr && !captured_apart(index));
+  for (const auto& [index, of] : helpers_)
+    take(index, of != mine && WhyUnavailable(index).empty() && !captured_apart(index));
+  for (uint32_t index = last; index >= first; --index)
+    take(index, !streams_[index] && WhyUnavailable(index).empty());
+  if (taken.size() < count) {
+    throw BadInput(
+        "stream {}: {} streams are needed beside it, and {} of the {} {} ones can be had; the "
+        "application can destroy streams that it does not need",
+        mine, count, taken.size(), last - first + 1, high_priority ? "high-priority" : "normal");
+  }
+  std::vector<FlexStream*> streams;
+  for (const uint32_t index : taken) {
+    helpers_[index] = mine;
+    if (!streams_[index]) streams_[index] = std::make_unique<FlexStream>(*this, index);
+    streams.push_back(streams_[index].get());
+  }
+  return streams;
 }
 
 DeviceHandle RuntimeContext::Allocate(uint64_t size_bytes, MemoryKind kind, uint32_t first_region) {

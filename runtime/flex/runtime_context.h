@@ -14,6 +14,7 @@
 
 #include <array>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -63,7 +64,13 @@ class RuntimeContext {
   // FlexStream object stays, and refuses every call. BadInput for the default stream, and for an
   // index that has no stream.
   void DestroyStream(uint32_t index);
-  bool HasStream(uint32_t index) const;  // it was made, and is not destroyed
+  bool HasStream(uint32_t index) const;  // the application's: made, not destroyed
+  // `count` streams on which work of `caller` runs beside its own: those that did so before, then
+  // idle ones that did it for others, then new ones of the caller's priority, the highest index
+  // first. They stay with the context for the next time, and are not the application's, which
+  // gets one of them only from Stream or NewStream, if it is idle. BadInput if there are not
+  // enough, and none is taken then.
+  std::vector<FlexStream*> HelperStreams(const FlexStream& caller, size_t count);
 
   // As SpyreAllocator::Allocate.
   DeviceHandle Allocate(uint64_t size_bytes, MemoryKind kind = MemoryKind::kTensor,
@@ -78,6 +85,7 @@ class RuntimeContext {
   // From here on what `stream` enqueues is recorded, until EndCapture (capture.h).
   void BeginCapture(const FlexStream& stream);
   CapturedGraph EndCapture(const FlexStream& stream);
+  bool Captures(const FlexStream& stream) const;  // now
 
   // Function-level reset: drops what is outstanding, clears every stream error, fails every event
   // made before. Memory stays allocated. Not in a callback, nor during a capture.
@@ -175,6 +183,7 @@ class RuntimeContext {
   std::unique_ptr<HazardGuard> hazards_;  // only if hazards are tracked
   std::array<std::unique_ptr<FlexStream>, kStreams> streams_;
   std::vector<std::unique_ptr<FlexStream>> destroyed_streams_;
+  std::map<uint32_t, uint32_t> helpers_;  // stream -> the one that it works for, or did last
   std::array<uint32_t, 2> next_stream_{1, kFirstHighPriorityStream};  // normal, high
   std::unique_ptr<Capture> capture_;                                  // null: none is under way
   uint64_t events_ = 0;                                               // made so far, for names

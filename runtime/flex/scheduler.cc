@@ -52,6 +52,7 @@ CompletedOperation DescribeOutcome(const PendingOperation& pending, Status statu
   operation.tag = request.tag;
   operation.correlation = request.correlation;
   operation.size_bytes = request.size_bytes;
+  operation.location = request.opcode == Opcode::COMPUTE ? request.program : request.location;
   return operation;
 }
 

@@ -5,6 +5,7 @@
 
 #include "model/contract/error.h"
 #include "model/contract/program.h"
+#include "runtime/spyre/program_replicas.h"
 
 namespace spyre::runtime {
 namespace {
@@ -62,6 +63,9 @@ void ExecutionPlan::Bind(const DeviceHandle& location,
     steps.emplace_back(std::move(copy));
   }
   CloseOperation(location, steps, computes);
+  const auto replicas = std::make_shared<ProgramReplicas>(code_.name, code_.init_packets, location,
+                                                          code_.allocation_bytes);
+  for (Operation& operation : operations_) operation.set_replicas(replicas);
   loaded_ = true;
 }
 

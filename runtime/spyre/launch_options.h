@@ -46,8 +46,9 @@ struct LaunchOptions {
   Routing routing = Routing::kAuto;
   ReductionTiling reduction = ReductionTiling::kFail;
   Overlap overlap = Overlap::kNone;
-  int depth = 2;  // of Overlap::kDoubleBuffer and kStreams, at least 1
+  int depth = 2;  // of Overlap::kDoubleBuffer and kStreams: 1, as kNone, to kMaxOverlapDepth
 };
+inline constexpr int kMaxOverlapDepth = 32;
 
 const char* Name(Remainder value);        // "fail", "pad", "remainder_kernel"
 const char* Name(Routing value);          // "auto", "strict", "tiled"

@@ -9,6 +9,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -18,6 +19,7 @@
 namespace spyre::runtime {
 
 using flex::DeviceHandle;
+class ProgramReplicas;
 
 // What one record of the correction input describes: a launch argument, or the value of a dimension
 // that is given at launch.
@@ -117,12 +119,16 @@ class Operation {
   // Keeps the memory of the binaries while the Operation, or a launch of it, is alive.
   void set_program(std::shared_ptr<const void> program) { program_ = std::move(program); }
   const std::shared_ptr<const void>& program() const { return program_; }
+  // Of its binaries, for launches that overlap; null if it was made by hand.
+  void set_replicas(std::shared_ptr<ProgramReplicas> replicas) { replicas_ = std::move(replicas); }
+  const std::shared_ptr<ProgramReplicas>& replicas() const { return replicas_; }
 
  private:
   std::optional<SpyreCompute> compute_;
   std::vector<PreProcessCompute> preprocess_;
   std::vector<DeviceHandle> device_handles_;
   std::shared_ptr<const void> program_;
+  std::shared_ptr<ProgramReplicas> replicas_;
 };
 
 // "operation 'matmul'", for messages.

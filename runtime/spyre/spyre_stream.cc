@@ -10,11 +10,16 @@
 #include "runtime/spyre/launch_arguments.h"
 #include "runtime/spyre/reduction_tiling.h"
 #include "runtime/spyre/tile_launcher.h"
+#include "runtime/spyre/tile_overlap.h"
 
 namespace spyre::runtime {
 namespace {
 
-using ByteBuffer = std::vector<uint8_t>;
+// Host memory that a copy reads, and what else must stay until it is done.
+struct CorrectionInput {
+  std::vector<uint8_t> bytes;
+  std::shared_ptr<const void> keep_alive;
+};
 
 // What a launch must keep until it has completed: its tensors' memory and its binaries.
 struct LaunchResources {
@@ -116,14 +121,11 @@ void SpyreStream::Launch(const Operation& operation, const std::vector<SpyreTens
 
 void SpyreStream::LaunchTiled(const Operation& operation, const std::vector<SpyreTensor>& tensors,
                               const LaunchOptions& options, const TileKernels& kernels) {
-  if (options.overlap != Overlap::kNone) {
-    throw BadInput("LaunchTiled of {}: overlap '{}' is not available; '{}' is", Describe(operation),
-                   Name(options.overlap), Name(Overlap::kNone));
-  }
   // The tiles stay together, but each starts as soon as it is enqueued.
   const auto lock = context_->Lock();
-  TileLauncher tiles(*context_, operation, tensors, options, kernels);
+  TileLauncher tiles(*context_, operation, tensors, options, kernels, SlotsFor(options));
   const flex::RuntimeContext::HostSlice slice(*context_, stream_->stream_index(), "LaunchTiled");
+  if (tiles.slots() > 1) return TileOverlap(*this, tiles, options).Enqueue();
   for (int64_t i = 0; i < tiles.plan().size(); ++i) tiles.Enqueue(*this, i);
 }
 
@@ -154,27 +156,55 @@ void SpyreStream::LaunchAt(const Operation& operation, const std::vector<TensorL
 void SpyreStream::Enqueue(const Operation& operation, const Arguments& arguments,
                           const flex::OperationInfo& about) {
   const flex::RuntimeContext::Batch batch(*context_);
-  flex::OperationInfo info;
-  info.label = about.label;
-  info.tag = about.tag;
-  info.joined = about.joined;
-  if (operation.compute() && context_->tracks_hazards()) {
-    info.launch = operation.compute()->name;
-    if (!about.label.empty()) info.launch += ", " + about.label;
-    info.accesses = AccessesOf(operation, arguments);
+  flex::OperationInfo info = about;
+  if (operation.compute()) Declare(operation, arguments, &info);
+  EnqueueSteps(operation, arguments, info);
+  if (!operation.compute()) return;
+  if (!operation.preprocess().empty()) {  // the first step has declared it
+    info.launch.clear();
+    info.accesses.clear();
   }
+  info.name = operation.compute()->name;
+  info.joined = about.joined || !operation.preprocess().empty();
+  stream_->Launch(operation.compute()->device_handle, info);
+}
+
+void SpyreStream::PrepareAt(const Operation& operation,
+                            const std::vector<TensorLocation>& arguments,
+                            flex::OperationInfo info) {
+  info.ordered = true;
+  EnqueueSteps(operation, {arguments, {}}, info);
+}
+
+void SpyreStream::ComputeAt(const Operation& operation,
+                            const std::vector<TensorLocation>& arguments,
+                            flex::OperationInfo info) {
+  info.ordered = true;
+  Declare(operation, {arguments, {}}, &info);
+  info.name = operation.compute()->name;
+  stream_->Launch(operation.compute()->device_handle, info);
+}
+
+void SpyreStream::EnqueueSteps(const Operation& operation, const Arguments& arguments,
+                               const flex::OperationInfo& about) {
+  flex::OperationInfo info = about;
   for (const PreProcessCompute& step : operation.preprocess()) {
     EnqueueStep(step, arguments, info);
+    info.then = nullptr;
     info.launch.clear();
     info.accesses.clear();
     // The steps of a compute belong together: another stream must not get between a correction and
     // what it corrects.
-    info.joined = about.joined || operation.compute().has_value();
+    info.joined = about.joined || (operation.compute().has_value() && !info.ordered);
   }
-  if (!operation.compute()) return;
-  info.name = operation.compute()->name;
-  info.keep_alive = about.keep_alive;
-  stream_->Launch(operation.compute()->device_handle, info);
+}
+
+void SpyreStream::Declare(const Operation& operation, const Arguments& arguments,
+                          flex::OperationInfo* info) const {
+  if (!context_->tracks_hazards()) return;
+  info->launch = operation.compute()->name;
+  if (!info->label.empty()) info->launch += ", " + info->label;
+  info->accesses = AccessesOf(operation, arguments);
 }
 
 std::vector<flex::Access> SpyreStream::AccessesOf(const Operation& operation,
@@ -207,13 +237,14 @@ void SpyreStream::EnqueueStep(const PreProcessCompute& step, const Arguments& ar
   const auto& copy = std::get<CopyToDevice>(step);
   if (!copy.label.empty()) info.label = copy.label;
   info.bulk = copy.bulk;
-  info.keep_alive = copy.keep_alive;
+  if (!copy.correction) info.keep_alive = copy.keep_alive;
   const void* source = copy.host_address;
   if (copy.correction) {
-    auto buffer = std::make_shared<const ByteBuffer>(
-        AssembleCorrectionInput(*copy.correction, arguments.tensors, arguments.dimensions));
-    source = buffer->data();
-    info.keep_alive = buffer;
+    auto input = std::make_shared<const CorrectionInput>(CorrectionInput{
+        AssembleCorrectionInput(*copy.correction, arguments.tensors, arguments.dimensions),
+        info.keep_alive});
+    source = input->bytes.data();
+    info.keep_alive = input;
   }
   stream_->CopyToDevice(source, copy.device_handle, copy.size, info);
 }

@@ -55,6 +55,14 @@ class SpyreStream {
   void LaunchAt(const Operation& operation, const std::vector<TensorLocation>& arguments,
                 const flex::OperationInfo& info);
 
+  // The two halves of LaunchAt, also on different streams: the preprocessing steps, and the
+  // compute. The caller orders all uses of the program (OperationInfo::ordered). PrepareAt gives
+  // `info.then` to the first step.
+  void PrepareAt(const Operation& operation, const std::vector<TensorLocation>& arguments,
+                 flex::OperationInfo info);
+  void ComputeAt(const Operation& operation, const std::vector<TensorLocation>& arguments,
+                 flex::OperationInfo info);
+
   void Synchronize() { stream_->Synchronize(); }
 
   flex::RuntimeContext& context() const { return *context_; }
@@ -67,9 +75,13 @@ class SpyreStream {
   };
   void Enqueue(const Operation& operation, const Arguments& arguments,
                const flex::OperationInfo& about);
-  // Tensors and programs.
+  // What the hazard tracker, if there is one, is to know of a launch: its tensors and programs.
+  void Declare(const Operation& operation, const Arguments& arguments,
+               flex::OperationInfo* info) const;
   std::vector<flex::Access> AccessesOf(const Operation& operation,
                                        const Arguments& arguments) const;
+  void EnqueueSteps(const Operation& operation, const Arguments& arguments,
+                    const flex::OperationInfo& about);
   void EnqueueStep(const PreProcessCompute& step, const Arguments& arguments,
                    flex::OperationInfo info);
 

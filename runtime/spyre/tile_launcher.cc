@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
 #include "model/contract/error.h"
@@ -33,7 +34,8 @@ TileLauncher::TileLauncher(flex::RuntimeContext& context, const Operation& opera
       reduction_(context, operation_, options, plan_, kernels_) {
   const SpyreCompute& compute = *operation_.compute();
   CheckDimensions(compute, {});  // a kernel walks its tile with its own trip counts
-  staging_.resize(static_cast<size_t>(slots), std::vector<Staging>(tensors.size()));
+  staging_.resize(static_cast<size_t>(std::min<int64_t>(slots, plan_.size())),
+                  std::vector<Staging>(tensors.size()));
   auto resources = std::make_shared<Resources>();
   for (const SpyreTensor& tensor : tensors_) resources->memory.push_back(tensor.storage);
   resources->memory.push_back(operation_.program());
@@ -62,58 +64,99 @@ std::string TileLauncher::NameOf(size_t argument) const {
   return name.empty() ? fmt::format("tensor {}", argument) : name;
 }
 
-void TileLauncher::Enqueue(SpyreStream& stream, int64_t number, int slot) {
-  const flex::RuntimeContext::Batch batch(stream.context());
+const Operation* TileLauncher::KernelOf(int remainder) const {
+  return remainder < 0 ? &operation_ : &kernels_.remainders[static_cast<size_t>(remainder)];
+}
+
+std::vector<std::pair<const Operation*, int>> TileLauncher::Kernels() const {
+  std::set<std::pair<const Operation*, int>> seen;
+  std::vector<std::pair<const Operation*, int>> kernels;
+  const auto add = [&](const Operation* kernel, int argument) {
+    if (seen.emplace(kernel, argument).second) kernels.emplace_back(kernel, argument);
+  };
+  for (const auto& [cut, shape] : plan_.shapes) {
+    add(KernelOf(shape.remainder), -1);
+    for (size_t a = 0; a < shape.copies.size(); ++a) {
+      if (shape.copies[a] >= 0)
+        add(&kernels_.copies[static_cast<size_t>(shape.copies[a])], static_cast<int>(a));
+    }
+  }
+  return kernels;
+}
+
+std::vector<TileLauncher::Step> TileLauncher::StepsOf(int64_t number, int slot) {
   const Tile tile = plan_[number];
   std::vector<Staging>& staging = staging_.at(static_cast<size_t>(slot));
+  std::vector<Step> steps;
   flex::OperationInfo info;
   info.tag = static_cast<uint64_t>(number);
   info.keep_alive = resources_;
-  std::vector<TensorLocation> locations;
+  Step kernel;
   for (size_t a = 0; a < tensors_.size(); ++a) {
     const bool staged = tile.arguments[a].copy >= 0;
     if (staged && !IsOutput(a)) {
       Staging& input = staging[a];
       if (input.filled_for != tile.cut) {
-        flex::OperationInfo fill = info;
-        fill.label = fmt::format("tile {}: zero {}", number, NameOf(a));
-        fill.bulk = true;
-        stream.flex_stream().Fill(input.tensor.device_handle, input.tensor.size_bytes, 0, fill);
+        Step fill;
+        fill.argument = static_cast<int>(a);
+        fill.filled = input.tensor;
+        fill.info = info;
+        fill.info.label = fmt::format("tile {}: zero {}", number, NameOf(a));
+        fill.info.bulk = true;
+        steps.push_back(std::move(fill));
         input.filled_for = tile.cut;
       }
-      Copy(stream, tile, a, input, true, info);
+      steps.push_back(CopyStep(tile, a, input, true, info));
     }
     const SpyreTensor& tensor = staged ? staging[a].tensor : tensors_[a];
-    locations.push_back(
+    kernel.locations.push_back(
         {staged ? tensor.device_handle : LocationOf(tensor, tile.arguments[a].offset),
          CorrectionStrides(tensor.layout)});
   }
-  info.label = fmt::format("tile {} of {}", number, plan_.size());
-  reduction_.Before(tile, locations, info);
-  stream.LaunchAt(
-      tile.remainder < 0 ? operation_ : kernels_.remainders[static_cast<size_t>(tile.remainder)],
-      locations, info);
-  info.joined = false;
-  reduction_.After(stream, tile, info);
-  if (!plan_.EndsResult(tile)) return;
+  kernel.kernel = KernelOf(tile.remainder);
+  kernel.info = info;
+  kernel.info.label = fmt::format("tile {} of {}", number, plan_.size());
+  reduction_.Before(tile, kernel.locations, kernel.info);
+  steps.push_back(std::move(kernel));
+  if (!plan_.EndsResult(tile)) return steps;
   for (size_t a = 0; a < tensors_.size(); ++a) {
-    if (tile.arguments[a].copy >= 0 && IsOutput(a)) Copy(stream, tile, a, staging[a], false, info);
+    if (tile.arguments[a].copy >= 0 && IsOutput(a))
+      steps.push_back(CopyStep(tile, a, staging[a], false, info));
   }
+  return steps;
 }
 
-void TileLauncher::Copy(SpyreStream& stream, const Tile& tile, size_t argument, Staging& staging,
-                        bool in, flex::OperationInfo info) const {
+TileLauncher::Step TileLauncher::CopyStep(const Tile& tile, size_t argument, const Staging& staging,
+                                          bool in, flex::OperationInfo info) const {
   const TileArgument& place = tile.arguments[argument];
   const TensorLocation whole{LocationOf(tensors_[argument], place.offset),
                              CorrectionStrides(tensors_[argument].layout)};
   const TensorLocation tile_shaped{staging.tensor.device_handle,
                                    CorrectionStrides(staging.tensor.layout)};
-  info.label =
+  Step step;
+  step.kernel = &kernels_.copies[static_cast<size_t>(place.copy)];
+  step.argument = static_cast<int>(argument);
+  step.locations = in ? std::vector<TensorLocation>{whole, tile_shaped}
+                      : std::vector<TensorLocation>{tile_shaped, whole};
+  step.info = std::move(info);
+  step.info.label =
       fmt::format("tile {}: {} {}", tile.number, in ? "copy in" : "copy out", NameOf(argument));
-  stream.LaunchAt(kernels_.copies[static_cast<size_t>(place.copy)],
-                  in ? std::vector<TensorLocation>{whole, tile_shaped}
-                     : std::vector<TensorLocation>{tile_shaped, whole},
-                  info);
+  return step;
+}
+
+void TileLauncher::Enqueue(SpyreStream& stream, int64_t number, int slot) {
+  const flex::RuntimeContext::Batch batch(stream.context());
+  for (const Step& step : StepsOf(number, slot)) {
+    if (step.kernel == nullptr) {
+      stream.flex_stream().Fill(step.filled.device_handle, step.filled.size_bytes, 0, step.info);
+      continue;
+    }
+    stream.LaunchAt(*step.kernel, step.locations, step.info);
+    if (step.argument >= 0) continue;
+    flex::OperationInfo after = step.info;
+    after.joined = false;
+    reduction_.After(stream, plan_[number], after);
+  }
 }
 
 }  // namespace spyre::runtime

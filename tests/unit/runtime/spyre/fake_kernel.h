@@ -1,7 +1,7 @@
 // A kernel for the fake card: a SpyreCode directory whose binaries the card does not run but
-// imitate. The correction remembers the records it was given; the compute copies the rows of
-// argument 0 to argument 1 with the strides of those records. So wrong addresses or strides show up
-// as wrong data.
+// imitate. The correction remembers the records that its program was given; the compute copies the
+// rows of argument 0 to argument 1 with the strides of those records. So wrong addresses, strides
+// or programs show up as wrong data.
 #pragma once
 
 #include <contract/registers.h>
@@ -10,6 +10,7 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
@@ -119,29 +120,31 @@ struct CopyKernelImitation {
   int64_t cols;
   bool compute_runs = true;  // false: launches are counted only
   int launches = 0;
-  std::vector<CorrectionRecord> records{2};
+  std::vector<CorrectionRecord> records{2};                          // of the last correction
+  std::map<uint64_t, std::vector<CorrectionRecord>> corrected = {};  // by program address
 
   void InstallOn(FakeCard& card) {
     card.on_compute = [this, &card](const FakeCard::Executed& operation) {
       const uint64_t base = operation.block.program_base;
       if (operation.block.device_address == kCorrectionOffset) {
         card.ReadMemory(base + kCorrectionInputOffset, records.data(), 2 * sizeof(records[0]));
+        corrected[base] = records;
         return Status::OK;
       }
       ++launches;
+      const std::vector<CorrectionRecord>& tensors = corrected[base];
       if (!compute_runs) return Status::OK;
       std::vector<uint8_t> row(kStickBytes);
       for (int64_t stick = 0; stick < (cols + 63) / 64; ++stick) {
         for (int64_t r = 0; r < rows; ++r) {
-          card.ReadMemory(AddressOf(0, r, stick), row.data(), row.size());
-          card.WriteMemory(AddressOf(1, r, stick), row.data(), row.size());
+          card.ReadMemory(AddressOf(tensors.at(0), r, stick), row.data(), row.size());
+          card.WriteMemory(AddressOf(tensors.at(1), r, stick), row.data(), row.size());
         }
       }
       return Status::OK;
     };
   }
-  uint64_t AddressOf(size_t argument, int64_t row, int64_t stick) const {
-    const CorrectionRecord& record = records[argument];
+  static uint64_t AddressOf(const CorrectionRecord& record, int64_t row, int64_t stick) {
     const uint64_t start =
         record.kind == 0 ? record.offset : SegmentAddress(record.region, record.offset);
     return start + static_cast<uint64_t>(row) * record.stride[0] +
