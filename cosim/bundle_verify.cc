@@ -20,16 +20,6 @@ using compiler::BundleArgument;
 
 constexpr size_t kShown = 8;  // mismatches that are listed
 
-// Positions in Bundle::arguments of the workload's tensors.
-std::vector<int> TensorArguments(const Bundle& bundle) {
-  std::vector<int> positions;
-  for (size_t i = 0; i < bundle.arguments.size(); ++i) {
-    if (bundle.arguments[i].kind == BundleArgument::Kind::kTensor)
-      positions.push_back(static_cast<int>(i));
-  }
-  return positions;
-}
-
 // argument_bytes has one entry per argument, 0 for dimensions; the pool's is found here. The LX is
 // as large as the bundle needs.
 BundleMemory MakeBundleMemory(const Bundle& bundle, std::vector<uint64_t> argument_bytes,
@@ -61,7 +51,7 @@ class BundleVerifier {
       : workload_(workload),
         bundle_(workload.bundle->bundle),
         arguments_(TensorArguments(bundle_)),
-        memory_(MakeMemory(with_ideal)) {
+        memory_(ReferenceMemory(workload, with_ideal)) {
     for (size_t i = 0; i < workload.tensors.size(); ++i) {
       const WorkloadTensor& tensor = workload.tensors[i];
       if (!tensor.is_input) continue;
@@ -74,7 +64,9 @@ class BundleVerifier {
     for (size_t i = 0; i < workload_.tensors.size(); ++i) {
       const WorkloadTensor& tensor = workload_.tensors[i];
       if (!tensor.is_output) continue;
-      CompareBits(tensor, arguments_[i], outputs[i]);
+      CompareBits(tensor, outputs[i],
+                  FromDeviceImage(tensor.layout, tensor.host_format, memory_.image(arguments_[i])),
+                  result_);
       if (memory_.has_ideal()) MeasureErrors(tensor, arguments_[i], outputs[i]);
     }
     result_.reference = fmt::format(
@@ -87,29 +79,6 @@ class BundleVerifier {
   }
 
  private:
-  BundleMemory MakeMemory(bool with_ideal) const {
-    std::vector<uint64_t> bytes(bundle_.arguments.size(), 0);
-    for (size_t i = 0; i < workload_.tensors.size(); ++i)
-      bytes[arguments_[i]] = static_cast<uint64_t>(workload_.tensors[i].layout.DeviceBytes());
-    return MakeBundleMemory(bundle_, std::move(bytes), with_ideal);
-  }
-
-  void CompareBits(const WorkloadTensor& tensor, int argument, const HostData& got) {
-    const HostData expected =
-        FromDeviceImage(tensor.layout, tensor.host_format, memory_.image(argument));
-    const DataFormat format = tensor.host_format;
-    result_.elements += tensor.elements();
-    for (int64_t i = 0; i < tensor.elements(); ++i) {
-      const uint64_t a = HostBits(format, got.data(), i);
-      const uint64_t b = HostBits(format, expected.data(), i);
-      if (a == b) continue;
-      const bool both_nan = std::isnan(HostValue(format, a)) && std::isnan(HostValue(format, b));
-      if (both_nan) continue;
-      ++result_.mismatches;
-      if (result_.first.size() < kShown) result_.first.push_back({i, a, b, tensor.name, format});
-    }
-  }
-
   void MeasureErrors(const WorkloadTensor& tensor, int argument, const HostData& got) {
     const auto offsets = HostOffsets(tensor.layout);
     const int bytes = DeviceElementBytes(tensor.layout.format);
@@ -145,6 +114,41 @@ class BundleVerifier {
 };
 
 }  // namespace
+
+std::vector<int> TensorArguments(const Bundle& bundle) {
+  std::vector<int> positions;
+  for (size_t i = 0; i < bundle.arguments.size(); ++i) {
+    if (bundle.arguments[i].kind == BundleArgument::Kind::kTensor)
+      positions.push_back(static_cast<int>(i));
+  }
+  return positions;
+}
+
+BundleMemory ReferenceMemory(const Workload& workload, bool with_ideal) {
+  const Bundle& bundle = workload.bundle->bundle;
+  const std::vector<int> arguments = TensorArguments(bundle);
+  std::vector<uint64_t> bytes(bundle.arguments.size(), 0);
+  for (size_t i = 0; i < workload.tensors.size(); ++i) {
+    bytes[static_cast<size_t>(arguments[i])] =
+        static_cast<uint64_t>(workload.tensors[i].layout.DeviceBytes());
+  }
+  return MakeBundleMemory(bundle, std::move(bytes), with_ideal);
+}
+
+void CompareBits(const WorkloadTensor& tensor, const HostData& got, const HostData& expected,
+                 Verification& result) {
+  const DataFormat format = tensor.host_format;
+  result.elements += tensor.elements();
+  for (int64_t i = 0; i < tensor.elements(); ++i) {
+    const uint64_t a = HostBits(format, got.data(), i);
+    const uint64_t b = HostBits(format, expected.data(), i);
+    if (a == b) continue;
+    const bool both_nan = std::isnan(HostValue(format, a)) && std::isnan(HostValue(format, b));
+    if (both_nan) continue;
+    ++result.mismatches;
+    if (result.first.size() < kShown) result.first.push_back({i, a, b, tensor.name, format});
+  }
+}
 
 Verification VerifyBundle(const WorkloadConfig& config, const Workload& workload,
                           const std::vector<HostData>& inputs,

@@ -4,6 +4,7 @@
 
 #include <vector>
 
+#include "cosim/bundle_memory.h"
 #include "cosim/config.h"
 #include "cosim/reference.h"
 #include "cosim/workload.h"
@@ -15,5 +16,16 @@ namespace spyre::cosim {
 Verification VerifyBundle(const WorkloadConfig& config, const Workload& workload,
                           const std::vector<HostData>& inputs,
                           const std::vector<HostData>& outputs);
+
+// Positions in Bundle::arguments of the workload's tensors, in order.
+std::vector<int> TensorArguments(const compiler::Bundle& bundle);
+
+// Zeroed memory for RunBundleReference on the workload's bundle: its tensors, its pool, and as much
+// LX as it needs.
+BundleMemory ReferenceMemory(const Workload& workload, bool with_ideal);
+
+// Adds the elements of one output to `result`, and those of them that differ.
+void CompareBits(const WorkloadTensor& tensor, const HostData& got, const HostData& expected,
+                 Verification& result);
 
 }  // namespace spyre::cosim

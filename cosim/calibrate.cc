@@ -53,8 +53,7 @@ class ScratchDirectory {
 uint64_t KernelPs(const RunResult& result) {
   uint64_t ps = 0;
   for (const flex::CompletedOperation& operation : result.launches) {
-    if (operation.opcode == Opcode::COMPUTE && operation.name == result.kernel_name)
-      ps += operation.finished_ps - operation.started_ps;
+    if (result.IsKernel(operation)) ps += operation.finished_ps - operation.started_ps;
   }
   return ps;
 }

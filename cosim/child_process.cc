@@ -3,8 +3,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <deque>
+#include <optional>
 
 #include "model/contract/error.h"
 
@@ -45,39 +48,76 @@ std::string ReadAll(int file) {
   return text;
 }
 
+// A child at work; `Take` must be called once.
+class Child {
+ public:
+  explicit Child(const std::function<std::string()>& work) {
+    int ends[2];
+    if (pipe(ends) != 0) throw Error(ErrorKind::kInternal, "no pipe to a child process");
+    std::fflush(nullptr);
+    process_ = fork();
+    if (process_ < 0) {
+      close(ends[0]);
+      close(ends[1]);
+      throw Error(ErrorKind::kInternal, "no child process");
+    }
+    if (process_ == 0) {
+      close(ends[0]);
+      WriteAll(ends[1], Answer(work));
+      std::fflush(nullptr);
+      _exit(EXIT_SUCCESS);
+    }
+    close(ends[1]);
+    answer_ = ends[0];
+  }
+
+  std::string Take() const {
+    const std::string answer = ReadAll(answer_);
+    close(answer_);
+    int status = 0;
+    waitpid(process_, &status, 0);
+    if (answer.empty() || !WIFEXITED(status) || WEXITSTATUS(status) != EXIT_SUCCESS) {
+      throw Error(ErrorKind::kInternal,
+                  WIFSIGNALED(status)
+                      ? fmt::format("the child process was ended by signal {}", WTERMSIG(status))
+                      : "the child process ended without an answer");
+    }
+    if (answer[0] != kDone) {
+      throw Error(static_cast<ErrorKind>(answer[0] - kFirstKind), answer.substr(1));
+    }
+    return answer.substr(1);
+  }
+
+ private:
+  pid_t process_ = -1;
+  int answer_ = -1;
+};
+
 }  // namespace
 
-std::string RunInChild(const std::function<std::string()>& work) {
-  int ends[2];
-  if (pipe(ends) != 0) throw Error(ErrorKind::kInternal, "no pipe to a child process");
-  std::fflush(nullptr);
-  const pid_t child = fork();
-  if (child < 0) {
-    close(ends[0]);
-    close(ends[1]);
-    throw Error(ErrorKind::kInternal, "no child process");
+std::string RunInChild(const std::function<std::string()>& work) { return Child(work).Take(); }
+
+std::vector<std::string> RunInChildren(const std::vector<std::function<std::string()>>& works,
+                                       size_t at_once) {
+  std::deque<Child> running;
+  std::vector<std::string> answers;
+  std::optional<Error> first;
+  const auto take = [&] {
+    answers.emplace_back();
+    try {
+      answers.back() = running.front().Take();
+    } catch (const Error& error) {
+      if (!first) first = error;
+    }
+    running.pop_front();
+  };
+  for (const auto& work : works) {
+    if (running.size() == std::max<size_t>(at_once, 1)) take();
+    running.emplace_back(work);
   }
-  if (child == 0) {
-    close(ends[0]);
-    WriteAll(ends[1], Answer(work));
-    std::fflush(nullptr);
-    _exit(EXIT_SUCCESS);
-  }
-  close(ends[1]);
-  const std::string answer = ReadAll(ends[0]);
-  close(ends[0]);
-  int status = 0;
-  waitpid(child, &status, 0);
-  if (answer.empty() || !WIFEXITED(status) || WEXITSTATUS(status) != EXIT_SUCCESS) {
-    throw Error(ErrorKind::kInternal,
-                WIFSIGNALED(status)
-                    ? fmt::format("the child process was ended by signal {}", WTERMSIG(status))
-                    : "the child process ended without an answer");
-  }
-  if (answer[0] != kDone) {
-    throw Error(static_cast<ErrorKind>(answer[0] - kFirstKind), answer.substr(1));
-  }
-  return answer.substr(1);
+  while (!running.empty()) take();
+  if (first) throw *first;
+  return answers;
 }
 
 }  // namespace spyre::cosim

@@ -4,11 +4,17 @@
 
 #include <functional>
 #include <string>
+#include <vector>
 
 namespace spyre::cosim {
 
 // The bytes that `work` returns, run in a child. Throws what it threw, as an Error of the same kind
 // (kInternal for other exceptions), and Error(kInternal) if the child dies.
 std::string RunInChild(const std::function<std::string()>& work);
+
+// The same for each of `works`, at most `at_once` children at a time; answers in the order given.
+// Throws what the first of them threw, when all have ended.
+std::vector<std::string> RunInChildren(const std::vector<std::function<std::string()>>& works,
+                                       size_t at_once);
 
 }  // namespace spyre::cosim

@@ -51,6 +51,17 @@ struct LaunchConfig {
   uint64_t interleave = 1;
 };
 
+// How a list of operations is issued.
+struct IssueConfig {
+  std::string mode = "program";
+  uint64_t streams = 4;  // that operations without the key `stream` are dealt out to
+  std::string dependencies = "events";
+  // Of a task graph.
+  std::string deps = "hybrid_bytes";
+  std::string release = "events";
+  uint64_t window = 8192;
+};
+
 struct WorkloadConfig {
   std::string op = "matmul";
   Dims size;
@@ -78,6 +89,7 @@ struct WorkloadConfig {
   bool agree = true;
   std::string lx = "all";
   std::string lx_solver = "greedy";
+  IssueConfig issue;
 };
 
 // Waves of one RTL block, in OUT/waves_BLOCK.fst.

@@ -3,7 +3,9 @@
 #include "model/card/card_description.h"
 #include "runtime/compiler/op_list.h"
 #include "runtime/compiler/work_division.h"
+#include "runtime/flex/scheduler.h"
 #include "runtime/flex/scheduling_policy.h"
+#include "runtime/spyre/issue.h"
 #include "runtime/spyre/launch_options.h"
 
 namespace spyre::cosim {
@@ -51,6 +53,31 @@ void DescribeGraph(FieldCollector& f, WorkloadConfig& workload) {
            "as the public compiler chooses");
   f.Choice("lx_solver", workload.lx_solver, {"greedy", "firstfit", "bestfit"},
            "Of a list of operations: how LX planning places buffers");
+}
+
+void DescribeIssue(FieldCollector& f, IssueConfig& issue) {
+  f.Choice(
+      "mode", issue.mode, {"program", "streams", "task_graph"},
+      "Of a list of operations: program, all of them are one kernel; streams, each is a kernel "
+      "of its own, launched on the stream that its key `stream` names, and what depends on "
+      "another stream waits for an event; task_graph, a task graph finds from their tensors what "
+      "must wait for what, and puts them on streams of its own");
+  f.Choice(
+      "dependencies", issue.dependencies, {"events", "host", "one_stream"},
+      "With mode = streams: how an operation waits for one of another stream: events, on "
+      "the card; host, the host waits for the other stream before it goes on; one_stream, there "
+      "is no other: all are on the default stream");
+  f.Number("streams", issue.streams, 1, flex::kFirstHighPriorityStream - 1, "streams",
+           "With mode = streams: chains of operations without the key `stream` are dealt out "
+           "to so many streams, from stream 1 on; task_graph: streams that it spreads tasks over");
+  f.Choice("deps", issue.deps, {"exact", "bytes", "explicit", "hybrid", "hybrid_bytes"},
+           "With mode = task_graph: what orders tasks: equal regions, shared bytes, the key "
+           "`after` of an operation, or one of the first two and `after`");
+  f.Choice("release", issue.release, runtime::ReleaseNames(),
+           "With mode = task_graph: events, tasks go to the card at once and the card does "
+           "the waiting; host, a task goes when the host has seen what it depends on complete");
+  f.Number("window", issue.window, 1, 1 << 20, "tasks",
+           "With mode = task_graph: tasks in flight, a power of two; a full window waits");
 }
 
 std::vector<std::string> OperationNames() {
@@ -173,6 +200,8 @@ std::vector<Field> Fields(RunConfig& c) {
   f.Number("interleave", c.workload.launch.interleave, 1, 1024, "chunks",
            "Pieces of each tensor that is tiled along its outermost device dimension, each an "
            "allocation of its own, on a VF in a region of its own while there are so many");
+  f.SetPrefix("workload.issue");
+  DescribeIssue(f, c.workload.issue);
   f.SetPrefix("workload.inputs");
   f.Path("a", c.workload.input_a, "float16 .npy file of input a; empty: generated from the seed");
   f.Path("b", c.workload.input_b, "float16 .npy file of input b; empty: generated from the seed");

@@ -53,13 +53,8 @@ void Measure(const WorkloadTensor& tensor, const HostData& got, const DoubleTens
 
 }  // namespace
 
-Verification VerifyGraph(const WorkloadConfig& config, const Workload& workload,
-                         const std::vector<HostData>& inputs,
-                         const std::vector<HostData>& outputs) {
-  WorkloadConfig bits_only = config;
-  bits_only.verify = "sample";
-  Verification result = VerifyBundle(bits_only, workload, inputs, outputs);
-  if (config.verify == "sample") return result;
+void MeasureAgainstOperations(const Workload& workload, const std::vector<HostData>& inputs,
+                              const std::vector<HostData>& outputs, Verification& result) {
   const compiler::NamedGraph& graph = *workload.graph;
   std::map<int, DoubleTensor> values;
   for (size_t i = 0; i < workload.tensors.size(); ++i) {
@@ -72,6 +67,16 @@ Verification VerifyGraph(const WorkloadConfig& config, const Workload& workload,
     const WorkloadTensor& tensor = workload.tensors[i];
     if (tensor.is_output) Measure(tensor, outputs[i], ideal.at(Find(graph, tensor.name)), result);
   }
+}
+
+Verification VerifyGraph(const WorkloadConfig& config, const Workload& workload,
+                         const std::vector<HostData>& inputs,
+                         const std::vector<HostData>& outputs) {
+  WorkloadConfig bits_only = config;
+  bits_only.verify = "sample";
+  Verification result = VerifyBundle(bits_only, workload, inputs, outputs);
+  if (config.verify == "sample") return result;
+  MeasureAgainstOperations(workload, inputs, outputs, result);
   result.reference = fmt::format(
       "bit-exact against the SDSC files executed element by element, {} of {} elements; error "
       "against the list of operations in float64 over {} elements",

@@ -17,4 +17,8 @@ namespace spyre::cosim {
 Verification VerifyGraph(const WorkloadConfig& config, const Workload& workload,
                          const std::vector<HostData>& inputs, const std::vector<HostData>& outputs);
 
+// Adds the float64 errors of the outputs against the workload's list of operations to `result`.
+void MeasureAgainstOperations(const Workload& workload, const std::vector<HostData>& inputs,
+                              const std::vector<HostData>& outputs, Verification& result);
+
 }  // namespace spyre::cosim

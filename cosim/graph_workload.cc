@@ -13,6 +13,7 @@
 #include "model/contract/error.h"
 #include "model/contract/files.h"
 #include "model/contract/nearest.h"
+#include "runtime/flex/scheduler.h"
 
 namespace spyre::cosim {
 namespace {
@@ -80,8 +81,65 @@ void RefuseOtherKeys(const WorkloadConfig& workload) {
     throw BadInput("workload.{} has no meaning beside a list of operations (workload.ops)", key);
 }
 
-std::vector<ArgumentShape> Shapes(const compiler::NamedGraph& graph,
-                                  const compiler::FrontEndResult& result) {
+OpIssueKeys TakeIssueKeys(Json& op, size_t index, const std::vector<std::string>& earlier) {
+  OpIssueKeys keys;
+  const auto stream = op.find("stream");
+  if (stream != op.end()) {
+    if (!stream->is_number_integer() || stream->get<int64_t>() < 0 ||
+        stream->get<int64_t>() > flex::kLastStream) {
+      throw BadInput(
+          "ops[{}].stream = {} must be a stream: 0 the default, 1 .. {} of normal, {} .. {} of "
+          "high "
+          "priority",
+          index, stream->dump(), flex::kFirstHighPriorityStream - 1, flex::kFirstHighPriorityStream,
+          flex::kLastStream);
+    }
+    keys.stream = stream->get<uint32_t>();
+    op.erase(stream);
+  }
+  const auto after = op.find("after");
+  if (after == op.end()) return keys;
+  if (!after->is_array()) {
+    throw BadInput("ops[{}].after = {} must be a list of outputs of earlier operations", index,
+                   after->dump());
+  }
+  for (const Json& name : *after) {
+    const auto found = name.is_string()
+                           ? std::find(earlier.begin(), earlier.end(), name.get<std::string>())
+                           : earlier.end();
+    if (found == earlier.end()) {
+      throw BadInput("ops[{}].after: {} is not the output of an earlier operation{}", index,
+                     name.dump(),
+                     name.is_string() ? DidYouMean(name.get<std::string>(), earlier) : "");
+    }
+    keys.after.push_back(static_cast<size_t>(found - earlier.begin()));
+  }
+  op.erase(after);
+  return keys;
+}
+
+std::vector<OpIssueKeys> TakeIssueKeys(Json& list) {
+  std::vector<OpIssueKeys> keys;
+  const auto ops = list.find("ops");
+  if (ops == list.end() || !ops->is_array()) return keys;  // the reader of the list will say so
+  std::vector<std::string> outputs;
+  for (Json& op : *ops) {
+    if (!op.is_object()) return keys;
+    keys.push_back(TakeIssueKeys(op, keys.size(), outputs));
+    const auto output = op.find("output");
+    outputs.push_back(output != op.end() && output->is_string() ? output->get<std::string>() : "");
+  }
+  return keys;
+}
+
+}  // namespace
+
+bool HasGraph(const WorkloadConfig& workload) {
+  return !workload.graph.empty() || !workload.ops.json.empty();
+}
+
+std::vector<ArgumentShape> ShapesOf(const compiler::NamedGraph& graph,
+                                    const compiler::FrontEndResult& result) {
   std::vector<ArgumentShape> shapes;
   for (const compiler::FrontEndArgument& argument : result.arguments) {
     ArgumentShape shape;
@@ -94,13 +152,12 @@ std::vector<ArgumentShape> Shapes(const compiler::NamedGraph& graph,
   return shapes;
 }
 
-}  // namespace
-
-bool HasGraph(const WorkloadConfig& workload) {
-  return !workload.graph.empty() || !workload.ops.json.empty();
+compiler::NamedGraph ReadGraph(const WorkloadConfig& workload) {
+  return ReadGraph(workload, nullptr);
 }
 
-compiler::NamedGraph ReadGraph(const WorkloadConfig& workload) {
+compiler::NamedGraph ReadGraph(const WorkloadConfig& workload, std::vector<OpIssueKeys>* keys) {
+  RefuseOtherKeys(workload);
   Json value = workload.graph.empty() ? Json::object() : ReadGraphFile(workload.graph);
   for (const auto& [name, size] : workload.dims) value["dims"][name] = size;
   const auto take = [&](const char* key, const TableList& tables) {
@@ -111,6 +168,8 @@ compiler::NamedGraph ReadGraph(const WorkloadConfig& workload) {
   take("hints", workload.hints);
   if (!workload.outputs.empty()) value["outputs"] = workload.outputs;
   try {
+    std::vector<OpIssueKeys> taken = TakeIssueKeys(value);
+    if (keys != nullptr) *keys = std::move(taken);
     return compiler::ReadNamedGraph(value);
   } catch (const compiler::CompileError&) {
     throw;
@@ -139,7 +198,6 @@ std::string EmitStage(const RunConfig& config, const std::string& stage) {
   if (!HasGraph(config.workload)) {
     throw BadInput("--emit {}: the passes work on a list of operations (workload.ops)", stage);
   }
-  RefuseOtherKeys(config.workload);
   const compiler::FrontEndResult result =
       compiler::CompileNamedGraph(ReadGraph(config.workload), GraphOptions(config));
   const std::vector<std::string>& stages = compiler::DumpStages();
@@ -155,13 +213,13 @@ std::string EmitStage(const RunConfig& config, const std::string& stage) {
 }
 
 Workload ResolveGraph(const RunConfig& config) {
-  RefuseOtherKeys(config.workload);
   auto graph = std::make_shared<compiler::NamedGraph>(ReadGraph(config.workload));
   const compiler::FrontEndResult result = compiler::CompileNamedGraph(*graph, GraphOptions(config));
   compiler::Bundle bundle = compiler::EmitBundle(result.source, compiler::DialectFor(result));
   RunConfig without_graph = config;
   without_graph.workload.dims.clear();
-  Workload workload = MakeBundleWorkload(without_graph, std::move(bundle), Shapes(*graph, result));
+  Workload workload =
+      MakeBundleWorkload(without_graph, std::move(bundle), ShapesOf(*graph, result));
   for (WorkloadTensor& tensor : workload.tensors) {
     const auto& argument = result.arguments[static_cast<size_t>(tensor.position)];
     if (argument.is_constant) tensor.constant = argument.value;

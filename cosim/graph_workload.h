@@ -3,8 +3,12 @@
 // or file, CompileError of the front end.
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <string>
+#include <vector>
 
+#include "cosim/argument_shapes.h"
 #include "cosim/config.h"
 #include "cosim/workload.h"
 #include "runtime/compiler/front_end.h"
@@ -19,7 +23,19 @@ bool HasGraph(const WorkloadConfig& workload);
 // hints and outputs before the file's. Files of inputs are relative to the file that names them.
 compiler::NamedGraph ReadGraph(const WorkloadConfig& workload);
 
+// What an operation of a list says about how it is issued: the keys `stream` and `after`.
+struct OpIssueKeys {
+  std::optional<uint32_t> stream;  // of the context
+  std::vector<size_t> after;       // positions of earlier operations
+};
+// The same; keys, one for each operation, may be null.
+compiler::NamedGraph ReadGraph(const WorkloadConfig& workload, std::vector<OpIssueKeys>* keys);
+
 compiler::FrontEndOptions GraphOptions(const RunConfig& config);
+
+// Of the arguments of what was compiled, in their order.
+std::vector<ArgumentShape> ShapesOf(const compiler::NamedGraph& graph,
+                                    const compiler::FrontEndResult& result);
 
 // What one pass of the compiler left of it: a stage of the front end (front_end.h), or "bundle",
 // its bundle.mlir.

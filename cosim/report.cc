@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cosim/host_data.h"
+#include "cosim/report_issue.h"
 #include "cosim/report_steps.h"
 #include "cosim/report_usage.h"
 #include "traces/text.h"
@@ -33,15 +34,11 @@ Json OperationJson(const flex::CompletedOperation& operation) {
           {"device_bytes_written", operation.device_bytes_written}};
 }
 
-bool IsKernel(const RunResult& result, const flex::CompletedOperation& operation) {
-  return operation.opcode == Opcode::COMPUTE && operation.name == result.kernel_name;
-}
-
 // Of device memory by all kernels of the launches, read and written.
 std::pair<uint64_t, uint64_t> DeviceBytes(const RunResult& result) {
   std::pair<uint64_t, uint64_t> bytes{0, 0};
   for (const flex::CompletedOperation& operation : result.launches) {
-    if (!IsKernel(result, operation)) continue;
+    if (!result.IsKernel(operation)) continue;
     bytes.first += operation.device_bytes_read;
     bytes.second += operation.device_bytes_written;
   }
@@ -169,10 +166,11 @@ std::string ReportJson(const RunResult& result, const RunDigest* reference) {
   Json kernels = Json::array();
   Json corrections = Json::array();
   Json programs = Json::array();
+  const auto tasks = TasksOf(result);
   for (const flex::CompletedOperation& operation : result.launches) {
     if (operation.opcode != Opcode::COMPUTE) continue;
     Json entry = OperationJson(operation);
-    if (!IsKernel(result, operation)) {
+    if (!result.IsKernel(operation)) {
       corrections.push_back(std::move(entry));
       continue;
     }
@@ -181,6 +179,8 @@ std::string ReportJson(const RunResult& result, const RunDigest* reference) {
       entry["balance"] = BalanceJson(usage->usage);
       entry["lost_time"] = LostTimeJson(usage->usage);
     }
+    if (const auto task = tasks.find(operation.correlation); task != tasks.end())
+      entry["task"] = task->second;
     Json executed = StepKernelsJson(result, operation);
     if (Json steps = StepsJson(result, operation); !steps.is_null()) {
       entry["steps"] = std::move(steps);
@@ -253,6 +253,10 @@ std::string ReportJson(const RunResult& result, const RunDigest* reference) {
                  {"spyrecode", result.spyrecode_dir}};
   const auto [bytes_read, bytes_written] = DeviceBytes(result);
   report["device_memory"] = {{"bytes_read", bytes_read}, {"bytes_written", bytes_written}};
+  report["overlap"] = OverlapJson(result);
+  report["host"] = HostJson(result);
+  report["memory"] = MemoryJson(result);
+  if (result.issue) report["issue"] = IssueJson(result);
   report["management"] = {{"log", result.firmware_log}};
   if (reference != nullptr) {
     const std::string difference = Difference(DigestOf(result), *reference);
@@ -272,7 +276,7 @@ std::string ReportSummary(const RunResult& result, const std::string& program,
                           const RunDigest* reference) {
   uint64_t kernels = 0, kernel_ps = 0, macs = 0;
   for (const flex::CompletedOperation& operation : result.launches) {
-    if (!IsKernel(result, operation)) continue;
+    if (!result.IsKernel(operation)) continue;
     ++kernels;
     kernel_ps += operation.finished_ps - operation.started_ps;
     macs += operation.macs;
@@ -297,6 +301,7 @@ std::string ReportSummary(const RunResult& result, const std::string& program,
   text += fmt::format("  first to last launch operation {}, with transfers {}\n",
                       trace::FormatTime(result.launch_end_ps - result.launch_begin_ps),
                       trace::FormatTime(result.end_ps - result.begin_ps));
+  text += IssueText(result);
   if (reference != nullptr) text += ReferenceText(result, *reference);
   text += UsageText(result);
   text += fmt::format(

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "cosim/report_issue.h"
 #include "traces/text.h"
 
 namespace spyre::cosim {
@@ -126,16 +127,21 @@ std::string KernelTable(const RunResult& result) {
   trace::Table table(
       {"kernel", "time", "TMAC/s", "of peak", "GB/s", "of peak", "MAC/byte", "bound by"});
   size_t kernels = 0;
+  const auto tasks = TasksOf(result);
   for (const flex::CompletedOperation& operation : result.launches) {
-    if (operation.opcode != Opcode::COMPUTE || operation.name != result.kernel_name) continue;
+    if (!result.IsKernel(operation)) continue;
     const std::optional<OperationUsage> usage = UsageOf(result, operation);
     if (!usage || kernels++ >= kKernelRows) continue;
     const Roofline& r = usage->roofline;
+    const auto task = tasks.find(operation.correlation);
     table.Add(
-        {fmt::format("{} {}", operation.name, kernels - 1), trace::FormatTime(usage->usage.span_ps),
-         fmt::format("{:.2f}", r.macs_per_s / 1e12), trace::FormatPercent(r.compute_share),
-         fmt::format("{:.1f}", r.memory_bytes_per_s / 1e9), trace::FormatPercent(r.memory_share),
-         fmt::format("{:.1f}", r.mac_per_byte.value_or(0)), r.bound_by});
+        {task == tasks.end()
+             ? fmt::format("{} {}", operation.name, kernels - 1)
+             : fmt::format("{} {}, stream {}", operation.name, task->second, operation.stream),
+         trace::FormatTime(usage->usage.span_ps), fmt::format("{:.2f}", r.macs_per_s / 1e12),
+         trace::FormatPercent(r.compute_share), fmt::format("{:.1f}", r.memory_bytes_per_s / 1e9),
+         trace::FormatPercent(r.memory_share), fmt::format("{:.1f}", r.mac_per_byte.value_or(0)),
+         r.bound_by});
   }
   if (kernels < 2) return "";
   std::string text = table.ToString("    ");
@@ -194,6 +200,8 @@ OperationUsage UsageOfLaunches(const RunResult& result) {
     launch_ps += kernel->second.launch_ps;
     bytes += operation.device_bytes_read + operation.device_bytes_written;
   }
+  // Copies are among the launches of many kernels, so that their span is the whole window.
+  if (result.issue) span_ps = result.launch_end_ps - result.launch_begin_ps;
   Usage usage = SummarizeUsage(result.launch_units, CoresOf(result), span_ps);
   usage.AddLost("launch", launch_ps);
   usage.AddLost("dispatch", operations * DispatchPs(result));
@@ -292,7 +300,7 @@ std::string UsageText(const RunResult& result) {
   text += "  run " + BoundText(UsageOfSession(result).roofline) + "\n";
   text += BalanceText(launches.usage);
   text += LostText(launches.usage);
-  return text + KernelTable(result) + StepTable(result);
+  return text + KernelTable(result) + (result.issue ? "" : StepTable(result));
 }
 
 }  // namespace spyre::cosim

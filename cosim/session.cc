@@ -8,10 +8,12 @@
 #include <memory>
 
 #include "cosim/inprocess_transport.h"
+#include "cosim/issue_run.h"
 #include "cosim/kernel_log.h"
 #include "cosim/launch_settings.h"
 #include "cosim/npy.h"
 #include "cosim/recording_transport.h"
+#include "cosim/session_setup.h"
 #include "cosim/workload.h"
 #include "cosim/workload_run.h"
 #include "driver/physical_function.h"
@@ -29,7 +31,6 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr uint64_t kPsPerNs = 1000;
-constexpr uint64_t kRegionBytes = 12ull << 30;  // of VF 1: the public pool of 8 x 12 GB
 
 // Adds the wall time of its life to `seconds`.
 class WallTimer {
@@ -45,37 +46,6 @@ class WallTimer {
   double& seconds_;
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
 };
-
-flex::RuntimeOptions OptionsOf(const RunConfig& config, trace::Recorder* recorder) {
-  flex::RuntimeOptions options;
-  options.device.submission_entries = static_cast<uint32_t>(config.runtime.ring_entries);
-  options.device.response_entries = static_cast<uint32_t>(config.runtime.ring_entries);
-  options.device.interrupts = config.runtime.completion == "interrupt";
-  options.device.poll_interval_ns = static_cast<double>(config.runtime.poll_interval_ns);
-  options.device.timeout_ns = static_cast<double>(config.runtime.deadline_ms) * 1e6;
-  options.device.costs.submit_ns = static_cast<double>(config.host.submit_ns);
-  options.device.costs.completion_ns = static_cast<double>(config.host.completion_ns);
-  options.device.costs.map_ns = static_cast<double>(config.host.map_ns);
-  options.device.costs.convert_bytes_per_ns = static_cast<double>(config.host.convert_bytes_per_ns);
-  options.device.recorder = recorder;
-  options.scheduling = config.runtime.scheduler;
-  options.starvation_limit = static_cast<uint32_t>(config.runtime.starvation_limit);
-  options.timing_only = !config.workload.functional;
-  return options;
-}
-
-// Gives VF 1 the public pool, as far as memory goes, and shares what is left between the others.
-void AssignRegions(driver::PhysicalFunction& physical, uint64_t memory_bytes, uint64_t vfs) {
-  uint64_t base = 0;
-  for (uint64_t vf = 1; vf <= vfs; ++vf) {
-    const uint64_t share = vf == 1 ? memory_bytes : (memory_bytes - base) / (vfs - vf + 1);
-    const uint64_t region = std::min(kRegionBytes, share / kRegions) / kStickBytes * kStickBytes;
-    for (int r = 0; r < kRegions && region > 0; ++r) {
-      physical.AssignRegion(static_cast<driver::FunctionId>(vf), r, base, region);
-      base += region;
-    }
-  }
-}
 
 class Session {
  public:
@@ -140,13 +110,21 @@ class Session {
   void Compile() {
     const WallTimer timer(result_.wall.compile);
     Report("compile");
-    const compiler::Kernel kernel = CompileWorkload(workload_);
     result_.spyrecode_dir = PathOf("spyrecode");
+    if (workload_.issue != nullptr) {
+      chunks_.resize(workload_.tensors.size());
+      for (const compiler::Kernel& kernel : CompileIssue(*workload_.issue, result_.spyrecode_dir)) {
+        result_.kernel_names.insert(kernel.name);
+        if (kernel.plan.cores_used > result_.plan.cores_used) result_.plan = kernel.plan;
+      }
+      return;
+    }
+    const compiler::Kernel kernel = CompileWorkload(workload_);
     compiler::WriteSpyreCode(kernel, result_.spyrecode_dir);
     compiler::WriteTileKernels(CompileTileKernels(config_.workload.launch, workload_),
                                result_.spyrecode_dir);
     chunks_ = ChunksOf(config_.workload.launch, workload_, kernel);
-    result_.kernel_name = kernel.name;
+    result_.kernel_names = {kernel.name};
     result_.plan = kernel.plan;
     if (workload_.bundle != nullptr)
       result_.steps = StepsOf(workload_.bundle->bundle, workload_.bundle->dimensions);
@@ -163,7 +141,7 @@ class Session {
     AttachWaves();
     driver::Transport& card = Record();
     const bool virtual_function = config_.mode == "vf";
-    const flex::RuntimeOptions options = OptionsOf(config_, &recorder_);
+    const flex::RuntimeOptions options = RuntimeOptionsOf(config_, &recorder_);
     if (virtual_function) {
       admin_ = std::make_unique<driver::Device>(card, 0, options.device);
       driver::PhysicalFunction physical(*admin_);
@@ -205,6 +183,7 @@ class Session {
   void Unplug() {
     tensors_.clear();
     kernels_.reset();
+    issue_.reset();
     context_.reset();
     admin_.reset();
     if (recording_) recording_->Finish();
@@ -227,18 +206,40 @@ class Session {
     if (config_.workload.functional) LoadInputs();
 
     const WallTimer timer(result_.wall.model);
+    if (workload_.issue != nullptr) {
+      RunIssue();
+    } else {
+      RunKernel();
+    }
+    Finish();
+  }
+
+  // One kernel, between the copies of its tensors.
+  void RunKernel() {
     runtime::SpyreStream stream = runtime::SpyreStream::Default(*context_);
     Report("copy inputs and program");
     CopyInputs(stream);
     kernels_ = std::make_unique<runtime::KernelSet>(fs::path(result_.spyrecode_dir));
-    const uint64_t before_load = context_->Counts().queued;
-    runtime::LoadKernels(stream, *kernels_);
-    result_.program_loads = context_->Counts().queued - before_load;
-    Wait(stream, "copy inputs and program");
-
-    Launch(stream);
+    Load([&] { runtime::LoadKernels(stream, *kernels_); });
+    Wait("copy inputs and program");
+    const BundleWork* bundle = workload_.bundle.get();
+    Launch([&] {
+      runtime::LaunchKernel(stream, *kernels_, tensors_, LaunchOptionsOf(config_.workload.launch),
+                            bundle == nullptr ? std::vector<int64_t>() : bundle->dimensions);
+    });
     CopyOutputs(stream);
-    Finish();
+  }
+
+  // Many kernels: their programs are there before, copies of tensors are among the launches.
+  void RunIssue() {
+    Report("copy programs");
+    issue_ = std::make_unique<IssueRun>(*context_, workload_, config_.workload.issue,
+                                        result_.spyrecode_dir);
+    Load([&] { issue_->Load(); });
+    Wait("copy programs");
+    Launch([&] { issue_->Enqueue(tensors_, inputs_, outputs_); });
+    result_.issue = issue_->summary();
+    result_.transfers = result_.issue->copies;
   }
 
   void LoadInputs() {
@@ -260,20 +261,30 @@ class Session {
     }
   }
 
-  void Launch(runtime::SpyreStream& stream) {
+  template <class Enqueue>
+  void Load(Enqueue enqueue) {
+    const uint64_t before = context_->Counts().queued;
+    enqueue();
+    result_.program_loads = context_->Counts().queued - before;
+  }
+
+  template <class Enqueue>
+  void Launch(Enqueue enqueue) {
     const flex::OperationCounts before = context_->Counts();
+    const driver::QueueStatistics queue = context_->QueueStatistics();
     const size_t first = context_->CompletedOperations().size();
     std::vector<model::UnitStatistics> units_before = transport_->card().Statistics();
     KernelLog log(transport_->card(), &recorder_, steps_);
-    const BundleWork* bundle = workload_.bundle.get();
-    runtime::LaunchKernel(stream, *kernels_, tensors_, LaunchOptionsOf(config_.workload.launch),
-                          bundle == nullptr ? std::vector<int64_t>() : bundle->dimensions);
-    Wait(stream, "launch");
+    enqueue();
+    Wait("launch");
     result_.kernel_usages = log.Take();
     const flex::OperationCounts after = context_->Counts();
     result_.launch_counts = {after.queued - before.queued, after.completed - before.completed,
                              after.failed - before.failed,
                              after.not_executed - before.not_executed};
+    const driver::QueueStatistics queue_after = context_->QueueStatistics();
+    result_.launch_doorbells = queue_after.submission_doorbells - queue.submission_doorbells;
+    result_.launch_interrupts = queue_after.interrupts - queue.interrupts;
     const auto completed = context_->CompletedOperations();
     result_.launches.assign(completed.begin() + static_cast<ptrdiff_t>(first), completed.end());
     result_.launch_units = transport_->card().Statistics();
@@ -290,24 +301,23 @@ class Session {
       runtime::CopyTensorFromDevice(stream, tensors_[i], host, tensor.host_format, tensor.name);
       result_.transfers += runtime::PiecesOf(tensors_[i]).size();
     }
-    Wait(stream, "copy output");
+    Wait("copy output");
   }
 
-  // Synchronises the stream, telling the listener of every response on the way.
-  void Wait(runtime::SpyreStream& stream, const char* phase) {
-    const uint32_t index = stream.flex_stream().stream_index();
+  // Waits for every stream, telling the listener of every response on the way.
+  void Wait(const char* phase) {
     {
       const auto lock = context_->Lock();
       flex::Scheduler& scheduler = context_->scheduler();
       const flex::OperationCounts start = scheduler.Counts();
       const uint64_t base = start.completed + start.failed + start.not_executed;
-      while (!scheduler.Idle(index)) {
+      while (!scheduler.Idle()) {
         scheduler.Progress();
         const flex::OperationCounts now = scheduler.Counts();
         Report(phase, now.completed + now.failed + now.not_executed - base, now.queued - base);
       }
     }
-    stream.Synchronize();
+    context_->Synchronize();
   }
 
   void Finish() {
@@ -322,6 +332,8 @@ class Session {
     };
     window(completed, result_.begin_ps, result_.end_ps);
     window(result_.launches, result_.launch_begin_ps, result_.launch_end_ps);
+    result_.tensor_memory = context_->Statistics(flex::MemoryKind::kTensor);
+    result_.program_memory = context_->Statistics(flex::MemoryKind::kProgram);
     transport_->card().CheckRtl();
     for (const flex::CompletedOperation& operation : completed) {
       result_.responses.push_back(fmt::format("stream {}: {} {} {}", operation.stream,
@@ -388,6 +400,7 @@ class Session {
   std::unique_ptr<flex::RuntimeContext> context_;
   std::vector<runtime::SpyreTensor> tensors_;
   std::unique_ptr<runtime::KernelSet> kernels_;
+  std::unique_ptr<IssueRun> issue_;         // of a workload of many launches
   std::vector<HostData> inputs_, outputs_;  // as tensors; empty in a timing-only run
 };
 

@@ -7,17 +7,20 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
 #include "cosim/bundle_steps.h"
 #include "cosim/config.h"
+#include "cosim/issue_summary.h"
 #include "cosim/reference.h"
 #include "cosim/usage.h"
 #include "model/card/resource.h"
 #include "runtime/compiler/kernel.h"
 #include "runtime/flex/control_block_request.h"
 #include "runtime/flex/scheduler.h"
+#include "runtime/flex/spyre_allocator.h"
 
 namespace spyre::model {
 class Debugger;
@@ -45,7 +48,8 @@ struct RunResult {
   RunConfig config;
   std::string description;
   compiler::KernelPlan plan;
-  std::string kernel_name;
+  std::set<std::string> kernel_names;  // of the COMPUTE operations that are no corrections
+  std::optional<IssueSummary> issue;   // of a workload of many launches
 
   uint64_t sim_ps = 0;                              // simulated time of the whole session
   uint64_t begin_ps = 0;                            // first operation queued
@@ -67,11 +71,18 @@ struct RunResult {
   std::vector<std::string> firmware_log;            // of the management controller
   uint64_t trace_digest = 0, trace_records = 0, trace_dropped = 0;
 
+  uint64_t launch_doorbells = 0, launch_interrupts = 0;  // of the launch
+  flex::MemoryStatistics tensor_memory, program_memory;  // of the session
+
   std::string out_dir;
   std::string trace_path;                           // "" if tracing is off
   std::vector<std::string> wave_paths;              // in order of time
   std::map<std::string, std::string> tensor_paths;  // name -> .npy
   std::string spyrecode_dir;
+
+  bool IsKernel(const flex::CompletedOperation& operation) const {
+    return operation.opcode == Opcode::COMPUTE && kernel_names.count(operation.name) != 0;
+  }
 };
 
 // Who watches a run, and what is asked of it beside its configuration. Pointers may be null and

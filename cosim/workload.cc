@@ -8,6 +8,7 @@
 
 #include "cosim/bundle_workload.h"
 #include "cosim/graph_workload.h"
+#include "cosim/issue_workload.h"
 #include "cosim/npy.h"
 #include "cosim/parallel.h"
 #include "model/contract/error.h"
@@ -261,6 +262,7 @@ compiler::MatmulTiming MatmulTimingOf(const model::CardConfig& card) {
 }
 
 Workload ResolveWorkload(const RunConfig& config) {
+  if (HasIssue(config.workload)) return ResolveIssue(config);
   if (HasGraph(config.workload)) return ResolveGraph(config);
   if (!config.workload.bundle.empty()) return ResolveBundle(config);
   WorkloadConfig settings = config.workload;

@@ -1,6 +1,6 @@
-// A workload: one operation of the configuration, or a bundle, resolved to whole tensors, input
-// data, and what is needed to compile and to verify it. Pure but for reading files; any thread.
-// Errors: Error(kBadInput) naming the key, the value and what would be right.
+// A workload: one operation of the configuration, a bundle, or a list of operations, resolved to
+// whole tensors, input data, and what is needed to compile and to verify it. Pure but for reading
+// files; any thread. Errors: Error(kBadInput) naming the key, the value and what would be right.
 #pragma once
 
 #include <cstdint>
@@ -25,7 +25,7 @@ struct WorkloadTensor {
   std::string name;  // "a", "b", "out"
   int position = 0;  // among the tensors of its workload
   bool is_input = true;
-  bool is_output = false;  // with is_input: changed in place
+  bool is_output = false;  // with is_input: changed in place; neither: between two operations
   std::vector<int64_t> shape;
   DataFormat host_format = DataFormat::kIeeeFp16;
   StickLayout layout;              // on the device
@@ -42,6 +42,8 @@ struct BundleWork {
   std::vector<int64_t> dimensions;  // of its kDimension arguments, in order, in loop trips
 };
 
+struct IssueWork;
+
 struct Workload {
   std::string description;              // "matmul m=4096 k=1024 n=1024, tile m=1024"
   std::vector<WorkloadTensor> tensors;  // in launch order
@@ -51,6 +53,8 @@ struct Workload {
   ReferenceProblem problem;              // without data and slices
   // Or a bundle, whose kTensor arguments the tensors are; then the two above are unused.
   std::shared_ptr<const BundleWork> bundle;
+  // Or many launches (issue_workload.h), whose tensors the tensors are; `graph` is set.
+  std::shared_ptr<const IssueWork> issue;
   // The list of operations that the bundle was made from; null: it was given as a bundle.
   std::shared_ptr<const compiler::NamedGraph> graph;
   std::shared_ptr<const compiler::KernelSource> source;  // of the bundle, if it was emitted here

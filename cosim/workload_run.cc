@@ -3,6 +3,7 @@
 #include "cosim/bundle_verify.h"
 #include "cosim/bundle_workload.h"
 #include "cosim/graph_verify.h"
+#include "cosim/issue_verify.h"
 #include "runtime/compiler/bundle_kernel.h"
 
 namespace spyre::cosim {
@@ -28,6 +29,7 @@ compiler::Kernel CompileWorkload(const Workload& workload) {
 Verification VerifyWorkload(const WorkloadConfig& config, const Workload& workload,
                             const std::vector<HostData>& inputs,
                             const std::vector<HostData>& outputs) {
+  if (workload.issue != nullptr) return VerifyIssue(config, workload, inputs, outputs);
   if (workload.graph != nullptr) return VerifyGraph(config, workload, inputs, outputs);
   if (workload.bundle != nullptr) return VerifyBundle(config, workload, inputs, outputs);
   ReferenceProblem problem = workload.problem;

@@ -11,6 +11,7 @@
 
 namespace spyre::cosim {
 
+// Of one launch.
 compiler::Kernel CompileWorkload(const Workload& workload);
 
 // inputs, outputs: one per tensor of the workload, empty where it is not of that kind; outputs as

@@ -119,7 +119,7 @@ void ExpectTwelveOperationsInOrder(const RunResult& result) {
   for (size_t i = 0; i < 12; ++i) {
     const flex::CompletedOperation& operation = result.launches[i];
     EXPECT_EQ(operation.opcode, i % 3 == 0 ? Opcode::DMA_IN : Opcode::COMPUTE) << i;
-    EXPECT_EQ(operation.name == result.kernel_name, i % 3 == 2) << operation.name;
+    EXPECT_EQ(result.IsKernel(operation), i % 3 == 2) << operation.name;
     if (i > 0) {
       EXPECT_GE(operation.started_ps, result.launches[i - 1].finished_ps)
           << "operation " << i << " began before the one in front of it was done";

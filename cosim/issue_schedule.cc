@@ -1,0 +1,112 @@
+#include "cosim/issue_schedule.h"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <utility>
+
+#include "runtime/flex/scheduler.h"
+
+namespace spyre::cosim {
+namespace {
+
+constexpr uint32_t kFirstStream = 1;  // that chains are dealt out to
+
+class Planner {
+ public:
+  Planner(const std::vector<WorkloadTensor>& tensors, const IssueWork& work, uint32_t streams)
+      : tensors_(tensors), work_(work), streams_(streams), writer_(tensors.size()) {}
+
+  std::vector<IssueStep> Plan() {
+    for (size_t task = 0; task < work_.tasks.size(); ++task) AddTask(task);
+    return std::move(steps_);
+  }
+
+ private:
+  // What a stream knows to be done before its next step: the last step of every stream.
+  using Clock = std::map<uint32_t, size_t>;
+
+  void AddTask(size_t index) {
+    const IssueTask& task = work_.tasks[index];
+    const std::vector<WorkloadTensor>& roles = work_.kernels[task.kernel].tensors;
+    const uint32_t stream = StreamOf(task, roles);
+    std::vector<size_t> needs;
+    for (size_t i = 0; i < task.tensors.size(); ++i) {
+      if (!roles[i].is_input) continue;
+      const auto tensor = static_cast<size_t>(task.tensors[i]);
+      if (!writer_[tensor]) {
+        writer_[tensor] = steps_.size();
+        Add({IssueStep::Kind::kCopyIn, tensor, stream, {}, false}, {});
+      }
+      needs.push_back(*writer_[tensor]);
+    }
+    for (const size_t earlier : task.after) needs.push_back(step_of_[earlier]);
+    const size_t step = steps_.size();
+    step_of_.push_back(step);
+    follower_.push_back(false);
+    Add({IssueStep::Kind::kLaunch, index, stream, {}, false}, needs);
+    for (size_t i = 0; i < task.tensors.size(); ++i) {
+      if (!roles[i].is_output) continue;
+      const auto tensor = static_cast<size_t>(task.tensors[i]);
+      writer_[tensor] = step;
+      if (tensors_[tensor].is_output)
+        Add({IssueStep::Kind::kCopyOut, tensor, stream, {}, false}, {step});
+    }
+  }
+
+  uint32_t StreamOf(const IssueTask& task, const std::vector<WorkloadTensor>& roles) {
+    if (streams_ == 0) return flex::kDefaultStream;
+    if (task.stream) return *task.stream;
+    for (size_t i = 0; i < task.tensors.size(); ++i) {
+      const auto& writer = writer_[static_cast<size_t>(task.tensors[i])];
+      if (!roles[i].is_input || !writer) continue;
+      const IssueStep& step = steps_[*writer];
+      if (step.kind != IssueStep::Kind::kLaunch || follower_[step.subject]) continue;
+      follower_[step.subject] = true;
+      return step.stream;
+    }
+    return kFirstStream + static_cast<uint32_t>(chains_++ % streams_);
+  }
+
+  void Add(IssueStep step, std::vector<size_t> needs) {
+    const size_t position = steps_.size();
+    Clock& known = known_[step.stream];
+    // The latest first: what it has waited for itself need not be waited for again.
+    std::sort(needs.rbegin(), needs.rend());
+    for (const size_t need : needs) {
+      const uint32_t other = steps_[need].stream;
+      if (other == step.stream) continue;
+      const auto seen = known.find(other);
+      if (seen != known.end() && seen->second >= need) continue;
+      step.waits.push_back(need);
+      steps_[need].signals = true;
+      for (const auto& [stream, last] : clocks_[need]) {
+        size_t& mine = known[stream];
+        mine = std::max(mine, last);
+      }
+    }
+    known[step.stream] = position;
+    clocks_.push_back(known);
+    steps_.push_back(std::move(step));
+  }
+
+  const std::vector<WorkloadTensor>& tensors_;
+  const IssueWork& work_;
+  const uint32_t streams_;
+  size_t chains_ = 0;
+  std::vector<IssueStep> steps_;
+  std::vector<Clock> clocks_;                  // by step, with the step itself
+  std::map<uint32_t, Clock> known_;            // by stream
+  std::vector<std::optional<size_t>> writer_;  // by tensor: the step that fills it
+  std::vector<size_t> step_of_;                // by task
+  std::vector<bool> follower_;                 // by task: its chain goes on behind it
+};
+
+}  // namespace
+
+std::vector<IssueStep> PlanIssue(const std::vector<WorkloadTensor>& tensors, const IssueWork& work,
+                                 uint32_t streams) {
+  return Planner(tensors, work, streams).Plan();
+}
+
+}  // namespace spyre::cosim

@@ -1,0 +1,31 @@
+// The order in which the host enqueues a workload of many launches on streams: copies of inputs,
+// launches, copies of outputs, and where a stream must wait for another. Pure functions, any
+// thread.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "cosim/issue_workload.h"
+
+namespace spyre::cosim {
+
+struct IssueStep {
+  enum class Kind : uint8_t { kCopyIn, kLaunch, kCopyOut };
+  Kind kind = Kind::kLaunch;
+  size_t subject = 0;         // position in Workload::tensors of a copy, in tasks of a launch
+  uint32_t stream = 0;        // of the context
+  std::vector<size_t> waits;  // positions of earlier steps, on other streams, that signal
+  bool signals = false;       // a step of another stream waits for it
+};
+
+// Steps in order of enqueueing. A task without a stream follows the first of its producers that has
+// no follower yet; where there is none, a new chain begins on the next of `streams` streams, from
+// stream 1 on. An input is copied just before its first user, on that task's stream; an output just
+// behind its writer, on the writer's. A step waits for what writes the tensors it reads, and for
+// what `after` names; waits that follow from others are left out. streams 0: everything is on the
+// default stream, whatever the tasks say.
+std::vector<IssueStep> PlanIssue(const std::vector<WorkloadTensor>& tensors, const IssueWork& work,
+                                 uint32_t streams);
+
+}  // namespace spyre::cosim

@@ -1,0 +1,23 @@
+// What was issued of a workload of many launches (issue_run.h), for the report. Plain data.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace spyre::cosim {
+
+struct IssueSummary {
+  std::string mode;
+  std::vector<uint32_t> streams;  // that took part, ascending
+  uint64_t tasks = 0, kernels = 0, program_copies = 0;
+  uint64_t copies = 0;            // of tensors
+  uint64_t waits = 0;             // between streams
+  std::optional<uint64_t> edges;  // that the task graph found
+  // Of each stream, the tasks whose kernels it launched, in order.
+  std::map<uint32_t, std::vector<std::string>> tasks_of;
+};
+
+}  // namespace spyre::cosim

@@ -1,0 +1,44 @@
+#include "cosim/session_setup.h"
+
+#include <algorithm>
+
+#include "model/contract/memory_map.h"
+
+namespace spyre::cosim {
+namespace {
+
+constexpr uint64_t kRegionBytes = 12ull << 30;  // of VF 1: the public pool of 8 x 12 GB
+
+}  // namespace
+
+flex::RuntimeOptions RuntimeOptionsOf(const RunConfig& config, trace::Recorder* recorder) {
+  flex::RuntimeOptions options;
+  options.device.submission_entries = static_cast<uint32_t>(config.runtime.ring_entries);
+  options.device.response_entries = static_cast<uint32_t>(config.runtime.ring_entries);
+  options.device.interrupts = config.runtime.completion == "interrupt";
+  options.device.poll_interval_ns = static_cast<double>(config.runtime.poll_interval_ns);
+  options.device.timeout_ns = static_cast<double>(config.runtime.deadline_ms) * 1e6;
+  options.device.costs.submit_ns = static_cast<double>(config.host.submit_ns);
+  options.device.costs.completion_ns = static_cast<double>(config.host.completion_ns);
+  options.device.costs.map_ns = static_cast<double>(config.host.map_ns);
+  options.device.costs.convert_bytes_per_ns = static_cast<double>(config.host.convert_bytes_per_ns);
+  options.device.recorder = recorder;
+  options.scheduling = config.runtime.scheduler;
+  options.starvation_limit = static_cast<uint32_t>(config.runtime.starvation_limit);
+  options.timing_only = !config.workload.functional;
+  return options;
+}
+
+void AssignRegions(driver::PhysicalFunction& physical, uint64_t memory_bytes, uint64_t vfs) {
+  uint64_t base = 0;
+  for (uint64_t vf = 1; vf <= vfs; ++vf) {
+    const uint64_t share = vf == 1 ? memory_bytes : (memory_bytes - base) / (vfs - vf + 1);
+    const uint64_t region = std::min(kRegionBytes, share / kRegions) / kStickBytes * kStickBytes;
+    for (int r = 0; r < kRegions && region > 0; ++r) {
+      physical.AssignRegion(static_cast<driver::FunctionId>(vf), r, base, region);
+      base += region;
+    }
+  }
+}
+
+}  // namespace spyre::cosim
