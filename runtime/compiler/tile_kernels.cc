@@ -193,6 +193,7 @@ std::vector<TileKernel> AccumulateKernels(const KernelSpec& tile, const Sizes& s
   std::set<std::vector<int64_t>> shapes = {out.shape};
   for (const Sizes& cut : kinds) shapes.insert(ShapeOf(out, cut));
   std::vector<TileKernel> kernels;
+  kernels.reserve(shapes.size());
   for (const std::vector<int64_t>& shape : shapes) {
     kernels.push_back(
         Named(CompileElementwise(tile, op, 3, out.layout, shape), "accumulate", "tile accumulate"));
