@@ -32,6 +32,7 @@ struct RuntimeConfig {
   uint64_t poll_interval_ns = 200;
   std::string scheduler = "round_robin";
   uint64_t starvation_limit = 16;
+  std::string hazards = "off";
   uint64_t deadline_ms = 10000;
 };
 

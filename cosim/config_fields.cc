@@ -3,6 +3,7 @@
 #include "model/card/card_description.h"
 #include "runtime/compiler/op_list.h"
 #include "runtime/compiler/work_division.h"
+#include "runtime/flex/hazard.h"
 #include "runtime/flex/scheduler.h"
 #include "runtime/flex/scheduling_policy.h"
 #include "runtime/spyre/issue.h"
@@ -137,6 +138,10 @@ std::vector<Field> Fields(RunConfig& c) {
       "starvation_limit", c.runtime.starvation_limit, 1, 1'000'000, "operations",
       "priority, drain_one_first, fair: operations in a row for the streams that the scheduler "
       "favours while another waits, before that gets one");
+  f.Choice("hazards", c.runtime.hazards, flex::HazardModeNames(),
+           "Operations of different streams that touch the same bytes in no order: off, not looked "
+           "for; error, the later one is refused; warning, listed in the report; event, ordered by "
+           "an event");
   f.Number("deadline_ms", c.runtime.deadline_ms, 1, 1'000'000'000, "ms",
            "Simulated time without a response after which the card counts as hung");
 

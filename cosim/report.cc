@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cosim/host_data.h"
+#include "cosim/report_hazards.h"
 #include "cosim/report_issue.h"
 #include "cosim/report_steps.h"
 #include "cosim/report_usage.h"
@@ -253,6 +254,7 @@ std::string ReportJson(const RunResult& result, const RunDigest* reference) {
                  {"spyrecode", result.spyrecode_dir}};
   const auto [bytes_read, bytes_written] = DeviceBytes(result);
   report["device_memory"] = {{"bytes_read", bytes_read}, {"bytes_written", bytes_written}};
+  report["hazards"] = HazardsJson(result.hazards);
   report["overlap"] = OverlapJson(result);
   report["host"] = HostJson(result);
   report["memory"] = MemoryJson(result);
@@ -303,6 +305,7 @@ std::string ReportSummary(const RunResult& result, const std::string& program,
                       trace::FormatTime(result.end_ps - result.begin_ps));
   text += IssueText(result);
   if (reference != nullptr) text += ReferenceText(result, *reference);
+  text += HazardsText(result.hazards);
   text += UsageText(result);
   text += fmt::format(
       "  wall time: {:.2f} s (inputs {:.2f}, compile {:.2f}, model {:.2f}, verify "

@@ -321,6 +321,7 @@ class Session {
   }
 
   void Finish() {
+    result_.hazards = context_->Hazards();
     const auto completed = context_->CompletedOperations();
     const auto window = [](const auto& operations, uint64_t& begin, uint64_t& end) {
       if (operations.empty()) return;

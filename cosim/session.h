@@ -68,6 +68,7 @@ struct RunResult {
   std::vector<BundleStep> steps;                    // of a bundle's program, as it marks them
   std::vector<std::string> responses;               // of the session, in the order they came
   uint64_t output_digest = 0;                       // of all output tensors; 0: no data
+  flex::HazardReport hazards;                       // of the session, by runtime.hazards
   std::vector<std::string> firmware_log;            // of the management controller
   uint64_t trace_digest = 0, trace_records = 0, trace_dropped = 0;
 

@@ -25,6 +25,7 @@ flex::RuntimeOptions RuntimeOptionsOf(const RunConfig& config, trace::Recorder* 
   options.device.recorder = recorder;
   options.scheduling = config.runtime.scheduler;
   options.starvation_limit = static_cast<uint32_t>(config.runtime.starvation_limit);
+  options.hazards = config.runtime.hazards;
   options.timing_only = !config.workload.functional;
   return options;
 }

@@ -63,7 +63,8 @@ uint64_t HazardGuard::QueueOperation(uint32_t stream, ControlBlockRequest reques
 }
 
 uint64_t HazardGuard::QueueWork(uint32_t stream, ControlBlockRequest request) {
-  const bool step = request.joined && in_launch_.Contains(stream);
+  const bool step =
+      request.joined && in_launch_.Contains(stream) && request.touches->launch.empty();
   const auto point = request.then ? std::make_shared<HazardPoint>() : nullptr;
   if (point) request.then = ThenTell(point, std::move(request.then));
   if (step) {  // the launch it belongs to was looked at as a whole

@@ -1,6 +1,8 @@
 #include "runtime/spyre/launch_accesses.h"
 
 #include <algorithm>
+#include <cstddef>
+#include <string>
 
 #include "model/contract/memory_map.h"
 
@@ -53,17 +55,65 @@ void AddRuns(const StickLayout& layout, const TensorLocation& location, bool wri
   }
 }
 
+// What AccumulationLocation says of a launch.
+struct Accumulating {
+  explicit Accumulating(const TensorLocation& location)
+      : part(location.stride[0] != 0 || location.stride[1] == 0), spacing(location.stride[2]) {}
+  bool part;  // of a result: the accumulators come from another launch, or go to one
+  uint64_t spacing;
+};
+
+// An argument of an accumulating kernel: what it has of the summed dimension lies in slices.
+void AddSlices(const SpyreCompute& compute, size_t argument, const TensorLocation& location,
+               uint64_t spacing, std::vector<flex::Access>& accesses) {
+  const AccumulationInfo& sums = *compute.accumulation;
+  StickLayout layout = compute.arguments[argument].layout;
+  const bool write = compute.arguments[argument].is_output;
+  const std::vector<std::string>& names = compute.dimension_names.at(argument);
+  const auto summed = std::find(names.begin(), names.end(), sums.dim) - names.begin();
+  if (summed == static_cast<std::ptrdiff_t>(names.size()) || sums.slices <= 1) {
+    AddRuns(layout, location, write, accesses);
+    return;
+  }
+  for (size_t i = 0; i + 1 < layout.device_size.size(); ++i) {
+    if (layout.host_dim[i] == summed) {
+      layout.device_size[i] = (layout.device_size[i] + sums.slices - 1) / sums.slices;
+    }
+  }
+  const int64_t per_stride = layout.stick_dim() == summed ? ElementsPerStick(layout.format) : 1;
+  const int64_t step = static_cast<int64_t>(spacing) * sums.unit / per_stride *
+                       static_cast<int64_t>(location.stride.at(static_cast<size_t>(summed)));
+  for (int64_t slice = 0; slice < sums.slices; ++slice) {
+    AddRuns(layout, {flex::Offset(location.handle, slice * step), location.stride}, write,
+            accesses);
+  }
+}
+
 }  // namespace
 
 std::vector<flex::Access> LaunchAccesses(const SpyreCompute& compute,
                                          const std::vector<TensorLocation>& arguments) {
   std::vector<flex::Access> accesses;
-  if (compute.arguments.size() != arguments.size()) return accesses;
+  const size_t given = compute.arguments.size() + (compute.accumulation ? 1 : 0);
+  if (compute.arguments.empty() || arguments.size() != given) return accesses;
   for (const ArgumentInfo& argument : compute.arguments) {
     if (argument.layout.device_size.empty()) return accesses;
   }
-  for (size_t a = 0; a < arguments.size(); ++a) {
-    AddRuns(compute.arguments[a].layout, arguments[a], compute.arguments[a].is_output, accesses);
+  if (!compute.accumulation) {
+    for (size_t a = 0; a < arguments.size(); ++a) {
+      AddRuns(compute.arguments[a].layout, arguments[a], compute.arguments[a].is_output, accesses);
+    }
+    return accesses;
+  }
+  const Accumulating how(arguments.back());
+  for (size_t a = 0; a < compute.arguments.size(); ++a) {
+    AddSlices(compute, a, arguments[a], how.spacing, accesses);
+  }
+  if (how.part) {
+    const uint64_t bytes = compute.accumulation->workspace_bytes;
+    for (const bool write : {false, true}) {
+      accesses.push_back({arguments.back().handle, bytes, write});
+    }
   }
   return accesses;
 }

@@ -16,8 +16,8 @@ namespace spyre::runtime {
 inline constexpr int64_t kAccessRuns = 256;
 
 // What one launch of `compute` reads and writes of its arguments: the bytes of a tensor of exactly
-// the compiled shape at each location, with the strides given there. Empty if the compute does not
-// say what its arguments are.
+// the compiled shape at each location, with the strides given there, and the accumulators that go
+// from launch to launch. Empty if the compute does not say what its arguments are.
 std::vector<flex::Access> LaunchAccesses(const SpyreCompute& compute,
                                          const std::vector<TensorLocation>& arguments);
 

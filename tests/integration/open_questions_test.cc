@@ -152,18 +152,20 @@ std::string CardTable(const Block& block, const Json* results) {
   for (const Row& row : block.rows) {
     const Json& serial = *results++;
     const Json& pipelined = *results++;
-    text += fmt::format("| {} |", row.name);
-    if (serial.contains("refused") || pipelined.contains("refused")) {
-      text += " refused | refused | | | | | |\n";
+    const auto ran = [](const Json& run) { return !run.contains("refused"); };
+    const auto micros = [&](const Json& run) {
+      return ran(run) ? fmt::format("{:.2f} us", run[time].get<double>() / 1e6) : "refused";
+    };
+    text += fmt::format("| {} | {} | {} |", row.name, micros(serial), micros(pipelined));
+    if (!ran(serial) && !ran(pipelined)) {
+      text += " | | | | |\n";
       continue;
     }
-    const double pipelined_ps = pipelined[time];
-    text += fmt::format(
-        " {:.2f} us | {:.2f} us | {:.1f} % | {} | {} | {} | {} |\n",
-        serial[time].get<double>() / 1e6, pipelined_ps / 1e6,
-        100 * pipelined["overlap_ps"].get<double>() / pipelined["launch_ps"].get<double>(),
-        pipelined["operations"].get<uint64_t>(), pipelined["doorbells"].get<uint64_t>(),
-        Bytes(pipelined["tensors"].get<double>()), Bytes(pipelined["programs"].get<double>()));
+    const Json& run = ran(pipelined) ? pipelined : serial;
+    text += fmt::format(" {:.1f} % | {} | {} | {} | {} |\n",
+                        100 * run["overlap_ps"].get<double>() / run["launch_ps"].get<double>(),
+                        run["operations"].get<uint64_t>(), run["doorbells"].get<uint64_t>(),
+                        Bytes(run["tensors"].get<double>()), Bytes(run["programs"].get<double>()));
   }
   return text;
 }
