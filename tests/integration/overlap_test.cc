@@ -1,6 +1,6 @@
 // Tiled launches whose tiles overlap, on the card: the same numbers whatever runs beside what, and
 // never a program that two tiles use at once, as the times in the responses say.
-#include <gtest/gtest.h>
+#include <gmock/gmock.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -223,6 +223,42 @@ TEST_P(OverlappedRemainders, AreBitExact) {
   EXPECT_EQ(result.verification->elements, 100 * 160);
   EXPECT_EQ(result.verification->mismatches, 0);
   EXPECT_EQ(result.launch_counts.queued, result.launch_counts.completed);
+}
+
+// Tiles of k make one result together.
+std::string RunReduction(const std::string& reduction, const std::string& overlap) {
+  const std::vector<std::string> sets = {"workload.m=64",
+                                         "workload.k=512",
+                                         "workload.n=64",
+                                         "workload.tile.k=128",
+                                         "card.cores=4",
+                                         "trace.enabled=false",
+                                         "workload.launch.reduction=" + reduction,
+                                         "workload.launch.overlap=" + overlap};
+  try {
+    const cosim::RunResult result =
+        cosim::RunSession(cosim::LoadConfig("", sets),
+                          ::testing::TempDir() + "overlapped_" + reduction + "_" + overlap);
+    return result.verification->mismatches == 0 ? "right" : "wrong";
+  } catch (const Error& error) {
+    return error.what();
+  }
+}
+
+TEST(OverlappedReduction, ThroughDeviceMemoryIsPreparedAheadAndAddedInOrder) {
+  EXPECT_EQ(RunReduction("device", "double_buffer"), "right");
+}
+TEST(OverlappedReduction, OnStreamsIsRefused) {
+  EXPECT_THAT(RunReduction("device", "streams"),
+              ::testing::HasSubstr("its tiles along 'k' write the same memory"));
+}
+TEST(OverlappedReduction, InLxIsRefused) {
+  EXPECT_THAT(RunReduction("lx", "double_buffer"),
+              ::testing::HasSubstr("the sums stay in LX, and nothing may come between"));
+}
+TEST(OverlappedReduction, ByThePlanIsRefused) {
+  EXPECT_THAT(RunReduction("plan", "double_buffer"),
+              ::testing::HasSubstr("the accumulate kernel of a tile follows its kernel"));
 }
 
 }  // namespace

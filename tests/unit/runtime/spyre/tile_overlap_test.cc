@@ -237,7 +237,7 @@ TEST_P(TileOverlapModes, WithoutRoomForReplicasNothingIsEnqueued) {
 
 TEST_P(TileOverlapModes, AFailureOfAPreparationReachesTheCallerWithTheTile) {
   Open(6);
-  card.on_compute = [this, inner = card.on_compute,
+  card.on_compute = [inner = card.on_compute,
                      corrections = 0](const FakeCard::Executed& operation) mutable {
     if (operation.block.device_address == test::kCorrectionOffset && corrections++ == 3)
       return Status::BAD_PROGRAM;
