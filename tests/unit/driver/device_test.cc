@@ -6,24 +6,14 @@
 #include "driver/physical_function.h"
 #include "model/contract/error.h"
 #include "tests/unit/driver/fake_card.h"
+#include "tests/unit/error_of.h"
 
 namespace spyre::driver {
 namespace {
 
+using test::ErrorOf;
 using test::FakeCard;
 using test::FakeConfigSpace;
-
-template <typename Call>
-std::string ErrorOf(ErrorKind kind, Call&& call) {
-  try {
-    call();
-  } catch (const Error& error) {
-    EXPECT_EQ(error.kind(), kind) << error.what();
-    return error.what();
-  }
-  ADD_FAILURE() << "no error";
-  return {};
-}
 
 TEST(Device, OpeningEnablesMemoryBusMasterAndEightVectors) {
   FakeCard card;

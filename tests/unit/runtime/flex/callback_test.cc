@@ -8,22 +8,13 @@
 #include "model/contract/error.h"
 #include "runtime/flex/runtime_context.h"
 #include "tests/unit/driver/fake_card.h"
+#include "tests/unit/error_of.h"
 
 namespace spyre::flex {
 namespace {
 
+using test::ErrorOf;
 using test::FakeCard;
-
-std::string ErrorOf(ErrorKind kind, const std::function<void()>& call) {
-  try {
-    call();
-  } catch (const Error& error) {
-    EXPECT_EQ(error.kind(), kind) << error.what();
-    return error.what();
-  }
-  ADD_FAILURE() << "no error";
-  return {};
-}
 
 class Callbacks : public testing::Test {
  protected:

@@ -7,25 +7,15 @@
 #include "model/contract/error.h"
 #include "runtime/flex/runtime_context.h"
 #include "tests/unit/driver/fake_card.h"
+#include "tests/unit/error_of.h"
 
 namespace spyre::flex {
 namespace {
 
+using test::ErrorOf;
 using ::testing::HasSubstr;
 
 constexpr uint64_t kBytes = 128;
-
-template <typename Call>
-std::string ErrorText(ErrorKind kind, Call call) {
-  try {
-    call();
-  } catch (const Error& error) {
-    EXPECT_EQ(error.kind(), kind) << error.what();
-    return error.what();
-  }
-  ADD_FAILURE() << "no error";
-  return {};
-}
 
 class CaptureTest : public testing::Test {
  protected:
@@ -159,9 +149,9 @@ TEST_F(CaptureTest, AStreamInErrorTakesNoReplay) {
   const CapturedGraph graph = context.EndCapture(stream);
   card.fail[1] = Status::BUS_ERROR;
   graph.Launch(stream);
-  EXPECT_THAT(ErrorText(ErrorKind::kDeviceFault, [&] { stream.Synchronize(); }),
+  EXPECT_THAT(ErrorOf(ErrorKind::kDeviceFault, [&] { stream.Synchronize(); }),
               HasSubstr("BUS_ERROR"));
-  EXPECT_THAT(ErrorText(ErrorKind::kDeviceFault, [&] { graph.Launch(stream); }),
+  EXPECT_THAT(ErrorOf(ErrorKind::kDeviceFault, [&] { graph.Launch(stream); }),
               HasSubstr("refused"));
   card.fail.clear();
   context.Reset();
@@ -171,11 +161,11 @@ TEST_F(CaptureTest, AStreamInErrorTakesNoReplay) {
 
 TEST_F(CaptureTest, WaitingDuringACaptureIsRefused) {
   context.BeginCapture(stream);
-  EXPECT_THAT(ErrorText(ErrorKind::kBadInput, [&] { stream.Synchronize(); }),
+  EXPECT_THAT(ErrorOf(ErrorKind::kBadInput, [&] { stream.Synchronize(); }),
               HasSubstr("Synchronize while it is captured"));
-  EXPECT_THAT(ErrorText(ErrorKind::kBadInput, [&] { stream.Query(); }), HasSubstr("captured"));
-  EXPECT_THAT(ErrorText(ErrorKind::kBadInput, [&] { context.Reset(); }), HasSubstr("capture"));
-  EXPECT_THAT(ErrorText(ErrorKind::kBadInput, [&] { context.BeginCapture(context.Stream(2)); }),
+  EXPECT_THAT(ErrorOf(ErrorKind::kBadInput, [&] { stream.Query(); }), HasSubstr("captured"));
+  EXPECT_THAT(ErrorOf(ErrorKind::kBadInput, [&] { context.Reset(); }), HasSubstr("capture"));
+  EXPECT_THAT(ErrorOf(ErrorKind::kBadInput, [&] { context.BeginCapture(context.Stream(2)); }),
               HasSubstr("under way already, on stream 1"));
   context.EndCapture(stream);
 }
@@ -184,13 +174,13 @@ TEST_F(CaptureTest, EventsDoNotCrossItsBorder) {
   Event outside(context, "outside"), inside(context, "inside");
   context.Stream(2).Record(outside);
   context.BeginCapture(stream);
-  EXPECT_THAT(ErrorText(ErrorKind::kBadInput, [&] { stream.Wait(outside); }),
+  EXPECT_THAT(ErrorOf(ErrorKind::kBadInput, [&] { stream.Wait(outside); }),
               HasSubstr("'outside' in a capture"));
   stream.Record(inside);
-  EXPECT_THAT(ErrorText(ErrorKind::kBadInput, [&] { stream.Record(inside); }),
+  EXPECT_THAT(ErrorOf(ErrorKind::kBadInput, [&] { stream.Record(inside); }),
               HasSubstr("recorded already"));
   context.EndCapture(stream);
-  EXPECT_THAT(ErrorText(ErrorKind::kBadInput, [&] { context.Stream(2).Wait(inside); }),
+  EXPECT_THAT(ErrorOf(ErrorKind::kBadInput, [&] { context.Stream(2).Wait(inside); }),
               HasSubstr("only in its replays"));
 }
 
@@ -201,10 +191,10 @@ TEST_F(CaptureTest, AStreamThatNobodyWaitedForEndsTheCaptureInAnError) {
   stream.Record(forked);
   context.Stream(2).Wait(forked);
   context.Stream(2).CopyToDevice(in.data(), x, kBytes);
-  EXPECT_THAT(ErrorText(ErrorKind::kBadInput, [&] { context.EndCapture(stream); }),
+  EXPECT_THAT(ErrorOf(ErrorKind::kBadInput, [&] { context.EndCapture(stream); }),
               HasSubstr("stream 2 has 2 operations of which stream 1 has waited for 0"));
   EXPECT_EQ(card.host_mappings(), before);
-  EXPECT_THAT(ErrorText(ErrorKind::kBadInput, [&] { context.EndCapture(stream); }),
+  EXPECT_THAT(ErrorOf(ErrorKind::kBadInput, [&] { context.EndCapture(stream); }),
               HasSubstr("no capture is under way"));
 }
 

@@ -9,22 +9,13 @@
 #include "model/contract/error.h"
 #include "runtime/flex/runtime_context.h"
 #include "tests/unit/driver/fake_card.h"
+#include "tests/unit/error_of.h"
 
 namespace spyre::flex {
 namespace {
 
+using test::ErrorOf;
 using test::FakeCard;
-
-std::string ErrorOf(ErrorKind kind, const std::function<void()>& call) {
-  try {
-    call();
-  } catch (const Error& error) {
-    EXPECT_EQ(error.kind(), kind) << error.what();
-    return error.what();
-  }
-  ADD_FAILURE() << "no error";
-  return {};
-}
 
 void ExpectNames(const std::string& text, const std::vector<std::string>& parts) {
   for (const std::string& part : parts) {

@@ -5,27 +5,17 @@
 #include <memory>
 
 #include "model/contract/control_block.h"
-#include "model/contract/error.h"
 #include "runtime/flex/access_history.h"
 #include "runtime/flex/runtime_context.h"
 #include "tests/unit/driver/fake_card.h"
+#include "tests/unit/error_of.h"
 
 namespace spyre::flex {
 namespace {
 
+using test::BadInputOf;
 using test::FakeCard;
 using testing::HasSubstr;
-
-std::string ErrorOf(const std::function<void()>& call) {
-  try {
-    call();
-  } catch (const Error& error) {
-    EXPECT_EQ(error.kind(), ErrorKind::kBadInput) << error.what();
-    return error.what();
-  }
-  ADD_FAILURE() << "no error";
-  return {};
-}
 
 RuntimeOptions Mode(const char* hazards) {
   RuntimeOptions options;
@@ -74,7 +64,7 @@ TEST_F(Hazards, ModesAreNamedAndAnUnknownOneIsRefused) {
   for (const std::string& name : HazardModeNames()) {
     EXPECT_EQ(Name(HazardModeFromName(name)), name);
   }
-  EXPECT_EQ(ErrorOf([&] { RuntimeContext(card, 0, Mode("sometimes")); }),
+  EXPECT_EQ(BadInputOf([&] { RuntimeContext(card, 0, Mode("sometimes")); }),
             "hazards 'sometimes': it is one of off, error, warning, event");
 }
 
@@ -90,12 +80,12 @@ TEST_F(Hazards, OffIsTheDefaultAndTracksNothing) {
 
 TEST_F(Hazards, AnErrorNamesBothOperationsTheKindAndTheRange) {
   Write(1, 128, 256, "weights");
-  const std::string text = ErrorOf([&] { Read(2, 256, 512); });
+  const std::string text = BadInputOf([&] { Read(2, 256, 512); });
   EXPECT_THAT(text, HasSubstr("RAW: 128 bytes at physical 0x100 are read by [stream 2, "
                               "CopyFromDevice], and [stream 1, weights] writes them"));
   Read(3, 512);
-  EXPECT_THAT(ErrorOf([&] { Write(2, 512); }), HasSubstr("WAR"));
-  EXPECT_THAT(ErrorOf([&] { Write(2, 128); }), HasSubstr("WAW"));
+  EXPECT_THAT(BadInputOf([&] { Write(2, 512); }), HasSubstr("WAR"));
+  EXPECT_THAT(BadInputOf([&] { Write(2, 128); }), HasSubstr("WAW"));
   EXPECT_EQ(context->Counts().queued, 2u) << "nothing is enqueued";
   EXPECT_EQ(Found(), 3u);
 }
@@ -120,7 +110,7 @@ TEST_F(Hazards, EventsOrderAlsoThroughAThirdStream) {
   S(2).Wait(seen);
   Read(2);
   Write(1, 512);
-  EXPECT_THAT(ErrorOf([&] { Read(2, 512); }), HasSubstr("RAW")) << "enqueued after the record";
+  EXPECT_THAT(BadInputOf([&] { Read(2, 512); }), HasSubstr("RAW")) << "enqueued after the record";
 }
 
 TEST_F(Hazards, WhatTheHostWasToldIsOrdered) {
@@ -161,7 +151,7 @@ TEST_F(Hazards, CompletionThatTheHostWasNotToldOfOrdersNothing) {
   card.Advance(1'000'000'000);
   Read(3, 512);  // the runtime has seen the response by now
   ASSERT_EQ(card.executed.size(), 1u);
-  EXPECT_THAT(ErrorOf([&] { Write(2); }), HasSubstr("WAW"));
+  EXPECT_THAT(BadInputOf([&] { Write(2); }), HasSubstr("WAW"));
 }
 
 TEST_F(Hazards, AnOperationBehindAnEventThatIsRecordedLaterIsJudgedThen) {
@@ -182,7 +172,7 @@ TEST_F(Hazards, ARecordThatReleasesAHazardIsRefusedAndCanBeRepeated) {
   S(2).Record(inner);
   Write(3, 0, 128, "third");
   for (int i = 0; i < 2; ++i) {
-    EXPECT_THAT(ErrorOf([&] { S(1).Record(later); }),
+    EXPECT_THAT(BadInputOf([&] { S(1).Record(later); }),
                 testing::AllOf(HasSubstr("WAW"), HasSubstr("[stream 2, released]"),
                                HasSubstr("[stream 3, third]")));
   }
@@ -235,7 +225,8 @@ TEST_F(Hazards, NoEventIsNeededForWhatHasCompleted) {
 TEST_F(Hazards, AutomaticEventsNeedTheOrderWhenOperationsAreEnqueued) {
   Open("event");
   Event later(*context, "later");
-  EXPECT_THAT(ErrorOf([&] { S(2).Wait(later); }), HasSubstr("'later', which is not recorded yet"));
+  EXPECT_THAT(BadInputOf([&] { S(2).Wait(later); }),
+              HasSubstr("'later', which is not recorded yet"));
 }
 
 TEST_F(Hazards, NothingIsPutBetweenJoinedOperations) {
@@ -244,7 +235,7 @@ TEST_F(Hazards, NothingIsPutBetweenJoinedOperations) {
   Write(2, 512);
   OperationInfo joined;
   joined.joined = true;
-  EXPECT_THAT(ErrorOf([&] { S(2).Fill(memory, 128, 0, joined); }), HasSubstr("joined"));
+  EXPECT_THAT(BadInputOf([&] { S(2).Fill(memory, 128, 0, joined); }), HasSubstr("joined"));
 }
 
 TEST_F(Hazards, AnOperationWaitsForNoStreamInError) {
@@ -268,7 +259,7 @@ TEST_F(Hazards, FreedMemoryIsNewWhenItsWorkHasCompleted) {
   EXPECT_EQ(Found(), 0u) << "the same bytes, another tensor";
   context->Free(memory);
   memory = context->Allocate(1024);
-  EXPECT_THAT(ErrorOf([&] { Write(1); }), HasSubstr("WAW")) << "freed while in use";
+  EXPECT_THAT(BadInputOf([&] { Write(1); }), HasSubstr("WAW")) << "freed while in use";
 }
 
 TEST_F(Hazards, ResetForgetsWhatWasOutstandingAndKeepsTheReport) {
@@ -284,7 +275,7 @@ TEST_F(Hazards, ResetForgetsWhatWasOutstandingAndKeepsTheReport) {
 TEST_F(Hazards, LaunchesWithoutAccessesAreCounted) {
   const DeviceHandle program = context->Allocate(128, MemoryKind::kProgram);
   S(1).CopyToDevice(host.data(), program, 128);
-  EXPECT_THAT(ErrorOf([&] { S(2).Launch(program); }), HasSubstr("RAW")) << "still being loaded";
+  EXPECT_THAT(BadInputOf([&] { S(2).Launch(program); }), HasSubstr("RAW")) << "still being loaded";
   S(1).Synchronize();
   S(2).Launch(program);
   S(3).Launch(program);
@@ -293,7 +284,7 @@ TEST_F(Hazards, LaunchesWithoutAccessesAreCounted) {
   info.accesses = {{memory, 256, true}};
   S(2).Launch(program, info);
   EXPECT_EQ(context->Hazards().unknown, 2u);
-  EXPECT_THAT(ErrorOf([&] { Read(1, 128); }), HasSubstr("[stream 2, Launch] writes"));
+  EXPECT_THAT(BadInputOf([&] { Read(1, 128); }), HasSubstr("[stream 2, Launch] writes"));
 }
 
 TEST(AccessHistory, StaysAsSmallAsThePlacesThatAreTouched) {

@@ -8,10 +8,12 @@
 #include <string>
 #include <vector>
 
-#include "model/contract/error.h"
+#include "tests/unit/error_of.h"
 
 namespace spyre::flex {
 namespace {
+
+using test::BadInputOf;
 
 constexpr uint64_t kGiB = 1ull << 30;
 
@@ -25,17 +27,6 @@ class RecordingMapper : public DeviceMapper {
   std::map<uint64_t, std::pair<uint64_t, uint8_t>> mapped;
   bool refuse = false;
 };
-
-std::string ErrorOf(const std::function<void()>& call) {
-  try {
-    call();
-  } catch (const Error& error) {
-    EXPECT_EQ(error.kind(), ErrorKind::kBadInput);
-    return error.what();
-  }
-  ADD_FAILURE() << "no error";
-  return {};
-}
 
 std::array<uint64_t, kRegions> TwelveGiBRegions() {
   std::array<uint64_t, kRegions> regions;
@@ -94,7 +85,7 @@ TEST(SpyreAllocator, RefusedMappingGivesTheMemoryBack) {
   RecordingMapper mapper;
   SpyreAllocator allocator = SpyreAllocator::Physical(16 * kGiB, 1 * kGiB, mapper);
   mapper.refuse = true;
-  ErrorOf([&] { allocator.Allocate(128); });
+  BadInputOf([&] { allocator.Allocate(128); });
   EXPECT_EQ(allocator.Statistics(MemoryKind::kTensor).used_bytes, 0u);
 }
 
@@ -103,25 +94,26 @@ TEST(SpyreAllocator, ExhaustionNamesWhatIsLeft) {
   regions[0] = 1024;
   regions[1] = 512;
   SpyreAllocator allocator = SpyreAllocator::Regions(regions);
-  const std::string error = ErrorOf([&] { allocator.Allocate(1500); });
+  const std::string error = BadInputOf([&] { allocator.Allocate(1500); });
   EXPECT_NE(error.find("1536 bytes requested"), std::string::npos) << error;
   EXPECT_NE(error.find("1536 of 1536 bytes free"), std::string::npos) << error;
   EXPECT_NE(error.find("largest free block 1024"), std::string::npos) << error;
-  const std::string no_region = ErrorOf([&] { allocator.Allocate(128, MemoryKind::kProgram); });
+  const std::string no_region = BadInputOf([&] { allocator.Allocate(128, MemoryKind::kProgram); });
   EXPECT_NE(no_region.find("no region of this kind"), std::string::npos) << no_region;
   EXPECT_THROW(allocator.Allocate(UINT64_MAX), Error);
 }
 
 TEST(SpyreAllocator, SizeZeroDoubleFreeAndStrangersAreErrors) {
   SpyreAllocator allocator = SpyreAllocator::Regions(TwelveGiBRegions());
-  ErrorOf([&] { allocator.Allocate(0); });
+  BadInputOf([&] { allocator.Allocate(0); });
   const DeviceHandle handle = allocator.Allocate(4096);
-  EXPECT_NE(ErrorOf([&] { allocator.Free(Offset(handle, 128)); }).find("inside the allocation"),
+  EXPECT_NE(BadInputOf([&] { allocator.Free(Offset(handle, 128)); }).find("inside the allocation"),
             std::string::npos);
   allocator.Free(handle);
-  EXPECT_NE(ErrorOf([&] { allocator.Free(handle); }).find("freed twice"), std::string::npos);
-  EXPECT_NE(ErrorOf([&] { allocator.Free(PFDeviceHandle{0}); }).find("VF mode"), std::string::npos);
-  ErrorOf([&] { allocator.Free(VFDeviceHandle{99, 0}); });
+  EXPECT_NE(BadInputOf([&] { allocator.Free(handle); }).find("freed twice"), std::string::npos);
+  EXPECT_NE(BadInputOf([&] { allocator.Free(PFDeviceHandle{0}); }).find("VF mode"),
+            std::string::npos);
+  BadInputOf([&] { allocator.Free(VFDeviceHandle{99, 0}); });
 }
 
 TEST(SpyreAllocator, FindsTheAllocationAroundALocation) {

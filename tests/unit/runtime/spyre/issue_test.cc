@@ -7,26 +7,16 @@
 
 #include "model/contract/error.h"
 #include "tests/unit/driver/fake_card.h"
+#include "tests/unit/error_of.h"
 
 namespace spyre::runtime {
 namespace {
 
 using flex::RuntimeContext;
+using test::ErrorOf;
 using ::testing::HasSubstr;
 
 constexpr uint64_t kBytes = 128;
-
-template <typename Call>
-std::string ErrorText(ErrorKind kind, Call call) {
-  try {
-    call();
-  } catch (const Error& error) {
-    EXPECT_EQ(error.kind(), kind) << error.what();
-    return error.what();
-  }
-  ADD_FAILURE() << "no error";
-  return {};
-}
 
 // Tasks over small buffers: a fill writes one, a copy out reads one into host memory.
 class IssueTest : public testing::Test {
@@ -89,7 +79,7 @@ TEST_F(IssueTest, StreamsRefuseAnEdgeToALaterTask) {
   const auto issuer = Issue::Streams(context);
   IssuedTask task = Fill("fill", NewBuffer(), 1);
   task.after = {0};
-  EXPECT_THAT(ErrorText(ErrorKind::kBadInput, [&] { issuer->Submit(task); }), HasSubstr("fill"));
+  EXPECT_THAT(ErrorOf(ErrorKind::kBadInput, [&] { issuer->Submit(task); }), HasSubstr("fill"));
   EXPECT_EQ(issuer->Counts().tasks, 0u);
 }
 
@@ -182,12 +172,12 @@ TEST_P(GraphIssueTest, AFailureStopsWhatDependsOnItAndNothingElse) {
   issuer->Submit(ReadOut("after it", x, of_x.data()));
   issuer->Submit(Fill("other", y, 2));
   issuer->Submit(ReadOut("after the other", y, of_y.data()));
-  const std::string text = ErrorText(ErrorKind::kBadInput, [&] { issuer->Synchronize(); });
+  const std::string text = ErrorOf(ErrorKind::kBadInput, [&] { issuer->Synchronize(); });
   EXPECT_THAT(text, HasSubstr("task 'broken'"));
   EXPECT_EQ(of_x[0], 0u);
   EXPECT_EQ(of_y[0], 2u);
   EXPECT_EQ(issuer->Counts().failed, 2u);
-  EXPECT_EQ(ErrorText(ErrorKind::kBadInput, [&] { issuer->Synchronize(); }), text);
+  EXPECT_EQ(ErrorOf(ErrorKind::kBadInput, [&] { issuer->Synchronize(); }), text);
 }
 
 TEST_P(GraphIssueTest, AFailureOnTheCardIsNamedByItsTask) {
@@ -198,7 +188,7 @@ TEST_P(GraphIssueTest, AFailureOnTheCardIsNamedByItsTask) {
   issuer->Submit(Fill("first", x, 1));
   issuer->Submit(ReadOut("reader", x, host.data()));
   issuer->Submit(Fill("other", y, 2));
-  const std::string text = ErrorText(ErrorKind::kDeviceFault, [&] { issuer->Synchronize(); });
+  const std::string text = ErrorOf(ErrorKind::kDeviceFault, [&] { issuer->Synchronize(); });
   EXPECT_THAT(text, HasSubstr("task 'first'"));
   EXPECT_EQ(host[0], 0u);
   EXPECT_EQ(issuer->Counts().completed, 1u);
@@ -236,11 +226,11 @@ TEST_P(GraphIssueTest, RefusesWhatItCannotTakeAndTakesNothing) {
   const SpyreTensor x = NewBuffer();
   IssuedTask task = Fill("many", x, 1);
   task.accesses = {{x, Access::kIn}, {NewBuffer(), Access::kIn}, {NewBuffer(), Access::kOut}};
-  EXPECT_THAT(ErrorText(ErrorKind::kBadInput, [&] { issuer->Submit(task); }),
+  EXPECT_THAT(ErrorOf(ErrorKind::kBadInput, [&] { issuer->Submit(task); }),
               HasSubstr("touches 3 regions; a task may have 2"));
   task = Fill("late", x, 1);
   task.after = {4};
-  EXPECT_THAT(ErrorText(ErrorKind::kBadInput, [&] { issuer->Submit(task); }),
+  EXPECT_THAT(ErrorOf(ErrorKind::kBadInput, [&] { issuer->Submit(task); }),
               HasSubstr("after task 4"));
   issuer->Synchronize();
   EXPECT_EQ(issuer->Counts().tasks, 0u);
@@ -273,14 +263,14 @@ TEST_F(IssueTest, ChoicesThatExcludeEachOtherAreRefused) {
   const auto refused = [&](const auto& change) {
     GraphIssueOptions options;
     change(options);
-    return ErrorText(ErrorKind::kBadInput, [&] { Issue::TaskGraph(context, options); });
+    return ErrorOf(ErrorKind::kBadInput, [&] { Issue::TaskGraph(context, options); });
   };
   EXPECT_THAT(refused([](auto& o) { o.graph.ready = ReadyPolicy::kPriority; }),
               HasSubstr("release `host`"));
   EXPECT_THAT(refused([](auto& o) { o.graph.window.overflow = WindowOverflow::kBenchmark; }),
               HasSubstr("benchmark"));
   EXPECT_THAT(refused([](auto& o) { o.streams = 33; }), HasSubstr("1 to 32"));
-  EXPECT_THAT(ErrorText(ErrorKind::kBadInput, [] { ReleaseFromName("hosts"); }),
+  EXPECT_THAT(ErrorOf(ErrorKind::kBadInput, [] { ReleaseFromName("hosts"); }),
               HasSubstr("events, host"));
 }
 

@@ -2,27 +2,18 @@
 
 #include <gmock/gmock.h>
 
-#include "model/contract/error.h"
 #include "runtime/compiler/kernel.h"
 #include "runtime/spyre/execution_plan.h"
+#include "tests/unit/error_of.h"
 #include "tests/unit/runtime/spyre/fake_kernel.h"
 
 namespace spyre::runtime {
 namespace {
 
 using compiler::Accumulator;
+using test::FailureOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
-
-template <typename Action>
-std::string FailureOf(Action action) {
-  try {
-    action();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "no error";
-}
 
 LaunchOptions With(ReductionTiling reduction) {
   LaunchOptions options;

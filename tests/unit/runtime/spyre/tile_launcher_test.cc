@@ -7,9 +7,9 @@
 #include <functional>
 #include <memory>
 
-#include "model/contract/error.h"
 #include "runtime/spyre/launch_kernel.h"
 #include "runtime/spyre/tensor_copy.h"
+#include "tests/unit/error_of.h"
 #include "tests/unit/runtime/spyre/fake_tile_kernels.h"
 
 namespace spyre::runtime {
@@ -21,6 +21,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 using Shape = std::array<int64_t, 2>;
+using test::FailureOf;
 
 StickLayout LayoutOf(const Shape& shape) {
   return DefaultLayout({shape[0], shape[1]}, DataFormat::kSen169Fp16);
@@ -78,16 +79,6 @@ class Bench {
   std::unique_ptr<flex::RuntimeContext> context;
   std::unique_ptr<SpyreStream> stream;
 };
-
-std::string FailureOf(const std::function<void()>& action) {
-  try {
-    action();
-  } catch (const Error& error) {
-    EXPECT_EQ(error.kind(), ErrorKind::kBadInput);
-    return error.what();
-  }
-  return "no error";
-}
 
 LaunchOptions With(Remainder remainder) {
   LaunchOptions options;

@@ -7,26 +7,18 @@
 #include <string>
 
 #include "model/contract/control_block.h"
-#include "model/contract/error.h"
 #include "runtime/spyre/launch_kernel.h"
 #include "runtime/spyre/tensor_copy.h"
+#include "tests/unit/error_of.h"
 #include "tests/unit/runtime/spyre/fake_kernel.h"
 
 namespace spyre::runtime {
 namespace {
 
+using test::FailureOf;
 using test::FakeCard;
 
 constexpr int64_t kTileRows = 4;
-
-std::string FailureOf(const std::function<void()>& action) {
-  try {
-    action();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "no error";
-}
 
 LaunchOptions Overlapping(Overlap overlap, int depth) {
   LaunchOptions options;
