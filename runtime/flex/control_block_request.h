@@ -57,8 +57,8 @@ struct ControlBlockRequest {
   std::string label;
   uint64_t tag = 0;
   // Non-zero: operations with the same key share something that only one stream may use at a time
-  // (a program allocation, which correction patches). When another stream used it last, the card is
-  // told to finish that first (BARRIER).
+  // (a program allocation, which correction patches). When another stream used it last and that
+  // is not known to be complete, the card is told to finish it first (BARRIER).
   uint64_t exclusive_key = 0;
   // No operation of another stream may come between this one and the previous one of its stream.
   bool joined = false;

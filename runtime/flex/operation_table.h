@@ -50,6 +50,10 @@ class RunningOperations {
     Place(operation->sequence) = operation;
     ++size_;
   }
+  bool Has(uint64_t sequence) const {
+    const PendingOperation* operation = places_[sequence & (places_.size() - 1)];
+    return operation != nullptr && operation->sequence == sequence;
+  }
   // Removes it; nullptr if there is none of that number.
   PendingOperation* Take(uint64_t sequence) {
     PendingOperation*& place = Place(sequence);

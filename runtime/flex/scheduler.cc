@@ -159,14 +159,17 @@ void Scheduler::Start(uint32_t index) {
   }
   driver::Entry entry = MakeEntry(request, index, device_.is_physical());
   if (request.exclusive_key != 0) {
-    const auto [user, first] = exclusive_user_.try_emplace(request.exclusive_key, index);
-    if (!first && user->second != index) {
+    const auto last = exclusive_uses_.find(request.exclusive_key);
+    if (last != exclusive_uses_.end() && last->second.stream != index &&
+        running_.Has(last->second.sequence)) {
       std::visit([](auto& e) { e.flags |= kFlagBarrier; }, entry);
-      user->second = index;
     }
   }
   device_.queue().TrySubmit(entry);
   operation->sequence = std::visit([](const auto& e) { return e.sequence; }, entry);
+  if (request.exclusive_key != 0) {
+    exclusive_uses_[request.exclusive_key] = {index, operation->sequence};
+  }
   running_.Insert(operation);
   stream.running.push_back(operation);
   stream.queue.pop_front();
@@ -362,7 +365,7 @@ void Scheduler::Abort(const std::string& why) {
   LoseDevice(why);
   lost_.reset();
   last_started_.reset();
-  exclusive_user_.clear();
+  exclusive_uses_.clear();
   policy_->OnReset();
   for (Stream& stream : streams_) stream.error.reset();
   ++epoch_;

@@ -135,8 +135,12 @@ class Scheduler {
   StreamSet unsettled_;  // the head of the queue, or what it waits for, has changed
   OperationPool pool_;
   RunningOperations running_;
-  std::unordered_map<uint64_t, uint32_t> exclusive_user_;  // key -> stream that used it last
-  std::optional<std::string> lost_;                        // why the device can no longer be used
+  struct Use {
+    uint32_t stream;
+    uint64_t sequence;
+  };
+  std::unordered_map<uint64_t, Use> exclusive_uses_;  // by key: what entered the ring last
+  std::optional<std::string> lost_;                   // why the device can no longer be used
   OperationCounts counts_;
   std::vector<CompletedOperation> completed_;
 };

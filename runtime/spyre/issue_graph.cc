@@ -8,8 +8,6 @@
 //
 // A task that failed, or depends on one that did, is never completed in the graph: what depends on
 // it is found as long as the graph lives.
-#include <fmt/ranges.h>
-
 #include <algorithm>
 #include <deque>
 #include <set>
@@ -17,7 +15,6 @@
 #include <utility>
 
 #include "model/contract/error.h"
-#include "model/contract/nearest.h"
 #include "runtime/spyre/issue.h"
 #include "runtime/spyre/issue_lanes.h"
 
@@ -350,17 +347,6 @@ class GraphIssuer final : public Issuer {
 };
 
 }  // namespace
-
-const char* Name(Release release) { return release == Release::kHost ? "host" : "events"; }
-
-std::vector<std::string> ReleaseNames() { return {"events", "host"}; }
-
-Release ReleaseFromName(std::string_view name) {
-  if (name == "events") return Release::kEvents;
-  if (name == "host") return Release::kHost;
-  throw BadInput("'{}' is not a release of tasks; there are: {}{}", name,
-                 fmt::join(ReleaseNames(), ", "), DidYouMean(name, ReleaseNames()));
-}
 
 std::unique_ptr<Issuer> Issue::TaskGraph(flex::RuntimeContext& context,
                                          const GraphIssueOptions& options) {

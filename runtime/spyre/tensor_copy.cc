@@ -22,6 +22,27 @@ void RequireHostData(const void* host_data, const SpyreTensor& tensor) {
   }
 }
 
+// One for each chunk, between it and its part of `staging`.
+template <class Copy>
+std::vector<PreProcessCompute> CopiesOf(const SpyreTensor& tensor,
+                                        const std::shared_ptr<uint8_t[]>& staging,
+                                        const std::string& label) {
+  const auto owner =
+      std::make_shared<std::pair<std::shared_ptr<uint8_t[]>, SpyreTensor>>(staging, tensor);
+  std::vector<PreProcessCompute> copies;
+  for (const TensorChunk& chunk : PiecesOf(tensor)) {
+    Copy copy;
+    copy.host_address = staging.get() + chunk.offset;
+    copy.device_handle = chunk.handle;
+    copy.size = chunk.size_bytes;
+    copy.keep_alive = owner;
+    copy.label = label;
+    copy.bulk = true;
+    copies.emplace_back(std::move(copy));
+  }
+  return copies;
+}
+
 }  // namespace
 
 void CopyTensorToDevice(SpyreStream& stream, const SpyreTensor& tensor, const void* host_data,
@@ -35,19 +56,7 @@ void CopyTensorToDevice(SpyreStream& stream, const SpyreTensor& tensor, const vo
     RunConversion(conversion, host_data, staging.get());
   }
   context.ChargeConversion(tensor.size_bytes);
-  const auto owner =
-      std::make_shared<std::pair<std::shared_ptr<uint8_t[]>, SpyreTensor>>(staging, tensor);
-  std::vector<PreProcessCompute> copies;
-  for (const TensorChunk& chunk : PiecesOf(tensor)) {
-    CopyToDevice copy;
-    copy.host_address = staging.get() + chunk.offset;
-    copy.device_handle = chunk.handle;
-    copy.size = chunk.size_bytes;
-    copy.keep_alive = owner;
-    copy.label = label;
-    copy.bulk = true;
-    copies.emplace_back(std::move(copy));
-  }
+  std::vector<PreProcessCompute> copies = CopiesOf<CopyToDevice>(tensor, staging, label);
   stream.Launch(Operation(std::move(copies)));
 }
 
@@ -64,19 +73,7 @@ void CopyTensorFromDevice(SpyreStream& stream, const SpyreTensor& tensor, void* 
   DataConversion conversion = PlanConversion(tensor.layout, host_format, false);
   const std::shared_ptr<uint8_t[]> staging = NewStaging(tensor.size_bytes);
   if (!context.options().timing_only) RequireHostData(host_data, tensor);
-  const auto owner =
-      std::make_shared<std::pair<std::shared_ptr<uint8_t[]>, SpyreTensor>>(staging, tensor);
-  std::vector<PreProcessCompute> copies;
-  for (const TensorChunk& chunk : PiecesOf(tensor)) {
-    CopyFromDevice copy;
-    copy.host_address = staging.get() + chunk.offset;
-    copy.device_handle = chunk.handle;
-    copy.size = chunk.size_bytes;
-    copy.keep_alive = owner;
-    copy.label = label;
-    copy.bulk = true;
-    copies.emplace_back(std::move(copy));
-  }
+  std::vector<PreProcessCompute> copies = CopiesOf<CopyFromDevice>(tensor, staging, label);
   // The last copy of a stream is the last to complete.
   std::get<CopyFromDevice>(copies.back()).then = [&context, conversion = std::move(conversion),
                                                   source = staging.get(), host_data,

@@ -136,6 +136,17 @@ TEST(RuntimeContext, AnotherStreamOnTheSameProgramWaitsForTheFirst) {
   EXPECT_EQ(barriers, (std::vector<bool>{false, false, true, false, true}));
 }
 
+TEST(RuntimeContext, AProgramThatIsKnownToBeDoneHoldsNobodyUp) {
+  FakeCard card;
+  RuntimeContext context(card, 0);
+  const DeviceHandle program = context.Allocate(1024, MemoryKind::kProgram);
+  context.Stream(1).Launch(program);
+  context.Stream(1).Synchronize();
+  context.Stream(2).Launch(program);
+  context.Synchronize();
+  for (const auto& done : card.executed) EXPECT_EQ(done.block.flags & kFlagBarrier, 0);
+}
+
 TEST(RuntimeContext, TimingOnlyMarksBulkCopiesOnly) {
   FakeCard card;
   RuntimeOptions options;

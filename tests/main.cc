@@ -1,0 +1,23 @@
+// main of every test program: ::testing::TempDir() is a directory of this process alone, so that
+// the same tests may run twice at the same time on one machine.
+#include <gtest/gtest.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <string>
+#include <system_error>
+
+int main(int argc, char** argv) {
+  ::testing::InitGoogleTest(&argc, argv);
+  std::string scratch = (std::filesystem::temp_directory_path() / "spyre_test_XXXXXX").string();
+  if (mkdtemp(scratch.data()) == nullptr) {
+    std::perror(scratch.c_str());
+    return 1;
+  }
+  setenv("TEST_TMPDIR", (scratch + "/").c_str(), 1);
+  const int result = RUN_ALL_TESTS();
+  std::error_code ignored;
+  std::filesystem::remove_all(scratch, ignored);
+  return result;
+}
