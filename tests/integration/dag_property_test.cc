@@ -1,7 +1,9 @@
 // Random programs of copies and kernels on the simulated card, over streams, scheduling policies,
 // ring sizes, modes and functions: with their hazards ordered by events, the application's or
-// automatic ones, they end with the memory of sequential execution.
+// automatic ones, by the edges of tasks or by a task graph of any window, they end with the memory
+// of sequential execution.
 #include <filesystem>
+#include <functional>
 #include <map>
 
 #include "runtime/compiler/kernel.h"
@@ -11,6 +13,7 @@
 #include "tests/integration/card_fixture.h"
 #include "tests/unit/runtime/flex/program_calls.h"
 #include "tests/unit/runtime/flex/random_program.h"
+#include "tests/unit/runtime/spyre/program_tasks.h"
 
 namespace spyre::test {
 namespace {
@@ -51,7 +54,12 @@ class DagProperty : public CardFixture, public ::testing::WithParamInterface<Mod
     stream.Synchronize();
     return kernels;
   }
+  using Issue = std::function<void(ProgramCalls&)>;
+  // As the program's own streams and events say.
   ProgramResult Run(const RandomProgram& program) {
+    return Run(program, [](ProgramCalls& calls) { calls.MakeAll(); });
+  }
+  ProgramResult Run(const RandomProgram& program, const Issue& issue) {
     auto stream = runtime::SpyreStream::Default(*context_);
     auto kernels = LoadKernels(stream);
     const auto bytes = uint64_t{program.sticks} * kStick;
@@ -69,7 +77,7 @@ class DagProperty : public CardFixture, public ::testing::WithParamInterface<Mod
                          runtime::LaunchKernel(spyre, kernels.at(step.count),
                                                {to, tensor(step.from, step.count), to});
                        });
-    calls.MakeAll();
+    issue(calls);
     context_->Synchronize();
     ProgramResult result{std::vector<uint8_t>(bytes), calls.Outputs()};
     stream.flex_stream().CopyFromDevice(result.memory.data(), memory, bytes);
@@ -86,17 +94,45 @@ class DagProperty : public CardFixture, public ::testing::WithParamInterface<Mod
     }
     return sequential;
   }
-  void Compare(uint32_t seed, const RandomProgram& program, const char* hazards) {
-    flex::RuntimeOptions options;
+  static flex::RuntimeOptions OptionsFor(uint32_t seed, const char* hazards) {
     const auto policies = flex::SchedulingPolicyNames();
-    Reopen(options);
-    const ProgramResult expected = Run(Sequential(program));
+    flex::RuntimeOptions options;
     options.scheduling = policies[seed % policies.size()];
     options.device.submission_entries = options.device.response_entries = 4u << seed % 5;
     options.hazards = hazards;
+    return options;
+  }
+  ProgramResult RunSequential(const RandomProgram& program) {
+    Reopen({});
+    return Run(Sequential(program));
+  }
+  void Compare(uint32_t seed, const RandomProgram& program, const char* hazards) {
+    const ProgramResult expected = RunSequential(program);
+    const flex::RuntimeOptions options = OptionsFor(seed, hazards);
     Reopen(options);
     EXPECT_EQ(Run(program), expected) << "seed " << seed << ", " << options.scheduling;
     EXPECT_EQ(context_->Hazards().unknown, 0u);
+  }
+  // Issues the program as a task graph on a new context; whether that has filled the window.
+  bool CompareGraph(const RandomProgram& program, const ProgramResult& expected,
+                    const flex::RuntimeOptions& options, runtime::Release release, const char* deps,
+                    std::mt19937& random) {
+    const runtime::GraphIssueOptions graph = RandomGraphOptions(release, deps, random);
+    const std::string text =
+        fmt::format("{}, release {}, {}, {}", options.scheduling, Name(release), deps, Text(graph));
+    uint64_t most_in_flight = 0;
+    Reopen(options);
+    const ProgramResult result = Run(program, [&](ProgramCalls& calls) {
+      const auto issuer = runtime::Issue::TaskGraph(*context_, graph);
+      ProgramTasks tasks(program, calls, *issuer, EdgesFor(graph, program, random));
+      tasks.IssueAll();
+      EXPECT_EQ(issuer->Counts().completed, issuer->Counts().tasks) << text;
+      most_in_flight = tasks.most_in_flight();
+    });
+    EXPECT_EQ(result, expected) << text;
+    EXPECT_EQ(context_->Hazards().found, 0u) << text;
+    EXPECT_LE(most_in_flight, graph.graph.window.tasks) << text;
+    return most_in_flight == graph.graph.window.tasks;
   }
 };
 
@@ -111,6 +147,30 @@ TEST_P(DagProperty, AutomaticEventsMakeUnorderedProgramsEndAsSequentialExecution
     Compare(seed, MakeProgram(2000 + seed, {24}), "event");
     EXPECT_GT(context_->Hazards().found, 0u) << "seed " << seed;
   }
+}
+
+TEST_P(DagProperty, TheSameProgramEndsAsSequentialExecutionInEveryIssueMode) {
+  int filled = 0;
+  for (uint32_t seed = 0; seed < 4; ++seed) {
+    std::mt19937 random(seed);
+    const RandomProgram program = WithEvents(MakeProgram(3000 + seed, {40, seed % 2 == 0}));
+    const ProgramResult expected = RunSequential(program);
+    const flex::RuntimeOptions options = OptionsFor(seed, "error");
+    Reopen(options);
+    EXPECT_EQ(Run(program), expected) << "seed " << seed << ", its own streams";
+    Reopen(options);
+    const Issue by_streams = [&](ProgramCalls& calls) {
+      const auto issuer = runtime::Issue::Streams(*context_, {1 + seed});
+      ProgramTasks(program, calls, *issuer, AllEdges(program)).IssueAll();
+    };
+    EXPECT_EQ(Run(program, by_streams), expected) << "seed " << seed << ", edges between streams";
+    for (const auto release : {runtime::Release::kEvents, runtime::Release::kHost}) {
+      for (const char* deps : {"bytes", "hybrid_bytes", "explicit"}) {
+        filled += CompareGraph(program, expected, options, release, deps, random);
+      }
+    }
+  }
+  EXPECT_GT(filled, 10) << "of 24 windows";
 }
 
 INSTANTIATE_TEST_SUITE_P(Card, DagProperty,

@@ -26,9 +26,10 @@ class ProgramCalls {
     for (uint32_t i = 0; i < program.events; ++i) events_.emplace_back(context);
   }
 
-  void Make(size_t i) {
+  void Make(size_t i) { Make(i, context_.Stream(program_.steps[i].stream)); }
+  // On another stream than the program names.
+  void Make(size_t i, flex::FlexStream& stream) {
     const Step& step = program_.steps[i];
-    flex::FlexStream& stream = context_.Stream(step.stream);
     const uint64_t bytes = uint64_t{step.count} * kStick;
     flex::OperationInfo info;
     info.tag = i;

@@ -185,11 +185,12 @@ inline std::vector<uint8_t> Mix(const Step& step, std::vector<uint8_t> to,
   return to;
 }
 
-inline ProgramResult Execute(const RandomProgram& program, const ProgramOrder& order) {
+// `sequence`: steps in the order of execution.
+inline ProgramResult Execute(const RandomProgram& program, const std::vector<size_t>& sequence) {
   ProgramResult result;
   result.memory.resize(size_t{program.sticks} * kStick);
   const auto at = [&](uint32_t stick) { return result.memory.begin() + size_t{stick} * kStick; };
-  for (const size_t i : order.sequence()) {
+  for (const size_t i : sequence) {
     const Step& step = program.steps[i];
     if (!step.works()) continue;
     std::vector<uint8_t> data;
@@ -209,6 +210,9 @@ inline ProgramResult Execute(const RandomProgram& program, const ProgramOrder& o
     std::copy(data.begin(), data.end(), at(step.to));
   }
   return result;
+}
+inline ProgramResult Execute(const RandomProgram& program, const ProgramOrder& order) {
+  return Execute(program, order.sequence());
 }
 
 struct ProgramShape {
