@@ -120,6 +120,41 @@ TEST(HazardProperty, WarningsAreExactlyTheUnorderedPairs) {
   EXPECT_GT(pairs, 1000u);
 }
 
+// Makes the calls, but each run of work on one stream as the replay of a graph captured from it.
+void MakeByReplays(const RandomProgram& program, ProgramRunner& runner) {
+  const auto together = [&](size_t i) {
+    return program.steps[i].works() && program.steps[i + 1].works() &&
+           program.steps[i].stream == program.steps[i + 1].stream;
+  };
+  for (size_t i = 0; i < program.steps.size(); ++i) {
+    FlexStream& stream = runner.context().Stream(program.steps[i].stream);
+    const bool works = program.steps[i].works();
+    if (works && (i == 0 || !together(i - 1))) runner.context().BeginCapture(stream);
+    runner.calls().Make(i);
+    if (works && (i + 1 == program.steps.size() || !together(i))) {
+      runner.context().EndCapture(stream).Launch(stream);
+    }
+  }
+}
+
+TEST(HazardProperty, ReplaysOfCapturedWorkMakeTheSameHazardsAndWithEventsNone) {
+  for (uint32_t seed = 0; seed < 50; ++seed) {
+    ProgramShape shape;
+    shape.wait_first = seed % 3 == 0;
+    const RandomProgram program = test::MakeProgram(seed, shape);
+    ProgramRunner runner(program, FunctionFor(seed), OptionsFor(seed, "warning"), seed);
+    MakeByReplays(program, runner);
+    runner.context().Synchronize();
+    const auto expected = HazardsOf(program, ProgramOrder(program), true);
+    EXPECT_EQ(Text(Found(runner.context().Hazards(), 0)), Text(expected)) << "seed " << seed;
+
+    const RandomProgram ordered = WithEvents(test::MakeProgram(seed));
+    ProgramRunner again(ordered, FunctionFor(seed), OptionsFor(seed, "error"), seed);
+    ASSERT_NO_THROW(MakeByReplays(ordered, again)) << "seed " << seed;
+    EXPECT_EQ(again.Finish(), Execute(ordered, ProgramOrder(ordered))) << "seed " << seed;
+  }
+}
+
 TEST(HazardProperty, AutomaticEventsMakeUnorderedProgramsEndAsSequentialExecution) {
   uint64_t events = 0;
   for (uint32_t seed = 0; seed < 120; ++seed) {
