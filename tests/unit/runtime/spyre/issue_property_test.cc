@@ -17,7 +17,6 @@ using test::ProgramRunner;
 using test::ProgramTasks;
 using test::RandomProgram;
 using test::SomeEdges;
-using test::Step;
 using test::TaskEdges;
 
 // Every combination with FunctionFor comes up within a few dozen seeds.

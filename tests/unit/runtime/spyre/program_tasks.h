@@ -9,6 +9,7 @@
 #include <bitset>
 #include <random>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "runtime/spyre/issue.h"
