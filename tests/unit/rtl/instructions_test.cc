@@ -157,5 +157,16 @@ TEST_F(InstructionTest, AWrittenInstructionCounterReadsBackInTheNextInstruction)
   EXPECT_EQ(rtl.Register(12), 0u);
 }
 
+// Software may clear mcountinhibit without asking whether it is there.
+TEST_F(InstructionTest, CountersCannotBeStopped) {
+  EXPECT_EQ(Result({Csrw(kMcountinhibit, 11), CsrOp(7, 0, kMcountinhibit, 4),
+                    CsrOp(2, 10, kMcountinhibit, 0)},
+                   {{11, -1u}}),
+            0u);
+  EXPECT_EQ(Result({Csrw(kMcountinhibit, 11), Csrw(kMinstret, 0), kNop, Csrr(10, kMinstret)},
+                   {{11, -1u}}),
+            1u);
+}
+
 }  // namespace
 }  // namespace spyre::model::rv32

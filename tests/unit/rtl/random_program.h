@@ -128,11 +128,11 @@ class RandomProgram {
         kMstatus, kMisa,   kMie,      kMtvec,   kMscratch,  kMepc,  kMcause, kMtval,
         kMip,     kMcycle, kMinstret, kMcycleh, kMinstreth, kCycle, kTime,   kInstret,
         kCycleh,  kTimeh,  kInstreth, 0x310,    0x7A0,      0x7A1,  0xF11,   0xF12,
-        0xF13,    0xF14,   0xF15,     0x323,    0x33F,      0xB03,  0xB9F,   0x180,
-        0x302,    0x303,   0x3A0,     0x105,    0x744,      0x320,  0xC03};
+        0xF13,    0xF14,   0xF15,     0x320,    0x323,      0x33F,  0xB03,   0xB9F,
+        0x180,    0x302,   0x303,     0x3A0,    0x105,      0x744,  0x321,   0xC03};
     static constexpr uint32_t kWritable[] = {kMstatus, kMie,      kMscratch,  kMcause, kMtval,
                                              kMip,     kMinstret, kMinstreth, kMcycle, kMcycleh,
-                                             kMisa,    0x7A1,     0xB1F};
+                                             kMisa,    0x7A1,     0xB1F,      0x320};
     if (OneIn(2)) return Emit(Csrr(Any(), kReadable[Below(std::size(kReadable))]));
     static constexpr uint32_t kFunctions[] = {1, 2, 3, 5, 6, 7};
     Emit(CsrOp(kFunctions[Below(6)], Any(), kWritable[Below(std::size(kWritable))], Any()));

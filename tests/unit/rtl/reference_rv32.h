@@ -302,6 +302,7 @@ inline std::optional<uint32_t> Reference::ReadCsr(uint32_t number) const {
                                             {0x304, mie},
                                             {0x305, mtvec},
                                             {0x310, 0},
+                                            {0x320, 0},
                                             {0x340, mscratch},
                                             {0x341, mepc},
                                             {0x342, mcause},

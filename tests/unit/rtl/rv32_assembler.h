@@ -72,6 +72,6 @@ constexpr uint32_t kMstatus = 0x300, kMisa = 0x301, kMie = 0x304, kMtvec = 0x305
 constexpr uint32_t kMepc = 0x341, kMcause = 0x342, kMtval = 0x343, kMip = 0x344, kMcycle = 0xB00;
 constexpr uint32_t kMinstret = 0xB02, kMcycleh = 0xB80, kMinstreth = 0xB82, kCycle = 0xC00;
 constexpr uint32_t kTime = 0xC01, kInstret = 0xC02, kCycleh = 0xC80, kTimeh = 0xC81;
-constexpr uint32_t kInstreth = 0xC82;
+constexpr uint32_t kInstreth = 0xC82, kMcountinhibit = 0x320;
 
 }  // namespace spyre::model::rv32

@@ -53,7 +53,7 @@ TEST_F(TrapTest, IllegalInstructions) {
 
 TEST_F(TrapTest, CsrsThatAreNotThereOrReadOnly) {
   for (const uint32_t csr :
-       {0x180u, 0x302u, 0x303u, 0x306u, 0x3A0u, 0x3B0u, 0x105u, 0x744u, 0x000u, 0xFFFu})
+       {0x180u, 0x302u, 0x303u, 0x306u, 0x321u, 0x3A0u, 0x3B0u, 0x105u, 0x744u, 0x000u, 0xFFFu})
     ExpectIllegal(Csrr(10, csr));
   ExpectIllegal(CsrOp(1, 10, 0xF14, 11));
   ExpectIllegal(CsrOp(6, 10, kCycle, 1));
