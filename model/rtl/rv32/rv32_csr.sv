@@ -1,7 +1,8 @@
 // Machine-mode CSRs, trap entry and return. Zicsr reads are combinational from `address` with `read`; `exists` is low
 // for a CSR that is not there. A write takes effect at the clock edge with `write` high. Machine mode only: MPP reads
 // 11. Read-only zero: the identities but misa, the hardware performance monitors, mcountinhibit (counters always run),
-// the software interrupt and the trigger registers (no triggers). Interrupts and mtime come from outside and are sampled at the clock edge.
+// the software interrupt and the trigger registers (no triggers). Interrupts and mtime come from outside and are
+// sampled at the clock edge.
 module rv32_csr
   import rv32_pkg::*;
 (
@@ -40,8 +41,8 @@ module rv32_csr
 );
 
   localparam logic [11:0] MSTATUS = 12'h300, MISA = 12'h301, MIE = 12'h304, MTVEC = 12'h305, MSTATUSH = 12'h310,
-      MCOUNTINHIBIT = 12'h320, MSCRATCH = 12'h340, MEPC = 12'h341, MCAUSE = 12'h342, MTVAL = 12'h343, MIP = 12'h344, TSELECT = 12'h7A0,
-      TDATA1 = 12'h7A1, TDATA2 = 12'h7A2, TDATA3 = 12'h7A3, MCYCLE = 12'hB00, MINSTRET = 12'hB02,
+      MCOUNTINHIBIT = 12'h320, MSCRATCH = 12'h340, MEPC = 12'h341, MCAUSE = 12'h342, MTVAL = 12'h343, MIP = 12'h344,
+      TSELECT = 12'h7A0, TDATA1 = 12'h7A1, TDATA2 = 12'h7A2, TDATA3 = 12'h7A3, MCYCLE = 12'hB00, MINSTRET = 12'hB02,
       MCYCLEH = 12'hB80, MINSTRETH = 12'hB82, CYCLE = 12'hC00, TIME = 12'hC01, INSTRET = 12'hC02,
       CYCLEH = 12'hC80, TIMEH = 12'hC81, INSTRETH = 12'hC82, MVENDORID = 12'hF11, MARCHID = 12'hF12,
       MIMPID = 12'hF13, MHARTID = 12'hF14, MCONFIGPTR = 12'hF15;
