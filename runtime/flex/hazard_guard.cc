@@ -118,12 +118,12 @@ void HazardGuard::Act(const std::vector<Hazard>& hazards, uint32_t stream, bool 
         stream, ToString(hazards.front()));
   }
   // The latest first: to wait for it may be to wait for others.
-  std::vector<HazardOperation> earlier;
-  for (const Hazard& hazard : hazards) earlier.push_back(hazard.earlier);
+  std::vector<const HazardOperation*> earlier;
+  for (const Hazard& hazard : hazards) earlier.push_back(&hazard.earlier);
   std::sort(earlier.begin(), earlier.end(),
-            [](const auto& a, const auto& b) { return a.last_correlation > b.last_correlation; });
-  for (const HazardOperation& operation : earlier) {
-    if (!tracker_.IsBefore(operation, stream)) WaitFor(operation, stream);
+            [](const auto* a, const auto* b) { return a->last_correlation > b->last_correlation; });
+  for (const HazardOperation* operation : earlier) {
+    if (!tracker_.IsBefore(*operation, stream)) WaitFor(*operation, stream);
   }
 }
 

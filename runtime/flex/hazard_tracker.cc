@@ -20,35 +20,45 @@ void Add(std::vector<AccessRanges::Range>& ranges, uint64_t begin, uint64_t end)
   }
 }
 
-// Collects what is found by pair and kind, in ascending order of address.
+// Collects what is found by pair and kind, in ascending order of address. Operations are copied
+// once, when everything is found.
 class Found {
  public:
-  explicit Found(const HazardOperation& later) : later_(later) {}
-
   void Add(HazardKind kind, const HazardOperation& earlier, uint64_t begin, uint64_t end) {
-    const auto same = std::find_if(hazards_.begin(), hazards_.end(), [&](const Hazard& hazard) {
-      return hazard.kind == kind && hazard.earlier.stream == earlier.stream &&
-             hazard.earlier.correlation == earlier.correlation;
+    const auto same = std::find_if(pairs_.begin(), pairs_.end(), [&](const Pair& pair) {
+      return pair.kind == kind && pair.earlier->stream == earlier.stream &&
+             pair.earlier->correlation == earlier.correlation;
     });
-    if (same == hazards_.end()) {
-      hazards_.push_back({kind, earlier, later_, HandleOf(begin), end - begin, end - begin});
+    if (same == pairs_.end()) {
+      pairs_.push_back({kind, &earlier, begin, end, end - begin});
       return;
     }
-    if (AddressOf(same->handle) + same->size == begin) same->size += end - begin;
+    if (same->end == begin) same->end = end;
     same->shared_bytes += end - begin;
   }
-  std::vector<Hazard> Take() {
-    const auto rank = [](const Hazard& hazard) {
-      return std::tuple(hazard.earlier.stream, hazard.earlier.correlation, hazard.kind);
+  std::vector<Hazard> With(const HazardOperation& later) {
+    const auto rank = [](const Pair& pair) {
+      return std::tuple(pair.earlier->stream, pair.earlier->correlation, pair.kind);
     };
-    std::sort(hazards_.begin(), hazards_.end(),
-              [&](const Hazard& a, const Hazard& b) { return rank(a) < rank(b); });
-    return std::move(hazards_);
+    std::sort(pairs_.begin(), pairs_.end(),
+              [&](const Pair& a, const Pair& b) { return rank(a) < rank(b); });
+    std::vector<Hazard> hazards;
+    hazards.reserve(pairs_.size());
+    for (const Pair& pair : pairs_) {
+      hazards.push_back({pair.kind, *pair.earlier, later, HandleOf(pair.begin),
+                         pair.end - pair.begin, pair.shared_bytes});
+    }
+    return hazards;
   }
 
  private:
-  const HazardOperation& later_;
-  std::vector<Hazard> hazards_;
+  struct Pair {
+    HazardKind kind;
+    const HazardOperation* earlier;
+    uint64_t begin, end;    // the first bytes in a row
+    uint64_t shared_bytes;  // in all places
+  };
+  std::vector<Pair> pairs_;
 };
 
 }  // namespace
@@ -78,7 +88,7 @@ AccessRanges::AccessRanges(const std::vector<Access>& accesses) {
 std::vector<Hazard> HazardTracker::FindPlaced(const Stream& stream,
                                               const HazardOperation& operation,
                                               const AccessRanges& ranges) const {
-  Found found(operation);
+  Found found;
   const auto search = [&](const AccessRanges::Range& range, bool writes) {
     history_.Query(range.begin, range.end, [&](uint64_t begin, uint64_t end, const auto& entry) {
       const HazardOperation& earlier = *entry.operation;
@@ -93,14 +103,20 @@ std::vector<Hazard> HazardTracker::FindPlaced(const Stream& stream,
   };
   for (const auto& range : ranges.reads) search(range, false);
   for (const auto& range : ranges.writes) search(range, true);
-  return found.Take();
+  return found.With(operation);
+}
+
+void HazardTracker::Hear(Stream& stream) const {
+  if (stream.heard == tells_) return;
+  stream.before.Join(told_);
+  stream.heard = tells_;
 }
 
 std::vector<Hazard> HazardTracker::Find(const HazardOperation& operation,
                                         const AccessRanges& ranges) {
   Stream& stream = streams_.at(operation.stream);
   if (!stream.deferred.empty()) return {};
-  stream.before.Join(told_);
+  Hear(stream);
   return FindPlaced(stream, operation, ranges);
 }
 
@@ -123,7 +139,7 @@ void HazardTracker::Add(const HazardOperation& operation, const AccessRanges& ra
     stream.deferred.push_back({Deferred::Kind::kOperation, stream.last, ranges, nullptr, told_});
     return;
   }
-  stream.before.Join(told_);
+  Hear(stream);
   Place(stream, stream.last, ranges);
 }
 
@@ -140,7 +156,7 @@ std::vector<Hazard> HazardTracker::Mark(uint32_t stream_index, const Point& poin
     stream.deferred.push_back({Deferred::Kind::kMark, nullptr, {}, point, told_});
     return {};
   }
-  stream.before.Join(told_);
+  Hear(stream);
   point->before = stream.before;
   return Release();
 }
@@ -206,6 +222,7 @@ std::vector<Hazard> HazardTracker::Release() {
 
 void HazardTracker::Tell(const StreamClock& before) {
   told_.Join(before);
+  ++tells_;
   if (history_.segments() < 2 * kept_segments_ + kSweepSegments) return;
   history_.Forget([this](const HazardOperation& operation) {
     return told_.Covers(operation.stream, operation.last_correlation);

@@ -99,10 +99,14 @@ class HazardTracker {
   };
   struct Stream {
     StreamClock before;  // ordered before its next operation
+    uint64_t heard = 0;  // of tells_
     std::shared_ptr<HazardOperation> last;
     std::deque<Deferred> deferred;  // the first, if any, is a wait
   };
 
+  // What the host was told is before the stream's next operation. Joining clocks is a good part of
+  // what an operation costs, and the host is told seldom.
+  void Hear(Stream& stream) const;
   void Place(Stream& stream, const std::shared_ptr<HazardOperation>& operation,
              const AccessRanges& ranges);
   std::vector<Hazard> FindPlaced(const Stream& stream, const HazardOperation& operation,
@@ -113,6 +117,7 @@ class HazardTracker {
   std::array<Stream, kStreams> streams_;
   StreamSet waiting_;  // streams with something deferred
   StreamClock told_;
+  uint64_t tells_ = 0;
   AccessHistory history_;
   size_t kept_segments_ = 0;  // after the last sweep
 };
