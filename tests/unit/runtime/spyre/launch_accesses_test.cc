@@ -11,6 +11,7 @@
 #include "model/contract/error.h"
 #include "runtime/spyre/execution_plan.h"
 #include "runtime/spyre/launch_kernel.h"
+#include "runtime/spyre/reduction_tiling.h"
 #include "tests/unit/runtime/spyre/fake_kernel.h"
 
 namespace spyre::runtime {
@@ -69,6 +70,54 @@ TEST(LaunchAccesses, OfVeryManyRunsTheNearestAreTakenAsOne) {
   const auto runs = std::count_if(accesses.begin(), accesses.end(),
                                   [](const flex::Access& access) { return !access.write; });
   EXPECT_EQ(runs, 4) << "of 4 x 80 runs the 80 stick columns are together";
+}
+
+// A kernel that sums over the columns of `a`, with 512 bytes of accumulators.
+SpyreCompute Sum(const std::vector<int64_t>& shape, int64_t slices = 1) {
+  SpyreCompute compute = Kernel(shape);
+  compute.dimension_names = {{"m", "k"}, {"m", "n"}};
+  compute.accumulation.emplace();
+  compute.accumulation->dim = "k";
+  compute.accumulation->slices = slices;
+  compute.accumulation->slice = shape[1] / slices;
+  compute.accumulation->unit = ElementsPerStick(DataFormat::kSen169Fp16);
+  compute.accumulation->workspace_bytes = 512;
+  return compute;
+}
+
+TEST(LaunchAccesses, ATileOfASumReadsAndWritesItsAccumulators) {
+  const flex::DeviceHandle workspace = flex::PFDeviceHandle{8192};
+  const auto text = [&](bool carried, bool final) {
+    return Text(LaunchAccesses(Sum({4, 128}),
+                               {In({4, 128}), In({4, 128}, 4096),
+                                AccumulationLocation(workspace, carried, final, /*spacing=*/2)}));
+  };
+  const std::string part = "0+1024 w4096+1024 8192+512 w8192+512 ";
+  EXPECT_EQ(text(false, false), part) << "the first";
+  EXPECT_EQ(text(true, false), part) << "one between";
+  EXPECT_EQ(text(true, true), part) << "the last";
+}
+
+TEST(LaunchAccesses, ALaunchThatMakesTheWholeSumHasNoAccumulatorsElsewhere) {
+  const SpyreCompute sum = Sum({4, 128});
+  const TensorLocation whole = WholeResult(*sum.accumulation, flex::PFDeviceHandle{8192});
+  EXPECT_EQ(Text(LaunchAccesses(sum, {In({4, 128}), In({4, 128}, 4096), whole})),
+            "0+1024 w4096+1024 ");
+}
+
+TEST(LaunchAccesses, ADividedSumReadsItsPartOfEachSlice) {
+  // Of 512 columns two slices of 256; a launch takes 64 of each, here the first.
+  const auto accesses = LaunchAccesses(
+      Sum({4, 128}, 2), {In({4, 512}), In({4, 128}, 4096),
+                         AccumulationLocation(flex::PFDeviceHandle{8192}, false, false, 4)});
+  EXPECT_EQ(Text(accesses), "0+512 2048+512 w4096+1024 8192+512 w8192+512 ");
+}
+
+TEST(LaunchAccesses, AnAccumulateKernelOfAPlanReadsWhatItWrites) {
+  SpyreCompute add = Kernel({4, 128});
+  add.arguments.insert(add.arguments.begin(), add.arguments.front());
+  EXPECT_EQ(Text(LaunchAccesses(add, {In({4, 128}), In({4, 128}, 4096), In({4, 128})})),
+            "0+1024 4096+1024 w0+1024 ");
 }
 
 TEST(LaunchAccesses, WithoutMetadataNothingIsKnown) {

@@ -54,6 +54,7 @@ class ReductionLaunch : public ::testing::Test {
     };
     flex::RuntimeOptions options;
     options.scheduling = "round_robin";
+    options.hazards = hazards_;
     context_ = std::make_unique<flex::RuntimeContext>(card_, driver::FunctionId{0}, options);
     stream_ = std::make_unique<SpyreStream>(SpyreStream::Default(*context_));
     plan_ = std::make_unique<ExecutionPlan>(directory_.path());
@@ -94,6 +95,7 @@ class ReductionLaunch : public ::testing::Test {
   test::TemporaryDirectory directory_;
   compiler::Kernel kernel_;
   bool leaves_mark_ = true;
+  const char* hazards_ = "off";
   std::vector<CorrectionRecord> records_;
   std::vector<std::vector<CorrectionRecord>> launches_;
   std::unique_ptr<flex::RuntimeContext> context_;
@@ -134,6 +136,25 @@ TEST_F(ReductionLaunch, SlicesAreTheirPartsOfTheWholeDimension) {
   EXPECT_THAT(Numbers(2), ElementsAre(4, 4, 4, 4)) << "sticks of half of k";
   EXPECT_THAT(Offsets(1), ElementsAre(0, 64 * 128, 128 * 128, 192 * 128))
       << "each launch takes 64 of each half";
+}
+
+TEST_F(ReductionLaunch, OtherStreamsAreKeptFromTheAccumulators) {
+  Compile(Accumulator::kDevice);
+  hazards_ = "error";
+  Open();
+  stream_->Synchronize();
+  tensors_ = Tensors(64, 256, 64);
+  stream_->LaunchTiled(operation(), tensors_, With(ReductionTiling::kDevice));
+  card_.Advance(1'000'000'000);  // the launches are done, and the host was not told
+  ASSERT_EQ(launches_.size(), 2u);
+  const flex::DeviceHandle workspace = flex::PFDeviceHandle{launches_[0].back().offset};
+  std::vector<uint8_t> host(128);
+  flex::FlexStream& other = context_->Stream(1);
+  EXPECT_THAT(FailureOf([&] { other.CopyFromDevice(host.data(), workspace, host.size()); }),
+              HasSubstr("RAW: 128 bytes"));
+  EXPECT_THAT(FailureOf([&] { other.Fill(workspace, 128, 0); }), HasSubstr("WAW: 128 bytes"));
+  EXPECT_EQ(context_->Hazards().unknown, 0u);
+  stream_->Synchronize();
 }
 
 TEST_F(ReductionLaunch, ALaunchThatMakesTheWholeResultCarriesNothing) {
