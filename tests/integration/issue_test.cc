@@ -122,6 +122,7 @@ TEST(IssueOnTwoStreams, TheReportSaysWhatWasIssuedWhere) {
   ASSERT_EQ(report["kernels"].size(), 12u);
   EXPECT_EQ(report["kernels"][0]["task"], "h0");
   EXPECT_EQ(report["kernels"][0]["stream"], 1);
+  EXPECT_EQ(report["hazards"], nullptr) << "not looked for";
   EXPECT_GT(report["overlap"]["compute_busy_ns"], 0);
   EXPECT_GT(report["host"]["doorbells"], 0);
   EXPECT_GT(report["memory"]["tensor_peak_bytes"], 0);
@@ -129,6 +130,24 @@ TEST(IssueOnTwoStreams, TheReportSaysWhatWasIssuedWhere) {
   EXPECT_THAT(ReportSummary(result, "spyre-cosim"),
               HasSubstr("issued by streams: 12 kernels and 10 copies on streams 1, 2"));
 }
+
+class IssueHazards : public ::testing::TestWithParam<const char*> {};
+
+TEST_P(IssueHazards, AreNotInTheReportForTheEventsOrderEverything) {
+  const RunResult result = RunOnCard(
+      "mlp_two_streams", {kSmallMlp, "card.concurrency=pipelined", "workload.functional=false",
+                          std::string("runtime.hazards=") + GetParam()});
+  const auto report = nlohmann::json::parse(ReportJson(result))["hazards"];
+  EXPECT_EQ(report["mode"], GetParam());
+  EXPECT_GE(report["checked"], 12 + 10) << "kernels and copies";
+  EXPECT_EQ(report["unknown"], 0);
+  EXPECT_EQ(report["found"], 0);
+  EXPECT_EQ(report["events"], 0);
+  EXPECT_EQ(report["waits"], 0);
+  EXPECT_EQ(report["warnings"].size(), 0u);
+}
+INSTANTIATE_TEST_SUITE_P(Modes, IssueHazards, ::testing::Values("error", "warning", "event"),
+                         [](const auto& test) { return test.param; });
 
 TEST(IssueByTaskGraph, FindsTheEdgesThatTheStreamsAreTold) {
   const RunResult result =
