@@ -111,9 +111,17 @@ void InProcessTransport::UnmapHost(driver::FunctionId function, driver::IoAddres
 driver::WaitResult InProcessTransport::WaitInterrupt(driver::FunctionId function, int vector,
                                                      uint64_t deadline_ps) {
   const std::lock_guard<std::recursive_mutex> lock(mutex_);
+  const uint64_t start = model::NowPs();
+  const driver::WaitResult result = Sleep(function, vector, deadline_ps);
+  waited_ps_ += model::NowPs() - start;
+  if (result == driver::WaitResult::kInterrupt) Run(timing_.interrupt_ns * 1000);
+  return result;
+}
+
+driver::WaitResult InProcessTransport::Sleep(driver::FunctionId function, int vector,
+                                             uint64_t deadline_ps) {
   for (;;) {
     if (bridge_->TakeInterrupt(function, static_cast<unsigned>(vector))) {
-      Run(timing_.interrupt_ns * 1000);
       return driver::WaitResult::kInterrupt;
     }
     const uint64_t now = model::NowPs();
@@ -126,6 +134,11 @@ driver::WaitResult InProcessTransport::WaitInterrupt(driver::FunctionId function
     RestoreStackBounds();
     CheckCard();
   }
+}
+
+HostTime InProcessTransport::host_time() {
+  const std::lock_guard<std::recursive_mutex> lock(mutex_);
+  return {model::NowPs() - waited_ps_, waited_ps_};
 }
 
 uint64_t InProcessTransport::NowPs() {

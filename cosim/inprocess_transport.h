@@ -11,6 +11,7 @@
 #include <string>
 
 #include "cosim/host_bridge.h"
+#include "cosim/host_time.h"
 #include "cosim/observable_transport.h"
 #include "model/card/card.h"
 
@@ -45,10 +46,12 @@ class InProcessTransport : public ObservableTransport {
   void ObserveHostWrites(HostWriteObserver observer) override;
 
   model::Card& card() { return *card_; }
+  HostTime host_time();  // since the beginning
 
  private:
   uint32_t Access(driver::FunctionId function, model::HostAccess::Space space, uint64_t offset,
                   bool write, uint32_t value);
+  driver::WaitResult Sleep(driver::FunctionId function, int vector, uint64_t deadline_ps);
   void Run(uint64_t ps);  // lets the card run for this long
   void CheckCard();       // Error(kDeviceFault) if it has just been lost
 
@@ -57,6 +60,7 @@ class InProcessTransport : public ObservableTransport {
   std::unique_ptr<model::Card> card_;
   std::unique_ptr<HostBridge> bridge_;
   bool lost_ = false;
+  uint64_t waited_ps_ = 0;
 };
 
 }  // namespace spyre::cosim

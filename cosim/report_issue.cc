@@ -96,7 +96,9 @@ Json IssueJson(const RunResult& result) {
 Json HostJson(const RunResult& result) {
   return {{"operations", result.launch_counts.queued},
           {"doorbells", result.launch_doorbells},
-          {"interrupts", result.launch_interrupts}};
+          {"interrupts", result.launch_interrupts},
+          {"busy_ns", Ns(result.launch_host.busy_ps)},
+          {"waited_ns", Ns(result.launch_host.waited_ps)}};
 }
 
 Json MemoryJson(const RunResult& result) {

@@ -272,6 +272,7 @@ class Session {
   void Launch(Enqueue enqueue) {
     const flex::OperationCounts before = context_->Counts();
     const driver::QueueStatistics queue = context_->QueueStatistics();
+    const HostTime host = transport_->host_time();
     const size_t first = context_->CompletedOperations().size();
     std::vector<model::UnitStatistics> units_before = transport_->card().Statistics();
     KernelLog log(transport_->card(), &recorder_, steps_);
@@ -285,6 +286,7 @@ class Session {
     const driver::QueueStatistics queue_after = context_->QueueStatistics();
     result_.launch_doorbells = queue_after.submission_doorbells - queue.submission_doorbells;
     result_.launch_interrupts = queue_after.interrupts - queue.interrupts;
+    result_.launch_host = transport_->host_time().Since(host);
     const auto completed = context_->CompletedOperations();
     result_.launches.assign(completed.begin() + static_cast<ptrdiff_t>(first), completed.end());
     result_.launch_units = transport_->card().Statistics();

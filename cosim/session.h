@@ -13,6 +13,7 @@
 
 #include "cosim/bundle_steps.h"
 #include "cosim/config.h"
+#include "cosim/host_time.h"
 #include "cosim/issue_summary.h"
 #include "cosim/reference.h"
 #include "cosim/usage.h"
@@ -73,6 +74,7 @@ struct RunResult {
   uint64_t trace_digest = 0, trace_records = 0, trace_dropped = 0;
 
   uint64_t launch_doorbells = 0, launch_interrupts = 0;  // of the launch
+  HostTime launch_host;                                  // from its first call to its last response
   flex::MemoryStatistics tensor_memory, program_memory;  // of the session
 
   std::string out_dir;

@@ -125,6 +125,9 @@ TEST(IssueOnTwoStreams, TheReportSaysWhatWasIssuedWhere) {
   EXPECT_EQ(report["hazards"], nullptr) << "not looked for";
   EXPECT_GT(report["overlap"]["compute_busy_ns"], 0);
   EXPECT_GT(report["host"]["doorbells"], 0);
+  EXPECT_GT(report["host"]["busy_ns"], 0);
+  EXPECT_GE(report["host"]["busy_ns"].get<double>() + report["host"]["waited_ns"].get<double>(),
+            report["launch_ns"]);
   EXPECT_GT(report["memory"]["tensor_peak_bytes"], 0);
   EXPECT_GT(report["memory"]["program_peak_bytes"], 0);
   EXPECT_THAT(ReportSummary(result, "spyre-cosim"),

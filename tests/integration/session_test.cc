@@ -143,6 +143,44 @@ TEST(Session, TimingOnlyRunTouchesNoHostData) {
   EXPECT_EQ(result.launches.back().macs, 512ull * 256 * 256);
 }
 
+// A launch of three entries, when the host's work costs nothing but what the parameter says.
+struct HostCase {
+  const char *name, *cost;
+  uint64_t busy_ps;
+  bool waits = true;
+};
+void PrintTo(const HostCase& test, std::ostream* out) { *out << test.name; }
+class HostTimes : public ::testing::TestWithParam<HostCase> {};
+
+TEST_P(HostTimes, BusyIsWhatTheHostIsChargedAndTheRestIsWaiting) {
+  std::vector<std::string> sets{"workload.op=add", "workload.rows=64", "workload.cols=64",
+                                "workload.functional=false"};
+  for (const char* cost : {"register_write_ns", "register_read_ns", "interrupt_ns", "submit_ns",
+                           "completion_ns", "map_ns"}) {
+    sets.push_back(std::string("host.") + cost + "=0");
+  }
+  sets.emplace_back(GetParam().cost);
+  const RunResult result = RunSets(sets);
+  ASSERT_EQ(result.launch_counts.queued, 3u);
+  const HostTime& host = result.launch_host;
+  const uint64_t launch_ps = result.launch_end_ps - result.launch_begin_ps;
+  if (GetParam().waits) {
+    EXPECT_EQ(host.busy_ps, GetParam().busy_ps) << "ps";
+    EXPECT_GE(host.busy_ps + host.waited_ps, launch_ps) << "ps";
+    EXPECT_LT(host.waited_ps, launch_ps + 1'000'000) << "ps; and the way of the last interrupt";
+  } else {
+    EXPECT_EQ(host.waited_ps, 0u) << "polling is work";
+    EXPECT_GE(host.busy_ps, launch_ps);
+  }
+}
+INSTANTIATE_TEST_SUITE_P(
+    Costs, HostTimes,
+    ::testing::Values(HostCase{"nothing", "host.submit_ns=0", 0},
+                      HostCase{"entries", "host.submit_ns=700", 3 * 700'000},
+                      HostCase{"responses", "host.completion_ns=500", 3 * 500'000},
+                      HostCase{"polling", "runtime.completion=polled", 0, false}),
+    [](const auto& test) { return test.param.name; });
+
 TEST(Session, ReportsEveryPhaseToTheListener) {
   class Listener : public ProgressListener {
    public:
