@@ -119,6 +119,7 @@ void HazardGuard::Act(const std::vector<Hazard>& hazards, uint32_t stream, bool 
   }
   // The latest first: to wait for it may be to wait for others.
   std::vector<const HazardOperation*> earlier;
+  earlier.reserve(hazards.size());
   for (const Hazard& hazard : hazards) earlier.push_back(&hazard.earlier);
   std::sort(earlier.begin(), earlier.end(),
             [](const auto* a, const auto* b) { return a->last_correlation > b->last_correlation; });
