@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "cosim/bundle_shapes.h"
+#include "cosim/launch_settings.h"
 #include "cosim/npy.h"
 #include "model/contract/error.h"
 #include "model/contract/files.h"
@@ -254,6 +255,7 @@ void RefuseOperationKeys(const WorkloadConfig& workload) {
   if (given(workload.size)) key = "m, k, n, rows, cols or batch";
   if (given(workload.tile)) key = "tile";
   if (given(workload.split)) key = "split";
+  if (IsGiven(workload.launch)) key = "launch";
   if (!workload.input_a.empty() || !workload.input_b.empty()) key = "inputs";
   if (workload.cores != 0) key = "cores";
   if (key != nullptr) {

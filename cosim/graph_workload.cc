@@ -7,8 +7,10 @@
 #include <cstdlib>
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "cosim/bundle_workload.h"
+#include "cosim/launch_settings.h"
 #include "cosim/toml_json.h"
 #include "model/contract/error.h"
 #include "model/contract/files.h"
@@ -28,12 +30,18 @@ constexpr int64_t kPlannedFifths = 4;
 constexpr int64_t kFifths = 5;
 
 Json ParseJsonText(const std::string& text, const std::string& name) {
+  std::vector<std::set<std::string>> keys;  // of the objects that are open
+  const auto check = [&](int depth, Json::parse_event_t event, Json& value) {
+    if (depth > kMaxDepth) throw BadInput("{}: more than {} levels", name, kMaxDepth);
+    if (event == Json::parse_event_t::object_start) keys.emplace_back();
+    if (event == Json::parse_event_t::object_end) keys.pop_back();
+    if (event == Json::parse_event_t::key && !keys.back().insert(value).second) {
+      throw BadInput("{}: the key {} is there twice in one object", name, value.dump());
+    }
+    return true;
+  };
   try {
-    const auto shallow = [](int depth, Json::parse_event_t, Json&) {
-      if (depth > kMaxDepth) throw BadInput("more than {} levels", kMaxDepth);
-      return true;
-    };
-    return Json::parse(text, shallow);
+    return Json::parse(text, check);
   } catch (const Json::parse_error& error) {
     throw BadInput("{}: not valid JSON: {}", name, error.what());
   }
@@ -73,6 +81,7 @@ void RefuseOtherKeys(const WorkloadConfig& workload) {
   if (given(workload.size)) key = "m, k, n, rows, cols or batch";
   if (given(workload.tile)) key = "tile";
   if (given(workload.split)) key = "split";
+  if (IsGiven(workload.launch)) key = "launch";
   if (!workload.input_a.empty() || !workload.input_b.empty()) key = "inputs";
   if (!workload.bundle.empty()) key = "bundle";
   if (!workload.shapes.empty()) key = "shapes";

@@ -1,10 +1,13 @@
 #include "cosim/issue_workload.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <map>
 #include <memory>
+#include <string>
+#include <vector>
 
 #include "cosim/bundle_workload.h"
 #include "cosim/graph_workload.h"
@@ -234,6 +237,30 @@ class Resolver {
 
 bool HasIssue(const WorkloadConfig& workload) {
   return HasGraph(workload) && workload.issue.mode != "program";
+}
+
+void CheckIssueKeys(const WorkloadConfig& workload) {
+  const IssueConfig& issue = workload.issue;
+  const IssueConfig usual;
+  if (issue.mode != "program" && !HasGraph(workload)) {
+    throw BadInput(
+        "workload.issue.mode = \"{}\" makes a kernel of each operation of a list, and there is no "
+        "list (workload.graph or workload.ops)",
+        issue.mode);
+  }
+  const auto refuse = [&](const char* key, bool given, const std::vector<std::string>& modes) {
+    if (!given || std::count(modes.begin(), modes.end(), issue.mode) != 0) return;
+    throw BadInput("workload.issue.{} is for mode = \"{}\", and workload.issue.mode is \"{}\"", key,
+                   fmt::join(modes, "\" or \""), issue.mode);
+  };
+  refuse("streams", issue.streams != usual.streams, {"streams", "task_graph"});
+  refuse("dependencies", issue.dependencies != usual.dependencies, {"streams"});
+  refuse("deps", issue.deps != usual.deps, {"task_graph"});
+  refuse("release", issue.release != usual.release, {"task_graph"});
+  refuse("window", issue.window != usual.window, {"task_graph"});
+  if ((issue.window & (issue.window - 1)) != 0) {
+    throw BadInput("workload.issue.window = {} tasks must be a power of two", issue.window);
+  }
 }
 
 Workload ResolveIssue(const RunConfig& config) { return Resolver(config).Resolve(); }

@@ -27,6 +27,10 @@ struct IssueWork {
   std::vector<IssueTask> tasks;   // in order of the list, which is an order that they may run in
 };
 
+// BadInput for a key of workload.issue that the mode has no use for, and for a mode that has no
+// list of operations to issue.
+void CheckIssueKeys(const WorkloadConfig& workload);
+
 // Whether the configuration issues its list of operations one by one.
 bool HasIssue(const WorkloadConfig& workload);
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <string>
+#include <tuple>
 
 #include "model/contract/error.h"
 #include "runtime/spyre/spyre_tensor.h"
@@ -23,6 +24,14 @@ Chunks ChunksAlong(const WorkloadTensor& tensor, int dimension, int64_t tile, ui
 }
 
 }  // namespace
+
+bool IsGiven(const LaunchConfig& launch) {
+  const LaunchConfig usual;
+  const auto values = [](const LaunchConfig& c) {
+    return std::tie(c.order, c.remainder, c.reduction, c.routing, c.overlap, c.depth, c.interleave);
+  };
+  return values(launch) != values(usual);
+}
 
 runtime::LaunchOptions LaunchOptionsOf(const LaunchConfig& config) {
   runtime::LaunchOptions options;

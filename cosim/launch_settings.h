@@ -14,6 +14,9 @@
 
 namespace spyre::cosim {
 
+// A key of workload.launch is not as it is by default.
+bool IsGiven(const LaunchConfig& launch);
+
 runtime::LaunchOptions LaunchOptionsOf(const LaunchConfig& config);
 
 // The kernels that the remainder and reduction options need beside the workload's; none where the

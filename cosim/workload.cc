@@ -155,8 +155,23 @@ std::string ReducedDim(const compiler::KernelSpec& spec) {
   return op.kind == OperationKind::kReduction ? spec.axis : "";
 }
 
+// What tiles of a reduced dimension cannot make together, whatever carries them.
+void RefusePartsOfRows(const Workload& workload) {
+  const compiler::KernelSpec& spec = workload.kernel_spec;
+  const bool softmax = compiler::RequireOperation(spec.op).kind == OperationKind::kSoftmax;
+  if (!softmax && spec.op != "mean") return;
+  const std::string along = softmax ? "cols" : spec.axis;
+  const int64_t tile = spec.dims.at(along);
+  if (tile >= workload.sizes.at(along)) return;
+  throw BadInput(
+      "workload.tile.{} = {}: {} of parts of its {} elements do not make that of the whole; tiles "
+      "of the other dimensions do",
+      along, tile, spec.op, workload.sizes.at(along));
+}
+
 // A reduced dimension in tiles: how the kernel keeps its sums, or where they are rounded.
 void TileReduction(const LaunchConfig& launch, Workload& workload) {
+  RefusePartsOfRows(workload);
   compiler::KernelSpec& spec = workload.kernel_spec;
   const std::string reduced = ReducedDim(spec);
   if (reduced.empty() || spec.dims.at(reduced) == workload.sizes.at(reduced)) return;
@@ -262,6 +277,7 @@ compiler::MatmulTiming MatmulTimingOf(const model::CardConfig& card) {
 }
 
 Workload ResolveWorkload(const RunConfig& config) {
+  CheckIssueKeys(config.workload);
   if (HasIssue(config.workload)) return ResolveIssue(config);
   if (HasGraph(config.workload)) return ResolveGraph(config);
   if (!config.workload.bundle.empty()) return ResolveBundle(config);

@@ -170,7 +170,9 @@ TEST_F(BundleCommandLine, ShapesMayBeGivenAndAreChecked) {
       {"--shape 64x128,64x128,64x128 --args none.npy,none.npy", "none.npy"},
       {"--shape 64x128,64x128,64x128 --dim rows=4", "no dimension 'rows'"},
       {"--dim rows", "NAME=NUMBER"},
-      {"--set workload.m=64", "no meaning for a bundle"}};
+      {"--set workload.m=64", "no meaning for a bundle"},
+      {"--set workload.launch.overlap=streams", "workload.launch has no meaning for a bundle"},
+      {"--set workload.issue.mode=streams", "there is no list (workload.graph or workload.ops)"}};
   for (const auto& [arguments, message] : wrong) {
     const Result result = run(arguments);
     EXPECT_EQ(result.status, 2) << arguments << "\n" << result.text;

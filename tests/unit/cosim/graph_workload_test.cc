@@ -90,7 +90,9 @@ TEST(GraphWorkload, ErrorsNameFileAndPlace) {
   EXPECT_THAT(MessageOf(Configured(Write("unknown.toml", "opps = []"))),
               AllOf(HasSubstr("unknown.toml"), HasSubstr("'opps'"), HasSubstr("'ops'?")));
   EXPECT_THAT(MessageOf(Configured(Write("deep.json", std::string(100, '[')))),
-              HasSubstr("more than 16 levels"));
+              AllOf(HasSubstr("deep.json"), HasSubstr("more than 16 levels")));
+  EXPECT_THAT(MessageOf(Configured(Write("twice.json", R"({"dims": {"A": 1, "A": 2}})"))),
+              AllOf(HasSubstr("twice.json"), HasSubstr("\"A\" is there twice")));
   EXPECT_THAT(MessageOf(Configured(Write("list.json", "[1]"))), HasSubstr("must be an object"));
 }
 
@@ -98,6 +100,12 @@ TEST(GraphWorkload, KeysOfOneOperationOrABundleAreRefused) {
   const std::string path = Write("keys.json", kJson);
   EXPECT_THAT(MessageOf(Configured(path, {"workload.m=64"})), HasSubstr("workload.m, k, n"));
   EXPECT_THAT(MessageOf(Configured(path, {"workload.bundle=x"})), HasSubstr("workload.bundle"));
+  for (const char* key : {"overlap=streams", "order=[\"A\"]", "reduction=lx", "depth=4",
+                          "remainder=pad", "routing=tiled", "interleave=2"}) {
+    EXPECT_THAT(MessageOf(Configured(path, {std::string("workload.launch.") + key})),
+                HasSubstr("workload.launch has no meaning beside a list"))
+        << key;
+  }
 }
 
 }  // namespace

@@ -115,5 +115,38 @@ TEST(IssueWorkload, RefusesHints) {
               AllOf(HasSubstr("workload.hints"), HasSubstr("\"program\"")));
 }
 
+TEST(IssueWorkload, RefusesKeysThatTheModeHasNoUseFor) {
+  const auto message = [](const char* mode, auto key, const auto& value) {
+    RunConfig config = Config(kTwoLayers);
+    config.workload.issue.mode = mode;
+    config.workload.issue.*key = value;
+    return MessageOf(config);
+  };
+  EXPECT_EQ(message("program", &IssueConfig::streams, 8),
+            "workload.issue.streams is for mode = \"streams\" or \"task_graph\", and "
+            "workload.issue.mode is \"program\"");
+  EXPECT_THAT(message("program", &IssueConfig::dependencies, "host"),
+              HasSubstr("issue.dependencies is for mode = \"streams\", and"));
+  EXPECT_THAT(message("program", &IssueConfig::window, 4), HasSubstr("issue.window is for"));
+  EXPECT_THAT(message("streams", &IssueConfig::deps, "exact"),
+              HasSubstr("issue.deps is for mode = \"task_graph\", and"));
+  EXPECT_THAT(message("streams", &IssueConfig::release, "host"), HasSubstr("issue.release is for"));
+  EXPECT_THAT(message("streams", &IssueConfig::window, 1), HasSubstr("issue.window is for"));
+  EXPECT_THAT(message("task_graph", &IssueConfig::dependencies, "one_stream"),
+              HasSubstr("workload.issue.mode is \"task_graph\""));
+  EXPECT_THAT(message("task_graph", &IssueConfig::window, 3),
+              HasSubstr("workload.issue.window = 3 tasks must be a power of two"));
+  EXPECT_EQ(message("task_graph", &IssueConfig::window, 1), "accepted") << "one task at a time";
+  EXPECT_EQ(message("task_graph", &IssueConfig::streams, 8), "accepted");
+}
+
+TEST(IssueWorkload, RefusesAModeWithoutAList) {
+  for (const char* mode : {"streams", "task_graph"}) {
+    EXPECT_THAT(MessageOf(LoadConfig("", {std::string("workload.issue.mode=") + mode,
+                                          "workload.m=64", "workload.k=64", "workload.n=64"})),
+                HasSubstr("there is no list (workload.graph or workload.ops)"));
+  }
+}
+
 }  // namespace
 }  // namespace spyre::cosim

@@ -178,5 +178,20 @@ TEST(Workload, ATiledReductionKeepsItsSumsOrRoundsThem) {
               HasSubstr("\"plan\" puts the results of parts"));
 }
 
+TEST(Workload, PartsOfAMeanOrASoftmaxAreRefusedWhateverCarriesThem) {
+  for (const char* how : {"fail", "device", "lx", "plan"}) {
+    const std::string launch = std::string("launch = { reduction = \"") + how + "\" }\n";
+    EXPECT_THAT(
+        MessageOf("op = \"softmax\"\nrows = 8\ncols = 256\ntile = { cols = 64 }\n" + launch),
+        HasSubstr("workload.tile.cols = 64: softmax of parts of its 256 elements"));
+    EXPECT_THAT(MessageOf("op = \"mean\"\naxis = \"rows\"\nrows = 8\ncols = 256\n"
+                          "tile = { rows = 4 }\n" +
+                          launch),
+                HasSubstr("workload.tile.rows = 4: mean of parts of its 8 elements"));
+    EXPECT_EQ(MessageOf("op = \"softmax\"\nrows = 8\ncols = 256\ntile = { rows = 4 }\n" + launch),
+              "no error");
+  }
+}
+
 }  // namespace
 }  // namespace spyre::cosim
