@@ -48,6 +48,13 @@ std::string Describe(const compiler::Kernel& kernel) {
 std::string CompileBundle(const RunConfig& config, const CompileOptions& options) {
   const BundleDialect dialect = DialectOf(options.dialect);
   const Workload workload = ResolveWorkload(config);
+  if (workload.issue != nullptr) {
+    throw BadInput(
+        "workload.issue.mode = \"{}\" makes a program of each operation, and compile writes one; "
+        "run "
+        "leaves them all in its spyrecode directory, mode = \"program\" makes one of the list",
+        config.workload.issue.mode);
+  }
   const compiler::Kernel kernel = CompileWorkload(workload);
   compiler::WriteSpyreCode(kernel, options.output);
   std::string text = Describe(kernel);

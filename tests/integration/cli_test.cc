@@ -156,6 +156,12 @@ TEST_F(CommandLineTest, SencoresLimitsTheWorkDivision) {
   EXPECT_THAT(bad.text, HasSubstr("SENCORES = \"40\" must be a whole number from 1 to 32"));
 }
 
+TEST_F(CommandLineTest, CompileRefusesAListThatIsIssuedOneByOne) {
+  const Outcome list = Call("compile " SPYRE_SOURCE_DIR "/configs/mlp_two_streams.toml -o code");
+  EXPECT_EQ(list.status, 2);
+  EXPECT_THAT(list.text, HasSubstr("workload.issue.mode = \"streams\" makes a program of each"));
+}
+
 // Everything a user can get wrong: status 2, and a message that says what would be right.
 TEST_F(CommandLineTest, BadInputEndsWithStatus2AndAUsefulMessage) {
   const auto expect = [&](const Outcome& outcome, const std::string& message) {
