@@ -1,49 +1,80 @@
 #include "runtime/graph/byte_hazards.h"
 
+#include <algorithm>
+
 namespace spyre::runtime {
 
-void ByteHazards::Find(const Region& region, const TensorPlace& place, bool writes,
-                       std::vector<TaskId>& tasks) const {
-  const ByteRegion bytes(region, place);
-  index_.Query(bytes.begin(), bytes.end(), [&](uint32_t place_of_kept) {
-    const Kept& kept = kept_[place_of_kept];
-    if (!writes && !kept.writes) return;
-    const bool overlap = kept.region.tensor == region.tensor ? BoxesOverlap(kept.region, region)
-                                                             : Overlap(kept.bytes, bytes);
-    if (overlap) tasks.push_back(kept.task);
+void ByteHazards::Place(const TensorPlace& place) {
+  uint64_t bytes = place.element_bytes;
+  for (const int64_t size : place.shape) bytes *= static_cast<uint64_t>(size);
+  const auto number = static_cast<uint32_t>(tensors_.size());
+  const uint64_t end = place.address + bytes;
+  tensors_.push_back({place, end, 0, false});
+  // Extents that meet the tensor become one with it.
+  uint64_t begin = place.address;
+  Extent extent{end, number};
+  auto at = extents_.lower_bound(end);
+  while (at != extents_.begin() && std::prev(at)->second.end > place.address) {
+    --at;
+    if (at->second.tensor != kNone) Share(at->second.tensor);
+    begin = std::min(begin, at->first);
+    extent = {std::max(extent.end, at->second.end), kNone};
+    at = extents_.erase(at);
+  }
+  if (extent.tensor == kNone) Share(number);
+  extents_[begin] = extent;
+}
+
+void ByteHazards::Share(uint32_t tensor) {
+  Tensor& it = tensors_[tensor];
+  if (!it.shares && it.accesses > 0) Enter(it, tensor);
+  it.shares = true;
+}
+
+void ByteHazards::Find(uint32_t tensor, const Box& box, bool writes, Found& found) const {
+  for (const bool written : {true, false}) {
+    if (!writes && !written) continue;
+    boxes_.Query(SpaceOf(tensor, written), box, [&](uint32_t key) {
+      found.conflicts.push_back(key);
+      if (writes && BoxCovers(box, boxes_.BoxAt(key))) found.covered.push_back(key);
+    });
+  }
+  if (tensors_[tensor].shares) FindInOthers(tensor, box, writes, found);
+}
+
+void ByteHazards::FindInOthers(uint32_t tensor, const Box& box, bool writes, Found& found) const {
+  const ByteRegion bytes(box, tensors_[tensor].place);
+  live_.Query(bytes.begin(), bytes.end(), [&](uint32_t other) {
+    if (other == tensor) return;
+    const TensorPlace& place = tensors_[other].place;
+    const Box around = BoxAround(bytes.begin(), bytes.end(), place);
+    for (const bool written : {true, false}) {
+      if (!writes && !written) continue;
+      boxes_.Query(SpaceOf(other, written), around, [&](uint32_t key) {
+        const ByteRegion kept(boxes_.BoxAt(key), place);
+        if (!Overlap(kept, bytes)) return;
+        found.conflicts.push_back(key);
+        if (writes && bytes.one_run() && bytes.begin() <= kept.begin() &&
+            kept.end() <= bytes.end()) {
+          found.covered.push_back(key);
+        }
+      });
+    }
   });
 }
 
-void ByteHazards::Insert(uint32_t key, TaskId task, const Region& region, const TensorPlace& place,
-                         bool writes) {
-  const ByteRegion bytes(region, place);
-  if (writes) {
-    covered_.clear();
-    index_.Query(bytes.begin(), bytes.end(), [&](uint32_t other) {
-      const Kept& kept = kept_[other];
-      const bool covers = kept.region.tensor == region.tensor
-                              ? BoxCovers(region, kept.region)
-                              : bytes.one_run() && bytes.begin() <= kept.bytes.begin() &&
-                                    kept.bytes.end() <= bytes.end();
-      if (covers) covered_.push_back(kept.key);
-    });
-    for (const uint32_t other : covered_) Erase(other);
-  }
-  if (free_.empty()) {
-    free_.push_back(static_cast<uint32_t>(kept_.size()));
-    kept_.emplace_back();
-  }
-  place_[key] = free_.back();
-  free_.pop_back();
-  kept_[place_[key]] = {task, key, writes, region, bytes};
-  index_.Insert(place_[key], bytes.begin(), bytes.end());
+void ByteHazards::Insert(uint32_t key, uint32_t tensor, const Box& box, bool writes) {
+  boxes_.Insert(key, SpaceOf(tensor, writes), box);
+  Tensor& it = tensors_[tensor];
+  if (it.accesses++ == 0 && it.shares) Enter(it, tensor);
 }
 
 void ByteHazards::Erase(uint32_t key) {
-  if (place_[key] == kNone) return;
-  index_.Erase(place_[key]);
-  free_.push_back(place_[key]);
-  place_[key] = kNone;
+  if (!boxes_.Contains(key)) return;
+  const uint32_t tensor = boxes_.SpaceOf(key) / 2;
+  boxes_.Erase(key);
+  Tensor& it = tensors_[tensor];
+  if (--it.accesses == 0 && it.shares) live_.Erase(tensor);
 }
 
 }  // namespace spyre::runtime

@@ -1,47 +1,68 @@
-// Safe's inference by bytes: the accesses of all tasks that have not completed, found by address.
-// Two accesses conflict when they share a byte and one of them writes.
+// Safe's inference by bytes: the accesses of all tasks that have not completed, found by what they
+// touch. Two accesses conflict when they share a byte and one of them writes.
+//
+// Accesses to one tensor are compared as boxes. Tensors that share memory with others are found by
+// address, as long as they have accesses; what may conflict there is compared run by run.
 //
 // An access leaves when its task completes, or when a later write covers it: whoever conflicts with
 // it later conflicts with that write, which comes after it.
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <vector>
 
+#include "runtime/graph/box_index.h"
 #include "runtime/graph/byte_region.h"
 #include "runtime/graph/interval_index.h"
-#include "runtime/graph/task_options.h"
 #include "runtime/graph/task_region.h"
 
 namespace spyre::runtime {
 
 class ByteHazards {
  public:
-  // An access is known by the slot of its task times max_args plus its number.
-  explicit ByteHazards(uint32_t accesses) : place_(accesses, kNone) {}
+  struct Found {
+    std::vector<uint32_t> conflicts;  // keys; one may come several times
+    std::vector<uint32_t> covered;    // the same: to be erased when the write is inserted
+  };
 
-  // Appends the tasks that `region` conflicts with; a task may come several times.
-  void Find(const Region& region, const TensorPlace& place, bool writes,
-            std::vector<TaskId>& tasks) const;
-  void Insert(uint32_t key, TaskId task, const Region& region, const TensorPlace& place,
-              bool writes);
+  // buckets: a power of two, about as many as accesses.
+  explicit ByteHazards(uint32_t buckets) : boxes_(buckets) {}
+
+  // Tensors are numbered from 0, in the order of their placement.
+  void Place(const TensorPlace& place);
+
+  // Appends what an access to `box` of a tensor conflicts with, and what it covers if it writes.
+  void Find(uint32_t tensor, const Box& box, bool writes, Found& found) const;
+  // key: the caller's number of the access.
+  void Insert(uint32_t key, uint32_t tensor, const Box& box, bool writes);
   void Erase(uint32_t key);  // no-op if it is not in any more
 
  private:
   static constexpr uint32_t kNone = UINT32_MAX;
-  struct Kept {
-    TaskId task;
-    uint32_t key;
-    bool writes;
-    Region region;
-    ByteRegion bytes;
+  struct Tensor {
+    TensorPlace place;
+    uint64_t end = 0;
+    uint32_t accesses = 0;
+    bool shares = false;  // memory, with others
+  };
+  // Memory without a gap that tensors take.
+  struct Extent {
+    uint64_t end;
+    uint32_t tensor;  // kNone: several
   };
 
-  IntervalIndex index_;          // of the places in kept_
-  std::vector<uint32_t> place_;  // of each access in kept_, kNone: not in any more
-  std::vector<Kept> kept_;
-  std::vector<uint32_t> free_;     // places in kept_
-  std::vector<uint32_t> covered_;  // scratch
+  static uint32_t SpaceOf(uint32_t tensor, bool writes) { return 2 * tensor + (writes ? 1 : 0); }
+  void Share(uint32_t tensor);
+  void Enter(const Tensor& tensor, uint32_t number) {
+    live_.Insert(number, tensor.place.address, tensor.end);
+  }
+  void FindInOthers(uint32_t tensor, const Box& box, bool writes, Found& found) const;
+
+  std::vector<Tensor> tensors_;
+  std::map<uint64_t, Extent> extents_;  // by begin
+  BoxIndex boxes_;
+  IntervalIndex live_;  // tensors that share memory and have accesses
 };
 
 }  // namespace spyre::runtime

@@ -4,15 +4,32 @@
 
 namespace spyre::runtime {
 
-ByteRegion::ByteRegion(const Region& region, const TensorPlace& place) {
+Box BoxOf(const Region2d& region) {
+  Box box;
+  box.rank = 2;
+  box.range[0] = {region.row_offset, region.row_offset + region.rows};
+  box.range[1] = {region.col_offset, region.col_offset + region.cols};
+  return box;
+}
+
+Box BoxOf(const Region& region) {
+  Box box;
+  box.rank = region.rank;
+  for (uint32_t d = 0; d < region.rank; ++d) {
+    box.range[d] = {region.offset[d], region.offset[d] + region.extent[d]};
+  }
+  return box;
+}
+
+ByteRegion::ByteRegion(const Box& box, const TensorPlace& place) {
   begin_ = place.address;
   run_bytes_ = place.element_bytes;
   std::array<Loop, kMaxRank> inner_first{};
   uint64_t stride = place.element_bytes;
   uint64_t last = 0;  // offset of the last run from the first
-  for (uint32_t d = region.rank; d-- > 0;) {
-    const auto extent = static_cast<uint64_t>(region.extent[d]);
-    begin_ += static_cast<uint64_t>(region.offset[d]) * stride;
+  for (uint32_t d = box.rank; d-- > 0;) {
+    const auto extent = static_cast<uint64_t>(box.range[d].end - box.range[d].begin);
+    begin_ += static_cast<uint64_t>(box.range[d].begin) * stride;
     if (loops_ == 0 && run_bytes_ == stride) {
       run_bytes_ *= extent;  // all dimensions within are whole
     } else if (extent > 1) {
@@ -60,23 +77,29 @@ bool Overlap(const ByteRegion& a, const ByteRegion& b) {
   return false;
 }
 
-bool BoxesOverlap(const Region& a, const Region& b) {
-  for (uint32_t d = 0; d < a.rank; ++d) {
-    if (a.offset[d] >= b.offset[d] + b.extent[d] || b.offset[d] >= a.offset[d] + a.extent[d]) {
-      return false;
+Box BoxAround(uint64_t begin, uint64_t end, const TensorPlace& place) {
+  uint64_t stride = 1;
+  for (const int64_t size : place.shape) stride *= static_cast<uint64_t>(size);
+  const uint64_t first_byte = std::max(begin, place.address) - place.address;
+  const uint64_t elements_end = stride * place.element_bytes;
+  const uint64_t last_byte = std::min(end - place.address, elements_end) - 1;
+  uint64_t first = first_byte / place.element_bytes;
+  uint64_t last = last_byte / place.element_bytes;
+  Box box;
+  for (const int64_t size : place.shape) {
+    stride /= static_cast<uint64_t>(size);
+    // Behind the first dimension in which they differ, the elements between them take all.
+    box.range[box.rank++] = {static_cast<int64_t>(first / stride),
+                             static_cast<int64_t>(last / stride) + 1};
+    if (first / stride == last / stride) {
+      first %= stride;
+      last %= stride;
+    } else {
+      first = 0;
+      last = stride - 1;
     }
   }
-  return true;
-}
-
-bool BoxCovers(const Region& outer, const Region& inner) {
-  for (uint32_t d = 0; d < outer.rank; ++d) {
-    if (inner.offset[d] < outer.offset[d] ||
-        inner.offset[d] + inner.extent[d] > outer.offset[d] + outer.extent[d]) {
-      return false;
-    }
-  }
-  return true;
+  return box;
 }
 
 }  // namespace spyre::runtime

@@ -1,4 +1,5 @@
-// The bytes of a region: runs of equal length in nested loops, in ascending order of address.
+// Regions as boxes of one tensor and as bytes of memory: runs of equal length in nested loops, in
+// ascending order of address.
 //
 // Values and pure functions. Nothing enumerates bytes; finding a common byte of two regions takes
 // as many steps as runs of one interleave with runs of the other.
@@ -12,6 +13,30 @@
 
 namespace spyre::runtime {
 
+// [begin, end) in each of `rank` dimensions, outermost first; those from `rank` on are not set.
+struct Box {
+  struct Range {
+    int64_t begin, end;
+  };
+  uint32_t rank = 0;
+  std::array<Range, kMaxRank> range;
+};
+Box BoxOf(const Region2d& region);
+Box BoxOf(const Region& region);
+
+inline bool RangesOverlap(const Box::Range& a, const Box::Range& b) {
+  return a.begin < b.end && b.begin < a.end;
+}
+// Both of one rank.
+inline bool BoxCovers(const Box& outer, const Box& inner) {
+  for (uint32_t d = 0; d < outer.rank; ++d) {
+    if (inner.range[d].begin < outer.range[d].begin || inner.range[d].end > outer.range[d].end) {
+      return false;
+    }
+  }
+  return true;
+}
+
 struct ByteRun {
   uint64_t begin, end;  // end: the first byte after it
 };
@@ -19,8 +44,8 @@ struct ByteRun {
 class ByteRegion {
  public:
   ByteRegion() = default;
-  // `region` must be inside `place` (CheckInside).
-  ByteRegion(const Region& region, const TensorPlace& place);
+  // `box` must be inside `place` (CheckInside).
+  ByteRegion(const Box& box, const TensorPlace& place);
 
   uint64_t begin() const { return begin_; }
   uint64_t end() const { return end_; }
@@ -39,8 +64,8 @@ class ByteRegion {
 
 bool Overlap(const ByteRegion& a, const ByteRegion& b);
 
-// The same for regions of one tensor, by their boxes.
-bool BoxesOverlap(const Region& a, const Region& b);
-bool BoxCovers(const Region& outer, const Region& inner);
+// A box of `place` with all its elements that have a byte in [begin, end), which must be one of
+// its bytes at least; the smallest, but for dimensions within one of which it takes several.
+Box BoxAround(uint64_t begin, uint64_t end, const TensorPlace& place);
 
 }  // namespace spyre::runtime

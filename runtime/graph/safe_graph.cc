@@ -30,7 +30,7 @@ const char* ToText(TaskState state) {
 SafeGraph::SafeGraph(const TaskGraphOptions& options)
     : TaskGraph(options), accesses_(options.window.tasks) {
   if (options.deps.infer != Inference::kBytes) return;
-  hazards_ = std::make_unique<ByteHazards>(options.window.tasks * options.max_args);
+  hazards_ = std::make_unique<ByteHazards>(4 * options.window.tasks);
 }
 
 TaskRecord& SafeGraph::Require(TaskId task, TaskState state) {
@@ -55,20 +55,35 @@ uint32_t SafeGraph::RoomForArgument(TaskId task) {
   return record.args;
 }
 
-void SafeGraph::CheckRegion(const Region& region) const {
-  if (const TensorPlace* place = PlaceOf(region.tensor)) {
-    CheckInside(region, *place);
-  } else if (hazards_) {
-    throw BadInput("{}: inference by bytes needs the place of the tensor", ToText(region));
+void SafeGraph::PlaceTensor(const TensorPlace& place) {
+  CheckPlace(place);
+  const auto number = static_cast<uint32_t>(places_.size());
+  if (!places_.emplace(place.tensor, Placed{number, place}).second) {
+    throw BadInput("tensor {} has a place already", place.tensor);
   }
+  if (hazards_) hazards_->Place(place);
+}
+
+template <typename R>
+uint32_t SafeGraph::CheckRegion(const R& region) const {
+  if (places_.empty() && !hazards_) return 0;
+  const auto placed = places_.find(region.tensor);
+  if (placed != places_.end()) {
+    CheckInside(region, placed->second.place);
+    return placed->second.number;
+  }
+  if (hazards_) throw BadInput("tensor {}: inference by bytes needs its place", region.tensor);
+  return 0;
 }
 
 void SafeGraph::Add(TaskId task, Access access, const Region2d& region) {
   const uint32_t index = RoomForArgument(task);
-  if (AnyPlace() || hazards_) CheckRegion(Region::Of(region));
-  const auto hash = static_cast<uint32_t>(HashOf(region));
-  accesses_.PrefetchHead(hash);
-  ArgumentOf(task, index) = {region, hash, access, false};
+  uint32_t tag = CheckRegion(region);
+  if (!hazards_) {
+    tag = static_cast<uint32_t>(HashOf(region));
+    accesses_.PrefetchHead(tag);
+  }
+  ArgumentOf(task, index) = {region, tag, access, false};
   ++RecordOf(task).args;
 }
 
@@ -79,8 +94,9 @@ void SafeGraph::Add(TaskId task, Access access, const Region& region) {
                         region.extent[1]});
   }
   const uint32_t index = RoomForArgument(task);
-  CheckRegion(region);
-  ArgumentOf(task, index) = {{}, static_cast<uint32_t>(HashOf(region)), access, true};
+  uint32_t tag = CheckRegion(region);
+  if (!hazards_) tag = static_cast<uint32_t>(HashOf(region));
+  ArgumentOf(task, index) = {{}, tag, access, true};
   WideOf(task, index) = region;
   ++RecordOf(task).args;
 }
@@ -145,7 +161,7 @@ void SafeGraph::Depend(TaskRecord& record, TaskId before) {
 template <typename R>
 uint32_t SafeGraph::FindIn(AccessMap<R>& map, const R& region, const Argument& argument,
                            TaskId task) {
-  const uint32_t place = map.Locate(region, argument.hash, task, oldest_);
+  const uint32_t place = map.Locate(region, argument.tag, task, oldest_);
   const auto& entry = map.at(place);
   bool after_reader = false;
   if (Writes(argument.access)) {
@@ -165,15 +181,10 @@ uint32_t SafeGraph::FindIn(AccessMap<R>& map, const R& region, const Argument& a
 void SafeGraph::FindProducers(TaskId task, const TaskRecord& record) {
   producers_.clear();
   located_.clear();
-  for (uint32_t i = 0; !hazards_ && i < record.args; ++i) {
-    accesses_.PrefetchEntry(ArgumentOf(task, i).hash);
-  }
+  for (uint32_t i = 0; i < record.args; ++i) accesses_.PrefetchEntry(ArgumentOf(task, i).tag);
   for (uint32_t i = 0; i < record.args; ++i) {
     const Argument& argument = ArgumentOf(task, i);
-    if (hazards_) {
-      const Region region = RegionOf(task, i);
-      hazards_->Find(region, *PlaceOf(region.tensor), Writes(argument.access), producers_);
-    } else if (!argument.wide) {
+    if (!argument.wide) {
       located_.push_back(FindIn(accesses_, argument.region, argument, task));
     } else {
       if (!wide_accesses_) {
@@ -182,6 +193,17 @@ void SafeGraph::FindProducers(TaskId task, const TaskRecord& record) {
       located_.push_back(FindIn(*wide_accesses_, WideOf(task, i), argument, task));
     }
   }
+}
+
+void SafeGraph::FindByBytes(TaskId task, const TaskRecord& record) {
+  found_.conflicts.clear();
+  found_.covered.clear();
+  for (uint32_t i = 0; i < record.args; ++i) {
+    const Argument& argument = ArgumentOf(task, i);
+    hazards_->Find(argument.tag, BoxOfArgument(task, i), Writes(argument.access), found_);
+  }
+  producers_.clear();
+  for (const uint32_t key : found_.conflicts) producers_.push_back(TaskOf(key));
 }
 
 template <typename R>
@@ -196,11 +218,7 @@ void SafeGraph::EnterIn(AccessMap<R>& map, uint32_t place, TaskId task, Access a
 void SafeGraph::EnterAccesses(TaskId task, const TaskRecord& record) {
   for (uint32_t i = 0; i < record.args; ++i) {
     const Argument& argument = ArgumentOf(task, i);
-    if (hazards_) {
-      const Region region = RegionOf(task, i);
-      hazards_->Insert(KeyOf(task, i), task, region, *PlaceOf(region.tensor),
-                       Writes(argument.access));
-    } else if (!argument.wide) {
+    if (!argument.wide) {
       EnterIn(accesses_, located_[i], task, argument.access);
     } else {
       EnterIn(*wide_accesses_, located_[i], task, argument.access);
@@ -208,14 +226,22 @@ void SafeGraph::EnterAccesses(TaskId task, const TaskRecord& record) {
   }
 }
 
+void SafeGraph::EnterByBytes(TaskId task, const TaskRecord& record) {
+  for (const uint32_t key : found_.covered) hazards_->Erase(key);
+  for (uint32_t i = 0; i < record.args; ++i) {
+    const Argument& argument = ArgumentOf(task, i);
+    hazards_->Insert(KeyOf(task, i), argument.tag, BoxOfArgument(task, i), Writes(argument.access));
+  }
+}
+
 void SafeGraph::Submit(TaskId task) {
   TaskRecord& record = Require(task, TaskState::kOpen);
   if (options_.deps.infer != Inference::kNone) {
-    FindProducers(task, record);
+    hazards_ ? FindByBytes(task, record) : FindProducers(task, record);
     // Without explicit edges, nobody waits for a task that is not submitted.
     if (record.fanout != 0) RequireNoPath(task, producers_);
     for (const TaskId before : producers_) Depend(record, before);
-    EnterAccesses(task, record);
+    hazards_ ? EnterByBytes(task, record) : EnterAccesses(task, record);
   }
   if (record.fanin == 0) {
     record.state = TaskState::kReady;

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <memory>
+#include <unordered_map>
 #include <vector>
 
 #include "runtime/graph/access_map.h"
@@ -18,6 +19,7 @@ class SafeGraph final : public TaskGraph {
  public:
   explicit SafeGraph(const TaskGraphOptions& options);
 
+  void PlaceTensor(const TensorPlace& place) override;
   void Add(TaskId task, Access access, const Region2d& region) override;
   void Add(TaskId task, Access access, const Region& region) override;
   // Throws BadInput if `task` is submitted, `before` not allocated, or the edge closes a cycle.
@@ -38,30 +40,47 @@ class SafeGraph final : public TaskGraph {
   // Throws BadInput unless it is allocated, still in the window, and in that state.
   TaskRecord& Require(TaskId task, TaskState state);
   uint32_t RoomForArgument(TaskId task);  // for its index; the caller counts it
-  void CheckRegion(const Region& region) const;
+  // Throws BadInput unless `region` is inside its tensor's place, if it has one, which inference by
+  // bytes needs. Returns the number of that place.
+  template <typename R>
+  uint32_t CheckRegion(const R& region) const;
   bool Done(TaskId task) const {
     return task < oldest_ || RecordOf(task).state == TaskState::kDone;
   }
+  // Of an access in hazards_.
   uint32_t KeyOf(TaskId task, uint32_t index) const {
-    return SlotOf(task) * options_.max_args + index;
+    return static_cast<uint32_t>(ArgumentPlace(task, index));
+  }
+  TaskId TaskOf(uint32_t key) const { return records_[key & mask_].id; }
+  Box BoxOfArgument(TaskId task, uint32_t index) {
+    const Argument& argument = ArgumentOf(task, index);
+    return argument.wide ? BoxOf(WideOf(task, index)) : BoxOf(argument.region);
   }
 
   void FindProducers(TaskId task, const TaskRecord& record);
+  void FindByBytes(TaskId task, const TaskRecord& record);
   // Returns the place of the region's entry.
   template <typename R>
   uint32_t FindIn(AccessMap<R>& map, const R& region, const Argument& argument, TaskId task);
   void EnterAccesses(TaskId task, const TaskRecord& record);
+  void EnterByBytes(TaskId task, const TaskRecord& record);
   template <typename R>
   void EnterIn(AccessMap<R>& map, uint32_t place, TaskId task, Access access);
   void Depend(TaskRecord& record, TaskId before);
   void RequireNoPath(TaskId task, const std::vector<TaskId>& producers);
   void Retire(TaskRecord& record, uint32_t worker);
 
+  struct Placed {
+    uint32_t number;  // in the order of placement
+    TensorPlace place;
+  };
+  std::unordered_map<TensorId, Placed> places_;
   AccessMap<Region2d> accesses_;
   std::unique_ptr<AccessMap<Region>> wide_accesses_;  // made for the first wide region
   std::unique_ptr<ByteHazards> hazards_;              // of inference by bytes
   std::vector<TaskId> producers_;                     // scratch of Submit
   std::vector<uint32_t> located_;                     // the same: entries of its arguments
+  ByteHazards::Found found_;                          // the same: of inference by bytes
   std::vector<TaskId> stack_;                         // scratch of RequireNoPath
   int64_t ready_ = 0, running_ = 0;
 };

@@ -27,6 +27,10 @@ void StrictGraph::Add(TaskId task, Access access, const Region& region) {
                region.extent[1]});
 }
 
+void StrictGraph::PlaceTensor(const TensorPlace&) {
+  throw BadInput("task graph: strict knows no places of tensors; they need safe");
+}
+
 void StrictGraph::After(TaskId, TaskId) {
   throw BadInput("task graph: strict has no explicit edges; they need safe");
 }

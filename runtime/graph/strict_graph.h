@@ -14,7 +14,8 @@ class StrictGraph final : public TaskGraph {
   using TaskGraph::Add;
   void Add(TaskId task, Access access, const Region2d& region) override;
   void Add(TaskId task, Access access, const Region& region) override;  // two dimensions only
-  void After(TaskId task, TaskId before) override;                      // refused
+  void PlaceTensor(const TensorPlace& place) override;
+  void After(TaskId task, TaskId before) override;  // refused
   void SetCycles(TaskId task, int64_t cycles) override;
   void Submit(TaskId task) override;
   void Complete(TaskId task, uint32_t worker) override;

@@ -80,21 +80,6 @@ const std::string& TaskGraph::FunctionName(FunctionId function) const {
   return functions_.at(static_cast<size_t>(function)).name;
 }
 
-void TaskGraph::PlaceTensor(const TensorPlace& place) {
-  if (options_.conformance == Conformance::kStrict) {
-    throw BadInput("task graph: strict knows no places of tensors; they need safe");
-  }
-  CheckPlace(place);
-  if (!places_.emplace(place.tensor, place).second) {
-    throw BadInput("tensor {} has a place already", place.tensor);
-  }
-}
-
-const TensorPlace* TaskGraph::PlaceOf(TensorId tensor) const {
-  const auto place = places_.find(tensor);
-  return place == places_.end() ? nullptr : &place->second;
-}
-
 TaskId TaskGraph::Alloc(const TaskSpec& spec) {
   if (spec.pool >= options_.pools && (options_.pools > 1 || spec.pool >= kMaxPools)) {
     throw BadInput("task graph: no pool {}; there are {}", spec.pool, options_.pools);

@@ -102,7 +102,7 @@ class TaskGraph {
   const std::string& FunctionName(FunctionId function) const;
   // Needed before accesses in graphs that compare bytes; in other safe graphs, a tensor that has a
   // place has its regions checked against it. Not in strict.
-  void PlaceTensor(const TensorPlace& place);
+  virtual void PlaceTensor(const TensorPlace& place) = 0;
 
   // kNoTask when the window is full: stalled (complete tasks, then try again) or aborted().
   TaskId Alloc(const TaskSpec& spec);
@@ -167,7 +167,7 @@ class TaskGraph {
 
   struct Argument {
     Region2d region;
-    uint32_t hash;  // of the region, in safe
+    uint32_t tag;  // in safe: hash of the region, or by bytes the number of its tensor
     Access access;
     bool wide;  // the region is in wide_
   };
@@ -205,8 +205,10 @@ class TaskGraph {
     return orchestration_finished_ ||
            (options_.start.tasks >= 0 && scheduled_ > options_.start.tasks);
   }
-  bool AnyPlace() const { return !places_.empty(); }
-  const TensorPlace* PlaceOf(TensorId tensor) const;
+  // One plane of slots for each index, so that what is in use is dense in memory.
+  size_t ArgumentPlace(TaskId task, uint32_t index) const {
+    return size_t{index} * options_.window.tasks + SlotOf(task);
+  }
 
   TaskGraphOptions options_;
   uint32_t mask_;
@@ -223,17 +225,11 @@ class TaskGraph {
     int64_t cycles;
   };
 
-  // One plane of slots for each index, so that what is in use is dense in memory.
-  size_t ArgumentPlace(TaskId task, uint32_t index) const {
-    return size_t{index} * options_.window.tasks + SlotOf(task);
-  }
-
   std::unique_ptr<Argument[]> arguments_;  // only those added are valid
   std::unique_ptr<Region[]> wide_;         // as arguments_, made for the first wide one
   std::vector<std::unique_ptr<ReadyQueue>> queues_;
   std::vector<Named> functions_;
   std::unordered_map<std::string, FunctionId> function_ids_;
-  std::unordered_map<TensorId, TensorPlace> places_;
   std::vector<Diagnostic> diagnostics_;
   bool keep_edges_ = false;
   std::vector<Edge> edges_;

@@ -15,6 +15,10 @@ uint64_t Mix(uint64_t hash, uint64_t value) {
   return hash ^ hash >> 29;
 }
 
+bool Inside(int64_t offset, int64_t extent, int64_t size) {
+  return extent >= 1 && offset >= 0 && extent <= size && offset <= size - extent;
+}
+
 void CheckRank(size_t rank) {
   if (rank < 1 || rank > kMaxRank) {
     throw BadInput("a region or tensor of {} dimensions; there may be 1 to {}", rank, kMaxRank);
@@ -93,11 +97,17 @@ void CheckInside(const Region& region, const TensorPlace& place) {
   }
   for (uint32_t d = 0; d < region.rank; ++d) {
     const int64_t size = place.shape[d];
-    if (region.extent[d] < 1 || region.offset[d] < 0 || region.extent[d] > size ||
-        region.offset[d] > size - region.extent[d]) {
+    if (!Inside(region.offset[d], region.extent[d], size)) {
       throw BadInput("{}: dimension {} is outside the tensor, which has {} elements there",
                      ToText(region), d, size);
     }
+  }
+}
+
+void CheckInside(const Region2d& region, const TensorPlace& place) {
+  if (place.shape.size() != 2 || !Inside(region.row_offset, region.rows, place.shape[0]) ||
+      !Inside(region.col_offset, region.cols, place.shape[1])) {
+    CheckInside(Region::Of(region), place);  // throws
   }
 }
 

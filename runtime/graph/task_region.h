@@ -74,5 +74,6 @@ struct TensorPlace {
 void CheckPlace(const TensorPlace& place);
 // Throws BadInput, naming the dimension, unless the region is a box with elements inside `place`.
 void CheckInside(const Region& region, const TensorPlace& place);
+void CheckInside(const Region2d& region, const TensorPlace& place);
 
 }  // namespace spyre::runtime

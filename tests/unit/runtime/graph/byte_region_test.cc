@@ -1,13 +1,11 @@
-// Regions as bytes and the index of intervals, against enumeration.
+// Regions as boxes and bytes, against enumeration.
 #include "runtime/graph/byte_region.h"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <map>
 #include <random>
 
-#include "runtime/graph/interval_index.h"
 #include "tests/unit/runtime/graph/random_regions.h"
 
 namespace spyre::runtime {
@@ -25,12 +23,22 @@ ByteSet Runs(const ByteRegion& region) {
   return bytes;
 }
 
+Region RegionOf(const Box& box) {
+  std::vector<int64_t> offset;
+  std::vector<int64_t> extent;
+  for (uint32_t d = 0; d < box.rank; ++d) {
+    offset.push_back(box.range[d].begin);
+    extent.push_back(box.range[d].end - box.range[d].begin);
+  }
+  return Region::Of(1, offset, extent);
+}
+
 TEST(ByteRegion, RunsAreTheBytesOfTheBox) {
   std::mt19937 random(1);
   for (int i = 0; i < 500; ++i) {
     const TensorPlace place = RandomPlace(random, 1);
     const Region region = RandomRegion(random, place);
-    const ByteRegion bytes(region, place);
+    const ByteRegion bytes(BoxOf(region), place);
     const ByteSet set = BytesOf(region, place);
     ASSERT_EQ(Runs(bytes), set) << ToText(region);
     ASSERT_TRUE(set.test(bytes.begin()) && set.test(bytes.end() - 1));
@@ -49,42 +57,32 @@ TEST(ByteRegion, OverlapIsACommonByte) {
     const ByteSet set_a = BytesOf(a, place_a);
     const ByteSet set_b = BytesOf(b, place_b);
     const bool common = (set_a & set_b).any();
-    ASSERT_EQ(Overlap(ByteRegion(a, place_a), ByteRegion(b, place_b)), common)
+    ASSERT_EQ(Overlap(ByteRegion(BoxOf(a), place_a), ByteRegion(BoxOf(b), place_b)), common)
         << ToText(a) << " " << ToText(b);
     overlaps += common ? 1 : 0;
     if (i % 2 != 0) continue;
-    ASSERT_EQ(BoxesOverlap(a, b), common) << ToText(a) << " " << ToText(b);
-    ASSERT_EQ(BoxCovers(a, b), (set_b & ~set_a).none()) << ToText(a) << " " << ToText(b);
+    ASSERT_EQ(BoxCovers(BoxOf(a), BoxOf(b)), (set_b & ~set_a).none())
+        << ToText(a) << " " << ToText(b);
   }
   EXPECT_GT(overlaps, 500);
   EXPECT_LT(overlaps, 3500);
 }
 
-TEST(IntervalIndex, FindsWhatMeetsTheInterval) {
-  std::mt19937 random(3);
-  IntervalIndex index;
-  std::map<uint32_t, std::pair<uint64_t, uint64_t>> kept;
-  for (int i = 0; i < 4000; ++i) {
-    const uint32_t key = random() % 64;
-    const uint64_t begin = random() % 1000;
-    const uint64_t end = begin + 1 + random() % (i % 7 == 0 ? 500 : 20);
-    if (kept.count(key) != 0) {
-      index.Erase(key);
-      kept.erase(key);
-    } else {
-      index.Insert(key, begin, end);
-      kept[key] = {begin, end};
-    }
-    std::vector<uint32_t> found;
-    index.Query(begin, end, [&](uint32_t each) { found.push_back(each); });
-    std::vector<uint32_t> expected;
-    for (const auto& [each, interval] : kept) {
-      if (interval.first < end && interval.second > begin) expected.push_back(each);
-    }
-    std::sort(expected.begin(), expected.end(), [&](uint32_t a, uint32_t b) {
-      return std::pair(kept[a].first, a) < std::pair(kept[b].first, b);
-    });
-    ASSERT_EQ(found, expected);
+TEST(ByteRegion, TheBoxAroundBytesHasTheirElements) {
+  std::mt19937 random(4);
+  for (int i = 0; i < 2000; ++i) {
+    const TensorPlace place = RandomPlace(random, 1);
+    const std::vector<int64_t> start(place.shape.size(), 0);
+    const ByteSet tensor = BytesOf(Region::Of(1, start, place.shape), place);
+    const uint64_t begin = random() % (place.address + tensor.count());
+    const uint64_t end = std::max(begin, place.address) + 1 + random() % 100;
+    const Box box = BoxAround(begin, end, place);
+    const ByteSet found = BytesOf(RegionOf(box), place);
+    for (uint64_t at = begin; at < end; ++at) ASSERT_LE(tensor.test(at), found.test(at));
+    // Nothing outside the rows of the first and the last byte.
+    const uint64_t row = tensor.count() / static_cast<uint64_t>(place.shape[0]);
+    ASSERT_LT(found.count(), std::min<uint64_t>(end, place.address + tensor.count()) -
+                                 std::max(begin, place.address) + 2 * row);
   }
 }
 

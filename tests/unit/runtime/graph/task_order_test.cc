@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <memory>
 #include <random>
+#include <set>
 
 #include "tests/unit/runtime/graph/graph_fixture.h"
 #include "tests/unit/runtime/graph/random_regions.h"
@@ -33,14 +34,15 @@ class Program {
     options_.ready = static_cast<ReadyPolicy>(random_() % 3);
     options_.workers = 1 + random_() % 3;
     graph_ = TaskGraph::Create(options_);
+    const bool tiled = seed % 2 == 1;
     const TensorId tensors = 1 + random_() % 3;
     for (TensorId tensor = 0; tensor < tensors; ++tensor) {
-      places_.push_back(RandomPlace(random_, tensor));
-      graph_->PlaceTensor(places_.back());
+      places_.push_back(tiled ? TiledPlace(random_, tensor) : RandomPlace(random_, tensor));
     }
     // Few regions, so that equal ones are frequent.
-    for (int i = 0; i < 8; ++i) {
-      regions_.push_back(RandomRegion(random_, places_[random_() % places_.size()]));
+    for (int i = 0; i < (tiled ? 16 : 8); ++i) {
+      const TensorPlace& place = places_[random_() % places_.size()];
+      regions_.push_back(tiled ? TiledRegion(random_, place) : RandomRegion(random_, place));
     }
   }
 
@@ -70,7 +72,6 @@ class Program {
   void Simulate(size_t tasks) {
     options_.window.tasks = 256;
     graph_ = TaskGraph::Create(options_);
-    for (const TensorPlace& place : places_) graph_->PlaceTensor(place);
     while (tasks_.size() < tasks) AllocOne();
     while (!open_.empty()) SubmitOne();
     const SimulationWorkers workers{3, std::vector<uint32_t>(options_.pools, 2)};
@@ -105,6 +106,7 @@ class Program {
     const size_t accesses = random_() % 4;
     for (size_t i = 0; i < accesses; ++i) {
       const Region& region = regions_[random_() % regions_.size()];
+      if (placed_.insert(region.tensor).second) graph_->PlaceTensor(places_[region.tensor]);
       const auto access = static_cast<Access>(1 + random_() % 3);
       graph_->Add(task, access, region);
       tasks_.back().accesses.push_back({access, region, BytesOf(region, places_[region.tensor])});
@@ -196,6 +198,7 @@ class Program {
   TaskGraphOptions options_;
   std::unique_ptr<TaskGraph> graph_;
   std::vector<TensorPlace> places_;
+  std::set<TensorId> placed_;  // each before its first use, some after others are in use
   std::vector<Region> regions_;
   std::vector<OracleTask> tasks_;
   std::vector<TaskId> open_, submitted_, running_;

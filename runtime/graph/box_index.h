@@ -1,0 +1,132 @@
+// Which of a changing set of boxes meet a given one, in many spaces at once (those of the accesses
+// to each tensor).
+//
+// Boxes of a space whose extents have the same logarithm, rounded up, in every dimension are one
+// level: a grid whose cells are at least as large as its boxes and less than twice as large. A box
+// is kept in the cell of its first corner, so that a query looks into the cells that it meets, and
+// at those before them if boxes of the level reach over the end of their cell. Where these cells
+// are more than the boxes of the level, it looks at the boxes. So tiles are found without looking
+// at their neighbours, and a band or a whole tensor looks at little but what it meets. The cells of
+// all levels are lists of one hash table. Deterministic.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include "runtime/graph/byte_region.h"
+
+namespace spyre::runtime {
+
+class BoxIndex {
+ public:
+  // buckets: a power of two.
+  explicit BoxIndex(uint32_t buckets) : heads_(buckets, kNone) {}
+
+  // key: the caller's number of the box, one box for each. space: a small number; boxes and queries
+  // of one space have one rank. Coordinates are not negative.
+  void Insert(uint32_t key, uint32_t space, const Box& box);
+  void Erase(uint32_t key);  // must be in
+  bool Contains(uint32_t key) const { return key < nodes_.size() && nodes_[key].level != kNone; }
+  uint32_t SpaceOf(uint32_t key) const { return levels_[nodes_[key].level].space; }
+  Box BoxAt(uint32_t key) const {
+    Box box;
+    box.rank = levels_[nodes_[key].level].rank;
+    for (uint32_t d = 0; d < box.rank; ++d) box.range[d] = RangeAt(key, d);
+    return box;
+  }
+
+  // visit(key) for each box of the space that shares an element with `box`, in any order; one may
+  // come several times. `visit` must not change the index.
+  template <typename Visit>
+  void Query(uint32_t space, const Box& box, Visit visit) const {
+    if (space >= spaces_.size()) return;
+    for (uint32_t at = spaces_[space]; at != kNone; at = levels_[at].next) {
+      if (levels_[at].boxes > 0) QueryLevel(at, box, visit);
+    }
+  }
+
+ private:
+  static constexpr uint32_t kNone = UINT32_MAX;
+  struct Links {
+    uint32_t next = kNone, previous = kNone;
+  };
+  struct alignas(64) Node {  // a cache line
+    Links in_bucket, in_level;
+    uint32_t bucket = 0;
+    uint32_t level = kNone;  // kNone: not in
+    std::array<Box::Range, 2> near{};
+  };
+  using Far = std::array<Box::Range, kMaxRank - 2>;
+  struct Level {
+    uint32_t space, rank;
+    uint32_t next;  // of the space
+    uint32_t boxes;
+    uint32_t head;
+    uint64_t shifts;   // of coordinates, to those of a cell: a byte for each dimension
+    uint32_t reaches;  // bit d: boxes reach over the end of their cell in dimension d
+    int64_t ToCell(uint32_t d, int64_t at) const { return at >> (shifts >> 8 * d & 0xFF); }
+  };
+  using Cell = std::array<int64_t, kMaxRank>;
+
+  uint32_t LevelOf(uint32_t space, const Box& box);
+  uint32_t BucketOf(uint32_t level, uint32_t rank, const Cell& cell) const {
+    uint64_t hash = level;
+    for (uint32_t d = 0; d < rank; ++d) {
+      hash = hash * 0x9E3779B97F4A7C15u + static_cast<uint64_t>(cell[d]);
+    }
+    hash *= 0x9E3779B97F4A7C15u;
+    return static_cast<uint32_t>(hash >> 32) & static_cast<uint32_t>(heads_.size() - 1);
+  }
+  const Box::Range& RangeAt(uint32_t key, uint32_t d) const {
+    return d < 2 ? nodes_[key].near[d] : far_[key][d - 2];
+  }
+  bool Meets(uint32_t key, const Box& box) const {
+    for (uint32_t d = 0; d < box.rank; ++d) {
+      if (!RangesOverlap(RangeAt(key, d), box.range[d])) return false;
+    }
+    return true;
+  }
+  template <Links Node::*links>
+  void Link(uint32_t& head, uint32_t key);
+  template <Links Node::*links>
+  void Unlink(uint32_t& head, uint32_t key);
+
+  template <typename Visit>
+  void QueryLevel(uint32_t at, const Box& box, Visit& visit) const {
+    const Level& level = levels_[at];
+    Cell first;
+    Cell last;
+    Cell cell;
+    uint64_t cells = 1;
+    for (uint32_t d = 0; d < box.rank && cells <= level.boxes; ++d) {
+      first[d] = level.ToCell(d, box.range[d].begin);
+      last[d] = level.ToCell(d, box.range[d].end - 1);
+      if ((level.reaches >> d & 1) != 0 && first[d] > 0) --first[d];
+      cell[d] = first[d];
+      const auto count = static_cast<uint64_t>(last[d] - first[d]) + 1;
+      cells = count > level.boxes ? count : cells * count;
+    }
+    if (cells > level.boxes) {
+      for (uint32_t key = level.head; key != kNone; key = nodes_[key].in_level.next) {
+        if (Meets(key, box)) visit(key);
+      }
+      return;
+    }
+    for (uint32_t d = box.rank; d > 0;) {
+      for (uint32_t key = heads_[BucketOf(at, box.rank, cell)]; key != kNone;
+           key = nodes_[key].in_bucket.next) {
+        if (nodes_[key].level == at && Meets(key, box)) visit(key);
+      }
+      for (d = box.rank; d > 0 && cell[d - 1]++ == last[d - 1]; --d) cell[d - 1] = first[d - 1];
+    }
+  }
+
+  std::vector<uint32_t> heads_;   // of the cells' lists, by hash
+  std::vector<Node> nodes_;       // by key
+  std::vector<Far> far_;          // by key: dimensions from the third on, if there are any
+  std::vector<uint32_t> spaces_;  // the first level of each
+  std::vector<Level> levels_;
+};
+
+}  // namespace spyre::runtime

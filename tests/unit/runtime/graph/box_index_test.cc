@@ -1,0 +1,107 @@
+// The index of boxes against a scan of all.
+#include "runtime/graph/box_index.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <map>
+#include <random>
+
+namespace spyre::runtime {
+namespace {
+
+// A box of a space with 400 elements in each dimension: in most dimensions all, or a tile of one of
+// a few sizes, seldom anything.
+Box RandomBox(std::mt19937& random, uint32_t rank) {
+  constexpr int64_t kSize = 400;
+  Box box;
+  box.rank = rank;
+  for (uint32_t d = 0; d < rank; ++d) {
+    const uint32_t kind = random() % 8;
+    const int64_t tile = std::array<int64_t, 4>{1, 16, 64, 100}[random() % 4];
+    const int64_t begin = static_cast<int64_t>(random()) % kSize;
+    if (kind < 2) {
+      box.range[d] = {0, kSize};
+    } else if (kind < 7) {
+      box.range[d] = {begin / tile * tile, std::min(kSize, begin / tile * tile + tile)};
+    } else {
+      box.range[d] = {begin, begin + 1 + static_cast<int64_t>(random()) % (kSize - begin)};
+    }
+  }
+  return box;
+}
+
+bool Meet(const Box& a, const Box& b) {
+  for (uint32_t d = 0; d < a.rank; ++d) {
+    if (std::max(a.range[d].begin, b.range[d].begin) >= std::min(a.range[d].end, b.range[d].end)) {
+      return false;
+    }
+  }
+  return true;
+}
+
+bool Equal(const Box& a, const Box& b) {
+  return a.rank == b.rank && BoxCovers(a, b) && BoxCovers(b, a);
+}
+
+// Of every rank, with as many boxes at a time as `keys`.
+void CompareWithScan(uint32_t seed, uint32_t keys) {
+  std::mt19937 random(seed);
+  BoxIndex index(64);  // far fewer buckets than cells
+  struct Kept {
+    uint32_t space;
+    Box box;
+  };
+  std::map<uint32_t, Kept> kept;
+  size_t hits = 0;
+  for (int i = 0; i < 4000; ++i) {
+    const uint32_t space = random() % kMaxRank;
+    const Box box = RandomBox(random, space + 1);
+    std::vector<uint32_t> found;
+    index.Query(space, box, [&](uint32_t key) { found.push_back(key); });
+    std::sort(found.begin(), found.end());
+    found.erase(std::unique(found.begin(), found.end()), found.end());
+    std::vector<uint32_t> expected;
+    for (const auto& [key, other] : kept) {
+      if (other.space == space && Meet(other.box, box)) expected.push_back(key);
+    }
+    ASSERT_EQ(found, expected) << "step " << i;
+    hits += found.size();
+    const uint32_t key = random() % keys;
+    ASSERT_EQ(index.Contains(key), kept.count(key) == 1);
+    if (index.Contains(key)) {
+      ASSERT_EQ(index.SpaceOf(key), kept[key].space);
+      ASSERT_TRUE(Equal(index.BoxAt(key), kept[key].box));
+      index.Erase(key);
+      kept.erase(key);
+    } else {
+      index.Insert(key, space, box);
+      kept[key] = {space, box};
+    }
+  }
+  EXPECT_GT(hits, 1000u);
+}
+
+TEST(BoxIndex, FindsWhatMeetsTheBox) {
+  CompareWithScan(1, 32);    // levels become empty and take other shapes
+  CompareWithScan(2, 2000);  // many boxes in a level
+}
+
+TEST(BoxIndex, TheLargestCoordinatesAreInAGridToo) {
+  BoxIndex index(64);
+  Box all;
+  all.rank = 1;
+  all.range[0] = {0, INT64_MAX};
+  Box last = all;
+  last.range[0].begin = INT64_MAX - 1;
+  index.Insert(0, 0, all);
+  index.Insert(1, 0, last);
+  std::vector<uint32_t> found;
+  index.Query(0, last, [&](uint32_t key) { found.push_back(key); });
+  index.Query(0, all, [&](uint32_t key) { found.push_back(key); });
+  std::sort(found.begin(), found.end());
+  EXPECT_EQ(found, (std::vector<uint32_t>{0, 0, 1, 1}));
+}
+
+}  // namespace
+}  // namespace spyre::runtime
