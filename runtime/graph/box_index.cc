@@ -30,25 +30,27 @@ uint32_t BoxIndex::LevelOf(uint32_t space, const Box& box) {
   uint32_t empty = kNone;
   for (uint32_t at = spaces_[space]; at != kNone; at = levels_[at].next) {
     if (levels_[at].shifts == shifts) return at;
-    if (levels_[at].boxes == 0) empty = at;
+    if (levels_[at].boxes[0] + levels_[at].boxes[1] == 0) empty = at;
   }
   if (empty == kNone) {
     empty = static_cast<uint32_t>(levels_.size());
-    levels_.push_back({space, box.rank, spaces_[space], 0, kNone, 0, 0});
+    levels_.push_back({space, box.rank, spaces_[space], {}, {kNone, kNone}, 0, 0});
     spaces_[space] = empty;
   }
   levels_[empty].shifts = shifts;
   return empty;
 }
 
-void BoxIndex::Insert(uint32_t key, uint32_t space, const Box& box) {
+void BoxIndex::Insert(uint32_t key, uint32_t space, const Box& box, bool written) {
   const uint32_t at = LevelOf(space, box);
   Level& level = levels_[at];
-  if (level.boxes++ == 0) level.reaches = 0;
+  if (level.boxes[0] + level.boxes[1] == 0) level.reaches = 0;
+  ++level.boxes[written];
   if (key >= nodes_.size()) nodes_.resize(size_t{key} + 1);
   if (box.rank > 2 && key >= far_.size()) far_.resize(nodes_.size());
   Node& node = nodes_[key];
   node.level = at;
+  node.written = written;
   Cell cell;
   for (uint32_t d = 0; d < box.rank; ++d) {
     (d < 2 ? node.near[d] : far_[key][d - 2]) = box.range[d];
@@ -56,16 +58,16 @@ void BoxIndex::Insert(uint32_t key, uint32_t space, const Box& box) {
     if (level.ToCell(d, box.range[d].end - 1) != cell[d]) level.reaches |= 1u << d;
   }
   node.bucket = BucketOf(at, box.rank, cell);
-  Link<&Node::in_bucket>(heads_[node.bucket], key);
-  Link<&Node::in_level>(level.head, key);
+  Link<&Node::in_bucket>(heads_[node.bucket][written], key);
+  Link<&Node::in_level>(level.heads[written], key);
 }
 
 void BoxIndex::Erase(uint32_t key) {
   Node& node = nodes_[key];
   Level& level = levels_[node.level];
-  --level.boxes;
-  Unlink<&Node::in_bucket>(heads_[node.bucket], key);
-  Unlink<&Node::in_level>(level.head, key);
+  --level.boxes[node.written];
+  Unlink<&Node::in_bucket>(heads_[node.bucket][node.written], key);
+  Unlink<&Node::in_level>(level.heads[node.written], key);
   node.level = kNone;
 }
 

@@ -1,5 +1,5 @@
-// Which of a changing set of boxes meet a given one, in many spaces at once (those of the accesses
-// to each tensor).
+// Which of a changing set of accesses meet a box: boxes of many spaces, one for each tensor, some
+// of them written.
 //
 // Boxes of a space whose extents have the same logarithm, rounded up, in every dimension are one
 // level: a grid whose cells are at least as large as its boxes and less than twice as large. A box
@@ -21,11 +21,11 @@ namespace spyre::runtime {
 class BoxIndex {
  public:
   // buckets: a power of two.
-  explicit BoxIndex(uint32_t buckets) : heads_(buckets, kNone) {}
+  explicit BoxIndex(uint32_t buckets) : heads_(buckets, Heads{kNone, kNone}) {}
 
   // key: the caller's number of the box, one box for each. space: a small number; boxes and queries
   // of one space have one rank. Coordinates are not negative.
-  void Insert(uint32_t key, uint32_t space, const Box& box);
+  void Insert(uint32_t key, uint32_t space, const Box& box, bool written);
   void Erase(uint32_t key);  // must be in
   bool Contains(uint32_t key) const { return key < nodes_.size() && nodes_[key].level != kNone; }
   uint32_t SpaceOf(uint32_t key) const { return levels_[nodes_[key].level].space; }
@@ -36,18 +36,19 @@ class BoxIndex {
     return box;
   }
 
-  // visit(key) for each box of the space that shares an element with `box`, in any order; one may
-  // come several times. `visit` must not change the index.
+  // visit(key) for each box of the space, or each written one, that shares an element with `box`,
+  // in any order; one may come several times. `visit` must not change the index.
   template <typename Visit>
-  void Query(uint32_t space, const Box& box, Visit visit) const {
+  void Query(uint32_t space, const Box& box, bool written_only, Visit visit) const {
     if (space >= spaces_.size()) return;
     for (uint32_t at = spaces_[space]; at != kNone; at = levels_[at].next) {
-      if (levels_[at].boxes > 0) QueryLevel(at, box, visit);
+      QueryLevel(at, box, written_only, visit);
     }
   }
 
  private:
   static constexpr uint32_t kNone = UINT32_MAX;
+  using Heads = std::array<uint32_t, 2>;  // of a list of those read and of one of those written
   struct Links {
     uint32_t next = kNone, previous = kNone;
   };
@@ -55,14 +56,15 @@ class BoxIndex {
     Links in_bucket, in_level;
     uint32_t bucket = 0;
     uint32_t level = kNone;  // kNone: not in
+    bool written = false;
     std::array<Box::Range, 2> near{};
   };
   using Far = std::array<Box::Range, kMaxRank - 2>;
   struct Level {
     uint32_t space, rank;
-    uint32_t next;  // of the space
-    uint32_t boxes;
-    uint32_t head;
+    uint32_t next;                  // of the space
+    std::array<uint32_t, 2> boxes;  // read and written
+    Heads heads;
     uint64_t shifts;   // of coordinates, to those of a cell: a byte for each dimension
     uint32_t reaches;  // bit d: boxes reach over the end of their cell in dimension d
     int64_t ToCell(uint32_t d, int64_t at) const { return at >> (shifts >> 8 * d & 0xFF); }
@@ -93,36 +95,42 @@ class BoxIndex {
   void Unlink(uint32_t& head, uint32_t key);
 
   template <typename Visit>
-  void QueryLevel(uint32_t at, const Box& box, Visit& visit) const {
+  void QueryLevel(uint32_t at, const Box& box, bool written_only, Visit& visit) const {
     const Level& level = levels_[at];
+    const uint64_t boxes = level.boxes[1] + (written_only ? 0 : level.boxes[0]);
+    if (boxes == 0) return;
     Cell first;
     Cell last;
     Cell cell;
     uint64_t cells = 1;
-    for (uint32_t d = 0; d < box.rank && cells <= level.boxes; ++d) {
+    for (uint32_t d = 0; d < box.rank && cells <= boxes; ++d) {
       first[d] = level.ToCell(d, box.range[d].begin);
       last[d] = level.ToCell(d, box.range[d].end - 1);
       if ((level.reaches >> d & 1) != 0 && first[d] > 0) --first[d];
       cell[d] = first[d];
       const auto count = static_cast<uint64_t>(last[d] - first[d]) + 1;
-      cells = count > level.boxes ? count : cells * count;
+      cells = count > boxes ? count : cells * count;
     }
-    if (cells > level.boxes) {
-      for (uint32_t key = level.head; key != kNone; key = nodes_[key].in_level.next) {
-        if (Meets(key, box)) visit(key);
+    if (cells > boxes) {
+      for (uint32_t list = written_only ? 1 : 0; list < 2; ++list) {
+        for (uint32_t key = level.heads[list]; key != kNone; key = nodes_[key].in_level.next) {
+          if (Meets(key, box)) visit(key);
+        }
       }
       return;
     }
     for (uint32_t d = box.rank; d > 0;) {
-      for (uint32_t key = heads_[BucketOf(at, box.rank, cell)]; key != kNone;
-           key = nodes_[key].in_bucket.next) {
-        if (nodes_[key].level == at && Meets(key, box)) visit(key);
+      const Heads& heads = heads_[BucketOf(at, box.rank, cell)];
+      for (uint32_t list = written_only ? 1 : 0; list < 2; ++list) {
+        for (uint32_t key = heads[list]; key != kNone; key = nodes_[key].in_bucket.next) {
+          if (nodes_[key].level == at && Meets(key, box)) visit(key);
+        }
       }
       for (d = box.rank; d > 0 && cell[d - 1]++ == last[d - 1]; --d) cell[d - 1] = first[d - 1];
     }
   }
 
-  std::vector<uint32_t> heads_;   // of the cells' lists, by hash
+  std::vector<Heads> heads_;      // of the cells' lists, by hash
   std::vector<Node> nodes_;       // by key
   std::vector<Far> far_;          // by key: dimensions from the third on, if there are any
   std::vector<uint32_t> spaces_;  // the first level of each

@@ -32,13 +32,10 @@ void ByteHazards::Share(uint32_t tensor) {
 }
 
 void ByteHazards::Find(uint32_t tensor, const Box& box, bool writes, Found& found) const {
-  for (const bool written : {true, false}) {
-    if (!writes && !written) continue;
-    boxes_.Query(SpaceOf(tensor, written), box, [&](uint32_t key) {
-      found.conflicts.push_back(key);
-      if (writes && BoxCovers(box, boxes_.BoxAt(key))) found.covered.push_back(key);
-    });
-  }
+  boxes_.Query(tensor, box, !writes, [&](uint32_t key) {
+    found.conflicts.push_back(key);
+    if (writes && BoxCovers(box, boxes_.BoxAt(key))) found.covered.push_back(key);
+  });
   if (tensors_[tensor].shares) FindInOthers(tensor, box, writes, found);
 }
 
@@ -47,31 +44,25 @@ void ByteHazards::FindInOthers(uint32_t tensor, const Box& box, bool writes, Fou
   live_.Query(bytes.begin(), bytes.end(), [&](uint32_t other) {
     if (other == tensor) return;
     const TensorPlace& place = tensors_[other].place;
-    const Box around = BoxAround(bytes.begin(), bytes.end(), place);
-    for (const bool written : {true, false}) {
-      if (!writes && !written) continue;
-      boxes_.Query(SpaceOf(other, written), around, [&](uint32_t key) {
-        const ByteRegion kept(boxes_.BoxAt(key), place);
-        if (!Overlap(kept, bytes)) return;
-        found.conflicts.push_back(key);
-        if (writes && bytes.one_run() && bytes.begin() <= kept.begin() &&
-            kept.end() <= bytes.end()) {
-          found.covered.push_back(key);
-        }
-      });
-    }
+    boxes_.Query(other, BoxAround(bytes.begin(), bytes.end(), place), !writes, [&](uint32_t key) {
+      const ByteRegion kept(boxes_.BoxAt(key), place);
+      if (!Overlap(kept, bytes)) return;
+      found.conflicts.push_back(key);
+      const bool inside = bytes.begin() <= kept.begin() && kept.end() <= bytes.end();
+      if (writes && bytes.one_run() && inside) found.covered.push_back(key);
+    });
   });
 }
 
 void ByteHazards::Insert(uint32_t key, uint32_t tensor, const Box& box, bool writes) {
-  boxes_.Insert(key, SpaceOf(tensor, writes), box);
+  boxes_.Insert(key, tensor, box, writes);
   Tensor& it = tensors_[tensor];
   if (it.accesses++ == 0 && it.shares) Enter(it, tensor);
 }
 
 void ByteHazards::Erase(uint32_t key) {
   if (!boxes_.Contains(key)) return;
-  const uint32_t tensor = boxes_.SpaceOf(key) / 2;
+  const uint32_t tensor = boxes_.SpaceOf(key);
   boxes_.Erase(key);
   Tensor& it = tensors_[tensor];
   if (--it.accesses == 0 && it.shares) live_.Erase(tensor);

@@ -52,7 +52,6 @@ class ByteHazards {
     uint32_t tensor;  // kNone: several
   };
 
-  static uint32_t SpaceOf(uint32_t tensor, bool writes) { return 2 * tensor + (writes ? 1 : 0); }
   void Share(uint32_t tensor);
   void Enter(const Tensor& tensor, uint32_t number) {
     live_.Insert(number, tensor.place.address, tensor.end);

@@ -4,14 +4,6 @@
 
 namespace spyre::runtime {
 
-Box BoxOf(const Region2d& region) {
-  Box box;
-  box.rank = 2;
-  box.range[0] = {region.row_offset, region.row_offset + region.rows};
-  box.range[1] = {region.col_offset, region.col_offset + region.cols};
-  return box;
-}
-
 Box BoxOf(const Region& region) {
   Box box;
   box.rank = region.rank;

@@ -21,7 +21,13 @@ struct Box {
   uint32_t rank = 0;
   std::array<Range, kMaxRank> range;
 };
-Box BoxOf(const Region2d& region);
+inline Box BoxOf(const Region2d& region) {
+  Box box;
+  box.rank = 2;
+  box.range[0] = {region.row_offset, region.row_offset + region.rows};
+  box.range[1] = {region.col_offset, region.col_offset + region.cols};
+  return box;
+}
 Box BoxOf(const Region& region);
 
 inline bool RangesOverlap(const Box::Range& a, const Box::Range& b) {
@@ -65,7 +71,7 @@ class ByteRegion {
 bool Overlap(const ByteRegion& a, const ByteRegion& b);
 
 // A box of `place` with all its elements that have a byte in [begin, end), which must be one of
-// its bytes at least; the smallest, but for dimensions within one of which it takes several.
+// its bytes at least. Of the dimensions within the first one that it takes several of, all.
 Box BoxAround(uint64_t begin, uint64_t end, const TensorPlace& place);
 
 }  // namespace spyre::runtime

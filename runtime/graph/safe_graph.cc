@@ -198,9 +198,11 @@ void SafeGraph::FindProducers(TaskId task, const TaskRecord& record) {
 void SafeGraph::FindByBytes(TaskId task, const TaskRecord& record) {
   found_.conflicts.clear();
   found_.covered.clear();
+  boxes_.resize(record.args);
   for (uint32_t i = 0; i < record.args; ++i) {
     const Argument& argument = ArgumentOf(task, i);
-    hazards_->Find(argument.tag, BoxOfArgument(task, i), Writes(argument.access), found_);
+    boxes_[i] = argument.wide ? BoxOf(WideOf(task, i)) : BoxOf(argument.region);
+    hazards_->Find(argument.tag, boxes_[i], Writes(argument.access), found_);
   }
   producers_.clear();
   for (const uint32_t key : found_.conflicts) producers_.push_back(TaskOf(key));
@@ -230,7 +232,7 @@ void SafeGraph::EnterByBytes(TaskId task, const TaskRecord& record) {
   for (const uint32_t key : found_.covered) hazards_->Erase(key);
   for (uint32_t i = 0; i < record.args; ++i) {
     const Argument& argument = ArgumentOf(task, i);
-    hazards_->Insert(KeyOf(task, i), argument.tag, BoxOfArgument(task, i), Writes(argument.access));
+    hazards_->Insert(KeyOf(task, i), argument.tag, boxes_[i], Writes(argument.access));
   }
 }
 

@@ -52,10 +52,6 @@ class SafeGraph final : public TaskGraph {
     return static_cast<uint32_t>(ArgumentPlace(task, index));
   }
   TaskId TaskOf(uint32_t key) const { return records_[key & mask_].id; }
-  Box BoxOfArgument(TaskId task, uint32_t index) {
-    const Argument& argument = ArgumentOf(task, index);
-    return argument.wide ? BoxOf(WideOf(task, index)) : BoxOf(argument.region);
-  }
 
   void FindProducers(TaskId task, const TaskRecord& record);
   void FindByBytes(TaskId task, const TaskRecord& record);
@@ -80,7 +76,8 @@ class SafeGraph final : public TaskGraph {
   std::unique_ptr<ByteHazards> hazards_;              // of inference by bytes
   std::vector<TaskId> producers_;                     // scratch of Submit
   std::vector<uint32_t> located_;                     // the same: entries of its arguments
-  ByteHazards::Found found_;                          // the same: of inference by bytes
+  std::vector<Box> boxes_;                            // the same, by bytes: of its arguments
+  ByteHazards::Found found_;                          // the same
   std::vector<TaskId> stack_;                         // scratch of RequireNoPath
   int64_t ready_ = 0, running_ = 0;
 };

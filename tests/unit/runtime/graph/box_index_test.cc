@@ -51,6 +51,7 @@ void CompareWithScan(uint32_t seed, uint32_t keys) {
   struct Kept {
     uint32_t space;
     Box box;
+    bool written;
   };
   std::map<uint32_t, Kept> kept;
   size_t hits = 0;
@@ -58,12 +59,14 @@ void CompareWithScan(uint32_t seed, uint32_t keys) {
     const uint32_t space = random() % kMaxRank;
     const Box box = RandomBox(random, space + 1);
     std::vector<uint32_t> found;
-    index.Query(space, box, [&](uint32_t key) { found.push_back(key); });
+    const bool written_only = random() % 2 == 0;
+    index.Query(space, box, written_only, [&](uint32_t key) { found.push_back(key); });
     std::sort(found.begin(), found.end());
     found.erase(std::unique(found.begin(), found.end()), found.end());
     std::vector<uint32_t> expected;
     for (const auto& [key, other] : kept) {
-      if (other.space == space && Meet(other.box, box)) expected.push_back(key);
+      if (other.space != space || (written_only && !other.written)) continue;
+      if (Meet(other.box, box)) expected.push_back(key);
     }
     ASSERT_EQ(found, expected) << "step " << i;
     hits += found.size();
@@ -75,8 +78,9 @@ void CompareWithScan(uint32_t seed, uint32_t keys) {
       index.Erase(key);
       kept.erase(key);
     } else {
-      index.Insert(key, space, box);
-      kept[key] = {space, box};
+      const bool written = random() % 2 == 0;
+      index.Insert(key, space, box, written);
+      kept[key] = {space, box, written};
     }
   }
   EXPECT_GT(hits, 1000u);
@@ -94,11 +98,11 @@ TEST(BoxIndex, TheLargestCoordinatesAreInAGridToo) {
   all.range[0] = {0, INT64_MAX};
   Box last = all;
   last.range[0].begin = INT64_MAX - 1;
-  index.Insert(0, 0, all);
-  index.Insert(1, 0, last);
+  index.Insert(0, 0, all, true);
+  index.Insert(1, 0, last, true);
   std::vector<uint32_t> found;
-  index.Query(0, last, [&](uint32_t key) { found.push_back(key); });
-  index.Query(0, all, [&](uint32_t key) { found.push_back(key); });
+  index.Query(0, last, false, [&](uint32_t key) { found.push_back(key); });
+  index.Query(0, all, false, [&](uint32_t key) { found.push_back(key); });
   std::sort(found.begin(), found.end());
   EXPECT_EQ(found, (std::vector<uint32_t>{0, 0, 1, 1}));
 }
