@@ -7,7 +7,7 @@
 
 #define ENTRY_WORDS (SPYRE_ENTRY_BYTES / 4)
 #define CRC_WORD (ENTRY_WORDS - 1) /* the last of an entry */
-#define DEFINED_FLAGS                                                           \
+#define DEFINED_FLAGS \
   (SPYRE_FLAG_INTERRUPT | SPYRE_FLAG_BARRIER | SPYRE_FLAG_TIMING_ONLY | SPYRE_FLAG_PREPARE)
 
 union message_words {

@@ -132,7 +132,8 @@ TEST_F(Rung3Queue, AnEventHoldsOneStreamAndNotTheOthers) {
   queue.Put(queue.Make<ControlBlock>(Opcode::NOP, 2));
   queue.Ring();
   EXPECT_EQ(queue.Settle(), (std::map<uint64_t, Status>{{2, Status::OK}}));
-  EXPECT_THAT(card().Diagnose(), ::testing::HasSubstr("EVENT_WAIT until event slot 3 has reached 1"));
+  EXPECT_THAT(card().Diagnose(),
+              ::testing::HasSubstr("EVENT_WAIT until event slot 3 has reached 1"));
   ControlBlock signal = queue.Make<ControlBlock>(Opcode::EVENT_SIGNAL, 2);
   signal.value = EventValue(3, 1);
   queue.Put(signal);

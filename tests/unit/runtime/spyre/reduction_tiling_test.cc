@@ -2,6 +2,8 @@
 
 #include <gmock/gmock.h>
 
+#include <functional>
+
 #include "runtime/compiler/kernel.h"
 #include "runtime/spyre/execution_plan.h"
 #include "tests/unit/error_of.h"
@@ -144,17 +146,25 @@ TEST_F(ReductionLaunch, OtherStreamsAreKeptFromTheAccumulators) {
   Open();
   stream_->Synchronize();
   tensors_ = Tensors(64, 256, 64);
-  stream_->LaunchTiled(operation(), tensors_, With(ReductionTiling::kDevice));
-  card_.Advance(1'000'000'000);  // the launches are done, and the host was not told
-  ASSERT_EQ(launches_.size(), 2u);
-  const flex::DeviceHandle workspace = flex::PFDeviceHandle{launches_[0].back().offset};
   std::vector<uint8_t> host(128);
   flex::FlexStream& other = context_->Stream(1);
-  EXPECT_THAT(FailureOf([&] { other.CopyFromDevice(host.data(), workspace, host.size()); }),
+  const auto failure = [&](const std::function<void(const flex::DeviceHandle&)>& touch) {
+    launches_.clear();
+    stream_->LaunchTiled(operation(), tensors_, With(ReductionTiling::kDevice));
+    card_.Advance(1'000'000'000);  // the launches are done, and the host was not told
+    EXPECT_EQ(launches_.size(), 2u);
+    const flex::DeviceHandle workspace = flex::PFDeviceHandle{launches_[0].back().offset};
+    const std::string message = FailureOf([&] { touch(workspace); });
+    stream_->Synchronize();
+    return message;
+  };
+  EXPECT_THAT(failure([&](const auto& workspace) {
+                other.CopyFromDevice(host.data(), workspace, host.size());
+              }),
               HasSubstr("RAW: 128 bytes"));
-  EXPECT_THAT(FailureOf([&] { other.Fill(workspace, 128, 0); }), HasSubstr("WAW: 128 bytes"));
+  EXPECT_THAT(failure([&](const auto& workspace) { other.Fill(workspace, 128, 0); }),
+              HasSubstr("WAW: 128 bytes"));
   EXPECT_EQ(context_->Hazards().unknown, 0u);
-  stream_->Synchronize();
 }
 
 TEST_F(ReductionLaunch, ALaunchThatMakesTheWholeResultCarriesNothing) {
