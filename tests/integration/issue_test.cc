@@ -4,7 +4,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <fstream>
 #include <nlohmann/json.hpp>
 
@@ -12,6 +11,7 @@
 #include "cosim/report.h"
 #include "cosim/report_issue.h"
 #include "cosim/session.h"
+#include "tests/integration/out_dir.h"
 
 namespace spyre::cosim {
 namespace {
@@ -19,15 +19,9 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-std::string OutDir() {
-  const auto* info = ::testing::UnitTest::GetInstance()->current_test_info();
-  std::string name = std::string(info->test_suite_name()) + "_" + info->name();
-  std::replace(name.begin(), name.end(), '/', '_');
-  return ::testing::TempDir() + name;
-}
-
 RunResult RunOnCard(const std::string& name, const std::vector<std::string>& sets) {
-  return RunSession(LoadConfig(SPYRE_SOURCE_DIR "/configs/" + name + ".toml", sets), OutDir());
+  return RunSession(LoadConfig(SPYRE_SOURCE_DIR "/configs/" + name + ".toml", sets),
+                    test::OutDir());
 }
 
 const flex::CompletedOperation& KernelOf(const RunResult& result, const std::string& task) {

@@ -4,13 +4,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <ostream>
 
 #include "cosim/config.h"
 #include "cosim/graph_workload.h"
 #include "cosim/session.h"
 #include "model/contract/error.h"
+#include "tests/integration/out_dir.h"
 
 namespace spyre::cosim {
 namespace {
@@ -18,18 +18,11 @@ namespace {
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 
-std::string OutDir() {
-  const auto* info = ::testing::UnitTest::GetInstance()->current_test_info();
-  std::string name = std::string(info->test_suite_name()) + "_" + info->name();
-  std::replace(name.begin(), name.end(), '/', '_');
-  return ::testing::TempDir() + name;
-}
-
 RunConfig Load(const std::string& name, const std::vector<std::string>& sets = {}) {
   return LoadConfig(std::string(SPYRE_SOURCE_DIR) + "/configs/" + name + ".toml", sets);
 }
 
-RunResult RunOnCard(const RunConfig& config) { return RunSession(config, OutDir()); }
+RunResult RunOnCard(const RunConfig& config) { return RunSession(config, test::OutDir()); }
 
 // tolerance: of the largest magnitude among the float64 results.
 void ExpectRight(const RunResult& result, double tolerance) {

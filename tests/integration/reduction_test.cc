@@ -2,7 +2,6 @@
 // cut short tiles, verified bit for bit. `device` and `lx` are held to the reference of one launch.
 #include <gmock/gmock.h>
 
-#include <algorithm>
 #include <filesystem>
 
 #include "cosim/config.h"
@@ -10,6 +9,7 @@
 #include "runtime/compiler/kernel.h"
 #include "runtime/spyre/launch_kernel.h"
 #include "tests/integration/card_fixture.h"
+#include "tests/integration/out_dir.h"
 
 namespace spyre::cosim {
 namespace {
@@ -19,13 +19,6 @@ struct Case {
   std::vector<std::string> sets;
 };
 void PrintTo(const Case& test, std::ostream* out) { *out << test.name; }
-
-std::string OutDir() {
-  const auto* info = ::testing::UnitTest::GetInstance()->current_test_info();
-  std::string name = std::string(info->test_suite_name()) + "_" + info->name();
-  std::replace(name.begin(), name.end(), '/', '_');
-  return ::testing::TempDir() + name;
-}
 
 std::vector<std::string> Matmul(int64_t m, int64_t k, int64_t n, const char* reduction,
                                 std::vector<std::string> more = {}) {
@@ -71,7 +64,7 @@ std::vector<Case> Cases() {
 
 class ReductionTiling : public ::testing::TestWithParam<Case> {};
 TEST_P(ReductionTiling, IsBitExact) {
-  const RunResult result = RunSession(LoadConfig("", GetParam().sets), OutDir());
+  const RunResult result = RunSession(LoadConfig("", GetParam().sets), test::OutDir());
   ASSERT_TRUE(result.verification.has_value());
   EXPECT_GT(result.verification->elements, 0);
   EXPECT_EQ(result.verification->mismatches, 0) << "of " << result.verification->elements;
@@ -81,8 +74,8 @@ INSTANTIATE_TEST_SUITE_P(Options, ReductionTiling, ::testing::ValuesIn(Cases()),
                          [](const auto& test) { return test.param.name; });
 
 TEST(ReductionTilingRuns, CountTheirOperations) {
-  const RunResult result =
-      RunSession(LoadConfig("", Matmul(64, 512, 128, "plan", {"workload.tile.k=128"})), OutDir());
+  const RunResult result = RunSession(
+      LoadConfig("", Matmul(64, 512, 128, "plan", {"workload.tile.k=128"})), test::OutDir());
   EXPECT_EQ(result.launch_counts.queued, 3u * 4 + 3 * 3) << "four products, three additions";
 }
 
@@ -90,7 +83,7 @@ TEST(ReductionTilingRuns, NeedNoDataForTheirTimes) {
   const RunResult result = RunSession(
       LoadConfig("",
                  Matmul(64, 512, 128, "lx", {"workload.tile.k=128", "workload.functional=false"})),
-      OutDir());
+      test::OutDir());
   EXPECT_EQ(result.launch_counts.completed, 3u * 4 + 1) << "four launches and the mark";
 }
 

@@ -4,11 +4,11 @@
 
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <filesystem>
 #include <ostream>
 
 #include "cosim/config.h"
+#include "tests/integration/out_dir.h"
 
 namespace spyre::cosim {
 namespace {
@@ -19,15 +19,8 @@ struct Case {
 };
 void PrintTo(const Case& test, std::ostream* out) { *out << test.name; }
 
-std::string OutDir() {
-  const auto* info = ::testing::UnitTest::GetInstance()->current_test_info();
-  std::string name = std::string(info->test_suite_name()) + "_" + info->name();
-  std::replace(name.begin(), name.end(), '/', '_');
-  return ::testing::TempDir() + name;
-}
-
 RunResult RunSets(const std::vector<std::string>& sets) {
-  return RunSession(LoadConfig("", sets), OutDir());
+  return RunSession(LoadConfig("", sets), test::OutDir());
 }
 
 void ExpectRight(const RunResult& result) {
@@ -129,11 +122,11 @@ void ExpectTwelveOperationsInOrder(const RunResult& result) {
 }
 TEST(Session, TiledMatmulOfTheRfcInVirtualFunctionMode) {
   ExpectTwelveOperationsInOrder(
-      RunSession(LoadConfig(SPYRE_SOURCE_DIR "/configs/tiled_matmul.toml"), OutDir()));
+      RunSession(LoadConfig(SPYRE_SOURCE_DIR "/configs/tiled_matmul.toml"), test::OutDir()));
 }
 TEST(Session, TiledMatmulOfTheRfcInPhysicalMode) {
   ExpectTwelveOperationsInOrder(
-      RunSession(LoadConfig(SPYRE_SOURCE_DIR "/configs/tiled_matmul_pf.toml"), OutDir()));
+      RunSession(LoadConfig(SPYRE_SOURCE_DIR "/configs/tiled_matmul_pf.toml"), test::OutDir()));
 }
 
 TEST(Session, TimingOnlyRunTouchesNoHostData) {
@@ -190,7 +183,8 @@ TEST(Session, ReportsEveryPhaseToTheListener) {
     }
     uint64_t last_launch = 0;
   } listener;
-  RunSession(LoadConfig("", Matmul(256, 64, 64, {"workload.tile.m=64"})), OutDir(), {&listener});
+  RunSession(LoadConfig("", Matmul(256, 64, 64, {"workload.tile.m=64"})), test::OutDir(),
+             {&listener});
   EXPECT_EQ(listener.last_launch, 12u);
 }
 

@@ -14,18 +14,12 @@
 #include "runtime/spyre/launch_kernel.h"
 #include "runtime/spyre/tensor_copy.h"
 #include "tests/integration/card_fixture.h"
+#include "tests/integration/out_dir.h"
 
 namespace spyre::test {
 namespace {
 
 using ::testing::HasSubstr;
-
-std::string OutDir() {
-  const auto* info = ::testing::UnitTest::GetInstance()->current_test_info();
-  std::string name = std::string(info->test_suite_name()) + "_" + info->name();
-  std::replace(name.begin(), name.end(), '/', '_');
-  return ::testing::TempDir() + name;
-}
 
 cosim::RunResult RunWorkload(std::vector<std::string> sets) {
   for (std::string& set : sets) set = "workload." + set;

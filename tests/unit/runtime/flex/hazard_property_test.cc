@@ -4,31 +4,20 @@
 #include <gtest/gtest.h>
 
 #include "model/contract/error.h"
-#include "runtime/flex/scheduling_policy.h"
 #include "tests/unit/runtime/flex/program_runner.h"
 
 namespace spyre::flex {
 namespace {
 
 using test::ExpectedHazard;
+using test::FunctionFor;
 using test::HazardsOf;
+using test::OptionsFor;
 using test::ProgramOrder;
 using test::ProgramRunner;
 using test::ProgramShape;
 using test::RandomProgram;
 using test::Step;
-
-// Every combination comes up within a few dozen seeds.
-RuntimeOptions OptionsFor(uint32_t seed, const char* hazards) {
-  const std::vector<std::string> policies = SchedulingPolicyNames();
-  RuntimeOptions options;
-  options.scheduling = policies[seed % policies.size()];
-  options.device.submission_entries = 2u << seed / 3 % 6;
-  options.device.response_entries = 2u << seed / 5 % 6;
-  options.hazards = hazards;
-  return options;
-}
-driver::FunctionId FunctionFor(uint32_t seed) { return seed / 2 % 2; }
 
 std::set<ExpectedHazard> Found(const HazardReport& report, uint64_t memory) {
   std::set<ExpectedHazard> found;

@@ -11,11 +11,24 @@
 #include "driver/physical_function.h"
 #include "model/contract/memory_map.h"
 #include "runtime/flex/runtime_context.h"
+#include "runtime/flex/scheduling_policy.h"
 #include "tests/unit/driver/fake_card.h"
 #include "tests/unit/runtime/flex/program_calls.h"
 #include "tests/unit/runtime/flex/random_program.h"
 
 namespace spyre::test {
+
+// Every combination with FunctionFor comes up within a few dozen seeds.
+inline flex::RuntimeOptions OptionsFor(uint32_t seed, const char* hazards) {
+  const std::vector<std::string> policies = flex::SchedulingPolicyNames();
+  flex::RuntimeOptions options;
+  options.scheduling = policies[seed % policies.size()];
+  options.device.submission_entries = 2u << seed / 3 % 6;
+  options.device.response_entries = 2u << seed / 5 % 6;
+  options.hazards = hazards;
+  return options;
+}
+inline driver::FunctionId FunctionFor(uint32_t seed) { return seed / 2 % 2; }
 
 class ProgramRunner {
  public:

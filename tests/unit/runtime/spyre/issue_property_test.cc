@@ -3,7 +3,6 @@
 // left out the tracker says which pairs are in no order, and automatic events order them.
 #include <gtest/gtest.h>
 
-#include "runtime/flex/scheduling_policy.h"
 #include "tests/unit/runtime/flex/program_runner.h"
 #include "tests/unit/runtime/spyre/program_tasks.h"
 
@@ -12,24 +11,14 @@ namespace {
 
 using test::AllEdges;
 using test::EdgeOrder;
+using test::FunctionFor;
+using test::OptionsFor;
 using test::ProgramOrder;
 using test::ProgramRunner;
 using test::ProgramTasks;
 using test::RandomProgram;
 using test::SomeEdges;
 using test::TaskEdges;
-
-// Every combination with FunctionFor comes up within a few dozen seeds.
-flex::RuntimeOptions OptionsFor(uint32_t seed, const char* hazards) {
-  const std::vector<std::string> policies = flex::SchedulingPolicyNames();
-  flex::RuntimeOptions options;
-  options.scheduling = policies[seed % policies.size()];
-  options.device.submission_entries = 2u << seed / 3 % 6;
-  options.device.response_entries = 2u << seed / 5 % 6;
-  options.hazards = hazards;
-  return options;
-}
-driver::FunctionId FunctionFor(uint32_t seed) { return seed / 2 % 2; }
 
 RandomProgram ProgramOf(uint32_t seed, bool synchronize = true) {
   test::ProgramShape shape;
