@@ -14,7 +14,7 @@ for name in "${names[@]}"; do
   dictionary=()
   [ -f "tests/fuzz/parsers/$name.dict" ] && dictionary=("-dict=tests/fuzz/parsers/$name.dict")
   echo "fuzz_$name: $seconds s"
-  ASAN_OPTIONS=detect_leaks=1 LSAN_OPTIONS="suppressions=$PWD/cmake/lsan.supp:print_suppressions=0" \
+  ASAN_OPTIONS=detect_leaks=1:intercept_tls_get_addr=0 LSAN_OPTIONS="suppressions=$PWD/cmake/lsan.supp:print_suppressions=0" \
     build/fuzz/tests/fuzz/parsers/fuzz_"$name" -max_total_time="$seconds" -timeout=10 -rss_limit_mb=2048 \
     -max_len=16384 -verbosity=0 -print_final_stats=0 "${dictionary[@]}" \
     -artifact_prefix="build/fuzz/crashes/$name-" "build/fuzz/corpus/$name" "tests/fuzz/corpus/$name"
