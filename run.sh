@@ -1,16 +1,29 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Sets up, builds and runs: ./run.sh [CONFIG.toml] [options of `spyre-cosim run`]
 # Without arguments: the tiled matmul, configs/tiled_matmul.toml.
 set -euo pipefail
 root="$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)"
+source "$root/cmake/build.sh"
+
+here="$(realpath --relative-to="$PWD" "$root")"
+program="$here/build/release/spyre-cosim"
+if [ $# -eq 0 ] || [[ "$1" == --* ]]; then set -- "$here/configs/tiled_matmul.toml" "$@"; fi
 
 "$root/setup.sh"
 (
   cd "$root"
-  [ -f build/release/build.ninja ] || cmake --preset release >/dev/null
-  cmake --build --preset release --target spyre-cosim >&2 # standard output is the run's
+  announce "3 minutes" "spyre-cosim" build/release/spyre-cosim
+  build spyre-cosim
 )
-
-here="$(realpath --relative-to="$PWD" "$root")"
-if [ $# -eq 0 ] || [[ "$1" == --* ]]; then set -- "$here/configs/tiled_matmul.toml" "$@"; fi
-exec "$here/build/release/spyre-cosim" run "$@"
+# What the run needs beside the program: nothing, the RTL of the card's blocks, the reader of bundle.mlir. Mistakes in
+# the arguments are told by the run itself.
+modules=($("$program" run "$@" --modules 2>/dev/null | grep -x 'spyre_[a-z_]*' || true))
+if [ ${#modules[@]} -gt 0 ]; then
+  (
+    cd "$root"
+    for module in "${modules[@]}"; do announce "2 minutes" "$module" "build/release/lib$module.so"; done
+    build "${modules[@]}"
+  )
+fi
+exec "$program" run "$@"

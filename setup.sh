@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Installs the Debian 12 packages that the build needs. Idempotent; a fraction of a second when nothing is missing.
 set -euo pipefail
 

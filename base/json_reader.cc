@@ -1,20 +1,23 @@
-#include "runtime/json/json_reader.h"
+// SPDX-License-Identifier: Apache-2.0
+#include "base/json_reader.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
 #include <charconv>
+#include <nlohmann/json.hpp>
 #include <utility>
 
-#include "model/contract/error.h"
-#include "model/contract/files.h"
+#include "base/error.h"
+#include "base/files.h"
 
-namespace spyre::runtime {
+namespace spyre {
 namespace {
 
 constexpr size_t kShownCharacters = 60;
-constexpr uint64_t kMaxFileBytes = 1ull << 30;
+// The programs of a plan stand behind each other, each of up to 64 MiB.
+constexpr uint64_t kMaxBinaryBytes = 1ull << 30;
 constexpr int kMaxDepth = 64;
 
 }  // namespace
@@ -25,7 +28,7 @@ JsonReader::JsonReader(const nlohmann::json& value, std::string where)
 void JsonReader::Fail(const std::string& what) const {
   std::string shown = value_->dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
   if (shown.size() > kShownCharacters) shown = shown.substr(0, kShownCharacters) + "...";
-  throw BadInput("{}: {}, found {}", where_, what, shown);
+  throw BadInput("{}: {}, found {}", where_, what, shown).Subject(where_).Value(shown).Remedy(what);
 }
 
 bool JsonReader::Has(const char* key) const { return value_->is_object() && value_->contains(key); }
@@ -51,7 +54,10 @@ void JsonReader::RequireKeys(std::initializer_list<std::string_view> known) cons
   if (!value_->is_object()) Fail("an object is expected");
   for (const auto& [key, unused] : value_->items()) {
     if (std::find(known.begin(), known.end(), key) == known.end()) {
-      throw BadInput("{}: unknown key '{}'; known are: {}", where_, key, fmt::join(known, ", "));
+      throw BadInput("{}: unknown key '{}'; known are: {}", where_, key, fmt::join(known, ", "))
+          .Subject(where_)
+          .Value(key)
+          .Remedy(fmt::format("{}", fmt::join(known, ", ")));
     }
   }
 }
@@ -98,26 +104,42 @@ std::vector<std::string> JsonReader::Strings() const {
 }
 
 std::vector<uint8_t> ReadBinaryFile(const std::filesystem::path& file) {
-  const std::string bytes = ReadFile(file.string(), "SpyreCode file", kMaxFileBytes);
+  const std::string bytes = ReadFile(file.string(), "SpyreCode file", kMaxBinaryBytes);
   return {bytes.begin(), bytes.end()};
 }
 
-nlohmann::json ParseJson(std::string_view text, const std::string& name) {
-  try {
-    const auto bounded = [&](int depth, nlohmann::json::parse_event_t, nlohmann::json&) {
-      if (depth > kMaxDepth) {
+void CheckJsonText(std::string_view text, const std::string& name) {
+  if (const size_t nul = text.find('\0'); nul != std::string_view::npos)
+    throw BadInput("{}: not valid JSON: a zero byte at offset {}", name, nul);
+  int depth = 0;
+  bool in_string = false;
+  for (size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if (in_string) {
+      if (c == '\\') ++i;
+      in_string = c != '"';
+    } else if (c == '"') {
+      in_string = true;
+    } else if (c == '{' || c == '[') {
+      if (++depth > kMaxDepth)
         throw BadInput("{}: nested more than {} levels deep", name, kMaxDepth);
-      }
-      return true;
-    };
-    return nlohmann::json::parse(text.begin(), text.end(), bounded);
+    } else if (c == '}' || c == ']') {
+      --depth;
+    }
+  }
+}
+
+nlohmann::json ParseJson(std::string_view text, const std::string& name) {
+  CheckJsonText(text, name);
+  try {
+    return nlohmann::json::parse(text.begin(), text.end());
   } catch (const nlohmann::json::exception& error) {
     throw BadInput("{}: not valid JSON: {}", name, error.what());
   }
 }
 
 nlohmann::json ReadJsonFile(const std::filesystem::path& file) {
-  return ParseJson(ReadFile(file.string(), "SpyreCode file", kMaxFileBytes), file.string());
+  return ParseJson(ReadFile(file.string(), "SpyreCode file"), file.string());
 }
 
-}  // namespace spyre::runtime
+}  // namespace spyre

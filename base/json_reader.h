@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Reading JSON of unknown origin: every access is checked, and every error says where in which
 // file, what was there, and what would be right. Used by the SpyreCode reader and for
 // calibration files.
@@ -8,12 +9,12 @@
 #include <cstdint>
 #include <filesystem>
 #include <initializer_list>
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <string_view>
 #include <vector>
 
-namespace spyre::runtime {
+namespace spyre {
 
 class JsonReader {
  public:
@@ -43,9 +44,14 @@ class JsonReader {
   std::string where_;
 };
 
+// What every reader of JSON asks first, whichever parser it uses: throws if values are nested
+// deeper than anything of ours (printing and destroying them recurses), or if there is a NUL byte,
+// behind which a parser would not look.
+void CheckJsonText(std::string_view text, const std::string& name);
+
 // Parses text; `name` is what messages call it. The error of a syntax error names line and column.
 nlohmann::json ParseJson(std::string_view text, const std::string& name);
 nlohmann::json ReadJsonFile(const std::filesystem::path& file);
 std::vector<uint8_t> ReadBinaryFile(const std::filesystem::path& file);
 
-}  // namespace spyre::runtime
+}  // namespace spyre

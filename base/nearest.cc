@@ -1,4 +1,5 @@
-#include "model/contract/nearest.h"
+// SPDX-License-Identifier: Apache-2.0
+#include "base/nearest.h"
 
 #include <algorithm>
 #include <utility>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The known word nearest to a mistyped one, for error messages. Pure functions, any thread.
 #pragma once
 

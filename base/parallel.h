@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Work of the host split over its processors. Not for anything that simulates.
 #pragma once
 

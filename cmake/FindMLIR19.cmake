@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # The packaged MLIR 19 as one shared library. Its own CMake files would ask for much that is not needed.
 # Honours MLIR19_ROOT.
 find_path(MLIR19_INCLUDE_DIR mlir/IR/MLIRContext.h HINTS ${MLIR19_ROOT}/include PATHS /usr/lib/llvm-19/include NO_DEFAULT_PATH)

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # The packaged SystemC ships no CMake configuration. Honours SYSTEMC_HOME.
 find_path(SystemC_INCLUDE_DIR systemc HINTS $ENV{SYSTEMC_HOME}/include)
 find_library(SystemC_LIBRARY systemc HINTS $ENV{SYSTEMC_HOME}/lib $ENV{SYSTEMC_HOME}/lib-linux64)

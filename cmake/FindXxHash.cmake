@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 find_path(XxHash_INCLUDE_DIR xxhash.h)
 find_library(XxHash_LIBRARY xxhash)
 include(FindPackageHandleStandardArgs)

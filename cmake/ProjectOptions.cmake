@@ -1,4 +1,5 @@
-# Compile options that hold for all of our code, and the helper that adds one room's library.
+# SPDX-License-Identifier: Apache-2.0
+# Compile options that hold for all of our code, and the helper that adds the library of one folder.
 set(CMAKE_CXX_STANDARD 17) # the packaged SystemC is built as C++17 and refuses any other standard at link time
 set(CMAKE_CXX_STANDARD_REQUIRED ON)
 set(CMAKE_CXX_EXTENSIONS OFF)
@@ -20,22 +21,69 @@ target_compile_options(spyre_options INTERFACE
   -Wall -Wextra -Wpedantic -Wshadow -Wnon-virtual-dtor -Werror
   -fno-semantic-interposition -fstack-clash-protection
   # Numbers are bit-exact on every host: no silent fused multiply-add.
-  -ffp-contract=off)
-target_include_directories(spyre_options INTERFACE ${CMAKE_SOURCE_DIR})
+  -ffp-contract=off
+  $<$<CXX_COMPILER_ID:Clang>:-Wno-gnu-zero-variadic-macro-arguments>) # TYPED_TEST_SUITE(Suite, Types)
+target_include_directories(spyre_options INTERFACE ${PROJECT_SOURCE_DIR})
 if(NOT SPYRE_SIMD)
   target_compile_definitions(spyre_options INTERFACE SPYRE_SCALAR)
 endif()
+if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
+  add_compile_options("SHELL:-Xclang -fno-pch-timestamp") # ccache compares contents
+endif()
 if(SPYRE_FUZZ)
-  add_compile_options(-fsanitize=fuzzer-no-link -Wno-error)
+  add_compile_options(-fsanitize=fuzzer-no-link)
+  add_link_options(-fsanitize=fuzzer-no-link)
 endif()
 if(SPYRE_SANITIZE)
   add_compile_options(-fsanitize=${SPYRE_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
   add_link_options(-fsanitize=${SPYRE_SANITIZE})
+  if(SPYRE_SANITIZE MATCHES "thread")
+    add_compile_options(-Wno-tsan) # it does not know fences; what is shared is ordered by atomics and locks too
+  endif()
 endif()
 
-# spyre_room(NAME DEPENDS lib... SOURCES file...): one room's static library.
-function(spyre_room name)
-  cmake_parse_arguments(ROOM "" "" "DEPENDS;SOURCES" ${ARGN})
-  add_library(${name} STATIC ${ROOM_SOURCES})
-  target_link_libraries(${name} PUBLIC spyre_options ${ROOM_DEPENDS})
+# What nearly every file of the product includes, read once. Folders with SystemC have a header of their own.
+add_library(spyre_precompiled STATIC ${PROJECT_SOURCE_DIR}/cmake/precompiled.cc)
+target_link_libraries(spyre_precompiled PUBLIC spyre_options fmt::fmt nlohmann_json::nlohmann_json)
+target_precompile_headers(spyre_precompiled PRIVATE ${PROJECT_SOURCE_DIR}/cmake/precompiled.h)
+add_library(spyre_precompiled_systemc STATIC ${PROJECT_SOURCE_DIR}/cmake/precompiled.cc)
+target_link_libraries(spyre_precompiled_systemc PUBLIC spyre_options fmt::fmt nlohmann_json::nlohmann_json SystemC::systemc)
+target_precompile_headers(spyre_precompiled_systemc PRIVATE ${PROJECT_SOURCE_DIR}/cmake/precompiled_systemc.h)
+
+# spyre_folder(PATH TO folder... LINK lib... PRIVATE lib... [SYSTEMC] [COLD]): the library of one folder, from all of
+# its .cc files: spyre_ and the path with underscores. TO: the folders that it may include, and no others
+# (tests/unit/layout_test.cc reads them from folders.txt). COLD: it runs once per command, so it is compiled for a fast
+# build instead of a fast program. ALONE: files that are never compiled together with others of the folder (with
+# CMAKE_UNITY_BUILD, ten files are one translation unit), because their file-local names are those of another file.
+function(spyre_folder path)
+  cmake_parse_arguments(F "SYSTEMC;COLD" "" "TO;LINK;PRIVATE;SOURCES;ALONE" ${ARGN})
+  string(REPLACE "/" "_" name spyre_${path})
+  file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/${path}/*.cc)
+  list(FILTER sources EXCLUDE REGEX "/main\\.cc$")
+  if(NOT F_SOURCES AND NOT sources)
+    add_library(${name} INTERFACE)
+    set(visible INTERFACE)
+  else()
+    add_library(${name} STATIC ${sources} ${F_SOURCES})
+    set(visible PUBLIC)
+    set(header spyre_precompiled)
+    if(F_SYSTEMC)
+      set(header spyre_precompiled_systemc)
+    endif()
+    target_precompile_headers(${name} REUSE_FROM ${header})
+    list(TRANSFORM F_ALONE PREPEND ${PROJECT_SOURCE_DIR}/${path}/)
+    set_source_files_properties(${F_ALONE} TARGET_DIRECTORY ${name} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
+    set_target_properties(${name} PROPERTIES UNITY_BUILD_BATCH_SIZE 10)
+    if(F_COLD)
+      target_compile_options(${name} PRIVATE $<$<CONFIG:Release>:-O1>)
+    endif()
+    target_link_libraries(${name} PRIVATE ${F_PRIVATE})
+  endif()
+  target_link_libraries(${name} ${visible} spyre_options fmt::fmt nlohmann_json::nlohmann_json ${F_LINK})
+  foreach(folder ${F_TO})
+    string(REPLACE "/" "_" library spyre_${folder})
+    target_link_libraries(${name} ${visible} ${library})
+  endforeach()
+  string(REPLACE ";" " " arrows "${F_TO}")
+  set_property(GLOBAL APPEND_STRING PROPERTY SPYRE_FOLDERS "${path}: ${arrows}\n")
 endfunction()

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # RTL blocks: SystemVerilog to C++ classes by Debian's Verilator. The package of the contract is made in the
 # build, so Verilator runs in the build too (the verilate() of its own CMake file runs at configure time).
 find_program(VERILATOR verilator REQUIRED)
@@ -7,9 +8,10 @@ find_package(Threads REQUIRED)
 
 option(SPYRE_RTL_COVERAGE "Line and toggle coverage of the RTL blocks (tests/coverage.sh)" OFF)
 
-# Generated code and Verilator's own: no warnings of ours, no sanitizers, always optimised.
+# Generated code and Verilator's own: no warnings of ours, no sanitizers, always optimised (less with coverage,
+# whose counters keep a compiler busy for minutes), for modules.
 add_library(spyre_verilated_options INTERFACE)
-target_compile_options(spyre_verilated_options INTERFACE -w -O2 -fno-sanitize=all)
+target_compile_options(spyre_verilated_options INTERFACE -w $<IF:$<BOOL:${SPYRE_RTL_COVERAGE}>,-O1,-O2> -fno-sanitize=all -fPIC -fvisibility=hidden)
 target_compile_definitions(spyre_verilated_options INTERFACE
   VERILATOR=1 VM_COVERAGE=$<BOOL:${SPYRE_RTL_COVERAGE}> VM_SC=0 VM_TRACE=1 VM_TRACE_FST=1 VM_TRACE_VCD=0
   VL_TIME_CONTEXT)
@@ -18,8 +20,12 @@ target_include_directories(spyre_verilated_options SYSTEM INTERFACE
 
 add_library(spyre_verilated STATIC
   ${VERILATOR_ROOT}/include/verilated.cpp ${VERILATOR_ROOT}/include/verilated_threads.cpp
-  ${VERILATOR_ROOT}/include/verilated_fst_c.cpp ${VERILATOR_ROOT}/include/verilated_cov.cpp)
-target_link_libraries(spyre_verilated PUBLIC ZLIB::ZLIB Threads::Threads PRIVATE spyre_verilated_options)
+  ${VERILATOR_ROOT}/include/verilated_fst_c.cpp ${VERILATOR_ROOT}/include/verilated_cov.cpp
+  ${PROJECT_SOURCE_DIR}/model/rtl/verilated/library/stop.cc)
+target_link_libraries(spyre_verilated PUBLIC ZLIB::ZLIB Threads::Threads fmt::fmt PRIVATE spyre_verilated_options)
+set_target_properties(spyre_verilated PROPERTIES UNITY_BUILD OFF)
+target_include_directories(spyre_verilated PRIVATE ${PROJECT_SOURCE_DIR})
+target_compile_options(spyre_verilated PRIVATE -include ${PROJECT_SOURCE_DIR}/model/rtl/verilated/library/stop.h)
 target_include_directories(spyre_verilated SYSTEM PUBLIC
   ${VERILATOR_ROOT}/include ${VERILATOR_ROOT}/include/vltstd)
 target_compile_definitions(spyre_verilated PUBLIC
@@ -33,7 +39,7 @@ function(spyre_rtl name)
   cmake_parse_arguments(RTL "" "TOP" "SOURCES" ${ARGN})
   set(dir ${CMAKE_BINARY_DIR}/rtl/${name})
   set(package ${CMAKE_BINARY_DIR}/generated/contract/spyre_pkg.sv)
-  set(waivers ${CMAKE_SOURCE_DIR}/model/rtl/generated_package.vlt)
+  set(waivers ${PROJECT_SOURCE_DIR}/model/rtl/generated_package.vlt)
   set(sources ${package})
   foreach(source ${RTL_SOURCES})
     list(APPEND sources ${CMAKE_CURRENT_SOURCE_DIR}/${source})
@@ -44,9 +50,9 @@ function(spyre_rtl name)
   endif()
   add_custom_command(OUTPUT ${dir}/V${name}__ALL.cpp ${dir}/V${name}.h
     COMMAND ${CMAKE_COMMAND} -E rm -rf ${dir}
-    COMMAND ${VERILATOR} --cc --Wall --trace-fst --trace-structs -O3 --x-assign fast --x-initial fast --assert
+    COMMAND ${VERILATOR} --cc --Wall --trace-fst --trace-structs -O3 --x-assign fast --x-initial unique --assert
       ${coverage} --prefix V${name} --top-module ${RTL_TOP} --Mdir ${dir} ${waivers} ${sources}
-    COMMAND ${CMAKE_COMMAND} -DDIR=${dir} -DNAME=V${name} -P ${CMAKE_SOURCE_DIR}/cmake/VerilatedAll.cmake
+    COMMAND ${CMAKE_COMMAND} -DDIR=${dir} -DNAME=V${name} -P ${PROJECT_SOURCE_DIR}/cmake/VerilatedAll.cmake
     DEPENDS ${sources} ${waivers} spyre_contract_generated
     COMMENT "Verilating ${name}" VERBATIM)
   add_custom_target(spyre_rtl_${name}_generated DEPENDS ${dir}/V${name}.h)

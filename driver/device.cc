@@ -1,8 +1,11 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "driver/device.h"
 
+#include <fmt/format.h>
+
+#include "base/error.h"
 #include "driver/pci.h"
 #include "model/contract/control_block.h"
-#include "model/contract/error.h"
 
 namespace spyre::driver {
 namespace {
@@ -18,6 +21,7 @@ uint32_t Log2(uint32_t power_of_two) {
 Device::Device(Transport& transport, FunctionId function, const DeviceOptions& options)
     : transport_(transport),
       function_(function),
+      claim_(transport, function),
       options_(options),
       registers_(Bar0{&transport, function}) {
   Open();
@@ -47,28 +51,38 @@ void Device::CheckIds() {
   identity_.vendor_id = static_cast<uint16_t>(ids);
   identity_.device_id = static_cast<uint16_t>(ids >> 16);
   const uint16_t expected = function_ == 0 ? kPciPfDeviceId : kPciVfDeviceId;
-  if (ids == 0xFFFFFFFF) {
+  if (ids == kNobodyAnswers) {
     throw DeviceFault("function {}: no such function on the bus{}", function_,
-                      function_ == 0 ? "" : " (has the physical function enabled it?)");
+                      function_ == 0 ? "" : " (has the physical function enabled it?)")
+        .Subject(Subject());
   }
   if (identity_.vendor_id != kPciVendorId || identity_.device_id != expected) {
     throw DeviceFault("function {}: PCI id {:04x}:{:04x}; a Spyre {} function is {:04x}:{:04x}",
                       function_, identity_.vendor_id, identity_.device_id,
-                      function_ == 0 ? "physical" : "virtual", kPciVendorId, expected);
+                      function_ == 0 ? "physical" : "virtual", kPciVendorId, expected)
+        .Subject(Subject())
+        .Value(fmt::format("{:04x}:{:04x}", identity_.vendor_id, identity_.device_id))
+        .Remedy(fmt::format("{:04x}:{:04x}", kPciVendorId, expected));
   }
 }
+
+std::string Device::Subject() const { return fmt::format("function {}", function_); }
 
 void Device::Identify() {
   const uint32_t magic = registers_.ReadMagic();
   const uint32_t expected_magic = 0x52595053;  // "SPYR"
   if (magic != expected_magic) {
     throw DeviceFault("function {}: MAGIC reads 0x{:08x}, not 0x{:08x}: BAR0 is not a Spyre's",
-                      function_, magic, expected_magic);
+                      function_, magic, expected_magic)
+        .Subject(Subject() + " register MAGIC")
+        .Value(magic);
   }
   identity_.spec_version = registers_.ReadSpecVersion();
   if (identity_.spec_version != kSpecVersion) {
     throw DeviceFault("function {}: the card has register map version {}, this driver knows {}",
-                      function_, identity_.spec_version, kSpecVersion);
+                      function_, identity_.spec_version, kSpecVersion)
+        .Subject(Subject() + " register SPEC_VERSION")
+        .Value(identity_.spec_version);
   }
   const uint32_t capabilities = registers_.ReadCapabilities();
   identity_.cores = static_cast<int>(FunctionRegisters::CapabilitiesCores(capabilities));
@@ -83,10 +97,13 @@ void Device::WaitReady() {
   const uint64_t deadline = transport_.NowPs() + PsFromNs(options_.firmware_wait_ns);
   for (;;) {
     const uint32_t status = registers_.ReadStatus();
+    RequirePresent(function_, status, "opening it");
     if ((status & (regs::STATUS_READY_MASK | regs::STATUS_ERROR_MASK)) != 0) return;
     if (transport_.NowPs() >= deadline) {
       throw DeviceFault("function {}: not ready for {} ms (STATUS 0x{:x})\n{}", function_,
-                        options_.firmware_wait_ns / 1e6, status, transport_.Diagnose());
+                        options_.firmware_wait_ns / 1e6, status, transport_.Diagnose())
+          .Subject(Subject() + " register STATUS")
+          .Value(status);
     }
     Charge(options_.poll_interval_ns);
   }
@@ -105,7 +122,9 @@ void Device::RefreshRegions() {
 void Device::EnableMsi() {
   const auto capability = FindCapability(transport_, function_, pci::kCapabilityMsi);
   if (!capability) {
-    throw DeviceFault("function {}: no MSI capability; use polled completion", function_);
+    throw DeviceFault("function {}: no MSI capability; use polled completion", function_)
+        .Subject(Subject())
+        .Remedy("polled completion");
   }
   const uint32_t header = transport_.ConfigRead(function_, *capability);
   uint32_t capable = header >> pci::kMsiCapableShift & 7;
@@ -128,7 +147,8 @@ void Device::Reset() {
   const auto capability = FindCapability(transport_, function_, pci::kCapabilityPciExpress);
   if (!capability || !(transport_.ConfigRead(function_, *capability + pci::kDeviceCapabilities) &
                        pci::kDeviceCapabilityFlr)) {
-    throw DeviceFault("function {}: the function cannot be reset by itself (no FLR)", function_);
+    throw DeviceFault("function {}: the function cannot be reset by itself (no FLR)", function_)
+        .Subject(Subject());
   }
   queue_.reset();
   const uint32_t control = transport_.ConfigRead(function_, *capability + pci::kDeviceControl);

@@ -1,5 +1,6 @@
+// SPDX-License-Identifier: Apache-2.0
 // One function of a card, opened: identified, enabled, with its rings running. There is one Device
-// for each function in use.
+// for each function in use; a second one is refused while the first lives.
 //
 // Callers: the runtime, tests, bring-up. Threads: calls are serialised by the caller. The transport
 // must outlive the Device. Errors: Error(kDeviceFault) when the function is not what it should be
@@ -11,6 +12,7 @@
 #include <array>
 #include <cstdint>
 #include <memory>
+#include <string>
 
 #include "driver/function_registers.h"
 #include "driver/options.h"
@@ -74,11 +76,13 @@ class Device {
   void Open();
   void CheckIds();
   void EnableMsi();
+  std::string Subject() const;  // of errors: "function 3"
   void Identify();
   void WaitReady();
 
   Transport& transport_;
   FunctionId function_;
+  FunctionClaim claim_;
   DeviceOptions options_;
   FunctionRegisters registers_;
   Identity identity_;

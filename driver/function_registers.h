@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The registers of one function, by name: the generated accessors over a Transport's BAR0.
 //
 // Copyable; as thread-safe as the transport. Each read is a bus round trip, each write is posted.

@@ -1,9 +1,10 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "driver/host_buffer.h"
 
 #include <cstring>
 #include <new>
 
-#include "model/contract/error.h"
+#include "base/error.h"
 
 namespace spyre::driver {
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Host memory that the card can reach: allocated, mapped, and released together.
 //
 // Owner: a queue (rings). Threads: that of its owner. Not for user data, which the runtime maps in
@@ -22,6 +23,7 @@ class HostBuffer {
   HostBuffer& operator=(const HostBuffer&) = delete;
 
   uint8_t* data() { return data_; }
+  const uint8_t* data() const { return data_; }
   size_t size() const { return size_; }
   IoAddress io_address() const { return io_address_; }
 

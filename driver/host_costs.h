@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What host work costs, in simulated time. The driver and the runtime charge it through
 // Transport::Advance; register accesses and interrupt latency are charged by the transport.
 //

@@ -1,6 +1,7 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "driver/pci.h"
 
-#include "model/contract/error.h"
+#include "base/error.h"
 
 namespace spyre::driver {
 namespace {
@@ -41,6 +42,14 @@ std::optional<uint32_t> FindExtendedCapability(Transport& transport, FunctionId 
     offset = (header >> 20) & 0xFFC;
   }
   return std::nullopt;
+}
+
+void RequirePresent(FunctionId function, uint32_t value, const char* what) {
+  if (value != kNobodyAnswers) return;
+  throw DeviceFault(
+      "function {}: {}: the card does not answer; it was removed, or its link is down", function,
+      what)
+      .Subject(fmt::format("function {}", function));
 }
 
 }  // namespace spyre::driver

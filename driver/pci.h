@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // PCI configuration space as the driver sees it: standard offsets, and the capability lists.
 //
 // Callers: Device and PhysicalFunction, on the thread that opens or resets. Errors: a list that
@@ -55,5 +56,11 @@ inline constexpr int kVectorAdmin = 2;
 std::optional<uint32_t> FindCapability(Transport& transport, FunctionId function, uint8_t id);
 std::optional<uint32_t> FindExtendedCapability(Transport& transport, FunctionId function,
                                                uint16_t id);
+
+// What reads of a card give that is not there any more.
+inline constexpr uint32_t kNobodyAnswers = 0xFFFFFFFF;
+// Throws Error(kDeviceFault) if a register that is never all ones reads as that. what: was being
+// done.
+void RequirePresent(FunctionId function, uint32_t value, const char* what);
 
 }  // namespace spyre::driver

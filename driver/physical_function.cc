@@ -1,9 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "driver/physical_function.h"
+
+#include <fmt/format.h>
 
 #include <cctype>
 
+#include "base/error.h"
 #include "driver/pci.h"
-#include "model/contract/error.h"
 
 namespace spyre::driver {
 namespace {
@@ -49,7 +52,9 @@ std::string Reason(const EnumName<E> (&names)[n], uint32_t value) {
 PhysicalFunction::PhysicalFunction(Device& device) : device_(device) {
   if (!device.is_physical()) {
     throw BadInput("function {} is a virtual function; only function 0 manages the card",
-                   device.function());
+                   device.function())
+        .Subject(fmt::format("function {}", device.function()))
+        .Remedy("function 0");
   }
 }
 
@@ -57,9 +62,12 @@ void PhysicalFunction::MapCommand(uint32_t command, uint64_t base, uint64_t leng
                                   const char* what) {
   device_.registers().WriteMapCommand(command);
   const uint32_t status = device_.registers().ReadMapStatus();
+  RequirePresent(device_.function(), status, what);
   if (status != 0) {
     throw BadInput("{} of 0x{:x}, {} bytes, refused by the card: {} (MAP_STATUS {})", what, base,
-                   length, MapReason(status), status);
+                   length, MapReason(status), status)
+        .Subject(what)
+        .Value(MapReason(status));
   }
 }
 
@@ -79,7 +87,10 @@ void PhysicalFunction::UnmapAll() { MapCommand(kUnmapAll, 0, 0, "unmapping every
 
 uint64_t PhysicalFunction::SetWindow(uint64_t address) {
   if (address % 4 != 0) {
-    throw BadInput("device memory at 0x{:x}: BAR2 accesses are 4-byte aligned", address);
+    throw BadInput("device memory at 0x{:x}: BAR2 accesses are 4-byte aligned", address)
+        .Subject("device memory")
+        .Value(address)
+        .Remedy("a multiple of 4");
   }
   // The window starts at a multiple of its own size, so that one position serves many accesses.
   const uint64_t offset = address % kBar2Bytes;
@@ -114,7 +125,10 @@ void PhysicalFunction::EnableVirtualFunctions(int count) {
   Transport& transport = device_.transport();
   const int total = TotalVirtualFunctions();
   if (count < 0 || count > total) {
-    throw BadInput("{} virtual functions: the card has 0 to {}", count, total);
+    throw BadInput("{} virtual functions: the card has 0 to {}", count, total)
+        .Subject("virtual functions")
+        .Value(count)
+        .Remedy(fmt::format("0 to {}", total));
   }
   const uint32_t control = transport.ConfigRead(0, capability + pci::kSriovControl) & 0xFFFF;
   const uint32_t off = control & ~(pci::kSriovVfEnable | pci::kSriovVfMemory);
@@ -136,10 +150,12 @@ uint32_t PhysicalFunction::Answer(Read read, const char* what) {
   const uint64_t deadline = device_.transport().NowPs() + PsFromNs(options.firmware_wait_ns);
   for (;;) {
     const uint32_t status = read();
+    RequirePresent(device_.function(), status, what);
     if (status != kAdminBusy) return status;
     if (device_.transport().NowPs() >= deadline) {
       throw DeviceFault("{}: the card's firmware has not answered for {} ms\n{}", what,
-                        options.firmware_wait_ns / 1e6, device_.transport().Diagnose());
+                        options.firmware_wait_ns / 1e6, device_.transport().Diagnose())
+          .Subject(what);
     }
     device_.Charge(options.poll_interval_ns);
   }
@@ -157,7 +173,9 @@ void PhysicalFunction::Admin(AdminCommand command, FunctionId vf, int region, ui
   const uint32_t status = Answer([&] { return registers.ReadAdminStatus(); }, name);
   if (status == 0) return;
   throw BadInput("{} of region {} of VF {} (0x{:x}, {} bytes) refused by the card: {} ({})", name,
-                 region, vf, base, length, Reason(kAdminStatusNames, status), status);
+                 region, vf, base, length, Reason(kAdminStatusNames, status), status)
+      .Subject(name)
+      .Value(Reason(kAdminStatusNames, status));
 }
 
 void PhysicalFunction::AssignRegion(FunctionId vf, int region, uint64_t base, uint64_t length) {
@@ -210,7 +228,9 @@ PhysicalFunction::Words PhysicalFunction::Ask(MailboxCommand command, uint32_t a
   const uint32_t status = Answer([&] { return registers.ReadMboxStatus(); }, name);
   if (status != 0) {
     throw BadInput("{} (0x{:x}, 0x{:x}) refused by the card's firmware: {} ({})", name, arg0, arg1,
-                   Reason(kMailboxStatusNames, status), status);
+                   Reason(kMailboxStatusNames, status), status)
+        .Subject(name)
+        .Value(Reason(kMailboxStatusNames, status));
   }
   return {registers.ReadMboxResult0(), registers.ReadMboxResult1(), registers.ReadMboxResult2(),
           registers.ReadMboxResult3()};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What only the physical function can do: the mapping table of its own operations, virtual
 // functions, and their memory regions.
 //

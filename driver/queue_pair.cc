@@ -1,11 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "driver/queue_pair.h"
 
 #include <algorithm>
+#include <array>
+#include <atomic>
+#include <cstddef>
 #include <cstring>
+#include <thread>
 
+#include "base/error.h"
 #include "driver/pci.h"
 #include "model/contract/control_block.h"
-#include "model/contract/error.h"
 
 namespace spyre::driver {
 namespace {
@@ -17,7 +22,10 @@ static_assert(sizeof(ControlBlock) == kEntryBytes && sizeof(Message) == kEntryBy
 uint32_t CheckedEntries(uint32_t entries, const char* ring) {
   if (entries < 2 || entries > 65536 || (entries & (entries - 1)) != 0) {
     throw BadInput("{} ring of {} entries: a power of two from 2 to 65536 is expected", ring,
-                   entries);
+                   entries)
+        .Subject(fmt::format("{} ring", ring))
+        .Value(entries)
+        .Remedy("a power of two from 2 to 65536");
   }
   return entries;
 }
@@ -66,14 +74,6 @@ void QueuePair::Charge(double ns) { transport_.Advance(PsFromNs(ns)); }
 
 bool QueuePair::HasRoom() {
   if (tail_ - known_head_ < options_.submission_entries) return true;
-  const uint32_t head = registers_.ReadSqHead();
-  const uint32_t advance = head - static_cast<uint32_t>(known_head_);
-  if (advance > tail_ - known_head_) {
-    Fail(fmt::format("SQ_HEAD reads 0x{:08x}, but only 0x{:08x} entries were submitted", head,
-                     static_cast<uint32_t>(tail_)));
-  }
-  known_head_ += advance;
-  if (tail_ - known_head_ < options_.submission_entries) return true;
   ++statistics_.full;
   return false;
 }
@@ -121,6 +121,7 @@ void QueuePair::RingDoorbell() {
   const uint64_t start = transport_.NowPs();
   rung_tail_ = tail_;
   ++statistics_.submission_doorbells;
+  std::atomic_thread_fence(std::memory_order_release);  // the entries, then the doorbell
   registers_.WriteSqTail(static_cast<uint32_t>(tail_));
   if (options_.recorder != nullptr) {
     options_.recorder->Slice(trace::kHost, track_, doorbell_name_, start, transport_.NowPs());
@@ -152,13 +153,44 @@ Response QueuePair::Wait() {
   }
 }
 
-std::optional<Response> QueuePair::TakeFromRing() {
-  const uint64_t index = response_head_ % options_.response_entries;
+// The card may be writing the slot: every word is read once, the phase first. What was written
+// before the phase is then seen; what is written after it, as the CRC may be, need not be there
+// yet.
+Response QueuePair::ReadSlot(uint64_t index, uint32_t* phase) const {
+  constexpr size_t kPhaseOffset = offsetof(Response, phase);
+  const uint8_t* slot = response_.data() + index * kEntryBytes;
+  *phase =
+      __atomic_load_n(reinterpret_cast<const uint32_t*>(slot + kPhaseOffset), __ATOMIC_ACQUIRE);
+  std::array<uint64_t, kEntryBytes / sizeof(uint64_t)> words;
+  for (size_t i = 0; i < words.size(); ++i) {
+    words[i] = __atomic_load_n(reinterpret_cast<const uint64_t*>(slot) + i, __ATOMIC_RELAXED);
+  }
   Response response;
-  std::memcpy(&response, response_.data() + index * kEntryBytes, kEntryBytes);
-  const uint32_t phase = response_head_ / options_.response_entries % 2 == 0 ? 1 : 0;
+  std::memcpy(static_cast<void*>(&response), words.data(), sizeof(response));
+  return response;
+}
+
+bool QueuePair::HasResponse() const {
+  uint32_t phase = 0;
+  const Response response = ReadSlot(response_head_ % options_.response_entries, &phase);
   // Nothing was ever written here, or only in the pass before.
-  if (response.magic == 0 || response.phase != phase) return std::nullopt;
+  return response.magic != 0 && phase == (response_head_ / options_.response_entries % 2 == 0);
+}
+
+std::optional<Response> QueuePair::TakeFromRing() {
+  if (!HasResponse()) return std::nullopt;
+  const uint64_t index = response_head_ % options_.response_entries;
+  uint32_t phase = 0;
+  Response response = ReadSlot(index, &phase);
+  if (Check(response) != Status::OK) {
+    ++statistics_.torn_responses;
+    const uint64_t deadline = transport_.NowPs() + PsFromNs(options_.torn_wait_ns);
+    while (Check(response) != Status::OK && transport_.NowPs() < deadline) {
+      transport_.Advance(std::max<uint64_t>(1000, PsFromNs(options_.poll_interval_ns)));
+      std::this_thread::yield();  // the writer may be a thread of this machine
+      response = ReadSlot(index, &phase);
+    }
+  }
   if (Check(response) != Status::OK) {
     Fail(fmt::format("corrupt response in slot {}: {} (magic 0x{:04x}, version {}, sequence {})",
                      index, StatusName(Check(response)), response.magic, response.version,
@@ -166,6 +198,8 @@ std::optional<Response> QueuePair::TakeFromRing() {
   }
   Charge(options_.costs.completion_ns);
   CheckOrder(response);
+  // The card reads entries in order, so it has read this one and all before.
+  known_head_ = std::max(known_head_, response.sequence);
   ++response_head_;
   ++statistics_.completed;
   waited_ps_ = 0;
@@ -201,42 +235,49 @@ void QueuePair::PublishHead() {
   registers_.WriteRqHead(static_cast<uint32_t>(response_head_));
 }
 
+// Ends with an interrupt, with a response in the ring, or when the card stalls or `timeout_ps` is
+// over.
+WaitResult QueuePair::WaitForInterrupt(uint64_t timeout_ps) {
+  const uint64_t end = transport_.NowPs() + timeout_ps;
+  const uint64_t interval = std::max<uint64_t>(1, PsFromNs(options_.look_interval_ns));
+  for (;;) {
+    const uint64_t look = std::min(end, transport_.NowPs() + interval);
+    const WaitResult result = transport_.WaitInterrupt(function_, kVectorResponse, look);
+    if (result == WaitResult::kInterrupt) {
+      ++statistics_.interrupts;
+      // Cleared before the ring is read: a response after this raises the next interrupt.
+      registers_.WriteIntStatus(regs::INT_STATUS_RESPONSE_MASK);
+      return result;
+    }
+    if (HasResponse()) {
+      // The interrupt was lost; as long as its bit is set the card raises no other.
+      ++statistics_.missed_interrupts;
+      registers_.WriteIntStatus(regs::INT_STATUS_RESPONSE_MASK);
+      return WaitResult::kInterrupt;
+    }
+    if (result == WaitResult::kStalled || transport_.NowPs() >= end) return result;
+  }
+}
+
 void QueuePair::WaitForRing() {
   const uint64_t timeout_ps = PsFromNs(options_.timeout_ns);
   const uint64_t start = transport_.NowPs();
-  bool timed_out = false;
   bool stalled = false;
+  bool timed_out = false;
   if (options_.interrupts) {
-    const uint64_t taken = response_head_;
-    switch (transport_.WaitInterrupt(function_, kVectorResponse, start + timeout_ps)) {
-      case WaitResult::kInterrupt:
-        ++statistics_.interrupts;
-        // Cleared before the ring is read: a response after this raises the next interrupt.
-        registers_.WriteIntStatus(regs::INT_STATUS_RESPONSE_MASK);
-        break;
-      case WaitResult::kDeadline:
-        timed_out = true;
-        break;
-      case WaitResult::kStalled:
-        stalled = true;
-        break;
-    }
-    if (timed_out || stalled) {
-      // A lost interrupt must not lose the response.
-      if (auto response = TakeFromRing()) {
-        kept_.push_back(*response);
-        ++statistics_.missed_interrupts;
-      }
-      if (response_head_ != taken) timed_out = stalled = false;
-    }
+    // Interrupts without a response do not start the time anew.
+    const uint64_t left = timeout_ps - std::min(timeout_ps, waited_ps_);
+    const WaitResult result = WaitForInterrupt(left);
+    stalled = result == WaitResult::kStalled;
+    timed_out = result == WaitResult::kDeadline;
   } else {
     // Looks become rarer, by a thousandth of the time already waited, so that a hang is found in a
     // bounded number of them.
     ++statistics_.polls;
     transport_.Advance(std::max(PsFromNs(options_.poll_interval_ns), waited_ps_ / 1024));
-    waited_ps_ += transport_.NowPs() - start;
-    timed_out = waited_ps_ >= timeout_ps;
   }
+  waited_ps_ += transport_.NowPs() - start;
+  timed_out = timed_out || (waited_ps_ >= timeout_ps && !HasResponse());
   if (options_.recorder != nullptr) {
     options_.recorder->Slice(trace::kHost, track_, wait_name_, start, transport_.NowPs());
   }
@@ -259,7 +300,9 @@ void QueuePair::Fail(const std::string& what) {
   }
   const std::string diagnosis = transport_.Diagnose();
   if (!diagnosis.empty()) text += "\n" + diagnosis;
-  throw Error(ErrorKind::kDeviceFault, text);
+  throw Error(ErrorKind::kDeviceFault, text)
+      .Subject(fmt::format("function {}", function_))
+      .Value(what);
 }
 
 }  // namespace spyre::driver

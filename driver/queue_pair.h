@@ -1,9 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
 // The submission and response rings of one function.
 //
 // Owner and caller: Device, and through it the runtime's Scheduler; calls are serialised by them.
 // Submitting never waits, except Submit. Ring memory is host memory, so looking at the response
 // ring costs no bus access; the doorbells do. Entries get their sequence number, the INTERRUPT flag
 // (if the device uses interrupts), and their CRC here.
+//
+// Memory order: entries are visible to the card before the doorbell; a response is read from its
+// phase on, and read again for DeviceOptions::torn_wait_ns while its CRC does not match, because
+// its two cache lines may arrive apart.
 //
 // Errors: Error(kDeviceFault) when a response is corrupt or out of order, when the card has stopped
 // the queue, or when no response comes in time; the text ends with the transport's diagnosis.
@@ -34,7 +39,8 @@ struct QueueStatistics {
   uint64_t response_doorbells = 0;
   uint64_t full = 0;               // times there was no room for an entry
   uint64_t interrupts = 0;         // waits that an interrupt ended
-  uint64_t missed_interrupts = 0;  // responses found although no interrupt came
+  uint64_t missed_interrupts = 0;  // waits that ended with a response although no interrupt came
+  uint64_t torn_responses = 0;     // read again, because their second half had not arrived
   uint64_t polls = 0;              // looks at the response ring that found nothing
 };
 
@@ -47,7 +53,8 @@ class QueuePair {
   QueuePair(const QueuePair&) = delete;
   QueuePair& operator=(const QueuePair&) = delete;
 
-  bool HasRoom();  // for one more entry; reads SQ_HEAD only when the ring seems full
+  // For one more entry. Responses tell how far the card has read, so this costs no bus access.
+  bool HasRoom();
   // Stores one entry; the card sees it at the next RingDoorbell. False: the ring is full. `entry`
   // gets its sequence number, flags and CRC. BadInput if the entry is of the other mode.
   bool TrySubmit(Entry& entry);
@@ -70,8 +77,10 @@ class QueuePair {
     bool done;
   };
 
-  Response* Slot(uint64_t index);
   std::optional<Response> TakeFromRing();
+  Response ReadSlot(uint64_t index, uint32_t* phase) const;
+  bool HasResponse() const;  // in the ring, not taken
+  WaitResult WaitForInterrupt(uint64_t timeout_ps);
   void CheckOrder(const Response& response);
   void PublishHead();
   void WaitForRing();  // returns when the ring may have changed
@@ -87,11 +96,11 @@ class QueuePair {
   HostBuffer response_;
   uint64_t tail_ = 0;            // entries stored, free running
   uint64_t rung_tail_ = 0;       // of which the card was told
-  uint64_t known_head_ = 0;      // SQ_HEAD as last read, or inferred from responses
+  uint64_t known_head_ = 0;      // entries that the card has read, as responses tell
   uint64_t response_head_ = 0;   // responses taken, free running
   uint64_t published_head_ = 0;  // of which the card was told
   uint64_t next_sequence_ = 1;   // the card counts from 1 after enabling
-  uint64_t waited_ps_ = 0;       // polled: time since the last response
+  uint64_t waited_ps_ = 0;       // in WaitForRing since the last response
   std::deque<Pending> outstanding_;
   std::deque<Response> kept_;  // taken by Submit, not yet given to Poll
   QueueStatistics statistics_;

@@ -1,4 +1,5 @@
-// Transport: the one seam between the driver and a card, be it the model in this process, a model
+// SPDX-License-Identifier: Apache-2.0
+// Transport: the interface between the driver and a card, be it the model in this process, a model
 // in another process, or a real card through VFIO. Everything a driver can do to a card is here.
 //
 // Threads: implementations serialise calls; any thread may call. Blocking: only WaitInterrupt waits
@@ -9,6 +10,8 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <mutex>
+#include <set>
 #include <string>
 
 namespace spyre::driver {
@@ -32,8 +35,9 @@ class Transport {
   virtual void ConfigWrite(FunctionId function, uint32_t offset, uint32_t value) = 0;
 
   virtual uint32_t Read32(FunctionId function, int bar, uint64_t offset) = 0;  // a round trip
-  virtual void Write32(FunctionId function, int bar, uint64_t offset,
-                       uint32_t value) = 0;  // posted
+  // Posted. What the caller stored to mapped host memory before is visible to the card before the
+  // write arrives.
+  virtual void Write32(FunctionId function, int bar, uint64_t offset, uint32_t value) = 0;
 
   // Makes [host, host + size) reachable for the function's DMA until Unmap. The memory stays the
   // caller's and must outlive the mapping.
@@ -48,6 +52,25 @@ class Transport {
   virtual void Advance(
       uint64_t host_ps) = 0;           // charges host work: simulated time moves on by this much
   virtual std::string Diagnose() = 0;  // who waits on what, one line each; for error messages
+
+ private:
+  friend class FunctionClaim;
+  std::mutex claims_mutex_;
+  std::set<FunctionId> claims_;  // functions that a Device has open
+};
+
+// Keeps a function for one opener: two that program the rings of one function would take each
+// other's responses. BadInput if the function is open already, by way of this transport.
+class FunctionClaim {
+ public:
+  FunctionClaim(Transport& transport, FunctionId function);
+  ~FunctionClaim();
+  FunctionClaim(const FunctionClaim&) = delete;
+  FunctionClaim& operator=(const FunctionClaim&) = delete;
+
+ private:
+  Transport& transport_;
+  FunctionId function_;
 };
 
 }  // namespace spyre::driver

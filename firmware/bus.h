@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /* Access to the card's registers, 32 bits at a time. */
 #ifndef SPYRE_FIRMWARE_BUS_H_
 #define SPYRE_FIRMWARE_BUS_H_

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /* The firmware of the management controller, as whoever runs it sees it: its own start-up code on
  * the target, the behavioural controller of the model and the tests on a host. One source, two
  * builds. C11, no heap, no library.

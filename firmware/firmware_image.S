@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* SPYRE_FIRMWARE_ELF: path of the ELF file. */
   .section .rodata
   .balign 16

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The firmware as it is built for the controller: an ELF executable, linked into the program.
 #pragma once
 

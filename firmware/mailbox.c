@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /* Questions of the PF about the firmware itself. */
 #include <stddef.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /* Messages of virtual functions: check every field, translate region and offset, build the control
  * block. The order of the checks is part of the contract: software sees which one failed. */
 #include <stddef.h>

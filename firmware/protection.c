@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /* What the firmware writes into the MMU and the dispatcher. */
 #include "firmware/bus.h"
 #include "firmware/state.h"

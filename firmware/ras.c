@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /* Error log: a ring in which the newest record pushes out the oldest. */
 #include <stddef.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /* Requests of the PF: memory regions, cores and quotas of virtual functions. The order of the
  * checks: function and region, state, range, quota, overlap. */
 #include <stddef.h>

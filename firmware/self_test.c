@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /* What must hold before requests are served: memory keeps what is written, the CRC is right, the
  * card's facts make sense. */
 #include <stddef.h>

@@ -1,17 +1,9 @@
+// SPDX-License-Identifier: Apache-2.0
 /* Boot, and the loop that serves requests. */
 #include <stddef.h>
 
 #include "firmware/bus.h"
 #include "firmware/state.h"
-
-struct fw_function *fw_virtual_function(struct fw *fw, uint32_t vf) {
-  return vf == 0 || vf > fw->vfs ? NULL : &fw->functions[vf];
-}
-
-void fw_count(struct fw *fw, uint32_t function, enum spyre_counter counter, uint64_t amount) {
-  fw->counters[counter] += amount;
-  if (function <= fw->vfs) fw->functions[function].counters[counter] += amount;
-}
 
 static void log_boot(const struct fw *fw) {
   fw_log(fw, "boot: version ");
@@ -54,15 +46,6 @@ void fw_boot(struct fw *fw, const struct fw_bus *bus) {
     fw_write(fw, SPYRE_REG_MC_STATE, SPYRE_FIRMWARE_STATE_READY);
   }
   fw_write(fw, SPYRE_REG_MC_WATCHDOG, 0);
-}
-
-/* The card has drained the function before it asks. Every message is answered before the next is
- * read, so nothing of the function is half done here; its regions are the PF's to take. */
-void fw_serve_reset(struct fw *fw) {
-  const uint32_t function = fw_read(fw, SPYRE_REG_MC_RESET_FUNCTION);
-  fw_count(fw, function, SPYRE_COUNTER_RESETS, 1);
-  fw_ras_add(fw, FW_RAS(FUNCTION_RESET, INFO, RESET_FUNCTION), function, true, 0, 0);
-  fw_write(fw, SPYRE_REG_MC_RESET_DONE, 1);
 }
 
 /* A virtual function can always have another message: those come last, so that the PF is heard. */

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /* Everything that the firmware remembers, and what its files share. */
 #ifndef SPYRE_FIRMWARE_STATE_H_
 #define SPYRE_FIRMWARE_STATE_H_

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // main of every test program: ::testing::TempDir() is a directory of this process alone, so that
 // the same tests may run twice at the same time on one machine.
 #include <gtest/gtest.h>

@@ -1,16 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "traces/cli.h"
 
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <functional>
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "base/files.h"
 #include "traces/critical_path.h"
 #include "traces/diff.h"
 #include "traces/perfetto.h"
@@ -24,11 +26,13 @@
 namespace spyre::trace {
 namespace {
 
-constexpr int kBadInputStatus = 2;
 constexpr double kMaxNs = 1.8e16;  // of a 64-bit number of ps
 
+enum class Format { kPerfetto, kChrome, kCsv };
+
 struct Arguments {
-  std::string file, file_b, format = "perfetto", output, kernel;
+  std::string file, file_b, output, kernel;
+  Format format = Format::kPerfetto;
   size_t segments = 8;
   bool json = false, per_core = false, exit_code = false;
   double from_ns = 0, to_ns = kMaxNs;
@@ -42,16 +46,18 @@ void WriteFile(const std::string& path, std::ostream& out,
     write(out);
     return;
   }
-  std::ofstream file(path, std::ios::binary | std::ios::trunc);
-  if (file) write(file);
-  file.close();
-  if (!file) throw Error(fmt::format("{}: cannot write: {}", path, std::strerror(errno)));
+  OutputFile file(path, "result");
+  write(file.stream());
+  file.Commit();
   out << path << '\n';
 }
 
 std::string OutputPath(const Arguments& args, const char* extension) {
-  if (!args.output.empty()) return args.output;
-  return std::filesystem::path(args.file).replace_extension(extension).string();
+  std::string path = args.output.empty()
+                         ? std::filesystem::path(args.file).replace_extension(extension).string()
+                         : args.output;
+  if (path != "-") RefuseToOverwrite(path, {args.file});
+  return path;
 }
 
 int RunSummary(const Arguments& args, std::ostream& out) {
@@ -71,14 +77,15 @@ int RunSummary(const Arguments& args, std::ostream& out) {
   return 0;
 }
 
-int RunQuery(Arguments args, std::ostream& out) {
+int RunQuery(const Arguments& args, std::ostream& out) {
   if (!(args.from_ns <= args.to_ns)) {
     throw Error(fmt::format("--from {} is not before --to {}", args.from_ns, args.to_ns));
   }
-  args.query.from_ps = static_cast<uint64_t>(args.from_ns * 1e3);
-  args.query.to_ps = static_cast<uint64_t>(args.to_ns * 1e3);
+  Query query = args.query;
+  query.from_ps = static_cast<uint64_t>(args.from_ns * 1e3);
+  query.to_ps = static_cast<uint64_t>(args.to_ns * 1e3);
   const Trace trace = ReadTrace(args.file);
-  const QueryResult result = Select(trace, args.query);
+  const QueryResult result = Select(trace, query);
   if (args.json) {
     out << ToJson(trace, result).dump(2) << '\n';
   } else {
@@ -88,7 +95,7 @@ int RunQuery(Arguments args, std::ostream& out) {
 }
 
 int RunDiff(const Arguments& args, std::ostream& out) {
-  const Diff diff = Compare(Summarize(ReadTrace(args.file)), Summarize(ReadTrace(args.file_b)));
+  const Diff diff = Compare(ReadTrace(args.file), ReadTrace(args.file_b));
   if (args.json) {
     out << ToJson(diff).dump(2) << '\n';
   } else {
@@ -99,14 +106,18 @@ int RunDiff(const Arguments& args, std::ostream& out) {
 
 int RunExport(const Arguments& args, std::ostream& out) {
   const Trace trace = ReadTrace(args.file);
-  if (args.format == "perfetto") {
-    WriteFile(OutputPath(args, ".pftrace"), out,
-              [&](std::ostream& file) { ExportPerfetto(trace, file); });
-  } else if (args.format == "chrome") {
-    WriteFile(OutputPath(args, ".chrome.json"), out,
-              [&](std::ostream& file) { ExportChrome(trace, file); });
-  } else {
-    WriteFile(OutputPath(args, ".csv"), out, [&](std::ostream& file) { ExportCsv(trace, file); });
+  switch (args.format) {
+    case Format::kPerfetto:
+      WriteFile(OutputPath(args, ".pftrace"), out,
+                [&](std::ostream& file) { ExportPerfetto(trace, file); });
+      break;
+    case Format::kChrome:
+      WriteFile(OutputPath(args, ".chrome.json"), out,
+                [&](std::ostream& file) { ExportChrome(trace, file); });
+      break;
+    case Format::kCsv:
+      WriteFile(OutputPath(args, ".csv"), out, [&](std::ostream& file) { ExportCsv(trace, file); });
+      break;
   }
   return 0;
 }
@@ -120,84 +131,65 @@ int RunReport(const Arguments& args, std::ostream& out) {
 
 }  // namespace
 
-int RunTraceCommand(const std::vector<std::string>& args, std::ostream& out, std::ostream& err) {
-  CLI::App app("Where the time of a run went. FILE is the trace that `spyre-cosim run` writes.",
-               "spyre-cosim trace");
-  app.require_subcommand(1);
-  Arguments a;
-  const auto add = [&](const char* name, const char* what) {
-    CLI::App* command = app.add_subcommand(name, what);
-    command->add_option("FILE", a.file, "the trace file")->required();
+void AddTraceCommands(command_line::Command& trace, std::ostream& out) {
+  using command_line::Command;
+  using command_line::Option;
+  using command_line::Words;
+  const auto a = std::make_shared<Arguments>();  // lives as long as the actions
+  const auto add = [&](const char* name, const char* what,
+                       int (*run)(const Arguments&, std::ostream&)) -> Command& {
+    Command& command = trace.AddCommand(name, what);
+    command.Add("FILE", a->file, "the trace file").Required().Completes(Words::kFiles);
+    command.Action([a, run, &out] { return run(*a, out); });
     return command;
   };
-  const auto add_json = [&](CLI::App* command) {
-    command->add_flag("--json", a.json, "machine-readable output");
+  const auto add_json = [&](Command& command) {
+    command.Add("--json", a->json, "machine-readable output");
   };
-  const auto add_output = [&](CLI::App* command, const char* what) {
-    command->add_option("-o,--output", a.output, what);
+  const auto add_output = [&](Command& command, const char* what) {
+    command.Add("-o,--output", a->output, what).Placeholder("FILE").Completes(Words::kFiles);
   };
 
-  auto* summary = add("summary", "Print kernels, streams, units, and what a kernel waited for");
-  add_json(summary);
-  summary->add_flag("--per-core", a.summary.per_core, "a row for every unit, not only every group");
-  summary->add_option("--operations", a.summary.stream_operations, "rows shown per stream (16)");
-  summary->add_option("--kernel", a.kernel,
-                      "the kernel whose critical path is shown: its number in order of start, "
-                      "from 0, or its name; default: the longest");
-  summary->add_option("--segments", a.segments, "single segments of the path shown (8)");
-
-  auto* query = add("query", "Print the records that match");
-  add_json(query);
-  query->add_option("--track", a.query.track, "part of process/track, as in \"core 03/pt\"");
-  query->add_option("--name", a.query.name, "part of the record's name");
-  query->add_option("--flow", a.query.flow, "correlation id of a control block");
-  query->add_option("--from", a.from_ns, "records that end at or after this time in ns")
-      ->check(CLI::Range(0.0, kMaxNs));
-  query->add_option("--to", a.to_ns, "records that start at or before this time in ns")
-      ->check(CLI::Range(0.0, kMaxNs));
-  query->add_option("--limit", a.query.limit, "records shown (100)");
-
-  auto* diff = add("diff", "Compare two runs: what takes longer, what moves more");
-  diff->add_option("FILE_B", a.file_b, "the trace to compare with")->required();
-  add_json(diff);
-  diff->add_flag("--per-core", a.per_core, "every unit, not only every group");
-  diff->add_flag("--exit-code", a.exit_code, "exit with 1 when the runs differ");
-
-  auto* export_command = add("export", "Write the trace for viewers and spreadsheets");
-  export_command->add_option("--format", a.format, "perfetto (default), chrome or csv")
-      ->check(CLI::IsMember({"perfetto", "chrome", "csv"}));
-  add_output(export_command,
-             "output file, - for standard output; default: FILE with the format's "
-             "extension");
-  auto* report = add("report", "Write one HTML page: timeline and tables");
+  Command& report = add("report", "Write one HTML page: timeline and tables", RunReport);
   add_output(report, "output file, - for standard output; default: FILE with .html");
 
-  try {
-    const auto is_command = [&](const std::string& word) {
-      return !app.get_subcommands(
-                     [&](const CLI::App* command) { return command->get_name() == word; })
-                  .empty();
-    };
-    if (!args.empty() && args[0].substr(0, 1) != "-" && !is_command(args[0])) {
-      throw Error(
-          fmt::format("no command '{}'; there are summary, query, diff, export and report "
-                      "(--help tells more)",
-                      Printable(args[0])));
-    }
-    app.parse(std::vector<std::string>(args.rbegin(), args.rend()));
-    if (summary->parsed()) return RunSummary(a, out);
-    if (query->parsed()) return RunQuery(a, out);
-    if (diff->parsed()) return RunDiff(a, out);
-    if (export_command->parsed()) return RunExport(a, out);
-    return RunReport(a, out);
-  } catch (const CLI::CallForHelp& help) {
-    return app.exit(help, out, err);
-  } catch (const CLI::ParseError& error) {
-    err << "spyre-cosim trace: " << error.what() << "\nSee `spyre-cosim trace --help`.\n";
-  } catch (const Error& error) {
-    err << "spyre-cosim trace: " << error.what() << '\n';
-  }
-  return kBadInputStatus;
+  Command& summary =
+      add("summary", "Print kernels, streams, units, and what a kernel waited for", RunSummary);
+  add_json(summary);
+  summary.Add("--per-core", a->summary.per_core, "a row for every unit, not only every group");
+  summary.Add("--operations", a->summary.stream_operations, "rows shown per stream").ShowDefault();
+  summary
+      .Add("--kernel", a->kernel,
+           "the kernel whose critical path is shown: its number in order of start, from 0, or its "
+           "name; default: the longest")
+      .Placeholder("KERNEL");
+  summary.Add("--segments", a->segments, "single segments of the path shown").ShowDefault();
+
+  Command& query = add("query", "Print the records that match", RunQuery);
+  add_json(query);
+  query.Add("--track", a->query.track, "part of process/track, as in \"core 03/pt\"");
+  query.Add("--name", a->query.name, "part of the record's name");
+  query.Add("--flow", a->query.flow, "correlation id of a control block");
+  query.Add("--from", a->from_ns, "records that end at or after this time in ns", 0, kMaxNs)
+      .Placeholder("NS");
+  query.Add("--to", a->to_ns, "records that start at or before this time in ns", 0, kMaxNs)
+      .Placeholder("NS");
+  query.Add("--limit", a->query.limit, "records shown").ShowDefault();
+
+  Command& diff = add("diff", "Compare two runs: what takes longer, what moves more", RunDiff);
+  diff.Add("FILE_B", a->file_b, "the trace to compare with").Required().Completes(Words::kFiles);
+  add_json(diff);
+  diff.Add("--per-core", a->per_core, "every unit, not only every group");
+  diff.Add("--exit-code", a->exit_code, "exit with 1 when the runs differ");
+
+  Command& export_command =
+      add("export", "Write the trace for viewers and spreadsheets", RunExport);
+  export_command
+      .Add("--format", a->format, "for ui.perfetto.dev, chrome://tracing, or a spreadsheet",
+           {{"perfetto", Format::kPerfetto}, {"chrome", Format::kChrome}, {"csv", Format::kCsv}})
+      .ShowDefault();
+  add_output(export_command,
+             "output file, - for standard output; default: FILE with the format's extension");
 }
 
 }  // namespace spyre::trace

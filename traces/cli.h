@@ -1,15 +1,16 @@
-// `spyre-cosim trace summary | query | diff | export | report`.
+// SPDX-License-Identifier: Apache-2.0
+// `spyre-cosim trace report | summary | query | diff | export`.
 #pragma once
 
 #include <ostream>
-#include <string>
-#include <vector>
+
+#include "base/command_line/command_line.h"
 
 namespace spyre::trace {
 
-// args: what follows "trace" on the command line. Results go to out (or to the file that -o names),
-// messages to err. Returns the exit status: 0 done, 2 bad usage or a bad file; `diff --exit-code`
-// returns 1 when the runs differ.
-int RunTraceCommand(const std::vector<std::string>& args, std::ostream& out, std::ostream& err);
+// Adds the commands to `trace`. Results go to `out`, which must outlive them, or to the file that
+// -o names. An action returns the exit status: 0 done; `diff --exit-code` returns 1 when the runs
+// differ. It throws Error for a bad file.
+void AddTraceCommands(command_line::Command& trace, std::ostream& out);
 
 }  // namespace spyre::trace

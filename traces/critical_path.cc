@@ -1,9 +1,11 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "traces/critical_path.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <string_view>
 
 #include "traces/intervals.h"
@@ -18,15 +20,13 @@ constexpr char kHandOver[] = "token hand-over";
 constexpr char kSequencer[] = "sequencer";
 constexpr char kLaunch[] = "launch";
 constexpr char kNotRecorded[] = "not recorded";
-
-bool StartsWith(std::string_view text, std::string_view prefix) {
-  return text.substr(0, prefix.size()) == prefix;
-}
+constexpr size_t kNamesShown = 20;
 
 // What a unit did next: an instruction, or a wait for a token before one.
 struct Step {
   const Record* record;
   bool is_token_wait;
+  bool is_doubtful;  // a wait inside an instruction whose record may be missing
   // Waits inside the instruction that ended when another unit arrived (barriers), by end.
   std::vector<const Record*> arrivals;
 
@@ -66,16 +66,29 @@ struct UnitSteps {
   }
 };
 
+// Not 0: records that ended before it are missing, and the kernel had begun by then.
+uint64_t CutOf(const Trace& trace, const KernelRun& kernel) {
+  return trace.whole_from_ps > kernel.start_ps ? std::min(trace.whole_from_ps, kernel.end_ps) : 0;
+}
+
 // Follows one kernel back. The cursor is the time that remains to be explained.
+//
+// Of a kernel that is cut, only records that end behind the cut are looked at: of those none is
+// missing, so whoever ended last before a moment behind the cut is known. Who began last is known
+// if that was behind the cut as well: else a record that is missing can have begun later.
 class Walk {
  public:
   Walk(const Trace& trace, const KernelRun& kernel)
-      : trace_(trace), kernel_(kernel), cursor_(kernel.end_ps), units_start_(kernel.end_ps) {
+      : trace_(trace),
+        kernel_(kernel),
+        cut_ps_(CutOf(trace, kernel)),
+        cursor_(kernel.end_ps),
+        units_start_(kernel.end_ps) {
     std::vector<const Record*> records;
     for (const Record& record : trace.records) {
       const bool is_unit = record.category == kCore || record.category == kWait;
       if (is_unit && record.flow == kernel.flow && record.start_ps >= kernel.start_ps &&
-          record.end_ps <= kernel.end_ps) {
+          record.end_ps <= kernel.end_ps && (cut_ps_ == 0 || record.end_ps > cut_ps_)) {
         records.push_back(&record);
       }
     }
@@ -94,9 +107,7 @@ class Walk {
     if (last != SIZE_MAX) {
       EmitCard(kLaunch, units_.at(track).steps[last].end_ps());
       FollowUnits(track, last);
-      // The recorder keeps the latest: records before the oldest that is left are missing.
-      const bool cut = trace_.dropped > 0 && trace_.records.front().end_ps > kernel_.start_ps;
-      EmitCard(cut ? kNotRecorded : kLaunch, kernel_.start_ps);
+      if (cut_ps_ == 0) EmitCard(kLaunch, kernel_.start_ps);
     }
     EmitCard(kNotRecorded, kernel_.start_ps);
     std::reverse(segments_.begin(), segments_.end());
@@ -111,7 +122,7 @@ class Walk {
     if (is_wait && !is_token_wait && !steps.empty()) {
       steps.back().arrivals.push_back(&record);
     } else {
-      steps.push_back({&record, is_wait, {}});
+      steps.push_back({&record, is_wait, is_wait && !is_token_wait && cut_ps_ != 0, {}});
     }
   }
 
@@ -129,7 +140,7 @@ class Walk {
     return last;
   }
 
-  // From `step` of `track` to the moment at which the units started.
+  // From `step` of `track` to the moment at which the units started, or as far as is known.
   void FollowUnits(TrackId track, size_t step) {
     while (step != SIZE_MAX) {
       const UnitSteps& unit = units_.at(track);
@@ -137,8 +148,10 @@ class Walk {
       // Two units of a forged trace can wait for each other for ever.
       if (budget_-- == 0) return EmitCard(kNotRecorded, units_start_);
       Emit(kSequencer, track, nullptr, now.end_ps());
+      if (now.is_doubtful) return;
       if (now.is_token_wait) {
         if (!GoToGiver(*now.record, track, step)) {
+          if (cut_ps_ != 0) return;
           Emit(kTokenWait, track, nullptr, now.start_ps());
           --step;  // SIZE_MAX after the first
         }
@@ -146,13 +159,19 @@ class Walk {
       }
       const Record* arrival = LastArrival(now);
       Emit(UnitOf(track), track, now.record, arrival != nullptr ? arrival->end_ps : now.start_ps());
+      // Such a step can have got the wait of one that is missing.
+      if (IsBeforeCut(now)) return;
       if (arrival == nullptr || !GoToArrival(*arrival, track, step)) {
+        if (arrival != nullptr && cut_ps_ != 0) return;
         Emit(UnitOf(track), track, now.record, now.start_ps());
         --step;
       }
+      if (cut_ps_ != 0 && (step == SIZE_MAX || IsBeforeCut(units_.at(track).steps[step]))) return;
     }
     Emit(kSequencer, track, nullptr, units_start_);
   }
+
+  bool IsBeforeCut(const Step& step) const { return cut_ps_ != 0 && step.start_ps() <= cut_ps_; }
 
   const Record* LastArrival(const Step& step) const {
     const auto next =
@@ -191,6 +210,7 @@ class Walk {
   void EmitCard(std::string_view kind, uint64_t from_ps) { Add(kind, {}, {}, from_ps); }
   // Explains the time from from_ps to the cursor; nothing if that is no time.
   void Add(std::string_view kind, std::string unit, std::string name, uint64_t from_ps) {
+    if (kind != kNotRecorded) from_ps = std::max(from_ps, cut_ps_);
     if (from_ps >= cursor_) return;
     segments_.push_back({std::string(kind), std::move(unit), std::move(name), from_ps, cursor_});
     cursor_ = from_ps;
@@ -198,6 +218,7 @@ class Walk {
 
   const Trace& trace_;
   const KernelRun& kernel_;
+  const uint64_t cut_ps_;
   uint64_t cursor_;
   uint64_t units_start_;  // the first unit's first slice or wait
   std::map<TrackId, UnitSteps> units_;
@@ -205,10 +226,15 @@ class Walk {
   std::vector<PathSegment> segments_;  // last to first
 };
 
-// Busy sets of the tracks that `belongs` picks.
+struct PathUnits {
+  size_t count;
+  Occupancy busy;
+};
+
+// The tracks that `belongs` picks.
 template <typename Predicate>
-std::vector<IntervalSet> BusySets(const Trace& trace, const KernelRun& kernel, Category category,
-                                  Predicate belongs) {
+PathUnits BusyUnits(const Trace& trace, const KernelRun& kernel, Category category,
+                    Predicate belongs) {
   std::map<TrackId, std::vector<Interval>> slices;
   for (const Record& record : trace.records) {
     if (record.category != category || !belongs(trace.tracks[record.track])) continue;
@@ -220,14 +246,16 @@ std::vector<IntervalSet> BusySets(const Trace& trace, const KernelRun& kernel, C
   std::vector<IntervalSet> sets;
   sets.reserve(slices.size());
   for (auto& [track, intervals] : slices) sets.emplace_back(std::move(intervals));
-  return sets;
+  std::vector<const IntervalSet*> all;
+  all.reserve(sets.size());
+  for (const IntervalSet& set : sets) all.push_back(&set);
+  return {sets.size(), Occupancy(all)};
 }
 
-std::optional<double> MeanBusy(const std::vector<IntervalSet>& units, const IntervalSet& during) {
-  if (units.empty() || during.length_ps() == 0) return std::nullopt;
-  double busy = 0;
-  for (const IntervalSet& unit : units) busy += static_cast<double>(unit.OverlapPs(during));
-  return busy / static_cast<double>(during.length_ps()) / static_cast<double>(units.size());
+std::optional<double> MeanBusy(const PathUnits& units, const IntervalSet& during) {
+  if (units.count == 0 || during.length_ps() == 0) return std::nullopt;
+  return static_cast<double>(units.busy.OverlapPs(during)) /
+         static_cast<double>(during.length_ps()) / static_cast<double>(units.count);
 }
 
 std::vector<PathShare> Shares(const Trace& trace, const CriticalPath& path) {
@@ -240,14 +268,16 @@ std::vector<PathShare> Shares(const Trace& trace, const CriticalPath& path) {
     during.push_back({segment.start_ps, segment.end_ps});
   }
   const auto memory =
-      BusySets(trace, path.kernel, kMemory, [](const Track& t) { return t.process == "memory"; });
+      BusyUnits(trace, path.kernel, kMemory, [](const Track& t) { return t.process == "memory"; });
   const auto pt =
-      BusySets(trace, path.kernel, kCore, [](const Track& t) { return t.name == "pt"; });
+      BusyUnits(trace, path.kernel, kCore, [](const Track& t) { return t.name == "pt"; });
   std::vector<PathShare> shares;
   for (auto& [kind, entry] : kinds) {
     const IntervalSet during(std::move(entry.second));
-    entry.first.memory_busy = MeanBusy(memory, during);
-    entry.first.pt_busy = MeanBusy(pt, during);
+    if (path.recorded_from_ps == 0 || kind != kNotRecorded) {
+      entry.first.memory_busy = MeanBusy(memory, during);
+      entry.first.pt_busy = MeanBusy(pt, during);
+    }
     shares.push_back(std::move(entry.first));
   }
   std::stable_sort(shares.begin(), shares.end(),
@@ -266,6 +296,7 @@ std::vector<KernelRun> Kernels(const Trace& trace) {
         !StartsWith(track.name, "stream ") || !StartsWith(name, kComputePrefix)) {
       continue;
     }
+    if (trace.dropped > 0 && record.end_ps <= trace.whole_from_ps) continue;
     kernels.push_back({0, name, record.flow, record.start_ps, record.end_ps});
   }
   std::stable_sort(kernels.begin(), kernels.end(),
@@ -280,10 +311,11 @@ std::optional<KernelRun> FindKernel(const Trace& trace, const std::string& selec
                          selection.find_first_not_of("0123456789") == std::string::npos;
   if (is_number && std::stoul(selection) < kernels.size()) return kernels[std::stoul(selection)];
   std::optional<KernelRun> longest;
-  std::vector<std::string> names;
+  std::set<std::string> known;
+  std::vector<std::string> names;  // some, for the message
   for (const KernelRun& kernel : kernels) {
-    if (std::find(names.begin(), names.end(), kernel.name) == names.end())
-      names.push_back(kernel.name);
+    if (names.size() <= kNamesShown && known.insert(kernel.name).second)
+      names.push_back(known.size() > kNamesShown ? "..." : kernel.name);
     if (!selection.empty() && selection != kernel.name &&
         fmt::format("{} {}", kComputePrefix, selection) != kernel.name) {
       continue;
@@ -299,7 +331,7 @@ std::optional<KernelRun> FindKernel(const Trace& trace, const std::string& selec
 }
 
 CriticalPath FollowCriticalPath(const Trace& trace, const KernelRun& kernel) {
-  CriticalPath path{kernel, Walk(trace, kernel).Follow(), {}};
+  CriticalPath path{kernel, Walk(trace, kernel).Follow(), {}, CutOf(trace, kernel)};
   path.shares = Shares(trace, path);
   return path;
 }

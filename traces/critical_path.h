@@ -1,11 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
 // Why a kernel took as long as it did: the chain of slices that its end depended on, followed back
 // from the end of its control block to its start. `trace summary` prints it.
 //
 // Reads the recording conventions of docs/traces.md: a unit's work is its kCore slices, what it
 // waited for its kWait slices with the track that ended the wait. At a wait the path goes over to
 // that track; inside a unit it goes from an instruction to the one issued before it. The segments
-// have no gaps and no overlaps: their times sum to the kernel's device time. Pure functions of a
-// Trace, any thread. Throws Error for a kernel that is not there.
+// have no gaps and no overlaps: their times sum to the kernel's device time. The path of a trace
+// that dropped records ends, as "not recorded", where it could lead to a record that is missing.
+// Pure functions of a Trace, any thread. Throws Error for a kernel that is not there.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +20,8 @@
 
 namespace spyre::trace {
 
-// A COMPUTE control block. Kernels are numbered from 0 in the order in which they started.
+// A COMPUTE control block. Kernels are numbered from 0 in the order in which they started; those of
+// which records may be missing, because they had ended by then, are not listed.
 struct KernelRun {
   size_t number;
   std::string name;  // "COMPUTE matmul"
@@ -57,6 +60,8 @@ struct CriticalPath {
   KernelRun kernel;
   std::vector<PathSegment> segments;  // first to last
   std::vector<PathShare> shares;      // largest first
+  // Not 0: records from before this time are missing, and the kernel had begun by then.
+  uint64_t recorded_from_ps = 0;
 };
 
 CriticalPath FollowCriticalPath(const Trace& trace, const KernelRun& kernel);

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -49,8 +50,15 @@ std::string ToText(const CriticalPath& path, size_t longest) {
                 fmt::to_string(share.segments), Busy(share.memory_busy), Busy(share.pt_busy)});
   }
   if (!shares.empty()) out += shares.ToString();
+  if (path.recorded_from_ps > 0) {
+    out += fmt::format(
+        "  Records from before {} were dropped: what the kernel depended on is known from then "
+        "on.\n",
+        FormatTime(path.recorded_from_ps));
+  }
   const bool has_units = std::any_of(path.segments.begin(), path.segments.end(),
                                      [](const PathSegment& s) { return !s.unit.empty(); });
+  if (!has_units && path.recorded_from_ps > 0) return out;
   if (!has_units) {
     return out +
            "  No unit's slices are recorded: trace.categories = [\"core\", \"control\"] does.\n";
@@ -74,6 +82,7 @@ nlohmann::json ToJson(const CriticalPath& path, size_t longest) {
                         {"start_ns", Nanoseconds(path.kernel.start_ps)},
                         {"device_ns", Nanoseconds(path.kernel.end_ps - path.kernel.start_ps)},
                         {"segments", path.segments.size()},
+                        {"recorded_from_ns", Nanoseconds(path.recorded_from_ps)},
                         {"shares", nlohmann::json::array()},
                         {"longest", nlohmann::json::array()}};
   for (const PathShare& share : path.shares) {

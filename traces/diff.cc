@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "traces/diff.h"
 
 #include <fmt/format.h>
@@ -94,7 +95,10 @@ nlohmann::json ChangesJson(const std::vector<Change>& changes) {
 
 }  // namespace
 
-Diff Compare(const Summary& a, const Summary& b) {
+Diff Compare(const Trace& trace_a, const Trace& trace_b) {
+  const uint64_t from_ps = std::max(trace_a.whole_from_ps, trace_b.whole_from_ps);
+  const Summary a = Summarize(trace_a, from_ps);
+  const Summary b = Summarize(trace_b, from_ps);
   Diff diff;
   diff.is_identical = a.digest == b.digest;
   diff.run_a_ps = a.run_ps();
@@ -103,6 +107,9 @@ Diff Compare(const Summary& a, const Summary& b) {
   diff.digest_b = b.digest;
   diff.dropped_a = a.dropped;
   diff.dropped_b = b.dropped;
+  diff.is_window_known = a.is_window_known && b.is_window_known;
+  if (!diff.is_window_known) return diff;
+  diff.from_ps = from_ps;
   diff.operations = Match(a.operations, b.operations);
   diff.groups = Match(a.groups, b.groups);
   diff.units = Match(a.units, b.units);
@@ -110,17 +117,28 @@ Diff Compare(const Summary& a, const Summary& b) {
 }
 
 std::string ToText(const Diff& diff, bool per_core) {
+  const bool is_part = diff.dropped_a > 0 || diff.dropped_b > 0;
   if (diff.is_identical) {
-    return fmt::format("identical: both runs have digest {:016x} and took {}\n", diff.digest_a,
-                       FormatTime(diff.run_a_ps));
+    return fmt::format("identical: both runs have digest {:016x}", diff.digest_a) +
+           (is_part ? "\n" : fmt::format(" and took {}\n", FormatTime(diff.run_a_ps)));
+  }
+  if (!diff.is_window_known) {
+    return fmt::format(
+        "The runs differ: digests {:016x} and {:016x}. The oldest records were dropped, A {}, B "
+        "{}, "
+        "and a file does not say from when on none is missing, so there are no figures.\n",
+        diff.digest_a, diff.digest_b, diff.dropped_a, diff.dropped_b);
   }
   std::string out = fmt::format(
       "Simulated time: A {}, B {}, change {} ({})\n", FormatTime(diff.run_a_ps),
       FormatTime(diff.run_b_ps), SignedTime(diff.run_a_ps, diff.run_b_ps),
       FormatRelative(static_cast<double>(diff.run_a_ps), static_cast<double>(diff.run_b_ps)));
-  if (diff.dropped_a > 0 || diff.dropped_b > 0) {
-    out += fmt::format("Not whole runs: the oldest records were dropped, A {}, B {}.\n",
-                       diff.dropped_a, diff.dropped_b);
+  if (is_part) {
+    out += fmt::format(
+        "Not whole runs: the oldest records were dropped, A {}, B {}. All figures are of the time "
+        "from "
+        "{} on, where neither misses any.\n",
+        diff.dropped_a, diff.dropped_b, FormatTime(diff.from_ps));
   }
   out += Changes("control block", "time", diff.operations);
   out += Changes("unit", "busy", per_core ? diff.units : diff.groups);
@@ -133,6 +151,8 @@ nlohmann::json ToJson(const Diff& diff) {
           {"digest_b", fmt::format("{:016x}", diff.digest_b)},
           {"dropped_a", diff.dropped_a},
           {"dropped_b", diff.dropped_b},
+          {"from_ns", static_cast<double>(diff.from_ps) / 1e3},
+          {"window_known", diff.is_window_known},
           {"sim_time_a_ns", static_cast<double>(diff.run_a_ps) / 1e3},
           {"sim_time_b_ns", static_cast<double>(diff.run_b_ps) / 1e3},
           {"control_blocks", ChangesJson(diff.operations)},

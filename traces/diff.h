@@ -1,4 +1,6 @@
-// Two runs side by side: `trace diff A B`. Pure functions, any thread.
+// SPDX-License-Identifier: Apache-2.0
+// Two runs side by side: `trace diff A B`. Of traces that dropped records, the figures of both are
+// of the time at which both are whole. Pure functions, any thread.
 #pragma once
 
 #include <cstdint>
@@ -27,13 +29,15 @@ struct Diff {
   uint64_t run_a_ps = 0, run_b_ps = 0;
   uint64_t digest_a = 0, digest_b = 0;
   uint64_t dropped_a = 0, dropped_b = 0;  // records missing from the figures
+  uint64_t from_ps = 0;                   // figures are of the time from here on
+  bool is_window_known = true;            // false: there is no such time, and there are no figures
   // Largest change of time first, then by name.
   std::vector<Change> operations;
   std::vector<Change> groups;  // busy time is the sum over the group
   std::vector<Change> units;
 };
 
-Diff Compare(const Summary& a, const Summary& b);
+Diff Compare(const Trace& a, const Trace& b);
 
 // per_core: units one by one instead of by group.
 std::string ToText(const Diff& diff, bool per_core);

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Preparation that every viewer format needs: processes in reading order, and slices laid out on
 // lanes where they nest. Viewers draw a track as a stack: a slice must lie inside the one that is
 // open, or start after its end. Slices that overlap otherwise (a memory channel with several

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Perfetto's protobuf trace format, encoded by hand: open the file at https://ui.perfetto.dev.
 //
 // One process track per process, one child track per lane (lanes of one track share its name, the

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "traces/query.h"
 
 #include <fmt/format.h>
@@ -54,6 +55,13 @@ std::string ToText(const Trace& trace, const QueryResult& result) {
                fmt::to_string(record->flow), fmt::to_string(record->detail)});
   }
   std::string out = table.empty() ? "" : table.ToString("");
+  if (trace.dropped > 0) {
+    out += fmt::format(
+        "The oldest {} records of the run were dropped.{}\n", trace.dropped,
+        trace.whole_from_ps == kUnknownPs
+            ? ""
+            : fmt::format(" None that ends after {} is missing.", FormatTime(trace.whole_from_ps)));
+  }
   if (result.records.size() == result.matches) {
     return out + fmt::format("{} records\n", result.matches);
   }
@@ -74,7 +82,7 @@ nlohmann::json ToJson(const Trace& trace, const QueryResult& result) {
                        {"flow", record->flow},
                        {"detail", record->detail}});
   }
-  return {{"matches", result.matches}, {"records", records}};
+  return {{"matches", result.matches}, {"dropped", trace.dropped}, {"records", records}};
 }
 
 }  // namespace spyre::trace

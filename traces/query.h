@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Picking records out of a trace: `trace query`. Pure functions, any thread.
 #pragma once
 

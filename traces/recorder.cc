@@ -1,9 +1,11 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "traces/recorder.h"
 
 #include <fmt/format.h>
 #define XXH_INLINE_ALL  // 48-byte inputs: the call would cost as much as the hash
 #include <xxhash.h>
 
+#include <algorithm>
 #include <array>
 #include <stdexcept>
 #include <utility>
@@ -68,6 +70,7 @@ Recorder::Recorder(size_t capacity, uint32_t mask) : mask_(mask), capacity_(capa
 
 TrackId Recorder::AddTrack(std::string_view process, std::string_view name) {
   Track track{Printable(process), Printable(name)};
+  const std::lock_guard<std::mutex> lock(mutex_);
   const auto [it, is_new] =
       track_ids_.emplace(track.process + '\n' + track.name, static_cast<TrackId>(tracks_.size()));
   if (is_new) {
@@ -79,6 +82,7 @@ TrackId Recorder::AddTrack(std::string_view process, std::string_view name) {
 
 NameId Recorder::Intern(std::string_view name) {
   std::string text = Printable(name);
+  const std::lock_guard<std::mutex> lock(mutex_);
   const auto [it, is_new] = name_ids_.emplace(text, static_cast<NameId>(names_.size()));
   if (is_new) {
     digest_ = HashText(text, digest_ ^ 2);
@@ -88,6 +92,7 @@ NameId Recorder::Intern(std::string_view name) {
 }
 
 void Recorder::Add(const Record& record) {
+  const std::lock_guard<std::mutex> lock(mutex_);
   if (record.end_ps < record.start_ps || record.track >= tracks_.size() ||
       record.name >= names_.size()) {
     throw std::logic_error(fmt::format(
@@ -101,6 +106,9 @@ void Recorder::Add(const Record& record) {
     return;
   }
   ++dropped_;
+  // The oldest goes: that is the one recorded first, and not always the one that ended first.
+  const Record& oldest = capacity_ == 0 ? record : records_[next_];
+  whole_from_ps_ = std::max(whole_from_ps_, oldest.end_ps);
   if (capacity_ == 0) return;
   records_[next_] = record;
   if (++next_ == capacity_) next_ = 0;

@@ -1,12 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
 // The trace recorder: what happened when, on which track, in simulated time. Used by model, driver,
 // runtime, cosim.
 //
-// One recorder per run. Threads: calls are serialised by their callers (the transport). Memory is
-// bounded: when the buffer is full the oldest records go (ring mode) and are counted. Recording
-// never changes simulated time.
+// One recorder per run. Threads: any may record; calls take turns, so that contexts in several
+// threads can share one. What is read afterwards (tracks, names, Records) is read when nobody
+// records any more. Memory is bounded: when the buffer is full the oldest records go (ring mode)
+// and are counted. Recording never changes simulated time.
 #pragma once
 
 #include <cstdint>
+#include <mutex>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -75,6 +78,8 @@ class Recorder {
   const std::vector<std::string>& names() const { return names_; }
   std::vector<Record> Records() const;  // oldest first, in order of recording
   uint64_t dropped() const { return dropped_; }
+  // Every record that ends later than this is kept: the latest end of those that were dropped.
+  uint64_t whole_from_ps() const { return whole_from_ps_; }
   // xxh3 of every record ever added, also of dropped ones, and of all names: equal runs have equal
   // digests.
   uint64_t Digest() const;
@@ -82,10 +87,12 @@ class Recorder {
  private:
   void Add(const Record& record);
 
-  uint32_t mask_;
-  size_t capacity_;
-  size_t next_ = 0;  // ring position once full
+  const uint32_t mask_;
+  const size_t capacity_;
+  std::mutex mutex_;  // of all below, while something is recorded
+  size_t next_ = 0;   // ring position once full
   uint64_t dropped_ = 0;
+  uint64_t whole_from_ps_ = 0;
   uint64_t digest_ = 0;
   std::vector<Record> records_;
   std::vector<Track> tracks_;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "traces/report.h"
 
 #include <algorithm>
@@ -53,13 +54,16 @@ std::vector<Bar> Bars(const std::vector<const Record*>& records, uint64_t pixel_
   return bars;
 }
 
-nlohmann::json TimelineJson(const Trace& trace, uint64_t run_ps, size_t max_slices) {
+// Of what ends in the window of the summary.
+nlohmann::json TimelineJson(const Trace& trace, const Summary& summary, size_t max_slices) {
   std::vector<std::vector<const Record*>> by_track(trace.tracks.size());
   for (const uint32_t index : AssignLanes(trace).order) {
-    by_track[trace.records[index].track].push_back(&trace.records[index]);
+    const Record& record = trace.records[index];
+    if (summary.begin_ps == 0 || record.end_ps > summary.begin_ps)
+      by_track[record.track].push_back(&record);
   }
   uint64_t pixel_ps = 0;
-  const uint64_t coarsest_ps = std::max<uint64_t>(run_ps, 1);  // about one bar per row
+  const uint64_t coarsest_ps = std::max<uint64_t>(summary.run_ps(), 1);  // about one bar per row
   std::vector<std::vector<Bar>> bars(trace.tracks.size());
   for (;;) {
     size_t total = 0;
@@ -130,7 +134,7 @@ void WriteReport(const Trace& trace, const std::string& title, std::ostream& out
   nlohmann::json data = {{"summary", ToJson(summary)},
                          {"begin_ps", summary.begin_ps},
                          {"end_ps", summary.end_ps},
-                         {"timeline", TimelineJson(trace, summary.run_ps(), max_slices)}};
+                         {"timeline", TimelineJson(trace, summary, max_slices)}};
   std::string_view page = kReportPage;
   const auto put_until = [&](std::string_view mark, const std::string& text) {
     const size_t at = page.find(mark);

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // One self-contained HTML page about one run: `trace report`. No network, no files beside it.
 #pragma once
 

@@ -1,4 +1,7 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "traces/summary.h"
+
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <iterator>
@@ -7,13 +10,15 @@
 #include <utility>
 
 #include "traces/intervals.h"
+#include "traces/text.h"
 
 namespace spyre::trace {
 namespace {
 
-bool StartsWith(std::string_view text, std::string_view prefix) {
-  return text.substr(0, prefix.size()) == prefix;
-}
+// A card has some twenty groups of units. Of more than these, each that is compared with a control
+// block takes time and can be a line of the output.
+constexpr size_t kManyGroups = 100;
+constexpr uint64_t kMaxComparisons = 5'000'000;
 
 bool IsStream(const Track& track) {
   return track.process == "card" && StartsWith(track.name, "stream ");
@@ -29,10 +34,13 @@ std::string WithoutNumber(const std::string& name) {
   return name.substr(0, end + 1) + "*";
 }
 
-// The records of every track, ordered by start, longer first; the order of recording breaks ties.
-std::vector<std::vector<const Record*>> ByTrack(const Trace& trace) {
+// The records of every track that end behind from_ps, if that is not 0, ordered by start, longer
+// first; the order of recording breaks ties.
+std::vector<std::vector<const Record*>> ByTrack(const Trace& trace, uint64_t from_ps) {
   std::vector<std::vector<const Record*>> tracks(trace.tracks.size());
-  for (const Record& record : trace.records) tracks[record.track].push_back(&record);
+  for (const Record& record : trace.records) {
+    if (from_ps == 0 || record.end_ps > from_ps) tracks[record.track].push_back(&record);
+  }
   for (auto& records : tracks) {
     std::stable_sort(records.begin(), records.end(), [](const Record* a, const Record* b) {
       return a->start_ps != b->start_ps ? a->start_ps < b->start_ps : a->end_ps > b->end_ps;
@@ -41,11 +49,21 @@ std::vector<std::vector<const Record*>> ByTrack(const Trace& trace) {
   return tracks;
 }
 
-IntervalSet BusyTime(const std::vector<const Record*>& records) {
+IntervalSet BusyTime(const std::vector<const Record*>& records, uint64_t from_ps) {
   std::vector<Interval> slices;
   slices.reserve(records.size());
-  for (const Record* record : records) slices.push_back({record->start_ps, record->end_ps});
+  for (const Record* record : records) {
+    slices.push_back({std::max(record->start_ps, from_ps), record->end_ps});
+  }
   return IntervalSet(std::move(slices));
+}
+
+// The share of a slice's bytes that it moved behind from_ps, at a constant rate.
+uint64_t BytesFrom(const Record& record, uint64_t from_ps) {
+  if (record.start_ps >= from_ps) return record.bytes;
+  __extension__ using Wide = unsigned __int128;
+  return static_cast<uint64_t>(static_cast<Wide>(record.bytes) * (record.end_ps - from_ps) /
+                               (record.end_ps - record.start_ps));
 }
 
 // Unit, its group, and the busy sets that only the computation needs.
@@ -53,9 +71,11 @@ struct Units {
   std::vector<UnitSummary> units;
   std::vector<IntervalSet> busy;  // as units
   std::vector<GroupSummary> groups;
+  std::vector<Occupancy> occupancy;  // as groups
 };
 
-Units SummarizeUnits(const Trace& trace, const std::vector<std::vector<const Record*>>& by_track) {
+Units SummarizeUnits(const Trace& trace, const std::vector<std::vector<const Record*>>& by_track,
+                     uint64_t from_ps) {
   Units out;
   std::map<std::string, size_t> group_index;
   for (TrackId id = 0; id < trace.tracks.size(); ++id) {
@@ -67,12 +87,12 @@ Units SummarizeUnits(const Trace& trace, const std::vector<std::vector<const Rec
     UnitSummary unit;
     unit.name = track.process + "/" + track.name;
     unit.slices = slices.size();
-    unit.first_ps = slices.front()->start_ps;
+    unit.first_ps = std::max(slices.front()->start_ps, from_ps);
     for (const Record* record : slices) {
-      unit.bytes += record->bytes;
+      unit.bytes += BytesFrom(*record, from_ps);
       unit.last_ps = std::max(unit.last_ps, record->end_ps);
     }
-    out.busy.push_back(BusyTime(slices));
+    out.busy.push_back(BusyTime(slices, from_ps));
     unit.busy_ps = out.busy.back().length_ps();
 
     const std::string group_name = WithoutNumber(track.process) + "/" + WithoutNumber(track.name);
@@ -105,11 +125,16 @@ Units SummarizeUnits(const Trace& trace, const std::vector<std::vector<const Rec
   std::stable_sort(
       out.groups.begin(), out.groups.end(),
       [](const GroupSummary& a, const GroupSummary& b) { return a.BusyMeanPs() > b.BusyMeanPs(); });
+  for (const GroupSummary& group : out.groups) {
+    std::vector<const IntervalSet*> sets;
+    for (const size_t unit : group.units) sets.push_back(&out.busy[unit]);
+    out.occupancy.emplace_back(sets);
+  }
   return out;
 }
 
 StreamSummary SummarizeStream(const Trace& trace, const Track& track,
-                              const std::vector<const Record*>& records) {
+                              const std::vector<const Record*>& records, uint64_t from_ps) {
   StreamSummary stream;
   stream.name = track.name;
   uint64_t last_end = 0;
@@ -127,14 +152,14 @@ StreamSummary SummarizeStream(const Trace& trace, const Track& track,
     stream.operations.push_back({trace.names[record->name], record->start_ps, record->end_ps, gap,
                                  record->flow, record->bytes});
   }
-  stream.busy_ps = BusyTime(records).length_ps();
+  stream.busy_ps = BusyTime(records, from_ps).length_ps();
   return stream;
 }
 
 // By name, in order of first appearance; `list`: operations or steps.
 std::vector<OperationSummary> SummarizeByName(const std::vector<StreamSummary>& streams,
                                               std::vector<StreamOperation> StreamSummary::*list,
-                                              const Units& units) {
+                                              const Units& units, uint64_t from_ps) {
   std::map<std::string, size_t> index;
   std::vector<OperationSummary> operations;
   std::vector<std::vector<Interval>> times;
@@ -154,15 +179,24 @@ std::vector<OperationSummary> SummarizeByName(const std::vector<StreamSummary>& 
       summary.min_ps = std::min(summary.min_ps, duration);
       summary.max_ps = std::max(summary.max_ps, duration);
       summary.bytes += op.bytes;
-      times[it->second].push_back({op.start_ps, op.end_ps});
+      times[it->second].push_back({std::max(op.start_ps, from_ps), op.end_ps});
     }
+  }
+  uint64_t count = 0;
+  for (const StreamSummary& stream : streams) count += (stream.*list).size();
+  const size_t groups = units.groups.size();
+  if (groups > kManyGroups && count > kMaxComparisons / groups) {
+    throw Error(
+        fmt::format("{} control blocks or steps with {} groups of units are too many to say "
+                    "which units were busy meanwhile; at most {} pairs",
+                    count, groups, kMaxComparisons));
   }
   for (size_t i = 0; i < operations.size(); ++i) {
     const IntervalSet during(std::move(times[i]));
-    for (const GroupSummary& group : units.groups) {
+    for (size_t g = 0; g < groups; ++g) {
+      const GroupSummary& group = units.groups[g];
       if (IsHost(group)) continue;
-      uint64_t busy = 0;
-      for (const size_t unit : group.units) busy += units.busy[unit].OverlapPs(during);
+      const uint64_t busy = units.occupancy[g].OverlapPs(during);
       if (busy == 0) continue;
       const double whole =
           static_cast<double>(during.length_ps()) * static_cast<double>(group.units.size());
@@ -176,8 +210,8 @@ std::vector<OperationSummary> SummarizeByName(const std::vector<StreamSummary>& 
 }
 
 std::vector<OperationSummary> SummarizeOperations(const std::vector<StreamSummary>& streams,
-                                                  const Units& units) {
-  auto operations = SummarizeByName(streams, &StreamSummary::operations, units);
+                                                  const Units& units, uint64_t from_ps) {
+  auto operations = SummarizeByName(streams, &StreamSummary::operations, units, from_ps);
   std::stable_sort(operations.begin(), operations.end(),
                    [](const OperationSummary& a, const OperationSummary& b) {
                      return a.is_kernel != b.is_kernel ? a.is_kernel : a.total_ps > b.total_ps;
@@ -187,27 +221,27 @@ std::vector<OperationSummary> SummarizeOperations(const std::vector<StreamSummar
 
 }  // namespace
 
-Summary Summarize(const Trace& trace) {
+Summary Summarize(const Trace& trace, uint64_t from_ps) {
   Summary summary;
   summary.metadata = trace.metadata;
   summary.records = trace.records.size();
   summary.dropped = trace.dropped;
   summary.digest = trace.digest;
-  uint64_t first = UINT64_MAX;
+  summary.is_window_known = trace.whole_from_ps != kUnknownPs;
+  if (summary.is_window_known) summary.end_ps = trace.whole_from_ps;
   for (const Record& record : trace.records) {
-    first = std::min(first, record.start_ps);
     summary.end_ps = std::max(summary.end_ps, record.end_ps);
   }
-  if (trace.dropped > 0 && !trace.records.empty()) summary.begin_ps = first;
+  summary.begin_ps = from_ps = std::min(std::max(from_ps, trace.whole_from_ps), summary.end_ps);
 
-  const auto by_track = ByTrack(trace);
+  const auto by_track = ByTrack(trace, from_ps);
   for (TrackId id = 0; id < trace.tracks.size(); ++id) {
     if (!IsStream(trace.tracks[id]) || by_track[id].empty()) continue;
-    summary.streams.push_back(SummarizeStream(trace, trace.tracks[id], by_track[id]));
+    summary.streams.push_back(SummarizeStream(trace, trace.tracks[id], by_track[id], from_ps));
   }
-  Units units = SummarizeUnits(trace, by_track);
-  summary.operations = SummarizeOperations(summary.streams, units);
-  summary.steps = SummarizeByName(summary.streams, &StreamSummary::steps, units);
+  Units units = SummarizeUnits(trace, by_track, from_ps);
+  summary.operations = SummarizeOperations(summary.streams, units, from_ps);
+  summary.steps = SummarizeByName(summary.streams, &StreamSummary::steps, units, from_ps);
   summary.units = std::move(units.units);
   summary.groups = std::move(units.groups);
   return summary;

@@ -1,9 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
 // Where the time of one run went: per control block, per stream, per unit. `trace summary`, the
 // HTML report, `trace diff` and report.json print these numbers.
 //
 // Reads the recording conventions of docs/traces.md: control blocks are kControl records on tracks
 // "stream N" of process "card", the steps of their programs kStep records there; every other track
 // is a unit, busy but for its kWait records. Pure functions of a Trace, any thread.
+//
+// Of a trace that dropped records, all figures are of its window: the time from which on nothing is
+// missing. What ended before is not counted. A unit is busy for the part of a slice that is in the
+// window, and has moved that share of its bytes; control blocks and steps have their whole time.
 #pragma once
 
 #include <cstdint>
@@ -17,8 +22,8 @@ namespace spyre::trace {
 
 // One track that is a resource: a DMA channel, a link, a memory channel, a unit of a core, ...
 struct UnitSummary {
-  std::string name;  // "process/track": "core 03/pt"
-  uint64_t slices = 0;
+  std::string name;     // "process/track": "core 03/pt"
+  uint64_t slices = 0;  // that end in the window
   uint64_t bytes = 0;
   uint64_t busy_ps = 0;   // union of its slices: overlapping slices count once
   uint64_t first_ps = 0;  // active window: from its first start to its last end
@@ -85,10 +90,10 @@ struct Summary {
   uint64_t records = 0;
   uint64_t dropped = 0;
   uint64_t digest = 0;
-  // The run is from time 0 to the last end; when the recorder dropped its oldest records, from the
-  // first start that it kept.
+  // The run is from time 0 to the last end; the window begins later.
   uint64_t begin_ps = 0;
   uint64_t end_ps = 0;
+  bool is_window_known = true;  // false: records are missing, and the file does not say since when
   std::vector<OperationSummary> operations;  // kernels first, then by total time
   std::vector<OperationSummary> steps;       // that programs mark, by first start
   std::vector<StreamSummary> streams;        // by track
@@ -98,7 +103,8 @@ struct Summary {
   uint64_t run_ps() const { return end_ps - begin_ps; }
 };
 
-Summary Summarize(const Trace& trace);
+// from_ps: the window begins there, or where that of the trace does.
+Summary Summarize(const Trace& trace, uint64_t from_ps = 0);
 
 // bytes per ps of busy time as 10^9 bytes a second; 0 when there is no time.
 double GigabytesPerSecond(uint64_t bytes, uint64_t time_ps);

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "traces/text.h"
 
 #include <fmt/format.h>
@@ -35,6 +36,10 @@ size_t Width(std::string_view text) {
 }
 
 }  // namespace
+
+bool StartsWith(std::string_view text, std::string_view prefix) {
+  return text.substr(0, prefix.size()) == prefix;
+}
 
 bool IsPrintable(std::string_view text) {
   while (!text.empty()) {
@@ -99,15 +104,20 @@ void Table::Add(std::vector<std::string> row) {
   rows_.push_back(std::move(row));
 }
 
-std::string Table::ToString(std::string_view indent) const {
+std::string Table::ToString(std::string_view indent, size_t width) const {
   std::vector<size_t> widths(rows_.front().size(), 0);
   for (const auto& row : rows_) {
     for (size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], Width(row[i]));
   }
+  size_t columns = 0;
+  for (size_t used = indent.size(); columns < widths.size(); ++columns) {
+    used += (columns > 0 ? 2 : 0) + widths[columns];
+    if (columns >= 2 && used > width) break;
+  }
   std::string out;
   for (const auto& row : rows_) {
     std::string line(indent);
-    for (size_t i = 0; i < row.size(); ++i) {
+    for (size_t i = 0; i < columns; ++i) {
       const std::string pad(widths[i] - Width(row[i]), ' ');
       if (i > 0) line += "  ";
       line += i < left_columns_ ? row[i] + pad : pad + row[i];

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Text that is safe to show: names from program files and from trace files end up in terminals,
 // JSON, Perfetto and HTML. Pure functions, any thread.
 #pragma once
@@ -9,6 +10,7 @@
 
 namespace spyre::trace {
 
+bool StartsWith(std::string_view text, std::string_view prefix);
 // Valid UTF-8 without control characters.
 bool IsPrintable(std::string_view text);
 // The text with every offending byte replaced by '?'.
@@ -25,7 +27,9 @@ class Table {
   explicit Table(std::vector<std::string> header, size_t left_columns = 1);
   void Add(std::vector<std::string> row);  // as many cells as the header
   bool empty() const { return rows_.size() == 1; }
-  std::string ToString(std::string_view indent = "  ") const;  // with header, ends with a newline
+  // With the header; ends with a newline. Columns on the right that do not fit the width are left
+  // out, of the first two only what follows them.
+  std::string ToString(std::string_view indent = "  ", size_t width = SIZE_MAX) const;
 
  private:
   std::vector<std::vector<std::string>> rows_;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The trace as text: Chrome's JSON trace format (chrome://tracing, Perfetto, speedscope) and CSV.
 // Both are written record by record; the caller checks the stream's state afterwards.
 #pragma once

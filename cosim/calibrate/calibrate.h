@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // `spyre-cosim calibrate`: runs calibration points on the modelled card, each as a whole session of
 // one timing-only operation, and compares the kernel's device time with the reference.
 //
@@ -11,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "cosim/calibrate_statistics.h"
+#include "cosim/calibrate/calibrate_statistics.h"
 
 namespace spyre::cosim {
 
@@ -20,8 +21,8 @@ struct CalibrateOptions {
   std::string card;               // preset or file, as card.preset; empty: the default
   std::vector<std::string> sets;  // key=value; not of the workload, which is the point
   std::string family;             // see Select
-  size_t every = 1;
-  int jobs = 0;  // children at a time; 0: one for each hardware thread
+  uint64_t every = 1;
+  uint32_t jobs = 0;  // children at a time; 0: one for each hardware thread
   enum class Format { kText, kJson, kMarkdown } format = Format::kText;
 };
 

@@ -1,18 +1,19 @@
-#include "cosim/calibrate_points.h"
+// SPDX-License-Identifier: Apache-2.0
+#include "cosim/calibrate/calibrate_points.h"
 
 #include <fmt/format.h>
 
-#include "model/contract/error.h"
-#include "model/contract/files.h"
-#include "runtime/json/json_reader.h"
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+#include "base/files.h"
+#include "base/json_reader.h"
 
 namespace spyre::cosim {
 namespace {
 
 using compiler::OperationKind;
-using runtime::JsonReader;
 
-constexpr uint64_t kMaxFileBytes = 64 << 20;
 constexpr int64_t kMaxSize = int64_t{1} << 31;  // elements along one dimension, as in a workload
 constexpr double kMaxUs = 1e12;
 
@@ -24,7 +25,7 @@ const compiler::Operation& OperationOf(const JsonReader& op) {
   try {
     return compiler::RequireOperation(op.String());
   } catch (const Error& error) {
-    if (op.value().is_string()) throw BadInput("{}: {}", op.where(), error.what());
+    if (op.value().is_string()) throw error.Within(op.where());
     throw;
   }
 }
@@ -94,7 +95,7 @@ std::string CalibrationPoint::Family() const {
 }
 
 std::vector<CalibrationPoint> ParseCalibration(const std::string& text, const std::string& name) {
-  const nlohmann::json document = runtime::ParseJson(text, name);
+  const nlohmann::json document = ParseJson(text, name);
   const JsonReader list = JsonReader(document, name).At("points");
   if (list.Size() == 0) list.Fail("at least one point is expected");
   std::vector<CalibrationPoint> points;
@@ -108,7 +109,7 @@ std::vector<CalibrationPoint> ParseCalibration(const std::string& text, const st
 }
 
 std::vector<CalibrationPoint> ReadCalibration(const std::string& path) {
-  return ParseCalibration(ReadFile(path, "calibration file", kMaxFileBytes), path);
+  return ParseCalibration(ReadFile(path, "calibration file"), path);
 }
 
 RunConfig PointConfig(const RunConfig& base, const CalibrationPoint& point) {
@@ -119,7 +120,7 @@ RunConfig PointConfig(const RunConfig& base, const CalibrationPoint& point) {
   config.workload.split = point.split;
   config.workload.cores = point.cores;
   config.workload.functional = false;
-  config.workload.verify = "none";
+  config.workload.verify = VerifyMode::kNone;
   config.trace.enabled = false;
   config.output.tensors = false;
   return config;

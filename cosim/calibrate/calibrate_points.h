@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Calibration points: kernels whose device time is known from elsewhere, read from JSON files.
 //
 // A file is an object whose `points` is a list; every point has `op`, `predicted_us` and the sizes
@@ -10,9 +11,9 @@
 #include <string>
 #include <vector>
 
-#include "cosim/config.h"
+#include "cosim/config/config.h"
 #include "model/contract/memory_map.h"
-#include "runtime/compiler/op_list.h"
+#include "runtime/compiler/ops/op_list.h"
 
 namespace spyre::cosim {
 

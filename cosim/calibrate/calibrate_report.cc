@@ -1,4 +1,5 @@
-#include "cosim/calibrate_report.h"
+// SPDX-License-Identifier: Apache-2.0
+#include "cosim/calibrate/calibrate_report.h"
 
 #include <fmt/format.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The result of `spyre-cosim calibrate` as text, as JSON and as the tables of docs/accuracy.md.
 // Pure functions, any thread. The same results give the same text.
 #pragma once
@@ -5,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "cosim/calibrate_statistics.h"
+#include "cosim/calibrate/calibrate_statistics.h"
 
 namespace spyre::cosim {
 

@@ -1,4 +1,5 @@
-#include "cosim/calibrate_statistics.h"
+// SPDX-License-Identifier: Apache-2.0
+#include "cosim/calibrate/calibrate_statistics.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -7,8 +8,8 @@
 #include <cmath>
 #include <set>
 
-#include "model/contract/error.h"
-#include "model/contract/nearest.h"
+#include "base/error.h"
+#include "base/nearest.h"
 
 namespace spyre::cosim {
 namespace {

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How far simulated kernel times are from their references, by family of points. Pure functions,
 // any thread. An error is (simulated - reference) / reference; a family's RMS is over its points,
 // each counting the same.
@@ -8,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "cosim/calibrate_points.h"
+#include "cosim/calibrate/calibrate_points.h"
 
 namespace spyre::cosim {
 

@@ -1,4 +1,5 @@
-#include "cosim/tools.h"
+// SPDX-License-Identifier: Apache-2.0
+#include "cosim/cli/inspect_command.h"
 
 #include <contract/registers.h>
 #include <fmt/format.h>
@@ -9,11 +10,19 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <iostream>
+#include <memory>
 #include <nlohmann/json.hpp>
 
-#include "model/contract/error.h"
-#include "model/contract/files.h"
+#include "base/error.h"
+#include "base/files.h"
+#include "cosim/cli/common_options.h"
+#include "cosim/cli/run_command.h"
+#include "cosim/cli/warnings.h"
+#include "cosim/config/config.h"
+#include "cosim/session/check_run.h"
 #include "model/contract/program.h"
+#include "model/contract/program_check.h"
 #include "runtime/spyre/spyre_code.h"
 #include "traces/text.h"
 
@@ -21,6 +30,7 @@ namespace spyre::cosim {
 namespace {
 
 namespace fs = std::filesystem;
+using command_line::Words;
 using Json = nlohmann::ordered_json;
 
 const char* AccessName(regs::Access access) {
@@ -49,8 +59,6 @@ void ForEachField(const regs::RegisterInfo& reg, Visit visit) {
   for (const regs::FieldInfo& field : regs::kRegisterFields)
     if (field.offset == reg.offset) visit(field);
 }
-
-constexpr uint64_t kMaxProgramFile = 64 << 20;
 
 // Puts the file of each step behind its mark, `mark r5, 3`.
 std::string NameMarks(const std::string& text, const std::vector<std::string>& steps) {
@@ -89,16 +97,95 @@ std::string DisassembleDirectory(const std::string& path) {
       }
       const size_t at = compute->offset - packet.offset;
       const uint8_t* image = packet.data->data() + at;
-      const ImageInfo info = ReadImageHeader(image, packet.data->size() - at);
       text +=
           fmt::format("\n; {} at offset {} of {}\n", compute->name, compute->offset, packet.file);
-      text += NameMarks(Disassemble(Decode(image, info.image_bytes)), code.steps);
+      try {
+        const ImageInfo info = ReadImageHeader(image, packet.data->size() - at);
+        text += NameMarks(Disassemble(Decode(image, info.image_bytes)), code.steps);
+      } catch (const Error& error) {
+        throw error.Within(fmt::format("{}/{}: {} at offset {}", path, packet.file, compute->name,
+                                       compute->offset));
+      }
     }
   }
   return text;
 }
 
+void AddCheck(command_line::Command& root) {
+  struct Arguments {
+    std::string config;
+    std::vector<std::string> sets;
+    bool json = false, reference = false;
+  };
+  const auto a = std::make_shared<Arguments>();
+  command_line::Command& command =
+      root.AddCommand("check", "Say whether a configuration runs, and print all of its keys");
+  command.Footer("What `run` would refuse without simulating is refused here, with status 2.");
+  command
+      .Add("CONFIG", a->config,
+           "what `run` takes; without it the defaults are printed and nothing is checked")
+      .Completes(Words::kFiles);
+  AddSets(command, a->sets);
+  command.Add("--json", a->json, "as JSON");
+  command.Add("--reference", a->reference, "print docs/configuration.md instead");
+  command.Action([a] {
+    if (a->reference) {
+      std::cout << ConfigReference();
+      return 0;
+    }
+    const RunConfig config = ConfigOf(a->config, a->sets, {});
+    if (!a->config.empty()) PrintWarnings(CheckRun(config));
+    std::cout << (a->json ? ToJson(config) + "\n" : ToToml(config));
+    return 0;
+  });
+}
+
+void AddRegs(command_line::Command& root) {
+  struct Arguments {
+    bool markdown = false, json = false;
+  };
+  const auto a = std::make_shared<Arguments>();
+  command_line::Command& command = root.AddCommand("regs", "Print the registers of the card");
+  command_line::Option& markdown = command.Add("--markdown", a->markdown, "as a Markdown table");
+  command.Add("--json", a->json, "as JSON").Excludes(markdown);
+  command.Action([a] {
+    std::cout << (a->json ? RegistersJson() : a->markdown ? RegistersMarkdown() : RegistersText());
+    return 0;
+  });
+}
+
+void AddPrograms(command_line::Command& root) {
+  struct Arguments {
+    std::string path, output;
+  };
+  const auto a = std::make_shared<Arguments>();
+  command_line::Command& disasm = root.AddCommand("disasm", "Print the text of a program");
+  disasm.Add("PATH", a->path, "program binary or SpyreCode directory")
+      .Required()
+      .Completes(Words::kFiles);
+  disasm.Action([a] {
+    std::cout << DisassemblePath(a->path);
+    return 0;
+  });
+  command_line::Command& assemble = root.AddCommand("asm", "Assemble a program");
+  assemble.Add("FILE", a->path, "text, as disasm prints it").Required().Completes(Words::kFiles);
+  assemble.Add("-o,--output", a->output, "program binary to write")
+      .Required()
+      .Placeholder("FILE")
+      .Completes(Words::kFiles);
+  assemble.Action([a] {
+    AssembleFile(a->path, a->output);
+    return 0;
+  });
+}
+
 }  // namespace
+
+void AddInspectCommands(command_line::Command& root) {
+  AddCheck(root);
+  AddRegs(root);
+  AddPrograms(root);
+}
 
 std::string RegistersText() {
   trace::Table table({"address", "register", "access", "reset", "functions", "meaning"}, 6);
@@ -152,7 +239,7 @@ std::string RegistersJson() {
 
 std::string DisassemblePath(const std::string& path) {
   if (fs::is_directory(path)) return DisassembleDirectory(path);
-  const std::string bytes = ReadFile(path, "program", kMaxProgramFile);
+  const std::string bytes = ReadFile(path, "program", kMaxImageBytes);
   const auto* image = reinterpret_cast<const uint8_t*>(bytes.data());
   try {
     std::string text = Disassemble(Decode(image, bytes.size()));
@@ -170,13 +257,10 @@ std::string DisassemblePath(const std::string& path) {
 }
 
 void AssembleFile(const std::string& source, const std::string& output) {
-  const Program program = Assemble(ReadFile(source, "program text", kMaxProgramFile), source);
+  const Program program = Assemble(ReadFile(source, "program text"), source);
   const std::vector<uint8_t> image = Encode(program);
-  std::ofstream out(output, std::ios::binary | std::ios::trunc);
-  out.write(reinterpret_cast<const char*>(image.data()),
-            static_cast<std::streamsize>(image.size()));
-  out.flush();
-  if (!out) throw BadInput("{}: cannot write the file: {}", output, std::strerror(errno));
+  RefuseToOverwrite(output, {source});
+  WriteFile(output, {reinterpret_cast<const char*>(image.data()), image.size()}, "file");
 }
 
 }  // namespace spyre::cosim

@@ -1,10 +1,16 @@
-// The commands of spyre-cosim that look at things without running them: registers, programs,
-// assembler. Single thread. Errors: Error(kBadInput).
+// SPDX-License-Identifier: Apache-2.0
+// The commands of spyre-cosim that look at things without running them: configurations,
+// registers, programs, assembler. Single thread. Errors: Error(kBadInput).
 #pragma once
 
 #include <string>
 
+#include "base/command_line/command_line.h"
+
 namespace spyre::cosim {
+
+// check, regs, disasm and asm.
+void AddInspectCommands(command_line::Command& root);
 
 // The BAR0 registers and their fields, from the generated register table.
 std::string RegistersText();

@@ -1,13 +1,15 @@
-#include "cosim/memory_command.h"
+// SPDX-License-Identifier: Apache-2.0
+#include "cosim/cli/memory_command.h"
 
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
+#include <iostream>
 #include <nlohmann/json.hpp>
 
-#include "cosim/config.h"
-#include "model/contract/error.h"
-#include "model/contract/files.h"
+#include "base/error.h"
+#include "base/files.h"
+#include "cosim/cli/common_options.h"
+#include "cosim/config/config.h"
 #include "traces/text.h"
 
 namespace spyre::cosim {
@@ -15,6 +17,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
+// A line for each access: some fifty million.
 constexpr uint64_t kMaxTraceBytes = 1ull << 30;
 constexpr uint64_t kMaxOutstanding = 65536;
 
@@ -154,31 +157,44 @@ void CheckLoad(const MemoryLoad& load) {
 
 }  // namespace
 
-void AddMemoryOptions(CLI::App& command, MemoryOptions& o) {
-  auto* trace = command.add_option("--trace", o.trace,
-                                   "file of requests, a line each: [ARRIVAL_NS] R|W ADDRESS BYTES");
-  command.add_option("--pattern", o.pattern.pattern, "sequential, random, stride or mix")
-      ->capture_default_str()
-      ->excludes(trace);
-  command.add_option("--requests", o.pattern.requests, "requests of a pattern")
-      ->capture_default_str();
-  command.add_option("--read-fraction", o.pattern.read_fraction, "share of reads, 0 .. 1")
-      ->capture_default_str();
-  command.add_option("--block", o.pattern.block_bytes, "bytes of a request")->capture_default_str();
-  command.add_option("--stride", o.pattern.stride_bytes,
-                     "bytes from request to request (stride), of a stream's region (mix); 2 MiB");
-  command.add_option("--streams", o.pattern.streams, "requesters of mix")->capture_default_str();
-  command.add_option("--seed", o.pattern.seed, "of everything random")->capture_default_str();
-  auto* outstanding =
-      command.add_option("--outstanding", o.load.outstanding, "requests in flight of each stream")
-          ->capture_default_str();
+void AddMemoryCommand(command_line::Command& root) {
+  using command_line::Words;
+  command_line::Command& command = root.AddCommand(
+      "memory", "What memory gives by itself, under a trace or a pattern of requests");
+  command.Footer("Exit status: 0 done; 2 bad input. Examples are in docs/memory.md.");
+  const auto options = std::make_shared<MemoryOptions>();
+  MemoryOptions& o = *options;
+  command_line::Option& trace =
+      command
+          .Add("--trace", o.trace, "file of requests, a line each: [ARRIVAL_NS] R|W ADDRESS BYTES")
+          .Placeholder("FILE")
+          .Completes(Words::kFiles);
+  command.Add("--pattern", o.pattern.pattern, "sequential, random, stride or mix")
+      .ShowDefault()
+      .Placeholder("NAME")
+      .Suggests({"sequential", "random", "stride", "mix"})
+      .Excludes(trace);
+  command.Add("--requests", o.pattern.requests, "requests of a pattern").ShowDefault();
+  command.Add("--read-fraction", o.pattern.read_fraction, "share of reads, 0 .. 1").ShowDefault();
+  command.Add("--block", o.pattern.block_bytes, "bytes of a request").ShowDefault();
+  command.Add("--stride", o.pattern.stride_bytes,
+              "bytes from request to request (stride), of a stream's region (mix); 2 MiB");
+  command.Add("--streams", o.pattern.streams, "requesters of mix").ShowDefault();
+  command.Add("--seed", o.pattern.seed, "of everything random").ShowDefault();
+  command_line::Option& outstanding =
+      command.Add("--outstanding", o.load.outstanding, "requests in flight of each stream")
+          .ShowDefault();
   command
-      .add_option("--rate", o.load.rate,
-                  "requests come at this share of the peak, however many are in flight")
-      ->excludes(outstanding);
-  command.add_option("--channels", o.channels, "as card.memory.channels");
-  command.add_option("--card", o.card, "card preset or TOML file, as card.preset");
-  command.add_flag("--json", o.json, "as JSON");
+      .Add("--rate", o.load.rate,
+           "requests come at this share of the peak, however many are in flight")
+      .Excludes(outstanding);
+  command.Add("--channels", o.channels, "as card.memory.channels");
+  command.Add("--card", o.card, "card preset or TOML file, as card.preset")
+      .Placeholder("CARD")
+      .Completes(Words::kFiles);
+  command.Add("--json", o.json, "as JSON");
+  AddSets(command, o.sets);
+  command.Action([options] { return RunMemoryCommand(*options, std::cout); });
 }
 
 int RunMemoryCommand(const MemoryOptions& options, std::ostream& out) {

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // `spyre-cosim memory`: what the card's memory gives by itself, under a trace or a pattern of
 // requests. docs/memory.md has examples. Single thread. Errors: Error(kBadInput).
 #pragma once
@@ -7,12 +8,9 @@
 #include <string>
 #include <vector>
 
-#include "cosim/memory_run.h"
-#include "cosim/memory_traffic.h"
-
-namespace CLI {
-class App;
-}
+#include "base/command_line/command_line.h"
+#include "cosim/memory_study/memory_run.h"
+#include "cosim/memory_study/memory_traffic.h"
 
 namespace spyre::cosim {
 
@@ -26,8 +24,7 @@ struct MemoryOptions {
   bool json = false;
 };
 
-// Adds the options, without --set, which the command line words alike for all commands.
-void AddMemoryOptions(CLI::App& command, MemoryOptions& options);
+void AddMemoryCommand(command_line::Command& root);
 
 // Runs and prints; returns exit status 0.
 int RunMemoryCommand(const MemoryOptions& options, std::ostream& out);

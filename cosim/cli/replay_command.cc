@@ -1,13 +1,16 @@
-#include "cosim/replay_command.h"
+// SPDX-License-Identifier: Apache-2.0
+#include "cosim/cli/replay_command.h"
 
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
+#include <iostream>
+#include <memory>
 #include <nlohmann/json.hpp>
 
-#include "cosim/config.h"
-#include "cosim/inprocess_transport.h"
-#include "cosim/replay.h"
+#include "cosim/cli/common_options.h"
+#include "cosim/config/config.h"
+#include "cosim/host/inprocess_transport.h"
+#include "cosim/replay/replay.h"
 #include "traces/text.h"
 
 namespace spyre::cosim {
@@ -72,15 +75,24 @@ std::string JsonText(const ReplayResult& result, size_t records) {
 
 }  // namespace
 
-void AddReplayOptions(CLI::App& command, ReplayArguments& args) {
-  command.add_option("FILE", args.path, "what run --record has written")->required();
+void AddReplayCommand(command_line::Command& root) {
+  command_line::Command& command =
+      root.AddCommand("replay", "Repeat a recorded run on another card, without its application");
+  command.Footer(
+      "Exit status: 0 equal; 1 the first divergence is printed; 2 bad input; 3 device fault, hang "
+      "or lost device.\nWhat is compared is in docs/replay.md.");
+  const auto args = std::make_shared<ReplayArguments>();
+  command.Add("FILE", args->path, "what run --record has written")
+      .Required()
+      .Completes(command_line::Words::kFiles);
   command
-      .add_option("--patience", args.patience_ms,
-                  "simulated milliseconds after which what does not come is missing")
-      ->capture_default_str()
-      ->type_name("MS")
-      ->check(CLI::Range(1, 1'000'000));
-  command.add_flag("--json", args.json, "as JSON");
+      .Add("--patience", args->patience_ms,
+           "simulated milliseconds after which what does not come is missing", 1, 1'000'000)
+      .ShowDefault()
+      .Placeholder("MS");
+  command.Add("--json", args->json, "as JSON");
+  AddSets(command, args->sets);
+  command.Action([args] { return RunReplayCommand(*args, std::cout); });
 }
 
 int RunReplayCommand(const ReplayArguments& args, std::ostream& out) {
@@ -90,7 +102,7 @@ int RunReplayCommand(const ReplayArguments& args, std::ostream& out) {
                           config.host.interrupt_ns};
   InProcessTransport transport(config.card, timing, nullptr);
   ReplayOptions options;
-  options.in_order = config.card.concurrency == "serial";
+  options.in_order = config.card.concurrency == model::Concurrency::kSerial;
   options.patience_ps = args.patience_ms * 1'000'000'000;
   const ReplayResult result = Replay(recording, transport, options);
   const size_t records = recording.records.size();

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The command `replay`: a recording on the card of its configuration, or of another one, and what
 // came of it as text or JSON. Single thread. Errors: Error(kBadInput); those of the card.
 #pragma once
@@ -7,9 +8,7 @@
 #include <string>
 #include <vector>
 
-namespace CLI {
-class App;
-}
+#include "base/command_line/command_line.h"
 
 namespace spyre::cosim {
 
@@ -20,8 +19,7 @@ struct ReplayArguments {
   bool json = false;
 };
 
-// Its own options; --set is added by the caller.
-void AddReplayOptions(CLI::App& command, ReplayArguments& args);
+void AddReplayCommand(command_line::Command& root);
 
 // Returns the exit status: 0 equal, 1 not.
 int RunReplayCommand(const ReplayArguments& args, std::ostream& out);

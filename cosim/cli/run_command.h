@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The command `run`: a configuration, a bundle or a list of operations, from arguments of the
 // command line to the report. Single thread. Errors: Error(kBadInput).
 #pragma once
@@ -7,7 +8,9 @@
 #include <string>
 #include <vector>
 
-#include "cosim/config.h"
+#include "base/command_line/command_line.h"
+#include "cosim/cli/invocation.h"
+#include "cosim/config/config.h"
 
 namespace spyre::cosim {
 
@@ -25,8 +28,10 @@ struct RunArguments {
   std::string out;
   std::string record;  // "": not recorded
   bool json = false;
+  uint64_t limit = 0;  // seconds of wall time; 0: none
   bool no_progress = false;
-  std::optional<uint16_t> gdb_port;  // debug the management controller; 0: any free port
+  bool modules = false;              // print the modules that it needs, and run nothing
+  std::optional<uint64_t> gdb_port;  // debug the management controller; 0: any free port
 };
 
 // A configuration file, or the defaults with a bundle (an SDSC directory, or OpSpec source) or with
@@ -34,7 +39,11 @@ struct RunArguments {
 RunConfig ConfigOf(const std::string& path, const std::vector<std::string>& sets,
                    const BundleArguments& bundle);
 
-// Runs, writes the report and prints it or its summary. False: verification failed.
-bool RunCommand(const RunArguments& args, const std::string& program);
+// `invocation` must outlive the command.
+void AddRunCommand(command_line::Command& root, const Invocation& invocation);
+
+// With args.modules prints CMake targets, one a line. Else runs, writes the report and prints it or
+// its summary. False: verification failed.
+bool RunCommand(const RunArguments& args, const Invocation& invocation);
 
 }  // namespace spyre::cosim

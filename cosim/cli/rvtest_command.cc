@@ -1,11 +1,14 @@
-#include "cosim/rvtest_command.h"
+// SPDX-License-Identifier: Apache-2.0
+#include "cosim/cli/rvtest_command.h"
 
 #include <fmt/ostream.h>
 
+#include <iostream>
+#include <memory>
 #include <nlohmann/json.hpp>
 
-#include "model/contract/error.h"
-#include "model/rtl/rv32/controller.h"
+#include "base/error.h"
+#include "model/rtl/rtl_blocks.h"
 
 namespace spyre::cosim {
 namespace {
@@ -34,7 +37,7 @@ class RvtestProgram {
                      path);
     }
     tohost_ = tohost->second;
-    controller_.Load(image_);
+    controller_->Load(image_);
     if (tohost_ % 4 != 0 || !Tohost(nullptr)) {
       throw BadInput("{}: tohost 0x{:08x} is no word of the controller's SRAM", path, tohost_);
     }
@@ -42,36 +45,37 @@ class RvtestProgram {
 
   Result Run(uint64_t max_cycles) {
     uint32_t value = 0;
-    while (Tohost(&value) && value == 0 && controller_.cycles() < max_cycles) Advance(max_cycles);
-    return {image_.name, FailureOf(value, max_cycles), controller_.cycles(), controller_.retired()};
+    while (Tohost(&value) && value == 0 && controller_->cycles() < max_cycles) Advance(max_cycles);
+    return {image_.name, FailureOf(value, max_cycles), controller_->cycles(),
+            controller_->retired()};
   }
 
  private:
   bool Tohost(uint32_t* value) {
     uint32_t word = 0;
-    return controller_.ReadMemory(tohost_, value == nullptr ? &word : value, sizeof word);
+    return controller_->ReadMemory(tohost_, value == nullptr ? &word : value, sizeof word);
   }
   // One instruction, or the time until the timer wakes the core.
   void Advance(uint64_t max_cycles) {
-    if (controller_.Step()) return;
-    const uint64_t now = controller_.cycles();
-    const uint64_t due = controller_.timer_due();
+    if (controller_->Step()) return;
+    const uint64_t now = controller_->cycles();
+    const uint64_t due = controller_->timer_due();
     // A timer that is over and has not woken it never will: its interrupt is disabled.
-    controller_.SkipCycles((due > now ? std::min(due, max_cycles) : max_cycles) - now);
+    controller_->SkipCycles((due > now ? std::min(due, max_cycles) : max_cycles) - now);
   }
   std::string FailureOf(uint32_t value, uint64_t max_cycles) const {
     if (value == 1) return "";
     if (value % 2 == 1) return fmt::format("test {} failed", value >> 1);
     if (value != 0) return fmt::format("0x{:x} in tohost is no result", value);
     return fmt::format("no answer within {} cycles{}, pc=0x{:08x} ({})", max_cycles,
-                       controller_.asleep() ? ", asleep" : "", controller_.pc(),
-                       image_.Describe(controller_.pc()));
+                       controller_->asleep() ? ", asleep" : "", controller_->pc(),
+                       image_.Describe(controller_->pc()));
   }
 
   model::ElfImage image_;
   uint32_t tohost_ = 0;
   NoRegisters bus_;
-  model::RtlController controller_{bus_};
+  std::unique_ptr<model::RtlController> controller_ = model::MakeRtlController(bus_);
 };
 
 Json JsonOf(const Result& result) {
@@ -93,6 +97,24 @@ void Print(const Result& result, std::ostream& out) {
 }
 
 }  // namespace
+
+void AddRvtestCommand(command_line::Command& root) {
+  command_line::Command& command =
+      root.AddCommand("rvtest", "Run RISC-V test programs on the management controller alone");
+  command.Footer(
+      "A program ends by a write to its symbol tohost: 1 passes, 2n+1 fails test n.\n"
+      "Exit status: 0 all passed; 1 some failed; 2 bad input, no executable for the controller or "
+      "no "
+      "tohost.");
+  const auto options = std::make_shared<RvtestOptions>();
+  command.Add("ELF", options->files, "32-bit RISC-V executables, SRAM at 0x80000000")
+      .Required()
+      .Completes(command_line::Words::kFiles);
+  command.Add("--max-cycles", options->max_cycles, "cycles that one program may take", 1)
+      .ShowDefault();
+  command.Add("--json", options->json, "as JSON");
+  command.Action([options] { return RunRvtestCommand(*options, std::cout); });
+}
 
 int RunRvtestCommand(const RvtestOptions& options, std::ostream& out) {
   // Files are checked first, so that a mistyped last one is told at once.

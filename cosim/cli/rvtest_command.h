@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // `spyre-cosim rvtest`: RISC-V test programs on the management controller alone. A program reports
 // through the word at its symbol `tohost`: 1 is a pass, any other odd value the number of the
 // failed test times two plus one, as the public riscv-tests do. Nothing is on the controller's bus.
@@ -9,6 +10,8 @@
 #include <string>
 #include <vector>
 
+#include "base/command_line/command_line.h"
+
 namespace spyre::cosim {
 
 struct RvtestOptions {
@@ -16,6 +19,8 @@ struct RvtestOptions {
   uint64_t max_cycles = 10'000'000;  // per program
   bool json = false;
 };
+
+void AddRvtestCommand(command_line::Command& root);
 
 // Runs and prints one line a program; returns the exit status: 0 if all passed, 1 if not. Before
 // anything runs, throws Error(kBadInput) for a file that cannot be read or has no `tohost`,

@@ -1,4 +1,5 @@
-#include "cosim/graph_command.h"
+// SPDX-License-Identifier: Apache-2.0
+#include "cosim/cli/task_graph_command.h"
 
 #include <fmt/ranges.h>
 
@@ -6,6 +7,7 @@
 #include <charconv>
 #include <filesystem>
 #include <fstream>
+#include <iostream>
 #include <memory>
 #include <optional>
 #include <string_view>
@@ -13,8 +15,9 @@
 #include <utility>
 #include <vector>
 
-#include "model/contract/error.h"
-#include "model/contract/nearest.h"
+#include "base/error.h"
+#include "base/files.h"
+#include "base/nearest.h"
 #include "runtime/graph/task_graph.h"
 #include "runtime/graph/task_trace.h"
 
@@ -92,9 +95,10 @@ class Interpreter {
     runtime::CheckOptions(graph_options_);
   }
 
-  void Run(std::istream& in) {
-    std::string line;
-    for (uint64_t number = 1; std::getline(in, line); ++number) {
+  void Run(const std::string& name, std::istream& in) {
+    LineReader lines(in, name);
+    for (std::string line; lines.Next(line);) {
+      const uint64_t number = lines.number();
       Words words(line);
       if (words.empty()) continue;
       try {
@@ -113,9 +117,9 @@ class Interpreter {
 
   void WriteTrace(const std::string& path) {
     if (!simulation_) throw BadInput("{}: the program has no `simulate` to trace", path);
-    std::ofstream file(path, std::ios::binary);
-    runtime::ExportChrome(*graph_, *simulation_, file);
-    if (!file.flush()) throw BadInput("{}: cannot write the trace", path);
+    OutputFile file(path, "trace");
+    runtime::ExportChrome(*graph_, *simulation_, file.stream());
+    file.Commit();
   }
 
  private:
@@ -332,17 +336,51 @@ void RunFile(const GraphCommandOptions& options, Interpreter& interpreter) {
   if (!file || std::filesystem::is_directory(options.file)) {
     throw BadInput("{}: cannot read the file of commands", options.file);
   }
-  interpreter.Run(file);
-  if (file.bad()) throw BadInput("{}: reading stopped before the end of the file", options.file);
+  interpreter.Run(options.file, file);
 }
 
 }  // namespace
+
+void AddGraphCommand(command_line::Command& root) {
+  using command_line::Words;
+  command_line::Command& command = root.AddCommand(
+      "graph", "A task graph from text commands: who waits for whom, and a schedule");
+  command.Footer(
+      "Exit status: 0 done; 2 bad input, with the number of the line.\n"
+      "The commands are in docs/task-graph.md.");
+  const auto options = std::make_shared<GraphCommandOptions>();
+  GraphCommandOptions& o = *options;
+  command.Add("FILE", o.file, "commands, one a line; -: standard input")
+      .ShowDefault()
+      .Completes(Words::kFiles);
+  command.Add("--conformance", o.conformance, "strict or safe")
+      .ShowDefault()
+      .Placeholder("NAME")
+      .Suggests({"strict", "safe"});
+  command.Add("--deps", o.deps, "exact, bytes, explicit, hybrid or hybrid_bytes")
+      .ShowDefault()
+      .Placeholder("NAME")
+      .Suggests({"exact", "bytes", "explicit", "hybrid", "hybrid_bytes"});
+  command.Add("--ready", o.ready, "fifo, work_steal or priority")
+      .ShowDefault()
+      .Placeholder("NAME")
+      .Suggests({"fifo", "work_steal", "priority"});
+  command.Add("--deques", o.workers, "of work_steal: workers of each pool").ShowDefault();
+  command.Add("--trace", o.trace, "write the last simulation as a Chrome trace")
+      .Placeholder("FILE")
+      .Completes(Words::kFiles);
+  command.Action([options] {
+    std::ios::sync_with_stdio(false);
+    std::cin.tie(nullptr);
+    return RunGraphCommand(*options, std::cin, std::cout, std::cerr);
+  });
+}
 
 int RunGraphCommand(const GraphCommandOptions& options, std::istream& standard_input,
                     std::ostream& out, std::ostream& messages) {
   Interpreter interpreter(options, out, messages);
   if (options.file == "-") {
-    interpreter.Run(standard_input);
+    interpreter.Run("standard input", standard_input);
   } else {
     RunFile(options, interpreter);
   }

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // `spyre-cosim graph`: a task graph from text commands, one a line; answers as JSON lines.
 // docs/task-graph.md has the commands. Single thread.
 //
@@ -11,6 +12,8 @@
 #include <ostream>
 #include <string>
 
+#include "base/command_line/command_line.h"
+
 namespace spyre::cosim {
 
 struct GraphCommandOptions {
@@ -21,6 +24,8 @@ struct GraphCommandOptions {
   uint32_t workers = 1;  // deques of work_steal, of each pool
   std::string trace;     // where the last simulation goes in Chrome's format; "": nowhere
 };
+
+void AddGraphCommand(command_line::Command& root);
 
 // Returns exit status 0.
 int RunGraphCommand(const GraphCommandOptions& options, std::istream& standard_input,

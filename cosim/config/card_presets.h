@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The card presets that are compiled into the program, from configs/cards/.
 #pragma once
 

@@ -1,50 +1,35 @@
-#include "cosim/config.h"
-
-#include <toml++/toml.h>
+// SPDX-License-Identifier: Apache-2.0
+#include "cosim/config/config.h"
 
 #include <algorithm>
 #include <filesystem>
+#include <nlohmann/json.hpp>
 
-#include "cosim/card_presets.h"
-#include "cosim/toml_json.h"
-#include "model/contract/error.h"
-#include "model/contract/files.h"
-#include "model/contract/nearest.h"
+#include "base/error.h"
+#include "base/files.h"
+#include "base/nearest.h"
+#include "cosim/config/card_presets.h"
+#include "cosim/config/toml_json.h"
+#include "cosim/config/toml_text.h"
+#include "model/card/check_card.h"
 
 namespace spyre::cosim {
 namespace {
 
 namespace fs = std::filesystem;
 
-constexpr uint64_t kMaxConfigBytes = 1 << 20;
-constexpr size_t kMaxLine = 4096;
-
-toml::table ParseToml(const std::string& text, const std::string& name) {
-  // The parser recurses over dotted keys: a line bounds how deep.
-  size_t line = 1;
-  for (size_t begin = 0; begin < text.size(); ++line) {
-    const size_t end = std::min(text.find('\n', begin), text.size());
-    if (end - begin > kMaxLine) {
-      throw BadInput("{}:{}: the line has {} characters; at most {}", name, line, end - begin,
-                     kMaxLine);
-    }
-    begin = end + 1;
-  }
-  try {
-    return toml::parse(text, name);
-  } catch (const toml::parse_error& error) {
-    throw BadInput("{}:{}:{}: not valid TOML: {}", name, error.source().begin.line,
-                   error.source().begin.column, std::string(error.description()));
-  }
-}
-
 // Puts the values of one TOML document into the fields.
 class Reader {
  public:
   // `base`: directory for relative paths, "" for the working directory. `is_set`: the document is
-  // one --set argument, which has no lines worth naming.
-  Reader(std::vector<Field>& fields, std::string name, fs::path base, bool is_set)
-      : fields_(fields), name_(std::move(name)), base_(std::move(base)), is_set_(is_set) {
+  // one --set argument, which has no lines worth naming. `given`: takes the keys; may be null.
+  Reader(std::vector<Field>& fields, std::string name, fs::path base, bool is_set,
+         std::set<std::string>* given)
+      : fields_(fields),
+        name_(std::move(name)),
+        base_(std::move(base)),
+        is_set_(is_set),
+        given_(given) {
     for (const Field& field : fields_) keys_.push_back(field.key);
   }
 
@@ -56,6 +41,7 @@ class Reader {
                                       [&](const Field& f) { return f.key == key; });
       if (field != fields_.end()) {
         Assign(*field, node);
+        if (given_ != nullptr) given_->insert(key);
       } else if (!IsTable(key)) {
         throw UnknownKey(key, name.source());
       } else if (const toml::table* inner = node.as_table()) {
@@ -82,24 +68,38 @@ class Reader {
         candidates.push_back(k.substr(0, dot));
     }
     return BadInput("{}: unknown key '{}'{} (docs/configuration.md lists the keys)", Place(region),
-                    key, DidYouMean(key, candidates));
+                    key, DidYouMean(key, candidates))
+        .Subject(key)
+        .Remedy(Nearest(key, candidates));
   }
   Error WrongType(const Field& field, const toml::node& node, const char* expected) const {
     std::ostringstream got;
     node.visit([&](const auto& value) { got << value; });
     return BadInput("{}: {} = {} must be {} (allowed: {}{}{})", Place(node.source()), field.key,
                     got.str(), expected, field.AllowedText(), field.unit.empty() ? "" : " ",
-                    field.unit);
+                    field.unit)
+        .Subject(field.key)
+        .Value(got.str())
+        .Remedy(expected);
   }
 
   void Assign(const Field& field, const toml::node& node) const {
     if (auto* number = std::get_if<uint64_t*>(&field.value)) {
       AssignNumber(field, **number, node);
+    } else if (auto* fraction = std::get_if<double*>(&field.value)) {
+      const auto value = node.value<double>();  // of an integer too
+      if (!node.is_number() || !value || !(*value >= 0 && *value <= 1))
+        throw WrongType(field, node, "a number");
+      **fraction = *value;
     } else if (auto* flag = std::get_if<bool*>(&field.value)) {
       if (!node.is_boolean()) throw WrongType(field, node, "true or false");
       **flag = node.as_boolean()->get();
     } else if (auto* text = std::get_if<std::string*>(&field.value)) {
       **text = AssignText(field, node);
+    } else if (auto* choice = std::get_if<ChoiceRef>(&field.value)) {
+      const std::string name = AssignText(field, node);
+      const auto at = std::find(field.choices.begin(), field.choices.end(), name);
+      choice->Set(static_cast<size_t>(at - field.choices.begin()));
     } else if (auto* list = std::get_if<std::vector<std::string>*>(&field.value)) {
       AssignList(field, **list, node);
     } else if (auto* table = std::get_if<NumberTable*>(&field.value)) {
@@ -139,7 +139,10 @@ class Reader {
         static_cast<uint64_t>(value) > field.max) {
       throw BadInput("{}: {} = {}{}{} is out of range; allowed: {}", Place(node.source()),
                      field.key, value, field.unit.empty() ? "" : " ", field.unit,
-                     field.AllowedText());
+                     field.AllowedText())
+          .Subject(field.key)
+          .Value(value)
+          .Remedy(field.AllowedText());
     }
     target = static_cast<uint64_t>(value);
   }
@@ -176,7 +179,10 @@ class Reader {
     if (allowed.empty() || std::find(allowed.begin(), allowed.end(), value) != allowed.end())
       return;
     throw BadInput("{}: {} = {} is not allowed{} (allowed: {})", Place(node.source()), field.key,
-                   TomlString(value), DidYouMean(value, allowed), field.AllowedText());
+                   TomlString(value), DidYouMean(value, allowed), field.AllowedText())
+        .Subject(field.key)
+        .Value(value)
+        .Remedy(field.AllowedText());
   }
 
   std::vector<Field>& fields_;
@@ -184,6 +190,7 @@ class Reader {
   std::string name_;
   fs::path base_;
   bool is_set_;
+  std::set<std::string>* given_;
 };
 
 // The value of "key=value" as TOML; what is not TOML is a bare string.
@@ -193,6 +200,7 @@ toml::table ParseOverride(const std::string& override_text) {
     throw BadInput("--set {}: must be key.path=value, for example --set card.cores=8",
                    override_text);
   }
+  CheckTomlDepth(override_text, "--set " + override_text.substr(0, 60));
   const std::string key = override_text.substr(0, equals);
   const std::string value = override_text.substr(equals + 1);
   toml::table parsed;
@@ -235,8 +243,8 @@ void ApplyPreset(RunConfig& config, const std::string& preset) {
                    TomlString(preset));
   }
   const std::string name = builtin != nullptr ? preset + " preset" : preset;
-  const toml::table document = ParseToml(
-      builtin != nullptr ? builtin : ReadFile(preset, "card preset", kMaxConfigBytes), name);
+  const toml::table document =
+      ParseToml(builtin != nullptr ? builtin : ReadFile(preset, "card preset"), name);
   std::vector<Field> fields = Fields(config);
   fields.erase(std::remove_if(fields.begin(), fields.end(),
                               [](const Field& f) {
@@ -244,7 +252,50 @@ void ApplyPreset(RunConfig& config, const std::string& preset) {
                                        f.key == "card.mode";
                               }),
                fields.end());
-  Reader(fields, name, "", false).Apply(document);
+  Reader(fields, name, "", false, nullptr).Apply(document);
+}
+
+// Whether there are signals to record.
+bool IsRtl(const model::CardConfig& card, WavesBlock block) {
+  switch (block) {
+    case WavesBlock::kNone:
+      return true;
+    case WavesBlock::kControl:
+      return card.control.fidelity == model::BlockFidelity::kRtl;
+    case WavesBlock::kManagement:
+      return card.management.fidelity == model::ManagementFidelity::kRtl;
+    case WavesBlock::kPt:
+      break;
+  }
+  return card.pt.fidelity == model::BlockFidelity::kRtl;
+}
+
+// What no single key can be wrong about. Messages name the keys.
+void CheckTogether(const RunConfig& config) {
+  const uint64_t entries = config.runtime.ring_entries;
+  if ((entries & (entries - 1)) != 0) {
+    throw BadInput("runtime.ring_entries = {} entries must be a power of two, 2 .. 65536", entries);
+  }
+  const uint64_t deadline_ns = config.runtime.deadline_ms * 1000000;
+  if (config.runtime.completion == Completion::kPolled &&
+      config.runtime.poll_interval_ns >= deadline_ns) {
+    throw BadInput(
+        "runtime.poll_interval_ns = {} is not below runtime.deadline_ms = {}: nobody would look in "
+        "time",
+        config.runtime.poll_interval_ns, config.runtime.deadline_ms);
+  }
+  const WavesConfig& waves = config.trace.waves;
+  if (waves.to != 0 && waves.to < waves.from) {
+    throw BadInput("trace.waves.to = {} ns is before trace.waves.from = {} ns", waves.to,
+                   waves.from);
+  }
+  if (!IsRtl(config.card, waves.block)) {
+    throw BadInput(
+        "trace.waves.block = \"{0}\": that block of this card is not RTL; card.{0}.fidelity = "
+        "\"rtl\" is needed",
+        Name(waves.block));
+  }
+  model::CheckCard(config.card);
 }
 
 RunConfig Build(const toml::table& document, const std::string& name, const fs::path& base,
@@ -267,26 +318,15 @@ RunConfig Build(const toml::table& document, const std::string& name, const fs::
   ApplyPreset(config, preset.empty() ? config.preset : preset);
 
   std::vector<Field> fields = Fields(config);
-  Reader(fields, name, base, false).Apply(document);
+  config.source = name;
+  Reader(fields, name, base, false, &config.given).Apply(document);
   for (size_t i = 0; i < sets.size(); ++i)
-    Reader(fields, "--set " + overrides[i], "", true).Apply(sets[i]);
-  const uint64_t entries = config.runtime.ring_entries;
-  if ((entries & (entries - 1)) != 0) {
-    throw BadInput("runtime.ring_entries = {} entries must be a power of two, 2 .. 65536", entries);
+    Reader(fields, "--set " + overrides[i], "", true, &config.given).Apply(sets[i]);
+  try {
+    CheckTogether(config);
+  } catch (const Error& error) {  // no line is to blame alone
+    throw error.Within(name.empty() ? "configuration" : name);
   }
-  const uint64_t deadline_ns = config.runtime.deadline_ms * 1000000;
-  if (config.runtime.completion == "polled" && config.runtime.poll_interval_ns >= deadline_ns) {
-    throw BadInput(
-        "runtime.poll_interval_ns = {} is not below runtime.deadline_ms = {}: nobody would look in "
-        "time",
-        config.runtime.poll_interval_ns, config.runtime.deadline_ms);
-  }
-  const WavesConfig& waves = config.trace.waves;
-  if (waves.to != 0 && waves.to < waves.from) {
-    throw BadInput("trace.waves.to = {} ns is before trace.waves.from = {} ns", waves.to,
-                   waves.from);
-  }
-  model::CheckCard(config.card);
   return config;
 }
 
@@ -299,7 +339,7 @@ RunConfig ParseConfig(const std::string& text, const std::string& name,
 
 RunConfig LoadConfig(const std::string& path, const std::vector<std::string>& overrides) {
   if (path.empty()) return ParseConfig("", "", overrides);
-  return ParseConfig(ReadFile(path, "configuration", kMaxConfigBytes), path, overrides);
+  return ParseConfig(ReadFile(path, "configuration"), path, overrides);
 }
 
 }  // namespace spyre::cosim

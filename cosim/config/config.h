@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The configuration of a run: what is on the card, what the host costs, what to run and what to
 // keep. LoadConfig reads it; everything else takes it as plain data.
 //
@@ -7,11 +8,15 @@
 #pragma once
 
 #include <cstdint>
+#include <set>
 #include <string>
 #include <vector>
 
-#include "cosim/field.h"
-#include "model/card/card_config.h"
+#include "cosim/config/field.h"
+#include "model/common/card_config.h"
+#include "runtime/compiler/division/work_division.h"
+#include "runtime/spyre/issue/issue.h"
+#include "runtime/spyre/launch_options.h"
 
 namespace spyre::cosim {
 
@@ -26,9 +31,12 @@ struct HostConfig {
   uint64_t convert_bytes_per_ns = 8;
 };
 
+// How the driver learns of responses.
+enum class Completion : uint8_t { kInterrupt, kPolled };
+
 struct RuntimeConfig {
   uint64_t ring_entries = 256;
-  std::string completion = "interrupt";
+  Completion completion = Completion::kInterrupt;
   uint64_t poll_interval_ns = 200;
   std::string scheduler = "round_robin";
   uint64_t starvation_limit = 16;
@@ -44,24 +52,45 @@ struct Dims {
 // How the kernel is launched on tensors larger than its tile (runtime/spyre/launch_options.h).
 struct LaunchConfig {
   std::vector<std::string> order;
-  std::string remainder = "fail";
-  std::string reduction = "fail";
-  std::string routing = "auto";
-  std::string overlap = "none";
+  runtime::Remainder remainder = runtime::Remainder::kFail;
+  runtime::ReductionTiling reduction = runtime::ReductionTiling::kFail;
+  runtime::Routing routing = runtime::Routing::kAuto;
+  runtime::Overlap overlap = runtime::Overlap::kNone;
   uint64_t depth = 2;
   uint64_t interleave = 1;
 };
 
+// What becomes of a list of operations: one kernel, a kernel each on streams, or the tasks of a
+// task graph.
+enum class IssueMode : uint8_t { kProgram, kStreams, kTaskGraph };
+const std::vector<std::string>& IssueModeNames();
+const std::string& Name(IssueMode mode);
+
+// How an operation waits for one of another stream.
+enum class StreamDependencies : uint8_t { kEvents, kHost, kOneStream };
+
 // How a list of operations is issued.
 struct IssueConfig {
-  std::string mode = "program";
+  IssueMode mode = IssueMode::kProgram;
   uint64_t streams = 4;  // that operations without the key `stream` are dealt out to
-  std::string dependencies = "events";
+  StreamDependencies dependencies = StreamDependencies::kEvents;
   // Of a task graph.
   std::string deps = "hybrid_bytes";
-  std::string release = "events";
+  runtime::Release release = runtime::Release::kEvents;
   uint64_t window = 8192;
 };
+
+// How much of the outputs is compared with the reference.
+enum class VerifyMode : uint8_t { kFull, kSample, kNone };
+
+// Of generated inputs.
+enum class Distribution : uint8_t { kUniform, kNormal, kPositive, kSmall };
+
+// Whose results may stay in LX.
+enum class LxResults : uint8_t { kAll, kPublic, kNone };
+
+// Whether a core may reach more than 256 MiB of a tensor.
+enum class LongSpans : uint8_t { kRefuse, kAllow };
 
 struct WorkloadConfig {
   std::string op = "matmul";
@@ -69,33 +98,40 @@ struct WorkloadConfig {
   Dims tile;
   Dims split;
   LaunchConfig launch;
-  uint64_t cores = 0;             // cores that the work division may use; 0: all of the card
-  std::string division = "seed";  // rule of work division
+  uint64_t cores = 0;  // cores that the work division may use; 0: all of the card
+  compiler::SplitRule division = compiler::SplitRule::kPublic;
   std::string axis = "cols";
   bool functional = true;
-  std::string verify = "full";
+  VerifyMode verify = VerifyMode::kFull;
+  double tolerance = 0;  // 0: derived
   uint64_t seed = 1;
-  std::string distribution = "uniform";
+  Distribution distribution = Distribution::kUniform;
   std::string input_a, input_b;
   // A bundle instead of one operation: its directory, and per argument of it a shape and an input.
   std::string bundle;
   std::vector<std::string> shapes;
   std::vector<std::string> args;
   NumberTable dims;
-  // A list of operations instead of one (cosim/graph_workload.h), and how it is compiled.
+  // A list of operations instead of one (cosim/workload/op_list_workload.h), and how it is
+  // compiled.
   std::string graph;
   TableList tensors, ops, hints;
   std::vector<std::string> outputs;
   bool tiling = true;
   bool agree = true;
-  std::string lx = "all";
+  LxResults lx = LxResults::kAll;
   std::string lx_solver = "greedy";
+  LongSpans long_spans = LongSpans::kRefuse;  // also of a bundle
   IssueConfig issue;
 };
 
 // Waves of one RTL block, in OUT/waves_BLOCK.fst.
+enum class WavesBlock : uint8_t { kNone, kControl, kManagement, kPt };
+const std::vector<std::string>& WavesBlockNames();
+const std::string& Name(WavesBlock block);
+
 struct WavesConfig {
-  std::string block = "none";
+  WavesBlock block = WavesBlock::kNone;
   uint64_t from = 0, to = 0;  // ns of simulated time; to 0: the end
   bool on_error = false;
   uint64_t cycles = 20000;  // on_error: at least so many are kept
@@ -108,21 +144,32 @@ struct TraceConfig {
   WavesConfig waves;
 };
 
+// What a run is compared with.
+enum class Comparison : uint8_t { kNone, kTimed };
+
 struct OutputConfig {
   bool tensors = true;
   bool inputs = false;
-  std::string compare = "none";
+  Comparison compare = Comparison::kNone;
 };
+
+// The function of the card that the runtime opens.
+enum class FunctionMode : uint8_t { kVirtual, kPhysical };
+const std::vector<std::string>& FunctionModeNames();
+const std::string& Name(FunctionMode mode);  // "vf", "pf"
 
 struct RunConfig {
   std::string preset = "spyre";
-  std::string mode = "vf";
+  FunctionMode mode = FunctionMode::kVirtual;
   model::CardConfig card;
   HostConfig host;
   RuntimeConfig runtime;
   WorkloadConfig workload;
   TraceConfig trace;
   OutputConfig output;
+
+  std::string source;           // the file, for messages; "": there is none
+  std::set<std::string> given;  // keys that the file or --set names, whatever their values
 };
 
 // Every key, in the order of the documentation. The fields point into `config`.
@@ -135,7 +182,8 @@ RunConfig LoadConfig(const std::string& path, const std::vector<std::string>& ov
 RunConfig ParseConfig(const std::string& text, const std::string& name,
                       const std::vector<std::string>& overrides = {});
 
-// The complete effective configuration, as TOML that LoadConfig reads back to the same values.
+// The complete effective configuration, as TOML that LoadConfig reads back to the same values. Keys
+// that have their default and no effect (effect.h) are comments.
 std::string ToToml(const RunConfig& config);
 // ... and as JSON text (one object with nested objects), for report.json.
 std::string ToJson(const RunConfig& config);

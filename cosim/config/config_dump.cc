@@ -1,9 +1,11 @@
+// SPDX-License-Identifier: Apache-2.0
 // The effective configuration as TOML and JSON, and the reference of all keys.
 #include <fmt/format.h>
 
 #include <nlohmann/json.hpp>
 
-#include "cosim/config.h"
+#include "cosim/config/config.h"
+#include "cosim/config/effect.h"
 
 namespace spyre::cosim {
 namespace {
@@ -11,15 +13,22 @@ namespace {
 std::string TableOf(const std::string& key) { return key.substr(0, key.rfind('.')); }
 std::string NameOf(const std::string& key) { return key.substr(key.rfind('.') + 1); }
 
-// Tables are JSON inside JSON, everything else is a value.
-template <class Value>
-nlohmann::ordered_json JsonOf(const Value& value) {
-  return value;
-}
-nlohmann::ordered_json JsonOf(const TableList& tables) {
-  return tables.json.empty() ? nlohmann::ordered_json::array()
-                             : nlohmann::ordered_json::parse(tables.json);
-}
+// Tables are JSON inside JSON, choices are their names, everything else is a value.
+struct ToJsonValue {
+  const Field& field;
+
+  template <class Value>
+  nlohmann::ordered_json operator()(const Value* value) const {
+    return *value;
+  }
+  nlohmann::ordered_json operator()(const ChoiceRef& choice) const {
+    return field.choices[choice.index()];
+  }
+  nlohmann::ordered_json operator()(const TableList* tables) const {
+    return tables->json.empty() ? nlohmann::ordered_json::array()
+                                : nlohmann::ordered_json::parse(tables->json);
+  }
+};
 
 // Fields() takes a reference because readers write through it; a copy keeps the caller's constant.
 template <class Visit>
@@ -32,12 +41,18 @@ void ForEachField(RunConfig config, Visit visit) {
 std::string ToToml(const RunConfig& config) {
   std::string text;
   std::string table;
+  RunConfig usual;
+  const std::vector<Field> defaults = Fields(usual);
+  size_t i = 0;
   ForEachField(config, [&](const Field& field) {
+    const std::string value = field.ValueText();
+    const std::string usual_value = defaults[i++].ValueText();
+    const bool is_idle = value == usual_value && !HasEffect(config, field.key);
     if (TableOf(field.key) != table) {
       table = TableOf(field.key);
       text += fmt::format("{}[{}]\n", text.empty() ? "" : "\n", table);
     }
-    text += fmt::format("{} = {}{}{}\n", NameOf(field.key), field.ValueText(),
+    text += fmt::format("{}{} = {}{}{}\n", is_idle ? "# " : "", NameOf(field.key), value,
                         field.unit.empty() ? "" : "  # ", field.unit);
   });
   return text;
@@ -53,8 +68,7 @@ std::string ToJson(const RunConfig& config) {
       node = &(*node)[field.key.substr(begin, dot - begin)];
       begin = dot + 1;
     }
-    std::visit([&](const auto* value) { (*node)[field.key.substr(begin)] = JsonOf(*value); },
-               field.value);
+    (*node)[field.key.substr(begin)] = std::visit(ToJsonValue{field}, field.value);
   });
   return root.dump(2);
 }
@@ -64,8 +78,11 @@ std::string ConfigReference() {
       "# Configuration reference\n\n"
       "Every key of a run's TOML file and of `--set key.path=value`, printed by\n"
       "`spyre-cosim check --reference`. Weakest first: the defaults below, the card preset, the\n"
-      "file, `--set` in the order given. Unknown keys are errors. Relative paths in a file are\n"
-      "relative to that file, in `--set` to the working directory.\n\n"
+      "file, `--set` in the order given. Unknown keys are errors, and so are keys of a workload or "
+      "of\n"
+      "waves that have no effect on what runs. Relative paths in a file are relative to that file, "
+      "in\n"
+      "`--set` to the working directory.\n\n"
       "When the work division is not forced by `workload.split`, the compiler uses at most\n"
       "`workload.cores` cores; without that key `card.cores`, and at most `SENCORES` (1 .. 32) of\n"
       "them if that environment variable is set.\n\n"

@@ -1,12 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
 // The table of configuration keys.
-#include "cosim/config.h"
-#include "model/card/card_description.h"
-#include "runtime/compiler/op_list.h"
-#include "runtime/compiler/work_division.h"
+#include "cosim/config/config.h"
+#include "model/common/card_description.h"
+#include "runtime/compiler/division/work_division.h"
+#include "runtime/compiler/ops/op_list.h"
 #include "runtime/flex/hazard.h"
 #include "runtime/flex/scheduler.h"
 #include "runtime/flex/scheduling_policy.h"
-#include "runtime/spyre/issue.h"
+#include "runtime/spyre/issue/issue.h"
 #include "runtime/spyre/launch_options.h"
 
 namespace spyre::cosim {
@@ -54,11 +55,14 @@ void DescribeGraph(FieldCollector& f, WorkloadConfig& workload) {
            "as the public compiler chooses");
   f.Choice("lx_solver", workload.lx_solver, {"greedy", "firstfit", "bestfit"},
            "Of a list of operations: how LX planning places buffers");
+  f.Choice("long_spans", workload.long_spans, {"refuse", "allow"},
+           "Of a list of operations or a bundle: what happens where a core must reach more than "
+           "256 MiB of a tensor, which the public compiler refuses; allow: a warning");
 }
 
 void DescribeIssue(FieldCollector& f, IssueConfig& issue) {
   f.Choice(
-      "mode", issue.mode, {"program", "streams", "task_graph"},
+      "mode", issue.mode, IssueModeNames(),
       "Of a list of operations: program, all of them are one kernel; streams, each is a kernel "
       "of its own, launched on the stream that its key `stream` names, and what depends on "
       "another stream waits for an event; task_graph, a task graph finds from their tensors what "
@@ -92,6 +96,26 @@ std::vector<std::string> OperationNames() {
 
 }  // namespace
 
+const std::vector<std::string>& IssueModeNames() {
+  static const std::vector<std::string> names = {"program", "streams", "task_graph"};
+  return names;
+}
+const std::string& Name(IssueMode mode) { return IssueModeNames()[static_cast<size_t>(mode)]; }
+
+const std::vector<std::string>& WavesBlockNames() {
+  static const std::vector<std::string> names = {"none", "control", "management", "pt"};
+  return names;
+}
+const std::string& Name(WavesBlock block) { return WavesBlockNames()[static_cast<size_t>(block)]; }
+
+const std::vector<std::string>& FunctionModeNames() {
+  static const std::vector<std::string> names = {"vf", "pf"};
+  return names;
+}
+const std::string& Name(FunctionMode mode) {
+  return FunctionModeNames()[static_cast<size_t>(mode)];
+}
+
 std::vector<Field> Fields(RunConfig& c) {
   FieldCollector f;
   f.SetPrefix("card");
@@ -99,7 +123,7 @@ std::vector<Field> Fields(RunConfig& c) {
          "Card to start from: \"spyre\", compiled in (configs/cards/spyre.toml), or a path to a "
          "TOML file with the same [card] tables");
   f.Choice(
-      "mode", c.mode, {"vf", "pf"},
+      "mode", c.mode, FunctionModeNames(),
       "vf: the runtime opens virtual function 1, memory is 8 regions, locations are region and "
       "offset; pf: it opens the physical function, every allocation is mapped on its own, "
       "locations are physical addresses",
@@ -153,15 +177,20 @@ std::vector<Field> Fields(RunConfig& c) {
          "true: data moves and is computed; false: timing only, the same times and no data");
   f.Choice("verify", c.workload.verify, {"full", "sample", "none"},
            "Compare every output element, a seeded sample of 4096, or none with the reference");
+  f.Fraction("tolerance", c.workload.tolerance,
+             "Largest error against float64 of what was asked for, by the largest magnitude of its "
+             "results; 0: each element has a limit, derived from the roundings of its operations "
+             "(docs/report.md)");
   f.Number("seed", c.workload.seed, 0, UINT64_MAX >> 1, "", "Seed of generated inputs and samples");
   f.Choice("distribution", c.workload.distribution, {"uniform", "normal", "positive", "small"},
            "Generated inputs: uniform in [-1, 1), normal (0, 1), uniform in [1/16, 4), or uniform "
            "in [-1/16, 1/16), with which chains of long sums stay finite");
   f.Number("cores", c.workload.cores, 0, 32, "cores",
            "Cores that the work division may use, at most card.cores; 0: all");
-  f.Choice("division", c.workload.division, compiler::SplitRuleNames(),
-           "Rule of work division: seed, the public compiler's passes; cost, for matmuls the split "
-           "that is fastest by the card's timing parameters");
+  f.Choice(
+      "division", c.workload.division, compiler::SplitRuleNames(),
+      "Rule of work division: public, the public compiler's passes; cost, for matmuls the split "
+      "that is fastest by the card's timing parameters");
   f.Path("bundle", c.workload.bundle,
          "Directory of an SDSC bundle to run instead of one operation; \"\": none");
   f.List(
@@ -219,7 +248,7 @@ std::vector<Field> Fields(RunConfig& c) {
   f.Number("capacity", c.trace.capacity, 1, 1ull << 28, "records",
            "Records kept; the oldest go first. A record is 48 bytes");
   f.SetPrefix("trace.waves");
-  f.Choice("block", c.trace.waves.block, {"none", "control", "management", "pt"},
+  f.Choice("block", c.trace.waves.block, WavesBlockNames(),
            "Block whose signals go to waves_BLOCK.fst; it must be RTL in this configuration");
   f.Number("from", c.trace.waves.from, 0, kMaxWavesNs, "ns", "Simulated time of the first signals");
   f.Number("to", c.trace.waves.to, 0, kMaxWavesNs, "ns",

@@ -1,8 +1,11 @@
-#include "cosim/field.h"
+// SPDX-License-Identifier: Apache-2.0
+#include "cosim/config/field.h"
 
 #include <fmt/format.h>
 
-#include "cosim/toml_json.h"
+#include <nlohmann/json.hpp>
+
+#include "cosim/config/toml_json.h"
 
 namespace spyre::cosim {
 namespace {
@@ -32,6 +35,7 @@ std::string TomlString(const std::string& text) {
 
 std::string Field::AllowedText() const {
   if (std::holds_alternative<uint64_t*>(value)) return fmt::format("{} .. {}", min, max);
+  if (std::holds_alternative<double*>(value)) return "0 .. 1";
   if (std::holds_alternative<bool*>(value)) return "true, false";
   if (std::holds_alternative<NumberTable*>(value)) {
     return fmt::format("NAME = {} .. {}", min, max);
@@ -45,9 +49,14 @@ std::string Field::AllowedText() const {
 
 std::string Field::ValueText() const {
   struct {
+    const std::vector<std::string>& choices;
     std::string operator()(const uint64_t* number) const { return fmt::format("{}", *number); }
+    std::string operator()(const double* number) const { return fmt::format("{}", *number); }
     std::string operator()(const bool* flag) const { return *flag ? "true" : "false"; }
     std::string operator()(const std::string* text) const { return TomlString(*text); }
+    std::string operator()(const ChoiceRef& choice) const {
+      return TomlString(choices[choice.index()]);
+    }
     std::string operator()(const std::vector<std::string>* list) const {
       return "[" + Join(*list, TomlString) + "]";
     }
@@ -60,7 +69,7 @@ std::string Field::ValueText() const {
     std::string operator()(const TableList* tables) const {
       return tables->json.empty() ? "[]" : TomlOfJson(nlohmann::ordered_json::parse(tables->json));
     }
-  } to_text;
+  } to_text{choices};
   return std::visit(to_text, value);
 }
 
@@ -92,6 +101,10 @@ void FieldCollector::Choice(const char* key, std::string& value,
 void FieldCollector::Flag(const char* key, bool& value, const char* description,
                           const char* source) {
   Add(key, &value, description, source);
+}
+
+void FieldCollector::Fraction(const char* key, double& value, const char* description) {
+  Add(key, &value, description, "choice");
 }
 
 void FieldCollector::Text(const char* key, std::string& value, const char* description) {

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Fields: the one typed table of configuration keys. The TOML reader, --set, the effective-config
 // dumps and docs/configuration.md all walk the list that Fields(RunConfig&) returns.
 //
@@ -7,6 +8,7 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -21,9 +23,27 @@ struct TableList {
   std::string json;
 };
 
+// A value of an enumeration. Its enumerators count from 0, in the order of Field::choices.
+class ChoiceRef {
+ public:
+  template <class Enum>
+  explicit ChoiceRef(Enum& value)
+      : value_(&value),
+        get_([](const void* at) { return static_cast<size_t>(*static_cast<const Enum*>(at)); }),
+        set_([](void* at, size_t index) { *static_cast<Enum*>(at) = static_cast<Enum>(index); }) {}
+
+  size_t index() const { return get_(value_); }
+  void Set(size_t index) const { set_(value_, index); }
+
+ private:
+  void* value_;
+  size_t (*get_)(const void*);
+  void (*set_)(void*, size_t);
+};
+
 struct Field {
-  using Value = std::variant<uint64_t*, bool*, std::string*, std::vector<std::string>*,
-                             NumberTable*, TableList*>;
+  using Value = std::variant<uint64_t*, double*, bool*, std::string*, ChoiceRef,
+                             std::vector<std::string>*, NumberTable*, TableList*>;
 
   std::string key;  // complete dotted key, "card.core.lx_bytes"
   Value value;
@@ -48,6 +68,15 @@ class FieldCollector {
               const char* description, const char* source = "choice");
   void Choice(const char* key, std::string& value, const std::vector<std::string>& allowed,
               const char* description, const char* source = "choice");
+  // allowed: the names of the enumerators, in their order.
+  template <class Enum>
+  void Choice(const char* key, Enum& value, const std::vector<std::string>& allowed,
+              const char* description, const char* source = "choice") {
+    static_assert(std::is_enum_v<Enum>);
+    Add(key, ChoiceRef(value), description, source).choices = allowed;
+  }
+  // From 0 to 1.
+  void Fraction(const char* key, double& value, const char* description);
   void Flag(const char* key, bool& value, const char* description, const char* source = "choice");
   void Text(const char* key, std::string& value, const char* description);
   void Path(const char* key, std::string& value, const char* description);

@@ -1,13 +1,15 @@
-#include "cosim/toml_json.h"
+// SPDX-License-Identifier: Apache-2.0
+#include "cosim/config/toml_json.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 #include <tuple>
 #include <vector>
 
-#include "cosim/field.h"
-#include "model/contract/error.h"
+#include "base/error.h"
+#include "cosim/config/field.h"
 
 namespace spyre::cosim {
 namespace {

@@ -1,4 +1,5 @@
-#include "cosim/gdb_commands.h"
+// SPDX-License-Identifier: Apache-2.0
+#include "cosim/gdb/gdb_commands.h"
 
 #include <fmt/format.h>
 
@@ -6,7 +7,7 @@
 #include <iterator>
 #include <vector>
 
-#include "cosim/gdb_packet.h"
+#include "cosim/gdb/gdb_packet.h"
 
 namespace spyre::cosim {
 namespace {

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What GDB asks of a stopped RV32 processor, packet by packet: registers, memory, breakpoints, how
 // to go on. Knows no sockets and no framing. Malformed packets are answered with an error, unknown
 // ones with an empty answer, as the protocol says. Not for several threads at once.

@@ -1,4 +1,5 @@
-#include "cosim/gdb_packet.h"
+// SPDX-License-Identifier: Apache-2.0
+#include "cosim/gdb/gdb_packet.h"
 
 #include <fmt/format.h>
 

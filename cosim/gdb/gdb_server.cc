@@ -1,4 +1,5 @@
-#include "cosim/gdb_server.h"
+// SPDX-License-Identifier: Apache-2.0
+#include "cosim/gdb/gdb_server.h"
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
@@ -10,7 +11,7 @@
 #include <cstdio>
 #include <cstring>
 
-#include "model/contract/error.h"
+#include "base/error.h"
 
 namespace spyre::cosim {
 namespace {

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A GDB remote stub for the management controller: listens on the loopback interface, waits for GDB
 // at the first stop, and speaks the remote serial protocol while the processor is stopped.
 // Simulated time stands still meanwhile, as Stopped does not return.
@@ -11,8 +12,8 @@
 #include <optional>
 #include <string>
 
-#include "cosim/gdb_commands.h"
-#include "cosim/gdb_packet.h"
+#include "cosim/gdb/gdb_commands.h"
+#include "cosim/gdb/gdb_packet.h"
 #include "model/control/debug_target.h"
 
 namespace spyre::cosim {

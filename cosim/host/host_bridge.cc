@@ -1,11 +1,12 @@
-#include "cosim/host_bridge.h"
+// SPDX-License-Identifier: Apache-2.0
+#include "cosim/host/host_bridge.h"
 
 #include <contract/registers.h>
 
 #include <cstring>
 
-#include "model/card/transfer.h"
-#include "model/contract/error.h"
+#include "base/error.h"
+#include "model/common/transfer.h"
 
 namespace spyre::cosim {
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The host's side of the PCIe link, as a SystemC module: root complex, host memory behind an IO
 // address map, and the interrupt controller. InProcessTransport drives it. Kernel thread only.
 #pragma once
@@ -13,7 +14,7 @@
 #include <utility>
 #include <vector>
 
-#include "cosim/observable_transport.h"
+#include "cosim/host/observable_transport.h"
 #include "model/pcie/host_access.h"
 
 namespace spyre::cosim {

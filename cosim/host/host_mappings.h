@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The host memory that is mapped for a card's DMA, by IO address. Plain data of one owner; any one
 // thread. Does not own the memory.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How the host has spent simulated time. Plain data, any thread; picoseconds.
 #pragma once
 

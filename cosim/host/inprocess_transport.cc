@@ -1,11 +1,17 @@
-#include "cosim/inprocess_transport.h"
+// SPDX-License-Identifier: Apache-2.0
+#include "cosim/host/inprocess_transport.h"
 
 #include <fmt/format.h>
 
+#include <atomic>
 #include <cstdlib>
+#include <exception>
+#include <string_view>
+#include <utility>
 
-#include "cosim/kernel_stack.h"
-#include "model/contract/error.h"
+#include "base/error.h"
+#include "base/interrupt.h"
+#include "cosim/host/kernel_stack.h"
 
 namespace spyre::cosim {
 
@@ -24,15 +30,35 @@ model::HostAccess::Space BarSpace(int bar) {
   }
 }
 
+// What a process of the simulation threw, on its way to whoever runs the simulation.
+std::exception_ptr uncaught;
+
 // SystemC's own errors become ours; without this they would end the process. Warnings go to
 // standard error: standard output is the report's.
 void ReportHandler(const sc_core::sc_report& report, const sc_core::sc_actions& /*actions*/) {
   if (report.get_severity() == sc_core::SC_INFO) return;
+  if (report.get_msg_type() == std::string_view(sc_core::SC_ID_SIMULATION_UNCAUGHT_EXCEPTION_)) {
+    uncaught = std::current_exception();
+    throw sc_core::sc_report(report);  // only this type leaves a process alive
+  }
+  if (report.get_msg_type() == std::string_view(sc_core::SC_ID_STACK_SETUP_FAILED_)) {
+    throw BadInput("the processes of the simulation: {} ({}); raise 'ulimit -v'", report.get_msg(),
+                   report.get_msg_type());
+  }
   if (report.get_severity() >= sc_core::SC_ERROR) {
-    throw Error(ErrorKind::kInternal,
-                fmt::format("SystemC: {} ({})", report.get_msg(), report.get_msg_type()));
+    throw InternalError("SystemC: {} ({})", report.get_msg(), report.get_msg_type());
   }
   fmt::print(stderr, "SystemC: {} ({})\n", report.get_msg(), report.get_msg_type());
+}
+
+// SystemC elaborates once in a process, and its kernel cannot be taken down and set up again.
+void RequireFirst() {
+  static std::atomic<bool> made{false};
+  if (!made.exchange(true)) return;
+  throw BadInput(
+      "a card has been simulated in this process already, and SystemC elaborates only once in a "
+      "process; simulate this one in a process of its own (cosim/host/child_process.h), or open "
+      "several functions of one card");
 }
 
 }  // namespace
@@ -40,6 +66,7 @@ void ReportHandler(const sc_core::sc_report& report, const sc_core::sc_actions& 
 InProcessTransport::InProcessTransport(const model::CardConfig& config, const HostTiming& timing,
                                        trace::Recorder* recorder)
     : timing_(timing) {
+  RequireFirst();
   setenv("SYSTEMC_DISABLE_COPYRIGHT_MESSAGE", "1", 0);  // standard output is the report's
   sc_core::sc_report_handler::set_handler(ReportHandler);
   card_ = std::make_unique<model::Card>("card", config, recorder);
@@ -48,18 +75,41 @@ InProcessTransport::InProcessTransport(const model::CardConfig& config, const Ho
   card_->endpoint().outbound.bind(bridge_->from_card);
   sc_core::sc_start(sc_core::SC_ZERO_TIME);  // elaborate; every process goes to sleep
   RestoreStackBounds();
+  OnInterrupt([] { sc_core::sc_pause(); });  // it sets a flag of the kernel, nothing else
 }
 
-InProcessTransport::~InProcessTransport() { sc_core::sc_stop(); }
+InProcessTransport::~InProcessTransport() {
+  OnInterrupt(nullptr);
+  sc_core::sc_stop();
+}
 
 void InProcessTransport::Run(uint64_t ps) {
   // An interrupt pauses the kernel; here nobody waits for it, so go on until the time is over.
   const uint64_t until = model::NowPs() + ps;
-  while (model::NowPs() < until) {
-    sc_core::sc_start(model::Ps(until - model::NowPs()));
+  if (ended_) after_ps_ += ps;
+  while (!ended_ && model::NowPs() < until) {
+    Simulate(until, sc_core::SC_RUN_TO_TIME);
     CheckCard();
   }
   RestoreStackBounds();
+}
+
+// After an exception the kernel runs no more: the card is lost as if it had been removed.
+void InProcessTransport::Simulate(uint64_t until_ps, sc_core::sc_starvation_policy policy) {
+  try {
+    sc_core::sc_start(model::Ps(until_ps - model::NowPs()), policy);
+  } catch (const sc_core::sc_report&) {
+    ended_ = true;
+    RestoreStackBounds();
+    std::rethrow_exception(std::exchange(uncaught, nullptr));
+  }
+  try {
+    ThrowIfInterrupted();
+  } catch (const Interruption&) {
+    ended_ = true;  // nobody waits for what the card still has to do
+    RestoreStackBounds();
+    throw;
+  }
 }
 
 // A card whose firmware has stopped is lost: said once, so that closing it works.
@@ -74,6 +124,7 @@ uint32_t InProcessTransport::Access(driver::FunctionId function, model::HostAcce
                                     uint64_t offset, bool write, uint32_t value) {
   const std::lock_guard<std::recursive_mutex> lock(mutex_);
   Run((write ? timing_.register_write_ns : timing_.register_read_ns) * 1000);
+  if (ended_) return UINT32_MAX;
   uint64_t delay = 0;
   const uint32_t result = bridge_->Access(function, space, offset, write, value, &delay);
   if (!write) Run(delay);  // writes are posted
@@ -126,11 +177,10 @@ driver::WaitResult InProcessTransport::Sleep(driver::FunctionId function, int ve
     }
     const uint64_t now = model::NowPs();
     if (now >= deadline_ps) return driver::WaitResult::kDeadline;
-    if (!sc_core::sc_pending_activity()) return driver::WaitResult::kStalled;
+    if (ended_ || !sc_core::sc_pending_activity()) return driver::WaitResult::kStalled;
     // The kernel leaves its time alone when it starves, and moves it to the deadline otherwise.
     const bool beyond = sc_core::sc_time_to_pending_activity() > model::Ps(deadline_ps - now);
-    sc_core::sc_start(model::Ps(deadline_ps - now),
-                      beyond ? sc_core::SC_RUN_TO_TIME : sc_core::SC_EXIT_ON_STARVATION);
+    Simulate(deadline_ps, beyond ? sc_core::SC_RUN_TO_TIME : sc_core::SC_EXIT_ON_STARVATION);
     RestoreStackBounds();
     CheckCard();
   }
@@ -143,7 +193,7 @@ HostTime InProcessTransport::host_time() {
 
 uint64_t InProcessTransport::NowPs() {
   const std::lock_guard<std::recursive_mutex> lock(mutex_);
-  return model::NowPs();
+  return model::NowPs() + after_ps_;
 }
 
 void InProcessTransport::Advance(uint64_t host_ps) {

@@ -1,18 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
 // The default transport: the card is simulated in this process, and the SystemC kernel runs in the
 // thread of whoever calls. Simulated time moves only inside these calls, so equal programs see
 // equal times.
 //
 // Threads: calls are serialised by a mutex; the kernel may thereby run on different threads, one at
-// a time. One per process (SystemC has one kernel).
+// a time. One in the life of a process, since SystemC elaborates once: a second one is BadInput,
+// also when the first is gone.
 #pragma once
 
 #include <memory>
 #include <mutex>
 #include <string>
 
-#include "cosim/host_bridge.h"
-#include "cosim/host_time.h"
-#include "cosim/observable_transport.h"
+#include "cosim/host/host_bridge.h"
+#include "cosim/host/host_time.h"
+#include "cosim/host/observable_transport.h"
 #include "model/card/card.h"
 
 namespace spyre::cosim {
@@ -53,13 +55,16 @@ class InProcessTransport : public ObservableTransport {
                   bool write, uint32_t value);
   driver::WaitResult Sleep(driver::FunctionId function, int vector, uint64_t deadline_ps);
   void Run(uint64_t ps);  // lets the card run for this long
-  void CheckCard();       // Error(kDeviceFault) if it has just been lost
+  void Simulate(uint64_t until_ps, sc_core::sc_starvation_policy policy);
+  void CheckCard();  // Error(kDeviceFault) if it has just been lost
 
   const HostTiming timing_;
   std::recursive_mutex mutex_;
   std::unique_ptr<model::Card> card_;
   std::unique_ptr<HostBridge> bridge_;
   bool lost_ = false;
+  bool ended_ = false;     // a process of the simulation has thrown
+  uint64_t after_ps_ = 0;  // that the host has waited since: its deadlines still pass
   uint64_t waited_ps_ = 0;
 };
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // AddressSanitizer and the coroutines of the SystemC library. When the kernel switches back to the
 // stack that called sc_start, it tells the sanitizer no bounds for it; an exception thrown there
 // afterwards leaves stale marks, which are later reported as errors. This tells the bounds again.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A transport that also tells when the card writes host memory: what recording and replay need to
 // know what came from the card, and when.
 //

@@ -1,8 +1,9 @@
-#include "cosim/kernel_log.h"
+// SPDX-License-Identifier: Apache-2.0
+#include "cosim/measure/kernel_log.h"
 
 #include <fmt/format.h>
 
-#include "model/card/transfer.h"
+#include "model/common/transfer.h"
 
 namespace spyre::cosim {
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the card's units did during each COMPUTE operation, and during each step that its program
 // marks, for the report: reads their counters when a job or a step begins and when it has ended.
 // Steps go to the trace as well. One per session; kernel thread only.
@@ -14,7 +15,7 @@
 #include <utility>
 #include <vector>
 
-#include "cosim/usage.h"
+#include "cosim/measure/usage.h"
 #include "model/card/card.h"
 #include "traces/recorder.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How much of a run the engines of the card worked at the same time: from the start and finish of
 // completed operations. Pure functions, any thread; times in ps of device time.
 #pragma once

@@ -1,4 +1,5 @@
-#include "cosim/usage.h"
+// SPDX-License-Identifier: Apache-2.0
+#include "cosim/measure/usage.h"
 
 #include <algorithm>
 #include <charconv>

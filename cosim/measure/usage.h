@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the units of the card did in a span of device time, set against what they could have done:
 // balance between like units, time lost by cause, and the roofline. docs/report.md explains every
 // figure. Pure functions, any thread; times in ps, sizes in bytes.
@@ -9,8 +10,8 @@
 #include <unordered_map>
 #include <vector>
 
-#include "model/card/card_config.h"
-#include "model/card/resource.h"
+#include "model/common/card_config.h"
+#include "model/common/resource.h"
 
 namespace spyre::cosim {
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Latencies in constant memory: exact count, mean and maximum; percentiles to within 1 % (128
 // buckets an octave, the upper edge of a bucket is told). Used by the memory command.
 #pragma once

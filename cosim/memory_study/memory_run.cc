@@ -1,4 +1,5 @@
-#include "cosim/memory_run.h"
+// SPDX-License-Identifier: Apache-2.0
+#include "cosim/memory_study/memory_run.h"
 
 #include <algorithm>
 #include <cmath>
@@ -11,19 +12,6 @@ namespace {
 
 using model::ChannelController;
 using model::ChannelStatistics;
-
-void AddTo(ChannelStatistics& sum, const ChannelStatistics& s) {
-  for (uint64_t ChannelStatistics::*field :
-       {&ChannelStatistics::reads, &ChannelStatistics::writes, &ChannelStatistics::read_bytes,
-        &ChannelStatistics::write_bytes, &ChannelStatistics::forwarded,
-        &ChannelStatistics::row_hits, &ChannelStatistics::row_misses,
-        &ChannelStatistics::row_conflicts, &ChannelStatistics::activates,
-        &ChannelStatistics::refreshes, &ChannelStatistics::turnarounds, &ChannelStatistics::busy_ps,
-        &ChannelStatistics::check_ps, &ChannelStatistics::lost_row_ps,
-        &ChannelStatistics::lost_bank_group_ps, &ChannelStatistics::lost_turnaround_ps,
-        &ChannelStatistics::lost_refresh_ps, &ChannelStatistics::idle_ps})
-    sum.*field += s.*field;
-}
 
 class Run {
  public:
@@ -63,7 +51,7 @@ class Run {
       // What follows a channel's last run is idle too.
       s.idle_ps = result_.elapsed_ps - (s.busy_ps + s.lost_row_ps + s.lost_bank_group_ps +
                                         s.lost_turnaround_ps + s.lost_refresh_ps);
-      AddTo(result_.all.statistics, s);
+      result_.all.statistics += s;
     }
     return std::move(result_);
   }

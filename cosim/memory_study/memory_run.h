@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Runs traffic through the address interleave and the channel controllers alone, without ring, DMA
 // or SystemC: what memory by itself gives. Used by the memory command and by the memory benchmark.
 // Single thread, deterministic.
@@ -6,9 +7,9 @@
 #include <cstdint>
 #include <vector>
 
-#include "cosim/latency_histogram.h"
-#include "cosim/memory_traffic.h"
-#include "model/card/card_config.h"
+#include "cosim/memory_study/latency_histogram.h"
+#include "cosim/memory_study/memory_traffic.h"
+#include "model/common/card_config.h"
 #include "model/memory/channel_controller.h"
 
 namespace spyre::cosim {

@@ -1,4 +1,5 @@
-#include "cosim/memory_traffic.h"
+// SPDX-License-Identifier: Apache-2.0
+#include "cosim/memory_study/memory_traffic.h"
 
 #include <algorithm>
 #include <array>
@@ -7,8 +8,8 @@
 #include <random>
 #include <string_view>
 
-#include "model/contract/error.h"
-#include "model/contract/nearest.h"
+#include "base/error.h"
+#include "base/nearest.h"
 
 namespace spyre::cosim {
 namespace {

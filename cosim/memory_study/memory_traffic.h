@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the memory command sends to memory: accesses of a trace file, or of a pattern.
 // Deterministic: a seed gives the same accesses everywhere. Single thread. Errors:
 // Error(kBadInput), naming file and line, or option.

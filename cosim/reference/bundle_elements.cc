@@ -1,14 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
 // Operations element by element.
 #include <algorithm>
 #include <cmath>
 #include <mutex>
 #include <utility>
 
-#include "cosim/bundle_execution.h"
-#include "cosim/bundle_lines.h"
-#include "cosim/device_elements.h"
-#include "cosim/parallel.h"
-#include "model/contract/error.h"
+#include "base/error.h"
+#include "base/parallel.h"
+#include "cosim/reference/bundle_execution.h"
+#include "cosim/reference/bundle_lines.h"
+#include "cosim/reference/device_elements.h"
 #include "model/contract/memory_map.h"
 
 namespace spyre::cosim {

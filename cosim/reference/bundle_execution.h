@@ -1,10 +1,11 @@
+// SPDX-License-Identifier: Apache-2.0
 // The kinds of operations that the reference of bundles executes, each on one bound step. Cores of
 // a step run at once: what they read is memory as it was before the step. Errors: Error(kBadInput).
 #pragma once
 
-#include "cosim/bundle_memory.h"
-#include "cosim/bundle_step.h"
-#include "runtime/compiler/op_funcs.h"
+#include "cosim/reference/bundle_memory.h"
+#include "cosim/reference/bundle_step.h"
+#include "runtime/compiler/ops/op_funcs.h"
 
 namespace spyre::cosim {
 

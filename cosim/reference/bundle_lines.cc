@@ -1,14 +1,15 @@
-#include "cosim/bundle_lines.h"
+// SPDX-License-Identifier: Apache-2.0
+#include "cosim/reference/bundle_lines.h"
 
 #include <algorithm>
 #include <iterator>
 #include <map>
 #include <mutex>
 
-#include "cosim/device_elements.h"
-#include "cosim/reference_functions.h"
-#include "cosim/reference_numbers.h"
-#include "model/contract/error.h"
+#include "base/error.h"
+#include "cosim/reference/device_elements.h"
+#include "cosim/reference/reference_functions.h"
+#include "cosim/tensors/reference_numbers.h"
 
 namespace spyre::cosim {
 namespace {
@@ -17,7 +18,7 @@ using compiler::OpFunc;
 using compiler::OpFuncStep;
 using compiler::OpFuncValue;
 
-constexpr int kCodes16 = 1 << 16;
+constexpr int kLineCodes = 1 << 16;
 
 // As UnaryFn and BinaryFn; null where a function is no operation on single elements.
 constexpr const char* kUnaryNames[] = {"copy",    "neg",      "abs",  "relu",  "exp",        "gelu",
@@ -41,7 +42,7 @@ const std::vector<uint16_t>& SenResults(const std::string& name) {
   std::vector<uint16_t>& table = tables[name];
   if (table.empty()) {
     const UnaryFunction function = FindUnary(name);
-    for (int code = 0; code < kCodes16; ++code)
+    for (int code = 0; code < kLineCodes; ++code)
       table.push_back(NearestSen(function(SenValue(static_cast<uint16_t>(code)))));
   }
   return table;

@@ -1,6 +1,8 @@
+// SPDX-License-Identifier: Apache-2.0
 // Lines of elements and what the steps of an OpFunc make of them, bit for bit and without rounding.
-// Part of the reference of bundles; reads what an OpFunc computes from runtime/compiler/op_funcs.h
-// and takes every function from reference_functions.h. Any thread. Errors: Error(kBadInput).
+// Part of the reference of bundles; reads what an OpFunc computes from
+// runtime/compiler/ops/op_funcs.h and takes every function from reference_functions.h. Any thread.
+// Errors: Error(kBadInput).
 #pragma once
 
 #include <cstdint>
@@ -8,8 +10,8 @@
 #include <vector>
 
 #include "model/contract/formats.h"
-#include "runtime/compiler/op_funcs.h"
-#include "runtime/compiler/super_dsc.h"
+#include "runtime/compiler/ops/op_funcs.h"
+#include "runtime/compiler/sdsc/super_dsc.h"
 
 namespace spyre::cosim {
 

@@ -1,14 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
 // Matrix products. Cores that share the second operand share its gathered form too, so that a
 // product divided over 32 cores costs no more than one that is not.
 #include <algorithm>
 #include <map>
 #include <utility>
 
-#include "cosim/bundle_execution.h"
-#include "cosim/device_elements.h"
-#include "cosim/matmul_block.h"
-#include "cosim/parallel.h"
-#include "model/contract/error.h"
+#include "base/error.h"
+#include "base/parallel.h"
+#include "cosim/reference/bundle_execution.h"
+#include "cosim/reference/device_elements.h"
+#include "cosim/reference/matmul_block.h"
 
 namespace spyre::cosim {
 namespace {

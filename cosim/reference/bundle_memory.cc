@@ -1,6 +1,7 @@
-#include "cosim/bundle_memory.h"
+// SPDX-License-Identifier: Apache-2.0
+#include "cosim/reference/bundle_memory.h"
 
-#include "cosim/device_elements.h"
+#include "cosim/reference/device_elements.h"
 
 namespace spyre::cosim {
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The memory that the reference of a bundle works on: a byte image for each argument and for the LX
 // of each core, and beside the bytes what the same elements would be worth without any rounding.
 //

@@ -1,14 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
 // Reductions.
 #include <algorithm>
 #include <cmath>
 #include <limits>
 #include <optional>
 
-#include "cosim/bundle_execution.h"
-#include "cosim/bundle_lines.h"
-#include "cosim/device_elements.h"
-#include "cosim/parallel.h"
-#include "model/contract/error.h"
+#include "base/error.h"
+#include "base/parallel.h"
+#include "cosim/reference/bundle_execution.h"
+#include "cosim/reference/bundle_lines.h"
+#include "cosim/reference/device_elements.h"
 
 namespace spyre::cosim {
 namespace {
@@ -17,7 +18,7 @@ using compiler::OpFunc;
 using compiler::OpFuncReduction;
 using compiler::SuperDsc;
 
-constexpr int64_t kChunk = 64;
+constexpr int64_t kReductionChunk = 64;
 
 // Real: float for the exact result, double for the one without rounding.
 template <class Real>
@@ -211,7 +212,7 @@ class ReductionRunner {
   BundleMemory& memory_;
   std::vector<double> constants_;
   std::vector<int> kept_, reduced_;  // dimensions
-  int64_t chunk_ = kChunk;
+  int64_t chunk_ = kReductionChunk;
   int lanes_ = 1;
   std::vector<std::vector<int>> chains_;
   std::vector<int64_t> terms_;       // byte offset of each reduced element

@@ -1,10 +1,11 @@
+// SPDX-License-Identifier: Apache-2.0
 // The reference of a bundle: what its SuperDSCs must leave in memory, bit for bit, found by
 // executing them element by element from the addresses that the files give, independent of code
 // generation and of the card; and what they would leave without any rounding.
 //
 // Numbers are those of the documented rules (docs/architecture.md "Numbers"): SEN169_FP16 bit
 // exact, one rounding for each result, the order of additions as in reference.h. What an OpFunc
-// computes is in runtime/compiler/op_funcs.h.
+// computes is in runtime/compiler/ops/op_funcs.h.
 //
 // Any thread; uses all processors. Errors: Error(kBadInput) naming the SDSC file: operations
 // without a public definition, operands outside the argument or the LX.
@@ -13,8 +14,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "cosim/bundle_memory.h"
-#include "runtime/compiler/bundle.h"
+#include "cosim/reference/bundle_memory.h"
+#include "runtime/compiler/bundle/bundle.h"
 
 namespace spyre::cosim {
 

@@ -1,11 +1,12 @@
-#include "cosim/bundle_step.h"
+// SPDX-License-Identifier: Apache-2.0
+#include "cosim/reference/bundle_step.h"
 
 #include <algorithm>
 #include <map>
 #include <utility>
 
-#include "cosim/device_elements.h"
-#include "model/contract/error.h"
+#include "base/error.h"
+#include "cosim/reference/device_elements.h"
 #include "model/contract/memory_map.h"
 
 namespace spyre::cosim {

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // One execution of a SuperDSC with every address resolved: where each element of each operand is.
 // Part of the reference of bundles. Pure functions, any thread; a BoundStep points into the bundle.
 // Errors: Error(kBadInput) naming the SDSC file, the tensor and what does not fit.
@@ -8,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "cosim/bundle_memory.h"
-#include "runtime/compiler/bundle.h"
+#include "cosim/reference/bundle_memory.h"
+#include "runtime/compiler/bundle/bundle.h"
 
 namespace spyre::cosim {
 

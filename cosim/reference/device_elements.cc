@@ -1,4 +1,5 @@
-#include "cosim/device_elements.h"
+// SPDX-License-Identifier: Apache-2.0
+#include "cosim/reference/device_elements.h"
 
 #include <algorithm>
 #include <array>
@@ -7,9 +8,9 @@
 #include <functional>
 #include <limits>
 
-#include "cosim/parallel.h"
-#include "cosim/reference_numbers.h"
-#include "model/contract/error.h"
+#include "base/error.h"
+#include "base/parallel.h"
+#include "cosim/tensors/reference_numbers.h"
 #include "model/contract/memory_map.h"
 
 namespace spyre::cosim {

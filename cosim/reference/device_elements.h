@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Elements as the card stores them, for the reference of bundles: what their bits are worth, which
 // bits are nearest to a number, and where a host tensor's elements lie in its device image. Written
 // from the definitions of formats and layouts; shares nothing with the model. Pure functions, any
@@ -7,7 +8,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "cosim/host_data.h"
+#include "cosim/tensors/host_data.h"
 #include "model/contract/formats.h"
 #include "model/contract/stick_layout.h"
 

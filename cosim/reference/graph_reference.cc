@@ -1,12 +1,14 @@
-#include "cosim/graph_reference.h"
+// SPDX-License-Identifier: Apache-2.0
+#include "cosim/reference/graph_reference.h"
 
 #include <algorithm>
 #include <cmath>
 #include <functional>
 #include <limits>
 
-#include "cosim/parallel.h"
-#include "model/contract/error.h"
+#include "base/error.h"
+#include "base/parallel.h"
+#include "cosim/tensors/reference_numbers.h"
 
 namespace spyre::cosim {
 namespace {
@@ -17,7 +19,7 @@ using compiler::NamedOperation;
 using compiler::NamedTensor;
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
-constexpr int64_t kGrain = 1024;  // output elements that one thread takes at a time
+constexpr int64_t kOutputGrain = 1024;  // output elements that one thread takes at a time
 
 // A tensor with the dimensions that walk it.
 struct Operand {
@@ -27,14 +29,14 @@ struct Operand {
 
 class Evaluator {
  public:
-  Evaluator(const NamedGraph& graph, std::map<int, DoubleTensor> values)
-      : graph_(graph), values_(std::move(values)) {}
+  Evaluator(const NamedGraph& graph, std::map<int, DoubleTensor> values, Rounding rounding)
+      : graph_(graph), values_(std::move(values)), rounds_(rounding == Rounding::kEveryResult) {}
 
   std::map<int, DoubleTensor> Run() {
     for (size_t i = 0; i < graph_.tensors.size(); ++i) {
       const NamedTensor& tensor = graph_.tensors[i];
       if (tensor.origin == NamedTensor::Origin::kConstant)
-        values_[static_cast<int>(i)] = {tensor.value};
+        values_[static_cast<int>(i)] = {Rounded(tensor.value)};
     }
     for (const NamedOp& op : graph_.ops) values_[op.output] = Evaluate(op);
     std::map<int, DoubleTensor> outputs;
@@ -44,6 +46,8 @@ class Evaluator {
 
  private:
   using Combine = std::function<double(const std::vector<double>&)>;
+
+  double Rounded(double value) const { return rounds_ ? SenValue(NearestSen(value)) : value; }
 
   int64_t Size(int dim) const { return graph_.dims[static_cast<size_t>(dim)].size; }
   int64_t Elements(const std::vector<int>& dims) const {
@@ -84,12 +88,12 @@ class Evaluator {
   DoubleTensor Pointwise(const std::vector<Operand>& operands, const std::vector<int>& dims,
                          const Combine& combine) const {
     DoubleTensor result(static_cast<size_t>(Elements(dims)));
-    ParallelFor(Elements(dims), kGrain, [&](int64_t begin, int64_t end) {
+    ParallelFor(Elements(dims), kOutputGrain, [&](int64_t begin, int64_t end) {
       std::vector<double> in(operands.size());
       for (int64_t i = begin; i < end; ++i) {
         const std::vector<int64_t> at = Offsets(operands, dims, i);
         for (size_t k = 0; k < in.size(); ++k) in[k] = operands[k].data[at[k]];
-        result[static_cast<size_t>(i)] = combine(in);
+        result[static_cast<size_t>(i)] = Rounded(combine(in));
       }
     });
     return result;
@@ -99,7 +103,7 @@ class Evaluator {
   DoubleTensor Contract(const std::vector<Operand>& operands, const std::vector<int>& dims,
                         int reduced) const {
     DoubleTensor result(static_cast<size_t>(Elements(dims)));
-    ParallelFor(Elements(dims), kGrain, [&](int64_t begin, int64_t end) {
+    ParallelFor(Elements(dims), kOutputGrain, [&](int64_t begin, int64_t end) {
       const int64_t a_step = Stride(operands[0], reduced), b_step = Stride(operands[1], reduced);
       for (int64_t i = begin; i < end; ++i) {
         const std::vector<int64_t> at = Offsets(operands, dims, i);
@@ -107,7 +111,7 @@ class Evaluator {
         const double* b = operands[1].data + at[1];
         double sum = 0;
         for (int64_t k = 0; k < Size(reduced); ++k) sum += a[k * a_step] * b[k * b_step];
-        result[static_cast<size_t>(i)] = sum;
+        result[static_cast<size_t>(i)] = Rounded(sum);
       }
     });
     return result;
@@ -118,13 +122,13 @@ class Evaluator {
                     const std::vector<int>& reduced, double start,
                     double (*fold)(double, double)) const {
     DoubleTensor result(static_cast<size_t>(Elements(dims)));
-    ParallelFor(Elements(dims), kGrain, [&](int64_t begin, int64_t end) {
+    ParallelFor(Elements(dims), kOutputGrain, [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i) {
         const int64_t at = Offsets({operand}, dims, i)[0];
         double value = start;
         for (int64_t k = 0; k < Elements(reduced); ++k)
           value = fold(value, operand.data[at + Offsets({operand}, reduced, k)[0]]);
-        result[static_cast<size_t>(i)] = value;
+        result[static_cast<size_t>(i)] = Rounded(value);
       }
     });
     return result;
@@ -139,13 +143,14 @@ class Evaluator {
   }
 
   static double Add(double a, double b) { return a + b; }
-  static double Max(double a, double b) { return std::max(a, b); }
-  static double Min(double a, double b) { return std::min(a, b); }
+  // What is no number stays so, on either side.
+  static double Max(double a, double b) { return std::isnan(b) ? b : std::max(a, b); }
+  static double Min(double a, double b) { return std::isnan(b) ? b : std::min(a, b); }
 
   DoubleTensor Mean(const Operand& x, const std::vector<int>& dims,
                     const std::vector<int>& reduced) const {
     DoubleTensor mean = Fold(x, dims, reduced, 0, Add);
-    for (double& value : mean) value /= static_cast<double>(Elements(reduced));
+    for (double& value : mean) value = Rounded(value / static_cast<double>(Elements(reduced)));
     return mean;
   }
 
@@ -169,17 +174,31 @@ class Evaluator {
     const DoubleTensor square =
         Pointwise({x, {mean.data(), rows}}, x.dims,
                   [](const std::vector<double>& in) { return (in[0] - in[1]) * (in[0] - in[1]); });
-    const DoubleTensor variance = Mean({square.data(), x.dims}, rows, op.reduced);
+    DoubleTensor variance = Mean({square.data(), x.dims}, rows, op.reduced);
+    if (rounds_ && centred) variance = DifferenceOfMeans(x, mean, rows, op.reduced);
     const auto given = op.constants.find("eps");
     const double eps = given == op.constants.end() ? 1e-5 : given->second;
     std::vector<Operand> operands = {x, {mean.data(), rows}, {variance.data(), rows}};
     for (size_t i = 1; i < op.inputs.size(); ++i) operands.push_back(In(op, i));
-    return Pointwise(operands, x.dims, [eps](const std::vector<double>& in) {
-      double value = (in[0] - in[1]) / std::sqrt(in[2] + eps);
-      if (in.size() > 3) value *= in[3];
+    return Pointwise(operands, x.dims, [this, eps](const std::vector<double>& in) {
+      const double scale = Rounded(1 / std::sqrt(in[2] + eps));
+      double value = Rounded(Rounded(in[0] - in[1]) * scale);
+      if (in.size() > 3) value = Rounded(value * in[3]);
       if (in.size() > 4) value += in[4];
       return value;
     });
+  }
+
+  // E[x^2] - E[x]^2: what is left of the first loses digits where the mean is large.
+  DoubleTensor DifferenceOfMeans(const Operand& x, const DoubleTensor& mean,
+                                 const std::vector<int>& rows,
+                                 const std::vector<int>& reduced) const {
+    const DoubleTensor squares =
+        Pointwise({x}, x.dims, [](const std::vector<double>& in) { return in[0] * in[0]; });
+    DoubleTensor variance = Mean({squares.data(), x.dims}, rows, reduced);
+    for (size_t i = 0; i < variance.size(); ++i)
+      variance[i] = std::max(0.0, variance[i] - mean[i] * mean[i]);
+    return variance;
   }
 
   DoubleTensor Attention(const NamedOp& op) const {
@@ -193,7 +212,7 @@ class Evaluator {
     const std::vector<int> keys = Without(Without(k.dims, dims), {depth});
     dims.insert(dims.end(), keys.begin(), keys.end());
     DoubleTensor scores = Contract({q, k}, dims, depth);
-    for (double& value : scores) value *= scale;
+    for (double& value : scores) value = Rounded(value * scale);
     if (op.inputs.size() > 3) {
       scores = Pointwise({{scores.data(), dims}, In(op, 3)}, dims,
                          [](const std::vector<double>& in) { return in[0] + in[1]; });
@@ -243,8 +262,8 @@ class Evaluator {
         {"sub", [](In in) { return in[0] - in[1]; }},
         {"mul", [](In in) { return in[0] * in[1]; }},
         {"div", [](In in) { return in[0] / in[1]; }},
-        {"maximum", [](In in) { return std::max(in[0], in[1]); }},
-        {"minimum", [](In in) { return std::min(in[0], in[1]); }},
+        {"maximum", [](In in) { return Max(in[0], in[1]); }},
+        {"minimum", [](In in) { return Min(in[0], in[1]); }},
         {"equal", [](In in) { return in[0] == in[1] ? 1.0 : 0.0; }},
         {"notequal", [](In in) { return in[0] != in[1] ? 1.0 : 0.0; }},
         {"greaterequal", [](In in) { return in[0] >= in[1] ? 1.0 : 0.0; }},
@@ -279,13 +298,14 @@ class Evaluator {
 
   const NamedGraph& graph_;
   std::map<int, DoubleTensor> values_;
+  bool rounds_;
 };
 
 }  // namespace
 
 std::map<int, DoubleTensor> EvaluateGraph(const NamedGraph& graph,
-                                          std::map<int, DoubleTensor> inputs) {
-  return Evaluator(graph, std::move(inputs)).Run();
+                                          std::map<int, DoubleTensor> inputs, Rounding rounding) {
+  return Evaluator(graph, std::move(inputs), rounding).Run();
 }
 
 }  // namespace spyre::cosim

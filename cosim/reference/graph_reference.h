@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A list of operations worked out in float64 from its definitions: what the compiled program should
 // give, whatever the compiler made of it. Knows nothing of decompositions, tiles, sticks or cores.
 // Runs on all processors; results do not depend on their number. Errors: none for a graph that
@@ -7,15 +8,21 @@
 #include <map>
 #include <vector>
 
-#include "runtime/compiler/named_graph.h"
+#include "runtime/compiler/front_end/named_graph.h"
 
 namespace spyre::cosim {
 
 using DoubleTensor = std::vector<double>;  // C order, dimensions as NamedTensor::dims
 
+// kEveryResult: each result, also those inside a softmax, a norm or an attention, is rounded once
+// to SEN169_FP16, and a norm's variance is the difference of two means, as the card has it. Not the
+// card's bits: a measure of what rounding costs.
+enum class Rounding { kNone, kEveryResult };
+
 // inputs: by position in graph.tensors, one for each that is given by the caller. Returns the
 // graph's outputs by position.
 std::map<int, DoubleTensor> EvaluateGraph(const compiler::NamedGraph& graph,
-                                          std::map<int, DoubleTensor> inputs);
+                                          std::map<int, DoubleTensor> inputs,
+                                          Rounding rounding = Rounding::kNone);
 
 }  // namespace spyre::cosim

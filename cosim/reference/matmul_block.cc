@@ -1,4 +1,5 @@
-#include "cosim/matmul_block.h"
+// SPDX-License-Identifier: Apache-2.0
+#include "cosim/reference/matmul_block.h"
 
 #include <algorithm>
 #include <cstring>
@@ -6,7 +7,7 @@
 namespace spyre::cosim {
 namespace {
 
-constexpr int64_t kChunk = 64;
+constexpr int64_t kMatmulChunk = 64;
 constexpr int kVectorBytes = 32;
 
 // Lane by lane the operations are those of the scalar type, so the vector form adds in the same
@@ -34,8 +35,8 @@ __attribute__((always_inline)) inline void Block(const Real* a, const Real* pane
     int64_t slice_at = 0;
     for (const int64_t slice_end : slice_ends) {
       Lanes sum[kMatmulRows][kVectors] = {};
-      for (int64_t chunk_at = slice_at; chunk_at < slice_end; chunk_at += kChunk) {
-        const int64_t chunk_end = std::min(slice_end, chunk_at + kChunk);
+      for (int64_t chunk_at = slice_at; chunk_at < slice_end; chunk_at += kMatmulChunk) {
+        const int64_t chunk_end = std::min(slice_end, chunk_at + kMatmulChunk);
         Lanes chunk[kMatmulRows][kVectors] = {};
         for (int64_t kk = chunk_at; kk < chunk_end; ++kk) {
           Lanes b[kVectors];

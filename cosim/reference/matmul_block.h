@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The product of a few rows with a panel of columns, in the documented order of additions: the
 // inner part of every matmul reference. Pure functions, any thread.
 #pragma once

@@ -1,26 +1,20 @@
-#include "cosim/reference.h"
+// SPDX-License-Identifier: Apache-2.0
+#include "cosim/reference/reference.h"
 
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <limits>
-#include <mutex>
-#include <random>
 
-#include "cosim/parallel.h"
-#include "cosim/reference_functions.h"
-#include "cosim/reference_matmul.h"
-#include "cosim/reference_numbers.h"
-#include "model/contract/error.h"
+#include "base/error.h"
+#include "cosim/reference/reference_functions.h"
+#include "cosim/reference/reference_matmul.h"
+#include "cosim/tensors/reference_numbers.h"
 
 namespace spyre::cosim {
 namespace {
 
 constexpr int64_t kChunk = 64;
-constexpr int64_t kSampleWork = 1 << 30;  // additions that a sample may cost
-constexpr int64_t kLeastSample = 16;
-constexpr int64_t kErrorSample = 4096;
-constexpr int64_t kFullErrorWork = 1 << 25;  // float64 operations that are spent without sampling
 
 // Device value of every float16 code.
 const std::array<float, 1 << 16>& DeviceValues() {
@@ -50,6 +44,7 @@ class UnaryReference : public Reference {
   double Ideal(int64_t element) const override {
     return static_cast<double>(function_(DeviceValues()[p_.a[element]]));
   }
+  double Rounding(int64_t element) const override { return OneRounding(Ideal(element)); }
 
  private:
   ReferenceProblem p_;
@@ -70,6 +65,7 @@ class BinaryReference : public Reference {
   double Ideal(int64_t element) const override {
     return function_(DeviceValues()[p_.a[element]], DeviceValues()[p_.b[element]]);
   }
+  double Rounding(int64_t element) const override { return OneRounding(Ideal(element)); }
 
  private:
   ReferenceProblem p_;
@@ -158,6 +154,14 @@ class ReductionReference : public Reference {
     }
     return mean_ ? value / static_cast<double>(line.count) : value;
   }
+  double Rounding(int64_t element) const override {
+    if (combine_ != Combine::kSum) return OneRounding(Ideal(element));
+    const Line line = LineOf(element);
+    SumRounding sum(tiles_);
+    for (int64_t i = 0; i < line.count; ++i) sum.Add(line[i]);
+    if (!mean_) return sum.Take();
+    return sum.Take() / static_cast<double>(line.count) + OneRounding(Ideal(element));
+  }
 
  private:
   Line LineOf(int64_t element) const {
@@ -202,110 +206,59 @@ class SoftmaxReference : public Reference {
     for (int64_t i = 0; i < p_.cols; ++i) sum += std::exp(line[i] - max);
     return std::exp(line[element % p_.cols] - max) / sum;
   }
+  // Differences to the largest are rounded before exp, which makes their errors relative ones of
+  // the term and of the sum; the four other results are rounded once each.
+  double Rounding(int64_t element) const override {
+    const Line line{p_.a + element / p_.cols * p_.cols, p_.cols, 1};
+    double max = -std::numeric_limits<double>::infinity();
+    for (int64_t i = 0; i < p_.cols; ++i) max = std::max(max, double{line[i]});
+    double sum = 0, shifts = 0;
+    for (int64_t i = 0; i < p_.cols; ++i) {
+      sum += std::exp(line[i] - max);
+      shifts += std::exp(line[i] - max) * (max - line[i]);
+    }
+    constexpr double kOthers = 4;
+    const double roundings = kOthers + 2 * (max - line[element % p_.cols] + shifts / sum);
+    const double ideal = Ideal(element);
+    // The sum of fp32 terms is far more exact than its rounding.
+    return (roundings + 1) * OneRounding(ideal);
+  }
 
  private:
   ReferenceProblem p_;
   std::vector<float> exp_;  // of every SEN169_FP16 code
 };
 
-bool SameHalf(uint16_t a, uint16_t b) {
-  return a == b || ((a & 0x7FFF) > 0x7C00 && (b & 0x7FFF) > 0x7C00);
-}
-
-// `count` different elements of [0, total), in increasing order.
-std::vector<int64_t> Sample(int64_t total, int64_t count, uint64_t seed) {
-  std::vector<int64_t> chosen;
-  if (count >= total) {
-    chosen.resize(total);
-    for (int64_t i = 0; i < total; ++i) chosen[i] = i;
-    return chosen;
-  }
-  // One from each of `count` equal parts: spread over the whole tensor, no duplicates.
-  std::mt19937_64 random(seed);
-  chosen.reserve(count);
-  for (int64_t i = 0; i < count; ++i) {
-    // total * i / count without leaving 64 bits.
-    const auto edge = [&](int64_t part) {
-      return total / count * part + total % count * part / count;
-    };
-    const int64_t begin = edge(i);
-    const int64_t end = edge(i + 1);
-    chosen.push_back(begin + static_cast<int64_t>(random() % static_cast<uint64_t>(end - begin)));
-  }
-  return chosen;
-}
-
-class Verifier {
- public:
-  Verifier(const Reference& reference, const uint16_t* output)
-      : reference_(reference), output_(output) {}
-
-  void CompareRange(int64_t begin, int64_t end) {
-    std::vector<uint16_t> expected(std::min<int64_t>(end - begin, kBlock));
-    for (int64_t at = begin; at < end; at += kBlock) {
-      const int64_t stop = std::min(end, at + kBlock);
-      reference_.Compute(at, stop, expected.data());
-      for (int64_t i = at; i < stop; ++i) Compare(i, expected[i - at]);
-    }
-  }
-  void CompareElement(int64_t element) {
-    uint16_t expected = 0;
-    reference_.Compute(element, element + 1, &expected);
-    Compare(element, expected);
-  }
-  // Errors of elements[begin .. end).
-  void MeasureErrors(const std::vector<int64_t>& elements, int64_t begin, int64_t end) {
-    int64_t count = 0;
-    double max_error = 0;
-    double max_ideal = 0;
-    double max_ulps = 0;
-    for (int64_t i = begin; i < end; ++i) {
-      const double ideal = reference_.Ideal(elements[i]);
-      const double got = HalfValue(output_[elements[i]]);
-      if (!std::isfinite(ideal) || !std::isfinite(got)) continue;
-      const double error = std::fabs(got - ideal);
-      ++count;
-      max_error = std::max(max_error, error);
-      max_ideal = std::max(max_ideal, std::fabs(ideal));
-      max_ulps = std::max(max_ulps, error / std::max(SenUlp(ideal), std::ldexp(1, -24)));
-    }
-    const std::lock_guard<std::mutex> lock(mutex_);
-    result_.error_elements += count;
-    result_.max_abs_error = std::max(result_.max_abs_error, max_error);
-    max_ideal_ = std::max(max_ideal_, max_ideal);
-    result_.max_ulp_error = std::max(result_.max_ulp_error, max_ulps);
-  }
-  Verification Take(int64_t elements) {
-    constexpr size_t kShown = 8;
-    result_.elements = elements;
-    if (max_ideal_ > 0) result_.max_relative_error = result_.max_abs_error / max_ideal_;
-    std::sort(result_.first.begin(), result_.first.end(),
-              [](const Mismatch& a, const Mismatch& b) { return a.element < b.element; });
-    if (result_.first.size() > kShown) result_.first.resize(kShown);
-    return std::move(result_);
-  }
-
- private:
-  static constexpr int64_t kBlock = 1 << 18;
-
-  void Compare(int64_t element, uint16_t expected) {
-    if (SameHalf(output_[element], expected)) return;
-    const std::lock_guard<std::mutex> lock(mutex_);
-    ++result_.mismatches;
-    // Enough for the first few of any thread's part.
-    constexpr size_t kKept = 4096;
-    if (result_.first.size() < kKept)
-      result_.first.push_back({element, output_[element], expected});
-  }
-
-  const Reference& reference_;
-  const uint16_t* output_;
-  std::mutex mutex_;
-  Verification result_;
-  double max_ideal_ = 0;
-};
-
 }  // namespace
+
+double OneRounding(double value) {
+  constexpr double kHalfStep = 1.0 / (1 << 10);      // of SEN169_FP16's nine bits of fraction
+  constexpr double kSecondOrder = 1 + 1.0 / 64;      // a value before its rounding is fp32
+  constexpr double kSmallestStep = 1.0 / (1 << 24);  // float16 on the host, near zero
+  return std::fabs(value) * kHalfStep * kSecondOrder + kSmallestStep;
+}
+
+void SumRounding::Add(double term) {
+  magnitude_ += std::fabs(term);
+  sum_ += term;
+  tile_sum_ += term;
+  ++terms_;
+  const ReducedTile& tile = tiles_[tile_];
+  if (tiles_.size() == 1 || terms_ < tile.begin + tile.slice_ends.back()) return;
+  tile_rounding_ += OneRounding(tile_sum_) + OneRounding(sum_);
+  tile_sum_ = 0;
+  tile_ = std::min(tile_ + 1, tiles_.size() - 1);
+}
+
+double SumRounding::Take() const {
+  constexpr double kFp32HalfStep = 1.0 / (1 << 24);
+  // A term passes the additions of its chunk, of its slice's chunks and of the slices; one more for
+  // its own product.
+  const auto slices = static_cast<int64_t>(tiles_.front().slice_ends.size());
+  const int64_t additions = std::min(terms_, kChunk) + terms_ / kChunk + slices + 2;
+  return OneRounding(sum_) + tile_rounding_ +
+         magnitude_ * static_cast<double>(additions) * kFp32HalfStep;
+}
 
 std::vector<ReducedTile> ReducedTiles(const ReferenceProblem& problem, int64_t size) {
   std::vector<ReducedTile> tiles;
@@ -338,38 +291,6 @@ std::unique_ptr<Reference> MakeReference(const ReferenceProblem& problem) {
     return std::make_unique<BinaryReference>(problem, binary);
   throw BadInput("there is no reference for operation '{}': set workload.verify = \"none\"",
                  problem.op);
-}
-
-Verification Verify(const Reference& reference, const uint16_t* output, int64_t sample_size,
-                    uint64_t seed) {
-  const int64_t total = reference.elements();
-  Verifier verifier(reference, output);
-  int64_t compared = total;
-  // Elements that cost a whole long row each are sampled more thinly.
-  const int64_t affordable = std::max<int64_t>(kLeastSample, kSampleWork / reference.ideal_cost());
-  sample_size = std::min(sample_size, affordable);
-  if (sample_size > 0 && sample_size < total) {
-    const std::vector<int64_t> sample = Sample(total, sample_size, seed);
-    compared = static_cast<int64_t>(sample.size());
-    ParallelFor(compared, 1, [&](int64_t begin, int64_t end) {
-      for (int64_t i = begin; i < end; ++i) verifier.CompareElement(sample[i]);
-    });
-  } else {
-    ParallelFor(total, 1024,
-                [&](int64_t begin, int64_t end) { verifier.CompareRange(begin, end); });
-  }
-
-  const bool all = total <= kFullErrorWork / reference.ideal_cost() && compared == total;
-  const std::vector<int64_t> measured =
-      Sample(total, all ? total : std::min(kErrorSample, affordable), seed + 1);
-  ParallelFor(static_cast<int64_t>(measured.size()), 1,
-              [&](int64_t begin, int64_t end) { verifier.MeasureErrors(measured, begin, end); });
-  Verification result = verifier.Take(compared);
-  result.reference = fmt::format(
-      "bit-exact in the documented order of additions over {} of {} elements; error against "
-      "float64 of the same SEN169_FP16 inputs over {} elements",
-      compared, total, result.error_elements);
-  return result;
 }
 
 }  // namespace spyre::cosim

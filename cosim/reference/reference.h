@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The independent reference: what an operation must give, bit for bit, and in float64. Written from
 // the documented rules (docs/architecture.md "Numbers", the semantics in model/contract/program.h);
 // shares no arithmetic with the model.
@@ -7,16 +8,14 @@
 // accumulator, chunk sums in order to the slice's, slice sums in core order; one rounding at the
 // end. With tiles of the reduced dimension (ReferenceProblem::tile_ends), a rounding for each.
 //
-// Threads: a Reference is constant after construction; Verify runs on all processors. Results do
-// not depend on their number. Errors: Error(kBadInput) for an unknown operation.
+// Threads: a Reference is constant after construction. Errors: Error(kBadInput) for an unknown
+// operation.
 #pragma once
 
 #include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
-
-#include "model/contract/formats.h"
 
 namespace spyre::cosim {
 
@@ -46,10 +45,17 @@ class Reference {
   virtual void Compute(int64_t begin, int64_t end, uint16_t* results) const = 0;
   // float64 result from the same device values of the inputs, no rounding in between. Any thread.
   virtual double Ideal(int64_t element) const = 0;
+  // The largest distance to Ideal() that roundings in the documented order explain: half a step of
+  // SEN169_FP16 for each rounding to it, half a step of fp32 for each of its additions, by the
+  // magnitudes that are added. Knows the definition, not what a compiler made of it. Any thread.
+  virtual double Rounding(int64_t element) const = 0;
   // Multiplications and additions that one Ideal() costs.
   virtual int64_t ideal_cost() const = 0;
 };
 std::unique_ptr<Reference> MakeReference(const ReferenceProblem& problem);
+
+// Rounding() of a value that is rounded once.
+double OneRounding(double value);
 
 // A tile of the reduced dimension: where it begins, and where its slices end, counted from there.
 struct ReducedTile {
@@ -59,30 +65,19 @@ struct ReducedTile {
 // `size`: of the reduced dimension.
 std::vector<ReducedTile> ReducedTiles(const ReferenceProblem& problem, int64_t size);
 
-struct Mismatch {
-  int64_t element;
-  uint64_t got, expected;  // bits on the host
-  std::string tensor = "out";
-  DataFormat format = DataFormat::kIeeeFp16;  // on the host
-};
+// Rounding() of a sum, which is given its terms in order.
+class SumRounding {
+ public:
+  explicit SumRounding(const std::vector<ReducedTile>& tiles) : tiles_(tiles) {}
+  void Add(double term);
+  double Take() const;
 
-struct Verification {
-  int64_t elements = 0;  // compared bit for bit
-  int64_t mismatches = 0;
-  std::vector<Mismatch> first;  // the first few, in order of element
-  // Against float64, over `error_elements` elements, where both are finite. ulp: SEN169_FP16's at
-  // the ideal value, but at least float16's smallest step, 2^-24.
-  int64_t error_elements = 0;
-  double max_abs_error = 0;
-  double max_relative_error = 0;  // by the largest magnitude of the float64 results
-  double max_ulp_error = 0;
-  std::string reference;  // what was compared with what
-  bool passed() const { return mismatches == 0; }
+ private:
+  const std::vector<ReducedTile>& tiles_;
+  size_t tile_ = 0;
+  int64_t terms_ = 0;
+  double sum_ = 0, tile_sum_ = 0, magnitude_ = 0;
+  double tile_rounding_ = 0;  // of the tiles' partial results and of their sums
 };
-
-// Compares `output` (float16) with the reference: every element, or with sample_size > 0 that many
-// seeded ones. NaNs are equal to each other.
-Verification Verify(const Reference& reference, const uint16_t* output, int64_t sample_size,
-                    uint64_t seed);
 
 }  // namespace spyre::cosim

@@ -1,4 +1,5 @@
-#include "cosim/reference_functions.h"
+// SPDX-License-Identifier: Apache-2.0
+#include "cosim/reference/reference_functions.h"
 
 #include <algorithm>
 #include <map>

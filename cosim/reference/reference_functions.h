@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The scalar functions of the reference, by name. Pure; any thread.
 #pragma once
 

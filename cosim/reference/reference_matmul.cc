@@ -1,10 +1,11 @@
-#include "cosim/reference_matmul.h"
+// SPDX-License-Identifier: Apache-2.0
+#include "cosim/reference/reference_matmul.h"
 
 #include <algorithm>
 
-#include "cosim/matmul_block.h"
-#include "cosim/parallel.h"
-#include "cosim/reference_numbers.h"
+#include "base/parallel.h"
+#include "cosim/reference/matmul_block.h"
+#include "cosim/tensors/reference_numbers.h"
 
 namespace spyre::cosim {
 namespace {
@@ -74,6 +75,16 @@ class MatmulReference : public Reference {
     double sum = 0;
     for (int64_t kk = 0; kk < p_.k; ++kk) sum += static_cast<double>(a[kk]) * b[kk * kPanel];
     return sum;
+  }
+
+  double Rounding(int64_t element) const override {
+    const int64_t row = element / p_.n;
+    const int64_t matrix = row / p_.m;
+    const float* a = &a_[(matrix * a_rows_ + row % p_.m) * p_.k];
+    const float* b = &b_[BIndex(matrix, 0, element % p_.n)];
+    SumRounding sum(tiles_);
+    for (int64_t kk = 0; kk < p_.k; ++kk) sum.Add(static_cast<double>(a[kk]) * b[kk * kPanel]);
+    return sum.Take();
   }
 
  private:

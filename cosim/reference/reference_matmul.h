@@ -1,9 +1,10 @@
+// SPDX-License-Identifier: Apache-2.0
 // The matmul part of the reference; see reference.h.
 #pragma once
 
 #include <memory>
 
-#include "cosim/reference.h"
+#include "cosim/reference/reference.h"
 
 namespace spyre::cosim {
 

@@ -1,4 +1,5 @@
-#include "cosim/queue_watch.h"
+// SPDX-License-Identifier: Apache-2.0
+#include "cosim/replay/queue_watch.h"
 
 #include <algorithm>
 #include <cstddef>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Follows the rings of every function from outside: what the host writes to queue registers, and
 // what the card writes to host memory. Says which host memory the card may read, and when a
 // response has come with the output that it announces.
@@ -13,7 +14,7 @@
 #include <utility>
 #include <vector>
 
-#include "cosim/host_mappings.h"
+#include "cosim/host/host_mappings.h"
 
 namespace spyre::cosim {
 

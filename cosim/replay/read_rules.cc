@@ -1,4 +1,5 @@
-#include "cosim/read_rules.h"
+// SPDX-License-Identifier: Apache-2.0
+#include "cosim/replay/read_rules.h"
 
 #include <contract/registers.h>
 #include <fmt/format.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a replayed register read must give, when the recorded card and the replayed one may differ
 // in their times: most registers the same value, counts at least what the host has seen, clocks
 // anything. One rule for each register whose value depends on time; any other is compared as it is.

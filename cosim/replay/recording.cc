@@ -1,24 +1,31 @@
-#include "cosim/recording.h"
+// SPDX-License-Identifier: Apache-2.0
+#include "cosim/replay/recording.h"
 
 #include <contract/registers.h>
 #include <xxhash.h>
 
 #include <algorithm>
 #include <cstring>
+#include <istream>
 #include <map>
+#include <sstream>
 #include <tuple>
 #include <utility>
 
+#include "base/error.h"
+#include "base/files.h"
 #include "driver/transport.h"
-#include "model/contract/error.h"
-#include "model/contract/files.h"
 
 namespace spyre::cosim {
 namespace {
 
 constexpr char kMagic[] = {'S', 'P', 'Y', 'R', 'E', 'R', 'E', 'C'};
 constexpr uint32_t kVersion = 1;
+// All that a run moves is in its recording; a chunk is read when the one before it was right.
 constexpr uint64_t kMaxFileBytes = 16ull << 30;
+constexpr uint64_t kMaxConfigBytes = kMaxTextBytes;
+// A chunk is closed when it has kChunkBytes; its last record may be the digests of 64 GiB.
+constexpr uint64_t kMaxChunkBytes = 256ull << 20;
 constexpr uint64_t kMaxMappedBytes = 64ull << 30;  // of all mappings at one time
 constexpr size_t kChunkBytes = 1 << 20;            // a chunk is closed when it has that many
 
@@ -46,53 +53,66 @@ std::string_view BytesOf(const T& value) {
 // Checks and takes apart.
 class Parser {
  public:
-  Parser(std::string_view bytes, const std::string& name) : bytes_(bytes), name_(name) {}
+  // size: of what `in` holds.
+  Parser(std::istream& in, uint64_t size, const std::string& name)
+      : in_(in), size_(size), name_(name) {}
 
   Recording Parse() {
     Recording recording;
     recording.config = TakeConfig();
-    while (!ended_) TakeChunk(recording.records);
-    if (offset_ != bytes_.size()) Fail(offset_, "data after the end of the recording");
+    while (!ended_) TakeChunk(recording);
+    if (offset_ != size_) Fail(offset_, "data after the end of the recording");
     return recording;
   }
 
  private:
-  [[noreturn]] void Fail(size_t offset, const std::string& what) const {
+  [[noreturn]] void Fail(uint64_t offset, const std::string& what) const {
     throw BadInput("{}: offset {}: {}", name_, offset, what);
   }
-  void Require(bool right, size_t offset, const char* what) const {
+  void Require(bool right, uint64_t offset, const char* what) const {
     if (!right) Fail(offset, what);
   }
 
-  std::string_view Take(uint64_t size, const char* what) {
-    const uint64_t left = bytes_.size() - offset_;
-    if (size > left) {
+  // The next bytes of the file.
+  void Read(void* to, uint64_t size, const char* what) {
+    if (size > size_ - offset_) {
       Fail(offset_, fmt::format("incomplete: {} needs {} bytes, {} are left; the run that recorded "
                                 "it did not end",
-                                what, size, left));
+                                what, size, size_ - offset_));
     }
-    const std::string_view taken = bytes_.substr(offset_, size);
+    in_.read(static_cast<char*>(to), static_cast<std::streamsize>(size));
+    if (!in_) Fail(offset_, "cannot be read");
     offset_ += size;
-    return taken;
   }
   template <typename T>
-  T TakeHead(const char* what) {
+  T ReadHead(const char* what) {
     T head;
-    std::memcpy(&head, Take(sizeof head, what).data(), sizeof head);
+    Read(&head, sizeof head, what);
     return head;
   }
-  void RequireDigest(std::string_view data, uint64_t digest, size_t offset) const {
-    const uint64_t computed = XXH3_64bits(data.data(), data.size());
-    if (computed != digest) {
-      Fail(offset,
-           fmt::format("corrupt: digest {:016x}, the bytes give {:016x}", digest, computed));
+  std::string ReadBytes(uint64_t size, uint64_t most, uint64_t digest, const char* what) {
+    const uint64_t start = offset_;
+    const bool is_there = size <= size_ - offset_;
+    if (is_there && size > most) {
+      Fail(start, fmt::format("{} of {} bytes; at most {}", what, size, most));
     }
+    std::string bytes(is_there ? size : 0, '\0');
+    Read(bytes.data(), size, what);
+    const uint64_t computed = XXH3_64bits(bytes.data(), bytes.size());
+    if (computed != digest) {
+      Fail(start, fmt::format("corrupt: digest {:016x}, the bytes give {:016x}", digest, computed));
+    }
+    return bytes;
   }
 
   std::string TakeConfig() {
-    if (bytes_.substr(0, sizeof kMagic) != std::string_view(kMagic, sizeof kMagic))
+    char magic[sizeof kMagic] = {};
+    if (size_ >= sizeof magic) Read(magic, sizeof magic, "the head");
+    if (std::memcmp(magic, kMagic, sizeof magic) != 0)
       Fail(0, "no recording: it does not start with SPYREREC");
-    const auto head = TakeHead<FileHead>("the head");
+    in_.seekg(0);
+    offset_ = 0;
+    const auto head = ReadHead<FileHead>("the head");
     if (head.version != kVersion) {
       Fail(8, fmt::format("version {}; this program reads version {}", head.version, kVersion));
     }
@@ -100,35 +120,38 @@ class Parser {
       Fail(12, fmt::format("recorded on a card of register map {}; this program has {}",
                            head.spec_version, kSpecVersion));
     }
-    const size_t start = offset_;
-    const std::string_view config = Take(head.config_bytes, "the configuration");
-    RequireDigest(config, head.digest, start);
-    return std::string(config);
+    return ReadBytes(head.config_bytes, kMaxConfigBytes, head.digest, "the configuration");
   }
 
-  void TakeChunk(std::vector<Record>& records) {
-    const auto head = TakeHead<ChunkHead>("a chunk's head");
-    const size_t start = offset_;
-    RequireDigest(Take(head.bytes, "a chunk"), head.digest, start);
-    const size_t end = offset_;
-    offset_ = start;
+  void TakeChunk(Recording& recording) {
+    const auto head = ReadHead<ChunkHead>("a chunk's head");
+    const uint64_t start = offset_;
+    recording.chunks->push_back(ReadBytes(head.bytes, kMaxChunkBytes, head.digest, "a chunk"));
+    std::string_view chunk = recording.chunks->back();
+    uint64_t at = start;
+    const auto take = [&](uint64_t size) {
+      Require(size <= chunk.size(), at, "a record goes beyond its chunk");
+      const std::string_view taken = chunk.substr(0, size);
+      chunk.remove_prefix(size);
+      return taken;
+    };
     for (uint32_t i = 0; i < head.records; ++i) {
-      Require(!ended_, offset_, "a record after the last one");
-      const size_t at = offset_;
+      Require(!ended_, at, "a record after the last one");
       Record record;
-      static_cast<RecordHead&>(record) = TakeHead<RecordHead>("a record's head");
-      record.data = Take(record.data_bytes, "a record");
-      Require(offset_ <= end, at, "a record goes beyond its chunk");
-      CheckRecord(record, at, records.size());
+      std::memcpy(static_cast<RecordHead*>(&record), take(sizeof(RecordHead)).data(),
+                  sizeof(RecordHead));
+      record.data = take(record.data_bytes);
+      CheckRecord(record, at, recording.records.size());
       time_ps_ = record.time_ps;
-      records.push_back(record);
+      recording.records.push_back(record);
+      at = offset_ - chunk.size();
     }
-    Require(offset_ == end, offset_, "a chunk has more bytes than its records");
+    Require(chunk.empty(), at, "a chunk has more bytes than its records");
     // Each chunk moves on, so that the loop over them ends.
     Require(head.records > 0, start, "an empty chunk");
   }
 
-  void CheckRecord(const Record& r, size_t at, size_t count) {
+  void CheckRecord(const Record& r, uint64_t at, size_t count) {
     Require(r.function <= kTotalVfs, at, "no function has such a number");
     Require(r.time_ps >= time_ps_ && r.time_ps <= kMaxRecordedPs, at, "time goes backwards");
     switch (r.kind) {
@@ -178,11 +201,11 @@ class Parser {
     Fail(at, fmt::format("no kind of record has number {}", static_cast<unsigned>(r.kind)));
   }
 
-  void RequireWord(const Record& r, size_t at) const {
+  void RequireWord(const Record& r, uint64_t at) const {
     Require(r.value <= UINT32_MAX, at, "a register has 32 bits");
   }
 
-  void Map(const Record& r, size_t at) {
+  void Map(const Record& r, uint64_t at) {
     Require(r.value > 0 && r.value <= kMaxMappedBytes - mapped_bytes_, at,
             "more than 64 GiB of host memory, or an empty mapping");
     Require(r.address <= UINT64_MAX - r.value, at, "a mapping beyond the end of the address space");
@@ -206,9 +229,10 @@ class Parser {
            bytes <= mapping.second - offset;
   }
 
-  std::string_view bytes_;
+  std::istream& in_;
+  const uint64_t size_;
   const std::string& name_;
-  size_t offset_ = 0;
+  uint64_t offset_ = 0;
   uint64_t time_ps_ = 0;
   uint64_t mapped_bytes_ = 0;
   std::map<uint64_t, std::pair<uint16_t, uint64_t>> mappings_;  // IO address: function, bytes
@@ -227,24 +251,23 @@ std::string OutputData(const uint8_t* data, uint64_t bytes) {
   return digests;
 }
 
-Recording ParseRecording(std::string bytes, const std::string& name) {
-  auto file = std::make_shared<const std::string>(std::move(bytes));
-  Recording recording = Parser(*file, name).Parse();
-  recording.file = std::move(file);
-  return recording;
+Recording ParseRecording(const std::string& bytes, const std::string& name) {
+  std::istringstream in(bytes);
+  return Parser(in, bytes.size(), name).Parse();
 }
 
 Recording ReadRecording(const std::string& path) {
-  return ParseRecording(ReadFile(path, "recording", kMaxFileBytes), path);
+  InputFile file = OpenFile(path, "recording", kMaxFileBytes);
+  return Parser(file.stream, file.size_bytes, path).Parse();
 }
 
 RecordingWriter::RecordingWriter(const std::string& path, const std::string& config)
-    : path_(path), file_(path, std::ios::binary | std::ios::trunc) {
+    : path_(path), file_(path, "recording") {
   FileHead head{
       {}, kVersion, kSpecVersion, config.size(), XXH3_64bits(config.data(), config.size())};
   std::memcpy(head.magic, kMagic, sizeof kMagic);
-  file_ << BytesOf(head) << config;
-  if (!file_) throw BadInput("{}: cannot write the recording", path_);
+  file_.stream() << BytesOf(head) << config;
+  if (!file_.stream()) throw BadInput("{}: cannot write the recording", path_);
 }
 
 void RecordingWriter::Add(RecordHead head, std::string_view data) {
@@ -262,16 +285,15 @@ void RecordingWriter::Finish(uint64_t time_ps) {
   end.value = records_;
   Add(end);
   FlushChunk();
-  file_.close();
-  if (!file_) throw BadInput("{}: cannot write all of the recording", path_);
+  file_.Commit();
 }
 
 void RecordingWriter::FlushChunk() {
   if (chunk_records_ == 0) return;
   const ChunkHead head{static_cast<uint32_t>(chunk_.size()), chunk_records_,
                        XXH3_64bits(chunk_.data(), chunk_.size())};
-  file_ << BytesOf(head) << chunk_;
-  if (!file_) throw BadInput("{}: cannot write all of the recording", path_);
+  file_.stream() << BytesOf(head) << chunk_;
+  if (!file_.stream()) throw BadInput("{}: cannot write all of the recording", path_);
   chunk_.clear();
   chunk_records_ = 0;
 }

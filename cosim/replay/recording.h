@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A recording: every access of a host to a card, in order, with what it saw. RecordingTransport
 // writes one, Replay reads it. docs/replay.md has the format.
 //
@@ -7,11 +8,13 @@
 #pragma once
 
 #include <cstdint>
-#include <fstream>
+#include <deque>
 #include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "base/files.h"
 
 namespace spyre::cosim {
 
@@ -58,12 +61,13 @@ std::string OutputData(const uint8_t* data, uint64_t bytes);
 struct Recording {
   std::string config;  // of the run, as TOML
   std::vector<Record> records;
-  std::shared_ptr<const std::string> file;  // owns what the records point into
+  // Own what the records point into; shared by copies of a recording.
+  std::shared_ptr<std::deque<std::string>> chunks = std::make_shared<std::deque<std::string>>();
 };
 
 // Every record is checked by itself and against the mappings of its moment: host data, responses
-// and outputs lie in mapped memory.
-Recording ParseRecording(std::string bytes, const std::string& name);
+// and outputs lie in mapped memory. A chunk is read when the one before it was right.
+Recording ParseRecording(const std::string& bytes, const std::string& name);
 Recording ReadRecording(const std::string& path);
 
 class RecordingWriter {
@@ -80,7 +84,7 @@ class RecordingWriter {
   void FlushChunk();
 
   std::string path_;
-  std::ofstream file_;
+  OutputFile file_;
   std::string chunk_;
   uint32_t chunk_records_ = 0;
   uint64_t records_ = 0;

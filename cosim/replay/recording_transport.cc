@@ -1,13 +1,16 @@
-#include "cosim/recording_transport.h"
+// SPDX-License-Identifier: Apache-2.0
+#include "cosim/replay/recording_transport.h"
 
 #include <algorithm>
 #include <cstring>
 #include <new>
 
+#include "model/contract/memory_map.h"
+
 namespace spyre::cosim {
 namespace {
 
-constexpr uint64_t kGrainBytes = 128;  // changes are recorded in multiples of a stick
+constexpr uint64_t kGrainBytes = kStickBytes;  // changes are recorded in multiples of it
 constexpr uint64_t kMaxDataBytes = 1 << 20;
 
 }  // namespace

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A transport that records: every call goes on to another one and then, with what it gave, into a
 // file. Also recorded are what the host has put where the card may read it, and what the card has
 // written: responses, and outputs as the host finds them (docs/replay.md).
@@ -14,9 +15,9 @@
 #include <string>
 #include <vector>
 
-#include "cosim/observable_transport.h"
-#include "cosim/queue_watch.h"
-#include "cosim/recording.h"
+#include "cosim/host/observable_transport.h"
+#include "cosim/replay/queue_watch.h"
+#include "cosim/replay/recording.h"
 
 namespace spyre::cosim {
 

@@ -1,4 +1,5 @@
-#include "cosim/replay.h"
+// SPDX-License-Identifier: Apache-2.0
+#include "cosim/replay/replay.h"
 
 #include <algorithm>
 #include <cstdlib>
@@ -10,11 +11,11 @@
 #include <set>
 #include <utility>
 
-#include "cosim/queue_watch.h"
-#include "cosim/read_rules.h"
-#include "cosim/replay_response.h"
+#include "base/error.h"
+#include "cosim/replay/queue_watch.h"
+#include "cosim/replay/read_rules.h"
+#include "cosim/replay/replay_response.h"
 #include "driver/pci.h"
-#include "model/contract/error.h"
 
 namespace spyre::cosim {
 namespace {

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Replays a recording on another card, without the application: the same accesses in the same
 // order, each as soon as what the host had seen by then is there. Reports the first thing that a
 // host could see and that is not as recorded.
@@ -12,8 +13,8 @@
 #include <string>
 #include <vector>
 
-#include "cosim/observable_transport.h"
-#include "cosim/recording.h"
+#include "cosim/host/observable_transport.h"
+#include "cosim/replay/recording.h"
 
 namespace spyre::cosim {
 

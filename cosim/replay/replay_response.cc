@@ -1,4 +1,5 @@
-#include "cosim/replay_response.h"
+// SPDX-License-Identifier: Apache-2.0
+#include "cosim/replay/replay_response.h"
 
 #include <fmt/format.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Comparing what cards give: responses field by field, outputs byte by byte or page by page.
 #pragma once
 
@@ -7,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "cosim/replay.h"
+#include "cosim/replay/replay.h"
 
 namespace spyre::cosim {
 

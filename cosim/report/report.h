@@ -1,19 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a run is told about: report.json for programs, a summary for people. Pure functions.
 #pragma once
 
 #include <string>
 
-#include "cosim/compare.h"
-#include "cosim/session.h"
+#include "base/terminal.h"
+#include "cosim/session/run_result.h"
 
 namespace spyre::cosim {
 
 // The text of report.json; docs/report.md describes its fields. Times in ns.
 // reference: of output.compare, or null.
 std::string ReportJson(const RunResult& result, const RunDigest* reference = nullptr);
-// A few lines: what ran, whether it is right, where the time went, where the files are, what next.
-// `program`: how the user called this program, for the commands it proposes.
+// Three lines that say what ran, whether it is right, how fast it was and what bounds it; then
+// where the time went, where the files are, what next. `program`: how the user called this program,
+// for the commands it proposes.
 std::string ReportSummary(const RunResult& result, const std::string& program,
-                          const RunDigest* reference = nullptr);
+                          const RunDigest* reference = nullptr, const TextStyle& style = {});
 
 }  // namespace spyre::cosim

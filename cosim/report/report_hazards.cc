@@ -1,4 +1,5 @@
-#include "cosim/report_hazards.h"
+// SPDX-License-Identifier: Apache-2.0
+#include "cosim/report/report_hazards.h"
 
 #include <fmt/format.h>
 

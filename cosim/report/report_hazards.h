@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a run is told of hazards between streams. Pure functions.
 #pragma once
 

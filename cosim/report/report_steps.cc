@@ -1,10 +1,11 @@
-#include "cosim/report_steps.h"
+// SPDX-License-Identifier: Apache-2.0
+#include "cosim/report/report_steps.h"
 
 #include <fmt/format.h>
 
 #include <nlohmann/json.hpp>
 
-#include "cosim/report_usage.h"
+#include "cosim/report/report_usage.h"
 
 namespace spyre::cosim {
 namespace {

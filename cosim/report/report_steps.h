@@ -1,10 +1,11 @@
+// SPDX-License-Identifier: Apache-2.0
 // The part of the report that lists what a bundle's program did by SDSC file and loop iteration.
 // Used by report.cc; pure functions. docs/report.md explains every figure.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
 
-#include "cosim/session.h"
+#include "cosim/session/run_result.h"
 
 namespace spyre::cosim {
 

@@ -1,4 +1,5 @@
-#include "cosim/report_issue.h"
+// SPDX-License-Identifier: Apache-2.0
+#include "cosim/report/report_tasks.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -6,7 +7,6 @@
 #include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
-#include <string_view>
 
 #include "traces/text.h"
 
@@ -17,13 +17,6 @@ using Json = nlohmann::ordered_json;
 
 double Ns(uint64_t ps) { return static_cast<double>(ps) / 1000; }
 
-// By the name that the compiler gives the programs.
-bool IsCorrection(const std::string& program) {
-  constexpr std::string_view kSuffix = " correction";
-  return program.size() > kSuffix.size() &&
-         program.compare(program.size() - kSuffix.size(), kSuffix.size(), kSuffix) == 0;
-}
-
 std::optional<Engine> EngineOf(const flex::CompletedOperation& operation) {
   switch (operation.opcode) {
     case Opcode::DMA_IN:
@@ -32,7 +25,7 @@ std::optional<Engine> EngineOf(const flex::CompletedOperation& operation) {
     case Opcode::DMA_OUT:
       return Engine::kDmaOut;
     case Opcode::COMPUTE:
-      return IsCorrection(operation.name) ? Engine::kPrepare : Engine::kCompute;
+      return operation.correction ? Engine::kPrepare : Engine::kCompute;
     default:
       return std::nullopt;
   }
@@ -57,13 +50,13 @@ OverlapSummary OverlapOf(const RunResult& result) {
 
 std::unordered_map<uint64_t, std::string> TasksOf(const RunResult& result) {
   std::unordered_map<uint64_t, std::string> tasks;
-  if (!result.issue) return tasks;
+  if (!result.tasks) return tasks;
   std::map<uint32_t, size_t> next;  // a stream completes its launches in order
   for (const flex::CompletedOperation& operation : result.launches) {
     if (!result.IsKernel(operation)) continue;
-    const auto stream = result.issue->tasks_of.find(operation.stream);
+    const auto stream = result.tasks->tasks_of.find(operation.stream);
     size_t& index = next[operation.stream];
-    if (stream == result.issue->tasks_of.end() || index >= stream->second.size()) continue;
+    if (stream == result.tasks->tasks_of.end() || index >= stream->second.size()) continue;
     tasks[operation.correlation] = stream->second[index++];
   }
   return tasks;
@@ -80,17 +73,17 @@ Json OverlapJson(const RunResult& result) {
           {"overlap_percent", Percent(overlap.overlap_ps, WindowPs(result))}};
 }
 
-Json IssueJson(const RunResult& result) {
-  if (!result.issue) return nullptr;
-  const IssueSummary& issue = *result.issue;
-  return {{"mode", issue.mode},
-          {"streams", issue.streams},
-          {"tasks", issue.tasks},
-          {"kernels", issue.kernels},
-          {"programs_loaded", issue.program_copies},
-          {"copies", issue.copies},
-          {"waits", issue.waits},
-          {"edges", issue.edges ? Json(*issue.edges) : Json(nullptr)}};
+Json TasksJson(const RunResult& result) {
+  if (!result.tasks) return nullptr;
+  const TaskListSummary& tasks = *result.tasks;
+  return {{"mode", tasks.mode},
+          {"streams", tasks.streams},
+          {"tasks", tasks.tasks},
+          {"kernels", tasks.kernels},
+          {"programs_loaded", tasks.program_copies},
+          {"copies", tasks.copies},
+          {"waits", tasks.waits},
+          {"edges", tasks.edges ? Json(*tasks.edges) : Json(nullptr)}};
 }
 
 Json HostJson(const RunResult& result) {
@@ -106,14 +99,14 @@ Json MemoryJson(const RunResult& result) {
           {"program_peak_bytes", result.program_memory.peak_bytes}};
 }
 
-std::string IssueText(const RunResult& result) {
+std::string TasksText(const RunResult& result) {
   std::string text;
-  if (result.issue) {
-    const IssueSummary& issue = *result.issue;
+  if (result.tasks) {
+    const TaskListSummary& tasks = *result.tasks;
     text += fmt::format(
         "  issued by {}: {} kernels and {} copies on streams {}, {} waits between them{}\n",
-        issue.mode, issue.tasks, issue.copies, fmt::join(issue.streams, ", "), issue.waits,
-        issue.edges ? fmt::format(", {} edges found", *issue.edges) : "");
+        tasks.mode, tasks.tasks, tasks.copies, fmt::join(tasks.streams, ", "), tasks.waits,
+        tasks.edges ? fmt::format(", {} edges found", *tasks.edges) : "");
   }
   const OverlapSummary overlap = OverlapOf(result);
   return text + fmt::format(

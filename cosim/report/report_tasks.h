@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The part of the report that says how work was issued: streams and tasks, what of the card worked
 // at the same time, what it cost the host and device memory. Used by report.cc; pure functions.
 // docs/report.md explains every figure.
@@ -8,8 +9,8 @@
 #include <string>
 #include <unordered_map>
 
-#include "cosim/overlap.h"
-#include "cosim/session.h"
+#include "cosim/measure/overlap.h"
+#include "cosim/session/run_result.h"
 
 namespace spyre::cosim {
 
@@ -20,11 +21,11 @@ OverlapSummary OverlapOf(const RunResult& result);
 std::unordered_map<uint64_t, std::string> TasksOf(const RunResult& result);
 
 nlohmann::ordered_json OverlapJson(const RunResult& result);
-nlohmann::ordered_json IssueJson(const RunResult& result);  // null: one kernel
+nlohmann::ordered_json TasksJson(const RunResult& result);  // null: one kernel
 nlohmann::ordered_json HostJson(const RunResult& result);
 nlohmann::ordered_json MemoryJson(const RunResult& result);
 
 // The lines of the summary.
-std::string IssueText(const RunResult& result);
+std::string TasksText(const RunResult& result);
 
 }  // namespace spyre::cosim

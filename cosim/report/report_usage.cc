@@ -1,11 +1,12 @@
-#include "cosim/report_usage.h"
+// SPDX-License-Identifier: Apache-2.0
+#include "cosim/report/report_usage.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "cosim/report_issue.h"
+#include "cosim/report/report_tasks.h"
 #include "traces/text.h"
 
 namespace spyre::cosim {
@@ -123,7 +124,7 @@ std::string BoundText(const Roofline& roofline) {
 }
 
 // One row per kernel, where there are several.
-std::string KernelTable(const RunResult& result) {
+std::string KernelTable(const RunResult& result, size_t width) {
   trace::Table table(
       {"kernel", "time", "TMAC/s", "of peak", "GB/s", "of peak", "MAC/byte", "bound by"});
   size_t kernels = 0;
@@ -144,15 +145,15 @@ std::string KernelTable(const RunResult& result) {
          r.bound_by});
   }
   if (kernels < 2) return "";
-  std::string text = table.ToString("    ");
+  std::string text = "Kernels:\n" + table.ToString("  ", width);
   if (kernels > kKernelRows) {
-    text += fmt::format("    ... {} more in report.json\n", kernels - kKernelRows);
+    text += fmt::format("  ... {} more in report.json\n", kernels - kKernelRows);
   }
   return text;
 }
 
 // One row per step of the first kernel that has any.
-std::string StepTable(const RunResult& result) {
+std::string StepTable(const RunResult& result, size_t width) {
   for (const flex::CompletedOperation& operation : result.launches) {
     const auto kernel = result.kernel_usages.find(operation.correlation);
     if (kernel == result.kernel_usages.end() || kernel->second.steps.empty()) continue;
@@ -168,9 +169,9 @@ std::string StepTable(const RunResult& result) {
                  fmt::format("{:.2f}", r.macs_per_s / 1e12),
                  fmt::format("{:.1f}", r.memory_bytes_per_s / 1e9), r.bound_by});
     }
-    std::string text = "  steps of " + operation.name + ":\n" + table.ToString("    ");
+    std::string text = "Steps of " + operation.name + ":\n" + table.ToString("  ", width);
     if (steps.size() > kStepRows)
-      text += fmt::format("    ... {} more in report.json\n", steps.size() - kStepRows);
+      text += fmt::format("  ... {} more in report.json\n", steps.size() - kStepRows);
     return text;
   }
   return "";
@@ -201,7 +202,7 @@ OperationUsage UsageOfLaunches(const RunResult& result) {
     bytes += operation.device_bytes_read + operation.device_bytes_written;
   }
   // Copies are among the launches of many kernels, so that their span is the whole window.
-  if (result.issue) span_ps = result.launch_end_ps - result.launch_begin_ps;
+  if (result.tasks) span_ps = result.launch_end_ps - result.launch_begin_ps;
   Usage usage = SummarizeUsage(result.launch_units, CoresOf(result), span_ps);
   usage.AddLost("launch", launch_ps);
   usage.AddLost("dispatch", operations * DispatchPs(result));
@@ -299,8 +300,30 @@ std::string UsageText(const RunResult& result) {
   std::string text = "  kernels " + BoundText(launches.roofline) + "\n";
   text += "  run " + BoundText(UsageOfSession(result).roofline) + "\n";
   text += BalanceText(launches.usage);
-  text += LostText(launches.usage);
-  return text + KernelTable(result) + (result.issue ? "" : StepTable(result));
+  return text + LostText(launches.usage);
+}
+
+std::string KernelTables(const RunResult& result, size_t width) {
+  if (UsageOfLaunches(result).usage.span_ps == 0) return "";
+  return KernelTable(result, width) + (result.tasks ? "" : StepTable(result, width));
+}
+
+std::string BoundOfLaunches(const RunResult& result) {
+  const OperationUsage launches = UsageOfLaunches(result);
+  if (launches.usage.span_ps == 0) return "";
+  const Roofline& r = launches.roofline;
+  std::string text = fmt::format("bound by {}", r.bound_by);
+  const double pcie = std::max(r.pcie_upstream_share, r.pcie_downstream_share);
+  const std::pair<const char*, std::string> shares[] = {
+      {"compute", fmt::format("{} of {:.2f} TMAC/s", trace::FormatPercent(r.compute_share),
+                              r.peaks.macs_per_s / 1e12)},
+      {"vector", trace::FormatPercent(r.vector_share)},
+      {"memory", fmt::format("{} of {:.1f} GB/s", trace::FormatPercent(r.memory_share),
+                             r.peaks.memory_bytes_per_s / 1e9)},
+      {"pcie", trace::FormatPercent(pcie)}};
+  for (const auto& [resource, share] : shares)
+    if (r.bound_by == resource) text += fmt::format(" ({})", share);
+  return text;
 }
 
 }  // namespace spyre::cosim

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The part of the report that says what bounded the time: roofline, balance, time lost. Used by
 // report.cc; pure functions. docs/report.md explains every figure.
 #pragma once
@@ -5,8 +6,8 @@
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 
-#include "cosim/session.h"
-#include "cosim/usage.h"
+#include "cosim/measure/usage.h"
+#include "cosim/session/run_result.h"
 
 namespace spyre::cosim {
 
@@ -35,7 +36,11 @@ nlohmann::ordered_json StepsJson(const RunResult& result,
 nlohmann::ordered_json StepExecutionsJson(const RunResult& result,
                                           const flex::CompletedOperation& operation);
 
-// The lines of the summary.
+// Of the summary. Lines of any width:
 std::string UsageText(const RunResult& result);
+// Tables that fit the width: a row for each kernel if there are several, and for each step.
+std::string KernelTables(const RunResult& result, size_t width);
+// "bound by memory (50.6 % of 204.8 GB/s)"; "" if no kernel ran.
+std::string BoundOfLaunches(const RunResult& result);
 
 }  // namespace spyre::cosim

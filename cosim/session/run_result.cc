@@ -1,30 +1,11 @@
-#include "cosim/compare.h"
+// SPDX-License-Identifier: Apache-2.0
+#include "cosim/session/run_result.h"
+
+#include <fmt/format.h>
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
-
-#include "cosim/child_process.h"
-#include "model/contract/error.h"
 
 namespace spyre::cosim {
-namespace {
-
-using Json = nlohmann::json;
-
-RunConfig WithoutRtl(RunConfig config) {
-  config.card.control.fidelity = "timed";
-  config.card.management.fidelity = "behavioural";
-  config.card.pt.fidelity = "timed";
-  return config;
-}
-
-Json ToJson(const RunDigest& digest) {
-  return {{"sim_ps", digest.sim_ps},        {"window_ps", digest.window_ps},
-          {"launch_ps", digest.launch_ps},  {"wall_s", digest.wall_s},
-          {"output", digest.output_digest}, {"responses", digest.responses}};
-}
-
-}  // namespace
 
 RunDigest DigestOf(const RunResult& result) {
   return {result.sim_ps,
@@ -33,17 +14,6 @@ RunDigest DigestOf(const RunResult& result) {
           result.wall.total,
           result.output_digest,
           result.responses};
-}
-
-RunDigest RunReference(const RunConfig& config, const std::string& out_dir) {
-  try {
-    const Json json = Json::parse(RunInChild(
-        [&] { return ToJson(DigestOf(RunSession(WithoutRtl(config), out_dir))).dump(); }));
-    return {json["sim_ps"], json["window_ps"], json["launch_ps"],
-            json["wall_s"], json["output"],    json["responses"]};
-  } catch (const Error& error) {
-    throw Error(error.kind(), std::string("reference run: ") + error.what());
-  }
 }
 
 std::string Difference(const RunDigest& run, const RunDigest& reference) {

@@ -1,41 +1,30 @@
-// A session: one run of a configuration, from building the card to verified tensors on disk. At
-// most one per process (SystemC has one kernel); single thread.
-//
-// Errors: Error of any kind from the rooms below; the trace up to that moment is written first.
+// SPDX-License-Identifier: Apache-2.0
+// What a run left: how it went, what it measured, and where its files are. Plain data; written by
+// the session, read by the report and by whoever compares runs. Any thread.
 #pragma once
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <set>
 #include <string>
 #include <vector>
 
-#include "cosim/bundle_steps.h"
-#include "cosim/config.h"
-#include "cosim/host_time.h"
-#include "cosim/issue_summary.h"
-#include "cosim/reference.h"
-#include "cosim/usage.h"
-#include "model/card/resource.h"
-#include "runtime/compiler/kernel.h"
+#include "cosim/config/config.h"
+#include "cosim/host/host_time.h"
+#include "cosim/measure/usage.h"
+#include "cosim/session/output_directory.h"
+#include "cosim/verify/verification.h"
+#include "cosim/workload/bundle_steps.h"
+#include "cosim/workload/task_list_summary.h"
+#include "model/common/resource.h"
+#include "runtime/compiler/kernels/kernel.h"
 #include "runtime/flex/control_block_request.h"
 #include "runtime/flex/scheduler.h"
 #include "runtime/flex/spyre_allocator.h"
 
-namespace spyre::model {
-class Debugger;
-}
-
 namespace spyre::cosim {
-
-// Told how far the run is; called often, from the session's thread.
-class ProgressListener {
- public:
-  virtual ~ProgressListener() = default;
-  // done of total operations; total 0: not known.
-  virtual void Update(const char* phase, uint64_t done, uint64_t total) = 0;
-};
 
 struct WallTimes {      // seconds
   double generate = 0;  // input data
@@ -48,9 +37,10 @@ struct WallTimes {      // seconds
 struct RunResult {
   RunConfig config;
   std::string description;
+  std::vector<std::string> warnings;  // of the compiler
   compiler::KernelPlan plan;
-  std::set<std::string> kernel_names;  // of the COMPUTE operations that are no corrections
-  std::optional<IssueSummary> issue;   // of a workload of many launches
+  std::set<std::string> kernel_names;    // copies to and from staging have others
+  std::optional<TaskListSummary> tasks;  // of a workload of many launches
 
   uint64_t sim_ps = 0;                              // simulated time of the whole session
   uint64_t begin_ps = 0;                            // first operation queued
@@ -78,26 +68,31 @@ struct RunResult {
   flex::MemoryStatistics tensor_memory, program_memory;  // of the session
 
   std::string out_dir;
-  std::string trace_path;                           // "" if tracing is off
-  std::vector<std::string> wave_paths;              // in order of time
+  std::shared_ptr<const OutputDirectory> directory;  // locked until the report is in it
+  std::string unwritten;                // why the trace or a tensor is not there; "": all is
+  std::string trace_path;               // "" if tracing is off
+  std::vector<std::string> wave_paths;  // in order of time
   std::map<std::string, std::string> tensor_paths;  // name -> .npy
   std::string spyrecode_dir;
 
   bool IsKernel(const flex::CompletedOperation& operation) const {
-    return operation.opcode == Opcode::COMPUTE && kernel_names.count(operation.name) != 0;
+    return operation.opcode == Opcode::COMPUTE && !operation.correction &&
+           kernel_names.count(operation.name) != 0;
   }
 };
 
-// Who watches a run, and what is asked of it beside its configuration. Pointers may be null and
-// must outlive the run.
-struct SessionOptions {
-  ProgressListener* progress = nullptr;
-  model::Debugger* debugger = nullptr;  // of the management controller, which must be RTL
-  std::string record{};                 // file for what the host does to the card; "": none
+// What of a run is compared with its reference (compare.h), and the times beside it.
+struct RunDigest {
+  uint64_t sim_ps = 0;
+  uint64_t window_ps = 0;  // first operation queued to last finished, with transfers
+  uint64_t launch_ps = 0;
+  double wall_s = 0;
+  uint64_t output_digest = 0;          // of all output tensors; 0: no data
+  std::vector<std::string> responses;  // in the order in which they came: stream, operation, status
 };
+RunDigest DigestOf(const RunResult& result);
 
-// Runs `config`; files go to `out_dir`, which is made.
-RunResult RunSession(const RunConfig& config, const std::string& out_dir,
-                     const SessionOptions& options = {});
+// The first thing that differs, or "".
+std::string Difference(const RunDigest& run, const RunDigest& reference);
 
 }  // namespace spyre::cosim

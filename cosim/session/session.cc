@@ -1,4 +1,5 @@
-#include "cosim/session.h"
+// SPDX-License-Identifier: Apache-2.0
+#include "cosim/session/session.h"
 
 #include <xxhash.h>
 
@@ -7,22 +8,23 @@
 #include <filesystem>
 #include <memory>
 
-#include "cosim/inprocess_transport.h"
-#include "cosim/issue_run.h"
-#include "cosim/kernel_log.h"
-#include "cosim/launch_settings.h"
-#include "cosim/npy.h"
-#include "cosim/recording_transport.h"
-#include "cosim/session_setup.h"
-#include "cosim/workload.h"
-#include "cosim/workload_run.h"
+#include "base/build_info/build_info.h"
+#include "base/error.h"
+#include "base/files.h"
+#include "base/interrupt.h"
+#include "cosim/host/inprocess_transport.h"
+#include "cosim/measure/kernel_log.h"
+#include "cosim/replay/recording_transport.h"
+#include "cosim/session/output_directory.h"
+#include "cosim/session/session_setup.h"
+#include "cosim/tensors/npy.h"
+#include "cosim/workload/input_data.h"
+#include "cosim/workload/resolve.h"
+#include "cosim/workload/workload.h"
 #include "driver/physical_function.h"
 #include "model/contract/control_block.h"
-#include "model/contract/error.h"
 #include "model/rtl/waves.h"
-#include "runtime/spyre/launch_kernel.h"
-#include "runtime/spyre/spyre_stream.h"
-#include "runtime/spyre/tensor_copy.h"
+#include "runtime/spyre/spyre_tensor.h"
 #include "traces/trace_file.h"
 
 namespace spyre::cosim {
@@ -56,7 +58,9 @@ class Session {
         recorder_(config.trace.capacity,
                   config.trace.enabled ? trace::CategoryMask(config.trace.categories) : 0) {
     result_.config = config;
-    result_.description = workload_.description;
+    result_.description = workload_->description();
+    result_.warnings = workload_->warnings();
+    if (options_.warn != nullptr) options_.warn(result_.warnings);
     result_.out_dir = std::move(out_dir);
   }
 
@@ -69,20 +73,34 @@ class Session {
         Simulate();
       } catch (...) {
         Unplug();
+        SnapshotTrace();
         WriteTraceFile();  // up to the fault, so that it can be looked at
         throw;
       }
       Unplug();
-      WriteTraceFile();
-      VerifyOutput();
+      SnapshotTrace();
+      try {
+        VerifyOutput();
+      } catch (...) {
+        WriteTraceFile();
+        throw;
+      }
       KeepWaves();
-      WriteTensors();
+      // A full disk costs large files, not the report.
+      try {
+        WriteTraceFile();
+        WriteTensors();
+      } catch (const Error& error) {
+        if (error.kind() != ErrorKind::kBadInput) throw;
+        result_.unwritten = error.what();
+      }
     }
     return std::move(result_);
   }
 
  private:
   void Report(const char* phase, uint64_t done = 0, uint64_t total = 0) {
+    ThrowIfInterrupted();
     if (options_.progress != nullptr) options_.progress->Update(phase, done, total);
   }
   std::string PathOf(const std::string& name) const { return result_.out_dir + "/" + name; }
@@ -90,47 +108,46 @@ class Session {
     return PathOf("waves_" + block + ".fst");
   }
 
-  void MakeOutputDirectory() const {
-    std::error_code error;
-    fs::create_directories(result_.out_dir, error);
-    if (error || !fs::is_directory(result_.out_dir)) {
-      throw BadInput(
-          "--out {}: cannot make the directory: {}", result_.out_dir,
-          fs::exists(result_.out_dir) ? "there is a file of that name" : error.message());
+  // What an earlier run left would be taken for this one's.
+  void MakeOutputDirectory() {
+    result_.directory = std::make_shared<OutputDirectory>(result_.out_dir);
+    std::vector<std::string> names = {"report.json", "trace.sctrace", "spyrecode"};
+    for (const char* block : {"control", "management", "pt"}) {
+      names.push_back(fmt::format("waves_{}.fst", block));
+      names.push_back(fmt::format("waves_{}_earlier.fst", block));
     }
-    // What an earlier run left would be taken for this one's.
-    for (const char* name : {"report.json", "trace.sctrace"}) fs::remove(PathOf(name), error);
-    for (const char* block : {"control", "management", "pt"})
-      model::Waves(WavesPath(block), {}).Discard();
-    for (const WorkloadTensor& tensor : workload_.tensors)
-      fs::remove(PathOf(tensor.name + ".npy"), error);
-    fs::remove_all(PathOf("spyrecode"), error);
+    std::vector<std::string> inputs = options_.inputs;
+    for (const Field& field : Fields(config_)) {
+      if (!field.is_path) continue;
+      if (const auto* path = std::get_if<std::string*>(&field.value)) inputs.push_back(**path);
+      if (const auto* list = std::get_if<std::vector<std::string>*>(&field.value))
+        inputs.insert(inputs.end(), (*list)->begin(), (*list)->end());
+    }
+    for (const WorkloadTensor& tensor : workload_->tensors()) {
+      inputs.push_back(tensor.file);
+      // An input that is read from there is no file of an earlier run.
+      std::error_code error;
+      const std::string path = PathOf(tensor.name + ".npy");
+      if (IsWritten(tensor) || tensor.file.empty() || !fs::equivalent(path, tensor.file, error))
+        names.push_back(tensor.name + ".npy");
+    }
+    result_.directory->Clear(names, inputs);
+    if (!options_.record.empty()) RefuseToOverwrite(options_.record, inputs);
+  }
+
+  bool IsWritten(const WorkloadTensor& tensor) const {
+    if (!config_.workload.functional) return false;
+    return tensor.is_output ? config_.output.tensors : config_.output.inputs && tensor.file.empty();
   }
 
   void Compile() {
     const WallTimer timer(result_.wall.compile);
     Report("compile");
     result_.spyrecode_dir = PathOf("spyrecode");
-    if (workload_.issue != nullptr) {
-      chunks_.resize(workload_.tensors.size());
-      for (const compiler::Kernel& kernel : CompileIssue(*workload_.issue, result_.spyrecode_dir)) {
-        result_.kernel_names.insert(kernel.name);
-        if (kernel.plan.cores_used > result_.plan.cores_used) result_.plan = kernel.plan;
-      }
-      return;
-    }
-    const compiler::Kernel kernel = CompileWorkload(workload_);
-    compiler::WriteSpyreCode(kernel, result_.spyrecode_dir);
-    compiler::WriteTileKernels(CompileTileKernels(config_.workload.launch, workload_),
-                               result_.spyrecode_dir);
-    chunks_ = ChunksOf(config_.workload.launch, workload_, kernel);
-    result_.kernel_names = {kernel.name};
-    result_.plan = kernel.plan;
-    if (workload_.bundle != nullptr)
-      result_.steps = StepsOf(workload_.bundle->bundle, workload_.bundle->dimensions);
-    steps_ = kernel.steps;
-    if (workload_.bundle == nullptr)
-      workload_.problem.slice_ends = ReducedSliceEnds(workload_, kernel.plan);
+    compiled_ = workload_->Compile(result_.spyrecode_dir);
+    result_.kernel_names = compiled_.kernel_names;
+    result_.plan = compiled_.plan;
+    result_.steps = compiled_.steps;
   }
 
   void Plug() {
@@ -140,7 +157,7 @@ class Session {
     if (options_.debugger != nullptr) transport_->card().SetDebugger(options_.debugger);
     AttachWaves();
     driver::Transport& card = Record();
-    const bool virtual_function = config_.mode == "vf";
+    const bool virtual_function = config_.mode == FunctionMode::kVirtual;
     const flex::RuntimeOptions options = RuntimeOptionsOf(config_, &recorder_);
     if (virtual_function) {
       admin_ = std::make_unique<driver::Device>(card, 0, options.device);
@@ -162,13 +179,13 @@ class Session {
 
   void AttachWaves() {
     const WavesConfig& waves = config_.trace.waves;
-    if (waves.block == "none") return;
+    if (waves.block == WavesBlock::kNone) return;
     model::WaveWindow window;
     window.from_ps = waves.from * kPsPerNs;
     if (waves.to != 0) window.to_ps = waves.to * kPsPerNs;
     if (waves.on_error) window.rolling_dumps = 2 * waves.cycles;  // both edges
-    waves_ = std::make_unique<model::Waves>(WavesPath(waves.block), window);
-    transport_->card().AttachWaves(waves.block, waves_.get());
+    waves_ = std::make_unique<model::Waves>(WavesPath(Name(waves.block)), window);
+    transport_->card().AttachWaves(Name(waves.block), waves_.get());
   }
 
   // Of a run that reached its end.
@@ -181,9 +198,8 @@ class Session {
 
   // Tensors go first: the context must outlive them.
   void Unplug() {
-    tensors_.clear();
-    kernels_.reset();
-    issue_.reset();
+    tensors_.device.clear();
+    run_.reset();
     context_.reset();
     admin_.reset();
     if (recording_) recording_->Finish();
@@ -198,85 +214,53 @@ class Session {
       const WallTimer timer(result_.wall.model);
       Plug();
       // Device memory first: what does not fit fails before host memory is taken.
-      for (size_t i = 0; i < chunks_.size(); ++i) {
-        tensors_.push_back(runtime::AllocateTensorInterleaved(
-            *context_, workload_.tensors[i].layout, chunks_[i].count, chunks_[i].granularity));
+      for (size_t i = 0; i < compiled_.chunks.size(); ++i) {
+        const Chunks& chunks = compiled_.chunks[i];
+        tensors_.device.push_back(runtime::AllocateTensorInterleaved(
+            *context_, workload_->tensors()[i].layout, chunks.count, chunks.granularity));
       }
     }
     if (config_.workload.functional) LoadInputs();
 
     const WallTimer timer(result_.wall.model);
-    if (workload_.issue != nullptr) {
-      RunIssue();
-    } else {
-      RunKernel();
-    }
+    run_ = workload_->Open(*context_, tensors_);
+    Prepare();
+    Launch();
+    const uint64_t queued = context_->Counts().queued;
+    run_->CopyOutputs();
+    if (context_->Counts().queued != queued) Wait("copy outputs");
     Finish();
   }
 
-  // One kernel, between the copies of its tensors.
-  void RunKernel() {
-    runtime::SpyreStream stream = runtime::SpyreStream::Default(*context_);
-    Report("copy inputs and program");
-    CopyInputs(stream);
-    kernels_ = std::make_unique<runtime::KernelSet>(fs::path(result_.spyrecode_dir));
-    Load([&] { runtime::LoadKernels(stream, *kernels_); });
-    Wait("copy inputs and program");
-    const BundleWork* bundle = workload_.bundle.get();
-    Launch([&] {
-      runtime::LaunchKernel(stream, *kernels_, tensors_, LaunchOptionsOf(config_.workload.launch),
-                            bundle == nullptr ? std::vector<int64_t>() : bundle->dimensions);
-    });
-    CopyOutputs(stream);
-  }
-
-  // Many kernels: their programs are there before, copies of tensors are among the launches.
-  void RunIssue() {
-    Report("copy programs");
-    issue_ = std::make_unique<IssueRun>(*context_, workload_, config_.workload.issue,
-                                        result_.spyrecode_dir);
-    Load([&] { issue_->Load(); });
-    Wait("copy programs");
-    Launch([&] { issue_->Enqueue(tensors_, inputs_, outputs_); });
-    result_.issue = issue_->summary();
-    result_.transfers = result_.issue->copies;
+  // What must be on the device before the launch.
+  void Prepare() {
+    constexpr const char* kPhase = "copy inputs and programs";
+    Report(kPhase);
+    run_->CopyInputs();
+    const uint64_t before = context_->Counts().queued;
+    run_->LoadPrograms();
+    result_.program_loads = context_->Counts().queued - before;
+    Wait(kPhase);
   }
 
   void LoadInputs() {
     const WallTimer timer(result_.wall.generate);
-    Report("inputs");
-    for (const WorkloadTensor& tensor : workload_.tensors) {
-      inputs_.push_back(tensor.is_input ? LoadInput(config_, tensor) : HostData());
-      outputs_.emplace_back(tensor.is_output ? tensor.host_bytes() : 0);
+    const InputOptions options{config_.workload.distribution, config_.workload.seed};
+    for (const WorkloadTensor& tensor : workload_->tensors()) {
+      Report("inputs", tensors_.inputs.size(), workload_->tensors().size());
+      tensors_.inputs.push_back(tensor.is_input ? LoadInput(options, tensor) : HostData());
+      tensors_.outputs.emplace_back(tensor.is_output ? tensor.host_bytes() : 0);
     }
   }
 
-  void CopyInputs(runtime::SpyreStream& stream) {
-    for (size_t i = 0; i < tensors_.size(); ++i) {
-      const WorkloadTensor& tensor = workload_.tensors[i];
-      if (!tensor.is_input) continue;
-      const void* host = inputs_.empty() ? nullptr : inputs_[i].data();
-      runtime::CopyTensorToDevice(stream, tensors_[i], host, tensor.host_format, tensor.name);
-      result_.transfers += runtime::PiecesOf(tensors_[i]).size();
-    }
-  }
-
-  template <class Enqueue>
-  void Load(Enqueue enqueue) {
-    const uint64_t before = context_->Counts().queued;
-    enqueue();
-    result_.program_loads = context_->Counts().queued - before;
-  }
-
-  template <class Enqueue>
-  void Launch(Enqueue enqueue) {
+  void Launch() {
     const flex::OperationCounts before = context_->Counts();
     const driver::QueueStatistics queue = context_->QueueStatistics();
     const HostTime host = transport_->host_time();
     const size_t first = context_->CompletedOperations().size();
     std::vector<model::UnitStatistics> units_before = transport_->card().Statistics();
-    KernelLog log(transport_->card(), &recorder_, steps_);
-    enqueue();
+    KernelLog log(transport_->card(), &recorder_, compiled_.marks);
+    run_->Launch();
     Wait("launch");
     result_.kernel_usages = log.Take();
     const flex::OperationCounts after = context_->Counts();
@@ -293,17 +277,6 @@ class Session {
     for (size_t i = 0; i < units_before.size(); ++i) {
       result_.launch_units[i] = result_.launch_units[i].Since(units_before[i]);
     }
-  }
-
-  void CopyOutputs(runtime::SpyreStream& stream) {
-    for (size_t i = 0; i < tensors_.size(); ++i) {
-      const WorkloadTensor& tensor = workload_.tensors[i];
-      if (!tensor.is_output) continue;
-      void* host = outputs_.empty() ? nullptr : outputs_[i].data();
-      runtime::CopyTensorFromDevice(stream, tensors_[i], host, tensor.host_format, tensor.name);
-      result_.transfers += runtime::PiecesOf(tensors_[i]).size();
-    }
-    Wait("copy output");
   }
 
   // Waits for every stream, telling the listener of every response on the way.
@@ -323,6 +296,8 @@ class Session {
   }
 
   void Finish() {
+    result_.transfers = run_->transfers();
+    if (run_->tasks() != nullptr) result_.tasks = *run_->tasks();
     result_.hazards = context_->Hazards();
     const auto completed = context_->CompletedOperations();
     const auto window = [](const auto& operations, uint64_t& begin, uint64_t& end) {
@@ -343,7 +318,7 @@ class Session {
                                               OpcodeName(operation.opcode), operation.name,
                                               StatusName(operation.status)));
     }
-    for (const HostData& output : outputs_) {
+    for (const HostData& output : tensors_.outputs) {
       result_.output_digest =
           XXH3_64bits_withSeed(output.data(), output.size(), result_.output_digest);
     }
@@ -353,36 +328,39 @@ class Session {
     result_.sim_ps = transport_->NowPs();
   }
 
-  void WriteTraceFile() {
+  void SnapshotTrace() {
     result_.trace_digest = recorder_.Digest();
     result_.trace_dropped = recorder_.dropped();
+  }
+
+  void WriteTraceFile() {
     if (!config_.trace.enabled) return;
     Report("write the trace");
     const std::string metadata =
-        fmt::format("{{\"workload\": \"{}\", \"mode\": \"{}\", \"config\": {}}}",
-                    result_.description, config_.mode, ToJson(config_));
+        fmt::format("{{\"workload\": \"{}\", \"mode\": \"{}\", \"build\": {}, \"config\": {}}}",
+                    result_.description, Name(config_.mode), ToJson(ThisBuild()), ToJson(config_));
     const trace::Trace trace = trace::Snapshot(recorder_, metadata);
     result_.trace_records = trace.records.size();
+    trace::WriteTrace(trace, PathOf("trace.sctrace"));
     result_.trace_path = PathOf("trace.sctrace");
-    trace::WriteTrace(trace, result_.trace_path);
   }
 
   void VerifyOutput() {
-    if (!config_.workload.functional || config_.workload.verify == "none") return;
+    if (!config_.workload.functional || config_.workload.verify == VerifyMode::kNone) return;
     const WallTimer timer(result_.wall.verify);
     Report("verify");
-    result_.verification = VerifyWorkload(config_.workload, workload_, inputs_, outputs_);
+    const CheckOptions options{config_.workload.verify == VerifyMode::kSample,
+                               config_.workload.seed, config_.workload.tolerance};
+    result_.verification = workload_->Verify(tensors_.inputs, tensors_.outputs, options);
   }
 
   void WriteTensors() {
     if (!config_.workload.functional) return;
-    for (size_t i = 0; i < workload_.tensors.size(); ++i) {
-      const WorkloadTensor& tensor = workload_.tensors[i];
-      const bool wanted =
-          tensor.is_output ? config_.output.tensors : config_.output.inputs && tensor.file.empty();
-      if (!wanted) continue;
+    for (size_t i = 0; i < workload_->tensors().size(); ++i) {
+      const WorkloadTensor& tensor = workload_->tensors()[i];
+      if (!IsWritten(tensor)) continue;
       const std::string path = PathOf(tensor.name + ".npy");
-      const HostData& data = tensor.is_output ? outputs_[i] : inputs_[i];
+      const HostData& data = tensor.is_output ? tensors_.outputs[i] : tensors_.inputs[i];
       WriteNpy(path, HostFormatOf(tensor.host_format).npy, tensor.shape, data.data());
       result_.tensor_paths[tensor.name] = path;
     }
@@ -390,21 +368,18 @@ class Session {
 
   RunConfig config_;
   const SessionOptions options_;
-  Workload workload_;
+  const std::unique_ptr<Workload> workload_;
+  CompiledWorkload compiled_;
   RunResult result_;
   trace::Recorder recorder_;
-  std::vector<Chunks> chunks_;      // of the tensors
-  std::vector<std::string> steps_;  // names of the program's marks
 
   std::unique_ptr<model::Waves> waves_;
   std::unique_ptr<InProcessTransport> transport_;
   std::unique_ptr<RecordingTransport> recording_;  // null: not asked for
   std::unique_ptr<driver::Device> admin_;          // VF mode: the PF, which set the VFs up
   std::unique_ptr<flex::RuntimeContext> context_;
-  std::vector<runtime::SpyreTensor> tensors_;
-  std::unique_ptr<runtime::KernelSet> kernels_;
-  std::unique_ptr<IssueRun> issue_;         // of a workload of many launches
-  std::vector<HostData> inputs_, outputs_;  // as tensors; empty in a timing-only run
+  RunTensors tensors_;
+  std::unique_ptr<WorkloadRun> run_;
 };
 
 }  // namespace

@@ -1,8 +1,7 @@
-#include "cosim/session_setup.h"
+// SPDX-License-Identifier: Apache-2.0
+#include "cosim/session/session_setup.h"
 
 #include <algorithm>
-
-#include "model/contract/memory_map.h"
 
 namespace spyre::cosim {
 namespace {
@@ -15,7 +14,7 @@ flex::RuntimeOptions RuntimeOptionsOf(const RunConfig& config, trace::Recorder* 
   flex::RuntimeOptions options;
   options.device.submission_entries = static_cast<uint32_t>(config.runtime.ring_entries);
   options.device.response_entries = static_cast<uint32_t>(config.runtime.ring_entries);
-  options.device.interrupts = config.runtime.completion == "interrupt";
+  options.device.interrupts = config.runtime.completion == Completion::kInterrupt;
   options.device.poll_interval_ns = static_cast<double>(config.runtime.poll_interval_ns);
   options.device.timeout_ns = static_cast<double>(config.runtime.deadline_ms) * 1e6;
   options.device.costs.submit_ns = static_cast<double>(config.host.submit_ns);
@@ -30,14 +29,27 @@ flex::RuntimeOptions RuntimeOptionsOf(const RunConfig& config, trace::Recorder* 
   return options;
 }
 
-void AssignRegions(driver::PhysicalFunction& physical, uint64_t memory_bytes, uint64_t vfs) {
+std::vector<MemoryRegions> PlanRegions(uint64_t memory_bytes, uint64_t vfs) {
+  std::vector<MemoryRegions> functions(vfs);
   uint64_t base = 0;
   for (uint64_t vf = 1; vf <= vfs; ++vf) {
     const uint64_t share = vf == 1 ? memory_bytes : (memory_bytes - base) / (vfs - vf + 1);
     const uint64_t region = std::min(kRegionBytes, share / kRegions) / kStickBytes * kStickBytes;
     for (int r = 0; r < kRegions && region > 0; ++r) {
-      physical.AssignRegion(static_cast<driver::FunctionId>(vf), r, base, region);
+      functions[vf - 1][static_cast<size_t>(r)] = {base, region};
       base += region;
+    }
+  }
+  return functions;
+}
+
+void AssignRegions(driver::PhysicalFunction& physical, uint64_t memory_bytes, uint64_t vfs) {
+  const std::vector<MemoryRegions> functions = PlanRegions(memory_bytes, vfs);
+  for (size_t f = 0; f < functions.size(); ++f) {
+    for (int r = 0; r < kRegions; ++r) {
+      const MemoryRegion& region = functions[f][static_cast<size_t>(r)];
+      if (region.bytes == 0) continue;
+      physical.AssignRegion(static_cast<driver::FunctionId>(f + 1), r, region.base, region.bytes);
     }
   }
 }

@@ -1,13 +1,14 @@
-#include "cosim/host_data.h"
+// SPDX-License-Identifier: Apache-2.0
+#include "cosim/tensors/host_data.h"
 
 #include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <limits>
 
-#include "cosim/reference_numbers.h"
-#include "model/contract/error.h"
-#include "model/contract/nearest.h"
+#include "base/error.h"
+#include "base/nearest.h"
+#include "cosim/tensors/reference_numbers.h"
 
 namespace spyre::cosim {
 namespace {

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tensors of the host: which element formats .npy files and the card have in common, and what an
 // element is worth. Pure functions, any thread. Errors: Error(kBadInput).
 #pragma once

@@ -1,4 +1,5 @@
-#include "cosim/npy.h"
+// SPDX-License-Identifier: Apache-2.0
+#include "cosim/tensors/npy.h"
 
 #include <algorithm>
 #include <array>
@@ -9,8 +10,8 @@
 #include <string_view>
 #include <utility>
 
-#include "model/contract/error.h"
-#include "model/contract/files.h"
+#include "base/error.h"
+#include "base/files.h"
 
 namespace spyre::cosim {
 namespace {
@@ -18,6 +19,7 @@ namespace {
 constexpr std::string_view kMagic = "\x93NUMPY";
 constexpr size_t kMaxHeaderBytes = 64 << 10;  // NumPy writes 128; a longer one is not an array
 constexpr size_t kMaxRank = 32;               // NumPy's own limit
+// Half of the card's memory; the head, and the shape that is asked for, bound what is read.
 constexpr uint64_t kMaxFileBytes = 1ull << 36;
 
 constexpr std::array<std::pair<const char*, const char*>, 12> kTypes = {{{"f2", "float16"},
@@ -179,28 +181,39 @@ std::string ShapeText(const std::vector<int64_t>& shape) {
   return "[" + text + "]";
 }
 
-NpyArray ParseNpy(const std::vector<uint8_t>& file, const std::string& path) {
-  const std::string_view bytes(reinterpret_cast<const char*>(file.data()), file.size());
-  if (bytes.size() < 10 || bytes.substr(0, 6) != kMagic) {
+namespace {
+
+// What stands before the data.
+struct Head {
+  NpyArray array;      // without its data
+  size_t data_at = 0;  // in the file
+};
+
+// start: the first bytes of a file that has file_bytes.
+Head ParseHead(std::string_view start, uint64_t file_bytes, const std::string& path) {
+  if (start.size() < 10 || start.substr(0, 6) != kMagic) {
     throw BadInput("{}: not a .npy file (the first bytes must be \\x93NUMPY)", path);
   }
-  const int major = file[6];
+  const auto byte = [&](size_t at) { return static_cast<uint8_t>(start[at]); };
+  const int major = byte(6);
   if (major != 1 && major != 2) {
     throw BadInput("{}: .npy version {}.{} is not supported; 1.0 and 2.0 are", path, major,
-                   file[7]);
+                   byte(7));
   }
   const size_t length_bytes = major == 1 ? 2 : 4;
   const size_t header_at = 8 + length_bytes;
-  if (file.size() < header_at) throw BadInput("{}: file ends inside the .npy header", path);
+  if (start.size() < header_at) throw BadInput("{}: file ends inside the .npy header", path);
   size_t header_bytes = 0;
-  for (size_t i = 0; i < length_bytes; ++i) header_bytes |= size_t{file[8 + i]} << (8 * i);
-  if (header_bytes > kMaxHeaderBytes || header_bytes > file.size() - header_at) {
+  for (size_t i = 0; i < length_bytes; ++i) header_bytes |= size_t{byte(8 + i)} << (8 * i);
+  if (header_bytes > kMaxHeaderBytes || header_bytes > start.size() - header_at) {
     throw BadInput("{}: the .npy header claims {} bytes, the file has {}", path, header_bytes,
-                   file.size() - header_at);
+                   file_bytes - header_at);
   }
 
-  NpyArray array = HeaderParser(bytes.substr(header_at, header_bytes), path).Parse();
-  const size_t have = file.size() - header_at - header_bytes;
+  Head head{HeaderParser(start.substr(header_at, header_bytes), path).Parse(),
+            header_at + header_bytes};
+  const NpyArray& array = head.array;
+  const uint64_t have = file_bytes - head.data_at;
   uint64_t need = ElementBytes(array.dtype);
   bool empty = false;
   for (const int64_t size : array.shape) empty |= size == 0;
@@ -214,18 +227,11 @@ NpyArray ParseNpy(const std::vector<uint8_t>& file, const std::string& path) {
     throw BadInput("{}: shape {} of {} needs {} bytes of data, the file has {}", path,
                    ShapeText(array.shape), NpyTypeName(array.dtype), need, have);
   }
-  array.data.assign(file.end() - static_cast<ptrdiff_t>(have), file.end());
-  return array;
+  return head;
 }
 
-NpyArray ReadNpy(const std::string& path) {
-  const std::string bytes = ReadFile(path, "tensor", kMaxFileBytes);
-  return ParseNpy({bytes.begin(), bytes.end()}, path);
-}
-
-NpyArray ReadNpy(const std::string& path, const std::string& what, const std::string& dtype,
-                 const std::vector<int64_t>& shape) {
-  NpyArray array = ReadNpy(path);
+void RequireFit(const NpyArray& array, const std::string& path, const std::string& what,
+                const std::string& dtype, const std::vector<int64_t>& shape) {
   if (array.dtype != dtype) {
     throw BadInput("{}: {} must be {}, the file has {}: save x.astype(numpy.{})", path, what,
                    NpyTypeName(dtype), NpyTypeName(array.dtype), NpyTypeName(dtype));
@@ -238,7 +244,41 @@ NpyArray ReadNpy(const std::string& path, const std::string& what, const std::st
     throw BadInput("{}: {} must have shape {}, the file has {}", path, what, ShapeText(shape),
                    ShapeText(array.shape));
   }
-  return array;
+}
+
+// Memory is taken when the head, and what `check` says of it, are right.
+template <typename Check>
+NpyArray ReadData(const std::string& path, Check check) {
+  InputFile file = OpenFile(path, "tensor", kMaxFileBytes);
+  std::string start(std::min<uint64_t>(file.size_bytes, kMaxHeaderBytes + 12), '\0');
+  file.stream.read(start.data(), static_cast<std::streamsize>(start.size()));
+  Head head = ParseHead(start, file.size_bytes, path);
+  check(head.array);
+  head.array.data.resize(file.size_bytes - head.data_at);
+  file.stream.seekg(static_cast<std::streamoff>(head.data_at));
+  file.stream.read(reinterpret_cast<char*>(head.array.data.data()),
+                   static_cast<std::streamsize>(head.array.data.size()));
+  if (!file.stream) throw BadInput("{}: cannot read the tensor: {}", path, std::strerror(errno));
+  return std::move(head.array);
+}
+
+}  // namespace
+
+NpyArray ParseNpy(const std::vector<uint8_t>& file, const std::string& path) {
+  Head head =
+      ParseHead({reinterpret_cast<const char*>(file.data()), file.size()}, file.size(), path);
+  head.array.data.assign(file.begin() + static_cast<ptrdiff_t>(head.data_at), file.end());
+  return std::move(head.array);
+}
+
+NpyArray ReadNpy(const std::string& path) {
+  return ReadData(path, [](const NpyArray&) {});
+}
+
+NpyArray ReadNpy(const std::string& path, const std::string& what, const std::string& dtype,
+                 const std::vector<int64_t>& shape) {
+  return ReadData(path,
+                  [&](const NpyArray& array) { RequireFit(array, path, what, dtype, shape); });
 }
 
 void WriteNpy(const std::string& path, const std::string& dtype, const std::vector<int64_t>& shape,
@@ -253,15 +293,15 @@ void WriteNpy(const std::string& path, const std::string& dtype, const std::vect
   // Data starts at a multiple of 64 bytes, as the format asks, after a final newline.
   header.append(63 - (10 + header.size()) % 64, ' ');
   header += '\n';
-  std::ofstream out(path, std::ios::binary | std::ios::trunc);
+  OutputFile file(path, "file");
+  std::ostream& out = file.stream();
   out.write(kMagic.data(), kMagic.size());
   const char version_and_size[4] = {1, 0, static_cast<char>(header.size() & 0xFF),
                                     static_cast<char>(header.size() >> 8)};
   out.write(version_and_size, sizeof version_and_size);
   out.write(header.data(), static_cast<std::streamsize>(header.size()));
   out.write(static_cast<const char*>(data), elements * ElementBytes(dtype));
-  out.flush();
-  if (!out) throw BadInput("{}: cannot write the file: {}", path, std::strerror(errno));
+  file.Commit();
 }
 
 }  // namespace spyre::cosim

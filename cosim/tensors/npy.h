@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // NumPy .npy files, versions 1 and 2: host tensors on disk. Pure functions, any thread.
 //
 // C order, little endian; anything else is refused with a message. Files are not trusted: sizes are

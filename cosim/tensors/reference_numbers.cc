@@ -1,4 +1,5 @@
-#include "cosim/reference_numbers.h"
+// SPDX-License-Identifier: Apache-2.0
+#include "cosim/tensors/reference_numbers.h"
 
 #include <cmath>
 #include <limits>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Number formats of the reference: written from the formats' definitions, with real arithmetic and
 // on purpose not with the bit manipulation of model/contract/formats, so that one checks the other.
 // Pure functions, any thread. Definitions and sources: see model/contract/formats.h.

@@ -1,4 +1,5 @@
-#include "cosim/bundle_verify.h"
+// SPDX-License-Identifier: Apache-2.0
+#include "cosim/verify/bundle_verify.h"
 
 #include <fmt/format.h>
 
@@ -6,10 +7,10 @@
 #include <cmath>
 #include <utility>
 
-#include "cosim/bundle_reference.h"
-#include "cosim/device_elements.h"
-#include "cosim/reference_numbers.h"
-#include "model/contract/error.h"
+#include "base/error.h"
+#include "cosim/reference/bundle_reference.h"
+#include "cosim/reference/device_elements.h"
+#include "cosim/verify/error_meter.h"
 #include "model/contract/memory_map.h"
 
 namespace spyre::cosim {
@@ -17,8 +18,6 @@ namespace {
 
 using compiler::Bundle;
 using compiler::BundleArgument;
-
-constexpr size_t kShown = 8;  // mismatches that are listed
 
 // argument_bytes has one entry per argument, 0 for dimensions; the pool's is found here. The LX is
 // as large as the bundle needs.
@@ -47,22 +46,23 @@ BundleMemory MakeBundleMemory(const Bundle& bundle, std::vector<uint64_t> argume
 
 class BundleVerifier {
  public:
-  BundleVerifier(const Workload& workload, const std::vector<HostData>& inputs, bool with_ideal)
-      : workload_(workload),
-        bundle_(workload.bundle->bundle),
-        arguments_(TensorArguments(bundle_)),
-        memory_(ReferenceMemory(workload, with_ideal)) {
-    for (size_t i = 0; i < workload.tensors.size(); ++i) {
-      const WorkloadTensor& tensor = workload.tensors[i];
+  BundleVerifier(const LaunchedBundle& launched, const std::vector<HostData>& inputs,
+                 bool with_ideal)
+      : tensors_(launched.tensors),
+        arguments_(TensorArguments(launched.bundle)),
+        memory_(ReferenceMemory(launched, with_ideal)) {
+    for (size_t i = 0; i < tensors_.size(); ++i) {
+      const WorkloadTensor& tensor = tensors_[i];
       if (!tensor.is_input) continue;
       memory_.image(arguments_[i]) = ToDeviceImage(tensor.layout, tensor.host_format, inputs[i]);
     }
-    RunBundleReference(bundle_, workload.bundle->dimensions, memory_);
+    RunBundleReference(launched.bundle, launched.dimensions, memory_);
   }
 
-  Verification Compare(const std::vector<HostData>& outputs) {
-    for (size_t i = 0; i < workload_.tensors.size(); ++i) {
-      const WorkloadTensor& tensor = workload_.tensors[i];
+  Verification Compare(const std::vector<HostData>& outputs, double tolerance) {
+    result_.tolerance = tolerance;
+    for (size_t i = 0; i < tensors_.size(); ++i) {
+      const WorkloadTensor& tensor = tensors_[i];
       if (!tensor.is_output) continue;
       CompareBits(tensor, outputs[i],
                   FromDeviceImage(tensor.layout, tensor.host_format, memory_.image(arguments_[i])),
@@ -70,11 +70,8 @@ class BundleVerifier {
       if (memory_.has_ideal()) MeasureErrors(tensor, arguments_[i], outputs[i]);
     }
     result_.reference = fmt::format(
-        "bit-exact against the SDSC files executed element by element, {} of {} elements; {}",
-        result_.elements, result_.elements,
-        memory_.has_ideal() ? fmt::format("error against the same in float64 over {} elements",
-                                          result_.error_elements)
-                            : "not compared with float64 (workload.verify = \"sample\")");
+        "bit-exact against the SDSC files executed element by element, {} of {} elements",
+        result_.elements, result_.elements);
     return std::move(result_);
   }
 
@@ -82,8 +79,7 @@ class BundleVerifier {
   void MeasureErrors(const WorkloadTensor& tensor, int argument, const HostData& got) {
     const auto offsets = HostOffsets(tensor.layout);
     const int bytes = DeviceElementBytes(tensor.layout.format);
-    double max_error = 0;
-    double max_ideal = 0;
+    ErrorMeter meter;
     std::vector<int64_t> index(tensor.shape.size(), 0);
     for (int64_t i = 0; i < tensor.elements(); ++i) {
       int64_t at = 0;
@@ -91,23 +87,13 @@ class BundleVerifier {
       const double ideal = memory_.Ideal(argument, at, tensor.layout.format, bytes);
       const double value =
           HostValue(tensor.host_format, HostBits(tensor.host_format, got.data(), i));
-      if (std::isfinite(ideal) && std::isfinite(value)) {
-        const double error = std::fabs(value - ideal);
-        ++result_.error_elements;
-        max_error = std::max(max_error, error);
-        max_ideal = std::max(max_ideal, std::fabs(ideal));
-        const double ulp = std::max(SenUlp(ideal), std::ldexp(1, -24));
-        result_.max_ulp_error = std::max(result_.max_ulp_error, error / ulp);
-      }
+      meter.Add(value, ideal, ErrorMeter::kNoLimit, i);
       for (size_t d = index.size(); d-- > 0 && ++index[d] == tensor.shape[d];) index[d] = 0;
     }
-    result_.max_abs_error = std::max(result_.max_abs_error, max_error);
-    if (max_ideal > 0)
-      result_.max_relative_error = std::max(result_.max_relative_error, max_error / max_ideal);
+    meter.AddTo(result_, tensor.name);
   }
 
-  const Workload& workload_;
-  const Bundle& bundle_;
+  const std::vector<WorkloadTensor>& tensors_;
   std::vector<int> arguments_;
   BundleMemory memory_;
   Verification result_;
@@ -124,13 +110,13 @@ std::vector<int> TensorArguments(const Bundle& bundle) {
   return positions;
 }
 
-BundleMemory ReferenceMemory(const Workload& workload, bool with_ideal) {
-  const Bundle& bundle = workload.bundle->bundle;
+BundleMemory ReferenceMemory(const LaunchedBundle& launched, bool with_ideal) {
+  const Bundle& bundle = launched.bundle;
   const std::vector<int> arguments = TensorArguments(bundle);
   std::vector<uint64_t> bytes(bundle.arguments.size(), 0);
-  for (size_t i = 0; i < workload.tensors.size(); ++i) {
+  for (size_t i = 0; i < launched.tensors.size(); ++i) {
     bytes[static_cast<size_t>(arguments[i])] =
-        static_cast<uint64_t>(workload.tensors[i].layout.DeviceBytes());
+        static_cast<uint64_t>(launched.tensors[i].layout.DeviceBytes());
   }
   return MakeBundleMemory(bundle, std::move(bytes), with_ideal);
 }
@@ -146,14 +132,25 @@ void CompareBits(const WorkloadTensor& tensor, const HostData& got, const HostDa
     const bool both_nan = std::isnan(HostValue(format, a)) && std::isnan(HostValue(format, b));
     if (both_nan) continue;
     ++result.mismatches;
-    if (result.first.size() < kShown) result.first.push_back({i, a, b, tensor.name, format});
+    if (result.first.size() < kShownMismatches)
+      result.first.push_back({i, a, b, tensor.name, format});
   }
 }
 
-Verification VerifyBundle(const WorkloadConfig& config, const Workload& workload,
-                          const std::vector<HostData>& inputs,
-                          const std::vector<HostData>& outputs) {
-  return BundleVerifier(workload, inputs, config.verify != "sample").Compare(outputs);
+Verification VerifyBundle(const LaunchedBundle& launched, const std::vector<HostData>& inputs,
+                          const std::vector<HostData>& outputs, const CheckOptions& options) {
+  Verification result =
+      BundleVerifier(launched, inputs, !options.sample).Compare(outputs, options.tolerance);
+  result.reference += options.sample
+                          ? "; not compared with float64 (workload.verify = \"sample\")"
+                          : fmt::format("; error against the same in float64 over {} elements",
+                                        result.error_elements);
+  return result;
+}
+
+Verification VerifyBits(const LaunchedBundle& launched, const std::vector<HostData>& inputs,
+                        const std::vector<HostData>& outputs, const CheckOptions& options) {
+  return BundleVerifier(launched, inputs, false).Compare(outputs, options.tolerance);
 }
 
 }  // namespace spyre::cosim

@@ -1,16 +1,19 @@
-#include "cosim/argument_shapes.h"
+// SPDX-License-Identifier: Apache-2.0
+#include "cosim/workload/argument_shapes.h"
 
 #include <algorithm>
 #include <charconv>
 #include <map>
+#include <nlohmann/json.hpp>
 #include <numeric>
 #include <utility>
 
-#include "cosim/host_data.h"
-#include "cosim/npy.h"
-#include "model/contract/error.h"
-#include "model/contract/files.h"
-#include "runtime/json/json_reader.h"
+#include "base/error.h"
+#include "base/files.h"
+#include "base/json_reader.h"
+#include "cosim/tensors/host_data.h"
+#include "cosim/tensors/npy.h"
+#include "cosim/tensors/workload_tensor.h"
 
 namespace spyre::cosim {
 namespace {
@@ -21,13 +24,10 @@ using compiler::LoopSpec;
 using compiler::OpSpec;
 using compiler::SpecNode;
 using compiler::TensorArg;
-using runtime::JsonReader;
 
 constexpr int64_t kMaxSize = int64_t{1} << 31;  // elements along one dimension
-constexpr int64_t kMaxElements = int64_t{1} << 42;
 constexpr size_t kMaxRank = 6;
 constexpr int kMaxLevels = 6;  // directories above a bundle in which a manifest is looked for
-constexpr uint64_t kMaxSource = 64 << 20;
 
 void CheckVolume(const std::vector<int64_t>& shape, const std::string& where) {
   if (shape.size() > kMaxRank) {
@@ -251,7 +251,7 @@ std::optional<std::vector<ArgumentShape>> ShapesFromManifest(const fs::path& bun
   for (int level = 0; level < kMaxLevels; ++level) {
     const fs::path file = above / "manifest.json";
     if (fs::is_regular_file(file)) {
-      const nlohmann::json document = runtime::ReadJsonFile(file);
+      const nlohmann::json document = ReadJsonFile(file);
       const JsonReader root(document, file.string());
       auto shapes = level == 0 && document.is_object() && !document.contains("items")
                         ? ReadEntry(root)
@@ -277,7 +277,7 @@ std::optional<std::vector<ArgumentShape>> ShapesBesideBundle(const fs::path& bun
   const fs::path file = bundle / "op_spec.py.txt";
   if (!fs::is_regular_file(file)) return std::nullopt;
   return ShapesFromSource(compiler::ParseOpSpecSource(
-      ReadFile(file.string(), "OpSpec source", kMaxSource), file.string()));
+      ReadFile(file.string(), "OpSpec source", kMaxOpSpecBytes), file.string()));
 }
 
 }  // namespace spyre::cosim

@@ -1,18 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the tensors of a bundle's arguments look like on the host: shape, type, layout on the
 // device. SDSC files have device addresses only, so this comes from beside them: --shape, a
 // manifest.json, or the OpSpec source. Reads files, else pure; any thread. Errors: Error(kBadInput)
 // naming the file and the key, or what is missing.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "model/contract/stick_layout.h"
-#include "runtime/compiler/op_spec.h"
+#include "runtime/compiler/op_spec/op_spec.h"
 
 namespace spyre::cosim {
+
+// Of a file of OpSpec source, where loops can be written out: an operation for each iteration.
+inline constexpr uint64_t kMaxOpSpecBytes = 64 << 20;
 
 struct ArgumentShape {
   std::string name;  // "" if the source does not say

@@ -1,9 +1,11 @@
-#include "cosim/bundle_shapes.h"
+// SPDX-License-Identifier: Apache-2.0
+#include "cosim/workload/bundle_shapes.h"
 
 #include <algorithm>
 #include <map>
 
-#include "cosim/host_data.h"
+#include "cosim/tensors/host_data.h"
+#include "runtime/compiler/bundle/for_each_execute.h"
 
 namespace spyre::cosim {
 namespace {
@@ -43,7 +45,11 @@ class ShapeFinder {
  public:
   ShapeFinder(const Bundle& bundle, const std::vector<compiler::ArgumentUse>& uses)
       : bundle_(bundle), uses_(uses) {
-    Walk(bundle.body);
+    compiler::ForEachExecute(bundle, [&](const BundleExecute& execute, const auto&) {
+      const SuperDsc& dsc = bundle_.dscs[execute.dsc];
+      for (const SdscTensor& tensor : dsc.tensors)
+        if (!tensor.in_lx) Look(execute, dsc, tensor);
+    });
   }
 
   std::optional<std::vector<ArgumentShape>> Take() const {
@@ -58,19 +64,6 @@ class ShapeFinder {
   }
 
  private:
-  void Walk(const std::vector<compiler::BundleNode>& body) {
-    for (const compiler::BundleNode& node : body) {
-      if (const auto* loop = std::get_if<compiler::BundleLoop>(&node)) {
-        Walk(loop->body);
-        continue;
-      }
-      const auto& execute = std::get<BundleExecute>(node);
-      const SuperDsc& dsc = bundle_.dscs[execute.dsc];
-      for (const SdscTensor& tensor : dsc.tensors)
-        if (!tensor.in_lx) Look(execute, dsc, tensor);
-    }
-  }
-
   void Look(const BundleExecute& execute, const SuperDsc& dsc, const SdscTensor& tensor) {
     int argument = -1;
     int64_t first = INT64_MAX;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Shapes of a bundle's arguments from its addresses alone, where one operation covers an argument
 // as a default layout would lie. Pure functions, any thread.
 #pragma once
@@ -5,8 +6,8 @@
 #include <optional>
 #include <vector>
 
-#include "cosim/argument_shapes.h"
-#include "runtime/compiler/bundle.h"
+#include "cosim/workload/argument_shapes.h"
+#include "runtime/compiler/bundle/bundle.h"
 
 namespace spyre::cosim {
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The steps of a bundle's program as the report names them: one for each place where a SuperDSC is
 // executed, numbered as the program marks them. Pure functions, any thread.
 #pragma once
@@ -6,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "runtime/compiler/bundle.h"
+#include "runtime/compiler/bundle/bundle.h"
 
 namespace spyre::cosim {
 

@@ -1,4 +1,7 @@
-#include "cosim/bundle_workload.h"
+// SPDX-License-Identifier: Apache-2.0
+#include "cosim/workload/bundle_workload.h"
+
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cctype>
@@ -6,12 +9,18 @@
 #include <set>
 #include <utility>
 
-#include "cosim/bundle_shapes.h"
-#include "cosim/launch_settings.h"
-#include "cosim/npy.h"
-#include "model/contract/error.h"
-#include "model/contract/files.h"
-#include "model/contract/nearest.h"
+#include "base/error.h"
+#include "base/files.h"
+#include "base/nearest.h"
+#include "cosim/tensors/npy.h"
+#include "cosim/verify/bundle_verify.h"
+#include "cosim/verify/op_list_verify.h"
+#include "cosim/verify/op_spec_verify.h"
+#include "cosim/workload/bundle_shapes.h"
+#include "cosim/workload/kernel_run.h"
+#include "runtime/compiler/bundle/bundle_spans.h"
+#include "runtime/compiler/bundle/for_each_execute.h"
+#include "runtime/compiler/codegen/spyre_code.h"
 
 namespace spyre::cosim {
 namespace {
@@ -20,8 +29,6 @@ namespace fs = std::filesystem;
 using compiler::ArgumentUse;
 using compiler::Bundle;
 using compiler::BundleArgument;
-
-constexpr uint64_t kMaxSource = 64 << 20;
 
 int Count(const Bundle& bundle, BundleArgument::Kind kind) {
   return static_cast<int>(
@@ -68,67 +75,63 @@ bool WalksStick(const compiler::SdscTensor& tensor) {
 }
 
 // Adds the arguments in which some operation uses whole sticks.
-void FindFullSticks(const Bundle& bundle, const std::vector<compiler::BundleNode>& body,
-                    std::set<int>& arguments) {
-  for (const compiler::BundleNode& node : body) {
-    if (const auto* loop = std::get_if<compiler::BundleLoop>(&node)) {
-      FindFullSticks(bundle, loop->body, arguments);
-      continue;
-    }
-    const auto& execute = std::get<compiler::BundleExecute>(node);
+void FindFullSticks(const Bundle& bundle, std::set<int>& arguments) {
+  compiler::ForEachExecute(bundle, [&](const compiler::BundleExecute& execute, const auto&) {
     for (const compiler::SdscTensor& tensor : bundle.dscs[execute.dsc].tensors) {
       if (tensor.in_lx || tensor.start.empty() || !WalksStick(tensor)) continue;
       const auto symbol = execute.symbols.find(tensor.start.front());
       if (symbol != execute.symbols.end()) arguments.insert(symbol->second.argument);
     }
-  }
+  });
 }
 
-// The default layout of a shape is too small where the bundle keeps one element in each stick.
-void MakeSparse(ArgumentShape& argument) {
-  if (argument.shape.empty()) return;
-  std::vector<int> order;
-  for (size_t d = 0; d < argument.shape.size(); ++d) order.push_back(static_cast<int>(d));
-  order.push_back(-1);
-  argument.layout =
-      MakeLayout(argument.shape, ContiguousStrides(argument.shape), argument.layout.format, order);
-}
-
-class Resolver {
+class BundlePlanner {
  public:
-  Resolver(const RunConfig& config, Bundle bundle, std::optional<std::vector<ArgumentShape>> shapes)
-      : config_(config), shapes_(std::move(shapes)) {
+  BundlePlanner(const BundleSettings& settings, Bundle bundle,
+                std::optional<std::vector<ArgumentShape>> shapes)
+      : settings_(settings), shapes_(std::move(shapes)) {
     Bind(bundle, shapes_);
     uses_ = compiler::ArgumentUses(bundle);
     if (!shapes_) shapes_ = ShapesFromAddresses(bundle, uses_);
-    work_.bundle = std::move(bundle);
+    launched_.bundle = std::move(bundle);
   }
 
-  Workload Resolve() {
+  BundlePlan Plan() {
+    BundlePlan plan;
+    CheckSpans(plan.warnings);
     CheckCount();
     AddTensors();
     AssignFiles();
     ReadDimensions();
-    std::vector<std::string> files = work_.bundle.files;
+    std::vector<std::string> files = launched_.bundle.files;
     std::sort(files.begin(), files.end());
     files.erase(std::unique(files.begin(), files.end()), files.end());
-    workload_.description = fmt::format("bundle {} ({} SDSC file{})", work_.bundle.name,
-                                        files.size(), files.size() == 1 ? "" : "s");
-    workload_.lx_bytes = config_.card.lx_usable_bytes();
-    workload_.timing_only = !config_.workload.functional;
-    workload_.bundle = std::make_shared<const BundleWork>(std::move(work_));
-    return std::move(workload_);
+    plan.description = fmt::format("bundle {} ({} SDSC file{})", name(), files.size(),
+                                   files.size() == 1 ? "" : "s");
+    plan.options.lx_bytes = settings_.lx_bytes;
+    plan.options.image_bytes = settings_.image_bytes;
+    plan.options.timing_only = settings_.timing_only;
+    plan.launched = std::move(launched_);
+    return plan;
   }
 
  private:
-  const std::string& name() const { return work_.bundle.name; }
+  const std::string& name() const { return launched_.bundle.name; }
+
+  void CheckSpans(std::vector<std::string>& warnings) const {
+    warnings = compiler::LongSpans(launched_.bundle);
+    if (warnings.empty() || settings_.allow_long_spans) return;
+    const std::string remedy =
+        "divide the work over more cores, or allow it with workload.long_spans = \"allow\"";
+    throw BadInput("bundle {}: {}: {}", name(), fmt::join(warnings, "; "), remedy).Remedy(remedy);
+  }
 
   void CheckCount() const {
-    const int tensors = Count(work_.bundle, BundleArgument::Kind::kTensor);
+    const int tensors = Count(launched_.bundle, BundleArgument::Kind::kTensor);
     if (!shapes_) {
       std::string reach;
       for (size_t i = 0; i < uses_.size(); ++i) {
-        if (work_.bundle.arguments[i].kind != BundleArgument::Kind::kTensor) continue;
+        if (launched_.bundle.arguments[i].kind != BundleArgument::Kind::kTensor) continue;
         reach += fmt::format("{}{} bytes", reach.empty() ? "" : ", ", uses_[i].bytes);
       }
       throw BadInput(
@@ -146,10 +149,10 @@ class Resolver {
   void AddTensors() {
     std::set<std::string> taken;
     std::set<int> full_sticks;
-    FindFullSticks(work_.bundle, work_.bundle.body, full_sticks);
+    FindFullSticks(launched_.bundle, full_sticks);
     for (size_t i = 0; i < uses_.size(); ++i) {
-      if (work_.bundle.arguments[i].kind != BundleArgument::Kind::kTensor) continue;
-      const size_t position = workload_.tensors.size();
+      if (launched_.bundle.arguments[i].kind != BundleArgument::Kind::kTensor) continue;
+      const size_t position = launched_.tensors.size();
       ArgumentShape& shape = (*shapes_)[position];
       const ArgumentUse& use = uses_[i];
       WorkloadTensor tensor;
@@ -159,7 +162,9 @@ class Resolver {
         return static_cast<uint64_t>(shape.layout.DeviceBytes()) >= use.bytes;
       };
       const bool sparse = full_sticks.count(static_cast<int>(i)) == 0;
-      if (!config_.workload.shapes.empty() && sparse && !fits()) MakeSparse(shape);
+      // The default layout is too small where the bundle keeps one element in each stick.
+      if (settings_.default_layouts && sparse && !fits())
+        shape.layout = SparseLayout(shape.shape, shape.layout.format);
       if (!fits()) {
         throw BadInput(
             "bundle {}: argument {} ('{}') of shape {} has {} bytes on the device, but the bundle "
@@ -174,7 +179,7 @@ class Resolver {
       tensor.shape = shape.shape;
       tensor.host_format = shape.host_format;
       tensor.layout = shape.layout;
-      workload_.tensors.push_back(std::move(tensor));
+      launched_.tensors.push_back(std::move(tensor));
     }
   }
 
@@ -192,11 +197,11 @@ class Resolver {
   }
 
   void AssignFiles() {
-    const std::vector<std::string>& files = config_.workload.args;
+    const std::vector<std::string>& files = settings_.files;
     if (files.empty()) return;
     std::string names;
     size_t next = 0;
-    for (WorkloadTensor& tensor : workload_.tensors) {
+    for (WorkloadTensor& tensor : launched_.tensors) {
       if (!tensor.is_input) continue;
       names += (names.empty() ? "" : ", ") + tensor.name + " " + ShapeText(tensor.shape);
       if (next < files.size()) tensor.file = files[next];
@@ -211,27 +216,27 @@ class Resolver {
   void ReadDimensions() {
     std::set<std::string> used;
     std::vector<std::string> names;
-    for (const BundleArgument& argument : work_.bundle.arguments) {
+    for (const BundleArgument& argument : launched_.bundle.arguments) {
       if (argument.kind != BundleArgument::Kind::kDimension) continue;
       names.push_back(argument.name);
-      const auto given = config_.workload.dims.find(argument.name);
+      const auto given = settings_.dims.find(argument.name);
       const std::string allowed =
           fmt::format("a multiple of {} up to {}", argument.granularity * argument.unit,
                       argument.max * argument.unit);
-      if (given == config_.workload.dims.end()) {
+      if (given == settings_.dims.end()) {
         throw BadInput("bundle {}: the value of dimension '{}' is missing: --dim {}=N, {}", name(),
                        argument.name, argument.name, allowed);
       }
       const auto value = static_cast<int64_t>(given->second);
       const int64_t trips = (value + argument.unit - 1) / argument.unit;
-      if (trips > argument.max || trips % argument.granularity != 0) {
+      if (trips < 1 || trips > argument.max || trips % argument.granularity != 0) {
         throw BadInput("bundle {}: dimension {} = {} is not {}", name(), argument.name, value,
                        allowed);
       }
-      work_.dimensions.push_back(trips);
+      launched_.dimensions.push_back(trips);
       used.insert(argument.name);
     }
-    for (const auto& [given, value] : config_.workload.dims) {
+    for (const auto& [given, value] : settings_.dims) {
       if (used.count(given) == 0) {
         throw BadInput("bundle {}: it has no dimension '{}' that is given at launch{}", name(),
                        given, DidYouMean(given, names));
@@ -239,43 +244,23 @@ class Resolver {
     }
   }
 
-  const RunConfig& config_;
+  const BundleSettings& settings_;
   std::optional<std::vector<ArgumentShape>> shapes_;
   std::vector<ArgumentUse> uses_;
-  BundleWork work_;
-  Workload workload_;
+  LaunchedBundle launched_;
 };
-
-// Keys that describe one operation say nothing about a bundle.
-void RefuseOperationKeys(const WorkloadConfig& workload) {
-  const auto given = [&](const Dims& dims) {
-    return dims.batch + dims.m + dims.k + dims.n + dims.rows + dims.cols != 0;
-  };
-  const char* key = nullptr;
-  if (given(workload.size)) key = "m, k, n, rows, cols or batch";
-  if (given(workload.tile)) key = "tile";
-  if (given(workload.split)) key = "split";
-  if (IsGiven(workload.launch)) key = "launch";
-  if (!workload.input_a.empty() || !workload.input_b.empty()) key = "inputs";
-  if (workload.cores != 0) key = "cores";
-  if (key != nullptr) {
-    throw BadInput("workload.{} has no meaning for a bundle (workload.bundle = \"{}\")", key,
-                   workload.bundle);
-  }
-}
 
 }  // namespace
 
-Workload ResolveBundle(const RunConfig& config) {
+std::unique_ptr<Workload> ResolveBundle(const RunConfig& config) {
   const WorkloadConfig& workload = config.workload;
-  RefuseOperationKeys(workload);
   std::shared_ptr<const compiler::KernelSource> source;
   Bundle bundle;
   if (fs::is_directory(workload.bundle)) {
     bundle = compiler::ReadBundle(workload.bundle);
   } else {
     source = std::make_shared<const compiler::KernelSource>(compiler::ParseOpSpecSource(
-        ReadFile(workload.bundle, "bundle directory or OpSpec source", kMaxSource),
+        ReadFile(workload.bundle, "bundle directory or OpSpec source", kMaxOpSpecBytes),
         workload.bundle));
     bundle = compiler::EmitBundle(*source, compiler::BundleDialect::kSymbolicArguments);
     if (bundle.name.empty()) bundle.name = fs::path(workload.bundle).stem().string();
@@ -290,19 +275,33 @@ Workload ResolveBundle(const RunConfig& config) {
     shapes = ShapesFromManifest(workload.bundle);
     if (!shapes) shapes = ShapesBesideBundle(workload.bundle);
   }
-  Workload result = MakeBundleWorkload(config, std::move(bundle), std::move(shapes));
-  result.source = std::move(source);
-  return result;
+  BundleSettings settings = BundleSettingsOf(config);
+  settings.default_layouts = !workload.shapes.empty();
+  settings.files = workload.args;
+  settings.dims = workload.dims;
+  BundlePlan plan = PlanBundle(settings, std::move(bundle), std::move(shapes));
+  plan.source = std::move(source);
+  return std::make_unique<BundleWorkload>(std::move(plan));
 }
 
-Workload MakeBundleWorkload(const RunConfig& config, Bundle bundle,
-                            std::optional<std::vector<ArgumentShape>> shapes) {
-  return Resolver(config, std::move(bundle), std::move(shapes)).Resolve();
+BundleSettings BundleSettingsOf(const RunConfig& config) {
+  BundleSettings settings;
+  settings.lx_bytes = config.card.lx_usable_bytes();
+  settings.image_bytes = config.card.core.lx_reserved_bytes;
+  settings.allow_long_spans = config.workload.long_spans == LongSpans::kAllow;
+  settings.timing_only = !config.workload.functional;
+  return settings;
 }
 
-std::vector<compiler::KernelArgument> KernelArguments(const Workload& workload) {
+BundlePlan PlanBundle(const BundleSettings& settings, Bundle bundle,
+                      std::optional<std::vector<ArgumentShape>> shapes) {
+  return BundlePlanner(settings, std::move(bundle), std::move(shapes)).Plan();
+}
+
+compiler::Kernel CompileBundleKernel(const BundlePlan& plan) {
+  if (plan.kernel != nullptr) return *plan.kernel;
   std::vector<compiler::KernelArgument> arguments;
-  for (const WorkloadTensor& tensor : workload.tensors) {
+  for (const WorkloadTensor& tensor : plan.launched.tensors) {
     compiler::KernelArgument argument;
     argument.name = tensor.name;
     argument.is_output = tensor.is_output;
@@ -312,7 +311,39 @@ std::vector<compiler::KernelArgument> KernelArguments(const Workload& workload) 
     argument.layout = tensor.layout;
     arguments.push_back(std::move(argument));
   }
-  return arguments;
+  return compiler::GenerateBundleKernel(plan.launched.bundle, arguments, plan.options);
+}
+
+compiler::Kernel BundleWorkload::CompileKernel() const { return CompileBundleKernel(plan_); }
+
+CompiledWorkload BundleWorkload::Compile(const std::string& directory) {
+  const compiler::Kernel kernel = CompileKernel();
+  compiler::WriteSpyreCode(kernel, directory);
+  directory_ = directory;
+  CompiledWorkload compiled;
+  compiled.directory = directory;
+  compiled.kernel_names = {kernel.name};
+  compiled.plan = kernel.plan;
+  compiled.marks = kernel.steps;
+  compiled.steps = StepsOf(plan_.launched.bundle, plan_.launched.dimensions);
+  compiled.chunks.resize(tensors().size());
+  return compiled;
+}
+
+std::unique_ptr<WorkloadRun> BundleWorkload::Open(flex::RuntimeContext& context,
+                                                  RunTensors& tensors) const {
+  return std::make_unique<KernelRun>(context, *this, tensors,
+                                     KernelLaunch{directory_, {}, plan_.launched.dimensions});
+}
+
+Verification BundleWorkload::Verify(const std::vector<HostData>& inputs,
+                                    const std::vector<HostData>& outputs,
+                                    const CheckOptions& options) const {
+  if (plan_.operations != nullptr)
+    return VerifyOpList(*plan_.operations, plan_.launched, inputs, outputs, options);
+  if (plan_.source != nullptr)
+    return VerifyOpSpecs(*plan_.source, plan_.launched, inputs, outputs, options);
+  return VerifyBundle(plan_.launched, inputs, outputs, options);
 }
 
 }  // namespace spyre::cosim

@@ -1,16 +1,18 @@
-#include "cosim/launch_settings.h"
+// SPDX-License-Identifier: Apache-2.0
+#include "cosim/workload/launch_settings.h"
 
 #include <algorithm>
 #include <string>
-#include <tuple>
+#include <utility>
 
-#include "model/contract/error.h"
+#include "base/error.h"
+#include "runtime/compiler/kernels/kernel_problem.h"
 #include "runtime/spyre/spyre_tensor.h"
 
 namespace spyre::cosim {
 namespace {
 
-constexpr int64_t kStickElements = 64;  // of SEN169_FP16
+using compiler::kStickElements;
 
 Chunks ChunksAlong(const WorkloadTensor& tensor, int dimension, int64_t tile, uint64_t wanted) {
   const int64_t size = tensor.shape[static_cast<size_t>(dimension)];
@@ -25,52 +27,44 @@ Chunks ChunksAlong(const WorkloadTensor& tensor, int dimension, int64_t tile, ui
 
 }  // namespace
 
-bool IsGiven(const LaunchConfig& launch) {
-  const LaunchConfig usual;
-  const auto values = [](const LaunchConfig& c) {
-    return std::tie(c.order, c.remainder, c.reduction, c.routing, c.overlap, c.depth, c.interleave);
-  };
-  return values(launch) != values(usual);
-}
-
 runtime::LaunchOptions LaunchOptionsOf(const LaunchConfig& config) {
   runtime::LaunchOptions options;
   options.order = config.order;
-  options.remainder = runtime::RemainderFromName(config.remainder);
-  options.reduction = runtime::ReductionTilingFromName(config.reduction);
-  options.routing = runtime::RoutingFromName(config.routing);
-  options.overlap = runtime::OverlapFromName(config.overlap);
+  options.remainder = config.remainder;
+  options.reduction = config.reduction;
+  options.routing = config.routing;
+  options.overlap = config.overlap;
   options.depth = static_cast<int>(config.depth);
   return options;
 }
 
 std::vector<compiler::TileKernel> CompileTileKernels(const LaunchConfig& config,
-                                                     const Workload& workload) {
-  if (workload.bundle != nullptr) return {};
-  const runtime::Remainder remainder = runtime::RemainderFromName(config.remainder);
-  const auto reduction = runtime::ReductionTilingFromName(config.reduction);
+                                                     const compiler::KernelSpec& spec,
+                                                     const std::map<std::string, int64_t>& sizes,
+                                                     bool adds_parts) {
+  const runtime::Remainder remainder = config.remainder;
+  const auto reduction = config.reduction;
   const bool sums = reduction != runtime::ReductionTiling::kFail;
   std::vector<compiler::TileKernel> kernels;
-  if (remainder == runtime::Remainder::kPad)
-    kernels = compiler::StagingCopies(workload.kernel_spec, workload.sizes, sums);
+  if (remainder == runtime::Remainder::kPad) kernels = compiler::StagingCopies(spec, sizes, sums);
   if (remainder == runtime::Remainder::kKernel)
-    kernels = compiler::RemainderKernels(workload.kernel_spec, workload.sizes, sums);
-  if (reduction == runtime::ReductionTiling::kPlan && !workload.problem.tile_ends.empty()) {
-    for (compiler::TileKernel& kernel : compiler::AccumulateKernels(
-             workload.kernel_spec, workload.sizes, remainder == runtime::Remainder::kKernel))
+    kernels = compiler::RemainderKernels(spec, sizes, sums);
+  if (reduction == runtime::ReductionTiling::kPlan && adds_parts) {
+    for (compiler::TileKernel& kernel :
+         compiler::AccumulateKernels(spec, sizes, remainder == runtime::Remainder::kKernel))
       kernels.push_back(std::move(kernel));
   }
   return kernels;
 }
 
-std::vector<Chunks> ChunksOf(const LaunchConfig& config, const Workload& workload,
+std::vector<Chunks> ChunksOf(const LaunchConfig& config, const std::vector<WorkloadTensor>& tensors,
                              const compiler::Kernel& kernel) {
-  std::vector<Chunks> chunks(workload.tensors.size());
+  std::vector<Chunks> chunks(tensors.size());
   if (config.interleave <= 1) return chunks;
   std::string names;
   bool any = false;
   for (size_t i = 0; i < chunks.size(); ++i) {
-    const WorkloadTensor& tensor = workload.tensors[i];
+    const WorkloadTensor& tensor = tensors[i];
     const compiler::KernelArgument& argument = kernel.arguments[i];
     const int dimension = runtime::ChunkedDimension(tensor.layout);
     if (dimension < 0) continue;

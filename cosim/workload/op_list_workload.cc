@@ -1,4 +1,5 @@
-#include "cosim/graph_workload.h"
+// SPDX-License-Identifier: Apache-2.0
+#include "cosim/workload/op_list_workload.h"
 
 #include <fmt/ranges.h>
 #include <toml++/toml.h>
@@ -9,12 +10,16 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "cosim/bundle_workload.h"
-#include "cosim/launch_settings.h"
-#include "cosim/toml_json.h"
-#include "model/contract/error.h"
-#include "model/contract/files.h"
-#include "model/contract/nearest.h"
+#include "base/error.h"
+#include "base/files.h"
+#include "base/json_reader.h"
+#include "base/nearest.h"
+#include "cosim/config/effect.h"
+#include "cosim/config/toml_json.h"
+#include "cosim/config/toml_text.h"
+#include "cosim/workload/bundle_workload.h"
+#include "cosim/workload/compile_settings.h"
+#include "runtime/compiler/front_end/argument_reach.h"
 #include "runtime/flex/scheduler.h"
 
 namespace spyre::cosim {
@@ -23,7 +28,6 @@ namespace {
 namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
 
-constexpr uint64_t kMaxGraphBytes = 1 << 20;
 constexpr int kMaxDepth = 16;
 // What the planner leaves to the programs of operations: a fifth of LX.
 constexpr int64_t kPlannedFifths = 4;
@@ -40,6 +44,7 @@ Json ParseJsonText(const std::string& text, const std::string& name) {
     }
     return true;
   };
+  CheckJsonText(text, name);
   try {
     return Json::parse(text, check);
   } catch (const Json::parse_error& error) {
@@ -47,18 +52,13 @@ Json ParseJsonText(const std::string& text, const std::string& name) {
   }
 }
 
-Json ReadGraphFile(const std::string& path) {
-  const std::string text = ReadFile(path, "list of operations", kMaxGraphBytes);
+Json ReadOpListFile(const std::string& path) {
+  const std::string text = ReadFile(path, "list of operations");
   Json value;
   if (fs::path(path).extension() == ".json") {
     value = ParseJsonText(text, path);
   } else {
-    try {
-      value = JsonOfToml(toml::parse(text, path));
-    } catch (const toml::parse_error& error) {
-      throw BadInput("{}:{}:{}: not valid TOML: {}", path, error.source().begin.line,
-                     error.source().begin.column, std::string(error.description()));
-    }
+    value = JsonOfToml(ParseToml(text, path));
   }
   if (!value.is_object()) throw BadInput("{}: must be an object with the key ops", path);
   const auto tensors = value.find("tensors");
@@ -72,26 +72,8 @@ Json ReadGraphFile(const std::string& path) {
   return value;
 }
 
-// Keys of one operation or of a bundle say nothing about a list of operations.
-void RefuseOtherKeys(const WorkloadConfig& workload) {
-  const auto given = [](const Dims& dims) {
-    return dims.batch + dims.m + dims.k + dims.n + dims.rows + dims.cols != 0;
-  };
-  const char* key = nullptr;
-  if (given(workload.size)) key = "m, k, n, rows, cols or batch";
-  if (given(workload.tile)) key = "tile";
-  if (given(workload.split)) key = "split";
-  if (IsGiven(workload.launch)) key = "launch";
-  if (!workload.input_a.empty() || !workload.input_b.empty()) key = "inputs";
-  if (!workload.bundle.empty()) key = "bundle";
-  if (!workload.shapes.empty()) key = "shapes";
-  if (!workload.args.empty()) key = "args";
-  if (key != nullptr)
-    throw BadInput("workload.{} has no meaning beside a list of operations (workload.ops)", key);
-}
-
-OpIssueKeys TakeIssueKeys(Json& op, size_t index, const std::vector<std::string>& earlier) {
-  OpIssueKeys keys;
+OpTaskKeys TakeTaskKeys(Json& op, size_t index, const std::vector<std::string>& earlier) {
+  OpTaskKeys keys;
   const auto stream = op.find("stream");
   if (stream != op.end()) {
     if (!stream->is_number_integer() || stream->get<int64_t>() < 0 ||
@@ -127,14 +109,14 @@ OpIssueKeys TakeIssueKeys(Json& op, size_t index, const std::vector<std::string>
   return keys;
 }
 
-std::vector<OpIssueKeys> TakeIssueKeys(Json& list) {
-  std::vector<OpIssueKeys> keys;
+std::vector<OpTaskKeys> TakeTaskKeys(Json& list) {
+  std::vector<OpTaskKeys> keys;
   const auto ops = list.find("ops");
   if (ops == list.end() || !ops->is_array()) return keys;  // the reader of the list will say so
   std::vector<std::string> outputs;
   for (Json& op : *ops) {
     if (!op.is_object()) return keys;
-    keys.push_back(TakeIssueKeys(op, keys.size(), outputs));
+    keys.push_back(TakeTaskKeys(op, keys.size(), outputs));
     const auto output = op.find("output");
     outputs.push_back(output != op.end() && output->is_string() ? output->get<std::string>() : "");
   }
@@ -142,10 +124,6 @@ std::vector<OpIssueKeys> TakeIssueKeys(Json& list) {
 }
 
 }  // namespace
-
-bool HasGraph(const WorkloadConfig& workload) {
-  return !workload.graph.empty() || !workload.ops.json.empty();
-}
 
 std::vector<ArgumentShape> ShapesOf(const compiler::NamedGraph& graph,
                                     const compiler::FrontEndResult& result) {
@@ -161,13 +139,12 @@ std::vector<ArgumentShape> ShapesOf(const compiler::NamedGraph& graph,
   return shapes;
 }
 
-compiler::NamedGraph ReadGraph(const WorkloadConfig& workload) {
-  return ReadGraph(workload, nullptr);
+compiler::NamedGraph ReadOpList(const WorkloadConfig& workload) {
+  return ReadOpList(workload, nullptr);
 }
 
-compiler::NamedGraph ReadGraph(const WorkloadConfig& workload, std::vector<OpIssueKeys>* keys) {
-  RefuseOtherKeys(workload);
-  Json value = workload.graph.empty() ? Json::object() : ReadGraphFile(workload.graph);
+compiler::NamedGraph ReadOpList(const WorkloadConfig& workload, std::vector<OpTaskKeys>* keys) {
+  Json value = workload.graph.empty() ? Json::object() : ReadOpListFile(workload.graph);
   for (const auto& [name, size] : workload.dims) value["dims"][name] = size;
   const auto take = [&](const char* key, const TableList& tables) {
     if (!tables.json.empty()) value[key] = Json::parse(tables.json);
@@ -177,38 +154,42 @@ compiler::NamedGraph ReadGraph(const WorkloadConfig& workload, std::vector<OpIss
   take("hints", workload.hints);
   if (!workload.outputs.empty()) value["outputs"] = workload.outputs;
   try {
-    std::vector<OpIssueKeys> taken = TakeIssueKeys(value);
+    std::vector<OpTaskKeys> taken = TakeTaskKeys(value);
     if (keys != nullptr) *keys = std::move(taken);
     return compiler::ReadNamedGraph(value);
   } catch (const compiler::CompileError&) {
     throw;
   } catch (const Error& error) {
-    throw BadInput("{}: {}", workload.graph.empty() ? "workload" : workload.graph, error.what());
+    throw error.Within(workload.graph.empty() ? "workload" : workload.graph);
   }
 }
 
-compiler::FrontEndOptions GraphOptions(const RunConfig& config) {
+compiler::FrontEndOptions FrontEndOptionsOf(const RunConfig& config) {
   const WorkloadConfig& workload = config.workload;
   compiler::FrontEndOptions options;
   options.tiling = workload.tiling;
-  options.division.rule = compiler::SplitRuleFromName(workload.division);
+  options.division.rule = workload.division;
   options.division.timing = MatmulTimingOf(config.card);
   options.division.agree = workload.agree;
   options.division.max_cores = MaxCores(config, std::getenv("SENCORES"));
-  options.lx_planning = workload.lx != "none";
+  options.allow_long_spans = workload.long_spans == LongSpans::kAllow;
+  options.lx_planning = workload.lx != LxResults::kNone;
   options.lx.solver = compiler::LxSolverFromName(workload.lx_solver);
-  options.lx.all_operations = workload.lx == "all";
+  options.lx.all_operations = workload.lx == LxResults::kAll;
   options.lx.cores = options.division.max_cores;
   options.lx.capacity = static_cast<int64_t>(config.card.core.lx_bytes) * kPlannedFifths / kFifths;
   return options;
 }
 
-std::string EmitStage(const RunConfig& config, const std::string& stage) {
-  if (!HasGraph(config.workload)) {
+std::string EmitStage(const RunConfig& config, const std::string& stage,
+                      std::vector<std::string>& warnings) {
+  if (!HasOpList(config.workload)) {
     throw BadInput("--emit {}: the passes work on a list of operations (workload.ops)", stage);
   }
+  RefuseKeysWithoutEffect(config);
   const compiler::FrontEndResult result =
-      compiler::CompileNamedGraph(ReadGraph(config.workload), GraphOptions(config));
+      compiler::CompileNamedGraph(ReadOpList(config.workload), FrontEndOptionsOf(config));
+  warnings = result.log;
   const std::vector<std::string>& stages = compiler::DumpStages();
   if (stage != "bundle" && std::find(stages.begin(), stages.end(), stage) == stages.end()) {
     std::vector<std::string> known = stages;
@@ -221,25 +202,27 @@ std::string EmitStage(const RunConfig& config, const std::string& stage) {
   return compiler::BundleMlir(compiler::EmitBundle(result.source, dialect), dialect);
 }
 
-Workload ResolveGraph(const RunConfig& config) {
-  auto graph = std::make_shared<compiler::NamedGraph>(ReadGraph(config.workload));
-  const compiler::FrontEndResult result = compiler::CompileNamedGraph(*graph, GraphOptions(config));
+std::unique_ptr<Workload> ResolveOpList(const RunConfig& config) {
+  auto list = std::make_shared<compiler::NamedGraph>(ReadOpList(config.workload));
+  const compiler::FrontEndResult result =
+      compiler::CompileNamedGraph(*list, FrontEndOptionsOf(config));
   compiler::Bundle bundle = compiler::EmitBundle(result.source, compiler::DialectFor(result));
-  RunConfig without_graph = config;
-  without_graph.workload.dims.clear();
-  Workload workload =
-      MakeBundleWorkload(without_graph, std::move(bundle), ShapesOf(*graph, result));
-  for (WorkloadTensor& tensor : workload.tensors) {
+  compiler::RefuseShortArguments(result, bundle);
+  BundlePlan plan =
+      PlanBundle(BundleSettingsOf(config), std::move(bundle), ShapesOf(*list, result));
+  for (WorkloadTensor& tensor : plan.launched.tensors) {
     const auto& argument = result.arguments[static_cast<size_t>(tensor.position)];
     if (argument.is_constant) tensor.constant = argument.value;
     if (argument.tensor >= 0)
-      tensor.file = graph->tensors[static_cast<size_t>(argument.tensor)].file;
+      tensor.file = list->tensors[static_cast<size_t>(argument.tensor)].file;
   }
-  workload.description = fmt::format("{} operation{}, bundle {}", graph->ops.size(),
-                                     graph->ops.size() == 1 ? "" : "s", result.source.name);
-  workload.source = std::make_shared<const compiler::KernelSource>(result.source);
-  workload.graph = std::move(graph);
-  return workload;
+  plan.warnings = result.log;
+  plan.kernel = std::make_shared<const compiler::Kernel>(CompileBundleKernel(plan));
+  plan.description = fmt::format("{} operation{}, bundle {}", list->ops.size(),
+                                 list->ops.size() == 1 ? "" : "s", result.source.name);
+  plan.source = std::make_shared<const compiler::KernelSource>(result.source);
+  plan.operations = std::move(list);
+  return std::make_unique<BundleWorkload>(std::move(plan));
 }
 
 }  // namespace spyre::cosim

@@ -1,47 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
 // Lists of operations as workloads: from the configuration's keys, or a file of their own, to a
 // bundle that the front end made. Reads files; any thread. Errors: Error(kBadInput) naming the key
 // or file, CompileError of the front end.
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "cosim/argument_shapes.h"
-#include "cosim/config.h"
-#include "cosim/workload.h"
-#include "runtime/compiler/front_end.h"
-#include "runtime/compiler/named_graph.h"
+#include "cosim/config/config.h"
+#include "cosim/workload/argument_shapes.h"
+#include "cosim/workload/workload.h"
+#include "runtime/compiler/front_end/front_end.h"
+#include "runtime/compiler/front_end/named_graph.h"
 
 namespace spyre::cosim {
 
-// Whether the configuration lists operations.
-bool HasGraph(const WorkloadConfig& workload);
-
 // The list of operations: what workload.graph names, with the workload's own dims, tensors, ops,
 // hints and outputs before the file's. Files of inputs are relative to the file that names them.
-compiler::NamedGraph ReadGraph(const WorkloadConfig& workload);
+compiler::NamedGraph ReadOpList(const WorkloadConfig& workload);
 
 // What an operation of a list says about how it is issued: the keys `stream` and `after`.
-struct OpIssueKeys {
+struct OpTaskKeys {
   std::optional<uint32_t> stream;  // of the context
   std::vector<size_t> after;       // positions of earlier operations
 };
 // The same; keys, one for each operation, may be null.
-compiler::NamedGraph ReadGraph(const WorkloadConfig& workload, std::vector<OpIssueKeys>* keys);
+compiler::NamedGraph ReadOpList(const WorkloadConfig& workload, std::vector<OpTaskKeys>* keys);
 
-compiler::FrontEndOptions GraphOptions(const RunConfig& config);
+compiler::FrontEndOptions FrontEndOptionsOf(const RunConfig& config);
 
 // Of the arguments of what was compiled, in their order.
 std::vector<ArgumentShape> ShapesOf(const compiler::NamedGraph& graph,
                                     const compiler::FrontEndResult& result);
 
 // What one pass of the compiler left of it: a stage of the front end (front_end.h), or "bundle",
-// its bundle.mlir.
-std::string EmitStage(const RunConfig& config, const std::string& stage);
+// its bundle.mlir. warnings: what it had to say.
+std::string EmitStage(const RunConfig& config, const std::string& stage,
+                      std::vector<std::string>& warnings);
 
 // A list of operations, compiled, with the tensors and constants that its bundle takes.
-Workload ResolveGraph(const RunConfig& config);
+std::unique_ptr<Workload> ResolveOpList(const RunConfig& config);
 
 }  // namespace spyre::cosim

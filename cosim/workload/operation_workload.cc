@@ -1,29 +1,34 @@
-#include "cosim/workload.h"
+// SPDX-License-Identifier: Apache-2.0
+#include "cosim/workload/operation_workload.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cstdlib>
-#include <cstring>
+#include <filesystem>
+#include <string_view>
 #include <utility>
 
-#include "cosim/bundle_workload.h"
-#include "cosim/graph_workload.h"
-#include "cosim/issue_workload.h"
-#include "cosim/npy.h"
-#include "cosim/parallel.h"
-#include "model/contract/error.h"
-#include "runtime/compiler/op_list.h"
+#include "base/error.h"
+#include "cosim/tensors/npy.h"
+#include "cosim/verify/check.h"
+#include "cosim/workload/compile_settings.h"
+#include "cosim/workload/kernel_run.h"
+#include "cosim/workload/launch_settings.h"
+#include "runtime/compiler/codegen/generate_kernel.h"
+#include "runtime/compiler/codegen/spyre_code.h"
+#include "runtime/compiler/kernels/kernel_problem.h"
+#include "runtime/compiler/ops/op_list.h"
+#include "runtime/spyre/launch_kernel.h"
 #include "runtime/spyre/launch_options.h"
 
 namespace spyre::cosim {
 namespace {
 
+using compiler::kStickElements;
 using compiler::Operation;
 using compiler::OperationKind;
 
-constexpr int64_t kStickElements = 64;
-constexpr int64_t kMaxElements = 1ll << 42;  // 8 TiB of float16: beyond any card, within 64 bits
-constexpr double kWholeNumberScale = 8;      // generated integers reach from -8 to 8
+constexpr double kManyTiles = 50000;
+constexpr double kTilesPerSecond = 5000;  // of the smallest ones
 
 struct NamedDim {
   const char* name;
@@ -74,11 +79,11 @@ std::vector<std::pair<std::string, int64_t>> GivenDims(const Dims& dims) {
   return given;
 }
 
-void AddTensor(Workload& workload, const char* name, std::vector<int64_t> shape, bool is_output,
+void AddTensor(OperationPlan& plan, const char* name, std::vector<int64_t> shape, bool is_output,
                bool sparse, const std::string& file) {
   WorkloadTensor tensor;
   tensor.name = name;
-  tensor.position = static_cast<int>(workload.tensors.size());
+  tensor.position = static_cast<int>(plan.tensors.size());
   tensor.is_input = !is_output;
   tensor.is_output = is_output;
   tensor.file = file;
@@ -91,19 +96,12 @@ void AddTensor(Workload& workload, const char* name, std::vector<int64_t> shape,
     }
     elements *= size;
   }
-  if (sparse && !tensor.shape.empty()) {
-    std::vector<int> order;
-    for (size_t i = 0; i < tensor.shape.size(); ++i) order.push_back(static_cast<int>(i));
-    order.push_back(-1);
-    tensor.layout =
-        MakeLayout(tensor.shape, ContiguousStrides(tensor.shape), DataFormat::kSen169Fp16, order);
-  } else {
-    tensor.layout = DefaultLayout(tensor.shape, DataFormat::kSen169Fp16);
-  }
-  workload.tensors.push_back(std::move(tensor));
+  tensor.layout = sparse ? SparseLayout(tensor.shape, DataFormat::kSen169Fp16)
+                         : DefaultLayout(tensor.shape, DataFormat::kSen169Fp16);
+  plan.tensors.push_back(std::move(tensor));
 }
 
-void AddTensors(Workload& workload, const Operation& op, const WorkloadConfig& config) {
+void AddTensors(OperationPlan& plan, const Operation& op, const WorkloadConfig& config) {
   const auto shape_of = [&](std::initializer_list<const char*> names) {
     std::vector<int64_t> shape;
     for (const char* name : names)
@@ -117,20 +115,20 @@ void AddTensors(Workload& workload, const Operation& op, const WorkloadConfig& c
     throw BadInput("workload.inputs.b = \"{}\": operation '{}' has one input, a", b, op.name);
   }
   if (op.kind == OperationKind::kMatmul) {
-    AddTensor(workload, "a", shape_of({"batch", "m", "k"}), false, false, a);
-    AddTensor(workload, "b", shape_of({"batch", "k", "n"}), false, false, b);
-    AddTensor(workload, "out", shape_of({"batch", "m", "n"}), true, false, "");
+    AddTensor(plan, "a", shape_of({"batch", "m", "k"}), false, false, a);
+    AddTensor(plan, "b", shape_of({"batch", "k", "n"}), false, false, b);
+    AddTensor(plan, "out", shape_of({"batch", "m", "n"}), true, false, "");
     return;
   }
   const std::vector<int64_t> whole = shape_of({"batch", "rows", "cols"});
-  AddTensor(workload, "a", whole, false, false, a);
-  if (op.inputs() == 2) AddTensor(workload, "b", whole, false, false, b);
+  AddTensor(plan, "a", whole, false, false, a);
+  if (op.inputs() == 2) AddTensor(plan, "b", whole, false, false, b);
   if (op.kind != OperationKind::kReduction) {
-    AddTensor(workload, "out", whole, true, false, "");
+    AddTensor(plan, "out", whole, true, false, "");
   } else if (config.axis == "rows") {
-    AddTensor(workload, "out", shape_of({"batch", "cols"}), true, false, "");
+    AddTensor(plan, "out", shape_of({"batch", "cols"}), true, false, "");
   } else {
-    AddTensor(workload, "out", shape_of({"batch", "rows"}), true, true, "");
+    AddTensor(plan, "out", shape_of({"batch", "rows"}), true, true, "");
   }
 }
 
@@ -156,34 +154,34 @@ std::string ReducedDim(const compiler::KernelSpec& spec) {
 }
 
 // What tiles of a reduced dimension cannot make together, whatever carries them.
-void RefusePartsOfRows(const Workload& workload) {
-  const compiler::KernelSpec& spec = workload.kernel_spec;
+void RefusePartsOfRows(const OperationPlan& plan) {
+  const compiler::KernelSpec& spec = plan.kernel_spec;
   const bool softmax = compiler::RequireOperation(spec.op).kind == OperationKind::kSoftmax;
   if (!softmax && spec.op != "mean") return;
   const std::string along = softmax ? "cols" : spec.axis;
   const int64_t tile = spec.dims.at(along);
-  if (tile >= workload.sizes.at(along)) return;
+  if (tile >= plan.sizes.at(along)) return;
   throw BadInput(
       "workload.tile.{} = {}: {} of parts of its {} elements do not make that of the whole; tiles "
       "of the other dimensions do",
-      along, tile, spec.op, workload.sizes.at(along));
+      along, tile, spec.op, plan.sizes.at(along));
 }
 
 // A reduced dimension in tiles: how the kernel keeps its sums, or where they are rounded.
-void TileReduction(const LaunchConfig& launch, Workload& workload) {
-  RefusePartsOfRows(workload);
-  compiler::KernelSpec& spec = workload.kernel_spec;
+void TileReduction(OperationPlan& plan) {
+  RefusePartsOfRows(plan);
+  compiler::KernelSpec& spec = plan.kernel_spec;
   const std::string reduced = ReducedDim(spec);
-  if (reduced.empty() || spec.dims.at(reduced) == workload.sizes.at(reduced)) return;
-  const int64_t size = workload.sizes.at(reduced);
-  const auto how = runtime::ReductionTilingFromName(launch.reduction);
+  if (reduced.empty() || spec.dims.at(reduced) == plan.sizes.at(reduced)) return;
+  const int64_t size = plan.sizes.at(reduced);
+  const runtime::ReductionTiling how = plan.launch.reduction;
   const bool carries =
       how == runtime::ReductionTiling::kDevice || how == runtime::ReductionTiling::kLx;
   if (carries && reduced != "k") {
     throw BadInput(
         "workload.launch.reduction = \"{}\": only a matmul carries its sums from launch to launch; "
         "\"plan\" puts the results of parts of a sum, amax or amin together",
-        launch.reduction);
+        runtime::Name(how));
   }
   switch (how) {
     case runtime::ReductionTiling::kFail:
@@ -199,89 +197,30 @@ void TileReduction(const LaunchConfig& launch, Workload& workload) {
   }
   const int64_t tile = spec.dims.at(reduced);
   for (int64_t end = tile; end < size + tile; end += tile)
-    workload.problem.tile_ends.push_back(std::min(end, size));
+    plan.problem.tile_ends.push_back(std::min(end, size));
 }
 
-// A well-mixed 64-bit number for each (seed, stream, index): splitmix64's finaliser.
-uint64_t Mix(uint64_t seed, uint64_t stream, uint64_t index) {
-  uint64_t z = seed * 0x9E3779B97F4A7C15u + stream * 0xD1B54A32D192ED03u + index;
-  z = (z + 0x9E3779B97F4A7C15u) * 0xBF58476D1CE4E5B9u;
-  z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9u;
-  z = (z ^ (z >> 27)) * 0x94D049BB133111EBu;
-  return z ^ (z >> 31);
-}
-
-double Generated(const std::string& distribution, uint64_t bits) {
-  if (distribution == "normal") {
-    // Four 16-bit uniforms, their sum scaled to variance 1: bell-shaped, and the same on every
-    // host because no library function is involved. Its tails end at 3.46.
-    double sum = 0;
-    for (int i = 0; i < 4; ++i) sum += static_cast<double>((bits >> (16 * i)) & 0xFFFF) - 32767.5;
-    constexpr double kScale = 1.7320508075688772 / 65536;  // sqrt(12 / 4) per step
-    return sum * kScale;
+// A run of tiny tiles is far slower than one of large tiles, and nothing else would say why.
+void WarnOfManyTiles(OperationPlan& plan) {
+  double tiles = 1;
+  std::string sizes;
+  for (const auto& [name, tile] : plan.kernel_spec.dims) {
+    const int64_t count = (plan.sizes.at(name) + tile - 1) / tile;
+    tiles *= static_cast<double>(count);
+    if (count > 1)
+      sizes += fmt::format("{}workload.tile.{} = {}", sizes.empty() ? "" : ", ", name, tile);
   }
-  const double unit = static_cast<double>(bits >> 40) / (1 << 24);
-  if (distribution == "positive") return 0.0625 + unit * (4 - 0.0625);
-  const double uniform = unit * 2 - 1;
-  return distribution == "small" ? uniform / 16 : uniform;
+  if (tiles <= kManyTiles) return;
+  plan.warnings.push_back(fmt::format(
+      "WARNING: {} make about {:.0f} launches, which take about {:.0f} s to simulate; larger tiles "
+      "make fewer",
+      sizes, tiles, tiles / kTilesPerSecond));
 }
 
 }  // namespace
 
-int64_t WorkloadTensor::elements() const {
-  int64_t count = 1;
-  for (const int64_t size : shape) count *= size;
-  return count;
-}
-
-int64_t WorkloadTensor::host_bytes() const { return elements() * HostFormatOf(host_format).bytes; }
-
-int MaxCores(const RunConfig& config, const char* sencores) {
-  const auto wanted = static_cast<int>(config.workload.cores);
-  const auto present = static_cast<int>(config.card.cores);
-  if (wanted > present) {
-    throw BadInput("workload.cores = {}: the card has {} (card.cores)", wanted, present);
-  }
-  // What the workload says goes before the environment.
-  return wanted != 0 ? wanted : LimitCores(present, sencores);
-}
-
-int LimitCores(int cores, const char* sencores) {
-  if (sencores == nullptr) return cores;
-  int limit = 0;
-  const char* end = sencores + std::strlen(sencores);
-  const auto [stop, error] = std::from_chars(sencores, end, limit);
-  if (error != std::errc() || stop != end || limit < 1 || limit > kMaxCores) {
-    throw BadInput("environment variable SENCORES = \"{}\" must be a whole number from 1 to {}",
-                   sencores, kMaxCores);
-  }
-  return std::min(cores, limit);
-}
-
-compiler::MatmulTiming MatmulTimingOf(const model::CardConfig& card) {
-  // The public figures are of the public card, and include what it loses to refresh, turnaround and
-  // check bytes: a card with other rates is faster or slower in proportion.
-  const model::CardConfig calibrated;
-  const auto macs = [](const model::CardConfig& c) {
-    return static_cast<double>(c.core.corelets * c.core.pt_macs_per_cycle * c.clock.core_mhz);
-  };
-  const auto bytes = [](const model::CardConfig& c) {
-    return static_cast<double>(c.memory.channels * c.memory.channel_bits * c.memory.transfer_mts);
-  };
-  compiler::MatmulTiming timing;
-  timing.macs_per_core_ns *= macs(card) / macs(calibrated);
-  timing.memory_bytes_per_ns *= bytes(card) / bytes(calibrated);
-  timing.cohort = static_cast<double>(card.ring.multicast_cohort);
-  timing.cohort_exponent = static_cast<double>(card.ring.multicast_exponent_percent) / 100;
-  return timing;
-}
-
-Workload ResolveWorkload(const RunConfig& config) {
-  CheckIssueKeys(config.workload);
-  if (HasIssue(config.workload)) return ResolveIssue(config);
-  if (HasGraph(config.workload)) return ResolveGraph(config);
-  if (!config.workload.bundle.empty()) return ResolveBundle(config);
-  WorkloadConfig settings = config.workload;
+OperationPlan PlanOperation(const RunConfig& config) {
+  const WorkloadConfig& settings = config.workload;
   const Operation* op = &compiler::RequireOperation(settings.op);
   // A matmul with a batch is a batch matmul.
   if (op->name == "matmul" && settings.size.batch != 0) {
@@ -298,24 +237,25 @@ Workload ResolveWorkload(const RunConfig& config) {
     if (settings.size.rows == 0) throw BadInput("workload.axis = \"rows\" needs workload.rows");
   }
 
-  Workload workload;
-  workload.description = Describe(*op, settings);
-  compiler::KernelSpec& spec = workload.kernel_spec;
+  OperationPlan plan;
+  plan.description = Describe(*op, settings);
+  plan.launch = settings.launch;
+  compiler::KernelSpec& spec = plan.kernel_spec;
   spec.op = std::string(op->name);
-  for (const auto& [name, size] : GivenDims(settings.size)) workload.sizes[name] = size;
-  spec.dims = workload.sizes;
+  for (const auto& [name, size] : GivenDims(settings.size)) plan.sizes[name] = size;
+  spec.dims = plan.sizes;
   for (const auto& [name, size] : GivenDims(settings.tile)) spec.dims[name] = size;
   for (const auto& [name, parts] : GivenDims(settings.split))
     spec.split[name] = static_cast<int>(parts);
   spec.axis = settings.axis;
   spec.cores = MaxCores(config, std::getenv("SENCORES"));
-  spec.split_rule = compiler::SplitRuleFromName(settings.division);
+  spec.split_rule = settings.division;
   spec.matmul_timing = MatmulTimingOf(config.card);
   spec.lx_bytes = config.card.lx_usable_bytes();
   spec.timing_only = !settings.functional;
-  AddTensors(workload, *op, settings);
+  AddTensors(plan, *op, settings);
 
-  ReferenceProblem& problem = workload.problem;
+  ReferenceProblem& problem = plan.problem;
   problem.op = spec.op;
   problem.batch = OrOne(settings.size.batch);
   problem.m = OrOne(settings.size.m);
@@ -324,47 +264,24 @@ Workload ResolveWorkload(const RunConfig& config) {
   problem.rows = OrOne(settings.size.rows);
   problem.cols = OrOne(settings.size.cols);
   problem.reduce_rows = op->kind == OperationKind::kReduction && settings.axis == "rows";
-  TileReduction(settings.launch, workload);
-  return workload;
+  TileReduction(plan);
+  WarnOfManyTiles(plan);
+  return plan;
 }
 
-HostData LoadInput(const RunConfig& config, const WorkloadTensor& tensor) {
-  if (!tensor.file.empty()) {
-    NpyArray array = ReadNpy(tensor.file, "input " + tensor.name,
-                             HostFormatOf(tensor.host_format).npy, tensor.shape);
-    return std::move(array.data);
-  }
-  HostData data(static_cast<size_t>(tensor.host_bytes()));
-  if (tensor.constant) {
-    for (int64_t i = 0; i < tensor.elements(); ++i)
-      StoreHost(tensor.host_format, *tensor.constant, data.data(), i);
-    return data;
-  }
-  const std::string& distribution = config.workload.distribution;
-  const bool whole_numbers =
-      tensor.host_format != DataFormat::kIeeeFp16 && tensor.host_format != DataFormat::kIeeeFp32;
-  const double scale = whole_numbers ? kWholeNumberScale : 1;
-  const uint64_t stream = static_cast<uint64_t>(tensor.position) + 1;
-  ParallelFor(tensor.elements(), 4096, [&](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i) {
-      const uint64_t bits = Mix(config.workload.seed, stream, static_cast<uint64_t>(i));
-      StoreHost(tensor.host_format, scale * Generated(distribution, bits), data.data(), i);
-    }
-  });
-  return data;
-}
-
-std::vector<int64_t> ReducedSliceEnds(const Workload& workload, const compiler::KernelPlan& plan) {
-  const std::string reduced = ReducedDim(workload.kernel_spec);
+std::vector<int64_t> ReducedSliceEnds(const compiler::KernelSpec& spec,
+                                      const std::map<std::string, int64_t>& sizes,
+                                      const std::vector<int64_t>& tile_ends,
+                                      const compiler::KernelPlan& plan) {
+  const std::string reduced = ReducedDim(spec);
   const auto split = plan.split.find(reduced);
   if (split == plan.split.end() || split->second <= 1) return {};
   // Whole sticks where the dimension is inside a stick: k of a, columns.
   const int64_t unit = reduced == "rows" ? 1 : kStickElements;
-  const std::vector<int64_t> whole{workload.sizes.at(reduced)};
-  const auto& tiles = workload.problem.tile_ends;
+  const std::vector<int64_t> whole{sizes.at(reduced)};
   std::vector<int64_t> ends;
   int64_t tile_begin = 0;
-  for (const int64_t tile_end : tiles.empty() ? whole : tiles) {
+  for (const int64_t tile_end : tile_ends.empty() ? whole : tile_ends) {
     const int64_t units = (tile_end - tile_begin + unit - 1) / unit;
     const int64_t slices = std::min<int64_t>(split->second, units);
     int64_t begin = 0;
@@ -375,6 +292,56 @@ std::vector<int64_t> ReducedSliceEnds(const Workload& workload, const compiler::
     tile_begin = tile_end;
   }
   return ends;
+}
+
+compiler::Kernel OperationWorkload::CompileKernel() const {
+  return compiler::GenerateKernel(plan_.kernel_spec);
+}
+
+// What the launch would refuse, before anything is simulated.
+void OperationWorkload::CheckTiles() const {
+  std::vector<runtime::SpyreTensor> tensors;
+  for (const WorkloadTensor& tensor : plan_.tensors)
+    tensors.push_back(runtime::TensorAt(flex::PFDeviceHandle{}, tensor.layout));
+  runtime::CheckLaunch(runtime::KernelSet(std::filesystem::path(directory_)), tensors,
+                       LaunchOptionsOf(plan_.launch));
+}
+
+CompiledWorkload OperationWorkload::Compile(const std::string& directory) {
+  const compiler::Kernel kernel = CompileKernel();
+  compiler::WriteSpyreCode(kernel, directory);
+  const std::vector<int64_t>& tile_ends = plan_.problem.tile_ends;
+  compiler::WriteTileKernels(
+      CompileTileKernels(plan_.launch, plan_.kernel_spec, plan_.sizes, !tile_ends.empty()),
+      directory);
+  slice_ends_ = ReducedSliceEnds(plan_.kernel_spec, plan_.sizes, tile_ends, kernel.plan);
+  directory_ = directory;
+  CheckTiles();
+  CompiledWorkload compiled;
+  compiled.directory = directory;
+  compiled.kernel_names = {kernel.name};
+  compiled.plan = kernel.plan;
+  compiled.marks = kernel.steps;
+  compiled.chunks = ChunksOf(plan_.launch, plan_.tensors, kernel);
+  return compiled;
+}
+
+std::unique_ptr<WorkloadRun> OperationWorkload::Open(flex::RuntimeContext& context,
+                                                     RunTensors& tensors) const {
+  return std::make_unique<KernelRun>(context, *this, tensors,
+                                     KernelLaunch{directory_, LaunchOptionsOf(plan_.launch), {}});
+}
+
+Verification OperationWorkload::Verify(const std::vector<HostData>& inputs,
+                                       const std::vector<HostData>& outputs,
+                                       const CheckOptions& options) const {
+  ReferenceProblem problem = plan_.problem;
+  problem.slice_ends = slice_ends_;
+  return VerifyOperation(std::move(problem), inputs, outputs, options);
+}
+
+std::unique_ptr<Workload> ResolveOperation(const RunConfig& config) {
+  return std::make_unique<OperationWorkload>(PlanOperation(config));
 }
 
 }  // namespace spyre::cosim

@@ -1,4 +1,5 @@
-#include "cosim/issue_schedule.h"
+// SPDX-License-Identifier: Apache-2.0
+#include "cosim/workload/task_list_schedule.h"
 
 #include <algorithm>
 #include <map>
@@ -12,13 +13,13 @@ namespace {
 
 constexpr uint32_t kFirstStream = 1;  // that chains are dealt out to
 
-class Planner {
+class StepPlanner {
  public:
-  Planner(const std::vector<WorkloadTensor>& tensors, const IssueWork& work, uint32_t streams)
-      : tensors_(tensors), work_(work), streams_(streams), writer_(tensors.size()) {}
+  StepPlanner(const TaskListPlan& list, uint32_t streams)
+      : list_(list), streams_(streams), writer_(list.tensors.size()) {}
 
-  std::vector<IssueStep> Plan() {
-    for (size_t task = 0; task < work_.tasks.size(); ++task) AddTask(task);
+  std::vector<TaskStep> Plan() {
+    for (size_t task = 0; task < list_.tasks.size(); ++task) AddTask(task);
     return std::move(steps_);
   }
 
@@ -27,8 +28,8 @@ class Planner {
   using Clock = std::map<uint32_t, size_t>;
 
   void AddTask(size_t index) {
-    const IssueTask& task = work_.tasks[index];
-    const std::vector<WorkloadTensor>& roles = work_.kernels[task.kernel].tensors;
+    const Task& task = list_.tasks[index];
+    const std::vector<WorkloadTensor>& roles = list_.kernels[task.kernel].launched.tensors;
     const uint32_t stream = StreamOf(task, roles);
     std::vector<size_t> needs;
     for (size_t i = 0; i < task.tensors.size(); ++i) {
@@ -36,7 +37,7 @@ class Planner {
       const auto tensor = static_cast<size_t>(task.tensors[i]);
       if (!writer_[tensor]) {
         writer_[tensor] = steps_.size();
-        Add({IssueStep::Kind::kCopyIn, tensor, stream, {}, false}, {});
+        Add({TaskStep::Kind::kCopyIn, tensor, stream, {}, false}, {});
       }
       needs.push_back(*writer_[tensor]);
     }
@@ -44,31 +45,31 @@ class Planner {
     const size_t step = steps_.size();
     step_of_.push_back(step);
     follower_.push_back(false);
-    Add({IssueStep::Kind::kLaunch, index, stream, {}, false}, needs);
+    Add({TaskStep::Kind::kLaunch, index, stream, {}, false}, needs);
     for (size_t i = 0; i < task.tensors.size(); ++i) {
       if (!roles[i].is_output) continue;
       const auto tensor = static_cast<size_t>(task.tensors[i]);
       writer_[tensor] = step;
-      if (tensors_[tensor].is_output)
-        Add({IssueStep::Kind::kCopyOut, tensor, stream, {}, false}, {step});
+      if (list_.tensors[tensor].is_output)
+        Add({TaskStep::Kind::kCopyOut, tensor, stream, {}, false}, {step});
     }
   }
 
-  uint32_t StreamOf(const IssueTask& task, const std::vector<WorkloadTensor>& roles) {
+  uint32_t StreamOf(const Task& task, const std::vector<WorkloadTensor>& roles) {
     if (streams_ == 0) return flex::kDefaultStream;
     if (task.stream) return *task.stream;
     for (size_t i = 0; i < task.tensors.size(); ++i) {
       const auto& writer = writer_[static_cast<size_t>(task.tensors[i])];
       if (!roles[i].is_input || !writer) continue;
-      const IssueStep& step = steps_[*writer];
-      if (step.kind != IssueStep::Kind::kLaunch || follower_[step.subject]) continue;
+      const TaskStep& step = steps_[*writer];
+      if (step.kind != TaskStep::Kind::kLaunch || follower_[step.subject]) continue;
       follower_[step.subject] = true;
       return step.stream;
     }
     return kFirstStream + static_cast<uint32_t>(chains_++ % streams_);
   }
 
-  void Add(IssueStep step, std::vector<size_t> needs) {
+  void Add(TaskStep step, std::vector<size_t> needs) {
     const size_t position = steps_.size();
     Clock& known = known_[step.stream];
     // The latest first: what it has waited for itself need not be waited for again.
@@ -90,11 +91,10 @@ class Planner {
     steps_.push_back(std::move(step));
   }
 
-  const std::vector<WorkloadTensor>& tensors_;
-  const IssueWork& work_;
+  const TaskListPlan& list_;
   const uint32_t streams_;
   size_t chains_ = 0;
-  std::vector<IssueStep> steps_;
+  std::vector<TaskStep> steps_;
   std::vector<Clock> clocks_;                  // by step, with the step itself
   std::map<uint32_t, Clock> known_;            // by stream
   std::vector<std::optional<size_t>> writer_;  // by tensor: the step that fills it
@@ -104,9 +104,8 @@ class Planner {
 
 }  // namespace
 
-std::vector<IssueStep> PlanIssue(const std::vector<WorkloadTensor>& tensors, const IssueWork& work,
-                                 uint32_t streams) {
-  return Planner(tensors, work, streams).Plan();
+std::vector<TaskStep> PlanTasks(const TaskListPlan& list, uint32_t streams) {
+  return StepPlanner(list, streams).Plan();
 }
 
 }  // namespace spyre::cosim

@@ -1,4 +1,5 @@
-// The order in which the host enqueues a workload of many launches on streams: copies of inputs,
+// SPDX-License-Identifier: Apache-2.0
+// The order in which the host enqueues a task list on streams: copies of inputs,
 // launches, copies of outputs, and where a stream must wait for another. Pure functions, any
 // thread.
 #pragma once
@@ -6,14 +7,14 @@
 #include <cstdint>
 #include <vector>
 
-#include "cosim/issue_workload.h"
+#include "cosim/workload/task_list.h"
 
 namespace spyre::cosim {
 
-struct IssueStep {
+struct TaskStep {
   enum class Kind : uint8_t { kCopyIn, kLaunch, kCopyOut };
   Kind kind = Kind::kLaunch;
-  size_t subject = 0;         // position in Workload::tensors of a copy, in tasks of a launch
+  size_t subject = 0;         // position in the list's tensors of a copy, in tasks of a launch
   uint32_t stream = 0;        // of the context
   std::vector<size_t> waits;  // positions of earlier steps, on other streams, that signal
   bool signals = false;       // a step of another stream waits for it
@@ -25,7 +26,6 @@ struct IssueStep {
 // behind its writer, on the writer's. A step waits for what writes the tensors it reads, and for
 // what `after` names; waits that follow from others are left out. streams 0: everything is on the
 // default stream, whatever the tasks say.
-std::vector<IssueStep> PlanIssue(const std::vector<WorkloadTensor>& tensors, const IssueWork& work,
-                                 uint32_t streams);
+std::vector<TaskStep> PlanTasks(const TaskListPlan& list, uint32_t streams);
 
 }  // namespace spyre::cosim

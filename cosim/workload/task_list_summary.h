@@ -1,4 +1,5 @@
-// What was issued of a workload of many launches (issue_run.h), for the report. Plain data.
+// SPDX-License-Identifier: Apache-2.0
+// What was launched of a task list (task_list_run.h), for the report. Plain data.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +10,7 @@
 
 namespace spyre::cosim {
 
-struct IssueSummary {
+struct TaskListSummary {
   std::string mode;
   std::vector<uint32_t> streams;  // that took part, ascending
   uint64_t tasks = 0, kernels = 0, program_copies = 0;

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Start-up and traps. Interrupts stay off (mstatus.MIE): a pending one only ends wfi. */
 #include <contract/spyre_registers.h>
 

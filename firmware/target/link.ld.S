@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Linker script, run through the preprocessor: image and data from the start of the SRAM, the stack
  * at its end. */
 #include <contract/spyre_registers.h>

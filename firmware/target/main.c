@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /* The controller's own program: boot, then serve and sleep. */
 #include "firmware/state.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /* What the compiler calls even without a library. The attribute keeps it from making calls of these
  * loops again. */
 #include <stddef.h>

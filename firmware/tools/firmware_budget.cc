@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // firmware_budget LISTING: checks and prints the size and the deepest stack of a firmware image, of
 // which LISTING is `objdump -t -d`. The linker script defines the limit: __stack_bytes.
 #include <fmt/format.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "firmware/tools/stack_depth.h"
 
 #include <fmt/format.h>

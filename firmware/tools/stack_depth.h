@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The deepest stack that a RISC-V program can need, from its disassembly: frames and calls as they
 // are in the image, whoever made them (compiler, assembler, library). Pure functions.
 #pragma once

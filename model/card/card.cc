@@ -1,8 +1,10 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "model/card/card.h"
 
 #include <fmt/format.h>
 
-#include "model/contract/error.h"
+#include "base/error.h"
+#include "model/card/check_card.h"
 
 namespace spyre::model {
 
@@ -30,7 +32,7 @@ Card::Card(const sc_core::sc_module_name& name, const CardConfig& config, trace:
   }
   dispatcher_ = std::make_unique<ComputeDispatcher>("dispatcher", config_, mmu_, *ring_, fabric_,
                                                     functional_, cores);
-  if (config_.concurrency == "pipelined") {
+  if (config_.concurrency == Concurrency::kPipelined) {
     service_core_ = std::make_unique<Core>("service_core", 0, config_, mmu_, service_fabric_,
                                            recorder, CoreRole::kService);
     prepare_dispatcher_ =
@@ -89,7 +91,7 @@ void Card::ResetFunction(unsigned function) {
 
 std::vector<UnitStatistics> Card::Statistics() const {
   std::vector<UnitStatistics> all;
-  all.reserve(cores_.size() * 10 + memory_->channels().size() + 32);  // read often: see KernelLog
+  all.reserve(cores_.size() * 10 + config_.memory.channels + 32);  // read often: see KernelLog
   const auto add = [&all](const std::vector<UnitStatistics>& units) {
     all.insert(all.end(), units.begin(), units.end());
   };

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The card: every block, wired as docs/architecture.md draws it. What is outside is the PCIe link:
 // `endpoint().inbound` and `endpoint().outbound` bind to a root complex. One card per SystemC
 // simulation. Kernel thread only.
@@ -15,9 +16,9 @@
 #include <systemc>
 #include <vector>
 
-#include "model/card/card_config.h"
 #include "model/card/function_registers.h"
-#include "model/card/functional_queue.h"
+#include "model/common/card_config.h"
+#include "model/common/functional_queue.h"
 #include "model/control/control_processor.h"
 #include "model/control/debug_target.h"
 #include "model/control/dispatcher.h"

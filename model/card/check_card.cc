@@ -1,9 +1,11 @@
-#include "model/card/card_config.h"
+// SPDX-License-Identifier: Apache-2.0
+#include "model/card/check_card.h"
 
 #include <contract/registers.h>
 
-#include "model/card/clock.h"
-#include "model/contract/error.h"
+#include "base/error.h"
+#include "model/common/clock.h"
+#include "model/common/elf_image.h"
 #include "model/contract/memory_map.h"
 #include "model/memory/check_memory.h"
 
@@ -41,7 +43,7 @@ void CheckPcie(const PcieConfig& pcie) {
 
 // The timed model prices what the RTL does, so both have one size.
 void CheckPt(const CardConfig& config) {
-  if (config.pt.fidelity != "rtl") return;
+  if (config.pt.fidelity != BlockFidelity::kRtl) return;
   const auto is_of_rtl = [](const char* key, uint64_t value, uint64_t rtl) {
     if (value == rtl) return;
     throw BadInput("{} = {}: the RTL of the PT array (card.pt.fidelity = \"rtl\") has {}", key,
@@ -78,6 +80,8 @@ void CheckCard(const CardConfig& config) {
   }
   CheckPcie(config.pcie);
   CheckPt(config);
+  // Also where the firmware is host code: a mistyped file is better known before it is needed.
+  if (!config.management.firmware.empty()) ReadElf(config.management.firmware);
 }
 
 }  // namespace spyre::model

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "model/card/function_registers.h"
 
 #include "model/contract/memory_map.h"
@@ -55,7 +56,7 @@ void FunctionRegisters::WireIdentity() {
       if (blocks_.mmu.region(function_, i).length != 0) ++regions;
     }
     return static_cast<uint32_t>(config_.cores) | regions << 8 |
-           (config_.concurrency == "pipelined" ? 1u << 16 : 0);
+           (config_.concurrency == Concurrency::kPipelined ? 1u << 16 : 0);
   });
   registers_.OnRead(regs::MEMORY_MIB, [this] {
     uint64_t bytes = function_ == 0 ? config_.usable_bytes() : 0;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // BAR0 of one function: the register file of the contract, wired to the blocks behind it. Each hook
 // is the register's side effect as registers.toml describes it. Kernel thread only; never waits.
 #pragma once
@@ -6,8 +7,8 @@
 #include <functional>
 #include <systemc>
 
-#include "model/card/card_config.h"
-#include "model/card/register_file.h"
+#include "model/common/card_config.h"
+#include "model/common/register_file.h"
 #include "model/control/control_processor.h"
 #include "model/control/management.h"
 #include "model/mmu/mmu.h"

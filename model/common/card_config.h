@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Every parameter of the card, with its default. Units, ranges, meanings and sources are in
 // card_description.h. Plain data; a card copies its configuration at construction.
 #pragma once
@@ -7,6 +8,15 @@
 #include <vector>
 
 namespace spyre::model {
+
+// Choices. The enumerators stand in the order of their names in card_description.h.
+enum class Fidelity : uint8_t { kTimed, kFunctional };
+enum class Concurrency : uint8_t { kSerial, kPipelined };
+enum class BlockFidelity : uint8_t { kTimed, kRtl };
+enum class ManagementFidelity : uint8_t { kBehavioural, kRtl };
+enum class Ecc : uint8_t { kInline, kNone };
+enum class BankMapping : uint8_t { kRowBankColumn, kGroupInterleave, kHash };
+enum class RefreshKind : uint8_t { kAllBank, kPerBank, kNone };
 
 struct ClockConfig {
   uint64_t core_mhz = 1100;
@@ -50,7 +60,7 @@ struct RingConfig {
 struct MemoryConfig {
   uint64_t capacity_gib = 128;
   uint64_t ecc_gib = 16;
-  std::string ecc = "inline";
+  Ecc ecc = Ecc::kInline;
   uint64_t ecc_granule_bytes = 256;
   uint64_t ecc_word_bytes = 128;
   uint64_t channels = 16;
@@ -62,7 +72,7 @@ struct MemoryConfig {
   uint64_t bank_groups = 4;
   uint64_t banks_per_group = 4;
   uint64_t page_bytes = 2048;
-  std::string bank_mapping = "hash";
+  BankMapping bank_mapping = BankMapping::kHash;
   uint64_t read_latency_ps = 21250;
   uint64_t write_latency_ps = 11250;
   uint64_t t_rcd_ps = 18750;
@@ -78,7 +88,7 @@ struct MemoryConfig {
   uint64_t t_wtr_l_ps = 12500;
   uint64_t t_rtp_ps = 10000;
   uint64_t t_rtw_gap_ps = 15000;
-  std::string refresh = "all_bank";
+  RefreshKind refresh = RefreshKind::kAllBank;
   uint64_t t_refi_ps = 3906000;
   uint64_t t_rfc_ab_ps = 280000;
   uint64_t t_rfc_pb_ps = 140000;
@@ -123,7 +133,7 @@ struct DmaConfig {
   uint64_t setup_ns = 100;
 };
 struct ControlConfig {
-  std::string fidelity = "timed";
+  BlockFidelity fidelity = BlockFidelity::kTimed;
   uint64_t clock_mhz = 1000;
   uint64_t fetch_batch = 16;
   uint64_t decode_ns = 50;
@@ -131,14 +141,14 @@ struct ControlConfig {
   uint64_t respond_ns = 50;
 };
 struct ManagementConfig {
-  std::string fidelity = "behavioural";
+  ManagementFidelity fidelity = ManagementFidelity::kBehavioural;
   uint64_t clock_mhz = 500;
   uint64_t message_ns = 300;
   std::string firmware;
   uint64_t boot_deadline_us = 10000;
 };
 struct PtConfig {
-  std::string fidelity = "timed";
+  BlockFidelity fidelity = BlockFidelity::kTimed;
   uint64_t rtl_cores = 1;
 };
 struct MmuConfig {
@@ -149,8 +159,8 @@ struct MmuConfig {
 struct CardConfig {
   uint64_t cores = 32;
   uint64_t num_vfs = 2;
-  std::string fidelity = "timed";
-  std::string concurrency = "serial";
+  Fidelity fidelity = Fidelity::kTimed;
+  Concurrency concurrency = Concurrency::kSerial;
   ClockConfig clock;
   CoreConfig core;
   RingConfig ring;
@@ -162,12 +172,9 @@ struct CardConfig {
   PtConfig pt;
   MmuConfig mmu;
 
-  bool timed() const { return fidelity == "timed"; }
+  bool timed() const { return fidelity == Fidelity::kTimed; }
   uint64_t usable_bytes() const { return (memory.capacity_gib - memory.ecc_gib) << 30; }
   uint64_t lx_usable_bytes() const { return core.lx_bytes - core.lx_reserved_bytes; }
 };
-
-// Throws Error(kBadInput) for parameters that contradict each other, naming keys and values.
-void CheckCard(const CardConfig& config);
 
 }  // namespace spyre::model

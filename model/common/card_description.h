@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The one table of the card's parameters: unit, allowed range, what each means, and where its
 // default comes from. The TOML reader, the effective-config dump and docs/configuration.md all walk
 // it.
@@ -6,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "model/card/card_config.h"
+#include "model/common/card_config.h"
 
 namespace spyre::model {
 

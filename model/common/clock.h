@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A clock as exact time: when its cycles start, in picoseconds, without drift. 1100 MHz has a cycle
 // of 909.09... ps; a sum of rounded cycles would run away from the clock, edges here are rounded
 // one by one. Also for anything else that passes at a rational rate, such as the bytes of a link.
@@ -9,7 +10,7 @@
 #include <cstdint>
 #include <numeric>
 
-#include "model/card/divisor.h"
+#include "model/common/divisor.h"
 
 namespace spyre::model {
 

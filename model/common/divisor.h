@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Division by a number that stays the same, such as a clock's rate or an interleave: a
 // multiplication in place of the divide instruction, which would be most of what pricing a burst
 // costs. Exact for every dividend. Any thread, constant after construction.

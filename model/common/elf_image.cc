@@ -1,9 +1,10 @@
-#include "model/control/elf_image.h"
+// SPDX-License-Identifier: Apache-2.0
+#include "model/common/elf_image.h"
 
 #include <algorithm>
 
-#include "model/contract/error.h"
-#include "model/contract/files.h"
+#include "base/error.h"
+#include "base/files.h"
 
 namespace spyre::model {
 namespace {
@@ -35,7 +36,7 @@ class Reader {
  private:
   template <typename... Args>
   Error Bad(fmt::format_string<Args...> format, Args&&... args) const {
-    return DeviceFault("{}: {}", name_, fmt::format(format, std::forward<Args>(args)...));
+    return BadInput("{}: {}", name_, fmt::format(format, std::forward<Args>(args)...));
   }
   void Require(uint64_t offset, uint64_t bytes, const char* what) const {
     if (offset + bytes > bytes_.size()) {

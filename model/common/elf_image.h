@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A RISC-V executable: what a loader and a debugger's messages need of it. Hostile files get an
 // error.
 #pragma once
@@ -24,7 +25,7 @@ struct ElfImage {
   std::string Describe(uint32_t address) const;
 };
 
-// 32-bit little-endian RISC-V executables only. Throws Error(kDeviceFault) naming `name` and what
+// 32-bit little-endian RISC-V executables only. Throws Error(kBadInput) naming `name` and what
 // is wrong: this is an image that a card refuses.
 ElfImage ParseElf(const std::vector<uint8_t>& bytes, const std::string& name);
 ElfImage ReadElf(const std::string& path);

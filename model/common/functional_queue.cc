@@ -1,4 +1,5 @@
-#include "model/card/functional_queue.h"
+// SPDX-License-Identifier: Apache-2.0
+#include "model/common/functional_queue.h"
 
 namespace spyre::model {
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The functional half of a job: every copy and every sum, in the order in which the model issues
 // them, done by one worker thread while the kernel thread works out times. That order is the order
 // of a card without the queue, so data are the same bits with and without the thread, and whatever

@@ -1,4 +1,5 @@
-#include "model/core/pt_narrow.h"
+// SPDX-License-Identifier: Apache-2.0
+#include "model/common/pt_narrow.h"
 
 #include <algorithm>
 #include <cstring>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The PT array's arithmetic in the narrower operand formats: MATMUL on SEN143_FP8, SEN152_FP8,
 // SENINT8 and SENINT4 (semantics: kMatmul in model/contract/program.h; strides in bytes).
 // SEN169_FP16 has its own kernels, pt_kernel.h. PtUnit calls it. Any thread; scratch memory is per

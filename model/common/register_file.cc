@@ -1,9 +1,10 @@
-#include "model/card/register_file.h"
+// SPDX-License-Identifier: Apache-2.0
+#include "model/common/register_file.h"
 
 #include <iterator>
 #include <utility>
 
-#include "model/contract/error.h"
+#include "base/error.h"
 
 namespace spyre::model {
 namespace {
@@ -107,9 +108,8 @@ int RegisterFile::IndexOf(uint32_t offset) const {
 size_t RegisterFile::Require(uint32_t offset) const {
   const int index = IndexOf(offset);
   if (index < 0) {
-    throw Error(ErrorKind::kInternal,
-                fmt::format("register file: the {} function has no register at {:#x}",
-                            physical_function_ ? "physical" : "virtual", offset));
+    throw InternalError("register file: the {} function has no register at {:#x}",
+                        physical_function_ ? "physical" : "virtual", offset);
   }
   return static_cast<size_t>(index);
 }

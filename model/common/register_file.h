@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The BAR0 registers of one function, behaving as the table of the contract says
 // (regs::kRegisters): access kinds, reset values, bits that exist. What a register does beyond that
 // is a hook.

@@ -1,7 +1,9 @@
-// A shared resource: one user at a time, others wait. The building block of every timed path
-// (links, channels, ports, engines). Keeps the times for which it is taken, so that a request for
-// now finds the gap before one that was made for later; no process, no event of its own. Kernel
-// thread only. Times are picoseconds of simulated time.
+// SPDX-License-Identifier: Apache-2.0
+// A shared resource: one user at a time, others wait. The building block of the timed paths (links
+// of the ring and of PCIe, ports). It belongs to a clock and is taken for whole cycles, and keeps
+// those for which it is taken, so that a request for now finds the gap before one that was made for
+// later; no process, no event of its own. Kernel thread only. Statistics and slices are in
+// picoseconds of simulated time.
 #pragma once
 
 #include <algorithm>
@@ -12,7 +14,7 @@
 #include <utility>
 #include <vector>
 
-#include "model/card/clock.h"
+#include "model/common/clock.h"
 #include "traces/recorder.h"
 
 namespace spyre::model {
@@ -70,12 +72,21 @@ struct TraceSink {
   trace::Category category = trace::kControl;
   trace::TrackId track = 0;
   trace::NameId name = 0;
+
+  static TraceSink To(trace::Recorder* recorder, trace::Category category,
+                      const std::string& process, const std::string& track,
+                      const std::string& slice) {
+    if (recorder == nullptr || !recorder->Wants(category)) return {};
+    return {recorder, category, recorder->AddTrack(process, track), recorder->Intern(slice)};
+  }
 };
 
 class Resource {
  public:
-  // contended: false gives the same durations without waiting (functional fidelity).
-  explicit Resource(std::string name, bool contended = true) : contended_(contended) {
+  // clock: its users', who all count in its cycles, so that users that follow each other do not
+  // drift. contended: false gives the same durations without waiting (functional fidelity).
+  Resource(std::string name, const Clock& clock, bool contended = true)
+      : clock_(clock), contended_(contended) {
     statistics_.name = std::move(name);
   }
 
@@ -85,49 +96,39 @@ class Resource {
     sink_ = {recorder, category, recorder->AddTrack(process, track), recorder->Intern(slice)};
   }
 
-  // Takes the resource for `duration_ps` at the first time from `earliest_ps` on at which it is
-  // free that long; returns the start.
-  uint64_t Reserve(uint64_t earliest_ps, uint64_t duration_ps, uint64_t bytes = 0,
-                   uint64_t flow = 0, uint32_t detail = 0) {
-    const auto end_of = [=](uint64_t start) { return start + duration_ps; };
-    const uint64_t start = contended_ ? Take(earliest_ps, end_of) : earliest_ps;
-    Count(earliest_ps, start, end_of(start), bytes, flow, detail);
-    return start;
-  }
-
-  // The same for a resource that belongs to `clock`: from an edge for `cycles` cycles, so that
-  // users that follow each other do not drift; returns the end.
-  uint64_t ReserveCycles(const Clock& clock, uint64_t earliest_ps, uint64_t cycles,
-                         uint64_t bytes = 0, uint64_t flow = 0, uint32_t detail = 0) {
-    return ReserveFromCycle(clock, earliest_ps, cycles, bytes, flow, detail).end_ps;
-  }
-  struct CycleUse {
+  struct Use {
     uint64_t start_cycle;
     uint64_t end_ps;
   };
-  CycleUse ReserveFromCycle(const Clock& clock, uint64_t earliest_ps, uint64_t cycles,
-                            uint64_t bytes, uint64_t flow, uint32_t detail = 0) {
-    uint64_t cycle = clock.CycleAt(earliest_ps);
-    const uint64_t earliest_edge = clock.Edge(cycle);
-    uint64_t edge = earliest_edge;  // of `cycle`: mostly the first one will do
-    const auto end_of = [&](uint64_t start) {
-      if (start != edge) {
-        cycle = clock.CycleAt(start);
-        edge = start;
-      }
-      return clock.Edge(cycle + cycles);
-    };
-    const uint64_t start = contended_ ? Take(earliest_edge, end_of) : earliest_edge;
-    const uint64_t end = end_of(start);
-    Count(earliest_edge, start, end, bytes, flow, detail);
-    return {cycle, end};
+  // Takes the resource for `cycles` cycles from the first cycle on, not before `earliest_cycle`, at
+  // which it is free that long. Who passes many resources of one clock stays in its cycles.
+  Use ReserveCycles(uint64_t earliest_cycle, uint64_t cycles, uint64_t bytes = 0,
+                    uint64_t flow = 0) {
+    const uint64_t start = contended_ ? Take(earliest_cycle, cycles) : earliest_cycle;
+    const uint64_t end = start + cycles;
+    // Users often follow each other without a gap.
+    const uint64_t start_ps = start == last_end_ ? last_end_ps_ : clock_.Edge(start);
+    const uint64_t end_ps = clock_.Edge(end);
+    if (end > last_end_) {
+      last_end_ = end;
+      last_end_ps_ = end_ps;
+    }
+    statistics_.busy_ps += end_ps - start_ps;
+    statistics_.bytes += bytes;
+    statistics_.requests += 1;
+    if (start != earliest_cycle) statistics_.waited_ps += start_ps - clock_.Edge(earliest_cycle);
+    if (sink_.recorder != nullptr) {
+      sink_.recorder->Slice(sink_.category, sink_.track, sink_.name, start_ps, end_ps, flow, bytes);
+    }
+    return {start, end_ps};
+  }
+  // The same from the first edge at or after a time; returns the end.
+  uint64_t Reserve(uint64_t earliest_ps, uint64_t cycles, uint64_t bytes = 0, uint64_t flow = 0) {
+    return ReserveCycles(clock_.CycleAt(earliest_ps), cycles, bytes, flow).end_ps;
   }
 
   // When the last reservation ends.
-  uint64_t free_ps() const { return contended_ ? free_ps_ : 0; }
-  // For users that work out their own start: waiting that Reserve cannot see.
-  void CountWait(uint64_t ps) { statistics_.waited_ps += ps; }
-  void CountLoss(Loss cause, uint64_t ps) { statistics_.lost(cause) += ps; }
+  uint64_t free_ps() const { return contended_ ? last_end_ps_ : 0; }
   const UnitStatistics& statistics() const { return statistics_; }
 
  private:
@@ -138,30 +139,15 @@ class Resource {
   // Reservations beyond these are remembered only by when the oldest of them ended.
   static constexpr size_t kSpans = 16;
 
-  void Count(uint64_t earliest_ps, uint64_t start, uint64_t end, uint64_t bytes, uint64_t flow,
-             uint32_t detail) {
-    free_ps_ = std::max(free_ps_, end);
-    statistics_.busy_ps += end - start;
-    statistics_.bytes += bytes;
-    statistics_.requests += 1;
-    statistics_.waited_ps += start - earliest_ps;
-    if (sink_.recorder != nullptr) {
-      sink_.recorder->Slice(sink_.category, sink_.track, sink_.name, start, end, flow, bytes,
-                            detail);
-    }
-  }
-
-  // end_of(start): when a use that starts then ends.
-  template <typename EndOf>
-  uint64_t Take(uint64_t earliest_ps, const EndOf& end_of) {
-    uint64_t start = std::max(earliest_ps, floor_ps_);
+  uint64_t Take(uint64_t earliest, uint64_t cycles) {
+    uint64_t start = std::max(earliest, floor_);
     // The usual case: behind everything.
     size_t at = spans_.empty() || start < spans_.back().end ? 0 : spans_.size();
     for (; at < spans_.size(); ++at) {
-      if (start <= spans_[at].start && end_of(start) <= spans_[at].start) break;
+      if (start + cycles <= spans_[at].start) break;
       start = std::max(start, spans_[at].end);
     }
-    const uint64_t end = end_of(start);
+    const uint64_t end = start + cycles;
     const bool joins_before = at > 0 && spans_[at - 1].end == start;
     const bool joins_after = at < spans_.size() && spans_[at].start == end;
     if (joins_before && joins_after) {
@@ -174,17 +160,19 @@ class Resource {
     } else {
       spans_.insert(spans_.begin() + static_cast<std::ptrdiff_t>(at), {start, end});
       if (spans_.size() > kSpans) {
-        floor_ps_ = spans_.front().end;
+        floor_ = spans_.front().end;
         spans_.erase(spans_.begin());
       }
     }
     return start;
   }
 
+  Clock clock_;
   bool contended_;
-  uint64_t free_ps_ = 0;
-  uint64_t floor_ps_ = 0;    // nothing is given before this
+  // In cycles.
+  uint64_t floor_ = 0;       // nothing is given before this
   std::vector<Span> spans_;  // taken, in order, not touching
+  uint64_t last_end_ = 0, last_end_ps_ = 0;
   UnitStatistics statistics_;
   TraceSink sink_;
 };

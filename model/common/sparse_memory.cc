@@ -1,11 +1,12 @@
-#include "model/memory/sparse_memory.h"
+// SPDX-License-Identifier: Apache-2.0
+#include "model/common/sparse_memory.h"
 
 #include <sys/mman.h>
 
 #include <cerrno>
 #include <cstring>
 
-#include "model/contract/error.h"
+#include "base/error.h"
 #include "model/contract/memory_map.h"
 
 namespace spyre::model {
@@ -22,12 +23,10 @@ SparseMemory::SparseMemory(uint64_t size_bytes, Pages pages)
   range_ = mmap(nullptr, range_bytes_, PROT_READ | PROT_WRITE,
                 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (range_ == MAP_FAILED) {
-    throw Error(
-        ErrorKind::kInternal,
-        fmt::format(
-            "device memory: cannot reserve {} MiB of address space ({}); raise 'ulimit -v' or "
-            "lower card.memory.capacity_gib",
-            range_bytes_ >> 20, std::strerror(errno)));
+    throw BadInput(
+        "memory of the card: cannot reserve {} MiB of address space ({}); raise 'ulimit -v' or "
+        "lower card.memory.capacity_gib",
+        range_bytes_ >> 20, std::strerror(errno));
   }
   base_ = static_cast<uint8_t*>(range_);
   if (pages == Pages::kHuge) {

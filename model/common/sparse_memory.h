@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Contents of device memory or of an LX: one reserved address range, of which the host provides
 // only the pages that are touched. Untouched bytes read as zero. Any thread, one at a time.
 #pragma once
@@ -11,7 +12,7 @@ class SparseMemory {
   // kSmall: the host gives pages one by one. kHuge: 2 MiB at a time where it can, for memory that
   // is small and in use all over.
   enum class Pages { kSmall, kHuge };
-  // Throws Error(kInternal) if the range cannot be reserved.
+  // Throws Error(kBadInput) if the range cannot be reserved.
   explicit SparseMemory(uint64_t size_bytes, Pages pages = Pages::kSmall);
   ~SparseMemory();
   SparseMemory(const SparseMemory&) = delete;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The initiator's end of a split transaction (TLM-2.0 approximately timed, one request and one
 // response phase): Send hands a payload to the target and returns; the payload's client hears of
 // its end once. The delay of a response says how long after the call it takes effect, so that a
@@ -8,7 +9,7 @@
 
 #include <algorithm>
 
-#include "model/card/transfer.h"
+#include "model/common/transfer.h"
 
 namespace spyre::model {
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The TLM extension that every payload inside the card carries: who asks, for which job, and
 // whether data moves. The initiator owns payload and extension and reuses them once its client has
 // heard of the end; after that, targets must not keep pointers to either.
@@ -7,7 +8,7 @@
 #include <systemc>
 #include <tlm>
 
-#include "model/card/functional_queue.h"
+#include "model/common/functional_queue.h"
 #include "traces/recorder.h"
 
 namespace spyre::model {
@@ -82,7 +83,11 @@ class TransferPayload {
   tlm::tlm_generic_payload payload_;
 };
 
-inline uint64_t NowPs() { return sc_core::sc_time_stamp().value(); }
+// Asked for all the time: the kernel's clock stays at its place, so it is looked up once.
+inline uint64_t NowPs() {
+  static const sc_core::sc_time& now = sc_core::sc_time_stamp();
+  return now.value();
+}
 inline sc_core::sc_time Ps(uint64_t ps) { return sc_core::sc_time::from_value(ps); }
 
 }  // namespace spyre::model

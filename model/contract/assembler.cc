@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Text to program. The grammar is in docs/program-format.md.
 #include <fmt/format.h>
 
@@ -6,8 +7,8 @@
 #include <map>
 #include <optional>
 
-#include "model/contract/error.h"
-#include "model/contract/nearest.h"
+#include "base/error.h"
+#include "base/nearest.h"
 #include "model/contract/op_table.h"
 #include "model/contract/program.h"
 #include "model/contract/program_check.h"
@@ -90,7 +91,7 @@ class Assembler {
     try {
       CheckProgram(program_);
     } catch (const Error& error) {
-      throw BadInput("{}: {}", file_, error.what());
+      throw error.Within(file_);
     }
     return std::move(program_);
   }

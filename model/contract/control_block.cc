@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Sealing and checking of queue entries.
 #include "model/contract/control_block.h"
 

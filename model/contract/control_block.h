@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Queue entries: sealing and checking control blocks, VF messages and responses. Layouts are
 // generated from registers.toml (contract/registers.h): structs ControlBlock, Message, Response,
 // enums Opcode, Status.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // CRC-32C without special instructions: what Crc32c (control_block.h) uses on a CPU without SSE4.2,
 // and what its tests compare the fast path with. Any thread.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Program to text, in the form that assembler.cc reads.
 #include <fmt/format.h>
 

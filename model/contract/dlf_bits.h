@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // SEN169_FP16 <-> fp32 on bit patterns, inline and without branches so that loops over lanes
 // vectorise. formats.h has the same conversions as functions of values; use those outside loops.
 #pragma once
@@ -5,17 +6,8 @@
 #include <cstdint>
 #include <cstring>
 
+#include "base/vector_clones.h"
 #include "contract/registers.h"
-
-// A function with this attribute is compiled once per instruction set; the loader picks one. The
-// forms give the same bits: only integer operations and single IEEE operations are vectorised. Off
-// under sanitizers, whose run time does not exist yet when the loader picks.
-#if defined(__x86_64__) && !defined(SPYRE_SCALAR) && defined(__GNUC__) && !defined(__clang__) && \
-    !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-#define SPYRE_VECTOR_CLONES __attribute__((target_clones("arch=x86-64-v4", "avx2", "default")))
-#else
-#define SPYRE_VECTOR_CLONES
-#endif
 
 namespace spyre {
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "model/contract/formats.h"
 
 #include <algorithm>
@@ -7,8 +8,8 @@
 #include <limits>
 #include <type_traits>
 
+#include "base/error.h"
 #include "model/contract/dlf_bits.h"
-#include "model/contract/error.h"
 #include "model/contract/memory_map.h"
 
 namespace spyre {

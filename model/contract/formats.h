@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Number formats of the card and of the host, bit exact. Pure functions, any thread.
 //
 // SEN169_FP16 (DLFloat16): 1 sign, 6 exponent (bias 31), 9 fraction bits; no subnormals; all-zero

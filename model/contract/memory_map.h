@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Sizes and addresses that hardware, driver and compiler agree on. Sources: public facts, see
 // docs/facts.md.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // One row per opcode: mnemonic, unit, operands and functions. The only such table: encoder, checks,
 // assembler and disassembler read it. Constant data, any thread.
 #pragma once

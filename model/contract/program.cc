@@ -1,9 +1,10 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "model/contract/program.h"
 
 #include <algorithm>
 
+#include "base/error.h"
 #include "model/contract/control_block.h"
-#include "model/contract/error.h"
 #include "model/contract/op_table.h"
 #include "model/contract/program_check.h"
 #include "model/contract/program_image.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The program format: what a COMPUTE operation runs. The ISA of the real card is not public; this
 // one is this project's own, versioned, and described for readers in docs/program-format.md.
 //

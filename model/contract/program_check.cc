@@ -1,6 +1,7 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "model/contract/program_check.h"
 
-#include "model/contract/error.h"
+#include "base/error.h"
 #include "model/contract/op_table.h"
 
 namespace spyre {

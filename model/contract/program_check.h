@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The rules that every program obeys, whether it comes from an image, from text or from a code
 // generator. Pure functions, any thread.
 #pragma once

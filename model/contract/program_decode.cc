@@ -1,9 +1,10 @@
+// SPDX-License-Identifier: Apache-2.0
 // Reads a program image. Every length is checked against the 64 MiB limit and against the bytes
 // given before it is used, so hostile input can neither read outside the buffer nor cause a large
 // allocation.
 #include <algorithm>
 
-#include "model/contract/error.h"
+#include "base/error.h"
 #include "model/contract/op_table.h"
 #include "model/contract/program.h"
 #include "model/contract/program_check.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Byte offsets of the program image, shared by encoder and decoder. Little endian. Described for
 // readers in docs/program-format.md.
 #pragma once

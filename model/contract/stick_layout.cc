@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "model/contract/stick_layout.h"
 
 #include <fmt/ranges.h>
@@ -7,7 +8,7 @@
 #include <cstring>
 #include <numeric>
 
-#include "model/contract/error.h"
+#include "base/error.h"
 #include "model/contract/memory_map.h"
 
 namespace spyre {
@@ -106,6 +107,13 @@ StickLayout MakeLayout(const std::vector<int64_t>& host_size,
   }
   CheckedMul(bytes, 8, host_size);  // bits are counted in 64 bits too
   return layout;
+}
+
+StickLayout SparseLayout(const std::vector<int64_t>& host_size, DataFormat device_format) {
+  if (host_size.empty()) return DefaultLayout(host_size, device_format);
+  std::vector<int> order(host_size.size() + 1, -1);
+  std::iota(order.begin(), order.end() - 1, 0);
+  return MakeLayout(host_size, ContiguousStrides(host_size), device_format, order);
 }
 
 StickLayout DefaultLayout(const std::vector<int64_t>& host_size, DataFormat device_format) {

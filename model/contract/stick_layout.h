@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Stick layouts: how a host tensor lies in device memory, and the host copy that the layout
 // implies. Sizes and strides are in elements unless a name says bytes. Pure data and functions.
 // Errors: Error(kBadInput). Source: public torch-spyre layout rules (docs/facts.md); the worked
@@ -38,6 +39,8 @@ struct StickLayout {
 StickLayout MakeLayout(const std::vector<int64_t>& host_size,
                        const std::vector<int64_t>& host_stride, DataFormat device_format,
                        const std::vector<int>& dim_order);
+// One element to a stick, the host's order of dimensions; a scalar has its default layout.
+StickLayout SparseLayout(const std::vector<int64_t>& host_size, DataFormat device_format);
 // Contiguous host strides and the identity order.
 StickLayout DefaultLayout(const std::vector<int64_t>& host_size, DataFormat device_format);
 std::vector<int64_t> ContiguousStrides(const std::vector<int64_t>& size);

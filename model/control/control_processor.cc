@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "model/control/control_processor.h"
 
 #include <fmt/format.h>
@@ -153,7 +154,7 @@ std::unique_ptr<ControlProcessor> MakeControlProcessor(const sc_core::sc_module_
                                                        const CardConfig& config,
                                                        const ControlProcessor::Blocks& blocks,
                                                        trace::Recorder* recorder) {
-  if (config.control.fidelity == "rtl")
+  if (config.control.fidelity == BlockFidelity::kRtl)
     return std::make_unique<RtlControlProcessor>(name, config, blocks, recorder);
   return std::make_unique<TimedControlProcessor>(name, config, blocks, recorder);
 }

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The control-block processor: fetches entries from the submission rings in host memory, checks
 // them (a VF's messages through the management controller), runs them in stream order on the DMA
 // engine and the cores, and posts responses. Here: what the rest of the card sees of it, and what
@@ -30,9 +31,9 @@
 #include <systemc>
 #include <vector>
 
-#include "model/card/card_config.h"
-#include "model/card/resource.h"
-#include "model/card/transfer.h"
+#include "model/common/card_config.h"
+#include "model/common/resource.h"
+#include "model/common/transfer.h"
 #include "model/control/dispatcher.h"
 #include "model/control/management.h"
 #include "model/dma/dma_engine.h"

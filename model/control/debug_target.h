@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A processor that can be debugged, and who debugs it. The processor calls its debugger from the
 // kernel thread, between two instructions; while the debugger has it, simulated time stands still.
 #pragma once

@@ -1,9 +1,10 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "model/control/dispatcher.h"
 
 #include <algorithm>
 #include <cstring>
 
-#include "model/contract/error.h"
+#include "base/error.h"
 
 namespace spyre::model {
 

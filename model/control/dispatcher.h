@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Runs COMPUTE operations: reads the program image from device memory, checks it, broadcasts it to
 // the cores of its mask, starts them, and waits for the last unit. One job at a time. Execute runs
 // in the caller's SystemC thread.
@@ -14,8 +15,8 @@
 #include <systemc>
 #include <vector>
 
-#include "model/card/card_config.h"
-#include "model/card/split_socket.h"
+#include "model/common/card_config.h"
+#include "model/common/split_socket.h"
 #include "model/core/core.h"
 #include "model/ring/ring.h"
 

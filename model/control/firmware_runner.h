@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Where the firmware runs: on the host, as code that takes no time of its own (HostFirmware), or on
 // the RTL of its processor (RtlFirmware). Kernel thread only.
 #pragma once
@@ -7,9 +8,9 @@
 #include <string>
 #include <systemc>
 
-#include "model/card/card_config.h"
+#include "model/common/card_config.h"
 #include "model/control/debug_target.h"
-#include "model/rtl/rv32/controller.h"
+#include "model/rtl/controller.h"
 
 namespace spyre::model {
 

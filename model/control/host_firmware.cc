@@ -1,8 +1,9 @@
+// SPDX-License-Identifier: Apache-2.0
 // The firmware on the host: the code of firmware/ itself, called when a request waits.
 #include <bitset>
 
 #include "firmware/firmware.h"
-#include "model/card/transfer.h"
+#include "model/common/transfer.h"
 #include "model/control/firmware_runner.h"
 
 namespace spyre::model {

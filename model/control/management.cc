@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "model/control/management.h"
 
 #include <fmt/format.h>
@@ -5,9 +6,9 @@
 #include <algorithm>
 #include <cstring>
 
-#include "model/card/clock.h"
-#include "model/card/transfer.h"
-#include "model/contract/error.h"
+#include "base/error.h"
+#include "model/common/clock.h"
+#include "model/common/transfer.h"
 
 namespace spyre::model {
 
@@ -57,8 +58,9 @@ bool InWords(uint32_t address, uint32_t first) {
 ManagementController::ManagementController(const sc_core::sc_module_name& name,
                                            const CardConfig& config, Mmu& mmu)
     : sc_module(name), config_(config), mmu_(mmu) {
-  runner_ = config.management.fidelity == "rtl" ? MakeRtlFirmware(config, *this)
-                                                : MakeHostFirmware(config, *this);
+  runner_ = config.management.fidelity == ManagementFidelity::kRtl
+                ? MakeRtlFirmware(config, *this)
+                : MakeHostFirmware(config, *this);
   sc_core::sc_spawn([this] { runner_->Run(); }, "firmware");
   const auto method = [this](void (ManagementController::*body)(), const char* process,
                              const sc_core::sc_event& event) {
@@ -84,9 +86,9 @@ void ManagementController::SetDebugger(Debugger* debugger) {
   if (debugger == nullptr) return;
   if (runner_->rtl() == nullptr) {
     throw BadInput(
-        "a debugger needs a processor: card.management.fidelity = \"{}\" runs the firmware as host "
-        "code; set it to \"rtl\"",
-        config_.management.fidelity);
+        "a debugger needs a processor: card.management.fidelity = \"behavioural\" runs the "
+        "firmware "
+        "as host code; set it to \"rtl\"");
   }
   runner_->SetDebugger(debugger);
 }

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The management controller: the registers between its firmware and the card. Every message of a
 // virtual function and every request of the PF passes here; what to answer is the firmware's to
 // decide (firmware/), and who runs the firmware is the FirmwareRunner's.
@@ -21,7 +22,7 @@
 #include <string>
 #include <systemc>
 
-#include "model/card/card_config.h"
+#include "model/common/card_config.h"
 #include "model/contract/control_block.h"
 #include "model/control/firmware_runner.h"
 #include "model/mmu/mmu.h"

@@ -1,7 +1,10 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "model/control/rtl_control_processor.h"
 
 #include <algorithm>
 #include <cstring>
+
+#include "model/rtl/rtl_blocks.h"
 
 namespace spyre::model {
 
@@ -9,7 +12,7 @@ namespace {
 
 ControlRtl::Settings SettingsOf(const CardConfig& config, const Clock& clock) {
   ControlRtl::Settings settings;
-  settings.serial = config.concurrency == "serial";
+  settings.serial = config.concurrency == Concurrency::kSerial;
   settings.fetch_batch = static_cast<uint32_t>(config.control.fetch_batch);
   settings.decode_ps = config.control.decode_ns * 1000;
   settings.dispatch_ps = config.control.dispatch_ns * 1000;
@@ -30,7 +33,7 @@ RtlControlProcessor::RtlControlProcessor(const sc_core::sc_module_name& name,
                                          trace::Recorder* recorder)
     : ControlProcessor(name, config, blocks, recorder),
       clock_(config.control.clock_mhz),
-      rtl_(SettingsOf(config, clock_)),
+      rtl_(MakeControlRtl(SettingsOf(config, clock_))),
       functions_(config.num_vfs + 1) {
   SC_HAS_PROCESS(RtlControlProcessor);
   SC_THREAD(Clock);
@@ -95,11 +98,11 @@ void RtlControlProcessor::ResetFunction(unsigned function) {
 }
 
 uint32_t RtlControlProcessor::submission_head(unsigned function) const {
-  return functions_[function].reset ? 0 : rtl_.submission_head(function);
+  return functions_[function].reset ? 0 : rtl_->submission_head(function);
 }
 
 uint32_t RtlControlProcessor::response_tail(unsigned function) const {
-  return functions_[function].reset ? 0 : rtl_.response_tail(function);
+  return functions_[function].reset ? 0 : rtl_->response_tail(function);
 }
 
 bool RtlControlProcessor::busy(unsigned function) const {
@@ -111,7 +114,7 @@ bool RtlControlProcessor::busy(unsigned function) const {
 
 Status RtlControlProcessor::error(unsigned function) const {
   const FunctionState& state = functions_[function];
-  return state.reset || state.clear_error ? Status::OK : rtl_.error(function);
+  return state.reset || state.clear_error ? Status::OK : rtl_->error(function);
 }
 
 void RtlControlProcessor::ClearError(unsigned function) {
@@ -136,8 +139,8 @@ void RtlControlProcessor::Clock() {
 }
 
 uint64_t RtlControlProcessor::NextEdge() const {
-  const bool now = input_ || !rtl_.idle();
-  const uint64_t wanted = now ? 0 : std::min(rtl_.wake_ps(), NextArrival());
+  const bool now = input_ || !rtl_->idle();
+  const uint64_t wanted = now ? 0 : std::min(rtl_->wake_ps(), NextArrival());
   if (wanted == UINT64_MAX) return wanted;
   return clock_.Edge(std::max(next_cycle_, clock_.CycleAt(std::max(wanted, NowPs()))));
 }
@@ -148,7 +151,7 @@ uint64_t RtlControlProcessor::NextArrival() const {
   for (unsigned function = 0; function < functions_.size(); ++function) {
     const FunctionState& state = functions_[function];
     if (!state.consumed.empty()) next = std::min(next, state.consumed.front().ps);
-    if (!state.doorbells.empty() && rtl_.doorbell_ready(function) && Accepting(function))
+    if (!state.doorbells.empty() && rtl_->doorbell_ready(function) && Accepting(function))
       next = std::min(next, state.doorbells.front().ps);
   }
   return next;
@@ -158,23 +161,23 @@ uint64_t RtlControlProcessor::NextArrival() const {
 bool RtlControlProcessor::GiveCommand(unsigned function, uint64_t now_ps) {
   FunctionState& state = functions_[function];
   if (state.reset) {
-    rtl_.Reset(function);
+    rtl_->Reset(function);
     state.reset = false;
   } else if (state.ring) {
-    rtl_.SetRing(function, RingOf(state.queue));
+    rtl_->SetRing(function, RingOf(state.queue));
     state.ring = false;
   } else if (state.cancel_doorbell) {
-    rtl_.CancelDoorbell(function);
+    rtl_->CancelDoorbell(function);
     state.cancel_doorbell = false;
   } else if (state.clear_error) {
-    rtl_.ClearError(function);
+    rtl_->ClearError(function);
     state.clear_error = false;
   } else if (!state.consumed.empty() && state.consumed.front().ps <= now_ps) {
-    rtl_.ResponsesConsumed(function, state.consumed.front().index);
+    rtl_->ResponsesConsumed(function, state.consumed.front().index);
     state.consumed.pop_front();
   } else if (!state.doorbells.empty() && state.doorbells.front().ps <= now_ps &&
-             rtl_.doorbell_ready(function) && Accepting(function)) {
-    rtl_.Doorbell(function, state.doorbells.front().index, state.doorbells.front().ps);
+             rtl_->doorbell_ready(function) && Accepting(function)) {
+    rtl_->Doorbell(function, state.doorbells.front().index, state.doorbells.front().ps);
     state.doorbells.pop_front();
   } else {
     return false;
@@ -194,11 +197,11 @@ void RtlControlProcessor::Step(uint64_t now_ps) {
                 std::any_of(functions_.begin(), functions_.end(),
                             [](const FunctionState& state) { return !state.doorbells.empty(); });
   }
-  rtl_.Clock(now_ps);
+  rtl_->Clock(now_ps);
   ControlRtl::Taken taken;
-  if (rtl_.TakeOperation(&taken)) TakeOperation(taken);
+  if (rtl_->TakeOperation(&taken)) TakeOperation(taken);
   ControlRtl::Node node;
-  if (rtl_.accepted(&node)) pending_.push_back({node, AsBlock(node.function, entries_[entry_])});
+  if (rtl_->accepted(&node)) pending_.push_back({node, AsBlock(node.function, entries_[entry_])});
   ServeHost();
   RaiseInterrupts();
 }
@@ -206,19 +209,19 @@ void RtlControlProcessor::Step(uint64_t now_ps) {
 // ---------------------------------------------------------------- what the block asks for
 
 void RtlControlProcessor::ServeHost() {
-  if (rtl_.TakeRead(&read_)) read_asked_.notify(sc_core::SC_ZERO_TIME);
-  if (rtl_.message()) message_asked_.notify(sc_core::SC_ZERO_TIME);
-  if (rtl_.entries_drop()) {
-    rtl_.PresentEntry(nullptr);
-  } else if (rtl_.entry_next()) {
+  if (rtl_->TakeRead(&read_)) read_asked_.notify(sc_core::SC_ZERO_TIME);
+  if (rtl_->message()) message_asked_.notify(sc_core::SC_ZERO_TIME);
+  if (rtl_->entries_drop()) {
+    rtl_->PresentEntry(nullptr);
+  } else if (rtl_->entry_next()) {
     NextEntry();
   }
   for (unsigned engine = 0; engine < kEngines; ++engine)
-    if (rtl_.started(engine)) StartOperation(engine);
+    if (rtl_->started(engine)) StartOperation(engine);
   ControlRtl::Write write;
-  if (rtl_.TakeWrite(&write)) {
-    rtl_.EndWrite(functions_[write.function].reset ||
-                  WriteHost(write.function, write.address, &write.response, kEntryBytes));
+  if (rtl_->TakeWrite(&write)) {
+    rtl_->EndWrite(functions_[write.function].reset ||
+                   WriteHost(write.function, write.address, &write.response, kEntryBytes));
     input_ = true;
   }
 }
@@ -227,17 +230,17 @@ void RtlControlProcessor::NextEntry() {
   ++entry_;
   input_ = true;
   if (entry_ < entries_.size()) {
-    rtl_.PresentEntry(entries_[entry_].data());
+    rtl_->PresentEntry(entries_[entry_].data());
     return;
   }
-  rtl_.PresentEntry(nullptr);
+  rtl_->PresentEntry(nullptr);
   statistics_.busy_ps += NowPs() - read_begin_ps_;
   statistics_.requests += entries_.size();
   statistics_.bytes += entries_.size() * kEntryBytes;
 }
 
 void RtlControlProcessor::RaiseInterrupts() {
-  const uint32_t errors = rtl_.errors_raised(), responses = rtl_.responses_raised();
+  const uint32_t errors = rtl_->errors_raised(), responses = rtl_->responses_raised();
   if ((errors | responses) == 0) return;
   for (unsigned function = 0; function < functions_.size(); ++function) {
     FunctionState& state = functions_[function];
@@ -291,7 +294,7 @@ void RtlControlProcessor::TakeOperation(const ControlRtl::Taken& taken) {
 
 void RtlControlProcessor::StartOperation(unsigned engine) {
   Operation& operation = operations_[engine];
-  operation.aborted = rtl_.started_aborted(engine) || functions_[operation.function].reset;
+  operation.aborted = rtl_->started_aborted(engine) || functions_[operation.function].reset;
   operation.response.started_ps = NowPs();
   at_work_[engine] = true;
   start_[engine].notify(sc_core::SC_ZERO_TIME);
@@ -304,9 +307,9 @@ void RtlControlProcessor::ReadEntries() {
     entries_.resize(read_.entries);
     entry_ = 0;
     if (ReadHost(read_.function, read_.address, entries_.data(), entries_.size() * kEntryBytes)) {
-      rtl_.PresentEntry(entries_.data());
+      rtl_->PresentEntry(entries_.data());
     } else {
-      rtl_.FailRead();
+      rtl_->FailRead();
     }
     Wake();
   }
@@ -320,7 +323,7 @@ void RtlControlProcessor::TranslateMessages() {
     ControlBlock block;
     uint64_t fault = 0;
     const Status status = Translate(read_.function, message, &block, &fault);
-    rtl_.AnswerMessage(status, fault, block);
+    rtl_->AnswerMessage(status, fault, block);
     Wake();
   }
 }
@@ -333,13 +336,13 @@ void RtlControlProcessor::RunEngine(Engine engine) {
     operation.response.finished_ps = NowPs();
     Trace(operation);
     at_work_[engine] = false;
-    rtl_.EndOperation(engine, operation.response);
+    rtl_->EndOperation(engine, operation.response);
     Wake();
   }
 }
 
 bool RtlControlProcessor::AttachWaves(Waves* waves) {
-  rtl_.SetWaves(waves, clock_.Edge(1));
+  rtl_->SetWaves(waves, clock_.Edge(1));
   return true;
 }
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The control-block processor in RTL: brings the transactions of model/rtl/control to and from the
 // rest of the card and turns its clocks into time. See control_processor.h.
 //
@@ -10,9 +11,9 @@
 #include <deque>
 #include <memory>
 
-#include "model/card/clock.h"
+#include "model/common/clock.h"
 #include "model/control/control_processor.h"
-#include "model/rtl/control/control_rtl.h"
+#include "model/rtl/control_rtl.h"
 
 namespace spyre::model {
 
@@ -73,7 +74,7 @@ class RtlControlProcessor : public ControlProcessor {
   void RunEngine(Engine engine);
 
   const model::Clock clock_;
-  ControlRtl rtl_;
+  const std::unique_ptr<ControlRtl> rtl_;
   uint64_t next_cycle_ = 0;
   bool input_ = false;     // the block has not seen yet
   bool commands_ = false;  // some function may have some

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The firmware on the RTL of its processor. The Verilated core runs ahead of simulated time by at
 // most a batch of cycles; the thread then waits until time has come to it. Asleep it costs nothing:
 // the clock stands, and mtime is moved on when it wakes.
@@ -5,11 +6,12 @@
 
 #include <vector>
 
+#include "base/error.h"
 #include "firmware/firmware_image.h"
-#include "model/card/clock.h"
-#include "model/card/transfer.h"
-#include "model/contract/error.h"
+#include "model/common/clock.h"
+#include "model/common/transfer.h"
 #include "model/control/firmware_runner.h"
+#include "model/rtl/rtl_blocks.h"
 
 namespace spyre::model {
 
@@ -28,17 +30,17 @@ class RtlFirmware final : public FirmwareRunner, private DebugTarget {
   RtlFirmware(const CardConfig& config, ControllerBus& bus)
       : clock_(config.management.clock_mhz),
         image_(Image(config.management.firmware)),
-        controller_(bus) {
-    controller_.Load(image_);
+        controller_(MakeRtlController(bus)) {
+    controller_->Load(image_);
   }
 
   void Run() override {
     sc_core::wait(Ps(clock_.Edge(1)));  // reset
-    controller_.SkipCycles(1);
+    controller_->SkipCycles(1);
     if (debugger_ != nullptr) Debug(Debugger::Stop::kReset);
     while (!halted_) {
       const bool interrupt = pending_ != 0;
-      controller_.SetExternalInterrupt(interrupt);
+      controller_->SetExternalInterrupt(interrupt);
       const RtlController::Stop why = RunBatch();
       CatchUp();
       if (halted_) break;
@@ -63,10 +65,10 @@ class RtlFirmware final : public FirmwareRunner, private DebugTarget {
   }
   void AtItsTime(std::function<void()> effect) override {
     effects_.push_back(std::move(effect));
-    controller_.StopAfterAccess();
+    controller_->StopAfterAccess();
   }
   std::string Where() const override {
-    return fmt::format(", pc 0x{:08x} ({})", controller_.pc(), image_.Describe(controller_.pc()));
+    return fmt::format(", pc 0x{:08x} ({})", controller_->pc(), image_.Describe(controller_->pc()));
   }
   std::string NameOf(uint32_t address) const override { return image_.Describe(address); }
   void Halt() override {
@@ -74,18 +76,18 @@ class RtlFirmware final : public FirmwareRunner, private DebugTarget {
     wake_.notify(sc_core::SC_ZERO_TIME);
     if (debugger_ != nullptr) Debug(Debugger::Stop::kTrap);  // to look at; it cannot go on
   }
-  RtlController* rtl() override { return &controller_; }
+  RtlController* rtl() override { return controller_.get(); }
   void SetDebugger(Debugger* debugger) override { debugger_ = debugger; }
 
  private:
   RtlController::Stop RunBatch() {
-    if (!stepping_) return controller_.Run(kBatchCycles);
-    return controller_.Step() ? RtlController::Stop::kCycles : RtlController::Stop::kAsleep;
+    if (!stepping_) return controller_->Run(kBatchCycles);
+    return controller_->Step() ? RtlController::Stop::kCycles : RtlController::Stop::kAsleep;
   }
 
   // Lets simulated time come to where the core is, then does what its writes asked for.
   void CatchUp() {
-    const uint64_t at = clock_.Edge(controller_.cycles());
+    const uint64_t at = clock_.Edge(controller_->cycles());
     if (at > NowPs()) sc_core::wait(Ps(at - NowPs()));
     std::vector<std::function<void()>> effects;
     effects.swap(effects_);
@@ -94,14 +96,14 @@ class RtlFirmware final : public FirmwareRunner, private DebugTarget {
 
   // Until a request comes or the timer is due, if it is set at all.
   void Sleep() {
-    const uint64_t due = controller_.timer_due();
-    if (due <= controller_.cycles() || due - controller_.cycles() > kNever) {
+    const uint64_t due = controller_->timer_due();
+    if (due <= controller_->cycles() || due - controller_->cycles() > kNever) {
       sc_core::wait(wake_);
     } else {
       sc_core::wait(Ps(clock_.Edge(due) - NowPs()), wake_);
     }
     const uint64_t cycle = clock_.CycleAt(NowPs());
-    if (cycle > controller_.cycles()) controller_.SkipCycles(cycle - controller_.cycles());
+    if (cycle > controller_->cycles()) controller_->SkipCycles(cycle - controller_->cycles());
   }
 
   void Debug(Debugger::Stop why) {
@@ -111,31 +113,31 @@ class RtlFirmware final : public FirmwareRunner, private DebugTarget {
   }
 
   bool ReadRegister(unsigned number, uint32_t* value) override {
-    if (number > kPc) return number >= kCsr && controller_.Csr(number - kCsr, value);
-    *value = number == kPc ? controller_.pc() : controller_.Register(number);
+    if (number > kPc) return number >= kCsr && controller_->Csr(number - kCsr, value);
+    *value = number == kPc ? controller_->pc() : controller_->Register(number);
     return true;
   }
   bool WriteRegister(unsigned number, uint32_t value) override {
     if (number > kPc) return false;
     if (number == kPc) {
-      controller_.SetPc(value);
+      controller_->SetPc(value);
     } else {
-      controller_.SetRegister(number, value);
+      controller_->SetRegister(number, value);
     }
     return true;
   }
   bool ReadMemory(uint32_t address, void* data, size_t bytes) override {
-    return controller_.ReadMemory(address, data, bytes);
+    return controller_->ReadMemory(address, data, bytes);
   }
   bool WriteMemory(uint32_t address, const void* data, size_t bytes) override {
-    return controller_.WriteMemory(address, data, bytes);
+    return controller_->WriteMemory(address, data, bytes);
   }
-  void SetBreakpoint(uint32_t address) override { controller_.SetBreakpoint(address); }
-  void ClearBreakpoint(uint32_t address) override { controller_.ClearBreakpoint(address); }
+  void SetBreakpoint(uint32_t address) override { controller_->SetBreakpoint(address); }
+  void ClearBreakpoint(uint32_t address) override { controller_->ClearBreakpoint(address); }
 
   const Clock clock_;
   const ElfImage image_;
-  RtlController controller_;
+  const std::unique_ptr<RtlController> controller_;
   Debugger* debugger_ = nullptr;
   std::vector<std::function<void()>> effects_;
   uint32_t pending_ = 0;

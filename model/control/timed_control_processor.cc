@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "model/control/timed_control_processor.h"
 
 #include <fmt/format.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The control-block processor as a timed model: each step costs what config.control says, and the
 // choice of what runs next costs nothing. See control_processor.h.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The timed control-block processor's second half: choosing what runs, running it, and answering.
 #include <algorithm>
 
@@ -25,7 +26,7 @@ bool TimedControlProcessor::Reached(const FunctionState& state, uint64_t event) 
 // The oldest operation that may start: its stream has nothing older, its engine is free, its event
 // (if it waits for one) is reached or has failed, and no barrier or fence holds it.
 TimedControlProcessor::OperationPtr TimedControlProcessor::NextEligible() const {
-  const bool serial = config_.concurrency == "serial";
+  const bool serial = config_.concurrency == Concurrency::kSerial;
   const auto busy = [](const OperationPtr& operation) { return operation != nullptr; };
   if (serial && std::any_of(running_.begin(), running_.end(), busy)) return nullptr;
   std::set<std::pair<unsigned, uint32_t>> taken;  // streams with older work

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "model/core/core.h"
 
 #include <fmt/format.h>
@@ -7,6 +8,7 @@
 
 #include "model/core/unit.h"
 #include "model/core/units.h"
+#include "model/rtl/rtl_blocks.h"
 
 namespace spyre::model {
 
@@ -44,9 +46,9 @@ Core::Core(const sc_core::sc_module_name& name, unsigned index, const CardConfig
       lx_(config.lx_usable_bytes(), SparseMemory::Pages::kHuge),
       lx_port_(unit_prefix() + ".lx_port", clock_, config.core.lx_port_bytes_per_cycle,
                config.timed()) {
-  if (role == CoreRole::kCompute && config.pt.fidelity == "rtl" &&
+  if (role == CoreRole::kCompute && config.pt.fidelity == BlockFidelity::kRtl &&
       (config.pt.rtl_cores >> index & 1) != 0)
-    rtl_pt_array_ = std::make_unique<RtlPtArray>();
+    rtl_pt_array_ = MakeRtlPtArray();
   lx_socket.register_b_transport(this, &Core::WriteLx);
   units_.push_back(std::make_unique<LoadStoreUnit>("load", Unit::kLoad, *this, recorder));
   units_.push_back(std::make_unique<LoadStoreUnit>("store", Unit::kStore, *this, recorder));

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // One AI core: LX scratchpad with its shared port, tokens, and five decoupled units (load, store,
 // PT, vector, ring), each running its own section of the program. Bound to the ring by one
 // initiator socket (memory and peers) and one target socket (its LX, written by peers). Kernel
@@ -14,13 +15,13 @@
 #include <tuple>
 #include <vector>
 
-#include "model/card/card_config.h"
-#include "model/card/resource.h"
-#include "model/card/split_socket.h"
+#include "model/common/card_config.h"
+#include "model/common/resource.h"
+#include "model/common/sparse_memory.h"
+#include "model/common/split_socket.h"
 #include "model/core/job.h"
 #include "model/core/lx_port.h"
-#include "model/memory/sparse_memory.h"
-#include "model/rtl/pt/array.h"
+#include "model/rtl/pt_array.h"
 
 namespace spyre::model {
 

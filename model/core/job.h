@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A COMPUTE operation while it runs on the cores: the program, the address context, what it has
 // done so far, and how it ended. Owned by the dispatcher; the cores hold a pointer while they run
 // it. Kernel thread only.
@@ -9,7 +10,7 @@
 #include <string>
 #include <systemc>
 
-#include "model/card/functional_queue.h"
+#include "model/common/functional_queue.h"
 #include "model/contract/control_block.h"
 #include "model/contract/program.h"
 #include "model/mmu/mmu.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 
 #include "model/core/units.h"
@@ -8,12 +9,13 @@ LoadStoreUnit::LoadStoreUnit(const sc_core::sc_module_name& name, Unit kind, Cor
                              trace::Recorder* recorder)
     : CoreUnit(name, kind, core, recorder),
       is_store_(kind == Unit::kStore),
-      windows_{Window(is_store_ ? core.config().core.outstanding_stores
-                                : core.config().core.outstanding_loads),
-               Window(is_store_ ? 0 : core.config().core.outstanding_multicasts)} {
-  for (Window& window : windows_) {
-    for (Slot& slot : window.slots) {
+      windows_{Window<Slot>(is_store_ ? core.config().core.outstanding_stores
+                                      : core.config().core.outstanding_loads),
+               Window<Slot>(is_store_ ? 0 : core.config().core.outstanding_multicasts)} {
+  for (Window<Slot>& window : windows_) {
+    for (Slot& slot : window) {
       slot.unit = this;
+      slot.window = &window;
       slot.payload.info.stop = static_cast<uint16_t>(core.index());
       slot.payload.info.client = &slot;
     }
@@ -82,8 +84,8 @@ void LoadStoreUnit::SendRun(Move& move, uint64_t device_address, uint64_t lx_add
                             is_store_ ? kPermissionWrite : kPermissionRead);
   if (translation.status != Status::OK) throw UnitFault{translation.status, device_address};
   uint8_t* const data = core_.Lx(lx_address, bytes);
-  AdvanceTo(After(local_ps(), config_.mmu.translate_cycles));
-  Window& window = windows_[group == 0 ? 0 : 1];
+  Advance(config_.mmu.translate_cycles);
+  Window<Slot>& window = windows_[group == 0 ? 0 : 1];
   for (uint64_t offset = 0; offset < bytes; offset += kMaxBurstBytes) {
     const uint64_t burst = std::min(kMaxBurstBytes, bytes - offset);
     Slot& slot = window.Next();
@@ -107,7 +109,7 @@ void LoadStoreUnit::SendRun(Move& move, uint64_t device_address, uint64_t lx_add
     auto& payload = slot.payload.Prepare(is_store_ ? tlm::TLM_WRITE_COMMAND : tlm::TLM_READ_COMMAND,
                                          translation.physical + offset, data + offset, burst);
     core_.ring_socket.Send(payload, Ps(ready - NowPs()));
-    AdvanceTo(After(local_ps(), 1));
+    Advance(1);
   }
 }
 
@@ -138,7 +140,7 @@ void LoadStoreUnit::BurstDone(Slot& slot, tlm::tlm_response_status status, uint6
   --move.bursts;
   move.done_ps = std::max(move.done_ps, slot.done_ps);
   EndMoves();
-  if (awaited_ == &slot) slot_free_.notify(Ps(slot.done_ps - std::min(slot.done_ps, NowPs())));
+  slot.window->Wake(slot);
 }
 
 // Instructions of a unit finish in order, whatever way their bursts took.
@@ -155,29 +157,25 @@ void LoadStoreUnit::EndMoves() {
 void LoadStoreUnit::Await(Slot& slot) {
   if (slot.waiting) {
     Sync();
-    awaited_ = &slot;
-    while (slot.waiting) WaitWhileAhead(slot_free_);
-    awaited_ = nullptr;
+    slot.window->Await(slot, [this](const sc_core::sc_event& event) { WaitWhileAhead(event); });
   }
   AdvanceTo(slot.done_ps);
 }
 
 void LoadStoreUnit::Drain() {
-  for (Window& window : windows_) {
-    for (Slot& slot : window.slots) Await(slot);
+  for (Window<Slot>& window : windows_) {
+    for (Slot& slot : window) Await(slot);
   }
   if (failed_) throw failure_;
   AdvanceTo(last_done_ps_);
 }
 
 void LoadStoreUnit::Abandon() {
-  for (Window& window : windows_) {
-    for (Slot& slot : window.slots) {
-      awaited_ = &slot;
-      while (slot.waiting) wait(slot_free_);
+  for (Window<Slot>& window : windows_) {
+    for (const Slot& slot : window) {
+      window.Await(slot, [this](const sc_core::sc_event& event) { wait(event); });
     }
   }
-  awaited_ = nullptr;
   moves_.clear();
   failed_ = false;
 }

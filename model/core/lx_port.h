@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The one port of a core's LX. Bursts of the ring go first; the streams of the PT array and of the
 // vector unit pass in the cycles that bursts leave, one stream at a time. A burst that comes while
 // a stream runs is charged to the next one, so that the port never passes more than its width.
@@ -8,8 +9,8 @@
 #include <deque>
 #include <string>
 
-#include "model/card/clock.h"
-#include "model/card/resource.h"
+#include "model/common/clock.h"
+#include "model/common/resource.h"
 
 namespace spyre::model {
 
@@ -19,14 +20,14 @@ class LxPort {
       : clock_(clock),
         by_width_(bytes_per_cycle),
         contended_(contended),
-        bursts_(name, contended),
-        streams_(name, contended) {}
+        bursts_(name, clock, contended),
+        streams_(name, clock, contended) {}
 
   // All return when the last byte is through, in picoseconds.
   uint64_t Burst(uint64_t earliest_ps, uint64_t bytes) {
     const uint64_t cycles = Cycles(bytes);
     passed_cycles_ += cycles;
-    const uint64_t end = bursts_.ReserveCycles(clock_, earliest_ps, cycles, bytes);
+    const uint64_t end = bursts_.Reserve(earliest_ps, cycles, bytes);
     if (contended_) {
       uncharged_.push_back({end, cycles});
       uncharged_cycles_ += cycles;
@@ -52,7 +53,7 @@ class LxPort {
     uncharged_.clear();
     uncharged_cycles_ = 0;
     stream_from_ps_ = earliest_ps;
-    stream_until_ps_ = streams_.ReserveCycles(clock_, earliest_ps, cycles, bytes);
+    stream_until_ps_ = streams_.Reserve(earliest_ps, cycles, bytes);
     return stream_until_ps_;
   }
 

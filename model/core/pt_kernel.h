@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The arithmetic of the PT array: what MATMUL does to memory, without time and without SystemC.
 // Semantics, layouts and the order of additions are those of kMatmul in model/contract/program.h:
 //   a    [i][kk]  SEN169 at a + (kk/64) * a_kstick_stride + i * 128 + (kk%64) * 2

@@ -1,8 +1,9 @@
+// SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 
+#include "model/common/pt_narrow.h"
 #include "model/contract/formats.h"
 #include "model/core/pt_kernel.h"
-#include "model/core/pt_narrow.h"
 #include "model/core/units.h"
 
 namespace spyre::model {

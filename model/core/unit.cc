@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "model/core/unit.h"
 
 #include <fmt/format.h>
@@ -244,11 +245,10 @@ void CoreUnit::Account(const Instruction& in, uint64_t start_ps, uint64_t end_ps
   statistics_.busy_ps += end_ps - std::min(begin, end_ps);
   statistics_.bytes += bytes;
   statistics_.requests += 1;
-  if (recorder_ != nullptr) {
-    recorder_->Slice(trace::kCore, track_,
-                     recorder_->Intern(FindOp(static_cast<uint8_t>(in.op))->mnemonic), start_ps,
-                     end_ps, job_->flow, bytes, core_.index());
-  }
+  if (recorder_ == nullptr) return;
+  std::optional<trace::NameId>& name = mnemonics_[static_cast<uint8_t>(in.op)];
+  if (!name) name = recorder_->Intern(FindOp(static_cast<uint8_t>(in.op))->mnemonic);
+  recorder_->Slice(trace::kCore, track_, *name, start_ps, end_ps, job_->flow, bytes, core_.index());
 }
 
 }  // namespace spyre::model

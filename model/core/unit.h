@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // CoreUnit: the sequencer that every unit of a core has. It runs one section's scalar instructions,
 // loops and tokens, and hands tensor instructions to the derived unit. One SystemC thread per unit,
 // asleep while there is no job.
@@ -7,6 +8,7 @@
 #pragma once
 
 #include <array>
+#include <optional>
 #include <string>
 #include <systemc>
 #include <vector>
@@ -49,7 +51,7 @@ class CoreUnit : public sc_core::sc_module {
   uint64_t Count(const Instruction& in, int operand, uint64_t limit = 1ull << 32) const;
 
   Job& job() const { return *job_; }
-  // What an instruction does to data, if the job has data (model/card/functional_queue.h).
+  // What an instruction does to data, if the job has data (model/common/functional_queue.h).
   template <typename Work>
   void Later(const Work& work) const {
     if (job_->functional != nullptr) job_->functional->Push(work);
@@ -86,6 +88,8 @@ class CoreUnit : public sc_core::sc_module {
   trace::Recorder* recorder_;
   trace::TrackId track_ = 0;
   trace::NameId token_wait_ = 0, barrier_wait_ = 0, partner_wait_ = 0;
+  // By opcode, from its first slice on: names get their ids in order of appearance.
+  std::array<std::optional<trace::NameId>, 256> mnemonics_;
   UnitStatistics statistics_;
   uint64_t busy_until_ps_ = 0;
   Job* job_ = nullptr;

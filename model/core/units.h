@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The five units of a core. Each executes the tensor instructions of its kind (semantics:
 // model/contract/program.h).
 #pragma once
@@ -6,6 +7,7 @@
 #include <deque>
 #include <vector>
 
+#include "model/common/window.h"
 #include "model/core/unit.h"
 
 namespace spyre::model {
@@ -32,28 +34,14 @@ class LoadStoreUnit : public CoreUnit {
     uint64_t bursts;   // that have not
     bool issued;       // all bursts have been sent
   };
-  // A place of the window: one burst at a time.
-  struct Slot final : TransferClient {
+  // One burst at a time.
+  struct Slot final : WindowSlot {
     LoadStoreUnit* unit = nullptr;
-    TransferPayload payload;
+    Window<Slot>* window = nullptr;
     Move* move = nullptr;
     uint64_t device_address = 0;
     uint64_t sent_ps = 0;
-    uint64_t done_ps = 0;
-    bool waiting = false;  // for memory
     void Complete(tlm::tlm_generic_payload& payload, uint64_t done_ps) override;
-  };
-
-  // Places for bursts in flight, used in turn.
-  struct Window {
-    explicit Window(size_t size) : slots(size) {}
-    std::vector<Slot> slots;
-    size_t next = 0;
-    Slot& Next() {
-      Slot& slot = slots[next];
-      next = (next + 1) % slots.size();
-      return slot;
-    }
   };
 
   // Sends `bytes` contiguous bytes as bursts.
@@ -64,9 +52,7 @@ class LoadStoreUnit : public CoreUnit {
   void Await(Slot& slot);  // until it is free
 
   const bool is_store_;
-  std::array<Window, 2> windows_;  // of unicast, of multicast bursts
-  const Slot* awaited_ = nullptr;
-  sc_core::sc_event slot_free_;
+  std::array<Window<Slot>, 2> windows_;  // of unicast, of multicast bursts
   std::deque<Move> moves_;
   uint64_t last_done_ps_ = 0;
   uint64_t partners_until_ps_ = 0;  // waits for partners are counted up to here

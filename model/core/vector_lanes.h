@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Lanes of a stick in either format, for the loops of the vector unit's arithmetic. Inline, so that
 // the loops vectorise.
 #pragma once

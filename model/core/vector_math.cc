@@ -1,11 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "model/core/vector_math.h"
 
 #include <array>
 #include <limits>
 #include <type_traits>
 
+#include "base/error.h"
 #include "model/contract/dlf_bits.h"
-#include "model/contract/error.h"
 #include "model/core/vector_lanes.h"
 
 namespace spyre::model {

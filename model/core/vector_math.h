@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The arithmetic of the vector unit: what its instructions do to one stick or one value, without
 // time and without SystemC. Semantics of the instructions: model/contract/program.h.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The vector instructions that move elements rather than compute: transposes, conversions, fills,
 // program correction.
 #include <algorithm>

@@ -1,9 +1,10 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "model/core/vector_shuffle.h"
 
 #include <array>
 #include <cstring>
 
-#include "model/contract/error.h"
+#include "base/error.h"
 #include "model/contract/formats.h"
 #include "model/contract/memory_map.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Rearranging and converting sticks, without time and without SystemC. Semantics: kVtranspose and
 // kVconvert in model/contract/program.h. Pure functions, any thread; pointers may be unaligned.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The unary functions of the vector unit: on codes, through tables, or on fp32.
 #include <algorithm>
 #include <array>
@@ -5,8 +6,8 @@
 #include <memory>
 #include <mutex>
 
+#include "base/error.h"
 #include "model/contract/dlf_bits.h"
-#include "model/contract/error.h"
 #include "model/contract/formats.h"
 #include "model/core/vector_lanes.h"
 #include "model/core/vector_math.h"

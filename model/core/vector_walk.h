@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Where a vector instruction finds the sticks of an operand. For the vector unit's own files.
 #pragma once
 

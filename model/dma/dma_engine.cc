@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "model/dma/dma_engine.h"
 
 #include <algorithm>
@@ -7,14 +8,18 @@ namespace spyre::model {
 
 DmaEngine::DmaEngine(const sc_core::sc_module_name& name, const CardConfig& config, const Mmu& mmu,
                      trace::Recorder* recorder)
-    : sc_module(name), config_(config), mmu_(mmu), recorder_(recorder) {
+    : sc_module(name),
+      config_(config),
+      mmu_(mmu),
+      recorder_(recorder),
+      in_(config.dma.channels * config.dma.outstanding_per_channel),
+      out_(config.dma.channels * config.dma.outstanding_per_channel) {
   SetUp(in_, "dma.in", "dma in");
   SetUp(out_, "dma.out", "dma out");
 }
 
 void DmaEngine::SetUp(Direction& direction, const char* unit, const char* track) {
-  direction.slots = std::vector<Slot>(config_.dma.channels * config_.dma.outstanding_per_channel);
-  for (Slot& slot : direction.slots) {
+  for (Slot& slot : direction.window) {
     slot.engine = this;
     slot.direction = &direction;
     slot.buffer.resize(config_.pcie.max_read_request_bytes);
@@ -45,8 +50,7 @@ DmaOutcome DmaEngine::Execute(const ControlBlock& block, const bool& aborted) {
   const uint64_t request = config_.pcie.max_read_request_bytes;
   for (uint64_t offset = 0; offset < block.size_bytes; offset += request) {
     const uint64_t bytes = std::min(request, block.size_bytes - offset);
-    Slot& slot = direction.slots[direction.next];
-    direction.next = (direction.next + 1) % direction.slots.size();
+    Slot& slot = direction.window.Next();
     Await(direction, slot);
     if (aborted) Fail(direction, Status::ABORTED, block.device_address + offset);
     if (direction.status != Status::OK) break;
@@ -60,7 +64,7 @@ DmaOutcome DmaEngine::Execute(const ControlBlock& block, const bool& aborted) {
     (outward ? outcome.device_bytes_read : outcome.device_bytes_written) += bytes;
     Start(direction, slot, block, offset, bytes);
   }
-  for (Slot& slot : direction.slots) Await(direction, slot);
+  for (Slot& slot : direction.window) Await(direction, slot);
   outcome.status = direction.status;
   outcome.fault_address = direction.fault_address;
   if (direction.last_done_ps > NowPs()) sc_core::wait(Ps(direction.last_done_ps - NowPs()));
@@ -124,14 +128,11 @@ void DmaEngine::DeviceLegDone(Slot& slot, bool ok, uint64_t done_ps) {
         HostLeg(slot, tlm::TLM_WRITE_COMMAND, slot.payload.Prepared().get_data_length(), done_ps);
   }
   direction.last_done_ps = std::max(direction.last_done_ps, slot.done_ps);
-  if (direction.awaited == &slot)
-    direction.slot_free.notify(Ps(slot.done_ps - std::min(slot.done_ps, NowPs())));
+  direction.window.Wake(slot);
 }
 
 void DmaEngine::Await(Direction& direction, Slot& slot) {
-  direction.awaited = &slot;
-  while (slot.waiting) sc_core::wait(direction.slot_free);
-  direction.awaited = nullptr;
+  direction.window.Await(slot, [](const sc_core::sc_event& event) { sc_core::wait(event); });
   if (slot.done_ps > NowPs()) sc_core::wait(Ps(slot.done_ps - NowPs()));
 }
 

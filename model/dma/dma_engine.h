@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The DMA engine: moves data between host memory (through the PCIe endpoint) and device memory, or
 // fills device memory. Each direction has its own channels; an operation is cut into read requests
 // that the channels take in turn, a bounded number in flight. Execute runs in the caller's SystemC
@@ -11,9 +12,10 @@
 #include <systemc>
 #include <vector>
 
-#include "model/card/card_config.h"
-#include "model/card/resource.h"
-#include "model/card/split_socket.h"
+#include "model/common/card_config.h"
+#include "model/common/resource.h"
+#include "model/common/split_socket.h"
+#include "model/common/window.h"
 #include "model/contract/control_block.h"
 #include "model/mmu/mmu.h"
 
@@ -41,23 +43,18 @@ class DmaEngine : public sc_core::sc_module {
  private:
   struct Direction;
   // A request in flight and its buffer.
-  struct Slot final : TransferClient {
+  struct Slot final : WindowSlot {
     DmaEngine* engine = nullptr;
     Direction* direction = nullptr;
-    TransferPayload payload;
     std::vector<uint8_t> buffer;
     uint64_t host_address = 0;
     uint64_t device_address = 0;
     bool outward = false;
-    bool waiting = false;  // for device memory
-    uint64_t done_ps = 0;
     void Complete(tlm::tlm_generic_payload& payload, uint64_t done_ps) override;
   };
   struct Direction {
-    std::vector<Slot> slots;  // used in turn
-    size_t next = 0;
-    const Slot* awaited = nullptr;
-    sc_core::sc_event slot_free;
+    explicit Direction(size_t slots) : window(slots) {}
+    Window<Slot> window;
     uint64_t last_done_ps = 0;  // of the operation at hand
     Status status = Status::OK;
     uint64_t fault_address = 0;

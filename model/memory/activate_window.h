@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // When a channel may activate a row: activates are tRRD apart and at most four lie in tFAW. Planned
 // activates may lie in the future and in any order, so that a bank that must wait does not hold up
 // the others. Used by the channel controller.
@@ -52,12 +53,27 @@ class ActivateWindow {
     while (count_ > 0 && times_[count_ - 1] > now) --count_;
   }
 
+  // Whether both allow the same from `now` on.
+  bool SameFuture(const ActivateWindow& other, uint64_t now) const {
+    const size_t old = Old(now), other_old = other.Old(now);
+    return std::equal(times_.begin() + static_cast<std::ptrdiff_t>(old),
+                      times_.begin() + static_cast<std::ptrdiff_t>(count_),
+                      other.times_.begin() + static_cast<std::ptrdiff_t>(other_old),
+                      other.times_.begin() + static_cast<std::ptrdiff_t>(other.count_));
+  }
+
  private:
   static constexpr size_t kFour = 4;
 
-  void Forget(uint64_t now) {
+  // Activates that matter to nobody from `now` on.
+  size_t Old(uint64_t now) const {
     size_t old = 0;
     while (old < count_ && times_[old] + std::max(faw_, rrd_) <= now) ++old;
+    return old;
+  }
+
+  void Forget(uint64_t now) {
+    const size_t old = Old(now);
     if (old == 0) return;
     std::copy(times_.begin() + static_cast<std::ptrdiff_t>(old),
               times_.begin() + static_cast<std::ptrdiff_t>(count_), times_.begin());

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Where a device address lives: channel, and address inside the channel. The one definition, for
 // the device memory of the card and for the stand-alone memory command. Any thread.
 #pragma once
@@ -5,8 +6,8 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "model/card/card_config.h"
-#include "model/card/divisor.h"
+#include "model/common/card_config.h"
+#include "model/common/divisor.h"
 
 namespace spyre::model {
 

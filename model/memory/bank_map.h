@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Where a channel-local address lives: bank, row and column. A policy of the card
 // (memory.bank_mapping), used by the channel controller. Any thread.
 //
@@ -7,7 +8,7 @@
 
 #include <cstdint>
 
-#include "model/card/divisor.h"
+#include "model/common/divisor.h"
 #include "model/memory/lpddr5_timing.h"
 
 namespace spyre::model {
@@ -28,8 +29,8 @@ class BankMap {
         banks_(static_cast<uint32_t>(config.bank_groups * config.banks_per_group)),
         group_bits_(static_cast<uint32_t>(__builtin_ctzll(config.bank_groups))),
         bank_bits_(static_cast<uint32_t>(__builtin_ctzll(banks_))),
-        interleaved_(config.bank_mapping != "row_bank_column"),
-        hashed_(config.bank_mapping == "hash") {}
+        interleaved_(config.bank_mapping != BankMapping::kRowBankColumn),
+        hashed_(config.bank_mapping == BankMapping::kHash) {}
 
   uint32_t banks() const { return banks_; }
   // Consecutive bytes that share a row whatever the mapping.

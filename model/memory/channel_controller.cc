@@ -1,10 +1,11 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "model/memory/channel_controller.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 
-#include "model/contract/error.h"
+#include "base/error.h"
 
 namespace spyre::model {
 
@@ -16,16 +17,13 @@ ChannelController::ChannelController(const MemoryConfig& config)
       reads_per_turn_(config.reads_per_turn),
       write_idle_(timing_.RoundUp(config.write_idle_ns * 1000)),
       starvation_(config.starvation_ns * 1000),
-      refresh_kind_(config.refresh == "all_bank"   ? RefreshKind::kAllBank
-                    : config.refresh == "per_bank" ? RefreshKind::kPerBank
-                                                   : RefreshKind::kNone),
+      refresh_kind_(config.refresh),
       refresh_commands_(refresh_kind_ == RefreshKind::kPerBank ? RefreshCommands(config) : 1),
       lane_count_(timing_.ccd_l > timing_.ccd_s ? 2 : 1),
       reads_(config.read_queue, map_.banks()),
       writes_(config.write_queue, map_.banks()),
       banks_(map_.banks()),
-      window_(timing_.rrd, timing_.faw),
-      candidates_{} {
+      window_(timing_.rrd, timing_.faw) {
   if (lane_count_ == 1) lanes_[1].free = kNever;
   if (refresh_kind_ != RefreshKind::kNone) {
     refresh_number_ = 1;
@@ -36,10 +34,10 @@ ChannelController::ChannelController(const MemoryConfig& config)
 void ChannelController::Submit(const MemoryRequest& request) {
   const uint64_t block = map_.block_bytes();
   if (request.bytes == 0 || request.address % block + request.bytes > block) {
-    throw Error(ErrorKind::kInternal,
-                fmt::format("memory request {} of {} bytes at channel address {:#x} does not lie "
-                            "inside one block of {} bytes",
-                            request.id, request.bytes, request.address, block));
+    throw InternalError(
+        "memory request {} of {} bytes at channel address {:#x} does not lie "
+        "inside one block of {} bytes",
+        request.id, request.bytes, request.address, block);
   }
   MemoryRequest at_clock = request;
   at_clock.arrival_ps = timing_.RoundUp(request.arrival_ps);
@@ -90,13 +88,11 @@ void ChannelController::Advance(uint64_t now_ps, std::vector<MemoryCompletion>& 
   }
 }
 
-ChannelStatistics ChannelController::statistics() const {
-  ChannelStatistics result = statistics_;
-  // Gaps are counted a lane.
-  for (uint64_t* lost : {&result.lost_row_ps, &result.lost_bank_group_ps,
-                         &result.lost_turnaround_ps, &result.lost_refresh_ps, &result.idle_ps})
+ChannelStatistics ChannelController::OnTheBus(ChannelStatistics counted) const {
+  for (uint64_t* lost : {&counted.lost_row_ps, &counted.lost_bank_group_ps,
+                         &counted.lost_turnaround_ps, &counted.lost_refresh_ps, &counted.idle_ps})
     *lost /= lane_count_;
-  return result;
+  return counted;
 }
 
 void ChannelController::Admit(Direction d, uint64_t now, std::vector<MemoryCompletion>& done) {
@@ -108,9 +104,9 @@ void ChannelController::Admit(Direction d, uint64_t now, std::vector<MemoryCompl
     if (d == kRead && overlap == RequestQueue::Overlap::kAll) {
       done.push_back(
           {request.id, now + timing_.DataBursts(at.column, request.bytes) * timing_.ccd_s});
-      ++statistics_.reads;
-      ++statistics_.forwarded;
-      statistics_.read_bytes += request.bytes;
+      ++counted_.reads;
+      ++counted_.forwarded;
+      counted_.read_bytes += request.bytes;
       doors_[d].Pop();
       return;
     }
@@ -123,8 +119,8 @@ void ChannelController::Admit(Direction d, uint64_t now, std::vector<MemoryCompl
       {request.id, request.arrival_ps, now, age_++, at.bank, at.row, at.column, request.bytes});
   if (d == kWrite) {
     done.push_back({request.id, now});
-    ++statistics_.writes;
-    statistics_.write_bytes += request.bytes;
+    ++counted_.writes;
+    counted_.write_bytes += request.bytes;
   }
   doors_[d].Pop();
   if (d != direction()) return;
@@ -152,7 +148,7 @@ void ChannelController::Turn(bool writing) {
   turn_requests_ = 0;
   waiting_since_ = now_;
   if (!writing) read_idle_since_ = now_;
-  ++statistics_.turnarounds;
+  ++counted_.turnarounds;
   ChooseCandidates();
 }
 

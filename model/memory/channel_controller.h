@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Controller of one LPDDR5 channel: queues, banks, data bus, refresh. A discrete-event model
 // without SystemC and without randomness; the same requests give the same times. One thread.
 //
@@ -17,9 +18,11 @@
 #include <cstdint>
 #include <vector>
 
-#include "model/card/card_config.h"
+#include "model/common/card_config.h"
 #include "model/memory/activate_window.h"
 #include "model/memory/bank_map.h"
+#include "model/memory/bank_scan.h"
+#include "model/memory/channel_statistics.h"
 #include "model/memory/lpddr5_timing.h"
 #include "model/memory/request_queue.h"
 
@@ -38,30 +41,6 @@ struct MemoryRun {
   uint32_t bytes;
 };
 
-// Times are of the data bus. busy + all lost: from 0 to the end of the last run; what follows it is
-// idle.
-struct ChannelStatistics {
-  uint64_t reads = 0, writes = 0;  // requests completed or held by the write queue
-  uint64_t read_bytes = 0, write_bytes = 0;
-  uint64_t forwarded = 0;  // reads answered from the write queue
-  uint64_t row_hits = 0;
-  uint64_t row_misses = 0;     // the bank had no open row
-  uint64_t row_conflicts = 0;  // the bank had another row open
-  uint64_t activates = 0;
-  uint64_t refreshes = 0;  // commands
-  uint64_t turnarounds = 0;
-  uint64_t busy_ps = 0;             // data and check bytes
-  uint64_t check_ps = 0;            // part of busy_ps: check bytes of in-line ECC
-  uint64_t lost_row_ps = 0;         // waiting for precharge and activate
-  uint64_t lost_bank_group_ps = 0;  // waiting for tCCD_L: only one bank group had requests
-  uint64_t lost_turnaround_ps = 0;
-  uint64_t lost_refresh_ps = 0;
-  uint64_t idle_ps = 0;  // no request
-
-  uint64_t requests() const { return reads + writes; }
-  uint64_t bytes() const { return read_bytes + write_bytes; }
-};
-
 class ChannelController {
  public:
   explicit ChannelController(const MemoryConfig& config);
@@ -74,15 +53,36 @@ class ChannelController {
   void Advance(uint64_t now_ps, std::vector<MemoryCompletion>& done);
   // When Advance has something to do; UINT64_MAX: nothing.
   uint64_t NextDecisionPs() const;
-  ChannelStatistics statistics() const;
+  ChannelStatistics statistics() const { return OnTheBus(counted_); }
+
+  // For who lets one controller stand for several channels (memory_channels.h).
+  //
+  // Both have taken all decisions up to now_ps: whether from now on the same requests get the same
+  // times from both and are counted alike. Exact: nothing that a later decision looks at differs.
+  bool SameFuture(const ChannelController& other, uint64_t now_ps) const;
+  // Calls visit(id) for every request whose completion has not been told.
+  template <class Visit>
+  void ForEachPending(Visit visit) const {
+    for (const ArrivalQueue& door : doors_) {
+      for (size_t i = 0; i < door.size(); ++i) visit(door[i].id);
+    }
+    for (uint32_t bank = 0; bank < banks_.size(); ++bank) {
+      for (uint16_t i = reads_.Head(bank); i != RequestQueue::kNone; i = reads_.Next(i))
+        visit(reads_[i].id);
+    }
+  }
+  uint64_t refreshes() const { return counted_.refreshes; }
+  // Counters as they grow, and as statistics() has them: gaps are counted a lane.
+  const ChannelStatistics& counted() const { return counted_; }
+  ChannelStatistics OnTheBus(ChannelStatistics counted) const;
+
   // Runs are appended to *log as they are decided; the caller empties it. nullptr: no more.
   void LogRuns(std::vector<MemoryRun>* log) { run_log_ = log; }
 
  private:
+  class Comparison;
   enum Direction : uint8_t { kRead, kWrite };
   static constexpr uint64_t kNever = UINT64_MAX;
-  static constexpr size_t kMaxBanks = 64;
-  static constexpr size_t kMaxGroups = 8;
   static constexpr uint32_t kClosed = UINT32_MAX;
 
   struct Bank {
@@ -96,11 +96,6 @@ class ChannelController {
   // Where every other burst slot goes when two bank groups share the bus.
   struct Lane {
     uint64_t free = 0;  // earliest next column command
-  };
-  struct Candidate {
-    uint64_t from = kNever;  // earliest column command, as far as the bank goes; kNever: none
-    uint64_t key = 0;        // age, and below it the bank, so that the smallest is the oldest bank
-    uint16_t slot = 0;
   };
 
   RequestQueue& queue(Direction d) { return d == kRead ? reads_ : writes_; }
@@ -129,16 +124,16 @@ class ChannelController {
   uint32_t PickBank(uint64_t column) const;
   void CountGap(const Bank& bank, uint64_t bank_from, uint64_t begin, uint64_t column);
 
-  const Lpddr5Timing timing_;
-  const BankMap map_;
-  const size_t write_high_, write_low_;
-  const uint64_t reads_per_turn_;
-  const uint64_t write_idle_;
-  const uint64_t starvation_;
-  enum class RefreshKind { kNone, kAllBank, kPerBank };
-  const RefreshKind refresh_kind_;
-  const uint64_t refresh_commands_;  // in one tREFI
-  const unsigned lane_count_;        // 2 with bank groups
+  // Not const: a channel may take over the state of another.
+  Lpddr5Timing timing_;
+  BankMap map_;
+  size_t write_high_, write_low_;
+  uint64_t reads_per_turn_;
+  uint64_t write_idle_;
+  uint64_t starvation_;
+  RefreshKind refresh_kind_;
+  uint64_t refresh_commands_;  // in one tREFI
+  unsigned lane_count_;        // 2 with bank groups
 
   uint64_t now_ = 0;  // time of the last event
   uint64_t age_ = 0;
@@ -148,21 +143,21 @@ class ChannelController {
   bool writing_ = false;
   uint64_t turn_requests_ = 0;               // since the bus turned
   uint64_t last_read_ = 0, last_write_ = 0;  // bounds for the next column of the other kind
-  std::array<uint64_t, kMaxGroups> group_free_{};
-  std::array<uint64_t, kMaxGroups> group_read_from_{};
+  std::array<uint64_t, kMaxBankGroups> group_free_{};
+  std::array<uint64_t, kMaxBankGroups> group_read_from_{};
   std::array<Lane, 2> lanes_;
   std::vector<Bank> banks_;
   ActivateWindow window_;
-  std::array<Candidate, kMaxBanks> candidates_;  // a bank each
+  BankCandidates candidates_;
   uint64_t waiting_banks_ = 0;  // bit a bank: it has a candidate in the present direction
   uint64_t waiting_since_ = 0;  // when the present direction last had none before
   uint64_t read_idle_since_ = 0;
   uint64_t next_refresh_ = kNever;
-  uint64_t refresh_number_ = 0;                            // of the next one
-  mutable std::array<uint64_t, kMaxGroups> group_from_{};  // as NextColumn found it
+  uint64_t refresh_number_ = 0;      // of the next one
+  mutable GroupTimes group_from_{};  // as NextColumn found it
   mutable uint64_t next_column_ = kNever;
   mutable bool next_column_known_ = true;
-  ChannelStatistics statistics_;
+  ChannelStatistics counted_;
   std::vector<MemoryRun>* run_log_ = nullptr;
 };
 

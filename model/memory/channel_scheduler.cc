@@ -1,22 +1,17 @@
-// Second half of ChannelController: rows, column slots and refresh.
+// SPDX-License-Identifier: Apache-2.0
+// Second part of ChannelController: rows, column slots and refresh.
 #include <algorithm>
 
 #include "model/memory/channel_controller.h"
 
 namespace spyre::model {
-namespace {
-
-// By value: std::max chooses an address, which the compiler turns into a branch.
-uint64_t Later(uint64_t a, uint64_t b) { return a > b ? a : b; }
-
-}  // namespace
 
 // Every bank anew, the oldest first, so that its row is the first to be opened.
 void ChannelController::ChooseCandidates() {
   const RequestQueue& pending = queue(direction());
   uint64_t left = 0;
   for (uint32_t bank = 0; bank < banks_.size(); ++bank) {
-    candidates_[bank].from = kNever;
+    candidates_.from[bank] = BankCandidates::kNone;
     if (pending.Head(bank) != RequestQueue::kNone) left |= 1ull << bank;
   }
   waiting_banks_ = 0;
@@ -44,7 +39,7 @@ void ChannelController::ChooseCandidate(uint32_t bank) {
   uint16_t slot = pending.Head(bank);
   if (slot == RequestQueue::kNone) {
     waiting_banks_ &= ~(1ull << bank);
-    candidates_[bank].from = kNever;
+    candidates_.from[bank] = BankCandidates::kNone;
     return;
   }
   Bank& state = banks_[bank];
@@ -62,8 +57,10 @@ void ChannelController::ChooseCandidate(uint32_t bank) {
     }
   }
   waiting_banks_ |= 1ull << bank;
-  candidates_[bank] = {std::max(state.column_from, pending[slot].admitted_ps),
-                       pending[slot].age * kMaxBanks + bank, slot};
+  candidates_.from[bank] =
+      static_cast<int64_t>(std::max(state.column_from, pending[slot].admitted_ps));
+  candidates_.key[bank] = static_cast<int64_t>(pending[slot].age * kMaxBanks + bank);
+  candidates_.slot[bank] = slot;
 }
 
 void ChannelController::OpenRow(uint32_t index, uint32_t row, uint64_t not_before) {
@@ -78,7 +75,7 @@ void ChannelController::OpenRow(uint32_t index, uint32_t row, uint64_t not_befor
   bank.column_from = bank.activate + timing_.rcd;
   bank.precharge_from = bank.activate + timing_.ras;
   bank.activate_from = bank.activate + timing_.rc;
-  ++statistics_.activates;
+  ++counted_.activates;
 }
 
 uint64_t ChannelController::GroupFrom(uint32_t group) const {
@@ -95,57 +92,47 @@ uint64_t ChannelController::Align(uint64_t column) const {
   return column + behind;
 }
 
-// The two scans go over all banks without branches: which bank is ready is not predictable.
 uint64_t ChannelController::NextColumn() const {
   if (next_column_known_) return next_column_;
   next_column_known_ = true;
   next_column_ = kNever;
   if (waiting_banks_ == 0) return kNever;
-  for (uint32_t group = 0; group < map_.groups(); ++group) group_from_[group] = GroupFrom(group);
-  uint64_t earliest = kNever;
-  const auto banks = static_cast<uint32_t>(banks_.size());
-  for (uint32_t bank = 0; bank < banks; ++bank) {
-    const uint64_t from = Later(candidates_[bank].from, group_from_[map_.GroupOf(bank)]);
-    earliest = from < earliest ? from : earliest;
-  }
+  for (uint32_t i = 0; i < kMaxBankGroups; ++i)
+    group_from_[i] = static_cast<int64_t>(GroupFrom(map_.GroupOf(i)));
+  const auto earliest =
+      static_cast<uint64_t>(EarliestReady(candidates_, group_from_, banks_.size()));
   next_column_ = Align(std::max({earliest, NextLane().free, now_}));
   return next_column_;
 }
 
 // The bank of the oldest request that can go at `column`, which NextColumn told.
 uint32_t ChannelController::PickBank(uint64_t column) const {
-  uint64_t oldest = kNever;
-  const auto banks = static_cast<uint32_t>(banks_.size());
-  for (uint32_t bank = 0; bank < banks; ++bank) {
-    const uint64_t from = Later(candidates_[bank].from, group_from_[map_.GroupOf(bank)]);
-    const uint64_t own = candidates_[bank].key;
-    const uint64_t key = from <= column ? own : kNever;
-    oldest = key < oldest ? key : oldest;
-  }
-  return oldest % kMaxBanks;
+  const int64_t oldest =
+      OldestReady(candidates_, group_from_, banks_.size(), static_cast<int64_t>(column));
+  return static_cast<uint32_t>(static_cast<uint64_t>(oldest) % kMaxBanks);
 }
 
 void ChannelController::Issue(uint64_t column, std::vector<MemoryCompletion>& done) {
   const uint32_t index = PickBank(column);
   const uint32_t group = map_.GroupOf(index);
-  const Candidate candidate = candidates_[index];
+  const uint16_t slot = candidates_.slot[index];
   RequestQueue& pending = queue(direction());
-  const QueuedRequest request = pending[candidate.slot];
+  const QueuedRequest request = pending[slot];
   Bank& bank = banks_[index];
   Lane& lane = NextLane();
-  CountGap(bank, candidate.from, lane.free, column);
+  CountGap(bank, static_cast<uint64_t>(candidates_.from[index]), lane.free, column);
 
   const uint64_t data = timing_.DataBursts(request.column, request.bytes);
   const uint64_t check = timing_.CheckBursts(request.column, request.bytes);
   lane.free = group_free_[group] = column + (data + check) * timing_.ccd_l;
   const uint64_t last = column + (data + check - 1) * timing_.ccd_l;
-  statistics_.busy_ps += (data + check) * timing_.ccd_s;
-  statistics_.check_ps += check * timing_.ccd_s;
+  counted_.busy_ps += (data + check) * timing_.ccd_s;
+  counted_.check_ps += check * timing_.ccd_s;
   if (run_log_ != nullptr) run_log_->push_back({column, lane.free, request.bytes});
   if (bank.used) {
-    ++statistics_.row_hits;
+    ++counted_.row_hits;
   } else {
-    ++(bank.conflict ? statistics_.row_conflicts : statistics_.row_misses);
+    ++(bank.conflict ? counted_.row_conflicts : counted_.row_misses);
     bank.used = true;
   }
   ++turn_requests_;
@@ -157,11 +144,11 @@ void ChannelController::Issue(uint64_t column, std::vector<MemoryCompletion>& do
     last_read_ = std::max(last_read_, last + timing_.read_to_write);
     bank.precharge_from = std::max(bank.precharge_from, last + timing_.read_to_precharge);
     done.push_back({request.id, last + timing_.read_done});
-    ++statistics_.reads;
-    statistics_.read_bytes += request.bytes;
+    ++counted_.reads;
+    counted_.read_bytes += request.bytes;
     read_idle_since_ = lane.free;
   }
-  pending.Remove(candidate.slot);
+  pending.Remove(slot);
   door_waits_[writing_ ? kRead : kWrite] = false;  // it looks again
   ChooseCandidate(index);
 }
@@ -177,14 +164,14 @@ void ChannelController::CountGap(const Bank& bank, uint64_t bank_from, uint64_t 
     cause += end - at;
     at = end;
   };
-  take(waiting_since_, statistics_.idle_ps);
+  take(waiting_since_, counted_.idle_ps);
   if (bank.refresh_until > at && bank.refresh_from < column) {
-    take(bank.refresh_from, statistics_.lost_row_ps);
-    take(bank.refresh_until, statistics_.lost_refresh_ps);
+    take(bank.refresh_from, counted_.lost_row_ps);
+    take(bank.refresh_until, counted_.lost_refresh_ps);
   }
-  take(writing_ ? last_read_ : last_write_, statistics_.lost_turnaround_ps);
-  take(bank_from, statistics_.lost_row_ps);
-  take(column, statistics_.lost_bank_group_ps);
+  take(writing_ ? last_read_ : last_write_, counted_.lost_turnaround_ps);
+  take(bank_from, counted_.lost_row_ps);
+  take(column, counted_.lost_bank_group_ps);
 }
 
 void ChannelController::Refresh(uint64_t next_event) {
@@ -193,7 +180,7 @@ void ChannelController::Refresh(uint64_t next_event) {
   if (waiting_banks_ == 0 && next_event > next_refresh_ + 2 * interval) {
     const uint64_t rounds = (next_event - next_refresh_) / interval - 1;
     refresh_number_ += rounds * refresh_commands_;
-    statistics_.refreshes += rounds * refresh_commands_;
+    counted_.refreshes += rounds * refresh_commands_;
     next_refresh_ = refresh_number_ * interval / refresh_commands_;
     return;
   }
@@ -204,7 +191,7 @@ void ChannelController::Refresh(uint64_t next_event) {
   } else {
     RefreshPair(due);
   }
-  ++statistics_.refreshes;
+  ++counted_.refreshes;
   ++refresh_number_;
   // From the number, so that nothing drifts.
   next_refresh_ = refresh_number_ * interval / refresh_commands_;

@@ -1,6 +1,9 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "model/memory/check_memory.h"
 
-#include "model/contract/error.h"
+#include <algorithm>
+
+#include "base/error.h"
 #include "model/memory/lpddr5_timing.h"
 
 namespace spyre::model {
@@ -52,12 +55,12 @@ void CheckRows(const MemoryConfig& m) {
   if (m.interleave_bytes == 0 || m.interleave_bytes % 32 != 0) {
     throw BadInput("card.memory.interleave_bytes = {} is not a multiple of 32", m.interleave_bytes);
   }
-  if (m.ecc == "inline" && (m.ecc_granule_bytes == 0 || m.ecc_granule_bytes % burst != 0)) {
+  if (m.ecc == Ecc::kInline && (m.ecc_granule_bytes == 0 || m.ecc_granule_bytes % burst != 0)) {
     throw BadInput("card.memory.ecc_granule_bytes = {} is not a multiple of a burst of {} bytes",
                    m.ecc_granule_bytes, burst);
   }
-  if (m.ecc == "inline" && (m.ecc_word_bytes < burst || m.ecc_word_bytes % burst != 0 ||
-                            m.ecc_granule_bytes % m.ecc_word_bytes != 0)) {
+  if (m.ecc == Ecc::kInline && (m.ecc_word_bytes < burst || m.ecc_word_bytes % burst != 0 ||
+                                m.ecc_granule_bytes % m.ecc_word_bytes != 0)) {
     throw BadInput(
         "card.memory.ecc_word_bytes = {} is not a multiple of a burst of {} bytes that divides "
         "card.memory.ecc_granule_bytes = {}",
@@ -74,7 +77,7 @@ void CheckRows(const MemoryConfig& m) {
     throw BadInput(
         "card.memory.interleave_bytes = {} does not divide the {} bytes of data in a row "
         "(card.memory.page_bytes = {}, card.memory.ecc = \"{}\")",
-        m.interleave_bytes, data, m.page_bytes, m.ecc);
+        m.interleave_bytes, data, m.page_bytes, m.ecc == Ecc::kInline ? "inline" : "none");
   }
   if ((m.capacity_gib << 30) / m.channels / m.interleave_bytes > UINT32_MAX) {
     throw BadInput(
@@ -95,6 +98,34 @@ void CheckRows(const MemoryConfig& m) {
   }
 }
 
+// A channel whose refreshes follow each other so closely that no row is read between them starves
+// for ever. The longest way from a refresh that is due to the first data behind it: open rows have
+// their time and are closed, rows of all banks that are about to be opened have their turn, the
+// banks are refreshed, a row is opened, and the bus turns.
+void CheckRefresh(const MemoryConfig& m) {
+  const bool all = m.refresh == RefreshKind::kAllBank;
+  const Lpddr5Timing timing(m);
+  const uint64_t open = std::max({timing.ras, timing.write_to_precharge, timing.read_to_precharge});
+  const uint64_t turn = std::max(timing.read_to_write, timing.write_to_read_l);
+  const uint64_t refresh =
+      all ? timing.rp_all + timing.refresh_all
+          : timing.rp + std::max(timing.refresh_bank, timing.refresh_to_activate);
+  const uint64_t banks = m.bank_groups * m.banks_per_group;
+  const uint64_t activates = std::max(banks * timing.rrd, (banks + 3) / 4 * timing.faw);
+  const uint64_t needed = open + refresh + activates + timing.rcd + turn;
+  const uint64_t every = m.t_refi_ps / (all ? 1 : RefreshCommands(m));
+  if (every > needed) return;
+  const std::string keys =
+      all ? fmt::format("card.memory.t_rfc_ab_ps = {}", m.t_rfc_ab_ps)
+          : fmt::format("card.memory.t_rfc_pb_ps = {}, card.memory.t_pbr2act_ps = {}",
+                        m.t_rfc_pb_ps, m.t_pbr2act_ps);
+  throw BadInput(
+      "card.memory.t_refi_ps = {} is a{} refresh every {} ps, but to close the rows, refresh ({}), "
+      "open a row and turn the bus takes up to {} ps: nothing would ever be read; give more time "
+      "than that",
+      m.t_refi_ps, all ? "n all-bank" : " per-bank", every, keys, needed);
+}
+
 void CheckTimes(const MemoryConfig& m) {
   RequireAtLeast("t_ras_ps", m.t_ras_ps, "t_rcd_ps", m.t_rcd_ps);
   RequireAtLeast("t_rc_ps", m.t_rc_ps, "t_ras_ps", m.t_ras_ps);
@@ -102,26 +133,14 @@ void CheckTimes(const MemoryConfig& m) {
   RequireAtLeast("t_faw_ps", m.t_faw_ps, "t_rrd_ps", m.t_rrd_ps);
   RequireAtLeast("t_wtr_l_ps", m.t_wtr_l_ps, "t_wtr_s_ps", m.t_wtr_s_ps);
   RequireAtLeast("read_latency_ps", m.read_latency_ps, "write_latency_ps", m.write_latency_ps);
-  if (m.refresh == "none") return;
-  if (m.t_refi_ps == 0) throw BadInput("card.memory.t_refi_ps = 0; make it at least 1");
-  if (m.refresh == "all_bank") {
-    if (m.t_rfc_ab_ps + m.t_rp_ab_ps >= m.t_refi_ps) {
-      throw BadInput(
-          "card.memory.t_rfc_ab_ps = {} and t_rp_ab_ps = {} leave no time of "
-          "card.memory.t_refi_ps = {}",
-          m.t_rfc_ab_ps, m.t_rp_ab_ps, m.t_refi_ps);
-    }
-    return;
-  }
-  const uint64_t commands = RefreshCommands(m);
-  const uint64_t between = m.t_refi_ps / commands;
-  if (between < m.t_pbr2pbr_ps || between <= m.t_rfc_pb_ps + m.t_rp_pb_ps) {
+  if (m.refresh == RefreshKind::kNone) return;
+  if (m.refresh == RefreshKind::kPerBank && m.t_refi_ps / RefreshCommands(m) < m.t_pbr2pbr_ps) {
     throw BadInput(
-        "card.memory.t_refi_ps = {} gives a per-bank refresh every {} ps, which leaves no time "
-        "after card.memory.t_rfc_pb_ps = {} and t_rp_pb_ps = {}, or is below "
+        "card.memory.t_refi_ps = {} gives a per-bank refresh every {} ps, below "
         "card.memory.t_pbr2pbr_ps = {}",
-        m.t_refi_ps, between, m.t_rfc_pb_ps, m.t_rp_pb_ps, m.t_pbr2pbr_ps);
+        m.t_refi_ps, m.t_refi_ps / RefreshCommands(m), m.t_pbr2pbr_ps);
   }
+  CheckRefresh(m);
 }
 
 void CheckQueues(const MemoryConfig& m) {

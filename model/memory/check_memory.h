@@ -1,8 +1,9 @@
+// SPDX-License-Identifier: Apache-2.0
 // Memory parameters that contradict each other, or the LPDDR5 standard, are refused here. Called by
 // CheckCard; pure function.
 #pragma once
 
-#include "model/card/card_config.h"
+#include "model/common/card_config.h"
 
 namespace spyre::model {
 

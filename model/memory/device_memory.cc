@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "model/memory/device_memory.h"
 
 #include <fmt/format.h>
@@ -10,23 +11,22 @@
 namespace spyre::model {
 
 DeviceMemory::DeviceMemory(const sc_core::sc_module_name& name, const CardConfig& config,
-                           FunctionalQueue& functional, trace::Recorder* recorder)
+                           FunctionalQueue& functional, trace::Recorder* recorder, Folding folding)
     : sc_module(name),
       config_(config),
       functional_(functional),
       recorder_(recorder != nullptr && recorder->Wants(trace::kMemory) ? recorder : nullptr),
       map_(config.memory),
       timing_(config.memory),
-      contents_(config.usable_bytes()) {
-  for (uint64_t i = 0; i < config.memory.channels; ++i) {
-    channels_.emplace_back(config.memory);
-    if (recorder_ != nullptr)
-      lanes_.push_back({recorder_->AddTrack("memory", fmt::format("channel {:02}", i)), {}});
-  }
+      contents_(config.usable_bytes()),
+      channels_(config.memory, folding) {
   if (recorder_ != nullptr) {
-    for (ChannelController& channel : channels_) channel.LogRuns(&runs_);
+    for (size_t i = 0; i < channels_.size(); ++i)
+      lanes_.push_back({recorder_->AddTrack("memory", fmt::format("channel {:02}", i)), {}});
+    channels_.OnRuns([this](size_t channel, const std::vector<MemoryRun>& runs, bool at_rest) {
+      TraceRuns(channel, runs, at_rest);
+    });
   }
-  next_decision_ps_.assign(channels_.size(), UINT64_MAX);
   socket.register_nb_transport_fw(this, &DeviceMemory::Begin);
   socket.register_b_transport(this, &DeviceMemory::Transport);
   socket.register_transport_dbg(this, &DeviceMemory::TransportDebug);
@@ -82,69 +82,50 @@ tlm::tlm_sync_enum DeviceMemory::Begin(int id, tlm::tlm_generic_payload& payload
   }
   const uint32_t index = free_accesses_.back();
   free_accesses_.pop_back();
-  Access& access = accesses_[index];
-  access = {&payload, id, 0, 0};
+  accesses_[index] = {&payload, id};
   const uint64_t now = NowPs();
   const uint64_t arrival = now + delay.value() + config_.memory.controller_ns * 1000;
-  uint64_t next = UINT64_MAX;
-  map_.ForEachPiece(payload.get_address(), payload.get_data_length(),
-                    [&](const ChannelAddress& at, uint32_t bytes) {
-                      ChannelController& channel = channels_[at.channel];
-                      channel.Submit({index, arrival, at.address, bytes, payload.is_write()});
-                      next_decision_ps_[at.channel] = channel.NextDecisionPs();
-                      next = std::min(next, next_decision_ps_[at.channel]);
-                      ++access.pieces;
-                    });
+  const uint64_t next = channels_.Submit(
+      {index, arrival, payload.get_address(), payload.get_data_length(), payload.is_write()});
   decision_.notify(Ps(std::max(next, now) - now));  // an earlier pending notification stays
   return tlm::TLM_ACCEPTED;
 }
 
 void DeviceMemory::Decide() {
   const uint64_t now = NowPs();
-  for (size_t i = 0; i < channels_.size(); ++i) {
-    if (next_decision_ps_[i] > now) continue;
-    completions_.clear();
-    channels_[i].Advance(now, completions_);
-    if (recorder_ != nullptr) TraceRuns(i);
-    next_decision_ps_[i] = channels_[i].NextDecisionPs();
-    for (const MemoryCompletion& completion : completions_) {
-      const auto index = static_cast<uint32_t>(completion.id);
-      Access& access = accesses_[index];
-      access.done_ps = std::max(access.done_ps, completion.done_ps);
-      if (--access.pieces == 0) finished_.push_back(index);
-    }
-  }
+  channels_.Advance(now, ended_);
   // Whoever hears of an end may begin another access.
-  for (size_t i = 0; i < finished_.size(); ++i) Finish(finished_[i]);
-  finished_.clear();
-  const uint64_t next = *std::min_element(next_decision_ps_.begin(), next_decision_ps_.end());
+  for (const MemoryCompletion& end : ended_) Finish(static_cast<uint32_t>(end.id), end.done_ps);
+  ended_.clear();
+  const uint64_t next = channels_.NextDecisionPs();
   if (next != UINT64_MAX) decision_.notify(Ps(std::max(next, now) - now));
 }
 
-void DeviceMemory::TraceRuns(size_t channel) {
+// Runs without a gap are one slice.
+void DeviceMemory::TraceRuns(size_t channel, const std::vector<MemoryRun>& runs, bool at_rest) {
   Lane& lane = lanes_[channel];
   const auto record = [&] {
     if (lane.slice.bytes > 0) {
-      recorder_->Slice(trace::kMemory, lane.track, recorder_->Intern("burst"), lane.slice.begin_ps,
+      if (!burst_name_) burst_name_ = recorder_->Intern("burst");
+      recorder_->Slice(trace::kMemory, lane.track, *burst_name_, lane.slice.begin_ps,
                        lane.slice.end_ps, 0, lane.slice.bytes);
     }
     lane.slice = {};
   };
-  for (const MemoryRun& run : runs_) {
+  for (const MemoryRun& run : runs) {
     if (run.begin_ps > lane.slice.end_ps) record();
     if (lane.slice.bytes == 0) lane.slice.begin_ps = run.begin_ps;
     lane.slice.end_ps = std::max(lane.slice.end_ps, run.end_ps);
     lane.slice.bytes += run.bytes;
   }
-  runs_.clear();
-  if (channels_[channel].NextDecisionPs() == UINT64_MAX) record();
+  if (at_rest) record();
 }
 
-void DeviceMemory::Finish(uint32_t index) {
+void DeviceMemory::Finish(uint32_t index, uint64_t done_ps) {
   const Access access = accesses_[index];
   free_accesses_.push_back(index);
   tlm::tlm_phase phase = tlm::BEGIN_RESP;
-  sc_core::sc_time delay = Ps(access.done_ps - std::min(access.done_ps, NowPs()));
+  sc_core::sc_time delay = Ps(done_ps - std::min(done_ps, NowPs()));
   socket[access.initiator]->nb_transport_bw(*access.payload, phase, delay);
 }
 
@@ -160,7 +141,7 @@ unsigned DeviceMemory::TransportDebug(int /*id*/, tlm::tlm_generic_payload& payl
 std::vector<UnitStatistics> DeviceMemory::Statistics() const {
   std::vector<UnitStatistics> all;
   for (size_t i = 0; i < channels_.size(); ++i)
-    all.push_back(UnitOf(fmt::format("memory.channel{:02}", i), channels_[i].statistics()));
+    all.push_back(UnitOf(fmt::format("memory.channel{:02}", i), channels_.statistics(i)));
   return all;
 }
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Device memory: contents, address interleave over channels, and time. Target of the ring, of the
 // DMA engine and of the PCIe window. Addresses are physical.
 //
@@ -5,21 +6,22 @@
 // Transfer::move_data is false), and answer ADDRESS_ERROR outside memory. nb_transport_fw queues
 // the access at its channels and responds when the last of them has scheduled its part. b_transport
 // is for accesses outside the card's own traffic: it adds the time of an idle memory and queues
-// nothing. transport_dbg moves data only. Kernel thread only.
+// nothing. transport_dbg moves data only. Kernel thread only. Times come from memory_channels.h.
 #pragma once
 
 #include <tlm_utils/multi_passthrough_target_socket.h>
 
+#include <optional>
 #include <systemc>
 #include <vector>
 
-#include "model/card/card_config.h"
-#include "model/card/resource.h"
-#include "model/card/transfer.h"
+#include "model/common/card_config.h"
+#include "model/common/resource.h"
+#include "model/common/sparse_memory.h"
+#include "model/common/transfer.h"
 #include "model/memory/address_map.h"
-#include "model/memory/channel_controller.h"
 #include "model/memory/lpddr5_timing.h"
-#include "model/memory/sparse_memory.h"
+#include "model/memory/memory_channels.h"
 
 namespace spyre::model {
 
@@ -29,10 +31,10 @@ class DeviceMemory : public sc_core::sc_module {
 
   // functional: joined before data are moved at a call.
   DeviceMemory(const sc_core::sc_module_name& name, const CardConfig& config,
-               FunctionalQueue& functional, trace::Recorder* recorder);
+               FunctionalQueue& functional, trace::Recorder* recorder,
+               Folding folding = Folding::kOn);
 
   SparseMemory& contents() { return contents_; }
-  const std::vector<ChannelController>& channels() const { return channels_; }
   std::vector<UnitStatistics> Statistics() const;
 
  private:
@@ -40,8 +42,6 @@ class DeviceMemory : public sc_core::sc_module {
   struct Access {
     tlm::tlm_generic_payload* payload;
     int initiator;  // index in the socket
-    uint32_t pieces;
-    uint64_t done_ps;
   };
 
   tlm::tlm_sync_enum Begin(int id, tlm::tlm_generic_payload& payload, tlm::tlm_phase& phase,
@@ -51,8 +51,8 @@ class DeviceMemory : public sc_core::sc_module {
   bool MoveData(tlm::tlm_generic_payload& payload);
   uint64_t UnloadedPs(const tlm::tlm_generic_payload& payload) const;
   void Decide();  // process: channels take the decisions that are due
-  void TraceRuns(size_t channel);
-  void Finish(uint32_t index);
+  void TraceRuns(size_t channel, const std::vector<MemoryRun>& runs, bool at_rest);
+  void Finish(uint32_t index, uint64_t done_ps);
 
   const CardConfig& config_;
   FunctionalQueue& functional_;
@@ -63,16 +63,14 @@ class DeviceMemory : public sc_core::sc_module {
     MemoryRun slice;
   };
   std::vector<Lane> lanes_;
-  std::vector<MemoryRun> runs_;  // of one channel, since its last decision
+  std::optional<trace::NameId> burst_name_;  // from the first slice on
   const AddressMap map_;
   const Lpddr5Timing timing_;
   SparseMemory contents_;
-  std::vector<ChannelController> channels_;
-  std::vector<uint64_t> next_decision_ps_;  // of each channel
+  MemoryChannels channels_;
   std::vector<Access> accesses_;
   std::vector<uint32_t> free_accesses_;
-  std::vector<MemoryCompletion> completions_;  // of one channel, while Decide walks them
-  std::vector<uint32_t> finished_;             // accesses, by index, likewise
+  std::vector<MemoryCompletion> ended_;  // accesses, by index, while Decide walks them
   sc_core::sc_event decision_;
 };
 

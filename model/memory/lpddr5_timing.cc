@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "model/memory/lpddr5_timing.h"
 
 namespace spyre::model {
@@ -27,7 +28,7 @@ Lpddr5Timing::Lpddr5Timing(const MemoryConfig& m) {
   refresh_bank = RoundUp(m.t_rfc_pb_ps);
   refresh_to_activate = RoundUp(m.t_pbr2act_ps);
   burst_bytes = static_cast<uint32_t>(BurstBytes(m));
-  ecc_word_bytes = m.ecc == "inline" ? static_cast<uint32_t>(m.ecc_word_bytes) : 0;
+  ecc_word_bytes = m.ecc == Ecc::kInline ? static_cast<uint32_t>(m.ecc_word_bytes) : 0;
 }
 
 }  // namespace spyre::model

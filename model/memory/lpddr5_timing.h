@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The times between commands of an LPDDR5 channel, worked out once from the card's parameters, and
 // the cost of a run of bursts. Every time is rounded up to whole clock periods, as a controller
 // counts them, so that commands stay on the clock. Plain data, any thread. Figures: JESD209-5B
@@ -6,7 +7,7 @@
 
 #include <cstdint>
 
-#include "model/card/card_config.h"
+#include "model/common/card_config.h"
 
 namespace spyre::model {
 
@@ -16,7 +17,7 @@ inline uint64_t BurstBytes(const MemoryConfig& m) { return m.burst_length * m.ch
 // Data in a row: with in-line ECC, as many granules as fit together with a burst of check bytes
 // each.
 inline uint64_t RowDataBytes(const MemoryConfig& m) {
-  if (m.ecc != "inline") return m.page_bytes;
+  if (m.ecc != Ecc::kInline) return m.page_bytes;
   return m.page_bytes / (m.ecc_granule_bytes + BurstBytes(m)) * m.ecc_granule_bytes;
 }
 

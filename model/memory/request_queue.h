@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The queues of a channel controller. ArrivalQueue: requests that have not been admitted yet, by
 // arrival. RequestQueue: the bounded queue that the scheduler chooses from, with a list a bank, in
 // order of age. No allocation once they have reached their size. One thread.
@@ -22,7 +23,11 @@ struct MemoryRequest {
 class ArrivalQueue {
  public:
   bool empty() const { return size_ == 0; }
+  size_t size() const { return size_; }
   const MemoryRequest& front() const { return ring_[first_]; }
+  const MemoryRequest& operator[](size_t index) const {
+    return ring_[(first_ + index) & (ring_.size() - 1)];
+  }
   void Pop() {
     first_ = (first_ + 1) & (ring_.size() - 1);
     --size_;

@@ -1,10 +1,11 @@
+// SPDX-License-Identifier: Apache-2.0
 // A channel controller's counters as the report wants them. Used by whoever owns the controllers.
 #pragma once
 
 #include <string>
 #include <utility>
 
-#include "model/card/resource.h"
+#include "model/common/resource.h"
 #include "model/memory/channel_controller.h"
 
 namespace spyre::model {

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Address translation and protection: which physical memory each function may touch.
 //
 // PF: operations carry physical addresses; every access must lie in one range of the mapping table,
@@ -14,7 +15,7 @@
 #include <map>
 #include <vector>
 
-#include "model/card/card_config.h"
+#include "model/common/card_config.h"
 #include "model/contract/control_block.h"
 #include "model/contract/memory_map.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "model/pcie/config_layout.h"
 
 #include <contract/registers.h>

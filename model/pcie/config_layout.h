@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Where things are in the configuration space, and which bits of it exist, may be written, are
 // cleared by writing one, and survive a function-level reset. Used by ConfigSpace; offsets also by
 // tests. Names and bit positions are those of the PCI Express base specification and of SR-IOV.

@@ -1,8 +1,9 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "model/pcie/config_space.h"
 
 #include <algorithm>
 
-#include "model/contract/error.h"
+#include "base/error.h"
 
 namespace spyre::model {
 namespace {
@@ -46,11 +47,10 @@ ConfigSpace::ConfigSpace() : layout_(PhysicalConfigLayout()) { Reset(); }
 ConfigSpace::ConfigSpace(const ConfigSpace& physical, int number)
     : layout_(VirtualConfigLayout()), physical_(&physical), number_(number) {
   if (physical.physical_ != nullptr || number < 1 || number > kTotalVfs) {
-    throw Error(
-        ErrorKind::kInternal,
-        fmt::format("configuration space: virtual function {} of a {} function; numbers are "
-                    "1 to {}, of a physical function",
-                    number, physical.physical_ == nullptr ? "physical" : "virtual", kTotalVfs));
+    throw InternalError(
+        "configuration space: virtual function {} of a {} function; numbers are "
+        "1 to {}, of a physical function",
+        number, physical.physical_ == nullptr ? "physical" : "virtual", kTotalVfs);
   }
   Reset();
 }
@@ -195,8 +195,7 @@ int ConfigSpace::msi_vectors() const { return 1 << Bits(Get(kMsi), kMsiMultipleE
 
 unsigned ConfigSpace::VectorBit(int vector) const {
   if (vector < 0 || vector >= kMsiVectors) {
-    throw Error(ErrorKind::kInternal,
-                fmt::format("MSI vector {}; vectors are 0 to {}", vector, kMsiVectors - 1));
+    throw InternalError("MSI vector {}; vectors are 0 to {}", vector, kMsiVectors - 1);
   }
   return 1u << (vector % msi_vectors());
 }

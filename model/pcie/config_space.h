@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The 4 KB PCI configuration space of one function, physical or virtual: identity, BARs, power
 // management, MSI, PCI Express, AER, ARI and (PF) SR-IOV. No SystemC, no time.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Credits of one class at one receiver: a packet takes one header and some data credits, and they
 // come back when the receiver has passed the packet on. A sender without enough waits for the
 // oldest to return. Also the tags and completion buffer of a reader, which are the same thing.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The PCIe endpoint: configuration spaces of the PF and its VFs, BAR decode of inbound accesses,
 // outbound DMA and MSI, and the time that packets take on the link each way.
 //
@@ -19,10 +20,10 @@
 #include <systemc>
 #include <vector>
 
-#include "model/card/card_config.h"
-#include "model/card/resource.h"
-#include "model/card/transfer.h"
-#include "model/memory/sparse_memory.h"
+#include "model/common/card_config.h"
+#include "model/common/resource.h"
+#include "model/common/sparse_memory.h"
+#include "model/common/transfer.h"
 #include "model/pcie/config_space.h"
 #include "model/pcie/host_access.h"
 #include "model/pcie/link.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The TLM extension of payloads between root complex and endpoint: which function, which space.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "model/pcie/link.h"
 
 #include <algorithm>
@@ -41,14 +42,13 @@ PcieLink::PcieLink(const PcieConfig& config, bool contended, trace::Recorder* re
       contended_(contended),
       // 128 of 130 bits are bytes; MT/s are transfers a microsecond.
       bytes_(config.lanes * config.rate_mts * (128 / 8), 130),
-      host_bytes_(config.host_memory_bytes_per_us),
       one_way_ps_(config.one_way_ns * 1000),
       credit_return_ps_(config.credit_return_ns * 1000),
-      upstream_("pcie.upstream", contended, config.host_posted_headers, config.host_posted_data,
-                config.host_nonposted_headers),
-      downstream_("pcie.downstream", contended, config.card_posted_headers, config.card_posted_data,
-                  config.card_nonposted_headers),
-      host_memory_("host.memory", contended),
+      upstream_("pcie.upstream", bytes_, contended, config.host_posted_headers,
+                config.host_posted_data, config.host_nonposted_headers),
+      downstream_("pcie.downstream", bytes_, contended, config.card_posted_headers,
+                  config.card_posted_data, config.card_nonposted_headers),
+      host_memory_("host.memory", Clock(config.host_memory_bytes_per_us), contended),
       reads_(config.tags, DataCredits(config.completion_buffer_bytes)) {
   if (recorder == nullptr || !recorder->Wants(trace::kPcie)) return;
   const trace::NameId name = recorder->Intern("packets");
@@ -90,8 +90,8 @@ uint64_t PcieLink::Send(Direction& direction, Kind kind, uint64_t given_ps, uint
     if (kind == Kind::kPosted) start = direction.posted.WaitFor(start, DataCredits(bytes));
     if (kind == Kind::kNonPosted) start = direction.nonposted.WaitFor(start, 0);
   }
-  const uint64_t left = direction.wire.ReserveCycles(bytes_, start, WireBytes(kind, address, bytes),
-                                                     kind == Kind::kNonPosted ? 0 : bytes);
+  const uint64_t left = direction.wire.Reserve(start, WireBytes(kind, address, bytes),
+                                               kind == Kind::kNonPosted ? 0 : bytes);
   if (contended_ && kind == Kind::kPosted) direction.order.Add(given_ps, left);
   return left;
 }
@@ -115,7 +115,7 @@ PcieLink::Times PcieLink::WriteHost(uint64_t at_ps, uint64_t address, uint64_t b
     const uint64_t share = WriteShare(at, bytes - offset);
     left = Send(upstream_, Kind::kPosted, at_ps, at, share);
     // The root complex has room again when host memory has taken the packet.
-    const uint64_t drained = host_memory_.ReserveCycles(host_bytes_, left + one_way_ps_, share);
+    const uint64_t drained = host_memory_.Reserve(left + one_way_ps_, share);
     if (contended_) upstream_.posted.Take(DataCredits(share), drained + credit_return_ps_);
     wire_bytes += WireBytes(Kind::kPosted, at, share);
     offset += share;
@@ -152,8 +152,7 @@ uint64_t PcieLink::CompleteToCard(uint64_t request_ps, uint64_t address, uint64_
   for (uint64_t offset = 0; offset < bytes;) {
     const uint64_t at = address + offset;
     const uint64_t share = CompletionShare(at, bytes - offset);
-    const uint64_t ready =
-        host_memory_.ReserveCycles(host_bytes_, request_ps, share) + config_.host_memory_ns * 1000;
+    const uint64_t ready = host_memory_.Reserve(request_ps, share) + config_.host_memory_ns * 1000;
     left = Send(downstream_, Kind::kCompletion, ready, at, share);
     wire_bytes += WireBytes(Kind::kCompletion, at, share);
     offset += share;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The PCIe link in time: packets each way with their headers and framing, flow-control credits,
 // tags, the order of packets, and host memory behind it. No data and no SystemC: who calls says
 // when, and learns when; later packets are taken into account only as far as they have been asked
@@ -16,9 +17,9 @@
 #include <utility>
 #include <vector>
 
-#include "model/card/card_config.h"
-#include "model/card/clock.h"
-#include "model/card/resource.h"
+#include "model/common/card_config.h"
+#include "model/common/clock.h"
+#include "model/common/resource.h"
 #include "model/pcie/credits.h"
 
 namespace spyre::model {
@@ -64,9 +65,9 @@ class PcieLink {
 
   // One direction, with the credits of the receiver at its end.
   struct Direction {
-    Direction(const char* name, bool contended, uint64_t posted_headers, uint64_t posted_data,
-              uint64_t nonposted_headers)
-        : wire(name, contended),
+    Direction(const char* name, const Clock& bytes, bool contended, uint64_t posted_headers,
+              uint64_t posted_data, uint64_t nonposted_headers)
+        : wire(name, bytes, contended),
           posted(posted_headers, posted_data),
           nonposted(nonposted_headers, UINT64_MAX) {}
     Resource wire;
@@ -90,8 +91,7 @@ class PcieLink {
 
   const PcieConfig config_;
   const bool contended_;
-  const Clock bytes_;       // of the link, each way
-  const Clock host_bytes_;  // of host memory
+  const Clock bytes_;  // of the link, each way
   const uint64_t one_way_ps_;
   const uint64_t credit_return_ps_;
   Direction upstream_, downstream_;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "model/ring/ring.h"
 
 #include <fmt/format.h>
@@ -9,10 +10,10 @@
 namespace spyre::model {
 
 namespace {
-void AddLinks(std::vector<Resource>& links, int count, bool contended, const char* kind,
-              trace::Recorder* recorder) {
+void AddLinks(std::vector<Resource>& links, const Clock& clock, int count, bool contended,
+              const char* kind, trace::Recorder* recorder) {
   for (int i = 0; i < count; ++i) {
-    links.emplace_back(fmt::format("ring.{}{:02}", kind, i), contended);
+    links.emplace_back(fmt::format("ring.{}{:02}", kind, i), clock, contended);
     links.back().TraceTo(recorder, trace::kRing, "ring", fmt::format("link {} {:02}", kind, i),
                          "burst");
   }
@@ -24,12 +25,22 @@ Ring::Ring(const sc_core::sc_module_name& name, const CardConfig& config, trace:
       config_(config),
       stops_(static_cast<int>(config.cores) + 1),
       memory_stop_(static_cast<int>(config.cores)),
-      clock_(config.clock.ring_mhz) {
-  AddLinks(clockwise_, stops_, config.timed(), "cw", recorder);
-  AddLinks(counter_, stops_, config.timed(), "ccw", recorder);
-  AddLinks(psum_clockwise_, stops_, config.timed(), "psum_cw", recorder);
-  AddLinks(psum_counter_, stops_, config.timed(), "psum_ccw", recorder);
+      clock_(config.clock.ring_mhz),
+      by_link_bytes_(config.ring.bytes_per_cycle),
+      by_link_percent_(config.ring.link_percent) {
+  AddLinks(clockwise_, clock_, stops_, config.timed(), "cw", recorder);
+  AddLinks(counter_, clock_, stops_, config.timed(), "ccw", recorder);
+  AddLinks(psum_clockwise_, clock_, stops_, config.timed(), "psum_cw", recorder);
+  AddLinks(psum_counter_, clock_, stops_, config.timed(), "psum_ccw", recorder);
   delivered_ps_.resize(stops_);
+  // Groups beyond the cohort take longer, each flit.
+  const auto cohort = static_cast<double>(config.ring.multicast_cohort);
+  const double exponent = static_cast<double>(config.ring.multicast_exponent_percent) / 100;
+  for (uint64_t members = 0; members <= config.cores; ++members) {
+    stretch_.push_back(members <= config.ring.multicast_cohort
+                           ? 1.0
+                           : std::pow(static_cast<double>(members) / cohort, exponent));
+  }
   core_socket.register_nb_transport_fw(this, &Ring::Begin);
   core_socket.register_b_transport(this, &Ring::SendToPeer);
 }
@@ -84,33 +95,20 @@ int Ring::Hops(int core) const {
 }
 
 uint64_t Ring::DataCycles(uint64_t bytes) const {
-  const uint64_t flits = (bytes + config_.ring.bytes_per_cycle - 1) / config_.ring.bytes_per_cycle;
-  return (flits * 100 + config_.ring.link_percent - 1) / config_.ring.link_percent;
+  return by_link_percent_.RoundedUp(by_link_bytes_.RoundedUp(bytes) * 100);
 }
 
-// Groups beyond the cohort take longer, each flit.
 uint64_t Ring::MulticastCycles(uint64_t bytes, size_t members) const {
-  const uint64_t cycles = DataCycles(bytes);
-  if (members <= config_.ring.multicast_cohort) return cycles;
-  const double wider =
-      static_cast<double>(members) / static_cast<double>(config_.ring.multicast_cohort);
-  const double exponent = static_cast<double>(config_.ring.multicast_exponent_percent) / 100;
-  return static_cast<uint64_t>(static_cast<double>(cycles) * std::pow(wider, exponent));
-}
-
-uint64_t Ring::Pass(Resource& link, uint64_t head_ps, uint64_t cycles, uint64_t bytes,
-                    uint64_t flow) {
-  const uint64_t start = link.ReserveFromCycle(clock_, head_ps, cycles, bytes, flow).start_cycle;
-  return clock_.Edge(start + config_.ring.hop_cycles);
+  return static_cast<uint64_t>(static_cast<double>(DataCycles(bytes)) * stretch_[members]);
 }
 
 // Wormhole: the head takes each link in turn, the tail follows.
 uint64_t Ring::Travel(std::vector<Resource>& links, bool clockwise, int from, int to,
                       uint64_t bytes, uint64_t cycles, uint64_t start_ps, uint64_t flow) {
-  uint64_t head = start_ps;
-  for (int stop = from; stop != to; stop = (stop + (clockwise ? 1 : stops_ - 1)) % stops_)
+  uint64_t head = clock_.CycleAt(start_ps);
+  for (int stop = from; stop != to; stop = Next(stop, clockwise))
     head = Pass(links[stop], head, cycles, bytes, flow);
-  return clock_.After(head, cycles);
+  return clock_.Edge(head + cycles);
 }
 
 tlm::tlm_sync_enum Ring::Begin(int id, tlm::tlm_generic_payload& payload, tlm::tlm_phase& /*phase*/,
@@ -143,7 +141,7 @@ void Ring::BeginUnicast(tlm::tlm_generic_payload& payload, const Transfer& trans
     // The shorter way round, unless its last link, where all meet, is backed up.
     const uint64_t start = now + delay.value();
     const auto arrival = [&](bool clockwise) {
-      const int last = (memory_stop_ + (clockwise ? stops_ - 1 : 1)) % stops_;
+      const int last = Next(memory_stop_, !clockwise);
       const uint64_t free = (clockwise ? clockwise_ : counter_)[last].free_ps();
       return std::max(free, AfterHops(start, Distance(core, memory_stop_, clockwise)));
     };
@@ -253,13 +251,10 @@ void Ring::EndMulticast(Multicast& multicast, uint64_t memory_done_ps) {
 void Ring::Deliver(const Multicast& multicast, uint64_t data_ps) {
   const uint64_t bytes = multicast.members.front()->get_data_length();
   const uint64_t cycles = MulticastCycles(bytes, multicast.members.size());
+  // Clockwise from the memory stop come core 0 and those after it.
   const auto farthest = [&](bool forward) {
-    int hops = 0;
-    for (int core = 0; core < memory_stop_; ++core) {
-      if ((multicast.group >> core & 1) != 0)
-        hops = std::max(hops, Distance(memory_stop_, core, forward));
-    }
-    return hops;
+    return forward ? Distance(memory_stop_, 31 - __builtin_clz(multicast.group), true)
+                   : Distance(memory_stop_, __builtin_ctz(multicast.group), false);
   };
   const auto arrival = [&](bool forward) {
     const Resource& first = (forward ? clockwise_ : counter_)[memory_stop_];
@@ -267,13 +262,13 @@ void Ring::Deliver(const Multicast& multicast, uint64_t data_ps) {
   };
   const bool forward = arrival(true) <= arrival(false);
   std::fill(delivered_ps_.begin(), delivered_ps_.end(), 0);
-  uint64_t head = data_ps;
+  std::vector<Resource>& links = forward ? clockwise_ : counter_;
+  uint64_t head = clock_.CycleAt(data_ps);
   int stop = memory_stop_;
   for (int hop = farthest(forward); hop > 0; --hop) {
-    head = Pass((forward ? clockwise_ : counter_)[stop], head, cycles, bytes,
-                multicast.read.info.flow);
-    stop = (stop + (forward ? 1 : stops_ - 1)) % stops_;
-    if ((multicast.group >> stop & 1) != 0) delivered_ps_[stop] = clock_.After(head, cycles);
+    head = Pass(links[stop], head, cycles, bytes, multicast.read.info.flow);
+    stop = Next(stop, forward);
+    if ((multicast.group >> stop & 1) != 0) delivered_ps_[stop] = clock_.Edge(head + cycles);
   }
 }
 

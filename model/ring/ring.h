@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The ring: one stop per core plus the memory interface, a data link each way between neighbours,
 // and a partial-sum link each way. Carries bursts between cores and device memory (unicast and
 // multicast) and messages between cores.
@@ -7,7 +8,7 @@
 // LX of cores bind in core order. An address with kPeerBit set names LX of another core: bits 0..31
 // the LX address, bits 32..47 the core. Everything else is a physical device address.
 //
-// Memory accesses are split transactions (nb_transport, model/card/split_socket.h). A multicast
+// Memory accesses are split transactions (nb_transport, model/common/split_socket.h). A multicast
 // read starts when the last member of its group has asked; one request stands for all. Messages to
 // peers use b_transport, which adds their time to the delay. Nothing here blocks. Kernel thread
 // only.
@@ -22,9 +23,9 @@
 #include <systemc>
 #include <vector>
 
-#include "model/card/card_config.h"
-#include "model/card/resource.h"
-#include "model/card/split_socket.h"
+#include "model/common/card_config.h"
+#include "model/common/resource.h"
+#include "model/common/split_socket.h"
 
 namespace spyre::model {
 
@@ -82,6 +83,10 @@ class Ring : public sc_core::sc_module {
 
   uint64_t Travel(std::vector<Resource>& links, bool clockwise, int from, int to, uint64_t bytes,
                   uint64_t cycles, uint64_t start_ps, uint64_t flow);
+  int Next(int stop, bool clockwise) const {
+    if (clockwise) return stop + 1 == stops_ ? 0 : stop + 1;
+    return (stop == 0 ? stops_ : stop) - 1;
+  }
   int Distance(int from, int to, bool clockwise) const;
   bool ShorterClockwise(int from, int to) const {
     return Distance(from, to, true) <= Distance(from, to, false);
@@ -91,8 +96,11 @@ class Ring : public sc_core::sc_module {
   uint64_t AfterHops(uint64_t ps, int hops) const {
     return clock_.After(ps, static_cast<uint64_t>(hops) * config_.ring.hop_cycles);
   }
-  // Takes a link for `cycles`; returns when the data's head is at the next stop.
-  uint64_t Pass(Resource& link, uint64_t head_ps, uint64_t cycles, uint64_t bytes, uint64_t flow);
+  // Takes a link for `cycles` from cycle `head` on; returns the cycle in which the data's head is
+  // at the next stop.
+  uint64_t Pass(Resource& link, uint64_t head, uint64_t cycles, uint64_t bytes, uint64_t flow) {
+    return link.ReserveCycles(head, cycles, bytes, flow).start_cycle + config_.ring.hop_cycles;
+  }
   uint64_t DataCycles(uint64_t bytes) const;  // on one link
   uint64_t MulticastCycles(uint64_t bytes, size_t members) const;
 
@@ -100,6 +108,8 @@ class Ring : public sc_core::sc_module {
   const int stops_;
   const int memory_stop_;
   const Clock clock_;
+  const Divisor by_link_bytes_, by_link_percent_;
+  std::vector<double> stretch_;  // how much longer a flit takes, by members of a multicast
   std::vector<Resource> clockwise_, counter_;  // link i: from stop i to its neighbour in that sense
   std::vector<Resource> psum_clockwise_, psum_counter_;
   std::map<uint32_t, std::deque<Multicast*>> assembling_;  // by group mask

@@ -1,16 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
 // The management controller's RTL (RV32IM, Zicsr, machine mode; SRAM and timer inside) as a C++
 // object that counts cycles. No SystemC: model/control turns cycles into time. Addresses: SRAM
 // kControllerSramBase, timer kControllerClintBase, everything from 0x10000000 to 0x1FFFFFFF goes to
-// the ControllerBus; elsewhere accesses trap. Not for several threads at once.
+// the ControllerBus; elsewhere accesses trap. Not for several threads at once. MakeRtlController
+// (rtl_blocks.h) makes one.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
-#include <memory>
-#include <set>
-#include <string>
 
-#include "model/card/clock.h"
-#include "model/control/elf_image.h"
+#include "model/common/clock.h"
+#include "model/common/elf_image.h"
 
 namespace spyre::model {
 
@@ -30,52 +30,46 @@ class RtlController {
  public:
   enum class Stop { kCycles, kAsleep, kBreakpoint, kBus };
 
-  explicit RtlController(ControllerBus& bus);
-  ~RtlController();
+  RtlController() = default;
+  virtual ~RtlController() = default;
   RtlController(const RtlController&) = delete;
   RtlController& operator=(const RtlController&) = delete;
 
   // Zeroes the SRAM, copies the segments, resets the core; it starts at the image's entry. Throws
   // Error(kDeviceFault) for an image that does not fit.
-  void Load(const ElfImage& image);
+  virtual void Load(const ElfImage& image) = 0;
 
   // Runs until `cycles` have passed, the core sleeps in WFI with nothing pending, the next
   // instruction has a breakpoint (not the one it starts at), or somebody called StopAfterAccess
   // during a bus access. Returns why; cycles() says how far it came.
-  Stop Run(uint64_t cycles);
+  virtual Stop Run(uint64_t cycles) = 0;
   // One instruction (or one trap entry). False if it sleeps.
-  bool Step();
-  void StopAfterAccess();  // from inside ControllerBus calls
+  virtual bool Step() = 0;
+  virtual void StopAfterAccess() = 0;  // from inside ControllerBus calls
 
   // The clock stood still for this long: mtime moves on, nothing else.
-  void SkipCycles(uint64_t cycles);
-  uint64_t cycles() const;     // since Load, skipped ones too; also mtime
-  uint64_t timer_due() const;  // mtimecmp; UINT64_MAX until it is written
-  bool asleep() const;         // in WFI with nothing pending
-  void SetExternalInterrupt(bool level);
+  virtual void SkipCycles(uint64_t cycles) = 0;
+  virtual uint64_t cycles() const = 0;     // since Load, skipped ones too; also mtime
+  virtual uint64_t timer_due() const = 0;  // mtimecmp; UINT64_MAX until it is written
+  virtual bool asleep() const = 0;         // in WFI with nothing pending
+  virtual void SetExternalInterrupt(bool level) = 0;
 
   // Between instructions, for debugging. Registers x0..x31; CSRs by number, false if the core has
   // no such one.
-  uint32_t pc() const;
-  void SetPc(uint32_t pc);
-  uint32_t Register(unsigned number) const;
-  void SetRegister(unsigned number, uint32_t value);
-  bool Csr(unsigned number, uint32_t* value) const;
-  uint64_t retired() const;
+  virtual uint32_t pc() const = 0;
+  virtual void SetPc(uint32_t pc) = 0;
+  virtual uint32_t Register(unsigned number) const = 0;
+  virtual void SetRegister(unsigned number, uint32_t value) = 0;
+  virtual bool Csr(unsigned number, uint32_t* value) const = 0;
+  virtual uint64_t retired() const = 0;
   // SRAM by the back door. False: outside.
-  bool ReadMemory(uint32_t address, void* data, size_t bytes) const;
-  bool WriteMemory(uint32_t address, const void* data, size_t bytes);
-  void SetBreakpoint(uint32_t address) { breakpoints_.insert(address); }
-  void ClearBreakpoint(uint32_t address) { breakpoints_.erase(address); }
+  virtual bool ReadMemory(uint32_t address, void* data, size_t bytes) const = 0;
+  virtual bool WriteMemory(uint32_t address, const void* data, size_t bytes) = 0;
+  virtual void SetBreakpoint(uint32_t address) = 0;
+  virtual void ClearBreakpoint(uint32_t address) = 0;
 
   // Dumps both edges of every clock from now on; cycle c is at clock.Edge(c). Null: no more.
-  void SetWaves(Waves* waves, const Clock& clock);
-
- private:
-  struct Model;  // the Verilated classes
-  std::unique_ptr<Model> model_;
-  ControllerBus& bus_;
-  std::set<uint32_t> breakpoints_;
+  virtual void SetWaves(Waves* waves, const Clock& clock) = 0;
 };
 
 }  // namespace spyre::model

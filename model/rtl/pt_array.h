@@ -1,15 +1,14 @@
-// The RTL of a corelet's PT array (pt_array.sv) as a C++ object that does MATMULs on SEN169_FP16
+// SPDX-License-Identifier: Apache-2.0
+// The RTL of a corelet's PT array (pt/pt_array.sv) as a C++ object that does MATMULs on SEN169_FP16
 // operands and counts cycles. The sums are the bits of PtMatmulScalar (model/core/pt_kernel.h);
 // every NaN is 7FC00000. No SystemC; one thread at a time, which may change between calls. Nothing
-// runs between calls.
+// runs between calls. MakeRtlPtArray (rtl_blocks.h) makes one.
 #pragma once
 
 #include <cstdint>
-#include <exception>
-#include <memory>
 #include <vector>
 
-#include "model/core/pt_narrow.h"
+#include "model/common/pt_narrow.h"
 
 namespace spyre::model {
 
@@ -30,30 +29,26 @@ uint64_t PtArrayCycles(uint64_t m, uint64_t n, uint64_t k, uint64_t corelets);
 
 class RtlPtArray {
  public:
-  RtlPtArray();
-  ~RtlPtArray();
+  RtlPtArray() = default;
+  virtual ~RtlPtArray() = default;
   RtlPtArray(const RtlPtArray&) = delete;
   RtlPtArray& operator=(const RtlPtArray&) = delete;
 
   // acc (+)= a * b, extents below 2^32, as by `corelets` arrays: their shares one after the other.
   // Returns the cycles of the longest share, from an idle array to the last sum written. start_ps:
   // when it starts, for the waves. Throws nothing, since it may run on a worker thread: see Check.
-  uint64_t Run(const PtOperands& operands, uint64_t corelets = 1, uint64_t start_ps = 0) noexcept;
+  virtual uint64_t Run(const PtOperands& operands, uint64_t corelets,
+                       uint64_t start_ps) noexcept = 0;
   // Throws what was wrong with the first Run that failed: Error(kDeviceFault) if it did not take
   // PtArrayCycles, which are what the timed model prices; Error(kBadInput) if waves could not be
   // written. Runs after that do nothing.
-  void Check() const;
+  virtual void Check() const = 0;
 
   // Clock cycles so far.
-  uint64_t cycles() const;
+  virtual uint64_t cycles() const = 0;
   // Dumps both edges of every clock from now on, from the start of a MATMUL or, if that is not over
   // yet, behind the one before. Once; `waves` must outlive the array.
-  void SetWaves(Waves* waves, uint64_t period_ps);
-
- private:
-  struct Model;  // the Verilated class and its memory ports
-  std::unique_ptr<Model> model_;
-  std::exception_ptr failure_;
+  virtual void SetWaves(Waves* waves, uint64_t period_ps) = 0;
 };
 
 }  // namespace spyre::model

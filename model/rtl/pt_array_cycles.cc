@@ -1,8 +1,9 @@
+// SPDX-License-Identifier: Apache-2.0
 #include <contract/registers.h>
 
 #include <algorithm>
 
-#include "model/rtl/pt/array.h"
+#include "model/rtl/pt_array.h"
 
 namespace spyre::model {
 

@@ -1,11 +1,10 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "model/rtl/waves.h"
-
-#include <verilated_fst_c.h>
 
 #include <filesystem>
 #include <fstream>
 
-#include "model/contract/error.h"
+#include "base/error.h"
 
 namespace spyre::model {
 
@@ -23,26 +22,21 @@ Waves::~Waves() { Close(); }
 
 void Waves::Open() {
   if (!std::ofstream(path_)) throw BadInput("waves: cannot write {}", path_);
-  // A writer cannot be used for a second file: it would refer to the variables of its first.
-  fst_ = std::make_unique<VerilatedFstC>();
-  attach_(fst_.get());
-  fst_->set_time_unit("1ps");
-  fst_->set_time_resolution("1ps");
-  fst_->open(path_.c_str());
+  file_ = open_(path_);  // a file for each: a writer would refer to the variables of its first
   dumps_ = 0;
 }
 
 void Waves::DumpWanted(uint64_t ps) {
-  if (fst_ != nullptr && window_.rolling_dumps != 0 && dumps_ == window_.rolling_dumps) {
+  if (file_ != nullptr && window_.rolling_dumps != 0 && dumps_ == window_.rolling_dumps) {
     Close();
     fs::rename(path_, earlier_path_);
   }
-  if (fst_ == nullptr) Open();
-  fst_->dump(ps);
+  if (file_ == nullptr) Open();
+  file_->Dump(ps);
   ++dumps_;
 }
 
-void Waves::Close() { fst_.reset(); }
+void Waves::Close() { file_.reset(); }
 
 void Waves::Discard() {
   Close();

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Waves of one RTL block: an FST file with picoseconds of simulated time as its time base, for a
 // bounded window of time or, rolling, of the last clocks before the end. Not for several threads.
 #pragma once
@@ -6,11 +7,21 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
-class VerilatedFstC;
-
 namespace spyre::model {
+
+// One file of a block's signals, open until it is destroyed. The blocks make them.
+class WaveFile {
+ public:
+  WaveFile() = default;
+  virtual ~WaveFile() = default;
+  WaveFile(const WaveFile&) = delete;
+  WaveFile& operator=(const WaveFile&) = delete;
+  // The signals as they are now.
+  virtual void Dump(uint64_t ps) = 0;
+};
 
 struct WaveWindow {
   uint64_t from_ps = 0, to_ps = UINT64_MAX;
@@ -23,16 +34,14 @@ class Waves {
  public:
   // `path` ends in .fst. The file is made at the first dump inside the window.
   Waves(std::string path, const WaveWindow& window);
-  ~Waves();
+  virtual ~Waves();
   Waves(const Waves&) = delete;
   Waves& operator=(const Waves&) = delete;
 
-  // The Verilated model whose signals they are; its context must have traceEverOn(true), and it
-  // must live until the last dump. Once.
-  template <class Model>
-  void Attach(Model& model) {
-    attach_ = [&model](VerilatedFstC* fst) { model.trace(fst, 99); };
-  }
+  // Opens a file of the signals at a path; the block that it comes from must live until the last
+  // dump. Once.
+  using OpenFile = std::function<std::unique_ptr<WaveFile>(const std::string& path)>;
+  void Attach(OpenFile open) { open_ = std::move(open); }
   bool Wants(uint64_t ps) const { return ps >= window_.from_ps && ps <= window_.to_ps; }
   // The signals as they are now, at `ps`; times must not go back. Throws Error(kBadInput) if the
   // file cannot be written.
@@ -47,13 +56,13 @@ class Waves {
   std::vector<std::string> Files() const;
 
  private:
-  void DumpWanted(uint64_t ps);
+  virtual void DumpWanted(uint64_t ps);  // virtual: it is called from the module of the blocks
   void Open();
 
   const std::string path_, earlier_path_;
   const WaveWindow window_;
-  std::function<void(VerilatedFstC*)> attach_;
-  std::unique_ptr<VerilatedFstC> fst_;
+  OpenFile open_;
+  std::unique_ptr<WaveFile> file_;
   uint64_t dumps_ = 0;  // in the open file
 };
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Who touched which bytes last: memory cut into segments, each with the accesses to it that no
 // later one stands for. An access stands for an earlier one if it is ordered after it, covers its
 // bytes, and writes, or both read: what has to come after the earlier one has to come after it.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "runtime/flex/block_space.h"
 
 #include <algorithm>
@@ -22,13 +23,18 @@ std::optional<uint64_t> BlockSpace::Take(uint64_t size) {
   return std::nullopt;
 }
 
-std::optional<uint64_t> BlockSpace::Give(uint64_t offset) {
+std::optional<uint64_t> BlockSpace::Retire(uint64_t offset) {
   const auto block = blocks_.find(offset);
   if (block == blocks_.end()) return std::nullopt;
   const uint64_t size = block->second;
   blocks_.erase(block);
   used_ -= size;
+  retired_ += size;
+  return size;
+}
 
+void BlockSpace::Give(uint64_t offset, uint64_t size) {
+  retired_ -= size;
   uint64_t start = offset;
   uint64_t length = size;
   auto next = free_.lower_bound(offset);
@@ -45,7 +51,6 @@ std::optional<uint64_t> BlockSpace::Give(uint64_t offset) {
     }
   }
   free_.emplace(start, length);
-  return size;
 }
 
 std::optional<std::pair<uint64_t, uint64_t>> BlockSpace::Find(uint64_t offset) const {

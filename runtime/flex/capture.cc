@@ -1,9 +1,10 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "runtime/flex/capture.h"
 
 #include <algorithm>
 #include <utility>
 
-#include "model/contract/error.h"
+#include "base/error.h"
 #include "runtime/flex/runtime_context.h"
 
 namespace spyre::flex {
@@ -14,6 +15,18 @@ void Merge(std::map<uint32_t, uint64_t>& into, const std::map<uint32_t, uint64_t
     uint64_t& known = into[stream];
     known = std::max(known, count);
   }
+}
+
+// What was freed since the capture may be somebody else's.
+void CheckMemory(const RuntimeContext& context, const ControlBlockRequest& request) {
+  const auto check = [&](const DeviceHandle& handle) {
+    if (!context.options().bounds_check || context.FindAllocation(handle)) return;
+    throw BadInput("replay of a captured graph: {}: memory at {}: {}", Describe(request),
+                   ToString(handle), context.WhyNotAllocated(handle));
+  };
+  if (request.opcode == Opcode::COMPUTE) check(request.program);
+  if (request.size_bytes != 0) check(request.location);
+  for (const DeviceHandle& handle : request.arguments) check(handle);
 }
 
 }  // namespace
@@ -67,7 +80,7 @@ std::string Capture::Unjoined() const {
 struct CapturedGraph::Contents {
   explicit Contents(RuntimeContext& its_context) : context(its_context) {}
   ~Contents() {
-    const auto lock = context.Lock();
+    const auto lock = context.Enter();
     for (const driver::IoAddress address : mapped) context.device().UnmapHost(address);
     for (const auto& [captured, own] : streams) {
       if (context.HasStream(own)) context.DestroyStream(own);
@@ -110,6 +123,9 @@ void CapturedGraph::Launch(FlexStream& stream) const {
   };
   check(stream);
   for (const auto& [captured, own] : contents_->streams) check(context.Stream(own));
+  for (const CapturedOperation& operation : contents_->operations) {
+    CheckMemory(context, operation.request);
+  }
   std::map<const EventState*, std::shared_ptr<EventState>> events;
   for (const CapturedOperation& operation : contents_->operations) {
     ControlBlockRequest request = operation.request;
@@ -129,7 +145,7 @@ void CapturedGraph::Launch(FlexStream& stream) const {
 }
 
 void RuntimeContext::BeginCapture(const FlexStream& stream) {
-  const auto lock = Lock();
+  const auto lock = Enter();
   if (capture_) {
     throw BadInput("stream {}: a capture is under way already, on stream {}", stream.stream_index(),
                    capture_->origin());
@@ -139,7 +155,7 @@ void RuntimeContext::BeginCapture(const FlexStream& stream) {
 }
 
 CapturedGraph RuntimeContext::EndCapture(const FlexStream& stream) {
-  const auto lock = Lock();
+  const auto lock = Enter();
   if (!capture_ || capture_->origin() != stream.stream_index()) {
     throw BadInput("stream {}: EndCapture, but {}", stream.stream_index(),
                    capture_ ? fmt::format("the capture began on stream {}", capture_->origin())

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Capture and replay: what streams enqueue is recorded instead of issued, as a CapturedGraph, which
 // is then launched as often as wanted. A replay issues everything under one doorbell; locations
 // were checked, host memory was mapped and correction inputs were assembled when it was captured,

@@ -1,7 +1,8 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "runtime/flex/control_block_request.h"
 
+#include "base/error.h"
 #include "model/contract/control_block.h"
-#include "model/contract/error.h"
 
 namespace spyre::flex {
 namespace {

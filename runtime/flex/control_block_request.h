@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // One operation as FlexStream describes it, before it becomes a queue entry. It names locations by
 // DeviceHandle, so it is the same in PF and VF mode; MakeEntry is the one place where the modes
 // differ.
@@ -11,6 +12,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "driver/queue_pair.h"
 #include "runtime/flex/device_handle.h"
@@ -24,10 +26,11 @@ struct CompletedOperation {
   uint32_t stream = 0;
   Opcode opcode{};
   Status status{};
-  bool executed = false;  // false: dropped because its stream or the device was in error
-  std::string name;       // program name, or the kind of copy
-  std::string label;      // the caller's
-  uint64_t tag = 0;       // the caller's
+  bool executed = false;    // false: dropped because its stream or the device was in error
+  std::string name;         // program name, or the kind of copy
+  bool correction = false;  // launches: a program that prepares another one, no kernel itself
+  std::string label;        // the caller's
+  uint64_t tag = 0;         // the caller's
   uint64_t correlation = 0;
   uint64_t size_bytes = 0;  // copies
   DeviceHandle location;    // copies, fills: first byte; launches: start of the program allocation
@@ -54,6 +57,7 @@ struct ControlBlockRequest {
   uint64_t correlation = 0;            // given by the Scheduler
 
   std::string name;
+  bool correction = false;  // launches: a program that prepares another one
   std::string label;
   uint64_t tag = 0;
   // Non-zero: operations with the same key share something that only one stream may use at a time
@@ -62,12 +66,13 @@ struct ControlBlockRequest {
   uint64_t exclusive_key = 0;
   // No operation of another stream may come between this one and the previous one of its stream.
   bool joined = false;
+  std::vector<DeviceHandle> arguments;  // of a captured launch: memory that a replay needs
   // host_address was mapped for this copy, and is unmapped when it has completed or was dropped.
   bool unmap = false;
   std::shared_ptr<EventState> event;             // EVENT_SIGNAL and EVENT_WAIT: which
   std::shared_ptr<const TouchedMemory> touches;  // work, if hazards are tracked
   std::shared_ptr<const void> keep_alive;        // released after completion
-  // Called once, under the runtime's lock, when the operation has completed with status OK.
+  // Called once, without the runtime's lock, when the operation has completed with status OK.
   std::function<void()> then;
   // If set, this is a host callback: it is called in place of an operation of the card, when all
   // earlier operations of the stream have completed.

@@ -1,6 +1,7 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "runtime/flex/device_handle.h"
 
-#include "model/contract/error.h"
+#include "base/error.h"
 #include "model/contract/memory_map.h"
 
 namespace spyre::flex {
@@ -30,10 +31,14 @@ bool IsPhysical(const DeviceHandle& handle) {
 
 DeviceHandle Offset(const DeviceHandle& handle, int64_t bytes) {
   if (const auto* pf = std::get_if<PFDeviceHandle>(&handle)) {
-    return PFDeviceHandle{Add(pf->physical_address, bytes, handle)};
+    return PFDeviceHandle{Add(pf->physical_address, bytes, handle), pf->allocation};
   }
   const auto& vf = std::get<VFDeviceHandle>(handle);
-  return VFDeviceHandle{vf.region_id, Add(vf.vf_offset, bytes, handle)};
+  return VFDeviceHandle{vf.region_id, Add(vf.vf_offset, bytes, handle), vf.allocation};
+}
+
+uint64_t AllocationOf(const DeviceHandle& handle) {
+  return std::visit([](const auto& location) { return location.allocation; }, handle);
 }
 
 uint64_t RawOffset(const DeviceHandle& handle) {

@@ -1,8 +1,9 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "runtime/flex/event.h"
 
 #include <utility>
 
-#include "model/contract/error.h"
+#include "base/error.h"
 #include "runtime/flex/runtime_context.h"
 
 namespace spyre::flex {
@@ -25,7 +26,7 @@ const char* EventStatusName(EventStatus status) {
 
 Event::Event(RuntimeContext& context, std::string name)
     : context_(&context), state_(std::make_shared<EventState>()) {
-  const auto lock = context.Lock();
+  const auto lock = context.Enter();
   const uint64_t number = context.CountEvent();
   state_->name = name.empty() ? fmt::format("event {}", number) : std::move(name);
   state_->epoch = context.scheduler().epoch();
@@ -56,13 +57,13 @@ void Event::TellTracker() const {
 }
 
 EventStatus Event::status() const {
-  const auto lock = context_->Lock();
+  const auto lock = context_->Enter();
   TellTracker();
   return state_->epoch == context_->scheduler().epoch() ? state_->status : EventStatus::kFailed;
 }
 
 bool Event::Query() const {
-  const auto lock = context_->Lock();
+  const auto lock = context_->Enter();
   CheckUsable("Query of");
   const auto done = [this] {
     return state_->status == EventStatus::kComplete || state_->status == EventStatus::kFailed;
@@ -75,7 +76,7 @@ bool Event::Query() const {
 void Event::Synchronize() const {
   const RuntimeContext::HostSlice slice(*context_, kDefaultStream, "Event::Synchronize");
   for (;;) {
-    const auto lock = context_->Lock();
+    const auto lock = context_->Enter();
     Scheduler& scheduler = context_->scheduler();
     scheduler.CheckMayWait(fmt::format("Synchronize of event '{}'", name()));
     CheckUsable("Synchronize of");
@@ -91,7 +92,7 @@ void Event::Synchronize() const {
 }
 
 uint64_t Event::TimePs() const {
-  const auto lock = context_->Lock();
+  const auto lock = context_->Enter();
   CheckUsable("time of");
   if (state_->status != EventStatus::kComplete) {
     throw BadInput("time of event '{}', which is {}, not complete", name(),
@@ -102,7 +103,7 @@ uint64_t Event::TimePs() const {
 }
 
 void Event::Destroy() {
-  const auto lock = context_->Lock();
+  const auto lock = context_->Enter();
   state_->destroyed = true;
 }
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Event: a point in a stream, which other streams and the host can wait for, and whose device time
 // can be read. As a CUDA event, but one-shot: it is recorded once, and a failure before that point
 // is passed on to whoever waits.

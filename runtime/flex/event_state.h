@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What an event is, as the Scheduler keeps it. Shared by the application's handles (event.h) and
 // the operations that record it or wait for it.
 //

@@ -1,9 +1,10 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "runtime/flex/flex_stream.h"
 
 #include <utility>
 
+#include "base/error.h"
 #include "model/contract/control_block.h"
-#include "model/contract/error.h"
 #include "model/contract/memory_map.h"
 #include "runtime/flex/runtime_context.h"
 
@@ -48,8 +49,8 @@ std::optional<Allocation> FlexStream::CheckRange(const char* what, const DeviceH
         stream_index_, what, size, ToString(handle), kStickBytes);
   }
   if (!allocation) {
-    throw BadInput("stream {}: {} of {} bytes at {}: nothing is allocated there", stream_index_,
-                   what, size, ToString(handle));
+    throw BadInput("stream {}: {} of {} bytes at {}: {}", stream_index_, what, size,
+                   ToString(handle), context_.WhyNotAllocated(handle));
   }
   const uint64_t offset = RawOffset(handle) - RawOffset(allocation->handle);
   if (size > allocation->size_bytes - offset) {
@@ -67,6 +68,7 @@ ControlBlockRequest FlexStream::MakeRequest(Opcode opcode, const char* name,
   ControlBlockRequest request;
   request.opcode = opcode;
   request.name = info.name.empty() ? name : info.name;
+  request.correction = info.correction;
   request.label = info.label;
   request.tag = info.tag;
   request.joined = info.joined;
@@ -74,6 +76,7 @@ ControlBlockRequest FlexStream::MakeRequest(Opcode opcode, const char* name,
   if (info.bulk && context_.options().timing_only) request.flags |= kFlagTimingOnly;
   if (info.prepare) request.flags |= kFlagPrepare;
   request.then = info.then;
+  request.arguments = info.arguments;
   if (context_.tracks_hazards()) {
     request.touches =
         std::make_shared<const TouchedMemory>(TouchedMemory{info.accesses, info.launch});
@@ -83,7 +86,7 @@ ControlBlockRequest FlexStream::MakeRequest(Opcode opcode, const char* name,
 
 void FlexStream::Copy(Opcode opcode, const char* name, void* host_address,
                       const DeviceHandle& handle, uint64_t size, const OperationInfo& info) {
-  const auto lock = context_.Lock();
+  const auto lock = context_.Enter();
   CheckAlive(name);
   RuntimeContext::HostSlice slice(context_, stream_index_, name, size);
   if (host_address == nullptr) {
@@ -111,7 +114,7 @@ void FlexStream::Copy(Opcode opcode, const char* name, void* host_address,
 
 void FlexStream::Fill(const DeviceHandle& device_handle, uint64_t size, uint64_t pattern,
                       const OperationInfo& info) {
-  const auto lock = context_.Lock();
+  const auto lock = context_.Enter();
   CheckAlive("Fill");
   RuntimeContext::HostSlice slice(context_, stream_index_, "Fill", size);
   CheckRange("Fill", device_handle, size);
@@ -123,7 +126,7 @@ void FlexStream::Fill(const DeviceHandle& device_handle, uint64_t size, uint64_t
 }
 
 void FlexStream::Launch(const DeviceHandle& device_handle, const OperationInfo& info) {
-  const auto lock = context_.Lock();
+  const auto lock = context_.Enter();
   CheckAlive("Launch");
   RuntimeContext::HostSlice slice(context_, stream_index_, "Launch");
   ControlBlockRequest request = MakeRequest(Opcode::COMPUTE, "Launch", info);
@@ -139,7 +142,7 @@ void FlexStream::Launch(const DeviceHandle& device_handle, const OperationInfo& 
                    allocation ? fmt::format("it is in the tensor allocation of {} bytes at {}; "
                                             "programs are launched from program memory",
                                             allocation->size_bytes, ToString(allocation->handle))
-                              : "no program is allocated there");
+                              : context_.WhyNotAllocated(device_handle));
   } else {
     request.program = device_handle;
     request.program_bytes = kStickBytes;
@@ -190,17 +193,17 @@ void FlexStream::EnqueueEvent(Opcode opcode, const char* what, const Event& even
 }
 
 void FlexStream::Record(const Event& event) {
-  const auto lock = context_.Lock();
+  const auto lock = context_.Enter();
   EnqueueEvent(Opcode::EVENT_SIGNAL, "Record", event);
 }
 
 void FlexStream::Wait(const Event& event) {
-  const auto lock = context_.Lock();
+  const auto lock = context_.Enter();
   EnqueueEvent(Opcode::EVENT_WAIT, "Wait", event);
 }
 
 void FlexStream::Callback(std::function<void()> function) {
-  const auto lock = context_.Lock();
+  const auto lock = context_.Enter();
   CheckAlive("Callback");
   const RuntimeContext::HostSlice slice(context_, stream_index_, "Callback");
   if (!function) throw BadInput("stream {}: Callback of an empty function", stream_index_);
@@ -211,14 +214,14 @@ void FlexStream::Callback(std::function<void()> function) {
 
 void FlexStream::Synchronize() {
   {
-    const auto lock = context_.Lock();
+    const auto lock = context_.Enter();
     CheckMaySynchronize("Synchronize");
   }
   context_.SynchronizeStream(stream_index_);
 }
 
 bool FlexStream::Query() const {
-  const auto lock = context_.Lock();
+  const auto lock = context_.Enter();
   CheckMaySynchronize("Query");
   const bool idle = context_.PollFor([this] { return context_.scheduler().Idle(stream_index_); });
   if (idle && context_.hazards_ != nullptr) context_.hazards_->ToldIdle(stream_index_);

@@ -1,5 +1,7 @@
-// FlexStream: an ordered, asynchronous queue of primitive operations on the device (seed 000). It
-// knows copies, fills and launches by DeviceHandle; it knows no Operations, tensors or tiling.
+// SPDX-License-Identifier: Apache-2.0
+// FlexStream: an ordered, asynchronous queue of primitive operations on the device (the runtime
+// RFC). It knows copies, fills and launches by DeviceHandle; it knows no Operations, tensors or
+// tiling.
 //
 // Made and owned by RuntimeContext. Threads: any; every call takes the runtime's lock. All methods
 // return at once, except Synchronize. Operations of one stream run in order; between streams no
@@ -33,24 +35,27 @@ class RuntimeContext;
 
 // What the caller may say about an operation. All optional.
 struct OperationInfo {
-  std::string name;      // launches: name of the program, for trace and report
-  std::string label;     // the caller's own, copied to CompletedOperation
-  uint64_t tag = 0;      // likewise
-  bool bulk = false;     // tensor data: not moved in a timing-only run
-  bool prepare = false;  // launches: of core 0 alone, on the card's prepare engine if it has one
+  std::string name;         // launches: name of the program, for trace and report
+  std::string label;        // the caller's own, copied to CompletedOperation
+  uint64_t tag = 0;         // likewise
+  bool bulk = false;        // tensor data: not moved in a timing-only run
+  bool correction = false;  // launches: a program that prepares another one, no kernel itself
+  bool prepare = false;     // launches: of core 0 alone, on the card's prepare engine if it has one
   bool joined =
       false;  // no operation of another stream between the previous one of this stream and it
   // The caller orders all uses of the program allocation, by streams and events. Otherwise the card
   // is told to finish what another stream does with it first.
   bool ordered = false;
   std::shared_ptr<const void> keep_alive;  // released when the operation has completed
-  // Called once after completion, under the runtime's lock, on the thread that saw the response;
+  // Called once after completion, without the runtime's lock, on the thread that saw the response;
   // not called for an operation that failed or was dropped. As FlexStream::Callback, but later
   // operations of the stream do not wait for it.
   std::function<void()> then;
   // For the hazard tracker, if there is one. Launches: the tensor memory that the program reads and
   // writes; none: not known. Copies, fills and programs are known.
   std::vector<Access> accesses;
+  // Launches in a capture: the memory of their tensors, which must be there at each replay.
+  std::vector<DeviceHandle> arguments;
   // Name of the launch that this operation and those joined to it make up; `accesses` are then
   // those of all. Empty: the operation is one by itself.
   std::string launch;
@@ -81,16 +86,17 @@ class FlexStream {
   // What is enqueued on this stream from now on starts after the event is complete.
   void Wait(const Event& event);
   // Calls `function` once, when everything enqueued on this stream so far has completed and before
-  // anything enqueued later starts; never if the stream fails before. It is called under the
+  // anything enqueued later starts; never if the stream fails before. It is called without the
   // runtime's lock by the thread that sees the last response (or by this one, before Callback
-  // returns, if the stream is idle). It may enqueue, record and wait on streams, but a Synchronize
-  // inside it throws BadInput. What it throws becomes the stream's error.
+  // returns, if the stream is idle and no lock is held). It may enqueue, record and wait on
+  // streams, but a Synchronize inside it throws BadInput. What it throws becomes the stream's
+  // error.
   void Callback(std::function<void()> function);
 
-  // Waits until everything enqueued on this stream so far has completed. Throws the stream's error
-  // if it has one: Error(kDeviceFault) naming operation, stream, address and status. Throws
-  // Error(kDeviceFault) too when it can not complete because nothing can move (event.h); that is no
-  // error of the stream, which stays as it is.
+  // Waits until everything enqueued on this stream before the call has completed. Throws the
+  // stream's error if it has one: Error(kDeviceFault) naming operation, stream, address and status.
+  // Throws Error(kDeviceFault) too when it can not complete because nothing can move (event.h);
+  // that is no error of the stream, which stays as it is.
   void Synchronize();
   // True: nothing enqueued is outstanding. Does not wait; costs one poll interval of host time if
   // something is.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "runtime/flex/hazard.h"
 
 #include <fmt/format.h>
@@ -5,7 +6,7 @@
 
 #include <array>
 
-#include "model/contract/error.h"
+#include "base/error.h"
 
 namespace spyre::flex {
 namespace {

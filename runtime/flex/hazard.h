@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the hazard tracker is told and what it finds: accesses to device memory, and pairs of
 // operations of different streams that touch the same bytes in no order.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "runtime/flex/hazard_guard.h"
 
 #include <fmt/format.h>
@@ -5,8 +6,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/error.h"
 #include "model/contract/control_block.h"
-#include "model/contract/error.h"
 
 namespace spyre::flex {
 namespace {
@@ -199,7 +200,10 @@ uint64_t HazardGuard::QueueCallback(uint32_t stream, ControlBlockRequest request
 std::function<void()> HazardGuard::ThenTell(HazardTracker::Point point,
                                             std::function<void()> function) {
   return [this, point = std::move(point), function = std::move(function)] {
-    tracker_.Told(*point);
+    {
+      const std::lock_guard<RuntimeMutex> lock(scheduler_.mutex());
+      tracker_.Told(*point);
+    }
     function();
   };
 }

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // HazardGuard: stands before the Scheduler when hazards are tracked. Every operation of every
 // stream goes through it; it asks the tracker, and does what the mode says: refuses the operation,
 // lists the pair, or has the operation wait for an event.
@@ -29,8 +30,10 @@ class HazardGuard {
   // is not recorded yet, and for a hazard of an operation that has to follow the one before it.
   uint64_t QueueOperation(uint32_t stream, ControlBlockRequest request);
 
-  // What the host was told: the stream has nothing outstanding; the status of the event.
+  // What the host was told: the stream has nothing outstanding, or nothing up to an operation; the
+  // status of the event.
   void ToldIdle(uint32_t stream) { tracker_.Told(stream); }
+  void ToldPassed(uint32_t stream, uint64_t correlation) { tracker_.Told(stream, correlation); }
   void ToldAbout(const EventState& event) {
     if (event.status == EventStatus::kComplete && event.point) tracker_.Told(*event.point);
   }

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // HazardTracker: which operations of different streams touch the same bytes, one of them writing,
 // with nothing that orders the two. It knows streams, places in them and accesses; it knows no
 // scheduler, no card and no time, so the same calls find the same hazards however fast anything is.

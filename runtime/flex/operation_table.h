@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Where the Scheduler keeps operations from enqueueing to completion: they stay in one place, and
 // are found by the sequence number of their response without a search.
 //

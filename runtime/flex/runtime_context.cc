@@ -1,8 +1,9 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "runtime/flex/runtime_context.h"
 
 #include <fmt/format.h>
 
-#include "model/contract/error.h"
+#include "base/error.h"
 
 namespace spyre::flex {
 
@@ -25,20 +26,24 @@ RuntimeContext::RuntimeContext(driver::Transport& transport, driver::FunctionId 
       device_(transport, function, options.device),
       mapper_(device_.is_physical() ? std::make_unique<CardMapper>(device_) : nullptr),
       allocator_(MakeAllocator()),
-      scheduler_(device_, MakeSchedulingPolicy(options.scheduling, options.starvation_limit),
+      scheduler_(device_, mutex_,
+                 MakeSchedulingPolicy(options.scheduling, options.starvation_limit),
                  options.keep_completed) {
   const HazardMode hazards = HazardModeFromName(options.hazards);
   if (hazards != HazardMode::kOff) hazards_ = std::make_unique<HazardGuard>(hazards, scheduler_);
 }
 
 RuntimeContext::~RuntimeContext() {
+  const auto lock = Enter();
   try {
-    while (!scheduler_.Idle()) scheduler_.Progress();
+    const uint64_t last = scheduler_.last_correlation();
+    while (scheduler_.PassedCorrelation() < last) scheduler_.Progress();
   } catch (const Error&) {
     // Nobody is left to tell.
   }
   // What waits for events that nobody will record any more still holds host memory and tensors.
   scheduler_.Abort("the context is closed");
+  *lifeline_ = nullptr;
 }
 
 SpyreAllocator RuntimeContext::MakeAllocator() {
@@ -48,7 +53,7 @@ SpyreAllocator RuntimeContext::MakeAllocator() {
 }
 
 FlexStream& RuntimeContext::Stream(uint32_t index) {
-  const auto lock = Lock();
+  const auto lock = Enter();
   if (index > kLastStream) {
     throw BadInput("stream {}: streams are 0 (default), 1 to {} (normal), {} to {} (high priority)",
                    index, kFirstHighPriorityStream - 1, kFirstHighPriorityStream, kLastStream);
@@ -64,6 +69,7 @@ FlexStream& RuntimeContext::Stream(uint32_t index) {
   if (!stream) {
     const std::string why = WhyUnavailable(index);
     if (!why.empty()) throw BadInput("stream {}: {}", index, why);
+    if (auto dropped = scheduler_.TakeDropped(index)) orphaned_.push_back(std::move(*dropped));
     stream = std::make_unique<FlexStream>(*this, index);
   }
   return *stream;
@@ -80,7 +86,7 @@ std::string RuntimeContext::WhyUnavailable(uint32_t index) const {
 }
 
 FlexStream& RuntimeContext::NewStream(bool high_priority) {
-  const auto lock = Lock();
+  const auto lock = Enter();
   const uint32_t first = high_priority ? kFirstHighPriorityStream : 1;
   const uint32_t last = high_priority ? kLastStream : kFirstHighPriorityStream - 1;
   uint32_t& next = next_stream_[high_priority];
@@ -92,6 +98,7 @@ FlexStream& RuntimeContext::NewStream(bool high_priority) {
     }
     return static_cast<FlexStream*>(nullptr);
   };
+  scheduler_.Poll();  // destroyed streams may have ended
   FlexStream* stream =
       find([this](uint32_t index) { return !streams_[index] && WhyUnavailable(index).empty(); });
   if (stream == nullptr) {
@@ -100,26 +107,23 @@ FlexStream& RuntimeContext::NewStream(bool high_priority) {
     });
   }
   if (stream == nullptr) {
-    stream = find([this](uint32_t index) {
-      return streams_[index] != nullptr && helpers_.count(index) == 0;
-    });
-  }
-  if (stream == nullptr) {
     throw BadInput(
-        "no {} stream is free: streams {} to {} were all destroyed or run work of others, and are "
-        "busy or in error",
+        "no {} stream is free: all of streams {} to {} are in use, or were destroyed and are busy "
+        "or "
+        "in error; destroy streams that are not needed (SpyreStream objects do it at their end), "
+        "synchronize, or share one",
         high_priority ? "high-priority" : "normal", first, last);
   }
   return *stream;
 }
 
 bool RuntimeContext::HasStream(uint32_t index) const {
-  const auto lock = Lock();
+  const auto lock = Enter();
   return index <= kLastStream && streams_[index] != nullptr && helpers_.count(index) == 0;
 }
 
 void RuntimeContext::DestroyStream(uint32_t index) {
-  const auto lock = Lock();
+  const auto lock = Enter();
   if (index == kDefaultStream) throw BadInput("stream 0: the default stream cannot be destroyed");
   if (index > kLastStream || !streams_[index] || helpers_.count(index) != 0) {
     throw BadInput("stream {}: no such stream (never made, or destroyed already)", index);
@@ -129,12 +133,12 @@ void RuntimeContext::DestroyStream(uint32_t index) {
 }
 
 bool RuntimeContext::Captures(const FlexStream& stream) const {
-  const auto lock = Lock();
+  const auto lock = Enter();
   return capture_ && capture_->Has(stream.stream_index());
 }
 
 std::vector<FlexStream*> RuntimeContext::HelperStreams(const FlexStream& caller, size_t count) {
-  const auto lock = Lock();
+  const auto lock = Enter();
   const uint32_t mine = caller.stream_index();
   const bool high_priority = caller.priority() < 0;
   const uint32_t first = high_priority ? kFirstHighPriorityStream : 1;
@@ -167,45 +171,40 @@ std::vector<FlexStream*> RuntimeContext::HelperStreams(const FlexStream& caller,
   return streams;
 }
 
-DeviceHandle RuntimeContext::Allocate(uint64_t size_bytes, MemoryKind kind, uint32_t first_region) {
-  const auto lock = Lock();
-  return allocator_.Allocate(size_bytes, kind, first_region);
-}
-
-void RuntimeContext::Free(const DeviceHandle& handle) {
-  const auto lock = Lock();
-  const auto allocation = hazards_ ? allocator_.FindAllocation(handle) : std::nullopt;
-  allocator_.Free(handle);
-  if (allocation) hazards_->Forget(allocation->handle, allocation->size_bytes);
-}
-
-std::optional<Allocation> RuntimeContext::FindAllocation(const DeviceHandle& handle) const {
-  const auto lock = Lock();
-  return allocator_.FindAllocation(handle);
-}
-
-MemoryStatistics RuntimeContext::Statistics(MemoryKind kind) const {
-  const auto lock = Lock();
-  return allocator_.Statistics(kind);
-}
-
-void RuntimeContext::SynchronizeStream(uint32_t index) {
-  const HostSlice slice(*this, index, "Synchronize");
+void RuntimeContext::WaitFor(uint32_t index, uint64_t correlation) {
   for (;;) {
-    const auto lock = Lock();
+    const auto lock = Enter();
     scheduler_.CheckMayWait(fmt::format("stream {}: Synchronize", index));
-    if (scheduler_.Idle(index)) {
-      if (hazards_) hazards_->ToldIdle(index);
-      const StreamError* error = scheduler_.ErrorOf(index);
-      if (error != nullptr) throw Error(ErrorKind::kDeviceFault, error->message);
-      return;
-    }
+    if (scheduler_.HasPassed(index, correlation)) return;
     scheduler_.Progress();
   }
 }
 
+void RuntimeContext::TellTracker(uint32_t index, uint64_t passed) {
+  if (!hazards_) return;
+  if (scheduler_.Idle(index)) {
+    hazards_->ToldIdle(index);
+  } else {  // another thread or a callback has gone on
+    hazards_->ToldPassed(index, passed);
+  }
+}
+
+void RuntimeContext::SynchronizeStream(uint32_t index) {
+  const HostSlice slice(*this, index, "Synchronize");
+  uint64_t last = 0;
+  {
+    const auto lock = Enter();
+    last = scheduler_.last_correlation();
+  }
+  WaitFor(index, last);
+  const auto lock = Enter();
+  TellTracker(index, last);
+  Reclaim();
+  scheduler_.ThrowError(index);
+}
+
 StreamSet RuntimeContext::StreamsToWaitFor() const {
-  const auto lock = Lock();
+  const auto lock = Enter();
   StreamSet streams;
   for (uint32_t index = 0; index < kStreams; ++index) {
     if (streams_[index] || !WhyUnavailable(index).empty()) streams.Insert(index);
@@ -214,80 +213,107 @@ StreamSet RuntimeContext::StreamsToWaitFor() const {
 }
 
 void RuntimeContext::Synchronize() {
-  // Everything completes before the first error is thrown, also what callbacks enqueue.
-  std::optional<Error> first;
-  for (bool idle = false; !idle && !first;) {
-    for (const uint32_t index : StreamsToWaitFor()) {
-      try {
-        SynchronizeStream(index);
-      } catch (const Error& error) {
-        if (!first) first = error;
-      }
-    }
-    const auto lock = Lock();
-    idle = scheduler_.Idle();
+  uint64_t last = 0;
+  {
+    const auto lock = Enter();
+    scheduler_.CheckMayWait("Synchronize of the context");
+    last = scheduler_.last_correlation();
   }
-  if (first) throw *first;
+  // Everything completes before the first error is thrown; the others are for the next call.
+  std::optional<Error> stuck;
+  for (const uint32_t index : StreamsToWaitFor()) {
+    const HostSlice slice(*this, index, "Synchronize");
+    try {
+      WaitFor(index, last);
+      const auto lock = Enter();
+      TellTracker(index, last);
+    } catch (const Error& error) {
+      if (!stuck) stuck = error;
+    }
+  }
+  const auto lock = Enter();
+  Reclaim();
+  if (!orphaned_.empty()) {
+    const Error error(ErrorKind::kDeviceFault, orphaned_.front());
+    orphaned_.pop_front();
+    throw error;
+  }
+  for (uint32_t index = 0; index < kStreams; ++index) scheduler_.ThrowError(index);
+  if (stuck) throw *stuck;
 }
 
 void RuntimeContext::Reset() {
-  const auto lock = Lock();
+  const auto lock = Enter();
   scheduler_.CheckMayWait("Reset of the context");
   if (capture_) throw BadInput("Reset of the context during a capture; EndCapture comes first");
+  scheduler_.WaitForCallback();
   device_.Close();  // from here on the card writes no more responses
-  scheduler_.Abort("function-level reset");
+  scheduler_.Abort("the function was reset");
+  // The stream that a helper works for has dropped work too, and tells.
+  for (const auto& [helper, of] : helpers_) scheduler_.TakeDropped(helper);
   if (hazards_) hazards_->Reset();
   device_.Reset();
   allocator_.Remap();
 }
 
 std::vector<CompletedOperation> RuntimeContext::CompletedOperations() const {
-  const auto lock = Lock();
+  const auto lock = Enter();
   return scheduler_.completed();
 }
 
 void RuntimeContext::ClearCompletedOperations() {
-  const auto lock = Lock();
+  const auto lock = Enter();
   scheduler_.ClearCompleted();
 }
 
 OperationCounts RuntimeContext::Counts() const {
-  const auto lock = Lock();
+  const auto lock = Enter();
   return scheduler_.Counts();
 }
 
 OperationCounts RuntimeContext::Counts(uint32_t stream_index) const {
-  const auto lock = Lock();
+  const auto lock = Enter();
   return scheduler_.Counts(stream_index);
 }
 
 std::optional<StreamError> RuntimeContext::ErrorOf(uint32_t stream_index) const {
-  const auto lock = Lock();
+  const auto lock = Enter();
   const StreamError* error = scheduler_.ErrorOf(stream_index);
   return error == nullptr ? std::nullopt : std::optional<StreamError>(*error);
 }
 
 driver::QueueStatistics RuntimeContext::QueueStatistics() const {
-  const auto lock = Lock();
+  const auto lock = Enter();
   return device_.queue().statistics();
 }
 
 HazardReport RuntimeContext::Hazards() const {
-  const auto lock = Lock();
+  const auto lock = Enter();
   return hazards_ ? hazards_->report() : HazardReport{};
 }
 
 uint64_t RuntimeContext::NowPs() const {
-  const auto lock = Lock();
+  const auto lock = Enter();
   return device_.transport().NowPs();
 }
 
 void RuntimeContext::ChargeConversion(uint64_t bytes) {
-  const auto lock = Lock();
+  const auto lock = Enter();
   device_.Charge(static_cast<double>(bytes) / options_.device.costs.convert_bytes_per_ns);
 }
 
-RuntimeContext::Batch::Batch(RuntimeContext& context) : context_(context), lock_(context.Lock()) {
+RuntimeContext::Guard::Guard(RuntimeContext& context) : context_(context) {
+  context_.mutex_.lock();
+  context_.mutex_.HoldCalls();
+}
+
+RuntimeContext::Guard::~Guard() {
+  context_.mutex_.LetCalls();
+  if (!context_.mutex_.holds_calls()) context_.scheduler_.LetCalls();
+  context_.mutex_.unlock();
+}
+
+RuntimeContext::Batch::Batch(RuntimeContext& context) : context_(context), lock_(context.Enter()) {
   context_.scheduler_.BeginBatch();
 }
 
@@ -302,7 +328,7 @@ RuntimeContext::HostSlice::HostSlice(RuntimeContext& context, uint32_t stream_in
 RuntimeContext::HostSlice::~HostSlice() {
   trace::Recorder* recorder = context_.options_.device.recorder;
   if (recorder == nullptr) return;
-  const auto lock = context_.Lock();
+  const auto lock = context_.Enter();
   recorder->Slice(trace::kHost, recorder->AddTrack("host", fmt::format("stream {}", stream_index_)),
                   recorder->Intern(name_), start_ps_, context_.NowPs(), flow_, bytes_,
                   stream_index_);

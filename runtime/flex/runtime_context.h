@@ -1,10 +1,11 @@
+// SPDX-License-Identifier: Apache-2.0
 // RuntimeContext: one opened function of a card with everything the runtime needs on it: device,
 // allocator, scheduler, streams, and the lock that lets several application threads call at once.
 //
 // Made by the application (cosim, tests). Outlives every stream, tensor and plan made on it.
 // Threads: any. The lock is held for one step at a time, also while waiting for the card, so
-// threads take turns. Callbacks of operations run under it and may call the runtime, but not
-// Synchronize.
+// threads take turns. Callbacks of operations are called without it, one at a time, and may call
+// the runtime, but not Synchronize. What keep_alive owns is given up under it.
 //
 //   flex::RuntimeContext context(transport, 0);                  // 0: PF mode, n: VF n
 //   flex::DeviceHandle memory = context.Allocate(1 << 20);
@@ -13,7 +14,9 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <cstdint>
+#include <deque>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -26,6 +29,7 @@
 #include "runtime/flex/capture.h"
 #include "runtime/flex/flex_stream.h"
 #include "runtime/flex/hazard_guard.h"
+#include "runtime/flex/runtime_mutex.h"
 #include "runtime/flex/scheduler.h"
 #include "runtime/flex/spyre_allocator.h"
 
@@ -57,7 +61,7 @@ class RuntimeContext {
   // Made at first use. BadInput above 64, and while work of a destroyed stream of that index is
   // outstanding or its error has not been cleared by Reset.
   FlexStream& Stream(uint32_t index);
-  // A new index; round robin over the streams there are once all are in use.
+  // A stream of its own, of a new index. BadInput when all 32 of that priority are in use.
   FlexStream& NewStream(bool high_priority = false);
   // Returns at once: what is enqueued still runs, and Synchronize of the context waits for it and
   // throws its error. The index is free again when the work has completed without error; the
@@ -72,15 +76,22 @@ class RuntimeContext {
   // enough, and none is taken then.
   std::vector<FlexStream*> HelperStreams(const FlexStream& caller, size_t count);
 
-  // As SpyreAllocator::Allocate.
+  // As SpyreAllocator::Allocate. When memory is short and freed memory waits for work, this waits
+  // for that work; not in a callback.
   DeviceHandle Allocate(uint64_t size_bytes, MemoryKind kind = MemoryKind::kTensor,
                         uint32_t first_region = 0);
+  // Returns at once. The memory is handed out again when all work that was enqueued before, on any
+  // stream, has passed: it may still touch it. From now on the handle is of no use.
   void Free(const DeviceHandle& handle);
   std::optional<Allocation> FindAllocation(const DeviceHandle& handle) const;
+  // BadInput, naming `what`, unless [handle, handle + size) lies in a live allocation of this
+  // context. No check with RuntimeOptions::bounds_check = false.
+  void CheckMemory(const std::string& what, const DeviceHandle& handle, uint64_t size) const;
+  std::string WhyNotAllocated(const DeviceHandle& handle) const;  // FindAllocation finds none
   MemoryStatistics Statistics(MemoryKind kind) const;
 
-  // Waits for every stream; throws the first stream error, by stream index, or a deadlock
-  // (event.h).
+  // Waits for what was enqueued on any stream before the call; throws the first stream error, by
+  // stream index, or a deadlock (event.h).
   void Synchronize();
   // From here on what `stream` enqueues is recorded, until EndCapture (capture.h).
   void BeginCapture(const FlexStream& stream);
@@ -88,7 +99,9 @@ class RuntimeContext {
   bool Captures(const FlexStream& stream) const;  // now
 
   // Function-level reset: drops what is outstanding, clears every stream error, fails every event
-  // made before. Memory stays allocated. Not in a callback, nor during a capture.
+  // made before. Memory stays allocated. A stream whose work was dropped, or whose error no call
+  // has thrown yet, throws that at its next Synchronize, once. Not in a callback, nor during a
+  // capture.
   void Reset();
 
   std::vector<CompletedOperation> CompletedOperations() const;  // in order of completion
@@ -109,9 +122,24 @@ class RuntimeContext {
   // The card's management side, PF only; caller holds Lock().
   driver::Device& device() { return device_; }
   Scheduler& scheduler() { return scheduler_; }
-  std::unique_lock<std::recursive_mutex> Lock() const {
-    return std::unique_lock<std::recursive_mutex>(mutex_);
-  }
+
+  // Keeps other threads out while several calls make one piece of work. Callbacks that are due wait
+  // for its end, unless a call waits for the card.
+  class Guard {
+   public:
+    explicit Guard(RuntimeContext& context);
+    ~Guard();
+    Guard(const Guard&) = delete;
+    Guard& operator=(const Guard&) = delete;
+
+   private:
+    RuntimeContext& context_;
+  };
+  Guard Lock() { return Guard(*this); }
+
+  // Null when the context is gone: for what may outlive it.
+  using Lifeline = std::shared_ptr<const std::atomic<RuntimeContext*>>;
+  Lifeline lifeline() const { return lifeline_; }
 
   // Collects the operations that one caller enqueues, keeps other threads out meanwhile, and rings
   // one doorbell for all at the end.
@@ -124,7 +152,7 @@ class RuntimeContext {
 
    private:
     RuntimeContext& context_;
-    std::unique_lock<std::recursive_mutex> lock_;
+    std::unique_lock<RuntimeMutex> lock_;
   };
 
   // A host call in the trace, on the track of a stream. No-op without a recorder.
@@ -151,9 +179,14 @@ class RuntimeContext {
   friend class FlexStream;
   friend class Event;
 
+  std::unique_lock<RuntimeMutex> Enter() const { return std::unique_lock<RuntimeMutex>(mutex_); }
   SpyreAllocator MakeAllocator();
+  void Reclaim();  // what was freed and nothing can touch any more
+  bool WaitForFreed();
   std::string WhyUnavailable(uint32_t index) const;  // for a new stream; empty: it is available
   StreamSet StreamsToWaitFor() const;  // that live, and destroyed ones that are busy or in error
+  void WaitFor(uint32_t index, uint64_t correlation);  // all up to that operation
+  void TellTracker(uint32_t index, uint64_t passed);   // that the host knows of it
   void SynchronizeStream(uint32_t index);
   // By way of the hazard tracker, if there is one.
   uint64_t QueueOperation(uint32_t stream_index, ControlBlockRequest request) {
@@ -174,11 +207,13 @@ class RuntimeContext {
     return done();
   }
 
-  mutable std::recursive_mutex mutex_;
+  mutable RuntimeMutex mutex_;
+  std::shared_ptr<std::atomic<RuntimeContext*>> lifeline_ =
+      std::make_shared<std::atomic<RuntimeContext*>>(this);
   RuntimeOptions options_;
   mutable driver::Device device_;
   std::unique_ptr<CardMapper> mapper_;  // PF mode
-  SpyreAllocator allocator_;
+  mutable SpyreAllocator allocator_;
   Scheduler scheduler_;
   std::unique_ptr<HazardGuard> hazards_;  // only if hazards are tracked
   std::array<std::unique_ptr<FlexStream>, kStreams> streams_;
@@ -187,6 +222,7 @@ class RuntimeContext {
   std::array<uint32_t, 2> next_stream_{1, kFirstHighPriorityStream};  // normal, high
   std::unique_ptr<Capture> capture_;                                  // null: none is under way
   uint64_t events_ = 0;                                               // made so far, for names
+  std::deque<std::string> orphaned_;  // what a reset has dropped of streams that are gone
 };
 
 }  // namespace spyre::flex

@@ -1,10 +1,11 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "runtime/flex/scheduler.h"
 
 #include <algorithm>
 #include <utility>
 
+#include "base/error.h"
 #include "model/contract/control_block.h"
-#include "model/contract/error.h"
 
 namespace spyre::flex {
 namespace {
@@ -48,6 +49,7 @@ CompletedOperation DescribeOutcome(const PendingOperation& pending, Status statu
   operation.opcode = request.opcode;
   operation.status = status;
   operation.name = request.name;
+  operation.correction = request.correction;
   operation.label = request.label;
   operation.tag = request.tag;
   operation.correlation = request.correlation;
@@ -56,9 +58,10 @@ CompletedOperation DescribeOutcome(const PendingOperation& pending, Status statu
   return operation;
 }
 
-Scheduler::Scheduler(driver::Device& device, std::unique_ptr<SchedulingPolicy> policy,
-                     bool keep_completed)
+Scheduler::Scheduler(driver::Device& device, RuntimeMutex& mutex,
+                     std::unique_ptr<SchedulingPolicy> policy, bool keep_completed)
     : device_(device),
+      mutex_(mutex),
       policy_(std::move(policy)),
       keep_completed_(keep_completed),
       next_correlation_((static_cast<uint64_t>(device.function()) << kCorrelationFunctionShift) +
@@ -73,6 +76,7 @@ uint64_t Scheduler::QueueOperation(uint32_t stream_index, ControlBlockRequest cb
   if (records) cb.event->stream = stream_index;
   if (records && (stream.error || lost_)) FailEvent(*cb.event, stream_index);
   if (stream.error) {
+    stream.error->told = true;
     throw DeviceFault("stream {} is in error, {} refused; the first error was: {}", stream_index,
                       Describe(cb), stream.error->message);
   }
@@ -103,14 +107,26 @@ void Scheduler::EndBatch() {
 
 bool Scheduler::Idle(uint32_t stream_index) const {
   const Stream& stream = streams_.at(stream_index);
-  return stream.queue.empty() && stream.running.empty();
+  return stream.queue.empty() && stream.running.empty() && stream.calls.empty();
 }
 
 bool Scheduler::HasPassed(uint32_t stream_index, uint64_t correlation) const {
   const Stream& stream = streams_.at(stream_index);
-  if (Idle(stream_index)) return true;
+  if (!stream.calls.empty() && stream.calls.front() <= correlation) return false;
   const auto& oldest = stream.running.empty() ? stream.queue : stream.running;
-  return oldest.front()->request.correlation > correlation;
+  return oldest.empty() || oldest.front()->request.correlation > correlation;
+}
+
+uint64_t Scheduler::PassedCorrelation() const {
+  uint64_t oldest = next_correlation_;
+  for (const Stream& stream : streams_) {
+    const auto& operations = stream.running.empty() ? stream.queue : stream.running;
+    if (!operations.empty()) {
+      oldest = std::min(oldest, operations.front()->request.correlation);
+    }
+    if (!stream.calls.empty()) oldest = std::min(oldest, stream.calls.front());
+  }
+  return oldest - 1;
 }
 
 const StreamError* Scheduler::ErrorOf(uint32_t stream_index) const {
@@ -133,6 +149,9 @@ uint32_t Scheduler::NextStream() {
 
 void Scheduler::Drain() {
   if (lost_) return;
+  // What a callback enqueues is for the next time: one that enqueues itself must not hold us here.
+  callback_limit_ = next_correlation_;
+  for (const uint32_t index : std::exchange(later_, {})) unsettled_.Insert(index);
   try {
     for (;;) {
       while (!unsettled_.empty()) {
@@ -193,14 +212,21 @@ void Scheduler::Poll() {
   Drain();
 }
 
-void Scheduler::CheckMayWait(const std::string& what) const {
-  if (!in_callback_) return;
-  throw BadInput("{} inside a callback: what it waits for is handled by the caller of the callback",
-                 what);
-}
-
 void Scheduler::Progress(const EventState* awaited) {
   CheckMayWait("waiting for the card");
+  if (in_callback_) return WaitForCallback();
+  const bool outer = std::exchange(progressing_, true);
+  try {
+    Advance(awaited);
+  } catch (...) {
+    progressing_ = outer;
+    throw;
+  }
+  progressing_ = outer;
+}
+
+void Scheduler::Advance(const EventState* awaited) {
+  if (!due_.empty()) return CallDue();
   if (!lost_) {
     const uint64_t moves = host_moves_;
     Drain();
@@ -265,29 +291,19 @@ void Scheduler::Handle(const Response& response) {
     }
   }
   Unmap(*operation);
-  if (status == Status::OK && request.then) Call(request.then, *operation);
-  Release(operation);
-  if (stream.error) DropQueue(index);
   if (stream.running.empty()) unsettled_.Insert(index);
-}
-
-void Scheduler::Call(const std::function<void()>& function, const PendingOperation& operation) {
-  std::string problem;
-  in_callback_ = true;
-  try {
-    function();
-  } catch (const std::exception& error) {
-    problem = error.what();
-  } catch (...) {
-    problem = "an exception that is no std::exception";
+  if (status == Status::OK && request.then) {
+    stream.calls.push_back(request.correlation);
+    ++calls_;
+    if (!MayCall()) {
+      due_.push_back(operation);
+      return;
+    }
+    CallThen(operation);
+  } else {
+    Release(operation);
   }
-  in_callback_ = false;
-  if (problem.empty()) return;
-  const ControlBlockRequest& request = operation.request;
-  Fail(streams_[operation.stream],
-       fmt::format("stream {}: {}{}: {}", operation.stream, request.callback ? "" : "after ",
-                   Describe(request), problem),
-       DescribeOutcome(operation, Status::OK));
+  if (stream.error) DropQueue(index);
 }
 
 void Scheduler::Unmap(const PendingOperation& operation) {
@@ -302,34 +318,6 @@ void Scheduler::Unmap(const PendingOperation& operation) {
   }
 }
 
-void Scheduler::Fail(Stream& stream, std::string message, CompletedOperation operation) {
-  if (!stream.error) stream.error = StreamError{std::move(message), std::move(operation)};
-}
-
-void Scheduler::Drop(PendingOperation* operation) {
-  Stream& stream = streams_[operation->stream];
-  ++counts_.not_executed;
-  ++stream.counts.not_executed;
-  const ControlBlockRequest& request = operation->request;
-  if (request.opcode == Opcode::EVENT_SIGNAL) FailEvent(*request.event, operation->stream);
-  Unmap(*operation);
-  if (keep_completed_ && !request.callback) {
-    completed_.push_back(DescribeOutcome(*operation, Status::ABORTED));
-  }
-  Release(operation);
-}
-
-void Scheduler::DropQueue(uint32_t index) {
-  Stream& stream = streams_[index];
-  while (!stream.queue.empty()) {
-    PendingOperation* operation = stream.queue.front();
-    stream.queue.pop_front();
-    --queued_;
-    Drop(operation);
-  }
-  ready_.Erase(index);
-}
-
 void Scheduler::Release(PendingOperation* operation) {
   // What is given up here may call the runtime when it goes; by then nothing here refers to it.
   ControlBlockRequest& request = operation->request;
@@ -338,37 +326,6 @@ void Scheduler::Release(PendingOperation* operation) {
   const auto callback = std::exchange(request.callback, nullptr);
   request.event.reset();
   pool_.Give(operation);
-}
-
-void Scheduler::LoseDevice(const std::string& message) {
-  lost_ = message;
-  for (uint32_t index = 0; index < kStreams; ++index) {
-    Stream& stream = streams_[index];
-    if (stream.running.empty() && stream.queue.empty()) continue;
-    const PendingOperation* oldest = stream.running.empty() ? nullptr : stream.running.front();
-    CompletedOperation operation;
-    if (oldest != nullptr) operation = DescribeOutcome(*oldest, Status::OK);
-    operation.stream = index;
-    Fail(stream,
-         fmt::format("stream {}: {} not completed, the device is lost: {}", index,
-                     oldest == nullptr ? "its operations" : Describe(oldest->request), message),
-         std::move(operation));
-    for (PendingOperation* running : std::exchange(stream.running, {})) Drop(running);
-    DropQueue(index);
-  }
-  running_.Clear();
-  ready_.Clear();
-  unsettled_.Clear();
-}
-
-void Scheduler::Abort(const std::string& why) {
-  LoseDevice(why);
-  lost_.reset();
-  last_started_.reset();
-  exclusive_uses_.clear();
-  policy_->OnReset();
-  for (Stream& stream : streams_) stream.error.reset();
-  ++epoch_;
 }
 
 }  // namespace spyre::flex

@@ -1,11 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
 // The Scheduler: takes control blocks from all streams and serialises them onto the device's ring
-// (seed 000). It knows streams, operations, events and responses; it knows no tensors.
+// (the runtime RFC). It knows streams, operations, events and responses; it knows no tensors.
 //
-// Owner: RuntimeContext. Threads: every call is made under the runtime's lock. QueueOperation never
-// waits: what finds no room in the ring stays in the stream's queue until a response makes room.
-// Errors of the device become sticky errors of the streams they hit; only Progress of a healthy
-// scheduler waits for the card. Order: operations of one stream enter the ring, and complete, in
-// order; streams are interleaved by the policy.
+// Owner: RuntimeContext. Threads: every call is made under the runtime's lock. Callbacks are called
+// by the thread that sees what they wait for, one at a time, with the lock given up; meanwhile
+// other threads may enqueue, and those that wait for the card wait for the callback. QueueOperation
+// never waits: what finds no room in the ring stays in the stream's queue until a response makes
+// room. Errors of the device become sticky errors of the streams they hit; only Progress of a
+// healthy scheduler waits for the card. Order: operations of one stream enter the ring, and
+// complete, in order; streams are interleaved by the policy.
 //
 // On the host itself, when they are at the head of their stream's queue: host callbacks, waits for
 // events that are complete already, and waits for events that have failed (after everything before
@@ -18,6 +21,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <thread>
 #include <unordered_map>
 #include <vector>
 
@@ -25,6 +29,7 @@
 #include "runtime/flex/control_block_request.h"
 #include "runtime/flex/event_state.h"
 #include "runtime/flex/operation_table.h"
+#include "runtime/flex/runtime_mutex.h"
 #include "runtime/flex/scheduling_policy.h"
 #include "runtime/flex/stream_set.h"
 
@@ -34,6 +39,7 @@ namespace spyre::flex {
 struct StreamError {
   std::string message;
   CompletedOperation operation;  // the operation that failed
+  bool told = false;             // a call on the stream has thrown it
 };
 
 struct OperationCounts {
@@ -46,9 +52,10 @@ struct OperationCounts {
 
 class Scheduler {
  public:
-  // keep_completed: keep every CompletedOperation for the report. Host callbacks and waits that the
-  // host has dropped are not among them.
-  Scheduler(driver::Device& device, std::unique_ptr<SchedulingPolicy> policy, bool keep_completed);
+  // mutex: the runtime's lock. keep_completed: keep every CompletedOperation for the report. Host
+  // callbacks and waits that the host has dropped are not among them.
+  Scheduler(driver::Device& device, RuntimeMutex& mutex, std::unique_ptr<SchedulingPolicy> policy,
+            bool keep_completed);
 
   // Accepts an operation, starts it if the ring has room, and returns its correlation. Throws
   // DeviceFault, and does not take the request, if the stream is in error.
@@ -59,11 +66,15 @@ class Scheduler {
   void EndBatch();
 
   bool Idle(uint32_t stream_index) const;  // nothing queued or running
-  bool Idle() const { return queued_ == 0 && running_.empty(); }
+  bool Idle() const { return queued_ == 0 && running_.empty() && calls_ == 0; }
   // An operation would be taken: neither the stream nor the device is in error.
   bool Accepts(uint32_t stream_index) const { return !streams_.at(stream_index).error && !lost_; }
-  // The operation of that correlation, and all before it in the stream, has left it.
+  // The operation of that correlation, and all before it in the stream, has left it, and what is
+  // called after them has been called.
   bool HasPassed(uint32_t stream_index, uint64_t correlation) const;
+  uint64_t last_correlation() const { return next_correlation_ - 1; }
+  // All operations up to this one have left their streams.
+  uint64_t PassedCorrelation() const;
   // Handles at least one response, waiting for it, or what is due on the host. No-op when nothing
   // is outstanding, unless the caller waits for an event. Throws DeviceFault when nothing can move,
   // with who waits for what; this changes no state.
@@ -72,8 +83,16 @@ class Scheduler {
   // Throws BadInput in a callback: only the card's responses end a wait, and they are handled by
   // whoever calls the callback.
   void CheckMayWait(const std::string& what) const;
+  bool InCallback() const;  // called by this thread
+  void WaitForCallback();   // that another thread is in
+  RuntimeMutex& mutex() { return mutex_; }
+  void LetCalls();  // calls what was held back (RuntimeMutex::HoldCalls)
 
   const StreamError* ErrorOf(uint32_t stream_index) const;
+  // Throws the stream's error if it has one, or once what a reset has dropped of it.
+  void ThrowError(uint32_t stream_index);
+  // What a reset has dropped of it, and nobody was told; no longer the stream's.
+  std::optional<std::string> TakeDropped(uint32_t stream_index);
   OperationCounts Counts() const { return counts_; }
   OperationCounts Counts(uint32_t stream_index) const;
   const std::vector<CompletedOperation>& completed() const { return completed_; }
@@ -81,14 +100,16 @@ class Scheduler {
   uint64_t epoch() const { return epoch_; }  // counts the resets
 
   // After a device reset: everything not completed is dropped with status ABORTED, errors are
-  // cleared.
+  // cleared. Those that no call has thrown yet are thrown once by the stream's next ThrowError.
   void Abort(const std::string& why);
 
  private:
   struct Stream {
     std::deque<PendingOperation*> queue;
     std::deque<PendingOperation*> running;  // in the ring, oldest first
+    std::deque<uint64_t> calls;  // correlations of completed operations whose `then` is due
     std::optional<StreamError> error;
+    std::optional<std::string> dropped;  // by a reset, not told yet
     OperationCounts counts;
     uint64_t records = 0;  // EVENT_SIGNALs that have entered the ring
   };
@@ -96,15 +117,20 @@ class Scheduler {
   // scheduler.cc: into the ring, and back.
   uint32_t NextStream();  // one must be ready
   void Drain();
+  void Advance(const EventState* awaited);
   void Start(uint32_t index);  // the ring must have room
   void Handle(const Response& response);
   void Call(const std::function<void()>& function, const PendingOperation& operation);
+  void CallThen(PendingOperation* operation);
+  void CallDue();
+  bool MayCall() const { return progressing_ || !mutex_.holds_calls(); }
   void Unmap(const PendingOperation& operation);
   void Drop(PendingOperation* operation);
   void DropQueue(uint32_t index);
   void Release(PendingOperation* operation);
   static void Fail(Stream& stream, std::string message, CompletedOperation operation);
   void LoseDevice(const std::string& message);
+  void DropAll(const std::string& why);
 
   // scheduler_events.cc: what the head of a queue waits for. Those that return bool: true if the
   // head has left the queue.
@@ -120,9 +146,16 @@ class Scheduler {
   std::string DescribeDeadlock(const EventState* awaited) const;
 
   driver::Device& device_;
+  RuntimeMutex& mutex_;
   std::unique_ptr<SchedulingPolicy> policy_;
   bool keep_completed_;
   bool in_callback_ = false;
+  std::thread::id caller_;             // in_callback_: who called it
+  bool progressing_ = false;           // somebody waits: calls are not held back
+  size_t calls_ = 0;                   // `then`s that are due
+  std::deque<PendingOperation*> due_;  // of these, the ones held back
+  uint64_t callback_limit_ = 0;        // callbacks enqueued after this Drain began come in the next
+  StreamSet later_;                    // streams that have one of those at their head
   int batch_depth_ = 0;
   size_t queued_ = 0;  // operations in the streams' queues
   uint64_t next_arrival_ = 0;

@@ -1,6 +1,7 @@
+// SPDX-License-Identifier: Apache-2.0
 // The Scheduler's second half: what the operation at the head of a stream waits for, what the host
 // does itself, and who is blocked by whom when nothing can move.
-#include "model/contract/error.h"
+#include "base/error.h"
 #include "runtime/flex/scheduler.h"
 
 namespace spyre::flex {
@@ -28,9 +29,13 @@ void Scheduler::SetReady(uint32_t index) {
 bool Scheduler::RunCallback(uint32_t index) {
   ready_.Erase(index);
   Stream& stream = streams_[index];
-  if (!stream.running.empty()) return false;
+  if (!stream.running.empty() || !stream.calls.empty()) return false;
   // It stays at the head meanwhile: the stream is busy as long as the callback runs.
   PendingOperation* operation = stream.queue.front();
+  if (!MayCall() || operation->request.correlation >= callback_limit_) {
+    later_.Insert(index);
+    return false;
+  }
   Call(operation->request.callback, *operation);
   LeaveHead(index, !stream.error);
   return true;

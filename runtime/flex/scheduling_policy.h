@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Which stream goes next when several have an operation that could enter the card's ring. Small
 // classes chosen by name; the Scheduler asks, under the runtime's lock. Deterministic.
 //

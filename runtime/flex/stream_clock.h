@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What is ordered before some place in a program of many streams: for each stream, how far. A
 // vector clock, whose times are correlations of operations; they rise along every stream.
 //

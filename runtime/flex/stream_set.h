@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The streams of a context by index, and sets of them.
 //
 // Plain data, any thread. Walking a set costs one step for each member, not for each stream.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Safe's map from a region to those who touched it last: its writer, and the readers since. Regions
 // conflict when they are equal. R: Region2d or Region.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Which of a changing set of accesses meet a box: boxes of many spaces, one for each tensor, some
 // of them written.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Safe's inference by bytes: the accesses of all tasks that have not completed, found by what they
 // touch. Two accesses conflict when they share a byte and one of them writes.
 //

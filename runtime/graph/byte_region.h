@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Regions as boxes of one tensor and as bytes of memory: runs of equal length in nested loops, in
 // ascending order of address.
 //

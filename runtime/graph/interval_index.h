@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Which of a changing set of intervals meet a given one: a treap ordered by begin in which every
 // node knows the greatest end below it. Insert and Erase take O(log n), a query O(log n) for each
 // interval found. Deterministic.

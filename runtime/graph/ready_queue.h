@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The ready tasks of one pool, in the order of a policy. Single thread, deterministic.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The task graph that orders every hazard it is asked to see, and refuses misuse.
 //
 // Edges are made in Submit, from all arguments at once: first what the task reads and writes is

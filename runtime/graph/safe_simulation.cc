@@ -1,15 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
 // SafeGraph::Simulate: workers in counted time.
 #include <algorithm>
 #include <queue>
 
-#include "model/contract/error.h"
+#include "base/error.h"
 #include "runtime/graph/safe_graph.h"
 
 namespace spyre::runtime {
 namespace {
 
-constexpr uint32_t kDefaultWorkers = 4;
-constexpr uint64_t kMaxWorkers = 65536;
+constexpr uint32_t kDefaultSafeWorkers = 4;
+constexpr uint64_t kMaxSafeWorkers = 65536;
 
 // A task that runs. The one that ends first comes first; of several, that of the first worker.
 struct Running {
@@ -27,7 +28,7 @@ using Idle = std::priority_queue<uint32_t, std::vector<uint32_t>, std::greater<>
 
 std::vector<Idle> IdleWorkers(const SimulationWorkers& workers, uint32_t pools) {
   std::vector<uint32_t> counts = workers.by_pool;
-  if (pools == 1) counts.assign(1, workers.total > 0 ? workers.total : kDefaultWorkers);
+  if (pools == 1) counts.assign(1, workers.total > 0 ? workers.total : kDefaultSafeWorkers);
   if (counts.size() != pools) {
     throw BadInput("task graph: workers for {} pools; there are {}", counts.size(), pools);
   }
@@ -35,8 +36,8 @@ std::vector<Idle> IdleWorkers(const SimulationWorkers& workers, uint32_t pools) 
   uint64_t next = 0;
   for (uint32_t pool = 0; pool < pools; ++pool) {
     if (counts[pool] == 0) throw BadInput("task graph: pool {} has no workers", pool);
-    if (next + counts[pool] > kMaxWorkers) {
-      throw BadInput("task graph: more than {} workers", kMaxWorkers);
+    if (next + counts[pool] > kMaxSafeWorkers) {
+      throw BadInput("task graph: more than {} workers", kMaxSafeWorkers);
     }
     for (uint32_t i = 0; i < counts[pool]; ++i) idle[pool].push(static_cast<uint32_t>(next++));
   }

@@ -1,8 +1,9 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "runtime/graph/strict_graph.h"
 
 #include <algorithm>
 
-#include "model/contract/error.h"
+#include "base/error.h"
 
 namespace spyre::runtime {
 namespace {

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The task graph of the public pto-isa runtime, quirk by quirk. Edges are made when an argument is
 // added; nothing checks the order of calls. docs/task-graph.md lists what follows from that.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Cycles of a task that has none of its own, by a word in its function's name.
 #pragma once
 

@@ -1,8 +1,9 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "runtime/graph/task_graph.h"
 
 #include <utility>
 
-#include "model/contract/error.h"
+#include "base/error.h"
 #include "runtime/graph/safe_graph.h"
 #include "runtime/graph/strict_graph.h"
 #include "runtime/graph/task_costs.h"
@@ -88,6 +89,7 @@ TaskId TaskGraph::Alloc(const TaskSpec& spec) {
     throw BadInput("task graph: no function {}; TaskGraph::Function makes them", spec.function);
   }
   if (spec.cycles >= 0) CheckCycles(spec.cycles);
+  if (aborted_) return kNoTask;  // for good, also when there is room again
   if (next_ - oldest_ > mask_) {
     switch (options_.window.overflow) {
       case WindowOverflow::kStall:

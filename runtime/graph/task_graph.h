@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The task graph: tasks say which regions they read and write, the graph finds who waits for whom,
 // keeps the ready ones in a queue for each pool of execution units, and releases the next ones when
 // a task completes. It knows no card and runs nothing: an executor pops ready tasks, runs them and

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "runtime/graph/task_options.h"
 
 #include <fmt/ranges.h>
@@ -5,7 +6,7 @@
 #include <array>
 #include <utility>
 
-#include "model/contract/error.h"
+#include "base/error.h"
 
 namespace spyre::runtime {
 namespace {

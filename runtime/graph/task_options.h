@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a task graph is made of: identifiers, the choices of one graph and the names by which
 // configurations know them.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a task graph keeps for each task of its window, and the lists of consumers.
 //
 // A record fills two cache lines: counters in one, the first eight consumers in the other; longer

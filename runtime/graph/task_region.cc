@@ -1,10 +1,11 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "runtime/graph/task_region.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 
-#include "model/contract/error.h"
+#include "base/error.h"
 
 namespace spyre::runtime {
 namespace {

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a task touches: a box of a tensor, in two dimensions (the fast path) or in up to eight, and
 // the tensors themselves, for graphs that check or compare bytes.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A simulated schedule in Chrome's trace format (chrome://tracing, Perfetto): one process for each
 // pool, one thread for each worker, a microsecond for each cycle.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Strict's map from a region to the task that writes it, as the original has it: chains of entries
 // that are never removed. A lookup takes the first equal entry; an insertion replaces the producer
 // of an equal entry, or takes over the first stale entry that it meets before one.

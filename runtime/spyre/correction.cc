@@ -1,10 +1,11 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "runtime/spyre/correction.h"
 
 #include <fmt/ranges.h>
 
 #include <cstring>
 
-#include "model/contract/error.h"
+#include "base/error.h"
 
 namespace spyre::runtime {
 namespace {

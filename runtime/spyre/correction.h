@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The correction input: where the arguments of one launch are, and the values of its dimensions, as
 // the correction program reads it.
 // Pure functions, any thread. The layout is CorrectionRecord of the contract.

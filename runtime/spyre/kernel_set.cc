@@ -1,9 +1,10 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "runtime/spyre/kernel_set.h"
 
 #include <algorithm>
 #include <string>
 
-#include "model/contract/error.h"
+#include "base/error.h"
 
 namespace spyre::runtime {
 namespace {

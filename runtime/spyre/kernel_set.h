@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // KernelSet: a plan with what its tiled launches may need beside it: the same kernel compiled for
 // remainders, copy kernels that move the valid part of a padded tile on the device, and accumulate
 // kernels that add the partial results of a tiled reduction.
@@ -32,7 +33,7 @@ class KernelSet {
   void AddAccumulate(ExecutionPlan plan) { accumulates_.push_back(std::move(plan)); }
 
   const ExecutionPlan& plan() const { return plan_; }
-  // For operation i of the plan. Of plans from the compiler, empty until they are loaded.
+  // For operation i of the plan. Of plans from the compiler, not launchable until they are loaded.
   TileKernels KernelsFor(size_t operation) const;
 
  private:

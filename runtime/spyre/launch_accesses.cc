@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "runtime/spyre/launch_accesses.h"
 
 #include <algorithm>
@@ -116,6 +117,19 @@ std::vector<flex::Access> LaunchAccesses(const SpyreCompute& compute,
     }
   }
   return accesses;
+}
+
+uint64_t ArgumentBytes(const SpyreCompute& compute, size_t argument,
+                       const TensorLocation& location) {
+  if (argument >= compute.arguments.size() ||
+      compute.arguments[argument].layout.device_size.empty() || compute.accumulation) {
+    return kStickBytes;
+  }
+  uint64_t bytes = kStickBytes;
+  for (const Loop& loop : LoopsOf(compute.arguments[argument].layout, location)) {
+    bytes += static_cast<uint64_t>((loop.count - 1) * loop.stride);
+  }
+  return bytes;
 }
 
 }  // namespace spyre::runtime

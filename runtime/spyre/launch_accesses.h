@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Which device memory a launch reads and writes, for the hazard tracker. Pure functions, any
 // thread.
 #pragma once
@@ -20,5 +21,11 @@ inline constexpr int64_t kAccessRuns = 256;
 // from launch to launch. Empty if the compute does not say what its arguments are.
 std::vector<flex::Access> LaunchAccesses(const SpyreCompute& compute,
                                          const std::vector<TensorLocation>& arguments);
+
+// From the first byte of argument `argument` to behind the last that a launch touches of it; one
+// stick if the compute does not say, or the argument is none of its tensors. Of a kernel that sums
+// slices, that of one slice.
+uint64_t ArgumentBytes(const SpyreCompute& compute, size_t argument,
+                       const TensorLocation& location);
 
 }  // namespace spyre::runtime

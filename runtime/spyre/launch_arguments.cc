@@ -1,8 +1,9 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "runtime/spyre/launch_arguments.h"
 
 #include <fmt/ranges.h>
 
-#include "model/contract/error.h"
+#include "base/error.h"
 
 namespace spyre::runtime {
 
@@ -67,6 +68,26 @@ void CheckExactShapes(const SpyreCompute& compute, const std::vector<SpyreTensor
           fmt::join(compute.expected_input_shapes[a], ", "));
     }
   }
+}
+
+void CheckBound(const Operation& operation, size_t tensors, size_t dimensions) {
+  using Kind = CorrectionSource::Kind;
+  if (!operation.loaded()) {
+    throw BadInput("launch of {}: its plan is not loaded; LoadPlan comes first",
+                   Describe(operation));
+  }
+  const auto require = [&](Kind kind, size_t count, const char* noun) {
+    for (size_t i = 0; i < count; ++i) {
+      if (operation.Binds(kind, static_cast<int>(i))) continue;
+      throw BadInput(
+          "launch of {}: no step of it tells the program {} {}, which would be ignored; use the "
+          "Operation of a loaded plan, which has the correction, or launch a program that takes "
+          "no arguments without any",
+          Describe(operation), noun, i);
+    }
+  };
+  require(Kind::kArgument, tensors, "the place of tensor");
+  require(Kind::kDimension, dimensions, "the value of dimension");
 }
 
 }  // namespace spyre::runtime

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Whether tensors are what a kernel takes. Pure functions, any thread.
 // Errors: Error(kBadInput) that names the kernel, the tensor, what it is and what would be right.
 #pragma once
@@ -19,5 +20,9 @@ void CheckArguments(const SpyreCompute& compute, const std::vector<SpyreTensor>&
 // CheckArguments, and every shape exactly the compiled one.
 void CheckExactShapes(const SpyreCompute& compute, const std::vector<SpyreTensor>& tensors);
 bool ShapesMatch(const SpyreCompute& compute, const std::vector<SpyreTensor>& tensors);
+
+// The plan of the Operation is loaded, and its steps tell the program where each of `tensors`
+// launch arguments is, and the values of `dimensions` dimensions.
+void CheckBound(const Operation& operation, size_t tensors, size_t dimensions = 0);
 
 }  // namespace spyre::runtime

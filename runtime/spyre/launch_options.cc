@@ -1,11 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "runtime/spyre/launch_options.h"
 
 #include <fmt/ranges.h>
 
 #include <array>
 
-#include "model/contract/error.h"
-#include "model/contract/nearest.h"
+#include "base/error.h"
+#include "base/nearest.h"
 
 namespace spyre::runtime {
 namespace {

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // LaunchOptions: how LaunchTiled cuts a launch into tiles and what it does where they do not fit.
 // Plain data, any thread. Names are those of the configuration keys workload.launch.*.
 // Errors: Error(kBadInput) for an unknown name, with the known ones.

@@ -1,5 +1,6 @@
+// SPDX-License-Identifier: Apache-2.0
 // Operation: a unit of work for SpyreStream: an optional compute and the steps that must run before
-// it (seed 000). Plain values; copies are cheap and share nothing but the binaries' memory.
+// it (the runtime RFC). Plain values; copies are cheap and share nothing but the binaries' memory.
 //
 // Sizes in bytes. Made by ExecutionPlan::Load, by the tensor copies, or by hand.
 #pragma once
@@ -92,6 +93,13 @@ struct AccumulationInfo {
   uint16_t mark = 0;  // in_lx: fills the workspace after the last launch, if LX was left alone
 };
 
+// What a compute of a plan from the compiler knows of its plan.
+struct ComputeOrigin {
+  std::vector<PreProcessCompute> steps;  // that lead to it: they tell the program its tensors
+  std::shared_ptr<const void> program;   // keeps the memory of the binaries
+  bool loaded = false;                   // its handles are set
+};
+
 struct SpyreCompute {
   DeviceHandle device_handle;  // the binary; set when the plan is loaded
   std::string name;
@@ -103,11 +111,14 @@ struct SpyreCompute {
   std::vector<ArgumentInfo> arguments;
   std::vector<DimensionInfo> dimensions;  // values that a launch must give
   std::optional<AccumulationInfo> accumulation;
+  std::shared_ptr<const ComputeOrigin> origin;  // null: made by hand
 };
 
 class Operation {
  public:
-  explicit Operation(SpyreCompute compute);
+  // A compute of a plan brings the steps that correct its program. One that was made by hand has
+  // none, and then a launch of it takes no tensors.
+  explicit Operation(const SpyreCompute& compute);
   Operation(SpyreCompute compute, std::vector<PreProcessCompute> preprocess);
   explicit Operation(std::vector<PreProcessCompute> preprocess);  // no compute: data movement
 
@@ -123,13 +134,38 @@ class Operation {
   void set_replicas(std::shared_ptr<ProgramReplicas> replicas) { replicas_ = std::move(replicas); }
   const std::shared_ptr<ProgramReplicas>& replicas() const { return replicas_; }
 
+  // Which of its plan's tensors and dimension values it takes, in order; empty: all of them.
+  struct Takes {
+    std::vector<size_t> tensors;
+    std::vector<size_t> dimensions;
+  };
+  void set_takes(Takes takes) { takes_ = std::move(takes); }
+  const std::optional<Takes>& takes() const { return takes_; }
+
+  // Its binaries have places on the device. False: it is of a plan that is not loaded.
+  void set_loaded(bool loaded) { loaded_ = loaded; }
+  bool loaded() const { return loaded_; }
+  // The same for the operation of a plan before and after loading; null if it was made by hand.
+  void set_identity(std::shared_ptr<const void> identity) { identity_ = std::move(identity); }
+  const std::shared_ptr<const void>& identity() const { return identity_; }
+
+  // Some step tells the program where launch argument `index` is, or the value of the dimension.
+  bool Binds(CorrectionSource::Kind kind, int index) const;
+
  private:
   std::optional<SpyreCompute> compute_;
   std::vector<PreProcessCompute> preprocess_;
   std::vector<DeviceHandle> device_handles_;
   std::shared_ptr<const void> program_;
   std::shared_ptr<ProgramReplicas> replicas_;
+  std::optional<Takes> takes_;
+  std::shared_ptr<const void> identity_;
+  bool loaded_ = true;
 };
+
+// The same work: the same operation of a plan, or the same binaries, places, sizes and shapes.
+bool operator==(const Operation& a, const Operation& b);
+inline bool operator!=(const Operation& a, const Operation& b) { return !(a == b); }
 
 // "operation 'matmul'", for messages.
 std::string Describe(const Operation& operation);

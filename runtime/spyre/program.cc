@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "runtime/spyre/program.h"
 
 #include <fmt/ranges.h>
@@ -5,12 +6,13 @@
 #include <algorithm>
 #include <utility>
 
-#include "model/contract/error.h"
+#include "base/error.h"
+#include "runtime/spyre/launch_kernel.h"
 #include "runtime/spyre/tensor_copy.h"
 
 namespace spyre::runtime {
 
-Instruction::Instruction(SpyreCompute compute) : Instruction(Operation(std::move(compute))) {}
+Instruction::Instruction(const SpyreCompute& compute) : Instruction(Operation(compute)) {}
 
 Instruction::Instruction(SpyreCompute compute, std::vector<PreProcessCompute> preprocess)
     : Instruction(Operation(std::move(compute), std::move(preprocess))) {}
@@ -38,38 +40,41 @@ void Program::RemoveInstruction(const Instruction& instruction) {
   instructions_.erase(it);
 }
 
-void Program::RequireLoaded() const {
+void Program::Run(const std::vector<SpyreTensor>& tensors, Routing routing) {
   if (!plan_.loaded()) {
     throw BadInput("program '{}' is not on the device; DMAEngine::Copy comes first", plan_.name());
   }
-}
-
-void Program::Launch(const std::vector<SpyreTensor>& tensors) {
-  RequireLoaded();
+  std::vector<KernelLaunch> launches;
   for (const Instruction& instruction : instructions_) {
-    stream_.Launch(instruction.operation(), tensors);
+    launches.push_back({&instruction.operation(), {}});
   }
+  LaunchOptions options;
+  options.routing = routing;
+  LaunchOperations(stream_, launches, tensors, options);
   stream_.Synchronize();
 }
+
+void Program::Launch(const std::vector<SpyreTensor>& tensors) { Run(tensors, Routing::kStrict); }
 
 void Program::LaunchTiled(const std::vector<SpyreTensor>& tensors) {
-  RequireLoaded();
-  for (const Instruction& instruction : instructions_) {
-    if (instruction.operation().compute()) {
-      stream_.LaunchTiled(instruction.operation(), tensors);
-    } else {
-      stream_.Launch(instruction.operation(), tensors);
-    }
-  }
-  stream_.Synchronize();
+  Run(tensors, Routing::kTiled);
+}
+
+void LaunchKernel(Program& program, const std::vector<SpyreTensor>& tensors) {
+  program.Run(tensors, Routing::kAuto);
 }
 
 void DMAEngine::Copy(Program& program, const DeviceHandle& location_in_segment) {
-  const size_t known = program.plan_.operations().size();
   LoadPlanAt(stream_, program.plan_, location_in_segment);
   stream_.Synchronize();
-  for (size_t i = known; i < program.plan_.operations().size(); ++i) {
-    program.AddInstruction(Instruction(program.plan_.operations()[i]));
+  // The instructions that are of the plan have places on the device now.
+  for (Instruction& instruction : program.instructions_) {
+    for (const Operation& operation : program.plan_.operations()) {
+      if (operation.identity() == nullptr ||
+          operation.identity() != instruction.operation().identity())
+        continue;
+      instruction.operation_ = std::make_shared<const Operation>(operation);
+    }
   }
 }
 

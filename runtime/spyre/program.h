@@ -1,5 +1,7 @@
-// The older runtime interface (seed 001): Instruction, Program and DMAEngine, synchronous, as a
-// thin layer over SpyreStream. New code uses SpyreStream and LaunchKernel.
+// SPDX-License-Identifier: Apache-2.0
+// The older runtime interface (its RFC came before the runtime RFC): Instruction, Program and
+// DMAEngine, synchronous, as a thin layer over SpyreStream. New code uses SpyreStream and
+// LaunchKernel.
 //
 // Each works on one SpyreStream, which must outlive it. Threads: one at a time for each object.
 // Every call returns when the card is done. Errors: as SpyreStream.
@@ -17,6 +19,7 @@
 #include <vector>
 
 #include "runtime/spyre/execution_plan.h"
+#include "runtime/spyre/launch_options.h"
 #include "runtime/spyre/operation.h"
 #include "runtime/spyre/spyre_stream.h"
 #include "runtime/spyre/spyre_tensor.h"
@@ -27,28 +30,32 @@ namespace spyre::runtime {
 // instruction.
 class Instruction {
  public:
-  explicit Instruction(SpyreCompute compute);
+  explicit Instruction(const SpyreCompute& compute);
   Instruction(SpyreCompute compute, std::vector<PreProcessCompute> preprocess);
   explicit Instruction(Operation operation);
 
   const Operation& operation() const { return *operation_; }
-  bool operator==(const Instruction& other) const { return operation_ == other.operation_; }
+  // By value: the same work.
+  bool operator==(const Instruction& other) const { return *operation_ == *other.operation_; }
 
  private:
+  friend class DMAEngine;
   std::shared_ptr<const Operation> operation_;
 };
 
 class Program {
  public:
-  explicit Program(SpyreStream& stream);             // instructions are added by hand
-  Program(SpyreStream& stream, ExecutionPlan plan);  // filled when DMAEngine copies it
+  explicit Program(SpyreStream& stream);  // instructions are added by hand
+  // With an instruction for each operation of the plan; it runs when DMAEngine has copied it.
+  Program(SpyreStream& stream, ExecutionPlan plan);
 
   void AddInstruction(const Instruction& instruction);
-  void RemoveInstruction(
-      const Instruction& instruction);  // BadInput if it is not part of the program
+  // The first that is equal; BadInput if none is.
+  void RemoveInstruction(const Instruction& instruction);
   const std::vector<Instruction>& instructions() const { return instructions_; }
 
-  // Shapes must be exactly the compiled ones.
+  // Every instruction is checked before the first is enqueued. Shapes must be exactly the compiled
+  // ones.
   void Launch(const std::vector<SpyreTensor>& tensors);
   // Loops over tensors larger than the compiled tile. The tiles run in order on one stream, so that
   // each has finished before the next starts; the call waits for the last.
@@ -58,12 +65,17 @@ class Program {
 
  private:
   friend class DMAEngine;
-  void RequireLoaded() const;
+  friend void LaunchKernel(Program& program, const std::vector<SpyreTensor>& tensors);
+  void Run(const std::vector<SpyreTensor>& tensors, Routing routing);
 
   SpyreStream& stream_;
   ExecutionPlan plan_;
   std::vector<Instruction> instructions_;
 };
+
+// The front end's entry point of the older interface: Launch where shapes are the compiled ones,
+// LaunchTiled where they are not.
+void LaunchKernel(Program& program, const std::vector<SpyreTensor>& tensors);
 
 // A contiguous tensor in host memory.
 struct CPUTensor {
@@ -77,7 +89,8 @@ class DMAEngine {
   explicit DMAEngine(SpyreStream& stream) : stream_(stream) {}
 
   // A program binary to program memory that the caller has allocated; the program can then be
-  // launched.
+  // launched. BadInput, and nothing is copied, unless the location is the start of an allocation of
+  // program memory that is long enough.
   void Copy(Program& program, const DeviceHandle& location_in_segment);
   // A host tensor, in the default stick layout, to memory that the caller has allocated.
   SpyreTensor Copy(const CPUTensor& tensor, const DeviceHandle& location_in_segment);

@@ -1,9 +1,10 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "runtime/spyre/program_replicas.h"
 
 #include <algorithm>
 #include <utility>
 
-#include "model/contract/error.h"
+#include "base/error.h"
 
 namespace spyre::runtime {
 namespace {

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // ProgramReplicas: a loaded program several times in device memory. Correction patches a program,
 // so a program in one place is for one launch after the other; with replicas, the next launch is
 // corrected while this one computes.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "runtime/spyre/reduction_tiling.h"
 
 #include <fmt/ranges.h>
@@ -5,7 +6,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "model/contract/error.h"
+#include "base/error.h"
 
 namespace spyre::runtime {
 namespace {

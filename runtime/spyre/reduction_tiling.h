@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A dimension that the kernel sums over, in tiles: the tiles of one result are launches that go on
 // where the one before has stopped. LaunchOptions::reduction says how the sum gets from one to the
 // next: through a workspace in device memory, in LX, or through the output, which an accumulate

@@ -1,14 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "runtime/spyre/spyre_code.h"
 
 #include <contract/registers.h>
 
 #include <map>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <utility>
 
-#include "model/contract/error.h"
+#include "base/error.h"
+#include "base/json_reader.h"
 #include "model/contract/memory_map.h"
-#include "runtime/json/json_reader.h"
 #include "runtime/spyre/spyre_code_metadata.h"
 
 namespace spyre::runtime {

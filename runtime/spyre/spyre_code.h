@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A SpyreCode directory, read and checked: the two plans and the metadata of one kernel. The format
 // is described in docs/spyrecode.md. Pure data and one reader; touches no device.
 //

@@ -1,8 +1,10 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "runtime/spyre/spyre_code_metadata.h"
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 
-#include "model/contract/error.h"
+#include "base/error.h"
 #include "model/contract/memory_map.h"
 
 namespace spyre::runtime {

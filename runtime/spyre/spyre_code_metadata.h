@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The "Metadata" object of spyrecode.json and the hcm object: what the compiler says about the
 // launch arguments. Part of the SpyreCode reader; docs/spyrecode.md has the format.
 #pragma once
@@ -5,7 +6,7 @@
 #include <optional>
 #include <vector>
 
-#include "runtime/json/json_reader.h"
+#include "base/json_reader.h"
 #include "runtime/spyre/spyre_code.h"
 
 namespace spyre::runtime {

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "runtime/spyre/spyre_stream.h"
 
 #include <fmt/ranges.h>
@@ -5,7 +6,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "model/contract/error.h"
+#include "base/error.h"
+#include "model/contract/memory_map.h"
 #include "runtime/spyre/launch_accesses.h"
 #include "runtime/spyre/launch_arguments.h"
 #include "runtime/spyre/reduction_tiling.h"
@@ -14,6 +16,24 @@
 
 namespace spyre::runtime {
 namespace {
+
+// A stream that goes with its last owner.
+class OwnedStream {
+ public:
+  OwnedStream(const flex::RuntimeContext& context, uint32_t index)
+      : context_(context.lifeline()), index_(index) {}
+  ~OwnedStream() {
+    flex::RuntimeContext* context = context_->load();
+    if (context == nullptr || !context->HasStream(index_)) return;
+    context->DestroyStream(index_);
+  }
+  OwnedStream(const OwnedStream&) = delete;
+  OwnedStream& operator=(const OwnedStream&) = delete;
+
+ private:
+  flex::RuntimeContext::Lifeline context_;
+  uint32_t index_;
+};
 
 // Host memory that a copy reads, and what else must stay until it is done.
 struct CorrectionInput {
@@ -51,6 +71,17 @@ std::vector<TensorLocation> LocationsOf(const Operation& operation,
   return locations;
 }
 
+// The memory of a launch's tensors, for the replays of a capture.
+std::vector<DeviceHandle> MemoryOf(const flex::RuntimeContext& context,
+                                   const flex::FlexStream& stream,
+                                   const std::vector<TensorLocation>& tensors) {
+  std::vector<DeviceHandle> memory;
+  if (!context.Captures(stream)) return memory;
+  memory.reserve(tensors.size());
+  for (const TensorLocation& tensor : tensors) memory.push_back(tensor.handle);
+  return memory;
+}
+
 // A launch of its own starts its sums and ends them.
 void AddWholeResult(const SpyreCompute& compute, std::vector<TensorLocation>& arguments) {
   if (!compute.accumulation || arguments.empty()) return;
@@ -74,7 +105,9 @@ StickLayout LayoutLike(const StickLayout& compiled, const std::vector<int64_t>& 
 }  // namespace
 
 SpyreStream::SpyreStream(flex::RuntimeContext& context, bool high_priority)
-    : SpyreStream(context, context.NewStream(high_priority)) {}
+    : SpyreStream(context, context.NewStream(high_priority)) {
+  owned_ = std::make_shared<const OwnedStream>(context, stream_->stream_index());
+}
 
 SpyreStream::SpyreStream(flex::RuntimeContext& context, flex::FlexStream& stream)
     : context_(&context), stream_(&stream) {}
@@ -106,17 +139,36 @@ void SpyreStream::Launch(const Operation& operation,
   Enqueue(operation, {std::move(arguments), dimensions}, info);
 }
 
-void SpyreStream::Launch(const Operation& operation, const std::vector<SpyreTensor>& tensors,
-                         const std::vector<int64_t>& dimensions) {
+SpyreStream::Arguments SpyreStream::ArgumentsOf(const Operation& operation,
+                                                const std::vector<SpyreTensor>& tensors,
+                                                const std::vector<int64_t>& dimensions) const {
   if (operation.compute()) {
     CheckExactShapes(*operation.compute(), tensors);
     CheckDimensions(*operation.compute(), dimensions);
   }
-  flex::OperationInfo info;
-  info.keep_alive = ResourcesOf(operation, tensors);
+  for (size_t a = 0; a < tensors.size(); ++a) {
+    CheckTensorMemory(*context_,
+                      operation.compute()
+                          ? fmt::format("kernel '{}', {}", operation.compute()->name,
+                                        ArgumentName(*operation.compute(), a))
+                          : fmt::format("{}, tensor {}", Describe(operation), a),
+                      tensors[a]);
+  }
   std::vector<TensorLocation> arguments = LocationsOf(operation, tensors);
   if (operation.compute()) AddWholeResult(*operation.compute(), arguments);
-  Enqueue(operation, {std::move(arguments), dimensions}, info);
+  return {std::move(arguments), dimensions};
+}
+
+void SpyreStream::CheckLaunch(const Operation& operation, const std::vector<SpyreTensor>& tensors,
+                              const std::vector<int64_t>& dimensions) const {
+  Validate(operation, ArgumentsOf(operation, tensors, dimensions));
+}
+
+void SpyreStream::Launch(const Operation& operation, const std::vector<SpyreTensor>& tensors,
+                         const std::vector<int64_t>& dimensions) {
+  flex::OperationInfo info;
+  info.keep_alive = ResourcesOf(operation, tensors);
+  Enqueue(operation, ArgumentsOf(operation, tensors, dimensions), info);
 }
 
 void SpyreStream::LaunchTiled(const Operation& operation, const std::vector<SpyreTensor>& tensors,
@@ -124,7 +176,14 @@ void SpyreStream::LaunchTiled(const Operation& operation, const std::vector<Spyr
   // The tiles stay together, but each starts as soon as it is enqueued.
   const auto lock = context_->Lock();
   TileLauncher tiles(*context_, operation, tensors, options, kernels, SlotsFor(options));
+  LaunchTiles(tiles, options);
+}
+
+void SpyreStream::LaunchTiles(TileLauncher& tiles, const LaunchOptions& options,
+                              TileOverlap* overlap) {
+  const auto lock = context_->Lock();
   const flex::RuntimeContext::HostSlice slice(*context_, stream_->stream_index(), "LaunchTiled");
+  if (overlap != nullptr) return overlap->Enqueue();
   if (tiles.slots() > 1) return TileOverlap(*this, tiles, options).Enqueue();
   for (int64_t i = 0; i < tiles.plan().size(); ++i) tiles.Enqueue(*this, i);
 }
@@ -155,8 +214,10 @@ void SpyreStream::LaunchAt(const Operation& operation, const std::vector<TensorL
 
 void SpyreStream::Enqueue(const Operation& operation, const Arguments& arguments,
                           const flex::OperationInfo& about) {
+  Validate(operation, arguments);
   const flex::RuntimeContext::Batch batch(*context_);
   flex::OperationInfo info = about;
+  info.arguments = MemoryOf(*context_, *stream_, arguments.tensors);
   if (operation.compute()) Declare(operation, arguments, &info);
   EnqueueSteps(operation, arguments, info);
   if (!operation.compute()) return;
@@ -169,10 +230,63 @@ void SpyreStream::Enqueue(const Operation& operation, const Arguments& arguments
   stream_->Launch(operation.compute()->device_handle, info);
 }
 
+void SpyreStream::Validate(const Operation& operation, const Arguments& arguments) const {
+  const bool sums = operation.compute() && operation.compute()->accumulation;
+  const size_t tensors = arguments.tensors.size();
+  CheckBound(operation, sums && tensors > 0 ? tensors - 1 : tensors, arguments.dimensions.size());
+  if (!context_->options().bounds_check) return;
+  ValidateSteps(operation);
+  for (size_t a = 0; a < arguments.tensors.size(); ++a) {
+    const TensorLocation& location = arguments.tensors[a];
+    const std::string name = operation.compute()
+                                 ? fmt::format("kernel '{}', {}", operation.compute()->name,
+                                               ArgumentName(*operation.compute(), a))
+                                 : fmt::format("{}, tensor {}", Describe(operation), a);
+    if (!IsStickAligned(flex::RawOffset(location.handle))) {
+      throw BadInput("{}: {} is not a multiple of {} bytes", name, flex::ToString(location.handle),
+                     kStickBytes);
+    }
+    context_->CheckMemory(
+        name, location.handle,
+        operation.compute() ? ArgumentBytes(*operation.compute(), a, location) : kStickBytes);
+  }
+}
+
+void SpyreStream::ValidateSteps(const Operation& operation) const {
+  const auto check = [&](const char* step, const DeviceHandle& handle, uint64_t size) {
+    const std::string what =
+        fmt::format("stream {}: {} of {}", stream_->stream_index(), step, Describe(operation));
+    context_->CheckMemory(what, handle, size);
+    if (!IsStickAligned(flex::RawOffset(handle)) || !IsStickAligned(size) || size == 0) {
+      throw BadInput(
+          "{}: {} bytes at {}: location and size must be multiples of {} bytes, and not 0", what,
+          size, flex::ToString(handle), kStickBytes);
+    }
+  };
+  const auto check_host = [&](const char* step, const void* host) {
+    if (host != nullptr) return;
+    throw BadInput("stream {}: {} of {}: the host address is null", stream_->stream_index(), step,
+                   Describe(operation));
+  };
+  for (const PreProcessCompute& step : operation.preprocess()) {
+    if (const auto* in = std::get_if<CopyToDevice>(&step)) {
+      check("CopyToDevice", in->device_handle, in->size);
+      if (!in->correction) check_host("CopyToDevice", in->host_address);
+    } else if (const auto* out = std::get_if<CopyFromDevice>(&step)) {
+      check("CopyFromDevice", out->device_handle, out->size);
+      check_host("CopyFromDevice", out->host_address);
+    }
+  }
+  for (const DeviceHandle& binary : operation.device_handles()) {
+    check("Launch", binary, kStickBytes);
+  }
+}
+
 void SpyreStream::PrepareAt(const Operation& operation,
                             const std::vector<TensorLocation>& arguments,
                             flex::OperationInfo info) {
   info.ordered = true;
+  info.arguments = MemoryOf(*context_, *stream_, arguments);
   EnqueueSteps(operation, {arguments, {}}, info);
 }
 
@@ -222,6 +336,7 @@ void SpyreStream::EnqueueStep(const PreProcessCompute& step, const Arguments& ar
                               flex::OperationInfo info) {
   if (const auto* launch = std::get_if<DeviceLaunch>(&step)) {
     info.name = launch->name;
+    info.correction = true;  // a launch among the steps that lead to a compute
     info.prepare = launch->prepare;
     stream_->Launch(launch->device_handle, info);
     return;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "runtime/spyre/spyre_tensor.h"
 
 #include <fmt/ranges.h>
@@ -5,19 +6,21 @@
 #include <algorithm>
 #include <utility>
 
-#include "model/contract/error.h"
+#include "base/error.h"
 
 namespace spyre::runtime {
 
 DeviceStorage::DeviceStorage(flex::RuntimeContext& context, uint64_t size_bytes,
                              flex::MemoryKind kind, uint32_t first_region)
-    : context_(context),
+    : context_(context.lifeline()),
       handle_(context.Allocate(size_bytes, kind, first_region)),
       size_bytes_(size_bytes) {}
 
 DeviceStorage::~DeviceStorage() {
+  flex::RuntimeContext* context = context_->load();
+  if (context == nullptr) return;
   try {
-    context_.Free(handle_);
+    context->Free(handle_);
   } catch (const Error&) {
     // The card is gone: there is no mapping left to undo.
   }
@@ -137,6 +140,24 @@ SpyreTensor AllocateTensorInterleaved(flex::RuntimeContext& context, const Stick
 std::vector<TensorChunk> PiecesOf(const SpyreTensor& tensor) {
   if (!tensor.chunks.empty()) return tensor.chunks;
   return {{tensor.device_handle, 0, tensor.size_bytes}};
+}
+
+void CheckTensorMemory(const flex::RuntimeContext& context, const std::string& what,
+                       const SpyreTensor& tensor) {
+  const auto image = static_cast<uint64_t>(tensor.layout.DeviceBytes());
+  if (tensor.chunks.empty()) return context.CheckMemory(what, tensor.device_handle, image);
+  uint64_t end = 0;
+  for (const TensorChunk& chunk : tensor.chunks) {
+    context.CheckMemory(what, chunk.handle, chunk.size_bytes);
+    if (chunk.offset != end) {
+      throw BadInput("{}: the chunk at byte {} of the tensor's image follows one that ends at {}",
+                     what, chunk.offset, end);
+    }
+    end += chunk.size_bytes;
+  }
+  if (end < image) {
+    throw BadInput("{}: its chunks have {} bytes, and its image {}", what, end, image);
+  }
 }
 
 DeviceHandle LocationOf(const SpyreTensor& tensor, int64_t offset) {

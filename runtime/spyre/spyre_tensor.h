@@ -1,4 +1,5 @@
-// SpyreTensor: a tensor that lives in device memory, in stick layout (seed 000).
+// SPDX-License-Identifier: Apache-2.0
+// SpyreTensor: a tensor that lives in device memory, in stick layout (the runtime RFC).
 //
 // Made by AllocateTensor; copies share the memory, which is freed with the last copy. Any thread
 // may hold one; the RuntimeContext must outlive it. Sizes of `shape` in elements, strides in bytes.
@@ -18,7 +19,7 @@ namespace spyre::runtime {
 
 using flex::DeviceHandle;
 
-// Owns one allocation; frees it when destroyed.
+// Owns one allocation; frees it when destroyed, unless the context is gone by then.
 class DeviceStorage {
  public:
   // `first_region`: as SpyreAllocator::Allocate.
@@ -32,7 +33,7 @@ class DeviceStorage {
   uint64_t size_bytes() const { return size_bytes_; }
 
  private:
-  flex::RuntimeContext& context_;
+  flex::RuntimeContext::Lifeline context_;
   DeviceHandle handle_;
   uint64_t size_bytes_;
 };
@@ -75,6 +76,9 @@ int64_t ChunkElements(const SpyreTensor& tensor);
 DeviceHandle LocationOf(const SpyreTensor& tensor, int64_t offset);
 // The chunks, also of a tensor in one piece.
 std::vector<TensorChunk> PiecesOf(const SpyreTensor& tensor);
+// BadInput, naming `what`, unless every piece lies in a live allocation of the context.
+void CheckTensorMemory(const flex::RuntimeContext& context, const std::string& what,
+                       const SpyreTensor& tensor);
 // A tensor over memory that the caller has allocated.
 SpyreTensor TensorAt(const DeviceHandle& handle, const StickLayout& layout);
 

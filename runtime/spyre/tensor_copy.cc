@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "runtime/spyre/tensor_copy.h"
 
 #include <cstring>
@@ -6,7 +7,7 @@
 #include <variant>
 #include <vector>
 
-#include "model/contract/error.h"
+#include "base/error.h"
 
 namespace spyre::runtime {
 namespace {

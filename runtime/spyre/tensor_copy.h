@@ -1,6 +1,8 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tensors between host order and stick order on the device. The conversion runs on the host,
 // through a staging buffer that lives until the copy has completed; the copy itself is an Operation
-// with one CopyToDevice or CopyFromDevice for each chunk of the tensor (seed 000, workflow 1).
+// with one CopyToDevice or CopyFromDevice for each chunk of the tensor (the runtime RFC, workflow
+// 1).
 //
 // Callers: applications, cosim. Threads: any. `host_data` is the whole host tensor in
 // layout.host_size / host_stride order, in elements of `host_format`. Errors: Error(kBadInput) if

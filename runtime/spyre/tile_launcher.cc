@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "runtime/spyre/tile_launcher.h"
 
 #include <fmt/format.h>
@@ -6,7 +7,8 @@
 #include <set>
 #include <utility>
 
-#include "model/contract/error.h"
+#include "base/error.h"
+#include "runtime/spyre/launch_arguments.h"
 
 namespace spyre::runtime {
 namespace {
@@ -34,6 +36,12 @@ TileLauncher::TileLauncher(flex::RuntimeContext& context, const Operation& opera
       reduction_(context, operation_, options, plan_, kernels_) {
   const SpyreCompute& compute = *operation_.compute();
   CheckDimensions(compute, {});  // a kernel walks its tile with its own trip counts
+  CheckBound(operation_, tensors.size());
+  for (size_t a = 0; a < tensors.size(); ++a) {
+    CheckTensorMemory(context,
+                      fmt::format("kernel '{}', {}", compute.name, ArgumentName(compute, a)),
+                      tensors[a]);
+  }
   staging_.resize(static_cast<size_t>(std::min<int64_t>(slots, plan_.size())),
                   std::vector<Staging>(tensors.size()));
   auto resources = std::make_shared<Resources>();

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // TileLauncher: what the tiles of one planned launch enqueue, with the set of staging tensors that
 // the caller names. Enqueue does it on one stream; tile_overlap.h has its own way with the steps.
 //

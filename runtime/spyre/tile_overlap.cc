@@ -1,10 +1,11 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "runtime/spyre/tile_overlap.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 
-#include "model/contract/error.h"
+#include "base/error.h"
 #include "runtime/spyre/launch_arguments.h"
 
 namespace spyre::runtime {
@@ -87,9 +88,8 @@ int SlotsFor(const LaunchOptions& options) {
 
 void SlotOccupancy::Enter(int64_t tile) {
   if (tile_ >= 0 && tile_ != tile) {
-    throw Error(ErrorKind::kInternal,
-                fmt::format("slot {} is used for tile {} while tile {} is in flight in it", slot_,
-                            tile, tile_));
+    throw InternalError("slot {} is used for tile {} while tile {} is in flight in it", slot_, tile,
+                        tile_);
   }
   tile_ = tile;
 }

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // TileOverlap: enqueues the tiles of one launch so that parts of different tiles run beside each
 // other. Each tile in flight has a slot: a replica of every program it launches, which correction
 // patches, and staging tensors of its own. Tile i has slot i modulo their number.

@@ -1,11 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "runtime/spyre/tiling.h"
 
 #include <fmt/ranges.h>
 
 #include <algorithm>
 
-#include "model/contract/error.h"
-#include "model/contract/nearest.h"
+#include "base/error.h"
+#include "base/nearest.h"
 #include "runtime/spyre/launch_arguments.h"
 #include "runtime/spyre/reduction_tiling.h"
 

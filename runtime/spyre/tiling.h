@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How a kernel compiled for a tile is walked over larger tensors: which dimensions are tiled, how
 // often, and for each iteration where each tensor's tile is and which kernel runs on it. Planning
 // only; tile_launcher.h enqueues. Pure functions, any thread.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Wall time of the simulated card's control path: control blocks a second, DMA bytes a second.
 #include "tests/benchmarks/card_bench.h"
 

@@ -1,7 +1,8 @@
+// SPDX-License-Identifier: Apache-2.0
 // The card that benchmarks share: SystemC has one kernel a process.
 #pragma once
 
-#include "cosim/inprocess_transport.h"
+#include "cosim/host/inprocess_transport.h"
 #include "runtime/flex/runtime_context.h"
 
 namespace spyre {

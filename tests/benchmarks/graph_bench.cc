@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tasks per second through the task graph on one core: allocation, dependencies, ready queue,
 // completion. The window is that of the original, always full, so that each allocation follows a
 // completion.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Speed of the arithmetic kernels alone: the PT array's matmul against single-thread OpenBLAS SGEMM
 // of the same shape, conversions between host and device formats, and the vector unit's sticks.
 #include <benchmark/benchmark.h>

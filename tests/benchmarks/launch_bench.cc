@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Wall time of launches on the simulated card, without copies to and from the host.
 //   card_ms      simulated time of the launches
 //   slowdown     wall time over simulated time
@@ -11,7 +12,9 @@
 #include <utility>
 #include <vector>
 
-#include "runtime/compiler/kernel.h"
+#include "runtime/compiler/codegen/generate_kernel.h"
+#include "runtime/compiler/codegen/spyre_code.h"
+#include "runtime/compiler/kernels/kernel.h"
 #include "runtime/spyre/launch_kernel.h"
 #include "runtime/spyre/tensor_copy.h"
 #include "tests/benchmarks/card_bench.h"

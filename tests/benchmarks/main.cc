@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Runs the benchmarks. OpenBLAS falls back to its oldest x86 kernels on processors that are younger
 // than it; that would flatter every ratio to SGEMM. So it is told which kernels the processor can
 // run, which it reads from the environment before main: hence the second start.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Wall time of the memory model alone: requests a second that one channel controller decides, and
 // 4 KiB bursts a second through the interleave and all channels.
 #include <benchmark/benchmark.h>
@@ -5,7 +6,7 @@
 #include <random>
 #include <vector>
 
-#include "cosim/memory_run.h"
+#include "cosim/memory_study/memory_run.h"
 #include "model/memory/channel_controller.h"
 
 namespace spyre {

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Single-thread SGEMM of OpenBLAS: what the arithmetic of a matmul costs on the same host in the
 // same run.
 #pragma once

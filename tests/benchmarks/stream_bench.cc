@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Wall time of the runtime without a card: what FlexStream, Scheduler and QueuePair need for one
 // stream operation, on one core. The card is a transport that answers every entry when the doorbell
 // is rung; sealing its responses is in the figures.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What tracing costs: per recorded slice (on the model's hot path), per slice of a summary, of the
 // file and of an export. Items are slices; time per item is 1 / items_per_second.
 #include <benchmark/benchmark.h>

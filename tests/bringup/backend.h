@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Where the bring-up ladder meets a card. The ladder itself knows only driver::Transport; to run it
 // on another backend, link another definition of OpenBackend in place of inprocess_backend.cc.
 #pragma once

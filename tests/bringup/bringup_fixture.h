@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What every rung of the bring-up ladder starts from: a card after power-on, and short names for
 // the steps that are not the rung's own subject. Written against the transport, the driver and the
 // runtime only; addresses and sizes in bytes, times in picoseconds of the card's clock.
@@ -13,11 +14,11 @@
 #include <string>
 #include <vector>
 
+#include "base/error.h"
 #include "driver/device.h"
 #include "driver/pci.h"
 #include "driver/physical_function.h"
 #include "model/contract/control_block.h"
-#include "model/contract/error.h"
 #include "runtime/flex/runtime_context.h"
 #include "tests/bringup/backend.h"
 
@@ -27,6 +28,8 @@ constexpr uint64_t kMillisecondPs = 1'000'000'000;
 
 class Bringup : public ::testing::Test {
  protected:
+  // For a test that opens the physical function itself: it has one owner.
+  void ClosePhysical() { physical_.reset(); }
   // The physical function, opened by the driver.
   driver::Device& Physical(const driver::DeviceOptions& options = {}) {
     if (!physical_) physical_ = std::make_unique<driver::Device>(card(), 0, options);

@@ -1,5 +1,6 @@
+// SPDX-License-Identifier: Apache-2.0
 // The simulated card in this process.
-#include "cosim/inprocess_transport.h"
+#include "cosim/host/inprocess_transport.h"
 #include "tests/bringup/backend.h"
 
 namespace spyre::bringup {

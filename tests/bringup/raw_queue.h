@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The rings of one function, driven by hand and not by the driver, so that a test can put any bytes
 // into them. One user; the transport and the queue end together. The function's memory and
 // bus-master bits must be on.
@@ -106,6 +107,11 @@ class RawQueue {
   driver::FunctionRegisters& registers() { return registers_; }
   uint32_t submitted() const { return tail_; }
   uint32_t answered() const { return consumed_; }
+  // false: a test has written other values to the registers of the response ring.
+  bool HasItsResponseRing() {
+    return registers_.ReadRqBase() == response_address_ &&
+           registers_.ReadRqEntries() == response_.size();
+  }
   uint32_t submission_entries() const {
     return static_cast<uint32_t>(submission_.size() / kEntryBytes);
   }

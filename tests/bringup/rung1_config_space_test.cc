@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Rung 1: configuration space. What an operating system sees before any register of ours is read.
 #include <gmock/gmock.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Rung 2: the registers of BAR0, all of them as the specification lists them, and the windows of
 // BAR2 and BAR4.
 #include "tests/bringup/bringup_fixture.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Rung 3: the rings. Operations that touch no memory, interrupts, wrap, and the limits of the
 // rings.
 #include <gmock/gmock.h>

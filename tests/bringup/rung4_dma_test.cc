@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Rung 4: DMA both ways and fill, by the physical function: every awkward size and host address.
 #include "tests/bringup/bringup_fixture.h"
 #include "tests/bringup/raw_queue.h"

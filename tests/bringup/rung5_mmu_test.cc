@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Rung 5: protection. What a function may touch, where its memory ends, and that virtual functions
 // cannot reach each other's device memory, host memory or rings.
 #include <functional>

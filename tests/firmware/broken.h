@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /* What the firmwares that fail on purpose share: a start, the registers, the log. */
 #ifndef SPYRE_TESTS_BROKEN_H_
 #define SPYRE_TESTS_BROKEN_H_

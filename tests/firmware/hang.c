@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /* Arms its watchdog, becomes ready and hangs. */
 #include "broken.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /* Boots for ever. */
 #include "broken.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /* Fails its self-test. */
 #include "broken.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /* Becomes ready and then meets an instruction that does not exist. */
 #include "broken.h"
 

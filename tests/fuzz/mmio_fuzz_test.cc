@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Random register, BAR and configuration accesses of both kinds of function.
 #include "tests/fuzz/fuzz_fixture.h"
 
@@ -56,6 +57,7 @@ TEST_P(MmioFuzz, ARandomWalkOverAVirtualFunctionTouchesNobodyElse) {
 TEST_P(MmioFuzz, ARandomWalkOverTheRegistersOfThePhysicalFunctionIsSurvived) {
   Chaos chaos(GetParam() + 100);
   for (int i = 0; i < 5000; ++i) Access(chaos, 0, false);
+  ClosePhysical();
   driver::Device device(card(), 0);
   driver::Entry nop = ControlBlock{};
   device.queue().Submit(nop);
@@ -73,6 +75,7 @@ TEST_P(MmioFuzz, ARandomWalkOverEverythingOfThePhysicalFunctionEndsWithAReset) {
   card().ConfigWrite(0, express + driver::pci::kDeviceControl, driver::pci::kInitiateFlr);
   card().Advance(100 * bringup::kMillisecondPs);
   EXPECT_EQ(Config(1, 0), 0xFFFFFFFFu) << "a reset of the PF takes the VFs away";
+  ClosePhysical();
   driver::Device device(card(), 0);
   driver::Entry nop = ControlBlock{};
   device.queue().Submit(nop);

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Random and mutated programs, with images that pass every check of the loader, launched by a
 // virtual function on the cores.
 #include <fmt/format.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Random control blocks and messages, sealed so that they are believed, in random states of the
 // rings, with resets in between.
 #include "tests/fuzz/fuzz_fixture.h"

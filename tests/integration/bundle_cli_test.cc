@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Bundles on the command line: run, compile, disasm; numbers, reports, and what is refused.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -5,9 +6,10 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
-#include "cosim/npy.h"
-#include "cosim/reference_numbers.h"
+#include "cosim/tensors/npy.h"
+#include "cosim/tensors/reference_numbers.h"
 #include "tests/integration/program_fixture.h"
+#include "tests/paths.h"
 
 namespace spyre::cosim {
 namespace {
@@ -79,6 +81,25 @@ std::string TestName(const ::testing::TestParamInfo<std::string>& info) {
 }
 INSTANTIATE_TEST_SUITE_P(Samples, EverySampleBundle, ::testing::ValuesIn(SampleBundles()),
                          TestName);
+
+TEST_P(EverySampleBundle, ItsSourceIsVerifiedAgainstWhatItMeans) {
+  const Result result = Spyre("run " + std::string(kBundles) + GetParam() +
+                              "/op_spec.py.txt --out out --no-progress");
+  EXPECT_EQ(result.status, 0) << result.text;
+  const json verified = OutReport()["verified"];
+  EXPECT_THAT(verified["reference"].get<std::string>(), HasSubstr("against the OpSpec source"));
+  EXPECT_EQ(verified["error_elements"], verified["elements"]);
+  EXPECT_EQ(verified["reference_not_finite"], 0);
+  EXPECT_EQ(verified["beyond_tolerance"], 0);
+}
+
+TEST_F(BundleCommandLine, ASourceBeyondItsToleranceEndsWithOne) {
+  const Result result = Spyre("run " + std::string(kBundles) +
+                              "symbolic_args/softmax_lx_32x256/flat/op_spec.py.txt --out out "
+                              "--no-progress --set workload.tolerance=1e-6");
+  EXPECT_EQ(result.status, 1) << result.text;
+  EXPECT_EQ(OutReport()["verified"]["mismatches"], 0);
+}
 
 TEST_F(BundleCommandLine, PhysicalFunctionGivesTheSameNumbers) {
   ASSERT_EQ(RunSample("symbolic_args/softmax_lx_32x256/flat").status, 0);
@@ -170,9 +191,11 @@ TEST_F(BundleCommandLine, ShapesMayBeGivenAndAreChecked) {
       {"--shape 64x128,64x128,64x128 --args none.npy,none.npy", "none.npy"},
       {"--shape 64x128,64x128,64x128 --dim rows=4", "no dimension 'rows'"},
       {"--dim rows", "NAME=NUMBER"},
-      {"--set workload.m=64", "no meaning for a bundle"},
-      {"--set workload.launch.overlap=streams", "workload.launch has no meaning for a bundle"},
-      {"--set workload.issue.mode=streams", "there is no list (workload.graph or workload.ops)"}};
+      {"--set workload.m=64", "workload.m = 64 has no effect: it is for one operation"},
+      {"--set workload.launch.overlap=streams",
+       "workload.launch.overlap = \"streams\" has no effect"},
+      {"--set workload.issue.mode=streams",
+       "it is for a list of operations (workload.graph or workload.ops)"}};
   for (const auto& [arguments, message] : wrong) {
     const Result result = run(arguments);
     EXPECT_EQ(result.status, 2) << arguments << "\n" << result.text;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // `spyre-cosim calibrate` as users call it: three small kernels through the whole stack.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
@@ -6,9 +7,10 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
-#include "cosim/calibrate_points.h"
-#include "model/contract/files.h"
+#include "base/files.h"
+#include "cosim/calibrate/calibrate_points.h"
 #include "tests/integration/program_fixture.h"
+#include "tests/paths.h"
 
 namespace spyre::cosim {
 namespace {

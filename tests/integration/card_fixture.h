@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A simulated card with its driver and runtime, for tests that need the whole column. One per test
 // case: SystemC has one kernel per process.
 #pragma once
@@ -6,12 +7,13 @@
 
 #include <cstring>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
-#include "cosim/inprocess_transport.h"
+#include "base/error.h"
+#include "cosim/host/inprocess_transport.h"
 #include "driver/physical_function.h"
-#include "model/contract/error.h"
 #include "model/contract/program.h"
 #include "runtime/flex/runtime_context.h"
 
@@ -22,7 +24,7 @@ class CardFixture : public ::testing::Test {
   // Opens the PF, or with vfs > 0 gives each VF eight equal regions and opens VF 1.
   void Open(unsigned vfs = 0, const flex::RuntimeOptions& options = {}) {
     transport_ =
-        std::make_unique<cosim::InProcessTransport>(config_, cosim::HostTiming{}, &recorder_);
+        std::make_unique<cosim::InProcessTransport>(config_, cosim::HostTiming{}, &*recorder_);
     if (vfs > 0) {
       admin_ = std::make_unique<driver::Device>(*transport_, 0);
       driver::PhysicalFunction physical(*admin_);
@@ -88,7 +90,7 @@ class CardFixture : public ::testing::Test {
 
   static constexpr uint64_t kRegionBytes = 4ull << 30;
   model::CardConfig config_;
-  trace::Recorder recorder_;
+  std::optional<trace::Recorder> recorder_{std::in_place};
   std::unique_ptr<cosim::InProcessTransport> transport_;
   std::unique_ptr<driver::Device> admin_;
   std::unique_ptr<flex::RuntimeContext> context_;

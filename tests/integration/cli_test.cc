@@ -1,15 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
 // The program as users call it: exit statuses, messages, determinism, files.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "cosim/npy.h"
+#include "cosim/tensors/npy.h"
 #include "tests/integration/program_fixture.h"
+#include "tests/paths.h"
+#include "traces/trace_file.h"
 
 namespace spyre::cosim {
 namespace {
@@ -189,6 +193,10 @@ TEST_F(CommandLineTest, BadInputEndsWithStatus2AndAUsefulMessage) {
   expect(Call("run"), "CONFIG is required");
   expect(Call("rum run.toml"), "'rum' is not a command; did you mean 'run'?");
   expect(Call("run run.toml --frobnicate"), "--frobnicate");
+  expect(Call("run run.toml --ste a=b"),
+         "'--ste' is not an option of `spyre-cosim run`; did you "
+         "mean '--set'?");
+  expect(Call("trace sumary out"), "'sumary' is not a command; did you mean 'summary'?");
   expect(Call("trace summary run.toml"), "run.toml");
   expect(Call("disasm missing.bin"), "missing.bin");
   Write("file", "");
@@ -243,6 +251,16 @@ TEST_F(CommandLineTest, CorruptProgramsAreRefusedByTheDisassembler) {
   EXPECT_THAT(text.text, HasSubstr("bad.s:4"));
 }
 
+TEST_F(CommandLineTest, ACorruptProgramOfADirectoryIsNamedWithItsFile) {
+  ASSERT_EQ(RunToml(kMatmul).status, 0);
+  std::string image = Read("out/spyrecode/init_binary.bin");
+  image[200] = static_cast<char>(image[200] ^ 1);
+  Write("out/spyrecode/init_binary.bin", image);
+  const Outcome outcome = Call("disasm out/spyrecode");
+  EXPECT_EQ(outcome.status, 2);
+  EXPECT_THAT(outcome.text, AllOf(HasSubstr("out/spyrecode/init_binary.bin: "), HasSubstr("CRC")));
+}
+
 TEST_F(CommandLineTest, CheckPrintsAConfigurationThatReadsBackTheSame) {
   Write("run.toml", kMatmul);
   const Outcome first = Call("check run.toml --set card.cores=8");
@@ -270,9 +288,100 @@ TEST_F(CommandLineTest, TheTraceOfARunCanBeSummarisedAndExported) {
   EXPECT_GT(std::filesystem::file_size(dir_ + "/t.pftrace"), 1000u);
 }
 
+TEST_F(CommandLineTest, TheSummaryBeginsWithAVerdictOfThreeLines) {
+  const Outcome outcome = RunToml(kMatmul, "--color never");
+  ASSERT_EQ(outcome.status, 0) << outcome.text;
+  std::istringstream text(outcome.text);
+  std::string what, right, fast, blank;
+  std::getline(text, what), std::getline(text, right), std::getline(text, fast);
+  std::getline(text, blank);
+  EXPECT_THAT(what, StartsWith("matmul m=256 k=128 n=192"));
+  EXPECT_EQ(right, "verified: 49152 of 49152 elements bit-exact");
+  EXPECT_THAT(fast, AllOf(HasSubstr(" us from first to last launch operation, "),
+                          HasSubstr(" TMAC/s; bound by ")));
+  EXPECT_EQ(blank, "");
+  EXPECT_THAT(outcome.text, HasSubstr("Next:\n  " SPYRE_BUILD_DIR
+                                      "/spyre-cosim trace report out/trace.sctrace\n"));
+}
+
+TEST_F(CommandLineTest, LinesOfTheSummaryFitTheWidthButForNamesOfFiles) {
+  Write("run.toml", kMatmul);
+  const Outcome outcome = Call("run run.toml --out out", "COLUMNS=60");
+  ASSERT_EQ(outcome.status, 0) << outcome.text;
+  std::istringstream text(outcome.text);
+  for (std::string line; std::getline(text, line) && line.rfind("Report:", 0) != 0;) {
+    EXPECT_LE(line.size(), 60u) << line;
+  }
+}
+
+TEST_F(CommandLineTest, ColourIsThereIfItIsAskedFor) {
+  const std::string green = "\033[1;32mverified\033[0m: ";
+  EXPECT_THAT(RunToml(kMatmul, "--color always").text, HasSubstr(green));
+  EXPECT_THAT(RunToml(kMatmul).text, ::testing::Not(HasSubstr("\033["))) << "a pipe";
+  EXPECT_THAT(Call("--help --color always").text, HasSubstr("\033[1mUsage:\033[0m"));
+  EXPECT_EQ(RunToml(kMatmul, "--color sometimes").status, 2);
+}
+
+TEST_F(CommandLineTest, VersionReportAndTraceSayWhatWasBuilt) {
+  const Outcome version = Call("--version");
+  EXPECT_EQ(version.status, 0);
+  EXPECT_THAT(version.text, AllOf(StartsWith("spyre-cosim "), HasSubstr("\ncommit "),
+                                  HasSubstr("\nSystemC "), HasSubstr("\nVerilator ")));
+  ASSERT_EQ(RunToml(kMatmul).status, 0);
+  const json build = Report()["build"];
+  const std::string commit = build["commit"];
+  EXPECT_THAT(version.text, HasSubstr("commit " + commit));
+  for (const char* name : {"version", "compiler", "systemc", "verilator"})
+    EXPECT_THAT(version.text, HasSubstr(build[name].get<std::string>())) << name;
+  const trace::Trace trace = trace::ReadTrace(dir_ + "/out/trace.sctrace");
+  EXPECT_EQ(json::parse(trace.metadata)["build"], build);
+}
+
+TEST_F(CommandLineTest, NothingThatCannotBeWrittenPassesForSuccess) {
+  Write("p.s", ".program p\n.cores 0x1\n.lx 128\n.section load 0x1\n  li r1, 5\n");
+  ASSERT_EQ(Call("asm p.s -o p.bin").status, 0);
+  Write("empty", "");
+  ASSERT_EQ(RunToml(kMatmul).status, 0);
+  for (const char* command :
+       {"--help", "--version", "run --help", "run run.toml --out out2", "run run.toml --json",
+        "trace summary out/trace.sctrace", "trace query out/trace.sctrace",
+        "trace diff out/trace.sctrace out/trace.sctrace",
+        "trace export --format csv -o - out/trace.sctrace", "trace report -o - out/trace.sctrace",
+        "trace --help", "memory --requests 10", "check", "check --reference", "regs",
+        "disasm p.bin", "completion bash", "man"}) {
+    const Outcome outcome = Call(std::string(command) + " >/dev/full");
+    EXPECT_THAT(outcome.status, ::testing::AnyOf(2, 4)) << command << ": " << outcome.text;
+    EXPECT_THAT(outcome.text, HasSubstr("standard output: cannot write")) << command;
+  }
+}
+
+TEST_F(CommandLineTest, BashCompletesCommandsAndKeysOfTheConfiguration) {
+  ASSERT_EQ(Call("completion bash > c.bash").status, 0);
+  Write("ask.bash",
+        "source ./c.bash\nCOMP_WORDS=(spyre-cosim \"$@\")\nCOMP_CWORD=$#\n_spyre_cosim\n"
+        "echo \"${COMPREPLY[*]}\" > offered\n");
+  const auto complete = [&](const std::string& words) {
+    EXPECT_EQ(std::system(("cd '" + dir_ + "' && bash --norc ask.bash " + words).c_str()), 0);
+    return Read("offered");
+  };
+  EXPECT_EQ(complete("cal"), "calibrate\n");
+  EXPECT_EQ(complete("trace exp"), "export\n");
+  EXPECT_EQ(complete("run --set card.core.lx_by"), "card.core.lx_bytes=\n");
+  EXPECT_EQ(complete("trace export --format p"), "perfetto\n");
+}
+
+TEST_F(CommandLineTest, TheManualPageHasEveryCommand) {
+  const std::string page = Call("man").text;
+  for (const char* part : {".TH SPYRE", ".SS run", ".SS trace summary", ".SS completion",
+                           ".SH EXIT STATUS", ".SH ENVIRONMENT", "\\-\\-set KEY=VALUE"}) {
+    EXPECT_THAT(page, HasSubstr(part));
+  }
+}
+
 TEST_F(CommandLineTest, HelpIsOnEverySubcommand) {
   for (const char* command :
-       {"", "run", "calibrate", "memory", "check", "regs", "disasm", "asm", "trace", "opt"}) {
+       {"", "run", "calibrate", "memory", "check", "regs", "disasm", "asm", "trace", "opt", "graph",
+        "compile", "replay", "rvtest", "completion", "man", "trace summary", "trace report"}) {
     const Outcome outcome = Call(std::string(command) + " --help");
     EXPECT_EQ(outcome.status, 0) << command;
     EXPECT_THAT(outcome.text, HasSubstr("Usage: spyre-cosim")) << command;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The control-block processor seen from its rings: entries written by hand, good and bad, at the
 // limits of the rings.
 #include <gmock/gmock.h>
@@ -9,6 +10,7 @@
 #include "driver/function_registers.h"
 #include "model/contract/control_block.h"
 #include "model/pcie/config_layout.h"
+#include "tests/card_choices.h"
 #include "tests/integration/card_fixture.h"
 
 namespace spyre::test {
@@ -19,12 +21,12 @@ class ControlTest : public CardFixture, public ::testing::WithParamInterface<con
  protected:
   static constexpr uint32_t kSubmissionEntries = 16;
 
-  ControlTest() { config_.control.fidelity = GetParam(); }
+  ControlTest() { config_.control.fidelity = test::Named(GetParam()); }
 
   // Takes the PF's queue from the driver and runs it by hand.
   void OpenByHand(uint32_t response_entries = 16) {
     transport_ =
-        std::make_unique<cosim::InProcessTransport>(config_, cosim::HostTiming{}, &recorder_);
+        std::make_unique<cosim::InProcessTransport>(config_, cosim::HostTiming{}, &*recorder_);
     admin_ = std::make_unique<driver::Device>(*transport_, 0);
     driver::PhysicalFunction(*admin_).MapRange(0, 1 << 20, kPermissionRead | kPermissionWrite);
     registers_.emplace(driver::Bar0{transport_.get(), 0});
@@ -243,7 +245,7 @@ TEST_P(ControlTest, AnEventHoldsItsStreamUntilAnotherSignalsIt) {
 }
 
 TEST_P(ControlTest, AFenceWaitsForEverythingBeforeItAndHoldsEverythingBehind) {
-  config_.concurrency = "pipelined";
+  config_.concurrency = model::Concurrency::kPipelined;
   OpenByHand();
   ControlBlock fill = Block(Opcode::DMA_FILL, 1);
   fill.size_bytes = 1 << 20;
@@ -289,7 +291,7 @@ INSTANTIATE_TEST_SUITE_P(Fidelity, OverlapTest, ::testing::Values("timed", "rtl"
 TEST_P(OverlapTest, SerialHardwareRunsOneOperationAtATime) { EXPECT_FALSE(Overlaps()); }
 
 TEST_P(OverlapTest, PipelinedHardwareMovesBothWaysAtOnce) {
-  config_.concurrency = "pipelined";
+  config_.concurrency = model::Concurrency::kPipelined;
   EXPECT_TRUE(Overlaps());
 }
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What each step of the control path costs, in exact picoseconds from the five times of a response:
 // fetch, decode, message, dispatch, start and end, response.
 #include <gmock/gmock.h>
@@ -21,7 +22,7 @@ class ControlTimesTest : public CardFixture {
 
   void Start(driver::FunctionId function = 0) {
     transport_ =
-        std::make_unique<cosim::InProcessTransport>(config_, cosim::HostTiming{}, &recorder_);
+        std::make_unique<cosim::InProcessTransport>(config_, cosim::HostTiming{}, &*recorder_);
     admin_ = std::make_unique<driver::Device>(*transport_, 0);
     driver::PhysicalFunction physical(*admin_);
     if (function != 0) {
@@ -213,7 +214,7 @@ constexpr const char* kEmptyKernel = R"(
 )";
 
 TEST_F(ControlTimesTest, AnEmptyKernelIsTheFetchOfItsProgramAndLittleElse) {
-  config_.memory.refresh = "none";  // may fall into it, and is no part of it
+  config_.memory.refresh = model::RefreshKind::kNone;  // may fall into it, and is no part of it
   Start();
   const uint64_t device_ps = DevicePs(kEmptyKernel);
   EXPECT_GT(device_ps, 100'000u) << "two reads of device memory";

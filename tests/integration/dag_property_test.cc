@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Random programs of copies and kernels on the simulated card, over streams, scheduling policies,
 // ring sizes, modes and functions: with their hazards ordered by events, the application's or
 // automatic ones, by the edges of tasks or by a task graph of any window, they end with the memory
@@ -6,14 +7,17 @@
 #include <functional>
 #include <map>
 
-#include "runtime/compiler/kernel.h"
+#include "runtime/compiler/codegen/generate_kernel.h"
+#include "runtime/compiler/codegen/spyre_code.h"
+#include "runtime/compiler/kernels/kernel.h"
 #include "runtime/flex/scheduling_policy.h"
 #include "runtime/spyre/execution_plan.h"
 #include "runtime/spyre/launch_kernel.h"
+#include "tests/card_choices.h"
 #include "tests/integration/card_fixture.h"
 #include "tests/unit/runtime/flex/program_calls.h"
 #include "tests/unit/runtime/flex/random_program.h"
-#include "tests/unit/runtime/spyre/program_tasks.h"
+#include "tests/unit/runtime/spyre/issue/program_tasks.h"
 
 namespace spyre::test {
 namespace {
@@ -27,7 +31,7 @@ struct Mode {
 class DagProperty : public CardFixture, public ::testing::WithParamInterface<Mode> {
  protected:
   void SetUp() override {
-    config_.concurrency = GetParam().concurrency;
+    config_.concurrency = test::Named(GetParam().concurrency);
     Open(GetParam().vfs);
   }
   void Reopen(const flex::RuntimeOptions& options) {

@@ -1,13 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
 // Random operations, shapes and work divisions on one card, against the independent reference, bit
 // for bit.
 #include <filesystem>
 #include <random>
 
-#include "cosim/reference.h"
-#include "cosim/workload.h"
+#include "cosim/reference/reference.h"
+#include "cosim/verify/check.h"
+#include "cosim/workload/operation_workload.h"
 #include "model/contract/formats.h"
-#include "runtime/compiler/kernel.h"
-#include "runtime/compiler/op_list.h"
+#include "runtime/compiler/codegen/generate_kernel.h"
+#include "runtime/compiler/codegen/spyre_code.h"
+#include "runtime/compiler/kernels/kernel.h"
+#include "runtime/compiler/ops/op_list.h"
 #include "runtime/spyre/launch_kernel.h"
 #include "runtime/spyre/tensor_copy.h"
 #include "tests/integration/card_fixture.h"
@@ -74,10 +78,7 @@ class DifferentialTest : public CardFixture {
     problem.rows = size("rows");
     problem.cols = size("cols");
     problem.reduce_rows = spec.axis == "rows";
-    cosim::Workload workload;
-    workload.kernel_spec = spec;
-    workload.sizes = spec.dims;
-    problem.slice_ends = cosim::ReducedSliceEnds(workload, kernel.plan);
+    problem.slice_ends = cosim::ReducedSliceEnds(spec, spec.dims, {}, kernel.plan);
     problem.a = inputs[0].data();
     problem.b = inputs.size() > 1 ? inputs[1].data() : nullptr;
     return cosim::Verify(*cosim::MakeReference(problem), out.data(), 0, 1).mismatches;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Events of the card: a slot is a counter that EVENT_SIGNAL raises and EVENT_WAIT waits for. Each
 // promise on the timed and on the RTL control processor.
 #include <gmock/gmock.h>
@@ -7,6 +8,7 @@
 
 #include "model/contract/control_block.h"
 #include "tests/bringup/raw_queue.h"
+#include "tests/card_choices.h"
 #include "tests/integration/card_fixture.h"
 
 namespace spyre::test {
@@ -20,11 +22,11 @@ class EventTest : public CardFixture, public ::testing::WithParamInterface<const
  protected:
   static constexpr uint32_t kSlot = 255;
 
-  EventTest() { config_.control.fidelity = GetParam(); }
+  EventTest() { config_.control.fidelity = test::Named(GetParam()); }
 
   void OpenByHand() {
     transport_ =
-        std::make_unique<cosim::InProcessTransport>(config_, cosim::HostTiming{}, &recorder_);
+        std::make_unique<cosim::InProcessTransport>(config_, cosim::HostTiming{}, &*recorder_);
     admin_ = std::make_unique<driver::Device>(*transport_, 0);
     queue_.emplace(*transport_, 0, 64, 64);
   }

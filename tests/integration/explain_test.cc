@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a run tells about its time, against the run itself: roofline, balance and lost time of the
 // report, and the critical path of every kernel.
 #include <gmock/gmock.h>
@@ -7,9 +8,9 @@
 #include <numeric>
 #include <set>
 
-#include "cosim/config.h"
-#include "cosim/report.h"
-#include "cosim/session.h"
+#include "cosim/config/config.h"
+#include "cosim/report/report.h"
+#include "cosim/session/session.h"
 #include "traces/critical_path.h"
 
 namespace spyre::cosim {

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Firmware that cannot be loaded or that fails while it runs: a message that says what, where and
 // the last lines of its log, and exit status 3.
 #include <gmock/gmock.h>
@@ -7,6 +8,7 @@
 #include <fstream>
 
 #include "tests/integration/program_fixture.h"
+#include "tests/paths.h"
 
 namespace spyre::cosim {
 namespace {
@@ -40,13 +42,20 @@ TEST_F(FirmwareFaults, AnImageThatIsNotThereIsBadInput) {
   EXPECT_THAT(FailureOf("nowhere.elf", "", 2), HasSubstr("nowhere.elf"));
 }
 
+TEST_F(FirmwareFaults, ABehaviouralControllerTakesNoImageThatIsNotThereEither) {
+  const std::string behavioural = "--set card.management.fidelity=behavioural";
+  EXPECT_THAT(FailureOf("nowhere.elf", behavioural, 2), HasSubstr("nowhere.elf"));
+  Write("text.elf", "this is no firmware");
+  EXPECT_THAT(FailureOf("text.elf", behavioural, 2), HasSubstr("text.elf: not an ELF file"));
+}
+
 TEST_F(FirmwareFaults, ACorruptImageIsNamedWithWhatIsWrong) {
   const std::string good = Bytes(Broken("hang"));
   ASSERT_GT(good.size(), 100u);
   Write("short.elf", good.substr(0, good.size() / 2));
-  EXPECT_THAT(FailureOf(dir_ + "/short.elf"), HasSubstr("short.elf"));
+  EXPECT_THAT(FailureOf(dir_ + "/short.elf", "", 2), HasSubstr("short.elf"));
   Write("text.elf", "this is no firmware, but it is long enough to be taken for a header of one");
-  EXPECT_THAT(FailureOf(dir_ + "/text.elf"), AllOf(HasSubstr("text.elf"), HasSubstr("ELF")));
+  EXPECT_THAT(FailureOf(dir_ + "/text.elf", "", 2), AllOf(HasSubstr("text.elf"), HasSubstr("ELF")));
 }
 
 TEST_F(FirmwareFaults, AnImageThatIsTooLargeIsNamedWithItsSize) {
@@ -56,7 +65,7 @@ TEST_F(FirmwareFaults, AnImageThatIsTooLargeIsNamedWithItsSize) {
     huge[table + static_cast<size_t>(i) * 32 + 20 + 2] = 0x20;  // p_memsz: + 2 MiB
   }
   Write("huge.elf", huge);
-  EXPECT_THAT(FailureOf(dir_ + "/huge.elf"), HasSubstr("huge.elf"));
+  EXPECT_THAT(FailureOf(dir_ + "/huge.elf", "", 2), HasSubstr("huge.elf"));
 }
 
 TEST_F(FirmwareFaults, FirmwareThatNeverBecomesReadyEndsAtTheDeadline) {

@@ -1,8 +1,10 @@
+// SPDX-License-Identifier: Apache-2.0
 // GDB on the firmware while it runs on the RTL controller of a card that works: gdb-multiarch in
 // batch mode against spyre-cosim run --gdb.
 #include <gmock/gmock.h>
 
 #include "tests/integration/program_fixture.h"
+#include "tests/paths.h"
 
 namespace spyre::cosim {
 namespace {

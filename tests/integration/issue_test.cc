@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Workloads of many launches end to end: operations as kernels of their own on several streams,
 // ordered by events on the card. Numbers are verified bit for bit against the operations' bundles
 // executed one after the other, so a missing wait is a wrong number or a time that cannot be.
@@ -7,11 +8,12 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
-#include "cosim/config.h"
-#include "cosim/report.h"
-#include "cosim/report_issue.h"
-#include "cosim/session.h"
+#include "cosim/config/config.h"
+#include "cosim/report/report.h"
+#include "cosim/report/report_tasks.h"
+#include "cosim/session/session.h"
 #include "tests/integration/out_dir.h"
+#include "tests/paths.h"
 
 namespace spyre::cosim {
 namespace {
@@ -88,8 +90,8 @@ INSTANTIATE_TEST_SUITE_P(
 TEST(IssueOnTwoStreams, TheSecondLayerWaitsForTheFirstAndNoLonger) {
   const RunResult result = RunOnCard(
       "mlp_two_streams", {kSmallMlp, "card.concurrency=pipelined", "workload.functional=false"});
-  ASSERT_TRUE(result.issue);
-  EXPECT_THAT(result.issue->streams, ElementsAre(1u, 2u));
+  ASSERT_TRUE(result.tasks);
+  EXPECT_THAT(result.tasks->streams, ElementsAre(1u, 2u));
   for (const std::string batch : {"0", "1", "2", "3"}) {
     const auto& first = KernelOf(result, "g" + batch);
     const auto& second = KernelOf(result, "out" + batch);
@@ -149,12 +151,12 @@ INSTANTIATE_TEST_SUITE_P(Modes, IssueHazards, ::testing::Values("error", "warnin
 TEST(IssueByTaskGraph, FindsTheEdgesThatTheStreamsAreTold) {
   const RunResult result =
       RunOnCard("mlp_two_streams", {kSmallMlp, kTaskGraph, "workload.functional=false"});
-  ASSERT_TRUE(result.issue);
+  ASSERT_TRUE(result.tasks);
   // Of each micro-batch: x and w1 to h, h to g, g and w2 to out, out to its copy; producers that
   // are complete when the task comes are no edges.
-  EXPECT_LE(result.issue->edges, 4u * 6);
-  EXPECT_GE(result.issue->edges, 4u * 3);
-  EXPECT_EQ(result.issue->tasks, 12u);
+  EXPECT_LE(result.tasks->edges, 4u * 6);
+  EXPECT_GE(result.tasks->edges, 4u * 3);
+  EXPECT_EQ(result.tasks->tasks, 12u);
   EXPECT_EQ(TasksOf(result).size(), 12u);
 }
 

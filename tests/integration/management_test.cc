@@ -1,12 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a PF can ask of the management controller through its driver, and what it does to the VFs:
 // with the firmware as host code and on its RTL controller.
 #include <gtest/gtest.h>
 
-#include "cosim/inprocess_transport.h"
+#include "base/error.h"
+#include "cosim/host/inprocess_transport.h"
 #include "driver/physical_function.h"
-#include "model/contract/error.h"
 #include "model/contract/program.h"
 #include "tests/bringup/raw_queue.h"
+#include "tests/card_choices.h"
 
 namespace spyre::test {
 namespace {
@@ -18,7 +20,7 @@ constexpr uint64_t kGiB = 1ull << 30;
 class Management : public ::testing::TestWithParam<const char*> {
  protected:
   Management() {
-    config_.management.fidelity = GetParam();
+    config_.management.fidelity = test::Named(GetParam());
     transport_ = std::make_unique<cosim::InProcessTransport>(config_, cosim::HostTiming{}, nullptr);
     physical_ = std::make_unique<driver::Device>(*transport_, 0);
     manager_ = std::make_unique<driver::PhysicalFunction>(*physical_);

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The figures of docs/open-questions.md. A block of that document between
 //   <!-- figures
 //   what the row is called: CONFIG [key.path=value ...]
@@ -21,12 +22,13 @@
 #include <set>
 #include <sstream>
 
-#include "cosim/child_process.h"
-#include "cosim/config.h"
-#include "cosim/graph_command.h"
-#include "cosim/report_issue.h"
-#include "cosim/session.h"
-#include "model/contract/error.h"
+#include "base/error.h"
+#include "cosim/cli/task_graph_command.h"
+#include "cosim/config/config.h"
+#include "cosim/host/child_process.h"
+#include "cosim/report/report_tasks.h"
+#include "cosim/session/session.h"
+#include "tests/paths.h"
 
 namespace spyre::cosim {
 namespace {

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tiled launches whose tiles overlap, on the card: the same numbers whatever runs beside what, and
 // never a program that two tiles use at once, as the times in the responses say.
 #include <gmock/gmock.h>
@@ -7,13 +8,16 @@
 #include <map>
 #include <random>
 
-#include "cosim/config.h"
-#include "cosim/reference_numbers.h"
-#include "cosim/session.h"
-#include "runtime/compiler/kernel.h"
+#include "cosim/config/config.h"
+#include "cosim/session/session.h"
+#include "cosim/tensors/reference_numbers.h"
+#include "runtime/compiler/codegen/generate_kernel.h"
+#include "runtime/compiler/codegen/spyre_code.h"
+#include "runtime/compiler/kernels/kernel.h"
 #include "runtime/spyre/execution_plan.h"
 #include "runtime/spyre/launch_kernel.h"
 #include "runtime/spyre/tensor_copy.h"
+#include "tests/card_choices.h"
 #include "tests/integration/card_fixture.h"
 
 namespace spyre::test {
@@ -38,8 +42,8 @@ class TileOverlapTest : public CardFixture, public ::testing::WithParamInterface
  protected:
   void SetUp() override { SetUp(GetParam()); }
   void SetUp(const Hardware& hardware) {
-    config_.concurrency = hardware.concurrency;
-    config_.control.fidelity = hardware.control;
+    config_.concurrency = test::Named(hardware.concurrency);
+    config_.control.fidelity = test::Named(hardware.control);
     Open(hardware.vfs);
     compiler::KernelSpec spec;
     spec.op = "neg";

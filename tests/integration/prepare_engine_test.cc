@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The prepare engine of a pipelined card: COMPUTE with PREPARE runs on the service core, beside
 // what runs on the cores. Entries and programs by hand, on the timed and on the RTL control
 // processor.
@@ -8,6 +9,7 @@
 
 #include "model/contract/control_block.h"
 #include "tests/bringup/raw_queue.h"
+#include "tests/card_choices.h"
 #include "tests/integration/card_fixture.h"
 
 namespace spyre::test {
@@ -107,14 +109,14 @@ class PrepareEngine : public CardFixture, public ::testing::WithParamInterface<c
   static constexpr uint64_t kRegion = 32 << 20;  // of VF 1, physical
 
   PrepareEngine() {
-    config_.control.fidelity = GetParam();
-    config_.concurrency = "pipelined";
+    config_.control.fidelity = test::Named(GetParam());
+    config_.concurrency = model::Concurrency::kPipelined;
     config_.num_vfs = 1;
   }
 
   void OpenByHand() {
     transport_ =
-        std::make_unique<cosim::InProcessTransport>(config_, cosim::HostTiming{}, &recorder_);
+        std::make_unique<cosim::InProcessTransport>(config_, cosim::HostTiming{}, &*recorder_);
     admin_ = std::make_unique<driver::Device>(*transport_, 0);
     driver::PhysicalFunction physical(*admin_);
     physical.MapRange(0, 64 << 20, kPermissionRead | kPermissionWrite | kPermissionExecute);
@@ -207,7 +209,7 @@ TEST_P(PrepareEngine, RunsBesideTheCoresOnLxOfItsOwn) {
 }
 
 TEST_P(PrepareEngine, SerialHardwareHasNoneAndRunsTheProgramOnTheCoresInItsTurn) {
-  config_.concurrency = "serial";
+  config_.concurrency = model::Concurrency::kSerial;
   const auto [slow, prepared] = SlowAndPrepared();
   EXPECT_GE(prepared.started_ps, slow.finished_ps);
 }

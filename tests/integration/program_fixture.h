@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Runs the program `spyre-cosim` as users call it, in a directory of the test case's own. One
 // process a run, so that one test may compare many.
 #pragma once
@@ -13,6 +14,8 @@
 #include <sstream>
 #include <string>
 #include <vector>
+
+#include "tests/paths.h"
 
 namespace spyre::test {
 

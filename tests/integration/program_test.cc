@@ -1,10 +1,11 @@
+// SPDX-License-Identifier: Apache-2.0
 // Hand-written programs on the whole card: units, tokens, loops, multicast, partial sums, barriers,
 // and their faults.
 #include <gmock/gmock.h>
 
 #include <numeric>
 
-#include "model/contract/error.h"
+#include "base/error.h"
 #include "model/contract/formats.h"
 #include "tests/integration/card_fixture.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Whole runs whose PT arrays are RTL on some cores: verified, and the same as without.
 #include <gtest/gtest.h>
 
@@ -5,9 +6,9 @@
 #include <fstream>
 #include <iterator>
 
-#include "cosim/config.h"
-#include "cosim/session.h"
-#include "model/contract/error.h"
+#include "base/error.h"
+#include "cosim/config/config.h"
+#include "cosim/session/session.h"
 #include "tests/integration/parity/two_cards.h"
 
 namespace spyre::cosim {

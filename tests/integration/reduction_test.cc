@@ -1,12 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
 // Reductions in tiles, end to end: every way of adding the tiles up, in both modes, over whole and
 // cut short tiles, verified bit for bit. `device` and `lx` are held to the reference of one launch.
 #include <gmock/gmock.h>
 
 #include <filesystem>
+#include <nlohmann/json.hpp>
 
-#include "cosim/config.h"
-#include "cosim/session.h"
-#include "runtime/compiler/kernel.h"
+#include "cosim/config/config.h"
+#include "cosim/report/report.h"
+#include "cosim/session/session.h"
+#include "runtime/compiler/codegen/generate_kernel.h"
+#include "runtime/compiler/codegen/spyre_code.h"
+#include "runtime/compiler/kernels/kernel.h"
 #include "runtime/spyre/launch_kernel.h"
 #include "tests/integration/card_fixture.h"
 #include "tests/integration/out_dir.h"
@@ -77,6 +82,19 @@ TEST(ReductionTilingRuns, CountTheirOperations) {
   const RunResult result = RunSession(
       LoadConfig("", Matmul(64, 512, 128, "plan", {"workload.tile.k=128"})), test::OutDir());
   EXPECT_EQ(result.launch_counts.queued, 3u * 4 + 3 * 3) << "four products, three additions";
+}
+
+TEST(ReductionTilingRuns, AdditionsOfAPlanAreNoCorrectionsInTheReport) {
+  const RunResult result = RunSession(
+      LoadConfig("", Matmul(64, 512, 128, "plan", {"workload.tile.k=128"})), test::OutDir());
+  const nlohmann::json report = nlohmann::json::parse(ReportJson(result));
+  EXPECT_EQ(report["kernels"].size(), 4u);
+  ASSERT_EQ(report["tile_kernels"].size(), 3u);
+  for (const nlohmann::json& kernel : report["tile_kernels"])
+    EXPECT_EQ(kernel["name"], "tile accumulate");
+  ASSERT_EQ(report["corrections"].size(), 7u) << "of four products and three additions";
+  for (const nlohmann::json& correction : report["corrections"])
+    EXPECT_THAT(correction["name"].get<std::string>(), ::testing::HasSubstr("correction"));
 }
 
 TEST(ReductionTilingRuns, NeedNoDataForTheirTimes) {

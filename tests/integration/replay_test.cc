@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Recorded runs on other cards, as users do it: run --record, replay.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

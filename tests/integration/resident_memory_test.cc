@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How much of the host's memory a simulation takes: what the card's software touches, not what the
 // card could hold. One process per test, so that the peak is the test's own.
 #include <fmt/format.h>

@@ -1,14 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
 // Whole runs in this process: every operation, both modes, the shapes of the RFC's example and its
 // edges, each verified bit for bit against the independent reference.
-#include "cosim/session.h"
+#include "cosim/session/session.h"
 
 #include <gtest/gtest.h>
 
 #include <filesystem>
 #include <ostream>
 
-#include "cosim/config.h"
+#include "cosim/config/config.h"
 #include "tests/integration/out_dir.h"
+#include "tests/paths.h"
 
 namespace spyre::cosim {
 namespace {

@@ -1,9 +1,10 @@
+// SPDX-License-Identifier: Apache-2.0
 // A program that marks its steps: what the report and the trace say of each of them.
 #include <gtest/gtest.h>
 
 #include <vector>
 
-#include "cosim/kernel_log.h"
+#include "cosim/measure/kernel_log.h"
 #include "tests/integration/card_fixture.h"
 #include "traces/critical_path.h"
 #include "traces/summary.h"
@@ -69,7 +70,7 @@ class StepsTest : public CardFixture {
                                     std::vector<std::string> names = {}) {
     Open();
     const auto source = Upload(std::vector<uint16_t>(8192, 1));
-    cosim::KernelLog log(transport_->card(), &recorder_, std::move(names));
+    cosim::KernelLog log(transport_->card(), &*recorder_, std::move(names));
     const flex::CompletedOperation done = Run(kProgram, {source});
     *usages = log.Take();
     return done;
@@ -121,7 +122,7 @@ TEST_F(StepsTest, ExecutionsFollowEachOtherWithoutGapToTheEndOfTheKernel) {
 TEST_F(StepsTest, TheTraceShowsThemAndTheCriticalPathStillSumsToTheKernel) {
   cosim::KernelUsages usages;
   const flex::CompletedOperation done = RunSteps(&usages);
-  const trace::Trace trace = trace::Snapshot(recorder_);
+  const trace::Trace trace = trace::Snapshot(*recorder_);
   const trace::Summary summary = trace::Summarize(trace);
   ASSERT_EQ(summary.steps.size(), 2u);
   EXPECT_EQ(summary.steps[0].name, "step 4");
@@ -135,12 +136,12 @@ TEST_F(StepsTest, TheTraceShowsThemAndTheCriticalPathStillSumsToTheKernel) {
 
 TEST_F(StepsTest, AProgramWithoutMarksHasNoSteps) {
   Open();
-  cosim::KernelLog log(transport_->card(), &recorder_);
+  cosim::KernelLog log(transport_->card(), &*recorder_);
   const flex::CompletedOperation done =
       Run(".program plain\n.cores 0x1\n.section ring 0x1\nnop\n", {});
   const cosim::KernelUsages usages = log.Take();
   EXPECT_TRUE(usages.at(done.correlation).steps.empty());
-  EXPECT_TRUE(trace::Summarize(trace::Snapshot(recorder_)).steps.empty());
+  EXPECT_TRUE(trace::Summarize(trace::Snapshot(*recorder_)).steps.empty());
 }
 
 }  // namespace

@@ -1,9 +1,11 @@
+// SPDX-License-Identifier: Apache-2.0
 // Events between streams on the simulated card: the right data, no host in between, failures that
 // are passed on, and deadlocks that are named.
 #include <gmock/gmock.h>
 
 #include <tuple>
 
+#include "tests/card_choices.h"
 #include "tests/integration/card_fixture.h"
 
 namespace spyre::test {
@@ -17,8 +19,8 @@ using Card = std::tuple<unsigned, const char*, const char*>;
 class StreamEvents : public CardFixture, public ::testing::WithParamInterface<Card> {
  protected:
   StreamEvents() {
-    config_.concurrency = std::get<1>(GetParam());
-    config_.control.fidelity = std::get<2>(GetParam());
+    config_.concurrency = test::Named(std::get<1>(GetParam()));
+    config_.control.fidelity = test::Named(std::get<2>(GetParam()));
   }
   void OpenCard(const flex::RuntimeOptions& options = {}) {
     Open(std::get<0>(GetParam()), options);

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Several application threads on one simulated card: calls are serialised, streams stay
 // independent, results stay right.
 #include <atomic>
@@ -5,7 +6,9 @@
 #include <thread>
 
 #include "model/contract/formats.h"
-#include "runtime/compiler/kernel.h"
+#include "runtime/compiler/codegen/generate_kernel.h"
+#include "runtime/compiler/codegen/spyre_code.h"
+#include "runtime/compiler/kernels/kernel.h"
 #include "runtime/spyre/launch_kernel.h"
 #include "runtime/spyre/tensor_copy.h"
 #include "tests/integration/card_fixture.h"
@@ -74,7 +77,7 @@ TEST_F(ThreadsTest, TwoThreadsOnTwoStreamsOfAVirtualFunctionGetTheirOwnSums) {
 }
 
 TEST_F(ThreadsTest, TwoThreadsOnPipelinedHardwareGetTheirOwnSums) {
-  config_.concurrency = "pipelined";
+  config_.concurrency = model::Concurrency::kPipelined;
   Open(1);
   TwoThreadsGetTheirOwnSums();
 }

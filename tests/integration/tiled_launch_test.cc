@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Launches over tensors larger than the compiled tile, on the card: every way to order the tiles,
 // to treat what remains and to place the tensors gives the bits of the reference.
 #include <gmock/gmock.h>
@@ -7,10 +8,12 @@
 #include <ostream>
 #include <random>
 
-#include "cosim/config.h"
-#include "cosim/session.h"
-#include "model/contract/error.h"
-#include "runtime/compiler/tile_kernels.h"
+#include "base/error.h"
+#include "cosim/config/config.h"
+#include "cosim/session/session.h"
+#include "runtime/compiler/codegen/generate_kernel.h"
+#include "runtime/compiler/codegen/spyre_code.h"
+#include "runtime/compiler/codegen/tile_kernels.h"
 #include "runtime/spyre/launch_kernel.h"
 #include "runtime/spyre/tensor_copy.h"
 #include "tests/integration/card_fixture.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What must hold of the times whatever the parameters: no kernel beats a roofline bound, cores do
 // not hinder each other, more bytes take more time, every byte is seen by each link that it takes,
 // and whether data moves makes no difference.
@@ -319,7 +320,8 @@ TEST_F(TimingInvariantsTest, DataMakesNoDifferenceToTimeForAnyKindOfOperation) {
     const json without = Report(kTimingOnly + workload);
     EXPECT_EQ(with["verified"]["mismatches"], 0) << workload;
     EXPECT_TRUE(without["verified"].is_null()) << workload;
-    for (const char* part : {"sim_time_ns", "kernels", "corrections", "units", "operations"})
+    for (const char* part :
+         {"sim_time_ns", "kernels", "corrections", "tile_kernels", "units", "operations"})
       EXPECT_EQ(with[part], without[part]) << part << ": " << workload;
     EXPECT_EQ(with["trace"]["digest"], without["trace"]["digest"]) << workload;
   }

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Random programs of vector instructions on the card against the interpreter, which is written from
 // the definitions alone: every function, flag and format, bit for bit.
 #include <gtest/gtest.h>

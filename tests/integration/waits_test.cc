@@ -1,8 +1,9 @@
+// SPDX-License-Identifier: Apache-2.0
 // What units wait for, as counters and as trace records, on programs small enough to say exactly
 // when each wait begins and ends.
 #include <gtest/gtest.h>
 
-#include "model/card/clock.h"
+#include "model/common/clock.h"
 #include "tests/integration/card_fixture.h"
 #include "traces/critical_path.h"
 
@@ -42,16 +43,16 @@ class Waits : public CardFixture {
   // The only record of that name on "core NN/unit".
   trace::Record RecordNamed(const std::string& track, const std::string& name) {
     std::vector<trace::Record> found;
-    for (const trace::Record& record : recorder_.Records()) {
-      const trace::Track& on = recorder_.tracks()[record.track];
-      if (on.process + "/" + on.name == track && recorder_.names()[record.name] == name)
+    for (const trace::Record& record : recorder_->Records()) {
+      const trace::Track& on = recorder_->tracks()[record.track];
+      if (on.process + "/" + on.name == track && recorder_->names()[record.name] == name)
         found.push_back(record);
     }
     EXPECT_EQ(found.size(), 1u) << name << " on " << track;
     return found.empty() ? trace::Record{} : found.front();
   }
   std::string TrackOf(uint32_t id) {
-    return recorder_.tracks().at(id).process + "/" + recorder_.tracks().at(id).name;
+    return recorder_->tracks().at(id).process + "/" + recorder_->tracks().at(id).name;
   }
 };
 
@@ -120,7 +121,7 @@ TEST_F(Waits, InAMulticastEndWhenItsLastMemberAsks) {
 TEST_F(Waits, AreWhatTheCriticalPathGoesThrough) {
   Open();
   const auto done = Run(kBarrier, {context_->Allocate(65536)});
-  const trace::Trace trace = trace::Snapshot(recorder_);
+  const trace::Trace trace = trace::Snapshot(*recorder_);
   const trace::CriticalPath path =
       trace::FollowCriticalPath(trace, trace::FindKernel(trace, "barrier").value());
   std::vector<std::string> steps;
@@ -135,10 +136,10 @@ TEST_F(Waits, AreWhatTheCriticalPathGoesThrough) {
 }
 
 TEST_F(Waits, AreCountedWithoutATraceToo) {
-  recorder_ = trace::Recorder(1 << 20, 0);
+  recorder_.emplace(size_t{1} << 20, 0);
   Open();
   Run(kBarrier, {context_->Allocate(65536)});
-  EXPECT_TRUE(recorder_.Records().empty());
+  EXPECT_TRUE(recorder_->Records().empty());
   EXPECT_GT(UnitNamed("core01.ring").lost(Loss::kTokenWait), 465'000u)
       << "64 KiB over a port of 128 bytes at 1.1 GHz take 465 ns";
 }

@@ -1,8 +1,9 @@
+// SPDX-License-Identifier: Apache-2.0
 // Waves of an RTL block by the configuration of a run: files, window, time base, runs that fail.
 #include <gmock/gmock.h>
 
 #include "tests/integration/program_fixture.h"
-#include "tests/unit/rtl/fst_reader.h"
+#include "tests/unit/model/rtl/fst_reader.h"
 
 namespace spyre::cosim {
 namespace {
@@ -55,6 +56,13 @@ TEST_F(WavesOfARun, LeaveItsTimesAsTheyAre) {
   EXPECT_EQ(json::parse(with.out)["trace"]["digest"], json::parse(without.out)["trace"]["digest"]);
 }
 
+TEST_F(WavesOfARun, AreThoseOfTheRtlWhenARunIsComparedWithTheTimedModel) {
+  const Outcome outcome = Run(kSmall, "{ block = \"control\", from = 0 }",
+                              std::string(kCard) + "[output]\ncompare = \"timed\"\n");
+  ASSERT_EQ(outcome.status, 0) << outcome.err;
+  EXPECT_EQ(json::parse(outcome.out)["trace"]["waves"], json({"out/waves_control.fst"}));
+}
+
 TEST_F(WavesOfARun, AreThoseOfTheWindow) {
   const Outcome all = Run(kSmall, "{ block = \"control\" }");
   ASSERT_EQ(all.status, 0) << all.err;
@@ -83,6 +91,14 @@ TEST_F(WavesOfARun, OnErrorHaveTheClocksBeforeIt) {
   EXPECT_LT(earlier.end, last.start);
   const FstFile::Changes& clock = earlier.signals.at("TOP.clk");
   EXPECT_EQ(clock.size(), 100u) << "both edges of 50 cycles";
+}
+
+// The block dumps from a process of the simulation: its exceptions are errors of the run.
+TEST_F(WavesOfARun, ThatCannotBeWrittenAreBadInput) {
+  std::filesystem::create_directories(dir_ + "/out/waves_control.fst/in_the_way");
+  const Outcome outcome = Run(kSmall, "{ block = \"control\" }");
+  EXPECT_EQ(outcome.status, 2);
+  EXPECT_THAT(outcome.err, HasSubstr("cannot write out/waves_control.fst"));
 }
 
 TEST_F(WavesOfARun, NeedABlockInRtl) {

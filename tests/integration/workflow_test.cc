@@ -1,13 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
 // The workflows of the runtime RFC, step by step through its API, in physical and in virtual
 // function mode.
 #include <gmock/gmock.h>
 
 #include <filesystem>
 
-#include "cosim/reference.h"
-#include "cosim/reference_numbers.h"
-#include "model/contract/error.h"
-#include "runtime/compiler/kernel.h"
+#include "base/error.h"
+#include "cosim/reference/reference.h"
+#include "cosim/tensors/reference_numbers.h"
+#include "cosim/verify/check.h"
+#include "runtime/compiler/codegen/generate_kernel.h"
+#include "runtime/compiler/codegen/spyre_code.h"
+#include "runtime/compiler/kernels/kernel.h"
 #include "runtime/spyre/execution_plan.h"
 #include "runtime/spyre/launch_kernel.h"
 #include "runtime/spyre/tensor_copy.h"
@@ -103,7 +107,8 @@ TEST_P(Workflow, OneTransferReturnsAtOnceAndArrivesIntact) {
 TEST_P(Workflow, TwoLoadingCopiesEveryBinaryAndGivesOperationsTheirHandles) {
   SpyreStream stream = SpyreStream::Default(*context_);
   ExecutionPlan plan(Compile(64));
-  EXPECT_TRUE(plan.operations().empty());
+  ASSERT_EQ(plan.operations().size(), 1u) << "visible before loading";
+  EXPECT_FALSE(plan.operations()[0].loaded());
   runtime::LoadPlan(stream, plan);
   stream.Synchronize();
   const auto completed = context_->CompletedOperations();

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a call throws, for expectations about errors.
 #pragma once
 
@@ -5,9 +6,22 @@
 
 #include <string>
 
-#include "model/contract/error.h"
+#include "base/error.h"
 
 namespace spyre::test {
+
+// The Error that `call` throws, for expectations about its data; a failure of the test if it throws
+// none.
+template <typename Call>
+Error CaughtFrom(Call&& call) {
+  try {
+    call();
+  } catch (const Error& error) {
+    return error;
+  }
+  ADD_FAILURE() << "no error";
+  return {ErrorKind::kInternal, "no error"};
+}
 
 // The text of the Error that `call` throws; "no error" if it throws none.
 template <typename Call>

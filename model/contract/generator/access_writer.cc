@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // register_access.h: typed accessors for the driver. Only the directions that the access kind
 // allows exist, so that a write to a read-only register does not compile.
 #include <fmt/format.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // registers.h: constants, enumerations, queue-entry layouts and the register table, for C++.
 #include <fmt/format.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // spyre_registers.h: the contract for C and assembler (firmware of the management controller,
 // RV32).
 #include <fmt/format.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // spec_gen SPEC.toml OUTDIR: writes every form of the register contract. Files that would not
 // change are left alone, so that nothing that includes them is rebuilt.
 #include <fmt/core.h>
@@ -6,7 +7,7 @@
 #include <fstream>
 #include <sstream>
 
-#include "model/contract/error.h"
+#include "base/error.h"
 #include "model/contract/generator/writers.h"
 
 namespace {

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // registers.md: the contract for people.
 #include <fmt/format.h>
 

@@ -1,4 +1,6 @@
+// SPDX-License-Identifier: Apache-2.0
 // TOML to Spec: each entry on its own (keys, kinds, ranges, spelling of names).
+#include <fmt/format.h>
 #include <toml++/toml.h>
 
 #include <algorithm>
@@ -6,7 +8,7 @@
 #include <initializer_list>
 #include <set>
 
-#include "model/contract/error.h"
+#include "base/error.h"
 #include "model/contract/generator/spec.h"
 
 namespace spyre::generator {

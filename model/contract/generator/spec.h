@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The register specification as data, and its reading from TOML. Build-time only: spec_gen is the
 // one user. Everything the rest of the program knows about the spec comes from the files spec_gen
 // writes.

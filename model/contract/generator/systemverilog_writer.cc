@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // spyre_pkg.sv: the contract for RTL.
 
 #include <fmt/format.h>

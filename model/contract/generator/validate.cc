@@ -1,8 +1,9 @@
+// SPDX-License-Identifier: Apache-2.0
 // Rules that span entries. Each message names the entry and what would be right.
 #include <map>
 #include <set>
 
-#include "model/contract/error.h"
+#include "base/error.h"
 #include "model/contract/generator/spec.h"
 #include "model/contract/generator/writers.h"
 

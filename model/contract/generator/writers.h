@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The five outputs of spec_gen, each as one string. Pure functions of the spec.
 #pragma once
 

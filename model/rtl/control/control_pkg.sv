@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Types and functions that the modules of the control-block processor share.
 package control_pkg;
   import spyre_pkg::*;

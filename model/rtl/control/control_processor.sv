@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The control-block processor. Outside are host memory, the management controller, the four engines (DMA in, DMA out,
 // cores, service core) and the registers of BAR0; what passes are transactions, described in the module that makes them:
 //
@@ -207,6 +208,12 @@ module control_processor
       taken <= 1'b0;
     end
   end
+
+  assert property (@(posedge clk) disable iff (rst)
+                   $onehot0({set_queue, doorbell, cancel_doorbell, consumed, clear_error, reset}))
+  else $error("two commands in one cycle");
+  assert property (@(posedge clk) disable iff (rst) $onehot0(taken_by))
+  else $error("an operation for several engines");
 
   always_comb begin
     idle = fetch_quiet && scheduler_quiet && responder_quiet;

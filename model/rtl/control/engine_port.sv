@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // One engine as the control processor sees it: free, about to start (for dispatch_ps), at work, or done and not yet
 // taken note of. Protocol outside: the block was handed over when the operation was taken; then start for one cycle, with
 // `aborted` if the function was reset meanwhile; then done for one cycle, with the results.
@@ -76,6 +77,16 @@ module engine_port
     if (rst) begin
       state <= FREE;
       stale <= 1'b0;
+      start <= 1'b0;
     end
   end
+
+  assert property (@(posedge clk) disable iff (rst) load |-> state == FREE)
+  else $error("an engine that is not free gets an operation");
+  assert property (@(posedge clk) disable iff (rst) start |-> state == RUN)
+  else $error("an operation starts that does not run");
+  assert property (@(posedge clk) disable iff (rst) done |-> state == RUN)
+  else $error("an engine ends what has not started");
+  assert property (@(posedge clk) disable iff (rst) release_ |-> state == DONE)
+  else $error("an engine is released before its end");
 endmodule

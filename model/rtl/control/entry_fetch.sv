@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Fetches entries: takes the functions in turn, checks the ring, reads a batch, and looks at its entries one by one: a
 // control block of the PF by its CRC and fields, a message of a VF through the management controller.
 //
@@ -223,6 +224,26 @@ module entry_fetch
       function_ <= '0;
       next_function <= '0;
       stale <= 1'b0;
+      read_valid <= 1'b0;
+      entry_next <= 1'b0;
+      entries_drop <= 1'b0;
+      message_valid <= 1'b0;
+      stop <= 1'b0;
     end
   end
+
+  // The protocols, both sides.
+  assert property (@(posedge clk) disable iff (rst) read_valid |-> state == WAIT && read_entries != 0)
+  else $error("a read that is not waited for, or of no entries");
+  assert property (@(posedge clk) disable iff (rst) read_failed |-> state == WAIT)
+  else $error("the host fails a read that nobody waits for");
+  assert property (@(posedge clk) disable iff (rst) message_valid |-> state == MESSAGE)
+  else $error("a message that is not waited for");
+  assert property (@(posedge clk) disable iff (rst) message_done |-> state == MESSAGE)
+  else $error("an answer to no message");
+  assert property (@(posedge clk) disable iff (rst) !(entry_next && entries_drop))
+  else $error("the next entry is wanted and not wanted");
+  assert property (@(posedge clk) disable iff (rst)
+                   entry_valid && $past(entry_valid) && !entry_next && !entries_drop |-> $stable(entry))
+  else $error("an entry has changed that nobody has taken");
 endmodule

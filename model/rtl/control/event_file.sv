@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Event slots of every function: a counter each, which only goes up, and whether a signal of it was aborted (`poisoned`).
 // Every counter is 0 after a reset. The slot of `event_` is shown in the same clock, and changed by signal or poison at
 // the end of it.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A list of nodes in the order in which they were appended, from which any node may be taken out. Append and remove may
 // come in one cycle; a node is in the list at most once.
 module linked_list
@@ -50,4 +51,9 @@ module linked_list
       empty <= 1'b1;
     end
   end
+
+  assert property (@(posedge clk) disable iff (rst) remove |-> !empty)
+  else $error("a node is taken out of an empty list");
+  assert property (@(posedge clk) disable iff (rst) append && !empty && !remove |-> append_node != tail)
+  else $error("a node is appended to itself");
 endmodule

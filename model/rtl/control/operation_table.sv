@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Every held operation: what it is, how it went, and the order of those that wait for their start (pending) and for
 // their response (finished). Streams: an operation is `blocked` while an older one of its stream is pending.
 //
@@ -112,4 +113,8 @@ module operation_table
       .cursor(finished_cursor), .after_cursor(finished_after), .cursor_is_last(finished_is_last),
       .head(finished_head), .empty(finished_empty)
   );
+
+  wire all_used = &used[accept_function];
+  assert property (@(posedge clk) disable iff (rst) accept |-> !all_used)
+  else $error("a new operation without a free slot");
 endmodule

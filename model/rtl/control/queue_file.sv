@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The rings of all functions: registers as software has set them, the doorbell at hand, how far fetch and responses
 // have come, and errors. A doorbell waits outside until doorbell_ready: entries of the one before are all fetched.
 // A stop closes the queue with a reason; error_raised is high for one cycle then.
@@ -113,4 +114,11 @@ module queue_file
     end
     if (rst) error_raised <= '0;
   end
+
+  assert property (@(posedge clk) disable iff (rst) accept |-> 32'(fetch_queue.held) < HELD_OPERATIONS)
+  else $error("a function holds more operations than it may");
+  assert property (@(posedge clk) disable iff (rst) post |-> respond_queue.held != 0)
+  else $error("a response to no operation");
+  assert property (@(posedge clk) disable iff (rst) command.doorbell |-> doorbell_ready[command.function_])
+  else $error("a doorbell before the one before it is done with");
 endmodule

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Answers: walks the finished operations from the oldest for one whose function has room in its response ring, seals its
 // response, and posts it respond_ps after it was chosen. Protocol: write_valid for one cycle with the response and its
 // address, both held; then write_done for one cycle with whether the host took it.
@@ -185,6 +186,19 @@ module responder
       dirty <= 1'b0;
       in_a_row <= 1'b0;
       purging <= '0;
+      write_valid <= 1'b0;
+      response_raised <= '0;
     end
   end
+
+  assert property (@(posedge clk) disable iff (rst) state <= WRITE)
+  else $error("no such state");
+  assert property (@(posedge clk) disable iff (rst) write_valid |-> state == WRITE)
+  else $error("a write that is not waited for");
+  assert property (@(posedge clk) disable iff (rst) write_done |-> state == WRITE)
+  else $error("the end of no write");
+  assert property (@(posedge clk) disable iff (rst) state == WRITE && $past(state) == WRITE |-> $stable(response))
+  else $error("a response has changed while it is written");
+  assert property (@(posedge clk) disable iff (rst) $onehot0(response_raised))
+  else $error("one response raises several interrupts");
 endmodule

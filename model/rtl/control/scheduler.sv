@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Chooses what runs: walks the pending operations from the oldest, one a cycle, and starts the first that may start: no
 // older one of its stream, a free engine, its event reached or failed, no barrier or fence that holds it. Operations without an engine
 // end here at once. Also takes note of ended operations and keeps events and failed streams.
@@ -224,6 +225,15 @@ module scheduler
       all_failed <= '0;
     end
   end
+
+  assert property (@(posedge clk) disable iff (rst) state <= MARK)
+  else $error("no such state");
+  assert property (@(posedge clk) disable iff (rst) $onehot0(engine_load) && (engine_load & engine_busy) == 0)
+  else $error("an operation for several engines, or for one at work");
+  assert property (@(posedge clk) disable iff (rst) $onehot0(engine_release) && (engine_release & ~engine_ended) == 0)
+  else $error("several engines are released, or one that has not ended");
+  assert property (@(posedge clk) disable iff (rst) !(take && finish))
+  else $error("one operation is taken, another ends");
 
   // The operation at the cursor does not start now.
   task pass_over();

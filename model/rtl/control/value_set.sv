@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A set of values for each function: up to SLOTS values of WIDTH bits, in a hash table with linear probing, one slot a
 // cycle. Protocol: request, with insert, function and value, stays until done, which comes with the last probe; `found`
 // and `full` hold then. `full`: not found, and there is no room for it. Withdrawing the request ends the search.
@@ -69,4 +70,7 @@ module value_set
     end
     if (rst) probing <= 1'b0;
   end
+
+  assert property (@(posedge clk) disable iff (rst) done |-> request && !(found && full))
+  else $error("the end of no search, or two results");
 endmodule

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The sums of a chunk, one stick, are added to those of the chunks earlier, in order of chunks. The
 // result comes PT_ACCUMULATE_CYCLES cycles later; one stick can come in every cycle.
 module pt_accumulator

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The arithmetic of the PT array, combinational. Functions rather than modules: Verilator then makes
 // one C++ function of each (no_inline_task) instead of a copy for every lane.
 package pt_arithmetic;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The weight-stationary PT array of one corelet: PT_ROWS x PT_COLUMNS elements of PT_LANES SEN169_FP16
 // multiply-accumulates with fp32 sums. It executes MATMUL (model/contract/program.h) on a memory that
 // has four ports of one stick; addresses are bytes:
@@ -224,4 +225,7 @@ module pt_array
   assign sums_read_address = read_from.address;
   assign sums_write = writing[RESULT];
   assign busy = !loader_idle || !streamer_idle || passing != '0;
+
+  assert property (@(posedge clk) disable iff (reset) !busy |-> !weights_read && !activations_read && !sums_read && !sums_write)
+  else $error("an array that is not busy uses its memory");
 endmodule

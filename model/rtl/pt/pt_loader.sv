@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Loads weight blocks, one stick of weights (64 columns of one k) in a cycle, into the bank that the
 // rows do not use, and hands each to the streamer. Commands wait at valid/ready; the first block of
 // the next one follows the last of this one without a gap.
@@ -95,4 +96,11 @@ module pt_loader
       load <= 1'b0;
     end
   end
+
+  assert property (@(posedge clk) disable iff (reset) state <= LOADED)
+  else $error("no such state");
+  assert property (@(posedge clk) disable iff (reset) command_valid && !command_ready |=> command_valid && $stable(command))
+  else $error("a command has changed that was not taken");
+  assert property (@(posedge clk) disable iff (reset) block_valid && !block_ready |=> block_valid && $stable(block))
+  else $error("a block has changed that was not taken");
 endmodule

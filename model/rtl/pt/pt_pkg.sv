@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Shapes and internal messages of the PT array. Sizes come from the contract.
 package pt_pkg;
   import spyre_pkg::*;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Sends the rows of a block through the array, one pass in a cycle. A row meets the block in PASSES
 // passes that add to the same sums, so STEPS cycles lie between two of them: rows form groups and
 // take turns, a slot each. A group has STEPS rows, the last one up to SLOTS; slots stay empty only
@@ -70,4 +71,7 @@ module pt_streamer
       pass <= '0;
     end
   end
+
+  assert property (@(posedge clk) disable iff (reset) busy |-> slot < slots && count_t'(slots) >= group)
+  else $error("a slot outside its group");
 endmodule

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The management controller: core, SRAM, timer, and a bus to the registers outside. Addresses: spyre_pkg.
 //
 // Bus: `bus_valid` with address, write and wdata stable until a clock edge with `bus_ready`; rdata and error are
@@ -68,6 +69,12 @@ module controller (
     if (to_bus) core_error = bus_error;
     else core_error = to_timer ? timer_error : 1'b1;
   end
+
+  assert property (@(posedge clk) disable iff (reset || jump)
+                   bus_valid && !bus_ready |=> bus_valid && $stable({bus_write, bus_address, bus_wdata}))
+  else $error("an access has changed that was not answered");
+  assert property (@(posedge clk) disable iff (reset) bus_ready |-> bus_valid)
+  else $error("an answer to no access");
 
   logic unused_bits;
   assign unused_bits = &{1'b0, sram_address[31:SRAM_BITS+2], sram_address[1:0]};

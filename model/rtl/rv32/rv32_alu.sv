@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Integer arithmetic and logic: combinational. Shifts take the low five bits of b.
 module rv32_alu
   import rv32_pkg::*;

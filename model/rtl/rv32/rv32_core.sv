@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // RV32IM core, machine mode, one instruction at a time: FETCH puts pc on the SRAM port, EXECUTE has the instruction
 // and does everything but wait for loads (one more cycle), products and quotients (rv32_muldiv) and the bus.
 // Traps are precise: pc, registers and CSRs change only in the cycle in which an instruction completes.
@@ -330,5 +331,13 @@ module rv32_core
     end
     if (reset) for (int i = 0; i < 32; i++) x[i] <= 32'd0;
   end
+
+  assert property (@(posedge clk) disable iff (reset) state <= SLEEP)
+  else $error("no such state");
+  assert property (@(posedge clk) disable iff (reset) !(retire && trap))
+  else $error("an instruction completes and traps");
+  wire x0_is_zero = x[0] == 32'd0;
+  assert property (@(posedge clk) disable iff (reset) x0_is_zero)
+  else $error("x0 is not zero");
 
 endmodule

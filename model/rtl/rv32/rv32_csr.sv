@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Machine-mode CSRs, trap entry and return. Zicsr reads are combinational from `address` with `read`; `exists` is low
 // for a CSR that is not there. A write takes effect at the clock edge with `write` high. Machine mode only: MPP reads
 // 11. Read-only zero: the identities but misa, the hardware performance monitors, mcountinhibit (counters always run),

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Instruction decoder: combinational. What is not an instruction of RV32IM, Zicsr, Zifencei or machine mode is
 // KIND_ILLEGAL; whether a CSR exists is for rv32_csr to say.
 module rv32_decode

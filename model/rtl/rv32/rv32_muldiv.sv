@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Extension M. `start` for one cycle with the operands; `done` with the result one cycle later for products, 33
 // cycles later for quotients and remainders (restoring division, one bit a cycle). A new start abandons what runs.
 module rv32_muldiv (

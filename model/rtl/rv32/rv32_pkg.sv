@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Types that the units of the RV32IM core share. Encodings are those of the RISC-V manuals: unprivileged
 // 20191213, privileged 1.12.
 package rv32_pkg;

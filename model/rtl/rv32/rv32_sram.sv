@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // SRAM of words with byte strobes, one port. With `enable` at a clock edge: writes the bytes of `strobes`, or, if
 // there are none, reads; `rdata` keeps the last word read. Starts as it was: whoever loads a program fills it.
 module rv32_sram #(

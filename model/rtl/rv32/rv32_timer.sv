@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Timer in the layout of the RISC-V CLINT: mtimecmp at +0x4000, mtime (read-only) at +0xBFF8, 64 bits, low word
 // first. Answers in the cycle that asks; `error` for any other offset and for writes to mtime. The interrupt is level:
 // mtime >= mtimecmp. mtimecmp starts as all ones: never.

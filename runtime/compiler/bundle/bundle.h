@@ -1,8 +1,9 @@
+// SPDX-License-Identifier: Apache-2.0
 // A bundle: SuperDSCs in execution order with counted loops around them. Everything that runs on
 // the card as a kernel of several operations becomes a Bundle first: SDSC directories are read into
 // it, OpSpec source and op lists are emitted into it; code generation takes it. Plain data.
 //
-// Addresses and strides in bytes. Source: public SDSC bundle specification, seed 002.
+// Addresses and strides in bytes. Source: public SDSC bundle specification, the coarse-tiling RFC.
 #pragma once
 
 #include <cstdint>
@@ -13,8 +14,9 @@
 #include <variant>
 #include <vector>
 
-#include "runtime/compiler/op_spec.h"
-#include "runtime/compiler/super_dsc.h"
+#include "base/module.h"
+#include "runtime/compiler/op_spec/op_spec.h"
+#include "runtime/compiler/sdsc/super_dsc.h"
 
 namespace spyre::compiler {
 
@@ -68,8 +70,12 @@ struct Bundle {
 // symbol ids that differ, symbol ids that a file uses and the call does not bind, files that are
 // missing or outside the directory.
 Bundle ReadBundle(const std::filesystem::path& directory);
-// The MLIR alone: `files` in order of first use; dscs stay empty, execute.dsc is a position in
-// files.
+// Whether that is a directory with a bundle.mlir, so that ReadBundle opens the module that knows
+// MLIR.
+bool HasBundleMlir(const std::filesystem::path& directory);
+// The MLIR alone, by the module that knows MLIR: `files` in order of first use; dscs stay empty,
+// execute.dsc is a position in files. Also throws as base/module.h says.
+inline constexpr Module kBundleMlirModule{"spyre_bundle_mlir", "the reader of bundle.mlir"};
 Bundle ParseBundleMlir(const std::string& text, const std::string& file);
 
 // Replaces absolute addresses by arguments: each segment that is used is one, in order of segments,
@@ -88,7 +94,8 @@ struct ArgumentUse {
 std::vector<ArgumentUse> ArgumentUses(const Bundle& bundle);  // after BindSegments
 
 // From the front end's objects: one SuperDSC per operation, symbols for the addresses. Throws
-// CompileError as the public emitter would (facts 3.9, 6).
+// CompileError as the public emitter would (facts 3.9, 6), and for an UnimplementedOp, which that
+// skips without a word.
 Bundle EmitBundle(const KernelSource& source, BundleDialect dialect);
 // bundle.mlir and the SDSC files; creates the directory.
 void WriteBundle(const Bundle& bundle, BundleDialect dialect, const std::filesystem::path& dir);

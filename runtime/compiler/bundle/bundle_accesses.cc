@@ -1,9 +1,12 @@
-#include "runtime/compiler/bundle_accesses.h"
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/compiler/bundle/bundle_accesses.h"
 
 #include <algorithm>
+#include <set>
 
-#include "model/contract/error.h"
+#include "base/error.h"
 #include "model/contract/memory_map.h"
+#include "runtime/compiler/bundle/for_each_execute.h"
 
 namespace spyre::compiler {
 namespace {
@@ -134,7 +137,7 @@ class Examiner {
     for (const BundleAccess& access : accesses_) parts_.push_back(PartOf(access));
     for (const Part& part : parts_) by_execute_[part.access->execute].push_back(&part);
     if (CountRuns() <= kMaxRuns) {
-      Run(bundle.body);
+      Run(bundle);
     } else {
       for (const Part& part : parts_) Touch(part, part.reach.begin, part.reach.end);
     }
@@ -162,38 +165,27 @@ class Examiner {
     return total;
   }
 
-  void Run(const std::vector<BundleNode>& nodes) {
-    for (const BundleNode& node : nodes) {
-      if (const auto* loop = std::get_if<BundleLoop>(&node)) {
-        // A loop around nothing in device memory need not be run.
-        if (!Touches(loop->body)) continue;
-        iterations_.push_back(0);
-        for (int64_t i = 0; i < loop->count; ++i) {
-          iterations_.back() = i;
-          Run(loop->body);
-        }
-        iterations_.pop_back();
-        continue;
-      }
-      const auto parts = by_execute_.find(&std::get<BundleExecute>(node));
-      if (parts == by_execute_.end()) continue;
-      for (const Part* part : parts->second) Execute(*part);
-    }
-  }
-
-  bool Touches(const std::vector<BundleNode>& nodes) const {
-    return std::any_of(nodes.begin(), nodes.end(), [&](const BundleNode& node) {
-      const auto* loop = std::get_if<BundleLoop>(&node);
-      return loop != nullptr ? Touches(loop->body)
-                             : by_execute_.count(&std::get<BundleExecute>(node)) > 0;
+  void Run(const Bundle& bundle) {
+    // A loop around nothing in device memory need not be run.
+    std::set<const BundleLoop*> needed;
+    ForEachExecute(bundle, [&](const BundleExecute& execute, const auto& loops) {
+      if (by_execute_.count(&execute) > 0) needed.insert(loops.begin(), loops.end());
     });
+    ForEachRun(
+        bundle,
+        [&](const BundleLoop& loop) { return needed.count(&loop) > 0 ? loop.count : int64_t{0}; },
+        [&](const BundleExecute& execute, const std::vector<int64_t>& iterations) {
+          const auto parts = by_execute_.find(&execute);
+          if (parts == by_execute_.end()) return;
+          for (const Part* part : parts->second) Execute(*part, iterations);
+        });
   }
 
-  void Execute(const Part& part) {
+  void Execute(const Part& part, const std::vector<int64_t>& iterations) {
     for (const AddressExpression& start : part.starts) {
       int64_t at = start.constant;
-      const size_t loops = std::min(iterations_.size(), start.loop_stride.size());
-      for (size_t i = 0; i < loops; ++i) at += iterations_[i] * start.loop_stride[i];
+      const size_t loops = std::min(iterations.size(), start.loop_stride.size());
+      for (size_t i = 0; i < loops; ++i) at += iterations[i] * start.loop_stride[i];
       TouchRuns(part, part.runs.steps.size(), at);
     }
   }
@@ -217,32 +209,9 @@ class Examiner {
   const std::vector<BundleAccess> accesses_;
   std::vector<Part> parts_;
   std::map<const BundleExecute*, std::vector<const Part*>> by_execute_;
-  std::vector<int64_t> iterations_;  // of the loops around
   std::map<int, MemoryUse> uses_;
   std::map<int, ByteSet> written_;
 };
-
-void Collect(const Bundle& bundle, const std::vector<BundleNode>& nodes,
-             std::vector<int64_t>& trips, std::vector<BundleAccess>& accesses) {
-  for (const BundleNode& node : nodes) {
-    if (const auto* loop = std::get_if<BundleLoop>(&node)) {
-      trips.push_back(loop->count);
-      Collect(bundle, loop->body, trips, accesses);
-      trips.pop_back();
-      continue;
-    }
-    const auto& execute = std::get<BundleExecute>(node);
-    const auto which = static_cast<size_t>(execute.dsc);
-    const SuperDsc& dsc = bundle.dscs[which];
-    for (const bool written : {false, true}) {
-      for (const int t : written ? dsc.outputs : dsc.inputs) {
-        const SdscTensor& tensor = dsc.tensors[static_cast<size_t>(t)];
-        if (tensor.in_lx) continue;
-        accesses.push_back({&execute, &dsc, &tensor, &bundle.files[which], written, trips});
-      }
-    }
-  }
-}
 
 }  // namespace
 
@@ -264,8 +233,20 @@ bool ByteSet::Covers(int64_t begin, int64_t end) const {
 
 std::vector<BundleAccess> Accesses(const Bundle& bundle) {
   std::vector<BundleAccess> accesses;
-  std::vector<int64_t> trips;
-  Collect(bundle, bundle.body, trips, accesses);
+  ForEachExecute(bundle, [&](const BundleExecute& execute, const auto& loops) {
+    std::vector<int64_t> trips;
+    trips.reserve(loops.size());
+    for (const BundleLoop* loop : loops) trips.push_back(loop->count);
+    const auto which = static_cast<size_t>(execute.dsc);
+    const SuperDsc& dsc = bundle.dscs[which];
+    for (const bool written : {false, true}) {
+      for (const int t : written ? dsc.outputs : dsc.inputs) {
+        const SdscTensor& tensor = dsc.tensors[static_cast<size_t>(t)];
+        if (tensor.in_lx) continue;
+        accesses.push_back({&execute, &dsc, &tensor, &bundle.files[which], written, trips});
+      }
+    }
+  });
   return accesses;
 }
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Who reads and writes which bytes of device memory in a bundle, in the order of execution. What
 // binding of segments and of arguments is decided by. Pure functions, any thread.
 #pragma once
@@ -7,7 +8,7 @@
 #include <map>
 #include <vector>
 
-#include "runtime/compiler/bundle.h"
+#include "runtime/compiler/bundle/bundle.h"
 
 namespace spyre::compiler {
 

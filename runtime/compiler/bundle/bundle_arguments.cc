@@ -1,13 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
 // The arguments of a bundle: from the segments of its addresses, and how each is used.
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
 
-#include "model/contract/error.h"
+#include "base/error.h"
 #include "model/contract/memory_map.h"
-#include "runtime/compiler/bundle.h"
-#include "runtime/compiler/bundle_accesses.h"
+#include "runtime/compiler/bundle/bundle.h"
+#include "runtime/compiler/bundle/bundle_accesses.h"
+#include "runtime/compiler/bundle/for_each_execute.h"
 
 namespace spyre::compiler {
 namespace {
@@ -15,21 +17,10 @@ namespace {
 using Kind = BundleArgument::Kind;
 using SegmentArguments = std::array<int, kSegments>;  // position in Bundle::arguments
 
-void ForEachExecute(std::vector<BundleNode>& nodes,
-                    const std::function<void(BundleExecute&)>& visit) {
-  for (BundleNode& node : nodes) {
-    if (auto* loop = std::get_if<BundleLoop>(&node)) {
-      ForEachExecute(loop->body, visit);
-    } else {
-      visit(std::get<BundleExecute>(node));
-    }
-  }
-}
-
 // Addresses in the files become symbols that every execute of the file binds to them.
 void MakeSymbolic(Bundle& bundle) {
   int64_t symbol = 0;
-  ForEachExecute(bundle.body, [&](BundleExecute& execute) {
+  ForEachExecute(bundle, [&](BundleExecute& execute) {
     if (!execute.symbols.empty()) symbol = std::min(symbol, execute.symbols.begin()->first);
   });
   std::vector<std::map<int64_t, AddressExpression>> added(bundle.dscs.size());
@@ -43,14 +34,14 @@ void MakeSymbolic(Bundle& bundle) {
       tensor.symbolic = true;
     }
   }
-  ForEachExecute(bundle.body, [&](BundleExecute& execute) {
+  ForEachExecute(bundle, [&](BundleExecute& execute) {
     const auto& symbols = added[static_cast<size_t>(execute.dsc)];
     execute.symbols.insert(symbols.begin(), symbols.end());
   });
 }
 
 void Rebase(Bundle& bundle, const SegmentArguments& argument) {
-  ForEachExecute(bundle.body, [&](BundleExecute& execute) {
+  ForEachExecute(bundle, [&](BundleExecute& execute) {
     for (auto& [id, address] : execute.symbols) {
       if (address.argument >= 0) continue;
       const int64_t segment = address.constant >> kSegmentBits;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // EmitBundle (bundle.h): one SuperDSC for each operation of a kernel source, in depth-first order,
 // and the symbols for the addresses that the dialect leaves to the bundle.
 #include <fmt/format.h>
@@ -9,16 +10,16 @@
 #include <tuple>
 
 #include "model/contract/memory_map.h"
-#include "runtime/compiler/bundle.h"
-#include "runtime/compiler/ir.h"
-#include "runtime/compiler/op_alignment.h"
-#include "runtime/compiler/sdsc_draft.h"
-#include "runtime/compiler/unroll.h"
+#include "runtime/compiler/bundle/bundle.h"
+#include "runtime/compiler/ir/ir.h"
+#include "runtime/compiler/op_spec/unroll.h"
+#include "runtime/compiler/sdsc/op_alignment.h"
+#include "runtime/compiler/sdsc/sdsc_draft.h"
 
 namespace spyre::compiler {
 namespace {
 
-constexpr auto kSegment = static_cast<int64_t>(kSegmentBytes);
+constexpr auto kSegmentSize = static_cast<int64_t>(kSegmentBytes);
 constexpr int kMaxBases = 7;  // segments that a kernel's tensors may be in, the pool's included
 constexpr int64_t kMaxTrips = int64_t{1} << 31;
 constexpr size_t kMaxDepth = 8;
@@ -34,8 +35,8 @@ struct Place {
   int64_t segment_base = -1;  // kArgument: where the source puts the base, -1: it does not say
 };
 
-// Seed-era sources give arguments device virtual addresses (base: a segment each), the newest give
-// them their number. No address of an argument but the first is inside segment 0.
+// Sources of the coarse-tiling RFC give arguments device virtual addresses (base: a segment each),
+// the newest give them their number. No address of an argument but the first is inside segment 0.
 Place PlaceOf(const TensorArg& arg) {
   if (arg.address < 0 || arg.address >= kMaxAddress) {
     throw BadInput("allocation at {}: an address is from 0 to {}", arg.address, kMaxAddress - 1);
@@ -43,8 +44,8 @@ Place PlaceOf(const TensorArg& arg) {
   if (arg.memory == Memory::kLx) return {Place::Base::kLx, -1, arg.address, -1};
   if (arg.memory == Memory::kPool) return {Place::Base::kPool, -1, arg.address, -1};
   if (arg.arg_index < 0) return {Place::Base::kAbsolute, -1, arg.address, -1};
-  if (arg.address >= kSegment) {
-    const int64_t offset = arg.address % kSegment;
+  if (arg.address >= kSegmentSize) {
+    const int64_t offset = arg.address % kSegmentSize;
     return {Place::Base::kArgument, arg.arg_index, offset, arg.address - offset};
   }
   if (arg.address < arg.arg_index) {
@@ -58,6 +59,20 @@ void Walk(const std::vector<SpecNode>& nodes, const std::function<void(const OpS
   for (const SpecNode& node : nodes) {
     if (const auto* op = std::get_if<OpSpec>(&node)) visit(*op);
     if (const auto* loop = std::get_if<LoopSpec>(&node)) Walk(loop->body, visit);
+  }
+}
+
+// The stride of an iteration symbol is one tile, which is not the step of the outer loop.
+void RefuseTwoLoopsAlongOneSymbol(const OpSpec& op) {
+  std::set<std::string> seen;
+  for (const std::vector<std::string>& level : op.tiled_symbols) {
+    for (const std::string& name : level) {
+      if (seen.insert(name).second) continue;
+      throw BadInput(
+          "operation '{}': two loops around it advance '{}', which does not say how far the outer "
+          "one steps: give each loop a symbol of its own, and the tensors device_tile_advance_expr",
+          op.op, name);
+    }
   }
 }
 
@@ -80,6 +95,7 @@ class Emitter {
   void FindArguments() {
     std::set<int> indices;
     Walk(source_.body, [&](const OpSpec& op) {
+      RefuseTwoLoopsAlongOneSymbol(op);
       for (const TensorArg& arg : op.args) {
         const Place place = PlaceOf(arg);
         if (place.base == Place::Base::kArgument) indices.insert(place.argument);
@@ -112,6 +128,13 @@ class Emitter {
   std::vector<BundleNode> Nodes(const std::vector<SpecNode>& nodes) {
     std::vector<BundleNode> result;
     for (const SpecNode& node : nodes) {
+      if (const auto* op = std::get_if<UnimplementedOp>(&node)) {
+        throw CompileError(
+            "Unsupported", "unimplemented_op",
+            fmt::format("'{}' is an UnimplementedOp: the front end could not lower it, and without "
+                        "it the bundle would compute something else",
+                        op->op));
+      }
       if (const auto* op = std::get_if<OpSpec>(&node)) result.emplace_back(Execute(*op));
       if (const auto* loop = std::get_if<LoopSpec>(&node)) result.emplace_back(Loop(*loop));
     }
@@ -127,10 +150,12 @@ class Emitter {
     if (count < 1 || count > kMaxTrips) {
       throw BadInput("a loop has a trip count of {}; from 1 to {}", count, kMaxTrips);
     }
-    if (depth_ == kMaxDepth) throw BadInput("more than {} loops inside each other", kMaxDepth);
-    ++depth_;
+    if (counts_.size() == kMaxDepth) {
+      throw BadInput("more than {} loops inside each other", kMaxDepth);
+    }
+    counts_.push_back(count);
     BundleLoop result{count, -1, Nodes(loop.body)};
-    --depth_;
+    counts_.pop_back();
     return result;
   }
 
@@ -166,24 +191,15 @@ class Emitter {
 
   // One per enclosing loop. Tensors in LX are at the same address in every iteration.
   std::vector<int64_t> LoopStrides(const OpSpec& op, const TensorArg& arg) const {
-    std::vector<int64_t> strides(depth_, 0);
-    if (arg.per_tile_fixed) return strides;
-    for (size_t level = 0; level < std::min(depth_, op.tiled_symbols.size()); ++level) {
-      for (const std::string& name : op.tiled_symbols[level]) {
-        const auto symbol = std::find_if(op.iteration_space.begin(), op.iteration_space.end(),
-                                         [&](const IterationSymbol& s) { return s.name == name; });
-        if (symbol == op.iteration_space.end() && !arg.tile_advance) continue;
-        strides[level] +=
-            TileStrideBytes(arg, name, symbol == op.iteration_space.end() ? 1 : symbol->range);
-      }
-    }
+    std::vector<int64_t> strides = LoopStrideBytes(op, arg, counts_.size());
     if (arg.memory != Memory::kLx) return strides;
     if (arg.tile_advance &&
         std::any_of(strides.begin(), strides.end(), [](int64_t s) { return s != 0; })) {
       throw CompileError("NotImplementedError", "advancing_lx_tensor",
-                         fmt::format("operation '{}': a tensor in LX advances in a loop", op.op));
+                         fmt::format("operation '{}': a tensor in LX advances in a loop", op.op))
+          .Subject(op.op);
     }
-    return std::vector<int64_t>(depth_, 0);
+    return std::vector<int64_t>(counts_.size(), 0);
   }
 
   AddressExpression Address(const Place& place, int64_t offset,
@@ -195,7 +211,7 @@ class Emitter {
     } else if (place.base == Place::Base::kArgument) {
       address.constant += place.segment_base >= 0
                               ? place.segment_base
-                              : kSegment * (place.argument + (has_pool_ ? 1 : 0));
+                              : kSegmentSize * (place.argument + (has_pool_ ? 1 : 0));
     }
     return address;
   }
@@ -245,7 +261,7 @@ class Emitter {
   bool has_pool_ = false;        // a tensor in the pool, which has segment 0
   bool has_scratch_ = false;     // that, or scratch at an address of its own
   std::map<int, int> position_;  // argument index -> position in Bundle::arguments
-  size_t depth_ = 0;             // loops around
+  std::vector<int64_t> counts_;  // of the loops around, outermost first
   int64_t next_id_ = -1;
   std::map<Key, int64_t> ids_;  // of the operation at hand
 };

@@ -1,4 +1,5 @@
-#include "runtime/compiler/bundle_mlir.h"
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/compiler/bundle/bundle_mlir.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -7,9 +8,9 @@
 #include <iterator>
 #include <set>
 
-#include "model/contract/error.h"
+#include "base/error.h"
 #include "model/contract/memory_map.h"
-#include "runtime/compiler/ir.h"
+#include "runtime/compiler/ir/ir.h"
 
 namespace spyre::compiler {
 namespace {
@@ -145,7 +146,7 @@ class Writer {
 
   const BundleArgument& Argument(int number) const {
     if (static_cast<size_t>(number) >= module_.arguments.size()) {
-      throw Error(ErrorKind::kInternal, fmt::format("bundle.mlir: no argument {}", number));
+      throw InternalError("bundle.mlir: no argument {}", number);
     }
     return module_.arguments[static_cast<size_t>(number)];
   }
@@ -153,7 +154,7 @@ class Writer {
   std::string NameOf(int64_t id) const {
     const auto it = module_.symbols.find(id);
     if (it == module_.symbols.end()) {
-      throw Error(ErrorKind::kInternal, fmt::format("bundle.mlir: symbol {} has no value", id));
+      throw InternalError("bundle.mlir: symbol {} has no value", id);
     }
     const MlirSymbol& symbol = it->second;
     if (symbol.argument < 0) return fmt::format("%sym_{}", -id);
@@ -309,7 +310,7 @@ class FromBundle {
   static const AddressExpression& AddressOf(const BundleExecute& execute, int64_t id) {
     const auto it = execute.symbols.find(id);
     if (it == execute.symbols.end()) {
-      throw Error(ErrorKind::kInternal, fmt::format("bundle.mlir: symbol {} is not bound", id));
+      throw InternalError("bundle.mlir: symbol {} is not bound", id);
     }
     return it->second;
   }

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The text of bundle.mlir: loops, address arithmetic and one execute per SuperDSC. One writer for
 // every caller: BundleMlir (bundle.h) gives it a Bundle, `opt bundle` a loop tree whose addresses
 // come without SuperDSCs.
@@ -13,7 +14,7 @@
 #include <variant>
 #include <vector>
 
-#include "runtime/compiler/bundle.h"
+#include "runtime/compiler/bundle/bundle.h"
 
 namespace spyre::compiler {
 

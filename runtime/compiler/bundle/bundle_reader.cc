@@ -1,11 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
 // A bundle's directory: bundle.mlir with the SuperDSC files that it names, and nothing outside.
 #include <algorithm>
 #include <charconv>
 #include <system_error>
 
-#include "model/contract/error.h"
-#include "model/contract/files.h"
-#include "runtime/compiler/bundle.h"
+#include "base/error.h"
+#include "base/files.h"
+#include "runtime/compiler/bundle/bundle.h"
+#include "runtime/compiler/bundle/for_each_execute.h"
 
 namespace spyre::compiler {
 namespace {
@@ -13,8 +15,8 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr char kMlir[] = "bundle.mlir";
+// Loops can be written out: an operation for each iteration.
 constexpr uint64_t kMaxMlirBytes = 64ull << 20;
-constexpr uint64_t kMaxSdscBytes = 16ull << 20;
 constexpr size_t kMaxFiles = 10'000;
 
 // The number of "sdsc_<number>...json", -1 for other names.
@@ -78,14 +80,8 @@ fs::path Inside(const fs::path& directory, const std::string& file) {
 }
 
 // Every symbol that an execute's file uses must be bound by it.
-void CheckSymbols(const Bundle& bundle, const std::vector<BundleNode>& nodes,
-                  const std::string& where) {
-  for (const BundleNode& node : nodes) {
-    if (const auto* loop = std::get_if<BundleLoop>(&node)) {
-      CheckSymbols(bundle, loop->body, where);
-      continue;
-    }
-    const auto& execute = std::get<BundleExecute>(node);
+void CheckSymbols(const Bundle& bundle, const std::string& where) {
+  ForEachExecute(bundle, [&](const BundleExecute& execute, const auto&) {
     const auto which = static_cast<size_t>(execute.dsc);
     for (const SdscTensor& tensor : bundle.dscs[which].tensors) {
       for (const int64_t id : tensor.start) {
@@ -94,10 +90,15 @@ void CheckSymbols(const Bundle& bundle, const std::vector<BundleNode>& nodes,
                        where, bundle.files[which], id, tensor.name);
       }
     }
-  }
+  });
 }
 
 }  // namespace
+
+bool HasBundleMlir(const fs::path& directory) {
+  std::error_code error;
+  return !directory.empty() && fs::exists(fs::symlink_status(directory / kMlir, error));
+}
 
 Bundle ReadBundle(const fs::path& directory) {
   std::error_code error;
@@ -105,22 +106,25 @@ Bundle ReadBundle(const fs::path& directory) {
     throw BadInput("{}: the directory of a bundle is expected", directory.string());
   }
   const fs::path mlir = directory / kMlir;
-  const bool has_mlir = fs::exists(fs::symlink_status(mlir, error));
-  Bundle bundle = has_mlir ? ParseBundleMlir(ReadFile(Inside(directory, kMlir).string(),
-                                                      "bundle.mlir", kMaxMlirBytes),
-                                             mlir.string())
-                           : Sequence(directory);
+  Bundle bundle = HasBundleMlir(directory)
+                      ? ParseBundleMlir(ReadFile(Inside(directory, kMlir).string(), "bundle.mlir",
+                                                 kMaxMlirBytes),
+                                        mlir.string())
+                      : Sequence(directory);
   if (bundle.files.empty()) throw BadInput("{}: nothing is executed", mlir.string());
   if (bundle.files.size() > kMaxFiles) {
     throw BadInput("{}: {} files; at most {} are read", mlir.string(), bundle.files.size(),
                    kMaxFiles);
   }
   for (const std::string& file : bundle.files) {
-    const std::string text =
-        ReadFile(Inside(directory, file).string(), "SuperDSC file", kMaxSdscBytes);
+    const std::string text = ReadFile(Inside(directory, file).string(), "SuperDSC file");
     bundle.dscs.push_back(ParseSuperDsc(text, (directory / file).string()));
   }
-  CheckSymbols(bundle, bundle.body, mlir.string());
+  size_t executes = 0;
+  ForEachExecute(bundle, [&](const auto&, const auto&) { ++executes; });
+  if (executes == 0)
+    throw BadInput("{}: nothing is executed: every loop has 0 trips or fewer", mlir.string());
+  CheckSymbols(bundle, mlir.string());
   const fs::path whole = fs::canonical(directory, error);
   bundle.name = whole.filename().string();
   return bundle;

@@ -1,14 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
 // All SuperDSCs of a bundle in one program. Between two steps the units of a core hand over to its
 // ring unit, which meets those of the other cores at a barrier: a step sees everything that the one
 // before it has written.
-#include "runtime/compiler/bundle_kernel.h"
+#include "runtime/compiler/codegen/bundle_kernel.h"
 
-#include "model/contract/error.h"
+#include "base/error.h"
 #include "model/contract/program_check.h"
-#include "runtime/compiler/bundle_problem.h"
-#include "runtime/compiler/kernel_layout.h"
-#include "runtime/compiler/step_kernels.h"
-#include "runtime/compiler/step_ops.h"
+#include "runtime/compiler/codegen/bundle_problem.h"
+#include "runtime/compiler/codegen/kernel_layout.h"
+#include "runtime/compiler/codegen/step_ops.h"
+#include "runtime/compiler/kernels/step_kernels.h"
 
 namespace spyre::compiler {
 namespace {
@@ -60,7 +61,9 @@ class BundleGenerator {
     program.sections = code_.Finish();
     program.core_registers = columns_.Rows();
     for (uint32_t rest = mask_; rest != 0; rest &= rest - 1) ++kernel_.plan.cores_used;
+    CheckCoreRegisters(program.core_register_width());
     LayOutAllocation(kernel_, pool_entry_);
+    CheckImageBytes();
     return std::move(kernel_);
   }
 
@@ -138,10 +141,51 @@ class BundleGenerator {
     kernel_.steps.push_back(file);
     const bool all = problem.core_mask == mask_;
     code_.set_participates(all ? -1 : columns_.Add(Flags(problem.core_mask)));
+    const size_t before = code_.instructions();
     const uint64_t lx_end = BuildOp(dsc, problem, code_);
+    CheckStep(dsc, file, code_.instructions() - before);
     kernel_.plan.lx_bytes_used = std::max(kernel_.plan.lx_bytes_used, lx_end);
     code_.set_participates(-1);
     HandOver();
+  }
+
+  void CheckStep(const SuperDsc& dsc, const std::string& file, size_t instructions) {
+    if (instructions > longest_.instructions)
+      longest_ = {instructions, fmt::format("{} ('{}')", file, dsc.op)};
+    if (code_.deepest() <= kMaxLoopDepth) return;
+    const int around = static_cast<int>(counts_.size());
+    const std::string remedy = "use fewer loops (hints) around it, or tensors of fewer dimensions";
+    throw CompileError(
+        "Unsupported", "loop_nest",
+        fmt::format("{}: {}, operation '{}': {} loops around it and {} of its own are within each "
+                    "other; the card runs {}: {}",
+                    bundle_.name, file, dsc.op, around, code_.deepest() - around, kMaxLoopDepth,
+                    remedy))
+        .Remedy(remedy);
+  }
+
+  void CheckCoreRegisters(size_t width) const {
+    if (width <= static_cast<size_t>(kMaxCoreRegisters)) return;
+    throw TooLarge(fmt::format("{} values that differ from core to core; a core has {}", width,
+                               kMaxCoreRegisters));
+  }
+
+  void CheckImageBytes() const {
+    if (kernel_.compute_bytes <= options_.image_bytes) return;
+    throw TooLarge(fmt::format(
+        "a program of {} bytes; a core keeps at most {} (card.core.lx_reserved_bytes), and the "
+        "longest operation, {}, has {} instructions of {} bytes",
+        kernel_.compute_bytes, options_.image_bytes, longest_.name, longest_.instructions,
+        kInstructionBytes));
+  }
+
+  CompileError TooLarge(const std::string& what) const {
+    const std::string remedy =
+        "make several bundles of it, or keep its loops instead of writing them out";
+    return CompileError("Unsupported", "program_too_large",
+                        fmt::format("{}: its {} operations make {}: {}", bundle_.name,
+                                    kernel_.steps.size(), what, remedy))
+        .Remedy(remedy);
   }
 
   // The first core says so.
@@ -184,6 +228,10 @@ class BundleGenerator {
   Kernel kernel_;
   ArgumentEntries entries_;
   int pool_entry_ = -1;
+  struct {
+    size_t instructions = 0;
+    std::string name;
+  } longest_;                                    // step so far
   std::vector<std::pair<int64_t, int>> counts_;  // of the loops around: trips, or table entry
 };
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Code generation for bundles: one compute program that runs every SuperDSC in order, loops kept as
 // loops, and the correction program that tells it where the arguments are.
 //
@@ -6,6 +7,11 @@
 // Intermediates in LX stay where the bundle puts them; operands in device memory pass through LX
 // above them.
 //
+// Limits of the card are checked here, while the operations have names: CompileError Unsupported
+// "program_too_large" for a program beyond BundleOptions::image_bytes or with too many values that
+// differ from core to core (the list or bundle must be cut), "loop_nest" for too many loops within
+// each other.
+//
 // Pure functions, any thread. Errors: BadInput naming the SDSC file, the operation and what is
 // wrong or not supported; an OpFunc without a public definition is refused by name.
 #pragma once
@@ -13,13 +19,14 @@
 #include <string>
 #include <vector>
 
-#include "runtime/compiler/bundle.h"
-#include "runtime/compiler/kernel.h"
+#include "runtime/compiler/bundle/bundle.h"
+#include "runtime/compiler/kernels/kernel.h"
 
 namespace spyre::compiler {
 
 struct BundleOptions {
   uint64_t lx_bytes = kLxUsableBytes;
+  uint64_t image_bytes = kLxReservedBytes;  // of the program, which lies in the LX of every core
   bool timing_only = false;
 };
 

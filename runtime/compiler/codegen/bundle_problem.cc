@@ -1,8 +1,9 @@
-#include "runtime/compiler/bundle_problem.h"
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/compiler/codegen/bundle_problem.h"
 
 #include <algorithm>
 
-#include "model/contract/error.h"
+#include "base/error.h"
 
 namespace spyre::compiler {
 namespace {

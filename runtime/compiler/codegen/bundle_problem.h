@@ -1,10 +1,11 @@
+// SPDX-License-Identifier: Apache-2.0
 // A SuperDSC with its addresses as a Problem for the kernel builders. Used by code generation only.
 #pragma once
 
 #include <vector>
 
-#include "runtime/compiler/bundle.h"
-#include "runtime/compiler/kernel_problem.h"
+#include "runtime/compiler/bundle/bundle.h"
+#include "runtime/compiler/kernels/kernel_problem.h"
 
 namespace spyre::compiler {
 

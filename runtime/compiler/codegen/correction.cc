@@ -1,10 +1,11 @@
-#include "runtime/compiler/correction.h"
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/compiler/codegen/correction.h"
 
 #include <contract/registers.h>
 
 #include "model/contract/memory_map.h"
 #include "model/contract/program_check.h"
-#include "runtime/compiler/section_builder.h"
+#include "runtime/compiler/kernels/section_builder.h"
 
 namespace spyre::compiler {
 namespace {
@@ -15,6 +16,13 @@ enum Token : uint8_t {
 };
 
 constexpr uint32_t kCore0 = 1;
+
+// As much as a program's name may have; a name does not end in a space. Nothing is found by it.
+std::string NameOf(const std::string& kernel) {
+  std::string name = (kernel + " correction").substr(0, kMaxProgramName);
+  name.erase(name.find_last_not_of(' ') + 1);
+  return name;
+}
 
 }  // namespace
 
@@ -48,7 +56,7 @@ Program CorrectionProgram(const std::string& kernel, size_t arguments, uint64_t 
               kZero});
 
   Program program;
-  program.name = (kernel + " correction").substr(0, kMaxProgramName);
+  program.name = NameOf(kernel);
   program.core_mask = kCore0;
   program.lx_bytes = static_cast<uint32_t>(input_bytes + table_bytes);
   program.sections = {load.Finish(), store.Finish(), vector.Finish()};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Program correction: a program that tells a compute program where its tensors are. Used by code
 // generation only.
 #pragma once

@@ -1,10 +1,12 @@
-#include "runtime/compiler/kernel.h"
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/compiler/codegen/generate_kernel.h"
 
 #include <algorithm>
 
-#include "model/contract/error.h"
-#include "runtime/compiler/kernel_layout.h"
-#include "runtime/compiler/step_kernels.h"
+#include "base/error.h"
+#include "runtime/compiler/codegen/kernel_layout.h"
+#include "runtime/compiler/codegen/resolve_problem.h"
+#include "runtime/compiler/kernels/step_kernels.h"
 
 namespace spyre::compiler {
 namespace {
@@ -37,7 +39,7 @@ uint64_t BuildStep(KernelProblem& problem, StepCode& code, Kernel& kernel) {
     case OperationKind::kSoftmax:
       return BuildSoftmax(problem, code);
   }
-  throw Error(ErrorKind::kInternal, "unknown kind of operation");
+  throw InternalError("unknown kind of operation");
 }
 
 void DescribeAccumulation(const KernelProblem& problem, KernelAccumulation& accumulation) {
@@ -51,18 +53,6 @@ void DescribeAccumulation(const KernelProblem& problem, KernelAccumulation& accu
 }
 
 }  // namespace
-
-const char* Name(Accumulator home) {
-  switch (home) {
-    case Accumulator::kDevice:
-      return "device";
-    case Accumulator::kLx:
-      return "lx";
-    case Accumulator::kNone:
-      break;
-  }
-  return "none";
-}
 
 Kernel GenerateKernel(const KernelSpec& spec) {
   CoreColumns columns;

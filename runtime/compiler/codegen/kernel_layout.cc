@@ -1,6 +1,7 @@
-#include "runtime/compiler/kernel_layout.h"
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/compiler/codegen/kernel_layout.h"
 
-#include "runtime/compiler/correction.h"
+#include "runtime/compiler/codegen/correction.h"
 
 namespace spyre::compiler {
 

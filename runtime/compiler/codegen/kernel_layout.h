@@ -1,8 +1,9 @@
+// SPDX-License-Identifier: Apache-2.0
 // Where the parts of a kernel lie in its program allocation, and the correction program, which
 // needs to know. Used by code generation only.
 #pragma once
 
-#include "runtime/compiler/kernel.h"
+#include "runtime/compiler/kernels/kernel.h"
 
 namespace spyre::compiler {
 

@@ -1,12 +1,13 @@
-#include "runtime/compiler/kernel_problem.h"
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/compiler/codegen/resolve_problem.h"
 
 #include <fmt/ranges.h>
 
 #include <algorithm>
 #include <numeric>
 
-#include "model/contract/error.h"
-#include "runtime/compiler/work_split.h"
+#include "base/error.h"
+#include "runtime/compiler/codegen/work_split.h"
 
 namespace spyre::compiler {
 namespace {
@@ -64,14 +65,12 @@ std::vector<Dims> ArgumentDims(const KernelSpec& spec, const Operation& op, cons
 StickLayout OutputOfReduction(const std::vector<int64_t>& shape, const Dims& dims,
                               const std::string& stick) {
   const auto it = std::find(dims.begin(), dims.end(), stick);
+  if (it == dims.end()) return SparseLayout(shape, DataFormat::kSen169Fp16);
   std::vector<int> order(shape.size());
   std::iota(order.begin(), order.end(), 0);
-  if (it != dims.end()) {  // the stick dimension stays; it is last in the order
-    std::rotate(order.begin() + (it - dims.begin()), order.begin() + (it - dims.begin()) + 1,
-                order.end());
-  } else if (!shape.empty()) {
-    order.push_back(-1);
-  }
+  // The stick dimension stays; it is last in the order.
+  std::rotate(order.begin() + (it - dims.begin()), order.begin() + (it - dims.begin()) + 1,
+              order.end());
   return MakeLayout(shape, ContiguousStrides(shape), DataFormat::kSen169Fp16, order);
 }
 
@@ -235,46 +234,6 @@ void CarrySums(const KernelSpec& spec, KernelProblem& problem) {
 
 }  // namespace
 
-int Problem::Find(const std::string& axis_name) const {
-  for (size_t i = 0; i < axes.size(); ++i) {
-    if (axes[i].name == axis_name) return static_cast<int>(i);
-  }
-  return -1;
-}
-
-int Problem::reduced_axis() const {
-  const auto it = std::find_if(axes.begin(), axes.end(), [](const Axis& a) { return a.reduced; });
-  return it == axes.end() ? -1 : static_cast<int>(it - axes.begin());
-}
-
-int Problem::AddUnitAxis() {
-  axes.emplace_back();
-  for (Operand& operand : operands) {
-    operand.unit_stride.push_back(0);
-    operand.stride_entry.push_back(-1);
-  }
-  return static_cast<int>(axes.size()) - 1;
-}
-
-int KernelProblem::HostDim(int argument, int axis) const {
-  const auto& dims = arguments[argument].dims;
-  const auto it = std::find(dims.begin(), dims.end(), axes[axis].name);
-  return it == dims.end() ? -1 : static_cast<int>(it - dims.begin());
-}
-
-int64_t KernelProblem::UnitStride(int argument, int axis) const {
-  const int dim = HostDim(argument, axis);
-  if (dim < 0) return 0;
-  const StickLayout& layout = arguments[argument].layout;
-  const int64_t units = layout.stick_dim() == dim ? 1 : axes[axis].unit_elements();
-  return layout.DeviceByteStride(dim) * units;
-}
-
-int KernelProblem::cores() const {
-  return std::accumulate(axes.begin(), axes.end(), 1,
-                         [](int product, const Axis& axis) { return product * axis.split; });
-}
-
 KernelProblem ResolveProblem(const KernelSpec& spec, CoreColumns& columns) {
   KernelProblem problem;
   problem.columns = &columns;
@@ -338,12 +297,6 @@ KernelProblem ResolveProblem(const KernelSpec& spec, CoreColumns& columns) {
     problem.operands.push_back(MakeOperand(problem, static_cast<int>(i)));
   }
   return problem;
-}
-
-int64_t BalancedTile(int64_t slice, int64_t limit) {
-  limit = std::clamp<int64_t>(limit, 1, slice);
-  const int64_t tiles = (slice + limit - 1) / limit;
-  return (slice + tiles - 1) / tiles;
 }
 
 }  // namespace spyre::compiler

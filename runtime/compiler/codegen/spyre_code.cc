@@ -1,11 +1,13 @@
-// SpyreCode directories: docs/spyrecode.md has the format.
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/compiler/codegen/spyre_code.h"
+
 #include <fmt/format.h>
 
 #include <fstream>
 #include <nlohmann/json.hpp>
 
-#include "model/contract/error.h"
-#include "runtime/compiler/kernel.h"
+#include "base/error.h"
+#include "base/files.h"
 
 namespace spyre::compiler {
 namespace {
@@ -80,16 +82,9 @@ ordered_json Metadata(const Kernel& kernel) {
   return metadata;
 }
 
-void WriteFile(const std::filesystem::path& path, const char* data, size_t size) {
-  std::ofstream file(path, std::ios::binary | std::ios::trunc);
-  file.write(data, static_cast<std::streamsize>(size));
-  file.close();
-  if (!file) throw BadInput("{}: cannot write {} bytes", path.string(), size);
-}
-
 void WriteJson(const std::filesystem::path& path, const ordered_json& value) {
   const std::string text = value.dump(2) + "\n";
-  WriteFile(path, text.data(), text.size());
+  WriteFile(path.string(), text, "file");
 }
 
 }  // namespace
@@ -103,7 +98,8 @@ void WriteSpyreCode(const Kernel& kernel, const std::filesystem::path& dir) {
   binary.resize(kernel.correction_offset, 0);
   const std::vector<uint8_t> correction = Encode(kernel.correction);
   binary.insert(binary.end(), correction.begin(), correction.end());
-  WriteFile(dir / kBinary, reinterpret_cast<const char*>(binary.data()), binary.size());
+  WriteFile((dir / kBinary).string(), {reinterpret_cast<const char*>(binary.data()), binary.size()},
+            "program");
 
   ordered_json code = Plans(kernel);
   code["Metadata"] = Metadata(kernel);

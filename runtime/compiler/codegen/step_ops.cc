@@ -1,14 +1,15 @@
-#include "runtime/compiler/step_ops.h"
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/compiler/codegen/step_ops.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cstring>
 
-#include "model/contract/error.h"
+#include "base/error.h"
 #include "model/contract/formats.h"
-#include "runtime/compiler/ir.h"
-#include "runtime/compiler/op_funcs.h"
+#include "runtime/compiler/ir/ir.h"
+#include "runtime/compiler/ops/op_funcs.h"
 
 namespace spyre::compiler {
 namespace {
@@ -74,7 +75,7 @@ class StepOp {
       case OpFuncClass::kRefused:
         break;
     }
-    throw Error(ErrorKind::kInternal, "an OpFunc that is refused was asked for");
+    throw InternalError("an OpFunc that is refused was asked for");
   }
 
  private:
@@ -194,7 +195,7 @@ class StepOp {
     body.constants = Constants(body.fp32);
     for (const OpFuncStep& step : op_.steps) {
       if (step.op != Op::kVbinary || step.b.kind != OpFuncValue::Kind::kConstant) {
-        throw Error(ErrorKind::kInternal, "a reduction is followed by constants only");
+        throw InternalError("a reduction is followed by constants only");
       }
       body.then.push_back({step.fn, step.b.index});
     }

@@ -1,8 +1,9 @@
+// SPDX-License-Identifier: Apache-2.0
 // Which kernel runs an OpFunc. Used by code generation only.
 #pragma once
 
-#include "runtime/compiler/step_kernels.h"
-#include "runtime/compiler/super_dsc.h"
+#include "runtime/compiler/kernels/step_kernels.h"
+#include "runtime/compiler/sdsc/super_dsc.h"
 
 namespace spyre::compiler {
 

@@ -1,13 +1,16 @@
-#include "runtime/compiler/tile_kernels.h"
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/compiler/codegen/tile_kernels.h"
 
 #include <fmt/ranges.h>
 
 #include <algorithm>
 #include <set>
 
-#include "model/contract/error.h"
-#include "runtime/compiler/kernel_problem.h"
-#include "runtime/compiler/op_list.h"
+#include "base/error.h"
+#include "runtime/compiler/codegen/generate_kernel.h"
+#include "runtime/compiler/codegen/spyre_code.h"
+#include "runtime/compiler/kernels/kernel_problem.h"
+#include "runtime/compiler/ops/op_list.h"
 
 namespace spyre::compiler {
 namespace {

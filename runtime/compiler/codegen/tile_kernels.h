@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The kernels that tiled launches of a kernel need beside it, where its tile does not divide the
 // tensors: the same operation compiled for what remains, and copies that move the valid part of a
 // padded tile on the device. docs/runtime.md says when which is used.
@@ -11,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "runtime/compiler/kernel.h"
+#include "runtime/compiler/kernels/kernel.h"
 
 namespace spyre::compiler {
 

@@ -1,9 +1,10 @@
-#include "runtime/compiler/work_split.h"
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/compiler/codegen/work_split.h"
 
 #include <algorithm>
 
-#include "model/contract/error.h"
-#include "runtime/compiler/work_division.h"
+#include "base/error.h"
+#include "runtime/compiler/division/work_division.h"
 
 namespace spyre::compiler {
 namespace {

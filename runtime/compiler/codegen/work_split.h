@@ -1,8 +1,9 @@
+// SPDX-License-Identifier: Apache-2.0
 // Work division of a kernel: the forced split of the spec, or the compiler's rule
 // (work_division.h), and the checks that both must pass. Used by code generation only.
 #pragma once
 
-#include "runtime/compiler/kernel_problem.h"
+#include "runtime/compiler/kernels/kernel_problem.h"
 
 namespace spyre::compiler {
 

@@ -1,4 +1,5 @@
-#include "runtime/compiler/graph_division.h"
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/compiler/division/graph_division.h"
 
 #include <algorithm>
 #include <numeric>
@@ -54,10 +55,28 @@ class GraphDivider {
     if (options_.agree) {
       for (const auto& [group, members] : groups) Agree(members);
     }
+    for (auto& [name, division] : divisions_)
+      DivideIntoEqualParts(ToOpIr(graph_, *graph_.Find(name)), division);
     return std::move(divisions_);
   }
 
  private:
+  // The rules count a loop inside a stick in sticks, whole or not; emission divides its elements
+  // into equal parts (op_alignment.h). Where these differ, LX would be planned for other cores than
+  // those that work.
+  static void DivideIntoEqualParts(const OpIr& ir, WorkDivision& division) {
+    bool changed = false;
+    for (size_t i = 0; i < division.splits.size(); ++i) {
+      const auto parts = static_cast<int>(std::gcd<int64_t>(division.splits[i], ir.loops[i].range));
+      changed = changed || parts != division.splits[i];
+      division.splits[i] = parts;
+    }
+    if (!changed) return;
+    division.cores_used =
+        std::accumulate(division.splits.begin(), division.splits.end(), 1, std::multiplies<>());
+    division.slice = CoreToSlice(division.splits, division.k_fastest);
+  }
+
   std::vector<std::string> LoopNames(const GraphOp& op) const {
     const std::string copy = "copy_";
     auto names = loop_names_.find(op.name);

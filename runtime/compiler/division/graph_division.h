@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Work division of a whole graph. Each operation by itself follows the rule it is asked for; a
 // group of operations in one loop may instead agree on one division, so that every core finds what
 // it needs in its own LX. Pure functions, any thread.
@@ -8,15 +9,15 @@
 #include <vector>
 
 #include "model/contract/memory_map.h"
-#include "runtime/compiler/graph.h"
-#include "runtime/compiler/matmul_cost.h"
-#include "runtime/compiler/work_division.h"
+#include "runtime/compiler/division/matmul_cost.h"
+#include "runtime/compiler/division/work_division.h"
+#include "runtime/compiler/tiling/graph.h"
 
 namespace spyre::compiler {
 
 struct DivisionOptions {
-  SplitRule rule = SplitRule::kSeed;  // for each operation by itself
-  MatmulTiming timing;                // for SplitRule::kCost
+  SplitRule rule = SplitRule::kPublic;  // for each operation by itself
+  MatmulTiming timing;                  // for SplitRule::kCost
   int max_cores = kMaxCores;
   bool k_fast = true;
   // Operations of one tile group are cut along the dimensions that all of them walk.
@@ -31,6 +32,9 @@ struct DivisionOptions {
 // reduces share the cores, largest first, counted in sticks where any operation has them inside a
 // stick; operations for which that would exceed the span of a core keep the rule's answer.
 // Restickify does not take part: it moves data between cores anyway.
+//
+// In the end every loop is cut into equal parts: a loop that ends within a stick is in as many as
+// divide its elements.
 std::map<std::string, WorkDivision> DivideGraph(
     const Graph& graph, const std::map<std::string, std::vector<std::string>>& loop_names,
     const DivisionOptions& options);

@@ -1,4 +1,5 @@
-#include "runtime/compiler/matmul_cost.h"
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/compiler/division/matmul_cost.h"
 
 #include <algorithm>
 #include <cmath>

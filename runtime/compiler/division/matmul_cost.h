@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The `cost` rule of work division: how long a matmul takes under a split, after the public
 // calibrated model, and the split that takes least. Pure functions, any thread.
 //
@@ -10,7 +11,7 @@
 #include <optional>
 #include <vector>
 
-#include "runtime/compiler/work_division.h"
+#include "runtime/compiler/division/work_division.h"
 
 namespace spyre::compiler {
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The search of span reduction: which loops must be cut, and how often, for every core to reach no
 // more than 256 MiB of each tensor.
 #include <fmt/format.h>
@@ -5,12 +6,12 @@
 #include <algorithm>
 
 #include "model/contract/memory_map.h"
-#include "runtime/compiler/work_division.h"
+#include "runtime/compiler/division/work_division.h"
 
 namespace spyre::compiler {
 namespace {
 
-constexpr auto kLimit = static_cast<int64_t>(kMaxCoreSpanBytes);
+constexpr auto kSpanLimit = static_cast<int64_t>(kMaxCoreSpanBytes);
 
 // Divisors of size between at_least and at_most, ascending.
 std::vector<int> Divisors(int64_t size, int at_least, int at_most) {
@@ -50,7 +51,7 @@ std::vector<std::pair<int, int>> WorkDivider::MustSplit(int max_cores,
   std::vector<int> splits(op_.loops.size(), 1);
   std::vector<std::pair<int, int>> committed;
   for (size_t i = 0; i < tensor_count(); ++i) {
-    if (PerCoreSpan(i, splits) > kLimit) ReduceSpan(i, max_cores, &splits, &committed, log);
+    if (PerCoreSpan(i, splits) > kSpanLimit) ReduceSpan(i, max_cores, &splits, &committed, log);
   }
   return committed;
 }
@@ -64,7 +65,7 @@ void WorkDivider::ReduceSpan(size_t i, int max_cores, std::vector<int>* splits,
     log->push_back(
         fmt::format("WARNING: operation '{}', tensor '{}': the span stays above {} "
                     "bytes: {}",
-                    op_.name, tensor(i).name, kLimit, why));
+                    op_.name, tensor(i).name, kSpanLimit, why));
   };
   const std::vector<Coordinate>& coordinates = coordinates_[i];
   for (size_t d = 0; d + 1 < coordinates.size(); ++d) {
@@ -81,8 +82,9 @@ void WorkDivider::ReduceSpan(size_t i, int max_cores, std::vector<int>* splits,
     std::vector<int> best;
     ForEachTrial(variables, 0, max_cores, candidates, splits, [&](const std::vector<int>& trial) {
       const int64_t span = PerCoreSpan(i, trial);
-      const bool better = best.empty() || (span <= kLimit ? best_span > kLimit || span > best_span
-                                                          : best_span > kLimit && span < best_span);
+      const bool better =
+          best.empty() || (span <= kSpanLimit ? best_span > kSpanLimit || span > best_span
+                                              : best_span > kSpanLimit && span < best_span);
       if (!better) return;
       best_span = span;
       best = trial;
@@ -99,7 +101,7 @@ void WorkDivider::ReduceSpan(size_t i, int max_cores, std::vector<int>* splits,
       if (it == committed->end()) it = committed->insert(committed->end(), {variable, 1});
       it->second = split;
     }
-    if (best_span <= kLimit) return;
+    if (best_span <= kSpanLimit) return;
     std::vector<int64_t> last;  // of the loop values that one core runs over
     for (size_t v = 0; v < best.size(); ++v) last.push_back(op_.loops[v].range / best[v] - 1);
     if (coordinates[d].At(last) > 0) {

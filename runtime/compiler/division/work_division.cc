@@ -1,4 +1,5 @@
-#include "runtime/compiler/work_division.h"
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/compiler/division/work_division.h"
 
 #include <fmt/ranges.h>
 
@@ -7,9 +8,9 @@
 #include <functional>
 #include <numeric>
 
+#include "base/nearest.h"
 #include "model/contract/memory_map.h"
-#include "model/contract/nearest.h"
-#include "runtime/compiler/matmul_cost.h"
+#include "runtime/compiler/division/matmul_cost.h"
 
 namespace spyre::compiler {
 namespace {
@@ -36,10 +37,11 @@ void Finish(const OpIr& op, const WorkDivider& divider, bool k_fast, WorkDivisio
   for (size_t i = 0; i < divider.tensor_count(); ++i) {
     const int64_t span = divider.PerCoreSpan(i, division.splits);
     if (span <= static_cast<int64_t>(kMaxCoreSpanBytes)) continue;
-    division.log.push_back(
+    division.too_far.push_back(
         fmt::format("CRITICAL: operation '{}': each core reaches {} bytes of "
                     "tensor '{}'; the limit is {}",
                     op.name, span, divider.tensor(i).name, kMaxCoreSpanBytes));
+    division.log.push_back(division.too_far.back());
   }
   const std::vector<int>& space = divider.iteration_space();
   division.k_fastest = k_fast && op.IsMatmul() && space.size() >= 3 &&
@@ -54,7 +56,9 @@ void CheckCoreCount(int cores) {
   if (cores >= 1 && cores <= kMaxCores) return;
   throw CompileError(
       "Unsupported", "invalid_sencores",
-      fmt::format("the number of cores (SENCORES) is {}; it must be 1..{}", cores, kMaxCores));
+      fmt::format("the number of cores (SENCORES) is {}; it must be 1..{}", cores, kMaxCores))
+      .Subject("SENCORES")
+      .Remedy(fmt::format("1 to {}", kMaxCores));
 }
 
 int CoreSplit(int64_t size, int max_cores) {
@@ -226,7 +230,8 @@ std::optional<EncodedSplits> WorkDivider::SpanReduction(int max_cores,
         "Unsupported", "split_multiple_reduction_dims",
         fmt::format("operation '{}': each core reaches more than 256 MB of a tensor unless {} "
                     "reduction loops ({}) are split; at most one can be",
-                    op_.name, reductions.size(), fmt::join(reductions, ", ")));
+                    op_.name, reductions.size(), fmt::join(reductions, ", ")))
+        .Subject(op_.name);
   }
   return Encode(splits);
 }
@@ -308,7 +313,7 @@ std::vector<int> WorkDivider::Decode(const std::optional<EncodedSplits>& encoded
 }
 
 const std::vector<std::string>& SplitRuleNames() {
-  static const std::vector<std::string> names = {"seed", "cost"};
+  static const std::vector<std::string> names = {"public", "cost"};
   return names;
 }
 
@@ -317,7 +322,7 @@ SplitRule SplitRuleFromName(std::string_view name) {
   for (size_t i = 0; i < names.size(); ++i) {
     if (name == names[i]) return static_cast<SplitRule>(i);
   }
-  throw BadInput("rule of work division '{}' must be seed or cost{}", name,
+  throw BadInput("rule of work division '{}' must be public or cost{}", name,
                  DidYouMean(name, names));
 }
 

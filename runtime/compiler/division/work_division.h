@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Work division: how many slices each loop of an operation is cut into, and which core works on
 // which slice. Two passes: span reduction cuts what must be cut for every core to reach no more
 // than 256 MiB of each tensor; distribution deals the remaining cores to output loops by size, and
@@ -17,8 +18,8 @@
 #include <utility>
 #include <vector>
 
-#include "runtime/compiler/device_coordinates.h"
-#include "runtime/compiler/ir.h"
+#include "runtime/compiler/ir/device_coordinates.h"
+#include "runtime/compiler/ir/ir.h"
 
 namespace spyre::compiler {
 
@@ -29,14 +30,15 @@ struct WorkDivision {
   bool k_fast_applied = false;          // the k-fast rule chose the splits
   bool k_fastest = false;        // neighbouring cores are neighbours in K, not in the first loop
   std::vector<std::string> log;  // "WARNING: ..." and "CRITICAL: ..." lines
+  std::vector<std::string> too_far;  // of these, tensors of which a core reaches more than 256 MiB
 };
 
 // Which rule chooses the splits.
 enum class SplitRule : uint8_t {
-  kSeed,  // the two passes, as the public document describes them
-  kCost,  // of matmuls the fastest split by the card's timing (matmul_cost.h); else as kSeed
+  kPublic,  // the two passes of the public compiler (the work-division RFC)
+  kCost,    // of matmuls the fastest split by the card's timing (matmul_cost.h); else as kPublic
 };
-SplitRule SplitRuleFromName(std::string_view name);  // "seed", "cost"; throws BadInput
+SplitRule SplitRuleFromName(std::string_view name);  // "public", "cost"; throws BadInput
 const std::vector<std::string>& SplitRuleNames();
 
 // Divides one operation over at most max_cores cores (1..32). k_fast: the k-fast rule and the

@@ -1,12 +1,13 @@
-#include "runtime/compiler/decompose.h"
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/compiler/front_end/decompose.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
 
-#include "model/contract/error.h"
-#include "runtime/compiler/graph_rewriter.h"
+#include "base/error.h"
+#include "runtime/compiler/front_end/graph_rewriter.h"
 
 namespace spyre::compiler {
 namespace {

@@ -1,9 +1,10 @@
+// SPDX-License-Identifier: Apache-2.0
 // Takes composite operations apart into those that the card has, as the public front end does, and
 // decides which dimension of every tensor is inside its stick. Both give a NamedGraph again, so
 // that every step can be looked at. Pure functions, any thread.
 #pragma once
 
-#include "runtime/compiler/named_graph.h"
+#include "runtime/compiler/front_end/named_graph.h"
 
 namespace spyre::compiler {
 

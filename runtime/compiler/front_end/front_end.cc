@@ -1,15 +1,16 @@
-#include "runtime/compiler/front_end.h"
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/compiler/front_end/front_end.h"
 
-#include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <set>
 
-#include "runtime/compiler/coarse_tile.h"
-#include "runtime/compiler/decompose.h"
-#include "runtime/compiler/hints.h"
-#include "runtime/compiler/kernel_source.h"
-#include "runtime/compiler/named_lowering.h"
+#include "runtime/compiler/front_end/decompose.h"
+#include "runtime/compiler/front_end/lower_to_op_specs.h"
+#include "runtime/compiler/front_end/named_lowering.h"
+#include "runtime/compiler/tiling/coarse_tile.h"
+#include "runtime/compiler/tiling/hints.h"
 
 namespace spyre::compiler {
 namespace {
@@ -69,15 +70,13 @@ LxGraph ToLxGraph(const Graph& graph, const std::map<std::string, WorkDivision>&
 // The layout over the shape that the caller has: without the last dimension of sparse sticks.
 StickLayout CallersLayout(const NamedGraph& named, const NamedTensor& tensor) {
   const std::vector<int64_t> shape = named.Shape(tensor);
+  if (tensor.stick == NamedTensor::kSparse)
+    return SparseLayout(shape, DeviceFormatOf(DataFormat::kIeeeFp16));
   std::vector<int> order;
   for (size_t i = 0; i < shape.size(); ++i)
     if (tensor.dims[i] != tensor.stick) order.push_back(static_cast<int>(i));
-  if (tensor.stick == NamedTensor::kSparse) {
-    if (!shape.empty()) order.push_back(-1);
-  } else {
-    const auto stick = std::find(tensor.dims.begin(), tensor.dims.end(), tensor.stick);
-    order.push_back(static_cast<int>(stick - tensor.dims.begin()));
-  }
+  const auto stick = std::find(tensor.dims.begin(), tensor.dims.end(), tensor.stick);
+  order.push_back(static_cast<int>(stick - tensor.dims.begin()));
   return MakeLayout(shape, ContiguousStrides(shape), DeviceFormatOf(DataFormat::kIeeeFp16), order);
 }
 
@@ -106,6 +105,15 @@ std::vector<FrontEndArgument> Arguments(const NamedGraph& named, const NamedGrap
   return arguments;
 }
 
+void RefuseLongSpans(const WorkDivision& division) {
+  if (division.too_far.empty()) return;
+  throw CompileError(
+      "Unsupported", "span_too_large",
+      fmt::format("{}. Tile the operation with a hint, use more cores, or allow it with "
+                  "workload.long_spans = \"allow\"",
+                  fmt::join(division.too_far, "; ")));
+}
+
 }  // namespace
 
 FrontEndResult CompileNamedGraph(const NamedGraph& named, const FrontEndOptions& options) {
@@ -122,8 +130,8 @@ FrontEndResult CompileNamedGraph(const NamedGraph& named, const FrontEndOptions&
   }
   result.divisions = DivideGraph(graph, loop_names, options.division);
   for (const auto& [op, division] : result.divisions) {
-    for (const std::string& line : division.log)
-      result.log.push_back(fmt::format("{}: {}", op, line));
+    if (!options.allow_long_spans) RefuseLongSpans(division);
+    result.log.insert(result.log.end(), division.log.begin(), division.log.end());
   }
   result.lx = PlanLx(ToLxGraph(graph, result.divisions, options.lx_planning), options.lx);
   result.source = BuildKernelSource(KernelName(graph), graph, result.divisions, result.lx);

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The front end: from a list of operations to OpSpecs in counted loops, which bundle emission takes
 // (bundle.h). The passes in order: composites are taken apart, sticks are planned, the graph is
 // built, hints become tile groups, groups are tiled and results that leave them get whole buffers,
@@ -11,20 +12,21 @@
 #include <string>
 #include <vector>
 
-#include "runtime/compiler/bundle.h"
-#include "runtime/compiler/coarse_tile.h"
-#include "runtime/compiler/graph.h"
-#include "runtime/compiler/graph_division.h"
-#include "runtime/compiler/lx_planning.h"
-#include "runtime/compiler/named_graph.h"
-#include "runtime/compiler/op_spec.h"
+#include "runtime/compiler/bundle/bundle.h"
+#include "runtime/compiler/division/graph_division.h"
+#include "runtime/compiler/front_end/named_graph.h"
+#include "runtime/compiler/lx/lx_planning.h"
+#include "runtime/compiler/op_spec/op_spec.h"
+#include "runtime/compiler/tiling/coarse_tile.h"
+#include "runtime/compiler/tiling/graph.h"
 
 namespace spyre::compiler {
 
 struct FrontEndOptions {
   bool tiling = true;  // false: hints are ignored
   DivisionOptions division;
-  bool lx_planning = true;  // false: every intermediate is in the pool
+  bool allow_long_spans = false;  // a core may reach more than 256 MiB of a tensor
+  bool lx_planning = true;        // false: every intermediate is in the pool
   LxOptions lx;
 };
 
@@ -46,12 +48,15 @@ struct FrontEndResult {
   LxPlan lx;
   KernelSource source;
   std::vector<FrontEndArgument> arguments;  // in order of the kernel's
-  std::vector<std::string> log;             // "WARNING: ..." and others
+  std::vector<std::string> log;             // "WARNING: ...", "CRITICAL: ..."
 };
 
+// Throws CompileError Unsupported "span_too_large" where work division leaves a core more than 256
+// MiB of a tensor to reach, unless options allow it: then it is in the log.
 FrontEndResult CompileNamedGraph(const NamedGraph& named, const FrontEndOptions& options);
 
-// The seed's form where its seven segments suffice for arguments and pool, else the newest.
+// The form of the coarse-tiling RFC where its seven segments suffice for arguments and pool, else
+// the newest.
 BundleDialect DialectFor(const FrontEndResult& result);
 
 // What one pass left, as text: "sticks", "graph", "groups", "division", "lx", "loops" or "opspec".

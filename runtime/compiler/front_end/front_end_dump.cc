@@ -1,11 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
 // DumpStage: what each pass of the front end left, as text.
 #include <fmt/ranges.h>
 
 #include <algorithm>
 
-#include "model/contract/error.h"
-#include "model/contract/nearest.h"
-#include "runtime/compiler/front_end.h"
+#include "base/error.h"
+#include "base/nearest.h"
+#include "runtime/compiler/front_end/front_end.h"
 
 namespace spyre::compiler {
 namespace {

@@ -1,4 +1,5 @@
-#include "runtime/compiler/graph_rewriter.h"
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/compiler/front_end/graph_rewriter.h"
 
 #include <fmt/format.h>
 

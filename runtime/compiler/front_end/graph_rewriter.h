@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Builds a NamedGraph from another one operation by operation, and carries the hints over: what is
 // appended for an operation is covered by the hints of that operation. Used by Decompose and
 // PlanSticks. One graph, one thread.
@@ -6,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "runtime/compiler/named_graph.h"
+#include "runtime/compiler/front_end/named_graph.h"
 
 namespace spyre::compiler {
 

@@ -1,12 +1,13 @@
-#include "runtime/compiler/graph_values.h"
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/compiler/front_end/graph_values.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
 
-#include "model/contract/error.h"
-#include "model/contract/nearest.h"
+#include "base/error.h"
+#include "base/nearest.h"
 
 namespace spyre::compiler {
 namespace {

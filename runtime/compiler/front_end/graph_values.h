@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Values of an op list's JSON, each checked: the wrong type, size or name is BadInput with the path
 // of the key, what was there and what would be right. Pure functions, any thread.
 #pragma once

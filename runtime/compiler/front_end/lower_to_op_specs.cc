@@ -1,14 +1,15 @@
-#include "runtime/compiler/kernel_source.h"
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/compiler/front_end/lower_to_op_specs.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <numeric>
 
-#include "model/contract/error.h"
+#include "base/error.h"
 #include "model/contract/memory_map.h"
-#include "runtime/compiler/device_coordinates.h"
-#include "runtime/compiler/loop_groups.h"
+#include "runtime/compiler/ir/device_coordinates.h"
+#include "runtime/compiler/tiling/loop_groups.h"
 
 namespace spyre::compiler {
 namespace {
@@ -45,38 +46,10 @@ class SourceBuilder {
         if (op.IsComputed()) specs.emplace_back(Op(op));
       } else {
         const auto& loop = std::get<CountedLoop>(node);
-        ++depth_;
-        LoopSpec spec{loop.count.number(), Nodes(loop.body), {}};
-        --depth_;
-        AddTiledSymbols(spec);
-        specs.emplace_back(std::move(spec));
+        specs.emplace_back(LoopSpec{loop.count.number(), Nodes(loop.body)});
       }
     }
     return specs;
-  }
-
-  // Of this level: what the operations in the loop advance in it.
-  void AddTiledSymbols(LoopSpec& loop) const {
-    const auto add = [&](const OpSpec& op) {
-      if (op.tiled_symbols.size() <= depth_) return;
-      for (const std::string& symbol : op.tiled_symbols[depth_]) {
-        auto& symbols = loop.tiled_symbols;
-        if (std::find(symbols.begin(), symbols.end(), symbol) == symbols.end())
-          symbols.push_back(symbol);
-      }
-    };
-    for (const OpSpec* op : OpsIn(loop)) add(*op);
-  }
-
-  static std::vector<const OpSpec*> OpsIn(const LoopSpec& loop) {
-    std::vector<const OpSpec*> ops;
-    for (const SpecNode& node : loop.body) {
-      if (const auto* op = std::get_if<OpSpec>(&node)) ops.push_back(op);
-      if (const auto* inner = std::get_if<LoopSpec>(&node)) {
-        for (const OpSpec* op : OpsIn(*inner)) ops.push_back(op);
-      }
-    }
-    return ops;
   }
 
   OpSpec Op(const GraphOp& op) {
@@ -155,11 +128,13 @@ class SourceBuilder {
         const int64_t step = TileStep(op, level, dim);
         const int64_t elements =
             DeviceElements(op, tensor, static_cast<int>(host - access.loop.begin()), step);
+        // Two loops along one dimension need a symbol each, also where no tensor advances.
+        advance.needs_newest = ++cut[dim] > 1 || advance.needs_newest;
         if (IsTile(tensor.name)) continue;
         advance.elements[level] += elements;
         const int64_t range = op.ranges[static_cast<size_t>(dim)].number();
         const bool stick = tensor.layout.stick_dim() == host - access.loop.begin();
-        advance.needs_newest = advance.needs_newest || ++cut[dim] > 1 || range == 1 ||
+        advance.needs_newest = advance.needs_newest || range == 1 ||
                                (stick && range <= ElementsPerStick(tensor.layout.format));
       }
     }
@@ -177,7 +152,9 @@ class SourceBuilder {
             "Unsupported", "partial_stick_tile",
             fmt::format("operation '{}': a tile of {} elements of '{}' is not a whole number of "
                         "sticks of {}; use fewer slices",
-                        op.name, step, tensor.name, per_stick));
+                        op.name, step, tensor.name, per_stick))
+            .Subject(op.name)
+            .Remedy("fewer slices");
       }
       units = step / per_stick;
     }
@@ -223,7 +200,7 @@ class SourceBuilder {
       arg.memory = Memory::kPool;
       arg.address = *plan->pool_offset;
     } else {
-      throw Error(ErrorKind::kInternal, fmt::format("buffer '{}' has no place", buffer));
+      throw InternalError("buffer '{}' has no place", buffer);
     }
   }
 
@@ -231,7 +208,6 @@ class SourceBuilder {
   const std::map<std::string, WorkDivision>& divisions_;
   const LxPlan& lx_;
   std::vector<std::string> arguments_;
-  size_t depth_ = 0;  // loops around
 };
 
 }  // namespace

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The last step of the front end: a tiled graph whose operations are divided over the cores and
 // whose buffers have their places becomes OpSpecs in counted loops. Pure functions, any thread.
 #pragma once
@@ -6,20 +7,20 @@
 #include <string>
 #include <vector>
 
-#include "runtime/compiler/graph.h"
-#include "runtime/compiler/lx_planning.h"
-#include "runtime/compiler/op_spec.h"
-#include "runtime/compiler/work_division.h"
+#include "runtime/compiler/division/work_division.h"
+#include "runtime/compiler/lx/lx_planning.h"
+#include "runtime/compiler/op_spec/op_spec.h"
+#include "runtime/compiler/tiling/graph.h"
 
 namespace spyre::compiler {
 
 // The caller's tensors in order of the kernel's arguments.
 std::vector<std::string> KernelArgumentNames(const Graph& graph);  // inputs, then outputs
 
-// Seed form: an argument's address is its segment (the pool takes segment 0), and the iteration
-// symbols of an operation say how its tensors advance. Where those cannot say it (a tile of one
-// element or one stick, a dimension that two loops cut) the operation has the newest form instead:
-// one symbol per loop, and the device elements that each tensor advances.
+// The form of the coarse-tiling RFC: an argument's address is its segment (the pool takes segment
+// 0), and the iteration symbols of an operation say how its tensors advance. Where those cannot say
+// it (a tile of one element or one stick, a dimension that two loops cut) the operation has the
+// newest form instead: one symbol per loop, and the device elements that each tensor advances.
 //
 // Throws CompileError "Unsupported" / "partial_stick_tile" for a tile that is no whole number of
 // sticks.

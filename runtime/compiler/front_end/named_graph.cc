@@ -1,10 +1,11 @@
-#include "runtime/compiler/named_graph.h"
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/compiler/front_end/named_graph.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 
-#include "model/contract/error.h"
+#include "base/error.h"
 
 namespace spyre::compiler {
 namespace {

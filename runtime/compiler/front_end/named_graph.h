@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A list of operations over tensors with named dimensions, as a workload gives it: what to compute,
 // and the tiling hints. Dimensions are matched by name: operands broadcast over those that they
 // lack, and a matmul contracts the one that both share.

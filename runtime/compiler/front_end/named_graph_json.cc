@@ -1,14 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
 // ReadNamedGraph: from JSON, or TOML turned into JSON, to a checked NamedGraph.
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "model/contract/error.h"
-#include "model/contract/nearest.h"
-#include "runtime/compiler/graph_values.h"
-#include "runtime/compiler/ir.h"
-#include "runtime/compiler/named_graph.h"
+#include "base/error.h"
+#include "base/nearest.h"
+#include "runtime/compiler/front_end/graph_values.h"
+#include "runtime/compiler/front_end/named_graph.h"
+#include "runtime/compiler/ir/ir.h"
 
 namespace spyre::compiler {
 namespace {
@@ -186,7 +187,7 @@ class GraphReader {
     try {
       output.dims = OutputDims(graph_, op);
     } catch (const Error& error) {
-      throw BadInput("{} ({} -> '{}'): {}", path, op.op, output.name, error.what());
+      throw error.Within(fmt::format("{} ({} -> '{}')", path, op.op, output.name));
     }
     if (entry.contains("dims")) output.dims = Reordered(entry["dims"], path, output.dims);
     op.output = AddTensor(std::move(output), path + ".output");
@@ -336,6 +337,13 @@ class GraphReader {
   }
 
   void CheckUses() const {
+    for (size_t i = 0; i < graph_.dims.size(); ++i) {
+      const auto has = [&](const NamedTensor& tensor) {
+        return std::count(tensor.dims.begin(), tensor.dims.end(), static_cast<int>(i)) != 0;
+      };
+      if (std::none_of(graph_.tensors.begin(), graph_.tensors.end(), has))
+        throw BadInput("dims.{}: no tensor has this dimension", graph_.dims[i].name);
+    }
     const std::vector<int> readers = Readers();
     for (size_t i = 0; i < graph_.tensors.size(); ++i) {
       const auto& outputs = graph_.outputs;

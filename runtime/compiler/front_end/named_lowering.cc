@@ -1,8 +1,9 @@
-#include "runtime/compiler/named_lowering.h"
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/compiler/front_end/named_lowering.h"
 
 #include <algorithm>
 
-#include "model/contract/error.h"
+#include "base/error.h"
 
 namespace spyre::compiler {
 namespace {

@@ -1,12 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
 // From operations over named dimensions to the front end's graph (graph.h): loops, accesses and
 // stick layouts. Pure functions, any thread.
 #pragma once
 
 #include <vector>
 
-#include "runtime/compiler/graph.h"
-#include "runtime/compiler/hints.h"
-#include "runtime/compiler/named_graph.h"
+#include "runtime/compiler/front_end/named_graph.h"
+#include "runtime/compiler/tiling/graph.h"
+#include "runtime/compiler/tiling/hints.h"
 
 namespace spyre::compiler {
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // PlanSticks: which dimension of every tensor is inside its stick, and where that must change.
 #include <fmt/format.h>
 
@@ -5,9 +6,9 @@
 #include <map>
 #include <set>
 
-#include "runtime/compiler/decompose.h"
-#include "runtime/compiler/graph_rewriter.h"
-#include "runtime/compiler/ir.h"
+#include "runtime/compiler/front_end/decompose.h"
+#include "runtime/compiler/front_end/graph_rewriter.h"
+#include "runtime/compiler/ir/ir.h"
 
 namespace spyre::compiler {
 namespace {
@@ -86,7 +87,9 @@ class StickPlanner {
         "Unsupported", "partial_stick_reduction",
         fmt::format("matmul (output '{}') sums over {} = {}, which is not a whole number of sticks "
                     "of {}; pad it with zeros",
-                    tensor(op.output).name, dim.name, dim.size, per_stick));
+                    tensor(op.output).name, dim.name, dim.size, per_stick))
+        .Subject(tensor(op.output).name)
+        .Remedy("pad it with zeros");
   }
 
   // The stick of the first operand that has one; else the last dimension of the output that no

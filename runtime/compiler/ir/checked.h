@@ -1,9 +1,10 @@
+// SPDX-License-Identifier: Apache-2.0
 // Sums and products of 64 bits that do not wrap. Used by passes on sizes of unknown origin.
 #pragma once
 
 #include <cstdint>
 
-#include "model/contract/error.h"
+#include "base/error.h"
 
 namespace spyre::compiler {
 

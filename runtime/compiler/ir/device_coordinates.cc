@@ -1,4 +1,5 @@
-#include "runtime/compiler/device_coordinates.h"
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/compiler/ir/device_coordinates.h"
 
 #include <fmt/format.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Where an access lands in a stick layout: one coordinate per device dimension, as a function of
 // the loop variables. Pure functions, any thread. Source: public compiler front end
 // (docs/facts.md).
@@ -7,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "runtime/compiler/ir.h"
+#include "runtime/compiler/ir/ir.h"
 
 namespace spyre::compiler {
 

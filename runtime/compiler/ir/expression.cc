@@ -1,4 +1,5 @@
-#include "runtime/compiler/expression.h"
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/compiler/ir/expression.h"
 
 #include <fmt/format.h>
 
@@ -7,8 +8,8 @@
 #include <charconv>
 #include <limits>
 
-#include "model/contract/error.h"
-#include "model/contract/nearest.h"
+#include "base/error.h"
+#include "base/nearest.h"
 
 namespace spyre::compiler {
 namespace {
@@ -323,7 +324,7 @@ std::string ToString(const Expression& e) {
     case Kind::kMod:
       return "Mod(" + ToString(e.operands[0]) + ", " + ToString(e.operands[1]) + ")";
   }
-  throw Error(ErrorKind::kInternal, "expression of an unknown kind");
+  throw InternalError("expression of an unknown kind");
 }
 
 std::set<std::string> FreeSymbols(const Expression& expression) {

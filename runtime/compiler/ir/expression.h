@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Integer expressions over named symbols, as the front end writes coordinates and counts:
 // integers, symbols, + - * /, floor(a), Mod(a, n). Plain values, any thread.
 // Source: OpSpec source of the public compiler front end (docs/facts.md).

@@ -1,9 +1,10 @@
+// SPDX-License-Identifier: Apache-2.0
 // Values of expressions: exact rationals, 64 bits above and below the line.
 #include <limits>
 #include <utility>
 
-#include "model/contract/error.h"
-#include "runtime/compiler/expression.h"
+#include "base/error.h"
+#include "runtime/compiler/ir/expression.h"
 
 namespace spyre::compiler {
 namespace {
@@ -88,7 +89,7 @@ Rational Value(const Expression& e, const std::map<std::string, int64_t>& values
                      Wide{a.denominator} * whole.denominator);
     }
   }
-  throw Error(ErrorKind::kInternal, "expression of an unknown kind");
+  throw InternalError("expression of an unknown kind");
 }
 
 }  // namespace
@@ -102,7 +103,7 @@ int64_t Evaluate(const Expression& expression, const std::map<std::string, int64
     return value.numerator;
   } catch (const Error& error) {
     if (error.kind() != ErrorKind::kBadInput) throw;
-    throw BadInput("expression '{}': {}", ToString(expression).substr(0, 120), error.what());
+    throw error.Within(fmt::format("expression '{}'", ToString(expression).substr(0, 120)));
   }
 }
 

@@ -1,4 +1,5 @@
-#include "runtime/compiler/extent.h"
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/compiler/ir/extent.h"
 
 #include <fmt/format.h>
 
@@ -6,8 +7,8 @@
 #include <limits>
 #include <numeric>
 
-#include "model/contract/error.h"
-#include "runtime/compiler/checked.h"
+#include "base/error.h"
+#include "runtime/compiler/ir/checked.h"
 
 namespace spyre::compiler {
 namespace {

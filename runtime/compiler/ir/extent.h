@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A size of a loop or a trip count that may hold symbols: a sum of products of symbols with
 // rational factors, kept in one normal form, so that equal extents compare equal and a division is
 // undone by the multiplication. Plain values, any thread.
@@ -12,7 +13,7 @@
 #include <string_view>
 #include <vector>
 
-#include "runtime/compiler/expression.h"
+#include "runtime/compiler/ir/expression.h"
 
 namespace spyre::compiler {
 

@@ -1,4 +1,5 @@
-#include "runtime/compiler/ir.h"
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/compiler/ir/ir.h"
 
 namespace spyre::compiler {
 namespace {

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The compiler's view of one operation: a loop nest over which every tensor is read or written at
 // an affine index. The passes (work division now; tiling and LX planning build on the same types)
 // take it by const reference and never change it. Plain data and pure functions, any thread.
@@ -9,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "model/contract/error.h"
+#include "base/error.h"
 #include "model/contract/stick_layout.h"
 
 namespace spyre::compiler {
@@ -58,6 +59,15 @@ class CompileError : public Error {
       : Error(ErrorKind::kBadInput, message), type_(std::move(type)), kind_(std::move(kind)) {}
   const std::string& type() const { return type_; }
   const std::string& message_kind() const { return kind_; }
+  // As Error's own, but what is thrown stays a CompileError.
+  CompileError&& Subject(std::string subject) && {
+    static_cast<Error&&>(*this).Subject(std::move(subject));
+    return std::move(*this);
+  }
+  CompileError&& Remedy(std::string remedy) && {
+    static_cast<Error&&>(*this).Remedy(std::move(remedy));
+    return std::move(*this);
+  }
 
  private:
   std::string type_;

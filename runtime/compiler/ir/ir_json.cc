@@ -1,4 +1,5 @@
-#include "runtime/compiler/ir_json.h"
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/compiler/ir/ir_json.h"
 
 #include <algorithm>
 #include <limits>
@@ -7,8 +8,6 @@
 
 namespace spyre::compiler {
 namespace {
-
-using runtime::JsonReader;
 
 std::vector<int64_t> IntegersFromJson(const JsonReader& value) {
   return value.Integers(std::numeric_limits<int64_t>::min(), std::numeric_limits<int64_t>::max());

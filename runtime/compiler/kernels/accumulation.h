@@ -1,11 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the launches of a kernel are told whose sums outlive the launch. Used by code generation
 // only. docs/runtime.md "Tiling a reduction" has the whole picture.
 #pragma once
 
 #include <cstdint>
 
-#include "runtime/compiler/kernel.h"
-#include "runtime/compiler/section_builder.h"
+#include "runtime/compiler/kernels/kernel.h"
+#include "runtime/compiler/kernels/section_builder.h"
 
 namespace spyre::compiler {
 

@@ -1,25 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
 // Conversions between formats of different width: one stick of the narrow side is two of the wide
 // side, which follow each other along the dimension that is inside the sticks.
 #include <algorithm>
 
-#include "model/contract/error.h"
-#include "runtime/compiler/step_kernels.h"
-#include "runtime/compiler/tile_walk.h"
+#include "base/error.h"
+#include "runtime/compiler/kernels/one_input.h"
+#include "runtime/compiler/kernels/step_kernels.h"
+#include "runtime/compiler/kernels/tile_walk.h"
 
 namespace spyre::compiler {
 namespace {
 
-enum Token : uint8_t {
-  kInFull = 1,  // load -> vector
-  kInFree,      // vector -> load
-  kOutFull,     // vector -> store
-  kOutFree,     // store -> vector
-};
-
-constexpr int kIn = 0;
-constexpr int kOut = 1;
-constexpr int kSlots = 2;
-constexpr int64_t kStick = kStickBytes;
+using namespace one_input;
 
 class ConversionKernel {
  public:
@@ -167,7 +159,7 @@ class ConversionKernel {
   int stick_ = -1;  // axis
   int rows_ = -1;   // axis, -1: there is no other
   std::vector<int> loops_;
-  LxPlan lx_;
+  LxAllocator lx_;
   std::array<Buffers, 2> buffers_;
 };
 

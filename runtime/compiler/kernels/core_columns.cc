@@ -1,4 +1,5 @@
-#include "runtime/compiler/core_columns.h"
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/compiler/kernels/core_columns.h"
 
 #include <algorithm>
 

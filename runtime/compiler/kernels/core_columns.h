@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Values that differ from core to core: one column each in the core registers of a program. Used by
 // code generation only.
 #pragma once

@@ -1,17 +1,16 @@
-// Code generation: one operation with fixed sizes becomes a compute program for the cores, the
-// correction program that tells it where its tensors are, and a SpyreCode directory.
+// SPDX-License-Identifier: Apache-2.0
+// What the kernel builders are asked for and what they make: one operation with fixed sizes as a
+// compute program for the cores and the correction program that tells it where its tensors are.
 //
 // The programs take every address and every tensor stride from the address table. One kernel
 // therefore walks whole tensors and tiles inside bigger tensors alike, whatever their stick layout,
 // as long as the sizes are those it was compiled for.
 //
-// Callers: cosim (workloads, `compile`), tests. Pure functions, any thread.
-// Errors: spyre::Error(kBadInput) naming the operation, the dimension and the value.
+// Plain data. runtime/compiler/codegen/generate_kernel.h makes a Kernel of a KernelSpec.
 // Sources: docs/facts.md (LX size, span limit, work division); the tiling is this project's own.
 #pragma once
 
 #include <cstdint>
-#include <filesystem>
 #include <map>
 #include <string>
 #include <vector>
@@ -19,8 +18,8 @@
 #include "model/contract/memory_map.h"
 #include "model/contract/program.h"
 #include "model/contract/stick_layout.h"
-#include "runtime/compiler/matmul_cost.h"
-#include "runtime/compiler/work_division.h"
+#include "runtime/compiler/division/matmul_cost.h"
+#include "runtime/compiler/division/work_division.h"
 
 namespace spyre::compiler {
 
@@ -61,8 +60,8 @@ struct KernelSpec {
   // the accumulators only with the tile and split of the kernel before it. Empty: chosen.
   std::map<std::string, int64_t> tile;
   bool k_fast = true;  // work division may prefer slices of k (facts: k_fast_division)
-  SplitRule split_rule = SplitRule::kSeed;  // of work division, where `split` is empty
-  MatmulTiming matmul_timing;               // that SplitRule::kCost decides by
+  SplitRule split_rule = SplitRule::kPublic;  // of work division, where `split` is empty
+  MatmulTiming matmul_timing;                 // that SplitRule::kCost decides by
 };
 
 struct KernelArgument {
@@ -128,10 +127,5 @@ struct Kernel {
   uint64_t pool_bytes = 0;
   uint64_t allocation_bytes = 0;
 };
-
-Kernel GenerateKernel(const KernelSpec& spec);
-
-// Writes spyrecode.json, init_binary.bin and hcm.json into `dir`, which is created if needed.
-void WriteSpyreCode(const Kernel& kernel, const std::filesystem::path& dir);
 
 }  // namespace spyre::compiler

@@ -1,6 +1,7 @@
+// SPDX-License-Identifier: Apache-2.0
 // What one step of a program has to do: the iteration space, who of the cores does which slice of
-// it, and where each operand is. Made from a KernelSpec (kernel_problem.cc) or from a SuperDSC of a
-// bundle (bundle_problem.cc); the kernel builders take it. Used by code generation only.
+// it, and where each operand is. Made from a KernelSpec (resolve_problem.h) or from a SuperDSC of a
+// bundle (bundle_problem.h); the kernel builders take it. Used by code generation only.
 #pragma once
 
 #include <array>
@@ -8,14 +9,16 @@
 #include <string>
 #include <vector>
 
-#include "runtime/compiler/accumulation.h"
-#include "runtime/compiler/core_columns.h"
-#include "runtime/compiler/kernel.h"
-#include "runtime/compiler/op_list.h"
+#include "runtime/compiler/kernels/accumulation.h"
+#include "runtime/compiler/kernels/core_columns.h"
+#include "runtime/compiler/kernels/kernel.h"
+#include "runtime/compiler/ops/op_list.h"
 
 namespace spyre::compiler {
 
-inline constexpr int64_t kStickElements = 64;  // of SEN169_FP16
+inline constexpr int64_t kStickElements = 64;   // of SEN169_FP16
+inline constexpr int64_t kStick = kStickBytes;  // addresses are counted in signed numbers here
+inline constexpr int64_t kAccumulatorStick = kStickElements * 4;  // a stick of fp32 sums
 
 // One loop of the iteration space. It is counted in units: sticks if the dimension is inside the
 // stick of any argument, elements otherwise. Every core has `slice` units, the later ones one less
@@ -96,10 +99,6 @@ struct KernelProblem : Problem {
   int64_t UnitStride(int argument, int axis) const;
   int cores() const;
 };
-
-// Checks the spec, fills arguments, axes and operands, and divides the work. Tiles are left at 1.
-// `columns` must outlive the result.
-KernelProblem ResolveProblem(const KernelSpec& spec, CoreColumns& columns);
 
 // Largest tile not above `limit` that cuts `slice` into equal parts but for the last.
 int64_t BalancedTile(int64_t slice, int64_t limit);

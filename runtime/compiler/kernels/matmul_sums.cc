@@ -1,12 +1,10 @@
-#include "runtime/compiler/matmul_sums.h"
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/compiler/kernels/matmul_sums.h"
 
 #include <utility>
 
 namespace spyre::compiler {
 namespace {
-
-constexpr int64_t kStick = kStickBytes;
-constexpr int64_t kAccumulatorStick = 256;  // 64 fp32
 
 // Bytes that follow each other on both sides.
 void EmitRow(SectionBuilder& b, Op op, Order order, Reg lx, Reg device, Reg bytes) {

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The accumulators of a matmul whose sums go from launch to launch: they are brought in by the load
 // unit and written by the store unit, or stay in LX. With sums that end in their launch, nothing
 // here emits code. Used by code generation only.
@@ -6,8 +7,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "runtime/compiler/matmul_tiling.h"
-#include "runtime/compiler/tile_walk.h"
+#include "runtime/compiler/kernels/matmul_tiling.h"
+#include "runtime/compiler/kernels/tile_walk.h"
 
 namespace spyre::compiler {
 

@@ -1,10 +1,11 @@
-#include "runtime/compiler/matmul_tiling.h"
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/compiler/kernels/matmul_tiling.h"
 
 #include <algorithm>
 #include <limits>
 #include <vector>
 
-#include "model/contract/error.h"
+#include "base/error.h"
 
 namespace spyre::compiler {
 namespace {
@@ -12,7 +13,6 @@ namespace {
 // Elements of an accumulator tile; a larger share re-streams its operands, once for every tile
 // (docs/facts.md: about 64 K fp16 elements a core).
 constexpr int64_t kMaxAccumulatorElements = 64 * 1024;
-constexpr int64_t kAccumulatorStickBytes = 256;
 constexpr int kMostOperandSlots = 8;
 
 int64_t Tiles(int64_t slice, int64_t tile) { return (slice + tile - 1) / tile; }
@@ -33,7 +33,7 @@ std::vector<int64_t> Candidates(int64_t slice, int64_t wanted = 0) {
 // Bytes of operands that pass into the LX of a core. Squarish tiles have the least.
 int64_t OperandBytes(const MatmulShare& s, const MatmulTiling& t) {
   return s.batch * s.k *
-         (s.m * 128 * Tiles(s.n, t.n) + s.n * kStickElements * 128 * Tiles(s.m, t.m));
+         (s.m * kStick * Tiles(s.n, t.n) + s.n * kStickElements * kStick * Tiles(s.m, t.m));
 }
 
 // Estimated cycles: the array or the memory, whichever is slower, and what overlaps neither, which
@@ -57,8 +57,8 @@ double Cost(const MatmulShare& s, const MatmulTiling& t) {
       tiles * d(Tiles(s.k, t.k)) * (kChunkCycles + std::max({array, port, kChunkLatencyCycles}));
   if (t.accumulator_slots == 1) compute += tiles * rounding;
   if (t.output_slots == 1) compute += tiles * store;
-  const double a_bytes = d(s.batch * s.k * s.m * 128 * n_tiles) / s.a_sharers;
-  const double b_bytes = d(s.batch * s.k * s.n * kStickElements * 128 * m_tiles) / s.b_sharers;
+  const double a_bytes = d(s.batch * s.k * s.m * kStick * n_tiles) / s.a_sharers;
+  const double b_bytes = d(s.batch * s.k * s.n * kStickElements * kStick * m_tiles) / s.b_sharers;
   const double memory = s.cores * (a_bytes + b_bytes + tiles * d(t.output_bytes()));
   const double first =
       s.cores * (d(t.a_chunk_bytes()) / s.a_sharers + d(t.b_chunk_bytes()) / s.b_sharers);
@@ -81,7 +81,7 @@ double Cost(const MatmulShare& s, const MatmulTiling& t) {
       "or n, or keep the accumulators in device memory",
       share.m, share.n * kStickElements,
       share.batch == 1 ? "" : fmt::format(" of each of {} matrices", share.batch),
-      share.batch * share.m * share.n * kAccumulatorStickBytes, lx_bytes);
+      share.batch * share.m * share.n * kAccumulatorStick, lx_bytes);
 }
 
 }  // namespace
@@ -90,10 +90,10 @@ int64_t MatmulShare::tiles(int64_t m_tile_size, int64_t n_tile_size) const {
   return batch * Tiles(m, m_tile_size) * Tiles(n, n_tile_size);
 }
 
-int64_t MatmulTiling::a_chunk_bytes() const { return k * m * 128; }
-int64_t MatmulTiling::b_chunk_bytes() const { return n * k * kStickElements * 128; }
-int64_t MatmulTiling::accumulator_bytes() const { return n * m * kAccumulatorStickBytes; }
-int64_t MatmulTiling::output_bytes() const { return n * m * 128; }
+int64_t MatmulTiling::a_chunk_bytes() const { return k * m * kStick; }
+int64_t MatmulTiling::b_chunk_bytes() const { return n * k * kStickElements * kStick; }
+int64_t MatmulTiling::accumulator_bytes() const { return n * m * kAccumulatorStick; }
+int64_t MatmulTiling::output_bytes() const { return n * m * kStick; }
 int64_t MatmulTiling::LxBytes(const MatmulShare& share) const {
   return operand_slots * (a_chunk_bytes() + b_chunk_bytes()) +
          (accumulator_slots + (share.combines ? 1 : 0)) * accumulator_bytes() +
@@ -108,7 +108,7 @@ MatmulTiling ChooseMatmulTiling(const MatmulShare& share, uint64_t lx_bytes) {
            (elements <= kMaxAccumulatorElements || (t.m == 1 && t.n == 1));
   };
   const auto sums = [&](int64_t m, int64_t n, int wanted) {
-    constexpr int64_t kMost = kLxUsableBytes / kAccumulatorStickBytes + 1;  // more than LX holds
+    constexpr int64_t kMost = kLxUsableBytes / kAccumulatorStick + 1;  // more than LX holds
     return share.resident ? static_cast<int>(std::min(share.tiles(m, n), kMost)) : wanted;
   };
   // The largest tile worth having: one with the least operand traffic.

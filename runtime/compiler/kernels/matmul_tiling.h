@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Which tiles of a matmul a core keeps in LX. Pure function of the sizes, used by code generation
 // only.
 #pragma once
@@ -5,7 +6,7 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "runtime/compiler/kernel_problem.h"
+#include "runtime/compiler/kernels/kernel_problem.h"
 
 namespace spyre::compiler {
 

@@ -1,10 +1,11 @@
+// SPDX-License-Identifier: Apache-2.0
 // Operations on each element: load, compute, store, each one tile ahead of the next. Operands that
 // stay in LX are used where they are.
 #include <algorithm>
 
-#include "model/contract/error.h"
-#include "runtime/compiler/step_kernels.h"
-#include "runtime/compiler/tile_walk.h"
+#include "base/error.h"
+#include "runtime/compiler/kernels/step_kernels.h"
+#include "runtime/compiler/kernels/tile_walk.h"
 
 namespace spyre::compiler {
 namespace {
@@ -28,7 +29,7 @@ class PointwiseKernel {
       if (!p_.operands[i].in_lx) staged_.push_back(i);
     }
     shape_ = TileShape::Choose(p_, out_);
-    lx_ = LxPlan(p_.lx_base);
+    lx_ = LxAllocator(p_.lx_base);
     constants_at_ = lx_.Take(static_cast<int64_t>(body_.constants.size()) * kStickBytes);
     ChooseTiles();
     const int64_t bytes = shape_.row_tile(p_) * shape_.plane_tile(p_) * kStickBytes;
@@ -208,7 +209,7 @@ class PointwiseKernel {
   int out_;
   std::vector<int> staged_;  // inputs that pass through LX
   TileShape shape_;
-  LxPlan lx_;
+  LxAllocator lx_;
   int64_t constants_at_ = 0;
   std::vector<Buffers> buffers_;  // by operand
   std::vector<int64_t> temporaries_;

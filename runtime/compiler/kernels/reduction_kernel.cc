@@ -1,11 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
 // sum, amax, amin, mean along one axis. The vector unit folds the tiles of the reduced axis into
 // fp32 accumulators. Where the axis is divided over cores, partial results go from core to core in
 // the order of the slices; the last core rounds once and stores.
 #include <algorithm>
 
-#include "model/contract/error.h"
-#include "runtime/compiler/step_kernels.h"
-#include "runtime/compiler/tile_walk.h"
+#include "base/error.h"
+#include "runtime/compiler/kernels/step_kernels.h"
+#include "runtime/compiler/kernels/tile_walk.h"
 
 namespace spyre::compiler {
 namespace {
@@ -26,7 +27,6 @@ enum Token : uint8_t {
 constexpr int kIn = 0;
 constexpr int kOut = 1;
 constexpr int kSlots = 2;
-constexpr int64_t kStick = kStickBytes;
 constexpr int64_t kChunkRows = 64;  // rows that are added before they meet the accumulator
 
 class ReductionKernel {
@@ -62,7 +62,7 @@ class ReductionKernel {
     combines_ = p_.axes[reduced_].split > 1;
     constants_at_ = lx_.Take(static_cast<int64_t>(body_.constants.size()) * kStick);
     ChooseTiles();
-    if (in_staged()) in_ = Buffers::Take(lx_, KeptTile() * p_.axes[reduced_].tile * 128, kSlots);
+    if (in_staged()) in_ = Buffers::Take(lx_, KeptTile() * p_.axes[reduced_].tile * kStick, kSlots);
     if (out_staged()) out_ = Buffers::Take(lx_, KeptTile() * OutStride(), kSlots);
     sum_at_ = lx_.Take(SumBytes());
     if (combines_) received_at_ = lx_.Take(SumBytes());
@@ -106,7 +106,7 @@ class ReductionKernel {
   int64_t SumStride() const { return lanes_ ? 4 : 4 * StickElements(); }
   int64_t StickElements() const { return kStick / (body_.fp32 ? 4 : 2); }
   // The result of a row is a stick of its own, and goes to memory by itself (scattered writes).
-  int64_t OutStride() const { return lanes_ ? 256 : 128; }
+  int64_t OutStride() const { return lanes_ ? 2 * kStick : kStick; }
   // The accumulators of one fold; those of the next follow.
   int64_t FoldBytes(int64_t kept) const {
     return static_cast<int64_t>(AlignUp(static_cast<uint64_t>(kept * SumStride()), kStickBytes));
@@ -117,7 +117,8 @@ class ReductionKernel {
   int64_t SumBytes() const { return SumBytes(KeptTile()); }
 
   int64_t LxBytes(int64_t kept, int64_t reduced) const {
-    return kSlots * kept * ((in_staged() ? reduced * 128 : 0) + (out_staged() ? OutStride() : 0)) +
+    return kSlots * kept *
+               ((in_staged() ? reduced * kStick : 0) + (out_staged() ? OutStride() : 0)) +
            (combines_ ? 2 : 1) * SumBytes(kept);
   }
 
@@ -132,7 +133,7 @@ class ReductionKernel {
           "{}: dimension '{}' of {} needs {} bytes of LX; {} may be used. Raise lx_bytes", p_.name,
           reduced.name, reduced.size, LxBytes(1, least), limit);
     }
-    const int64_t sticks = std::max(least, StreamTileSticks(p_, limit / (kSlots * 128)));
+    const int64_t sticks = std::max(least, StreamTileSticks(p_, limit / (kSlots * kStick)));
     const auto reduced_tile = [&](int64_t most) {
       if (most >= reduced.slice) return reduced.slice;
       return lanes_ ? BalancedTile(reduced.slice, most) : std::max(most / least * least, least);
@@ -368,7 +369,7 @@ class ReductionKernel {
   bool combines_ = false;
   TileShape shape_;
   std::vector<int> loops_;  // of the kept axes
-  LxPlan lx_;
+  LxAllocator lx_;
   Buffers in_, out_;
   int64_t constants_at_ = 0;
   int64_t sum_at_ = 0;

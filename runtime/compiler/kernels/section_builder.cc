@@ -1,16 +1,16 @@
-#include "runtime/compiler/section_builder.h"
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/compiler/kernels/section_builder.h"
 
 #include <algorithm>
 
-#include "model/contract/error.h"
+#include "base/error.h"
 
 namespace spyre::compiler {
 
 Reg SectionBuilder::New() {
   if (next_ >= kRegisters) {
-    throw Error(ErrorKind::kInternal,
-                fmt::format("code generation for the {} unit needs more than {} registers",
-                            UnitName(section_.unit), kRegisters));
+    throw InternalError("code generation for the {} unit needs more than {} registers",
+                        UnitName(section_.unit), kRegisters);
   }
   return {static_cast<uint8_t>(next_++)};
 }

@@ -1,7 +1,9 @@
+// SPDX-License-Identifier: Apache-2.0
 // Writes the code of one section: registers by scope, constants once, loops as nested functions.
 // Used by code generation only; one thread at a time.
 #pragma once
 
+#include <algorithm>
 #include <initializer_list>
 #include <map>
 #include <utility>
@@ -46,7 +48,9 @@ class SectionBuilder {
     const Scope scope = Open();
     const Reg index = New();
     Append({Op::kLoop, 0, 0, 0, {index.number, count.number}, 0});
+    deepest_ = std::max(deepest_, ++depth_);
     body(index);
+    --depth_;
     Close(scope);
     Append({Op::kEnd, 0, 0, 0, {}, 0});
   }
@@ -70,6 +74,9 @@ class SectionBuilder {
   void Signal(uint8_t token, int64_t times);
   void Wait(uint8_t token, int64_t times);
 
+  // Loops within each other, at most so far. The card's sequencers have kMaxLoopDepth.
+  int deepest() const { return deepest_; }
+  size_t size() const { return section_.code.size(); }  // instructions so far
   Section Finish() { return std::move(section_); }
 
  private:
@@ -96,6 +103,7 @@ class SectionBuilder {
 
   Section section_;
   int next_ = 1;
+  int depth_ = 0, deepest_ = 0;  // of loops
   std::map<Key, Reg> cache_;
 };
 

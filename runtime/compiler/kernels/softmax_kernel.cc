@@ -1,22 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
 // Softmax along cols, as the chain max, subtract, exp, sum, reciprocal, multiply. Whole rows stay
 // in LX from the load to the store; every intermediate is rounded to SEN169 as it would be if the
 // operations ran one by one.
-#include "model/contract/error.h"
-#include "runtime/compiler/step_kernels.h"
-#include "runtime/compiler/tile_walk.h"
+#include "base/error.h"
+#include "runtime/compiler/kernels/one_input.h"
+#include "runtime/compiler/kernels/step_kernels.h"
+#include "runtime/compiler/kernels/tile_walk.h"
 
 namespace spyre::compiler {
 namespace {
 
-enum Token : uint8_t {
-  kInFull = 1,  // load -> vector
-  kInFree,      // vector -> load
-  kOutFull,     // vector -> store
-  kOutFree,     // store -> vector
-};
-
-constexpr int kIn = 0;
-constexpr int kOut = 1;
+using namespace one_input;
 
 uint8_t Fn(ReduceFn fn) { return static_cast<uint8_t>(fn); }
 uint8_t Fn(UnaryFn fn) { return static_cast<uint8_t>(fn); }
@@ -31,13 +25,13 @@ uint64_t BuildSoftmax(Problem& problem, StepCode& code) {
   std::swap(shape.rows, shape.planes);  // in LX the kept axis is the inner one, for the reductions
   Axis& row_axis = problem.axes[cols];
   row_axis.tile = row_axis.slice;
-  const int64_t row_bytes = row_axis.slice * 128;
+  const int64_t row_bytes = row_axis.slice * kStick;
 
   // Per row: input and result, each once or twice, an fp32 accumulator and one stick for max and
   // sum.
   const auto lx_bytes = [&](int64_t rows, int slots) {
     const auto sums = static_cast<int64_t>(AlignUp(static_cast<uint64_t>(rows) * 4, kStickBytes));
-    return rows * (2 * slots * row_bytes + 128) + sums;
+    return rows * (2 * slots * row_bytes + kStick) + sums;
   };
   const auto limit = static_cast<int64_t>(problem.lx_bytes);
   const int slots = lx_bytes(1, 2) <= limit ? 2 : 1;
@@ -51,15 +45,15 @@ uint64_t BuildSoftmax(Problem& problem, StepCode& code) {
   int64_t tile = 1;
   if (kept >= 0) {
     Axis& axis = problem.axes[kept];
-    const int64_t sticks = StreamTileSticks(problem, limit / 128);
+    const int64_t sticks = StreamTileSticks(problem, limit / kStick);
     tile = BalancedTile(axis.slice, std::max<int64_t>(1, sticks / row_axis.slice));
     while (lx_bytes(tile, slots) > limit) tile = BalancedTile(axis.slice, tile - 1);
     axis.tile = tile;
   }
-  LxPlan lx(problem.lx_base);
+  LxAllocator lx(problem.lx_base);
   const Buffers in = Buffers::Take(lx, tile * row_bytes, slots);
   const Buffers out = Buffers::Take(lx, tile * row_bytes, slots);
-  const int64_t scalars_at = lx.Take(tile * 128);  // one stick per row, lane 0
+  const int64_t scalars_at = lx.Take(tile * kStick);  // one stick per row, lane 0
   const int64_t sums_at = lx.Take(tile * 4);
   std::vector<int> loops = shape.outer;
   if (kept >= 0) loops.push_back(kept);
@@ -82,7 +76,7 @@ uint64_t BuildSoftmax(Problem& problem, StepCode& code) {
     TileWalk walk(v, problem, {}, code.loops(Unit::kVector));
     const Reg one = v.Const(1);
     const Reg stick = v.Const(kStickBytes);
-    const Reg plane = v.Const(tile * 128);
+    const Reg plane = v.Const(tile * kStick);
     const Reg four = v.Const(4);
     const Reg sums = v.Const(sums_at);
     const Reg scalars = v.Const(scalars_at);

@@ -1,4 +1,7 @@
-#include "runtime/compiler/step_code.h"
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/compiler/kernels/step_code.h"
+
+#include <algorithm>
 
 namespace spyre::compiler {
 
@@ -32,6 +35,18 @@ void StepCode::OpenLoop(int unit, int64_t count, int count_entry,
       loops_[unit].pop_back();
     });
   });
+}
+
+int StepCode::deepest() const {
+  int deepest = 0;
+  for (const SectionBuilder& builder : builders_) deepest = std::max(deepest, builder.deepest());
+  return deepest;
+}
+
+size_t StepCode::instructions() const {
+  size_t count = 0;
+  for (const SectionBuilder& builder : builders_) count += builder.size();
+  return count;
 }
 
 std::vector<Section> StepCode::Finish() {

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The five sections of a program while its steps are written: each step adds its part to the
 // section of every unit, inside the loops around the step. Used by code generation only.
 #pragma once
@@ -7,7 +8,7 @@
 #include <functional>
 #include <vector>
 
-#include "runtime/compiler/section_builder.h"
+#include "runtime/compiler/kernels/section_builder.h"
 
 namespace spyre::compiler {
 
@@ -27,6 +28,8 @@ class StepCode {
   // Iteration of each loop around the step, outermost first.
   const std::vector<Reg>& loops(Unit unit) const { return loops_[static_cast<int>(unit)]; }
 
+  int deepest() const;            // loops within each other, of any unit so far
+  size_t instructions() const;    // of all units so far
   std::vector<Section> Finish();  // of the units that have code
 
  private:

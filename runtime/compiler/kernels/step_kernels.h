@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The kernels that steps are made of: each chooses its tiles, takes LX from lx_base of the problem,
 // and adds its code to the sections. All tokens are zero again when a step has ended, so that steps
 // can follow each other. Used by code generation only.
@@ -9,8 +10,8 @@
 #include <utility>
 #include <vector>
 
-#include "runtime/compiler/kernel_problem.h"
-#include "runtime/compiler/step_code.h"
+#include "runtime/compiler/kernels/kernel_problem.h"
+#include "runtime/compiler/kernels/step_code.h"
 
 namespace spyre::compiler {
 

@@ -1,4 +1,5 @@
-#include "runtime/compiler/tile_walk.h"
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/compiler/kernels/tile_walk.h"
 
 #include <algorithm>
 

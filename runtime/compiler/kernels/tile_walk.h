@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Pieces that the sections of every kernel are made of: nested loops over the tiles of a core's
 // slice, with the addresses of the tensors; boxes between LX and device memory; buffers in LX that
 // are used in turn. Used by code generation only.
@@ -7,8 +8,8 @@
 #include <functional>
 #include <vector>
 
-#include "runtime/compiler/kernel_problem.h"
-#include "runtime/compiler/step_code.h"
+#include "runtime/compiler/kernels/kernel_problem.h"
+#include "runtime/compiler/kernels/step_code.h"
 
 namespace spyre::compiler {
 
@@ -99,9 +100,10 @@ void EmitTile(SectionBuilder& builder, const TileWalk& walk, const Problem& prob
 int64_t StreamTileSticks(const Problem& problem, int64_t most_sticks);
 
 // LX given out from `base`, in sticks.
-class LxPlan {
+class LxAllocator {
  public:
-  explicit LxPlan(uint64_t base = 0) : used_(static_cast<int64_t>(AlignUp(base, kStickBytes))) {}
+  explicit LxAllocator(uint64_t base = 0)
+      : used_(static_cast<int64_t>(AlignUp(base, kStickBytes))) {}
   int64_t Take(int64_t bytes) {
     const int64_t at = used_;
     used_ += static_cast<int64_t>(AlignUp(static_cast<uint64_t>(bytes), kStickBytes));
@@ -119,7 +121,7 @@ struct Buffers {
   int64_t bytes = 0;  // of one
   int slots = 1;
 
-  static Buffers Take(LxPlan& lx, int64_t bytes, int slots) {
+  static Buffers Take(LxAllocator& lx, int64_t bytes, int slots) {
     bytes = static_cast<int64_t>(AlignUp(static_cast<uint64_t>(bytes), kStickBytes));
     return {lx.Take(bytes * slots), bytes, slots};
   }

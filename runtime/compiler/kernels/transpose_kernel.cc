@@ -1,25 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
 // ReStickifyOpHBM: a tensor whose sticks run along one dimension becomes one whose sticks run along
 // another. The tile is blocks of 64 by 64 elements, which the vector unit transposes.
 #include <algorithm>
 
-#include "model/contract/error.h"
-#include "runtime/compiler/step_kernels.h"
-#include "runtime/compiler/tile_walk.h"
+#include "base/error.h"
+#include "runtime/compiler/kernels/one_input.h"
+#include "runtime/compiler/kernels/step_kernels.h"
+#include "runtime/compiler/kernels/tile_walk.h"
 
 namespace spyre::compiler {
 namespace {
 
-enum Token : uint8_t {
-  kInFull = 1,  // load -> vector
-  kInFree,      // vector -> load
-  kOutFull,     // vector -> store
-  kOutFree,     // store -> vector
-};
-
-constexpr int kIn = 0;
-constexpr int kOut = 1;
-constexpr int kSlots = 2;
-constexpr int64_t kStick = kStickBytes;
+using namespace one_input;
 constexpr int64_t kBlock = kStickElements * kStick;  // bytes of 64 sticks
 
 class TransposeKernel {
@@ -36,6 +28,7 @@ class TransposeKernel {
       if (axis != from_ && axis != to_) loops_.push_back(axis);
     }
     loops_.insert(loops_.end(), {from_, to_});
+    RefusePartialBlocksInLx();
     ChooseTiles();
     const int64_t bytes = p_.axes[from_].tile * p_.axes[to_].tile * kBlock;
     if (staged(kIn)) in_ = Buffers::Take(lx_, bytes, kSlots);
@@ -73,10 +66,31 @@ class TransposeKernel {
     from.tile = BalancedTile(from.slice, std::max<int64_t>(1, blocks / to.tile));
   }
 
-  // Rows of a side's sticks are elements of the other side's stick dimension.
-  BoxSide Rows(SectionBuilder& b, TileWalk& walk, int operand, int axis) const {
-    return {b.Add(kZero, walk.size(axis), kStickElements), walk.ElementStride(operand, axis),
-            b.Const(kStick)};
+  // The tensor ends within a block.
+  bool partial(int axis) const { return p_.axes[axis].size % kStickElements != 0; }
+
+  // What lies behind the last row in LX is not the operation's.
+  void RefusePartialBlocksInLx() const {
+    const auto refuse = [&](int operand, int axis) {
+      if (staged(operand) || !partial(axis)) return;
+      throw BadInput(
+          "{}: '{}' stays in LX, and its {} rows are no whole number of blocks of {}: keep it in "
+          "device memory",
+          p_.name, p_.operands[operand].name, p_.axes[axis].size, kStickElements);
+    };
+    refuse(kIn, to_);
+    refuse(kOut, from_);
+  }
+
+  Reg CoreElements(TileWalk& walk, int axis) const {
+    return partial(axis) ? walk.CoreElements(axis) : kZero;
+  }
+  // Rows of a side's sticks are elements of the other side's stick dimension; at its end they are
+  // fewer than the block has.
+  BoxSide Rows(SectionBuilder& b, TileWalk& walk, int operand, int axis, Reg core_elements) const {
+    const Reg rows = partial(axis) ? walk.TileElements(axis, core_elements)
+                                   : b.Add(kZero, walk.size(axis), kStickElements);
+    return {rows, walk.ElementStride(operand, axis), b.Const(kStick)};
   }
   int64_t in_plane() const { return p_.axes[to_].tile * kBlock; }
   int64_t out_plane() const { return p_.axes[from_].tile * kBlock; }
@@ -84,10 +98,11 @@ class TransposeKernel {
   void Load(SectionBuilder& b, const std::vector<Reg>& outer) const {
     BufferCursor in(b, in_);
     TileWalk walk(b, p_, {kIn}, outer);
+    const Reg elements = CoreElements(walk, to_);
     walk.Run(loops_, [&] {
       b.Scoped([&] {
         EmitBox(b, Op::kLoad, {kInFree, kInFull}, in.at(), walk.address(kIn),
-                Rows(b, walk, kIn, to_),
+                Rows(b, walk, kIn, to_, elements),
                 {walk.size(from_), walk.stride(kIn, from_), b.Const(in_plane())});
       });
       in.Advance();
@@ -99,6 +114,13 @@ class TransposeKernel {
     std::vector<int> in_lx;
     for (int operand : {kIn, kOut}) {
       if (!staged(operand)) in_lx.push_back(operand);
+    }
+    // Rows that no load fills are transposed as well.
+    if (staged(kIn) && partial(to_)) {
+      b.Scoped([&] {
+        b.Emit(Op::kVfill, 0, {},
+               {b.Const(in_.base), kZero, b.Const(in_.bytes * kSlots), b.Const(1), kZero});
+      });
     }
     if (staged(kIn)) b.Signal(kInFree, kSlots);
     BufferCursor in(b, in_);
@@ -133,10 +155,11 @@ class TransposeKernel {
     b.Signal(kOutFree, kSlots);
     BufferCursor out(b, out_);
     TileWalk walk(b, p_, {kOut}, outer);
+    const Reg elements = CoreElements(walk, from_);
     walk.Run(loops_, [&] {
       b.Scoped([&] {
         EmitBox(b, Op::kStore, {kOutFull, kOutFree}, out.at(), walk.address(kOut),
-                Rows(b, walk, kOut, from_),
+                Rows(b, walk, kOut, from_, elements),
                 {walk.size(to_), walk.stride(kOut, to_), b.Const(out_plane())});
       });
       out.Advance();
@@ -147,7 +170,7 @@ class TransposeKernel {
   int from_;  // axis inside the sticks of the input
   int to_;    // of the output
   std::vector<int> loops_;
-  LxPlan lx_;
+  LxAllocator lx_;
   Buffers in_, out_;
 };
 

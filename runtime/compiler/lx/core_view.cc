@@ -1,4 +1,5 @@
-#include "runtime/compiler/core_view.h"
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/compiler/lx/core_view.h"
 
 #include <algorithm>
 #include <map>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Which part of a buffer each core holds, as one operation sees it: the device dimensions that its
 // work division cuts, and how core numbers count through the slices. Two operations agree on a
 // buffer if their views are equal. Pure functions, any thread.
@@ -7,7 +8,7 @@
 #include <optional>
 #include <vector>
 
-#include "runtime/compiler/ir.h"
+#include "runtime/compiler/ir/ir.h"
 
 namespace spyre::compiler {
 

@@ -1,12 +1,13 @@
-#include "runtime/compiler/lx_planning.h"
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/compiler/lx/lx_planning.h"
 
 #include <algorithm>
 #include <numeric>
 #include <set>
 #include <unordered_map>
 
-#include "runtime/compiler/core_view.h"
-#include "runtime/compiler/pool_planning.h"
+#include "runtime/compiler/lx/core_view.h"
+#include "runtime/compiler/lx/pool_planning.h"
 
 namespace spyre::compiler {
 namespace {
@@ -168,7 +169,8 @@ class Planner {
         throw CompileError("AssertionError", "lx_split_placement",
                            fmt::format("operation '{}': no device dimension of '{}' can carry the "
                                        "split of its loops",
-                                       operation.ir.name, name));
+                                       operation.ir.name, name))
+            .Subject(operation.ir.name);
       }
       if (!view || (touch.is_write && LeavesPartialResults(operation)) ||
           (first && !(*first == *view))) {

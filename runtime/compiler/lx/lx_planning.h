@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // LX planning: which intermediates of a graph stay in the scratchpads, and where. A buffer may if
 // every operation that touches it has the same core hold the same part of it. What stays in device
 // memory gets a place in the pool.
@@ -13,9 +14,9 @@
 #include <vector>
 
 #include "model/contract/memory_map.h"
-#include "runtime/compiler/ir.h"
-#include "runtime/compiler/lx_solver.h"
-#include "runtime/compiler/work_division.h"
+#include "runtime/compiler/division/work_division.h"
+#include "runtime/compiler/ir/ir.h"
+#include "runtime/compiler/lx/lx_solver.h"
 
 namespace spyre::compiler {
 

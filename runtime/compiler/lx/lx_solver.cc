@@ -1,4 +1,5 @@
-#include "runtime/compiler/lx_solver.h"
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/compiler/lx/lx_solver.h"
 
 #include <algorithm>
 #include <functional>
@@ -6,8 +7,8 @@
 #include <queue>
 #include <unordered_map>
 
-#include "model/contract/nearest.h"
-#include "runtime/compiler/ir.h"
+#include "base/nearest.h"
+#include "runtime/compiler/ir/ir.h"
 
 namespace spyre::compiler {
 namespace {
@@ -302,7 +303,9 @@ LxSolver LxSolverFromName(std::string_view name) {
   const std::string hint = DidYouMean(name, names);
   throw CompileError(
       "ValueError", "unknown_lx_solver",
-      fmt::format("LX solver '{}' must be greedy, firstfit or bestfit{}", name, hint));
+      fmt::format("LX solver '{}' must be greedy, firstfit or bestfit{}", name, hint))
+      .Subject("lx_solver")
+      .Remedy("greedy, firstfit or bestfit");
 }
 
 Addresses PlaceInLx(LxSolver solver, const std::vector<LxBuffer>& buffers, int64_t capacity,

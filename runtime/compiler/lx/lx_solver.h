@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Places buffers with known lifetimes in the LX scratchpad. Three solvers, as in the public
 // compiler; a buffer that none finds room for stays in device memory.
 //

@@ -1,11 +1,12 @@
-#include "runtime/compiler/pool_planning.h"
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/compiler/lx/pool_planning.h"
 
 #include <algorithm>
 #include <numeric>
 #include <tuple>
 
 #include "model/contract/memory_map.h"
-#include "runtime/compiler/ir.h"
+#include "runtime/compiler/ir/ir.h"
 
 namespace spyre::compiler {
 namespace {
@@ -34,7 +35,8 @@ class Pool {
       throw CompileError("RuntimeError", "pool_overflow",
                          fmt::format("intermediate '{}' of {} bytes does not fit: the pool has {} "
                                      "bytes already, and a segment {}",
-                                     buffer.name, buffer.size, bytes_, kLimit));
+                                     buffer.name, buffer.size, bytes_, kLimit))
+          .Subject(buffer.name);
     }
     const int64_t offset = bytes_;
     bytes_ += buffer.size;

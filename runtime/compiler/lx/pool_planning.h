@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Places intermediates in one pool of device memory; those that never live together may share a
 // place. Pure functions, any thread. Bytes; times in operations. Source: public memory planner
 // (docs/facts.md).

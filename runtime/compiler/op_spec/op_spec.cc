@@ -1,14 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
 // OpSpec source: the tree of constructor calls (python_source.h) as the front end's objects.
-#include "runtime/compiler/op_spec.h"
+#include "runtime/compiler/op_spec/op_spec.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <limits>
 
-#include "model/contract/error.h"
-#include "model/contract/nearest.h"
-#include "runtime/compiler/op_spec_values.h"
+#include "base/error.h"
+#include "base/nearest.h"
+#include "runtime/compiler/op_spec/op_spec_values.h"
+#include "runtime/compiler/op_spec/tiled_symbols.h"
 
 namespace spyre::compiler {
 namespace {
@@ -52,13 +54,14 @@ class SpecReader : private SpecValues {
     }
     LoopSpec loop;
     const PyValue* body = nullptr;
+    std::vector<std::string> tiled;
     Keywords(call,
              {{"count", [&](const PyValue& v) { loop.count = Count(v); }},
               {"body", [&](const PyValue& v) { body = &v; }},
-              {"tiled_symbols",
-               [&](const PyValue& v) { loop.tiled_symbols = Symbols(v, "tiled_symbols"); }}},
+              {"tiled_symbols", [&](const PyValue& v) { tiled = Symbols(v, "tiled_symbols"); }}},
              {"count", "body"});
-    loops_.push_back(loop.tiled_symbols);
+    if (loops_.empty()) ops_say_ = SomeOpHasTiledSymbols(call);
+    loops_.push_back(std::move(tiled));
     loop.body = Nodes(*body);
     loops_.pop_back();
     return loop;
@@ -92,7 +95,11 @@ class SpecReader : private SpecValues {
          {"debug_handle", ignored}},
         {"op", "is_reduction", "iteration_space", "args"});
     if (slices != nullptr) op.core_slices = CoreSlices(*slices, op);
-    if (tiled != nullptr) Tiled(*tiled, op);
+    if (tiled != nullptr) {
+      Tiled(*tiled, op);
+    } else if (!ops_say_) {
+      TiledByLoops(op);
+    }
     for (const PyValue& item : List(*args, "args")) {
       if (Constructor(item) != "TensorArg") Wrong(item, "args", "a TensorArg");
       op.args.push_back(Arg(item, op));
@@ -198,29 +205,22 @@ class SpecReader : private SpecValues {
     }
   }
 
-  // To the loops that name them; one each if the loops name none or others.
-  void Distribute(const PyValue& value, std::vector<std::string> names, OpSpec& op) {
-    std::vector<std::string> left = names;
+  void Distribute(const PyValue& value, const std::vector<std::string>& names, OpSpec& op) {
+    std::string unclear;
+    op.tiled_symbols = DistributeTiledSymbols(names, loops_, &unclear);
+    if (unclear.empty()) return;
+    source().Fail(value.offset,
+                  fmt::format("tiled_symbols: which of the {} loops around advances '{}'? (a list "
+                              "for each loop, innermost first, says so: [['c1'], ['c0']])",
+                              loops_.size(), unclear));
+  }
+  // Where no operation of a nest says anything, its loops speak for all of them.
+  void TiledByLoops(OpSpec& op) const {
     op.tiled_symbols.assign(loops_.size(), {});
     for (size_t level = 0; level < loops_.size(); ++level) {
       for (const std::string& name : loops_[level]) {
-        const auto it = std::find(left.begin(), left.end(), name);
-        if (it == left.end()) continue;
-        op.tiled_symbols[level].push_back(name);
-        left.erase(it);
+        if (Find(op, name) != nullptr) op.tiled_symbols[level].push_back(name);
       }
-    }
-    if (left.empty()) return;
-    if (loops_.size() == 1) {
-      op.tiled_symbols[0] = std::move(names);
-    } else if (names.size() == loops_.size()) {
-      for (size_t level = 0; level < names.size(); ++level)
-        op.tiled_symbols[level] = {names[level]};
-    } else {
-      source().Fail(value.offset,
-                    fmt::format("tiled_symbols: which of the {} loops around advances '{}'? (the "
-                                "tiled_symbols of a LoopSpec say so)",
-                                loops_.size(), left.front()));
     }
   }
 
@@ -352,6 +352,7 @@ class SpecReader : private SpecValues {
 
   // tiled_symbols of the loops around, outermost first
   std::vector<std::vector<std::string>> loops_;
+  bool ops_say_ = true;  // some operation of the nest around has tiled_symbols of its own
 };
 
 // Where the sdsc() call begins, if the text is a whole wrapper module; npos: it is a bare list.

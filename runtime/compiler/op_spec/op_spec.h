@@ -1,8 +1,9 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the front end hands to bundle emission: operations with their iteration space, tensors with
-// device coordinates, and counted loops around them (seed 002). Plain data.
+// device coordinates, and counted loops around them (the coarse-tiling RFC). Plain data.
 //
-// Sizes and ranges in elements, allocations in bytes. Sources: seed 002, docs/facts.md; the newest
-// front end's form of the same objects is read into these.
+// Sizes and ranges in elements, allocations in bytes. Sources: the coarse-tiling RFC,
+// docs/facts.md; the newest front end's form of the same objects is read into these.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +13,7 @@
 #include <vector>
 
 #include "model/contract/formats.h"
-#include "runtime/compiler/expression.h"
+#include "runtime/compiler/ir/expression.h"
 
 namespace spyre::compiler {
 
@@ -55,11 +56,11 @@ struct OpSpec {
   // iteration_space. Empty: the default order (first dimension fastest; K of a matmul first).
   std::vector<Expression> core_slices;
   // The iteration symbols (newest form: the symbols of tile_advance) that each enclosing loop
-  // advances, outermost loop first. Empty outside loops.
+  // advances, outermost loop first. Empty outside loops, and where nothing advances.
   std::vector<std::vector<std::string>> tiled_symbols;
 };
 
-// An operation that the front end could not lower; emission skips it.
+// An operation that the front end could not lower; emission refuses it.
 struct UnimplementedOp {
   std::string op;
 };
@@ -70,7 +71,6 @@ using SpecNode = std::variant<OpSpec, UnimplementedOp, LoopSpec>;
 struct LoopSpec {
   std::variant<int64_t, std::string> count = int64_t{1};  // a string: a symbolic count
   std::vector<SpecNode> body;
-  std::vector<std::string> tiled_symbols;  // of this level
 };
 
 // One kernel: what one sdsc() call of the front end holds.
@@ -81,8 +81,9 @@ struct KernelSource {
 
 // Constructor calls in Python syntax, as the front end writes them:
 // `[OpSpec(op='add', ..., args=[TensorArg(...)]), LoopSpec(count=sympify('4'), body=[...])]`, bare
-// or as the second argument of async_compile.sdsc('name', [...]). Seed-era and newest keys are
-// read. Throws BadInput with file, line, column and what was expected. `file` is for messages.
+// or as the second argument of async_compile.sdsc('name', [...]). Reads the keys of the
+// coarse-tiling RFC and the newest ones. Throws BadInput with file, line, column and what was
+// expected. `file` is for messages.
 KernelSource ParseOpSpecSource(const std::string& text, const std::string& file);
 // The same source again; ParseOpSpecSource of it gives an equal KernelSource.
 std::string ToSource(const KernelSource& source);

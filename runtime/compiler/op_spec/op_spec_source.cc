@@ -1,9 +1,10 @@
+// SPDX-License-Identifier: Apache-2.0
 // The front end's objects as Python source, in the newest form of tiled_symbols.
 #include <fmt/format.h>
 
 #include <cmath>
 
-#include "runtime/compiler/op_spec.h"
+#include "runtime/compiler/op_spec/op_spec.h"
 
 namespace spyre::compiler {
 namespace {
@@ -93,9 +94,6 @@ class Writer {
           symbolic != nullptr ? *symbolic : std::to_string(std::get<int64_t>(loop.count));
       Line(fmt::format("count={},", Sympify(count)));
       List(loop.body, "body=[");
-      if (!loop.tiled_symbols.empty()) {
-        Line(fmt::format("tiled_symbols=[{}],", Join(loop.tiled_symbols, Sympify)));
-      }
     });
     Line("),");
   }

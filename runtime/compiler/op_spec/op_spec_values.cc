@@ -1,11 +1,12 @@
-#include "runtime/compiler/op_spec_values.h"
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/compiler/op_spec/op_spec_values.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 
-#include "model/contract/error.h"
-#include "model/contract/nearest.h"
+#include "base/error.h"
+#include "base/nearest.h"
 
 namespace spyre::compiler {
 

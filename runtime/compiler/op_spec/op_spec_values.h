@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Typed values out of a Python source tree, for readers of constructor calls. Every function throws
 // BadInput with file, line, column, `what` was read, what was found and what should be.
 #pragma once
@@ -10,8 +11,8 @@
 #include <utility>
 #include <vector>
 
-#include "runtime/compiler/expression.h"
-#include "runtime/compiler/python_source.h"
+#include "runtime/compiler/ir/expression.h"
+#include "runtime/compiler/op_spec/python_source.h"
 
 namespace spyre::compiler {
 

@@ -1,4 +1,5 @@
-#include "runtime/compiler/python_source.h"
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/compiler/op_spec/python_source.h"
 
 #include <fmt/format.h>
 
@@ -7,7 +8,7 @@
 #include <charconv>
 #include <cstdlib>
 
-#include "model/contract/error.h"
+#include "base/error.h"
 
 namespace spyre::compiler {
 namespace {

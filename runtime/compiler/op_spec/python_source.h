@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The part of Python's syntax in which compiler front ends write plain data: constructor calls with
 // keyword arguments, lists, tuples, dicts, strings, numbers, True, False, None and dotted names.
 // Reads it as a tree of values that know where they stand. Plain data, any thread.

@@ -1,4 +1,5 @@
-#include "runtime/compiler/spec_coordinate.h"
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/compiler/op_spec/spec_coordinate.h"
 
 #include <algorithm>
 #include <numeric>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Device coordinates as the front end writes them, taken apart: constant + the sum of
 // floor((step * v mod modulus) / divisor), one term for each symbol. Pure functions, any thread.
 // Source: public compiler front end (docs/facts.md).
@@ -7,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "runtime/compiler/device_coordinates.h"
-#include "runtime/compiler/op_spec.h"
+#include "runtime/compiler/ir/device_coordinates.h"
+#include "runtime/compiler/op_spec/op_spec.h"
 
 namespace spyre::compiler {
 

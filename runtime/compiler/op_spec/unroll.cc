@@ -1,15 +1,15 @@
-#include "runtime/compiler/unroll.h"
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/compiler/op_spec/unroll.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <map>
-#include <numeric>
 #include <set>
 
-#include "model/contract/error.h"
-#include "runtime/compiler/checked.h"
-#include "runtime/compiler/ir.h"
+#include "base/error.h"
+#include "runtime/compiler/ir/checked.h"
+#include "runtime/compiler/ir/ir.h"
 
 namespace spyre::compiler {
 namespace {
@@ -54,23 +54,11 @@ const IterationSymbol* Find(const OpSpec& op, const std::string& symbol) {
   return it == op.iteration_space.end() ? nullptr : &*it;
 }
 
-// Bytes that the argument advances per iteration, over all symbols of the loop that it knows.
-struct Advance {
-  bool moves = false;  // some symbol has a stride
-  int64_t bytes = 0;
-};
-
-Advance AdvanceOf(const OpSpec& op, const TensorArg& arg, const Symbols& symbols) {
-  Advance advance;
-  if (arg.per_tile_fixed) return advance;
-  for (const std::string& symbol : symbols) {
-    const IterationSymbol* loop = Find(op, symbol);
-    if (loop == nullptr && !arg.tile_advance) continue;
-    const int64_t stride = TileStrideBytes(arg, symbol, loop == nullptr ? 1 : loop->range);
-    advance.moves = advance.moves || stride != 0;
-    advance.bytes = CheckedSum(advance.bytes, stride);
-  }
-  return advance;
+// Bytes per step of `symbol`: 0 for one that neither the operation nor the argument knows.
+int64_t StrideOf(const OpSpec& op, const TensorArg& arg, const std::string& symbol) {
+  const IterationSymbol* loop = Find(op, symbol);
+  if (loop == nullptr && !arg.tile_advance) return 0;
+  return TileStrideBytes(arg, symbol, loop == nullptr ? 1 : loop->range);
 }
 
 std::vector<int64_t> TileDeviceSize(const OpSpec& op, const TensorArg& arg,
@@ -97,8 +85,24 @@ int64_t PartsOf(const Expression& expression) {
   return parts;
 }
 
-// How much memory a node takes, in units that do not matter.
+// How much memory the nodes take when they are written out, in units that do not matter.
+int64_t PartsOf(const std::vector<SpecNode>& nodes);
+
+int64_t CountOf(const LoopSpec& loop) {
+  if (const auto* symbol = std::get_if<std::string>(&loop.count)) {
+    throw CompileError(
+        "ValueError", "symbolic_count",
+        fmt::format("a loop with the symbolic trip count {} cannot be unrolled", *symbol));
+  }
+  const int64_t count = std::get<int64_t>(loop.count);
+  if (count < 0) throw BadInput("a loop has a trip count of {}", count);
+  return count;
+}
+
 int64_t PartsOf(const SpecNode& node) {
+  if (const auto* loop = std::get_if<LoopSpec>(&node)) {
+    return CheckedProduct(CountOf(*loop), PartsOf(loop->body));
+  }
   const auto* op = std::get_if<OpSpec>(&node);
   if (op == nullptr) return 1;
   int64_t parts = NameParts(op->op);
@@ -110,103 +114,90 @@ int64_t PartsOf(const SpecNode& node) {
   return parts;
 }
 
+int64_t PartsOf(const std::vector<SpecNode>& nodes) {
+  int64_t parts = 0;
+  for (const SpecNode& node : nodes) parts = CheckedSum(parts, PartsOf(node));
+  if (parts > kLargestResult) {
+    throw BadInput("written out, the loops are too many operations: more than {} parts in all",
+                   kLargestResult);
+  }
+  return parts;
+}
+
 class Unroller {
  public:
-  // `depth` loops are around the nodes.
-  std::vector<SpecNode> Nodes(const std::vector<SpecNode>& nodes, size_t depth) {
-    std::vector<SpecNode> flat;
-    for (const SpecNode& node : nodes) {
-      if (const auto* loop = std::get_if<LoopSpec>(&node)) {
-        for (SpecNode& copy : Loop(*loop, depth)) flat.push_back(std::move(copy));
-      } else {
-        Reserve(PartsOf(node));
-        flat.push_back(node);
-      }
-    }
-    return flat;
+  std::vector<SpecNode> Unroll(const std::vector<SpecNode>& nodes) {
+    PartsOf(nodes);  // before anything is made: the result may have only so many parts
+    Nodes(nodes);
+    return std::move(flat_);
   }
 
  private:
-  // Before anything is made: the result may have so many more parts.
-  void Reserve(int64_t parts) {
-    if (__builtin_add_overflow(parts_, parts, &parts_) || parts_ > kLargestResult) {
-      throw BadInput("written out, the loops are too many operations: more than {} parts in all",
-                     kLargestResult);
-    }
-  }
+  // What the copies of an operation have in common, and how each of its arguments advances.
+  struct Body {
+    OpSpec op;
+    std::vector<std::vector<int64_t>> strides;  // of each argument, of each loop around
+  };
 
-  static int64_t CountOf(const LoopSpec& loop) {
-    if (const auto* symbol = std::get_if<std::string>(&loop.count)) {
-      throw CompileError(
-          "ValueError", "symbolic_count",
-          fmt::format("a loop with the symbolic trip count {} cannot be unrolled", *symbol));
-    }
-    const int64_t count = std::get<int64_t>(loop.count);
-    if (count < 0) throw BadInput("a loop has a trip count of {}", count);
-    return count;
-  }
-
-  // What the loop advances in operations that do not say it themselves.
-  static Symbols SymbolsOf(const LoopSpec& loop, const std::vector<SpecNode>& body) {
-    if (!loop.tiled_symbols.empty()) return loop.tiled_symbols;
-    Symbols symbols;
-    for (const SpecNode& node : body) {
-      const auto* op = std::get_if<OpSpec>(&node);
-      if (op == nullptr) continue;
-      for (const Symbols& level : op->tiled_symbols) {
-        symbols.insert(symbols.end(), level.begin(), level.end());
-      }
-      break;
-    }
-    return symbols;
-  }
-
-  std::vector<SpecNode> Loop(const LoopSpec& loop, size_t depth) {
-    std::vector<SpecNode> body = Nodes(loop.body, depth + 1);
-    const int64_t count = CountOf(loop);
-    const Symbols symbols = SymbolsOf(loop, body);
-    if (body.empty() || count == 0) return {};
-    const int64_t parts =
-        std::accumulate(body.begin(), body.end(), int64_t{0},
-                        [](int64_t sum, const SpecNode& node) { return sum + PartsOf(node); });
-    Reserve(CheckedProduct(parts, count - 1));  // the body itself is there
-    std::vector<std::vector<int64_t>> bytes(body.size());
-    for (size_t i = 0; i < body.size(); ++i) {
-      auto* op = std::get_if<OpSpec>(&body[i]);
-      if (op == nullptr) continue;
-      const bool own = loop.tiled_symbols.empty() && depth < op->tiled_symbols.size();
-      bytes[i] = Shrink(*op, own ? Symbols(op->tiled_symbols[depth]) : symbols, depth);
-    }
-    std::vector<SpecNode> flat;
-    flat.reserve(body.size() * static_cast<size_t>(count));
-    for (int64_t iteration = 0; iteration < count; ++iteration) {
-      for (size_t i = 0; i < body.size(); ++i) {
-        flat.push_back(body[i]);
-        auto* op = std::get_if<OpSpec>(&flat.back());
-        if (op == nullptr) continue;
-        for (size_t a = 0; a < op->args.size(); ++a) {
-          op->args[a].address =
-              CheckedSum(op->args[a].address, CheckedProduct(iteration, bytes[i][a]));
-        }
+  void Nodes(const std::vector<SpecNode>& nodes) {
+    for (const SpecNode& node : nodes) {
+      if (const auto* loop = std::get_if<LoopSpec>(&node)) {
+        Loop(*loop);
+      } else if (const auto* op = std::get_if<OpSpec>(&node)) {
+        Copy(BodyOf(*op));
+      } else {
+        flat_.push_back(node);
       }
     }
-    return flat;
   }
 
-  // Makes `op` what the copies have in common; returns the bytes that each argument advances.
-  static std::vector<int64_t> Shrink(OpSpec& op, const Symbols& symbols, size_t depth) {
-    std::vector<int64_t> bytes;
-    for (TensorArg& arg : op.args) {
-      const Advance advance = AdvanceOf(op, arg, symbols);
-      bytes.push_back(advance.bytes);
-      if (advance.moves) arg.device_size = TileDeviceSize(op, arg, symbols);
+  void Loop(const LoopSpec& loop) {
+    if (PartsOf(loop.body) == 0) return;  // nothing, however often
+    counts_.push_back(CountOf(loop));
+    iterations_.push_back(0);
+    for (; iterations_.back() < counts_.back(); ++iterations_.back()) Nodes(loop.body);
+    iterations_.pop_back();
+    counts_.pop_back();
+  }
+
+  const Body& BodyOf(const OpSpec& op) {
+    const auto [entry, is_new] = bodies_.try_emplace(&op);
+    Body& body = entry->second;
+    if (!is_new) return body;
+    body.op = op;
+    body.op.tiled_symbols.clear();
+    for (TensorArg& arg : body.op.args) {
+      body.strides.push_back(LoopStrideBytes(op, arg, counts_.size()));
+      Shrink(op, arg);
     }
-    // What is left belongs to the loops outside.
-    op.tiled_symbols.resize(std::min(op.tiled_symbols.size(), depth));
-    return bytes;
+    return body;
   }
 
-  int64_t parts_ = 0;  // of the result so far
+  void Shrink(const OpSpec& op, TensorArg& arg) const {
+    if (arg.per_tile_fixed) return;
+    for (size_t level = std::min(counts_.size(), op.tiled_symbols.size()); level-- > 0;) {
+      const Symbols& symbols = op.tiled_symbols[level];
+      const bool moves = std::any_of(symbols.begin(), symbols.end(), [&](const auto& symbol) {
+        return StrideOf(op, arg, symbol) != 0;
+      });
+      if (moves) arg.device_size = TileDeviceSize(op, arg, symbols);
+    }
+  }
+
+  void Copy(const Body& body) {
+    OpSpec copy = body.op;
+    for (size_t a = 0; a < copy.args.size(); ++a) {
+      for (size_t level = 0; level < iterations_.size(); ++level) {
+        copy.args[a].address = CheckedSum(
+            copy.args[a].address, CheckedProduct(iterations_[level], body.strides[a][level]));
+      }
+    }
+    flat_.emplace_back(std::move(copy));
+  }
+
+  std::vector<int64_t> counts_, iterations_;  // of the loops around, outermost first
+  std::map<const OpSpec*, Body> bodies_;
+  std::vector<SpecNode> flat_;
 };
 
 }  // namespace
@@ -241,8 +232,18 @@ int64_t TileStrideBytes(const TensorArg& arg, const std::string& symbol, int64_t
   return CheckedProduct(elements, bits / kByteBits);
 }
 
+std::vector<int64_t> LoopStrideBytes(const OpSpec& op, const TensorArg& arg, size_t loops) {
+  std::vector<int64_t> strides(loops, 0);
+  if (arg.per_tile_fixed) return strides;
+  for (size_t level = 0; level < std::min(loops, op.tiled_symbols.size()); ++level) {
+    for (const std::string& symbol : op.tiled_symbols[level])
+      strides[level] = CheckedSum(strides[level], StrideOf(op, arg, symbol));
+  }
+  return strides;
+}
+
 KernelSource UnrollLoops(const KernelSource& source) {
-  return {source.name, Unroller().Nodes(source.body, 0)};
+  return {source.name, Unroller().Unroll(source.body)};
 }
 
 }  // namespace spyre::compiler

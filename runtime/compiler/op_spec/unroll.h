@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Loops written out: every iteration becomes operations of its own, with the addresses that its
 // tile has. For backends without loops, and as the statement of what a loop does.
 //
@@ -6,8 +7,9 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
-#include "runtime/compiler/op_spec.h"
+#include "runtime/compiler/op_spec/op_spec.h"
 
 namespace spyre::compiler {
 
@@ -16,11 +18,15 @@ namespace spyre::compiler {
 // says how it advances (tile_advance), that counts instead, per step of the symbol.
 int64_t TileStrideBytes(const TensorArg& arg, const std::string& symbol, int64_t tile);
 
-// Inner loops first; the copies of a body come in order, without tiled symbols. A loop advances by
-// its own tiled symbols; if it names none, each operation by its own for that loop, or, without
-// any, by those of the first operation in it. Symbols that an operation does not have leave it
-// where it is. Arguments that are per_tile_fixed stay, all others advance, whatever memory they
-// are in.
+// Bytes that the argument advances per iteration of each loop around its operation, outermost
+// first. The operation's own tiled_symbols say which of its symbols each loop advances: names are
+// local to an operation. 0 for what is per_tile_fixed. As in the public compiler, a step along a
+// symbol is one tile in every loop that advances it, although the outer of two such loops steps
+// over all tiles of the inner one: bundle emission refuses them, tile_advance can say it.
+std::vector<int64_t> LoopStrideBytes(const OpSpec& op, const TensorArg& arg, size_t loops);
+
+// The copies of a body come in order, without tiled symbols; arguments advance as LoopStrideBytes
+// says, whatever memory they are in.
 //
 // device_size of a copy that advances: a dimension along which the tile is walked becomes the
 // tile's extent, if all dimensions outside it have size 1; otherwise it is part of their stride and

@@ -1,12 +1,13 @@
-#include "runtime/compiler/op_funcs.h"
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/compiler/ops/op_funcs.h"
 
 #include <fmt/format.h>
 
 #include <string>
 #include <utility>
 
-#include "model/contract/nearest.h"
-#include "runtime/compiler/ir.h"
+#include "base/nearest.h"
+#include "runtime/compiler/ir/ir.h"
 
 namespace spyre::compiler {
 namespace {

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What every public OpFunc computes, and in which order of the vector unit's functions. The one
 // table: code generation and the reference interpreter of bundles both read it, so that they agree
 // to the bit. Constant data, any thread.

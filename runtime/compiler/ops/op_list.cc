@@ -1,9 +1,10 @@
-#include "runtime/compiler/op_list.h"
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/compiler/ops/op_list.h"
 
 #include <algorithm>
 
-#include "model/contract/error.h"
-#include "model/contract/nearest.h"
+#include "base/error.h"
+#include "base/nearest.h"
 
 namespace spyre::compiler {
 namespace {

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The operations that code generation knows: names, aliases, dimensions. Used by code generation,
 // the workload reader and error messages. Constant data, any thread.
 #pragma once

@@ -1,17 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
 // `bundle`: a tree of loops and operations with addresses -> bundle.mlir and the names of the SDSC
 // files.
 #include <limits>
 #include <map>
+#include <nlohmann/json.hpp>
 
-#include "runtime/compiler/bundle_mlir.h"
-#include "runtime/compiler/graph_json.h"
-#include "runtime/compiler/pass_table.h"
+#include "runtime/compiler/bundle/bundle_mlir.h"
+#include "runtime/compiler/passes/pass_table.h"
+#include "runtime/compiler/tiling/graph_json.h"
 
 namespace spyre::compiler {
 namespace {
 
 using nlohmann::ordered_json;
-using runtime::JsonReader;
 
 constexpr int64_t kLargest = std::numeric_limits<int64_t>::max();
 constexpr size_t kDeepest = 64;  // nested loops

@@ -1,14 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
 // `device-layout`, `device-coordinates`: how a tensor lies on the device, and where an access
 // lands.
-#include "runtime/compiler/device_coordinates.h"
-#include "runtime/compiler/ir_json.h"
-#include "runtime/compiler/pass_table.h"
+#include <nlohmann/json.hpp>
+
+#include "runtime/compiler/ir/device_coordinates.h"
+#include "runtime/compiler/ir/ir_json.h"
+#include "runtime/compiler/passes/pass_table.h"
 
 namespace spyre::compiler {
 namespace {
 
 using OrderedJson = nlohmann::ordered_json;
-using runtime::JsonReader;
 
 }  // namespace
 

@@ -1,17 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
 // `lx-solve`: buffers with lifetimes -> addresses by each solver. `lx-plan`: a graph of operations
 // -> its work division, and which intermediates stay in LX. Both to the letter of the public
 // planner.
 #include <map>
+#include <nlohmann/json.hpp>
 
-#include "runtime/compiler/ir_json.h"
-#include "runtime/compiler/lx_planning.h"
-#include "runtime/compiler/pass_table.h"
+#include "runtime/compiler/ir/ir_json.h"
+#include "runtime/compiler/lx/lx_planning.h"
+#include "runtime/compiler/passes/pass_table.h"
 
 namespace spyre::compiler {
 namespace {
 
 using OrderedJson = nlohmann::ordered_json;
-using runtime::JsonReader;
 
 std::vector<LxBuffer> BuffersFromJson(const JsonReader& value) {
   std::vector<LxBuffer> buffers;

@@ -1,16 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
 // `core-split`, `multi-dim-split`, `split-encoding`, `core-to-slice`: the steps of work division.
 #include <algorithm>
 #include <limits>
+#include <nlohmann/json.hpp>
 
-#include "runtime/compiler/ir_json.h"
-#include "runtime/compiler/pass_table.h"
-#include "runtime/compiler/work_division.h"
+#include "runtime/compiler/division/work_division.h"
+#include "runtime/compiler/ir/ir_json.h"
+#include "runtime/compiler/passes/pass_table.h"
 
 namespace spyre::compiler {
 namespace {
 
 using OrderedJson = nlohmann::ordered_json;
-using runtime::JsonReader;
 
 // The passes alone take core counts beyond a card's; counts that no search should walk through are
 // refused.

@@ -1,8 +1,9 @@
+// SPDX-License-Identifier: Apache-2.0
 // The JSON adaptors of the passes, one for each entry of the table in passes.cc. Only that table
 // and the adaptors' own files include this.
 #pragma once
 
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 
 namespace spyre::compiler {
 

@@ -1,17 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
 // `coarse-tile`, `tiling-propagation`, `group-loops`: operations into counted loops.
 #include <limits>
+#include <nlohmann/json.hpp>
 
-#include "runtime/compiler/coarse_tile.h"
-#include "runtime/compiler/graph_json.h"
-#include "runtime/compiler/loop_groups.h"
-#include "runtime/compiler/pass_table.h"
-#include "runtime/compiler/tiling_propagation.h"
+#include "runtime/compiler/passes/pass_table.h"
+#include "runtime/compiler/tiling/coarse_tile.h"
+#include "runtime/compiler/tiling/graph_json.h"
+#include "runtime/compiler/tiling/loop_groups.h"
+#include "runtime/compiler/tiling/tiling_propagation.h"
 
 namespace spyre::compiler {
 namespace {
 
 using nlohmann::ordered_json;
-using runtime::JsonReader;
 
 // [count, dims] or [hint id, count, dims].
 TileLevel LevelFromJson(const JsonReader& value) {

@@ -1,16 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
 // `unroll`: a nest of loops around operations -> the strides of its tensors and the operations
 // written out.
 #include <limits>
+#include <nlohmann/json.hpp>
 
-#include "runtime/compiler/graph_json.h"
-#include "runtime/compiler/pass_table.h"
-#include "runtime/compiler/unroll.h"
+#include "runtime/compiler/op_spec/unroll.h"
+#include "runtime/compiler/passes/pass_table.h"
+#include "runtime/compiler/tiling/graph_json.h"
 
 namespace spyre::compiler {
 namespace {
 
 using nlohmann::ordered_json;
-using runtime::JsonReader;
 
 constexpr int64_t kLargest = std::numeric_limits<int64_t>::max();
 
@@ -87,7 +88,10 @@ Nest NestFromJson(const JsonReader& value) {
     nest.symbols.push_back(SymbolsFromJson(symbols.At(i)));
   }
   const JsonReader ops = value.At("ops");
-  for (size_t i = 0; i < ops.Size(); ++i) nest.ops.push_back(OpFromJson(ops.At(i)));
+  for (size_t i = 0; i < ops.Size(); ++i) {
+    nest.ops.push_back(OpFromJson(ops.At(i)));
+    nest.ops.back().tiled_symbols = nest.symbols;  // a nest of the pass has one set of names
+  }
   return nest;
 }
 
@@ -95,7 +99,7 @@ KernelSource SourceOf(const Nest& nest) {
   KernelSource source;
   source.body.assign(nest.ops.begin(), nest.ops.end());
   for (size_t level = nest.counts.size(); level-- > 0;) {
-    LoopSpec loop{nest.counts[level], std::move(source.body), nest.symbols[level]};
+    LoopSpec loop{nest.counts[level], std::move(source.body)};
     source.body.clear();
     source.body.emplace_back(std::move(loop));
   }

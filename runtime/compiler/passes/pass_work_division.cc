@@ -1,17 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
 // `work-division`: an operation -> its iteration space, spans, and the splits of both passes.
 #include <algorithm>
+#include <nlohmann/json.hpp>
 
 #include "model/contract/memory_map.h"
-#include "runtime/compiler/ir_json.h"
-#include "runtime/compiler/pass_table.h"
-#include "runtime/compiler/passes.h"
-#include "runtime/compiler/work_division.h"
+#include "runtime/compiler/division/work_division.h"
+#include "runtime/compiler/ir/ir_json.h"
+#include "runtime/compiler/passes/pass_table.h"
+#include "runtime/compiler/passes/passes.h"
 
 namespace spyre::compiler {
 namespace {
 
 using OrderedJson = nlohmann::ordered_json;
-using runtime::JsonReader;
 
 size_t Index(int variable) { return static_cast<size_t>(variable); }
 

@@ -1,10 +1,13 @@
-#include "runtime/compiler/passes.h"
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/compiler/passes/passes.h"
 
 #include <fmt/ranges.h>
 
-#include "model/contract/nearest.h"
-#include "runtime/compiler/pass_table.h"
-#include "runtime/json/json_reader.h"
+#include <nlohmann/json.hpp>
+
+#include "base/json_reader.h"
+#include "base/nearest.h"
+#include "runtime/compiler/passes/pass_table.h"
 
 namespace spyre::compiler {
 namespace {
@@ -57,7 +60,7 @@ OrderedJson ErrorJson(const CompileError& error, const char* kind_key) {
 std::string RunPass(const Pass& pass, std::string_view line) {
   OrderedJson result = OrderedJson::object();
   try {
-    const Json input = runtime::ParseJson(line, "line");
+    const Json input = ParseJson(line, "line");
     if (!input.is_object()) throw BadInput("line: a JSON object is expected");
     if (const auto id = input.find("id"); id != input.end()) result["id"] = *id;
     result.update(pass.run(input));

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Compiler passes as functions from one JSON object to another, for `spyre-cosim opt` and tests.
 // Each pass has a file of its own, pass_<name>.cc, that reads the object, calls the library and
 // writes the result; the table here is all that knows them together.
@@ -5,12 +6,12 @@
 // Pure functions, any thread. The keys in and out of each pass are in docs/compiler.md.
 #pragma once
 
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "runtime/compiler/ir.h"
+#include "runtime/compiler/ir/ir.h"
 
 namespace spyre::compiler {
 

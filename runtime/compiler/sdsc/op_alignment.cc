@@ -1,4 +1,5 @@
-#include "runtime/compiler/op_alignment.h"
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/compiler/sdsc/op_alignment.h"
 
 #include <algorithm>
 #include <map>
@@ -6,7 +7,7 @@
 #include <optional>
 #include <set>
 
-#include "runtime/compiler/spec_coordinate.h"
+#include "runtime/compiler/op_spec/spec_coordinate.h"
 
 namespace spyre::compiler {
 namespace {
@@ -210,7 +211,7 @@ class Aligner {
     if (outer_step > 1) terms.push_back({1, StandingSymbol(), 1, outer_step, offset});
   }
 
-  // Neighbours that one symbol walks without a seam are one dimension.
+  // Neighbours that one symbol walks without a gap are one dimension.
   static void Fuse(std::vector<Term>& terms) {
     std::vector<Term> fused;
     for (const Term& term : terms) {

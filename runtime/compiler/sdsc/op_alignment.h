@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Makes the tensors of one operation agree, which bundle emission needs: all of the same rank
 // (dimensions of size 1 outside), iteration symbols split where two tensors cut them at different
 // places, a symbol of range 1 for every dimension that the operation stands still in, and the stick
@@ -7,7 +8,7 @@
 // Pure function, any thread. Source: public compiler front end (docs/facts.md).
 #pragma once
 
-#include "runtime/compiler/op_spec.h"
+#include "runtime/compiler/op_spec/op_spec.h"
 
 namespace spyre::compiler {
 

@@ -1,11 +1,12 @@
-#include "runtime/compiler/sdsc_cores.h"
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/compiler/sdsc/sdsc_cores.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <numeric>
 
-#include "runtime/compiler/ir.h"
+#include "runtime/compiler/ir/ir.h"
 
 namespace spyre::compiler {
 namespace {
@@ -15,7 +16,8 @@ std::vector<int> GivenSlices(const OpSpec& op, const std::vector<SdscDim>& dims,
     throw CompileError("Unsupported", "core_slices",
                        fmt::format("operation '{}': the front end gives cores slices of {} "
                                    "dimensions, the aligned operation has {}",
-                                   op.op, op.core_slices.size(), op.iteration_space.size()));
+                                   op.op, op.core_slices.size(), op.iteration_space.size()))
+        .Subject(op.op);
   }
   std::vector<int> slices(dims.size(), 0);
   for (size_t d = 0; d < op.core_slices.size(); ++d) {

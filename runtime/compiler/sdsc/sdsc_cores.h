@@ -1,11 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
 // Which slice of every dimension each core works on. Pure function, any thread. Source: public
 // bundle emitter (docs/facts.md).
 #pragma once
 
 #include <vector>
 
-#include "runtime/compiler/op_spec.h"
-#include "runtime/compiler/super_dsc.h"
+#include "runtime/compiler/op_spec/op_spec.h"
+#include "runtime/compiler/sdsc/super_dsc.h"
 
 namespace spyre::compiler {
 

@@ -1,4 +1,5 @@
-#include "runtime/compiler/sdsc_draft.h"
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/compiler/sdsc/sdsc_draft.h"
 
 #include <fmt/format.h>
 
@@ -8,27 +9,19 @@
 #include <set>
 #include <string>
 
-#include "runtime/compiler/sdsc_cores.h"
-#include "runtime/compiler/sdsc_names.h"
-#include "runtime/compiler/spec_coordinate.h"
+#include "model/contract/memory_map.h"
+#include "runtime/compiler/op_spec/spec_coordinate.h"
+#include "runtime/compiler/sdsc/dim_order.h"
+#include "runtime/compiler/sdsc/sdsc_cores.h"
+#include "runtime/compiler/sdsc/sdsc_names.h"
 
 namespace spyre::compiler {
 namespace {
 
-constexpr int kMaxCores = 32;
-constexpr int kStickBytes = 128;
-constexpr int64_t kMaxElements = int64_t{1} << 40;  // of an aligned tensor
-constexpr int kMaxStickElements = 128;              // of formats of at least a byte
+constexpr int64_t kMaxDraftElements = int64_t{1} << 40;  // of an aligned tensor
+constexpr int kMaxStickElements = kStickBytes;           // of formats of at least a byte
 
 int64_t RoundUp(int64_t value, int64_t unit) { return (value + unit - 1) / unit * unit; }
-
-// The dimensions that one tensor has, innermost first, and its stick.
-struct DimOrder {
-  std::vector<int> dims;
-  std::optional<int> stick;
-
-  bool Has(int dim) const { return std::find(dims.begin(), dims.end(), dim) != dims.end(); }
-};
 
 class Draft {
  public:
@@ -63,7 +56,8 @@ class Draft {
     if (elements > kMaxStickElements) {
       throw CompileError("RuntimeError", "sub_byte_format",
                          fmt::format("operation '{}': format {} has less than a byte per element",
-                                     op_.op, FormatName(op_.args[arg].device_format)));
+                                     op_.op, FormatName(op_.args[arg].device_format)))
+          .Subject(op_.op);
     }
     return elements;
   }
@@ -146,8 +140,23 @@ class Draft {
   void PadSticksOfAll() {
     for (size_t i = 0; i < op_.args.size(); ++i) {
       const DimOrder order = OrderOf(i);
-      if (order.stick) Dim(*order.stick).size = RoundUp(Dim(*order.stick).size, StickElements(i));
+      if (!order.stick) continue;
+      const int64_t padded = RoundUp(Dim(*order.stick).size, StickElements(i));
+      if (HasRoom(*order.stick, padded)) Dim(*order.stick).size = padded;
     }
+  }
+
+  // Whether every tensor that has the dimension outside its sticks has so many elements of it on
+  // the device. Where one has not, padding would reach over what lies behind it.
+  bool HasRoom(int dim, int64_t elements) const {
+    for (size_t i = 0; i < op_.args.size(); ++i) {
+      const DimOrder order = OrderOf(i);
+      if (!order.Has(dim) || order.stick == dim) continue;
+      const size_t outside = PositionOf(order, {}, dim) + 2;
+      const std::vector<int64_t>& size = op_.args[i].device_size;
+      if (outside > size.size() || size[size.size() - outside] < elements) return false;
+    }
+    return true;
   }
 
   SdscDim& Dim(int dim) { return dsc().dims[static_cast<size_t>(dim)]; }
@@ -159,7 +168,8 @@ class Draft {
       throw CompileError("Unsupported", "stick_expression",
                          fmt::format("operation '{}', argument {}: the operation's stick dimension "
                                      "is outside the tensor's sticks",
-                                     op_.op, index));
+                                     op_.op, index))
+          .Subject(op_.op);
     }
     std::vector<int> reduced;
     if (!matmul_ && !IsTopKFunc(op_.op)) {
@@ -183,7 +193,7 @@ class Draft {
     if (op_.op == "identity" && arg.device_format == DataFormat::kIeeeInt32) {
       tensor.format = DataFormat::kIeeeFp32;
     }
-    tensor.word_bytes = kStickBytes / static_cast<int>(StickElements(index));
+    tensor.word_bytes = static_cast<int>(kStickBytes) / static_cast<int>(StickElements(index));
     tensor.in_lx = arg.memory == Memory::kLx;
     strides_.emplace_back(dsc().dims.size(), 0);
     offset_.push_back(0);
@@ -207,16 +217,6 @@ class Draft {
     dsc().tensors.push_back(std::move(tensor));
   }
 
-  // Counted from the inside, reduced dimensions outermost.
-  static size_t PositionOf(const DimOrder& order, const std::vector<int>& reduced, int dim) {
-    std::vector<int> walked;
-    for (int d : order.dims) {
-      if (std::find(reduced.begin(), reduced.end(), d) == reduced.end()) walked.push_back(d);
-    }
-    walked.insert(walked.end(), reduced.begin(), reduced.end());
-    return static_cast<size_t>(std::find(walked.begin(), walked.end(), dim) - walked.begin());
-  }
-
   // Sets the stride of the dimension, and offset and gap where the device has more than the
   // operation walks.
   void LayOut(size_t index, int dim, size_t position, bool is_stick, SdscTensor& tensor) {
@@ -234,7 +234,7 @@ class Draft {
     }
     if (position + 2 <= rank) {
       const int64_t at = coordinates_[index][rank - 2 - position].constant;
-      if (at > kMaxElements / inner) throw BadInput("operation '{}': offset {}", op_.op, at);
+      if (at > kMaxDraftElements / inner) throw BadInput("operation '{}': offset {}", op_.op, at);
       offset_.back() += at * inner;
     }
     if (device <= walked) return;
@@ -261,7 +261,8 @@ class Draft {
     if (labels.size() == kMaxLayouts) {
       throw CompileError(
           "Unsupported", "layouts",
-          fmt::format("operation '{}' has more than {} layouts", op_.op, kMaxLayouts));
+          fmt::format("operation '{}' has more than {} layouts", op_.op, kMaxLayouts))
+          .Subject(op_.op);
     }
     tensor.type = LayoutLabel(matmul_, labels.size());
   }
@@ -280,6 +281,7 @@ class Draft {
       SdscDim& dim = Dim(stick);
       const int64_t padding = RoundUp(dim.size, tensor.stick_sizes.front()) - dim.size;
       if (padding == 0) continue;
+      if (IsRestickifyFunc(op_.op) && !HasRoom(stick, dim.size + padding)) continue;
       padding_.push_back({stick, dim.size, padding});
       dim.size += padding;
     }
@@ -308,6 +310,18 @@ class Draft {
     }
   }
 
+  // A core begins with a stick: addresses within one cannot be said.
+  void RequireWholeSticks(const SdscDim& dim) {
+    for (const SdscTensor& tensor : draft_.dsc.tensors) {
+      const bool inside = &Dim(tensor.stick_dims.front()) == &dim;
+      if (!inside || dim.per_core % tensor.stick_sizes.front() == 0) continue;
+      throw BadInput(
+          "operation '{}': {} elements of dimension '{}' in {} slices are {} for each core, which "
+          "is not a whole number of sticks of {}: use fewer slices",
+          op_.op, dim.size, dim.name, dim.slices, dim.per_core, tensor.stick_sizes.front());
+    }
+  }
+
   void DivideOverCores() {
     int64_t cores = 1;
     for (SdscDim& dim : dsc().dims) {
@@ -316,6 +330,7 @@ class Draft {
                        dim.size, dim.name, dim.slices);
       }
       dim.per_core = dim.size / dim.slices;
+      if (dim.slices > 1) RequireWholeSticks(dim);
       cores *= dim.slices;
       if (cores > kMaxCores) {
         throw BadInput("operation '{}' is divided over more than {} cores", op_.op, kMaxCores);

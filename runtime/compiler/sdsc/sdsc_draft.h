@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A SuperDSC for one operation: names of dimensions, cores and their slices, layouts, scales, gaps,
 // padding, masks and constants. What is left to bundle emission are the bases of the tensors.
 // Pure function, any thread. Source: public bundle emitter (docs/facts.md, docs/compiler.md).
@@ -6,8 +7,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "runtime/compiler/op_spec.h"
-#include "runtime/compiler/super_dsc.h"
+#include "runtime/compiler/op_spec/op_spec.h"
+#include "runtime/compiler/sdsc/super_dsc.h"
 
 namespace spyre::compiler {
 

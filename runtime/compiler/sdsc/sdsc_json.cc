@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Writes a SuperDSC as the public emitter does. Of the keys, these have no counterpart in SuperDsc
 // and are constant: folds over time and corelets (there is one of each), schedules, rows.
 #include <fmt/format.h>
@@ -6,7 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "runtime/compiler/super_dsc.h"
+#include "runtime/compiler/sdsc/super_dsc.h"
 
 namespace spyre::compiler {
 namespace {

@@ -1,4 +1,5 @@
-#include "runtime/compiler/sdsc_names.h"
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/compiler/sdsc/sdsc_names.h"
 
 #include <algorithm>
 #include <array>

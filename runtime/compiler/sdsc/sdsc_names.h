@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Words of SDSC files: which OpFuncs belong to which family, the labels of dimensions and layouts
 // (labels are places, not meanings), and constants. Pure functions, any thread. Source: public
 // bundle emitter (docs/facts.md).

@@ -1,4 +1,5 @@
-#include "runtime/compiler/super_dsc.h"
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/compiler/sdsc/super_dsc.h"
 
 #include <algorithm>
 
@@ -53,6 +54,16 @@ int64_t FootprintBytes(const SuperDsc& dsc, const SdscTensor& tensor) {
   WalkDims(dsc, tensor,
            [&](size_t, int64_t stride, int64_t count) { bytes += stride * (count - 1); });
   return bytes;
+}
+
+int64_t CoreSpanBytes(const SuperDsc& dsc, const SdscTensor& tensor) {
+  auto span = static_cast<int64_t>(kStickBytes);
+  WalkDims(dsc, tensor, [&](size_t dim, int64_t stride, int64_t) {
+    const int64_t steps =
+        CeilDivide(dsc.dims[dim].per_core, StickElements(tensor, static_cast<int>(dim)));
+    if (stride > 0 && steps > 1) span = stride * steps;
+  });
+  return span;
 }
 
 }  // namespace spyre::compiler

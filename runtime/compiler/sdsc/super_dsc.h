@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // SuperDSC: one operation as the public front end hands it to the backend: its dimensions, how they
 // are divided over cores, and where every tensor is for every core. One JSON file each. Plain data.
 //
@@ -78,6 +79,9 @@ struct SuperDsc {
 std::vector<int64_t> DimStrides(const SuperDsc& dsc, const SdscTensor& tensor);
 // Bytes from the first byte to behind the last that one core touches (LX), or all cores (memory).
 int64_t FootprintBytes(const SuperDsc& dsc, const SdscTensor& tensor);
+// The span of one core, as the public rule counts it: its steps along the outermost dimension in
+// which it makes more than one, times everything inside.
+int64_t CoreSpanBytes(const SuperDsc& dsc, const SdscTensor& tensor);
 
 // Throws BadInput naming file, JSON path, value and what would be right: malformed JSON with line
 // and column, missing keys, wrong types, sizes below 1 or slices that do not divide, names that do

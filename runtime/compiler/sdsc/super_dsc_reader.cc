@@ -1,20 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
 // SuperDSC JSON, of any era: keys that code generation has no use for are left alone.
-#include "runtime/compiler/super_dsc_reader.h"
+#include "runtime/compiler/sdsc/super_dsc_reader.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <charconv>
 #include <map>
+#include <nlohmann/json.hpp>
 #include <set>
 
-#include "model/contract/error.h"
+#include "base/error.h"
 #include "model/contract/memory_map.h"
 
 namespace spyre::compiler {
 namespace {
 
-using runtime::JsonReader;
 using Json = nlohmann::json;
 
 constexpr size_t kMaxDims = 16;
@@ -22,7 +23,7 @@ constexpr size_t kMaxDims = 16;
 class Reader {
  public:
   Reader(const std::string& text, const std::string& file)
-      : document_(runtime::ParseJson(text, file)), text_(text), file_(file) {}
+      : document_(ParseJson(text, file)), text_(text), file_(file) {}
 
   SuperDsc Read() {
     const JsonReader root(document_, file_);
@@ -173,7 +174,7 @@ class Reader {
     if (!body.Has("constantInfo_")) return;
     const JsonReader info = body.At("constantInfo_");
     if (info.value().is_string()) {
-      const Json inner = runtime::ParseJson(info.String(), info.where());
+      const Json inner = ParseJson(info.String(), info.where());
       ConstantsOf(JsonReader(inner, info.where()));
     } else if (!info.value().is_null()) {
       ConstantsOf(info);

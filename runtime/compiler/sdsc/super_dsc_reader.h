@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the parts of the SuperDSC reader share. Errors: BadInput with file, JSON path, value and
 // what would be right.
 #pragma once
@@ -7,12 +8,10 @@
 #include <utility>
 #include <vector>
 
-#include "runtime/compiler/super_dsc.h"
-#include "runtime/json/json_reader.h"
+#include "base/json_reader.h"
+#include "runtime/compiler/sdsc/super_dsc.h"
 
 namespace spyre::compiler {
-
-using runtime::JsonReader;
 
 inline constexpr int64_t kMaxSize = 1ll << 40;  // elements of one dimension, gap or mask
 

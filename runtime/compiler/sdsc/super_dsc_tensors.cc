@@ -1,13 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tensors of a SuperDSC: labels, layouts and start addresses.
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <charconv>
 #include <limits>
+#include <nlohmann/json.hpp>
 
-#include "model/contract/error.h"
+#include "base/error.h"
 #include "model/contract/memory_map.h"
-#include "runtime/compiler/super_dsc_reader.h"
+#include "runtime/compiler/sdsc/super_dsc_reader.h"
 
 namespace spyre::compiler {
 namespace {

@@ -1,12 +1,13 @@
-#include "runtime/compiler/coarse_tile.h"
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/compiler/tiling/coarse_tile.h"
 
 #include <fmt/ranges.h>
 
 #include <algorithm>
 #include <map>
 
-#include "model/contract/error.h"
-#include "runtime/compiler/tiling_propagation.h"
+#include "base/error.h"
+#include "runtime/compiler/tiling/tiling_propagation.h"
 
 namespace spyre::compiler {
 namespace {

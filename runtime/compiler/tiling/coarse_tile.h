@@ -1,15 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
 // Coarse tiling, first part: groups of operations are put into counted loops. Every operation of a
 // group is stamped with its loops, its ranges are divided by their counts, and its buffer shrinks
 // to one tile. Then tiling_propagation.h gives results that leave the loop a whole buffer again.
 //
 // Runs after layouts are fixed and before work division and LX planning, which must see tiles.
-// Pure functions on the graph, any thread. Source: seed 002, docs/facts.md.
+// Pure functions on the graph, any thread. Source: the coarse-tiling RFC, docs/facts.md.
 #pragma once
 
 #include <string>
 #include <vector>
 
-#include "runtime/compiler/graph.h"
+#include "runtime/compiler/tiling/graph.h"
 
 namespace spyre::compiler {
 

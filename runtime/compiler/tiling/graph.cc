@@ -1,9 +1,10 @@
-#include "runtime/compiler/graph.h"
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/compiler/tiling/graph.h"
 
 #include <algorithm>
 #include <numeric>
 
-#include "model/contract/error.h"
+#include "base/error.h"
 
 namespace spyre::compiler {
 namespace {
@@ -21,7 +22,8 @@ TensorAccess Access(const Graph& graph, const std::string& buffer, DataFormat fo
   const BufferLayout& layout = graph.LayoutOf(buffer);
   if (layout.kind != BufferLayout::Kind::kTiled) {
     throw CompileError("Unsupported", "no_tiled_layout",
-                       fmt::format("{}: buffer {} has no device layout", op, buffer));
+                       fmt::format("{}: buffer {} has no device layout", op, buffer))
+        .Subject(buffer);
   }
   if (read.loop.size() != layout.stride.size() ||
       (!read.offset.empty() && read.offset.size() != read.loop.size())) {

@@ -1,10 +1,11 @@
+// SPDX-License-Identifier: Apache-2.0
 // The front end's graph: operations in order of execution, the buffers that they write, and the
 // tensors that come from and go to the caller. Coarse tiling rewrites it (coarse_tile.h,
 // tiling_propagation.h); loop_groups.h makes the loop tree of it; ToOpIr gives one operation to
 // work division and LX planning.
 //
-// Sizes and ranges in elements. Plain data and pure functions, any thread. Source: seed 002,
-// docs/facts.md.
+// Sizes and ranges in elements. Plain data and pure functions, any thread. Source: the
+// coarse-tiling RFC, docs/facts.md.
 #pragma once
 
 #include <cstdint>
@@ -13,9 +14,9 @@
 #include <vector>
 
 #include "model/contract/stick_layout.h"
-#include "runtime/compiler/extent.h"
-#include "runtime/compiler/ir.h"
-#include "runtime/compiler/op_spec.h"
+#include "runtime/compiler/ir/extent.h"
+#include "runtime/compiler/ir/ir.h"
+#include "runtime/compiler/op_spec/op_spec.h"
 
 namespace spyre::compiler {
 

@@ -1,15 +1,16 @@
-#include "runtime/compiler/graph_json.h"
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/compiler/tiling/graph_json.h"
 
 #include <limits>
+#include <nlohmann/json.hpp>
 #include <set>
 
-#include "model/contract/error.h"
+#include "base/error.h"
 
 namespace spyre::compiler {
 namespace {
 
 using nlohmann::ordered_json;
-using runtime::JsonReader;
 
 constexpr int64_t kLargest = std::numeric_limits<int64_t>::max();
 constexpr size_t kMostOps = 4096;

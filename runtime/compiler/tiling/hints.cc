@@ -1,12 +1,13 @@
-#include "runtime/compiler/hints.h"
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/compiler/tiling/hints.h"
 
 #include <fmt/ranges.h>
 
 #include <algorithm>
 #include <set>
 
-#include "model/contract/error.h"
-#include "model/contract/nearest.h"
+#include "base/error.h"
+#include "base/nearest.h"
 
 namespace spyre::compiler {
 namespace {
@@ -44,16 +45,62 @@ std::vector<int> HintIds(const GraphOp& op) {
   return {ids.begin(), ids.end()};
 }
 
-std::vector<TileLevel> LevelsOf(const Graph& graph, const std::vector<std::string>& names) {
-  for (const std::string& name : names) {
-    std::vector<TileLevel> levels;
-    for (const DimHint& hint : graph.Find(name)->dim_hints) {
-      if (!hint.dim_index || hint.is_reduction) continue;
-      levels.push_back({hint.count, {*hint.dim_index}, hint.hint_id});
+// What one hint becomes for the operations of a group.
+struct HintUse {
+  std::optional<TileLevel> level;     // of the first operation that divides the dimension
+  std::vector<std::string> lacking;   // operations without the dimension
+  std::vector<std::string> reducing;  // operations that reduce along it
+};
+
+HintUse UseOf(const Graph& graph, const std::vector<std::string>& ops, int hint_id, DimHint* hint) {
+  HintUse use;
+  for (const std::string& name : ops) {
+    for (const DimHint& own : graph.Find(name)->dim_hints) {
+      if (own.hint_id != hint_id) continue;
+      *hint = own;
+      if (!own.dim_index) {
+        use.lacking.push_back(name);
+      } else if (own.is_reduction) {
+        use.reducing.push_back(name);
+      } else if (!use.level) {
+        use.level = TileLevel{own.count, {*own.dim_index}, hint_id};
+      }
     }
-    if (!levels.empty()) return levels;
   }
-  return {};
+  return use;
+}
+
+std::string Names(const std::vector<std::string>& ops) {
+  return fmt::format("{}", fmt::join(ops, ", "));
+}
+
+void LogDropped(const HintUse& use, const DimHint& hint, std::vector<std::string>& log) {
+  const std::string what = fmt::format("WARNING: hint {} = {}", hint.dim, hint.count);
+  const std::string then =
+      use.level ? fmt::format("it does all of its work in each of the {} iterations", hint.count)
+                : "the hint is dropped there";
+  if (!use.lacking.empty())
+    log.push_back(
+        fmt::format("{}: {} has no dimension {}: {}", what, Names(use.lacking), hint.dim, then));
+  if (!use.reducing.empty()) {
+    log.push_back(fmt::format("{}: {} reduces along {}, and reductions are not divided: {}", what,
+                              Names(use.reducing), hint.dim, then));
+  }
+  if (!use.level)
+    log.push_back(fmt::format("{}: no operation divides {}: no loop is made", what, hint.dim));
+}
+
+// One level for each hint that some operation divides its dimension for.
+std::vector<TileLevel> LevelsOf(const Graph& graph, const std::vector<std::string>& ops,
+                                const std::vector<int>& hint_ids, std::vector<std::string>* log) {
+  std::vector<TileLevel> levels;
+  for (const int id : hint_ids) {
+    DimHint hint;
+    HintUse use = UseOf(graph, ops, id, &hint);
+    if (log != nullptr) LogDropped(use, hint, *log);
+    if (use.level) levels.push_back(std::move(*use.level));
+  }
+  return levels;
 }
 
 }  // namespace
@@ -108,15 +155,8 @@ std::vector<TileGroup> HintsToGroups(const Graph& graph, std::vector<std::string
     if (run.empty()) return;
     TileGroup group{std::move(run), {}};
     run.clear();
-    group.levels = LevelsOf(graph, group.ops);
-    if (!group.levels.empty()) {
-      groups.push_back(std::move(group));
-    } else if (log != nullptr) {
-      log->push_back(
-          fmt::format("WARNING: hint on {}: no operation walks the hinted dimension; "
-                      "the hint is ignored",
-                      fmt::join(group.ops, ", ")));
-    }
+    group.levels = LevelsOf(graph, group.ops, ids, log);
+    if (!group.levels.empty()) groups.push_back(std::move(group));
   };
   for (const GraphOp& op : graph.ops) {
     if (!op.IsComputed()) continue;

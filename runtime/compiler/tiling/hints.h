@@ -1,9 +1,10 @@
+// SPDX-License-Identifier: Apache-2.0
 // Hints by named dimensions: the user names dimensions of tensors and says, for a range of
 // operations, into how many slices a dimension is to be cut. Here the names are followed through
 // the graph, hints are resolved to each operation's own loops, and groups for coarse tiling are
 // made of them.
 //
-// Pure functions on the graph, any thread. Source: seed 002, docs/facts.md.
+// Pure functions on the graph, any thread. Source: the coarse-tiling RFC, docs/facts.md.
 #pragma once
 
 #include <cstdint>
@@ -12,8 +13,8 @@
 #include <utility>
 #include <vector>
 
-#include "runtime/compiler/coarse_tile.h"
-#include "runtime/compiler/graph.h"
+#include "runtime/compiler/tiling/coarse_tile.h"
+#include "runtime/compiler/tiling/graph.h"
 
 namespace spyre::compiler {
 
@@ -37,10 +38,10 @@ DimNames NameLoops(const Graph& graph);
 void AssignDimHints(Graph& graph, const std::vector<HintScope>& scopes);
 
 // Groups of neighbouring computed operations under the same hints; a computed operation without
-// hints, or with others, ends a group. The levels are those of the first operation of the group
-// that walks a hinted dimension as one of its output; dimensions that it reduces, or lacks, make no
-// level. A group in which no operation has a hinted dimension is left out, with a line in `log`
-// (may be null).
+// hints, or with others, ends a group. Each hint makes a level if some operation of the group walks
+// its dimension as one of its output; the others do the same in each iteration of it. A group
+// without levels is left out. `log` (may be null) gets a line for each operation that a hint does
+// not divide, and why: it lacks the dimension, or reduces along it.
 std::vector<TileGroup> HintsToGroups(const Graph& graph, std::vector<std::string>* log);
 
 }  // namespace spyre::compiler

@@ -1,11 +1,12 @@
-#include "runtime/compiler/loop_groups.h"
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/compiler/tiling/loop_groups.h"
 
 #include <fmt/format.h>
 
 #include <set>
 
-#include "model/contract/error.h"
-#include "runtime/compiler/ir.h"
+#include "base/error.h"
+#include "runtime/compiler/ir/ir.h"
 
 namespace spyre::compiler {
 namespace {
@@ -42,7 +43,8 @@ class Grouper {
     if (at.count.size() != at.group_id.size()) {
       throw CompileError("AssertionError", "count_length_mismatch",
                          fmt::format("operation {} has {} loop counts for a path of {} levels",
-                                     at.name, at.count.size(), at.group_id.size()));
+                                     at.name, at.count.size(), at.group_id.size()))
+          .Subject(at.name);
     }
     return at.count[depth];
   }
@@ -54,7 +56,8 @@ class Grouper {
                        fmt::format("operation {}: loop group {} at depth {} has {} trips, and {} "
                                    "for the operations before it",
                                    members_[member].name, members_[member].group_id[depth], depth,
-                                   other.ToString(), count.ToString()));
+                                   other.ToString(), count.ToString()))
+        .Subject(members_[member].name);
   }
 
   std::vector<LoopNode> Group(size_t begin, size_t end, size_t depth) {

@@ -1,7 +1,8 @@
+// SPDX-License-Identifier: Apache-2.0
 // The counted loop tree of a list of stamped operations: neighbours with the same path are one
 // loop. Fusion runs after it and leaves loops whole.
 //
-// Pure functions, any thread. Source: seed 002, docs/facts.md.
+// Pure functions, any thread. Source: the coarse-tiling RFC, docs/facts.md.
 #pragma once
 
 #include <cstddef>
@@ -9,8 +10,8 @@
 #include <variant>
 #include <vector>
 
-#include "runtime/compiler/extent.h"
-#include "runtime/compiler/graph.h"
+#include "runtime/compiler/ir/extent.h"
+#include "runtime/compiler/tiling/graph.h"
 
 namespace spyre::compiler {
 

@@ -1,4 +1,5 @@
-#include "runtime/compiler/tiling_propagation.h"
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/compiler/tiling/tiling_propagation.h"
 
 #include <fmt/format.h>
 
@@ -6,7 +7,7 @@
 #include <numeric>
 #include <set>
 
-#include "runtime/compiler/coarse_tile.h"
+#include "runtime/compiler/tiling/coarse_tile.h"
 
 namespace spyre::compiler {
 namespace {
@@ -27,7 +28,8 @@ void CheckReduction(const GraphOp& op) {
       throw CompileError("RuntimeError", "tiled_reduction_dim",
                          fmt::format("coarse tiling: reduction {} is tiled along dimension {}, "
                                      "which is one it reduces: it has {} others",
-                                     op.name, dim, op.ranges.size()));
+                                     op.name, dim, op.ranges.size()))
+          .Subject(op.name);
     }
   }
 }
@@ -45,7 +47,8 @@ std::vector<int64_t> WholeSize(const GraphOp& op) {
     if (extent.is_number()) continue;
     throw CompileError("TypeError", "symbolic_size",
                        fmt::format("coarse tiling: the whole buffer of {} has the symbolic size {}",
-                                   op.name, extent.ToString()));
+                                   op.name, extent.ToString()))
+        .Subject(op.name);
   }
   return Numbers(size);
 }

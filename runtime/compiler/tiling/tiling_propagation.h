@@ -1,8 +1,9 @@
+// SPDX-License-Identifier: Apache-2.0
 // Coarse tiling, second part: an operation in a loop computes one tile per iteration, and whoever
 // reads its result outside the loop needs all tiles. Such a result gets a whole buffer; everything
 // else is scratch that each iteration uses again.
 //
-// Pure functions on the graph, any thread. Source: seed 002, docs/facts.md.
+// Pure functions on the graph, any thread. Source: the coarse-tiling RFC, docs/facts.md.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "runtime/compiler/graph.h"
+#include "runtime/compiler/tiling/graph.h"
 
 namespace spyre::compiler {
 

@@ -1,5 +1,6 @@
+// SPDX-License-Identifier: Apache-2.0
 // Issue modes: the same tasks, put on the card in the order that streams give them or in the order
-// that a task graph finds (seed 003: issue(streams(...)) and issue(task_graph(...))).
+// that a task graph finds (the issue-mode RFC: issue(streams(...)) and issue(task_graph(...))).
 //
 //   auto issuer = Issue::TaskGraph(context);                      // or Issue::Streams(context)
 //   issuer->Submit({"load x", Unit::kDmaIn, {{x, Access::kOut}}, copy_x});

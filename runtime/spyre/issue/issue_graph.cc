@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Issue::TaskGraph: the graph says what depends on what, lanes put it on the card, and an event
 // behind every task tells when it has completed.
 //
@@ -14,9 +15,9 @@
 #include <unordered_map>
 #include <utility>
 
-#include "model/contract/error.h"
-#include "runtime/spyre/issue.h"
-#include "runtime/spyre/issue_lanes.h"
+#include "base/error.h"
+#include "runtime/spyre/issue/issue.h"
+#include "runtime/spyre/issue/issue_lanes.h"
 
 namespace spyre::runtime {
 namespace {
@@ -230,7 +231,7 @@ class GraphIssuer final : public Issuer {
       kept.event.emplace(context_, kept.task.name);
       lanes_.stream(lane).flex_stream().Record(*kept.event);
     } catch (const Error& error) {
-      Fail(id, Error(error.kind(), fmt::format("task '{}': {}", kept.task.name, error.what())));
+      Fail(id, error.Within(fmt::format("task '{}'", kept.task.name)));
       return;
     }
     kept.task.enqueue = nullptr;

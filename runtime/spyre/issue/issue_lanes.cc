@@ -1,9 +1,10 @@
-#include "runtime/spyre/issue_lanes.h"
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/spyre/issue/issue_lanes.h"
 
 #include <algorithm>
 #include <array>
 
-#include "model/contract/error.h"
+#include "base/error.h"
 
 namespace spyre::runtime {
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The streams of an issuer: who waits for whom. Used by the issuers only.
 //
 // A lane is a stream and how many tasks it was given; a place is a task on it, counted from 1.

@@ -1,9 +1,10 @@
+// SPDX-License-Identifier: Apache-2.0
 // The names of how a task graph's tasks are released.
 #include <fmt/ranges.h>
 
-#include "model/contract/error.h"
-#include "model/contract/nearest.h"
-#include "runtime/spyre/issue.h"
+#include "base/error.h"
+#include "base/nearest.h"
+#include "runtime/spyre/issue/issue.h"
 
 namespace spyre::runtime {
 

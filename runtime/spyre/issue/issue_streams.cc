@@ -1,11 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
 // Issue::Streams: every task goes to its stream at once. An edge between two streams waits for what
 // its stream was given up to now, which is at least the task.
 #include <map>
 #include <utility>
 
-#include "model/contract/error.h"
-#include "runtime/spyre/issue.h"
-#include "runtime/spyre/issue_lanes.h"
+#include "base/error.h"
+#include "runtime/spyre/issue/issue.h"
+#include "runtime/spyre/issue/issue_lanes.h"
 
 namespace spyre::runtime {
 namespace {
@@ -41,8 +42,7 @@ class StreamIssuer final : public Issuer {
       task.enqueue(lanes_.stream(lane));
     } catch (const Error& error) {
       ++failed_;
-      if (!error_)
-        error_ = Error(error.kind(), fmt::format("task '{}': {}", task.name, error.what()));
+      if (!error_) error_ = error.Within(fmt::format("task '{}'", task.name));
     }
     return id;
   }

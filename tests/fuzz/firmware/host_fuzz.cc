@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A million random messages, requests and resets on the firmware as host code, one at a time, and
 // bursts of them.
 #include <gtest/gtest.h>

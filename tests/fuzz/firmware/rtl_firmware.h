@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The firmware's image on the RTL of its controller, on a card that is only its registers.
 #pragma once
 
@@ -6,8 +7,8 @@
 #include <vector>
 
 #include "firmware/firmware_image.h"
-#include "model/control/elf_image.h"
-#include "model/rtl/rv32/controller.h"
+#include "model/common/elf_image.h"
+#include "model/rtl/rtl_blocks.h"
 #include "tests/unit/firmware/fake_card.h"
 
 namespace spyre::firmware {
@@ -74,7 +75,8 @@ class RtlFirmware final : public FakeCard, private model::ControllerBus {
   }
 
   const model::ElfImage image_;
-  model::RtlController controller_{*this};
+  const std::unique_ptr<model::RtlController> block_ = model::MakeRtlController(*this);
+  model::RtlController& controller_ = *block_;
   bool lost_ = false;
 };
 

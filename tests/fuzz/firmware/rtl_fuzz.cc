@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Random traffic on the firmware's image on the RTL controller, beside the same firmware as host
 // code: every answer and everything that the card's registers hold must be the same.
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Random traffic for the firmware: messages that are right, nearly right and noise, requests and
 // questions of the PF, resets. The same seed gives the same traffic.
 #pragma once

@@ -1,5 +1,6 @@
+// SPDX-License-Identifier: Apache-2.0
 // Expressions; text of one reads back as the same, and values keep within 64 bits.
-#include "runtime/compiler/expression.h"
+#include "runtime/compiler/ir/expression.h"
 #include "tests/fuzz/parsers/parser_fuzz.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {

@@ -1,5 +1,6 @@
+// SPDX-License-Identifier: Apache-2.0
 // .npy files.
-#include "cosim/npy.h"
+#include "cosim/tensors/npy.h"
 #include "tests/fuzz/parsers/parser_fuzz.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {

@@ -1,5 +1,6 @@
+// SPDX-License-Identifier: Apache-2.0
 // OpSpec source; what is read is written and read again as the same.
-#include "runtime/compiler/op_spec.h"
+#include "runtime/compiler/op_spec/op_spec.h"
 #include "tests/fuzz/parsers/parser_fuzz.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {

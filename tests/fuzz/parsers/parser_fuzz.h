@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What every parser under libFuzzer promises: hostile input is an Error(kBadInput), never a crash,
 // a hang, another exception or a huge allocation.
 #pragma once
@@ -11,7 +12,7 @@
 #include <fstream>
 #include <string>
 
-#include "model/contract/error.h"
+#include "base/error.h"
 
 namespace spyre::fuzz {
 

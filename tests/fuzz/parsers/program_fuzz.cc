@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Program images with a checksum that fits; an image that is read is written as the same program.
 #include <vector>
 

@@ -1,9 +1,10 @@
+// SPDX-License-Identifier: Apache-2.0
 // Recordings. The digests of what the fuzzer makes are put right first, so that it gets past them.
 #include <xxhash.h>
 
 #include <cstring>
 
-#include "cosim/recording.h"
+#include "cosim/replay/recording.h"
 #include "tests/fuzz/parsers/parser_fuzz.h"
 
 namespace {
@@ -44,6 +45,6 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   return fuzz::Try([&] {
     std::string text = fuzz::Text(data, size);
     SignAll(text);
-    cosim::ParseRecording(std::move(text), "run.rec");
+    cosim::ParseRecording(text, "run.rec");
   });
 }

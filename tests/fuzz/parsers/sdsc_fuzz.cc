@@ -1,5 +1,6 @@
+// SPDX-License-Identifier: Apache-2.0
 // SuperDSC JSON; a file that is read has finite strides and a footprint.
-#include "runtime/compiler/super_dsc.h"
+#include "runtime/compiler/sdsc/super_dsc.h"
 #include "tests/fuzz/parsers/parser_fuzz.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {

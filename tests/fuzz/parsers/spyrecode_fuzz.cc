@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // spyrecode.json of a SpyreCode directory.
 #include "runtime/spyre/spyre_code.h"
 #include "tests/fuzz/parsers/parser_fuzz.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "tests/integration/client/client.h"
 
 #include "runtime/flex/runtime_context.h"

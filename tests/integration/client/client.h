@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // An application as users write them: linked with driver and runtime only, it neither includes nor
 // links SystemC, and runs on whatever card the Transport leads to.
 #pragma once

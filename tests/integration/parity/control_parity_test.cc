@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The control-block processor as a timed model and in RTL: the same random entries, good and bad,
 // on rings of every size, on several functions and with resets in the middle, give the same
 // responses in the same order, the same registers and the same memory; only times differ, by a
@@ -10,6 +11,7 @@
 #include <string>
 #include <tuple>
 
+#include "tests/card_choices.h"
 #include "tests/integration/parity/random_host.h"
 #include "tests/integration/parity/two_cards.h"
 
@@ -36,7 +38,7 @@ class ControlParity : public ::testing::Test {
  protected:
   ControlParity() {
     rtl_.num_vfs = timed_.num_vfs = 2;
-    rtl_.control.fidelity = "rtl";
+    rtl_.control.fidelity = model::BlockFidelity::kRtl;
   }
   model::CardConfig timed_, rtl_;
 };
@@ -47,7 +49,7 @@ class ControlParityOfStreams
       public ::testing::WithParamInterface<std::tuple<const char*, uint32_t>> {};
 
 TEST_P(ControlParityOfStreams, RandomEntriesGiveTheSameResponsesRegistersAndMemory) {
-  timed_.concurrency = rtl_.concurrency = std::get<0>(GetParam());
+  timed_.concurrency = rtl_.concurrency = test::Named(std::get<0>(GetParam()));
   const uint32_t seed = std::get<1>(GetParam());
   for (model::CardConfig* config : {&timed_, &rtl_}) {
     config->control.fetch_batch = seed % 2 == 0 ? 16 : 3;
@@ -127,7 +129,8 @@ std::string OneByOne(const model::CardConfig& config) {
 }
 
 TEST_F(ControlParity, StepsOfAnOperationTakeTheSameTimeWithinEightClocks) {
-  timed_.memory.refresh = rtl_.memory.refresh = "none";  // comes at its own times
+  timed_.memory.refresh = rtl_.memory.refresh =
+      model::RefreshKind::kNone;  // comes at its own times
   const auto [timed, rtl] = OnTwoCards(OneByOne, timed_, rtl_);
   ASSERT_EQ(timed.size(), 7 * sizeof(Response));
   ASSERT_EQ(rtl.size(), timed.size());

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The same work on every combination of timed and RTL blocks: equal outputs, responses and order of
 // responses; times within the bounds that docs/fidelity.md states. That document is written from
 // here: run the test DocumentIsCurrent with SPYRE_UPDATE_DOCS=1 to bring it up to date.
@@ -10,10 +11,13 @@
 #include <nlohmann/json.hpp>
 #include <vector>
 
-#include "cosim/compare.h"
-#include "cosim/config.h"
+#include "cosim/config/config.h"
+#include "cosim/session/compare.h"
+#include "cosim/session/session.h"
+#include "tests/card_choices.h"
 #include "tests/integration/parity/random_host.h"
 #include "tests/integration/parity/two_cards.h"
+#include "tests/paths.h"
 
 namespace spyre::test {
 namespace {
@@ -58,9 +62,9 @@ RunConfig ConfigOf(const Work& work, const Combination& combination) {
                                             "[card]\nmode = \"" + work.mode + "\"\n[workload]\n" +
                                             work.toml + "\n",
                                         work.name);
-  config.card.control.fidelity = combination.control;
-  config.card.management.fidelity = combination.management;
-  config.card.pt.fidelity = combination.pt;
+  config.card.control.fidelity = test::Named(combination.control);
+  config.card.management.fidelity = test::Named(combination.management);
+  config.card.pt.fidelity = test::Named(combination.pt);
   return config;
 }
 
@@ -172,8 +176,8 @@ class ManagementParity : public ::testing::TestWithParam<std::tuple<const char*,
 TEST_P(ManagementParity, RandomTrafficGivesTheSameResponsesRegistersAndMemory) {
   model::CardConfig plain, rtl;
   plain.num_vfs = rtl.num_vfs = 2;
-  rtl.management.fidelity = "rtl";
-  rtl.control.fidelity = std::get<0>(GetParam());
+  rtl.management.fidelity = model::ManagementFidelity::kRtl;
+  rtl.control.fidelity = test::Named(std::get<0>(GetParam()));
   const uint32_t seed = 100 + std::get<1>(GetParam());
   const auto [one, other] = OnTwoCards(
       [&](const model::CardConfig& config) { return RandomHost(config, seed).RunRounds(12); },

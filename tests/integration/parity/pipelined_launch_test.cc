@@ -1,6 +1,8 @@
+// SPDX-License-Identifier: Apache-2.0
 // Two launches of one kernel, each with a copy of its program and a stream of its own: on pipelined
 // hardware the correction of the second runs while the first computes; numbers are those of serial
 // hardware, and the RTL control processor does the same as the timed one.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <array>
@@ -9,13 +11,16 @@
 #include <string>
 #include <vector>
 
-#include "cosim/inprocess_transport.h"
-#include "cosim/kernel_log.h"
-#include "runtime/compiler/kernel.h"
+#include "cosim/host/inprocess_transport.h"
+#include "cosim/measure/kernel_log.h"
+#include "runtime/compiler/codegen/generate_kernel.h"
+#include "runtime/compiler/codegen/spyre_code.h"
+#include "runtime/compiler/kernels/kernel.h"
 #include "runtime/flex/runtime_context.h"
 #include "runtime/spyre/execution_plan.h"
 #include "runtime/spyre/launch_kernel.h"
 #include "runtime/spyre/tensor_copy.h"
+#include "tests/card_choices.h"
 #include "tests/integration/parity/two_cards.h"
 
 namespace spyre::test {
@@ -82,7 +87,8 @@ std::string TwoLaunches(const model::CardConfig& config) {
   spec.dims = {{"m", kM}, {"k", kK}, {"n", kN}};
   spec.cores = 8;
   const auto directory = std::filesystem::path(::testing::TempDir()) /
-                         ("pipelined_launch_" + config.concurrency + config.control.fidelity);
+                         fmt::format("pipelined_launch_{}_{}", static_cast<int>(config.concurrency),
+                                     static_cast<int>(config.control.fidelity));
   compiler::WriteSpyreCode(compiler::GenerateKernel(spec), directory);
 
   const auto layout = [](int64_t rows, int64_t columns) {
@@ -122,7 +128,7 @@ std::string TwoLaunches(const model::CardConfig& config) {
   }
   for (const uint32_t stream : streams) context.Stream(stream).Synchronize();
   ExpectTimes(context, log.Take(), streams, plans[0].operations()[0].compute()->name,
-              config.concurrency == "pipelined");
+              config.concurrency == model::Concurrency::kPipelined);
   std::string bytes;
   for (const SpyreTensor& out : outs) {
     std::vector<uint16_t> product(kM * kN);
@@ -138,8 +144,8 @@ class PipelinedLaunch : public ::testing::TestWithParam<const char*> {};
 
 TEST_P(PipelinedLaunch, CorrectsTheSecondWhileTheFirstComputesWithTheNumbersOfSerialHardware) {
   model::CardConfig pipelined, serial;
-  pipelined.concurrency = "pipelined";
-  pipelined.control.fidelity = GetParam();
+  pipelined.concurrency = model::Concurrency::kPipelined;
+  pipelined.control.fidelity = test::Named(GetParam());
   const auto [side_by_side, in_turn] = OnTwoCards(TwoLaunches, pipelined, serial);
   ASSERT_EQ(in_turn.size(), 2 * kM * kN * sizeof(uint16_t));
   EXPECT_NE(in_turn.substr(in_turn.size() / 2), in_turn.substr(0, in_turn.size() / 2))

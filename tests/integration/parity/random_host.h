@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Random work for a card with a PF and two VFs: entries good and bad, rings of every size,
 // doorbells in the middle, broken ring registers, resets. The log says everything that software can
 // see but times: responses, registers, host and device memory. One per process; owns the transport.
@@ -15,7 +16,7 @@
 #include <utility>
 #include <vector>
 
-#include "cosim/inprocess_transport.h"
+#include "cosim/host/inprocess_transport.h"
 #include "driver/physical_function.h"
 #include "model/contract/program.h"
 #include "model/contract/stick_layout.h"
@@ -67,7 +68,7 @@ class RandomHost {
   RandomHost(const model::CardConfig& config, uint32_t seed)
       : random_(seed),
         transport_(config, cosim::HostTiming{}, nullptr),
-        pipelined_(config.concurrency == "pipelined") {
+        pipelined_(config.concurrency == model::Concurrency::kPipelined) {
     for (driver::FunctionId function = 0; function <= 2; ++function) {
       Party& party = parties_[function];
       party.function = function;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Runs a host program on two cards and gives what each had to say: SystemC elaborates once in a
 // process, so each card lives in a child of its own.
 //
@@ -13,8 +14,8 @@
 #include <string>
 #include <utility>
 
-#include "cosim/child_process.h"
-#include "model/card/card_config.h"
+#include "cosim/host/child_process.h"
+#include "model/common/card_config.h"
 
 namespace spyre::test {
 

@@ -1,16 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "driver/device.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <functional>
+
+#include "base/error.h"
 #include "driver/pci.h"
 #include "driver/physical_function.h"
-#include "model/contract/error.h"
 #include "tests/unit/driver/fake_card.h"
 #include "tests/unit/error_of.h"
 
 namespace spyre::driver {
 namespace {
 
+using ::testing::HasSubstr;
+
+using test::CaughtFrom;
 using test::ErrorOf;
 using test::FakeCard;
 using test::FakeConfigSpace;
@@ -62,9 +69,11 @@ TEST(Device, VirtualFunctionReportsTheLengthsOfItsRegions) {
 TEST(Device, RefusesAnotherCard) {
   FakeCard card;
   card.config(0).Set(0, 0x12345678);
-  const std::string error = ErrorOf(ErrorKind::kDeviceFault, [&] { Device(card, 0); });
-  EXPECT_NE(error.find("5678:1234"), std::string::npos) << error;
-  EXPECT_NE(error.find("1014:06a7"), std::string::npos) << error;
+  const Error error = CaughtFrom([&] { Device(card, 0); });
+  EXPECT_EQ(error.kind(), ErrorKind::kDeviceFault);
+  EXPECT_EQ(error.subject(), "function 0");
+  EXPECT_EQ(error.value(), "5678:1234");
+  EXPECT_EQ(error.remedy(), "1014:06a7");
 }
 
 TEST(Device, RefusesAVirtualFunctionThatIsNotEnabled) {
@@ -84,8 +93,10 @@ TEST(Device, RingSizesMustBePowersOfTwo) {
   for (const uint32_t entries : {0u, 1u, 3u, 100u, 131072u}) {
     DeviceOptions options;
     options.submission_entries = entries;
-    const std::string error = ErrorOf(ErrorKind::kBadInput, [&] { Device(card, 0, options); });
-    EXPECT_NE(error.find(std::to_string(entries)), std::string::npos) << error;
+    const Error error = CaughtFrom([&] { Device(card, 0, options); });
+    EXPECT_EQ(error.kind(), ErrorKind::kBadInput);
+    EXPECT_EQ(error.subject(), "submission ring");
+    EXPECT_EQ(error.value(), std::to_string(entries));
   }
 }
 
@@ -141,14 +152,27 @@ TEST(PhysicalFunction, EveryRefusalOfTheMappingTableIsNamed) {
   PhysicalFunction function(device);
   function.MapRange(0, 4096, 7);
   const auto refusal = [&](uint64_t base, uint64_t length) {
-    return ErrorOf(ErrorKind::kBadInput, [&] { function.MapRange(base, length, 7); });
+    return CaughtFrom([&] { function.MapRange(base, length, 7); }).value();
   };
-  EXPECT_NE(refusal(128, 128).find("overlaps"), std::string::npos);
-  EXPECT_NE(refusal(8192 + 64, 128).find("aligned"), std::string::npos);
-  EXPECT_NE(refusal(1ull << 40, 128).find("outside device memory"), std::string::npos);
-  EXPECT_NE(refusal(8192, 128).find("full"), std::string::npos);
-  EXPECT_NE(ErrorOf(ErrorKind::kBadInput, [&] { function.UnmapRange(8192); }).find("no mapping"),
-            std::string::npos);
+  EXPECT_THAT(refusal(128, 128), HasSubstr("overlaps"));
+  EXPECT_THAT(refusal(8192 + 64, 128), HasSubstr("aligned"));
+  EXPECT_THAT(refusal(1ull << 40, 128), HasSubstr("outside device memory"));
+  EXPECT_THAT(refusal(8192, 128), HasSubstr("full"));
+  EXPECT_THAT(CaughtFrom([&] { function.UnmapRange(8192); }).value(), HasSubstr("no mapping"));
+}
+
+TEST(PhysicalFunction, ACardThatWasRemovedIsADeviceFaultAndRefusesNothing) {
+  FakeCard card;
+  Device device(card, 0);
+  PhysicalFunction function(device);
+  card.gone = true;
+  const std::function<void()> calls[] = {[&] { function.MapRange(0, 4096, kPermissionRead); },
+                                         [&] { function.UnmapRange(0); },
+                                         [&] { function.EnableVirtualFunctions(1); },
+                                         [&] { function.AssignRegion(1, 0, 0, 4096); },
+                                         [&] { function.ReadFirmwareVersion(); },
+                                         [&] { device.Reset(); }};
+  for (const auto& call : calls) ErrorOf(ErrorKind::kDeviceFault, call);
 }
 
 TEST(PhysicalFunction, AssignsRegionsThroughTheAdminBlock) {
@@ -187,9 +211,26 @@ TEST(PhysicalFunction, RefusesMoreVirtualFunctionsThanTheCardHas) {
   Device device(card, 0);
   PhysicalFunction function(device);
   EXPECT_EQ(function.TotalVirtualFunctions(), 255);
-  const std::string error =
-      ErrorOf(ErrorKind::kBadInput, [&] { function.EnableVirtualFunctions(256); });
-  EXPECT_NE(error.find("255"), std::string::npos) << error;
+  const Error error = CaughtFrom([&] { function.EnableVirtualFunctions(256); });
+  EXPECT_EQ(error.kind(), ErrorKind::kBadInput);
+  EXPECT_EQ(error.value(), "256");
+  EXPECT_EQ(error.remedy(), "0 to 255");
+}
+
+TEST(Device, AFunctionThatIsOpenIsNotOpenedAgain) {
+  FakeCard card;
+  {
+    const Device device(card, 0);
+    try {
+      const Device second(card, 0);
+      FAIL() << "two owners of one function";
+    } catch (const Error& error) {
+      EXPECT_EQ(error.kind(), ErrorKind::kBadInput);
+      EXPECT_NE(std::string(error.what()).find("function 0 is open already"), std::string::npos)
+          << error.what();
+    }
+  }
+  EXPECT_NO_THROW(Device(card, 0)) << "closed, so it can be opened";
 }
 
 }  // namespace

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A card without SystemC: registers, rings and DMA executed functionally, so that driver and
 // runtime can be tested alone. Programs are not run: a COMPUTE is recorded and given to
 // `on_compute`.
@@ -23,12 +24,13 @@
 #include <utility>
 #include <vector>
 
+#include "base/error.h"
 #include "driver/transport.h"
 #include "model/contract/control_block.h"
-#include "model/contract/error.h"
 #include "model/contract/memory_map.h"
 #include "tests/unit/driver/fake_config_space.h"
 #include "tests/unit/driver/fake_entry.h"
+#include "tests/unit/driver/fake_host.h"
 #include "tests/unit/driver/fake_order.h"
 
 namespace spyre::test {
@@ -61,7 +63,7 @@ class FakeCard : public driver::Transport {
   std::function<Status(const Executed&)> on_compute;
   std::map<std::pair<uint32_t, bool>, int> accesses;        // {BAR0 offset, write} -> count
   std::map<uint64_t, std::pair<uint64_t, uint8_t>> mapped;  // PF mapping table
-  size_t host_mappings() const { return hosts_.size(); }
+  size_t host_mappings() const { return host_.mappings(); }
   int resets = 0;
   std::vector<std::array<uint64_t, 4>> assigned;  // {vf, region, base, length}
 
@@ -114,14 +116,11 @@ class FakeCard : public driver::Transport {
 
   driver::IoAddress MapHost(driver::FunctionId, void* host, size_t size) override {
     const std::lock_guard<std::mutex> lock(mutex_);
-    const driver::IoAddress io = next_io_;
-    next_io_ += AlignUp(size, 4096) + 4096;
-    hosts_[io] = {static_cast<uint8_t*>(host), size};
-    return io;
+    return host_.Map(host, size);
   }
   void UnmapHost(driver::FunctionId, driver::IoAddress address) override {
     const std::lock_guard<std::mutex> lock(mutex_);
-    if (hosts_.erase(address) == 0) throw BadInput("unmap of 0x{:x}, which is not mapped", address);
+    host_.Unmap(address);
   }
 
   driver::WaitResult WaitInterrupt(driver::FunctionId function, int vector,
@@ -165,10 +164,6 @@ class FakeCard : public driver::Transport {
     FakeOrder order;
     std::optional<Response> held;
   };
-  struct Host {
-    uint8_t* data;
-    size_t size;
-  };
 
   Function& FunctionOf(driver::FunctionId function) {
     return functions_.try_emplace(function, function == 0).first->second;
@@ -177,13 +172,6 @@ class FakeCard : public driver::Transport {
     auto& page = pages_[address >> 12];
     if (page.empty()) page.resize(4096);
     return page[address & 4095];
-  }
-  uint8_t* HostBytes(uint64_t io, size_t size) {
-    auto it = hosts_.upper_bound(io);
-    if (it == hosts_.begin()) return nullptr;
-    --it;
-    if (io - it->first + size > it->second.size) return nullptr;
-    return it->second.data + (io - it->first);
   }
   static uint64_t Register64(Function& f, uint32_t low) {
     return f.registers[low] | static_cast<uint64_t>(f.registers[low + 4]) << 32;
@@ -254,7 +242,7 @@ class FakeCard : public driver::Transport {
     HeldEntry entry;
     const uint64_t slot = f.fetched % f.registers[regs::SQ_ENTRIES];
     entry.number = f.fetched + 1;
-    const uint8_t* bytes = HostBytes(Register64(f, regs::SQ_BASE_LO) + slot * 128, 128);
+    const uint8_t* bytes = host_.Bytes(Register64(f, regs::SQ_BASE_LO) + slot * 128, 128);
     entry.status = TranslateEntry(region_bytes, function, bytes, &entry.block);
     if (entry.status == Status::OK && entry.block.sequence != entry.number)
       entry.status = Status::BAD_SEQUENCE;
@@ -344,8 +332,8 @@ class FakeCard : public driver::Transport {
     response.phase = f.posted / entries % 2 == 0 ? 1 : 0;
     Seal(response);
     if (corrupt.count(response.sequence) != 0) response.finished_ps ^= 1;
-    std::memcpy(HostBytes(Register64(f, regs::RQ_BASE_LO) + f.posted % entries * 128, 128),
-                &response, sizeof(response));
+    StoreResponse(host_.Bytes(Register64(f, regs::RQ_BASE_LO) + f.posted % entries * 128, 128),
+                  response);
     ++f.posted;
     if (!interrupt || (f.registers[regs::INT_ENABLE] & 1) == 0) return;
     f.registers[regs::INT_STATUS] |= 1;
@@ -385,7 +373,7 @@ class FakeCard : public driver::Transport {
       for (uint64_t i = 0; i < size; i += 8) WriteMemory(address + i, &block.value, 8);
       return Status::OK;
     }
-    uint8_t* host = HostBytes(block.host_address, size);
+    uint8_t* host = host_.Bytes(block.host_address, size);
     if (host == nullptr) return Status::HOST_FAULT;
     if (block.flags & kFlagTimingOnly) return Status::OK;
     if (opcode == Opcode::DMA_IN) {
@@ -399,8 +387,7 @@ class FakeCard : public driver::Transport {
   std::mutex mutex_;
   std::map<driver::FunctionId, Function> functions_;
   std::map<uint64_t, std::vector<uint8_t>> pages_;
-  std::map<driver::IoAddress, Host> hosts_;
-  driver::IoAddress next_io_ = 0x100000;
+  FakeHost host_;
   uint64_t now_ps_ = 0;
   uint64_t busy_until_ = 0;
 };

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The order in which the fake card runs what it is given: as the card does, for tests of the
 // runtime's streams and events.
 #include "tests/unit/driver/fake_card.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The PCI configuration space of the fake card: enough capabilities for a driver to walk, and what
 // it wrote.
 #pragma once

@@ -1,8 +1,10 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the fake card makes of an entry of a ring: a control block of the PF as it is, a message of
 // a VF translated. Region r of every VF is physical r * 16 GiB.
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <cstring>
 
@@ -49,6 +51,19 @@ inline Status TranslateEntry(const FakeRegions& regions, driver::FunctionId func
   }
   block->device_address = SegmentAddress(message.device_region, message.device_offset);
   return InRegion(regions, message.device_region, message.device_offset, message.size_bytes);
+}
+
+// As a card does: the driver's thread may read the slot meanwhile, and takes what is there when the
+// phase is. slot: 128 bytes of a response ring.
+inline void StoreResponse(uint8_t* slot, const Response& response) {
+  std::array<uint32_t, sizeof(response) / sizeof(uint32_t)> words;
+  std::memcpy(words.data(), &response, sizeof(response));
+  auto* const to = reinterpret_cast<uint32_t*>(slot);
+  constexpr size_t kPhase = offsetof(Response, phase) / sizeof(uint32_t);
+  for (size_t i = 0; i < words.size(); ++i) {
+    if (i != kPhase) __atomic_store_n(to + i, words[i], __ATOMIC_RELAXED);
+  }
+  __atomic_store_n(to + kPhase, words[kPhase], __ATOMIC_RELEASE);
 }
 
 }  // namespace spyre::test

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What one function of the fake card holds: operations that were fetched and may not start yet, and
 // the counters of its event slots.
 #pragma once

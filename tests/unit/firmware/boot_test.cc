@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Boot, self-test, service order, watchdog, heartbeat.
 #include "tests/unit/firmware/fake_bus.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The firmware as a host library, on a card that is only its registers.
 #pragma once
 

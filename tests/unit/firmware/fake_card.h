@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The registers of the management controller as the firmware sees them, with nothing behind: what
 // it writes is kept, requests are put in by hand. Every access that the contract does not allow (no
 // such register, written though RO, read though WO) and every request that is answered twice or

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Mailbox, telemetry counters, error log.
 #include "tests/unit/firmware/fake_bus.h"
 

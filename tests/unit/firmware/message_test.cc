@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Messages: every check, the control block byte by byte, and equality with an independent
 // translation over random messages.
 #include <rapidcheck/gtest.h>

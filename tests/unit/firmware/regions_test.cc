@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Requests of the PF: every command in every state, ranges, overlaps, quotas, cores.
 #include <rapidcheck/gtest.h>
 

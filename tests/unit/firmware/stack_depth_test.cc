@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The build's stack figure: from disassembly to the deepest path.
 #include "firmware/tools/stack_depth.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The answer that a message must get, from the contract's own check and the card's MMU: independent
 // of the firmware's code and tables.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "traces/diff.h"
 
 #include <gmock/gmock.h>
@@ -31,14 +32,14 @@ const Change& Find(const std::vector<Change>& changes, const std::string& name) 
 }
 
 TEST(Diff, EqualRunsAreIdenticalByDigest) {
-  const Diff diff = Compare(Summarize(SampleTrace()), Summarize(SampleTrace()));
+  const Diff diff = Compare(SampleTrace(), SampleTrace());
   EXPECT_TRUE(diff.is_identical);
   EXPECT_THAT(ToText(diff, false), HasSubstr("identical"));
   EXPECT_EQ(ToJson(diff)["identical"], true);
 }
 
 TEST(Diff, KernelsAndUnitsChangeByAbsoluteAndRelativeAmounts) {
-  const Diff diff = Compare(Summarize(SampleTrace()), Summarize(LongerTrace()));
+  const Diff diff = Compare(SampleTrace(), LongerTrace());
   EXPECT_FALSE(diff.is_identical);
   EXPECT_EQ(diff.run_a_ps, 8000U);
   EXPECT_EQ(diff.run_b_ps, 9500U);
@@ -58,7 +59,7 @@ TEST(Diff, KernelsAndUnitsChangeByAbsoluteAndRelativeAmounts) {
 }
 
 TEST(Diff, TextShowsChangesAndCountsTheRest) {
-  const Diff diff = Compare(Summarize(SampleTrace()), Summarize(LongerTrace()));
+  const Diff diff = Compare(SampleTrace(), LongerTrace());
   const std::string text = ToText(diff, false);
   EXPECT_THAT(text, HasSubstr("A 8.000 ns, B 9.500 ns, change +1.500 ns (+18.8 %)"));
   EXPECT_THAT(text, HasSubstr("+20.0 %"));
@@ -72,13 +73,13 @@ TEST(Diff, SaysWhenItComparesPartsOfRuns) {
   Recorder recorder(3);
   RecordSample(recorder);
   recorder.Slice(kControl, 1, recorder.Intern("DMA_IN"), 8000, 9000);
-  const Diff diff = Compare(Summarize(SampleTrace()), Summarize(Snapshot(recorder)));
+  const Diff diff = Compare(SampleTrace(), Snapshot(recorder));
   EXPECT_THAT(ToText(diff, false), HasSubstr("dropped, A 0, B 9."));
   EXPECT_EQ(ToJson(diff)["dropped_b"], 9);
 }
 
 TEST(Diff, IsSymmetric) {
-  const Diff diff = Compare(Summarize(LongerTrace()), Summarize(SampleTrace()));
+  const Diff diff = Compare(LongerTrace(), SampleTrace());
   EXPECT_THAT(ToText(diff, false), HasSubstr("-1.500 ns (-15.8 %)"));
 }
 

@@ -1,8 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "traces/recorder.h"
 
 #include <gtest/gtest.h>
 
+#include <map>
 #include <stdexcept>
+#include <string>
+#include <thread>
+#include <vector>
 
 #include "tests/unit/traces/sample_trace.h"
 #include "traces/text.h"
@@ -165,6 +170,30 @@ TEST(Categories, NamesBecomeAMaskAndUnknownOnesAreNamed) {
     EXPECT_NE(std::string(error.what()).find("'cores'"), std::string::npos) << error.what();
     EXPECT_NE(std::string(error.what()).find("firmware"), std::string::npos) << error.what();
   }
+}
+
+TEST(Recorder, ThreadsMayRecordAtTheSameTime) {
+  constexpr uint64_t kSlices = 5'000;
+  constexpr int kThreads = 4;
+  Recorder recorder;
+  std::vector<std::thread> threads;
+  for (int t = 0; t < kThreads; ++t) {
+    threads.emplace_back([&recorder, t] {
+      for (uint64_t i = 0; i < kSlices; ++i) {
+        const TrackId track = recorder.AddTrack("host", "thread " + std::to_string(t));
+        const NameId name = recorder.Intern("slice " + std::to_string(i % 50));
+        recorder.Slice(kHost, track, name, i, i + 1, 0, 0, static_cast<uint32_t>(t));
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  std::map<uint32_t, uint64_t> slices;
+  for (const Record& record : recorder.Records()) {
+    EXPECT_EQ(recorder.tracks()[record.track].name, "thread " + std::to_string(record.detail));
+    EXPECT_EQ(recorder.names()[record.name], "slice " + std::to_string(record.start_ps % 50));
+    ++slices[record.detail];
+  }
+  for (uint32_t t = 0; t < kThreads; ++t) EXPECT_EQ(slices[t], kSlices) << "thread " << t;
 }
 
 }  // namespace

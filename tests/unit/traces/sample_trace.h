@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A small run whose every number a reader can check: two streams, one kernel, two cores.
 //
 //   time in ps   0         1000      2000      3000      4000      5000      6000      7000    8000

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "traces/summary.h"
 
 #include <gmock/gmock.h>
@@ -26,10 +27,21 @@ TEST(Intervals, CountOverlappingAndTouchingSlicesOnce) {
   const IntervalSet set({{50, 60}, {0, 10}, {5, 20}, {20, 30}, {7, 7}, {52, 53}});
   EXPECT_EQ(set.length_ps(), 40U);
   EXPECT_EQ(set.intervals().size(), 2U);
-  EXPECT_EQ(set.OverlapPs(Interval{25, 55}), 10U);
-  EXPECT_EQ(set.OverlapPs(Interval{30, 50}), 0U);
-  EXPECT_EQ(set.OverlapPs(IntervalSet({{0, 1}, {29, 51}, {59, 99}})), 4U);
-  EXPECT_EQ(IntervalSet().OverlapPs(set), 0U);
+}
+
+TEST(Intervals, OverlapsOfSeveralSetsAddUp) {
+  const IntervalSet set({{0, 30}, {50, 60}}), other({{20, 55}, {55, 58}});
+  const auto overlap = [](const std::vector<const IntervalSet*>& sets,
+                          const std::vector<Interval>& during) {
+    return Occupancy(sets).OverlapPs(IntervalSet(during));
+  };
+  EXPECT_EQ(overlap({&set}, {{25, 55}}), 10U);
+  EXPECT_EQ(overlap({&set}, {{30, 50}}), 0U);
+  EXPECT_EQ(overlap({&set}, {{0, 1}, {29, 51}, {59, 99}}), 4U);
+  EXPECT_EQ(overlap({&set, &other}, {{25, 57}}), 5U + 7 + 32);
+  EXPECT_EQ(overlap({&set, &other}, {{0, 1000}}), 40U + 38);
+  EXPECT_EQ(overlap({}, {{0, 10}}), 0U);
+  EXPECT_EQ(overlap({&set}, {}), 0U);
 }
 
 TEST(Summary, RunGoesFromZeroToTheLastEnd) {
@@ -39,13 +51,13 @@ TEST(Summary, RunGoesFromZeroToTheLastEnd) {
   EXPECT_EQ(summary.records, 11U);
 }
 
-TEST(Summary, AfterDroppedRecordsTheRunStartsAtTheFirstThatIsLeft) {
+TEST(Summary, AfterDroppedRecordsTheRunStartsWhereNoneIsMissing) {
   Recorder recorder(3);
   RecordSample(recorder);
   const Summary summary = Summarize(Snapshot(recorder));
   EXPECT_EQ(summary.dropped, 8U);
-  EXPECT_EQ(summary.begin_ps, 3000U);
-  EXPECT_EQ(summary.run_ps(), 5000U);
+  EXPECT_EQ(summary.begin_ps, 6000U) << "the end of the COMPUTE, which was dropped";
+  EXPECT_EQ(summary.run_ps(), 2000U);
   EXPECT_THAT(ToText(summary), HasSubstr("oldest 8 records were dropped"));
 }
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Operations on values of bundle.mlir. Pure functions. Only the files of this folder include it.
 #pragma once
 
@@ -7,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "runtime/compiler/mlir/affine_value.h"
+#include "runtime/compiler/bundle/mlir/affine_value.h"
 
 namespace spyre::compiler {
 

@@ -1,4 +1,5 @@
-#include "runtime/compiler/mlir/affine_value.h"
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/compiler/bundle/mlir/affine_value.h"
 
 #include <algorithm>
 #include <limits>

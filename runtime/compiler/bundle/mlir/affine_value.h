@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A value of bundle.mlir as code generation can use it: a constant, plus arguments of the function,
 // plus a step for each iteration of the loops around it. Plain data; arithmetic is checked.
 #pragma once

@@ -1,20 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
 // bundle.mlir as a Bundle: the function's values as affine functions of arguments and loops.
 #include <fmt/format.h>
 #include <llvm/ADT/DenseMap.h>
 #include <mlir/IR/AffineMap.h>
 #include <mlir/IR/BuiltinAttributes.h>
 #include <mlir/IR/BuiltinTypes.h>
+#include <modules/spyre_bundle_mlir.h>
 
 #include <algorithm>
 #include <functional>
 
-#include "model/contract/error.h"
+#include "base/error.h"
 #include "model/contract/memory_map.h"
-#include "runtime/compiler/bundle.h"
-#include "runtime/compiler/mlir/affine_evaluation.h"
-#include "runtime/compiler/mlir/mlir_module.h"
-#include "runtime/compiler/mlir/sdscbundle_dialect.h"
-#include "runtime/compiler/mlir/text_check.h"
+#include "runtime/compiler/bundle/bundle.h"
+#include "runtime/compiler/bundle/mlir/affine_evaluation.h"
+#include "runtime/compiler/bundle/mlir/mlir_module.h"
+#include "runtime/compiler/bundle/mlir/sdscbundle_dialect.h"
+#include "runtime/compiler/bundle/mlir/text_check.h"
 
 namespace spyre::compiler {
 namespace {
@@ -377,7 +379,7 @@ class Evaluator {
 }  // namespace spyre::compiler
 
 // What the compiler calls once it has loaded this module; errors pass through as exceptions.
-extern "C" __attribute__((visibility("default"))) void spyre_parse_bundle_mlir(
+extern "C" __attribute__((visibility("default"))) void SPYRE_BUNDLE_MLIR(
     const std::string& text, const std::string& file, spyre::compiler::Bundle& bundle) {
   using namespace spyre::compiler;
   CheckMlirText(text, file);

@@ -1,4 +1,5 @@
-#include "runtime/compiler/mlir/mlir_module.h"
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/compiler/bundle/mlir/mlir_module.h"
 
 #include <fmt/format.h>
 #include <llvm/Support/MemoryBuffer.h>
@@ -11,8 +12,8 @@
 #include <mlir/IR/DialectRegistry.h>
 #include <mlir/Parser/Parser.h>
 
-#include "model/contract/error.h"
-#include "runtime/compiler/mlir/sdscbundle_dialect.h"
+#include "base/error.h"
+#include "runtime/compiler/bundle/mlir/sdscbundle_dialect.h"
 
 namespace spyre::compiler {
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A text of MLIR as a module, with every dialect that a bundle may use. Only the files of this
 // folder include it.
 #pragma once

@@ -1,4 +1,5 @@
-#include "runtime/compiler/mlir/sdscbundle_dialect.h"
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/compiler/bundle/mlir/sdscbundle_dialect.h"
 
 #include <mlir/IR/Builders.h>
 #include <mlir/IR/BuiltinTypes.h>

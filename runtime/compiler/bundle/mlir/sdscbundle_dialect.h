@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The sdscbundle dialect as MLIR needs it to parse a bundle: one type and three operations, built
 // at run time. Only the files of this folder include it.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Calibration points: what a file may say, which family a point is of, and the figures of a family.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -5,8 +6,8 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "cosim/calibrate_report.h"
-#include "model/contract/error.h"
+#include "base/error.h"
+#include "cosim/calibrate/calibrate_report.h"
 
 namespace spyre::cosim {
 namespace {

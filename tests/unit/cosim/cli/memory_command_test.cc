@@ -1,5 +1,6 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the memory command prints for traffic whose times are known, and what bad input is told.
-#include "cosim/memory_command.h"
+#include "cosim/cli/memory_command.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -9,7 +10,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "model/contract/error.h"
+#include "base/error.h"
 #include "model/memory/address_map.h"
 
 namespace spyre::cosim {

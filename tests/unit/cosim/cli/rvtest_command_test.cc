@@ -1,5 +1,6 @@
+// SPDX-License-Identifier: Apache-2.0
 // What rvtest prints and returns for small test programs.
-#include "cosim/rvtest_command.h"
+#include "cosim/cli/rvtest_command.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -8,9 +9,9 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "model/contract/error.h"
-#include "tests/unit/rtl/elf_writer.h"
-#include "tests/unit/rtl/rv32_assembler.h"
+#include "base/error.h"
+#include "tests/unit/model/common/elf_writer.h"
+#include "tests/unit/model/rtl/rv32/rv32_assembler.h"
 
 namespace spyre::cosim {
 namespace {
@@ -133,9 +134,9 @@ TEST_F(RvtestCommandTest, AProgramWithoutTohostIsBadInput) {
   EXPECT_EQ(Kind("/nonexistent.elf", "/nonexistent.elf"), ErrorKind::kBadInput);
 }
 
-TEST_F(RvtestCommandTest, ACorruptImageIsADeviceFaultBeforeAnythingRuns) {
+TEST_F(RvtestCommandTest, ACorruptImageIsBadInputBeforeAnythingRuns) {
   const std::string corrupt = Write("corrupt", {0x7F, 'E', 'L', 'F'});
-  EXPECT_EQ(Kind(corrupt, "ELF header"), ErrorKind::kDeviceFault);
+  EXPECT_EQ(Kind(corrupt, "ELF header"), ErrorKind::kBadInput);
   EXPECT_THROW(Run({Answer("before", 1), corrupt}), Error);
   EXPECT_EQ(out_.str(), "");
 }

@@ -1,6 +1,7 @@
+// SPDX-License-Identifier: Apache-2.0
 // `spyre-cosim graph`: text commands in, JSON lines out. The cases were made by the public pto-isa
 // runtime (docs/task-graph.md).
-#include "cosim/graph_command.h"
+#include "cosim/cli/task_graph_command.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -10,7 +11,8 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "model/contract/error.h"
+#include "base/error.h"
+#include "tests/paths.h"
 
 namespace spyre::cosim {
 namespace {

@@ -1,5 +1,6 @@
+// SPDX-License-Identifier: Apache-2.0
 // Configuration: what is read, in which precedence, and what every mistake is told.
-#include "cosim/config.h"
+#include "cosim/config/config.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -10,22 +11,23 @@
 #include <random>
 #include <sstream>
 
-#include "cosim/card_presets.h"
-#include "model/contract/error.h"
+#include "base/error.h"
+#include "cosim/config/card_presets.h"
+#include "tests/paths.h"
+#include "tests/unit/error_of.h"
 
 namespace spyre::cosim {
 namespace {
 
 using ::testing::HasSubstr;
 
+Error ErrorFrom(const std::string& text, const std::vector<std::string>& sets = {}) {
+  Error error = test::CaughtFrom([&] { ParseConfig(text, "run.toml", sets); });
+  EXPECT_EQ(error.kind(), ErrorKind::kBadInput) << error.what();
+  return error;
+}
 std::string MessageOf(const std::string& text, const std::vector<std::string>& sets = {}) {
-  try {
-    ParseConfig(text, "run.toml", sets);
-  } catch (const Error& error) {
-    EXPECT_EQ(error.kind(), ErrorKind::kBadInput);
-    return error.what();
-  }
-  return "no error";
+  return test::FailureOf([&] { ParseConfig(text, "run.toml", sets); });
 }
 
 std::string Write(const std::string& name, const std::string& text) {
@@ -36,7 +38,7 @@ std::string Write(const std::string& name, const std::string& text) {
 
 TEST(Config, EmptyTextGivesTheDefaults) {
   const RunConfig config = ParseConfig("", "run.toml");
-  EXPECT_EQ(config.mode, "vf");
+  EXPECT_EQ(config.mode, FunctionMode::kVirtual);
   EXPECT_EQ(config.card.cores, 32u);
   EXPECT_EQ(config.workload.op, "matmul");
   EXPECT_EQ(ToToml(config), ToToml(RunConfig()));
@@ -58,7 +60,7 @@ functional = false
 categories = ["core", "dma"]
 )",
                                        "run.toml");
-  EXPECT_EQ(config.mode, "pf");
+  EXPECT_EQ(config.mode, FunctionMode::kPhysical);
   EXPECT_EQ(config.card.cores, 8u);
   EXPECT_EQ(config.card.memory.channels, 4u);
   EXPECT_EQ(config.workload.size.m, 4096u);
@@ -71,14 +73,16 @@ categories = ["core", "dma"]
 TEST(Config, WavesAreOfOneBlockAndAWindowOfTime) {
   const RunConfig config =
       ParseConfig("[trace]\nwaves = { block = \"control\", from = 1000, to = 2000 }\n", "run.toml",
-                  {"trace.waves.on_error=true"});
-  EXPECT_EQ(config.trace.waves.block, "control");
+                  {"trace.waves.on_error=true", "card.control.fidelity=rtl"});
+  EXPECT_EQ(config.trace.waves.block, WavesBlock::kControl);
   EXPECT_EQ(config.trace.waves.from, 1000u);
   EXPECT_EQ(config.trace.waves.to, 2000u);
   EXPECT_TRUE(config.trace.waves.on_error);
-  EXPECT_EQ(ParseConfig("", "run.toml").trace.waves.block, "none");
+  EXPECT_EQ(ParseConfig("", "run.toml").trace.waves.block, WavesBlock::kNone);
   EXPECT_THAT(MessageOf("[trace]\nwaves = { block = \"control\", from = 2, to = 1 }\n"),
               HasSubstr("trace.waves.to = 1 ns is before trace.waves.from = 2 ns"));
+  EXPECT_THAT(MessageOf("[trace]\nwaves = { block = \"pt\" }\n"),
+              HasSubstr("trace.waves.block = \"pt\": that block of this card is not RTL"));
   EXPECT_THAT(MessageOf("[trace]\nwaves = { block = \"contrl\" }\n"),
               HasSubstr("trace.waves.block"));
   EXPECT_THAT(MessageOf("[trace]\nwaves = { form = 1 }\n"), HasSubstr("trace.waves.from"));
@@ -103,7 +107,7 @@ TEST(Config, SetGoesOverTheFileAndLaterOverEarlier) {
                   {"card.cores=8", "card.mode=pf", "card.cores=16", "workload.tile={m=5}",
                    "workload.op=\"add\"", "workload.functional=false"});
   EXPECT_EQ(config.card.cores, 16u);
-  EXPECT_EQ(config.mode, "pf");
+  EXPECT_EQ(config.mode, FunctionMode::kPhysical);
   EXPECT_EQ(config.workload.tile.m, 5u);
   EXPECT_EQ(config.workload.op, "add");
   EXPECT_EQ(config.workload.size.m, 10u);
@@ -113,10 +117,12 @@ TEST(Config, SetGoesOverTheFileAndLaterOverEarlier) {
 TEST(Config, UnknownKeyIsNamedWithPlaceAndNearestKey) {
   EXPECT_THAT(MessageOf("[card]\nmode = \"pf\"\n  coers = 4\n"),
               HasSubstr("run.toml:3:3: unknown key 'card.coers'; did you mean 'card.cores'?"));
-  EXPECT_THAT(MessageOf("[wrokload]\nm = 1\n"),
-              HasSubstr("unknown key 'wrokload'; did you mean 'workload'?"));
-  EXPECT_THAT(MessageOf("[card.core]\nlx_byte = 1\n"),
-              HasSubstr("did you mean 'card.core.lx_bytes'"));
+  const Error table = ErrorFrom("[wrokload]\nm = 1\n");
+  EXPECT_EQ(table.subject(), "wrokload");
+  EXPECT_EQ(table.remedy(), "workload");
+  const Error key = ErrorFrom("[card.core]\nlx_byte = 1\n");
+  EXPECT_EQ(key.subject(), "card.core.lx_byte");
+  EXPECT_EQ(key.remedy(), "card.core.lx_bytes");
   EXPECT_THAT(MessageOf("", {"workload.tlie.m=3"}),
               HasSubstr("--set workload.tlie.m=3: unknown key 'workload.tlie'; did you mean"));
 }
@@ -126,11 +132,13 @@ TEST(Config, WrongTypeNamesKeyValueAndWhatIsAllowed) {
       MessageOf("[card]\ncores = \"many\"\n"),
       HasSubstr("run.toml:2:9: card.cores = 'many' must be a whole number (allowed: 1 .. 32 "
                 "cores)"));
-  EXPECT_THAT(MessageOf("[card]\ncores = 1.5\n"), HasSubstr("card.cores = 1.5 must be a whole"));
-  EXPECT_THAT(MessageOf("[workload]\nfunctional = 1\n"), HasSubstr("must be true or false"));
-  EXPECT_THAT(MessageOf("[workload]\nop = 3\n"), HasSubstr("must be a string"));
-  EXPECT_THAT(MessageOf("[trace]\ncategories = \"core\"\n"),
-              HasSubstr("must be a list of strings"));
+  const Error fraction = ErrorFrom("[card]\ncores = 1.5\n");
+  EXPECT_EQ(fraction.subject(), "card.cores");
+  EXPECT_EQ(fraction.value(), "1.5");
+  EXPECT_EQ(fraction.remedy(), "a whole number");
+  EXPECT_EQ(ErrorFrom("[workload]\nfunctional = 1\n").remedy(), "true or false");
+  EXPECT_EQ(ErrorFrom("[workload]\nop = 3\n").remedy(), "a string");
+  EXPECT_EQ(ErrorFrom("[trace]\ncategories = \"core\"\n").remedy(), "a list of strings");
   EXPECT_THAT(MessageOf("[workload]\ntile = 3\n"), HasSubstr("workload.tile is a table"));
   EXPECT_THAT(MessageOf("card = 3\n"), HasSubstr("card is a table, such as [card]"));
   EXPECT_THAT(MessageOf("[card.cores]\nx = 3\n"), HasSubstr("card.cores = x = 3 must be"));
@@ -140,7 +148,9 @@ TEST(Config, OutOfRangeNamesTheUnitAndTheRange) {
   EXPECT_THAT(MessageOf("[card]\ncores = 33\n"),
               HasSubstr("card.cores = 33 cores is out of range; allowed: 1 .. 32"));
   EXPECT_THAT(MessageOf("", {"card.cores=0"}), HasSubstr("--set card.cores=0: card.cores = 0"));
-  EXPECT_THAT(MessageOf("", {"host.submit_ns=-1"}), HasSubstr("host.submit_ns = -1 ns is out of"));
+  const Error negative = ErrorFrom("", {"host.submit_ns=-1"});
+  EXPECT_EQ(negative.subject(), "host.submit_ns");
+  EXPECT_EQ(negative.value(), "-1");
 }
 
 TEST(Config, RingsHaveAPowerOfTwoEntries) {
@@ -153,6 +163,7 @@ TEST(Config, WordsThatAreNotAllowedGetTheNearest) {
               HasSubstr("card.mode = \"fp\" is not allowed; did you mean 'pf'? (allowed: vf, pf)"));
   EXPECT_THAT(MessageOf("[workload]\nop = \"matmull\"\n"), HasSubstr("did you mean 'matmul'?"));
   EXPECT_THAT(MessageOf("[trace]\ncategories = [\"croe\"]\n"), HasSubstr("did you mean 'core'?"));
+  EXPECT_EQ(ErrorFrom("[workload]\ndivision = \"seed\"\n").remedy(), "public, cost");
 }
 
 TEST(Config, BrokenTomlIsAnErrorWithLineAndColumn) {
@@ -311,6 +322,41 @@ TEST(Config, SetChangesOneDimensionAndReplacesAList) {
 TEST(Config, AListOfOperationsMustBeTables) {
   EXPECT_THAT(MessageOf("[workload]\nops = 3"), HasSubstr("run.toml:2:7: workload.ops"));
   EXPECT_THAT(MessageOf("[workload]\nops = [3]"), HasSubstr("a list of tables"));
+}
+
+TEST(Config, NestingIsRefusedHoweverItIsWritten) {
+  const auto repeated = [](const std::string& text, int times) {
+    std::string all;
+    for (int i = 0; i < times; ++i) all += text;
+    return all;
+  };
+  const std::string hostile[] = {"x = " + repeated("[", 100'000), "x = " + repeated("{a=", 100'000),
+                                 repeated("a.", 100'000) + "a = 1",
+                                 "[" + repeated("a.", 100'000) + "a]",
+                                 "[[" + repeated("\"a\" . ", 100'000) + "a]]",
+                                 // Each bracket and each line within the parser's own bounds.
+                                 repeated(repeated("x.", 1000) + "y = [\n{", 200)};
+  for (const std::string& text : hostile) {
+    EXPECT_THAT(MessageOf(text), HasSubstr("nested more than 64 levels deep"))
+        << text.substr(0, 40);
+  }
+  EXPECT_THAT(MessageOf("", {repeated("a.", 60'000) + "a=1"}), HasSubstr("nested more than 64"));
+  EXPECT_THAT(MessageOf("", {"card.cores={" + repeated("a.", 60'000) + "a=1}"}),
+              HasSubstr("nested more than 64"));
+}
+
+TEST(Config, CommentsAndStringsDoNotNest) {
+  std::string brackets, dots;
+  for (int i = 0; i < 200; ++i) {
+    brackets += "[{.";
+    dots += "../";
+  }
+  const RunConfig config =
+      ParseConfig("# " + brackets + "'\n[workload]\ngraph = \"" + brackets + "\\\"\" # " +
+                      brackets + "\nbundle = '''\n" + brackets + "'''\n",
+                  "run.toml");
+  EXPECT_THAT(config.workload.graph, HasSubstr(brackets + "\""));
+  EXPECT_NO_THROW(ParseConfig("", "", {"workload.graph=" + dots + "list.toml"}));
 }
 
 }  // namespace

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A processor without instructions for tests of debuggers: pc walks in steps of four through a
 // window of memory and starts again at its end.
 #pragma once

@@ -1,13 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
 // The remote serial protocol without sockets: framing, commands, hostile packets.
-#include "cosim/gdb_commands.h"
+#include "cosim/gdb/gdb_commands.h"
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
-#include "cosim/gdb_packet.h"
-#include "tests/unit/cosim/fake_processor.h"
+#include "cosim/gdb/gdb_packet.h"
+#include "tests/unit/cosim/gdb/fake_processor.h"
 
 namespace spyre::cosim {
 namespace {

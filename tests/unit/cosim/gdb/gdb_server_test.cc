@@ -1,6 +1,7 @@
+// SPDX-License-Identifier: Apache-2.0
 // The GDB stub over a real loopback socket: a processor in one thread, a scripted client in
 // another.
-#include "cosim/gdb_server.h"
+#include "cosim/gdb/gdb_server.h"
 
 #include <arpa/inet.h>
 #include <gmock/gmock.h>
@@ -13,8 +14,8 @@
 #include <cstdio>
 #include <thread>
 
-#include "model/contract/error.h"
-#include "tests/unit/cosim/fake_processor.h"
+#include "base/error.h"
+#include "tests/unit/cosim/gdb/fake_processor.h"
 
 namespace spyre::cosim {
 namespace {

@@ -1,4 +1,5 @@
-#include "cosim/overlap.h"
+// SPDX-License-Identifier: Apache-2.0
+#include "cosim/measure/overlap.h"
 
 #include <gtest/gtest.h>
 

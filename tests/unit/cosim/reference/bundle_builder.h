@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Small bundles made by hand, for tests of what executes them.
 #pragma once
 
@@ -5,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "runtime/compiler/bundle.h"
+#include "runtime/compiler/bundle/bundle.h"
 
 namespace spyre::test {
 

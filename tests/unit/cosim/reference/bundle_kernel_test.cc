@@ -1,17 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
 // The program that is generated for a bundle leaves in memory what the bundle's reference leaves,
 // bit for bit, whatever the order in which its units run.
-#include "runtime/compiler/bundle_kernel.h"
+#include "runtime/compiler/codegen/bundle_kernel.h"
 
 #include <gtest/gtest.h>
 
 #include <filesystem>
 #include <random>
 
-#include "cosim/bundle_reference.h"
-#include "model/contract/error.h"
+#include "base/error.h"
+#include "cosim/reference/bundle_reference.h"
 #include "model/contract/memory_map.h"
-#include "runtime/compiler/bundle_problem.h"
-#include "tests/unit/cosim/random_bundle.h"
+#include "runtime/compiler/codegen/bundle_problem.h"
+#include "tests/paths.h"
+#include "tests/unit/cosim/reference/random_bundle.h"
 #include "tests/unit/runtime/compiler/program_interpreter.h"
 
 namespace spyre::cosim {

@@ -1,17 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
 // The reference of bundles: executed from addresses, it gives what the references of single
 // operations give, and what real arithmetic says.
-#include "cosim/bundle_reference.h"
+#include "cosim/reference/bundle_reference.h"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
 
-#include "cosim/device_elements.h"
-#include "cosim/reference.h"
-#include "cosim/reference_numbers.h"
-#include "model/contract/error.h"
+#include "base/error.h"
+#include "cosim/reference/device_elements.h"
+#include "cosim/reference/reference.h"
+#include "cosim/tensors/reference_numbers.h"
 #include "model/contract/memory_map.h"
-#include "tests/unit/cosim/bundle_builder.h"
+#include "tests/unit/cosim/reference/bundle_builder.h"
 
 namespace spyre::cosim {
 namespace {

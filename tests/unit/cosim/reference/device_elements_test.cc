@@ -1,13 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
 // Device elements of the reference agree with the contract's formats and layouts, which were
 // written apart from them.
-#include "cosim/device_elements.h"
+#include "cosim/reference/device_elements.h"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <cstring>
 
-#include "cosim/reference_numbers.h"
+#include "cosim/tensors/reference_numbers.h"
 
 namespace spyre::cosim {
 namespace {

@@ -1,5 +1,6 @@
+// SPDX-License-Identifier: Apache-2.0
 // The float64 reference of operation lists, against sums worked out by hand.
-#include "cosim/graph_reference.h"
+#include "cosim/reference/graph_reference.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -46,6 +47,23 @@ TEST(GraphReference, ReductionsOverAnyDimensions) {
   EXPECT_THAT(Evaluate(head + R"("op": "mean", "dim": "R"}]})", {x}), ElementsAre(2.5, 3.5, 6));
   EXPECT_THAT(Evaluate(head + R"("op": "amax", "dim": ["R", "C"]}]})", {x}), ElementsAre(9));
   EXPECT_THAT(Evaluate(head + R"("op": "amin", "dim": "C"}]})", {x}), ElementsAre(1, 4));
+}
+
+// As on the card: results that are not finite there are only wrong if they are finite here.
+TEST(GraphReference, WhatIsNoNumberGoesThroughMaximaAndMinima) {
+  const std::string head = R"({"dims": {"C": 3}, "tensors": [{"name": "x", "dims": ["C"]},
+      {"name": "y", "dims": ["C"]}], "ops": [{"inputs": ["x", "y"], "output": "z", "op": )";
+  for (const char* op : {"maximum", "minimum"}) {
+    const DoubleTensor z =
+        Evaluate(head + "\"" + op + "\"}]}", {{1, std::nan(""), 3}, {std::nan(""), 2, 4}});
+    EXPECT_TRUE(std::isnan(z[0]) && std::isnan(z[1])) << op;
+    EXPECT_EQ(z[2], op == std::string("maximum") ? 4 : 3);
+  }
+  for (const char* op : {"amax", "amin"}) {
+    const std::string fold = R"({"dims": {"R": 1, "C": 3}, "tensors": [{"name": "x", "dims":
+        ["R", "C"]}], "ops": [{"inputs": ["x"], "output": "z", "dim": "C", "op": ")";
+    EXPECT_TRUE(std::isnan(Evaluate(fold + op + "\"}]}", {{1, std::nan(""), 3}})[0])) << op;
+  }
 }
 
 TEST(GraphReference, SoftmaxOfEqualValuesIsEven) {

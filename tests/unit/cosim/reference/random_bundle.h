@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Bundles of one operation in random shapes, layouts, work divisions and places, with identities
 // around it that bring operands to LX and back, and loops. Deterministic for a seed.
 #pragma once
@@ -9,7 +10,7 @@
 #include <vector>
 
 #include "model/contract/memory_map.h"
-#include "runtime/compiler/bundle.h"
+#include "runtime/compiler/bundle/bundle.h"
 
 namespace spyre::cosim::testing {
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A card of a few lines for tests of recording and replay: it answers ring entries after a fixed
 // time, and can be made to differ in everything that a replay compares. Several may live in one
 // process, unlike the simulated card.
@@ -13,8 +14,8 @@
 #include <string>
 #include <utility>
 
-#include "cosim/host_mappings.h"
-#include "cosim/observable_transport.h"
+#include "cosim/host/host_mappings.h"
+#include "cosim/host/observable_transport.h"
 #include "model/contract/control_block.h"
 
 namespace spyre::test {

@@ -1,4 +1,5 @@
-#include "cosim/recording.h"
+// SPDX-License-Identifier: Apache-2.0
+#include "cosim/replay/recording.h"
 
 #include <contract/registers.h>
 #include <gmock/gmock.h>
@@ -8,8 +9,9 @@
 #include <filesystem>
 #include <random>
 
-#include "model/contract/error.h"
-#include "model/contract/files.h"
+#include "base/error.h"
+#include "base/files.h"
+#include "tests/unit/huge_file.h"
 
 namespace spyre::cosim {
 namespace {
@@ -50,9 +52,9 @@ class RecordingTest : public ::testing::Test {
       writer.Add(Head(RecordKind::kUnmap, 0x1000, 0, 60));
     });
   }
-  static std::string FailureOf(std::string bytes) {
+  static std::string FailureOf(const std::string& bytes) {
     try {
-      ParseRecording(std::move(bytes), "x.rec");
+      ParseRecording(bytes, "x.rec");
     } catch (const Error& error) {
       EXPECT_EQ(error.kind(), ErrorKind::kBadInput);
       return error.what();
@@ -170,6 +172,37 @@ TEST(OutputDataTest, SmallOutputsAreThemselvesLargeOnesADigestForEachPage) {
   const std::vector<uint8_t> bytes(kWholeOutputBytes + 1, 7);
   EXPECT_EQ(OutputData(bytes.data(), kWholeOutputBytes).size(), kWholeOutputBytes);
   EXPECT_EQ(OutputData(bytes.data(), kWholeOutputBytes + 1).size(), 17 * 8u);
+}
+
+TEST_F(RecordingTest, NothingIsReadThatWhatIsBeforeItDoesNotExplain) {
+  const std::string good = Small();
+  std::string head = good;  // the size of the configuration is at offset 16
+  const uint64_t bytes = HugeFile::kBytes - 32;
+  head.replace(16, 8, std::string(reinterpret_cast<const char*>(&bytes), 8));
+  const std::string refusals[][2] = {{"", "no recording"},
+                                     {good, "data after the end"},
+                                     {head, "the configuration of 6442450912 bytes; at most"},
+                                     {good.substr(0, good.size() - 8), "corrupt"}};
+  for (const auto& [start, refusal] : refusals) {
+    const HugeFile file("huge.rec", start);
+    try {
+      ReadRecording(file.path());
+      FAIL() << refusal;
+    } catch (const Error& error) {
+      EXPECT_THAT(error.what(), HasSubstr(file.path()));
+      EXPECT_THAT(error.what(), HasSubstr(refusal));
+    }
+    EXPECT_LT(file.PeakGrowthBytes(), 400u << 20) << refusal;
+  }
+}
+
+TEST_F(RecordingTest, ACopyOfARecordingOutlivesIt) {
+  Recording copy;
+  {
+    const Recording recording = ParseRecording(Small(), "x.rec");
+    copy = recording;
+  }
+  EXPECT_EQ(copy.records[1].data, "what the host wrote");
 }
 
 }  // namespace

@@ -1,4 +1,5 @@
-#include "cosim/replay.h"
+// SPDX-License-Identifier: Apache-2.0
+#include "cosim/replay/replay.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -7,8 +8,8 @@
 #include <filesystem>
 #include <ostream>
 
-#include "cosim/recording_transport.h"
-#include "tests/unit/cosim/fake_card.h"
+#include "cosim/replay/recording_transport.h"
+#include "tests/unit/cosim/replay/fake_card.h"
 
 namespace spyre::cosim {
 namespace {

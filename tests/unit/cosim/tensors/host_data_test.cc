@@ -1,10 +1,11 @@
+// SPDX-License-Identifier: Apache-2.0
 // Host tensors: every format keeps what it is given, and names are checked.
-#include "cosim/host_data.h"
+#include "cosim/tensors/host_data.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "model/contract/error.h"
+#include "base/error.h"
 
 namespace spyre::cosim {
 namespace {

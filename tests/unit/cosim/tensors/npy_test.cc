@@ -1,5 +1,6 @@
+// SPDX-License-Identifier: Apache-2.0
 // .npy files: what is written is read back, and hostile files are refused with a message.
-#include "cosim/npy.h"
+#include "cosim/tensors/npy.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -9,7 +10,8 @@
 #include <fstream>
 #include <random>
 
-#include "model/contract/error.h"
+#include "base/error.h"
+#include "tests/unit/huge_file.h"
 
 namespace spyre::cosim {
 namespace {
@@ -152,6 +154,32 @@ TEST(Npy, NamesAMissingFileAndADirectory) {
     } catch (const Error& error) {
       EXPECT_THAT(error.what(), HasSubstr(path));
     }
+  }
+}
+
+TEST(Npy, ReadsNoDataThatItsHeadDoesNotExplain) {
+  const std::string small = TempPath("small.npy");
+  const std::vector<uint16_t> data(8);
+  WriteNpy(small, "f2", {2, 4}, data.data());
+  std::ifstream in(small, std::ios::binary);
+  const std::string start((std::istreambuf_iterator<char>(in)), {});
+  // 3221225408 elements and 128 bytes of head are 6 GiB.
+  std::string right = start;
+  right.replace(right.find("(2, 4), }           "), 20, "(1, 3221225408), }  ");
+  const std::string refusals[][2] = {
+      {"", "not a .npy file"},
+      {start, "needs 16 bytes of data, the file has 6442450816"},
+      {right, "input a must have shape [2, 4], the file has [1, 3221225408]"}};
+  for (const auto& [bytes, refusal] : refusals) {
+    const HugeFile file("huge.npy", bytes.substr(0, 128));
+    try {
+      ReadNpy(file.path(), "input a", "f2", {2, 4});
+      FAIL() << refusal;
+    } catch (const Error& error) {
+      EXPECT_THAT(error.what(), HasSubstr(file.path()));
+      EXPECT_THAT(error.what(), HasSubstr(refusal));
+    }
+    EXPECT_LT(file.PeakGrowthBytes(), 100u << 20) << refusal;
   }
 }
 

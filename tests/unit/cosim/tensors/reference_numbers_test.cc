@@ -1,6 +1,7 @@
+// SPDX-License-Identifier: Apache-2.0
 // The reference's own number formats: values from their definitions, and equality with the card's
 // conversions, which are written in another way.
-#include "cosim/reference_numbers.h"
+#include "cosim/tensors/reference_numbers.h"
 
 #include <gtest/gtest.h>
 

@@ -1,10 +1,11 @@
+// SPDX-License-Identifier: Apache-2.0
 // Steps of a bundle as the report names them.
-#include "cosim/bundle_steps.h"
+#include "cosim/workload/bundle_steps.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "tests/unit/cosim/bundle_builder.h"
+#include "tests/unit/cosim/reference/bundle_builder.h"
 
 namespace spyre::cosim {
 namespace {

@@ -1,13 +1,11 @@
-// Workloads: what a configuration asks for becomes tensors and a kernel; generated inputs repeat.
-#include "cosim/workload.h"
+// SPDX-License-Identifier: Apache-2.0
+// One operation as a workload: what a configuration asks for becomes tensors and a kernel.
+#include "cosim/workload/operation_workload.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <algorithm>
-#include <cmath>
-
-#include "model/contract/error.h"
+#include "base/error.h"
 
 namespace spyre::cosim {
 namespace {
@@ -19,7 +17,7 @@ RunConfig Config(const std::string& text) { return ParseConfig("[workload]\n" + 
 
 std::string MessageOf(const std::string& text) {
   try {
-    ResolveWorkload(Config(text));
+    PlanOperation(Config(text));
   } catch (const Error& error) {
     EXPECT_EQ(error.kind(), ErrorKind::kBadInput);
     return error.what();
@@ -27,8 +25,13 @@ std::string MessageOf(const std::string& text) {
   return "no error";
 }
 
-TEST(Workload, MatmulHasTwoInputsOfFullSizeAndAKernelOfTileSize) {
-  const Workload w = ResolveWorkload(Config("m = 400\nk = 64\nn = 128\ntile = { m = 100 }\n"));
+std::vector<int64_t> Slices(const OperationPlan& operation, const compiler::KernelPlan& plan) {
+  return ReducedSliceEnds(operation.kernel_spec, operation.sizes, operation.problem.tile_ends,
+                          plan);
+}
+
+TEST(OperationWorkload, MatmulHasTwoInputsOfFullSizeAndAKernelOfTileSize) {
+  const OperationPlan w = PlanOperation(Config("m = 400\nk = 64\nn = 128\ntile = { m = 100 }\n"));
   ASSERT_EQ(w.tensors.size(), 3u);
   EXPECT_THAT(w.tensors[0].shape, ElementsAre(400, 64));
   EXPECT_THAT(w.tensors[1].shape, ElementsAre(64, 128));
@@ -40,27 +43,27 @@ TEST(Workload, MatmulHasTwoInputsOfFullSizeAndAKernelOfTileSize) {
   EXPECT_EQ(w.description, "matmul m=400 k=64 n=128, tile m=100");
 }
 
-TEST(Workload, MatmulWithABatchIsABatchMatmul) {
-  const Workload w = ResolveWorkload(Config("batch = 3\nm = 4\nk = 64\nn = 64\n"));
+TEST(OperationWorkload, MatmulWithABatchIsABatchMatmul) {
+  const OperationPlan w = PlanOperation(Config("batch = 3\nm = 4\nk = 64\nn = 64\n"));
   EXPECT_EQ(w.kernel_spec.op, "batchmatmul");
   EXPECT_THAT(w.tensors[2].shape, ElementsAre(3, 4, 64));
 }
 
-TEST(Workload, ReductionDropsItsAxis) {
-  const Workload cols = ResolveWorkload(Config("op = \"sum\"\nrows = 5\ncols = 70\n"));
+TEST(OperationWorkload, ReductionDropsItsAxis) {
+  const OperationPlan cols = PlanOperation(Config("op = \"sum\"\nrows = 5\ncols = 70\n"));
   EXPECT_THAT(cols.tensors[1].shape, ElementsAre(5));
   EXPECT_EQ(cols.tensors[1].layout.stick_dim(), -1) << "one element per stick";
-  const Workload rows =
-      ResolveWorkload(Config("op = \"sum\"\nrows = 5\ncols = 70\naxis = \"rows\"\n"));
+  const OperationPlan rows =
+      PlanOperation(Config("op = \"sum\"\nrows = 5\ncols = 70\naxis = \"rows\"\n"));
   EXPECT_THAT(rows.tensors[1].shape, ElementsAre(70));
   EXPECT_TRUE(rows.problem.reduce_rows);
 }
 
-TEST(Workload, AliasesAreResolved) {
-  EXPECT_EQ(ResolveWorkload(Config("op = \"realdiv\"\ncols = 70\n")).problem.op, "div");
+TEST(OperationWorkload, AliasesAreResolved) {
+  EXPECT_EQ(PlanOperation(Config("op = \"realdiv\"\ncols = 70\n")).problem.op, "div");
 }
 
-TEST(Workload, MissingAndForeignSizesAreNamed) {
+TEST(OperationWorkload, MissingAndForeignSizesAreNamed) {
   EXPECT_THAT(MessageOf("m = 4\nk = 64\n"), HasSubstr("workload.n is missing"));
   EXPECT_THAT(MessageOf("op = \"add\"\nrows = 4\n"), HasSubstr("workload.cols is missing"));
   EXPECT_THAT(MessageOf("m = 4\nk = 64\nn = 64\nrows = 2\n"), HasSubstr("no dimension 'rows'"));
@@ -74,28 +77,19 @@ TEST(Workload, MissingAndForeignSizesAreNamed) {
               HasSubstr("operation 'neg' has one input"));
 }
 
-TEST(Workload, TensorsBeyondEveryCardAreRefusedWithoutOverflow) {
+TEST(OperationWorkload, TensorsBeyondEveryCardAreRefusedWithoutOverflow) {
   EXPECT_THAT(MessageOf("m = 2147483648\nk = 2147483648\nn = 2147483648\n"),
               HasSubstr("larger than any card"));
 }
 
-TEST(Workload, SencoresLimitsTheCoresAndIsChecked) {
-  const RunConfig config = ParseConfig("[card]\ncores = 16\n", "run.toml");
-  EXPECT_EQ(MaxCores(config, nullptr), 16);
-  EXPECT_EQ(MaxCores(config, "8"), 8);
-  EXPECT_EQ(MaxCores(config, "32"), 16) << "the card has no more";
-  for (const char* bad : {"0", "33", "-1", "8x", "", "many", "99999999999"})
-    EXPECT_THROW(MaxCores(config, bad), Error) << bad;
-}
-
-TEST(Workload, TheRuleOfWorkDivisionIsChosenByNameAndKnowsTheCard) {
-  EXPECT_EQ(ResolveWorkload(Config("m = 64\nk = 64\nn = 64\n")).kernel_spec.split_rule,
-            compiler::SplitRule::kSeed);
+TEST(OperationWorkload, TheRuleOfWorkDivisionIsChosenByNameAndKnowsTheCard) {
+  EXPECT_EQ(PlanOperation(Config("m = 64\nk = 64\nn = 64\n")).kernel_spec.split_rule,
+            compiler::SplitRule::kPublic);
   RunConfig config = Config("m = 64\nk = 64\nn = 64\ndivision = \"cost\"\n");
   config.card.core.corelets = 1;
   config.card.memory.channels = 32;
   config.card.ring.multicast_cohort = 4;
-  const compiler::KernelSpec spec = ResolveWorkload(config).kernel_spec;
+  const compiler::KernelSpec spec = PlanOperation(config).kernel_spec;
   EXPECT_EQ(spec.split_rule, compiler::SplitRule::kCost);
   EXPECT_DOUBLE_EQ(spec.matmul_timing.macs_per_core_ns, 1140.0 / 2);
   EXPECT_DOUBLE_EQ(spec.matmul_timing.memory_bytes_per_ns, 150.0 * 2);
@@ -103,82 +97,39 @@ TEST(Workload, TheRuleOfWorkDivisionIsChosenByNameAndKnowsTheCard) {
   EXPECT_THROW(Config("division = \"costs\"\n"), Error);
 }
 
-TEST(Workload, GeneratedInputsRepeatAndDependOnSeedAndTensor) {
-  RunConfig config = Config("m = 64\nk = 64\nn = 64\n");
-  const Workload w = ResolveWorkload(config);
-  const auto a = LoadInput(config, w.tensors[0]);
-  EXPECT_EQ(a, LoadInput(config, w.tensors[0]));
-  EXPECT_NE(a, LoadInput(config, w.tensors[1]));
-  config.workload.seed = 2;
-  EXPECT_NE(a, LoadInput(config, w.tensors[0]));
-}
-
-TEST(Workload, DistributionsAreWhatTheySay) {
-  const auto moments = [](const std::string& distribution, double& low, double& high) {
-    const RunConfig config =
-        Config("op = \"neg\"\ncols = 100000\ndistribution = \"" + distribution + "\"\n");
-    double sum = 0, squares = 0;
-    low = 1e9, high = -1e9;
-    const HostData data = LoadInput(config, ResolveWorkload(config).tensors[0]);
-    for (int64_t i = 0; i < 100000; ++i) {
-      const double x =
-          HostValue(DataFormat::kIeeeFp16, HostBits(DataFormat::kIeeeFp16, data.data(), i));
-      sum += x, squares += x * x;
-      low = std::min(low, x), high = std::max(high, x);
-    }
-    const double mean = sum / 100000;
-    return std::make_pair(mean, std::sqrt(squares / 100000 - mean * mean));
-  };
-  double low = 0, high = 0;
-  const auto uniform = moments("uniform", low, high);
-  EXPECT_NEAR(uniform.first, 0, 0.01);
-  EXPECT_GE(low, -1);
-  EXPECT_LE(high, 1);
-  const auto normal = moments("normal", low, high);
-  EXPECT_NEAR(normal.first, 0, 0.01);
-  EXPECT_NEAR(normal.second, 1, 0.01);
-  moments("small", low, high);
-  EXPECT_GE(low, -0.0625);
-  EXPECT_LE(high, 0.0625);
-  moments("positive", low, high);
-  EXPECT_GE(low, 0.0625);
-  EXPECT_LE(high, 4);
-}
-
-TEST(Workload, SlicesOfTheReducedDimensionAreWholeSticksTheLongerOnesFirst) {
-  const Workload w = ResolveWorkload(Config("m = 4\nk = 1000\nn = 64\n"));
+TEST(OperationWorkload, SlicesOfTheReducedDimensionAreWholeSticksTheLongerOnesFirst) {
+  const OperationPlan w = PlanOperation(Config("m = 4\nk = 1000\nn = 64\n"));
   compiler::KernelPlan plan;
   plan.split = {{"m", 1}, {"k", 4}, {"n", 1}};
-  EXPECT_THAT(ReducedSliceEnds(w, plan), ElementsAre(256, 512, 768, 1000)) << "16 sticks in 4";
+  EXPECT_THAT(Slices(w, plan), ElementsAre(256, 512, 768, 1000)) << "16 sticks in 4";
   plan.split["k"] = 3;
-  EXPECT_THAT(ReducedSliceEnds(w, plan), ElementsAre(384, 704, 1000)) << "6, 5 and 5 sticks";
+  EXPECT_THAT(Slices(w, plan), ElementsAre(384, 704, 1000)) << "6, 5 and 5 sticks";
   plan.split["k"] = 1;
-  EXPECT_TRUE(ReducedSliceEnds(w, plan).empty());
+  EXPECT_TRUE(Slices(w, plan).empty());
 }
 
-TEST(Workload, ATiledReductionKeepsItsSumsOrRoundsThem) {
+TEST(OperationWorkload, ATiledReductionKeepsItsSumsOrRoundsThem) {
   const auto resolve = [](const char* how) {
-    return ResolveWorkload(Config(std::string("m = 4\nk = 500\nn = 64\ntile = { k = 192 }\n") +
-                                  "launch = { reduction = \"" + how + "\" }\n"));
+    return PlanOperation(Config(std::string("m = 4\nk = 500\nn = 64\ntile = { k = 192 }\n") +
+                                "launch = { reduction = \"" + how + "\" }\n"));
   };
   compiler::KernelPlan plan;
   plan.split = {{"m", 1}, {"k", 2}, {"n", 1}};
-  const Workload device = resolve("device");
+  const OperationPlan device = resolve("device");
   EXPECT_EQ(device.kernel_spec.accumulator, compiler::Accumulator::kDevice);
-  EXPECT_THAT(ReducedSliceEnds(device, plan), ElementsAre(256, 500)) << "of the whole k";
+  EXPECT_THAT(Slices(device, plan), ElementsAre(256, 500)) << "of the whole k";
   EXPECT_EQ(resolve("lx").kernel_spec.accumulator, compiler::Accumulator::kLx);
-  const Workload tiles = resolve("plan");
+  const OperationPlan tiles = resolve("plan");
   EXPECT_EQ(tiles.kernel_spec.accumulator, compiler::Accumulator::kNone);
   EXPECT_THAT(tiles.problem.tile_ends, ElementsAre(192, 384, 500));
-  EXPECT_THAT(ReducedSliceEnds(tiles, plan), ElementsAre(128, 192, 320, 384, 448, 500))
-      << "of each tile";
+  EXPECT_THAT(Slices(tiles, plan), ElementsAre(128, 192, 320, 384, 448, 500)) << "of each tile";
   EXPECT_EQ(resolve("fail").kernel_spec.accumulator, compiler::Accumulator::kNone);
   EXPECT_THAT(MessageOf("op = \"sum\"\nrows = 8\ncols = 256\ntile = { cols = 64 }\n"
                         "launch = { reduction = \"lx\" }\n"),
               HasSubstr("\"plan\" puts the results of parts"));
 }
 
-TEST(Workload, PartsOfAMeanOrASoftmaxAreRefusedWhateverCarriesThem) {
+TEST(OperationWorkload, PartsOfAMeanOrASoftmaxAreRefusedWhateverCarriesThem) {
   for (const char* how : {"fail", "device", "lx", "plan"}) {
     const std::string launch = std::string("launch = { reduction = \"") + how + "\" }\n";
     EXPECT_THAT(

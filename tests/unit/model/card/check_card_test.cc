@@ -1,8 +1,9 @@
-#include "model/card/card_config.h"
+// SPDX-License-Identifier: Apache-2.0
+#include "model/card/check_card.h"
 
 #include <gmock/gmock.h>
 
-#include "model/contract/error.h"
+#include "base/error.h"
 
 namespace spyre::model {
 namespace {
@@ -53,18 +54,18 @@ TEST(CardConfig, ALinkThatPcieDoesNotHaveIsRefusedByItsKey) {
 
 TEST(CardConfig, AnRtlPtArrayHasOneSize) {
   CardConfig config;
-  config.pt.fidelity = "rtl";
+  config.pt.fidelity = model::BlockFidelity::kRtl;
   EXPECT_EQ(Refusal(config), "accepted") << "the defaults are its size";
   config.core.pt_accumulate_cycles = 8;
   EXPECT_THAT(Refusal(config), ::testing::HasSubstr("card.core.pt_accumulate_cycles = 8"));
-  config.pt.fidelity = "timed";
+  config.pt.fidelity = model::BlockFidelity::kTimed;
   EXPECT_EQ(Refusal(config), "accepted") << "a timed one has any";
 }
 
 TEST(CardConfig, RtlPtArraysOfCoresThatAreNotThereAreRefused) {
   CardConfig config;
   config.cores = 4;
-  config.pt.fidelity = "rtl";
+  config.pt.fidelity = model::BlockFidelity::kRtl;
   config.pt.rtl_cores = 0x30;
   EXPECT_THAT(Refusal(config), ::testing::HasSubstr("card.pt.rtl_cores = 0x30"));
   config.pt.rtl_cores = 0x18;

@@ -1,10 +1,11 @@
+// SPDX-License-Identifier: Apache-2.0
 // Every register of the contract, one test each: its reset value and its access kind.
 #include <gtest/gtest.h>
 
 #include <ostream>
 #include <string>
 
-#include "model/card/register_file.h"
+#include "model/common/register_file.h"
 
 namespace spyre::regs {
 // GoogleTest prints parameters with this.

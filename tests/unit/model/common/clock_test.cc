@@ -1,10 +1,9 @@
-#include "model/card/clock.h"
+// SPDX-License-Identifier: Apache-2.0
+#include "model/common/clock.h"
 
 #include <gtest/gtest.h>
 
 #include <initializer_list>
-
-#include "model/card/resource.h"
 
 namespace spyre::model {
 namespace {
@@ -79,32 +78,6 @@ TEST(Clock, WhatCannotBeCountedInPicosecondsIsNotRepresentable) {
   EXPECT_TRUE(Clock::Representable(819'200, 13));
   EXPECT_FALSE(Clock::Representable(1, UINT64_MAX));
   EXPECT_FALSE(Clock::Representable((1ull << 42) - 1, 1ull << 23)) << "products would overflow";
-}
-
-TEST(ClockedResource, UsersThatFollowEachOtherDoNotDrift) {
-  const Clock clock(1100);
-  Resource port("port");
-  uint64_t end = 0;
-  for (int i = 0; i < 1100; ++i) end = port.ReserveCycles(clock, 0, 32, 4096);
-  EXPECT_EQ(end, 32 * kMillion) << "1100 x 32 cycles of 1100 MHz are 32 us";
-  EXPECT_EQ(port.statistics().busy_ps, 32 * kMillion);
-  EXPECT_EQ(port.statistics().bytes, 1100u * 4096);
-}
-
-TEST(ClockedResource, AUserBeginsOnAnEdgeAndFindsTheGapBeforeALaterOne) {
-  const Clock clock(1000);
-  Resource port("port");
-  EXPECT_EQ(port.ReserveCycles(clock, 9'500, 4), 14'000u);
-  EXPECT_EQ(port.ReserveCycles(clock, 1'001, 8), 10'000u);
-  EXPECT_EQ(port.ReserveCycles(clock, 1'001, 1), 15'000u) << "2 to 14 ns are taken";
-  EXPECT_EQ(port.ReserveCycles(clock, 0, 2), 2'000u);
-}
-
-TEST(ClockedResource, WithoutContentionNobodyWaits) {
-  const Clock clock(1000);
-  Resource port("port", false);
-  EXPECT_EQ(port.ReserveCycles(clock, 0, 32), 32'000u);
-  EXPECT_EQ(port.ReserveCycles(clock, 0, 32), 32'000u);
 }
 
 }  // namespace

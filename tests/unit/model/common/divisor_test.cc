@@ -1,4 +1,5 @@
-#include "model/card/divisor.h"
+// SPDX-License-Identifier: Apache-2.0
+#include "model/common/divisor.h"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,7 @@
+// SPDX-License-Identifier: Apache-2.0
 // Images that a loader gets, and the answer to hostile ones: an error that names the file and what
 // is wrong.
-#include "model/control/elf_image.h"
+#include "model/common/elf_image.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -8,8 +9,8 @@
 #include <functional>
 #include <random>
 
-#include "model/contract/error.h"
-#include "tests/unit/rtl/elf_writer.h"
+#include "base/error.h"
+#include "tests/unit/model/common/elf_writer.h"
 
 namespace spyre::model {
 namespace {
@@ -34,7 +35,7 @@ std::string Message(const std::function<void(Bytes&)>& damage) {
   try {
     ParseElf(elf, "image.elf");
   } catch (const Error& error) {
-    EXPECT_EQ(error.kind(), ErrorKind::kDeviceFault);
+    EXPECT_EQ(error.kind(), ErrorKind::kBadInput);
     EXPECT_THAT(error.what(), HasSubstr("image.elf: "));
     return error.what();
   }

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Writes 32-bit RISC-V executables byte by byte, right ones and, by Patch, wrong ones.
 #pragma once
 

@@ -1,10 +1,11 @@
-#include "model/card/register_file.h"
+// SPDX-License-Identifier: Apache-2.0
+#include "model/common/register_file.h"
 
 #include <gtest/gtest.h>
 
 #include <vector>
 
-#include "model/contract/error.h"
+#include "base/error.h"
 
 namespace spyre::model {
 namespace {

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -6,11 +7,12 @@
 #include <fstream>
 #include <iterator>
 
-#include "model/contract/error.h"
-#include "model/contract/nearest.h"
+#include "base/error.h"
+#include "base/nearest.h"
 #include "model/contract/op_table.h"
 #include "model/contract/program.h"
-#include "tests/unit/contract/program_generator.h"
+#include "tests/paths.h"
+#include "tests/unit/model/contract/program_generator.h"
 
 namespace spyre {
 namespace {

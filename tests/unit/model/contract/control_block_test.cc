@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "model/contract/control_block.h"
 
 #include <gtest/gtest.h>

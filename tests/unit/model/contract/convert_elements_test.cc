@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Block conversions: the pairs there are, and that blocks equal the element functions.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -9,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "model/contract/error.h"
+#include "base/error.h"
 #include "model/contract/formats.h"
 
 namespace spyre {

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "model/contract/formats.h"
 
 #include <gmock/gmock.h>
@@ -7,7 +8,7 @@
 #include <cstring>
 #include <limits>
 
-#include "model/contract/error.h"
+#include "base/error.h"
 
 namespace spyre {
 namespace {

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Random valid programs for property tests, grown from rapidcheck so that failures shrink.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "model/contract/program.h"
 
 #include <gmock/gmock.h>
@@ -6,11 +7,11 @@
 
 #include <functional>
 
+#include "base/error.h"
 #include "model/contract/control_block.h"
-#include "model/contract/error.h"
 #include "model/contract/program_check.h"
 #include "model/contract/program_image.h"
-#include "tests/unit/contract/program_generator.h"
+#include "tests/unit/model/contract/program_generator.h"
 
 namespace spyre {
 namespace {

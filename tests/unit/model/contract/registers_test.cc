@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The generated contract as C++ and driver code see it, and its checked copy for readers.
 #include <contract/register_access.h>
 #include <contract/registers.h>
@@ -10,6 +11,8 @@
 #include <string>
 #include <utility>
 #include <vector>
+
+#include "tests/paths.h"
 
 namespace spyre {
 namespace {

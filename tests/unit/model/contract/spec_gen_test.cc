@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The generator refuses broken specifications by name. Each file of tests/data/specs says in its
 // first line what the message must contain.
 #include <gtest/gtest.h>
@@ -13,6 +14,8 @@
 #include <sstream>
 #include <string>
 #include <vector>
+
+#include "tests/paths.h"
 
 namespace spyre {
 namespace {

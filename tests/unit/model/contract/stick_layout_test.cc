@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "model/contract/stick_layout.h"
 
 #include <gmock/gmock.h>
@@ -12,7 +13,8 @@
 #include <string>
 #include <vector>
 
-#include "model/contract/error.h"
+#include "base/error.h"
+#include "tests/paths.h"
 
 namespace spyre {
 namespace {
@@ -66,6 +68,14 @@ TEST(StickLayout, AgreesWithTheDocumentedExamples) {
   const StickLayout one_column = DefaultLayout({5, 1}, F::kSen169Fp16);
   EXPECT_THAT(one_column.device_size, ElementsAre(1, 5, 64));
   EXPECT_THAT(one_column.stride_map, ElementsAre(-1, 1, -1));
+}
+
+TEST(StickLayout, ASparseLayoutHoldsOneElementInEachStickAndAScalarHasOneLayout) {
+  const StickLayout sparse = SparseLayout({3, 5}, DataFormat::kSen169Fp16);
+  EXPECT_EQ(sparse.stick_dim(), -1);
+  EXPECT_EQ(sparse.DeviceBytes(), 3 * 5 * 128);
+  EXPECT_EQ(SparseLayout({}, DataFormat::kSen169Fp16).device_size,
+            DefaultLayout({}, DataFormat::kSen169Fp16).device_size);
 }
 
 TEST(StickLayout, DeviceStridesAreBytesFromIndexToIndexAndFromStickToStick) {

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The management controller with the firmware as host code: what the rest of the card sees of it.
 #include "model/control/management.h"
 
@@ -5,7 +6,7 @@
 
 #include <cstddef>
 
-#include "model/card/transfer.h"
+#include "model/common/transfer.h"
 
 namespace spyre::model {
 namespace {

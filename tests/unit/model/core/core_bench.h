@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // One core alone, at 1000 MHz so that a cycle is 1000 ps: its ring answers every burst after
 // `ring_cycles` and brings zeros. One bench per test: SystemC has one kernel per process.
 #pragma once

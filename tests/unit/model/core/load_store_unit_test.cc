@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The window of bursts in flight, in exact cycles: the ring answers after 1000 cycles.
 #include <algorithm>
 

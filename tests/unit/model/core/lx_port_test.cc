@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "model/core/lx_port.h"
 
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "model/core/pt_kernel.h"
 
 #include <gtest/gtest.h>

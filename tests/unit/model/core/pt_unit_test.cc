@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a MATMUL costs, in cycles: block load, rows, accumulate latency, sums, fill and drain, and
 // the rates of the operand formats.
 #include <gtest/gtest.h>

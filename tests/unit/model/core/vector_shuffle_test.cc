@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Transposes and conversions of sticks, element by element against their definitions.
 #include "model/core/vector_shuffle.h"
 
@@ -9,7 +10,7 @@
 #include <random>
 #include <vector>
 
-#include "model/contract/error.h"
+#include "base/error.h"
 #include "model/contract/formats.h"
 
 namespace spyre::model {

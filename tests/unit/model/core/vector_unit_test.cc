@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a vector instruction costs, in cycles, by class of function.
 #include <gtest/gtest.h>
 

@@ -1,10 +1,11 @@
+// SPDX-License-Identifier: Apache-2.0
 // What contradictory memory parameters are told.
 #include "model/memory/check_memory.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "model/contract/error.h"
+#include "base/error.h"
 
 namespace spyre::model {
 namespace {
@@ -63,10 +64,20 @@ TEST_F(CheckMemoryTest, RefreshLeavesTime) {
   EXPECT_THAT(Message(), AllOf(HasSubstr("card.memory.t_rfc_ab_ps = 280000"),
                                HasSubstr("card.memory.t_refi_ps = 280000")));
   memory_ = {};
-  memory_.refresh = "per_bank";
+  memory_.refresh = model::RefreshKind::kPerBank;
   memory_.t_rfc_pb_ps = 488'000;
   EXPECT_THAT(Message(), HasSubstr("a per-bank refresh every 488250 ps"));
-  memory_.refresh = "none";
+  memory_.t_rfc_pb_ps = 140'000;
+  memory_.t_pbr2act_ps = 488'000;
+  EXPECT_THAT(Message(), HasSubstr("card.memory.t_pbr2act_ps = 488000"))
+      << "no row could be opened";
+  memory_.t_pbr2act_ps = 7'500;
+  memory_.t_faw_ps = 400'000;
+  EXPECT_THAT(Message(), HasSubstr("nothing would ever be read"));
+  memory_ = {};
+  memory_.t_faw_ps = 1'000'000;
+  EXPECT_THAT(Message(), HasSubstr("nothing would ever be read"));
+  memory_.refresh = model::RefreshKind::kNone;
   EXPECT_EQ(Message(), "no error") << "without refresh its times do not matter";
 }
 
@@ -89,7 +100,7 @@ TEST_F(CheckMemoryTest, InLineEccNeedsItsShareOfTheCapacity) {
   memory_.ecc_gib = 8;
   EXPECT_THAT(Message(), AllOf(HasSubstr("card.memory.ecc_gib = 8"),
                                HasSubstr("takes 256 of the 2048 bytes of a row")));
-  memory_.ecc = "none";
+  memory_.ecc = model::Ecc::kNone;
   EXPECT_EQ(Message(), "no error");
   memory_.ecc_gib = 128;
   EXPECT_THAT(Message(), HasSubstr("leaves nothing of card.memory.capacity_gib = 128"));

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "model/memory/unit_statistics.h"
 
 #include <gtest/gtest.h>

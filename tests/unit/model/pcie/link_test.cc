@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The PCIe link in exact picoseconds. A byte of Gen5 x16 takes 13 us / 819,200 = 15.869140625 ps; a
 // packet of b bytes takes b + 8 framing + 8 DLLP + 16 (request) or 12 (completion) bytes.
 #include "model/pcie/link.h"

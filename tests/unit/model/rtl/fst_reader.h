@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What an FST file says, read with the reader that comes with Verilator's writer.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Waves of an RTL block, read back: signals, time base, window, rolling files.
 #include "model/rtl/waves.h"
 
@@ -7,9 +8,9 @@
 
 #include <filesystem>
 
-#include "model/contract/error.h"
-#include "model/rtl/rv32/controller.h"
-#include "tests/unit/rtl/fst_reader.h"
+#include "base/error.h"
+#include "model/rtl/rtl_blocks.h"
+#include "tests/unit/model/rtl/fst_reader.h"
 
 namespace spyre::model {
 namespace {
@@ -52,7 +53,8 @@ class WavesTest : public ::testing::Test {
   }
 
   NoBus bus_;
-  RtlController controller_{bus_};
+  const std::unique_ptr<RtlController> block_ = MakeRtlController(bus_);
+  RtlController& controller_ = *block_;
 };
 
 TEST_F(WavesTest, TheTimeBaseIsPicosecondsOfSimulatedTime) {

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the functions of the vector instructions give for one element: written from program.h alone,
 // for the interpreter of programs and for what kernels should store.
 #pragma once
@@ -27,7 +28,7 @@ inline double UnaryValue(UnaryFn fn, double x) {
     case UnaryFn::kAbs:
       return std::fabs(x);
     case UnaryFn::kRelu:
-      return x > 0 ? x : 0.0;
+      return x > 0 ? x : x == x ? 0.0 : x;
     case UnaryFn::kExp:
       return std::exp(x);
     case UnaryFn::kGelu:

@@ -1,10 +1,11 @@
+// SPDX-License-Identifier: Apache-2.0
 // Operations as the passes see them, for tests.
 #pragma once
 
 #include <string>
 #include <vector>
 
-#include "runtime/compiler/ir.h"
+#include "runtime/compiler/ir/ir.h"
 
 namespace spyre::compiler {
 

@@ -1,11 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
 // Host callbacks in stream order, and streams that are destroyed.
 #include <gtest/gtest.h>
 
+#include <atomic>
+#include <functional>
+#include <mutex>
 #include <stdexcept>
+#include <string>
+#include <thread>
 #include <vector>
 
+#include "base/error.h"
 #include "model/contract/control_block.h"
-#include "model/contract/error.h"
 #include "runtime/flex/runtime_context.h"
 #include "tests/unit/driver/fake_card.h"
 #include "tests/unit/error_of.h"
@@ -65,6 +71,7 @@ TEST_F(Callbacks, ItMayEnqueueRecordAndAsk) {
     context.Stream(1).Record(event);
   });
   context.Synchronize();
+  context.Synchronize();  // for what the inner callback has enqueued during the first
   EXPECT_FALSE(idle) << "the stream is busy with the callback";
   EXPECT_EQ(context.Counts(1).completed, 4u);
   EXPECT_EQ(context.Counts(2).completed, 2u);
@@ -103,7 +110,7 @@ TEST_F(Callbacks, AnExceptionIsTheStreamsError) {
   EXPECT_EQ(context.Counts(1).not_executed, 2u);
   context.Stream(2).Callback([] { throw 7; });
   EXPECT_NE(ErrorOf(ErrorKind::kDeviceFault, [&] { context.Stream(2).Synchronize(); })
-                .find("no std::exception"),
+                .find("not a std::exception"),
             std::string::npos);
 }
 
@@ -197,15 +204,70 @@ TEST_F(Callbacks, OnlyStreamsThatAreThereCanBeDestroyed) {
   ErrorOf(ErrorKind::kBadInput, [&] { context.DestroyStream(9); });
 }
 
-TEST_F(Callbacks, NewStreamsShareOnlyWhenAllAreInUse) {
+TEST_F(Callbacks, NewStreamsAreNeverShared) {
   context.Stream(1);
   EXPECT_EQ(context.NewStream().stream_index(), 2u) << "1 is in use";
   for (uint32_t index = 3; index <= 32; ++index) {
     EXPECT_EQ(context.NewStream().stream_index(), index);
   }
-  EXPECT_EQ(context.NewStream().stream_index(), 1u) << "round robin from here";
+  const std::string error = ErrorOf(ErrorKind::kBadInput, [&] { context.NewStream(); });
+  EXPECT_NE(error.find("no normal stream is free"), std::string::npos) << error;
   context.DestroyStream(20);
   EXPECT_EQ(context.NewStream().stream_index(), 20u) << "free again";
+}
+
+TEST_F(Callbacks, SynchronizeWaitsForWhatWasEnqueuedBeforeItAndNotForWhatACallbackAddsForEver) {
+  int calls = 0;
+  std::function<void()> again = [&] {
+    if (++calls < 100'000) context.Stream(1).Callback(again);
+  };
+  context.Stream(1).Callback(again);
+  Fill(1);
+  context.Stream(1).Synchronize();
+  EXPECT_LT(calls, 100) << "callbacks";
+  EXPECT_EQ(card.executed.size(), 1u) << "what was enqueued before is done";
+  context.Synchronize();
+  EXPECT_LT(calls, 100) << "callbacks";
+  calls = 200'000;  // the next call is the last
+  context.Synchronize();
+  EXPECT_EQ(calls, 200'001) << "nothing is left that would call what this frame owns";
+}
+
+TEST_F(Callbacks, AreCalledWithoutTheRuntimesLock) {
+  std::mutex applications;
+  card.op_ps = 1'000'000'000;
+  std::atomic<bool> inside{false};
+  std::thread other;
+  context.Stream(1).Fill(memory, 128, 0);
+  context.Stream(1).Callback([&] {
+    // The other thread has the application's lock and wants the runtime's.
+    other = std::thread([&] {
+      const std::lock_guard<std::mutex> lock(applications);
+      inside = true;
+      Fill(2);
+    });
+    while (!inside) std::this_thread::yield();
+    const std::lock_guard<std::mutex> lock(applications);
+  });
+  context.Stream(1).Synchronize();
+  other.join();
+  context.Synchronize();
+  EXPECT_EQ(context.Counts(2).completed, 1u);
+}
+
+TEST_F(Callbacks, WaitForTheEndOfWorkThatHoldsTheLock) {
+  std::vector<int> order;
+  context.Stream(1).Fill(memory, 128, 0);
+  {
+    const auto lock = context.Lock();
+    context.Stream(1).Callback([&] { order.push_back(2); });
+    while (!card.executed.empty() && !context.Stream(1).Query()) card.Advance(card.op_ps);
+    context.Stream(2).Callback([&] { order.push_back(3); });
+    order.push_back(1);
+  }
+  context.Synchronize();
+  ASSERT_EQ(order.size(), 3u);
+  EXPECT_EQ(order[0], 1) << "no callback while the lock is held";
 }
 
 TEST_F(Callbacks, TheDefaultStreamWaitsForNoOther) {

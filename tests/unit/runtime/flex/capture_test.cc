@@ -1,10 +1,11 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "runtime/flex/capture.h"
 
 #include <gmock/gmock.h>
 
 #include <array>
 
-#include "model/contract/error.h"
+#include "base/error.h"
 #include "runtime/flex/runtime_context.h"
 #include "tests/unit/driver/fake_card.h"
 #include "tests/unit/error_of.h"

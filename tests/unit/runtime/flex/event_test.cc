@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "runtime/flex/event.h"
 
 #include <gtest/gtest.h>
@@ -5,8 +6,8 @@
 #include <thread>
 #include <vector>
 
+#include "base/error.h"
 #include "model/contract/control_block.h"
-#include "model/contract/error.h"
 #include "runtime/flex/runtime_context.h"
 #include "tests/unit/driver/fake_card.h"
 #include "tests/unit/error_of.h"
@@ -269,7 +270,9 @@ TEST_F(Events, ResetFailsEveryEarlierEvent) {
   Event fresh(context);
   context.Stream(1).Record(fresh);
   context.Stream(2).Wait(fresh);
-  EXPECT_NO_THROW(context.Synchronize());
+  ExpectNames(ErrorOf(ErrorKind::kDeviceFault, [&] { context.Synchronize(); }),
+              {"stream 2", "pending", "the function was reset"});
+  EXPECT_NO_THROW(context.Synchronize()) << "what was dropped is said once";
 }
 
 TEST_F(Events, ALostDeviceFailsEvents) {

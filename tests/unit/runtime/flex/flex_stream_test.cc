@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "runtime/flex/flex_stream.h"
 
 #include <gtest/gtest.h>
@@ -5,8 +6,8 @@
 #include <thread>
 #include <vector>
 
+#include "base/error.h"
 #include "model/contract/control_block.h"
-#include "model/contract/error.h"
 #include "runtime/flex/runtime_context.h"
 #include "tests/unit/driver/fake_card.h"
 #include "tests/unit/error_of.h"

@@ -1,9 +1,10 @@
+// SPDX-License-Identifier: Apache-2.0
 // Random programs over streams, policies, ring sizes and modes, on a card that runs whatever it may
 // in any order: with their hazards ordered they end as sequential execution does, and the tracker
 // finds the hazards that the definition of order gives, and no others.
 #include <gtest/gtest.h>
 
-#include "model/contract/error.h"
+#include "base/error.h"
 #include "tests/unit/runtime/flex/program_runner.h"
 
 namespace spyre::flex {

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Captured graphs and the hazard tracker: a replay is looked at as if its operations were enqueued
 // then, and a capture as if they were not.
 #include <gmock/gmock.h>

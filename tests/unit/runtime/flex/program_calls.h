@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Makes the calls of a random program on a context.
 #pragma once
 

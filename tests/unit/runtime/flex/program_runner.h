@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Runs random programs through the runtime on the fake card. Kernels are launches of one program
 // that every stream shares: a copy into it says which step it is, so a launch that another one gets
 // into does the wrong work.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Random programs of many streams, what they must leave in memory, and what orders their
 // operations: the other side of the property tests of streams, events and hazards.
 //

@@ -1,11 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "runtime/flex/runtime_context.h"
 
 #include <gtest/gtest.h>
 
 #include <vector>
 
+#include "base/error.h"
 #include "model/contract/control_block.h"
-#include "model/contract/error.h"
 #include "tests/unit/driver/fake_card.h"
 #include "tests/unit/error_of.h"
 

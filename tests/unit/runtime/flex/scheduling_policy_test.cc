@@ -1,10 +1,11 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "runtime/flex/scheduling_policy.h"
 
 #include <gtest/gtest.h>
 
 #include <initializer_list>
 
-#include "model/contract/error.h"
+#include "base/error.h"
 
 namespace spyre::flex {
 namespace {

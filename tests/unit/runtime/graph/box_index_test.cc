@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The index of boxes against a scan of all.
 #include "runtime/graph/box_index.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Regions as boxes and bytes, against enumeration.
 #include "runtime/graph/byte_region.h"
 

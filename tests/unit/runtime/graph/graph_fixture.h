@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Short forms for tests of the task graph.
 #pragma once
 
@@ -7,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "model/contract/error.h"
+#include "base/error.h"
 #include "runtime/graph/task_graph.h"
 
 namespace spyre::runtime {

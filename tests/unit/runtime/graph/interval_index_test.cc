@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The index of intervals against a scan of all.
 #include "runtime/graph/interval_index.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Random tensors and regions in 4 KB of addresses, and their bytes by enumeration.
 #pragma once
 

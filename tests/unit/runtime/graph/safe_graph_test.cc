@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What safe orders and refuses, case by case; task_order_test.cc has the random programs.
 #include <gmock/gmock.h>
 
@@ -191,13 +192,14 @@ TEST(SafeGraph, TheThresholdOpensTheGateWhenMoreTasksAreAllocated) {
   EXPECT_FALSE(graph->Finished());
 }
 
-TEST(SafeGraph, AbortLeavesTheTasksOfTheWindow) {
+TEST(SafeGraph, AbortLeavesTheTasksOfTheWindowAndIsFinal) {
   const auto graph = TaskGraph::Create(Safe("exact", 2, WindowOverflow::kAbort));
   Task(*graph, {});
   Task(*graph, {});
   EXPECT_EQ(Alloc(*graph), kNoTask);
   EXPECT_TRUE(graph->aborted());
   EXPECT_EQ(RunAll(*graph), (Ids{0, 1}));
+  EXPECT_EQ(Alloc(*graph), kNoTask) << "also when there is room again";
 }
 
 TEST(SafeGraph, BenchmarkTakesTheOlderHalfAsCompleted) {

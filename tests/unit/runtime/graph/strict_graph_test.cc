@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the public pto-isa runtime does, quirk by quirk; docs/task-graph.md has the same list.
 #include <gmock/gmock.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Random programs on safe graphs of every policy, against an oracle that compares all pairs of
 // accesses: a task is ready exactly when no earlier task that it conflicts with, or that it was put
 // after, is unfinished.

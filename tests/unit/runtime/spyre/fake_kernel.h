@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A kernel for the fake card: a SpyreCode directory whose binaries the card does not run but
 // imitate. The correction remembers the records that its program was given; the compute copies the
 // rows of argument 0 to argument 1 with the strides of those records. So wrong addresses, strides

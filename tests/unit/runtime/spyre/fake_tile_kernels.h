@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Kernels of several shapes for the fake card, as a KernelSet: out = a + addend, in the bits of
 // each element and in every lane of every stick. Their binaries say shape and addend, so that one
 // imitation runs them all, wherever they are loaded.

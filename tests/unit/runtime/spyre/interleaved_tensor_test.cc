@@ -1,6 +1,7 @@
+// SPDX-License-Identifier: Apache-2.0
 #include <gmock/gmock.h>
 
-#include "model/contract/error.h"
+#include "base/error.h"
 #include "runtime/spyre/spyre_stream.h"
 #include "runtime/spyre/spyre_tensor.h"
 #include "runtime/spyre/tensor_copy.h"
@@ -19,6 +20,7 @@ StickLayout Layout(const std::vector<int64_t>& shape) {
 class InterleavedTensor : public testing::Test {
  protected:
   flex::RuntimeContext& Open(driver::FunctionId function) {
+    context_.reset();
     if (function != 0) {
       driver::Device physical(card_, 0);
       driver::PhysicalFunction(physical).EnableVirtualFunctions(1);

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "runtime/spyre/launch_accesses.h"
 
 #include <gmock/gmock.h>
@@ -8,7 +9,7 @@
 #include <memory>
 #include <optional>
 
-#include "model/contract/error.h"
+#include "base/error.h"
 #include "runtime/spyre/execution_plan.h"
 #include "runtime/spyre/launch_kernel.h"
 #include "runtime/spyre/reduction_tiling.h"

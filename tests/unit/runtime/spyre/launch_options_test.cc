@@ -1,8 +1,9 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "runtime/spyre/launch_options.h"
 
 #include <gmock/gmock.h>
 
-#include "model/contract/error.h"
+#include "base/error.h"
 
 namespace spyre::runtime {
 namespace {

@@ -1,10 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "runtime/spyre/reduction_tiling.h"
 
 #include <gmock/gmock.h>
 
 #include <functional>
 
-#include "runtime/compiler/kernel.h"
+#include "runtime/compiler/codegen/generate_kernel.h"
+#include "runtime/compiler/codegen/spyre_code.h"
+#include "runtime/compiler/kernels/kernel.h"
 #include "runtime/spyre/execution_plan.h"
 #include "tests/unit/error_of.h"
 #include "tests/unit/runtime/spyre/fake_kernel.h"

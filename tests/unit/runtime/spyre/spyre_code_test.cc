@@ -1,8 +1,9 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "runtime/spyre/spyre_code.h"
 
 #include <gtest/gtest.h>
 
-#include "model/contract/error.h"
+#include "base/error.h"
 #include "runtime/spyre/execution_plan.h"
 #include "tests/unit/runtime/spyre/fake_kernel.h"
 
@@ -270,7 +271,8 @@ TEST_F(SpyreCodeTest, BecomesOneOperationOfThreeSteps) {
   test::WriteCopyKernel(directory.path(), code);
   ExecutionPlan plan(directory.path());
   EXPECT_FALSE(plan.loaded());
-  EXPECT_TRUE(plan.operations().empty());
+  ASSERT_EQ(plan.operations().size(), 1u) << "visible before loading";
+  EXPECT_FALSE(plan.operations()[0].loaded());
   ASSERT_EQ(plan.correction_metadata().size(), 1u);
   plan.Bind(flex::PFDeviceHandle{0x10000}, nullptr);
   ASSERT_EQ(plan.operations().size(), 1u);

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "runtime/spyre/spyre_stream.h"
 
 #include <gtest/gtest.h>
@@ -5,8 +6,8 @@
 #include <numeric>
 #include <thread>
 
+#include "base/error.h"
 #include "model/contract/control_block.h"
-#include "model/contract/error.h"
 #include "runtime/spyre/launch_kernel.h"
 #include "runtime/spyre/program.h"
 #include "runtime/spyre/tensor_copy.h"
@@ -90,6 +91,8 @@ TEST_P(SpyreStreamModes, LaunchIsThreeStreamOperations) {
   EXPECT_EQ(done[0].label, "correction input");
   EXPECT_EQ(done[1].name, "copy correction");
   EXPECT_EQ(done[2].name, "copy");
+  EXPECT_TRUE(done[1].correction) << "whatever its name is";
+  EXPECT_FALSE(done[2].correction);
   std::vector<bool> prepares;
   for (const FakeCard::Executed& operation : card.executed)
     if (operation.block.opcode == static_cast<uint8_t>(Opcode::COMPUTE))
@@ -120,6 +123,7 @@ TEST_P(SpyreStreamModes, ValuesOfDimensionsAreCheckedAndReachTheCorrectionInput)
   code["JobExecPlan"][0]["properties"]["hcm"] = {
       {"version", 1}, {"records", {{{"argument", 0}}, {{"dimension", 0}}}}};
   code["Metadata"]["dimensions"] = {{{"name", "trips"}, {"max", 12}, {"granularity", 4}}};
+  code["Metadata"]["arguments"].erase(1);
   test::WriteCopyKernel(directory.path(), code);
   flex::RuntimeContext context(card, GetParam());
   SpyreStream stream = SpyreStream::Default(context);
@@ -128,10 +132,10 @@ TEST_P(SpyreStreamModes, ValuesOfDimensionsAreCheckedAndReachTheCorrectionInput)
   const SpyreTensor a = AllocateTensor(context, {4, 64});
   for (const std::vector<int64_t>& wrong :
        std::vector<std::vector<int64_t>>{{}, {0}, {-4}, {6}, {16}, {4, 4}}) {
-    EXPECT_THROW(LaunchKernel(stream, plan, {a, a}, {}, wrong), Error) << wrong.size();
+    EXPECT_THROW(LaunchKernel(stream, plan, {a}, {}, wrong), Error) << wrong.size();
   }
   kernel.compute_runs = false;
-  LaunchKernel(stream, plan, {a, a}, {}, {8});
+  LaunchKernel(stream, plan, {a}, {}, {8});
   stream.Synchronize();
   EXPECT_EQ(kernel.records[1].kind, 2);
   EXPECT_EQ(kernel.records[1].offset, 8u);

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "runtime/spyre/tile_overlap.h"
 
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "runtime/spyre/tiling.h"
 
 #include <gtest/gtest.h>
@@ -5,7 +6,7 @@
 
 #include <algorithm>
 
-#include "model/contract/error.h"
+#include "base/error.h"
 
 namespace spyre::runtime {
 namespace {

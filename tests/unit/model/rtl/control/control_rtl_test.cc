@@ -1,13 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
 // The control-block processor's RTL by itself, clock by clock: entries, engines and host memory are
 // played by the test, with values that use every bit.
-#include "model/rtl/control/control_rtl.h"
-
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cstring>
 #include <random>
+#include <string>
+#include <utility>
 #include <vector>
+
+#include "base/error.h"
+#include "model/rtl/rtl_blocks.h"
 
 namespace spyre::model {
 namespace {
@@ -16,8 +21,11 @@ constexpr uint64_t kClockPs = 1000;
 
 // Plays everything around the block. Entries are answered from `ring`, operations end with random
 // counters, responses land in `responses`.
-class ControlRtlTest : public ::testing::Test {
- protected:
+class ControlBench {
+ public:
+  explicit ControlBench(const PowerOn& power_on = {})
+      : block_(MakeControlRtl(Settings(), power_on)), rtl_(*block_) {}
+
   static ControlRtl::Settings Settings() {
     ControlRtl::Settings settings;
     settings.serial = false;
@@ -80,7 +88,7 @@ class ControlRtlTest : public ::testing::Test {
     }
   }
   // Until all that was put has its response.
-  void Run(unsigned function) {
+  void Serve(unsigned function) {
     rtl_.Doorbell(function, static_cast<uint32_t>(ring_.size()), now_ps_);
     for (int i = 0; i < 20'000 && writes_.size() < ring_.size(); ++i) {
       Step();
@@ -95,7 +103,8 @@ class ControlRtlTest : public ::testing::Test {
   std::mt19937_64 random_{169};
   uint64_t now_ps_ = 0;
   uint64_t clocks_ = 0;
-  ControlRtl rtl_{Settings()};
+  const std::unique_ptr<ControlRtl> block_;
+  ControlRtl& rtl_;
   std::vector<std::vector<uint8_t>> ring_;
   size_t next_ = 0;
   uint32_t left_ = 0;
@@ -109,20 +118,81 @@ class ControlRtlTest : public ::testing::Test {
   std::vector<ControlRtl::Write> writes_;
 };
 
-TEST_F(ControlRtlTest, AfterPowerOnItSleepsUntilSomethingIsPutIn) {
-  EXPECT_TRUE(rtl_.idle());
-  EXPECT_EQ(rtl_.wake_ps(), UINT64_MAX);
+class ControlRtlTest : public ::testing::Test, public ControlBench {};
+
+void ExpectAsleep(const ControlRtl& rtl) {
+  EXPECT_TRUE(rtl.idle());
+  EXPECT_EQ(rtl.wake_ps(), UINT64_MAX);
   for (unsigned function = 0; function < kMaxFunctions; ++function) {
-    EXPECT_EQ(rtl_.submission_head(function), 0u);
-    EXPECT_EQ(rtl_.error(function), Status::OK);
-    EXPECT_TRUE(rtl_.doorbell_ready(function));
+    EXPECT_EQ(rtl.submission_head(function), 0u);
+    EXPECT_EQ(rtl.response_tail(function), 0u);
+    EXPECT_EQ(rtl.error(function), Status::OK);
+    EXPECT_TRUE(rtl.doorbell_ready(function));
   }
+}
+
+TEST_F(ControlRtlTest, AfterPowerOnItSleepsUntilSomethingIsPutIn) { ExpectAsleep(rtl_); }
+
+// Writes of some operations of a function, and the clocks that they took.
+std::pair<std::vector<std::string>, uint64_t> WritesAfter(const PowerOn& power_on,
+                                                          unsigned function) {
+  ControlBench bench(power_on);
+  ExpectAsleep(bench.rtl_);
+  bench.Open(function, 0x1000, 0x2000);
+  for (const Opcode opcode : {Opcode::NOP, Opcode::COMPUTE, Opcode::FENCE}) {
+    if (function == 0) {
+      ControlBlock block;
+      block.opcode = static_cast<uint8_t>(opcode);
+      bench.Put(block);
+    } else {
+      Message message;
+      message.opcode = static_cast<uint8_t>(opcode);
+      bench.Put(message);
+    }
+  }
+  bench.Serve(function);
+  std::vector<std::string> writes;
+  for (const ControlRtl::Write& write : bench.writes_) {
+    writes.emplace_back(reinterpret_cast<const char*>(&write.response), sizeof write.response);
+    writes.back() += std::to_string(write.address) + "/" + std::to_string(write.function);
+  }
+  return {writes, bench.clocks_};
+}
+
+TEST(ControlRtlPowerOn, NothingDependsOnWhatItsRegistersHeldBefore) {
+  for (const unsigned function : {0u, 7u}) {
+    const auto expected = WritesAfter({}, function);
+    ASSERT_EQ(expected.first.size(), 3u);
+    for (uint32_t seed = 1; seed <= 100; ++seed) {
+      SCOPED_TRACE(seed);
+      EXPECT_EQ(WritesAfter({seed}, function), expected);
+    }
+  }
+}
+
+// Also: an exception of the module is one of this program.
+TEST_F(ControlRtlTest, AnEngineThatEndsWhatHasNotStartedIsADeviceFault) {
+  rtl_.EndOperation(2, {});
+  try {
+    Step();
+    FAIL() << "nobody noticed";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::kDeviceFault);
+    EXPECT_THAT(error.what(), ::testing::HasSubstr("an engine ends what has not started"));
+    EXPECT_THAT(error.what(), ::testing::HasSubstr("engine_port.sv"));
+  }
+}
+
+TEST_F(ControlRtlTest, TwoCommandsInOneClockAreADeviceFault) {
+  rtl_.ClearError(1);
+  rtl_.CancelDoorbell(1);
+  EXPECT_THROW(Step(), Error);
 }
 
 TEST_F(ControlRtlTest, ANopTakesFewerThanSixtyClocksAwake) {
   Open(0, 0x1000, 0x2000);
   Put(ControlBlock{});
-  Run(0);
+  Serve(0);
   EXPECT_LT(clocks_, 60u);
   EXPECT_EQ(reads_.at(0).address, 0x1000u);
   EXPECT_EQ(writes_.at(0).address, 0x2000u);
@@ -141,7 +211,7 @@ TEST_F(ControlRtlTest, EveryBitOfAnEntryAndOfAnOutcomeReachesTheResponse) {
     Put(block);
   }
   now_ps_ = 0x5555'5555'5555'0000;
-  Run(0);
+  Serve(0);
   ASSERT_EQ(outcomes_.size(), 40u);
   for (size_t i = 0; i < ring_.size(); ++i) {
     SCOPED_TRACE(i);
@@ -171,7 +241,7 @@ TEST_F(ControlRtlTest, AMessageIsAnsweredWithWhatTheManagementControllerSaid) {
   }
   answer_status_ = Status::PERMISSION;
   answer_fault_ = 0xFEDCBA9876543210;
-  Run(16);
+  Serve(16);
   for (const ControlRtl::Write& write : writes_) {
     EXPECT_EQ(write.function, 16u);
     EXPECT_EQ(static_cast<Status>(write.response.status), Status::PERMISSION);
@@ -183,7 +253,7 @@ TEST_F(ControlRtlTest, AHostThatRefusesAResponseStopsTheQueue) {
   Open(3, 0, 0x100000);
   Put(Message{});
   host_takes_ = false;
-  Run(3);
+  Serve(3);
   for (int i = 0; i < 3 && rtl_.error(3) == Status::OK; ++i) Step();
   EXPECT_EQ(rtl_.error(3), Status::HOST_FAULT);
   rtl_.ClearError(3);
@@ -194,7 +264,7 @@ TEST_F(ControlRtlTest, AHostThatRefusesAResponseStopsTheQueue) {
 TEST_F(ControlRtlTest, AResetForgetsEverythingOfItsFunctionAndNothingOfOthers) {
   Open(1, 0, 0x100000);
   for (int i = 0; i < 5; ++i) Put(Message{});
-  Run(1);
+  Serve(1);
   rtl_.Reset(2);
   Step();
   EXPECT_EQ(rtl_.submission_head(1), 5u);

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The functions of pt_arithmetic as ports.
 module pt_arithmetic_bench
   import pt_arithmetic::*;

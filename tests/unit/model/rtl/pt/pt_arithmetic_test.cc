@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The RTL's multiplier and adder against the contract's formats and the host's IEEE arithmetic.
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The PT array's RTL against the definition of MATMUL, bit for bit, and against the timed model's
 // cycles.
 #include <gtest/gtest.h>
@@ -8,10 +9,10 @@
 #include <fstream>
 #include <random>
 
+#include "base/error.h"
 #include "model/contract/dlf_bits.h"
-#include "model/contract/error.h"
 #include "model/core/pt_kernel.h"
-#include "model/rtl/pt/array.h"
+#include "model/rtl/rtl_blocks.h"
 #include "model/rtl/waves.h"
 
 namespace spyre::model {
@@ -83,12 +84,25 @@ class PtArray : public ::testing::Test {
                                       << accumulate << " corelets " << corelets);
     const Problem problem(m, n, k, values, accumulate);
     std::vector<float> sums = problem.acc;
-    EXPECT_EQ(array_.Run(problem.At(sums), corelets), PtArrayCycles(m, n, k, corelets));
+    EXPECT_EQ(array_.Run(problem.At(sums), corelets, 0), PtArrayCycles(m, n, k, corelets));
     ExpectSameSums(sums, problem.Reference());
     array_.Check();
   }
-  RtlPtArray array_;
+  const std::unique_ptr<RtlPtArray> block_ = MakeRtlPtArray();
+  RtlPtArray& array_ = *block_;
 };
+
+TEST_F(PtArray, EqualsTheDefinitionWhateverItsRegistersHeldAtPowerOn) {
+  const Problem problem(5, 64, 70, Values::kNearOne, true);
+  for (uint32_t seed = 1; seed <= 100; ++seed) {
+    SCOPED_TRACE(seed);
+    const std::unique_ptr<RtlPtArray> array = MakeRtlPtArray({seed});
+    std::vector<float> sums = problem.acc;
+    EXPECT_EQ(array->Run(problem.At(sums), 1, 0), PtArrayCycles(5, 64, 70, 1));
+    ExpectSameSums(sums, problem.Reference());
+    array->Check();
+  }
+}
 
 TEST_F(PtArray, EqualsTheDefinitionForEveryNumberOfRows) {
   for (uint64_t m = 1; m <= 20; ++m) ExpectRight(m, 64, 64, Values::kNearOne, true);
@@ -122,7 +136,7 @@ TEST_F(PtArray, IgnoresWhatLiesBehindTheLastK) {
     std::fill_n(problem.a.begin() + static_cast<int64_t>(row * 64 + 10), 54, 0x7FFF);
   std::fill(problem.b.begin() + 10 * 64, problem.b.end(), 0x7FFF);
   std::vector<float> sums = problem.acc;
-  array_.Run(problem.At(sums));
+  array_.Run(problem.At(sums), 1, 0);
   ExpectSameSums(sums, problem.Reference());
 }
 
@@ -175,7 +189,7 @@ TEST_P(PtArrayCyclesOf, AreThoseOfTheRtl) {
   EXPECT_EQ(PtArrayCycles(m, n, k, 1), cycles);
   const Problem problem(m, n, k, Values::kNearOne, false);
   std::vector<float> sums = problem.acc;
-  EXPECT_EQ(array_.Run(problem.At(sums)), cycles);
+  EXPECT_EQ(array_.Run(problem.At(sums), 1, 0), cycles);
 }
 INSTANTIATE_TEST_SUITE_P(Grid, PtArrayCyclesOf,
                          ::testing::Values(Size{1, 64, 64, 116}, Size{4, 64, 64, 116},
@@ -188,8 +202,8 @@ TEST_F(PtArray, RestsBetweenMatmuls) {
   const Problem problem(1, 64, 64, Values::kNearOne, false);
   std::vector<float> sums = problem.acc;
   const uint64_t before = array_.cycles();
-  array_.Run(problem.At(sums));
-  array_.Run(problem.At(sums));
+  array_.Run(problem.At(sums), 1, 0);
+  array_.Run(problem.At(sums), 1, 0);
   EXPECT_EQ(array_.cycles() - before, 2 * 116u);
 }
 
@@ -211,7 +225,7 @@ TEST_F(PtArray, TellsLaterThatWavesCouldNotBeWritten) {
   std::vector<float> sums = problem.acc;
   Waves waves("/nowhere/pt_array.fst", {});
   array_.SetWaves(&waves, 1000);
-  array_.Run(problem.At(sums));
+  array_.Run(problem.At(sums), 1, 0);
   EXPECT_THROW(array_.Check(), Error);
 }
 

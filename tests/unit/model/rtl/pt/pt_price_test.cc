@@ -1,7 +1,8 @@
+// SPDX-License-Identifier: Apache-2.0
 // The timed model of the PT unit and the RTL of its array count the same cycles.
 #include <gtest/gtest.h>
 
-#include "model/rtl/pt/array.h"
+#include "model/rtl/pt_array.h"
 #include "tests/unit/model/core/core_bench.h"
 
 namespace spyre::model {
@@ -28,7 +29,7 @@ class PtPrice : public ::testing::TestWithParam<uint64_t> {
 
 TEST_P(PtPrice, IsThatOfTheRtlForEverySize) {
   const uint64_t corelets = GetParam();
-  bench_.config.pt.fidelity = "rtl";
+  bench_.config.pt.fidelity = model::BlockFidelity::kRtl;
   bench_.config.core.corelets = corelets;
   bench_.config.core.lx_port_bytes_per_cycle = 4096;
   for (const uint64_t m : {1, 3, 4, 5, 8, 11, 64, 200}) {

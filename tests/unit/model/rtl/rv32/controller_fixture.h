@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A management controller with a program of a test in its SRAM and a bus that writes down what
 // passes.
 #pragma once
@@ -11,8 +12,8 @@
 #include <utility>
 #include <vector>
 
-#include "model/rtl/rv32/controller.h"
-#include "tests/unit/rtl/rv32_assembler.h"
+#include "model/rtl/rtl_blocks.h"
+#include "tests/unit/model/rtl/rv32/rv32_assembler.h"
 
 namespace spyre::model::rv32 {
 
@@ -90,7 +91,8 @@ class ControllerTest : public ::testing::Test {
 
   static constexpr uint32_t kScratch = kBase + 0x30000, kHandler = kScratch + 0x100;
   RecordingBus bus;
-  RtlController rtl{bus};
+  const std::unique_ptr<RtlController> block = MakeRtlController(bus);
+  RtlController& rtl = *block;
 };
 
 }  // namespace spyre::model::rv32

@@ -1,5 +1,6 @@
+// SPDX-License-Identifier: Apache-2.0
 // Each group of RV32IM instructions at its edges; values are worked out by hand from the manual.
-#include "tests/unit/rtl/controller_fixture.h"
+#include "tests/unit/model/rtl/rv32/controller_fixture.h"
 
 namespace spyre::model::rv32 {
 namespace {

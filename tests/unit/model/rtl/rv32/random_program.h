@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Random programs for the RV32IM core: every instruction, traps of every kind, interrupts. A
 // handler skips what trapped, or masks the interrupt that came; x31 is its own and x30 points to
 // the data.
@@ -7,7 +8,7 @@
 #include <random>
 #include <vector>
 
-#include "tests/unit/rtl/rv32_assembler.h"
+#include "tests/unit/model/rtl/rv32/rv32_assembler.h"
 
 namespace spyre::model::rv32 {
 

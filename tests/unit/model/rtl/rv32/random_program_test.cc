@@ -1,12 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
 // The RV32IM core beside the reference interpreter, instruction by instruction, on random programs.
-#include "tests/unit/rtl/random_program.h"
+#include "tests/unit/model/rtl/rv32/random_program.h"
 
 #include <contract/registers.h>
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include "model/rtl/rv32/controller.h"
-#include "tests/unit/rtl/reference_rv32.h"
+#include "model/rtl/rtl_blocks.h"
+#include "tests/unit/model/rtl/rv32/reference_rv32.h"
 
 namespace spyre::model::rv32 {
 namespace {
@@ -73,7 +74,8 @@ class RandomProgramTest : public ::testing::TestWithParam<uint32_t> {
   }
 
   NothingThere bus_;
-  RtlController rtl_{bus_};
+  const std::unique_ptr<RtlController> block_ = MakeRtlController(bus_, {GetParam()});
+  RtlController& rtl_ = *block_;
   Reference reference_{kBase, kControllerSramBytes, kControllerClintBase};
 };
 

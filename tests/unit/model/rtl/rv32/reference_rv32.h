@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A reference interpreter of RV32IM with Zicsr and machine mode, written from the manuals for the
 // tests of the RTL and for nothing else. It knows instructions, not cycles: Step() is one
 // instruction or one trap entry. The interrupt lines are seen as the RTL samples them: an

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // RV32IM instructions as words, by the encoding tables of the manual; and what tests say of
 // programs. Registers are numbers, branch and jump offsets bytes.
 #pragma once

@@ -1,6 +1,7 @@
+// SPDX-License-Identifier: Apache-2.0
 // Traps are precise: cause, mepc and mtval are right, and nothing that the instruction would have
 // done is done.
-#include "tests/unit/rtl/controller_fixture.h"
+#include "tests/unit/model/rtl/rv32/controller_fixture.h"
 
 namespace spyre::model::rv32 {
 namespace {

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Every core finds every element where the front end's coordinates put it: random tensors, orders,
 // views, splits and formats against the way in which SDSC files are executed (docs/compiler.md).
 #include <gtest/gtest.h>
@@ -7,7 +8,7 @@
 #include <map>
 #include <numeric>
 
-#include "tests/unit/runtime/compiler/emit_source.h"
+#include "tests/unit/runtime/compiler/bundle/emit_source.h"
 
 namespace spyre::compiler {
 namespace {

@@ -1,12 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
 // Which arguments a bundle has, from the segments of its addresses, and how it uses them.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <filesystem>
 
-#include "model/contract/error.h"
+#include "base/error.h"
 #include "model/contract/memory_map.h"
-#include "runtime/compiler/bundle_accesses.h"
+#include "runtime/compiler/bundle/bundle_accesses.h"
+#include "tests/paths.h"
 
 namespace spyre::compiler {
 namespace {

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Bundles from kernel sources: the public emitter's own output, symbols, loops, arguments.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -9,7 +10,8 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "tests/unit/runtime/compiler/emit_source.h"
+#include "tests/paths.h"
+#include "tests/unit/runtime/compiler/bundle/emit_source.h"
 
 namespace spyre::compiler {
 namespace {
@@ -219,8 +221,7 @@ TEST(EmitArguments, AreAtMostSevenOrSixBesideAPool) {
 TEST(EmitLoops, AdvanceByDeviceStrides) {
   const OpSpec op =
       Tiled(MakeOp("neg", {{"c0", 512, 32}, {"c1", 1024, 1}}, TiledArgs(2)), {{"c0"}, {"c1"}});
-  const KernelSource source =
-      Kernel({LoopSpec{int64_t{2}, {LoopSpec{int64_t{4}, {op}, {"c1"}}}, {"c0"}}});
+  const KernelSource source = Kernel({LoopSpec{int64_t{2}, {LoopSpec{int64_t{4}, {op}}}}});
   const Bundle bundle = EmitBundle(source, BundleDialect::kSymbolicConstants);
   EXPECT_THAT(OnlyExecute(bundle).symbols.at(-1).loop_stride, ElementsAre(65536, 2097152));
 }
@@ -230,8 +231,7 @@ TEST(EmitLoops, LeaveOutTheLevelsThatDoNotTileTheTensor) {
       Tiled(MakeOp("mul", {{"c0", 512, 32}, {"c1", 1024, 1}}, TiledArgs(3)), {{"c0"}, {"c1"}});
   op.args[1] = MakeArg(1, {64, 64}, {"floor(c1/64)", "Mod(c1, 64)"});
   op.args[2].per_tile_fixed = true;
-  const KernelSource source =
-      Kernel({LoopSpec{int64_t{2}, {LoopSpec{int64_t{4}, {op}, {"c1"}}}, {"c0"}}});
+  const KernelSource source = Kernel({LoopSpec{int64_t{2}, {LoopSpec{int64_t{4}, {op}}}}});
   const Bundle bundle = EmitBundle(source, BundleDialect::kSymbolicConstants);
   const BundleExecute& execute = OnlyExecute(bundle);
   EXPECT_THAT(execute.symbols.at(-33).loop_stride, ElementsAre(0, 16 * 128)) << "a broadcast row";
@@ -242,11 +242,25 @@ TEST(EmitLoops, LeaveOutTheLevelsThatDoNotTileTheTensor) {
   EXPECT_NE(mlir.find("affine.apply #map_1(%i_1)[%sym_33]"), std::string::npos) << mlir;
 }
 
+TEST(EmitLoops, AlongOneSymbolAreRefusedBecauseItDoesNotSayHowFarTheOuterOneSteps) {
+  const OpSpec op =
+      Tiled(MakeOp("neg", {{"c0", 512, 32}, {"c1", 1024, 1}}, TiledArgs(2)), {{"c0"}, {"c0"}});
+  for (const BundleDialect dialect :
+       {BundleDialect::kBakedAddresses, BundleDialect::kSymbolicConstants}) {
+    try {
+      EmitBundle(Kernel({LoopSpec{int64_t{2}, {LoopSpec{int64_t{1}, {op}}}}}), dialect);
+      FAIL() << "accepted";
+    } catch (const Error& error) {
+      EXPECT_THAT(error.what(), ::testing::HasSubstr("two loops around it advance 'c0'"));
+    }
+  }
+}
+
 TEST(EmitLoops, OfTheNewestFormAdvanceAsTheArgumentSays) {
   OpSpec op =
       Tiled(MakeOp("neg", {{"c0", 512, 32}, {"c1", 1024, 1}}, TiledArgs(2)), {{"t0"}, {"t1"}});
   op.args[0].tile_advance = ParseExpression("floor(32768*t0) + floor(1048576*t1)");
-  const KernelSource source = Kernel({LoopSpec{int64_t{2}, {LoopSpec{int64_t{4}, {op}, {}}}, {}}});
+  const KernelSource source = Kernel({LoopSpec{int64_t{2}, {LoopSpec{int64_t{4}, {op}}}}});
   const Bundle bundle = EmitBundle(source, BundleDialect::kSymbolicArguments);
   EXPECT_THAT(OnlyExecute(bundle).symbols.at(-1).loop_stride, ElementsAre(65536, 2097152));
   EXPECT_THAT(OnlyExecute(bundle).symbols.at(-33).loop_stride, ElementsAre(0, 0));
@@ -254,8 +268,7 @@ TEST(EmitLoops, OfTheNewestFormAdvanceAsTheArgumentSays) {
   op.args[1] = MakeScratch(Memory::kLx, 0, {16, 512, 64}, RowsByColumns());
   op.args[1].is_input = false;
   op.args[1].tile_advance = ParseExpression("64*t1");
-  const KernelSource advancing_lx =
-      Kernel({LoopSpec{int64_t{2}, {LoopSpec{int64_t{4}, {op}, {}}}, {}}});
+  const KernelSource advancing_lx = Kernel({LoopSpec{int64_t{2}, {LoopSpec{int64_t{4}, {op}}}}});
   try {
     EmitBundle(advancing_lx, BundleDialect::kSymbolicArguments);
     FAIL() << "accepted";
@@ -266,7 +279,7 @@ TEST(EmitLoops, OfTheNewestFormAdvanceAsTheArgumentSays) {
 
 TEST(EmitLoops, WithASymbolicCountAreRefusedByName) {
   const KernelSource source = Kernel({LoopSpec{
-      std::string("s0"), {MakeOp("neg", {{"c0", 512, 1}, {"c1", 1024, 1}}, TiledArgs(2))}, {}}});
+      std::string("s0"), {MakeOp("neg", {{"c0", 512, 1}, {"c1", 1024, 1}}, TiledArgs(2))}}});
   const auto type = [&](BundleDialect dialect) -> std::string {
     try {
       EmitBundle(source, dialect);
@@ -282,7 +295,7 @@ TEST(EmitLoops, WithASymbolicCountAreRefusedByName) {
 
 TEST(EmitLoops, WrittenOutHaveTheAddressOfEveryIteration) {
   OpSpec op = Tiled(MakeOp("neg", {{"c0", 256, 1}, {"c1", 4096, 1}}, TiledArgs(2)), {{"c0"}});
-  const KernelSource source = Kernel({LoopSpec{int64_t{4}, {op}, {"c0"}}});
+  const KernelSource source = Kernel({LoopSpec{int64_t{4}, {op}}});
   const Bundle bundle = EmitBundle(source, BundleDialect::kBakedAddresses);
   ASSERT_EQ(bundle.dscs.size(), 4U);
   ASSERT_EQ(bundle.body.size(), 4U);
@@ -301,7 +314,7 @@ TEST(EmitLoops, OfTheNewestFormCanBeWrittenOut) {
     arg.address = arg.arg_index;
     arg.tile_advance = ParseExpression("floor(32768*t0) + floor(1048576*t1)");
   }
-  const KernelSource source = Kernel({LoopSpec{int64_t{2}, {LoopSpec{int64_t{2}, {op}, {}}}, {}}});
+  const KernelSource source = Kernel({LoopSpec{int64_t{2}, {LoopSpec{int64_t{2}, {op}}}}});
   const Bundle bundle = EmitBundle(source, BundleDialect::kBakedAddresses);
   std::vector<int64_t> starts;
   for (const SuperDsc& dsc : bundle.dscs)
@@ -309,12 +322,18 @@ TEST(EmitLoops, OfTheNewestFormCanBeWrittenOut) {
   EXPECT_THAT(starts, ElementsAre(0, 2097152, 65536, 65536 + 2097152));
 }
 
-TEST(EmitBundle, SkipsOperationsThatTheFrontEndCouldNotLower) {
+TEST(EmitBundle, RefusesOperationsThatTheFrontEndCouldNotLower) {
   const OpSpec op = MakeOp("neg", {{"c0", 512, 1}, {"c1", 1024, 1}}, TiledArgs(2));
-  const Bundle bundle =
-      EmitBundle(Kernel({UnimplementedOp{"aten.foo"}, op}), BundleDialect::kSymbolicConstants);
-  ASSERT_EQ(bundle.files.size(), 1U);
-  EXPECT_EQ(bundle.dscs[0].name, "0_neg");
+  for (const BundleDialect dialect :
+       {BundleDialect::kSymbolicConstants, BundleDialect::kBakedAddresses}) {
+    try {
+      EmitBundle(Kernel({LoopSpec{int64_t{2}, {UnimplementedOp{"aten.foo"}, op}}}), dialect);
+      FAIL() << "accepted: the bundle would lack an operation";
+    } catch (const CompileError& error) {
+      EXPECT_EQ(error.message_kind(), "unimplemented_op");
+      EXPECT_THAT(error.what(), ::testing::HasSubstr("'aten.foo' is an UnimplementedOp"));
+    }
+  }
 }
 
 TEST(EmitBundle, RefusesAddressesAndCountsOutOfRange) {
@@ -322,7 +341,7 @@ TEST(EmitBundle, RefusesAddressesAndCountsOutOfRange) {
   const auto refuses = [](const KernelSource& source) {
     EXPECT_THROW(EmitBundle(source, BundleDialect::kSymbolicConstants), Error);
   };
-  refuses(Kernel({LoopSpec{int64_t{0}, {op}, {}}}));
+  refuses(Kernel({LoopSpec{int64_t{0}, {op}}}));
   op.args[0].address = -128;
   refuses(Kernel({op}));
   op.args[0].address = int64_t{1} << 62;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Kernel sources that make no sense are refused, and nothing worse: random sizes, coordinates,
 // splits, addresses and loops, most of them wrong.
 #include <gtest/gtest.h>
@@ -5,7 +6,7 @@
 
 #include <limits>
 
-#include "tests/unit/runtime/compiler/emit_source.h"
+#include "tests/unit/runtime/compiler/bundle/emit_source.h"
 
 namespace spyre::compiler {
 namespace {
@@ -90,7 +91,6 @@ RC_GTEST_PROP(HostileSource, IsEmittedOrRefused, ()) {
     LoopSpec loop;
     loop.count = *rc::gen::element<int64_t>(0, 1, 2, 3, -1);
     loop.body = std::move(body);
-    if (*rc::gen::arbitrary<bool>()) loop.tiled_symbols = {"c0"};
     body = {std::move(loop)};
   }
   const KernelSource source = Kernel(std::move(body));

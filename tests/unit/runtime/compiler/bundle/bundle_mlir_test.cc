@@ -1,6 +1,7 @@
+// SPDX-License-Identifier: Apache-2.0
 // bundle.mlir as the public emitter writes it: the sample bundles in tests/data/bundles, and the
 // rules of its numbering.
-#include "runtime/compiler/bundle_mlir.h"
+#include "runtime/compiler/bundle/bundle_mlir.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -11,7 +12,8 @@
 #include <sstream>
 
 #include "model/contract/memory_map.h"
-#include "runtime/compiler/ir.h"
+#include "runtime/compiler/ir/ir.h"
+#include "tests/paths.h"
 
 namespace spyre::compiler {
 namespace {

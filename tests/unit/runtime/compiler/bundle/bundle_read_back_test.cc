@@ -1,10 +1,11 @@
+// SPDX-License-Identifier: Apache-2.0
 // A bundle that was written and read is the bundle that was emitted.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <filesystem>
 
-#include "tests/unit/runtime/compiler/emit_source.h"
+#include "tests/unit/runtime/compiler/bundle/emit_source.h"
 
 namespace spyre::compiler {
 namespace {
@@ -83,8 +84,7 @@ TEST(ReadBack, LoopsWithPoolLxAndPartsOfArguments) {
                              {MakeScratch(Memory::kPool, 1 << 20, whole, rows),
                               MakeArg(3, {1, 1024, 64}, {"0", "c0", "0"})},
                              true);
-  ExpectReadBack(Kernel(
-      {LoopSpec{int64_t{2}, {LoopSpec{int64_t{4}, {first, second}, {"c1"}}}, {"c0"}}, last}));
+  ExpectReadBack(Kernel({LoopSpec{int64_t{2}, {LoopSpec{int64_t{4}, {first, second}}}}, last}));
 }
 
 TEST(ReadBack, MatmulsWithDividedContractions) {

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // bundle.mlir and the directory around it: the samples of every dialect, the forms that the public
 // interface allows, and what is refused, with line and column.
 #include <fmt/format.h>
@@ -8,8 +9,9 @@
 #include <fstream>
 #include <string>
 
-#include "model/contract/error.h"
-#include "runtime/compiler/bundle.h"
+#include "base/error.h"
+#include "runtime/compiler/bundle/bundle.h"
+#include "tests/paths.h"
 
 namespace spyre::compiler {
 namespace {
@@ -298,9 +300,10 @@ class BundleDirectory : public ::testing::Test {
   }
   void TearDown() override { fs::remove_all(root_); }
 
-  void Mlir(const std::string& file) {
+  void Mlir(const std::string& file, const std::string& bounds = "0 to 1") {
     std::ofstream(root_ / "in/bundle.mlir")
-        << Module("sdscbundle.sdsc_execute () {sdsc_filename=\"" + file + "\"}");
+        << Module("affine.for %i = " + bounds +
+                  " {\n  sdscbundle.sdsc_execute () {sdsc_filename=\"" + file + "\"}\n}");
   }
   std::string Refusal() {
     try {
@@ -345,6 +348,10 @@ TEST_F(BundleDirectory, MissingTruncatedAndForeignFilesAreNamed) {
   Mlir("sdsc_7.json");
   EXPECT_THAT(Refusal(), AllOf(HasSubstr("bundle.mlir"), HasSubstr("'sdsc_7.json'"),
                                HasSubstr("No such file")));
+  for (const char* bounds : {"4 to 4", "0 to -2"}) {
+    Mlir("sdsc_0.json", bounds);
+    EXPECT_THAT(Refusal(), HasSubstr("bundle.mlir: nothing is executed: every loop has 0 trips"));
+  }
   Mlir("sdsc_0.json");
   EXPECT_THAT(Refusal(), HasSubstr("sdsc_0.json uses symbol -1 (Tensor0), which sdsc_execute does "
                                    "not bind in symbol_ids"));

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Kernel sources for the tests of bundle emission, in the words of the front end.
 #pragma once
 
@@ -5,10 +6,10 @@
 #include <utility>
 #include <vector>
 
-#include "model/contract/error.h"
+#include "base/error.h"
 #include "model/contract/formats.h"
-#include "runtime/compiler/bundle.h"
-#include "runtime/compiler/ir.h"
+#include "runtime/compiler/bundle/bundle.h"
+#include "runtime/compiler/ir/ir.h"
 
 namespace spyre::compiler {
 

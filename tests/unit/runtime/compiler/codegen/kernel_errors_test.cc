@@ -1,10 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
 // What code generation refuses, and that the message names the operation, the dimension, the value
 // and what would do.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "model/contract/error.h"
-#include "runtime/compiler/kernel.h"
+#include "base/error.h"
+#include "runtime/compiler/codegen/generate_kernel.h"
+#include "runtime/compiler/kernels/kernel.h"
 
 namespace spyre::compiler {
 namespace {

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Places a kernel's arguments in memory, runs it in the interpreter, and computes what it should
 // have stored, in the documented order of additions.
 #pragma once
@@ -9,8 +10,9 @@
 #include <string>
 #include <vector>
 
-#include "runtime/compiler/kernel.h"
-#include "runtime/compiler/op_list.h"
+#include "runtime/compiler/codegen/generate_kernel.h"
+#include "runtime/compiler/kernels/kernel.h"
+#include "runtime/compiler/ops/op_list.h"
 #include "tests/unit/runtime/compiler/program_interpreter.h"
 
 namespace spyre::compiler::testing {

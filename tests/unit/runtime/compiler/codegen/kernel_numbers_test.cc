@@ -1,8 +1,10 @@
+// SPDX-License-Identifier: Apache-2.0
 // What generated programs compute, bit for bit, over random sizes, splits, layouts and LX sizes.
 // Small LX sizes make every loop of a kernel turn several times.
 #include <gtest/gtest.h>
 
-#include "tests/unit/runtime/compiler/kernel_harness.h"
+#include "runtime/compiler/codegen/generate_kernel.h"
+#include "tests/unit/runtime/compiler/codegen/kernel_harness.h"
 
 namespace spyre::compiler::testing {
 namespace {

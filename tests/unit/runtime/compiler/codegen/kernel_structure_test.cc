@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What generated programs look like: images, sizes, tiles, work division, program correction.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -7,8 +8,10 @@
 #include <functional>
 #include <nlohmann/json.hpp>
 
-#include "runtime/compiler/matmul_tiling.h"
-#include "tests/unit/runtime/compiler/kernel_harness.h"
+#include "runtime/compiler/codegen/generate_kernel.h"
+#include "runtime/compiler/codegen/spyre_code.h"
+#include "runtime/compiler/kernels/matmul_tiling.h"
+#include "tests/unit/runtime/compiler/codegen/kernel_harness.h"
 
 namespace spyre::compiler::testing {
 namespace {

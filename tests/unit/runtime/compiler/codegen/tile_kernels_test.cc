@@ -1,8 +1,10 @@
-#include "runtime/compiler/tile_kernels.h"
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/compiler/codegen/tile_kernels.h"
 
 #include <gmock/gmock.h>
 
-#include "model/contract/error.h"
+#include "base/error.h"
+#include "runtime/compiler/codegen/generate_kernel.h"
 
 namespace spyre::compiler {
 namespace {

@@ -1,5 +1,6 @@
+// SPDX-License-Identifier: Apache-2.0
 // The timing of matmuls against the public calibration points, and the splits chosen by it.
-#include "runtime/compiler/matmul_cost.h"
+#include "runtime/compiler/division/matmul_cost.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -9,6 +10,7 @@
 #include <nlohmann/json.hpp>
 
 #include "model/contract/memory_map.h"
+#include "tests/paths.h"
 #include "tests/unit/runtime/compiler/op_ir_fixture.h"
 
 namespace spyre::compiler {
@@ -61,8 +63,8 @@ TEST(MatmulCost, PrefersSplitsInBothDimensionsOverTheSeedsLopsidedOne) {
   EXPECT_THAT(DivideWork(Matmul(512, 4096, 12800), 32, true).splits, ElementsAre(32, 1, 1));
 }
 
-TEST(MatmulCost, TheRuleIsChosenByNameAndOtherOperationsKeepTheSeeds) {
-  EXPECT_EQ(SplitRuleFromName("seed"), SplitRule::kSeed);
+TEST(MatmulCost, TheRuleIsChosenByNameAndOtherOperationsKeepThePublicOne) {
+  EXPECT_EQ(SplitRuleFromName("public"), SplitRule::kPublic);
   EXPECT_EQ(SplitRuleFromName("cost"), SplitRule::kCost);
   try {
     SplitRuleFromName("costs");
@@ -71,7 +73,8 @@ TEST(MatmulCost, TheRuleIsChosenByNameAndOtherOperationsKeepTheSeeds) {
     EXPECT_THAT(error.what(), HasSubstr("did you mean 'cost'?"));
   }
   const OpIr op = Matmul(512, 4096, 12800);
-  EXPECT_EQ(DivideWork(op, 32, true, SplitRule::kSeed, {}).splits, DivideWork(op, 32, true).splits);
+  EXPECT_EQ(DivideWork(op, 32, true, SplitRule::kPublic, {}).splits,
+            DivideWork(op, 32, true).splits);
   EXPECT_NE(DivideWork(op, 32, true, SplitRule::kCost, {}).splits, DivideWork(op, 32, true).splits);
   OpIr sum = op;
   sum.reduction_type = "sum";

@@ -1,9 +1,10 @@
+// SPDX-License-Identifier: Apache-2.0
 // The rules of work division one by one, with the numbers worked out by hand.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "model/contract/memory_map.h"
-#include "runtime/compiler/work_division.h"
+#include "runtime/compiler/division/work_division.h"
 #include "tests/unit/runtime/compiler/op_ir_fixture.h"
 
 namespace spyre::compiler {

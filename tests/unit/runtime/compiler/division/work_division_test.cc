@@ -1,6 +1,7 @@
+// SPDX-License-Identifier: Apache-2.0
 // The promises of work division that hold for any operation. passes_test.cc compares samples with
 // the public compiler.
-#include "runtime/compiler/work_division.h"
+#include "runtime/compiler/division/work_division.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -12,7 +13,7 @@
 #include <set>
 
 #include "model/contract/memory_map.h"
-#include "runtime/compiler/ir_json.h"
+#include "runtime/compiler/ir/ir_json.h"
 #include "tests/unit/runtime/compiler/op_ir_fixture.h"
 
 namespace spyre::compiler {

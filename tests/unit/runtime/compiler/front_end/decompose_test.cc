@@ -1,11 +1,12 @@
-#include "runtime/compiler/decompose.h"
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/compiler/front_end/decompose.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
 
-#include "runtime/compiler/ir.h"
+#include "runtime/compiler/ir/ir.h"
 
 namespace spyre::compiler {
 namespace {
@@ -149,7 +150,7 @@ TEST(PlanSticks, AMatmulSumsOverWholeSticks) {
 TEST(PlanSticks, SparseSticksAreNotTurnedIntoFullOnes) {
   try {
     PlanSticks(ReadNamedGraph(Json::parse(R"({
-      "dims": {"R": 64, "C": 64, "N": 64},
+      "dims": {"R": 64, "C": 64},
       "tensors": [{"name": "x", "dims": ["R", "C"]}, {"name": "y", "dims": ["C", "R"]}],
       "ops": [{"op": "sum", "inputs": ["x"], "output": "s", "dim": "C"},
               {"op": "sum", "inputs": ["y"], "output": "t", "dim": "C"},

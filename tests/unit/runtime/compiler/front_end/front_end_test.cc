@@ -1,4 +1,5 @@
-#include "runtime/compiler/front_end.h"
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/compiler/front_end/front_end.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -7,7 +8,8 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "runtime/compiler/ir.h"
+#include "runtime/compiler/ir/ir.h"
+#include "tests/paths.h"
 
 namespace spyre::compiler {
 namespace {
@@ -18,7 +20,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using Json = nlohmann::ordered_json;
 
-// Seed 002's example.
+// The coarse-tiling RFC's example.
 Json Chain() {
   return Json::parse(R"({
     "dims": {"A": 1024, "B": 4096},
@@ -250,7 +252,7 @@ TEST(GraphDivision, OperationsOfOneGroupAreCutAlongWhatAllOfThemWalk) {
   EXPECT_THAT(Intermediates(result), Each(Memory::kLx));
 }
 
-TEST(GraphDivision, TheSeedsRuleLooksAtEachOperationAlone) {
+TEST(GraphDivision, ThePublicRuleLooksAtEachOperationAlone) {
   FrontEndOptions options;
   options.division.agree = false;
   const FrontEndResult result = Compile(Wide(), options);

@@ -1,4 +1,5 @@
-#include "runtime/compiler/named_graph.h"
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/compiler/front_end/named_graph.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -6,7 +7,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "runtime/compiler/ir.h"
+#include "runtime/compiler/ir/ir.h"
 
 namespace spyre::compiler {
 namespace {
@@ -17,7 +18,7 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using Json = nlohmann::ordered_json;
 
-// Seed 002's example.
+// The coarse-tiling RFC's example.
 Json Chain() {
   return Json::parse(R"({
     "dims": {"A": 1024, "B": 4096},
@@ -51,11 +52,13 @@ std::string Shape(const NamedGraph& graph, const std::string& name) {
 
 // A graph of these tensors (name -> dims) and one operation.
 NamedGraph OneOp(const Json& tensors, const Json& op) {
-  Json value = {{"dims", {{"H", 2}, {"S", 64}, {"T", 128}, {"D", 256}, {"E", 32}}},
-                {"tensors", Json::array()},
-                {"ops", Json::array({op})}};
-  for (const auto& [name, dims] : tensors.items())
+  const Json sizes = {{"H", 2}, {"S", 64}, {"T", 128}, {"D", 256}, {"E", 32}};
+  Json value = {{"dims", Json::object()}, {"tensors", Json::array()}, {"ops", Json::array({op})}};
+  for (const auto& [name, dims] : tensors.items()) {
     value["tensors"].push_back({{"name", name}, {"dims", dims}});
+    for (const Json& dim : dims)
+      if (sizes.contains(dim)) value["dims"][dim] = sizes.at(dim);
+  }
   return ReadNamedGraph(value);
 }
 
@@ -192,9 +195,9 @@ TEST(NamedGraphRefuses, OperandsThatDoNotFit) {
   };
   EXPECT_THAT(message(q, {{"op", "matmul"}, {"inputs", {"q", "k"}}, {"output", "s"}}),
               AllOf(HasSubstr("q [S=64, D=256]"), HasSubstr("k [T=128, E=32]")));
-  EXPECT_THAT(
-      message({{"q", {"S"}}}, {{"op", "sum"}, {"inputs", {"q"}}, {"output", "s"}, {"dim", "D"}}),
-      HasSubstr("dimension 'D' is not in q [S=64]"));
+  EXPECT_THAT(message({{"q", {"S"}}, {"k", {"D"}}},
+                      {{"op", "sum"}, {"inputs", {"q"}}, {"output", "s"}, {"dim", "D"}}),
+              HasSubstr("dimension 'D' is not in q [S=64]"));
   EXPECT_THAT(message({{"q", {"S"}}}, {{"op", "sum"}, {"inputs", {"q"}}, {"output", "s"}}),
               HasSubstr("'sum' needs `dim`"));
   EXPECT_THAT(message({{"q", {"S", "S"}}}, {{"op", "exp"}, {"inputs", {"q"}}, {"output", "s"}}),

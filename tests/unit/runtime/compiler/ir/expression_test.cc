@@ -1,5 +1,6 @@
+// SPDX-License-Identifier: Apache-2.0
 // Expressions of coordinates and counts: what is read, what the values are, what is refused.
-#include "runtime/compiler/expression.h"
+#include "runtime/compiler/ir/expression.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -7,7 +8,7 @@
 
 #include <limits>
 
-#include "model/contract/error.h"
+#include "base/error.h"
 
 namespace spyre::compiler {
 namespace {

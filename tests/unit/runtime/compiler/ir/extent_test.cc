@@ -1,11 +1,12 @@
-#include "runtime/compiler/extent.h"
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/compiler/ir/extent.h"
 
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
 
 #include <limits>
 
-#include "model/contract/error.h"
+#include "base/error.h"
 
 namespace spyre::compiler {
 namespace {

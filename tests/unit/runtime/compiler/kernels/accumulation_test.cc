@@ -1,11 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
 // Matmul kernels whose sums go from launch to launch: bit for bit what one launch over the whole k
 // gives with the same work division.
-#include "runtime/compiler/accumulation.h"
+#include "runtime/compiler/kernels/accumulation.h"
 
 #include <gtest/gtest.h>
 
-#include "model/contract/error.h"
-#include "tests/unit/runtime/compiler/kernel_harness.h"
+#include "base/error.h"
+#include "runtime/compiler/codegen/generate_kernel.h"
+#include "tests/unit/runtime/compiler/codegen/kernel_harness.h"
 
 namespace spyre::compiler::testing {
 namespace {

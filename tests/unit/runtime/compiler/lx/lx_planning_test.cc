@@ -1,10 +1,11 @@
+// SPDX-License-Identifier: Apache-2.0
 // LX planning of small graphs: who may stay in LX, lifetimes, in-place reuse, loops, the pool.
-#include "runtime/compiler/lx_planning.h"
+#include "runtime/compiler/lx/lx_planning.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "runtime/compiler/core_view.h"
+#include "runtime/compiler/lx/core_view.h"
 
 namespace spyre::compiler {
 namespace {

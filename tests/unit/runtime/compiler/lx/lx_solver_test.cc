@@ -1,12 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
 // The rules of the three LX solvers, each on a few buffers, and what holds for any.
-#include "runtime/compiler/lx_solver.h"
+#include "runtime/compiler/lx/lx_solver.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
 
-#include "runtime/compiler/ir.h"
-#include "runtime/compiler/pool_planning.h"
+#include "runtime/compiler/ir/ir.h"
+#include "runtime/compiler/lx/pool_planning.h"
 
 namespace spyre::compiler {
 namespace {

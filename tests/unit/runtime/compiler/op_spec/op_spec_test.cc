@@ -1,5 +1,6 @@
+// SPDX-License-Identifier: Apache-2.0
 // OpSpec source: the sample bundles' sources, the forms of every era, and what is refused where.
-#include "runtime/compiler/op_spec.h"
+#include "runtime/compiler/op_spec/op_spec.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -9,7 +10,8 @@
 #include <fstream>
 #include <sstream>
 
-#include "model/contract/error.h"
+#include "base/error.h"
+#include "tests/paths.h"
 
 namespace spyre::compiler {
 namespace {
@@ -198,20 +200,45 @@ TEST(OpSpecSource, SmallDifferencesOfFormDoNotMatter) {
   EXPECT_EQ(ParseOpSpecSource(list.substr(1, list.size() - 2), "k").body.size(), 1u);
 }
 
-TEST(OpSpecSource, OneFlatListOfSymbolsGoesToTheLoopsThatNameThem) {
-  const std::string op =
-      Source("op='exp', is_reduction=False", "{'c0': (64, 4)}", "tiled_symbols=['c0'], ");
-  const auto levels = [&](const std::string& outer, const std::string& inner) {
-    const KernelSource kernel = ParseOpSpecSource(
-        "LoopSpec(count=2, body=[LoopSpec(count=3, body=" + op + inner + ")]" + outer + ")", "k");
-    const auto& loop = std::get<LoopSpec>(kernel.body[0]);
-    return std::get<OpSpec>(std::get<LoopSpec>(loop.body[0]).body[0]).tiled_symbols;
+using Levels = std::vector<std::vector<std::string>>;
+
+// Of the one operation in two loops; `tiled`, `outer` and `inner`: what it and they say.
+std::string InTwoLoops(const std::string& tiled, const std::string& outer,
+                       const std::string& inner) {
+  const auto key = [](const std::string& list) {
+    return list.empty() ? "" : "tiled_symbols=" + list + ", ";
   };
-  using Levels = std::vector<std::vector<std::string>>;
-  EXPECT_EQ(levels("", ", tiled_symbols=['c0']"), (Levels{{}, {"c0"}}));
-  EXPECT_EQ(levels(", tiled_symbols=['c0']", ""), (Levels{{"c0"}, {}}));
-  EXPECT_THAT(Refusal("LoopSpec(count=2, body=[LoopSpec(count=3, body=" + op + ")])"),
-              HasSubstr("which of the 2 loops around advances 'c0'?"));
+  const std::string op =
+      Source("op='exp', is_reduction=False", "{'c0': (64, 4), 'c1': (64, 1)}", key(tiled));
+  return "LoopSpec(" + key(outer) + "count=2, body=[LoopSpec(" + key(inner) +
+         "count=3, body=" + op + ")])";
+}
+
+Levels LevelsOf(const std::string& source) {
+  const KernelSource kernel = ParseOpSpecSource(source, "k");
+  const auto& loop = std::get<LoopSpec>(kernel.body[0]);
+  return std::get<OpSpec>(std::get<LoopSpec>(loop.body[0]).body[0]).tiled_symbols;
+}
+
+TEST(OpSpecSource, OneFlatListOfSymbolsGoesToTheLoopsThatNameThem) {
+  EXPECT_EQ(LevelsOf(InTwoLoops("['c0']", "", "['c0']")), (Levels{{}, {"c0"}}));
+  EXPECT_EQ(LevelsOf(InTwoLoops("['c0']", "['c0']", "")), (Levels{{"c0"}, {}}));
+  EXPECT_EQ(LevelsOf(InTwoLoops("['c0']", "['c0']", "['c1']")), (Levels{{"c0"}, {}}));
+  EXPECT_EQ(LevelsOf(InTwoLoops("['c0', 'c1']", "['c0', 'c1']", "")), (Levels{{"c0", "c1"}, {}}));
+  for (const std::string names : {"", "['c0']"}) {
+    EXPECT_THAT(Refusal(InTwoLoops("['c0']", names, names)),
+                HasSubstr("which of the 2 loops around advances 'c0'?"));
+  }
+}
+
+TEST(OpSpecSource, OneNameForEachLoopIsThatWhateverOtherOperationsCallTheirs) {
+  EXPECT_EQ(LevelsOf(InTwoLoops("['c1', 'c0']", "['c0']", "['c1']")), (Levels{{"c1"}, {"c0"}}));
+  EXPECT_EQ(LevelsOf(InTwoLoops("['c1', 'c0']", "", "")), (Levels{{"c1"}, {"c0"}}));
+}
+
+TEST(OpSpecSource, LoopsSpeakForTheirOperationsOnlyWhereNoneOfTheseSaysAnything) {
+  EXPECT_EQ(LevelsOf(InTwoLoops("", "['c1', 'c7']", "['c0']")), (Levels{{"c1"}, {"c0"}}));
+  EXPECT_EQ(LevelsOf(InTwoLoops("[]", "['c1']", "['c0']")), (Levels{}));
 }
 
 TEST(OpSpecSource, ErrorsNameFileLineColumnAndTheNearestWord) {

@@ -1,11 +1,12 @@
-#include "runtime/compiler/unroll.h"
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/compiler/op_spec/unroll.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
 
-#include "runtime/compiler/device_coordinates.h"
-#include "runtime/compiler/ir.h"
+#include "runtime/compiler/ir/device_coordinates.h"
+#include "runtime/compiler/ir/ir.h"
 
 namespace spyre::compiler {
 namespace {
@@ -37,8 +38,28 @@ OpSpec Op(std::vector<IterationSymbol> space, std::vector<TensorArg> args) {
   return op;
 }
 
-LoopSpec Loop(int64_t count, std::vector<std::string> symbols, std::vector<SpecNode> body) {
-  return {count, std::move(body), std::move(symbols)};
+using Symbols = std::vector<std::string>;
+
+// Puts `level` around what the operations say already.
+void TileBy(const Symbols& level, std::vector<SpecNode>& body) {
+  for (SpecNode& node : body) {
+    if (auto* op = std::get_if<OpSpec>(&node)) {
+      op->tiled_symbols.insert(op->tiled_symbols.begin(), level);
+    } else if (auto* loop = std::get_if<LoopSpec>(&node)) {
+      TileBy(level, loop->body);
+    }
+  }
+}
+
+// A loop that advances `symbols` in all its operations.
+LoopSpec Loop(int64_t count, const Symbols& symbols, std::vector<SpecNode> body) {
+  TileBy(symbols, body);
+  return {count, std::move(body)};
+}
+
+OpSpec Tiled(OpSpec op, std::vector<Symbols> levels) {
+  op.tiled_symbols = std::move(levels);
+  return op;
 }
 
 std::vector<OpSpec> Unrolled(LoopSpec loop) {
@@ -91,19 +112,25 @@ TEST(Unroll, BodiesAreCopiedInOrderInnerLoopsFirst) {
 
 TEST(Unroll, FlatCopiesHaveNoTiledSymbols) {
   OpSpec op = Op({{"c0", 4, 1}, {"c1", 128, 1}}, {Matrix(8, 128)});
-  op.tiled_symbols = {{"c0"}};
   for (const OpSpec& copy : Unrolled(Loop(2, {"c0"}, {op}))) {
     EXPECT_TRUE(copy.tiled_symbols.empty());
     EXPECT_EQ(copy.iteration_space[0].range, 4);
   }
 }
 
-TEST(Unroll, ALoopThatNamesNoSymbolsTakesThoseOfItsFirstOperation) {
-  OpSpec op = Op({{"c0", 4, 1}, {"c1", 128, 1}}, {Matrix(8, 128)});
-  op.tiled_symbols = {{"c0"}};
-  EXPECT_EQ(Addresses(Unrolled(Loop(2, {}, {op}))), (Sizes{0, 512}));
-  op.tiled_symbols = {};
-  EXPECT_EQ(Addresses(Unrolled(Loop(2, {}, {op}))), (Sizes{0, 0}));
+TEST(Unroll, NamesAreLocalToAnOperationSoEachAdvancesByItsOwn) {
+  const OpSpec op = Op({{"c0", 4, 1}, {"c1", 128, 1}}, {Matrix(8, 256)});
+  const auto ops = Unrolled({int64_t{2}, {Tiled(op, {{"c0"}}), Tiled(op, {{"c1"}}), op}});
+  // Rows are 128 bytes apart, two columns of 8 sticks are a tile.
+  EXPECT_EQ(Addresses(ops), (Sizes{0, 0, 0, 512, 2048, 0}))
+      << "rows, columns, and an operation that does the same in every iteration";
+}
+
+TEST(Unroll, AnOperationThatLacksALevelStaysInItWhateverItsNeighboursDo) {
+  const OpSpec op = Op({{"c0", 4, 1}, {"c1", 128, 1}}, {Matrix(8, 256)});
+  const LoopSpec inner{int64_t{2}, {Tiled(op, {{"c0"}, {"c1"}}), Tiled(op, {{}, {"c0"}})}};
+  EXPECT_EQ(Addresses(Unrolled({int64_t{2}, {inner}})),
+            (Sizes{0, 0, 2048, 512, 512, 0, 2560, 512}));
 }
 
 TEST(Unroll, FixedArgumentsStayAndAllOthersAdvanceWhateverTheirMemory) {
@@ -169,7 +196,7 @@ TEST(Unroll, WhatIsNoOperationIsCopiedUnchanged) {
 }
 
 TEST(Unroll, SymbolicCountsAreValueErrors) {
-  LoopSpec loop{std::string("s0"), {}, {}};
+  const LoopSpec loop{std::string("s0"), {}};
   try {
     UnrollLoops({"k", {loop}});
     FAIL();

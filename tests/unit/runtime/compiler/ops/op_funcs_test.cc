@@ -1,5 +1,6 @@
+// SPDX-License-Identifier: Apache-2.0
 // The table of OpFuncs: complete, well formed, and right where a definition has a closed form.
-#include "runtime/compiler/op_funcs.h"
+#include "runtime/compiler/ops/op_funcs.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -9,7 +10,7 @@
 #include <set>
 
 #include "model/contract/op_table.h"
-#include "runtime/compiler/ir.h"
+#include "runtime/compiler/ir/ir.h"
 #include "tests/unit/runtime/compiler/program_interpreter.h"
 
 namespace spyre::compiler {

@@ -1,11 +1,12 @@
-#include "runtime/compiler/op_list.h"
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/compiler/ops/op_list.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <set>
 
-#include "model/contract/error.h"
+#include "base/error.h"
 
 namespace spyre::compiler {
 namespace {

@@ -1,11 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
 // The JSON forms of the tiling passes: what the samples do not show.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <fstream>
+#include <nlohmann/json.hpp>
 #include <random>
 
-#include "runtime/compiler/passes.h"
+#include "runtime/compiler/passes/passes.h"
+#include "tests/paths.h"
 
 namespace spyre::compiler {
 namespace {

@@ -1,6 +1,7 @@
+// SPDX-License-Identifier: Apache-2.0
 // The passes as `spyre-cosim opt` runs them: every line of the sample cases in tests/data/cases,
 // which come from the public compiler itself, and how lines are refused.
-#include "runtime/compiler/passes.h"
+#include "runtime/compiler/passes/passes.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -8,8 +9,10 @@
 #include <algorithm>
 #include <fstream>
 #include <functional>
+#include <nlohmann/json.hpp>
 
-#include "model/contract/error.h"
+#include "base/error.h"
+#include "tests/paths.h"
 
 namespace spyre::compiler {
 namespace {

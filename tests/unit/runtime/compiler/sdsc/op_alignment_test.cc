@@ -1,12 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tensors of one operation brought to one rank and one set of symbols.
-#include "runtime/compiler/op_alignment.h"
+#include "runtime/compiler/sdsc/op_alignment.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "model/contract/error.h"
-#include "runtime/compiler/ir.h"
-#include "tests/unit/runtime/compiler/emit_source.h"
+#include "base/error.h"
+#include "runtime/compiler/ir/ir.h"
+#include "tests/unit/runtime/compiler/bundle/emit_source.h"
 
 namespace spyre::compiler {
 namespace {

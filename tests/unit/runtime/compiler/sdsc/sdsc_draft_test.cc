@@ -1,12 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
 // What an SDSC says of one operation: names, padding, masks, scales, gaps, layouts and cores.
-#include "runtime/compiler/sdsc_draft.h"
+#include "runtime/compiler/sdsc/sdsc_draft.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <limits>
 
-#include "tests/unit/runtime/compiler/emit_source.h"
+#include "tests/unit/runtime/compiler/bundle/emit_source.h"
 
 namespace spyre::compiler {
 namespace {
@@ -273,6 +274,22 @@ TEST(SdscCores, ThatShareAContractionAreNeighbours) {
 
 TEST(SdscCores, AreNoMoreThanDivideTheDimension) {
   EXPECT_EQ(Emit(RowReduction("sum", 10, 128, 4)).cores.size(), 2U);
+}
+
+TEST(SdscCores, BeginWithAStick) {
+  const std::vector<std::string> coordinates = {"floor(c1/64)", "c0", "Mod(c1, 64)"};
+  for (const auto& [columns, split] : {std::pair{64, 2}, std::pair{128, 4}, std::pair{192, 2}}) {
+    const int64_t sticks = columns / 64;
+    const OpSpec op = MakeOp("neg", {{"c0", 8, 1}, {"c1", columns, split}},
+                             {MakeArg(0, {sticks, 8, 64}, coordinates, DataFormat::kSen169Fp16),
+                              MakeArg(1, {sticks, 8, 64}, coordinates, DataFormat::kSen169Fp16)});
+    try {
+      Emit(op);
+      FAIL() << columns << " columns in " << split << " slices cut a stick";
+    } catch (const Error& error) {
+      EXPECT_THAT(error.what(), ::testing::HasSubstr("not a whole number of sticks of 64"));
+    }
+  }
 }
 
 TEST(SdscCores, AreDividedAsTheFrontEndSays) {

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // SDSC files read and written again: nothing of them is lost.
 #include <gtest/gtest.h>
 
@@ -6,7 +7,8 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "runtime/compiler/bundle.h"
+#include "runtime/compiler/bundle/bundle.h"
+#include "tests/paths.h"
 
 namespace spyre::compiler {
 namespace {

@@ -1,6 +1,7 @@
+// SPDX-License-Identifier: Apache-2.0
 // SuperDSC files: every sample and every real capture is read, their start addresses follow from
 // the strides, and what is wrong is refused by file and place.
-#include "runtime/compiler/super_dsc.h"
+#include "runtime/compiler/sdsc/super_dsc.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -11,7 +12,8 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "model/contract/error.h"
+#include "base/error.h"
+#include "tests/paths.h"
 
 namespace spyre::compiler {
 namespace {

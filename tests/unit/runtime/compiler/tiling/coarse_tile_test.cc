@@ -1,4 +1,5 @@
-#include "runtime/compiler/coarse_tile.h"
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/compiler/tiling/coarse_tile.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,10 +1,11 @@
-#include "runtime/compiler/hints.h"
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/compiler/tiling/hints.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "runtime/compiler/loop_groups.h"
-#include "runtime/compiler/tiling_propagation.h"
+#include "runtime/compiler/tiling/loop_groups.h"
+#include "runtime/compiler/tiling/tiling_propagation.h"
 
 namespace spyre::compiler {
 namespace {
@@ -106,8 +107,29 @@ TEST(Hints, ReducedDimensionsAreMarkedAndMakeNoLevel) {
   EXPECT_EQ(graph.ops[0].dim_hints[0].dim_index, 1);
   std::vector<std::string> log;
   EXPECT_TRUE(HintsToGroups(graph, &log).empty());
-  ASSERT_EQ(log.size(), 1U);
-  EXPECT_THAT(log[0], HasSubstr("ignored"));
+  EXPECT_THAT(log, ElementsAre("WARNING: hint K = 2: r reduces along K, and reductions are not "
+                               "divided: the hint is dropped there",
+                               "WARNING: hint K = 2: no operation divides K: no loop is made"));
+}
+
+TEST(Hints, TheLevelsOfAGroupComeFromAllItsOperations) {
+  Graph graph;
+  graph.inputs = {Input("x", {64, 128}, {"A", "B"}), Input("w", {128}, {"B"})};
+  graph.ops = {Op("v", {128}, {{"w", {0}, {}}}),
+               Op("y", {64, 128}, {{"x", {0, 1}, {}}, {"v", {1}, {}}})};
+  graph.outputs = {"y"};
+  AssignDimHints(graph, {{{"v", "y"}, {{"A", 4}, {"B", 2}}}});
+  std::vector<std::string> log;
+  const std::vector<TileGroup> groups = HintsToGroups(graph, &log);
+  ASSERT_EQ(groups.size(), 1U);
+  ASSERT_EQ(groups[0].levels.size(), 2U) << "v comes first and has B alone";
+  EXPECT_EQ(groups[0].levels[0].count, Extent(4));
+  EXPECT_EQ(groups[0].levels[1].count, Extent(2));
+  EXPECT_THAT(log, ElementsAre("WARNING: hint A = 4: v has no dimension A: it does all of its work "
+                               "in each of the 4 iterations"));
+  CoarseTile(graph, groups);
+  EXPECT_EQ(graph.Find("v")->loop->tiled_dims, (Dims{{}, {0}}));
+  EXPECT_EQ(graph.Find("y")->loop->tiled_dims, (Dims{{0}, {1}}));
 }
 
 TEST(Hints, AnOperationThatLacksADimensionRunsInTheLoopButDoesNotDivide) {

@@ -1,11 +1,12 @@
-#include "runtime/compiler/loop_groups.h"
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/compiler/tiling/loop_groups.h"
 
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
 
 #include <numeric>
 
-#include "runtime/compiler/ir.h"
+#include "runtime/compiler/ir/ir.h"
 
 namespace spyre::compiler {
 namespace {

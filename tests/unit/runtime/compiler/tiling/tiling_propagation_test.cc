@@ -1,9 +1,10 @@
-#include "runtime/compiler/tiling_propagation.h"
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/compiler/tiling/tiling_propagation.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "runtime/compiler/coarse_tile.h"
+#include "runtime/compiler/tiling/coarse_tile.h"
 
 namespace spyre::compiler {
 namespace {

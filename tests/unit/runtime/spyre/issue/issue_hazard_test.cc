@@ -1,8 +1,9 @@
+// SPDX-License-Identifier: Apache-2.0
 // Task graphs with explicit dependencies and the hazard tracker: an edge that the application has
 // forgotten is the pair that the tracker reports.
 #include <gmock/gmock.h>
 
-#include "runtime/spyre/issue.h"
+#include "runtime/spyre/issue/issue.h"
 #include "tests/unit/driver/fake_card.h"
 #include "tests/unit/error_of.h"
 

@@ -1,10 +1,11 @@
+// SPDX-License-Identifier: Apache-2.0
 // Random programs through the issue modes, on a card that runs whatever it may in any order: with
 // all hazards ordered, by inference or by edges, they end as sequential execution does; with edges
 // left out the tracker says which pairs are in no order, and automatic events order them.
 #include <gtest/gtest.h>
 
 #include "tests/unit/runtime/flex/program_runner.h"
-#include "tests/unit/runtime/spyre/program_tasks.h"
+#include "tests/unit/runtime/spyre/issue/program_tasks.h"
 
 namespace spyre::runtime {
 namespace {

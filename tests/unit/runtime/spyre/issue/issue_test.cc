@@ -1,11 +1,12 @@
-#include "runtime/spyre/issue.h"
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/spyre/issue/issue.h"
 
 #include <gmock/gmock.h>
 
 #include <numeric>
 #include <random>
 
-#include "model/contract/error.h"
+#include "base/error.h"
 #include "tests/unit/driver/fake_card.h"
 #include "tests/unit/error_of.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Puts the work of a random program on a card through an issuer: one task for each step of work, in
 // the order of the host, which is that of sequential execution. Its records and waits are left out:
 // what orders the tasks is the issuer's affair, or edges.
@@ -12,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-#include "runtime/spyre/issue.h"
+#include "runtime/spyre/issue/issue.h"
 #include "tests/unit/runtime/flex/program_calls.h"
 
 namespace spyre::test {

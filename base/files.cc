@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "base/files.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <utility>
+
+#include "base/error.h"
+
+namespace spyre {
+
+InputFile OpenFile(const std::string& path, const char* what, uint64_t max_bytes) {
+  namespace fs = std::filesystem;
+  std::error_code error;
+  const fs::file_status status = fs::status(path, error);
+  if (!fs::exists(status))
+    throw BadInput("{}: cannot read the {}: no such file, or no permission", path, what);
+  // Opening a pipe would wait for its other end.
+  if (!fs::is_regular_file(status)) {
+    throw BadInput("{}: cannot read the {}: it is {}", path, what,
+                   fs::is_directory(status) ? "a directory" : "not a regular file");
+  }
+  const uint64_t size = fs::file_size(path, error);
+  if (error) throw BadInput("{}: cannot read the {}: {}", path, what, error.message());
+  if (size > max_bytes) {
+    throw BadInput("{}: {} bytes are too many for a {}; at most {}", path, size, what, max_bytes);
+  }
+  InputFile file{std::ifstream(path, std::ios::binary), size};
+  if (!file.stream) throw BadInput("{}: cannot read the {}: {}", path, what, std::strerror(errno));
+  return file;
+}
+
+std::string ReadFile(const std::string& path, const char* what, uint64_t max_bytes) {
+  InputFile file = OpenFile(path, what, max_bytes);
+  std::string bytes(file.size_bytes, '\0');
+  if (!file.stream.read(bytes.data(), static_cast<std::streamsize>(bytes.size()))) {
+    throw BadInput("{}: cannot read the {}: {}", path, what, std::strerror(errno));
+  }
+  return bytes;
+}
+
+LineReader::LineReader(std::istream& in, std::string name, uint64_t max_line_bytes)
+    : in_(in), name_(std::move(name)), max_line_bytes_(max_line_bytes), block_(64 << 10, '\0') {}
+
+bool LineReader::Next(std::string& line) {
+  line.clear();
+  ++number_;
+  for (bool ended = false; !ended;) {
+    // Stops behind a line end, which it counts, or at the end, or, as a failure, when block_ is
+    // full.
+    in_.getline(block_.data(), static_cast<std::streamsize>(block_.size()));
+    const auto count = static_cast<size_t>(in_.gcount());
+    if (in_.bad()) throw BadInput("{}: reading stopped before the end of the file", name_);
+    const bool at_end = in_.eof();
+    if (at_end && line.empty() && count == 0) return false;
+    const bool is_part = in_.fail() && !at_end;
+    if (is_part) in_.clear();
+    line.append(block_.data(), is_part || at_end ? count : count - 1);
+    if (line.size() > max_line_bytes_) {
+      throw BadInput("{}: line {} is longer than {} bytes", name_, number_, max_line_bytes_);
+    }
+    ended = !is_part;
+  }
+  return true;
+}
+
+OutputFile::OutputFile(std::string path, std::string what)
+    : path_(std::move(path)), what_(std::move(what)), target_(path_) {
+  namespace fs = std::filesystem;
+  std::error_code error;
+  // The file that a link names is written, and the link stays.
+  if (fs::is_symlink(path_, error)) target_ = fs::weakly_canonical(path_, error).string();
+  if (target_.empty()) target_ = path_;
+  const bool exists = fs::exists(target_, error);
+  written_ = exists && !fs::is_regular_file(target_, error) ? target_ : target_ + ".part";
+  errno = 0;
+  if (!exists || access(target_.c_str(), W_OK) == 0)
+    stream_.open(written_, std::ios::binary | std::ios::trunc);
+  if (!stream_.is_open())
+    throw BadInput("{}: cannot write the {}: {}", path_, what_, std::strerror(errno));
+}
+
+OutputFile::~OutputFile() {
+  if (!stream_.is_open()) return;
+  stream_.close();
+  std::error_code ignored;
+  if (written_ != target_) std::filesystem::remove(written_, ignored);
+}
+
+void OutputFile::Commit() {
+  errno = 0;
+  stream_.flush();
+  bool good = stream_.good();
+  const int reason = errno;
+  stream_.close();
+  good = good && !stream_.fail();
+  std::error_code error;
+  if (good && written_ != target_) std::filesystem::rename(written_, target_, error);
+  if (good && !error) return;
+  // The reason of an earlier write is not known any more.
+  const std::string why = error         ? error.message()
+                          : reason != 0 ? std::strerror(reason)
+                                        : "not all of it fits";
+  if (written_ != target_) std::filesystem::remove(written_, error);
+  throw BadInput("{}: cannot write the {}: {}", path_, what_, why);
+}
+
+void WriteFile(const std::string& path, std::string_view bytes, const std::string& what) {
+  OutputFile file(path, what);
+  file.stream().write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
+  file.Commit();
+}
+
+ScratchDirectory::ScratchDirectory(const std::string& purpose)
+    : path_(std::filesystem::temp_directory_path() / ("spyre-" + purpose + "-XXXXXX")) {
+  if (mkdtemp(path_.data()) == nullptr)
+    throw BadInput("{}: cannot make the directory: {}", path_, std::strerror(errno));
+}
+
+ScratchDirectory::~ScratchDirectory() {
+  std::error_code ignored;
+  std::filesystem::remove_all(path_, ignored);
+}
+
+void RefuseToOverwrite(const std::string& output, const std::vector<std::string>& inputs) {
+  std::error_code error;
+  for (const std::string& input : inputs) {
+    if (input.empty() || !std::filesystem::equivalent(output, input, error) || error) continue;
+    throw BadInput("{}: this file is read, and would be overwritten; write to another one", output)
+        .Subject(output)
+        .Remedy("another file");
+  }
+}
+
+}  // namespace spyre

@@ -1,0 +1,2 @@
+// SPDX-License-Identifier: Apache-2.0
+// Precompiled headers belong to a target, and a target needs a source.

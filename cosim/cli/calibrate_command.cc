@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cosim/cli/calibrate_command.h"
+
+#include <iostream>
+#include <memory>
+
+#include "base/interrupt.h"
+#include "cosim/calibrate/calibrate.h"
+#include "cosim/cli/common_options.h"
+#include "cosim/cli/exit_status.h"
+
+namespace spyre::cosim {
+
+void AddCalibrateCommand(command_line::Command& root) {
+  using command_line::Words;
+  command_line::Command& command = root.AddCommand(
+      "calibrate", "Compare kernel times of the modelled card with calibration points");
+  command.Footer(
+      "Exit status: 0 every point ran; 1 a point failed; 2 bad input.\nThe format of a FILE and "
+      "the "
+      "tables are in docs/accuracy.md.");
+  struct Arguments {
+    CalibrateOptions options;
+    bool json = false, markdown = false;
+  };
+  const auto a = std::make_shared<Arguments>();
+  command.Add("FILE", a->options.files, "JSON files of calibration points")
+      .Required()
+      .Completes(Words::kFiles);
+  command.Add("--card", a->options.card, "card preset or TOML file, as card.preset")
+      .Placeholder("CARD")
+      .Completes(Words::kFiles);
+  AddSets(command, a->options.sets);
+  command
+      .Add("--family", a->options.family,
+           "only unary, binary, reduction, softmax, matmul or matmul-CORES")
+      .Placeholder("NAME")
+      .Suggests({"unary", "binary", "reduction", "softmax", "matmul"});
+  command.Add("--every", a->options.every, "only the first of every N points", 1, 1'000'000);
+  command.Add("--jobs", a->options.jobs, "points at a time; 0: one a hardware thread", 0, 1024);
+  command_line::Option& json = command.Add("--json", a->json, "as JSON, with every point");
+  command.Add("--markdown", a->markdown, "the tables of docs/accuracy.md").Excludes(json);
+  command.Action([a] {
+    using Format = CalibrateOptions::Format;
+    if (a->json) a->options.format = Format::kJson;
+    if (a->markdown) a->options.format = Format::kMarkdown;
+    CatchInterrupts(0);
+    bool all_ran = false;
+    std::cout << Calibrate(a->options, &all_ran);
+    return static_cast<int>(all_ran ? kDone : kWrong);
+  });
+}
+
+}  // namespace spyre::cosim

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cosim/cli/cli.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <filesystem>
+#include <iostream>
+#include <new>
+#include <system_error>
+
+#include "base/command_line/help.h"
+#include "base/command_line/parse.h"
+#include "base/error.h"
+#include "base/interrupt.h"
+#include "cosim/cli/calibrate_command.h"
+#include "cosim/cli/compile_command.h"
+#include "cosim/cli/exit_status.h"
+#include "cosim/cli/inspect_command.h"
+#include "cosim/cli/invocation.h"
+#include "cosim/cli/memory_command.h"
+#include "cosim/cli/opt_command.h"
+#include "cosim/cli/replay_command.h"
+#include "cosim/cli/run_command.h"
+#include "cosim/cli/rvtest_command.h"
+#include "cosim/cli/shell_command.h"
+#include "cosim/cli/task_graph_command.h"
+#include "traces/cli.h"
+#include "traces/trace_file.h"
+
+namespace spyre::cosim {
+namespace {
+
+using command_line::Command;
+using command_line::Request;
+
+void Declare(Command& root, Invocation& invocation) {
+  root.Version(VersionText()).Footer(kExitText);
+  root.Add("--color", invocation.color, "colour on a terminal, always or never",
+           {{"auto", ColorMode::kAuto},
+            {"always", ColorMode::kAlways},
+            {"never", ColorMode::kNever}})
+      .ShowDefault()
+      .Placeholder("WHEN");
+  AddRunCommand(root, invocation);
+  trace::AddTraceCommands(
+      root.AddCommand("trace", "Look into a trace: report, summary, query, diff, export"),
+      std::cout);
+  AddReplayCommand(root);
+  AddCompileCommand(root);
+  AddCalibrateCommand(root);
+  AddMemoryCommand(root);
+  AddOptCommand(root);
+  AddGraphCommand(root);
+  AddInspectCommands(root);
+  AddRvtestCommand(root);
+  AddShellCommands(root);
+}
+
+int Answer(const Command& root, const std::vector<std::string>& words,
+           const Invocation& invocation) {
+  const Request request = Parse(root, words);
+  int status = kDone;
+  switch (request.kind) {
+    case Request::Kind::kHelp:
+      std::cout << Help(*request.command, invocation.StyleOf(STDOUT_FILENO));
+      break;
+    case Request::Kind::kVersion:
+      std::cout << root.version();
+      break;
+    case Request::Kind::kRun:
+      status = request.command->action()();
+      break;
+  }
+  // A full disk or a closed pipe must not pass for success.
+  if (!std::cout.flush()) throw BadInput("standard output: cannot write all of the result");
+  return status;
+}
+
+int Fail(ExitStatus status, const char* kind, const std::string& what) {
+  std::cerr << "spyre-cosim: " << kind << what << std::endl;
+  return status;
+}
+
+}  // namespace
+
+int RunCommandLine(int argc, char** argv) {
+  try {
+    Invocation invocation;
+    if (argc > 0) invocation.program = argv[0];
+    Command root("spyre-cosim", "Co-simulation of the Spyre accelerator card");
+    Declare(root, invocation);
+    return Answer(root, {argv + std::min(argc, 1), argv + argc}, invocation);
+  } catch (const Interruption& stop) {
+    std::cerr << "spyre-cosim: " << stop.what() << std::endl;
+    return stop.signal() == SIGALRM ? kFaultStatus : kSignalStatus + stop.signal();
+  } catch (const Error& error) {
+    switch (error.kind()) {
+      case ErrorKind::kBadInput:
+        return Fail(kBadInputStatus, "", error.what());
+      case ErrorKind::kDeviceFault:
+        return Fail(kFaultStatus, "device fault: ", error.what());
+      case ErrorKind::kInternal:
+        break;
+    }
+    return Fail(kBugStatus, "internal error: ", error.what());
+  } catch (const trace::Error& error) {
+    return Fail(kBadInputStatus, "", error.what());
+  } catch (const std::filesystem::filesystem_error& error) {
+    return Fail(kBadInputStatus, "", error.what());
+  } catch (const std::system_error& error) {  // descriptors, threads: the machine has too few
+    return Fail(kBadInputStatus,
+                "the machine has too few threads or open files left: ", error.what());
+  } catch (const std::bad_alloc&) {
+    return Fail(kBadInputStatus, "",
+                "not enough host memory; use smaller tensors or workload.functional = false");
+  } catch (const std::exception& error) {
+    return Fail(kBugStatus, "internal error: ", error.what());
+  }
+}
+
+}  // namespace spyre::cosim

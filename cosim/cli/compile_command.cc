@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cosim/cli/compile_command.h"
+
+#include <fmt/format.h>
+
+#include <iostream>
+#include <memory>
+
+#include "base/error.h"
+#include "cosim/cli/common_options.h"
+#include "cosim/cli/run_command.h"
+#include "cosim/cli/warnings.h"
+#include "cosim/tensors/npy.h"
+#include "cosim/workload/op_list_workload.h"
+#include "cosim/workload/resolve.h"
+#include "runtime/compiler/codegen/spyre_code.h"
+
+namespace spyre::cosim {
+namespace {
+
+using compiler::BundleDialect;
+
+size_t InstructionCount(const Program& program) {
+  size_t count = 0;
+  for (const Section& section : program.sections) count += section.code.size();
+  return count;
+}
+
+std::string Describe(const compiler::Kernel& kernel) {
+  std::string text =
+      fmt::format("{}: {} instructions for {} cores, {} bytes of LX, {} of pool\n", kernel.name,
+                  InstructionCount(kernel.compute), kernel.plan.cores_used,
+                  kernel.plan.lx_bytes_used, kernel.pool_bytes);
+  for (const compiler::KernelArgument& argument : kernel.arguments) {
+    text += fmt::format("  {} {} {} {}\n", argument.is_output ? "out" : "in ", argument.name,
+                        FormatName(argument.layout.format), ShapeText(argument.shape));
+  }
+  for (const compiler::KernelDimension& dimension : kernel.dimensions) {
+    text += fmt::format("  dim {}: a multiple of {} up to {}\n", dimension.name,
+                        dimension.granularity, dimension.max);
+  }
+  return text;
+}
+
+}  // namespace
+
+void AddCompileCommand(command_line::Command& root) {
+  using command_line::Words;
+  command_line::Command& command =
+      root.AddCommand("compile", "Compile a bundle, OpSpec source or a list of operations");
+  command.Footer("Exit status: 0 done; 2 bad input. docs/bundles.md has examples.");
+  struct Arguments {
+    CompileOptions options;
+    std::string emit;
+    std::vector<std::string> sets;
+    BundleArguments bundle;
+  };
+  const auto a = std::make_shared<Arguments>();
+  command
+      .Add("INPUT", a->options.input,
+           "directory of an SDSC bundle, OpSpec source (.py, .txt), a configuration of a bundle or "
+           "of a list of operations, or such a list in JSON")
+      .Required()
+      .Completes(Words::kFiles);
+  command_line::Option& output =
+      command.Add("-o,--output", a->options.output, "SpyreCode directory to write")
+          .Placeholder("DIR")
+          .Completes(Words::kDirectories);
+  command
+      .Add("--emit", a->emit,
+           "of a list of operations: print what one pass left, and write nothing: sticks, groups, "
+           "graph, division, lx, loops, opspec or bundle")
+      .Placeholder("STAGE")
+      .Suggests({"sticks", "groups", "graph", "division", "lx", "loops", "opspec", "bundle"})
+      .Excludes(output);
+  command.Add("--bundle", a->options.bundle, "also write the SDSC bundle to this directory")
+      .Placeholder("DIR")
+      .Completes(Words::kDirectories);
+  command.Add("--dialect", a->options.dialect,
+              "of that bundle: constants, baked or arguments (symbolic arguments)",
+              {{"constants", BundleDialect::kSymbolicConstants},
+               {"baked", BundleDialect::kBakedAddresses},
+               {"arguments", BundleDialect::kSymbolicArguments}});
+  AddSets(command, a->sets);
+  AddShapes(command, a->bundle);
+  command.Action([a] {
+    const RunConfig config = ConfigOf(a->options.input, a->sets, a->bundle);
+    if (!a->emit.empty()) {
+      std::vector<std::string> warnings;
+      std::cout << EmitStage(config, a->emit, warnings);
+      PrintWarnings(warnings);
+      return 0;
+    }
+    if (a->options.output.empty())
+      throw BadInput("compile: --output DIR or --emit STAGE is needed");
+    std::cout << CompileBundle(config, a->options);
+    return 0;
+  });
+}
+
+std::string CompileBundle(const RunConfig& config, const CompileOptions& options) {
+  const std::unique_ptr<Workload> workload = ResolveWorkload(config);
+  PrintWarnings(workload->warnings());
+  const compiler::Kernel kernel = workload->CompileKernel();
+  compiler::WriteSpyreCode(kernel, options.output);
+  std::string text = Describe(kernel);
+  if (!options.bundle.empty()) {
+    if (workload->source() == nullptr) {
+      throw BadInput("--bundle {}: {} is a bundle already; OpSpec source and op lists become one",
+                     options.bundle, options.input);
+    }
+    compiler::WriteBundle(compiler::EmitBundle(*workload->source(), options.dialect),
+                          options.dialect, options.bundle);
+    text += fmt::format("SDSC bundle: {}\n", options.bundle);
+  }
+  return text + fmt::format("SpyreCode: {}\n", options.output);
+}
+
+}  // namespace spyre::cosim

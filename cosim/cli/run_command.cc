@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cosim/cli/run_command.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <charconv>
+#include <filesystem>
+#include <fstream>
+#include <iostream>
+#include <memory>
+#include <optional>
+
+#include "base/error.h"
+#include "base/files.h"
+#include "base/interrupt.h"
+#include "cosim/cli/common_options.h"
+#include "cosim/cli/exit_status.h"
+#include "cosim/cli/modules.h"
+#include "cosim/cli/progress_bar.h"
+#include "cosim/cli/warnings.h"
+#include "cosim/gdb/gdb_server.h"
+#include "cosim/report/report.h"
+#include "cosim/session/compare.h"
+#include "cosim/session/session.h"
+
+namespace spyre::cosim {
+namespace {
+
+// "name=value" of --dim.
+void AddDimension(const std::string& text, NumberTable& dims) {
+  const size_t equals = text.find('=');
+  uint64_t value = 0;
+  const char* const end = text.data() + text.size();
+  const char* const begin = equals == std::string::npos ? end : text.data() + equals + 1;
+  const auto [stop, error] = std::from_chars(begin, end, value);
+  if (equals == 0 || error != std::errc() || stop != end || value == 0) {
+    throw BadInput("--dim {}: must be NAME=NUMBER, for example --dim rows=64", text);
+  }
+  dims[text.substr(0, equals)] = value;
+}
+
+// The last part of a path, also of one that ends in a slash.
+std::string NameOf(const std::string& path) {
+  const std::filesystem::path normal = std::filesystem::path(path + "/.").lexically_normal();
+  return normal.parent_path().stem().string();
+}
+
+}  // namespace
+
+RunConfig ConfigOf(const std::string& path, const std::vector<std::string>& sets,
+                   const BundleArguments& bundle) {
+  const std::string extension = std::filesystem::path(path).extension().string();
+  const bool is_bundle =
+      std::filesystem::is_directory(path) || extension == ".py" || extension == ".txt";
+  const bool is_graph = extension == ".json";
+  RunConfig config = LoadConfig(is_bundle || is_graph ? "" : path, sets);
+  if (is_bundle) config.workload.bundle = path;
+  if (is_graph) config.workload.graph = path;
+  if (!bundle.shapes.empty()) config.workload.shapes = bundle.shapes;
+  if (!bundle.args.empty()) config.workload.args = bundle.args;
+  for (const std::string& text : bundle.dims) AddDimension(text, config.workload.dims);
+  const bool given = !bundle.shapes.empty() || !bundle.args.empty() || !bundle.dims.empty();
+  if (given && config.workload.bundle.empty()) {
+    throw BadInput("{}: --shape, --args and --dim are for bundles; this configuration runs '{}'",
+                   path, config.workload.op);
+  }
+  return config;
+}
+
+void AddRunCommand(command_line::Command& root, const Invocation& invocation) {
+  using command_line::Words;
+  command_line::Command& command =
+      root.AddCommand("run", "Run a configuration or a bundle on the card");
+  command.Footer(kExitText);
+  const auto args = std::make_shared<RunArguments>();
+  RunArguments& a = *args;
+  command
+      .Add("CONFIG", a.config,
+           "TOML file (docs/configuration.md lists the keys), list of operations in JSON "
+           "(docs/compiler.md), directory of an SDSC bundle or OpSpec source (docs/bundles.md)")
+      .Required()
+      .Completes(Words::kFiles);
+  AddSets(command, a.sets);
+  command
+      .Add("--gdb", a.gdb_port,
+           "wait on this port of 127.0.0.1 for GDB, which debugs the firmware on the management "
+           "controller (docs/debugging.md); 0: any free port",
+           0, UINT16_MAX)
+      .Placeholder("PORT");
+  AddShapes(command, a.bundle);
+  command.Add("--args", a.bundle.args, ".npy file of every input in order, \"\" or none: generated")
+      .SplitAt(',')
+      .Placeholder("FILE,...")
+      .Completes(Words::kFiles)
+      .Group("Of a bundle");
+  command.Add("--dim", a.bundle.dims, "value of a symbolic dimension")
+      .Placeholder("NAME=N")
+      .Group("Of a bundle");
+  command
+      .Add("--out", a.out,
+           "directory for report.json, the trace and tensors (out/ and the file's name)")
+      .Placeholder("DIR")
+      .Completes(Words::kDirectories)
+      .Group("Output");
+  command
+      .Add("--record", a.record,
+           "write what the host does to the card, for replay (docs/replay.md)")
+      .Placeholder("FILE")
+      .Completes(Words::kFiles)
+      .Group("Output");
+  command.Add("--json", a.json, "print report.json, nothing else, on standard output")
+      .Group("Output");
+  command
+      .Add("--limit", a.limit, "seconds of wall time after which the run is ended; 0: none", 0,
+           1'000'000'000)
+      .Placeholder("SECONDS");
+  command.Add("--no-progress", a.no_progress, "no progress bar").Group("Output");
+  command
+      .Add("--modules", a.modules,
+           "print the CMake targets that this run needs beside spyre-cosim, one a line, and run "
+           "nothing")
+      .Group("Output");
+  command.Action([args, &invocation] {
+    return static_cast<int>(RunCommand(*args, invocation) ? kDone : kWrong);
+  });
+}
+
+// An interrupted run says what there is.
+RunResult RunOrStop(const RunConfig& config, const std::string& out,
+                    const SessionOptions& options) {
+  try {
+    return RunSession(config, out, options);
+  } catch (const Error&) {
+    const int signal = LastInterruption();
+    if (signal == 0) throw;
+    const std::string trace = out + "/trace.sctrace";
+    throw Interruption(signal,
+                       fmt::format("{}; {}", InterruptionText(signal),
+                                   std::filesystem::exists(trace)
+                                       ? "there is no report; the trace up to then is " + trace
+                                       : "nothing was written to " + out));
+  }
+}
+
+bool RunCommand(const RunArguments& args, const Invocation& invocation) {
+  // With a debugger, signals have their usual effect.
+  if (!args.gdb_port) CatchInterrupts(args.limit);
+  const RunConfig config = ConfigOf(args.config, args.sets, args.bundle);
+  if (args.modules) {
+    for (const std::string& target : ModulesOf(config)) std::cout << target << "\n";
+    return true;
+  }
+  std::string out = args.out;
+  if (out.empty()) out = "out/" + NameOf(args.config);
+  std::optional<RunDigest> reference;  // first, while this process has no SystemC yet
+  if (config.output.compare != Comparison::kNone) reference = RunReference(config, out + "/timed");
+  std::unique_ptr<ProgressBar> bar;
+  if (!args.json && !args.no_progress && isatty(STDERR_FILENO) != 0)
+    bar = std::make_unique<ProgressBar>();
+  std::unique_ptr<GdbServer> gdb;
+  if (args.gdb_port) gdb = std::make_unique<GdbServer>(static_cast<uint16_t>(*args.gdb_port));
+  const RunResult result =
+      RunOrStop(config, out, {bar.get(), gdb.get(), args.record, {args.config}, PrintWarnings});
+  bar.reset();
+  const bool passed = (!result.verification || result.verification->passed()) &&
+                      (!reference || Difference(DigestOf(result), *reference).empty());
+  if (gdb) gdb->SetExitStatus(passed ? 0 : 1);
+
+  const RunDigest* const other = reference ? &*reference : nullptr;
+  const std::string report = ReportJson(result, other);
+  const std::string report_path = out + "/report.json";
+  WriteFile(report_path, report, "report");
+  std::cout << (args.json ? report
+                          : ReportSummary(result, invocation.program, other,
+                                          invocation.StyleOf(STDOUT_FILENO)))
+            << std::flush;
+  if (!result.unwritten.empty()) throw BadInput("{}", result.unwritten);
+  return passed;
+}
+
+}  // namespace spyre::cosim

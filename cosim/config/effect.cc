@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cosim/config/effect.h"
+
+#include <algorithm>
+#include <iterator>
+
+#include "base/error.h"
+#include "runtime/compiler/ops/op_list.h"
+
+namespace spyre::cosim {
+namespace {
+
+using Kind = WorkloadKind;
+using Config = const RunConfig&;
+
+bool AnyDim(const Dims& dims) {
+  return dims.batch + dims.m + dims.k + dims.n + dims.rows + dims.cols != 0;
+}
+
+bool IsOperation(Config c) { return KindOf(c.workload) == Kind::kOperation; }
+bool IsBundle(Config c) { return KindOf(c.workload) == Kind::kBundle; }
+bool IsList(Config c) { return HasOpList(c.workload); }
+bool IsOperationOrList(Config c) { return !IsBundle(c); }
+bool IsBundleOrList(Config c) { return !IsOperation(c); }
+bool IsOneProgram(Config c) { return KindOf(c.workload) == Kind::kOneProgram; }
+bool IsStreams(Config c) { return KindOf(c.workload) == Kind::kStreams; }
+bool IsTaskGraph(Config c) { return KindOf(c.workload) == Kind::kTaskGraph; }
+bool IsStreamsOrTaskGraph(Config c) { return IsStreams(c) || IsTaskGraph(c); }
+
+bool IsReduction(Config c) {
+  return IsOperation(c) &&
+         compiler::RequireOperation(c.workload.op).kind == compiler::OperationKind::kReduction;
+}
+bool IsTiled(Config c) {
+  return IsOperation(c) &&
+         (AnyDim(c.workload.tile) || c.workload.launch.routing == runtime::Routing::kTiled);
+}
+bool IsOverlapped(Config c) {
+  return IsTiled(c) && c.workload.launch.overlap != runtime::Overlap::kNone;
+}
+bool IsPlannedInLx(Config c) { return IsList(c) && c.workload.lx != LxResults::kNone; }
+bool HasWaves(Config c) { return c.trace.waves.block != WavesBlock::kNone; }
+bool HasWavesOnError(Config c) { return HasWaves(c) && c.trace.waves.on_error; }
+bool Always(Config) { return true; }
+
+struct Rule {
+  const char* key;  // or a table, with a dot at its end
+  bool (*has_effect)(Config);
+  const char* purpose;  // "is for <purpose>"
+};
+
+constexpr const char* kOperation = "one operation (workload.op)";
+constexpr const char* kBundle = "a bundle (workload.bundle)";
+constexpr const char* kList = "a list of operations (workload.graph or workload.ops)";
+constexpr const char* kOperationOrList = "one operation or a list of operations";
+constexpr const char* kBundleOrList = "a bundle or a list of operations";
+constexpr const char* kOneProgram =
+    "a list of operations as one program (workload.issue.mode = \"program\")";
+constexpr const char* kStreams = "workload.issue.mode = \"streams\"";
+constexpr const char* kTaskGraph = "workload.issue.mode = \"task_graph\"";
+constexpr const char* kStreamsOrTaskGraph = "workload.issue.mode = \"streams\" or \"task_graph\"";
+constexpr const char* kTiled =
+    "a tiled launch (workload.tile, or workload.launch.routing = \"tiled\")";
+constexpr const char* kWaves = "waves of a block (trace.waves.block)";
+
+// The first rule that fits a key counts. Every key of [workload] has one.
+constexpr Rule kRules[] = {
+    {"workload.op", IsOperation, kOperation},
+    {"workload.axis", IsReduction, "a reduction: sum, amax, amin or mean"},
+    {"workload.functional", Always, ""},
+    {"workload.verify", Always, ""},
+    {"workload.tolerance", Always, ""},
+    {"workload.seed", Always, ""},
+    {"workload.distribution", Always, ""},
+    {"workload.cores", IsOperationOrList, kOperationOrList},
+    {"workload.division", IsOperationOrList, kOperationOrList},
+    {"workload.bundle", IsBundle, kBundle},
+    {"workload.shapes", IsBundle, kBundle},
+    {"workload.args", IsBundle, kBundle},
+    {"workload.dims", IsBundleOrList, kBundleOrList},
+    {"workload.graph", IsList, kList},
+    {"workload.tensors", IsList, kList},
+    {"workload.ops", IsList, kList},
+    {"workload.hints", IsOneProgram, kOneProgram},
+    {"workload.outputs", IsList, kList},
+    {"workload.tiling", IsOneProgram, kOneProgram},
+    {"workload.agree", IsOneProgram, kOneProgram},
+    {"workload.lx", IsList, kList},
+    {"workload.lx_solver", IsPlannedInLx, "a list of operations whose workload.lx is not \"none\""},
+    {"workload.long_spans", IsBundleOrList, kBundleOrList},
+    {"workload.batch", IsOperation, kOperation},
+    {"workload.m", IsOperation, kOperation},
+    {"workload.k", IsOperation, kOperation},
+    {"workload.n", IsOperation, kOperation},
+    {"workload.rows", IsOperation, kOperation},
+    {"workload.cols", IsOperation, kOperation},
+    {"workload.tile.", IsOperation, kOperation},
+    {"workload.split.", IsOperation, kOperation},
+    {"workload.launch.routing", IsOperation, kOperation},
+    {"workload.launch.depth", IsOverlapped, "tiles in flight, with workload.launch.overlap"},
+    {"workload.launch.", IsTiled, kTiled},
+    {"workload.issue.mode", IsList, kList},
+    {"workload.issue.streams", IsStreamsOrTaskGraph, kStreamsOrTaskGraph},
+    {"workload.issue.dependencies", IsStreams, kStreams},
+    {"workload.issue.", IsTaskGraph, kTaskGraph},
+    {"workload.inputs.", IsOperation, kOperation},
+    {"trace.waves.block", Always, ""},
+    {"trace.waves.cycles", HasWavesOnError, "the last clocks, with trace.waves.on_error = true"},
+    {"trace.waves.", HasWaves, kWaves},
+};
+
+const Rule* RuleOf(const std::string& key) {
+  const auto* const rule = std::find_if(std::begin(kRules), std::end(kRules), [&](const Rule& r) {
+    const std::string name = r.key;
+    return name.back() == '.' ? key.rfind(name, 0) == 0 : key == name;
+  });
+  if (rule != std::end(kRules)) return rule;
+  if (key.rfind("workload.", 0) == 0)
+    throw InternalError("{}: nobody says for what the key has an effect", key);
+  return nullptr;
+}
+
+std::string WhatRuns(const WorkloadConfig& workload) {
+  switch (KindOf(workload)) {
+    case Kind::kOperation:
+      return fmt::format("the operation '{}'", workload.op);
+    case Kind::kBundle:
+      return fmt::format("the bundle {}", workload.bundle);
+    default:
+      return fmt::format("a list of operations with workload.issue.mode = \"{}\"",
+                         Name(workload.issue.mode));
+  }
+}
+
+}  // namespace
+
+WorkloadKind KindOf(const WorkloadConfig& workload) {
+  if (!HasOpList(workload)) return workload.bundle.empty() ? Kind::kOperation : Kind::kBundle;
+  switch (workload.issue.mode) {
+    case IssueMode::kProgram:
+      return Kind::kOneProgram;
+    case IssueMode::kStreams:
+      return Kind::kStreams;
+    case IssueMode::kTaskGraph:
+      break;
+  }
+  return Kind::kTaskGraph;
+}
+
+bool HasOpList(const WorkloadConfig& workload) {
+  return !workload.graph.empty() || !workload.ops.json.empty();
+}
+
+bool HasEffect(const RunConfig& config, const std::string& key) {
+  const Rule* const rule = RuleOf(key);
+  return rule == nullptr || rule->has_effect(config);
+}
+
+void RefuseKeysWithoutEffect(const RunConfig& config) {
+  RunConfig current = config, usual;
+  const std::vector<Field> fields = Fields(current), defaults = Fields(usual);
+  for (size_t i = 0; i < fields.size(); ++i) {
+    const std::string& key = fields[i].key;
+    const Rule* const rule = RuleOf(key);
+    if (rule == nullptr || rule->has_effect(config)) continue;
+    const std::string value = fields[i].ValueText();
+    if (config.given.count(key) == 0 && value == defaults[i].ValueText()) continue;
+    const bool of_workload = key.rfind("workload.", 0) == 0;
+    throw BadInput("{} = {} has no effect: it is for {}{}; leave it out", key, value, rule->purpose,
+                   of_workload ? ", and this configuration runs " + WhatRuns(config.workload) : "")
+        .Subject(key)
+        .Value(value)
+        .Remedy("leave it out");
+  }
+}
+
+}  // namespace spyre::cosim

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+// Work in a process of its own: SystemC elaborates once in a process, so what needs a second card
+// runs in a child. Call from a process with one thread, before it has elaborated a card itself. A
+// child ends when its parent ends, however that ends.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/error.h"
+
+namespace spyre::cosim {
+
+// Returns bytes for the parent.
+using ChildWork = std::function<std::string()>;
+
+// What came of the work: its bytes, or what it threw as an Error with the same kind and data
+// (kInternal for other exceptions, and if the child has died).
+struct ChildResult {
+  std::string bytes;
+  std::optional<Error> error;
+};
+
+// Runs each of `works` in a child, at most `at_once` at a time; results in the order given.
+// `progress`, which may be empty, is told how many have ended.
+std::vector<ChildResult> TryInChildren(const std::vector<ChildWork>& works, size_t at_once,
+                                       const std::function<void(size_t done)>& progress = {});
+
+// The bytes alone. Throws the error of the first that has one, when all have ended.
+std::vector<std::string> RunInChildren(const std::vector<ChildWork>& works, size_t at_once);
+std::string RunInChild(const ChildWork& work);
+
+}  // namespace spyre::cosim

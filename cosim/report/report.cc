@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cosim/report/report.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "base/build_info/build_info.h"
+#include "cosim/report/report_hazards.h"
+#include "cosim/report/report_steps.h"
+#include "cosim/report/report_summary.h"
+#include "cosim/report/report_tasks.h"
+#include "cosim/report/report_usage.h"
+#include "cosim/tensors/host_data.h"
+#include "traces/text.h"
+
+namespace spyre::cosim {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+double Ns(uint64_t ps) { return static_cast<double>(ps) / 1000; }
+double Share(uint64_t part, uint64_t whole) {
+  return whole == 0 ? 0 : static_cast<double>(part) / static_cast<double>(whole);
+}
+
+Json OperationJson(const flex::CompletedOperation& operation) {
+  return {{"name", operation.name},
+          {"stream", operation.stream},
+          {"device_ns", Ns(operation.finished_ps - operation.started_ps)},
+          {"start_ns", Ns(operation.started_ps)},
+          {"end_ns", Ns(operation.finished_ps)},
+          {"macs", operation.macs},
+          {"device_bytes_read", operation.device_bytes_read},
+          {"device_bytes_written", operation.device_bytes_written}};
+}
+
+Json VerifiedJson(const RunResult& result) {
+  if (!result.verification) return nullptr;
+  const Verification& v = *result.verification;
+  Json first = Json::array();
+  for (const Mismatch& mismatch : v.first) {
+    first.push_back({{"tensor", mismatch.tensor},
+                     {"element", mismatch.element},
+                     {"got", BitsText(mismatch, mismatch.got)},
+                     {"expected", BitsText(mismatch, mismatch.expected)}});
+  }
+  Json worst = nullptr;
+  if (v.worst) {  // JSON has no infinity: null
+    const auto number = [](double value) { return std::isfinite(value) ? Json(value) : Json(); };
+    worst = {{"tensor", v.worst->tensor},
+             {"element", v.worst->element},
+             {"got", number(v.worst->got)},
+             {"expected", number(v.worst->expected)},
+             {"limit", number(v.worst->limit)}};
+  }
+  return {{"elements", v.elements},
+          {"mismatches", v.mismatches},
+          {"max_abs_error", v.max_abs_error},
+          {"max_relative_error", v.max_relative_error},
+          {"max_ulp_error", v.max_ulp_error},
+          {"error_elements", v.error_elements},
+          {"not_finite", v.not_finite},
+          {"reference_not_finite", v.unjudged},
+          {"tolerance", v.tolerance},
+          {"beyond_tolerance", v.beyond},
+          {"within_tolerance", v.within_tolerance()},
+          {"worst", worst},
+          {"passed", v.passed()},
+          {"reference", v.reference},
+          {"first_mismatches", first}};
+}
+
+}  // namespace
+
+std::string ReportJson(const RunResult& result, const RunDigest* reference) {
+  const uint64_t window = result.end_ps - result.begin_ps;
+  const uint64_t launch_window = result.launch_end_ps - result.launch_begin_ps;
+  Json kernels = Json::array();
+  Json corrections = Json::array();
+  Json tile_kernels = Json::array();
+  Json programs = Json::array();
+  const auto tasks = TasksOf(result);
+  for (const flex::CompletedOperation& operation : result.launches) {
+    if (operation.opcode != Opcode::COMPUTE) continue;
+    Json entry = OperationJson(operation);
+    if (!result.IsKernel(operation)) {
+      (operation.correction ? corrections : tile_kernels).push_back(std::move(entry));
+      continue;
+    }
+    if (const std::optional<OperationUsage> usage = UsageOf(result, operation)) {
+      entry["roofline"] = ToJson(usage->roofline);
+      entry["balance"] = BalanceJson(usage->usage);
+      entry["lost_time"] = LostTimeJson(usage->usage);
+    }
+    if (const auto task = tasks.find(operation.correlation); task != tasks.end())
+      entry["task"] = task->second;
+    Json executed = StepKernelsJson(result, operation);
+    if (Json steps = StepsJson(result, operation); !steps.is_null()) {
+      entry["steps"] = std::move(steps);
+      if (executed.is_null()) entry["step_executions"] = StepExecutionsJson(result, operation);
+    }
+    if (executed.is_null()) {
+      kernels.push_back(std::move(entry));
+      continue;
+    }
+    // A bundle's kernels are the executions of its SDSC files; all together are its program.
+    programs.push_back(std::move(entry));
+    for (Json& kernel : executed) kernels.push_back(std::move(kernel));
+  }
+  const OperationUsage launches = UsageOfLaunches(result);
+  Json units = Json::array();
+  for (size_t i = 0; i < result.units.size(); ++i) {
+    const model::UnitStatistics& unit = result.units[i];
+    const model::UnitStatistics& launch = result.launch_units[i];
+    units.push_back({{"name", unit.name},
+                     {"busy_ns", Ns(unit.busy_ps)},
+                     {"utilization", Share(unit.busy_ps, window)},
+                     {"bytes", unit.bytes},
+                     {"requests", unit.requests},
+                     {"waited_ns", Ns(unit.waited_ps)},
+                     {"launch_busy_ns", Ns(launch.busy_ps)},
+                     {"launch_utilization", Share(launch.busy_ps, launch_window)},
+                     {"launch_bytes", launch.bytes}});
+  }
+  Json tensors = Json::object();
+  for (const auto& [name, path] : result.tensor_paths) tensors[name] = path;
+  Json report = {{"workload", result.description},
+                 {"build", Json::parse(ToJson(ThisBuild()))},
+                 {"config", Json::parse(ToJson(result.config))},
+                 {"sim_time_ns", Ns(result.sim_ps)},
+                 {"window_ns", Ns(window)},
+                 {"launch_ns", Ns(launch_window)},
+                 {"wall_s", result.wall.total},
+                 {"wall",
+                  {{"generate_s", result.wall.generate},
+                   {"compile_s", result.wall.compile},
+                   {"model_s", result.wall.model},
+                   {"verify_s", result.wall.verify}}},
+                 {"verified", VerifiedJson(result)},
+                 {"warnings", result.warnings},
+                 {"operations",
+                  {{"queued", result.launch_counts.queued},
+                   {"completed", result.launch_counts.completed},
+                   {"failed", result.launch_counts.failed},
+                   {"not_executed", result.launch_counts.not_executed},
+                   {"transfers", result.transfers},
+                   {"program_loads", result.program_loads}}},
+                 {"division",
+                  {{"cores_used", result.plan.cores_used},
+                   {"split", result.plan.split},
+                   {"tile", result.plan.tile},
+                   {"lx_bytes_used", result.plan.lx_bytes_used}}},
+                 {"roofline",
+                  {{"launches", ToJson(launches.roofline)},
+                   {"session", ToJson(UsageOfSession(result).roofline)}}},
+                 {"balance", BalanceJson(launches.usage)},
+                 {"lost_time", LostTimeJson(launches.usage)},
+                 {"kernels", kernels},
+                 {"corrections", corrections},
+                 {"tile_kernels", tile_kernels},
+                 {"units", units},
+                 {"trace",
+                  {{"path", result.trace_path},
+                   {"digest", fmt::format("{:016x}", result.trace_digest)},
+                   {"records", result.trace_records},
+                   {"dropped", result.trace_dropped},
+                   {"waves", result.wave_paths}}},
+                 {"tensors", tensors},
+                 {"spyrecode", result.spyrecode_dir}};
+  const auto [bytes_read, bytes_written] = KernelBytes(result);
+  report["device_memory"] = {{"bytes_read", bytes_read}, {"bytes_written", bytes_written}};
+  report["hazards"] = HazardsJson(result.hazards);
+  report["overlap"] = OverlapJson(result);
+  report["host"] = HostJson(result);
+  report["memory"] = MemoryJson(result);
+  if (result.tasks) report["issue"] = TasksJson(result);
+  report["management"] = {{"log", result.firmware_log}};
+  if (reference != nullptr) {
+    const std::string difference = Difference(DigestOf(result), *reference);
+    report["reference"] = {{"sim_time_ns", Ns(reference->sim_ps)},
+                           {"window_ns", Ns(reference->window_ps)},
+                           {"launch_ns", Ns(reference->launch_ps)},
+                           {"wall_s", reference->wall_s},
+                           {"responses", reference->responses.size()},
+                           {"equal", difference.empty()},
+                           {"difference", difference}};
+  }
+  if (!result.steps.empty()) report["bundle"] = {{"programs", std::move(programs)}};
+  return report.dump(2) + "\n";
+}
+
+}  // namespace spyre::cosim

@@ -1,0 +1,273 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cosim/report/report_summary.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cctype>
+#include <cmath>
+#include <map>
+
+#include "base/terminal.h"
+#include "cosim/report/report.h"
+#include "cosim/report/report_hazards.h"
+#include "cosim/report/report_tasks.h"
+#include "cosim/report/report_usage.h"
+#include "cosim/tensors/host_data.h"
+#include "traces/text.h"
+
+namespace spyre::cosim {
+namespace {
+
+double RatioOf(uint64_t part, uint64_t whole) {
+  return whole == 0 ? 0 : static_cast<double>(part) / static_cast<double>(whole);
+}
+
+uint64_t LaunchPs(const RunResult& result) { return result.launch_end_ps - result.launch_begin_ps; }
+
+// "core 12/pt" and "core 3/pt" belong to one row, "core */pt".
+std::string GroupName(const std::string& unit) {
+  std::string group;
+  for (size_t i = 0; i < unit.size(); ++i) {
+    const bool digit = std::isdigit(static_cast<unsigned char>(unit[i])) != 0;
+    if (!digit) {
+      group += unit[i];
+    } else if (group.empty() || group.back() != '*') {
+      group += '*';
+    }
+  }
+  return group;
+}
+
+std::string UnitTable(const RunResult& result, size_t width) {
+  struct Group {
+    uint64_t units = 0, busy_ps = 0, max_ps = 0, bytes = 0;
+  };
+  std::map<std::string, Group> groups;
+  for (const model::UnitStatistics& unit : result.launch_units) {
+    Group& group = groups[GroupName(unit.name)];
+    ++group.units;
+    group.busy_ps += unit.busy_ps;
+    group.max_ps = std::max(group.max_ps, unit.busy_ps);
+    group.bytes += unit.bytes;
+  }
+  std::vector<std::pair<std::string, Group>> rows(groups.begin(), groups.end());
+  std::stable_sort(rows.begin(), rows.end(), [](const auto& a, const auto& b) {
+    return a.second.busy_ps * b.second.units > b.second.busy_ps * a.second.units;
+  });
+  constexpr size_t kRows = 8;
+  if (rows.size() > kRows) rows.resize(kRows);
+  const uint64_t window = LaunchPs(result);
+  trace::Table table({"unit", "count", "busy (mean)", "busy (most)", "moved"});
+  for (const auto& [name, group] : rows) {
+    if (group.busy_ps == 0) continue;
+    table.Add({name, std::to_string(group.units),
+               trace::FormatPercent(RatioOf(group.busy_ps, window * group.units)),
+               trace::FormatPercent(RatioOf(group.max_ps, window)),
+               trace::FormatBytes(group.bytes)});
+  }
+  return table.empty() ? "" : "Units during the launches:\n" + table.ToString("  ", width);
+}
+
+// "control rtl, management rtl", or "" if no block is RTL.
+std::string RtlBlocks(const model::CardConfig& card) {
+  std::vector<std::string> blocks;
+  if (card.control.fidelity == model::BlockFidelity::kRtl) blocks.emplace_back("control processor");
+  if (card.management.fidelity == model::ManagementFidelity::kRtl)
+    blocks.emplace_back("management controller");
+  if (card.pt.fidelity == model::BlockFidelity::kRtl) blocks.emplace_back("PT array");
+  return fmt::format("{}", fmt::join(blocks, ", "));
+}
+
+std::string ReferenceText(const RunResult& result, const RunDigest& reference) {
+  const std::string difference = Difference(DigestOf(result), reference);
+  const uint64_t launch_ps = LaunchPs(result);
+  return fmt::format(
+      "  against the timed model: {}; launches {} here, {} there ({:+.2f} %), session {} and {}\n",
+      difference.empty()
+          ? fmt::format("output and order of {} responses equal", reference.responses.size())
+          : "DIFFERENT at " + difference,
+      trace::FormatTime(launch_ps), trace::FormatTime(reference.launch_ps),
+      100 * (static_cast<double>(launch_ps) /
+                 std::max(1.0, static_cast<double>(reference.launch_ps)) -
+             1),
+      trace::FormatTime(result.sim_ps), trace::FormatTime(reference.sim_ps));
+}
+
+// The first line: what ran on which card.
+std::string WhatRan(const RunResult& result) {
+  std::string text =
+      fmt::format("{} on card '{}', {} mode, {} of {} cores", result.description,
+                  result.config.preset, result.config.mode == FunctionMode::kVirtual ? "VF" : "PF",
+                  result.plan.cores_used, result.config.card.cores);
+  if (const std::string rtl = RtlBlocks(result.config.card); !rtl.empty()) text += "; RTL: " + rtl;
+  return text;
+}
+
+std::string WhatIsWrong(const Verification& v) {
+  if (v.elements == 0) return "no element of an output was compared";
+  if (v.mismatches > 0) return fmt::format("{} of {} elements differ", v.mismatches, v.elements);
+  if (v.not_finite > 0)
+    return fmt::format("{} elements are not finite, but are in float64", v.not_finite);
+  if (v.beyond > 0) {
+    return fmt::format("{} of {} elements are further from float64 than rounding explains",
+                       v.beyond, v.error_elements);
+  }
+  return fmt::format("{:.3g} of the largest off, above workload.tolerance = {}",
+                     v.max_relative_error, v.tolerance);
+}
+
+// The second line: is it right?
+std::string Verdict(const RunResult& result, const RunDigest* reference, const TextStyle& style) {
+  std::string text;
+  if (!result.verification) {
+    text = style.Paint(Accent::kWarning, "not verified") +
+           (result.config.workload.functional
+                ? " (workload.verify = \"none\")"
+                : ": timing only, no data (workload.functional = false)");
+  } else if (result.verification->passed()) {
+    text = style.Paint(Accent::kGood, "verified") +
+           fmt::format(": {0} of {0} elements bit-exact", result.verification->elements);
+  } else {
+    text = style.Paint(Accent::kBad, "WRONG") + ": " + WhatIsWrong(*result.verification);
+  }
+  if (reference == nullptr) return text;
+  return text + (Difference(DigestOf(result), *reference).empty()
+                     ? ", equal to the timed model"
+                     : ", " + style.Paint(Accent::kBad, "DIFFERENT") + " from the timed model");
+}
+
+// The third line: how fast, and what bounds it.
+std::string Speed(const RunResult& result, uint64_t macs, uint64_t kernel_ps) {
+  std::string text =
+      fmt::format("{} from first to last launch operation", trace::FormatTime(LaunchPs(result)));
+  const double ns = std::max(1e-3, static_cast<double>(kernel_ps) / 1000);
+  if (macs > 0) text += fmt::format(", {:.1f} TMAC/s", static_cast<double>(macs) / ns / 1000);
+  if (const std::string bound = BoundOfLaunches(result); !bound.empty()) text += "; " + bound;
+  return text;
+}
+
+// What the distance to float64 may be, and what came closest to that.
+std::string ToleranceText(const Verification& v) {
+  std::string text;
+  if (v.tolerance > 0) {
+    text = fmt::format("  tolerance: {:g} of the largest (workload.tolerance)\n", v.tolerance);
+  } else if (v.worst && std::isfinite(v.worst->limit)) {
+    text = fmt::format(
+        "  tolerance: what roundings explain, for each element; worst: {}, element {}: got {:.6g}, "
+        "float64 {:.6g}, tolerance {:.3g}\n",
+        v.worst->tensor, v.worst->element, v.worst->got, v.worst->expected, v.worst->limit);
+  } else if (v.worst && !std::isfinite(v.worst->got)) {
+    text = fmt::format("  {}, element {}: got {}, float64 {:.6g}\n", v.worst->tensor,
+                       v.worst->element, v.worst->got, v.worst->expected);
+  }
+  if (v.unjudged > 0) {
+    text += fmt::format(
+        "  {} elements are not finite in float64 and were compared bit by bit only\n", v.unjudged);
+  }
+  return text;
+}
+
+// Distance to float64, or the first wrong elements.
+std::string NumbersText(const RunResult& result) {
+  if (!result.verification) return "";
+  const Verification& v = *result.verification;
+  std::string text;
+  for (const Mismatch& mismatch : v.first) {
+    text += fmt::format(
+        "  {}, element {}: got {} ({}), expected {} ({})\n", mismatch.tensor, mismatch.element,
+        HostValue(mismatch.format, mismatch.got), BitsText(mismatch, mismatch.got),
+        HostValue(mismatch.format, mismatch.expected), BitsText(mismatch, mismatch.expected));
+  }
+  if (v.mismatches > 0) return text;
+  if (v.error_elements + v.not_finite == 0) return "  no element was compared with float64\n";
+  text += fmt::format(
+      "  against float64: at most {:.3g} off, {:.3g} SEN169 ulp, {:.3g} of the largest ({} "
+      "elements)\n",
+      v.max_abs_error, v.max_ulp_error, v.max_relative_error, v.error_elements);
+  return text + ToleranceText(v);
+}
+
+std::string WorkText(const RunResult& result, uint64_t kernels, uint64_t kernel_ps) {
+  const auto [read, written] = KernelBytes(result);
+  const double ns = std::max(1e-3, static_cast<double>(kernel_ps) / 1000);
+  return fmt::format(
+      "  stream operations: {} queued, {} completed ({} kernel launch{})\n"
+      "  device time: {} in kernels, {:.1f} GB/s of device memory: {} read, {} written\n"
+      "  with transfers: {}\n",
+      result.launch_counts.queued, result.launch_counts.completed, kernels,
+      kernels == 1 ? "" : "es", trace::FormatTime(kernel_ps),
+      static_cast<double>(read + written) / ns, trace::FormatBytes(read),
+      trace::FormatBytes(written), trace::FormatTime(result.end_ps - result.begin_ps));
+}
+
+// Names of files are not broken: they are there to be copied.
+std::string FilesText(const RunResult& result, const std::string& program, const TextStyle& style) {
+  std::string text = fmt::format("\nReport:  {}/report.json\n", result.out_dir);
+  if (!result.trace_path.empty()) {
+    text += fmt::format("Trace:   {}\n", result.trace_path);
+    if (result.trace_dropped > 0) {
+      text += fmt::format(
+          "         its first {} records were dropped (trace.capacity = {}): it begins late\n",
+          result.trace_dropped, result.config.trace.capacity);
+    }
+  }
+  for (const std::string& path : result.wave_paths) text += fmt::format("Waves:   {}\n", path);
+  for (const auto& [name, path] : result.tensor_paths) text += fmt::format("Tensor:  {}\n", path);
+  text += fmt::format("Program: {}\n", result.spyrecode_dir);
+  if (result.trace_path.empty()) return text;
+  return text + "\n" + style.Paint(Accent::kTitle, "Next:") +
+         fmt::format(
+             "\n  {0} trace report {1}\n  {0} trace summary {1}\n"
+             "  {0} trace export --format perfetto {1}\n  {0} disasm {2}\n",
+             program, result.trace_path, result.spyrecode_dir);
+}
+
+}  // namespace
+
+std::pair<uint64_t, uint64_t> KernelBytes(const RunResult& result) {
+  std::pair<uint64_t, uint64_t> bytes{0, 0};
+  for (const flex::CompletedOperation& operation : result.launches) {
+    if (!result.IsKernel(operation)) continue;
+    bytes.first += operation.device_bytes_read;
+    bytes.second += operation.device_bytes_written;
+  }
+  return bytes;
+}
+
+std::string BitsText(const Mismatch& mismatch, uint64_t bits) {
+  return fmt::format("0x{:0{}x}", bits, 2 * HostFormatOf(mismatch.format).bytes);
+}
+
+std::string ReportSummary(const RunResult& result, const std::string& program,
+                          const RunDigest* reference, const TextStyle& style) {
+  uint64_t kernels = 0, kernel_ps = 0, macs = 0;
+  for (const flex::CompletedOperation& operation : result.launches) {
+    if (!result.IsKernel(operation)) continue;
+    ++kernels;
+    kernel_ps += operation.finished_ps - operation.started_ps;
+    macs += operation.macs;
+  }
+  std::string text = Wrap(style.Paint(Accent::kTitle, WhatRan(result)), style.width) + "\n";
+  text += Wrap(Verdict(result, reference, style), style.width) + "\n";
+  text += Wrap(Speed(result, macs, kernel_ps), style.width) + "\n\n";
+
+  std::string prose = NumbersText(result) + WorkText(result, kernels, kernel_ps);
+  prose += TasksText(result);
+  if (reference != nullptr) prose += ReferenceText(result, *reference);
+  prose += HazardsText(result.hazards);
+  prose += UsageText(result);
+  prose += fmt::format(
+      "  wall time: {:.2f} s (inputs {:.2f}, compile {:.2f}, model {:.2f}, verify {:.2f})\n",
+      result.wall.total, result.wall.generate, result.wall.compile, result.wall.model,
+      result.wall.verify);
+  text += Wrap(prose, style.width);
+  for (const std::string& table :
+       {KernelTables(result, style.width), UnitTable(result, style.width)}) {
+    if (!table.empty()) text += "\n" + table;
+  }
+  return text + FilesText(result, program, style);
+}
+
+}  // namespace spyre::cosim

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+// A session: one run of a configuration, from building the card to verified tensors on disk. At
+// most one per process (SystemC has one kernel); single thread.
+//
+// Errors: Error of any kind from the folders below; the trace up to that moment is written first.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "cosim/config/config.h"
+#include "cosim/session/run_result.h"
+
+namespace spyre::model {
+class Debugger;
+}
+
+namespace spyre::cosim {
+
+// Told how far the run is; called often, from the session's thread.
+class ProgressListener {
+ public:
+  virtual ~ProgressListener() = default;
+  // done of total operations; total 0: not known.
+  virtual void Update(const char* phase, uint64_t done, uint64_t total) = 0;
+};
+
+// Who watches a run, and what is asked of it beside its configuration. Pointers may be null and
+// must outlive the run.
+struct SessionOptions {
+  ProgressListener* progress = nullptr;
+  model::Debugger* debugger = nullptr;  // of the management controller, which must be RTL
+  std::string record{};                 // file for what the host does to the card; "": none
+  std::vector<std::string> inputs{};    // files that were read beside those that the keys name
+  // Told of the workload's warnings before anything runs.
+  void (*warn)(const std::vector<std::string>& warnings) = nullptr;
+};
+
+// Runs `config`; files go to `out_dir`, which is made.
+RunResult RunSession(const RunConfig& config, const std::string& out_dir,
+                     const SessionOptions& options = {});
+
+}  // namespace spyre::cosim

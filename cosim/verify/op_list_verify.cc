@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cosim/verify/op_list_verify.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "cosim/reference/graph_reference.h"
+#include "cosim/verify/bundle_verify.h"
+#include "cosim/verify/rounding_limits.h"
+#include "cosim/verify/sample.h"
+#include "model/contract/formats.h"
+
+namespace spyre::cosim {
+namespace {
+
+// As the card holds them. elements: on the host; empty: all.
+DoubleTensor DeviceValues(const WorkloadTensor& tensor, const HostData& data,
+                          const std::vector<int64_t>& elements) {
+  DoubleTensor values(elements.empty() ? static_cast<size_t>(tensor.elements()) : elements.size());
+  for (size_t i = 0; i < values.size(); ++i) {
+    const int64_t at = elements.empty() ? static_cast<int64_t>(i) : elements[i];
+    const auto half = static_cast<uint16_t>(HostBits(tensor.host_format, data.data(), at));
+    values[i] = DlfToFloat(DlfFromHalf(half));
+  }
+  return values;
+}
+
+// Position in the graph of the tensor with this name.
+int Find(const compiler::NamedGraph& graph, const std::string& name) {
+  const auto it = std::find_if(graph.tensors.begin(), graph.tensors.end(),
+                               [&](const auto& tensor) { return tensor.name == name; });
+  return it == graph.tensors.end() ? -1 : static_cast<int>(it - graph.tensors.begin());
+}
+
+}  // namespace
+
+void MeasureAgainstOperations(const compiler::NamedGraph& operations,
+                              const std::vector<WorkloadTensor>& tensors,
+                              const std::vector<HostData>& inputs,
+                              const std::vector<HostData>& outputs, const CheckOptions& options,
+                              Verification& result) {
+  std::optional<GraphSample> sample;
+  if (options.sample) sample.emplace(operations, options.seed);
+  const compiler::NamedGraph& graph = sample ? sample->graph() : operations;
+  const auto elements = [&](int position) {
+    return sample ? sample->ElementsOf(position) : std::vector<int64_t>();
+  };
+  std::map<int, DoubleTensor> values;
+  for (size_t i = 0; i < tensors.size(); ++i) {
+    const int position = Find(operations, tensors[i].name);
+    if (tensors[i].is_input && position >= 0)
+      values[position] = DeviceValues(tensors[i], inputs[i], elements(position));
+  }
+  // Limits are not needed beside a tolerance that the user gave.
+  const bool derive = result.tolerance == 0;
+  std::map<int, DoubleTensor> rounded;
+  if (derive) rounded = EvaluateGraph(graph, values, Rounding::kEveryResult);
+  const std::map<int, DoubleTensor> ideal = EvaluateGraph(graph, std::move(values));
+  int64_t total = 0;
+  for (size_t i = 0; i < tensors.size(); ++i) {
+    if (!tensors[i].is_output) continue;
+    const int position = Find(operations, tensors[i].name);
+    total += tensors[i].elements();
+    MeasureRounded(tensors[i], outputs[i], elements(position), ideal.at(position),
+                   (derive ? rounded : ideal).at(position), result);
+  }
+  result.reference +=
+      fmt::format("; error against the list of operations in float64 over {}{} elements",
+                  result.error_elements, sample ? fmt::format(" of {}", total) : "");
+}
+
+Verification VerifyOpList(const compiler::NamedGraph& operations, const LaunchedBundle& launched,
+                          const std::vector<HostData>& inputs, const std::vector<HostData>& outputs,
+                          const CheckOptions& options) {
+  Verification result = VerifyBits(launched, inputs, outputs, options);
+  MeasureAgainstOperations(operations, launched.tensors, inputs, outputs, options, result);
+  return result;
+}
+
+}  // namespace spyre::cosim

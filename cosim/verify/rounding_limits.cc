@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cosim/verify/rounding_limits.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "cosim/verify/error_meter.h"
+
+namespace spyre::cosim {
+namespace {
+
+// Of a normal distribution no element of any tensor is beyond 8 times its root mean square; twice
+// that is for roundings at more places than the evaluation has.
+constexpr double kSpreads = 16;
+constexpr double kOwnDifferences = 4;
+constexpr double kLeastSpread = 1.0 / (1 << 12);   // a quarter of a rounding to SEN169_FP16
+constexpr double kSmallestStep = 1.0 / (1 << 24);  // of float16 on the host
+
+double RootMean(double sum, int64_t count) {
+  return count == 0 ? 0 : std::sqrt(sum / static_cast<double>(count));
+}
+
+}  // namespace
+
+RoundingLimits::RoundingLimits(const DoubleTensor& ideal, const DoubleTensor& rounded)
+    : ideal_(ideal), rounded_(rounded) {
+  double sum = 0;
+  int64_t count = 0;
+  for (const double value : ideal) {
+    if (!std::isfinite(value)) continue;
+    sum += value * value;
+    ++count;
+  }
+  magnitude_ = RootMean(sum, count);
+  sum = 0;
+  count = 0;
+  for (size_t i = 0; i < ideal.size(); ++i) {
+    if (!std::isfinite(ideal[i]) || !std::isfinite(rounded[i]) || Scale(i) == 0) continue;
+    const double relative = (rounded[i] - ideal[i]) / Scale(i);
+    sum += relative * relative;
+    ++count;
+  }
+  spread_ = std::max(kLeastSpread, RootMean(sum, count));
+}
+
+double RoundingLimits::Scale(size_t element) const {
+  return std::hypot(ideal_[element], magnitude_);
+}
+
+double RoundingLimits::Of(size_t element) const {
+  const double own = std::fabs(rounded_[element] - ideal_[element]);
+  return kSpreads * spread_ * Scale(element) + (std::isfinite(own) ? kOwnDifferences * own : 0) +
+         kSmallestStep;
+}
+
+void MeasureRounded(const WorkloadTensor& tensor, const HostData& got,
+                    const std::vector<int64_t>& elements, const DoubleTensor& ideal,
+                    const DoubleTensor& rounded, Verification& result) {
+  const RoundingLimits limits(ideal, rounded);
+  ErrorMeter meter;
+  for (size_t i = 0; i < ideal.size(); ++i) {
+    const int64_t at = elements.empty() ? static_cast<int64_t>(i) : elements[i];
+    const double limit = result.tolerance > 0 ? ErrorMeter::kNoLimit : limits.Of(i);
+    meter.Add(HostValue(tensor.host_format, HostBits(tensor.host_format, got.data(), at)), ideal[i],
+              limit, at);
+  }
+  meter.AddTo(result, tensor.name);
+}
+
+}  // namespace spyre::cosim

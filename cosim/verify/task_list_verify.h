@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+// Verification of a list whose operations are launched one by one: every operation's bundle is
+// executed element by element, in order of the list, on the results of those before; the outputs
+// are also measured against the operations themselves in float64. Any thread. Errors:
+// Error(kBadInput).
+#pragma once
+
+#include <cstdint>
+#include <set>
+#include <vector>
+
+#include "cosim/reference/launched_bundle.h"
+#include "cosim/tensors/host_data.h"
+#include "cosim/verify/verification.h"
+#include "runtime/compiler/front_end/named_graph.h"
+
+namespace spyre::cosim {
+
+class TaskListVerifier {
+ public:
+  // tensors, inputs: of the list, as for VerifyBundle. Both must outlive this.
+  TaskListVerifier(const std::vector<WorkloadTensor>& tensors, const std::vector<HostData>& inputs);
+
+  // Executes one task. positions: in the list's tensors, of each of the kernel's, which must
+  // outlive this.
+  void Run(const LaunchedBundle& kernel, const std::vector<int>& positions);
+
+  // As VerifyOpList, after every task. Bits must be equal whatever the order in which the card ran
+  // the launches.
+  Verification Check(const compiler::NamedGraph& operations, const std::vector<HostData>& outputs,
+                     const CheckOptions& options) const;
+
+ private:
+  const std::vector<WorkloadTensor>& tensors_;
+  const std::vector<HostData>& inputs_;
+  std::vector<std::vector<uint8_t>> images_;  // device images, by tensor
+  std::set<const LaunchedBundle*> kernels_;   // that have run
+};
+
+}  // namespace spyre::cosim

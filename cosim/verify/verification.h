@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+// What verification found. Plain data.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "model/contract/formats.h"
+
+namespace spyre::cosim {
+
+struct Mismatch {
+  int64_t element;
+  uint64_t got, expected;  // bits on the host
+  std::string tensor = "out";
+  DataFormat format = DataFormat::kIeeeFp16;  // on the host
+};
+
+// An element beside its value in float64.
+struct Deviation {
+  std::string tensor;
+  int64_t element = 0;
+  double got = 0, expected = 0;
+  double limit = 0;  // the largest error that rounding explains here; infinite: none is known
+};
+
+struct Verification {
+  int64_t elements = 0;  // compared bit for bit
+  int64_t mismatches = 0;
+  std::vector<Mismatch> first;  // the first few, in order of element
+  // Against float64, over `error_elements` elements, where both are finite. ulp: SEN169_FP16's at
+  // the ideal value, but at least float16's smallest step, 2^-24.
+  int64_t error_elements = 0;
+  double max_abs_error = 0;
+  double max_relative_error = 0;  // by the largest magnitude of the float64 results
+  double max_ulp_error = 0;
+  int64_t not_finite = 0;          // results that are not finite where float64 is
+  int64_t unjudged = 0;            // float64 is not finite: only the bits were compared
+  int64_t beyond = 0;              // finite results that are further off than their limit
+  std::optional<Deviation> worst;  // by error / limit; what is not finite before all others
+  double tolerance = 0;            // workload.tolerance; 0: the limits of the elements count
+  std::string reference;           // what was compared with what
+  bool within_tolerance() const {
+    return not_finite == 0 && beyond == 0 && (tolerance == 0 || max_relative_error <= tolerance);
+  }
+  // A run without a single element is not a verified one.
+  bool passed() const { return elements > 0 && mismatches == 0 && within_tolerance(); }
+};
+
+inline constexpr size_t kShownMismatches = 8;  // in Verification::first
+
+// How thorough a verification is.
+struct CheckOptions {
+  // One operation: only some elements are compared. A bundle, a list: the bits of all are; the
+  // errors against float64 are of some elements, or left out, as Verification::reference says.
+  bool sample = false;
+  uint64_t seed = 1;     // of the choice of elements
+  double tolerance = 0;  // Verification::tolerance
+};
+
+}  // namespace spyre::cosim

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+// Data of a workload's inputs: from files, or generated. Reads files; any thread, runs on all
+// processors. Errors: Error(kBadInput) naming the file.
+#pragma once
+
+#include <cstdint>
+
+#include "cosim/config/config.h"
+#include "cosim/tensors/host_data.h"
+#include "cosim/tensors/workload_tensor.h"
+
+namespace spyre::cosim {
+
+// Of what is generated.
+struct InputOptions {
+  Distribution distribution = Distribution::kUniform;
+  uint64_t seed = 1;
+};
+
+// From the tensor's file, its constant, or generated from the seed. The same element has the same
+// value whatever the size of the machine.
+HostData LoadInput(const InputOptions& options, const WorkloadTensor& tensor);
+
+}  // namespace spyre::cosim

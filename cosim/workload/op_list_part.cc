@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cosim/workload/op_list_part.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+namespace spyre::cosim {
+namespace {
+
+using compiler::NamedGraph;
+using compiler::NamedHint;
+using compiler::NamedOp;
+using compiler::NamedTensor;
+
+template <typename Items, typename Item>
+bool Contains(const Items& items, const Item& item) {
+  return std::find(items.begin(), items.end(), item) != items.end();
+}
+
+class PartTaker {
+ public:
+  PartTaker(const NamedGraph& list, const std::vector<size_t>& ops, const std::vector<int>& sticks)
+      : list_(list), ops_(ops), sticks_(sticks) {
+    for (const size_t op : ops) written_.push_back(list.ops[op].output);
+  }
+
+  OpListPart Take() {
+    for (const size_t op : ops_) AddOp(list_.ops[op]);
+    for (const int output : written_)
+      if (alone() || LeavesThePart(output)) part_.graph.outputs.push_back(tensors_.at(output));
+    for (const NamedHint& hint : list_.hints) AddHint(hint);
+    return std::move(part_);
+  }
+
+ private:
+  bool alone() const { return ops_.size() == 1; }
+
+  bool LeavesThePart(int tensor) const {
+    if (Contains(list_.outputs, tensor)) return true;
+    for (size_t op = ops_.back() + 1; op < list_.ops.size(); ++op)
+      if (Contains(list_.ops[op].inputs, tensor)) return true;
+    return false;
+  }
+
+  int Dim(int index) {
+    const auto [it, added] = dims_.emplace(index, static_cast<int>(dims_.size()));
+    if (added) {
+      const compiler::NamedDim& from = list_.dims[static_cast<size_t>(index)];
+      part_.dims.push_back(index);
+      part_.graph.dims.push_back({alone() ? fmt::format("d{}", it->second) : from.name, from.size});
+    }
+    return it->second;
+  }
+
+  int Tensor(int index) {
+    const auto [it, added] = tensors_.emplace(index, static_cast<int>(tensors_.size()));
+    if (!added) return it->second;
+    const NamedTensor& from = list_.tensors[static_cast<size_t>(index)];
+    const bool is_written = Contains(written_, index);
+    NamedTensor to;
+    to.origin = is_written ? NamedTensor::Origin::kComputed : NamedTensor::Origin::kInput;
+    to.name = !alone() ? from.name : is_written ? "out" : fmt::format("in{}", it->second);
+    if (from.origin == NamedTensor::Origin::kConstant) {
+      to.origin = from.origin;
+      to.value = from.value;
+      to.name = from.name;
+    }
+    for (const int dim : from.dims) to.dims.push_back(Dim(dim));
+    const int stick = sticks_[static_cast<size_t>(index)];
+    if (!is_written) to.stick = stick >= 0 ? Dim(stick) : stick;
+    part_.key += fmt::format(" {}[", to.name);
+    for (const int dim : to.dims)
+      part_.key += fmt::format(" {}={}", dim, part_.graph.dims[static_cast<size_t>(dim)].size);
+    part_.key += fmt::format("|{}]", to.stick);
+    part_.graph.tensors.push_back(std::move(to));
+    part_.tensors.push_back(index);
+    return it->second;
+  }
+
+  void AddOp(const NamedOp& op) {
+    NamedOp copy;
+    copy.op = op.op;
+    copy.constants = op.constants;
+    part_.key += op.op;
+    for (const auto& [name, value] : op.constants) part_.key += fmt::format(" {}={}", name, value);
+    for (const int input : op.inputs) {
+      copy.inputs.push_back(Tensor(input));
+      part_.key += fmt::format(" <-{}", copy.inputs.back());
+    }
+    copy.output = Tensor(op.output);
+    for (const int dim : op.reduced) {
+      copy.reduced.push_back(Dim(dim));
+      part_.key += fmt::format(" over {}", copy.reduced.back());
+    }
+    part_.graph.ops.push_back(std::move(copy));
+  }
+
+  void AddHint(const NamedHint& hint) {
+    NamedHint copy;
+    for (const int op : hint.ops) {
+      const auto at = std::find(ops_.begin(), ops_.end(), static_cast<size_t>(op));
+      if (at != ops_.end()) copy.ops.push_back(static_cast<int>(at - ops_.begin()));
+    }
+    if (copy.ops.empty()) return;
+    for (const NamedHint::Slice& slice : hint.slices) {
+      const auto dim = dims_.find(slice.dim);
+      if (dim != dims_.end()) {
+        copy.slices.push_back({dim->second, slice.count});
+      } else {
+        part_.warnings.push_back(
+            fmt::format("WARNING: hint {} = {}: no operation divides {}: no loop is made",
+                        list_.dims[static_cast<size_t>(slice.dim)].name, slice.count,
+                        list_.dims[static_cast<size_t>(slice.dim)].name));
+      }
+    }
+    if (!copy.slices.empty()) part_.graph.hints.push_back(std::move(copy));
+  }
+
+  const NamedGraph& list_;
+  const std::vector<size_t>& ops_;
+  const std::vector<int>& sticks_;
+  std::vector<int> written_;           // by the part, positions in the list's tensors
+  std::map<int, int> dims_, tensors_;  // position in the list -> in the part
+  OpListPart part_;
+};
+
+}  // namespace
+
+OpListPart TakeOut(const NamedGraph& list, const std::vector<size_t>& ops,
+                   const std::vector<int>& sticks) {
+  return PartTaker(list, ops, sticks).Take();
+}
+
+std::vector<std::vector<size_t>> UncutRuns(const NamedGraph& list) {
+  std::vector<bool> joined(list.ops.size(), false);  // to the operation before
+  for (const NamedHint& hint : list.hints) {
+    if (hint.ops.empty()) continue;
+    const auto [first, last] = std::minmax_element(hint.ops.begin(), hint.ops.end());
+    for (int op = *first + 1; op <= *last; ++op) joined[static_cast<size_t>(op)] = true;
+  }
+  std::vector<std::vector<size_t>> runs;
+  for (size_t op = 0; op < list.ops.size(); ++op) {
+    if (!joined[op]) runs.emplace_back();
+    runs.back().push_back(op);
+  }
+  return runs;
+}
+
+}  // namespace spyre::cosim

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+// A list of operations of which every one is a kernel of its own: the kernels, and the tasks that
+// launch them. Plain data.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cosim/config/config.h"
+#include "cosim/workload/bundle_workload.h"
+
+namespace spyre::cosim {
+
+// One operation of the list.
+struct Task {
+  std::string name;                // of its result
+  size_t kernel = 0;               // position in TaskListPlan::kernels
+  std::vector<int> tensors;        // positions in the list's, in the kernel's launch order
+  std::optional<uint32_t> stream;  // of the context (flex/scheduler.h); empty: dealt out
+  std::vector<size_t> after;       // positions of earlier tasks that it waits for besides
+};
+
+struct TaskListPlan {
+  std::string description;
+  std::vector<WorkloadTensor> tensors;
+  std::vector<BundlePlan> kernels;  // bundles of one operation; equal operations share one
+  std::vector<Task> tasks;          // in order of the list, which is an order that they may run in
+  IssueConfig issue;
+  bool is_cut = false;  // because it is too large for one program: tasks are parts of the list
+  std::vector<std::string> warnings;
+  std::shared_ptr<const compiler::NamedGraph> operations;
+};
+
+}  // namespace spyre::cosim

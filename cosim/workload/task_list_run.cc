@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cosim/workload/task_list_run.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <set>
+
+#include "runtime/spyre/launch_kernel.h"
+#include "runtime/spyre/tensor_copy.h"
+
+namespace spyre::cosim {
+namespace {
+
+bool IsTaskGraph(const IssueConfig& config) { return config.mode == IssueMode::kTaskGraph; }
+
+// For PlanTasks. A task graph is given the steps in order of the list, and finds streams itself.
+uint32_t PlannedStreams(const IssueConfig& config) {
+  const bool one = IsTaskGraph(config) || config.dependencies == StreamDependencies::kOneStream;
+  return one ? 0 : static_cast<uint32_t>(config.streams);
+}
+
+runtime::Unit UnitOf(TaskStep::Kind kind) {
+  switch (kind) {
+    case TaskStep::Kind::kCopyIn:
+      return runtime::Unit::kDmaIn;
+    case TaskStep::Kind::kCopyOut:
+      return runtime::Unit::kDmaOut;
+    case TaskStep::Kind::kLaunch:
+      break;
+  }
+  return runtime::Unit::kCores;
+}
+
+}  // namespace
+
+std::string KernelDirectory(const std::string& directory, const BundlePlan& kernel) {
+  return (std::filesystem::path(directory) / kernel.launched.bundle.name).string();
+}
+
+TaskListRun::TaskListRun(flex::RuntimeContext& context, const TaskListPlan& list,
+                         const std::string& directory, RunTensors& tensors)
+    : list_(list),
+      tensors_(tensors),
+      context_(context),
+      steps_(PlanTasks(list, PlannedStreams(list.issue))),
+      programs_(list.kernels.size()) {
+  summary_.mode = Name(list.issue.mode);
+  summary_.tasks = list_.tasks.size();
+  summary_.kernels = list_.kernels.size();
+  for (const TaskStep& step : steps_) {
+    if (step.kind != TaskStep::Kind::kLaunch) ++summary_.copies;
+    if (IsTaskGraph(list.issue)) continue;
+    streams_.try_emplace(step.stream, context, context.Stream(step.stream));
+    summary_.waits += step.waits.size();
+  }
+  AddPrograms(directory);
+}
+
+// One copy for each stream of a kernel; a task graph may put every launch on a stream of its own.
+void TaskListRun::AddPrograms(const std::string& directory) {
+  std::vector<std::set<size_t>> users(list_.kernels.size());
+  for (size_t i = 0; i < steps_.size(); ++i) {
+    if (steps_[i].kind != TaskStep::Kind::kLaunch) continue;
+    const size_t kernel = list_.tasks[steps_[i].subject].kernel;
+    users[kernel].insert(IsTaskGraph(list_.issue) ? i : steps_[i].stream);
+  }
+  for (size_t kernel = 0; kernel < users.size(); ++kernel) {
+    const size_t copies = IsTaskGraph(list_.issue)
+                              ? std::min<size_t>(users[kernel].size(), list_.issue.streams)
+                              : users[kernel].size();
+    for (size_t i = 0; i < copies; ++i) {
+      programs_[kernel].plans.push_back(std::make_unique<runtime::ExecutionPlan>(
+          KernelDirectory(directory, list_.kernels[kernel])));
+    }
+    summary_.program_copies += copies;
+  }
+}
+
+void TaskListRun::LoadPrograms() {
+  runtime::SpyreStream stream = runtime::SpyreStream::Default(context_);
+  for (Programs& programs : programs_)
+    for (auto& plan : programs.plans) runtime::LoadPlan(stream, *plan);
+}
+
+void TaskListRun::Launch() {
+  if (IsTaskGraph(list_.issue)) {
+    EnqueueTaskGraph();
+  } else {
+    EnqueueOnStreams();
+  }
+  for (const auto& [stream, tasks] : summary_.tasks_of) summary_.streams.push_back(stream);
+}
+
+void TaskListRun::EnqueueOnStreams() {
+  const bool signal = list_.issue.dependencies == StreamDependencies::kEvents;
+  for (size_t i = 0; i < steps_.size(); ++i) {
+    const TaskStep& step = steps_[i];
+    runtime::SpyreStream& stream = streams_.at(step.stream);
+    for (const size_t earlier : step.waits) WaitFor(stream, earlier);
+    EnqueueStep(stream, step);
+    if (!signal || !step.signals) continue;
+    stream.flex_stream().Record(events_.try_emplace(i, context_, NameOf(step)).first->second);
+  }
+}
+
+void TaskListRun::WaitFor(runtime::SpyreStream& stream, size_t step) {
+  if (list_.issue.dependencies == StreamDependencies::kEvents) {
+    stream.flex_stream().Wait(events_.at(step));
+  } else {
+    streams_.at(steps_[step].stream).Synchronize();
+  }
+}
+
+void TaskListRun::EnqueueTaskGraph() {
+  runtime::GraphIssueOptions options;
+  options.graph.deps = runtime::DependenciesOf(list_.issue.deps);
+  options.graph.window.tasks = static_cast<uint32_t>(list_.issue.window);
+  options.release = list_.issue.release;
+  options.streams = static_cast<uint32_t>(list_.issue.streams);
+  const std::unique_ptr<runtime::Issuer> issuer = runtime::Issue::TaskGraph(context_, options);
+  std::vector<runtime::TaskId> number(list_.tasks.size());  // of the launches
+  for (const TaskStep& step : steps_) {
+    runtime::IssuedTask task;
+    task.name = NameOf(step);
+    task.unit = UnitOf(step.kind);
+    task.accesses = AccessesOf(step);
+    task.enqueue = [&](runtime::SpyreStream& stream) { EnqueueStep(stream, step); };
+    if (step.kind == TaskStep::Kind::kLaunch) {
+      for (const size_t earlier : list_.tasks[step.subject].after)
+        task.after.push_back(number[earlier]);
+    }
+    const runtime::TaskId id = issuer->Submit(std::move(task));
+    if (step.kind == TaskStep::Kind::kLaunch) number[step.subject] = id;
+  }
+  issuer->Synchronize();
+  summary_.waits = issuer->Counts().waits;
+  summary_.edges = issuer->Counts().edges;
+}
+
+std::vector<runtime::TensorAccess> TaskListRun::AccessesOf(const TaskStep& step) const {
+  if (step.kind == TaskStep::Kind::kCopyIn)
+    return {{tensors_.device[step.subject], runtime::Access::kOut}};
+  if (step.kind == TaskStep::Kind::kCopyOut)
+    return {{tensors_.device[step.subject], runtime::Access::kIn}};
+  const Task& task = list_.tasks[step.subject];
+  const std::vector<WorkloadTensor>& roles = list_.kernels[task.kernel].launched.tensors;
+  std::vector<runtime::TensorAccess> accesses;
+  for (size_t i = 0; i < task.tensors.size(); ++i) {
+    const runtime::Access access = roles[i].is_input && roles[i].is_output ? runtime::Access::kInOut
+                                   : roles[i].is_output                    ? runtime::Access::kOut
+                                                                           : runtime::Access::kIn;
+    accesses.push_back({tensors_.device[static_cast<size_t>(task.tensors[i])], access});
+  }
+  return accesses;
+}
+
+void TaskListRun::EnqueueStep(runtime::SpyreStream& stream, const TaskStep& step) {
+  const auto data = [&](auto& host) { return host.empty() ? nullptr : host[step.subject].data(); };
+  switch (step.kind) {
+    case TaskStep::Kind::kCopyIn:
+      runtime::CopyTensorToDevice(stream, tensors_.device[step.subject], data(tensors_.inputs),
+                                  list_.tensors[step.subject].host_format, NameOf(step));
+      break;
+    case TaskStep::Kind::kLaunch:
+      LaunchTask(stream, list_.tasks[step.subject]);
+      break;
+    case TaskStep::Kind::kCopyOut:
+      runtime::CopyTensorFromDevice(stream, tensors_.device[step.subject], data(tensors_.outputs),
+                                    list_.tensors[step.subject].host_format, NameOf(step));
+      break;
+  }
+}
+
+std::string TaskListRun::NameOf(const TaskStep& step) const {
+  return step.kind == TaskStep::Kind::kLaunch ? list_.tasks[step.subject].name
+                                              : list_.tensors[step.subject].name;
+}
+
+void TaskListRun::LaunchTask(runtime::SpyreStream& stream, const Task& task) {
+  std::vector<runtime::SpyreTensor> arguments;
+  for (const int tensor : task.tensors)
+    arguments.push_back(tensors_.device[static_cast<size_t>(tensor)]);
+  const uint32_t index = stream.flex_stream().stream_index();
+  Programs& programs = programs_[task.kernel];
+  const size_t next = programs.of_stream.size() % programs.plans.size();
+  const size_t plan = programs.of_stream.try_emplace(index, next).first->second;
+  summary_.tasks_of[index].push_back(task.name);
+  runtime::LaunchKernel(stream, *programs.plans[plan], arguments, {},
+                        list_.kernels[task.kernel].launched.dimensions);
+}
+
+}  // namespace spyre::cosim

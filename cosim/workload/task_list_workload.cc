@@ -1,0 +1,299 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cosim/workload/task_list_workload.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/error.h"
+#include "cosim/config/effect.h"
+#include "cosim/verify/task_list_verify.h"
+#include "cosim/workload/bundle_workload.h"
+#include "cosim/workload/op_list_part.h"
+#include "cosim/workload/op_list_workload.h"
+#include "cosim/workload/task_list_run.h"
+#include "runtime/compiler/codegen/spyre_code.h"
+#include "runtime/compiler/front_end/argument_reach.h"
+#include "runtime/compiler/front_end/decompose.h"
+#include "runtime/compiler/front_end/front_end.h"
+
+namespace spyre::cosim {
+namespace {
+
+using compiler::NamedGraph;
+using compiler::NamedOp;
+using compiler::NamedTensor;
+
+// What the front end made of a part of the list, in order of the kernel's arguments.
+struct CompiledPart {
+  size_t kernel = 0;  // position in TaskListPlan::kernels
+  std::vector<compiler::FrontEndArgument> arguments;
+  // Of each output: position in OpListPart::graph.dims, or kSparse.
+  std::vector<int> output_sticks;
+};
+
+const char* Plural(size_t count) { return count == 1 ? "" : "s"; }
+
+class TaskListPlanner {
+ public:
+  explicit TaskListPlanner(const RunConfig& config)
+      : config_(config),
+        graph_(std::make_shared<NamedGraph>(ReadOpList(config.workload, &keys_))) {}
+
+  TaskListPlan PlanOneByOne() {
+    const uint64_t window = config_.workload.issue.window;
+    if ((window & (window - 1)) != 0)
+      throw BadInput("workload.issue.window = {} tasks must be a power of two", window);
+    if (!graph_->hints.empty()) {
+      throw BadInput(
+          "workload.hints are loops around operations, but workload.issue.mode = \"{}\" makes a "
+          "kernel of each operation: leave them out, or use mode = \"program\"",
+          Name(config_.workload.issue.mode));
+    }
+    PlanInputs();
+    for (size_t i = 0; i < graph_->ops.size(); ++i) {
+      Task& task = AddTask({i});
+      task.stream = keys_[i].stream;
+      task.after = keys_[i].after;
+    }
+    plan_.issue = config_.workload.issue;
+    return Finish(fmt::format("{} operation{} issued by {} as {} kernel{}", plan_.tasks.size(),
+                              Plural(plan_.tasks.size()), Name(config_.workload.issue.mode),
+                              plan_.kernels.size(), Plural(plan_.kernels.size())));
+  }
+
+  TaskListPlan PlanParts() {
+    PlanInputs();
+    AddParts(UncutRuns(*graph_));
+    plan_.issue.mode = IssueMode::kStreams;
+    plan_.issue.dependencies = StreamDependencies::kOneStream;
+    plan_.is_cut = true;
+    return Finish(fmt::format("{} operation{}, more than one program can hold, as {} kernel{}",
+                              graph_->ops.size(), Plural(graph_->ops.size()), plan_.kernels.size(),
+                              Plural(plan_.kernels.size())));
+  }
+
+ private:
+  using Runs = std::vector<std::vector<size_t>>;
+
+  TaskListPlan Finish(std::string description) {
+    plan_.description = std::move(description);
+    plan_.operations = graph_;
+    return std::move(plan_);
+  }
+
+  // Inputs have the stick that the whole list wants; results get theirs as operations compile.
+  void PlanInputs() {
+    const NamedGraph planned = compiler::PlanSticks(compiler::Decompose(*graph_));
+    sticks_.assign(graph_->tensors.size(), NamedTensor::kNoChoice);
+    places_.assign(graph_->tensors.size(), -1);
+    for (size_t i = 0; i < graph_->tensors.size(); ++i) {
+      if (graph_->tensors[i].origin != NamedTensor::Origin::kInput) continue;
+      const auto same =
+          std::find_if(planned.tensors.begin(), planned.tensors.end(),
+                       [&](const auto& other) { return other.name == graph_->tensors[i].name; });
+      if (same != planned.tensors.end()) sticks_[i] = same->stick;  // dimensions are the same
+    }
+  }
+
+  // As one kernel if that fits, else in two halves, of which the first decides how its results
+  // look to the second.
+  void AddParts(const Runs& runs) {
+    std::vector<size_t> ops;
+    for (const std::vector<size_t>& run : runs) ops.insert(ops.end(), run.begin(), run.end());
+    try {
+      AddTask(ops);
+      return;
+    } catch (const compiler::CompileError& error) {
+      if (runs.size() == 1 || !IsTooLarge(error)) throw;
+    }
+    const auto middle = runs.begin() + static_cast<std::ptrdiff_t>(runs.size() / 2);
+    AddParts(Runs(runs.begin(), middle));
+    AddParts(Runs(middle, runs.end()));
+  }
+
+  Task& AddTask(const std::vector<size_t>& ops) {
+    const OpListPart part = TakeOut(*graph_, ops, sticks_);
+    const std::string name = NameOf(ops);
+    const CompiledPart& compiled = Compile(graph_->ops[ops[0]], name, part);
+    Task task;
+    task.name = name;
+    task.kernel = compiled.kernel;
+    for (const compiler::FrontEndArgument& argument : compiled.arguments) {
+      task.tensors.push_back(argument.is_constant
+                                 ? PlaceOfConstant(argument)
+                                 : PlaceOf(part.tensors[static_cast<size_t>(argument.tensor)],
+                                           argument.layout, task.name));
+    }
+    for (size_t i = 0; i < part.graph.outputs.size(); ++i) {
+      const int output = part.tensors[static_cast<size_t>(part.graph.outputs[i])];
+      const int stick = compiled.output_sticks[i];
+      sticks_[static_cast<size_t>(output)] =
+          stick < 0 ? stick : part.dims[static_cast<size_t>(stick)];
+    }
+    plan_.tasks.push_back(std::move(task));
+    return plan_.tasks.back();
+  }
+
+  // Of its result; of several operations, of the first and the last.
+  std::string NameOf(const std::vector<size_t>& ops) const {
+    const auto result = [&](size_t op) {
+      return graph_->tensors[static_cast<size_t>(graph_->ops[op].output)].name;
+    };
+    if (ops.size() == 1) return result(ops[0]);
+    return fmt::format("{}..{}", result(ops.front()), result(ops.back()));
+  }
+
+  const CompiledPart& Compile(const NamedOp& op, const std::string& name, const OpListPart& part) {
+    const auto known = compiled_.find(part.key);
+    if (known != compiled_.end()) return known->second;
+    const compiler::FrontEndResult result =
+        compiler::CompileNamedGraph(part.graph, FrontEndOptionsOf(config_));
+    CompiledPart compiled;
+    compiled.kernel = plan_.kernels.size();
+    compiled.arguments = result.arguments;
+    for (const int output : part.graph.outputs) {
+      const std::string& tensor = part.graph.tensors[static_cast<size_t>(output)].name;
+      const auto same =
+          std::find_if(result.primitives.tensors.begin(), result.primitives.tensors.end(),
+                       [&](const auto& other) { return other.name == tensor; });
+      compiled.output_sticks.push_back(same->stick);
+    }
+    compiler::Bundle bundle = compiler::EmitBundle(result.source, compiler::DialectFor(result));
+    compiler::RefuseShortArguments(result, bundle);
+    const std::string kind = part.graph.ops.size() == 1 ? op.op : "part";
+    const size_t same_kind = ++kernels_of_[kind];
+    bundle.name = same_kind == 1 ? kind : fmt::format("{}_{}", kind, same_kind);
+    BundlePlan kernel =
+        PlanBundle(BundleSettingsOf(config_), std::move(bundle), ShapesOf(part.graph, result));
+    try {
+      kernel.kernel = std::make_shared<const compiler::Kernel>(CompileBundleKernel(kernel));
+    } catch (const Error&) {
+      --kernels_of_[kind];
+      throw;
+    }
+    for (const auto& lines : {part.warnings, result.log})
+      for (const std::string& line : lines)
+        plan_.warnings.push_back(fmt::format("{} (in {})", line, name));
+    plan_.kernels.push_back(std::move(kernel));
+    return compiled_.emplace(part.key, std::move(compiled)).first->second;
+  }
+
+  // Position in TaskListPlan::tensors of one of the list.
+  int PlaceOf(int index, const StickLayout& layout, const std::string& task) {
+    int& place = places_[static_cast<size_t>(index)];
+    if (place >= 0) {
+      const WorkloadTensor& tensor = plan_.tensors[static_cast<size_t>(place)];
+      if (tensor.layout.device_size == layout.device_size &&
+          tensor.layout.stride_map == layout.stride_map) {
+        return place;
+      }
+      throw BadInput(
+          "workload.ops: the operation that computes '{}' wants '{}' in another stick layout than "
+          "the operations before it: give it two tensors, or both operations the same stick",
+          task, tensor.name);
+    }
+    const NamedTensor& named = graph_->tensors[static_cast<size_t>(index)];
+    WorkloadTensor tensor;
+    tensor.name = named.name;
+    tensor.is_input = named.origin == NamedTensor::Origin::kInput;
+    tensor.is_output =
+        std::find(graph_->outputs.begin(), graph_->outputs.end(), index) != graph_->outputs.end();
+    tensor.shape = graph_->Shape(named);
+    tensor.file = named.file;
+    tensor.layout = layout;
+    return place = Add(std::move(tensor));
+  }
+
+  // Constants of one value and layout are one tensor.
+  int PlaceOfConstant(const compiler::FrontEndArgument& argument) {
+    for (const WorkloadTensor& tensor : plan_.tensors) {
+      if (tensor.constant == argument.value &&
+          tensor.layout.device_size == argument.layout.device_size)
+        return tensor.position;
+    }
+    WorkloadTensor tensor;
+    tensor.name = argument.name;  // the number, which is no name of the list
+    tensor.constant = argument.value;
+    tensor.layout = argument.layout;
+    return Add(std::move(tensor));
+  }
+
+  int Add(WorkloadTensor tensor) {
+    tensor.position = static_cast<int>(plan_.tensors.size());
+    plan_.tensors.push_back(std::move(tensor));
+    return plan_.tensors.back().position;
+  }
+
+  const RunConfig& config_;
+  std::vector<OpTaskKeys> keys_;
+  std::shared_ptr<NamedGraph> graph_;
+  std::vector<int> sticks_;  // by position in the list's tensors
+  std::vector<int> places_;  // likewise: in TaskListPlan::tensors, -1: not there yet
+  std::map<std::string, CompiledPart> compiled_;  // by OpListPart::key
+  std::map<std::string, size_t> kernels_of_;      // by operation
+  TaskListPlan plan_;
+};
+
+}  // namespace
+
+bool IsTooLarge(const compiler::CompileError& error) {
+  return error.message_kind() == "program_too_large";
+}
+
+TaskListPlan PlanTaskList(const RunConfig& config) {
+  TaskListPlanner planner(config);
+  return KindOf(config.workload) == WorkloadKind::kOneProgram ? planner.PlanParts()
+                                                              : planner.PlanOneByOne();
+}
+
+CompiledWorkload TaskListWorkload::Compile(const std::string& directory) {
+  CompiledWorkload compiled;
+  for (const BundlePlan& plan : plan_.kernels) {
+    const compiler::Kernel kernel = CompileBundleKernel(plan);
+    compiler::WriteSpyreCode(kernel, KernelDirectory(directory, plan));
+    compiled.kernel_names.insert(kernel.name);
+    if (kernel.plan.cores_used > compiled.plan.cores_used) compiled.plan = kernel.plan;
+  }
+  directory_ = directory;
+  compiled.directory = directory;
+  compiled.chunks.resize(plan_.tensors.size());
+  return compiled;
+}
+
+std::unique_ptr<WorkloadRun> TaskListWorkload::Open(flex::RuntimeContext& context,
+                                                    RunTensors& tensors) const {
+  return std::make_unique<TaskListRun>(context, plan_, directory_, tensors);
+}
+
+Verification TaskListWorkload::Verify(const std::vector<HostData>& inputs,
+                                      const std::vector<HostData>& outputs,
+                                      const CheckOptions& options) const {
+  TaskListVerifier verifier(plan_.tensors, inputs);
+  for (const Task& task : plan_.tasks)
+    verifier.Run(plan_.kernels[task.kernel].launched, task.tensors);
+  return verifier.Check(*plan_.operations, outputs, options);
+}
+
+compiler::Kernel TaskListWorkload::CompileKernel() const {
+  if (plan_.is_cut) {
+    throw BadInput(
+        "the list of operations is more than one program can hold and was cut into {} kernels; "
+        "compile writes one, run leaves them all in its spyrecode directory",
+        plan_.kernels.size());
+  }
+  throw BadInput(
+      "workload.issue.mode = \"{}\" makes a program of each operation, and compile writes one; run "
+      "leaves them all in its spyrecode directory, mode = \"program\" makes one of the list",
+      Name(plan_.issue.mode));
+}
+
+std::unique_ptr<Workload> ResolveTaskList(const RunConfig& config) {
+  return std::make_unique<TaskListWorkload>(PlanTaskList(config));
+}
+
+}  // namespace spyre::cosim

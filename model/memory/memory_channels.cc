@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "model/memory/memory_channels.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace spyre::model {
+namespace {
+
+constexpr uint64_t kNever = UINT64_MAX;
+
+uint64_t Bit(size_t channel) { return 1ull << channel; }
+
+// Calls visit(channel) for every bit of the mask, lowest first.
+template <class Visit>
+void ForEachChannel(uint64_t mask, Visit visit) {
+  for (; mask != 0; mask &= mask - 1) visit(static_cast<size_t>(__builtin_ctzll(mask)));
+}
+
+size_t Highest(uint64_t mask) { return 63 - static_cast<size_t>(__builtin_clzll(mask)); }
+
+bool SamePieces(const std::vector<MemoryRequest>& a, const std::vector<MemoryRequest>& b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
+                    [](const MemoryRequest& one, const MemoryRequest& other) {
+                      return one.address == other.address && one.bytes == other.bytes;
+                    });
+}
+
+}  // namespace
+
+MemoryChannels::MemoryChannels(const MemoryConfig& config, Folding folding)
+    : folding_(folding),
+      map_(config),
+      interleave_(config.interleave_bytes),
+      by_round_(config.channels * config.interleave_bytes),
+      fold_interval_ps_(config.t_refi_ps),
+      channels_(config.channels, ChannelController(config)),
+      next_decision_ps_(config.channels, kNever),
+      members_(config.channels, 0),
+      apart_(config.channels),
+      runs_(config.channels),
+      pieces_(config.channels) {
+  for (size_t i = 0; i < size(); ++i) {
+    leader_.push_back(folding == Folding::kOn ? size() - 1 : i);
+    members_[leader_[i]] |= Bit(i);
+  }
+  classes_ = folding == Folding::kOn ? 1 : size();
+}
+
+void MemoryChannels::OnRuns(RunSink sink) {
+  run_sink_ = std::move(sink);
+  for (size_t i = 0; i < size(); ++i) channels_[i].LogRuns(&runs_[i]);
+}
+
+uint64_t MemoryChannels::Submit(const Access& access) {
+  if (access.id >= flights_.size()) flights_.resize(access.id + 1);
+  flights_[access.id] = {};
+  const bool whole_rounds =
+      by_round_.Divide(access.address).rest == 0 && by_round_.Divide(access.bytes).rest == 0;
+  return whole_rounds ? SubmitRounds(access) : SubmitPieces(access);
+}
+
+// A block of each channel a round, all at the same address in their channels.
+uint64_t MemoryChannels::SubmitRounds(const Access& access) {
+  const uint64_t first = by_round_.Quotient(access.address);
+  const uint64_t rounds = by_round_.Quotient(access.bytes);
+  uint64_t next = kNever;
+  for (size_t leader = 0; leader < size(); ++leader) {
+    if (members_[leader] == 0) continue;
+    for (uint64_t round = first; round < first + rounds; ++round) {
+      SubmitTo(leader, {access.id, access.arrival_ps, round * interleave_,
+                        static_cast<uint32_t>(interleave_), access.write});
+    }
+    next_decision_ps_[leader] = channels_[leader].NextDecisionPs();
+    next = std::min(next, next_decision_ps_[leader]);
+  }
+  return next;
+}
+
+uint64_t MemoryChannels::SubmitPieces(const Access& access) {
+  Mask asked = 0;
+  map_.ForEachPiece(access.address, access.bytes, [&](const ChannelAddress& at, uint32_t bytes) {
+    asked |= Bit(at.channel);
+    pieces_[at.channel].push_back({access.id, access.arrival_ps, at.address, bytes, access.write});
+  });
+  uint64_t next = kNever;
+  // From above: who leaves a class is led by one of a lower number, whose turn comes later.
+  for (size_t leader = size(); leader-- > 0;) {
+    if ((members_[leader] & asked) == 0) continue;
+    if (members_[leader] != Bit(leader)) SplitByPieces(leader);
+    for (const MemoryRequest& piece : pieces_[leader]) SubmitTo(leader, piece);
+    next_decision_ps_[leader] = channels_[leader].NextDecisionPs();
+    next = std::min(next, next_decision_ps_[leader]);
+  }
+  ForEachChannel(asked, [this](size_t channel) { pieces_[channel].clear(); });
+  return next;
+}
+
+void MemoryChannels::SubmitTo(size_t leader, const MemoryRequest& request) {
+  channels_[leader].Submit(request);
+  ++flights_[request.id].pieces;
+}
+
+void MemoryChannels::SplitByPieces(size_t leader) {
+  Mask leaving = 0;
+  ForEachChannel(members_[leader], [&](size_t member) {
+    if (!SamePieces(pieces_[leader], pieces_[member])) leaving |= Bit(member);
+  });
+  if (leaving != 0) Split(leader, leaving);
+}
+
+void MemoryChannels::Split(size_t leader, Mask leaving) {
+  const size_t first = Highest(leaving);
+  channels_[first] = channels_[leader];
+  if (run_sink_) channels_[first].LogRuns(&runs_[first]);
+  next_decision_ps_[first] = next_decision_ps_[leader];
+  channels_[first].ForEachPending([this](uint64_t id) { ++flights_[id].pieces; });
+  members_[leader] &= ~leaving;
+  members_[first] = leaving;
+  ForEachChannel(leaving, [&](size_t member) { leader_[member] = first; });
+  ++classes_;
+}
+
+// A refresh closes rows, so that is when channels are most alike. The highest channel, which leads
+// whenever all are one, may be at rest or know no refresh: then from time to time.
+void MemoryChannels::Fold(uint64_t now_ps) {
+  if (classes_ == 1 || folding_ == Folding::kOff) return;
+  const uint64_t refreshes = channels_.back().refreshes();
+  if (refreshes == folded_at_refresh_ && now_ps < fold_from_ps_) return;
+  folded_at_refresh_ = refreshes;
+  fold_from_ps_ = now_ps + fold_interval_ps_;
+  for (size_t leader = size(); leader-- > 1;) {
+    if (members_[leader] == 0) continue;
+    for (size_t other = leader; other-- > 0;) {
+      if (members_[other] != 0 && channels_[leader].SameFuture(channels_[other], now_ps))
+        Merge(leader, other);
+    }
+  }
+}
+
+void MemoryChannels::Merge(size_t leader, size_t joining) {
+  channels_[joining].ForEachPending([this](uint64_t id) { --flights_[id].pieces; });
+  ForEachChannel(members_[joining], [&](size_t member) {
+    leader_[member] = leader;
+    apart_[member] += channels_[joining].counted();
+    apart_[member] -= channels_[leader].counted();
+  });
+  members_[leader] |= members_[joining];
+  members_[joining] = 0;
+  next_decision_ps_[joining] = kNever;
+  --classes_;
+}
+
+void MemoryChannels::Advance(uint64_t now_ps, std::vector<MemoryCompletion>& ended) {
+  Mask decided = 0;
+  for (size_t leader = 0; leader < size(); ++leader) {
+    if (next_decision_ps_[leader] > now_ps) continue;
+    completions_.clear();
+    channels_[leader].Advance(now_ps, completions_);
+    next_decision_ps_[leader] = channels_[leader].NextDecisionPs();
+    decided |= members_[leader];
+    for (const MemoryCompletion& completion : completions_) {
+      Flight& flight = flights_[completion.id];
+      flight.done_ps = std::max(flight.done_ps, completion.done_ps);
+      if (--flight.pieces == 0) ended.push_back({completion.id, flight.done_ps});
+    }
+  }
+  if (run_sink_) TellRuns(decided);
+  Fold(now_ps);
+}
+
+void MemoryChannels::TellRuns(Mask decided) {
+  ForEachChannel(decided, [this](size_t channel) {
+    const size_t leader = leader_[channel];
+    run_sink_(channel, runs_[leader], next_decision_ps_[leader] == kNever);
+  });
+  ForEachChannel(decided, [this](size_t channel) { runs_[leader_[channel]].clear(); });
+}
+
+uint64_t MemoryChannels::NextDecisionPs() const {
+  return *std::min_element(next_decision_ps_.begin(), next_decision_ps_.end());
+}
+
+ChannelStatistics MemoryChannels::statistics(size_t channel) const {
+  const ChannelController& leader = channels_[leader_[channel]];
+  ChannelStatistics own = leader.counted();
+  own += apart_[channel];
+  return leader.OnTheBus(own);
+}
+
+}  // namespace spyre::model

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+// A KernelSpec as the problem that the kernel builders take. Used by code generation only.
+// Errors: spyre::Error(kBadInput) naming the operation, the dimension and the value.
+#pragma once
+
+#include "runtime/compiler/kernels/kernel_problem.h"
+
+namespace spyre::compiler {
+
+// Checks the spec, fills arguments, axes and operands, and divides the work. Tiles are left at 1.
+// `columns` must outlive the result.
+KernelProblem ResolveProblem(const KernelSpec& spec, CoreColumns& columns);
+
+}  // namespace spyre::compiler

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+// Matmul: out[m,n] = sum over k of a[m,k] * b[k,n], for each batch. Four or five units of a core
+// run the same loops (batch, tiles of m, n, k), each doing its part of a tile:
+//
+//   load    a and b chunks into LX, one ahead of the PT array; operands that several cores need at
+//           the same time come by multicast
+//   pt      accumulates the chunks of one output tile in fp32
+//   vector  adds the partial result of the previous slice of k (if k is divided), rounds to SEN169
+//   ring    hands the partial result to the core with the next slice of k
+//   store   writes the rounded tile, while the next one is computed
+//
+// A launch of a kernel with carried sums is told whether it starts from the accumulators of the
+// launch before (the load unit brings them in, or they are in LX), and whether it leaves them for
+// the next (the store unit writes them, or they stay) or rounds.
+//
+// Used by code generation only.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "runtime/compiler/kernels/matmul_sums.h"
+#include "runtime/compiler/kernels/matmul_tiling.h"
+#include "runtime/compiler/kernels/tile_walk.h"
+
+namespace spyre::compiler {
+
+class MatmulKernel {
+ public:
+  explicit MatmulKernel(Problem& problem);
+
+  uint64_t Build(StepCode& code);  // bytes of LX that it uses
+  uint64_t workspace_bytes() const { return sums_->workspace_bytes(); }
+
+ private:
+  // Positions in the problem's operands.
+  static constexpr int kA = 0;
+  static constexpr int kB = 1;
+  static constexpr int kOut = 2;
+
+  // How an operand comes to the array: by the load unit; from where it stays in LX; or, if its rows
+  // there do not follow each other, packed by the vector unit.
+  enum class Source : uint8_t { kLoaded, kDirect, kPacked };
+
+  bool out_staged() const { return !p_.operands[kOut].in_lx; }
+  bool Loaded(int operand) const { return source_[operand] == Source::kLoaded; }
+  bool Packed(int operand) const { return source_[operand] == Source::kPacked; }
+
+  // k is what the output does not walk, n what a does not walk, m the longest of those that b does
+  // not walk; the others go outside.
+  void FindAxes();
+  Source SourceOf(int operand) const;
+
+  // A box whose row side is the one with the smaller stride in the compiled layout.
+  void Box(SectionBuilder& b, Op op, Order order, int argument, Reg lx, Reg device, int row_axis,
+           BoxSide rows, BoxSide planes, Reg group = kZero);
+
+  // The rows of a tile in groups, so that the first are rounded and stored while the array works on
+  // the others: body(index, rows), rows 0 beyond the tile. Partial sums go as a whole.
+  template <typename Body>
+  void ForRowGroups(SectionBuilder& b, const TileWalk& walk, Body body) const {
+    if (share_.combines || t_.row_groups() == 1) return body(kZero, walk.size(m_));
+    b.Loop(b.Const(t_.row_groups()), [&](Reg index) {
+      const Reg group = b.Const(t_.group_rows());
+      const Reg before = b.Add(b.Mul(index, group), walk.size(m_), -1);  // -(rows from here on)
+      body(index, b.Min(group, b.Add(kZero, b.Min(before, kZero), -1)));
+    });
+  }
+
+  void LoadSection(SectionBuilder& b, const std::vector<Reg>& outer);
+
+  // The vector unit in the load unit's place: the chunks of one output tile.
+  void Pack(SectionBuilder& b, TileWalk& walk, BufferCursor& a_at, BufferCursor& b_at,
+            Reg k_elements);
+
+  void PtSection(SectionBuilder& b, const std::vector<Reg>& outer);
+
+  Reg SliceOfK(SectionBuilder& b) const {
+    const int column = p_.axes[k_].slice_column;
+    return column < 0 ? kZero : b.Core(column);
+  }
+  Reg HasPrevious(SectionBuilder& b) const { return b.Min(SliceOfK(b), b.Const(1)); }
+  Reg HasNext(SectionBuilder& b) const {
+    return b.Min(b.Add(b.Const(p_.axes[k_].split - 1), SliceOfK(b), -1), b.Const(1));
+  }
+  Reg IsLastSlice(SectionBuilder& b) const {
+    return b.Add(SliceOfK(b), b.Const(1), 2 - p_.axes[k_].split);
+  }
+
+  // The rounded tile goes to a buffer for the store unit, or to where it stays in LX.
+  void Round(SectionBuilder& b, TileWalk& walk, Reg sum, Reg out);
+
+  // The vector, ring and store units.
+  void VectorSection(SectionBuilder& b, const std::vector<Reg>& outer);
+  void VectorResults(SectionBuilder& b, TileWalk& walk);
+  void RingSection(SectionBuilder& b, const std::vector<Reg>& outer);
+  void RingResults(SectionBuilder& b, const std::vector<Reg>& outer);
+  int64_t OutTokens() const { return t_.output_slots * t_.SumTokens(share_); }
+  void StoreSection(SectionBuilder& b, const std::vector<Reg>& outer);
+  void StoreResults(SectionBuilder& b, const std::vector<Reg>& outer);
+
+  Problem& p_;
+  int m_ = -1, n_ = -1, k_ = -1;
+  std::vector<int> outer_;  // batch axes, and rows beyond the first
+  std::vector<int> tiles_;  // loops over output tiles
+  std::array<Source, 2> source_{};
+  MatmulShare share_;
+  MatmulTiling t_;
+  LxAllocator lx_;
+  Buffers a_, b_, sum_, out_;
+  int64_t received_at_ = 0;
+  std::optional<MatmulSums> sums_;
+};
+
+}  // namespace spyre::compiler

@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+// What becomes of a matmul's accumulators: combined along the ring where k is divided, rounded, and
+// stored.
+#include "runtime/compiler/kernels/matmul_kernel.h"
+
+namespace spyre::compiler {
+
+void MatmulKernel::Round(SectionBuilder& b, TileWalk& walk, Reg sum, Reg out) {
+  const Reg sum_plane = b.Add(kZero, walk.size(m_), kAccumulatorStick);
+  const Reg stick = b.Const(kStickBytes);
+  const Reg row = out_staged() ? stick : walk.stride(kOut, m_);
+  const Reg plane = out_staged() ? b.Const(t_.m * kStick) : walk.stride(kOut, n_);
+  const Reg step = out_staged() ? b.Const(t_.group_rows() * kStick)
+                                : b.Add(kZero, walk.stride(kOut, m_), t_.group_rows());
+  ForRowGroups(b, walk, [&](Reg index, Reg rows) {
+    if (out_staged() && !share_.combines) b.Wait(kOutFree);
+    const MatmulToken wait = !share_.combines ? kSumFull : out_staged() ? kOutFree : kNone;
+    b.Emit(Op::kVround, 0, {wait, out_staged() ? kOutFull : kNone},
+           {b.AddProduct(out, index, step), b.Add(sum, index, t_.group_rows() * kAccumulatorStick),
+            kZero, rows, walk.size(n_), plane, sum_plane, kZero, row, b.Const(kAccumulatorStick)});
+  });
+  b.Signal(kSumFree);
+}
+
+void MatmulKernel::VectorSection(SectionBuilder& b, const std::vector<Reg>& outer) {
+  std::vector<int> in_lx;
+  for (int operand : {kA, kB}) {
+    if (Packed(operand)) in_lx.push_back(operand);
+  }
+  if (!out_staged()) in_lx.push_back(kOut);
+  TileWalk walk(b, p_, in_lx, outer);
+  b.Signal(kSumFree, t_.accumulator_slots);
+  if (p_.carried.in_lx()) sums_->Keep(b, walk);
+  sums_->IfFinal(b, [&] { VectorResults(b, walk); });
+}
+
+void MatmulKernel::VectorResults(SectionBuilder& b, TileWalk& walk) {
+  if (share_.combines) b.Signal(kReceiveFree);
+  BufferCursor a_at(b, a_);
+  BufferCursor b_at(b, b_);
+  BufferCursor sum(b, sum_);
+  BufferCursor out(b, out_);
+  const bool packs = Packed(kA) || Packed(kB);
+  const Reg k_elements = packs ? walk.CoreElements(k_) : kZero;
+  const auto round = [&] {
+    b.Scoped([&] { Round(b, walk, sum.at(), out_staged() ? out.at() : walk.address(kOut)); });
+    out.Advance();
+  };
+  const auto combine = [&] {
+    b.Wait(kSumFull);
+    b.If(HasPrevious(b), [&] {
+      const Reg sticks = b.Mul(walk.size(m_), walk.size(n_));
+      const Reg count = b.Add(kZero, sticks, kStickElements);
+      b.Emit(Op::kVaccumulate, static_cast<uint8_t>(ReduceFn::kSum), {kReceived, kReceiveFree},
+             {sum.at(), b.Const(received_at_), sum.at(), count});
+    });
+    b.If(HasNext(b), [&] { b.Signal(kPartialFull); });
+    b.If(IsLastSlice(b), round);
+  };
+  walk.Run(tiles_, [&] {
+    if (packs) Pack(b, walk, a_at, b_at, k_elements);
+    if (share_.combines) {
+      combine();
+    } else {
+      round();
+    }
+    sum.Advance();
+  });
+  if (Packed(kA)) b.Wait(kAFree, t_.operand_slots);
+  if (Packed(kB)) b.Wait(kBFree, t_.operand_slots);
+  if (!out_staged()) return;
+  const auto drain = [&] { b.Wait(kOutFree, OutTokens()); };
+  if (share_.combines) {
+    b.If(IsLastSlice(b), drain);
+  } else {
+    drain();
+  }
+}
+
+void MatmulKernel::RingSection(SectionBuilder& b, const std::vector<Reg>& outer) {
+  sums_->IfFinal(b, [&] { RingResults(b, outer); });
+}
+
+void MatmulKernel::RingResults(SectionBuilder& b, const std::vector<Reg>& outer) {
+  TileWalk walk(b, p_, {}, outer);
+  BufferCursor sum(b, sum_);
+  const Reg has_previous = HasPrevious(b);
+  const Reg has_next = HasNext(b);
+  const Reg previous = b.Core(p_.columns->Add(p_.previous));
+  const Reg next = b.Core(p_.columns->Add(p_.next));
+  const Reg received = b.Const(received_at_);
+  const Reg next_ready = b.Const(kNextReady);
+  const Reg received_token = b.Const(kReceived);
+  walk.Run(tiles_, [&] {
+    b.If(has_previous, [&] {
+      b.Emit(Op::kSend, 0, {kReceiveFree, 0}, {previous, kZero, kZero, kZero, next_ready});
+    });
+    b.If(has_next, [&] {
+      b.Wait(kPartialFull);
+      const Reg bytes = b.Add(kZero, b.Mul(walk.size(m_), walk.size(n_)), kAccumulatorStick);
+      b.Emit(Op::kSend, 0, {kNextReady, kSumFree},
+             {next, received, sum.at(), bytes, received_token});
+    });
+    sum.Advance();
+  });
+  b.Wait(kReceiveFree);
+}
+
+void MatmulKernel::StoreSection(SectionBuilder& b, const std::vector<Reg>& outer) {
+  if (p_.carried.in_lx()) sums_->ShowMark(b);
+  if (p_.carried.in_device()) sums_->CarryOut(b, outer);
+  sums_->IfFinal(b, [&] { StoreResults(b, outer); });
+}
+
+void MatmulKernel::StoreResults(SectionBuilder& b, const std::vector<Reg>& outer) {
+  TileWalk walk(b, p_, {kOut}, outer);
+  BufferCursor out(b, out_);
+  const Reg stick = b.Const(kStickBytes);
+  const Reg out_plane = b.Const(t_.m * kStick);
+  const auto store = [&] {
+    b.Signal(kOutFree, OutTokens());
+    walk.Run(tiles_, [&] {
+      ForRowGroups(b, walk, [&](Reg index, Reg rows) {
+        const Reg step = b.Add(kZero, walk.stride(kOut, m_), t_.group_rows());
+        Box(b, Op::kStore, {kOutFull, kOutFree}, kOut,
+            b.Add(out.at(), index, t_.group_rows() * kStick),
+            b.AddProduct(walk.address(kOut), index, step), m_, {rows, walk.stride(kOut, m_), stick},
+            {walk.size(n_), walk.stride(kOut, n_), out_plane});
+      });
+      out.Advance();
+    });
+  };
+  if (share_.combines) {
+    b.If(IsLastSlice(b), store);
+  } else {
+    store();
+  }
+}
+
+}  // namespace spyre::compiler

@@ -1,0 +1,369 @@
+// SPDX-License-Identifier: Apache-2.0
+// Random lists of operations, compiled with random options in every dialect and executed: by the
+// files that the front end emits, and by the generated program. All must agree bit for bit, and
+// with what the list means in float64. A refusal is a sentence.
+//
+// SPYRE_FUZZ_SEED: which seeds; SPYRE_FUZZ_SECONDS: go on for so long; SPYRE_FUZZ_FIRST and
+// SPYRE_FUZZ_LIST: the seed to begin with, and a file with a list to take instead of its own.
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "base/error.h"
+#include "cosim/reference/bundle_reference.h"
+#include "cosim/reference/device_elements.h"
+#include "cosim/reference/op_spec_reference.h"
+#include "model/contract/formats.h"
+#include "model/contract/memory_map.h"
+#include "runtime/compiler/bundle/bundle.h"
+#include "runtime/compiler/codegen/bundle_kernel.h"
+#include "runtime/compiler/codegen/bundle_problem.h"
+#include "runtime/compiler/front_end/argument_reach.h"
+#include "runtime/compiler/front_end/front_end.h"
+#include "tests/fuzz/op_lists/op_list_check.h"
+#include "tests/fuzz/op_lists/random_op_list.h"
+#include "tests/unit/runtime/compiler/program_interpreter.h"
+
+namespace spyre::fuzz {
+namespace {
+
+using compiler::Bundle;
+using compiler::BundleArgument;
+using compiler::BundleDialect;
+using compiler::FrontEndArgument;
+using compiler::FrontEndResult;
+using compiler::NamedGraph;
+using Images = std::vector<std::vector<uint8_t>>;  // by argument of the kernel
+using cosim::HostData;
+
+constexpr BundleDialect kDialects[] = {BundleDialect::kSymbolicConstants,
+                                       BundleDialect::kBakedAddresses,
+                                       BundleDialect::kSymbolicArguments};
+constexpr const char* kDialectNames[] = {"constants", "baked", "arguments"};
+
+struct Tally {
+  int lists = 0, refused = 0, hinted = 0, forced = 0;
+  int64_t elements = 0, unknown = 0;
+  std::map<std::string, int> refusals;
+};
+
+// One list: what it is, and what came of it.
+class Trial {
+ public:
+  Trial(uint32_t seed, Tally& tally) : seed_(seed), random_(seed), tally_(tally) {
+    const char* const file = std::getenv("SPYRE_FUZZ_LIST");
+    list_ = file == nullptr ? RandomOpList(seed).Make() : Json::parse(std::ifstream(file));
+  }
+
+  void Run() {
+    ++tally_.lists;
+    const compiler::FrontEndOptions options = Options();
+    try {
+      graph_ = compiler::ReadNamedGraph(list_);
+      result_ = compiler::CompileNamedGraph(graph_, options);
+      if (!result_.groups.empty()) ++tally_.hinted;
+    } catch (const Error& error) {
+      return Refused(error);
+    }
+    inputs_ = RandomInputs(graph_, random_);
+    if (!options.lx_planning && Below(2) == 0) ForceSplits(result_.source.body);
+    std::vector<HostData> first;
+    for (size_t i = 0; i < std::size(kDialects); ++i) {
+      SCOPED_TRACE(kDialectNames[i]);
+      std::vector<HostData> outputs;
+      try {
+        outputs = Execute(kDialects[i], i == seed_ % std::size(kDialects));
+      } catch (const Error& error) {
+        Refused(error);
+        continue;
+      }
+      if (::testing::Test::HasFailure()) return;
+      if (first.empty()) first = outputs;
+      for (size_t o = 0; o < first.size() && o < outputs.size(); ++o)
+        ExpectSame(outputs[o], first[o], fmt::format("output {}: another dialect, other bits", o));
+    }
+    if (forced_) ++tally_.forced;
+    if (!first.empty()) Compare(first);
+  }
+
+  std::string Text() const {
+    return "seed " + std::to_string(seed_) + ": " + list_.dump() + about_;
+  }
+
+ private:
+  uint32_t Below(uint32_t limit) { return static_cast<uint32_t>(random_() % limit); }
+
+  compiler::FrontEndOptions Options() {
+    compiler::FrontEndOptions options;
+    options.tiling = Below(8) != 0;
+    options.division.agree = Below(4) != 0;
+    constexpr int kCores[] = {1, 2, 3, 4, 7, 8, 16, 32, 32};
+    options.division.max_cores = kCores[Below(std::size(kCores))];
+    if (Below(4) == 0) options.division.rule = compiler::SplitRuleFromName("cost");
+    options.lx_planning = Below(4) != 0;
+    options.lx.all_operations = Below(4) != 0;
+    constexpr const char* kSolvers[] = {"greedy", "firstfit", "bestfit"};
+    options.lx.solver = compiler::LxSolverFromName(kSolvers[Below(3)]);
+    options.lx.cores = options.division.max_cores;
+    options.lx.capacity = Below(6) == 0 ? 16 << 10 : 1 << 20;
+    about_ = fmt::format("\ntiling {}, agree {}, cores {}, cost {}, LX {} {}, {} bytes",
+                         options.tiling, options.division.agree, options.division.max_cores,
+                         options.division.rule == compiler::SplitRule::kCost, options.lx_planning,
+                         options.lx.all_operations, options.lx.capacity);
+    return options;
+  }
+
+  void Refused(const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::kBadInput) << error.what();
+    EXPECT_GT(std::string(error.what()).size(), 20u) << error.what();
+    ++tally_.refused;
+    const auto* compile = dynamic_cast<const compiler::CompileError*>(&error);
+    const std::string what = error.what();
+    ++tally_.refusals[compile != nullptr ? compile->type() + " " + compile->message_kind()
+                                         : what.substr(0, 40)];
+  }
+
+  HostData DataOf(const FrontEndArgument& argument) const {
+    std::vector<double> values;
+    if (argument.is_constant) {
+      values = {argument.value};
+    } else {
+      for (const Bounded& element : inputs_.at(argument.name).data) values.push_back(element.value);
+    }
+    HostData data(values.size() * 2);
+    for (size_t i = 0; i < values.size(); ++i)
+      cosim::StoreHost(DataFormat::kIeeeFp16, values[i], data.data(), static_cast<int64_t>(i));
+    return data;
+  }
+
+  // Executes the emitted files, and if asked the generated program; the outputs in order.
+  std::vector<HostData> Execute(BundleDialect dialect, bool program) {
+    Bundle bundle = compiler::EmitBundle(result_.source, dialect);
+    if (seed_ % 16 == 0) bundle = WrittenAndRead(bundle, dialect);
+    compiler::RefuseShortArguments(result_, bundle);
+    compiler::BindSegments(bundle, result_.lx.pool_bytes > 0);
+    const std::vector<compiler::ArgumentUse> uses = compiler::ArgumentUses(bundle);
+    std::vector<int> tensors;  // arguments of the bundle that are tensors, in order
+    std::vector<uint64_t> bytes;
+    for (size_t i = 0; i < uses.size(); ++i) {
+      if (bundle.arguments[i].kind == BundleArgument::Kind::kTensor)
+        tensors.push_back(static_cast<int>(i));
+      bytes.push_back(AlignUp(uses[i].bytes, kStickBytes));
+    }
+    if (tensors.size() != result_.arguments.size()) {
+      ADD_FAILURE() << tensors.size() << " arguments are bound, there are "
+                    << result_.arguments.size();
+      return {};
+    }
+    cosim::BundleMemory memory(bytes, kMaxCores, compiler::ResidentLxBytes(bundle), false);
+    Images images;
+    for (size_t i = 0; i < tensors.size(); ++i) {
+      const FrontEndArgument& argument = result_.arguments[i];
+      const auto image_bytes = static_cast<size_t>(argument.layout.DeviceBytes());
+      images.emplace_back(image_bytes, 0x5A);  // what nobody wrote
+      if (!argument.is_output)
+        images.back() =
+            cosim::ToDeviceImage(argument.layout, DataFormat::kIeeeFp16, DataOf(argument));
+      std::vector<uint8_t>& image = memory.image(tensors[i]);
+      image = images.back();
+    }
+    cosim::RunBundleReference(bundle, {}, memory);
+    std::vector<HostData> outputs;
+    for (size_t i = 0; i < tensors.size(); ++i) {
+      if (result_.arguments[i].is_output) outputs.push_back(HostOf(i, memory.image(tensors[i])));
+    }
+    if (program) ExpectProgramGives(bundle, std::move(images), outputs);
+    return outputs;
+  }
+
+  HostData HostOf(size_t argument, const std::vector<uint8_t>& image) const {
+    return cosim::FromDeviceImage(result_.arguments[argument].layout, DataFormat::kIeeeFp16, image);
+  }
+
+  Bundle WrittenAndRead(const Bundle& bundle, BundleDialect dialect) const {
+    const std::filesystem::path directory =
+        std::filesystem::path(::testing::TempDir()) / "op_list_fuzz";
+    std::filesystem::remove_all(directory);
+    compiler::WriteBundle(bundle, dialect, directory);
+    Bundle read = compiler::ReadBundle(directory);
+    std::filesystem::remove_all(directory);
+    return read;
+  }
+
+  void ExpectProgramGives(const Bundle& bundle, Images images,
+                          const std::vector<HostData>& expected) {
+    std::vector<compiler::KernelArgument> arguments;
+    for (const FrontEndArgument& from : result_.arguments) {
+      compiler::KernelArgument argument;
+      argument.name = from.name;
+      argument.is_output = from.is_output;
+      argument.shape = from.layout.host_size;
+      for (size_t d = 0; d < argument.shape.size(); ++d) argument.dims.push_back(std::to_string(d));
+      argument.layout = from.layout;
+      arguments.push_back(std::move(argument));
+    }
+    const compiler::Kernel kernel = compiler::GenerateBundleKernel(bundle, arguments, {});
+    const std::vector<uint8_t> encoded = Encode(kernel.compute);
+    Program program = Decode(encoded.data(), encoded.size());
+    compiler::testing::Memory memory;
+    std::vector<uint64_t> base;
+    for (size_t i = 0; i < images.size(); ++i) {
+      base.push_back(SegmentAddress(static_cast<unsigned>(i % 7), 4096 + (uint64_t{1} << 30) * i));
+      memory.Add(base[i], images[i].size());
+      std::memcpy(memory.At(base[i], images[i].size()), images[i].data(), images[i].size());
+      program.address_table[8 * i] = base[i];
+    }
+    if (kernel.pool_bytes > 0) memory.Add(kProgramBase + kernel.pool_offset, kernel.pool_bytes);
+    try {
+      compiler::testing::Interpreter(program, memory, seed_).Run();
+    } catch (const std::exception& error) {
+      ADD_FAILURE() << "the program: " << error.what();
+      return;
+    }
+    size_t output = 0;
+    for (size_t i = 0; i < images.size(); ++i) {
+      if (!result_.arguments[i].is_output) continue;
+      const uint8_t* const begin = memory.At(base[i], images[i].size());
+      ExpectSame(HostOf(i, {begin, begin + images[i].size()}), expected[output++],
+                 result_.arguments[i].name + ": the program gives other bits than its SDSC files");
+    }
+  }
+
+  static void ExpectSame(const HostData& got, const HostData& expected, const std::string& what) {
+    int differ = 0;
+    std::string first;
+    ASSERT_EQ(got.size(), expected.size()) << what;
+    for (size_t i = 0; i < got.size() / 2; ++i) {
+      const auto at = static_cast<int64_t>(i);
+      const uint64_t a = cosim::HostBits(DataFormat::kIeeeFp16, got.data(), at);
+      const uint64_t b = cosim::HostBits(DataFormat::kIeeeFp16, expected.data(), at);
+      if (a == b) continue;
+      if (++differ == 1) {
+        first = fmt::format("element {}: {} instead of {}", i,
+                            cosim::HostValue(DataFormat::kIeeeFp16, a),
+                            cosim::HostValue(DataFormat::kIeeeFp16, b));
+      }
+    }
+    EXPECT_EQ(differ, 0) << what << "; of " << got.size() / 2 << ", " << first;
+  }
+
+  // The executed files, and the source of operations worked out in float64, beside the oracle.
+  void Compare(const std::vector<HostData>& outputs) {
+    const OpListOracle oracle(list_, inputs_);
+    cosim::ArgumentImages images;
+    for (size_t i = 0; i < result_.arguments.size(); ++i) {
+      const FrontEndArgument& argument = result_.arguments[i];
+      if (argument.is_output) continue;
+      images[static_cast<int>(i)] =
+          cosim::ToDeviceImage(argument.layout, DataFormat::kIeeeFp16, DataOf(argument));
+    }
+    cosim::OpSpecReference source(result_.source, images, cosim::Rounding::kNone);
+    EXPECT_FALSE(source.read_unwritten()) << "the source reads what nothing wrote";
+    size_t output = 0;
+    for (size_t i = 0; i < result_.arguments.size(); ++i) {
+      const FrontEndArgument& argument = result_.arguments[i];
+      if (!argument.is_output) continue;
+      const compiler::NamedTensor& named = graph_.tensors[static_cast<size_t>(argument.tensor)];
+      const OracleTensor& expected = oracle.At(argument.name);
+      const HostData& data = outputs[output++];
+      const Judgement judgement = Judge(graph_, named, expected, [&](int64_t at) {
+        return cosim::HostValue(DataFormat::kIeeeFp16,
+                                cosim::HostBits(DataFormat::kIeeeFp16, data.data(), at));
+      });
+      tally_.elements += judgement.elements;
+      tally_.unknown += judgement.unknown;
+      Count(judgement, "executed");
+      const std::vector<int64_t> places = PlacesOf(argument.layout);
+      Count(Judge(graph_, named, expected,
+                  [&](int64_t at) {
+                    return source.Value(static_cast<int>(i), places[static_cast<size_t>(at)],
+                                        argument.layout.format, 2);
+                  }),
+            "the source in float64");
+    }
+  }
+
+  // Bytes in the device image of the elements on the host, in order.
+  static std::vector<int64_t> PlacesOf(const StickLayout& layout) {
+    std::vector<int64_t> places = {0};
+    for (const std::vector<int64_t>& offsets : cosim::HostOffsets(layout)) {
+      std::vector<int64_t> next;
+      for (const int64_t place : places)
+        for (const int64_t offset : offsets) next.push_back(place + offset);
+      places = std::move(next);
+    }
+    return places;
+  }
+
+  // Divides operations over the cores as no rule would; what is in LX would have to agree.
+  void ForceSplits(std::vector<compiler::SpecNode>& nodes) {
+    for (compiler::SpecNode& node : nodes) {
+      if (auto* loop = std::get_if<compiler::LoopSpec>(&node)) ForceSplits(loop->body);
+      auto* op = std::get_if<compiler::OpSpec>(&node);
+      if (op == nullptr || Below(2) == 0) continue;
+      forced_ = true;
+      int cores = kMaxCores;
+      op->core_slices.clear();
+      for (compiler::IterationSymbol& symbol : op->iteration_space) {
+        symbol.split = 1;
+        std::vector<int> divisors;
+        for (int d = 2; d <= cores; ++d)
+          if (symbol.range % d == 0) divisors.push_back(d);
+        if (divisors.empty() || Below(2) == 0) continue;
+        symbol.split = divisors[Below(static_cast<uint32_t>(divisors.size()))];
+        cores /= symbol.split;
+      }
+    }
+  }
+
+  void Count(const Judgement& judgement, const char* of) {
+    EXPECT_EQ(judgement.wrong, 0) << of << ", of " << judgement.elements << "; " << judgement.first;
+  }
+
+  uint32_t seed_;
+  std::mt19937 random_;
+  Tally& tally_;
+  Json list_;
+  std::string about_;
+  NamedGraph graph_;
+  FrontEndResult result_;
+  OracleTensors inputs_;
+  bool forced_ = false;  // splits are not those of a rule
+};
+
+TEST(OpListFuzz, EveryDialectAndTheProgramGiveTheValuesOfTheList) {
+  constexpr uint32_t kLists = 60;
+  const uint32_t first =
+      FromEnvironment("SPYRE_FUZZ_FIRST", FromEnvironment("SPYRE_FUZZ_SEED", 0) * 100'000);
+  const std::chrono::seconds time(FromEnvironment("SPYRE_FUZZ_SECONDS", 0));
+  const auto begin = std::chrono::steady_clock::now();
+  Tally tally;
+  for (uint32_t i = 0; i < kLists || std::chrono::steady_clock::now() - begin < time; ++i) {
+    Trial trial(first + i, tally);
+    trial.Run();
+    if (HasFailure()) {
+      FAIL() << trial.Text();
+    }
+  }
+  RecordProperty("lists", tally.lists);
+  for (const auto& [what, count] : tally.refusals)
+    std::printf("  %5d refused: %s\n", count, what.c_str());
+  std::printf(
+      "  %d lists, %d refused, %d tiled, %d of forced splits, %lld of %lld elements compared\n",
+      tally.lists, tally.refused, tally.hinted, tally.forced,
+      static_cast<long long>(tally.elements - tally.unknown),
+      static_cast<long long>(tally.elements));
+  EXPECT_LT(tally.refused, tally.lists / 2 * 3) << "most lists are to be run";
+  EXPECT_GT(tally.elements, 2 * tally.unknown) << "most elements are to be compared";
+}
+
+}  // namespace
+}  // namespace spyre::fuzz

@@ -1,0 +1,301 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a list of operations means, worked out from its JSON in float64 with a bound for what
+// rounding may add up to: simple loops over named dimensions that share no code with the compiler,
+// its data structures or the references of the product.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <functional>
+#include <limits>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+namespace spyre::fuzz {
+
+using Json = nlohmann::ordered_json;
+
+// A value, and how far from it the card's may be. An infinite bound: nothing is known.
+struct Bounded {
+  double value = 0;
+  double error = 0;
+
+  bool known() const { return std::isfinite(value) && std::isfinite(error); }
+};
+
+// One rounding to 9 bits of mantissa is 2^-10; operations that take several instructions round
+// more.
+inline Bounded Rounded(double value, double error) {
+  constexpr double kRoundings = 4.0 / 1024;
+  constexpr double kSmallest = 1.0 / (1 << 14);  // near and below the least number of float16
+  constexpr double kLargest = 3e4;               // float16 ends at 65,504
+  Bounded result{value, error + kRoundings * (std::fabs(value) + error) + kSmallest};
+  if (!result.known() || std::fabs(value) + result.error > kLargest)
+    result.error = std::numeric_limits<double>::infinity();
+  return result;
+}
+
+struct OracleTensor {
+  std::vector<std::string> dims;
+  std::vector<Bounded> data;  // C order of dims
+};
+
+class OpListOracle {
+ public:
+  // inputs: by name, exact.
+  OpListOracle(const Json& list, std::map<std::string, OracleTensor> inputs)
+      : list_(list), tensors_(std::move(inputs)) {
+    for (const auto& [name, size] : list.at("dims").items()) sizes_[name] = size.get<int64_t>();
+    for (const Json& op : list.at("ops")) Run(op);
+  }
+
+  const OracleTensor& At(const std::string& name) const { return tensors_.at(name); }
+
+ private:
+  using Index = std::map<std::string, int64_t>;  // of every dimension that matters
+  using Names = std::vector<std::string>;
+
+  static bool Has(const Names& names, const std::string& name) {
+    return std::find(names.begin(), names.end(), name) != names.end();
+  }
+
+  const Bounded& Element(const OracleTensor& tensor, const Index& index) const {
+    int64_t at = 0;
+    for (const std::string& dim : tensor.dims) at = at * sizes_.at(dim) + index.at(dim);
+    return tensor.data[static_cast<size_t>(at)];
+  }
+
+  void ForEach(const Names& dims, Index index, const std::function<void(const Index&)>& body,
+               size_t from = 0) const {
+    if (from == dims.size()) return body(index);
+    for (int64_t i = 0; i < sizes_.at(dims[from]); ++i) {
+      index[dims[from]] = i;
+      ForEach(dims, index, body, from + 1);
+    }
+  }
+
+  OracleTensor Make(const Names& dims, const std::function<Bounded(const Index&)>& element) const {
+    OracleTensor tensor{dims, {}};
+    ForEach(dims, {}, [&](const Index& index) { tensor.data.push_back(element(index)); });
+    return tensor;
+  }
+
+  OracleTensor Operand(const Json& input) const {
+    if (!input.is_number()) return tensors_.at(input.get<std::string>());
+    const double value = input.get<double>();
+    return {{}, {{value, std::fabs(value) / 1024}}};
+  }
+
+  static Names Union(const std::vector<OracleTensor>& operands) {
+    Names dims;
+    for (const OracleTensor& operand : operands) {
+      for (const std::string& dim : operand.dims)
+        if (!Has(dims, dim)) dims.push_back(dim);
+    }
+    return dims;
+  }
+
+  // ------------------------------------------------------------- functions
+  // A function that changes by at most `slope` times a change of its argument near it.
+  static Bounded Smooth(const Bounded& x, double value, double slope) {
+    return Rounded(value, slope * x.error);
+  }
+  static Bounded Unknown() { return {0, std::numeric_limits<double>::infinity()}; }
+
+  static Bounded Unary(const std::string& op, const Json& keys, const Bounded& x) {
+    if (!x.known()) return Unknown();
+    const double v = x.value;
+    const double low = v - x.error;
+    if (op == "abs") return Smooth(x, std::fabs(v), 1);
+    if (op == "copy" || op == "restickify") return Smooth(x, v, 1);
+    if (op == "neg") return Smooth(x, -v, 1);
+    if (op == "relu") return Smooth(x, std::max(v, 0.0), 1);
+    if (op == "clip")
+      return Smooth(
+          x, std::min(std::max(v, keys.at("min").get<double>()), keys.at("max").get<double>()), 1);
+    if (op == "exp") return Rounded(std::exp(v), std::exp(v) * std::expm1(x.error));
+    if (op == "tanh") return Smooth(x, std::tanh(v), 1);
+    if (op == "sigmoid") return Smooth(x, 1 / (1 + std::exp(-v)), 0.25);
+    if (op == "gelu") {
+      Bounded gelu = Smooth(x, v * 0.5 * (1 + std::erf(v / std::sqrt(2.0))), 1.2);
+      gelu.error += 4e-3;  // the card may take the tanh form
+      return gelu;
+    }
+    if (op == "silu") return Divide(x, Add({1, 0}, Unary("exp", keys, Unary("neg", keys, x))));
+    if (low <= 0) return Unknown();
+    if (op == "sqrt") return Smooth(x, std::sqrt(v), 0.5 / std::sqrt(low));
+    if (op == "log") return Smooth(x, std::log(v), 1 / low);
+    if (op == "reciprocal") return Smooth(x, 1 / v, 1 / (low * low));
+    if (op == "rsqrt") return Smooth(x, 1 / std::sqrt(v), 0.5 / (low * std::sqrt(low)));
+    throw std::invalid_argument("oracle: " + op);
+  }
+
+  static Bounded Add(const Bounded& a, const Bounded& b) {
+    return Rounded(a.value + b.value, a.error + b.error);
+  }
+  static Bounded Subtract(const Bounded& a, const Bounded& b) {
+    return Rounded(a.value - b.value, a.error + b.error);
+  }
+  static Bounded Multiply(const Bounded& a, const Bounded& b) {
+    return Rounded(a.value * b.value,
+                   std::fabs(a.value) * b.error + std::fabs(b.value) * a.error + a.error * b.error);
+  }
+  static Bounded Divide(const Bounded& a, const Bounded& b) {
+    const double low = std::fabs(b.value) - b.error;
+    if (!(low > 0)) return Unknown();
+    return Rounded(a.value / b.value,
+                   a.error / low + (std::fabs(a.value) + a.error) * b.error / (low * low));
+  }
+  static Bounded Larger(const Bounded& a, const Bounded& b) {
+    return {std::max(a.value, b.value), std::max(a.error, b.error)};
+  }
+  static Bounded Smaller(const Bounded& a, const Bounded& b) {
+    return {std::min(a.value, b.value), std::max(a.error, b.error)};
+  }
+  static Bounded Truth(bool value, bool sure) {
+    return sure ? Bounded{value ? 1.0 : 0.0, 0} : Unknown();
+  }
+
+  static Bounded Binary(const std::string& op, const Bounded& a, const Bounded& b) {
+    if (!a.known() || !b.known()) return Unknown();
+    const double distance = std::fabs(a.value - b.value);
+    const double doubt = a.error + b.error;
+    const bool exact = doubt == 0;
+    if (op == "add") return Add(a, b);
+    if (op == "sub") return Subtract(a, b);
+    if (op == "mul") return Multiply(a, b);
+    if (op == "div") return Divide(a, b);
+    if (op == "maximum") return Larger(a, b);
+    if (op == "minimum") return Smaller(a, b);
+    if (op == "equal") return Truth(a.value == b.value, exact || distance > doubt);
+    if (op == "notequal") return Truth(a.value != b.value, exact || distance > doubt);
+    if (op == "greaterequal") return Truth(a.value >= b.value, exact || distance > doubt);
+    if (op == "lesserequal") return Truth(a.value <= b.value, exact || distance > doubt);
+    throw std::invalid_argument("oracle: " + op);
+  }
+
+  // Of fp32 accumulators that are rounded once.
+  static Bounded Sum(const std::vector<Bounded>& terms) {
+    double sum = 0, error = 0, magnitude = 0;
+    for (const Bounded& term : terms) {
+      if (!term.known()) return Unknown();
+      sum += term.value;
+      error += term.error;
+      magnitude += std::fabs(term.value) + term.error;
+    }
+    return Rounded(sum, error + magnitude * static_cast<double>(terms.size() + 2) / (1 << 22));
+  }
+
+  static Bounded Reduce(const std::string& op, const std::vector<Bounded>& terms) {
+    if (op == "sum") return Sum(terms);
+    if (op == "mean") {
+      const auto count = static_cast<double>(terms.size());
+      Bounded sum = Sum(terms);
+      // Divided before it is rounded.
+      return sum.known() ? Bounded{sum.value / count, sum.error / count + 1.0 / (1 << 14)} : sum;
+    }
+    Bounded result = terms[0];
+    for (const Bounded& term : terms) {
+      if (!term.known()) return Unknown();
+      result = op == "amax" ? Larger(result, term) : Smaller(result, term);
+    }
+    return result;
+  }
+
+  // ------------------------------------------------------------- operations
+  OracleTensor Map(const std::string& op, const Json& keys, const OracleTensor& x) const {
+    return Make(x.dims, [&](const Index& i) { return Unary(op, keys, Element(x, i)); });
+  }
+  OracleTensor Zip(const std::string& op, const OracleTensor& a, const OracleTensor& b) const {
+    return Make(Union({a, b}),
+                [&](const Index& i) { return Binary(op, Element(a, i), Element(b, i)); });
+  }
+  OracleTensor Fold(const std::string& op, const OracleTensor& x, const Names& along) const {
+    Names left;
+    for (const std::string& dim : x.dims)
+      if (!Has(along, dim)) left.push_back(dim);
+    return Make(left, [&](const Index& i) {
+      std::vector<Bounded> terms;
+      ForEach(along, i, [&](const Index& j) { terms.push_back(Element(x, j)); });
+      return Reduce(op, terms);
+    });
+  }
+  static OracleTensor Scalar(double value) { return {{}, {{value, std::fabs(value) / 1024}}}; }
+
+  OracleTensor Multiplied(const OracleTensor& a, const OracleTensor& b,
+                          const std::string& along) const {
+    Names dims;
+    for (const std::string& dim : Union({a, b}))
+      if (dim != along) dims.push_back(dim);
+    return Make(dims, [&](const Index& i) {
+      std::vector<Bounded> terms;
+      ForEach({along}, i, [&](const Index& j) {
+        const Bounded& x = Element(a, j);
+        const Bounded& y = Element(b, j);
+        terms.push_back({x.value * y.value, std::fabs(x.value) * y.error +
+                                                std::fabs(y.value) * x.error + x.error * y.error});
+      });
+      return Sum(terms);
+    });
+  }
+
+  OracleTensor Softmax(const OracleTensor& x, const Names& along) const {
+    const OracleTensor e = Map("exp", {}, Zip("sub", x, Fold("amax", x, along)));
+    return Zip("div", e, Fold("sum", e, along));
+  }
+
+  OracleTensor Norm(const std::string& op, const Json& keys, const std::vector<OracleTensor>& x,
+                    const Names& along) const {
+    const OracleTensor centred =
+        op == "rmsnorm" ? x[0] : Zip("sub", x[0], Fold("mean", x[0], along));
+    const OracleTensor square = Fold("mean", Zip("mul", centred, centred), along);
+    const OracleTensor scale =
+        Map("rsqrt", {}, Zip("add", square, Scalar(keys.at("eps").get<double>())));
+    OracleTensor result = Zip("mul", centred, scale);
+    if (x.size() > 1) result = Zip("mul", result, x[1]);
+    if (x.size() > 2) result = Zip("add", result, x[2]);
+    return result;
+  }
+
+  void Run(const Json& op) {
+    const auto name = op.at("op").get<std::string>();
+    std::vector<OracleTensor> x;
+    for (const Json& input : op.at("inputs")) x.push_back(Operand(input));
+    Names along;
+    if (op.contains("dim")) along = {op.at("dim").get<std::string>()};
+    OracleTensor& out = tensors_[op.at("output").get<std::string>()];
+    if (name == "matmul") {
+      out = Multiplied(x[0], x[1], along.empty() ? x[0].dims.back() : along[0]);
+    } else if (name == "softmax") {
+      out = Softmax(x[0], along);
+    } else if (name == "layernorm" || name == "rmsnorm") {
+      out = Norm(name, op, x, along);
+    } else if (name == "sum" || name == "mean" || name == "amax" || name == "amin") {
+      out = Fold(name, x[0], along);
+    } else if (name == "swiglu") {
+      out = Zip("mul", Map("silu", {}, x[0]), x[1]);
+    } else if (name == "where") {
+      out = Make(Union(x), [&](const Index& i) {
+        const Bounded& condition = Element(x[0], i);
+        if (!condition.known() ||
+            (condition.error > 0 && std::fabs(condition.value) <= condition.error))
+          return Unknown();
+        return condition.value != 0 ? Element(x[1], i) : Element(x[2], i);
+      });
+    } else if (x.size() == 2) {
+      out = Zip(name, x[0], x[1]);
+    } else {
+      out = Map(name, op, x[0]);
+    }
+  }
+
+  const Json& list_;
+  std::map<std::string, int64_t> sizes_;
+  std::map<std::string, OracleTensor> tensors_;
+};
+
+}  // namespace spyre::fuzz

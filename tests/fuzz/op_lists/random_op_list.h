@@ -1,0 +1,260 @@
+// SPDX-License-Identifier: Apache-2.0
+// Random lists of operations with tiling hints, in the JSON that users write. Most are valid; what
+// the compiler refuses, it must refuse with a sentence.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <random>
+#include <string>
+#include <vector>
+
+namespace spyre::fuzz {
+
+class RandomOpList {
+ public:
+  using Json = nlohmann::ordered_json;
+
+  explicit RandomOpList(uint32_t seed) : random_(seed) {}
+
+  Json Make() {
+    MakeDims();
+    const int inputs = Between(1, 4);
+    for (int i = 0; i < inputs; ++i) MakeInput(i);
+    const int ops = Between(1, 9);
+    for (int i = 0, tries = 0; i < ops && tries < 200; ++tries)
+      if (MakeOp(i)) ++i;
+    DropUnused();
+    MakeHints();
+    MakeOutputs();
+    return list_;
+  }
+
+  int Between(int low, int high) {
+    return low + static_cast<int>(random_() % static_cast<unsigned>(high - low + 1));
+  }
+  bool OneIn(int n) { return Between(1, n) == 1; }
+  template <typename T>
+  T Pick(const std::vector<T>& from) {
+    return from[random_() % from.size()];
+  }
+
+ private:
+  using Names = std::vector<std::string>;
+  static constexpr int64_t kMaxElements = 16384;
+  static constexpr int64_t kMaxProducts = 1 << 19;  // of a matmul
+
+  struct Tensor {
+    std::string name;
+    Names dims;
+    bool positive = false;
+  };
+
+  static bool Has(const Names& names, const std::string& name) {
+    return std::find(names.begin(), names.end(), name) != names.end();
+  }
+  int64_t Size(const std::string& dim) const { return list_.at("dims").at(dim).get<int64_t>(); }
+  int64_t Elements(const Names& dims) const {
+    int64_t elements = 1;
+    for (const std::string& dim : dims) elements *= Size(dim);
+    return elements;
+  }
+
+  void MakeDims() {
+    static const std::vector<int> kSizes = {1,  2,  3,  4,  6,  8,   16,  16,  32, 33,
+                                            64, 64, 64, 65, 96, 128, 128, 192, 256};
+    const int count = Between(2, 4);
+    for (int i = 0; i < count; ++i) {
+      dims_.push_back(std::string(1, static_cast<char>('A' + i)));
+      list_["dims"][dims_.back()] = Pick(kSizes);
+    }
+    // Sticks of whole 64 elements are the rule.
+    if (!OneIn(6)) list_["dims"][dims_.back()] = 64 * Between(1, 4);
+  }
+
+  Names SomeDims() {
+    for (;;) {
+      Names dims = dims_;
+      std::shuffle(dims.begin(), dims.end(), random_);
+      dims.resize(
+          static_cast<size_t>(Between(1, static_cast<int>(std::min<size_t>(dims.size(), 3)))));
+      // The last of all is the usual one inside the stick.
+      if (!OneIn(4)) std::sort(dims.begin(), dims.end());
+      if (Elements(dims) <= kMaxElements) return dims;
+    }
+  }
+
+  void MakeInput(int number) {
+    Tensor tensor{"x" + std::to_string(number), SomeDims(), OneIn(2)};
+    Json json = {{"name", tensor.name}, {"dims", tensor.dims}};
+    if (OneIn(8)) json["stick"] = Pick(tensor.dims);
+    list_["tensors"].push_back(std::move(json));
+    tensors_.push_back(std::move(tensor));
+  }
+
+  static Names Union(const std::vector<const Tensor*>& operands) {
+    Names dims;
+    for (const Tensor* operand : operands)
+      for (const std::string& dim : operand->dims)
+        if (!Has(dims, dim)) dims.push_back(dim);
+    return dims;
+  }
+
+  // A tensor, the newest ones more often.
+  Tensor Operand() {
+    if (OneIn(2)) return tensors_.back();
+    return Pick(tensors_);
+  }
+
+  bool MakeOp(int number) {
+    const int kind = Between(0, 99);
+    Json op;
+    Names dims;
+    bool positive = false;
+    const Tensor a = Operand();
+    if (kind >= 64 && a.dims.empty()) return false;  // nothing to work along
+    if (kind < 30) {
+      std::vector<std::string> names = {"abs",  "copy",    "neg",  "relu", "exp",
+                                        "tanh", "sigmoid", "gelu", "silu", "clip"};
+      if (a.positive)
+        names.insert(names.end(), {"sqrt", "log", "reciprocal", "rsqrt", "sqrt", "rsqrt"});
+      const std::string name = Pick(names);
+      positive = name == "exp" || name == "sigmoid" ||
+                 (a.positive &&
+                  (name == "copy" || name == "sqrt" || name == "reciprocal" || name == "rsqrt"));
+      op = {{"op", name}, {"inputs", {a.name}}};
+      if (name == "clip") {
+        op["min"] = -0.5;
+        op["max"] = 0.75;
+      }
+      dims = a.dims;
+    } else if (kind < 60) {
+      const Tensor b = OneIn(6) ? a : Pick(tensors_);
+      const std::string name = Pick(Names{"add", "sub", "mul", "maximum", "minimum", "add", "mul",
+                                          "div", "equal", "greaterequal", "swiglu"});
+      if (name == "div" && !b.positive) return false;
+      op = {{"op", name}, {"inputs", {a.name, b.name}}};
+      if (OneIn(5) && name != "swiglu" && !a.dims.empty() && !b.dims.empty())
+        op["inputs"][name == "div" ? 0 : 1] = Pick(std::vector<double>{0.5, 2, 1.5, -1});
+      positive = a.positive && b.positive && op["inputs"][0].is_string() &&
+                 op["inputs"][1].is_string() &&
+                 (name == "add" || name == "mul" || name == "div" || name == "maximum" ||
+                  name == "minimum");
+      dims = op["inputs"][1].is_string() ? (op["inputs"][0].is_string() ? Union({&a, &b}) : b.dims)
+                                         : a.dims;
+    } else if (kind < 64) {
+      const Tensor b = Pick(tensors_);
+      const Tensor c = Pick(tensors_);
+      op = {{"op", "where"}, {"inputs", {a.name, b.name, c.name}}};
+      dims = Union({&a, &b, &c});
+    } else if (kind < 82) {
+      const std::string name = Pick(Names{"sum", "mean", "amax", "amin"});
+      const std::string along = Pick(a.dims);
+      op = {{"op", name}, {"inputs", {a.name}}, {"dim", along}};
+      positive = a.positive && name != "sum";
+      for (const std::string& dim : a.dims)
+        if (dim != along) dims.push_back(dim);
+      if (dims.empty() && !OneIn(10)) return false;
+    } else if (kind < 92) {
+      const std::string name = Pick(Names{"softmax", "layernorm", "rmsnorm"});
+      op = {{"op", name}, {"inputs", {a.name}}, {"dim", Pick(a.dims)}};
+      if (name != "softmax") op["eps"] = 0.01;
+      dims = a.dims;
+    } else {
+      const Tensor b = Pick(tensors_);
+      const std::string along = Pick(a.dims);
+      if (!Has(b.dims, along)) return false;
+      const auto own = [](const Tensor& x, const Tensor& y) {
+        return std::count_if(x.dims.begin(), x.dims.end(),
+                             [&](const std::string& dim) { return !Has(y.dims, dim); });
+      };
+      if (own(a, b) < 1 || own(b, a) != 1) return false;
+      op = {{"op", "matmul"}, {"inputs", {a.name, b.name}}, {"dim", along}};
+      for (const std::string& dim : Union({&a, &b}))
+        if (dim != along) dims.push_back(dim);
+      if (Elements(dims) * Size(along) > kMaxProducts) return false;
+    }
+    if (dims.size() > 4 || Elements(dims) > kMaxElements) return false;
+    Tensor out{"t" + std::to_string(number), dims, positive};
+    op["output"] = out.name;
+    list_["ops"].push_back(std::move(op));
+    tensors_.push_back(std::move(out));
+    return true;
+  }
+
+  bool IsRead(const std::string& name) const {
+    for (const Json& op : list_.at("ops"))
+      for (const Json& input : op.at("inputs"))
+        if (input == name) return true;
+    return false;
+  }
+
+  void DropUnused() {
+    Json kept = Json::array();
+    for (const Json& tensor : list_.at("tensors"))
+      if (IsRead(tensor.at("name"))) kept.push_back(tensor);
+    list_["tensors"] = std::move(kept);
+    Json dims = Json::object();
+    for (const auto& [name, size] : list_.at("dims").items()) {
+      for (const Json& tensor : list_.at("tensors"))
+        for (const Json& dim : tensor.at("dims"))
+          if (dim == name) dims[name] = size;
+    }
+    list_["dims"] = std::move(dims);
+  }
+
+  void MakeHints() {
+    if (OneIn(4)) return;
+    const Json& ops = list_.at("ops");
+    int first = 0;
+    int last = static_cast<int>(ops.size()) - 1;
+    const int hints = Between(1, 2);
+    for (int i = 0; i < hints; ++i) {
+      // Hints nest, or follow each other.
+      if (OneIn(2)) {
+        first = Between(first, last);
+        last = Between(first, last);
+      }
+      Json slices = Json::object();
+      const int count = Between(1, 2);
+      for (int s = 0; s < count; ++s) {
+        const std::string dim = Pick(dims_);
+        if (!list_.at("dims").contains(dim)) continue;
+        slices[dim] = Slices(Size(dim));
+      }
+      if (slices.empty()) continue;
+      Json hint = {{"slices", std::move(slices)}};
+      if (first > 0 || last + 1 < static_cast<int>(ops.size())) {
+        for (int o = first; o <= last; ++o)
+          hint["ops"].push_back(ops[static_cast<size_t>(o)].at("output"));
+      }
+      list_["hints"].push_back(std::move(hint));
+    }
+  }
+
+  int64_t Slices(int64_t size) {
+    if (OneIn(20)) return Between(1, 5);  // perhaps no divisor
+    std::vector<int64_t> divisors;
+    for (int64_t d = 1; d <= std::min<int64_t>(size, 8); ++d)
+      if (size % d == 0) divisors.push_back(d);
+    return Pick(divisors);
+  }
+
+  void MakeOutputs() {
+    if (!OneIn(3)) return;
+    Json outputs = Json::array();
+    for (const Json& op : list_.at("ops")) {
+      const auto name = op.at("output").get<std::string>();
+      if (!IsRead(name) || OneIn(3)) outputs.push_back(name);
+    }
+    list_["outputs"] = std::move(outputs);
+  }
+
+  std::mt19937 random_;
+  Json list_ = Json::object();
+  Names dims_;
+  std::vector<Tensor> tensors_;
+};
+
+}  // namespace spyre::fuzz

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cosim/host/child_process.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <csignal>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+namespace spyre::cosim {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+TEST(ChildProcess, BytesComeBackInTheOrderOfTheWorks) {
+  std::vector<ChildWork> works;
+  for (char c = 'a'; c < 'f'; ++c) works.emplace_back([c] { return std::string(1, c) + '\0'; });
+  const std::string zero(1, '\0');
+  EXPECT_THAT(RunInChildren(works, 2),
+              ElementsAre("a" + zero, "b" + zero, "c" + zero, "d" + zero, "e" + zero));
+}
+
+TEST(ChildProcess, MoreThanAPipeHoldsComesBackWhole) {
+  const std::string large(1 << 20, 'x');
+  EXPECT_EQ(RunInChild([&] { return large; }), large);
+}
+
+TEST(ChildProcess, AnErrorCrossesWithItsData) {
+  const std::vector<ChildResult> results = TryInChildren(
+      {[]() -> std::string { throw BadInput("m is 7").Subject("m").Value(7).Remedy("8"); }}, 1);
+  ASSERT_TRUE(results[0].error);
+  EXPECT_EQ(results[0].error->kind(), ErrorKind::kBadInput);
+  EXPECT_STREQ(results[0].error->what(), "m is 7");
+  EXPECT_EQ(results[0].error->subject(), "m");
+  EXPECT_EQ(results[0].error->value(), "7");
+  EXPECT_EQ(results[0].error->remedy(), "8");
+}
+
+TEST(ChildProcess, OneThatDiesLeavesTheOthersTheirResults) {
+  std::vector<size_t> told;
+  const std::vector<ChildResult> results =
+      TryInChildren({[]() -> std::string { throw std::runtime_error("odd"); },
+                     []() -> std::string {
+                       std::raise(SIGKILL);
+                       return "never";
+                     },
+                     [] { return std::string("well"); }},
+                    1, [&](size_t done) { told.push_back(done); });
+  EXPECT_EQ(results[0].error->kind(), ErrorKind::kInternal);
+  EXPECT_THAT(results[1].error->what(), HasSubstr("signal 9"));
+  EXPECT_FALSE(results[2].error);
+  EXPECT_EQ(results[2].bytes, "well");
+  EXPECT_THAT(told, ElementsAre(1, 2, 3));
+}
+
+}  // namespace
+}  // namespace spyre::cosim

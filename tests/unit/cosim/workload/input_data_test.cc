@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+// Generated inputs repeat, and are distributed as they say.
+#include "cosim/workload/input_data.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+namespace spyre::cosim {
+namespace {
+
+WorkloadTensor Halves(int position, int64_t elements) {
+  WorkloadTensor tensor;
+  tensor.position = position;
+  tensor.shape = {elements};
+  return tensor;
+}
+
+TEST(InputData, GeneratedInputsRepeatAndDependOnSeedAndTensor) {
+  InputOptions options;
+  const auto a = LoadInput(options, Halves(0, 4096));
+  EXPECT_EQ(a, LoadInput(options, Halves(0, 4096)));
+  EXPECT_NE(a, LoadInput(options, Halves(1, 4096)));
+  options.seed = 2;
+  EXPECT_NE(a, LoadInput(options, Halves(0, 4096)));
+}
+
+TEST(InputData, DistributionsAreWhatTheySay) {
+  const auto moments = [](Distribution distribution, double& low, double& high) {
+    InputOptions options;
+    options.distribution = distribution;
+    double sum = 0, squares = 0;
+    low = 1e9, high = -1e9;
+    const HostData data = LoadInput(options, Halves(0, 100000));
+    for (int64_t i = 0; i < 100000; ++i) {
+      const double x =
+          HostValue(DataFormat::kIeeeFp16, HostBits(DataFormat::kIeeeFp16, data.data(), i));
+      sum += x, squares += x * x;
+      low = std::min(low, x), high = std::max(high, x);
+    }
+    const double mean = sum / 100000;
+    return std::make_pair(mean, std::sqrt(squares / 100000 - mean * mean));
+  };
+  double low = 0, high = 0;
+  const auto uniform = moments(Distribution::kUniform, low, high);
+  EXPECT_NEAR(uniform.first, 0, 0.01);
+  EXPECT_GE(low, -1);
+  EXPECT_LE(high, 1);
+  const auto normal = moments(Distribution::kNormal, low, high);
+  EXPECT_NEAR(normal.first, 0, 0.01);
+  EXPECT_NEAR(normal.second, 1, 0.01);
+  moments(Distribution::kSmall, low, high);
+  EXPECT_GE(low, -0.0625);
+  EXPECT_LE(high, 0.0625);
+  moments(Distribution::kPositive, low, high);
+  EXPECT_GE(low, 0.0625);
+  EXPECT_LE(high, 4);
+}
+
+}  // namespace
+}  // namespace spyre::cosim

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+// Lists that the campaign of random lists found: refused in words of a bundle, or for no reason.
+#include "runtime/compiler/front_end/argument_reach.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "runtime/compiler/ir/ir.h"
+
+namespace spyre::compiler {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+FrontEndResult CompileList(const char* text) {
+  return CompileNamedGraph(ReadNamedGraph(nlohmann::ordered_json::parse(text)), {});
+}
+
+// x1 has A inside its sticks, t2 has B: blocks of 64 by 64 elements of a tensor with one row.
+TEST(RefuseShortArguments, SaysWhichOperationAndDimension) {
+  const FrontEndResult result = CompileList(R"({"dims": {"A": 1, "B": 256},
+      "tensors": [{"name": "x0", "dims": ["A", "B"]},
+                  {"name": "x1", "dims": ["A", "B"], "stick": "A"}],
+      "ops": [{"op": "neg", "inputs": ["x1"], "output": "t0"},
+              {"op": "sqrt", "inputs": ["x0"], "output": "t1"},
+              {"op": "rsqrt", "inputs": ["t1"], "output": "t2"},
+              {"op": "minimum", "inputs": ["x1", "t2"], "output": "t3"},
+              {"op": "mul", "inputs": ["t3", "t2"], "output": "t4"}],
+      "outputs": ["t0", "t2", "t4"]})");
+  try {
+    RefuseShortArguments(result, EmitBundle(result.source, DialectFor(result)));
+    FAIL() << "the bundle reaches over the end of t2";
+  } catch (const CompileError& error) {
+    EXPECT_EQ(error.message_kind(), "argument_reach");
+    EXPECT_THAT(error.what(), AllOf(HasSubstr("restickify ('t2'"), HasSubstr("[A=1, B=256]"),
+                                    HasSubstr("leave dimension 'A' out")));
+  }
+}
+
+TEST(RefuseShortArguments, AcceptsTensorsThatAreLongEnough) {
+  const FrontEndResult result = CompileList(R"({"dims": {"A": 128, "B": 256},
+      "tensors": [{"name": "x0", "dims": ["A", "B"]},
+                  {"name": "x1", "dims": ["A", "B"], "stick": "A"}],
+      "ops": [{"op": "minimum", "inputs": ["x1", "x0"], "output": "t3"}]})");
+  EXPECT_NO_THROW(RefuseShortArguments(result, EmitBundle(result.source, DialectFor(result))));
+}
+
+TEST(TwoHintsAlongOneDimension, CompileAroundAnOperationThatOnlyWorksOnTiles) {
+  const FrontEndResult result = CompileList(R"({"dims": {"A": 128, "B": 128},
+      "tensors": [{"name": "x", "dims": ["B", "A"]}],
+      "ops": [{"op": "exp", "inputs": ["x"], "output": "t"},
+              {"op": "relu", "inputs": ["t"], "output": "u"},
+              {"op": "neg", "inputs": ["u"], "output": "y"}],
+      "hints": [{"slices": {"B": 4}}, {"slices": {"B": 2}}]})");
+  for (const BundleDialect dialect :
+       {BundleDialect::kSymbolicArguments, BundleDialect::kSymbolicConstants})
+    EXPECT_EQ(EmitBundle(result.source, dialect).dscs.size(), 3u);
+}
+
+}  // namespace
+}  // namespace spyre::compiler
