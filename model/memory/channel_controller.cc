@@ -41,7 +41,7 @@ void ChannelController::Submit(const MemoryRequest& request) {
   }
   MemoryRequest at_clock = request;
   at_clock.arrival_ps = timing_.RoundUp(request.arrival_ps);
-  doors_[request.write ? kWrite : kRead].Push(at_clock);
+  doors_[request.write ? kWrite : kRead].Push(at_clock, request.arrival_ps);
 }
 
 uint64_t ChannelController::NextAdmission(Direction d) const {

@@ -85,8 +85,11 @@ tlm::tlm_sync_enum DeviceMemory::Begin(int id, tlm::tlm_generic_payload& payload
   accesses_[index] = {&payload, id};
   const uint64_t now = NowPs();
   const uint64_t arrival = now + delay.value() + config_.memory.controller_ns * 1000;
-  const uint64_t next = channels_.Submit(
-      {index, arrival, payload.get_address(), payload.get_data_length(), payload.is_write()});
+  // Sockets in the order in which they are bound, on each of them ring stops.
+  const auto requester = static_cast<uint16_t>(id << 8 | payload.get_extension<Transfer>()->stop);
+  const uint64_t next =
+      channels_.Submit({index, arrival, payload.get_address(), payload.get_data_length(),
+                        payload.is_write(), requester});
   decision_.notify(Ps(std::max(next, now) - now));  // an earlier pending notification stays
   return tlm::TLM_ACCEPTED;
 }

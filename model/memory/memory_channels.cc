@@ -69,7 +69,7 @@ uint64_t MemoryChannels::SubmitRounds(const Access& access) {
     if (members_[leader] == 0) continue;
     for (uint64_t round = first; round < first + rounds; ++round) {
       SubmitTo(leader, {access.id, access.arrival_ps, round * interleave_,
-                        static_cast<uint32_t>(interleave_), access.write});
+                        static_cast<uint32_t>(interleave_), access.write, access.requester});
     }
     next_decision_ps_[leader] = channels_[leader].NextDecisionPs();
     next = std::min(next, next_decision_ps_[leader]);
@@ -81,7 +81,8 @@ uint64_t MemoryChannels::SubmitPieces(const Access& access) {
   Mask asked = 0;
   map_.ForEachPiece(access.address, access.bytes, [&](const ChannelAddress& at, uint32_t bytes) {
     asked |= Bit(at.channel);
-    pieces_[at.channel].push_back({access.id, access.arrival_ps, at.address, bytes, access.write});
+    pieces_[at.channel].push_back(
+        {access.id, access.arrival_ps, at.address, bytes, access.write, access.requester});
   });
   uint64_t next = kNever;
   // From above: who leaves a class is led by one of a lower number, whose turn comes later.

@@ -39,6 +39,7 @@ class MemoryChannels {
     uint64_t address;  // of the device
     uint64_t bytes;
     bool write;
+    uint16_t requester = 0;  // of accesses that arrive at the same time the lowest goes first
   };
   // arrival_ps may lie in the future, never before the last Advance. Returns the next decision of
   // the channels that it goes to.

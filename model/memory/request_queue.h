@@ -17,39 +17,51 @@ struct MemoryRequest {
   uint64_t address;  // channel-local bytes
   uint32_t bytes;    // inside one row
   bool write;
+  uint16_t requester = 0;  // of requests that arrive at the same time the lowest goes first
 };
 
-// Sorted by arrival, equal ones in order of submission.
+// Sorted by arrival, then by requester, then in order of submission. Requests may be told in any
+// order: who is first does not depend on who was first to tell.
 class ArrivalQueue {
  public:
   bool empty() const { return size_ == 0; }
   size_t size() const { return size_; }
-  const MemoryRequest& front() const { return ring_[first_]; }
+  const MemoryRequest& front() const { return ring_[first_].request; }
   const MemoryRequest& operator[](size_t index) const {
-    return ring_[(first_ + index) & (ring_.size() - 1)];
+    return ring_[(first_ + index) & (ring_.size() - 1)].request;
   }
   void Pop() {
     first_ = (first_ + 1) & (ring_.size() - 1);
     --size_;
   }
-  void Push(const MemoryRequest& request) {
+  // exact_ps: the arrival that decides the order; request.arrival_ps may be rounded up from it.
+  void Push(const MemoryRequest& request, uint64_t exact_ps) {
     if (size_ == ring_.size()) Grow();
     // Requests come nearly in order, so the place is found from the back.
     size_t at = size_++;
-    for (; at > 0 && At(at - 1).arrival_ps > request.arrival_ps; --at) At(at) = At(at - 1);
-    At(at) = request;
+    for (; at > 0 && IsBefore(exact_ps, request.requester, At(at - 1)); --at) At(at) = At(at - 1);
+    At(at) = {request, exact_ps};
   }
 
  private:
-  MemoryRequest& At(size_t index) { return ring_[(first_ + index) & (ring_.size() - 1)]; }
+  struct Arrival {
+    MemoryRequest request;
+    uint64_t exact_ps;
+  };
+
+  static bool IsBefore(uint64_t exact_ps, uint16_t requester, const Arrival& other) {
+    if (exact_ps != other.exact_ps) return exact_ps < other.exact_ps;
+    return requester < other.request.requester;
+  }
+  Arrival& At(size_t index) { return ring_[(first_ + index) & (ring_.size() - 1)]; }
   void Grow() {
-    std::vector<MemoryRequest> larger(ring_.size() * 2);
+    std::vector<Arrival> larger(ring_.size() * 2);
     for (size_t i = 0; i < size_; ++i) larger[i] = At(i);
     ring_ = std::move(larger);
     first_ = 0;
   }
 
-  std::vector<MemoryRequest> ring_ = std::vector<MemoryRequest>(64);  // a power of two
+  std::vector<Arrival> ring_ = std::vector<Arrival>(64);  // a power of two
   size_t first_ = 0;
   size_t size_ = 0;
 };

@@ -41,6 +41,10 @@ Ring::Ring(const sc_core::sc_module_name& name, const CardConfig& config, trace:
                            ? 1.0
                            : std::pow(static_cast<double>(members) / cohort, exponent));
   }
+  SC_HAS_PROCESS(Ring);
+  SC_METHOD(SendWrites);
+  sensitive << write_event_;
+  dont_initialize();
   core_socket.register_nb_transport_fw(this, &Ring::Begin);
   core_socket.register_b_transport(this, &Ring::SendToPeer);
 }
@@ -117,8 +121,10 @@ tlm::tlm_sync_enum Ring::Begin(int id, tlm::tlm_generic_payload& payload, tlm::t
   transfer.port = static_cast<uint16_t>(id);
   if (transfer.group != 0 && payload.is_read()) {
     JoinMulticast(payload, transfer, delay);
+  } else if (payload.is_read()) {
+    BeginRead(payload, transfer, delay);
   } else {
-    BeginUnicast(payload, transfer, delay);
+    BeginWrite(payload, transfer, delay);
   }
   return tlm::TLM_ACCEPTED;
 }
@@ -131,33 +137,58 @@ void Ring::Multicast::Complete(tlm::tlm_generic_payload& /*payload*/, uint64_t d
   ring->EndMulticast(*this, done_ps);
 }
 
-void Ring::BeginUnicast(tlm::tlm_generic_payload& payload, const Transfer& transfer,
-                        const sc_core::sc_time& delay) {
+void Ring::BeginRead(tlm::tlm_generic_payload& payload, const Transfer& transfer,
+                     const sc_core::sc_time& delay) {
+  SendToMemory(payload, AfterHops(NowPs() + delay.value(), Hops(transfer.stop)));
+}
+
+void Ring::BeginWrite(tlm::tlm_generic_payload& payload, const Transfer& transfer,
+                      const sc_core::sc_time& delay) {
+  const uint64_t start = NowPs() + delay.value();
+  const bool first = writes_.empty() || start < std::get<0>(writes_.top());
+  writes_.emplace(start, transfer.stop, submitted_writes_++, &payload);
+  if (first) write_event_.notify(delay);
+}
+
+// Whoever submits a write that arrives now does so in the first delta cycle of this time.
+void Ring::SendWrites() {
   const uint64_t now = NowPs();
-  const int core = transfer.stop;
-  uint64_t at_memory;
-  if (payload.is_write()) {
-    const uint64_t bytes = payload.get_data_length();
-    // The shorter way round, unless its last link, where all meet, is backed up.
-    const uint64_t start = now + delay.value();
-    const auto arrival = [&](bool clockwise) {
-      const int last = Next(memory_stop_, !clockwise);
-      const uint64_t free = (clockwise ? clockwise_ : counter_)[last].free_ps();
-      return std::max(free, AfterHops(start, Distance(core, memory_stop_, clockwise)));
-    };
-    const bool shorter = ShorterClockwise(core, memory_stop_);
-    const bool detour = arrival(!shorter) + config_.ring.detour_ns * 1000 < arrival(shorter);
-    const bool clockwise = detour ? !shorter : shorter;
-    at_memory = Travel(clockwise ? clockwise_ : counter_, clockwise, core, memory_stop_, bytes,
-                       DataCycles(bytes), start, transfer.flow);
-  } else {
-    at_memory = AfterHops(now + delay.value(), Hops(core));  // request ring
+  if (settled_ps_ != now) {
+    settled_ps_ = now;
+    write_event_.notify(sc_core::SC_ZERO_TIME);
+    return;
   }
+  while (!writes_.empty() && std::get<0>(writes_.top()) <= now) {
+    tlm::tlm_generic_payload& payload = *std::get<3>(writes_.top());
+    writes_.pop();
+    SendToMemory(payload, TravelToMemory(*payload.get_extension<Transfer>(),
+                                         payload.get_data_length(), now));
+  }
+  if (!writes_.empty()) write_event_.notify(Ps(std::get<0>(writes_.top()) - now));
+}
+
+// The shorter way round, unless its last link, where all meet, is backed up.
+uint64_t Ring::TravelToMemory(const Transfer& transfer, uint64_t bytes, uint64_t start_ps) {
+  const int core = transfer.stop;
+  const auto arrival = [&](bool clockwise) {
+    const int last = Next(memory_stop_, !clockwise);
+    const uint64_t free = (clockwise ? clockwise_ : counter_)[last].free_ps();
+    return std::max(free, AfterHops(start_ps, Distance(core, memory_stop_, clockwise)));
+  };
+  const bool shorter = ShorterClockwise(core, memory_stop_);
+  const bool detour = arrival(!shorter) + config_.ring.detour_ns * 1000 < arrival(shorter);
+  const bool clockwise = detour ? !shorter : shorter;
+  return Travel(clockwise ? clockwise_ : counter_, clockwise, core, memory_stop_, bytes,
+                DataCycles(bytes), start_ps, transfer.flow);
+}
+
+void Ring::SendToMemory(tlm::tlm_generic_payload& payload, uint64_t at_memory_ps) {
+  auto& transfer = *payload.get_extension<Transfer>();
   Passage& passage = *Take(passages_, free_passages_);
   passage.payload = &payload;
   passage.requester = transfer.client;
-  payload.get_extension<Transfer>()->client = &passage;
-  memory_socket.Send(payload, Ps(at_memory - now));
+  transfer.client = &passage;
+  memory_socket.Send(payload, Ps(at_memory_ps - NowPs()));
 }
 
 void Ring::EndUnicast(Passage& passage, uint64_t memory_done_ps) {
@@ -221,6 +252,7 @@ void Ring::JoinMulticast(tlm::tlm_generic_payload& payload, const Transfer& tran
                               payload.get_data_length());
   multicast->read.info = transfer;
   multicast->read.info.client = multicast;
+  if (self != 0) multicast->read.info.stop = static_cast<uint16_t>(__builtin_ctz(transfer.group));
   // The farthest member's request comes last.
   memory_socket.Send(read, Ps(AfterHops(NowPs() + delay.value(), stops_ / 2) - NowPs()));
 }

@@ -12,6 +12,9 @@
 // read starts when the last member of its group has asked; one request stands for all. Messages to
 // peers use b_transport, which adds their time to the delay. Nothing here blocks. Kernel thread
 // only.
+//
+// Writes take their links in the order in which they arrive at the ring, those of the same time in
+// the order of their stops. SystemC's order of processes has no influence on that.
 #pragma once
 
 #include <tlm_utils/multi_passthrough_initiator_socket.h>
@@ -20,7 +23,9 @@
 #include <deque>
 #include <map>
 #include <memory>
+#include <queue>
 #include <systemc>
+#include <tuple>
 #include <vector>
 
 #include "model/common/card_config.h"
@@ -69,8 +74,14 @@ class Ring : public sc_core::sc_module {
   tlm::tlm_sync_enum Begin(int id, tlm::tlm_generic_payload& payload, tlm::tlm_phase& phase,
                            sc_core::sc_time& delay);
   void SendToPeer(int id, tlm::tlm_generic_payload& payload, sc_core::sc_time& delay);
-  void BeginUnicast(tlm::tlm_generic_payload& payload, const Transfer& transfer,
-                    const sc_core::sc_time& delay);
+  void BeginRead(tlm::tlm_generic_payload& payload, const Transfer& transfer,
+                 const sc_core::sc_time& delay);
+  void BeginWrite(tlm::tlm_generic_payload& payload, const Transfer& transfer,
+                  const sc_core::sc_time& delay);
+  void SendWrites();  // process: those that have arrived
+  // To where the data of a write from `start_ps` on are at the memory stop.
+  uint64_t TravelToMemory(const Transfer& transfer, uint64_t bytes, uint64_t start_ps);
+  void SendToMemory(tlm::tlm_generic_payload& payload, uint64_t at_memory_ps);
   void EndUnicast(Passage& passage, uint64_t memory_done_ps);
   void JoinMulticast(tlm::tlm_generic_payload& payload, const Transfer& transfer,
                      const sc_core::sc_time& delay);
@@ -114,6 +125,12 @@ class Ring : public sc_core::sc_module {
   std::vector<Resource> psum_clockwise_, psum_counter_;
   std::map<uint32_t, std::deque<Multicast*>> assembling_;  // by group mask
   std::vector<uint64_t> delivered_ps_;                     // by stop, of the multicast at hand
+  // Writes that have not taken their links: arrival, stop, number in the order of submission.
+  using Write = std::tuple<uint64_t, uint16_t, uint64_t, tlm::tlm_generic_payload*>;
+  std::priority_queue<Write, std::vector<Write>, std::greater<>> writes_;
+  uint64_t submitted_writes_ = 0;
+  uint64_t settled_ps_ = UINT64_MAX;  // all writes that arrive then have been submitted
+  sc_core::sc_event write_event_;
   // Pools: what is not on a free list is in flight.
   std::vector<std::unique_ptr<Multicast>> multicasts_;
   std::vector<Multicast*> free_multicasts_;

@@ -125,6 +125,23 @@ TEST(MemoryChannels, TheLeaderLeavesNobodyWhenItIsTheOneThatDiffers) {
   channels.ExpectSameStatistics();
 }
 
+// One bank and one row: the first of the two to be served is the first to end.
+TEST(MemoryChannels, AccessesOfTheSameTimeAreServedInTheOrderOfTheirRequesters) {
+  for (const uint16_t first : {uint16_t{1}, uint16_t{2}}) {
+    Pair channels{MemoryConfig()};
+    channels.Submit({0, 100, 0, 256, false, first});
+    channels.Submit({1, 100, 0, 128, false, static_cast<uint16_t>(3 - first)});
+    channels.Submit({2, 99, 0, 64, false, 7});  // earlier, though in the same cycle of the clock
+    std::vector<uint64_t> ended;
+    while (channels.NextDecisionPs() != UINT64_MAX) {
+      for (const MemoryCompletion& end : channels.Advance(channels.NextDecisionPs()))
+        ended.push_back(end.id);
+    }
+    EXPECT_EQ(ended,
+              (first == 1 ? std::vector<uint64_t>{2, 0, 1} : std::vector<uint64_t>{2, 1, 0}));
+  }
+}
+
 TEST(MemoryChannels, ASplitInTheMiddleOfAnAccessEndsItOnce) {
   Pair channels{MemoryConfig()};
   channels.Submit({0, 0, 0, 8 * kRound, false});

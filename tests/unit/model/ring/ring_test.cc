@@ -33,6 +33,7 @@ struct Bench : sc_core::sc_module {
   std::vector<std::unique_ptr<Request>> requests;
   uint64_t lx_address = 0;
   int memory_reads = 0;
+  bool settle = true;  // after every request
 
   explicit Bench(const sc_core::sc_module_name& name, void (*change)(RingConfig&) = nullptr)
       : sc_module(name) {
@@ -78,7 +79,12 @@ struct Bench : sc_core::sc_module {
     request.payload.info.client = &request.client;
     cores[core]->Send(request.payload.Prepare(command, address, request.data.data(), bytes),
                       sc_core::SC_ZERO_TIME);
+    // Writes take their links when all that arrive at this time have been submitted.
+    if (settle) Settle();
     return request;
+  }
+  void Settle() {
+    for (int delta = 0; delta < 3; ++delta) sc_core::sc_start(sc_core::SC_ZERO_TIME);
   }
   uint64_t Read(unsigned core, uint64_t bytes) {
     return Send(core, tlm::TLM_READ_COMMAND, 0, bytes).client.cycles();
@@ -122,6 +128,17 @@ TEST(Ring, CoresOnOneSideShareItsLinksAndCoresOnBothSidesShareNone) {
 TEST(Ring, AWriteIsDoneWhenItsAcknowledgementIsBack) {
   Bench bench("bench");
   EXPECT_EQ(bench.Write(0, 4096), 2u + 32u + 2u) << "cycles";
+}
+
+TEST(Ring, WritesOfTheSameTimeTakeTheirLinksInTheOrderOfTheirStops) {
+  Bench bench("bench");
+  bench.settle = false;
+  const Bench::Request& far = bench.Send(1, tlm::TLM_WRITE_COMMAND, 0, 4096);
+  const Bench::Request& near = bench.Send(0, tlm::TLM_WRITE_COMMAND, 0, 4096);
+  bench.Settle();
+  EXPECT_EQ(near.client.cycles(), 2u + 32u + 2u) << "cycles: first, though submitted last";
+  EXPECT_EQ(far.client.cycles(), 32u + 2u + 32u + 4u)
+      << "cycles: waits on the last link until core 0's data have passed";
 }
 
 TEST(Ring, WritesGoTheLongerWayOnlyWhenTheShorterIsBackedUp) {
