@@ -45,11 +45,13 @@ Card::Card(const sc_core::sc_module_name& name, const CardConfig& config, trace:
   for (Core* core : cores) {
     core->SetPeers(cores);
     core->ring_socket.bind(ring_->core_socket);
+    core->multicast_port.bind(*ring_);
     ring_->lx_socket.bind(core->lx_socket);
   }
   dispatcher_->ring_socket.bind(ring_->core_socket);
   if (service_core_ != nullptr) {
     service_core_->ring_socket.bind(ring_->core_socket);
+    service_core_->multicast_port.bind(*ring_);
     ring_->lx_socket.bind(service_core_->lx_socket);
     prepare_dispatcher_->ring_socket.bind(ring_->core_socket);
   }

@@ -29,8 +29,6 @@ struct Transfer : tlm::tlm_extension<Transfer> {
   uint16_t stop = 0;       // ring stop of the requester
   uint16_t port = 0;       // set by the ring: its requester, of which a stop may have several
   uint32_t group = 0;      // multicast: mask of the cores that share this read, 0 unicast
-  uint64_t joined_ps = 0;  // set by the ring: when the last member of the multicast asked,
-  uint16_t last_stop = 0;  // and which it was
   uint64_t flow = 0;       // correlation of the control block
   bool move_data = true;   // false: price the transfer, touch no data
   FunctionalQueue* functional = nullptr;  // moves the data; null: the target does, at the call

@@ -21,6 +21,7 @@
 #include "model/common/split_socket.h"
 #include "model/core/job.h"
 #include "model/core/lx_port.h"
+#include "model/ring/multicast.h"
 #include "model/rtl/pt_array.h"
 
 namespace spyre::model {
@@ -55,6 +56,7 @@ enum class CoreRole { kCompute, kService };
 class Core : public sc_core::sc_module {
  public:
   SplitSocket ring_socket{"ring_socket"};
+  sc_core::sc_port<MulticastTransport> multicast_port{"multicast_port"};
   tlm_utils::simple_target_socket<Core> lx_socket{"lx_socket"};
 
   Core(const sc_core::sc_module_name& name, unsigned index, const CardConfig& config,

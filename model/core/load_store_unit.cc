@@ -9,17 +9,12 @@ LoadStoreUnit::LoadStoreUnit(const sc_core::sc_module_name& name, Unit kind, Cor
                              trace::Recorder* recorder)
     : CoreUnit(name, kind, core, recorder),
       is_store_(kind == Unit::kStore),
-      windows_{Window<Slot>(is_store_ ? core.config().core.outstanding_stores
-                                      : core.config().core.outstanding_loads),
-               Window<Slot>(is_store_ ? 0 : core.config().core.outstanding_multicasts)} {
-  for (Window<Slot>& window : windows_) {
-    for (Slot& slot : window) {
-      slot.unit = this;
-      slot.window = &window;
-      slot.payload.info.stop = static_cast<uint16_t>(core.index());
-      slot.payload.info.client = &slot;
-    }
-  }
+      unicasts_(is_store_ ? core.config().core.outstanding_stores
+                          : core.config().core.outstanding_loads),
+      multicasts_(is_store_ ? 0 : core.config().core.outstanding_multicasts),
+      issue_(core.clock()) {
+  for (Unicast& unicast : unicasts_) unicast.unit = this;
+  transfer_.stop = static_cast<uint16_t>(core.index());
 }
 
 uint64_t LoadStoreUnit::Execute(const Instruction& in) {
@@ -65,82 +60,186 @@ uint64_t LoadStoreUnit::Execute(const Instruction& in) {
   } else if (members == 0 || (members & (self - 1)) == 0) {
     job().bytes_read += total;
   }
-  Move& move = moves_.emplace_back(Move{&in, start, total, start, 0, false});
-  for (uint64_t plane = 0; plane < planes; ++plane) {
-    for (uint64_t row = 0; row < rows; ++row) {
-      SendRun(move, device + plane * device_plane_stride + row * device_row_stride,
-              lx + plane * lx_plane_stride + row * lx_row_stride, row_bytes, members);
-    }
-  }
-  move.issued = true;
-  EndMoves();
+  transfer_.function = job().function;
+  transfer_.flow = job().flow;
+  transfer_.functional = job().functional;
+  transfer_.move_data = transfer_.functional != nullptr;
+  transfer_.group = members;
+  // Stores take the LX port before the ring, which streams of this time share with them.
+  if (is_store_) Sync();
+  box_ = {};
+  box_.move = &moves_.emplace_back(Move{&in, start, total, start, 0, false});
+  box_.device = {device, device_row_stride, device_plane_stride};
+  box_.lx = {lx, lx_row_stride, lx_plane_stride};
+  box_.run_bytes = row_bytes;
+  box_.rows = rows;
+  box_.planes = planes;
+  box_.local_ps = start;
+  Translate();
+  sending_ = true;
+  SendBursts();
+  while (sending_) WaitWhileAhead(progress_);
+  AdvanceTo(box_.local_ps);
+  if (failed_) throw failure_;
   return kLater;
 }
 
-void LoadStoreUnit::SendRun(Move& move, uint64_t device_address, uint64_t lx_address,
-                            uint64_t bytes, uint32_t group) {
-  const Translation translation =
-      core_.mmu().Translate(job().function, job().segments, device_address, bytes,
-                            is_store_ ? kPermissionWrite : kPermissionRead);
-  if (translation.status != Status::OK) throw UnitFault{translation.status, device_address};
-  uint8_t* const data = core_.Lx(lx_address, bytes);
-  Advance(config_.mmu.translate_cycles);
-  Window<Slot>& window = windows_[group == 0 ? 0 : 1];
-  for (uint64_t offset = 0; offset < bytes; offset += kMaxBurstBytes) {
-    const uint64_t burst = std::min(kMaxBurstBytes, bytes - offset);
-    Slot& slot = window.Next();
-    Await(slot);
-    if (failed_) throw failure_;
-    Sync();
-    Transfer& info = slot.payload.info;
-    info.function = job().function;
-    info.flow = job().flow;
-    info.functional = job().functional;
-    info.move_data = info.functional != nullptr;
-    info.group = group;
-    slot.move = &move;
-    slot.device_address = device_address + offset;
-    slot.sent_ps = NowPs();
-    info.joined_ps = 0;
-    slot.waiting = true;
-    ++move.bursts;
-    uint64_t ready = NowPs();
-    if (is_store_) ready = core_.lx_port().Burst(ready, burst);
-    auto& payload = slot.payload.Prepare(is_store_ ? tlm::TLM_WRITE_COMMAND : tlm::TLM_READ_COMMAND,
-                                         translation.physical + offset, data + offset, burst);
-    core_.ring_socket.Send(payload, Ps(ready - NowPs()));
-    Advance(1);
-  }
+// One translation for the whole box, as far as that is possible.
+void LoadStoreUnit::Translate() {
+  Box& box = box_;
+  const auto fits = [](uint64_t count, uint64_t stride) {
+    return stride == 0 || count - 1 <= kSegmentBytes / stride;
+  };
+  if (!fits(box.rows, box.device.row_stride) || !fits(box.planes, box.device.plane_stride)) return;
+  const uint64_t lx_bytes =
+      box.lx.At(box.planes - 1, box.rows - 1) - box.lx.address + box.run_bytes;
+  if (box.lx.address + lx_bytes > config_.lx_usable_bytes() || box.lx.address > kLxBytes) return;
+  const Translation translation = core_.mmu().Translate(
+      job().function, job().segments, box.device.address,
+      box.device.At(box.planes - 1, box.rows - 1) - box.device.address + box.run_bytes,
+      is_store_ ? kPermissionWrite : kPermissionRead);
+  if (translation.status != Status::OK) return;
+  box.translated = true;
+  box.physical = translation.physical;
+  box.data = core_.Lx(box.lx.address, lx_bytes);
 }
 
-void LoadStoreUnit::Slot::Complete(tlm::tlm_generic_payload& ended, uint64_t end_ps) {
-  unit->BurstDone(*this, ended.get_response_status(), end_ps);
+bool LoadStoreUnit::BeginRun() {
+  Box& box = box_;
+  const uint64_t device = box.device.At(box.plane, box.row);
+  const uint64_t lx = box.lx.At(box.plane, box.row);
+  box.run_device = device;
+  if (box.translated) {
+    box.run_physical = box.physical + (device - box.device.address);
+    box.run_data = box.data + (lx - box.lx.address);
+  } else {
+    const Translation translation =
+        core_.mmu().Translate(job().function, job().segments, device, box.run_bytes,
+                              is_store_ ? kPermissionWrite : kPermissionRead);
+    try {
+      if (translation.status != Status::OK) throw UnitFault{translation.status, device};
+      box.run_physical = translation.physical;
+      box.run_data = core_.Lx(lx, box.run_bytes);
+    } catch (const UnitFault& fault) {
+      Fail(fault);
+      return false;
+    }
+  }
+  box.run_left = box.run_bytes;
+  issue_.MoveTo(box.local_ps);
+  issue_.Advance(config_.mmu.translate_cycles);
+  box.local_ps = issue_.ps();
+  if (++box.row == box.rows) {
+    box.row = 0;
+    ++box.plane;
+  }
+  return true;
 }
 
-void LoadStoreUnit::BurstDone(Slot& slot, tlm::tlm_response_status status, uint64_t done_ps) {
-  slot.waiting = false;
-  slot.done_ps = done_ps;
-  const Transfer& info = slot.payload.info;
-  if (info.joined_ps > slot.sent_ps) {
-    // Bursts wait side by side: their common time counts once.
-    AccountWait(Loss::kPartnerWait, std::max(slot.sent_ps, partners_until_ps_), info.joined_ps,
-                core_.peer(info.last_stop)->load_track());
-    partners_until_ps_ = std::max(partners_until_ps_, info.joined_ps);
+// As many bursts as have a place. Called again when there is another one.
+void LoadStoreUnit::SendBursts() {
+  if (in_send_) return;  // the loop below goes on with it
+  in_send_ = true;
+  Box& box = box_;
+  const bool multicast = transfer_.group != 0;
+  size_t& next = multicast ? next_multicast_ : next_unicast_;
+  const size_t places = multicast ? multicasts_.size() : unicasts_.size();
+  while (!failed_ && !job().aborted && (box.run_left > 0 || box.plane < box.planes)) {
+    if (box.run_left == 0) {
+      BeginRun();
+      continue;
+    }
+    Burst& burst = multicast ? multicasts_[next] : unicasts_[next].burst;
+    if (burst.waiting) {
+      in_send_ = false;
+      return;
+    }
+    const size_t place = next;
+    next = next + 1 == places ? 0 : next + 1;
+    Send(burst, place, std::min(kMaxBurstBytes, box.run_left));
   }
+  in_send_ = false;
+  sending_ = false;
+  if (!failed_ && !job().aborted) {
+    box.move->issued = true;
+    EndMoves();
+  }
+  progress_.notify();
+}
+
+void LoadStoreUnit::Send(Burst& burst, size_t place, uint64_t bytes) {
+  Box& box = box_;
+  const uint64_t sent = std::max(box.local_ps, burst.done_ps);
+  burst = {box.move, box.run_device, bytes, sent, 0, true};
+  ++box.move->bursts;
+  ++in_flight_;
+  const uint64_t physical = box.run_physical;
+  uint8_t* const data = box.run_data;
+  if (issue_.ps() != sent) issue_.MoveTo(sent);
+  issue_.Advance(1);
+  box.local_ps = issue_.ps();
+  box.run_left -= bytes;
+  box.run_device += bytes;
+  box.run_physical += bytes;
+  box.run_data += bytes;
+  if (transfer_.group != 0) {
+    core_.multicast_port->JoinMulticast(
+        transfer_,
+        {static_cast<uint32_t>(place), sent, physical, data, static_cast<uint32_t>(bytes)}, *this);
+    return;
+  }
+  Unicast& unicast = unicasts_[place];
+  unicast.payload.info = transfer_;
+  unicast.payload.info.client = &unicast;
+  const uint64_t ready = is_store_ ? core_.lx_port().Burst(sent, bytes) : sent;
+  core_.ring_socket.Send(
+      unicast.payload.Prepare(is_store_ ? tlm::TLM_WRITE_COMMAND : tlm::TLM_READ_COMMAND, physical,
+                              data, bytes),
+      Ps(ready - NowPs()));
+}
+
+void LoadStoreUnit::Unicast::Complete(tlm::tlm_generic_payload& ended, uint64_t end_ps) {
+  unit->BurstDone(burst, ended.get_response_status(), end_ps);
+}
+
+void LoadStoreUnit::MulticastEnded(uint32_t place, const MulticastEnd& end) {
+  Burst& burst = multicasts_[place];
+  if (end.joined_ps > burst.sent_ps) PartnersWaited(burst, end);
+  BurstDone(burst, end.status, end.done_ps);
+}
+
+// Bursts wait side by side: their common time counts once.
+void LoadStoreUnit::PartnersWaited(const Burst& burst, const MulticastEnd& end) {
+  AccountWait(Loss::kPartnerWait, std::max(burst.sent_ps, partners_until_ps_), end.joined_ps,
+              core_.peer(end.last_stop)->load_track());
+  partners_until_ps_ = std::max(partners_until_ps_, end.joined_ps);
+}
+
+void LoadStoreUnit::BurstDone(Burst& burst, tlm::tlm_response_status status, uint64_t done_ps) {
+  burst.waiting = false;
+  burst.done_ps = done_ps;
+  --in_flight_;
   if (status == tlm::TLM_OK_RESPONSE && !is_store_) {
-    slot.done_ps = core_.lx_port().BurstThrough(done_ps, slot.payload.Prepared().get_data_length());
-  } else if (status != tlm::TLM_OK_RESPONSE && !failed_) {
-    failed_ = true;
-    failure_ = {status == tlm::TLM_ADDRESS_ERROR_RESPONSE   ? Status::PAGE_FAULT
-                : status == tlm::TLM_COMMAND_ERROR_RESPONSE ? Status::ILLEGAL_INSTRUCTION
-                                                            : Status::BUS_ERROR,
-                slot.device_address};
+    burst.done_ps = core_.lx_port().BurstThrough(done_ps, burst.bytes);
+  } else if (status != tlm::TLM_OK_RESPONSE) {
+    Fail({status == tlm::TLM_ADDRESS_ERROR_RESPONSE   ? Status::PAGE_FAULT
+          : status == tlm::TLM_COMMAND_ERROR_RESPONSE ? Status::ILLEGAL_INSTRUCTION
+                                                      : Status::BUS_ERROR,
+          burst.device_address});
   }
-  Move& move = *slot.move;
+  Move& move = *burst.move;
   --move.bursts;
-  move.done_ps = std::max(move.done_ps, slot.done_ps);
+  move.done_ps = std::max(move.done_ps, burst.done_ps);
   EndMoves();
-  slot.window->Wake(slot);
+  if (sending_) SendBursts();
+  if (in_flight_ == 0) progress_.notify();
+}
+
+// The first failure is what the job hears of.
+void LoadStoreUnit::Fail(const UnitFault& fault) {
+  if (failed_) return;
+  failed_ = true;
+  failure_ = fault;
 }
 
 // Instructions of a unit finish in order, whatever way their bursts took.
@@ -154,28 +253,15 @@ void LoadStoreUnit::EndMoves() {
   }
 }
 
-void LoadStoreUnit::Await(Slot& slot) {
-  if (slot.waiting) {
-    Sync();
-    slot.window->Await(slot, [this](const sc_core::sc_event& event) { WaitWhileAhead(event); });
-  }
-  AdvanceTo(slot.done_ps);
-}
-
 void LoadStoreUnit::Drain() {
-  for (Window<Slot>& window : windows_) {
-    for (Slot& slot : window) Await(slot);
-  }
+  while (in_flight_ > 0) WaitWhileAhead(progress_);
   if (failed_) throw failure_;
   AdvanceTo(last_done_ps_);
 }
 
 void LoadStoreUnit::Abandon() {
-  for (Window<Slot>& window : windows_) {
-    for (const Slot& slot : window) {
-      window.Await(slot, [this](const sc_core::sc_event& event) { wait(event); });
-    }
-  }
+  sending_ = false;
+  while (in_flight_ > 0) wait(progress_);
   moves_.clear();
   failed_ = false;
 }

@@ -7,14 +7,17 @@
 #include <deque>
 #include <vector>
 
-#include "model/common/window.h"
 #include "model/core/unit.h"
 
 namespace spyre::model {
 
 // Moves boxes between device memory and LX, burst by burst through the ring, a bounded number of
-// bursts in flight. Instructions overlap and end in order.
-class LoadStoreUnit : public CoreUnit {
+// bursts in flight: a window of places that are used in turn, one for unicast and one for multicast
+// bursts. Instructions overlap and end in order.
+//
+// The unit's process starts an instruction and sleeps until all its bursts are on their way. When a
+// place becomes free, the call that says so sends the next burst, ahead of its time.
+class LoadStoreUnit : public CoreUnit, private MulticastMember {
  public:
   LoadStoreUnit(const sc_core::sc_module_name& name, Unit kind, Core& core,
                 trace::Recorder* recorder);
@@ -34,26 +37,69 @@ class LoadStoreUnit : public CoreUnit {
     uint64_t bursts;   // that have not
     bool issued;       // all bursts have been sent
   };
-  // One burst at a time.
-  struct Slot final : WindowSlot {
-    LoadStoreUnit* unit = nullptr;
-    Window<Slot>* window = nullptr;
+  // A place of a window, and the burst that has it or had it last.
+  struct Burst {
     Move* move = nullptr;
     uint64_t device_address = 0;
+    uint64_t bytes = 0;
     uint64_t sent_ps = 0;
+    uint64_t done_ps = 0;  // may be in the future
+    bool waiting = false;  // an answer has yet to come
+  };
+  struct Unicast final : TransferClient {
+    LoadStoreUnit* unit = nullptr;
+    Burst burst;
+    TransferPayload payload;
     void Complete(tlm::tlm_generic_payload& payload, uint64_t done_ps) override;
   };
+  // One side of a box: where it begins, and how far its rows and planes are apart.
+  struct Side {
+    uint64_t address;
+    uint64_t row_stride;
+    uint64_t plane_stride;
+    uint64_t At(uint64_t plane, uint64_t row) const {
+      return address + plane * plane_stride + row * row_stride;
+    }
+  };
+  // The instruction whose bursts are being sent: a box in runs of contiguous bytes.
+  struct Box {
+    Move* move;
+    Side device, lx;
+    uint64_t run_bytes, rows, planes;
+    // Of the whole box, if one translation holds for all of it; else each run has its own.
+    bool translated;
+    uint64_t physical;
+    uint8_t* data;
+    // Where it has come to.
+    uint64_t plane, row;
+    uint64_t local_ps;  // when the unit can send the next burst or begin the next run
+    uint64_t run_left;  // bytes of the run at hand; 0: the next one has not begun
+    uint64_t run_device, run_physical;
+    uint8_t* run_data;
+  };
 
-  // Sends `bytes` contiguous bytes as bursts.
-  void SendRun(Move& move, uint64_t device_address, uint64_t lx_address, uint64_t bytes,
-               uint32_t group);
-  void BurstDone(Slot& slot, tlm::tlm_response_status status, uint64_t done_ps);
-  void EndMoves();         // those at the front that are complete
-  void Await(Slot& slot);  // until it is free
+  void Translate();
+  bool BeginRun();  // false: it may not be accessed, and the unit has failed
+  void SendBursts();
+  void Send(Burst& burst, size_t place, uint64_t bytes);
+  void MulticastEnded(uint32_t place, const MulticastEnd& end) override;
+  void PartnersWaited(const Burst& burst, const MulticastEnd& end);
+  void BurstDone(Burst& burst, tlm::tlm_response_status status, uint64_t done_ps);
+  void EndMoves();  // those at the front that are complete
+  void Fail(const UnitFault& fault);
 
   const bool is_store_;
-  std::array<Window<Slot>, 2> windows_;  // of unicast, of multicast bursts
+  std::vector<Unicast> unicasts_;
+  std::vector<Burst> multicasts_;
+  size_t next_unicast_ = 0, next_multicast_ = 0;
+  uint64_t in_flight_ = 0;
   std::deque<Move> moves_;
+  Box box_{};
+  Transfer transfer_;           // of the instruction at hand
+  ClockCursor issue_;           // where the last burst or run left box_.local_ps
+  bool sending_ = false;        // the box has bursts that have not been sent
+  bool in_send_ = false;        // SendBursts is at work
+  sc_core::sc_event progress_;  // all bursts have been sent, or none is in flight
   uint64_t last_done_ps_ = 0;
   uint64_t partners_until_ps_ = 0;  // waits for partners are counted up to here
   bool failed_ = false;

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 
 namespace spyre::model {
 
@@ -69,20 +68,6 @@ T* Ring::Take(std::vector<std::unique_ptr<T>>& all, std::vector<T*>& free) {
   return taken;
 }
 
-void Ring::AbandonMulticasts() {
-  const auto abandoned = std::move(assembling_);
-  assembling_.clear();
-  for (const auto& [group, queue] : abandoned) {
-    for (Multicast* multicast : queue) {
-      free_multicasts_.push_back(multicast);
-      for (tlm::tlm_generic_payload* member : multicast->members) {
-        member->set_response_status(tlm::TLM_GENERIC_ERROR_RESPONSE);
-        Respond(*member, NowPs());
-      }
-    }
-  }
-}
-
 void Ring::Respond(tlm::tlm_generic_payload& payload, uint64_t done_ps) {
   tlm::tlm_phase phase = tlm::BEGIN_RESP;
   sc_core::sc_time delay = Ps(done_ps - std::min(done_ps, NowPs()));
@@ -102,10 +87,6 @@ uint64_t Ring::DataCycles(uint64_t bytes) const {
   return by_link_percent_.RoundedUp(by_link_bytes_.RoundedUp(bytes) * 100);
 }
 
-uint64_t Ring::MulticastCycles(uint64_t bytes, size_t members) const {
-  return static_cast<uint64_t>(static_cast<double>(DataCycles(bytes)) * stretch_[members]);
-}
-
 // Wormhole: the head takes each link in turn, the tail follows.
 uint64_t Ring::Travel(std::vector<Resource>& links, bool clockwise, int from, int to,
                       uint64_t bytes, uint64_t cycles, uint64_t start_ps, uint64_t flow) {
@@ -119,9 +100,7 @@ tlm::tlm_sync_enum Ring::Begin(int id, tlm::tlm_generic_payload& payload, tlm::t
                                sc_core::sc_time& delay) {
   auto& transfer = *payload.get_extension<Transfer>();
   transfer.port = static_cast<uint16_t>(id);
-  if (transfer.group != 0 && payload.is_read()) {
-    JoinMulticast(payload, transfer, delay);
-  } else if (payload.is_read()) {
+  if (payload.is_read()) {
     BeginRead(payload, transfer, delay);
   } else {
     BeginWrite(payload, transfer, delay);
@@ -133,13 +112,11 @@ void Ring::Passage::Complete(tlm::tlm_generic_payload& /*payload*/, uint64_t don
   ring->EndUnicast(*this, done_ps);
 }
 
-void Ring::Multicast::Complete(tlm::tlm_generic_payload& /*payload*/, uint64_t done_ps) {
-  ring->EndMulticast(*this, done_ps);
-}
-
 void Ring::BeginRead(tlm::tlm_generic_payload& payload, const Transfer& transfer,
                      const sc_core::sc_time& delay) {
-  SendToMemory(payload, AfterHops(NowPs() + delay.value(), Hops(transfer.stop)));
+  // Of a broadcast, the farthest member's request comes last.
+  const int hops = transfer.group != 0 ? stops_ / 2 : Hops(transfer.stop);
+  SendToMemory(payload, AfterHops(NowPs() + delay.value(), hops));
 }
 
 void Ring::BeginWrite(tlm::tlm_generic_payload& payload, const Transfer& transfer,
@@ -199,6 +176,10 @@ void Ring::EndUnicast(Passage& passage, uint64_t memory_done_ps) {
   uint64_t done = memory_done_ps;
   if (payload.is_write()) {
     done = AfterHops(done, Hops(transfer.stop));  // acknowledgement on the request ring
+  } else if (payload.is_response_ok() && transfer.group != 0) {
+    const uint64_t bytes = payload.get_data_length();
+    Deliver(transfer.group, bytes, DataCycles(bytes), memory_done_ps, transfer.flow);
+    done = *std::max_element(delivered_ps_.begin(), delivered_ps_.end());
   } else if (payload.is_response_ok()) {
     const uint64_t bytes = payload.get_data_length();
     const bool clockwise = ShorterClockwise(memory_stop_, transfer.stop);
@@ -206,102 +187,6 @@ void Ring::EndUnicast(Passage& passage, uint64_t memory_done_ps) {
                   DataCycles(bytes), memory_done_ps, transfer.flow);
   }
   Respond(payload, done);
-}
-
-void Ring::JoinMulticast(tlm::tlm_generic_payload& payload, const Transfer& transfer,
-                         const sc_core::sc_time& delay) {
-  auto& queue = assembling_[transfer.group];
-  const uint32_t self = transfer.stop == memory_stop_ ? 0 : 1u << transfer.stop;
-  const auto joins = std::find_if(queue.begin(), queue.end(), [self](const Multicast* multicast) {
-    return (multicast->arrived & self) == 0;
-  });
-  Multicast* multicast = joins == queue.end() ? nullptr : *joins;
-  if (multicast == nullptr) {
-    multicast = Take(multicasts_, free_multicasts_);
-    multicast->group = transfer.group;
-    multicast->arrived = 0;
-    multicast->mismatch = false;
-    multicast->members.clear();
-    queue.push_back(multicast);
-  } else {
-    const tlm::tlm_generic_payload& first = *multicast->members.front();
-    multicast->mismatch |= first.get_address() != payload.get_address() ||
-                           first.get_data_length() != payload.get_data_length();
-  }
-  multicast->members.push_back(&payload);
-  multicast->arrived |= self;
-
-  // The control processor broadcasts on its own; cores wait until the last of them asks.
-  if (self != 0 && multicast->arrived != transfer.group) return;
-  queue.erase(std::find(queue.begin(), queue.end(), multicast));
-  for (tlm::tlm_generic_payload* member : multicast->members) {
-    auto& joined = *member->get_extension<Transfer>();
-    joined.joined_ps = NowPs();
-    joined.last_stop = transfer.stop;
-  }
-  if (multicast->mismatch) {
-    free_multicasts_.push_back(multicast);
-    for (tlm::tlm_generic_payload* member : std::vector(multicast->members)) {
-      member->set_response_status(tlm::TLM_COMMAND_ERROR_RESPONSE);
-      Respond(*member, NowPs());
-    }
-    return;
-  }
-  tlm::tlm_generic_payload& read =
-      multicast->read.Prepare(tlm::TLM_READ_COMMAND, payload.get_address(), payload.get_data_ptr(),
-                              payload.get_data_length());
-  multicast->read.info = transfer;
-  multicast->read.info.client = multicast;
-  if (self != 0) multicast->read.info.stop = static_cast<uint16_t>(__builtin_ctz(transfer.group));
-  // The farthest member's request comes last.
-  memory_socket.Send(read, Ps(AfterHops(NowPs() + delay.value(), stops_ / 2) - NowPs()));
-}
-
-void Ring::EndMulticast(Multicast& multicast, uint64_t memory_done_ps) {
-  const tlm::tlm_generic_payload& read = multicast.read.Prepared();
-  if (read.is_response_ok()) Deliver(multicast, memory_done_ps);
-  for (tlm::tlm_generic_payload* member : multicast.members) {
-    const auto& transfer = *member->get_extension<Transfer>();
-    member->set_response_status(read.get_response_status());
-    uint64_t done = memory_done_ps;
-    if (read.is_response_ok()) {
-      if (member->get_data_ptr() != read.get_data_ptr()) {
-        transfer.Move([to = member->get_data_ptr(), from = read.get_data_ptr(),
-                       bytes = member->get_data_length()] { std::memcpy(to, from, bytes); });
-      }
-      done = transfer.stop == memory_stop_
-                 ? *std::max_element(delivered_ps_.begin(), delivered_ps_.end())
-                 : delivered_ps_[transfer.stop];
-    }
-    Respond(*member, done);
-  }
-  free_multicasts_.push_back(&multicast);
-}
-
-// One way round, past all members; each taps the data as it goes by. The way is the one that has
-// the data at its last member first, so that multicasts use both.
-void Ring::Deliver(const Multicast& multicast, uint64_t data_ps) {
-  const uint64_t bytes = multicast.members.front()->get_data_length();
-  const uint64_t cycles = MulticastCycles(bytes, multicast.members.size());
-  // Clockwise from the memory stop come core 0 and those after it.
-  const auto farthest = [&](bool forward) {
-    return forward ? Distance(memory_stop_, 31 - __builtin_clz(multicast.group), true)
-                   : Distance(memory_stop_, __builtin_ctz(multicast.group), false);
-  };
-  const auto arrival = [&](bool forward) {
-    const Resource& first = (forward ? clockwise_ : counter_)[memory_stop_];
-    return AfterHops(std::max(data_ps, first.free_ps()), farthest(forward));
-  };
-  const bool forward = arrival(true) <= arrival(false);
-  std::fill(delivered_ps_.begin(), delivered_ps_.end(), 0);
-  std::vector<Resource>& links = forward ? clockwise_ : counter_;
-  uint64_t head = clock_.CycleAt(data_ps);
-  int stop = memory_stop_;
-  for (int hop = farthest(forward); hop > 0; --hop) {
-    head = Pass(links[stop], head, cycles, bytes, multicast.read.info.flow);
-    stop = Next(stop, forward);
-    if ((multicast.group >> stop & 1) != 0) delivered_ps_[stop] = clock_.Edge(head + cycles);
-  }
 }
 
 void Ring::SendToPeer(int /*id*/, tlm::tlm_generic_payload& payload, sc_core::sc_time& delay) {

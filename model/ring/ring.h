@@ -8,9 +8,10 @@
 // LX of cores bind in core order. An address with kPeerBit set names LX of another core: bits 0..31
 // the LX address, bits 32..47 the core. Everything else is a physical device address.
 //
-// Memory accesses are split transactions (nb_transport, model/common/split_socket.h). A multicast
-// read starts when the last member of its group has asked; one request stands for all. Messages to
-// peers use b_transport, which adds their time to the delay. Nothing here blocks. Kernel thread
+// Memory accesses are split transactions (nb_transport, model/common/split_socket.h); one with a
+// group is a broadcast by a dispatcher. Messages to peers use b_transport, which adds their time to
+// the delay. Cores join multicasts through MulticastTransport: a multicast starts when the last
+// member of its group has asked, and one read stands for all. Nothing here blocks. Kernel thread
 // only.
 //
 // Writes take their links in the order in which they arrive at the ring, those of the same time in
@@ -20,6 +21,7 @@
 #include <tlm_utils/multi_passthrough_initiator_socket.h>
 #include <tlm_utils/multi_passthrough_target_socket.h>
 
+#include <array>
 #include <deque>
 #include <map>
 #include <memory>
@@ -31,10 +33,11 @@
 #include "model/common/card_config.h"
 #include "model/common/resource.h"
 #include "model/common/split_socket.h"
+#include "model/ring/multicast.h"
 
 namespace spyre::model {
 
-class Ring : public sc_core::sc_module {
+class Ring : public sc_core::sc_module, public MulticastTransport {
  public:
   static constexpr uint64_t kPeerBit = 1ull << 63;
   static uint64_t PeerAddress(unsigned core, uint64_t lx_address) {
@@ -48,6 +51,8 @@ class Ring : public sc_core::sc_module {
 
   Ring(const sc_core::sc_module_name& name, const CardConfig& config, trace::Recorder* recorder);
 
+  void JoinMulticast(const Transfer& transfer, const MulticastBurst& burst,
+                     MulticastMember& member) override;
   // Ends half-assembled multicasts of a job that is being torn down: their members get an error.
   void AbandonMulticasts();
   std::vector<UnitStatistics> Statistics() const;
@@ -62,13 +67,27 @@ class Ring : public sc_core::sc_module {
   };
   // A multicast read: waits for its members, then for memory.
   struct Multicast final : TransferClient {
+    struct Member {
+      MulticastMember* member;
+      uint32_t place;
+      uint8_t* data;
+    };
     Ring* ring = nullptr;
-    uint32_t group = 0;
-    uint32_t arrived = 0;
+    uint32_t arrived = 0;  // mask of stops
     bool mismatch = false;
-    std::vector<tlm::tlm_generic_payload*> members;
+    uint64_t address = 0;
+    uint32_t bytes = 0;
+    MulticastEnd end{};
+    std::array<Member, 32> members;  // by stop; those that have arrived
     TransferPayload read;
     void Complete(tlm::tlm_generic_payload& payload, uint64_t done_ps) override;
+  };
+  // The multicasts of a group that wait for members, in order.
+  struct Group {
+    uint32_t mask = 0;
+    std::deque<Multicast*> assembling;
+    uint64_t complete = 0;                 // how many came before those
+    std::array<uint64_t, 32> joined = {};  // how many each stop has joined
   };
 
   tlm::tlm_sync_enum Begin(int id, tlm::tlm_generic_payload& payload, tlm::tlm_phase& phase,
@@ -83,11 +102,12 @@ class Ring : public sc_core::sc_module {
   uint64_t TravelToMemory(const Transfer& transfer, uint64_t bytes, uint64_t start_ps);
   void SendToMemory(tlm::tlm_generic_payload& payload, uint64_t at_memory_ps);
   void EndUnicast(Passage& passage, uint64_t memory_done_ps);
-  void JoinMulticast(tlm::tlm_generic_payload& payload, const Transfer& transfer,
-                     const sc_core::sc_time& delay);
-  void EndMulticast(Multicast& multicast, uint64_t memory_done_ps);
-  // When each member has the data of a multicast that memory has ready at data_ps.
-  void Deliver(const Multicast& multicast, uint64_t data_ps);
+  Group& GroupOf(uint32_t mask, int stop);
+  void ReadMulticast(Multicast& multicast, const Transfer& transfer);
+  void EndMulticast(Multicast& multicast, tlm::tlm_response_status status, uint64_t done_ps);
+  void TellMembers(const Multicast& multicast);
+  // When each member of a group has data that memory has ready at data_ps, in delivered_ps_.
+  void Deliver(uint32_t group, uint64_t bytes, uint64_t cycles, uint64_t data_ps, uint64_t flow);
   void Respond(tlm::tlm_generic_payload& payload, uint64_t done_ps);
   template <class T>
   T* Take(std::vector<std::unique_ptr<T>>& all, std::vector<T*>& free);
@@ -123,8 +143,10 @@ class Ring : public sc_core::sc_module {
   std::vector<double> stretch_;  // how much longer a flit takes, by members of a multicast
   std::vector<Resource> clockwise_, counter_;  // link i: from stop i to its neighbour in that sense
   std::vector<Resource> psum_clockwise_, psum_counter_;
-  std::map<uint32_t, std::deque<Multicast*>> assembling_;  // by group mask
-  std::vector<uint64_t> delivered_ps_;                     // by stop, of the multicast at hand
+  std::map<uint32_t, Group> groups_;     // by mask
+  std::array<Group*, 32> last_group_{};  // of each stop
+  std::vector<uint64_t> delivered_ps_;   // by stop, of the multicast at hand
+  std::vector<Multicast*> ended_;        // whose members are being told, in order
   // Writes that have not taken their links: arrival, stop, number in the order of submission.
   using Write = std::tuple<uint64_t, uint16_t, uint64_t, tlm::tlm_generic_payload*>;
   std::priority_queue<Write, std::vector<Write>, std::greater<>> writes_;

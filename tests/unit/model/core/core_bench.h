@@ -16,7 +16,7 @@
 
 namespace spyre::model {
 
-class CoreBench : sc_core::sc_module {
+class CoreBench : sc_core::sc_module, MulticastTransport {
  public:
   CardConfig config;  // set before the first Run
   uint64_t ring_cycles = 0;
@@ -63,6 +63,7 @@ class CoreBench : sc_core::sc_module {
     core_->SetPeers({core_.get()});
     ring_.register_nb_transport_fw(this, &CoreBench::Answer);
     core_->ring_socket.bind(ring_);
+    core_->multicast_port.bind(*this);
     peer_.bind(core_->lx_socket);
     sc_core::sc_start(sc_core::SC_ZERO_TIME);
   }
@@ -72,6 +73,12 @@ class CoreBench : sc_core::sc_module {
     delay += Ps(ring_cycles * 1000);
     payload.set_response_status(ring_status);
     return tlm::TLM_COMPLETED;
+  }
+
+  void JoinMulticast(const Transfer& /*transfer*/, const MulticastBurst& burst,
+                     MulticastMember& member) override {
+    asked.push_back(burst.asks_ps / 1000);
+    member.MulticastEnded(burst.place, {ring_status, burst.asks_ps + ring_cycles * 1000});
   }
 
   static constexpr uint64_t kMapped = 1 << 30;

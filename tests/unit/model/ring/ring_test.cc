@@ -18,6 +18,16 @@ struct Bench : sc_core::sc_module {
     uint64_t cycles() const { return done_ps / 1000; }
     bool waiting() const { return done_ps == UINT64_MAX; }
   };
+  struct Member final : MulticastMember {
+    std::vector<uint8_t> data;
+    MulticastEnd end{};
+    bool waiting = true;
+    uint64_t cycles() const { return end.done_ps / 1000; }
+    void MulticastEnded(uint32_t /*place*/, const MulticastEnd& ended) override {
+      end = ended;
+      waiting = false;
+    }
+  };
   struct Request {
     TransferPayload payload;
     Client client;
@@ -31,6 +41,7 @@ struct Bench : sc_core::sc_module {
   std::vector<std::unique_ptr<SplitSocket>> cores;
   std::vector<std::unique_ptr<tlm_utils::simple_target_socket<Bench>>> lx;
   std::vector<std::unique_ptr<Request>> requests;
+  std::vector<std::unique_ptr<Member>> members;
   uint64_t lx_address = 0;
   int memory_reads = 0;
   bool settle = true;  // after every request
@@ -67,11 +78,26 @@ struct Bench : sc_core::sc_module {
     lx_address = payload.get_address();
     payload.set_response_status(tlm::TLM_OK_RESPONSE);
   }
+  static void Elaborate() {
+    if (sc_core::sc_get_status() == sc_core::SC_ELABORATION)
+      sc_core::sc_start(sc_core::SC_ZERO_TIME);
+  }
+  // `core` joins a multicast, asking at a time that is now or later. The first call elaborates.
+  Member& Join(unsigned core, uint64_t address, uint32_t bytes, uint32_t group,
+               uint64_t asks_ps = 0) {
+    Elaborate();
+    Member& member = *members.emplace_back(std::make_unique<Member>());
+    member.data.resize(bytes);
+    Transfer transfer;
+    transfer.stop = static_cast<uint16_t>(core);
+    transfer.group = group;
+    ring->JoinMulticast(transfer, {0, asks_ps, address, member.data.data(), bytes}, member);
+    return member;
+  }
   // Issues at time 0 for `core`. The first call elaborates.
   Request& Send(unsigned core, tlm::tlm_command command, uint64_t address, uint64_t bytes,
                 uint32_t group = 0) {
-    if (sc_core::sc_get_status() == sc_core::SC_ELABORATION)
-      sc_core::sc_start(sc_core::SC_ZERO_TIME);
+    Elaborate();
     Request& request = *requests.emplace_back(std::make_unique<Request>());
     request.data.resize(bytes);
     request.payload.info.stop = static_cast<uint16_t>(core);
@@ -153,24 +179,47 @@ TEST(Ring, WritesGoTheLongerWayOnlyWhenTheShorterIsBackedUp) {
 
 TEST(Ring, AMulticastWaitsForItsLastMemberReadsOnceAndTapsItsWay) {
   Bench bench("bench");
-  Bench::Request& first = bench.Send(0, tlm::TLM_READ_COMMAND, 0, 4096, 0b0011);
-  EXPECT_TRUE(first.client.waiting());
+  const Bench::Member& first = bench.Join(0, 0, 4096, 0b0011);
+  EXPECT_TRUE(first.waiting);
   EXPECT_EQ(bench.memory_reads, 0);
-  Bench::Request& last = bench.Send(1, tlm::TLM_READ_COMMAND, 0, 4096, 0b0011);
+  const Bench::Member& last = bench.Join(1, 0, 4096, 0b0011);
   EXPECT_EQ(bench.memory_reads, 1);
   // The farthest request has 2 hops of 5 stops; then one way round.
-  EXPECT_EQ(first.client.cycles(), 4u + 2u + 32u) << "cycles";
-  EXPECT_EQ(last.client.cycles(), 4u + 4u + 32u) << "cycles";
+  EXPECT_EQ(first.cycles(), 4u + 2u + 32u) << "cycles";
+  EXPECT_EQ(last.cycles(), 4u + 4u + 32u) << "cycles";
   EXPECT_EQ(bench.BytesOn("cw"), 2u * 4096u);
   EXPECT_EQ(first.data[4095], 0xA5);
   EXPECT_EQ(last.data[4095], 0xA5);
 }
 
+TEST(Ring, AMulticastStartsWhenTheLastMemberAsksWhoeverIsTheLastToSaySo) {
+  Bench bench("bench");
+  const Bench::Member& late = bench.Join(1, 0, 4096, 0b0011, 100'000);
+  const Bench::Member& early = bench.Join(0, 0, 4096, 0b0011, 7'000);
+  EXPECT_EQ(early.cycles(), 100u + 4u + 2u + 32u) << "cycles";
+  EXPECT_EQ(early.end.joined_ps, 100'000u);
+  EXPECT_EQ(early.end.last_stop, 1u);
+  EXPECT_EQ(late.end.last_stop, 1u);
+}
+
+TEST(Ring, TheNthRequestOfAMemberBelongsToTheNthMulticastOfItsGroup) {
+  Bench bench("bench");
+  const Bench::Member& first = bench.Join(0, 0, 4096, 0b0011);
+  const Bench::Member& second = bench.Join(0, 4096, 4096, 0b0011);
+  bench.Join(3, 8192, 4096, 0b1001);  // another group
+  EXPECT_FALSE(bench.Join(1, 0, 4096, 0b0011).waiting);
+  EXPECT_FALSE(first.waiting);
+  EXPECT_TRUE(second.waiting);
+  EXPECT_FALSE(bench.Join(1, 4096, 4096, 0b0011).waiting);
+  EXPECT_EQ(second.end.status, tlm::TLM_OK_RESPONSE);
+  EXPECT_EQ(bench.memory_reads, 2);
+}
+
 TEST(Ring, MulticastsUseBothWaysRound) {
   Bench bench("bench");
   for (int i = 0; i < 2; ++i) {
-    bench.Send(0, tlm::TLM_READ_COMMAND, 0, 4096, 0b1001);
-    bench.Send(3, tlm::TLM_READ_COMMAND, 0, 4096, 0b1001);
+    bench.Join(0, 0, 4096, 0b1001);
+    bench.Join(3, 0, 4096, 0b1001);
   }
   EXPECT_EQ(bench.BytesOn("cw"), 4u * 4096u) << "bytes: past core 0 to core 3";
   EXPECT_EQ(bench.BytesOn("ccw"), 4u * 4096u) << "bytes: past core 3 to core 0";
@@ -181,26 +230,37 @@ TEST(Ring, GroupsBeyondTheCohortTakeLonger) {
     ring.multicast_cohort = 1;
     ring.multicast_exponent_percent = 200;
   });
-  bench.Send(0, tlm::TLM_READ_COMMAND, 0, 4096, 0b0011);
-  const Bench::Request& last = bench.Send(1, tlm::TLM_READ_COMMAND, 0, 4096, 0b0011);
-  EXPECT_EQ(last.client.cycles(), 4u + 4u + 32u * 4u) << "cycles: (2 / 1) squared";
+  bench.Join(0, 0, 4096, 0b0011);
+  const Bench::Member& last = bench.Join(1, 0, 4096, 0b0011);
+  EXPECT_EQ(last.cycles(), 4u + 4u + 32u * 4u) << "cycles: (2 / 1) squared";
+}
+
+TEST(Ring, ABroadcastEndsWithItsFarthestMember) {
+  Bench bench("bench");
+  const Bench::Request& image = bench.Send(4, tlm::TLM_READ_COMMAND, 0, 4096, 0b0011);
+  EXPECT_EQ(image.client.cycles(), 4u + 4u + 32u) << "cycles: to core 1, one link after the other";
+  EXPECT_EQ(image.data[4095], 0xA5);
 }
 
 TEST(Ring, MembersThatAskForDifferentBytesAllGetAnError) {
   Bench bench("bench");
-  Bench::Request& first = bench.Send(0, tlm::TLM_READ_COMMAND, 0, 4096, 0b0011);
-  const Bench::Request& last = bench.Send(1, tlm::TLM_READ_COMMAND, 128, 4096, 0b0011);
-  EXPECT_EQ(first.status(), tlm::TLM_COMMAND_ERROR_RESPONSE);
-  EXPECT_EQ(last.status(), tlm::TLM_COMMAND_ERROR_RESPONSE);
+  const Bench::Member& first = bench.Join(0, 0, 4096, 0b0011);
+  const Bench::Member& last = bench.Join(1, 128, 4096, 0b0011);
+  EXPECT_EQ(first.end.status, tlm::TLM_COMMAND_ERROR_RESPONSE);
+  EXPECT_EQ(last.end.status, tlm::TLM_COMMAND_ERROR_RESPONSE);
   EXPECT_EQ(bench.memory_reads, 0);
 }
 
-TEST(Ring, AbandonedMembersHearOfIt) {
+TEST(Ring, AbandonedMembersHearOfItAndTheirGroupStartsAfresh) {
   Bench bench("bench");
-  const Bench::Request& alone = bench.Send(0, tlm::TLM_READ_COMMAND, 0, 4096, 0b0011);
+  const Bench::Member& alone = bench.Join(0, 0, 4096, 0b0011);
   bench.ring->AbandonMulticasts();
-  EXPECT_FALSE(alone.client.waiting());
-  EXPECT_EQ(alone.status(), tlm::TLM_GENERIC_ERROR_RESPONSE);
+  EXPECT_FALSE(alone.waiting);
+  EXPECT_EQ(alone.end.status, tlm::TLM_GENERIC_ERROR_RESPONSE);
+  const Bench::Member& again = bench.Join(1, 0, 4096, 0b0011);
+  EXPECT_TRUE(again.waiting);
+  bench.Join(0, 0, 4096, 0b0011);
+  EXPECT_EQ(again.end.status, tlm::TLM_OK_RESPONSE);
 }
 
 TEST(Ring, PeersAreReachedOverThePartialSumRing) {

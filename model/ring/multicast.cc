@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+// Second part of Ring: multicasts.
+#include <algorithm>
+#include <cstring>
+
+#include "model/ring/ring.h"
+
+namespace spyre::model {
+
+namespace {
+// Calls visit(stop) for every stop of the mask, lowest first.
+template <class Visit>
+void ForEachStop(uint32_t mask, Visit visit) {
+  for (; mask != 0; mask &= mask - 1) visit(__builtin_ctz(mask));
+}
+}  // namespace
+
+Ring::Group& Ring::GroupOf(uint32_t mask, int stop) {
+  Group*& last = last_group_[stop];
+  if (last == nullptr || last->mask != mask) {
+    last = &groups_[mask];
+    last->mask = mask;
+  }
+  return *last;
+}
+
+void Ring::JoinMulticast(const Transfer& transfer, const MulticastBurst& burst,
+                         MulticastMember& member) {
+  const int stop = transfer.stop;
+  Group& group = GroupOf(transfer.group, stop);
+  const uint64_t place = group.joined[stop]++ - group.complete;
+  if (place == group.assembling.size()) {
+    Multicast* const next = Take(multicasts_, free_multicasts_);
+    next->arrived = 0;
+    next->mismatch = false;
+    next->address = burst.address;
+    next->bytes = burst.bytes;
+    next->end = {tlm::TLM_INCOMPLETE_RESPONSE, 0, 0, 0};
+    group.assembling.push_back(next);
+  }
+  Multicast& multicast = *group.assembling[place];
+  multicast.members[stop] = {&member, burst.place, burst.data};
+  multicast.arrived |= 1u << stop;
+  multicast.mismatch |= multicast.address != burst.address || multicast.bytes != burst.bytes;
+  // Who asks at the same time as others asks in the order of stops.
+  MulticastEnd& end = multicast.end;
+  if (std::tuple(burst.asks_ps, transfer.stop) >= std::tuple(end.joined_ps, end.last_stop)) {
+    end.joined_ps = burst.asks_ps;
+    end.last_stop = transfer.stop;
+  }
+  if (multicast.arrived != transfer.group) return;
+  // Members join in order, so the first multicast is the first that has all.
+  group.assembling.pop_front();
+  ++group.complete;
+  if (multicast.mismatch) {
+    EndMulticast(multicast, tlm::TLM_COMMAND_ERROR_RESPONSE, end.joined_ps);
+  } else {
+    ReadMulticast(multicast, transfer);
+  }
+}
+
+void Ring::ReadMulticast(Multicast& multicast, const Transfer& transfer) {
+  const int first = __builtin_ctz(multicast.arrived);
+  tlm::tlm_generic_payload& read = multicast.read.Prepare(
+      tlm::TLM_READ_COMMAND, multicast.address, multicast.members[first].data, multicast.bytes);
+  multicast.read.info = transfer;
+  multicast.read.info.stop = static_cast<uint16_t>(first);
+  multicast.read.info.client = &multicast;
+  // The farthest member's request comes last.
+  memory_socket.Send(read, Ps(AfterHops(multicast.end.joined_ps, stops_ / 2) - NowPs()));
+}
+
+void Ring::Multicast::Complete(tlm::tlm_generic_payload& payload, uint64_t done_ps) {
+  ring->EndMulticast(*this, payload.get_response_status(), done_ps);
+}
+
+// A member that hears of an end may join the next multicast, which may end at once: its members
+// wait until those of this one have been told.
+void Ring::EndMulticast(Multicast& multicast, tlm::tlm_response_status status, uint64_t done_ps) {
+  multicast.end.status = status;
+  multicast.end.done_ps = done_ps;
+  ended_.push_back(&multicast);
+  if (ended_.size() > 1) return;
+  for (size_t i = 0; i < ended_.size(); ++i) TellMembers(*ended_[i]);
+  free_multicasts_.insert(free_multicasts_.end(), ended_.begin(), ended_.end());
+  ended_.clear();
+}
+
+void Ring::TellMembers(const Multicast& multicast) {
+  MulticastEnd end = multicast.end;
+  const bool ok = end.status == tlm::TLM_OK_RESPONSE;
+  const Transfer& transfer = multicast.read.info;
+  if (ok) {
+    const auto members = static_cast<size_t>(__builtin_popcount(multicast.arrived));
+    Deliver(multicast.arrived, multicast.bytes, MulticastCycles(multicast.bytes, members),
+            end.done_ps, transfer.flow);
+  }
+  const uint8_t* const read = multicast.read.Prepared().get_data_ptr();
+  ForEachStop(multicast.arrived, [&](int stop) {
+    const Multicast::Member& member = multicast.members[stop];
+    if (ok) {
+      end.done_ps = delivered_ps_[stop];
+      if (member.data != read) {
+        transfer.Move(
+            [to = member.data, read, bytes = multicast.bytes] { std::memcpy(to, read, bytes); });
+      }
+    }
+    member.member->MulticastEnded(member.place, end);
+  });
+}
+
+void Ring::AbandonMulticasts() {
+  std::vector<Multicast*> abandoned;
+  for (auto& [mask, group] : groups_) {
+    abandoned.insert(abandoned.end(), group.assembling.begin(), group.assembling.end());
+    group = {};
+    group.mask = mask;
+  }
+  for (Multicast* multicast : abandoned) {
+    multicast->end.joined_ps = 0;
+    EndMulticast(*multicast, tlm::TLM_GENERIC_ERROR_RESPONSE, NowPs());
+  }
+}
+
+uint64_t Ring::MulticastCycles(uint64_t bytes, size_t members) const {
+  return static_cast<uint64_t>(static_cast<double>(DataCycles(bytes)) * stretch_[members]);
+}
+
+// One way round, past all members; each taps the data as it goes by. The way is the one that has
+// the data at its last member first, so that multicasts use both.
+void Ring::Deliver(uint32_t group, uint64_t bytes, uint64_t cycles, uint64_t data_ps,
+                   uint64_t flow) {
+  // Clockwise from the memory stop come core 0 and those after it.
+  const auto farthest = [&](bool forward) {
+    return forward ? Distance(memory_stop_, 31 - __builtin_clz(group), true)
+                   : Distance(memory_stop_, __builtin_ctz(group), false);
+  };
+  const auto arrival = [&](bool forward) {
+    const Resource& first = (forward ? clockwise_ : counter_)[memory_stop_];
+    return AfterHops(std::max(data_ps, first.free_ps()), farthest(forward));
+  };
+  const bool forward = arrival(true) <= arrival(false);
+  std::fill(delivered_ps_.begin(), delivered_ps_.end(), 0);
+  std::vector<Resource>& links = forward ? clockwise_ : counter_;
+  uint64_t head = clock_.CycleAt(data_ps);
+  int stop = memory_stop_;
+  for (int hop = farthest(forward); hop > 0; --hop) {
+    head = Pass(links[stop], head, cycles, bytes, flow);
+    stop = Next(stop, forward);
+    if ((group >> stop & 1) != 0) delivered_ps_[stop] = clock_.Edge(head + cycles);
+  }
+}
+
+}  // namespace spyre::model
