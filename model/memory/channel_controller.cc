@@ -62,7 +62,7 @@ uint64_t ChannelController::NextDecisionPs() const {
   return waiting_banks_ != 0 ? std::min(next, next_refresh_) : next;
 }
 
-void ChannelController::Advance(uint64_t now_ps, std::vector<MemoryCompletion>& done) {
+uint64_t ChannelController::Advance(uint64_t now_ps, std::vector<MemoryCompletion>& done) {
   for (;;) {
     const uint64_t read = NextAdmission(kRead);
     const uint64_t write = NextAdmission(kWrite);
@@ -73,7 +73,7 @@ void ChannelController::Advance(uint64_t now_ps, std::vector<MemoryCompletion>& 
       Refresh(next);
       continue;
     }
-    if (next > now_ps) return;
+    if (next > now_ps) return waiting_banks_ != 0 ? std::min(next, next_refresh_) : next;
     now_ = std::max(now_, next);
     if (next == read) {
       Admit(kRead, next, done);
@@ -103,7 +103,7 @@ void ChannelController::Admit(Direction d, uint64_t now, std::vector<MemoryCompl
     const auto overlap = queue(other).Find(at.bank, at.row, at.column, request.bytes);
     if (d == kRead && overlap == RequestQueue::Overlap::kAll) {
       done.push_back(
-          {request.id, now + timing_.DataBursts(at.column, request.bytes) * timing_.ccd_s});
+          {request.id, now + timing_.DataBursts(at.column, request.bytes) * timing_.ccd_s, now_});
       ++counted_.reads;
       ++counted_.forwarded;
       counted_.read_bytes += request.bytes;
@@ -118,7 +118,7 @@ void ChannelController::Admit(Direction d, uint64_t now, std::vector<MemoryCompl
   queue(d).Push(
       {request.id, request.arrival_ps, now, age_++, at.bank, at.row, at.column, request.bytes});
   if (d == kWrite) {
-    done.push_back({request.id, now});
+    done.push_back({request.id, now, now_});
     ++counted_.writes;
     counted_.write_bytes += request.bytes;
   }

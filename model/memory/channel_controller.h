@@ -30,7 +30,8 @@ namespace spyre::model {
 
 struct MemoryCompletion {
   uint64_t id;
-  uint64_t done_ps;  // last data beat (reads) / taken by the write queue (writes)
+  uint64_t done_ps;     // last data beat (reads) / taken by the write queue (writes)
+  uint64_t decided_ps;  // when the controller knew
 };
 
 // A run of bursts on the data bus, check bytes included. Two bank groups take slots in turn, so
@@ -49,8 +50,8 @@ class ChannelController {
   // one block of interleave_bytes, as AddressMap cuts them; throws Error(kInternal) otherwise.
   void Submit(const MemoryRequest& request);
   // Takes every decision due up to `now_ps` and appends what it completes; done_ps may lie after
-  // now_ps.
-  void Advance(uint64_t now_ps, std::vector<MemoryCompletion>& done);
+  // now_ps. Returns when the next one is due, as NextDecisionPs does.
+  uint64_t Advance(uint64_t now_ps, std::vector<MemoryCompletion>& done);
   // When Advance has something to do; UINT64_MAX: nothing.
   uint64_t NextDecisionPs() const;
   ChannelStatistics statistics() const { return OnTheBus(counted_); }

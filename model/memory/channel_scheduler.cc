@@ -143,7 +143,7 @@ void ChannelController::Issue(uint64_t column, std::vector<MemoryCompletion>& do
   } else {
     last_read_ = std::max(last_read_, last + timing_.read_to_write);
     bank.precharge_from = std::max(bank.precharge_from, last + timing_.read_to_precharge);
-    done.push_back({request.id, last + timing_.read_done});
+    done.push_back({request.id, last + timing_.read_done, now_});
     ++counted_.reads;
     counted_.read_bytes += request.bytes;
     read_idle_since_ = lane.free;

@@ -19,7 +19,9 @@ DeviceMemory::DeviceMemory(const sc_core::sc_module_name& name, const CardConfig
       map_(config.memory),
       timing_(config.memory),
       contents_(config.usable_bytes()),
-      channels_(config.memory, folding) {
+      channels_(config.memory, folding),
+      lookahead_ps_(config.memory.controller_ns * 1000 -
+                    (config.memory.controller_ns > 0 ? 1 : 0)) {
   if (recorder_ != nullptr) {
     for (size_t i = 0; i < channels_.size(); ++i)
       lanes_.push_back({recorder_->AddTrack("memory", fmt::format("channel {:02}", i)), {}});
@@ -96,11 +98,19 @@ tlm::tlm_sync_enum DeviceMemory::Begin(int id, tlm::tlm_generic_payload& payload
 
 void DeviceMemory::Decide() {
   const uint64_t now = NowPs();
-  channels_.Advance(now, ended_);
-  // Whoever hears of an end may begin another access.
-  for (const MemoryCompletion& end : ended_) Finish(static_cast<uint32_t>(end.id), end.done_ps);
-  ended_.clear();
-  const uint64_t next = channels_.NextDecisionPs();
+  if (channels_.NextDecisionPs() <= now) {
+    channels_.Advance(now + lookahead_ps_, latest_);
+    ended_.insert(ended_.end(), latest_.begin(), latest_.end());
+    latest_.clear();
+  }
+  while (!ended_.empty() && ended_.front().decided_ps <= now) {
+    const MemoryCompletion end = ended_.front();
+    ended_.pop_front();
+    // Whoever hears of it may begin another access.
+    Finish(static_cast<uint32_t>(end.id), end.done_ps);
+  }
+  uint64_t next = channels_.NextDecisionPs();
+  if (!ended_.empty()) next = std::min(next, ended_.front().decided_ps);
   if (next != UINT64_MAX) decision_.notify(Ps(std::max(next, now) - now));
 }
 

@@ -11,6 +11,7 @@
 
 #include <tlm_utils/multi_passthrough_target_socket.h>
 
+#include <deque>
 #include <optional>
 #include <systemc>
 #include <vector>
@@ -50,7 +51,7 @@ class DeviceMemory : public sc_core::sc_module {
   unsigned TransportDebug(int id, tlm::tlm_generic_payload& payload);
   bool MoveData(tlm::tlm_generic_payload& payload);
   uint64_t UnloadedPs(const tlm::tlm_generic_payload& payload) const;
-  void Decide();  // process: channels take the decisions that are due
+  void Decide();  // process: channels take decisions, and accesses that have ended are answered
   void TraceRuns(size_t channel, const std::vector<MemoryRun>& runs, bool at_rest);
   void Finish(uint32_t index, uint64_t done_ps);
 
@@ -70,7 +71,10 @@ class DeviceMemory : public sc_core::sc_module {
   MemoryChannels channels_;
   std::vector<Access> accesses_;
   std::vector<uint32_t> free_accesses_;
-  std::vector<MemoryCompletion> ended_;  // accesses, by index, while Decide walks them
+  // How far ahead channels decide: what is sent from now on arrives later than that.
+  const uint64_t lookahead_ps_;
+  std::deque<MemoryCompletion> ended_;    // accesses, by index, that wait for their decision's time
+  std::vector<MemoryCompletion> latest_;  // of the call at hand
   sc_core::sc_event decision_;
 };
 

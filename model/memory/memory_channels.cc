@@ -157,15 +157,21 @@ void MemoryChannels::Advance(uint64_t now_ps, std::vector<MemoryCompletion>& end
   for (size_t leader = 0; leader < size(); ++leader) {
     if (next_decision_ps_[leader] > now_ps) continue;
     completions_.clear();
-    channels_[leader].Advance(now_ps, completions_);
-    next_decision_ps_[leader] = channels_[leader].NextDecisionPs();
+    next_decision_ps_[leader] = channels_[leader].Advance(now_ps, completions_);
     decided |= members_[leader];
-    for (const MemoryCompletion& completion : completions_) {
+    for (size_t i = 0; i < completions_.size(); ++i) {
+      const MemoryCompletion& completion = completions_[i];
       Flight& flight = flights_[completion.id];
       flight.done_ps = std::max(flight.done_ps, completion.done_ps);
-      if (--flight.pieces == 0) ended.push_back({completion.id, flight.done_ps});
+      flight.last = std::max(flight.last, Turn{completion.decided_ps, leader, i});
+      if (--flight.pieces == 0)
+        ended_.emplace_back(flight.last, static_cast<uint32_t>(completion.id));
     }
   }
+  std::sort(ended_.begin(), ended_.end());
+  for (const auto& [turn, id] : ended_)
+    ended.push_back({id, flights_[id].done_ps, std::get<0>(turn)});
+  ended_.clear();
   if (run_sink_) TellRuns(decided);
   Fold(now_ps);
 }

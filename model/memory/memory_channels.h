@@ -8,9 +8,9 @@
 // copy of the leader's state. After a refresh, which closes rows, classes that will do the same
 // from now on become one again (ChannelController::SameFuture).
 //
-// The leader is the highest channel because accesses end in the order in which channels decide, and
-// the last channel to decide is the one that ends an access. Counters of a channel are those of its
-// leader and a difference from them, taken when it joined.
+// The leader is the highest channel because accesses end in the order of decisions, at the same
+// time in the order of channels, and the last channel to decide is the one that ends an access.
+// Counters of a channel are those of its leader and a difference from them, taken when it joined.
 //
 // No SystemC. Times of the controllers only: MemoryConfig::controller_ns is the owner's to add. One
 // thread.
@@ -18,6 +18,8 @@
 
 #include <cstdint>
 #include <functional>
+#include <tuple>
+#include <utility>
 #include <vector>
 
 #include "model/common/card_config.h"
@@ -44,8 +46,9 @@ class MemoryChannels {
   // arrival_ps may lie in the future, never before the last Advance. Returns the next decision of
   // the channels that it goes to.
   uint64_t Submit(const Access& access);
-  // Takes every decision due up to now_ps, channel by channel, and appends the accesses that have
-  // ended with them; done_ps is that of the last piece and may lie after now_ps.
+  // Takes every decision due up to now_ps, and appends the accesses that have ended with them, in
+  // the order of their last decisions, at the same time in the order of channels; done_ps is that
+  // of the last piece and may lie after now_ps.
   void Advance(uint64_t now_ps, std::vector<MemoryCompletion>& ended);
   // When Advance has something to do; UINT64_MAX: nothing.
   uint64_t NextDecisionPs() const;
@@ -63,9 +66,12 @@ class MemoryChannels {
 
  private:
   using Mask = uint64_t;  // bit a channel; a card has at most 64
+  // A place in the order of decisions: time, channel, number among those of one call.
+  using Turn = std::tuple<uint64_t, size_t, size_t>;
   struct Flight {
     uint32_t pieces = 0;  // of the leaders' controllers, not yet decided
     uint64_t done_ps = 0;
+    Turn last;  // of the decisions so far
   };
 
   uint64_t SubmitRounds(const Access& access);
@@ -97,6 +103,7 @@ class MemoryChannels {
   // Of the call at hand.
   std::vector<std::vector<MemoryRequest>> pieces_;  // by channel
   std::vector<MemoryCompletion> completions_;       // of one channel
+  std::vector<std::pair<Turn, uint32_t>> ended_;    // accesses
 };
 
 }  // namespace spyre::model

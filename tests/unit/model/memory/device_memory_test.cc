@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <map>
 #include <random>
 
 #include "model/common/split_socket.h"
@@ -78,6 +79,60 @@ TEST(DeviceMemory, TracesAndCountsEveryChannelOfAClassAsIfItWorkedAlone) {
     EXPECT_EQ(by_folded[i].requests, by_plain[i].requests) << by_plain[i].name;
     EXPECT_EQ(by_folded[i].lost_ps, by_plain[i].lost_ps) << by_plain[i].name;
   }
+}
+
+// Memory decides ahead of time, in steps of the controller's latency. Here the channels go from one
+// decision to the next, and hear of an access when it is sent.
+TEST(DeviceMemory, DecidesAheadWhatItWouldHaveDecidedInTime) {
+  struct Sent {
+    uint64_t at_ps;
+    size_t index;
+    bool write;
+    uint64_t address, bytes;
+    uint64_t done_ps;
+  };
+  CardConfig config;
+  Bench bench("bench", config, Folding::kOn);
+  sc_core::sc_start(sc_core::SC_ZERO_TIME);
+  std::mt19937_64 random(14);
+  std::vector<Sent> log;
+  std::map<size_t, size_t> last;  // of the log, by request
+  const auto collect = [&] {
+    for (const auto& [index, at] : last) {
+      if (!bench.requests[index]->waiting) log[at].done_ps = bench.requests[index]->done_ps;
+    }
+  };
+  for (int step = 0; step < 4000; ++step) {
+    const size_t index = random() % 24;
+    if (bench.requests.size() <= index || !bench.requests[index]->waiting) {
+      const bool write = random() % 3 == 0;
+      const uint64_t address = random() % 8192 * 512;
+      const uint64_t bytes = 256 << random() % 5;
+      collect();
+      last[index] = log.size();
+      log.push_back({NowPs(), index, write, address, bytes, 0});
+      bench.Send(index, write, address, bytes);
+    }
+    sc_core::sc_start(Ps(random() % 100 == 0 ? random() % 9'000'000 : random() % 40'000));
+  }
+  sc_core::sc_start(1, sc_core::SC_MS);
+  collect();
+
+  MemoryChannels channels(config.memory, Folding::kOff);
+  std::vector<uint64_t> done_ps(log.size());
+  std::vector<MemoryCompletion> ended;
+  const auto decide_until = [&](uint64_t until_ps) {
+    while (channels.NextDecisionPs() < until_ps) channels.Advance(channels.NextDecisionPs(), ended);
+  };
+  for (size_t i = 0; i < log.size(); ++i) {
+    decide_until(log[i].at_ps);
+    channels.Submit({static_cast<uint32_t>(i), log[i].at_ps + config.memory.controller_ns * 1000,
+                     log[i].address, log[i].bytes, log[i].write});
+  }
+  decide_until(UINT64_MAX);
+  for (const MemoryCompletion& end : ended) done_ps[end.id] = end.done_ps;
+  for (size_t i = 0; i < log.size(); ++i)
+    ASSERT_EQ(log[i].done_ps, done_ps[i]) << "ps; access " << i << " sent at " << log[i].at_ps;
 }
 
 }  // namespace
