@@ -5,8 +5,9 @@
 // Kernel thread only; nothing blocks.
 #pragma once
 
+#include <algorithm>
+#include <array>
 #include <cstdint>
-#include <deque>
 #include <string>
 
 #include "model/common/clock.h"
@@ -23,38 +24,37 @@ class LxPort {
         bursts_(name, clock, contended),
         streams_(name, clock, contended) {}
 
-  // All return when the last byte is through, in picoseconds.
+  // Return when the last byte is through, in picoseconds.
   uint64_t Burst(uint64_t earliest_ps, uint64_t bytes) {
     const uint64_t cycles = Cycles(bytes);
     passed_cycles_ += cycles;
-    const uint64_t end = bursts_.Reserve(earliest_ps, cycles, bytes);
-    if (contended_) {
-      uncharged_.push_back({end, cycles});
-      uncharged_cycles_ += cycles;
-      // Without streams nobody charges them; streams do not look back further than this.
-      if (uncharged_.size() > kRemembered) Forget();
-    }
-    return end;
+    const Resource::Use use = bursts_.ReserveCycles(clock_.CycleAt(earliest_ps), cycles, bytes);
+    if (contended_) Remember({use.start_cycle + cycles, cycles});
+    return use.end_ps;
   }
   // A burst that passes on as it comes, its last byte at last_ps.
   uint64_t BurstThrough(uint64_t last_ps, uint64_t bytes) {
-    const uint64_t took = clock_.Edge(Cycles(bytes));
-    return std::max(last_ps, Burst(last_ps - std::min(took, last_ps), bytes));
+    // Mostly bursts of one size.
+    if (bytes != through_bytes_) {
+      through_bytes_ = bytes;
+      through_ps_ = clock_.Edge(Cycles(bytes));
+    }
+    return std::max(last_ps, Burst(last_ps - std::min(through_ps_, last_ps), bytes));
   }
-  uint64_t Stream(uint64_t earliest_ps, uint64_t bytes) {
+  // From a cycle of the clock on; returns the cycle behind the last byte.
+  uint64_t Stream(uint64_t earliest_cycle, uint64_t bytes) {
     // Bursts outside this stream and the one before took nothing from either.
-    while (!uncharged_.empty() && uncharged_.front().end_ps <= earliest_ps &&
-           (uncharged_.front().end_ps <= stream_from_ps_ ||
-            uncharged_.front().end_ps > stream_until_ps_)) {
+    while (uncharged_ > 0 && Oldest().end <= earliest_cycle &&
+           (Oldest().end <= stream_from_ || Oldest().end > stream_until_)) {
       Forget();
     }
     const uint64_t cycles = Cycles(bytes) + uncharged_cycles_;
     passed_cycles_ += Cycles(bytes);
-    uncharged_.clear();
+    uncharged_ = 0;
     uncharged_cycles_ = 0;
-    stream_from_ps_ = earliest_ps;
-    stream_until_ps_ = streams_.Reserve(earliest_ps, cycles, bytes);
-    return stream_until_ps_;
+    stream_from_ = earliest_cycle;
+    stream_until_ = streams_.ReserveCycles(earliest_cycle, cycles, bytes).start_cycle + cycles;
+    return stream_until_;
   }
 
   UnitStatistics statistics() const {
@@ -68,15 +68,25 @@ class LxPort {
 
  private:
   static constexpr size_t kRemembered = 256;
+  // In cycles.
   struct Passed {
-    uint64_t end_ps;
-    uint64_t cycles;
+    uint64_t end;
+    uint64_t took;
   };
 
   uint64_t Cycles(uint64_t bytes) const { return by_width_.RoundedUp(bytes); }
+  const Passed& Oldest() const { return passed_[oldest_]; }
+  void Remember(const Passed& burst) {
+    // Without streams nobody charges them; streams do not look back further than this.
+    if (uncharged_ == kRemembered) Forget();
+    passed_[(oldest_ + uncharged_) % kRemembered] = burst;
+    ++uncharged_;
+    uncharged_cycles_ += burst.took;
+  }
   void Forget() {
-    uncharged_cycles_ -= uncharged_.front().cycles;
-    uncharged_.pop_front();
+    uncharged_cycles_ -= Oldest().took;
+    oldest_ = (oldest_ + 1) % kRemembered;
+    --uncharged_;
   }
 
   const Clock& clock_;
@@ -84,10 +94,13 @@ class LxPort {
   const bool contended_;
   Resource bursts_;
   Resource streams_;
-  std::deque<Passed> uncharged_;  // bursts that no stream has made room for
+  // Bursts that no stream has made room for: so many, from the oldest on, and their cycles.
+  std::array<Passed, kRemembered> passed_{};
+  size_t oldest_ = 0, uncharged_ = 0;
   uint64_t uncharged_cycles_ = 0;
-  uint64_t stream_from_ps_ = 0, stream_until_ps_ = 0;  // the last stream
+  uint64_t stream_from_ = 0, stream_until_ = 0;  // the last stream, in cycles
   uint64_t passed_cycles_ = 0;
+  uint64_t through_bytes_ = 0, through_ps_ = 0;  // how long a burst of that size takes
 };
 
 }  // namespace spyre::model

@@ -68,8 +68,9 @@ uint64_t PtUnit::Execute(const Instruction& in) {
   }
   job().macs += m * n * k;
   const uint64_t bytes = Price(format, m, n, k, accumulate);
-  Account(in, start, array_free_ps_, bytes);
-  return array_free_ps_;
+  const uint64_t end = core_.clock().Edge(array_free_);
+  Account(in, start, end, bytes);
+  return end;
 }
 
 // Corelets take different columns of weights while there are enough, else different rows. A step is
@@ -88,7 +89,12 @@ uint64_t PtUnit::Price(DataFormat format, uint64_t m, uint64_t n, uint64_t k, bo
   const uint64_t least_cycles = CeilDiv(block_macs, macs_per_cycle) * Latency(format);
   const uint64_t row_bytes = m * kBlockK * static_cast<uint64_t>(BitsPerElement(format)) / 8;
 
-  const uint64_t start = local_ps();
+  // Cycles of the core's clock.
+  const Clock& clock = core_.clock();
+  const uint64_t start_ps = local_ps();
+  const uint64_t start = clock.CycleAt(start_ps);
+  uint64_t local = start;  // where the array has room for the next weights
+  uint64_t far_ahead = FarAheadCycle();
   uint64_t bytes = 0;
   for (uint64_t left = n / per_stick; left > 0;) {
     const uint64_t columns = std::min<uint64_t>(core.corelets, left);
@@ -99,23 +105,28 @@ uint64_t PtUnit::Price(DataFormat format, uint64_t m, uint64_t n, uint64_t k, bo
     const uint64_t sum_bytes =
         columns * (per_stick / kLanes) * m * kAccStickBytes * (accumulate ? 2 : 1);
     bytes += steps * (weight_bytes + row_bytes) + sum_bytes;
-    if (steps == 0) array_free_ps_ = port.Stream(std::max(start, array_free_ps_), sum_bytes);
+    if (steps == 0) array_free_ = port.Stream(std::max(start, array_free_), sum_bytes);
     for (uint64_t step = 0; step < steps; ++step) {
-      // Local time is where the array has room for the next weights.
-      const uint64_t weights_in = port.Stream(local_ps(), weight_bytes);
-      Advance(core.pt_block_load_cycles);
-      const uint64_t could_stream = std::max(start, array_free_ps_);
-      AdvanceTo(std::max(weights_in, array_free_ps_));
-      CountLoss(Loss::kWeightLoad, local_ps() - std::min(local_ps(), could_stream));
+      const uint64_t weights_in = port.Stream(local, weight_bytes);
+      local = std::max({local + core.pt_block_load_cycles, weights_in, array_free_});
+      if (local > array_free_) {
+        const uint64_t could_stream_ps = std::max(start_ps, clock.Edge(array_free_));
+        CountLoss(Loss::kWeightLoad, clock.Edge(local) - could_stream_ps);
+      }
       const uint64_t sums = sum_bytes * (step + 1) / steps - sum_bytes * step / steps;
-      const uint64_t rows_in = port.Stream(local_ps(), row_bytes + sums);
-      array_free_ps_ = std::max(After(local_ps(), row_cycles), rows_in);
-      SyncIfFarAhead();
+      const uint64_t rows_in = port.Stream(local, row_bytes + sums);
+      array_free_ = std::max(local + row_cycles, rows_in);
+      if (local >= far_ahead) {
+        AdvanceTo(clock.Edge(local));
+        Sync();
+        far_ahead = FarAheadCycle();
+      }
     }
   }
-  const uint64_t last_row = array_free_ps_;
-  array_free_ps_ = After(last_row, core.pt_fill_drain_cycles);
-  CountLoss(Loss::kFillDrain, array_free_ps_ - last_row);
+  if (steps > 0) AdvanceTo(clock.Edge(local));
+  const uint64_t last_row_ps = clock.Edge(array_free_);
+  array_free_ += core.pt_fill_drain_cycles;
+  CountLoss(Loss::kFillDrain, clock.Edge(array_free_) - last_row_ps);
   return bytes;
 }
 
@@ -138,6 +149,6 @@ uint64_t PtUnit::Latency(DataFormat format) const {
   return integer ? config_.core.pt_accumulate_int_cycles : config_.core.pt_accumulate_cycles;
 }
 
-void PtUnit::Drain() { AdvanceTo(array_free_ps_); }
+void PtUnit::Drain() { AdvanceTo(core_.clock().Edge(array_free_)); }
 
 }  // namespace spyre::model

@@ -68,6 +68,9 @@ class CoreUnit : public sc_core::sc_module {
   void SyncIfFarAhead() {
     if (ahead_ps_ > quantum_ps_) Sync();
   }
+  // For who counts cycles by itself: the first cycle of the core's clock at which SyncIfFarAhead
+  // would synchronise.
+  uint64_t FarAheadCycle() const { return core_.clock().CycleAt(NowPs() + quantum_ps_ + 1); }
   void CheckAborted() const;
   void GiveSignal(const Instruction& in, uint64_t finish_ps);
   void Account(const Instruction& in, uint64_t start_ps, uint64_t end_ps, uint64_t bytes);

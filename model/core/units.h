@@ -117,16 +117,16 @@ class PtUnit : public CoreUnit {
  protected:
   uint64_t Execute(const Instruction& in) override;
   void Drain() override;
-  void Abandon() override { array_free_ps_ = 0; }
+  void Abandon() override { array_free_ = 0; }
 
  private:
-  // Advances local time to where the weights of the next MATMUL may come, array_free_ps_ to where
-  // this one's sums are in LX; returns the bytes through the LX port.
+  // Advances local time to where the weights of the next MATMUL may come, array_free_ to where this
+  // one's sums are in LX; returns the bytes through the LX port.
   uint64_t Price(DataFormat format, uint64_t m, uint64_t n, uint64_t k, bool accumulate);
   uint64_t Rate(DataFormat format) const;     // multiply-accumulates, relative to fp16
   uint64_t Latency(DataFormat format) const;  // cycles until a sum can be added to again
 
-  uint64_t array_free_ps_ = 0;
+  uint64_t array_free_ = 0;  // cycle of the core's clock
 };
 
 // The vector units (SFU) of the corelets: pointwise functions, reductions, rounding, transposes,

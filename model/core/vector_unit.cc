@@ -74,14 +74,18 @@ uint64_t VectorUnit::Execute(const Instruction& in) {
   const uint64_t lanes = config_.core.vector_lanes * config_.core.corelets;
   const uint64_t chunks =
       std::max<uint64_t>(1, (elements_ + kChunk * kLanes - 1) / (kChunk * kLanes));
-  Advance(config_.core.vector_startup_cycles);
+  const Clock& clock = core_.clock();
+  uint64_t local = clock.CycleAt(start) + config_.core.vector_startup_cycles;
+  uint64_t far_ahead = FarAheadCycle();
   const uint64_t chunk_cycles = ((elements_ + chunks - 1) / chunks + lanes - 1) / lanes * passes_;
   const uint64_t chunk_bytes = (port_bytes_ + chunks - 1) / chunks;
   for (uint64_t i = 0; i < chunks; ++i) {
-    const uint64_t port_end = core_.lx_port().Stream(local_ps(), chunk_bytes);
-    Advance(chunk_cycles);
-    AdvanceTo(port_end);
-    SyncIfFarAhead();
+    local = std::max(core_.lx_port().Stream(local, chunk_bytes), local + chunk_cycles);
+    if (local >= far_ahead || i + 1 == chunks) AdvanceTo(clock.Edge(local));
+    if (local >= far_ahead) {
+      Sync();
+      far_ahead = FarAheadCycle();
+    }
   }
   Account(in, start, local_ps(), port_bytes_);
   return local_ps();
