@@ -25,12 +25,12 @@ class TransferClient {
 };
 
 struct Transfer : tlm::tlm_extension<Transfer> {
-  uint16_t function = 0;   // requester: 0 PF, n VF n
-  uint16_t stop = 0;       // ring stop of the requester
-  uint16_t port = 0;       // set by the ring: its requester, of which a stop may have several
-  uint32_t group = 0;      // multicast: mask of the cores that share this read, 0 unicast
-  uint64_t flow = 0;       // correlation of the control block
-  bool move_data = true;   // false: price the transfer, touch no data
+  uint16_t function = 0;  // requester: 0 PF, n VF n
+  uint16_t stop = 0;      // ring stop of the requester
+  uint16_t port = 0;      // set by the ring: its requester, of which a stop may have several
+  uint32_t group = 0;     // multicast: mask of the cores that share this read, 0 unicast
+  uint64_t flow = 0;      // correlation of the control block
+  bool move_data = true;  // false: price the transfer, touch no data
   FunctionalQueue* functional = nullptr;  // moves the data; null: the target does, at the call
   TransferClient* client = nullptr;
 
