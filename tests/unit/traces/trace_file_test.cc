@@ -164,7 +164,7 @@ TEST(TraceFile, SaysWhichFileCannotBeReadOrWritten) {
     return "";
   };
   EXPECT_THAT(problem([] { ReadTrace("/nonexistent/a.trace"); }),
-              AllOf(HasSubstr("/nonexistent/a.trace"), HasSubstr("no such file")));
+              AllOf(HasSubstr("/nonexistent/a.trace"), HasSubstr("No such file")));
   EXPECT_THAT(problem([] { ReadTrace("/tmp"); }), HasSubstr("/tmp"));
   EXPECT_THAT(problem([] { ReadTrace("/dev/zero"); }), HasSubstr("not a regular file"));
   EXPECT_THAT(problem([] { WriteTrace(SampleTrace(), "/nonexistent/a.trace"); }),
