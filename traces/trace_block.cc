@@ -4,6 +4,7 @@
 #include <xxhash.h>
 #include <zstd.h>
 
+#include <cstddef>
 #include <cstring>
 #include <type_traits>
 
@@ -48,7 +49,7 @@ std::string EncodeEntries(BlockKind kind, size_t first, size_t count, uint64_t d
   return blocks;
 }
 
-// `member` of all records, one behind the other; `from`: what each is stored as the difference to.
+// value(i) of all records, one behind the other.
 template <typename T, typename Value>
 void AppendColumn(std::string& out, size_t count, Value value) {
   const size_t at = out.size();

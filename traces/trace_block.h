@@ -13,7 +13,7 @@
 //       4   u32 entries: of tracks, names or records; 1 of metadata
 //       8   u32 bytes unpacked, u32 bytes packed
 //       16  u64 digest of the run when the block was written
-//       24  u64 xxh3 of all before and of the packed bytes
+//       24  u64 xxh3 of the packed bytes, seeded with that of the 24 bytes before
 //       32  one zstd frame
 //   metadata: a JSON object; track: u32 bytes + process, u32 bytes + name; name: u32 bytes + text;
 //   records: PackRecords(). A block of tracks or names stands before the first record that uses

@@ -21,7 +21,8 @@ bool IsMetadata(std::string_view text) {
   } catch (const spyre::Error&) {
     return false;
   }
-  return nlohmann::json::parse(text, nullptr, /*allow_exceptions=*/false).is_object();
+  const size_t start = text.find_first_not_of(" \t\r\n");
+  return start != std::string_view::npos && text[start] == '{' && nlohmann::json::accept(text);
 }
 
 void CheckMetadata(const std::string& text) {

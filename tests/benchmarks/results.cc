@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "base/error.h"
 
@@ -15,7 +16,9 @@ namespace {
 using nlohmann::json;
 
 double NanosecondsOf(const std::string& unit) {
-  for (const auto& [name, ns] : {std::pair{"ns", 1.0}, {"us", 1e3}, {"ms", 1e6}, {"s", 1e9}})
+  constexpr std::pair<const char*, double> kUnits[] = {
+      {"ns", 1.0}, {"us", 1e3}, {"ms", 1e6}, {"s", 1e9}};
+  for (const auto& [name, ns] : kUnits)
     if (unit == name) return ns;
   throw BadInput("'{}' is not a unit of time; allowed: ns, us, ms, s", unit);
 }
@@ -32,13 +35,13 @@ bool IsCounter(const std::string& key) {
 
 Measurement MeasurementOf(const json& entry) {
   Measurement measurement;
-  measurement.name = entry.at("name");
+  measurement.name = entry.at("name").get<std::string>();
   measurement.wall_ns =
       entry.at("real_time").get<double>() * NanosecondsOf(entry.at("time_unit").get<std::string>());
   if (!(measurement.wall_ns > 0))
     throw BadInput("{} took no time: {} ns", measurement.name, measurement.wall_ns);
   for (const auto& [key, value] : entry.items())
-    if (value.is_number() && IsCounter(key)) measurement.counters[key] = value;
+    if (value.is_number() && IsCounter(key)) measurement.counters[key] = value.get<double>();
   return measurement;
 }
 
@@ -71,7 +74,7 @@ Results ParseResults(std::string_view text, const std::string& name) {
   try {
     const json document = json::parse(text);
     for (const auto& [key, value] : document.at("context").items())
-      if (value.is_string()) results.context[key] = value;
+      if (value.is_string()) results.context[key] = value.get<std::string>();
     for (const json& entry : document.at("benchmarks")) {
       // Means and deviations of repetitions say nothing that the repetitions do not.
       if (entry.value("run_type", "iteration") != "iteration") continue;
