@@ -15,7 +15,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 // Entries as the reporter writes them; fields that do not matter here are left out.
-Results Run(const std::string& entries) {
+Results RunOf(const std::string& entries) {
   return ParseResults(R"({"context": {"date": "2026-01-01", "num_cpus": 2, "machine": "Example 1",
       "OpenBLAS kernels": "Haswell", "instructions": "instructions are those of one iteration"},
       "benchmarks": [)" + entries +
@@ -34,7 +34,7 @@ std::string Problem(const std::string& text) {
 }
 
 TEST(Results, HaveTimesInNanosecondsAndCounters) {
-  const Results results = Run(R"(
+  const Results results = RunOf(R"(
       {"name": "A", "run_type": "iteration", "iterations": 7, "real_time": 2.5, "cpu_time": 1,
        "time_unit": "ms", "slowdown": 12.5, "instructions": 3e6},
       {"name": "B", "run_type": "iteration", "real_time": 40, "time_unit": "ns"})");
@@ -49,7 +49,7 @@ TEST(Results, HaveTimesInNanosecondsAndCounters) {
 }
 
 TEST(Results, OfRepetitionsTheShortestCountsAndNoMean) {
-  const Results results = Run(R"(
+  const Results results = RunOf(R"(
       {"name": "A", "run_type": "iteration", "real_time": 30, "time_unit": "ns", "items": 1},
       {"name": "A", "run_type": "iteration", "real_time": 20, "time_unit": "ns", "items": 2},
       {"name": "A", "run_type": "iteration", "real_time": 25, "time_unit": "ns", "items": 3},
@@ -76,12 +76,12 @@ TEST(Results, OfAnotherFileAreRefusedWithItsName) {
 
 // 40 ns to 10 ns, 1 us to 1000 ns, 1 ms to 4 ms: 0.25 * 1 * 4 = 1, and so is the third root.
 TEST(Comparison, HasRatiosByNameAndTheirGeometricMean) {
-  const Results earlier = Run(R"(
+  const Results earlier = RunOf(R"(
       {"name": "gone", "real_time": 5, "time_unit": "ns"},
       {"name": "A", "real_time": 40, "time_unit": "ns", "instructions": 400},
       {"name": "B", "real_time": 1, "time_unit": "us", "instructions": 900},
       {"name": "C", "real_time": 1, "time_unit": "ms"})");
-  const Results later = Run(R"(
+  const Results later = RunOf(R"(
       {"name": "C", "real_time": 4, "time_unit": "ms", "instructions": 5},
       {"name": "B", "real_time": 1000, "time_unit": "ns", "instructions": 450},
       {"name": "new", "real_time": 5, "time_unit": "ns"},
@@ -111,15 +111,16 @@ TEST(Comparison, HasRatiosByNameAndTheirGeometricMean) {
 }
 
 TEST(Comparison, OfRunsWithNothingInCommonHasNoMean) {
-  const Comparison comparison = Compare(Run(R"({"name": "A", "real_time": 1, "time_unit": "ns"})"),
-                                        Run(R"({"name": "B", "real_time": 1, "time_unit": "ns"})"));
+  const Comparison comparison =
+      Compare(RunOf(R"({"name": "A", "real_time": 1, "time_unit": "ns"})"),
+              RunOf(R"({"name": "B", "real_time": 1, "time_unit": "ns"})"));
   EXPECT_TRUE(comparison.ratios.empty());
   EXPECT_FALSE(comparison.wall.has_value());
   EXPECT_THAT(ToText(comparison), HasSubstr("B is not in the earlier run"));
 }
 
 TEST(Budgets, TableSaysWhatIsMetOnWhichMachine) {
-  const std::string table = BudgetTable(Run(R"(
+  const std::string table = BudgetTable(RunOf(R"(
       {"name": "AddTimes", "real_time": 1, "time_unit": "ms", "slowdown": 12.34,
        "instructions": 1234567},
       {"name": "ControlBlocks", "real_time": 1, "time_unit": "ms", "blocks/s": 249999},
@@ -131,7 +132,7 @@ TEST(Budgets, TableSaysWhatIsMetOnWhichMachine) {
   EXPECT_THAT(table, HasSubstr("| control blocks a second | `blocks/s` | at least 250,000 | "
                                "249,999 | no | - |\n"));
   EXPECT_THAT(table, ::testing::Not(HasSubstr("another")));
-  EXPECT_EQ(BudgetTable(Run("")), "");
+  EXPECT_EQ(BudgetTable(RunOf("")), "");
 }
 
 TEST(Budgets, TableReplacesTheOneOfThePage) {
