@@ -47,7 +47,8 @@ double Speed(const std::string& program, const std::string& kernels) {
 void StartWithFastestKernels(char** argv) {
   if (std::getenv(kTry) != nullptr) {
     constexpr int kSide = 1024;
-    fmt::print("{:.2f}\n", 1.0 * kSide * kSide * kSide / SgemmSeconds(kSide, kSide, kSide) / 1e9);
+    const double seconds = SgemmSeconds(kSide, kSide, kSide, CLOCK_THREAD_CPUTIME_ID);
+    fmt::print("{:.2f}\n", 1.0 * kSide * kSide * kSide / seconds / 1e9);
     std::exit(0);
   }
   if (std::getenv(kChoice) != nullptr) return;

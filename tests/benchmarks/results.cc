@@ -36,9 +36,10 @@ bool IsCounter(const std::string& key) {
 Measurement MeasurementOf(const json& entry) {
   Measurement measurement;
   measurement.name = entry.at("name").get<std::string>();
-  measurement.wall_ns =
-      entry.at("real_time").get<double>() * NanosecondsOf(entry.at("time_unit").get<std::string>());
-  if (!(measurement.wall_ns > 0))
+  const double unit_ns = NanosecondsOf(entry.at("time_unit").get<std::string>());
+  measurement.wall_ns = entry.at("real_time").get<double>() * unit_ns;
+  measurement.cpu_ns = entry.at("cpu_time").get<double>() * unit_ns;
+  if (!(measurement.wall_ns > 0 && measurement.cpu_ns > 0))
     throw BadInput("{} took no time: {} ns", measurement.name, measurement.wall_ns);
   for (const auto& [key, value] : entry.items())
     if (value.is_number() && IsCounter(key)) measurement.counters[key] = value.get<double>();
@@ -99,15 +100,17 @@ Results ParseResults(std::string_view text, const std::string& name) {
 
 Comparison Compare(const Results& earlier, const Results& later) {
   Comparison comparison;
-  std::vector<double> wall, instructions;
+  std::vector<double> wall, cpu, instructions;
   for (const Measurement& after : later.measurements) {
     const Measurement* before = Find(earlier, after.name);
     if (before == nullptr) {
       comparison.only_later.push_back(after.name);
       continue;
     }
-    Ratio ratio{after.name, after.wall_ns / before->wall_ns, std::nullopt};
+    Ratio ratio{after.name, after.wall_ns / before->wall_ns, after.cpu_ns / before->cpu_ns,
+                std::nullopt};
     wall.push_back(ratio.wall);
+    cpu.push_back(ratio.cpu);
     const auto count_before = before->Counter(kInstructions);
     const auto count_after = after.Counter(kInstructions);
     if (count_before && count_after) {
@@ -119,6 +122,7 @@ Comparison Compare(const Results& earlier, const Results& later) {
   for (const Measurement& before : earlier.measurements)
     if (Find(later, before.name) == nullptr) comparison.only_earlier.push_back(before.name);
   comparison.wall = GeometricMean(wall);
+  comparison.cpu = GeometricMean(cpu);
   comparison.instructions = GeometricMean(instructions);
   return comparison;
 }
@@ -126,14 +130,17 @@ Comparison Compare(const Results& earlier, const Results& later) {
 std::string ToText(const Comparison& comparison) {
   size_t width = std::string_view("geometric mean").size();
   for (const Ratio& ratio : comparison.ratios) width = std::max(width, ratio.name.size());
-  std::string out = fmt::format("{:{}}  {:>10}  {:>12}   (this run / earlier run)\n", "", width,
-                                "wall time", "instructions");
+  std::string out = fmt::format("{:{}}  {:>9}  {:>8}  {:>12}   (this run / earlier run)\n", "",
+                                width, "wall time", "CPU time", "instructions");
   const auto row = [&](const std::string& name, const std::optional<double>& wall,
+                       const std::optional<double>& cpu,
                        const std::optional<double>& instructions) {
-    out += fmt::format("{:{}}  {:>10}  {:>12}\n", name, width, Text(wall), Text(instructions));
+    out += fmt::format("{:{}}  {:>9}  {:>8}  {:>12}\n", name, width, Text(wall), Text(cpu),
+                       Text(instructions));
   };
-  for (const Ratio& ratio : comparison.ratios) row(ratio.name, ratio.wall, ratio.instructions);
-  row("geometric mean", comparison.wall, comparison.instructions);
+  for (const Ratio& ratio : comparison.ratios)
+    row(ratio.name, ratio.wall, ratio.cpu, ratio.instructions);
+  row("geometric mean", comparison.wall, comparison.cpu, comparison.instructions);
   for (const std::string& name : comparison.only_later)
     out += fmt::format("{} is not in the earlier run\n", name);
   for (const std::string& name : comparison.only_earlier)

@@ -13,7 +13,8 @@ namespace spyre::benchmarks {
 
 struct Measurement {
   std::string name;
-  double wall_ns = 0;                      // of one iteration; the shortest of several repetitions
+  // Of one iteration; the shortest of several repetitions. CPU time is that of the main thread.
+  double wall_ns = 0, cpu_ns = 0;
   std::map<std::string, double> counters;  // "slowdown", "instructions", ...
 
   std::optional<double> Counter(const std::string& counter) const;
@@ -32,14 +33,14 @@ Results ParseResults(std::string_view json, const std::string& name);
 
 struct Ratio {
   std::string name;
-  double wall = 0;  // later / earlier
+  double wall = 0, cpu = 0;  // later / earlier
   std::optional<double> instructions;
 };
 
 struct Comparison {
   std::vector<Ratio> ratios;  // of what both runs have, in the order of the later one
   // Geometric means; empty if there is nothing to take them of.
-  std::optional<double> wall, instructions;
+  std::optional<double> wall, cpu, instructions;
   std::vector<std::string> only_earlier, only_later;
 };
 

@@ -16,8 +16,8 @@ namespace spyre::test {
 namespace {
 
 constexpr uint64_t kMiB = 1 << 20;
-constexpr uint64_t kIdleMegabytes = 100;
-constexpr uint64_t kTimesOnlyMegabytes = 300;
+constexpr uint64_t kIdleMegabytes = 50;
+constexpr uint64_t kTimesOnlyMegabytes = 150;
 
 uint64_t PeakResidentBytes() {
   rusage usage{};
