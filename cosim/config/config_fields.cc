@@ -246,7 +246,7 @@ std::vector<Field> Fields(RunConfig& c) {
          {"host", "control", "pcie", "dma", "ring", "memory", "core", "firmware", "all"},
          "What is recorded");
   f.Number("capacity", c.trace.capacity, 1, 1ull << 28, "records",
-           "Records kept; the oldest go first. A record is 48 bytes");
+           "Records that the trace file keeps at least; the oldest go first");
   f.SetPrefix("trace.waves");
   f.Choice("block", c.trace.waves.block, WavesBlockNames(),
            "Block whose signals go to waves_BLOCK.fst; it must be RTL in this configuration");

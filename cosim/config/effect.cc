@@ -111,8 +111,8 @@ constexpr Rule kRules[] = {
 
 const Rule* RuleOf(const std::string& key) {
   const auto* const rule = std::find_if(std::begin(kRules), std::end(kRules), [&](const Rule& r) {
-    const std::string name = r.key;
-    return name.back() == '.' ? key.rfind(name, 0) == 0 : key == name;
+    const std::string_view name = r.key;
+    return name.back() == '.' ? key.compare(0, name.size(), name) == 0 : key == name;
   });
   if (rule != std::end(kRules)) return rule;
   if (key.rfind("workload.", 0) == 0)

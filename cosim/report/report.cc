@@ -167,6 +167,7 @@ std::string ReportJson(const RunResult& result, const RunDigest* reference) {
                    {"digest", fmt::format("{:016x}", result.trace_digest)},
                    {"records", result.trace_records},
                    {"dropped", result.trace_dropped},
+                   {"bytes", result.trace_bytes},
                    {"waves", result.wave_paths}}},
                  {"tensors", tensors},
                  {"spyrecode", result.spyrecode_dir}};

@@ -61,7 +61,7 @@ struct RunResult {
   uint64_t output_digest = 0;                       // of all output tensors; 0: no data
   flex::HazardReport hazards;                       // of the session, by runtime.hazards
   std::vector<std::string> firmware_log;            // of the management controller
-  uint64_t trace_digest = 0, trace_records = 0, trace_dropped = 0;
+  uint64_t trace_digest = 0, trace_records = 0, trace_dropped = 0, trace_bytes = 0;
 
   uint64_t launch_doorbells = 0, launch_interrupts = 0;  // of the launch
   HostTime launch_host;                                  // from its first call to its last response

@@ -27,7 +27,7 @@ FunctionalQueue::~FunctionalQueue() {
 
 FunctionalQueue::Entry& FunctionalQueue::NextFree() {
   if (!worker_.joinable()) {
-    entries_.resize(kEntries);
+    entries_.reset(new Entry[kEntries]);  // touched as it fills
     worker_ = std::thread([this] { Work(); });
   }
   // Half of it at once: a thread that wakes for every place would do little else.

@@ -13,11 +13,11 @@
 #include <condition_variable>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <mutex>
 #include <new>
 #include <thread>
 #include <type_traits>
-#include <vector>
 
 namespace spyre::model {
 
@@ -66,7 +66,7 @@ class FunctionalQueue {
 
   const bool threaded_;
   uint64_t issued_ = 0;  // the kernel thread's own count
-  std::vector<Entry> entries_;
+  std::unique_ptr<Entry[]> entries_;
   std::atomic<uint64_t> pushed_{0};
   std::atomic<uint64_t> done_{0};
   std::atomic<uint64_t> awaited_{kNobody};  // what the kernel thread sleeps for, of done_

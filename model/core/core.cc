@@ -84,7 +84,9 @@ void Core::Start(Job& job) {
 void Core::ClearLx() { lx_.Clear(); }
 
 void Core::WakeUnits() {
-  for (sc_core::sc_event& event : token_events_) event.notify();
+  for (std::optional<sc_core::sc_event>& event : token_events_) {
+    if (event) event->notify();
+  }
 }
 
 uint8_t* Core::Lx(uint64_t address, uint64_t bytes) {
@@ -112,7 +114,7 @@ void Core::DeliverTokens() {
     deliveries_.pop();
     ++tokens_[token];
     token_givers_[token] = giver;
-    token_events_[token].notify();
+    if (token_events_[token]) token_events_[token]->notify();
   }
   if (!deliveries_.empty()) delivery_event_.notify(Ps(std::get<0>(deliveries_.top()) - now));
 }

@@ -25,8 +25,6 @@ CoreUnit::CoreUnit(const sc_core::sc_module_name& name, Unit kind, Core& core,
     barrier_wait_ = recorder_->Intern("barrier wait");
     partner_wait_ = recorder_->Intern("partner wait");
   }
-  SC_HAS_PROCESS(CoreUnit);
-  SC_THREAD(Run);
 }
 
 void CoreUnit::Start(Job& job) {
@@ -38,6 +36,9 @@ void CoreUnit::Start(Job& job) {
   if (!has_work) return;
   job_ = &job;
   ++job.units_running;
+  // Not before: a stack costs the host some system calls, and short runs need few of 160.
+  if (!has_thread_) sc_core::sc_spawn([this] { Run(); });
+  has_thread_ = true;
   start_.notify(sc_core::SC_ZERO_TIME);
 }
 
@@ -49,6 +50,7 @@ std::string CoreUnit::DescribeWait() const {
 }
 
 void CoreUnit::Run() {
+  wait(start_);  // a new thread runs at once, and its first job starts as any other
   for (;;) {
     while (job_ == nullptr) wait(start_);
     Job& job = *job_;

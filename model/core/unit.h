@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // CoreUnit: the sequencer that every unit of a core has. It runs one section's scalar instructions,
 // loops and tokens, and hands tensor instructions to the derived unit. One SystemC thread per unit,
-// asleep while there is no job.
+// from its first job on; asleep while there is none.
 //
 // A unit keeps local time ahead of the kernel (temporal decoupling), bounded by core.quantum_ns; it
 // synchronises before it waits for a token and before it touches the ring.
@@ -93,6 +93,7 @@ class CoreUnit : public sc_core::sc_module {
   UnitStatistics statistics_;
   uint64_t busy_until_ps_ = 0;
   Job* job_ = nullptr;
+  bool has_thread_ = false;
   sc_core::sc_event start_;
   std::array<int64_t, kRegisters> regs_{};
   uint64_t ahead_ps_ = 0;

@@ -12,6 +12,7 @@
 #include "model/contract/stick_layout.h"
 #include "model/core/pt_kernel.h"
 #include "model/core/vector_math.h"
+#include "tests/benchmarks/instructions.h"
 #include "tests/benchmarks/sgemm.h"
 
 namespace spyre {
@@ -35,7 +36,7 @@ void BM_PtMatmul(benchmark::State& state) {
   const std::vector<uint16_t> b = RandomDlf(static_cast<size_t>(k) * n, 2);
   std::vector<float> acc(static_cast<size_t>(m) * n);
   double best = 1e9;
-  while (state.KeepRunning()) {
+  for (auto _ : benchmarks::Counted(state)) {
     const auto start = std::chrono::steady_clock::now();
     model::PtMatmul(reinterpret_cast<uint8_t*>(acc.data()),
                     reinterpret_cast<const uint8_t*>(a.data()),
@@ -69,7 +70,7 @@ void BM_Convert(benchmark::State& state, DataFormat from, DataFormat to) {
   std::vector<uint32_t> destination(kCount);
   std::mt19937 random(3);
   for (uint32_t& word : source) word = random();
-  while (state.KeepRunning()) {
+  for (auto _ : benchmarks::Counted(state)) {
     ConvertElements(from, source.data(), to, destination.data(), kCount);
     benchmark::DoNotOptimize(destination.data());
   }
@@ -93,7 +94,7 @@ void BM_HostCopy(benchmark::State& state) {
   const DataConversion plan = PlanConversion(layout, DataFormat::kIeeeFp16, state.range(1) != 0);
   std::vector<uint16_t> source(size[0] * size[1], 0x3C00);
   std::vector<uint16_t> destination(source.size());
-  while (state.KeepRunning()) {
+  for (auto _ : benchmarks::Counted(state)) {
     RunConversion(plan, source.data(), destination.data());
     benchmark::DoNotOptimize(destination.data());
   }
@@ -105,7 +106,7 @@ void BM_UnaryStick(benchmark::State& state) {
   const std::vector<uint16_t> source = RandomDlf(64 * 64, 4);
   std::vector<uint16_t> destination(source.size());
   const auto fn = static_cast<uint8_t>(state.range(0));
-  while (state.KeepRunning()) {
+  for (auto _ : benchmarks::Counted(state)) {
     for (size_t i = 0; i < source.size(); i += 64) {
       model::UnaryStick(fn, destination.data() + i, source.data() + i);
     }
@@ -123,7 +124,7 @@ void BM_BinaryStick(benchmark::State& state) {
   const std::vector<uint16_t> b = RandomDlf(64 * 64, 6);
   std::vector<uint16_t> destination(a.size());
   const auto fn = static_cast<uint8_t>(state.range(0));
-  while (state.KeepRunning()) {
+  for (auto _ : benchmarks::Counted(state)) {
     for (size_t i = 0; i < a.size(); i += 64) {
       model::BinaryStick(fn, destination.data() + i, a.data() + i, b.data() + i);
     }
