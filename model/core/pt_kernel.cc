@@ -14,21 +14,11 @@ namespace {
 
 constexpr int kLanes = 64;  // of a stick
 constexpr int kChunk = 64;  // k steps added to one fresh accumulator
+constexpr int kPieces = kChunk / kPtPieceSteps;
+constexpr int kGroup = 4;  // chunks whose weights are widened before rows meet them
+constexpr int kPanel = 4;  // blocks of rows whose sums stay in the first-level cache for a group
 constexpr int kStickSize = 128;
 constexpr int kAccStickSize = 256;
-
-struct Operands {
-  uint8_t* acc;
-  const uint8_t* a;
-  const uint8_t* b;
-  int m;
-  int n;
-  int k;
-  int64_t a_kstick_stride;
-  int64_t b_nstick_stride;
-  int64_t acc_nstick_stride;
-  bool accumulate;
-};
 
 // kWidth lanes in one machine register. Written out: the compiler does not take a dependent
 // vector_size for built-in conversions.
@@ -83,37 +73,55 @@ SPYRE_INLINE void WidenStick(const uint8_t* source, float* destination) {
   }
 }
 
-// One chunk for kRows rows and kColumns registers of lanes. kWiden: `b` is SEN169 sticks (used
-// once, so widened on the fly), else fp32 rows of 64.
+// Where a row's sums of one stick of lanes are.
+struct Sums {
+  uint8_t* at;
+  bool add;  // to what is there
+};
+
+// Weights of one chunk for some lanes: in kWiden form SEN169 sticks in pieces (met once, so widened
+// on the fly), else fp32 rows of 64 in one piece.
+template <bool kWiden>
+struct Weights {
+  const uint8_t* piece[kWiden ? kPieces : 1];
+};
+
+// One chunk for kRows rows and kColumns registers of lanes.
 template <int kWidth, int kColumns, int kRows, bool kWiden>
-SPYRE_INLINE void Tile(const float* a, const uint8_t* b, int steps, uint8_t* acc, bool add) {
+SPYRE_INLINE void Tile(const float* a, const Weights<kWiden>& b, int lane, int steps,
+                       const Sums* sums) {
   using L = Lanes<kWidth>;
-  typename L::Float sum[kRows][kColumns] = {};
   constexpr int kElement = kWiden ? 2 : 4;
-  for (int step = 0; step < steps; ++step) {
-    typename L::Float row[kColumns];
+  constexpr int kPieceSteps = kWiden ? kPtPieceSteps : kChunk;
+  typename L::Float sum[kRows][kColumns] = {};
+  for (int first = 0; first < steps; first += kPieceSteps) {
+    const uint8_t* const piece = b.piece[first / kPieceSteps] + lane * kElement;
+    const int last = std::min(steps, first + kPieceSteps);
+    for (int step = first; step < last; ++step) {
+      typename L::Float row[kColumns];
 #pragma GCC unroll 8
-    for (int c = 0; c < kColumns; ++c) {
-      const uint8_t* source = b + (step * kLanes + c * kWidth) * kElement;
-      if constexpr (kWiden) {
-        L::Widen(source, row[c]);
-      } else {
-        L::Load(source, row[c]);
+      for (int c = 0; c < kColumns; ++c) {
+        const uint8_t* source = piece + ((step - first) * kLanes + c * kWidth) * kElement;
+        if constexpr (kWiden) {
+          L::Widen(source, row[c]);
+        } else {
+          L::Load(source, row[c]);
+        }
       }
-    }
 #pragma GCC unroll 16
-    for (int r = 0; r < kRows; ++r) {
-      const float x = a[r * kChunk + step];
+      for (int r = 0; r < kRows; ++r) {
+        const float x = a[r * kChunk + step];
 #pragma GCC unroll 8
-      for (int c = 0; c < kColumns; ++c) sum[r][c] += x * row[c];
+        for (int c = 0; c < kColumns; ++c) sum[r][c] += x * row[c];
+      }
     }
   }
 #pragma GCC unroll 16
   for (int r = 0; r < kRows; ++r) {
 #pragma GCC unroll 8
     for (int c = 0; c < kColumns; ++c) {
-      uint8_t* out = acc + r * kAccStickSize + c * kWidth * 4;
-      if (add) {
+      uint8_t* out = sums[r].at + (lane + c * kWidth) * 4;
+      if (sums[r].add) {
         typename L::Float old;
         L::Load(out, old);
         sum[r][c] += old;
@@ -125,18 +133,15 @@ SPYRE_INLINE void Tile(const float* a, const uint8_t* b, int steps, uint8_t* acc
 
 // One chunk for `rows` <= kMaxRows rows and all 64 lanes.
 template <int kWidth, int kColumns, int kMaxRows, bool kWiden>
-SPYRE_INLINE void Rows(int rows, const float* a, const uint8_t* b, int steps, uint8_t* acc,
-                       bool add) {
-  constexpr int kElement = kWiden ? 2 : 4;
+SPYRE_INLINE void Rows(int rows, const float* a, const Weights<kWiden>& b, int steps,
+                       const Sums* sums) {
   for (int lane = 0; lane < kLanes; lane += kWidth * kColumns) {
-    const uint8_t* b_lane = b + lane * kElement;
-    uint8_t* acc_lane = acc + lane * 4;
     switch (rows) {
-#define SPYRE_ROWS(count)                                                     \
-  case (count):                                                               \
-    if constexpr ((count) <= kMaxRows) {                                      \
-      Tile<kWidth, kColumns, count, kWiden>(a, b_lane, steps, acc_lane, add); \
-    }                                                                         \
+#define SPYRE_ROWS(count)                                             \
+  case (count):                                                       \
+    if constexpr ((count) <= kMaxRows) {                              \
+      Tile<kWidth, kColumns, count, kWiden>(a, b, lane, steps, sums); \
+    }                                                                 \
     break
       SPYRE_ROWS(1);
       SPYRE_ROWS(2);
@@ -151,50 +156,102 @@ SPYRE_INLINE void Rows(int rows, const float* a, const uint8_t* b, int steps, ui
   }
 }
 
-// The whole product. Per stick of lanes and chunk of k the block of b is widened once into a
-// scratch that stays in the first-level cache, then met by all rows of a.
-template <int kWidth, int kColumns, int kMaxRows>
-SPYRE_INLINE void Multiply(const Operands& o) {
-  thread_local std::vector<float> a_scratch;
-  alignas(64) thread_local float b_scratch[kChunk * kLanes];
+// Memory of a thread that never shrinks.
+struct Scratch {
+  std::vector<float> a;  // [chunk of the group][row][kChunk]
+  std::vector<Sums> sums;
+  alignas(64) float b[kGroup][kChunk * kLanes];
+};
 
-  const int chunks = (o.k + kChunk - 1) / kChunk;
-  if (o.m <= 0 || o.n <= 0) return;
-  const auto needed = static_cast<size_t>(chunks) * static_cast<size_t>(o.m) * kChunk;
-  if (a_scratch.size() < needed) a_scratch.resize(needed);
-  float* a_wide = a_scratch.data();
-  for (int chunk = 0; chunk < chunks; ++chunk) {
-    for (int i = 0; i < o.m; ++i) {
-      WidenStick<kWidth>(o.a + chunk * o.a_kstick_stride + static_cast<int64_t>(i) * kStickSize,
-                         a_wide + (static_cast<int64_t>(chunk) * o.m + i) * kChunk);
-    }
+template <int kWidth>
+SPYRE_INLINE void WidenRows(const PtStack& stack, const PtPart& part, int chunk, int chunks,
+                            Scratch& scratch) {
+  const int rows = part.last_row - part.first_row;
+  const auto needed = static_cast<size_t>(chunks) * static_cast<size_t>(rows) * kChunk;
+  if (scratch.a.size() < needed) scratch.a.resize(needed);
+  float* out = scratch.a.data();
+  for (int c = 0; c < chunks; ++c) {
+    for (int r = part.first_row; r < part.last_row; ++r, out += kChunk)
+      WidenStick<kWidth>(stack.rows[r].a + (chunk + c) * stack.rows[r].a_kstick_stride, out);
   }
+}
 
-  for (int stick = 0; stick < o.n / kLanes; ++stick) {
-    uint8_t* acc = o.acc + stick * o.acc_nstick_stride;
-    if (chunks == 0 && !o.accumulate) std::memset(acc, 0, static_cast<size_t>(o.m) * kAccStickSize);
-    for (int chunk = 0; chunk < chunks; ++chunk) {
-      const int steps = std::min(kChunk, o.k - chunk * kChunk);
-      const bool add = o.accumulate || chunk != 0;
-      const uint8_t* b =
-          o.b + stick * o.b_nstick_stride + static_cast<int64_t>(chunk) * kChunk * kStickSize;
-      const float* a = a_wide + static_cast<int64_t>(chunk) * o.m * kChunk;
-      if (o.m <= kMaxRows) {
-        Rows<kWidth, kColumns, kMaxRows, true>(o.m, a, b, steps, acc, add);
+// Where the sums of `stick` are; chunk 0 of a product that does not accumulate replaces them.
+inline void FindSums(const PtStack& stack, const PtPart& part, int stick, bool first,
+                     Scratch& scratch) {
+  Sums* sums = scratch.sums.data();
+  for (int r = part.first_row; r < part.last_row; ++r) {
+    const PtRow& row = stack.rows[r];
+    *sums++ = {row.acc + stick * row.acc_nstick_stride, !first || row.accumulate};
+  }
+}
+
+inline void ZeroSums(const PtStack& stack, const PtPart& part) {
+  for (int r = part.first_row; r < part.last_row; ++r) {
+    const PtRow& row = stack.rows[r];
+    for (int stick = part.first_stick; stick < part.last_stick && !row.accumulate; ++stick)
+      std::memset(row.acc + stick * row.acc_nstick_stride, 0, kAccStickSize);
+  }
+}
+
+// The whole product. Weights are widened once for all rows into a scratch, a group of chunks at a
+// time; a few blocks of rows then meet the whole group while their sums are in the first-level
+// cache. A row's chunks are added in increasing order.
+template <int kWidth, int kColumns, int kMaxRows>
+SPYRE_INLINE void Multiply(const PtStack& stack, const PtPart& part) {
+  thread_local Scratch scratch;
+  const int rows = part.last_row - part.first_row;
+  const int all_chunks = (stack.k + kChunk - 1) / kChunk;
+  const int pieces = (stack.k + kPtPieceSteps - 1) / kPtPieceSteps;
+  if (all_chunks == 0) ZeroSums(stack, part);
+  // Blocks of nearly equal height: a short last block would leave the multipliers waiting.
+  const int blocks = (rows + kMaxRows - 1) / kMaxRows;
+  const auto edge = [&](int block) {
+    return static_cast<int>(static_cast<int64_t>(rows) * block / blocks);
+  };
+  const auto steps = [&](int chunk) { return std::min(kChunk, stack.k - chunk * kChunk); };
+  if (scratch.sums.size() < static_cast<size_t>(rows))
+    scratch.sums.resize(static_cast<size_t>(rows));
+
+  for (int group = 0; group < all_chunks; group += kGroup) {
+    const int chunks = std::min(kGroup, all_chunks - group);
+    WidenRows<kWidth>(stack, part, group, chunks, scratch);
+    const auto a = [&](int chunk, int row) {
+      return scratch.a.data() + (static_cast<int64_t>(chunk) * rows + row) * kChunk;
+    };
+    for (int stick = part.first_stick; stick < part.last_stick; ++stick) {
+      const uint8_t* const* b = stack.weights + static_cast<int64_t>(stick) * pieces;
+      FindSums(stack, part, stick, group == 0, scratch);
+      if (blocks == 1) {
+        for (int c = 0; c < chunks; ++c) {
+          Weights<true> weights{};
+          for (int piece = 0; piece * kPtPieceSteps < steps(group + c); ++piece)
+            weights.piece[piece] = b[(group + c) * kPieces + piece];
+          Rows<kWidth, kColumns, kMaxRows, true>(rows, a(c, 0), weights, steps(group + c),
+                                                 scratch.sums.data());
+          for (int r = 0; r < rows; ++r) scratch.sums[static_cast<size_t>(r)].add = true;
+        }
         continue;
       }
-      for (int step = 0; step < steps; ++step) {
-        WidenStick<kWidth>(b + step * kStickSize, b_scratch + step * kLanes);
+      for (int c = 0; c < chunks; ++c) {
+        for (int step = 0; step < steps(group + c); ++step) {
+          const uint8_t* piece = b[(group + c) * kPieces + step / kPtPieceSteps];
+          WidenStick<kWidth>(piece + step % kPtPieceSteps * kStickSize,
+                             scratch.b[c] + step * kLanes);
+        }
       }
-      const auto* b_wide = reinterpret_cast<const uint8_t*>(b_scratch);
-      // Blocks of nearly equal height: a short last block would leave the multipliers waiting.
-      const int blocks = (o.m + kMaxRows - 1) / kMaxRows;
-      for (int block = 0; block < blocks; ++block) {
-        const int first = static_cast<int>(static_cast<int64_t>(o.m) * block / blocks);
-        const int last = static_cast<int>(static_cast<int64_t>(o.m) * (block + 1) / blocks);
-        Rows<kWidth, kColumns, kMaxRows, false>(last - first, a + first * kChunk, b_wide, steps,
-                                                acc + static_cast<int64_t>(first) * kAccStickSize,
-                                                add);
+      for (int panel = 0; panel < blocks; panel += kPanel) {
+        const int last_block = std::min(blocks, panel + kPanel);
+        for (int c = 0; c < chunks; ++c) {
+          const Weights<false> weights{{reinterpret_cast<const uint8_t*>(scratch.b[c])}};
+          for (int block = panel; block < last_block; ++block) {
+            Rows<kWidth, kColumns, kMaxRows, false>(edge(block + 1) - edge(block),
+                                                    a(c, edge(block)), weights, steps(group + c),
+                                                    scratch.sums.data() + edge(block));
+          }
+          for (int r = edge(panel); r < edge(last_block); ++r)
+            scratch.sums[static_cast<size_t>(r)].add = true;
+        }
       }
     }
   }
@@ -202,12 +259,9 @@ SPYRE_INLINE void Multiply(const Operands& o) {
 
 // Register blocks: rows x columns accumulators, one row of b and a broadcast must fit the register
 // file (32 of 16 lanes, 16 of 8 lanes, 16 of 4 lanes).
-#define SPYRE_PT_FORM(name, attribute, width, columns, rows)                                       \
-  attribute void name(uint8_t* acc, const uint8_t* a, const uint8_t* b, int m, int n, int k,       \
-                      int64_t a_kstick_stride, int64_t b_nstick_stride, int64_t acc_nstick_stride, \
-                      bool accumulate) {                                                           \
-    Multiply<width, columns, rows>(                                                                \
-        {acc, a, b, m, n, k, a_kstick_stride, b_nstick_stride, acc_nstick_stride, accumulate});    \
+#define SPYRE_PT_FORM(name, attribute, width, columns, rows)      \
+  attribute void name(const PtStack& stack, const PtPart& part) { \
+    Multiply<width, columns, rows>(stack, part);                  \
   }
 #if defined(__x86_64__) && !defined(SPYRE_SCALAR)
 SPYRE_PT_FORM(MatmulAvx512, __attribute__((target("avx512f,avx512dq,avx512bw,avx512vl,fma"))), 16,
@@ -234,11 +288,9 @@ std::vector<PtVariant> PtVariants() {
   return variants;
 }
 
-void PtMatmul(uint8_t* acc, const uint8_t* a, const uint8_t* b, int m, int n, int k,
-              int64_t a_kstick_stride, int64_t b_nstick_stride, int64_t acc_nstick_stride,
-              bool accumulate) {
-  static const PtMatmulFn best = PtVariants().front().run;
-  best(acc, a, b, m, n, k, a_kstick_stride, b_nstick_stride, acc_nstick_stride, accumulate);
+PtStackFn PtMatmulKernel() {
+  static const PtStackFn best = PtVariants().front().run;
+  return best;
 }
 
 void PtMatmulScalar(uint8_t* acc, const uint8_t* a, const uint8_t* b, int m, int n, int k,

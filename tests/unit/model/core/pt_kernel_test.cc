@@ -69,10 +69,35 @@ Problem MakeProblem(int m, int n, int k, Values values, uint32_t seed) {
   return p;
 }
 
-std::vector<uint8_t> Multiplied(PtMatmulFn run, const Problem& p, bool accumulate) {
+std::vector<uint8_t> ByDefinition(const Problem& p, bool accumulate) {
   std::vector<uint8_t> acc = p.acc;
-  run(acc.data(), p.a.data(), p.b.data(), p.m, p.n, p.k, p.a_stride, p.b_stride, p.acc_stride,
-      accumulate);
+  PtMatmulScalar(acc.data(), p.a.data(), p.b.data(), p.m, p.n, p.k, p.a_stride, p.b_stride,
+                 p.acc_stride, accumulate);
+  return acc;
+}
+
+void AddRows(const Problem& p, std::vector<uint8_t>& acc, bool accumulate,
+             std::vector<PtRow>& rows) {
+  for (int i = 0; i < p.m; ++i)
+    rows.push_back(
+        {acc.data() + i * 256, p.a.data() + i * 128, p.a_stride, p.acc_stride, accumulate});
+}
+
+std::vector<const uint8_t*> WeightsOf(const Problem& p) {
+  std::vector<const uint8_t*> pieces;
+  for (int stick = 0; stick < p.n / 64; ++stick) {
+    for (int kk = 0; kk < p.k; kk += kPtPieceSteps)
+      pieces.push_back(p.b.data() + stick * p.b_stride + kk * 128);
+  }
+  return pieces;
+}
+
+std::vector<uint8_t> Multiplied(PtStackFn run, const Problem& p, bool accumulate) {
+  std::vector<uint8_t> acc = p.acc;
+  std::vector<PtRow> rows;
+  AddRows(p, acc, accumulate, rows);
+  const std::vector<const uint8_t*> weights = WeightsOf(p);
+  run({rows.data(), weights.data(), p.n, p.k}, {0, p.m, 0, p.n / 64});
   return acc;
 }
 
@@ -99,15 +124,15 @@ std::string NameOf(const testing::TestParamInfo<Values>& value) {
 class EveryForm : public testing::TestWithParam<Values> {};
 
 TEST_P(EveryForm, EqualsTheScalarFormBitForBit) {
-  const int shapes[][3] = {{1, 64, 64},   {1, 128, 200}, {2, 64, 1},    {3, 64, 63},
-                           {4, 128, 65},  {5, 64, 128},  {6, 192, 100}, {7, 64, 130},
-                           {8, 64, 64},   {11, 64, 37},  {13, 128, 96}, {16, 64, 256},
-                           {19, 64, 300}, {32, 64, 64},  {61, 128, 77}};
+  const int shapes[][3] = {{1, 64, 64},   {1, 128, 200}, {2, 64, 1},    {3, 64, 63},  {4, 128, 65},
+                           {5, 64, 128},  {6, 192, 100}, {7, 64, 130},  {8, 64, 64},  {11, 64, 37},
+                           {13, 128, 96}, {16, 64, 256}, {19, 64, 300}, {32, 64, 64}, {61, 128, 77},
+                           {3, 64, 290},  {30, 128, 600}};
   uint32_t seed = 1;
   for (const auto& [m, n, k] : shapes) {
     const Problem problem = MakeProblem(m, n, k, GetParam(), seed++);
     for (const bool accumulate : {false, true}) {
-      const std::vector<uint8_t> expected = Multiplied(PtMatmulScalar, problem, accumulate);
+      const std::vector<uint8_t> expected = ByDefinition(problem, accumulate);
       for (const PtVariant& form : PtVariants()) {
         EXPECT_EQ(Differences(Multiplied(form.run, problem, accumulate), expected), 0)
             << form.name << " m " << m << " n " << n << " k " << k << " accumulate " << accumulate;
@@ -119,6 +144,28 @@ TEST_P(EveryForm, EqualsTheScalarFormBitForBit) {
 INSTANTIATE_TEST_SUITE_P(PtMatmul, EveryForm,
                          testing::Values(Values::kAny, Values::kFinite, Values::kWithZerosAndNinf),
                          NameOf);
+
+// Rows of different MATMULs, each with sums and strides of its own, some of which start at zero;
+// in four parts, as several threads would do them.
+TEST_P(EveryForm, GivesRowsOfManyMatmulsTheBitsThatTheyHaveAlone) {
+  const Problem first = MakeProblem(5, 192, 330, GetParam(), 50);
+  Problem second = MakeProblem(16, 192, 330, GetParam(), 51);
+  second.b = first.b;
+  for (const PtVariant& form : PtVariants()) {
+    std::vector<uint8_t> first_acc = first.acc, second_acc = second.acc;
+    std::vector<PtRow> rows;
+    AddRows(first, first_acc, true, rows);
+    AddRows(second, second_acc, false, rows);
+    const std::vector<const uint8_t*> weights = WeightsOf(first);
+    const PtStack stack{rows.data(), weights.data(), first.n, first.k};
+    for (const PtPart& part :
+         {PtPart{0, 4, 0, 1}, PtPart{0, 4, 1, 3}, PtPart{4, 21, 1, 3}, PtPart{4, 21, 0, 1}}) {
+      form.run(stack, part);
+    }
+    EXPECT_EQ(Differences(first_acc, ByDefinition(first, true)), 0) << form.name;
+    EXPECT_EQ(Differences(second_acc, ByDefinition(second, false)), 0) << form.name;
+  }
+}
 
 float At(const std::vector<uint8_t>& acc, size_t index) {
   float value;
@@ -145,10 +192,10 @@ TEST(PtMatmul, AddsWithinChunksOf64StepsThenChunkByChunk) {
     EXPECT_EQ(At(Multiplied(form.run, p, false), 0), 16777216.0F + 64) << form.name;
     EXPECT_EQ(At(Multiplied(form.run, p, false), 1), 128.0F) << form.name;
   }
-  EXPECT_EQ(At(Multiplied(PtMatmulScalar, p, false), 0), 16777216.0F + 64);
+  EXPECT_EQ(At(ByDefinition(p, false), 0), 16777216.0F + 64);
   set_b(0, 1);
   set_b(63, 16777216);  // now the 63 ones come first and are kept, rounded to even together
-  EXPECT_EQ(At(Multiplied(PtMatmul, p, false), 0), 16777216.0F + 64 + 64);
+  EXPECT_EQ(At(Multiplied(PtMatmulKernel(), p, false), 0), 16777216.0F + 64 + 64);
 }
 
 TEST(PtMatmul, ReplacesOrAddsToTheAccumulatorAsTold) {
@@ -156,8 +203,8 @@ TEST(PtMatmul, ReplacesOrAddsToTheAccumulatorAsTold) {
   Fill(p.a, 2);
   Fill(p.b, 3);
   const float before = At(p.acc, 0);
-  EXPECT_EQ(At(Multiplied(PtMatmul, p, false), 0), 384.0F);
-  EXPECT_EQ(At(Multiplied(PtMatmul, p, true), 0), before + 384.0F);
+  EXPECT_EQ(At(Multiplied(PtMatmulKernel(), p, false), 0), 384.0F);
+  EXPECT_EQ(At(Multiplied(PtMatmulKernel(), p, true), 0), before + 384.0F);
 }
 
 TEST(PtMatmul, WithNoStepsOnlyZeroesOrKeepsTheAccumulator) {
@@ -191,12 +238,12 @@ TEST(PtMatmul, OneNinfMakesItsRowOrColumnNinfAndNoOther) {
 
 TEST(PtMatmul, GivesTheSameBitsOnSeveralThreadsAtOnce) {
   const Problem problem = MakeProblem(33, 128, 320, Values::kFinite, 8);
-  const std::vector<uint8_t> expected = Multiplied(PtMatmulScalar, problem, false);
+  const std::vector<uint8_t> expected = ByDefinition(problem, false);
   std::vector<std::vector<uint8_t>> results(3);
   std::vector<std::thread> threads;
   threads.reserve(results.size());
   for (auto& result : results) {
-    threads.emplace_back([&] { result = Multiplied(PtMatmul, problem, false); });
+    threads.emplace_back([&] { result = Multiplied(PtMatmulKernel(), problem, false); });
   }
   for (std::thread& thread : threads) thread.join();
   for (const auto& result : results) EXPECT_EQ(result, expected);
