@@ -60,7 +60,9 @@ struct MatmulBlockLoop {
       for (int c = 0; c < kCount; ++c) {
         const int64_t kk = at + c * kChunk + step;
         Lanes b[kVectors];
-        std::memcpy(b, panel + kk * kMatmulPanel + column, sizeof b);
+#pragma GCC unroll 4
+        for (int v = 0; v < kVectors; ++v)
+          std::memcpy(&b[v], panel + kk * kMatmulPanel + column + v * kLanes, sizeof b[v]);
 #pragma GCC unroll 8
         for (int64_t r = 0; r < kMatmulRows; ++r) {
           const Real value = a[r * k + kk];
