@@ -14,40 +14,23 @@
 // first work; a host with one processor has none, and whoever pushes does the work itself.
 #pragma once
 
-#include <array>
 #include <atomic>
 #include <condition_variable>
 #include <cstddef>
 #include <cstdint>
-#include <initializer_list>
+#include <memory>
 #include <mutex>
 #include <new>
 #include <thread>
 #include <type_traits>
 #include <vector>
 
-#include "model/common/lx_snapshots.h"
-#include "model/common/matmul_stacker.h"
+#include "model/common/lx_range.h"
 
 namespace spyre::model {
 
-// The ranges that a piece of work touches.
-class LxRanges {
- public:
-  static constexpr size_t kMost = 3;
-
-  LxRanges() = default;
-  LxRanges(std::initializer_list<LxRange> ranges) {
-    for (const LxRange& range : ranges) Add(range);
-  }
-  void Add(const LxRange& range) { ranges_[count_++] = range; }  // kMost times
-  const LxRange* begin() const { return ranges_.data(); }
-  const LxRange* end() const { return ranges_.data() + count_; }
-
- private:
-  std::array<LxRange, kMost> ranges_;
-  size_t count_ = 0;
-};
+struct PtKernel;
+struct PtOperands;
 
 class FunctionalQueue {
  public:
@@ -61,8 +44,8 @@ class FunctionalQueue {
   FunctionalQueue(const FunctionalQueue&) = delete;
   FunctionalQueue& operator=(const FunctionalQueue&) = delete;
 
-  // [base, base + bytes) is an LX. Before any work.
-  void AddLx(uint8_t* base, uint64_t bytes) { snapshots_.AddLx(base, bytes); }
+  // All bytes of an LX. Before any work.
+  void AddLx(const LxRange& lx);
 
   // Does `work()`, which touches `ranges` and no other bytes of any LX, after all that has been
   // pushed before. It must not throw. Waits while the queue is full.
@@ -85,18 +68,15 @@ class FunctionalQueue {
   template <typename Work>
   void Overwrite(const LxRange& range, const Work& work) {
     Push({}, [this, range, work] {
-      stacker_.Before(range);
-      snapshots_.Drop(range);
+      PrepareOverwrite(range);
       work();
     });
   }
   // The `bytes` bytes at `from` come to each of to[0 .. count), which may be `from` itself. Lists
   // are copied.
   void Broadcast(const uint8_t* from, uint64_t bytes, uint8_t* const* to, size_t count);
-  // A MATMUL on SEN169_FP16 operands, by `kernel`.
-  void Matmul(const PtOperands& operands, PtStackFn kernel) {
-    Push({}, [this, operands, kernel] { stacker_.Add(operands, kernel); });
-  }
+  // A MATMUL on SEN169_FP16 operands. The kernel outlives the queue.
+  void Matmul(const PtOperands& operands, const PtKernel& kernel);
   // Returns when all that has been pushed is done.
   void Join();
 
@@ -108,31 +88,16 @@ class FunctionalQueue {
   };
   static constexpr uint64_t kEntries = 4096;
   static constexpr uint64_t kNobody = UINT64_MAX;
-  static constexpr size_t kTargets = 8;
-  // Up to kTargets targets of a broadcast.
-  struct BroadcastPart {
-    FunctionalQueue* queue;
-    const uint8_t* from;
-    uint64_t bytes;
-    uint32_t members;  // of all parts
-    std::array<uint8_t*, kTargets> to;
-    uint16_t targets;
-    bool first, last;
-    void operator()() const;
-  };
+  struct Data;  // what the worker keeps about LXs
 
   Entry& NextFree();
   void Publish();
   void WaitFor(uint64_t done);  // until that many are done
   void Work();                  // the worker
   uint64_t AwaitWork(uint64_t done);
-  // Ranges are in place, and nothing that was put off touches them.
-  void Prepare(const LxRanges& ranges) {
-    for (const LxRange& range : ranges) {
-      stacker_.Before(range);
-      snapshots_.Settle(range);
-    }
-  }
+  // For work that comes next: ranges are in place, and nothing that was put off touches them.
+  void Prepare(const LxRanges& ranges);
+  void PrepareOverwrite(const LxRange& range);
 
   const unsigned threads_;
   uint64_t issued_ = 0;  // the kernel thread's own count
@@ -145,10 +110,7 @@ class FunctionalQueue {
   std::mutex mutex_;                        // for sleeping only
   std::condition_variable work_, progress_;
   bool stop_ = false;
-  // The worker's, after AddLx.
-  LxSnapshots snapshots_;
-  MatmulStacker stacker_;
-  LxSnapshots::Snapshot* broadcast_ = nullptr;  // that the entries at hand carry on
+  const std::unique_ptr<Data> data_;
   std::thread worker_;
 };
 

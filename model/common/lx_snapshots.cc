@@ -20,14 +20,18 @@ int LxSnapshots::LxOf(const uint8_t* at) const {
   return at < lx->base + lx->bytes ? static_cast<int>(lx - lxs_.begin()) : kNoLx;
 }
 
-void LxSnapshots::Settle(const LxRange& range) { Clear(range, false); }
-void LxSnapshots::Drop(const LxRange& range) { Clear(range, true); }
-
-void LxSnapshots::Clear(const LxRange& range, bool replaced) {
+void LxSnapshots::Settle(const LxRange& range) {
   const int number = LxOf(range.at);
-  if (number == kNoLx || range.bytes == 0) return;
-  Lx& lx = lxs_[static_cast<size_t>(number)];
-  if (lx.notes == 0) return;
+  if (number != kNoLx) Clear(lxs_[static_cast<size_t>(number)], range, false);
+}
+
+void LxSnapshots::Drop(const LxRange& range) {
+  const int number = LxOf(range.at);
+  if (number != kNoLx) Clear(lxs_[static_cast<size_t>(number)], range, true);
+}
+
+void LxSnapshots::Clear(Lx& lx, const LxRange& range, bool replaced) {
+  if (lx.notes == 0 || range.bytes == 0) return;
   const auto begin = static_cast<uint64_t>(range.at - lx.base);
   const uint64_t end = std::min(begin + range.bytes, lx.bytes);
   const uint64_t first = begin - std::min(begin, kMostBytes - 1);
@@ -56,14 +60,21 @@ LxSnapshots::Snapshot* LxSnapshots::Take(const uint8_t* from, uint64_t bytes, ui
   return snapshot;
 }
 
-void LxSnapshots::Note(const LxRange& range, Snapshot* snapshot) {
-  Lx& lx = lxs_[static_cast<size_t>(LxOf(range.at))];
+void LxSnapshots::Note(int number, const LxRange& range, Snapshot* snapshot) {
+  Lx& lx = lxs_[static_cast<size_t>(number)];
   if (lx.slots.empty()) lx.slots.resize((lx.bytes + kGranule - 1) / kGranule);
   const auto offset = static_cast<uint64_t>(range.at - lx.base);
-  lx.slots[offset / kGranule] = {snapshot, static_cast<uint32_t>(offset),
-                                 static_cast<uint32_t>(range.bytes)};
-  ++lx.notes;
+  Slot& slot = lx.slots[offset / kGranule];
   Hold(snapshot);
+  if (slot.snapshot != nullptr && slot.offset == offset && slot.bytes == range.bytes) {
+    // The next data for the same place: notes do not overlap, so there is no other to look for.
+    Release(slot.snapshot);
+    slot.snapshot = snapshot;
+    return;
+  }
+  Clear(lx, range, true);
+  slot = {snapshot, static_cast<uint32_t>(offset), static_cast<uint32_t>(range.bytes)};
+  ++lx.notes;
 }
 
 LxSnapshots::Place LxSnapshots::Find(const uint8_t* at, uint64_t bytes) const {

@@ -13,18 +13,10 @@
 #include <memory>
 #include <vector>
 
+#include "model/common/lx_range.h"
 #include "model/contract/memory_map.h"
 
 namespace spyre::model {
-
-// Bytes of the host's memory that an instruction or a transfer touches; mostly of an LX.
-struct LxRange {
-  uint8_t* at = nullptr;
-  uint64_t bytes = 0;
-
-  const uint8_t* end() const { return at + bytes; }
-  bool Overlaps(const LxRange& other) const { return at < other.end() && other.at < end(); }
-};
 
 class LxSnapshots {
  public:
@@ -55,9 +47,8 @@ class LxSnapshots {
   void Drop(const LxRange& range);
   // Copies `bytes` settled bytes. The caller holds the snapshot until Release.
   Snapshot* Take(const uint8_t* from, uint64_t bytes, uint32_t members);
-  // `range`, dropped before and inside an LX, is the first bytes of `snapshot`; kLeastBytes or
-  // more.
-  void Note(const LxRange& range, Snapshot* snapshot);
+  // `range`, inside LX number `lx`, now is the first bytes of `snapshot`; kLeastBytes or more.
+  void Note(int lx, const LxRange& range, Snapshot* snapshot);
   Place Find(const uint8_t* at, uint64_t bytes) const;
   static void Hold(Snapshot* snapshot) { ++snapshot->references; }
   void Release(Snapshot* snapshot);
@@ -77,7 +68,7 @@ class LxSnapshots {
     std::vector<Slot> slots;  // by granule in which the note begins; empty until the first note
   };
 
-  void Clear(const LxRange& range, bool replaced);
+  void Clear(Lx& lx, const LxRange& range, bool replaced);
 
   std::vector<Lx> lxs_;  // by address
   std::vector<std::unique_ptr<Snapshot>> all_;

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// A MATMUL of many rows with one set of weights: rows of one instruction, or of instructions on
-// many cores whose weights are the same bytes. Each row has sums of its own, so which rows stand
-// together changes no bits. Layouts of a and acc are those of kMatmul in model/contract/program.h.
+// MATMULs of many rows at once: rows of one instruction, or of instructions on many cores whose
+// weights are the same bytes; and, one behind the other, the chunks of k that add to the same sums.
+// Each row has sums of its own and takes its chunks in order, so which rows stand together, and how
+// many chunks, changes no bits. The layout of acc and weights is that of kMatmul in
+// model/contract/program.h.
 #pragma once
 
 #include <cstddef>
@@ -9,22 +11,27 @@
 
 namespace spyre::model {
 
+inline constexpr int kPtChunkSteps = 64;  // k steps that are added to a fresh accumulator, at most
+inline constexpr int kPtPieceSteps = 32;  // k steps of a piece of weights, 128 bytes each
+
 struct PtRow {
-  uint8_t* acc;      // lane j at acc + (j/64) * acc_nstick_stride + (j%64) * 4
-  const uint8_t* a;  // element kk at a + (kk/64) * a_kstick_stride + (kk%64) * 2
-  int64_t a_kstick_stride;
+  uint8_t* acc;  // lane j at acc + (j/64) * acc_nstick_stride + (j%64) * 4
   int64_t acc_nstick_stride;
   bool accumulate;  // false: acc starts at zero
 };
 
-inline constexpr int kPtPieceSteps = 32;  // k steps of one piece of weights, 128 bytes each
+struct PtChunk {
+  const float* const* a;  // of each row: its kPtChunkSteps values
+  // The piece of stick s that begins with step t: weights[s * stick_pieces + t / kPtPieceSteps].
+  const uint8_t* const* weights;
+  int stick_pieces;
+  int steps;
+};
 
 struct PtStack {
   const PtRow* rows;
-  // Pieces of weights: [n / 64][ceil(k / kPtPieceSteps)], each with its steps side by side.
-  const uint8_t* const* weights;
-  int n;
-  int k;
+  const PtChunk* chunks;
+  int chunk_count;
 };
 
 // Which rows and which sticks of columns: [first, last).
@@ -33,8 +40,14 @@ struct PtPart {
   int first_stick, last_stick;
 };
 
-// acc (+)= a * weights for `part` of `stack`. Parts that have no row and stick in common may be
-// done on several threads at once.
-using PtStackFn = void (*)(const PtStack& stack, const PtPart& part);
+// The arithmetic in one of its forms, which differ in nothing but speed. Any thread.
+struct PtKernel {
+  const char* name;
+  // The kPtChunkSteps SEN169 values of a stick as fp32.
+  void (*widen)(const uint8_t* stick, float* values);
+  // acc (+)= a * weights for `part` of `stack`. Parts that have no row and stick in common may be
+  // done on several threads at once.
+  void (*multiply)(const PtStack& stack, const PtPart& part);
+};
 
 }  // namespace spyre::model

@@ -19,7 +19,7 @@ ComputeDispatcher::ComputeDispatcher(const sc_core::sc_module_name& name, const 
       functional_(functional),
       cores_(std::move(cores)),
       prepares_(cores_.front()->role() == CoreRole::kService) {
-  for (Core* core : cores_) functional_.AddLx(core->lx().at, core->lx().bytes);
+  for (Core* core : cores_) functional_.AddLx(core->lx());
   // Nothing larger than an image is read.
   const uint64_t bursts = (config.core.lx_reserved_bytes + kMaxBurstBytes - 1) / kMaxBurstBytes;
   for (uint64_t i = 0; i < bursts; ++i) {

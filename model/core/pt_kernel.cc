@@ -13,7 +13,7 @@ namespace spyre::model {
 namespace {
 
 constexpr int kLanes = 64;  // of a stick
-constexpr int kChunk = 64;  // k steps added to one fresh accumulator
+constexpr int kChunk = kPtChunkSteps;
 constexpr int kPieces = kChunk / kPtPieceSteps;
 constexpr int kGroup = 4;  // chunks whose weights are widened before rows meet them
 constexpr int kPanel = 4;  // blocks of rows whose sums stay in the first-level cache for a group
@@ -88,12 +88,15 @@ struct Weights {
 
 // One chunk for kRows rows and kColumns registers of lanes.
 template <int kWidth, int kColumns, int kRows, bool kWiden>
-SPYRE_INLINE void Tile(const float* a, const Weights<kWiden>& b, int lane, int steps,
+SPYRE_INLINE void Tile(const float* const* a, const Weights<kWiden>& b, int lane, int steps,
                        const Sums* sums) {
   using L = Lanes<kWidth>;
   constexpr int kElement = kWiden ? 2 : 4;
   constexpr int kPieceSteps = kWiden ? kPtPieceSteps : kChunk;
   typename L::Float sum[kRows][kColumns] = {};
+  const float* row_a[kRows];
+#pragma GCC unroll 16
+  for (int r = 0; r < kRows; ++r) row_a[r] = a[r];
   for (int first = 0; first < steps; first += kPieceSteps) {
     const uint8_t* const piece = b.piece[first / kPieceSteps] + lane * kElement;
     const int last = std::min(steps, first + kPieceSteps);
@@ -110,7 +113,7 @@ SPYRE_INLINE void Tile(const float* a, const Weights<kWiden>& b, int lane, int s
       }
 #pragma GCC unroll 16
       for (int r = 0; r < kRows; ++r) {
-        const float x = a[r * kChunk + step];
+        const float x = row_a[r][step];
 #pragma GCC unroll 8
         for (int c = 0; c < kColumns; ++c) sum[r][c] += x * row[c];
       }
@@ -133,7 +136,7 @@ SPYRE_INLINE void Tile(const float* a, const Weights<kWiden>& b, int lane, int s
 
 // One chunk for `rows` <= kMaxRows rows and all 64 lanes.
 template <int kWidth, int kColumns, int kMaxRows, bool kWiden>
-SPYRE_INLINE void Rows(int rows, const float* a, const Weights<kWiden>& b, int steps,
+SPYRE_INLINE void Rows(int rows, const float* const* a, const Weights<kWiden>& b, int steps,
                        const Sums* sums) {
   for (int lane = 0; lane < kLanes; lane += kWidth * kColumns) {
     switch (rows) {
@@ -158,31 +161,17 @@ SPYRE_INLINE void Rows(int rows, const float* a, const Weights<kWiden>& b, int s
 
 // Memory of a thread that never shrinks.
 struct Scratch {
-  std::vector<float> a;  // [chunk of the group][row][kChunk]
-  std::vector<Sums> sums;
+  std::vector<Sums> sums;  // of each row
   alignas(64) float b[kGroup][kChunk * kLanes];
 };
 
-template <int kWidth>
-SPYRE_INLINE void WidenRows(const PtStack& stack, const PtPart& part, int chunk, int chunks,
-                            Scratch& scratch) {
-  const int rows = part.last_row - part.first_row;
-  const auto needed = static_cast<size_t>(chunks) * static_cast<size_t>(rows) * kChunk;
-  if (scratch.a.size() < needed) scratch.a.resize(needed);
-  float* out = scratch.a.data();
-  for (int c = 0; c < chunks; ++c) {
-    for (int r = part.first_row; r < part.last_row; ++r, out += kChunk)
-      WidenStick<kWidth>(stack.rows[r].a + (chunk + c) * stack.rows[r].a_kstick_stride, out);
-  }
-}
-
-// Where the sums of `stick` are; chunk 0 of a product that does not accumulate replaces them.
+// Where the sums of `stick` are; the first chunk of rows that do not accumulate replaces them.
 inline void FindSums(const PtStack& stack, const PtPart& part, int stick, bool first,
-                     Scratch& scratch) {
-  Sums* sums = scratch.sums.data();
+                     std::vector<Sums>& sums) {
+  sums.clear();
   for (int r = part.first_row; r < part.last_row; ++r) {
     const PtRow& row = stack.rows[r];
-    *sums++ = {row.acc + stick * row.acc_nstick_stride, !first || row.accumulate};
+    sums.push_back({row.acc + stick * row.acc_nstick_stride, !first || row.accumulate});
   }
 }
 
@@ -194,63 +183,62 @@ inline void ZeroSums(const PtStack& stack, const PtPart& part) {
   }
 }
 
+template <int kWidth>
+SPYRE_INLINE void WidenWeights(const PtChunk& chunk, const uint8_t* const* pieces, float* out) {
+  for (int step = 0; step < chunk.steps; ++step, out += kLanes) {
+    const uint8_t* const piece = pieces[step / kPtPieceSteps];
+    WidenStick<kWidth>(piece + step % kPtPieceSteps * kStickSize, out);
+  }
+}
+
 // The whole product. Weights are widened once for all rows into a scratch, a group of chunks at a
 // time; a few blocks of rows then meet the whole group while their sums are in the first-level
-// cache. A row's chunks are added in increasing order.
+// cache.
 template <int kWidth, int kColumns, int kMaxRows>
 SPYRE_INLINE void Multiply(const PtStack& stack, const PtPart& part) {
   thread_local Scratch scratch;
   const int rows = part.last_row - part.first_row;
-  const int all_chunks = (stack.k + kChunk - 1) / kChunk;
-  const int pieces = (stack.k + kPtPieceSteps - 1) / kPtPieceSteps;
-  if (all_chunks == 0) ZeroSums(stack, part);
+  if (stack.chunk_count == 0) ZeroSums(stack, part);
   // Blocks of nearly equal height: a short last block would leave the multipliers waiting.
   const int blocks = (rows + kMaxRows - 1) / kMaxRows;
   const auto edge = [&](int block) {
     return static_cast<int>(static_cast<int64_t>(rows) * block / blocks);
   };
-  const auto steps = [&](int chunk) { return std::min(kChunk, stack.k - chunk * kChunk); };
-  if (scratch.sums.size() < static_cast<size_t>(rows))
-    scratch.sums.resize(static_cast<size_t>(rows));
-
-  for (int group = 0; group < all_chunks; group += kGroup) {
-    const int chunks = std::min(kGroup, all_chunks - group);
-    WidenRows<kWidth>(stack, part, group, chunks, scratch);
-    const auto a = [&](int chunk, int row) {
-      return scratch.a.data() + (static_cast<int64_t>(chunk) * rows + row) * kChunk;
-    };
+  const auto add_from_now_on = [](int first, int last) {
+    for (int r = first; r < last; ++r) scratch.sums[static_cast<size_t>(r)].add = true;
+  };
+  for (int group = 0; group < stack.chunk_count; group += kGroup) {
+    const PtChunk* const chunks = stack.chunks + group;
+    const int count = std::min(kGroup, stack.chunk_count - group);
     for (int stick = part.first_stick; stick < part.last_stick; ++stick) {
-      const uint8_t* const* b = stack.weights + static_cast<int64_t>(stick) * pieces;
-      FindSums(stack, part, stick, group == 0, scratch);
+      const auto pieces = [&](const PtChunk& chunk) {
+        return chunk.weights + static_cast<int64_t>(stick) * chunk.stick_pieces;
+      };
+      FindSums(stack, part, stick, group == 0, scratch.sums);
+      const Sums* const sums = scratch.sums.data();
       if (blocks == 1) {
-        for (int c = 0; c < chunks; ++c) {
+        for (int c = 0; c < count; ++c) {
           Weights<true> weights{};
-          for (int piece = 0; piece * kPtPieceSteps < steps(group + c); ++piece)
-            weights.piece[piece] = b[(group + c) * kPieces + piece];
-          Rows<kWidth, kColumns, kMaxRows, true>(rows, a(c, 0), weights, steps(group + c),
-                                                 scratch.sums.data());
-          for (int r = 0; r < rows; ++r) scratch.sums[static_cast<size_t>(r)].add = true;
+          for (int piece = 0; piece * kPtPieceSteps < chunks[c].steps; ++piece)
+            weights.piece[piece] = pieces(chunks[c])[piece];
+          Rows<kWidth, kColumns, kMaxRows, true>(rows, chunks[c].a + part.first_row, weights,
+                                                 chunks[c].steps, sums);
+          add_from_now_on(0, rows);
         }
         continue;
       }
-      for (int c = 0; c < chunks; ++c) {
-        for (int step = 0; step < steps(group + c); ++step) {
-          const uint8_t* piece = b[(group + c) * kPieces + step / kPtPieceSteps];
-          WidenStick<kWidth>(piece + step % kPtPieceSteps * kStickSize,
-                             scratch.b[c] + step * kLanes);
-        }
-      }
+      for (int c = 0; c < count; ++c)
+        WidenWeights<kWidth>(chunks[c], pieces(chunks[c]), scratch.b[c]);
       for (int panel = 0; panel < blocks; panel += kPanel) {
         const int last_block = std::min(blocks, panel + kPanel);
-        for (int c = 0; c < chunks; ++c) {
+        for (int c = 0; c < count; ++c) {
           const Weights<false> weights{{reinterpret_cast<const uint8_t*>(scratch.b[c])}};
           for (int block = panel; block < last_block; ++block) {
             Rows<kWidth, kColumns, kMaxRows, false>(edge(block + 1) - edge(block),
-                                                    a(c, edge(block)), weights, steps(group + c),
-                                                    scratch.sums.data() + edge(block));
+                                                    chunks[c].a + part.first_row + edge(block),
+                                                    weights, chunks[c].steps, sums + edge(block));
           }
-          for (int r = edge(panel); r < edge(last_block); ++r)
-            scratch.sums[static_cast<size_t>(r)].add = true;
+          add_from_now_on(edge(panel), edge(last_block));
         }
       }
     }
@@ -259,38 +247,38 @@ SPYRE_INLINE void Multiply(const PtStack& stack, const PtPart& part) {
 
 // Register blocks: rows x columns accumulators, one row of b and a broadcast must fit the register
 // file (32 of 16 lanes, 16 of 8 lanes, 16 of 4 lanes).
-#define SPYRE_PT_FORM(name, attribute, width, columns, rows)      \
-  attribute void name(const PtStack& stack, const PtPart& part) { \
-    Multiply<width, columns, rows>(stack, part);                  \
+#define SPYRE_PT_FORM(name, attribute, width, columns, rows)                \
+  attribute void Widen##name(const uint8_t* stick, float* values) {         \
+    WidenStick<width>(stick, values);                                       \
+  }                                                                         \
+  attribute void Multiply##name(const PtStack& stack, const PtPart& part) { \
+    Multiply<width, columns, rows>(stack, part);                            \
   }
 #if defined(__x86_64__) && !defined(SPYRE_SCALAR)
-SPYRE_PT_FORM(MatmulAvx512, __attribute__((target("avx512f,avx512dq,avx512bw,avx512vl,fma"))), 16,
-              4, 6)
-SPYRE_PT_FORM(MatmulAvx2, __attribute__((target("avx2,fma"))), 8, 2, 6)
+SPYRE_PT_FORM(Avx512, __attribute__((target("avx512f,avx512dq,avx512bw,avx512vl,fma"))), 16, 4, 6)
+SPYRE_PT_FORM(Avx2, __attribute__((target("avx2,fma"))), 8, 2, 6)
 #endif
-SPYRE_PT_FORM(MatmulBaseline, , 4, 2, 4)
+SPYRE_PT_FORM(Baseline, , 4, 2, 4)
 #undef SPYRE_PT_FORM
 
 }  // namespace
 
-std::vector<PtVariant> PtVariants() {
-  std::vector<PtVariant> variants;
+const std::vector<PtKernel>& PtKernels() {
+  static const std::vector<PtKernel> kernels = [] {
+    std::vector<PtKernel> all;
 #if defined(__x86_64__) && !defined(SPYRE_SCALAR)
-  if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
-      __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl")) {
-    variants.push_back({"avx512", MatmulAvx512});
-  }
-  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) {
-    variants.push_back({"avx2", MatmulAvx2});
-  }
+    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
+        __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl")) {
+      all.push_back({"avx512", WidenAvx512, MultiplyAvx512});
+    }
+    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) {
+      all.push_back({"avx2", WidenAvx2, MultiplyAvx2});
+    }
 #endif
-  variants.push_back({"baseline", MatmulBaseline});
-  return variants;
-}
-
-PtStackFn PtMatmulKernel() {
-  static const PtStackFn best = PtVariants().front().run;
-  return best;
+    all.push_back({"baseline", WidenBaseline, MultiplyBaseline});
+    return all;
+  }();
+  return kernels;
 }
 
 void PtMatmulScalar(uint8_t* acc, const uint8_t* a, const uint8_t* b, int m, int n, int k,

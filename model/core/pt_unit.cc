@@ -58,7 +58,7 @@ uint64_t PtUnit::Execute(const Instruction& in) {
       rtl->Run(operands, corelets, start);
     });
   } else if (job().functional != nullptr) {
-    job().functional->Matmul(operands, PtMatmulKernel());
+    job().functional->Matmul(operands, BestPtKernel());
   }
   job().macs += m * n * k;
   const uint64_t bytes = Price(format, m, n, k, accumulate);

@@ -35,20 +35,29 @@ void BM_PtMatmul(benchmark::State& state) {
   const std::vector<uint16_t> a = RandomDlf(static_cast<size_t>(ksticks) * 64 * m, 1);
   const std::vector<uint16_t> b = RandomDlf(static_cast<size_t>(k) * n, 2);
   std::vector<float> acc(static_cast<size_t>(m) * n);
+  const model::PtKernel& kernel = model::BestPtKernel();
   std::vector<model::PtRow> rows;
   for (int i = 0; i < m; ++i) {
-    rows.push_back({reinterpret_cast<uint8_t*>(acc.data()) + int64_t{i} * 256,
-                    reinterpret_cast<const uint8_t*>(a.data()) + int64_t{i} * 128, int64_t{m} * 128,
-                    int64_t{m} * 256, false});
+    rows.push_back(
+        {reinterpret_cast<uint8_t*>(acc.data()) + int64_t{i} * 256, int64_t{m} * 256, false});
   }
   std::vector<const uint8_t*> weights;  // sticks of columns are k * 128 bytes apart
   for (int64_t at = 0; at < int64_t{k} * n * 2; at += int64_t{model::kPtPieceSteps} * 128)
     weights.push_back(reinterpret_cast<const uint8_t*>(b.data()) + at);
-  const model::PtStackFn multiply = model::PtMatmulKernel();
+  std::vector<float> wide(a.size());
+  std::vector<const float*> values;
+  std::vector<model::PtChunk> chunks;
+  for (size_t i = 0; i < a.size(); i += 64) values.push_back(&wide[i]);
+  for (int kk = 0; kk < k; kk += 64) {
+    chunks.push_back({values.data() + int64_t{kk} / 64 * m,
+                      weights.data() + kk / model::kPtPieceSteps, k / model::kPtPieceSteps, 64});
+  }
   double best = 1e9;
   while (state.KeepRunning()) {
     const auto start = std::chrono::steady_clock::now();
-    multiply({rows.data(), weights.data(), n, k}, {0, m, 0, n / 64});
+    for (size_t i = 0; i < a.size(); i += 64)
+      kernel.widen(reinterpret_cast<const uint8_t*>(&a[i]), &wide[i]);
+    kernel.multiply({rows.data(), chunks.data(), ksticks}, {0, m, 0, n / 64});
     benchmark::DoNotOptimize(acc.data());
     const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - start;
     best = std::min(best, taken.count());

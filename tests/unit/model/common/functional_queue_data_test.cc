@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "model/common/functional_queue.h"
+#include "model/common/pt_narrow.h"
 #include "model/contract/formats.h"
 #include "model/core/pt_kernel.h"
 
@@ -73,7 +74,7 @@ class TwoCards {
       lx_.emplace_back(kLx);
       eager_lx_.emplace_back(kLx);
     }
-    for (Bytes& lx : lx_) queue_.AddLx(lx.data(), lx.size());
+    for (Bytes& lx : lx_) queue_.AddLx({lx.data(), lx.size()});
   }
 
   void Step() {
@@ -154,13 +155,18 @@ class TwoCards {
   }
   void Multiply(int core, uint64_t weights) {
     Matmul matmul{1 + Below(4), n_, k_, 0, 0, weights, Below(2) == 0};
+    if (Below(2) == 0) {  // as a kernel that walks along k
+      matmul.m = 3;
+      matmul.accumulate = true;
+    }
     matmul.a = Place(2 * matmul.a_stride());
-    matmul.acc = kOperands + Below((kSums - 2 * matmul.acc_stride()) / 256) * 256;
+    matmul.acc = kOperands;
+    if (matmul.m != 3) matmul.acc += Below((kSums - 2 * matmul.acc_stride()) / 256) * 256;
     matmul.Run(eager_lx_[core].data());
     uint8_t* const lx = lx_[core].data();
     queue_.Matmul({lx + matmul.acc, lx + matmul.a, lx + matmul.b, matmul.m, matmul.n, matmul.k,
                    matmul.a_stride(), matmul.b_stride(), matmul.acc_stride(), matmul.accumulate},
-                  PtMatmulKernel());
+                  BestPtKernel());
   }
   // Cores are nearly in step; now and then one does something else in between.
   void MatmulsOfAll() {

@@ -17,10 +17,8 @@ class LxSnapshotsTest : public ::testing::Test {
   void Multicast(uint64_t at, uint64_t bytes, uint8_t value) {
     const std::vector<uint8_t> data(bytes, value);
     LxSnapshots::Snapshot* const snapshot = snapshots_.Take(data.data(), bytes, 2);
-    for (std::vector<uint8_t>& lx : lx_) {
-      snapshots_.Drop({lx.data() + at, bytes});
-      snapshots_.Note({lx.data() + at, bytes}, snapshot);
-    }
+    for (std::vector<uint8_t>& lx : lx_)
+      snapshots_.Note(snapshots_.LxOf(lx.data()), {lx.data() + at, bytes}, snapshot);
     snapshots_.Release(snapshot);
   }
 
@@ -67,7 +65,7 @@ TEST_F(LxSnapshotsTest, AMatmulFindsItsWeightsWhereTheyAre) {
 TEST_F(LxSnapshotsTest, ASnapshotIsUsedAgainWhenNobodyRefersToIt) {
   const std::vector<uint8_t> data(512, 3);
   LxSnapshots::Snapshot* const first = snapshots_.Take(data.data(), 512, 1);
-  snapshots_.Note({lx_[0].data(), 512}, first);
+  snapshots_.Note(snapshots_.LxOf(lx_[0].data()), {lx_[0].data(), 512}, first);
   snapshots_.Release(first);
   LxSnapshots::Snapshot* const second = snapshots_.Take(data.data(), 512, 1);
   EXPECT_NE(second, first) << "the note refers to it";

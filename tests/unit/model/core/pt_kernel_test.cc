@@ -76,28 +76,53 @@ std::vector<uint8_t> ByDefinition(const Problem& p, bool accumulate) {
   return acc;
 }
 
-void AddRows(const Problem& p, std::vector<uint8_t>& acc, bool accumulate,
-             std::vector<PtRow>& rows) {
-  for (int i = 0; i < p.m; ++i)
-    rows.push_back(
-        {acc.data() + i * 256, p.a.data() + i * 128, p.a_stride, p.acc_stride, accumulate});
-}
-
-std::vector<const uint8_t*> WeightsOf(const Problem& p) {
-  std::vector<const uint8_t*> pieces;
-  for (int stick = 0; stick < p.n / 64; ++stick) {
-    for (int kk = 0; kk < p.k; kk += kPtPieceSteps)
-      pieces.push_back(p.b.data() + stick * p.b_stride + kk * 128);
+// MATMULs with the same weights as one stack.
+class Stacked {
+ public:
+  Stacked(const PtKernel& kernel, const Problem& first) : kernel_(kernel), first_(first) {
+    for (int stick = 0; stick < first.n / 64; ++stick) {
+      for (int kk = 0; kk < first.k; kk += kPtPieceSteps)
+        weights_.push_back(first.b.data() + stick * first.b_stride + kk * 128);
+    }
   }
-  return pieces;
-}
+  void Add(const Problem& p, std::vector<uint8_t>& acc, bool accumulate) {
+    for (int i = 0; i < p.m; ++i) {
+      rows_.push_back({acc.data() + i * 256, p.acc_stride, accumulate});
+      std::vector<float>& values = values_.emplace_back((p.k + 63) / 64 * 64);
+      for (int kk = 0; kk < p.k; kk += 64)
+        kernel_.widen(p.a.data() + kk / 64 * p.a_stride + i * 128, &values[kk]);
+    }
+  }
+  // In parts, as several threads would do it.
+  void Run(const std::vector<PtPart>& parts) {
+    std::vector<std::vector<const float*>> a;
+    std::vector<PtChunk> chunks;
+    for (int kk = 0; kk < first_.k; kk += 64) {
+      std::vector<const float*>& pointers = a.emplace_back();
+      for (const std::vector<float>& values : values_) pointers.push_back(&values[kk]);
+    }
+    for (int kk = 0; kk < first_.k; kk += 64) {
+      chunks.push_back({a[kk / 64].data(), weights_.data() + kk / kPtPieceSteps,
+                        (first_.k + kPtPieceSteps - 1) / kPtPieceSteps,
+                        std::min(64, first_.k - kk)});
+    }
+    const PtStack stack{rows_.data(), chunks.data(), static_cast<int>(chunks.size())};
+    for (const PtPart& part : parts) kernel_.multiply(stack, part);
+  }
 
-std::vector<uint8_t> Multiplied(PtStackFn run, const Problem& p, bool accumulate) {
+ private:
+  const PtKernel& kernel_;
+  const Problem& first_;
+  std::vector<const uint8_t*> weights_;
+  std::vector<PtRow> rows_;
+  std::vector<std::vector<float>> values_;
+};
+
+std::vector<uint8_t> Multiplied(const PtKernel& kernel, const Problem& p, bool accumulate) {
   std::vector<uint8_t> acc = p.acc;
-  std::vector<PtRow> rows;
-  AddRows(p, acc, accumulate, rows);
-  const std::vector<const uint8_t*> weights = WeightsOf(p);
-  run({rows.data(), weights.data(), p.n, p.k}, {0, p.m, 0, p.n / 64});
+  Stacked stack(kernel, p);
+  stack.Add(p, acc, accumulate);
+  stack.Run({{0, p.m, 0, p.n / 64}});
   return acc;
 }
 
@@ -133,8 +158,8 @@ TEST_P(EveryForm, EqualsTheScalarFormBitForBit) {
     const Problem problem = MakeProblem(m, n, k, GetParam(), seed++);
     for (const bool accumulate : {false, true}) {
       const std::vector<uint8_t> expected = ByDefinition(problem, accumulate);
-      for (const PtVariant& form : PtVariants()) {
-        EXPECT_EQ(Differences(Multiplied(form.run, problem, accumulate), expected), 0)
+      for (const PtKernel& form : PtKernels()) {
+        EXPECT_EQ(Differences(Multiplied(form, problem, accumulate), expected), 0)
             << form.name << " m " << m << " n " << n << " k " << k << " accumulate " << accumulate;
       }
     }
@@ -151,17 +176,12 @@ TEST_P(EveryForm, GivesRowsOfManyMatmulsTheBitsThatTheyHaveAlone) {
   const Problem first = MakeProblem(5, 192, 330, GetParam(), 50);
   Problem second = MakeProblem(16, 192, 330, GetParam(), 51);
   second.b = first.b;
-  for (const PtVariant& form : PtVariants()) {
+  for (const PtKernel& form : PtKernels()) {
     std::vector<uint8_t> first_acc = first.acc, second_acc = second.acc;
-    std::vector<PtRow> rows;
-    AddRows(first, first_acc, true, rows);
-    AddRows(second, second_acc, false, rows);
-    const std::vector<const uint8_t*> weights = WeightsOf(first);
-    const PtStack stack{rows.data(), weights.data(), first.n, first.k};
-    for (const PtPart& part :
-         {PtPart{0, 4, 0, 1}, PtPart{0, 4, 1, 3}, PtPart{4, 21, 1, 3}, PtPart{4, 21, 0, 1}}) {
-      form.run(stack, part);
-    }
+    Stacked stack(form, first);
+    stack.Add(first, first_acc, true);
+    stack.Add(second, second_acc, false);
+    stack.Run({{0, 4, 0, 1}, {0, 4, 1, 3}, {4, 21, 1, 3}, {4, 21, 0, 1}});
     EXPECT_EQ(Differences(first_acc, ByDefinition(first, true)), 0) << form.name;
     EXPECT_EQ(Differences(second_acc, ByDefinition(second, false)), 0) << form.name;
   }
@@ -188,14 +208,14 @@ TEST(PtMatmul, AddsWithinChunksOf64StepsThenChunkByChunk) {
     std::memcpy(p.b.data() + kk * 128, &code, sizeof code);
   };
   set_b(0, 16777216);  // chunk 0: 2^24 + 63 ones, each lost; chunk 1: 64 ones, kept
-  for (const PtVariant& form : PtVariants()) {
-    EXPECT_EQ(At(Multiplied(form.run, p, false), 0), 16777216.0F + 64) << form.name;
-    EXPECT_EQ(At(Multiplied(form.run, p, false), 1), 128.0F) << form.name;
+  for (const PtKernel& form : PtKernels()) {
+    EXPECT_EQ(At(Multiplied(form, p, false), 0), 16777216.0F + 64) << form.name;
+    EXPECT_EQ(At(Multiplied(form, p, false), 1), 128.0F) << form.name;
   }
   EXPECT_EQ(At(ByDefinition(p, false), 0), 16777216.0F + 64);
   set_b(0, 1);
   set_b(63, 16777216);  // now the 63 ones come first and are kept, rounded to even together
-  EXPECT_EQ(At(Multiplied(PtMatmulKernel(), p, false), 0), 16777216.0F + 64 + 64);
+  EXPECT_EQ(At(Multiplied(BestPtKernel(), p, false), 0), 16777216.0F + 64 + 64);
 }
 
 TEST(PtMatmul, ReplacesOrAddsToTheAccumulatorAsTold) {
@@ -203,16 +223,16 @@ TEST(PtMatmul, ReplacesOrAddsToTheAccumulatorAsTold) {
   Fill(p.a, 2);
   Fill(p.b, 3);
   const float before = At(p.acc, 0);
-  EXPECT_EQ(At(Multiplied(PtMatmulKernel(), p, false), 0), 384.0F);
-  EXPECT_EQ(At(Multiplied(PtMatmulKernel(), p, true), 0), before + 384.0F);
+  EXPECT_EQ(At(Multiplied(BestPtKernel(), p, false), 0), 384.0F);
+  EXPECT_EQ(At(Multiplied(BestPtKernel(), p, true), 0), before + 384.0F);
 }
 
 TEST(PtMatmul, WithNoStepsOnlyZeroesOrKeepsTheAccumulator) {
   Problem p = MakeProblem(3, 64, 64, Values::kFinite, 5);
   p.k = 0;
-  for (const PtVariant& form : PtVariants()) {
-    EXPECT_EQ(Multiplied(form.run, p, true), p.acc) << form.name;
-    const std::vector<uint8_t> zeroed = Multiplied(form.run, p, false);
+  for (const PtKernel& form : PtKernels()) {
+    EXPECT_EQ(Multiplied(form, p, true), p.acc) << form.name;
+    const std::vector<uint8_t> zeroed = Multiplied(form, p, false);
     for (size_t i = 0; i < 3 * 64; ++i) EXPECT_EQ(At(zeroed, i), 0.0F) << form.name;
   }
 }
@@ -222,8 +242,8 @@ TEST(PtMatmul, OneNinfMakesItsRowOrColumnNinfAndNoOther) {
   const uint16_t ninf = 0x7FFF;
   std::memcpy(p.a.data() + 2 * 128 + 10, &ninf, sizeof ninf);     // row 2
   std::memcpy(p.b.data() + 5 * 128 + 9 * 2, &ninf, sizeof ninf);  // column 9
-  for (const PtVariant& form : PtVariants()) {
-    const std::vector<uint8_t> acc = Multiplied(form.run, p, false);
+  for (const PtKernel& form : PtKernels()) {
+    const std::vector<uint8_t> acc = Multiplied(form, p, false);
     for (int i = 0; i < 7; ++i) {
       for (int j = 0; j < 64; ++j) {
         const float value = At(acc, static_cast<size_t>(i) * 64 + j);
@@ -243,7 +263,7 @@ TEST(PtMatmul, GivesTheSameBitsOnSeveralThreadsAtOnce) {
   std::vector<std::thread> threads;
   threads.reserve(results.size());
   for (auto& result : results) {
-    threads.emplace_back([&] { result = Multiplied(PtMatmulKernel(), problem, false); });
+    threads.emplace_back([&] { result = Multiplied(BestPtKernel(), problem, false); });
   }
   for (std::thread& thread : threads) thread.join();
   for (const auto& result : results) EXPECT_EQ(result, expected);
