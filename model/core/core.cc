@@ -129,10 +129,11 @@ void Core::WriteLx(tlm::tlm_generic_payload& payload, sc_core::sc_time& delay) {
   }
   const uint64_t now = NowPs();
   delay = Ps(lx_port_.Burst(now + delay.value(), bytes) - now);
-  payload.get_extension<Transfer>()->Move(
-      [to = lx_.At(address), from = payload.get_data_ptr(), bytes] {
-        std::memmove(to, from, bytes);  // a core may send to itself, and overlap
-      });
+  uint8_t* const to = lx_.At(address);
+  uint8_t* const from = payload.get_data_ptr();
+  payload.get_extension<Transfer>()->Move({{to, bytes}, {from, bytes}}, [to, from, bytes] {
+    std::memmove(to, from, bytes);  // a core may send to itself, and overlap
+  });
   payload.set_response_status(tlm::TLM_OK_RESPONSE);
 }
 

@@ -70,6 +70,7 @@ class Core : public sc_core::sc_module {
   bool Runs(const Job& job) const;
   // A job of another function comes: nothing that the last one left may be read.
   void ClearLx();
+  LxRange lx() { return {lx_.At(0), lx_.size()}; }  // all its bytes
   void
   WakeUnits();  // the job is being torn down: units that wait for a token see that it is aborted
 

@@ -123,6 +123,7 @@ void CoreUnit::RunSection(const Section& section) {
       ExecuteScalar(in);
       finish = local_ps();
     } else {
+      operands_ = {};
       finish = Execute(in);
     }
     if (finish != kLater) {

@@ -51,10 +51,18 @@ class CoreUnit : public sc_core::sc_module {
   uint64_t Count(const Instruction& in, int operand, uint64_t limit = 1ull << 32) const;
 
   Job& job() const { return *job_; }
-  // What an instruction does to data, if the job has data (model/common/functional_queue.h).
+  // The bytes [address, address + bytes) of LX, for an operand of the instruction at hand; throws
+  // UnitFault(LX_OVERFLOW) outside the usable part. Three times an instruction at most.
+  uint8_t* Lx(uint64_t address, uint64_t bytes) {
+    uint8_t* const at = core_.Lx(address, bytes);
+    operands_.Add({at, bytes});
+    return at;
+  }
+  // What an instruction does to the data of its operands, if the job has data
+  // (model/common/functional_queue.h).
   template <typename Work>
   void Later(const Work& work) const {
-    if (job_->functional != nullptr) job_->functional->Push(work);
+    if (job_->functional != nullptr) job_->functional->Push(operands_, work);
   }
   size_t pc() const { return pc_; }
   uint64_t local_ps() const { return NowPs() + ahead_ps_; }
@@ -103,6 +111,7 @@ class CoreUnit : public sc_core::sc_module {
   unsigned waiting_token_ = 0;
   size_t pc_ = 0;
   const Instruction* current_ = nullptr;
+  LxRanges operands_;  // of the instruction at hand
 };
 
 }  // namespace spyre::model

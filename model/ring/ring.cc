@@ -227,16 +227,15 @@ void Ring::JoinMulticast(tlm::tlm_generic_payload& payload, const Transfer& tran
 
 void Ring::EndMulticast(Multicast& multicast, uint64_t memory_done_ps) {
   const tlm::tlm_generic_payload& read = multicast.read.Prepared();
-  if (read.is_response_ok()) Deliver(multicast, memory_done_ps);
+  if (read.is_response_ok()) {
+    Copy(multicast);
+    Deliver(multicast, memory_done_ps);
+  }
   for (tlm::tlm_generic_payload* member : multicast.members) {
     const auto& transfer = *member->get_extension<Transfer>();
     member->set_response_status(read.get_response_status());
     uint64_t done = memory_done_ps;
     if (read.is_response_ok()) {
-      if (member->get_data_ptr() != read.get_data_ptr()) {
-        transfer.Move([to = member->get_data_ptr(), from = read.get_data_ptr(),
-                       bytes = member->get_data_length()] { std::memcpy(to, from, bytes); });
-      }
       done = transfer.stop == memory_stop_
                  ? *std::max_element(delivered_ps_.begin(), delivered_ps_.end())
                  : delivered_ps_[transfer.stop];
@@ -244,6 +243,22 @@ void Ring::EndMulticast(Multicast& multicast, uint64_t memory_done_ps) {
     Respond(*member, done);
   }
   free_multicasts_.push_back(&multicast);
+}
+
+// Memory has brought the data to one member; the others get them from there.
+void Ring::Copy(const Multicast& multicast) {
+  const Transfer& info = multicast.read.info;
+  if (!info.move_data || multicast.members.size() == 1) return;
+  const uint8_t* const from = multicast.read.Prepared().get_data_ptr();
+  const uint64_t bytes = multicast.read.Prepared().get_data_length();
+  copies_.clear();
+  for (const tlm::tlm_generic_payload* member : multicast.members)
+    copies_.push_back(member->get_data_ptr());
+  if (info.functional != nullptr) {
+    info.functional->Broadcast(from, bytes, copies_.data(), copies_.size());
+    return;
+  }
+  for (uint8_t* to : copies_) std::memmove(to, from, bytes);
 }
 
 // One way round, past all members; each taps the data as it goes by. The way is the one that has

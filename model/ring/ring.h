@@ -75,6 +75,7 @@ class Ring : public sc_core::sc_module {
   void JoinMulticast(tlm::tlm_generic_payload& payload, const Transfer& transfer,
                      const sc_core::sc_time& delay);
   void EndMulticast(Multicast& multicast, uint64_t memory_done_ps);
+  void Copy(const Multicast& multicast);  // the data, to each member
   // When each member has the data of a multicast that memory has ready at data_ps.
   void Deliver(const Multicast& multicast, uint64_t data_ps);
   void Respond(tlm::tlm_generic_payload& payload, uint64_t done_ps);
@@ -114,6 +115,7 @@ class Ring : public sc_core::sc_module {
   std::vector<Resource> psum_clockwise_, psum_counter_;
   std::map<uint32_t, std::deque<Multicast*>> assembling_;  // by group mask
   std::vector<uint64_t> delivered_ps_;                     // by stop, of the multicast at hand
+  std::vector<uint8_t*> copies_;  // to here go those of the multicast at hand
   // Pools: what is not on a free list is in flight.
   std::vector<std::unique_ptr<Multicast>> multicasts_;
   std::vector<Multicast*> free_multicasts_;
