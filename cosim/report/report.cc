@@ -9,6 +9,7 @@
 
 #include "base/build_info/build_info.h"
 #include "cosim/report/report_hazards.h"
+#include "cosim/report/report_model.h"
 #include "cosim/report/report_steps.h"
 #include "cosim/report/report_summary.h"
 #include "cosim/report/report_tasks.h"
@@ -177,6 +178,7 @@ std::string ReportJson(const RunResult& result, const RunDigest* reference) {
   report["host"] = HostJson(result);
   report["memory"] = MemoryJson(result);
   if (result.tasks) report["issue"] = TasksJson(result);
+  if (result.model) report["model"] = ModelJson(result);
   report["management"] = {{"log", result.firmware_log}};
   if (reference != nullptr) {
     const std::string difference = Difference(DigestOf(result), *reference);

@@ -298,6 +298,7 @@ class Session {
   void Finish() {
     result_.transfers = run_->transfers();
     if (run_->tasks() != nullptr) result_.tasks = *run_->tasks();
+    if (workload_->model() != nullptr) result_.model = *workload_->model();
     result_.hazards = context_->Hazards();
     const auto completed = context_->CompletedOperations();
     const auto window = [](const auto& operations, uint64_t& begin, uint64_t& end) {

@@ -43,6 +43,7 @@ HostData LoadInput(const InputOptions& options, const WorkloadTensor& tensor) {
                              HostFormatOf(tensor.host_format).npy, tensor.shape);
     return std::move(array.data);
   }
+  if (tensor.data != nullptr) return *tensor.data;
   HostData data(static_cast<size_t>(tensor.host_bytes()));
   if (tensor.constant) {
     for (int64_t i = 0; i < tensor.elements(); ++i)
@@ -51,12 +52,13 @@ HostData LoadInput(const InputOptions& options, const WorkloadTensor& tensor) {
   }
   const bool whole_numbers =
       tensor.host_format != DataFormat::kIeeeFp16 && tensor.host_format != DataFormat::kIeeeFp32;
-  const double scale = whole_numbers ? kWholeNumberScale : 1;
+  const double scale = tensor.scale * (whole_numbers ? kWholeNumberScale : 1);
   const uint64_t stream = static_cast<uint64_t>(tensor.position) + 1;
   ParallelFor(tensor.elements(), 4096, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {
       const uint64_t bits = Mix(options.seed, stream, static_cast<uint64_t>(i));
-      StoreHost(tensor.host_format, scale * Generated(options.distribution, bits), data.data(), i);
+      StoreHost(tensor.host_format, tensor.mean + scale * Generated(options.distribution, bits),
+                data.data(), i);
     }
   });
   return data;
