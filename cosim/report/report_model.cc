@@ -17,8 +17,8 @@ using Json = nlohmann::ordered_json;
 
 constexpr double kPsPerSecond = 1e12;
 
-double Ns(uint64_t ps) { return static_cast<double>(ps) / 1000; }
-double Share(uint64_t part, uint64_t whole) {
+double ToNs(uint64_t ps) { return static_cast<double>(ps) / 1000; }
+double ShareOf(uint64_t part, uint64_t whole) {
   return whole == 0 ? 0 : static_cast<double>(part) / static_cast<double>(whole);
 }
 double PerSecond(uint64_t amount, uint64_t ps) {
@@ -89,47 +89,48 @@ Json ModelJson(const RunResult& result) {
   const ModelSummary& model = *result.model;
   const auto [least, most] = std::minmax_element(times->layer_ps.begin(), times->layer_ps.end());
   Json layers = Json::array(), parts = Json::array();
-  for (const uint64_t ps : times->layer_ps) layers.push_back(Ns(ps));
+  for (const uint64_t ps : times->layer_ps) layers.push_back(ToNs(ps));
   for (const ModelPart& part : times->parts) {
     parts.push_back({{"part", part.name},
                      {"launches", part.launches},
-                     {"time_ns", Ns(part.ps)},
-                     {"share", Share(part.ps, times->step_ps)},
+                     {"time_ns", ToNs(part.ps)},
+                     {"share", ShareOf(part.ps, times->step_ps)},
                      {"macs", part.macs},
                      {"device_bytes_read", part.bytes_read},
                      {"device_bytes_written", part.bytes_written}});
   }
   const Bounds bounds = BoundsOf(result, *times);
-  return {
-      {"layers", model.layers},
-      {"batch", model.batch},
-      {"sequence", model.sequence},
-      {"context", model.context},
-      {"vocabulary", model.vocabulary},
-      {"tokens", model.tokens()},
-      {"parameters", model.parameters},
-      {"step_ns", Ns(times->step_ps)},
-      {"token_ns", Ns(times->step_ps) / static_cast<double>(model.tokens())},
-      {"tokens_per_s", PerSecond(model.tokens(), times->step_ps)},
-      {"layer",
-       {{"min_ns", Ns(*least)}, {"mean_ns", Ns(MeanPs(times->layer_ps))}, {"max_ns", Ns(*most)}}},
-      {"layers_ns", std::move(layers)},
-      {"before_ns", Ns(times->before_ps)},
-      {"behind_ns", Ns(times->behind_ps)},
-      {"kernels_ns", Ns(times->kernels_ps)},
-      {"gaps_ns", Ns(times->gaps_ps)},
-      {"parts", std::move(parts)},
-      {"bounds",
-       {{"macs", bounds.macs},
-        {"compute_ns", bounds.compute_ns},
-        {"bytes", bounds.bytes},
-        {"memory_ns", bounds.memory_ns}}},
-      {"memory",
-       {{"weight_bytes", model.weight_bytes},
-        {"cache_bytes", model.cache_bytes},
-        {"activation_bytes", model.activation_bytes},
-        {"table_bytes", model.table_bytes},
-        {"program_bytes", result.program_memory.peak_bytes}}}};
+  return {{"layers", model.layers},
+          {"batch", model.batch},
+          {"sequence", model.sequence},
+          {"context", model.context},
+          {"vocabulary", model.vocabulary},
+          {"tokens", model.tokens()},
+          {"parameters", model.parameters},
+          {"step_ns", ToNs(times->step_ps)},
+          {"token_ns", ToNs(times->step_ps) / static_cast<double>(model.tokens())},
+          {"tokens_per_s", PerSecond(model.tokens(), times->step_ps)},
+          {"layer",
+           {{"min_ns", ToNs(*least)},
+            {"mean_ns", ToNs(MeanPs(times->layer_ps))},
+            {"max_ns", ToNs(*most)}}},
+          {"layers_ns", std::move(layers)},
+          {"before_ns", ToNs(times->before_ps)},
+          {"behind_ns", ToNs(times->behind_ps)},
+          {"kernels_ns", ToNs(times->kernels_ps)},
+          {"gaps_ns", ToNs(times->gaps_ps)},
+          {"parts", std::move(parts)},
+          {"bounds",
+           {{"macs", bounds.macs},
+            {"compute_ns", bounds.compute_ns},
+            {"bytes", bounds.bytes},
+            {"memory_ns", bounds.memory_ns}}},
+          {"memory",
+           {{"weight_bytes", model.weight_bytes},
+            {"cache_bytes", model.cache_bytes},
+            {"activation_bytes", model.activation_bytes},
+            {"table_bytes", model.table_bytes},
+            {"program_bytes", result.program_memory.peak_bytes}}}};
 }
 
 std::string ModelText(const RunResult& result) {
@@ -161,12 +162,12 @@ std::string ModelTable(const RunResult& result, size_t width) {
   for (const ModelPart& part : times->parts) {
     table.Add(
         {part.name, std::to_string(part.launches), trace::FormatTime(part.ps),
-         trace::FormatPercent(Share(part.ps, times->step_ps)),
+         trace::FormatPercent(ShareOf(part.ps, times->step_ps)),
          fmt::format("{:.2f}", PerSecond(part.macs, part.ps) / 1e12),
          fmt::format("{:.1f}", PerSecond(part.bytes_read + part.bytes_written, part.ps) / 1e9)});
   }
   table.Add({"between kernels", "", trace::FormatTime(times->gaps_ps),
-             trace::FormatPercent(Share(times->gaps_ps, times->step_ps)), "", ""});
+             trace::FormatPercent(ShareOf(times->gaps_ps, times->step_ps)), "", ""});
   return "Parts of the step:\n" + table.ToString("  ", width);
 }
 
