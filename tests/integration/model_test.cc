@@ -4,16 +4,18 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 #include <numeric>
 #include <ostream>
 
-#include "base/error.h"
 #include "cosim/config/config.h"
 #include "cosim/report/report.h"
 #include "cosim/report/report_model.h"
 #include "cosim/session/session.h"
 #include "tests/integration/out_dir.h"
+#include "tests/integration/program_fixture.h"
 #include "tests/paths.h"
 
 namespace spyre::cosim {
@@ -82,23 +84,6 @@ TEST(Model, AWrongResultIsFound) {
   EXPECT_FALSE(RunModel(config).verification->passed());
 }
 
-TEST(Model, TimesDoNotDependOnData) {
-  for (const auto& keys : {Model({"layers=1"}), Model({"sequence=1", "context=70", "batch=2"})}) {
-    const RunResult with_data = RunModel(Small(keys));
-    RunConfig config = Small(keys);
-    config.workload.functional = false;
-    const RunResult times_only = RunModel(config);
-    EXPECT_EQ(with_data.launch_end_ps, times_only.launch_end_ps);
-    EXPECT_EQ(with_data.sim_ps, times_only.sim_ps);
-  }
-}
-
-// ---------------------------------------------------------------- sums
-
-RunConfig Shipped(const std::string& name, std::vector<std::string> sets = {}) {
-  return LoadConfig(std::string(SPYRE_SOURCE_DIR) + "/configs/" + name + ".toml", sets);
-}
-
 TEST(Model, TheStepIsTheSumOfItsParts) {
   RunConfig config =
       Small(Model({"sequence=1", "context=70", "batch=2", "vocabulary=100", "layers=3"}));
@@ -132,71 +117,6 @@ TEST(Model, TheStepIsTheSumOfItsParts) {
   EXPECT_NEAR(shares, 1, 1e-9);
 }
 
-uint64_t MacsOf(const ModelTimes& times, const std::string& part) {
-  for (const ModelPart& p : times.parts)
-    if (p.name == part) return p.macs;
-  return 0;
-}
-
-TEST(Model, MultiplicationsAndBytesAreThoseByHand) {
-  constexpr uint64_t kHidden = 4096, kMlp = 12800, kQuery = 32 * 128, kKeys = 8 * 128;
-  constexpr uint64_t kLayer = 2 * kHidden * kQuery + 2 * kHidden * kKeys + 3 * kHidden * kMlp;
-  constexpr uint64_t kNorms = 2 * kHidden;
-  struct Expected {
-    const char* config;
-    uint64_t tokens, context;
-  };
-  for (const Expected& e :
-       {Expected{"granite_8b_prefill", 512, 512}, Expected{"granite_8b_decode", 1, 512}}) {
-    const RunResult result = RunModel(Shipped(e.config, Model({"layers=1", "vocabulary=0"})));
-    const std::optional<ModelTimes> times = ModelTimesOf(result);
-    ASSERT_TRUE(times.has_value());
-    EXPECT_EQ(MacsOf(*times, "matmul"), e.tokens * kLayer) << e.config;
-    EXPECT_EQ(MacsOf(*times, "attention"), 2 * 32 * e.tokens * e.context * 128) << e.config;
-    EXPECT_EQ(MacsOf(*times, "rotary"), e.tokens * (32 + 8) * 128 * 128) << e.config;
-    EXPECT_EQ(result.model->parameters, kLayer + kNorms);
-    EXPECT_EQ(result.model->weight_bytes, 2 * (kLayer + kNorms));
-    EXPECT_EQ(result.model->cache_bytes, 2 * 2 * e.context * kKeys);
-    for (const ModelPart& part : times->parts) {
-      if (part.name == "matmul") EXPECT_GE(part.bytes_read, 2 * kLayer) << "each weight once";
-      if (part.name == "matmul") EXPECT_LT(part.bytes_read, 3 * kLayer) << "and little else";
-    }
-    // 36.04 TMAC/s and 204.8 GB/s are the card's peaks.
-    const double compute_ns = static_cast<double>(e.tokens * kLayer) / 36044.8;
-    const double memory_ns = static_cast<double>(result.model->weight_bytes) / 204.8;
-    const double layer_ns = static_cast<double>(times->layer_ps[0]) / 1000;
-    EXPECT_GT(layer_ns, std::max(compute_ns, memory_ns)) << "no card is faster than its peaks";
-    EXPECT_LT(layer_ns, 3 * std::max(compute_ns, memory_ns)) << e.config;
-  }
-}
-
-TEST(Model, WhatIsHeldGrowsByALayersWeightsAndCache) {
-  const auto run = [](const char* layers) {
-    RunConfig config = Small(Model({layers, "sequence=1", "context=70", "vocabulary=64"}));
-    config.workload.functional = false;
-    return RunModel(config);
-  };
-  const RunResult one = run("layers=1"), four = run("layers=4");
-  constexpr uint64_t kLayer = 2 * (2 * 128 + 2 * 128 * 256 + 2 * 128 * 128 + 3 * 128 * 192);
-  constexpr uint64_t kCache = 2 * 2 * 128 * 128;  // keys and values, 70 rows in whole sticks
-  EXPECT_EQ(four.tensor_memory.peak_bytes - one.tensor_memory.peak_bytes, 3 * (kLayer + kCache));
-  EXPECT_EQ(four.program_memory.peak_bytes, one.program_memory.peak_bytes)
-      << "a kernel is loaded once";
-  const ModelSummary& m = *four.model;
-  EXPECT_EQ(m.weight_bytes + m.cache_bytes + m.activation_bytes + m.table_bytes,
-            four.tensor_memory.peak_bytes);
-}
-
-TEST(Model, WithoutLoadingWeightsTheStepIsTheSameButForTheRefreshThatItMeets) {
-  const auto step_ps = [](const char* load) {
-    RunConfig config = Small(Model({load, "sequence=1", "context=128", "hidden=512", "mlp=1024"}));
-    config.workload.functional = false;
-    return static_cast<double>(ModelTimesOf(RunModel(config))->step_ps);
-  };
-  const double loaded = step_ps("load_weights=true"), found = step_ps("load_weights=false");
-  EXPECT_NEAR(found / loaded, 1, 0.03);
-}
-
 TEST(Model, SummarySaysWhatTheTimeWasSpentOn) {
   RunConfig config = Small(Model({"layers=1"}));
   config.workload.functional = false;
@@ -206,6 +126,107 @@ TEST(Model, SummarySaysWhatTheTimeWasSpentOn) {
   EXPECT_THAT(summary, HasSubstr("held in memory: weights "));
   EXPECT_THAT(summary, HasSubstr("Parts of the step:"));
   EXPECT_THAT(summary, HasSubstr("between kernels"));
+}
+
+// ---------------------------------------------------------------- several runs
+
+// The same small model by the program, a process for each run.
+class ModelRuns : public test::ProgramFixture {
+ protected:
+  static json Part(const json& report, const std::string& name) {
+    for (const json& part : report["model"]["parts"])
+      if (part["part"] == name) return part;
+    return nullptr;
+  }
+  json Shipped(const std::string& config) const {
+    const Outcome outcome =
+        Call("run " SPYRE_SOURCE_DIR "/configs/" + config +
+             ".toml --set workload.model.layers=1 --set workload.model.vocabulary=0 --json");
+    EXPECT_EQ(outcome.status, 0) << outcome.err;
+    return outcome.status == 0 ? json::parse(outcome.out) : json();
+  }
+  json Small(const std::string& keys, bool functional = false) const {
+    return Report(functional ? "functional = true" : "functional = false",
+                  "[trace]\nenabled = false\n[workload.model]\nhidden = 128\nmlp = 192\n"
+                  "heads = 4\nkv_heads = 2\nhead_size = 64\n" +
+                      keys);
+  }
+};
+
+TEST_F(ModelRuns, TimesDoNotDependOnData) {
+  for (const char* keys :
+       {"layers = 1\nsequence = 64\n", "layers = 2\nsequence = 1\ncontext = 70\nbatch = 2\n"}) {
+    const json with_data = Small(keys, true), times_only = Small(keys);
+    EXPECT_EQ(with_data["model"], times_only["model"]) << keys;
+    EXPECT_EQ(with_data["sim_time_ns"], times_only["sim_time_ns"]) << keys;
+  }
+}
+
+TEST_F(ModelRuns, WithoutLoadingWeightsOnlyTheRefreshMeetsTheStepElsewhere) {
+  const std::string keys = "layers = 1\nsequence = 1\ncontext = 128\n";
+  const double loaded = Small(keys)["model"]["kernels_ns"];
+  const json found = Small(keys + "load_weights = false\n");
+  EXPECT_NEAR(found["model"]["kernels_ns"].get<double>() / loaded, 1, 0.03);
+  EXPECT_EQ(found["operations"]["transfers"], 2) << "x and y";
+}
+
+TEST_F(ModelRuns, WhatIsHeldGrowsByALayersWeightsAndCache) {
+  const std::string keys = "sequence = 1\ncontext = 70\nvocabulary = 64\n";
+  const json one = Small("layers = 1\n" + keys), four = Small("layers = 4\n" + keys);
+  const auto held = [](const json& report) -> uint64_t {
+    return report["memory"]["tensor_peak_bytes"];
+  };
+  constexpr uint64_t kLayer = 2 * (2 * 128 + 2 * 128 * 256 + 2 * 128 * 128 + 3 * 128 * 192);
+  constexpr uint64_t kCache = 2 * 2 * 128 * 128;  // keys and values, 70 rows in whole sticks
+  EXPECT_EQ(held(four) - held(one), 3 * (kLayer + kCache));
+  EXPECT_EQ(four["memory"]["program_peak_bytes"], one["memory"]["program_peak_bytes"])
+      << "a kernel is loaded once";
+  uint64_t parts = 0;
+  for (const char* key : {"weight_bytes", "cache_bytes", "activation_bytes", "table_bytes"})
+    parts += four["model"]["memory"][key].get<uint64_t>();
+  EXPECT_EQ(parts, held(four));
+}
+
+TEST_F(ModelRuns, MultiplicationsAndBytesOfGraniteAreThoseByHand) {
+  constexpr uint64_t kHidden = 4096, kMlp = 12800, kQuery = 32 * 128, kKeys = 8 * 128;
+  constexpr uint64_t kLayer = 2 * kHidden * kQuery + 2 * kHidden * kKeys + 3 * kHidden * kMlp;
+  constexpr uint64_t kWeights = 2 * (kLayer + 2 * kHidden);  // bytes, with the norms
+  constexpr uint64_t kContext = 512;
+  struct Expected {
+    const char* config;
+    uint64_t tokens;
+  };
+  for (const Expected& e :
+       {Expected{"granite_8b_prefill", 512}, Expected{"granite_8b_decode", 1}}) {
+    const json report = Shipped(e.config);
+    const json& model = report["model"];
+    EXPECT_EQ(Part(report, "matmul")["macs"], e.tokens * kLayer) << e.config;
+    EXPECT_EQ(Part(report, "attention")["macs"], 2 * 32 * e.tokens * kContext * 128) << e.config;
+    EXPECT_EQ(Part(report, "rotary")["macs"], e.tokens * (32 + 8) * 128 * 128) << e.config;
+    EXPECT_EQ(model["memory"]["weight_bytes"], kWeights) << e.config;
+    EXPECT_EQ(model["memory"]["cache_bytes"], 2 * 2 * kContext * kKeys) << e.config;
+    const uint64_t read = Part(report, "matmul")["device_bytes_read"];
+    EXPECT_GE(read, 2 * kLayer) << "each weight once";
+    EXPECT_LT(read, 3 * kLayer) << "and little else";
+    // The peaks: 32 cores x 1024 multiplications x 1.1 GHz, 16 channels x 2 bytes x 6.4 GT/s.
+    const double compute_ns = static_cast<double>(e.tokens * kLayer) / (32 * 1024 * 1.1);
+    const double memory_ns = static_cast<double>(kWeights) / 204.8;
+    const double layer_ns = model["layer"]["mean_ns"];
+    EXPECT_GT(layer_ns, std::max(compute_ns, memory_ns)) << "no card is faster than its peaks";
+    EXPECT_LT(layer_ns, 2.5 * std::max(compute_ns, memory_ns)) << e.config;
+  }
+}
+
+TEST_F(ModelRuns, AContextThatDoesNotFitIsRefusedBeforeAnythingRuns) {
+  Write("run.toml",
+        "[workload]\nfunctional = false\n[workload.model]\nlayers = 40\nsequence = 1\n"
+        "context = 2000000\n");
+  for (const char* command : {"run run.toml --out out", "check run.toml"}) {
+    const Outcome outcome = Call(command);
+    EXPECT_EQ(outcome.status, 2) << command;
+    EXPECT_THAT(outcome.err, HasSubstr("of KV cache (batch 1, context 2000000)")) << command;
+    EXPECT_FALSE(std::filesystem::exists(dir_ + "/out/report.json"));
+  }
 }
 
 }  // namespace
