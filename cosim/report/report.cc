@@ -91,7 +91,10 @@ std::string ReportJson(const RunResult& result, const RunDigest* reference) {
       (operation.correction ? corrections : tile_kernels).push_back(std::move(entry));
       continue;
     }
-    if (const std::optional<OperationUsage> usage = UsageOf(result, operation)) {
+    // The launches of a model are many and alike: their parts are summed up instead.
+    const std::optional<OperationUsage> usage =
+        result.model ? std::nullopt : UsageOf(result, operation);
+    if (usage) {
       entry["roofline"] = ToJson(usage->roofline);
       entry["balance"] = BalanceJson(usage->usage);
       entry["lost_time"] = LostTimeJson(usage->usage);

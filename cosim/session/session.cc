@@ -259,7 +259,9 @@ class Session {
     const HostTime host = transport_->host_time();
     const size_t first = context_->CompletedOperations().size();
     std::vector<model::UnitStatistics> units_before = transport_->card().Statistics();
-    KernelLog log(transport_->card(), &recorder_, compiled_.marks);
+    // A model launches the same few kernels so often that their steps would fill the memory.
+    const bool with_steps = workload_->model() == nullptr || config_.trace.enabled;
+    KernelLog log(transport_->card(), &recorder_, compiled_.marks, with_steps);
     run_->Launch();
     Wait("launch");
     result_.kernel_usages = log.Take();
