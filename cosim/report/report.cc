@@ -9,6 +9,7 @@
 
 #include "base/build_info/build_info.h"
 #include "cosim/report/report_hazards.h"
+#include "cosim/report/report_model.h"
 #include "cosim/report/report_steps.h"
 #include "cosim/report/report_summary.h"
 #include "cosim/report/report_tasks.h"
@@ -90,7 +91,10 @@ std::string ReportJson(const RunResult& result, const RunDigest* reference) {
       (operation.correction ? corrections : tile_kernels).push_back(std::move(entry));
       continue;
     }
-    if (const std::optional<OperationUsage> usage = UsageOf(result, operation)) {
+    // The launches of a model are many and alike: their parts are summed up instead.
+    const std::optional<OperationUsage> usage =
+        result.model ? std::nullopt : UsageOf(result, operation);
+    if (usage) {
       entry["roofline"] = ToJson(usage->roofline);
       entry["balance"] = BalanceJson(usage->usage);
       entry["lost_time"] = LostTimeJson(usage->usage);
@@ -178,6 +182,7 @@ std::string ReportJson(const RunResult& result, const RunDigest* reference) {
   report["host"] = HostJson(result);
   report["memory"] = MemoryJson(result);
   if (result.tasks) report["issue"] = TasksJson(result);
+  if (result.model) report["model"] = ModelJson(result);
   report["management"] = {{"log", result.firmware_log}};
   if (reference != nullptr) {
     const std::string difference = Difference(DigestOf(result), *reference);

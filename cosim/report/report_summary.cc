@@ -12,6 +12,7 @@
 #include "base/terminal.h"
 #include "cosim/report/report.h"
 #include "cosim/report/report_hazards.h"
+#include "cosim/report/report_model.h"
 #include "cosim/report/report_tasks.h"
 #include "cosim/report/report_usage.h"
 #include "cosim/tensors/host_data.h"
@@ -253,7 +254,8 @@ std::string ReportSummary(const RunResult& result, const std::string& program,
   text += Wrap(Verdict(result, reference, style), style.width) + "\n";
   text += Wrap(Speed(result, macs, kernel_ps), style.width) + "\n\n";
 
-  std::string prose = NumbersText(result) + WorkText(result, kernels, kernel_ps);
+  std::string prose = NumbersText(result) + ModelText(result);
+  prose += WorkText(result, kernels, kernel_ps);
   prose += TasksText(result);
   if (reference != nullptr) prose += ReferenceText(result, *reference);
   prose += HazardsText(result.hazards);
@@ -264,7 +266,8 @@ std::string ReportSummary(const RunResult& result, const std::string& program,
       result.wall.verify);
   text += Wrap(prose, style.width);
   for (const std::string& table :
-       {KernelTables(result, style.width), UnitTable(result, style.width)}) {
+       {result.model ? ModelTable(result, style.width) : KernelTables(result, style.width),
+        UnitTable(result, style.width)}) {
     if (!table.empty()) text += "\n" + table;
   }
   return text + FilesText(result, program, style);

@@ -17,6 +17,7 @@
 #include "cosim/session/output_directory.h"
 #include "cosim/verify/verification.h"
 #include "cosim/workload/bundle_steps.h"
+#include "cosim/workload/model_summary.h"
 #include "cosim/workload/task_list_summary.h"
 #include "model/common/resource.h"
 #include "runtime/compiler/kernels/kernel.h"
@@ -41,6 +42,7 @@ struct RunResult {
   compiler::KernelPlan plan;
   std::set<std::string> kernel_names;    // copies to and from staging have others
   std::optional<TaskListSummary> tasks;  // of a workload of many launches
+  std::optional<ModelSummary> model;     // of a workload that is a model
 
   uint64_t sim_ps = 0;                              // simulated time of the whole session
   uint64_t begin_ps = 0;                            // first operation queued

@@ -262,7 +262,9 @@ class Session {
     const HostTime host = transport_->host_time();
     const size_t first = context_->CompletedOperations().size();
     std::vector<model::UnitStatistics> units_before = transport_->card().Statistics();
-    KernelLog log(transport_->card(), &recorder_, compiled_.marks);
+    // A model launches the same few kernels so often that their steps would fill the memory.
+    const bool with_steps = workload_->model() == nullptr || config_.trace.enabled;
+    KernelLog log(transport_->card(), &recorder_, compiled_.marks, with_steps);
     run_->Launch();
     Wait("launch");
     result_.kernel_usages = log.Take();
@@ -301,6 +303,7 @@ class Session {
   void Finish() {
     result_.transfers = run_->transfers();
     if (run_->tasks() != nullptr) result_.tasks = *run_->tasks();
+    if (workload_->model() != nullptr) result_.model = *workload_->model();
     result_.hazards = context_->Hazards();
     const auto completed = context_->CompletedOperations();
     const auto window = [](const auto& operations, uint64_t& begin, uint64_t& end) {

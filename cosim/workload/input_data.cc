@@ -46,7 +46,7 @@ inline __attribute__((always_inline)) double Generated(Distribution distribution
 
 struct Sequence {
   uint64_t seed, stream;
-  double scale;
+  double mean, scale;
 };
 
 template <Distribution kDistribution>
@@ -54,7 +54,7 @@ inline __attribute__((always_inline)) void Fill(const Sequence& sequence, int64_
                                                 int64_t count, double* values) {
   for (int64_t i = 0; i < count; ++i) {
     const uint64_t bits = Mix(sequence.seed, sequence.stream, static_cast<uint64_t>(first + i));
-    values[i] = sequence.scale * Generated(kDistribution, bits);
+    values[i] = sequence.mean + sequence.scale * Generated(kDistribution, bits);
   }
 }
 
@@ -82,11 +82,12 @@ HostData LoadInput(const InputOptions& options, const WorkloadTensor& tensor) {
                              HostFormatOf(tensor.host_format).npy, tensor.shape);
     return std::move(array.data);
   }
+  if (tensor.data != nullptr) return *tensor.data;
   HostData data(static_cast<size_t>(tensor.host_bytes()));
   const bool whole_numbers =
       tensor.host_format != DataFormat::kIeeeFp16 && tensor.host_format != DataFormat::kIeeeFp32;
-  const Sequence sequence{options.seed, static_cast<uint64_t>(tensor.position) + 1,
-                          whole_numbers ? kWholeNumberScale : 1};
+  const Sequence sequence{options.seed, static_cast<uint64_t>(tensor.position) + 1, tensor.mean,
+                          tensor.scale * (whole_numbers ? kWholeNumberScale : 1)};
   ParallelFor(tensor.elements(), 4096, [&](int64_t begin, int64_t end) {
     double values[kBlock];
     std::fill_n(values, kBlock, tensor.constant.value_or(0));
