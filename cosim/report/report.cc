@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/build_info/build_info.h"
+#include "cosim/report/report_fast.h"
 #include "cosim/report/report_hazards.h"
 #include "cosim/report/report_steps.h"
 #include "cosim/report/report_summary.h"
@@ -178,6 +179,7 @@ std::string ReportJson(const RunResult& result, const RunDigest* reference) {
   report["memory"] = MemoryJson(result);
   if (result.tasks) report["issue"] = TasksJson(result);
   report["management"] = {{"log", result.firmware_log}};
+  if (result.fast) report["fast"] = FastJson(result);
   if (reference != nullptr) {
     const std::string difference = Difference(DigestOf(result), *reference);
     report["reference"] = {{"sim_time_ns", Ns(reference->sim_ps)},

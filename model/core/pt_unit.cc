@@ -67,6 +67,7 @@ uint64_t PtUnit::Execute(const Instruction& in) {
     Later([format, operands] { Multiply(format, operands); });
   }
   job().macs += m * n * k;
+  job().Progress();
   const uint64_t bytes = Price(format, m, n, k, accumulate);
   Account(in, start, array_free_ps_, bytes);
   return array_free_ps_;
