@@ -292,7 +292,8 @@ std::vector<Field> Fields(RunConfig& c) {
   f.Flag("inputs", c.output.inputs, "Write generated inputs as a.npy and b.npy");
   f.Choice(
       "compare", c.output.compare, {"none", "timed"},
-      "timed: run the same with every RTL block replaced by its timed or behavioural form too; "
+      "timed: run the same with every RTL block replaced by its timed or behavioural form, and "
+      "fast launches simulated whole, too; "
       "output, statuses and order of responses must be equal, and the report gives both times");
   return f.Take();
 }

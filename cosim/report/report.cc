@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/build_info/build_info.h"
+#include "cosim/report/report_fast.h"
 #include "cosim/report/report_hazards.h"
 #include "cosim/report/report_model.h"
 #include "cosim/report/report_steps.h"
@@ -184,6 +185,7 @@ std::string ReportJson(const RunResult& result, const RunDigest* reference) {
   if (result.tasks) report["issue"] = TasksJson(result);
   if (result.model) report["model"] = ModelJson(result);
   report["management"] = {{"log", result.firmware_log}};
+  if (result.fast) report["fast"] = FastJson(result);
   if (reference != nullptr) {
     const std::string difference = Difference(DigestOf(result), *reference);
     report["reference"] = {{"sim_time_ns", Ns(reference->sim_ps)},

@@ -19,6 +19,7 @@
 #include "cosim/workload/bundle_steps.h"
 #include "cosim/workload/model_summary.h"
 #include "cosim/workload/task_list_summary.h"
+#include "model/common/fast_statistics.h"
 #include "model/common/resource.h"
 #include "runtime/compiler/kernels/kernel.h"
 #include "runtime/flex/control_block_request.h"
@@ -60,6 +61,7 @@ struct RunResult {
   KernelUsages kernel_usages;                       // of every COMPUTE of the launch
   std::vector<BundleStep> steps;                    // of a bundle's program, as it marks them
   std::vector<std::string> responses;               // of the session, in the order they came
+  std::optional<model::FastStatistics> fast;        // of the session, with card.fidelity = "fast"
   uint64_t output_digest = 0;                       // of all output tensors; 0: no data
   flex::HazardReport hazards;                       // of the session, by runtime.hazards
   std::vector<std::string> firmware_log;            // of the management controller

@@ -331,6 +331,7 @@ class Session {
     const auto& log = transport_->card().management().log();
     result_.firmware_log.assign(log.begin(), log.end());
     result_.units = transport_->card().Statistics();
+    if (const model::FastStatistics* fast = transport_->card().fast()) result_.fast = *fast;
     result_.sim_ps = transport_->NowPs();
   }
 

@@ -67,6 +67,14 @@ void ComputeDispatcher::Run(const ControlBlock& block, Job& job) {
     last_function_ = job.function;
   }
   job.units_start_ps = NowPs();
+  const bool fast = fast_ != nullptr && job.functional == nullptr;
+  if (fast && fast_->Repeat(job, image_)) return;
+  if (fast) fast_->Begin(job);
+  RunCores(job);
+  if (fast) fast_->End(job);
+}
+
+void ComputeDispatcher::RunCores(Job& job) {
   for (Core* core : cores_) {
     if (core->Runs(job)) core->Start(job);
   }

@@ -65,6 +65,7 @@ uint64_t LoadStoreUnit::Execute(const Instruction& in) {
   } else if (members == 0 || (members & (self - 1)) == 0) {
     job().bytes_read += total;
   }
+  job().Progress();
   Move& move = moves_.emplace_back(Move{&in, start, total, start, 0, false});
   for (uint64_t plane = 0; plane < planes; ++plane) {
     for (uint64_t row = 0; row < rows; ++row) {

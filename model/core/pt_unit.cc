@@ -61,6 +61,7 @@ uint64_t PtUnit::Execute(const Instruction& in) {
     job().functional->Matmul(operands, BestPtKernel());
   }
   job().macs += m * n * k;
+  job().Progress();
   const uint64_t bytes = Price(format, m, n, k, accumulate);
   Account(in, start, array_free_ps_, bytes);
   return array_free_ps_;

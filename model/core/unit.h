@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// CoreUnit: the sequencer that every unit of a core has. It runs one section's scalar instructions,
-// loops and tokens, and hands tensor instructions to the derived unit. One SystemC thread per unit,
-// from its first job on; asleep while there is none.
+// CoreUnit: what every unit of a core has. It runs one section: scalar instructions and loops by
+// its sequencer, tokens, and tensor instructions, which it hands to the derived unit. One SystemC
+// thread per unit, from its first job on; asleep while there is none.
 //
 // A unit keeps local time ahead of the kernel (temporal decoupling), bounded by core.quantum_ns; it
 // synchronises before it waits for a token and before it touches the ring.
@@ -14,14 +14,10 @@
 #include <vector>
 
 #include "model/core/core.h"
+#include "model/core/sequencer.h"
 
 namespace spyre::model {
 
-// Thrown inside a unit's process: the instruction cannot be executed. Becomes the job's outcome.
-struct UnitFault {
-  Status status;
-  uint64_t address;
-};
 struct JobAborted {};
 
 class CoreUnit : public sc_core::sc_module {
@@ -44,9 +40,7 @@ class CoreUnit : public sc_core::sc_module {
   // The job is being torn down: waits for what others still hold, and forgets it.
   virtual void Abandon() {}
 
-  uint64_t reg(const Instruction& in, int operand) const {
-    return static_cast<uint64_t>(regs_[in.reg[operand]]);
-  }
+  uint64_t reg(const Instruction& in, int operand) const { return sequencer_.reg(in, operand); }
   // An operand that is a count or a size: faults unless within [0, limit].
   uint64_t Count(const Instruction& in, int operand, uint64_t limit = 1ull << 32) const;
 
@@ -64,7 +58,7 @@ class CoreUnit : public sc_core::sc_module {
   void Later(const Work& work) const {
     if (job_->functional != nullptr) job_->functional->Push(operands_, work);
   }
-  size_t pc() const { return pc_; }
+  size_t pc() const { return sequencer_.pc(); }
   uint64_t local_ps() const { return NowPs() + ahead_ps_; }
   void AdvanceTo(uint64_t time_ps);  // local time, if later
   void Advance(uint64_t cycles);     // local time, from its next edge
@@ -89,7 +83,6 @@ class CoreUnit : public sc_core::sc_module {
  private:
   void Run();
   void RunSection(const Section& section);
-  void ExecuteScalar(const Instruction& in);
   void TakeToken(unsigned token);
 
   const Unit kind_;
@@ -103,13 +96,12 @@ class CoreUnit : public sc_core::sc_module {
   Job* job_ = nullptr;
   bool has_thread_ = false;
   sc_core::sc_event start_;
-  std::array<int64_t, kRegisters> regs_{};
+  Sequencer sequencer_;
   uint64_t ahead_ps_ = 0;
   ClockCursor edge_;  // where Advance left local time
   const uint64_t quantum_ps_;
   uint64_t finished_ps_ = 0;  // the last instruction and all before it; signals keep this order
   unsigned waiting_token_ = 0;
-  size_t pc_ = 0;
   const Instruction* current_ = nullptr;
   LxRanges operands_;  // of the instruction at hand
 };
