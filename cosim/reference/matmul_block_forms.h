@@ -103,10 +103,13 @@ struct MatmulBlockLoop {
   }
 };
 
-#define SPYRE_MATMUL_BLOCK(name, attribute, real, bytes, vectors, chunks)                 \
-  attribute void name(const real* a, const real* panel, int64_t k,                        \
-                      const std::vector<int64_t>& slice_ends, real* results) {            \
-    MatmulBlockLoop<real, bytes, vectors, chunks>::Run(a, panel, k, slice_ends, results); \
+template <class Real>
+using MatmulResults = Real*;
+
+#define SPYRE_MATMUL_BLOCK(name, attribute, real, bytes, vectors, chunks)                    \
+  attribute void name(const real* a, const real* panel, int64_t k,                           \
+                      const std::vector<int64_t>& slice_ends, MatmulResults<real> results) { \
+    MatmulBlockLoop<real, bytes, vectors, chunks>::Run(a, panel, k, slice_ends, results);    \
   }
 
 }  // namespace spyre::cosim

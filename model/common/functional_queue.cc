@@ -61,8 +61,8 @@ FunctionalQueue::FunctionalQueue(unsigned threads)
     : threads_(threads), data_(std::make_unique<Data>(threads > 1)) {}
 
 FunctionalQueue::~FunctionalQueue() {
-  if (!worker_.joinable()) return;
   Join();
+  if (!worker_.joinable()) return;
   {
     const std::lock_guard<std::mutex> lock(mutex_);
     stop_ = true;

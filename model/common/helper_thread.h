@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A second thread for the worker of the functional queue: does one piece of work at a time, beside
-// the thread that gives it. Start and Wait: one thread only, in turn.
+// the thread that gives it. Start and Wait: one thread only, in turn. The thread starts with the
+// first work.
 #pragma once
 
 #include <atomic>
@@ -8,13 +9,15 @@
 #include <functional>
 #include <mutex>
 #include <thread>
+#include <utility>
 
 namespace spyre::model {
 
 class HelperThread {
  public:
-  HelperThread() : thread_([this] { Work(); }) {}
+  HelperThread() = default;
   ~HelperThread() {
+    if (!thread_.joinable()) return;
     Start({});
     thread_.join();
   }
@@ -29,6 +32,7 @@ class HelperThread {
       busy_.store(true, std::memory_order_release);
     }
     changed_.notify_all();
+    if (!thread_.joinable()) thread_ = std::thread([this] { Work(); });
   }
   // Until the work is done.
   void Wait() {
@@ -64,7 +68,7 @@ class HelperThread {
   std::condition_variable changed_;
   std::function<void()> work_;
   std::atomic<bool> busy_{false};
-  std::thread thread_;  // last: it uses the others
+  std::thread thread_;
 };
 
 }  // namespace spyre::model

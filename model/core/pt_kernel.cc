@@ -247,19 +247,26 @@ SPYRE_INLINE void Multiply(const PtStack& stack, const PtPart& part) {
 
 // Register blocks: rows x columns accumulators, one row of b and a broadcast must fit the register
 // file (32 of 16 lanes, 16 of 8 lanes, 16 of 4 lanes).
-#define SPYRE_PT_FORM(name, attribute, width, columns, rows)                \
-  attribute void Widen##name(const uint8_t* stick, float* values) {         \
-    WidenStick<width>(stick, values);                                       \
-  }                                                                         \
-  attribute void Multiply##name(const PtStack& stack, const PtPart& part) { \
-    Multiply<width, columns, rows>(stack, part);                            \
+#define SPYRE_PT_WIDEN(name, attribute, width) \
+  attribute void name(const uint8_t* stick, float* values) { WidenStick<width>(stick, values); }
+#define SPYRE_PT_MULTIPLY(name, attribute, width, columns, rows)  \
+  attribute void name(const PtStack& stack, const PtPart& part) { \
+    Multiply<width, columns, rows>(stack, part);                  \
   }
 #if defined(__x86_64__) && !defined(SPYRE_SCALAR)
-SPYRE_PT_FORM(Avx512, __attribute__((target("avx512f,avx512dq,avx512bw,avx512vl,fma"))), 16, 4, 6)
-SPYRE_PT_FORM(Avx2, __attribute__((target("avx2,fma"))), 8, 2, 6)
+#define SPYRE_PT_AVX512 __attribute__((target("avx512f,avx512dq,avx512bw,avx512vl,fma")))
+SPYRE_PT_WIDEN(WidenAvx512, SPYRE_PT_AVX512, 16)
+SPYRE_PT_MULTIPLY(MultiplyAvx512, SPYRE_PT_AVX512, 16, 4, 6)
+#undef SPYRE_PT_AVX512
+#define SPYRE_PT_AVX2 __attribute__((target("avx2,fma")))
+SPYRE_PT_WIDEN(WidenAvx2, SPYRE_PT_AVX2, 8)
+SPYRE_PT_MULTIPLY(MultiplyAvx2, SPYRE_PT_AVX2, 8, 2, 6)
+#undef SPYRE_PT_AVX2
 #endif
-SPYRE_PT_FORM(Baseline, , 4, 2, 4)
-#undef SPYRE_PT_FORM
+SPYRE_PT_WIDEN(WidenBaseline, , 4)
+SPYRE_PT_MULTIPLY(MultiplyBaseline, , 4, 2, 4)
+#undef SPYRE_PT_MULTIPLY
+#undef SPYRE_PT_WIDEN
 
 }  // namespace
 

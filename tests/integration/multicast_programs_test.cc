@@ -46,6 +46,7 @@ class MulticastPrograms : public CardFixture {
   void Append(Core& core, Unit unit, Op op, uint8_t fn, const std::vector<int64_t>& operands,
               int64_t device_offset = 0) {
     const int number = static_cast<int>(unit);
+    if (core.last >= 0) core.code[core.last].back().signal = TokenOf(number);
     std::vector<Instruction>& code = core.code[number];
     const auto scalar = [&](Op scalar_op, uint8_t a, uint8_t b, uint8_t c, int64_t imm) {
       code.push_back({scalar_op, 0, 0, 0, {a, b, c}, imm});
@@ -60,6 +61,7 @@ class MulticastPrograms : public CardFixture {
     in.op = op;
     in.fn = fn;
     for (size_t i = 0; i < operands.size(); ++i) {
+      if (operands[i] == 0) continue;  // register 0; some operands are not used
       const auto reg = static_cast<uint8_t>(10 + i);
       in.reg[i] = reg;
       if (operands[i] < 0) {
@@ -70,10 +72,8 @@ class MulticastPrograms : public CardFixture {
         scalar(Op::kLi, reg, 0, 0, operands[i]);
       }
     }
-    if (core.last >= 0) {
-      core.code[core.last].back().signal = TokenOf(number);
-      in.wait = TokenOf(number);
-    }
+    // A step of its own: the interpreter takes a unit that stands before a barrier for arrived.
+    if (core.last >= 0) code.push_back({Op::kNop, 0, TokenOf(number), 0, {}, 0});
     code.push_back(in);
     core.last = number;
   }
@@ -206,7 +206,7 @@ TEST_F(MulticastPrograms, LeaveTheBytesOfACardThatCopiesAtOnce) {
       std::memcpy(memory.At(program.address_table[i], kLx), data.data(), kLx);
       context_->DefaultStream().Synchronize();
     }
-    const flex::DeviceHandle image = Load(program);
+    const flex::DeviceHandle image = CardFixture::Load(program);
     context_->DefaultStream().Launch(image);
     if (fails) {
       EXPECT_NE(FailureOf([&] { context_->DefaultStream().Synchronize(); }), "no error");
