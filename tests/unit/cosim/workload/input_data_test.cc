@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <memory>
 #include <utility>
 
 namespace spyre::cosim {
@@ -25,6 +26,24 @@ TEST(InputData, GeneratedInputsRepeatAndDependOnSeedAndTensor) {
   EXPECT_NE(a, LoadInput(options, Halves(1, 4096)));
   options.seed = 2;
   EXPECT_NE(a, LoadInput(options, Halves(0, 4096)));
+}
+
+TEST(InputData, GeneratedDataHaveTheMeanAndScaleOfTheirTensor) {
+  WorkloadTensor tensor = Halves(0, 4096);
+  const HostData plain = LoadInput({}, tensor);
+  tensor.mean = 1;
+  tensor.scale = 0.25;
+  const HostData data = LoadInput({}, tensor);
+  const auto at = [](const HostData& from, int64_t i) {
+    return HostValue(DataFormat::kIeeeFp16, HostBits(DataFormat::kIeeeFp16, from.data(), i));
+  };
+  for (int64_t i = 0; i < 4096; ++i) EXPECT_NEAR(at(data, i), 1 + at(plain, i) / 4, 1e-3) << i;
+}
+
+TEST(InputData, WhatTheWorkloadKnowsIsNotGenerated) {
+  WorkloadTensor tensor = Halves(0, 3);
+  tensor.data = std::make_shared<const HostData>(HostData{1, 2, 3, 4, 5, 6});
+  EXPECT_EQ(LoadInput({}, tensor), *tensor.data);
 }
 
 TEST(InputData, DistributionsAreWhatTheySay) {
