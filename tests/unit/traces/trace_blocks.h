@@ -74,7 +74,8 @@ inline std::string Joined(const FileBlock& block) {
 }
 
 inline std::string SignedHeader(std::string header) {
-  return With(std::move(header), 40, uint64_t{XXH3_64bits(header.data(), 40)});
+  const uint64_t checksum = XXH3_64bits(header.data(), 40);
+  return With(std::move(header), 40, checksum);
 }
 
 inline std::string Joined(FileParts parts) {
