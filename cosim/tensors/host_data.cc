@@ -21,11 +21,21 @@ void Put(Type value, uint8_t* data, int64_t index) {
   std::memcpy(data + index * static_cast<int64_t>(sizeof value), &value, sizeof value);
 }
 
+// The nearest whole number; beyond those of the type the largest and the least, NaN is 0.
 template <class Type>
 void PutWhole(double value, uint8_t* data, int64_t index) {
-  const auto low = static_cast<double>(std::numeric_limits<Type>::lowest());
-  const auto high = static_cast<double>(std::numeric_limits<Type>::max());
-  Put(static_cast<Type>(std::clamp(std::nearbyint(value), low, high)), data, index);
+  using Limits = std::numeric_limits<Type>;
+  const double beyond = std::ldexp(1.0, Limits::digits);  // the first that is too large
+  const double whole = std::nearbyint(value);
+  Type stored = 0;
+  if (whole >= beyond) {
+    stored = Limits::max();
+  } else if (whole < static_cast<double>(Limits::lowest())) {
+    stored = Limits::lowest();
+  } else if (!std::isnan(whole)) {
+    stored = static_cast<Type>(whole);
+  }
+  Put(stored, data, index);
 }
 
 uint64_t BitsOf(double value) {

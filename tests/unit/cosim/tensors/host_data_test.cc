@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cmath>
 #include <limits>
 #include <random>
@@ -56,21 +57,33 @@ TEST(HostData, BlocksHoldWhatSingleElementsHold) {
     values.push_back(std::ldexp(static_cast<double>(static_cast<int64_t>(random())),
                                 static_cast<int>(random() % 60) - 95));
   for (const HostFormat& format : HostFormats()) {
-    // No number has no nearest integer.
-    std::vector<double> some = values;
-    if (format.format != DataFormat::kIeeeFp16 && format.format != DataFormat::kIeeeFp32) {
-      for (double& value : some) value = std::isfinite(value) ? value : 1;
-    }
-    const auto count = static_cast<int64_t>(some.size());
+    const auto count = static_cast<int64_t>(values.size());
     HostData block(static_cast<size_t>((count + 3) * format.bytes)), single(block.size());
-    StoreHost(format.format, some.data(), count, block.data(), 3);
+    StoreHost(format.format, values.data(), count, block.data(), 3);
     for (int64_t i = 0; i < count; ++i)
-      StoreHost(format.format, some[static_cast<size_t>(i)], single.data(), i + 3);
+      StoreHost(format.format, values[static_cast<size_t>(i)], single.data(), i + 3);
     for (int64_t i = 0; i < count + 3; ++i) {
       ASSERT_EQ(HostBits(format.format, block.data(), i), HostBits(format.format, single.data(), i))
           << format.name << ", element " << i;
     }
   }
+}
+
+TEST(HostData, WholeNumbersBeyondTheTypeAreItsLargestAndItsLeast) {
+  const auto stored = [](DataFormat format, double value) {
+    std::array<uint8_t, 8> bytes{};
+    StoreHost(format, value, bytes.data(), 0);
+    return HostBits(format, bytes.data(), 0);
+  };
+  const double infinity = std::numeric_limits<double>::infinity();
+  for (const double large : {0x1p63, 1e300, infinity}) {
+    EXPECT_EQ(stored(DataFormat::kIeeeInt64, large), 0x7FFFFFFFFFFFFFFFu);
+    EXPECT_EQ(stored(DataFormat::kIeeeInt64, -large), 0x8000000000000000u);
+    EXPECT_EQ(stored(DataFormat::kIeeeInt32, large), 0x7FFFFFFFu);
+  }
+  EXPECT_EQ(stored(DataFormat::kIeeeInt64, 0x1.fffffffffffffp62), 0x7FFFFFFFFFFFFC00u);
+  EXPECT_EQ(stored(DataFormat::kIeeeInt32, 2147483647.0), 0x7FFFFFFFu);
+  EXPECT_EQ(stored(DataFormat::kIeeeInt64, std::nan("")), 0u);
 }
 
 TEST(HostData, NamesAreCheckedWithTheNearest) {
