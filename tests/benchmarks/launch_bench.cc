@@ -50,7 +50,7 @@ Loaded Load(runtime::SpyreStream& stream, const compiler::KernelSpec& spec) {
   Loaded loaded{std::make_unique<runtime::ExecutionPlan>(directory), {}};
   runtime::LoadPlan(stream, *loaded.plan);
   for (const compiler::KernelArgument& argument : kernel.arguments)
-    loaded.tensors.push_back(runtime::AllocateTensor(Bench::Get().context, argument.shape));
+    loaded.tensors.push_back(runtime::AllocateTensor(Bench::Get().context, argument.layout));
   stream.Synchronize();
   return loaded;
 }
@@ -105,7 +105,9 @@ void AddTimes(benchmark::State& state) {
 BENCHMARK(AddTimes)->Unit(benchmark::kMillisecond);
 
 void SumTimes(benchmark::State& state) {
-  Launch(state, {Spec("sum", {{"rows", 8192}, {"cols", 4096}})});
+  compiler::KernelSpec spec = Spec("sum", {{"rows", 8192}, {"cols", 4096}});
+  spec.axis = "cols";
+  Launch(state, {spec});
 }
 BENCHMARK(SumTimes)->Unit(benchmark::kMillisecond);
 
