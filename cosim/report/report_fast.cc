@@ -40,9 +40,8 @@ std::string FastText(const RunResult& result) {
   if (!result.fast) return "";
   const model::FastStatistics& fast = *result.fast;
   std::string text = fmt::format(
-      "  fast: {} kernel launches simulated whole, {} in part ({} of {}), {} repeated ({}); times "
-      "of "
-      "the last two are within about {} % of the timed model's\n",
+      "  fast: {} kernel launches simulated whole, {} in part ({} of {}), {} repeated ({}); the "
+      "times of those in part and repeated are within about {} % of the timed model's\n",
       fast.whole, fast.partly, trace::FormatTime(fast.simulated_ps),
       trace::FormatTime(fast.partly_ps), fast.repeated, trace::FormatTime(fast.repeated_ps),
       result.config.card.fast.error_percent);

@@ -13,6 +13,8 @@
 // multiply-accumulates. What is left is taken to go on like that. Programs that mark steps are not
 // stopped.
 //
+// Faults in what is not simulated are not found.
+//
 // Launches with data are simulated whole, always. SystemC thread of the dispatcher only.
 #pragma once
 
