@@ -20,7 +20,7 @@ InputFile OpenFile(const std::string& path, const char* what, uint64_t max_bytes
   std::error_code error;
   const fs::file_status status = fs::status(path, error);
   if (!fs::exists(status))
-    throw BadInput("{}: cannot read the {}: no such file, or no permission", path, what);
+    throw BadInput("{}: cannot read the {}: {}", path, what, error.message());
   // Opening a pipe would wait for its other end.
   if (!fs::is_regular_file(status)) {
     throw BadInput("{}: cannot read the {}: it is {}", path, what,

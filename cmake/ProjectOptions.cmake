@@ -50,13 +50,13 @@ add_library(spyre_precompiled_systemc STATIC ${PROJECT_SOURCE_DIR}/cmake/precomp
 target_link_libraries(spyre_precompiled_systemc PUBLIC spyre_options fmt::fmt nlohmann_json::nlohmann_json SystemC::systemc)
 target_precompile_headers(spyre_precompiled_systemc PRIVATE ${PROJECT_SOURCE_DIR}/cmake/precompiled_systemc.h)
 
-# spyre_folder(PATH TO folder... LINK lib... PRIVATE lib... [SYSTEMC] [COLD]): the library of one folder, from all of
+# spyre_folder(PATH TO folder... LINK lib... PRIVATE lib... [SYSTEMC] [COLD] [HOT]): the library of one folder, from all of
 # its .cc files: spyre_ and the path with underscores. TO: the folders that it may include, and no others
 # (tests/unit/layout_test.cc reads them from folders.txt). COLD: it runs once per command, so it is compiled for a fast
-# build instead of a fast program. ALONE: files that are never compiled together with others of the folder (with
+# build instead of a fast program. HOT: unit tests spend their time in it, so it is optimised with sanitizers too. ALONE: files that are never compiled together with others of the folder (with
 # CMAKE_UNITY_BUILD, ten files are one translation unit), because their file-local names are those of another file.
 function(spyre_folder path)
-  cmake_parse_arguments(F "SYSTEMC;COLD" "" "TO;LINK;PRIVATE;SOURCES;ALONE" ${ARGN})
+  cmake_parse_arguments(F "SYSTEMC;COLD;HOT" "" "TO;LINK;PRIVATE;SOURCES;ALONE" ${ARGN})
   string(REPLACE "/" "_" name spyre_${path})
   file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/${path}/*.cc)
   list(FILTER sources EXCLUDE REGEX "/main\\.cc$")
@@ -70,7 +70,12 @@ function(spyre_folder path)
     if(F_SYSTEMC)
       set(header spyre_precompiled_systemc)
     endif()
-    target_precompile_headers(${name} REUSE_FROM ${header})
+    if(F_HOT AND SPYRE_SANITIZE)
+      target_compile_options(${name} PRIVATE -O1) # a precompiled header is of one degree of optimisation
+      target_link_libraries(${name} PUBLIC $<TARGET_PROPERTY:${header},INTERFACE_LINK_LIBRARIES>)
+    else()
+      target_precompile_headers(${name} REUSE_FROM ${header})
+    endif()
     list(TRANSFORM F_ALONE PREPEND ${PROJECT_SOURCE_DIR}/${path}/)
     set_source_files_properties(${F_ALONE} TARGET_DIRECTORY ${name} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
     set_target_properties(${name} PROPERTIES UNITY_BUILD_BATCH_SIZE 10)

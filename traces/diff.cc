@@ -107,8 +107,8 @@ Diff Compare(const Trace& trace_a, const Trace& trace_b) {
   diff.digest_b = b.digest;
   diff.dropped_a = a.dropped;
   diff.dropped_b = b.dropped;
-  diff.is_window_known = a.is_window_known && b.is_window_known;
-  if (!diff.is_window_known) return diff;
+  diff.is_interrupted_a = a.is_interrupted;
+  diff.is_interrupted_b = b.is_interrupted;
   diff.from_ps = from_ps;
   diff.operations = Match(a.operations, b.operations);
   diff.groups = Match(a.groups, b.groups);
@@ -118,21 +118,18 @@ Diff Compare(const Trace& trace_a, const Trace& trace_b) {
 
 std::string ToText(const Diff& diff, bool per_core) {
   const bool is_part = diff.dropped_a > 0 || diff.dropped_b > 0;
+  std::string interrupted;
+  if (diff.is_interrupted_a) interrupted += fmt::format("A: {}", kInterrupted);
+  if (diff.is_interrupted_b) interrupted += fmt::format("B: {}", kInterrupted);
   if (diff.is_identical) {
-    return fmt::format("identical: both runs have digest {:016x}", diff.digest_a) +
+    return interrupted + fmt::format("identical: both runs have digest {:016x}", diff.digest_a) +
            (is_part ? "\n" : fmt::format(" and took {}\n", FormatTime(diff.run_a_ps)));
   }
-  if (!diff.is_window_known) {
-    return fmt::format(
-        "The runs differ: digests {:016x} and {:016x}. The oldest records were dropped, A {}, B "
-        "{}, "
-        "and a file does not say from when on none is missing, so there are no figures.\n",
-        diff.digest_a, diff.digest_b, diff.dropped_a, diff.dropped_b);
-  }
-  std::string out = fmt::format(
-      "Simulated time: A {}, B {}, change {} ({})\n", FormatTime(diff.run_a_ps),
-      FormatTime(diff.run_b_ps), SignedTime(diff.run_a_ps, diff.run_b_ps),
-      FormatRelative(static_cast<double>(diff.run_a_ps), static_cast<double>(diff.run_b_ps)));
+  std::string out = interrupted + fmt::format("Simulated time: A {}, B {}, change {} ({})\n",
+                                              FormatTime(diff.run_a_ps), FormatTime(diff.run_b_ps),
+                                              SignedTime(diff.run_a_ps, diff.run_b_ps),
+                                              FormatRelative(static_cast<double>(diff.run_a_ps),
+                                                             static_cast<double>(diff.run_b_ps)));
   if (is_part) {
     out += fmt::format(
         "Not whole runs: the oldest records were dropped, A {}, B {}. All figures are of the time "
@@ -152,7 +149,8 @@ nlohmann::json ToJson(const Diff& diff) {
           {"dropped_a", diff.dropped_a},
           {"dropped_b", diff.dropped_b},
           {"from_ns", static_cast<double>(diff.from_ps) / 1e3},
-          {"window_known", diff.is_window_known},
+          {"interrupted_a", diff.is_interrupted_a},
+          {"interrupted_b", diff.is_interrupted_b},
           {"sim_time_a_ns", static_cast<double>(diff.run_a_ps) / 1e3},
           {"sim_time_b_ns", static_cast<double>(diff.run_b_ps) / 1e3},
           {"control_blocks", ChangesJson(diff.operations)},

@@ -28,9 +28,9 @@ struct Diff {
   bool is_identical = false;  // by digest: every record was the same, also the dropped ones
   uint64_t run_a_ps = 0, run_b_ps = 0;
   uint64_t digest_a = 0, digest_b = 0;
-  uint64_t dropped_a = 0, dropped_b = 0;  // records missing from the figures
-  uint64_t from_ps = 0;                   // figures are of the time from here on
-  bool is_window_known = true;            // false: there is no such time, and there are no figures
+  uint64_t dropped_a = 0, dropped_b = 0;                    // records missing from the figures
+  uint64_t from_ps = 0;                                     // figures are of the time from here on
+  bool is_interrupted_a = false, is_interrupted_b = false;  // compared up to where the files end
   // Largest change of time first, then by name.
   std::vector<Change> operations;
   std::vector<Change> groups;  // busy time is the sum over the group

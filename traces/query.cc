@@ -57,11 +57,10 @@ std::string ToText(const Trace& trace, const QueryResult& result) {
   std::string out = table.empty() ? "" : table.ToString("");
   if (trace.dropped > 0) {
     out += fmt::format(
-        "The oldest {} records of the run were dropped.{}\n", trace.dropped,
-        trace.whole_from_ps == kUnknownPs
-            ? ""
-            : fmt::format(" None that ends after {} is missing.", FormatTime(trace.whole_from_ps)));
+        "The oldest {} records of the run were dropped. None that ends after {} is missing.\n",
+        trace.dropped, FormatTime(trace.whole_from_ps));
   }
+  if (trace.is_interrupted) out += kInterrupted;
   if (result.records.size() == result.matches) {
     return out + fmt::format("{} records\n", result.matches);
   }
@@ -82,7 +81,10 @@ nlohmann::json ToJson(const Trace& trace, const QueryResult& result) {
                        {"flow", record->flow},
                        {"detail", record->detail}});
   }
-  return {{"matches", result.matches}, {"dropped", trace.dropped}, {"records", records}};
+  return {{"matches", result.matches},
+          {"dropped", trace.dropped},
+          {"interrupted", trace.is_interrupted},
+          {"records", records}};
 }
 
 }  // namespace spyre::trace

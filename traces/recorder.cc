@@ -103,6 +103,7 @@ void Recorder::Add(const Record& record) {
   digest_ = XXH3_64bits_withSeed(&record, sizeof record, digest_);
   if (records_.size() < capacity_) {
     records_.push_back(record);
+    if (sink_ != nullptr && records_.size() == capacity_) HandOver();
     return;
   }
   ++dropped_;
@@ -112,6 +113,22 @@ void Recorder::Add(const Record& record) {
   if (capacity_ == 0) return;
   records_[next_] = record;
   if (++next_ == capacity_) next_ = 0;
+}
+
+void Recorder::HandTo(RecordSink& sink, size_t block_records) {
+  sink_ = &sink;
+  capacity_ = block_records;
+  records_.reserve(block_records);
+}
+
+void Recorder::Flush() {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  if (sink_ != nullptr) HandOver();
+}
+
+void Recorder::HandOver() {
+  sink_->Take(*this, records_);
+  records_.clear();
 }
 
 std::vector<Record> Recorder::Records() const {

@@ -4,8 +4,9 @@
 //
 // One recorder per run. Threads: any may record; calls take turns, so that contexts in several
 // threads can share one. What is read afterwards (tracks, names, Records) is read when nobody
-// records any more. Memory is bounded: when the buffer is full the oldest records go (ring mode)
-// and are counted. Recording never changes simulated time.
+// records any more. Memory is bounded: when the buffer is full, its records go to the sink that
+// there may be (trace_writer.h: a file), or else the oldest go and are counted. Recording never
+// changes simulated time.
 #pragma once
 
 #include <cstdint>
@@ -56,6 +57,17 @@ struct Track {
   std::string name;     // "stream 0", "dma in", "pt", "channel 7", ...
 };
 
+class Recorder;
+
+// Takes records as they are made.
+class RecordSink {
+ public:
+  virtual ~RecordSink() = default;
+  // The records since the last call, in order of recording; the recorder has their tracks and
+  // names. Called under the recorder's lock: it must not record.
+  virtual void Take(const Recorder& recorder, const std::vector<Record>& records) = 0;
+};
+
 class Recorder {
  public:
   // capacity: records kept. mask: categories recorded, 0: none.
@@ -74,6 +86,12 @@ class Recorder {
     if (Wants(category)) Add({start_ps, end_ps, flow, bytes, track, name, category, detail});
   }
 
+  // From now on every `block_records` records go to the sink, which is not owned, and none is kept
+  // or dropped here. Before the first record.
+  void HandTo(RecordSink& sink, size_t block_records);
+  // Hands over what there is; nothing without a sink.
+  void Flush();
+
   const std::vector<Track>& tracks() const { return tracks_; }
   const std::vector<std::string>& names() const { return names_; }
   std::vector<Record> Records() const;  // oldest first, in order of recording
@@ -86,9 +104,11 @@ class Recorder {
 
  private:
   void Add(const Record& record);
+  void HandOver();
 
   const uint32_t mask_;
-  const size_t capacity_;
+  size_t capacity_;
+  RecordSink* sink_ = nullptr;
   std::mutex mutex_;  // of all below, while something is recorded
   size_t next_ = 0;   // ring position once full
   uint64_t dropped_ = 0;

@@ -57,8 +57,8 @@ function table(title, header, rows) {
   el("tables").append(heading, box);
 }
 el("head").textContent = `Simulated time ${ns(summary.sim_time_ns)}, ${summary.records} records, ${summary.dropped} dropped, digest ${summary.digest}. `
-  + (summary.dropped ? summary.window_known ? `The timeline and all figures are of the part from ${ns(summary.begin_ns)} on, where no record is missing. `
-    : "The file does not say from when on no record is missing, so there are no figures. " : "")
+  + (summary.dropped ? `The timeline and all figures are of the part from ${ns(summary.begin_ns)} on, where no record is missing. ` : "")
+  + (summary.interrupted ? "The run did not end, or has not yet: the file holds what was recorded up to its last block. " : "")
   + Object.entries(summary.metadata).filter(([, v]) => typeof v !== "object").map(([k, v]) => `${k}: ${v}`).join(", ");
 if (timeline.merged_below_ps) el("merged").textContent = `Neighbouring slices shorter than ${time(timeline.merged_below_ps)} are drawn as one.`;
 const operations = list => list.map(op => [op.name, op.count, ns(op.total_ns), ns(op.min_ns), ns(op.mean_ns), ns(op.max_ns),

@@ -227,8 +227,8 @@ Summary Summarize(const Trace& trace, uint64_t from_ps) {
   summary.records = trace.records.size();
   summary.dropped = trace.dropped;
   summary.digest = trace.digest;
-  summary.is_window_known = trace.whole_from_ps != kUnknownPs;
-  if (summary.is_window_known) summary.end_ps = trace.whole_from_ps;
+  summary.is_interrupted = trace.is_interrupted;
+  summary.end_ps = trace.whole_from_ps;
   for (const Record& record : trace.records) {
     summary.end_ps = std::max(summary.end_ps, record.end_ps);
   }

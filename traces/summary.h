@@ -93,7 +93,7 @@ struct Summary {
   // The run is from time 0 to the last end; the window begins later.
   uint64_t begin_ps = 0;
   uint64_t end_ps = 0;
-  bool is_window_known = true;  // false: records are missing, and the file does not say since when
+  bool is_interrupted = false;  // the run was killed, or goes on: what the file has so far
   std::vector<OperationSummary> operations;  // kernels first, then by total time
   std::vector<OperationSummary> steps;       // that programs mark, by first start
   std::vector<StreamSummary> streams;        // by track

@@ -161,15 +161,15 @@ std::string ToText(const Summary& summary, const SummaryOptions& options) {
       fmt::format("Simulated time {}   {} records   {} dropped   digest {:016x}\n",
                   FormatTime(summary.run_ps()), summary.records, summary.dropped, summary.digest);
   if (summary.dropped > 0) {
-    out += fmt::format("The oldest {} records were dropped: ", summary.dropped);
-    out += summary.is_window_known
-               ? fmt::format("all figures are of the part from {} on, where none is missing.\n",
-                             FormatTime(summary.begin_ps))
-               : "the file does not say from when on none is missing, so there are no figures.\n";
+    out += fmt::format(
+        "The oldest {} records were dropped: all figures are of the part from {} on, where none is "
+        "missing.\n",
+        summary.dropped, FormatTime(summary.begin_ps));
     out += "A larger trace.capacity or fewer trace.categories keep the whole run.\n";
   } else if (summary.begin_ps > 0) {
     out += fmt::format("All figures are of the part from {} on.\n", FormatTime(summary.begin_ps));
   }
+  if (summary.is_interrupted) out += kInterrupted;
   out += MetadataLine(summary.metadata);
   if (summary.records == 0) return out + "No records: was every category masked?\n";
   out += OperationTable(summary, true);
@@ -187,7 +187,7 @@ nlohmann::json ToJson(const Summary& summary) {
                         {"end_ns", Nanoseconds(summary.end_ps)},
                         {"records", summary.records},
                         {"dropped", summary.dropped},
-                        {"window_known", summary.is_window_known},
+                        {"interrupted", summary.is_interrupted},
                         {"digest", fmt::format("{:016x}", summary.digest)},
                         {"metadata", nlohmann::json::parse(summary.metadata)}};
   for (const char* key : {"kernels", "steps", "control_blocks", "streams", "units", "groups"}) {

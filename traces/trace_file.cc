@@ -2,76 +2,57 @@
 #include "traces/trace_file.h"
 
 #include <fmt/format.h>
-#include <xxhash.h>
 
-#include <cstring>
+#include <algorithm>
+#include <nlohmann/json.hpp>
 #include <utility>
 
+#include "base/error.h"
 #include "base/files.h"
+#include "base/json_reader.h"
 #include "traces/text.h"
+#include "traces/trace_block.h"
 
 namespace spyre::trace {
-namespace {
 
-class Encoder {
- public:
-  template <typename T>
-  void Number(T value) {
-    Bytes(&value, sizeof value);
+bool IsMetadata(std::string_view text) {
+  try {
+    CheckJsonText(text, "metadata");
+  } catch (const spyre::Error&) {
+    return false;
   }
-  void Bytes(const void* data, size_t size) {
-    if (size > 0) out_.append(static_cast<const char*>(data), size);
-  }
-  void Text(const std::string& text) {
-    Number(static_cast<uint32_t>(text.size()));
-    Bytes(text.data(), text.size());
-  }
-  std::string& out() { return out_; }
+  const size_t start = text.find_first_not_of(" \t\r\n");
+  return start != std::string_view::npos && text[start] == '{' && nlohmann::json::accept(text);
+}
 
- private:
-  std::string out_;
-};
-
-}  // namespace
+void CheckMetadata(const std::string& text) {
+  if (IsMetadata(text)) return;
+  throw Error(fmt::format("trace metadata must be a JSON object, not '{}'",
+                          Printable(text.substr(0, 100))));
+}
 
 Trace Snapshot(const Recorder& recorder, std::string metadata) {
-  if (!IsMetadata(metadata)) {
-    throw Error(fmt::format("trace metadata must be a JSON object, not '{}'",
-                            Printable(metadata.substr(0, 100))));
-  }
-  return {std::move(metadata), recorder.tracks(),        recorder.names(), recorder.Records(),
-          recorder.dropped(),  recorder.whole_from_ps(), recorder.Digest()};
+  CheckMetadata(metadata);
+  Trace trace;
+  trace.metadata = std::move(metadata);
+  trace.tracks = recorder.tracks();
+  trace.names = recorder.names();
+  trace.records = recorder.Records();
+  trace.dropped = recorder.dropped();
+  trace.whole_from_ps = recorder.whole_from_ps();
+  trace.digest = recorder.Digest();
+  return trace;
 }
 
 std::string EncodeTrace(const Trace& trace) {
-  Encoder out;
-  out.out().reserve(4096 + trace.metadata.size() + trace.records.size() * sizeof(Record));
-  out.Bytes(kTraceMagic.data(), kTraceMagic.size());
-  out.Number(kTraceVersion);
-  out.Number(static_cast<uint32_t>(sizeof(Record)));
-  const size_t size_at = out.out().size();
-  out.Number(uint64_t{0});
-  out.Number(trace.digest);
-  out.Number(trace.dropped);
-  out.Number(static_cast<uint32_t>(trace.metadata.size()));
-  out.Number(static_cast<uint32_t>(trace.tracks.size()));
-  out.Number(static_cast<uint32_t>(trace.names.size()));
-  const bool is_part = trace.dropped > 0;
-  out.Number(static_cast<uint32_t>(is_part ? sizeof trace.whole_from_ps : 0));
-  out.Number(static_cast<uint64_t>(trace.records.size()));
-  if (is_part) out.Number(trace.whole_from_ps);
-  out.Bytes(trace.metadata.data(), trace.metadata.size());
-  for (const Track& track : trace.tracks) {
-    out.Text(track.process);
-    out.Text(track.name);
+  std::string blocks =
+      EncodeMetadata(trace.metadata) + EncodeTexts(trace.tracks, 0, trace.names, 0, trace.digest);
+  for (size_t first = 0; first == 0 || first < trace.records.size(); first += kBlockRecords) {
+    blocks += EncodeRecords(trace.records.data() + first,
+                            std::min(trace.records.size() - first, kBlockRecords), trace.digest);
   }
-  for (const std::string& name : trace.names) out.Text(name);
-  out.out().resize((out.out().size() + 7) / 8 * 8, '\0');
-  out.Bytes(trace.records.data(), trace.records.size() * sizeof(Record));
-  const uint64_t file_bytes = out.out().size() + kTraceChecksumBytes;
-  std::memcpy(out.out().data() + size_at, &file_bytes, sizeof file_bytes);
-  out.Number(uint64_t{XXH3_64bits(out.out().data(), out.out().size())});
-  return std::move(out.out());
+  const uint64_t file_bytes = trace.is_interrupted ? 0 : kFileHeaderBytes + blocks.size();
+  return EncodeFileHeader({file_bytes, trace.dropped, trace.whole_from_ps}) + blocks;
 }
 
 void WriteTrace(const Trace& trace, const std::string& path) {

@@ -135,8 +135,19 @@ std::string Calibrate(const CalibrateOptions& options, bool* all_ran) {
   std::vector<PointResult> results;
   {
     const ProgressLine line(points.size());
-    results = RunPoints(base, points, static_cast<int>(options.jobs),
-                        [&](size_t done) { line.Update(done); });
+    const auto run = [&](const RunConfig& config) {
+      return RunPoints(config, points, static_cast<int>(options.jobs),
+                       [&](size_t done) { line.Update(done); });
+    };
+    results = run(base);
+    if (base.card.fidelity == model::Fidelity::kFast) {
+      RunConfig timed = base;
+      timed.card.fidelity = model::Fidelity::kTimed;
+      const std::vector<PointResult> whole = run(timed);
+      for (size_t i = 0; i < whole.size(); ++i) {
+        if (whole[i].ok() && results[i].ok()) results[i].timed_ps = whole[i].device_ps;
+      }
+    }
   }
   *all_ran = std::all_of(results.begin(), results.end(), [](const auto& r) { return r.ok(); });
   switch (options.format) {

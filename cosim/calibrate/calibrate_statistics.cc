@@ -113,4 +113,22 @@ std::vector<CalibrationPoint> Select(const std::vector<CalibrationPoint>& points
                  fmt::join(known, ", "), DidYouMean(family, known));
 }
 
+FastError ErrorOfFast(const std::vector<PointResult>& results) {
+  FastError error;
+  double squares = 0;
+  for (size_t i = 0; i < results.size(); ++i) {
+    if (results[i].timed_ps == 0) continue;
+    const double of_point = results[i].ErrorOfFast();
+    if (error.points == 0 || std::fabs(of_point) > std::fabs(results[error.worst].ErrorOfFast()))
+      error.worst = i;
+    ++error.points;
+    error.mean += of_point;
+    squares += of_point * of_point;
+  }
+  if (error.points == 0) return error;
+  error.mean /= static_cast<double>(error.points);
+  error.rms = std::sqrt(squares / static_cast<double>(error.points));
+  return error;
+}
+
 }  // namespace spyre::cosim

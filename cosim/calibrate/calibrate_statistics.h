@@ -16,14 +16,26 @@ namespace spyre::cosim {
 // What became of a point: a time, or the reason why there is none.
 struct PointResult {
   uint64_t device_ps = 0;  // of the kernel, from start to finish on the card
-  std::string failure;     // empty: it ran
+  uint64_t timed_ps =
+      0;                // the same on a card of fidelity "timed", if device_ps is of another; or 0
+  std::string failure;  // empty: it ran
 
   bool ok() const { return failure.empty(); }
   double simulated_us() const { return static_cast<double>(device_ps) * 1e-6; }
   double ErrorOf(const CalibrationPoint& point) const {
     return simulated_us() / point.reference_us - 1;
   }
+  double timed_us() const { return static_cast<double>(timed_ps) * 1e-6; }
+  double ErrorOfFast() const { return simulated_us() / timed_us() - 1; }
 };
+
+// Of the points that have both times, fast against timed.
+struct FastError {
+  size_t points = 0;
+  double rms = 0, mean = 0;
+  size_t worst = 0;  // index of the point farthest off
+};
+FastError ErrorOfFast(const std::vector<PointResult>& results);
 
 struct FamilyStatistics {
   std::string name;   // "unary", "matmul-32", "matmul", "total"

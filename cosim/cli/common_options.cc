@@ -7,10 +7,14 @@
 namespace spyre::cosim {
 namespace {
 
-std::vector<std::string> Keys() {
-  RunConfig config;
-  std::vector<std::string> keys;
-  for (const Field& field : Fields(config)) keys.push_back(field.key + "=");
+// Once: several commands have the option, and every start of the program declares them all.
+const std::vector<std::string>& Keys() {
+  static const std::vector<std::string> keys = [] {
+    RunConfig config;
+    std::vector<std::string> all;
+    for (const Field& field : Fields(config)) all.push_back(field.key + "=");
+    return all;
+  }();
   return keys;
 }
 

@@ -92,6 +92,19 @@ enum class LxResults : uint8_t { kAll, kPublic, kNone };
 // Whether a core may reach more than 256 MiB of a tensor.
 enum class LongSpans : uint8_t { kRefuse, kAllow };
 
+// A decoder stack (cosim/workload/decoder_stack.h). Sizes in elements; the defaults are those of
+// Granite-8B.
+struct ModelConfig {
+  uint64_t layers = 0;  // 0: the workload is no model
+  uint64_t hidden = 4096, mlp = 12800;
+  uint64_t heads = 32, kv_heads = 8, head_size = 128;
+  uint64_t batch = 1;       // sequences
+  uint64_t sequence = 512;  // new tokens of each
+  uint64_t context = 0;     // tokens of each with the new ones; 0: sequence
+  uint64_t vocabulary = 0;  // 0: no output head
+  bool load_weights = true;
+};
+
 struct WorkloadConfig {
   std::string op = "matmul";
   Dims size;
@@ -123,6 +136,7 @@ struct WorkloadConfig {
   std::string lx_solver = "greedy";
   LongSpans long_spans = LongSpans::kRefuse;  // also of a bundle
   IssueConfig issue;
+  ModelConfig model;
 };
 
 // Waves of one RTL block, in OUT/waves_BLOCK.fst.

@@ -94,6 +94,32 @@ std::vector<std::string> OperationNames() {
   return names;
 }
 
+void DescribeModel(FieldCollector& f, ModelConfig& model) {
+  f.Number("layers", model.layers, 0, 1024, "layers",
+           "A decoder stack to run instead of one operation (docs/models.md): its layers; 0: none");
+  f.Number("hidden", model.hidden, 1, kMaxSize, "elements",
+           "Width of the hidden state; a multiple of 64");
+  f.Number("mlp", model.mlp, 1, kMaxSize, "elements",
+           "Width of the feed-forward block; a multiple of 64");
+  f.Number("heads", model.heads, 1, 1024, "heads", "Query heads; a multiple of kv_heads");
+  f.Number("kv_heads", model.kv_heads, 1, 1024, "heads",
+           "Key and value heads; each serves heads / kv_heads query heads");
+  f.Number("head_size", model.head_size, 1, 4096, "elements", "Width of a head; a multiple of 64");
+  f.Number("batch", model.batch, 1, 4096, "sequences", "Sequences that one step works on");
+  f.Number("sequence", model.sequence, 1, kMaxSize, "tokens",
+           "New tokens of each sequence in one step: of a prefill the prompt, of a decode 1");
+  f.Number("context", model.context, 0, kMaxSize, "tokens",
+           "Tokens of each sequence that attention reads, with the new ones; those before are in "
+           "the KV cache; 0: the new ones only");
+  f.Number("vocabulary", model.vocabulary, 0, kMaxSize, "tokens",
+           "Logits of the last token of each sequence, behind a final norm; 0: none, the result is "
+           "the hidden state");
+  f.Flag("load_weights", model.load_weights,
+         "true: weights and KV cache are copied to the card before the step; false, with "
+         "workload.functional = false only: they are there already, which saves the simulation of "
+         "their copies");
+}
+
 }  // namespace
 
 const std::vector<std::string>& IssueModeNames() {
@@ -236,6 +262,8 @@ std::vector<Field> Fields(RunConfig& c) {
            "allocation of its own, on a VF in a region of its own while there are so many");
   f.SetPrefix("workload.issue");
   DescribeIssue(f, c.workload.issue);
+  f.SetPrefix("workload.model");
+  DescribeModel(f, c.workload.model);
   f.SetPrefix("workload.inputs");
   f.Path("a", c.workload.input_a, "float16 .npy file of input a; empty: generated from the seed");
   f.Path("b", c.workload.input_b, "float16 .npy file of input b; empty: generated from the seed");
@@ -246,7 +274,7 @@ std::vector<Field> Fields(RunConfig& c) {
          {"host", "control", "pcie", "dma", "ring", "memory", "core", "firmware", "all"},
          "What is recorded");
   f.Number("capacity", c.trace.capacity, 1, 1ull << 28, "records",
-           "Records kept; the oldest go first. A record is 48 bytes");
+           "Records that the trace file keeps at least; the oldest go first");
   f.SetPrefix("trace.waves");
   f.Choice("block", c.trace.waves.block, WavesBlockNames(),
            "Block whose signals go to waves_BLOCK.fst; it must be RTL in this configuration");
@@ -264,7 +292,8 @@ std::vector<Field> Fields(RunConfig& c) {
   f.Flag("inputs", c.output.inputs, "Write generated inputs as a.npy and b.npy");
   f.Choice(
       "compare", c.output.compare, {"none", "timed"},
-      "timed: run the same with every RTL block replaced by its timed or behavioural form too; "
+      "timed: run the same with every RTL block replaced by its timed or behavioural form, and "
+      "fast launches simulated whole, too; "
       "output, statuses and order of responses must be equal, and the report gives both times");
   return f.Take();
 }

@@ -19,9 +19,12 @@ bool AnyDim(const Dims& dims) {
 
 bool IsOperation(Config c) { return KindOf(c.workload) == Kind::kOperation; }
 bool IsBundle(Config c) { return KindOf(c.workload) == Kind::kBundle; }
-bool IsList(Config c) { return HasOpList(c.workload); }
-bool IsOperationOrList(Config c) { return !IsBundle(c); }
-bool IsBundleOrList(Config c) { return !IsOperation(c); }
+bool IsModel(Config c) { return KindOf(c.workload) == Kind::kModel; }
+bool IsList(Config c) { return HasOpList(c.workload) && !IsModel(c); }
+bool IsListOrModel(Config c) { return IsList(c) || IsModel(c); }
+bool IsCompiled(Config c) { return !IsBundle(c); }
+bool IsBundleOrList(Config c) { return IsBundle(c) || IsList(c); }
+bool HasSpans(Config c) { return !IsOperation(c); }
 bool IsOneProgram(Config c) { return KindOf(c.workload) == Kind::kOneProgram; }
 bool IsStreams(Config c) { return KindOf(c.workload) == Kind::kStreams; }
 bool IsTaskGraph(Config c) { return KindOf(c.workload) == Kind::kTaskGraph; }
@@ -38,7 +41,7 @@ bool IsTiled(Config c) {
 bool IsOverlapped(Config c) {
   return IsTiled(c) && c.workload.launch.overlap != runtime::Overlap::kNone;
 }
-bool IsPlannedInLx(Config c) { return IsList(c) && c.workload.lx != LxResults::kNone; }
+bool IsPlannedInLx(Config c) { return IsListOrModel(c) && c.workload.lx != LxResults::kNone; }
 bool HasWaves(Config c) { return c.trace.waves.block != WavesBlock::kNone; }
 bool HasWavesOnError(Config c) { return HasWaves(c) && c.trace.waves.on_error; }
 bool Always(Config) { return true; }
@@ -52,8 +55,11 @@ struct Rule {
 constexpr const char* kOperation = "one operation (workload.op)";
 constexpr const char* kBundle = "a bundle (workload.bundle)";
 constexpr const char* kList = "a list of operations (workload.graph or workload.ops)";
-constexpr const char* kOperationOrList = "one operation or a list of operations";
+constexpr const char* kListOrModel = "a list of operations or a model";
+constexpr const char* kCompiled = "one operation, a list of operations or a model";
 constexpr const char* kBundleOrList = "a bundle or a list of operations";
+constexpr const char* kSpans = "a bundle, a list of operations or a model";
+constexpr const char* kModel = "a model of one layer or more (workload.model.layers)";
 constexpr const char* kOneProgram =
     "a list of operations as one program (workload.issue.mode = \"program\")";
 constexpr const char* kStreams = "workload.issue.mode = \"streams\"";
@@ -72,8 +78,8 @@ constexpr Rule kRules[] = {
     {"workload.tolerance", Always, ""},
     {"workload.seed", Always, ""},
     {"workload.distribution", Always, ""},
-    {"workload.cores", IsOperationOrList, kOperationOrList},
-    {"workload.division", IsOperationOrList, kOperationOrList},
+    {"workload.cores", IsCompiled, kCompiled},
+    {"workload.division", IsCompiled, kCompiled},
     {"workload.bundle", IsBundle, kBundle},
     {"workload.shapes", IsBundle, kBundle},
     {"workload.args", IsBundle, kBundle},
@@ -85,9 +91,10 @@ constexpr Rule kRules[] = {
     {"workload.outputs", IsList, kList},
     {"workload.tiling", IsOneProgram, kOneProgram},
     {"workload.agree", IsOneProgram, kOneProgram},
-    {"workload.lx", IsList, kList},
-    {"workload.lx_solver", IsPlannedInLx, "a list of operations whose workload.lx is not \"none\""},
-    {"workload.long_spans", IsBundleOrList, kBundleOrList},
+    {"workload.lx", IsListOrModel, kListOrModel},
+    {"workload.lx_solver", IsPlannedInLx,
+     "a list of operations or a model whose workload.lx is not \"none\""},
+    {"workload.long_spans", HasSpans, kSpans},
     {"workload.batch", IsOperation, kOperation},
     {"workload.m", IsOperation, kOperation},
     {"workload.k", IsOperation, kOperation},
@@ -104,6 +111,7 @@ constexpr Rule kRules[] = {
     {"workload.issue.dependencies", IsStreams, kStreams},
     {"workload.issue.", IsTaskGraph, kTaskGraph},
     {"workload.inputs.", IsOperation, kOperation},
+    {"workload.model.", IsModel, kModel},
     {"trace.waves.block", Always, ""},
     {"trace.waves.cycles", HasWavesOnError, "the last clocks, with trace.waves.on_error = true"},
     {"trace.waves.", HasWaves, kWaves},
@@ -111,8 +119,8 @@ constexpr Rule kRules[] = {
 
 const Rule* RuleOf(const std::string& key) {
   const auto* const rule = std::find_if(std::begin(kRules), std::end(kRules), [&](const Rule& r) {
-    const std::string name = r.key;
-    return name.back() == '.' ? key.rfind(name, 0) == 0 : key == name;
+    const std::string_view name = r.key;
+    return name.back() == '.' ? key.compare(0, name.size(), name) == 0 : key == name;
   });
   if (rule != std::end(kRules)) return rule;
   if (key.rfind("workload.", 0) == 0)
@@ -126,6 +134,8 @@ std::string WhatRuns(const WorkloadConfig& workload) {
       return fmt::format("the operation '{}'", workload.op);
     case Kind::kBundle:
       return fmt::format("the bundle {}", workload.bundle);
+    case Kind::kModel:
+      return fmt::format("a model (workload.model.layers = {})", workload.model.layers);
     default:
       return fmt::format("a list of operations with workload.issue.mode = \"{}\"",
                          Name(workload.issue.mode));
@@ -135,6 +145,7 @@ std::string WhatRuns(const WorkloadConfig& workload) {
 }  // namespace
 
 WorkloadKind KindOf(const WorkloadConfig& workload) {
+  if (workload.model.layers > 0) return Kind::kModel;
   if (!HasOpList(workload)) return workload.bundle.empty() ? Kind::kOperation : Kind::kBundle;
   switch (workload.issue.mode) {
     case IssueMode::kProgram:

@@ -15,14 +15,15 @@
 
 namespace spyre::cosim {
 
-// What a configuration runs: the first of a list of operations, a bundle and one operation that its
-// keys name.
+// What a configuration runs: the first of a model, a list of operations, a bundle and one operation
+// that its keys name.
 enum class WorkloadKind : uint8_t {
   kOperation,
   kBundle,
   kOneProgram,  // a list of operations, and so the two below
   kStreams,
   kTaskGraph,
+  kModel,
 };
 WorkloadKind KindOf(const WorkloadConfig& workload);
 

@@ -2,6 +2,7 @@
 #include "cosim/host/inprocess_transport.h"
 
 #include <fmt/format.h>
+#include <sys/mman.h>
 
 #include <atomic>
 #include <cstdlib>
@@ -12,6 +13,7 @@
 #include "base/error.h"
 #include "base/interrupt.h"
 #include "cosim/host/kernel_stack.h"
+#include "model/contract/program.h"
 
 namespace spyre::cosim {
 
@@ -61,6 +63,22 @@ void RequireFirst() {
       "several functions of one card");
 }
 
+// Units of cores get their threads with their first job. Whether there is room for the stacks is
+// known before anything runs: a card that loses its host's memory later is a lost card.
+void RequireRoomForStacks(const model::CardConfig& config) {
+  const size_t bytes =
+      2 * config.cores * kUnitCount * static_cast<size_t>(sc_core::SC_DEFAULT_STACK_SIZE);
+  void* const room =
+      mmap(nullptr, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (room == MAP_FAILED) {
+    throw BadInput(
+        "the processes of the simulation need {} MiB of address space for their stacks; raise "
+        "'ulimit -v'",
+        bytes >> 20);
+  }
+  munmap(room, bytes);
+}
+
 }  // namespace
 
 InProcessTransport::InProcessTransport(const model::CardConfig& config, const HostTiming& timing,
@@ -74,6 +92,7 @@ InProcessTransport::InProcessTransport(const model::CardConfig& config, const Ho
   bridge_->to_card.bind(card_->endpoint().inbound);
   card_->endpoint().outbound.bind(bridge_->from_card);
   sc_core::sc_start(sc_core::SC_ZERO_TIME);  // elaborate; every process goes to sleep
+  RequireRoomForStacks(config);
   RestoreStackBounds();
   OnInterrupt([] { sc_core::sc_pause(); });  // it sets a flag of the kernel, nothing else
 }

@@ -23,9 +23,10 @@ CoreSet CoresOf(const model::Job& job) {
 }  // namespace
 
 KernelLog::KernelLog(model::Card& card, trace::Recorder* recorder,
-                     std::vector<std::string> step_names)
+                     std::vector<std::string> step_names, bool with_steps)
     : card_(card), recorder_(recorder), step_names_(std::move(step_names)) {
   card_.OnJob([this](const model::Job& job, bool ended) { Note(job, ended); });
+  if (!with_steps) return;
   card_.OnStep([this](const model::Job& job, uint32_t step, uint64_t iteration) {
     BeginStep(job, step, iteration);
   });

@@ -24,9 +24,9 @@ namespace spyre::cosim {
 class KernelLog {
  public:
   // The card, and the recorder if there is one, must outlive the log. step_names: by number of the
-  // step; a step without a name is "step N".
+  // step; a step without a name is "step N". with_steps: false leaves them out, also of the trace.
   explicit KernelLog(model::Card& card, trace::Recorder* recorder = nullptr,
-                     std::vector<std::string> step_names = {});
+                     std::vector<std::string> step_names = {}, bool with_steps = true);
   ~KernelLog();
   KernelLog(const KernelLog&) = delete;
   KernelLog& operator=(const KernelLog&) = delete;

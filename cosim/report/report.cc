@@ -8,7 +8,9 @@
 #include <nlohmann/json.hpp>
 
 #include "base/build_info/build_info.h"
+#include "cosim/report/report_fast.h"
 #include "cosim/report/report_hazards.h"
+#include "cosim/report/report_model.h"
 #include "cosim/report/report_steps.h"
 #include "cosim/report/report_summary.h"
 #include "cosim/report/report_tasks.h"
@@ -90,7 +92,10 @@ std::string ReportJson(const RunResult& result, const RunDigest* reference) {
       (operation.correction ? corrections : tile_kernels).push_back(std::move(entry));
       continue;
     }
-    if (const std::optional<OperationUsage> usage = UsageOf(result, operation)) {
+    // The launches of a model are many and alike: their parts are summed up instead.
+    const std::optional<OperationUsage> usage =
+        result.model ? std::nullopt : UsageOf(result, operation);
+    if (usage) {
       entry["roofline"] = ToJson(usage->roofline);
       entry["balance"] = BalanceJson(usage->usage);
       entry["lost_time"] = LostTimeJson(usage->usage);
@@ -167,6 +172,7 @@ std::string ReportJson(const RunResult& result, const RunDigest* reference) {
                    {"digest", fmt::format("{:016x}", result.trace_digest)},
                    {"records", result.trace_records},
                    {"dropped", result.trace_dropped},
+                   {"bytes", result.trace_bytes},
                    {"waves", result.wave_paths}}},
                  {"tensors", tensors},
                  {"spyrecode", result.spyrecode_dir}};
@@ -177,7 +183,9 @@ std::string ReportJson(const RunResult& result, const RunDigest* reference) {
   report["host"] = HostJson(result);
   report["memory"] = MemoryJson(result);
   if (result.tasks) report["issue"] = TasksJson(result);
+  if (result.model) report["model"] = ModelJson(result);
   report["management"] = {{"log", result.firmware_log}};
+  if (result.fast) report["fast"] = FastJson(result);
   if (reference != nullptr) {
     const std::string difference = Difference(DigestOf(result), *reference);
     report["reference"] = {{"sim_time_ns", Ns(reference->sim_ps)},

@@ -11,7 +11,9 @@
 
 #include "base/terminal.h"
 #include "cosim/report/report.h"
+#include "cosim/report/report_fast.h"
 #include "cosim/report/report_hazards.h"
+#include "cosim/report/report_model.h"
 #include "cosim/report/report_tasks.h"
 #include "cosim/report/report_usage.h"
 #include "cosim/tensors/host_data.h"
@@ -142,6 +144,9 @@ std::string Verdict(const RunResult& result, const RunDigest* reference, const T
 std::string Speed(const RunResult& result, uint64_t macs, uint64_t kernel_ps) {
   std::string text =
       fmt::format("{} from first to last launch operation", trace::FormatTime(LaunchPs(result)));
+  if (const auto [least, most] = FastRange(result, LaunchPs(result)); least != most) {
+    text += fmt::format(" ({} to {}: fast)", trace::FormatTime(least), trace::FormatTime(most));
+  }
   const double ns = std::max(1e-3, static_cast<double>(kernel_ps) / 1000);
   if (macs > 0) text += fmt::format(", {:.1f} TMAC/s", static_cast<double>(macs) / ns / 1000);
   if (const std::string bound = BoundOfLaunches(result); !bound.empty()) text += "; " + bound;
@@ -253,8 +258,10 @@ std::string ReportSummary(const RunResult& result, const std::string& program,
   text += Wrap(Verdict(result, reference, style), style.width) + "\n";
   text += Wrap(Speed(result, macs, kernel_ps), style.width) + "\n\n";
 
-  std::string prose = NumbersText(result) + WorkText(result, kernels, kernel_ps);
+  std::string prose = NumbersText(result) + ModelText(result);
+  prose += WorkText(result, kernels, kernel_ps);
   prose += TasksText(result);
+  prose += FastText(result);
   if (reference != nullptr) prose += ReferenceText(result, *reference);
   prose += HazardsText(result.hazards);
   prose += UsageText(result);
@@ -264,7 +271,8 @@ std::string ReportSummary(const RunResult& result, const std::string& program,
       result.wall.verify);
   text += Wrap(prose, style.width);
   for (const std::string& table :
-       {KernelTables(result, style.width), UnitTable(result, style.width)}) {
+       {result.model ? ModelTable(result, style.width) : KernelTables(result, style.width),
+        UnitTable(result, style.width)}) {
     if (!table.empty()) text += "\n" + table;
   }
   return text + FilesText(result, program, style);

@@ -12,7 +12,9 @@ namespace {
 
 using Json = nlohmann::json;
 
-RunConfig WithoutRtl(RunConfig config) {
+RunConfig Timed(RunConfig config) {
+  if (config.card.fidelity == model::Fidelity::kFast)
+    config.card.fidelity = model::Fidelity::kTimed;
   config.card.control.fidelity = model::BlockFidelity::kTimed;
   config.card.management.fidelity = model::ManagementFidelity::kBehavioural;
   config.card.pt.fidelity = model::BlockFidelity::kTimed;
@@ -33,8 +35,8 @@ Json ToJson(const RunDigest& digest) {
 
 RunDigest RunReference(const RunConfig& config, const std::string& out_dir) {
   try {
-    const Json json = Json::parse(RunInChild(
-        [&] { return ToJson(DigestOf(RunSession(WithoutRtl(config), out_dir))).dump(); }));
+    const Json json = Json::parse(
+        RunInChild([&] { return ToJson(DigestOf(RunSession(Timed(config), out_dir))).dump(); }));
     return {json["sim_ps"], json["window_ps"], json["launch_ps"],
             json["wall_s"], json["output"],    json["responses"]};
   } catch (const Error& error) {

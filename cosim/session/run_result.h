@@ -17,7 +17,9 @@
 #include "cosim/session/output_directory.h"
 #include "cosim/verify/verification.h"
 #include "cosim/workload/bundle_steps.h"
+#include "cosim/workload/model_summary.h"
 #include "cosim/workload/task_list_summary.h"
+#include "model/common/fast_statistics.h"
 #include "model/common/resource.h"
 #include "runtime/compiler/kernels/kernel.h"
 #include "runtime/flex/control_block_request.h"
@@ -41,6 +43,7 @@ struct RunResult {
   compiler::KernelPlan plan;
   std::set<std::string> kernel_names;    // copies to and from staging have others
   std::optional<TaskListSummary> tasks;  // of a workload of many launches
+  std::optional<ModelSummary> model;     // of a workload that is a model
 
   uint64_t sim_ps = 0;                              // simulated time of the whole session
   uint64_t begin_ps = 0;                            // first operation queued
@@ -58,10 +61,11 @@ struct RunResult {
   KernelUsages kernel_usages;                       // of every COMPUTE of the launch
   std::vector<BundleStep> steps;                    // of a bundle's program, as it marks them
   std::vector<std::string> responses;               // of the session, in the order they came
+  std::optional<model::FastStatistics> fast;        // of the session, with card.fidelity = "fast"
   uint64_t output_digest = 0;                       // of all output tensors; 0: no data
   flex::HazardReport hazards;                       // of the session, by runtime.hazards
   std::vector<std::string> firmware_log;            // of the management controller
-  uint64_t trace_digest = 0, trace_records = 0, trace_dropped = 0;
+  uint64_t trace_digest = 0, trace_records = 0, trace_dropped = 0, trace_bytes = 0;
 
   uint64_t launch_doorbells = 0, launch_interrupts = 0;  // of the launch
   HostTime launch_host;                                  // from its first call to its last response

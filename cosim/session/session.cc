@@ -25,7 +25,7 @@
 #include "model/contract/control_block.h"
 #include "model/rtl/waves.h"
 #include "runtime/spyre/spyre_tensor.h"
-#include "traces/trace_file.h"
+#include "traces/trace_writer.h"
 
 namespace spyre::cosim {
 namespace {
@@ -55,8 +55,7 @@ class Session {
       : config_(config),
         options_(options),
         workload_(ResolveWorkload(config)),
-        recorder_(config.trace.capacity,
-                  config.trace.enabled ? trace::CategoryMask(config.trace.categories) : 0) {
+        recorder_(0, config.trace.enabled ? trace::CategoryMask(config.trace.categories) : 0) {
     result_.config = config;
     result_.description = workload_->description();
     result_.warnings = workload_->warnings();
@@ -73,26 +72,19 @@ class Session {
         Simulate();
       } catch (...) {
         Unplug();
-        SnapshotTrace();
-        WriteTraceFile();  // up to the fault, so that it can be looked at
+        EndTrace();  // what happened up to the fault can be looked at
         throw;
       }
       Unplug();
-      SnapshotTrace();
-      try {
-        VerifyOutput();
-      } catch (...) {
-        WriteTraceFile();
-        throw;
-      }
+      EndTrace();
+      VerifyOutput();
       KeepWaves();
       // A full disk costs large files, not the report.
       try {
-        WriteTraceFile();
         WriteTensors();
       } catch (const Error& error) {
         if (error.kind() != ErrorKind::kBadInput) throw;
-        result_.unwritten = error.what();
+        if (result_.unwritten.empty()) result_.unwritten = error.what();
       }
     }
     return std::move(result_);
@@ -148,6 +140,16 @@ class Session {
     result_.kernel_names = compiled_.kernel_names;
     result_.plan = compiled_.plan;
     result_.steps = compiled_.steps;
+  }
+
+  void StartTrace() {
+    if (!config_.trace.enabled) return;
+    const std::string metadata =
+        fmt::format("{{\"workload\": \"{}\", \"mode\": \"{}\", \"build\": {}, \"config\": {}}}",
+                    result_.description, Name(config_.mode), ToJson(ThisBuild()), ToJson(config_));
+    trace_ = std::make_unique<trace::TraceWriter>(PathOf("trace.sctrace"), metadata,
+                                                  config_.trace.capacity);
+    recorder_.HandTo(*trace_, trace_->block_records());
   }
 
   void Plug() {
@@ -209,6 +211,7 @@ class Session {
   }
 
   void Simulate() {
+    StartTrace();
     Report("open the card");
     {
       const WallTimer timer(result_.wall.model);
@@ -259,7 +262,9 @@ class Session {
     const HostTime host = transport_->host_time();
     const size_t first = context_->CompletedOperations().size();
     std::vector<model::UnitStatistics> units_before = transport_->card().Statistics();
-    KernelLog log(transport_->card(), &recorder_, compiled_.marks);
+    // A model launches the same few kernels so often that their steps would fill the memory.
+    const bool with_steps = workload_->model() == nullptr || config_.trace.enabled;
+    KernelLog log(transport_->card(), &recorder_, compiled_.marks, with_steps);
     run_->Launch();
     Wait("launch");
     result_.kernel_usages = log.Take();
@@ -298,6 +303,7 @@ class Session {
   void Finish() {
     result_.transfers = run_->transfers();
     if (run_->tasks() != nullptr) result_.tasks = *run_->tasks();
+    if (workload_->model() != nullptr) result_.model = *workload_->model();
     result_.hazards = context_->Hazards();
     const auto completed = context_->CompletedOperations();
     const auto window = [](const auto& operations, uint64_t& begin, uint64_t& end) {
@@ -325,24 +331,24 @@ class Session {
     const auto& log = transport_->card().management().log();
     result_.firmware_log.assign(log.begin(), log.end());
     result_.units = transport_->card().Statistics();
+    if (const model::FastStatistics* fast = transport_->card().fast()) result_.fast = *fast;
     result_.sim_ps = transport_->NowPs();
   }
 
-  void SnapshotTrace() {
+  void EndTrace() {
     result_.trace_digest = recorder_.Digest();
-    result_.trace_dropped = recorder_.dropped();
-  }
-
-  void WriteTraceFile() {
-    if (!config_.trace.enabled) return;
-    Report("write the trace");
-    const std::string metadata =
-        fmt::format("{{\"workload\": \"{}\", \"mode\": \"{}\", \"build\": {}, \"config\": {}}}",
-                    result_.description, Name(config_.mode), ToJson(ThisBuild()), ToJson(config_));
-    const trace::Trace trace = trace::Snapshot(recorder_, metadata);
-    result_.trace_records = trace.records.size();
-    trace::WriteTrace(trace, PathOf("trace.sctrace"));
-    result_.trace_path = PathOf("trace.sctrace");
+    if (trace_ == nullptr) return;
+    recorder_.Flush();
+    result_.trace_records = trace_->records();
+    result_.trace_dropped = trace_->dropped();
+    try {
+      trace_->Finish();
+      result_.trace_path = PathOf("trace.sctrace");
+      result_.trace_bytes = trace_->file_bytes();
+    } catch (const Error& error) {
+      if (error.kind() != ErrorKind::kBadInput) throw;
+      result_.unwritten = error.what();
+    }
   }
 
   void VerifyOutput() {
@@ -371,6 +377,7 @@ class Session {
   const std::unique_ptr<Workload> workload_;
   CompiledWorkload compiled_;
   RunResult result_;
+  std::unique_ptr<trace::TraceWriter> trace_;  // null: not asked for
   trace::Recorder recorder_;
 
   std::unique_ptr<model::Waves> waves_;

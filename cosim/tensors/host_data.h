@@ -31,5 +31,8 @@ uint64_t HostBits(DataFormat format, const uint8_t* data, int64_t index);
 double HostValue(DataFormat format, uint64_t bits);
 // Stores the element nearest to `value`.
 void StoreHost(DataFormat format, double value, uint8_t* data, int64_t index);
+// The same for `count` elements from `index` on.
+void StoreHost(DataFormat format, const double* values, int64_t count, uint8_t* data,
+               int64_t index);
 
 }  // namespace spyre::cosim

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -26,6 +27,8 @@ struct WorkloadTensor {
   StickLayout layout;              // on the device
   std::string file;                // input file, "" if generated
   std::optional<double> constant;  // of a constant of a list of operations: its one element
+  double mean = 0, scale = 1;      // of generated data: mean + scale * what the distribution gives
+  std::shared_ptr<const HostData> data;  // of an input that the workload knows; null: as above
 
   int64_t elements() const;
   int64_t host_bytes() const;

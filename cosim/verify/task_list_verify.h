@@ -25,6 +25,8 @@ class TaskListVerifier {
   // outlive this.
   void Run(const LaunchedBundle& kernel, const std::vector<int>& positions);
 
+  // The bits of the outputs, after every task.
+  Verification CheckBits(const std::vector<HostData>& outputs, const CheckOptions& options) const;
   // As VerifyOpList, after every task. Bits must be equal whatever the order in which the card ran
   // the launches.
   Verification Check(const compiler::NamedGraph& operations, const std::vector<HostData>& outputs,

@@ -17,8 +17,8 @@ struct InputOptions {
   uint64_t seed = 1;
 };
 
-// From the tensor's file, its constant, or generated from the seed. The same element has the same
-// value whatever the size of the machine.
+// From the tensor's file, its data, its constant, or generated from the seed. The same element has
+// the same value whatever the size of the machine.
 HostData LoadInput(const InputOptions& options, const WorkloadTensor& tensor);
 
 }  // namespace spyre::cosim

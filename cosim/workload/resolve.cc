@@ -4,6 +4,7 @@
 #include "base/error.h"
 #include "cosim/config/effect.h"
 #include "cosim/workload/bundle_workload.h"
+#include "cosim/workload/model_workload.h"
 #include "cosim/workload/op_list_workload.h"
 #include "cosim/workload/operation_workload.h"
 #include "cosim/workload/task_list_workload.h"
@@ -18,6 +19,8 @@ std::unique_ptr<Workload> Resolve(const RunConfig& config) {
       return ResolveOperation(config);
     case WorkloadKind::kBundle:
       return ResolveBundle(config);
+    case WorkloadKind::kModel:
+      return ResolveModel(config);
     case WorkloadKind::kOneProgram:
       try {
         return ResolveOpList(config);

@@ -16,9 +16,11 @@ namespace spyre::cosim {
 
 // One operation of the list.
 struct Task {
-  std::string name;                // of its result
-  size_t kernel = 0;               // position in TaskListPlan::kernels
-  std::vector<int> tensors;        // positions in the list's, in the kernel's launch order
+  std::string name;   // of its result
+  size_t kernel = 0;  // position in TaskListPlan::kernels
+  // Positions in the list's, in the kernel's launch order. The kernel may see one in another layout
+  // of as many bytes.
+  std::vector<int> tensors;
   std::optional<uint32_t> stream;  // of the context (flex/scheduler.h); empty: dealt out
   std::vector<size_t> after;       // positions of earlier tasks that it waits for besides
 };
@@ -29,6 +31,10 @@ struct TaskListPlan {
   std::vector<BundlePlan> kernels;  // bundles of one operation; equal operations share one
   std::vector<Task> tasks;          // in order of the list, which is an order that they may run in
   IssueConfig issue;
+  // Inputs that are on the card before the launch, and whether the run copies them there or finds
+  // them.
+  std::vector<int> resident;
+  bool loads_resident = true;
   bool is_cut = false;  // because it is too large for one program: tasks are parts of the list
   std::vector<std::string> warnings;
   std::shared_ptr<const compiler::NamedGraph> operations;

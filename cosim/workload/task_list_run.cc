@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <set>
 
+#include "base/error.h"
 #include "runtime/spyre/launch_kernel.h"
 #include "runtime/spyre/tensor_copy.h"
 
@@ -29,6 +30,17 @@ runtime::Unit UnitOf(TaskStep::Kind kind) {
       break;
   }
   return runtime::Unit::kCores;
+}
+
+// The same memory as a kernel sees it, in a layout of as many bytes: heads may be a dimension of
+// their own.
+runtime::SpyreTensor ViewOf(const runtime::SpyreTensor& tensor, const StickLayout& layout) {
+  if (tensor.layout.host_size == layout.host_size) return tensor;
+  if (static_cast<uint64_t>(layout.DeviceBytes()) != tensor.size_bytes)
+    throw InternalError("{} is seen in {} bytes", ToString(tensor), layout.DeviceBytes());
+  runtime::SpyreTensor view = runtime::TensorAt(tensor.device_handle, layout);
+  view.storage = tensor.storage;
+  return view;
 }
 
 }  // namespace
@@ -73,6 +85,18 @@ void TaskListRun::AddPrograms(const std::string& directory) {
           KernelDirectory(directory, list_.kernels[kernel])));
     }
     summary_.program_copies += copies;
+  }
+}
+
+void TaskListRun::CopyInputs() {
+  if (!list_.loads_resident) return;
+  runtime::SpyreStream stream = runtime::SpyreStream::Default(context_);
+  for (const int position : list_.resident) {
+    const auto i = static_cast<size_t>(position);
+    const WorkloadTensor& tensor = list_.tensors[i];
+    const void* host = tensors_.inputs.empty() ? nullptr : tensors_.inputs[i].data();
+    runtime::CopyTensorToDevice(stream, tensors_.device[i], host, tensor.host_format, tensor.name);
+    ++summary_.copies;
   }
 }
 
@@ -177,9 +201,12 @@ std::string TaskListRun::NameOf(const TaskStep& step) const {
 }
 
 void TaskListRun::LaunchTask(runtime::SpyreStream& stream, const Task& task) {
+  const std::vector<WorkloadTensor>& roles = list_.kernels[task.kernel].launched.tensors;
   std::vector<runtime::SpyreTensor> arguments;
-  for (const int tensor : task.tensors)
-    arguments.push_back(tensors_.device[static_cast<size_t>(tensor)]);
+  for (size_t i = 0; i < task.tensors.size(); ++i) {
+    const runtime::SpyreTensor& tensor = tensors_.device[static_cast<size_t>(task.tensors[i])];
+    arguments.push_back(ViewOf(tensor, roles[i].layout));
+  }
   const uint32_t index = stream.flex_stream().stream_index();
   Programs& programs = programs_[task.kernel];
   const size_t next = programs.of_stream.size() % programs.plans.size();

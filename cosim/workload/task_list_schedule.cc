@@ -16,7 +16,12 @@ constexpr uint32_t kFirstStream = 1;  // that chains are dealt out to
 class StepPlanner {
  public:
   StepPlanner(const TaskListPlan& list, uint32_t streams)
-      : list_(list), streams_(streams), writer_(list.tensors.size()) {}
+      : list_(list),
+        streams_(streams),
+        writer_(list.tensors.size()),
+        resident_(list.tensors.size(), false) {
+    for (const int tensor : list.resident) resident_[static_cast<size_t>(tensor)] = true;
+  }
 
   std::vector<TaskStep> Plan() {
     for (size_t task = 0; task < list_.tasks.size(); ++task) AddTask(task);
@@ -36,6 +41,7 @@ class StepPlanner {
       if (!roles[i].is_input) continue;
       const auto tensor = static_cast<size_t>(task.tensors[i]);
       if (!writer_[tensor]) {
+        if (resident_[tensor]) continue;
         writer_[tensor] = steps_.size();
         Add({TaskStep::Kind::kCopyIn, tensor, stream, {}, false}, {});
       }
@@ -98,6 +104,7 @@ class StepPlanner {
   std::vector<Clock> clocks_;                  // by step, with the step itself
   std::map<uint32_t, Clock> known_;            // by stream
   std::vector<std::optional<size_t>> writer_;  // by tensor: the step that fills it
+  std::vector<bool> resident_;                 // by tensor
   std::vector<size_t> step_of_;                // by task
   std::vector<bool> follower_;                 // by task: its chain goes on behind it
 };

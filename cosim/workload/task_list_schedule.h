@@ -22,10 +22,10 @@ struct TaskStep {
 
 // Steps in order of enqueueing. A task without a stream follows the first of its producers that has
 // no follower yet; where there is none, a new chain begins on the next of `streams` streams, from
-// stream 1 on. An input is copied just before its first user, on that task's stream; an output just
-// behind its writer, on the writer's. A step waits for what writes the tensors it reads, and for
-// what `after` names; waits that follow from others are left out. streams 0: everything is on the
-// default stream, whatever the tasks say.
+// stream 1 on. An input that is not resident is copied just before its first user, on that task's
+// stream; an output just behind its writer, on the writer's. A step waits for what writes the
+// tensors it reads, and for what `after` names; waits that follow from others are left out. streams
+// 0: everything is on the default stream, whatever the tasks say.
 std::vector<TaskStep> PlanTasks(const TaskListPlan& list, uint32_t streams);
 
 }  // namespace spyre::cosim

@@ -13,11 +13,11 @@
 #include "cosim/config/effect.h"
 #include "cosim/verify/task_list_verify.h"
 #include "cosim/workload/bundle_workload.h"
+#include "cosim/workload/op_list_kernel.h"
 #include "cosim/workload/op_list_part.h"
 #include "cosim/workload/op_list_workload.h"
 #include "cosim/workload/task_list_run.h"
 #include "runtime/compiler/codegen/spyre_code.h"
-#include "runtime/compiler/front_end/argument_reach.h"
 #include "runtime/compiler/front_end/decompose.h"
 #include "runtime/compiler/front_end/front_end.h"
 
@@ -151,35 +151,19 @@ class TaskListPlanner {
   const CompiledPart& Compile(const NamedOp& op, const std::string& name, const OpListPart& part) {
     const auto known = compiled_.find(part.key);
     if (known != compiled_.end()) return known->second;
-    const compiler::FrontEndResult result =
-        compiler::CompileNamedGraph(part.graph, FrontEndOptionsOf(config_));
+    const std::string kind = part.graph.ops.size() == 1 ? op.op : "part";
+    const size_t earlier = kernels_of_[kind];
+    OpListKernel kernel = CompileOpListKernel(
+        config_, part.graph, earlier == 0 ? kind : fmt::format("{}_{}", kind, earlier + 1));
+    kernels_of_[kind] = earlier + 1;
     CompiledPart compiled;
     compiled.kernel = plan_.kernels.size();
-    compiled.arguments = result.arguments;
-    for (const int output : part.graph.outputs) {
-      const std::string& tensor = part.graph.tensors[static_cast<size_t>(output)].name;
-      const auto same =
-          std::find_if(result.primitives.tensors.begin(), result.primitives.tensors.end(),
-                       [&](const auto& other) { return other.name == tensor; });
-      compiled.output_sticks.push_back(same->stick);
-    }
-    compiler::Bundle bundle = compiler::EmitBundle(result.source, compiler::DialectFor(result));
-    compiler::RefuseShortArguments(result, bundle);
-    const std::string kind = part.graph.ops.size() == 1 ? op.op : "part";
-    const size_t same_kind = ++kernels_of_[kind];
-    bundle.name = same_kind == 1 ? kind : fmt::format("{}_{}", kind, same_kind);
-    BundlePlan kernel =
-        PlanBundle(BundleSettingsOf(config_), std::move(bundle), ShapesOf(part.graph, result));
-    try {
-      kernel.kernel = std::make_shared<const compiler::Kernel>(CompileBundleKernel(kernel));
-    } catch (const Error&) {
-      --kernels_of_[kind];
-      throw;
-    }
-    for (const auto& lines : {part.warnings, result.log})
+    compiled.arguments = std::move(kernel.arguments);
+    compiled.output_sticks = std::move(kernel.output_sticks);
+    for (const auto& lines : {part.warnings, kernel.warnings})
       for (const std::string& line : lines)
         plan_.warnings.push_back(fmt::format("{} (in {})", line, name));
-    plan_.kernels.push_back(std::move(kernel));
+    plan_.kernels.push_back(std::move(kernel.plan));
     return compiled_.emplace(part.key, std::move(compiled)).first->second;
   }
 

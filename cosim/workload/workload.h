@@ -6,6 +6,7 @@
 //   OperationWorkload   one operation of the configuration's own keys
 //   BundleWorkload      an SDSC bundle, OpSpec source, or a list of operations as one program
 //   TaskListWorkload    a list of operations, launched one by one
+//   ModelWorkload       a decoder stack, layer by layer
 //
 // Any thread, one at a time. Errors: Error(kBadInput) naming the key, the value and what would be
 // right.
@@ -21,6 +22,7 @@
 #include "cosim/tensors/workload_tensor.h"
 #include "cosim/verify/verification.h"
 #include "cosim/workload/bundle_steps.h"
+#include "cosim/workload/model_summary.h"
 #include "cosim/workload/task_list_summary.h"
 #include "runtime/compiler/kernels/kernel.h"
 #include "runtime/compiler/op_spec/op_spec.h"
@@ -91,6 +93,8 @@ class Workload {
     static const std::vector<std::string> none;
     return none;
   }
+  // What it is as a model; null: it is none.
+  virtual const ModelSummary* model() const { return nullptr; }
   // What its bundle was emitted from; null: nothing was emitted.
   virtual const compiler::KernelSource* source() const { return nullptr; }
 };

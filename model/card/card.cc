@@ -32,6 +32,10 @@ Card::Card(const sc_core::sc_module_name& name, const CardConfig& config, trace:
   }
   dispatcher_ = std::make_unique<ComputeDispatcher>("dispatcher", config_, mmu_, *ring_, fabric_,
                                                     functional_, cores);
+  if (config_.fidelity == Fidelity::kFast) {
+    fast_ = std::make_unique<FastLaunches>(config_, [this] { return LaunchUnits(); });
+    dispatcher_->SetFast(fast_.get());
+  }
   if (config_.concurrency == Concurrency::kPipelined) {
     service_core_ = std::make_unique<Core>("service_core", 0, config_, mmu_, service_fabric_,
                                            recorder, CoreRole::kService);
@@ -100,10 +104,19 @@ std::vector<UnitStatistics> Card::Statistics() const {
   add(endpoint_->Statistics());
   add(control_->Statistics());
   add(dma_->Statistics());
+  add(fast_ != nullptr ? fast_->Read() : LaunchUnits());
+  if (service_core_ != nullptr) add(service_core_->Statistics());
+  return all;
+}
+
+std::vector<UnitStatistics> Card::LaunchUnits() const {
+  std::vector<UnitStatistics> all;
+  const auto add = [&all](const std::vector<UnitStatistics>& units) {
+    all.insert(all.end(), units.begin(), units.end());
+  };
   add(memory_->Statistics());
   add(ring_->Statistics());
   for (const auto& core : cores_) add(core->Statistics());
-  if (service_core_ != nullptr) add(service_core_->Statistics());
   return all;
 }
 

@@ -68,12 +68,15 @@ class Card : public sc_core::sc_module {
 
   // Busy time, bytes and requests of every unit, for the report.
   std::vector<UnitStatistics> Statistics() const;
+  // What came of card.fidelity = "fast"; null with another.
+  const FastStatistics* fast() const { return fast_ != nullptr ? &fast_->statistics() : nullptr; }
   // Who waits on what, one line each: for the watchdog's message.
   std::string DescribeWaits() const;
 
  private:
   void ResetQueue(unsigned function);
   void ResetFunction(unsigned function);
+  std::vector<UnitStatistics> LaunchUnits() const;  // that COMPUTE uses
 
   const CardConfig config_;
   FunctionalQueue functional_;
@@ -85,6 +88,7 @@ class Card : public sc_core::sc_module {
   std::vector<std::unique_ptr<Core>> cores_;
   std::unique_ptr<DmaEngine> dma_;
   std::unique_ptr<ManagementController> management_;
+  std::unique_ptr<FastLaunches> fast_;
   std::unique_ptr<ComputeDispatcher> dispatcher_;
   SyncFabric service_fabric_;
   std::unique_ptr<Core> service_core_;  // pipelined, and what follows

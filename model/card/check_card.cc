@@ -80,6 +80,11 @@ void CheckCard(const CardConfig& config) {
   }
   CheckPcie(config.pcie);
   CheckPt(config);
+  if (config.fidelity == Fidelity::kFast && config.concurrency != Concurrency::kSerial) {
+    throw BadInput(
+        "card.fidelity = \"fast\" knows a launch by itself, and needs card.concurrency = "
+        "\"serial\"; on pipelined hardware launches share memory with what runs beside them");
+  }
   // Also where the firmware is host code: a mistyped file is better known before it is needed.
   if (!config.management.firmware.empty()) ReadElf(config.management.firmware);
 }

@@ -10,7 +10,7 @@
 namespace spyre::model {
 
 // Choices. The enumerators stand in the order of their names in card_description.h.
-enum class Fidelity : uint8_t { kTimed, kFunctional };
+enum class Fidelity : uint8_t { kTimed, kFunctional, kFast };
 enum class Concurrency : uint8_t { kSerial, kPipelined };
 enum class BlockFidelity : uint8_t { kTimed, kRtl };
 enum class ManagementFidelity : uint8_t { kBehavioural, kRtl };
@@ -156,6 +156,13 @@ struct MmuConfig {
   uint64_t translate_cycles = 4;
 };
 
+struct FastConfig {
+  uint64_t tolerance_percent = 1;
+  uint64_t steady_us = 10;
+  uint64_t samples = 2;
+  uint64_t error_percent = 4;
+};
+
 struct CardConfig {
   uint64_t cores = 32;
   uint64_t num_vfs = 2;
@@ -171,8 +178,9 @@ struct CardConfig {
   ManagementConfig management;
   PtConfig pt;
   MmuConfig mmu;
+  FastConfig fast;
 
-  bool timed() const { return fidelity == Fidelity::kTimed; }
+  bool timed() const { return fidelity != Fidelity::kFunctional; }
   uint64_t usable_bytes() const { return (memory.capacity_gib - memory.ecc_gib) << 30; }
   uint64_t lx_usable_bytes() const { return core.lx_bytes - core.lx_reserved_bytes; }
 };

@@ -26,8 +26,10 @@ void DescribeCard(CardConfig& c, Visitor& v) {
   v.Number("num_vfs", c.num_vfs, 1, 16, "functions",
            "Virtual functions enabled in VF mode; the Kubernetes operator creates 2", "public");
   v.Choice(
-      "fidelity", c.fidelity, {"timed", "functional"},
-      "timed: requests wait for each other on every shared resource; functional: latencies only",
+      "fidelity", c.fidelity, {"timed", "functional", "fast"},
+      "timed: requests wait for each other on every shared resource; functional: latencies only; "
+      "fast: as timed, but launches of times only are simulated until they repeat themselves, "
+      "and launches of a program that was simulated before take the time that it took",
       "assumed");
   v.Choice("concurrency", c.concurrency, {"serial", "pipelined"},
            "serial: one control block at a time (today's hardware); pipelined: DMA in, compute, "
@@ -346,6 +348,21 @@ void DescribeCard(CardConfig& c, Visitor& v) {
            "assumed");
   v.Number("pt.rtl_cores", c.pt.rtl_cores, 0, 0xFFFFFFFF, "mask",
            "Cores whose PT arrays are RTL, bit i for core i", "assumed");
+
+  v.Number("fast.tolerance_percent", c.fast.tolerance_percent, 0, 100, "%",
+           "fast: how far spans of a launch may differ that are taken to repeat each other",
+           "assumed");
+  v.Number("fast.steady_us", c.fast.steady_us, 1, 1000000, "us",
+           "fast: the shortest of such spans, some refreshes of the memory; shorter launches are "
+           "simulated whole",
+           "assumed");
+  v.Number("fast.samples", c.fast.samples, 1, 1000, "launches",
+           "fast: launches of a program that are simulated before others repeat their mean time",
+           "assumed");
+  v.Number("fast.error_percent", c.fast.error_percent, 0, 100, "%",
+           "fast: how far from timed a kernel's time may be, as reports say it; the largest error "
+           "that calibrate finds, rounded up",
+           "assumed");
 
   v.Number("mmu.map_entries", c.mmu.map_entries, 1, 1u << 24, "entries", "Mapping table of the PF",
            "assumed");

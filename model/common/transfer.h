@@ -34,12 +34,12 @@ struct Transfer : tlm::tlm_extension<Transfer> {
   FunctionalQueue* functional = nullptr;  // moves the data; null: the target does, at the call
   TransferClient* client = nullptr;
 
-  // Moves data by `work()`, now or in turn; not at all if none move.
+  // Moves data by `work()`, which touches `ranges` of LX, now or in turn; not at all if none move.
   template <typename Work>
-  void Move(const Work& work) const {
+  void Move(const LxRanges& ranges, const Work& work) const {
     if (!move_data) return;
     if (functional != nullptr) {
-      functional->Push(work);
+      functional->Push(ranges, work);
     } else {
       work();
     }

@@ -117,6 +117,7 @@ enum class UnaryFn : uint8_t {
   kRelu6,     // min(max(x, 0), 6)
   kFloor
 };
+inline constexpr int kUnaryFnCount = static_cast<int>(UnaryFn::kFloor) + 1;  // the last one, and 1
 enum class ReduceFn : uint8_t { kSum = 0, kMax, kMin, kSumOfSquares, kAbsMax };
 
 // `fn` of kVround: flags only, kFp32Sticks among them.

@@ -19,6 +19,7 @@ ComputeDispatcher::ComputeDispatcher(const sc_core::sc_module_name& name, const 
       functional_(functional),
       cores_(std::move(cores)),
       prepares_(cores_.front()->role() == CoreRole::kService) {
+  for (Core* core : cores_) functional_.AddLx(core->lx());
   // Nothing larger than an image is read.
   const uint64_t bursts = (config.core.lx_reserved_bytes + kMaxBurstBytes - 1) / kMaxBurstBytes;
   for (uint64_t i = 0; i < bursts; ++i) {
@@ -57,7 +58,7 @@ void ComputeDispatcher::Run(const ControlBlock& block, Job& job) {
     // LX outlives a launch, but not a change of function. All cores clear theirs at once, at port
     // speed.
     if (last_function_ >= 0) {
-      for (Core* core : cores_) core->ClearLx();
+      for (Core* core : cores_) functional_.Overwrite(core->lx(), [core] { core->ClearLx(); });
       const uint64_t width = config_.core.lx_port_bytes_per_cycle;
       const uint64_t cycles = (config_.lx_usable_bytes() + width - 1) / width;
       sc_core::wait(Ps(Clock(config_.clock.core_mhz).Edge(cycles)));
@@ -66,6 +67,14 @@ void ComputeDispatcher::Run(const ControlBlock& block, Job& job) {
     last_function_ = job.function;
   }
   job.units_start_ps = NowPs();
+  const bool fast = fast_ != nullptr && job.functional == nullptr;
+  if (fast && fast_->Repeat(job, image_)) return;
+  if (fast) fast_->Begin(job);
+  RunCores(job);
+  if (fast) fast_->End(job);
+}
+
+void ComputeDispatcher::RunCores(Job& job) {
   for (Core* core : cores_) {
     if (core->Runs(job)) core->Start(job);
   }

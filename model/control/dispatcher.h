@@ -17,6 +17,7 @@
 
 #include "model/common/card_config.h"
 #include "model/common/split_socket.h"
+#include "model/control/fast_launches.h"
 #include "model/core/core.h"
 #include "model/ring/ring.h"
 
@@ -30,6 +31,9 @@ class ComputeDispatcher : public sc_core::sc_module {
                     Ring& ring, SyncFabric& fabric, FunctionalQueue& functional,
                     std::vector<Core*> cores);
 
+  // Launches of times only go through *fast, which must outlive the dispatcher.
+  void SetFast(FastLaunches* fast) { fast_ = fast; }
+
   // Fills job.status and the counters. The job lives as long as the call.
   void Execute(const ControlBlock& block, Job& job);
 
@@ -42,6 +46,7 @@ class ComputeDispatcher : public sc_core::sc_module {
 
  private:
   void Run(const ControlBlock& block, Job& job);
+  void RunCores(Job& job);
   Status LoadProgram(const ControlBlock& block, Job& job);
   Status BindSegments(const ControlBlock& block, Job& job);
   // Reads [physical, +bytes) at the memory stop, in bursts one behind the other, and waits for the
@@ -55,6 +60,7 @@ class ComputeDispatcher : public sc_core::sc_module {
   FunctionalQueue& functional_;  // joined at the end of every job
   std::vector<Core*> cores_;
   const bool prepares_;
+  FastLaunches* fast_ = nullptr;
   JobHook on_job_;
   StepHook on_step_;
   std::vector<std::unique_ptr<TransferPayload>> payloads_;  // one a burst

@@ -84,7 +84,9 @@ void Core::Start(Job& job) {
 void Core::ClearLx() { lx_.Clear(); }
 
 void Core::WakeUnits() {
-  for (sc_core::sc_event& event : token_events_) event.notify();
+  for (std::optional<sc_core::sc_event>& event : token_events_) {
+    if (event) event->notify();
+  }
 }
 
 uint8_t* Core::Lx(uint64_t address, uint64_t bytes) {
@@ -112,7 +114,7 @@ void Core::DeliverTokens() {
     deliveries_.pop();
     ++tokens_[token];
     token_givers_[token] = giver;
-    token_events_[token].notify();
+    if (token_events_[token]) token_events_[token]->notify();
   }
   if (!deliveries_.empty()) delivery_event_.notify(Ps(std::get<0>(deliveries_.top()) - now));
 }
@@ -127,10 +129,11 @@ void Core::WriteLx(tlm::tlm_generic_payload& payload, sc_core::sc_time& delay) {
   }
   const uint64_t now = NowPs();
   delay = Ps(lx_port_.Burst(now + delay.value(), bytes) - now);
-  payload.get_extension<Transfer>()->Move(
-      [to = lx_.At(address), from = payload.get_data_ptr(), bytes] {
-        std::memmove(to, from, bytes);  // a core may send to itself, and overlap
-      });
+  uint8_t* const to = lx_.At(address);
+  uint8_t* const from = payload.get_data_ptr();
+  payload.get_extension<Transfer>()->Move({{to, bytes}, {from, bytes}}, [to, from, bytes] {
+    std::memmove(to, from, bytes);  // a core may send to itself, and overlap
+  });
   payload.set_response_status(tlm::TLM_OK_RESPONSE);
 }
 

@@ -9,6 +9,7 @@
 
 #include <array>
 #include <memory>
+#include <optional>
 #include <queue>
 #include <string>
 #include <systemc>
@@ -71,6 +72,7 @@ class Core : public sc_core::sc_module {
   bool Runs(const Job& job) const;
   // A job of another function comes: nothing that the last one left may be read.
   void ClearLx();
+  LxRange lx() { return {lx_.At(0), lx_.size()}; }  // all its bytes
   void
   WakeUnits();  // the job is being torn down: units that wait for a token see that it is aborted
 
@@ -93,7 +95,10 @@ class Core : public sc_core::sc_module {
   const Clock& clock() const { return clock_; }
 
   bool TryTakeToken(unsigned token);
-  const sc_core::sc_event& token_event(unsigned token) const { return token_events_[token]; }
+  const sc_core::sc_event& token_event(unsigned token) {
+    auto& event = token_events_[token];
+    return event ? *event : event.emplace();
+  }
   // giver: its track in the trace.
   void GiveTokenAt(uint64_t time_ps, unsigned token, trace::TrackId giver);
   trace::TrackId token_giver(unsigned token) const { return token_givers_[token]; }  // the latest
@@ -117,7 +122,9 @@ class Core : public sc_core::sc_module {
   std::unique_ptr<RtlPtArray> rtl_pt_array_;
   std::vector<Core*> peers_;
   std::array<uint32_t, kTokens> tokens_{};
-  std::array<sc_core::sc_event, kTokens> token_events_;
+  // Made when a unit first waits: most never are, and those that are there before the simulation
+  // starts have names, which take time.
+  std::array<std::optional<sc_core::sc_event>, kTokens> token_events_;
   std::array<trace::TrackId, kTokens> token_givers_{};
   using Delivery = std::tuple<uint64_t, unsigned, trace::TrackId>;  // time, token, giver
   std::priority_queue<Delivery, std::vector<Delivery>, std::greater<>> deliveries_;

@@ -32,25 +32,36 @@ struct Job {
   uint64_t bytes_written = 0;
   uint64_t macs = 0;
   uint64_t units_start_ps = 0;  // 0: they never did
+  // Told when a unit has added to one of the three counters; empty: nobody asks.
+  std::function<void()> on_progress;
 
   Status status = Status::OK;
   uint64_t fault_address = 0;
   uint16_t fault_core = kNoCore;
 
   int units_running = 0;
-  bool aborted = false;
+  bool aborted = false;  // by a fault, or stopped
+  bool stopped = false;  // enough is known (fast_launches.h)
   sc_core::sc_event
-      abort;  // notified once, when aborted becomes true: the dispatcher wakes whoever waits
+      abort;               // notified when aborted becomes true: the dispatcher wakes whoever waits
   sc_core::sc_event done;  // notified when units_running falls to 0
 
   // The first fault decides the outcome; every unit then stops at its next instruction or wait.
   void Fault(Status why, uint64_t address, uint16_t core) {
-    if (aborted) return;
+    if (status != Status::OK) return;
     status = why;
     fault_address = address;
     fault_core = core;
     aborted = true;
     abort.notify();
+  }
+  // Units stop, and nothing is wrong.
+  void Stop() {
+    stopped = aborted = true;
+    abort.notify();
+  }
+  void Progress() const {
+    if (on_progress) on_progress();
   }
 };
 

@@ -60,6 +60,7 @@ uint64_t LoadStoreUnit::Execute(const Instruction& in) {
   } else if (members == 0 || (members & (self - 1)) == 0) {
     job().bytes_read += total;
   }
+  job().Progress();
   transfer_.function = job().function;
   transfer_.flow = job().flow;
   transfer_.functional = job().functional;

@@ -13,22 +13,12 @@ namespace spyre::model {
 namespace {
 
 constexpr int kLanes = 64;  // of a stick
-constexpr int kChunk = 64;  // k steps added to one fresh accumulator
+constexpr int kChunk = kPtChunkSteps;
+constexpr int kPieces = kChunk / kPtPieceSteps;
+constexpr int kGroup = 4;  // chunks whose weights are widened before rows meet them
+constexpr int kPanel = 4;  // blocks of rows whose sums stay in the first-level cache for a group
 constexpr int kStickSize = 128;
 constexpr int kAccStickSize = 256;
-
-struct Operands {
-  uint8_t* acc;
-  const uint8_t* a;
-  const uint8_t* b;
-  int m;
-  int n;
-  int k;
-  int64_t a_kstick_stride;
-  int64_t b_nstick_stride;
-  int64_t acc_nstick_stride;
-  bool accumulate;
-};
 
 // kWidth lanes in one machine register. Written out: the compiler does not take a dependent
 // vector_size for built-in conversions.
@@ -83,37 +73,58 @@ SPYRE_INLINE void WidenStick(const uint8_t* source, float* destination) {
   }
 }
 
-// One chunk for kRows rows and kColumns registers of lanes. kWiden: `b` is SEN169 sticks (used
-// once, so widened on the fly), else fp32 rows of 64.
+// Where a row's sums of one stick of lanes are.
+struct Sums {
+  uint8_t* at;
+  bool add;  // to what is there
+};
+
+// Weights of one chunk for some lanes: in kWiden form SEN169 sticks in pieces (met once, so widened
+// on the fly), else fp32 rows of 64 in one piece.
+template <bool kWiden>
+struct Weights {
+  const uint8_t* piece[kWiden ? kPieces : 1];
+};
+
+// One chunk for kRows rows and kColumns registers of lanes.
 template <int kWidth, int kColumns, int kRows, bool kWiden>
-SPYRE_INLINE void Tile(const float* a, const uint8_t* b, int steps, uint8_t* acc, bool add) {
+SPYRE_INLINE void Tile(const float* const* a, const Weights<kWiden>& b, int lane, int steps,
+                       const Sums* sums) {
   using L = Lanes<kWidth>;
-  typename L::Float sum[kRows][kColumns] = {};
   constexpr int kElement = kWiden ? 2 : 4;
-  for (int step = 0; step < steps; ++step) {
-    typename L::Float row[kColumns];
-#pragma GCC unroll 8
-    for (int c = 0; c < kColumns; ++c) {
-      const uint8_t* source = b + (step * kLanes + c * kWidth) * kElement;
-      if constexpr (kWiden) {
-        L::Widen(source, row[c]);
-      } else {
-        L::Load(source, row[c]);
-      }
-    }
+  constexpr int kPieceSteps = kWiden ? kPtPieceSteps : kChunk;
+  typename L::Float sum[kRows][kColumns] = {};
+  const float* row_a[kRows];
 #pragma GCC unroll 16
-    for (int r = 0; r < kRows; ++r) {
-      const float x = a[r * kChunk + step];
+  for (int r = 0; r < kRows; ++r) row_a[r] = a[r];
+  for (int first = 0; first < steps; first += kPieceSteps) {
+    const uint8_t* const piece = b.piece[first / kPieceSteps] + lane * kElement;
+    const int last = std::min(steps, first + kPieceSteps);
+    for (int step = first; step < last; ++step) {
+      typename L::Float row[kColumns];
 #pragma GCC unroll 8
-      for (int c = 0; c < kColumns; ++c) sum[r][c] += x * row[c];
+      for (int c = 0; c < kColumns; ++c) {
+        const uint8_t* source = piece + ((step - first) * kLanes + c * kWidth) * kElement;
+        if constexpr (kWiden) {
+          L::Widen(source, row[c]);
+        } else {
+          L::Load(source, row[c]);
+        }
+      }
+#pragma GCC unroll 16
+      for (int r = 0; r < kRows; ++r) {
+        const float x = row_a[r][step];
+#pragma GCC unroll 8
+        for (int c = 0; c < kColumns; ++c) sum[r][c] += x * row[c];
+      }
     }
   }
 #pragma GCC unroll 16
   for (int r = 0; r < kRows; ++r) {
 #pragma GCC unroll 8
     for (int c = 0; c < kColumns; ++c) {
-      uint8_t* out = acc + r * kAccStickSize + c * kWidth * 4;
-      if (add) {
+      uint8_t* out = sums[r].at + (lane + c * kWidth) * 4;
+      if (sums[r].add) {
         typename L::Float old;
         L::Load(out, old);
         sum[r][c] += old;
@@ -125,18 +136,15 @@ SPYRE_INLINE void Tile(const float* a, const uint8_t* b, int steps, uint8_t* acc
 
 // One chunk for `rows` <= kMaxRows rows and all 64 lanes.
 template <int kWidth, int kColumns, int kMaxRows, bool kWiden>
-SPYRE_INLINE void Rows(int rows, const float* a, const uint8_t* b, int steps, uint8_t* acc,
-                       bool add) {
-  constexpr int kElement = kWiden ? 2 : 4;
+SPYRE_INLINE void Rows(int rows, const float* const* a, const Weights<kWiden>& b, int steps,
+                       const Sums* sums) {
   for (int lane = 0; lane < kLanes; lane += kWidth * kColumns) {
-    const uint8_t* b_lane = b + lane * kElement;
-    uint8_t* acc_lane = acc + lane * 4;
     switch (rows) {
-#define SPYRE_ROWS(count)                                                     \
-  case (count):                                                               \
-    if constexpr ((count) <= kMaxRows) {                                      \
-      Tile<kWidth, kColumns, count, kWiden>(a, b_lane, steps, acc_lane, add); \
-    }                                                                         \
+#define SPYRE_ROWS(count)                                             \
+  case (count):                                                       \
+    if constexpr ((count) <= kMaxRows) {                              \
+      Tile<kWidth, kColumns, count, kWiden>(a, b, lane, steps, sums); \
+    }                                                                 \
     break
       SPYRE_ROWS(1);
       SPYRE_ROWS(2);
@@ -151,50 +159,87 @@ SPYRE_INLINE void Rows(int rows, const float* a, const uint8_t* b, int steps, ui
   }
 }
 
-// The whole product. Per stick of lanes and chunk of k the block of b is widened once into a
-// scratch that stays in the first-level cache, then met by all rows of a.
-template <int kWidth, int kColumns, int kMaxRows>
-SPYRE_INLINE void Multiply(const Operands& o) {
-  thread_local std::vector<float> a_scratch;
-  alignas(64) thread_local float b_scratch[kChunk * kLanes];
+// Memory of a thread that never shrinks.
+struct Scratch {
+  std::vector<Sums> sums;  // of each row
+  alignas(64) float b[kGroup][kChunk * kLanes];
+};
 
-  const int chunks = (o.k + kChunk - 1) / kChunk;
-  if (o.m <= 0 || o.n <= 0) return;
-  const auto needed = static_cast<size_t>(chunks) * static_cast<size_t>(o.m) * kChunk;
-  if (a_scratch.size() < needed) a_scratch.resize(needed);
-  float* a_wide = a_scratch.data();
-  for (int chunk = 0; chunk < chunks; ++chunk) {
-    for (int i = 0; i < o.m; ++i) {
-      WidenStick<kWidth>(o.a + chunk * o.a_kstick_stride + static_cast<int64_t>(i) * kStickSize,
-                         a_wide + (static_cast<int64_t>(chunk) * o.m + i) * kChunk);
-    }
+// Where the sums of `stick` are; the first chunk of rows that do not accumulate replaces them.
+inline void FindSums(const PtStack& stack, const PtPart& part, int stick, bool first,
+                     std::vector<Sums>& sums) {
+  sums.clear();
+  for (int r = part.first_row; r < part.last_row; ++r) {
+    const PtRow& row = stack.rows[r];
+    sums.push_back({row.acc + stick * row.acc_nstick_stride, !first || row.accumulate});
   }
+}
 
-  for (int stick = 0; stick < o.n / kLanes; ++stick) {
-    uint8_t* acc = o.acc + stick * o.acc_nstick_stride;
-    if (chunks == 0 && !o.accumulate) std::memset(acc, 0, static_cast<size_t>(o.m) * kAccStickSize);
-    for (int chunk = 0; chunk < chunks; ++chunk) {
-      const int steps = std::min(kChunk, o.k - chunk * kChunk);
-      const bool add = o.accumulate || chunk != 0;
-      const uint8_t* b =
-          o.b + stick * o.b_nstick_stride + static_cast<int64_t>(chunk) * kChunk * kStickSize;
-      const float* a = a_wide + static_cast<int64_t>(chunk) * o.m * kChunk;
-      if (o.m <= kMaxRows) {
-        Rows<kWidth, kColumns, kMaxRows, true>(o.m, a, b, steps, acc, add);
+inline void ZeroSums(const PtStack& stack, const PtPart& part) {
+  for (int r = part.first_row; r < part.last_row; ++r) {
+    const PtRow& row = stack.rows[r];
+    for (int stick = part.first_stick; stick < part.last_stick && !row.accumulate; ++stick)
+      std::memset(row.acc + stick * row.acc_nstick_stride, 0, kAccStickSize);
+  }
+}
+
+template <int kWidth>
+SPYRE_INLINE void WidenWeights(const PtChunk& chunk, const uint8_t* const* pieces, float* out) {
+  for (int step = 0; step < chunk.steps; ++step, out += kLanes) {
+    const uint8_t* const piece = pieces[step / kPtPieceSteps];
+    WidenStick<kWidth>(piece + step % kPtPieceSteps * kStickSize, out);
+  }
+}
+
+// The whole product. Weights are widened once for all rows into a scratch, a group of chunks at a
+// time; a few blocks of rows then meet the whole group while their sums are in the first-level
+// cache.
+template <int kWidth, int kColumns, int kMaxRows>
+SPYRE_INLINE void Multiply(const PtStack& stack, const PtPart& part) {
+  thread_local Scratch scratch;
+  const int rows = part.last_row - part.first_row;
+  if (stack.chunk_count == 0) ZeroSums(stack, part);
+  // Blocks of nearly equal height: a short last block would leave the multipliers waiting.
+  const int blocks = (rows + kMaxRows - 1) / kMaxRows;
+  const auto edge = [&](int block) {
+    return static_cast<int>(static_cast<int64_t>(rows) * block / blocks);
+  };
+  const auto add_from_now_on = [](int first, int last) {
+    for (int r = first; r < last; ++r) scratch.sums[static_cast<size_t>(r)].add = true;
+  };
+  for (int group = 0; group < stack.chunk_count; group += kGroup) {
+    const PtChunk* const chunks = stack.chunks + group;
+    const int count = std::min(kGroup, stack.chunk_count - group);
+    for (int stick = part.first_stick; stick < part.last_stick; ++stick) {
+      const auto pieces = [&](const PtChunk& chunk) {
+        return chunk.weights + static_cast<int64_t>(stick) * chunk.stick_pieces;
+      };
+      FindSums(stack, part, stick, group == 0, scratch.sums);
+      const Sums* const sums = scratch.sums.data();
+      if (blocks == 1) {
+        for (int c = 0; c < count; ++c) {
+          Weights<true> weights{};
+          for (int piece = 0; piece * kPtPieceSteps < chunks[c].steps; ++piece)
+            weights.piece[piece] = pieces(chunks[c])[piece];
+          Rows<kWidth, kColumns, kMaxRows, true>(rows, chunks[c].a + part.first_row, weights,
+                                                 chunks[c].steps, sums);
+          add_from_now_on(0, rows);
+        }
         continue;
       }
-      for (int step = 0; step < steps; ++step) {
-        WidenStick<kWidth>(b + step * kStickSize, b_scratch + step * kLanes);
-      }
-      const auto* b_wide = reinterpret_cast<const uint8_t*>(b_scratch);
-      // Blocks of nearly equal height: a short last block would leave the multipliers waiting.
-      const int blocks = (o.m + kMaxRows - 1) / kMaxRows;
-      for (int block = 0; block < blocks; ++block) {
-        const int first = static_cast<int>(static_cast<int64_t>(o.m) * block / blocks);
-        const int last = static_cast<int>(static_cast<int64_t>(o.m) * (block + 1) / blocks);
-        Rows<kWidth, kColumns, kMaxRows, false>(last - first, a + first * kChunk, b_wide, steps,
-                                                acc + static_cast<int64_t>(first) * kAccStickSize,
-                                                add);
+      for (int c = 0; c < count; ++c)
+        WidenWeights<kWidth>(chunks[c], pieces(chunks[c]), scratch.b[c]);
+      for (int panel = 0; panel < blocks; panel += kPanel) {
+        const int last_block = std::min(blocks, panel + kPanel);
+        for (int c = 0; c < count; ++c) {
+          const Weights<false> weights{{reinterpret_cast<const uint8_t*>(scratch.b[c])}};
+          for (int block = panel; block < last_block; ++block) {
+            Rows<kWidth, kColumns, kMaxRows, false>(edge(block + 1) - edge(block),
+                                                    chunks[c].a + part.first_row + edge(block),
+                                                    weights, chunks[c].steps, sums + edge(block));
+          }
+          add_from_now_on(edge(panel), edge(last_block));
+        }
       }
     }
   }
@@ -202,43 +247,45 @@ SPYRE_INLINE void Multiply(const Operands& o) {
 
 // Register blocks: rows x columns accumulators, one row of b and a broadcast must fit the register
 // file (32 of 16 lanes, 16 of 8 lanes, 16 of 4 lanes).
-#define SPYRE_PT_FORM(name, attribute, width, columns, rows)                                       \
-  attribute void name(uint8_t* acc, const uint8_t* a, const uint8_t* b, int m, int n, int k,       \
-                      int64_t a_kstick_stride, int64_t b_nstick_stride, int64_t acc_nstick_stride, \
-                      bool accumulate) {                                                           \
-    Multiply<width, columns, rows>(                                                                \
-        {acc, a, b, m, n, k, a_kstick_stride, b_nstick_stride, acc_nstick_stride, accumulate});    \
+#define SPYRE_PT_WIDEN(name, attribute, width) \
+  attribute void name(const uint8_t* stick, float* values) { WidenStick<width>(stick, values); }
+#define SPYRE_PT_MULTIPLY(name, attribute, width, columns, rows)  \
+  attribute void name(const PtStack& stack, const PtPart& part) { \
+    Multiply<width, columns, rows>(stack, part);                  \
   }
 #if defined(__x86_64__) && !defined(SPYRE_SCALAR)
-SPYRE_PT_FORM(MatmulAvx512, __attribute__((target("avx512f,avx512dq,avx512bw,avx512vl,fma"))), 16,
-              4, 6)
-SPYRE_PT_FORM(MatmulAvx2, __attribute__((target("avx2,fma"))), 8, 2, 6)
+#define SPYRE_PT_AVX512 __attribute__((target("avx512f,avx512dq,avx512bw,avx512vl,fma")))
+SPYRE_PT_WIDEN(WidenAvx512, SPYRE_PT_AVX512, 16)
+SPYRE_PT_MULTIPLY(MultiplyAvx512, SPYRE_PT_AVX512, 16, 4, 6)
+#undef SPYRE_PT_AVX512
+#define SPYRE_PT_AVX2 __attribute__((target("avx2,fma")))
+SPYRE_PT_WIDEN(WidenAvx2, SPYRE_PT_AVX2, 8)
+SPYRE_PT_MULTIPLY(MultiplyAvx2, SPYRE_PT_AVX2, 8, 2, 6)
+#undef SPYRE_PT_AVX2
 #endif
-SPYRE_PT_FORM(MatmulBaseline, , 4, 2, 4)
-#undef SPYRE_PT_FORM
+SPYRE_PT_WIDEN(WidenBaseline, , 4)
+SPYRE_PT_MULTIPLY(MultiplyBaseline, , 4, 2, 4)
+#undef SPYRE_PT_MULTIPLY
+#undef SPYRE_PT_WIDEN
 
 }  // namespace
 
-std::vector<PtVariant> PtVariants() {
-  std::vector<PtVariant> variants;
+const std::vector<PtKernel>& PtKernels() {
+  static const std::vector<PtKernel> kernels = [] {
+    std::vector<PtKernel> all;
 #if defined(__x86_64__) && !defined(SPYRE_SCALAR)
-  if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
-      __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl")) {
-    variants.push_back({"avx512", MatmulAvx512});
-  }
-  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) {
-    variants.push_back({"avx2", MatmulAvx2});
-  }
+    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
+        __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl")) {
+      all.push_back({"avx512", WidenAvx512, MultiplyAvx512});
+    }
+    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) {
+      all.push_back({"avx2", WidenAvx2, MultiplyAvx2});
+    }
 #endif
-  variants.push_back({"baseline", MatmulBaseline});
-  return variants;
-}
-
-void PtMatmul(uint8_t* acc, const uint8_t* a, const uint8_t* b, int m, int n, int k,
-              int64_t a_kstick_stride, int64_t b_nstick_stride, int64_t acc_nstick_stride,
-              bool accumulate) {
-  static const PtMatmulFn best = PtVariants().front().run;
-  best(acc, a, b, m, n, k, a_kstick_stride, b_nstick_stride, acc_nstick_stride, accumulate);
+    all.push_back({"baseline", WidenBaseline, MultiplyBaseline});
+    return all;
+  }();
+  return kernels;
 }
 
 void PtMatmulScalar(uint8_t* acc, const uint8_t* a, const uint8_t* b, int m, int n, int k,

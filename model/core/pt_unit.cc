@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "model/common/pt_narrow.h"
+#include "model/common/pt_stack.h"
 #include "model/contract/formats.h"
 #include "model/core/pt_kernel.h"
 #include "model/core/units.h"
@@ -16,15 +17,6 @@ constexpr uint64_t kMaxExtent = 1 << 20;  // of m, n, k in one instruction: beyo
 
 uint64_t CeilDiv(uint64_t a, uint64_t b) { return (a + b - 1) / b; }
 
-void Multiply(DataFormat format, const PtOperands& o) {
-  if (format != DataFormat::kSen169Fp16) {
-    PtMatmulNarrow(format, o);
-    return;
-  }
-  PtMatmul(o.acc, o.a, o.b, static_cast<int>(o.m), static_cast<int>(o.n), static_cast<int>(o.k),
-           static_cast<int64_t>(o.a_kstick_stride), static_cast<int64_t>(o.b_nstick_stride),
-           static_cast<int64_t>(o.acc_nstick_stride), o.accumulate);
-}
 }  // namespace
 
 uint64_t PtUnit::Execute(const Instruction& in) {
@@ -50,23 +42,26 @@ uint64_t PtUnit::Execute(const Instruction& in) {
       (k_sticks > 1 && a_stride < m * kStickBytes)) {
     throw UnitFault{Status::ILLEGAL_INSTRUCTION, m};
   }
-  uint8_t* const acc = core_.Lx(reg(in, 0), (acc_sticks - 1) * acc_stride + m * kAccStickBytes);
+  uint8_t* const acc = Lx(reg(in, 0), (acc_sticks - 1) * acc_stride + m * kAccStickBytes);
   const uint8_t* a = acc;
   const uint8_t* b = acc;
   if (k > 0) {
-    a = core_.Lx(reg(in, 1), (k_sticks - 1) * a_stride + m * kStickBytes);
-    b = core_.Lx(reg(in, 2), (n_sticks - 1) * b_stride + k * kStickBytes);
+    a = Lx(reg(in, 1), (k_sticks - 1) * a_stride + m * kStickBytes);
+    b = Lx(reg(in, 2), (n_sticks - 1) * b_stride + k * kStickBytes);
   }
   const PtOperands operands{acc, a, b, m, n, k, a_stride, b_stride, acc_stride, accumulate};
   RtlPtArray* const rtl = core_.rtl_pt_array();
-  if (rtl != nullptr && format == DataFormat::kSen169Fp16) {
+  if (format != DataFormat::kSen169Fp16) {
+    Later([format, operands] { PtMatmulNarrow(format, operands); });
+  } else if (rtl != nullptr) {
     Later([rtl, operands, corelets = config_.core.corelets, start] {
       rtl->Run(operands, corelets, start);
     });
-  } else {
-    Later([format, operands] { Multiply(format, operands); });
+  } else if (job().functional != nullptr) {
+    job().functional->Matmul(operands, BestPtKernel());
   }
   job().macs += m * n * k;
+  job().Progress();
   const uint64_t bytes = Price(format, m, n, k, accumulate);
   const uint64_t end = core_.clock().Edge(array_free_);
   Account(in, start, end, bytes);

@@ -25,8 +25,6 @@ CoreUnit::CoreUnit(const sc_core::sc_module_name& name, Unit kind, Core& core,
     barrier_wait_ = recorder_->Intern("barrier wait");
     partner_wait_ = recorder_->Intern("partner wait");
   }
-  SC_HAS_PROCESS(CoreUnit);
-  SC_THREAD(Run);
 }
 
 void CoreUnit::Start(Job& job) {
@@ -38,17 +36,21 @@ void CoreUnit::Start(Job& job) {
   if (!has_work) return;
   job_ = &job;
   ++job.units_running;
+  // Not before: a stack costs the host some system calls, and short runs need few of 160.
+  if (!has_thread_) sc_core::sc_spawn([this] { Run(); });
+  has_thread_ = true;
   start_.notify(sc_core::SC_ZERO_TIME);
 }
 
 std::string CoreUnit::DescribeWait() const {
   if (job_ == nullptr || current_ == nullptr) return {};
-  const std::string where = fmt::format("{} at instruction {} ({})", UnitName(kind_), pc_,
+  const std::string where = fmt::format("{} at instruction {} ({})", UnitName(kind_), pc(),
                                         FindOp(static_cast<uint8_t>(current_->op))->mnemonic);
   return waiting_token_ != 0 ? fmt::format("{} waits for token t{}", where, waiting_token_) : where;
 }
 
 void CoreUnit::Run() {
+  wait(start_);  // a new thread runs at once, and its first job starts as any other
   for (;;) {
     while (job_ == nullptr) wait(start_);
     Job& job = *job_;
@@ -74,105 +76,30 @@ void CoreUnit::Run() {
 }
 
 void CoreUnit::RunSection(const Section& section) {
-  struct Loop {
-    size_t body;
-    uint8_t counter;
-    int64_t count;
-  };
-  std::array<Loop, kMaxLoopDepth> loops;
-  int depth = 0;
-  regs_.fill(0);
-  const std::vector<Instruction>& code = section.code;
-  for (pc_ = 0; pc_ < code.size(); ++pc_) {
-    const Instruction& in = code[pc_];
-    current_ = &in;
-    if (in.wait != 0) TakeToken(in.wait);
+  sequencer_.Start(*job_->program, section, core_.index());
+  for (; const Instruction* in = sequencer_.Current(); sequencer_.Next()) {
+    current_ = in;
+    if (in->wait != 0) TakeToken(in->wait);
     uint64_t finish;
-    if (in.op == Op::kLoop) {
+    if (Sequencer::IsScalar(in->op)) {
       Advance(1);
-      const int64_t count = regs_[in.reg[1]];
-      if (count <= 0) {
-        for (int nested = 1;
-             nested > 0;) {  // to the matching END; Decode has checked that there is one
-          ++pc_;
-          if (code[pc_].op == Op::kLoop) ++nested;
-          if (code[pc_].op == Op::kEnd) --nested;
-        }
-      } else {
-        loops[depth++] = {pc_, in.reg[0], count};
-        if (in.reg[0] != 0) regs_[in.reg[0]] = 0;
-      }
-      finish = local_ps();
-    } else if (in.op == Op::kEnd) {
-      Advance(1);
-      Loop& loop = loops[depth - 1];
-      // Trip counting is the sequencer's own; a loop over r0 counts as well.
-      if (--loop.count > 0) {
-        // The body may have written the counter: it wraps, as all arithmetic of the sequencer.
-        int64_t& counter = regs_[loop.counter];
-        if (loop.counter != 0) counter = static_cast<int64_t>(static_cast<uint64_t>(counter) + 1);
-        pc_ = loop.body;
-      } else {
-        --depth;
-      }
-      finish = local_ps();
-    } else if (static_cast<uint8_t>(in.op) < static_cast<uint8_t>(Op::kLoad)) {
-      Advance(1);
-      ExecuteScalar(in);
+      sequencer_.Execute();
       finish = local_ps();
     } else {
-      finish = Execute(in);
+      operands_ = {};
+      finish = Execute(*in);
     }
     if (finish != kLater) {
       finished_ps_ = std::max(finished_ps_, finish);
-      GiveSignal(in, finished_ps_);
+      GiveSignal(*in, finished_ps_);
     }
     SyncIfFarAhead();
   }
 }
 
-void CoreUnit::ExecuteScalar(const Instruction& in) {
-  const auto wrap = [](uint64_t value) { return static_cast<int64_t>(value); };
-  const int64_t a = regs_[in.reg[1]];
-  const int64_t b = regs_[in.reg[2]];
-  int64_t result = 0;
-  switch (in.op) {
-    case Op::kNop:
-      return;
-    case Op::kLi:
-      result = in.imm;
-      break;
-    case Op::kTab:
-      if (static_cast<uint64_t>(in.imm) >= job_->program->address_table.size()) {
-        throw UnitFault{Status::ILLEGAL_INSTRUCTION, pc_};
-      }
-      result = wrap(job_->program->address_table[in.imm]);
-      break;
-    case Op::kCreg: {
-      const auto& rows = job_->program->core_registers;
-      result = rows.empty() ? 0 : rows[core_.index()][in.imm];
-      break;
-    }
-    case Op::kMadd:
-      result =
-          wrap(static_cast<uint64_t>(a) + static_cast<uint64_t>(b) * static_cast<uint64_t>(in.imm));
-      break;
-    case Op::kMul:
-      result =
-          wrap(static_cast<uint64_t>(a) * static_cast<uint64_t>(b) + static_cast<uint64_t>(in.imm));
-      break;
-    case Op::kMin:
-      result = std::min(a, b);
-      break;
-    default:
-      throw UnitFault{Status::ILLEGAL_INSTRUCTION, pc_};
-  }
-  if (in.reg[0] != 0) regs_[in.reg[0]] = result;
-}
-
 uint64_t CoreUnit::Count(const Instruction& in, int operand, uint64_t limit) const {
   const uint64_t value = reg(in, operand);
-  if (value > limit) throw UnitFault{Status::ILLEGAL_INSTRUCTION, pc_};
+  if (value > limit) throw UnitFault{Status::ILLEGAL_INSTRUCTION, pc()};
   return value;
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// CoreUnit: the sequencer that every unit of a core has. It runs one section's scalar instructions,
-// loops and tokens, and hands tensor instructions to the derived unit. One SystemC thread per unit,
-// asleep while there is no job.
+// CoreUnit: what every unit of a core has. It runs one section: scalar instructions and loops by
+// its sequencer, tokens, and tensor instructions, which it hands to the derived unit. One SystemC
+// thread per unit, from its first job on; asleep while there is none.
 //
 // A unit keeps local time ahead of the kernel (temporal decoupling), bounded by core.quantum_ns; it
 // synchronises before it waits for a token and before it touches the ring.
@@ -14,14 +14,10 @@
 #include <vector>
 
 #include "model/core/core.h"
+#include "model/core/sequencer.h"
 
 namespace spyre::model {
 
-// Thrown inside a unit's process: the instruction cannot be executed. Becomes the job's outcome.
-struct UnitFault {
-  Status status;
-  uint64_t address;
-};
 struct JobAborted {};
 
 class CoreUnit : public sc_core::sc_module {
@@ -44,19 +40,25 @@ class CoreUnit : public sc_core::sc_module {
   // The job is being torn down: waits for what others still hold, and forgets it.
   virtual void Abandon() {}
 
-  uint64_t reg(const Instruction& in, int operand) const {
-    return static_cast<uint64_t>(regs_[in.reg[operand]]);
-  }
+  uint64_t reg(const Instruction& in, int operand) const { return sequencer_.reg(in, operand); }
   // An operand that is a count or a size: faults unless within [0, limit].
   uint64_t Count(const Instruction& in, int operand, uint64_t limit = 1ull << 32) const;
 
   Job& job() const { return *job_; }
-  // What an instruction does to data, if the job has data (model/common/functional_queue.h).
+  // The bytes [address, address + bytes) of LX, for an operand of the instruction at hand; throws
+  // UnitFault(LX_OVERFLOW) outside the usable part. Three times an instruction at most.
+  uint8_t* Lx(uint64_t address, uint64_t bytes) {
+    uint8_t* const at = core_.Lx(address, bytes);
+    operands_.Add({at, bytes});
+    return at;
+  }
+  // What an instruction does to the data of its operands, if the job has data
+  // (model/common/functional_queue.h).
   template <typename Work>
   void Later(const Work& work) const {
-    if (job_->functional != nullptr) job_->functional->Push(work);
+    if (job_->functional != nullptr) job_->functional->Push(operands_, work);
   }
-  size_t pc() const { return pc_; }
+  size_t pc() const { return sequencer_.pc(); }
   uint64_t local_ps() const { return NowPs() + ahead_ps_; }
   void AdvanceTo(uint64_t time_ps);  // local time, if later
   void Advance(uint64_t cycles);     // local time, from its next edge
@@ -84,7 +86,6 @@ class CoreUnit : public sc_core::sc_module {
  private:
   void Run();
   void RunSection(const Section& section);
-  void ExecuteScalar(const Instruction& in);
   void TakeToken(unsigned token);
 
   const Unit kind_;
@@ -96,15 +97,16 @@ class CoreUnit : public sc_core::sc_module {
   UnitStatistics statistics_;
   uint64_t busy_until_ps_ = 0;
   Job* job_ = nullptr;
+  bool has_thread_ = false;
   sc_core::sc_event start_;
-  std::array<int64_t, kRegisters> regs_{};
+  Sequencer sequencer_;
   uint64_t ahead_ps_ = 0;
   ClockCursor edge_;  // where Advance left local time
   const uint64_t quantum_ps_;
   uint64_t finished_ps_ = 0;  // the last instruction and all before it; signals keep this order
   unsigned waiting_token_ = 0;
-  size_t pc_ = 0;
   const Instruction* current_ = nullptr;
+  LxRanges operands_;  // of the instruction at hand
 };
 
 }  // namespace spyre::model

@@ -31,7 +31,7 @@ void VectorUnit::Transpose(const Instruction& in) {
     const uint64_t extent = sticks == 0 ? 0
                                         : (planes - 1) * it.plane + (blocks - 1) * it.block +
                                               (kLanes - 1) * it.stick + kStickBytes;
-    it.base = core_.Lx(start, extent);
+    it.base = Lx(start, extent);
     return it;
   };
   const Side dst = side(0, 2, 5, 8);
@@ -75,7 +75,7 @@ void VectorUnit::Fill(const Instruction& in) {
   const auto value = static_cast<uint16_t>(reg(in, 1));
   if ((reg(in, 0) | row_bytes | stride) % sizeof(value) != 0)
     throw UnitFault{Status::MISALIGNED, reg(in, 0)};
-  uint8_t* base = core_.Lx(reg(in, 0), rows == 0 ? 0 : (rows - 1) * stride + row_bytes);
+  uint8_t* base = Lx(reg(in, 0), rows == 0 ? 0 : (rows - 1) * stride + row_bytes);
   if (rows * row_bytes > config_.core.lx_bytes)  // as in OperandWalk
     throw UnitFault{Status::ILLEGAL_INSTRUCTION, rows * row_bytes};
   port_bytes_ = rows * row_bytes;
@@ -91,11 +91,12 @@ void VectorUnit::Fill(const Instruction& in) {
 void VectorUnit::Relocate(const Instruction& in) {
   const uint64_t records = Count(in, 2, 4096);
   const uint64_t bytes = records * sizeof(CorrectionRecord);
-  uint8_t* dst = core_.Lx(reg(in, 0), bytes);
-  const uint8_t* src = core_.Lx(reg(in, 1), bytes);
+  uint8_t* dst = Lx(reg(in, 0), bytes);
+  const uint8_t* src = Lx(reg(in, 1), bytes);
   elements_ = records * kTableEntriesPerTensor;
   port_bytes_ = 2 * bytes;
   if (job().functional == nullptr) return;
+  Later([] {});              // operands are in place
   job().functional->Join();  // a record may be a fault
   for (uint64_t i = 0; i < records; ++i) {
     CorrectionRecord record;

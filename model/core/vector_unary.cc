@@ -17,7 +17,6 @@ namespace {
 
 constexpr uint16_t kSignBit = 0x8000;
 constexpr uint16_t kDlfSix = (kDlfBias + 2) << kDlfFractionBits | 256;  // 1.5 * 2^2
-constexpr int kUnaryCount = static_cast<int>(UnaryFn::kFloor) + 1;
 constexpr int kCodes = 65536;
 
 bool IsNinf(uint16_t code) { return (code & 0x7FFF) == 0x7FFF; }
@@ -65,15 +64,15 @@ double Evaluate(UnaryFn fn, double x) {
       return std::floor(x);
     default:
       throw BadInput("unary function {} of the vector unit is unknown; the largest is {}",
-                     static_cast<int>(fn), kUnaryCount - 1);
+                     static_cast<int>(fn), kUnaryFnCount - 1);
   }
 }
 
 using Table = std::array<uint16_t, kCodes>;
 
 const Table& TableOf(UnaryFn fn) {
-  static std::array<std::unique_ptr<Table>, kUnaryCount> tables;
-  static std::array<std::once_flag, kUnaryCount> built;
+  static std::array<std::unique_ptr<Table>, kUnaryFnCount> tables;
+  static std::array<std::once_flag, kUnaryFnCount> built;
   const auto index = static_cast<size_t>(fn);
   if (index >= tables.size()) Evaluate(fn, 0);  // says what is wrong
   std::call_once(built[index], [&] {

@@ -30,7 +30,7 @@ VectorUnit::Walk VectorUnit::OperandWalk(const Instruction& in, int address, int
   const uint64_t extent = rows == 0 || planes == 0
                               ? 0
                               : (planes - 1) * plane_stride + (rows - 1) * row_stride + stick_bytes;
-  return {core_.Lx(start, extent), plane_stride, row_stride};
+  return {Lx(start, extent), plane_stride, row_stride};
 }
 
 uint64_t VectorUnit::Execute(const Instruction& in) {
@@ -205,9 +205,9 @@ void VectorUnit::Round(const Instruction& in) {
 void VectorUnit::Accumulate(const Instruction& in) {
   const uint64_t count = Count(in, 3, kLxBytes / sizeof(float));
   const uint64_t bytes = count * sizeof(float);
-  auto* dst = reinterpret_cast<float*>(core_.Lx(reg(in, 0), bytes));
-  const auto* a = reinterpret_cast<const float*>(core_.Lx(reg(in, 1), bytes));
-  const auto* b = reinterpret_cast<const float*>(core_.Lx(reg(in, 2), bytes));
+  auto* dst = reinterpret_cast<float*>(Lx(reg(in, 0), bytes));
+  const auto* a = reinterpret_cast<const float*>(Lx(reg(in, 1), bytes));
+  const auto* b = reinterpret_cast<const float*>(Lx(reg(in, 2), bytes));
   if ((reg(in, 0) | reg(in, 1) | reg(in, 2)) % sizeof(float) != 0)
     throw UnitFault{Status::MISALIGNED, reg(in, 0)};
   elements_ = 2 * count;  // two passes of the 16-bit lanes

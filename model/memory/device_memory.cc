@@ -52,7 +52,11 @@ bool DeviceMemory::MoveData(tlm::tlm_generic_payload& payload) {
     const auto copy = [to = payload.is_read() ? other : own, from = payload.is_read() ? own : other,
                        bytes] { std::memcpy(to, from, bytes); };
     if (transfer != nullptr && transfer->functional != nullptr) {
-      transfer->functional->Push(copy);
+      if (payload.is_read()) {
+        transfer->functional->Overwrite({other, bytes}, copy);
+      } else {
+        transfer->functional->Push({{other, bytes}}, copy);
+      }
     } else {
       functional_.Join();
       copy();

@@ -89,24 +89,32 @@ void Ring::EndMulticast(Multicast& multicast, tlm::tlm_response_status status, u
 void Ring::TellMembers(const Multicast& multicast) {
   MulticastEnd end = multicast.end;
   const bool ok = end.status == tlm::TLM_OK_RESPONSE;
-  const Transfer& transfer = multicast.read.info;
   if (ok) {
+    Copy(multicast);
     const auto members = static_cast<size_t>(__builtin_popcount(multicast.arrived));
     Deliver(multicast.arrived, multicast.bytes, MulticastCycles(multicast.bytes, members),
-            end.done_ps, transfer.flow);
+            end.done_ps, multicast.read.info.flow);
   }
-  const uint8_t* const read = multicast.read.Prepared().get_data_ptr();
   ForEachStop(multicast.arrived, [&](int stop) {
     const Multicast::Member& member = multicast.members[stop];
-    if (ok) {
-      end.done_ps = delivered_ps_[stop];
-      if (member.data != read) {
-        transfer.Move(
-            [to = member.data, read, bytes = multicast.bytes] { std::memcpy(to, read, bytes); });
-      }
-    }
+    if (ok) end.done_ps = delivered_ps_[stop];
     member.member->MulticastEnded(member.place, end);
   });
+}
+
+// Memory has brought the data to one member; the others get them from there.
+void Ring::Copy(const Multicast& multicast) {
+  const Transfer& info = multicast.read.info;
+  if (!info.move_data || (multicast.arrived & (multicast.arrived - 1)) == 0) return;
+  const uint8_t* const from = multicast.read.Prepared().get_data_ptr();
+  copies_.clear();
+  ForEachStop(multicast.arrived,
+              [&](int stop) { copies_.push_back(multicast.members[stop].data); });
+  if (info.functional != nullptr) {
+    info.functional->Broadcast(from, multicast.bytes, copies_.data(), copies_.size());
+    return;
+  }
+  for (uint8_t* to : copies_) std::memmove(to, from, multicast.bytes);
 }
 
 void Ring::AbandonMulticasts() {

@@ -106,6 +106,7 @@ class Ring : public sc_core::sc_module, public MulticastTransport {
   void ReadMulticast(Multicast& multicast, const Transfer& transfer);
   void EndMulticast(Multicast& multicast, tlm::tlm_response_status status, uint64_t done_ps);
   void TellMembers(const Multicast& multicast);
+  void Copy(const Multicast& multicast);  // the data, to each member
   // When each member of a group has data that memory has ready at data_ps, in delivered_ps_.
   void Deliver(uint32_t group, uint64_t bytes, uint64_t cycles, uint64_t data_ps, uint64_t flow);
   void Respond(tlm::tlm_generic_payload& payload, uint64_t done_ps);
@@ -146,6 +147,7 @@ class Ring : public sc_core::sc_module, public MulticastTransport {
   std::map<uint32_t, Group> groups_;     // by mask
   std::array<Group*, 32> last_group_{};  // of each stop
   std::vector<uint64_t> delivered_ps_;   // by stop, of the multicast at hand
+  std::vector<uint8_t*> copies_;         // to here go those of the multicast at hand
   std::vector<Multicast*> ended_;        // whose members are being told, in order
   // Writes that have not taken their links: arrival, stop, number in the order of submission.
   using Write = std::tuple<uint64_t, uint16_t, uint64_t, tlm::tlm_generic_payload*>;

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/spyre/tensor_copy.h"
 
+#include <sys/mman.h>
+
 #include <cstring>
 #include <memory>
+#include <new>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -12,9 +15,13 @@
 namespace spyre::runtime {
 namespace {
 
-// Not initialised: a timing-only run never touches it, so it costs no memory.
+// NORESERVE: a timing-only run never touches it, so it costs no memory, and its tensors may be
+// larger than what the host has.
 std::shared_ptr<uint8_t[]> NewStaging(uint64_t bytes) {
-  return std::shared_ptr<uint8_t[]>(new uint8_t[bytes]);
+  void* const memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
+                            MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (memory == MAP_FAILED) throw std::bad_alloc();
+  return {static_cast<uint8_t*>(memory), [bytes](uint8_t* start) { munmap(start, bytes); }};
 }
 
 void RequireHostData(const void* host_data, const SpyreTensor& tensor) {

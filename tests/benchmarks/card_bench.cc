@@ -6,6 +6,8 @@
 
 #include <vector>
 
+#include "tests/benchmarks/instructions.h"
+
 namespace spyre {
 namespace {
 
@@ -13,7 +15,7 @@ namespace {
 void ControlBlocks(benchmark::State& state) {
   Bench& bench = Bench::Get();
   const flex::DeviceHandle memory = bench.context.Allocate(128);
-  for (auto _ : state) {
+  for (auto _ : benchmarks::Counted(state)) {
     for (int i = 0; i < 1000; ++i) bench.context.DefaultStream().Fill(memory, 128, 0);
     bench.context.Synchronize();
   }
@@ -28,7 +30,7 @@ void CopyToDevice(benchmark::State& state) {
   const auto bytes = static_cast<uint64_t>(state.range(0));
   std::vector<uint8_t> host(bytes, 1);
   const flex::DeviceHandle memory = bench.context.Allocate(bytes);
-  for (auto _ : state) {
+  for (auto _ : benchmarks::Counted(state)) {
     bench.context.DefaultStream().CopyToDevice(host.data(), memory, bytes);
     bench.context.Synchronize();
   }

@@ -9,6 +9,7 @@
 #include <memory>
 
 #include "runtime/graph/task_graph.h"
+#include "tests/benchmarks/instructions.h"
 
 namespace spyre::runtime {
 namespace {
@@ -75,7 +76,7 @@ void InsertInferRetire(benchmark::State& state, const TaskGraphOptions& options,
     }
   }
   int64_t number = 0;
-  for (auto _ : state) {
+  for (auto _ : benchmarks::Counted(state)) {
     TaskId task = graph->Alloc({function, 0, 0, -1});
     while (task == kNoTask) {
       RunOldest(*graph);
@@ -110,7 +111,7 @@ void InsertInfer(benchmark::State& state, Conformance conformance) {
   const auto graph = TaskGraph::Create(options);
   const FunctionId function = graph->Function("tile_add");
   int64_t number = 0;
-  for (auto _ : state) {
+  for (auto _ : benchmarks::Counted(state)) {
     const TaskId task = graph->Alloc({function, 0, 0, -1});
     AddTiles(*graph, task, number);
     graph->Submit(task);

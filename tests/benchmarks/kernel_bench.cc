@@ -12,6 +12,7 @@
 #include "model/contract/stick_layout.h"
 #include "model/core/pt_kernel.h"
 #include "model/core/vector_math.h"
+#include "tests/benchmarks/instructions.h"
 #include "tests/benchmarks/sgemm.h"
 
 namespace spyre {
@@ -25,7 +26,8 @@ std::vector<uint16_t> RandomDlf(size_t count, uint32_t seed) {
   return codes;
 }
 
-// sgemm_ratio: time of SGEMM over time of PtMatmul (best of each); 1 means equally fast.
+// k is a multiple of 64. sgemm_ratio: time of SGEMM over time of the PT kernel (best of each); 1
+// means equally fast.
 void BM_PtMatmul(benchmark::State& state) {
   const auto m = static_cast<int>(state.range(0));
   const auto n = static_cast<int>(state.range(1));
@@ -34,13 +36,29 @@ void BM_PtMatmul(benchmark::State& state) {
   const std::vector<uint16_t> a = RandomDlf(static_cast<size_t>(ksticks) * 64 * m, 1);
   const std::vector<uint16_t> b = RandomDlf(static_cast<size_t>(k) * n, 2);
   std::vector<float> acc(static_cast<size_t>(m) * n);
+  const model::PtKernel& kernel = model::BestPtKernel();
+  std::vector<model::PtRow> rows;
+  for (int i = 0; i < m; ++i) {
+    rows.push_back(
+        {reinterpret_cast<uint8_t*>(acc.data()) + int64_t{i} * 256, int64_t{m} * 256, false});
+  }
+  std::vector<const uint8_t*> weights;  // sticks of columns are k * 128 bytes apart
+  for (int64_t at = 0; at < int64_t{k} * n * 2; at += int64_t{model::kPtPieceSteps} * 128)
+    weights.push_back(reinterpret_cast<const uint8_t*>(b.data()) + at);
+  std::vector<float> wide(a.size());
+  std::vector<const float*> values;
+  std::vector<model::PtChunk> chunks;
+  for (size_t i = 0; i < a.size(); i += 64) values.push_back(&wide[i]);
+  for (int kk = 0; kk < k; kk += 64) {
+    chunks.push_back({values.data() + int64_t{kk} / 64 * m,
+                      weights.data() + kk / model::kPtPieceSteps, k / model::kPtPieceSteps, 64});
+  }
   double best = 1e9;
-  while (state.KeepRunning()) {
+  for (auto _ : benchmarks::Counted(state)) {
     const auto start = std::chrono::steady_clock::now();
-    model::PtMatmul(reinterpret_cast<uint8_t*>(acc.data()),
-                    reinterpret_cast<const uint8_t*>(a.data()),
-                    reinterpret_cast<const uint8_t*>(b.data()), m, n, k, int64_t{m} * 128,
-                    int64_t{k} * 128, int64_t{m} * 256, false);
+    for (size_t i = 0; i < a.size(); i += 64)
+      kernel.widen(reinterpret_cast<const uint8_t*>(&a[i]), &wide[i]);
+    kernel.multiply({rows.data(), chunks.data(), ksticks}, {0, m, 0, n / 64});
     benchmark::DoNotOptimize(acc.data());
     const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - start;
     best = std::min(best, taken.count());
@@ -69,7 +87,7 @@ void BM_Convert(benchmark::State& state, DataFormat from, DataFormat to) {
   std::vector<uint32_t> destination(kCount);
   std::mt19937 random(3);
   for (uint32_t& word : source) word = random();
-  while (state.KeepRunning()) {
+  for (auto _ : benchmarks::Counted(state)) {
     ConvertElements(from, source.data(), to, destination.data(), kCount);
     benchmark::DoNotOptimize(destination.data());
   }
@@ -93,7 +111,7 @@ void BM_HostCopy(benchmark::State& state) {
   const DataConversion plan = PlanConversion(layout, DataFormat::kIeeeFp16, state.range(1) != 0);
   std::vector<uint16_t> source(size[0] * size[1], 0x3C00);
   std::vector<uint16_t> destination(source.size());
-  while (state.KeepRunning()) {
+  for (auto _ : benchmarks::Counted(state)) {
     RunConversion(plan, source.data(), destination.data());
     benchmark::DoNotOptimize(destination.data());
   }
@@ -105,7 +123,7 @@ void BM_UnaryStick(benchmark::State& state) {
   const std::vector<uint16_t> source = RandomDlf(64 * 64, 4);
   std::vector<uint16_t> destination(source.size());
   const auto fn = static_cast<uint8_t>(state.range(0));
-  while (state.KeepRunning()) {
+  for (auto _ : benchmarks::Counted(state)) {
     for (size_t i = 0; i < source.size(); i += 64) {
       model::UnaryStick(fn, destination.data() + i, source.data() + i);
     }
@@ -123,7 +141,7 @@ void BM_BinaryStick(benchmark::State& state) {
   const std::vector<uint16_t> b = RandomDlf(64 * 64, 6);
   std::vector<uint16_t> destination(a.size());
   const auto fn = static_cast<uint8_t>(state.range(0));
-  while (state.KeepRunning()) {
+  for (auto _ : benchmarks::Counted(state)) {
     for (size_t i = 0; i < a.size(); i += 64) {
       model::BinaryStick(fn, destination.data() + i, a.data() + i, b.data() + i);
     }

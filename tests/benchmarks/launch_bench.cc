@@ -18,6 +18,7 @@
 #include "runtime/spyre/launch_kernel.h"
 #include "runtime/spyre/tensor_copy.h"
 #include "tests/benchmarks/card_bench.h"
+#include "tests/benchmarks/instructions.h"
 #include "tests/benchmarks/sgemm.h"
 
 namespace spyre {
@@ -49,7 +50,7 @@ Loaded Load(runtime::SpyreStream& stream, const compiler::KernelSpec& spec) {
   Loaded loaded{std::make_unique<runtime::ExecutionPlan>(directory), {}};
   runtime::LoadPlan(stream, *loaded.plan);
   for (const compiler::KernelArgument& argument : kernel.arguments)
-    loaded.tensors.push_back(runtime::AllocateTensor(Bench::Get().context, argument.shape));
+    loaded.tensors.push_back(runtime::AllocateTensor(Bench::Get().context, argument.layout));
   stream.Synchronize();
   return loaded;
 }
@@ -62,7 +63,7 @@ double Launch(benchmark::State& state, const std::vector<compiler::KernelSpec>& 
   for (const compiler::KernelSpec& spec : specs) kernels.push_back(Load(stream, spec));
   const uint64_t device_start = bench.transport.NowPs();
   double wall = 0;
-  for (auto _ : state) {
+  for (auto _ : benchmarks::Counted(state)) {
     const auto start = std::chrono::steady_clock::now();
     for (const Loaded& kernel : kernels)
       runtime::LaunchKernel(stream, *kernel.plan, kernel.tensors);
@@ -102,6 +103,13 @@ void AddTimes(benchmark::State& state) {
   Launch(state, {Spec("add", {{"rows", 8192}, {"cols", 4096}})});
 }
 BENCHMARK(AddTimes)->Unit(benchmark::kMillisecond);
+
+void SumTimes(benchmark::State& state) {
+  compiler::KernelSpec spec = Spec("sum", {{"rows", 8192}, {"cols", 4096}});
+  spec.axis = "cols";
+  Launch(state, {spec});
+}
+BENCHMARK(SumTimes)->Unit(benchmark::kMillisecond);
 
 // The kernels of a Granite-8B decoder layer with a sequence of 512: hidden 4096, 32 heads of 128, 8
 // of them with keys and values of their own, MLP 12800. Normalisation and rotary embedding, which

@@ -8,6 +8,7 @@
 
 #include "cosim/memory_study/memory_run.h"
 #include "model/memory/channel_controller.h"
+#include "tests/benchmarks/instructions.h"
 
 namespace spyre {
 namespace {
@@ -26,7 +27,7 @@ void Channel(benchmark::State& state, bool random, uint64_t writes_in_four) {
     ++id;
   };
   for (int i = 0; i < 64; ++i) submit();
-  for (auto _ : state) {
+  for (auto _ : benchmarks::Counted(state)) {
     for (uint64_t last = id + 10'000; id < last;) {
       now = channel.NextDecisionPs();
       channel.Advance(now, done);
@@ -47,7 +48,7 @@ void Memory(benchmark::State& state, const char* pattern) {
   options.pattern = pattern;
   options.requests = 5'000;
   options.read_fraction = 0.5;
-  for (auto _ : state) {
+  for (auto _ : benchmarks::Counted(state)) {
     const auto traffic = cosim::MakePattern(options, 112ull << 30);
     benchmark::DoNotOptimize(cosim::RunMemory(model::MemoryConfig(), *traffic, {32, 0}));
   }

@@ -13,6 +13,7 @@
 #include "driver/pci.h"
 #include "model/contract/control_block.h"
 #include "runtime/flex/runtime_context.h"
+#include "tests/benchmarks/instructions.h"
 
 namespace spyre {
 namespace {
@@ -109,7 +110,7 @@ template <typename Operation>
 void RunStreams(benchmark::State& state, Streams& bench, const Operation& operation) {
   constexpr size_t kOperations = 1000;
   const auto batch = static_cast<size_t>(state.range(1));
-  for (auto _ : state) {
+  for (auto _ : benchmarks::Counted(state)) {
     for (size_t i = 0; i < kOperations; i += batch) {
       const flex::RuntimeContext::Batch collect(bench.context);
       for (size_t k = i; k < i + batch; ++k) {

@@ -5,13 +5,17 @@
 #include <fmt/format.h>
 
 #include <ostream>
+#include <random>
 #include <streambuf>
 
+#include "base/files.h"
+#include "tests/benchmarks/instructions.h"
 #include "traces/perfetto.h"
 #include "traces/recorder.h"
 #include "traces/summary.h"
 #include "traces/text_export.h"
 #include "traces/trace_file.h"
+#include "traces/trace_writer.h"
 
 namespace {
 
@@ -52,7 +56,7 @@ void BM_RecordSlice(benchmark::State& state) {
   const TrackId track = recorder.AddTrack("memory", "channel 00");
   const NameId name = recorder.Intern("read");
   uint64_t time = 0;
-  for (auto _ : state) {
+  for (auto _ : spyre::benchmarks::Counted(state)) {
     recorder.Slice(kMemory, track, name, time, time + 10, 1, 64);
     time += 10;
   }
@@ -60,12 +64,33 @@ void BM_RecordSlice(benchmark::State& state) {
 }
 BENCHMARK(BM_RecordSlice);
 
+// The same with a file behind it: packing and writing are in the figure.
+void BM_RecordSliceToFile(benchmark::State& state) {
+  const spyre::ScratchDirectory directory("trace_bench");
+  TraceWriter writer(directory.path() + "/run.sctrace", "{}", 1 << 20);
+  Recorder recorder(0);
+  recorder.HandTo(writer, writer.block_records());
+  std::vector<TrackId> tracks;
+  for (int channel = 0; channel < 16; ++channel)
+    tracks.push_back(recorder.AddTrack("memory", fmt::format("channel {:02}", channel)));
+  const NameId name = recorder.Intern("read");
+  std::mt19937_64 random(1);
+  uint64_t time = 0;
+  for (auto _ : spyre::benchmarks::Counted(state)) {
+    const uint64_t bits = random();
+    time += bits % 40'000;
+    recorder.Slice(kMemory, tracks[bits >> 60], name, time, time + bits % 20'000, 1, 4096);
+  }
+  state.SetItemsProcessed(state.iterations());
+}
+BENCHMARK(BM_RecordSliceToFile);
+
 void BM_RecordMaskedSlice(benchmark::State& state) {
   Recorder recorder(1 << 16, kHost);
   const TrackId track = recorder.AddTrack("memory", "channel 00");
   const NameId name = recorder.Intern("read");
   uint64_t time = 0;
-  for (auto _ : state) {
+  for (auto _ : spyre::benchmarks::Counted(state)) {
     recorder.Slice(kMemory, track, name, time, time + 10, 1, 64);
     benchmark::DoNotOptimize(time += 10);
   }
@@ -75,14 +100,15 @@ BENCHMARK(BM_RecordMaskedSlice);
 
 void BM_TraceSummary(benchmark::State& state) {
   const Trace trace = Run(kSlices);
-  for (auto _ : state) benchmark::DoNotOptimize(Summarize(trace));
+  for (auto _ : spyre::benchmarks::Counted(state)) benchmark::DoNotOptimize(Summarize(trace));
   state.SetItemsProcessed(state.iterations() * static_cast<int64_t>(kSlices));
 }
 BENCHMARK(BM_TraceSummary)->Unit(benchmark::kMillisecond);
 
 void BM_TraceFileEncodeDecode(benchmark::State& state) {
   const Trace trace = Run(kSlices);
-  for (auto _ : state) benchmark::DoNotOptimize(DecodeTrace(EncodeTrace(trace), "bench"));
+  for (auto _ : spyre::benchmarks::Counted(state))
+    benchmark::DoNotOptimize(DecodeTrace(EncodeTrace(trace), "bench"));
   state.SetItemsProcessed(state.iterations() * static_cast<int64_t>(kSlices));
 }
 BENCHMARK(BM_TraceFileEncodeDecode)->Unit(benchmark::kMillisecond);
@@ -92,7 +118,7 @@ void BM_TraceExport(benchmark::State& state) {
   const Trace trace = Run(kSlices);
   NullBuffer buffer;
   std::ostream out(&buffer);
-  for (auto _ : state) Export(trace, out);
+  for (auto _ : spyre::benchmarks::Counted(state)) Export(trace, out);
   state.SetItemsProcessed(state.iterations() * static_cast<int64_t>(kSlices));
 }
 BENCHMARK_TEMPLATE(BM_TraceExport, ExportPerfetto)->Unit(benchmark::kMillisecond);

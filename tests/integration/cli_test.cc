@@ -23,21 +23,8 @@ using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
-class CommandLineTest : public test::ProgramFixture {
+class CommandLineTest : public test::MergedOutputFixture {
  protected:
-  struct Outcome {
-    int status;
-    std::string text;  // standard output and standard error
-  };
-
-  Outcome Call(const std::string& arguments, const std::string& environment = "") const {
-    const auto outcome = ProgramFixture::Call(arguments, environment);
-    return {outcome.status, outcome.out + outcome.err};
-  }
-  Outcome RunToml(const std::string& workload, const std::string& arguments = "") const {
-    Write("run.toml", workload);
-    return Call("run run.toml --out out --no-progress " + arguments);
-  }
   json Report(const std::string& out = "out") const {
     return json::parse(Read(out + "/report.json"));
   }

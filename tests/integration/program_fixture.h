@@ -69,4 +69,22 @@ class ProgramFixture : public ::testing::Test {
   std::string dir_;
 };
 
+// The same for tests that do not mind which output a text comes on.
+class MergedOutputFixture : public ProgramFixture {
+ protected:
+  struct Outcome {
+    int status;
+    std::string text;  // standard output and standard error
+  };
+
+  Outcome Call(const std::string& arguments, const std::string& environment = "") const {
+    const auto outcome = ProgramFixture::Call(arguments, environment);
+    return {outcome.status, outcome.out + outcome.err};
+  }
+  Outcome RunToml(const std::string& workload, const std::string& arguments = "") const {
+    Write("run.toml", workload);
+    return Call("run run.toml --out out --no-progress " + arguments);
+  }
+};
+
 }  // namespace spyre::test

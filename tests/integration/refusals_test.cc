@@ -17,22 +17,7 @@ namespace {
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 
-class Refusals : public test::ProgramFixture {
- protected:
-  struct Outcome {
-    int status;
-    std::string text;  // standard output and standard error
-  };
-
-  Outcome Call(const std::string& arguments, const std::string& environment = "") const {
-    const auto outcome = ProgramFixture::Call(arguments, environment);
-    return {outcome.status, outcome.out + outcome.err};
-  }
-  Outcome RunToml(const std::string& workload, const std::string& arguments = "") const {
-    Write("run.toml", workload);
-    return Call("run run.toml --out out --no-progress " + arguments);
-  }
-};
+using Refusals = test::MergedOutputFixture;
 
 constexpr const char* kMatmul = "[workload]\nm = 256\nk = 128\nn = 192\ntile = { m = 64 }\n";
 

@@ -89,6 +89,22 @@ INSTANTIATE_TEST_SUITE_P(IntAndTerm, Signals, ::testing::Values(SIGINT, SIGTERM)
                            return std::string(which.param == SIGINT ? "SIGINT" : "SIGTERM");
                          });
 
+TEST_F(UnfinishedRuns, ARunThatIsKilledLeavesATraceOfWhatItDid) {
+  const std::string path = dir_ + "/out/trace.sctrace";
+  test::RunningProgram run = Start({"run", "long.toml", "--out", "out", "--no-progress"});
+  // More than metadata and names: blocks of records.
+  ASSERT_TRUE(run.Await([&] {
+    return Exists("out/trace.sctrace") && fs::file_size(path) > 300'000;
+  })) << Read("log.txt");
+  run.Signal(SIGKILL);
+  run.Join();
+  const trace::Trace trace = trace::ReadTrace(path);
+  EXPECT_TRUE(trace.is_interrupted);
+  ASSERT_FALSE(trace.records.empty());
+  EXPECT_LE(4 * fs::file_size(path), trace.records.size() * sizeof(trace::Record));
+  EXPECT_THAT(Call("trace summary out/trace.sctrace").out, HasSubstr("The run did not end"));
+}
+
 TEST_F(UnfinishedRuns, ALimitOfWallTimeEndsTheRunWithStatus3) {
   const Outcome outcome = Call("run long.toml --out out --no-progress --limit 1");
   EXPECT_EQ(outcome.status, 3) << outcome.out;

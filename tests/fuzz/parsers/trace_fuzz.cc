@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Trace files, and everything that is made of them: summary, critical path, query, comparison,
-// report, exports. Size and checksum of what the fuzzer makes are put right first, so that it gets
-// past them.
-#include <xxhash.h>
-
+// report, exports. An input that starts as a trace file is read as it is. Any other one says what
+// the blocks hold, and is packed and signed here, so that the fuzzer gets past checksums and zstd:
+//
+//   u64 dropped, u64 window, u8 interrupted; then blocks: u8 kind, u16 entries, u16 bytes, content
+#include <algorithm>
 #include <cstring>
 #include <nlohmann/json.hpp>
 #include <sstream>
@@ -16,18 +17,38 @@
 #include "traces/report.h"
 #include "traces/summary.h"
 #include "traces/text_export.h"
+#include "traces/trace_block.h"
 #include "traces/trace_file.h"
 
 namespace {
 
 using namespace spyre::trace;
 
-void Sign(std::string& bytes) {
-  if (bytes.size() < kTraceHeaderBytes + kTraceChecksumBytes) return;
-  const uint64_t size = bytes.size();
-  std::memcpy(bytes.data() + 16, &size, sizeof size);
-  const XXH64_hash_t digest = XXH3_64bits(bytes.data(), size - sizeof digest);
-  std::memcpy(bytes.data() + size - sizeof digest, &digest, sizeof digest);
+template <typename T>
+T TakeNumber(std::string_view& input) {
+  T value{};
+  std::memcpy(&value, input.data(), std::min(sizeof value, input.size()));
+  input.remove_prefix(std::min(sizeof value, input.size()));
+  return value;
+}
+
+std::string FileOf(std::string_view input) {
+  if (input.substr(0, kTraceMagic.size()) == kTraceMagic) return std::string(input);
+  FileHeader header;
+  header.dropped = TakeNumber<uint64_t>(input);
+  header.whole_from_ps = TakeNumber<uint64_t>(input);
+  const bool is_interrupted = (TakeNumber<uint8_t>(input) & 1) != 0;
+  std::string blocks;
+  while (!input.empty()) {
+    const auto kind = static_cast<BlockKind>(TakeNumber<uint8_t>(input));
+    const auto entries = TakeNumber<uint16_t>(input);
+    const auto bytes = TakeNumber<uint16_t>(input);
+    const std::string_view content = input.substr(0, bytes);
+    input.remove_prefix(content.size());
+    blocks += EncodeBlock(kind, entries, content, blocks.size());
+  }
+  if (!is_interrupted) header.file_bytes = kFileHeaderBytes + blocks.size();
+  return EncodeFileHeader(header) + blocks;
 }
 
 // Each of them may refuse the trace with a sentence.
@@ -86,8 +107,7 @@ void UseAll(const Trace& trace) {
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  std::string bytes = spyre::fuzz::Text(data, size);
-  Sign(bytes);
+  const std::string bytes = FileOf(spyre::fuzz::Text(data, size));
   Trace trace;
   try {
     trace = DecodeTrace(bytes, "run.trace");

@@ -3,9 +3,7 @@
 // sentence what is wrong with the file.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <xxhash.h>
 
-#include <cstring>
 #include <nlohmann/json.hpp>
 #include <sstream>
 
@@ -14,6 +12,7 @@
 #include "base/files.h"
 #include "tests/unit/huge_file.h"
 #include "tests/unit/traces/sample_trace.h"
+#include "tests/unit/traces/trace_blocks.h"
 #include "traces/cli.h"
 
 namespace spyre::trace {
@@ -68,17 +67,9 @@ class HostileFile : public ::testing::Test {
   HostileFile() { std::filesystem::create_directories(directory_); }
   ~HostileFile() override { std::filesystem::remove_all(directory_); }
 
-  std::string Write(std::string bytes) {
-    const uint64_t size = bytes.size();
-    std::memcpy(bytes.data() + 16, &size, sizeof size);
-    const uint64_t digest = XXH3_64bits(bytes.data(), bytes.size() - 8);
-    std::memcpy(bytes.data() + bytes.size() - 8, &digest, sizeof digest);
+  void ExpectRefused(const FileParts& parts, const std::string& why) {
     const std::string path = directory_ + "/run.sctrace";
-    WriteFile(path, bytes, "trace");
-    return path;
-  }
-  void ExpectRefused(const std::string& bytes, const std::string& why) {
-    const std::string path = Write(bytes);
+    WriteFile(path, Joined(parts), "trace");
     for (const Outcome& outcome : RunAll(path)) {
       EXPECT_EQ(outcome.status, 2) << why;
       EXPECT_THAT(outcome.text, AllOf(HasSubstr(path + ": offset "), HasSubstr(why)));
@@ -93,10 +84,10 @@ class HostileFile : public ::testing::Test {
   const std::string directory_ = fmt::format("out/tmp/hostile_trace_{}", getpid());
 };
 
-std::string WithMetadata(const std::string& metadata) {
-  Trace trace = SampleTrace();
-  trace.metadata = metadata;
-  return EncodeTrace(trace);
+FileParts WithMetadata(const std::string& metadata) {
+  FileParts parts = Split(EncodeTrace(SampleTrace()));
+  parts.blocks[0].content = metadata;
+  return parts;
 }
 
 TEST_F(HostileFile, MetadataNestedDeeplyAreRefused) {
@@ -110,23 +101,19 @@ TEST_F(HostileFile, MetadataNestedDeeplyAreRefused) {
   ExpectRefused(WithMetadata("{\"a\":1e999}"), "the metadata is not a JSON object");
 }
 
-TEST_F(HostileFile, SizesThatLieAreRefused) {
-  const std::string good = EncodeTrace(SampleTrace());
-  const auto with = [&](size_t offset, uint32_t value) {
-    std::string bytes = good;
-    std::memcpy(bytes.data() + offset, &value, sizeof value);
-    return bytes;
+TEST_F(HostileFile, CountsThatLieAreRefused) {
+  const FileParts good = Split(EncodeTrace(SampleTrace()));
+  const auto with = [&](size_t block, uint32_t entries) {
+    FileParts parts = good;
+    parts.blocks[block].entries = entries;
+    return parts;
   };
-  ExpectRefused(with(40, 0xFFFFFFFF), "metadata needs 4294967295 bytes");
-  ExpectRefused(with(44, 0xFFFFFFFF), "4294967295 tracks; at most 65536");
-  ExpectRefused(with(48, 0xFFFFFFFF), "name needs");
-  ExpectRefused(with(52, 8), "a window of 8 bytes in a trace with 0 dropped records");
-  ExpectRefused(with(60, 0xFFFFFFFF), "announced");
-  const size_t texts = 64 + SampleTrace().metadata.size();
-  ExpectRefused(with(texts, 0xFFFFFF00), "track process needs 4294967040 bytes");
-  ExpectRefused(with(texts + 4, 0x01020304), "not printable");
-  std::string cut = good.substr(0, good.size() - 60);
-  ExpectRefused(cut, "records of 48 bytes announced");
+  ExpectRefused(with(1, 0xFFFFFFFF), "tracks; at most 65536");
+  ExpectRefused(with(2, 0xFFFFFFFF), "the name is cut off");
+  ExpectRefused(with(3, 0xFFFFFFFF), "announced");
+  FileParts text = good;
+  text.blocks[1].content = With(text.blocks[1].content, 0, 0xFFFFFF00u);
+  ExpectRefused(text, "track process needs 4294967040 bytes");
 }
 
 TEST_F(HostileFile, TheLargestNumbersAreRead) {
@@ -142,7 +129,7 @@ TEST_F(HostileFile, TheLargestNumbersAreRead) {
   ExpectRead(trace);
   trace.whole_from_ps = UINT64_MAX - 1;
   ExpectRead(trace);
-  trace.whole_from_ps = kUnknownPs;
+  trace.whole_from_ps = UINT64_MAX;
   ExpectRead(trace);
 }
 
@@ -183,19 +170,19 @@ TEST_F(HostileFile, ManyUnitsWithManyControlBlocksAreRefusedWithTheLimit) {
 
 TEST_F(HostileFile, AFileThatIsMostlyAHoleTakesNoMemory) {
   const std::string good = EncodeTrace(SampleTrace());
-  std::string claims = good;            // the size of the hole
-  const uint64_t claimed = 1ull << 30;  // is read to its end, for the checksum
-  std::memcpy(claims.data() + 16, &claimed, 8);
+  const auto claiming = [&](uint64_t bytes) {
+    return SignedHeader(With(good.substr(0, 48), 16, bytes)) + good.substr(48);
+  };
   struct Refusal {
     std::string start;
-    uint64_t bytes;
     const char* why;
   };
-  const Refusal refusals[] = {{"", HugeFile::kBytes, "not a trace file"},
-                              {good, HugeFile::kBytes, "data after the end"},
-                              {claims, claimed, "corrupt: checksum"}};
-  for (const auto& [start, bytes, refusal] : refusals) {
-    const HugeFile file("huge.sctrace", start, bytes);
+  const Refusal refusals[] = {{"", "not a trace file"},
+                              {good, "data after the end"},
+                              {claiming(HugeFile::kBytes), "a block of unknown kind 0"},
+                              {claiming(0), "a block of unknown kind 0"}};
+  for (const auto& [start, refusal] : refusals) {
+    const HugeFile file("huge.sctrace", start, HugeFile::kBytes);
     const Outcome outcome = RunTrace({"summary", file.path()});
     EXPECT_THAT(outcome.text, AllOf(HasSubstr(file.path()), HasSubstr(refusal)));
     EXPECT_LT(file.PeakGrowthBytes(), 100u << 20) << refusal;

@@ -121,7 +121,6 @@ TEST_P(Window, BeginsWhereNothingIsMissing) {
   EXPECT_EQ(summary.begin_ps, from_);
   EXPECT_EQ(summary.end_ps, end_);
   EXPECT_THAT(ToText(summary), HasSubstr("on, where none is missing"));
-  EXPECT_EQ(ToJson(summary)["window_known"], true);
 }
 
 TEST_P(Window, UnitsAreAsBusyAsInTheCompleteTrace) {
@@ -232,25 +231,6 @@ TEST_P(Window, ADifferenceIsOfTheTimeAtWhichBothAreWhole) {
     }
     EXPECT_THAT(ToText(diff, false), HasSubstr("where neither misses any"));
   }
-}
-
-TEST(UnknownWindow, OfAnOlderFileLeavesFiguresOut) {
-  Trace trace = SampleTrace();
-  trace.dropped = 5;
-  trace.whole_from_ps = kUnknownPs;
-  const Summary summary = Summarize(trace);
-  EXPECT_TRUE(summary.units.empty());
-  EXPECT_TRUE(summary.operations.empty());
-  EXPECT_EQ(summary.run_ps(), 0U);
-  EXPECT_THAT(ToText(summary), HasSubstr("so there are no figures"));
-  EXPECT_EQ(ToJson(summary)["window_known"], false);
-  EXPECT_FALSE(FindKernel(trace, "").has_value());
-  Trace other = SampleTrace();
-  other.digest = 1;
-  const Diff diff = Compare(other, trace);
-  EXPECT_TRUE(diff.operations.empty());
-  EXPECT_THAT(ToText(diff, false), HasSubstr("there are no figures"));
-  EXPECT_THAT(ToText(trace, Select(trace, {})), HasSubstr("oldest 5 records"));
 }
 
 TEST(WindowOfTheReport, HoldsTheTimelineToo) {

@@ -23,13 +23,14 @@ constexpr const char* kStreams =
     "[workload]\nops = [{ op = \"exp\" }]\nissue = { mode = \"streams\" }\n";
 constexpr const char* kTaskGraph =
     "[workload]\nops = [{ op = \"exp\" }]\nissue = { mode = \"task_graph\" }\n";
+constexpr const char* kModel = "[workload.model]\nlayers = 1\n";
 
 std::string Refusal(const std::string& text, const std::vector<std::string>& sets = {}) {
   return test::FailureOf([&] { RefuseKeysWithoutEffect(ParseConfig(text, "run.toml", sets)); });
 }
 
 TEST(Effect, ConfigurationsOfEveryKindAreAccepted) {
-  for (const char* text : {kMatmul, kTiled, kSum, kBundle, kProgram, kStreams, kTaskGraph})
+  for (const char* text : {kMatmul, kTiled, kSum, kBundle, kProgram, kStreams, kTaskGraph, kModel})
     EXPECT_EQ(Refusal(text), "no error") << text;
 }
 
@@ -41,8 +42,9 @@ TEST(Effect, AKeyThatRepeatsItsDefaultIsRefusedLikeAnyOther) {
   };
   const Case cases[] = {
       {kBundle, "workload.op=matmul", "it is for one operation (workload.op), and"},
-      {kBundle, "workload.division=public", "it is for one operation or a list of operations, and"},
-      {kBundle, "workload.cores=0", "one operation or a list"},
+      {kBundle, "workload.division=public",
+       "it is for one operation, a list of operations or a model, and"},
+      {kBundle, "workload.cores=0", "one operation, a list"},
       {kBundle, "workload.launch.depth=2", "tiles in flight"},
       {kBundle, "workload.outputs=[]", "a list of operations"},
       {kBundle, "workload.lx=all", "a list of operations"},
@@ -54,7 +56,15 @@ TEST(Effect, AKeyThatRepeatsItsDefaultIsRefusedLikeAnyOther) {
       {kMatmul, "workload.tensors=[]", "a list of operations"},
       {kMatmul, "workload.hints=[]", "a list of operations as one program"},
       {kMatmul, "workload.tiling=true", "a list of operations as one program"},
-      {kMatmul, "workload.long_spans=refuse", "a bundle or a list"},
+      {kMatmul, "workload.long_spans=refuse", "a bundle, a list of operations or a model"},
+      {kMatmul, "workload.model.hidden=4096", "a model of one layer or more"},
+      {kMatmul, "workload.model.layers=0", "a model of one layer or more"},
+      {kModel, "workload.op=matmul", "this configuration runs a model (workload.model.layers = 1)"},
+      {kModel, "workload.m=0", "one operation"},
+      {kModel, "workload.outputs=[]", "a list of operations"},
+      {kModel, "workload.issue.mode=program", "a list of operations"},
+      {kModel, "workload.dims={A=4}", "a bundle or a list of operations"},
+      {kModel, "workload.agree=true", "a list of operations as one program"},
       {kMatmul, "workload.launch.remainder=fail", "a tiled launch"},
       {kTiled, "workload.launch.depth=2", "tiles in flight"},
       {kProgram, "workload.op=matmul", "one operation (workload.op)"},
@@ -97,6 +107,9 @@ TEST(Effect, KeysThatWaitForOthersAreAcceptedWithThem) {
   EXPECT_EQ(Refusal(kMatmul, {"workload.launch.routing=tiled", "workload.launch.order=[\"m\"]"}),
             "no error");
   EXPECT_EQ(Refusal(kProgram, {"workload.lx_solver=greedy"}), "no error");
+  EXPECT_EQ(Refusal(kModel, {"workload.lx_solver=greedy", "workload.division=cost",
+                             "workload.cores=8", "workload.long_spans=refuse"}),
+            "no error");
   EXPECT_THAT(Refusal(kProgram, {"workload.lx=none", "workload.lx_solver=greedy"}),
               HasSubstr("whose workload.lx is not \"none\""));
 }
@@ -108,7 +121,8 @@ TEST(Effect, ASwitchThatTurnsAPartOffLeavesItsKeysAlone) {
 }
 
 TEST(Effect, TheCompleteConfigurationRunsLikeTheOneThatItWasPrintedFrom) {
-  for (const char* text : {kMatmul, kTiled, kSum, kBundle, kProgram, kStreams, kTaskGraph}) {
+  for (const char* text :
+       {kMatmul, kTiled, kSum, kBundle, kProgram, kStreams, kTaskGraph, kModel}) {
     const std::string dump = ToToml(ParseConfig(text, "run.toml"));
     const RunConfig again = ParseConfig(dump, "dump.toml");
     EXPECT_EQ(test::FailureOf([&] { RefuseKeysWithoutEffect(again); }), "no error") << text;

@@ -72,6 +72,14 @@ TEST(TaskSchedule, AChainStaysOnOneStreamAndNeedsNoEvents) {
   EXPECT_THAT(work.Plan(4), ElementsAre("in 0 @1", "run 0 @1", "run 1 @1", "out 2 @1"));
 }
 
+TEST(TaskSchedule, WhatIsResidentIsNotCopiedAmongTheLaunches) {
+  Work work;
+  const int x = work.Tensor(true), weight = work.Tensor(true);
+  work.Task({x, weight}, {}, true);
+  work.list.resident = {weight};
+  EXPECT_THAT(work.Plan(0), ElementsAre("in 0 @0", "run 0 @0", "out 2 @0"));
+}
+
 TEST(TaskSchedule, IndependentChainsAreDealtOutInTurn) {
   Work work;
   for (int i = 0; i < 3; ++i) work.Task({work.Tensor(true)});

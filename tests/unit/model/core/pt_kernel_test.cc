@@ -69,10 +69,60 @@ Problem MakeProblem(int m, int n, int k, Values values, uint32_t seed) {
   return p;
 }
 
-std::vector<uint8_t> Multiplied(PtMatmulFn run, const Problem& p, bool accumulate) {
+std::vector<uint8_t> ByDefinition(const Problem& p, bool accumulate) {
   std::vector<uint8_t> acc = p.acc;
-  run(acc.data(), p.a.data(), p.b.data(), p.m, p.n, p.k, p.a_stride, p.b_stride, p.acc_stride,
-      accumulate);
+  PtMatmulScalar(acc.data(), p.a.data(), p.b.data(), p.m, p.n, p.k, p.a_stride, p.b_stride,
+                 p.acc_stride, accumulate);
+  return acc;
+}
+
+// MATMULs with the same weights as one stack.
+class Stacked {
+ public:
+  Stacked(const PtKernel& kernel, const Problem& first) : kernel_(kernel), first_(first) {
+    for (int stick = 0; stick < first.n / 64; ++stick) {
+      for (int kk = 0; kk < first.k; kk += kPtPieceSteps)
+        weights_.push_back(first.b.data() + stick * first.b_stride + kk * 128);
+    }
+  }
+  void Add(const Problem& p, std::vector<uint8_t>& acc, bool accumulate) {
+    for (int i = 0; i < p.m; ++i) {
+      rows_.push_back({acc.data() + i * 256, p.acc_stride, accumulate});
+      std::vector<float>& values = values_.emplace_back((p.k + 63) / 64 * 64);
+      for (int kk = 0; kk < p.k; kk += 64)
+        kernel_.widen(p.a.data() + kk / 64 * p.a_stride + i * 128, &values[kk]);
+    }
+  }
+  // In parts, as several threads would do it.
+  void Run(const std::vector<PtPart>& parts) {
+    std::vector<std::vector<const float*>> a;
+    std::vector<PtChunk> chunks;
+    for (int kk = 0; kk < first_.k; kk += 64) {
+      std::vector<const float*>& pointers = a.emplace_back();
+      for (const std::vector<float>& values : values_) pointers.push_back(&values[kk]);
+    }
+    for (int kk = 0; kk < first_.k; kk += 64) {
+      chunks.push_back({a[kk / 64].data(), weights_.data() + kk / kPtPieceSteps,
+                        (first_.k + kPtPieceSteps - 1) / kPtPieceSteps,
+                        std::min(64, first_.k - kk)});
+    }
+    const PtStack stack{rows_.data(), chunks.data(), static_cast<int>(chunks.size())};
+    for (const PtPart& part : parts) kernel_.multiply(stack, part);
+  }
+
+ private:
+  const PtKernel& kernel_;
+  const Problem& first_;
+  std::vector<const uint8_t*> weights_;
+  std::vector<PtRow> rows_;
+  std::vector<std::vector<float>> values_;
+};
+
+std::vector<uint8_t> Multiplied(const PtKernel& kernel, const Problem& p, bool accumulate) {
+  std::vector<uint8_t> acc = p.acc;
+  Stacked stack(kernel, p);
+  stack.Add(p, acc, accumulate);
+  stack.Run({{0, p.m, 0, p.n / 64}});
   return acc;
 }
 
@@ -99,17 +149,17 @@ std::string NameOf(const testing::TestParamInfo<Values>& value) {
 class EveryForm : public testing::TestWithParam<Values> {};
 
 TEST_P(EveryForm, EqualsTheScalarFormBitForBit) {
-  const int shapes[][3] = {{1, 64, 64},   {1, 128, 200}, {2, 64, 1},    {3, 64, 63},
-                           {4, 128, 65},  {5, 64, 128},  {6, 192, 100}, {7, 64, 130},
-                           {8, 64, 64},   {11, 64, 37},  {13, 128, 96}, {16, 64, 256},
-                           {19, 64, 300}, {32, 64, 64},  {61, 128, 77}};
+  const int shapes[][3] = {{1, 64, 64},   {1, 128, 200}, {2, 64, 1},    {3, 64, 63},  {4, 128, 65},
+                           {5, 64, 128},  {6, 192, 100}, {7, 64, 130},  {8, 64, 64},  {11, 64, 37},
+                           {13, 128, 96}, {16, 64, 256}, {19, 64, 300}, {32, 64, 64}, {61, 128, 77},
+                           {3, 64, 290},  {30, 128, 600}};
   uint32_t seed = 1;
   for (const auto& [m, n, k] : shapes) {
     const Problem problem = MakeProblem(m, n, k, GetParam(), seed++);
     for (const bool accumulate : {false, true}) {
-      const std::vector<uint8_t> expected = Multiplied(PtMatmulScalar, problem, accumulate);
-      for (const PtVariant& form : PtVariants()) {
-        EXPECT_EQ(Differences(Multiplied(form.run, problem, accumulate), expected), 0)
+      const std::vector<uint8_t> expected = ByDefinition(problem, accumulate);
+      for (const PtKernel& form : PtKernels()) {
+        EXPECT_EQ(Differences(Multiplied(form, problem, accumulate), expected), 0)
             << form.name << " m " << m << " n " << n << " k " << k << " accumulate " << accumulate;
       }
     }
@@ -119,6 +169,23 @@ TEST_P(EveryForm, EqualsTheScalarFormBitForBit) {
 INSTANTIATE_TEST_SUITE_P(PtMatmul, EveryForm,
                          testing::Values(Values::kAny, Values::kFinite, Values::kWithZerosAndNinf),
                          NameOf);
+
+// Rows of different MATMULs, each with sums and strides of its own, some of which start at zero;
+// in four parts, as several threads would do them.
+TEST_P(EveryForm, GivesRowsOfManyMatmulsTheBitsThatTheyHaveAlone) {
+  const Problem first = MakeProblem(5, 192, 330, GetParam(), 50);
+  Problem second = MakeProblem(16, 192, 330, GetParam(), 51);
+  second.b = first.b;
+  for (const PtKernel& form : PtKernels()) {
+    std::vector<uint8_t> first_acc = first.acc, second_acc = second.acc;
+    Stacked stack(form, first);
+    stack.Add(first, first_acc, true);
+    stack.Add(second, second_acc, false);
+    stack.Run({{0, 4, 0, 1}, {0, 4, 1, 3}, {4, 21, 1, 3}, {4, 21, 0, 1}});
+    EXPECT_EQ(Differences(first_acc, ByDefinition(first, true)), 0) << form.name;
+    EXPECT_EQ(Differences(second_acc, ByDefinition(second, false)), 0) << form.name;
+  }
+}
 
 float At(const std::vector<uint8_t>& acc, size_t index) {
   float value;
@@ -141,14 +208,14 @@ TEST(PtMatmul, AddsWithinChunksOf64StepsThenChunkByChunk) {
     std::memcpy(p.b.data() + kk * 128, &code, sizeof code);
   };
   set_b(0, 16777216);  // chunk 0: 2^24 + 63 ones, each lost; chunk 1: 64 ones, kept
-  for (const PtVariant& form : PtVariants()) {
-    EXPECT_EQ(At(Multiplied(form.run, p, false), 0), 16777216.0F + 64) << form.name;
-    EXPECT_EQ(At(Multiplied(form.run, p, false), 1), 128.0F) << form.name;
+  for (const PtKernel& form : PtKernels()) {
+    EXPECT_EQ(At(Multiplied(form, p, false), 0), 16777216.0F + 64) << form.name;
+    EXPECT_EQ(At(Multiplied(form, p, false), 1), 128.0F) << form.name;
   }
-  EXPECT_EQ(At(Multiplied(PtMatmulScalar, p, false), 0), 16777216.0F + 64);
+  EXPECT_EQ(At(ByDefinition(p, false), 0), 16777216.0F + 64);
   set_b(0, 1);
   set_b(63, 16777216);  // now the 63 ones come first and are kept, rounded to even together
-  EXPECT_EQ(At(Multiplied(PtMatmul, p, false), 0), 16777216.0F + 64 + 64);
+  EXPECT_EQ(At(Multiplied(BestPtKernel(), p, false), 0), 16777216.0F + 64 + 64);
 }
 
 TEST(PtMatmul, ReplacesOrAddsToTheAccumulatorAsTold) {
@@ -156,16 +223,16 @@ TEST(PtMatmul, ReplacesOrAddsToTheAccumulatorAsTold) {
   Fill(p.a, 2);
   Fill(p.b, 3);
   const float before = At(p.acc, 0);
-  EXPECT_EQ(At(Multiplied(PtMatmul, p, false), 0), 384.0F);
-  EXPECT_EQ(At(Multiplied(PtMatmul, p, true), 0), before + 384.0F);
+  EXPECT_EQ(At(Multiplied(BestPtKernel(), p, false), 0), 384.0F);
+  EXPECT_EQ(At(Multiplied(BestPtKernel(), p, true), 0), before + 384.0F);
 }
 
 TEST(PtMatmul, WithNoStepsOnlyZeroesOrKeepsTheAccumulator) {
   Problem p = MakeProblem(3, 64, 64, Values::kFinite, 5);
   p.k = 0;
-  for (const PtVariant& form : PtVariants()) {
-    EXPECT_EQ(Multiplied(form.run, p, true), p.acc) << form.name;
-    const std::vector<uint8_t> zeroed = Multiplied(form.run, p, false);
+  for (const PtKernel& form : PtKernels()) {
+    EXPECT_EQ(Multiplied(form, p, true), p.acc) << form.name;
+    const std::vector<uint8_t> zeroed = Multiplied(form, p, false);
     for (size_t i = 0; i < 3 * 64; ++i) EXPECT_EQ(At(zeroed, i), 0.0F) << form.name;
   }
 }
@@ -175,8 +242,8 @@ TEST(PtMatmul, OneNinfMakesItsRowOrColumnNinfAndNoOther) {
   const uint16_t ninf = 0x7FFF;
   std::memcpy(p.a.data() + 2 * 128 + 10, &ninf, sizeof ninf);     // row 2
   std::memcpy(p.b.data() + 5 * 128 + 9 * 2, &ninf, sizeof ninf);  // column 9
-  for (const PtVariant& form : PtVariants()) {
-    const std::vector<uint8_t> acc = Multiplied(form.run, p, false);
+  for (const PtKernel& form : PtKernels()) {
+    const std::vector<uint8_t> acc = Multiplied(form, p, false);
     for (int i = 0; i < 7; ++i) {
       for (int j = 0; j < 64; ++j) {
         const float value = At(acc, static_cast<size_t>(i) * 64 + j);
@@ -191,12 +258,12 @@ TEST(PtMatmul, OneNinfMakesItsRowOrColumnNinfAndNoOther) {
 
 TEST(PtMatmul, GivesTheSameBitsOnSeveralThreadsAtOnce) {
   const Problem problem = MakeProblem(33, 128, 320, Values::kFinite, 8);
-  const std::vector<uint8_t> expected = Multiplied(PtMatmulScalar, problem, false);
+  const std::vector<uint8_t> expected = ByDefinition(problem, false);
   std::vector<std::vector<uint8_t>> results(3);
   std::vector<std::thread> threads;
   threads.reserve(results.size());
   for (auto& result : results) {
-    threads.emplace_back([&] { result = Multiplied(PtMatmul, problem, false); });
+    threads.emplace_back([&] { result = Multiplied(BestPtKernel(), problem, false); });
   }
   for (std::thread& thread : threads) thread.join();
   for (const auto& result : results) EXPECT_EQ(result, expected);

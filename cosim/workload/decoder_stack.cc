@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cosim/workload/decoder_stack.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "base/error.h"
+#include "cosim/workload/decoder_kernels.h"
+#include "runtime/compiler/kernels/kernel_problem.h"
+
+namespace spyre::cosim {
+namespace {
+
+using compiler::kStickElements;
+using Use = DecoderTensor::Use;
+using Shape = std::vector<int64_t>;
+
+class StackBuilder {
+ public:
+  explicit StackBuilder(const DecoderSizes& sizes) : s_(sizes) {}
+
+  DecoderStack Build() {
+    AddSharedTensors();
+    for (int layer = 0; layer < s_.layers; ++layer) AddLayer(layer);
+    if (s_.vocabulary > 0) AddHead();
+    return std::move(stack_);
+  }
+
+ private:
+  Shape Rows(int64_t width) const { return {s_.sequence, s_.batch, width}; }
+
+  size_t Tensor(std::string name, Use use, Shape shape, bool is_input = false,
+                bool is_output = false) {
+    stack_.tensors.push_back({std::move(name), use, is_input, is_output, std::move(shape)});
+    return stack_.tensors.size() - 1;
+  }
+  size_t Activation(const char* name, int64_t width) {
+    return Tensor(name, Use::kActivation, Rows(width));
+  }
+  size_t Weight(const std::string& name, Shape shape) {
+    return Tensor(name, Use::kWeight, std::move(shape), true);
+  }
+
+  void AddSharedTensors() {
+    const int64_t queries = s_.query_width(), keys = s_.kv_width();
+    x_ = Tensor("x", Use::kActivation, Rows(s_.hidden), true);
+    if (s_.layers > 1 || s_.vocabulary > 0) hidden_ = Activation("hidden", s_.hidden);
+    normed_ = Activation("normed", s_.hidden);
+    q_ = Activation("q", queries);
+    k_ = Activation("k", keys);
+    q_rotated_ = Activation("q_rotated", queries);
+    if (!s_.fills_cache()) {
+      v_ = Activation("v", keys);
+      k_rotated_ = Activation("k_rotated", keys);
+    }
+    attended_ = Activation("attended", queries);
+    projected_ = Activation("projected", s_.hidden);
+    residual_ = Activation("residual", s_.hidden);
+    gate_ = Activation("gate", s_.mlp);
+    up_ = Activation("up", s_.mlp);
+    product_ = Activation("product", s_.mlp);
+    cos_ = Tensor("cos", Use::kTable, {s_.sequence, s_.head_size}, true);
+    sin_ = Tensor("sin", Use::kTable, {s_.sequence, s_.head_size}, true);
+    rotation_ = Tensor("rotation", Use::kTable, {s_.head_size, s_.head_size}, true);
+    if (s_.needs_mask()) mask_ = Tensor("mask", Use::kTable, {s_.sequence, s_.cache_rows()}, true);
+    if (s_.vocabulary == 0) y_ = Tensor("y", Use::kActivation, Rows(s_.hidden), false, true);
+  }
+
+  // Equal kernels have equal names.
+  size_t Kernel(DecoderKernel kernel) {
+    const auto same = std::find_if(stack_.kernels.begin(), stack_.kernels.end(),
+                                   [&](const auto& other) { return other.name == kernel.name; });
+    if (same != stack_.kernels.end()) return static_cast<size_t>(same - stack_.kernels.begin());
+    stack_.kernels.push_back(std::move(kernel));
+    return stack_.kernels.size() - 1;
+  }
+
+  void Step(const char* name, DecoderKernel kernel, std::vector<size_t> tensors) {
+    const size_t number = Kernel(std::move(kernel));
+    stack_.steps.push_back({prefix_ + name, layer_, number, std::move(tensors)});
+  }
+
+  void Matmul(const char* name, size_t x, size_t weight, size_t out) {
+    const Shape& w = stack_.tensors[weight].shape;
+    const int64_t rows = stack_.tensors[x].shape.front();
+    Step(name, MatmulKernel(rows, s_.batch, w[0], w[1]), {x, weight, out});
+  }
+
+  void AddLayer(int layer) {
+    layer_ = layer;
+    prefix_ = fmt::format("layers.{}.", layer);
+    const size_t in = layer == 0 ? x_ : hidden_;
+    const size_t out = layer + 1 == s_.layers && s_.vocabulary == 0 ? y_ : hidden_;
+    const size_t norm1 = Weight(prefix_ + "norm1", {s_.hidden});
+    Step("norm1", NormKernel(s_, s_.sequence), {in, norm1, normed_});
+    Attend();
+    const size_t wo = Weight(prefix_ + "wo", {s_.query_width(), s_.hidden});
+    Matmul("o", attended_, wo, projected_);
+    Step("add1", AddKernel(s_), {in, projected_, residual_});
+    const size_t norm2 = Weight(prefix_ + "norm2", {s_.hidden});
+    Step("norm2", NormKernel(s_, s_.sequence), {residual_, norm2, normed_});
+    Matmul("gate", normed_, Weight(prefix_ + "gate", {s_.hidden, s_.mlp}), gate_);
+    Matmul("up", normed_, Weight(prefix_ + "up", {s_.hidden, s_.mlp}), up_);
+    Step("swiglu", SwigluKernel(s_), {gate_, up_, product_});
+    Matmul("down", product_, Weight(prefix_ + "down", {s_.mlp, s_.hidden}), projected_);
+    Step("add2", AddKernel(s_), {residual_, projected_, out});
+  }
+
+  // From normed_ to attended_.
+  void Attend() {
+    const bool has_past = s_.context > s_.sequence;
+    const Shape cache = {s_.cache_rows(), s_.batch, s_.kv_width()};
+    const size_t wq = Weight(prefix_ + "wq", {s_.hidden, s_.query_width()});
+    const size_t wk = Weight(prefix_ + "wk", {s_.hidden, s_.kv_width()});
+    const size_t wv = Weight(prefix_ + "wv", {s_.hidden, s_.kv_width()});
+    // What is behind the context is read too, and must be finite.
+    const bool is_input = has_past || !s_.fills_cache();
+    const size_t keys = Tensor(prefix_ + "keys", Use::kKvCache, cache, is_input);
+    const size_t values = Tensor(prefix_ + "values", Use::kKvCache, cache, is_input);
+    const size_t new_keys = s_.fills_cache() ? keys : k_rotated_;
+    const size_t new_values = s_.fills_cache() ? values : v_;
+    Matmul("q", normed_, wq, q_);
+    Matmul("k", normed_, wk, k_);
+    Matmul("v", normed_, wv, new_values);
+    Step("rotate_q", RotaryKernel(s_, s_.heads), {q_, q_, rotation_, cos_, sin_, q_rotated_});
+    Step("rotate_k", RotaryKernel(s_, s_.kv_heads), {k_, k_, rotation_, cos_, sin_, new_keys});
+    if (!s_.fills_cache()) {
+      const DecoderKernel append =
+          CopyKernel("append", {s_.sequence, 0, s_.cache_rows(), s_.context - s_.sequence,
+                                s_.sequence, s_.batch, s_.kv_width()});
+      Step("append_k", append, {new_keys, keys});
+      Step("append_v", append, {new_values, values});
+    }
+    std::vector<size_t> operands = {q_rotated_, keys, values};
+    if (s_.needs_mask()) operands.push_back(mask_);
+    operands.push_back(attended_);
+    Step("attention", AttentionKernel(s_), std::move(operands));
+  }
+
+  // Of the last token of each sequence.
+  void AddHead() {
+    layer_ = DecoderStep::kNoLayer;
+    prefix_.clear();
+    const Shape row = {1, s_.batch, s_.hidden};
+    size_t last = hidden_;
+    if (s_.sequence > 1) {
+      last = Tensor("last", Use::kActivation, row);
+      Step("last_token",
+           CopyKernel("last_token", {s_.sequence, s_.sequence - 1, 1, 0, 1, s_.batch, s_.hidden}),
+           {hidden_, last});
+    }
+    const size_t normed = Tensor("last_normed", Use::kActivation, row);
+    Step("norm", NormKernel(s_, 1), {last, Weight("norm", {s_.hidden}), normed});
+    const size_t head = Weight("head", {s_.hidden, s_.vocabulary});
+    y_ = Tensor("y", Use::kActivation, {1, s_.batch, s_.vocabulary}, false, true);
+    Matmul("logits", normed, head, y_);
+  }
+
+  const DecoderSizes& s_;
+  DecoderStack stack_;
+  int layer_ = DecoderStep::kNoLayer;
+  std::string prefix_;  // of names in the layer
+  size_t x_ = 0, hidden_ = 0, y_ = 0;
+  size_t normed_ = 0, q_ = 0, k_ = 0, v_ = 0, q_rotated_ = 0, k_rotated_ = 0, attended_ = 0;
+  size_t projected_ = 0, residual_ = 0, gate_ = 0, up_ = 0, product_ = 0;
+  size_t cos_ = 0, sin_ = 0, rotation_ = 0, mask_ = 0;
+};
+
+void RequireWholeSticks(const char* key, int64_t size) {
+  if (size % kStickElements == 0) return;
+  const int64_t next = (size / kStickElements + 1) * kStickElements;
+  throw BadInput(
+      "workload.model.{} = {} must be a multiple of {}, the elements of a stick; {} padded with "
+      "zeros would do",
+      key, size, kStickElements, next)
+      .Subject(fmt::format("workload.model.{}", key))
+      .Value(size)
+      .Remedy(std::to_string(next));
+}
+
+}  // namespace
+
+int64_t DecoderSizes::cache_rows() const {
+  return (context + kStickElements - 1) / kStickElements * kStickElements;
+}
+
+const char* Name(DecoderPart part) {
+  constexpr const char* kNames[] = {"matmul", "attention", "norm", "rotary",
+                                    "swiglu", "residual",  "copy"};
+  return kNames[static_cast<size_t>(part)];
+}
+
+DecoderSizes DecoderSizesOf(const ModelConfig& model) {
+  DecoderSizes s;
+  s.layers = static_cast<int64_t>(model.layers);
+  s.hidden = static_cast<int64_t>(model.hidden);
+  s.mlp = static_cast<int64_t>(model.mlp);
+  s.heads = static_cast<int64_t>(model.heads);
+  s.kv_heads = static_cast<int64_t>(model.kv_heads);
+  s.head_size = static_cast<int64_t>(model.head_size);
+  s.batch = static_cast<int64_t>(model.batch);
+  s.sequence = static_cast<int64_t>(model.sequence);
+  s.context = model.context == 0 ? s.sequence : static_cast<int64_t>(model.context);
+  s.vocabulary = static_cast<int64_t>(model.vocabulary);
+  RequireWholeSticks("hidden", s.hidden);
+  RequireWholeSticks("mlp", s.mlp);
+  RequireWholeSticks("head_size", s.head_size);
+  if (s.heads % s.kv_heads != 0) {
+    throw BadInput(
+        "workload.model.heads = {} must be a multiple of workload.model.kv_heads = {}: each key "
+        "and value head serves as many query heads",
+        s.heads, s.kv_heads)
+        .Subject("workload.model.heads")
+        .Value(s.heads);
+  }
+  if (s.context < s.sequence) {
+    throw BadInput(
+        "workload.model.context = {} is less than workload.model.sequence = {}: the new tokens are "
+        "part of the context",
+        s.context, s.sequence)
+        .Subject("workload.model.context")
+        .Value(s.context)
+        .Remedy("0, or at least the sequence");
+  }
+  return s;
+}
+
+DecoderStack BuildDecoderStack(const DecoderSizes& sizes) { return StackBuilder(sizes).Build(); }
+
+}  // namespace spyre::cosim

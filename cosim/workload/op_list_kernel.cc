@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cosim/workload/op_list_kernel.h"
+
+#include <algorithm>
+#include <memory>
+#include <utility>
+
+#include "cosim/workload/op_list_workload.h"
+#include "runtime/compiler/front_end/argument_reach.h"
+
+namespace spyre::cosim {
+
+OpListKernel CompileOpListKernel(const RunConfig& config, const compiler::NamedGraph& graph,
+                                 const std::string& name) {
+  const compiler::FrontEndResult result =
+      compiler::CompileNamedGraph(graph, FrontEndOptionsOf(config));
+  OpListKernel kernel;
+  kernel.arguments = result.arguments;
+  kernel.warnings = result.log;
+  for (const int output : graph.outputs) {
+    const std::string& tensor = graph.tensors[static_cast<size_t>(output)].name;
+    const auto& planned = result.primitives.tensors;
+    const auto same = std::find_if(planned.begin(), planned.end(),
+                                   [&](const auto& other) { return other.name == tensor; });
+    kernel.output_sticks.push_back(same->stick);
+  }
+  compiler::Bundle bundle = compiler::EmitBundle(result.source, compiler::DialectFor(result));
+  compiler::RefuseShortArguments(result, bundle);
+  bundle.name = name;
+  kernel.plan = PlanBundle(BundleSettingsOf(config), std::move(bundle), ShapesOf(graph, result));
+  kernel.plan.kernel = std::make_shared<const compiler::Kernel>(CompileBundleKernel(kernel.plan));
+  return kernel;
+}
+
+}  // namespace spyre::cosim

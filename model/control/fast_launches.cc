@@ -1,0 +1,257 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "model/control/fast_launches.h"
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+
+#include "model/contract/memory_map.h"
+#include "model/core/program_work.h"
+
+namespace spyre::model {
+
+namespace {
+
+// Programs that do more are simulated whole: counting them would take as long as simulating others.
+constexpr uint64_t kMaxCounted = 20'000'000;
+constexpr size_t kMaxParts = 64;
+constexpr int kLooks = 1000;     // at a launch that is simulated whole
+constexpr int kMostParts = 200;  // of which a span is one
+
+uint64_t Scaled(uint64_t value, double factor) {
+  return static_cast<uint64_t>(static_cast<double>(value) * factor);
+}
+
+UnitStatistics Scaled(UnitStatistics unit, double factor) {
+  for (uint64_t* counter : {&unit.busy_ps, &unit.bytes, &unit.requests, &unit.waited_ps}) {
+    *counter = Scaled(*counter, factor);
+  }
+  for (uint64_t& lost : unit.lost_ps) lost = Scaled(lost, factor);
+  return unit;
+}
+
+bool MarksSteps(const Program& program) {
+  return std::any_of(program.sections.begin(), program.sections.end(), [](const Section& section) {
+    return std::any_of(section.code.begin(), section.code.end(),
+                       [](const Instruction& in) { return in.op == Op::kMark; });
+  });
+}
+
+std::array<uint64_t, 3> Kinds(const ProgramWork& work) {
+  return {work.bytes_read, work.bytes_written, work.macs};
+}
+
+void Append(std::string& key, uint64_t value) {
+  key.append(reinterpret_cast<const char*>(&value), sizeof value);
+}
+
+}  // namespace
+
+FastLaunches::FastLaunches(const CardConfig& config, std::function<Units()> units)
+    : config_(config), units_(std::move(units)) {}
+
+std::string FastLaunches::KeyOf(const Job& job, const std::vector<uint8_t>& image) const {
+  const std::vector<uint64_t>& table = job.program->address_table;
+  const uint32_t at = ReadImageHeader(image.data(), image.size()).address_table_offset;
+  std::string key(reinterpret_cast<const char*>(image.data()), at);
+  for (size_t i = 0; i < table.size(); ++i) {
+    const bool address = i % kTableEntriesPerTensor == 0;
+    Append(key, address ? table[i] % kMaxBurstBytes : table[i]);
+  }
+  key.append(reinterpret_cast<const char*>(image.data()) + at + table.size() * sizeof(uint64_t),
+             image.size() - at - table.size() * sizeof(uint64_t));
+  for (const PhysicalRange& segment : job.segments) Append(key, segment.base % kMaxBurstBytes);
+  return key;
+}
+
+bool FastLaunches::Repeat(Job& job, const std::vector<uint8_t>& image) {
+  key_ = KeyOf(job, image);
+  const auto known = prices_.find(key_);
+  if (known == prices_.end() || known->second.samples < config_.fast.samples) return false;
+  const Price& price = known->second;
+  const uint64_t begin = NowPs();
+  const uint64_t mean = price.sum_ps / price.samples;
+  const double stretch =
+      static_cast<double>(mean) / static_cast<double>(std::max<uint64_t>(price.last_ps, 1));
+  const auto wait_until = [&](uint64_t ps) {
+    if (ps > NowPs() && !job.aborted) sc_core::wait(Ps(ps - NowPs()), job.abort);
+  };
+  for (const Part& part : price.parts) {
+    wait_until(begin + Scaled(part.begin_ps, stretch));
+    if (job.aborted) return true;
+    if (part.marked && job.on_step) job.on_step(part.step, part.iteration);
+    Add(part.units);
+  }
+  wait_until(begin + mean);
+  job.bytes_read += price.bytes_read;
+  job.bytes_written += price.bytes_written;
+  job.macs += price.macs;
+  ++statistics_.repeated;
+  statistics_.repeated_ps += NowPs() - begin;
+  return true;
+}
+
+void FastLaunches::Begin(Job& job) {
+  parts_.assign(1, {});
+  part_before_ = Read();
+  read_before_ = job.bytes_read;
+  points_.clear();
+  if (!MarksSteps(*job.program)) {
+    Watch(job);
+    return;
+  }
+  job.on_step = [this, &job, told = job.on_step](uint32_t step, uint64_t iteration) {
+    if (parts_.size() <= kMaxParts) {
+      const Units now = Read();
+      ClosePart(now);
+      part_before_ = now;
+      parts_.push_back({true, step, iteration, NowPs() - job.units_start_ps, {}});
+    }
+    if (told) told(step, iteration);
+  };
+}
+
+void FastLaunches::Watch(Job& job) {
+  const std::optional<ProgramWork> work = CountWork(*job.program, kMaxCounted);
+  if (!work) return;
+  total_ = *work;
+  next_look_ = 0;
+  job.on_progress = [this, &job] { Look(job); };
+}
+
+FastLaunches::Shares FastLaunches::Done(const Job& job) const {
+  const std::array<uint64_t, 3> done = {job.bytes_read - read_before_, job.bytes_written, job.macs};
+  const std::array<uint64_t, 3> total = Kinds(total_);
+  Shares shares;
+  int kinds = 0;
+  for (size_t i = 0; i < done.size(); ++i) {
+    if (total[i] == 0) continue;
+    shares.of[i] = static_cast<double>(done[i]) / static_cast<double>(total[i]);
+    shares.mean += shares.of[i];
+    ++kinds;
+  }
+  shares.mean /= std::max(kinds, 1);
+  return shares;
+}
+
+void FastLaunches::Look(Job& job) {
+  if (job.aborted) return;
+  const Shares done = Done(job);
+  if (done.mean < next_look_) return;
+  next_look_ = done.mean + 1.0 / kLooks;
+  points_.push_back({done, static_cast<double>(NowPs() - job.units_start_ps)});
+  const double most = (done.mean - points_.front().done.mean) / 3;
+  for (int parts = kMostParts; parts > 1; --parts) {
+    const double span = 1.0 / parts;
+    if (span > most) break;
+    whole_ps_ = Extrapolated(span);
+    if (whole_ps_ == 0) continue;
+    job.Stop();
+    return;
+  }
+}
+
+FastLaunches::Point FastLaunches::At(double mean) const {
+  const auto after =
+      std::lower_bound(points_.begin(), points_.end(), mean,
+                       [](const Point& point, double value) { return point.done.mean < value; });
+  if (after == points_.begin()) return points_.front();
+  if (after == points_.end()) return points_.back();
+  const Point& from = *(after - 1);
+  const double part = (mean - from.done.mean) / (after->done.mean - from.done.mean);
+  const auto between = [part](double a, double b) { return a + (b - a) * part; };
+  Point point{{}, between(from.ps, after->ps)};
+  for (size_t i = 0; i < point.done.of.size(); ++i)
+    point.done.of[i] = between(from.done.of[i], after->done.of[i]);
+  point.done.mean = mean;
+  return point;
+}
+
+double FastLaunches::Extrapolated(double span) const {
+  const double tolerance = static_cast<double>(config_.fast.tolerance_percent) / 100;
+  const double end = points_.back().done.mean;
+  const Point middle = At(end - span);
+  const double span_ps = points_.back().ps - middle.ps;
+  if (span_ps < static_cast<double>(config_.fast.steady_us) * 1e6) return 0;
+  const std::array<uint64_t, 3> total = Kinds(total_);
+  for (size_t i = 0; i < total.size(); ++i) {
+    const double share = points_.back().done.of[i] - middle.done.of[i];
+    if (total[i] > 0 && std::abs(share - span) > tolerance * span) return 0;
+  }
+  for (auto point = points_.rbegin(); point->done.mean > end - 2 * span; ++point) {
+    const double lag = point->ps - At(point->done.mean - span).ps;
+    if (std::abs(lag - span_ps) > tolerance * span_ps) return 0;
+  }
+  // The whole lies a number of spans behind a point of the last one.
+  const double spans = std::ceil((1 - end) / span);
+  return At(1 - spans * span).ps + spans * span_ps;
+}
+
+void FastLaunches::End(Job& job) {
+  job.on_progress = nullptr;
+  const uint64_t begin = job.units_start_ps;
+  const uint64_t stopped_at = NowPs();
+  if (job.stopped && job.status == Status::OK) {
+    // Faults and resets count again from here on.
+    job.aborted = job.stopped = false;
+    const double factor = 1 / points_.back().done.mean;
+    const uint64_t end = std::max(stopped_at, begin + static_cast<uint64_t>(whole_ps_));
+    if (end > stopped_at) sc_core::wait(Ps(end - stopped_at), job.abort);
+    if (job.status != Status::OK) return;
+    Units rest = Since(Read(), part_before_);
+    for (UnitStatistics& unit : rest) unit = Scaled(unit, factor - 1);
+    Add(rest);
+    job.bytes_read = read_before_ + total_.bytes_read;
+    job.bytes_written = total_.bytes_written;
+    job.macs = total_.macs;
+    ++statistics_.partly;
+    statistics_.partly_ps += NowPs() - begin;
+    statistics_.simulated_ps += stopped_at - begin;
+  } else if (job.status == Status::OK) {
+    ++statistics_.whole;
+    statistics_.whole_ps += NowPs() - begin;
+  } else {
+    return;
+  }
+  ClosePart(Read());
+  if (parts_.size() > kMaxParts) return;
+  Price& price = prices_[key_];
+  const uint64_t ps = NowPs() - begin;
+  ++price.samples;
+  price.sum_ps += ps;
+  price.least_ps = std::min(price.least_ps, ps);
+  price.most_ps = std::max(price.most_ps, ps);
+  price.last_ps = ps;
+  price.bytes_read = job.bytes_read - read_before_;
+  price.bytes_written = job.bytes_written;
+  price.macs = job.macs;
+  price.parts = std::move(parts_);
+  statistics_.spread =
+      std::max(statistics_.spread, static_cast<double>(price.most_ps - price.least_ps) /
+                                       static_cast<double>(std::max<uint64_t>(price.least_ps, 1)));
+}
+
+FastLaunches::Units FastLaunches::Read() const {
+  Units all = units_();
+  for (size_t i = 0; i < extra_.size(); ++i) all[i].Add(extra_[i]);
+  return all;
+}
+
+void FastLaunches::Add(const Units& more) {
+  if (extra_.empty()) {
+    extra_ = more;
+    return;
+  }
+  for (size_t i = 0; i < extra_.size(); ++i) extra_[i].Add(more[i]);
+}
+
+FastLaunches::Units FastLaunches::Since(const Units& now, const Units& before) {
+  Units since;
+  since.reserve(now.size());
+  for (size_t i = 0; i < now.size(); ++i) since.push_back(now[i].Since(before[i]));
+  return since;
+}
+
+void FastLaunches::ClosePart(const Units& now) { parts_.back().units = Since(now, part_before_); }
+
+}  // namespace spyre::model

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "model/core/sequencer.h"
+
+#include <algorithm>
+
+namespace spyre::model {
+
+namespace {
+int64_t Wrapped(uint64_t value) { return static_cast<int64_t>(value); }
+}  // namespace
+
+void Sequencer::Start(const Program& program, const Section& section, unsigned core) {
+  program_ = &program;
+  section_ = &section;
+  core_ = core;
+  pc_ = 0;
+  depth_ = 0;
+  regs_.fill(0);
+}
+
+void Sequencer::Execute() {
+  const Instruction& in = section_->code[pc_];
+  switch (in.op) {
+    case Op::kNop:
+      return;
+    case Op::kLoop:
+      BeginLoop(in);
+      return;
+    case Op::kEnd:
+      EndLoop();
+      return;
+    default: {
+      const int64_t result = Evaluate(in);
+      if (in.reg[0] != 0) regs_[in.reg[0]] = result;
+    }
+  }
+}
+
+void Sequencer::BeginLoop(const Instruction& in) {
+  const int64_t count = regs_[in.reg[1]];
+  if (count > 0) {
+    loops_[depth_++] = {pc_, in.reg[0], count};
+    if (in.reg[0] != 0) regs_[in.reg[0]] = 0;
+    return;
+  }
+  // To the matching END; Decode has checked that there is one.
+  for (int nested = 1; nested > 0;) {
+    ++pc_;
+    if (section_->code[pc_].op == Op::kLoop) ++nested;
+    if (section_->code[pc_].op == Op::kEnd) --nested;
+  }
+}
+
+// Trip counting is the sequencer's own; a loop over r0 counts as well.
+void Sequencer::EndLoop() {
+  Loop& loop = loops_[depth_ - 1];
+  if (--loop.count > 0) {
+    // The body may have written the counter: it wraps, as all arithmetic of the sequencer.
+    int64_t& counter = regs_[loop.counter];
+    if (loop.counter != 0) counter = Wrapped(static_cast<uint64_t>(counter) + 1);
+    pc_ = loop.body;
+  } else {
+    --depth_;
+  }
+}
+
+int64_t Sequencer::Evaluate(const Instruction& in) const {
+  const auto a = static_cast<uint64_t>(regs_[in.reg[1]]);
+  const auto b = static_cast<uint64_t>(regs_[in.reg[2]]);
+  switch (in.op) {
+    case Op::kLi:
+      return in.imm;
+    case Op::kTab:
+      if (static_cast<uint64_t>(in.imm) >= program_->address_table.size())
+        throw UnitFault{Status::ILLEGAL_INSTRUCTION, pc_};
+      return Wrapped(program_->address_table[in.imm]);
+    case Op::kCreg: {
+      const auto& rows = program_->core_registers;
+      return rows.empty() ? 0 : rows[core_][in.imm];
+    }
+    case Op::kMadd:
+      return Wrapped(a + b * static_cast<uint64_t>(in.imm));
+    case Op::kMul:
+      return Wrapped(a * b + static_cast<uint64_t>(in.imm));
+    case Op::kMin:
+      return std::min(regs_[in.reg[1]], regs_[in.reg[2]]);
+    default:
+      throw UnitFault{Status::ILLEGAL_INSTRUCTION, pc_};
+  }
+}
+
+}  // namespace spyre::model
