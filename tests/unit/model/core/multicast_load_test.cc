@@ -50,7 +50,10 @@ class Bench : sc_core::sc_module {
     }
     std::vector<Core*> peers;
     for (const auto& core : cores_) peers.push_back(core.get());
-    for (const auto& core : cores_) core->SetPeers(peers);
+    for (const auto& core : cores_) {
+      core->SetPeers(peers);
+      functional_.AddLx(core->lx());
+    }
     SC_HAS_PROCESS(Bench);
     SC_METHOD(Answer);
     sensitive << answer_;
@@ -67,6 +70,7 @@ class Bench : sc_core::sc_module {
     job_->segments[0] = {0, kMapped, kPermissionRead | kPermissionWrite};
     job_->functional = &functional_;
     asked.clear();
+    sc_core::sc_start(sc_core::SC_ZERO_TIME);
     for (const auto& core : cores_) core->Start(*job_);
     bool torn_down = false;
     for (uint64_t ns = 0; job_->units_running > 0 && ns < kPatienceNs; ns += kStepNs) {
@@ -81,10 +85,14 @@ class Bench : sc_core::sc_module {
     return job_->status;
   }
   const uint8_t* Lx(unsigned core, uint64_t address, uint64_t bytes) {
-    return cores_[core]->Lx(address, bytes);
+    uint8_t* const at = cores_[core]->Lx(address, bytes);
+    functional_.Push({{at, bytes}}, [] {});
+    functional_.Join();
+    return at;
   }
   void ClearLx() {
-    for (const auto& core : cores_) core->ClearLx();
+    for (const auto& core : cores_)
+      functional_.Overwrite(core->lx(), [core = core.get()] { core->ClearLx(); });
   }
   uint64_t refuse_at = UINT64_MAX;  // memory answers the burst of this address with an error
   std::map<uint32_t, std::vector<uint64_t>> asked;  // addresses that memory was asked for, by group
@@ -100,9 +108,10 @@ class Bench : sc_core::sc_module {
     asked[transfer.group].push_back(address);
     payload.set_response_status(address == refuse_at ? tlm::TLM_ADDRESS_ERROR_RESPONSE
                                                      : tlm::TLM_OK_RESPONSE);
-    transfer.Move([to = payload.get_data_ptr(), bytes = payload.get_data_length(), address] {
-      for (uint64_t i = 0; i < bytes; ++i) to[i] = ByteAt(address + i);
-    });
+    transfer.Move({{payload.get_data_ptr(), payload.get_data_length()}},
+                  [to = payload.get_data_ptr(), bytes = payload.get_data_length(), address] {
+                    for (uint64_t i = 0; i < bytes; ++i) to[i] = ByteAt(address + i);
+                  });
     if (random() % 8 == 0) return tlm::TLM_COMPLETED;  // at once
     answers_.emplace(NowPs() + delay.value() + random() % 400'000, number_++, &payload);
     answer_.notify(Ps(std::get<0>(answers_.top()) - NowPs()));
@@ -126,7 +135,7 @@ class Bench : sc_core::sc_module {
   }();
   Mmu mmu_;
   SyncFabric fabric_;
-  FunctionalQueue functional_{false};
+  FunctionalQueue functional_{0};
   Ring ring_{"ring", config_, nullptr};
   std::vector<std::unique_ptr<Core>> cores_;
   std::unique_ptr<Job> job_;
