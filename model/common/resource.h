@@ -12,7 +12,6 @@
 #include <cstdint>
 #include <string>
 #include <utility>
-#include <vector>
 
 #include "model/common/clock.h"
 #include "traces/recorder.h"
@@ -141,37 +140,46 @@ class Resource {
 
   uint64_t Take(uint64_t earliest, uint64_t cycles) {
     uint64_t start = std::max(earliest, floor_);
-    // The usual case: behind everything.
-    size_t at = spans_.empty() || start < spans_.back().end ? 0 : spans_.size();
-    for (; at < spans_.size(); ++at) {
-      if (start + cycles <= spans_[at].start) break;
-      start = std::max(start, spans_[at].end);
-    }
+    size_t at = end_;
+    // Those that end before are out of the way. Usually that is all, or all but a few.
+    while (at > begin_ && spans_[at - 1].end > start) --at;
+    for (; at < end_ && start + cycles > spans_[at].start; ++at) start = spans_[at].end;
     const uint64_t end = start + cycles;
-    const bool joins_before = at > 0 && spans_[at - 1].end == start;
-    const bool joins_after = at < spans_.size() && spans_[at].start == end;
+    const bool joins_before = at > begin_ && spans_[at - 1].end == start;
+    const bool joins_after = at < end_ && spans_[at].start == end;
     if (joins_before && joins_after) {
       spans_[at - 1].end = spans_[at].end;
-      spans_.erase(spans_.begin() + static_cast<std::ptrdiff_t>(at));
+      std::move(spans_.begin() + at + 1, spans_.begin() + end_, spans_.begin() + at);
+      --end_;
     } else if (joins_before) {
       spans_[at - 1].end = end;
     } else if (joins_after) {
       spans_[at].start = start;
     } else {
-      spans_.insert(spans_.begin() + static_cast<std::ptrdiff_t>(at), {start, end});
-      if (spans_.size() > kSpans) {
-        floor_ = spans_.front().end;
-        spans_.erase(spans_.begin());
-      }
+      Insert(at, {start, end});
     }
     return start;
+  }
+  void Insert(size_t at, const Span& span) {
+    if (end_ == spans_.size()) {
+      std::move(spans_.begin() + begin_, spans_.begin() + end_, spans_.begin());
+      at -= begin_;
+      end_ -= begin_;
+      begin_ = 0;
+    }
+    std::move_backward(spans_.begin() + at, spans_.begin() + end_, spans_.begin() + end_ + 1);
+    spans_[at] = span;
+    ++end_;
+    if (end_ - begin_ > kSpans) floor_ = spans_[begin_++].end;
   }
 
   Clock clock_;
   bool contended_;
   // In cycles.
-  uint64_t floor_ = 0;       // nothing is given before this
-  std::vector<Span> spans_;  // taken, in order, not touching
+  uint64_t floor_ = 0;  // nothing is given before this
+  // Taken, in order, not touching: [begin_, end_) of the array, with room to grow at its end.
+  std::array<Span, 4 * kSpans> spans_{};
+  uint32_t begin_ = 0, end_ = 0;
   uint64_t last_end_ = 0, last_end_ps_ = 0;
   UnitStatistics statistics_;
   TraceSink sink_;

@@ -3,6 +3,12 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <iterator>
+#include <list>
+#include <random>
+#include <utility>
+
 namespace spyre::model {
 namespace {
 
@@ -32,6 +38,51 @@ TEST(Resource, OldReservationsAreForgottenButNeverGivenTwice) {
   Resource port("port", kPicoseconds);
   for (uint64_t i = 0; i < 100; ++i) EXPECT_EQ(Start(port, i * 1000, 10), i * 1000);
   EXPECT_GE(Start(port, 0, 10), 80'000u);
+}
+
+// What a resource promises, with a list that is searched from its beginning.
+class Calendar {
+ public:
+  uint64_t Take(uint64_t earliest, uint64_t cycles) {
+    uint64_t start = std::max(earliest, forgotten_);
+    auto next = taken_.begin();
+    for (; next != taken_.end() && next->first < start + cycles; ++next)
+      start = std::max(start, next->second);
+    next = taken_.insert(next, {start, start + cycles});
+    if (const auto after = std::next(next); after != taken_.end() && after->first == next->second) {
+      next->second = after->second;
+      taken_.erase(after);
+    }
+    if (next != taken_.begin() && std::prev(next)->second == next->first) {
+      std::prev(next)->second = next->second;
+      taken_.erase(next);
+    }
+    if (taken_.size() > 16) {
+      forgotten_ = taken_.front().second;
+      taken_.pop_front();
+    }
+    return start;
+  }
+
+ private:
+  uint64_t forgotten_ = 0;
+  std::list<std::pair<uint64_t, uint64_t>> taken_;
+};
+
+TEST(Resource, RandomRequestsGetWhatACalendarWouldGive) {
+  std::mt19937_64 random(7);
+  for (int round = 0; round < 50; ++round) {
+    Resource port("port", kPicoseconds);
+    Calendar calendar;
+    const uint64_t spread = 1 + random() % 400;
+    for (uint64_t now = 0, i = 0; i < 2000; ++i) {
+      now += random() % 30;
+      const uint64_t earliest = now + random() % spread;
+      const uint64_t cycles = 1 + random() % 40;
+      ASSERT_EQ(Start(port, earliest, cycles), calendar.Take(earliest, cycles))
+          << "round " << round << ", request " << i;
+    }
+  }
 }
 
 TEST(Resource, CountsBusyTimeBytesAndWaiting) {
