@@ -85,9 +85,7 @@ class Resource {
   // clock: its users', who all count in its cycles, so that users that follow each other do not
   // drift. contended: false gives the same durations without waiting (functional fidelity).
   Resource(std::string name, const Clock& clock, bool contended = true)
-      : clock_(clock), contended_(contended) {
-    statistics_.name = std::move(name);
-  }
+      : name_(std::move(name)), clock_(clock), contended_(contended) {}
 
   void TraceTo(trace::Recorder* recorder, trace::Category category, const std::string& process,
                const std::string& track, const std::string& slice) {
@@ -95,40 +93,35 @@ class Resource {
     sink_ = {recorder, category, recorder->AddTrack(process, track), recorder->Intern(slice)};
   }
 
-  struct Use {
-    uint64_t start_cycle;
-    uint64_t end_ps;
-  };
   // Takes the resource for `cycles` cycles from the first cycle on, not before `earliest_cycle`, at
-  // which it is free that long. Who passes many resources of one clock stays in its cycles.
-  Use ReserveCycles(uint64_t earliest_cycle, uint64_t cycles, uint64_t bytes = 0,
-                    uint64_t flow = 0) {
+  // which it is free that long; returns that cycle. Who passes many resources of one clock stays in
+  // its cycles.
+  uint64_t ReserveCycles(uint64_t earliest_cycle, uint64_t cycles, uint64_t bytes = 0,
+                         uint64_t flow = 0) {
     const uint64_t start = contended_ ? Take(earliest_cycle, cycles) : earliest_cycle;
     const uint64_t end = start + cycles;
-    // Users often follow each other without a gap.
-    const uint64_t start_ps = start == last_end_ ? last_end_ps_ : clock_.Edge(start);
-    const uint64_t end_ps = clock_.Edge(end);
-    if (end > last_end_) {
-      last_end_ = end;
-      last_end_ps_ = end_ps;
-    }
-    statistics_.busy_ps += end_ps - start_ps;
-    statistics_.bytes += bytes;
-    statistics_.requests += 1;
-    if (start != earliest_cycle) statistics_.waited_ps += start_ps - clock_.Edge(earliest_cycle);
+    last_end_ = std::max(last_end_, end);
+    busy_cycles_ += cycles;
+    waited_cycles_ += start - earliest_cycle;
+    bytes_ += bytes;
+    ++requests_;
     if (sink_.recorder != nullptr) {
-      sink_.recorder->Slice(sink_.category, sink_.track, sink_.name, start_ps, end_ps, flow, bytes);
+      sink_.recorder->Slice(sink_.category, sink_.track, sink_.name, clock_.Edge(start),
+                            clock_.Edge(end), flow, bytes);
     }
-    return {start, end_ps};
+    return start;
   }
   // The same from the first edge at or after a time; returns the end.
   uint64_t Reserve(uint64_t earliest_ps, uint64_t cycles, uint64_t bytes = 0, uint64_t flow = 0) {
-    return ReserveCycles(clock_.CycleAt(earliest_ps), cycles, bytes, flow).end_ps;
+    return clock_.Edge(ReserveCycles(clock_.CycleAt(earliest_ps), cycles, bytes, flow) + cycles);
   }
 
   // When the last reservation ends.
-  uint64_t free_ps() const { return contended_ ? last_end_ps_ : 0; }
-  const UnitStatistics& statistics() const { return statistics_; }
+  uint64_t free_ps() const { return contended_ ? clock_.Edge(last_end_) : 0; }
+  // Of whole cycles: their sum is rounded to picoseconds once.
+  UnitStatistics statistics() const {
+    return {name_, clock_.Edge(busy_cycles_), bytes_, requests_, clock_.Edge(waited_cycles_), {}};
+  }
 
  private:
   struct Span {
@@ -173,6 +166,7 @@ class Resource {
     if (end_ - begin_ > kSpans) floor_ = spans_[begin_++].end;
   }
 
+  std::string name_;
   Clock clock_;
   bool contended_;
   // In cycles.
@@ -180,8 +174,9 @@ class Resource {
   // Taken, in order, not touching: [begin_, end_) of the array, with room to grow at its end.
   std::array<Span, 4 * kSpans> spans_{};
   uint32_t begin_ = 0, end_ = 0;
-  uint64_t last_end_ = 0, last_end_ps_ = 0;
-  UnitStatistics statistics_;
+  uint64_t last_end_ = 0;
+  uint64_t busy_cycles_ = 0, waited_cycles_ = 0;
+  uint64_t bytes_ = 0, requests_ = 0;
   TraceSink sink_;
 };
 

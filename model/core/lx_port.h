@@ -28,9 +28,9 @@ class LxPort {
   uint64_t Burst(uint64_t earliest_ps, uint64_t bytes) {
     const uint64_t cycles = Cycles(bytes);
     passed_cycles_ += cycles;
-    const Resource::Use use = bursts_.ReserveCycles(clock_.CycleAt(earliest_ps), cycles, bytes);
-    if (contended_) Remember({use.start_cycle + cycles, cycles});
-    return use.end_ps;
+    const uint64_t end = bursts_.ReserveCycles(clock_.CycleAt(earliest_ps), cycles, bytes) + cycles;
+    if (contended_) Remember({end, cycles});
+    return clock_.Edge(end);
   }
   // A burst that passes on as it comes, its last byte at last_ps.
   uint64_t BurstThrough(uint64_t last_ps, uint64_t bytes) {
@@ -53,15 +53,16 @@ class LxPort {
     uncharged_ = 0;
     uncharged_cycles_ = 0;
     stream_from_ = earliest_cycle;
-    stream_until_ = streams_.ReserveCycles(earliest_cycle, cycles, bytes).start_cycle + cycles;
+    stream_until_ = streams_.ReserveCycles(earliest_cycle, cycles, bytes) + cycles;
     return stream_until_;
   }
 
   UnitStatistics statistics() const {
     UnitStatistics all = bursts_.statistics();
-    all.bytes += streams_.statistics().bytes;
-    all.requests += streams_.statistics().requests;
-    all.waited_ps += streams_.statistics().waited_ps;
+    const UnitStatistics streams = streams_.statistics();
+    all.bytes += streams.bytes;
+    all.requests += streams.requests;
+    all.waited_ps += streams.waited_ps;
     all.busy_ps = clock_.Edge(passed_cycles_);
     return all;
   }

@@ -131,7 +131,7 @@ class Ring : public sc_core::sc_module, public MulticastTransport {
   // Takes a link for `cycles` from cycle `head` on; returns the cycle in which the data's head is
   // at the next stop.
   uint64_t Pass(Resource& link, uint64_t head, uint64_t cycles, uint64_t bytes, uint64_t flow) {
-    return link.ReserveCycles(head, cycles, bytes, flow).start_cycle + config_.ring.hop_cycles;
+    return link.ReserveCycles(head, cycles, bytes, flow) + config_.ring.hop_cycles;
   }
   uint64_t DataCycles(uint64_t bytes) const;  // on one link
   uint64_t MulticastCycles(uint64_t bytes, size_t members) const;
