@@ -7,10 +7,12 @@
 #include <set>
 
 #include "runtime/compiler/front_end/decompose.h"
+#include "runtime/compiler/front_end/kernel_arguments.h"
 #include "runtime/compiler/front_end/lower_to_op_specs.h"
 #include "runtime/compiler/front_end/named_lowering.h"
+#include "runtime/compiler/front_end/pipeline.h"
 #include "runtime/compiler/tiling/coarse_tile.h"
-#include "runtime/compiler/tiling/hints.h"
+#include "runtime/compiler/tiling/tiling_propagation.h"
 
 namespace spyre::compiler {
 namespace {
@@ -67,44 +69,6 @@ LxGraph ToLxGraph(const Graph& graph, const std::map<std::string, WorkDivision>&
   return result;
 }
 
-// The layout over the shape that the caller has: without the last dimension of sparse sticks.
-StickLayout CallersLayout(const NamedGraph& named, const NamedTensor& tensor) {
-  const std::vector<int64_t> shape = named.Shape(tensor);
-  if (tensor.stick == NamedTensor::kSparse)
-    return SparseLayout(shape, DeviceFormatOf(DataFormat::kIeeeFp16));
-  std::vector<int> order;
-  for (size_t i = 0; i < shape.size(); ++i)
-    if (tensor.dims[i] != tensor.stick) order.push_back(static_cast<int>(i));
-  const auto stick = std::find(tensor.dims.begin(), tensor.dims.end(), tensor.stick);
-  order.push_back(static_cast<int>(stick - tensor.dims.begin()));
-  return MakeLayout(shape, ContiguousStrides(shape), DeviceFormatOf(DataFormat::kIeeeFp16), order);
-}
-
-std::vector<FrontEndArgument> Arguments(const NamedGraph& named, const NamedGraph& primitives,
-                                        const Graph& graph) {
-  std::vector<FrontEndArgument> arguments;
-  const std::string full = "full_";
-  const auto find = [&](const NamedGraph& in, const std::string& name) {
-    const auto it = std::find_if(in.tensors.begin(), in.tensors.end(),
-                                 [&](const NamedTensor& tensor) { return tensor.name == name; });
-    return it == in.tensors.end() ? -1 : static_cast<int>(it - in.tensors.begin());
-  };
-  for (const std::string& buffer : KernelArgumentNames(graph)) {
-    FrontEndArgument argument;
-    argument.is_output = graph.IsOutput(buffer);
-    int tensor = find(primitives, buffer);
-    if (tensor < 0) tensor = find(primitives, buffer.substr(full.size()));
-    const NamedTensor& planned = primitives.tensors[static_cast<size_t>(tensor)];
-    argument.name = planned.name;
-    argument.layout = CallersLayout(primitives, planned);
-    argument.is_constant = planned.origin == NamedTensor::Origin::kConstant;
-    argument.value = planned.value;
-    if (!argument.is_constant) argument.tensor = find(named, planned.name);
-    arguments.push_back(std::move(argument));
-  }
-  return arguments;
-}
-
 void RefuseLongSpans(const WorkDivision& division) {
   if (division.too_far.empty()) return;
   throw CompileError(
@@ -114,29 +78,86 @@ void RefuseLongSpans(const WorkDivision& division) {
                   fmt::join(division.too_far, "; ")));
 }
 
+// ---------------------------------------------------------------- passes
+
+void RunDecompose(FrontEndResult& graph, const FrontEndOptions& /*options*/) {
+  graph.primitives = Decompose(graph.primitives);
+}
+
+void RunStick(FrontEndResult& graph, const FrontEndOptions& /*options*/) {
+  graph.primitives = PlanSticks(graph.primitives);
+}
+
+void RunLower(FrontEndResult& graph, const FrontEndOptions& /*options*/) {
+  graph.graph = LowerNamedGraph(graph.primitives);
+  graph.loop_names = NameLoops(graph.graph);
+}
+
+void RunHints(FrontEndResult& graph, const FrontEndOptions& options) {
+  if (!options.tiling) return;
+  AssignDimHints(graph.graph, HintScopes(graph.primitives));
+  graph.groups = HintsToGroups(graph.graph, &graph.log);
+}
+
+void RunTile(FrontEndResult& graph, const FrontEndOptions& /*options*/) {
+  StampTiles(graph.graph, graph.groups);
+  CheckTileReads(graph.graph);
+  RestoreSticks(graph.primitives, graph.graph);
+}
+
+void RunPropagate(FrontEndResult& graph, const FrontEndOptions& /*options*/) {
+  PropagateTiles(graph.graph);
+  RestoreSticks(graph.primitives, graph.graph);
+}
+
+void RunDivision(FrontEndResult& graph, const FrontEndOptions& options) {
+  graph.divisions = DivideGraph(graph.graph, graph.loop_names, options.division);
+  for (const auto& [op, division] : graph.divisions) {
+    if (!options.allow_long_spans) RefuseLongSpans(division);
+    graph.log.insert(graph.log.end(), division.log.begin(), division.log.end());
+  }
+}
+
+void RunLx(FrontEndResult& graph, const FrontEndOptions& options) {
+  graph.lx = PlanLx(ToLxGraph(graph.graph, graph.divisions, options.lx_planning), options.lx);
+}
+
+void RunKernel(FrontEndResult& graph, const FrontEndOptions& /*options*/) {
+  graph.source =
+      BuildKernelSource(KernelName(graph.graph), graph.graph, graph.divisions, graph.lx);
+  graph.arguments = KernelArguments(graph.primitives, graph.graph);
+}
+
 }  // namespace
 
+bool FrontEndResult::HasRun(std::string_view pass) const {
+  return std::find(passes.begin(), passes.end(), pass) != passes.end();
+}
+
+const std::vector<FrontEndPass>& FrontEndPasses() {
+  static const std::vector<FrontEndPass> passes = {
+      {"decompose", "composite operations taken apart", "", true, RunDecompose},
+      {"stick", "the dimension inside the stick of every tensor, restickify where it changes",
+       "decompose", true, RunStick},
+      {"lower", "loops, accesses and stick layouts", "stick", true, RunLower},
+      {"hints", "hints resolved to the loops of every operation, and to groups", "lower", true,
+       RunHints},
+      {"tile", "groups put into counted loops, buffers shrunk to tiles", "hints", true, RunTile},
+      {"propagate", "whole buffers for results that leave their loop", "tile", true, RunPropagate},
+      {"division", "loops divided over the cores", "lower", false, RunDivision},
+      {"lx", "places of buffers in LX and pool", "division", false, RunLx},
+      {"kernel", "OpSpecs in counted loops", "lx", false, RunKernel},
+  };
+  return passes;
+}
+
 FrontEndResult CompileNamedGraph(const NamedGraph& named, const FrontEndOptions& options) {
-  FrontEndResult result;
-  result.primitives = PlanSticks(Decompose(named));
-  Graph& graph = result.graph;
-  graph = LowerNamedGraph(result.primitives);
-  const DimNames loop_names = NameLoops(graph);
-  if (options.tiling) {
-    AssignDimHints(graph, HintScopes(result.primitives));
-    result.groups = HintsToGroups(graph, &result.log);
-    CoarseTile(graph, result.groups);
-    RestoreSticks(result.primitives, graph);
-  }
-  result.divisions = DivideGraph(graph, loop_names, options.division);
-  for (const auto& [op, division] : result.divisions) {
-    if (!options.allow_long_spans) RefuseLongSpans(division);
-    result.log.insert(result.log.end(), division.log.begin(), division.log.end());
-  }
-  result.lx = PlanLx(ToLxGraph(graph, result.divisions, options.lx_planning), options.lx);
-  result.source = BuildKernelSource(KernelName(graph), graph, result.divisions, result.lx);
-  result.arguments = Arguments(named, result.primitives, graph);
-  return result;
+  FrontEndResult graph;
+  graph.primitives = named;
+  std::vector<std::string> names;
+  for (const FrontEndPass& pass : FrontEndPasses()) names.emplace_back(pass.name);
+  RunPasses(names, options, graph);
+  return graph;
 }
 
 BundleDialect DialectFor(const FrontEndResult& result) {

@@ -240,9 +240,10 @@ class Planner {
     for (size_t i = 0; i < graph_.operations.size(); ++i) {
       if (!is_candidate[i]) continue;
       const size_t b = index_.at(graph_.operations[i].ir.output.name);
-      const LxBufferPlan& buffer = plan_.buffers[b];
+      LxBufferPlan& buffer = plan_.buffers[b];
       if (!placed.insert(buffer.name).second) continue;  // written again
-      LxBuffer candidate{buffer.name, BytesPerCore(b, is_candidate), buffer.start, buffer.end, {}};
+      buffer.core_bytes = BytesPerCore(b, is_candidate);
+      LxBuffer candidate{buffer.name, buffer.core_bytes, buffer.start, buffer.end, {}};
       candidate.in_place = InPlaceOf(graph_.operations[i], candidate, candidates);
       candidates.push_back(std::move(candidate));
     }
