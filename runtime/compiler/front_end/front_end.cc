@@ -4,9 +4,11 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <set>
+#include <map>
 
+#include "runtime/compiler/front_end/argument_reach.h"
 #include "runtime/compiler/front_end/decompose.h"
+#include "runtime/compiler/front_end/explain.h"
 #include "runtime/compiler/front_end/kernel_arguments.h"
 #include "runtime/compiler/front_end/lower_to_op_specs.h"
 #include "runtime/compiler/front_end/named_lowering.h"
@@ -32,17 +34,19 @@ int GroupOf(const GraphOp& op) {
   return op.loop && !op.loop->group_id.empty() ? op.loop->group_id.front() : -1;
 }
 
-// Buffers that must be in device memory: loops walk through them, or data moves between cores on
-// the way.
-std::set<std::string> DeviceBuffers(const Graph& graph) {
-  std::set<std::string> device;
+// Buffers that must be in device memory, and why: loops walk through them, or data moves between
+// cores on the way.
+std::map<std::string, std::string> DeviceBuffers(const Graph& graph) {
+  std::map<std::string, std::string> device;
+  const std::string moves = "restickify moves its data between cores, through device memory";
   for (const GraphOp& op : graph.ops) {
-    if (!op.IsComputed()) device.insert(op.name);  // whole buffers of results of a loop
-    if (op.op == kRestickify) device.insert(op.name);
+    if (!op.IsComputed()) device.emplace(op.name, "the whole result of a loop, which walks through it");
+    if (op.op == kRestickify) device.emplace(op.name, moves);
     for (const GraphRead& read : op.reads) {
       const GraphOp* writer = graph.Find(read.buffer);
-      if (op.op == kRestickify || (writer != nullptr && GroupOf(*writer) != GroupOf(op)))
-        device.insert(read.buffer);
+      if (op.op == kRestickify) device.emplace(read.buffer, moves);
+      if (writer != nullptr && GroupOf(*writer) != GroupOf(op))
+        device.emplace(read.buffer, fmt::format("'{}' reads it in another loop", op.name));
     }
   }
   return device;
@@ -51,7 +55,7 @@ std::set<std::string> DeviceBuffers(const Graph& graph) {
 LxGraph ToLxGraph(const Graph& graph, const std::map<std::string, WorkDivision>& divisions,
                   bool lx_planning) {
   LxGraph result;
-  const std::set<std::string> device = DeviceBuffers(graph);
+  const std::map<std::string, std::string> device = DeviceBuffers(graph);
   for (const GraphOp& op : graph.ops) {
     if (!op.IsComputed()) continue;
     LxOperation operation;
@@ -60,7 +64,11 @@ LxGraph ToLxGraph(const Graph& graph, const std::map<std::string, WorkDivision>&
     const WorkDivision& division = divisions.at(op.name);
     operation.splits = division.splits;
     operation.k_fastest = division.k_fastest;
-    operation.may_stay_in_lx = lx_planning && device.count(operation.ir.output.name) == 0;
+    const auto barred = device.find(operation.ir.output.name);
+    operation.may_stay_in_lx = lx_planning && barred == device.end();
+    operation.stays_out = !lx_planning ? "no result may (workload.lx = \"none\")"
+                          : barred != device.end() ? barred->second
+                                                   : "";
     if (op.loop) operation.loops = op.loop->group_id;
     result.operations.push_back(std::move(operation));
   }
@@ -80,12 +88,17 @@ void RefuseLongSpans(const WorkDivision& division) {
 
 // ---------------------------------------------------------------- passes
 
+void Append(std::vector<Decision> decisions, FrontEndResult& graph) {
+  std::move(decisions.begin(), decisions.end(), std::back_inserter(graph.decisions));
+}
+
 void RunDecompose(FrontEndResult& graph, const FrontEndOptions& /*options*/) {
   graph.primitives = Decompose(graph.primitives);
 }
 
 void RunStick(FrontEndResult& graph, const FrontEndOptions& /*options*/) {
   graph.primitives = PlanSticks(graph.primitives);
+  Append(ExplainSticks(graph), graph);
 }
 
 void RunLower(FrontEndResult& graph, const FrontEndOptions& /*options*/) {
@@ -97,6 +110,7 @@ void RunHints(FrontEndResult& graph, const FrontEndOptions& options) {
   if (!options.tiling) return;
   AssignDimHints(graph.graph, HintScopes(graph.primitives));
   graph.groups = HintsToGroups(graph.graph, &graph.log);
+  Append(ExplainHints(graph), graph);
 }
 
 void RunTile(FrontEndResult& graph, const FrontEndOptions& /*options*/) {
@@ -106,7 +120,8 @@ void RunTile(FrontEndResult& graph, const FrontEndOptions& /*options*/) {
 }
 
 void RunPropagate(FrontEndResult& graph, const FrontEndOptions& /*options*/) {
-  PropagateTiles(graph.graph);
+  const Graph before = graph.groups.empty() ? Graph() : graph.graph;
+  Append(ExplainTiles(before, PropagateTiles(graph.graph)), graph);
   RestoreSticks(graph.primitives, graph.graph);
 }
 
@@ -116,16 +131,27 @@ void RunDivision(FrontEndResult& graph, const FrontEndOptions& options) {
     if (!options.allow_long_spans) RefuseLongSpans(division);
     graph.log.insert(graph.log.end(), division.log.begin(), division.log.end());
   }
+  Append(ExplainDivision(graph, options), graph);
 }
 
 void RunLx(FrontEndResult& graph, const FrontEndOptions& options) {
   graph.lx = PlanLx(ToLxGraph(graph.graph, graph.divisions, options.lx_planning), options.lx);
+  Append(ExplainPlaces(graph, options), graph);
 }
 
 void RunKernel(FrontEndResult& graph, const FrontEndOptions& /*options*/) {
   graph.source =
       BuildKernelSource(KernelName(graph.graph), graph.graph, graph.divisions, graph.lx);
   graph.arguments = KernelArguments(graph.primitives, graph.graph);
+}
+
+void RunBundle(FrontEndResult& graph, const FrontEndOptions& /*options*/) {
+  // A source that was not made here may have any number of arguments.
+  const BundleDialect dialect =
+      graph.HasRun("lower") ? DialectFor(graph) : BundleDialect::kSymbolicArguments;
+  const Bundle bundle = EmitBundle(graph.source, dialect);
+  if (graph.HasRun("lower")) RefuseShortArguments(graph, bundle);
+  graph.bundle = FilesOf(bundle, dialect);
 }
 
 }  // namespace
@@ -147,6 +173,7 @@ const std::vector<FrontEndPass>& FrontEndPasses() {
       {"division", "loops divided over the cores", "lower", false, RunDivision},
       {"lx", "places of buffers in LX and pool", "division", false, RunLx},
       {"kernel", "OpSpecs in counted loops", "lx", false, RunKernel},
+      {"bundle", "SDSC files and bundle.mlir", "kernel", false, RunBundle},
   };
   return passes;
 }
@@ -155,9 +182,17 @@ FrontEndResult CompileNamedGraph(const NamedGraph& named, const FrontEndOptions&
   FrontEndResult graph;
   graph.primitives = named;
   std::vector<std::string> names;
-  for (const FrontEndPass& pass : FrontEndPasses()) names.emplace_back(pass.name);
+  for (const FrontEndPass& pass : FrontEndPasses())
+    if (pass.name != "bundle") names.emplace_back(pass.name);
   RunPasses(names, options, graph);
   return graph;
+}
+
+std::vector<BundleFile> FilesOf(const Bundle& bundle, BundleDialect dialect) {
+  std::vector<BundleFile> files = {{"bundle.mlir", BundleMlir(bundle, dialect)}};
+  for (size_t i = 0; i < bundle.dscs.size(); ++i)
+    files.push_back({bundle.files.at(i), ToSdscJson(bundle.dscs[i], dialect) + "\n"});
+  return files;
 }
 
 BundleDialect DialectFor(const FrontEndResult& result) {

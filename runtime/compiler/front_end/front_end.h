@@ -42,6 +42,11 @@ struct FrontEndArgument {
   std::string name;
 };
 
+struct BundleFile {
+  std::string name;  // "bundle.mlir", "sdsc_0.json"
+  std::string text;
+};
+
 // The one graph that all passes work on. Each fills in its part, those behind it read it.
 struct FrontEndResult {
   std::vector<std::string> passes;  // that have run, in order
@@ -53,6 +58,7 @@ struct FrontEndResult {
   LxPlan lx;                                      // from `lx` on
   KernelSource source;                            // from `kernel` on
   std::vector<FrontEndArgument> arguments;        // in order of the kernel's, from `kernel` on
+  std::vector<BundleFile> bundle;                 // from `bundle` on
   std::vector<std::string> log;                   // "WARNING: ...", "CRITICAL: ..."
   std::vector<Decision> decisions;                // what was chosen, and why, in order
 
@@ -69,12 +75,15 @@ struct FrontEndPass {
   void (*run)(FrontEndResult& graph, const FrontEndOptions& options);
 };
 
-// In order: decompose, stick, lower, hints, tile, propagate, division, lx, kernel.
+// In order: decompose, stick, lower, hints, tile, propagate, division, lx, kernel, bundle.
 const std::vector<FrontEndPass>& FrontEndPasses();
 
-// All passes. Throws CompileError Unsupported "span_too_large" where work division leaves a core
+// All passes but `bundle`, which takes the dialect that its caller wants. Throws CompileError Unsupported "span_too_large" where work division leaves a core
 // more than 256 MiB of a tensor to reach, unless options allow it: then it is in the log.
 FrontEndResult CompileNamedGraph(const NamedGraph& named, const FrontEndOptions& options);
+
+// As WriteBundle writes them.
+std::vector<BundleFile> FilesOf(const Bundle& bundle, BundleDialect dialect);
 
 // The form of the coarse-tiling RFC where its seven segments suffice for arguments and pool, else
 // the newest.

@@ -20,18 +20,23 @@ const FrontEndPass* FindPass(std::string_view name) {
 
 class PassRunner {
  public:
-  PassRunner(const FrontEndOptions& options, FrontEndResult& graph, const AfterPass& after)
-      : options_(options), graph_(graph), after_(after) {}
+  PassRunner(const FrontEndOptions& options, FrontEndResult& graph,
+             const PassObserver& observer)
+      : options_(options), graph_(graph), observer_(observer) {}
 
   void Run(const FrontEndPass& pass) {
+    if (observer_.before) observer_.before(pass);
     RefuseDisorder(pass);
     const std::string_view needed = Needed(pass);
-    if (!needed.empty() && !graph_.HasRun(needed)) Run(*FindPass(needed));
+    if (!needed.empty() && !graph_.HasRun(needed)) {
+      Run(*FindPass(needed));
+      if (observer_.before) observer_.before(pass);
+    }
     DropFrom(pass);
     pass.run(graph_, options_);
     graph_.passes.emplace_back(pass.name);
     Verify(graph_, options_);
-    if (after_) after_(pass, graph_);
+    if (observer_.after) observer_.after(pass, graph_);
   }
 
  private:
@@ -70,19 +75,20 @@ class PassRunner {
       graph_.source = {};
       graph_.arguments.clear();
     }
+    graph_.bundle.clear();
   }
 
   const FrontEndOptions& options_;
   FrontEndResult& graph_;
-  const AfterPass& after_;
+  const PassObserver& observer_;
 };
 
 }  // namespace
 
 void RunPasses(const std::vector<std::string>& names, const FrontEndOptions& options,
-               FrontEndResult& graph, const AfterPass& after) {
+               FrontEndResult& graph, const PassObserver& observer) {
   for (const std::string& name : names) RequireFrontEndPass(name);
-  PassRunner runner(options, graph, after);
+  PassRunner runner(options, graph, observer);
   for (const std::string& name : names) runner.Run(RequireFrontEndPass(name));
 }
 

@@ -13,8 +13,11 @@
 
 namespace spyre::compiler {
 
-// Called behind each pass that has run and left a graph that the verifier accepts.
-using AfterPass = std::function<void(const FrontEndPass& pass, const FrontEndResult& graph)>;
+// Whom to tell; both may be empty. `after`: the pass left a graph that the verifier accepts.
+struct PassObserver {
+  std::function<void(const FrontEndPass& pass)> before;
+  std::function<void(const FrontEndPass& pass, const FrontEndResult& graph)> after;
+};
 
 // Runs the named passes in the order given. A pass that another one needs and that has not run yet
 // runs before it; tiling that was begun is finished before work is divided. A pass that runs again
@@ -24,7 +27,7 @@ using AfterPass = std::function<void(const FrontEndPass& pass, const FrontEndRes
 // whole at the last call of `after`. BadInput for a name that is not a pass (with the nearest one)
 // and for a pass that cannot run behind one that has; CompileError of the verifier (verify.h).
 void RunPasses(const std::vector<std::string>& names, const FrontEndOptions& options,
-               FrontEndResult& graph, const AfterPass& after = nullptr);
+               FrontEndResult& graph, const PassObserver& observer = {});
 
 // Throws BadInput with the nearest name and all names.
 const FrontEndPass& RequireFrontEndPass(const std::string& name);

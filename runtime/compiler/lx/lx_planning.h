@@ -29,6 +29,7 @@ struct LxOperation {
   bool k_fastest = false;      // WorkDivision::k_fastest
   bool may_stay_in_lx = true;  // false: its output needs device memory (a mutation, a tensor
                                // that loops walk through)
+  std::string stays_out;       // then: why, in words
   std::vector<int> loops;      // path of the counted loops around it (LoopStamp::group_id)
 };
 
@@ -68,6 +69,7 @@ struct LxBufferPlan {
   bool is_input = false;
   std::optional<int64_t> lx_address;   // the same offset on every core
   std::optional<int64_t> pool_offset;  // intermediates that are not in LX
+  std::string reason;                  // why it is in LX, or why not, in words
 };
 
 struct LxPlan {
