@@ -141,7 +141,7 @@ nlohmann::json ParseJson(std::string_view text, const std::string& name) {
 
 nlohmann::ordered_json ParseOrderedJson(std::string_view text, const std::string& name) {
   using Json = nlohmann::ordered_json;
-  constexpr int kMostLevels = 16;            // of what people write
+  constexpr int kMostLevels = 16;           // of what people write
   std::vector<std::set<std::string>> keys;  // of the objects that are open
   const auto check = [&](int depth, Json::parse_event_t event, Json& value) {
     if (depth > kMostLevels) throw BadInput("{}: more than {} levels", name, kMostLevels);

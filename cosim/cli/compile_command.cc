@@ -14,6 +14,7 @@
 #include "cosim/workload/emit_passes.h"
 #include "cosim/workload/resolve.h"
 #include "runtime/compiler/codegen/spyre_code.h"
+#include "runtime/compiler/passes/passes.h"
 
 namespace spyre::cosim {
 namespace {
@@ -69,10 +70,11 @@ void AddCompileCommand(command_line::Command& root) {
           .Placeholder("DIR")
           .Completes(Words::kDirectories);
   command
-      .Add("--emit", a->emit,
-           "print what a pass left, and write nothing: decompose, stick, lower, hints, tile, "
-           "propagate, division, lx, kernel, bundle or all; or a part of it: sticks, groups, graph, "
-           "loops, opspec")
+      .Add(
+          "--emit", a->emit,
+          "print what a pass left, and write nothing: decompose, stick, lower, hints, tile, "
+          "propagate, division, lx, kernel, bundle or all; or a part of it: sticks, groups, graph, "
+          "loops, opspec")
       .Placeholder("PASS")
       .Suggests(EmitStages())
       .Excludes(output);
@@ -96,7 +98,13 @@ void AddCompileCommand(command_line::Command& root) {
     const RunConfig config = ConfigOf(a->options.input, a->sets, a->bundle);
     if (!a->emit.empty()) {
       std::vector<std::string> warnings;
-      EmitPasses(config, {a->emit, a->json}, std::cout, warnings);
+      try {
+        EmitPasses(config, {a->emit, a->json}, std::cout, warnings);
+      } catch (const Error& error) {
+        if (a->json && error.kind() == ErrorKind::kBadInput)
+          std::cout << compiler::ErrorLine(error) << std::flush;
+        throw;
+      }
       PrintWarnings(warnings);
       return 0;
     }

@@ -81,7 +81,9 @@ void AddOptCommand(command_line::Command& root) {
   for (const compiler::Pass& pass : compiler::Passes()) names.emplace_back(pass.name);
   for (const auto& [name, summary] : compiler::GraphPasses()) names.push_back(name);
   const auto options = std::make_shared<OptOptions>();
-  command.Add("PASS", options->pass, "name of a pass, or names of passes of the front end").Required().Suggests(names);
+  command.Add("PASS", options->pass, "name of a pass, or names of passes of the front end")
+      .Required()
+      .Suggests(names);
   command.Add("FILE", options->file, "JSON lines, or a graph; -: standard input")
       .ShowDefault()
       .Completes(command_line::Words::kFiles);
@@ -93,8 +95,8 @@ void AddOptCommand(command_line::Command& root) {
 }
 
 int RunOptCommand(const OptOptions& options, std::istream& standard_input, std::ostream& out) {
-  const bool of_graphs = options.pass.find(',') != std::string::npos ||
-                         compiler::AreGraphPasses(options.pass);
+  const bool of_graphs =
+      options.pass.find(',') != std::string::npos || compiler::AreGraphPasses(options.pass);
   const auto run = [&](const std::string& name, std::istream& in) {
     if (of_graphs) return RunGraphs(options.pass, name, in, out);
     RunLines(compiler::RequirePass(options.pass), name, in, out);

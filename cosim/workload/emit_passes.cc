@@ -51,8 +51,9 @@ FrontEndResult InputOf(const RunConfig& config) {
   if (HasOpList(workload)) {
     graph.primitives = ReadOpList(workload);
   } else if (workload.bundle.empty()) {
-    throw BadInput("--emit: the passes work on a list of operations (workload.ops), OpSpec source or "
-                   "a bundle");
+    throw BadInput(
+        "--emit: the passes work on a list of operations (workload.ops), OpSpec source or "
+        "a bundle");
   } else if (fs::is_directory(workload.bundle)) {
     return ReadBundleFiles(workload.bundle);
   } else {
@@ -126,7 +127,8 @@ void EmitPasses(const RunConfig& config, const EmitOptions& options, std::ostrea
   }
   if (all && !graph.passes.empty()) write(graph.passes.back());
   compiler::PassObserver observer;
-  if (all) observer.after = [&](const FrontEndPass& pass, const FrontEndResult& /*graph*/) {
+  if (all)
+    observer.after = [&](const FrontEndPass& pass, const FrontEndResult& /*graph*/) {
       write(std::string(pass.name));
     };
   compiler::RunPasses(passes, front_end, graph, observer);
@@ -144,8 +146,9 @@ std::string EmitStage(const RunConfig& config, const std::string& stage,
 std::string ExplainList(const RunConfig& config, std::vector<std::string>& warnings) {
   FrontEndResult graph = InputOf(config);
   if (!graph.passes.empty()) {
-    throw BadInput("--explain: {} has been divided and placed already; a list of operations has not",
-                   config.workload.bundle);
+    throw BadInput(
+        "--explain: {} has been divided and placed already; a list of operations has not",
+        config.workload.bundle);
   }
   RefuseKeysWithoutEffect(config);
   compiler::RunPasses(PassesUpTo("kernel", graph), FrontEndOptionsOf(config), graph);

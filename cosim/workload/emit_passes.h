@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// `compile --emit` and `--explain`: the passes of the front end over what a configuration compiles, a
-// list of operations, OpSpec source or a bundle, which enter the pipeline where they belong. Reads
-// files; any thread. Errors: Error(kBadInput) naming the key or file, CompileError of the passes.
+// `compile --emit` and `--explain`: the passes of the front end over what a configuration compiles,
+// a list of operations, OpSpec source or a bundle, which enter the pipeline where they belong.
+// Reads files; any thread. Errors: Error(kBadInput) naming the key or file, CompileError of the
+// passes.
 #pragma once
 
 #include <ostream>
@@ -20,7 +21,8 @@ struct EmitOptions {
 };
 
 // Runs the passes as far as the stage and writes the graph there; of `all`, behind each pass as it
-// ends, so that the graph before a pass that fails has been written. warnings: what they had to say.
+// ends, so that the graph before a pass that fails has been written. warnings: what they had to
+// say.
 void EmitPasses(const RunConfig& config, const EmitOptions& options, std::ostream& out,
                 std::vector<std::string>& warnings);
 std::string EmitStage(const RunConfig& config, const std::string& stage,

@@ -174,6 +174,7 @@ std::unique_ptr<Workload> ResolveOpList(const RunConfig& config) {
       tensor.file = list->tensors[static_cast<size_t>(argument.tensor)].file;
   }
   plan.warnings = result.log;
+  plan.decisions = result.decisions;
   plan.kernel = std::make_shared<const compiler::Kernel>(CompileBundleKernel(plan));
   plan.description = fmt::format("{} operation{}, bundle {}", list->ops.size(),
                                  list->ops.size() == 1 ? "" : "s", result.source.name);

@@ -143,7 +143,8 @@ class GraphDivider {
     for (const Member& member : members) Apply(member, splits, why);
   }
 
-  void Apply(const Member& member, const std::map<std::string, int>& named, const std::string& why) {
+  void Apply(const Member& member, const std::map<std::string, int>& named,
+             const std::string& why) {
     WorkDivision division;
     division.trace = divisions_.at(member.op->name).trace;
     division.trace.agreement = why;

@@ -25,11 +25,11 @@ namespace spyre::compiler {
 
 // How an answer came about, for those who ask (front_end/explain.h).
 struct DivisionTrace {
-  std::vector<int> committed;   // by span reduction
-  std::vector<int> by_rule;     // splits by the rule for the operation by itself
-  bool by_cost = false;         // which was SplitRule::kCost
-  std::string k_fast_refused;   // why k-fast division did not claim a matmul
-  std::string agreement;        // with its loop: why the splits are those, or why not
+  std::vector<int> committed;  // by span reduction
+  std::vector<int> by_rule;    // splits by the rule for the operation by itself
+  bool by_cost = false;        // which was SplitRule::kCost
+  std::string k_fast_refused;  // why k-fast division did not claim a matmul
+  std::string agreement;       // with its loop: why the splits are those, or why not
 };
 
 struct WorkDivision {

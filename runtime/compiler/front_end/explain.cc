@@ -32,8 +32,9 @@ class HintStory {
     for (const GraphOp& op : graph_.graph.ops) TellOf(op, loops.empty(), decision);
     decision.chosen = loops.empty() ? "no loop" : fmt::format("{}", fmt::join(loops, ", "));
     decision.because =
-        loops.empty() ? fmt::format("no operation under it walks {} as a dimension of its result", dim_)
-                      : "hints nest in the order in which they are given, outermost first";
+        loops.empty()
+            ? fmt::format("no operation under it walks {} as a dimension of its result", dim_)
+            : "hints nest in the order in which they are given, outermost first";
     return decision;
   }
 
@@ -42,11 +43,13 @@ class HintStory {
     for (const DimHint& hint : op.dim_hints) {
       if (hint.hint_id != id_ || (hint.dim_index && !hint.is_reduction)) continue;
       const std::string then =
-          no_loop ? "" : fmt::format(": it does all of its work in each of the {} iterations", count_);
+          no_loop ? ""
+                  : fmt::format(": it does all of its work in each of the {} iterations", count_);
       decision.refused.push_back(
-          {op.name, hint.is_reduction
-                        ? fmt::format("reduces along {}, and reductions are not divided{}", dim_, then)
-                        : fmt::format("has no dimension {}{}", dim_, then)});
+          {op.name,
+           hint.is_reduction
+               ? fmt::format("reduces along {}, and reductions are not divided{}", dim_, then)
+               : fmt::format("has no dimension {}{}", dim_, then)});
     }
   }
 
@@ -68,11 +71,12 @@ Decision GroupDecision(const FrontEndResult& graph, size_t number) {
   std::vector<std::string> loops;
   for (const TileLevel& level : group.levels)
     loops.push_back(fmt::format("loop of {}", level.count.ToString()));
-  Decision decision{"hints",
-                    fmt::format("group {}", number),
-                    fmt::format("{} around {}", fmt::join(loops, ", in it "), fmt::join(group.ops, ", ")),
-                    "neighbours under the same hints are one group",
-                    {}};
+  Decision decision{
+      "hints",
+      fmt::format("group {}", number),
+      fmt::format("{} around {}", fmt::join(loops, ", in it "), fmt::join(group.ops, ", ")),
+      "neighbours under the same hints are one group",
+      {}};
   const std::vector<GraphOp>& ops = graph.graph.ops;
   const auto at = [&](const std::string& name) {
     return std::find_if(ops.begin(), ops.end(), [&](const GraphOp& op) { return op.name == name; });
@@ -103,8 +107,7 @@ std::string TileReason(const Graph& before, const GraphOp& op, TileDecision deci
   if (before.IsOutput(op.name)) outside.emplace_back("the caller");
   if (decision == TileDecision::kPerTileFixed && !outside.empty())
     return "its loops divide nothing of it: it is the same in every iteration";
-  if (decision == TileDecision::kPerTileFixed)
-    return "nobody reads it outside its loop";
+  if (decision == TileDecision::kPerTileFixed) return "nobody reads it outside its loop";
   const std::string out = fmt::format("{} reads it outside the loop", fmt::join(outside, ", "));
   if (decision == TileDecision::kMutation) return out + ", and nobody inside it";
   return fmt::format("{}, and {} inside it", out, fmt::join(inside, ", "));
@@ -154,15 +157,15 @@ std::vector<Decision> ExplainTiles(const Graph& before, const TilePropagation& p
     const auto found = propagation.decisions.find(op.name);
     if (found == propagation.decisions.end() || found->second == TileDecision::kNone) continue;
     const TileDecision decision = found->second;
-    decisions.push_back(
-        {"propagate",
-         op.name,
-         decision == TileDecision::kPerTileFixed ? "one tile, used again by every iteration"
-         : decision == TileDecision::kCopy
-             ? fmt::format("its tile, and a copy of it in full_{}", op.name)
-             : fmt::format("writes full_{} tile by tile", op.name),
-         TileReason(before, op, decision),
-         {}});
+    decisions.push_back({"propagate",
+                         op.name,
+                         decision == TileDecision::kPerTileFixed
+                             ? "one tile, used again by every iteration"
+                         : decision == TileDecision::kCopy
+                             ? fmt::format("its tile, and a copy of it in full_{}", op.name)
+                             : fmt::format("writes full_{} tile by tile", op.name),
+                         TileReason(before, op, decision),
+                         {}});
   }
   return decisions;
 }
@@ -173,8 +176,8 @@ std::vector<Decision> ExplainPlaces(const FrontEndResult& graph,
   for (const LxBufferPlan& buffer : graph.lx.buffers) {
     Decision decision{"lx", buffer.name, "", buffer.reason, {}};
     if (buffer.lx_address) {
-      decision.chosen = fmt::format("LX, {} bytes of each core at {}", buffer.core_bytes,
-                                    *buffer.lx_address);
+      decision.chosen =
+          fmt::format("LX, {} bytes of each core at {}", buffer.core_bytes, *buffer.lx_address);
     } else if (buffer.pool_offset) {
       decision.chosen = fmt::format("pool, {} bytes of device memory at {}", buffer.device_bytes,
                                     *buffer.pool_offset);

@@ -15,10 +15,11 @@ namespace spyre::compiler {
 // Each looks at the graph as its pass left it.
 // Restickify operations that `stick` inserted, and which reader wanted them.
 std::vector<Decision> ExplainSticks(const FrontEndResult& graph);
-// For each hint: the loop that it became, the operations that it divides and those that it does not.
-// For each group: why it ends where it ends.
+// For each hint: the loop that it became, the operations that it divides and those that it does
+// not. For each group: why it ends where it ends.
 std::vector<Decision> ExplainHints(const FrontEndResult& graph);
-// For each result in a loop: the tile alone, a copy or the whole buffer. `before`: as `tile` left it.
+// For each result in a loop: the tile alone, a copy or the whole buffer. `before`: as `tile` left
+// it.
 std::vector<Decision> ExplainTiles(const Graph& before, const TilePropagation& propagation);
 // For each operation: its splits, and the splits that were refused by which rule.
 std::vector<Decision> ExplainDivision(const FrontEndResult& graph, const FrontEndOptions& options);

@@ -22,8 +22,8 @@ class DivisionStory {
     if (loops == graph.loop_names.end() && op.name.rfind(copy, 0) == 0)
       loops = graph.loop_names.find(op.name.substr(copy.size()));
     for (size_t i = 0; i < ir_.loops.size(); ++i) {
-      const bool named = loops != graph.loop_names.end() && i < loops->second.size() &&
-                         !loops->second[i].empty();
+      const bool named =
+          loops != graph.loop_names.end() && i < loops->second.size() && !loops->second[i].empty();
       names_.push_back(named ? loops->second[i] : ir_.loops[i].name);
     }
     decision_ = {"division", op.name, Splits(division_.splits), "", {}};
@@ -37,11 +37,11 @@ class DivisionStory {
       if (!trace.agreement.empty()) {
         decision_.because = trace.agreement;
         decision_.refused.push_back(
-            {Splits(trace.by_rule), "the rule's own answer: the cores would hold other parts than in "
-                                    "the other operations of the loop"});
+            {Splits(trace.by_rule),
+             "the rule's own answer: the cores would hold other parts than in "
+             "the other operations of the loop"});
       } else {
-        decision_.because =
-            fmt::format("a loop that ends within a stick is cut into parts of equal elements");
+        decision_.because = "a loop that ends within a stick is cut into parts of equal elements";
         decision_.refused.push_back({Splits(trace.by_rule), "the parts would not be equal"});
       }
     } else if (!trace.agreement.empty()) {
@@ -71,15 +71,17 @@ class DivisionStory {
       decision_.because = "rule cost: no split into whole sticks is faster by the model of matmuls";
       const std::vector<int> other = DivideWork(ir_, cores_, options_.k_fast).splits;
       if (other != trace.by_rule)
-        decision_.refused.push_back({Splits(other), "the public rule's answer: slower by the model"});
+        decision_.refused.push_back(
+            {Splits(other), "the public rule's answer: slower by the model"});
       return;
     }
     if (division_.k_fast_applied) {
       decision_.because =
-          "k-fast division: few rows for each core, so the columns and the contraction share the cores";
+          "k-fast division: few rows for each core, so the columns and the contraction share the "
+          "cores";
       return;
     }
-    decision_.because = "output loops take as many cores as divide them, the largest first";
+    decision_.because = "output loops, the largest first, take as many cores as divide them";
     TellDistribution();
   }
 
@@ -96,12 +98,16 @@ class DivisionStory {
           names_[i], committed[i]);
     }
     const WorkDivider::Priorities order = divider_.Prioritize(committed);
-    for (const int loop : order.output) TellLoop(loop, remaining, "the loops before it, larger ones,");
+    std::vector<std::string> sizes;
+    for (const int loop : order.output)
+      sizes.push_back(fmt::format("{} has {}", names_[static_cast<size_t>(loop)], Units(loop)));
+    if (!sizes.empty()) decision_.because += fmt::format("; {}", fmt::join(sizes, ", "));
+    for (const int loop : order.output) TellLoop(loop, remaining, "larger loops");
     bool split = false;
     for (const int loop : order.reduction) {
       const int own = division_.trace.by_rule[static_cast<size_t>(loop)];
       if (own > 1) {
-        TellLoop(loop, remaining, "");
+        TellLoop(loop, remaining, "output loops");
         split = true;
       }
     }
@@ -110,7 +116,7 @@ class DivisionStory {
       if (split) {
         Refuse(loop, 2, cores_, "one reduction loop can be cut, and another one takes more cores");
       } else {
-        TellLoop(loop, remaining, "the output loops");
+        TellLoop(loop, remaining, "output loops");
       }
     }
     if (remaining > 1 && division_.cores_used < cores_)
@@ -124,22 +130,23 @@ class DivisionStory {
                                  rule});
   }
 
-  void TellLoop(int loop, int& remaining, const std::string& before) {
+  std::string Units(int loop) const {
+    const auto index = static_cast<size_t>(loop);
+    const bool sticks = divider_.elements_per_stick()[index] > 0;
+    return fmt::format("{}{}", divider_.size_in_sticks()[index], sticks ? " sticks" : "");
+  }
+
+  void TellLoop(int loop, int& remaining, const char* before) {
     const auto index = static_cast<size_t>(loop);
     const int64_t units = divider_.size_in_sticks()[index];
-    const bool sticks = divider_.elements_per_stick()[index] > 0;
     if (remaining <= 1) {
-      if (units > 1)
-        Refuse(loop, 2, cores_,
-               fmt::format("{} have taken all cores", before.empty() ? "output loops" : before));
+      if (units > 1) Refuse(loop, 2, cores_, std::string(before) + " have taken all cores");
       return;
     }
     const int own = CoreSplit(units, remaining);
     if (own < remaining)
       Refuse(loop, own + 1, remaining,
-             units < own + 1 ? fmt::format("it has {} {}", units, sticks ? "sticks" : "elements")
-                             : fmt::format("none divides its {} {}", units,
-                                           sticks ? "sticks" : "elements"));
+             fmt::format(units <= own ? "it has {}" : "none divides its {}", Units(loop)));
     remaining /= own;
   }
 

@@ -40,7 +40,8 @@ std::map<std::string, std::string> DeviceBuffers(const Graph& graph) {
   std::map<std::string, std::string> device;
   const std::string moves = "restickify moves its data between cores, through device memory";
   for (const GraphOp& op : graph.ops) {
-    if (!op.IsComputed()) device.emplace(op.name, "the whole result of a loop, which walks through it");
+    if (!op.IsComputed())
+      device.emplace(op.name, "the whole result of a loop, which walks through it");
     if (op.op == kRestickify) device.emplace(op.name, moves);
     for (const GraphRead& read : op.reads) {
       const GraphOp* writer = graph.Find(read.buffer);
@@ -66,7 +67,7 @@ LxGraph ToLxGraph(const Graph& graph, const std::map<std::string, WorkDivision>&
     operation.k_fastest = division.k_fastest;
     const auto barred = device.find(operation.ir.output.name);
     operation.may_stay_in_lx = lx_planning && barred == device.end();
-    operation.stays_out = !lx_planning ? "no result may (workload.lx = \"none\")"
+    operation.stays_out = !lx_planning             ? "no result may (workload.lx = \"none\")"
                           : barred != device.end() ? barred->second
                                                    : "";
     if (op.loop) operation.loops = op.loop->group_id;
@@ -140,8 +141,7 @@ void RunLx(FrontEndResult& graph, const FrontEndOptions& options) {
 }
 
 void RunKernel(FrontEndResult& graph, const FrontEndOptions& /*options*/) {
-  graph.source =
-      BuildKernelSource(KernelName(graph.graph), graph.graph, graph.divisions, graph.lx);
+  graph.source = BuildKernelSource(KernelName(graph.graph), graph.graph, graph.divisions, graph.lx);
   graph.arguments = KernelArguments(graph.primitives, graph.graph);
 }
 

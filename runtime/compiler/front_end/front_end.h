@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The front end: from a list of operations to OpSpecs in counted loops, which bundle emission takes
-// (bundle.h). It is a sequence of passes over one graph, FrontEndResult; pipeline.h runs them one by
-// one, graph_form.h writes the graph between them and reads it back.
+// (bundle.h). It is a sequence of passes over one graph, FrontEndResult; pipeline.h runs them one
+// by one, graph_form.h writes the graph between them and reads it back.
 //
 // Callers: cosim (`run`, `compile`, `opt`), tests. Pure functions, any thread. Errors: CompileError
 // with the public compiler's type and kind, BadInput otherwise.
@@ -78,8 +78,9 @@ struct FrontEndPass {
 // In order: decompose, stick, lower, hints, tile, propagate, division, lx, kernel, bundle.
 const std::vector<FrontEndPass>& FrontEndPasses();
 
-// All passes but `bundle`, which takes the dialect that its caller wants. Throws CompileError Unsupported "span_too_large" where work division leaves a core
-// more than 256 MiB of a tensor to reach, unless options allow it: then it is in the log.
+// All passes but `bundle`, which takes the dialect that its caller wants. Throws CompileError
+// Unsupported "span_too_large" where work division leaves a core more than 256 MiB of a tensor to
+// reach, unless options allow it: then it is in the log.
 FrontEndResult CompileNamedGraph(const NamedGraph& named, const FrontEndOptions& options);
 
 // As WriteBundle writes them.

@@ -179,8 +179,8 @@ std::string ReadableText(const OrderedJson& form) {
     if (key == "graph" || key == "bundle") {
       std::vector<std::string> parts;
       for (const auto& [part, list] : value.get_ref<const Json::object_t&>())
-        parts.push_back(fmt::format("    {}: {}", Json(part).dump(),
-                                    Lined(list, "    ", key == "bundle")));
+        parts.push_back(
+            fmt::format("    {}: {}", Json(part).dump(), Lined(list, "    ", key == "bundle")));
       text = fmt::format("{{\n{}\n  }}", fmt::join(parts, ",\n"));
     } else {
       text = Lined(value, "  ", key == kSourceName || key == "log");

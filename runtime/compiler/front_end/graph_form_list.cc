@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The list of operations in the form of a graph: what a workload has, and in addition what the passes
-// before `lower` made of it.
+// The list of operations in the form of a graph: what a workload has, and in addition what the
+// passes before `lower` made of it.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -74,7 +74,8 @@ class ListWriter {
     Json json = {{"ops", Json::array()}, {"slices", Json::object()}};
     for (const int op : hint.ops)
       json["ops"].push_back(TensorName(list_.ops[static_cast<size_t>(op)].output));
-    for (const NamedHint::Slice& slice : hint.slices) json["slices"][DimName(slice.dim)] = slice.count;
+    for (const NamedHint::Slice& slice : hint.slices)
+      json["slices"][DimName(slice.dim)] = slice.count;
     return json;
   }
 
@@ -86,7 +87,8 @@ class ListReader {
   NamedGraph Read(const FormValue& form) {
     for (const auto& [name, size] : form.At("dims").Entries())
       list_.dims.push_back({name, size.Integer(1, kMaxSize)});
-    for (const FormValue& tensor : form.At("tensors").Items()) list_.tensors.push_back(Tensor(tensor));
+    for (const FormValue& tensor : form.At("tensors").Items())
+      list_.tensors.push_back(Tensor(tensor));
     for (const FormValue& op : form.At("ops").Items()) list_.ops.push_back(Op(op));
     for (const FormValue& hint : form.At("hints").Items()) list_.hints.push_back(Hint(hint));
     for (const FormValue& output : form.At("outputs").Items())
@@ -129,7 +131,8 @@ class ListReader {
     } else if (const auto computed = value.Find("computed"); computed && computed->Flag()) {
       tensor.origin = Origin::kComputed;
     }
-    if (tensor.origin != Origin::kConstant || value.Has("dims")) tensor.dims = Dims(value.At("dims"));
+    if (tensor.origin != Origin::kConstant || value.Has("dims"))
+      tensor.dims = Dims(value.At("dims"));
     CheckSize(tensor, value);
     if (const auto stick = value.Find("stick")) tensor.stick = FindDim(*stick);
     if (const auto sparse = value.Find("sparse"); sparse && sparse->Flag())
@@ -164,7 +167,8 @@ class ListReader {
     value.RequireKeys(keys);
     NamedOp op;
     op.op = operation->name;
-    for (const FormValue& input : value.At("inputs").Items()) op.inputs.push_back(FindTensor(input));
+    for (const FormValue& input : value.At("inputs").Items())
+      op.inputs.push_back(FindTensor(input));
     if (op.inputs.size() < static_cast<size_t>(operation->min_inputs) ||
         op.inputs.size() > static_cast<size_t>(operation->max_inputs))
       value.At("inputs").Fail(
@@ -176,7 +180,8 @@ class ListReader {
     if (const auto dim = value.Find("dim")) op.reduced = Dims(*dim);
     for (const std::string_view key : operation->constants) {
       const std::string constant(key);
-      if (const auto number = value.Find(constant.c_str())) op.constants[constant] = number->Number();
+      if (const auto number = value.Find(constant.c_str()))
+        op.constants[constant] = number->Number();
     }
     return op;
   }

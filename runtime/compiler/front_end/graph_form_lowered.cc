@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What `lower` and the passes behind it made, in the form of a graph: operations with loops, layouts,
-// loop groups and splits; groups; places of buffers.
+// What `lower` and the passes behind it made, in the form of a graph: operations with loops,
+// layouts, loop groups and splits; groups; places of buffers.
 #include <fmt/format.h>
 
 #include <limits>
@@ -248,10 +248,10 @@ LxBufferPlan BufferFromJson(const FormValue& value) {
   if (lives.size() != 2) value.At("lives").Fail("[first operation, behind the last]");
   buffer.start = lives[0];
   buffer.end = lives[1];
-  buffer.cores =
-      static_cast<int>(value.At("cores").Integer(LxBufferPlan::kCoresDiffer, kMaxCores));
+  buffer.cores = static_cast<int>(value.At("cores").Integer(LxBufferPlan::kCoresDiffer, kMaxCores));
   buffer.device_bytes = value.At("bytes").Integer(0, kMostBytes);
-  if (const auto bytes = value.Find("core_bytes")) buffer.core_bytes = bytes->Integer(0, kMostBytes);
+  if (const auto bytes = value.Find("core_bytes"))
+    buffer.core_bytes = bytes->Integer(0, kMostBytes);
   buffer.is_input = FlagOf(value, "input");
   if (const auto lx = value.Find("lx")) buffer.lx_address = lx->Integer(0, kMostBytes);
   if (const auto pool = value.Find("pool")) buffer.pool_offset = pool->Integer(0, kMostBytes);
@@ -289,8 +289,7 @@ void LoweredFromJson(const FormValue& value, FrontEndResult& graph) {
   value.RequireKeys({"inputs", "operations", "outputs", "groups", "buffers", "pool_bytes"});
   for (const FormValue& input : value.At("inputs").Items()) {
     input.RequireKeys({"name", "dtype", "dim_names", "layout"});
-    graph.graph.inputs.push_back({input.At("name").Text(),
-                                  FormatFromName(input.At("dtype").Text()),
+    graph.graph.inputs.push_back({input.At("name").Text(), FormatFromName(input.At("dtype").Text()),
                                   LayoutFromJson(input.At("layout")),
                                   input.At("dim_names").Texts()});
   }

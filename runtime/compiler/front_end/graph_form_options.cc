@@ -81,7 +81,8 @@ FrontEndOptions OptionsFromJson(const FormValue& value) {
   if (const auto solver = value.Find("lx_solver"))
     options.lx.solver = LxSolverFromName(solver->Text());
   constexpr int64_t kMostBytes = 1ll << 40;
-  if (const auto bytes = value.Find("lx_bytes")) options.lx.capacity = bytes->Integer(0, kMostBytes);
+  if (const auto bytes = value.Find("lx_bytes"))
+    options.lx.capacity = bytes->Integer(0, kMostBytes);
   if (const auto alignment = value.Find("lx_alignment"))
     options.lx.alignment = alignment->Integer(1, kMostBytes);
   options.lx.all_operations = FlagOr(value, "lx_all_operations", options.lx.all_operations);

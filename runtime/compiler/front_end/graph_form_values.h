@@ -18,10 +18,10 @@ class FormValue {
   const OrderedJson& json() const { return *value_; }
   const std::string& path() const { return path_; }
 
-  bool Has(const char* key) const;                        // and it is not null
-  FormValue At(const char* key) const;                    // throws if it is missing
-  std::optional<FormValue> Find(const char* key) const;   // nothing: missing or null
-  std::vector<FormValue> Items() const;                   // of a list
+  bool Has(const char* key) const;                                 // and it is not null
+  FormValue At(const char* key) const;                             // throws if it is missing
+  std::optional<FormValue> Find(const char* key) const;            // nothing: missing or null
+  std::vector<FormValue> Items() const;                            // of a list
   std::vector<std::pair<std::string, FormValue>> Entries() const;  // of an object, in its order
   // No other keys.
   void RequireKeys(const std::vector<std::string>& known) const;

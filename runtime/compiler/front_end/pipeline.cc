@@ -20,8 +20,7 @@ const FrontEndPass* FindPass(std::string_view name) {
 
 class PassRunner {
  public:
-  PassRunner(const FrontEndOptions& options, FrontEndResult& graph,
-             const PassObserver& observer)
+  PassRunner(const FrontEndOptions& options, FrontEndResult& graph, const PassObserver& observer)
       : options_(options), graph_(graph), observer_(observer) {}
 
   void Run(const FrontEndPass& pass) {
@@ -50,9 +49,10 @@ class PassRunner {
     if (!pass.rewrites) return;
     for (const FrontEndPass& other : FrontEndPasses()) {
       if (&other < &pass || !graph_.HasRun(other.name)) continue;
-      throw BadInput("pass '{}' cannot run behind '{}', which has run: begin with a graph from "
-                     "before it (passes: {})",
-                     pass.name, other.name, fmt::join(graph_.passes, ", "));
+      throw BadInput(
+          "pass '{}' cannot run behind '{}', which has run: begin with a graph from "
+          "before it (passes: {})",
+          pass.name, other.name, fmt::join(graph_.passes, ", "));
     }
   }
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Runs passes of the front end over its graph, with the verifier behind each.
 //
-// Callers: CompileNamedGraph (all of them), `opt` and `compile --emit` (some). Any thread, one graph
-// at a time.
+// Callers: CompileNamedGraph (all of them), `opt` and `compile --emit` (some). Any thread, one
+// graph at a time.
 #pragma once
 
 #include <functional>

@@ -257,8 +257,9 @@ void Verify(const FrontEndResult& graph, const FrontEndOptions& options) {
   if (findings.empty()) return;
   std::vector<std::string> messages;
   for (const Finding& finding : findings) messages.push_back(finding.message);
-  const std::string when =
-      graph.passes.empty() ? "the graph" : fmt::format("the graph behind '{}'", graph.passes.back());
+  const std::string when = graph.passes.empty()
+                               ? "the graph"
+                               : fmt::format("the graph behind '{}'", graph.passes.back());
   throw CompileError("VerifierError", findings.front().kind,
                      fmt::format("{} is not well formed: {}", when, fmt::join(messages, "; ")))
       .Subject(findings.front().subject);

@@ -86,8 +86,7 @@ class PlaceChecker {
 
   void CheckLifetime(const std::string& name, const Use& use) {
     const LxBufferPlan* plan = graph_.lx.Find(name);
-    const bool is_argument =
-        graph_.graph.FindInput(name) != nullptr || graph_.graph.IsOutput(name);
+    const bool is_argument = graph_.graph.FindInput(name) != nullptr || graph_.graph.IsOutput(name);
     if (plan == nullptr) {
       Report("no_place", name, fmt::format("buffer '{}' is not in the plan", name));
       return;
@@ -107,9 +106,9 @@ class PlaceChecker {
         *plan.lx_address + bytes <= options_.lx.capacity)
       return;
     Report("lx_capacity", plan.name,
-           fmt::format("'{}' has {} bytes of each core at {}; LX has {}, places are multiples of {}",
-                       plan.name, bytes, *plan.lx_address, options_.lx.capacity,
-                       options_.lx.alignment));
+           fmt::format(
+               "'{}' has {} bytes of each core at {}; LX has {}, places are multiples of {}",
+               plan.name, bytes, *plan.lx_address, options_.lx.capacity, options_.lx.alignment));
   }
 
   // The later one is written by the operation that reads the earlier one last.

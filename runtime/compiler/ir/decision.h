@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a pass decided and why: for people who ask (`compile --explain`), and for reports. Plain data.
+// What a pass decided and why: for people who ask (`compile --explain`), and for reports. Plain
+// data.
 #pragma once
 
 #include <string>

@@ -54,10 +54,12 @@ std::string ViewText(const CoreView& view) {
 std::string Mismatch(const LxOperation& operation, const std::optional<CoreView>& before,
                      const std::optional<CoreView>& view) {
   const std::string& name = operation.ir.name;
-  if (!view) return fmt::format("'{}': no device dimension can carry the splits of its loops", name);
+  if (!view)
+    return fmt::format("'{}': no device dimension can carry the splits of its loops", name);
   if (before && !(*before == *view)) {
-    return fmt::format("'{}' has each core use another part than the operations before it: {}, not {}",
-                       name, ViewText(*view), ViewText(*before));
+    return fmt::format(
+        "'{}' has each core use another part than the operations before it: {}, not {}", name,
+        ViewText(*view), ViewText(*before));
   }
   return fmt::format("'{}' has its reduction cut, and every core holds partial results only", name);
 }
@@ -205,8 +207,9 @@ class Planner {
       }
       first = view;
     }
-    reason = fmt::format("every operation that touches it has the same core hold the same part ({})",
-                         first ? ViewText(*first) : "one operation");
+    reason =
+        fmt::format("every operation that touches it has the same core hold the same part ({})",
+                    first ? ViewText(*first) : "one operation");
     // A core that reads must have written its copy.
     if (!options_.to_the_letter && cores > writing_cores) {
       reason = fmt::format("it is read on {} cores, and {} have written it", cores, writing_cores);
@@ -320,8 +323,9 @@ class Planner {
   std::string NoRoom(const std::vector<LxBuffer>& buffers,
                      const std::vector<std::optional<int64_t>>& addresses, size_t which) const {
     const LxBuffer& buffer = buffers[which];
-    std::string text = fmt::format("no room: each core needs {} bytes of the {} that LX has for data",
-                                   buffer.size, options_.capacity);
+    std::string text =
+        fmt::format("no room: each core needs {} bytes of the {} that LX has for data", buffer.size,
+                    options_.capacity);
     std::vector<std::string> others;
     for (size_t o = 0; o < buffers.size(); ++o) {
       const bool together = buffers[o].start < buffer.end && buffer.start < buffers[o].end;

@@ -13,8 +13,6 @@
 namespace spyre::compiler {
 namespace {
 
-
-
 GraphAnswer Answer(const OrderedJson& graph, bool readable, std::string error) {
   return {readable ? ReadableText(graph)
                    : graph.dump(-1, ' ', false, OrderedJson::error_handler_t::replace) + "\n",

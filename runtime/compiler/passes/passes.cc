@@ -59,6 +59,13 @@ std::string ErrorText(const Error& error) {
   return fmt::format("{} [{}: {}]", error.what(), refusal->type(), refusal->message_kind());
 }
 
+std::string ErrorLine(const Error& error) {
+  const auto* const refusal = dynamic_cast<const CompileError*>(&error);
+  const OrderedJson json = {
+      {"error", refusal != nullptr ? ErrorJson(*refusal) : InvalidInput(error.what())}};
+  return json.dump(-1, ' ', false, OrderedJson::error_handler_t::replace) + "\n";
+}
+
 OrderedJson ErrorJson(const CompileError& error, const char* kind_key) {
   return {{"type", error.type()}, {kind_key, error.message_kind()}, {"message", error.what()}};
 }

@@ -35,6 +35,8 @@ std::string RunPass(const Pass& pass, std::string_view line);
 
 // What people read: the message, and behind it type and kind of what a compiler refused.
 std::string ErrorText(const Error& error);
+// {"error": {type, kind, message}}, or without kind, of type InvalidInput; a line.
+std::string ErrorLine(const Error& error);
 // {type, <kind_key>, message}
 nlohmann::ordered_json ErrorJson(const CompileError& error, const char* kind_key = "kind");
 
