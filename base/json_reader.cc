@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <charconv>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <utility>
 
 #include "base/error.h"
@@ -134,6 +135,27 @@ nlohmann::json ParseJson(std::string_view text, const std::string& name) {
   try {
     return nlohmann::json::parse(text.begin(), text.end());
   } catch (const nlohmann::json::exception& error) {
+    throw BadInput("{}: not valid JSON: {}", name, error.what());
+  }
+}
+
+nlohmann::ordered_json ParseOrderedJson(std::string_view text, const std::string& name) {
+  using Json = nlohmann::ordered_json;
+  constexpr int kMostLevels = 16;           // of what people write
+  std::vector<std::set<std::string>> keys;  // of the objects that are open
+  const auto check = [&](int depth, Json::parse_event_t event, Json& value) {
+    if (depth > kMostLevels) throw BadInput("{}: more than {} levels", name, kMostLevels);
+    if (event == Json::parse_event_t::object_start) keys.emplace_back();
+    if (event == Json::parse_event_t::object_end) keys.pop_back();
+    if (event == Json::parse_event_t::key && !keys.back().insert(value).second) {
+      throw BadInput("{}: the key {} is there twice in one object", name, value.dump());
+    }
+    return true;
+  };
+  CheckJsonText(text, name);
+  try {
+    return Json::parse(text.begin(), text.end(), check);
+  } catch (const Json::exception& error) {
     throw BadInput("{}: not valid JSON: {}", name, error.what());
   }
 }

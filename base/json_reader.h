@@ -51,6 +51,8 @@ void CheckJsonText(std::string_view text, const std::string& name);
 
 // Parses text; `name` is what messages call it. The error of a syntax error names line and column.
 nlohmann::json ParseJson(std::string_view text, const std::string& name);
+// Keys stay in their order; a key that is there twice in one object is refused.
+nlohmann::ordered_json ParseOrderedJson(std::string_view text, const std::string& name);
 nlohmann::json ReadJsonFile(const std::filesystem::path& file);
 std::vector<uint8_t> ReadBinaryFile(const std::filesystem::path& file);
 

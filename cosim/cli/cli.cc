@@ -26,6 +26,7 @@
 #include "cosim/cli/rvtest_command.h"
 #include "cosim/cli/shell_command.h"
 #include "cosim/cli/task_graph_command.h"
+#include "runtime/compiler/passes/passes.h"
 #include "traces/cli.h"
 #include "traces/trace_file.h"
 
@@ -98,7 +99,7 @@ int RunCommandLine(int argc, char** argv) {
   } catch (const Error& error) {
     switch (error.kind()) {
       case ErrorKind::kBadInput:
-        return Fail(kBadInputStatus, "", error.what());
+        return Fail(kBadInputStatus, "", compiler::ErrorText(error));
       case ErrorKind::kDeviceFault:
         return Fail(kFaultStatus, "device fault: ", error.what());
       case ErrorKind::kInternal:

@@ -11,9 +11,10 @@
 #include "cosim/cli/run_command.h"
 #include "cosim/cli/warnings.h"
 #include "cosim/tensors/npy.h"
-#include "cosim/workload/op_list_workload.h"
+#include "cosim/workload/emit_passes.h"
 #include "cosim/workload/resolve.h"
 #include "runtime/compiler/codegen/spyre_code.h"
+#include "runtime/compiler/passes/passes.h"
 
 namespace spyre::cosim {
 namespace {
@@ -52,6 +53,8 @@ void AddCompileCommand(command_line::Command& root) {
   struct Arguments {
     CompileOptions options;
     std::string emit;
+    bool json = false;
+    bool explain = false;
     std::vector<std::string> sets;
     BundleArguments bundle;
   };
@@ -67,11 +70,19 @@ void AddCompileCommand(command_line::Command& root) {
           .Placeholder("DIR")
           .Completes(Words::kDirectories);
   command
-      .Add("--emit", a->emit,
-           "of a list of operations: print what one pass left, and write nothing: sticks, groups, "
-           "graph, division, lx, loops, opspec or bundle")
-      .Placeholder("STAGE")
-      .Suggests({"sticks", "groups", "graph", "division", "lx", "loops", "opspec", "bundle"})
+      .Add(
+          "--emit", a->emit,
+          "print what a pass left, and write nothing: decompose, stick, lower, hints, tile, "
+          "propagate, division, lx, kernel, bundle or all; or a part of it: sticks, groups, graph, "
+          "loops, opspec")
+      .Placeholder("PASS")
+      .Suggests(EmitStages())
+      .Excludes(output);
+  command.Add("--json", a->json, "with --emit: as JSON that opt reads; all: a line for each pass");
+  command
+      .Add("--explain", a->explain,
+           "print why operations are divided, buffers placed and hints used as they are, and write "
+           "nothing")
       .Excludes(output);
   command.Add("--bundle", a->options.bundle, "also write the SDSC bundle to this directory")
       .Placeholder("DIR")
@@ -87,12 +98,25 @@ void AddCompileCommand(command_line::Command& root) {
     const RunConfig config = ConfigOf(a->options.input, a->sets, a->bundle);
     if (!a->emit.empty()) {
       std::vector<std::string> warnings;
-      std::cout << EmitStage(config, a->emit, warnings);
+      try {
+        EmitPasses(config, {a->emit, a->json}, std::cout, warnings);
+      } catch (const Error& error) {
+        if (a->json && error.kind() == ErrorKind::kBadInput)
+          std::cout << compiler::ErrorLine(error) << std::flush;
+        throw;
+      }
+      PrintWarnings(warnings);
+      return 0;
+    }
+    if (a->json) throw BadInput("compile: --json is for --emit PASS");
+    if (a->explain) {
+      std::vector<std::string> warnings;
+      std::cout << ExplainList(config, warnings);
       PrintWarnings(warnings);
       return 0;
     }
     if (a->options.output.empty())
-      throw BadInput("compile: --output DIR or --emit STAGE is needed");
+      throw BadInput("compile: --output DIR, --emit PASS or --explain is needed");
     std::cout << CompileBundle(config, a->options);
     return 0;
   });

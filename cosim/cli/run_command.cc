@@ -24,6 +24,7 @@
 #include "cosim/report/report.h"
 #include "cosim/session/compare.h"
 #include "cosim/session/session.h"
+#include "runtime/compiler/passes/passes.h"
 
 namespace spyre::cosim {
 namespace {
@@ -110,7 +111,10 @@ void AddRunCommand(command_line::Command& root, const Invocation& invocation) {
       .Placeholder("FILE")
       .Completes(Words::kFiles)
       .Group("Output");
-  command.Add("--json", a.json, "print report.json, nothing else, on standard output")
+  command
+      .Add("--json", a.json,
+           "print report.json, nothing else, on standard output; of a bad input, error with type "
+           "and kind")
       .Group("Output");
   command
       .Add("--limit", a.limit, "seconds of wall time after which the run is ended; 0: none", 0,
@@ -123,7 +127,13 @@ void AddRunCommand(command_line::Command& root, const Invocation& invocation) {
            "nothing")
       .Group("Output");
   command.Action([args, &invocation] {
-    return static_cast<int>(RunCommand(*args, invocation) ? kDone : kWrong);
+    try {
+      return static_cast<int>(RunCommand(*args, invocation) ? kDone : kWrong);
+    } catch (const Error& error) {  // who reads standard output reads this there as well
+      if (args->json && error.kind() == ErrorKind::kBadInput)
+        std::cout << compiler::ErrorLine(error) << std::flush;
+      throw;
+    }
   });
 }
 

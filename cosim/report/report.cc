@@ -39,6 +39,21 @@ Json OperationJson(const flex::CompletedOperation& operation) {
           {"device_bytes_written", operation.device_bytes_written}};
 }
 
+Json DecisionsJson(const RunResult& result) {
+  Json decisions = Json::array();
+  for (const compiler::Decision& decision : result.decisions) {
+    Json refused = Json::array();
+    for (const compiler::Decision::Refused& other : decision.refused)
+      refused.push_back({{"candidate", other.candidate}, {"rule", other.rule}});
+    decisions.push_back({{"pass", decision.pass},
+                         {"subject", decision.subject},
+                         {"chosen", decision.chosen},
+                         {"because", decision.because},
+                         {"refused", std::move(refused)}});
+  }
+  return decisions;
+}
+
 Json VerifiedJson(const RunResult& result) {
   if (!result.verification) return nullptr;
   const Verification& v = *result.verification;
@@ -146,6 +161,7 @@ std::string ReportJson(const RunResult& result, const RunDigest* reference) {
                    {"verify_s", result.wall.verify}}},
                  {"verified", VerifiedJson(result)},
                  {"warnings", result.warnings},
+                 {"decisions", DecisionsJson(result)},
                  {"operations",
                   {{"queued", result.launch_counts.queued},
                    {"completed", result.launch_counts.completed},

@@ -21,6 +21,7 @@
 #include "cosim/workload/task_list_summary.h"
 #include "model/common/fast_statistics.h"
 #include "model/common/resource.h"
+#include "runtime/compiler/ir/decision.h"
 #include "runtime/compiler/kernels/kernel.h"
 #include "runtime/flex/control_block_request.h"
 #include "runtime/flex/scheduler.h"
@@ -39,7 +40,8 @@ struct WallTimes {      // seconds
 struct RunResult {
   RunConfig config;
   std::string description;
-  std::vector<std::string> warnings;  // of the compiler
+  std::vector<std::string> warnings;          // of the compiler
+  std::vector<compiler::Decision> decisions;  // the compiler's, with its reasons
   compiler::KernelPlan plan;
   std::set<std::string> kernel_names;    // copies to and from staging have others
   std::optional<TaskListSummary> tasks;  // of a workload of many launches

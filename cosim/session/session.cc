@@ -59,6 +59,7 @@ class Session {
     result_.config = config;
     result_.description = workload_->description();
     result_.warnings = workload_->warnings();
+    result_.decisions = workload_->decisions();
     if (options_.warn != nullptr) options_.warn(result_.warnings);
     result_.out_dir = std::move(out_dir);
   }

@@ -39,6 +39,7 @@ struct BundlePlan {
   LaunchedBundle launched;
   compiler::BundleOptions options;
   std::vector<std::string> warnings;
+  std::vector<compiler::Decision> decisions;
   std::shared_ptr<const compiler::Kernel> kernel;          // null: not compiled yet
   std::shared_ptr<const compiler::KernelSource> source;    // null: it was not emitted here
   std::shared_ptr<const compiler::NamedGraph> operations;  // null: it was not made from a list
@@ -65,6 +66,7 @@ class BundleWorkload final : public Workload {
   compiler::Kernel CompileKernel() const override;
   const compiler::KernelSource* source() const override { return plan_.source.get(); }
   const std::vector<std::string>& warnings() const override { return plan_.warnings; }
+  const std::vector<compiler::Decision>& decisions() const override { return plan_.decisions; }
 
  private:
   BundlePlan plan_;

@@ -17,6 +17,7 @@ OpListKernel CompileOpListKernel(const RunConfig& config, const compiler::NamedG
   OpListKernel kernel;
   kernel.arguments = result.arguments;
   kernel.warnings = result.log;
+  kernel.decisions = result.decisions;
   for (const int output : graph.outputs) {
     const std::string& tensor = graph.tensors[static_cast<size_t>(output)].name;
     const auto& planned = result.primitives.tensors;

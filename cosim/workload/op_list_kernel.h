@@ -19,6 +19,7 @@ struct OpListKernel {
   // Of each output of the list: position in its dims, or NamedTensor::kSparse.
   std::vector<int> output_sticks;
   std::vector<std::string> warnings;
+  std::vector<compiler::Decision> decisions;
 };
 
 // name: of the bundle, and so of the kernel.

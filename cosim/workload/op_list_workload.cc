@@ -1,20 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cosim/workload/op_list_workload.h"
 
-#include <fmt/ranges.h>
+#include <fmt/format.h>
 #include <toml++/toml.h>
 
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <nlohmann/json.hpp>
-#include <set>
 
 #include "base/error.h"
 #include "base/files.h"
 #include "base/json_reader.h"
 #include "base/nearest.h"
-#include "cosim/config/effect.h"
 #include "cosim/config/toml_json.h"
 #include "cosim/config/toml_text.h"
 #include "cosim/workload/bundle_workload.h"
@@ -28,35 +26,15 @@ namespace {
 namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
 
-constexpr int kMaxDepth = 16;
 // What the planner leaves to the programs of operations: a fifth of LX.
 constexpr int64_t kPlannedFifths = 4;
 constexpr int64_t kFifths = 5;
-
-Json ParseJsonText(const std::string& text, const std::string& name) {
-  std::vector<std::set<std::string>> keys;  // of the objects that are open
-  const auto check = [&](int depth, Json::parse_event_t event, Json& value) {
-    if (depth > kMaxDepth) throw BadInput("{}: more than {} levels", name, kMaxDepth);
-    if (event == Json::parse_event_t::object_start) keys.emplace_back();
-    if (event == Json::parse_event_t::object_end) keys.pop_back();
-    if (event == Json::parse_event_t::key && !keys.back().insert(value).second) {
-      throw BadInput("{}: the key {} is there twice in one object", name, value.dump());
-    }
-    return true;
-  };
-  CheckJsonText(text, name);
-  try {
-    return Json::parse(text, check);
-  } catch (const Json::parse_error& error) {
-    throw BadInput("{}: not valid JSON: {}", name, error.what());
-  }
-}
 
 Json ReadOpListFile(const std::string& path) {
   const std::string text = ReadFile(path, "list of operations");
   Json value;
   if (fs::path(path).extension() == ".json") {
-    value = ParseJsonText(text, path);
+    value = ParseOrderedJson(text, path);
   } else {
     value = JsonOfToml(ParseToml(text, path));
   }
@@ -181,27 +159,6 @@ compiler::FrontEndOptions FrontEndOptionsOf(const RunConfig& config) {
   return options;
 }
 
-std::string EmitStage(const RunConfig& config, const std::string& stage,
-                      std::vector<std::string>& warnings) {
-  if (!HasOpList(config.workload)) {
-    throw BadInput("--emit {}: the passes work on a list of operations (workload.ops)", stage);
-  }
-  RefuseKeysWithoutEffect(config);
-  const compiler::FrontEndResult result =
-      compiler::CompileNamedGraph(ReadOpList(config.workload), FrontEndOptionsOf(config));
-  warnings = result.log;
-  const std::vector<std::string>& stages = compiler::DumpStages();
-  if (stage != "bundle" && std::find(stages.begin(), stages.end(), stage) == stages.end()) {
-    std::vector<std::string> known = stages;
-    known.emplace_back("bundle");
-    throw BadInput("--emit {}: no such stage (known: {}){}", stage, fmt::join(known, ", "),
-                   DidYouMean(stage, known));
-  }
-  if (stage != "bundle") return compiler::DumpStage(result, stage);
-  const compiler::BundleDialect dialect = compiler::DialectFor(result);
-  return compiler::BundleMlir(compiler::EmitBundle(result.source, dialect), dialect);
-}
-
 std::unique_ptr<Workload> ResolveOpList(const RunConfig& config) {
   auto list = std::make_shared<compiler::NamedGraph>(ReadOpList(config.workload));
   const compiler::FrontEndResult result =
@@ -217,6 +174,7 @@ std::unique_ptr<Workload> ResolveOpList(const RunConfig& config) {
       tensor.file = list->tensors[static_cast<size_t>(argument.tensor)].file;
   }
   plan.warnings = result.log;
+  plan.decisions = result.decisions;
   plan.kernel = std::make_shared<const compiler::Kernel>(CompileBundleKernel(plan));
   plan.description = fmt::format("{} operation{}, bundle {}", list->ops.size(),
                                  list->ops.size() == 1 ? "" : "s", result.source.name);

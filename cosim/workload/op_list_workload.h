@@ -36,11 +36,6 @@ compiler::FrontEndOptions FrontEndOptionsOf(const RunConfig& config);
 std::vector<ArgumentShape> ShapesOf(const compiler::NamedGraph& graph,
                                     const compiler::FrontEndResult& result);
 
-// What one pass of the compiler left of it: a stage of the front end (front_end.h), or "bundle",
-// its bundle.mlir. warnings: what it had to say.
-std::string EmitStage(const RunConfig& config, const std::string& stage,
-                      std::vector<std::string>& warnings);
-
 // A list of operations, compiled, with the tensors and constants that its bundle takes.
 std::unique_ptr<Workload> ResolveOpList(const RunConfig& config);
 

@@ -37,6 +37,7 @@ struct TaskListPlan {
   bool loads_resident = true;
   bool is_cut = false;  // because it is too large for one program: tasks are parts of the list
   std::vector<std::string> warnings;
+  std::vector<compiler::Decision> decisions;  // of each kernel, once
   std::shared_ptr<const compiler::NamedGraph> operations;
 };
 

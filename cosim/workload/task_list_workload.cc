@@ -163,6 +163,10 @@ class TaskListPlanner {
     for (const auto& lines : {part.warnings, kernel.warnings})
       for (const std::string& line : lines)
         plan_.warnings.push_back(fmt::format("{} (in {})", line, name));
+    for (compiler::Decision& decision : kernel.decisions) {
+      decision.subject += fmt::format(" (in {})", name);
+      plan_.decisions.push_back(std::move(decision));
+    }
     plan_.kernels.push_back(std::move(kernel.plan));
     return compiled_.emplace(part.key, std::move(compiled)).first->second;
   }

@@ -40,6 +40,7 @@ class TaskListWorkload final : public Workload {
                       const CheckOptions& options) const override;
   compiler::Kernel CompileKernel() const override;
   const std::vector<std::string>& warnings() const override { return plan_.warnings; }
+  const std::vector<compiler::Decision>& decisions() const override { return plan_.decisions; }
   const TaskListPlan& plan() const { return plan_; }
 
  private:

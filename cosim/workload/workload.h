@@ -24,6 +24,7 @@
 #include "cosim/workload/bundle_steps.h"
 #include "cosim/workload/model_summary.h"
 #include "cosim/workload/task_list_summary.h"
+#include "runtime/compiler/ir/decision.h"
 #include "runtime/compiler/kernels/kernel.h"
 #include "runtime/compiler/op_spec/op_spec.h"
 #include "runtime/flex/runtime_context.h"
@@ -91,6 +92,11 @@ class Workload {
   // What the compiler dropped or found doubtful, a line each: "WARNING: ...", "CRITICAL: ...".
   virtual const std::vector<std::string>& warnings() const {
     static const std::vector<std::string> none;
+    return none;
+  }
+  // Why the compiler did what it did, operation by operation; empty where no list was compiled.
+  virtual const std::vector<compiler::Decision>& decisions() const {
+    static const std::vector<compiler::Decision> none;
     return none;
   }
   // What it is as a model; null: it is none.

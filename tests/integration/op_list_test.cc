@@ -13,6 +13,7 @@
 #include "cosim/config/config.h"
 #include "cosim/report/report.h"
 #include "cosim/session/session.h"
+#include "cosim/workload/emit_passes.h"
 #include "cosim/workload/op_list_workload.h"
 #include "cosim/workload/resolve.h"
 #include "tests/integration/out_dir.h"

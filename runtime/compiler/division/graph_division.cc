@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/compiler/division/graph_division.h"
 
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <numeric>
 #include <optional>
@@ -132,11 +134,20 @@ class GraphDivider {
     for (size_t i = 0; i < names.size(); ++i)
       if (shared[i] > 1) splits[names[i]] = shared[i];
     if (splits.empty()) return;
-    for (const Member& member : members) Apply(member, splits);
+    std::vector<std::string> shared_names;
+    for (const auto& [name, split] : splits)
+      shared_names.push_back(fmt::format("{}: {}", name, split));
+    const std::string why =
+        fmt::format("the operations of its loop agree on the dimensions that all of them walk ({})",
+                    fmt::join(shared_names, ", "));
+    for (const Member& member : members) Apply(member, splits, why);
   }
 
-  void Apply(const Member& member, const std::map<std::string, int>& named) {
+  void Apply(const Member& member, const std::map<std::string, int>& named,
+             const std::string& why) {
     WorkDivision division;
+    division.trace = divisions_.at(member.op->name).trace;
+    division.trace.agreement = why;
     division.splits.assign(member.loops.size(), 1);
     for (size_t i = 0; i < member.loops.size(); ++i) {
       const auto found = named.find(member.loops[i]);
@@ -144,7 +155,11 @@ class GraphDivider {
     }
     const WorkDivider divider(member.ir);
     for (size_t i = 0; i < divider.tensor_count(); ++i) {
-      if (divider.PerCoreSpan(i, division.splits) > static_cast<int64_t>(kMaxCoreSpanBytes)) return;
+      if (divider.PerCoreSpan(i, division.splits) <= static_cast<int64_t>(kMaxCoreSpanBytes))
+        continue;
+      divisions_.at(member.op->name).trace.agreement =
+          fmt::format("a core would reach more than 256 MiB of '{}'", divider.tensor(i).name);
+      return;
     }
     division.cores_used =
         std::accumulate(division.splits.begin(), division.splits.end(), 1, std::multiplies<>());

@@ -251,31 +251,42 @@ WorkDivider::Priorities WorkDivider::Prioritize(const std::vector<int>& committe
   return priorities;
 }
 
-std::optional<std::vector<int>> WorkDivider::KFast(int max_cores,
-                                                   const std::vector<int>& committed) const {
+std::optional<std::vector<int>> WorkDivider::KFast(int max_cores, const std::vector<int>& committed,
+                                                   std::string* refused) const {
   if (!op_.IsMatmul()) return std::nullopt;
+  const auto refuse = [&](const std::string& why) {
+    if (refused != nullptr) *refused = why;
+    return std::nullopt;
+  };
   std::vector<int> outputs;
   std::vector<int> reductions;
   for (int variable : iteration_space_) {
     (InOutputCoordinates(variable, true) ? outputs : reductions).push_back(variable);
   }
-  if (outputs.size() != 2 || reductions.size() != 1) return std::nullopt;
+  if (outputs.size() != 2 || reductions.size() != 1)
+    return refuse("it is for matmuls with two output loops and one reduction loop");
   const auto range = [&](int variable) { return op_.loops[Index(variable)].range; };
   const int k = reductions[0];
   const int n = range(outputs[1]) > range(outputs[0]) ? outputs[1] : outputs[0];
   const int m = n == outputs[0] ? outputs[1] : outputs[0];
-  if (committed[Index(k)] > 1 || committed[Index(m)] > 1) return std::nullopt;
+  if (committed[Index(k)] > 1 || committed[Index(m)] > 1)
+    return refuse("span reduction has cut the rows or the contraction");
 
   // Few rows per core, so that N and K are the loops worth cutting. The limits are the original's.
   constexpr int64_t kMostRows = 16;
   constexpr int64_t kFewRows = 4;
   const int64_t elements = ElementsPerStick(op_.output.layout.format);
-  if (range(n) % elements != 0 || range(k) % elements != 0) return std::nullopt;
+  if (range(n) % elements != 0 || range(k) % elements != 0)
+    return refuse("columns and contraction must be whole sticks");
   const int64_t n_sticks = range(n) / elements;
   const int64_t k_sticks = range(k) / elements;
   const int64_t rows = range(m);  // compared as rows of one core, which need not be a whole number
-  if (rows < max_cores || rows > kMostRows * max_cores || k_sticks < max_cores) return std::nullopt;
-  if (rows > kFewRows * max_cores && n_sticks >= max_cores) return std::nullopt;
+  if (rows < max_cores || rows > kMostRows * max_cores)
+    return refuse(fmt::format("{} rows are not 1 to {} for each core", rows, kMostRows));
+  if (k_sticks < max_cores)
+    return refuse(fmt::format("{} sticks of contraction are too few for the cores", k_sticks));
+  if (rows > kFewRows * max_cores && n_sticks >= max_cores)
+    return refuse("more than 4 rows for each core, and columns enough for all cores");
   for (int split = max_cores - 1; split > 1; --split) {
     if (max_cores % split != 0 || n_sticks % split != 0) continue;
     if (k_sticks % (max_cores / split) != 0) continue;
@@ -284,7 +295,7 @@ std::optional<std::vector<int>> WorkDivider::KFast(int max_cores,
     splits[Index(k)] = max_cores / split;
     return splits;
   }
-  return std::nullopt;
+  return refuse("no pair of splits divides the sticks of columns and contraction");
 }
 
 std::vector<int> WorkDivider::Distribute(int max_cores, const std::vector<int>& committed,
@@ -335,13 +346,15 @@ WorkDivision DivideWork(const OpIr& op, int max_cores, bool k_fast) {
     stored = divider.SpanReduction(max_cores, &division.log);
     const std::vector<int> committed = divider.Decode(stored);
     std::optional<std::vector<int>> claimed;
-    if (k_fast) claimed = divider.KFast(max_cores, committed);
+    if (k_fast) claimed = divider.KFast(max_cores, committed, &division.trace.k_fast_refused);
+    division.trace.committed = committed;
     division.k_fast_applied = claimed.has_value();
     const std::vector<int> splits =
         claimed ? *claimed : divider.Distribute(max_cores, committed, &division.log);
     if (auto encoded = divider.Encode(splits)) stored = std::move(encoded);
   }
   division.splits = divider.Decode(stored);
+  division.trace.by_rule = division.splits;
   Finish(op, divider, k_fast, division);
   return division;
 }
@@ -353,6 +366,8 @@ WorkDivision DivideWork(const OpIr& op, int max_cores, bool k_fast, SplitRule ru
   if (!splits) return DivideWork(op, max_cores, k_fast);
   WorkDivision division;
   division.splits = std::move(*splits);
+  division.trace.by_rule = division.splits;
+  division.trace.by_cost = true;
   Finish(op, WorkDivider(op), k_fast, division);
   return division;
 }

@@ -23,6 +23,15 @@
 
 namespace spyre::compiler {
 
+// How an answer came about, for those who ask (front_end/explain.h).
+struct DivisionTrace {
+  std::vector<int> committed;  // by span reduction
+  std::vector<int> by_rule;    // splits by the rule for the operation by itself
+  bool by_cost = false;        // which was SplitRule::kCost
+  std::string k_fast_refused;  // why k-fast division did not claim a matmul
+  std::string agreement;       // with its loop: why the splits are those, or why not
+};
+
 struct WorkDivision {
   std::vector<int> splits;              // slices of each loop variable, 1: not cut
   int cores_used = 1;                   // product of the splits; cores 0 .. cores_used-1 work
@@ -31,6 +40,7 @@ struct WorkDivision {
   bool k_fastest = false;        // neighbouring cores are neighbours in K, not in the first loop
   std::vector<std::string> log;  // "WARNING: ..." and "CRITICAL: ..." lines
   std::vector<std::string> too_far;  // of these, tensors of which a core reaches more than 256 MiB
+  DivisionTrace trace;
 };
 
 // Which rule chooses the splits.
@@ -119,8 +129,10 @@ class WorkDivider {
   };
   Priorities Prioritize(const std::vector<int>& committed) const;
 
-  // The k-fast rule: splits of every loop, or nothing if it does not apply.
-  std::optional<std::vector<int>> KFast(int max_cores, const std::vector<int>& committed) const;
+  // The k-fast rule: splits of every loop, or nothing if it does not apply; `refused` (may be null)
+  // then says why not, for a matmul.
+  std::optional<std::vector<int>> KFast(int max_cores, const std::vector<int>& committed,
+                                        std::string* refused = nullptr) const;
 
   // Pass 2: the splits of every loop.
   std::vector<int> Distribute(int max_cores, const std::vector<int>& committed,

@@ -4,13 +4,17 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <set>
+#include <map>
 
+#include "runtime/compiler/front_end/argument_reach.h"
 #include "runtime/compiler/front_end/decompose.h"
+#include "runtime/compiler/front_end/explain.h"
+#include "runtime/compiler/front_end/kernel_arguments.h"
 #include "runtime/compiler/front_end/lower_to_op_specs.h"
 #include "runtime/compiler/front_end/named_lowering.h"
+#include "runtime/compiler/front_end/pipeline.h"
 #include "runtime/compiler/tiling/coarse_tile.h"
-#include "runtime/compiler/tiling/hints.h"
+#include "runtime/compiler/tiling/tiling_propagation.h"
 
 namespace spyre::compiler {
 namespace {
@@ -30,17 +34,20 @@ int GroupOf(const GraphOp& op) {
   return op.loop && !op.loop->group_id.empty() ? op.loop->group_id.front() : -1;
 }
 
-// Buffers that must be in device memory: loops walk through them, or data moves between cores on
-// the way.
-std::set<std::string> DeviceBuffers(const Graph& graph) {
-  std::set<std::string> device;
+// Buffers that must be in device memory, and why: loops walk through them, or data moves between
+// cores on the way.
+std::map<std::string, std::string> DeviceBuffers(const Graph& graph) {
+  std::map<std::string, std::string> device;
+  const std::string moves = "restickify moves its data between cores, through device memory";
   for (const GraphOp& op : graph.ops) {
-    if (!op.IsComputed()) device.insert(op.name);  // whole buffers of results of a loop
-    if (op.op == kRestickify) device.insert(op.name);
+    if (!op.IsComputed())
+      device.emplace(op.name, "the whole result of a loop, which walks through it");
+    if (op.op == kRestickify) device.emplace(op.name, moves);
     for (const GraphRead& read : op.reads) {
       const GraphOp* writer = graph.Find(read.buffer);
-      if (op.op == kRestickify || (writer != nullptr && GroupOf(*writer) != GroupOf(op)))
-        device.insert(read.buffer);
+      if (op.op == kRestickify) device.emplace(read.buffer, moves);
+      if (writer != nullptr && GroupOf(*writer) != GroupOf(op))
+        device.emplace(read.buffer, fmt::format("'{}' reads it in another loop", op.name));
     }
   }
   return device;
@@ -49,7 +56,7 @@ std::set<std::string> DeviceBuffers(const Graph& graph) {
 LxGraph ToLxGraph(const Graph& graph, const std::map<std::string, WorkDivision>& divisions,
                   bool lx_planning) {
   LxGraph result;
-  const std::set<std::string> device = DeviceBuffers(graph);
+  const std::map<std::string, std::string> device = DeviceBuffers(graph);
   for (const GraphOp& op : graph.ops) {
     if (!op.IsComputed()) continue;
     LxOperation operation;
@@ -58,51 +65,17 @@ LxGraph ToLxGraph(const Graph& graph, const std::map<std::string, WorkDivision>&
     const WorkDivision& division = divisions.at(op.name);
     operation.splits = division.splits;
     operation.k_fastest = division.k_fastest;
-    operation.may_stay_in_lx = lx_planning && device.count(operation.ir.output.name) == 0;
+    const auto barred = device.find(operation.ir.output.name);
+    operation.may_stay_in_lx = lx_planning && barred == device.end();
+    operation.stays_out = !lx_planning             ? "no result may (workload.lx = \"none\")"
+                          : barred != device.end() ? barred->second
+                                                   : "";
     if (op.loop) operation.loops = op.loop->group_id;
     result.operations.push_back(std::move(operation));
   }
   for (const GraphInput& input : graph.inputs) result.inputs.push_back(input.name);
   result.outputs = graph.outputs;
   return result;
-}
-
-// The layout over the shape that the caller has: without the last dimension of sparse sticks.
-StickLayout CallersLayout(const NamedGraph& named, const NamedTensor& tensor) {
-  const std::vector<int64_t> shape = named.Shape(tensor);
-  if (tensor.stick == NamedTensor::kSparse)
-    return SparseLayout(shape, DeviceFormatOf(DataFormat::kIeeeFp16));
-  std::vector<int> order;
-  for (size_t i = 0; i < shape.size(); ++i)
-    if (tensor.dims[i] != tensor.stick) order.push_back(static_cast<int>(i));
-  const auto stick = std::find(tensor.dims.begin(), tensor.dims.end(), tensor.stick);
-  order.push_back(static_cast<int>(stick - tensor.dims.begin()));
-  return MakeLayout(shape, ContiguousStrides(shape), DeviceFormatOf(DataFormat::kIeeeFp16), order);
-}
-
-std::vector<FrontEndArgument> Arguments(const NamedGraph& named, const NamedGraph& primitives,
-                                        const Graph& graph) {
-  std::vector<FrontEndArgument> arguments;
-  const std::string full = "full_";
-  const auto find = [&](const NamedGraph& in, const std::string& name) {
-    const auto it = std::find_if(in.tensors.begin(), in.tensors.end(),
-                                 [&](const NamedTensor& tensor) { return tensor.name == name; });
-    return it == in.tensors.end() ? -1 : static_cast<int>(it - in.tensors.begin());
-  };
-  for (const std::string& buffer : KernelArgumentNames(graph)) {
-    FrontEndArgument argument;
-    argument.is_output = graph.IsOutput(buffer);
-    int tensor = find(primitives, buffer);
-    if (tensor < 0) tensor = find(primitives, buffer.substr(full.size()));
-    const NamedTensor& planned = primitives.tensors[static_cast<size_t>(tensor)];
-    argument.name = planned.name;
-    argument.layout = CallersLayout(primitives, planned);
-    argument.is_constant = planned.origin == NamedTensor::Origin::kConstant;
-    argument.value = planned.value;
-    if (!argument.is_constant) argument.tensor = find(named, planned.name);
-    arguments.push_back(std::move(argument));
-  }
-  return arguments;
 }
 
 void RefuseLongSpans(const WorkDivision& division) {
@@ -114,29 +87,112 @@ void RefuseLongSpans(const WorkDivision& division) {
                   fmt::join(division.too_far, "; ")));
 }
 
+// ---------------------------------------------------------------- passes
+
+void Append(std::vector<Decision> decisions, FrontEndResult& graph) {
+  std::move(decisions.begin(), decisions.end(), std::back_inserter(graph.decisions));
+}
+
+void RunDecompose(FrontEndResult& graph, const FrontEndOptions& /*options*/) {
+  graph.primitives = Decompose(graph.primitives);
+}
+
+void RunStick(FrontEndResult& graph, const FrontEndOptions& /*options*/) {
+  graph.primitives = PlanSticks(graph.primitives);
+  Append(ExplainSticks(graph), graph);
+}
+
+void RunLower(FrontEndResult& graph, const FrontEndOptions& /*options*/) {
+  graph.graph = LowerNamedGraph(graph.primitives);
+  graph.loop_names = NameLoops(graph.graph);
+}
+
+void RunHints(FrontEndResult& graph, const FrontEndOptions& options) {
+  if (!options.tiling) return;
+  AssignDimHints(graph.graph, HintScopes(graph.primitives));
+  graph.groups = HintsToGroups(graph.graph, &graph.log);
+  Append(ExplainHints(graph), graph);
+}
+
+void RunTile(FrontEndResult& graph, const FrontEndOptions& /*options*/) {
+  StampTiles(graph.graph, graph.groups);
+  CheckTileReads(graph.graph);
+  RestoreSticks(graph.primitives, graph.graph);
+}
+
+void RunPropagate(FrontEndResult& graph, const FrontEndOptions& /*options*/) {
+  const Graph before = graph.groups.empty() ? Graph() : graph.graph;
+  Append(ExplainTiles(before, PropagateTiles(graph.graph)), graph);
+  RestoreSticks(graph.primitives, graph.graph);
+}
+
+void RunDivision(FrontEndResult& graph, const FrontEndOptions& options) {
+  graph.divisions = DivideGraph(graph.graph, graph.loop_names, options.division);
+  for (const auto& [op, division] : graph.divisions) {
+    if (!options.allow_long_spans) RefuseLongSpans(division);
+    graph.log.insert(graph.log.end(), division.log.begin(), division.log.end());
+  }
+  Append(ExplainDivision(graph, options), graph);
+}
+
+void RunLx(FrontEndResult& graph, const FrontEndOptions& options) {
+  graph.lx = PlanLx(ToLxGraph(graph.graph, graph.divisions, options.lx_planning), options.lx);
+  Append(ExplainPlaces(graph, options), graph);
+}
+
+void RunKernel(FrontEndResult& graph, const FrontEndOptions& /*options*/) {
+  graph.source = BuildKernelSource(KernelName(graph.graph), graph.graph, graph.divisions, graph.lx);
+  graph.arguments = KernelArguments(graph.primitives, graph.graph);
+}
+
+void RunBundle(FrontEndResult& graph, const FrontEndOptions& /*options*/) {
+  // A source that was not made here may have any number of arguments.
+  const BundleDialect dialect =
+      graph.HasRun("lower") ? DialectFor(graph) : BundleDialect::kSymbolicArguments;
+  const Bundle bundle = EmitBundle(graph.source, dialect);
+  if (graph.HasRun("lower")) RefuseShortArguments(graph, bundle);
+  graph.bundle = FilesOf(bundle, dialect);
+}
+
 }  // namespace
 
+bool FrontEndResult::HasRun(std::string_view pass) const {
+  return std::find(passes.begin(), passes.end(), pass) != passes.end();
+}
+
+const std::vector<FrontEndPass>& FrontEndPasses() {
+  static const std::vector<FrontEndPass> passes = {
+      {"decompose", "composite operations taken apart", "", true, RunDecompose},
+      {"stick", "the dimension inside the stick of every tensor, restickify where it changes",
+       "decompose", true, RunStick},
+      {"lower", "loops, accesses and stick layouts", "stick", true, RunLower},
+      {"hints", "hints resolved to the loops of every operation, and to groups", "lower", true,
+       RunHints},
+      {"tile", "groups put into counted loops, buffers shrunk to tiles", "hints", true, RunTile},
+      {"propagate", "whole buffers for results that leave their loop", "tile", true, RunPropagate},
+      {"division", "loops divided over the cores", "lower", false, RunDivision},
+      {"lx", "places of buffers in LX and pool", "division", false, RunLx},
+      {"kernel", "OpSpecs in counted loops", "lx", false, RunKernel},
+      {"bundle", "SDSC files and bundle.mlir", "kernel", false, RunBundle},
+  };
+  return passes;
+}
+
 FrontEndResult CompileNamedGraph(const NamedGraph& named, const FrontEndOptions& options) {
-  FrontEndResult result;
-  result.primitives = PlanSticks(Decompose(named));
-  Graph& graph = result.graph;
-  graph = LowerNamedGraph(result.primitives);
-  const DimNames loop_names = NameLoops(graph);
-  if (options.tiling) {
-    AssignDimHints(graph, HintScopes(result.primitives));
-    result.groups = HintsToGroups(graph, &result.log);
-    CoarseTile(graph, result.groups);
-    RestoreSticks(result.primitives, graph);
-  }
-  result.divisions = DivideGraph(graph, loop_names, options.division);
-  for (const auto& [op, division] : result.divisions) {
-    if (!options.allow_long_spans) RefuseLongSpans(division);
-    result.log.insert(result.log.end(), division.log.begin(), division.log.end());
-  }
-  result.lx = PlanLx(ToLxGraph(graph, result.divisions, options.lx_planning), options.lx);
-  result.source = BuildKernelSource(KernelName(graph), graph, result.divisions, result.lx);
-  result.arguments = Arguments(named, result.primitives, graph);
-  return result;
+  FrontEndResult graph;
+  graph.primitives = named;
+  std::vector<std::string> names;
+  for (const FrontEndPass& pass : FrontEndPasses())
+    if (pass.name != "bundle") names.emplace_back(pass.name);
+  RunPasses(names, options, graph);
+  return graph;
+}
+
+std::vector<BundleFile> FilesOf(const Bundle& bundle, BundleDialect dialect) {
+  std::vector<BundleFile> files = {{"bundle.mlir", BundleMlir(bundle, dialect)}};
+  for (size_t i = 0; i < bundle.dscs.size(); ++i)
+    files.push_back({bundle.files.at(i), ToSdscJson(bundle.dscs[i], dialect) + "\n"});
+  return files;
 }
 
 BundleDialect DialectFor(const FrontEndResult& result) {

@@ -1,24 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 // The front end: from a list of operations to OpSpecs in counted loops, which bundle emission takes
-// (bundle.h). The passes in order: composites are taken apart, sticks are planned, the graph is
-// built, hints become tile groups, groups are tiled and results that leave them get whole buffers,
-// work is divided over the cores, buffers get their places in LX, pool or arguments.
+// (bundle.h). It is a sequence of passes over one graph, FrontEndResult; pipeline.h runs them one
+// by one, graph_form.h writes the graph between them and reads it back.
 //
-// Callers: cosim (`run`, `compile`), tests. Pure functions, any thread. Errors: CompileError with
-// the public compiler's type and kind, BadInput otherwise.
+// Callers: cosim (`run`, `compile`, `opt`), tests. Pure functions, any thread. Errors: CompileError
+// with the public compiler's type and kind, BadInput otherwise.
 #pragma once
 
 #include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "runtime/compiler/bundle/bundle.h"
 #include "runtime/compiler/division/graph_division.h"
 #include "runtime/compiler/front_end/named_graph.h"
+#include "runtime/compiler/ir/decision.h"
 #include "runtime/compiler/lx/lx_planning.h"
 #include "runtime/compiler/op_spec/op_spec.h"
 #include "runtime/compiler/tiling/coarse_tile.h"
 #include "runtime/compiler/tiling/graph.h"
+#include "runtime/compiler/tiling/hints.h"
 
 namespace spyre::compiler {
 
@@ -40,27 +42,57 @@ struct FrontEndArgument {
   std::string name;
 };
 
-struct FrontEndResult {
-  NamedGraph primitives;  // taken apart, sticks planned
-  Graph graph;            // tiled
-  std::vector<TileGroup> groups;
-  std::map<std::string, WorkDivision> divisions;  // by operation
-  LxPlan lx;
-  KernelSource source;
-  std::vector<FrontEndArgument> arguments;  // in order of the kernel's
-  std::vector<std::string> log;             // "WARNING: ...", "CRITICAL: ..."
+struct BundleFile {
+  std::string name;  // "bundle.mlir", "sdsc_0.json"
+  std::string text;
 };
 
-// Throws CompileError Unsupported "span_too_large" where work division leaves a core more than 256
-// MiB of a tensor to reach, unless options allow it: then it is in the log.
+// The one graph that all passes work on. Each fills in its part, those behind it read it.
+struct FrontEndResult {
+  std::vector<std::string> passes;  // that have run, in order
+  NamedGraph primitives;            // the list; taken apart by `decompose`, with sticks by `stick`
+  Graph graph;                      // from `lower` on; tiled by `tile` and `propagate`
+  DimNames loop_names;              // of the operations as `lower` left them
+  std::vector<TileGroup> groups;    // from `hints` on
+  std::map<std::string, WorkDivision> divisions;  // by operation, from `division` on
+  LxPlan lx;                                      // from `lx` on
+  KernelSource source;                            // from `kernel` on
+  std::vector<FrontEndArgument> arguments;        // in order of the kernel's, from `kernel` on
+  std::vector<BundleFile> bundle;                 // from `bundle` on
+  std::vector<std::string> log;                   // "WARNING: ...", "CRITICAL: ..."
+  std::vector<Decision> decisions;                // what was chosen, and why, in order
+
+  bool HasRun(std::string_view pass) const;
+};
+
+struct FrontEndPass {
+  std::string_view name;     // "decompose"
+  std::string_view summary;  // what it does, in a few words
+  std::string_view needs;    // the pass that must have run; "": none
+  // Rewrites the graph, so that neither it nor one before it can run again behind it; the others
+  // may run again, and what later ones left is dropped.
+  bool rewrites;
+  void (*run)(FrontEndResult& graph, const FrontEndOptions& options);
+};
+
+// In order: decompose, stick, lower, hints, tile, propagate, division, lx, kernel, bundle.
+const std::vector<FrontEndPass>& FrontEndPasses();
+
+// All passes but `bundle`, which takes the dialect that its caller wants. Throws CompileError
+// Unsupported "span_too_large" where work division leaves a core more than 256 MiB of a tensor to
+// reach, unless options allow it: then it is in the log.
 FrontEndResult CompileNamedGraph(const NamedGraph& named, const FrontEndOptions& options);
+
+// As WriteBundle writes them.
+std::vector<BundleFile> FilesOf(const Bundle& bundle, BundleDialect dialect);
 
 // The form of the coarse-tiling RFC where its seven segments suffice for arguments and pool, else
 // the newest.
 BundleDialect DialectFor(const FrontEndResult& result);
 
-// What one pass left, as text: "sticks", "graph", "groups", "division", "lx", "loops" or "opspec".
-// Throws BadInput with the nearest name for another stage.
+// What one pass left, as text: "sticks", "graph", "groups", "division", "lx", "loops" or "opspec",
+// or the name of a pass: what that pass works on. Throws BadInput with the nearest name for another
+// stage.
 std::string DumpStage(const FrontEndResult& result, const std::string& stage);
 const std::vector<std::string>& DumpStages();
 

@@ -16,6 +16,7 @@ std::string Sticks(const NamedGraph& graph) {
   const auto tensor = [&](int index) {
     const NamedTensor& t = graph.tensors[static_cast<size_t>(index)];
     if (t.origin == NamedTensor::Origin::kConstant) return t.name;
+    if (t.stick == NamedTensor::kNoChoice) return t.name + graph.ShapeText(t);
     const std::string stick =
         t.stick == NamedTensor::kSparse ? "sparse" : graph.dims[static_cast<size_t>(t.stick)].name;
     return fmt::format("{}{} by {}", t.name, graph.ShapeText(t), stick);
@@ -123,6 +124,10 @@ const std::vector<std::string>& DumpStages() {
 }
 
 std::string DumpStage(const FrontEndResult& result, const std::string& stage) {
+  if (stage == "decompose" || stage == "stick") return Sticks(result.primitives);
+  if (stage == "lower" || stage == "tile" || stage == "propagate") return GraphText(result.graph);
+  if (stage == "hints") return Groups(result.groups);
+  if (stage == "kernel") return Loops(result.source.body, "");
   if (stage == "sticks") return Sticks(result.primitives);
   if (stage == "groups") return Groups(result.groups);
   if (stage == "graph") return GraphText(result.graph);

@@ -96,6 +96,16 @@ bool IsStickCoordinate(const Coordinate& coordinate, int64_t elements_per_stick)
   return term.modulus == 0 || term.modulus == elements_per_stick * term.divisor;
 }
 
+bool IsStickExpression(const Coordinate& coordinate, int64_t elements_per_stick) {
+  if (coordinate.terms.empty()) return true;
+  if (coordinate.terms.size() > 1) return false;
+  const CoordinateTerm& term = coordinate.terms.front();
+  if (term.step <= term.divisor) return true;
+  // A step that has no factor in common with the stick reaches every element of it.
+  return term.step % term.divisor == 0 && term.modulus == elements_per_stick * term.divisor &&
+         std::gcd(term.step / term.divisor, elements_per_stick) == 1;
+}
+
 std::string ToString(const Coordinate& coordinate, const std::vector<LoopVariable>& loops) {
   std::string text;
   for (const CoordinateTerm& term : coordinate.terms) {

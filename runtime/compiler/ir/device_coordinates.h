@@ -45,6 +45,13 @@ std::vector<Coordinate> DeviceCoordinates(const StickLayout& layout, const Index
 // variable modulo exactly the elements of a stick.
 bool IsStickCoordinate(const Coordinate& coordinate, int64_t elements_per_stick);
 
+// Whether a last coordinate is one that the public pass takes: a constant, or one variable and a
+// constant. The variable may be divided, reduced by a modulus, or both ("floor(Mod(f0, 512)/8)", a
+// dimension of 64 in the middle of a fused loop; "Mod(f0, 8)", one that does not fill its stick),
+// as long as it walks the stick element by element: "2*Mod(d1, 32)", every second one, is not
+// taken. The hardware walks fewer (IsStickCoordinate), which emission holds them to.
+bool IsStickExpression(const Coordinate& coordinate, int64_t elements_per_stick);
+
 // "floor(d1/64)", "Mod(d1, 64)", "d0 + 512", "0".
 std::string ToString(const Coordinate& coordinate, const std::vector<LoopVariable>& loops);
 

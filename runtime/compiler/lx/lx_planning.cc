@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/compiler/lx/lx_planning.h"
 
+#include <fmt/ranges.h>
+
 #include <algorithm>
+#include <map>
 #include <numeric>
 #include <set>
 #include <unordered_map>
@@ -40,6 +43,27 @@ bool SameIndex(const IndexExpression& a, const IndexExpression& b) {
   return a.constant == b.constant && a.coefficient == b.coefficient;
 }
 
+std::string ViewText(const CoreView& view) {
+  std::vector<std::string> dims;
+  for (const CoreViewDim& dim : view)
+    dims.push_back(fmt::format("{} slices of device dimension {}", dim.slices, dim.device_dim));
+  return dims.empty() ? "all of it" : fmt::format("{}", fmt::join(dims, ", "));
+}
+
+// Why `view`, of the operation, is not that of the operations before it.
+std::string Mismatch(const LxOperation& operation, const std::optional<CoreView>& before,
+                     const std::optional<CoreView>& view) {
+  const std::string& name = operation.ir.name;
+  if (!view)
+    return fmt::format("'{}': no device dimension can carry the splits of its loops", name);
+  if (before && !(*before == *view)) {
+    return fmt::format(
+        "'{}' has each core use another part than the operations before it: {}, not {}", name,
+        ViewText(*view), ViewText(*before));
+  }
+  return fmt::format("'{}' has its reduction cut, and every core holds partial results only", name);
+}
+
 struct Touch {
   size_t operation;
   const TensorAccess* access;
@@ -54,11 +78,13 @@ class Planner {
       const OpIr& op = graph.operations[i].ir;
       for (const TensorAccess& input : op.inputs) AddTouch({i, &input, false});
       AddTouch({i, &op.output, true});
-      if (!graph.operations[i].may_stay_in_lx) barred_.insert(op.output.name);
+      if (!graph.operations[i].may_stay_in_lx)
+        barred_.emplace(op.output.name, graph.operations[i].stays_out);
     }
     ExtendOverLoops();
     for (size_t b = 0; b < touches_.size(); ++b) {
-      plan_.buffers[b].cores = CoresOfBuffer(touches_[b], plan_.buffers[b].name);
+      LxBufferPlan& buffer = plan_.buffers[b];
+      buffer.cores = CoresOfBuffer(touches_[b], buffer.name, buffer.reason);
     }
   }
 
@@ -153,7 +179,9 @@ class Planner {
     }
   }
 
-  int CoresOfBuffer(const std::vector<Touch>& touches, const std::string& name) const {
+  // reason: why no core of theirs can keep it, or which part each keeps.
+  int CoresOfBuffer(const std::vector<Touch>& touches, const std::string& name,
+                    std::string& reason) const {
     if (options_.cores == 1) return 1;
     int cores = 1;
     int writing_cores = kMaxCores;  // an input is there before
@@ -174,22 +202,38 @@ class Planner {
       }
       if (!view || (touch.is_write && LeavesPartialResults(operation)) ||
           (first && !(*first == *view))) {
+        reason = Mismatch(operation, first, view);
         return LxBufferPlan::kCoresDiffer;
       }
       first = view;
     }
+    reason =
+        fmt::format("every operation that touches it has the same core hold the same part ({})",
+                    first ? ViewText(*first) : "one operation");
     // A core that reads must have written its copy.
-    if (!options_.to_the_letter && cores > writing_cores) return LxBufferPlan::kCoresDiffer;
+    if (!options_.to_the_letter && cores > writing_cores) {
+      reason = fmt::format("it is read on {} cores, and {} have written it", cores, writing_cores);
+      return LxBufferPlan::kCoresDiffer;
+    }
     return cores;
   }
 
-  bool IsCandidate(const LxOperation& operation) const {
+  // A buffer that is not has its reason from here on.
+  bool IsCandidate(const LxOperation& operation) {
     const std::string& name = operation.ir.output.name;
-    const LxBufferPlan& buffer = plan_.buffers[index_.at(name)];
-    return barred_.count(name) == 0 &&
-           (options_.all_operations ||
-            IsOneOf(operation.op, {"max", "amax", "sum", "exp", "sub"})) &&
-           buffer.cores != LxBufferPlan::kCoresDiffer && !buffer.is_input &&
+    LxBufferPlan& buffer = plan_.buffers[index_.at(name)];
+    const auto barred = barred_.find(name);
+    if (barred != barred_.end()) {
+      buffer.reason = barred->second;
+      return false;
+    }
+    if (!options_.all_operations && !IsOneOf(operation.op, {"max", "amax", "sum", "exp", "sub"})) {
+      buffer.reason = fmt::format(
+          "'{}' is not one of max, amax, sum, exp and sub, whose results the public planner tries",
+          operation.op);
+      return false;
+    }
+    return buffer.cores != LxBufferPlan::kCoresDiffer && !buffer.is_input &&
            !HasName(graph_.outputs, name);
   }
 
@@ -240,9 +284,10 @@ class Planner {
     for (size_t i = 0; i < graph_.operations.size(); ++i) {
       if (!is_candidate[i]) continue;
       const size_t b = index_.at(graph_.operations[i].ir.output.name);
-      const LxBufferPlan& buffer = plan_.buffers[b];
+      LxBufferPlan& buffer = plan_.buffers[b];
       if (!placed.insert(buffer.name).second) continue;  // written again
-      LxBuffer candidate{buffer.name, BytesPerCore(b, is_candidate), buffer.start, buffer.end, {}};
+      buffer.core_bytes = BytesPerCore(b, is_candidate);
+      LxBuffer candidate{buffer.name, buffer.core_bytes, buffer.start, buffer.end, {}};
       candidate.in_place = InPlaceOf(graph_.operations[i], candidate, candidates);
       candidates.push_back(std::move(candidate));
     }
@@ -250,7 +295,13 @@ class Planner {
         PlaceInLx(options_.solver, candidates, options_.capacity, options_.alignment);
     if (!options_.to_the_letter) DropOverlaps(candidates, addresses);
     for (size_t c = 0; c < candidates.size(); ++c) {
-      plan_.buffers[index_.at(candidates[c].name)].lx_address = addresses[c];
+      LxBufferPlan& buffer = plan_.buffers[index_.at(candidates[c].name)];
+      buffer.lx_address = addresses[c];
+      if (!addresses[c]) buffer.reason = NoRoom(candidates, addresses, c);
+    }
+    for (LxBufferPlan& buffer : plan_.buffers) {
+      if (buffer.is_input) buffer.reason = "an input of the kernel";
+      if (HasName(graph_.outputs, buffer.name)) buffer.reason = "an output of the kernel";
     }
   }
 
@@ -269,6 +320,23 @@ class Planner {
     }
   }
 
+  std::string NoRoom(const std::vector<LxBuffer>& buffers,
+                     const std::vector<std::optional<int64_t>>& addresses, size_t which) const {
+    const LxBuffer& buffer = buffers[which];
+    std::string text =
+        fmt::format("no room: each core needs {} bytes of the {} that LX has for data", buffer.size,
+                    options_.capacity);
+    std::vector<std::string> others;
+    for (size_t o = 0; o < buffers.size(); ++o) {
+      const bool together = buffers[o].start < buffer.end && buffer.start < buffers[o].end;
+      if (o != which && addresses[o] && together)
+        others.push_back(
+            fmt::format("{} has {} at {}", buffers[o].name, buffers[o].size, *addresses[o]));
+    }
+    if (!others.empty()) text += fmt::format(", and {}", fmt::join(others, ", "));
+    return text;
+  }
+
   void PlaceRest() {
     std::vector<PoolBuffer> rest;
     for (const LxBufferPlan& buffer : plan_.buffers) {
@@ -283,7 +351,7 @@ class Planner {
 
   const LxGraph& graph_;
   const LxOptions& options_;
-  std::set<std::string> barred_;  // buffers that an operation wants in device memory
+  std::map<std::string, std::string> barred_;  // that an operation wants in device memory: why
   LxPlan plan_;
   std::vector<std::vector<Touch>> touches_;  // of each of plan_.buffers
   std::unordered_map<std::string, size_t> index_;

@@ -29,6 +29,7 @@ struct LxOperation {
   bool k_fastest = false;      // WorkDivision::k_fastest
   bool may_stay_in_lx = true;  // false: its output needs device memory (a mutation, a tensor
                                // that loops walk through)
+  std::string stays_out;       // then: why, in words
   std::vector<int> loops;      // path of the counted loops around it (LoopStamp::group_id)
 };
 
@@ -64,9 +65,11 @@ struct LxBufferPlan {
   int64_t end = 0;           // behind the last
   int cores = 1;             // that touch it, or kCoresDiffer
   int64_t device_bytes = 0;  // of all of it
+  int64_t core_bytes = 0;    // what each core would hold of it in LX; 0: it was no candidate
   bool is_input = false;
   std::optional<int64_t> lx_address;   // the same offset on every core
   std::optional<int64_t> pool_offset;  // intermediates that are not in LX
+  std::string reason;                  // why it is in LX, or why not, in words
 };
 
 struct LxPlan {

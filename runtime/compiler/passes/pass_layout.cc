@@ -33,13 +33,14 @@ OrderedJson PassDeviceCoordinates(const nlohmann::json& input) {
   CheckOp(op);
   const std::vector<Coordinate> coordinates =
       DeviceCoordinates(op.output.layout, op.output.index, op.loops);
-  if (!IsStickCoordinate(coordinates.back(), ElementsPerStick(op.output.layout.format))) {
+  if (!IsStickExpression(coordinates.back(), ElementsPerStick(op.output.layout.format))) {
     throw CompileError(
         "Unsupported", "stick_expression",
-        fmt::format("the coordinate inside a stick is {}; it must be 0, a variable, or a "
-                    "variable modulo the {} elements of a stick",
-                    ToString(coordinates.back(), op.loops),
-                    ElementsPerStick(op.output.layout.format)));
+        fmt::format(
+            "the coordinate inside a stick is {}; it must be one variable, perhaps divided, "
+            "reduced by a modulus or with a constant added, that walks the {} elements of a "
+            "stick one by one",
+            ToString(coordinates.back(), op.loops), ElementsPerStick(op.output.layout.format)));
   }
   OrderedJson texts = OrderedJson::array();
   for (const Coordinate& coordinate : coordinates) texts.push_back(ToString(coordinate, op.loops));

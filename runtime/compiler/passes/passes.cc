@@ -53,6 +53,19 @@ const Pass& RequirePass(std::string_view name) {
                  fmt::join(names, ", "));
 }
 
+std::string ErrorText(const Error& error) {
+  const auto* const refusal = dynamic_cast<const CompileError*>(&error);
+  if (refusal == nullptr) return error.what();
+  return fmt::format("{} [{}: {}]", error.what(), refusal->type(), refusal->message_kind());
+}
+
+std::string ErrorLine(const Error& error) {
+  const auto* const refusal = dynamic_cast<const CompileError*>(&error);
+  const OrderedJson json = {
+      {"error", refusal != nullptr ? ErrorJson(*refusal) : InvalidInput(error.what())}};
+  return json.dump(-1, ' ', false, OrderedJson::error_handler_t::replace) + "\n";
+}
+
 OrderedJson ErrorJson(const CompileError& error, const char* kind_key) {
   return {{"type", error.type()}, {kind_key, error.message_kind()}, {"message", error.what()}};
 }

@@ -33,6 +33,10 @@ const Pass& RequirePass(std::string_view name);
 // not what the pass reads is `error: {type: "InvalidInput", message}`.
 std::string RunPass(const Pass& pass, std::string_view line);
 
+// What people read: the message, and behind it type and kind of what a compiler refused.
+std::string ErrorText(const Error& error);
+// {"error": {type, kind, message}}, or without kind, of type InvalidInput; a line.
+std::string ErrorLine(const Error& error);
 // {type, <kind_key>, message}
 nlohmann::ordered_json ErrorJson(const CompileError& error, const char* kind_key = "kind");
 

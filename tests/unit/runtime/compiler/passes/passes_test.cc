@@ -163,6 +163,34 @@ TEST(Passes, CoordinatesInsideAStickThatTheHardwareCannotWalkAreUnsupported) {
             Json({"floor(d1/64)", "d0", "Mod(d1, 64)"}));
 }
 
+// [4, 64, 8] with the dimension of 64 inside the stick, walked by one fused loop: by hand, element
+// i of the loop is at (i / 512, (i % 512) / 8, i % 8).
+TEST(DeviceCoordinatesPass, AFusedLoopMayHaveTheStickInItsMiddle) {
+  const Json line = Json::parse(
+      R"({"host_size": [4, 64, 8], "dtype": "float16", "dim_order": [0, 2, 1],
+          "ranges": [["f0", 2048]], "index": {"const": 0, "coeff": {"f0": 1}}})");
+  EXPECT_EQ(Answer("device-coordinates", line)["device_coordinates"],
+            Json({"Mod(f0, 8)", "0", "floor(f0/512)", "floor(Mod(f0, 512)/8)"}));
+}
+
+// [3, 100, 8]: eight of the 64 elements of a stick are used.
+TEST(DeviceCoordinatesPass, AFusedLoopMayEndInAStickThatIsNotFull) {
+  const Json line = Json::parse(
+      R"({"host_size": [3, 100, 8], "dtype": "float16", "dim_order": [0, 1, 2],
+          "ranges": [["d0", 3], ["f0", 800]],
+          "index": {"const": 0, "coeff": {"d0": 800, "f0": 1}}})");
+  EXPECT_EQ(Answer("device-coordinates", line)["device_coordinates"],
+            Json({"floor(f0/8)", "0", "d0", "Mod(f0, 8)"}));
+}
+
+TEST(DeviceCoordinatesPass, AViewMayBeginInsideAStick) {
+  const Json line = Json::parse(
+      R"({"host_size": [4, 128], "dtype": "float16", "dim_order": [0, 1],
+          "ranges": [["d0", 4], ["d1", 32]],
+          "index": {"const": 32, "coeff": {"d0": 128, "d1": 1}}})");
+  EXPECT_EQ(Answer("device-coordinates", line)["device_coordinates"], Json({"0", "d0", "d1 + 32"}));
+}
+
 TEST(WorkDivisionPass, InvalidOperationsAreRefusedWithTheKey) {
   const Json good = Json::parse(ReadLines("work_division_cases.jsonl").at(0));
   const auto refusal = [&](const std::function<void(Json&)>& change) {

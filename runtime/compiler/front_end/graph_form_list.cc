@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: Apache-2.0
+// The list of operations in the form of a graph: what a workload has, and in addition what the
+// passes before `lower` made of it.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/error.h"
+#include "base/nearest.h"
+#include "runtime/compiler/front_end/graph_form_values.h"
+
+namespace spyre::compiler {
+namespace {
+
+using Json = OrderedJson;
+using Origin = NamedTensor::Origin;
+
+constexpr int64_t kMaxSize = 1ll << 31;
+constexpr int64_t kMaxElements = 1ll << 42;
+constexpr size_t kMaxRank = 5;
+
+class ListWriter {
+ public:
+  explicit ListWriter(const NamedGraph& list) : list_(list) {}
+
+  void Write(Json& json) const {
+    Json dims = Json::object();
+    for (const NamedDim& dim : list_.dims) dims[dim.name] = dim.size;
+    json["dims"] = std::move(dims);
+    json["tensors"] = Json::array();
+    for (const NamedTensor& tensor : list_.tensors) json["tensors"].push_back(Tensor(tensor));
+    json["ops"] = Json::array();
+    for (const NamedOp& op : list_.ops) json["ops"].push_back(Op(op));
+    json["hints"] = Json::array();
+    for (const NamedHint& hint : list_.hints) json["hints"].push_back(Hint(hint));
+    json["outputs"] = Json::array();
+    for (const int output : list_.outputs) json["outputs"].push_back(TensorName(output));
+  }
+
+ private:
+  const std::string& TensorName(int tensor) const {
+    return list_.tensors[static_cast<size_t>(tensor)].name;
+  }
+  const std::string& DimName(int dim) const { return list_.dims[static_cast<size_t>(dim)].name; }
+
+  Json DimNames(const std::vector<int>& dims) const {
+    Json names = Json::array();
+    for (const int dim : dims) names.push_back(DimName(dim));
+    return names;
+  }
+
+  Json Tensor(const NamedTensor& tensor) const {
+    Json json = {{"name", tensor.name}};
+    if (tensor.origin == Origin::kConstant) json["value"] = tensor.value;
+    if (!tensor.dims.empty() || tensor.origin != Origin::kConstant)
+      json["dims"] = DimNames(tensor.dims);
+    if (tensor.origin == Origin::kComputed) json["computed"] = true;
+    if (tensor.stick >= 0) json["stick"] = DimName(tensor.stick);
+    if (tensor.stick == NamedTensor::kSparse) json["sparse"] = true;
+    if (!tensor.file.empty()) json["file"] = tensor.file;
+    return json;
+  }
+
+  Json Op(const NamedOp& op) const {
+    Json json = {{"op", op.op}, {"inputs", Json::array()}};
+    for (const int input : op.inputs) json["inputs"].push_back(TensorName(input));
+    json["output"] = TensorName(op.output);
+    if (!op.reduced.empty()) json["dim"] = DimNames(op.reduced);
+    for (const auto& [name, value] : op.constants) json[name] = value;
+    return json;
+  }
+
+  Json Hint(const NamedHint& hint) const {
+    Json json = {{"ops", Json::array()}, {"slices", Json::object()}};
+    for (const int op : hint.ops)
+      json["ops"].push_back(TensorName(list_.ops[static_cast<size_t>(op)].output));
+    for (const NamedHint::Slice& slice : hint.slices)
+      json["slices"][DimName(slice.dim)] = slice.count;
+    return json;
+  }
+
+  const NamedGraph& list_;
+};
+
+class ListReader {
+ public:
+  NamedGraph Read(const FormValue& form) {
+    for (const auto& [name, size] : form.At("dims").Entries())
+      list_.dims.push_back({name, size.Integer(1, kMaxSize)});
+    for (const FormValue& tensor : form.At("tensors").Items())
+      list_.tensors.push_back(Tensor(tensor));
+    for (const FormValue& op : form.At("ops").Items()) list_.ops.push_back(Op(op));
+    for (const FormValue& hint : form.At("hints").Items()) list_.hints.push_back(Hint(hint));
+    for (const FormValue& output : form.At("outputs").Items())
+      list_.outputs.push_back(FindTensor(output));
+    return std::move(list_);
+  }
+
+ private:
+  template <typename Items>
+  static int Find(const FormValue& name, const Items& items, const char* what) {
+    const std::string text = name.Text();
+    std::vector<std::string> known;
+    for (size_t i = 0; i < items.size(); ++i) {
+      if (items[i].name == text) return static_cast<int>(i);
+      known.push_back(items[i].name);
+    }
+    throw BadInput("{} = '{}' is not a {}{}", name.path(), text, what, DidYouMean(text, known));
+  }
+
+  int FindTensor(const FormValue& name) const { return Find(name, list_.tensors, "tensor"); }
+  int FindDim(const FormValue& name) const { return Find(name, list_.dims, "dimension"); }
+
+  std::vector<int> Dims(const FormValue& names) const {
+    std::vector<int> dims;
+    for (const FormValue& name : names.Items()) {
+      dims.push_back(FindDim(name));
+      if (std::count(dims.begin(), dims.end(), dims.back()) > 1)
+        throw BadInput("{} = '{}': the dimension is there twice", name.path(), name.Text());
+    }
+    return dims;
+  }
+
+  NamedTensor Tensor(const FormValue& value) const {
+    value.RequireKeys({"name", "dims", "stick", "sparse", "computed", "value", "file"});
+    NamedTensor tensor;
+    tensor.name = value.At("name").Text();
+    if (const auto number = value.Find("value")) {
+      tensor.origin = Origin::kConstant;
+      tensor.value = number->Number();
+    } else if (const auto computed = value.Find("computed"); computed && computed->Flag()) {
+      tensor.origin = Origin::kComputed;
+    }
+    if (tensor.origin != Origin::kConstant || value.Has("dims"))
+      tensor.dims = Dims(value.At("dims"));
+    CheckSize(tensor, value);
+    if (const auto stick = value.Find("stick")) tensor.stick = FindDim(*stick);
+    if (const auto sparse = value.Find("sparse"); sparse && sparse->Flag())
+      tensor.stick = NamedTensor::kSparse;
+    if (const auto file = value.Find("file")) tensor.file = file->Text();
+    return tensor;
+  }
+
+  void CheckSize(const NamedTensor& tensor, const FormValue& value) const {
+    int64_t elements = 1;
+    for (const int64_t size : list_.Shape(tensor)) {
+      if (tensor.dims.size() > kMaxRank || elements > kMaxElements / size)
+        throw BadInput("{}: tensor '{}' {} is larger than any card, or has more than {} dimensions",
+                       value.path(), tensor.name, list_.ShapeText(tensor), kMaxRank);
+      elements *= size;
+    }
+  }
+
+  NamedOp Op(const FormValue& value) const {
+    const FormValue name = value.At("op");
+    const NamedOperation* const operation = FindNamedOperation(name.Text());
+    if (operation == nullptr) {
+      std::vector<std::string> known;
+      for (const NamedOperation& other : NamedOperations()) known.emplace_back(other.name);
+      throw BadInput("{} = '{}' is not an operation{}", name.path(), name.Text(),
+                     DidYouMean(name.Text(), known));
+    }
+    std::vector<std::string> keys = {"op", "inputs", "output"};
+    const bool has_dim = operation->has_dim;
+    if (has_dim) keys.emplace_back("dim");
+    keys.insert(keys.end(), operation->constants.begin(), operation->constants.end());
+    value.RequireKeys(keys);
+    NamedOp op;
+    op.op = operation->name;
+    for (const FormValue& input : value.At("inputs").Items())
+      op.inputs.push_back(FindTensor(input));
+    if (op.inputs.size() < static_cast<size_t>(operation->min_inputs) ||
+        op.inputs.size() > static_cast<size_t>(operation->max_inputs))
+      value.At("inputs").Fail(
+          fmt::format("{} to {} inputs", operation->min_inputs, operation->max_inputs));
+    op.output = FindTensor(value.At("output"));
+    if (list_.tensors[static_cast<size_t>(op.output)].origin != Origin::kComputed)
+      throw BadInput("{}.output = '{}' is an input or a number, not \"computed\"", value.path(),
+                     value.At("output").Text());
+    if (const auto dim = value.Find("dim")) op.reduced = Dims(*dim);
+    for (const std::string_view key : operation->constants) {
+      const std::string constant(key);
+      if (const auto number = value.Find(constant.c_str()))
+        op.constants[constant] = number->Number();
+    }
+    return op;
+  }
+
+  NamedHint Hint(const FormValue& value) const {
+    value.RequireKeys({"ops", "slices"});
+    NamedHint hint;
+    for (const FormValue& name : value.At("ops").Items()) {
+      const int tensor = FindTensor(name);
+      const auto op = std::find_if(list_.ops.begin(), list_.ops.end(),
+                                   [&](const NamedOp& other) { return other.output == tensor; });
+      if (op == list_.ops.end())
+        throw BadInput("{} = '{}' is not the output of an operation", name.path(), name.Text());
+      hint.ops.push_back(static_cast<int>(op - list_.ops.begin()));
+    }
+    for (const auto& [name, count] : value.At("slices").Entries()) {
+      const Json dim = name;
+      hint.slices.push_back({FindDim(FormValue(dim, count.path())), count.Integer(1, kMaxSize)});
+    }
+    return hint;
+  }
+
+  NamedGraph list_;
+};
+
+}  // namespace
+
+void ListToJson(const NamedGraph& list, OrderedJson& json) { ListWriter(list).Write(json); }
+
+NamedGraph ListFromJson(const FormValue& form) { return ListReader().Read(form); }
+
+}  // namespace spyre::compiler

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+// The options of the passes in the form of a graph.
+#include <limits>
+
+#include "runtime/compiler/front_end/graph_form_values.h"
+
+namespace spyre::compiler {
+namespace {
+
+using Json = OrderedJson;
+
+constexpr const char* kSolvers[] = {"greedy", "firstfit", "bestfit"};  // by LxSolver
+
+struct TimingField {
+  const char* name;
+  double MatmulTiming::*field;
+};
+
+constexpr TimingField kTiming[] = {
+    {"macs_per_core_ns", &MatmulTiming::macs_per_core_ns},
+    {"full_rows", &MatmulTiming::full_rows},
+    {"rows_exponent", &MatmulTiming::rows_exponent},
+    {"memory_bytes_per_ns", &MatmulTiming::memory_bytes_per_ns},
+    {"turnaround_ns_per_byte", &MatmulTiming::turnaround_ns_per_byte},
+    {"spill_area", &MatmulTiming::spill_area},
+    {"spill_per_doubling", &MatmulTiming::spill_per_doubling},
+    {"most_spill", &MatmulTiming::most_spill},
+    {"lopsided_area", &MatmulTiming::lopsided_area},
+    {"long_knee", &MatmulTiming::long_knee},
+    {"long_ns", &MatmulTiming::long_ns},
+    {"short_knee", &MatmulTiming::short_knee},
+    {"short_ns", &MatmulTiming::short_ns},
+    {"combine_ns", &MatmulTiming::combine_ns},
+    {"batched_combine_ns", &MatmulTiming::batched_combine_ns},
+    {"cohort", &MatmulTiming::cohort},
+    {"cohort_exponent", &MatmulTiming::cohort_exponent},
+};
+static_assert(sizeof(MatmulTiming) == std::size(kTiming) * sizeof(double));
+
+bool FlagOr(const FormValue& value, const char* key, bool otherwise) {
+  const auto flag = value.Find(key);
+  return flag ? flag->Flag() : otherwise;
+}
+
+}  // namespace
+
+OrderedJson OptionsToJson(const FrontEndOptions& options) {
+  Json json = {{"tiling", options.tiling},
+               {"cores", options.division.max_cores},
+               {"division", SplitRuleNames()[static_cast<size_t>(options.division.rule)]},
+               {"k_fast", options.division.k_fast},
+               {"agree", options.division.agree},
+               {"long_spans", options.allow_long_spans},
+               {"lx", options.lx_planning},
+               {"lx_solver", kSolvers[static_cast<size_t>(options.lx.solver)]},
+               {"lx_bytes", options.lx.capacity},
+               {"lx_alignment", options.lx.alignment},
+               {"lx_all_operations", options.lx.all_operations},
+               {"lx_to_the_letter", options.lx.to_the_letter}};
+  if (options.division.rule == SplitRule::kCost)
+    for (const TimingField& field : kTiming)
+      json["timing"][field.name] = options.division.timing.*field.field;
+  return json;
+}
+
+FrontEndOptions OptionsFromJson(const FormValue& value) {
+  value.RequireKeys({"tiling", "cores", "division", "k_fast", "agree", "long_spans", "lx",
+                     "lx_solver", "lx_bytes", "lx_alignment", "lx_all_operations",
+                     "lx_to_the_letter", "timing"});
+  FrontEndOptions options;
+  options.tiling = FlagOr(value, "tiling", options.tiling);
+  if (const auto cores = value.Find("cores"))
+    options.division.max_cores = static_cast<int>(cores->Integer(1, kMaxCores));
+  options.lx.cores = options.division.max_cores;
+  if (const auto rule = value.Find("division"))
+    options.division.rule = SplitRuleFromName(rule->Text());
+  options.division.k_fast = FlagOr(value, "k_fast", options.division.k_fast);
+  options.division.agree = FlagOr(value, "agree", options.division.agree);
+  options.allow_long_spans = FlagOr(value, "long_spans", options.allow_long_spans);
+  options.lx_planning = FlagOr(value, "lx", options.lx_planning);
+  if (const auto solver = value.Find("lx_solver"))
+    options.lx.solver = LxSolverFromName(solver->Text());
+  constexpr int64_t kMostBytes = 1ll << 40;
+  if (const auto bytes = value.Find("lx_bytes"))
+    options.lx.capacity = bytes->Integer(0, kMostBytes);
+  if (const auto alignment = value.Find("lx_alignment"))
+    options.lx.alignment = alignment->Integer(1, kMostBytes);
+  options.lx.all_operations = FlagOr(value, "lx_all_operations", options.lx.all_operations);
+  options.lx.to_the_letter = FlagOr(value, "lx_to_the_letter", options.lx.to_the_letter);
+  if (const auto timing = value.Find("timing"))
+    for (const TimingField& field : kTiming)
+      options.division.timing.*field.field = timing->At(field.name).Number();
+  return options;
+}
+
+}  // namespace spyre::compiler

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/compiler/front_end/pipeline.h"
+
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "base/error.h"
+#include "base/nearest.h"
+#include "runtime/compiler/front_end/verify.h"
+
+namespace spyre::compiler {
+namespace {
+
+const FrontEndPass* FindPass(std::string_view name) {
+  for (const FrontEndPass& pass : FrontEndPasses())
+    if (pass.name == name) return &pass;
+  return nullptr;
+}
+
+class PassRunner {
+ public:
+  PassRunner(const FrontEndOptions& options, FrontEndResult& graph, const PassObserver& observer)
+      : options_(options), graph_(graph), observer_(observer) {}
+
+  void Run(const FrontEndPass& pass) {
+    if (observer_.before) observer_.before(pass);
+    RefuseDisorder(pass);
+    const std::string_view needed = Needed(pass);
+    if (!needed.empty() && !graph_.HasRun(needed)) {
+      Run(*FindPass(needed));
+      if (observer_.before) observer_.before(pass);
+    }
+    DropFrom(pass);
+    pass.run(graph_, options_);
+    graph_.passes.emplace_back(pass.name);
+    Verify(graph_, options_);
+    if (observer_.after) observer_.after(pass, graph_);
+  }
+
+ private:
+  // Groups that were stamped, but whose results have no whole buffers yet, are no program.
+  std::string_view Needed(const FrontEndPass& pass) const {
+    if (pass.name == "division" && graph_.HasRun("hints")) return "propagate";
+    return pass.needs;
+  }
+
+  void RefuseDisorder(const FrontEndPass& pass) const {
+    if (!pass.rewrites) return;
+    for (const FrontEndPass& other : FrontEndPasses()) {
+      if (&other < &pass || !graph_.HasRun(other.name)) continue;
+      throw BadInput(
+          "pass '{}' cannot run behind '{}', which has run: begin with a graph from "
+          "before it (passes: {})",
+          pass.name, other.name, fmt::join(graph_.passes, ", "));
+    }
+  }
+
+  // What the pass, and those behind it, left when they ran before.
+  void DropFrom(const FrontEndPass& pass) {
+    const auto drop = [&](const std::string& name) {
+      const FrontEndPass* const other = FindPass(name);
+      return other != nullptr && other >= &pass;
+    };
+    auto& passes = graph_.passes;
+    passes.erase(std::remove_if(passes.begin(), passes.end(), drop), passes.end());
+    auto& decisions = graph_.decisions;
+    decisions.erase(std::remove_if(decisions.begin(), decisions.end(),
+                                   [&](const Decision& decision) { return drop(decision.pass); }),
+                    decisions.end());
+    const auto behind = [&](const char* name) { return FindPass(name) >= &pass; };
+    if (behind("division")) graph_.divisions.clear();
+    if (behind("lx")) graph_.lx = {};
+    if (behind("kernel")) {
+      graph_.source = {};
+      graph_.arguments.clear();
+    }
+    graph_.bundle.clear();
+  }
+
+  const FrontEndOptions& options_;
+  FrontEndResult& graph_;
+  const PassObserver& observer_;
+};
+
+}  // namespace
+
+void RunPasses(const std::vector<std::string>& names, const FrontEndOptions& options,
+               FrontEndResult& graph, const PassObserver& observer) {
+  for (const std::string& name : names) RequireFrontEndPass(name);
+  PassRunner runner(options, graph, observer);
+  for (const std::string& name : names) runner.Run(RequireFrontEndPass(name));
+}
+
+const FrontEndPass& RequireFrontEndPass(const std::string& name) {
+  if (const FrontEndPass* pass = FindPass(name)) return *pass;
+  std::vector<std::string> names;
+  for (const FrontEndPass& pass : FrontEndPasses()) names.emplace_back(pass.name);
+  const std::string hint = DidYouMean(name, names);
+  throw BadInput("'{}' is not a pass of the front end{} They are, in order, {}", name,
+                 hint.empty() ? "." : hint, fmt::join(names, ", "));
+}
+
+std::vector<std::string> SplitPassList(const std::string& list) {
+  std::vector<std::string> names(1);
+  for (const char c : list) {
+    if (c == ',') {
+      names.emplace_back();
+    } else if (c != ' ') {
+      names.back() += c;
+    }
+  }
+  return names;
+}
+
+bool AreFrontEndPasses(const std::string& list) {
+  const std::vector<std::string> names = SplitPassList(list);
+  return std::all_of(names.begin(), names.end(),
+                     [](const std::string& name) { return FindPass(name) != nullptr; });
+}
+
+}  // namespace spyre::compiler
