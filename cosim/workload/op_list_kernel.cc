@@ -11,9 +11,9 @@
 namespace spyre::cosim {
 
 OpListKernel CompileOpListKernel(const RunConfig& config, const compiler::NamedGraph& graph,
-                                 const std::string& name) {
+                                 const std::string& name, const compiler::Plan& plan) {
   const compiler::FrontEndResult result =
-      compiler::CompileNamedGraph(graph, FrontEndOptionsOf(config));
+      compiler::CompileNamedGraph(graph, FrontEndOptionsOf(config, plan));
   OpListKernel kernel;
   kernel.arguments = result.arguments;
   kernel.warnings = result.log;

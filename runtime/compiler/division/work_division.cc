@@ -351,8 +351,12 @@ WorkDivision DivideWork(const OpIr& op, int max_cores, bool k_fast, SplitRule ru
   std::optional<std::vector<int>> splits;
   if (rule == SplitRule::kCost) splits = CheapestMatmulSplits(op, max_cores, timing);
   if (!splits) return DivideWork(op, max_cores, k_fast);
+  return DivisionOf(op, std::move(*splits), k_fast);
+}
+
+WorkDivision DivisionOf(const OpIr& op, std::vector<int> splits, bool k_fast) {
   WorkDivision division;
-  division.splits = std::move(*splits);
+  division.splits = std::move(splits);
   Finish(op, WorkDivider(op), k_fast, division);
   return division;
 }

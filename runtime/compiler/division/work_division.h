@@ -45,6 +45,9 @@ const std::vector<std::string>& SplitRuleNames();
 // K-fastest core order may be used.
 WorkDivision DivideWork(const OpIr& op, int max_cores, bool k_fast);
 
+// The division that these splits give: cores, slices, spans. splits: one for each loop of op.
+WorkDivision DivisionOf(const OpIr& op, std::vector<int> splits, bool k_fast);
+
 struct MatmulTiming;
 // By either rule.
 WorkDivision DivideWork(const OpIr& op, int max_cores, bool k_fast, SplitRule rule,

@@ -4,7 +4,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <set>
 
 #include "runtime/compiler/front_end/decompose.h"
 #include "runtime/compiler/front_end/lower_to_op_specs.h"
@@ -26,30 +25,37 @@ std::string KernelName(const Graph& graph) {
   return name + "_0";
 }
 
-int GroupOf(const GraphOp& op) {
-  return op.loop && !op.loop->group_id.empty() ? op.loop->group_id.front() : -1;
+std::vector<int> LoopsOf(const GraphOp& op) {
+  return op.loop ? op.loop->group_id : std::vector<int>{};
 }
 
-// Buffers that must be in device memory: loops walk through them, or data moves between cores on
-// the way.
-std::set<std::string> DeviceBuffers(const Graph& graph) {
-  std::set<std::string> device;
+// Buffers that must be in device memory, and why: loops walk through them, or data moves between
+// cores on the way.
+std::map<std::string, std::string> DeviceBuffers(const Graph& graph) {
+  std::map<std::string, std::string> device;
   for (const GraphOp& op : graph.ops) {
-    if (!op.IsComputed()) device.insert(op.name);  // whole buffers of results of a loop
-    if (op.op == kRestickify) device.insert(op.name);
+    // Whole buffers of results of a loop.
+    if (!op.IsComputed()) device.emplace(op.name, "it gathers the tiles of a loop");
+    if (op.op == kRestickify)
+      device.emplace(op.name, "it is restickified, which moves data between cores");
     for (const GraphRead& read : op.reads) {
       const GraphOp* writer = graph.Find(read.buffer);
-      if (op.op == kRestickify || (writer != nullptr && GroupOf(*writer) != GroupOf(op)))
-        device.insert(read.buffer);
+      if (op.op == kRestickify) {
+        device.emplace(read.buffer,
+                       fmt::format("{} restickifies it, which moves data between cores", op.name));
+      } else if (writer != nullptr && LoopsOf(*writer) != LoopsOf(op)) {
+        device.emplace(read.buffer,
+                       fmt::format("{} reads it in other loops than those around it", op.name));
+      }
     }
   }
   return device;
 }
 
 LxGraph ToLxGraph(const Graph& graph, const std::map<std::string, WorkDivision>& divisions,
-                  bool lx_planning) {
+                  const std::map<std::string, std::string>& device, bool lx_planning,
+                  const std::map<std::string, LxPin>& pins) {
   LxGraph result;
-  const std::set<std::string> device = DeviceBuffers(graph);
   for (const GraphOp& op : graph.ops) {
     if (!op.IsComputed()) continue;
     LxOperation operation;
@@ -58,7 +64,9 @@ LxGraph ToLxGraph(const Graph& graph, const std::map<std::string, WorkDivision>&
     const WorkDivision& division = divisions.at(op.name);
     operation.splits = division.splits;
     operation.k_fastest = division.k_fastest;
-    operation.may_stay_in_lx = lx_planning && device.count(operation.ir.output.name) == 0;
+    const std::string& buffer = operation.ir.output.name;
+    operation.may_stay_in_lx =
+        (lx_planning || pins.count(buffer) != 0) && device.count(buffer) == 0;
     if (op.loop) operation.loops = op.loop->group_id;
     result.operations.push_back(std::move(operation));
   }
@@ -114,6 +122,18 @@ void RefuseLongSpans(const WorkDivision& division) {
                   fmt::join(division.too_far, "; ")));
 }
 
+// Of the plan, else of the hints.
+std::vector<TileGroup> Groups(const NamedGraph& primitives, Graph& graph, const DimNames& loops,
+                              const Plan& plan, std::vector<std::string>& log) {
+  if (plan.groups) {
+    if (!primitives.hints.empty())
+      log.emplace_back("WARNING: the groups of the plan replace all hints");
+    return GroupsOfPlan(graph, loops, *plan.groups, log);
+  }
+  AssignDimHints(graph, HintScopes(primitives));
+  return HintsToGroups(graph, &log);
+}
+
 }  // namespace
 
 FrontEndResult CompileNamedGraph(const NamedGraph& named, const FrontEndOptions& options) {
@@ -123,17 +143,23 @@ FrontEndResult CompileNamedGraph(const NamedGraph& named, const FrontEndOptions&
   graph = LowerNamedGraph(result.primitives);
   const DimNames loop_names = NameLoops(graph);
   if (options.tiling) {
-    AssignDimHints(graph, HintScopes(result.primitives));
-    result.groups = HintsToGroups(graph, &result.log);
+    result.groups = Groups(result.primitives, graph, loop_names, options.plan, result.log);
     CoarseTile(graph, result.groups);
     RestoreSticks(result.primitives, graph);
   }
-  result.divisions = DivideGraph(graph, loop_names, options.division);
+  DivisionOptions division_options = options.division;
+  division_options.splits = options.plan.splits;
+  result.divisions = DivideGraph(graph, loop_names, division_options);
   for (const auto& [op, division] : result.divisions) {
     if (!options.allow_long_spans) RefuseLongSpans(division);
     result.log.insert(result.log.end(), division.log.begin(), division.log.end());
   }
-  result.lx = PlanLx(ToLxGraph(graph, result.divisions, options.lx_planning), options.lx);
+  LxOptions lx_options = options.lx;
+  lx_options.pins = PinsOf(options.plan);
+  const std::map<std::string, std::string> device = DeviceBuffers(graph);
+  result.lx = PlanLx(
+      ToLxGraph(graph, result.divisions, device, options.lx_planning, lx_options.pins), lx_options);
+  CheckPlaces(options.plan, graph, loop_names, result.divisions, device, result.lx, lx_options);
   result.source = BuildKernelSource(KernelName(graph), graph, result.divisions, result.lx);
   result.arguments = Arguments(named, result.primitives, graph);
   return result;
