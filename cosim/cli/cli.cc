@@ -10,6 +10,7 @@
 #include "base/command_line/parse.h"
 #include "base/error.h"
 #include "cosim/cli/calibrate_command.h"
+#include "cosim/cli/compare_command.h"
 #include "cosim/cli/compile_command.h"
 #include "cosim/cli/exit_status.h"
 #include "cosim/cli/failure.h"
@@ -44,6 +45,7 @@ void Declare(Command& root, Invocation& invocation) {
       std::cout);
   AddReplayCommand(root);
   AddCompileCommand(root);
+  AddCompareCommand(root, invocation);
   AddCalibrateCommand(root);
   AddMemoryCommand(root);
   AddOptCommand(root);

@@ -127,7 +127,8 @@ class Reader {
   void AssignFileOrTable(const Field& field, FileOrTable& target, const toml::node& node) const {
     using Json = nlohmann::ordered_json;
     if (node.is_string()) {
-      target.json = Json{{"file", FromBase(node.as_string()->get())}}.dump();
+      const std::string& path = node.as_string()->get();
+      target.json = path.empty() ? "" : Json{{"file", FromBase(path)}}.dump();
       return;
     }
     if (node.as_table() == nullptr) throw WrongType(field, node, "a path or a table");

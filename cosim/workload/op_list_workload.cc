@@ -19,6 +19,7 @@
 #include "cosim/config/toml_text.h"
 #include "cosim/workload/bundle_workload.h"
 #include "cosim/workload/compile_settings.h"
+#include "cosim/workload/op_list_kernel.h"
 #include "runtime/compiler/front_end/argument_reach.h"
 #include "runtime/flex/scheduler.h"
 
@@ -260,6 +261,7 @@ std::unique_ptr<Workload> ResolveOpList(const RunConfig& config) {
   }
   plan.warnings = result.log;
   plan.kernel = std::make_shared<const compiler::Kernel>(CompileBundleKernel(plan));
+  plan.facts = std::make_shared<const KernelFacts>(FactsOfKernel(result, *plan.kernel));
   plan.description = fmt::format("{} operation{}, bundle {}", list->ops.size(),
                                  list->ops.size() == 1 ? "" : "s", result.source.name);
   plan.source = std::make_shared<const compiler::KernelSource>(result.source);

@@ -335,6 +335,13 @@ Verification TaskListWorkload::Verify(const std::vector<HostData>& inputs,
   return verifier.Check(*plan_.operations, outputs, options);
 }
 
+std::vector<KernelFacts> TaskListWorkload::facts() const {
+  std::vector<KernelFacts> facts;
+  for (const BundlePlan& plan : plan_.kernels)
+    if (plan.facts != nullptr) facts.push_back(*plan.facts);
+  return facts;
+}
+
 compiler::Kernel TaskListWorkload::CompileKernel() const {
   if (plan_.is_cut) {
     throw BadInput(

@@ -213,6 +213,19 @@ class GraphDivider {
                   "nearest valid split: " + nearest);
   }
 
+  // With one of the dimensions cut into fewer parts.
+  std::string NearestSplits(const std::vector<std::string>& loops, const std::vector<int>& splits,
+                            int64_t cores) const {
+    std::string text;
+    for (size_t i = 0; i < splits.size(); ++i) {
+      const int64_t others = cores / splits[i];
+      if (splits[i] == 1 || others > options_.max_cores) continue;
+      const int64_t parts = DivisorsUpTo(splits[i], options_.max_cores / others).back();
+      text += fmt::format("{}{} = {}", text.empty() ? "nearest: " : " or ", loops[i], parts);
+    }
+    return text.empty() ? fmt::format("at most {} in all", options_.max_cores) : text;
+  }
+
   void CheckCores(const std::string& name, const GraphOp& op, const std::vector<std::string>& loops,
                   const std::vector<int>& splits) const {
     int64_t cores = 1;
@@ -227,7 +240,7 @@ class GraphDivider {
     if (cores > options_.max_cores) {
       throw Refusal("too_many_cores", name,
                     fmt::format("{} are {} parts for {} cores", text, cores, options_.max_cores),
-                    fmt::format("at most {} in all", options_.max_cores));
+                    NearestSplits(loops, splits, cores));
     }
     if (reduced.size() > 1) {
       throw Refusal("two_reductions", name,

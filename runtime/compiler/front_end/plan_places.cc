@@ -115,6 +115,19 @@ class PlaceCheck {
             remedy};
   }
 
+  // "z (131072 bytes at 0)": what the plan has put in LX for the same time.
+  std::string PinnedBeside(const LxBufferPlan& buffer) const {
+    std::string text;
+    for (const auto& [name, pin] : options_.pins) {
+      const LxBufferPlan* const other = lx_.Find(name);
+      if (other == nullptr || !other->lx_address) continue;
+      if (other->start >= buffer.end || buffer.start >= other->end) continue;
+      text += fmt::format("{}{} ({} bytes at {})", text.empty() ? "" : ", ", name,
+                          other->device_bytes / std::max(other->cores, 1), *other->lx_address);
+    }
+    return text.empty() ? "what else the plan has put there" : text;
+  }
+
   Reason NoRoom(const LxBufferPlan& buffer, const PlanPlace& place) const {
     const int64_t bytes = buffer.device_bytes / buffer.cores;
     if (place.address && *place.address % options_.alignment != 0) {
@@ -124,11 +137,11 @@ class PlaceCheck {
     }
     const int64_t begin = place.address.value_or(0);
     if (begin + bytes <= options_.capacity) {
-      return {
-          fmt::format("its {} bytes on each core{} lie across another buffer of the plan that "
-                      "lives at the same time, or find no room beside those",
-                      bytes, place.address ? fmt::format(" at {}", begin) : ""),
-          place.address ? "\"lx\" lets the planner choose" : "pin fewer, or make tiles smaller"};
+      return {fmt::format("its {} bytes on each core{} do not fit beside {}; LX planning has {}",
+                          bytes, place.address ? fmt::format(" at {}", begin) : "",
+                          PinnedBeside(buffer), options_.capacity),
+              place.address ? "\"lx\" lets the planner choose the address"
+                            : "pin fewer results, or make tiles smaller (plan.groups)"};
     }
     if (place.address && bytes <= options_.capacity) {
       return {fmt::format("its {} bytes on each core at {} end behind the {} that LX planning has",
