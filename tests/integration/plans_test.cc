@@ -49,8 +49,8 @@ TEST_F(Plans, OfTheListAFileAndTheCommandLineEachGoBeforeTheOneBefore) {
   const std::vector<Json> columns =
       Compare("plan.toml 'workload.plan=plan.toml;workload.plan.lx.y=lx' workload.plan.groups=[]");
   ASSERT_EQ(columns.size(), 4u);
-  EXPECT_EQ(LoopsOf(columns[0]), "2x[y z copy_y] w");
-  EXPECT_EQ(LoopsOf(columns[1]), "4x[y z copy_y] w");
+  EXPECT_EQ(LoopsOf(columns[0]), "2x[y copy_y z] w");
+  EXPECT_EQ(LoopsOf(columns[1]), "4x[y copy_y z] w");
   EXPECT_EQ(columns[1]["predicted"]["kernels"][0]["operations"][0]["place"].get<std::string>()[0],
             'p')
       << "the list's place stands, because the file says nothing of places";
