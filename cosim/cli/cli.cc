@@ -1,22 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cosim/cli/cli.h"
 
-#include <fmt/format.h>
 #include <unistd.h>
 
-#include <csignal>
-#include <filesystem>
+#include <exception>
 #include <iostream>
-#include <new>
-#include <system_error>
 
 #include "base/command_line/help.h"
 #include "base/command_line/parse.h"
 #include "base/error.h"
-#include "base/interrupt.h"
 #include "cosim/cli/calibrate_command.h"
+#include "cosim/cli/compare_command.h"
 #include "cosim/cli/compile_command.h"
 #include "cosim/cli/exit_status.h"
+#include "cosim/cli/failure.h"
 #include "cosim/cli/inspect_command.h"
 #include "cosim/cli/invocation.h"
 #include "cosim/cli/memory_command.h"
@@ -26,9 +23,7 @@
 #include "cosim/cli/rvtest_command.h"
 #include "cosim/cli/shell_command.h"
 #include "cosim/cli/task_graph_command.h"
-#include "runtime/compiler/passes/passes.h"
 #include "traces/cli.h"
-#include "traces/trace_file.h"
 
 namespace spyre::cosim {
 namespace {
@@ -50,6 +45,7 @@ void Declare(Command& root, Invocation& invocation) {
       std::cout);
   AddReplayCommand(root);
   AddCompileCommand(root);
+  AddCompareCommand(root, invocation);
   AddCalibrateCommand(root);
   AddMemoryCommand(root);
   AddOptCommand(root);
@@ -79,11 +75,6 @@ int Answer(const Command& root, const std::vector<std::string>& words,
   return status;
 }
 
-int Fail(ExitStatus status, const char* kind, const std::string& what) {
-  std::cerr << "spyre-cosim: " << kind << what << std::endl;
-  return status;
-}
-
 }  // namespace
 
 int RunCommandLine(int argc, char** argv) {
@@ -93,31 +84,10 @@ int RunCommandLine(int argc, char** argv) {
     Command root("spyre-cosim", "Co-simulation of the Spyre accelerator card");
     Declare(root, invocation);
     return Answer(root, {argv + std::min(argc, 1), argv + argc}, invocation);
-  } catch (const Interruption& stop) {
-    std::cerr << "spyre-cosim: " << stop.what() << std::endl;
-    return stop.signal() == SIGALRM ? kFaultStatus : kSignalStatus + stop.signal();
-  } catch (const Error& error) {
-    switch (error.kind()) {
-      case ErrorKind::kBadInput:
-        return Fail(kBadInputStatus, "", compiler::ErrorText(error));
-      case ErrorKind::kDeviceFault:
-        return Fail(kFaultStatus, "device fault: ", error.what());
-      case ErrorKind::kInternal:
-        break;
-    }
-    return Fail(kBugStatus, "internal error: ", error.what());
-  } catch (const trace::Error& error) {
-    return Fail(kBadInputStatus, "", error.what());
-  } catch (const std::filesystem::filesystem_error& error) {
-    return Fail(kBadInputStatus, "", error.what());
-  } catch (const std::system_error& error) {  // descriptors, threads: the machine has too few
-    return Fail(kBadInputStatus,
-                "the machine has too few threads or open files left: ", error.what());
-  } catch (const std::bad_alloc&) {
-    return Fail(kBadInputStatus, "",
-                "not enough host memory; use smaller tensors or workload.functional = false");
-  } catch (const std::exception& error) {
-    return Fail(kBugStatus, "internal error: ", error.what());
+  } catch (const std::exception&) {
+    const Failure failure = CurrentFailure();
+    std::cerr << "spyre-cosim: " << failure.Line() << std::endl;
+    return failure.status;
   }
 }
 

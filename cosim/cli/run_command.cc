@@ -19,6 +19,7 @@
 #include "cosim/cli/exit_status.h"
 #include "cosim/cli/modules.h"
 #include "cosim/cli/progress_bar.h"
+#include "cosim/cli/run_cases.h"
 #include "cosim/cli/warnings.h"
 #include "cosim/gdb/gdb_server.h"
 #include "cosim/report/report.h"
@@ -46,6 +47,26 @@ void AddDimension(const std::string& text, NumberTable& dims) {
 std::string NameOf(const std::string& path) {
   const std::filesystem::path normal = std::filesystem::path(path + "/.").lexically_normal();
   return normal.parent_path().stem().string();
+}
+
+void AddCases(command_line::Command& command, RunArguments& args) {
+  command
+      .Add("--cases", args.cases,
+           "JSON lines, each a run in a process of its own (docs/plans.md): prints one line of "
+           "JSON for each; CONFIG is then what all of them have in common, and may be left out")
+      .Placeholder("FILE")
+      .Completes(command_line::Words::kFiles)
+      .Group("Of many cases");
+  command.Add("--jobs", args.jobs, "processes at a time; 0: one for each processor", 0, 1024)
+      .Placeholder("N")
+      .Group("Of many cases");
+}
+
+int RunCasesCommand(const RunArguments& args) {
+  if (args.json || args.modules || !args.record.empty() || args.gdb_port)
+    throw BadInput("run --cases: --json, --modules, --record and --gdb are for one run");
+  CatchInterrupts(0);  // the limit is of each case
+  return RunCases(args, RunSessionOf, std::cout, std::cerr);
 }
 
 }  // namespace
@@ -81,9 +102,9 @@ void AddRunCommand(command_line::Command& root, const Invocation& invocation) {
       .Add("CONFIG", a.config,
            "TOML file (docs/configuration.md lists the keys), list of operations in JSON "
            "(docs/compiler.md), directory of an SDSC bundle or OpSpec source (docs/bundles.md)")
-      .Required()
       .Completes(Words::kFiles);
   AddSets(command, a.sets);
+  AddCases(command, a);
   command
       .Add("--gdb", a.gdb_port,
            "wait on this port of 127.0.0.1 for GDB, which debugs the firmware on the management "
@@ -127,6 +148,8 @@ void AddRunCommand(command_line::Command& root, const Invocation& invocation) {
            "nothing")
       .Group("Output");
   command.Action([args, &invocation] {
+    if (!args->cases.empty()) return RunCasesCommand(*args);
+    if (args->config.empty()) throw BadInput("run: CONFIG is required, or --cases FILE");
     try {
       return static_cast<int>(RunCommand(*args, invocation) ? kDone : kWrong);
     } catch (const Error& error) {  // who reads standard output reads this there as well

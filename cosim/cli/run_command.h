@@ -25,6 +25,8 @@ struct RunArguments {
   std::string config;
   std::vector<std::string> sets;
   BundleArguments bundle;
+  std::string cases;  // JSON lines, one for each of many runs; "": one run
+  uint64_t jobs = 0;  // of cases: processes at a time; 0: one for each processor
   std::string out;
   std::string record;  // "": not recorded
   bool json = false;
@@ -42,8 +44,8 @@ RunConfig ConfigOf(const std::string& path, const std::vector<std::string>& sets
 // `invocation` must outlive the command.
 void AddRunCommand(command_line::Command& root, const Invocation& invocation);
 
-// With args.modules prints CMake targets, one a line. Else runs, writes the report and prints it or
-// its summary. False: verification failed.
+// With args.cases runs them all (run_cases.h). With args.modules prints CMake targets, one a line.
+// Else runs, writes the report and prints it or its summary. False: verification failed.
 bool RunCommand(const RunArguments& args, const Invocation& invocation);
 
 }  // namespace spyre::cosim

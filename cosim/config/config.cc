@@ -104,6 +104,8 @@ class Reader {
       AssignList(field, **list, node);
     } else if (auto* table = std::get_if<NumberTable*>(&field.value)) {
       AssignTable(field, **table, node);
+    } else if (auto* either = std::get_if<FileOrTable*>(&field.value)) {
+      AssignFileOrTable(field, **either, node);
     } else {
       AssignTables(field, *std::get<TableList*>(field.value), node);
     }
@@ -119,6 +121,23 @@ class Reader {
       if (file != tables[i].end() && file->is_string()) *file = FromBase(file->get<std::string>());
     }
     target.json = tables.empty() ? "" : tables.dump();
+  }
+
+  // A path replaces what is there; a table goes into it, so that --set changes one entry of many.
+  void AssignFileOrTable(const Field& field, FileOrTable& target, const toml::node& node) const {
+    using Json = nlohmann::ordered_json;
+    if (node.is_string()) {
+      const std::string& path = node.as_string()->get();
+      target.json = path.empty() ? "" : Json{{"file", FromBase(path)}}.dump();
+      return;
+    }
+    if (node.as_table() == nullptr) throw WrongType(field, node, "a path or a table");
+    Json table = JsonOfToml(node);
+    const auto file = table.find("file");
+    if (file != table.end() && file->is_string()) *file = FromBase(file->get<std::string>());
+    Json merged = target.json.empty() ? Json::object() : Json::parse(target.json);
+    merged.merge_patch(table);
+    target.json = merged.empty() ? "" : merged.dump();
   }
 
   // Adds to what is there, so that --set workload.dims.A=4 leaves the other names alone.

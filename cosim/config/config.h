@@ -129,6 +129,7 @@ struct WorkloadConfig {
   // compiled.
   std::string graph;
   TableList tensors, ops, hints;
+  FileOrTable plan;
   std::vector<std::string> outputs;
   bool tiling = true;
   bool agree = true;

@@ -28,6 +28,10 @@ struct ToJsonValue {
     return tables->json.empty() ? nlohmann::ordered_json::array()
                                 : nlohmann::ordered_json::parse(tables->json);
   }
+  nlohmann::ordered_json operator()(const FileOrTable* table) const {
+    return table->json.empty() ? nlohmann::ordered_json::object()
+                               : nlohmann::ordered_json::parse(table->json);
+  }
 };
 
 // Fields() takes a reference because readers write through it; a copy keeps the caller's constant.

@@ -46,7 +46,12 @@ void DescribeGraph(FieldCollector& f, WorkloadConfig& workload) {
            "them, outermost first");
   f.List("outputs", workload.outputs, {},
          "Of a list of operations: the tensors that are results; empty: those that nothing reads");
-  f.Flag("tiling", workload.tiling, "Of a list of operations: false ignores the hints");
+  f.FileOrTableOf(
+      "plan", workload.plan,
+      "Of a list of operations: a plan of one's own (docs/plans.md), or the JSON or TOML "
+      "file that has it: splits, groups, lx, cuts");
+  f.Flag("tiling", workload.tiling,
+         "Of a list of operations: false ignores the hints, and the groups of a plan");
   f.Flag("agree", workload.agree,
          "Of a list of operations: operations of one loop are divided over the cores along the "
          "dimensions that all of them walk; false: each by itself, as division says");

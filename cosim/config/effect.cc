@@ -89,6 +89,7 @@ constexpr Rule kRules[] = {
     {"workload.ops", IsList, kList},
     {"workload.hints", IsOneProgram, kOneProgram},
     {"workload.outputs", IsList, kList},
+    {"workload.plan", IsOneProgram, kOneProgram},
     {"workload.tiling", IsOneProgram, kOneProgram},
     {"workload.agree", IsOneProgram, kOneProgram},
     {"workload.lx", IsListOrModel, kListOrModel},

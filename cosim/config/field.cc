@@ -41,6 +41,7 @@ std::string Field::AllowedText() const {
     return fmt::format("NAME = {} .. {}", min, max);
   }
   if (std::holds_alternative<TableList*>(value)) return "tables";
+  if (std::holds_alternative<FileOrTable*>(value)) return "a path or a table";
   const bool is_list = std::holds_alternative<std::vector<std::string>*>(value);
   if (choices.empty())
     return is_list ? (is_path ? "paths" : "texts") : (is_path ? "a path" : "text");
@@ -68,6 +69,9 @@ std::string Field::ValueText() const {
     }
     std::string operator()(const TableList* tables) const {
       return tables->json.empty() ? "[]" : TomlOfJson(nlohmann::ordered_json::parse(tables->json));
+    }
+    std::string operator()(const FileOrTable* table) const {
+      return table->json.empty() ? "{}" : TomlOfJson(nlohmann::ordered_json::parse(table->json));
     }
   } to_text{choices};
   return std::visit(to_text, value);
@@ -133,6 +137,10 @@ void FieldCollector::Table(const char* key, NumberTable& value, uint64_t min, ui
 }
 
 void FieldCollector::Tables(const char* key, TableList& value, const char* description) {
+  Add(key, &value, description, "choice");
+}
+
+void FieldCollector::FileOrTableOf(const char* key, FileOrTable& value, const char* description) {
   Add(key, &value, description, "choice");
 }
 

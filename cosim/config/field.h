@@ -41,9 +41,15 @@ class ChoiceRef {
   void (*set_)(void*, size_t);
 };
 
+// A table of free form as JSON text, which may stand in a file of its own: then its key "file" has
+// the path. "": nothing.
+struct FileOrTable {
+  std::string json;
+};
+
 struct Field {
   using Value = std::variant<uint64_t*, double*, bool*, std::string*, ChoiceRef,
-                             std::vector<std::string>*, NumberTable*, TableList*>;
+                             std::vector<std::string>*, NumberTable*, TableList*, FileOrTable*>;
 
   std::string key;  // complete dotted key, "card.core.lx_bytes"
   Value value;
@@ -87,6 +93,7 @@ class FieldCollector {
              const char* description);
   // Values of the key `file` are paths.
   void Tables(const char* key, TableList& value, const char* description);
+  void FileOrTableOf(const char* key, FileOrTable& value, const char* description);
 
   std::vector<Field> Take() { return std::move(fields_); }
 

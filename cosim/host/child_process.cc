@@ -170,11 +170,14 @@ Child AwaitOne(std::vector<Child>& children) {
 
 }  // namespace
 
-std::vector<ChildResult> TryInChildren(const std::vector<ChildWork>& works, size_t at_once,
-                                       const std::function<void(size_t done)>& progress) {
+std::vector<ChildResult> TryInChildren(
+    const std::vector<ChildWork>& works, size_t at_once,
+    const std::function<void(size_t done)>& progress,
+    const std::function<void(size_t number, const ChildResult& result)>& ended) {
   std::vector<ChildResult> results(works.size());
+  std::vector<bool> has_ended(works.size(), false);
   std::vector<Child> running;
-  size_t started = 0;
+  size_t started = 0, told = 0;
   for (size_t done = 0; done < works.size();) {
     if (started < works.size() && running.size() < std::max<size_t>(at_once, 1)) {
       running.emplace_back(works[started], started);
@@ -183,8 +186,10 @@ std::vector<ChildResult> TryInChildren(const std::vector<ChildWork>& works, size
     }
     Child child = AwaitOne(running);
     results[child.number()] = child.Take();
+    has_ended[child.number()] = true;
     ++done;
     if (progress) progress(done);
+    for (; ended && told < works.size() && has_ended[told]; ++told) ended(told, results[told]);
   }
   return results;
 }

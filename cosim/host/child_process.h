@@ -25,9 +25,12 @@ struct ChildResult {
 };
 
 // Runs each of `works` in a child, at most `at_once` at a time; results in the order given.
-// `progress`, which may be empty, is told how many have ended.
-std::vector<ChildResult> TryInChildren(const std::vector<ChildWork>& works, size_t at_once,
-                                       const std::function<void(size_t done)>& progress = {});
+// `progress`, which may be empty, is told how many have ended. `ended`, which may be empty, is told
+// each result in the order of `works`, as soon as it and those before it are there.
+std::vector<ChildResult> TryInChildren(
+    const std::vector<ChildWork>& works, size_t at_once,
+    const std::function<void(size_t done)>& progress = {},
+    const std::function<void(size_t number, const ChildResult& result)>& ended = {});
 
 // The bytes alone. Throws the error of the first that has one, when all have ended.
 std::vector<std::string> RunInChildren(const std::vector<ChildWork>& works, size_t at_once);

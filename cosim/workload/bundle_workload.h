@@ -42,6 +42,7 @@ struct BundlePlan {
   std::vector<compiler::Decision> decisions;
   std::shared_ptr<const compiler::Kernel> kernel;          // null: not compiled yet
   std::shared_ptr<const compiler::KernelSource> source;    // null: it was not emitted here
+  std::shared_ptr<const KernelFacts> facts;                // null: likewise
   std::shared_ptr<const compiler::NamedGraph> operations;  // null: it was not made from a list
 };
 
@@ -64,6 +65,9 @@ class BundleWorkload final : public Workload {
   Verification Verify(const std::vector<HostData>& inputs, const std::vector<HostData>& outputs,
                       const CheckOptions& options) const override;
   compiler::Kernel CompileKernel() const override;
+  std::vector<KernelFacts> facts() const override {
+    return plan_.facts == nullptr ? std::vector<KernelFacts>{} : std::vector{*plan_.facts};
+  }
   const compiler::KernelSource* source() const override { return plan_.source.get(); }
   const std::vector<std::string>& warnings() const override { return plan_.warnings; }
   const std::vector<compiler::Decision>& decisions() const override { return plan_.decisions; }

@@ -45,11 +45,23 @@ FrontEndResult ReadBundleFiles(const std::string& directory) {
   return graph;
 }
 
-FrontEndResult InputOf(const RunConfig& config) {
+void RefuseCuts(const compiler::Plan& plan) {
+  if (plan.cuts.empty()) return;
+  throw BadInput(
+      "the plan cuts the list into kernels (cuts), and the passes are shown for one kernel: leave "
+      "the "
+      "cuts out");
+}
+
+// plan: of a list that has one.
+FrontEndResult InputOf(const RunConfig& config, compiler::Plan& plan) {
   const WorkloadConfig& workload = config.workload;
   FrontEndResult graph;
   if (HasOpList(workload)) {
-    graph.primitives = ReadOpList(workload);
+    OpList list = ReadWholeOpList(workload);
+    RefuseCuts(list.plan);
+    graph.primitives = std::move(list.graph);
+    plan = std::move(list.plan);
   } else if (workload.bundle.empty()) {
     throw BadInput(
         "--emit: the passes work on a list of operations (workload.ops), OpSpec source or "
@@ -103,9 +115,10 @@ void EmitPasses(const RunConfig& config, const EmitOptions& options, std::ostrea
     throw BadInput("--emit {}: no such stage (known: {}){}", stage, fmt::join(stages, ", "),
                    DidYouMean(stage, stages));
   }
-  FrontEndResult graph = InputOf(config);
+  compiler::Plan plan;
+  FrontEndResult graph = InputOf(config, plan);
   RefuseKeysWithoutEffect(config);
-  const compiler::FrontEndOptions front_end = FrontEndOptionsOf(config);
+  const compiler::FrontEndOptions front_end = FrontEndOptionsOf(config, std::move(plan));
   const bool all = stage == "all";
   const auto write = [&](const std::string& pass) {
     if (options.json) {
@@ -144,14 +157,16 @@ std::string EmitStage(const RunConfig& config, const std::string& stage,
 }
 
 std::string ExplainList(const RunConfig& config, std::vector<std::string>& warnings) {
-  FrontEndResult graph = InputOf(config);
+  compiler::Plan plan;
+  FrontEndResult graph = InputOf(config, plan);
   if (!graph.passes.empty()) {
     throw BadInput(
         "--explain: {} has been divided and placed already; a list of operations has not",
         config.workload.bundle);
   }
   RefuseKeysWithoutEffect(config);
-  compiler::RunPasses(PassesUpTo("kernel", graph), FrontEndOptionsOf(config), graph);
+  compiler::RunPasses(PassesUpTo("kernel", graph), FrontEndOptionsOf(config, std::move(plan)),
+                      graph);
   warnings = graph.log;
   return compiler::ExplainText(graph.decisions);
 }

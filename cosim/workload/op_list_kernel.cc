@@ -6,14 +6,24 @@
 #include <utility>
 
 #include "cosim/workload/op_list_workload.h"
+#include "model/contract/program.h"
 #include "runtime/compiler/front_end/argument_reach.h"
+#include "runtime/compiler/front_end/plan_facts.h"
 
 namespace spyre::cosim {
 
+KernelFacts FactsOfKernel(const compiler::FrontEndResult& result, const compiler::Kernel& kernel) {
+  KernelFacts facts;
+  facts.plan = compiler::FactsOf(result);
+  facts.program_bytes = Encode(kernel.compute).size();
+  for (const Section& section : kernel.compute.sections) facts.instructions += section.code.size();
+  return facts;
+}
+
 OpListKernel CompileOpListKernel(const RunConfig& config, const compiler::NamedGraph& graph,
-                                 const std::string& name) {
+                                 const std::string& name, const compiler::Plan& plan) {
   const compiler::FrontEndResult result =
-      compiler::CompileNamedGraph(graph, FrontEndOptionsOf(config));
+      compiler::CompileNamedGraph(graph, FrontEndOptionsOf(config, plan));
   OpListKernel kernel;
   kernel.arguments = result.arguments;
   kernel.warnings = result.log;
@@ -30,6 +40,8 @@ OpListKernel CompileOpListKernel(const RunConfig& config, const compiler::NamedG
   bundle.name = name;
   kernel.plan = PlanBundle(BundleSettingsOf(config), std::move(bundle), ShapesOf(graph, result));
   kernel.plan.kernel = std::make_shared<const compiler::Kernel>(CompileBundleKernel(kernel.plan));
+  kernel.plan.facts =
+      std::make_shared<const KernelFacts>(FactsOfKernel(result, *kernel.plan.kernel));
   return kernel;
 }
 

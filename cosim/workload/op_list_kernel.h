@@ -22,8 +22,10 @@ struct OpListKernel {
   std::vector<compiler::Decision> decisions;
 };
 
-// name: of the bundle, and so of the kernel.
+KernelFacts FactsOfKernel(const compiler::FrontEndResult& result, const compiler::Kernel& kernel);
+
+// name: of the bundle, and so of the kernel. plan: of its operations, without cuts.
 OpListKernel CompileOpListKernel(const RunConfig& config, const compiler::NamedGraph& graph,
-                                 const std::string& name);
+                                 const std::string& name, const compiler::Plan& plan = {});
 
 }  // namespace spyre::cosim

@@ -21,21 +21,23 @@ bool Contains(const Items& items, const Item& item) {
 
 class PartTaker {
  public:
-  PartTaker(const NamedGraph& list, const std::vector<size_t>& ops, const std::vector<int>& sticks)
-      : list_(list), ops_(ops), sticks_(sticks) {
+  PartTaker(const NamedGraph& list, const std::vector<size_t>& ops, const std::vector<int>& sticks,
+            bool keep_names)
+      : list_(list), ops_(ops), sticks_(sticks), keep_names_(keep_names) {
     for (const size_t op : ops) written_.push_back(list.ops[op].output);
   }
 
   OpListPart Take() {
     for (const size_t op : ops_) AddOp(list_.ops[op]);
     for (const int output : written_)
-      if (alone() || LeavesThePart(output)) part_.graph.outputs.push_back(tensors_.at(output));
+      if (ops_.size() == 1 || LeavesThePart(output))
+        part_.graph.outputs.push_back(tensors_.at(output));
     for (const NamedHint& hint : list_.hints) AddHint(hint);
     return std::move(part_);
   }
 
  private:
-  bool alone() const { return ops_.size() == 1; }
+  bool alone() const { return ops_.size() == 1 && !keep_names_; }
 
   bool LeavesThePart(int tensor) const {
     if (Contains(list_.outputs, tensor)) return true;
@@ -121,6 +123,7 @@ class PartTaker {
   const NamedGraph& list_;
   const std::vector<size_t>& ops_;
   const std::vector<int>& sticks_;
+  const bool keep_names_;
   std::vector<int> written_;           // by the part, positions in the list's tensors
   std::map<int, int> dims_, tensors_;  // position in the list -> in the part
   OpListPart part_;
@@ -129,12 +132,24 @@ class PartTaker {
 }  // namespace
 
 OpListPart TakeOut(const NamedGraph& list, const std::vector<size_t>& ops,
-                   const std::vector<int>& sticks) {
-  return PartTaker(list, ops, sticks).Take();
+                   const std::vector<int>& sticks, bool keep_names) {
+  return PartTaker(list, ops, sticks, keep_names).Take();
 }
 
-std::vector<std::vector<size_t>> UncutRuns(const NamedGraph& list) {
+std::vector<std::vector<size_t>> UncutRuns(const NamedGraph& list, const compiler::Plan& plan) {
   std::vector<bool> joined(list.ops.size(), false);  // to the operation before
+  for (const compiler::PlanNode& group : plan.groups.value_or(std::vector<compiler::PlanNode>())) {
+    std::vector<size_t> members;
+    for (const std::string& op : compiler::OperationsOf(group)) {
+      for (size_t i = 0; i < list.ops.size(); ++i) {
+        const std::string& name = list.tensors[static_cast<size_t>(list.ops[i].output)].name;
+        if (name == op || name == compiler::ListNameOf(op)) members.push_back(i);
+      }
+    }
+    if (members.empty()) continue;  // the front end will say what is unknown
+    const auto [first, last] = std::minmax_element(members.begin(), members.end());
+    for (size_t op = *first + 1; op <= *last; ++op) joined[op] = true;
+  }
   for (const NamedHint& hint : list.hints) {
     if (hint.ops.empty()) continue;
     const auto [first, last] = std::minmax_element(hint.ops.begin(), hint.ops.end());

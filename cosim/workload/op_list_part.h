@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "runtime/compiler/front_end/named_graph.h"
+#include "runtime/compiler/front_end/plan.h"
 
 namespace spyre::cosim {
 
@@ -20,13 +21,16 @@ struct OpListPart {
 };
 
 // `ops`: positions in list.ops, neighbours; hints lie around all of one hint's operations or none.
-// One operation gets names that depend on what it is alone, several keep their names. Outputs are
+// One operation gets names that depend on what it is alone, unless keep_names, several keep their
+// names. Outputs are
 // the list's, and what operations behind them read. sticks: of the list's tensors, as far as they
 // are chosen (NamedTensor::stick).
 OpListPart TakeOut(const compiler::NamedGraph& list, const std::vector<size_t>& ops,
-                   const std::vector<int>& sticks);
+                   const std::vector<int>& sticks, bool keep_names = false);
 
-// The list's operations in runs that may not be cut, because one hint is around them.
-std::vector<std::vector<size_t>> UncutRuns(const compiler::NamedGraph& list);
+// The list's operations in runs that may not be cut, because one hint or one group of
+// the plan is around them.
+std::vector<std::vector<size_t>> UncutRuns(const compiler::NamedGraph& list,
+                                           const compiler::Plan& plan);
 
 }  // namespace spyre::cosim

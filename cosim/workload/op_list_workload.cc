@@ -17,6 +17,7 @@
 #include "cosim/config/toml_text.h"
 #include "cosim/workload/bundle_workload.h"
 #include "cosim/workload/compile_settings.h"
+#include "cosim/workload/op_list_kernel.h"
 #include "runtime/compiler/front_end/argument_reach.h"
 #include "runtime/flex/scheduler.h"
 
@@ -30,15 +31,17 @@ using Json = nlohmann::ordered_json;
 constexpr int64_t kPlannedFifths = 4;
 constexpr int64_t kFifths = 5;
 
+// A JSON or TOML file.
+Json ReadTable(const std::string& path, const char* what, const char* keys) {
+  const std::string text = ReadFile(path, what);
+  Json value = fs::path(path).extension() == ".json" ? ParseOrderedJson(text, path)
+                                                     : JsonOfToml(ParseToml(text, path));
+  if (!value.is_object()) throw BadInput("{}: must be an object with {}", path, keys);
+  return value;
+}
+
 Json ReadOpListFile(const std::string& path) {
-  const std::string text = ReadFile(path, "list of operations");
-  Json value;
-  if (fs::path(path).extension() == ".json") {
-    value = ParseOrderedJson(text, path);
-  } else {
-    value = JsonOfToml(ParseToml(text, path));
-  }
-  if (!value.is_object()) throw BadInput("{}: must be an object with the key ops", path);
+  Json value = ReadTable(path, "list of operations", "the key ops");
   const auto tensors = value.find("tensors");
   if (tensors == value.end() || !tensors->is_array()) return value;
   for (Json& tensor : *tensors) {
@@ -101,6 +104,31 @@ std::vector<OpTaskKeys> TakeTaskKeys(Json& list) {
   return keys;
 }
 
+// Takes the plan out of the list, with what the configuration says of it.
+compiler::Plan TakePlan(Json& list, const FileOrTable& given) {
+  Json plan = Json::object();
+  const auto own = list.find("plan");
+  if (own != list.end()) {
+    if (!own->is_object()) throw BadInput("plan = {} must be a table", own->dump());
+    plan = *own;
+    list.erase(own);
+  }
+  if (!given.json.empty()) {
+    Json table = Json::parse(given.json);
+    const auto file = table.find("file");
+    if (file != table.end()) {
+      if (!file->is_string()) throw BadInput("plan.file = {} must be a path", file->dump());
+      const auto path = file->get<std::string>();
+      const Json read = ReadTable(path, "plan", "splits, groups, lx or cuts");
+      compiler::ReadPlan(read, path + ": plan");  // its errors name the file
+      plan.update(read);
+      table.erase(file);
+    }
+    plan.merge_patch(table);
+  }
+  return compiler::ReadPlan(plan, "plan");
+}
+
 }  // namespace
 
 std::vector<ArgumentShape> ShapesOf(const compiler::NamedGraph& graph,
@@ -118,10 +146,10 @@ std::vector<ArgumentShape> ShapesOf(const compiler::NamedGraph& graph,
 }
 
 compiler::NamedGraph ReadOpList(const WorkloadConfig& workload) {
-  return ReadOpList(workload, nullptr);
+  return ReadWholeOpList(workload).graph;
 }
 
-compiler::NamedGraph ReadOpList(const WorkloadConfig& workload, std::vector<OpTaskKeys>* keys) {
+OpList ReadWholeOpList(const WorkloadConfig& workload) {
   Json value = workload.graph.empty() ? Json::object() : ReadOpListFile(workload.graph);
   for (const auto& [name, size] : workload.dims) value["dims"][name] = size;
   const auto take = [&](const char* key, const TableList& tables) {
@@ -132,9 +160,11 @@ compiler::NamedGraph ReadOpList(const WorkloadConfig& workload, std::vector<OpTa
   take("hints", workload.hints);
   if (!workload.outputs.empty()) value["outputs"] = workload.outputs;
   try {
-    std::vector<OpTaskKeys> taken = TakeTaskKeys(value);
-    if (keys != nullptr) *keys = std::move(taken);
-    return compiler::ReadNamedGraph(value);
+    OpList list;
+    list.keys = TakeTaskKeys(value);
+    list.plan = TakePlan(value, workload.plan);
+    list.graph = compiler::ReadNamedGraph(value);
+    return list;
   } catch (const compiler::CompileError&) {
     throw;
   } catch (const Error& error) {
@@ -142,10 +172,11 @@ compiler::NamedGraph ReadOpList(const WorkloadConfig& workload, std::vector<OpTa
   }
 }
 
-compiler::FrontEndOptions FrontEndOptionsOf(const RunConfig& config) {
+compiler::FrontEndOptions FrontEndOptionsOf(const RunConfig& config, compiler::Plan plan) {
   const WorkloadConfig& workload = config.workload;
   compiler::FrontEndOptions options;
   options.tiling = workload.tiling;
+  options.plan = std::move(plan);
   options.division.rule = workload.division;
   options.division.timing = MatmulTimingOf(config.card);
   options.division.agree = workload.agree;
@@ -160,9 +191,11 @@ compiler::FrontEndOptions FrontEndOptionsOf(const RunConfig& config) {
 }
 
 std::unique_ptr<Workload> ResolveOpList(const RunConfig& config) {
-  auto list = std::make_shared<compiler::NamedGraph>(ReadOpList(config.workload));
+  OpList read = ReadWholeOpList(config.workload);
+  if (!read.plan.cuts.empty()) return nullptr;
+  auto list = std::make_shared<compiler::NamedGraph>(std::move(read.graph));
   const compiler::FrontEndResult result =
-      compiler::CompileNamedGraph(*list, FrontEndOptionsOf(config));
+      compiler::CompileNamedGraph(*list, FrontEndOptionsOf(config, std::move(read.plan)));
   compiler::Bundle bundle = compiler::EmitBundle(result.source, compiler::DialectFor(result));
   compiler::RefuseShortArguments(result, bundle);
   BundlePlan plan =
@@ -176,6 +209,7 @@ std::unique_ptr<Workload> ResolveOpList(const RunConfig& config) {
   plan.warnings = result.log;
   plan.decisions = result.decisions;
   plan.kernel = std::make_shared<const compiler::Kernel>(CompileBundleKernel(plan));
+  plan.facts = std::make_shared<const KernelFacts>(FactsOfKernel(result, *plan.kernel));
   plan.description = fmt::format("{} operation{}, bundle {}", list->ops.size(),
                                  list->ops.size() == 1 ? "" : "s", result.source.name);
   plan.source = std::make_shared<const compiler::KernelSource>(result.source);

@@ -27,16 +27,24 @@ struct OpTaskKeys {
   std::optional<uint32_t> stream;  // of the context
   std::vector<size_t> after;       // positions of earlier operations
 };
-// The same; keys, one for each operation, may be null.
-compiler::NamedGraph ReadOpList(const WorkloadConfig& workload, std::vector<OpTaskKeys>* keys);
+// A list with what else is said about it.
+struct OpList {
+  compiler::NamedGraph graph;
+  std::vector<OpTaskKeys> keys;  // one for each operation
+  // What the list's key `plan` says; the file of workload.plan goes before it, and the other keys
+  // of workload.plan before both.
+  compiler::Plan plan;
+};
+OpList ReadWholeOpList(const WorkloadConfig& workload);
 
-compiler::FrontEndOptions FrontEndOptionsOf(const RunConfig& config);
+compiler::FrontEndOptions FrontEndOptionsOf(const RunConfig& config, compiler::Plan plan = {});
 
 // Of the arguments of what was compiled, in their order.
 std::vector<ArgumentShape> ShapesOf(const compiler::NamedGraph& graph,
                                     const compiler::FrontEndResult& result);
 
-// A list of operations, compiled, with the tensors and constants that its bundle takes.
+// A list of operations, compiled, with the tensors and constants that its bundle takes. Null: its
+// plan cuts it into several kernels.
 std::unique_ptr<Workload> ResolveOpList(const RunConfig& config);
 
 }  // namespace spyre::cosim

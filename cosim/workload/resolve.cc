@@ -23,7 +23,7 @@ std::unique_ptr<Workload> Resolve(const RunConfig& config) {
       return ResolveModel(config);
     case WorkloadKind::kOneProgram:
       try {
-        return ResolveOpList(config);
+        if (auto list = ResolveOpList(config)) return list;
       } catch (const compiler::CompileError& error) {
         if (!IsTooLarge(error)) throw;
       }

@@ -6,10 +6,12 @@
 #include <algorithm>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
 #include "base/error.h"
+#include "base/nearest.h"
 #include "cosim/config/effect.h"
 #include "cosim/verify/task_list_verify.h"
 #include "cosim/workload/bundle_workload.h"
@@ -41,8 +43,7 @@ const char* Plural(size_t count) { return count == 1 ? "" : "s"; }
 class TaskListPlanner {
  public:
   explicit TaskListPlanner(const RunConfig& config)
-      : config_(config),
-        graph_(std::make_shared<NamedGraph>(ReadOpList(config.workload, &keys_))) {}
+      : TaskListPlanner(config, ReadWholeOpList(config.workload)) {}
 
   TaskListPlan PlanOneByOne() {
     const uint64_t window = config_.workload.issue.window;
@@ -52,6 +53,12 @@ class TaskListPlanner {
       throw BadInput(
           "workload.hints are loops around operations, but workload.issue.mode = \"{}\" makes a "
           "kernel of each operation: leave them out, or use mode = \"program\"",
+          Name(config_.workload.issue.mode));
+    }
+    if (!own_plan_.empty()) {
+      throw BadInput(
+          "the list has a plan, which is of one program, but workload.issue.mode = \"{}\" makes a "
+          "kernel of each operation: leave it out, or use mode = \"program\"",
           Name(config_.workload.issue.mode));
     }
     PlanInputs();
@@ -68,17 +75,73 @@ class TaskListPlanner {
 
   TaskListPlan PlanParts() {
     PlanInputs();
-    AddParts(UncutRuns(*graph_));
+    CheckNames();
+    for (const Runs& runs : CutRuns()) AddParts(runs);
     plan_.issue.mode = IssueMode::kStreams;
     plan_.issue.dependencies = StreamDependencies::kOneStream;
     plan_.is_cut = true;
-    return Finish(fmt::format("{} operation{}, more than one program can hold, as {} kernel{}",
-                              graph_->ops.size(), Plural(graph_->ops.size()), plan_.kernels.size(),
-                              Plural(plan_.kernels.size())));
+    plan_.is_cut_by_plan = !own_plan_.cuts.empty();
+    return Finish(fmt::format(
+        "{} operation{}, {}, as {} kernel{}", graph_->ops.size(), Plural(graph_->ops.size()),
+        plan_.is_cut_by_plan ? "cut by its plan" : "more than one program can hold",
+        plan_.kernels.size(), Plural(plan_.kernels.size())));
   }
 
  private:
   using Runs = std::vector<std::vector<size_t>>;
+
+  TaskListPlanner(const RunConfig& config, OpList list)
+      : config_(config),
+        keys_(std::move(list.keys)),
+        own_plan_(std::move(list.plan)),
+        graph_(std::make_shared<NamedGraph>(std::move(list.graph))) {}
+
+  std::vector<std::string> ListNames() const {
+    std::vector<std::string> names;
+    for (const NamedOp& op : graph_->ops)
+      names.push_back(graph_->tensors[static_cast<size_t>(op.output)].name);
+    return names;
+  }
+
+  static compiler::CompileError Refusal(const char* kind, const std::string& message) {
+    return compiler::CompileError("InvalidPlan", kind, message);
+  }
+
+  // Every entry of the plan belongs to some operation; the kernel of that one checks the rest.
+  void CheckNames() const {
+    const std::vector<std::string> known = ListNames();
+    const auto check = [&](const std::string& key, const std::string& name) {
+      for (const std::string& op : {name, compiler::ListNameOf(name)})
+        if (std::find(known.begin(), known.end(), op) != known.end()) return;
+      throw Refusal("unknown_op", fmt::format("plan.{}: '{}' is no operation of the list{}", key,
+                                              name, DidYouMean(name, known)));
+    };
+    for (const auto& [op, unused] : own_plan_.splits) check("splits", op);
+    for (const auto& [op, unused] : own_plan_.places) check("lx", op);
+    for (const std::string& op : own_plan_.cuts) check("cuts", op);
+    for (const compiler::PlanNode& group :
+         own_plan_.groups.value_or(std::vector<compiler::PlanNode>()))
+      for (const std::string& op : compiler::OperationsOf(group)) check("groups", op);
+  }
+
+  // Between cuts; what one hint or group is around stays together.
+  std::vector<Runs> CutRuns() const {
+    const std::vector<std::string> names = ListNames();
+    std::set<std::string> cuts(own_plan_.cuts.begin(), own_plan_.cuts.end());
+    std::vector<Runs> parts(1);
+    for (const std::vector<size_t>& run : UncutRuns(*graph_, own_plan_)) {
+      parts.back().push_back(run);
+      for (const size_t op : run) {
+        if (cuts.count(names[op]) == 0 || op == run.back()) continue;
+        throw Refusal("cut_in_loop",
+                      fmt::format("plan.cuts: {} and {} are inside one loop, which is of one "
+                                  "kernel; nearest: behind {}",
+                                  names[op], names[op + 1], names[run.back()]));
+      }
+      if (cuts.count(names[run.back()]) != 0 && run.back() + 1 < names.size()) parts.emplace_back();
+    }
+    return parts;
+  }
 
   TaskListPlan Finish(std::string description) {
     plan_.description = std::move(description);
@@ -117,7 +180,7 @@ class TaskListPlanner {
   }
 
   Task& AddTask(const std::vector<size_t>& ops) {
-    const OpListPart part = TakeOut(*graph_, ops, sticks_);
+    const OpListPart part = TakeOut(*graph_, ops, sticks_, !own_plan_.empty());
     const std::string name = NameOf(ops);
     const CompiledPart& compiled = Compile(graph_->ops[ops[0]], name, part);
     Task task;
@@ -148,13 +211,21 @@ class TaskListPlanner {
     return fmt::format("{}..{}", result(ops.front()), result(ops.back()));
   }
 
+  static std::vector<std::string> NamesOf(const OpListPart& part) {
+    std::vector<std::string> names;
+    for (const NamedOp& op : part.graph.ops)
+      names.push_back(part.graph.tensors[static_cast<size_t>(op.output)].name);
+    return names;
+  }
+
   const CompiledPart& Compile(const NamedOp& op, const std::string& name, const OpListPart& part) {
     const auto known = compiled_.find(part.key);
     if (known != compiled_.end()) return known->second;
     const std::string kind = part.graph.ops.size() == 1 ? op.op : "part";
     const size_t earlier = kernels_of_[kind];
     OpListKernel kernel = CompileOpListKernel(
-        config_, part.graph, earlier == 0 ? kind : fmt::format("{}_{}", kind, earlier + 1));
+        config_, part.graph, earlier == 0 ? kind : fmt::format("{}_{}", kind, earlier + 1),
+        compiler::PlanForPart(own_plan_, NamesOf(part)));
     kernels_of_[kind] = earlier + 1;
     CompiledPart compiled;
     compiled.kernel = plan_.kernels.size();
@@ -219,6 +290,7 @@ class TaskListPlanner {
 
   const RunConfig& config_;
   std::vector<OpTaskKeys> keys_;
+  compiler::Plan own_plan_;  // of the list
   std::shared_ptr<NamedGraph> graph_;
   std::vector<int> sticks_;  // by position in the list's tensors
   std::vector<int> places_;  // likewise: in TaskListPlan::tensors, -1: not there yet
@@ -267,11 +339,20 @@ Verification TaskListWorkload::Verify(const std::vector<HostData>& inputs,
   return verifier.Check(*plan_.operations, outputs, options);
 }
 
+std::vector<KernelFacts> TaskListWorkload::facts() const {
+  std::vector<KernelFacts> facts;
+  for (const BundlePlan& plan : plan_.kernels)
+    if (plan.facts != nullptr) facts.push_back(*plan.facts);
+  return facts;
+}
+
 compiler::Kernel TaskListWorkload::CompileKernel() const {
   if (plan_.is_cut) {
     throw BadInput(
-        "the list of operations is more than one program can hold and was cut into {} kernels; "
-        "compile writes one, run leaves them all in its spyrecode directory",
+        "the list of operations {} and was cut into {} kernels; compile writes one, run leaves "
+        "them "
+        "all in its spyrecode directory",
+        plan_.is_cut_by_plan ? "has a plan with cuts" : "is more than one program can hold",
         plan_.kernels.size());
   }
   throw BadInput(

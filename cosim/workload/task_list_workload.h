@@ -39,6 +39,7 @@ class TaskListWorkload final : public Workload {
   Verification Verify(const std::vector<HostData>& inputs, const std::vector<HostData>& outputs,
                       const CheckOptions& options) const override;
   compiler::Kernel CompileKernel() const override;
+  std::vector<KernelFacts> facts() const override;
   const std::vector<std::string>& warnings() const override { return plan_.warnings; }
   const std::vector<compiler::Decision>& decisions() const override { return plan_.decisions; }
   const TaskListPlan& plan() const { return plan_; }

@@ -22,6 +22,7 @@
 #include "cosim/tensors/workload_tensor.h"
 #include "cosim/verify/verification.h"
 #include "cosim/workload/bundle_steps.h"
+#include "cosim/workload/kernel_facts.h"
 #include "cosim/workload/model_summary.h"
 #include "cosim/workload/task_list_summary.h"
 #include "runtime/compiler/ir/decision.h"
@@ -101,6 +102,9 @@ class Workload {
   }
   // What it is as a model; null: it is none.
   virtual const ModelSummary* model() const { return nullptr; }
+  // What the front end decided, of each kernel in order of its first launch; empty: it was not
+  // asked.
+  virtual std::vector<KernelFacts> facts() const { return {}; }
   // What its bundle was emitted from; null: nothing was emitted.
   virtual const compiler::KernelSource* source() const { return nullptr; }
 };

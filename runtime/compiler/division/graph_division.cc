@@ -7,7 +7,9 @@
 #include <numeric>
 #include <optional>
 
+#include "base/nearest.h"
 #include "model/contract/memory_map.h"
+#include "runtime/compiler/ir/nearest_number.h"
 
 namespace spyre::compiler {
 namespace {
@@ -26,8 +28,8 @@ struct Member {
 };
 
 // Splits by dimension name, those above 1 only; nothing if a loop without a name is cut.
-std::optional<std::map<std::string, int>> NamedSplits(const Member& member,
-                                                      const std::vector<int>& splits) {
+std::optional<std::map<std::string, int>> SplitsByName(const Member& member,
+                                                       const std::vector<int>& splits) {
   std::map<std::string, int> named;
   for (size_t i = 0; i < splits.size(); ++i) {
     if (splits[i] == 1) continue;
@@ -57,6 +59,7 @@ class GraphDivider {
     if (options_.agree) {
       for (const auto& [group, members] : groups) Agree(members);
     }
+    for (const auto& [name, splits] : options_.splits) ApplyPlan(name, splits);
     for (auto& [name, division] : divisions_)
       DivideIntoEqualParts(ToOpIr(graph_, *graph_.Find(name)), division);
     return std::move(divisions_);
@@ -91,9 +94,9 @@ class GraphDivider {
   }
 
   bool AgreeAlready(const std::vector<Member>& members) const {
-    const auto first = NamedSplits(members[0], divisions_.at(members[0].op->name).splits);
+    const auto first = SplitsByName(members[0], divisions_.at(members[0].op->name).splits);
     return first && std::all_of(members.begin(), members.end(), [&](const Member& member) {
-             return NamedSplits(member, divisions_.at(member.op->name).splits) == first;
+             return SplitsByName(member, divisions_.at(member.op->name).splits) == first;
            });
   }
 
@@ -165,6 +168,101 @@ class GraphDivider {
         std::accumulate(division.splits.begin(), division.splits.end(), 1, std::multiplies<>());
     division.slice = CoreToSlice(division.splits, false);
     divisions_[member.op->name] = std::move(division);
+  }
+
+  static CompileError Refusal(const char* kind, const std::string& op, const std::string& message,
+                              const std::string& remedy) {
+    return CompileError("InvalidPlan", kind,
+                        fmt::format("plan.splits.{}: {}{}{}", op, message,
+                                    remedy.empty() ? "" : "; ", remedy))
+        .Subject(op)
+        .Remedy(remedy);
+  }
+
+  // The user's own division of one operation.
+  void ApplyPlan(const std::string& name, const NamedSplits& named) {
+    const GraphOp* op = graph_.Find(name);
+    if (op == nullptr || !op->IsComputed()) {
+      std::vector<std::string> known;
+      for (const GraphOp& other : graph_.ops)
+        if (other.IsComputed()) known.push_back(other.name);
+      throw Refusal("unknown_op", name,
+                    fmt::format("no such operation (there are {}){}", fmt::join(known, ", "),
+                                DidYouMean(name, known)),
+                    "");
+    }
+    const OpIr ir = ToOpIr(graph_, *op);
+    const WorkDivider divider(ir);
+    const std::vector<std::string> loops = LoopNames(*op);
+    std::vector<int> splits(loops.size(), 1);
+    for (const auto& [dim, slices] : named) {
+      const auto at = std::find(loops.begin(), loops.end(), dim);
+      if (at == loops.end()) {
+        throw Refusal("unknown_dim", name,
+                      fmt::format("it has no dimension '{}' (it has {}){}", dim,
+                                  fmt::join(loops, ", "), DidYouMean(dim, loops)),
+                      "");
+      }
+      const auto loop = static_cast<size_t>(at - loops.begin());
+      splits[loop] = static_cast<int>(
+          CheckSlices(name, dim, slices, ir.loops[loop].range, divider.size_in_sticks()[loop]));
+    }
+    CheckCores(name, *op, loops, splits);
+    WorkDivision& division = divisions_[name];
+    division = DivisionOf(ir, std::move(splits), options_.k_fast);
+    division.trace.by_plan = true;
+  }
+
+  // Equal parts, of whole sticks where the dimension is in a stick.
+  int64_t CheckSlices(const std::string& op, const std::string& dim, int64_t slices, int64_t range,
+                      int64_t units) const {
+    const std::vector<int64_t> valid = DivisorsUpTo(std::gcd(range, units), options_.max_cores);
+    if (std::find(valid.begin(), valid.end(), slices) != valid.end()) return slices;
+    const std::string size = range == units ? fmt::format("{} elements", range)
+                                            : fmt::format("{} elements in {} stick{}", range, units,
+                                                          units == 1 ? "" : "s");
+    const std::string nearest = NearestOf(slices, valid);
+    throw Refusal("split_not_divisible", op,
+                  fmt::format("{} = {}: {} do not make {} equal parts on {} core{}", dim, slices,
+                              size, slices, options_.max_cores, options_.max_cores == 1 ? "" : "s"),
+                  "nearest valid split: " + nearest);
+  }
+
+  // With one of the dimensions cut into fewer parts.
+  std::string NearestSplits(const std::vector<std::string>& loops, const std::vector<int>& splits,
+                            int64_t cores) const {
+    std::string text;
+    for (size_t i = 0; i < splits.size(); ++i) {
+      const int64_t others = cores / splits[i];
+      if (splits[i] == 1 || others > options_.max_cores) continue;
+      const int64_t parts = DivisorsUpTo(splits[i], options_.max_cores / others).back();
+      text += fmt::format("{}{} = {}", text.empty() ? "nearest: " : " or ", loops[i], parts);
+    }
+    return text.empty() ? fmt::format("at most {} in all", options_.max_cores) : text;
+  }
+
+  void CheckCores(const std::string& name, const GraphOp& op, const std::vector<std::string>& loops,
+                  const std::vector<int>& splits) const {
+    int64_t cores = 1;
+    std::string text;
+    std::vector<std::string> reduced;
+    for (size_t i = 0; i < splits.size(); ++i) {
+      if (splits[i] == 1) continue;
+      cores *= splits[i];
+      text += fmt::format("{}{} = {}", text.empty() ? "" : ", ", loops[i], splits[i]);
+      if (i >= op.ranges.size()) reduced.push_back(loops[i]);
+    }
+    if (cores > options_.max_cores) {
+      throw Refusal("too_many_cores", name,
+                    fmt::format("{} are {} parts for {} cores", text, cores, options_.max_cores),
+                    NearestSplits(loops, splits, cores));
+    }
+    if (reduced.size() > 1) {
+      throw Refusal("two_reductions", name,
+                    fmt::format("{} are both reduced, and at most one such dimension is divided",
+                                fmt::join(reduced, " and ")),
+                    fmt::format("leave {} out", reduced.back()));
+    }
   }
 
   const Graph& graph_;

@@ -15,6 +15,9 @@
 
 namespace spyre::compiler {
 
+// Slices by dimension; 1 of those that are not named.
+using NamedSplits = std::map<std::string, int64_t>;
+
 struct DivisionOptions {
   SplitRule rule = SplitRule::kPublic;  // for each operation by itself
   MatmulTiming timing;                  // for SplitRule::kCost
@@ -22,6 +25,7 @@ struct DivisionOptions {
   bool k_fast = true;
   // Operations of one tile group are cut along the dimensions that all of them walk.
   bool agree = true;
+  std::map<std::string, NamedSplits> splits;  // of operations that no rule is asked for, by name
 };
 
 // By name of each computed operation. `loop_names`: of NameLoops before tiling; copies that tiling
@@ -32,6 +36,9 @@ struct DivisionOptions {
 // reduces share the cores, largest first, counted in sticks where any operation has them inside a
 // stick; operations for which that would exceed the span of a core keep the rule's answer.
 // Restickify does not take part: it moves data between cores anyway.
+//
+// splits go before all of it. Throws CompileError "InvalidPlan" with the nearest valid choice:
+// "unknown_op", "unknown_dim", "split_not_divisible", "too_many_cores", "two_reductions".
 //
 // In the end every loop is cut into equal parts: a loop that ends within a stick is in as many as
 // divide its elements.

@@ -364,10 +364,15 @@ WorkDivision DivideWork(const OpIr& op, int max_cores, bool k_fast, SplitRule ru
   std::optional<std::vector<int>> splits;
   if (rule == SplitRule::kCost) splits = CheapestMatmulSplits(op, max_cores, timing);
   if (!splits) return DivideWork(op, max_cores, k_fast);
-  WorkDivision division;
-  division.splits = std::move(*splits);
-  division.trace.by_rule = division.splits;
+  WorkDivision division = DivisionOf(op, std::move(*splits), k_fast);
   division.trace.by_cost = true;
+  return division;
+}
+
+WorkDivision DivisionOf(const OpIr& op, std::vector<int> splits, bool k_fast) {
+  WorkDivision division;
+  division.splits = std::move(splits);
+  division.trace.by_rule = division.splits;
   Finish(op, WorkDivider(op), k_fast, division);
   return division;
 }

@@ -28,6 +28,7 @@ struct DivisionTrace {
   std::vector<int> committed;  // by span reduction
   std::vector<int> by_rule;    // splits by the rule for the operation by itself
   bool by_cost = false;        // which was SplitRule::kCost
+  bool by_plan = false;        // no rule: a plan of the user's own
   std::string k_fast_refused;  // why k-fast division did not claim a matmul
   std::string agreement;       // with its loop: why the splits are those, or why not
 };
@@ -54,6 +55,9 @@ const std::vector<std::string>& SplitRuleNames();
 // Divides one operation over at most max_cores cores (1..32). k_fast: the k-fast rule and the
 // K-fastest core order may be used.
 WorkDivision DivideWork(const OpIr& op, int max_cores, bool k_fast);
+
+// The division that these splits give: cores, slices, spans. splits: one for each loop of op.
+WorkDivision DivisionOf(const OpIr& op, std::vector<int> splits, bool k_fast);
 
 struct MatmulTiming;
 // By either rule.

@@ -61,6 +61,10 @@ class DivisionStory {
   void TellRule() {
     const DivisionTrace& trace = division_.trace;
     if (trace.by_rule.empty()) return;  // nobody recorded it
+    if (trace.by_plan) {
+      decision_.because = "the plan says so";
+      return;
+    }
     if (!trace.k_fast_refused.empty())
       decision_.refused.push_back({"k-fast division", trace.k_fast_refused});
     if (ir_.IsTopK()) {

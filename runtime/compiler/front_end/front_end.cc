@@ -30,8 +30,8 @@ std::string KernelName(const Graph& graph) {
   return name + "_0";
 }
 
-int GroupOf(const GraphOp& op) {
-  return op.loop && !op.loop->group_id.empty() ? op.loop->group_id.front() : -1;
+std::vector<int> LoopsOf(const GraphOp& op) {
+  return op.loop ? op.loop->group_id : std::vector<int>{};
 }
 
 // Buffers that must be in device memory, and why: loops walk through them, or data moves between
@@ -46,7 +46,7 @@ std::map<std::string, std::string> DeviceBuffers(const Graph& graph) {
     for (const GraphRead& read : op.reads) {
       const GraphOp* writer = graph.Find(read.buffer);
       if (op.op == kRestickify) device.emplace(read.buffer, moves);
-      if (writer != nullptr && GroupOf(*writer) != GroupOf(op))
+      if (writer != nullptr && LoopsOf(*writer) != LoopsOf(op))
         device.emplace(read.buffer, fmt::format("'{}' reads it in another loop", op.name));
     }
   }
@@ -54,9 +54,9 @@ std::map<std::string, std::string> DeviceBuffers(const Graph& graph) {
 }
 
 LxGraph ToLxGraph(const Graph& graph, const std::map<std::string, WorkDivision>& divisions,
-                  bool lx_planning) {
+                  const std::map<std::string, std::string>& device, bool lx_planning,
+                  const std::map<std::string, LxPin>& pins) {
   LxGraph result;
-  const std::map<std::string, std::string> device = DeviceBuffers(graph);
   for (const GraphOp& op : graph.ops) {
     if (!op.IsComputed()) continue;
     LxOperation operation;
@@ -65,11 +65,13 @@ LxGraph ToLxGraph(const Graph& graph, const std::map<std::string, WorkDivision>&
     const WorkDivision& division = divisions.at(op.name);
     operation.splits = division.splits;
     operation.k_fastest = division.k_fastest;
-    const auto barred = device.find(operation.ir.output.name);
-    operation.may_stay_in_lx = lx_planning && barred == device.end();
-    operation.stays_out = !lx_planning             ? "no result may (workload.lx = \"none\")"
-                          : barred != device.end() ? barred->second
-                                                   : "";
+    const std::string& buffer = operation.ir.output.name;
+    const auto barred = device.find(buffer);
+    const bool may = lx_planning || pins.count(buffer) != 0;
+    operation.may_stay_in_lx = may && barred == device.end();
+    operation.stays_out = barred != device.end() ? barred->second
+                          : may                  ? ""
+                                                 : "no result may (workload.lx = \"none\")";
     if (op.loop) operation.loops = op.loop->group_id;
     result.operations.push_back(std::move(operation));
   }
@@ -107,10 +109,17 @@ void RunLower(FrontEndResult& graph, const FrontEndOptions& /*options*/) {
   graph.loop_names = NameLoops(graph.graph);
 }
 
+// Of the plan, else of the hints.
 void RunHints(FrontEndResult& graph, const FrontEndOptions& options) {
   if (!options.tiling) return;
-  AssignDimHints(graph.graph, HintScopes(graph.primitives));
-  graph.groups = HintsToGroups(graph.graph, &graph.log);
+  if (options.plan.groups) {
+    if (!graph.primitives.hints.empty())
+      graph.log.emplace_back("WARNING: the groups of the plan replace all hints");
+    graph.groups = GroupsOfPlan(graph.graph, graph.loop_names, *options.plan.groups, graph.log);
+  } else {
+    AssignDimHints(graph.graph, HintScopes(graph.primitives));
+    graph.groups = HintsToGroups(graph.graph, &graph.log);
+  }
   Append(ExplainHints(graph), graph);
 }
 
@@ -127,7 +136,9 @@ void RunPropagate(FrontEndResult& graph, const FrontEndOptions& /*options*/) {
 }
 
 void RunDivision(FrontEndResult& graph, const FrontEndOptions& options) {
-  graph.divisions = DivideGraph(graph.graph, graph.loop_names, options.division);
+  DivisionOptions division_options = options.division;
+  division_options.splits = options.plan.splits;
+  graph.divisions = DivideGraph(graph.graph, graph.loop_names, division_options);
   for (const auto& [op, division] : graph.divisions) {
     if (!options.allow_long_spans) RefuseLongSpans(division);
     graph.log.insert(graph.log.end(), division.log.begin(), division.log.end());
@@ -136,7 +147,14 @@ void RunDivision(FrontEndResult& graph, const FrontEndOptions& options) {
 }
 
 void RunLx(FrontEndResult& graph, const FrontEndOptions& options) {
-  graph.lx = PlanLx(ToLxGraph(graph.graph, graph.divisions, options.lx_planning), options.lx);
+  LxOptions lx_options = options.lx;
+  lx_options.pins = PinsOf(options.plan);
+  const std::map<std::string, std::string> device = DeviceBuffers(graph.graph);
+  graph.lx =
+      PlanLx(ToLxGraph(graph.graph, graph.divisions, device, options.lx_planning, lx_options.pins),
+             lx_options);
+  CheckPlaces(options.plan, graph.graph, graph.loop_names, graph.divisions, device, graph.lx,
+              lx_options);
   Append(ExplainPlaces(graph, options), graph);
 }
 

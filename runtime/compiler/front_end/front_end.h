@@ -15,6 +15,7 @@
 #include "runtime/compiler/bundle/bundle.h"
 #include "runtime/compiler/division/graph_division.h"
 #include "runtime/compiler/front_end/named_graph.h"
+#include "runtime/compiler/front_end/plan.h"
 #include "runtime/compiler/ir/decision.h"
 #include "runtime/compiler/lx/lx_planning.h"
 #include "runtime/compiler/op_spec/op_spec.h"
@@ -25,11 +26,12 @@
 namespace spyre::compiler {
 
 struct FrontEndOptions {
-  bool tiling = true;  // false: hints are ignored
+  bool tiling = true;  // false: hints and groups of the plan are ignored
   DivisionOptions division;
   bool allow_long_spans = false;  // a core may reach more than 256 MiB of a tensor
   bool lx_planning = true;        // false: every intermediate is in the pool
   LxOptions lx;
+  Plan plan;  // without cuts: those are the caller's. Before everything else here
 };
 
 struct FrontEndArgument {

@@ -60,13 +60,14 @@ OrderedJson OptionsToJson(const FrontEndOptions& options) {
   if (options.division.rule == SplitRule::kCost)
     for (const TimingField& field : kTiming)
       json["timing"][field.name] = options.division.timing.*field.field;
+  if (!options.plan.empty()) json["plan"] = PlanToJson(options.plan);
   return json;
 }
 
 FrontEndOptions OptionsFromJson(const FormValue& value) {
   value.RequireKeys({"tiling", "cores", "division", "k_fast", "agree", "long_spans", "lx",
                      "lx_solver", "lx_bytes", "lx_alignment", "lx_all_operations",
-                     "lx_to_the_letter", "timing"});
+                     "lx_to_the_letter", "timing", "plan"});
   FrontEndOptions options;
   options.tiling = FlagOr(value, "tiling", options.tiling);
   if (const auto cores = value.Find("cores"))
@@ -90,6 +91,7 @@ FrontEndOptions OptionsFromJson(const FormValue& value) {
   if (const auto timing = value.Find("timing"))
     for (const TimingField& field : kTiming)
       options.division.timing.*field.field = timing->At(field.name).Number();
+  if (const auto plan = value.Find("plan")) options.plan = ReadPlan(plan->json(), plan->path());
   return options;
 }
 

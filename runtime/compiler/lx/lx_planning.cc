@@ -81,6 +81,8 @@ class Planner {
       if (!graph.operations[i].may_stay_in_lx)
         barred_.emplace(op.output.name, graph.operations[i].stays_out);
     }
+    for (const auto& [name, pin] : options.pins)
+      if (!pin.in_lx) barred_.emplace(name, "the plan has it in device memory");
     ExtendOverLoops();
     for (size_t b = 0; b < touches_.size(); ++b) {
       LxBufferPlan& buffer = plan_.buffers[b];
@@ -227,7 +229,8 @@ class Planner {
       buffer.reason = barred->second;
       return false;
     }
-    if (!options_.all_operations && !IsOneOf(operation.op, {"max", "amax", "sum", "exp", "sub"})) {
+    if (!options_.all_operations && !IsPinned(name) &&
+        !IsOneOf(operation.op, {"max", "amax", "sum", "exp", "sub"})) {
       buffer.reason = fmt::format(
           "'{}' is not one of max, amax, sum, exp and sub, whose results the public planner tries",
           operation.op);
@@ -235,6 +238,11 @@ class Planner {
     }
     return buffer.cores != LxBufferPlan::kCoresDiffer && !buffer.is_input &&
            !HasName(graph_.outputs, name);
+  }
+
+  bool IsPinned(const std::string& name) const {
+    const auto pin = options_.pins.find(name);
+    return pin != options_.pins.end() && pin->second.in_lx;
   }
 
   // The public planner divides by the cores of the operations that touch the buffer and whose own
@@ -291,8 +299,7 @@ class Planner {
       candidate.in_place = InPlaceOf(graph_.operations[i], candidate, candidates);
       candidates.push_back(std::move(candidate));
     }
-    std::vector<std::optional<int64_t>> addresses =
-        PlaceInLx(options_.solver, candidates, options_.capacity, options_.alignment);
+    std::vector<std::optional<int64_t>> addresses = Solve(candidates);
     if (!options_.to_the_letter) DropOverlaps(candidates, addresses);
     for (size_t c = 0; c < candidates.size(); ++c) {
       LxBufferPlan& buffer = plan_.buffers[index_.at(candidates[c].name)];
@@ -303,6 +310,32 @@ class Planner {
       if (buffer.is_input) buffer.reason = "an input of the kernel";
       if (HasName(graph_.outputs, buffer.name)) buffer.reason = "an output of the kernel";
     }
+  }
+
+  std::vector<std::optional<int64_t>> Solve(std::vector<LxBuffer>& candidates) const {
+    const auto place = [&](LxSolver solver, const std::vector<LxBuffer>& buffers) {
+      return PlaceInLx(solver, buffers, options_.capacity, options_.alignment);
+    };
+    std::vector<LxBuffer> pinned;
+    for (const LxBuffer& candidate : candidates) {
+      if (!IsPinned(candidate.name)) continue;
+      pinned.push_back(candidate);
+      pinned.back().address = options_.pins.at(candidate.name).address;
+      // Beside each other, so that none depends on where another one is.
+      pinned.back().in_place.clear();
+    }
+    if (pinned.empty()) return place(options_.solver, candidates);
+    const LxSolver solver =
+        options_.solver == LxSolver::kGreedy ? LxSolver::kFirstFit : options_.solver;
+    const std::vector<std::optional<int64_t>> fixed = place(solver, pinned);
+    size_t next = 0;
+    for (LxBuffer& candidate : candidates) {
+      if (!IsPinned(candidate.name)) continue;
+      candidate.in_place.clear();
+      candidate.address = fixed[next++];
+      if (!candidate.address) candidate.size = options_.capacity + 1;  // nowhere
+    }
+    return place(solver, candidates);
   }
 
   // A buffer that lies across one that it could have replaced would be written over while it is

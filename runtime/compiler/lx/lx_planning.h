@@ -9,6 +9,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -42,6 +43,12 @@ struct LxGraph {
 // What the public planner leaves free for the back end: 0.2 of the 2 MiB.
 inline constexpr int64_t kLxPlanningBytes = 1'677'721;
 
+// A buffer that must be in LX (pinned) or must not (barred).
+struct LxPin {
+  bool in_lx = true;
+  std::optional<int64_t> address;  // on every core; nothing: any
+};
+
 struct LxOptions {
   LxSolver solver = LxSolver::kGreedy;
   int64_t capacity = kLxPlanningBytes;
@@ -55,6 +62,10 @@ struct LxOptions {
   // a buffer across a dying one that it could have replaced. A split that no device dimension can
   // carry is an assertion failure, where otherwise the buffer stays in device memory.
   bool to_the_letter = false;
+  // By buffer. Pinned buffers are placed before all others, and whatever all_operations says; what
+  // cannot be in LX, or finds no room there, is in device memory nevertheless: the caller looks.
+  // With pins the greedy solver places buffers as first fit does.
+  std::map<std::string, LxPin> pins;
 };
 
 struct LxBufferPlan {

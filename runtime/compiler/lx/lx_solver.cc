@@ -204,7 +204,9 @@ class GapPlacement {
         addresses_(buffers.size()) {}
 
   Addresses Run() {
+    for (size_t i = 0; i < buffers_.size(); ++i) PlaceFixed(i);
     for (size_t i : PlacementOrder(buffers_, names_)) {
+      if (buffers_[i].address) continue;
       const std::vector<size_t> parents = PlacedParents(i);
       const std::vector<Gap> gaps = FreeGaps(i, parents);
       addresses_[i] = InParentsSlot(i, parents, gaps);
@@ -217,6 +219,20 @@ class GapPlacement {
   }
 
  private:
+  void PlaceFixed(size_t i) {
+    if (!buffers_[i].address) return;
+    const int64_t begin = *buffers_[i].address;
+    const int64_t end = begin + buffers_[i].size;
+    const std::vector<Gap> gaps = FreeGaps(i, {});
+    const bool fits =
+        begin % alignment_ == 0 && std::any_of(gaps.begin(), gaps.end(), [&](const Gap& gap) {
+          return gap.begin <= begin && end <= gap.end;
+        });
+    if (!fits) return;
+    addresses_[i] = begin;
+    placed_.push_back(i);
+  }
+
   int64_t FirstAddress(const Gap& gap) const { return AlignUp(gap.begin, alignment_); }
 
   std::vector<size_t> PlacedParents(size_t i) const {

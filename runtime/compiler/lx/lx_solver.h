@@ -22,6 +22,8 @@ struct LxBuffer {
   // Buffers whose slot it may take, the preferred first: each dies in the operation that writes
   // this one (its end is start + 1), and is at least as large.
   std::vector<std::string> in_place;
+  // Where it must lie, before the others are placed; first and best fit only.
+  std::optional<int64_t> address{};
 };
 
 enum class LxSolver : uint8_t {
@@ -33,6 +35,7 @@ enum class LxSolver : uint8_t {
 // "greedy", "firstfit", "bestfit". Throws CompileError "ValueError" / "unknown_lx_solver".
 LxSolver LxSolverFromName(std::string_view name);
 
+// Buffers with an address keep it; one that does not fit there beside those before it gets none.
 // Address of each buffer, in order of `buffers`; nothing: no room. capacity at least 0, alignment
 // at least 1. Errors: BadInput for a name given twice, a negative size, a time beyond 2^48, more
 // than 4096 buffers; first and best fit: BadInput for an in_place name that is no buffer,

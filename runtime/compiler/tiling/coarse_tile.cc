@@ -83,8 +83,11 @@ std::vector<int> DimsOf(const GraphOp& op, const TileLevel& level) {
 
 void StampOp(GraphOp& op, size_t number, const TileGroup& group) {
   LoopStamp stamp;
-  stamp.group_id.assign(std::max<size_t>(group.levels.size(), 1), 0);
-  stamp.group_id[0] = static_cast<int>(number);
+  stamp.group_id = group.path;
+  if (group.path.empty()) {
+    stamp.group_id.assign(std::max<size_t>(group.levels.size(), 1), 0);
+    stamp.group_id[0] = static_cast<int>(number);
+  }
   for (const TileLevel& level : group.levels) {
     const std::vector<int> dims = DimsOf(op, level);
     DivideRanges(op, level.count, dims);
@@ -99,12 +102,20 @@ bool Divides(const LoopStamp& stamp, size_t level, int dim) {
   return std::find(dims.begin(), dims.end(), dim) != dims.end() && stamp.count[level] != Extent(1);
 }
 
-bool SameGroup(const GraphOp& a, const GraphOp& b) {
-  return a.loop && b.loop && a.loop->group_id == b.loop->group_id;
+// Loops that are around both, outermost first.
+size_t SharedLoops(const GraphOp& a, const GraphOp& b) {
+  if (!a.loop || !b.loop) return 0;
+  const std::vector<int>& first = a.loop->group_id;
+  const std::vector<int>& second = b.loop->group_id;
+  const size_t most = std::min(first.size(), second.size());
+  size_t shared = 0;
+  while (shared < most && first[shared] == second[shared]) ++shared;
+  return std::min({shared, a.loop->count.size(), b.loop->count.size()});
 }
 
 void CheckTileRead(const GraphOp& producer, const GraphOp& reader, const GraphRead& read) {
-  for (size_t level = 0; level < reader.loop->count.size(); ++level) {
+  const size_t shared = SharedLoops(producer, reader);
+  for (size_t level = 0; level < shared; ++level) {
     for (size_t d = 0; d < read.loop.size(); ++d) {
       const int loop = read.loop[d];
       const bool reduced = loop >= 0 && static_cast<size_t>(loop) >= reader.ranges.size();
@@ -155,9 +166,7 @@ void CheckTileReads(const Graph& graph) {
   for (const GraphOp& reader : graph.ops) {
     for (const GraphRead& read : reader.reads) {
       const GraphOp* producer = graph.Find(read.buffer);
-      if (producer != nullptr && SameGroup(*producer, reader)) {
-        CheckTileRead(*producer, reader, read);
-      }
+      if (producer != nullptr) CheckTileRead(*producer, reader, read);
     }
   }
 }
@@ -165,7 +174,7 @@ void CheckTileReads(const Graph& graph) {
 void CoarseTile(Graph& graph, const std::vector<TileGroup>& groups) {
   StampTiles(graph, groups);
   CheckTileReads(graph);
-  PropagateTiles(graph);
+  PropagateTiles(graph, TileReaders::kInnermostLoop);
 }
 
 }  // namespace spyre::compiler

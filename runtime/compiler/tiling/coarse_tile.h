@@ -24,6 +24,9 @@ struct TileLevel {
 struct TileGroup {
   std::vector<std::string> ops;  // adjacent in the graph
   std::vector<TileLevel> levels;
+  // Of the loops around it, as many as levels; groups with a common beginning share the loops of
+  // it, which lets several inner loops run inside one outer. Empty: (number, 0, ...).
+  std::vector<int> path{};
 };
 
 // Group g gets the path (g, 0, ...), as long as it has levels. Levels are applied outermost first,
@@ -42,11 +45,12 @@ void StampTiles(Graph& graph, const std::vector<TileGroup>& groups);
 
 // Whoever reads a tile must walk exactly that tile: on every level, the dimensions of the buffer
 // that its producer divides are those that the reader's loops divide. Reads inside a group that
-// say which loops walk the buffer are checked. Throws CompileError RuntimeError
+// say which loops walk the buffer are checked; between groups that share outer loops, on those.
+// Throws CompileError RuntimeError
 // "tiled_reduction_dim" if a reduction runs along a divided dimension, "tile_mismatch" otherwise.
 void CheckTileReads(const Graph& graph);
 
-// StampTiles, CheckTileReads, PropagateTiles.
+// StampTiles, CheckTileReads, PropagateTiles; who reads in another inner loop reads a whole buffer.
 void CoarseTile(Graph& graph, const std::vector<TileGroup>& groups);
 
 // The host dimension whose stride is that of the elements inside the sticks of `device`, else the

@@ -56,7 +56,7 @@ std::vector<int64_t> WholeSize(const GraphOp& op) {
 // Works on one graph; positions change as operations are inserted, names do not.
 class Propagator {
  public:
-  explicit Propagator(Graph& graph) : graph_(graph) {}
+  Propagator(Graph& graph, TileReaders readers) : graph_(graph), readers_(readers) {}
 
   TilePropagation Run() {
     std::map<int, std::vector<std::string>> groups;
@@ -80,7 +80,7 @@ class Propagator {
     bool inside = false;
     for (const GraphOp& reader : graph_.ops) {
       if (!reader.IsComputed() || !reader.Reads(name)) continue;
-      if (InGroup(reader, group)) {
+      if (IsInside(reader, op, group)) {
         inside = true;
       } else {
         outside.push_back(reader.name);
@@ -99,6 +99,11 @@ class Propagator {
     }
     result_.decisions[name] = inside ? TileDecision::kCopy : TileDecision::kMutation;
     Redirect(name, whole, outside, result);
+  }
+
+  bool IsInside(const GraphOp& reader, const GraphOp& producer, int group) const {
+    if (readers_ == TileReaders::kOutermostLoop) return InGroup(reader, group);
+    return reader.loop && reader.loop->group_id == producer.loop->group_id;
   }
 
   void MarkFixed(const std::string& name) {
@@ -170,11 +175,14 @@ class Propagator {
   }
 
   Graph& graph_;
+  const TileReaders readers_;
   TilePropagation result_;
 };
 
 }  // namespace
 
-TilePropagation PropagateTiles(Graph& graph) { return Propagator(graph).Run(); }
+TilePropagation PropagateTiles(Graph& graph, TileReaders readers) {
+  return Propagator(graph, readers).Run();
+}
 
 }  // namespace spyre::compiler

@@ -43,18 +43,26 @@ struct TilePropagation {
   std::map<std::string, TileDecision> decisions;  // of the operations that were there before
 };
 
+// Which readers of a tile are in the producer's own group.
+enum class TileReaders : uint8_t {
+  // Those with the same outermost number, as in the public compiler: a reader in another inner loop
+  // of one outer would get the last inner tile only.
+  kOutermostLoop,
+  kInnermostLoop,  // those with the same path
+};
+
 // Looks at every stamped operation, groups in order of their numbers, operations of a group in
 // order. The first rule that holds decides:
 //   all its levels divide nothing: it is the same in every iteration, per-tile fixed, even as a
 //     result of the graph;
 //   nobody reads it in another group or outside loops, and it is no result of the graph: fixed;
 //   it is read in its own group too: a copy; otherwise a mutation.
-// Groups are compared by their outermost number alone. Only computed operations count as readers.
+// Groups are compared as `readers` says. Only computed operations count as readers.
 // The whole buffer goes before the first operation of the group, later ones behind earlier ones.
 // The fixed mark is set on tiled layouts only.
 //
 // Throws CompileError RuntimeError "tiled_reduction_dim" for a reduction with a tiled dimension at
 // or beyond its ranges, TypeError "symbolic_size" if a whole buffer's size is no number.
-TilePropagation PropagateTiles(Graph& graph);
+TilePropagation PropagateTiles(Graph& graph, TileReaders readers = TileReaders::kOutermostLoop);
 
 }  // namespace spyre::compiler

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Random lists of operations, compiled with random options in every dialect and executed: by the
+// Random lists of operations, compiled with random options and plans in every dialect and executed:
+// by the
 // files that the front end emits, and by the generated program. All must agree bit for bit, and
 // with what the list means in float64. A refusal is a sentence.
 //
@@ -28,8 +29,10 @@
 #include "runtime/compiler/codegen/bundle_problem.h"
 #include "runtime/compiler/front_end/argument_reach.h"
 #include "runtime/compiler/front_end/front_end.h"
+#include "tests/fuzz/op_lists/compile_with_plan.h"
 #include "tests/fuzz/op_lists/op_list_check.h"
 #include "tests/fuzz/op_lists/random_op_list.h"
+#include "tests/fuzz/op_lists/random_plan.h"
 #include "tests/unit/runtime/compiler/program_interpreter.h"
 
 namespace spyre::fuzz {
@@ -51,6 +54,7 @@ constexpr const char* kDialectNames[] = {"constants", "baked", "arguments"};
 
 struct Tally {
   int lists = 0, refused = 0, hinted = 0, forced = 0;
+  PlanTally plans;
   int64_t elements = 0, unknown = 0;
   std::map<std::string, int> refusals;
 };
@@ -61,6 +65,9 @@ class Trial {
   Trial(uint32_t seed, Tally& tally) : seed_(seed), random_(seed), tally_(tally) {
     const char* const file = std::getenv("SPYRE_FUZZ_LIST");
     list_ = file == nullptr ? RandomOpList(seed).Make() : Json::parse(std::ifstream(file));
+    if (!list_.contains("plan")) return;
+    plan_ = list_["plan"];
+    list_.erase("plan");
   }
 
   void Run() {
@@ -68,13 +75,15 @@ class Trial {
     const compiler::FrontEndOptions options = Options();
     try {
       graph_ = compiler::ReadNamedGraph(list_);
-      result_ = compiler::CompileNamedGraph(graph_, options);
+      if (seed_ % 2 == 0 && plan_.is_null()) plan_ = RandomPlan(graph_, seed_ ^ 0x5A5A).Make(false);
+      result_ = CompileWithPlan(graph_, options, plan_, tally_.plans);
       if (!result_.groups.empty()) ++tally_.hinted;
     } catch (const Error& error) {
       return Refused(error);
     }
     inputs_ = RandomInputs(graph_, random_);
-    if (!options.lx_planning && Below(2) == 0) ForceSplits(result_.source.body);
+    if (!options.lx_planning && !plan_.contains("lx") && Below(2) == 0)
+      ForceSplits(result_.source.body);
     std::vector<HostData> first;
     for (size_t i = 0; i < std::size(kDialects); ++i) {
       SCOPED_TRACE(kDialectNames[i]);
@@ -95,7 +104,8 @@ class Trial {
   }
 
   std::string Text() const {
-    return "seed " + std::to_string(seed_) + ": " + list_.dump() + about_;
+    return "seed " + std::to_string(seed_) + ": " + list_.dump() + "\nplan " + plan_.dump() +
+           about_;
   }
 
  private:
@@ -337,6 +347,7 @@ class Trial {
   FrontEndResult result_;
   OracleTensors inputs_;
   bool forced_ = false;  // splits are not those of a rule
+  Json plan_;            // null: none
 };
 
 TEST(OpListFuzz, EveryDialectAndTheProgramGiveTheValuesOfTheList) {
@@ -361,6 +372,12 @@ TEST(OpListFuzz, EveryDialectAndTheProgramGiveTheValuesOfTheList) {
       tally.lists, tally.refused, tally.hinted, tally.forced,
       static_cast<long long>(tally.elements - tally.unknown),
       static_cast<long long>(tally.elements));
+  const PlanTally& plans = tally.plans;
+  for (const auto& [what, count] : plans.refusals)
+    std::printf("  %5d plans refused: %s\n", count, what.c_str());
+  std::printf("  %d with a plan: %d of several inner loops, %d of own splits, %d of pins\n",
+              plans.planned, plans.nested, plans.divided, plans.pinned);
+  EXPECT_GT(plans.planned, tally.lists / 5) << "many are to be compiled with a plan";
   EXPECT_LT(tally.refused, tally.lists / 2 * 3) << "most lists are to be run";
   EXPECT_GT(tally.elements, 2 * tally.unknown) << "most elements are to be compared";
 }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Random lists as whole runs: `spyre-cosim run` on a written list, with inputs of its own and
-// random keys, in a process of its own. Status 0 must mean that the outputs in the files are right,
-// 1 that they are not, 2 that a sentence says why the list is refused; nothing else may come.
+// Random lists as whole runs: `spyre-cosim run` on a written list, with inputs of its own, random
+// keys and a random plan, in a process of its own. Status 0 must mean that the outputs in the files
+// are right, 1 that they are not, 2 that a sentence says why the list is refused; nothing else may
+// come.
 //
 // SPYRE_FUZZ_SEED, SPYRE_FUZZ_FIRST, SPYRE_FUZZ_SECONDS: as in op_list_fuzz_test.cc.
 #include <gtest/gtest.h>
@@ -18,6 +19,7 @@
 #include "cosim/tensors/npy.h"
 #include "tests/fuzz/op_lists/op_list_check.h"
 #include "tests/fuzz/op_lists/random_op_list.h"
+#include "tests/fuzz/op_lists/random_plan.h"
 #include "tests/integration/program_fixture.h"
 
 namespace spyre::fuzz {
@@ -32,7 +34,7 @@ constexpr DataFormat kHalf = DataFormat::kIeeeFp16;
 class OpListRuns : public test::ProgramFixture {
  protected:
   struct Counts {
-    int runs = 0, refused = 0, failed = 0;
+    int runs = 0, refused = 0, failed = 0, planned = 0;
     int64_t elements = 0, unknown = 0;
     std::map<std::string, int> refusals;
   };
@@ -79,7 +81,7 @@ class OpListRuns : public test::ProgramFixture {
 
   void RunList(uint32_t seed, Counts& counts) {
     std::mt19937 random(seed);
-    const Json list = RandomOpList(seed).Make();
+    Json list = RandomOpList(seed).Make();
     NamedGraph graph;
     try {
       graph = compiler::ReadNamedGraph(list);
@@ -87,12 +89,34 @@ class OpListRuns : public test::ProgramFixture {
       return;  // op_list_fuzz_test.cc looks at what is refused
     }
     const OracleTensors inputs = RandomInputs(graph, random);
+    std::string keys = RandomKeys(random, list.contains("hints"));
     WriteList(list, graph, inputs);
-    const std::string keys = RandomKeys(random, list.contains("hints"));
+    // A plan is of one program; from the list, or from a file beside it.
+    if (keys.find("mode = \"program\"") != std::string::npos && seed % 3 != 0) {
+      Json plan = RandomPlan(graph, seed ^ 0x5A5A).Make(true);
+      ++counts.planned;
+      if (seed % 2 == 0) {
+        list["plan"] = std::move(plan);
+        WriteList(list, graph, inputs);
+      } else {
+        Write("plan.json", plan.dump());
+        keys = "[workload]\nplan = \"plan.json\"\n" + keys.substr(keys.find('\n') + 1);
+      }
+    }
     Write("run.toml", keys);
-    SCOPED_TRACE("seed " + std::to_string(seed) + ": " + list.dump() + "\n" + keys);
-    const Outcome outcome = Call("run run.toml --out out --no-progress");
+    SCOPED_TRACE("seed " + std::to_string(seed) + ": " + list.dump() + "\n" + Read("plan.json") +
+                 "\n" + keys);
+    Outcome outcome = Call("run run.toml --out out --no-progress");
     ++counts.runs;
+    if (outcome.status == 2 && outcome.err.find("plan") != std::string::npos) {
+      // Without what was refused the list itself is looked at.
+      ++counts.refusals["a plan"];
+      --counts.planned;
+      EXPECT_GT(outcome.err.size(), 40u) << outcome.err;
+      list.erase("plan");
+      WriteList(list, graph, inputs);
+      outcome = Call("run run.toml --out out --no-progress --set workload.plan=");
+    }
     if (outcome.status == 2) {
       ++counts.refused;
       const size_t colon = outcome.err.find(": ") + 2;
@@ -143,10 +167,11 @@ TEST_F(OpListRuns, TheStatusSaysWhetherTheOutputsAreRight) {
   }
   for (const auto& [what, count] : counts.refusals)
     std::printf("  %5d refused: %s\n", count, what.c_str());
-  std::printf("  %d runs, %d refused, %d status 1, %lld of %lld elements compared\n", counts.runs,
-              counts.refused, counts.failed,
-              static_cast<long long>(counts.elements - counts.unknown),
-              static_cast<long long>(counts.elements));
+  std::printf(
+      "  %d runs, %d with a plan, %d refused, %d status 1, %lld of %lld elements compared\n",
+      counts.runs, counts.planned, counts.refused, counts.failed,
+      static_cast<long long>(counts.elements - counts.unknown),
+      static_cast<long long>(counts.elements));
   EXPECT_LT(counts.refused, counts.runs * 2 / 3) << "most lists are to be run";
 }
 

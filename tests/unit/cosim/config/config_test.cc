@@ -311,6 +311,25 @@ TEST(Config, AListOfOperationsIsPrintedAsTomlThatReadsBack) {
   EXPECT_EQ(json["workload"]["ops"][0]["op"], "exp");
 }
 
+TEST(Config, APlanIsAPathOrATableAndSetChangesOneEntryOfIt) {
+  const std::string text = std::string(kGraph) + R"(
+[workload.plan]
+groups = [[["y"], 2, ["A"]]]
+lx = { y = 0 }
+)";
+  const RunConfig config = ParseConfig(text, "run.toml", {"workload.plan.lx.z=device"});
+  EXPECT_EQ(config.workload.plan.json, R"({"groups":[[["y"],2,["A"]]],"lx":{"y":0,"z":"device"}})");
+  EXPECT_EQ(ParseConfig(ToToml(config), "again.toml").workload.plan.json,
+            config.workload.plan.json);
+  const RunConfig file = ParseConfig(std::string(kGraph) + "[workload.plan]\nfile = \"p.json\"\n",
+                                     "dir/run.toml", {"workload.plan.cuts=[]"});
+  EXPECT_EQ(file.workload.plan.json, R"({"file":"dir/p.json","cuts":[]})");
+  EXPECT_EQ(ParseConfig(text, "run.toml", {"workload.plan=p.json"}).workload.plan.json,
+            R"({"file":"p.json"})");
+  EXPECT_EQ(ParseConfig(text, "run.toml", {"workload.plan="}).workload.plan.json, "");
+  EXPECT_THROW(ParseConfig(text, "run.toml", {"workload.plan=3"}), Error);
+}
+
 TEST(Config, SetChangesOneDimensionAndReplacesAList) {
   const RunConfig config = ParseConfig(
       kGraph, "run.toml", {"workload.dims.A=2048", "workload.hints=[{ slices = { A = 8 } }]"});
