@@ -28,6 +28,11 @@ void AddSets(command_line::Command& command, std::vector<std::string>& sets) {
 
 void AddShapes(command_line::Command& command, BundleArguments& bundle) {
   command
+      .Add("--kernel", bundle.kernel,
+           "of OpSpec source with several kernels: the name of the one that is meant")
+      .Placeholder("NAME")
+      .Group("Of a bundle");
+  command
       .Add("--shape", bundle.shapes,
            "host shape of every argument in order, 512x4096 or 512x4096:float32")
       .SplitAt(',')

@@ -80,13 +80,16 @@ RunConfig ConfigOf(const std::string& path, const std::vector<std::string>& sets
   RunConfig config = LoadConfig(is_bundle || is_graph ? "" : path, sets);
   if (is_bundle) config.workload.bundle = path;
   if (is_graph) config.workload.graph = path;
+  if (!bundle.kernel.empty()) config.workload.kernel = bundle.kernel;
   if (!bundle.shapes.empty()) config.workload.shapes = bundle.shapes;
   if (!bundle.args.empty()) config.workload.args = bundle.args;
   for (const std::string& text : bundle.dims) AddDimension(text, config.workload.dims);
-  const bool given = !bundle.shapes.empty() || !bundle.args.empty() || !bundle.dims.empty();
+  const bool given = !bundle.kernel.empty() || !bundle.shapes.empty() || !bundle.args.empty() ||
+                     !bundle.dims.empty();
   if (given && config.workload.bundle.empty()) {
-    throw BadInput("{}: --shape, --args and --dim are for bundles; this configuration runs '{}'",
-                   path, config.workload.op);
+    throw BadInput(
+        "{}: --kernel, --shape, --args and --dim are for bundles; this configuration runs '{}'",
+        path, config.workload.op);
   }
   return config;
 }

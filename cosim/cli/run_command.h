@@ -16,6 +16,7 @@ namespace spyre::cosim {
 
 // What a bundle is given on the command line.
 struct BundleArguments {
+  std::string kernel;
   std::vector<std::string> shapes;
   std::vector<std::string> args;
   std::vector<std::string> dims;

@@ -122,6 +122,7 @@ struct WorkloadConfig {
   std::string input_a, input_b;
   // A bundle instead of one operation: its directory, and per argument of it a shape and an input.
   std::string bundle;
+  std::string kernel;  // of OpSpec source that holds several
   std::vector<std::string> shapes;
   std::vector<std::string> args;
   NumberTable dims;

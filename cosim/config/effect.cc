@@ -81,6 +81,7 @@ constexpr Rule kRules[] = {
     {"workload.cores", IsCompiled, kCompiled},
     {"workload.division", IsCompiled, kCompiled},
     {"workload.bundle", IsBundle, kBundle},
+    {"workload.kernel", IsBundle, kBundle},
     {"workload.shapes", IsBundle, kBundle},
     {"workload.args", IsBundle, kBundle},
     {"workload.dims", IsBundleOrList, kBundleOrList},

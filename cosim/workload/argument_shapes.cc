@@ -14,6 +14,7 @@
 #include "cosim/tensors/host_data.h"
 #include "cosim/tensors/npy.h"
 #include "cosim/tensors/workload_tensor.h"
+#include "runtime/compiler/ir/checked.h"
 
 namespace spyre::cosim {
 namespace {
@@ -203,7 +204,66 @@ ArgumentShape ShapeOf(const SourceArgument& argument, int number) {
   return result;
 }
 
+// The largest index of each device dimension outside the stick, plus 1, if every iteration symbol
+// goes as far as `last` says.
+std::vector<int64_t> Reach(const TensorArg& tensor, const std::map<std::string, int64_t>& last) {
+  std::vector<int64_t> reach;
+  for (size_t d = 0; d + 1 < tensor.device_size.size(); ++d)
+    reach.push_back(compiler::Evaluate(tensor.device_coordinates[d], last) + 1);
+  reach.push_back(tensor.device_size.back());
+  return reach;
+}
+
+// counts: of the loops around, outermost first.
+void CheckTile(const OpSpec& op, const TensorArg& tensor, const std::vector<int64_t>& counts,
+               const std::string& file) {
+  const bool advances = tensor.arg_index >= 0 && tensor.memory == compiler::Memory::kHbm &&
+                        !tensor.per_tile_fixed && !tensor.tile_advance;
+  if (!advances) return;
+  std::map<std::string, int64_t> of_tile, of_all;
+  for (const compiler::IterationSymbol& symbol : op.iteration_space) {
+    int64_t tiles = 1;
+    for (size_t level = 0; level < op.tiled_symbols.size(); ++level) {
+      const auto& names = op.tiled_symbols[level];
+      if (std::find(names.begin(), names.end(), symbol.name) != names.end()) {
+        tiles = compiler::CheckedProduct(tiles, counts[level]);
+      }
+    }
+    of_tile[symbol.name] = symbol.range - 1;
+    of_all[symbol.name] = compiler::CheckedProduct(symbol.range, tiles) - 1;
+  }
+  const std::vector<int64_t> all = Reach(tensor, of_all);
+  if (tensor.device_size != Reach(tensor, of_tile) || all == tensor.device_size) return;
+  throw BadInput(
+      "{}: argument {} of '{}' has device_size {}, which is one tile of it, but loops of {} around "
+      "the operation advance it. A kernel argument has the device_size of its whole tensor, here "
+      "{}. (The example of the coarse-tiling document writes the tile's at its output z; the "
+      "compiler does not.)",
+      file, tensor.arg_index, op.op, ShapeText(tensor.device_size), ShapeText(counts),
+      ShapeText(all));
+}
+
+void CheckTiles(const std::vector<SpecNode>& body, std::vector<int64_t>& counts,
+                const std::string& file) {
+  for (const SpecNode& node : body) {
+    if (const auto* loop = std::get_if<LoopSpec>(&node)) {
+      const int64_t* const count = std::get_if<int64_t>(&loop->count);
+      if (count == nullptr) continue;  // symbolic
+      counts.push_back(*count);
+      CheckTiles(loop->body, counts, file);
+      counts.pop_back();
+    } else if (const auto* op = std::get_if<OpSpec>(&node)) {
+      for (const TensorArg& tensor : op->args) CheckTile(*op, tensor, counts, file);
+    }
+  }
+}
+
 }  // namespace
+
+void CheckTiledArguments(const KernelSource& source, const std::string& file) {
+  std::vector<int64_t> counts;
+  CheckTiles(source.body, counts, file);
+}
 
 ArgumentShape ParseShape(const std::string& text) {
   ArgumentShape argument;

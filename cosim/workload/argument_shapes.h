@@ -36,6 +36,10 @@ std::optional<std::vector<ArgumentShape>> ShapesFromManifest(const std::filesyst
 
 // From the kernel arguments of OpSpec source, as far as their device sizes tell.
 std::vector<ArgumentShape> ShapesFromSource(const compiler::KernelSource& source);
+// Throws BadInput, with the device size that is right, for a kernel argument in device memory whose
+// device_size is that of one tile although the loops around its operation advance it, as the
+// example of the coarse-tiling document has it: where the next tile lies cannot be told from that.
+void CheckTiledArguments(const compiler::KernelSource& source, const std::string& file);
 // The same of op_spec.py.txt in the bundle's directory; empty if there is none.
 std::optional<std::vector<ArgumentShape>> ShapesBesideBundle(const std::filesystem::path& bundle);
 

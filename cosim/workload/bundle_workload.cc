@@ -257,11 +257,16 @@ std::unique_ptr<Workload> ResolveBundle(const RunConfig& config) {
   std::shared_ptr<const compiler::KernelSource> source;
   Bundle bundle;
   if (fs::is_directory(workload.bundle)) {
+    if (!workload.kernel.empty()) {
+      throw BadInput("workload.kernel = \"{}\": {} is a bundle, which holds one kernel",
+                     workload.kernel, workload.bundle);
+    }
     bundle = compiler::ReadBundle(workload.bundle);
   } else {
     source = std::make_shared<const compiler::KernelSource>(compiler::ParseOpSpecSource(
         ReadFile(workload.bundle, "bundle directory or OpSpec source", kMaxOpSpecBytes),
-        workload.bundle));
+        workload.bundle, workload.kernel));
+    CheckTiledArguments(*source, workload.bundle);
     bundle = compiler::EmitBundle(*source, compiler::BundleDialect::kSymbolicArguments);
     if (bundle.name.empty()) bundle.name = fs::path(workload.bundle).stem().string();
   }

@@ -70,7 +70,8 @@ FrontEndResult InputOf(const RunConfig& config, compiler::Plan& plan) {
     return ReadBundleFiles(workload.bundle);
   } else {
     graph.source = compiler::ParseOpSpecSource(
-        ReadFile(workload.bundle, "OpSpec source", kMaxFileBytes), workload.bundle);
+        ReadFile(workload.bundle, "OpSpec source", kMaxFileBytes), workload.bundle,
+        workload.kernel);
     graph.passes = {"kernel"};
   }
   return graph;

@@ -6,18 +6,19 @@
 
 #include <algorithm>
 #include <limits>
+#include <optional>
 
 #include "base/error.h"
 #include "base/nearest.h"
 #include "runtime/compiler/op_spec/op_spec_values.h"
 #include "runtime/compiler/op_spec/tiled_symbols.h"
+#include "runtime/compiler/op_spec/wrapper_module.h"
 
 namespace spyre::compiler {
 namespace {
 
 using Kind = PyValue::Kind;
 
-constexpr std::string_view kWrapper = "async_compile.sdsc(";
 constexpr int kMaxLoops = 16;
 
 class SpecReader : private SpecValues {
@@ -355,32 +356,19 @@ class SpecReader : private SpecValues {
   bool ops_say_ = true;  // some operation of the nest around has tiled_symbols of its own
 };
 
-// Where the sdsc() call begins, if the text is a whole wrapper module; npos: it is a bare list.
-size_t FindWrapper(const PySource& source) {
-  const std::string& text = source.text();
-  size_t found = std::string::npos;
-  for (size_t at = text.find(kWrapper); at != std::string::npos; at = text.find(kWrapper, at + 1)) {
-    const size_t line = at == 0 ? 0 : text.rfind('\n', at - 1) + 1;
-    if (text.find('#', line) < at) continue;
-    if (found != std::string::npos) {
-      source.Fail(at, "a second async_compile.sdsc(...): one file holds one kernel");
-    }
-    found = at;
-  }
-  return found;
-}
-
 }  // namespace
 
-KernelSource ParseOpSpecSource(const std::string& text, const std::string& file) {
+KernelSource ParseOpSpecSource(const std::string& text, const std::string& file,
+                               const std::string& kernel_name) {
   const PySource source(text, file);
   KernelSource kernel;
   SpecReader reader(source);
-  if (const size_t wrapper = FindWrapper(source); wrapper != std::string::npos) {
-    const PyValue call = source.Parse(wrapper);
-    const bool form = call.items.size() == 2 && call.items[0].kind == Kind::kString;
-    if (!form) source.Fail(wrapper, "sdsc() takes the kernel's name and the list of operations");
-    kernel.name = call.items[0].text;
+  if (const std::optional<WrapperCall> wrapper = FindKernel(source, kernel_name)) {
+    const PyValue call = source.Parse(wrapper->offset);
+    if (call.items.size() != 2) {
+      source.Fail(wrapper->offset, "sdsc() takes the kernel's name and the list of operations");
+    }
+    kernel.name = wrapper->kernel;
     kernel.body = reader.Nodes(call.items[1]);
     return kernel;
   }

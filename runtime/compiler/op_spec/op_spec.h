@@ -82,9 +82,11 @@ struct KernelSource {
 // Constructor calls in Python syntax, as the front end writes them:
 // `[OpSpec(op='add', ..., args=[TensorArg(...)]), LoopSpec(count=sympify('4'), body=[...])]`, bare
 // or as the second argument of async_compile.sdsc('name', [...]). Reads the keys of the
-// coarse-tiling RFC and the newest ones. Throws BadInput with file, line, column and what was
+// coarse-tiling RFC and the newest ones. Of a wrapper module with several calls the one of the
+// kernel `kernel` is read; "" is the only one. Throws BadInput with file, line, column and what was
 // expected. `file` is for messages.
-KernelSource ParseOpSpecSource(const std::string& text, const std::string& file);
+KernelSource ParseOpSpecSource(const std::string& text, const std::string& file,
+                               const std::string& kernel = "");
 // The same source again; ParseOpSpecSource of it gives an equal KernelSource.
 std::string ToSource(const KernelSource& source);
 

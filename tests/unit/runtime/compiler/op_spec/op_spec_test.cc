@@ -33,9 +33,9 @@ KernelSource Read(const std::string& dialect, const std::string& scenario) {
   return ParseOpSpecSource(ReadText(path), path.string());
 }
 
-std::string Refusal(const std::string& text) {
+std::string Refusal(const std::string& text, const std::string& kernel = "") {
   try {
-    ParseOpSpecSource(text, "k.py");
+    ParseOpSpecSource(text, "k.py", kernel);
   } catch (const Error& error) {
     EXPECT_EQ(error.kind(), ErrorKind::kBadInput);
     return error.what();
@@ -241,6 +241,28 @@ TEST(OpSpecSource, LoopsSpeakForTheirOperationsOnlyWhereNoneOfTheseSaysAnything)
   EXPECT_EQ(LevelsOf(InTwoLoops("[]", "['c1']", "['c0']")), (Levels{}));
 }
 
+TEST(OpSpecSource, OneOfSeveralKernelsIsChosenByItsName) {
+  const auto call = [](const std::string& name, const std::string& op) {
+    return name + " = async_compile.sdsc('" + name + "',\n" +
+           Source("op='" + op + "', is_reduction=False") + ")\n";
+  };
+  const std::string module = "import torch\n# async_compile.sdsc('old', [])\n" +
+                             call("sdsc_fused_exp_0", "exp") + "async_compile.wait(globals())\n" +
+                             call("sdsc_fused_neg_1", "neg");
+  const KernelSource neg = ParseOpSpecSource(module, "k.py", "sdsc_fused_neg_1");
+  EXPECT_EQ(neg.name, "sdsc_fused_neg_1");
+  EXPECT_EQ(Op(neg).op, "neg");
+  EXPECT_EQ(Op(ParseOpSpecSource(module, "k.py", "sdsc_fused_exp_0")).op, "exp");
+
+  EXPECT_THAT(Refusal(module), HasSubstr("k.py:7:20: the file holds 2 kernels (sdsc_fused_exp_0, "
+                                         "sdsc_fused_neg_1); --kernel NAME says which"));
+  EXPECT_THAT(Refusal(module, "sdsc_fused_neg_0"),
+              HasSubstr("it has no kernel 'sdsc_fused_neg_0', only sdsc_fused_exp_0, "
+                        "sdsc_fused_neg_1; did you mean 'sdsc_fused_neg_1'?"));
+  EXPECT_THAT(Refusal(call("k", "exp") + call("k", "neg"), "k"), HasSubstr("kernel 'k' again"));
+  EXPECT_THAT(Refusal(Source(), "k"), HasSubstr("a bare list of operations has no kernel 'k'"));
+}
+
 TEST(OpSpecSource, ErrorsNameFileLineColumnAndTheNearestWord) {
   EXPECT_THAT(Refusal("[\n  OpSpek(op='add'),\n]"),
               HasSubstr("k.py:2:3: a call of OpSpek where an OpSpec, LoopSpec or UnimplementedOp "
@@ -260,7 +282,7 @@ TEST(OpSpecSource, ErrorsNameFileLineColumnAndTheNearestWord) {
   EXPECT_THAT(Refusal("[LoopSpec(count=0, body=[])]"), HasSubstr("count: 0 must be at least 1"));
   EXPECT_THAT(Refusal(Source("op='exp', is_reduction=0")), HasSubstr("0 where True or False"));
   EXPECT_THAT(Refusal("a = async_compile.sdsc('a', [])\nb = async_compile.sdsc('b', [])"),
-              HasSubstr("k.py:2:5: a second async_compile.sdsc"));
+              HasSubstr("k.py:2:5: the file holds 2 kernels (a, b)"));
 }
 
 TEST(OpSpecSource, ValuesThatCannotBeAreRefused) {
