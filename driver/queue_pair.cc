@@ -19,6 +19,12 @@ constexpr size_t kEntryBytes = 128;
 static_assert(sizeof(ControlBlock) == kEntryBytes && sizeof(Message) == kEntryBytes &&
               sizeof(Response) == kEntryBytes);
 
+// Acquires: what was written before the phase is then seen.
+uint32_t PhaseOf(const uint8_t* slot) {
+  return __atomic_load_n(reinterpret_cast<const uint32_t*>(slot + offsetof(Response, phase)),
+                         __ATOMIC_ACQUIRE);
+}
+
 uint32_t CheckedEntries(uint32_t entries, const char* ring) {
   if (entries < 2 || entries > 65536 || (entries & (entries - 1)) != 0) {
     throw BadInput("{} ring of {} entries: a power of two from 2 to 65536 is expected", ring,
@@ -153,14 +159,11 @@ Response QueuePair::Wait() {
   }
 }
 
-// The card may be writing the slot: every word is read once, the phase first. What was written
-// before the phase is then seen; what is written after it, as the CRC may be, need not be there
-// yet.
-Response QueuePair::ReadSlot(uint64_t index, uint32_t* phase) const {
-  constexpr size_t kPhaseOffset = offsetof(Response, phase);
+// The card may be writing the slot: every word is read once, the phase first. What is written after
+// the phase, as the CRC may be, need not be there yet.
+Response QueuePair::ReadSlot(uint64_t index) const {
   const uint8_t* slot = response_.data() + index * kEntryBytes;
-  *phase =
-      __atomic_load_n(reinterpret_cast<const uint32_t*>(slot + kPhaseOffset), __ATOMIC_ACQUIRE);
+  PhaseOf(slot);
   std::array<uint64_t, kEntryBytes / sizeof(uint64_t)> words;
   for (size_t i = 0; i < words.size(); ++i) {
     words[i] = __atomic_load_n(reinterpret_cast<const uint64_t*>(slot) + i, __ATOMIC_RELAXED);
@@ -171,29 +174,32 @@ Response QueuePair::ReadSlot(uint64_t index, uint32_t* phase) const {
 }
 
 bool QueuePair::HasResponse() const {
-  uint32_t phase = 0;
-  const Response response = ReadSlot(response_head_ % options_.response_entries, &phase);
+  const uint8_t* slot = response_.data() + response_head_ % options_.response_entries * kEntryBytes;
+  const uint32_t phase = PhaseOf(slot);
+  const uint16_t magic = __atomic_load_n(
+      reinterpret_cast<const uint16_t*>(slot + offsetof(Response, magic)), __ATOMIC_RELAXED);
   // Nothing was ever written here, or only in the pass before.
-  return response.magic != 0 && phase == (response_head_ / options_.response_entries % 2 == 0);
+  return magic != 0 && phase == (response_head_ / options_.response_entries % 2 == 0);
 }
 
 std::optional<Response> QueuePair::TakeFromRing() {
   if (!HasResponse()) return std::nullopt;
   const uint64_t index = response_head_ % options_.response_entries;
-  uint32_t phase = 0;
-  Response response = ReadSlot(index, &phase);
-  if (Check(response) != Status::OK) {
+  Response response = ReadSlot(index);
+  Status status = Check(response);
+  if (status != Status::OK) {
     ++statistics_.torn_responses;
     const uint64_t deadline = transport_.NowPs() + PsFromNs(options_.torn_wait_ns);
-    while (Check(response) != Status::OK && transport_.NowPs() < deadline) {
+    while (status != Status::OK && transport_.NowPs() < deadline) {
       transport_.Advance(std::max<uint64_t>(1000, PsFromNs(options_.poll_interval_ns)));
       std::this_thread::yield();  // the writer may be a thread of this machine
-      response = ReadSlot(index, &phase);
+      response = ReadSlot(index);
+      status = Check(response);
     }
   }
-  if (Check(response) != Status::OK) {
+  if (status != Status::OK) {
     Fail(fmt::format("corrupt response in slot {}: {} (magic 0x{:04x}, version {}, sequence {})",
-                     index, StatusName(Check(response)), response.magic, response.version,
+                     index, StatusName(status), response.magic, response.version,
                      response.sequence));
   }
   Charge(options_.costs.completion_ns);

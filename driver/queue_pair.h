@@ -78,7 +78,7 @@ class QueuePair {
   };
 
   std::optional<Response> TakeFromRing();
-  Response ReadSlot(uint64_t index, uint32_t* phase) const;
+  Response ReadSlot(uint64_t index) const;
   bool HasResponse() const;  // in the ring, not taken
   WaitResult WaitForInterrupt(uint64_t timeout_ps);
   void CheckOrder(const Response& response);

@@ -33,7 +33,7 @@ Card::Card(const sc_core::sc_module_name& name, const CardConfig& config, trace:
   dispatcher_ = std::make_unique<ComputeDispatcher>("dispatcher", config_, mmu_, *ring_, fabric_,
                                                     functional_, cores);
   if (config_.fidelity == Fidelity::kFast) {
-    fast_ = std::make_unique<FastLaunches>(config_, [this] { return LaunchUnits(); });
+    fast_ = std::make_unique<FastLaunches>(config_, mmu_, [this] { return LaunchUnits(); });
     dispatcher_->SetFast(fast_.get());
   }
   if (config_.concurrency == Concurrency::kPipelined) {

@@ -3,17 +3,16 @@
 
 #include <algorithm>
 #include <cmath>
-#include <optional>
 
 #include "model/contract/memory_map.h"
-#include "model/core/program_work.h"
 
 namespace spyre::model {
 
 namespace {
 
-// Programs that do more are simulated whole: counting them would take as long as simulating others.
-constexpr uint64_t kMaxCounted = 20'000'000;
+// Programs that execute more are simulated whole. A second of the host's time, and minutes on the
+// card.
+constexpr uint64_t kMaxSurveyed = 100'000'000;
 constexpr size_t kMaxParts = 64;
 constexpr int kLooks = 1000;     // at a launch that is simulated whole
 constexpr int kMostParts = 200;  // of which a span is one
@@ -47,10 +46,10 @@ void Append(std::string& key, uint64_t value) {
 
 }  // namespace
 
-FastLaunches::FastLaunches(const CardConfig& config, std::function<Units()> units)
-    : config_(config), units_(std::move(units)) {}
+FastLaunches::FastLaunches(const CardConfig& config, const Mmu& mmu, std::function<Units()> units)
+    : config_(config), mmu_(mmu), units_(std::move(units)) {}
 
-std::string FastLaunches::KeyOf(const Job& job, const std::vector<uint8_t>& image) const {
+std::string FastLaunches::KeyOf(const Job& job, const std::vector<uint8_t>& image) {
   const std::vector<uint64_t>& table = job.program->address_table;
   const uint32_t at = ReadImageHeader(image.data(), image.size()).address_table_offset;
   std::string key(reinterpret_cast<const char*>(image.data()), at);
@@ -64,11 +63,39 @@ std::string FastLaunches::KeyOf(const Job& job, const std::vector<uint8_t>& imag
   return key;
 }
 
+FastLaunches::Price& FastLaunches::PriceOf(const Job& job, const std::vector<uint8_t>& image) {
+  std::string key = KeyOf(job, image);
+  Price& price = Surveyed(key, job);
+  if (!price.survey || !price.survey->needs_table) return price;
+  for (const uint64_t entry : job.program->address_table) Append(key, entry);
+  return Surveyed(key, job);
+}
+
+FastLaunches::Price& FastLaunches::Surveyed(const std::string& key, const Job& job) {
+  Price& price = prices_[key];
+  if (!price.surveyed) {
+    price.survey = SurveyProgram(*job.program, {config_.core.lx_bytes, config_.lx_usable_bytes()},
+                                 kMaxSurveyed);
+    price.surveyed = true;
+  }
+  return price;
+}
+
+bool FastLaunches::CannotFault(const Price& price, const Job& job) const {
+  return price.survey && price.survey->sound &&
+         ReachesOnly(*price.survey, job.program->address_table,
+                     [&](uint64_t address, uint64_t bytes, bool write) {
+                       const uint8_t permission = write ? kPermissionWrite : kPermissionRead;
+                       return mmu_.Translate(job.function, job.segments, address, bytes, permission)
+                                  .status == Status::OK;
+                     });
+}
+
 bool FastLaunches::Repeat(Job& job, const std::vector<uint8_t>& image) {
-  key_ = KeyOf(job, image);
-  const auto known = prices_.find(key_);
-  if (known == prices_.end() || known->second.samples < config_.fast.samples) return false;
-  const Price& price = known->second;
+  price_ = &PriceOf(job, image);
+  const Price& price = *price_;
+  whole_ = !CannotFault(price, job);
+  if (whole_ || price.samples < config_.fast.samples) return false;
   const uint64_t begin = NowPs();
   const uint64_t mean = price.sum_ps / price.samples;
   const double stretch =
@@ -97,7 +124,8 @@ void FastLaunches::Begin(Job& job) {
   read_before_ = job.bytes_read;
   points_.clear();
   if (!MarksSteps(*job.program)) {
-    Watch(job);
+    next_look_ = 0;
+    if (!whole_) job.on_progress = [this, &job] { Look(job); };
     return;
   }
   job.on_step = [this, &job, told = job.on_step](uint32_t step, uint64_t iteration) {
@@ -111,17 +139,9 @@ void FastLaunches::Begin(Job& job) {
   };
 }
 
-void FastLaunches::Watch(Job& job) {
-  const std::optional<ProgramWork> work = CountWork(*job.program, kMaxCounted);
-  if (!work) return;
-  total_ = *work;
-  next_look_ = 0;
-  job.on_progress = [this, &job] { Look(job); };
-}
-
 FastLaunches::Shares FastLaunches::Done(const Job& job) const {
   const std::array<uint64_t, 3> done = {job.bytes_read - read_before_, job.bytes_written, job.macs};
-  const std::array<uint64_t, 3> total = Kinds(total_);
+  const std::array<uint64_t, 3> total = Kinds(price_->survey->work);
   Shares shares;
   int kinds = 0;
   for (size_t i = 0; i < done.size(); ++i) {
@@ -173,7 +193,7 @@ double FastLaunches::Extrapolated(double span) const {
   const Point middle = At(end - span);
   const double span_ps = points_.back().ps - middle.ps;
   if (span_ps < static_cast<double>(config_.fast.steady_us) * 1e6) return 0;
-  const std::array<uint64_t, 3> total = Kinds(total_);
+  const std::array<uint64_t, 3> total = Kinds(price_->survey->work);
   for (size_t i = 0; i < total.size(); ++i) {
     const double share = points_.back().done.of[i] - middle.done.of[i];
     if (total[i] > 0 && std::abs(share - span) > tolerance * span) return 0;
@@ -201,9 +221,10 @@ void FastLaunches::End(Job& job) {
     Units rest = Since(Read(), part_before_);
     for (UnitStatistics& unit : rest) unit = Scaled(unit, factor - 1);
     Add(rest);
-    job.bytes_read = read_before_ + total_.bytes_read;
-    job.bytes_written = total_.bytes_written;
-    job.macs = total_.macs;
+    const ProgramWork& work = price_->survey->work;
+    job.bytes_read = read_before_ + work.bytes_read;
+    job.bytes_written = work.bytes_written;
+    job.macs = work.macs;
     ++statistics_.partly;
     statistics_.partly_ps += NowPs() - begin;
     statistics_.simulated_ps += stopped_at - begin;
@@ -215,7 +236,7 @@ void FastLaunches::End(Job& job) {
   }
   ClosePart(Read());
   if (parts_.size() > kMaxParts) return;
-  Price& price = prices_[key_];
+  Price& price = *price_;
   const uint64_t ps = NowPs() - begin;
   ++price.samples;
   price.sum_ps += ps;

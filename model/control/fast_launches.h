@@ -5,7 +5,8 @@
 // A launch of a program that has been simulated card.fast.samples times is repeated: it takes the
 // mean of their times and counts what the last of them counted. It is known by its image, without
 // the device addresses in its address table, and by where in a burst of 4 KiB these lie; what ran
-// before it on the card is left out, and is the spread that statistics() has.
+// before it on the card is left out, and is the spread that statistics() has. Programs that take
+// device addresses for numbers are known by all of their table.
 //
 // A simulated launch is stopped when it repeats itself: when the work that it did in its last three
 // spans, each a whole fraction 1/k of it all, came at the same times within
@@ -13,7 +14,10 @@
 // multiply-accumulates. What is left is taken to go on like that. Programs that mark steps are not
 // stopped.
 //
-// Faults in what is not simulated are not found.
+// Before that, the first launch of a program is looked through without time (program_work.h), and
+// every launch's memory is looked up in the segments and the function's memory. A launch that may
+// fault, or is too long to be looked through, is simulated whole; so every fault is that of a timed
+// card.
 //
 // Launches with data are simulated whole, always. SystemC thread of the dispatcher only.
 #pragma once
@@ -21,6 +25,7 @@
 #include <array>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <systemc>
 #include <unordered_map>
@@ -32,6 +37,7 @@
 #include "model/common/resource.h"
 #include "model/core/job.h"
 #include "model/core/program_work.h"
+#include "model/mmu/mmu.h"
 
 namespace spyre::model {
 
@@ -39,7 +45,7 @@ class FastLaunches {
  public:
   using Units = std::vector<UnitStatistics>;
   // units: reads the counters of the units that launches use, always the same in the same order.
-  FastLaunches(const CardConfig& config, std::function<Units()> units);
+  FastLaunches(const CardConfig& config, const Mmu& mmu, std::function<Units()> units);
 
   // A launch that is known: waits for as long as it takes, or until it is aborted, and returns
   // true. job.program is there and the cores have not started.
@@ -63,6 +69,8 @@ class FastLaunches {
     Units units;            // what they counted
   };
   struct Price {
+    bool surveyed = false;
+    std::optional<ProgramSurvey> survey;  // empty: too long
     uint64_t samples = 0;
     uint64_t sum_ps = 0, least_ps = UINT64_MAX, most_ps = 0;
     uint64_t bytes_read = 0, bytes_written = 0, macs = 0;
@@ -80,8 +88,10 @@ class FastLaunches {
     double ps;  // since the start of the cores
   };
 
-  std::string KeyOf(const Job& job, const std::vector<uint8_t>& image) const;
-  void Watch(Job& job);
+  static std::string KeyOf(const Job& job, const std::vector<uint8_t>& image);
+  Price& PriceOf(const Job& job, const std::vector<uint8_t>& image);
+  Price& Surveyed(const std::string& key, const Job& job);
+  bool CannotFault(const Price& price, const Job& job) const;
   void Look(Job& job);  // at its progress
   Shares Done(const Job& job) const;
   Point At(double mean) const;  // between points_
@@ -92,16 +102,17 @@ class FastLaunches {
   static Units Since(const Units& now, const Units& before);
 
   const CardConfig& config_;
+  const Mmu& mmu_;
   const std::function<Units()> units_;
   std::unordered_map<std::string, Price> prices_;
   Units extra_;
   FastStatistics statistics_;
 
   // Of the launch at hand.
-  std::string key_;
+  Price* price_ = nullptr;
+  bool whole_ = false;  // it may fault: nothing is left out
   Units part_before_;
   std::vector<Part> parts_;
-  ProgramWork total_;
   uint64_t read_before_ = 0;
   double next_look_ = 0;
   double whole_ps_ = 0;  // of the launch, as it was extrapolated

@@ -67,7 +67,11 @@ ControlBlockRequest FlexStream::MakeRequest(Opcode opcode, const char* name,
                                             const OperationInfo& info) const {
   ControlBlockRequest request;
   request.opcode = opcode;
-  request.name = info.name.empty() ? name : info.name;
+  if (info.name.empty()) {
+    request.name = name;
+  } else {
+    request.name = info.name;
+  }
   request.correction = info.correction;
   request.label = info.label;
   request.tag = info.tag;
@@ -154,7 +158,7 @@ void FlexStream::Launch(const DeviceHandle& device_handle, const OperationInfo& 
   slice.set_flow(Enqueue(std::move(request)));
 }
 
-uint64_t FlexStream::Enqueue(ControlBlockRequest request) {
+uint64_t FlexStream::Enqueue(ControlBlockRequest&& request) {
   Capture* capture = context_.capture_.get();
   if (capture != nullptr && capture->Takes(stream_index_, request)) {
     capture->Add(stream_index_, std::move(request));

@@ -119,7 +119,7 @@ class FlexStream {
   std::optional<Allocation> CheckRange(const char* what, const DeviceHandle& handle,
                                        uint64_t size) const;
   ControlBlockRequest MakeRequest(Opcode opcode, const char* name, const OperationInfo& info) const;
-  uint64_t Enqueue(ControlBlockRequest request);  // its correlation
+  uint64_t Enqueue(ControlBlockRequest&& request);  // its correlation
 
   RuntimeContext& context_;
   uint32_t stream_index_;

@@ -189,7 +189,7 @@ class RuntimeContext {
   void TellTracker(uint32_t index, uint64_t passed);   // that the host knows of it
   void SynchronizeStream(uint32_t index);
   // By way of the hazard tracker, if there is one.
-  uint64_t QueueOperation(uint32_t stream_index, ControlBlockRequest request) {
+  uint64_t QueueOperation(uint32_t stream_index, ControlBlockRequest&& request) {
     return hazards_ ? hazards_->QueueOperation(stream_index, std::move(request))
                     : scheduler_.QueueOperation(stream_index, std::move(request));
   }

@@ -67,7 +67,7 @@ Scheduler::Scheduler(driver::Device& device, RuntimeMutex& mutex,
       next_correlation_((static_cast<uint64_t>(device.function()) << kCorrelationFunctionShift) +
                         1) {}
 
-uint64_t Scheduler::QueueOperation(uint32_t stream_index, ControlBlockRequest cb) {
+uint64_t Scheduler::QueueOperation(uint32_t stream_index, ControlBlockRequest&& cb) {
   if (stream_index > kLastStream) {
     throw BadInput("stream {}: streams are 0 to {}", stream_index, kLastStream);
   }
@@ -177,18 +177,13 @@ void Scheduler::Start(uint32_t index) {
     request.value = EventValue(request.event->stream, request.event->counter);
   }
   driver::Entry entry = MakeEntry(request, index, device_.is_physical());
-  if (request.exclusive_key != 0) {
-    const auto last = exclusive_uses_.find(request.exclusive_key);
-    if (last != exclusive_uses_.end() && last->second.stream != index &&
-        running_.Has(last->second.sequence)) {
-      std::visit([](auto& e) { e.flags |= kFlagBarrier; }, entry);
-    }
+  Use* const use = request.exclusive_key != 0 ? &exclusive_uses_[request.exclusive_key] : nullptr;
+  if (use != nullptr && use->stream != index && running_.Has(use->sequence)) {
+    std::visit([](auto& e) { e.flags |= kFlagBarrier; }, entry);
   }
   device_.queue().TrySubmit(entry);
   operation->sequence = std::visit([](const auto& e) { return e.sequence; }, entry);
-  if (request.exclusive_key != 0) {
-    exclusive_uses_[request.exclusive_key] = {index, operation->sequence};
-  }
+  if (use != nullptr) *use = {index, operation->sequence};
   running_.Insert(operation);
   stream.running.push_back(operation);
   stream.queue.pop_front();

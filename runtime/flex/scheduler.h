@@ -59,7 +59,7 @@ class Scheduler {
 
   // Accepts an operation, starts it if the ring has room, and returns its correlation. Throws
   // DeviceFault, and does not take the request, if the stream is in error.
-  uint64_t QueueOperation(uint32_t stream_index, ControlBlockRequest cb);
+  uint64_t QueueOperation(uint32_t stream_index, ControlBlockRequest&& cb);
 
   // Between these, operations are collected; the last EndBatch rings one doorbell for all.
   void BeginBatch() { ++batch_depth_; }
@@ -169,8 +169,8 @@ class Scheduler {
   OperationPool pool_;
   RunningOperations running_;
   struct Use {
-    uint32_t stream;
-    uint64_t sequence;
+    uint32_t stream = 0;
+    uint64_t sequence = UINT64_MAX;  // none yet
   };
   std::unordered_map<uint64_t, Use> exclusive_uses_;  // by key: what entered the ring last
   std::optional<std::string> lost_;                   // why the device can no longer be used

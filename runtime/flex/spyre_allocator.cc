@@ -66,7 +66,10 @@ SpyreAllocator SpyreAllocator::Regions(const std::array<uint64_t, kRegions>& reg
 
 DeviceHandle SpyreAllocator::HandleAt(const Space& space, uint64_t offset) const {
   const auto known = space.ids.find(offset);
-  const uint64_t id = known == space.ids.end() ? 0 : known->second;
+  return HandleAt(space, offset, known == space.ids.end() ? 0 : known->second);
+}
+
+DeviceHandle SpyreAllocator::HandleAt(const Space& space, uint64_t offset, uint64_t id) const {
   if (is_physical()) return PFDeviceHandle{offset, id};
   return VFDeviceHandle{space.region, offset, id};
 }
@@ -207,7 +210,7 @@ std::optional<Allocation> SpyreAllocator::FindAllocation(const DeviceHandle& han
   if (!block) return std::nullopt;
   const uint64_t id = space->ids.at(block->first);
   if (AllocationOf(handle) != 0 && AllocationOf(handle) != id) return std::nullopt;
-  return Allocation{HandleAt(*space, block->first), block->second, space->kind, id};
+  return Allocation{HandleAt(*space, block->first, id), block->second, space->kind, id};
 }
 
 std::string SpyreAllocator::WhyNot(const DeviceHandle& handle) const {

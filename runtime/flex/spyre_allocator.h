@@ -118,6 +118,7 @@ class SpyreAllocator {
   void Release(const Allocation& retired);
   void Give(const Retired& block);
   DeviceHandle HandleAt(const Space& space, uint64_t offset) const;
+  DeviceHandle HandleAt(const Space& space, uint64_t offset, uint64_t id) const;
   const Space* SpaceOf(const DeviceHandle& handle) const;
   Counters& CountersOf(MemoryKind kind) { return counters_[kind == MemoryKind::kProgram]; }
 

@@ -5,23 +5,24 @@
 
 namespace spyre::runtime {
 
-template <BoxIndex::Links BoxIndex::Node::*links>
-void BoxIndex::Link(uint32_t& head, uint32_t key) {
-  nodes_[key].*links = {head, kNone};
-  if (head != kNone) (nodes_[head].*links).previous = key;
+template <typename LinksOf>
+void BoxIndex::Link(LinksOf links, uint32_t& head, uint32_t key) {
+  links(key) = {head, kNone};
+  if (head != kNone) links(head).previous = key;
   head = key;
 }
 
-template <BoxIndex::Links BoxIndex::Node::*links>
-void BoxIndex::Unlink(uint32_t& head, uint32_t key) {
-  const Links own = nodes_[key].*links;
-  (own.previous == kNone ? head : (nodes_[own.previous].*links).next) = own.next;
-  if (own.next != kNone) (nodes_[own.next].*links).previous = own.previous;
+template <typename LinksOf>
+void BoxIndex::Unlink(LinksOf links, uint32_t& head, uint32_t key) {
+  const Links own = links(key);
+  (own.previous == kNone ? head : links(own.previous).next) = own.next;
+  if (own.next != kNone) links(own.next).previous = own.previous;
 }
 
+template <uint32_t kRank>
 uint32_t BoxIndex::LevelOf(uint32_t space, const Box& box) {
   uint64_t shifts = 0;
-  for (uint32_t d = 0; d < box.rank; ++d) {
+  for (uint32_t d = 0; d < RankOf<kRank>(box); ++d) {
     const int64_t extent = box.range[d].end - box.range[d].begin;
     if (extent == 1) continue;
     shifts |= static_cast<uint64_t>(64 - __builtin_clzll(static_cast<uint64_t>(extent - 1)))
@@ -43,32 +44,51 @@ uint32_t BoxIndex::LevelOf(uint32_t space, const Box& box) {
 }
 
 void BoxIndex::Insert(uint32_t key, uint32_t space, const Box& box, bool written) {
-  const uint32_t at = LevelOf(space, box);
+  box.rank == 2 ? InsertOf<2>(key, space, box, written) : InsertOf<0>(key, space, box, written);
+}
+
+template <uint32_t kRank>
+void BoxIndex::InsertOf(uint32_t key, uint32_t space, const Box& box, bool written) {
+  const uint32_t rank = RankOf<kRank>(box);
+  const uint32_t at = LevelOf<kRank>(space, box);
   Level& level = levels_[at];
   if (level.boxes[0] + level.boxes[1] == 0) level.reaches = 0;
   ++level.boxes[written];
-  if (key >= nodes_.size()) nodes_.resize(size_t{key} + 1);
-  if (box.rank > 2 && key >= far_.size()) far_.resize(nodes_.size());
+  if (key >= nodes_.size()) {
+    nodes_.resize(size_t{key} + 1);
+    places_.resize(nodes_.size());
+  }
   Node& node = nodes_[key];
   node.level = at;
-  node.written = written;
+  node.is_far = rank > 2;
   Cell cell;
-  for (uint32_t d = 0; d < box.rank; ++d) {
-    (d < 2 ? node.near[d] : far_[key][d - 2]) = box.range[d];
-    cell[d] = level.ToCell(d, box.range[d].begin);
-    if (level.ToCell(d, box.range[d].end - 1) != cell[d]) level.reaches |= 1u << d;
+  for (uint32_t d = 0; d < rank; ++d) {
+    const Box::Range range = box.range[d];
+    if (range.end > int64_t{UINT32_MAX}) node.is_far = true;
+    if (d < 2) {
+      node.near[d] = {static_cast<uint32_t>(range.begin), static_cast<uint32_t>(range.end)};
+    }
+    cell[d] = level.ToCell(d, range.begin);
+    if (level.ToCell(d, range.end - 1) != cell[d]) level.reaches |= 1u << d;
   }
-  node.bucket = BucketOf(at, box.rank, cell);
-  Link<&Node::in_bucket>(heads_[node.bucket][written], key);
-  Link<&Node::in_level>(level.heads[written], key);
+  if (node.is_far) {
+    if (key >= far_.size()) far_.resize(nodes_.size());
+    std::copy_n(box.range.begin(), rank, far_[key].begin());
+  }
+  Place& place = places_[key];
+  place.bucket = BucketOf<kRank>(at, rank, cell);
+  place.written = written;
+  Link(InBucket(), heads_[place.bucket][written], key);
+  Link(InLevel(), level.heads[written], key);
 }
 
 void BoxIndex::Erase(uint32_t key) {
   Node& node = nodes_[key];
+  const Place& place = places_[key];
   Level& level = levels_[node.level];
-  --level.boxes[node.written];
-  Unlink<&Node::in_bucket>(heads_[node.bucket][node.written], key);
-  Unlink<&Node::in_level>(level.heads[node.written], key);
+  --level.boxes[place.written];
+  Unlink(InBucket(), heads_[place.bucket][place.written], key);
+  Unlink(InLevel(), level.heads[place.written], key);
   node.level = kNone;
 }
 

@@ -43,8 +43,16 @@ class BoxIndex {
   void Query(uint32_t space, const Box& box, bool written_only, Visit visit) const {
     if (space >= spaces_.size()) return;
     for (uint32_t at = spaces_[space]; at != kNone; at = levels_[at].next) {
-      QueryLevel(at, box, written_only, visit);
+      box.rank == 2 ? QueryLevel<2>(at, box, written_only, visit)
+                    : QueryLevel<0>(at, box, written_only, visit);
     }
+  }
+  bool IsCovered(uint32_t key, const Box& by) const {
+    for (uint32_t d = 0; d < by.rank; ++d) {
+      const Box::Range range = RangeAt(key, d);
+      if (range.begin < by.range[d].begin || range.end > by.range[d].end) return false;
+    }
+    return true;
   }
 
  private:
@@ -53,14 +61,23 @@ class BoxIndex {
   struct Links {
     uint32_t next = kNone, previous = kNone;
   };
-  struct alignas(64) Node {  // a cache line
-    Links in_bucket, in_level;
-    uint32_t bucket = 0;
+  // What queries look at: half a cache line.
+  struct alignas(32) Node {
+    struct Range {
+      uint32_t begin, end;
+    };
+    Links in_bucket;
     uint32_t level = kNone;  // kNone: not in
-    bool written = false;
-    std::array<Box::Range, 2> near{};
+    bool is_far = false;     // the ranges are in far_: more than two, or beyond 32 bits
+    std::array<Range, 2> near{};
   };
-  using Far = std::array<Box::Range, kMaxRank - 2>;
+  static_assert(sizeof(Node) == 32);
+  struct Place {
+    Links in_level;
+    uint32_t bucket = 0;
+    bool written = false;
+  };
+  using Far = std::array<Box::Range, kMaxRank>;
   struct Level {
     uint32_t space, rank;
     uint32_t next;                  // of the space
@@ -71,40 +88,62 @@ class BoxIndex {
     int64_t ToCell(uint32_t d, int64_t at) const { return at >> (shifts >> 8 * d & 0xFF); }
   };
   using Cell = std::array<int64_t, kMaxRank>;
+  static constexpr uint64_t kHash = 0x9E3779B97F4A7C15u;
 
+  // What follows is compiled for boxes of two dimensions, which nearly all are (kRank 2), and for
+  // any (0).
+  template <uint32_t kRank>
+  static uint32_t RankOf(const Box& box) {
+    return kRank != 0 ? kRank : box.rank;
+  }
+  template <uint32_t kRank>
   uint32_t LevelOf(uint32_t space, const Box& box);
+  template <uint32_t kRank>
+  void InsertOf(uint32_t key, uint32_t space, const Box& box, bool written);
+  template <uint32_t kRank>
   uint32_t BucketOf(uint32_t level, uint32_t rank, const Cell& cell) const {
     uint64_t hash = level;
-    for (uint32_t d = 0; d < rank; ++d) {
-      hash = hash * 0x9E3779B97F4A7C15u + static_cast<uint64_t>(cell[d]);
+    for (uint32_t d = 0; d < (kRank != 0 ? kRank : rank); ++d) {
+      hash = hash * kHash + static_cast<uint64_t>(cell[d]);
     }
-    hash *= 0x9E3779B97F4A7C15u;
+    hash *= kHash;
     return static_cast<uint32_t>(hash >> 32) & static_cast<uint32_t>(heads_.size() - 1);
   }
-  const Box::Range& RangeAt(uint32_t key, uint32_t d) const {
-    return d < 2 ? nodes_[key].near[d] : far_[key][d - 2];
+  Box::Range RangeAt(uint32_t key, uint32_t d) const {
+    const Node& node = nodes_[key];
+    if (node.is_far) return far_[key][d];
+    return {node.near[d].begin, node.near[d].end};
   }
+  template <uint32_t kRank>
   bool Meets(uint32_t key, const Box& box) const {
-    for (uint32_t d = 0; d < box.rank; ++d) {
+    for (uint32_t d = 0; d < RankOf<kRank>(box); ++d) {
       if (!RangesOverlap(RangeAt(key, d), box.range[d])) return false;
     }
     return true;
   }
-  template <Links Node::*links>
-  void Link(uint32_t& head, uint32_t key);
-  template <Links Node::*links>
-  void Unlink(uint32_t& head, uint32_t key);
+  // links: of a key, in one kind of list.
+  template <typename LinksOf>
+  static void Link(LinksOf links, uint32_t& head, uint32_t key);
+  template <typename LinksOf>
+  static void Unlink(LinksOf links, uint32_t& head, uint32_t key);
+  auto InBucket() {
+    return [this](uint32_t key) -> Links& { return nodes_[key].in_bucket; };
+  }
+  auto InLevel() {
+    return [this](uint32_t key) -> Links& { return places_[key].in_level; };
+  }
 
-  template <typename Visit>
+  template <uint32_t kRank, typename Visit>
   void QueryLevel(uint32_t at, const Box& box, bool written_only, Visit& visit) const {
     const Level& level = levels_[at];
     const uint64_t boxes = level.boxes[1] + (written_only ? 0 : level.boxes[0]);
     if (boxes == 0) return;
+    const uint32_t rank = RankOf<kRank>(box);
     Cell first;
     Cell last;
     Cell cell;
     uint64_t cells = 1;
-    for (uint32_t d = 0; d < box.rank && cells <= boxes; ++d) {
+    for (uint32_t d = 0; d < rank && cells <= boxes; ++d) {
       first[d] = level.ToCell(d, box.range[d].begin);
       last[d] = level.ToCell(d, box.range[d].end - 1);
       if ((level.reaches >> d & 1) != 0 && first[d] > 0) --first[d];
@@ -112,28 +151,30 @@ class BoxIndex {
       const auto count = static_cast<uint64_t>(last[d] - first[d]) + 1;
       cells = count > boxes ? count : cells * count;
     }
+    const Node* const nodes = nodes_.data();
     if (cells > boxes) {
       for (uint32_t list = written_only ? 1 : 0; list < 2; ++list) {
-        for (uint32_t key = level.heads[list]; key != kNone; key = nodes_[key].in_level.next) {
-          if (Meets(key, box)) visit(key);
+        for (uint32_t key = level.heads[list]; key != kNone; key = places_[key].in_level.next) {
+          if (Meets<kRank>(key, box)) visit(key);
         }
       }
       return;
     }
-    for (uint32_t d = box.rank; d > 0;) {
-      const Heads& heads = heads_[BucketOf(at, box.rank, cell)];
+    for (uint32_t d = rank; d > 0;) {
+      const Heads& heads = heads_[BucketOf<kRank>(at, rank, cell)];
       for (uint32_t list = written_only ? 1 : 0; list < 2; ++list) {
-        for (uint32_t key = heads[list]; key != kNone; key = nodes_[key].in_bucket.next) {
-          if (nodes_[key].level == at && Meets(key, box)) visit(key);
+        for (uint32_t key = heads[list]; key != kNone; key = nodes[key].in_bucket.next) {
+          if (nodes[key].level == at && Meets<kRank>(key, box)) visit(key);
         }
       }
-      for (d = box.rank; d > 0 && cell[d - 1]++ == last[d - 1]; --d) cell[d - 1] = first[d - 1];
+      for (d = rank; d > 0 && cell[d - 1]++ == last[d - 1]; --d) cell[d - 1] = first[d - 1];
     }
   }
 
   std::vector<Heads> heads_;      // of the cells' lists, by hash
   std::vector<Node> nodes_;       // by key
-  std::vector<Far> far_;          // by key: dimensions from the third on, if there are any
+  std::vector<Place> places_;     // by key
+  std::vector<Far> far_;          // by key, as far as there are such
   std::vector<uint32_t> spaces_;  // the first level of each
   std::vector<Level> levels_;
 };

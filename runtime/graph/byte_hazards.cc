@@ -35,7 +35,7 @@ void ByteHazards::Share(uint32_t tensor) {
 void ByteHazards::Find(uint32_t tensor, const Box& box, bool writes, Found& found) const {
   boxes_.Query(tensor, box, !writes, [&](uint32_t key) {
     found.conflicts.push_back(key);
-    if (writes && BoxCovers(box, boxes_.BoxAt(key))) found.covered.push_back(key);
+    if (writes && boxes_.IsCovered(key, box)) found.covered.push_back(key);
   });
   if (tensors_[tensor].shares) FindInOthers(tensor, box, writes, found);
 }

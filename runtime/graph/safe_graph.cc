@@ -205,8 +205,12 @@ void SafeGraph::FindByBytes(TaskId task, const TaskRecord& record) {
     boxes_[i] = argument.wide ? BoxOf(WideOf(task, i)) : BoxOf(argument.region);
     hazards_->Find(argument.tag, boxes_[i], Writes(argument.access), found_);
   }
-  producers_.clear();
-  for (const uint32_t key : found_.conflicts) producers_.push_back(TaskOf(key));
+  producers_.resize(found_.conflicts.size());
+  for (size_t i = 0; i < producers_.size(); ++i) {
+    const TaskRecord& producer = records_[found_.conflicts[i] & mask_];
+    producers_[i] = producer.id;
+    consumers_.Prefetch(producer);
+  }
 }
 
 template <typename R>

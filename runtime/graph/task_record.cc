@@ -3,24 +3,21 @@
 
 namespace spyre::runtime {
 
-void ConsumerLists::AppendFar(TaskRecord& producer, uint32_t at, TaskId consumer) {
-  if (at % kChunk == 0) {
-    uint32_t chunk = free_;
-    if (chunk == kNoChunk) {
-      chunk = static_cast<uint32_t>(chunks_.size());
-      chunks_.emplace_back();
-    } else {
-      free_ = chunks_[chunk].next;
-    }
-    chunks_[chunk].next = kNoChunk;
-    if (producer.first_chunk == kNoChunk) {
-      producer.first_chunk = chunk;
-    } else {
-      chunks_[producer.last_chunk].next = chunk;
-    }
-    producer.last_chunk = chunk;
+void ConsumerLists::AddChunk(TaskRecord& producer) {
+  uint32_t chunk = free_;
+  if (chunk == kNoChunk) {
+    chunk = static_cast<uint32_t>(chunks_.size());
+    chunks_.emplace_back();
+  } else {
+    free_ = chunks_[chunk].next;
   }
-  chunks_[producer.last_chunk].tasks[at % kChunk] = consumer;
+  chunks_[chunk].next = kNoChunk;
+  if (producer.first_chunk == kNoChunk) {
+    producer.first_chunk = chunk;
+  } else {
+    chunks_[producer.last_chunk].next = chunk;
+  }
+  producer.last_chunk = chunk;
 }
 
 void ConsumerLists::Release(TaskRecord& producer) {

@@ -108,5 +108,38 @@ TEST(BoxIndex, TheLargestCoordinatesAreInAGridToo) {
   EXPECT_EQ(found, (std::vector<uint32_t>{0, 0, 1, 1}));
 }
 
+// Ranges of 32 bits are kept in short: boxes on both sides of that limit, and over it.
+TEST(BoxIndex, CoordinatesMayGoBeyondThirtyTwoBits) {
+  constexpr int64_t kLimit = int64_t{1} << 32;
+  BoxIndex index(64);
+  const auto box = [&](int64_t begin, int64_t end) {
+    Box made;
+    made.rank = 2;
+    made.range[0] = {3, 5};
+    made.range[1] = {begin, end};
+    return made;
+  };
+  const std::vector<Box> boxes = {box(0, 8), box(kLimit - 8, kLimit - 1), box(kLimit - 8, kLimit),
+                                  box(kLimit, kLimit + 8), box(4 * kLimit, 4 * kLimit + 8)};
+  for (uint32_t key = 0; key < boxes.size(); ++key) index.Insert(key, 0, boxes[key], true);
+  const auto found = [&](const Box& by) {
+    std::vector<uint32_t> keys;
+    index.Query(0, by, true, [&](uint32_t key) { keys.push_back(key); });
+    std::sort(keys.begin(), keys.end());
+    return keys;
+  };
+  using Keys = std::vector<uint32_t>;
+  EXPECT_EQ(found(box(0, 1)), (Keys{0}));
+  EXPECT_EQ(found(box(kLimit - 1, kLimit)), (Keys{2}));
+  EXPECT_EQ(found(box(kLimit - 2, kLimit + 1)), (Keys{1, 2, 3}));
+  EXPECT_EQ(found(box(4 * kLimit, 4 * kLimit + 1)), (Keys{4}));
+  EXPECT_EQ(found(box(0, 8 * kLimit)), (Keys{0, 1, 2, 3, 4}));
+  for (uint32_t key = 0; key < boxes.size(); ++key) {
+    EXPECT_TRUE(Equal(index.BoxAt(key), boxes[key]));
+    EXPECT_TRUE(index.IsCovered(key, boxes[key]));
+    EXPECT_FALSE(index.IsCovered(key, box(boxes[key].range[1].begin + 1, 8 * kLimit)));
+  }
+}
+
 }  // namespace
 }  // namespace spyre::runtime
