@@ -19,6 +19,7 @@
 #include "cosim/config/toml_text.h"
 #include "cosim/workload/bundle_workload.h"
 #include "cosim/workload/compile_settings.h"
+#include "cosim/workload/op_list_loops.h"
 #include "runtime/compiler/front_end/argument_reach.h"
 #include "runtime/flex/scheduler.h"
 
@@ -88,6 +89,16 @@ OpTaskKeys TakeTaskKeys(Json& op, size_t index, const std::vector<std::string>& 
     keys.stream = stream->get<uint32_t>();
     op.erase(stream);
   }
+  const auto priority = op.find("priority");
+  if (priority != op.end()) {
+    if (!priority->is_number_integer() || priority->get<int64_t>() < INT32_MIN ||
+        priority->get<int64_t>() > INT32_MAX) {
+      throw BadInput("ops[{}].priority = {} must be a whole number of 32 bits", index,
+                     priority->dump());
+    }
+    keys.priority = priority->get<int32_t>();
+    op.erase(priority);
+  }
   const auto after = op.find("after");
   if (after == op.end()) return keys;
   if (!after->is_array()) {
@@ -153,7 +164,9 @@ compiler::NamedGraph ReadOpList(const WorkloadConfig& workload, std::vector<OpTa
   take("ops", workload.ops);
   take("hints", workload.hints);
   if (!workload.outputs.empty()) value["outputs"] = workload.outputs;
+  for (const auto& [name, sends] : workload.channels) value["channels"][name] = sends;
   try {
+    ExpandOpList(value);
     std::vector<OpTaskKeys> taken = TakeTaskKeys(value);
     if (keys != nullptr) *keys = std::move(taken);
     return compiler::ReadNamedGraph(value);
