@@ -21,8 +21,16 @@ struct GraphCommandOptions {
   std::string conformance = "strict";
   std::string deps = "exact";
   std::string ready = "fifo";
-  uint32_t workers = 1;  // deques of work_steal, of each pool
-  std::string trace;     // where the last simulation goes in Chrome's format; "": nowhere
+  uint32_t workers = 1;     // deques of work_steal, of each pool
+  std::string start = "0";  // StartPolicy: a threshold, or "after_orchestration"
+  // Of the simulation.
+  std::string dispatch = "any";
+  std::string timing = "immediate";
+  uint64_t issue_cycles = 0;
+  uint32_t batch = 1;
+  // Where the last simulation goes: FILE.sctrace in the project's format, else in Chrome's; "":
+  // nowhere.
+  std::string trace;
 };
 
 void AddGraphCommand(command_line::Command& root);

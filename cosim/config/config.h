@@ -69,6 +69,10 @@ const std::string& Name(IssueMode mode);
 // How an operation waits for one of another stream.
 enum class StreamDependencies : uint8_t { kEvents, kHost, kOneStream };
 
+// When a task graph released by the host lets the first task go, and what its queues are for.
+enum class TaskStart : uint8_t { kThreshold, kAfterOrchestration };
+enum class TaskPools : uint8_t { kByUnit, kOne };
+
 // How a list of operations is issued.
 struct IssueConfig {
   IssueMode mode = IssueMode::kProgram;
@@ -78,7 +82,20 @@ struct IssueConfig {
   std::string deps = "hybrid_bytes";
   runtime::Release release = runtime::Release::kEvents;
   uint64_t window = 8192;
+  std::string overflow = "stall";
+  runtime::Dispatch dispatch = runtime::Dispatch::kChain;  // released by events
+  // Released by the host.
+  std::string ready = "fifo";
+  TaskStart start = TaskStart::kThreshold;
+  uint64_t threshold = 0;
+  TaskPools pools = TaskPools::kByUnit;
+  uint64_t streams_per_unit = 2;
+  // Of streams and of a task graph.
+  runtime::IssueTiming timing = runtime::IssueTiming::kImmediate;
+  uint64_t batch = 8;
+  uint64_t tasks_per_ms = 1000;
 };
+runtime::IssuePacing PacingOf(const IssueConfig& issue);
 
 // How much of the outputs is compared with the reference.
 enum class VerifyMode : uint8_t { kFull, kSample, kNone };
@@ -132,6 +149,7 @@ struct WorkloadConfig {
   TableList tensors, ops, hints;
   FileOrTable plan;
   std::vector<std::string> outputs;
+  NumberTable channels;  // of tasks: how many sends may be ahead of the receives
   bool tiling = true;
   bool agree = true;
   LxResults lx = LxResults::kAll;

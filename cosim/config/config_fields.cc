@@ -46,6 +46,9 @@ void DescribeGraph(FieldCollector& f, WorkloadConfig& workload) {
            "them, outermost first");
   f.List("outputs", workload.outputs, {},
          "Of a list of operations: the tensors that are results; empty: those that nothing reads");
+  f.Table("channels", workload.channels, 1, 1 << 20,
+          "Of a list of operations that is issued one by one: for each name that the keys `send` "
+          "and `receive` use, how many sends may be ahead of the receives; others have no bound");
   f.FileOrTableOf(
       "plan", workload.plan,
       "Of a list of operations: a plan of one's own (docs/plans.md), or the JSON or TOML "
@@ -87,7 +90,37 @@ void DescribeIssue(FieldCollector& f, IssueConfig& issue) {
            "With mode = task_graph: events, tasks go to the card at once and the card does "
            "the waiting; host, a task goes when the host has seen what it depends on complete");
   f.Number("window", issue.window, 1, 1 << 20, "tasks",
-           "With mode = task_graph: tasks in flight, a power of two; a full window waits");
+           "With mode = task_graph: tasks in flight, a power of two");
+  f.Choice("overflow", issue.overflow, {"stall", "abort"},
+           "With mode = task_graph: what a full window does: stall, it waits for the oldest task; "
+           "abort, the run ends with an error");
+  f.Choice("dispatch", issue.dispatch, runtime::DispatchNames(),
+           "With release = events: the stream of a task: chain, that of the producer that it "
+           "follows, else the least loaded one; round_robin, one after the other; affinity, "
+           "operations whose key `stream` is the same share one");
+  f.Choice("ready", issue.ready, {"fifo", "work_steal", "priority"},
+           "With release = host: which ready task a free stream takes: fifo, the one that became "
+           "ready first; work_steal, the youngest that its own tasks released, else the oldest of "
+           "another stream; priority, the one whose operation has the highest key `priority`");
+  f.Choice("start", issue.start, {"threshold", "after_orchestration"},
+           "With release = host: when the first task goes: threshold, once more than "
+           "workload.issue.threshold tasks are known; after_orchestration, once all are");
+  f.Number("threshold", issue.threshold, 0, 1 << 20, "tasks",
+           "With start = threshold: tasks that are held back before the first one goes");
+  f.Choice("pools", issue.pools, {"unit", "one"},
+           "With release = host: unit, copies in, copies out and kernels have a ready queue and "
+           "streams each; one, all streams take from one queue");
+  f.Number("streams_per_unit", issue.streams_per_unit, 1, 8, "streams",
+           "With release = host: tasks of one unit on the card at a time; pools = one has three "
+           "times as many for everything");
+  f.Choice("timing", issue.timing, runtime::IssueTimingNames(),
+           "With mode = streams or task_graph: immediate, a task is handed to the card when it is "
+           "issued; batched, workload.issue.batch tasks together with one doorbell; rate_limited, "
+           "at most workload.issue.tasks_per_ms. What runtime.scheduler = round_robin does is "
+           "called interleaved elsewhere");
+  f.Number("batch", issue.batch, 1, 1 << 16, "tasks", "With timing = batched: tasks of a batch");
+  f.Number("tasks_per_ms", issue.tasks_per_ms, 1, 1'000'000, "tasks",
+           "With timing = rate_limited: tasks issued in a millisecond of simulated time");
 }
 
 std::vector<std::string> OperationNames() {
@@ -132,6 +165,11 @@ const std::vector<std::string>& IssueModeNames() {
   return names;
 }
 const std::string& Name(IssueMode mode) { return IssueModeNames()[static_cast<size_t>(mode)]; }
+
+runtime::IssuePacing PacingOf(const IssueConfig& issue) {
+  return {issue.timing, static_cast<uint32_t>(issue.batch),
+          static_cast<uint32_t>(issue.tasks_per_ms)};
+}
 
 const std::vector<std::string>& WavesBlockNames() {
   static const std::vector<std::string> names = {"none", "control", "management", "pt"};

@@ -29,6 +29,19 @@ bool IsOneProgram(Config c) { return KindOf(c.workload) == Kind::kOneProgram; }
 bool IsStreams(Config c) { return KindOf(c.workload) == Kind::kStreams; }
 bool IsTaskGraph(Config c) { return KindOf(c.workload) == Kind::kTaskGraph; }
 bool IsStreamsOrTaskGraph(Config c) { return IsStreams(c) || IsTaskGraph(c); }
+bool IsByEvents(Config c) {
+  return IsTaskGraph(c) && c.workload.issue.release == runtime::Release::kEvents;
+}
+bool IsByHost(Config c) { return IsTaskGraph(c) && !IsByEvents(c); }
+bool HasThreshold(Config c) {
+  return IsByHost(c) && c.workload.issue.start == TaskStart::kThreshold;
+}
+bool IsBatched(Config c) {
+  return IsStreamsOrTaskGraph(c) && c.workload.issue.timing == runtime::IssueTiming::kBatched;
+}
+bool IsRateLimited(Config c) {
+  return IsStreamsOrTaskGraph(c) && c.workload.issue.timing == runtime::IssueTiming::kRateLimited;
+}
 
 bool IsReduction(Config c) {
   return IsOperation(c) &&
@@ -64,6 +77,10 @@ constexpr const char* kOneProgram =
     "a list of operations as one program (workload.issue.mode = \"program\")";
 constexpr const char* kStreams = "workload.issue.mode = \"streams\"";
 constexpr const char* kTaskGraph = "workload.issue.mode = \"task_graph\"";
+constexpr const char* kByEvents =
+    "a task graph on the card that events release (workload.issue.release = \"events\")";
+constexpr const char* kByHost =
+    "a task graph on the card that the host releases (workload.issue.release = \"host\")";
 constexpr const char* kStreamsOrTaskGraph = "workload.issue.mode = \"streams\" or \"task_graph\"";
 constexpr const char* kTiled =
     "a tiled launch (workload.tile, or workload.launch.routing = \"tiled\")";
@@ -91,6 +108,7 @@ constexpr Rule kRules[] = {
     {"workload.hints", IsOneProgram, kOneProgram},
     {"workload.outputs", IsList, kList},
     {"workload.plan", IsOneProgram, kOneProgram},
+    {"workload.channels", IsStreamsOrTaskGraph, kStreamsOrTaskGraph},
     {"workload.tiling", IsOneProgram, kOneProgram},
     {"workload.agree", IsOneProgram, kOneProgram},
     {"workload.lx", IsListOrModel, kListOrModel},
@@ -111,6 +129,15 @@ constexpr Rule kRules[] = {
     {"workload.issue.mode", IsList, kList},
     {"workload.issue.streams", IsStreamsOrTaskGraph, kStreamsOrTaskGraph},
     {"workload.issue.dependencies", IsStreams, kStreams},
+    {"workload.issue.dispatch", IsByEvents, kByEvents},
+    {"workload.issue.ready", IsByHost, kByHost},
+    {"workload.issue.start", IsByHost, kByHost},
+    {"workload.issue.threshold", HasThreshold, "workload.issue.start = \"threshold\""},
+    {"workload.issue.pools", IsByHost, kByHost},
+    {"workload.issue.streams_per_unit", IsByHost, kByHost},
+    {"workload.issue.timing", IsStreamsOrTaskGraph, kStreamsOrTaskGraph},
+    {"workload.issue.batch", IsBatched, "workload.issue.timing = \"batched\""},
+    {"workload.issue.tasks_per_ms", IsRateLimited, "workload.issue.timing = \"rate_limited\""},
     {"workload.issue.", IsTaskGraph, kTaskGraph},
     {"workload.inputs.", IsOperation, kOperation},
     {"workload.model.", IsModel, kModel},

@@ -18,6 +18,7 @@
 #include "cosim/workload/bundle_workload.h"
 #include "cosim/workload/compile_settings.h"
 #include "cosim/workload/op_list_kernel.h"
+#include "cosim/workload/op_list_loops.h"
 #include "runtime/compiler/front_end/argument_reach.h"
 #include "runtime/flex/scheduler.h"
 
@@ -68,6 +69,16 @@ OpTaskKeys TakeTaskKeys(Json& op, size_t index, const std::vector<std::string>& 
     }
     keys.stream = stream->get<uint32_t>();
     op.erase(stream);
+  }
+  const auto priority = op.find("priority");
+  if (priority != op.end()) {
+    if (!priority->is_number_integer() || priority->get<int64_t>() < INT32_MIN ||
+        priority->get<int64_t>() > INT32_MAX) {
+      throw BadInput("ops[{}].priority = {} must be a whole number of 32 bits", index,
+                     priority->dump());
+    }
+    keys.priority = priority->get<int32_t>();
+    op.erase(priority);
   }
   const auto after = op.find("after");
   if (after == op.end()) return keys;
@@ -159,7 +170,9 @@ OpList ReadWholeOpList(const WorkloadConfig& workload) {
   take("ops", workload.ops);
   take("hints", workload.hints);
   if (!workload.outputs.empty()) value["outputs"] = workload.outputs;
+  for (const auto& [name, sends] : workload.channels) value["channels"][name] = sends;
   try {
+    ExpandOpList(value);
     OpList list;
     list.keys = TakeTaskKeys(value);
     list.plan = TakePlan(value, workload.plan);

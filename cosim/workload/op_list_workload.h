@@ -22,9 +22,11 @@ namespace spyre::cosim {
 // hints and outputs before the file's. Files of inputs are relative to the file that names them.
 compiler::NamedGraph ReadOpList(const WorkloadConfig& workload);
 
-// What an operation of a list says about how it is issued: the keys `stream` and `after`.
+// What an operation of a list says about how it is issued: the keys `stream`, `priority` and
+// `after`.
 struct OpTaskKeys {
   std::optional<uint32_t> stream;  // of the context
+  int32_t priority = 0;
   std::vector<size_t> after;       // positions of earlier operations
 };
 // A list with what else is said about it.

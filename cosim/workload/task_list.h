@@ -22,6 +22,7 @@ struct Task {
   // of as many bytes.
   std::vector<int> tensors;
   std::optional<uint32_t> stream;  // of the context (flex/scheduler.h); empty: dealt out
+  int32_t priority = 0;            // higher goes first, where the ready policy asks for it
   std::vector<size_t> after;       // positions of earlier tasks that it waits for besides
 };
 

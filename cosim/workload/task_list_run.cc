@@ -20,6 +20,31 @@ uint32_t PlannedStreams(const IssueConfig& config) {
   return one ? 0 : static_cast<uint32_t>(config.streams);
 }
 
+// Streams of a task graph that may launch kernels.
+size_t LaunchStreams(const IssueConfig& config) {
+  if (config.release == runtime::Release::kEvents) return config.streams;
+  return config.streams_per_unit * (config.pools == TaskPools::kOne ? runtime::kUnits : 1);
+}
+
+runtime::GraphIssueOptions GraphOptionsOf(const IssueConfig& config) {
+  runtime::GraphIssueOptions options;
+  options.graph.deps = runtime::DependenciesOf(config.deps);
+  options.graph.window.tasks = static_cast<uint32_t>(config.window);
+  options.graph.window.overflow = runtime::WindowOverflowOf(config.overflow);
+  options.graph.ready = runtime::ReadyPolicyOf(config.ready);
+  options.graph.start =
+      config.start == TaskStart::kAfterOrchestration
+          ? runtime::StartPolicy::AfterOrchestration()
+          : runtime::StartPolicy::Threshold(static_cast<int64_t>(config.threshold));
+  options.release = config.release;
+  options.streams = static_cast<uint32_t>(config.streams);
+  options.dispatch = config.dispatch;
+  options.streams_per_unit = static_cast<uint32_t>(config.streams_per_unit);
+  options.pool_by_unit = config.pools == TaskPools::kByUnit;
+  options.pacing = PacingOf(config);
+  return options;
+}
+
 runtime::Unit UnitOf(TaskStep::Kind kind) {
   switch (kind) {
     case TaskStep::Kind::kCopyIn:
@@ -78,7 +103,7 @@ void TaskListRun::AddPrograms(const std::string& directory) {
   }
   for (size_t kernel = 0; kernel < users.size(); ++kernel) {
     const size_t copies = IsTaskGraph(list_.issue)
-                              ? std::min<size_t>(users[kernel].size(), list_.issue.streams)
+                              ? std::min<size_t>(users[kernel].size(), LaunchStreams(list_.issue))
                               : users[kernel].size();
     for (size_t i = 0; i < copies; ++i) {
       programs_[kernel].plans.push_back(std::make_unique<runtime::ExecutionPlan>(
@@ -117,14 +142,20 @@ void TaskListRun::Launch() {
 
 void TaskListRun::EnqueueOnStreams() {
   const bool signal = list_.issue.dependencies == StreamDependencies::kEvents;
+  runtime::IssuePacer pacer(context_, PacingOf(list_.issue));
   for (size_t i = 0; i < steps_.size(); ++i) {
     const TaskStep& step = steps_[i];
     runtime::SpyreStream& stream = streams_.at(step.stream);
+    if (signal) pacer.Begin();
+    if (!signal && !step.waits.empty()) pacer.Flush();  // the host will wait
     for (const size_t earlier : step.waits) WaitFor(stream, earlier);
+    if (!signal) pacer.Begin();
     EnqueueStep(stream, step);
-    if (!signal || !step.signals) continue;
-    stream.flex_stream().Record(events_.try_emplace(i, context_, NameOf(step)).first->second);
+    if (signal && step.signals)
+      stream.flex_stream().Record(events_.try_emplace(i, context_, NameOf(step)).first->second);
+    pacer.End();
   }
+  pacer.Flush();
 }
 
 void TaskListRun::WaitFor(runtime::SpyreStream& stream, size_t step) {
@@ -136,12 +167,8 @@ void TaskListRun::WaitFor(runtime::SpyreStream& stream, size_t step) {
 }
 
 void TaskListRun::EnqueueTaskGraph() {
-  runtime::GraphIssueOptions options;
-  options.graph.deps = runtime::DependenciesOf(list_.issue.deps);
-  options.graph.window.tasks = static_cast<uint32_t>(list_.issue.window);
-  options.release = list_.issue.release;
-  options.streams = static_cast<uint32_t>(list_.issue.streams);
-  const std::unique_ptr<runtime::Issuer> issuer = runtime::Issue::TaskGraph(context_, options);
+  const std::unique_ptr<runtime::Issuer> issuer =
+      runtime::Issue::TaskGraph(context_, GraphOptionsOf(list_.issue));
   std::vector<runtime::TaskId> number(list_.tasks.size());  // of the launches
   for (const TaskStep& step : steps_) {
     runtime::IssuedTask task;
@@ -150,8 +177,10 @@ void TaskListRun::EnqueueTaskGraph() {
     task.accesses = AccessesOf(step);
     task.enqueue = [&](runtime::SpyreStream& stream) { EnqueueStep(stream, step); };
     if (step.kind == TaskStep::Kind::kLaunch) {
-      for (const size_t earlier : list_.tasks[step.subject].after)
-        task.after.push_back(number[earlier]);
+      const Task& launched = list_.tasks[step.subject];
+      task.stream = launched.stream;
+      task.priority = launched.priority;
+      for (const size_t earlier : launched.after) task.after.push_back(number[earlier]);
     }
     const runtime::TaskId id = issuer->Submit(std::move(task));
     if (step.kind == TaskStep::Kind::kLaunch) number[step.subject] = id;

@@ -65,6 +65,7 @@ class TaskListPlanner {
     for (size_t i = 0; i < graph_->ops.size(); ++i) {
       Task& task = AddTask({i});
       task.stream = keys_[i].stream;
+      task.priority = keys_[i].priority;
       task.after = keys_[i].after;
     }
     plan_.issue = config_.workload.issue;

@@ -171,6 +171,11 @@ int64_t StrictGraph::Sweep(TaskId first, Workers& workers, Simulation& result) {
 }
 
 Simulation StrictGraph::Simulate(const SimulationWorkers& counts) {
+  if (counts.fixed || counts.issue_cycles != 0) {
+    throw BadInput(
+        "task graph: tasks bound to workers and time of the host to issue them need safe; the "
+        "original of strict has neither");
+  }
   Simulation result;
   Workers workers(counts, options_.pools);
   if (workers.asked() > workers.total()) {

@@ -74,6 +74,12 @@ std::string ToText(const Diagnostic& diagnostic);
 struct SimulationWorkers {
   uint32_t total = 0;
   std::vector<uint32_t> by_pool;
+  // Safe only. fixed: task n runs on worker n modulo the workers of its pool, which takes first
+  // what the ready policy (fifo or priority) puts first. issue_cycles: of the host, for each task;
+  // task n is known when its batch has been issued.
+  bool fixed = false;
+  int64_t issue_cycles = 0;
+  uint32_t batch = 1;
 };
 
 struct TraceEntry {

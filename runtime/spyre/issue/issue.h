@@ -27,6 +27,7 @@
 #include <vector>
 
 #include "runtime/graph/task_graph.h"
+#include "runtime/spyre/issue/issue_pacing.h"
 #include "runtime/spyre/spyre_stream.h"
 #include "runtime/spyre/spyre_tensor.h"
 
@@ -48,8 +49,10 @@ struct IssuedTask {
   std::vector<TensorAccess> accesses;
   // Called once, when the task is issued: by Submit, or by a later call of the issuer.
   std::function<void(SpyreStream& stream)> enqueue;
-  std::vector<TaskId> after = {};                 // earlier tasks that it waits for besides
-  std::optional<uint32_t> stream = std::nullopt;  // Streams: of the context; else dealt out in turn
+  std::vector<TaskId> after = {};  // earlier tasks that it waits for besides
+  // Streams: of the context; else dealt out in turn. TaskGraph with Dispatch::kAffinity: tasks of
+  // one number share a stream.
+  std::optional<uint32_t> stream = std::nullopt;
   int32_t priority = 0;  // TaskGraph with ready policy `priority`: higher goes first
 };
 
@@ -90,18 +93,35 @@ const char* Name(Release release);  // "events", "host"
 Release ReleaseFromName(std::string_view name);
 std::vector<std::string> ReleaseNames();
 
+// Which stream a task graph puts a task on when it releases it by events.
+enum class Dispatch : uint8_t {
+  kChain,       // that of a producer which is the last task there, else the least loaded one
+  kRoundRobin,  // one after the other
+  kAffinity,    // by IssuedTask::stream, modulo the streams; without it, as kChain
+};
+const char* Name(Dispatch dispatch);  // "chain", "round_robin", "affinity"
+std::vector<std::string> DispatchNames();
+
 struct StreamIssueOptions {
   uint32_t streams = 1;  // for tasks that name none
+  IssuePacing pacing = {};
 };
 
 struct GraphIssueOptions {
-  // pools is set by the issuer. Overflow `benchmark` is refused: it forgets tasks that run.
+  // pools and workers are set by the issuer. Overflow `benchmark` is refused: it forgets tasks that
+  // run.
   TaskGraphOptions graph;
   // Events by default: docs/task-graph.md has what each costs. With events, ready and start
-  // policies have nothing to decide and must be the default ones.
+  // policies have nothing to decide and must be the default ones; with the host, streams that are
+  // free take tasks, and dispatch must be the default one.
   Release release = Release::kEvents;
-  uint32_t streams = 8;           // kEvents: that tasks are spread over
-  uint32_t streams_per_unit = 2;  // kHost: tasks of one unit on the card at a time
+  uint32_t streams = 8;                  // kEvents: that tasks are spread over
+  Dispatch dispatch = Dispatch::kChain;  // kEvents
+  uint32_t streams_per_unit = 2;         // kHost: tasks of one unit on the card at a time
+  // kHost: a ready queue for each unit; else one queue, from which any of the kUnits times
+  // streams_per_unit streams takes.
+  bool pool_by_unit = true;
+  IssuePacing pacing = {};
 };
 
 struct Issue {

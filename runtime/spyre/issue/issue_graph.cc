@@ -35,13 +35,13 @@ Region2d RegionOf(const DeviceHandle& handle, uint64_t bytes) {
 class GraphIssuer final : public Issuer {
  public:
   GraphIssuer(flex::RuntimeContext& context, const GraphIssueOptions& options)
-      : context_(context), options_(options), lanes_(context) {
+      : context_(context), options_(options), lanes_(context), pacer_(context, options.pacing) {
     CheckChoices();
-    options_.graph.pools = kUnits;
-    if (ByHost()) options_.graph.workers = options_.streams_per_unit;
+    options_.graph.pools = options_.pool_by_unit ? kUnits : 1;
+    if (ByHost()) options_.graph.workers = LanesOfPool();
     graph_ = runtime::TaskGraph::Create(options_.graph);
     graph_->KeepEdges();
-    const size_t lanes = ByHost() ? size_t{kUnits} * options_.streams_per_unit : options_.streams;
+    const size_t lanes = ByHost() ? size_t{options_.graph.pools} * LanesOfPool() : options_.streams;
     for (size_t i = 0; i < lanes; ++i) lanes_.AddOwn();
     issued_.resize(lanes_.size());
   }
@@ -110,6 +110,10 @@ class GraphIssuer final : public Issuer {
   };
 
   bool ByHost() const { return options_.release == Release::kHost; }
+  // Release by the host: streams that take from one ready queue.
+  uint32_t LanesOfPool() const {
+    return options_.streams_per_unit * (options_.pool_by_unit ? 1 : kUnits);
+  }
 
   void CheckChoices() const {
     const TaskGraphOptions& graph = options_.graph;
@@ -130,6 +134,17 @@ class GraphIssuer final : public Issuer {
       throw BadInput(
           "issue by task graph: ready and start policies decide when the host releases tasks, and "
           "with release `events` the card does; use release `host`");
+    }
+    if (!ByHost() && !options_.pool_by_unit) {
+      throw BadInput(
+          "issue by task graph: pools decide which streams the host releases tasks to; with "
+          "release `events` there are none; use release `host`");
+    }
+    if (ByHost() && options_.dispatch != Dispatch::kChain) {
+      throw BadInput(
+          "issue by task graph: dispatch `{}` is for release `events`; with release `host`, the "
+          "streams of a unit take tasks when they are free",
+          Name(options_.dispatch));
     }
   }
 
@@ -157,7 +172,7 @@ class GraphIssuer final : public Issuer {
   TaskId Allocate(const IssuedTask& task) {
     TaskSpec spec;
     spec.function = graph_->Function(task.name);
-    spec.pool = static_cast<uint32_t>(task.unit);
+    spec.pool = options_.pool_by_unit ? static_cast<uint32_t>(task.unit) : 0;
     spec.priority = task.priority;
     for (;;) {
       Sweep();
@@ -199,8 +214,13 @@ class GraphIssuer final : public Issuer {
     });
   }
 
-  // That of a producer which is the last task there, else the one with the fewest outstanding.
-  size_t ChooseLane(const Task& task) const {
+  // By chain: that of a producer which is the last task there, else the one with the fewest
+  // outstanding.
+  size_t ChooseLane(const Task& task) {
+    if (options_.dispatch == Dispatch::kRoundRobin) return next_lane_++ % lanes_.size();
+    if (options_.dispatch == Dispatch::kAffinity && task.task.stream) {
+      return *task.task.stream % lanes_.size();
+    }
     for (const TaskId id : task.producers) {
       const auto producer = tasks_.find(id);
       if (producer == tasks_.end()) continue;
@@ -221,6 +241,7 @@ class GraphIssuer final : public Issuer {
 
   void Issue(TaskId id, Task& kept, size_t lane) {
     try {
+      pacer_.Begin();
       for (const TaskId before : kept.producers) {
         const auto producer = tasks_.find(before);
         if (producer == tasks_.end()) continue;  // completed
@@ -230,6 +251,7 @@ class GraphIssuer final : public Issuer {
       kept.task.enqueue(lanes_.stream(lane));
       kept.event.emplace(context_, kept.task.name);
       lanes_.stream(lane).flex_stream().Record(*kept.event);
+      pacer_.End();
     } catch (const Error& error) {
       Fail(id, error.Within(fmt::format("task '{}'", kept.task.name)));
       return;
@@ -283,7 +305,7 @@ class GraphIssuer final : public Issuer {
   }
 
   uint32_t WorkerOf(size_t lane) const {
-    return ByHost() ? static_cast<uint32_t>(lane % options_.streams_per_unit) : 0;
+    return ByHost() ? static_cast<uint32_t>(lane % LanesOfPool()) : 0;
   }
 
   // Takes from the graph what it has released, until nothing changes.
@@ -291,15 +313,15 @@ class GraphIssuer final : public Issuer {
     for (bool again = true; again;) {
       Sweep();
       again = false;
-      for (uint32_t unit = 0; unit < kUnits; ++unit) {
-        again = (ByHost() ? ReleaseToLanes(unit) : ReleaseIssued(unit)) || again;
+      for (uint32_t pool = 0; pool < options_.graph.pools; ++pool) {
+        again = (ByHost() ? ReleaseToLanes(pool) : ReleaseIssued(pool)) || again;
       }
     }
   }
 
-  bool ReleaseIssued(uint32_t unit) {
+  bool ReleaseIssued(uint32_t pool) {
     bool any = false;
-    for (TaskId id = graph_->Pop(unit); id != kNoTask; id = graph_->Pop(unit)) {
+    for (TaskId id = graph_->Pop(pool); id != kNoTask; id = graph_->Pop(pool)) {
       Task& task = tasks_.at(id);
       task.released = true;
       if (task.completed) Complete(id);
@@ -308,12 +330,12 @@ class GraphIssuer final : public Issuer {
     return any;
   }
 
-  bool ReleaseToLanes(uint32_t unit) {
+  bool ReleaseToLanes(uint32_t pool) {
     bool any = false;
-    for (uint32_t worker = 0; worker < options_.streams_per_unit; ++worker) {
-      const size_t lane = size_t{unit} * options_.streams_per_unit + worker;
+    for (uint32_t worker = 0; worker < LanesOfPool(); ++worker) {
+      const size_t lane = size_t{pool} * LanesOfPool() + worker;
       if (!issued_[lane].empty() || lanes_.failed(lane)) continue;
-      const TaskId id = graph_->Pop(unit, worker);
+      const TaskId id = graph_->Pop(pool, worker);
       if (id == kNoTask) continue;
       Task& task = tasks_.at(id);
       task.released = true;
@@ -325,6 +347,7 @@ class GraphIssuer final : public Issuer {
 
   // Something is outstanding.
   void WaitForOne() {
+    pacer_.Flush();
     context_.scheduler().Progress();
     Release();
   }
@@ -338,6 +361,8 @@ class GraphIssuer final : public Issuer {
   flex::RuntimeContext& context_;
   GraphIssueOptions options_;
   IssueLanes lanes_;
+  IssuePacer pacer_;
+  size_t next_lane_ = 0;  // of Dispatch::kRoundRobin
   std::unique_ptr<runtime::TaskGraph> graph_;
   std::unordered_map<TaskId, Task> tasks_;  // submitted, and not completed
   std::vector<std::deque<TaskId>> issued_;  // by lane, oldest first

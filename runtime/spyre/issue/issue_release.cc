@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The names of how a task graph's tasks are released.
+// The names of how a task graph's tasks are released, and to which streams.
 #include <fmt/ranges.h>
 
 #include "base/error.h"
@@ -11,6 +11,22 @@ namespace spyre::runtime {
 const char* Name(Release release) { return release == Release::kHost ? "host" : "events"; }
 
 std::vector<std::string> ReleaseNames() { return {"events", "host"}; }
+
+const char* Name(Dispatch dispatch) {
+  switch (dispatch) {
+    case Dispatch::kRoundRobin:
+      return "round_robin";
+    case Dispatch::kAffinity:
+      return "affinity";
+    case Dispatch::kChain:
+      break;
+  }
+  return "chain";
+}
+
+std::vector<std::string> DispatchNames() {
+  return {Name(Dispatch::kChain), Name(Dispatch::kRoundRobin), Name(Dispatch::kAffinity)};
+}
 
 Release ReleaseFromName(std::string_view name) {
   if (name == "events") return Release::kEvents;

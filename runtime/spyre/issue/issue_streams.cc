@@ -14,7 +14,7 @@ namespace {
 class StreamIssuer final : public Issuer {
  public:
   StreamIssuer(flex::RuntimeContext& context, const StreamIssueOptions& options)
-      : context_(context), options_(options), lanes_(context) {
+      : context_(context), options_(options), lanes_(context), pacer_(context, options.pacing) {
     if (options_.streams < 1 || options_.streams >= flex::kFirstHighPriorityStream) {
       throw BadInput("issue by streams: {} streams; there may be 1 to {}", options_.streams,
                      flex::kFirstHighPriorityStream - 1);
@@ -33,6 +33,7 @@ class StreamIssuer final : public Issuer {
     places_.push_back(lanes_.Advance(lane));
     const auto lock = context_.Lock();
     try {
+      pacer_.Begin();
       for (const TaskId before : task.after) {
         const LanePlace& place = places_[static_cast<size_t>(before)];
         if (lanes_.Waits(lane, place)) continue;
@@ -40,6 +41,7 @@ class StreamIssuer final : public Issuer {
         lanes_.Wait(lane, place, recorded.event, recorded.position);
       }
       task.enqueue(lanes_.stream(lane));
+      pacer_.End();
     } catch (const Error& error) {
       ++failed_;
       if (!error_) error_ = error.Within(fmt::format("task '{}'", task.name));
@@ -48,6 +50,7 @@ class StreamIssuer final : public Issuer {
   }
 
   void Synchronize() override {
+    pacer_.Flush();
     for (size_t lane = 0; lane < lanes_.size(); ++lane) {
       try {
         lanes_.stream(lane).Synchronize();
@@ -97,6 +100,7 @@ class StreamIssuer final : public Issuer {
   flex::RuntimeContext& context_;
   StreamIssueOptions options_;
   IssueLanes lanes_;
+  IssuePacer pacer_;
   std::vector<size_t> dealt_;
   size_t next_ = 0;
   std::vector<LanePlace> places_;        // by task

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+// When the host hands tasks to the card: one by one, in groups with one doorbell, or at most so
+// many a millisecond. Used by the issuers, and by callers that enqueue on streams themselves.
+//
+//   IssuePacer pacer(context, pacing);
+//   pacer.Begin();  enqueue one task;  pacer.End();
+//   pacer.Flush();  before anything that waits for the card
+//
+// Threads: as the context. The context must outlive it. Errors: what the runtime reports when
+// collected operations enter the ring.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "runtime/flex/runtime_context.h"
+
+namespace spyre::runtime {
+
+enum class IssueTiming : uint8_t {
+  kImmediate,    // a task goes to the card as soon as it is issued
+  kBatched,      // `batch` tasks go together, with one doorbell
+  kRateLimited,  // tasks are issued 1 ms / `tasks_per_ms` apart or more, in simulated time
+};
+const char* Name(IssueTiming timing);  // "immediate", "batched", "rate_limited"
+std::vector<std::string> IssueTimingNames();
+
+struct IssuePacing {
+  IssueTiming timing = IssueTiming::kImmediate;
+  uint32_t batch = 8;            // at least 1
+  uint32_t tasks_per_ms = 1000;  // 1 .. 1,000,000
+};
+
+class IssuePacer {
+ public:
+  // Throws BadInput for a number out of range.
+  IssuePacer(flex::RuntimeContext& context, const IssuePacing& pacing);
+  ~IssuePacer();
+  IssuePacer(const IssuePacer&) = delete;
+  IssuePacer& operator=(const IssuePacer&) = delete;
+
+  void Begin();
+  void End();
+  void Flush();
+
+ private:
+  flex::RuntimeContext& context_;
+  const IssuePacing pacing_;
+  uint32_t collected_ = 0;  // tasks of the open group
+  bool open_ = false;
+  uint64_t next_ps_ = 0;  // the next task is issued then, or later
+};
+
+}  // namespace spyre::runtime
