@@ -141,16 +141,16 @@ OrderedJson ToJson(const FrontEndOptions& options, const FrontEndResult& graph) 
   return json;
 }
 
-GraphForm GraphFormFromJson(const OrderedJson& value) {
+GraphForm GraphFormFromJson(const OrderedJson& value, const std::string& next) {
   const FormValue form(value, "");
   if (!value.is_object()) throw BadInput("a graph is a JSON object, found {}", Show(value));
   GraphForm result;
+  FrontEndResult& graph = result.graph;
   if (IsPlainList(form)) {
     result = PlainListFromJson(form);
   } else {
     form.RequireKeys({"passes", "options", "dims", "tensors", "ops", "hints", "outputs", "graph",
                       kSourceName, "bundle", "decisions", "log", "error"});
-    FrontEndResult& graph = result.graph;
     graph.passes = PassesFromJson(form.At("passes"));
     if (const auto options = form.Find("options")) result.options = OptionsFromJson(*options);
     if (!HasNoList(graph)) graph.primitives = ListFromJson(form);
@@ -160,8 +160,9 @@ GraphForm GraphFormFromJson(const OrderedJson& value) {
         graph.decisions.push_back(DecisionFromJson(entry));
     if (const auto log = form.Find("log")) graph.log = log->Texts();
   }
-  Verify(result.graph, result.options);
-  FrontEndResult& graph = result.graph;
+  if (!next.empty() && !RequireFrontEndPass(next).rewrites)
+    DropFrom(RequireFrontEndPass(next), graph);
+  Verify(graph, result.options);
   if (graph.HasRun("kernel"))
     graph.source = ParseOpSpecSource(TextOf(form.At(kSourceName)), kSourceName);
   if (graph.HasRun("kernel") && graph.HasRun("lower"))

@@ -22,7 +22,9 @@ struct GraphForm {
 
 OrderedJson ToJson(const FrontEndOptions& options, const FrontEndResult& graph);
 // A list of operations as a workload has it (named_graph.h) is a graph for which no pass has run.
-GraphForm GraphFormFromJson(const OrderedJson& value);
+// next: the pass that is to run on it; what it and later ones left there, if they may run again, is
+// dropped, and so need not fit options that have changed since.
+GraphForm GraphFormFromJson(const OrderedJson& value, const std::string& next = "");
 
 // JSON to be read by people: one line for each operation, tensor, buffer and line of the kernel.
 std::string ReadableText(const OrderedJson& form);

@@ -31,7 +31,8 @@ class PassRunner {
       Run(*FindPass(needed));
       if (observer_.before) observer_.before(pass);
     }
-    DropFrom(pass);
+    DropFrom(pass, graph_);
+    LogHintsPassedOver(pass);
     pass.run(graph_, options_);
     graph_.passes.emplace_back(pass.name);
     Verify(graph_, options_);
@@ -56,26 +57,12 @@ class PassRunner {
     }
   }
 
-  // What the pass, and those behind it, left when they ran before.
-  void DropFrom(const FrontEndPass& pass) {
-    const auto drop = [&](const std::string& name) {
-      const FrontEndPass* const other = FindPass(name);
-      return other != nullptr && other >= &pass;
-    };
-    auto& passes = graph_.passes;
-    passes.erase(std::remove_if(passes.begin(), passes.end(), drop), passes.end());
-    auto& decisions = graph_.decisions;
-    decisions.erase(std::remove_if(decisions.begin(), decisions.end(),
-                                   [&](const Decision& decision) { return drop(decision.pass); }),
-                    decisions.end());
-    const auto behind = [&](const char* name) { return FindPass(name) >= &pass; };
-    if (behind("division")) graph_.divisions.clear();
-    if (behind("lx")) graph_.lx = {};
-    if (behind("kernel")) {
-      graph_.source = {};
-      graph_.arguments.clear();
-    }
-    graph_.bundle.clear();
+  // Passing hints over is a choice of who lists the passes, which the graph says.
+  void LogHintsPassedOver(const FrontEndPass& pass) {
+    if (pass.name != "division" || graph_.primitives.hints.empty() || graph_.HasRun("hints"))
+      return;
+    graph_.log.emplace_back(
+        "WARNING: the list has hints, and the pass 'hints' has not run: no loop is made of them");
   }
 
   const FrontEndOptions& options_;
@@ -84,6 +71,27 @@ class PassRunner {
 };
 
 }  // namespace
+
+void DropFrom(const FrontEndPass& pass, FrontEndResult& graph) {
+  const auto drop = [&](const std::string& name) {
+    const FrontEndPass* const other = FindPass(name);
+    return other != nullptr && other >= &pass;
+  };
+  auto& passes = graph.passes;
+  passes.erase(std::remove_if(passes.begin(), passes.end(), drop), passes.end());
+  auto& decisions = graph.decisions;
+  decisions.erase(std::remove_if(decisions.begin(), decisions.end(),
+                                 [&](const Decision& decision) { return drop(decision.pass); }),
+                  decisions.end());
+  const auto behind = [&](const char* name) { return FindPass(name) >= &pass; };
+  if (behind("division")) graph.divisions.clear();
+  if (behind("lx")) graph.lx = {};
+  if (behind("kernel")) {
+    graph.source = {};
+    graph.arguments.clear();
+  }
+  graph.bundle.clear();
+}
 
 void RunPasses(const std::vector<std::string>& names, const FrontEndOptions& options,
                FrontEndResult& graph, const PassObserver& observer) {

@@ -29,6 +29,9 @@ struct PassObserver {
 void RunPasses(const std::vector<std::string>& names, const FrontEndOptions& options,
                FrontEndResult& graph, const PassObserver& observer = {});
 
+// Drops what the pass, and those behind it, left when they ran before.
+void DropFrom(const FrontEndPass& pass, FrontEndResult& graph);
+
 // Throws BadInput with the nearest name and all names.
 const FrontEndPass& RequireFrontEndPass(const std::string& name);
 // "a,b,c"; nothing: one of them is not a pass of the front end.

@@ -93,8 +93,9 @@ class Verifier {
     try {
       NamedOp derived = op;
       const std::vector<int> dims = OutputDims(list, derived);
-      if (std::is_permutation(dims.begin(), dims.end(), output.dims.begin(), output.dims.end()))
-        return;
+      // A sum along a dimension of size 1 is a copy, which leaves the dimension out.
+      const std::vector<int> walked = Walked(dims), own = Walked(output.dims);
+      if (std::is_permutation(walked.begin(), walked.end(), own.begin(), own.end())) return;
       NamedTensor right;
       right.dims = dims;
       Report("shape_mismatch", output.name, "'{}' is {}, its operation '{}' gives {}", output.name,
@@ -102,6 +103,14 @@ class Verifier {
     } catch (const Error& error) {
       Report("shape_mismatch", output.name, "'{}': {}", output.name, error.what());
     }
+  }
+
+  std::vector<int> Walked(const std::vector<int>& dims) const {
+    std::vector<int> walked;
+    std::copy_if(dims.begin(), dims.end(), std::back_inserter(walked), [&](int dim) {
+      return result_.primitives.dims[static_cast<size_t>(dim)].size > 1;
+    });
+    return walked;
   }
 
   // ---------------------------------------------------------------- the lowered graph
@@ -128,12 +137,33 @@ class Verifier {
     for (const std::string& output : graph_.outputs) {
       if (known.count(output) == 0)
         Report("undefined_buffer", output, "output '{}' is not defined", output);
+      CheckArgument(output);
     }
+    for (const GraphInput& input : graph_.inputs) CheckArgument(input.name);
+  }
+
+  // What the caller gives and gets is a tensor of the list, or the whole buffer of one.
+  void CheckArgument(const std::string& name) {
+    const std::string full = "full_";
+    const auto& tensors = result_.primitives.tensors;
+    const bool is_tensor =
+        std::any_of(tensors.begin(), tensors.end(), [&](const NamedTensor& tensor) {
+          return tensor.name == name || full + tensor.name == name;
+        });
+    if (!is_tensor)
+      Report("undefined_buffer", name, "argument '{}' is not a tensor of the list", name);
   }
 
   void CheckLoops() {
     for (const GraphOp& op : graph_.ops) {
       if (!op.loop) continue;
+      for (const std::vector<int>& level : op.loop->tiled_dims) {
+        for (const int dim : level) {
+          if (dim >= 0 && static_cast<size_t>(dim) < op.ranges.size()) continue;
+          Report("loop_group", op.name, "operation '{}' has no range {} that a loop could divide",
+                 op.name, dim);
+        }
+      }
       if (op.loop->tiled_dims.size() == op.loop->count.size()) continue;
       Report("loop_group", op.name, "operation '{}' has {} loops and divides dimensions of {}",
              op.name, op.loop->count.size(), op.loop->tiled_dims.size());

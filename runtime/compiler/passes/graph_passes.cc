@@ -48,7 +48,7 @@ GraphAnswer RunGraphPasses(const std::string& list, std::string_view text, const
   for (const std::string& pass : passes) RequireFrontEndPass(pass);
   GraphForm form;
   try {
-    form = GraphFormFromJson(ParseOrderedJson(text, name));
+    form = GraphFormFromJson(ParseOrderedJson(text, name), passes.front());
   } catch (const Error& error) {
     OrderedJson refused;
     const std::string message = AddError(refused, "", error);

@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
@@ -69,11 +70,39 @@ TEST(OptCommand, RefusesUnknownPassesAndUnreadableFilesBeforeAnyOutput) {
   EXPECT_THAT(Refusal({"core-split", ::testing::TempDir()}), HasSubstr("cannot read"));
 }
 
+const char* const kList =
+    R"({"dims": {"A": 64, "B": 64}, "tensors": [{"name": "a", "dims": ["A", "B"]}],
+  "ops": [{"op": "neg", "inputs": ["a"], "output": "y"}]})";
+
+TEST(OptCommand, AGraphOnSeveralLinesIsAnsweredInLinesForPeople) {
+  const std::string once = Opt("decompose,stick", kList);
+  EXPECT_THAT(once, HasSubstr("\n  \"passes\": [\"decompose\", \"stick\"],\n"));
+  EXPECT_EQ(Opt("stick", Opt("decompose", kList)), once);
+}
+
+TEST(OptCommand, AGraphOnALineIsAnsweredByALine) {
+  std::string line = kList;
+  line.erase(std::remove(line.begin(), line.end(), '\n'), line.end());
+  std::istringstream in(line + "\n{\"ops\": []}\n" + line);
+  std::ostringstream out;
+  EXPECT_EQ(RunOptCommand({"lx", "-"}, in, out), 2) << "one is refused";
+  EXPECT_EQ(std::count(out.str().begin(), out.str().end(), '\n'), 3);
+  EXPECT_THAT(out.str(), HasSubstr("\n{\"error\":{\"type\":\"InvalidInput\""));
+}
+
+TEST(OptCommand, AGraphThatAPassRefusesIsPrintedAndRefused) {
+  std::istringstream in(std::string(kList) + " x");
+  std::ostringstream out;
+  EXPECT_THROW(RunOptCommand({"lx", "-"}, in, out), Error);
+  EXPECT_THAT(out.str(), HasSubstr("\"error\""));
+  EXPECT_THAT(Refusal({"decompose,core-split", "-"}), HasSubstr("not a pass of the front end"));
+}
+
 TEST(OptCommand, TheListNamesEveryPass) {
   command_line::Command root("spyre-cosim");
   AddOptCommand(root);
   EXPECT_THAT(root.commands().front().footer(),
-              AllOf(HasSubstr("work-division"), HasSubstr("lx-solve")));
+              AllOf(HasSubstr("work-division"), HasSubstr("lx-solve"), HasSubstr("decompose")));
 }
 
 }  // namespace

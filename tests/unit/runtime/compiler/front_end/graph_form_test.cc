@@ -17,7 +17,6 @@ namespace spyre::compiler {
 namespace {
 
 using ::testing::HasSubstr;
-using ::testing::Not;
 using Json = nlohmann::ordered_json;
 
 constexpr uint32_t kLists = 150;
@@ -61,7 +60,7 @@ TEST(GraphForm, WhatIsWrittenReadsBackAsTheSameTextBehindEveryPass) {
       ++graphs;
     };
     try {
-      RunPasses({"bundle"}, options, graph, observer);
+      RunPasses({"hints", "bundle"}, options, graph, observer);
     } catch (const CompileError& error) {
       EXPECT_NE(error.type(), "VerifierError") << seed << " " << error.what();
     } catch (const Error& error) {
@@ -137,6 +136,11 @@ TEST(GraphPasses, APassRunsThoseThatItNeeds) {
       << "tiling that was begun is finished";
 }
 
+TEST(GraphPasses, HintsThatNoPassReadAreInTheLog) {
+  EXPECT_THAT(Answer("division", kChain)["log"].dump(), HasSubstr("the list has hints"));
+  EXPECT_FALSE(Answer("hints,division", kChain).contains("log"));
+}
+
 TEST(GraphPasses, AListIsAGraphAndSoIsWhatAPassPrinted) {
   const Json graph = Answer("decompose", kChain);
   EXPECT_EQ(graph["ops"].size(), 6u) << "max, sub, exp, sum, div; mul";
@@ -152,8 +156,10 @@ TEST(GraphPasses, WorkMayBeDividedAgainAfterAnOptionWasChanged) {
   const Json again = Answer("division", graph.dump());
   EXPECT_EQ(again["passes"].back(), "division") << "places and kernel were for other splits";
   EXPECT_FALSE(again.contains("kernel"));
-  for (const Json& op : again["graph"]["operations"])
-    if (op["kind"] != "empty") EXPECT_LE(op["cores"].get<int>(), 4);
+  for (const Json& op : again["graph"]["operations"]) {
+    if (op["kind"] == "empty") continue;
+    EXPECT_LE(op["cores"].get<int>(), 4);
+  }
   for (const Json& decision : again["decisions"]) EXPECT_NE(decision["pass"], "lx");
 }
 
@@ -169,7 +175,7 @@ TEST(GraphPasses, ARewritingPassCannotGoBack) {
 TEST(GraphPasses, ARefusalComesWithTheGraphThatThePassWasGiven) {
   Json list = Json::parse(kChain);
   list["hints"] = Json::parse(R"([{"slices": {"A": 3}}])");
-  const GraphAnswer answer = RunGraphPasses("kernel", list.dump(), "graph", true);
+  const GraphAnswer answer = RunGraphPasses("hints,kernel", list.dump(), "graph", true);
   EXPECT_THAT(answer.error, HasSubstr("[RuntimeError: not_divisible]"));
   const Json refused = Json::parse(answer.text);
   EXPECT_EQ(refused["error"]["pass"], "tile");
