@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstdio>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -19,6 +20,13 @@ struct PlanTally {
   int planned = 0, nested = 0, divided = 0, pinned = 0;  // lists
   std::map<std::string, int> refusals;                   // of plans
 };
+
+inline void Print(const PlanTally& plans) {
+  for (const auto& [what, count] : plans.refusals)
+    std::printf("  %5d plans refused: %s\n", count, what.c_str());
+  std::printf("  %d with a plan: %d of several inner loops, %d of own splits, %d of pins\n",
+              plans.planned, plans.nested, plans.divided, plans.pinned);
+}
 
 // Of the key that the message names, else of the groups, else of all.
 inline void DropRefused(const compiler::CompileError& error, Json& plan) {

@@ -12,6 +12,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <random>
@@ -31,6 +32,7 @@
 #include "runtime/compiler/front_end/front_end.h"
 #include "tests/fuzz/op_lists/compile_with_plan.h"
 #include "tests/fuzz/op_lists/op_list_check.h"
+#include "tests/fuzz/op_lists/random_chain.h"
 #include "tests/fuzz/op_lists/random_op_list.h"
 #include "tests/fuzz/op_lists/random_plan.h"
 #include "tests/unit/runtime/compiler/program_interpreter.h"
@@ -62,9 +64,9 @@ struct Tally {
 // One list: what it is, and what came of it.
 class Trial {
  public:
-  Trial(uint32_t seed, Tally& tally) : seed_(seed), random_(seed), tally_(tally) {
-    const char* const file = std::getenv("SPYRE_FUZZ_LIST");
-    list_ = file == nullptr ? RandomOpList(seed).Make() : Json::parse(std::ifstream(file));
+  // list: with or without a plan. always: a random plan if it has none, else for every second seed.
+  Trial(uint32_t seed, Json list, bool always, Tally& tally)
+      : seed_(seed), random_(seed), tally_(tally), list_(std::move(list)), always_(always) {
     if (!list_.contains("plan")) return;
     plan_ = list_["plan"];
     list_.erase("plan");
@@ -75,7 +77,8 @@ class Trial {
     const compiler::FrontEndOptions options = Options();
     try {
       graph_ = compiler::ReadNamedGraph(list_);
-      if (seed_ % 2 == 0 && plan_.is_null()) plan_ = RandomPlan(graph_, seed_ ^ 0x5A5A).Make(false);
+      if ((always_ || seed_ % 2 == 0) && plan_.is_null())
+        plan_ = RandomPlan(graph_, seed_ ^ 0x5A5A).Make(false);
       result_ = CompileWithPlan(graph_, options, plan_, tally_.plans);
       if (!result_.groups.empty()) ++tally_.hinted;
     } catch (const Error& error) {
@@ -348,23 +351,27 @@ class Trial {
   OracleTensors inputs_;
   bool forced_ = false;  // splits are not those of a rule
   Json plan_;            // null: none
+  bool always_;
 };
 
-TEST(OpListFuzz, EveryDialectAndTheProgramGiveTheValuesOfTheList) {
-  constexpr uint32_t kLists = 60;
+using MakeList = std::function<Json(uint32_t seed)>;
+
+// `most` lists, or as many as the environment's time allows.
+Tally RunLists(uint32_t most, bool always_planned, const MakeList& make) {
   const uint32_t first =
       FromEnvironment("SPYRE_FUZZ_FIRST", FromEnvironment("SPYRE_FUZZ_SEED", 0) * 100'000);
   const std::chrono::seconds time(FromEnvironment("SPYRE_FUZZ_SECONDS", 0));
+  const char* const file = std::getenv("SPYRE_FUZZ_LIST");
   const auto begin = std::chrono::steady_clock::now();
   Tally tally;
-  for (uint32_t i = 0; i < kLists || std::chrono::steady_clock::now() - begin < time; ++i) {
-    Trial trial(first + i, tally);
+  for (uint32_t i = 0; i < most || std::chrono::steady_clock::now() - begin < time; ++i) {
+    Json list = file == nullptr ? make(first + i) : Json::parse(std::ifstream(file));
+    Trial trial(first + i, std::move(list), always_planned, tally);
     trial.Run();
-    if (HasFailure()) {
-      FAIL() << trial.Text();
-    }
+    if (!::testing::Test::HasFailure()) continue;
+    ADD_FAILURE() << trial.Text();
+    break;
   }
-  RecordProperty("lists", tally.lists);
   for (const auto& [what, count] : tally.refusals)
     std::printf("  %5d refused: %s\n", count, what.c_str());
   std::printf(
@@ -372,14 +379,21 @@ TEST(OpListFuzz, EveryDialectAndTheProgramGiveTheValuesOfTheList) {
       tally.lists, tally.refused, tally.hinted, tally.forced,
       static_cast<long long>(tally.elements - tally.unknown),
       static_cast<long long>(tally.elements));
-  const PlanTally& plans = tally.plans;
-  for (const auto& [what, count] : plans.refusals)
-    std::printf("  %5d plans refused: %s\n", count, what.c_str());
-  std::printf("  %d with a plan: %d of several inner loops, %d of own splits, %d of pins\n",
-              plans.planned, plans.nested, plans.divided, plans.pinned);
-  EXPECT_GT(plans.planned, tally.lists / 5) << "many are to be compiled with a plan";
+  Print(tally.plans);
   EXPECT_LT(tally.refused, tally.lists / 2 * 3) << "most lists are to be run";
   EXPECT_GT(tally.elements, 2 * tally.unknown) << "most elements are to be compared";
+  return tally;
+}
+
+TEST(OpListFuzz, EveryDialectAndTheProgramGiveTheValuesOfTheList) {
+  const Tally tally = RunLists(60, false, [](uint32_t seed) { return RandomOpList(seed).Make(); });
+  EXPECT_GT(tally.plans.planned, tally.lists / 5) << "many are to be compiled with a plan";
+}
+
+TEST(OpListFuzz, EveryPlanOfAChainGivesTheValuesOfTheList) {
+  const Tally tally = RunLists(40, true, [](uint32_t seed) { return RandomChain(seed).Make(); });
+  EXPECT_GT(tally.plans.planned, tally.lists / 2) << "most are to be compiled with a plan";
+  EXPECT_GT(tally.plans.nested, 2) << "some are to have several inner loops in one outer";
 }
 
 }  // namespace
