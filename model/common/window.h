@@ -49,6 +49,16 @@ class Window {
     if (awaited_ == &slot) answered_.notify(Ps(slot.done_ps - std::min(slot.done_ps, NowPs())));
   }
 
+  // Calls function(slot) for the slots of the last `count` calls of Next, by their place.
+  template <typename Function>
+  void ForLast(size_t count, const Function& function) {
+    const size_t size = slots_.size();
+    const size_t first = count < size ? (next_ + size - count) % size : next_;
+    const bool wraps = count > 0 && first >= next_;
+    for (size_t i = wraps ? 0 : first; i < next_; ++i) function(slots_[i]);
+    for (size_t i = first; wraps && i < size; ++i) function(slots_[i]);
+  }
+
   auto begin() { return slots_.begin(); }
   auto end() { return slots_.end(); }
 

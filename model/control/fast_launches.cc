@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "model/common/transfer.h"
 #include "model/contract/memory_map.h"
 
 namespace spyre::model {

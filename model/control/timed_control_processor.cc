@@ -120,7 +120,8 @@ bool TimedControlProcessor::FetchFrom(unsigned function) {
   const auto count = static_cast<uint32_t>(
       std::min<uint64_t>({tail - state.fetched, config_.control.fetch_batch,
                           queue.submission_entries - slot, kHeldOperations - state.held}));
-  std::vector<uint8_t> entries(count * kEntryBytes);
+  std::vector<uint8_t>& entries = entries_;
+  entries.resize(count * kEntryBytes);
   const uint64_t generation = state.generation;
   const uint64_t begin = NowPs();
   const bool read = ReadHost(function, queue.submission_base + slot * kEntryBytes, entries.data(),

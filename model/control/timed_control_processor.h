@@ -79,6 +79,7 @@ class TimedControlProcessor : public ControlProcessor {
   std::array<OperationPtr, kEngines> running_{};
   std::deque<OperationPtr> finished_;  // response not yet posted
   size_t next_function_ = 0;
+  std::vector<uint8_t> entries_;  // that Fetch has read
   sc_core::sc_event doorbell_, pending_changed_, engine_done_, finished_changed_, answered_, space_;
   std::array<sc_core::sc_event, kEngines> start_;
 };

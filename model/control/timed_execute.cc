@@ -42,7 +42,8 @@ TimedControlProcessor::OperationPtr TimedControlProcessor::NextEligible() const 
     const auto opcode = static_cast<Opcode>(operation->block.opcode);
     const bool barrier = !operation->refused &&
                          (opcode == Opcode::FENCE || (operation->block.flags & kFlagBarrier) != 0);
-    const bool first_of_stream = taken.emplace(function, operation->block.stream).second;
+    const std::pair<unsigned, uint32_t> stream{function, operation->block.stream};
+    const bool first_of_stream = taken.count(stream) == 0;
     const bool engine_free =
         operation->engine == kImmediate || running_[operation->engine] == nullptr;
     const FunctionState& state = functions_[function];
@@ -54,6 +55,7 @@ TimedControlProcessor::OperationPtr TimedControlProcessor::NextEligible() const 
     const bool alone = !barrier || functions_with_older.count(function) == 0;
     if (first_of_stream && engine_free && event_decided && alone && fenced.count(function) == 0)
       return operation;
+    taken.insert(stream);
     functions_with_older.insert(function);
     if (barrier) fenced.insert(function);
   }

@@ -48,9 +48,11 @@ DmaOutcome DmaEngine::Execute(const ControlBlock& block, const bool& aborted) {
   direction.last_done_ps = NowPs();
   DmaOutcome outcome;
   const uint64_t request = config_.pcie.max_read_request_bytes;
+  size_t requests = 0;
   for (uint64_t offset = 0; offset < block.size_bytes; offset += request) {
     const uint64_t bytes = std::min(request, block.size_bytes - offset);
     Slot& slot = direction.window.Next();
+    ++requests;
     Await(direction, slot);
     if (aborted) Fail(direction, Status::ABORTED, block.device_address + offset);
     if (direction.status != Status::OK) break;
@@ -64,7 +66,8 @@ DmaOutcome DmaEngine::Execute(const ControlBlock& block, const bool& aborted) {
     (outward ? outcome.device_bytes_read : outcome.device_bytes_written) += bytes;
     Start(direction, slot, block, offset, bytes);
   }
-  for (Slot& slot : direction.window) Await(direction, slot);
+  // The others have ended with the operations before.
+  direction.window.ForLast(requests, [&](Slot& slot) { Await(direction, slot); });
   outcome.status = direction.status;
   outcome.fault_address = direction.fault_address;
   if (direction.last_done_ps > NowPs()) sc_core::wait(Ps(direction.last_done_ps - NowPs()));

@@ -88,6 +88,7 @@ class BoxIndex {
     int64_t ToCell(uint32_t d, int64_t at) const { return at >> (shifts >> 8 * d & 0xFF); }
   };
   using Cell = std::array<int64_t, kMaxRank>;
+  static constexpr size_t kCellsAtOnce = 16;
   static constexpr uint64_t kHash = 0x9E3779B97F4A7C15u;
 
   // What follows is compiled for boxes of two dimensions, which nearly all are (kRank 2), and for
@@ -160,14 +161,28 @@ class BoxIndex {
       }
       return;
     }
-    for (uint32_t d = rank; d > 0;) {
-      const Heads& heads = heads_[BucketOf<kRank>(at, rank, cell)];
-      for (uint32_t list = written_only ? 1 : 0; list < 2; ++list) {
+    const uint32_t first_list = written_only ? 1 : 0;
+    const auto visit_cell = [&](const Heads& heads) {
+      for (uint32_t list = first_list; list < 2; ++list) {
         for (uint32_t key = heads[list]; key != kNone; key = nodes[key].in_bucket.next) {
           if (nodes[key].level == at && Meets<kRank>(key, box)) visit(key);
         }
       }
-      for (d = rank; d > 0 && cell[d - 1]++ == last[d - 1]; --d) cell[d - 1] = first[d - 1];
+    };
+    if (cells == 1) return visit_cell(heads_[BucketOf<kRank>(at, rank, cell)]);
+    // A few cells at a time, so that their boxes come from memory side by side.
+    std::array<Heads, kCellsAtOnce> batch;
+    for (uint32_t d = rank; d > 0;) {
+      size_t count = 0;
+      while (d > 0 && count < batch.size()) {
+        const Heads heads = heads_[BucketOf<kRank>(at, rank, cell)];
+        for (uint32_t list = first_list; list < 2; ++list) {
+          if (heads[list] != kNone) __builtin_prefetch(&nodes[heads[list]]);
+        }
+        batch[count++] = heads;
+        for (d = rank; d > 0 && cell[d - 1]++ == last[d - 1]; --d) cell[d - 1] = first[d - 1];
+      }
+      for (size_t i = 0; i < count; ++i) visit_cell(batch[i]);
     }
   }
 
