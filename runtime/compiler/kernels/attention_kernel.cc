@@ -11,6 +11,7 @@
 #include "runtime/compiler/kernels/kernel_problem.h"
 
 namespace spyre::compiler {
+namespace attention {
 namespace {
 
 enum Token : uint8_t {
@@ -438,12 +439,14 @@ void CheckSizes(const AttentionSpec& s) {
 }
 
 }  // namespace
+}  // namespace attention
 
 float AttentionSpec::scale() const {
   return static_cast<float>(1 / std::sqrt(static_cast<double>(head_dim)));
 }
 
 AttentionPlan PlanAttention(const AttentionSpec& spec) {
+  using namespace attention;
   CheckSizes(spec);
   const int64_t group = spec.heads / spec.kv_heads;
   AttentionPlan plan;
@@ -485,7 +488,7 @@ AttentionPlan PlanAttention(const AttentionSpec& spec) {
 
 void BuildAttention(const AttentionSpec& spec, const AttentionPlan& plan,
                     const AttentionStrides& strides, CoreColumns& columns, StepCode& code) {
-  AttentionKernel(spec, plan, strides, columns).Build(code);
+  attention::AttentionKernel(spec, plan, strides, columns).Build(code);
 }
 
 }  // namespace spyre::compiler
