@@ -219,7 +219,6 @@ class AttentionKernel {
   }
 
   void Pt(SectionBuilder& b) const {
-    b.Signal(kQFree, plan_.heads);
     b.Signal(kVFree, kTwo);
     b.Signal(kKtFree, kTwo);
     BufferCursor kt_at(b, at_.kt), scores_at(b, at_.scores), p_at(b, at_.p), v_at(b, at_.v);
@@ -256,7 +255,22 @@ class AttentionKernel {
     b.Wait(kSFree, kTwo);
   }
 
+  // What no load writes and an instruction reads all the same: rows and keys that a last block and
+  // a last tile do not have, and what fills up sticks of one number for each row.
+  void Clear(SectionBuilder& b) const {
+    const auto clear = [&](int64_t at, int64_t bytes) {
+      b.Scoped([&] {
+        b.Emit(Op::kVfill, 0, {}, {b.Const(at), kZero, b.Const(bytes), b.Const(1), kZero});
+      });
+    };
+    clear(at_.most, at_.sticks - at_.most);
+    if (s_.sequence % plan_.rows != 0) clear(at_.q.base, at_.q.bytes);
+    if (s_.context % plan_.keys != 0) clear(at_.k.base, kTwo * at_.k.bytes);
+  }
+
   void Vector(SectionBuilder& b) const {
+    Clear(b);
+    b.Signal(kQFree, plan_.heads);
     b.Signal(kKFree, kTwo);
     b.Signal(kSFree, kTwo);
     BufferCursor k_at(b, at_.k), kt_at(b, at_.kt), scores_at(b, at_.scores), p_at(b, at_.p);
