@@ -122,6 +122,15 @@ struct ModelConfig {
   bool load_weights = true;
 };
 
+// Fused attention (workload.op = "attention"). Sizes in elements.
+struct AttentionConfig {
+  uint64_t heads = 32, kv_heads = 8, head_dim = 128;
+  uint64_t sequence = 512;  // rows of q: the last of the context
+  uint64_t context = 0;     // keys; 0: sequence
+  bool causal = false;
+};
+inline constexpr const char* kAttentionOp = "attention";
+
 struct WorkloadConfig {
   std::string op = "matmul";
   Dims size;
@@ -157,6 +166,7 @@ struct WorkloadConfig {
   LongSpans long_spans = LongSpans::kRefuse;  // also of a bundle
   IssueConfig issue;
   ModelConfig model;
+  AttentionConfig attention;
 };
 
 // Waves of one RTL block, in OUT/waves_BLOCK.fst.

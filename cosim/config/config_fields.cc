@@ -123,12 +123,26 @@ void DescribeIssue(FieldCollector& f, IssueConfig& issue) {
            "With timing = rate_limited: tasks issued in a millisecond of simulated time");
 }
 
+void DescribeAttention(FieldCollector& f, AttentionConfig& attention) {
+  f.Number("heads", attention.heads, 1, 4096, "heads", "With op = attention: heads of q");
+  f.Number("kv_heads", attention.kv_heads, 1, 4096, "heads",
+           "Heads of k and v, each for heads / kv_heads heads of q; they divide heads");
+  f.Number("head_dim", attention.head_dim, 1, kMaxSize, "elements",
+           "Elements of a head, a multiple of 64");
+  f.Number("sequence", attention.sequence, 1, kMaxSize, "rows",
+           "Rows of q, the last ones of the context: 1 in decoding");
+  f.Number("context", attention.context, 0, kMaxSize, "keys", "Keys; 0: as many as rows of q");
+  f.Flag("causal", attention.causal,
+         "true: a row sees the keys up to its own place in the context; false: all keys");
+}
+
 std::vector<std::string> OperationNames() {
   std::vector<std::string> names;
   for (const compiler::Operation& operation : compiler::Operations()) {
     names.emplace_back(operation.name);
     names.insert(names.end(), operation.aliases.begin(), operation.aliases.end());
   }
+  names.emplace_back(kAttentionOp);
   return names;
 }
 
@@ -312,6 +326,8 @@ std::vector<Field> Fields(RunConfig& c) {
   DescribeIssue(f, c.workload.issue);
   f.SetPrefix("workload.model");
   DescribeModel(f, c.workload.model);
+  f.SetPrefix("workload.attention");
+  DescribeAttention(f, c.workload.attention);
   f.SetPrefix("workload.inputs");
   f.Path("a", c.workload.input_a, "float16 .npy file of input a; empty: generated from the seed");
   f.Path("b", c.workload.input_b, "float16 .npy file of input b; empty: generated from the seed");

@@ -18,13 +18,16 @@ bool AnyDim(const Dims& dims) {
 }
 
 bool IsOperation(Config c) { return KindOf(c.workload) == Kind::kOperation; }
+bool IsAttention(Config c) { return KindOf(c.workload) == Kind::kAttention; }
+bool IsOneOperation(Config c) { return IsOperation(c) || IsAttention(c); }
+bool IsDivided(Config c) { return !IsAttention(c) && KindOf(c.workload) != Kind::kBundle; }
 bool IsBundle(Config c) { return KindOf(c.workload) == Kind::kBundle; }
 bool IsModel(Config c) { return KindOf(c.workload) == Kind::kModel; }
 bool IsList(Config c) { return HasOpList(c.workload) && !IsModel(c); }
 bool IsListOrModel(Config c) { return IsList(c) || IsModel(c); }
 bool IsCompiled(Config c) { return !IsBundle(c); }
 bool IsBundleOrList(Config c) { return IsBundle(c) || IsList(c); }
-bool HasSpans(Config c) { return !IsOperation(c); }
+bool HasSpans(Config c) { return !IsOneOperation(c); }
 bool IsOneProgram(Config c) { return KindOf(c.workload) == Kind::kOneProgram; }
 bool IsStreams(Config c) { return KindOf(c.workload) == Kind::kStreams; }
 bool IsTaskGraph(Config c) { return KindOf(c.workload) == Kind::kTaskGraph; }
@@ -70,6 +73,8 @@ constexpr const char* kBundle = "a bundle (workload.bundle)";
 constexpr const char* kList = "a list of operations (workload.graph or workload.ops)";
 constexpr const char* kListOrModel = "a list of operations or a model";
 constexpr const char* kCompiled = "one operation, a list of operations or a model";
+constexpr const char* kDivided = "one operation but for attention, a list of operations or a model";
+constexpr const char* kAttention = "fused attention (workload.op = \"attention\")";
 constexpr const char* kBundleOrList = "a bundle or a list of operations";
 constexpr const char* kSpans = "a bundle, a list of operations or a model";
 constexpr const char* kModel = "a model of one layer or more (workload.model.layers)";
@@ -88,7 +93,7 @@ constexpr const char* kWaves = "waves of a block (trace.waves.block)";
 
 // The first rule that fits a key counts. Every key of [workload] has one.
 constexpr Rule kRules[] = {
-    {"workload.op", IsOperation, kOperation},
+    {"workload.op", IsOneOperation, kOperation},
     {"workload.axis", IsReduction, "a reduction: sum, amax, amin or mean"},
     {"workload.functional", Always, ""},
     {"workload.verify", Always, ""},
@@ -96,7 +101,7 @@ constexpr Rule kRules[] = {
     {"workload.seed", Always, ""},
     {"workload.distribution", Always, ""},
     {"workload.cores", IsCompiled, kCompiled},
-    {"workload.division", IsCompiled, kCompiled},
+    {"workload.division", IsDivided, kDivided},
     {"workload.bundle", IsBundle, kBundle},
     {"workload.kernel", IsBundle, kBundle},
     {"workload.shapes", IsBundle, kBundle},
@@ -141,6 +146,7 @@ constexpr Rule kRules[] = {
     {"workload.issue.", IsTaskGraph, kTaskGraph},
     {"workload.inputs.", IsOperation, kOperation},
     {"workload.model.", IsModel, kModel},
+    {"workload.attention.", IsAttention, kAttention},
     {"trace.waves.block", Always, ""},
     {"trace.waves.cycles", HasWavesOnError, "the last clocks, with trace.waves.on_error = true"},
     {"trace.waves.", HasWaves, kWaves},
@@ -160,6 +166,7 @@ const Rule* RuleOf(const std::string& key) {
 std::string WhatRuns(const WorkloadConfig& workload) {
   switch (KindOf(workload)) {
     case Kind::kOperation:
+    case Kind::kAttention:
       return fmt::format("the operation '{}'", workload.op);
     case Kind::kBundle:
       return fmt::format("the bundle {}", workload.bundle);
@@ -175,7 +182,10 @@ std::string WhatRuns(const WorkloadConfig& workload) {
 
 WorkloadKind KindOf(const WorkloadConfig& workload) {
   if (workload.model.layers > 0) return Kind::kModel;
-  if (!HasOpList(workload)) return workload.bundle.empty() ? Kind::kOperation : Kind::kBundle;
+  if (!HasOpList(workload)) {
+    if (!workload.bundle.empty()) return Kind::kBundle;
+    return workload.op == kAttentionOp ? Kind::kAttention : Kind::kOperation;
+  }
   switch (workload.issue.mode) {
     case IssueMode::kProgram:
       return Kind::kOneProgram;

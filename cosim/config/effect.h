@@ -24,6 +24,7 @@ enum class WorkloadKind : uint8_t {
   kStreams,
   kTaskGraph,
   kModel,
+  kAttention,  // one operation with keys of its own
 };
 WorkloadKind KindOf(const WorkloadConfig& workload);
 

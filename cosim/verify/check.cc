@@ -133,4 +133,13 @@ Verification VerifyOperation(ReferenceProblem problem, const std::vector<HostDat
                 options.tolerance);
 }
 
+Verification VerifyAttention(AttentionProblem problem, const std::vector<HostData>& inputs,
+                             const std::vector<HostData>& outputs, const CheckOptions& options) {
+  problem.q = HalfPointer(inputs[0]);
+  problem.k = HalfPointer(inputs[1]);
+  problem.v = HalfPointer(inputs[2]);
+  return Verify(*MakeAttentionReference(problem), HalfPointer(outputs.back()),
+                options.sample ? kSample : 0, options.seed, options.tolerance);
+}
+
 }  // namespace spyre::cosim

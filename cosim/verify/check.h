@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "cosim/reference/attention_reference.h"
 #include "cosim/reference/reference.h"
 #include "cosim/tensors/host_data.h"
 #include "cosim/verify/verification.h"
@@ -19,6 +20,9 @@ Verification Verify(const Reference& reference, const uint16_t* output, int64_t 
 
 // problem: without data. inputs, outputs: one per tensor, the last of which is the output.
 Verification VerifyOperation(ReferenceProblem problem, const std::vector<HostData>& inputs,
+                             const std::vector<HostData>& outputs, const CheckOptions& options);
+// The same of fused attention: inputs q, k, v.
+Verification VerifyAttention(AttentionProblem problem, const std::vector<HostData>& inputs,
                              const std::vector<HostData>& outputs, const CheckOptions& options);
 
 }  // namespace spyre::cosim

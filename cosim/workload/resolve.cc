@@ -3,6 +3,7 @@
 
 #include "base/error.h"
 #include "cosim/config/effect.h"
+#include "cosim/workload/attention_workload.h"
 #include "cosim/workload/bundle_workload.h"
 #include "cosim/workload/model_workload.h"
 #include "cosim/workload/op_list_workload.h"
@@ -17,6 +18,8 @@ std::unique_ptr<Workload> Resolve(const RunConfig& config) {
   switch (KindOf(config.workload)) {
     case WorkloadKind::kOperation:
       return ResolveOperation(config);
+    case WorkloadKind::kAttention:
+      return ResolveAttention(config);
     case WorkloadKind::kBundle:
       return ResolveBundle(config);
     case WorkloadKind::kModel:

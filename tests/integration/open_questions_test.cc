@@ -201,6 +201,7 @@ std::string GraphRow(const Row& row) {
     if (set.rfind("conformance=", 0) == 0) options.conformance = value;
     if (set.rfind("deps=", 0) == 0) options.deps = value;
     if (set.rfind("ready=", 0) == 0) options.ready = value;
+    if (set.rfind("dispatch=", 0) == 0) options.dispatch = value;
   }
   std::istringstream none;
   std::ostringstream answers, messages;

@@ -5,14 +5,17 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <sstream>
 
 #include "base/error.h"
 #include "tests/paths.h"
+#include "traces/trace_file.h"
 
 namespace spyre::cosim {
 namespace {
@@ -195,6 +198,117 @@ TEST(GraphCommand, WritesAChromeTraceWithAProcessForEachPool) {
   EXPECT_EQ(last["ts"], 50);
   EXPECT_EQ(last["dur"], 50);
   std::filesystem::remove(options.trace);
+}
+
+TEST(GraphCommand, LoopsWriteTheirLinesOut) {
+  const json answers = Answers(RunLines("for_each i 2\nalloc f{i} 0\nfor_each j 2\n"
+                                        "in @ {i*10+1} {j*8} 0 8 8\nend\nsubmit @\nend\ndump")
+                                   .out);
+  ASSERT_EQ(answers.size(), 3u);
+  EXPECT_EQ(answers[2]["tasks"][1]["args"], 2);
+  const json last = Answers(RunLines("alloc a 0\nalloc b 0\ncyc @-1 6\nsubmit @-1\nsubmit @\n"
+                                     "simulate")
+                                .out)
+                        .back();
+  EXPECT_EQ(last["trace"], json::parse("[[0,0,100],[1,0,10]]"));
+}
+
+TEST(GraphCommand, SequentialTasksComeAfterTheIterationBefore) {
+  const std::string program = "sequential i 3\nfor_each j 2\nalloc f 0\nsubmit @\nend\nend\n";
+  EXPECT_EQ(Answers(RunLines(program + "simulate", Safe("explicit")).out).back()["trace"],
+            json::parse("[[0,0,10],[1,0,10],[0,10,20],[1,10,20],[0,20,30],[1,20,30]]"));
+  EXPECT_THAT(RunLines(program).error, HasSubstr("line 3: "));
+}
+
+TEST(GraphCommand, ChannelsOrderSendsAndReceives) {
+  const std::string task = "alloc f 0\n";
+  const std::string program = "channel c 1\n" + task + "send @ c\nsubmit @\n" + task +
+                              "receive @ c\nsubmit @\n" + task + "send @ c\nsubmit @\n";
+  EXPECT_EQ(Answers(RunLines(program + "simulate", Safe("explicit")).out).back()["trace"],
+            json::parse("[[0,0,10],[0,10,20],[0,20,30]]"));
+  EXPECT_THAT(RunLines(program + task + "send @ c", Safe("explicit")).error,
+              HasSubstr("room for 1"));
+  EXPECT_THAT(RunLines(task + "receive @ c", Safe("explicit")).error, HasSubstr("'c'"));
+}
+
+TEST(GraphCommand, LoopsThatAreWrongAreNamedByNumber) {
+  EXPECT_THAT(RunLines("for_each i 2\nalloc f 0\n").error,
+              HasSubstr("line 1: the loop has no end"));
+  EXPECT_THAT(RunLines("end\n").error, HasSubstr("line 1: no loop is open"));
+  EXPECT_THAT(RunLines("for_each i x\nend\n").error, HasSubstr("line 1: the number of iterations"));
+  EXPECT_THAT(RunLines("alloc f 0\nfor_each i 1\nsubmit @-3\nend").error, HasSubstr("line 3: "));
+}
+
+TEST(GraphCommand, RunLeavesTheSameWithAnyNumberOfThreads) {
+  std::string program = "pools 1 1\n";
+  for (int i = 0; i < 60; ++i) {
+    program += "alloc f " + std::to_string(i % 2) + "\nin @ " + std::to_string(i % 7) +
+               " 0 0 8 8\ninout @ " + std::to_string(i * i % 11) + " 0 0 8 8\nsubmit @\n";
+  }
+  std::set<std::string> digests;
+  for (const char* threads : {"1", "2", "5"})
+    digests.insert(Answers(RunLines(program + "run " + threads, Safe()).out)
+                       .back()["digest"]
+                       .get<std::string>());
+  EXPECT_EQ(digests.size(), 1u);
+  EXPECT_THAT(RunLines(program + "run 1000", Safe()).error, HasSubstr("1000 threads"));
+}
+
+TEST(GraphCommand, AnOrderThatIsMissingIsAnotherDigest) {
+  const std::string write = "alloc f 0\nout @ 1 0 0 8 8\nsubmit @\n";
+  const std::string read = "alloc f 0\nin @ 1 0 0 8 8\nout @ 2 0 0 8 8\nsubmit @\n";
+  const auto digest = [&](const std::string& program, const char* deps) {
+    return Answers(RunLines(program + "run", Safe(deps)).out).back()["digest"];
+  };
+  EXPECT_EQ(digest(write + read, "exact"), digest(write + read, "explicit")) << "fifo is in order";
+  const std::string stolen = "sequential i 1\n" + write + "end\n" + read;
+  EXPECT_EQ(digest(stolen, "hybrid"), digest(write + read, "exact"));
+}
+
+TEST(GraphCommand, TheStartPolicyKeepsTasksBack) {
+  GraphCommandOptions options = Safe();
+  options.start = "2";
+  const std::string task = "alloc f 0\nsubmit @\n";
+  EXPECT_EQ(Answers(RunLines(task + task + "pop", options).out).back()["v"], -1);
+  EXPECT_EQ(Answers(RunLines(task + task + task + "pop", options).out).back()["v"], 0);
+  options.start = "after_orchestration";
+  EXPECT_EQ(Answers(RunLines(task + task + task + "pop", options).out).back()["v"], -1);
+  options.start = "soon";
+  EXPECT_THAT(RunLines("", options).error, HasSubstr("after_orchestration"));
+}
+
+TEST(GraphCommand, TimingAndDispatchOfTheSimulation) {
+  const std::string program = "workers 2\nfor_each i 4\nalloc f 0\nsubmit @\nend\nsimulate";
+  GraphCommandOptions options = Safe();
+  options.timing = "rate_limited";
+  options.issue_cycles = 20;
+  EXPECT_EQ(Answers(RunLines(program, options).out).back()["trace"],
+            json::parse("[[0,20,30],[0,40,50],[0,60,70],[0,80,90]]"));
+  options.timing = "batched";
+  options.batch = 2;
+  options.dispatch = "round_robin";
+  EXPECT_EQ(Answers(RunLines(program, options).out).back()["trace"],
+            json::parse("[[0,40,50],[1,40,50],[0,80,90],[1,80,90]]"));
+  options.timing = "immediate";
+  EXPECT_THAT(RunLines(program, options).error, HasSubstr("--issue-cycles"));
+  options = Safe();
+  options.dispatch = "lottery";
+  EXPECT_THAT(RunLines(program, options).error, HasSubstr("any, round_robin"));
+}
+
+TEST(GraphCommand, WritesATraceOfTheProject) {
+  GraphCommandOptions options = Safe();
+  options.trace = testing::TempDir() + "/graph_command_" + std::to_string(getpid()) + ".sctrace";
+  EXPECT_EQ(
+      RunLines("dual 1 1\nalloc load 0\nsubmit @\nalloc matmul 1\nsubmit @\nsimulate", options)
+          .error,
+      "");
+  const trace::Trace trace = trace::ReadTrace(options.trace);
+  std::filesystem::remove(options.trace);
+  ASSERT_EQ(trace.records.size(), 2u);
+  EXPECT_EQ(trace.tracks[trace.records[1].track].process, "pool 1");
+  EXPECT_EQ(trace.names[trace.records[1].name], "matmul");
+  EXPECT_EQ(trace.records[1].end_ps, 50'000u) << "a nanosecond for each cycle";
 }
 
 }  // namespace

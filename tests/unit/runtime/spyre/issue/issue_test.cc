@@ -7,8 +7,8 @@
 #include <random>
 
 #include "base/error.h"
-#include "tests/unit/driver/fake_card.h"
 #include "tests/unit/error_of.h"
+#include "tests/unit/runtime/spyre/issue/issue_fixture.h"
 
 namespace spyre::runtime {
 namespace {
@@ -16,32 +16,6 @@ namespace {
 using flex::RuntimeContext;
 using test::ErrorOf;
 using ::testing::HasSubstr;
-
-constexpr uint64_t kBytes = 128;
-
-// Tasks over small buffers: a fill writes one, a copy out reads one into host memory.
-class IssueTest : public testing::Test {
- protected:
-  SpyreTensor NewBuffer() { return AllocateTensor(context, {64}); }
-  IssuedTask Fill(const std::string& name, const SpyreTensor& buffer, uint64_t value) {
-    return {name, Unit::kDmaIn, {{buffer, Access::kOut}}, [=](SpyreStream& stream) {
-              stream.flex_stream().Fill(buffer.device_handle, kBytes, value);
-            }};
-  }
-  IssuedTask ReadOut(const std::string& name, const SpyreTensor& buffer, uint64_t* host) {
-    return {name, Unit::kDmaOut, {{buffer, Access::kIn}}, [=](SpyreStream& stream) {
-              stream.flex_stream().CopyFromDevice(host, buffer.device_handle, kBytes);
-            }};
-  }
-  int Executed(Opcode opcode) const {
-    return static_cast<int>(std::count_if(
-        card.executed.begin(), card.executed.end(),
-        [&](const auto& done) { return static_cast<Opcode>(done.block.opcode) == opcode; }));
-  }
-
-  test::FakeCard card;
-  RuntimeContext context{card, 0};
-};
 
 TEST_F(IssueTest, StreamsOrderWhatTheCallerOrders) {
   card.pipelined = true;
