@@ -93,6 +93,13 @@ std::vector<std::string> PassesFromJson(const FormValue& value) {
   return passes;
 }
 
+// `graph` begins behind `kernel` or `bundle`.
+void RefuseWithoutList(const FrontEndPass& next, const FrontEndResult& graph) {
+  if (&next > &RequireFrontEndPass(graph.passes.back())) return;
+  throw BadInput("pass '{}': the graph comes into the pipeline behind '{}', without a list",
+                 next.name, graph.passes.back());
+}
+
 // ---------------------------------------------------------------- readable text
 
 std::string Inline(const Json& value) {
@@ -160,6 +167,7 @@ GraphForm GraphFormFromJson(const OrderedJson& value, const std::string& next) {
         graph.decisions.push_back(DecisionFromJson(entry));
     if (const auto log = form.Find("log")) graph.log = log->Texts();
   }
+  if (!next.empty() && HasNoList(graph)) RefuseWithoutList(RequireFrontEndPass(next), graph);
   if (!next.empty() && !RequireFrontEndPass(next).rewrites)
     DropFrom(RequireFrontEndPass(next), graph);
   Verify(graph, result.options);

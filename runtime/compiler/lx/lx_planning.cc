@@ -305,6 +305,10 @@ class Planner {
       LxBufferPlan& buffer = plan_.buffers[index_.at(candidates[c].name)];
       buffer.lx_address = addresses[c];
       if (!addresses[c]) buffer.reason = NoRoom(candidates, addresses, c);
+      for (const std::string& parent : candidates[c].in_place) {
+        if (addresses[c] && plan_.Find(parent)->lx_address == addresses[c])
+          buffer.reason += fmt::format("; it takes the place of {}, which dies there", parent);
+      }
     }
     for (LxBufferPlan& buffer : plan_.buffers) {
       if (buffer.is_input) buffer.reason = "an input of the kernel";

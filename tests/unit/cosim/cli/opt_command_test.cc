@@ -86,8 +86,9 @@ TEST(OptCommand, AGraphOnALineIsAnsweredByALine) {
   std::istringstream in(line + "\n{\"ops\": []}\n" + line);
   std::ostringstream out;
   EXPECT_EQ(RunOptCommand({"lx", "-"}, in, out), 2) << "one is refused";
-  EXPECT_EQ(std::count(out.str().begin(), out.str().end(), '\n'), 3);
-  EXPECT_THAT(out.str(), HasSubstr("\n{\"error\":{\"type\":\"InvalidInput\""));
+  const std::string text = out.str();
+  EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 3) << text;
+  EXPECT_THAT(text, HasSubstr("\n{\"error\":{\"type\":\"InvalidInput\""));
 }
 
 TEST(OptCommand, AGraphThatAPassRefusesIsPrintedAndRefused) {

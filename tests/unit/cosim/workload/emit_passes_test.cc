@@ -100,7 +100,7 @@ TEST(EmitPasses, OpSpecSourceComesInBehindKernel) {
 }
 
 TEST(EmitPasses, ABundleComesInAsItIs) {
-  const RunConfig config = BundleConfig("bundles/symbolic_constants");
+  const RunConfig config = BundleConfig("bundles/flat_baked_addresses/add_64x128_rows4/flat");
   const std::string mlir = Emit(config, "bundle", false);
   EXPECT_THAT(mlir, HasSubstr("sdsc_bundle"));
   const Json graph = Json::parse(Emit(config, "bundle", true));
