@@ -41,12 +41,12 @@ class GroupPlanner {
   }
 
   std::vector<TileGroup> Plan(const std::vector<PlanNode>& groups) {
-    for (size_t i = 0; i < groups.size(); ++i) AddGroup(groups[i], {}, {}, static_cast<int>(i));
+    for (const PlanNode& group : groups) AddGroup(group, {}, {}, 0);
     return std::move(groups_);
   }
 
  private:
-  // Path of the loops around, those loops, and the group's number among its neighbours.
+  // Path of the loops around, those loops, and the group's number among those inside them.
   void AddGroup(const PlanNode& node, std::vector<int> path, std::vector<DimLoop> loops,
                 int number) {
     const std::vector<std::string> ops = Members(node);
@@ -54,7 +54,7 @@ class GroupPlanner {
     const size_t outer = loops.size();
     for (const PlanLevel& level : node.levels) AddLevel(node, ops, level, loops);
     if (loops.size() > outer) {
-      path.push_back(number);
+      path.push_back(path.empty() ? next_outer_++ : number);
       path.resize(loops.size(), 0);
     }
     TileGroup run;
@@ -251,6 +251,7 @@ class GroupPlanner {
   std::set<std::string> seen_;
   std::vector<TileGroup> groups_;
   int next_hint_id_ = 0;
+  int next_outer_ = 0;  // number of the next loop that is in no other
 };
 
 }  // namespace
