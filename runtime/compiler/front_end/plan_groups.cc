@@ -62,7 +62,7 @@ class GroupPlanner {
     const auto flush = [&] {
       if (!run.ops.empty() && !loops.empty()) {
         run.path = path;
-        for (const DimLoop& loop : loops) run.levels.push_back({loop.count, {}, loop.hint_id});
+        for (const DimLoop& loop : loops) run.levels.push_back(LevelOf(run.ops, loop));
         groups_.push_back(std::move(run));
       }
       run = {};
@@ -80,6 +80,16 @@ class GroupPlanner {
       }
     }
     flush();
+  }
+
+  TileLevel LevelOf(const std::vector<std::string>& ops, const DimLoop& loop) const {
+    TileLevel level{loop.count, {}, loop.hint_id};
+    for (const std::string& op : ops) {
+      const DimHint hint = HintOf(op, loop);
+      if (!level.dims.empty() || !hint.dim_index || hint.is_reduction) continue;
+      level.dims = {*hint.dim_index};
+    }
+    return level;
   }
 
   std::vector<std::string> Members(const PlanNode& node) const {
@@ -142,6 +152,8 @@ class GroupPlanner {
     if (const auto* name = std::get_if<std::string>(&dim)) return *name;
     const int64_t position = std::get<int64_t>(dim);
     const std::vector<std::string> outputs = OutputDims(first);
+    if (outputs.empty())
+      throw Refusal("unknown_dim", node, fmt::format("{} is one number", first), "");
     if (static_cast<size_t>(position) < outputs.size())
       return outputs[static_cast<size_t>(position)];
     throw Refusal("unknown_dim", node,
