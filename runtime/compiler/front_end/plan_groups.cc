@@ -41,24 +41,23 @@ class GroupPlanner {
   }
 
   std::vector<TileGroup> Plan(const std::vector<PlanNode>& groups) {
-    for (const PlanNode& group : groups) AddGroup(group, {}, {}, 0);
+    for (const PlanNode& group : groups) AddGroup(group, {}, {});
     return std::move(groups_);
   }
 
  private:
-  // Path of the loops around, those loops, and the group's number among those inside them.
-  void AddGroup(const PlanNode& node, std::vector<int> path, std::vector<DimLoop> loops,
-                int number) {
+  // Path of the loops around, and those loops.
+  void AddGroup(const PlanNode& node, std::vector<int> path, std::vector<DimLoop> loops) {
     const std::vector<std::string> ops = Members(node);
     CheckContiguous(node, ops);
     const size_t outer = loops.size();
     for (const PlanLevel& level : node.levels) AddLevel(node, ops, level, loops);
     if (loops.size() > outer) {
-      path.push_back(path.empty() ? next_outer_++ : number);
+      const int number = next_number_[path]++;
+      path.push_back(number);
       path.resize(loops.size(), 0);
     }
     TileGroup run;
-    int inner = 0;
     const auto flush = [&] {
       if (!run.ops.empty() && !loops.empty()) {
         run.path = path;
@@ -76,7 +75,7 @@ class GroupPlanner {
         }
       } else {
         flush();
-        AddGroup(member, path, loops, inner++);
+        AddGroup(member, path, loops);
       }
     }
     flush();
@@ -263,7 +262,7 @@ class GroupPlanner {
   std::set<std::string> seen_;
   std::vector<TileGroup> groups_;
   int next_hint_id_ = 0;
-  int next_outer_ = 0;  // number of the next loop that is in no other
+  std::map<std::vector<int>, int> next_number_;  // of loops, by the path of those around
 };
 
 }  // namespace
