@@ -45,7 +45,7 @@ void Declare(Command& root, Invocation& invocation) {
       std::cout);
   AddReplayCommand(root);
   AddCompileCommand(root);
-  AddCompareCommand(root, invocation);
+  AddCompareCommand(root);
   AddCalibrateCommand(root);
   AddMemoryCommand(root);
   AddOptCommand(root);

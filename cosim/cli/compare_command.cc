@@ -13,15 +13,13 @@
 #include <utility>
 
 #include "base/error.h"
-#include "base/files.h"
 #include "base/interrupt.h"
 #include "cosim/cli/common_options.h"
 #include "cosim/cli/failure.h"
+#include "cosim/cli/run_cases.h"
 #include "cosim/cli/run_command.h"
 #include "cosim/config/effect.h"
 #include "cosim/host/child_process.h"
-#include "cosim/report/report.h"
-#include "cosim/session/session.h"
 #include "cosim/workload/resolve.h"
 #include "traces/text.h"
 
@@ -103,24 +101,8 @@ Json Run(const CompareArguments& args, const Variant& variant, const std::string
   const RunConfig config = ConfigOf(args.list, sets, {});
   if (!HasOpList(config.workload))
     throw BadInput("{}: plans are of a list of operations, and this is none", args.list);
-  Json column = {{"exit_status", static_cast<int>(kDone)}};
-  column["predicted"] = Predicted(ResolveWorkload(config)->facts());
-  const RunResult result = RunSession(config, out, {});
-  const std::string text = ReportJson(result);
-  WriteFile(out + "/report.json", text, "report");
-  if (!result.unwritten.empty()) throw BadInput("{}", result.unwritten);
-  const bool passed = !result.verification || result.verification->passed();
-  if (!passed) column["exit_status"] = static_cast<int>(kWrong);
-  column["verified"] = result.verification ? Json(passed) : Json(nullptr);
-  const Json report = Json::parse(text);
-  double device_ns = 0;
-  for (const Json& kernel : report["kernels"]) device_ns += kernel["device_ns"].get<double>();
-  column["device_ns"] = device_ns;
-  column["launch_ns"] = report["launch_ns"];
-  column["device_memory"] = report["device_memory"];
-  column["bound_by"] = report["roofline"]["launches"]["bound_by"];
-  column["warnings"] = result.warnings;
-  column["report"] = out + "/report.json";
+  Json column = {{"predicted", Predicted(ResolveWorkload(config)->facts())}};
+  column.update(RunSessionOf({0, variant.name, config, out}));
   return column;
 }
 
@@ -128,11 +110,7 @@ std::string Answer(const CompareArguments& args, const Variant& variant, const s
   try {
     return Run(args, variant, out).dump();
   } catch (const std::exception&) {
-    const Failure failure = CurrentFailure();
-    Json error = {{"type", failure.type}};
-    if (!failure.kind.empty()) error["kind"] = failure.kind;
-    error["message"] = failure.message;
-    return Json{{"exit_status", failure.status}, {"error", std::move(error)}}.dump();
+    return ToJson(CurrentFailure()).dump();
   }
 }
 
@@ -148,8 +126,7 @@ std::vector<Json> RunAll(const CompareArguments& args, const std::vector<Variant
   for (const ChildResult& child : TryInChildren(works, jobs)) {
     Json column = {{"plan", variants[next].name}};
     if (child.error) {
-      column["exit_status"] = static_cast<int>(kBugStatus);
-      column["error"] = {{"type", "Crashed"}, {"message", child.error->what()}};
+      column.update(ToJson(Failure{kBugStatus, "Crashed", "", child.error->what()}));
     } else {
       column.update(Json::parse(child.bytes));
     }
@@ -248,7 +225,7 @@ std::string TableText(const std::vector<Json>& columns) {
 
 }  // namespace
 
-void AddCompareCommand(command_line::Command& root, const Invocation&) {
+void AddCompareCommand(command_line::Command& root) {
   using command_line::Words;
   command_line::Command& command =
       root.AddCommand("compare", "Run a list of operations under several plans, side by side");

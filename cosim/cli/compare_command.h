@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "base/command_line/command_line.h"
-#include "cosim/cli/invocation.h"
 
 namespace spyre::cosim {
 
@@ -22,8 +21,7 @@ struct CompareArguments {
   bool json = false;
 };
 
-// `invocation` must outlive the command.
-void AddCompareCommand(command_line::Command& root, const Invocation& invocation);
+void AddCompareCommand(command_line::Command& root);
 
 // Returns the largest exit status of the plans; one that is refused is a column with its reason.
 int RunCompareCommand(const CompareArguments& args, std::ostream& out);

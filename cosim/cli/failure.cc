@@ -6,6 +6,7 @@
 #include <csignal>
 #include <filesystem>
 #include <new>
+#include <nlohmann/json.hpp>
 #include <system_error>
 
 #include "base/error.h"
@@ -38,6 +39,13 @@ std::string Failure::Line() const {
   if (type == "DeviceFault") return "device fault: " + message;
   if (type == "InternalError") return "internal error: " + message;
   return kind.empty() ? message : fmt::format("{} [{}: {}]", message, type, kind);
+}
+
+nlohmann::ordered_json ToJson(const Failure& failure) {
+  nlohmann::ordered_json error = {{"type", failure.type}};
+  if (!failure.kind.empty()) error["kind"] = failure.kind;
+  error["message"] = failure.message;
+  return {{"exit_status", failure.status}, {"verified", nullptr}, {"error", std::move(error)}};
 }
 
 Failure CurrentFailure() {

@@ -3,6 +3,7 @@
 // mapping for every command. Any thread.
 #pragma once
 
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 
 #include "cosim/cli/exit_status.h"
@@ -19,6 +20,10 @@ struct Failure {
   // The line on standard error: "device fault: ...", or the message and behind it "[type: kind]".
   std::string Line() const;
 };
+
+// {exit_status, verified: null, error: {type, kind?, message}}: the result of a run that did not
+// come to its end.
+nlohmann::ordered_json ToJson(const Failure& failure);
 
 // Of the exception that is being handled. Call from a catch block.
 Failure CurrentFailure();

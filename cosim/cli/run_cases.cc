@@ -62,13 +62,6 @@ const char* StatusWord(int status) {
   }
 }
 
-Json Failed(const Failure& failure) {
-  Json error = {{"type", failure.type}};
-  if (!failure.kind.empty()) error["kind"] = failure.kind;
-  error["message"] = failure.message;
-  return {{"exit_status", failure.status}, {"verified", nullptr}, {"error", std::move(error)}};
-}
-
 // An id names a directory.
 std::string CheckId(const std::string& id) {
   const bool usable = !id.empty() && id.size() <= 100 && id.front() != '.' &&
@@ -185,7 +178,7 @@ std::string Answer(const RunCase& run, const CaseRunner& runner, uint64_t limit)
     CatchInterrupts(limit);
     return runner(run).dump();
   } catch (const std::exception&) {
-    return Failed(CurrentFailure()).dump();
+    return ToJson(CurrentFailure()).dump();
   }
 }
 
@@ -245,7 +238,7 @@ std::vector<Entry> ReadCases(const RunArguments& args, const std::string& out) {
     } catch (const std::exception&) {
       Failure failure = CurrentFailure();
       failure.message = fmt::format("{}, line {}: {}", args.cases, lines.number(), failure.message);
-      entry.refusal = Failed(failure);
+      entry.refusal = ToJson(failure);
     }
     entries.push_back(std::move(entry));
   }
@@ -273,6 +266,7 @@ Json RunSessionOf(const RunCase& run) {
   fields["device_ns"] = device_ns;
   fields["launch_ns"] = whole["launch_ns"];
   fields["device_memory"] = whole["device_memory"];
+  fields["bound_by"] = whole["roofline"]["launches"]["bound_by"];
   if (result.verification && !result.verification->passed())
     fields["mismatches"] = result.verification->mismatches;
   if (!result.warnings.empty()) fields["warnings"] = result.warnings;
@@ -302,7 +296,7 @@ int RunCases(const RunArguments& args, const CaseRunner& runner, std::ostream& r
     const Entry& entry = entries[number];
     Json fields;
     if (child.error) {  // it has died
-      fields = Failed({kBugStatus, "Crashed", "", child.error->what()});
+      fields = ToJson(Failure{kBugStatus, "Crashed", "", child.error->what()});
     } else {
       fields = Json::parse(child.bytes);
     }

@@ -41,28 +41,27 @@ class GroupPlanner {
   }
 
   std::vector<TileGroup> Plan(const std::vector<PlanNode>& groups) {
-    for (size_t i = 0; i < groups.size(); ++i) AddGroup(groups[i], {}, {}, static_cast<int>(i));
+    for (const PlanNode& group : groups) AddGroup(group, {}, {});
     return std::move(groups_);
   }
 
  private:
-  // Path of the loops around, those loops, and the group's number among its neighbours.
-  void AddGroup(const PlanNode& node, std::vector<int> path, std::vector<DimLoop> loops,
-                int number) {
+  // Path of the loops around, and those loops.
+  void AddGroup(const PlanNode& node, std::vector<int> path, std::vector<DimLoop> loops) {
     const std::vector<std::string> ops = Members(node);
     CheckContiguous(node, ops);
     const size_t outer = loops.size();
     for (const PlanLevel& level : node.levels) AddLevel(node, ops, level, loops);
     if (loops.size() > outer) {
+      const int number = next_number_[path]++;
       path.push_back(number);
       path.resize(loops.size(), 0);
     }
     TileGroup run;
-    int inner = 0;
     const auto flush = [&] {
       if (!run.ops.empty() && !loops.empty()) {
         run.path = path;
-        for (const DimLoop& loop : loops) run.levels.push_back({loop.count, {}, loop.hint_id});
+        for (const DimLoop& loop : loops) run.levels.push_back(LevelOf(run.ops, loop));
         groups_.push_back(std::move(run));
       }
       run = {};
@@ -76,10 +75,20 @@ class GroupPlanner {
         }
       } else {
         flush();
-        AddGroup(member, path, loops, inner++);
+        AddGroup(member, path, loops);
       }
     }
     flush();
+  }
+
+  TileLevel LevelOf(const std::vector<std::string>& ops, const DimLoop& loop) const {
+    TileLevel level{loop.count, {}, loop.hint_id};
+    for (const std::string& op : ops) {
+      const DimHint hint = HintOf(op, loop);
+      if (!level.dims.empty() || !hint.dim_index || hint.is_reduction) continue;
+      level.dims = {*hint.dim_index};
+    }
+    return level;
   }
 
   std::vector<std::string> Members(const PlanNode& node) const {
@@ -142,6 +151,8 @@ class GroupPlanner {
     if (const auto* name = std::get_if<std::string>(&dim)) return *name;
     const int64_t position = std::get<int64_t>(dim);
     const std::vector<std::string> outputs = OutputDims(first);
+    if (outputs.empty())
+      throw Refusal("unknown_dim", node, fmt::format("{} is one number", first), "");
     if (static_cast<size_t>(position) < outputs.size())
       return outputs[static_cast<size_t>(position)];
     throw Refusal("unknown_dim", node,
@@ -251,6 +262,7 @@ class GroupPlanner {
   std::set<std::string> seen_;
   std::vector<TileGroup> groups_;
   int next_hint_id_ = 0;
+  std::map<std::vector<int>, int> next_number_;  // of loops, by the path of those around
 };
 
 }  // namespace

@@ -391,7 +391,7 @@ TEST(OpListFuzz, EveryDialectAndTheProgramGiveTheValuesOfTheList) {
 }
 
 TEST(OpListFuzz, EveryPlanOfAChainGivesTheValuesOfTheList) {
-  const Tally tally = RunLists(40, true, [](uint32_t seed) { return RandomChain(seed).Make(); });
+  const Tally tally = RunLists(60, true, [](uint32_t seed) { return RandomChain(seed).Make(); });
   EXPECT_GT(tally.plans.planned, tally.lists / 2) << "most are to be compiled with a plan";
   EXPECT_GT(tally.plans.nested, 2) << "some are to have several inner loops in one outer";
 }

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <nlohmann/json.hpp>
 #include <random>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -57,13 +58,14 @@ class RandomPlan {
 
   int64_t Divisor(int dim, int64_t most) {
     if (OneIn(20)) return Between(1, 5);  // perhaps no divisor
+    const int64_t least = OneIn(6) ? 1 : 2;
     int64_t size = graph_.dims[static_cast<size_t>(dim)].size;
     constexpr int64_t kStick = 64;
     if (size % kStick == 0 && !OneIn(4)) size /= kStick;
     std::vector<int64_t> divisors;
-    for (int64_t d = 1; d <= std::min(size, most); ++d)
+    for (int64_t d = least; d <= std::min(size, most); ++d)
       if (size % d == 0) divisors.push_back(d);
-    return Pick(divisors);
+    return divisors.empty() ? 1 : Pick(divisors);
   }
 
   // Dimensions of all their results, or, seldom, of the first.
@@ -87,11 +89,15 @@ class RandomPlan {
     std::vector<int> dims = Common(first, last);
     if (dims.empty()) return Json::array({1});
     std::shuffle(dims.begin(), dims.end(), random_);
+    // Those that no loop around has cut yet come first.
+    std::stable_sort(dims.begin(), dims.end(),
+                     [&](int a, int b) { return cut_.count(a) < cut_.count(b); });
     const int64_t count = Divisor(dims[0], 4);
     Json named = Json::array();
     for (const int dim : dims) {
       named.push_back(graph_.dims[static_cast<size_t>(dim)].name);
-      if (!OneIn(3)) break;  // usually one
+      cut_.insert(dim);
+      if (!OneIn(4)) break;  // usually one
     }
     if (OneIn(5)) return Json::array({count});
     if (OneIn(5)) return Json::array({count, Json::array({0})});
@@ -113,9 +119,12 @@ class RandomPlan {
 
   Json Group(int first, int last, int depth) {
     Json ops = Json::array();
-    const int inner = OneIn(2) ? 1 : 5;  // in how many cases an operation begins an inner loop
+    const std::set<int> around = cut_;
+    Json levels = Json::array({Level(first, last)});
+    if (OneIn(4)) levels.push_back(Level(first, last));
+    const int inner = OneIn(3) ? 5 : 1;  // in how many cases an operation begins an inner loop
     for (int op = first; op <= last;) {
-      if (depth < 2 && first < last && OneIn(inner)) {
+      if (depth < 2 && (first < last || depth == 0) && OneIn(inner)) {
         const int end = OneIn(2) ? op : Between(op, last);
         ops.push_back(Group(op, end, depth + 1));
         op = end + 1;
@@ -124,11 +133,13 @@ class RandomPlan {
         ++op;
       }
     }
-    if (OneIn(3)) {
-      return Json::array({ops, Json::array({Level(first, last), Level(first, last)})});
-    }
+    cut_ = around;
     Json group = Json::array({ops});
-    for (const Json& part : Level(first, last)) group.push_back(part);
+    if (levels.size() > 1) {
+      group.push_back(std::move(levels));
+    } else {
+      for (const Json& part : levels[0]) group.push_back(part);
+    }
     return group;
   }
 
@@ -173,6 +184,7 @@ class RandomPlan {
 
   const compiler::NamedGraph& graph_;
   std::mt19937 random_;
+  std::set<int> cut_;  // dimensions that the loops around have cut
 };
 
 }  // namespace spyre::fuzz

@@ -89,6 +89,15 @@ TEST(PlanGroups, SeveralInnerLoopsRunInsideOneOuter) {
   EXPECT_TRUE(result.graph.Find("z")->Reads("full_y"));
 }
 
+TEST(PlanGroups, ALoopOfOneTileIsNone) {
+  EXPECT_EQ(LoopsOf(R"({"groups": [[[[["y"], 2], [["z"], 2, ["B"]]], 1], [["s"], 2]]})"),
+            "2x[y] 2x[z] 2x[s]")
+      << "each of the three is a loop of its own";
+  const FrontEndResult inner = Compile(
+      Three(), R"({"groups": [[[[[[["y"], 4, ["B"]]], 1], [["z"], 4, ["B"]]], 2, ["A"]]]})");
+  EXPECT_EQ(FactsOf(inner).loops, "2x[4x[y] 4x[z]] s");
+}
+
 TEST(PlanGroups, ACompositeIsAllThatItBecame) {
   const FrontEndResult result = Compile(Softmax(), R"({"groups": [[["p", "q"], 2, ["A"]]]})");
   EXPECT_EQ(FactsOf(result).loops, "2x[p.max p.sub p.exp p.sum p q]");

@@ -183,6 +183,22 @@ TEST(LxSolvers, BuffersThatLiveTogetherNeverOverlapAndStayWithinTheCapacity) {
 
 // ---------------------------------------------------------------- the pool
 
+TEST(LxSolver, ABufferWithAnAddressLiesThereOrNowhere) {
+  const auto place = [](std::vector<LxBuffer> buffers) {
+    return PlaceInLx(LxSolver::kFirstFit, buffers, 1024, 128);
+  };
+  // Shorter lifetimes go first, but not before those that have an address.
+  EXPECT_THAT(place({{"a", 256, 0, 9, {}, 128}, {"b", 128, 0, 1, {}}, {"c", 256, 0, 2, {}}}),
+              ElementsAre(128, 0, 384));
+  EXPECT_THAT(place({{"a", 256, 0, 2, {}, 100}}), ElementsAre(std::nullopt)) << "not aligned";
+  EXPECT_THAT(place({{"a", 256, 0, 2, {}, 896}}), ElementsAre(std::nullopt)) << "behind the end";
+  EXPECT_THAT(place({{"a", 256, 0, 2, {}, 0}, {"b", 256, 1, 3, {}, 128}}),
+              ElementsAre(0, std::nullopt))
+      << "across another";
+  EXPECT_THAT(place({{"a", 256, 0, 2, {}, 0}, {"b", 256, 2, 3, {}, 128}}), ElementsAre(0, 128))
+      << "the other is dead";
+}
+
 TEST(PoolPlanning, ReusesTheFirstBlockGivenBackThatFitsAndGivesBackItsRest) {
   std::vector<PoolBuffer> buffers = {{"a", 512, 0, 1, 0},
                                      {"b", 128, 0, 9, 0},

@@ -63,6 +63,18 @@ std::string ErrorOf(Graph graph) {
   return "";
 }
 
+TEST(TilingPropagation, AReaderInAnotherInnerLoopOfTheSameOuterNeedsTheWholeResult) {
+  const LoopStamp first{{0, 0}, {2, 4}, {{0}, {1}}}, second{{0, 1}, {2, 4}, {{0}, {1}}};
+  const Graph graph = GraphOf({Op("y", {"a"}, first), Op("z", {"y"}, second)}, {});
+  Graph as_public = graph;
+  EXPECT_EQ(PropagateTiles(as_public).decisions.at("y"), TileDecision::kPerTileFixed);
+  Graph whole = graph;
+  EXPECT_EQ(PropagateTiles(whole, TileReaders::kInnermostLoop).decisions.at("y"),
+            TileDecision::kMutation);
+  EXPECT_EQ(ReadsOf(whole, "z"), Names{"full_y"});
+  EXPECT_EQ(whole.LayoutOf("full_y").size, Extents({64, 128}));
+}
+
 TEST(TilingPropagation, WhatStaysInItsLoopIsFixed) {
   Graph graph = GraphOf({Op("y", {"a"}, Rows(0)), Op("z", {"y"}, Rows(0))}, {"z"});
   const TilePropagation result = PropagateTiles(graph);
