@@ -17,6 +17,10 @@
 
 namespace spyre::cosim {
 
+// Every third point of a file is held out: parameters are fitted to the others, so that its error
+// is a test of the model. The rule knows nothing of a point but its place in the file.
+constexpr size_t kHeldOutEvery = 3;
+
 struct CalibrationPoint {
   std::string file;
   size_t index = 0;  // in the file's list
@@ -27,6 +31,7 @@ struct CalibrationPoint {
   uint64_t cores = kMaxCores;
   double reference_us = 0;
 
+  bool held_out() const { return index % kHeldOutEvery == kHeldOutEvery - 1; }
   std::string Where() const;     // "times.json: points[3]"
   std::string Describe() const;  // "matmul 256x4096x256 split 4x8", "neg 64x8192"
   // Shortest name of the points that are judged together: unary, binary, reduction, softmax,

@@ -57,11 +57,18 @@ std::string FastText(const Points& points, const Results& results) {
       worst.cores == 1 ? "" : "s", Signed(results[error.worst].ErrorOfFast()));
 }
 
+std::string RmsText(const ErrorStatistics& errors) {
+  return errors.points > 0 ? fmt::format("{:.1f} %", errors.rms * 100) : "-";
+}
+
 std::vector<std::string> FamilyRow(const FamilyStatistics& family) {
-  const bool any = family.points > 0;
   const std::string failed = family.failed > 0 ? fmt::format(" ({} failed)", family.failed) : "";
-  return {family.title, fmt::format("{}{}", family.points, failed),
-          any ? fmt::format("{:.1f} %", family.rms * 100) : "-", any ? Signed(family.mean) : "-"};
+  return {family.title,
+          fmt::format("{}{}", family.all.points, failed),
+          RmsText(family.all),
+          RmsText(family.fitted),
+          RmsText(family.held_out),
+          family.all.points > 0 ? Signed(family.all.mean) : "-"};
 }
 
 std::string MarkdownRow(const std::vector<std::string>& cells) {
@@ -86,7 +93,7 @@ std::string CalibrationText(const Points& points, const Results& results) {
   const bool fast = ErrorOfFast(results).points > 0;
   trace::Table point_table(PointHeader(fast));
   for (size_t i = 0; i < points.size(); ++i) point_table.Add(PointRow(points[i], results[i], fast));
-  trace::Table family_table({"family", "points", "RMS", "mean", "worst"}, 1);
+  trace::Table family_table({"family", "points", "RMS", "fitted", "held out", "mean", "worst"}, 1);
   std::string worst;
   for (const FamilyStatistics& family : Statistics(points, results)) {
     std::vector<std::string> row = FamilyRow(family);
@@ -117,15 +124,22 @@ std::string CalibrationJson(const Points& points, const Results& results) {
                        {"cores", points[i].cores},
                        {"error", results[i].ErrorOf(points[i])}});
     }
-    const bool any = family.points > 0;
+    const auto rms = [](const ErrorStatistics& errors) {
+      return errors.points > 0 ? Json(errors.rms) : Json();
+    };
+    const bool any = family.all.points > 0;
     families.push_back({{"name", family.name},
                         {"title", family.title},
-                        {"points", family.points},
+                        {"points", family.all.points},
                         {"failed", family.failed},
-                        {"rms_error", any ? Json(family.rms) : Json()},
-                        {"mean_error", any ? Json(family.mean) : Json()},
+                        {"rms_error", rms(family.all)},
+                        {"mean_error", any ? Json(family.all.mean) : Json()},
                         {"worst_error", any ? worst[0]["error"] : Json()},
-                        {"worst", worst}});
+                        {"worst", worst},
+                        {"fitted_points", family.fitted.points},
+                        {"fitted_rms_error", rms(family.fitted)},
+                        {"held_out_points", family.held_out.points},
+                        {"held_out_rms_error", rms(family.held_out)}});
   }
   Json list = Json::array();
   for (size_t i = 0; i < points.size(); ++i) {
@@ -141,6 +155,7 @@ std::string CalibrationJson(const Points& points, const Results& results) {
     }
     json.update({{"cores", point.cores},
                  {"family", point.Family()},
+                 {"held_out", point.held_out()},
                  {"reference_us", point.reference_us},
                  {"simulated_us", result.ok() ? Json(result.simulated_us()) : Json()},
                  {"error", result.ok() ? Json(result.ErrorOf(point)) : Json()}});
@@ -163,7 +178,9 @@ std::string CalibrationJson(const Points& points, const Results& results) {
 }
 
 std::string CalibrationMarkdown(const Points& points, const Results& results) {
-  std::string text = "| Family | Points | RMS | Mean | Farthest off |\n|---|--:|--:|--:|---|\n";
+  std::string text =
+      "| Family | Points | RMS | Fitted | Held out | Mean | Farthest off |\n"
+      "|---|--:|--:|--:|--:|--:|---|\n";
   for (const FamilyStatistics& family : Statistics(points, results)) {
     std::vector<std::string> row = FamilyRow(family);
     std::string worst;

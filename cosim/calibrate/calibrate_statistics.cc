@@ -53,14 +53,32 @@ std::vector<Family> FamiliesOf(const std::vector<CalibrationPoint>& points) {
   return families;
 }
 
+// Gathers errors one by one.
+class ErrorSum {
+ public:
+  void Add(double error) {
+    ++points_;
+    sum_ += error;
+    squares_ += error * error;
+  }
+  ErrorStatistics statistics() const {
+    if (points_ == 0) return {};
+    const auto count = static_cast<double>(points_);
+    return {points_, std::sqrt(squares_ / count), sum_ / count};
+  }
+
+ private:
+  size_t points_ = 0;
+  double sum_ = 0, squares_ = 0;
+};
+
 template <class Predicate>
 FamilyStatistics Summarise(const Family& family, const std::vector<CalibrationPoint>& points,
                            const std::vector<PointResult>& results, Predicate is_member) {
   FamilyStatistics statistics;
   statistics.name = family.name;
   statistics.title = family.title;
-  double sum = 0;
-  double squares = 0;
+  ErrorSum all, fitted, held_out;
   for (size_t i = 0; i < points.size(); ++i) {
     if (!is_member(points[i])) continue;
     if (!results[i].ok()) {
@@ -68,15 +86,13 @@ FamilyStatistics Summarise(const Family& family, const std::vector<CalibrationPo
       continue;
     }
     const double error = results[i].ErrorOf(points[i]);
-    ++statistics.points;
-    sum += error;
-    squares += error * error;
+    all.Add(error);
+    (points[i].held_out() ? held_out : fitted).Add(error);
     statistics.worst.push_back(i);
   }
-  if (statistics.points == 0) return statistics;
-  const auto count = static_cast<double>(statistics.points);
-  statistics.mean = sum / count;
-  statistics.rms = std::sqrt(squares / count);
+  statistics.all = all.statistics();
+  statistics.fitted = fitted.statistics();
+  statistics.held_out = held_out.statistics();
   const auto size = [&](size_t i) { return std::abs(results[i].ErrorOf(points[i])); };
   std::stable_sort(statistics.worst.begin(), statistics.worst.end(),
                    [&](size_t a, size_t b) { return size(a) > size(b); });

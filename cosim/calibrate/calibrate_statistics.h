@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // How far simulated kernel times are from their references, by family of points. Pure functions,
 // any thread. An error is (simulated - reference) / reference; a family's RMS is over its points,
-// each counting the same.
+// each counting the same. The points that are held out are summed up by themselves as well.
 #pragma once
 
 #include <cstddef>
@@ -37,13 +37,19 @@ struct FastError {
 };
 FastError ErrorOfFast(const std::vector<PointResult>& results);
 
+// The errors of some points.
+struct ErrorStatistics {
+  size_t points = 0;         // that ran
+  double rms = 0, mean = 0;  // 0 if none ran
+};
+
 struct FamilyStatistics {
   std::string name;   // "unary", "matmul-32", "matmul", "total"
   std::string title;  // "pointwise, one input"
-  size_t points = 0;  // that ran
   size_t failed = 0;
-  double rms = 0, mean = 0;   // 0 if none ran
-  std::vector<size_t> worst;  // the three points farthest off, the farthest first
+  ErrorStatistics all;
+  ErrorStatistics fitted, held_out;  // the two parts of all (calibrate_points.h)
+  std::vector<size_t> worst;         // the three points farthest off, the farthest first
 };
 
 // Every family that has points: pointwise, reductions, softmax, matmul by number of cores, all

@@ -15,6 +15,7 @@ enum class Concurrency : uint8_t { kSerial, kPipelined };
 enum class BlockFidelity : uint8_t { kTimed, kRtl };
 enum class ManagementFidelity : uint8_t { kBehavioural, kRtl };
 enum class Ecc : uint8_t { kInline, kNone };
+enum class EccPartialWrite : uint8_t { kReadFirst, kMasked };
 enum class BankMapping : uint8_t { kRowBankColumn, kGroupInterleave, kHash };
 enum class RefreshKind : uint8_t { kAllBank, kPerBank, kNone };
 
@@ -42,7 +43,8 @@ struct CoreConfig {
   uint64_t vector_startup_cycles = 12;
   uint64_t vector_simple_cost = 1;
   uint64_t vector_function_cost = 4;
-  uint64_t vector_reduce_cost = 18;
+  uint64_t vector_reduce_cost = 16;
+  uint64_t vector_reduce_row_cycles = 50;
   uint64_t vector_transpose_cost = 2;
   uint64_t token_cycles = 2;
   uint64_t barrier_cycles = 64;
@@ -63,6 +65,7 @@ struct MemoryConfig {
   Ecc ecc = Ecc::kInline;
   uint64_t ecc_granule_bytes = 256;
   uint64_t ecc_word_bytes = 128;
+  EccPartialWrite ecc_partial_write = EccPartialWrite::kReadFirst;
   uint64_t channels = 16;
   uint64_t channel_bits = 16;
   uint64_t transfer_mts = 6400;
@@ -98,7 +101,7 @@ struct MemoryConfig {
   uint64_t write_queue = 32;
   uint64_t write_high = 16;
   uint64_t write_low = 13;
-  uint64_t reads_per_turn = 4;
+  uint64_t reads_per_turn = 6;
   uint64_t write_idle_ns = 100;
   uint64_t starvation_ns = 1000;
   uint64_t controller_ns = 70;

@@ -101,6 +101,12 @@ void DescribeCard(CardConfig& c, Visitor& v) {
       "Passes of a reduction across the lanes of a stick; a fit to row reductions on one to four "
       "cores, about 16 GB/s a core; along rows it is a simple operation",
       "fit");
+  v.Number(
+      "core.vector_reduce_row_cycles", c.core.vector_reduce_row_cycles, 0, 10000, "cycles",
+      "Rounding the result of such a reduction into one lane, each row: as long as a tree over "
+      "64 lanes of six dependent steps, none of which hides another. A fit to row reductions "
+      "of short and long rows on one core",
+      "fit");
   v.Number("core.vector_transpose_cost", c.core.vector_transpose_cost, 1, 64, "passes",
            "Passes of a stick transpose, 64 sticks in and out; not public; at 2 it keeps pace with "
            "the LX port, and the public 116 GB/s of restickify through memory stay memory's",
@@ -156,6 +162,12 @@ void DescribeCard(CardConfig& c, Visitor& v) {
            "word of the memory interface. With it reads reach the public 150 GB/s; whole granules "
            "of 256 bytes would reach 166",
            "assumed");
+  v.Choice("memory.ecc_partial_write", c.memory.ecc_partial_write, {"read_first", "masked"},
+           "A write of part of a granule changes part of its check bytes. read_first: the "
+           "controller reads the old ones first; masked: it writes only the new ones. Not public; "
+           "with read_first the sticks that long row reductions write one by one cost what the "
+           "calibration charges for rows",
+           "fit");
   v.Number("memory.channels", c.memory.channels, 1, 64, "channels",
            "16 x 16 bit x 6400 MT/s is the compiler's 204.8 GB/s", "derived");
   v.Number("memory.channel_bits", c.memory.channel_bits, 8, 64, "bits", "Width of a channel",
@@ -237,8 +249,12 @@ void DescribeCard(CardConfig& c, Visitor& v) {
            "Held writes at which it turns back to waiting reads; a turn takes at most write_high - "
            "write_low writes. With 3 a turn, balanced streams run near the public 105 GB/s",
            "fit");
-  v.Number("memory.reads_per_turn", c.memory.reads_per_turn, 1, 256, "requests",
-           "Reads that go, if they wait, before the bus turns to writes again", "fit");
+  v.Number(
+      "memory.reads_per_turn", c.memory.reads_per_turn, 1, 256, "requests",
+      "Reads that go, if they wait, before the bus turns to writes again. Two for each write "
+      "of a turn, as in kernels with two inputs; with fewer, such kernels on few cores wait for "
+      "reads",
+      "fit");
   v.Number("memory.write_idle_ns", c.memory.write_idle_ns, 0, 100000, "ns",
            "Without reads for this long, held writes go below write_high too", "assumed");
   v.Number("memory.starvation_ns", c.memory.starvation_ns, 0, 1000000, "ns",

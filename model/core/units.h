@@ -158,6 +158,7 @@ class VectorUnit : public CoreUnit {
   uint64_t elements_ = 0;
   uint64_t port_bytes_ = 0;
   uint64_t passes_ = 1;
+  uint64_t row_cycles_ = 0;  // of all rows, beside the passes
 };
 
 // Partial sums and barriers between cores; marks where steps of the program begin.

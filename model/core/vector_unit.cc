@@ -36,6 +36,7 @@ VectorUnit::Walk VectorUnit::OperandWalk(const Instruction& in, int address, int
 uint64_t VectorUnit::Execute(const Instruction& in) {
   const uint64_t start = local_ps();
   passes_ = config_.core.vector_simple_cost;
+  row_cycles_ = 0;
   switch (in.op) {
     case Op::kVbinary:
       Binary(in);
@@ -77,7 +78,8 @@ uint64_t VectorUnit::Execute(const Instruction& in) {
   const Clock& clock = core_.clock();
   uint64_t local = clock.CycleAt(start) + config_.core.vector_startup_cycles;
   uint64_t far_ahead = FarAheadCycle();
-  const uint64_t chunk_cycles = ((elements_ + chunks - 1) / chunks + lanes - 1) / lanes * passes_;
+  const uint64_t chunk_cycles = ((elements_ + chunks - 1) / chunks + lanes - 1) / lanes * passes_ +
+                                (row_cycles_ + chunks - 1) / chunks;
   const uint64_t chunk_bytes = (port_bytes_ + chunks - 1) / chunks;
   for (uint64_t i = 0; i < chunks; ++i) {
     local = std::max(core_.lx_port().Stream(local, chunk_bytes), local + chunk_cycles);
@@ -191,6 +193,7 @@ void VectorUnit::Round(const Instruction& in) {
   const bool scale = (in.fn & kRoundScale) != 0;
   const uint64_t operand = Count(in, 2);
   if (!scale && operand > 1) passes_ = config_.core.vector_function_cost;
+  if (one_lane) row_cycles_ = planes * rows * config_.core.vector_reduce_row_cycles;
   elements_ = planes * rows * kLanes;
   port_bytes_ = planes * rows * (kStickBytes + acc_bytes);
   Later([=, fn = in.fn] {

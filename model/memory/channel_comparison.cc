@@ -38,7 +38,7 @@ class ChannelController::Comparison {
     }
     // Beyond the end of a turn its length does not matter.
     const uint64_t turn = a_.writing_ ? a_.write_high_ - a_.write_low_ : a_.reads_per_turn_;
-    return a_.writing_ == b_.writing_ &&
+    return a_.writing_ == b_.writing_ && a_.merged_writes_ == b_.merged_writes_ &&
            std::min(a_.turn_requests_, turn) == std::min(b_.turn_requests_, turn) &&
            Same(a_.now_, b_.now_) && Same(a_.last_read_, b_.last_read_) &&
            Same(a_.last_write_, b_.last_write_) && Same(a_.waiting_since_, b_.waiting_since_) &&

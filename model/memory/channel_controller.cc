@@ -146,6 +146,7 @@ void ChannelController::UpdateDirection() {
 void ChannelController::Turn(bool writing) {
   writing_ = writing;
   turn_requests_ = 0;
+  merged_writes_ = 0;
   waiting_since_ = now_;
   if (!writing) read_idle_since_ = now_;
   ++counted_.turnarounds;

@@ -6,7 +6,8 @@
 // completions may be told ahead of their time. What is modelled, and where figures come from:
 // docs/memory.md. A request is priced whole, in one decision: its first column command, the
 // bank-group slot (lane) that it holds, and its last data beat. Rows of waiting requests are opened
-// ahead in their banks.
+// ahead in their banks. A write of part of an ECC granule reads the granule's check bytes first, in
+// one go for as many as a turn of writes may have.
 //
 // Order: a read that finds its bytes in a queued write is answered from there; one that finds part
 // of them waits until the write has gone; a write waits at the door for queued reads of its bytes.
@@ -122,6 +123,7 @@ class ChannelController {
   Lane& NextLane() { return lanes_[lanes_[1].free < lanes_[0].free ? 1 : 0]; }
   const Lane& NextLane() const { return lanes_[lanes_[1].free < lanes_[0].free ? 1 : 0]; }
   void Issue(uint64_t column, std::vector<MemoryCompletion>& done);
+  uint64_t ReadCheckFirst(uint64_t column);
   uint32_t PickBank(uint64_t column) const;
   void CountGap(const Bank& bank, uint64_t bank_from, uint64_t begin, uint64_t column);
 
@@ -142,7 +144,8 @@ class ChannelController {
   std::array<bool, 2> door_waits_{};  // its front meets a queued request of the other kind
   RequestQueue reads_, writes_;
   bool writing_ = false;
-  uint64_t turn_requests_ = 0;               // since the bus turned
+  uint64_t turn_requests_ = 0;  // since the bus turned
+  uint64_t merged_writes_ = 0;  // partial writes to go whose old check bytes have been read
   uint64_t last_read_ = 0, last_write_ = 0;  // bounds for the next column of the other kind
   std::array<uint64_t, kMaxBankGroups> group_free_{};
   std::array<uint64_t, kMaxBankGroups> group_read_from_{};

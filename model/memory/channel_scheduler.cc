@@ -122,13 +122,16 @@ void ChannelController::Issue(uint64_t column, std::vector<MemoryCompletion>& do
   Lane& lane = NextLane();
   CountGap(bank, static_cast<uint64_t>(candidates_.from[index]), lane.free, column);
 
+  const uint64_t begin = column;
+  if (writing_ && timing_.ReadsCheckFirst(request.column, request.bytes))
+    column = ReadCheckFirst(column);
   const uint64_t data = timing_.DataBursts(request.column, request.bytes);
   const uint64_t check = timing_.CheckBursts(request.column, request.bytes);
   lane.free = group_free_[group] = column + (data + check) * timing_.ccd_l;
   const uint64_t last = column + (data + check - 1) * timing_.ccd_l;
   counted_.busy_ps += (data + check) * timing_.ccd_s;
   counted_.check_ps += check * timing_.ccd_s;
-  if (run_log_ != nullptr) run_log_->push_back({column, lane.free, request.bytes});
+  if (run_log_ != nullptr) run_log_->push_back({begin, lane.free, request.bytes});
   if (bank.used) {
     ++counted_.row_hits;
   } else {
@@ -151,6 +154,29 @@ void ChannelController::Issue(uint64_t column, std::vector<MemoryCompletion>& do
   pending.Remove(slot);
   door_waits_[writing_ ? kRead : kWrite] = false;  // it looks again
   ChooseCandidate(index);
+}
+
+// The check bytes of the partial writes that wait, one burst each, and the bus turned to them and
+// back; returns when the first of the writes can go. No other request passes the bus meanwhile.
+uint64_t ChannelController::ReadCheckFirst(uint64_t column) {
+  if (merged_writes_ == 0) {
+    const uint64_t most = std::max<uint64_t>(1, write_high_ - write_low_);
+    for (uint32_t bank = 0; bank < banks_.size() && merged_writes_ < most; ++bank) {
+      for (uint16_t i = writes_.Head(bank); i != RequestQueue::kNone; i = writes_.Next(i))
+        merged_writes_ += timing_.ReadsCheckFirst(writes_[i].column, writes_[i].bytes) ? 1 : 0;
+    }
+    merged_writes_ = std::min(merged_writes_, most);
+    const uint64_t read = std::max(column, last_write_);
+    last_read_ = read + (merged_writes_ - 1) * timing_.ccd_l + timing_.read_to_write;
+    const uint64_t bursts = merged_writes_ * timing_.ccd_s;
+    counted_.busy_ps += bursts;
+    counted_.check_ps += bursts;
+    counted_.lost_turnaround_ps +=
+        last_read_ - column - std::min(last_read_ - column, bursts * lane_count_);
+    column = last_read_;
+  }
+  --merged_writes_;
+  return column;
 }
 
 // Who is to blame for the lane being free from `begin` to `column`.

@@ -28,7 +28,11 @@ Lpddr5Timing::Lpddr5Timing(const MemoryConfig& m) {
   refresh_bank = RoundUp(m.t_rfc_pb_ps);
   refresh_to_activate = RoundUp(m.t_pbr2act_ps);
   burst_bytes = static_cast<uint32_t>(BurstBytes(m));
-  ecc_word_bytes = m.ecc == Ecc::kInline ? static_cast<uint32_t>(m.ecc_word_bytes) : 0;
+  const bool inline_ecc = m.ecc == Ecc::kInline;
+  ecc_word_bytes = inline_ecc ? static_cast<uint32_t>(m.ecc_word_bytes) : 0;
+  merged_bytes = inline_ecc && m.ecc_partial_write == EccPartialWrite::kReadFirst
+                     ? static_cast<uint32_t>(m.ecc_granule_bytes)
+                     : 0;
 }
 
 }  // namespace spyre::model

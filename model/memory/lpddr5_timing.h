@@ -41,6 +41,7 @@ struct Lpddr5Timing {
   uint64_t refresh_interval, refresh_all, refresh_bank, refresh_to_activate;
   uint32_t burst_bytes;
   uint32_t ecc_word_bytes;  // 0: no in-line ECC
+  uint32_t merged_bytes;  // writes of part of a block of these read its check bytes first; 0: none
 
   uint64_t RoundUp(uint64_t ps) const { return (ps + clock - 1) / clock * clock; }
   // Bursts of data at `column` of a row: every burst that it touches.
@@ -48,11 +49,15 @@ struct Lpddr5Timing {
     return (column + bytes - 1) / burst_bytes - column / burst_bytes + 1;
   }
   // Bursts of check bytes: one for every ECC word touched; the controller keeps none from one word
-  // to the next. A write of part of a word masks the check bytes that it does not change (SECDED
-  // over 8 bytes), so it reads nothing first.
+  // to the next.
   uint32_t CheckBursts(uint32_t column, uint32_t bytes) const {
     if (ecc_word_bytes == 0) return 0;
     return (column + bytes - 1) / ecc_word_bytes - column / ecc_word_bytes + 1;
+  }
+  // Whether a write changes part of a burst of check bytes and the rest must be read for it. With
+  // masked writes (SECDED over 8 bytes needs no other data) that is never so.
+  bool ReadsCheckFirst(uint32_t column, uint32_t bytes) const {
+    return merged_bytes != 0 && (column % merged_bytes != 0 || bytes % merged_bytes != 0);
   }
   // Latency of an access to an idle channel with closed rows, for callers that model no queues.
   uint64_t UnloadedPs(uint32_t bytes, bool write) const {

@@ -95,8 +95,10 @@ struct TileShape {
 void EmitTile(SectionBuilder& builder, const TileWalk& walk, const Problem& problem,
               const TileShape& shape, Op op, Order order, int operand, Reg lx);
 
-// Units of work per LX buffer for kernels that only stream: about eight tiles a core, so that the
-// first load and the last store cost little, but tiles of at least 16 KiB.
+// Units of work per LX buffer for kernels that only stream: about 64 tiles a core, but tiles of at
+// least 2 KiB. Loads and stores of a core then alternate as finely as the traffic of a stream does,
+// the first load and the last store cost little, and small kernels do not load everything before
+// they store.
 int64_t StreamTileSticks(const Problem& problem, int64_t most_sticks);
 
 // LX given out from `base`, in sticks.

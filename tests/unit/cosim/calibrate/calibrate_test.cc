@@ -159,21 +159,39 @@ TEST(CalibrationStatistics, RmsMeanAndWorstAreOfRelativeErrors) {
   const auto points = Parse({kNeg, kNeg, kNeg, kNeg});
   const auto families = Statistics(points, {Time(12), Time(6), Time(10), Time(11)});
   const FamilyStatistics& unary = families.front();
-  EXPECT_EQ(unary.points, 4u);
+  EXPECT_EQ(unary.all.points, 4u);
   EXPECT_EQ(unary.failed, 0u);
-  EXPECT_NEAR(unary.mean, -0.025, 1e-12);
-  EXPECT_NEAR(unary.rms, std::sqrt((0.04 + 0.16 + 0.01) / 4), 1e-12);
+  EXPECT_NEAR(unary.all.mean, -0.025, 1e-12);
+  EXPECT_NEAR(unary.all.rms, std::sqrt((0.04 + 0.16 + 0.01) / 4), 1e-12);
   EXPECT_THAT(unary.worst, ElementsAre(1, 0, 3)) << "farthest off first, of either sign";
+}
+
+TEST(CalibrationStatistics, EveryThirdPointOfAFileIsHeldOutWhateverWasSelected) {
+  // References 10: errors +10, +20, -50, 0, 0, +100 %. The third and the last are held out.
+  const auto points = Parse({kNeg, kNeg, kNeg, kNeg, kNeg, kNeg});
+  const std::vector<PointResult> results = {Time(11), Time(12), Time(5),
+                                            Time(10), Time(10), Time(20)};
+  const FamilyStatistics unary = Statistics(points, results).front();
+  EXPECT_EQ(unary.fitted.points, 4u);
+  EXPECT_NEAR(unary.fitted.rms, std::sqrt((0.01 + 0.04) / 4), 1e-12);
+  EXPECT_EQ(unary.held_out.points, 2u);
+  EXPECT_NEAR(unary.held_out.rms, std::sqrt((0.25 + 1.0) / 2), 1e-12);
+  EXPECT_NEAR(unary.held_out.mean, 0.25, 1e-12);
+
+  const FamilyStatistics last =
+      Statistics({points[1], points[5]}, {results[1], results[5]}).front();
+  EXPECT_EQ(last.fitted.points, 1u);
+  EXPECT_NEAR(last.held_out.rms, 1.0, 1e-12) << "its place in the file counts";
 }
 
 TEST(CalibrationStatistics, APointThatFailedCountsAsFailedOnly) {
   const auto points = Parse({kNeg, kNeg, kAdd});
   const auto families = Statistics(points, {Failed("no"), Time(15), Failed("no")});
-  EXPECT_EQ(families[0].points, 1u);
+  EXPECT_EQ(families[0].all.points, 1u);
   EXPECT_EQ(families[0].failed, 1u);
-  EXPECT_NEAR(families[0].rms, 0.5, 1e-12);
-  EXPECT_EQ(families[1].points, 0u);
-  EXPECT_EQ(families[1].rms, 0);
+  EXPECT_NEAR(families[0].all.rms, 0.5, 1e-12);
+  EXPECT_EQ(families[1].all.points, 0u);
+  EXPECT_EQ(families[1].all.rms, 0);
   EXPECT_TRUE(families[1].worst.empty());
   EXPECT_EQ(families.back().failed, 2u);
 }
@@ -213,6 +231,7 @@ TEST(CalibrationReport, JsonHasEveryPointWithTimesAndErrors) {
   EXPECT_TRUE(neg["simulated_us"].is_null());
   EXPECT_EQ(neg["failure"], "out of?memory");
   EXPECT_EQ(neg["rows"], 64);
+  EXPECT_EQ(neg["held_out"], false);
   const auto& families = json["families"];
   ASSERT_EQ(families.size(), 4u);
   EXPECT_TRUE(families[0]["rms_error"].is_null());
@@ -220,23 +239,29 @@ TEST(CalibrationReport, JsonHasEveryPointWithTimesAndErrors) {
   EXPECT_EQ(families[1]["worst_error"], 0.25);
   EXPECT_EQ(families[3]["name"], "total");
   EXPECT_EQ(families[3]["failed"], 1);
+  EXPECT_EQ(families[3]["fitted_points"], 1);
+  EXPECT_EQ(families[3]["fitted_rms_error"], 0.25);
+  EXPECT_EQ(families[3]["held_out_points"], 0);
+  EXPECT_TRUE(families[3]["held_out_rms_error"].is_null());
 }
 
 TEST(CalibrationReport, MarkdownIsTheTablesOfTheDocument) {
-  EXPECT_EQ(CalibrationMarkdown(Parse({kMatmul2, kNeg}), {Time(5), Time(9)}),
-            "| Family | Points | RMS | Mean | Farthest off |\n"
-            "|---|--:|--:|--:|---|\n"
-            "| pointwise, one input | 1 | 10.0 % | -10.0 % | neg 64x128, 4 cores -10.0 % |\n"
-            "| matmul, 2 cores | 1 | 25.0 % | +25.0 % | matmul 8x64x128 split 1x2, 2 cores +25.0 % "
-            "|\n"
-            "| matmul, all | 1 | 25.0 % | +25.0 % | matmul 8x64x128 split 1x2, 2 cores +25.0 % |\n"
-            "| total | 2 | 19.0 % | +7.5 % | matmul 8x64x128 split 1x2, 2 cores +25.0 %<br>neg "
-            "64x128, 4 cores -10.0 % |\n"
-            "\n"
-            "| Kernel | Cores | Reference us | Simulated us | Error |\n"
-            "|---|--:|--:|--:|--:|\n"
-            "| matmul 8x64x128 split 1x2 | 2 | 4.00 | 5.00 | +25.0 % |\n"
-            "| neg 64x128 | 4 | 10.00 | 9.00 | -10.0 % |\n");
+  EXPECT_EQ(
+      CalibrationMarkdown(Parse({kMatmul2, kNeg}), {Time(5), Time(9)}),
+      "| Family | Points | RMS | Fitted | Held out | Mean | Farthest off |\n"
+      "|---|--:|--:|--:|--:|--:|---|\n"
+      "| pointwise, one input | 1 | 10.0 % | 10.0 % | - | -10.0 % | neg 64x128, 4 cores -10.0 % |\n"
+      "| matmul, 2 cores | 1 | 25.0 % | 25.0 % | - | +25.0 % | matmul 8x64x128 split 1x2, 2 cores "
+      "+25.0 % |\n"
+      "| matmul, all | 1 | 25.0 % | 25.0 % | - | +25.0 % | matmul 8x64x128 split 1x2, 2 cores "
+      "+25.0 % |\n"
+      "| total | 2 | 19.0 % | 19.0 % | - | +7.5 % | matmul 8x64x128 split 1x2, 2 cores +25.0 %<br>"
+      "neg 64x128, 4 cores -10.0 % |\n"
+      "\n"
+      "| Kernel | Cores | Reference us | Simulated us | Error |\n"
+      "|---|--:|--:|--:|--:|\n"
+      "| matmul 8x64x128 split 1x2 | 2 | 4.00 | 5.00 | +25.0 % |\n"
+      "| neg 64x128 | 4 | 10.00 | 9.00 | -10.0 % |\n");
 }
 
 TEST(CalibrationReport, TextSaysWhyAPointFailed) {
