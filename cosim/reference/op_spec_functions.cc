@@ -14,7 +14,7 @@ using Values = const std::vector<double>&;
 using Round = const RoundFunction&;
 using Kind = OpMeaning::Kind;
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr double kInfinite = std::numeric_limits<double>::infinity();
 constexpr double kTwo = 2;
 constexpr double kSix = 6;
 
@@ -123,8 +123,8 @@ void AddWithConstants(Table& table) {
 void AddReductions(Table& table) {
   for (const std::string suffix : {"", "nonstick"}) {
     table["sum" + suffix] = Total(0, Sum);
-    table["max" + suffix] = Total(-kInfinity, Larger);
-    table["min" + suffix] = Total(kInfinity, Smaller);
+    table["max" + suffix] = Total(-kInfinite, Larger);
+    table["min" + suffix] = Total(kInfinite, Smaller);
     table["absmax" + suffix] = Total(0, LargerMagnitude);
     OpMeaning& mean = table["mean" + suffix] = Total(0, Sum);
     mean.constants = {{"scaling_factor"}};

@@ -81,7 +81,7 @@ uint64_t LoadStoreUnit::Execute(const Instruction& in) {
   SendBursts();
   while (sending_) WaitWhileAhead(progress_);
   AdvanceTo(box_.local_ps);
-  if (failed_) throw failure_;
+  CheckFailed();
   return kLater;
 }
 
@@ -236,11 +236,17 @@ void LoadStoreUnit::BurstDone(Burst& burst, tlm::tlm_response_status status, uin
   if (in_flight_ == 0) progress_.notify();
 }
 
-// The first failure is what the job hears of.
+// The first failure is what the job hears of: from the unit's process, which may wait for a token
+// that nobody gives any more.
 void LoadStoreUnit::Fail(const UnitFault& fault) {
   if (failed_) return;
   failed_ = true;
   failure_ = fault;
+  core_.WakeUnits();
+}
+
+void LoadStoreUnit::CheckFailed() {
+  if (failed_) throw failure_;
 }
 
 // Instructions of a unit finish in order, whatever way their bursts took.
@@ -256,7 +262,7 @@ void LoadStoreUnit::EndMoves() {
 
 void LoadStoreUnit::Drain() {
   while (in_flight_ > 0) WaitWhileAhead(progress_);
-  if (failed_) throw failure_;
+  CheckFailed();
   AdvanceTo(last_done_ps_);
 }
 

@@ -143,6 +143,7 @@ void CoreUnit::TakeToken(unsigned token) {
   while (!core_.TryTakeToken(token)) {
     wait(core_.token_event(token));
     CheckAborted();
+    CheckFailed();
   }
   waiting_token_ = 0;
   AccountWait(Loss::kTokenWait, start, NowPs(), core_.token_giver(token));

@@ -37,6 +37,8 @@ class CoreUnit : public sc_core::sc_module {
   virtual uint64_t Execute(const Instruction& in) = 0;
   // Waits for work still in flight at the end of a section.
   virtual void Drain() {}
+  // While the unit waits for a token: throws what has gone wrong with earlier instructions.
+  virtual void CheckFailed() {}
   // The job is being torn down: waits for what others still hold, and forgets it.
   virtual void Abandon() {}
 

@@ -25,6 +25,7 @@ class LoadStoreUnit : public CoreUnit, private MulticastMember {
  protected:
   uint64_t Execute(const Instruction& in) override;
   void Drain() override;
+  void CheckFailed() override;
   void Abandon() override;
 
  private:

@@ -270,5 +270,13 @@ TEST(MulticastLoads, AJobThatFailsInTheMiddleLeavesNothingBehind) {
   EXPECT_GT(ended[Status::ABORTED], 5);
 }
 
+TEST(MulticastLoads, AUnitThatWaitsForATokenHearsThatABurstHasFailed) {
+  Bench bench("bench");
+  bench.refuse_at = 0x4000;
+  std::vector<std::string> sections(kCores, "  nop\n");
+  sections[2] = Text({0, 0, 0x4000, 4096, 1, 4096}) + "  nop wait=t1\n";
+  EXPECT_EQ(bench.Run(sections), Status::PAGE_FAULT) << "nobody gives t1";
+}
+
 }  // namespace
 }  // namespace spyre::model
