@@ -288,6 +288,7 @@ void Verify(const FrontEndResult& graph, const FrontEndOptions& options) {
   const std::vector<Finding> findings = FindingsOf(graph, options);
   if (findings.empty()) return;
   std::vector<std::string> messages;
+  messages.reserve(findings.size());
   for (const Finding& finding : findings) messages.push_back(finding.message);
   const std::string when = graph.passes.empty()
                                ? "the graph"
