@@ -128,6 +128,18 @@ TEST(TiledChain, TheUntiledTwinMovesTheIntermediateThereAndBack) {
   EXPECT_GE(traffic.read, 4 * kTensorBytes) << "a, b, y and c";
 }
 
+TEST(TiledChain, TheReportSaysWhyTheIntermediateIsInDeviceMemory) {
+  const RunResult result =
+      RunOnCard(Load("tiled_chain", {"workload.dims={ A = 64, B = 512 }", "workload.lx=none"}));
+  const auto report = nlohmann::json::parse(ReportJson(result));
+  nlohmann::json place;
+  for (const auto& decision : report["decisions"])
+    if (decision["pass"] == "lx" && decision["subject"] == "y") place = decision;
+  EXPECT_THAT(place["chosen"].dump(), HasSubstr("pool"));
+  EXPECT_EQ(place["refused"][0]["candidate"], "LX");
+  EXPECT_THAT(place["refused"][0]["rule"].dump(), HasSubstr("workload.lx"));
+}
+
 std::string Emit(const RunConfig& config, const std::string& stage) {
   std::vector<std::string> warnings;
   std::string text = EmitStage(config, stage, warnings);

@@ -3,6 +3,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <numeric>
 
 #include "runtime/compiler/front_end/explain.h"
 
@@ -33,24 +34,39 @@ class DivisionStory {
   Decision Tell() {
     TellRule();
     const DivisionTrace& trace = division_.trace;
-    if (division_.splits != trace.by_rule) {
-      if (!trace.agreement.empty()) {
-        decision_.because = trace.agreement;
-        decision_.refused.push_back(
-            {Splits(trace.by_rule),
-             "the rule's own answer: the cores would hold other parts than in "
-             "the other operations of the loop"});
-      } else {
-        decision_.because = "a loop that ends within a stick is cut into parts of equal elements";
-        decision_.refused.push_back({Splits(trace.by_rule), "the parts would not be equal"});
-      }
-    } else if (!trace.agreement.empty()) {
-      decision_.refused.push_back({"agreement with its loop", trace.agreement});
+    if (division_.splits == trace.by_rule) {
+      if (!trace.agreement.empty())
+        decision_.refused.push_back({"agreement with its loop", trace.agreement});
+      return std::move(decision_);
+    }
+    if (!trace.agreement.empty()) {
+      decision_.because = trace.agreement;
+      Refuse(trace.by_rule,
+             "the rule's own answer: the cores would hold other parts than in the "
+             "other operations of the loop");
+    } else if (InEqualParts(trace.by_rule)) {
+      decision_.because = "a loop that ends within a stick is cut into parts of equal elements";
+      Refuse(trace.by_rule, "the parts would not be equal");
+    } else {
+      decision_.because = "it was given";
+      if (!trace.by_rule.empty()) Refuse(trace.by_rule, "the rule's own answer");
     }
     return std::move(decision_);
   }
 
  private:
+  void Refuse(const std::vector<int>& splits, const std::string& rule) {
+    decision_.refused.push_back({Splits(splits), rule});
+  }
+
+  // The splits are those of the rule, as far as they divide the elements.
+  bool InEqualParts(const std::vector<int>& by_rule) const {
+    if (by_rule.size() != division_.splits.size()) return false;
+    for (size_t i = 0; i < by_rule.size(); ++i)
+      if (division_.splits[i] != std::gcd<int64_t>(by_rule[i], ir_.loops[i].range)) return false;
+    return true;
+  }
+
   std::string Splits(const std::vector<int>& splits) const {
     std::vector<std::string> parts;
     for (size_t i = 0; i < splits.size(); ++i)

@@ -175,16 +175,17 @@ class Verifier {
     }
   }
 
-  // How often the loops around an operation repeat its loop `dim`.
-  static Extent Tiles(const GraphOp& op, int dim) {
-    Extent tiles = 1;
-    if (!op.loop) return tiles;
-    for (size_t level = 0; level < op.loop->tiled_dims.size(); ++level) {
-      const std::vector<int>& dims = op.loop->tiled_dims[level];
+  // The extents that a loop of `range` may walk: its tile, or the tiles of as many of the counted
+  // loops around it, from the inside out, as the buffer lies outside of.
+  static std::vector<Extent> WalkedExtents(const GraphOp& op, int dim, const Extent& range) {
+    std::vector<Extent> extents = {range};
+    if (!op.loop) return extents;
+    for (size_t level = op.loop->tiled_dims.size(); level > 0; --level) {
+      const std::vector<int>& dims = op.loop->tiled_dims[level - 1];
       if (std::find(dims.begin(), dims.end(), dim) != dims.end())
-        tiles = tiles * op.loop->count[level];
+        extents.push_back(extents.back() * op.loop->count[level - 1]);
     }
-    return tiles;
+    return extents;
   }
 
   static bool SameLoop(const GraphOp& a, const GraphOp& b) {
@@ -229,13 +230,14 @@ class Verifier {
         continue;
       }
       const Extent& range = l < own ? op.ranges[l] : op.reduction_ranges[l - own];
-      const Extent whole = range * Tiles(op, loop);
+      const std::vector<Extent> extents = WalkedExtents(op, loop, range);
       const bool is_view = !access.offset.empty();
-      if (is_view || size[d] == range || size[d] == whole) continue;
+      if (is_view || std::find(extents.begin(), extents.end(), size[d]) != extents.end()) continue;
       Report("shape_mismatch", op.name,
              "operation '{}' {} {} of dimension {} of '{}', which has {}", op.name, how,
-             range == whole ? range.ToString() : range.ToString() + " or " + whole.ToString(), d,
-             access.buffer, size[d].ToString());
+             extents.size() == 1 ? range.ToString()
+                                 : range.ToString() + " or " + extents.back().ToString(),
+             d, access.buffer, size[d].ToString());
     }
   }
 
@@ -286,6 +288,7 @@ void Verify(const FrontEndResult& graph, const FrontEndOptions& options) {
   const std::vector<Finding> findings = FindingsOf(graph, options);
   if (findings.empty()) return;
   std::vector<std::string> messages;
+  messages.reserve(findings.size());
   for (const Finding& finding : findings) messages.push_back(finding.message);
   const std::string when = graph.passes.empty()
                                ? "the graph"
