@@ -185,6 +185,12 @@ std::string Gain(const Json& column, const Json& first) {
   return fmt::format("{:+.1f} %", change);
 }
 
+// Of a run that did not come to its end: a word in the first row, the reason is below the table.
+std::string Missing(const Json& column, bool is_first_row) {
+  if (!is_first_row) return "";
+  return column["exit_status"] == static_cast<int>(kBadInputStatus) ? "refused" : "failed";
+}
+
 std::string TableText(const std::vector<Json>& columns) {
   std::vector<std::string> header = {""};
   for (const Json& column : columns) header.push_back(column["plan"]);
@@ -192,7 +198,7 @@ std::string TableText(const std::vector<Json>& columns) {
   const auto add = [&](const std::string& name, const CellOf& cell) {
     std::vector<std::string> row = {name};
     for (const Json& column : columns)
-      row.push_back(column.contains("error") ? "refused" : cell(column));
+      row.push_back(column.contains("error") ? Missing(column, table.empty()) : cell(column));
     table.Add(std::move(row));
   };
   const auto predicted = [](const char* key) {

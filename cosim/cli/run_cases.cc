@@ -281,6 +281,7 @@ int RunCases(const RunArguments& args, const CaseRunner& runner, std::ostream& r
       args.out.empty() ? "out/" + fs::path(args.cases).stem().string() : args.out;
   const std::vector<Entry> entries = ReadCases(args, out);
   std::vector<ChildWork> works;
+  works.reserve(entries.size());
   for (const Entry& entry : entries) {
     works.emplace_back([&, &entry = entry] {
       if (!entry.refusal.is_null()) return entry.refusal.dump();

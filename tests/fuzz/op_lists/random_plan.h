@@ -92,12 +92,14 @@ class RandomPlan {
     // Those that no loop around has cut yet come first.
     std::stable_sort(dims.begin(), dims.end(),
                      [&](int a, int b) { return cut_.count(a) < cut_.count(b); });
-    const int64_t count = Divisor(dims[0], 4);
+    const int64_t count = Divisor(dims[0], std::max<int64_t>(1, std::min<int64_t>(4, tiles_left_)));
+    tiles_left_ /= count;
     Json named = Json::array();
     for (const int dim : dims) {
       named.push_back(graph_.dims[static_cast<size_t>(dim)].name);
       cut_.insert(dim);
-      if (!OneIn(4)) break;  // usually one
+      if (tiles_left_ < count || !OneIn(4)) break;  // usually one
+      tiles_left_ /= count;
     }
     if (OneIn(5)) return Json::array({count});
     if (OneIn(5)) return Json::array({count, Json::array({0})});
@@ -120,6 +122,7 @@ class RandomPlan {
   Json Group(int first, int last, int depth) {
     Json ops = Json::array();
     const std::set<int> around = cut_;
+    const int64_t tiles_around = tiles_left_;
     Json levels = Json::array({Level(first, last)});
     if (OneIn(4)) levels.push_back(Level(first, last));
     const int inner = OneIn(3) ? 5 : 1;  // in how many cases an operation begins an inner loop
@@ -134,6 +137,7 @@ class RandomPlan {
       }
     }
     cut_ = around;
+    tiles_left_ = tiles_around;
     Json group = Json::array({ops});
     if (levels.size() > 1) {
       group.push_back(std::move(levels));
@@ -184,7 +188,8 @@ class RandomPlan {
 
   const compiler::NamedGraph& graph_;
   std::mt19937 random_;
-  std::set<int> cut_;  // dimensions that the loops around have cut
+  std::set<int> cut_;        // dimensions that the loops around have cut
+  int64_t tiles_left_ = 32;  // that loops may have in all: one dialect writes them out
 };
 
 }  // namespace spyre::fuzz
