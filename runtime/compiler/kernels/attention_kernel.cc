@@ -123,7 +123,7 @@ class AttentionKernel {
  private:
   // Some rows of the query heads of one head of k and v.
   struct Block {
-    Reg kv_head;
+    Reg kv_head;  // of the core's
     Reg first;    // row
     Reg rows;     // of each head
     Reg visible;  // keys that the last row sees
@@ -135,35 +135,55 @@ class AttentionKernel {
     Reg has_next;  // 1: the block sees keys of the next tile
   };
 
+  // A number whose terms need no registers afterwards.
+  template <typename Terms>
+  static Reg Compute(SectionBuilder& b, Terms terms) {
+    const Reg result = b.Var(kZero);
+    b.Scoped([&] { b.Set(result, terms()); });
+    return result;
+  }
+
   template <typename Body>
   void ForBlocks(SectionBuilder& b, Body body) const {
     const int64_t kv_heads = s_.kv_heads / plan_.kv_split;
-    b.Loop(b.Const(kv_heads), [&](Reg i) {
-      const Reg kv_head = b.Add(i, b.Core(kv_column_), kv_heads);
-      b.Loop(b.Const(CeilDiv(blocks_, plan_.row_split)), [&](Reg j) {
-        const Reg block = b.Add(b.Core(row_column_), j, plan_.row_split);
-        b.If(b.Min(b.Add(b.Const(blocks_), block, -1), b.Const(1)), [&] {
-          const Reg first = b.Add(kZero, block, plan_.rows);
-          const Reg rows = b.Min(b.Const(plan_.rows), b.Add(b.Const(s_.sequence), first, -1));
-          const Reg visible = s_.causal
-                                  ? b.Add(b.Add(b.Const(s_.context - s_.sequence), first), rows)
-                                  : b.Const(s_.context);
-          body(Block{kv_head, first, rows, visible});
+    b.Loop(Compute(b, [&] { return b.Const(kv_heads); }), [&](Reg i) {
+      const Reg count = Compute(b, [&] { return b.Const(CeilDiv(blocks_, plan_.row_split)); });
+      b.Loop(count, [&](Reg j) {
+        const Reg first = Compute(b, [&] {
+          return b.Add(kZero, b.Add(b.Core(row_column_), j, plan_.row_split), plan_.rows);
+        });
+        const Reg rows = Compute(
+            b, [&] { return b.Min(b.Const(plan_.rows), b.Add(b.Const(s_.sequence), first, -1)); });
+        const Reg any = Compute(b, [&] { return b.Min(rows, b.Const(1)); });
+        b.If(any, [&] {
+          const Reg visible = Compute(b, [&] {
+            return s_.causal ? b.Add(b.Add(b.Const(s_.context - s_.sequence), first), rows)
+                             : b.Const(s_.context);
+          });
+          body(Block{i, first, rows, visible});
         });
       });
     });
+  }
+  Reg KvHead(SectionBuilder& b, const Block& block) const {
+    return b.Add(block.kv_head, b.Core(kv_column_), s_.kv_heads / plan_.kv_split);
   }
 
   // The tiles of which the block sees at least one key.
   template <typename Body>
   void ForTiles(SectionBuilder& b, const Block& block, Body body) const {
-    b.Loop(b.Const(tiles_), [&](Reg index) {
-      const Reg one = b.Const(1);
-      const Reg left = b.Add(block.visible, index, -plan_.keys);
-      b.If(b.Min(left, one), [&] {
+    b.Loop(Compute(b, [&] { return b.Const(tiles_); }), [&](Reg index) {
+      const auto sees = [&](int64_t tiles_ahead) {
+        return Compute(b, [&] {
+          const Reg left = b.Add(block.visible, index, -plan_.keys);
+          return b.Min(b.Add(left, b.Const(-tiles_ahead * plan_.keys)), b.Const(1));
+        });
+      };
+      b.If(sees(0), [&] {
         const Reg first = b.Add(kZero, index, plan_.keys);
-        const Reg keys = b.Min(b.Const(plan_.keys), b.Add(b.Const(s_.context), first, -1));
-        body(Tile{index, first, keys, b.Min(b.Add(left, b.Const(-plan_.keys)), one)});
+        const Reg keys = Compute(
+            b, [&] { return b.Min(b.Const(plan_.keys), b.Add(b.Const(s_.context), first, -1)); });
+        body(Tile{index, first, keys, sees(1)});
       });
     });
   }
@@ -179,7 +199,8 @@ class AttentionKernel {
   void Rows(SectionBuilder& b, Op op, Order order, Argument argument, const Block& block,
             int64_t lx) const {
     const int64_t group = s_.heads / s_.kv_heads;
-    const Reg head = b.Add(b.Add(kZero, block.kv_head, group), b.Core(group_column_), plan_.heads);
+    const Reg head =
+        b.Add(b.Add(kZero, KvHead(b, block), group), b.Core(group_column_), plan_.heads);
     const Reg start = b.AddProduct(Address(b, argument), block.first, Stride(b, argument, 1));
     b.Loop(b.Const(plan_.heads), [&](Reg i) {
       const Reg device = b.AddProduct(start, b.Add(head, i), Stride(b, argument, 0));
@@ -199,7 +220,7 @@ class AttentionKernel {
         const auto load = [&](Argument argument, Order order, BufferCursor& cursor) {
           b.Scoped([&] {
             const Reg head =
-                b.AddProduct(Address(b, argument), block.kv_head, Stride(b, argument, 0));
+                b.AddProduct(Address(b, argument), KvHead(b, block), Stride(b, argument, 0));
             const Reg device = b.AddProduct(head, tile.first, Stride(b, argument, 1));
             BoxSide keys{tile.keys, Stride(b, argument, 1), b.Const(kStick)};
             BoxSide sticks{b.Const(depth_sticks_), Stride(b, argument, 2),
@@ -294,7 +315,7 @@ class AttentionKernel {
                   b.Const(key_sticks_), b.Const(m_ * kStick), b.Const(m_ * kAccumulatorStick),
                   kZero, b.Const(kStick), b.Const(kAccumulatorStick)});
         });
-        if (s_.causal) Mask(b, block, tile, p_at.at());
+        if (s_.causal) b.Scoped([&] { Mask(b, block, tile, p_at.at()); });
         b.Scoped([&] { Probabilities(b, tile, p_at.at()); });
         b.Signal(kPFull);
         scores_at.Advance();
