@@ -90,7 +90,7 @@ struct MemoryConfig {
   uint64_t t_wtr_s_ps = 6250;
   uint64_t t_wtr_l_ps = 12500;
   uint64_t t_rtp_ps = 10000;
-  uint64_t t_rtw_gap_ps = 15000;
+  uint64_t t_rtw_gap_ps = 16250;
   RefreshKind refresh = RefreshKind::kAllBank;
   uint64_t t_refi_ps = 3906000;
   uint64_t t_rfc_ab_ps = 280000;

@@ -71,7 +71,7 @@ TEST_F(VectorUnitTest, AnFp32StickTakesAsLongAsAnyStick) {
 
 TEST_F(VectorUnitTest, AReductionAcrossTheLanesOfAStickHasItsOwnCost) {
   EXPECT_EQ(Cycles("vreduce.sum r1, r0, r0, r3, r3, -, r4, -, r5, r5, -, r6"),
-            kStartup + 18 * kPass);
+            kStartup + 16 * kPass);
 }
 
 // A block is 4096 elements, as 8 x 8 sticks are.
@@ -102,6 +102,13 @@ TEST_F(VectorUnitTest, TheReductionClassIsAParameterOfItsOwn) {
   bench_.config.core.vector_reduce_cost = 3;
   EXPECT_EQ(Cycles("vreduce.max r1, r0, r0, r3, r3, -, r4, -, r5, r5, -, r6"),
             kStartup + 3 * kPass);
+}
+
+// 64 results, each rounded into a lane of a stick of its own.
+TEST_F(VectorUnitTest, RoundingIntoOneLaneCostsForEveryRow) {
+  bench_.config.core.vector_reduce_row_cycles = 7;
+  EXPECT_EQ(Cycles("vround.lane0 r1, r0, r0, r3, r3, r4, r4, -, r5, r5"),
+            kStartup + kPass + 64 * 7);
 }
 
 TEST_F(VectorUnitTest, TheLxPortDecidesWhereItIsSlower) {

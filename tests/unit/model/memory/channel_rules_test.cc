@@ -45,6 +45,35 @@ TEST_F(ChannelRulesTest, AFullWriteQueueHoldsWritesBack) {
   EXPECT_EQ(done_[2], kRcd) << "a place is free when the first has its column command";
 }
 
+// In-line ECC, one bank group's slots: the check bytes of both writes are read in one go, one burst
+// each, before the bus turns to the writes.
+TEST_F(ChannelRulesTest, WritesOfPartOfAGranuleReadTheOldCheckBytesFirst) {
+  config_.ecc = Ecc::kInline;
+  config_.ecc_word_bytes = 128;
+  config_.ecc_granule_bytes = 256;
+  const auto busy = [&](EccPartialWrite partial, uint32_t bytes) {
+    config_.ecc_partial_write = partial;
+    channel_.reset();
+    done_.clear();
+    now_ = 0;
+    for (uint64_t i = 0; i < 2; ++i) Write(i, 256 * i, 0, bytes);
+    Read(2, 1024, kLater, 256);
+    Finish();
+    return Channel().statistics();
+  };
+  const ChannelStatistics masked = busy(EccPartialWrite::kMasked, 128);
+  const ChannelStatistics read_first = busy(EccPartialWrite::kReadFirst, 128);
+  EXPECT_EQ(masked.check_ps, (2 + 2) * kCcdS) << "a word each, and the two words of the read";
+  EXPECT_EQ(read_first.check_ps, masked.check_ps + 2 * kCcdS);
+  EXPECT_EQ(read_first.busy_ps, masked.busy_ps + 2 * kCcdS);
+  EXPECT_GT(read_first.lost_turnaround_ps, masked.lost_turnaround_ps);
+  EXPECT_EQ(busy(EccPartialWrite::kReadFirst, 256).busy_ps,
+            busy(EccPartialWrite::kMasked, 256).busy_ps)
+      << "whole granules need no old bytes";
+  config_.ecc = Ecc::kNone;
+  EXPECT_EQ(busy(EccPartialWrite::kReadFirst, 128).check_ps, 0u);
+}
+
 TEST_F(ChannelRulesTest, AllBankRefreshStopsTheChannelAndClosesRows) {
   config_.refresh = model::RefreshKind::kAllBank;
   const uint64_t due = 3'906'250;  // tREFI at the next clock
