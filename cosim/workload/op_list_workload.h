@@ -27,7 +27,7 @@ compiler::NamedGraph ReadOpList(const WorkloadConfig& workload);
 struct OpTaskKeys {
   std::optional<uint32_t> stream;  // of the context
   int32_t priority = 0;
-  std::vector<size_t> after;       // positions of earlier operations
+  std::vector<size_t> after;  // positions of earlier operations
 };
 // A list with what else is said about it.
 struct OpList {
