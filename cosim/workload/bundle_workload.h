@@ -11,9 +11,9 @@
 #include <utility>
 #include <vector>
 
+#include "cosim/arguments/argument_shapes.h"
 #include "cosim/config/config.h"
 #include "cosim/reference/launched_bundle.h"
-#include "cosim/workload/argument_shapes.h"
 #include "cosim/workload/workload.h"
 #include "runtime/compiler/codegen/bundle_kernel.h"
 #include "runtime/compiler/front_end/named_graph.h"

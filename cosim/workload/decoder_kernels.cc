@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "cosim/workload/argument_shapes.h"
+#include "cosim/arguments/argument_shapes.h"
 #include "cosim/workload/compile_settings.h"
 #include "runtime/compiler/bundle/bundle.h"
 #include "runtime/compiler/kernels/kernel_problem.h"

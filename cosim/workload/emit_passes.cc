@@ -14,8 +14,8 @@
 #include "cosim/config/effect.h"
 #include "cosim/workload/op_list_workload.h"
 #include "runtime/compiler/front_end/explain.h"
-#include "runtime/compiler/front_end/graph_form.h"
 #include "runtime/compiler/front_end/pipeline.h"
+#include "runtime/compiler/graph_form/graph_form.h"
 
 namespace spyre::cosim {
 namespace {
@@ -69,9 +69,9 @@ FrontEndResult InputOf(const RunConfig& config, compiler::Plan& plan) {
   } else if (fs::is_directory(workload.bundle)) {
     return ReadBundleFiles(workload.bundle);
   } else {
-    graph.source = compiler::ParseOpSpecSource(
-        ReadFile(workload.bundle, "OpSpec source", kMaxFileBytes), workload.bundle,
-        workload.kernel);
+    graph.source =
+        compiler::ParseOpSpecSource(ReadFile(workload.bundle, "OpSpec source", kMaxFileBytes),
+                                    workload.bundle, workload.kernel);
     graph.passes = {"kernel"};
   }
   return graph;

@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
+#include "cosim/arguments/argument_shapes.h"
 #include "cosim/config/config.h"
-#include "cosim/workload/argument_shapes.h"
 #include "cosim/workload/workload.h"
 #include "runtime/compiler/front_end/front_end.h"
 #include "runtime/compiler/front_end/named_graph.h"

@@ -10,6 +10,7 @@
 #include <unordered_map>
 
 #include "runtime/compiler/lx/core_view.h"
+#include "runtime/compiler/lx/lx_reasons.h"
 #include "runtime/compiler/lx/pool_planning.h"
 
 namespace spyre::compiler {
@@ -41,27 +42,6 @@ bool SameLayout(const StickLayout& a, const StickLayout& b) {
 
 bool SameIndex(const IndexExpression& a, const IndexExpression& b) {
   return a.constant == b.constant && a.coefficient == b.coefficient;
-}
-
-std::string ViewText(const CoreView& view) {
-  std::vector<std::string> dims;
-  for (const CoreViewDim& dim : view)
-    dims.push_back(fmt::format("{} slices of device dimension {}", dim.slices, dim.device_dim));
-  return dims.empty() ? "all of it" : fmt::format("{}", fmt::join(dims, ", "));
-}
-
-// Why `view`, of the operation, is not that of the operations before it.
-std::string Mismatch(const LxOperation& operation, const std::optional<CoreView>& before,
-                     const std::optional<CoreView>& view) {
-  const std::string& name = operation.ir.name;
-  if (!view)
-    return fmt::format("'{}': no device dimension can carry the splits of its loops", name);
-  if (before && !(*before == *view)) {
-    return fmt::format(
-        "'{}' has each core use another part than the operations before it: {}, not {}", name,
-        ViewText(*view), ViewText(*before));
-  }
-  return fmt::format("'{}' has its reduction cut, and every core holds partial results only", name);
 }
 
 struct Touch {
@@ -204,7 +184,7 @@ class Planner {
       }
       if (!view || (touch.is_write && LeavesPartialResults(operation)) ||
           (first && !(*first == *view))) {
-        reason = Mismatch(operation, first, view);
+        reason = MismatchText(operation.ir.name, first, view);
         return LxBufferPlan::kCoresDiffer;
       }
       first = view;
@@ -304,7 +284,7 @@ class Planner {
     for (size_t c = 0; c < candidates.size(); ++c) {
       LxBufferPlan& buffer = plan_.buffers[index_.at(candidates[c].name)];
       buffer.lx_address = addresses[c];
-      if (!addresses[c]) buffer.reason = NoRoom(candidates, addresses, c);
+      if (!addresses[c]) buffer.reason = NoRoomText(candidates, addresses, c, options_.capacity);
       for (const std::string& parent : candidates[c].in_place) {
         if (addresses[c] && plan_.Find(parent)->lx_address == addresses[c])
           buffer.reason += fmt::format("; it takes the place of {}, which dies there", parent);
@@ -355,23 +335,6 @@ class Planner {
         if (across) addresses[c].reset();
       }
     }
-  }
-
-  std::string NoRoom(const std::vector<LxBuffer>& buffers,
-                     const std::vector<std::optional<int64_t>>& addresses, size_t which) const {
-    const LxBuffer& buffer = buffers[which];
-    std::string text =
-        fmt::format("no room: each core needs {} bytes of the {} that LX has for data", buffer.size,
-                    options_.capacity);
-    std::vector<std::string> others;
-    for (size_t o = 0; o < buffers.size(); ++o) {
-      const bool together = buffers[o].start < buffer.end && buffer.start < buffers[o].end;
-      if (o != which && addresses[o] && together)
-        others.push_back(
-            fmt::format("{} has {} at {}", buffers[o].name, buffers[o].size, *addresses[o]));
-    }
-    if (!others.empty()) text += fmt::format(", and {}", fmt::join(others, ", "));
-    return text;
   }
 
   void PlaceRest() {

@@ -6,8 +6,8 @@
 #include <nlohmann/json.hpp>
 
 #include "base/json_reader.h"
-#include "runtime/compiler/front_end/graph_form.h"
 #include "runtime/compiler/front_end/pipeline.h"
+#include "runtime/compiler/graph_form/graph_form.h"
 #include "runtime/compiler/passes/passes.h"
 
 namespace spyre::compiler {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The passes of the front end over graphs in JSON, for `spyre-cosim opt` and tests
-// (front_end/graph_form.h has the form). Pure functions, any thread.
+// (graph_form/graph_form.h has the form). Pure functions, any thread.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>

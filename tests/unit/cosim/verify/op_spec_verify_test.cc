@@ -9,10 +9,10 @@
 #include <random>
 
 #include "base/files.h"
+#include "cosim/arguments/argument_shapes.h"
 #include "cosim/reference/bundle_reference.h"
 #include "cosim/reference/device_elements.h"
 #include "cosim/verify/bundle_verify.h"
-#include "cosim/workload/argument_shapes.h"
 #include "cosim/workload/bundle_workload.h"
 #include "tests/paths.h"
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "runtime/compiler/front_end/graph_form.h"
+#include "runtime/compiler/graph_form/graph_form.h"
 
 namespace spyre::compiler {
 

@@ -2,7 +2,7 @@
 // The options of the passes in the form of a graph.
 #include <limits>
 
-#include "runtime/compiler/front_end/graph_form_values.h"
+#include "runtime/compiler/graph_form/graph_form_values.h"
 
 namespace spyre::compiler {
 namespace {

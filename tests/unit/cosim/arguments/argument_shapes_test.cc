@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What is asked of the kernel arguments of OpSpec source.
-#include "cosim/workload/argument_shapes.h"
+#include "cosim/arguments/argument_shapes.h"
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "runtime/compiler/front_end/graph_form_values.h"
+#include "runtime/compiler/graph_form/graph_form_values.h"
 
 #include <fmt/format.h>
 

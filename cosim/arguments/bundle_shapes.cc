@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cosim/workload/bundle_shapes.h"
+#include "cosim/arguments/bundle_shapes.h"
 
 #include <algorithm>
 #include <map>

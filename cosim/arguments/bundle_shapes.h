@@ -6,7 +6,7 @@
 #include <optional>
 #include <vector>
 
-#include "cosim/workload/argument_shapes.h"
+#include "cosim/arguments/argument_shapes.h"
 #include "runtime/compiler/bundle/bundle.h"
 
 namespace spyre::cosim {

@@ -6,7 +6,7 @@
 #include <limits>
 
 #include "base/error.h"
-#include "runtime/compiler/front_end/graph_form_values.h"
+#include "runtime/compiler/graph_form/graph_form_values.h"
 #include "runtime/compiler/tiling/graph_json.h"
 
 namespace spyre::compiler {

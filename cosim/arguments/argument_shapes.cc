@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cosim/workload/argument_shapes.h"
+#include "cosim/arguments/argument_shapes.h"
 
 #include <algorithm>
 #include <charconv>

@@ -7,7 +7,7 @@
 
 #include "base/error.h"
 #include "base/nearest.h"
-#include "runtime/compiler/front_end/graph_form_values.h"
+#include "runtime/compiler/graph_form/graph_form_values.h"
 
 namespace spyre::compiler {
 namespace {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The graph as JSON: what is written reads back, in every state, and passes one by one over it make
 // what the compiler makes in one go.
-#include "runtime/compiler/front_end/graph_form.h"
+#include "runtime/compiler/graph_form/graph_form.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

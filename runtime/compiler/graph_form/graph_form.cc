@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "runtime/compiler/front_end/graph_form.h"
+#include "runtime/compiler/graph_form/graph_form.h"
 
 #include <fmt/ranges.h>
 
 #include <algorithm>
 
 #include "base/error.h"
-#include "runtime/compiler/front_end/graph_form_values.h"
 #include "runtime/compiler/front_end/kernel_arguments.h"
 #include "runtime/compiler/front_end/pipeline.h"
 #include "runtime/compiler/front_end/verify.h"
+#include "runtime/compiler/graph_form/graph_form_values.h"
 
 namespace spyre::compiler {
 namespace {
