@@ -128,8 +128,9 @@ TEST_F(TimingInvariantsTest, NoKernelBeatsARooflineBound) {
 }
 
 // The bound where the memory is the limit already: other orders of the same bursts cost some row
-// misses and turnarounds more or less.
-constexpr double kSaturated = 1.10;
+// misses and turnarounds more or less. A streaming kernel has 64 tiles a core: on more cores they
+// are smaller, down to half of what all channels share, and the bus turns more often.
+constexpr double kSaturated = 1.20;
 
 TEST_F(TimingInvariantsTest, MoreCoresAreNotSlowerOnDivisibleWork) {
   const auto check = [&](const std::string& workload, auto division) {

@@ -131,7 +131,7 @@ void RunTile(FrontEndResult& graph, const FrontEndOptions& /*options*/) {
 
 void RunPropagate(FrontEndResult& graph, const FrontEndOptions& /*options*/) {
   const Graph before = graph.groups.empty() ? Graph() : graph.graph;
-  Append(ExplainTiles(before, PropagateTiles(graph.graph)), graph);
+  Append(ExplainTiles(before, PropagateTiles(graph.graph, TileReaders::kInnermostLoop)), graph);
   RestoreSticks(graph.primitives, graph.graph);
 }
 

@@ -189,10 +189,10 @@ class Verifier {
   }
 
   static bool SameLoop(const GraphOp& a, const GraphOp& b) {
-    const auto group = [](const GraphOp& op) {
-      return op.loop && !op.loop->group_id.empty() ? op.loop->group_id.front() : -1;
+    const auto path = [](const GraphOp& op) {
+      return op.loop ? op.loop->group_id : std::vector<int>{};
     };
-    return group(a) == group(b);
+    return path(a) == path(b);
   }
 
   void CheckShapes(const GraphOp& op) {

@@ -43,7 +43,7 @@ TEST(Effect, AKeyThatRepeatsItsDefaultIsRefusedLikeAnyOther) {
   const Case cases[] = {
       {kBundle, "workload.op=matmul", "it is for one operation (workload.op), and"},
       {kBundle, "workload.division=public",
-       "it is for one operation, a list of operations or a model, and"},
+       "it is for one operation but for attention, a list of operations or a model, and"},
       {kBundle, "workload.cores=0", "one operation, a list"},
       {kBundle, "workload.launch.depth=2", "tiles in flight"},
       {kBundle, "workload.outputs=[]", "a list of operations"},

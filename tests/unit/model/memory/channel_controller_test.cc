@@ -123,7 +123,7 @@ TEST_F(ChannelControllerTest, AWriteFollowsAReadByRlPlusBurstPlusGapMinusWl) {
   Finish();
   Read(3, Address(0), kLater);          // column command at kLater
   Write(4, Address(1, 0, 64), kLater);  // goes as soon as no read waits
-  const uint64_t write_column = kLater + kRl + kCcdL + 15'000 - kWl;
+  const uint64_t write_column = kLater + kRl + kCcdL + config_.t_rtw_gap_ps - kWl;
   Read(5, Address(1, 1), write_column + 1'250);  // must close the row that the write is in
   Finish();
   EXPECT_EQ(done_[5], write_column + kWl + kCcdL + kWr + kRp + kReadMiss);

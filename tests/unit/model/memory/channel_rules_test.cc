@@ -262,7 +262,9 @@ TEST_F(ChannelRulesTest, EveryRequestCompletesOnceAndNoFasterThanThePeak) {
       const uint64_t accounted = statistics.busy_ps + statistics.lost_row_ps +
                                  statistics.lost_bank_group_ps + statistics.lost_turnaround_ps +
                                  statistics.lost_refresh_ps + statistics.idle_ps;
-      EXPECT_LE(accounted, last + 9 * kCcdL) << "every picosecond has one cause";
+      // A turn that reads old check bytes counts whole, with what of it is behind the last answer.
+      EXPECT_LE(accounted, last + 9 * kCcdL + config_.t_rtw_gap_ps)
+          << "every picosecond has one cause";
       EXPECT_GT(accounted + 1'000'000, last);
     }
   }
