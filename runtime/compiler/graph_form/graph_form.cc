@@ -14,18 +14,16 @@
 namespace spyre::compiler {
 namespace {
 
-using Json = OrderedJson;
-
 constexpr const char* kSourceName = "kernel";
 
-Json DecisionToJson(const Decision& decision) {
-  Json refused = Json::array();
+OrderedJson DecisionToJson(const Decision& decision) {
+  OrderedJson refused = OrderedJson::array();
   for (const Decision::Refused& other : decision.refused)
     refused.push_back({{"candidate", other.candidate}, {"rule", other.rule}});
-  Json json = {{"pass", decision.pass},
-               {"subject", decision.subject},
-               {"chosen", decision.chosen},
-               {"because", decision.because}};
+  OrderedJson json = {{"pass", decision.pass},
+                      {"subject", decision.subject},
+                      {"chosen", decision.chosen},
+                      {"because", decision.because}};
   if (!refused.empty()) json["refused"] = std::move(refused);
   return json;
 }
@@ -44,8 +42,8 @@ Decision DecisionFromJson(const FormValue& value) {
   return decision;
 }
 
-Json Lines(const std::string& text) {
-  Json lines = Json::array();
+OrderedJson Lines(const std::string& text) {
+  OrderedJson lines = OrderedJson::array();
   for (size_t begin = 0; begin < text.size();) {
     const size_t end = std::min(text.find('\n', begin), text.size());
     lines.push_back(text.substr(begin, end - begin));
@@ -70,7 +68,7 @@ bool HasNoList(const FrontEndResult& graph) {
 
 GraphForm PlainListFromJson(const FormValue& form) {
   GraphForm result;
-  Json list = form.json();
+  OrderedJson list = form.json();
   if (const auto options = form.Find("options")) {
     result.options = OptionsFromJson(*options);
     list.erase("options");
@@ -102,37 +100,37 @@ void RefuseWithoutList(const FrontEndPass& next, const FrontEndResult& graph) {
 
 // ---------------------------------------------------------------- readable text
 
-std::string Inline(const Json& value) {
+std::string Inline(const OrderedJson& value) {
   if (value.is_object()) {
     std::vector<std::string> entries;
-    for (const auto& [key, entry] : value.get_ref<const Json::object_t&>())
-      entries.push_back(fmt::format("{}: {}", Json(key).dump(), Inline(entry)));
+    for (const auto& [key, entry] : value.get_ref<const OrderedJson::object_t&>())
+      entries.push_back(fmt::format("{}: {}", OrderedJson(key).dump(), Inline(entry)));
     return fmt::format("{{{}}}", fmt::join(entries, ", "));
   }
   if (value.is_array()) {
     std::vector<std::string> entries;
     entries.reserve(value.size());
-    for (const Json& entry : value) entries.push_back(Inline(entry));
+    for (const OrderedJson& entry : value) entries.push_back(Inline(entry));
     return fmt::format("[{}]", fmt::join(entries, ", "));
   }
-  return value.dump(-1, ' ', false, Json::error_handler_t::replace);
+  return value.dump(-1, ' ', false, OrderedJson::error_handler_t::replace);
 }
 
 // Lists of objects, and of lines, have one line for each entry.
-std::string Lined(const Json& value, const std::string& indent, bool of_lines) {
+std::string Lined(const OrderedJson& value, const std::string& indent, bool of_lines) {
   const bool is_list =
       value.is_array() && !value.empty() && (value.front().is_object() || of_lines);
   if (!is_list) return Inline(value);
   std::vector<std::string> lines;
   lines.reserve(value.size());
-  for (const Json& entry : value) lines.push_back(indent + "  " + Inline(entry));
+  for (const OrderedJson& entry : value) lines.push_back(indent + "  " + Inline(entry));
   return fmt::format("[\n{}\n{}]", fmt::join(lines, ",\n"), indent);
 }
 
 }  // namespace
 
 OrderedJson ToJson(const FrontEndOptions& options, const FrontEndResult& graph) {
-  Json json;
+  OrderedJson json;
   json["passes"] = graph.passes;
   json["options"] = OptionsToJson(options);
   if (!HasNoList(graph)) ListToJson(graph.primitives, json);
@@ -140,7 +138,7 @@ OrderedJson ToJson(const FrontEndOptions& options, const FrontEndResult& graph) 
   if (graph.HasRun("kernel")) json[kSourceName] = Lines(ToSource(graph.source));
   for (const BundleFile& file : graph.bundle) json["bundle"][file.name] = Lines(file.text);
   if (!graph.decisions.empty()) {
-    json["decisions"] = Json::array();
+    json["decisions"] = OrderedJson::array();
     for (const Decision& decision : graph.decisions)
       json["decisions"].push_back(DecisionToJson(decision));
   }
@@ -183,18 +181,18 @@ GraphForm GraphFormFromJson(const OrderedJson& value, const std::string& next) {
 
 std::string ReadableText(const OrderedJson& form) {
   std::vector<std::string> entries;
-  for (const auto& [key, value] : form.get_ref<const Json::object_t&>()) {
+  for (const auto& [key, value] : form.get_ref<const OrderedJson::object_t&>()) {
     std::string text;
     if (key == "graph" || key == "bundle") {
       std::vector<std::string> parts;
-      for (const auto& [part, list] : value.get_ref<const Json::object_t&>())
-        parts.push_back(
-            fmt::format("    {}: {}", Json(part).dump(), Lined(list, "    ", key == "bundle")));
+      for (const auto& [part, list] : value.get_ref<const OrderedJson::object_t&>())
+        parts.push_back(fmt::format("    {}: {}", OrderedJson(part).dump(),
+                                    Lined(list, "    ", key == "bundle")));
       text = fmt::format("{{\n{}\n  }}", fmt::join(parts, ",\n"));
     } else {
       text = Lined(value, "  ", key == kSourceName || key == "log");
     }
-    entries.push_back(fmt::format("  {}: {}", Json(key).dump(), text));
+    entries.push_back(fmt::format("  {}: {}", OrderedJson(key).dump(), text));
   }
   return fmt::format("{{\n{}\n}}\n", fmt::join(entries, ",\n"));
 }

@@ -12,7 +12,6 @@
 namespace spyre::compiler {
 namespace {
 
-using Json = OrderedJson;
 using Origin = NamedTensor::Origin;
 
 constexpr int64_t kMaxSize = 1ll << 31;
@@ -23,17 +22,17 @@ class ListWriter {
  public:
   explicit ListWriter(const NamedGraph& list) : list_(list) {}
 
-  void Write(Json& json) const {
-    Json dims = Json::object();
+  void Write(OrderedJson& json) const {
+    OrderedJson dims = OrderedJson::object();
     for (const NamedDim& dim : list_.dims) dims[dim.name] = dim.size;
     json["dims"] = std::move(dims);
-    json["tensors"] = Json::array();
+    json["tensors"] = OrderedJson::array();
     for (const NamedTensor& tensor : list_.tensors) json["tensors"].push_back(Tensor(tensor));
-    json["ops"] = Json::array();
+    json["ops"] = OrderedJson::array();
     for (const NamedOp& op : list_.ops) json["ops"].push_back(Op(op));
-    json["hints"] = Json::array();
+    json["hints"] = OrderedJson::array();
     for (const NamedHint& hint : list_.hints) json["hints"].push_back(Hint(hint));
-    json["outputs"] = Json::array();
+    json["outputs"] = OrderedJson::array();
     for (const int output : list_.outputs) json["outputs"].push_back(TensorName(output));
   }
 
@@ -43,14 +42,14 @@ class ListWriter {
   }
   const std::string& DimName(int dim) const { return list_.dims[static_cast<size_t>(dim)].name; }
 
-  Json DimNames(const std::vector<int>& dims) const {
-    Json names = Json::array();
+  OrderedJson DimNames(const std::vector<int>& dims) const {
+    OrderedJson names = OrderedJson::array();
     for (const int dim : dims) names.push_back(DimName(dim));
     return names;
   }
 
-  Json Tensor(const NamedTensor& tensor) const {
-    Json json = {{"name", tensor.name}};
+  OrderedJson Tensor(const NamedTensor& tensor) const {
+    OrderedJson json = {{"name", tensor.name}};
     if (tensor.origin == Origin::kConstant) json["value"] = tensor.value;
     if (!tensor.dims.empty() || tensor.origin != Origin::kConstant)
       json["dims"] = DimNames(tensor.dims);
@@ -61,8 +60,8 @@ class ListWriter {
     return json;
   }
 
-  Json Op(const NamedOp& op) const {
-    Json json = {{"op", op.op}, {"inputs", Json::array()}};
+  OrderedJson Op(const NamedOp& op) const {
+    OrderedJson json = {{"op", op.op}, {"inputs", OrderedJson::array()}};
     for (const int input : op.inputs) json["inputs"].push_back(TensorName(input));
     json["output"] = TensorName(op.output);
     if (!op.reduced.empty()) json["dim"] = DimNames(op.reduced);
@@ -70,8 +69,8 @@ class ListWriter {
     return json;
   }
 
-  Json Hint(const NamedHint& hint) const {
-    Json json = {{"ops", Json::array()}, {"slices", Json::object()}};
+  OrderedJson Hint(const NamedHint& hint) const {
+    OrderedJson json = {{"ops", OrderedJson::array()}, {"slices", OrderedJson::object()}};
     for (const int op : hint.ops)
       json["ops"].push_back(TensorName(list_.ops[static_cast<size_t>(op)].output));
     for (const NamedHint::Slice& slice : hint.slices)
@@ -198,7 +197,7 @@ class ListReader {
       hint.ops.push_back(static_cast<int>(op - list_.ops.begin()));
     }
     for (const auto& [name, count] : value.At("slices").Entries()) {
-      const Json dim = name;
+      const OrderedJson dim = name;
       hint.slices.push_back({FindDim(FormValue(dim, count.path())), count.Integer(1, kMaxSize)});
     }
     return hint;

@@ -12,7 +12,6 @@
 namespace spyre::compiler {
 namespace {
 
-using Json = OrderedJson;
 using Kind = GraphOp::Kind;
 
 constexpr int64_t kLargest = std::numeric_limits<int64_t>::max();
@@ -25,9 +24,9 @@ constexpr std::pair<Kind, const char*> kKinds[] = {{Kind::kPointwise, "pointwise
 
 // ---------------------------------------------------------------- layouts
 
-Json LayoutToJson(const BufferLayout& layout) {
+OrderedJson LayoutToJson(const BufferLayout& layout) {
   if (layout.kind == BufferLayout::Kind::kMutation) return {{"writes", layout.target}};
-  Json json = {{"size", ToJson(layout.size)}};
+  OrderedJson json = {{"size", ToJson(layout.size)}};
   if (layout.stride != ContiguousExtents(layout.size)) json["stride"] = ToJson(layout.stride);
   if (layout.kind == BufferLayout::Kind::kPlain) return json;
   const StickLayout& device = layout.device;
@@ -78,20 +77,20 @@ BufferLayout LayoutFromJson(const FormValue& value) {
 
 // ---------------------------------------------------------------- operations
 
-Json ReadsToJson(const GraphOp& op) {
-  Json json = Json::array();
+OrderedJson ReadsToJson(const GraphOp& op) {
+  OrderedJson json = OrderedJson::array();
   for (const GraphRead& read : op.reads) {
-    Json entry = {{"buffer", read.buffer}, {"loop", read.loop}};
+    OrderedJson entry = {{"buffer", read.buffer}, {"loop", read.loop}};
     if (!read.offset.empty()) entry["offset"] = read.offset;
     json.push_back(std::move(entry));
   }
   return json;
 }
 
-Json HintsToJson(const GraphOp& op) {
-  Json json = Json::array();
+OrderedJson HintsToJson(const GraphOp& op) {
+  OrderedJson json = OrderedJson::array();
   for (const DimHint& hint : op.dim_hints) {
-    Json entry = {{"hint", hint.hint_id}, {"dim", hint.dim}, {"count", hint.count}};
+    OrderedJson entry = {{"hint", hint.hint_id}, {"dim", hint.dim}, {"count", hint.count}};
     if (hint.dim_index) entry["index"] = *hint.dim_index;
     if (hint.is_reduction) entry["reduction"] = true;
     json.push_back(std::move(entry));
@@ -99,8 +98,8 @@ Json HintsToJson(const GraphOp& op) {
   return json;
 }
 
-Json OpToJson(const GraphOp& op, const FrontEndResult& graph) {
-  Json json = {{"name", op.name}};
+OrderedJson OpToJson(const GraphOp& op, const FrontEndResult& graph) {
+  OrderedJson json = {{"name", op.name}};
   for (const auto& [kind, name] : kKinds)
     if (kind == op.kind) json["kind"] = name;
   json["op"] = op.op;
@@ -207,8 +206,8 @@ GraphOp OpFromJson(const FormValue& value, FrontEndResult& graph) {
 
 // ---------------------------------------------------------------- groups and places
 
-Json GroupToJson(const TileGroup& group) {
-  Json levels = Json::array();
+OrderedJson GroupToJson(const TileGroup& group) {
+  OrderedJson levels = OrderedJson::array();
   for (const TileLevel& level : group.levels)
     levels.push_back(
         {{"hint", level.hint_id}, {"count", ToJson(level.count)}, {"dims", level.dims}});
@@ -227,11 +226,11 @@ TileGroup GroupFromJson(const FormValue& value) {
   return group;
 }
 
-Json BufferToJson(const LxBufferPlan& buffer) {
-  Json json = {{"name", buffer.name},
-               {"lives", {buffer.start, buffer.end}},
-               {"cores", buffer.cores},
-               {"bytes", buffer.device_bytes}};
+OrderedJson BufferToJson(const LxBufferPlan& buffer) {
+  OrderedJson json = {{"name", buffer.name},
+                      {"lives", {buffer.start, buffer.end}},
+                      {"cores", buffer.cores},
+                      {"bytes", buffer.device_bytes}};
   if (buffer.core_bytes != 0) json["core_bytes"] = buffer.core_bytes;
   if (buffer.is_input) json["input"] = true;
   if (buffer.lx_address) json["lx"] = *buffer.lx_address;
@@ -261,23 +260,23 @@ LxBufferPlan BufferFromJson(const FormValue& value) {
 }  // namespace
 
 OrderedJson LoweredToJson(const FrontEndResult& graph) {
-  Json inputs = Json::array();
+  OrderedJson inputs = OrderedJson::array();
   for (const GraphInput& input : graph.graph.inputs)
     inputs.push_back({{"name", input.name},
                       {"dtype", FormatName(input.host_format)},
                       {"dim_names", input.dim_names},
                       {"layout", LayoutToJson(input.layout)}});
-  Json operations = Json::array();
+  OrderedJson operations = OrderedJson::array();
   for (const GraphOp& op : graph.graph.ops) operations.push_back(OpToJson(op, graph));
-  Json json = {{"inputs", std::move(inputs)},
-               {"operations", std::move(operations)},
-               {"outputs", graph.graph.outputs}};
+  OrderedJson json = {{"inputs", std::move(inputs)},
+                      {"operations", std::move(operations)},
+                      {"outputs", graph.graph.outputs}};
   if (graph.HasRun("hints")) {
-    json["groups"] = Json::array();
+    json["groups"] = OrderedJson::array();
     for (const TileGroup& group : graph.groups) json["groups"].push_back(GroupToJson(group));
   }
   if (graph.HasRun("lx")) {
-    json["buffers"] = Json::array();
+    json["buffers"] = OrderedJson::array();
     for (const LxBufferPlan& buffer : graph.lx.buffers)
       json["buffers"].push_back(BufferToJson(buffer));
     json["pool_bytes"] = graph.lx.pool_bytes;

@@ -7,8 +7,6 @@
 namespace spyre::compiler {
 namespace {
 
-using Json = OrderedJson;
-
 constexpr const char* kSolvers[] = {"greedy", "firstfit", "bestfit"};  // by LxSolver
 
 struct TimingField {
@@ -45,18 +43,18 @@ bool FlagOr(const FormValue& value, const char* key, bool otherwise) {
 }  // namespace
 
 OrderedJson OptionsToJson(const FrontEndOptions& options) {
-  Json json = {{"tiling", options.tiling},
-               {"cores", options.division.max_cores},
-               {"division", SplitRuleNames()[static_cast<size_t>(options.division.rule)]},
-               {"k_fast", options.division.k_fast},
-               {"agree", options.division.agree},
-               {"long_spans", options.allow_long_spans},
-               {"lx", options.lx_planning},
-               {"lx_solver", kSolvers[static_cast<size_t>(options.lx.solver)]},
-               {"lx_bytes", options.lx.capacity},
-               {"lx_alignment", options.lx.alignment},
-               {"lx_all_operations", options.lx.all_operations},
-               {"lx_to_the_letter", options.lx.to_the_letter}};
+  OrderedJson json = {{"tiling", options.tiling},
+                      {"cores", options.division.max_cores},
+                      {"division", SplitRuleNames()[static_cast<size_t>(options.division.rule)]},
+                      {"k_fast", options.division.k_fast},
+                      {"agree", options.division.agree},
+                      {"long_spans", options.allow_long_spans},
+                      {"lx", options.lx_planning},
+                      {"lx_solver", kSolvers[static_cast<size_t>(options.lx.solver)]},
+                      {"lx_bytes", options.lx.capacity},
+                      {"lx_alignment", options.lx.alignment},
+                      {"lx_all_operations", options.lx.all_operations},
+                      {"lx_to_the_letter", options.lx.to_the_letter}};
   if (options.division.rule == SplitRule::kCost)
     for (const TimingField& field : kTiming)
       json["timing"][field.name] = options.division.timing.*field.field;

@@ -11,8 +11,6 @@
 
 namespace spyre::compiler {
 
-using Json = OrderedJson;
-
 void FormValue::Fail(const std::string& expected) const {
   throw BadInput("{} = {}: {} is expected", path_, Show(*value_), expected);
 }
@@ -45,7 +43,7 @@ std::vector<FormValue> FormValue::Items() const {
 std::vector<std::pair<std::string, FormValue>> FormValue::Entries() const {
   if (!value_->is_object()) Fail("an object");
   std::vector<std::pair<std::string, FormValue>> entries;
-  for (const auto& [key, value] : value_->get_ref<const Json::object_t&>())
+  for (const auto& [key, value] : value_->get_ref<const OrderedJson::object_t&>())
     entries.emplace_back(key, FormValue(value, path_.empty() ? key : path_ + "." + key));
   return entries;
 }

@@ -203,9 +203,10 @@ TEST(GraphPasses, WhatIsNoGraphIsRefusedWithThePathOfTheKey) {
   EXPECT_THAT(refusal("/tensors/0/dims", Json({"A", "C"})), HasSubstr("tensors[0].dims[1] = 'C'"));
   EXPECT_THAT(refusal("/ops/0/op", "sofmax"), HasSubstr("did you mean 'softmax'?"));
   EXPECT_THAT(refusal("/graph/operations/0/kind", "loop"), HasSubstr("operations[0].kind"));
-  EXPECT_THAT(refusal("/graph/operations/0/splits", Json({0})), HasSubstr("splits[0] = 0"));
-  EXPECT_THAT(refusal("/graph/buffers/0/lives", Json({1})), HasSubstr("buffers[0].lives"));
-  EXPECT_THAT(refusal("/graph/inputs/0/layout/stride_map", Json({1})), HasSubstr("one stride_map"));
+  EXPECT_THAT(refusal("/graph/operations/0/splits", Json::array({0})), HasSubstr("splits[0] = 0"));
+  EXPECT_THAT(refusal("/graph/buffers/0/lives", Json::array({1})), HasSubstr("buffers[0].lives"));
+  EXPECT_THAT(refusal("/graph/inputs/0/layout/stride_map", Json::array({1})),
+              HasSubstr("one stride_map"));
   for (const char* text : {"", "[]", "3", "{\"passes\": 1}", "{\"ops\": []}", "{"}) {
     const GraphAnswer answer = RunGraphPasses("decompose", text, "graph", false);
     EXPECT_NE(answer.error, "") << text;
