@@ -56,7 +56,7 @@ class Workers {
   }
 
   // Under the lock.
-  void Done(TaskId task, uint32_t worker, std::exception_ptr error) {
+  void Done(TaskId task, uint32_t worker, const std::exception_ptr& error) {
     try {
       if (error) std::rethrow_exception(error);
       graph_.Complete(task, worker);

@@ -138,6 +138,7 @@ class GraphDivider {
       if (shared[i] > 1) splits[names[i]] = shared[i];
     if (splits.empty()) return;
     std::vector<std::string> shared_names;
+    shared_names.reserve(splits.size());
     for (const auto& [name, split] : splits)
       shared_names.push_back(fmt::format("{}: {}", name, split));
     const std::string why =

@@ -34,6 +34,7 @@ const WrapperCall& Choose(const PySource& source, const std::vector<WrapperCall>
                           const std::string& kernel) {
   if (kernel.empty() && calls.size() == 1) return calls.front();
   std::vector<std::string> names;
+  names.reserve(calls.size());
   for (const WrapperCall& call : calls) names.push_back(call.kernel);
   if (kernel.empty()) {
     source.Fail(calls[1].offset,
