@@ -281,6 +281,7 @@ class Evaluator {
     if (operation.kind == NamedOperation::Kind::kMatmul)
       return Contract({In(op, 0), In(op, 1)}, OutputDims(op), op.reduced[0]);
     if (operation.kind == NamedOperation::Kind::kReduction) return Reduce(op);
+    if (operation.kind == NamedOperation::Kind::kView) return Slice(op);
     if (op.op == "softmax") return Reordered(Softmax(In(op, 0), op.reduced), op);
     if (op.op == "layernorm" || op.op == "rmsnorm")
       return Reordered(Norm(op, op.op == "layernorm"), op);
@@ -288,6 +289,23 @@ class Evaluator {
     std::vector<Operand> operands;
     for (size_t i = 0; i < op.inputs.size(); ++i) operands.push_back(In(op, i));
     return Pointwise(operands, OutputDims(op), Function(op));
+  }
+
+  // Elements [start, start + size) of a dimension, which has another name behind it.
+  DoubleTensor Slice(const NamedOp& op) const {
+    Operand x = In(op, 0);
+    x.data += compiler::SliceStart(op) * Stride(x, op.reduced[0]);
+    const std::vector<int>& dims = OutputDims(op);
+    DoubleTensor result(static_cast<size_t>(Elements(dims)));
+    for (int64_t i = 0; i < Elements(dims); ++i) {
+      int64_t rest = i, at = 0;
+      for (auto dim = dims.rbegin(); dim != dims.rend(); ++dim) {
+        at += rest % Size(*dim) * Stride(x, *dim == op.into ? op.reduced[0] : *dim);
+        rest /= Size(*dim);
+      }
+      result[static_cast<size_t>(i)] = x.data[at];
+    }
+    return result;
   }
 
   // From the dimensions of the first operand to those of the output.

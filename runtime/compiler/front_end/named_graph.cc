@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "base/error.h"
 
@@ -152,6 +153,29 @@ std::vector<int> FirstOperandDims(const NamedGraph& graph, const NamedOp& op) {
   return first.dims;
 }
 
+// Dimension `dim` of the operand becomes `into`, which says by its size how many elements.
+std::vector<int> SliceDims(const NamedGraph& graph, const NamedOp& op) {
+  const NamedTensor& input = Operand(graph, op, 0);
+  if (op.reduced.size() != 1 || op.into < 0)
+    throw BadInput("'{}' needs `dim` and `into`: one dimension, and the one it becomes", op.op);
+  const NamedDim& dim = graph.dims[static_cast<size_t>(op.reduced[0])];
+  const NamedDim& into = graph.dims[static_cast<size_t>(op.into)];
+  if (Has(input.dims, op.into)) {
+    throw BadInput("'{}' into '{}', a dimension that {} {} has already; give it another name",
+                   op.op, into.name, input.name, graph.ShapeText(input));
+  }
+  const auto given = op.constants.find("start");
+  const double start = given == op.constants.end() ? 0 : given->second;
+  if (start < 0 || start != std::floor(start) ||
+      start + static_cast<double>(into.size) > static_cast<double>(dim.size)) {
+    throw BadInput("'{}' of {} = {} from {} on, {} = {} elements: it lies outside", op.op, dim.name,
+                   dim.size, start, into.name, into.size);
+  }
+  std::vector<int> dims = input.dims;
+  std::replace(dims.begin(), dims.end(), op.reduced[0], op.into);
+  return dims;
+}
+
 }  // namespace
 
 int64_t NamedGraph::Elements(const NamedTensor& tensor) const {
@@ -211,6 +235,7 @@ const std::vector<NamedOperation>& NamedOperations() {
       Reduction("amin", "min"),
       Reduction("mean", "mean"),
       {"matmul", Kind::kMatmul, "batchmatmul", 2, 2, {"mm", "bmm", "batchmatmul"}, {}, true},
+      {"slice", Kind::kView, "", 1, 1, {"narrow"}, {"start"}, true},
       Composite("softmax", 1, 1, {}, true),
       Composite("layernorm", 1, 3, {"eps"}, true, {"layer_norm"}),
       Composite("rmsnorm", 1, 2, {"eps"}, true, {"rms_norm"}),
@@ -232,10 +257,16 @@ const NamedOperation* FindNamedOperation(std::string_view name_or_alias) {
   return nullptr;
 }
 
+int64_t SliceStart(const NamedOp& op) {
+  const auto start = op.constants.find("start");
+  return start == op.constants.end() ? 0 : static_cast<int64_t>(start->second);
+}
+
 std::vector<int> OutputDims(const NamedGraph& graph, NamedOp& op) {
   const NamedOperation& operation = *FindNamedOperation(op.op);
   if (operation.kind == Kind::kMatmul) return MatmulDims(graph, op);
   if (operation.has_dim) RequireReduced(graph, op);
+  if (operation.kind == Kind::kView) return SliceDims(graph, op);
   if (operation.kind == Kind::kReduction) return Without(Operand(graph, op, 0).dims, op.reduced);
   if (operation.name == "attention") return AttentionDims(graph, op);
   std::vector<int> dims = operation.kind == Kind::kComposite && operation.name != "swiglu"

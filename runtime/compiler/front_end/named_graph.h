@@ -46,6 +46,7 @@ struct NamedOp {
   int output = -1;
   std::vector<int> reduced;                 // positions in NamedGraph::dims; see has_dim
   std::map<std::string, double> constants;  // "eps", "scale", "clipMin", ...
+  int into = -1;  // of a slice: the dimension that the output has instead of `reduced`
 };
 
 // `slices` around a range of operations, one loop for each, outermost first.
@@ -73,19 +74,28 @@ struct NamedGraph {
 // ---------------------------------------------------------------- operations
 
 struct NamedOperation {
-  enum class Kind : uint8_t { kPointwise, kReduction, kMatmul, kComposite };
+  enum class Kind : uint8_t {
+    kPointwise,
+    kReduction,
+    kMatmul,
+    kComposite,
+    kView,  // computes nothing: its readers read the operand, from an offset on
+  };
 
   std::string_view name;
   Kind kind;
-  std::string_view op_func;  // "" for composites, which decompose.h takes apart
+  std::string_view op_func;  // "" for composites, which decompose.h takes apart, and for views
   int min_inputs, max_inputs;
   std::vector<std::string_view> aliases;
   std::vector<std::string_view> constants;  // keys that the operation may have
-  bool has_dim;  // `dim` is summed, works along, or (restickify) goes into the stick
+  bool has_dim;  // `dim` is summed, works along, (restickify) goes into the stick, or is sliced
 };
 
 const std::vector<NamedOperation>& NamedOperations();
 const NamedOperation* FindNamedOperation(std::string_view name_or_alias);  // nullptr: unknown
+
+// The first index of a slice: its constant "start". 0 where it is not given.
+int64_t SliceStart(const NamedOp& op);
 
 // What the output of `op` has: `reduced` is filled in for a matmul that leaves it to the operands
 // (the last dimension of the first, which the second must have). Dimensions of the operands in

@@ -166,6 +166,7 @@ class GraphReader {
     const NamedOperation& operation = Operation(entry["op"], path + ".op");
     std::vector<std::string> keys = {"op", "inputs", "output", "dims"};
     if (operation.has_dim) keys.emplace_back("dim");
+    if (operation.kind == NamedOperation::Kind::kView) keys.emplace_back("into");
     for (const std::string_view key : operation.constants) keys.emplace_back(key);
     CheckKeys(entry, path, keys, {"inputs", "output"});
 
@@ -176,6 +177,7 @@ class GraphReader {
       const Json& dim = entry["dim"];
       op.reduced = DimList(dim.is_array() ? dim : Json::array({dim}), path + ".dim");
     }
+    if (entry.contains("into")) op.into = Dim(entry["into"], path + ".into");
     for (const std::string_view key : operation.constants) {
       const std::string name(key);
       if (entry.contains(name))

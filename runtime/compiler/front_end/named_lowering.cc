@@ -2,6 +2,8 @@
 #include "runtime/compiler/front_end/named_lowering.h"
 
 #include <algorithm>
+#include <map>
+#include <utility>
 
 #include "base/error.h"
 
@@ -25,9 +27,28 @@ class Lowering {
         if (named_.tensors[i].origin == origin) graph.inputs.push_back(Input(static_cast<int>(i)));
       }
     }
-    for (const NamedOp& op : named_.ops) graph.ops.push_back(Op(op));
+    for (const NamedOp& op : named_.ops) {
+      if (SliceOf(op.output) == nullptr) {
+        graph.ops.push_back(Op(op));
+      } else if (IsOutput(op.output)) {
+        graph.ops.push_back(Copy(op.output));
+      }
+    }
     for (const int output : named_.outputs) graph.outputs.push_back(tensor(output).name);
     return graph;
+  }
+
+  // The slice that makes the tensor; null: it is a buffer of its own.
+  const NamedOp* SliceOf(int index) const {
+    for (const NamedOp& op : named_.ops) {
+      if (op.output != index) continue;
+      return FindNamedOperation(op.op)->kind == NamedOperation::Kind::kView ? &op : nullptr;
+    }
+    return nullptr;
+  }
+
+  bool IsOutput(int index) const {
+    return std::find(named_.outputs.begin(), named_.outputs.end(), index) != named_.outputs.end();
   }
 
   BufferLayout Layout(int index, const std::vector<int64_t>& size) const {
@@ -38,6 +59,10 @@ class Lowering {
   }
 
  private:
+  static bool Reduces(const NamedOp& op) {
+    const NamedOperation::Kind kind = FindNamedOperation(op.op)->kind;
+    return kind == NamedOperation::Kind::kReduction || kind == NamedOperation::Kind::kMatmul;
+  }
   const NamedTensor& tensor(int index) const { return named_.tensors[static_cast<size_t>(index)]; }
   const std::vector<int>& dims(int index) const { return dims_[static_cast<size_t>(index)]; }
 
@@ -63,19 +88,25 @@ class Lowering {
     return sizes;
   }
 
+  std::vector<std::string> Names(const std::vector<int>& dims) const {
+    std::vector<std::string> names;
+    names.reserve(dims.size());
+    for (const int dim : dims)
+      names.push_back(dim == kNoDim ? "" : named_.dims[static_cast<size_t>(dim)].name);
+    return names;
+  }
+
   GraphInput Input(int index) const {
     GraphInput input;
     input.name = tensor(index).name;
     input.layout = Layout(index, Sizes(dims(index)));
-    for (const int dim : dims(index))
-      input.dim_names.push_back(dim == kNoDim ? "" : named_.dims[static_cast<size_t>(dim)].name);
+    input.dim_names = Names(dims(index));
     return input;
   }
 
   GraphOp Op(const NamedOp& named_op) const {
     const NamedOperation& operation = *FindNamedOperation(named_op.op);
-    const bool reduces = operation.kind == NamedOperation::Kind::kReduction ||
-                         operation.kind == NamedOperation::Kind::kMatmul;
+    const bool reduces = Reduces(named_op);
     GraphOp op;
     op.name = tensor(named_op.output).name;
     op.kind = reduces ? GraphOp::Kind::kReduction : GraphOp::Kind::kPointwise;
@@ -87,20 +118,48 @@ class Lowering {
       op.reduction_ranges = Extents(Sizes(named_op.reduced));
       loops.insert(loops.end(), named_op.reduced.begin(), named_op.reduced.end());
     }
+    op.loop_names = Names(loops);
     for (const int input : named_op.inputs) op.reads.push_back(Read(input, loops));
     op.layout = Layout(named_op.output, Sizes(dims(named_op.output)));
     op.constants = Constants(named_op);
     return op;
   }
 
+  // What the caller gets of a slice is a tensor of its own.
+  GraphOp Copy(int slice) const {
+    GraphOp op;
+    op.name = tensor(slice).name;
+    op.op = FindNamedOperation("copy")->op_func;
+    const std::vector<int>& loops = dims(slice);
+    op.ranges = Extents(Sizes(loops));
+    op.loop_names = Names(loops);
+    op.reads.push_back(Read(slice, loops));
+    op.layout = Layout(slice, Sizes(loops));
+    return op;
+  }
+
+  // A slice is read where its operand is, from its start on, by the loop of its own dimension.
   GraphRead Read(int input, const std::vector<int>& loops) const {
+    std::map<int, std::pair<int, int64_t>> sliced;  // dimension -> the loop's, and where it starts
+    while (const NamedOp* slice = SliceOf(input)) {
+      const int dim = slice->reduced[0];
+      const auto inner = sliced.find(slice->into);
+      const bool again = inner != sliced.end();
+      sliced[dim] = {again ? inner->second.first : slice->into,
+                     SliceStart(*slice) + (again ? inner->second.second : 0)};
+      input = slice->inputs[0];
+    }
     GraphRead read;
     read.buffer = tensor(input).name;
     for (const int dim : dims(input)) {
-      const auto loop = std::find(loops.begin(), loops.end(), dim);
+      const auto slice = sliced.find(dim);
+      const auto loop =
+          std::find(loops.begin(), loops.end(), slice == sliced.end() ? dim : slice->second.first);
       const bool walked = dim != kNoDim && loop != loops.end();
       read.loop.push_back(walked ? static_cast<int>(loop - loops.begin()) : -1);
+      read.offset.push_back(slice == sliced.end() ? 0 : slice->second.second);
     }
+    if (sliced.empty()) read.offset.clear();
     return read;
   }
 
@@ -130,11 +189,13 @@ class Lowering {
 Graph LowerNamedGraph(const NamedGraph& named) { return Lowering(named).Run(); }
 
 std::vector<HintScope> HintScopes(const NamedGraph& named) {
+  const Lowering lowering(named);
   std::vector<HintScope> scopes;
   for (const NamedHint& hint : named.hints) {
     HintScope scope;
     for (const int op : hint.ops) {
       const int output = named.ops[static_cast<size_t>(op)].output;
+      if (lowering.SliceOf(output) != nullptr && !lowering.IsOutput(output)) continue;
       scope.ops.push_back(named.tensors[static_cast<size_t>(output)].name);
     }
     for (const NamedHint::Slice& slice : hint.slices)

@@ -64,6 +64,11 @@ class StickPlanner {
       const int known = stick(op.inputs[0]);
       wanted = {known == kFree ? tensor(op.inputs[0]).dims.back() : known};
       stick(op.output) = Has(op.reduced, wanted[0]) ? kSparse : wanted[0];
+    } else if (operation.kind == NamedOperation::Kind::kView) {
+      const int known = stick(op.inputs[0]);
+      wanted = {known == kFree ? tensor(op.inputs[0]).dims.back() : known};
+      stick(op.output) = wanted[0] == op.reduced[0] ? op.into : wanted[0];
+      if (wanted[0] == op.reduced[0]) RequireWholeSlice(op);
     } else if (operation.name == "restickify") {
       const int known = stick(op.inputs[0]);
       wanted = {known == kFree ? tensor(op.inputs[0]).dims.back() : known};
@@ -90,6 +95,23 @@ class StickPlanner {
                     tensor(op.output).name, dim.name, dim.size, per_stick))
         .Subject(tensor(op.output).name)
         .Remedy("pad it with zeros");
+  }
+
+  // What follows the slice in its last stick would be in the place of padding.
+  void RequireWholeSlice(const NamedOp& op) const {
+    const int64_t size = graph_.dims[static_cast<size_t>(op.reduced[0])].size;
+    const int64_t start = SliceStart(op);
+    const int64_t end = start + graph_.dims[static_cast<size_t>(op.into)].size;
+    const int per_stick = ElementsPerStick(DataFormat::kSen169Fp16);
+    if (start % per_stick == 0 && (end % per_stick == 0 || end == size)) return;
+    throw CompileError(
+        "Unsupported", "partial_stick_slice",
+        fmt::format("slice (output '{}') of {} from {} to {} cuts sticks of {} elements; slice at "
+                    "whole sticks, or put another dimension of '{}' inside the stick",
+                    tensor(op.output).name, graph_.dims[static_cast<size_t>(op.reduced[0])].name,
+                    start, end, per_stick, tensor(op.inputs[0]).name))
+        .Subject(tensor(op.output).name)
+        .Remedy("slice at whole sticks");
   }
 
   // The stick of the first operand that has one; else the last dimension of the output that no

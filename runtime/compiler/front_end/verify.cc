@@ -231,14 +231,24 @@ class Verifier {
       }
       const Extent& range = l < own ? op.ranges[l] : op.reduction_ranges[l - own];
       const std::vector<Extent> extents = WalkedExtents(op, loop, range);
-      const bool is_view = !access.offset.empty();
-      if (is_view || std::find(extents.begin(), extents.end(), size[d]) != extents.end()) continue;
+      if (IsWithin(access, d, extents, size[d])) continue;
       Report("shape_mismatch", op.name,
              "operation '{}' {} {} of dimension {} of '{}', which has {}", op.name, how,
              extents.size() == 1 ? range.ToString()
                                  : range.ToString() + " or " + extents.back().ToString(),
              d, access.buffer, size[d].ToString());
     }
+  }
+
+  // A slice of a tile is walked by a tile, one of a whole buffer by all tiles.
+  static bool IsWithin(const GraphRead& access, size_t d, const std::vector<Extent>& extents,
+                       const Extent& size) {
+    if (access.offset.empty())
+      return std::find(extents.begin(), extents.end(), size) != extents.end();
+    return std::any_of(extents.begin(), extents.end(), [&](const Extent& extent) {
+      return extent.is_number() && size.is_number() &&
+             access.offset[d] + extent.number() <= size.number();
+    });
   }
 
   // ---------------------------------------------------------------- work division

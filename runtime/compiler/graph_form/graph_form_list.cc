@@ -65,6 +65,7 @@ class ListWriter {
     for (const int input : op.inputs) json["inputs"].push_back(TensorName(input));
     json["output"] = TensorName(op.output);
     if (!op.reduced.empty()) json["dim"] = DimNames(op.reduced);
+    if (op.into >= 0) json["into"] = DimName(op.into);
     for (const auto& [name, value] : op.constants) json[name] = value;
     return json;
   }
@@ -162,6 +163,7 @@ class ListReader {
     std::vector<std::string> keys = {"op", "inputs", "output"};
     const bool has_dim = operation->has_dim;
     if (has_dim) keys.emplace_back("dim");
+    if (operation->kind == NamedOperation::Kind::kView) keys.emplace_back("into");
     keys.insert(keys.end(), operation->constants.begin(), operation->constants.end());
     value.RequireKeys(keys);
     NamedOp op;
@@ -177,6 +179,7 @@ class ListReader {
       throw BadInput("{}.output = '{}' is an input or a number, not \"computed\"", value.path(),
                      value.At("output").Text());
     if (const auto dim = value.Find("dim")) op.reduced = Dims(*dim);
+    if (const auto into = value.Find("into")) op.into = FindDim(*into);
     for (const std::string_view key : operation->constants) {
       const std::string constant(key);
       if (const auto number = value.Find(constant.c_str()))

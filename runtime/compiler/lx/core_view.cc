@@ -41,6 +41,19 @@ bool operator==(const CoreViewDim& a, const CoreViewDim& b) {
   return a.device_dim == b.device_dim && a.slices == b.slices && a.core_divisor == b.core_divisor;
 }
 
+bool CutsWhole(const OpIr& op, const TensorAccess& access, const std::vector<int>& splits) {
+  const StickLayout& layout = access.layout;
+  for (size_t i = 0; i < op.loops.size(); ++i) {
+    const int64_t stride = access.index.coefficient[i];
+    if (splits[i] <= 1 || stride == 0) continue;
+    for (size_t d = 0; d < layout.host_size.size(); ++d) {
+      const bool walks = layout.host_stride[d] == stride && layout.host_size[d] != 1;
+      if (walks && layout.host_size[d] != op.loops[i].range) return false;
+    }
+  }
+  return true;
+}
+
 std::optional<CoreView> ViewOfAccess(const OpIr& op, const TensorAccess& access,
                                      const std::vector<int>& splits, bool k_fastest) {
   std::map<int64_t, size_t> loop_by_stride;  // of the loops that cut this buffer

@@ -22,6 +22,10 @@ bool operator==(const CoreViewDim& a, const CoreViewDim& b);
 
 using CoreView = std::vector<CoreViewDim>;  // of the dimensions that are cut, ascending
 
+// Whether the loops that cut the buffer walk all of its dimensions: equal slices of a part are not
+// equal slices of the whole.
+bool CutsWhole(const OpIr& op, const TensorAccess& access, const std::vector<int>& splits);
+
 // splits: of each loop of `op`; k_fastest: the last loop of range above 1 counts fastest. Nothing:
 // a split that no device dimension of the access can carry.
 std::optional<CoreView> ViewOfAccess(const OpIr& op, const TensorAccess& access,

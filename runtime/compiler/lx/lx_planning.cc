@@ -182,6 +182,11 @@ class Planner {
                                        operation.ir.name, name))
             .Subject(operation.ir.name);
       }
+      if (!options_.to_the_letter && !CutsWhole(operation.ir, *touch.access, operation.splits)) {
+        reason = fmt::format("'{}' divides a slice of it, so that its cores hold other parts",
+                             operation.ir.name);
+        return LxBufferPlan::kCoresDiffer;
+      }
       if (!view || (touch.is_write && LeavesPartialResults(operation)) ||
           (first && !(*first == *view))) {
         reason = MismatchText(operation.ir.name, first, view);

@@ -120,15 +120,21 @@ void CheckTileRead(const GraphOp& producer, const GraphOp& reader, const GraphRe
       const int loop = read.loop[d];
       const bool reduced = loop >= 0 && static_cast<size_t>(loop) >= reader.ranges.size();
       const bool walked = loop >= 0 && !reduced && Divides(*reader.loop, level, loop);
-      if (Divides(*producer.loop, level, static_cast<int>(d)) == walked) continue;
+      const bool divided = Divides(*producer.loop, level, static_cast<int>(d));
+      // A tile of a part of a dimension is not the tile of the same number of the whole.
+      const bool part =
+          divided && walked && !read.offset.empty() &&
+          (read.offset[d] != 0 || producer.ranges[d] != reader.ranges[static_cast<size_t>(loop)]);
+      if (divided == walked && !part) continue;
       throw RuntimeFault(
           reduced ? "tiled_reduction_dim" : "tile_mismatch",
           fmt::format("coarse tiling: {} reads {}, whose dimension {} is {}divided by loop level "
                       "{} of their group, and {}",
-                      reader.name, producer.name, d, walked ? "not " : "", level,
-                      reduced  ? "reduces along it"
-                      : walked ? "walks a tile of it only"
-                               : "walks all of it"));
+                      reader.name, producer.name, d, divided ? "" : "not ", level,
+                      part      ? "walks a slice of it"
+                      : reduced ? "reduces along it"
+                      : walked  ? "walks a tile of it only"
+                                : "walks all of it"));
     }
   }
 }

@@ -81,6 +81,7 @@ struct GraphOp {
   std::string reduction_type;  // as OpIr::reduction_type
   std::vector<Extent> ranges;  // one per host dimension of the output, in order
   std::vector<Extent> reduction_ranges;
+  std::vector<std::string> loop_names;  // as ranges, then reduction_ranges; empty: see NameLoops
   std::vector<GraphRead> reads;
   DataFormat host_format = DataFormat::kIeeeFp16;
   BufferLayout layout;

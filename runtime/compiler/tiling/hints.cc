@@ -109,7 +109,8 @@ DimNames NameLoops(const Graph& graph) {
   DimNames loops;
   for (const GraphOp& op : graph.ops) {
     if (!op.IsComputed()) continue;
-    std::vector<std::string> names(op.ranges.size() + op.reduction_ranges.size());
+    std::vector<std::string> names = op.loop_names;
+    names.resize(op.ranges.size() + op.reduction_ranges.size());
     for (const GraphRead& read : op.reads) {
       const std::vector<std::string> dims = NamesOf(graph, loops, read.buffer);
       for (size_t d = 0; d < std::min(read.loop.size(), dims.size()); ++d) {

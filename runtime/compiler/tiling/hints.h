@@ -26,7 +26,8 @@ struct HintScope {
 };
 
 // Names of each operation's loops: ranges first, then reduction ranges; "": no name known. A loop
-// has the name of the dimension it walks; where inputs disagree the first named one counts.
+// has its own name, else that of the dimension it walks; where inputs disagree the first named one
+// counts.
 // Operations that are not computed pass no names on.
 using DimNames = std::map<std::string, std::vector<std::string>>;
 DimNames NameLoops(const Graph& graph);
