@@ -14,6 +14,8 @@
 #include "cosim/workload/emit_passes.h"
 #include "cosim/workload/resolve.h"
 #include "runtime/compiler/codegen/spyre_code.h"
+#include "runtime/compiler/front_end/compiler_preset.h"
+#include "runtime/compiler/front_end/front_end.h"
 #include "runtime/compiler/passes/passes.h"
 
 namespace spyre::cosim {
@@ -88,7 +90,8 @@ void AddCompileCommand(command_line::Command& root) {
       .Placeholder("DIR")
       .Completes(Words::kDirectories);
   command.Add("--dialect", a->options.dialect,
-              "of that bundle: constants, baked or arguments (symbolic arguments)",
+              "of that bundle: constants, baked or arguments (symbolic arguments); without it "
+              "that of workload.compiler",
               {{"constants", BundleDialect::kSymbolicConstants},
                {"baked", BundleDialect::kBakedAddresses},
                {"arguments", BundleDialect::kSymbolicArguments}});
@@ -133,8 +136,11 @@ std::string CompileBundle(const RunConfig& config, const CompileOptions& options
       throw BadInput("--bundle {}: {} is a bundle already; OpSpec source and op lists become one",
                      options.bundle, options.input);
     }
-    compiler::WriteBundle(compiler::EmitBundle(*workload->source(), options.dialect),
-                          options.dialect, options.bundle);
+    const BundleDialect dialect =
+        options.dialect.value_or(compiler::OptionsOf(config.workload.compiler)
+                                     .dialect.value_or(BundleDialect::kSymbolicArguments));
+    compiler::WriteBundle(compiler::EmitBundle(*workload->source(), dialect), dialect,
+                          options.bundle);
     text += fmt::format("SDSC bundle: {}\n", options.bundle);
   }
   return text + fmt::format("SpyreCode: {}\n", options.output);

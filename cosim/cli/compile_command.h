@@ -3,6 +3,7 @@
 // Error(kBadInput) naming the file, the operation and what is wrong.
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "base/command_line/command_line.h"
@@ -15,7 +16,8 @@ struct CompileOptions {
   std::string input;
   std::string output;  // SpyreCode directory
   std::string bundle;  // SDSC directory to write as well, "": none
-  compiler::BundleDialect dialect = compiler::BundleDialect::kSymbolicArguments;  // of it
+  // Of it; nothing: that of workload.compiler, else symbolic arguments.
+  std::optional<compiler::BundleDialect> dialect;
 };
 
 void AddCompileCommand(command_line::Command& root);

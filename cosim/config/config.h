@@ -15,6 +15,7 @@
 #include "cosim/config/field.h"
 #include "model/common/card_config.h"
 #include "runtime/compiler/division/work_division.h"
+#include "runtime/compiler/front_end/compiler_preset.h"
 #include "runtime/spyre/issue/issue.h"
 #include "runtime/spyre/launch_options.h"
 
@@ -159,6 +160,7 @@ struct WorkloadConfig {
   FileOrTable plan;
   std::vector<std::string> outputs;
   NumberTable channels;  // of tasks: how many sends may be ahead of the receives
+  compiler::CompilerPreset compiler = compiler::CompilerPreset::kOwn;
   bool tiling = true;
   bool agree = true;
   LxResults lx = LxResults::kAll;

@@ -53,6 +53,11 @@ void DescribeGraph(FieldCollector& f, WorkloadConfig& workload) {
       "plan", workload.plan,
       "Of a list of operations: a plan of one's own (docs/plans.md), or the JSON or TOML "
       "file that has it: splits, groups, lx, cuts");
+  f.Choice(
+      "compiler", workload.compiler, compiler::CompilerPresetNames(),
+      "Of a list of operations: whose defaults the passes have that are not set one by one. own: "
+      "those below; public: the public compiler of June 2026; public-rfc: the public compiler "
+      "of the coarse-tiling RFC, May 2026 (docs/compiler.md)");
   f.Flag("tiling", workload.tiling,
          "Of a list of operations: false ignores the hints, and the groups of a plan");
   f.Flag("agree", workload.agree,
@@ -273,7 +278,8 @@ std::vector<Field> Fields(RunConfig& c) {
   f.Choice(
       "division", c.workload.division, compiler::SplitRuleNames(),
       "Rule of work division: public, the public compiler's passes; cost, for matmuls the split "
-      "that is fastest by the card's timing parameters");
+      "that is fastest by the card's timing parameters; public-cost, the least time by the public "
+      "cost model alone");
   f.Path("bundle", c.workload.bundle,
          "Directory of an SDSC bundle, or OpSpec source, to run instead of one operation; \"\": "
          "none");

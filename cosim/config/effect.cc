@@ -114,6 +114,7 @@ constexpr Rule kRules[] = {
     {"workload.outputs", IsList, kList},
     {"workload.plan", IsOneProgram, kOneProgram},
     {"workload.channels", IsStreamsOrTaskGraph, kStreamsOrTaskGraph},
+    {"workload.compiler", IsListOrModel, kListOrModel},
     {"workload.tiling", IsOneProgram, kOneProgram},
     {"workload.agree", IsOneProgram, kOneProgram},
     {"workload.lx", IsListOrModel, kListOrModel},

@@ -22,8 +22,8 @@ KernelFacts FactsOfKernel(const compiler::FrontEndResult& result, const compiler
 
 OpListKernel CompileOpListKernel(const RunConfig& config, const compiler::NamedGraph& graph,
                                  const std::string& name, const compiler::Plan& plan) {
-  const compiler::FrontEndResult result =
-      compiler::CompileNamedGraph(graph, FrontEndOptionsOf(config, plan));
+  const compiler::FrontEndOptions options = FrontEndOptionsOf(config, plan);
+  const compiler::FrontEndResult result = compiler::CompileNamedGraph(graph, options);
   OpListKernel kernel;
   kernel.arguments = result.arguments;
   kernel.warnings = result.log;
@@ -35,7 +35,8 @@ OpListKernel CompileOpListKernel(const RunConfig& config, const compiler::NamedG
                                    [&](const auto& other) { return other.name == tensor; });
     kernel.output_sticks.push_back(same->stick);
   }
-  compiler::Bundle bundle = compiler::EmitBundle(result.source, compiler::DialectFor(result));
+  compiler::Bundle bundle =
+      compiler::EmitBundle(result.source, compiler::DialectFor(result, options));
   compiler::RefuseShortArguments(result, bundle);
   bundle.name = name;
   kernel.plan = PlanBundle(BundleSettingsOf(config), std::move(bundle), ShapesOf(graph, result));

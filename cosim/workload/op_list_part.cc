@@ -96,6 +96,10 @@ class PartTaker {
       copy.reduced.push_back(Dim(dim));
       part_.key += fmt::format(" over {}", copy.reduced.back());
     }
+    if (op.into >= 0) {
+      copy.into = Dim(op.into);
+      part_.key += fmt::format(" into {}", copy.into);
+    }
     part_.graph.ops.push_back(std::move(copy));
   }
 

@@ -20,6 +20,7 @@
 #include "cosim/workload/op_list_kernel.h"
 #include "cosim/workload/op_list_loops.h"
 #include "runtime/compiler/front_end/argument_reach.h"
+#include "runtime/compiler/front_end/compiler_preset.h"
 #include "runtime/flex/scheduler.h"
 
 namespace spyre::cosim {
@@ -187,17 +188,21 @@ OpList ReadWholeOpList(const WorkloadConfig& workload) {
 
 compiler::FrontEndOptions FrontEndOptionsOf(const RunConfig& config, compiler::Plan plan) {
   const WorkloadConfig& workload = config.workload;
-  compiler::FrontEndOptions options;
+  compiler::FrontEndOptions options = compiler::OptionsOf(workload.compiler);
+  // What is set by itself counts before the defaults of workload.compiler.
+  const auto is_set = [&](const char* key) {
+    return workload.compiler == compiler::CompilerPreset::kOwn || config.given.count(key) != 0;
+  };
   options.tiling = workload.tiling;
   options.plan = std::move(plan);
-  options.division.rule = workload.division;
+  if (is_set("workload.division")) options.division.rule = workload.division;
   options.division.timing = MatmulTimingOf(config.card);
-  options.division.agree = workload.agree;
+  if (is_set("workload.agree")) options.division.agree = workload.agree;
   options.division.max_cores = MaxCores(config, std::getenv("SENCORES"));
   options.allow_long_spans = workload.long_spans == LongSpans::kAllow;
   options.lx_planning = workload.lx != LxResults::kNone;
   options.lx.solver = compiler::LxSolverFromName(workload.lx_solver);
-  options.lx.all_operations = workload.lx == LxResults::kAll;
+  if (is_set("workload.lx")) options.lx.all_operations = workload.lx == LxResults::kAll;
   options.lx.cores = options.division.max_cores;
   options.lx.capacity = static_cast<int64_t>(config.card.core.lx_bytes) * kPlannedFifths / kFifths;
   return options;
@@ -207,9 +212,10 @@ std::unique_ptr<Workload> ResolveOpList(const RunConfig& config) {
   OpList read = ReadWholeOpList(config.workload);
   if (!read.plan.cuts.empty()) return nullptr;
   auto list = std::make_shared<compiler::NamedGraph>(std::move(read.graph));
-  const compiler::FrontEndResult result =
-      compiler::CompileNamedGraph(*list, FrontEndOptionsOf(config, std::move(read.plan)));
-  compiler::Bundle bundle = compiler::EmitBundle(result.source, compiler::DialectFor(result));
+  const compiler::FrontEndOptions options = FrontEndOptionsOf(config, std::move(read.plan));
+  const compiler::FrontEndResult result = compiler::CompileNamedGraph(*list, options);
+  compiler::Bundle bundle =
+      compiler::EmitBundle(result.source, compiler::DialectFor(result, options));
   compiler::RefuseShortArguments(result, bundle);
   BundlePlan plan =
       PlanBundle(BundleSettingsOf(config), std::move(bundle), ShapesOf(*list, result));

@@ -152,7 +152,7 @@ MatmulTime EstimateMatmul(const MatmulSize& size, const MatmulSplit& split,
 }
 
 std::optional<std::vector<int>> CheapestMatmulSplits(const OpIr& op, int max_cores,
-                                                     const MatmulTiming& timing) {
+                                                     const MatmulTiming& timing, double as_good) {
   CheckCoreCount(max_cores);
   const WorkDivider divider(op);
   const std::optional<MatmulLoops> loops = LoopsOf(op, divider);
@@ -163,10 +163,9 @@ std::optional<std::vector<int>> CheapestMatmulSplits(const OpIr& op, int max_cor
   const auto faster = [](const Candidate& a, const Candidate& b) {
     return a.time.total_ns < b.time.total_ns;
   };
-  constexpr double kAsGood = 1.01;
   const double limit =
-      kAsGood * std::min_element(candidates.begin(), candidates.end(), faster)->time.total_ns;
-  // The model has no limit on what one core can load: of equals, many cores load faster.
+      as_good * std::min_element(candidates.begin(), candidates.end(), faster)->time.total_ns;
+  // Of equals, many cores load faster.
   const auto better = [](const Candidate& a, const Candidate& b) {
     if (a.cores != b.cores) return a.cores > b.cores;
     return a.time.multicast_ns < b.time.multicast_ns;

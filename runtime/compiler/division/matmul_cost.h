@@ -69,11 +69,15 @@ struct MatmulTime {
 MatmulTime EstimateMatmul(const MatmulSize& size, const MatmulSplit& split,
                           const MatmulTiming& timing);
 
+// The model has no limit on what one core can load: splits within 1 % count as equal.
+inline constexpr double kAsGood = 1.01;
+
 // The splits of a matmul's loops that take least on at most max_cores cores, among those that cut
-// whole sticks into equal parts and let every core reach what it needs; of several within 1 % one
-// on the most cores, and of these the one with the least ring traffic. Nothing: the operation is no
-// matmul with one reduction loop, or no such split exists.
+// whole sticks into equal parts and let every core reach what it needs; of several within `as_good`
+// times the least one on the most cores, and of these the one with the least ring traffic. Nothing:
+// the operation is no matmul with one reduction loop, or no such split exists.
 std::optional<std::vector<int>> CheapestMatmulSplits(const OpIr& op, int max_cores,
-                                                     const MatmulTiming& timing);
+                                                     const MatmulTiming& timing,
+                                                     double as_good = kAsGood);
 
 }  // namespace spyre::compiler

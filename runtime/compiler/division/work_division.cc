@@ -324,7 +324,7 @@ std::vector<int> WorkDivider::Decode(const std::optional<EncodedSplits>& encoded
 }
 
 const std::vector<std::string>& SplitRuleNames() {
-  static const std::vector<std::string> names = {"public", "cost"};
+  static const std::vector<std::string> names = {"public", "cost", "public-cost"};
   return names;
 }
 
@@ -333,7 +333,7 @@ SplitRule SplitRuleFromName(std::string_view name) {
   for (size_t i = 0; i < names.size(); ++i) {
     if (name == names[i]) return static_cast<SplitRule>(i);
   }
-  throw BadInput("rule of work division '{}' must be public or cost{}", name,
+  throw BadInput("rule of work division '{}' must be public, cost or public-cost{}", name,
                  DidYouMean(name, names));
 }
 
@@ -362,7 +362,9 @@ WorkDivision DivideWork(const OpIr& op, int max_cores, bool k_fast) {
 WorkDivision DivideWork(const OpIr& op, int max_cores, bool k_fast, SplitRule rule,
                         const MatmulTiming& timing) {
   std::optional<std::vector<int>> splits;
-  if (rule == SplitRule::kCost) splits = CheapestMatmulSplits(op, max_cores, timing);
+  if (rule != SplitRule::kPublic) {
+    splits = CheapestMatmulSplits(op, max_cores, timing, rule == SplitRule::kCost ? kAsGood : 1);
+  }
   if (!splits) return DivideWork(op, max_cores, k_fast);
   WorkDivision division = DivisionOf(op, std::move(*splits), k_fast);
   division.trace.by_cost = true;

@@ -48,8 +48,11 @@ struct WorkDivision {
 enum class SplitRule : uint8_t {
   kPublic,  // the two passes of the public compiler (the work-division RFC)
   kCost,    // of matmuls the fastest split by the card's timing (matmul_cost.h); else as kPublic
+  // Of matmuls the split with the smallest time by the public cost model, which kCost takes for no
+  // more than a hint where others are within 1 %.
+  kPublicCost,
 };
-SplitRule SplitRuleFromName(std::string_view name);  // "public", "cost"; throws BadInput
+SplitRule SplitRuleFromName(std::string_view name);  // throws BadInput
 const std::vector<std::string>& SplitRuleNames();
 
 // Divides one operation over at most max_cores cores (1..32). k_fast: the k-fast rule and the

@@ -104,8 +104,8 @@ void RunStick(FrontEndResult& graph, const FrontEndOptions& /*options*/) {
   Append(ExplainSticks(graph), graph);
 }
 
-void RunLower(FrontEndResult& graph, const FrontEndOptions& /*options*/) {
-  graph.graph = LowerNamedGraph(graph.primitives);
+void RunLower(FrontEndResult& graph, const FrontEndOptions& options) {
+  graph.graph = LowerNamedGraph(graph.primitives, options.lowering);
   graph.loop_names = NameLoops(graph.graph);
 }
 
@@ -123,16 +123,16 @@ void RunHints(FrontEndResult& graph, const FrontEndOptions& options) {
   Append(ExplainHints(graph), graph);
 }
 
-void RunTile(FrontEndResult& graph, const FrontEndOptions& /*options*/) {
+void RunTile(FrontEndResult& graph, const FrontEndOptions& options) {
   StampTiles(graph.graph, graph.groups);
   CheckTileReads(graph.graph);
-  RestoreSticks(graph.primitives, graph.graph);
+  RestoreSticks(graph.primitives, options.lowering, graph.graph);
 }
 
-void RunPropagate(FrontEndResult& graph, const FrontEndOptions& /*options*/) {
+void RunPropagate(FrontEndResult& graph, const FrontEndOptions& options) {
   const Graph before = graph.groups.empty() ? Graph() : graph.graph;
   Append(ExplainTiles(before, PropagateTiles(graph.graph, TileReaders::kInnermostLoop)), graph);
-  RestoreSticks(graph.primitives, graph.graph);
+  RestoreSticks(graph.primitives, options.lowering, graph.graph);
 }
 
 void RunDivision(FrontEndResult& graph, const FrontEndOptions& options) {
@@ -163,10 +163,11 @@ void RunKernel(FrontEndResult& graph, const FrontEndOptions& /*options*/) {
   graph.arguments = KernelArguments(graph.primitives, graph.graph);
 }
 
-void RunBundle(FrontEndResult& graph, const FrontEndOptions& /*options*/) {
+void RunBundle(FrontEndResult& graph, const FrontEndOptions& options) {
   // A source that was not made here may have any number of arguments.
-  const BundleDialect dialect =
-      graph.HasRun("lower") ? DialectFor(graph) : BundleDialect::kSymbolicArguments;
+  const BundleDialect dialect = graph.HasRun("lower")
+                                    ? DialectFor(graph, options)
+                                    : options.dialect.value_or(BundleDialect::kSymbolicArguments);
   const Bundle bundle = EmitBundle(graph.source, dialect);
   if (graph.HasRun("lower")) RefuseShortArguments(graph, bundle);
   graph.bundle = FilesOf(bundle, dialect);
@@ -213,7 +214,8 @@ std::vector<BundleFile> FilesOf(const Bundle& bundle, BundleDialect dialect) {
   return files;
 }
 
-BundleDialect DialectFor(const FrontEndResult& result) {
+BundleDialect DialectFor(const FrontEndResult& result, const FrontEndOptions& options) {
+  if (options.dialect) return *options.dialect;
   const size_t used = result.arguments.size() + (result.lx.pool_bytes > 0 ? 1 : 0);
   return used <= kSegments ? BundleDialect::kSymbolicConstants : BundleDialect::kSymbolicArguments;
 }

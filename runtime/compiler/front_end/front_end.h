@@ -8,6 +8,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -15,6 +16,7 @@
 #include "runtime/compiler/bundle/bundle.h"
 #include "runtime/compiler/division/graph_division.h"
 #include "runtime/compiler/front_end/named_graph.h"
+#include "runtime/compiler/front_end/named_lowering.h"
 #include "runtime/compiler/front_end/plan.h"
 #include "runtime/compiler/ir/decision.h"
 #include "runtime/compiler/lx/lx_planning.h"
@@ -31,6 +33,8 @@ struct FrontEndOptions {
   bool allow_long_spans = false;  // a core may reach more than 256 MiB of a tensor
   bool lx_planning = true;        // false: every intermediate is in the pool
   LxOptions lx;
+  LoweringOptions lowering;
+  std::optional<BundleDialect> dialect;  // nothing: as DialectFor says
   Plan plan;  // without cuts: those are the caller's. Before everything else here
 };
 
@@ -88,9 +92,9 @@ FrontEndResult CompileNamedGraph(const NamedGraph& named, const FrontEndOptions&
 // As WriteBundle writes them.
 std::vector<BundleFile> FilesOf(const Bundle& bundle, BundleDialect dialect);
 
-// The form of the coarse-tiling RFC where its seven segments suffice for arguments and pool, else
-// the newest.
-BundleDialect DialectFor(const FrontEndResult& result);
+// The one that the options ask for; else the form of the coarse-tiling RFC where its seven segments
+// suffice for arguments and pool; else the newest.
+BundleDialect DialectFor(const FrontEndResult& result, const FrontEndOptions& options);
 
 // What one pass left, as text: "sticks", "graph", "groups", "division", "lx", "loops" or "opspec",
 // or the name of a pass: what that pass works on. Throws BadInput with the nearest name for another

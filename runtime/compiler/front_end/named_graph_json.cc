@@ -241,7 +241,16 @@ class GraphReader {
   std::vector<int> Reordered(const Json& value, const std::string& path,
                              const std::vector<int>& derived) {
     std::vector<int> dims = DimList(value, path + ".dims");
-    if (!std::is_permutation(dims.begin(), dims.end(), derived.begin(), derived.end())) {
+    // Dimensions of size 1 may come and go, but for the last, where the stick may be.
+    const auto counts = [&](const std::vector<int>& from) {
+      std::vector<int> left;
+      for (const int dim : from)
+        if (dim == from.back() || graph_.dims[static_cast<size_t>(dim)].size != 1)
+          left.push_back(dim);
+      return left;
+    };
+    const std::vector<int> own = counts(dims), expected = counts(derived);
+    if (!std::is_permutation(own.begin(), own.end(), expected.begin(), expected.end())) {
       NamedTensor shape;
       shape.dims = derived;
       throw BadInput("{}.dims = {}: the output has the dimensions {}", path, Show(value),

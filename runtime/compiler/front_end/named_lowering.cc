@@ -14,7 +14,8 @@ constexpr int kNoDim = -1;  // the last dimension of a tensor with sparse sticks
 
 class Lowering {
  public:
-  explicit Lowering(const NamedGraph& named) : named_(named) {
+  explicit Lowering(const NamedGraph& named, const LoweringOptions& options = {})
+      : named_(named), options_(options) {
     for (size_t i = 0; i < named.tensors.size(); ++i)
       dims_.push_back(HostDims(static_cast<int>(i)));
   }
@@ -35,6 +36,7 @@ class Lowering {
       }
     }
     for (const int output : named_.outputs) graph.outputs.push_back(tensor(output).name);
+    if (options_.arguments_by_use) OrderByUse(graph);
     return graph;
   }
 
@@ -73,7 +75,7 @@ class Lowering {
         std::find(named_.outputs.begin(), named_.outputs.end(), index) != named_.outputs.end();
     if (tensor(index).stick == NamedTensor::kSparse) {
       dims.push_back(kNoDim);
-    } else if (!visible) {
+    } else if (!visible && !options_.host_order) {
       const auto stick = std::find(dims.begin(), dims.end(), tensor(index).stick);
       std::rotate(stick, stick + 1, dims.end());
     }
@@ -123,6 +125,17 @@ class Lowering {
     op.layout = Layout(named_op.output, Sizes(dims(named_op.output)));
     op.constants = Constants(named_op);
     return op;
+  }
+
+  static void OrderByUse(Graph& graph) {
+    std::vector<std::string> used;
+    for (const GraphOp& op : graph.ops)
+      for (const GraphRead& read : op.reads) used.push_back(read.buffer);
+    const auto first = [&](const GraphInput& input) {
+      return std::find(used.begin(), used.end(), input.name);
+    };
+    std::stable_sort(graph.inputs.begin(), graph.inputs.end(),
+                     [&](const GraphInput& a, const GraphInput& b) { return first(a) < first(b); });
   }
 
   // What the caller gets of a slice is a tensor of its own.
@@ -181,12 +194,15 @@ class Lowering {
   }
 
   const NamedGraph& named_;
+  const LoweringOptions options_;
   std::vector<std::vector<int>> dims_;  // of each tensor, as the host has it
 };
 
 }  // namespace
 
-Graph LowerNamedGraph(const NamedGraph& named) { return Lowering(named).Run(); }
+Graph LowerNamedGraph(const NamedGraph& named, const LoweringOptions& options) {
+  return Lowering(named, options).Run();
+}
 
 std::vector<HintScope> HintScopes(const NamedGraph& named) {
   const Lowering lowering(named);
@@ -205,8 +221,8 @@ std::vector<HintScope> HintScopes(const NamedGraph& named) {
   return scopes;
 }
 
-void RestoreSticks(const NamedGraph& named, Graph& graph) {
-  const Lowering lowering(named);
+void RestoreSticks(const NamedGraph& named, const LoweringOptions& options, Graph& graph) {
+  const Lowering lowering(named, options);
   const std::string full = "full_";
   for (GraphOp& op : graph.ops) {
     if (op.layout.kind != BufferLayout::Kind::kTiled) continue;

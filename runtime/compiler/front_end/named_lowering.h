@@ -11,17 +11,26 @@
 
 namespace spyre::compiler {
 
-// `named` is decomposed and has its sticks planned (decompose.h). Inputs come in order of their
-// declaration, then constants, which are tensors of one element. A tensor with sparse sticks has a
-// last dimension of size 1, whose one element is inside the stick. Buffers that the caller does not
-// see have their stick dimension last, so that tiling keeps it there.
-Graph LowerNamedGraph(const NamedGraph& named);
+struct LoweringOptions {
+  // Buffers have the dimensions in the order of the list, also those that the caller does not see,
+  // as the public front end lays them out. False: those have their stick dimension last, so that
+  // tiling keeps it there.
+  bool host_order = false;
+  // Inputs and constants are arguments in the order in which operations read them first, as in the
+  // public wrapper. False: in order of their declaration, then constants.
+  bool arguments_by_use = false;
+};
+
+// `named` is decomposed and has its sticks planned (decompose.h). Constants are tensors of
+// one element. A tensor with sparse sticks has a
+// last dimension of size 1, whose one element is inside the stick.
+Graph LowerNamedGraph(const NamedGraph& named, const LoweringOptions& options);
 
 // The hints of `named`, for AssignDimHints.
 std::vector<HintScope> HintScopes(const NamedGraph& named);
 
 // Coarse tiling builds layouts anew and may move the stick of a tensor that does not have it last;
 // this puts it back.
-void RestoreSticks(const NamedGraph& named, Graph& graph);
+void RestoreSticks(const NamedGraph& named, const LoweringOptions& options, Graph& graph);
 
 }  // namespace spyre::compiler

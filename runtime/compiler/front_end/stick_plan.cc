@@ -79,6 +79,15 @@ class StickPlanner {
         wanted.push_back(Has(tensor(input).dims, stick(op.output)) ? stick(op.output) : kSparse);
       }
     }
+    if (stick(op.output) >= 0 && !Has(output, stick(op.output))) {
+      throw CompileError(
+          "Unsupported", "sparse_stick",
+          fmt::format(
+              "operation '{}' leaves out {}, which is inside the stick of its operand; keep "
+              "it in `dims`",
+              op.op, graph_.dims[static_cast<size_t>(stick(op.output))].name))
+          .Subject(tensor(op.output).name);
+    }
     for (size_t i = 0; i < wanted.size(); ++i) Want(op, op.inputs[i], wanted[i]);
     wants_.push_back(std::move(wanted));
   }

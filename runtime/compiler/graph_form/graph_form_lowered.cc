@@ -183,7 +183,8 @@ GraphOp OpFromJson(const FormValue& value, FrontEndResult& graph) {
   if (const auto type = value.Find("reduction_type")) op.reduction_type = type->Text();
   op.ranges = value.At("ranges").Sizes();
   if (const auto ranges = value.Find("reduction_ranges")) op.reduction_ranges = ranges->Sizes();
-  if (const auto loops = value.Find("loops")) graph.loop_names[op.name] = loops->Texts();
+  if (const auto loops = value.Find("loops"))
+    op.loop_names = graph.loop_names[op.name] = loops->Texts();
   if (const auto reads = value.Find("reads")) {
     for (const FormValue& read : reads->Items()) {
       read.RequireKeys({"buffer", "loop", "offset"});

@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // The options of the passes in the form of a graph.
+#include <fmt/ranges.h>
+
+#include <algorithm>
 #include <limits>
 
+#include "runtime/compiler/front_end/compiler_preset.h"
 #include "runtime/compiler/graph_form/graph_form_values.h"
 
 namespace spyre::compiler {
@@ -40,6 +44,13 @@ bool FlagOr(const FormValue& value, const char* key, bool otherwise) {
   return flag ? flag->Flag() : otherwise;
 }
 
+BundleDialect DialectFromForm(const FormValue& value) {
+  const std::vector<std::string>& names = BundleDialectNames();
+  const auto found = std::find(names.begin(), names.end(), value.Text());
+  if (found == names.end()) value.Fail(fmt::format("one of {}", fmt::join(names, ", ")));
+  return static_cast<BundleDialect>(found - names.begin());
+}
+
 }  // namespace
 
 OrderedJson OptionsToJson(const FrontEndOptions& options) {
@@ -54,8 +65,14 @@ OrderedJson OptionsToJson(const FrontEndOptions& options) {
                       {"lx_bytes", options.lx.capacity},
                       {"lx_alignment", options.lx.alignment},
                       {"lx_all_operations", options.lx.all_operations},
-                      {"lx_to_the_letter", options.lx.to_the_letter}};
-  if (options.division.rule == SplitRule::kCost)
+                      {"lx_operations", options.lx.operations},
+                      {"lx_in_place", options.lx.in_place},
+                      {"lx_to_the_letter", options.lx.to_the_letter},
+                      {"host_order", options.lowering.host_order},
+                      {"arguments_by_use", options.lowering.arguments_by_use}};
+  if (options.dialect)
+    json["dialect"] = BundleDialectNames()[static_cast<size_t>(*options.dialect)];
+  if (options.division.rule != SplitRule::kPublic)
     for (const TimingField& field : kTiming)
       json["timing"][field.name] = options.division.timing.*field.field;
   if (!options.plan.empty()) json["plan"] = PlanToJson(options.plan);
@@ -63,10 +80,29 @@ OrderedJson OptionsToJson(const FrontEndOptions& options) {
 }
 
 FrontEndOptions OptionsFromJson(const FormValue& value) {
-  value.RequireKeys({"tiling", "cores", "division", "k_fast", "agree", "long_spans", "lx",
-                     "lx_solver", "lx_bytes", "lx_alignment", "lx_all_operations",
-                     "lx_to_the_letter", "timing", "plan"});
+  value.RequireKeys({"compiler",
+                     "tiling",
+                     "cores",
+                     "division",
+                     "k_fast",
+                     "agree",
+                     "long_spans",
+                     "lx",
+                     "lx_solver",
+                     "lx_bytes",
+                     "lx_alignment",
+                     "lx_all_operations",
+                     "lx_operations",
+                     "lx_in_place",
+                     "lx_to_the_letter",
+                     "host_order",
+                     "arguments_by_use",
+                     "dialect",
+                     "timing",
+                     "plan"});
   FrontEndOptions options;
+  if (const auto preset = value.Find("compiler"))
+    options = OptionsOf(CompilerPresetFromName(preset->Text()));
   options.tiling = FlagOr(value, "tiling", options.tiling);
   if (const auto cores = value.Find("cores"))
     options.division.max_cores = static_cast<int>(cores->Integer(1, kMaxCores));
@@ -85,6 +121,12 @@ FrontEndOptions OptionsFromJson(const FormValue& value) {
   if (const auto alignment = value.Find("lx_alignment"))
     options.lx.alignment = alignment->Integer(1, kMostBytes);
   options.lx.all_operations = FlagOr(value, "lx_all_operations", options.lx.all_operations);
+  if (const auto names = value.Find("lx_operations")) options.lx.operations = names->Texts();
+  if (const auto names = value.Find("lx_in_place")) options.lx.in_place = names->Texts();
+  options.lowering.host_order = FlagOr(value, "host_order", options.lowering.host_order);
+  options.lowering.arguments_by_use =
+      FlagOr(value, "arguments_by_use", options.lowering.arguments_by_use);
+  if (const auto dialect = value.Find("dialect")) options.dialect = DialectFromForm(*dialect);
   options.lx.to_the_letter = FlagOr(value, "lx_to_the_letter", options.lx.to_the_letter);
   if (const auto timing = value.Find("timing"))
     for (const TimingField& field : kTiming)

@@ -16,10 +16,6 @@
 namespace spyre::compiler {
 namespace {
 
-bool IsOneOf(const std::string& name, std::initializer_list<const char*> names) {
-  return std::find(names.begin(), names.end(), name) != names.end();
-}
-
 bool HasName(const std::vector<std::string>& names, const std::string& name) {
   return std::find(names.begin(), names.end(), name) != names.end();
 }
@@ -215,10 +211,9 @@ class Planner {
       return false;
     }
     if (!options_.all_operations && !IsPinned(name) &&
-        !IsOneOf(operation.op, {"max", "amax", "sum", "exp", "sub"})) {
-      buffer.reason = fmt::format(
-          "'{}' is not one of max, amax, sum, exp and sub, whose results the public planner tries",
-          operation.op);
+        !HasName(options_.operations, operation.op)) {
+      buffer.reason = fmt::format("'{}' is not one of {}, whose results the public planner tries",
+                                  operation.op, fmt::join(options_.operations, ", "));
       return false;
     }
     return buffer.cores != LxBufferPlan::kCoresDiffer && !buffer.is_input &&
@@ -255,7 +250,7 @@ class Planner {
   std::vector<std::string> InPlaceOf(const LxOperation& operation, const LxBuffer& child,
                                      const std::vector<LxBuffer>& candidates) const {
     std::vector<std::string> parents;
-    if (!IsOneOf(operation.op, {"exp", "sub"})) return parents;
+    if (!HasName(options_.in_place, operation.op)) return parents;
     for (const TensorAccess& input : operation.ir.inputs) {
       const auto parent =
           std::find_if(candidates.begin(), candidates.end(),

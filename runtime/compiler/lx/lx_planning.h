@@ -53,8 +53,11 @@ struct LxOptions {
   LxSolver solver = LxSolver::kGreedy;
   int64_t capacity = kLxPlanningBytes;
   int64_t alignment = static_cast<int64_t>(kStickBytes);
-  // False: only outputs of max, amax, sum, exp and sub, as the public planner chooses.
+  // False: only outputs of `operations`, as the public planner chooses.
   bool all_operations = true;
+  std::vector<std::string> operations = {"max", "amax", "sum", "exp", "sub"};
+  // Those whose output may take the place of an operand that dies there.
+  std::vector<std::string> in_place = {"exp", "sub"};
   int cores = kMaxCores;  // SENCORES; with 1 no core can hold another part than it needs
   // As the public planner to the letter, for comparisons with it. Programs planned that way may
   // compute wrong numbers: readers may have more cores than the writer, a buffer gets the bytes of

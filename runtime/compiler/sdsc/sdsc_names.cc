@@ -24,6 +24,11 @@ bool IsOneOf(std::string_view op, std::initializer_list<std::string_view> names)
 
 }  // namespace
 
+const std::vector<std::string>& BundleDialectNames() {
+  static const std::vector<std::string> names = {"constants", "baked", "arguments"};
+  return names;
+}
+
 bool IsMatmulFunc(std::string_view op) {
   return IsOneOf(op, {"matmul", "batchmatmul", "batchmatmulfp8"});
 }

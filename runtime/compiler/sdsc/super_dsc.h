@@ -94,6 +94,9 @@ enum class BundleDialect : uint8_t {
   kSymbolicArguments,  // newest: the function's parameters are the bases of the tensors
 };
 
+// "constants", "baked", "arguments".
+const std::vector<std::string>& BundleDialectNames();
+
 // The JSON of the public emitter, key for key; the dialects differ in a few keys. The layout of a
 // label in primaryDsInfo_ is that of its first tensor, and scale_ is in the order of that layout.
 std::string ToSdscJson(const SuperDsc& dsc, BundleDialect dialect);

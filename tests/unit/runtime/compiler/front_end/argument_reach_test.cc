@@ -31,7 +31,7 @@ TEST(RefuseShortArguments, SaysWhichOperationAndDimension) {
               {"op": "mul", "inputs": ["t3", "t2"], "output": "t4"}],
       "outputs": ["t0", "t2", "t4"]})");
   try {
-    RefuseShortArguments(result, EmitBundle(result.source, DialectFor(result)));
+    RefuseShortArguments(result, EmitBundle(result.source, DialectFor(result, {})));
     FAIL() << "the bundle reaches over the end of t2";
   } catch (const CompileError& error) {
     EXPECT_EQ(error.message_kind(), "argument_reach");
@@ -45,7 +45,7 @@ TEST(RefuseShortArguments, AcceptsTensorsThatAreLongEnough) {
       "tensors": [{"name": "x0", "dims": ["A", "B"]},
                   {"name": "x1", "dims": ["A", "B"], "stick": "A"}],
       "ops": [{"op": "minimum", "inputs": ["x1", "x0"], "output": "t3"}]})");
-  EXPECT_NO_THROW(RefuseShortArguments(result, EmitBundle(result.source, DialectFor(result))));
+  EXPECT_NO_THROW(RefuseShortArguments(result, EmitBundle(result.source, DialectFor(result, {}))));
 }
 
 TEST(TwoHintsAlongOneDimension, CompileAroundAnOperationThatOnlyWorksOnTiles) {

@@ -228,8 +228,8 @@ TEST(FrontEnd, MoreArgumentsThanSegmentsNeedTheNewestDialect) {
                             {"inputs", {before, "x" + std::to_string(i)}},
                             {"output", "y" + std::to_string(i)}});
   }
-  EXPECT_EQ(DialectFor(Compile(value)), BundleDialect::kSymbolicArguments);
-  EXPECT_EQ(DialectFor(Compile(Chain())), BundleDialect::kSymbolicConstants);
+  EXPECT_EQ(DialectFor(Compile(value), {}), BundleDialect::kSymbolicArguments);
+  EXPECT_EQ(DialectFor(Compile(Chain()), {}), BundleDialect::kSymbolicConstants);
 }
 
 // ---------------------------------------------------------------- division

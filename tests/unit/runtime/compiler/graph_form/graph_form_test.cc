@@ -89,7 +89,7 @@ TEST(GraphForm, PassesOneByOneMakeTheBundleThatTheCompilerMakesInOneGo) {
     }
     try {
       const FrontEndResult once = CompileNamedGraph(*list, options);
-      const BundleDialect dialect = DialectFor(once);
+      const BundleDialect dialect = DialectFor(once, options);
       const Bundle bundle = EmitBundle(once.source, dialect);
       RefuseShortArguments(once, bundle);
       ASSERT_EQ(error, "") << seed << ": in one go it is not refused";
