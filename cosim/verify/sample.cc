@@ -18,6 +18,7 @@ std::set<int> MixedDims(const NamedGraph& graph) {
   std::set<int> mixed;
   for (const NamedOp& op : graph.ops) {
     if (op.op != "restickify") mixed.insert(op.reduced.begin(), op.reduced.end());
+    if (op.into >= 0) mixed.insert(op.into);  // its indices are those of `reduced`, moved
     const auto dims = [&](int tensor) { return graph.tensors[static_cast<size_t>(tensor)].dims; };
     const std::vector<int> left = dims(op.output);
     for (const int input : op.inputs) {

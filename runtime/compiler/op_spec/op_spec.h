@@ -87,7 +87,9 @@ struct KernelSource {
 // expected. `file` is for messages.
 KernelSource ParseOpSpecSource(const std::string& text, const std::string& file,
                                const std::string& kernel = "");
-// The same source again; ParseOpSpecSource of it gives an equal KernelSource.
+// The same source again, in the form of the RFC if that can say it, else in the newest, whole
+// (spec_era.h). ParseOpSpecSource of it gives a KernelSource that means the same, and that has the
+// same text.
 std::string ToSource(const KernelSource& source);
 
 }  // namespace spyre::compiler

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// The front end's objects as Python source, in the newest form of tiled_symbols.
+// The front end's objects as Python source, in the form of one era.
 #include <fmt/format.h>
 
 #include <cmath>
 
 #include "runtime/compiler/op_spec/op_spec.h"
+#include "runtime/compiler/op_spec/spec_era.h"
 
 namespace spyre::compiler {
 namespace {
@@ -47,6 +48,8 @@ std::string Join(const Items& items, Write write) {
 
 class Writer {
  public:
+  explicit Writer(OpSpecEra era) : era_(era) {}
+
   std::string Text(const KernelSource& source) {
     if (!source.name.empty()) {
       Line(fmt::format("kernel = async_compile.sdsc({},", Quoted(source.name)));
@@ -109,7 +112,8 @@ class Writer {
                                             Sympify(std::to_string(s.range)), s.split);
                        })));
       Line(fmt::format("op_info={{{}}},", Constants(op)));
-      if (!op.tiled_symbols.empty()) Line(fmt::format("tiled_symbols=[{}],", Tiled(op)));
+      const std::string tiled = Tiled(op);
+      if (!tiled.empty()) Line(fmt::format("tiled_symbols=[{}],", tiled));
       if (!op.core_slices.empty()) Line(fmt::format("core_id_to_work_slice={{{}}},", Slices(op)));
       Line("args=[");
       Nested([&] {
@@ -126,8 +130,15 @@ class Writer {
                          return Quoted(constant.name) + ": " + Number(constant.value);
                        }));
   }
-  static std::string Tiled(const OpSpec& op) {
+  std::string Tiled(const OpSpec& op) const {
     std::string text;
+    if (era_ == OpSpecEra::kRfc) {
+      for (const auto& level : op.tiled_symbols) {
+        if (!text.empty() && !level.empty()) text += ", ";
+        text += Join(level, Sympify);
+      }
+      return text;
+    }
     for (auto level = op.tiled_symbols.rbegin(); level != op.tiled_symbols.rend(); ++level) {
       if (!text.empty()) text += ", ";
       text += "[" + Join(*level, Sympify) + "]";
@@ -144,7 +155,8 @@ class Writer {
   }
 
   void Arg(const TensorArg& arg) {
-    static constexpr const char* kMemories[] = {"hbm", "pool", "lx"};
+    const char* const pool = era_ == OpSpecEra::kRfc ? "pool" : "hbm_pool";
+    const char* const memories[] = {"hbm", pool, "lx"};
     const auto number = [](int64_t value) { return std::to_string(value); };
     const auto expression = [](const Expression& e) { return Sympify(ToString(e)); };
     Line("TensorArg(");
@@ -153,7 +165,7 @@ class Writer {
                        Bool(arg.is_input), arg.arg_index, FormatName(arg.device_format)));
       Line(fmt::format("device_size=[{}],", Join(arg.device_size, number)));
       Line(fmt::format("device_coordinates=[{}],", Join(arg.device_coordinates, expression)));
-      Line(fmt::format("allocation={{'{}': {}}},", kMemories[static_cast<int>(arg.memory)],
+      Line(fmt::format("allocation={{'{}': {}}},", memories[static_cast<int>(arg.memory)],
                        arg.address));
       if (!arg.stride_map.empty()) {
         Line(fmt::format("stride_map=[{}],", Join(arg.stride_map, number)));
@@ -166,12 +178,16 @@ class Writer {
     Line("),");
   }
 
+  const OpSpecEra era_;
   std::string text_;
   size_t indent_ = 0;
 };
 
 }  // namespace
 
-std::string ToSource(const KernelSource& source) { return Writer().Text(source); }
+std::string ToSource(const KernelSource& source) {
+  const OpSpecEra era = EraOf(source);
+  return Writer(era).Text(era == OpSpecEra::kRfc ? source : InNewestEra(source));
+}
 
 }  // namespace spyre::compiler

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <numeric>
 #include <optional>
 #include <set>
@@ -197,6 +198,8 @@ class Draft {
     tensor.in_lx = arg.memory == Memory::kLx;
     strides_.emplace_back(dsc().dims.size(), 0);
     offset_.push_back(0);
+    views_.emplace_back();
+    walkers_.emplace_back();
     if (virtual_row_) {
       tensor.dim_order.push_back(*virtual_row_);
       tensor.scale.push_back(1);
@@ -236,7 +239,9 @@ class Draft {
       const int64_t at = coordinates_[index][rank - 2 - position].constant;
       if (at > kMaxDraftElements / inner) throw BadInput("operation '{}': offset {}", op_.op, at);
       offset_.back() += at * inner;
+      if (at > 0 && op_.args[index].memory == Memory::kLx) views_.back()[position] = at;
     }
+    if (position + 2 <= rank) walkers_.back()[position] = dim;
     if (device <= walked) return;
     stride = stride / device * walked;
     tensor.back_gap[dim] = device - walked;
@@ -346,9 +351,27 @@ class Draft {
     dsc().slice = SlicesOfCores(op_, dsc().dims, contraction_first);
     for (size_t i = 0; i < dsc().tensors.size(); ++i) {
       std::vector<int64_t>& offsets = draft_.core_offset.emplace_back(dsc().cores.size(), 0);
-      if (dsc().tensors[i].in_lx) continue;
+      if (dsc().tensors[i].in_lx) {
+        std::fill(offsets.begin(), offsets.end(), LxOffset(i));
+        continue;
+      }
       for (size_t core = 0; core < offsets.size(); ++core) offsets[core] = CoreOffset(i, core);
     }
+  }
+
+  // Of a view, in bytes: the same on every core, over the part of the buffer that a core holds.
+  int64_t LxOffset(size_t index) {
+    const std::vector<int64_t>& size = op_.args[index].device_size;
+    int64_t inner = size.back();
+    int64_t elements = 0;
+    for (size_t position = 0; position + 2 <= size.size(); ++position) {
+      const auto at = views_[index].find(position);
+      if (at != views_[index].end()) elements += at->second * inner;
+      const auto walker = walkers_[index].find(position);
+      const int slices = walker == walkers_[index].end() ? 1 : Dim(walker->second).slices;
+      inner *= size[size.size() - 2 - position] / slices;
+    }
+    return elements * dsc().tensors[index].word_bytes;
   }
 
   int64_t CoreOffset(size_t index, size_t core) {
@@ -387,6 +410,10 @@ class Draft {
   std::optional<int> virtual_stick_;
   std::vector<std::vector<int64_t>> strides_;  // elements over a whole dimension, [argument][dim]
   std::vector<int64_t> offset_;                // of the view, elements, [argument]
+  // Of each argument, by position of the device dimension from inside out: where a view begins, and
+  // the operation's dimension that walks it.
+  std::vector<std::map<size_t, int64_t>> views_;
+  std::vector<std::map<size_t, int>> walkers_;
   std::vector<SdscMask> padding_;
 };
 

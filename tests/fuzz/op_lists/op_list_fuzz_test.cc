@@ -29,6 +29,7 @@
 #include "runtime/compiler/codegen/bundle_kernel.h"
 #include "runtime/compiler/codegen/bundle_problem.h"
 #include "runtime/compiler/front_end/argument_reach.h"
+#include "runtime/compiler/front_end/compiler_preset.h"
 #include "runtime/compiler/front_end/front_end.h"
 #include "tests/fuzz/op_lists/compile_with_plan.h"
 #include "tests/fuzz/op_lists/op_list_check.h"
@@ -115,22 +116,28 @@ class Trial {
   uint32_t Below(uint32_t limit) { return static_cast<uint32_t>(random_() % limit); }
 
   compiler::FrontEndOptions Options() {
-    compiler::FrontEndOptions options;
+    const auto preset = static_cast<compiler::CompilerPreset>(Below(3) == 0 ? Below(3) : 0);
+    compiler::FrontEndOptions options = compiler::OptionsOf(preset);
+    options.dialect.reset();  // every dialect is tried
     options.tiling = Below(8) != 0;
     options.division.agree = Below(4) != 0;
+    if (Below(4) == 0) options.lowering.host_order = !options.lowering.host_order;
     constexpr int kCores[] = {1, 2, 3, 4, 7, 8, 16, 32, 32};
     options.division.max_cores = kCores[Below(std::size(kCores))];
-    if (Below(4) == 0) options.division.rule = compiler::SplitRuleFromName("cost");
+    if (Below(4) == 0) options.division.rule = static_cast<compiler::SplitRule>(Below(3));
     options.lx_planning = Below(4) != 0;
     options.lx.all_operations = Below(4) != 0;
     constexpr const char* kSolvers[] = {"greedy", "firstfit", "bestfit"};
     options.lx.solver = compiler::LxSolverFromName(kSolvers[Below(3)]);
     options.lx.cores = options.division.max_cores;
     options.lx.capacity = Below(6) == 0 ? 16 << 10 : 1 << 20;
-    about_ = fmt::format("\ntiling {}, agree {}, cores {}, cost {}, LX {} {}, {} bytes",
-                         options.tiling, options.division.agree, options.division.max_cores,
-                         options.division.rule == compiler::SplitRule::kCost, options.lx_planning,
-                         options.lx.all_operations, options.lx.capacity);
+    about_ = fmt::format(
+        "\n{}, host order {}, tiling {}, agree {}, cores {}, rule {}, LX {} {}, "
+        "{} bytes",
+        compiler::CompilerPresetNames()[static_cast<size_t>(preset)], options.lowering.host_order,
+        options.tiling, options.division.agree, options.division.max_cores,
+        static_cast<int>(options.division.rule), options.lx_planning, options.lx.all_operations,
+        options.lx.capacity);
     return options;
   }
 

@@ -276,6 +276,15 @@ class OpListOracle {
       out = Norm(name, op, x, along);
     } else if (name == "sum" || name == "mean" || name == "amax" || name == "amin") {
       out = Fold(name, x[0], along);
+    } else if (name == "slice") {
+      const auto into = op.at("into").get<std::string>();
+      const int64_t start = op.value("start", int64_t{0});
+      Names dims = x[0].dims;
+      std::replace(dims.begin(), dims.end(), along[0], into);
+      out = Make(dims, [&](Index i) {
+        i[along[0]] = start + i.at(into);
+        return Element(x[0], i);
+      });
     } else if (name == "swiglu") {
       out = Zip("mul", Map("silu", {}, x[0]), x[1]);
     } else if (name == "where") {

@@ -108,7 +108,7 @@ class RandomOpList {
   }
 
   bool MakeOp(int number) {
-    const int kind = Between(0, 99);
+    const int kind = Between(0, 104);
     Json op;
     Names dims;
     bool positive = false;
@@ -161,6 +161,22 @@ class RandomOpList {
       op = {{"op", name}, {"inputs", {a.name}}, {"dim", Pick(a.dims)}};
       if (name != "softmax") op["eps"] = 0.01;
       dims = a.dims;
+    } else if (kind >= 100) {
+      const std::string along = Pick(a.dims);
+      const int64_t size = Size(along);
+      const bool sticks = size > 64 && !OneIn(4);
+      const int64_t unit = sticks ? 64 : 1;
+      const int64_t start = Between(0, static_cast<int>((size - 1) / unit)) * unit;
+      int64_t length = Between(1, static_cast<int>(size - start));
+      if (sticks && !OneIn(4)) length = std::min(size - start, (length + 63) / 64 * 64);
+      const std::string into = "S" + std::to_string(number);
+      list_["dims"][into] = length;
+      dims_.push_back(into);
+      op = {{"op", "slice"}, {"inputs", {a.name}}, {"dim", along}, {"into", into}};
+      if (start > 0 || OneIn(2)) op["start"] = start;
+      dims = a.dims;
+      std::replace(dims.begin(), dims.end(), along, into);
+      positive = a.positive;
     } else {
       const Tensor b = Pick(tensors_);
       const std::string along = Pick(a.dims);
@@ -200,6 +216,8 @@ class RandomOpList {
       for (const Json& tensor : list_.at("tensors"))
         for (const Json& dim : tensor.at("dims"))
           if (dim == name) dims[name] = size;
+      for (const Json& op : list_.at("ops"))
+        if (op.value("into", "") == name) dims[name] = size;
     }
     list_["dims"] = std::move(dims);
   }
