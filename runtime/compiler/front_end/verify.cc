@@ -186,9 +186,11 @@ class Verifier {
         Report("loop_group", op.name, "operation '{}' is in a loop of {} trips", op.name,
                count.ToString());
       }
-      if (op.loop->tiled_dims.size() == op.loop->count.size()) continue;
-      Report("loop_group", op.name, "operation '{}' has {} loops and divides dimensions of {}",
-             op.name, op.loop->count.size(), op.loop->tiled_dims.size());
+      const size_t loops = op.loop->count.size();
+      if (op.loop->tiled_dims.size() == loops && op.loop->group_id.size() == loops) continue;
+      Report("loop_group", op.name,
+             "operation '{}' has {} loops, a path of {}, and divides dimensions of {}", op.name,
+             loops, op.loop->group_id.size(), op.loop->tiled_dims.size());
     }
     try {
       GroupLoops(LoopMembersOf(graph_));
@@ -230,9 +232,10 @@ class Verifier {
       const bool crosses = writer != nullptr && !SameLoop(*writer, op);
       if (crosses && result_.HasRun("tile") && !result_.HasRun("propagate")) continue;
       if (crosses && HoldsTiles(writer))
-        Report("loop_group", op.name,
-               "operation '{}' reads '{}', of which there is one tile at a time, outside of its loop",
-               op.name, read.buffer);
+        Report(
+            "loop_group", op.name,
+            "operation '{}' reads '{}', of which there is one tile at a time, outside of its loop",
+            op.name, read.buffer);
       CheckAccess(op, read, "reads");
     }
     GraphRead write;

@@ -52,8 +52,8 @@ class ListChecker {
   }
   const NamedTensor* FindTensor(const std::string& name) const {
     const auto& all = list_.tensors;
-    const auto found = std::find_if(
-        all.begin(), all.end(), [&](const NamedTensor& tensor) { return tensor.name == name; });
+    const auto found = std::find_if(all.begin(), all.end(),
+                                    [&](const NamedTensor& tensor) { return tensor.name == name; });
     return found == all.end() ? nullptr : &*found;
   }
   // The tensor that a buffer holds: itself, or that of which it is the whole. nullptr: none.
@@ -97,9 +97,8 @@ class ListChecker {
   bool IsNeeded(const std::string& tensor) const {
     return std::any_of(list_.ops.begin(), list_.ops.end(),
                        [&](const NamedOp& op) {
-                         return std::any_of(op.inputs.begin(), op.inputs.end(), [&](int input) {
-                           return TensorName(input) == tensor;
-                         });
+                         return std::any_of(op.inputs.begin(), op.inputs.end(),
+                                            [&](int input) { return TensorName(input) == tensor; });
                        }) ||
            std::any_of(list_.outputs.begin(), list_.outputs.end(),
                        [&](int output) { return TensorName(output) == tensor; });

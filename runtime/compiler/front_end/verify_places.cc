@@ -102,9 +102,9 @@ class PlaceChecker {
     for (size_t i = 0; i < op.ranges.size(); ++i) written.parts *= division.splits[i];
     if (op.op != "exp" && op.op != "sub") return;
     for (const GraphRead& read : op.reads) {
-      const bool alike = std::all_of(
-          op.reads.begin(), op.reads.end(),
-          [&](const GraphRead& other) { return other.buffer != read.buffer || other.loop == own; });
+      const bool alike = std::all_of(op.reads.begin(), op.reads.end(), [&](const GraphRead& other) {
+        return other.buffer != read.buffer || other.loop == own;
+      });
       if (alike) written.replaces.push_back(read.buffer);
     }
   }

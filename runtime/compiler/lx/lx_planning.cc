@@ -326,7 +326,12 @@ class Planner {
       if (!IsPinned(candidate.name)) continue;
       candidate.in_place.clear();
       candidate.address = fixed[next++];
-      if (!candidate.address) candidate.size = options_.capacity + 1;  // nowhere
+      if (candidate.address) continue;
+      candidate.size = options_.capacity + 1;  // nowhere, and so nothing can take its place
+      for (LxBuffer& other : candidates) {
+        auto& parents = other.in_place;
+        parents.erase(std::remove(parents.begin(), parents.end(), candidate.name), parents.end());
+      }
     }
     return place(solver, candidates);
   }

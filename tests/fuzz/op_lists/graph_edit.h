@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // One random edit of the lowered part of a graph's JSON: a number, a flag or a word changes, or an
-// entry of a list is dropped, doubled or trades places with another.
+// entry of a list is dropped, doubled or trades places with another; or an operation is divided
+// otherwise, or a buffer moved.
 #pragma once
 
 #include <cstdint>
@@ -19,6 +20,50 @@ class GraphEdit {
 
   // Says what it did.
   std::string Make(Json& graph) {
+    const size_t kind = Below(4);
+    if (kind == 0 && !graph["operations"].empty()) return Divide(Pick(graph["operations"]));
+    if (kind == 1 && graph.contains("buffers")) return Move(graph["buffers"]);
+    return Leaf(graph);
+  }
+
+ private:
+  struct Place {
+    std::string path;
+    Json* value;
+  };
+
+  size_t Below(size_t limit) { return random_() % limit; }
+  Json& Pick(Json& list) { return list[Below(list.size())]; }
+
+  // Another division, with the number of cores that it makes.
+  std::string Divide(Json& op) {
+    if (!op.contains("splits")) {
+      op["splits"] = Json::array();
+      for (size_t i = 0; i < op["ranges"].size(); ++i) op["splits"].push_back(1);
+    }
+    int64_t cores = 1;
+    for (Json& split : op["splits"]) {
+      split = int64_t{1} << Below(4);
+      cores *= split.get<int64_t>();
+    }
+    op["cores"] = cores;
+    return op["name"].dump() + " divided by " + op["splits"].dump();
+  }
+
+  // A buffer to the place of another one, or near it, in LX or pool.
+  std::string Move(Json& buffers) {
+    Json& one = Pick(buffers);
+    const Json other = Pick(buffers);
+    const std::string before = one.dump();
+    one.erase("lx");
+    one.erase("pool");
+    const char* const to = Below(3) == 0 ? "pool" : "lx";
+    const int64_t at = other.contains(to) ? other[to].get<int64_t>() : 0;
+    one[to] = at + 128 * static_cast<int64_t>(Below(3));
+    return before + " -> " + one.dump();
+  }
+
+  std::string Leaf(Json& graph) {
     std::vector<Place> places;
     Collect(graph, "graph", places);
     const Place& place = places[Below(places.size())];
@@ -34,14 +79,6 @@ class GraphEdit {
     }
     return place.path + ": " + before.substr(0, 200) + " -> " + place.value->dump().substr(0, 200);
   }
-
- private:
-  struct Place {
-    std::string path;
-    Json* value;
-  };
-
-  size_t Below(size_t limit) { return random_() % limit; }
 
   static void Collect(Json& value, const std::string& path, std::vector<Place>& places) {
     if (value.is_object()) {
@@ -80,7 +117,7 @@ class GraphEdit {
       return;
     }
     const auto old = number.get<int64_t>();
-    const int64_t choices[] = {old + 1, old - 1,        old * 2,    old / 2,          0,       1,
+    const int64_t choices[] = {old + 1, old - 1,          old * 2,   old / 2,   0,         1,
                                -1,      int64_t{1} << 40, INT64_MAX, old + 128, old - 128, 64};
     number = choices[Below(std::size(choices))];
   }

@@ -157,9 +157,8 @@ class EditTrial {
       const Judgement judgement =
           Judge(list, list.tensors[static_cast<size_t>(argument.tensor)], oracle.At(argument.name),
                 [&](int64_t at) {
-                  return cosim::HostValue(
-                      DataFormat::kIeeeFp16,
-                      cosim::HostBits(DataFormat::kIeeeFp16, data.data(), at));
+                  return cosim::HostValue(DataFormat::kIeeeFp16,
+                                          cosim::HostBits(DataFormat::kIeeeFp16, data.data(), at));
                 });
       failed_ = failed_ || judgement.wrong != 0;
       EXPECT_EQ(judgement.wrong, 0) << "of " << judgement.elements << "; " << judgement.first;
