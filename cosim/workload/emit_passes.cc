@@ -66,6 +66,11 @@ FrontEndResult InputOf(const RunConfig& config, compiler::Plan& plan) {
         "--emit and --explain: the passes work on a list of operations (workload.ops), OpSpec "
         "source or a bundle; workload.op = \"{}\" is one operation, so give it as a list of one",
         workload.op);
+  } else if (IsGraphBetweenPasses(workload.bundle)) {
+    throw BadInput(
+        "--emit and --explain: {} is a graph already: `spyre-cosim opt PASS,... {}` goes on from "
+        "it",
+        workload.bundle, workload.bundle);
   } else if (fs::is_directory(workload.bundle)) {
     return ReadBundleFiles(workload.bundle);
   } else {
