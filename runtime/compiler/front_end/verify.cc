@@ -25,6 +25,7 @@ class Verifier {
     if (!result_.HasRun("lower")) return std::move(findings_);
     CheckBuffers();
     CheckLoops();
+    CheckGroups();
     if (!findings_.empty()) return std::move(findings_);  // accesses need them
     for (const GraphOp& op : graph_.ops) CheckShapes(op);
     if (!findings_.empty()) return std::move(findings_);
@@ -196,6 +197,24 @@ class Verifier {
       GroupLoops(LoopMembersOf(graph_));
     } catch (const Error& error) {
       Report("loop_group", error.subject(), "{}", error.what());
+    }
+  }
+
+  // Groups that have been made into loops are those loops.
+  void CheckGroups() {
+    if (!result_.HasRun("tile")) return;
+    for (const TileGroup& group : result_.groups) {
+      std::vector<Extent> counts;
+      for (const TileLevel& level : group.levels) counts.push_back(level.count);
+      for (const std::string& name : group.ops) {
+        const GraphOp* const op = graph_.Find(name);
+        if (op != nullptr && !op->IsComputed()) continue;
+        if (op != nullptr && op->loop && op->loop->count == counts) continue;
+        Report("loop_group", name,
+               "'{}' is not in the loops of its group, whose pass has run: begin with a graph from "
+               "before 'tile'",
+               name);
+      }
     }
   }
 

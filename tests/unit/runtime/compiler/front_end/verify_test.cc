@@ -137,6 +137,12 @@ TEST(Verifier, TilesStayInTheirLoop) {
       << "a loop that never runs";
 }
 
+TEST(Verifier, GroupsThatWereMadeIntoLoopsAreThoseLoops) {
+  const FrontEndResult graph = Graph3("propagate");
+  EXPECT_EQ(KindOf(graph, [](auto& g) { g.groups[0].levels[0].count = 4; }), "loop_group");
+  EXPECT_EQ(KindOf(graph, [](auto& g) { g.groups[0].ops.push_back("z"); }), "loop_group");
+}
+
 TEST(Verifier, TheGraphIsThatOfItsList) {
   const FrontEndResult graph = Graph3("propagate");
   const auto change = [&](const Change& how) { return KindOf(graph, how); };
