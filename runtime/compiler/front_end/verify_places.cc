@@ -100,7 +100,8 @@ class PlaceChecker {
     const WorkDivision& division = graph_.divisions.at(op.name);
     written.parts = 1;
     for (size_t i = 0; i < op.ranges.size(); ++i) written.parts *= division.splits[i];
-    if (op.op != "exp" && op.op != "sub") return;
+    const std::vector<std::string>& in_place = options_.lx.in_place;
+    if (std::find(in_place.begin(), in_place.end(), op.op) == in_place.end()) return;
     for (const GraphRead& read : op.reads) {
       const bool alike = std::all_of(op.reads.begin(), op.reads.end(), [&](const GraphRead& other) {
         return other.buffer != read.buffer || other.loop == own;
@@ -172,6 +173,20 @@ class PlaceChecker {
     return part;
   }
 
+  // Equal slices of a part of a dimension are not those of the whole.
+  bool CutsWhole(const Access& access, const std::string& buffer) const {
+    const std::vector<int>& splits = graph_.divisions.at(access.op->name).splits;
+    std::vector<Extent> ranges = access.op->ranges;
+    const std::vector<Extent>& reduced = access.op->reduction_ranges;
+    ranges.insert(ranges.end(), reduced.begin(), reduced.end());
+    const std::vector<Extent>& size = graph_.graph.LayoutOf(buffer).size;
+    for (size_t d = 0; d < access.loop.size(); ++d) {
+      const auto l = static_cast<size_t>(std::max(access.loop[d], 0));
+      if (access.loop[d] >= 0 && splits[l] > 1 && ranges[l] != size[d]) return false;
+    }
+    return true;
+  }
+
   // Nobody brings data from the LX of one core to that of another.
   void CheckCores(const LxBufferPlan& plan) {
     if (options_.lx.to_the_letter) return;
@@ -202,7 +217,9 @@ class PlaceChecker {
     }
     for (const Access& access : accesses) {
       for (int core = 0; core < graph_.divisions.at(access.op->name).cores_used; ++core) {
-        if (core < cores && PartOf(access, core) == PartOf(accesses.front(), core)) continue;
+        if (core < cores && CutsWhole(access, plan.name) &&
+            PartOf(access, core) == PartOf(accesses.front(), core))
+          continue;
         Report("lx_cores", plan.name,
                fmt::format("'{}' is in LX, and core {} has not written the part of it that '{}' "
                            "reads there",

@@ -7,6 +7,7 @@
 #include <numeric>
 
 #include "runtime/compiler/ir/ir.h"
+#include "runtime/compiler/sdsc/sdsc_names.h"
 
 namespace spyre::compiler {
 namespace {
@@ -54,6 +55,36 @@ std::vector<std::vector<int>> SlicesOfCores(const OpSpec& op, const std::vector<
     }
   }
   return slices;
+}
+
+int64_t LxViewOffset(const std::vector<int64_t>& device_size,
+                     const std::map<size_t, int64_t>& begins, const std::map<size_t, int>& walkers,
+                     const std::vector<SdscDim>& dims) {
+  int64_t inner = device_size.back();
+  int64_t elements = 0;
+  for (size_t position = 0; position + 2 <= device_size.size(); ++position) {
+    const auto at = begins.find(position);
+    if (at != begins.end()) elements += at->second * inner;
+    const auto walker = walkers.find(position);
+    const int slices =
+        walker == walkers.end() ? 1 : dims[static_cast<size_t>(walker->second)].slices;
+    inner *= device_size[device_size.size() - 2 - position] / slices;
+  }
+  return elements;
+}
+
+void NameOperation(const OpSpec& op, int number, SuperDsc& dsc) {
+  const bool matmul = IsMatmulFunc(op.op);
+  const std::vector<int>& scale = dsc.tensors.back().scale;
+  const bool in_stick = std::find(scale.begin(), scale.end(), -2) != scale.end();
+  dsc.op = op.op;
+  if (op.is_reduction && !matmul && !IsTopKFunc(op.op) && !in_stick) dsc.op += "nonstick";
+  dsc.name = fmt::format("{}_{}", number, dsc.op);
+  dsc.unit = matmul ? "pt" : "sfp";
+  dsc.format = dsc.tensors.front().format;
+  const size_t inputs = IsTopKFunc(op.op) ? 1 : dsc.tensors.size() - 1;
+  for (size_t i = 0; i < inputs; ++i) dsc.inputs.push_back(static_cast<int>(i));
+  dsc.outputs = {static_cast<int>(dsc.tensors.size()) - 1};
 }
 
 }  // namespace spyre::compiler

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which slice of every dimension each core works on. Pure function, any thread. Source: public
-// bundle emitter (docs/facts.md).
+// What an SDSC says of the whole operation: which slice of every dimension each core works on, and
+// what it is. Pure functions, any thread. Source: public bundle emitter (docs/facts.md).
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
+#include <map>
 #include <vector>
 
 #include "runtime/compiler/op_spec/op_spec.h"
@@ -18,5 +21,16 @@ namespace spyre::compiler {
 // speaks of, BadInput for slices out of range.
 std::vector<std::vector<int>> SlicesOfCores(const OpSpec& op, const std::vector<SdscDim>& dims,
                                             bool last_first);
+
+// Elements from the beginning of what a core has of a tensor in LX to that of a view: the same on
+// every core. By position of the device dimension from inside out: where the view begins, and which
+// of `dims` walks the dimension.
+int64_t LxViewOffset(const std::vector<int64_t>& device_size,
+                     const std::map<size_t, int64_t>& begins, const std::map<size_t, int>& walkers,
+                     const std::vector<SdscDim>& dims);
+
+// The name of the operation, its unit and format, and which tensors go in and out; the dimensions
+// and tensors are there.
+void NameOperation(const OpSpec& op, int number, SuperDsc& dsc);
 
 }  // namespace spyre::compiler

@@ -45,7 +45,7 @@ class Draft {
     AddConstants();
     DivideOverCores();
     PlaceCores();
-    NameOperation();
+    NameOperation(op_, number_, dsc());
     return std::move(draft_);
   }
 
@@ -352,26 +352,13 @@ class Draft {
     for (size_t i = 0; i < dsc().tensors.size(); ++i) {
       std::vector<int64_t>& offsets = draft_.core_offset.emplace_back(dsc().cores.size(), 0);
       if (dsc().tensors[i].in_lx) {
-        std::fill(offsets.begin(), offsets.end(), LxOffset(i));
+        const int64_t elements =
+            LxViewOffset(op_.args[i].device_size, views_[i], walkers_[i], dsc().dims);
+        std::fill(offsets.begin(), offsets.end(), elements * dsc().tensors[i].word_bytes);
         continue;
       }
       for (size_t core = 0; core < offsets.size(); ++core) offsets[core] = CoreOffset(i, core);
     }
-  }
-
-  // Of a view, in bytes: the same on every core, over the part of the buffer that a core holds.
-  int64_t LxOffset(size_t index) {
-    const std::vector<int64_t>& size = op_.args[index].device_size;
-    int64_t inner = size.back();
-    int64_t elements = 0;
-    for (size_t position = 0; position + 2 <= size.size(); ++position) {
-      const auto at = views_[index].find(position);
-      if (at != views_[index].end()) elements += at->second * inner;
-      const auto walker = walkers_[index].find(position);
-      const int slices = walker == walkers_[index].end() ? 1 : Dim(walker->second).slices;
-      inner *= size[size.size() - 2 - position] / slices;
-    }
-    return elements * dsc().tensors[index].word_bytes;
   }
 
   int64_t CoreOffset(size_t index, size_t core) {
@@ -384,19 +371,6 @@ class Draft {
       }
     }
     return elements * tensor.word_bytes;
-  }
-
-  void NameOperation() {
-    const std::vector<int>& scale = dsc().tensors.back().scale;
-    const bool in_stick = std::find(scale.begin(), scale.end(), -2) != scale.end();
-    dsc().op = op_.op;
-    if (op_.is_reduction && !matmul_ && !IsTopKFunc(op_.op) && !in_stick) dsc().op += "nonstick";
-    dsc().name = fmt::format("{}_{}", number_, dsc().op);
-    dsc().unit = matmul_ ? "pt" : "sfp";
-    dsc().format = dsc().tensors.front().format;
-    const size_t inputs = IsTopKFunc(op_.op) ? 1 : dsc().tensors.size() - 1;
-    for (size_t i = 0; i < inputs; ++i) dsc().inputs.push_back(static_cast<int>(i));
-    dsc().outputs = {static_cast<int>(dsc().tensors.size()) - 1};
   }
 
   const OpSpec& op_;

@@ -108,7 +108,7 @@ class RandomOpList {
   }
 
   bool MakeOp(int number) {
-    const int kind = Between(0, 104);
+    const int kind = Between(0, 101);
     Json op;
     Names dims;
     bool positive = false;
