@@ -31,6 +31,7 @@
 #include "runtime/compiler/front_end/argument_reach.h"
 #include "runtime/compiler/front_end/compiler_preset.h"
 #include "runtime/compiler/front_end/front_end.h"
+#include "runtime/compiler/graph_form/graph_form_values.h"
 #include "tests/fuzz/op_lists/compile_with_plan.h"
 #include "tests/fuzz/op_lists/op_list_check.h"
 #include "tests/fuzz/op_lists/random_chain.h"
@@ -131,13 +132,7 @@ class Trial {
     options.lx.solver = compiler::LxSolverFromName(kSolvers[Below(3)]);
     options.lx.cores = options.division.max_cores;
     options.lx.capacity = Below(6) == 0 ? 16 << 10 : 1 << 20;
-    about_ = fmt::format(
-        "\n{}, host order {}, tiling {}, agree {}, cores {}, rule {}, LX {} {}, "
-        "{} bytes",
-        compiler::CompilerPresetNames()[static_cast<size_t>(preset)], options.lowering.host_order,
-        options.tiling, options.division.agree, options.division.max_cores,
-        static_cast<int>(options.division.rule), options.lx_planning, options.lx.all_operations,
-        options.lx.capacity);
+    about_ = "\n" + compiler::OptionsToJson(options).dump();
     return options;
   }
 
