@@ -36,7 +36,7 @@ IoAddress IoAddresses::Allocate(uint64_t bytes) {
         mapped_bytes_ += size;
         return at;
       }
-      if (behind) break;
+      if (behind || range.last - next->first < next->second) break;
       at = next->first + next->second;
     }
   }
