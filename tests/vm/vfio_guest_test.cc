@@ -229,6 +229,9 @@ TEST(VfioNvme, VirtualFunctionsComeAndGo) {
   VfioTransport transport(Nvme());
   EXPECT_EQ(transport.ConfigRead(1, pci::kVendorDevice), kNobodyAnswers);
   EXPECT_THAT(ErrorOf([&] { transport.EnableVirtualFunctions(3); }), HasSubstr("has 0 to 2"));
+  const auto sriov = FindExtendedCapability(transport, 0, pci::kExtendedSriov);
+  ASSERT_TRUE(sriov.has_value());
+  EXPECT_EQ(transport.ConfigRead(0, *sriov + pci::kSriovInitialTotal) >> 16, 2u) << "TotalVFs";
   transport.EnableVirtualFunctions(2);
   for (const FunctionId function : {FunctionId{1}, FunctionId{2}}) {
     EXPECT_EQ(transport.ConfigRead(function, pci::kVendorDevice),
