@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # Installs the Debian 12 packages that the build needs. Idempotent; a fraction of a second when nothing is missing.
+#   --vm   also what the tests in a virtual machine need (ctest label vm)
 set -euo pipefail
 
 packages=(
@@ -11,6 +12,17 @@ packages=(
   clang-format-14 clang-tidy-14 clang-14 libclang-rt-14-dev
   verilator zlib1g-dev gcc-riscv64-unknown-elf gdb-multiarch
 )
+
+while [ $# -gt 0 ]; do
+  case "$1" in
+    --vm) packages+=(qemu-system-x86 linux-image-cloud-amd64 busybox-static cpio) ;;
+    *)
+      echo "setup.sh: unknown option $1 (known: --vm)" >&2
+      exit 2
+      ;;
+  esac
+  shift
+done
 
 missing=()
 for package in "${packages[@]}"; do

@@ -144,17 +144,8 @@ void Device::EnableMsi() {
 }
 
 void Device::Reset() {
-  const auto capability = FindCapability(transport_, function_, pci::kCapabilityPciExpress);
-  if (!capability || !(transport_.ConfigRead(function_, *capability + pci::kDeviceCapabilities) &
-                       pci::kDeviceCapabilityFlr)) {
-    throw DeviceFault("function {}: the function cannot be reset by itself (no FLR)", function_)
-        .Subject(Subject());
-  }
   queue_.reset();
-  const uint32_t control = transport_.ConfigRead(function_, *capability + pci::kDeviceControl);
-  // The high half is Device Status, whose error bits clear when written as 1.
-  transport_.ConfigWrite(function_, *capability + pci::kDeviceControl,
-                         (control & 0xFFFF) | pci::kInitiateFlr);
+  transport_.Reset(function_);
   Charge(options_.reset_wait_ns);
   Open();
 }

@@ -121,8 +121,6 @@ int PhysicalFunction::TotalVirtualFunctions() {
 }
 
 void PhysicalFunction::EnableVirtualFunctions(int count) {
-  const uint32_t capability = SriovCapability();
-  Transport& transport = device_.transport();
   const int total = TotalVirtualFunctions();
   if (count < 0 || count > total) {
     throw BadInput("{} virtual functions: the card has 0 to {}", count, total)
@@ -130,16 +128,8 @@ void PhysicalFunction::EnableVirtualFunctions(int count) {
         .Value(count)
         .Remedy(fmt::format("0 to {}", total));
   }
-  const uint32_t control = transport.ConfigRead(0, capability + pci::kSriovControl) & 0xFFFF;
-  const uint32_t off = control & ~(pci::kSriovVfEnable | pci::kSriovVfMemory);
-  // NumVFs may only change while VF Enable is 0.
-  if (control & pci::kSriovVfEnable) {
-    transport.ConfigWrite(0, capability + pci::kSriovControl, off);
-  }
+  device_.transport().EnableVirtualFunctions(count);
   if (count == 0) return;
-  transport.ConfigWrite(0, capability + pci::kSriovNumVfs, static_cast<uint32_t>(count));
-  transport.ConfigWrite(0, capability + pci::kSriovControl,
-                        off | pci::kSriovVfEnable | pci::kSriovVfMemory);
   device_.Charge(device_.options().reset_wait_ns);
 }
 

@@ -26,6 +26,13 @@ enum class WaitResult {
                // waits
 };
 
+// What host memory that the card is to reach has to keep to.
+struct DmaRules {
+  // What a mapping is made of: the card reaches whole pages around the memory. A power of two.
+  uint64_t page_bytes = 1;
+  unsigned address_bits = 64;  // that IO addresses have
+};
+
 class Transport {
  public:
   virtual ~Transport() = default;
@@ -39,6 +46,15 @@ class Transport {
   // write arrives.
   virtual void Write32(FunctionId function, int bar, uint64_t offset, uint32_t value) = 0;
 
+  // Starts a function-level reset. By default with Initiate FLR in the PCI Express capability; the
+  // function is ready some time later. DeviceFault if the function has no such reset.
+  virtual void Reset(FunctionId function);
+  // Switches SR-IOV off and, if count is not 0, on again with `count` virtual functions, of which
+  // there are so many. By default with the SR-IOV capability of function 0; a kernel that owns that
+  // has its own way. DeviceFault if function 0 has no SR-IOV.
+  virtual void EnableVirtualFunctions(int count);
+
+  virtual DmaRules dma_rules() const { return {}; }
   // Makes [host, host + size) reachable for the function's DMA until Unmap. The memory stays the
   // caller's and must outlive the mapping.
   virtual IoAddress MapHost(FunctionId function, void* host, size_t size) = 0;
