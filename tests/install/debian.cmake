@@ -1,0 +1,34 @@
+# SPDX-License-Identifier: Apache-2.0
+# The Debian packages: what they contain and need. What the program needs is compared with what it is linked with.
+include(${CMAKE_CURRENT_LIST_DIR}/run.cmake)
+file(REMOVE_RECURSE ${WORK})
+run(cpack --config ${BUILD}/CPackConfig.cmake -B ${WORK})
+file(GLOB program ${WORK}/spyre-cosim_*.deb)
+file(GLOB development ${WORK}/spyre-cosim-dev_*.deb)
+
+run(dpkg-deb -f ${program} Depends)
+set(depends "${output}")
+run(ldd ${PREFIX}/bin/spyre-cosim)
+string(REGEX MATCHALL "=> /[^ ]+" lines "${output}")
+foreach(line ${lines})
+  string(REGEX REPLACE "^=> " "" library ${line})
+  file(REAL_PATH ${library} library)
+  run(dpkg -S ${library})
+  string(REGEX REPLACE ":.*" "" package "${output}")
+  expect("${depends}" "(^|, )${package}( |,|\n)")
+endforeach()
+expect("${depends}" "libmlir-19") # of a module
+
+run(dpkg-deb -f ${development} Depends)
+expect("${output}" "spyre-cosim \\(= [0-9.]+\\)")
+foreach(package libsystemc-dev libfmt-dev nlohmann-json3-dev libtomlplusplus-dev libxxhash-dev libzstd-dev)
+  expect("${output}" ${package})
+  run(dpkg-query -W ${package}) # as Debian calls it
+endforeach()
+run(dpkg-deb -c ${program})
+expect("${output}" "/usr/bin/spyre-cosim\n")
+expect("${output}" "/usr/lib/spyre-cosim/libspyre_rtl_blocks.so\n")
+expect("${output}" "/usr/share/man/man1/spyre-cosim.1")
+run(dpkg-deb -c ${development})
+expect("${output}" "/usr/include/spyre-cosim/contract/registers.h\n")
+expect("${output}" "/usr/lib/cmake/spyre-cosim/spyre-cosim-config.cmake\n")
