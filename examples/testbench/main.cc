@@ -32,11 +32,12 @@ class Processor : public sc_core::sc_module {
   }
   bool passed = false;
 
-  // For the generated accessors: registers of the physical function.
-  uint32_t Read(uint32_t offset) { return Load(kBar0 + offset); }
-  void Write(uint32_t offset, uint32_t value) { Store(kBar0 + offset, value); }
-
  private:
+  struct Registers {  // of the physical function, for the generated accessors
+    Processor* processor;
+    uint32_t Read(uint32_t offset) const { return processor->Load(kBar0 + offset); }
+    void Write(uint32_t offset, uint32_t value) const { processor->Store(kBar0 + offset, value); }
+  };
   void Access(tlm::tlm_command command, uint64_t address, void* data, unsigned bytes) {
     tlm::tlm_generic_payload payload;
     payload.set_command(command);
@@ -114,7 +115,7 @@ class Processor : public sc_core::sc_module {
 
   platform::Memory& memory_;
   platform::InterruptController& interrupts_;
-  spyre::driver::RegisterAccess<Processor&> registers_{*this};
+  spyre::driver::RegisterAccess<Registers> registers_{Registers{this}};
 };
 
 int sc_main(int /*argc*/, char* /*argv*/[]) {

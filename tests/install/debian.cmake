@@ -13,8 +13,11 @@ string(REGEX MATCHALL "=> /[^ ]+" lines "${output}")
 foreach(line ${lines})
   string(REGEX REPLACE "^=> " "" library ${line})
   file(REAL_PATH ${library} library)
-  run(dpkg -S ${library})
+  # Debian 12 knows some libraries by /lib, which is a link to /usr/lib.
+  string(REGEX REPLACE "^/usr" "" short ${library})
+  execute_process(COMMAND dpkg -S ${library} ${short} OUTPUT_VARIABLE output ERROR_QUIET)
   string(REGEX REPLACE ":.*" "" package "${output}")
+  string(REPLACE "+" "[+]" package ${package})
   expect("${depends}" "(^|, )${package}( |,|\n)")
 endforeach()
 expect("${depends}" "libmlir-19") # of a module
