@@ -55,7 +55,9 @@ void RegisterFile::Write(uint32_t offset, uint32_t value, unsigned byte_enables)
   for (unsigned byte = 0; byte < 4; ++byte) {
     if ((byte_enables >> byte & 1) != 0) bytes |= 0xFFu << (8 * byte);
   }
-  value &= kRegisters[index].mask & bytes;
+  const uint32_t reached = kRegisters[index].mask & bytes;
+  if (reached == 0) return;
+  value &= reached;
   switch (kRegisters[index].access) {
     case Access::kReadOnly:
     case Access::kReadToClear:

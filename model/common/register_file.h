@@ -26,7 +26,8 @@ class RegisterFile {
   // cannot be written, are counted in bad_accesses().
   uint32_t Read(uint32_t offset);
   // Bit i of `byte_enables` writes byte i: the others keep what they have (RW), are not cleared
-  // (RW1C), or are zero in the command (WO).
+  // (RW1C), or are zero in the command (WO). A
+  // write that reaches no bit of the register does nothing.
   void Write(uint32_t offset, uint32_t value, unsigned byte_enables = 0xF);
 
   // Called after a bus write has taken effect, with the bits written that exist in the register
