@@ -23,9 +23,10 @@ endforeach()
 expect("${depends}" "libmlir-19") # of a module
 
 run(dpkg-deb -f ${development} Depends)
-expect("${output}" "spyre-cosim \\(= [0-9.]+\\)")
+set(depends "${output}")
+expect("${depends}" "spyre-cosim \\(= [0-9.]+\\)")
 foreach(package libsystemc-dev libfmt-dev nlohmann-json3-dev libtomlplusplus-dev libxxhash-dev libzstd-dev)
-  expect("${output}" ${package})
+  expect("${depends}" ${package})
   run(dpkg-query -W ${package}) # as Debian calls it
 endforeach()
 run(dpkg-deb -c ${program})

@@ -19,3 +19,14 @@ flags_of(flags --cflags --libs spyre-cosim)
 run(${CXX} -std=c++17 -I${example} ${example}/main.cc ${WORK}/copy_driver.o ${flags} -o ${WORK}/driver_example)
 run(${WORK}/driver_example)
 message("${output}")
+
+# A program of others finds the modules of the installation by its run path.
+file(WRITE ${WORK}/module.cc "
+#include <base/module.h>
+int main() { try { spyre::ModuleSymbol({\"spyre_rtl_blocks\", \"RTL\"}, \"none\"); } catch (...) {} }
+")
+run(${CXX} -std=c++17 ${WORK}/module.cc ${flags} -o ${WORK}/module)
+run(${CMAKE_COMMAND} -E env LD_DEBUG=files LD_DEBUG_OUTPUT=${WORK}/loaded ${WORK}/module)
+file(GLOB loaded ${WORK}/loaded.*)
+file(READ ${loaded} loaded)
+expect("${loaded}" "calling init: ${PREFIX}/lib/[^ ]*spyre-cosim/libspyre_rtl_blocks.so")
