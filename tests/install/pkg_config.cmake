@@ -20,6 +20,12 @@ run(${CXX} -std=c++17 -I${example} ${example}/main.cc ${WORK}/copy_driver.o ${fl
 run(${WORK}/driver_example)
 message("${output}")
 
+# A testbench has an sc_main of its own, also beside libraries that bring one.
+set(testbench ${PREFIX}/share/spyre-cosim/examples/testbench)
+run(${CXX} -std=c++17 -I${testbench} ${testbench}/main.cc ${flags} -o ${WORK}/testbench)
+run(${WORK}/testbench)
+expect("${output}" "the copy is right")
+
 # A program of others finds the modules of the installation by its run path.
 file(WRITE ${WORK}/module.cc "
 #include <base/module.h>
