@@ -29,6 +29,14 @@ foreach(package libsystemc-dev libfmt-dev nlohmann-json3-dev libtomlplusplus-dev
   expect("${depends}" ${package})
   run(dpkg-query -W ${package}) # as Debian calls it
 endforeach()
+# The program finds its modules where the package puts them.
+run(dpkg-deb -x ${program} ${WORK}/root)
+run(${CMAKE_COMMAND} -E env LD_DEBUG=files LD_DEBUG_OUTPUT=${WORK}/loaded ${WORK}/root/usr/bin/spyre-cosim run
+  ${WORK}/root/usr/share/spyre-cosim/configs/add.toml --set card.management.fidelity=rtl --out ${WORK}/out --no-progress)
+file(GLOB loaded ${WORK}/loaded.*)
+file(READ ${loaded} loaded)
+expect("${loaded}" "calling init: ${WORK}/root/usr/bin/../lib/spyre-cosim/libspyre_rtl_blocks.so")
+
 run(dpkg-deb -c ${program})
 expect("${output}" "/usr/bin/spyre-cosim\n")
 expect("${output}" "/usr/lib/spyre-cosim/libspyre_rtl_blocks.so\n")
