@@ -72,7 +72,6 @@ function(spyre_folder path)
     endif()
     if(F_HOT AND SPYRE_SANITIZE)
       target_compile_options(${name} PRIVATE -O1) # a precompiled header is of one degree of optimisation
-      target_link_libraries(${name} PUBLIC $<TARGET_PROPERTY:${header},INTERFACE_LINK_LIBRARIES>)
     else()
       target_precompile_headers(${name} REUSE_FROM ${header})
     endif()
