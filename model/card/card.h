@@ -37,10 +37,10 @@ namespace spyre::model {
 
 class Waves;
 
-class Card : public sc_core::sc_module,
-             private InterruptInterface,
-             private FunctionResetInterface,
-             private FaultInterface {
+class Card final : public sc_core::sc_module,
+                   private InterruptInterface,
+                   private FunctionResetInterface,
+                   private FaultInterface {
  public:
   // True from when the card is lost: its firmware has stopped, and management().fault() says why.
   // May be left unbound.

@@ -13,7 +13,7 @@ namespace {
 
 constexpr uint64_t kGiB = 1ull << 30;
 
-class ManagementTest : public ::testing::Test, private InterruptInterface, private FaultInterface {
+class ManagementTest : public ::testing::Test, public InterruptInterface, public FaultInterface {
  protected:
   ManagementTest() {
     controller_.interrupt.bind(*this);
