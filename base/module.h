@@ -16,9 +16,11 @@ struct Module {
   const char* what;    // for messages: "the reader of bundle.mlir"
 };
 
-// The address of what the module exports as `symbol`. The file lies beside the program, in ../lib,
-// or where the build put it; the first one found counts. Throws Error(kBadInput): it is not built,
-// with the command that builds it, or it cannot be loaded.
+// The address of what the module exports as `symbol`. The file lies beside the program, in
+// ../lib/spyre-cosim, where the dynamic loader finds it (the run path that an installation gives to
+// programs that link with it, LD_LIBRARY_PATH), or where the build put it; the first one found
+// counts. Throws Error(kBadInput): it is not built, with the command that builds it, or it cannot
+// be loaded.
 void* ModuleSymbol(const Module& module, const std::string& symbol);
 
 }  // namespace spyre

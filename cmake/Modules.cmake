@@ -39,7 +39,7 @@ function(spyre_module name)
     endif()
   endif()
   if(M_TO) # of the product
-    install(TARGETS ${name} LIBRARY DESTINATION lib)
+    install(TARGETS ${name} LIBRARY DESTINATION ${SPYRE_INSTALL_LIBRARIES} COMPONENT program)
     string(REPLACE ";" " " arrows "${M_TO}")
     set_property(GLOBAL APPEND_STRING PROPERTY SPYRE_FOLDERS "${M_FOLDER}: ${arrows}\n")
   endif()

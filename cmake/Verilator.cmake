@@ -37,8 +37,8 @@ add_custom_target(spyre_rtl_generated) # what Verilator writes, without compilin
 # contract's package comes first by itself. Lint is part of it: every warning is an error.
 function(spyre_rtl name)
   cmake_parse_arguments(RTL "" "TOP" "SOURCES" ${ARGN})
-  set(dir ${CMAKE_BINARY_DIR}/rtl/${name})
-  set(package ${CMAKE_BINARY_DIR}/generated/contract/spyre_pkg.sv)
+  set(dir ${PROJECT_BINARY_DIR}/rtl/${name})
+  set(package ${PROJECT_BINARY_DIR}/generated/contract/spyre_pkg.sv)
   set(waivers ${PROJECT_SOURCE_DIR}/model/rtl/generated_package.vlt)
   set(sources ${package})
   foreach(source ${RTL_SOURCES})

@@ -27,6 +27,9 @@ HostBridge::HostBridge(const sc_core::sc_module_name& name)
   SC_METHOD(DeliverArrivals);
   sensitive << arrival_event_;
   dont_initialize();
+  SC_METHOD(Pause);
+  sensitive << card_lost.posedge_event();
+  dont_initialize();
 }
 
 uint32_t HostBridge::Access(driver::FunctionId function, model::HostAccess::Space space,
@@ -63,6 +66,11 @@ void HostBridge::Unmap(driver::FunctionId function, driver::IoAddress address) {
                    address, function);
   }
   mappings_.erase(found);
+}
+
+void HostBridge::UnmapAll() {
+  mappings_.clear();
+  observer_ = nullptr;
 }
 
 uint8_t* HostBridge::Find(uint16_t function, uint64_t address, uint64_t bytes) {

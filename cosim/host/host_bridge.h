@@ -15,14 +15,19 @@
 #include <vector>
 
 #include "cosim/host/observable_transport.h"
+#include "model/common/transfer.h"
 #include "model/pcie/host_access.h"
 
 namespace spyre::cosim {
 
 class HostBridge : public sc_core::sc_module {
  public:
-  tlm_utils::simple_initiator_socket<HostBridge> to_card{"to_card"};
-  tlm_utils::simple_target_socket<HostBridge> from_card{"from_card"};
+  tlm_utils::simple_initiator_socket<HostBridge, model::kSocketBits, model::HostAccessProtocol>
+      to_card{"to_card"};
+  tlm_utils::simple_target_socket<HostBridge, model::kSocketBits, model::TransferProtocol>
+      from_card{"from_card"};
+
+  sc_core::sc_signal<bool> card_lost{"card_lost"};  // pauses the simulation
 
   explicit HostBridge(const sc_core::sc_module_name& name);
   ~HostBridge() override { payload_.clear_extension(&access_); }
@@ -33,6 +38,7 @@ class HostBridge : public sc_core::sc_module {
 
   driver::IoAddress Map(driver::FunctionId function, void* host, size_t size);
   void Unmap(driver::FunctionId function, driver::IoAddress address);
+  void UnmapAll();  // also forgets the observer
 
   void ObserveWrites(HostWriteObserver observer) { observer_ = std::move(observer); }
 
@@ -60,6 +66,7 @@ class HostBridge : public sc_core::sc_module {
 
   void Dma(tlm::tlm_generic_payload& payload, sc_core::sc_time& delay);
   void DeliverArrivals();
+  void Pause() { sc_core::sc_pause(); }
   uint8_t* Find(uint16_t function, uint64_t address, uint64_t bytes);
 
   std::map<driver::IoAddress, Mapping> mappings_;

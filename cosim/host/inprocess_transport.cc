@@ -59,15 +59,14 @@ void RequireFirst() {
   if (!made.exchange(true)) return;
   throw BadInput(
       "a card has been simulated in this process already, and SystemC elaborates only once in a "
-      "process; simulate this one in a process of its own (cosim/host/child_process.h), or open "
-      "several functions of one card");
+      "process; simulate this one in a process of its own (cosim/host/child_process.h), open "
+      "several functions of one card, or make all cards together (InProcessTransport::Several)");
 }
 
 // Units of cores get their threads with their first job. Whether there is room for the stacks is
 // known before anything runs: a card that loses its host's memory later is a lost card.
-void RequireRoomForStacks(const model::CardConfig& config) {
-  const size_t bytes =
-      2 * config.cores * kUnitCount * static_cast<size_t>(sc_core::SC_DEFAULT_STACK_SIZE);
+void RequireRoomForStacks(uint64_t cores) {
+  const size_t bytes = 2 * cores * kUnitCount * static_cast<size_t>(sc_core::SC_DEFAULT_STACK_SIZE);
   void* const room =
       mmap(nullptr, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (room == MAP_FAILED) {
@@ -81,25 +80,80 @@ void RequireRoomForStacks(const model::CardConfig& config) {
 
 }  // namespace
 
+// The simulation of this process, with all its modules, which last as long as it does.
+class InProcessTransport::Kernel {
+ public:
+  Kernel() {
+    RequireFirst();
+    setenv("SYSTEMC_DISABLE_COPYRIGHT_MESSAGE", "1", 0);  // standard output is the report's
+    sc_core::sc_report_handler::set_handler(ReportHandler);
+  }
+  ~Kernel() {
+    OnInterrupt(nullptr);
+    sc_core::sc_stop();
+  }
+  Kernel(const Kernel&) = delete;
+  Kernel& operator=(const Kernel&) = delete;
+
+  model::Card& AddCard(const CardSetup& setup) {
+    const std::string number = cards_.empty() ? "" : std::to_string(cards_.size());
+    cards_.push_back(
+        std::make_unique<model::Card>(("card" + number).c_str(), setup.config, setup.recorder));
+    bridges_.push_back(std::make_unique<HostBridge>(("host" + number).c_str()));
+    bridge().to_card.bind(cards_.back()->endpoint().inbound);
+    cards_.back()->endpoint().outbound.bind(bridge().from_card);
+    cards_.back()->fault.bind(bridge().card_lost);
+    return *cards_.back();
+  }
+  HostBridge& bridge() { return *bridges_.back(); }  // of the card that was added last
+
+  void Begin() {
+    sc_core::sc_start(sc_core::SC_ZERO_TIME);  // elaborate; every process goes to sleep
+    uint64_t cores = 0;
+    for (const auto& card : cards_) cores += card->config().cores;
+    RequireRoomForStacks(cores);
+    RestoreStackBounds();
+    OnInterrupt([] { sc_core::sc_pause(); });  // it sets a flag of the kernel, nothing else
+  }
+
+  std::recursive_mutex mutex;
+  bool ended = false;
+
+ private:
+  std::vector<std::unique_ptr<model::Card>> cards_;
+  std::vector<std::unique_ptr<HostBridge>> bridges_;
+};
+
+InProcessTransport::InProcessTransport(std::shared_ptr<Kernel> kernel, const CardSetup& setup)
+    : kernel_(std::move(kernel)),
+      timing_(setup.timing),
+      mutex_(kernel_->mutex),
+      card_(kernel_->AddCard(setup)),
+      bridge_(kernel_->bridge()),
+      ended_(kernel_->ended) {}
+
 InProcessTransport::InProcessTransport(const model::CardConfig& config, const HostTiming& timing,
                                        trace::Recorder* recorder)
-    : timing_(timing) {
-  RequireFirst();
-  setenv("SYSTEMC_DISABLE_COPYRIGHT_MESSAGE", "1", 0);  // standard output is the report's
-  sc_core::sc_report_handler::set_handler(ReportHandler);
-  card_ = std::make_unique<model::Card>("card", config, recorder);
-  bridge_ = std::make_unique<HostBridge>("host");
-  bridge_->to_card.bind(card_->endpoint().inbound);
-  card_->endpoint().outbound.bind(bridge_->from_card);
-  sc_core::sc_start(sc_core::SC_ZERO_TIME);  // elaborate; every process goes to sleep
-  RequireRoomForStacks(config);
-  RestoreStackBounds();
-  OnInterrupt([] { sc_core::sc_pause(); });  // it sets a flag of the kernel, nothing else
+    : InProcessTransport(std::make_shared<Kernel>(), CardSetup{config, timing, recorder}) {
+  kernel_->Begin();
 }
 
+std::vector<std::unique_ptr<InProcessTransport>> InProcessTransport::Several(
+    const std::vector<CardSetup>& cards) {
+  std::vector<std::unique_ptr<InProcessTransport>> transports;
+  if (cards.empty()) return transports;
+  const auto kernel = std::make_shared<Kernel>();
+  for (const CardSetup& setup : cards)
+    transports.push_back(
+        std::unique_ptr<InProcessTransport>(new InProcessTransport(kernel, setup)));
+  kernel->Begin();
+  return transports;
+}
+
+// Host memory may be gone from now on.
 InProcessTransport::~InProcessTransport() {
-  OnInterrupt(nullptr);
-  sc_core::sc_stop();
+  const std::lock_guard<std::recursive_mutex> lock(mutex_);
+  bridge_.UnmapAll();
 }
 
 void InProcessTransport::Run(uint64_t ps) {
@@ -133,10 +187,10 @@ void InProcessTransport::Simulate(uint64_t until_ps, sc_core::sc_starvation_poli
 
 // A card whose firmware has stopped is lost: said once, so that closing it works.
 void InProcessTransport::CheckCard() {
-  if (lost_ || card_->management().fault().empty()) return;
+  if (lost_ || card_.management().fault().empty()) return;
   lost_ = true;
   RestoreStackBounds();
-  throw DeviceFault("{}", card_->management().fault());
+  throw DeviceFault("{}", card_.management().fault());
 }
 
 uint32_t InProcessTransport::Access(driver::FunctionId function, model::HostAccess::Space space,
@@ -145,7 +199,7 @@ uint32_t InProcessTransport::Access(driver::FunctionId function, model::HostAcce
   Run((write ? timing_.register_write_ns : timing_.register_read_ns) * 1000);
   if (ended_) return UINT32_MAX;
   uint64_t delay = 0;
-  const uint32_t result = bridge_->Access(function, space, offset, write, value, &delay);
+  const uint32_t result = bridge_.Access(function, space, offset, write, value, &delay);
   if (!write) Run(delay);  // writes are posted
   return result;
 }
@@ -170,12 +224,12 @@ void InProcessTransport::Write32(driver::FunctionId function, int bar, uint64_t 
 driver::IoAddress InProcessTransport::MapHost(driver::FunctionId function, void* host,
                                               size_t size) {
   const std::lock_guard<std::recursive_mutex> lock(mutex_);
-  return bridge_->Map(function, host, size);
+  return bridge_.Map(function, host, size);
 }
 
 void InProcessTransport::UnmapHost(driver::FunctionId function, driver::IoAddress address) {
   const std::lock_guard<std::recursive_mutex> lock(mutex_);
-  bridge_->Unmap(function, address);
+  bridge_.Unmap(function, address);
 }
 
 driver::WaitResult InProcessTransport::WaitInterrupt(driver::FunctionId function, int vector,
@@ -191,7 +245,7 @@ driver::WaitResult InProcessTransport::WaitInterrupt(driver::FunctionId function
 driver::WaitResult InProcessTransport::Sleep(driver::FunctionId function, int vector,
                                              uint64_t deadline_ps) {
   for (;;) {
-    if (bridge_->TakeInterrupt(function, static_cast<unsigned>(vector))) {
+    if (bridge_.TakeInterrupt(function, static_cast<unsigned>(vector))) {
       return driver::WaitResult::kInterrupt;
     }
     const uint64_t now = model::NowPs();
@@ -222,12 +276,12 @@ void InProcessTransport::Advance(uint64_t host_ps) {
 
 std::string InProcessTransport::Diagnose() {
   const std::lock_guard<std::recursive_mutex> lock(mutex_);
-  return card_->DescribeWaits();
+  return card_.DescribeWaits();
 }
 
 void InProcessTransport::ObserveHostWrites(HostWriteObserver observer) {
   const std::lock_guard<std::recursive_mutex> lock(mutex_);
-  bridge_->ObserveWrites(std::move(observer));
+  bridge_.ObserveWrites(std::move(observer));
 }
 
 }  // namespace spyre::cosim

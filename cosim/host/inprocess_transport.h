@@ -4,13 +4,19 @@
 // equal times.
 //
 // Threads: calls are serialised by a mutex; the kernel may thereby run on different threads, one at
-// a time. One in the life of a process, since SystemC elaborates once: a second one is BadInput,
-// also when the first is gone.
+// a time. SystemC elaborates once in the life of a process. So there is one simulation, with one
+// card or with several that are made together (Several); one that is made later is BadInput, also
+// when the first is gone. A process that needs cards one after the other resets the one that it
+// has, or makes a process for each (child_process.h).
+//
+// Several cards share simulated time: while the host waits for one, the others work on. A card
+// works until the transports of all of them are gone.
 #pragma once
 
 #include <memory>
 #include <mutex>
 #include <string>
+#include <vector>
 
 #include "cosim/host/host_bridge.h"
 #include "cosim/host/host_time.h"
@@ -29,9 +35,17 @@ struct HostTiming {
 
 class InProcessTransport : public ObservableTransport {
  public:
-  // recorder: may be null; must outlive the transport.
+  // recorder: may be null; must outlive the transports of all cards.
+  struct CardSetup {
+    model::CardConfig config;
+    HostTiming timing;
+    trace::Recorder* recorder = nullptr;
+  };
   InProcessTransport(const model::CardConfig& config, const HostTiming& timing,
                      trace::Recorder* recorder);
+  // A transport for each card, in the order of `cards`.
+  static std::vector<std::unique_ptr<InProcessTransport>> Several(
+      const std::vector<CardSetup>& cards);
   ~InProcessTransport() override;
 
   uint32_t ConfigRead(driver::FunctionId function, uint32_t offset) override;
@@ -47,10 +61,12 @@ class InProcessTransport : public ObservableTransport {
   std::string Diagnose() override;
   void ObserveHostWrites(HostWriteObserver observer) override;
 
-  model::Card& card() { return *card_; }
+  model::Card& card() { return card_; }
   HostTime host_time();  // since the beginning
 
  private:
+  class Kernel;
+  InProcessTransport(std::shared_ptr<Kernel> kernel, const CardSetup& setup);
   uint32_t Access(driver::FunctionId function, model::HostAccess::Space space, uint64_t offset,
                   bool write, uint32_t value);
   driver::WaitResult Sleep(driver::FunctionId function, int vector, uint64_t deadline_ps);
@@ -58,12 +74,13 @@ class InProcessTransport : public ObservableTransport {
   void Simulate(uint64_t until_ps, sc_core::sc_starvation_policy policy);
   void CheckCard();  // Error(kDeviceFault) if it has just been lost
 
+  const std::shared_ptr<Kernel> kernel_;
   const HostTiming timing_;
-  std::recursive_mutex mutex_;
-  std::unique_ptr<model::Card> card_;
-  std::unique_ptr<HostBridge> bridge_;
+  std::recursive_mutex& mutex_;  // the kernel's, and what follows
+  model::Card& card_;
+  HostBridge& bridge_;
+  bool& ended_;  // a process of the simulation has thrown
   bool lost_ = false;
-  bool ended_ = false;     // a process of the simulation has thrown
   uint64_t after_ps_ = 0;  // that the host has waited since: its deadlines still pass
   uint64_t waited_ps_ = 0;
 };

@@ -13,10 +13,22 @@ CardConfig Checked(const CardConfig& config) {
   CheckCard(config);
   return config;
 }
+
+// The blocks count in picoseconds and take them for the kernel's units. Asking for a time fixes the
+// resolution, so that it stays what it is.
+void CheckResolution() {
+  const double ps = sc_core::sc_get_time_resolution().to_seconds() * 1e12;
+  if (sc_core::sc_time(1, sc_core::SC_PS).value() == 1 && ps > 0.999 && ps < 1.001) return;
+  throw BadInput(
+      "the resolution of time of this simulation is {:g} ps; the card needs 1 ps, which is "
+      "SystemC's default (sc_set_time_resolution)",
+      ps);
+}
 }  // namespace
 
 Card::Card(const sc_core::sc_module_name& name, const CardConfig& config, trace::Recorder* recorder)
     : sc_module(name), config_(Checked(config)), mmu_(config_) {
+  CheckResolution();
   endpoint_ = std::make_unique<PcieEndpoint>("pcie", config_, recorder);
   memory_ = std::make_unique<DeviceMemory>("memory", config_, functional_, recorder);
   ring_ = std::make_unique<Ring>("ring", config_, recorder);
@@ -71,15 +83,24 @@ Card::Card(const sc_core::sc_module_name& name, const CardConfig& config, trace:
         [this, function] { ResetQueue(function); }));
     endpoint_->SetBarTarget(function, functions_.back().get());
   }
-  endpoint_->OnFunctionReset([this](unsigned function) { ResetFunction(function); });
-  control_->OnInterrupt(
-      [this](unsigned function, uint32_t cause) { functions_[function]->Raise(cause); });
-  management_->OnAnswer([this] { functions_[0]->Raise(regs::INT_STATUS_ADMIN_MASK); });
-  management_->OnFault([] { sc_core::sc_pause(); });
+  endpoint_->function_reset.bind(*this);
+  control_->interrupt.bind(*this);
+  management_->interrupt.bind(*this);
+  management_->lost.bind(*this);
+  SC_HAS_PROCESS(Card);
+  SC_METHOD(ShowFault);
+  sensitive << lost_;
+  dont_initialize();
 }
 
 // A job that never ended may have left work on what is now taken down.
 Card::~Card() { functional_.Join(); }
+
+void Card::Interrupt(unsigned function, uint32_t causes) { functions_[function]->Raise(causes); }
+
+void Card::ShowFault() {
+  for (int i = 0; i < fault.size(); ++i) fault[i]->write(true);
+}
 
 void Card::ResetQueue(unsigned function) {
   control_->ResetFunction(function);
@@ -165,7 +186,3 @@ std::string Card::DescribeWaits() const {
 }
 
 }  // namespace spyre::model
-
-// The SystemC library refers to sc_main; here elaboration and simulation are driven from the
-// transport instead.
-int sc_main(int /*argc*/, char* /*argv*/[]) { return 0; }

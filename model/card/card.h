@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The card: every block, wired as docs/architecture.md draws it. What is outside is the PCIe link:
-// `endpoint().inbound` and `endpoint().outbound` bind to a root complex. One card per SystemC
-// simulation. Kernel thread only.
+// `endpoint().inbound` and `endpoint().outbound` bind to a root complex (to a bus of the TLM-2.0
+// base protocol through model/root_port). A simulation may have several cards. The card never
+// starts, pauses or stops the simulation, and changes nothing that belongs to all of it. Kernel
+// thread only.
 //
 //   root complex ── endpoint ── function registers ── control processor ──┬── DMA engine
 //   ───────────────┐
@@ -19,6 +21,7 @@
 #include "model/card/function_registers.h"
 #include "model/common/card_config.h"
 #include "model/common/functional_queue.h"
+#include "model/common/ports.h"
 #include "model/control/control_processor.h"
 #include "model/control/debug_target.h"
 #include "model/control/dispatcher.h"
@@ -34,11 +37,20 @@ namespace spyre::model {
 
 class Waves;
 
-class Card : public sc_core::sc_module {
+class Card final : public sc_core::sc_module,
+                   private InterruptInterface,
+                   private FunctionResetInterface,
+                   private FaultInterface {
  public:
+  // True from when the card is lost: its firmware has stopped, and management().fault() says why.
+  // May be left unbound.
+  sc_core::sc_port<sc_core::sc_signal_inout_if<bool>, 0, sc_core::SC_ZERO_OR_MORE_BOUND> fault{
+      "fault"};
+
   // Copies the configuration. recorder: may be null; must outlive the card. Throws Error(kBadInput)
-  // for parameters that contradict each other, Error(kDeviceFault) for a firmware image that cannot
-  // be loaded.
+  // for parameters that contradict each other and if the resolution of time is not a picosecond,
+  // which is SystemC's default and the unit in which the card counts; Error(kDeviceFault) for a
+  // firmware image that cannot be loaded.
   Card(const sc_core::sc_module_name& name, const CardConfig& config, trace::Recorder* recorder);
   ~Card() override;
 
@@ -74,11 +86,15 @@ class Card : public sc_core::sc_module {
   std::string DescribeWaits() const;
 
  private:
+  void Interrupt(unsigned function, uint32_t causes) override;
+  void ResetFunction(unsigned function) override;
+  void Lost() override { lost_.notify(sc_core::SC_ZERO_TIME); }
+  void ShowFault();  // process: drives `fault`
   void ResetQueue(unsigned function);
-  void ResetFunction(unsigned function);
   std::vector<UnitStatistics> LaunchUnits() const;  // that COMPUTE uses
 
   const CardConfig config_;
+  sc_core::sc_event lost_;
   FunctionalQueue functional_;
   Mmu mmu_;
   SyncFabric fabric_;

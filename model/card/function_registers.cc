@@ -18,10 +18,10 @@ FunctionRegisters::FunctionRegisters(unsigned function, const CardConfig& config
   if (function == 0) WirePhysicalFunction();
 }
 
-void FunctionRegisters::WriteBar0(uint32_t offset, uint32_t value,
+void FunctionRegisters::WriteBar0(uint32_t offset, uint32_t value, unsigned byte_enables,
                                   const sc_core::sc_time& arrival) {
   arrival_ = arrival;
-  registers_.Write(offset, value);
+  registers_.Write(offset, value, byte_enables);
 }
 
 void FunctionRegisters::Reset() {

@@ -28,7 +28,8 @@ class FunctionRegisters : public BarTarget {
                     std::function<void()> reset);
 
   uint32_t ReadBar0(uint32_t offset) override { return registers_.Read(offset); }
-  void WriteBar0(uint32_t offset, uint32_t value, const sc_core::sc_time& arrival) override;
+  void WriteBar0(uint32_t offset, uint32_t value, unsigned byte_enables,
+                 const sc_core::sc_time& arrival) override;
 
   // Sets INT_STATUS bits and sends the MSI of each cause that software has enabled.
   void Raise(uint32_t causes);

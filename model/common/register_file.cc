@@ -45,19 +45,28 @@ uint32_t RegisterFile::Read(uint32_t offset) {
   return value;
 }
 
-void RegisterFile::Write(uint32_t offset, uint32_t value) {
+void RegisterFile::Write(uint32_t offset, uint32_t value, unsigned byte_enables) {
   const int index = IndexOf(offset);
   if (index < 0) {
     ++bad_accesses_;
     return;
   }
-  value &= kRegisters[index].mask;
+  uint32_t bytes = 0;
+  for (unsigned byte = 0; byte < 4; ++byte) {
+    if ((byte_enables >> byte & 1) != 0) bytes |= 0xFFu << (8 * byte);
+  }
+  const uint32_t reached = kRegisters[index].mask & bytes;
+  if (reached == 0) return;
+  value &= reached;
   switch (kRegisters[index].access) {
     case Access::kReadOnly:
     case Access::kReadToClear:
       ++bad_accesses_;
       return;
     case Access::kReadWrite:
+      value |= values_[index] & ~bytes;
+      values_[index] = value;
+      break;
     case Access::kWriteOnly:
       values_[index] = value;
       break;

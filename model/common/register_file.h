@@ -25,10 +25,13 @@ class RegisterFile {
   // no multiple of 4, a read gives 0 and a write does nothing; these, and writes to registers that
   // cannot be written, are counted in bad_accesses().
   uint32_t Read(uint32_t offset);
-  void Write(uint32_t offset, uint32_t value);
+  // Bit i of `byte_enables` writes byte i: the others keep what they have (RW), are not cleared
+  // (RW1C), or are zero in the command (WO). A
+  // write that reaches no bit of the register does nothing.
+  void Write(uint32_t offset, uint32_t value, unsigned byte_enables = 0xF);
 
   // Called after a bus write has taken effect, with the bits written that exist in the register
-  // (for RW1C: the ones that were to be cleared, for WO: the command).
+  // (for RW1C: the ones that were to be cleared, for WO: the command; for RW: the whole value).
   void OnWrite(uint32_t offset, std::function<void(uint32_t value)> hook);
   // Supplies the value of the register whenever it is read or peeked, instead of the stored one.
   // Must have no side effects. Survives Reset.

@@ -13,9 +13,11 @@
 
 namespace spyre::model {
 
-class SplitSocket : public tlm_utils::simple_initiator_socket<SplitSocket> {
+class SplitSocket
+    : public tlm_utils::simple_initiator_socket<SplitSocket, kSocketBits, TransferProtocol> {
  public:
-  explicit SplitSocket(const char* name) : simple_initiator_socket<SplitSocket>(name) {
+  explicit SplitSocket(const char* name)
+      : simple_initiator_socket<SplitSocket, kSocketBits, TransferProtocol>(name) {
     register_nb_transport_bw(this, &SplitSocket::Respond);
   }
 

@@ -51,6 +51,15 @@ struct Transfer : tlm::tlm_extension<Transfer> {
   }
 };
 
+// The protocol of sockets inside the card, and from the card to the root complex: the calls of the
+// TLM-2.0 base protocol with payloads that carry a Transfer. A type of its own, so that a socket of
+// the base protocol, whose payloads carry none, does not bind.
+struct TransferProtocol {
+  using tlm_payload_type = tlm::tlm_generic_payload;
+  using tlm_phase_type = tlm::tlm_phase;
+};
+inline constexpr unsigned kSocketBits = 32;
+
 // A payload with its Transfer attached, ready for reuse.
 class TransferPayload {
  public:
@@ -80,6 +89,20 @@ class TransferPayload {
  private:
   tlm::tlm_generic_payload payload_;
 };
+
+// Byte i of the payload is part of the access.
+inline bool ByteEnabled(const tlm::tlm_generic_payload& payload, uint64_t i) {
+  const uint8_t* const enables = payload.get_byte_enable_ptr();
+  return enables == nullptr || enables[i % payload.get_byte_enable_length()] == TLM_BYTE_ENABLED;
+}
+// Between the payload's data and `own`, the target's bytes at its address.
+inline void CopyEnabledBytes(const tlm::tlm_generic_payload& payload, uint8_t* own) {
+  uint8_t* const data = payload.get_data_ptr();
+  for (uint64_t i = 0; i < payload.get_data_length(); ++i) {
+    if (ByteEnabled(payload, i))
+      (payload.is_read() ? data[i] : own[i]) = payload.is_read() ? own[i] : data[i];
+  }
+}
 
 // Asked for all the time: the kernel's clock stays at its place, so it is looked up once.
 inline uint64_t NowPs() {

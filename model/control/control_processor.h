@@ -32,6 +32,7 @@
 #include <vector>
 
 #include "model/common/card_config.h"
+#include "model/common/ports.h"
 #include "model/common/resource.h"
 #include "model/common/transfer.h"
 #include "model/control/dispatcher.h"
@@ -55,7 +56,8 @@ struct QueueRegisters {
 
 class ControlProcessor : public sc_core::sc_module {
  public:
-  tlm_utils::simple_initiator_socket<ControlProcessor> host{"host"};
+  tlm_utils::simple_initiator_socket<ControlProcessor, kSocketBits, TransferProtocol> host{"host"};
+  sc_core::sc_port<InterruptInterface> interrupt{"interrupt"};
 
   // The other blocks of the card that it works with.
   struct Blocks {
@@ -64,11 +66,6 @@ class ControlProcessor : public sc_core::sc_module {
     ComputeDispatcher& dispatcher;
     ComputeDispatcher* prepare;  // null: serial
   };
-
-  // Cause bit of INT_STATUS; the card sets it and sends the MSI if software wants it.
-  void OnInterrupt(std::function<void(unsigned function, uint32_t cause)> hook) {
-    on_interrupt_ = std::move(hook);
-  }
 
   // --- register side ---
   virtual void SetQueue(unsigned function, const QueueRegisters& queue) = 0;
@@ -127,7 +124,7 @@ class ControlProcessor : public sc_core::sc_module {
   void Run(Operation& operation);
   static void Abort(Operation& operation);       // while it runs, or before
   void Trace(const Operation& operation) const;  // after its end
-  void Interrupt(unsigned function, uint32_t cause) const { on_interrupt_(function, cause); }
+  void Interrupt(unsigned function, uint32_t cause) { interrupt->Interrupt(function, cause); }
   static std::string DescribeRunning(const Operation& operation);
   static std::string DescribeHeld(unsigned function, const ControlBlock& block);
   static std::string DescribeFullRing(unsigned function, uint32_t held, uint32_t posted,
@@ -149,7 +146,6 @@ class ControlProcessor : public sc_core::sc_module {
   Blocks blocks_;
   trace::Recorder* recorder_;
   TraceSink messages_;  // the management controller at work
-  std::function<void(unsigned, uint32_t)> on_interrupt_;
   TransferPayload read_payload_, write_payload_;
 };
 

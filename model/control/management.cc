@@ -246,12 +246,12 @@ void ManagementController::Effect(uint32_t address, uint32_t value) {
     case regs::MC_REQUEST_DONE:
       if (admin_status_ != kAdminBusy) break;
       admin_status_ = value;
-      if (on_answer_) on_answer_();
+      interrupt->Interrupt(0, regs::INT_STATUS_ADMIN_MASK);
       break;
     case regs::MC_LETTER_DONE:
       if (mailbox_status_ != kAdminBusy) break;
       mailbox_status_ = value;
-      if (on_answer_) on_answer_();
+      interrupt->Interrupt(0, regs::INT_STATUS_ADMIN_MASK);
       break;
     case regs::MC_RESET_DONE:
       if (resets_.empty()) break;
@@ -321,7 +321,7 @@ void ManagementController::Fail(FirmwareState state, const std::string& what) {
                        LastLines());
   registers_[(regs::MC_STATE - kBus) / 4] = static_cast<uint32_t>(state);
   runner_->Halt();
-  if (on_fault_) on_fault_();
+  lost->Lost();
 }
 
 void ManagementController::DescribeWaits(std::vector<std::string>& lines) const {

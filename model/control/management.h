@@ -23,6 +23,7 @@
 #include <systemc>
 
 #include "model/common/card_config.h"
+#include "model/common/ports.h"
 #include "model/contract/control_block.h"
 #include "model/control/firmware_runner.h"
 #include "model/mmu/mmu.h"
@@ -45,6 +46,9 @@ struct MailboxLetter {
 
 class ManagementController : public sc_core::sc_module, private ControllerBus {
  public:
+  sc_core::sc_port<InterruptInterface> interrupt{"interrupt"};  // an answer to the PF is there
+  sc_core::sc_port<FaultInterface> lost{"lost"};  // the firmware has stopped: see fault()
+
   ManagementController(const sc_core::sc_module_name& name, const CardConfig& config, Mmu& mmu);
 
   // --- the control processor's side ---
@@ -64,16 +68,13 @@ class ManagementController : public sc_core::sc_module, private ControllerBus {
   uint32_t mailbox_status() const { return mailbox_status_; }
   uint32_t mailbox_result(unsigned i) const;
   void FunctionReset(unsigned function);
-  // An answer to the PF is there.
-  void OnAnswer(std::function<void()> hook) { on_answer_ = std::move(hook); }
   FirmwareState state() const { return static_cast<FirmwareState>(Register(regs::MC_STATE)); }
   uint32_t version() const { return Register(regs::MC_VERSION); }
   uint32_t capabilities() const { return Register(regs::MC_CAPABILITIES); }
   uint32_t heartbeat() const { return Register(regs::MC_HEARTBEAT); }
 
-  // Why the firmware has stopped, with pc and log; empty while it runs. The hook hears of it.
+  // Why the firmware has stopped, with pc and log; empty while it runs.
   const std::string& fault() const { return fault_; }
-  void OnFault(std::function<void()> hook) { on_fault_ = std::move(hook); }
   const std::deque<std::string>& log() const { return log_; }
   // False: the controller is not RTL.
   bool AttachWaves(Waves* waves);
@@ -100,7 +101,7 @@ class ManagementController : public sc_core::sc_module, private ControllerBus {
 
   const CardConfig& config_;
   Mmu& mmu_;
-  std::function<void()> on_accepting_, on_answer_, on_fault_;
+  std::function<void()> on_accepting_;
 
   std::array<uint32_t, 0x6000 / 4> registers_{};  // what the firmware wrote, by offset on its bus
   struct {

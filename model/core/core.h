@@ -58,7 +58,7 @@ class Core : public sc_core::sc_module {
  public:
   SplitSocket ring_socket{"ring_socket"};
   sc_core::sc_port<MulticastTransport> multicast_port{"multicast_port"};
-  tlm_utils::simple_target_socket<Core> lx_socket{"lx_socket"};
+  tlm_utils::simple_target_socket<Core, kSocketBits, TransferProtocol> lx_socket{"lx_socket"};
 
   Core(const sc_core::sc_module_name& name, unsigned index, const CardConfig& config,
        const Mmu& mmu, SyncFabric& fabric, trace::Recorder* recorder,

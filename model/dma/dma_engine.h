@@ -30,7 +30,7 @@ struct DmaOutcome {
 
 class DmaEngine : public sc_core::sc_module {
  public:
-  tlm_utils::simple_initiator_socket<DmaEngine> host{"host"};
+  tlm_utils::simple_initiator_socket<DmaEngine, kSocketBits, TransferProtocol> host{"host"};
   SplitSocket memory{"memory"};
 
   DmaEngine(const sc_core::sc_module_name& name, const CardConfig& config, const Mmu& mmu,

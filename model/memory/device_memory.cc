@@ -32,6 +32,7 @@ DeviceMemory::DeviceMemory(const sc_core::sc_module_name& name, const CardConfig
   socket.register_nb_transport_fw(this, &DeviceMemory::Begin);
   socket.register_b_transport(this, &DeviceMemory::Transport);
   socket.register_transport_dbg(this, &DeviceMemory::TransportDebug);
+  socket.register_get_direct_mem_ptr(this, &DeviceMemory::GetDirect);
   SC_HAS_PROCESS(DeviceMemory);
   SC_METHOD(Decide);
   sensitive << decision_;
@@ -51,7 +52,11 @@ bool DeviceMemory::MoveData(tlm::tlm_generic_payload& payload) {
     uint8_t* const other = payload.get_data_ptr();
     const auto copy = [to = payload.is_read() ? other : own, from = payload.is_read() ? own : other,
                        bytes] { std::memcpy(to, from, bytes); };
-    if (transfer != nullptr && transfer->functional != nullptr) {
+    if (payload.get_byte_enable_ptr() != nullptr) {
+      functional_.Join();
+      CopyEnabledBytes(payload, own);
+    } else if (transfer != nullptr && transfer->functional != nullptr) {
+      if (direct_given_) RevokeDirect();
       if (payload.is_read()) {
         transfer->functional->Overwrite({other, bytes}, copy);
       } else {
@@ -77,6 +82,10 @@ uint64_t DeviceMemory::UnloadedPs(const tlm::tlm_generic_payload& payload) const
 
 tlm::tlm_sync_enum DeviceMemory::Begin(int id, tlm::tlm_generic_payload& payload,
                                        tlm::tlm_phase& /*phase*/, sc_core::sc_time& delay) {
+  if (payload.get_extension<Transfer>() == nullptr) {
+    payload.set_response_status(tlm::TLM_GENERIC_ERROR_RESPONSE);
+    return tlm::TLM_COMPLETED;
+  }
   if (!MoveData(payload)) return tlm::TLM_COMPLETED;
   if (!config_.timed()) {
     delay += Ps(UnloadedPs(payload));
@@ -153,6 +162,23 @@ void DeviceMemory::Transport(int /*id*/, tlm::tlm_generic_payload& payload,
 
 unsigned DeviceMemory::TransportDebug(int /*id*/, tlm::tlm_generic_payload& payload) {
   return MoveData(payload) ? payload.get_data_length() : 0;
+}
+
+bool DeviceMemory::GetDirect(int /*id*/, tlm::tlm_generic_payload& payload, tlm::tlm_dmi& direct) {
+  if (!contents_.Contains(payload.get_address(), 1)) return false;
+  functional_.Join();
+  direct.set_dmi_ptr(contents_.At(0));
+  direct.set_start_address(0);
+  direct.set_end_address(contents_.size() - 1);
+  direct.allow_read_write();
+  direct_given_ = true;
+  return true;
+}
+
+void DeviceMemory::RevokeDirect() {
+  direct_given_ = false;
+  for (unsigned i = 0; i < socket.size(); ++i)
+    socket[static_cast<int>(i)]->invalidate_direct_mem_ptr(0, contents_.size() - 1);
 }
 
 std::vector<UnitStatistics> DeviceMemory::Statistics() const {

@@ -6,7 +6,10 @@
 // Transfer::move_data is false), and answer ADDRESS_ERROR outside memory. nb_transport_fw queues
 // the access at its channels and responds when the last of them has scheduled its part. b_transport
 // is for accesses outside the card's own traffic: it adds the time of an idle memory and queues
-// nothing. transport_dbg moves data only. Kernel thread only. Times come from memory_channels.h.
+// nothing; its payloads need no Transfer, and may have byte enables. transport_dbg moves data only.
+// A direct pointer (DMI) to the memory is good until the card itself moves data next, which may be
+// later than it seems (functional_queue.h): it is taken back then, and given again when asked for.
+// Kernel thread only. Times come from memory_channels.h.
 #pragma once
 
 #include <tlm_utils/multi_passthrough_target_socket.h>
@@ -28,7 +31,8 @@ namespace spyre::model {
 
 class DeviceMemory : public sc_core::sc_module {
  public:
-  tlm_utils::multi_passthrough_target_socket<DeviceMemory> socket{"socket"};
+  tlm_utils::multi_passthrough_target_socket<DeviceMemory, kSocketBits, TransferProtocol> socket{
+      "socket"};
 
   // functional: joined before data are moved at a call.
   DeviceMemory(const sc_core::sc_module_name& name, const CardConfig& config,
@@ -49,6 +53,8 @@ class DeviceMemory : public sc_core::sc_module {
                            sc_core::sc_time& delay);
   void Transport(int id, tlm::tlm_generic_payload& payload, sc_core::sc_time& delay);
   unsigned TransportDebug(int id, tlm::tlm_generic_payload& payload);
+  bool GetDirect(int id, tlm::tlm_generic_payload& payload, tlm::tlm_dmi& direct);
+  void RevokeDirect();
   bool MoveData(tlm::tlm_generic_payload& payload);
   uint64_t UnloadedPs(const tlm::tlm_generic_payload& payload) const;
   void Decide();  // process: channels take decisions, and accesses that have ended are answered
@@ -69,6 +75,7 @@ class DeviceMemory : public sc_core::sc_module {
   const Lpddr5Timing timing_;
   SparseMemory contents_;
   MemoryChannels channels_;
+  bool direct_given_ = false;  // somebody has a pointer
   std::vector<Access> accesses_;
   std::vector<uint32_t> free_accesses_;
   // How far ahead channels decide: what is sent from now on arrives later than that.

@@ -2,7 +2,8 @@
 #include "model/pcie/endpoint.h"
 
 #include <algorithm>
-#include <cstring>
+
+#include "model/pcie/payload_words.h"
 
 namespace spyre::model {
 
@@ -14,7 +15,10 @@ PcieEndpoint::PcieEndpoint(const sc_core::sc_module_name& name, const CardConfig
       sram_(kBar4Bytes),
       link_(config.pcie, config.timed(), recorder) {
   inbound.register_b_transport(this, &PcieEndpoint::Inbound);
+  inbound.register_transport_dbg(this, &PcieEndpoint::InboundDebug);
+  inbound.register_get_direct_mem_ptr(this, &PcieEndpoint::InboundDirect);
   dma.register_b_transport(this, &PcieEndpoint::Dma);
+  window.register_invalidate_direct_mem_ptr(this, &PcieEndpoint::MemoryRevoked);
 
   config_spaces_.push_back(std::make_unique<ConfigSpace>());
   for (uint64_t vf = 1; vf <= config.num_vfs; ++vf) {
@@ -28,12 +32,14 @@ PcieEndpoint::PcieEndpoint(const sc_core::sc_module_name& name, const CardConfig
   config_spaces_[0]->on_vf_disable = [this] {
     for (unsigned vf = 1; vf <= enabled_vfs_; ++vf) {
       config_spaces_[vf]->Reset();
-      on_reset_(vf);
+      function_reset->ResetFunction(vf);
     }
     enabled_vfs_ = 0;
   };
   for (unsigned function = 0; function < config_spaces_.size(); ++function) {
-    config_spaces_[function]->on_flr = [this, function] { on_reset_(function); };
+    config_spaces_[function]->on_flr = [this, function] {
+      function_reset->ResetFunction(function);
+    };
     // An interrupt that was masked when it was raised goes out when software unmasks it.
     config_spaces_[function]->on_msi_change = [this, function] {
       for (int vector = 0; vector < kMsiVectors; ++vector) {
@@ -46,31 +52,61 @@ PcieEndpoint::PcieEndpoint(const sc_core::sc_module_name& name, const CardConfig
   }
 }
 
+void PcieEndpoint::SetWindowBase(uint64_t physical) {
+  window_base_ = physical;
+  RevokeDirect();
+}
+
+std::optional<PcieEndpoint::Place> PcieEndpoint::Decode(const HostAccess& access,
+                                                        uint64_t address) const {
+  using Space = HostAccess::Space;
+  if (access.space == Space::kConfig) {
+    if (!Present(access.function)) return std::nullopt;
+    return Place{access.function, access.space, address};
+  }
+  if (access.space != Space::kMemory) {
+    if (!Present(access.function) || !config_spaces_[access.function]->memory_enabled())
+      return std::nullopt;
+    return Place{access.function, access.space, address};
+  }
+  // A BAR that is zero has not been given a place.
+  const auto holds = [address](uint64_t base, uint64_t size) {
+    return base != 0 && address >= base && address - base < size;
+  };
+  const ConfigSpace& physical = *config_spaces_[0];
+  for (const auto& [bar, space] :
+       {std::pair{0, Space::kBar0}, {2, Space::kBar2}, {4, Space::kBar4}}) {
+    const uint64_t base = physical.bar_address(bar);
+    if (physical.memory_enabled() && holds(base, physical.bar_size(bar)))
+      return Place{0, space, address - base};
+  }
+  if (enabled_vfs_ == 0 || !config_spaces_[1]->memory_enabled()) return std::nullopt;
+  const uint64_t base = config_spaces_[1]->bar_address(0);
+  const uint64_t size = config_spaces_[1]->bar_size(0);
+  if (!holds(base, size * enabled_vfs_)) return std::nullopt;
+  const uint64_t offset = address - base;
+  return Place{static_cast<uint16_t>(1 + offset / size), Space::kBar0, offset % size};
+}
+
 void PcieEndpoint::Inbound(tlm::tlm_generic_payload& payload, sc_core::sc_time& delay) {
-  const auto& access = *payload.get_extension<HostAccess>();
+  const auto* access = payload.get_extension<HostAccess>();
+  if (access == nullptr) {
+    payload.set_response_status(tlm::TLM_GENERIC_ERROR_RESPONSE);
+    return;
+  }
   const uint64_t now = NowPs();
   const uint64_t bytes = payload.get_data_length();
   const uint64_t address = payload.get_address();
   const uint64_t arrival = payload.is_write() ? link_.WriteCard(now + delay.value(), address, bytes)
                                               : link_.RequestFromCard(now + delay.value());
   sc_core::sc_time at_card = Ps(arrival - now);
-  payload.set_response_status(tlm::TLM_ADDRESS_ERROR_RESPONSE);
-  if (Present(access.function) && access.function < config_spaces_.size()) {
-    if (access.space == HostAccess::Space::kConfig) {
-      auto* value = reinterpret_cast<uint32_t*>(payload.get_data_ptr());
-      ConfigSpace& space = *config_spaces_[access.function];
-      if (payload.get_address() < kConfigBytes && payload.get_address() % 4 == 0 && bytes == 4) {
-        if (payload.is_write()) {
-          space.Write32(static_cast<uint32_t>(payload.get_address()), *value);
-        } else {
-          *value = space.Read32(static_cast<uint32_t>(payload.get_address()));
-        }
-        payload.set_response_status(tlm::TLM_OK_RESPONSE);
-      }
-    } else if (AccessBar(access, payload, at_card)) {
-      payload.set_response_status(tlm::TLM_OK_RESPONSE);
-    }
+  bool done = false;
+  if (const std::optional<Place> place = Decode(*access, address)) {
+    payload.set_address(place->offset);
+    done = Access(*place, payload, at_card);
+    payload.set_address(address);
   }
+  payload.set_response_status(done ? tlm::TLM_OK_RESPONSE : tlm::TLM_ADDRESS_ERROR_RESPONSE);
   delay = at_card;
   if (payload.is_read()) {
     const uint64_t ready = now + at_card.value() + config_.pcie.register_ns * 1000;
@@ -78,50 +114,124 @@ void PcieEndpoint::Inbound(tlm::tlm_generic_payload& payload, sc_core::sc_time& 
   }
 }
 
-bool PcieEndpoint::AccessBar(const HostAccess& access, tlm::tlm_generic_payload& payload,
-                             sc_core::sc_time& delay) {
-  const ConfigSpace& space = *config_spaces_[access.function];
-  if (!space.memory_enabled()) return false;
-  const uint64_t offset = payload.get_address();
+// The payload's address is the place's offset.
+bool PcieEndpoint::Access(const Place& place, tlm::tlm_generic_payload& payload,
+                          sc_core::sc_time& delay) {
+  if (place.space == HostAccess::Space::kConfig) return AccessConfig(place.function, payload);
+  const uint64_t size =
+      config_spaces_[place.function]->bar_size(place.space == HostAccess::Space::kBar2   ? 2
+                                               : place.space == HostAccess::Space::kBar4 ? 4
+                                                                                         : 0);
   const uint64_t bytes = payload.get_data_length();
-  switch (access.space) {
-    case HostAccess::Space::kBar0: {
-      if (offset >= space.bar_size(0) || bytes != 4) return false;
-      auto* value = reinterpret_cast<uint32_t*>(payload.get_data_ptr());
-      BarTarget& target = *bar_targets_[access.function];
-      if (payload.is_write()) {
-        target.WriteBar0(static_cast<uint32_t>(offset), *value, delay);
-      } else {
-        *value = target.ReadBar0(static_cast<uint32_t>(offset));
-      }
-      return true;
-    }
-    case HostAccess::Space::kBar2: {
-      if (offset >= space.bar_size(2) || bytes > space.bar_size(2) - offset) return false;
-      payload.set_address(window_base_ + offset);
-      window->b_transport(payload, delay);
-      const bool done = payload.is_response_ok();
-      payload.set_address(offset);
-      payload.set_response_status(tlm::TLM_ADDRESS_ERROR_RESPONSE);
-      return done;
-    }
-    case HostAccess::Space::kBar4:
-      if (offset >= space.bar_size(4) || bytes > space.bar_size(4) - offset) return false;
-      if (payload.is_write()) {
-        std::memcpy(sram_.At(offset), payload.get_data_ptr(), bytes);
-      } else {
-        std::memcpy(payload.get_data_ptr(), sram_.At(offset), bytes);
-      }
-      return true;
-    case HostAccess::Space::kConfig:
-      break;
+  if (place.offset >= size || bytes > size - place.offset) return false;
+  if (place.space == HostAccess::Space::kBar0)
+    return AccessRegisters(place.function, payload, delay);
+  if (place.space == HostAccess::Space::kBar4) {
+    CopyEnabledBytes(payload, sram_.At(place.offset));
+    return true;
   }
-  return false;
+  payload.set_address(window_base_ + place.offset);
+  window->b_transport(payload, delay);
+  return payload.is_response_ok();
+}
+
+bool PcieEndpoint::AccessConfig(unsigned function, tlm::tlm_generic_payload& payload) {
+  if (!InWords(payload) || payload.get_address() + payload.get_data_length() > kConfigBytes)
+    return false;
+  ForEachWord(payload, [&](uint32_t offset, uint32_t& value, unsigned enables) {
+    ConfigSpace& space = *config_spaces_[function];
+    if (payload.is_write()) {
+      space.Write32(offset, value, enables);
+    } else {
+      value = space.Read32(offset);
+    }
+  });
+  if (payload.is_write()) RevokeDirect();
+  return true;
+}
+
+bool PcieEndpoint::AccessRegisters(unsigned function, tlm::tlm_generic_payload& payload,
+                                   const sc_core::sc_time& arrival) {
+  BarTarget& target = *bar_targets_[function];
+  const uint64_t bytes = payload.get_data_length();
+  if (bytes > 4 && bytes != 8) return false;
+  if (!InWords(payload)) {  // there is no register across two words
+    const auto offset = static_cast<uint32_t>(payload.get_address());
+    if (payload.is_write()) {
+      target.WriteBar0(offset, 0, 0xF, arrival);
+    } else {
+      const uint32_t nothing = target.ReadBar0(offset);
+      for (uint64_t i = 0; i < bytes; ++i)
+        payload.get_data_ptr()[i] = static_cast<uint8_t>(nothing >> (8 * (i % 4)));
+    }
+    return true;
+  }
+  ForEachWord(payload, [&](uint32_t offset, uint32_t& value, unsigned enables) {
+    if (payload.is_write()) {
+      target.WriteBar0(offset, value, enables, arrival);
+    } else {
+      value = target.ReadBar0(offset);
+    }
+  });
+  return true;
+}
+
+unsigned PcieEndpoint::InboundDebug(tlm::tlm_generic_payload& payload) {
+  const auto* access = payload.get_extension<HostAccess>();
+  if (access == nullptr) return 0;
+  const uint64_t address = payload.get_address();
+  const std::optional<Place> place = Decode(*access, address);
+  if (!place || place->space == HostAccess::Space::kBar0) return 0;
+  if (place->space == HostAccess::Space::kConfig && !payload.is_read()) return 0;
+  const unsigned bytes = payload.get_data_length();
+  payload.set_address(place->offset);
+  unsigned done = 0;
+  if (place->space == HostAccess::Space::kBar2) {
+    if (place->offset < kBar2Bytes && bytes <= kBar2Bytes - place->offset) {
+      payload.set_address(window_base_ + place->offset);
+      done = window->transport_dbg(payload);
+    }
+  } else {
+    sc_core::sc_time none = sc_core::SC_ZERO_TIME;
+    done = Access(*place, payload, none) ? bytes : 0;
+  }
+  payload.set_address(address);
+  return done;
+}
+
+bool PcieEndpoint::InboundDirect(tlm::tlm_generic_payload& payload, tlm::tlm_dmi& direct) {
+  const auto* access = payload.get_extension<HostAccess>();
+  const uint64_t address = payload.get_address();
+  const std::optional<Place> place = access == nullptr ? std::nullopt : Decode(*access, address);
+  if (!place || place->space != HostAccess::Space::kBar2 || place->offset >= kBar2Bytes)
+    return false;
+  payload.set_address(window_base_ + place->offset);
+  const bool given = window->get_direct_mem_ptr(payload, direct);
+  payload.set_address(address);
+  if (!given) return false;
+  // Of memory, what the window shows; in the addresses of who asks.
+  const uint64_t window_end =
+      std::min<uint64_t>(direct.get_end_address(), window_base_ + (kBar2Bytes - 1));
+  direct.set_dmi_ptr(direct.get_dmi_ptr() + (window_base_ - direct.get_start_address()));
+  direct.set_start_address(address - place->offset);
+  direct.set_end_address(address - place->offset + (window_end - window_base_));
+  direct_given_ = true;
+  return true;
+}
+
+void PcieEndpoint::RevokeDirect() {
+  if (!direct_given_) return;
+  direct_given_ = false;
+  inbound->invalidate_direct_mem_ptr(0, UINT64_MAX);
 }
 
 // A read is done when its completions are here; a write is posted, and done when its last packet
-// has left. The root complex is told when packets reach it.
+// has left. The root complex is told when packets reach it; what it adds to that delays a read.
 void PcieEndpoint::Dma(int /*id*/, tlm::tlm_generic_payload& payload, sc_core::sc_time& delay) {
+  if (payload.get_extension<Transfer>() == nullptr) {
+    payload.set_response_status(tlm::TLM_GENERIC_ERROR_RESPONSE);
+    return;
+  }
   const auto& transfer = *payload.get_extension<Transfer>();
   if (!Present(transfer.function) || !config_spaces_[transfer.function]->bus_master_enabled()) {
     payload.set_response_status(tlm::TLM_ADDRESS_ERROR_RESPONSE);
@@ -134,9 +244,11 @@ void PcieEndpoint::Dma(int /*id*/, tlm::tlm_generic_payload& payload, sc_core::s
   const PcieLink::Times times = payload.is_write()
                                     ? link_.WriteHost(at, address, bytes, transfer.flow)
                                     : link_.ReadHost(at, address, bytes, transfer.flow);
-  sc_core::sc_time at_host = Ps(times.arrived_ps - now);
+  const sc_core::sc_time arrival = Ps(times.arrived_ps - now);
+  sc_core::sc_time at_host = arrival;
   outbound->b_transport(payload, at_host);
   delay = Ps(times.done_ps - now);
+  if (payload.is_read()) delay += at_host - arrival;
 }
 
 bool PcieEndpoint::SendMsi(unsigned function, unsigned vector) {

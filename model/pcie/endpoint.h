@@ -2,25 +2,30 @@
 // The PCIe endpoint: configuration spaces of the PF and its VFs, BAR decode of inbound accesses,
 // outbound DMA and MSI, and the time that packets take on the link each way.
 //
-// inbound: from the root complex; payloads carry HostAccess. Config and BAR0/BAR4 accesses are 4
-// bytes; BAR2 any length. Times on the link are PcieLink's.
+// inbound: from the root complex; payloads carry HostAccess. Accesses to configuration spaces and
+// BAR0 are 1 to 4 bytes inside a word, or 8 bytes; BAR2 and BAR4 any length. Byte enables hold.
+// Times on the link are PcieLink's.
 //   Never waits; the delay is when the packet (or, for a read, its completion) has arrived.
+//   transport_dbg: reads of configuration spaces, BAR2 and BAR4 without time and effects; registers
+//   answer none. A direct pointer (DMI): the part of device memory that BAR2 shows, until the
+//   window moves, the configuration space is written, or the card moves data itself.
 // dma: from the card's engines; addresses are host IO virtual addresses; payloads carry Transfer.
 // Never waits. outbound: to the root complex: host memory and MSI writes; payloads carry Transfer.
 // Errors: an access to a function that does not exist, or to a BAR that is disabled, reads all ones
-// (ADDRESS_ERROR). Kernel thread only.
+// (ADDRESS_ERROR). A payload without its extension is refused (GENERIC_ERROR). Kernel thread only.
 #pragma once
 
 #include <tlm_utils/multi_passthrough_target_socket.h>
 #include <tlm_utils/simple_initiator_socket.h>
 #include <tlm_utils/simple_target_socket.h>
 
-#include <functional>
 #include <memory>
+#include <optional>
 #include <systemc>
 #include <vector>
 
 #include "model/common/card_config.h"
+#include "model/common/ports.h"
 #include "model/common/resource.h"
 #include "model/common/sparse_memory.h"
 #include "model/common/transfer.h"
@@ -37,23 +42,28 @@ class BarTarget {
   // `arrival`: from now until the packet reaches the card; side effects that other processes see
   // happen then.
   virtual uint32_t ReadBar0(uint32_t offset) = 0;
-  virtual void WriteBar0(uint32_t offset, uint32_t value, const sc_core::sc_time& arrival) = 0;
+  // Bit i of `byte_enables` writes byte i.
+  virtual void WriteBar0(uint32_t offset, uint32_t value, unsigned byte_enables,
+                         const sc_core::sc_time& arrival) = 0;
 };
 
 class PcieEndpoint : public sc_core::sc_module {
  public:
-  tlm_utils::simple_target_socket<PcieEndpoint> inbound{"inbound"};
-  tlm_utils::simple_initiator_socket<PcieEndpoint> outbound{"outbound"};
-  tlm_utils::multi_passthrough_target_socket<PcieEndpoint> dma{"dma"};
-  tlm_utils::simple_initiator_socket<PcieEndpoint> window{"window"};  // BAR2, to device memory
+  tlm_utils::simple_target_socket<PcieEndpoint, kSocketBits, HostAccessProtocol> inbound{"inbound"};
+  tlm_utils::simple_initiator_socket<PcieEndpoint, kSocketBits, TransferProtocol> outbound{
+      "outbound"};
+  tlm_utils::multi_passthrough_target_socket<PcieEndpoint, kSocketBits, TransferProtocol> dma{
+      "dma"};
+  tlm_utils::simple_initiator_socket<PcieEndpoint, kSocketBits, TransferProtocol> window{
+      "window"};  // BAR2, to device memory
+  sc_core::sc_port<FunctionResetInterface> function_reset{"function_reset"};
 
   PcieEndpoint(const sc_core::sc_module_name& name, const CardConfig& config,
                trace::Recorder* recorder);
 
   // Wiring, before simulation.
   void SetBarTarget(unsigned function, BarTarget* target) { bar_targets_[function] = target; }
-  void OnFunctionReset(std::function<void(unsigned function)> hook) { on_reset_ = std::move(hook); }
-  void SetWindowBase(uint64_t physical) { window_base_ = physical; }
+  void SetWindowBase(uint64_t physical);
 
   // Sends MSI `vector` of `function`, if software has enabled it; returns false if masked or
   // disabled.
@@ -63,19 +73,34 @@ class PcieEndpoint : public sc_core::sc_module {
   std::vector<UnitStatistics> Statistics() const { return link_.Statistics(); }
 
  private:
+  // What an access from the root complex is for.
+  struct Place {
+    uint16_t function;
+    HostAccess::Space space;
+    uint64_t offset;
+  };
+
   void Inbound(tlm::tlm_generic_payload& payload, sc_core::sc_time& delay);
+  unsigned InboundDebug(tlm::tlm_generic_payload& payload);
+  bool InboundDirect(tlm::tlm_generic_payload& payload, tlm::tlm_dmi& direct);
+  void RevokeDirect();
+  void MemoryRevoked(sc_dt::uint64 /*start*/, sc_dt::uint64 /*end*/) { RevokeDirect(); }
   void Dma(int id, tlm::tlm_generic_payload& payload, sc_core::sc_time& delay);
   bool Present(unsigned function) const { return function <= enabled_vfs_; }
-  bool AccessBar(const HostAccess& access, tlm::tlm_generic_payload& payload,
-                 sc_core::sc_time& delay);
+  // Nothing if there is no such function, or its BAR answers nothing.
+  std::optional<Place> Decode(const HostAccess& access, uint64_t address) const;
+  bool Access(const Place& place, tlm::tlm_generic_payload& payload, sc_core::sc_time& delay);
+  bool AccessConfig(unsigned function, tlm::tlm_generic_payload& payload);
+  bool AccessRegisters(unsigned function, tlm::tlm_generic_payload& payload,
+                       const sc_core::sc_time& arrival);
 
   const CardConfig& config_;
   std::vector<std::unique_ptr<ConfigSpace>> config_spaces_;
   std::vector<BarTarget*> bar_targets_;
-  std::function<void(unsigned)> on_reset_;
   unsigned enabled_vfs_ = 0;
   uint64_t window_base_ = 0;
-  SparseMemory sram_;  // BAR4
+  bool direct_given_ = false;  // the root complex has a pointer to the window
+  SparseMemory sram_;          // BAR4
   PcieLink link_;
   TransferPayload message_;
 };

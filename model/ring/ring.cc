@@ -98,6 +98,10 @@ uint64_t Ring::Travel(std::vector<Resource>& links, bool clockwise, int from, in
 
 tlm::tlm_sync_enum Ring::Begin(int id, tlm::tlm_generic_payload& payload, tlm::tlm_phase& /*phase*/,
                                sc_core::sc_time& delay) {
+  if (payload.get_extension<Transfer>() == nullptr) {
+    payload.set_response_status(tlm::TLM_GENERIC_ERROR_RESPONSE);
+    return tlm::TLM_COMPLETED;
+  }
   auto& transfer = *payload.get_extension<Transfer>();
   transfer.port = static_cast<uint16_t>(id);
   if (payload.is_read()) {
@@ -190,6 +194,10 @@ void Ring::EndUnicast(Passage& passage, uint64_t memory_done_ps) {
 }
 
 void Ring::SendToPeer(int /*id*/, tlm::tlm_generic_payload& payload, sc_core::sc_time& delay) {
+  if (payload.get_extension<Transfer>() == nullptr) {
+    payload.set_response_status(tlm::TLM_GENERIC_ERROR_RESPONSE);
+    return;
+  }
   const auto& transfer = *payload.get_extension<Transfer>();
   const uint64_t now = NowPs();
   const int peer = static_cast<int>(payload.get_address() >> 32 & 0xFFFF);

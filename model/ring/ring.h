@@ -44,9 +44,10 @@ class Ring : public sc_core::sc_module, public MulticastTransport {
     return kPeerBit | (static_cast<uint64_t>(core) << 32) | lx_address;
   }
 
-  tlm_utils::multi_passthrough_target_socket<Ring> core_socket{"core_socket"};
+  tlm_utils::multi_passthrough_target_socket<Ring, kSocketBits, TransferProtocol> core_socket{
+      "core_socket"};
   SplitSocket memory_socket{"memory_socket"};
-  tlm_utils::multi_passthrough_initiator_socket<Ring> lx_socket{
+  tlm_utils::multi_passthrough_initiator_socket<Ring, kSocketBits, TransferProtocol> lx_socket{
       "lx_socket"};  // to each core's LX, in core order; what is bound behind them has no address
 
   Ring(const sc_core::sc_module_name& name, const CardConfig& config, trace::Recorder* recorder);

@@ -56,6 +56,25 @@ TEST(RegisterFile, ClearsAReadToClearRegisterOnABusReadButNotOnAPeek) {
   EXPECT_EQ(registers.Read(regs::INT_COUNT), 0u);
 }
 
+TEST(RegisterFile, WritesOnlyTheBytesThatAreEnabled) {
+  RegisterFile registers(true);
+  uint32_t hook = 0;
+  registers.OnWrite(regs::SCRATCH, [&](uint32_t value) { hook = value; });
+  registers.Write(regs::SCRATCH, 0x11223344);
+  registers.Write(regs::SCRATCH, 0xAABBCCDD, 0b0101);
+  EXPECT_EQ(registers.Read(regs::SCRATCH), 0x11BB33DDu);
+  EXPECT_EQ(hook, 0x11BB33DDu) << "the hook sees the whole value";
+  registers.Poke(regs::INT_STATUS, 0x7);
+  registers.Write(regs::INT_STATUS, 0x7, 0b1110);
+  EXPECT_EQ(registers.Peek(regs::INT_STATUS), 0x7u) << "the byte with the causes is not enabled";
+  registers.Write(regs::INT_STATUS, 0x1, 0b0001);
+  EXPECT_EQ(registers.Peek(regs::INT_STATUS), 0x6u);
+  int commands = 0;
+  registers.OnWrite(regs::CONTROL, [&](uint32_t) { ++commands; });
+  registers.Write(regs::CONTROL, 0x100, 0b0010);
+  EXPECT_EQ(commands, 0) << "no bit of the command is written";
+}
+
 TEST(RegisterFile, CallsAWriteHookAfterStoring) {
   RegisterFile registers(true);
   uint32_t stored = 0;

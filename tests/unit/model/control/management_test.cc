@@ -13,10 +13,11 @@ namespace {
 
 constexpr uint64_t kGiB = 1ull << 30;
 
-class ManagementTest : public ::testing::Test {
+class ManagementTest : public ::testing::Test, public InterruptInterface, public FaultInterface {
  protected:
   ManagementTest() {
-    controller_.OnAnswer([this] { ++answers_; });
+    controller_.interrupt.bind(*this);
+    controller_.lost.bind(*this);
     sc_core::sc_start(sc_core::SC_ZERO_TIME);
   }
 
@@ -49,6 +50,13 @@ class ManagementTest : public ::testing::Test {
     sc_core::sc_start(Ps(10000000));
     return status;
   }
+
+  void Interrupt(unsigned function, uint32_t causes) override {
+    EXPECT_EQ(function, 0u) << "answers are for the physical function";
+    EXPECT_EQ(causes, regs::INT_STATUS_ADMIN_MASK);
+    ++answers_;
+  }
+  void Lost() override { ADD_FAILURE() << controller_.fault(); }
 
   CardConfig config_;
   Mmu mmu_{config_};

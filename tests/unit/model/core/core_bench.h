@@ -85,8 +85,8 @@ class CoreBench : sc_core::sc_module, MulticastTransport {
   SyncFabric fabric_;
   std::unique_ptr<Mmu> mmu_;
   std::unique_ptr<Core> core_;
-  tlm_utils::simple_target_socket<CoreBench> ring_{"ring"};
-  tlm_utils::simple_initiator_socket<CoreBench> peer_{"peer"};
+  tlm_utils::simple_target_socket<CoreBench, kSocketBits, TransferProtocol> ring_{"ring"};
+  tlm_utils::simple_initiator_socket<CoreBench, kSocketBits, TransferProtocol> peer_{"peer"};
 };
 
 }  // namespace spyre::model

@@ -139,7 +139,7 @@ class Bench : sc_core::sc_module {
   Ring ring_{"ring", config_, nullptr};
   std::vector<std::unique_ptr<Core>> cores_;
   std::unique_ptr<Job> job_;
-  tlm_utils::simple_target_socket<Bench> memory_{"memory"};
+  tlm_utils::simple_target_socket<Bench, kSocketBits, TransferProtocol> memory_{"memory"};
   using Pending = std::tuple<uint64_t, uint64_t, tlm::tlm_generic_payload*>;
   std::priority_queue<Pending, std::vector<Pending>, std::greater<>> answers_;
   uint64_t number_ = 0;

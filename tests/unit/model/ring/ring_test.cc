@@ -37,9 +37,11 @@ struct Bench : sc_core::sc_module {
 
   CardConfig config;
   std::unique_ptr<Ring> ring;
-  tlm_utils::simple_target_socket<Bench> memory{"memory"};
+  tlm_utils::simple_target_socket<Bench, kSocketBits, TransferProtocol> memory{"memory"};
   std::vector<std::unique_ptr<SplitSocket>> cores;
-  std::vector<std::unique_ptr<tlm_utils::simple_target_socket<Bench>>> lx;
+  std::vector<
+      std::unique_ptr<tlm_utils::simple_target_socket<Bench, kSocketBits, TransferProtocol>>>
+      lx;
   std::vector<std::unique_ptr<Request>> requests;
   std::vector<std::unique_ptr<Member>> members;
   uint64_t lx_address = 0;
@@ -60,7 +62,8 @@ struct Bench : sc_core::sc_module {
       cores.back()->bind(ring->core_socket);
     }
     for (int i = 0; i < 4; ++i) {
-      lx.push_back(std::make_unique<tlm_utils::simple_target_socket<Bench>>());
+      lx.push_back(std::make_unique<
+                   tlm_utils::simple_target_socket<Bench, kSocketBits, TransferProtocol>>());
       lx.back()->register_b_transport(this, &Bench::WriteLx);
       ring->lx_socket.bind(*lx.back());
     }
