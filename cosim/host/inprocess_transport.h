@@ -47,6 +47,14 @@ class InProcessTransport : public ObservableTransport {
   std::string Diagnose() override;
   void ObserveHostWrites(HostWriteObserver observer) override;
 
+  // For a server, which has several clients and must not wait for one: lets the card run until
+  // `until_ps`, or only until an interrupt has come. when_idle: time moves even when the card has
+  // nothing left to do.
+  void RunUntil(uint64_t until_ps, bool when_idle);
+  bool idle();  // nothing is left to happen in the card
+  HostBridge& bridge() { return *bridge_; }
+  const HostTiming& timing() const { return timing_; }
+
   model::Card& card() { return *card_; }
   HostTime host_time();  // since the beginning
 

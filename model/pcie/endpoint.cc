@@ -5,6 +5,19 @@
 #include <cstring>
 
 namespace spyre::model {
+namespace {
+
+// Bit i: byte i of a 4-byte payload is written.
+unsigned EnablesOf(const tlm::tlm_generic_payload& payload) {
+  const uint8_t* bytes = payload.get_byte_enable_ptr();
+  if (bytes == nullptr) return 0xF;
+  unsigned enables = 0;
+  for (unsigned i = 0; i < 4; ++i)
+    if (bytes[i % payload.get_byte_enable_length()] == TLM_BYTE_ENABLED) enables |= 1u << i;
+  return enables;
+}
+
+}  // namespace
 
 PcieEndpoint::PcieEndpoint(const sc_core::sc_module_name& name, const CardConfig& config,
                            trace::Recorder* recorder)
@@ -61,7 +74,7 @@ void PcieEndpoint::Inbound(tlm::tlm_generic_payload& payload, sc_core::sc_time& 
       ConfigSpace& space = *config_spaces_[access.function];
       if (payload.get_address() < kConfigBytes && payload.get_address() % 4 == 0 && bytes == 4) {
         if (payload.is_write()) {
-          space.Write32(static_cast<uint32_t>(payload.get_address()), *value);
+          space.Write32(static_cast<uint32_t>(payload.get_address()), *value, EnablesOf(payload));
         } else {
           *value = space.Read32(static_cast<uint32_t>(payload.get_address()));
         }
@@ -149,6 +162,7 @@ bool PcieEndpoint::SendMsi(unsigned function, unsigned vector) {
   }
   uint32_t data = space.MsiData(number);
   message_.info.function = static_cast<uint16_t>(function);
+  message_.info.msi_vector = number % space.msi_vectors();
   auto& payload = message_.Prepare(tlm::TLM_WRITE_COMMAND, space.msi_address(),
                                    reinterpret_cast<uint8_t*>(&data), sizeof(data));
   sc_core::sc_time delay = sc_core::SC_ZERO_TIME;

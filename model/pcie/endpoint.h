@@ -2,8 +2,9 @@
 // The PCIe endpoint: configuration spaces of the PF and its VFs, BAR decode of inbound accesses,
 // outbound DMA and MSI, and the time that packets take on the link each way.
 //
-// inbound: from the root complex; payloads carry HostAccess. Config and BAR0/BAR4 accesses are 4
-// bytes; BAR2 any length. Times on the link are PcieLink's.
+// inbound: from the root complex; payloads carry HostAccess. Config and BAR0 accesses are 4 bytes,
+// of which a config write may enable some; BAR2 and BAR4 any length. Times on the link are
+// PcieLink's.
 //   Never waits; the delay is when the packet (or, for a read, its completion) has arrived.
 // dma: from the card's engines; addresses are host IO virtual addresses; payloads carry Transfer.
 // Never waits. outbound: to the root complex: host memory and MSI writes; payloads carry Transfer.
