@@ -9,6 +9,8 @@
 #pragma once
 
 #include <cstdint>
+#include <string_view>
+#include <type_traits>
 
 namespace spyre::driver::vfio_user {
 
@@ -186,5 +188,12 @@ struct TimeWait {
   uint32_t reserved = 0;
 };
 static_assert(sizeof(TimeWait) == 16);
+
+// A structure as it goes over the wire; valid as long as `value`.
+template <typename T>
+std::string_view BytesOf(const T& value) {
+  static_assert(std::is_trivially_copyable_v<T>);
+  return {reinterpret_cast<const char*>(&value), sizeof(value)};
+}
 
 }  // namespace spyre::driver::vfio_user

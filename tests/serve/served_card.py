@@ -45,7 +45,7 @@ class ServedCard(unittest.TestCase):
             if line == "serving\n":
                 self.addCleanup(self.stop)
                 return lines
-        raise AssertionError(self.log())
+        raise AssertionError(self.log())  # it has ended
 
     def stop(self):
         """Ends the server, which is to be alive."""

@@ -50,7 +50,11 @@ class Client:
         self.refuse_dma = False
         self.capabilities = {}
         if hello:
-            self.hello(capabilities, version)
+            try:
+                self.hello(capabilities, version)
+            except BaseException:
+                self.sock.close()
+                raise
 
     def hello(self, capabilities=None, version=(0, 1)):
         payload = struct.pack("<HH", *version)
@@ -74,9 +78,12 @@ class Client:
         ancillary = []
         if fds:
             ancillary = [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", fds))]
-        sent = self.sock.sendmsg([message], ancillary)
-        if sent < len(message):
-            self.sock.sendall(message[sent:])
+        try:
+            sent = self.sock.sendmsg([message], ancillary)
+            if sent < len(message):
+                self.sock.sendall(message[sent:])
+        except ConnectionError as error:
+            raise Lost(str(error)) from error
         return self.next_id
 
     def read_exactly(self, count):
