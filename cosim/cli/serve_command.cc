@@ -21,7 +21,7 @@ namespace spyre::cosim {
 namespace {
 
 // As `run` does for a virtual function; clients of the physical function find it as it is then.
-void EnableVirtualFunctions(InProcessTransport& card, const RunConfig& config, uint64_t vfs) {
+void EnableVirtualFunctions(driver::Transport& card, const RunConfig& config, uint64_t vfs) {
   {
     driver::Device admin(card, 0, RuntimeOptionsOf(config, nullptr).device);
     driver::PhysicalFunction physical(admin);
@@ -72,6 +72,9 @@ void AddServeCommand(command_line::Command& root) {
       .ShowDefault()
       .Placeholder("N");
   command.Add("--once", a.once, "end when the last client has gone");
+  command.Add("--record", a.record, "write what all clients do to the card, for replay")
+      .Placeholder("FILE")
+      .Completes(Words::kFiles);
   command.Action([args] { return RunServeCommand(*args, std::cout, std::cerr); });
 }
 
@@ -86,18 +89,32 @@ int RunServeCommand(const ServeArguments& args, std::ostream& out, std::ostream&
   const HostTiming timing{config.host.register_write_ns, config.host.register_read_ns,
                           config.host.interrupt_ns};
   InProcessTransport card(config.card, timing, nullptr);
-  if (args.vfs > 0) EnableVirtualFunctions(card, config, args.vfs);
+  std::unique_ptr<SessionRecorder> recorder;
+  if (!args.record.empty()) {
+    RunConfig recorded = config;
+    recorded.preset = RunConfig().preset;  // its values are in the keys
+    recorder = std::make_unique<SessionRecorder>(card, args.record, ToToml(recorded));
+  }
+  driver::Transport& host = recorder ? recorder->transport() : card;
+  if (args.vfs > 0) EnableVirtualFunctions(host, config, args.vfs);
   ServeOptions options;
   options.directory = args.directory;
   options.time = {args.time, args.clients, args.factor};
   options.once = args.once;
+  options.recorder = recorder.get();
   options.log = [&log](const std::string& line) { log << "serve: " << line << std::endl; };
   const auto functions = static_cast<unsigned>(config.card.num_vfs) + 1;
   Server server(card, functions, options);
   for (unsigned function = 0; function < functions; ++function)
     out << fmt::format("function {} at {}\n", function, server.PathOf(function));
   out << "serving\n" << std::flush;
-  server.Run();
+  try {
+    server.Run();
+  } catch (const Interruption&) {
+    if (recorder) recorder->Finish();
+    throw;
+  }
+  if (recorder) recorder->Finish();
   return kDone;
 }
 

@@ -22,6 +22,7 @@ struct ServeArguments {
   double factor = 1;
   uint64_t vfs = 0;  // enabled before anybody comes
   bool once = false;
+  std::string record;  // "": not recorded
 };
 
 void AddServeCommand(command_line::Command& root);

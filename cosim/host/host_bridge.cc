@@ -67,28 +67,21 @@ driver::IoAddress HostBridge::Map(driver::FunctionId function, void* host, size_
   if (host == nullptr || size == 0)
     throw BadInput("transport: cannot map {} bytes at a null or empty range", size);
   const driver::IoAddress address = next_address_;
-  mappings_[address] = {function, static_cast<uint8_t*>(host), size};
+  MapAt(function, address, host, size);
   next_address_ += (size + kPage - 1) / kPage * kPage + kPage;  // a hole, so that an overrun faults
   return address;
 }
 
+void HostBridge::MapAt(driver::FunctionId function, driver::IoAddress address, void* host,
+                       size_t size) {
+  mappings_.Add(function, address, static_cast<uint8_t*>(host), size);
+}
+
 void HostBridge::Unmap(driver::FunctionId function, driver::IoAddress address) {
-  const auto found = mappings_.find(address);
-  if (found == mappings_.end() || found->second.function != function) {
+  if (!mappings_.Remove(function, address)) {
     throw BadInput("transport: unmap of IO address {:#x}, which function {} has not mapped",
                    address, function);
   }
-  mappings_.erase(found);
-}
-
-uint8_t* HostBridge::Find(uint16_t function, uint64_t address, uint64_t bytes) {
-  auto next = mappings_.upper_bound(address);
-  if (next == mappings_.begin()) return nullptr;
-  const auto& [base, mapping] = *std::prev(next);
-  const uint64_t offset = address - base;
-  if (mapping.function != function || offset > mapping.size || bytes > mapping.size - offset)
-    return nullptr;
-  return mapping.host + offset;
 }
 
 // The same for memory and interrupts of somebody else, to whom an MSI is one wherever it goes.
@@ -131,7 +124,7 @@ void HostBridge::Dma(tlm::tlm_generic_payload& payload, sc_core::sc_time& delay)
   // memory.
   const bool msi = address >= kMsiBase && address < kMsiBase + kMsiBytes && payload.is_write() &&
                    bytes == kMsiMessageBytes;
-  uint8_t* host = msi ? nullptr : Find(transfer->function, address, bytes);
+  uint8_t* host = msi ? nullptr : mappings_.Find(transfer->function, address, bytes);
   if (!msi && host == nullptr) {
     payload.set_response_status(tlm::TLM_ADDRESS_ERROR_RESPONSE);
     return;
@@ -179,7 +172,7 @@ void HostBridge::Deliver(const Arrival& arrival) {
     // names. Its low data bits are the vector.
     const auto function = static_cast<driver::FunctionId>((arrival.address - kMsiBase) >> 12);
     if (function == arrival.function) Interrupt(function, arrival.data[0] % kMsiVectors);
-  } else if (uint8_t* host = Find(arrival.function, arrival.address, arrival.data.size());
+  } else if (uint8_t* host = mappings_.Find(arrival.function, arrival.address, arrival.data.size());
              host != nullptr) {
     std::memcpy(host, arrival.data.data(),
                 arrival.data.size());  // unmapped meanwhile: lost, as on a bus

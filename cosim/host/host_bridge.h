@@ -7,13 +7,13 @@
 #include <tlm_utils/simple_target_socket.h>
 
 #include <cstdint>
-#include <map>
 #include <queue>
 #include <set>
 #include <systemc>
 #include <utility>
 #include <vector>
 
+#include "cosim/host/host_mappings.h"
 #include "cosim/host/host_side.h"
 #include "cosim/host/observable_transport.h"
 #include "model/pcie/host_access.h"
@@ -37,6 +37,7 @@ class HostBridge : public sc_core::sc_module {
                    bool write, uint8_t* data, unsigned bytes, unsigned enables, uint64_t* delay_ps);
 
   driver::IoAddress Map(driver::FunctionId function, void* host, size_t size);
+  void MapAt(driver::FunctionId function, driver::IoAddress address, void* host, size_t size);
   void Unmap(driver::FunctionId function, driver::IoAddress address);
 
   void ObserveWrites(HostWriteObserver observer) { observer_ = std::move(observer); }
@@ -50,11 +51,6 @@ class HostBridge : public sc_core::sc_module {
   void UseHost(HostSide* side) { side_ = side; }
 
  private:
-  struct Mapping {
-    driver::FunctionId function;
-    uint8_t* host;
-    size_t size;
-  };
   // A short write (a response or an MSI) becomes visible to the host when it arrives, not when it
   // is sent.
   struct Arrival {
@@ -71,12 +67,11 @@ class HostBridge : public sc_core::sc_module {
 
   void Dma(tlm::tlm_generic_payload& payload, sc_core::sc_time& delay);
   void DeliverArrivals();
-  uint8_t* Find(uint16_t function, uint64_t address, uint64_t bytes);
   void DmaToSide(tlm::tlm_generic_payload& payload, const sc_core::sc_time& delay);
   void Deliver(const Arrival& arrival);
   void Interrupt(driver::FunctionId function, unsigned vector);
 
-  std::map<driver::IoAddress, Mapping> mappings_;
+  HostMappings mappings_;
   driver::IoAddress next_address_;
   std::set<std::pair<driver::FunctionId, unsigned>> interrupts_;
   std::priority_queue<Arrival, std::vector<Arrival>, std::greater<>> arrivals_;

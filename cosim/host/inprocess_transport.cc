@@ -173,6 +173,12 @@ driver::IoAddress InProcessTransport::MapHost(driver::FunctionId function, void*
   return bridge_->Map(function, host, size);
 }
 
+void InProcessTransport::MapHostAt(driver::FunctionId function, driver::IoAddress address,
+                                   void* host, size_t size) {
+  const std::lock_guard<std::recursive_mutex> lock(mutex_);
+  bridge_->MapAt(function, address, host, size);
+}
+
 void InProcessTransport::UnmapHost(driver::FunctionId function, driver::IoAddress address) {
   const std::lock_guard<std::recursive_mutex> lock(mutex_);
   bridge_->Unmap(function, address);

@@ -46,6 +46,8 @@ class InProcessTransport : public ObservableTransport {
   void Advance(uint64_t host_ps) override;
   std::string Diagnose() override;
   void ObserveHostWrites(HostWriteObserver observer) override;
+  void MapHostAt(driver::FunctionId function, driver::IoAddress address, void* host,
+                 size_t size) override;
 
   // For a server, which has several clients and must not wait for one: lets the card run until
   // `until_ps`, or only until an interrupt has come. when_idle: time moves even when the card has

@@ -2,6 +2,7 @@
 #include "cosim/serve/card_access.h"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <utility>
 
@@ -14,6 +15,7 @@ namespace {
 using Space = model::HostAccess::Space;
 
 constexpr uint64_t kWordBytes = 4;
+constexpr unsigned kAllBytes = 0xF;
 
 }  // namespace
 
@@ -37,45 +39,54 @@ bool CardAccess::Look(const AccessSite& site, uint64_t address, uint32_t value) 
   return false;
 }
 
-// Registers and configuration space are reached by whole words, memory by the bytes that are meant.
+// Reads and everything of registers and configuration space are whole words; memory is written by
+// the bytes that are meant.
 void CardAccess::Issue(const AccessSite& site) {
   const uint64_t address = offset_ + done_;
   const uint64_t lead = address % kWordBytes;
   const uint64_t bytes = std::min(kWordBytes - lead, data_.size() - done_);
-  const bool words = space_ == Space::kConfig || space_ == Space::kBar0;
-  const uint64_t skip = words ? lead : 0;
-  const auto enables = static_cast<unsigned>(((1u << bytes) - 1) << skip);
+  const bool words = !write_ || space_ == Space::kConfig || space_ == Space::kBar0;
+  const auto enables = static_cast<unsigned>(((1u << bytes) - 1) << lead);
   std::array<uint8_t, kWordBytes> word{};
-  if (write_) std::memcpy(word.data() + skip, data_.data() + done_, bytes);
-  uint64_t delay_ps = 0;
-  const bool answered =
-      site.card->bridge().AccessBytes(site.function, space_, address - skip, write_, word.data(),
-                                      static_cast<unsigned>(words ? kWordBytes : bytes),
-                                      write_ && words ? enables : 0xF, &delay_ps);
-  if (!answered && !write_) word.fill(0xFF);  // as on a bus
-  std::memcpy(&word_, word.data(), kWordBytes);
-  if (space_ == Space::kConfig && site.virtual_config != nullptr && answered) {
-    const auto at = static_cast<uint32_t>(address - lead);
-    uint32_t mask = 0;
-    for (unsigned i = 0; i < kWordBytes; ++i)
-      if ((enables >> i & 1) != 0) mask |= 0xFFu << (8 * i);
-    if (!write_) {
-      word_ = site.virtual_config->Read(at, word_);
-    } else if (at == model::config::kDeviceControl &&
-               (word_ & mask & model::config::kInitiateFlr) != 0) {
-      site.virtual_config->Reset();
-    } else {
-      site.virtual_config->Write(at, word_, mask);
-    }
+  if (write_) {
+    std::memcpy(word.data() + lead, data_.data() + done_, bytes);
+    std::memcpy(&word_, word.data(), kWordBytes);
+    if (site.recorder != nullptr)
+      site.recorder->Write(site.function, space_, address - lead, word_, enables);
   }
+  uint64_t delay_ps = 0;
+  const bool answered = site.card->bridge().AccessBytes(
+      site.function, space_, words ? address - lead : address, write_,
+      word.data() + (words ? 0 : lead), static_cast<unsigned>(words ? kWordBytes : bytes),
+      write_ && words ? enables : kAllBytes, &delay_ps);
+  if (!write_) {
+    if (!answered) word.fill(0xFF);  // as on a bus
+    std::memcpy(&raw_, word.data(), kWordBytes);
+    word_ = raw_;
+  }
+  if (space_ == Space::kConfig && site.virtual_config != nullptr && answered)
+    ApplyVirtualConfig(*site.virtual_config, static_cast<uint32_t>(address - lead), enables);
   if (write_) {
     done_ += bytes;  // posted
     wake_ps_ += start_ps_;
   } else {
     step_bytes_ = bytes;
-    word_ >>= 8 * skip;
     wake_ps_ += delay_ps;
   }
+}
+
+void CardAccess::ApplyVirtualConfig(VirtualConfig& config, uint32_t at, unsigned enables) {
+  if (!write_) {
+    word_ = config.Read(at, word_);
+    return;
+  }
+  uint32_t mask = 0;
+  for (unsigned i = 0; i < kWordBytes; ++i)
+    if ((enables >> i & 1) != 0) mask |= 0xFFu << (8 * i);
+  const bool reset =
+      at == model::config::kDeviceControl && (word_ & mask & model::config::kInitiateFlr) != 0;
+  if (reset) config.Reset();
+  if (!reset) config.Write(at, word_, mask);
 }
 
 bool CardAccess::Step(const AccessSite& site) {
@@ -84,7 +95,9 @@ bool CardAccess::Step(const AccessSite& site) {
     Issue(site);
     return write_ && Look(site, address, 0);
   }
-  std::memcpy(data_.data() + done_, &word_, step_bytes_);
+  if (site.recorder != nullptr) site.recorder->Read(site.function, space_, address, raw_);
+  const uint32_t seen = word_ >> (8 * ((offset_ + done_) % kWordBytes));
+  std::memcpy(data_.data() + done_, &seen, step_bytes_);
   const bool spins = Look(site, address, word_);
   done_ += step_bytes_;
   step_bytes_ = 0;

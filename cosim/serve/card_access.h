@@ -8,6 +8,7 @@
 
 #include "cosim/host/inprocess_transport.h"
 #include "cosim/serve/access_watch.h"
+#include "cosim/serve/session_recorder.h"
 #include "cosim/serve/virtual_config.h"
 
 namespace spyre::cosim {
@@ -18,6 +19,7 @@ struct AccessSite {
   driver::FunctionId function;
   VirtualConfig* virtual_config;  // null: the physical function
   AccessWatch* watch;
+  SessionRecorder* recorder;  // null: nobody records
 };
 
 class CardAccess {
@@ -37,6 +39,7 @@ class CardAccess {
 
  private:
   void Issue(const AccessSite& site);
+  void ApplyVirtualConfig(VirtualConfig& config, uint32_t at, unsigned enables);
   bool Look(const AccessSite& site, uint64_t address, uint32_t value) const;
 
   model::HostAccess::Space space_;
@@ -45,7 +48,8 @@ class CardAccess {
   std::string data_;
   uint64_t done_ = 0;
   uint64_t step_bytes_ = 0;  // of the read that is under way
-  uint32_t word_ = 0;        // what it gives: of registers and configuration space, all 4 bytes
+  uint32_t word_ = 0;        // that the client sees
+  uint32_t raw_ = 0;         // that the card has given
   uint64_t start_ps_;        // what the host's processor takes for one step
   uint64_t wake_ps_;
 };

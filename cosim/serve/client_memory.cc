@@ -177,9 +177,15 @@ bool ClientMemory::Allows(uint64_t address, uint64_t bytes, bool write) const {
 
 bool ClientMemory::Read(uint64_t address, uint8_t* data, uint64_t bytes, Connection& client,
                         uint64_t message_bytes) const {
-  if (!Allows(address, bytes, false)) return false;
+  return Allows(address, bytes, false) && Peek(address, data, bytes, client, message_bytes);
+}
+
+bool ClientMemory::Peek(uint64_t address, uint8_t* data, uint64_t bytes, Connection& client,
+                        uint64_t message_bytes) const {
   while (bytes > 0) {
-    const auto& [base, window] = *Find(address);
+    const auto found = Find(address);
+    if (found == windows_.end()) return false;
+    const auto& [base, window] = *found;
     const uint64_t offset = address - base;
     const uint64_t here = std::min(bytes, window.size - offset);
     const bool done =

@@ -39,6 +39,14 @@ class ClientMemory {
             uint64_t message_bytes) const;
   bool Write(uint64_t address, const uint8_t* data, uint64_t bytes, Connection& client,
              uint64_t message_bytes) const;
+  // As Read, whatever the windows' rights: for a recording.
+  bool Peek(uint64_t address, uint8_t* data, uint64_t bytes, Connection& client,
+            uint64_t message_bytes) const;
+
+  template <typename Visit>
+  void ForEach(const Visit& visit) const {
+    for (const auto& [address, window] : windows_) visit(address, window.size);
+  }
 
  private:
   struct File {

@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <cstring>
 #include <utility>
+#include <vector>
 
 #include "model/common/transfer.h"
 #include "model/pcie/config_layout.h"
@@ -15,6 +16,11 @@ namespace spyre::cosim {
 namespace {
 
 using vfio_user::Command;
+
+// One client must not move time so far that the others have none left: a pause is 1,000 s at most,
+// and after 53 days there are no more.
+constexpr uint64_t kLongestPausePs = 1'000'000'000'000'000;
+constexpr uint64_t kLatestPs = 1ull << 62;
 
 template <typename T>
 bool Take(const ClientMessage& message, T& value) {
@@ -31,8 +37,8 @@ std::string Bytes(const T& value) {
 }  // namespace
 
 ServedFunction::ServedFunction(InProcessTransport& card, driver::FunctionId function, TimeMode mode,
-                               ServeLog log)
-    : site_{&card, function, function == 0 ? nullptr : &virtual_config_, &watch_},
+                               SessionRecorder* recorder, ServeLog log)
+    : site_{&card, function, function == 0 ? nullptr : &virtual_config_, &watch_, recorder},
       mode_(mode),
       log_(std::move(log)) {}
 
@@ -57,6 +63,10 @@ void ServedFunction::Disconnect() {
     Configure(model::config::kCommandStatus, command & ~model::config::kCommandBusMaster, 0x3);
     used_ = true;
   }
+  if (site_.recorder != nullptr) {
+    memory_.ForEach(
+        [this](uint64_t address, uint64_t) { site_.recorder->Unmap(function(), address); });
+  }
   connection_.reset();
   client_.reset();
   memory_.Clear();
@@ -69,6 +79,9 @@ void ServedFunction::Disconnect() {
 // As the host does it beside all clients: at once, and at no price.
 void ServedFunction::Configure(uint32_t offset, uint32_t value, unsigned enables) {
   uint64_t delay_ps = 0;
+  if (site_.recorder != nullptr) {
+    site_.recorder->Write(function(), model::HostAccess::Space::kConfig, offset, value, enables);
+  }
   site_.card->bridge().AccessBytes(function(), model::HostAccess::Space::kConfig, offset, true,
                                    reinterpret_cast<uint8_t*>(&value), sizeof(value), enables,
                                    &delay_ps);
@@ -104,16 +117,10 @@ void ServedFunction::Handle(ClientMessage message) {
       error = UnmapMemory(message);
       break;
     case Command::kGetInfo:
-      error = GetInfo(message);
-      break;
     case Command::kGetRegionInfo:
-      error = GetRegionInfo(message);
-      break;
     case Command::kGetRegionIoFds:
-      error = GetRegionIoFds(message);
-      break;
     case Command::kGetIrqInfo:
-      error = GetIrqInfo(message);
+      error = Describe(message);
       break;
     case Command::kSetIrqs:
       error = lines_.Set(message.payload, std::move(message.descriptors));
@@ -165,90 +172,35 @@ int ServedFunction::MapMemory(ClientMessage& message) {
   vfio_user::DmaMap map;
   if (!Take(message, map) || map.argsz < sizeof(map)) return EINVAL;
   const int error = memory_.Map(map, std::move(message.descriptors));
-  if (error == 0) connection_->Reply(message.header, {});
-  return error;
+  if (error != 0) return error;
+  if (site_.recorder != nullptr && !site_.recorder->Map(function(), map.address, map.size)) {
+    memory_.Unmap({sizeof(vfio_user::DmaUnmap), 0, map.address, map.size});
+    return ENOMEM;
+  }
+  connection_->Reply(message.header, {});
+  return 0;
 }
 
 int ServedFunction::UnmapMemory(const ClientMessage& message) {
   vfio_user::DmaUnmap unmap;
   if (!Take(message, unmap) || unmap.argsz < sizeof(unmap)) return EINVAL;
+  std::vector<uint64_t> gone{unmap.address};
+  if (unmap.flags == vfio_user::kUnmapAll) {
+    gone.clear();
+    memory_.ForEach([&gone](uint64_t address, uint64_t) { gone.push_back(address); });
+  }
   const int error = memory_.Unmap(unmap);
-  if (error == 0) connection_->Reply(message.header, Bytes(unmap));
-  return error;
-}
-
-int ServedFunction::GetInfo(const ClientMessage& message) {
-  vfio_user::DeviceInfo info;
-  if (!Take(message, info) || info.argsz < sizeof(info)) return EINVAL;
-  info = {sizeof(info), vfio_user::kDeviceReset | vfio_user::kDevicePci, regions(),
-          vfio_user::kPciIrqs};
-  connection_->Reply(message.header, Bytes(info));
+  if (error != 0) return error;
+  if (site_.recorder != nullptr)
+    for (const uint64_t address : gone) site_.recorder->Unmap(function(), address);
+  connection_->Reply(message.header, Bytes(unmap));
   return 0;
 }
 
-uint32_t ServedFunction::regions() const {
-  return client_->time_client ? vfio_user::kTimeRegion + 1 : vfio_user::kPciRegions;
-}
-
-uint64_t ServedFunction::RegionBytes(uint32_t index) const {
-  const bool physical = function() == 0;
-  switch (index) {
-    case 0:
-      return physical ? kBar0Bytes : kVfBar0Bytes;
-    case 2:
-      return physical ? kBar2Bytes : 0;
-    case 4:
-      return physical ? kBar4Bytes : 0;
-    case vfio_user::kConfigRegion:
-      return model::kConfigBytes;
-    case vfio_user::kTimeRegion:
-      return vfio_user::kTimeRegionBytes;
-    default:
-      return 0;
-  }
-}
-
-int ServedFunction::GetRegionInfo(const ClientMessage& message) {
-  vfio_user::RegionInfo asked;
-  if (!Take(message, asked) || asked.argsz < sizeof(asked) || asked.index >= regions())
-    return EINVAL;
-  const bool time = asked.index == vfio_user::kTimeRegion;
-  const vfio_user::RegionTypeCapability type{2, 1, 0, vfio_user::kTimeRegionType,
-                                             vfio_user::kTimeRegionSubtype};
-  vfio_user::RegionInfo info;
-  info.argsz = sizeof(info) + (time ? sizeof(type) : 0);
-  info.index = asked.index;
-  info.size = RegionBytes(asked.index);
-  if (info.size != 0) info.flags = vfio_user::kRegionReadable | vfio_user::kRegionWritable;
-  std::string capabilities;
-  if (time && asked.argsz >= info.argsz) {
-    info.flags |= vfio_user::kRegionCapabilities;
-    info.capabilities = sizeof(info);
-    capabilities = Bytes(type);
-  }
-  connection_->Reply(message.header, Bytes(info) + capabilities);
-  return 0;
-}
-
-// BARs are reached by messages only, so that each access has its place in the card's time.
-int ServedFunction::GetRegionIoFds(const ClientMessage& message) {
-  vfio_user::RegionIoFds fds;
-  if (!Take(message, fds) || fds.argsz < sizeof(fds) || fds.flags != 0 || fds.count != 0 ||
-      fds.index >= regions()) {
-    return EINVAL;
-  }
-  fds.argsz = sizeof(fds);
-  connection_->Reply(message.header, Bytes(fds));
-  return 0;
-}
-
-int ServedFunction::GetIrqInfo(const ClientMessage& message) {
-  vfio_user::IrqInfo info;
-  if (!Take(message, info) || info.argsz < sizeof(info) || info.index >= vfio_user::kPciIrqs)
-    return EINVAL;
-  const bool msi = info.index == vfio_user::kMsiIrq;
-  info = {sizeof(info), vfio_user::kIrqEventfd, info.index, msi ? kMsiVectors : 0u};
-  connection_->Reply(message.header, Bytes(info));
+int ServedFunction::Describe(const ClientMessage& message) {
+  const auto answer = Info().Answer(message.header.command, message.payload);
+  if (!answer) return EINVAL;
+  connection_->Reply(message.header, *answer);
   return 0;
 }
 
@@ -258,9 +210,9 @@ int ServedFunction::AccessRegion(const ClientMessage& message) {
   if (!Take(message, a)) return EINVAL;
   const bool write = message.header.command == Command::kRegionWrite;
   const uint64_t given = message.payload.size() - sizeof(a);
-  if (a.region >= regions() || a.count > kMaxTransferBytes || given != (write ? a.count : 0))
+  if (a.region >= Info().regions() || a.count > kMaxTransferBytes || given != (write ? a.count : 0))
     return EINVAL;
-  const uint64_t bytes = RegionBytes(a.region);
+  const uint64_t bytes = Info().RegionBytes(a.region);
   if (a.offset > bytes || a.count > bytes - a.offset) return EINVAL;
   // A register is one word: a part of it cannot be written.
   if (write && a.region == 0 && (a.offset % 4 != 0 || a.count % 4 != 0)) return EINVAL;
@@ -294,8 +246,10 @@ int ServedFunction::AccessTime(const ClientMessage& message, uint64_t offset,
     uint64_t ps = 0;
     if (offset != vfio_user::kTimeAdvance || data.size() != sizeof(ps)) return EINVAL;
     std::memcpy(&ps, data.data(), sizeof(ps));
-    if (ps > UINT64_MAX / 2 - model::NowPs()) return EINVAL;
-    pause_ = Pause{model::NowPs() + ps};
+    if (ps > kLongestPausePs || model::NowPs() > kLatestPs) return EINVAL;
+    pause_ = Pause();
+    pause_->begin_ps = model::NowPs();
+    pause_->wake_ps = pause_->begin_ps + ps;
     waiting_for_ = message.header;
     return 0;
   }
@@ -317,12 +271,12 @@ int ServedFunction::WaitFor(const ClientMessage& message, const std::string& dat
   vfio_user::TimeWait wait;
   if (data.size() != sizeof(wait)) return EINVAL;
   std::memcpy(&wait, data.data(), sizeof(wait));
-  if (wait.vector >= kMsiVectors || wait.reserved != 0) return EINVAL;
+  if (wait.vector >= kMsiVectors || wait.reserved != 0 || model::NowPs() > kLatestPs) return EINVAL;
   waiting_for_ = message.header;
   wait_result_ = static_cast<uint32_t>(driver::WaitResult::kDeadline);
-  const uint64_t latest = UINT64_MAX / 2;
-  pause_ =
-      Pause{std::max(model::NowPs(), std::min(wait.deadline_ps, latest)), true, true, wait.vector};
+  const uint64_t now = model::NowPs();
+  const uint64_t deadline = std::max(now, std::min(wait.deadline_ps, now + kLongestPausePs));
+  pause_ = Pause{now, deadline, true, wait.vector, deadline, true};
   TakeInterrupt();
   return 0;
 }
@@ -341,6 +295,12 @@ void ServedFunction::EndSleep() {
 }
 
 void ServedFunction::EndPause() {
+  if (site_.recorder != nullptr && pause_->wait) {
+    site_.recorder->Wait(function(), pause_->vector, pause_->begin_ps, pause_->deadline_ps,
+                         static_cast<driver::WaitResult>(wait_result_));
+  } else if (site_.recorder != nullptr) {
+    site_.recorder->Advance(pause_->begin_ps);
+  }
   pause_.reset();
   ReplyAccess(waiting_for_, "");
 }
@@ -372,8 +332,17 @@ bool ServedFunction::Read(uint64_t address, uint8_t* data, uint64_t bytes) {
 }
 
 bool ServedFunction::Write(uint64_t address, const uint8_t* data, uint64_t bytes) {
+  if (connection_ == nullptr ||
+      !memory_.Write(address, data, bytes, *connection_, client_->transfer_bytes)) {
+    return false;
+  }
+  if (site_.recorder != nullptr) site_.recorder->CardWrote(function(), address, bytes);
+  return true;
+}
+
+bool ServedFunction::Peek(uint64_t address, uint8_t* data, uint64_t bytes) {
   return connection_ != nullptr &&
-         memory_.Write(address, data, bytes, *connection_, client_->transfer_bytes);
+         memory_.Peek(address, data, bytes, *connection_, client_->transfer_bytes);
 }
 
 }  // namespace spyre::cosim

@@ -18,6 +18,7 @@
 #include "cosim/serve/card_access.h"
 #include "cosim/serve/client_memory.h"
 #include "cosim/serve/connection.h"
+#include "cosim/serve/device_info.h"
 #include "cosim/serve/interrupt_lines.h"
 #include "cosim/serve/time_mode.h"
 #include "cosim/serve/version.h"
@@ -29,8 +30,9 @@ using ServeLog = std::function<void(const std::string& line)>;
 
 class ServedFunction {
  public:
+  // recorder: may be null.
   ServedFunction(InProcessTransport& card, driver::FunctionId function, TimeMode mode,
-                 ServeLog log);
+                 SessionRecorder* recorder, ServeLog log);
 
   driver::FunctionId function() const { return site_.function; }
 
@@ -58,33 +60,31 @@ class ServedFunction {
   bool Allows(uint64_t address, uint64_t bytes, bool write) const;
   bool Read(uint64_t address, uint8_t* data, uint64_t bytes);
   bool Write(uint64_t address, const uint8_t* data, uint64_t bytes);
+  bool Peek(uint64_t address, uint8_t* data, uint64_t bytes);  // whatever the card may
   void Raise(unsigned vector) { lines_.Raise(vector); }
 
  private:
   // The client's processor works, or sleeps until an interrupt.
   struct Pause {
-    uint64_t wake_ps = 0;
-    bool sleeping = false;
-    bool wait = false;
+    uint64_t begin_ps = 0, wake_ps = 0;
+    bool wait = false;  // for an interrupt, at most until deadline_ps
     unsigned vector = 0;
+    uint64_t deadline_ps = 0;
+    bool sleeping = false;  // and it has not come
   };
 
   void Handle(ClientMessage message);
   void Hello(const ClientMessage& message);
   int MapMemory(ClientMessage& message);
   int UnmapMemory(const ClientMessage& message);
-  int GetInfo(const ClientMessage& message);
-  int GetRegionInfo(const ClientMessage& message);
-  int GetRegionIoFds(const ClientMessage& message);
-  int GetIrqInfo(const ClientMessage& message);
+  DeviceInfo Info() const { return {function(), client_->time_client.has_value()}; }
+  int Describe(const ClientMessage& message);
   int AccessRegion(const ClientMessage& message);
   int AccessTime(const ClientMessage& message, uint64_t offset, const std::string& data,
                  uint64_t count);
   int WaitFor(const ClientMessage& message, const std::string& data);
   void ReplyAccess(const vfio_user::Header& header, const std::string& data);
   void EndPause();
-  uint64_t RegionBytes(uint32_t index) const;
-  uint32_t regions() const;
   void Configure(uint32_t offset, uint32_t value, unsigned enables);
   void Reset();
   void Log(const std::string& text) const;

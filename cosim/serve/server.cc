@@ -72,6 +72,10 @@ Server::Server(InProcessTransport& card, unsigned functions, const ServeOptions&
     throw;
   }
   card_.bridge().UseHost(this);
+  if (options_.recorder == nullptr) return;
+  options_.recorder->BeginSession(
+      [this](driver::FunctionId function, driver::IoAddress address, uint8_t* data,
+             uint64_t bytes) { return functions_[function]->Peek(address, data, bytes); });
 }
 
 Server::~Server() {
@@ -96,8 +100,9 @@ void Server::Listen(unsigned function) {
     throw BadInput("--vfio-user: cannot listen at {}: {}", path, std::strerror(errno));
   }
   listeners_.push_back({path, std::move(listener)});
-  functions_.push_back(std::make_unique<ServedFunction>(
-      card_, static_cast<driver::FunctionId>(function), options_.time.mode, options_.log));
+  functions_.push_back(
+      std::make_unique<ServedFunction>(card_, static_cast<driver::FunctionId>(function),
+                                       options_.time.mode, options_.recorder, options_.log));
 }
 
 bool Server::Connected() const {

@@ -22,7 +22,8 @@ namespace spyre::cosim {
 struct ServeOptions {
   std::string directory;
   TimeOptions time;
-  bool once = false;  // end when the last client has gone
+  bool once = false;                    // end when the last client has gone
+  SessionRecorder* recorder = nullptr;  // must outlive the server
   ServeLog log;
 };
 
