@@ -76,6 +76,7 @@ std::string AccessWatch::TakeUnknown() {
   if (further_ != 0) text += fmt::format("\n  and {} accesses to further addresses", further_);
   unknown_.clear();
   further_ = 0;
+  spins_ = 0;
   return text;
 }
 

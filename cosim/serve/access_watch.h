@@ -23,7 +23,7 @@ class AccessWatch {
   // "STATUS (BAR0 0x0014) 1000 times in 1.3 ms, always 0x00000000: READY is 0, BUSY is 0"
   std::string SpinText(uint64_t now_ps) const;
 
-  // One line for each address, empty if there is none; forgets them.
+  // At the end of a client: one line for each address, empty if there is none; forgets everything.
   std::string TakeUnknown();
 
  private:
