@@ -170,7 +170,7 @@ std::string VfioUserTransport::Diagnose() {
   const std::lock_guard<std::mutex> lock(mutex_);
   const auto text =
       Link(function_).Read(vfio_user::kTimeRegion, vfio_user::kTimeDiagnose, kDiagnosisBytes);
-  return text ? std::string(text->c_str()) : "";
+  return text ? text->substr(0, text->find('\0')) : "";
 }
 
 }  // namespace spyre::driver

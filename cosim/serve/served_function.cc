@@ -22,6 +22,20 @@ using vfio_user::Command;
 constexpr uint64_t kLongestPausePs = 1'000'000'000'000'000;
 constexpr uint64_t kLatestPs = 1ull << 62;
 
+// Of a region that is not empty.
+model::HostAccess::Space SpaceOf(uint32_t region) {
+  switch (region) {
+    case 0:
+      return model::HostAccess::Space::kBar0;
+    case 2:
+      return model::HostAccess::Space::kBar2;
+    case 4:
+      return model::HostAccess::Space::kBar4;
+    default:
+      return model::HostAccess::Space::kConfig;
+  }
+}
+
 template <typename T>
 bool Take(const ClientMessage& message, T& value) {
   if (message.payload.size() < sizeof(T)) return false;
@@ -205,7 +219,6 @@ int ServedFunction::Describe(const ClientMessage& message) {
 }
 
 int ServedFunction::AccessRegion(const ClientMessage& message) {
-  using Space = model::HostAccess::Space;
   vfio_user::RegionAccess& a = region_access_;
   if (!Take(message, a)) return EINVAL;
   const bool write = message.header.command == Command::kRegionWrite;
@@ -223,13 +236,9 @@ int ServedFunction::AccessRegion(const ClientMessage& message) {
   }
   if (a.region == vfio_user::kTimeRegion)
     return AccessTime(message, a.offset, write ? data : "", write ? 0 : a.count);
-  const Space space = a.region == vfio_user::kConfigRegion ? Space::kConfig
-                      : a.region == 0                      ? Space::kBar0
-                      : a.region == 2                      ? Space::kBar2
-                                                           : Space::kBar4;
   waiting_for_ = message.header;
-  access_ = std::make_unique<CardAccess>(space, a.offset, write, std::move(data), *site_.card,
-                                         model::NowPs());
+  access_ = std::make_unique<CardAccess>(SpaceOf(a.region), a.offset, write, std::move(data),
+                                         *site_.card, model::NowPs());
   return 0;
 }
 

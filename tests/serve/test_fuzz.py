@@ -116,12 +116,7 @@ class Fuzz(served_card.ServedCard):
         for index in range(self.ROUNDS // 4):
             self.attack(0)
             self.assertIsNone(self.server.poll(), f"seed {self.SEED} round {index}\n{self.log()}")
-        client = None
-        while client is None:
-            try:
-                client = self.connect(0)
-            except (vfio_user.Lost, ConnectionError):
-                pass
+        client = self.connect_again()
         self.assertEqual(spyre.Driver(client).run(spyre.NOP), 0)
 
 
