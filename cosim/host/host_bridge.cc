@@ -3,6 +3,7 @@
 
 #include <contract/registers.h>
 
+#include <algorithm>
 #include <array>
 #include <cstring>
 
@@ -154,9 +155,25 @@ void HostBridge::DeliverArrivals() {
   while (!arrivals_.empty() && arrivals_.top().time_ps <= now) {
     const Arrival arrival = arrivals_.top();
     arrivals_.pop();
+    if (arrival.msi_vector >= 0) DeliverBefore(arrival);
     Deliver(arrival);
   }
   if (!arrivals_.empty()) arrival_event_.notify(model::Ps(arrivals_.top().time_ps - now));
+}
+
+// A message passes no posted write of its function, also where the link is without contention and a
+// short packet therefore arrives before a longer one that was sent first.
+void HostBridge::DeliverBefore(const Arrival& message) {
+  std::vector<Arrival> later, passed;
+  for (; !arrivals_.empty(); arrivals_.pop()) {
+    const Arrival& arrival = arrivals_.top();
+    const bool before = arrival.function == message.function && arrival.order < message.order;
+    (before ? passed : later).push_back(arrival);
+  }
+  for (Arrival& arrival : later) arrivals_.push(std::move(arrival));
+  std::sort(passed.begin(), passed.end(),
+            [](const Arrival& a, const Arrival& b) { return a.order < b.order; });
+  for (const Arrival& arrival : passed) Deliver(arrival);
 }
 
 void HostBridge::Deliver(const Arrival& arrival) {

@@ -69,6 +69,7 @@ class HostBridge : public sc_core::sc_module {
   void DeliverArrivals();
   void DmaToSide(tlm::tlm_generic_payload& payload, const sc_core::sc_time& delay);
   void Deliver(const Arrival& arrival);
+  void DeliverBefore(const Arrival& message);
   void Interrupt(driver::FunctionId function, unsigned vector);
 
   HostMappings mappings_;

@@ -175,6 +175,20 @@ bool ClientMemory::Allows(uint64_t address, uint64_t bytes, bool write) const {
   return true;
 }
 
+template <typename Move>
+bool ClientMemory::ForPieces(uint64_t address, uint64_t bytes, const Move& move) const {
+  for (uint64_t done = 0; done < bytes;) {
+    const auto found = Find(address + done);
+    if (found == windows_.end()) return false;
+    const auto& [base, window] = *found;
+    const uint64_t offset = address + done - base;
+    const uint64_t here = std::min(bytes - done, window.size - offset);
+    if (!move(window, window.offset + offset, done, here)) return false;
+    done += here;
+  }
+  return true;
+}
+
 bool ClientMemory::Read(uint64_t address, uint8_t* data, uint64_t bytes, Connection& client,
                         uint64_t message_bytes) const {
   return Allows(address, bytes, false) && Peek(address, data, bytes, client, message_bytes);
@@ -182,41 +196,23 @@ bool ClientMemory::Read(uint64_t address, uint8_t* data, uint64_t bytes, Connect
 
 bool ClientMemory::Peek(uint64_t address, uint8_t* data, uint64_t bytes, Connection& client,
                         uint64_t message_bytes) const {
-  while (bytes > 0) {
-    const auto found = Find(address);
-    if (found == windows_.end()) return false;
-    const auto& [base, window] = *found;
-    const uint64_t offset = address - base;
-    const uint64_t here = std::min(bytes, window.size - offset);
-    const bool done =
-        window.file != nullptr
-            ? ReadFileAt(window.file->descriptor.get(), data, here, window.offset + offset)
-            : ReadByMessages(client, address, data, here, message_bytes);
-    if (!done) return false;
-    data += here;
-    address += here;
-    bytes -= here;
-  }
-  return true;
+  return ForPieces(address, bytes,
+                   [&](const Window& window, uint64_t offset, uint64_t at, uint64_t here) {
+                     if (window.file == nullptr)
+                       return ReadByMessages(client, address + at, data + at, here, message_bytes);
+                     return ReadFileAt(window.file->descriptor.get(), data + at, here, offset);
+                   });
 }
 
 bool ClientMemory::Write(uint64_t address, const uint8_t* data, uint64_t bytes, Connection& client,
                          uint64_t message_bytes) const {
   if (!Allows(address, bytes, true)) return false;
-  while (bytes > 0) {
-    const auto& [base, window] = *Find(address);
-    const uint64_t offset = address - base;
-    const uint64_t here = std::min(bytes, window.size - offset);
-    const bool done =
-        window.file != nullptr
-            ? WriteFileAt(window.file->descriptor.get(), data, here, window.offset + offset)
-            : WriteByMessages(client, address, data, here, message_bytes);
-    if (!done) return false;
-    data += here;
-    address += here;
-    bytes -= here;
-  }
-  return true;
+  return ForPieces(address, bytes,
+                   [&](const Window& window, uint64_t offset, uint64_t at, uint64_t here) {
+                     if (window.file == nullptr)
+                       return WriteByMessages(client, address + at, data + at, here, message_bytes);
+                     return WriteFileAt(window.file->descriptor.get(), data + at, here, offset);
+                   });
 }
 
 }  // namespace spyre::cosim

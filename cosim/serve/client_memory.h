@@ -64,6 +64,9 @@ class ClientMemory {
   using Windows = std::map<uint64_t, Window>;  // by address
 
   Windows::const_iterator Find(uint64_t address) const;
+  // move(window, offset in its file, bytes before it, bytes) for each window in turn.
+  template <typename Move>
+  bool ForPieces(uint64_t address, uint64_t bytes, const Move& move) const;
   int Adopt(Descriptor descriptor, const driver::vfio_user::DmaMap& window, Window& result);
 
   Windows windows_;

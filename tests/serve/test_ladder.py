@@ -137,6 +137,19 @@ class Rung3Queue(served_card.ServedCard):
         sequence, entry = driver.poll()
         self.assertEqual((sequence, spyre.status_of(entry)), (1, 0))
 
+    def test_the_response_is_there_before_its_interrupt_on_any_card(self):
+        for option in ("card.fidelity=functional", "card.concurrency=pipelined", "card.cores=8",
+                       "card.control.fidelity=rtl"):
+            self.serve("--set", option)
+            driver = spyre.Driver(self.connect())
+            events = driver.enable_msi()
+            for _ in range(40):
+                driver.submit(spyre.NOP, flags=spyre.INTERRUPT)
+                driver.ring()
+                self.assertTrue(vfio_user.wait_eventfd(events[0]))
+                self.assertIsNotNone(driver.poll(), option)
+            self.stop()
+
     def test_the_rings_wrap(self):
         self.serve()
         driver = spyre.Driver(self.connect())
