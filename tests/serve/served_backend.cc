@@ -12,8 +12,8 @@
 
 #include "base/error.h"
 #include "driver/vfio_user_transport.h"
-#include "tests/paths.h"
 #include "tests/bringup/backend.h"
+#include "tests/paths.h"
 
 namespace spyre::bringup {
 namespace {
