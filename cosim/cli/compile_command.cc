@@ -49,7 +49,7 @@ void AddCompileCommand(command_line::Command& root) {
   using command_line::Words;
   command_line::Command& command =
       root.AddCommand("compile", "Compile a bundle, OpSpec source or a list of operations");
-  command.Footer("Exit status: 0 done; 2 bad input. docs/bundles.md has examples.");
+  command.Footer("Exit status: 0 done; 2 bad input. docs/bundles.md and docs/compiler.md have examples.");
   struct Arguments {
     CompileOptions options;
     std::string emit;

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <iostream>
@@ -57,6 +58,30 @@ int RunGraphs(const std::string& passes, const std::string& name, std::istream& 
   return status;
 }
 
+// `bundle` is a pass over a loop tree, {"specs": ...} on each line, and one of the front end over
+// a graph: the first line says which.
+int RunEither(const std::string& passes, const std::string& name, std::istream& in,
+              std::ostream& out) {
+  std::string first;
+  while (first.find_first_not_of(" \t\r\n\v\f") == std::string::npos && std::getline(in, first)) {
+  }
+  const bool is_tree = first.find("\"specs\"") != std::string::npos;
+  if (is_tree) {
+    std::istringstream line(first + "\n");
+    RunLines(compiler::RequirePass(passes), name, line, out);
+    RunLines(compiler::RequirePass(passes), name, in, out);
+    return kDone;
+  }
+  std::istringstream whole(first + "\n" + std::string(std::istreambuf_iterator<char>(in), {}));
+  return RunGraphs(passes, name, whole, out);
+}
+
+bool IsLinePass(const std::string& name) {
+  const auto& passes = compiler::Passes();
+  return std::any_of(passes.begin(), passes.end(),
+                     [&](const compiler::Pass& pass) { return pass.name == name; });
+}
+
 // One line for each pass.
 std::string PassList() {
   std::string text = "Passes:\n";
@@ -98,6 +123,7 @@ int RunOptCommand(const OptOptions& options, std::istream& standard_input, std::
   const bool of_graphs =
       options.pass.find(',') != std::string::npos || compiler::AreGraphPasses(options.pass);
   const auto run = [&](const std::string& name, std::istream& in) {
+    if (of_graphs && IsLinePass(options.pass)) return RunEither(options.pass, name, in, out);
     if (of_graphs) return RunGraphs(options.pass, name, in, out);
     RunLines(compiler::RequirePass(options.pass), name, in, out);
     return static_cast<int>(kDone);

@@ -26,6 +26,7 @@
 #include "cosim/report/report.h"
 #include "cosim/session/compare.h"
 #include "cosim/session/session.h"
+#include "cosim/workload/op_list_workload.h"
 #include "runtime/compiler/passes/passes.h"
 
 namespace spyre::cosim {
@@ -80,10 +81,10 @@ RunConfig ConfigOf(const std::string& path, const std::vector<std::string>& sets
   const std::string extension = std::filesystem::path(path).extension().string();
   const bool is_bundle =
       std::filesystem::is_directory(path) || extension == ".py" || extension == ".txt";
-  const bool is_graph = extension == ".json";
-  RunConfig config = LoadConfig(is_bundle || is_graph ? "" : path, sets);
-  if (is_bundle) config.workload.bundle = path;
-  if (is_graph) config.workload.graph = path;
+  const bool is_list = extension == ".json" && !IsGraphBetweenPasses(path);
+  RunConfig config = LoadConfig(is_bundle || extension == ".json" ? "" : path, sets);
+  if (is_bundle || (extension == ".json" && !is_list)) config.workload.bundle = path;
+  if (is_list) config.workload.graph = path;
   if (!bundle.kernel.empty()) config.workload.kernel = bundle.kernel;
   if (!bundle.shapes.empty()) config.workload.shapes = bundle.shapes;
   if (!bundle.args.empty()) config.workload.args = bundle.args;
@@ -107,7 +108,8 @@ void AddRunCommand(command_line::Command& root, const Invocation& invocation) {
   RunArguments& a = *args;
   command
       .Add("CONFIG", a.config,
-           "TOML file (docs/configuration.md lists the keys), list of operations in JSON "
+           "TOML file (docs/configuration.md lists the keys), list of operations or graph of `opt` "
+           "in JSON "
            "(docs/compiler.md), directory of an SDSC bundle or OpSpec source (docs/bundles.md)")
       .Completes(Words::kFiles);
   AddSets(command, a.sets);

@@ -275,8 +275,8 @@ std::vector<Field> Fields(RunConfig& c) {
       "Rule of work division: public, the public compiler's passes; cost, for matmuls the split "
       "that is fastest by the card's timing parameters");
   f.Path("bundle", c.workload.bundle,
-         "Directory of an SDSC bundle, or OpSpec source, to run instead of one operation; \"\": "
-         "none");
+         "Directory of an SDSC bundle, OpSpec source, or a graph that `opt` wrote (.json), to run "
+         "instead of one operation; \"\": none");
   f.Text(
       "kernel", c.workload.kernel,
       "Of a bundle that is OpSpec source: which of its async_compile.sdsc() calls; \"\": the only "

@@ -49,8 +49,7 @@ void RefuseCuts(const compiler::Plan& plan) {
   if (plan.cuts.empty()) return;
   throw BadInput(
       "the plan cuts the list into kernels (cuts), and the passes are shown for one kernel: leave "
-      "the "
-      "cuts out");
+      "the cuts out (--set 'workload.plan.cuts=[]')");
 }
 
 // plan: of a list that has one.
@@ -64,8 +63,14 @@ FrontEndResult InputOf(const RunConfig& config, compiler::Plan& plan) {
     plan = std::move(list.plan);
   } else if (workload.bundle.empty()) {
     throw BadInput(
-        "--emit: the passes work on a list of operations (workload.ops), OpSpec source or "
-        "a bundle");
+        "--emit and --explain: the passes work on a list of operations (workload.ops), OpSpec "
+        "source or a bundle; workload.op = \"{}\" is one operation, so give it as a list of one",
+        workload.op);
+  } else if (IsGraphBetweenPasses(workload.bundle)) {
+    throw BadInput(
+        "--emit and --explain: {} is a graph already: `spyre-cosim opt PASS,... {}` goes on from "
+        "it",
+        workload.bundle, workload.bundle);
   } else if (fs::is_directory(workload.bundle)) {
     return ReadBundleFiles(workload.bundle);
   } else {

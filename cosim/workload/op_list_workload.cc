@@ -20,6 +20,8 @@
 #include "cosim/workload/op_list_kernel.h"
 #include "cosim/workload/op_list_loops.h"
 #include "runtime/compiler/front_end/argument_reach.h"
+#include "runtime/compiler/front_end/pipeline.h"
+#include "runtime/compiler/graph_form/graph_form.h"
 #include "runtime/flex/scheduler.h"
 
 namespace spyre::cosim {
@@ -162,6 +164,9 @@ compiler::NamedGraph ReadOpList(const WorkloadConfig& workload) {
 
 OpList ReadWholeOpList(const WorkloadConfig& workload) {
   Json value = workload.graph.empty() ? Json::object() : ReadOpListFile(workload.graph);
+  if (value.contains("passes"))
+    throw BadInput("{}: a graph between passes, no list: name it in workload.bundle",
+                   workload.graph);
   for (const auto& [name, size] : workload.dims) value["dims"][name] = size;
   const auto take = [&](const char* key, const TableList& tables) {
     if (!tables.json.empty()) value[key] = Json::parse(tables.json);
@@ -203,12 +208,11 @@ compiler::FrontEndOptions FrontEndOptionsOf(const RunConfig& config, compiler::P
   return options;
 }
 
-std::unique_ptr<Workload> ResolveOpList(const RunConfig& config) {
-  OpList read = ReadWholeOpList(config.workload);
-  if (!read.plan.cuts.empty()) return nullptr;
-  auto list = std::make_shared<compiler::NamedGraph>(std::move(read.graph));
-  const compiler::FrontEndResult result =
-      compiler::CompileNamedGraph(*list, FrontEndOptionsOf(config, std::move(read.plan)));
+namespace {
+
+std::unique_ptr<Workload> WorkloadOf(const RunConfig& config,
+                                     std::shared_ptr<const compiler::NamedGraph> list,
+                                     const compiler::FrontEndResult& result) {
   compiler::Bundle bundle = compiler::EmitBundle(result.source, compiler::DialectFor(result));
   compiler::RefuseShortArguments(result, bundle);
   BundlePlan plan =
@@ -228,6 +232,57 @@ std::unique_ptr<Workload> ResolveOpList(const RunConfig& config) {
   plan.source = std::make_shared<const compiler::KernelSource>(result.source);
   plan.operations = std::move(list);
   return std::make_unique<BundleWorkload>(std::move(plan));
+}
+
+}  // namespace
+
+std::unique_ptr<Workload> ResolveOpList(const RunConfig& config) {
+  OpList read = ReadWholeOpList(config.workload);
+  if (!read.plan.cuts.empty()) return nullptr;
+  auto list = std::make_shared<compiler::NamedGraph>(std::move(read.graph));
+  const compiler::FrontEndResult result =
+      compiler::CompileNamedGraph(*list, FrontEndOptionsOf(config, std::move(read.plan)));
+  return WorkloadOf(config, std::move(list), result);
+}
+
+bool IsGraphBetweenPasses(const std::string& path) {
+  if (fs::path(path).extension() != ".json" || !fs::is_regular_file(path)) return false;
+  try {
+    const Json value = ParseOrderedJson(ReadFile(path, "graph"), path);
+    return value.is_object() && value.contains("passes");
+  } catch (const Error&) {
+    return false;  // whoever reads it will say why
+  }
+}
+
+std::unique_ptr<Workload> ResolveGraph(const RunConfig& config) {
+  const WorkloadConfig& workload = config.workload;
+  const std::string& path = workload.bundle;
+  if (!workload.shapes.empty() || !workload.args.empty() || !workload.kernel.empty() ||
+      !workload.dims.empty()) {
+    throw BadInput(
+        "{}: a graph says itself what its arguments are; leave shapes, args, kernel and dims out",
+        path);
+  }
+  compiler::GraphForm form;
+  try {
+    form = compiler::GraphFormFromJson(ParseOrderedJson(ReadFile(path, "graph"), path));
+  } catch (const compiler::CompileError&) {
+    throw;
+  } catch (const Error& error) {
+    throw error.Within(path);
+  }
+  const std::vector<std::string>& passes = form.graph.passes;
+  if (!passes.empty() && (passes[0] == "kernel" || passes[0] == "bundle")) {
+    throw BadInput(
+        "{}: it has no list of operations to verify against: give the lines of its kernel as "
+        "OpSpec "
+        "source (.py), or the files of its bundle as a directory",
+        path);
+  }
+  if (!form.graph.HasRun("kernel")) compiler::RunPasses({"kernel"}, form.options, form.graph);
+  auto list = std::make_shared<compiler::NamedGraph>(form.graph.primitives);
+  return WorkloadOf(config, std::move(list), form.graph);
 }
 
 }  // namespace spyre::cosim

@@ -49,4 +49,10 @@ std::vector<ArgumentShape> ShapesOf(const compiler::NamedGraph& graph,
 // plan cuts it into several kernels.
 std::unique_ptr<Workload> ResolveOpList(const RunConfig& config);
 
+// A JSON file with the key `passes`: what `opt` and `compile --emit PASS --json` write.
+bool IsGraphBetweenPasses(const std::string& path);
+// Such a graph as workload.bundle: the passes that have not run follow with the options that it
+// has, and it is verified against its list.
+std::unique_ptr<Workload> ResolveGraph(const RunConfig& config);
+
 }  // namespace spyre::cosim

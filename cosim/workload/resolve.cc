@@ -21,7 +21,8 @@ std::unique_ptr<Workload> Resolve(const RunConfig& config) {
     case WorkloadKind::kAttention:
       return ResolveAttention(config);
     case WorkloadKind::kBundle:
-      return ResolveBundle(config);
+      return IsGraphBetweenPasses(config.workload.bundle) ? ResolveGraph(config)
+                                                          : ResolveBundle(config);
     case WorkloadKind::kModel:
       return ResolveModel(config);
     case WorkloadKind::kOneProgram:

@@ -41,7 +41,12 @@ Place PlaceOf(const TensorArg& arg) {
   if (arg.address < 0 || arg.address >= kMaxAddress) {
     throw BadInput("allocation at {}: an address is from 0 to {}", arg.address, kMaxAddress - 1);
   }
-  if (arg.memory == Memory::kLx) return {Place::Base::kLx, -1, arg.address, -1};
+  if (arg.memory == Memory::kLx) {
+    constexpr auto kEnd = static_cast<int64_t>(kLxBytes);
+    if (arg.address >= kEnd)
+      throw BadInput("allocation in LX at {}: LX ends at {}", arg.address, kEnd);
+    return {Place::Base::kLx, -1, arg.address, -1};
+  }
   if (arg.memory == Memory::kPool) return {Place::Base::kPool, -1, arg.address, -1};
   if (arg.arg_index < 0) return {Place::Base::kAbsolute, -1, arg.address, -1};
   if (arg.address >= kSegmentSize) {

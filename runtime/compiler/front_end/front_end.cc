@@ -169,7 +169,11 @@ void RunBundle(FrontEndResult& graph, const FrontEndOptions& /*options*/) {
       graph.HasRun("lower") ? DialectFor(graph) : BundleDialect::kSymbolicArguments;
   const Bundle bundle = EmitBundle(graph.source, dialect);
   if (graph.HasRun("lower")) RefuseShortArguments(graph, bundle);
-  graph.bundle = FilesOf(bundle, dialect);
+  std::vector<BundleFile> files = FilesOf(bundle, dialect);
+  // A source that was edited may say what no card has: places outside of LX, unequal slices.
+  for (const BundleFile& file : files)
+    if (file.name != "bundle.mlir") ParseSuperDsc(file.text, file.name);
+  graph.bundle = std::move(files);
 }
 
 }  // namespace

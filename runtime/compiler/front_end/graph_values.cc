@@ -68,7 +68,7 @@ int64_t Size(const Json& value, const std::string& path) {
                         ? INT64_MAX
                         : value.get<int64_t>();
   if (size < 1 || size > kMaxDim) {
-    throw BadInput("{} = {} elements is out of range; allowed: 1 .. {}", path, Show(value),
+    throw BadInput("{} = {} is out of range; allowed: 1 .. {}", path, Show(value),
                    kMaxDim);
   }
   return size;

@@ -152,7 +152,8 @@ class PlaceCheck {
     const int64_t slices = (bytes + options_.capacity - 1) / options_.capacity;
     return {fmt::format("it needs {} bytes on each core, and LX planning has {}", bytes,
                         options_.capacity),
-            fmt::format("cut it into at least {} tiles (plan.groups), or over more cores", slices)};
+            fmt::format("cut it into at least {} tiles (plan.groups){}", slices,
+                        buffer.cores < options_.cores ? ", or over more cores" : "")};
   }
 
   const Graph& graph_;

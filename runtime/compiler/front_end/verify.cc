@@ -7,6 +7,8 @@
 #include <numeric>
 #include <set>
 
+#include "runtime/compiler/front_end/verify_layout.h"
+#include "runtime/compiler/front_end/verify_list.h"
 #include "runtime/compiler/front_end/verify_places.h"
 #include "runtime/compiler/tiling/loop_groups.h"
 
@@ -23,8 +25,12 @@ class Verifier {
     if (!result_.HasRun("lower")) return std::move(findings_);
     CheckBuffers();
     CheckLoops();
+    CheckGroups();
     if (!findings_.empty()) return std::move(findings_);  // accesses need them
     for (const GraphOp& op : graph_.ops) CheckShapes(op);
+    if (!findings_.empty()) return std::move(findings_);
+    FindWhatTheListDoesNotSay(result_, findings_);
+    FindLayoutsThatAreWrong(result_, findings_);
     if (!findings_.empty() || !result_.HasRun("division")) return std::move(findings_);
     for (const GraphOp& op : graph_.ops) CheckSplits(op);
     if (!findings_.empty() || !result_.HasRun("lx")) return std::move(findings_);
@@ -117,26 +123,38 @@ class Verifier {
 
   void CheckBuffers() {
     std::set<std::string> known;
+    std::set<std::string> written;
     const auto define = [&](const std::string& name) {
       if (!known.insert(name).second)
         Report("duplicate_buffer", name, "two buffers are named '{}'", name);
     };
-    for (const GraphInput& input : graph_.inputs) define(input.name);
+    for (const GraphInput& input : graph_.inputs) {
+      define(input.name);
+      written.insert(input.name);
+    }
     for (const GraphOp& op : graph_.ops) {
       for (const GraphRead& read : op.reads) {
         if (known.count(read.buffer) == 0)
           Report("undefined_buffer", read.buffer, "operation '{}' reads '{}', which is not defined",
                  op.name, read.buffer);
+        else if (written.count(read.buffer) == 0)
+          Report("undefined_buffer", read.buffer,
+                 "operation '{}' reads '{}' before anything is written there", op.name,
+                 read.buffer);
       }
       const bool mutates = op.layout.kind == BufferLayout::Kind::kMutation;
       if (mutates && known.count(op.layout.target) == 0)
         Report("undefined_buffer", op.layout.target,
                "operation '{}' writes '{}', which is not defined", op.name, op.layout.target);
       define(op.name);
+      if (mutates) written.insert(op.layout.target);
+      if (!mutates && op.kind != GraphOp::Kind::kEmpty) written.insert(op.name);
     }
     for (const std::string& output : graph_.outputs) {
       if (known.count(output) == 0)
         Report("undefined_buffer", output, "output '{}' is not defined", output);
+      else if (written.count(output) == 0)
+        Report("undefined_buffer", output, "nothing is written to output '{}'", output);
       CheckArgument(output);
     }
     for (const GraphInput& input : graph_.inputs) CheckArgument(input.name);
@@ -164,9 +182,16 @@ class Verifier {
                  op.name, dim);
         }
       }
-      if (op.loop->tiled_dims.size() == op.loop->count.size()) continue;
-      Report("loop_group", op.name, "operation '{}' has {} loops and divides dimensions of {}",
-             op.name, op.loop->count.size(), op.loop->tiled_dims.size());
+      for (const Extent& count : op.loop->count) {
+        if (!count.is_number() || count.number() >= 1) continue;
+        Report("loop_group", op.name, "operation '{}' is in a loop of {} trips", op.name,
+               count.ToString());
+      }
+      const size_t loops = op.loop->count.size();
+      if (op.loop->tiled_dims.size() == loops && op.loop->group_id.size() == loops) continue;
+      Report("loop_group", op.name,
+             "operation '{}' has {} loops, a path of {}, and divides dimensions of {}", op.name,
+             loops, op.loop->group_id.size(), op.loop->tiled_dims.size());
     }
     try {
       GroupLoops(LoopMembersOf(graph_));
@@ -175,17 +200,32 @@ class Verifier {
     }
   }
 
-  // The extents that a loop of `range` may walk: its tile, or the tiles of as many of the counted
-  // loops around it, from the inside out, as the buffer lies outside of.
-  static std::vector<Extent> WalkedExtents(const GraphOp& op, int dim, const Extent& range) {
-    std::vector<Extent> extents = {range};
-    if (!op.loop) return extents;
-    for (size_t level = op.loop->tiled_dims.size(); level > 0; --level) {
-      const std::vector<int>& dims = op.loop->tiled_dims[level - 1];
-      if (std::find(dims.begin(), dims.end(), dim) != dims.end())
-        extents.push_back(extents.back() * op.loop->count[level - 1]);
+  // Groups that have been made into loops are those loops.
+  void CheckGroups() {
+    if (!result_.HasRun("tile")) return;
+    for (const TileGroup& group : result_.groups) {
+      std::vector<Extent> counts;
+      for (const TileLevel& level : group.levels) counts.push_back(level.count);
+      for (const std::string& name : group.ops) {
+        const GraphOp* const op = graph_.Find(name);
+        if (op != nullptr && !op->IsComputed()) continue;
+        if (op != nullptr && op->loop && op->loop->count == counts) continue;
+        Report("loop_group", name,
+               "'{}' is not in the loops of its group, whose pass has run: begin with a graph from "
+               "before 'tile'",
+               name);
+      }
     }
-    return extents;
+  }
+
+  // What a loop of `range` walks in all iterations of the counted loops around it.
+  static Extent WholeExtent(const GraphOp& op, int dim, Extent range) {
+    if (!op.loop) return range;
+    for (size_t level = 0; level < op.loop->tiled_dims.size(); ++level) {
+      for (const int divided : op.loop->tiled_dims[level])
+        if (divided == dim) range = range * op.loop->count[level];
+    }
+    return range;
   }
 
   static bool SameLoop(const GraphOp& a, const GraphOp& b) {
@@ -195,6 +235,14 @@ class Verifier {
     return path(a) == path(b);
   }
 
+  // A buffer of an operation in a loop that divides its ranges holds one tile at a time.
+  static bool HoldsTiles(const GraphOp* writer) {
+    return writer != nullptr && writer->IsComputed() && writer->loop &&
+           writer->layout.kind != BufferLayout::Kind::kMutation &&
+           std::any_of(writer->loop->tiled_dims.begin(), writer->loop->tiled_dims.end(),
+                       [](const std::vector<int>& dims) { return !dims.empty(); });
+  }
+
   void CheckShapes(const GraphOp& op) {
     if (!op.IsComputed()) return;
     for (const GraphRead& read : op.reads) {
@@ -202,6 +250,11 @@ class Verifier {
       // Between `tile` and `propagate` a tile is all that there is of what leaves a loop.
       const bool crosses = writer != nullptr && !SameLoop(*writer, op);
       if (crosses && result_.HasRun("tile") && !result_.HasRun("propagate")) continue;
+      if (crosses && HoldsTiles(writer))
+        Report(
+            "loop_group", op.name,
+            "operation '{}' reads '{}', of which there is one tile at a time, outside of its loop",
+            op.name, read.buffer);
       CheckAccess(op, read, "reads");
     }
     GraphRead write;
@@ -210,34 +263,42 @@ class Verifier {
     write.loop.resize(op.ranges.size());
     std::iota(write.loop.begin(), write.loop.end(), 0);
     CheckAccess(op, write, "writes");
+    if (graph_.IsOutput(op.name) && HoldsTiles(&op) && result_.HasRun("propagate"))
+      Report("loop_group", op.name, "output '{}' is a tile of a loop", op.name);
   }
 
   void CheckAccess(const GraphOp& op, const GraphRead& access, const char* how) {
     const std::vector<Extent>& size = graph_.LayoutOf(access.buffer).size;
-    if (size.size() != access.loop.size()) {
+    const bool whole_offset = access.offset.empty() || access.offset.size() == size.size();
+    if (size.size() != access.loop.size() || !whole_offset) {
       Report("shape_mismatch", op.name, "operation '{}' {} '{}' of {} dimensions by {}", op.name,
              how, access.buffer, size.size(), access.loop.size());
       return;
     }
+    const bool is_tile = HoldsTiles(graph_.Find(access.buffer));
     for (size_t d = 0; d < size.size(); ++d) {
       const int loop = access.loop[d];
-      if (loop < 0) continue;
-      const auto l = static_cast<size_t>(loop);
+      const auto l = static_cast<size_t>(std::max(loop, 0));
       const size_t own = op.ranges.size();
-      if (l >= own + op.reduction_ranges.size()) {
+      if (loop >= 0 && l >= own + op.reduction_ranges.size()) {
         Report("shape_mismatch", op.name, "operation '{}' {} '{}' by loop {} of {}", op.name, how,
                access.buffer, l, own + op.reduction_ranges.size());
         continue;
       }
-      const Extent& range = l < own ? op.ranges[l] : op.reduction_ranges[l - own];
-      const std::vector<Extent> extents = WalkedExtents(op, loop, range);
-      const bool is_view = !access.offset.empty();
-      if (is_view || std::find(extents.begin(), extents.end(), size[d]) != extents.end()) continue;
+      Extent walked = 1;
+      if (loop >= 0) {
+        walked = l < own ? op.ranges[l] : op.reduction_ranges[l - own];
+        if (!is_tile) walked = WholeExtent(op, loop, walked);
+      }
+      const int64_t offset = access.offset.empty() ? 0 : access.offset[d];
+      if (loop < 0 && offset == 0) continue;  // one index of a dimension
+      if (offset == 0 && walked == size[d]) continue;
+      const bool fits = !access.offset.empty() && walked.is_number() && size[d].is_number() &&
+                        offset <= size[d].number() - walked.number();
+      if (fits) continue;
       Report("shape_mismatch", op.name,
-             "operation '{}' {} {} of dimension {} of '{}', which has {}", op.name, how,
-             extents.size() == 1 ? range.ToString()
-                                 : range.ToString() + " or " + extents.back().ToString(),
-             d, access.buffer, size[d].ToString());
+             "operation '{}' {} {} of dimension {} of '{}' from {} on, which has {}", op.name, how,
+             walked.ToString(), d, access.buffer, offset, size[d].ToString());
     }
   }
 

@@ -5,6 +5,9 @@
 
 #include <algorithm>
 #include <map>
+#include <numeric>
+#include <set>
+#include <utility>
 
 namespace spyre::compiler {
 namespace {
@@ -13,10 +16,20 @@ namespace {
 struct Use {
   int64_t first = -1;
   int64_t last = -1;
+  bool is_written_first = false;
   int parts = 1;  // that the operation which writes it cuts it into
-  // What its writer may write over: buffers that it reads.
+  // What its writer may write over: operands that it walks as it walks its result.
   std::vector<std::string> replaces;
 };
+
+// One access of an operation.
+struct Access {
+  const GraphOp* op;
+  std::vector<int> loop;  // of each dimension of the buffer, -1: none
+};
+
+// Slice and number of slices of each dimension of a buffer.
+using Part = std::vector<std::pair<int, int>>;
 
 struct Placed {
   const LxBufferPlan* plan;
@@ -29,19 +42,27 @@ class PlaceChecker {
   PlaceChecker(const FrontEndResult& graph, const FrontEndOptions& options,
                std::vector<Finding>& findings)
       : graph_(graph), options_(options), findings_(findings) {
-    int64_t now = 0;
     for (const GraphOp& op : graph.graph.ops) {
-      if (op.IsComputed()) Touch(op, now++);
+      if (!op.IsComputed()) continue;
+      Touch(op, static_cast<int64_t>(computed_.size()));
+      computed_.push_back(&op);
     }
+    for (size_t depth = DeepestLoop(); depth > 0; --depth) ExtendOverLoops(depth);
   }
 
   void Run() {
     for (const auto& [name, use] : uses_) CheckLifetime(name, use);
     std::vector<Placed> lx, pool;
+    std::set<std::string> names;
     for (const LxBufferPlan& plan : graph_.lx.buffers) {
+      if (!names.insert(plan.name).second)
+        Report("no_place", plan.name, fmt::format("buffer '{}' has two places", plan.name));
+      if (uses_.count(plan.name) == 0) continue;
+      CheckBytes(plan);
       if (plan.lx_address) {
         const int64_t bytes = BytesOfCore(plan);
         CheckCapacity(plan, bytes);
+        CheckCores(plan);
         lx.push_back({&plan, *plan.lx_address, *plan.lx_address + bytes});
       } else if (plan.pool_offset) {
         pool.push_back({&plan, *plan.pool_offset, *plan.pool_offset + plan.device_bytes});
@@ -61,20 +82,141 @@ class PlaceChecker {
   }
 
   void Touch(const GraphOp& op, int64_t now) {
-    const auto touch = [&](const std::string& buffer) -> Use& {
+    const auto touch = [&](const std::string& buffer, const std::vector<int>& loop) -> Use& {
       Use& use = uses_[buffer];
       if (use.first < 0) use.first = now;
       use.last = now;
+      accesses_[buffer].push_back({&op, loop});
       return use;
     };
-    for (const GraphRead& read : op.reads) touch(read.buffer);
+    for (const GraphRead& read : op.reads) touch(read.buffer, read.loop);
     const bool mutates = op.layout.kind == BufferLayout::Kind::kMutation;
-    Use& written = touch(mutates ? op.layout.target : op.name);
+    std::vector<int> own(op.ranges.size());
+    std::iota(own.begin(), own.end(), 0);
+    const std::string& target = mutates ? op.layout.target : op.name;
+    const bool is_new = uses_.count(target) == 0;
+    Use& written = touch(target, own);
+    written.is_written_first = written.is_written_first || is_new;
     const WorkDivision& division = graph_.divisions.at(op.name);
     written.parts = 1;
     for (size_t i = 0; i < op.ranges.size(); ++i) written.parts *= division.splits[i];
-    for (const GraphRead& read : op.reads) written.replaces.push_back(read.buffer);
+    if (op.op != "exp" && op.op != "sub") return;
+    for (const GraphRead& read : op.reads) {
+      const bool alike = std::all_of(op.reads.begin(), op.reads.end(), [&](const GraphRead& other) {
+        return other.buffer != read.buffer || other.loop == own;
+      });
+      if (alike) written.replaces.push_back(read.buffer);
+    }
   }
+
+  size_t DeepestLoop() const {
+    size_t deepest = 0;
+    for (const GraphOp* const op : computed_)
+      deepest = std::max(deepest, op->loop ? op->loop->group_id.size() : 0);
+    return deepest;
+  }
+
+  // What is there before or behind a loop, and what an iteration leaves to the next one, is used as
+  // long as the loop runs.
+  void ExtendOverLoops(size_t depth) {
+    const auto path = [&](size_t i) {
+      std::vector<int> id = computed_[i]->loop ? computed_[i]->loop->group_id : std::vector<int>();
+      if (id.size() < depth) return std::vector<int>();
+      id.resize(depth);
+      return id;
+    };
+    for (size_t begin = 0, end = 0; begin < computed_.size(); begin = end) {
+      for (end = begin + 1; end < computed_.size() && path(end) == path(begin);) ++end;
+      if (path(begin).empty()) continue;
+      const auto first = static_cast<int64_t>(begin), last = static_cast<int64_t>(end) - 1;
+      for (auto& [name, use] : uses_) {
+        if (use.last < first || use.first > last) continue;
+        const bool inside = use.first >= first && use.last <= last && use.is_written_first;
+        if (inside) continue;
+        use.first = std::min(use.first, first);
+        use.last = std::max(use.last, last);
+      }
+    }
+  }
+
+  void CheckBytes(const LxBufferPlan& plan) {
+    const int64_t bytes = graph_.graph.LayoutOf(plan.name).device.DeviceBytes();
+    if (plan.device_bytes == bytes) return;
+    Report("no_place", plan.name,
+           fmt::format("the place of '{}' is for {} bytes, its layout has {}", plan.name,
+                       plan.device_bytes, bytes));
+  }
+
+  // ---------------------------------------------------------------- which core has what
+
+  // The part of a buffer that `core` touches. Cores count through the slices, the first loop
+  // fastest; in a matmul whose sum is divided, that loop.
+  Part PartOf(const Access& access, int core) const {
+    const std::vector<int>& splits = graph_.divisions.at(access.op->name).splits;
+    std::vector<int> slice(splits.size(), 0);
+    int rest = core;
+    const bool sums_first = access.op->reduction_type == "batchmatmul" && !splits.empty();
+    if (sums_first) {
+      slice.back() = rest % splits.back();
+      rest /= splits.back();
+    }
+    for (size_t l = 0; l + (sums_first ? 1 : 0) < splits.size(); ++l) {
+      slice[l] = rest % splits[l];
+      rest /= splits[l];
+    }
+    Part part;
+    for (const int loop : access.loop) {
+      const auto l = static_cast<size_t>(std::max(loop, 0));
+      part.emplace_back(loop < 0 ? 0 : slice[l], loop < 0 ? 1 : splits[l]);
+    }
+    return part;
+  }
+
+  // Nobody brings data from the LX of one core to that of another.
+  void CheckCores(const LxBufferPlan& plan) {
+    if (options_.lx.to_the_letter) return;
+    const std::vector<Access>& accesses = accesses_.at(plan.name);
+    const GraphOp* const writer = graph_.graph.Find(plan.name);
+    if (writer == nullptr || !writer->IsComputed() || accesses.front().op != writer) {
+      Report("lx_cores", plan.name,
+             fmt::format("'{}' is no result of one operation, and cannot be in LX", plan.name));
+      return;
+    }
+    for (const Access& access : accesses) {
+      const bool same_loop = PathOf(*access.op) == PathOf(*writer);
+      if (same_loop && access.op->op != "ReStickifyOpHBM") continue;
+      Report("lx_cores", plan.name,
+             fmt::format("'{}' is in LX, and '{}' {}", plan.name, access.op->name,
+                         same_loop ? "moves data between cores" : "reads it in another loop"));
+      return;
+    }
+    if (options_.lx.cores == 1) return;
+    const int cores = graph_.divisions.at(writer->name).cores_used;
+    const std::vector<int>& splits = graph_.divisions.at(writer->name).splits;
+    for (size_t l = writer->ranges.size(); l < splits.size(); ++l) {
+      if (splits[l] == 1) continue;
+      Report("lx_cores", plan.name,
+             fmt::format("'{}' is in LX, and each core has the sum over one of {} slices only",
+                         plan.name, splits[l]));
+      return;
+    }
+    for (const Access& access : accesses) {
+      for (int core = 0; core < graph_.divisions.at(access.op->name).cores_used; ++core) {
+        if (core < cores && PartOf(access, core) == PartOf(accesses.front(), core)) continue;
+        Report("lx_cores", plan.name,
+               fmt::format("'{}' is in LX, and core {} has not written the part of it that '{}' "
+                           "reads there",
+                           plan.name, core, access.op->name));
+        return;
+      }
+    }
+  }
+
+  static std::vector<int> PathOf(const GraphOp& op) {
+    return op.loop ? op.loop->group_id : std::vector<int>();
+  }
+
+  // ---------------------------------------------------------------- where it is
 
   // Where the planner is asked for the public one's habits, so is its size.
   int64_t BytesOfCore(const LxBufferPlan& plan) const {
@@ -116,6 +258,7 @@ class PlaceChecker {
     const auto use = uses_.find(later.name);
     if (use == uses_.end() || earlier.end != later.start + 1) return false;
     const auto& replaced = use->second.replaces;
+    if (!later.lx_address) return false;
     return std::find(replaced.begin(), replaced.end(), earlier.name) != replaced.end() &&
            later.lx_address == earlier.lx_address;
   }
@@ -140,7 +283,9 @@ class PlaceChecker {
   const FrontEndResult& graph_;
   const FrontEndOptions& options_;
   std::vector<Finding>& findings_;
+  std::vector<const GraphOp*> computed_;  // in order
   std::map<std::string, Use> uses_;
+  std::map<std::string, std::vector<Access>> accesses_;  // in order
 };
 
 }  // namespace

@@ -98,6 +98,27 @@ void RefuseWithoutList(const FrontEndPass& next, const FrontEndResult& graph) {
                  next.name, graph.passes.back());
 }
 
+// A kernel beside a graph is the graph's. One that was edited is a source of its own.
+void RefuseForeignKernel(const GraphForm& form) {
+  FrontEndResult own = form.graph;
+  DropFrom(RequireFrontEndPass("kernel"), own);
+  RunPasses({"kernel"}, form.options, own);
+  const OrderedJson expected = Lines(ToSource(own.source));
+  const OrderedJson found = Lines(ToSource(form.graph.source));
+  if (found == expected) return;
+  const auto& a = expected.get_ref<const OrderedJson::array_t&>();
+  const auto& b = found.get_ref<const OrderedJson::array_t&>();
+  const auto line =
+      static_cast<size_t>(std::mismatch(a.begin(), a.end(), b.begin(), b.end()).second - b.begin());
+  throw CompileError(
+      "VerifierError", "kernel",
+      fmt::format(
+          "{}[{}] = {}: the graph gives {}; edit the graph and run the pass 'kernel' again, "
+          "or give the kernel alone: {{\"passes\": [\"kernel\"], \"kernel\": [...]}}",
+          kSourceName, line, line < b.size() ? b[line].dump() : "nothing",
+          line < a.size() ? a[line].dump() : "nothing"));
+}
+
 // ---------------------------------------------------------------- readable text
 
 std::string Inline(const OrderedJson& value) {
@@ -171,8 +192,10 @@ GraphForm GraphFormFromJson(const OrderedJson& value, const std::string& next) {
   Verify(graph, result.options);
   if (graph.HasRun("kernel"))
     graph.source = ParseOpSpecSource(TextOf(form.At(kSourceName)), kSourceName);
-  if (graph.HasRun("kernel") && graph.HasRun("lower"))
+  if (graph.HasRun("kernel") && graph.HasRun("lower")) {
     graph.arguments = KernelArguments(graph.primitives, graph.graph);
+    RefuseForeignKernel(result);
+  }
   if (graph.HasRun("bundle"))
     for (const auto& [name, lines] : form.At("bundle").Entries())
       graph.bundle.push_back({name, TextOf(lines)});

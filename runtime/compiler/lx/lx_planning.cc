@@ -164,7 +164,10 @@ class Planner {
   // reason: why no core of theirs can keep it, or which part each keeps.
   int CoresOfBuffer(const std::vector<Touch>& touches, const std::string& name,
                     std::string& reason) const {
-    if (options_.cores == 1) return 1;
+    if (options_.cores == 1) {
+      reason = "there is one core, which holds all of it";
+      return 1;
+    }
     int cores = 1;
     int writing_cores = kMaxCores;  // an input is there before
     std::optional<CoreView> first;
@@ -257,7 +260,13 @@ class Planner {
                        [&](const LxBuffer& other) { return other.name == input.name; });
       if (parent == candidates.end() || parent->size != child.size) continue;
       if (parent->end != child.start + 1 || HasName(parents, input.name)) continue;
-      if (SameLayout(input.layout, operation.ir.output.layout)) parents.push_back(input.name);
+      if (!SameLayout(input.layout, operation.ir.output.layout)) continue;
+      // An element that is read behind another one that was written in its place would be lost.
+      const bool alike = std::all_of(
+          operation.ir.inputs.begin(), operation.ir.inputs.end(), [&](const TensorAccess& other) {
+            return other.name != input.name || SameIndex(other.index, operation.ir.output.index);
+          });
+      if (alike || options_.to_the_letter) parents.push_back(input.name);
     }
     return parents;
   }
@@ -317,7 +326,12 @@ class Planner {
       if (!IsPinned(candidate.name)) continue;
       candidate.in_place.clear();
       candidate.address = fixed[next++];
-      if (!candidate.address) candidate.size = options_.capacity + 1;  // nowhere
+      if (candidate.address) continue;
+      candidate.size = options_.capacity + 1;  // nowhere, and so nothing can take its place
+      for (LxBuffer& other : candidates) {
+        auto& parents = other.in_place;
+        parents.erase(std::remove(parents.begin(), parents.end(), candidate.name), parents.end());
+      }
     }
     return place(solver, candidates);
   }

@@ -40,6 +40,8 @@ std::string NoRoomText(const std::vector<LxBuffer>& buffers,
           fmt::format("{} has {} at {}", buffers[o].name, buffers[o].size, *addresses[o]));
   }
   if (!others.empty()) text += fmt::format(", and {}", fmt::join(others, ", "));
+  const int64_t tiles = capacity > 0 ? (buffer.size + capacity - 1) / capacity : 0;
+  if (tiles > 1) text += fmt::format("; of {} tiles in a loop it would need 1/{}", tiles, tiles);
   return text;
 }
 

@@ -7,6 +7,7 @@
 
 #include "base/json_reader.h"
 #include "base/nearest.h"
+#include "runtime/compiler/passes/graph_passes.h"
 #include "runtime/compiler/passes/pass_table.h"
 
 namespace spyre::compiler {
@@ -48,9 +49,12 @@ const Pass& RequirePass(std::string_view name) {
     if (pass.name == name) return pass;
     names.emplace_back(pass.name);
   }
-  const std::string hint = DidYouMean(name, names);
-  throw BadInput("'{}' is not a pass{} The passes are {}", name, hint.empty() ? "." : hint,
-                 fmt::join(names, ", "));
+  std::vector<std::string> known = names, of_graphs;
+  for (const auto& [pass, summary] : GraphPasses()) of_graphs.push_back(pass);
+  known.insert(known.end(), of_graphs.begin(), of_graphs.end());
+  const std::string hint = DidYouMean(name, known);
+  throw BadInput("'{}' is not a pass{} The passes are {}; over a graph, in order, {}", name,
+                 hint.empty() ? "." : hint, fmt::join(names, ", "), fmt::join(of_graphs, ", "));
 }
 
 std::string ErrorText(const Error& error) {

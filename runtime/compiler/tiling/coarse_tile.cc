@@ -7,6 +7,7 @@
 #include <map>
 
 #include "base/error.h"
+#include "runtime/compiler/ir/nearest_number.h"
 #include "runtime/compiler/tiling/tiling_propagation.h"
 
 namespace spyre::compiler {
@@ -58,10 +59,15 @@ void DivideRanges(GraphOp& op, const Extent& count, const std::vector<int>& dims
     if (!InRange(dim, ranges.size())) continue;
     Extent& range = ranges[static_cast<size_t>(dim)];
     if (range.is_number() && count.is_number() && range.number() % count.number() != 0) {
+      constexpr int64_t kLargest = int64_t{1} << 40;  // whose divisors are found in a moment
+      const bool is_small = range.number() >= 1 && range.number() <= kLargest;
+      const std::string nearest =
+          is_small ? NearestOf(count.number(), DivisorsUpTo(range.number(), range.number())) : "";
       throw RuntimeFault("not_divisible",
                          fmt::format("coarse tiling: operation {}: range {} of dimension {} is not "
-                                     "a multiple of the trip count {}",
-                                     op.name, range.ToString(), dim, count.ToString()));
+                                     "a multiple of the trip count {}{}",
+                                     op.name, range.ToString(), dim, count.ToString(),
+                                     nearest.empty() ? "" : "; nearest: " + nearest));
     }
     range = range / count;
   }

@@ -66,6 +66,8 @@ TEST(OptCommand, RefusesUnknownPassesAndUnreadableFilesBeforeAnyOutput) {
   EXPECT_THAT(Refusal({"core-splits", "-"}),
               AllOf(HasSubstr("did you mean 'core-split'? The passes are"), HasSubstr("lx-plan")));
   EXPECT_THAT(Refusal({"xyz", "-"}), HasSubstr("'xyz' is not a pass. The passes are"));
+  EXPECT_THAT(Refusal({"kernal", "-"}), AllOf(HasSubstr("did you mean 'kernel'?"),
+                                              HasSubstr("over a graph, in order, decompose")));
   EXPECT_THAT(Refusal({"core-split", "/no/such/file"}), HasSubstr("/no/such/file: cannot read"));
   EXPECT_THAT(Refusal({"core-split", ::testing::TempDir()}), HasSubstr("cannot read"));
 }
@@ -78,6 +80,15 @@ TEST(OptCommand, AGraphOnSeveralLinesIsAnsweredInLinesForPeople) {
   const std::string once = Opt("decompose,stick", kList);
   EXPECT_THAT(once, HasSubstr("\n  \"passes\": [\"decompose\", \"stick\"],\n"));
   EXPECT_EQ(Opt("stick", Opt("decompose", kList)), once);
+}
+
+TEST(OptCommand, BundleTakesLoopTreesAndGraphs) {
+  const std::string tree = R"({"id": 1, "specs": [], "use_symbols": true})";
+  const std::string answers = Opt("bundle", "\n" + tree + "\n{\"id\": 2}\n" + tree + "\n");
+  EXPECT_EQ(std::count(answers.begin(), answers.end(), '\n'), 3) << answers;
+  EXPECT_THAT(answers, HasSubstr("\"bundle_mlir\":"));
+  EXPECT_THAT(answers, HasSubstr("{\"id\":2,\"error\""));
+  EXPECT_THAT(Opt("bundle", kList), HasSubstr("\"sdsc_0.json\":"));
 }
 
 TEST(OptCommand, AGraphOnALineIsAnsweredByALine) {

@@ -175,6 +175,43 @@ TEST(StrictGraph, SimulationUsesTheWorkerThatIsFreeFirst) {
   EXPECT_EQ(graph->completed(), 0);  // the second one ran nothing
 }
 
+TEST(StrictGraph, ASimulatedTaskStartsWhenItsLastProducerEnds) {
+  const auto graph = TaskGraph::Create(Strict());
+  const FunctionId function = graph->Function("f");
+  const auto task = [&](int64_t cycles, const std::vector<Use>& uses) {
+    const TaskId id = graph->Alloc({function, 0, 0, cycles});
+    for (const Use& use : uses) graph->Add(id, use.access, use.region);
+    graph->Submit(id);
+  };
+  task(50, {Out(Tile(1))});
+  task(20, {Out(Tile(2))});
+  task(7, {In(Tile(1)), In(Tile(2)), Out(Tile(3))});
+  const Simulation result = graph->Simulate({4, {}});
+  ASSERT_EQ(result.trace.size(), 3u);
+  EXPECT_EQ(result.trace[2].start_cycle, 50) << "a worker is free from 0 on";
+  EXPECT_EQ(result.trace[2].end_cycle, 57);
+}
+
+// 8192 slots, of which a task has that of its number modulo 8192; 16 arguments; 512 consumers.
+TEST(StrictGraph, LimitsAreThoseOfTheOriginal) {
+  TaskGraphOptions options;
+  options.conformance = Conformance::kStrict;
+  const auto graph = TaskGraph::Create(options);
+  for (TaskId id = 0; id < 8192; ++id) ASSERT_EQ(Task(*graph, {}), id);
+  EXPECT_EQ(graph->View(8191).slot, 8191u);
+  EXPECT_EQ(Alloc(*graph), kNoTask) << "the window is full";
+  RunAll(*graph);
+  const TaskId producer = Task(*graph, {Out(Tile(1))});
+  EXPECT_EQ(graph->View(producer).slot, 0u);
+  for (int i = 0; i < 513; ++i) Task(*graph, {In(Tile(1))});
+  EXPECT_EQ(Consumers(*graph, producer).size(), 512u);
+  const TaskId wide = Alloc(*graph);
+  for (TensorId tensor = 10; tensor < 27; ++tensor) graph->AddOutput(wide, Tile(tensor));
+  graph->Submit(wide);
+  EXPECT_EQ(graph->View(Task(*graph, {In(Tile(25))})).fanin, 1u) << "the 16th";
+  EXPECT_EQ(graph->View(Task(*graph, {In(Tile(26))})).fanin, 0u) << "the 17th is ignored";
+}
+
 TEST(StrictGraph, RefusesWhatTheOriginalDoesNotHave) {
   TaskGraphOptions options = Strict();
   options.ready = ReadyPolicy::kPriority;

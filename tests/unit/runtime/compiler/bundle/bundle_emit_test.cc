@@ -349,6 +349,9 @@ TEST(EmitBundle, RefusesAddressesAndCountsOutOfRange) {
   op.args[0] = MakeArg(3, {64, 1024, 64}, RowsByColumns());
   op.args[0].address = 2;
   refuses(Kernel({op}));
+  op.args[0].memory = Memory::kLx;
+  op.args[0].address = 2 << 20;  // LX has 2 MiB
+  refuses(Kernel({op}));
 }
 
 }  // namespace

@@ -40,6 +40,17 @@ OpIr RowSum(int64_t rows, int64_t cols) {
   return op;
 }
 
+// ---------------------------------------------------------------- iteration space
+
+TEST(IterationSpace, IsTheLoopsOfTheResultAndThoseThatAreSummed) {
+  const OpIr pointwise = Unary({3, 1, 128});
+  EXPECT_THAT(WorkDivider(pointwise).iteration_space(), ElementsAre(0, 2)) << "of range above 1";
+  EXPECT_THAT(WorkDivider(pointwise).size_in_sticks(), ElementsAre(3, 1, 2));
+  const OpIr sum = RowSum(3, 128);
+  EXPECT_THAT(WorkDivider(sum).iteration_space(), ElementsAre(0, 1)) << "all that it reads";
+  EXPECT_THAT(WorkDivider(sum).size_in_sticks(), ElementsAre(3, 2));
+}
+
 // ---------------------------------------------------------------- spans
 
 TEST(PerCoreSpan, CountsTheHostsItemSizeAlsoWhereTheDeviceStoresLess) {
@@ -99,6 +110,22 @@ TEST(MustSplit, TakesTheLargestSpanWithinTheLimit) {
   EXPECT_THAT(log, IsEmpty());
 }
 
+// v is 131 sticks of z, a prime, and each index of v is 64 KiB of y: no number of slices gives
+// every core whole sticks of z and at most 256 MiB of y.
+TEST(MustSplit, AStickThatNoNumberOfSlicesCutsLeavesASpanThatIsTooLong) {
+  OpIr op;
+  op.name = "copy";
+  op.loops = {{"b", 512}, {"v", 131 * 64}, {"s", 64}};
+  op.inputs = {Tensor("y", {512, 131 * 64, 64}, {131 * 64 * 64, 64, 1})};
+  op.output = Tensor("z", {512, 64, 131 * 64}, {131 * 64 * 64, 1, 131 * 64});
+  std::vector<std::string> log;
+  WorkDivider(op).MustSplit(32, &log);
+  EXPECT_FALSE(log.empty());
+  const WorkDivision division = DivideWork(op, 32, false);
+  ASSERT_FALSE(division.too_far.empty()) << "which the front end refuses, span_too_large";
+  EXPECT_NE(division.too_far.front().find("'y'"), std::string::npos) << division.too_far.front();
+}
+
 TEST(MustSplit, WithTooFewCoresTakesTheSmallestSpanAndWarns) {
   const OpIr op = Unary({6 * kMiB, 64});
   std::vector<std::string> log;
@@ -122,6 +149,15 @@ TEST(MustSplit, WhatOneTensorCommitsHoldsForTheNext) {
   // possible (c is one stick of x), so its rows cannot be reached and it stays over the limit.
   EXPECT_THAT(WorkDivider(op).MustSplit(32, &log), ElementsAre(Pair(0, 3), Pair(1, 1)));
   EXPECT_EQ(log.size(), 1u);
+}
+
+TEST(SpanReduction, StoresNothingWhereEverySpanFits) {
+  std::vector<std::string> log;
+  const OpIr fits = Unary({kMiB, 64});  // 128 MiB
+  EXPECT_FALSE(WorkDivider(fits).SpanReduction(32, &log).has_value());
+  const OpIr large = Unary({6 * kMiB, 64});
+  EXPECT_THAT(WorkDivider(large).SpanReduction(32, &log)->output, ElementsAre(Pair(64, 3)))
+      << "by the coefficient of the rows";
 }
 
 TEST(SpanReduction, OneReductionLoopMayBeSplitAndThenNoOther) {
@@ -203,6 +239,13 @@ TEST(Distribution, TopKIsNeverDivided) {
 
 bool KFastApplies(int64_t m, int64_t k, int64_t n, int cores) {
   return DivideWork(Matmul(m, k, n), cores, true).k_fast_applied;
+}
+
+TEST(Distribution, AMatmulDividesKOnlyWhereItsResultLeavesCores) {
+  EXPECT_THAT(DivideWork(Matmul(32, 4096, 64), 32, false).splits, ElementsAre(32, 1, 1));
+  EXPECT_THAT(DivideWork(Matmul(4, 4096, 128), 32, false).splits, ElementsAre(4, 2, 4))
+      << "4 rows and 2 sticks of columns leave 4 cores each";
+  EXPECT_THAT(DivideWork(Matmul(1, 4096, 64), 32, false).splits, ElementsAre(1, 1, 32));
 }
 
 TEST(KFast, NeedsOneTo16RowsPerCoreExactly) {

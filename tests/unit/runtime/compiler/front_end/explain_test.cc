@@ -101,7 +101,8 @@ TEST(ExplainPlaces, SaysThatThereIsNoRoom) {
       "lx\n"
       "  y: pool, 67108864 bytes of device memory at 0\n"
       "    because it cannot stay in LX\n"
-      "    not LX: no room: each core needs 2097152 bytes of the 1677721 that LX has for data\n");
+      "    not LX: no room: each core needs 2097152 bytes of the 1677721 that LX has for data; "
+      "of 2 tiles in a loop it would need 1/2\n");
   FrontEndOptions options;
   options.lx.capacity = 20'000;
   const std::string two = R"({"dims": {"A": 512, "B": 512},

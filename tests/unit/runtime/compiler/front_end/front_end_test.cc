@@ -104,6 +104,30 @@ TEST(FrontEnd, EveryPassOfTheChainCanBeLookedAt) {
   EXPECT_THROW(DumpStage(result, "loop"), Error);
 }
 
+// {1024: 32}: the rows of a tile of 1024 columns, on 32 cores.
+TEST(FrontEnd, TheSplitsOfTheExampleAreStoredAsTheDocumentHasThem) {
+  const FrontEndResult result = Compile(Chain());
+  const OpIr y = ToOpIr(result.graph, *result.graph.Find("y"));
+  const EncodedSplits stored =
+      EncodeSplits(result.divisions.at("y").splits, y.output.index, y.inputs[0].index);
+  EXPECT_THAT(stored.output, ElementsAre(::testing::Pair(1024, 32)));
+  EXPECT_TRUE(stored.reduction.empty());
+}
+
+TEST(FrontEnd, TiledSymbolsAreThereExactlyInsideLoops) {
+  Json value = Chain();
+  value["ops"].push_back({{"op", "exp"}, {"inputs", {"z"}}, {"output", "e"}});
+  value["hints"][0]["ops"] = {"y", "z"};
+  value["hints"][1]["ops"] = {"y", "z"};
+  const FrontEndResult tiled = Compile(value);
+  const std::vector<const OpSpec*> ops = Ops(tiled.source.body);
+  EXPECT_THAT(ops[0]->tiled_symbols, ElementsAre(ElementsAre("c0"), ElementsAre("c1")));
+  EXPECT_TRUE(ops[2]->tiled_symbols.empty()) << "exp is outside";
+  value.erase("hints");
+  EXPECT_THAT(ToSource(Compile(value).source), ::testing::Not(HasSubstr("tiled_symbols")))
+      << "a kernel without loops is written as before there were any";
+}
+
 TEST(FrontEnd, WithoutTilingThereAreNoLoopsAndTilesAreWholeTensors) {
   FrontEndOptions options;
   options.tiling = false;

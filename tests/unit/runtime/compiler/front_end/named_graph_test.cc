@@ -225,7 +225,7 @@ TEST(NamedGraphRefuses, SizesBeyondAnyCard) {
   value["dims"] = {{"A", 1ll << 31}, {"B", 1ll << 31}};
   EXPECT_THAT(Refusal(value), HasSubstr("larger than any card"));
   value["dims"] = {{"A", 0}, {"B", 64}};
-  EXPECT_THAT(Refusal(value), HasSubstr("dims.A = 0 elements is out of range"));
+  EXPECT_THAT(Refusal(value), HasSubstr("dims.A = 0 is out of range"));
   value["dims"] = {{"A", 1.5}, {"B", 64}};
   EXPECT_THAT(Refusal(value), HasSubstr("dims.A = 1.5 must be a whole number"));
 }

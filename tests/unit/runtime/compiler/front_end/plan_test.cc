@@ -228,6 +228,25 @@ TEST(PlanPlaces, WhatIsTooLargeIsToldHowManyTilesFit) {
   }
 }
 
+// x, which exp could have written over it, stays in device memory too, and nothing else is wrong.
+TEST(PlanPlaces, APinThatDoesNotFitIsRefusedForThatAloneWhereAnotherWouldTakeItsPlace) {
+  const NamedGraph chain = ReadNamedGraph(Json::parse(R"({
+    "dims": {"A": 64, "B": 256}, "tensors": [{"name": "a", "dims": ["A", "B"]}],
+    "ops": [{"op": "neg", "inputs": ["a"], "output": "y"},
+            {"op": "exp", "inputs": ["y"], "output": "x"},
+            {"op": "neg", "inputs": ["x"], "output": "z"}]})"));
+  FrontEndOptions options;
+  options.lx.capacity = 512;  // y has 64 * 256 * 2 / 32 = 1024 bytes on each core
+  options.plan = ReadPlan(Json::parse(R"({"lx": {"y": "lx"}})"), "plan");
+  try {
+    CompileNamedGraph(chain, options);
+    FAIL() << "it does not fit";
+  } catch (const CompileError& error) {
+    EXPECT_EQ(error.message_kind(), "not_in_lx");
+    EXPECT_THAT(error.what(), HasSubstr("plan.lx.y: it needs 1024 bytes on each core"));
+  }
+}
+
 // ---------------------------------------------------------------- reading
 
 TEST(ReadPlan, NamesTheKeyThatIsWrong) {

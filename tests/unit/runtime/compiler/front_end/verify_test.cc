@@ -118,6 +118,79 @@ TEST(Verifier, SplitsDivideTheirLoopsAndFitTheCores) {
   EXPECT_EQ(KindOf(graph, [](auto& g) { g.divisions["w"].cores_used = 16; }), "split");
 }
 
+TEST(Verifier, TilesStayInTheirLoop) {
+  const FrontEndResult graph = Graph3("propagate");
+  EXPECT_EQ(KindOf(graph, [](auto& g) { g.graph.Find("y")->loop->group_id.clear(); }),
+            "loop_group");
+  EXPECT_EQ(KindOf(graph, [](auto& g) { g.graph.Find("y")->loop->group_id = {7}; }), "loop_group")
+      << "w would read the last tile of y in each of its iterations";
+  EXPECT_EQ(KindOf(graph,
+                   [](auto& g) {
+                     for (const char* name : {"y", "w", "copy_y"})
+                       if (GraphOp* const op = g.graph.Find(name)) {
+                         op->loop->group_id.push_back(0);
+                         op->loop->count.push_back(0);
+                         op->loop->tiled_dims.emplace_back();
+                       }
+                   }),
+            "loop_group")
+      << "a loop that never runs";
+}
+
+TEST(Verifier, GroupsThatWereMadeIntoLoopsAreThoseLoops) {
+  const FrontEndResult graph = Graph3("propagate");
+  EXPECT_EQ(KindOf(graph, [](auto& g) { g.groups[0].levels[0].count = 4; }), "loop_group");
+  EXPECT_EQ(KindOf(graph, [](auto& g) { g.groups[0].ops.push_back("z"); }), "loop_group");
+}
+
+TEST(Verifier, TheGraphIsThatOfItsList) {
+  const FrontEndResult graph = Graph3("propagate");
+  const auto change = [&](const Change& how) { return KindOf(graph, how); };
+  EXPECT_EQ(change([](auto& g) { g.graph.Find("w")->op = "add"; }), "list");
+  EXPECT_EQ(change([](auto& g) { g.graph.Find("w")->constants = {{"clipMin", 1.0}}; }), "list");
+  EXPECT_EQ(
+      change([](auto& g) { std::swap(g.graph.Find("w")->reads[0], g.graph.Find("w")->reads[1]); }),
+      "list");
+  EXPECT_EQ(change([](auto& g) {
+              g.graph.Find("w")->reads[1].loop = {1, 0};  // A and B are 512 both
+            }),
+            "list");
+  EXPECT_EQ(change([](auto& g) { g.graph.Find("z")->reads[0].loop = {1, 0}; }), "list");
+  EXPECT_EQ(change([](auto& g) { g.graph.Find("z")->reads[1].loop[0] = -1; }), "list");
+  EXPECT_EQ(change([](auto& g) { g.graph.Find("w")->reads.pop_back(); }), "list");
+  EXPECT_EQ(change([](auto& g) { g.graph.outputs = {"a"}; }), "list");
+  EXPECT_EQ(change([](auto& g) { g.loop_names["w"] = {"B", "A"}; }), "list");
+  EXPECT_EQ(change([](auto& g) { g.primitives.dims[0].size = 1024; }), "list");
+  EXPECT_EQ(change([](auto& g) { g.graph.Find("full_y")->name = "other"; }), "undefined_buffer");
+}
+
+TEST(Verifier, ViewsStayInTheirBuffer) {
+  FrontEndResult graph = Flat("lower");
+  GraphRead& read = graph.graph.Find("w")->reads[1];
+  read.offset = {0, 0};
+  EXPECT_THAT(FindingsOf(graph, {}), testing::IsEmpty());
+  read.offset = {1, 0};
+  EXPECT_EQ(FindingsOf(graph, {}).front().kind, "shape_mismatch") << "row 512 of 512";
+}
+
+TEST(Verifier, LayoutsGiveEveryElementAPlaceOfItsOwn) {
+  const FrontEndResult graph = Flat("lower");
+  const auto layout = [](FrontEndResult& g, const char* name) -> StickLayout& {
+    return g.graph.Find(name)->layout.device;
+  };
+  const auto change = [&](const Change& how) { return KindOf(graph, how); };
+  EXPECT_EQ(change([&](auto& g) { layout(g, "y").device_size[1] = 256; }), "layout") << "512 rows";
+  EXPECT_EQ(change([&](auto& g) { layout(g, "y").device_size[2] = 32; }), "layout") << "a stick";
+  EXPECT_EQ(change([&](auto& g) { layout(g, "y").stride_map[0] = 32; }), "layout");
+  EXPECT_EQ(change([&](auto& g) { layout(g, "y").format = DataFormat::kIeeeFp32; }), "layout");
+  EXPECT_EQ(change([&](auto& g) { layout(g, "y").host_stride[0] = 256; }), "layout");
+  EXPECT_EQ(change([&](auto& g) {
+              layout(g, "z") = MakeLayout({512, 512}, {512, 1}, DataFormat::kSen169Fp16, {1, 0});
+            }),
+            "layout")
+      << "the caller has sticks along the other dimension";
+}
+
 LxBufferPlan& Place(FrontEndResult& graph, const std::string& name) {
   for (LxBufferPlan& buffer : graph.lx.buffers)
     if (buffer.name == name) return buffer;
@@ -153,6 +226,50 @@ TEST(Verifier, PlacesInThePoolDoNotOverlap) {
   const auto change = [&](const Change& how) { return KindOf(graph, how); };
   EXPECT_EQ(change([](auto& g) { Place(g, "w").pool_offset = Place(g, "y").pool_offset; }), "pool");
   EXPECT_EQ(change([](auto& g) { g.lx.pool_bytes -= 128; }), "pool");
+  // w is written while y, which it reads, is there; in the pool no result takes another's place.
+  EXPECT_EQ(change([](auto& g) { Place(g, "w").pool_offset = *Place(g, "y").pool_offset + 128; }),
+            "pool");
+}
+
+TEST(Verifier, EveryCoreReadsWhatItHasWritten) {
+  const FrontEndResult graph = Flat("lx");
+  EXPECT_EQ(KindOf(graph,
+                   [](auto& g) {
+                     g.divisions["w"].splits = {4, 8};  // rows on 4 cores, not on 32
+                   }),
+            "lx_cores");
+  EXPECT_EQ(KindOf(graph,
+                   [](auto& g) {
+                     g.divisions["y"].splits = {16, 1};
+                     g.divisions["y"].cores_used = 16;
+                   }),
+            "lx_cores");
+}
+
+TEST(Verifier, PlacesHaveTheBytesOfTheirLayout) {
+  const FrontEndResult graph = Flat("lx");
+  EXPECT_EQ(KindOf(graph, [](auto& g) { Place(g, "y").device_bytes = 128; }), "no_place");
+  EXPECT_EQ(KindOf(graph, [](auto& g) { g.lx.buffers.push_back(g.lx.buffers.front()); }),
+            "no_place");
+}
+
+// In every iteration: y is there before the loop and read at its beginning, w comes behind it.
+TEST(Verifier, WhatALoopReadsLivesAsLongAsTheLoop) {
+  FrontEndOptions options;
+  options.lx_planning = false;
+  FrontEndResult graph;
+  graph.primitives = ReadNamedGraph(Json::parse(R"({
+    "dims": {"A": 512, "B": 512},
+    "tensors": [{"name": "a", "dims": ["A", "B"]}],
+    "ops": [{"op": "neg", "inputs": ["a"], "output": "y"}, {"op": "abs", "inputs": ["y"], "output": "v"},
+            {"op": "tanh", "inputs": ["v"], "output": "w"}, {"op": "neg", "inputs": ["w"], "output": "z"}],
+    "hints": [{"ops": ["v", "w", "z"], "slices": {"A": 2}}]})"));
+  RunPasses({"hints"}, options, graph);
+  RunPasses({"lx"}, options, graph);
+  EXPECT_THAT(FindingsOf(graph, options), testing::IsEmpty());
+  EXPECT_GE(Place(graph, "y").end, 4);
+  Place(graph, "y").end = 2;
+  EXPECT_EQ(FindingsOf(graph, options).front().kind, "lifetime");
 }
 
 // exp may write where its operand dies.

@@ -17,6 +17,7 @@
 namespace spyre::compiler {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::HasSubstr;
 using Json = nlohmann::ordered_json;
 
@@ -229,6 +230,24 @@ TEST(GraphPasses, EveryValueOfAGraphMayBeWrong) {
     const GraphAnswer answer = RunGraphPasses("kernel", wrong.dump(), "graph", false);
     EXPECT_TRUE(Json::parse(answer.text).is_object()) << entry.key();
   }
+}
+
+TEST(GraphPasses, AKernelThatWasEditedIsNotThatOfTheGraphBesideIt) {
+  const std::string list =
+      R"({"dims": {"A": 64, "B": 64}, "tensors": [{"name": "a", "dims": ["A", "B"]}],
+          "ops": [{"op": "neg", "inputs": ["a"], "output": "y"},
+                  {"op": "abs", "inputs": ["y"], "output": "z"}]})";
+  Json graph = Json::parse(RunGraphPasses("kernel", list, "list", false).text);
+  for (Json& line : graph["kernel"]) {
+    std::string text = line.get<std::string>();
+    if (text.find("'lx': 0}") != std::string::npos)
+      line = text.replace(text.find("'lx': 0}"), 8, "'lx': 2097152}");
+  }
+  EXPECT_THAT(RunGraphPasses("bundle", graph.dump(), "graph", false).error,
+              AllOf(HasSubstr("the graph gives"), HasSubstr("[VerifierError: kernel]")));
+  const Json alone = {{"passes", {"kernel"}}, {"kernel", graph["kernel"]}};
+  EXPECT_THAT(RunGraphPasses("bundle", alone.dump(), "graph", false).error,
+              HasSubstr("allocation in LX at 2097152: LX ends at 2097152"));
 }
 
 TEST(GraphPasses, OpSpecSourceComesInBehindKernel) {

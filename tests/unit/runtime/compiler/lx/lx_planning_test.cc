@@ -139,6 +139,31 @@ TEST(LxPlanning, InPlaceNeedsTheSameLayout) {
   EXPECT_EQ(plan.Find("s")->lx_address, 2048);
 }
 
+// [8, 8, 64], of which exp writes [h, a] and sub reads [a, h]: element [1, 0] of the difference
+// would be written where [0, 1] still has to read.
+TEST(LxPlanning, InPlaceNeedsTheSameWalk) {
+  LxGraph graph;
+  graph.inputs = {"x"};
+  graph.outputs = {"y"};
+  const auto add = [&](const char* op, const char* reads, const char* writes, bool transposed) {
+    LxOperation operation;
+    operation.op = op;
+    operation.ir.name = writes;
+    operation.ir.loops = {{"h", 8}, {"a", 8}, {"s", 64}};
+    const std::vector<int64_t> straight = {512, 64, 1}, turned = {64, 512, 1};
+    operation.ir.inputs = {Tensor(reads, {8, 8, 64}, transposed ? turned : straight)};
+    operation.ir.output = Tensor(writes, {8, 8, 64}, straight);
+    operation.splits = {1, 1, 1};
+    graph.operations.push_back(std::move(operation));
+  };
+  add("exp", "x", "e", false);
+  add("sub", "e", "d", true);
+  add("neg", "d", "y", false);
+  const LxPlan plan = PlanLx(graph, {});
+  EXPECT_EQ(plan.Find("e")->lx_address, 0);
+  EXPECT_EQ(plan.Find("d")->lx_address, 8192);
+}
+
 TEST(LxPlanning, CoresThatHoldOtherPartsMakeAMismatchUnlessThereIsOneCore) {
   GraphBuilder builder = Chain({"neg", "neg"});
   builder.graph().operations[1].splits = {2, 2};

@@ -130,6 +130,16 @@ TEST(CoarseTile, CountsThatDoNotDivideAreRefusedAndCountsBelow1AreNoCounts) {
   EXPECT_EQ(ErrorOf(graph, {Flat({"a"}, 4, {5})}), "") << "nothing is divided";
 }
 
+TEST(CoarseTile, CountsThatDoNotDivideAreToldTheNearestThatDo) {
+  Graph graph = GraphOf({Op("a", {30, 16})});
+  try {
+    StampTiles(graph, {Flat({"a"}, 4)});
+    FAIL() << "accepted";
+  } catch (const CompileError& error) {
+    EXPECT_THAT(error.what(), ::testing::HasSubstr("trip count 4; nearest: 3 or 5"));
+  }
+}
+
 TEST(CoarseTile, WhatWasDividedBeforeTheErrorStaysDivided) {
   Graph graph = GraphOf({Op("a", {8, 64}), Op("b", {8, 64}), Op("c", {8, 64})});
   EXPECT_THROW(

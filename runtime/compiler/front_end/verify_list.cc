@@ -1,0 +1,281 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/compiler/front_end/verify_list.h"
+
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+namespace spyre::compiler {
+namespace {
+
+constexpr const char* kFull = "full_";  // the whole result of a loop
+constexpr const char* kCopy = "copy_";  // of a tile into it
+using Names = std::vector<std::string>;
+
+class ListChecker {
+ public:
+  ListChecker(const FrontEndResult& graph, std::vector<Finding>& findings)
+      : result_(graph), list_(graph.primitives), graph_(graph.graph), findings_(findings) {
+    for (const NamedOp& op : list_.ops) ops_[TensorName(op.output)] = &op;
+  }
+
+  void Run() {
+    for (const GraphInput& input : graph_.inputs) CheckInput(input);
+    std::set<std::string> computed;
+    for (const GraphOp& op : graph_.ops) {
+      if (!op.IsComputed()) continue;
+      computed.insert(op.name);
+      const auto found = ops_.find(op.name);
+      if (found != ops_.end()) {
+        CheckOp(op, *found->second);
+      } else if (!IsCopy(op)) {
+        Report(op.name, "operation '{}' is not one of the list", op.name);
+      }
+    }
+    for (const NamedOp& op : list_.ops)
+      if (computed.count(TensorName(op.output)) == 0 && IsNeeded(TensorName(op.output)))
+        Report(TensorName(op.output), "operation '{}' of the list is missing",
+               TensorName(op.output));
+    CheckOutputs();
+  }
+
+ private:
+  template <typename... Args>
+  void Report(const std::string& subject, fmt::format_string<Args...> format, Args&&... args) {
+    findings_.push_back({"list", subject, fmt::format(format, std::forward<Args>(args)...)});
+  }
+
+  const std::string& TensorName(int tensor) const {
+    return list_.tensors[static_cast<size_t>(tensor)].name;
+  }
+  const NamedTensor* FindTensor(const std::string& name) const {
+    const auto& all = list_.tensors;
+    const auto found = std::find_if(all.begin(), all.end(),
+                                    [&](const NamedTensor& tensor) { return tensor.name == name; });
+    return found == all.end() ? nullptr : &*found;
+  }
+  // The tensor that a buffer holds: itself, or that of which it is the whole. nullptr: none.
+  const NamedTensor* TensorOf(const std::string& buffer) const {
+    if (const NamedTensor* const own = FindTensor(buffer)) return own;
+    return buffer.rfind(kFull, 0) == 0 ? FindTensor(buffer.substr(std::string(kFull).size()))
+                                       : nullptr;
+  }
+  std::string DimName(int dim) const { return list_.dims[static_cast<size_t>(dim)].name; }
+  int64_t SizeOf(const std::string& dim) const {
+    for (const NamedDim& known : list_.dims)
+      if (known.name == dim) return known.size;
+    return 1;  // "": what has no name has one element
+  }
+  Names NamesOf(const std::vector<int>& dims) const {
+    Names names;
+    for (const int dim : dims) names.push_back(DimName(dim));
+    return names;
+  }
+  // As the host has the tensor: sparse sticks are a last dimension without a name.
+  Names HostNames(const NamedTensor& tensor) const {
+    Names names = NamesOf(tensor.dims);
+    if (tensor.stick == NamedTensor::kSparse) names.emplace_back();
+    return names;
+  }
+  Names LoopNames(const GraphOp& op) const {
+    const auto found = result_.loop_names.find(op.name);
+    return found == result_.loop_names.end() ? Names() : found->second;
+  }
+  // Of a buffer, in its own order.
+  Names BufferNames(const std::string& buffer) const {
+    if (const GraphInput* const input = graph_.FindInput(buffer)) return input->dim_names;
+    const NamedTensor* const tensor = TensorOf(buffer);
+    const GraphOp* const op = tensor == nullptr ? nullptr : graph_.Find(tensor->name);
+    if (op == nullptr) return {};
+    Names names = LoopNames(*op);
+    names.resize(std::min(names.size(), op->ranges.size()));
+    return names;
+  }
+
+  bool IsNeeded(const std::string& tensor) const {
+    return std::any_of(list_.ops.begin(), list_.ops.end(),
+                       [&](const NamedOp& op) {
+                         return std::any_of(op.inputs.begin(), op.inputs.end(),
+                                            [&](int input) { return TensorName(input) == tensor; });
+                       }) ||
+           std::any_of(list_.outputs.begin(), list_.outputs.end(),
+                       [&](int output) { return TensorName(output) == tensor; });
+  }
+
+  void CheckInput(const GraphInput& input) {
+    const NamedTensor* const tensor = FindTensor(input.name);
+    if (tensor == nullptr || tensor->origin == NamedTensor::Origin::kComputed) {
+      Report(input.name, "input '{}' is not one of the list", input.name);
+      return;
+    }
+    const Names expected = HostNames(*tensor);
+    if (input.dim_names != expected)
+      Report(input.name, "input '{}' has the dimensions [{}], in the list [{}]", input.name,
+             fmt::join(input.dim_names, ", "), fmt::join(expected, ", "));
+    for (size_t d = 0; d < std::min(expected.size(), input.layout.size.size()); ++d) {
+      if (input.layout.size[d] == Extent(SizeOf(expected[d]))) continue;
+      Report(input.name, "input '{}' has {} of {}, the list {}", input.name,
+             input.layout.size[d].ToString(), expected[d], SizeOf(expected[d]));
+    }
+  }
+
+  bool IsCopy(const GraphOp& op) const {
+    if (op.op != "identity" || op.reads.size() != 1 || op.name != kCopy + op.reads[0].buffer)
+      return false;
+    for (size_t d = 0; d < op.reads[0].loop.size(); ++d)
+      if (op.reads[0].loop[d] != static_cast<int>(d)) return false;
+    return op.reduction_ranges.empty() && op.reads[0].offset.empty() &&
+           op.layout.kind == BufferLayout::Kind::kMutation &&
+           op.layout.target == kFull + op.reads[0].buffer;
+  }
+
+  // ---------------------------------------------------------------- one operation
+
+  void CheckOp(const GraphOp& op, const NamedOp& named) {
+    const NamedOperation* const operation = FindNamedOperation(named.op);
+    const bool reduces = operation->kind == NamedOperation::Kind::kReduction ||
+                         operation->kind == NamedOperation::Kind::kMatmul;
+    if (op.op != operation->op_func || reduces != (op.kind == GraphOp::Kind::kReduction) ||
+        op.reduction_type != (reduces ? op.op : ""))
+      Report(op.name, "operation '{}' is {}{}, the list says '{}'", op.name, op.op,
+             op.reduction_type.empty() ? "" : ", a reduction by " + op.reduction_type, named.op);
+    CheckConstants(op, named);
+    CheckLoops(op, named);
+    if (op.reads.size() != named.inputs.size()) {
+      Report(op.name, "operation '{}' has {} operands, {} in the list", op.name, op.reads.size(),
+             named.inputs.size());
+      return;
+    }
+    for (size_t i = 0; i < op.reads.size(); ++i)
+      CheckRead(op, op.reads[i], TensorName(named.inputs[i]));
+    const bool mutates = op.layout.kind == BufferLayout::Kind::kMutation;
+    if (mutates && op.layout.target != kFull + op.name)
+      Report(op.name, "operation '{}' writes '{}' instead of '{}{}'", op.name, op.layout.target,
+             kFull, op.name);
+  }
+
+  void CheckConstants(const GraphOp& op, const NamedOp& named) {
+    std::map<std::string, double> expected;
+    if (named.op == "mean") {
+      double elements = 1;
+      for (const int dim : named.reduced) elements *= static_cast<double>(SizeOf(DimName(dim)));
+      expected["scaling_factor"] = 1 / elements;
+    }
+    if (named.op == "clip") {
+      for (const auto& [key, name] : {std::pair("min", "clipMin"), std::pair("max", "clipMax")}) {
+        const auto found = named.constants.find(key);
+        if (found != named.constants.end()) expected[name] = found->second;
+      }
+    }
+    std::map<std::string, double> found;
+    for (const OpConstant& constant : op.constants) found[constant.name] = constant.value;
+    if (found != expected)
+      Report(op.name, "operation '{}' has the constants {}, those of the list are {}", op.name,
+             found, expected);
+  }
+
+  // Loops walk the dimensions of the result, then those that are reduced.
+  void CheckLoops(const GraphOp& op, const NamedOp& named) {
+    const NamedTensor& output = list_.tensors[static_cast<size_t>(named.output)];
+    Names own = LoopNames(op), expected = HostNames(output);
+    if (own.size() != op.ranges.size() + op.reduction_ranges.size()) {
+      Report(op.name, "operation '{}' names {} of its {} loops", op.name, own.size(),
+             op.ranges.size() + op.reduction_ranges.size());
+      return;
+    }
+    Names reduced(own.begin() + static_cast<std::ptrdiff_t>(op.ranges.size()), own.end());
+    own.resize(op.ranges.size());
+    Names expected_reduced =
+        op.kind == GraphOp::Kind::kReduction ? NamesOf(named.reduced) : Names();
+    CheckSizes(op, own, reduced);
+    const bool visible =
+        std::find(list_.outputs.begin(), list_.outputs.end(), named.output) != list_.outputs.end();
+    if (!visible) {  // in any order
+      std::sort(own.begin(), own.end());
+      std::sort(expected.begin(), expected.end());
+    }
+    std::sort(reduced.begin(), reduced.end());
+    std::sort(expected_reduced.begin(), expected_reduced.end());
+    if (Longer(own) != Longer(expected) || Longer(reduced) != Longer(expected_reduced))
+      Report(op.name,
+             "operation '{}' walks [{}] and reduces [{}]; by the list it walks [{}] and reduces "
+             "[{}]",
+             op.name, fmt::join(own, ", "), fmt::join(reduced, ", "), fmt::join(expected, ", "),
+             fmt::join(expected_reduced, ", "));
+  }
+
+  // Without dimensions of one element, which a loop need not name.
+  Names Longer(const Names& names) const {
+    Names longer;
+    for (const std::string& name : names)
+      if (SizeOf(name) > 1) longer.push_back(name);
+    return longer;
+  }
+
+  void CheckSizes(const GraphOp& op, const Names& own, const Names& reduced) {
+    for (size_t i = 0; i < own.size(); ++i) {
+      Extent whole = op.ranges[i];
+      for (size_t level = 0; op.loop && level < op.loop->tiled_dims.size(); ++level) {
+        const std::vector<int>& dims = op.loop->tiled_dims[level];
+        for (const int dim : dims)
+          if (dim == static_cast<int>(i)) whole = whole * op.loop->count[level];
+      }
+      CheckSize(op, own[i], whole);
+    }
+    for (size_t i = 0; i < reduced.size(); ++i) CheckSize(op, reduced[i], op.reduction_ranges[i]);
+  }
+
+  void CheckSize(const GraphOp& op, const std::string& dim, const Extent& whole) {
+    if (whole == Extent(SizeOf(dim))) return;
+    Report(op.name, "operation '{}' walks {} of {} in all its iterations, it has {}", op.name,
+           whole.ToString(), dim.empty() ? "a dimension without a name" : dim, SizeOf(dim));
+  }
+
+  void CheckRead(const GraphOp& op, const GraphRead& read, const std::string& tensor) {
+    const NamedTensor* const held = TensorOf(read.buffer);
+    if (held == nullptr || held->name != tensor) {
+      Report(op.name, "operation '{}' reads '{}', by the list it reads '{}'", op.name, read.buffer,
+             tensor);
+      return;
+    }
+    const Names dims = BufferNames(read.buffer);
+    const Names loops = LoopNames(op);
+    for (size_t d = 0; d < std::min(dims.size(), read.loop.size()); ++d) {
+      const bool walked = read.loop[d] >= 0 && static_cast<size_t>(read.loop[d]) < loops.size();
+      const std::string by = walked ? loops[static_cast<size_t>(read.loop[d])] : "";
+      if (SizeOf(dims[d]) == 1 || by == dims[d]) continue;
+      Report(op.name, "operation '{}' walks dimension {} of '{}' by {}", op.name, dims[d],
+             read.buffer, by.empty() ? "no loop" : "its loop along " + by);
+    }
+  }
+
+  void CheckOutputs() {
+    if (graph_.outputs.size() != list_.outputs.size()) {
+      Report("", "the graph has {} outputs, the list {}", graph_.outputs.size(),
+             list_.outputs.size());
+      return;
+    }
+    for (size_t i = 0; i < graph_.outputs.size(); ++i) {
+      const NamedTensor* const held = TensorOf(graph_.outputs[i]);
+      if (held != nullptr && held->name == TensorName(list_.outputs[i])) continue;
+      Report(graph_.outputs[i], "output {} is '{}', in the list '{}'", i, graph_.outputs[i],
+             TensorName(list_.outputs[i]));
+    }
+  }
+
+  const FrontEndResult& result_;
+  const NamedGraph& list_;
+  const Graph& graph_;
+  std::vector<Finding>& findings_;
+  std::map<std::string, const NamedOp*> ops_;  // by their results
+};
+
+}  // namespace
+
+void FindWhatTheListDoesNotSay(const FrontEndResult& graph, std::vector<Finding>& findings) {
+  ListChecker(graph, findings).Run();
+}
+
+}  // namespace spyre::compiler
