@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A file descriptor that is closed with its owner. Moves; does not copy.
+// A file descriptor that is closed with its owner. Any one thread.
 #pragma once
 
 #include <unistd.h>
@@ -11,13 +11,14 @@ namespace spyre {
 class Descriptor {
  public:
   Descriptor() = default;
-  explicit Descriptor(int fd) : fd_(fd) {}  // takes it over; negative: none
-  ~Descriptor() {
-    if (fd_ >= 0) close(fd_);
-  }
+  explicit Descriptor(int fd) : fd_(fd) {}
+  ~Descriptor() { Close(); }
   Descriptor(Descriptor&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
   Descriptor& operator=(Descriptor&& other) noexcept {
-    std::swap(fd_, other.fd_);
+    if (this != &other) {
+      Close();
+      fd_ = std::exchange(other.fd_, -1);
+    }
     return *this;
   }
   Descriptor(const Descriptor&) = delete;
@@ -25,9 +26,13 @@ class Descriptor {
 
   int get() const { return fd_; }
   explicit operator bool() const { return fd_ >= 0; }
+  void Close() {
+    if (fd_ >= 0) close(fd_);
+    fd_ = -1;
+  }
 
  private:
-  int fd_ = -1;
+  int fd_ = -1;  // negative: none
 };
 
 }  // namespace spyre

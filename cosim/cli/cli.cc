@@ -21,6 +21,7 @@
 #include "cosim/cli/replay_command.h"
 #include "cosim/cli/run_command.h"
 #include "cosim/cli/rvtest_command.h"
+#include "cosim/cli/serve_command.h"
 #include "cosim/cli/shell_command.h"
 #include "cosim/cli/task_graph_command.h"
 #include "traces/cli.h"
@@ -44,6 +45,7 @@ void Declare(Command& root, Invocation& invocation) {
       root.AddCommand("trace", "Look into a trace: report, summary, query, diff, export"),
       std::cout);
   AddReplayCommand(root);
+  AddServeCommand(root);
   AddCompileCommand(root);
   AddCompareCommand(root);
   AddCalibrateCommand(root);

@@ -51,7 +51,8 @@ void AddCompileCommand(command_line::Command& root) {
   using command_line::Words;
   command_line::Command& command =
       root.AddCommand("compile", "Compile a bundle, OpSpec source or a list of operations");
-  command.Footer("Exit status: 0 done; 2 bad input. docs/bundles.md and docs/compiler.md have examples.");
+  command.Footer(
+      "Exit status: 0 done; 2 bad input. docs/bundles.md and docs/compiler.md have examples.");
   struct Arguments {
     CompileOptions options;
     std::string emit;

@@ -65,8 +65,11 @@ void AddCases(command_line::Command& command, RunArguments& args) {
 }
 
 int RunCasesCommand(const RunArguments& args) {
-  if (args.json || args.modules || !args.record.empty() || args.gdb_port)
-    throw BadInput("run --cases: --json, --modules, --record and --gdb are for one run");
+  if (args.json || args.modules || !args.record.empty() || args.gdb_port ||
+      !args.transport.empty()) {
+    throw BadInput(
+        "run --cases: --json, --modules, --record, --transport and --gdb are for one run");
+  }
   CatchInterrupts(0);  // the limit is of each case
   return RunCases(args, RunSessionOf, std::cout, std::cerr);
 }
@@ -139,6 +142,11 @@ void AddRunCommand(command_line::Command& root, const Invocation& invocation) {
       .Completes(Words::kFiles)
       .Group("Output");
   command
+      .Add("--transport", a.transport,
+           "vfio-user:DIR: run on the card that `serve` serves there (docs/serve.md), without its "
+           "trace and counters")
+      .Placeholder("CARD");
+  command
       .Add("--json", a.json,
            "print report.json, nothing else, on standard output; of a bad input, error with type "
            "and kind")
@@ -186,7 +194,8 @@ RunResult RunOrStop(const RunConfig& config, const std::string& out,
 bool RunCommand(const RunArguments& args, const Invocation& invocation) {
   // With a debugger, signals have their usual effect.
   if (!args.gdb_port) CatchInterrupts(args.limit);
-  const RunConfig config = ConfigOf(args.config, args.sets, args.bundle);
+  RunConfig config = ConfigOf(args.config, args.sets, args.bundle);
+  if (!args.transport.empty()) config.trace.enabled = false;  // the card's events are elsewhere
   if (args.modules) {
     for (const std::string& target : ModulesOf(config)) std::cout << target << "\n";
     return true;
@@ -201,7 +210,8 @@ bool RunCommand(const RunArguments& args, const Invocation& invocation) {
   std::unique_ptr<GdbServer> gdb;
   if (args.gdb_port) gdb = std::make_unique<GdbServer>(static_cast<uint16_t>(*args.gdb_port));
   const RunResult result =
-      RunOrStop(config, out, {bar.get(), gdb.get(), args.record, {args.config}, PrintWarnings});
+      RunOrStop(config, out,
+                {bar.get(), gdb.get(), args.record, args.transport, {args.config}, PrintWarnings});
   bar.reset();
   const bool passed = (!result.verification || result.verification->passed()) &&
                       (!reference || Difference(DigestOf(result), *reference).empty());

@@ -29,7 +29,8 @@ struct RunArguments {
   std::string cases;  // JSON lines, one for each of many runs; "": one run
   uint64_t jobs = 0;  // of cases: processes at a time; 0: one for each processor
   std::string out;
-  std::string record;  // "": not recorded
+  std::string record;     // "": not recorded
+  std::string transport;  // "": the card is in this process
   bool json = false;
   uint64_t limit = 0;  // seconds of wall time; 0: none
   bool no_progress = false;

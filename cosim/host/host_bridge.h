@@ -7,13 +7,14 @@
 #include <tlm_utils/simple_target_socket.h>
 
 #include <cstdint>
-#include <map>
 #include <queue>
 #include <set>
 #include <systemc>
 #include <utility>
 #include <vector>
 
+#include "cosim/host/host_mappings.h"
+#include "cosim/host/host_side.h"
 #include "cosim/host/observable_transport.h"
 #include "model/common/transfer.h"
 #include "model/pcie/host_access.h"
@@ -35,8 +36,13 @@ class HostBridge : public sc_core::sc_module {
   // One 32-bit access; *delay_ps is how long the packet (and the completion) takes.
   uint32_t Access(driver::FunctionId function, model::HostAccess::Space space, uint64_t offset,
                   bool write, uint32_t value, uint64_t* delay_ps);
+  // One access of 1 to 4 bytes, of which bit i of `enables` writes byte i. Configuration space and
+  // registers take 4 bytes only. False: nobody answers; `data` is as it was.
+  bool AccessBytes(driver::FunctionId function, model::HostAccess::Space space, uint64_t offset,
+                   bool write, uint8_t* data, unsigned bytes, unsigned enables, uint64_t* delay_ps);
 
   driver::IoAddress Map(driver::FunctionId function, void* host, size_t size);
+  void MapAt(driver::FunctionId function, driver::IoAddress address, void* host, size_t size);
   void Unmap(driver::FunctionId function, driver::IoAddress address);
   void UnmapAll();  // also forgets the observer
 
@@ -44,13 +50,13 @@ class HostBridge : public sc_core::sc_module {
 
   // Takes the pending interrupt of (function, vector), if any.
   bool TakeInterrupt(driver::FunctionId function, unsigned vector);
+  void ForgetInterrupts(driver::FunctionId function);
+
+  // From now on the card's DMA and interrupts go there; Map is of no use any more. It must outlive
+  // the bridge, or its use.
+  void UseHost(HostSide* side) { side_ = side; }
 
  private:
-  struct Mapping {
-    driver::FunctionId function;
-    uint8_t* host;
-    size_t size;
-  };
   // A short write (a response or an MSI) becomes visible to the host when it arrives, not when it
   // is sent.
   struct Arrival {
@@ -58,6 +64,7 @@ class HostBridge : public sc_core::sc_module {
     uint64_t order;
     uint64_t address;
     uint16_t function;
+    int msi_vector;
     std::vector<uint8_t> data;
     bool operator>(const Arrival& other) const {
       return time_ps != other.time_ps ? time_ps > other.time_ps : order > other.order;
@@ -67,14 +74,18 @@ class HostBridge : public sc_core::sc_module {
   void Dma(tlm::tlm_generic_payload& payload, sc_core::sc_time& delay);
   void DeliverArrivals();
   void Pause() { sc_core::sc_pause(); }
-  uint8_t* Find(uint16_t function, uint64_t address, uint64_t bytes);
+  void DmaToSide(tlm::tlm_generic_payload& payload, const sc_core::sc_time& delay);
+  void Deliver(const Arrival& arrival);
+  void DeliverBefore(const Arrival& message);
+  void Interrupt(driver::FunctionId function, unsigned vector);
 
-  std::map<driver::IoAddress, Mapping> mappings_;
+  HostMappings mappings_;
   driver::IoAddress next_address_;
   std::set<std::pair<driver::FunctionId, unsigned>> interrupts_;
   std::priority_queue<Arrival, std::vector<Arrival>, std::greater<>> arrivals_;
   uint64_t arrival_order_ = 0;
   HostWriteObserver observer_;
+  HostSide* side_ = nullptr;
   sc_core::sc_event arrival_event_;
   tlm::tlm_generic_payload payload_;
   model::HostAccess access_;

@@ -227,6 +227,12 @@ driver::IoAddress InProcessTransport::MapHost(driver::FunctionId function, void*
   return bridge_.Map(function, host, size);
 }
 
+void InProcessTransport::MapHostAt(driver::FunctionId function, driver::IoAddress address,
+                                   void* host, size_t size) {
+  const std::lock_guard<std::recursive_mutex> lock(mutex_);
+  bridge_.MapAt(function, address, host, size);
+}
+
 void InProcessTransport::UnmapHost(driver::FunctionId function, driver::IoAddress address) {
   const std::lock_guard<std::recursive_mutex> lock(mutex_);
   bridge_.Unmap(function, address);
@@ -257,6 +263,23 @@ driver::WaitResult InProcessTransport::Sleep(driver::FunctionId function, int ve
     RestoreStackBounds();
     CheckCard();
   }
+}
+
+void InProcessTransport::RunUntil(uint64_t until_ps, bool when_idle) {
+  const std::lock_guard<std::recursive_mutex> lock(mutex_);
+  const uint64_t now = model::NowPs();
+  if (ended_ || now >= until_ps) return;
+  // As in Sleep: when the card starves, the kernel's time stays, unless it is told otherwise.
+  const bool beyond = !idle() && sc_core::sc_time_to_pending_activity() > model::Ps(until_ps - now);
+  Simulate(until_ps,
+           beyond || when_idle ? sc_core::SC_RUN_TO_TIME : sc_core::SC_EXIT_ON_STARVATION);
+  RestoreStackBounds();
+  CheckCard();
+}
+
+bool InProcessTransport::idle() {
+  const std::lock_guard<std::recursive_mutex> lock(mutex_);
+  return ended_ || !sc_core::sc_pending_activity();
 }
 
 HostTime InProcessTransport::host_time() {

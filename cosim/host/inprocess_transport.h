@@ -60,6 +60,16 @@ class InProcessTransport : public ObservableTransport {
   void Advance(uint64_t host_ps) override;
   std::string Diagnose() override;
   void ObserveHostWrites(HostWriteObserver observer) override;
+  void MapHostAt(driver::FunctionId function, driver::IoAddress address, void* host,
+                 size_t size) override;
+
+  // For a server, which has several clients and must not wait for one: lets the card run until
+  // `until_ps`, or only until an interrupt has come. when_idle: time moves even when the card has
+  // nothing left to do.
+  void RunUntil(uint64_t until_ps, bool when_idle);
+  bool idle();  // nothing is left to happen in the card
+  HostBridge& bridge() { return bridge_; }
+  const HostTiming& timing() const { return timing_; }
 
   model::Card& card() { return card_; }
   HostTime host_time();  // since the beginning

@@ -26,8 +26,7 @@ constexpr uint64_t kMaxFileBytes = 16ull << 30;
 constexpr uint64_t kMaxConfigBytes = kMaxTextBytes;
 // A chunk is closed when it has kChunkBytes; its last record may be the digests of 64 GiB.
 constexpr uint64_t kMaxChunkBytes = 256ull << 20;
-constexpr uint64_t kMaxMappedBytes = 64ull << 30;  // of all mappings at one time
-constexpr size_t kChunkBytes = 1 << 20;            // a chunk is closed when it has that many
+constexpr size_t kChunkBytes = 1 << 20;  // a chunk is closed when it has that many
 
 struct FileHead {
   char magic[8];
@@ -168,10 +167,10 @@ class Parser {
       case RecordKind::kMap:
         return Map(r, at);
       case RecordKind::kUnmap:
-        Require(Holds(r.function, r.address, 0) && mappings_.count(r.address) != 0, at,
+        Require(mappings_.count({r.function, r.address}) != 0, at,
                 "an unmap of what is not mapped");
-        mapped_bytes_ -= mappings_.at(r.address).second;
-        mappings_.erase(r.address);
+        mapped_bytes_ -= mappings_.at({r.function, r.address});
+        mappings_.erase({r.function, r.address});
         return;
       case RecordKind::kWait:
         Require(r.unit < kMsiVectors, at, "no such interrupt vector");
@@ -209,24 +208,25 @@ class Parser {
     Require(r.value > 0 && r.value <= kMaxMappedBytes - mapped_bytes_, at,
             "more than 64 GiB of host memory, or an empty mapping");
     Require(r.address <= UINT64_MAX - r.value, at, "a mapping beyond the end of the address space");
-    const auto next = mappings_.lower_bound(r.address);
-    Require(next == mappings_.end() || r.address + r.value <= next->first, at,
-            "a mapping over another");
+    const auto next = mappings_.lower_bound({r.function, r.address});
+    Require(next == mappings_.end() || next->first.first != r.function ||
+                r.address + r.value <= next->first.second,
+            at, "a mapping over another");
     if (next != mappings_.begin()) {
-      const auto& [base, mapping] = *std::prev(next);
-      Require(base + mapping.second <= r.address, at, "a mapping over another");
+      const auto& [place, bytes] = *std::prev(next);
+      Require(place.first != r.function || place.second + bytes <= r.address, at,
+              "a mapping over another");
     }
-    mappings_[r.address] = {r.function, r.value};
+    mappings_[{r.function, r.address}] = r.value;
     mapped_bytes_ += r.value;
   }
 
   bool Holds(uint16_t function, uint64_t address, uint64_t bytes) const {
-    const auto next = mappings_.upper_bound(address);
+    const auto next = mappings_.upper_bound({function, address});
     if (next == mappings_.begin()) return false;
-    const auto& [base, mapping] = *std::prev(next);
-    const uint64_t offset = address - base;
-    return mapping.first == function && offset <= mapping.second &&
-           bytes <= mapping.second - offset;
+    const auto& [place, mapped] = *std::prev(next);
+    const uint64_t offset = address - place.second;
+    return place.first == function && offset <= mapped && bytes <= mapped - offset;
   }
 
   std::istream& in_;
@@ -235,7 +235,7 @@ class Parser {
   uint64_t offset_ = 0;
   uint64_t time_ps_ = 0;
   uint64_t mapped_bytes_ = 0;
-  std::map<uint64_t, std::pair<uint16_t, uint64_t>> mappings_;  // IO address: function, bytes
+  std::map<std::pair<uint16_t, uint64_t>, uint64_t> mappings_;  // function, IO address: bytes
   bool ended_ = false;
 };
 

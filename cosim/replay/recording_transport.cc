@@ -45,6 +45,15 @@ void RecordingTransport::Add(RecordKind kind, int unit, driver::FunctionId funct
 void RecordingTransport::AddCall(RecordKind kind, int unit, driver::FunctionId function,
                                  uint64_t address, uint64_t value) {
   Add(kind, unit, function, address, value);
+  AddResponses();
+}
+
+void RecordingTransport::AddArrived() {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  AddResponses();
+}
+
+void RecordingTransport::AddResponses() {
   for (const Output& arrived : arrived_) {
     const CardResponse& r = arrived.response;
     const std::string_view bytes(reinterpret_cast<const char*>(&r.response), sizeof r.response);
@@ -135,23 +144,35 @@ void RecordingTransport::Write32(driver::FunctionId function, int bar, uint64_t 
 driver::IoAddress RecordingTransport::MapHost(driver::FunctionId function, void* host,
                                               size_t size) {
   const std::lock_guard<std::mutex> lock(mutex_);
-  // Zeros, as a replay has them; pages that are never touched cost nothing.
-  Shadow shadow(static_cast<uint8_t*>(std::calloc(std::max<size_t>(size, 1), 1)));
-  if (shadow == nullptr) throw std::bad_alloc();
   const driver::IoAddress address = inner_.MapHost(function, host, size);
+  AddMapping(function, address, host, size);
+  return address;
+}
+
+void RecordingTransport::MapHostAt(driver::FunctionId function, driver::IoAddress address,
+                                   void* host, size_t size) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  inner_.MapHostAt(function, address, host, size);
+  AddMapping(function, address, host, size);
+}
+
+void RecordingTransport::AddMapping(driver::FunctionId function, driver::IoAddress address,
+                                    void* host, size_t size) {
+  // Zeros, as a replay has them; pages that are never touched cost nothing.
+  Shadow shadow(static_cast<uint8_t*>(std::calloc(size, 1)));
+  if (shadow == nullptr) throw std::bad_alloc();
   mappings_.Add(function, address, static_cast<uint8_t*>(host), size);
   shadows_.Add(function, address, shadow.get(), size);
-  shadow_memory_[address] = std::move(shadow);
+  shadow_memory_[{function, address}] = std::move(shadow);
   Add(RecordKind::kMap, 0, function, address, size);
-  return address;
 }
 
 void RecordingTransport::UnmapHost(driver::FunctionId function, driver::IoAddress address) {
   const std::lock_guard<std::mutex> lock(mutex_);
   inner_.UnmapHost(function, address);
-  mappings_.Remove(address);
-  shadows_.Remove(address);
-  shadow_memory_.erase(address);
+  mappings_.Remove(function, address);
+  shadows_.Remove(function, address);
+  shadow_memory_.erase({function, address});
   Add(RecordKind::kUnmap, 0, function, address, 0);
 }
 

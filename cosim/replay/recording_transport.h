@@ -13,6 +13,7 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "cosim/host/observable_transport.h"
@@ -28,6 +29,14 @@ class RecordingTransport : public driver::Transport {
   RecordingTransport(ObservableTransport& inner, const std::string& path,
                      const std::string& config);
   ~RecordingTransport() override { inner_.ObserveHostWrites({}); }
+
+  // The host's memory is elsewhere: what is mapped here are copies, which this brings up to date.
+  void RefreshBy(HostMappings::Refresh refresh) { mappings_.RefreshBy(std::move(refresh)); }
+  // Records what the card has written since the last call. For a host whose clients see the card
+  // between their calls; in calls it happens by itself.
+  void AddArrived();
+  // As MapHost, at an address that the caller has chosen.
+  void MapHostAt(driver::FunctionId function, driver::IoAddress address, void* host, size_t size);
 
   // Ends the recording and closes the file; calls after it are not recorded.
   void Finish();
@@ -54,6 +63,8 @@ class RecordingTransport : public driver::Transport {
     std::string data;
   };
 
+  void AddResponses();
+  void AddMapping(driver::FunctionId function, driver::IoAddress address, void* host, size_t size);
   void Add(RecordKind kind, int unit, driver::FunctionId function, uint64_t address, uint64_t value,
            std::string_view data = {});
   // Adds what has changed since the last time where the card may read.
@@ -69,7 +80,7 @@ class RecordingTransport : public driver::Transport {
   RecordingWriter writer_;
   bool finished_ = false;
   HostMappings mappings_, shadows_;
-  std::map<driver::IoAddress, Shadow> shadow_memory_;
+  std::map<std::pair<driver::FunctionId, driver::IoAddress>, Shadow> shadow_memory_;
   QueueWatch watch_{mappings_};
   std::vector<Output> arrived_;  // during the present call
 };

@@ -107,8 +107,8 @@ class Replayer {
         return Map(r);
       case RecordKind::kUnmap:
         transport_.UnmapHost(r.function, r.address);
-        mappings_.Remove(r.address);
-        memory_.erase(r.address);
+        mappings_.Remove(r.function, r.address);
+        memory_.erase({r.function, r.address});
         return;
       case RecordKind::kWait:
         return Wait(r);
@@ -141,13 +141,9 @@ class Replayer {
     std::unique_ptr<uint8_t[], Free> memory(
         static_cast<uint8_t*>(std::calloc(static_cast<size_t>(r.value), 1)));
     if (memory == nullptr) throw std::bad_alloc();
-    const driver::IoAddress address = transport_.MapHost(r.function, memory.get(), r.value);
-    if (address != r.address) {
-      Diverge(fmt::format("mapping of {} bytes for function {}", r.value, r.function),
-              fmt::format("IO address {:#x}", r.address), fmt::format("IO address {:#x}", address));
-    }
-    mappings_.Add(r.function, address, memory.get(), r.value);
-    memory_[address] = std::move(memory);
+    transport_.MapHostAt(r.function, r.address, memory.get(), r.value);
+    mappings_.Add(r.function, r.address, memory.get(), r.value);
+    memory_[{r.function, r.address}] = std::move(memory);
   }
 
   void Read(const Record& r) {
@@ -355,7 +351,7 @@ class Replayer {
   size_t index_ = 0;  // of the present record
 
   HostMappings mappings_;
-  std::map<driver::IoAddress, std::unique_ptr<uint8_t[], Free>> memory_;
+  std::map<std::pair<FunctionId, driver::IoAddress>, std::unique_ptr<uint8_t[], Free>> memory_;
   QueueWatch watch_{mappings_};
   std::map<FunctionId, std::deque<Arrived>> arrived_;  // not yet taken, in order of arrival
   Arrived taken_;                                      // the last that was

@@ -212,6 +212,12 @@ std::string ReportJson(const RunResult& result, const RunDigest* reference) {
                            {"equal", difference.empty()},
                            {"difference", difference}};
   }
+  if (!result.transport.empty()) {
+    report["transport"] = result.transport;
+    // The counters behind these are in the server's process.
+    for (const char* key : {"roofline", "balance", "lost_time", "units", "host", "management"})
+      report.erase(key);
+  }
   if (!result.steps.empty()) report["bundle"] = {{"programs", std::move(programs)}};
   return report.dump(2) + "\n";
 }

@@ -76,6 +76,7 @@ struct RunResult {
   std::string out_dir;
   std::shared_ptr<const OutputDirectory> directory;  // locked until the report is in it
   std::string unwritten;                // why the trace or a tensor is not there; "": all is
+  std::string transport;                // that was asked for; "": the card was in this process
   std::string trace_path;               // "" if tracing is off
   std::vector<std::string> wave_paths;  // in order of time
   std::map<std::string, std::string> tensor_paths;  // name -> .npy

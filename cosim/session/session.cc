@@ -7,15 +7,15 @@
 #include <chrono>
 #include <filesystem>
 #include <memory>
+#include <optional>
 
 #include "base/build_info/build_info.h"
 #include "base/error.h"
 #include "base/files.h"
 #include "base/interrupt.h"
-#include "cosim/host/inprocess_transport.h"
 #include "cosim/measure/kernel_log.h"
-#include "cosim/replay/recording_transport.h"
 #include "cosim/session/output_directory.h"
+#include "cosim/session/session_card.h"
 #include "cosim/session/session_setup.h"
 #include "cosim/tensors/npy.h"
 #include "cosim/workload/input_data.h"
@@ -23,7 +23,6 @@
 #include "cosim/workload/workload.h"
 #include "driver/physical_function.h"
 #include "model/contract/control_block.h"
-#include "model/rtl/waves.h"
 #include "runtime/spyre/spyre_tensor.h"
 #include "traces/trace_writer.h"
 
@@ -31,8 +30,6 @@ namespace spyre::cosim {
 namespace {
 
 namespace fs = std::filesystem;
-
-constexpr uint64_t kPsPerNs = 1000;
 
 // Adds the wall time of its life to `seconds`.
 class WallTimer {
@@ -49,6 +46,10 @@ class WallTimer {
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
 };
 
+std::vector<model::UnitStatistics> UnitsOf(const model::Card* card) {
+  return card == nullptr ? std::vector<model::UnitStatistics>() : card->Statistics();
+}
+
 class Session {
  public:
   Session(const RunConfig& config, std::string out_dir, const SessionOptions& options)
@@ -62,6 +63,7 @@ class Session {
     result_.decisions = workload_->decisions();
     if (options_.warn != nullptr) options_.warn(result_.warnings);
     result_.out_dir = std::move(out_dir);
+    result_.transport = options_.transport;
   }
 
   RunResult Run() {
@@ -79,7 +81,8 @@ class Session {
       Unplug();
       EndTrace();
       VerifyOutput();
-      KeepWaves();
+      result_.wave_paths =
+          card_->KeepWaves(!result_.verification || result_.verification->passed());
       // A full disk costs large files, not the report.
       try {
         WriteTensors();
@@ -97,10 +100,6 @@ class Session {
     if (options_.progress != nullptr) options_.progress->Update(phase, done, total);
   }
   std::string PathOf(const std::string& name) const { return result_.out_dir + "/" + name; }
-  std::string WavesPath(const std::string& block) const {
-    return PathOf("waves_" + block + ".fst");
-  }
-
   // What an earlier run left would be taken for this one's.
   void MakeOutputDirectory() {
     result_.directory = std::make_shared<OutputDirectory>(result_.out_dir);
@@ -154,12 +153,8 @@ class Session {
   }
 
   void Plug() {
-    const HostTiming timing{config_.host.register_write_ns, config_.host.register_read_ns,
-                            config_.host.interrupt_ns};
-    transport_ = std::make_unique<InProcessTransport>(config_.card, timing, &recorder_);
-    if (options_.debugger != nullptr) transport_->card().SetDebugger(options_.debugger);
-    AttachWaves();
-    driver::Transport& card = Record();
+    card_ = std::make_unique<SessionCard>(config_, options_, result_.out_dir, &recorder_);
+    driver::Transport& card = card_->transport();
     const bool virtual_function = config_.mode == FunctionMode::kVirtual;
     const flex::RuntimeOptions options = RuntimeOptionsOf(config_, &recorder_);
     if (virtual_function) {
@@ -169,34 +164,7 @@ class Session {
       AssignRegions(physical, config_.card.usable_bytes(), config_.card.num_vfs);
     }
     context_ = std::make_unique<flex::RuntimeContext>(card, virtual_function ? 1 : 0, options);
-  }
-
-  // What the driver is to use: the card itself, or a recording of it.
-  driver::Transport& Record() {
-    if (options_.record.empty()) return *transport_;
-    RunConfig config = config_;
-    config.preset = RunConfig().preset;  // its values are in the keys; its file may not be there
-    recording_ = std::make_unique<RecordingTransport>(*transport_, options_.record, ToToml(config));
-    return *recording_;
-  }
-
-  void AttachWaves() {
-    const WavesConfig& waves = config_.trace.waves;
-    if (waves.block == WavesBlock::kNone) return;
-    model::WaveWindow window;
-    window.from_ps = waves.from * kPsPerNs;
-    if (waves.to != 0) window.to_ps = waves.to * kPsPerNs;
-    if (waves.on_error) window.rolling_dumps = 2 * waves.cycles;  // both edges
-    waves_ = std::make_unique<model::Waves>(WavesPath(Name(waves.block)), window);
-    transport_->card().AttachWaves(Name(waves.block), waves_.get());
-  }
-
-  // Of a run that reached its end.
-  void KeepWaves() {
-    if (waves_ == nullptr) return;
-    const bool passed = !result_.verification || result_.verification->passed();
-    if (config_.trace.waves.on_error && passed) waves_->Discard();
-    result_.wave_paths = waves_->Files();
+    card_->Check(context_->identity());
   }
 
   // Tensors go first: the context must outlive them.
@@ -205,10 +173,7 @@ class Session {
     run_.reset();
     context_.reset();
     admin_.reset();
-    if (recording_) recording_->Finish();
-    recording_.reset();
-    transport_.reset();
-    if (waves_ != nullptr) waves_->Close();
+    if (card_) card_->Close();
   }
 
   void Simulate() {
@@ -260,15 +225,18 @@ class Session {
   void Launch() {
     const flex::OperationCounts before = context_->Counts();
     const driver::QueueStatistics queue = context_->QueueStatistics();
-    const HostTime host = transport_->host_time();
+    const HostTime host = card_->host_time();
     const size_t first = context_->CompletedOperations().size();
-    std::vector<model::UnitStatistics> units_before = transport_->card().Statistics();
+    model::Card* const model = card_->model();
+    std::vector<model::UnitStatistics> units_before = UnitsOf(model);
     // A model launches the same few kernels so often that their steps would fill the memory.
     const bool with_steps = workload_->model() == nullptr || config_.trace.enabled;
-    KernelLog log(transport_->card(), &recorder_, compiled_.marks, with_steps);
+    std::optional<KernelLog> log;
+    if (model != nullptr) log.emplace(*model, &recorder_, compiled_.marks, with_steps);
     run_->Launch();
     Wait("launch");
-    result_.kernel_usages = log.Take();
+    if (log) result_.kernel_usages = log->Take();
+    log.reset();
     const flex::OperationCounts after = context_->Counts();
     result_.launch_counts = {after.queued - before.queued, after.completed - before.completed,
                              after.failed - before.failed,
@@ -276,10 +244,10 @@ class Session {
     const driver::QueueStatistics queue_after = context_->QueueStatistics();
     result_.launch_doorbells = queue_after.submission_doorbells - queue.submission_doorbells;
     result_.launch_interrupts = queue_after.interrupts - queue.interrupts;
-    result_.launch_host = transport_->host_time().Since(host);
+    result_.launch_host = card_->host_time().Since(host);
     const auto completed = context_->CompletedOperations();
     result_.launches.assign(completed.begin() + static_cast<ptrdiff_t>(first), completed.end());
-    result_.launch_units = transport_->card().Statistics();
+    result_.launch_units = UnitsOf(model);
     for (size_t i = 0; i < units_before.size(); ++i) {
       result_.launch_units[i] = result_.launch_units[i].Since(units_before[i]);
     }
@@ -319,7 +287,8 @@ class Session {
     window(result_.launches, result_.launch_begin_ps, result_.launch_end_ps);
     result_.tensor_memory = context_->Statistics(flex::MemoryKind::kTensor);
     result_.program_memory = context_->Statistics(flex::MemoryKind::kProgram);
-    transport_->card().CheckRtl();
+    model::Card* const model = card_->model();
+    if (model != nullptr) model->CheckRtl();
     for (const flex::CompletedOperation& operation : completed) {
       result_.responses.push_back(fmt::format("stream {}: {} {} {}", operation.stream,
                                               OpcodeName(operation.opcode), operation.name,
@@ -329,11 +298,12 @@ class Session {
       result_.output_digest =
           XXH3_64bits_withSeed(output.data(), output.size(), result_.output_digest);
     }
-    const auto& log = transport_->card().management().log();
+    result_.units = UnitsOf(model);
+    result_.sim_ps = card_->transport().NowPs();
+    if (model == nullptr) return;
+    const auto& log = model->management().log();
     result_.firmware_log.assign(log.begin(), log.end());
-    result_.units = transport_->card().Statistics();
-    if (const model::FastStatistics* fast = transport_->card().fast()) result_.fast = *fast;
-    result_.sim_ps = transport_->NowPs();
+    if (const model::FastStatistics* fast = model->fast()) result_.fast = *fast;
   }
 
   void EndTrace() {
@@ -381,10 +351,8 @@ class Session {
   std::unique_ptr<trace::TraceWriter> trace_;  // null: not asked for
   trace::Recorder recorder_;
 
-  std::unique_ptr<model::Waves> waves_;
-  std::unique_ptr<InProcessTransport> transport_;
-  std::unique_ptr<RecordingTransport> recording_;  // null: not asked for
-  std::unique_ptr<driver::Device> admin_;          // VF mode: the PF, which set the VFs up
+  std::unique_ptr<SessionCard> card_;
+  std::unique_ptr<driver::Device> admin_;  // VF mode: the PF, which set the VFs up
   std::unique_ptr<flex::RuntimeContext> context_;
   RunTensors tensors_;
   std::unique_ptr<WorkloadRun> run_;

@@ -32,6 +32,7 @@ struct SessionOptions {
   ProgressListener* progress = nullptr;
   model::Debugger* debugger = nullptr;  // of the management controller, which must be RTL
   std::string record{};                 // file for what the host does to the card; "": none
+  std::string transport{};              // "vfio-user:DIR": a served card; "": one in this process
   std::vector<std::string> inputs{};    // files that were read beside those that the keys name
   // Told of the workload's warnings before anything runs.
   void (*warn)(const std::vector<std::string>& warnings) = nullptr;

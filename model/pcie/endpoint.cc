@@ -261,6 +261,7 @@ bool PcieEndpoint::SendMsi(unsigned function, unsigned vector) {
   }
   uint32_t data = space.MsiData(number);
   message_.info.function = static_cast<uint16_t>(function);
+  message_.info.msi_vector = number % space.msi_vectors();
   auto& payload = message_.Prepare(tlm::TLM_WRITE_COMMAND, space.msi_address(),
                                    reinterpret_cast<uint8_t*>(&data), sizeof(data));
   sc_core::sc_time delay = sc_core::SC_ZERO_TIME;

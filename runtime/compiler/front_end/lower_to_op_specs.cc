@@ -76,8 +76,8 @@ class SourceBuilder {
                                     [](const Advance& a) { return a.needs_newest; });
     for (size_t i = 0; i < advances.size(); ++i) {
       const bool is_input = i < ir.inputs.size();
-      spec.args.push_back(Arg(is_input ? ir.inputs[i] : ir.output, is_input, ir.loops,
-                              newest ? &advances[i] : nullptr));
+      spec.args.push_back(
+          Arg(is_input ? ir.inputs[i] : ir.output, is_input, ir.loops, advances[i], newest));
     }
     if (op.loop) TiledSymbols(op, ir, newest, spec);
     return spec;
@@ -105,6 +105,16 @@ class SourceBuilder {
     return op != nullptr && op->IsComputed() && op->loop;
   }
 
+  // Of the loops around `op`, outermost first, how many are around what writes the buffer too: in
+  // those it is the same tile. In the others it is whole, and a tile of it is walked.
+  size_t LoopsOfTile(const GraphOp& op, const std::string& buffer) const {
+    if (!IsTile(buffer)) return 0;
+    const std::vector<int>& writer = graph_.Find(buffer)->loop->group_id;
+    const std::vector<int>& reader = op.loop->group_id;
+    const auto apart = std::mismatch(reader.begin(), reader.end(), writer.begin(), writer.end());
+    return static_cast<size_t>(apart.first - reader.begin());
+  }
+
   // Elements of range `dim` from one iteration of loop `level` to the next.
   static int64_t TileStep(const GraphOp& op, size_t level, int dim) {
     int64_t step = op.ranges[static_cast<size_t>(dim)].number();
@@ -120,6 +130,7 @@ class SourceBuilder {
     Advance advance;
     if (!op.loop) return advance;
     advance.elements.assign(op.loop->tiled_dims.size(), 0);
+    const size_t same_tile = LoopsOfTile(op, tensor.name);
     std::map<int, int> cut;  // dimension -> loops that cut it
     for (size_t level = 0; level < op.loop->tiled_dims.size(); ++level) {
       for (const int dim : op.loop->tiled_dims[level]) {
@@ -130,8 +141,10 @@ class SourceBuilder {
             DeviceElements(op, tensor, static_cast<int>(host - access.loop.begin()), step);
         // Two loops along one dimension need a symbol each, also where no tensor advances.
         advance.needs_newest = ++cut[dim] > 1 || advance.needs_newest;
-        if (IsTile(tensor.name)) continue;
+        if (level < same_tile) continue;
         advance.elements[level] += elements;
+        // By its coordinates it would advance in the loops of its tile too.
+        advance.needs_newest = advance.needs_newest || same_tile > 0;
         const int64_t range = op.ranges[static_cast<size_t>(dim)].number();
         const bool stick = tensor.layout.stick_dim() == host - access.loop.begin();
         advance.needs_newest = advance.needs_newest || range == 1 ||
@@ -163,7 +176,7 @@ class SourceBuilder {
   }
 
   TensorArg Arg(const TensorAccess& tensor, bool is_input, const std::vector<LoopVariable>& loops,
-                const Advance* newest) const {
+                const Advance& advance, bool newest) const {
     TensorArg arg;
     arg.is_input = is_input;
     arg.device_format = tensor.layout.format;
@@ -171,14 +184,15 @@ class SourceBuilder {
     arg.stride_map = tensor.layout.stride_map;
     for (const Coordinate& coordinate : DeviceCoordinates(tensor.layout, tensor.index, loops))
       arg.device_coordinates.push_back(ParseExpression(ToString(coordinate, loops)));
-    arg.per_tile_fixed = IsTile(tensor.name);
+    const std::vector<int64_t>& steps = advance.elements;
+    arg.per_tile_fixed = IsTile(tensor.name) &&
+                         std::all_of(steps.begin(), steps.end(), [](int64_t s) { return s == 0; });
     Place(tensor.name, arg);
-    if (newest == nullptr) return arg;
+    if (!newest) return arg;
     std::string text;
-    for (size_t level = 0; level < newest->elements.size(); ++level) {
-      if (newest->elements[level] == 0) continue;
-      text += fmt::format("{}{}*{}", text.empty() ? "" : " + ", newest->elements[level],
-                          LoopSymbol(level));
+    for (size_t level = 0; level < steps.size(); ++level) {
+      if (steps[level] == 0) continue;
+      text += fmt::format("{}{}*{}", text.empty() ? "" : " + ", steps[level], LoopSymbol(level));
     }
     if (!text.empty()) arg.tile_advance = ParseExpression(text);
     return arg;

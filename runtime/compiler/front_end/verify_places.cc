@@ -187,6 +187,20 @@ class PlaceChecker {
     return true;
   }
 
+  // Whether the device has more of some dimension than the host, but for the end of a last stick.
+  static bool HasGap(const StickLayout& layout) {
+    const int64_t per_stick = ElementsPerStick(layout.format);
+    int64_t walked = layout.stick_dim() < 0 ? per_stick : 1;
+    for (size_t d = 0; d < layout.host_size.size(); ++d) {
+      const bool in_stick = layout.stick_dim() == static_cast<int>(d);
+      const int64_t size = layout.host_size[d];
+      walked *= in_stick ? (size + per_stick - 1) / per_stick * per_stick : size;
+    }
+    int64_t device = 1;
+    for (const int64_t size : layout.device_size) device *= size;
+    return device != walked;
+  }
+
   // Nobody brings data from the LX of one core to that of another.
   void CheckCores(const LxBufferPlan& plan) {
     if (options_.lx.to_the_letter) return;
@@ -206,6 +220,11 @@ class PlaceChecker {
       return;
     }
     if (options_.lx.cores == 1) return;
+    if (HasGap(graph_.graph.LayoutOf(plan.name).device)) {
+      Report("lx_cores", plan.name,
+             fmt::format("'{}' is in LX, and its layout has room that nobody walks", plan.name));
+      return;
+    }
     const int cores = graph_.divisions.at(writer->name).cores_used;
     const std::vector<int>& splits = graph_.divisions.at(writer->name).splits;
     for (size_t l = writer->ranges.size(); l < splits.size(); ++l) {

@@ -163,7 +163,7 @@ TEST(Config, WordsThatAreNotAllowedGetTheNearest) {
               HasSubstr("card.mode = \"fp\" is not allowed; did you mean 'pf'? (allowed: vf, pf)"));
   EXPECT_THAT(MessageOf("[workload]\nop = \"matmull\"\n"), HasSubstr("did you mean 'matmul'?"));
   EXPECT_THAT(MessageOf("[trace]\ncategories = [\"croe\"]\n"), HasSubstr("did you mean 'core'?"));
-  EXPECT_EQ(ErrorFrom("[workload]\ndivision = \"seed\"\n").remedy(), "public, cost");
+  EXPECT_EQ(ErrorFrom("[workload]\ndivision = \"seed\"\n").remedy(), "public, cost, public-cost");
 }
 
 TEST(Config, BrokenTomlIsAnErrorWithLineAndColumn) {

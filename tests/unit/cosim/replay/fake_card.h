@@ -68,8 +68,13 @@ class FakeCard : public cosim::ObservableTransport {
     next_address_ += (size + 4095) / 4096 * 4096 + 4096;
     return address;
   }
-  void UnmapHost(driver::FunctionId, driver::IoAddress address) override {
-    mappings_.Remove(address);
+  void MapHostAt(driver::FunctionId function, driver::IoAddress address, void* host,
+                 size_t size) override {
+    mappings_.Add(function, address, static_cast<uint8_t*>(host), size);
+  }
+
+  void UnmapHost(driver::FunctionId function, driver::IoAddress address) override {
+    mappings_.Remove(function, address);
   }
   driver::WaitResult WaitInterrupt(driver::FunctionId function, int vector,
                                    uint64_t deadline_ps) override {

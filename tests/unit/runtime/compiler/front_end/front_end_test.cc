@@ -9,6 +9,7 @@
 #include <sstream>
 
 #include "runtime/compiler/ir/ir.h"
+#include "runtime/compiler/op_spec/unroll.h"
 #include "tests/paths.h"
 
 namespace spyre::compiler {
@@ -141,6 +142,21 @@ TEST(FrontEnd, WithoutLxPlanningIntermediatesAreInThePoolAndArgumentsMoveUpOneSe
   const FrontEndResult result = Compile(Chain(), options);
   EXPECT_THAT(Intermediates(result), ElementsAre(Memory::kPool, Memory::kPool));
   EXPECT_EQ(Ops(result.source.body)[0]->args[0].address, 0x400000000);
+}
+
+// t is the same in every iteration of its loop, and a loop of its own walks it in two tiles.
+TEST(FrontEnd, WhatALoopDoesNotDivideIsWalkedTileByTileInAnother) {
+  const FrontEndResult result = Compile(Json::parse(R"({
+    "dims": {"A": 64, "B": 128, "C": 256},
+    "tensors": [{"name": "x", "dims": ["A", "B"]}, {"name": "y", "dims": ["C"]}],
+    "ops": [{"op": "exp", "inputs": ["x"], "output": "e"},
+            {"op": "neg", "inputs": ["y"], "output": "t"},
+            {"op": "relu", "inputs": ["t"], "output": "z"}],
+    "hints": [{"slices": {"A": 4}, "ops": ["e", "t"]}, {"slices": {"C": 2}, "ops": ["z"]}]})"));
+  const OpSpec& relu = *Ops(result.source.body).back();
+  ASSERT_EQ(relu.op, "relufwd");
+  EXPECT_THAT(LoopStrideBytes(relu, relu.args[0], 1), ElementsAre(128 / 64 * 128));
+  EXPECT_THAT(LoopStrideBytes(relu, relu.args[1], 1), ElementsAre(128 / 64 * 128));
 }
 
 TEST(FrontEnd, AWholeTensorIsReadBackWhereALaterOperationIsOutsideTheLoop) {

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+// The command `serve`: the card of a configuration for other processes (docs/serve.md). Single
+// thread. Errors: Error(kBadInput); those of the card.
+#pragma once
+
+#include <cstdint>
+#include <ostream>
+#include <string>
+#include <vector>
+
+#include "base/command_line/command_line.h"
+#include "cosim/serve/time_mode.h"
+
+namespace spyre::cosim {
+
+struct ServeArguments {
+  std::string config;
+  std::vector<std::string> sets;
+  std::string directory;
+  TimeMode time = TimeMode::kFree;
+  uint64_t clients = 1;
+  double factor = 1;
+  uint64_t vfs = 0;  // enabled before anybody comes
+  bool once = false;
+  std::string record;  // "": not recorded
+};
+
+void AddServeCommand(command_line::Command& root);
+
+// Until a signal; with `once`, until the last client has gone. out: what is served; log: what
+// happens.
+int RunServeCommand(const ServeArguments& args, std::ostream& out, std::ostream& log);
+
+}  // namespace spyre::cosim

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+// Host memory and interrupts of somebody who is not in this process: what HostBridge asks when it
+// has been given one. Kernel thread; from inside a call that lets the card run.
+#pragma once
+
+#include <cstdint>
+
+#include "driver/transport.h"
+
+namespace spyre::cosim {
+
+class HostSide {
+ public:
+  virtual ~HostSide() = default;
+
+  // Whether the function may read, or write, all of [address, address + bytes). bytes > 0.
+  virtual bool Allows(driver::FunctionId function, driver::IoAddress address, uint64_t bytes,
+                      bool write) = 0;
+  // Whole, or not at all: false, as an IOMMU refuses.
+  virtual bool Read(driver::FunctionId function, driver::IoAddress address, uint8_t* data,
+                    uint64_t bytes) = 0;
+  virtual bool Write(driver::FunctionId function, driver::IoAddress address, const uint8_t* data,
+                     uint64_t bytes) = 0;
+  // An MSI of the function has arrived.
+  virtual void Interrupt(driver::FunctionId function, unsigned vector) = 0;
+};
+
+}  // namespace spyre::cosim

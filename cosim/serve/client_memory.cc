@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cosim/serve/client_memory.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <limits>
+#include <string>
+#include <utility>
+
+#include "cosim/serve/connection.h"
+
+namespace spyre::cosim {
+namespace {
+
+using driver::vfio_user::Command;
+using driver::vfio_user::DmaAccess;
+
+// Two flags of libvfio-user: how the server is to use the file. Either way it is read and written.
+constexpr uint32_t kByMapping = 0x4;
+constexpr uint32_t kByFileAccess = 0x8;
+
+bool ReadFileAt(int fd, uint8_t* data, uint64_t bytes, uint64_t offset) {
+  while (bytes > 0) {
+    const ssize_t n = pread(fd, data, bytes, static_cast<off_t>(offset));
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) return false;
+    data += n;
+    offset += static_cast<uint64_t>(n);
+    bytes -= static_cast<uint64_t>(n);
+  }
+  return true;
+}
+
+bool WriteFileAt(int fd, const uint8_t* data, uint64_t bytes, uint64_t offset) {
+  struct stat status {};
+  // Writing must not make the file longer than its owner has it.
+  if (fstat(fd, &status) != 0 || offset + bytes > static_cast<uint64_t>(status.st_size))
+    return false;
+  while (bytes > 0) {
+    const ssize_t n = pwrite(fd, data, bytes, static_cast<off_t>(offset));
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) return false;
+    data += n;
+    offset += static_cast<uint64_t>(n);
+    bytes -= static_cast<uint64_t>(n);
+  }
+  return true;
+}
+
+bool ReadByMessages(Connection& client, uint64_t address, uint8_t* data, uint64_t bytes,
+                    uint64_t message_bytes) {
+  while (bytes > 0) {
+    const DmaAccess access{address, std::min(bytes, message_bytes)};
+    const auto reply =
+        client.Call(Command::kDmaRead, {reinterpret_cast<const char*>(&access), sizeof(access)});
+    if (!reply || reply->size() != sizeof(access) + access.count ||
+        std::memcmp(reply->data(), &access, sizeof(access)) != 0) {
+      return false;
+    }
+    std::memcpy(data, reply->data() + sizeof(access), access.count);
+    data += access.count;
+    address += access.count;
+    bytes -= access.count;
+  }
+  return true;
+}
+
+bool WriteByMessages(Connection& client, uint64_t address, const uint8_t* data, uint64_t bytes,
+                     uint64_t message_bytes) {
+  while (bytes > 0) {
+    const DmaAccess access{address, std::min(bytes, message_bytes)};
+    std::string message(reinterpret_cast<const char*>(&access), sizeof(access));
+    message.append(reinterpret_cast<const char*>(data), access.count);
+    // The specification gives the reply's count 4 bytes, libvfio-user 8.
+    const auto reply = client.Call(Command::kDmaWrite, message);
+    if (!reply || reply->size() < 12 || std::memcmp(reply->data(), &access, 12) != 0) return false;
+    data += access.count;
+    address += access.count;
+    bytes -= access.count;
+  }
+  return true;
+}
+
+}  // namespace
+
+int ClientMemory::Adopt(Descriptor descriptor, const driver::vfio_user::DmaMap& window,
+                        Window& result) {
+  struct stat status {};
+  const int mode = fcntl(descriptor.get(), F_GETFL);
+  if (mode < 0 || fstat(descriptor.get(), &status) != 0 || !S_ISREG(status.st_mode)) return EINVAL;
+  const auto length = static_cast<uint64_t>(status.st_size);
+  if (window.offset > length || window.size > length - window.offset) return EINVAL;
+  const int access = mode & O_ACCMODE;
+  const bool writes = (window.flags & driver::vfio_user::kDmaWritable) != 0;
+  const bool reads = (window.flags & driver::vfio_user::kDmaReadable) != 0;
+  if ((writes && access == O_RDONLY) || (reads && access == O_WRONLY)) return EACCES;
+  files_.erase(std::remove_if(files_.begin(), files_.end(),
+                              [](const std::weak_ptr<File>& file) { return file.expired(); }),
+               files_.end());
+  for (const std::weak_ptr<File>& known : files_) {
+    const std::shared_ptr<File> file = known.lock();
+    if (file->device == status.st_dev && file->inode == status.st_ino && file->access == access) {
+      result.file = file;
+      return 0;
+    }
+  }
+  if (files_.size() >= kMaxFiles) return EMFILE;
+  result.file =
+      std::make_shared<File>(File{std::move(descriptor), status.st_dev, status.st_ino, access});
+  files_.push_back(result.file);
+  return 0;
+}
+
+int ClientMemory::Map(const driver::vfio_user::DmaMap& window,
+                      std::vector<Descriptor> descriptors) {
+  const uint32_t rights = driver::vfio_user::kDmaReadable | driver::vfio_user::kDmaWritable;
+  const uint32_t ways = kByMapping | kByFileAccess;
+  const uint64_t last = std::numeric_limits<int64_t>::max();  // of file offsets
+  if ((window.flags & ~(rights | ways)) != 0 || (window.flags & ways) == ways) return EINVAL;
+  if ((window.flags & ways) != 0 && descriptors.empty()) return EINVAL;
+  if (window.size == 0 || window.address + (window.size - 1) < window.address ||
+      descriptors.size() > 1 || window.offset > last || window.size > last) {
+    return EINVAL;
+  }
+  const uint64_t end = window.address + (window.size - 1);  // inclusive
+  const auto above = windows_.upper_bound(end);
+  if (above != windows_.begin()) {
+    const auto& [address, below] = *std::prev(above);
+    if (address + (below.size - 1) >= window.address) return EEXIST;
+  }
+  if (windows_.size() >= kMaxWindows) return ENOSPC;
+  Window added{window.size, window.flags & rights, window.offset, nullptr};
+  if (!descriptors.empty()) {
+    if (const int error = Adopt(std::move(descriptors[0]), window, added)) return error;
+  }
+  windows_.emplace(window.address, std::move(added));
+  return 0;
+}
+
+int ClientMemory::Unmap(const driver::vfio_user::DmaUnmap& window) {
+  if (window.flags == driver::vfio_user::kUnmapAll) {
+    if (window.address != 0 || window.size != 0) return EINVAL;
+    windows_.clear();
+    return 0;
+  }
+  if (window.flags != 0) return EINVAL;
+  const auto found = windows_.find(window.address);
+  if (found == windows_.end() || found->second.size != window.size) return ENOENT;
+  windows_.erase(found);
+  return 0;
+}
+
+ClientMemory::Windows::const_iterator ClientMemory::Find(uint64_t address) const {
+  const auto above = windows_.upper_bound(address);
+  if (above == windows_.begin()) return windows_.end();
+  const auto found = std::prev(above);
+  return address - found->first < found->second.size ? found : windows_.end();
+}
+
+bool ClientMemory::Allows(uint64_t address, uint64_t bytes, bool write) const {
+  const uint32_t right = write ? driver::vfio_user::kDmaWritable : driver::vfio_user::kDmaReadable;
+  if (bytes == 0 || address + (bytes - 1) < address) return false;
+  while (bytes > 0) {
+    const auto found = Find(address);
+    if (found == windows_.end() || (found->second.flags & right) == 0) return false;
+    const uint64_t here = std::min(bytes, found->second.size - (address - found->first));
+    address += here;
+    bytes -= here;
+  }
+  return true;
+}
+
+template <typename Move>
+bool ClientMemory::ForPieces(uint64_t address, uint64_t bytes, const Move& move) const {
+  for (uint64_t done = 0; done < bytes;) {
+    const auto found = Find(address + done);
+    if (found == windows_.end()) return false;
+    const auto& [base, window] = *found;
+    const uint64_t offset = address + done - base;
+    const uint64_t here = std::min(bytes - done, window.size - offset);
+    if (!move(window, window.offset + offset, done, here)) return false;
+    done += here;
+  }
+  return true;
+}
+
+bool ClientMemory::Read(uint64_t address, uint8_t* data, uint64_t bytes, Connection& client,
+                        uint64_t message_bytes) const {
+  return Allows(address, bytes, false) && Peek(address, data, bytes, client, message_bytes);
+}
+
+bool ClientMemory::Peek(uint64_t address, uint8_t* data, uint64_t bytes, Connection& client,
+                        uint64_t message_bytes) const {
+  return ForPieces(address, bytes,
+                   [&](const Window& window, uint64_t offset, uint64_t at, uint64_t here) {
+                     if (window.file == nullptr)
+                       return ReadByMessages(client, address + at, data + at, here, message_bytes);
+                     return ReadFileAt(window.file->descriptor.get(), data + at, here, offset);
+                   });
+}
+
+bool ClientMemory::Write(uint64_t address, const uint8_t* data, uint64_t bytes, Connection& client,
+                         uint64_t message_bytes) const {
+  if (!Allows(address, bytes, true)) return false;
+  return ForPieces(address, bytes,
+                   [&](const Window& window, uint64_t offset, uint64_t at, uint64_t here) {
+                     if (window.file == nullptr)
+                       return WriteByMessages(client, address + at, data + at, here, message_bytes);
+                     return WriteFileAt(window.file->descriptor.get(), data + at, here, offset);
+                   });
+}
+
+}  // namespace spyre::cosim

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+// The memory that one client lets the card reach: windows of its IO address space, each a part of a
+// file that the client has sent, or (without a file) reached by messages to the client.
+//
+// Files are read and written, not mapped: a client that shortens its file under us gets a DMA fault
+// and nothing else. Kernel thread.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <vector>
+
+#include "base/descriptor.h"
+#include "driver/vfio_user_protocol.h"
+
+namespace spyre::cosim {
+
+class Connection;
+
+class ClientMemory {
+ public:
+  static constexpr size_t kMaxWindows = 65535;  // what the specification says without max_dma_maps
+  static constexpr size_t kMaxFiles = 64;       // of different identity
+
+  // Both give 0 or an errno: EINVAL, EEXIST (overlaps a window), ENOENT (not exactly a window),
+  // ENOSPC (too many windows), EMFILE (too many files), EACCES (the file does not allow it).
+  int Map(const driver::vfio_user::DmaMap& window, std::vector<Descriptor> descriptors);
+  int Unmap(const driver::vfio_user::DmaUnmap& window);
+  void Clear() { windows_.clear(); }
+  size_t windows() const { return windows_.size(); }
+
+  // [address, address + bytes) may lie in several windows that touch. bytes > 0.
+  bool Allows(uint64_t address, uint64_t bytes, bool write) const;
+  // Through `client` where a window has no file; messages carry at most `message_bytes`.
+  bool Read(uint64_t address, uint8_t* data, uint64_t bytes, Connection& client,
+            uint64_t message_bytes) const;
+  bool Write(uint64_t address, const uint8_t* data, uint64_t bytes, Connection& client,
+             uint64_t message_bytes) const;
+  // As Read, whatever the windows' rights: for a recording.
+  bool Peek(uint64_t address, uint8_t* data, uint64_t bytes, Connection& client,
+            uint64_t message_bytes) const;
+
+  template <typename Visit>
+  void ForEach(const Visit& visit) const {
+    for (const auto& [address, window] : windows_) visit(address, window.size);
+  }
+
+ private:
+  struct File {
+    Descriptor descriptor;
+    dev_t device = 0;
+    ino_t inode = 0;
+    int access = 0;  // O_RDONLY, O_WRONLY, O_RDWR
+  };
+  struct Window {
+    uint64_t size = 0;
+    uint32_t flags = 0;
+    uint64_t offset = 0;
+    std::shared_ptr<File> file;  // null: by messages
+  };
+  using Windows = std::map<uint64_t, Window>;  // by address
+
+  Windows::const_iterator Find(uint64_t address) const;
+  // move(window, offset in its file, bytes before it, bytes) for each window in turn.
+  template <typename Move>
+  bool ForPieces(uint64_t address, uint64_t bytes, const Move& move) const;
+  int Adopt(Descriptor descriptor, const driver::vfio_user::DmaMap& window, Window& result);
+
+  Windows windows_;
+  std::vector<std::weak_ptr<File>> files_;
+};
+
+}  // namespace spyre::cosim

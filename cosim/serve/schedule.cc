@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cosim/serve/schedule.h"
+
+#include <algorithm>
+#include <map>
+
+#include "model/common/transfer.h"
+
+namespace spyre::cosim {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using std::chrono::microseconds;
+
+// A message is to be answered long before a client gives up, and soon after it has come.
+constexpr microseconds kTurn{2'000};
+constexpr microseconds kShortSlice{500};
+constexpr microseconds kLongSlice{2'000};
+constexpr uint64_t kMinSlicePs = 1'000;
+constexpr uint64_t kMaxSlicePs = 1'000'000'000'000;
+
+}  // namespace
+
+// Connections of one client have one thread behind them: it waits if one of them does.
+bool Schedule::AllWait(const Functions& functions) {
+  std::map<std::string, bool> clients;
+  for (const auto& function : functions) {
+    const ClientVersion* client = function->client();
+    if (client == nullptr || !client->time_client) continue;
+    clients[*client->time_client] |= function->waiting();
+    if (seen_.size() < options_.clients) seen_.insert(*client->time_client);
+  }
+  return seen_.size() >= options_.clients && !clients.empty() &&
+         std::all_of(clients.begin(), clients.end(), [](const auto& c) { return c.second; });
+}
+
+ServedFunction* Schedule::Next(const Functions& functions) {
+  ServedFunction* next = nullptr;
+  for (const auto& function : functions) {
+    if (function->waiting() && (next == nullptr || function->wake_ps() < next->wake_ps()))
+      next = function.get();
+  }
+  return next;
+}
+
+uint64_t Schedule::LimitPs() const {
+  if (options_.mode != TimeMode::kPaced) return UINT64_MAX;
+  const std::chrono::duration<double, std::pico> wall = Clock::now() - begin_;
+  return static_cast<uint64_t>(wall.count() * options_.factor);
+}
+
+bool Schedule::CanMove(const Functions& functions) {
+  if (options_.mode == TimeMode::kLockstep) return AllWait(functions);
+  return Next(functions) != nullptr || !card_.idle();
+}
+
+int Schedule::PatienceMs(const Functions& functions) {
+  if (!CanMove(functions)) return -1;
+  return model::NowPs() >= LimitPs() ? 1 : 0;
+}
+
+// When nothing is left to happen and everybody sleeps, the first one is told so; what it does then
+// may be what the others sleep for.
+bool Schedule::EndSleepOfAll(const Functions& functions) {
+  if (!card_.idle()) return false;
+  ServedFunction* first = nullptr;
+  for (const auto& function : functions) {
+    if (!function->waiting()) continue;
+    if (!function->waits_for_interrupt() || function->wake_ps() <= model::NowPs()) return false;
+    if (first == nullptr) first = function.get();
+  }
+  if (first != nullptr) first->EndSleep();
+  return first != nullptr;
+}
+
+void Schedule::Run(uint64_t until_ps, bool when_idle) {
+  const uint64_t now = model::NowPs();
+  const bool jump = when_idle && card_.idle();
+  const uint64_t target = jump ? until_ps : std::min(until_ps, now + slice_ps_);
+  const Clock::time_point start = Clock::now();
+  card_.RunUntil(target, when_idle);
+  const auto wall = Clock::now() - start;
+  if (wall > kLongSlice) slice_ps_ = std::max(slice_ps_ / 2, kMinSlicePs);
+  if (wall < kShortSlice && target == now + slice_ps_)
+    slice_ps_ = std::min(slice_ps_ * 2, kMaxSlicePs);
+}
+
+void Schedule::CatchUp() {
+  if (options_.mode == TimeMode::kPaced && card_.idle()) card_.RunUntil(LimitPs(), true);
+}
+
+void Schedule::Move(const Functions& functions) {
+  const Clock::time_point end = Clock::now() + kTurn;
+  do {
+    if (!CanMove(functions)) return;
+    const uint64_t limit = LimitPs();
+    ServedFunction* const next = Next(functions);
+    if (next != nullptr && EndSleepOfAll(functions)) continue;
+    const uint64_t wake = next == nullptr ? UINT64_MAX : next->wake_ps();
+    if (model::NowPs() < wake) {
+      if (model::NowPs() >= limit) return;
+      const bool known = next != nullptr || options_.mode == TimeMode::kPaced;
+      Run(std::min(wake, limit), known && std::min(wake, limit) != UINT64_MAX);
+      for (const auto& function : functions) function->TakeInterrupt();
+    }
+    // An interrupt may have changed who is next.
+    ServedFunction* const due = Next(functions);
+    if (due != nullptr && due->wake_ps() <= model::NowPs()) {
+      due->Step();
+      due->Serve();
+    }
+  } while (Clock::now() < end);
+}
+
+}  // namespace spyre::cosim

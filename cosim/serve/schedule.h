@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+// When the time of a served card moves, and how far (time_mode.h). Kernel thread.
+//
+// What clients wait for ends at a time of the card; what ends first is served first, and of equal
+// times that of the lower function. In lockstep, time moves only while every client waits, so that
+// what each of them sees does not depend on who is faster; it begins when `clients` of them have
+// come.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "cosim/host/inprocess_transport.h"
+#include "cosim/serve/served_function.h"
+#include "cosim/serve/time_mode.h"
+
+namespace spyre::cosim {
+
+struct TimeOptions {
+  TimeMode mode = TimeMode::kFree;
+  uint64_t clients = 1;  // lockstep
+  double factor = 1;     // paced: simulated seconds for each second of wall time, at most
+};
+
+class Schedule {
+ public:
+  using Functions = std::vector<std::unique_ptr<ServedFunction>>;
+
+  Schedule(InProcessTransport& card, const TimeOptions& options)
+      : card_(card), options_(options), begin_(std::chrono::steady_clock::now()) {}
+
+  // How long sockets may be waited for: 0 while time can move, -1 until somebody asks for
+  // something.
+  int PatienceMs(const Functions& functions);
+  // Before a client is answered after a pause: paced, time has gone on while nothing happened.
+  void CatchUp();
+  // Lets time move for some milliseconds of wall time at most, and answers who has waited for it.
+  void Move(const Functions& functions);
+
+ private:
+  bool AllWait(const Functions& functions);
+  bool CanMove(const Functions& functions);
+  uint64_t LimitPs() const;
+  static ServedFunction* Next(const Functions& functions);
+  bool EndSleepOfAll(const Functions& functions);
+  void Run(uint64_t until_ps, bool when_idle);
+
+  InProcessTransport& card_;
+  const TimeOptions options_;
+  const std::chrono::steady_clock::time_point begin_;
+  std::set<std::string> seen_;     // names of clients, until there are enough
+  uint64_t slice_ps_ = 1'000'000;  // what takes about a millisecond of wall time
+};
+
+}  // namespace spyre::cosim

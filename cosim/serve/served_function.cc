@@ -1,0 +1,357 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cosim/serve/served_function.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <utility>
+#include <vector>
+
+#include "model/common/transfer.h"
+#include "model/pcie/config_layout.h"
+
+namespace spyre::cosim {
+namespace {
+
+using vfio_user::Command;
+
+// One client must not move time so far that the others have none left: a pause is 1,000 s at most,
+// and after 53 days there are no more.
+constexpr uint64_t kLongestPausePs = 1'000'000'000'000'000;
+constexpr uint64_t kLatestPs = 1ull << 62;
+
+// Of a region that is not empty.
+model::HostAccess::Space SpaceOf(uint32_t region) {
+  switch (region) {
+    case 0:
+      return model::HostAccess::Space::kBar0;
+    case 2:
+      return model::HostAccess::Space::kBar2;
+    case 4:
+      return model::HostAccess::Space::kBar4;
+    default:
+      return model::HostAccess::Space::kConfig;
+  }
+}
+
+template <typename T>
+bool Take(const ClientMessage& message, T& value) {
+  if (message.payload.size() < sizeof(T)) return false;
+  std::memcpy(&value, message.payload.data(), sizeof(T));
+  return true;
+}
+
+template <typename T>
+std::string Bytes(const T& value) {
+  return {reinterpret_cast<const char*>(&value), sizeof(value)};
+}
+
+}  // namespace
+
+ServedFunction::ServedFunction(InProcessTransport& card, driver::FunctionId function, TimeMode mode,
+                               SessionRecorder* recorder, ServeLog log)
+    : site_{&card, function, function == 0 ? nullptr : &virtual_config_, &watch_, recorder},
+      mode_(mode),
+      log_(std::move(log)) {}
+
+void ServedFunction::Log(const std::string& text) const {
+  log_(fmt::format("function {}: {}", function(), text));
+}
+
+void ServedFunction::Connect(Descriptor socket) {
+  connection_ = std::make_unique<Connection>(std::move(socket));
+}
+
+void ServedFunction::Disconnect() {
+  const std::string unknown = watch_.TakeUnknown();
+  if (!unknown.empty())
+    Log("the client has touched addresses that the specification does not have:" + unknown);
+  Log("the client is gone: " + connection_->failure());
+  if (client_) {
+    uint64_t delay_ps = 0;
+    const uint32_t command =
+        site_.card->bridge().Access(function(), model::HostAccess::Space::kConfig,
+                                    model::config::kCommandStatus, false, 0, &delay_ps);
+    Configure(model::config::kCommandStatus, command & ~model::config::kCommandBusMaster, 0x3);
+    used_ = true;
+  }
+  if (site_.recorder != nullptr) {
+    memory_.ForEach(
+        [this](uint64_t address, uint64_t) { site_.recorder->Unmap(function(), address); });
+  }
+  connection_.reset();
+  client_.reset();
+  memory_.Clear();
+  lines_.Clear();
+  access_.reset();
+  pause_.reset();
+  site_.card->bridge().ForgetInterrupts(function());
+}
+
+// As the host does it beside all clients: at once, and at no price.
+void ServedFunction::Configure(uint32_t offset, uint32_t value, unsigned enables) {
+  uint64_t delay_ps = 0;
+  if (site_.recorder != nullptr) {
+    site_.recorder->Write(function(), model::HostAccess::Space::kConfig, offset, value, enables);
+  }
+  site_.card->bridge().AccessBytes(function(), model::HostAccess::Space::kConfig, offset, true,
+                                   reinterpret_cast<uint8_t*>(&value), sizeof(value), enables,
+                                   &delay_ps);
+}
+
+// The low half of the register is Device Control; a status above it is not to be cleared.
+void ServedFunction::Reset() {
+  Configure(model::config::kDeviceControl, model::config::kInitiateFlr, 0x3);
+  virtual_config_.Reset();
+  site_.card->bridge().ForgetInterrupts(function());
+}
+
+void ServedFunction::Serve() {
+  while (connection_ != nullptr && connection_->open() && !waiting() &&
+         !connection_->wants_to_write()) {
+    std::optional<ClientMessage> message = connection_->Next();
+    if (!message) break;
+    Handle(std::move(*message));
+  }
+}
+
+void ServedFunction::Handle(ClientMessage message) {
+  if (!client_ || message.header.command == Command::kVersion) {
+    Hello(message);
+    return;
+  }
+  int error = 0;
+  switch (message.header.command) {
+    case Command::kDmaMap:
+      error = MapMemory(message);
+      break;
+    case Command::kDmaUnmap:
+      error = UnmapMemory(message);
+      break;
+    case Command::kGetInfo:
+    case Command::kGetRegionInfo:
+    case Command::kGetRegionIoFds:
+    case Command::kGetIrqInfo:
+      error = Describe(message);
+      break;
+    case Command::kSetIrqs:
+      error = lines_.Set(message.payload, std::move(message.descriptors));
+      if (error == 0) connection_->Reply(message.header, {});
+      break;
+    case Command::kRegionRead:
+    case Command::kRegionWrite:
+      error = AccessRegion(message);
+      break;
+    case Command::kReset:
+      Reset();
+      connection_->Reply(message.header, {});
+      break;
+    default:  // migration, and what is for the other direction
+      error = EINVAL;
+      break;
+  }
+  if (error == 0) return;
+  Log(fmt::format("refused command {} of {} bytes with error {} ({})",
+                  static_cast<int>(message.header.command), message.header.size, error,
+                  std::strerror(error)));
+  connection_->ReplyError(message.header, error);
+}
+
+void ServedFunction::Hello(const ClientMessage& message) {
+  std::string why;
+  if (message.header.command != Command::kVersion || client_) {
+    why = client_ ? "its version has been said already"
+                  : fmt::format("command {} before its version",
+                                static_cast<int>(message.header.command));
+  } else {
+    client_ = ParseVersion(message.payload, why);
+  }
+  if (why.empty() && mode_ == TimeMode::kLockstep && !client_->time_client) {
+    why = "it does not use the card's clock (capability spyre_time), which lockstep needs";
+    client_.reset();
+  }
+  if (!why.empty()) {
+    connection_->ReplyError(message.header, EINVAL);
+    connection_->Fail(why);
+    return;
+  }
+  if (used_) Reset();
+  Log(client_->time_client ? fmt::format("client '{}'", *client_->time_client) : "client");
+  connection_->Reply(message.header, VersionReply(*client_, mode_));
+}
+
+int ServedFunction::MapMemory(ClientMessage& message) {
+  vfio_user::DmaMap map;
+  if (!Take(message, map) || map.argsz < sizeof(map)) return EINVAL;
+  const int error = memory_.Map(map, std::move(message.descriptors));
+  if (error != 0) return error;
+  if (site_.recorder != nullptr && !site_.recorder->Map(function(), map.address, map.size)) {
+    memory_.Unmap({sizeof(vfio_user::DmaUnmap), 0, map.address, map.size});
+    return ENOMEM;
+  }
+  connection_->Reply(message.header, {});
+  return 0;
+}
+
+int ServedFunction::UnmapMemory(const ClientMessage& message) {
+  vfio_user::DmaUnmap unmap;
+  if (!Take(message, unmap) || unmap.argsz < sizeof(unmap)) return EINVAL;
+  std::vector<uint64_t> gone{unmap.address};
+  if (unmap.flags == vfio_user::kUnmapAll) {
+    gone.clear();
+    memory_.ForEach([&gone](uint64_t address, uint64_t) { gone.push_back(address); });
+  }
+  const int error = memory_.Unmap(unmap);
+  if (error != 0) return error;
+  if (site_.recorder != nullptr)
+    for (const uint64_t address : gone) site_.recorder->Unmap(function(), address);
+  connection_->Reply(message.header, Bytes(unmap));
+  return 0;
+}
+
+int ServedFunction::Describe(const ClientMessage& message) {
+  const auto answer = Info().Answer(message.header.command, message.payload);
+  if (!answer) return EINVAL;
+  connection_->Reply(message.header, *answer);
+  return 0;
+}
+
+int ServedFunction::AccessRegion(const ClientMessage& message) {
+  vfio_user::RegionAccess& a = region_access_;
+  if (!Take(message, a)) return EINVAL;
+  const bool write = message.header.command == Command::kRegionWrite;
+  const uint64_t given = message.payload.size() - sizeof(a);
+  if (a.region >= Info().regions() || a.count > kMaxTransferBytes || given != (write ? a.count : 0))
+    return EINVAL;
+  const uint64_t bytes = Info().RegionBytes(a.region);
+  if (a.offset > bytes || a.count > bytes - a.offset) return EINVAL;
+  // A register is one word: a part of it cannot be written.
+  if (write && a.region == 0 && (a.offset % 4 != 0 || a.count % 4 != 0)) return EINVAL;
+  std::string data = write ? message.payload.substr(sizeof(a)) : std::string(a.count, '\0');
+  if (a.count == 0) {
+    ReplyAccess(message.header, "");
+    return 0;
+  }
+  if (a.region == vfio_user::kTimeRegion)
+    return AccessTime(message, a.offset, write ? data : "", write ? 0 : a.count);
+  waiting_for_ = message.header;
+  access_ = std::make_unique<CardAccess>(SpaceOf(a.region), a.offset, write, std::move(data),
+                                         *site_.card, model::NowPs());
+  return 0;
+}
+
+void ServedFunction::ReplyAccess(const vfio_user::Header& header, const std::string& data) {
+  const bool write = header.command == Command::kRegionWrite;
+  connection_->Reply(header, Bytes(region_access_) + (write ? "" : data));
+}
+
+int ServedFunction::AccessTime(const ClientMessage& message, uint64_t offset,
+                               const std::string& data, uint64_t count) {
+  std::string answer;
+  if (!data.empty()) {
+    if (offset == vfio_user::kTimeWait) return WaitFor(message, data);
+    uint64_t ps = 0;
+    if (offset != vfio_user::kTimeAdvance || data.size() != sizeof(ps)) return EINVAL;
+    std::memcpy(&ps, data.data(), sizeof(ps));
+    if (ps > kLongestPausePs || model::NowPs() > kLatestPs) return EINVAL;
+    pause_ = Pause();
+    pause_->begin_ps = model::NowPs();
+    pause_->wake_ps = pause_->begin_ps + ps;
+    waiting_for_ = message.header;
+    return 0;
+  }
+  if (offset == vfio_user::kTimeNow && count == sizeof(uint64_t)) {
+    answer = Bytes(site_.card->NowPs());
+  } else if (offset == vfio_user::kTimeResult && count == sizeof(wait_result_)) {
+    answer = Bytes(wait_result_);
+  } else if (offset == vfio_user::kTimeDiagnose) {
+    answer = site_.card->Diagnose().substr(0, count - 1);
+    answer.resize(count, '\0');
+  } else {
+    return EINVAL;
+  }
+  ReplyAccess(message.header, answer);
+  return 0;
+}
+
+int ServedFunction::WaitFor(const ClientMessage& message, const std::string& data) {
+  vfio_user::TimeWait wait;
+  if (data.size() != sizeof(wait)) return EINVAL;
+  std::memcpy(&wait, data.data(), sizeof(wait));
+  if (wait.vector >= kMsiVectors || wait.reserved != 0 || model::NowPs() > kLatestPs) return EINVAL;
+  waiting_for_ = message.header;
+  wait_result_ = static_cast<uint32_t>(driver::WaitResult::kDeadline);
+  const uint64_t now = model::NowPs();
+  const uint64_t deadline = std::max(now, std::min(wait.deadline_ps, now + kLongestPausePs));
+  pause_ = Pause{now, deadline, true, wait.vector, deadline, true};
+  TakeInterrupt();
+  return 0;
+}
+
+void ServedFunction::TakeInterrupt() {
+  if (!waits_for_interrupt() || !site_.card->bridge().TakeInterrupt(function(), pause_->vector))
+    return;
+  pause_->sleeping = false;
+  pause_->wake_ps = model::NowPs() + 1000 * site_.card->timing().interrupt_ns;
+  wait_result_ = static_cast<uint32_t>(driver::WaitResult::kInterrupt);
+}
+
+void ServedFunction::EndSleep() {
+  wait_result_ = static_cast<uint32_t>(driver::WaitResult::kStalled);
+  EndPause();
+}
+
+void ServedFunction::EndPause() {
+  if (site_.recorder != nullptr && pause_->wait) {
+    site_.recorder->Wait(function(), pause_->vector, pause_->begin_ps, pause_->deadline_ps,
+                         static_cast<driver::WaitResult>(wait_result_));
+  } else if (site_.recorder != nullptr) {
+    site_.recorder->Advance(pause_->begin_ps);
+  }
+  pause_.reset();
+  ReplyAccess(waiting_for_, "");
+}
+
+void ServedFunction::Step() {
+  if (access_ == nullptr) {
+    EndPause();
+    return;
+  }
+  if (access_->Step(site_)) {
+    const bool idle = site_.card->idle();
+    Log(fmt::format("the client has read {}{}", watch_.SpinText(model::NowPs()),
+                    idle ? "; the card has nothing left to do, so this stays as it is\n" +
+                               site_.card->Diagnose()
+                         : ""));
+  }
+  if (!access_->done()) return;
+  ReplyAccess(waiting_for_, access_->data());
+  access_.reset();
+}
+
+bool ServedFunction::Allows(uint64_t address, uint64_t bytes, bool write) const {
+  return memory_.Allows(address, bytes, write);
+}
+
+bool ServedFunction::Read(uint64_t address, uint8_t* data, uint64_t bytes) {
+  return connection_ != nullptr &&
+         memory_.Read(address, data, bytes, *connection_, client_->transfer_bytes);
+}
+
+bool ServedFunction::Write(uint64_t address, const uint8_t* data, uint64_t bytes) {
+  if (connection_ == nullptr ||
+      !memory_.Write(address, data, bytes, *connection_, client_->transfer_bytes)) {
+    return false;
+  }
+  if (site_.recorder != nullptr) site_.recorder->CardWrote(function(), address, bytes);
+  return true;
+}
+
+bool ServedFunction::Peek(uint64_t address, uint8_t* data, uint64_t bytes) {
+  return connection_ != nullptr &&
+         memory_.Peek(address, data, bytes, *connection_, client_->transfer_bytes);
+}
+
+}  // namespace spyre::cosim

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+// One function of the card as one client sees it by the vfio-user protocol: device, regions,
+// interrupts, DMA windows, and the operation that the client waits for. The Schedule lets time
+// move; the Server owns the sockets.
+//
+// A client that is lost loses its windows, its interrupts and its bus mastering; the next one finds
+// the function after a reset. Kernel thread.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "cosim/host/inprocess_transport.h"
+#include "cosim/serve/access_watch.h"
+#include "cosim/serve/card_access.h"
+#include "cosim/serve/client_memory.h"
+#include "cosim/serve/connection.h"
+#include "cosim/serve/device_info.h"
+#include "cosim/serve/interrupt_lines.h"
+#include "cosim/serve/time_mode.h"
+#include "cosim/serve/version.h"
+
+namespace spyre::cosim {
+
+// Takes a line for people.
+using ServeLog = std::function<void(const std::string& line)>;
+
+class ServedFunction {
+ public:
+  // recorder: may be null.
+  ServedFunction(InProcessTransport& card, driver::FunctionId function, TimeMode mode,
+                 SessionRecorder* recorder, ServeLog log);
+
+  driver::FunctionId function() const { return site_.function; }
+
+  // A client has come; there must be none.
+  void Connect(Descriptor socket);
+  Connection* connection() { return connection_.get(); }
+  // The client is gone, or is sent away.
+  void Disconnect();
+  // Of the client, once it has said its version; else null.
+  const ClientVersion* client() const { return client_ ? &*client_ : nullptr; }
+
+  // Answers commands, in order, until one has to wait for the card.
+  void Serve();
+
+  // The client waits for something that happens at wake_ps, or sooner.
+  bool waiting() const { return access_ != nullptr || pause_.has_value(); }
+  uint64_t wake_ps() const { return access_ != nullptr ? access_->wake_ps() : pause_->wake_ps; }
+  // For an interrupt, and none has come.
+  bool waits_for_interrupt() const { return pause_ && pause_->sleeping; }
+  void Step();           // at wake_ps
+  void TakeInterrupt();  // after the card has run: wakes it, if what it sleeps for has come
+  void EndSleep();       // nothing is left that could wake it
+
+  // Of HostSide.
+  bool Allows(uint64_t address, uint64_t bytes, bool write) const;
+  bool Read(uint64_t address, uint8_t* data, uint64_t bytes);
+  bool Write(uint64_t address, const uint8_t* data, uint64_t bytes);
+  bool Peek(uint64_t address, uint8_t* data, uint64_t bytes);  // whatever the card may
+  void Raise(unsigned vector) { lines_.Raise(vector); }
+
+ private:
+  // The client's processor works, or sleeps until an interrupt.
+  struct Pause {
+    uint64_t begin_ps = 0, wake_ps = 0;
+    bool wait = false;  // for an interrupt, at most until deadline_ps
+    unsigned vector = 0;
+    uint64_t deadline_ps = 0;
+    bool sleeping = false;  // and it has not come
+  };
+
+  void Handle(ClientMessage message);
+  void Hello(const ClientMessage& message);
+  int MapMemory(ClientMessage& message);
+  int UnmapMemory(const ClientMessage& message);
+  DeviceInfo Info() const { return {function(), client_->time_client.has_value()}; }
+  int Describe(const ClientMessage& message);
+  int AccessRegion(const ClientMessage& message);
+  int AccessTime(const ClientMessage& message, uint64_t offset, const std::string& data,
+                 uint64_t count);
+  int WaitFor(const ClientMessage& message, const std::string& data);
+  void ReplyAccess(const vfio_user::Header& header, const std::string& data);
+  void EndPause();
+  void Configure(uint32_t offset, uint32_t value, unsigned enables);
+  void Reset();
+  void Log(const std::string& text) const;
+
+  AccessSite site_;
+  const TimeMode mode_;
+  const ServeLog log_;
+  std::unique_ptr<Connection> connection_;  // null: no client
+  std::optional<ClientVersion> client_;
+  bool used_ = false;  // by a client before
+  ClientMemory memory_;
+  InterruptLines lines_;
+  AccessWatch watch_;
+  VirtualConfig virtual_config_;
+  vfio_user::Header waiting_for_;  // the command that is to be answered then
+  vfio_user::RegionAccess region_access_;
+  std::unique_ptr<CardAccess> access_;
+  std::optional<Pause> pause_;
+  uint32_t wait_result_ = 0;
+};
+
+}  // namespace spyre::cosim

@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cosim/serve/server.h"
+
+#include <fmt/format.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <utility>
+
+#include "base/error.h"
+#include "base/interrupt.h"
+
+namespace spyre::cosim {
+namespace {
+
+constexpr int kLongestPollMs = 200;  // a signal between two looks waits no longer
+
+sockaddr_un AddressOf(const std::string& path) {
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  if (path.size() >= sizeof(address.sun_path)) {
+    throw BadInput("--vfio-user: the name of the socket {} is too long; at most {} characters",
+                   path, sizeof(address.sun_path) - 1);
+  }
+  std::memcpy(address.sun_path, path.data(), path.size());
+  return address;
+}
+
+Descriptor MakeSocket() {
+  Descriptor result(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  if (!result) throw BadInput("--vfio-user: cannot make a socket: {}", std::strerror(errno));
+  return result;
+}
+
+// A socket that somebody listens at is in use; others are what an earlier server has left.
+void RemoveLeftover(const std::string& path) {
+  struct stat status {};
+  if (lstat(path.c_str(), &status) != 0) return;
+  if (!S_ISSOCK(status.st_mode))
+    throw BadInput("--vfio-user: {} is there and is not a socket; name another directory", path);
+  const sockaddr_un address = AddressOf(path);
+  const Descriptor probe = MakeSocket();
+  const int result =
+      connect(probe.get(), reinterpret_cast<const sockaddr*>(&address), sizeof(address));
+  if (result == 0 || errno == EAGAIN) {
+    throw BadInput("--vfio-user: {} is served already; stop that server, or name another directory",
+                   path);
+  }
+  unlink(path.c_str());
+}
+
+}  // namespace
+
+Server::Server(InProcessTransport& card, unsigned functions, const ServeOptions& options)
+    : card_(card), options_(options), schedule_(card, options.time) {
+  std::error_code error;
+  if (std::filesystem::create_directories(options_.directory, error))
+    std::filesystem::permissions(options_.directory, std::filesystem::perms::owner_all, error);
+  if (error || !std::filesystem::is_directory(options_.directory, error))
+    throw BadInput("--vfio-user: cannot make the directory {}", options_.directory);
+  try {
+    for (unsigned function = 0; function < functions; ++function) Listen(function);
+  } catch (...) {
+    for (const Listener& listener : listeners_) unlink(listener.path.c_str());
+    throw;
+  }
+  card_.bridge().UseHost(this);
+  if (options_.recorder == nullptr) return;
+  options_.recorder->BeginSession(
+      [this](driver::FunctionId function, driver::IoAddress address, uint8_t* data,
+             uint64_t bytes) { return functions_[function]->Peek(address, data, bytes); });
+}
+
+Server::~Server() {
+  card_.bridge().UseHost(nullptr);
+  for (const Listener& listener : listeners_) unlink(listener.path.c_str());
+}
+
+std::string Server::PathOf(unsigned function) const {
+  return fmt::format("{}/spyre.{}.sock", options_.directory, function);
+}
+
+void Server::Listen(unsigned function) {
+  const std::string path = PathOf(function);
+  const sockaddr_un address = AddressOf(path);
+  RemoveLeftover(path);
+  Descriptor listener = MakeSocket();
+  const mode_t mask = umask(0177);  // the socket is its owner's from the first moment
+  const int bound =
+      bind(listener.get(), reinterpret_cast<const sockaddr*>(&address), sizeof(address));
+  umask(mask);
+  if (bound != 0 || listen(listener.get(), SOMAXCONN) != 0) {
+    throw BadInput("--vfio-user: cannot listen at {}: {}", path, std::strerror(errno));
+  }
+  listeners_.push_back({path, std::move(listener)});
+  functions_.push_back(
+      std::make_unique<ServedFunction>(card_, static_cast<driver::FunctionId>(function),
+                                       options_.time.mode, options_.recorder, options_.log));
+}
+
+bool Server::Connected() const {
+  return std::any_of(functions_.begin(), functions_.end(),
+                     [](const auto& function) { return function->connection() != nullptr; });
+}
+
+// While the card ran, clients may have been lost, and commands may have come between the answers to
+// the server's own.
+void Server::Sweep() {
+  for (const auto& function : functions_) {
+    function->Serve();
+    if (function->connection() != nullptr && !function->connection()->open())
+      function->Disconnect();
+  }
+}
+
+void Server::Run() {
+  for (;;) {
+    ThrowIfInterrupted();
+    Poll(schedule_.PatienceMs(functions_));
+    schedule_.Move(functions_);
+    Sweep();
+    if (options_.once && served_ && !Connected()) return;
+  }
+}
+
+void Server::Poll(int patience_ms) {
+  std::vector<pollfd> polled;
+  for (const Listener& listener : listeners_) polled.push_back({listener.socket.get(), POLLIN, 0});
+  for (const auto& function : functions_) {
+    Connection* const connection = function->connection();
+    short events = 0;
+    if (connection != nullptr && connection->wants_to_read()) events |= POLLIN;
+    if (connection != nullptr && connection->wants_to_write()) events |= POLLOUT;
+    polled.push_back({connection == nullptr ? -1 : connection->fd(), events, 0});
+  }
+  const int patience = patience_ms < 0 ? kLongestPollMs : patience_ms;
+  if (poll(polled.data(), polled.size(), patience) <= 0) return;
+  schedule_.CatchUp();
+  // Who has gone makes room for who comes.
+  for (size_t i = 0; i < functions_.size(); ++i) {
+    const short events = polled[functions_.size() + i].revents;
+    if (events != 0) Receive(*functions_[i], events);
+  }
+  for (size_t i = 0; i < functions_.size(); ++i)
+    if (polled[i].revents != 0) Accept(static_cast<unsigned>(i));
+}
+
+void Server::Receive(ServedFunction& function, short events) {
+  Connection& connection = *function.connection();
+  if ((events & POLLOUT) != 0) connection.Flush();
+  if ((events & POLLIN) != 0) connection.Receive();
+  // The other side is closed, and nothing more can be read.
+  if ((events & (POLLHUP | POLLERR)) != 0 && (events & POLLIN) == 0)
+    connection.Fail("the client has closed the connection");
+  function.Serve();
+  if (!connection.open()) function.Disconnect();
+}
+
+void Server::Accept(unsigned function) {
+  Descriptor socket(
+      accept4(listeners_[function].socket.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+  if (!socket) return;
+  if (functions_[function]->connection() != nullptr) {
+    options_.log(fmt::format("function {}: a second client is sent away; the first one is served",
+                             function));
+    return;
+  }
+  functions_[function]->Connect(std::move(socket));
+  served_ = true;
+}
+
+bool Server::Allows(driver::FunctionId function, driver::IoAddress address, uint64_t bytes,
+                    bool write) {
+  return functions_[function]->Allows(address, bytes, write);
+}
+
+bool Server::Read(driver::FunctionId function, driver::IoAddress address, uint8_t* data,
+                  uint64_t bytes) {
+  return functions_[function]->Read(address, data, bytes);
+}
+
+bool Server::Write(driver::FunctionId function, driver::IoAddress address, const uint8_t* data,
+                   uint64_t bytes) {
+  return functions_[function]->Write(address, data, bytes);
+}
+
+void Server::Interrupt(driver::FunctionId function, unsigned vector) {
+  functions_[function]->Raise(vector);
+}
+
+}  // namespace spyre::cosim

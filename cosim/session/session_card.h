@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+// The card that a session works on, with what the session puts between it and the driver: the model
+// in this process, or a card that another process serves. Single thread.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "cosim/config/config.h"
+#include "cosim/host/host_time.h"
+#include "cosim/host/inprocess_transport.h"
+#include "cosim/replay/recording_transport.h"
+#include "cosim/session/session.h"
+#include "driver/device.h"
+#include "model/rtl/waves.h"
+#include "traces/recorder.h"
+
+namespace spyre::cosim {
+
+class SessionCard {
+ public:
+  // recorder: must outlive this. Errors: BadInput for what a served card does not have here: waves,
+  // a debugger, a recording; those of the card.
+  SessionCard(const RunConfig& config, const SessionOptions& options, const std::string& out_dir,
+              trace::Recorder* recorder);
+
+  // What the driver is to use: the card itself, or a recording of it.
+  driver::Transport& transport() { return *transport_; }
+  // Null: the card is in another process, and its counters with it.
+  model::Card* model() { return inprocess_ ? &inprocess_->card() : nullptr; }
+  HostTime host_time();  // of a served card: zeros
+  // Of a served card: it must be the one of the configuration.
+  void Check(const driver::Identity& identity) const;
+
+  // Ends recording and simulation; what uses the transport must be gone.
+  void Close();
+  // Of a run that reached its end, after Close: the files of waves that stay.
+  std::vector<std::string> KeepWaves(bool passed);
+
+ private:
+  std::string WavesPath() const;
+  void AttachWaves();
+  void Serve(const SessionOptions& options);
+
+  const RunConfig& config_;
+  const std::string out_dir_;
+  const std::string served_;  // the path that was given
+  std::unique_ptr<model::Waves> waves_;
+  std::unique_ptr<InProcessTransport> inprocess_;
+  std::unique_ptr<driver::Transport> other_;  // null: it is in this process
+  std::unique_ptr<RecordingTransport> recording_;
+  driver::Transport* transport_ = nullptr;
+};
+
+}  // namespace spyre::cosim

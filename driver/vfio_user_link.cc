@@ -1,0 +1,243 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "driver/vfio_user_link.h"
+
+#include <fmt/format.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <iterator>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "base/error.h"
+
+namespace spyre::driver {
+namespace {
+
+using vfio_user::BytesOf;
+using vfio_user::Command;
+using vfio_user::Header;
+
+constexpr uint32_t kMaxMessageBytes =
+    sizeof(Header) + sizeof(vfio_user::DmaAccess) + vfio_user::kDefaultTransferBytes;
+
+}  // namespace
+
+VfioUserLink::VfioUserLink(const std::string& path, const std::string& client) : path_(path) {
+  Connect();
+  thread_ = std::thread([this] { Listen(); });
+  try {
+    Hello(client);
+  } catch (...) {
+    shutdown(socket_.get(), SHUT_RDWR);
+    thread_.join();
+    throw;
+  }
+}
+
+VfioUserLink::~VfioUserLink() {
+  shutdown(socket_.get(), SHUT_RDWR);
+  thread_.join();
+}
+
+void VfioUserLink::Connect() {
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  if (path_.size() >= sizeof(address.sun_path)) {
+    throw BadInput("vfio-user: the name of the socket {} is too long; at most {} characters", path_,
+                   sizeof(address.sun_path) - 1);
+  }
+  std::memcpy(address.sun_path, path_.data(), path_.size());
+  socket_ = Descriptor(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  int result = -1;
+  do {
+    result = connect(socket_.get(), reinterpret_cast<const sockaddr*>(&address), sizeof(address));
+  } while (result != 0 && errno == EINTR);
+  if (result != 0) {
+    throw BadInput("vfio-user: nobody serves a card at {}: {}; start `spyre-cosim serve`", path_,
+                   std::strerror(errno))
+        .Subject(path_);
+  }
+}
+
+void VfioUserLink::Hello(const std::string& client) {
+  const nlohmann::json capabilities = {{"capabilities",
+                                        {{"max_data_xfer_size", vfio_user::kDefaultTransferBytes},
+                                         {"spyre_time", {{"client", client}}}}}};
+  std::string payload(BytesOf(vfio_user::Version{}));
+  payload += capabilities.dump();
+  payload.push_back('\0');
+  std::optional<std::string> reply;
+  try {
+    reply = Call(Command::kVersion, payload);
+  } catch (const Error&) {
+    // Said below: to this client, there is no card yet.
+  }
+  if (reply && reply->size() > sizeof(vfio_user::Version) && reply->back() == '\0') {
+    const auto json = nlohmann::json::parse(reply->begin() + sizeof(vfio_user::Version),
+                                            reply->end() - 1, nullptr, false);
+    const auto mode = nlohmann::json::json_pointer("/capabilities/spyre_time/mode");
+    if (json.is_object() && json.contains(mode) && json[mode].is_string())
+      time_mode_ = json[mode].get<std::string>();
+  }
+  if (time_mode_.empty()) {
+    throw BadInput(
+        "vfio-user: {} does not take this client, or serves no clock (spyre_time); its server must "
+        "be `spyre-cosim serve`, and a function has one client at a time",
+        path_)
+        .Subject(path_);
+  }
+}
+
+bool VfioUserLink::ReceiveBytes(void* data, size_t bytes) const {
+  auto* to = static_cast<uint8_t*>(data);
+  while (bytes > 0) {
+    const ssize_t got = recv(socket_.get(), to, bytes, 0);
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0) return false;
+    to += got;
+    bytes -= static_cast<size_t>(got);
+  }
+  return true;
+}
+
+bool VfioUserLink::Send(Header header, std::string_view payload) {
+  header.size = static_cast<uint32_t>(sizeof(header) + payload.size());
+  std::string message(BytesOf(header));
+  message += payload;
+  const std::lock_guard<std::mutex> lock(send_mutex_);
+  size_t sent = 0;
+  while (sent < message.size()) {
+    const ssize_t n =
+        send(socket_.get(), message.data() + sent, message.size() - sent, MSG_NOSIGNAL);
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) return false;
+    sent += static_cast<size_t>(n);
+  }
+  return true;
+}
+
+// Whatever a server sends that is not of the protocol ends the connection, as if it had gone.
+void VfioUserLink::Listen() {
+  for (;;) {
+    Message message;
+    if (!ReceiveBytes(&message.header, sizeof(message.header)) ||
+        message.header.size < sizeof(Header) || message.header.size > kMaxMessageBytes) {
+      break;
+    }
+    message.payload.resize(message.header.size - sizeof(Header));
+    if (!ReceiveBytes(message.payload.data(), message.payload.size())) break;
+    if ((message.header.flags & vfio_user::kTypeMask) == vfio_user::kReply) {
+      const std::lock_guard<std::mutex> lock(mutex_);
+      reply_ = std::move(message);
+      changed_.notify_all();
+    } else {
+      Answer(message);
+    }
+  }
+  const std::lock_guard<std::mutex> lock(mutex_);
+  lost_ = true;
+  changed_.notify_all();
+}
+
+void VfioUserLink::Answer(const Message& message) {
+  Header header;
+  header.id = message.header.id;
+  header.command = message.header.command;
+  header.flags = vfio_user::kReply;
+  vfio_user::DmaAccess access;
+  const bool write = message.header.command == Command::kDmaWrite;
+  std::string reply;
+  if (message.payload.size() >= sizeof(access)) {
+    std::memcpy(&access, message.payload.data(), sizeof(access));
+    const std::lock_guard<std::mutex> lock(mutex_);
+    const auto above = mappings_.upper_bound(access.address);
+    const auto found = above == mappings_.begin() ? mappings_.end() : std::prev(above);
+    const uint64_t offset = found == mappings_.end() ? 0 : access.address - found->first;
+    if (found != mappings_.end() && offset <= found->second.size &&
+        access.count <= found->second.size - offset &&
+        access.count <= vfio_user::kDefaultTransferBytes) {
+      uint8_t* const host = found->second.host + offset;
+      if (write && message.payload.size() == sizeof(access) + access.count) {
+        std::memcpy(host, message.payload.data() + sizeof(access), access.count);
+        reply = std::string(BytesOf(access)).substr(0, 12);  // a count of 4 bytes
+      } else if (message.header.command == Command::kDmaRead) {
+        reply = BytesOf(access);
+        reply.append(reinterpret_cast<const char*>(host), access.count);
+      }
+    }
+  }
+  if (reply.empty()) {
+    header.flags |= vfio_user::kError;
+    header.error = EFAULT;
+  }
+  Send(header, reply);
+}
+
+std::optional<std::string> VfioUserLink::Call(Command command, std::string_view payload) {
+  Header header;
+  header.command = command;
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    header.id = next_id_++;
+    reply_.reset();
+  }
+  Send(header, payload);  // if that fails, the thread hears of it
+  std::unique_lock<std::mutex> lock(mutex_);
+  changed_.wait(lock, [&] { return lost_ || (reply_ && reply_->header.id == header.id); });
+  if (!reply_) {
+    throw DeviceFault("the card at {} is gone: its server has ended or closed the connection",
+                      path_)
+        .Subject(path_);
+  }
+  if ((reply_->header.flags & vfio_user::kError) != 0) return std::nullopt;
+  return std::move(reply_->payload);
+}
+
+std::optional<std::string> VfioUserLink::Read(uint32_t region, uint64_t offset, uint32_t count) {
+  const vfio_user::RegionAccess access{offset, region, count};
+  const std::optional<std::string> reply = Call(Command::kRegionRead, BytesOf(access));
+  if (!reply || reply->size() != sizeof(access) + count) return std::nullopt;
+  return reply->substr(sizeof(access));
+}
+
+bool VfioUserLink::Write(uint32_t region, uint64_t offset, std::string_view data) {
+  const vfio_user::RegionAccess access{offset, region, static_cast<uint32_t>(data.size())};
+  return Call(Command::kRegionWrite, std::string(BytesOf(access)).append(data)).has_value();
+}
+
+bool VfioUserLink::Map(IoAddress address, uint8_t* host, size_t size) {
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    mappings_[address] = {host, size};
+  }
+  const vfio_user::DmaMap map{sizeof(map), vfio_user::kDmaReadable | vfio_user::kDmaWritable, 0,
+                              address, size};
+  return Call(Command::kDmaMap, BytesOf(map)).has_value();
+}
+
+bool VfioUserLink::Unmap(IoAddress address) {
+  vfio_user::DmaUnmap unmap{sizeof(unmap), 0, address, 0};
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    const auto found = mappings_.find(address);
+    if (found == mappings_.end()) return false;
+    unmap.size = found->second.size;
+  }
+  // The memory is the caller's again when this returns, whether the server is there or not.
+  try {
+    Call(Command::kDmaUnmap, BytesOf(unmap));
+  } catch (const Error&) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    mappings_.erase(address);
+    throw;
+  }
+  const std::lock_guard<std::mutex> lock(mutex_);
+  mappings_.erase(address);
+  return true;
+}
+
+}  // namespace spyre::driver

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+// One connection of VfioUserTransport, to one function: calls, and the answers to the server's own
+// calls for host memory. Calls: one at a time. Map and Unmap: the caller's thread; memory is
+// reached by a thread of the link.
+#pragma once
+
+#include <condition_variable>
+#include <cstdint>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <vector>
+
+#include "base/descriptor.h"
+#include "driver/transport.h"
+#include "driver/vfio_user_protocol.h"
+
+namespace spyre::driver {
+
+class VfioUserLink {
+ public:
+  // Connects and says the version. client: name for the card's clock.
+  VfioUserLink(const std::string& path, const std::string& client);
+  ~VfioUserLink();
+  VfioUserLink(const VfioUserLink&) = delete;
+  VfioUserLink& operator=(const VfioUserLink&) = delete;
+
+  const std::string& time_mode() const { return time_mode_; }
+
+  // Empty: the server has refused it. Throws Error(kDeviceFault) if the server has gone.
+  std::optional<std::string> Call(vfio_user::Command command, std::string_view payload);
+  // Of a region; empty: refused.
+  std::optional<std::string> Read(uint32_t region, uint64_t offset, uint32_t count);
+  bool Write(uint32_t region, uint64_t offset, std::string_view data);
+
+  bool Map(IoAddress address, uint8_t* host, size_t size);
+  // False: it is not mapped.
+  bool Unmap(IoAddress address);
+
+ private:
+  struct Message {
+    vfio_user::Header header;
+    std::string payload;
+  };
+  struct Mapping {
+    uint8_t* host;
+    size_t size;
+  };
+
+  void Connect();
+  void Hello(const std::string& client);
+  void Listen();  // the thread
+  bool ReceiveBytes(void* data, size_t bytes) const;
+  bool Send(vfio_user::Header header, std::string_view payload);
+  void Answer(const Message& message);
+
+  const std::string path_;
+  Descriptor socket_;
+  std::string time_mode_;
+  std::mutex send_mutex_;
+
+  std::mutex mutex_;  // of all below
+  std::condition_variable changed_;
+  bool lost_ = false;
+  uint16_t next_id_ = 1;
+  std::optional<Message> reply_;
+  std::map<IoAddress, Mapping> mappings_;
+  std::thread thread_;
+};
+
+}  // namespace spyre::driver

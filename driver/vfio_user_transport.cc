@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "driver/vfio_user_transport.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <charconv>
+#include <cstring>
+#include <filesystem>
+
+#include "base/error.h"
+#include "driver/pci.h"
+#include "driver/vfio_user_link.h"
+
+namespace spyre::driver {
+namespace {
+
+namespace fs = std::filesystem;
+
+// The addresses that the transport in one process gives, so that times are the same.
+constexpr IoAddress kFirstIoAddress = 0x1'0000'0000;
+constexpr uint64_t kPage = 4096;
+constexpr uint32_t kDiagnosisBytes = 0xFC0;  // the region's rest
+
+constexpr std::string_view kPrefix = "spyre.";
+constexpr std::string_view kSuffix = ".sock";
+
+FunctionId FunctionOf(const std::string& path) {
+  const std::string name = fs::path(path).filename().string();
+  FunctionId function = 0;
+  if (name.size() > kPrefix.size() + kSuffix.size() && name.rfind(kPrefix, 0) == 0 &&
+      name.compare(name.size() - kSuffix.size(), kSuffix.size(), kSuffix) == 0) {
+    const char* const end = name.data() + name.size() - kSuffix.size();
+    const auto [stop, error] = std::from_chars(name.data() + kPrefix.size(), end, function);
+    if (error == std::errc() && stop == end) return function;
+  }
+  throw BadInput(
+      "vfio-user: {} is neither a directory nor the name of a socket spyre.F.sock, F the number of "
+      "a function",
+      path);
+}
+
+template <typename T>
+T ValueOf(const std::optional<std::string>& bytes, T otherwise) {
+  if (!bytes) return otherwise;
+  T value;
+  std::memcpy(&value, bytes->data(), sizeof(value));
+  return value;
+}
+
+uint32_t BarRegion(int bar) {
+  if (bar != 0 && bar != 2 && bar != 4)
+    throw BadInput("transport: the card has BARs 0, 2 and 4, not {}", bar);
+  return static_cast<uint32_t>(bar);
+}
+
+}  // namespace
+
+VfioUserTransport::VfioUserTransport(const std::string& path) : next_address_(kFirstIoAddress) {
+  static std::atomic<int> clients{0};
+  std::error_code error;
+  if (fs::is_directory(path, error)) {
+    directory_ = path;
+  } else {
+    function_ = FunctionOf(path);
+    directory_ = fs::path(path).parent_path().string();
+    if (directory_.empty()) directory_ = ".";
+  }
+  name_ = fmt::format("{}.{}", getpid(), clients++);
+  Link(function_);
+}
+
+VfioUserTransport::~VfioUserTransport() = default;
+
+VfioUserLink& VfioUserTransport::Link(FunctionId function) {
+  std::unique_ptr<VfioUserLink>& link = links_[function];
+  if (link == nullptr) {
+    link = std::make_unique<VfioUserLink>(
+        fmt::format("{}/{}{}{}", directory_, kPrefix, function, kSuffix), name_);
+  }
+  return *link;
+}
+
+const std::string& VfioUserTransport::time_mode() const {
+  return links_.at(function_)->time_mode();
+}
+
+// What the server refuses is outside of a region: nobody answers, as on a bus.
+uint32_t VfioUserTransport::ReadWord(FunctionId function, uint32_t region, uint64_t offset) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  now_ps_.reset();
+  return ValueOf(Link(function).Read(region, offset, sizeof(uint32_t)), kNobodyAnswers);
+}
+
+void VfioUserTransport::WriteWord(FunctionId function, uint32_t region, uint64_t offset,
+                                  uint32_t value) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  now_ps_.reset();
+  Link(function).Write(region, offset, vfio_user::BytesOf(value));
+}
+
+uint32_t VfioUserTransport::ConfigRead(FunctionId function, uint32_t offset) {
+  return ReadWord(function, vfio_user::kConfigRegion, offset);
+}
+
+void VfioUserTransport::ConfigWrite(FunctionId function, uint32_t offset, uint32_t value) {
+  WriteWord(function, vfio_user::kConfigRegion, offset, value);
+}
+
+uint32_t VfioUserTransport::Read32(FunctionId function, int bar, uint64_t offset) {
+  return ReadWord(function, BarRegion(bar), offset);
+}
+
+void VfioUserTransport::Write32(FunctionId function, int bar, uint64_t offset, uint32_t value) {
+  WriteWord(function, BarRegion(bar), offset, value);
+}
+
+IoAddress VfioUserTransport::MapHost(FunctionId function, void* host, size_t size) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  if (host == nullptr || size == 0)
+    throw BadInput("transport: cannot map {} bytes at a null or empty range", size);
+  const IoAddress address = next_address_;
+  if (!Link(function).Map(address, static_cast<uint8_t*>(host), size)) {
+    throw BadInput("transport: the server of function {} maps no more memory; unmap some",
+                   function);
+  }
+  next_address_ += (size + kPage - 1) / kPage * kPage + kPage;  // a hole: an overrun faults
+  return address;
+}
+
+void VfioUserTransport::UnmapHost(FunctionId function, IoAddress address) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  if (!Link(function).Unmap(address)) {
+    throw BadInput("transport: unmap of IO address {:#x}, which function {} has not mapped",
+                   address, function);
+  }
+}
+
+WaitResult VfioUserTransport::WaitInterrupt(FunctionId function, int vector, uint64_t deadline_ps) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  now_ps_.reset();
+  VfioUserLink& link = Link(function);
+  const vfio_user::TimeWait wait{deadline_ps, static_cast<uint32_t>(vector), 0};
+  if (!link.Write(vfio_user::kTimeRegion, vfio_user::kTimeWait, vfio_user::BytesOf(wait)))
+    throw BadInput("transport: function {} has no interrupt vector {}", function, vector);
+  const auto result = link.Read(vfio_user::kTimeRegion, vfio_user::kTimeResult, sizeof(uint32_t));
+  return static_cast<WaitResult>(ValueOf(result, static_cast<uint32_t>(WaitResult::kDeadline)));
+}
+
+uint64_t VfioUserTransport::NowPs() {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  if (now_ps_) return *now_ps_;
+  VfioUserLink& link = Link(function_);
+  const auto now = ValueOf<uint64_t>(
+      link.Read(vfio_user::kTimeRegion, vfio_user::kTimeNow, sizeof(uint64_t)), 0);
+  if (link.time_mode() == "lockstep") now_ps_ = now;
+  return now;
+}
+
+void VfioUserTransport::Advance(uint64_t host_ps) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  if (host_ps == 0) return;
+  now_ps_.reset();
+  Link(function_).Write(vfio_user::kTimeRegion, vfio_user::kTimeAdvance,
+                        vfio_user::BytesOf(host_ps));
+}
+
+std::string VfioUserTransport::Diagnose() {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  const auto text =
+      Link(function_).Read(vfio_user::kTimeRegion, vfio_user::kTimeDiagnose, kDiagnosisBytes);
+  return text ? text->substr(0, text->find('\0')) : "";
+}
+
+}  // namespace spyre::driver
