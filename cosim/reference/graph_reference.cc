@@ -5,6 +5,7 @@
 #include <cmath>
 #include <functional>
 #include <limits>
+#include <set>
 
 #include "base/error.h"
 #include "base/parallel.h"
@@ -38,7 +39,9 @@ class Evaluator {
       if (tensor.origin == NamedTensor::Origin::kConstant)
         values_[static_cast<int>(i)] = {Rounded(tensor.value)};
     }
-    for (const NamedOp& op : graph_.ops) values_[op.output] = Evaluate(op);
+    const std::set<int> wanted = Wanted();
+    for (const NamedOp& op : graph_.ops)
+      if (wanted.count(op.output) != 0) values_[op.output] = Evaluate(op);
     std::map<int, DoubleTensor> outputs;
     for (const int output : graph_.outputs) outputs[output] = std::move(values_.at(output));
     return outputs;
@@ -46,6 +49,14 @@ class Evaluator {
 
  private:
   using Combine = std::function<double(const std::vector<double>&)>;
+
+  // Tensors that the outputs depend on; the caller need not have the others.
+  std::set<int> Wanted() const {
+    std::set<int> wanted(graph_.outputs.begin(), graph_.outputs.end());
+    for (auto op = graph_.ops.rbegin(); op != graph_.ops.rend(); ++op)
+      if (wanted.count(op->output) != 0) wanted.insert(op->inputs.begin(), op->inputs.end());
+    return wanted;
+  }
 
   double Rounded(double value) const { return rounds_ ? SenValue(NearestSen(value)) : value; }
 

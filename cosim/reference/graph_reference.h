@@ -19,8 +19,8 @@ using DoubleTensor = std::vector<double>;  // C order, dimensions as NamedTensor
 // card's bits: a measure of what rounding costs.
 enum class Rounding { kNone, kEveryResult };
 
-// inputs: by position in graph.tensors, one for each that is given by the caller. Returns the
-// graph's outputs by position.
+// inputs: by position in graph.tensors, one for each that is given by the caller and that an output
+// depends on. Returns the graph's outputs by position.
 std::map<int, DoubleTensor> EvaluateGraph(const compiler::NamedGraph& graph,
                                           std::map<int, DoubleTensor> inputs,
                                           Rounding rounding = Rounding::kNone);

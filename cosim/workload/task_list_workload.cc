@@ -8,6 +8,7 @@
 #include <memory>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/error.h"
@@ -20,6 +21,7 @@
 #include "cosim/workload/op_list_workload.h"
 #include "cosim/workload/task_list_run.h"
 #include "runtime/compiler/codegen/spyre_code.h"
+#include "runtime/compiler/front_end/dead_code.h"
 #include "runtime/compiler/front_end/decompose.h"
 #include "runtime/compiler/front_end/front_end.h"
 
@@ -95,7 +97,33 @@ class TaskListPlanner {
       : config_(config),
         keys_(std::move(list.keys)),
         own_plan_(std::move(list.plan)),
-        graph_(std::make_shared<NamedGraph>(std::move(list.graph))) {}
+        graph_(std::make_shared<NamedGraph>(std::move(list.graph))) {
+    EliminateDeadCode();
+  }
+
+  // No kernel is made of what no output needs. What comes after such an operation comes after what
+  // that one came after.
+  void EliminateDeadCode() {
+    plan_.decisions = compiler::ExplainDeadCode(*graph_);
+    if (plan_.decisions.empty()) return;
+    for (const compiler::Decision& decision : plan_.decisions)
+      plan_.warnings.push_back(
+          fmt::format("WARNING: '{}' is not computed: {}", decision.subject, decision.because));
+    const std::vector<bool> live = compiler::LiveOperations(*graph_);
+    std::vector<OpTaskKeys> keys;
+    std::vector<std::vector<size_t>> stands_for;  // positions among the live, of each operation
+    for (size_t i = 0; i < live.size(); ++i) {
+      std::set<size_t> after;
+      for (const size_t earlier : keys_[i].after)
+        after.insert(stands_for[earlier].begin(), stands_for[earlier].end());
+      stands_for.emplace_back(after.begin(), after.end());
+      if (!live[i]) continue;
+      keys.push_back(keys_[i]);
+      keys.back().after = std::exchange(stands_for.back(), {keys.size() - 1});
+    }
+    keys_ = std::move(keys);
+    *graph_ = compiler::EliminateDeadCode(*graph_);
+  }
 
   std::vector<std::string> ListNames() const {
     std::vector<std::string> names;

@@ -7,6 +7,7 @@
 #include <map>
 
 #include "runtime/compiler/front_end/argument_reach.h"
+#include "runtime/compiler/front_end/dead_code.h"
 #include "runtime/compiler/front_end/decompose.h"
 #include "runtime/compiler/front_end/explain.h"
 #include "runtime/compiler/front_end/kernel_arguments.h"
@@ -95,6 +96,15 @@ void Append(std::vector<Decision> decisions, FrontEndResult& graph) {
   std::move(decisions.begin(), decisions.end(), std::back_inserter(graph.decisions));
 }
 
+void RunDeadcodeElimination(FrontEndResult& graph, const FrontEndOptions& /*options*/) {
+  const std::vector<Decision> decisions = ExplainDeadCode(graph.primitives);
+  for (const Decision& decision : decisions)
+    graph.log.push_back(
+        fmt::format("WARNING: '{}' is not computed: {}", decision.subject, decision.because));
+  graph.primitives = EliminateDeadCode(graph.primitives);
+  Append(decisions, graph);
+}
+
 void RunDecompose(FrontEndResult& graph, const FrontEndOptions& /*options*/) {
   graph.primitives = Decompose(graph.primitives);
 }
@@ -180,6 +190,8 @@ bool FrontEndResult::HasRun(std::string_view pass) const {
 
 const std::vector<FrontEndPass>& FrontEndPasses() {
   static const std::vector<FrontEndPass> passes = {
+      {"deadcode_elimination", "operations that no output needs removed", "", true,
+       RunDeadcodeElimination},
       {"decompose", "composite operations taken apart", "", true, RunDecompose},
       {"stick", "the dimension inside the stick of every tensor, restickify where it changes",
        "decompose", true, RunStick},

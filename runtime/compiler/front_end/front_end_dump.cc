@@ -124,7 +124,8 @@ const std::vector<std::string>& DumpStages() {
 }
 
 std::string DumpStage(const FrontEndResult& result, const std::string& stage) {
-  if (stage == "decompose" || stage == "stick") return Sticks(result.primitives);
+  if (stage == "deadcode_elimination" || stage == "decompose" || stage == "stick")
+    return Sticks(result.primitives);
   if (stage == "lower" || stage == "tile" || stage == "propagate") return GraphText(result.graph);
   if (stage == "hints") return Groups(result.groups);
   if (stage == "kernel") return Loops(result.source.body, "");

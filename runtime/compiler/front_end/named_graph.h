@@ -103,8 +103,8 @@ std::vector<int> OutputDims(const NamedGraph& graph, NamedOp& op);
 // workload around it are the caller's. Relative files stay as they are.
 //
 // Throws BadInput naming the key with its path ("ops[1].inputs[0]"), the value and the nearest
-// name: unknown keys, operations, tensors and dimensions; duplicate names; tensors that are not
-// used or read before they are written; operands that do not fit; ranges of operations in a hint
+// name: unknown keys, operations, tensors and dimensions; duplicate names; inputs that are
+// not used, tensors that are read before they are written; operands that do not fit; ranges of operations in a hint
 // that are not contiguous; too many or too large tensors.
 NamedGraph ReadNamedGraph(const nlohmann::ordered_json& value);
 

@@ -351,9 +351,7 @@ class GraphReader {
           std::find(outputs.begin(), outputs.end(), static_cast<int>(i)) != outputs.end())
         continue;
       const NamedTensor& tensor = graph_.tensors[i];
-      if (tensor.origin == NamedTensor::Origin::kComputed) {
-        throw BadInput("'{}' is computed and neither read nor among outputs", tensor.name);
-      }
+      if (tensor.origin == NamedTensor::Origin::kComputed) continue;  // deadcode_elimination
       throw BadInput("tensor '{}' is read by no operation", tensor.name);
     }
   }

@@ -22,7 +22,8 @@ class Lowering {
     using Origin = NamedTensor::Origin;
     for (const Origin origin : {Origin::kInput, Origin::kConstant}) {
       for (size_t i = 0; i < named_.tensors.size(); ++i) {
-        if (named_.tensors[i].origin == origin) graph.inputs.push_back(Input(static_cast<int>(i)));
+        if (named_.tensors[i].origin == origin && IsRead(static_cast<int>(i)))
+          graph.inputs.push_back(Input(static_cast<int>(i)));
       }
     }
     for (const NamedOp& op : named_.ops) graph.ops.push_back(Op(op));
@@ -39,6 +40,11 @@ class Lowering {
 
  private:
   const NamedTensor& tensor(int index) const { return named_.tensors[static_cast<size_t>(index)]; }
+  bool IsRead(int index) const {
+    return std::any_of(named_.ops.begin(), named_.ops.end(), [&](const NamedOp& op) {
+      return std::find(op.inputs.begin(), op.inputs.end(), index) != op.inputs.end();
+    });
+  }
   const std::vector<int>& dims(int index) const { return dims_[static_cast<size_t>(index)]; }
 
   std::vector<int> HostDims(int index) const {
