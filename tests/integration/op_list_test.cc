@@ -94,6 +94,28 @@ std::vector<Case> Cases() {
        {"workload.tensors=[{ name = \"q\", dims = [\"H\", \"S\", \"D\"] }, { name = \"k\", dims = "
         "[\"H\", \"T\", \"D\"], stick = \"D\" }, { name = \"v\", dims = [\"H\", \"T\", \"D\"] }]"},
        8 * kOneRounding},
+      {"padded_matmul", "padded_matmul", {}, 8 * kOneRounding},
+      {"padded_matmul_of_tiles",
+       "padded_matmul",
+       {"workload.hints=[{ slices = { R = 2 } }]"},
+       8 * kOneRounding},
+      {"padded_matmul_of_less_than_a_stick",
+       "padded_matmul",
+       {"workload.dims={ R = 64, K = 3, H = 65, N = 64 }"},
+       8 * kOneRounding},
+      {"padded_matmul_operation_by_operation",
+       "padded_matmul",
+       {"workload.issue.mode=\"streams\""},
+       8 * kOneRounding},
+      // The sticks of r have 1 / 0 behind their 100 elements.
+      {"padded_matmul_of_what_is_no_number_behind_the_end",
+       "padded_matmul",
+       {"workload.distribution=\"positive\"",
+        "workload.ops=[{ op = \"reciprocal\", inputs = [\"x\"], output = \"r\" }, { op = "
+        "\"matmul\", inputs = [\"r\", \"w1\"], output = \"h\" }, { op = \"matmul\", inputs = "
+        "[\"h\", "
+        "\"w2\"], output = \"z\" }]"},
+       8 * kOneRounding},
   };
   return cases;
 }

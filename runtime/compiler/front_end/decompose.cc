@@ -33,6 +33,8 @@ class Decomposer {
       out_.Append({"copy", op.inputs, op.output, {}, {}});
     } else if (operation.kind == NamedOperation::Kind::kReduction && op.reduced.size() > 1) {
       OneByOne(op);
+    } else if (operation.kind == NamedOperation::Kind::kMatmul && ReducesNothing(op)) {
+      out_.Append({"mul", op.inputs, op.output, {}, {}});
     } else if (operation.kind != NamedOperation::Kind::kComposite) {
       out_.Append(op);
     } else if (operation.name == "softmax") {

@@ -7,6 +7,7 @@
 #include <map>
 
 #include "runtime/compiler/front_end/argument_reach.h"
+#include "runtime/compiler/front_end/bmm_padding.h"
 #include "runtime/compiler/front_end/dead_code.h"
 #include "runtime/compiler/front_end/decompose.h"
 #include "runtime/compiler/front_end/explain.h"
@@ -35,13 +36,21 @@ std::vector<int> LoopsOf(const GraphOp& op) {
   return op.loop ? op.loop->group_id : std::vector<int>{};
 }
 
+bool WrittenInParts(const Graph& graph, const std::string& buffer) {
+  return std::any_of(graph.ops.begin(), graph.ops.end(), [&](const GraphOp& op) {
+    return op.layout.target == buffer && !op.layout.offset.empty();
+  });
+}
+
 // Buffers that must be in device memory, and why: loops walk through them, or data moves between
 // cores on the way.
 std::map<std::string, std::string> DeviceBuffers(const Graph& graph) {
   std::map<std::string, std::string> device;
   const std::string moves = "restickify moves its data between cores, through device memory";
   for (const GraphOp& op : graph.ops) {
-    if (!op.IsComputed())
+    if (op.layout.kind == BufferLayout::Kind::kMutation && !op.layout.offset.empty())
+      device.emplace(op.layout.target, "several operations write parts of it");
+    if (!op.IsComputed() && !WrittenInParts(graph, op.name))
       device.emplace(op.name, "the whole result of a loop, which walks through it");
     if (op.op == kRestickify) device.emplace(op.name, moves);
     for (const GraphRead& read : op.reads) {
@@ -196,11 +205,13 @@ const std::vector<FrontEndPass>& FrontEndPasses() {
       {"stick", "the dimension inside the stick of every tensor, restickify where it changes",
        "decompose", true, RunStick},
       {"lower", "loops, accesses and stick layouts", "stick", true, RunLower},
-      {"hints", "hints resolved to the loops of every operation, and to groups", "lower", true,
-       RunHints},
+      {"insert_bmm_padding", "zeros where a matmul sums over no whole sticks", "lower", true,
+       InsertBmmPadding},
+      {"hints", "hints resolved to the loops of every operation, and to groups",
+       "insert_bmm_padding", true, RunHints},
       {"tile", "groups put into counted loops, buffers shrunk to tiles", "hints", true, RunTile},
       {"propagate", "whole buffers for results that leave their loop", "tile", true, RunPropagate},
-      {"division", "loops divided over the cores", "lower", false, RunDivision},
+      {"division", "loops divided over the cores", "insert_bmm_padding", false, RunDivision},
       {"lx", "places of buffers in LX and pool", "division", false, RunLx},
       {"kernel", "OpSpecs in counted loops", "lx", false, RunKernel},
       {"bundle", "SDSC files and bundle.mlir", "kernel", false, RunBundle},

@@ -77,8 +77,8 @@ struct FrontEndPass {
   void (*run)(FrontEndResult& graph, const FrontEndOptions& options);
 };
 
-// In order: deadcode_elimination, decompose, stick, lower, hints, tile, propagate, division, lx,
-// kernel, bundle.
+// In order: deadcode_elimination, decompose, stick, lower, insert_bmm_padding, hints, tile,
+// propagate, division, lx, kernel, bundle.
 const std::vector<FrontEndPass>& FrontEndPasses();
 
 // All passes but `bundle`, which takes the dialect that its caller wants. Throws CompileError

@@ -57,7 +57,6 @@ class StickPlanner {
       const std::vector<int>& second = tensor(op.inputs[1]).dims;
       const auto own = std::find_if(second.begin(), second.end(),
                                     [&](int dim) { return !Has(tensor(op.inputs[0]).dims, dim); });
-      RequireWholeSticks(op);
       wanted = {op.reduced[0], *own};
       stick(op.output) = *own;
     } else if (operation.kind == NamedOperation::Kind::kReduction) {
@@ -76,20 +75,6 @@ class StickPlanner {
     }
     for (size_t i = 0; i < wanted.size(); ++i) Want(op, op.inputs[i], wanted[i]);
     wants_.push_back(std::move(wanted));
-  }
-
-  // The second operand's rows would have to be padded in memory as the first's sticks are.
-  void RequireWholeSticks(const NamedOp& op) const {
-    const NamedDim& dim = graph_.dims[static_cast<size_t>(op.reduced[0])];
-    const int per_stick = ElementsPerStick(DataFormat::kSen169Fp16);
-    if (dim.size % per_stick == 0) return;
-    throw CompileError(
-        "Unsupported", "partial_stick_reduction",
-        fmt::format("matmul (output '{}') sums over {} = {}, which is not a whole number of sticks "
-                    "of {}; pad it with zeros",
-                    tensor(op.output).name, dim.name, dim.size, per_stick))
-        .Subject(tensor(op.output).name)
-        .Remedy("pad it with zeros");
   }
 
   // The stick of the first operand that has one; else the last dimension of the output that no

@@ -207,9 +207,16 @@ class Verifier {
     GraphRead write;
     const bool mutates = op.layout.kind == BufferLayout::Kind::kMutation;
     write.buffer = mutates ? op.layout.target : op.name;
+    if (mutates) write.offset = op.layout.offset;
     write.loop.resize(op.ranges.size());
     std::iota(write.loop.begin(), write.loop.end(), 0);
     CheckAccess(op, write, "writes");
+  }
+
+  static bool FitsIn(const std::vector<int64_t>& offset, size_t d, const Extent& range,
+                     const Extent& size) {
+    if (d >= offset.size()) return false;
+    return !range.is_number() || !size.is_number() || offset[d] <= size.number() - range.number();
   }
 
   void CheckAccess(const GraphOp& op, const GraphRead& access, const char* how) {
@@ -232,6 +239,11 @@ class Verifier {
       const Extent& range = l < own ? op.ranges[l] : op.reduction_ranges[l - own];
       const std::vector<Extent> extents = WalkedExtents(op, loop, range);
       const bool is_view = !access.offset.empty();
+      if (is_view && !FitsIn(access.offset, d, range, size[d])) {
+        Report("shape_mismatch", op.name,
+               "operation '{}' {} dimension {} of '{}' from {} on, {} elements of {}", op.name, how,
+               d, access.buffer, access.offset[d], range.ToString(), size[d].ToString());
+      }
       if (is_view || std::find(extents.begin(), extents.end(), size[d]) != extents.end()) continue;
       Report("shape_mismatch", op.name,
              "operation '{}' {} {} of dimension {} of '{}', which has {}", op.name, how,

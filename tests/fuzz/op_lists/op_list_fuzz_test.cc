@@ -29,6 +29,7 @@
 #include "runtime/compiler/codegen/bundle_kernel.h"
 #include "runtime/compiler/codegen/bundle_problem.h"
 #include "runtime/compiler/front_end/argument_reach.h"
+#include "runtime/compiler/front_end/dead_code.h"
 #include "runtime/compiler/front_end/front_end.h"
 #include "tests/fuzz/op_lists/compile_with_plan.h"
 #include "tests/fuzz/op_lists/op_list_check.h"
@@ -78,7 +79,7 @@ class Trial {
     try {
       graph_ = compiler::ReadNamedGraph(list_);
       if ((always_ || seed_ % 2 == 0) && plan_.is_null())
-        plan_ = RandomPlan(graph_, seed_ ^ 0x5A5A).Make(false);
+        plan_ = RandomPlan(compiler::EliminateDeadCode(graph_), seed_ ^ 0x5A5A).Make(false);
       result_ = CompileWithPlan(graph_, options, plan_, tally_.plans);
       if (!result_.groups.empty()) ++tally_.hinted;
     } catch (const Error& error) {
@@ -238,8 +239,7 @@ class Trial {
     try {
       compiler::testing::Interpreter(program, memory, seed_).Run();
     } catch (const std::exception& error) {
-      ADD_FAILURE() << "the program: " << error.what();
-      return;
+      FAIL() << "the program: " << error.what();
     }
     size_t output = 0;
     for (size_t i = 0; i < images.size(); ++i) {
@@ -309,8 +309,8 @@ class Trial {
     std::vector<int64_t> places = {0};
     for (const std::vector<int64_t>& offsets : cosim::HostOffsets(layout)) {
       std::vector<int64_t> next;
-      for (const int64_t place : places)
-        for (const int64_t offset : offsets) next.push_back(place + offset);
+      for (const int64_t at : places)
+        for (const int64_t offset : offsets) next.push_back(at + offset);
       places = std::move(next);
     }
     return places;
@@ -370,7 +370,7 @@ Tally RunLists(uint32_t most, bool always_planned, const MakeList& make) {
     trial.Run();
     if (!::testing::Test::HasFailure()) continue;
     ADD_FAILURE() << trial.Text();
-    break;
+    return tally;
   }
   for (const auto& [what, count] : tally.refusals)
     std::printf("  %5d refused: %s\n", count, what.c_str());

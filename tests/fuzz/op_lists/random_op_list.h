@@ -246,8 +246,10 @@ class RandomOpList {
     Json outputs = Json::array();
     for (const Json& op : list_.at("ops")) {
       const auto name = op.at("output").get<std::string>();
-      if (!IsRead(name) || OneIn(3)) outputs.push_back(name);
+      const bool dead = OneIn(6);  // where nothing reads it
+      if ((!IsRead(name) && !dead) || OneIn(3)) outputs.push_back(name);
     }
+    if (outputs.empty()) return;
     list_["outputs"] = std::move(outputs);
   }
 

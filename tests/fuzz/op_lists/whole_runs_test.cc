@@ -17,6 +17,7 @@
 #include "base/error.h"
 #include "cosim/tensors/host_data.h"
 #include "cosim/tensors/npy.h"
+#include "runtime/compiler/front_end/dead_code.h"
 #include "tests/fuzz/op_lists/op_list_check.h"
 #include "tests/fuzz/op_lists/random_op_list.h"
 #include "tests/fuzz/op_lists/random_plan.h"
@@ -93,7 +94,7 @@ class OpListRuns : public test::ProgramFixture {
     WriteList(list, graph, inputs);
     // A plan is of one program; from the list, or from a file beside it.
     if (keys.find("mode = \"program\"") != std::string::npos && seed % 3 != 0) {
-      Json plan = RandomPlan(graph, seed ^ 0x5A5A).Make(true);
+      Json plan = RandomPlan(compiler::EliminateDeadCode(graph), seed ^ 0x5A5A).Make(true);
       ++counts.planned;
       if (seed % 2 == 0) {
         list["plan"] = std::move(plan);
