@@ -37,11 +37,11 @@ class Evaluator {
     for (size_t i = 0; i < graph_.tensors.size(); ++i) {
       const NamedTensor& tensor = graph_.tensors[i];
       if (tensor.origin == NamedTensor::Origin::kConstant)
-        values_[static_cast<int>(i)] = {Rounded(tensor.value)};
+        values_[static_cast<int>(i)] = {tensor.value};
     }
     const std::set<int> wanted = Wanted();
     for (const NamedOp& op : graph_.ops)
-      if (wanted.count(op.output) != 0) values_[op.output] = Evaluate(op);
+      if (wanted.count(op.output) != 0) values_[op.output] = EvaluateIn(op);
     std::map<int, DoubleTensor> outputs;
     for (const int output : graph_.outputs) outputs[output] = std::move(values_.at(output));
     return outputs;
@@ -58,7 +58,20 @@ class Evaluator {
     return wanted;
   }
 
-  double Rounded(double value) const { return rounds_ ? SenValue(NearestSen(value)) : value; }
+  double Rounded(double value) const {
+    if (!rounds_) return value;
+    return single_ ? static_cast<double>(static_cast<float>(value)) : SenValue(NearestSen(value));
+  }
+
+  // A number has the type of the operation.
+  DoubleTensor EvaluateIn(const NamedOp& op) {
+    single_ = Tensor(op.output).format == DataFormat::kIeeeFp32;
+    for (const int input : op.inputs)
+      if (Tensor(input).origin == NamedTensor::Origin::kConstant)
+        values_[input] = {Rounded(Tensor(input).value)};
+    return Evaluate(op);
+  }
+  const NamedTensor& Tensor(int index) const { return graph_.tensors[static_cast<size_t>(index)]; }
 
   int64_t Size(int dim) const { return graph_.dims[static_cast<size_t>(dim)].size; }
   int64_t Elements(const std::vector<int>& dims) const {
@@ -256,6 +269,7 @@ class Evaluator {
     static const std::map<std::string, Combine> functions = {
         {"abs", [](In in) { return std::fabs(in[0]); }},
         {"copy", [](In in) { return in[0]; }},
+        {"convert", [](In in) { return in[0]; }},
         {"restickify", [](In in) { return in[0]; }},
         {"exp", [](In in) { return std::exp(in[0]); }},
         {"gelu", [](In in) { return Gelu(in[0]); }},
@@ -310,6 +324,7 @@ class Evaluator {
   const NamedGraph& graph_;
   std::map<int, DoubleTensor> values_;
   bool rounds_;
+  bool single_ = false;  // the operation at hand is in float32
 };
 
 }  // namespace

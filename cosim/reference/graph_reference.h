@@ -15,8 +15,8 @@ namespace spyre::cosim {
 using DoubleTensor = std::vector<double>;  // C order, dimensions as NamedTensor::dims
 
 // kEveryResult: each result, also those inside a softmax, a norm or an attention, is rounded once
-// to SEN169_FP16, and a norm's variance is the difference of two means, as the card has it. Not the
-// card's bits: a measure of what rounding costs.
+// to SEN169_FP16 (those of float32 operations: to that), and a norm's variance is the difference of
+// two means, as the card has it. Not the card's bits: a measure of what rounding costs.
 enum class Rounding { kNone, kEveryResult };
 
 // inputs: by position in graph.tensors, one for each that is given by the caller and that an output

@@ -149,6 +149,7 @@ std::vector<ArgumentShape> ShapesOf(const compiler::NamedGraph& graph,
     ArgumentShape shape;
     shape.name = argument.name;
     if (!argument.is_constant) shape.shape = graph.Shape(graph.tensors[argument.tensor]);
+    shape.host_format = argument.host_format;
     shape.layout = argument.layout;
     shape.role = argument.is_output ? "output" : "input";
     shapes.push_back(std::move(shape));

@@ -24,6 +24,7 @@
 #include "runtime/compiler/front_end/dead_code.h"
 #include "runtime/compiler/front_end/decompose.h"
 #include "runtime/compiler/front_end/front_end.h"
+#include "runtime/compiler/front_end/promote_types.h"
 
 namespace spyre::cosim {
 namespace {
@@ -180,7 +181,8 @@ class TaskListPlanner {
 
   // Inputs have the stick that the whole list wants; results get theirs as operations compile.
   void PlanInputs() {
-    const NamedGraph planned = compiler::PlanSticks(compiler::Decompose(*graph_));
+    const NamedGraph planned =
+        compiler::PlanSticks(compiler::PromoteTypes(compiler::Decompose(*graph_)));
     sticks_.assign(graph_->tensors.size(), NamedTensor::kNoChoice);
     places_.assign(graph_->tensors.size(), -1);
     for (size_t i = 0; i < graph_->tensors.size(); ++i) {
@@ -293,6 +295,7 @@ class TaskListPlanner {
         std::find(graph_->outputs.begin(), graph_->outputs.end(), index) != graph_->outputs.end();
     tensor.shape = graph_->Shape(named);
     tensor.file = named.file;
+    tensor.host_format = named.format;
     tensor.layout = layout;
     return place = Add(std::move(tensor));
   }
@@ -300,13 +303,14 @@ class TaskListPlanner {
   // Constants of one value and layout are one tensor.
   int PlaceOfConstant(const compiler::FrontEndArgument& argument) {
     for (const WorkloadTensor& tensor : plan_.tensors) {
-      if (tensor.constant == argument.value &&
+      if (tensor.constant == argument.value && tensor.host_format == argument.host_format &&
           tensor.layout.device_size == argument.layout.device_size)
         return tensor.position;
     }
     WorkloadTensor tensor;
     tensor.name = argument.name;  // the number, which is no name of the list
     tensor.constant = argument.value;
+    tensor.host_format = argument.host_format;
     tensor.layout = argument.layout;
     return Add(std::move(tensor));
   }

@@ -101,7 +101,8 @@ class Padder {
   // The number 0 as an argument of the kernel.
   std::string Zero(DataFormat format) {
     const auto is_zero = [](const NamedTensor& tensor) {
-      return tensor.origin == NamedTensor::Origin::kConstant && tensor.value == 0;
+      return tensor.origin == NamedTensor::Origin::kConstant && tensor.value == 0 &&
+             tensor.format == DataFormat::kIeeeFp16;
     };
     auto& tensors = result_.primitives.tensors;
     auto tensor = std::find_if(tensors.begin(), tensors.end(), is_zero);

@@ -15,6 +15,7 @@
 #include "runtime/compiler/front_end/lower_to_op_specs.h"
 #include "runtime/compiler/front_end/named_lowering.h"
 #include "runtime/compiler/front_end/pipeline.h"
+#include "runtime/compiler/front_end/promote_types.h"
 #include "runtime/compiler/tiling/coarse_tile.h"
 #include "runtime/compiler/tiling/tiling_propagation.h"
 
@@ -118,8 +119,14 @@ void RunDecompose(FrontEndResult& graph, const FrontEndOptions& /*options*/) {
   graph.primitives = Decompose(graph.primitives);
 }
 
+void RunPromoteTypes(FrontEndResult& graph, const FrontEndOptions& /*options*/) {
+  graph.primitives = PromoteTypes(graph.primitives);
+  Append(ExplainConversions(graph), graph);
+}
+
 void RunStick(FrontEndResult& graph, const FrontEndOptions& /*options*/) {
   graph.primitives = PlanSticks(graph.primitives);
+  CheckArrangements(graph.primitives);
   Append(ExplainSticks(graph), graph);
 }
 
@@ -202,8 +209,10 @@ const std::vector<FrontEndPass>& FrontEndPasses() {
       {"deadcode_elimination", "operations that no output needs removed", "", true,
        RunDeadcodeElimination},
       {"decompose", "composite operations taken apart", "", true, RunDecompose},
+      {"promote_types", "conversions where the types of operands differ", "decompose", true,
+       RunPromoteTypes},
       {"stick", "the dimension inside the stick of every tensor, restickify where it changes",
-       "decompose", true, RunStick},
+       "promote_types", true, RunStick},
       {"lower", "loops, accesses and stick layouts", "stick", true, RunLower},
       {"insert_bmm_padding", "zeros where a matmul sums over no whole sticks", "lower", true,
        InsertBmmPadding},

@@ -37,6 +37,7 @@ struct FrontEndOptions {
 struct FrontEndArgument {
   int tensor = -1;  // position in NamedGraph::tensors of what was given to CompileNamedGraph
   bool is_output = false;
+  DataFormat host_format = DataFormat::kIeeeFp16;
   StickLayout layout;  // over the shape that the named tensor has
   // A constant: not of that graph, but a tensor of one element with this value.
   bool is_constant = false;
@@ -77,8 +78,8 @@ struct FrontEndPass {
   void (*run)(FrontEndResult& graph, const FrontEndOptions& options);
 };
 
-// In order: deadcode_elimination, decompose, stick, lower, insert_bmm_padding, hints, tile,
-// propagate, division, lx, kernel, bundle.
+// In order: deadcode_elimination, decompose, promote_types, stick, lower,
+// insert_bmm_padding, hints, tile, propagate, division, lx, kernel, bundle.
 const std::vector<FrontEndPass>& FrontEndPasses();
 
 // All passes but `bundle`, which takes the dialect that its caller wants. Throws CompileError

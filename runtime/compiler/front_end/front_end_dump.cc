@@ -128,7 +128,8 @@ const std::vector<std::string>& DumpStages() {
 }
 
 std::string DumpStage(const FrontEndResult& result, const std::string& stage) {
-  if (stage == "deadcode_elimination" || stage == "decompose" || stage == "stick")
+  if (stage == "deadcode_elimination" || stage == "decompose" || stage == "promote_types" ||
+      stage == "stick")
     return Sticks(result.primitives);
   if (stage == "lower" || stage == "insert_bmm_padding" || stage == "tile" || stage == "propagate")
     return GraphText(result.graph);

@@ -22,7 +22,7 @@ class GraphRewriter {
   // The output is a new tensor; returns it.
   int AppendNew(NamedOp op, const std::string& output);
   int NewTensor(const std::string& name, std::vector<int> dims);
-  int Constant(double value);
+  int Constant(double value, DataFormat format = DataFormat::kIeeeFp16);
 
   const NamedGraph& graph() const { return graph_; }
   NamedTensor& tensor(int index) { return graph_.tensors[static_cast<size_t>(index)]; }

@@ -195,6 +195,8 @@ const std::vector<NamedOperation>& NamedOperations() {
       Unary("tanh"),
       // `dim`: what is inside the output's stick.
       {"restickify", Kind::kPointwise, "ReStickifyOpHBM", 1, 1, {"ReStickifyOpHBM"}, {}, true},
+      // `dtype`: of the output. The OpFunc depends on it.
+      Unary("convert", {"to", "to_dtype"}, "dl16tofp32"),
       Binary("add"),
       Binary("sub"),
       Binary("mul"),
@@ -230,6 +232,19 @@ const NamedOperation* FindNamedOperation(std::string_view name_or_alias) {
     }
   }
   return nullptr;
+}
+
+DataFormat OutputFormat(const NamedGraph& graph, const NamedOp& op) {
+  for (size_t i = 0; i < op.inputs.size(); ++i) {
+    const NamedTensor& operand = Operand(graph, op, i);
+    if (operand.origin != NamedTensor::Origin::kConstant && operand.format == DataFormat::kIeeeFp32)
+      return DataFormat::kIeeeFp32;
+  }
+  return DataFormat::kIeeeFp16;
+}
+
+std::string_view HostTypeName(DataFormat format) {
+  return format == DataFormat::kIeeeFp32 ? "float32" : "float16";
 }
 
 std::vector<int> OutputDims(const NamedGraph& graph, NamedOp& op) {

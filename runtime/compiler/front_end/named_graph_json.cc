@@ -118,15 +118,23 @@ class GraphReader {
       if (tensor.dims.empty()) {
         throw BadInput("{}.dims is empty; write a number among an operation's inputs", path);
       }
-      if (entry.contains("dtype") && Text(entry["dtype"], path + ".dtype") != "float16") {
-        throw CompileError(
-            "Unsupported", "dtype",
-            fmt::format("{}.dtype = {} is not supported; float16 is", path, Show(entry["dtype"])));
-      }
+      if (entry.contains("dtype")) tensor.format = Type(entry["dtype"], path + ".dtype");
       if (entry.contains("stick")) tensor.stick = StickDim(entry["stick"], path, tensor);
       if (entry.contains("file")) tensor.file = Text(entry["file"], path + ".file");
       AddTensor(std::move(tensor), path + ".name");
     }
+  }
+
+  static DataFormat Type(const Json& value, const std::string& path) {
+    const std::string name = Text(value, path);
+    for (const DataFormat format : {DataFormat::kIeeeFp16, DataFormat::kIeeeFp32})
+      if (name == HostTypeName(format)) return format;
+    throw CompileError(
+        "Unsupported", "dtype",
+        fmt::format("{} = '{}' is not supported; float16 and float32 are, in which the vector unit "
+                    "computes. Matmuls of 8-bit types have sticks of two dimensions, and their "
+                    "scales are not public",
+                    path, name));
   }
 
   int StickDim(const Json& value, const std::string& path, const NamedTensor& tensor) {
@@ -166,8 +174,12 @@ class GraphReader {
     const NamedOperation& operation = Operation(entry["op"], path + ".op");
     std::vector<std::string> keys = {"op", "inputs", "output", "dims"};
     if (operation.has_dim) keys.emplace_back("dim");
+    const bool converts = operation.name == "convert";
+    if (converts) keys.emplace_back("dtype");
     for (const std::string_view key : operation.constants) keys.emplace_back(key);
-    CheckKeys(entry, path, keys, {"inputs", "output"});
+    std::vector<std::string> required = {"inputs", "output"};
+    if (converts) required.emplace_back("dtype");
+    CheckKeys(entry, path, keys, required);
 
     NamedOp op;
     op.op = operation.name;
@@ -189,6 +201,7 @@ class GraphReader {
     } catch (const Error& error) {
       throw error.Within(fmt::format("{} ({} -> '{}')", path, op.op, output.name));
     }
+    output.format = converts ? Type(entry["dtype"], path + ".dtype") : OutputFormat(graph_, op);
     if (entry.contains("dims")) output.dims = Reordered(entry["dims"], path, output.dims);
     op.output = AddTensor(std::move(output), path + ".output");
     graph_.ops.push_back(std::move(op));

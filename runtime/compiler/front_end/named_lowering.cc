@@ -34,7 +34,7 @@ class Lowering {
   BufferLayout Layout(int index, const std::vector<int64_t>& size) const {
     const std::vector<int>& dims = dims_[static_cast<size_t>(index)];
     const auto stick = std::find(dims.begin(), dims.end(), tensor(index).stick);
-    return MakeBufferLayout(size, DeviceFormatOf(DataFormat::kIeeeFp16),
+    return MakeBufferLayout(size, DeviceFormatOf(tensor(index).format),
                             stick == dims.end() ? -1 : static_cast<int>(stick - dims.begin()));
   }
 
@@ -72,6 +72,7 @@ class Lowering {
   GraphInput Input(int index) const {
     GraphInput input;
     input.name = tensor(index).name;
+    input.host_format = tensor(index).format;
     input.layout = Layout(index, Sizes(dims(index)));
     for (const int dim : dims(index))
       input.dim_names.push_back(dim == kNoDim ? "" : named_.dims[static_cast<size_t>(dim)].name);
@@ -85,7 +86,10 @@ class Lowering {
     GraphOp op;
     op.name = tensor(named_op.output).name;
     op.kind = reduces ? GraphOp::Kind::kReduction : GraphOp::Kind::kPointwise;
+    op.host_format = tensor(named_op.output).format;
     op.op = operation.op_func;
+    if (operation.name == "convert")
+      op.op = op.host_format == DataFormat::kIeeeFp32 ? "dl16tofp32" : "fp32todl16";
     if (reduces) op.reduction_type = operation.op_func;
     std::vector<int> loops = dims(named_op.output);
     op.ranges = Extents(Sizes(loops));

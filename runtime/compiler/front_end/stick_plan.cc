@@ -131,6 +131,7 @@ class StickPlanner {
       const std::string name = original.name + ".by_" + graph_.dims[static_cast<size_t>(dim)].name;
       const int copy = out_.NewTensor(name, original.dims);
       out_.tensor(copy).stick = dim;
+      out_.tensor(copy).format = original.format;
       out_.Append({"restickify", {source}, copy, {dim}, {}});
       copies_[{source, dim}] = copy;
     }
