@@ -58,6 +58,17 @@ TEST_P(OpLists, AreRightBitForBitAndInFloat64) {
 // A rounding is half of 2^-9 of a value; each operation of a chain adds one.
 constexpr double kOneRounding = 1.0 / 1024;
 
+constexpr double kOneRoundingOfSingle = 1.0 / (1 << 24);
+
+// Makes the inputs of a list float32.
+template <typename... Names>
+std::string Float32(const std::string& dims, const Names&... names) {
+  std::string text;
+  for (const std::string& name : {std::string(names)...})
+    text += fmt::format("{{ name = \"{}\", dims = {}, dtype = \"float32\" }}, ", name, dims);
+  return "workload.tensors=[" + text + "]";
+}
+
 std::vector<Case> Cases() {
   const std::string small_chain = "workload.dims={ A = 64, B = 512 }";
   std::vector<Case> cases = {
@@ -116,6 +127,19 @@ std::vector<Case> Cases() {
         "[\"h\", "
         "\"w2\"], output = \"z\" }]"},
        8 * kOneRounding},
+      {"mixed_types", "mixed_types", {}, kOneRounding},
+      {"mixed_types_of_tiles",
+       "mixed_types",
+       {"workload.hints=[{ slices = { R = 2 } }]"},
+       kOneRounding},
+      {"float32_chain",
+       "tiled_chain",
+       {small_chain, Float32("[\"A\", \"B\"]", "a", "b", "c")},
+       2 * kOneRoundingOfSingle},
+      {"float32_softmax_of_partial_sticks",
+       "softmax_chain",
+       {"workload.dims={ R = 64, C = 100 }", Float32("[\"R\", \"C\"]", "x")},
+       8 * kOneRoundingOfSingle},
   };
   return cases;
 }

@@ -20,6 +20,7 @@ class RandomOpList {
 
   Json Make() {
     MakeDims();
+    if (OneIn(4)) types_ = Pick(std::vector<Names>{{"float32"}, {"float16", "float32"}});
     const int inputs = Between(1, 4);
     for (int i = 0; i < inputs; ++i) MakeInput(i);
     const int ops = Between(1, 9);
@@ -88,6 +89,7 @@ class RandomOpList {
   void MakeInput(int number) {
     Tensor tensor{"x" + std::to_string(number), SomeDims(), OneIn(2)};
     Json json = {{"name", tensor.name}, {"dims", tensor.dims}};
+    if (!types_.empty()) json["dtype"] = Pick(types_);
     if (OneIn(8)) json["stick"] = Pick(tensor.dims);
     list_["tensors"].push_back(std::move(json));
     tensors_.push_back(std::move(tensor));
@@ -114,7 +116,11 @@ class RandomOpList {
     bool positive = false;
     const Tensor a = Operand();
     if (kind >= 64 && a.dims.empty()) return false;  // nothing to work along
-    if (kind < 30) {
+    if (types_.size() > 1 && OneIn(4)) {
+      op = {{"op", "convert"}, {"inputs", {a.name}}, {"dtype", Pick(types_)}};
+      positive = a.positive;
+      dims = a.dims;
+    } else if (kind < 30) {
       std::vector<std::string> names = {"abs",  "copy",    "neg",  "relu", "exp",
                                         "tanh", "sigmoid", "gelu", "silu", "clip"};
       if (a.positive)
@@ -256,6 +262,7 @@ class RandomOpList {
   std::mt19937 random_;
   Json list_ = Json::object();
   Names dims_;
+  Names types_;  // of tensors; empty: none is named
   std::vector<Tensor> tensors_;
 };
 

@@ -30,8 +30,6 @@ using compiler::NamedGraph;
 using compiler::NamedTensor;
 using cosim::HostData;
 
-constexpr DataFormat kHalf = DataFormat::kIeeeFp16;
-
 class OpListRuns : public test::ProgramFixture {
  protected:
   struct Counts {
@@ -68,12 +66,15 @@ class OpListRuns : public test::ProgramFixture {
   // Writes the list with a file for each input, which `tensors` then has.
   void WriteList(Json list, const NamedGraph& graph, const OracleTensors& tensors) const {
     for (const auto& [name, tensor] : tensors) {
-      HostData data(2 * tensor.data.size());
-      for (size_t i = 0; i < tensor.data.size(); ++i)
-        cosim::StoreHost(kHalf, tensor.data[i].value, data.data(), static_cast<int64_t>(i));
-      for (const NamedTensor& named : graph.tensors)
-        if (named.name == name)
-          cosim::WriteNpy(dir_ + "/" + name + ".npy", "f2", graph.Shape(named), data.data());
+      for (const NamedTensor& named : graph.tensors) {
+        if (named.name != name) continue;
+        const cosim::HostFormat& format = cosim::HostFormatOf(named.format);
+        HostData data(tensor.data.size() * static_cast<size_t>(format.bytes));
+        for (size_t i = 0; i < tensor.data.size(); ++i)
+          cosim::StoreHost(named.format, tensor.data[i].value, data.data(),
+                           static_cast<int64_t>(i));
+        cosim::WriteNpy(dir_ + "/" + name + ".npy", format.npy, graph.Shape(named), data.data());
+      }
     }
     for (Json& tensor : list.at("tensors"))
       tensor["file"] = tensor.at("name").get<std::string>() + ".npy";
@@ -132,10 +133,11 @@ class OpListRuns : public test::ProgramFixture {
     Judgement all;
     for (const int output : graph.outputs) {
       const NamedTensor& named = graph.tensors[static_cast<size_t>(output)];
-      const cosim::NpyArray array = cosim::ReadNpy(dir_ + "/out/" + named.name + ".npy", named.name,
-                                                   "f2", graph.Shape(named));
+      const cosim::NpyArray array =
+          cosim::ReadNpy(dir_ + "/out/" + named.name + ".npy", named.name,
+                         cosim::HostFormatOf(named.format).npy, graph.Shape(named));
       const Judgement judgement = Judge(graph, named, oracle.At(named.name), [&](int64_t at) {
-        return cosim::HostValue(kHalf, cosim::HostBits(kHalf, array.data.data(), at));
+        return cosim::HostValue(named.format, cosim::HostBits(named.format, array.data.data(), at));
       });
       counts.elements += judgement.elements;
       counts.unknown += judgement.unknown;
