@@ -106,7 +106,6 @@ class TaskListPlanner {
   // that one came after.
   void EliminateDeadCode() {
     plan_.decisions = compiler::ExplainDeadCode(*graph_);
-    if (plan_.decisions.empty()) return;
     for (const compiler::Decision& decision : plan_.decisions)
       plan_.warnings.push_back(
           fmt::format("WARNING: '{}' is not computed: {}", decision.subject, decision.because));
