@@ -60,12 +60,23 @@ class Evaluator {
 
   double Rounded(double value) const {
     if (!rounds_) return value;
-    return single_ ? static_cast<double>(static_cast<float>(value)) : SenValue(NearestSen(value));
+    if (format_ == DataFormat::kSen143Fp8) return Float8(value);
+    return format_ == DataFormat::kIeeeFp32 ? static_cast<double>(static_cast<float>(value))
+                                            : SenValue(NearestSen(value));
+  }
+
+  // e4m3fn: 3 bits of fraction, a step of 2^-9 below 2^-6, nothing above 448.
+  static double Float8(double value) {
+    constexpr double kLargest = 448;
+    constexpr int kLeastExponent = -6;
+    if (!std::isfinite(value) || value == 0) return value;
+    const double step = std::ldexp(1, std::max(std::ilogb(value), kLeastExponent) - 3);
+    return std::clamp(std::nearbyint(value / step) * step, -kLargest, kLargest);
   }
 
   // A number has the type of the operation.
   DoubleTensor EvaluateIn(const NamedOp& op) {
-    single_ = Tensor(op.output).format == DataFormat::kIeeeFp32;
+    format_ = Tensor(op.output).format;
     for (const int input : op.inputs)
       if (Tensor(input).origin == NamedTensor::Origin::kConstant)
         values_[input] = {Rounded(Tensor(input).value)};
@@ -324,7 +335,7 @@ class Evaluator {
   const NamedGraph& graph_;
   std::map<int, DoubleTensor> values_;
   bool rounds_;
-  bool single_ = false;  // the operation at hand is in float32
+  DataFormat format_ = DataFormat::kIeeeFp16;  // of the operation at hand
 };
 
 }  // namespace

@@ -132,6 +132,12 @@ std::vector<Case> Cases() {
        "mixed_types",
        {"workload.hints=[{ slices = { R = 2 } }]"},
        kOneRounding},
+      // Half a step of 3 bits of fraction, of values up to 2.
+      {"float8_there_and_back",
+       "mixed_types",
+       {"workload.ops=[{ op = \"convert\", inputs = [\"x\"], output = \"q\", dtype = "
+        "\"float8_e4m3fn\" }, { op = \"add\", inputs = [\"q\", \"w\"], output = \"y\" }]"},
+       1.0 / 16 + kOneRounding},
       {"float32_chain",
        "tiled_chain",
        {small_chain, Float32("[\"A\", \"B\"]", "a", "b", "c")},

@@ -49,15 +49,15 @@ std::vector<Decision> ExplainDeadCode(const NamedGraph& graph) {
     for (const NamedOp& reader : graph.ops)
       if (std::find(reader.inputs.begin(), reader.inputs.end(), output) != reader.inputs.end())
         readers.push_back(name(reader.output));
-    decisions.push_back(
-        {"deadcode_elimination",
-         name(output),
-         "removed",
-         readers.empty() ? "no operation reads it, and it is not an output"
-                         : fmt::format("it is not an output, and only {} reads it, which is "
-                                       "removed too",
-                                       fmt::join(readers, ", ")),
-         {}});
+    decisions.push_back({"deadcode_elimination",
+                         name(output),
+                         "removed",
+                         readers.empty()
+                             ? "no operation reads it, and it is not an output"
+                             : fmt::format("it is not an output, and only {} reads it, which is "
+                                           "removed too",
+                                           fmt::join(readers, ", ")),
+                         {}});
   }
   return decisions;
 }

@@ -244,7 +244,9 @@ DataFormat OutputFormat(const NamedGraph& graph, const NamedOp& op) {
 }
 
 std::string_view HostTypeName(DataFormat format) {
-  return format == DataFormat::kIeeeFp32 ? "float32" : "float16";
+  return format == DataFormat::kIeeeFp32    ? "float32"
+         : format == DataFormat::kSen143Fp8 ? "float8_e4m3fn"
+                                            : "float16";
 }
 
 std::vector<int> OutputDims(const NamedGraph& graph, NamedOp& op) {

@@ -34,7 +34,7 @@ struct NamedTensor {
   Origin origin = Origin::kInput;
   std::vector<int> dims;  // positions in NamedGraph::dims, as the host has them
   int stick = kNoChoice;  // position in NamedGraph::dims: the dimension inside the stick
-  DataFormat format = DataFormat::kIeeeFp16;  // on the host: that or kIeeeFp32
+  DataFormat format = DataFormat::kIeeeFp16;  // that, kIeeeFp32, or between conversions kSen143Fp8
   std::string file;                           // of an input; "": generated
   double value = 0;                           // of a constant
 
@@ -95,11 +95,11 @@ const NamedOperation* FindNamedOperation(std::string_view name_or_alias);  // nu
 // then the second's. Throws BadInput saying which operand does not fit, and why.
 std::vector<int> OutputDims(const NamedGraph& graph, NamedOp& op);
 
-// The type of the output, on the host: the widest of the operands; numbers take any. (Of a
+// The type of the output: the widest of the operands, float16 at least; numbers take any. (Of a
 // conversion it is what the list says.)
 DataFormat OutputFormat(const NamedGraph& graph, const NamedOp& op);
 
-std::string_view HostTypeName(DataFormat format);  // "float16" or "float32"
+std::string_view HostTypeName(DataFormat format);  // "float16", "float32", "float8_e4m3fn"
 
 // ---------------------------------------------------------------- reading
 

@@ -118,22 +118,25 @@ class GraphReader {
       if (tensor.dims.empty()) {
         throw BadInput("{}.dims is empty; write a number among an operation's inputs", path);
       }
-      if (entry.contains("dtype")) tensor.format = Type(entry["dtype"], path + ".dtype");
+      if (entry.contains("dtype")) tensor.format = Type(entry["dtype"], path + ".dtype", false);
       if (entry.contains("stick")) tensor.stick = StickDim(entry["stick"], path, tensor);
       if (entry.contains("file")) tensor.file = Text(entry["file"], path + ".file");
       AddTensor(std::move(tensor), path + ".name");
     }
   }
 
-  static DataFormat Type(const Json& value, const std::string& path) {
+  // on_card: of a result, which the host need not have.
+  static DataFormat Type(const Json& value, const std::string& path, bool on_card) {
     const std::string name = Text(value, path);
-    for (const DataFormat format : {DataFormat::kIeeeFp16, DataFormat::kIeeeFp32})
-      if (name == HostTypeName(format)) return format;
+    for (const DataFormat format :
+         {DataFormat::kIeeeFp16, DataFormat::kIeeeFp32, DataFormat::kSen143Fp8})
+      if (name == HostTypeName(format) && (on_card || format != DataFormat::kSen143Fp8))
+        return format;
     throw CompileError(
         "Unsupported", "dtype",
         fmt::format("{} = '{}' is not supported; float16 and float32 are, in which the vector unit "
-                    "computes. Matmuls of 8-bit types have sticks of two dimensions, and their "
-                    "scales are not public",
+                    "computes, and float8_e4m3fn as the result of a conversion. Nothing but "
+                    "matmuls works on 8-bit types, and the scales of those are not public",
                     path, name));
   }
 
@@ -201,7 +204,8 @@ class GraphReader {
     } catch (const Error& error) {
       throw error.Within(fmt::format("{} ({} -> '{}')", path, op.op, output.name));
     }
-    output.format = converts ? Type(entry["dtype"], path + ".dtype") : OutputFormat(graph_, op);
+    output.format =
+        converts ? Type(entry["dtype"], path + ".dtype", true) : OutputFormat(graph_, op);
     if (entry.contains("dims")) output.dims = Reordered(entry["dims"], path, output.dims);
     op.output = AddTensor(std::move(output), path + ".output");
     graph_.ops.push_back(std::move(op));

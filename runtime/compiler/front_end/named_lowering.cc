@@ -89,7 +89,7 @@ class Lowering {
     op.host_format = tensor(named_op.output).format;
     op.op = operation.op_func;
     if (operation.name == "convert")
-      op.op = op.host_format == DataFormat::kIeeeFp32 ? "dl16tofp32" : "fp32todl16";
+      op.op = ConversionOf(tensor(named_op.inputs[0]).format, op.host_format);
     if (reduces) op.reduction_type = operation.op_func;
     std::vector<int> loops = dims(named_op.output);
     op.ranges = Extents(Sizes(loops));
@@ -101,6 +101,13 @@ class Lowering {
     op.layout = Layout(named_op.output, Sizes(dims(named_op.output)));
     op.constants = Constants(named_op);
     return op;
+  }
+
+  // Of types between which the card converts.
+  static const char* ConversionOf(DataFormat from, DataFormat to) {
+    if (to == DataFormat::kIeeeFp32) return "dl16tofp32";
+    if (to == DataFormat::kSen143Fp8) return "qfp8ch";
+    return from == DataFormat::kIeeeFp32 ? "fp32todl16" : "fp8todl16";
   }
 
   GraphRead Read(int input, const std::vector<int>& loops) const {

@@ -15,7 +15,17 @@
 namespace spyre::compiler {
 namespace {
 
-constexpr int64_t kWholeSticks = 64;  // elements of the narrow side of a conversion
+// Between neighbours among float8, float16 and float32: what the card has.
+struct ConvertStep {
+  DataFormat from, to;
+};
+bool operator==(const ConvertStep& a, const ConvertStep& b) {
+  return a.from == b.from && a.to == b.to;
+}
+
+bool IsStep(DataFormat from, DataFormat to) {
+  return from == DataFormat::kIeeeFp16 || to == DataFormat::kIeeeFp16;
+}
 
 CompileError Refusal(const char* kind, const NamedTensor& output, const std::string& message) {
   return CompileError("Unsupported", kind, message).Subject(output.name);
@@ -30,7 +40,7 @@ class Promoter {
       out_.Begin(static_cast<int>(i));
       NamedOp op = graph_.ops[i];
       if (op.op == "convert") {
-        if (tensor(op.inputs[0]).format == tensor(op.output).format) op.op = "copy";
+        Shorten(op);
       } else {
         Promote(op);
       }
@@ -60,10 +70,27 @@ class Promoter {
     }
   }
 
+  // Of a conversion of the list: by way of float16 if the card has no other.
+  void Shorten(NamedOp& op) {
+    const NamedTensor& from = tensor(op.inputs[0]);
+    const DataFormat to = tensor(op.output).format;
+    if (from.format == to) {
+      op.op = "copy";
+    } else if (!IsStep(from.format, to)) {
+      op.inputs[0] = Convert(op.inputs[0], DataFormat::kIeeeFp16, tensor(op.output).name + ".half");
+    }
+  }
+
   int Convert(const NamedOp& op, size_t operand, DataFormat format) {
     const std::string name = fmt::format("{}.operand{}", tensor(op.output).name, operand);
-    const int input = op.inputs[operand];
-    const int output = out_.NewTensor(name, tensor(input).dims);
+    int input = op.inputs[operand];
+    if (!IsStep(tensor(input).format, format))
+      input = Convert(input, DataFormat::kIeeeFp16, name + ".half");
+    return Convert(input, format, name);
+  }
+
+  int Convert(int input, DataFormat format, const std::string& name) {
+    const int output = out_.NewTensor(name, out_.tensor(input).dims);
     out_.tensor(output).format = format;
     out_.Append({"convert", {input}, output, {}, {}});
     return output;
@@ -86,39 +113,30 @@ class Promoter {
   GraphRewriter out_;
 };
 
-// How the elements of a tensor's sticks are ordered.
-enum class Arrangement : uint8_t {
-  kStandard,
-  kWidened,   // float32 that was float16: DL16_TO_FP32
-  kNarrowed,  // float16 that was float32: FP32_TO_DL16
-};
+// The conversions that the elements of a tensor's sticks have gone through and that none has
+// undone, in order; none: the elements are as the host has them. Each leaves the elements of two
+// sticks in an order of its own, and its opposite restores the one before.
+using Arrangement = std::vector<ConvertStep>;
 
-const char* Name(Arrangement arrangement) {
-  switch (arrangement) {
-    case Arrangement::kStandard:
-      return "as the host has them";
-    case Arrangement::kWidened:
-      return "as a conversion from float16 left them";
-    case Arrangement::kNarrowed:
-      break;
-  }
-  return "as a conversion from float32 left them";
+std::string Name(const Arrangement& arrangement) {
+  if (arrangement.empty()) return "as the host has them";
+  return fmt::format("as a conversion from {} to {} left them",
+                     HostTypeName(arrangement.back().from), HostTypeName(arrangement.back().to));
 }
 
 class ArrangementChecker {
  public:
-  explicit ArrangementChecker(const NamedGraph& graph)
-      : graph_(graph), of_(graph.tensors.size(), Arrangement::kStandard) {}
+  explicit ArrangementChecker(const NamedGraph& graph) : graph_(graph), of_(graph.tensors.size()) {}
 
   void Run() {
     for (const NamedOp& op : graph_.ops) Follow(op);
     for (const int output : graph_.outputs) {
-      if (of(output) == Arrangement::kStandard) continue;
-      throw Refusal("element_arrangement", tensor(output),
-                    fmt::format("output '{}' has the elements of its sticks {}, which no copy to "
-                                "the host puts in order; convert it back to {} before",
-                                tensor(output).name, Name(of(output)),
-                                of(output) == Arrangement::kWidened ? "float16" : "float32"));
+      if (of(output).empty()) continue;
+      throw Refusal(
+          "element_arrangement", tensor(output),
+          fmt::format("output '{}' has the elements of its sticks {}, which no copy to "
+                      "the host puts in order; convert it back to {} before",
+                      tensor(output).name, Name(of(output)), HostTypeName(of(output).back().from)));
     }
   }
 
@@ -140,7 +158,7 @@ class ArrangementChecker {
                                 "readers one dimension inside the stick (\"stick\")",
                                 tensor(op.inputs[0]).name, graph_.ShapeText(output)));
     }
-    if (moves && arrangement != Arrangement::kStandard) {
+    if (moves && !arrangement.empty()) {
       throw Refusal("element_arrangement", output,
                     fmt::format("'{}' (output '{}') needs the elements of sticks as the host has "
                                 "them; they are {}",
@@ -163,7 +181,7 @@ class ArrangementChecker {
                       op.op, tensor(op.output).name, tensor(first).name, Name(of(first)),
                       tensor(input).name, Name(of(input))));
     }
-    return first < 0 ? Arrangement::kStandard : of(first);
+    return first < 0 ? Arrangement() : of(first);
   }
 
   void Convert(const NamedOp& op) {
@@ -176,17 +194,22 @@ class ArrangementChecker {
                                 input.name, graph_.ShapeText(input)));
     }
     const NamedDim& dim = graph_.dims[static_cast<size_t>(input.stick)];
-    if (dim.size % kWholeSticks != 0) {
+    const int64_t whole = std::max(ElementsPerStick(DeviceFormatOf(input.format)),
+                                   ElementsPerStick(DeviceFormatOf(output.format)));
+    if (dim.size % whole != 0) {
       throw Refusal("partial_stick_conversion", output,
                     fmt::format("'{}' {} is converted to {}, and its {} = {} inside the sticks is "
                                 "not a whole number of sticks of {}; pad it",
                                 input.name, graph_.ShapeText(input), HostTypeName(output.format),
-                                dim.name, dim.size, kWholeSticks));
+                                dim.name, dim.size, whole));
     }
-    const bool widens = output.format == DataFormat::kIeeeFp32;
-    const Arrangement fresh = widens ? Arrangement::kWidened : Arrangement::kNarrowed;
-    const Arrangement back = widens ? Arrangement::kNarrowed : Arrangement::kWidened;
-    of(op.output) = of(op.inputs[0]) == back ? Arrangement::kStandard : fresh;
+    Arrangement& arrangement = of(op.output) = of(op.inputs[0]);
+    const ConvertStep step{input.format, output.format};
+    if (!arrangement.empty() && arrangement.back() == ConvertStep{step.to, step.from}) {
+      arrangement.pop_back();
+    } else {
+      arrangement.push_back(step);
+    }
   }
 
   const NamedGraph& graph_;

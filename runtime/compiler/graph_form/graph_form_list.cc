@@ -139,8 +139,10 @@ class ListReader {
       tensor.stick = NamedTensor::kSparse;
     if (const auto file = value.Find("file")) tensor.file = file->Text();
     if (const auto type = value.Find("dtype")) {
-      if (type->Text() != "float16" && type->Text() != "float32") type->Fail("float16 or float32");
-      if (type->Text() == "float32") tensor.format = DataFormat::kIeeeFp32;
+      for (const DataFormat format : {DataFormat::kIeeeFp32, DataFormat::kSen143Fp8})
+        if (type->Text() == HostTypeName(format)) tensor.format = format;
+      if (type->Text() != HostTypeName(tensor.format))
+        type->Fail("float16, float32 or float8_e4m3fn");
     }
     return tensor;
   }

@@ -117,8 +117,9 @@ class RandomOpList {
     const Tensor a = Operand();
     if (kind >= 64 && a.dims.empty()) return false;  // nothing to work along
     if (types_.size() > 1 && OneIn(4)) {
-      op = {{"op", "convert"}, {"inputs", {a.name}}, {"dtype", Pick(types_)}};
-      positive = a.positive;
+      const std::string type = OneIn(4) ? "float8_e4m3fn" : Pick(types_);
+      op = {{"op", "convert"}, {"inputs", {a.name}}, {"dtype", type}};
+      positive = a.positive && type != "float8_e4m3fn";  // which may be 0
       dims = a.dims;
     } else if (kind < 30) {
       std::vector<std::string> names = {"abs",  "copy",    "neg",  "relu", "exp",

@@ -82,6 +82,25 @@ TEST(PromoteTypes, AConversionToTheOwnTypeIsACopy) {
               ElementsAre("a:float16 = copy h", "b:float16 = convert f"));
 }
 
+TEST(PromoteTypes, AFloat8IsWorkedOnInFloat16) {
+  EXPECT_THAT(Steps(PromoteTypes(List(R"([
+                {"op": "convert", "inputs": ["h"], "output": "q", "dtype": "float8_e4m3fn"},
+                {"op": "neg", "inputs": ["q"], "output": "y"}])"))),
+              ElementsAre("q:float8_e4m3fn = convert h", "y.operand0:float16 = convert q",
+                          "y:float16 = neg y.operand0"));
+}
+
+TEST(PromoteTypes, TheWayBetweenFloat8AndFloat32IsByFloat16) {
+  EXPECT_THAT(Steps(PromoteTypes(List(R"([
+                {"op": "convert", "inputs": ["f"], "output": "q", "dtype": "float8_e4m3fn"},
+                {"op": "add", "inputs": ["q", "f"], "output": "y"},
+                {"op": "convert", "inputs": ["f"], "output": "z", "dtype": "float32"}])"))),
+              ElementsAre("q.half:float16 = convert f", "q:float8_e4m3fn = convert q.half",
+                          "y.operand0.half:float16 = convert q",
+                          "y.operand0:float32 = convert y.operand0.half",
+                          "y:float32 = add y.operand0 f", "z:float32 = copy f"));
+}
+
 TEST(PromoteTypes, LeavesAListOfOneTypeAsItIs) {
   const NamedGraph list = List(R"([{"op": "add", "inputs": ["h", 2], "output": "y"}])");
   EXPECT_EQ(Steps(PromoteTypes(list)), Steps(list));
@@ -130,7 +149,7 @@ TEST(PromoteTypesRefuses, WhatTheCardComputesInFloat16Only) {
 }
 
 TEST(PromoteTypesRefuses, TypesThatTheListCannotHave) {
-  for (const char* type : {"int8", "float8_e4m3fn", "int64"}) {
+  for (const char* type : {"int8", "float8_e5m2", "int64"}) {
     try {
       List(R"([{"op": "convert", "inputs": ["h"], "output": "y", "dtype": ")" + std::string(type) +
            R"("}])");
@@ -139,6 +158,18 @@ TEST(PromoteTypesRefuses, TypesThatTheListCannotHave) {
       EXPECT_EQ(error.message_kind(), "dtype");
       EXPECT_THAT(error.what(), HasSubstr("ops[0].dtype = '" + std::string(type) + "'"));
     }
+  }
+}
+
+TEST(PromoteTypesRefuses, InputsOfATypeThatTheHostDoesNotHave) {
+  try {
+    ReadNamedGraph(Json::parse(R"({"dims": {"C": 128},
+        "tensors": [{"name": "x", "dims": ["C"], "dtype": "float8_e4m3fn"}],
+        "ops": [{"op": "convert", "inputs": ["x"], "output": "y", "dtype": "float16"}]})"));
+    FAIL();
+  } catch (const CompileError& error) {
+    EXPECT_EQ(error.message_kind(), "dtype");
+    EXPECT_THAT(error.what(), HasSubstr("tensors[0].dtype = 'float8_e4m3fn'"));
   }
 }
 
@@ -168,6 +199,28 @@ TEST(Arrangements, MustBeTheHostsInAnOutput) {
                       R"(, {"op": "sum", "inputs": ["w"], "output": "y", "dim": "C"}])"),
             "accepted")
       << "a sum is the same in any order";
+}
+
+TEST(Arrangements, AreRestoredByTheOppositeConversionsInTheOppositeOrder) {
+  EXPECT_EQ(RefusalOf(R"([
+      {"op": "convert", "inputs": ["f"], "output": "q", "dtype": "float8_e4m3fn"},
+      {"op": "convert", "inputs": ["q"], "output": "y", "dtype": "float32"}])"),
+            "accepted");
+  EXPECT_EQ(RefusalOf(R"([
+      {"op": "convert", "inputs": ["h"], "output": "q", "dtype": "float8_e4m3fn"},
+      {"op": "convert", "inputs": ["q"], "output": "y", "dtype": "float32"}])"),
+            "Unsupported element_arrangement");
+  EXPECT_EQ(RefusalOf(R"([
+      {"op": "convert", "inputs": ["h"], "output": "q", "dtype": "float8_e4m3fn"},
+      {"op": "add", "inputs": ["q", "h"], "output": "y"}])"),
+            "accepted")
+      << "back in float16, the elements are in order";
+  EXPECT_EQ(RefusalOf(R"([
+      {"op": "convert", "inputs": ["h"], "output": "q", "dtype": "float8_e4m3fn"},
+      {"op": "neg", "inputs": ["q"], "output": "y"}])",
+                      192),
+            "Unsupported partial_stick_conversion")
+      << "sticks of float8 have 128 elements";
 }
 
 TEST(Arrangements, ConversionsWorkOnWholeSticks) {
