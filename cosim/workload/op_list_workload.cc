@@ -196,6 +196,7 @@ compiler::FrontEndOptions FrontEndOptionsOf(const RunConfig& config, compiler::P
   options.division.agree = workload.agree;
   options.division.max_cores = MaxCores(config, std::getenv("SENCORES"));
   options.allow_long_spans = workload.long_spans == LongSpans::kAllow;
+  options.chunk_bytes = static_cast<int64_t>(workload.chunk_bytes);
   options.lx_planning = workload.lx != LxResults::kNone;
   options.lx.solver = compiler::LxSolverFromName(workload.lx_solver);
   options.lx.all_operations = workload.lx == LxResults::kAll;

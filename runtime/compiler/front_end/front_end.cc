@@ -8,6 +8,7 @@
 
 #include "runtime/compiler/front_end/argument_reach.h"
 #include "runtime/compiler/front_end/bmm_padding.h"
+#include "runtime/compiler/front_end/chunking.h"
 #include "runtime/compiler/front_end/dead_code.h"
 #include "runtime/compiler/front_end/decompose.h"
 #include "runtime/compiler/front_end/explain.h"
@@ -56,6 +57,9 @@ std::map<std::string, std::string> DeviceBuffers(const Graph& graph) {
     if (op.op == kRestickify) device.emplace(op.name, moves);
     for (const GraphRead& read : op.reads) {
       const GraphOp* writer = graph.Find(read.buffer);
+      // Which core holds the part is not the question that core_view.h answers.
+      if (!read.offset.empty())
+        device.emplace(read.buffer, fmt::format("'{}' reads a part of it", op.name));
       if (op.op == kRestickify) device.emplace(read.buffer, moves);
       if (writer != nullptr && LoopsOf(*writer) != LoopsOf(op))
         device.emplace(read.buffer, fmt::format("'{}' reads it in another loop", op.name));
@@ -216,11 +220,13 @@ const std::vector<FrontEndPass>& FrontEndPasses() {
       {"lower", "loops, accesses and stick layouts", "stick", true, RunLower},
       {"insert_bmm_padding", "zeros where a matmul sums over no whole sticks", "lower", true,
        InsertBmmPadding},
+      {"chunk_large_tensors", "operations on too large tensors done in chunks",
+       "insert_bmm_padding", true, ChunkLargeTensors},
       {"hints", "hints resolved to the loops of every operation, and to groups",
-       "insert_bmm_padding", true, RunHints},
+       "chunk_large_tensors", true, RunHints},
       {"tile", "groups put into counted loops, buffers shrunk to tiles", "hints", true, RunTile},
       {"propagate", "whole buffers for results that leave their loop", "tile", true, RunPropagate},
-      {"division", "loops divided over the cores", "insert_bmm_padding", false, RunDivision},
+      {"division", "loops divided over the cores", "chunk_large_tensors", false, RunDivision},
       {"lx", "places of buffers in LX and pool", "division", false, RunLx},
       {"kernel", "OpSpecs in counted loops", "lx", false, RunKernel},
       {"bundle", "SDSC files and bundle.mlir", "kernel", false, RunBundle},

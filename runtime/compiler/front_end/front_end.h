@@ -12,6 +12,7 @@
 #include <string_view>
 #include <vector>
 
+#include "model/contract/memory_map.h"
 #include "runtime/compiler/bundle/bundle.h"
 #include "runtime/compiler/division/graph_division.h"
 #include "runtime/compiler/front_end/named_graph.h"
@@ -29,7 +30,9 @@ struct FrontEndOptions {
   bool tiling = true;  // false: hints and groups of the plan are ignored
   DivisionOptions division;
   bool allow_long_spans = false;  // a core may reach more than 256 MiB of a tensor
-  bool lx_planning = true;        // false: every intermediate is in the pool
+  // Of a tensor, that a core may reach before its operation is cut into chunks.
+  int64_t chunk_bytes = static_cast<int64_t>(kMaxCoreSpanBytes);
+  bool lx_planning = true;  // false: every intermediate is in the pool
   LxOptions lx;
   Plan plan;  // without cuts: those are the caller's. Before everything else here
 };
@@ -79,7 +82,7 @@ struct FrontEndPass {
 };
 
 // In order: deadcode_elimination, decompose, promote_types, stick, lower,
-// insert_bmm_padding, hints, tile, propagate, division, lx, kernel, bundle.
+// insert_bmm_padding, chunk_large_tensors, hints, tile, propagate, division, lx, kernel, bundle.
 const std::vector<FrontEndPass>& FrontEndPasses();
 
 // All passes but `bundle`, which takes the dialect that its caller wants. Throws CompileError

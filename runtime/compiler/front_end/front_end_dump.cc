@@ -131,7 +131,8 @@ std::string DumpStage(const FrontEndResult& result, const std::string& stage) {
   if (stage == "deadcode_elimination" || stage == "decompose" || stage == "promote_types" ||
       stage == "stick")
     return Sticks(result.primitives);
-  if (stage == "lower" || stage == "insert_bmm_padding" || stage == "tile" || stage == "propagate")
+  if (stage == "lower" || stage == "insert_bmm_padding" || stage == "chunk_large_tensors" ||
+      stage == "tile" || stage == "propagate")
     return GraphText(result.graph);
   if (stage == "hints") return Groups(result.groups);
   if (stage == "kernel") return Loops(result.source.body, "");

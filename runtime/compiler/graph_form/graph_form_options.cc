@@ -49,6 +49,7 @@ OrderedJson OptionsToJson(const FrontEndOptions& options) {
                       {"k_fast", options.division.k_fast},
                       {"agree", options.division.agree},
                       {"long_spans", options.allow_long_spans},
+                      {"chunk_bytes", options.chunk_bytes},
                       {"lx", options.lx_planning},
                       {"lx_solver", kSolvers[static_cast<size_t>(options.lx.solver)]},
                       {"lx_bytes", options.lx.capacity},
@@ -63,7 +64,7 @@ OrderedJson OptionsToJson(const FrontEndOptions& options) {
 }
 
 FrontEndOptions OptionsFromJson(const FormValue& value) {
-  value.RequireKeys({"tiling", "cores", "division", "k_fast", "agree", "long_spans", "lx",
+  value.RequireKeys({"tiling", "cores", "division", "k_fast", "agree", "long_spans", "chunk_bytes", "lx",
                      "lx_solver", "lx_bytes", "lx_alignment", "lx_all_operations",
                      "lx_to_the_letter", "timing", "plan"});
   FrontEndOptions options;
@@ -76,6 +77,8 @@ FrontEndOptions OptionsFromJson(const FormValue& value) {
   options.division.k_fast = FlagOr(value, "k_fast", options.division.k_fast);
   options.division.agree = FlagOr(value, "agree", options.division.agree);
   options.allow_long_spans = FlagOr(value, "long_spans", options.allow_long_spans);
+  if (const auto bytes = value.Find("chunk_bytes"))
+    options.chunk_bytes = bytes->Integer(1, int64_t{1} << 40);
   options.lx_planning = FlagOr(value, "lx", options.lx_planning);
   if (const auto solver = value.Find("lx_solver"))
     options.lx.solver = LxSolverFromName(solver->Text());

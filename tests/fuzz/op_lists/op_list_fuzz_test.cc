@@ -123,6 +123,7 @@ class Trial {
     constexpr int kCores[] = {1, 2, 3, 4, 7, 8, 16, 32, 32};
     options.division.max_cores = kCores[Below(std::size(kCores))];
     if (Below(4) == 0) options.division.rule = compiler::SplitRuleFromName("cost");
+    if (Below(6) == 0) options.chunk_bytes = int64_t{4096} << Below(5);
     options.lx_planning = Below(4) != 0;
     options.lx.all_operations = Below(4) != 0;
     constexpr const char* kSolvers[] = {"greedy", "firstfit", "bestfit"};

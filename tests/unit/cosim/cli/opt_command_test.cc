@@ -76,7 +76,7 @@ const char* const kList =
 
 TEST(OptCommand, AGraphOnSeveralLinesIsAnsweredInLinesForPeople) {
   const std::string once = Opt("decompose,stick", kList);
-  EXPECT_THAT(once, HasSubstr("\n  \"passes\": [\"decompose\", \"stick\"],\n"));
+  EXPECT_THAT(once, HasSubstr("\n  \"passes\": [\"decompose\", \"promote_types\", \"stick\"],\n"));
   EXPECT_EQ(Opt("stick", Opt("decompose", kList)), once);
 }
 
