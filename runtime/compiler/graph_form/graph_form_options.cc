@@ -64,8 +64,8 @@ OrderedJson OptionsToJson(const FrontEndOptions& options) {
 }
 
 FrontEndOptions OptionsFromJson(const FormValue& value) {
-  value.RequireKeys({"tiling", "cores", "division", "k_fast", "agree", "long_spans", "chunk_bytes", "lx",
-                     "lx_solver", "lx_bytes", "lx_alignment", "lx_all_operations",
+  value.RequireKeys({"tiling", "cores", "division", "k_fast", "agree", "long_spans", "chunk_bytes",
+                     "lx", "lx_solver", "lx_bytes", "lx_alignment", "lx_all_operations",
                      "lx_to_the_letter", "timing", "plan"});
   FrontEndOptions options;
   options.tiling = FlagOr(value, "tiling", options.tiling);
