@@ -313,9 +313,9 @@ TEST(LargeLists, NestsBeyondTheCardsLoopsAreRefusedWhereTheyAreCompiled) {
                     HasSubstr("the card runs 8: use fewer loops (hints)")));
 }
 
-// 512 MiB each, on one core.
-const std::vector<std::string> kLong = {"workload.dims={ A = 4096, B = 65536 }",
-                                        "workload.cores=1"};
+// 512 MiB each, on one core, in one piece.
+const std::vector<std::string> kLong = {"workload.dims={ A = 4096, B = 65536 }", "workload.cores=1",
+                                        "workload.chunk_bytes=1000000000"};
 
 TEST(LargeLists, ACoreThatMustReachMoreThan256MiBIsRefused) {
   EXPECT_THAT(RefusalOf(Listed(Chain(2), kLong)),

@@ -380,7 +380,7 @@ Tally RunLists(uint32_t most, bool always_planned, const MakeList& make) {
 
 TEST(OpListFuzz, EveryDialectAndTheProgramGiveTheValuesOfTheList) {
   const Tally tally = RunLists(60, false, [](uint32_t seed) { return RandomOpList(seed).Make(); });
-  EXPECT_GT(tally.plans.planned, tally.lists / 6) << "many are to be compiled with a plan";
+  EXPECT_GT(tally.plans.planned, tally.lists / 10) << "many are to be compiled with a plan";
 }
 
 TEST(OpListFuzz, EveryPlanOfAChainGivesTheValuesOfTheList) {

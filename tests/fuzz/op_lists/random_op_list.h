@@ -20,7 +20,7 @@ class RandomOpList {
 
   Json Make() {
     MakeDims();
-    if (OneIn(4)) types_ = Pick(std::vector<Names>{{"float32"}, {"float16", "float32"}});
+    if (OneIn(6)) types_ = Pick(std::vector<Names>{{"float32"}, {"float16", "float32"}});
     const int inputs = Between(1, 4);
     for (int i = 0; i < inputs; ++i) MakeInput(i);
     const int ops = Between(1, 9);
