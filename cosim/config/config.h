@@ -14,6 +14,7 @@
 
 #include "cosim/config/field.h"
 #include "model/common/card_config.h"
+#include "model/contract/memory_map.h"
 #include "runtime/compiler/division/work_division.h"
 #include "runtime/compiler/front_end/compiler_preset.h"
 #include "runtime/spyre/issue/issue.h"
@@ -166,6 +167,7 @@ struct WorkloadConfig {
   LxResults lx = LxResults::kAll;
   std::string lx_solver = "greedy";
   LongSpans long_spans = LongSpans::kRefuse;  // also of a bundle
+  uint64_t chunk_bytes = kMaxCoreSpanBytes;   // of a list, beyond which it works in chunks
   IssueConfig issue;
   ModelConfig model;
   AttentionConfig attention;

@@ -71,6 +71,9 @@ void DescribeGraph(FieldCollector& f, WorkloadConfig& workload) {
   f.Choice("long_spans", workload.long_spans, {"refuse", "allow"},
            "Of a list of operations or a bundle: what happens where a core must reach more than "
            "256 MiB of a tensor, which the public compiler refuses; allow: a warning");
+  f.Number("chunk_bytes", workload.chunk_bytes, 1, uint64_t{1} << 40, "bytes",
+           "Of a list of operations: an operation of which a core would reach more than this of a "
+           "tensor is done in chunks; the default is what a core may reach");
 }
 
 void DescribeIssue(FieldCollector& f, IssueConfig& issue) {

@@ -121,6 +121,7 @@ constexpr Rule kRules[] = {
     {"workload.lx_solver", IsPlannedInLx,
      "a list of operations or a model whose workload.lx is not \"none\""},
     {"workload.long_spans", HasSpans, kSpans},
+    {"workload.chunk_bytes", IsList, kList},
     {"workload.batch", IsOperation, kOperation},
     {"workload.m", IsOperation, kOperation},
     {"workload.k", IsOperation, kOperation},

@@ -90,6 +90,20 @@ class MatmulRunner {
     }
   }
 
+  // Terms of a core that hold data: the masked end of the contraction counts as zeros.
+  int64_t Present(int core) const {
+    const SuperDsc& dsc = *step_.dsc;
+    int64_t present = k_;
+    for (const compiler::SdscMask& mask : dsc.masks) {
+      if (k_dims_.size() != 1 || mask.dim != k_dims_.front())
+        throw BadInput("{}: a mask of dimension '{}', which is not the one that is summed over",
+                       step_.name, dsc.dims[mask.dim].name);
+      const int64_t begin = dsc.slice[core][mask.dim] * dsc.dims[mask.dim].per_core;
+      present = std::clamp<int64_t>(mask.start - begin, 0, present);
+    }
+    return present;
+  }
+
   template <class Real>
   Real ValueAt(const StepOperand& operand, int core, int64_t offset) const {
     const StepOperand::Place& place = operand.place[core];
@@ -146,8 +160,9 @@ class MatmulRunner {
         const std::vector<int>& chain = results_[members[line / m_]].chain;
         Real* to = &left[(line / m_ * rows + line % m_) * depth];
         for (const int core : chain) {
-          for (int64_t kk = 0; kk < k_; ++kk)
-            *to++ = ValueAt<Real>(a(), core, offset + a_m_[line % m_] + a_k_[kk]);
+          const int64_t present = Present(core);
+          for (int64_t kk = 0; kk < k_; ++kk, ++to)
+            if (kk < present) *to = ValueAt<Real>(a(), core, offset + a_m_[line % m_] + a_k_[kk]);
         }
       }
     });
@@ -164,7 +179,9 @@ class MatmulRunner {
       for (int64_t kk = begin; kk < end; ++kk) {
         const int core = chain[kk / k_];
         const int64_t row = offset + b_k_[kk % k_];
+        const bool masked = kk % k_ >= Present(core);
         for (int64_t j = 0; j < columns; ++j) {
+          if (masked) continue;
           right[(j / kMatmulPanel * depth + kk) * kMatmulPanel + j % kMatmulPanel] =
               ValueAt<Real>(b(), core, row + b_n_[first * kMatmulPanel + j]);
         }

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <functional>
 #include <limits>
+#include <set>
 
 #include "base/error.h"
 #include "base/parallel.h"
@@ -36,9 +37,11 @@ class Evaluator {
     for (size_t i = 0; i < graph_.tensors.size(); ++i) {
       const NamedTensor& tensor = graph_.tensors[i];
       if (tensor.origin == NamedTensor::Origin::kConstant)
-        values_[static_cast<int>(i)] = {Rounded(tensor.value)};
+        values_[static_cast<int>(i)] = {tensor.value};
     }
-    for (const NamedOp& op : graph_.ops) values_[op.output] = Evaluate(op);
+    const std::set<int> wanted = Wanted();
+    for (const NamedOp& op : graph_.ops)
+      if (wanted.count(op.output) != 0) values_[op.output] = EvaluateIn(op);
     std::map<int, DoubleTensor> outputs;
     for (const int output : graph_.outputs) outputs[output] = std::move(values_.at(output));
     return outputs;
@@ -47,7 +50,39 @@ class Evaluator {
  private:
   using Combine = std::function<double(const std::vector<double>&)>;
 
-  double Rounded(double value) const { return rounds_ ? SenValue(NearestSen(value)) : value; }
+  // Tensors that the outputs depend on; the caller need not have the others.
+  std::set<int> Wanted() const {
+    std::set<int> wanted(graph_.outputs.begin(), graph_.outputs.end());
+    for (auto op = graph_.ops.rbegin(); op != graph_.ops.rend(); ++op)
+      if (wanted.count(op->output) != 0) wanted.insert(op->inputs.begin(), op->inputs.end());
+    return wanted;
+  }
+
+  double Rounded(double value) const {
+    if (!rounds_) return value;
+    if (format_ == DataFormat::kSen143Fp8) return Float8(value);
+    return format_ == DataFormat::kIeeeFp32 ? static_cast<double>(static_cast<float>(value))
+                                            : SenValue(NearestSen(value));
+  }
+
+  // e4m3fn: 3 bits of fraction, a step of 2^-9 below 2^-6, nothing above 448.
+  static double Float8(double value) {
+    constexpr double kLargest = 448;
+    constexpr int kLeastExponent = -6;
+    if (!std::isfinite(value) || value == 0) return value;
+    const double step = std::ldexp(1, std::max(std::ilogb(value), kLeastExponent) - 3);
+    return std::clamp(std::nearbyint(value / step) * step, -kLargest, kLargest);
+  }
+
+  // A number has the type of the operation.
+  DoubleTensor EvaluateIn(const NamedOp& op) {
+    format_ = Tensor(op.output).format;
+    for (const int input : op.inputs)
+      if (Tensor(input).origin == NamedTensor::Origin::kConstant)
+        values_[input] = {Rounded(Tensor(input).value)};
+    return Evaluate(op);
+  }
+  const NamedTensor& Tensor(int index) const { return graph_.tensors[static_cast<size_t>(index)]; }
 
   int64_t Size(int dim) const { return graph_.dims[static_cast<size_t>(dim)].size; }
   int64_t Elements(const std::vector<int>& dims) const {
@@ -245,6 +280,7 @@ class Evaluator {
     static const std::map<std::string, Combine> functions = {
         {"abs", [](In in) { return std::fabs(in[0]); }},
         {"copy", [](In in) { return in[0]; }},
+        {"convert", [](In in) { return in[0]; }},
         {"restickify", [](In in) { return in[0]; }},
         {"exp", [](In in) { return std::exp(in[0]); }},
         {"gelu", [](In in) { return Gelu(in[0]); }},
@@ -317,6 +353,7 @@ class Evaluator {
   const NamedGraph& graph_;
   std::map<int, DoubleTensor> values_;
   bool rounds_;
+  DataFormat format_ = DataFormat::kIeeeFp16;  // of the operation at hand
 };
 
 }  // namespace

@@ -8,19 +8,19 @@
 #include <map>
 #include <vector>
 
-#include "runtime/compiler/front_end/named_graph.h"
+#include "runtime/compiler/list/named_graph.h"
 
 namespace spyre::cosim {
 
 using DoubleTensor = std::vector<double>;  // C order, dimensions as NamedTensor::dims
 
 // kEveryResult: each result, also those inside a softmax, a norm or an attention, is rounded once
-// to SEN169_FP16, and a norm's variance is the difference of two means, as the card has it. Not the
-// card's bits: a measure of what rounding costs.
+// to SEN169_FP16 (those of float32 operations: to that), and a norm's variance is the difference of
+// two means, as the card has it. Not the card's bits: a measure of what rounding costs.
 enum class Rounding { kNone, kEveryResult };
 
-// inputs: by position in graph.tensors, one for each that is given by the caller. Returns the
-// graph's outputs by position.
+// inputs: by position in graph.tensors, one for each that is given by the caller and that an output
+// depends on. Returns the graph's outputs by position.
 std::map<int, DoubleTensor> EvaluateGraph(const compiler::NamedGraph& graph,
                                           std::map<int, DoubleTensor> inputs,
                                           Rounding rounding = Rounding::kNone);

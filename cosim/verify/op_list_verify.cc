@@ -24,8 +24,10 @@ DoubleTensor DeviceValues(const WorkloadTensor& tensor, const HostData& data,
   DoubleTensor values(elements.empty() ? static_cast<size_t>(tensor.elements()) : elements.size());
   for (size_t i = 0; i < values.size(); ++i) {
     const int64_t at = elements.empty() ? static_cast<int64_t>(i) : elements[i];
-    const auto half = static_cast<uint16_t>(HostBits(tensor.host_format, data.data(), at));
-    values[i] = DlfToFloat(DlfFromHalf(half));
+    const uint64_t bits = HostBits(tensor.host_format, data.data(), at);
+    values[i] = tensor.host_format == DataFormat::kIeeeFp16
+                    ? DlfToFloat(DlfFromHalf(static_cast<uint16_t>(bits)))
+                    : HostValue(tensor.host_format, bits);
   }
   return values;
 }

@@ -9,7 +9,7 @@
 #include "cosim/reference/launched_bundle.h"
 #include "cosim/tensors/host_data.h"
 #include "cosim/verify/verification.h"
-#include "runtime/compiler/front_end/named_graph.h"
+#include "runtime/compiler/list/named_graph.h"
 
 namespace spyre::cosim {
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "cosim/verify/error_meter.h"
 
@@ -13,8 +14,9 @@ namespace {
 // that is for roundings at more places than the evaluation has.
 constexpr double kSpreads = 16;
 constexpr double kOwnDifferences = 4;
-constexpr double kLeastSpread = 1.0 / (1 << 12);   // a quarter of a rounding to SEN169_FP16
-constexpr double kSmallestStep = 1.0 / (1 << 24);  // of float16 on the host
+constexpr double kLeastSpread = 1.0 / (1 << 12);          // a quarter of a rounding to SEN169_FP16
+constexpr double kLeastSpreadOfSingle = 1.0 / (1 << 26);  // a quarter of one to float32
+constexpr double kSmallestStep = 1.0 / (1 << 24);         // of float16 on the host
 
 double RootMean(double sum, int64_t count) {
   return count == 0 ? 0 : std::sqrt(sum / static_cast<double>(count));
@@ -22,8 +24,9 @@ double RootMean(double sum, int64_t count) {
 
 }  // namespace
 
-RoundingLimits::RoundingLimits(const DoubleTensor& ideal, const DoubleTensor& rounded)
-    : ideal_(ideal), rounded_(rounded) {
+RoundingLimits::RoundingLimits(const DoubleTensor& ideal, const DoubleTensor& rounded,
+                               DataFormat format)
+    : ideal_(ideal), rounded_(rounded), single_(format == DataFormat::kIeeeFp32) {
   double sum = 0;
   int64_t count = 0;
   for (const double value : ideal) {
@@ -40,7 +43,7 @@ RoundingLimits::RoundingLimits(const DoubleTensor& ideal, const DoubleTensor& ro
     sum += relative * relative;
     ++count;
   }
-  spread_ = std::max(kLeastSpread, RootMean(sum, count));
+  spread_ = std::max(single_ ? kLeastSpreadOfSingle : kLeastSpread, RootMean(sum, count));
 }
 
 double RoundingLimits::Scale(size_t element) const {
@@ -50,13 +53,13 @@ double RoundingLimits::Scale(size_t element) const {
 double RoundingLimits::Of(size_t element) const {
   const double own = std::fabs(rounded_[element] - ideal_[element]);
   return kSpreads * spread_ * Scale(element) + (std::isfinite(own) ? kOwnDifferences * own : 0) +
-         kSmallestStep;
+         (single_ ? std::numeric_limits<float>::min() : kSmallestStep);
 }
 
 void MeasureRounded(const WorkloadTensor& tensor, const HostData& got,
                     const std::vector<int64_t>& elements, const DoubleTensor& ideal,
                     const DoubleTensor& rounded, Verification& result) {
-  const RoundingLimits limits(ideal, rounded);
+  const RoundingLimits limits(ideal, rounded, tensor.host_format);
   ErrorMeter meter;
   for (size_t i = 0; i < ideal.size(); ++i) {
     const int64_t at = elements.empty() ? static_cast<int64_t>(i) : elements[i];

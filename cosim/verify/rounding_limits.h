@@ -20,7 +20,9 @@ namespace spyre::cosim {
 
 class RoundingLimits {
  public:
-  RoundingLimits(const DoubleTensor& ideal, const DoubleTensor& rounded);
+  // format: of the tensor on the host, in which each result was rounded.
+  RoundingLimits(const DoubleTensor& ideal, const DoubleTensor& rounded,
+                 DataFormat format = DataFormat::kIeeeFp16);
   // Of one element: 16 times the root mean square of the relative differences, by the element's own
   // magnitude and the tensor's, plus 4 times its own difference.
   double Of(size_t element) const;
@@ -30,6 +32,7 @@ class RoundingLimits {
 
   const DoubleTensor& ideal_;
   const DoubleTensor& rounded_;
+  bool single_;
   double magnitude_ = 0;  // root mean square of ideal_
   double spread_ = 0;     // root mean square of difference / scale
 };

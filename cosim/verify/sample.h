@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "runtime/compiler/front_end/named_graph.h"
+#include "runtime/compiler/list/named_graph.h"
 
 namespace spyre::cosim {
 

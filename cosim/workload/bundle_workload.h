@@ -16,7 +16,7 @@
 #include "cosim/reference/launched_bundle.h"
 #include "cosim/workload/workload.h"
 #include "runtime/compiler/codegen/bundle_kernel.h"
-#include "runtime/compiler/front_end/named_graph.h"
+#include "runtime/compiler/list/named_graph.h"
 
 namespace spyre::cosim {
 

@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "cosim/config/config.h"
-#include "runtime/compiler/front_end/named_graph.h"
+#include "runtime/compiler/list/named_graph.h"
 
 namespace spyre::cosim {
 

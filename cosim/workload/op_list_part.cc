@@ -63,6 +63,7 @@ class PartTaker {
     const bool is_written = Contains(written_, index);
     NamedTensor to;
     to.origin = is_written ? NamedTensor::Origin::kComputed : NamedTensor::Origin::kInput;
+    to.format = from.format;
     to.name = !alone() ? from.name : is_written ? "out" : fmt::format("in{}", it->second);
     if (from.origin == NamedTensor::Origin::kConstant) {
       to.origin = from.origin;
@@ -75,7 +76,7 @@ class PartTaker {
     part_.key += fmt::format(" {}[", to.name);
     for (const int dim : to.dims)
       part_.key += fmt::format(" {}={}", dim, part_.graph.dims[static_cast<size_t>(dim)].size);
-    part_.key += fmt::format("|{}]", to.stick);
+    part_.key += fmt::format("|{} {}]", to.stick, compiler::HostTypeName(to.format));
     part_.graph.tensors.push_back(std::move(to));
     part_.tensors.push_back(index);
     return it->second;

@@ -152,6 +152,7 @@ std::vector<ArgumentShape> ShapesOf(const compiler::NamedGraph& graph,
     ArgumentShape shape;
     shape.name = argument.name;
     if (!argument.is_constant) shape.shape = graph.Shape(graph.tensors[argument.tensor]);
+    shape.host_format = argument.host_format;
     shape.layout = argument.layout;
     shape.role = argument.is_output ? "output" : "input";
     shapes.push_back(std::move(shape));
@@ -205,6 +206,7 @@ compiler::FrontEndOptions FrontEndOptionsOf(const RunConfig& config, compiler::P
   if (is_set("workload.agree")) options.division.agree = workload.agree;
   options.division.max_cores = MaxCores(config, std::getenv("SENCORES"));
   options.allow_long_spans = workload.long_spans == LongSpans::kAllow;
+  options.chunk_bytes = static_cast<int64_t>(workload.chunk_bytes);
   options.lx_planning = workload.lx != LxResults::kNone;
   options.lx.solver = compiler::LxSolverFromName(workload.lx_solver);
   if (is_set("workload.lx")) options.lx.all_operations = workload.lx == LxResults::kAll;

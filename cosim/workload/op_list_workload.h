@@ -14,7 +14,7 @@
 #include "cosim/config/config.h"
 #include "cosim/workload/workload.h"
 #include "runtime/compiler/front_end/front_end.h"
-#include "runtime/compiler/front_end/named_graph.h"
+#include "runtime/compiler/list/named_graph.h"
 
 namespace spyre::cosim {
 

@@ -8,6 +8,7 @@
 #include <memory>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/error.h"
@@ -20,8 +21,10 @@
 #include "cosim/workload/op_list_workload.h"
 #include "cosim/workload/task_list_run.h"
 #include "runtime/compiler/codegen/spyre_code.h"
-#include "runtime/compiler/front_end/decompose.h"
+#include "runtime/compiler/list/dead_code.h"
+#include "runtime/compiler/list/decompose.h"
 #include "runtime/compiler/front_end/front_end.h"
+#include "runtime/compiler/list/promote_types.h"
 
 namespace spyre::cosim {
 namespace {
@@ -95,7 +98,32 @@ class TaskListPlanner {
       : config_(config),
         keys_(std::move(list.keys)),
         own_plan_(std::move(list.plan)),
-        graph_(std::make_shared<NamedGraph>(std::move(list.graph))) {}
+        graph_(std::make_shared<NamedGraph>(std::move(list.graph))) {
+    EliminateDeadCode();
+  }
+
+  // No kernel is made of what no output needs. What comes after such an operation comes after what
+  // that one came after.
+  void EliminateDeadCode() {
+    plan_.decisions = compiler::ExplainDeadCode(*graph_);
+    for (const compiler::Decision& decision : plan_.decisions)
+      plan_.warnings.push_back(
+          fmt::format("WARNING: '{}' is not computed: {}", decision.subject, decision.because));
+    const std::vector<bool> live = compiler::LiveOperations(*graph_);
+    std::vector<OpTaskKeys> keys;
+    std::vector<std::vector<size_t>> stands_for;  // positions among the live, of each operation
+    for (size_t i = 0; i < live.size(); ++i) {
+      std::set<size_t> after;
+      for (const size_t earlier : keys_[i].after)
+        after.insert(stands_for[earlier].begin(), stands_for[earlier].end());
+      stands_for.emplace_back(after.begin(), after.end());
+      if (!live[i]) continue;
+      keys.push_back(keys_[i]);
+      keys.back().after = std::exchange(stands_for.back(), {keys.size() - 1});
+    }
+    keys_ = std::move(keys);
+    *graph_ = compiler::EliminateDeadCode(*graph_);
+  }
 
   std::vector<std::string> ListNames() const {
     std::vector<std::string> names;
@@ -152,7 +180,8 @@ class TaskListPlanner {
 
   // Inputs have the stick that the whole list wants; results get theirs as operations compile.
   void PlanInputs() {
-    const NamedGraph planned = compiler::PlanSticks(compiler::Decompose(*graph_));
+    const NamedGraph planned =
+        compiler::PlanSticks(compiler::PromoteTypes(compiler::Decompose(*graph_)));
     sticks_.assign(graph_->tensors.size(), NamedTensor::kNoChoice);
     places_.assign(graph_->tensors.size(), -1);
     for (size_t i = 0; i < graph_->tensors.size(); ++i) {
@@ -265,6 +294,7 @@ class TaskListPlanner {
         std::find(graph_->outputs.begin(), graph_->outputs.end(), index) != graph_->outputs.end();
     tensor.shape = graph_->Shape(named);
     tensor.file = named.file;
+    tensor.host_format = named.format;
     tensor.layout = layout;
     return place = Add(std::move(tensor));
   }
@@ -272,13 +302,14 @@ class TaskListPlanner {
   // Constants of one value and layout are one tensor.
   int PlaceOfConstant(const compiler::FrontEndArgument& argument) {
     for (const WorkloadTensor& tensor : plan_.tensors) {
-      if (tensor.constant == argument.value &&
+      if (tensor.constant == argument.value && tensor.host_format == argument.host_format &&
           tensor.layout.device_size == argument.layout.device_size)
         return tensor.position;
     }
     WorkloadTensor tensor;
     tensor.name = argument.name;  // the number, which is no name of the list
     tensor.constant = argument.value;
+    tensor.host_format = argument.host_format;
     tensor.layout = argument.layout;
     return Add(std::move(tensor));
   }

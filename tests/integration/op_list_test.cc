@@ -58,6 +58,17 @@ TEST_P(OpLists, AreRightBitForBitAndInFloat64) {
 // A rounding is half of 2^-9 of a value; each operation of a chain adds one.
 constexpr double kOneRounding = 1.0 / 1024;
 
+constexpr double kOneRoundingOfSingle = 1.0 / (1 << 24);
+
+// Makes the inputs of a list float32.
+template <typename... Names>
+std::string Float32(const std::string& dims, const Names&... names) {
+  std::string text;
+  for (const std::string& name : {std::string(names)...})
+    text += fmt::format("{{ name = \"{}\", dims = {}, dtype = \"float32\" }}, ", name, dims);
+  return "workload.tensors=[" + text + "]";
+}
+
 std::vector<Case> Cases() {
   const std::string small_chain = "workload.dims={ A = 64, B = 512 }";
   std::vector<Case> cases = {
@@ -94,6 +105,55 @@ std::vector<Case> Cases() {
        {"workload.tensors=[{ name = \"q\", dims = [\"H\", \"S\", \"D\"] }, { name = \"k\", dims = "
         "[\"H\", \"T\", \"D\"], stick = \"D\" }, { name = \"v\", dims = [\"H\", \"T\", \"D\"] }]"},
        8 * kOneRounding},
+      {"padded_matmul", "padded_matmul", {}, 8 * kOneRounding},
+      {"padded_matmul_of_tiles",
+       "padded_matmul",
+       {"workload.hints=[{ slices = { R = 2 } }]"},
+       8 * kOneRounding},
+      {"padded_matmul_of_less_than_a_stick",
+       "padded_matmul",
+       {"workload.dims={ R = 64, K = 3, H = 65, N = 64 }"},
+       8 * kOneRounding},
+      {"padded_matmul_operation_by_operation",
+       "padded_matmul",
+       {"workload.issue.mode=\"streams\""},
+       8 * kOneRounding},
+      // The sticks of r have 1 / 0 behind their 100 elements.
+      {"padded_matmul_of_what_is_no_number_behind_the_end",
+       "padded_matmul",
+       {"workload.distribution=\"positive\"",
+        "workload.ops=[{ op = \"reciprocal\", inputs = [\"x\"], output = \"r\" }, { op = "
+        "\"matmul\", inputs = [\"r\", \"w1\"], output = \"h\" }, { op = \"matmul\", inputs = "
+        "[\"h\", "
+        "\"w2\"], output = \"z\" }]"},
+       8 * kOneRounding},
+      {"chain_in_chunks",
+       "tiled_chain",
+       {"workload.dims={ A = 96, B = 640 }", "workload.hints=[]", "workload.chunk_bytes=40000"},
+       2 * kOneRounding},
+      {"softmax_in_chunks",
+       "softmax_chain",
+       {"workload.dims={ R = 96, C = 640 }", "workload.hints=[]", "workload.chunk_bytes=62000"},
+       4 * kOneRounding},
+      {"mixed_types", "mixed_types", {}, kOneRounding},
+      {"mixed_types_of_tiles",
+       "mixed_types",
+       {"workload.hints=[{ slices = { R = 2 } }]"},
+       kOneRounding},
+      // Half a step of 3 bits of fraction, of values up to 2.
+      {"float8_there_and_back",
+       "mixed_types",
+       {"workload.ops=[{ op = \"convert\", inputs = [\"x\"], output = \"q\", dtype = "
+        "\"float8_e4m3fn\" }, { op = \"add\", inputs = [\"q\", \"w\"], output = \"y\" }]"},
+       1.0 / 16 + kOneRounding},
+      {"float32_chain",
+       "tiled_chain",
+       {small_chain, Float32("[\"A\", \"B\"]", "a", "b", "c")},
+       2 * kOneRoundingOfSingle},
+      {"float32_softmax_of_partial_sticks",
+       "softmax_chain",
+       {"workload.dims={ R = 64, C = 100 }", Float32("[\"R\", \"C\"]", "x")},
+       8 * kOneRoundingOfSingle},
   };
   return cases;
 }
@@ -253,9 +313,9 @@ TEST(LargeLists, NestsBeyondTheCardsLoopsAreRefusedWhereTheyAreCompiled) {
                     HasSubstr("the card runs 8: use fewer loops (hints)")));
 }
 
-// 512 MiB each, on one core.
-const std::vector<std::string> kLong = {"workload.dims={ A = 4096, B = 65536 }",
-                                        "workload.cores=1"};
+// 512 MiB each, on one core, in one piece.
+const std::vector<std::string> kLong = {"workload.dims={ A = 4096, B = 65536 }", "workload.cores=1",
+                                        "workload.chunk_bytes=1000000000"};
 
 TEST(LargeLists, ACoreThatMustReachMoreThan256MiBIsRefused) {
   EXPECT_THAT(RefusalOf(Listed(Chain(2), kLong)),

@@ -115,6 +115,26 @@ std::string TileReason(const Graph& before, const GraphOp& op, TileDecision deci
 
 }  // namespace
 
+std::vector<Decision> ExplainConversions(const FrontEndResult& graph) {
+  const NamedGraph& list = graph.primitives;
+  const auto tensor = [&](int index) { return list.tensors[static_cast<size_t>(index)]; };
+  std::vector<Decision> decisions;
+  for (size_t i = 0; i + 1 < list.ops.size(); ++i) {
+    const NamedOp& op = list.ops[i];
+    const NamedTensor output = tensor(op.output);
+    if (op.op != "convert" || output.name.find(".operand") == std::string::npos) continue;
+    const NamedTensor from = tensor(op.inputs[0]);
+    decisions.push_back(
+        {"promote_types",
+         output.name,
+         fmt::format("conversion of {} to {}", from.name, HostTypeName(output.format)),
+         fmt::format("'{}' is {}, and another operand of the operation is not", from.name,
+                     HostTypeName(from.format)),
+         {}});
+  }
+  return decisions;
+}
+
 std::vector<Decision> ExplainSticks(const FrontEndResult& graph) {
   const NamedGraph& list = graph.primitives;
   std::vector<Decision> decisions;

@@ -14,6 +14,7 @@ namespace spyre::compiler {
 
 // Each looks at the graph as its pass left it.
 // Restickify operations that `stick` inserted, and which reader wanted them.
+std::vector<Decision> ExplainConversions(const FrontEndResult& graph);
 std::vector<Decision> ExplainSticks(const FrontEndResult& graph);
 // For each hint: the loop that it became, the operations that it divides and those that it does
 // not. For each group: why it ends where it ends.

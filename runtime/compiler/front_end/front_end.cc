@@ -7,12 +7,16 @@
 #include <map>
 
 #include "runtime/compiler/front_end/argument_reach.h"
-#include "runtime/compiler/front_end/decompose.h"
+#include "runtime/compiler/front_end/bmm_padding.h"
+#include "runtime/compiler/front_end/chunking.h"
 #include "runtime/compiler/front_end/explain.h"
 #include "runtime/compiler/front_end/kernel_arguments.h"
 #include "runtime/compiler/front_end/lower_to_op_specs.h"
 #include "runtime/compiler/front_end/named_lowering.h"
 #include "runtime/compiler/front_end/pipeline.h"
+#include "runtime/compiler/list/dead_code.h"
+#include "runtime/compiler/list/decompose.h"
+#include "runtime/compiler/list/promote_types.h"
 #include "runtime/compiler/tiling/coarse_tile.h"
 #include "runtime/compiler/tiling/tiling_propagation.h"
 
@@ -34,17 +38,28 @@ std::vector<int> LoopsOf(const GraphOp& op) {
   return op.loop ? op.loop->group_id : std::vector<int>{};
 }
 
+bool WrittenInParts(const Graph& graph, const std::string& buffer) {
+  return std::any_of(graph.ops.begin(), graph.ops.end(), [&](const GraphOp& op) {
+    return op.layout.target == buffer && !op.layout.offset.empty();
+  });
+}
+
 // Buffers that must be in device memory, and why: loops walk through them, or data moves between
 // cores on the way.
 std::map<std::string, std::string> DeviceBuffers(const Graph& graph) {
   std::map<std::string, std::string> device;
   const std::string moves = "restickify moves its data between cores, through device memory";
   for (const GraphOp& op : graph.ops) {
-    if (!op.IsComputed())
+    if (op.layout.kind == BufferLayout::Kind::kMutation && !op.layout.offset.empty())
+      device.emplace(op.layout.target, "several operations write parts of it");
+    if (!op.IsComputed() && !WrittenInParts(graph, op.name))
       device.emplace(op.name, "the whole result of a loop, which walks through it");
     if (op.op == kRestickify) device.emplace(op.name, moves);
     for (const GraphRead& read : op.reads) {
       const GraphOp* writer = graph.Find(read.buffer);
+      // Which core holds the part is not the question that core_view.h answers.
+      if (!read.offset.empty())
+        device.emplace(read.buffer, fmt::format("'{}' reads a part of it", op.name));
       if (op.op == kRestickify) device.emplace(read.buffer, moves);
       if (writer != nullptr && LoopsOf(*writer) != LoopsOf(op))
         device.emplace(read.buffer, fmt::format("'{}' reads it in another loop", op.name));
@@ -95,12 +110,27 @@ void Append(std::vector<Decision> decisions, FrontEndResult& graph) {
   std::move(decisions.begin(), decisions.end(), std::back_inserter(graph.decisions));
 }
 
+void RunDeadcodeElimination(FrontEndResult& graph, const FrontEndOptions& /*options*/) {
+  const std::vector<Decision> decisions = ExplainDeadCode(graph.primitives);
+  for (const Decision& decision : decisions)
+    graph.log.push_back(
+        fmt::format("WARNING: '{}' is not computed: {}", decision.subject, decision.because));
+  graph.primitives = EliminateDeadCode(graph.primitives);
+  Append(decisions, graph);
+}
+
 void RunDecompose(FrontEndResult& graph, const FrontEndOptions& /*options*/) {
   graph.primitives = Decompose(graph.primitives);
 }
 
+void RunPromoteTypes(FrontEndResult& graph, const FrontEndOptions& /*options*/) {
+  graph.primitives = PromoteTypes(graph.primitives);
+  Append(ExplainConversions(graph), graph);
+}
+
 void RunStick(FrontEndResult& graph, const FrontEndOptions& /*options*/) {
   graph.primitives = PlanSticks(graph.primitives);
+  CheckArrangements(graph.primitives);
   Append(ExplainSticks(graph), graph);
 }
 
@@ -185,15 +215,23 @@ bool FrontEndResult::HasRun(std::string_view pass) const {
 
 const std::vector<FrontEndPass>& FrontEndPasses() {
   static const std::vector<FrontEndPass> passes = {
+      {"deadcode_elimination", "operations that no output needs removed", "", true,
+       RunDeadcodeElimination},
       {"decompose", "composite operations taken apart", "", true, RunDecompose},
+      {"promote_types", "conversions where the types of operands differ", "decompose", true,
+       RunPromoteTypes},
       {"stick", "the dimension inside the stick of every tensor, restickify where it changes",
-       "decompose", true, RunStick},
+       "promote_types", true, RunStick},
       {"lower", "loops, accesses and stick layouts", "stick", true, RunLower},
-      {"hints", "hints resolved to the loops of every operation, and to groups", "lower", true,
-       RunHints},
+      {"insert_bmm_padding", "zeros where a matmul sums over no whole sticks", "lower", true,
+       InsertBmmPadding},
+      {"chunk_large_tensors", "operations on too large tensors done in chunks",
+       "insert_bmm_padding", true, ChunkLargeTensors},
+      {"hints", "hints resolved to the loops of every operation, and to groups",
+       "chunk_large_tensors", true, RunHints},
       {"tile", "groups put into counted loops, buffers shrunk to tiles", "hints", true, RunTile},
       {"propagate", "whole buffers for results that leave their loop", "tile", true, RunPropagate},
-      {"division", "loops divided over the cores", "lower", false, RunDivision},
+      {"division", "loops divided over the cores", "chunk_large_tensors", false, RunDivision},
       {"lx", "places of buffers in LX and pool", "division", false, RunLx},
       {"kernel", "OpSpecs in counted loops", "lx", false, RunKernel},
       {"bundle", "SDSC files and bundle.mlir", "kernel", false, RunBundle},

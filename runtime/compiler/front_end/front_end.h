@@ -13,12 +13,13 @@
 #include <string_view>
 #include <vector>
 
+#include "model/contract/memory_map.h"
 #include "runtime/compiler/bundle/bundle.h"
 #include "runtime/compiler/division/graph_division.h"
-#include "runtime/compiler/front_end/named_graph.h"
 #include "runtime/compiler/front_end/named_lowering.h"
 #include "runtime/compiler/front_end/plan.h"
 #include "runtime/compiler/ir/decision.h"
+#include "runtime/compiler/list/named_graph.h"
 #include "runtime/compiler/lx/lx_planning.h"
 #include "runtime/compiler/op_spec/op_spec.h"
 #include "runtime/compiler/tiling/coarse_tile.h"
@@ -31,7 +32,9 @@ struct FrontEndOptions {
   bool tiling = true;  // false: hints and groups of the plan are ignored
   DivisionOptions division;
   bool allow_long_spans = false;  // a core may reach more than 256 MiB of a tensor
-  bool lx_planning = true;        // false: every intermediate is in the pool
+  // Of a tensor, that a core may reach before its operation is cut into chunks.
+  int64_t chunk_bytes = static_cast<int64_t>(kMaxCoreSpanBytes);
+  bool lx_planning = true;  // false: every intermediate is in the pool
   LxOptions lx;
   LoweringOptions lowering;
   std::optional<BundleDialect> dialect;  // nothing: as DialectFor says
@@ -41,6 +44,7 @@ struct FrontEndOptions {
 struct FrontEndArgument {
   int tensor = -1;  // position in NamedGraph::tensors of what was given to CompileNamedGraph
   bool is_output = false;
+  DataFormat host_format = DataFormat::kIeeeFp16;
   StickLayout layout;  // over the shape that the named tensor has
   // A constant: not of that graph, but a tensor of one element with this value.
   bool is_constant = false;
@@ -81,7 +85,8 @@ struct FrontEndPass {
   void (*run)(FrontEndResult& graph, const FrontEndOptions& options);
 };
 
-// In order: decompose, stick, lower, hints, tile, propagate, division, lx, kernel, bundle.
+// In order: deadcode_elimination, decompose, promote_types, stick, lower,
+// insert_bmm_padding, chunk_large_tensors, hints, tile, propagate, division, lx, kernel, bundle.
 const std::vector<FrontEndPass>& FrontEndPasses();
 
 // All passes but `bundle`, which takes the dialect that its caller wants. Throws CompileError

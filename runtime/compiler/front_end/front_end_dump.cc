@@ -37,7 +37,11 @@ std::string Ranges(const std::vector<Extent>& extents) {
 }
 
 std::string LayoutText(const BufferLayout& layout) {
-  if (layout.kind == BufferLayout::Kind::kMutation) return "writes " + layout.target;
+  if (layout.kind == BufferLayout::Kind::kMutation) {
+    return layout.offset.empty() ? "writes " + layout.target
+                                 : fmt::format("writes {} from [{}] on", layout.target,
+                                               fmt::join(layout.offset, ", "));
+  }
   return fmt::format("size={} device_size=[{}]{}", Ranges(layout.size),
                      fmt::join(layout.device.device_size, ", "),
                      layout.per_tile_fixed ? " per_tile_fixed" : "");
@@ -124,8 +128,12 @@ const std::vector<std::string>& DumpStages() {
 }
 
 std::string DumpStage(const FrontEndResult& result, const std::string& stage) {
-  if (stage == "decompose" || stage == "stick") return Sticks(result.primitives);
-  if (stage == "lower" || stage == "tile" || stage == "propagate") return GraphText(result.graph);
+  if (stage == "deadcode_elimination" || stage == "decompose" || stage == "promote_types" ||
+      stage == "stick")
+    return Sticks(result.primitives);
+  if (stage == "lower" || stage == "insert_bmm_padding" || stage == "chunk_large_tensors" ||
+      stage == "tile" || stage == "propagate")
+    return GraphText(result.graph);
   if (stage == "hints") return Groups(result.groups);
   if (stage == "kernel") return Loops(result.source.body, "");
   if (stage == "sticks") return Sticks(result.primitives);

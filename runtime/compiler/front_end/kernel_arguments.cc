@@ -12,13 +12,13 @@ namespace {
 StickLayout CallersLayout(const NamedGraph& named, const NamedTensor& tensor) {
   const std::vector<int64_t> shape = named.Shape(tensor);
   if (tensor.stick == NamedTensor::kSparse)
-    return SparseLayout(shape, DeviceFormatOf(DataFormat::kIeeeFp16));
+    return SparseLayout(shape, DeviceFormatOf(tensor.format));
   std::vector<int> order;
   for (size_t i = 0; i < shape.size(); ++i)
     if (tensor.dims[i] != tensor.stick) order.push_back(static_cast<int>(i));
   const auto stick = std::find(tensor.dims.begin(), tensor.dims.end(), tensor.stick);
   order.push_back(static_cast<int>(stick - tensor.dims.begin()));
-  return MakeLayout(shape, ContiguousStrides(shape), DeviceFormatOf(DataFormat::kIeeeFp16), order);
+  return MakeLayout(shape, ContiguousStrides(shape), DeviceFormatOf(tensor.format), order);
 }
 
 int FindTensor(const NamedGraph& list, const std::string& name) {
@@ -42,6 +42,7 @@ std::vector<FrontEndArgument> KernelArguments(const NamedGraph& list, const Grap
     argument.is_output = graph.IsOutput(buffer);
     argument.name = planned.name;
     argument.layout = CallersLayout(list, planned);
+    argument.host_format = planned.format;
     argument.is_constant = planned.origin == NamedTensor::Origin::kConstant;
     argument.value = planned.value;
     if (!argument.is_constant) argument.tensor = tensor;

@@ -66,6 +66,7 @@ class SourceBuilder {
       spec.iteration_space.push_back({ir.loops[i].name, ir.loops[i].range, division.splits[i]});
     }
     GraphRead write;
+    write.offset = op.layout.offset;
     write.loop.resize(op.ranges.size());
     std::iota(write.loop.begin(), write.loop.end(), 0);
     std::vector<Advance> advances;
@@ -76,8 +77,10 @@ class SourceBuilder {
                                     [](const Advance& a) { return a.needs_newest; });
     for (size_t i = 0; i < advances.size(); ++i) {
       const bool is_input = i < ir.inputs.size();
-      spec.args.push_back(
-          Arg(is_input ? ir.inputs[i] : ir.output, is_input, ir.loops, advances[i], newest));
+      const TensorAccess& tensor = is_input ? ir.inputs[i] : ir.output;
+      spec.args.push_back(Arg(tensor, is_input, advances[i], newest));
+      const GraphRead& access = is_input ? op.reads[i] : write;
+      SetCoordinates(op, tensor, access, ir.loops, spec.args.back());
     }
     if (op.loop) TiledSymbols(op, ir, newest, spec);
     return spec;
@@ -175,15 +178,41 @@ class SourceBuilder {
     return units * layout.DeviceByteStride(host_dim) / bytes_per_element;
   }
 
-  TensorArg Arg(const TensorAccess& tensor, bool is_input, const std::vector<LoopVariable>& loops,
-                const Advance& advance, bool newest) const {
+  // The rule of DeviceCoordinates for a constant holds where the strides divide each other only, so
+  // that an offset is placed dimension by dimension here.
+  static void SetCoordinates(const GraphOp& op, const TensorAccess& tensor, const GraphRead& access,
+                             const std::vector<LoopVariable>& loops, TensorArg& arg) {
+    const StickLayout& layout = tensor.layout;
+    IndexExpression index = tensor.index;
+    index.constant = 0;
+    std::vector<Coordinate> coordinates = DeviceCoordinates(layout, index, loops);
+    const int64_t per_stick = ElementsPerStick(layout.format);
+    for (size_t host = 0; host < access.offset.size(); ++host) {
+      const int64_t offset = access.offset[host];
+      if (offset == 0) continue;
+      const bool is_stick = layout.stick_dim() == static_cast<int>(host);
+      if (is_stick && offset % per_stick != 0) {
+        throw CompileError("Unsupported", "partial_stick_view",
+                           fmt::format("operation '{}' works on '{}' from element {} of a stick on",
+                                       op.name, tensor.name, offset % per_stick))
+            .Subject(op.name);
+      }
+      const auto dim =
+          std::find(layout.host_dim.begin(), layout.host_dim.end() - 1, static_cast<int>(host));
+      coordinates[static_cast<size_t>(dim - layout.host_dim.begin())].constant +=
+          is_stick ? offset / per_stick : offset;
+    }
+    for (const Coordinate& coordinate : coordinates)
+      arg.device_coordinates.push_back(ParseExpression(ToString(coordinate, loops)));
+  }
+
+  TensorArg Arg(const TensorAccess& tensor, bool is_input, const Advance& advance,
+                bool newest) const {
     TensorArg arg;
     arg.is_input = is_input;
     arg.device_format = tensor.layout.format;
     arg.device_size = tensor.layout.device_size;
     arg.stride_map = tensor.layout.stride_map;
-    for (const Coordinate& coordinate : DeviceCoordinates(tensor.layout, tensor.index, loops))
-      arg.device_coordinates.push_back(ParseExpression(ToString(coordinate, loops)));
     const std::vector<int64_t>& steps = advance.elements;
     arg.per_tile_fixed = IsTile(tensor.name) &&
                          std::all_of(steps.begin(), steps.end(), [](int64_t s) { return s == 0; });

@@ -25,7 +25,8 @@ class Lowering {
     using Origin = NamedTensor::Origin;
     for (const Origin origin : {Origin::kInput, Origin::kConstant}) {
       for (size_t i = 0; i < named_.tensors.size(); ++i) {
-        if (named_.tensors[i].origin == origin) graph.inputs.push_back(Input(static_cast<int>(i)));
+        if (named_.tensors[i].origin == origin && IsRead(static_cast<int>(i)))
+          graph.inputs.push_back(Input(static_cast<int>(i)));
       }
     }
     for (const NamedOp& op : named_.ops) {
@@ -56,7 +57,7 @@ class Lowering {
   BufferLayout Layout(int index, const std::vector<int64_t>& size) const {
     const std::vector<int>& dims = dims_[static_cast<size_t>(index)];
     const auto stick = std::find(dims.begin(), dims.end(), tensor(index).stick);
-    return MakeBufferLayout(size, DeviceFormatOf(DataFormat::kIeeeFp16),
+    return MakeBufferLayout(size, DeviceFormatOf(tensor(index).format),
                             stick == dims.end() ? -1 : static_cast<int>(stick - dims.begin()));
   }
 
@@ -66,6 +67,11 @@ class Lowering {
     return kind == NamedOperation::Kind::kReduction || kind == NamedOperation::Kind::kMatmul;
   }
   const NamedTensor& tensor(int index) const { return named_.tensors[static_cast<size_t>(index)]; }
+  bool IsRead(int index) const {
+    return std::any_of(named_.ops.begin(), named_.ops.end(), [&](const NamedOp& op) {
+      return std::find(op.inputs.begin(), op.inputs.end(), index) != op.inputs.end();
+    });
+  }
   const std::vector<int>& dims(int index) const { return dims_[static_cast<size_t>(index)]; }
 
   std::vector<int> HostDims(int index) const {
@@ -101,6 +107,7 @@ class Lowering {
   GraphInput Input(int index) const {
     GraphInput input;
     input.name = tensor(index).name;
+    input.host_format = tensor(index).format;
     input.layout = Layout(index, Sizes(dims(index)));
     input.dim_names = Names(dims(index));
     return input;
@@ -112,7 +119,10 @@ class Lowering {
     GraphOp op;
     op.name = tensor(named_op.output).name;
     op.kind = reduces ? GraphOp::Kind::kReduction : GraphOp::Kind::kPointwise;
+    op.host_format = tensor(named_op.output).format;
     op.op = operation.op_func;
+    if (operation.name == "convert")
+      op.op = ConversionOf(tensor(named_op.inputs[0]).format, op.host_format);
     if (reduces) op.reduction_type = operation.op_func;
     std::vector<int> loops = dims(named_op.output);
     op.ranges = Extents(Sizes(loops));
@@ -125,6 +135,13 @@ class Lowering {
     op.layout = Layout(named_op.output, Sizes(dims(named_op.output)));
     op.constants = Constants(named_op);
     return op;
+  }
+
+  // Of types between which the card converts.
+  static const char* ConversionOf(DataFormat from, DataFormat to) {
+    if (to == DataFormat::kIeeeFp32) return "dl16tofp32";
+    if (to == DataFormat::kSen143Fp8) return "qfp8ch";
+    return from == DataFormat::kIeeeFp32 ? "fp32todl16" : "fp8todl16";
   }
 
   static void OrderByUse(Graph& graph) {

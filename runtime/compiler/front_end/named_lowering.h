@@ -5,7 +5,7 @@
 
 #include <vector>
 
-#include "runtime/compiler/front_end/named_graph.h"
+#include "runtime/compiler/list/named_graph.h"
 #include "runtime/compiler/tiling/graph.h"
 #include "runtime/compiler/tiling/hints.h"
 

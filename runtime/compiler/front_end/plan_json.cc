@@ -5,8 +5,8 @@
 #include <algorithm>
 
 #include "base/error.h"
-#include "runtime/compiler/front_end/graph_values.h"
 #include "runtime/compiler/front_end/plan.h"
+#include "runtime/compiler/list/graph_values.h"
 
 namespace spyre::compiler {
 namespace {

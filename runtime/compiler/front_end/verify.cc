@@ -96,6 +96,7 @@ class Verifier {
     if (known[static_cast<size_t>(op.output)])
       Report("duplicate_buffer", output.name, "'{}' is computed twice", output.name);
     known[static_cast<size_t>(op.output)] = true;
+    CheckTypes(op);
     try {
       NamedOp derived = op;
       const std::vector<int> dims = OutputDims(list, derived);
@@ -108,6 +109,18 @@ class Verifier {
              list.ShapeText(output), op.op, list.ShapeText(right));
     } catch (const Error& error) {
       Report("shape_mismatch", output.name, "'{}': {}", output.name, error.what());
+    }
+  }
+
+  void CheckTypes(const NamedOp& op) {
+    if (!result_.HasRun("promote_types") || op.op == "convert") return;
+    const auto& tensors = result_.primitives.tensors;
+    const NamedTensor& output = tensors[static_cast<size_t>(op.output)];
+    for (const int input : op.inputs) {
+      const NamedTensor& operand = tensors[static_cast<size_t>(input)];
+      if (operand.format == output.format) continue;
+      Report("type_mismatch", output.name, "'{}' is {}, and reads '{}', which is {}", output.name,
+             HostTypeName(output.format), operand.name, HostTypeName(operand.format));
     }
   }
 
@@ -260,6 +273,7 @@ class Verifier {
     GraphRead write;
     const bool mutates = op.layout.kind == BufferLayout::Kind::kMutation;
     write.buffer = mutates ? op.layout.target : op.name;
+    if (mutates) write.offset = op.layout.offset;
     write.loop.resize(op.ranges.size());
     std::iota(write.loop.begin(), write.loop.end(), 0);
     CheckAccess(op, write, "writes");

@@ -6,6 +6,9 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <string_view>
+
+#include "runtime/compiler/front_end/fold_parts.h"
 
 namespace spyre::compiler {
 namespace {
@@ -17,15 +20,17 @@ using Names = std::vector<std::string>;
 class ListChecker {
  public:
   ListChecker(const FrontEndResult& graph, std::vector<Finding>& findings)
-      : result_(graph), list_(graph.primitives), graph_(graph.graph), findings_(findings) {
+      : folded_(FoldParts(graph)),
+        list_(graph.primitives),
+        graph_(graph.graph),
+        findings_(findings) {
     for (const NamedOp& op : list_.ops) ops_[TensorName(op.output)] = &op;
   }
 
   void Run() {
     for (const GraphInput& input : graph_.inputs) CheckInput(input);
     std::set<std::string> computed;
-    for (const GraphOp& op : graph_.ops) {
-      if (!op.IsComputed()) continue;
+    for (const GraphOp& op : folded_.ops) {
       computed.insert(op.name);
       const auto found = ops_.find(op.name);
       if (found != ops_.end()) {
@@ -81,8 +86,8 @@ class ListChecker {
     return names;
   }
   Names LoopNames(const GraphOp& op) const {
-    const auto found = result_.loop_names.find(op.name);
-    return found == result_.loop_names.end() ? Names() : found->second;
+    const auto found = folded_.loop_names.find(op.name);
+    return found == folded_.loop_names.end() ? Names() : found->second;
   }
   // Of a buffer, in its own order.
   Names BufferNames(const std::string& buffer) const {
@@ -167,8 +172,10 @@ class ListChecker {
     const bool reduces = operation->kind == NamedOperation::Kind::kReduction ||
                          operation->kind == NamedOperation::Kind::kMatmul;
     const bool is_slice = IsSlice(named);  // given to the caller, so that it is a copy
-    if (op.op != (is_slice ? "identity" : operation->op_func) ||
-        reduces != (op.kind == GraphOp::Kind::kReduction) ||
+    const std::string_view func = is_slice                ? "identity"
+                                  : named.op == "convert" ? ConversionOf(named)
+                                                          : operation->op_func;
+    if (op.op != func || reduces != (op.kind == GraphOp::Kind::kReduction) ||
         op.reduction_type != (reduces ? op.op : ""))
       Report(op.name, "operation '{}' is {}{}, the list says '{}'", op.name, op.op,
              op.reduction_type.empty() ? "" : ", a reduction by " + op.reduction_type, named.op);
@@ -185,6 +192,14 @@ class ListChecker {
     if (mutates && op.layout.target != kFull + op.name)
       Report(op.name, "operation '{}' writes '{}' instead of '{}{}'", op.name, op.layout.target,
              kFull, op.name);
+  }
+
+  // The card's conversions: from float16, or to it.
+  std::string_view ConversionOf(const NamedOp& op) const {
+    const DataFormat from = list_.tensors[static_cast<size_t>(op.inputs[0])].format;
+    const DataFormat to = list_.tensors[static_cast<size_t>(op.output)].format;
+    if (from == DataFormat::kIeeeFp16) return to == DataFormat::kIeeeFp32 ? "dl16tofp32" : "qfp8ch";
+    return from == DataFormat::kIeeeFp32 ? "fp32todl16" : "fp8todl16";
   }
 
   void CheckConstants(const GraphOp& op, const NamedOp& named) {
@@ -305,7 +320,7 @@ class ListChecker {
     }
   }
 
-  const FrontEndResult& result_;
+  const FoldedGraph folded_;
   const NamedGraph& list_;
   const Graph& graph_;
   std::vector<Finding>& findings_;

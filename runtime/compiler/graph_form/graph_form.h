@@ -11,7 +11,7 @@
 #include <string_view>
 
 #include "runtime/compiler/front_end/front_end.h"
-#include "runtime/compiler/front_end/graph_values.h"
+#include "runtime/compiler/list/graph_values.h"
 
 namespace spyre::compiler {
 

@@ -56,6 +56,7 @@ class ListWriter {
     if (tensor.origin == Origin::kComputed) json["computed"] = true;
     if (tensor.stick >= 0) json["stick"] = DimName(tensor.stick);
     if (tensor.stick == NamedTensor::kSparse) json["sparse"] = true;
+    if (tensor.format != DataFormat::kIeeeFp16) json["dtype"] = HostTypeName(tensor.format);
     if (!tensor.file.empty()) json["file"] = tensor.file;
     return json;
   }
@@ -122,7 +123,7 @@ class ListReader {
   }
 
   NamedTensor Tensor(const FormValue& value) const {
-    value.RequireKeys({"name", "dims", "stick", "sparse", "computed", "value", "file"});
+    value.RequireKeys({"name", "dims", "stick", "sparse", "computed", "value", "dtype", "file"});
     NamedTensor tensor;
     tensor.name = value.At("name").Text();
     if (const auto number = value.Find("value")) {
@@ -138,6 +139,12 @@ class ListReader {
     if (const auto sparse = value.Find("sparse"); sparse && sparse->Flag())
       tensor.stick = NamedTensor::kSparse;
     if (const auto file = value.Find("file")) tensor.file = file->Text();
+    if (const auto type = value.Find("dtype")) {
+      for (const DataFormat format : {DataFormat::kIeeeFp32, DataFormat::kSen143Fp8})
+        if (type->Text() == HostTypeName(format)) tensor.format = format;
+      if (type->Text() != HostTypeName(tensor.format))
+        type->Fail("float16, float32 or float8_e4m3fn");
+    }
     return tensor;
   }
 

@@ -24,8 +24,14 @@ constexpr std::pair<Kind, const char*> kKinds[] = {{Kind::kPointwise, "pointwise
 
 // ---------------------------------------------------------------- layouts
 
+OrderedJson MutationToJson(const BufferLayout& layout) {
+  OrderedJson json = {{"writes", layout.target}};
+  if (!layout.offset.empty()) json["offset"] = layout.offset;
+  return json;
+}
+
 OrderedJson LayoutToJson(const BufferLayout& layout) {
-  if (layout.kind == BufferLayout::Kind::kMutation) return {{"writes", layout.target}};
+  if (layout.kind == BufferLayout::Kind::kMutation) return MutationToJson(layout);
   OrderedJson json = {{"size", ToJson(layout.size)}};
   if (layout.stride != ContiguousExtents(layout.size)) json["stride"] = ToJson(layout.stride);
   if (layout.kind == BufferLayout::Kind::kPlain) return json;
@@ -43,7 +49,8 @@ OrderedJson LayoutToJson(const BufferLayout& layout) {
 BufferLayout LayoutFromJson(const FormValue& value) {
   BufferLayout layout;
   if (const auto target = value.Find("writes")) {
-    value.RequireKeys({"writes"});
+    value.RequireKeys({"writes", "offset"});
+    if (const auto offset = value.Find("offset")) layout.offset = offset->Integers(0, kLargest);
     layout.kind = BufferLayout::Kind::kMutation;
     layout.target = target->Text();
     return layout;

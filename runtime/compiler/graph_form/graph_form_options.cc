@@ -60,6 +60,7 @@ OrderedJson OptionsToJson(const FrontEndOptions& options) {
                       {"k_fast", options.division.k_fast},
                       {"agree", options.division.agree},
                       {"long_spans", options.allow_long_spans},
+                      {"chunk_bytes", options.chunk_bytes},
                       {"lx", options.lx_planning},
                       {"lx_solver", kSolvers[static_cast<size_t>(options.lx.solver)]},
                       {"lx_bytes", options.lx.capacity},
@@ -80,26 +81,13 @@ OrderedJson OptionsToJson(const FrontEndOptions& options) {
 }
 
 FrontEndOptions OptionsFromJson(const FormValue& value) {
-  value.RequireKeys({"compiler",
-                     "tiling",
-                     "cores",
-                     "division",
-                     "k_fast",
-                     "agree",
-                     "long_spans",
-                     "lx",
-                     "lx_solver",
-                     "lx_bytes",
-                     "lx_alignment",
-                     "lx_all_operations",
-                     "lx_operations",
-                     "lx_in_place",
-                     "lx_to_the_letter",
-                     "host_order",
-                     "arguments_by_use",
-                     "dialect",
-                     "timing",
-                     "plan"});
+  value.RequireKeys({"compiler",          "tiling",        "cores",
+                     "division",          "k_fast",        "agree",
+                     "long_spans",        "chunk_bytes",   "lx",
+                     "lx_solver",         "lx_bytes",      "lx_alignment",
+                     "lx_all_operations", "lx_operations", "lx_in_place",
+                     "lx_to_the_letter",  "host_order",    "arguments_by_use",
+                     "dialect",           "timing",        "plan"});
   FrontEndOptions options;
   if (const auto preset = value.Find("compiler"))
     options = OptionsOf(CompilerPresetFromName(preset->Text()));
@@ -112,6 +100,8 @@ FrontEndOptions OptionsFromJson(const FormValue& value) {
   options.division.k_fast = FlagOr(value, "k_fast", options.division.k_fast);
   options.division.agree = FlagOr(value, "agree", options.division.agree);
   options.allow_long_spans = FlagOr(value, "long_spans", options.allow_long_spans);
+  if (const auto bytes = value.Find("chunk_bytes"))
+    options.chunk_bytes = bytes->Integer(1, int64_t{1} << 40);
   options.lx_planning = FlagOr(value, "lx", options.lx_planning);
   if (const auto solver = value.Find("lx_solver"))
     options.lx.solver = LxSolverFromName(solver->Text());

@@ -358,6 +358,11 @@ class SpecReader : private SpecValues {
 
 }  // namespace
 
+bool OpSpec::HasConstant(std::string_view name) const {
+  return std::any_of(constants.begin(), constants.end(),
+                     [&](const OpConstant& constant) { return constant.name == name; });
+}
+
 KernelSource ParseOpSpecSource(const std::string& text, const std::string& file,
                                const std::string& kernel_name) {
   const PySource source(text, file);

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <variant>
 #include <vector>
 
@@ -46,6 +47,11 @@ struct OpConstant {
   double value = 0;
 };
 
+// A matmul with this constant masks what the sticks of its first operand hold behind the last
+// element that is summed over, as the public hardware is said to do (docs/compiler.md); it may be
+// the NaN of a function that was applied to whole sticks. The public compiler does not have it.
+inline constexpr const char* kMaskContraction = "maskContraction";
+
 struct OpSpec {
   std::string op;  // an OpFunc name, "add", "batchmatmul", "ReStickifyOpHBM", ...
   bool is_reduction = false;
@@ -58,6 +64,8 @@ struct OpSpec {
   // The iteration symbols (newest form: the symbols of tile_advance) that each enclosing loop
   // advances, outermost loop first. Empty outside loops, and where nothing advances.
   std::vector<std::vector<std::string>> tiled_symbols;
+
+  bool HasConstant(std::string_view name) const;
 };
 
 // An operation that the front end could not lower; emission refuses it.

@@ -9,6 +9,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
 
 #include "model/contract/memory_map.h"
 #include "runtime/compiler/op_spec/spec_coordinate.h"
@@ -20,7 +21,6 @@ namespace spyre::compiler {
 namespace {
 
 constexpr int64_t kMaxDraftElements = int64_t{1} << 40;  // of an aligned tensor
-constexpr int kMaxStickElements = kStickBytes;           // of formats of at least a byte
 
 int64_t RoundUp(int64_t value, int64_t unit) { return (value + unit - 1) / unit * unit; }
 
@@ -54,7 +54,7 @@ class Draft {
 
   int64_t StickElements(size_t arg) const {
     const int elements = ElementsPerStick(op_.args[arg].device_format);
-    if (elements > kMaxStickElements) {
+    if (elements > static_cast<int>(kStickBytes)) {
       throw CompileError("RuntimeError", "sub_byte_format",
                          fmt::format("operation '{}': format {} has less than a byte per element",
                                      op_.op, FormatName(op_.args[arg].device_format)))
@@ -74,11 +74,10 @@ class Draft {
 
   void NameDims() {
     const size_t count = op_.iteration_space.size();
-    if (count > kMaxDims) {
+    if (count > kMaxDims)
       throw CompileError(
           "Unsupported", "dimensions",
           fmt::format("operation '{}' has {} dimensions; at most {}", op_.op, count, kMaxDims));
-    }
     for (size_t i = 0; i < count; ++i) {
       const IterationSymbol& symbol = op_.iteration_space[i];
       dsc().dims.push_back(
@@ -113,10 +112,9 @@ class Draft {
     }
     if (!op_order_.stick) {
       const size_t count = op_.iteration_space.size();
-      if (count >= kMaxDims) {
+      if (count >= kMaxDims)
         throw CompileError("Unsupported", "dimensions",
                            fmt::format("operation '{}' has no room for a stick dimension", op_.op));
-      }
       virtual_stick_ = static_cast<int>(dsc().dims.size());
       dsc().dims.push_back({std::string(VirtualStickLabel(count)), StickElements(0), 1, 1});
     }
@@ -125,15 +123,17 @@ class Draft {
   // The contracted dimension is padded to whole sticks before anything is laid out: the second
   // operand has rows for it.
   void PadContraction() {
-    if (op_.args.size() < 3) {
-      throw BadInput("operation '{}' has {} arguments; two inputs and an output", op_.op,
-                     op_.args.size());
-    }
+    const size_t count = op_.args.size();
+    if (count < 3)
+      throw BadInput("operation '{}' has {} arguments; two inputs and an output", op_.op, count);
     const DimOrder kernel = OrderOf(1);
     const DimOrder output = OrderOf(op_.args.size() - 1);
     for (int dim : kernel.dims) {
       if (dim == kernel.stick || output.Has(dim)) continue;
-      Dim(dim).size = RoundUp(Dim(dim).size, StickElements(1));
+      SdscDim& k = Dim(dim);
+      const int64_t size = std::exchange(k.size, RoundUp(k.size, StickElements(1)));
+      if (k.size > size && op_.HasConstant(kMaskContraction))
+        dsc().masks.push_back({dim, size, k.size - size});
       return;
     }
   }
@@ -307,6 +307,7 @@ class Draft {
   void AddConstants() {
     const DataFormat format = dsc().tensors.front().format;
     for (const OpConstant& constant : op_.constants) {
+      if (constant.name == kMaskContraction) continue;
       dsc().constants.push_back({constant.name, format, ConstantBits(constant.value, format)});
     }
     if (!dsc().masks.empty()) {
@@ -384,8 +385,7 @@ class Draft {
   std::optional<int> virtual_stick_;
   std::vector<std::vector<int64_t>> strides_;  // elements over a whole dimension, [argument][dim]
   std::vector<int64_t> offset_;                // of the view, elements, [argument]
-  // Of each argument, by position of the device dimension from inside out: where a view begins, and
-  // the operation's dimension that walks it.
+  // Of each argument, by position from inside out: where a view begins, and the dimension there.
   std::vector<std::map<size_t, int64_t>> views_;
   std::vector<std::map<size_t, int>> walkers_;
   std::vector<SdscMask> padding_;

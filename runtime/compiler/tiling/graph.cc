@@ -120,6 +120,7 @@ OpIr ToOpIr(const Graph& graph, const GraphOp& op) {
   write.loop.resize(op.ranges.size());
   std::iota(write.loop.begin(), write.loop.end(), 0);
   const bool mutation = op.layout.kind == BufferLayout::Kind::kMutation;
+  if (mutation) write.offset = op.layout.offset;
   ir.output = Access(graph, mutation ? op.layout.target : op.name, op.host_format, write,
                      ranges.size(), op.name);
   CheckOp(ir);

@@ -33,7 +33,10 @@ struct BufferLayout {
   std::vector<Extent> stride;
   // Of size and stride while those are numbers; a symbolic size leaves the last layout that was.
   StickLayout device;
-  std::string target;           // kMutation
+  std::string target;  // kMutation
+  // kMutation: where in the target the operation begins, one for each host dimension; empty: it
+  // writes all of the target, from loops around it if there are any.
+  std::vector<int64_t> offset;
   bool per_tile_fixed = false;  // used again by every iteration at the same address; kTiled only
 };
 

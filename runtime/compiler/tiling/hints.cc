@@ -19,6 +19,14 @@ std::vector<std::string> NamesOf(const Graph& graph, const DimNames& loops,
   return it == loops.end() ? std::vector<std::string>{} : it->second;
 }
 
+// The dimensions of a buffer that several operations write are those of any of them.
+void NameTarget(const GraphOp& op, const std::vector<std::string>& names, DimNames& loops) {
+  std::vector<std::string>& target = loops[op.layout.target];
+  target.resize(op.ranges.size());
+  for (size_t d = 0; d < target.size(); ++d)
+    if (target[d].empty()) target[d] = names[d];
+}
+
 std::set<std::string> AllNames(const Graph& graph, const DimNames& loops) {
   std::set<std::string> names;
   for (const GraphInput& input : graph.inputs) {
@@ -120,6 +128,7 @@ DimNames NameLoops(const Graph& graph) {
         if (name.empty()) name = dims[d];
       }
     }
+    if (op.layout.kind == BufferLayout::Kind::kMutation) NameTarget(op, names, loops);
     loops[op.name] = std::move(names);
   }
   return loops;

@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "model/contract/formats.h"
-#include "runtime/compiler/front_end/named_graph.h"
+#include "runtime/compiler/list/named_graph.h"
 #include "tests/fuzz/op_lists/op_list_oracle.h"
 
 namespace spyre::fuzz {
@@ -37,8 +37,10 @@ inline OracleTensors RandomInputs(const compiler::NamedGraph& graph, std::mt1993
     const bool positive = random() % 2 == 0;
     std::uniform_real_distribution<double> value(positive ? 0.5 : -2, positive ? 1.5 : 2);
     for (int64_t i = graph.Elements(named); i > 0; --i) {
+      // As float16 has it too, in files: below its least normal number that has fewer bits.
+      constexpr float kLeastNormalHalf = 1.0F / (1 << 14);
       const auto exact = DlfToFloat(DlfFromFloat(static_cast<float>(value(random))));
-      tensor.data.push_back({exact, 0});
+      tensor.data.push_back({std::fabs(exact) < kLeastNormalHalf ? 0 : exact, 0});
     }
     tensors[named.name] = std::move(tensor);
   }

@@ -111,7 +111,11 @@ class OpListOracle {
     const double v = x.value;
     const double low = v - x.error;
     if (op == "abs") return Smooth(x, std::fabs(v), 1);
-    if (op == "copy" || op == "restickify") return Smooth(x, v, 1);
+    if (op == "convert" && keys.at("dtype") == "float8_e4m3fn") {
+      if (std::fabs(v) + x.error > 448) return Unknown();
+      return {v, x.error + (std::fabs(v) + x.error) / 16 + 1.0 / 1024};  // 3 bits of fraction
+    }
+    if (op == "copy" || op == "convert" || op == "restickify") return Smooth(x, v, 1);
     if (op == "neg") return Smooth(x, -v, 1);
     if (op == "relu") return Smooth(x, std::max(v, 0.0), 1);
     if (op == "clip")

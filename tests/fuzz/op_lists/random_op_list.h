@@ -20,6 +20,7 @@ class RandomOpList {
 
   Json Make() {
     MakeDims();
+    if (OneIn(6)) types_ = Pick(std::vector<Names>{{"float32"}, {"float16", "float32"}});
     const int inputs = Between(1, 4);
     for (int i = 0; i < inputs; ++i) MakeInput(i);
     const int ops = Between(1, 9);
@@ -88,6 +89,7 @@ class RandomOpList {
   void MakeInput(int number) {
     Tensor tensor{"x" + std::to_string(number), SomeDims(), OneIn(2)};
     Json json = {{"name", tensor.name}, {"dims", tensor.dims}};
+    if (!types_.empty()) json["dtype"] = Pick(types_);
     if (OneIn(8)) json["stick"] = Pick(tensor.dims);
     list_["tensors"].push_back(std::move(json));
     tensors_.push_back(std::move(tensor));
@@ -114,7 +116,12 @@ class RandomOpList {
     bool positive = false;
     const Tensor a = Operand();
     if (kind >= 64 && a.dims.empty()) return false;  // nothing to work along
-    if (kind < 30) {
+    if (types_.size() > 1 && OneIn(4)) {
+      const std::string type = OneIn(4) ? "float8_e4m3fn" : Pick(types_);
+      op = {{"op", "convert"}, {"inputs", {a.name}}, {"dtype", type}};
+      positive = a.positive && type != "float8_e4m3fn";  // which may be 0
+      dims = a.dims;
+    } else if (kind < 30) {
       std::vector<std::string> names = {"abs",  "copy",    "neg",  "relu", "exp",
                                         "tanh", "sigmoid", "gelu", "silu", "clip"};
       if (a.positive)
@@ -264,14 +271,17 @@ class RandomOpList {
     Json outputs = Json::array();
     for (const Json& op : list_.at("ops")) {
       const auto name = op.at("output").get<std::string>();
-      if (!IsRead(name) || OneIn(3)) outputs.push_back(name);
+      const bool dead = OneIn(6);  // where nothing reads it
+      if ((!IsRead(name) && !dead) || OneIn(3)) outputs.push_back(name);
     }
+    if (outputs.empty()) return;
     list_["outputs"] = std::move(outputs);
   }
 
   std::mt19937 random_;
   Json list_ = Json::object();
   Names dims_;
+  Names types_;  // of tensors; empty: none is named
   std::vector<Tensor> tensors_;
 };
 

@@ -9,9 +9,10 @@
 #include <random>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
-#include "runtime/compiler/front_end/named_graph.h"
+#include "runtime/compiler/list/named_graph.h"
 
 namespace spyre::fuzz {
 
@@ -19,7 +20,8 @@ class RandomPlan {
  public:
   using Json = nlohmann::ordered_json;
 
-  RandomPlan(const compiler::NamedGraph& graph, uint32_t seed) : graph_(graph), random_(seed) {}
+  // graph: without dead code, which a plan may not name.
+  RandomPlan(compiler::NamedGraph graph, uint32_t seed) : graph_(std::move(graph)), random_(seed) {}
 
   // cuts: whether the list may be cut into kernels.
   Json Make(bool cuts) {
@@ -186,7 +188,7 @@ class RandomPlan {
     return places;
   }
 
-  const compiler::NamedGraph& graph_;
+  compiler::NamedGraph graph_;
   std::mt19937 random_;
   std::set<int> cut_;        // dimensions that the loops around have cut
   int64_t tiles_left_ = 32;  // that loops may have in all: one dialect writes them out

@@ -17,6 +17,7 @@
 #include "base/error.h"
 #include "cosim/tensors/host_data.h"
 #include "cosim/tensors/npy.h"
+#include "runtime/compiler/list/dead_code.h"
 #include "tests/fuzz/op_lists/op_list_check.h"
 #include "tests/fuzz/op_lists/random_op_list.h"
 #include "tests/fuzz/op_lists/random_plan.h"
@@ -28,8 +29,6 @@ namespace {
 using compiler::NamedGraph;
 using compiler::NamedTensor;
 using cosim::HostData;
-
-constexpr DataFormat kHalf = DataFormat::kIeeeFp16;
 
 class OpListRuns : public test::ProgramFixture {
  protected:
@@ -67,12 +66,15 @@ class OpListRuns : public test::ProgramFixture {
   // Writes the list with a file for each input, which `tensors` then has.
   void WriteList(Json list, const NamedGraph& graph, const OracleTensors& tensors) const {
     for (const auto& [name, tensor] : tensors) {
-      HostData data(2 * tensor.data.size());
-      for (size_t i = 0; i < tensor.data.size(); ++i)
-        cosim::StoreHost(kHalf, tensor.data[i].value, data.data(), static_cast<int64_t>(i));
-      for (const NamedTensor& named : graph.tensors)
-        if (named.name == name)
-          cosim::WriteNpy(dir_ + "/" + name + ".npy", "f2", graph.Shape(named), data.data());
+      for (const NamedTensor& named : graph.tensors) {
+        if (named.name != name) continue;
+        const cosim::HostFormat& format = cosim::HostFormatOf(named.format);
+        HostData data(tensor.data.size() * static_cast<size_t>(format.bytes));
+        for (size_t i = 0; i < tensor.data.size(); ++i)
+          cosim::StoreHost(named.format, tensor.data[i].value, data.data(),
+                           static_cast<int64_t>(i));
+        cosim::WriteNpy(dir_ + "/" + name + ".npy", format.npy, graph.Shape(named), data.data());
+      }
     }
     for (Json& tensor : list.at("tensors"))
       tensor["file"] = tensor.at("name").get<std::string>() + ".npy";
@@ -93,7 +95,7 @@ class OpListRuns : public test::ProgramFixture {
     WriteList(list, graph, inputs);
     // A plan is of one program; from the list, or from a file beside it.
     if (keys.find("mode = \"program\"") != std::string::npos && seed % 3 != 0) {
-      Json plan = RandomPlan(graph, seed ^ 0x5A5A).Make(true);
+      Json plan = RandomPlan(compiler::EliminateDeadCode(graph), seed ^ 0x5A5A).Make(true);
       ++counts.planned;
       if (seed % 2 == 0) {
         list["plan"] = std::move(plan);
@@ -131,10 +133,11 @@ class OpListRuns : public test::ProgramFixture {
     Judgement all;
     for (const int output : graph.outputs) {
       const NamedTensor& named = graph.tensors[static_cast<size_t>(output)];
-      const cosim::NpyArray array = cosim::ReadNpy(dir_ + "/out/" + named.name + ".npy", named.name,
-                                                   "f2", graph.Shape(named));
+      const cosim::NpyArray array =
+          cosim::ReadNpy(dir_ + "/out/" + named.name + ".npy", named.name,
+                         cosim::HostFormatOf(named.format).npy, graph.Shape(named));
       const Judgement judgement = Judge(graph, named, oracle.At(named.name), [&](int64_t at) {
-        return cosim::HostValue(kHalf, cosim::HostBits(kHalf, array.data.data(), at));
+        return cosim::HostValue(named.format, cosim::HostBits(named.format, array.data.data(), at));
       });
       counts.elements += judgement.elements;
       counts.unknown += judgement.unknown;

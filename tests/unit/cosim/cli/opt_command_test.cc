@@ -67,7 +67,7 @@ TEST(OptCommand, RefusesUnknownPassesAndUnreadableFilesBeforeAnyOutput) {
               AllOf(HasSubstr("did you mean 'core-split'? The passes are"), HasSubstr("lx-plan")));
   EXPECT_THAT(Refusal({"xyz", "-"}), HasSubstr("'xyz' is not a pass. The passes are"));
   EXPECT_THAT(Refusal({"kernal", "-"}), AllOf(HasSubstr("did you mean 'kernel'?"),
-                                              HasSubstr("over a graph, in order, decompose")));
+                                              HasSubstr("over a graph, in order, deadcode_elimination")));
   EXPECT_THAT(Refusal({"core-split", "/no/such/file"}), HasSubstr("/no/such/file: cannot read"));
   EXPECT_THAT(Refusal({"core-split", ::testing::TempDir()}), HasSubstr("cannot read"));
 }
@@ -78,7 +78,7 @@ const char* const kList =
 
 TEST(OptCommand, AGraphOnSeveralLinesIsAnsweredInLinesForPeople) {
   const std::string once = Opt("decompose,stick", kList);
-  EXPECT_THAT(once, HasSubstr("\n  \"passes\": [\"decompose\", \"stick\"],\n"));
+  EXPECT_THAT(once, HasSubstr("\n  \"passes\": [\"decompose\", \"promote_types\", \"stick\"],\n"));
   EXPECT_EQ(Opt("stick", Opt("decompose", kList)), once);
 }
 

@@ -75,14 +75,14 @@ TEST(EmitPasses, WhatAPassThatFailsWasGivenHasBeenWritten) {
     EXPECT_EQ(error.message_kind(), "not_divisible");
   }
   const std::vector<std::string> lines = LinesOf(out.str());
-  ASSERT_EQ(lines.size(), 4u);
+  ASSERT_EQ(lines.size(), 8u);
   EXPECT_EQ(Json::parse(lines.back())["passes"].back(), "hints");
 }
 
 TEST(EmitPasses, TextHasAHeadingForEachPass) {
   EXPECT_THAT(
       Emit(Chain(), "all", false),
-      AllOf(StartsWith("-- decompose --\n"), HasSubstr("-- lx --\na: "),
+      AllOf(StartsWith("-- deadcode_elimination --\n"), HasSubstr("-- lx --\na: "),
             HasSubstr("-- kernel --\nloop 2\n  loop 4\n"), HasSubstr("-- bundle --\n#map_0")));
 }
 

@@ -131,9 +131,11 @@ Json Answer(const std::string& passes, const std::string& text) {
 
 TEST(GraphPasses, APassRunsThoseThatItNeeds) {
   EXPECT_EQ(Answer("decompose,stick,division,lx", kChain)["passes"],
-            Json({"decompose", "stick", "lower", "division", "lx"}));
+            Json({"decompose", "promote_types", "stick", "lower", "insert_bmm_padding",
+                  "chunk_large_tensors", "division", "lx"}));
   EXPECT_EQ(Answer("hints,division", kChain)["passes"],
-            Json({"decompose", "stick", "lower", "hints", "tile", "propagate", "division"}))
+            Json({"decompose", "promote_types", "stick", "lower", "insert_bmm_padding",
+                  "chunk_large_tensors", "hints", "tile", "propagate", "division"}))
       << "tiling that was begun is finished";
 }
 
@@ -198,7 +200,7 @@ TEST(GraphPasses, WhatIsNoGraphIsRefusedWithThePathOfTheKey) {
     return answer.error;
   };
   EXPECT_THAT(refusal("/passes/0", "decompos"), HasSubstr("did you mean 'decompose'?"));
-  EXPECT_THAT(refusal("/passes/0", "stick"), HasSubstr("'decompose', which 'stick' needs"));
+  EXPECT_THAT(refusal("/passes/0", "stick"), HasSubstr("'decompose', which 'promote_types' needs"));
   EXPECT_THAT(refusal("/options/solver", "greedy"), HasSubstr("unknown key 'options.solver'"));
   EXPECT_THAT(refusal("/options/cores", 33), HasSubstr("options.cores = 33"));
   EXPECT_THAT(refusal("/tensors/0/dims", Json({"A", "C"})), HasSubstr("tensors[0].dims[1] = 'C'"));

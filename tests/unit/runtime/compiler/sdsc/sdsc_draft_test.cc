@@ -189,6 +189,18 @@ TEST(SdscPadding, OfAMatmulMakesTheContractionWholeSticksAndMasksNothing) {
     EXPECT_THAT(tensor.back_gap, IsEmpty()) << tensor.name;
 }
 
+TEST(SdscMask, CoversTheEndOfAContractionWhereTheFrontEndAsksForIt) {
+  OpSpec op = Matmul(16, 100, 70, {2, 1, 1});
+  op.constants.push_back({kMaskContraction, 1});
+  const SuperDsc dsc = Emit(op);
+  ASSERT_EQ(dsc.masks.size(), 1U);
+  EXPECT_EQ(dsc.masks[0].dim, 2);
+  EXPECT_EQ(dsc.masks[0].start, 70);
+  EXPECT_EQ(dsc.masks[0].count, 58);
+  ASSERT_EQ(dsc.constants.size(), 1U);
+  EXPECT_EQ(dsc.constants[0].bits, 0U) << "what is masked counts as 0";
+}
+
 TEST(SdscPadding, RoundsToTheSticksOfFp32) {
   const std::vector<std::string> coordinates = {"floor(c1/32)", "c0", "Mod(c1, 32)"};
   const SuperDsc dsc = Emit(MakeOp("add", {{"c0", 10, 2}, {"c1", 100, 1}},

@@ -7,9 +7,9 @@
 
 #include "base/error.h"
 #include "base/nearest.h"
-#include "runtime/compiler/front_end/graph_values.h"
-#include "runtime/compiler/front_end/named_graph.h"
 #include "runtime/compiler/ir/ir.h"
+#include "runtime/compiler/list/graph_values.h"
+#include "runtime/compiler/list/named_graph.h"
 
 namespace spyre::compiler {
 namespace {
@@ -118,15 +118,26 @@ class GraphReader {
       if (tensor.dims.empty()) {
         throw BadInput("{}.dims is empty; write a number among an operation's inputs", path);
       }
-      if (entry.contains("dtype") && Text(entry["dtype"], path + ".dtype") != "float16") {
-        throw CompileError(
-            "Unsupported", "dtype",
-            fmt::format("{}.dtype = {} is not supported; float16 is", path, Show(entry["dtype"])));
-      }
+      if (entry.contains("dtype")) tensor.format = Type(entry["dtype"], path + ".dtype", false);
       if (entry.contains("stick")) tensor.stick = StickDim(entry["stick"], path, tensor);
       if (entry.contains("file")) tensor.file = Text(entry["file"], path + ".file");
       AddTensor(std::move(tensor), path + ".name");
     }
+  }
+
+  // on_card: of a result, which the host need not have.
+  static DataFormat Type(const Json& value, const std::string& path, bool on_card) {
+    const std::string name = Text(value, path);
+    for (const DataFormat format :
+         {DataFormat::kIeeeFp16, DataFormat::kIeeeFp32, DataFormat::kSen143Fp8})
+      if (name == HostTypeName(format) && (on_card || format != DataFormat::kSen143Fp8))
+        return format;
+    throw CompileError(
+        "Unsupported", "dtype",
+        fmt::format("{} = '{}' is not supported; float16 and float32 are, in which the vector unit "
+                    "computes, and float8_e4m3fn as the result of a conversion. Nothing but "
+                    "matmuls works on 8-bit types, and the scales of those are not public",
+                    path, name));
   }
 
   int StickDim(const Json& value, const std::string& path, const NamedTensor& tensor) {
@@ -167,8 +178,12 @@ class GraphReader {
     std::vector<std::string> keys = {"op", "inputs", "output", "dims"};
     if (operation.has_dim) keys.emplace_back("dim");
     if (operation.kind == NamedOperation::Kind::kView) keys.emplace_back("into");
+    const bool converts = operation.name == "convert";
+    if (converts) keys.emplace_back("dtype");
     for (const std::string_view key : operation.constants) keys.emplace_back(key);
-    CheckKeys(entry, path, keys, {"inputs", "output"});
+    std::vector<std::string> required = {"inputs", "output"};
+    if (converts) required.emplace_back("dtype");
+    CheckKeys(entry, path, keys, required);
 
     NamedOp op;
     op.op = operation.name;
@@ -191,6 +206,8 @@ class GraphReader {
     } catch (const Error& error) {
       throw error.Within(fmt::format("{} ({} -> '{}')", path, op.op, output.name));
     }
+    output.format =
+        converts ? Type(entry["dtype"], path + ".dtype", true) : OutputFormat(graph_, op);
     if (entry.contains("dims")) output.dims = Reordered(entry["dims"], path, output.dims);
     op.output = AddTensor(std::move(output), path + ".output");
     graph_.ops.push_back(std::move(op));
@@ -362,9 +379,7 @@ class GraphReader {
           std::find(outputs.begin(), outputs.end(), static_cast<int>(i)) != outputs.end())
         continue;
       const NamedTensor& tensor = graph_.tensors[i];
-      if (tensor.origin == NamedTensor::Origin::kComputed) {
-        throw BadInput("'{}' is computed and neither read nor among outputs", tensor.name);
-      }
+      if (tensor.origin == NamedTensor::Origin::kComputed) continue;  // deadcode_elimination
       throw BadInput("tensor '{}' is read by no operation", tensor.name);
     }
   }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "runtime/compiler/front_end/graph_values.h"
+#include "runtime/compiler/list/graph_values.h"
 
 #include <fmt/format.h>
 

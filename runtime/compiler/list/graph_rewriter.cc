@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "runtime/compiler/front_end/graph_rewriter.h"
+#include "runtime/compiler/list/graph_rewriter.h"
 
 #include <fmt/format.h>
 
@@ -16,6 +16,7 @@ void GraphRewriter::Append(NamedOp op) {
 
 int GraphRewriter::AppendNew(NamedOp op, const std::string& output) {
   op.output = NewTensor(output, OutputDims(graph_, op));
+  tensor(op.output).format = OutputFormat(graph_, op);
   Append(op);
   return op.output;
 }
@@ -29,16 +30,19 @@ int GraphRewriter::NewTensor(const std::string& name, std::vector<int> dims) {
   return static_cast<int>(graph_.tensors.size()) - 1;
 }
 
-int GraphRewriter::Constant(double value) {
+int GraphRewriter::Constant(double value, DataFormat format) {
   for (size_t i = 0; i < graph_.tensors.size(); ++i) {
     const NamedTensor& tensor = graph_.tensors[i];
-    if (tensor.origin == NamedTensor::Origin::kConstant && tensor.value == value)
+    if (tensor.origin == NamedTensor::Origin::kConstant && tensor.value == value &&
+        tensor.format == format)
       return static_cast<int>(i);
   }
   NamedTensor tensor;
   tensor.origin = NamedTensor::Origin::kConstant;
   tensor.name = fmt::format("{}", value);
+  if (format != DataFormat::kIeeeFp16) tensor.name += fmt::format(":{}", HostTypeName(format));
   tensor.value = value;
+  tensor.format = format;
   graph_.tensors.push_back(std::move(tensor));
   return static_cast<int>(graph_.tensors.size()) - 1;
 }

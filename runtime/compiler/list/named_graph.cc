@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "runtime/compiler/front_end/named_graph.h"
+#include "runtime/compiler/list/named_graph.h"
 
 #include <fmt/format.h>
 
@@ -219,6 +219,8 @@ const std::vector<NamedOperation>& NamedOperations() {
       Unary("tanh"),
       // `dim`: what is inside the output's stick.
       {"restickify", Kind::kPointwise, "ReStickifyOpHBM", 1, 1, {"ReStickifyOpHBM"}, {}, true},
+      // `dtype`: of the output. The OpFunc depends on it.
+      Unary("convert", {"to", "to_dtype"}, "dl16tofp32"),
       Binary("add"),
       Binary("sub"),
       Binary("mul"),
@@ -260,6 +262,22 @@ const NamedOperation* FindNamedOperation(std::string_view name_or_alias) {
 int64_t SliceStart(const NamedOp& op) {
   const auto start = op.constants.find("start");
   return start == op.constants.end() ? 0 : static_cast<int64_t>(start->second);
+}
+
+DataFormat OutputFormat(const NamedGraph& graph, const NamedOp& op) {
+  if (FindNamedOperation(op.op)->kind == Kind::kView) return Operand(graph, op, 0).format;
+  for (size_t i = 0; i < op.inputs.size(); ++i) {
+    const NamedTensor& operand = Operand(graph, op, i);
+    if (operand.origin != NamedTensor::Origin::kConstant && operand.format == DataFormat::kIeeeFp32)
+      return DataFormat::kIeeeFp32;
+  }
+  return DataFormat::kIeeeFp16;
+}
+
+std::string_view HostTypeName(DataFormat format) {
+  return format == DataFormat::kIeeeFp32    ? "float32"
+         : format == DataFormat::kSen143Fp8 ? "float8_e4m3fn"
+                                            : "float16";
 }
 
 std::vector<int> OutputDims(const NamedGraph& graph, NamedOp& op) {

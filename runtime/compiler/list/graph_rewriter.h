@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "runtime/compiler/front_end/named_graph.h"
+#include "runtime/compiler/list/named_graph.h"
 
 namespace spyre::compiler {
 
@@ -22,7 +22,7 @@ class GraphRewriter {
   // The output is a new tensor; returns it.
   int AppendNew(NamedOp op, const std::string& output);
   int NewTensor(const std::string& name, std::vector<int> dims);
-  int Constant(double value);
+  int Constant(double value, DataFormat format = DataFormat::kIeeeFp16);
 
   const NamedGraph& graph() const { return graph_; }
   NamedTensor& tensor(int index) { return graph_.tensors[static_cast<size_t>(index)]; }

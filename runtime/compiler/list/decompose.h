@@ -4,7 +4,7 @@
 // that every step can be looked at. Pure functions, any thread.
 #pragma once
 
-#include "runtime/compiler/front_end/named_graph.h"
+#include "runtime/compiler/list/named_graph.h"
 
 namespace spyre::compiler {
 
@@ -17,7 +17,7 @@ namespace spyre::compiler {
 //   silu       neg, exp, add 1, realdiv
 //   swiglu     silu of the first, mul by the second
 //   a reduction along several dimensions is one along each, in their order
-//   a reduction along dimensions of size 1 alone is a copy
+//   a reduction along dimensions of size 1 alone is a copy, a matmul over one a mul
 //   attention  batchmatmul, mul scale [, add mask], softmax, batchmatmul
 NamedGraph Decompose(const NamedGraph& graph);
 
@@ -27,8 +27,8 @@ NamedGraph Decompose(const NamedGraph& graph);
 // choice of their own get the layout that their readers want; where a tensor's stick is another
 // than its reader wants, a restickify is inserted: for an input before all other operations, for a
 // computed tensor behind the operation that computes it.
-// Throws CompileError Unsupported: "sparse_stick" where only elements of sparse sticks could be
-// moved, "partial_stick_reduction" for a matmul over a dimension that is no whole number of sticks.
+// Throws CompileError Unsupported "sparse_stick" where only elements of sparse sticks could be
+// moved.
 NamedGraph PlanSticks(const NamedGraph& graph);
 
 }  // namespace spyre::compiler

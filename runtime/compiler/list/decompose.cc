@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "runtime/compiler/front_end/decompose.h"
+#include "runtime/compiler/list/decompose.h"
 
 #include <fmt/format.h>
 
@@ -7,7 +7,7 @@
 #include <cmath>
 
 #include "base/error.h"
-#include "runtime/compiler/front_end/graph_rewriter.h"
+#include "runtime/compiler/list/graph_rewriter.h"
 
 namespace spyre::compiler {
 namespace {
@@ -33,6 +33,8 @@ class Decomposer {
       out_.Append({"copy", op.inputs, op.output, {}, {}});
     } else if (operation.kind == NamedOperation::Kind::kReduction && op.reduced.size() > 1) {
       OneByOne(op);
+    } else if (operation.kind == NamedOperation::Kind::kMatmul && ReducesNothing(op)) {
+      out_.Append({"mul", op.inputs, op.output, {}, {}});
     } else if (operation.kind != NamedOperation::Kind::kComposite) {
       out_.Append(op);
     } else if (operation.name == "softmax") {

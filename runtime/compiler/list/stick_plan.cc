@@ -6,9 +6,9 @@
 #include <map>
 #include <set>
 
-#include "runtime/compiler/front_end/decompose.h"
-#include "runtime/compiler/front_end/graph_rewriter.h"
 #include "runtime/compiler/ir/ir.h"
+#include "runtime/compiler/list/decompose.h"
+#include "runtime/compiler/list/graph_rewriter.h"
 
 namespace spyre::compiler {
 namespace {
@@ -57,7 +57,6 @@ class StickPlanner {
       const std::vector<int>& second = tensor(op.inputs[1]).dims;
       const auto own = std::find_if(second.begin(), second.end(),
                                     [&](int dim) { return !Has(tensor(op.inputs[0]).dims, dim); });
-      RequireWholeSticks(op);
       wanted = {op.reduced[0], *own};
       stick(op.output) = *own;
     } else if (operation.kind == NamedOperation::Kind::kReduction) {
@@ -92,26 +91,12 @@ class StickPlanner {
     wants_.push_back(std::move(wanted));
   }
 
-  // The second operand's rows would have to be padded in memory as the first's sticks are.
-  void RequireWholeSticks(const NamedOp& op) const {
-    const NamedDim& dim = graph_.dims[static_cast<size_t>(op.reduced[0])];
-    const int per_stick = ElementsPerStick(DataFormat::kSen169Fp16);
-    if (dim.size % per_stick == 0) return;
-    throw CompileError(
-        "Unsupported", "partial_stick_reduction",
-        fmt::format("matmul (output '{}') sums over {} = {}, which is not a whole number of sticks "
-                    "of {}; pad it with zeros",
-                    tensor(op.output).name, dim.name, dim.size, per_stick))
-        .Subject(tensor(op.output).name)
-        .Remedy("pad it with zeros");
-  }
-
   // What follows the slice in its last stick would be in the place of padding.
   void RequireWholeSlice(const NamedOp& op) const {
     const int64_t size = graph_.dims[static_cast<size_t>(op.reduced[0])].size;
     const int64_t start = SliceStart(op);
     const int64_t end = start + graph_.dims[static_cast<size_t>(op.into)].size;
-    const int per_stick = ElementsPerStick(DataFormat::kSen169Fp16);
+    const int per_stick = ElementsPerStick(DeviceFormatOf(tensor(op.output).format));
     if (start % per_stick == 0 && (end % per_stick == 0 || end == size)) return;
     throw CompileError(
         "Unsupported", "partial_stick_slice",
@@ -177,6 +162,7 @@ class StickPlanner {
       const std::string name = original.name + ".by_" + graph_.dims[static_cast<size_t>(dim)].name;
       const int copy = out_.NewTensor(name, original.dims);
       out_.tensor(copy).stick = dim;
+      out_.tensor(copy).format = original.format;
       out_.Append({"restickify", {source}, copy, {dim}, {}});
       copies_[{source, dim}] = copy;
     }

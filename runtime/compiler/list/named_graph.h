@@ -11,6 +11,7 @@
 #include <map>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "model/contract/formats.h"
@@ -33,8 +34,9 @@ struct NamedTensor {
   Origin origin = Origin::kInput;
   std::vector<int> dims;  // positions in NamedGraph::dims, as the host has them
   int stick = kNoChoice;  // position in NamedGraph::dims: the dimension inside the stick
-  std::string file;       // of an input; "": generated
-  double value = 0;       // of a constant
+  DataFormat format = DataFormat::kIeeeFp16;  // that, kIeeeFp32, or between conversions kSen143Fp8
+  std::string file;                           // of an input; "": generated
+  double value = 0;                           // of a constant
 
   static constexpr int kNoChoice = -1;
   static constexpr int kSparse = -2;  // one element in each stick
@@ -103,6 +105,12 @@ int64_t SliceStart(const NamedOp& op);
 // then the second's. Throws BadInput saying which operand does not fit, and why.
 std::vector<int> OutputDims(const NamedGraph& graph, NamedOp& op);
 
+// The type of the output: the widest of the operands, float16 at least; numbers take any. (Of a
+// conversion it is what the list says.)
+DataFormat OutputFormat(const NamedGraph& graph, const NamedOp& op);
+
+std::string_view HostTypeName(DataFormat format);  // "float16", "float32", "float8_e4m3fn"
+
 // ---------------------------------------------------------------- reading
 
 // The form is described in docs/compiler.md:
@@ -113,9 +121,9 @@ std::vector<int> OutputDims(const NamedGraph& graph, NamedOp& op);
 // workload around it are the caller's. Relative files stay as they are.
 //
 // Throws BadInput naming the key with its path ("ops[1].inputs[0]"), the value and the nearest
-// name: unknown keys, operations, tensors and dimensions; duplicate names; tensors that are not
-// used or read before they are written; operands that do not fit; ranges of operations in a hint
-// that are not contiguous; too many or too large tensors.
+// name: unknown keys, operations, tensors and dimensions; duplicate names; inputs that are
+// not used, tensors that are read before they are written; operands that do not fit; ranges of
+// operations in a hint that are not contiguous; too many or too large tensors.
 NamedGraph ReadNamedGraph(const nlohmann::ordered_json& value);
 
 }  // namespace spyre::compiler

@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/compiler/front_end/bmm_padding.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <numeric>
+#include <string>
+#include <utility>
+
+#include "runtime/compiler/front_end/named_lowering.h"
+
+namespace spyre::compiler {
+namespace {
+
+constexpr size_t kSecond = 1;  // operand of a matmul
+
+bool IsMatmul(const GraphOp& op) { return op.op.rfind("batchmatmul", 0) == 0; }
+
+class Padder {
+ public:
+  Padder(FrontEndResult& result, const FrontEndOptions& options)
+      : result_(result), graph_(result.graph), options_(options) {}
+
+  void Run() {
+    std::vector<std::string> matmuls;
+    for (const GraphOp& op : graph_.ops)
+      if (IsMatmul(op) && Padding(op) > 0) matmuls.push_back(op.name);
+    for (const std::string& name : matmuls) Pad(name);
+    if (!matmuls.empty()) result_.loop_names = NameLoops(graph_);
+  }
+
+ private:
+  int64_t Padding(const GraphOp& op) const {
+    const int64_t per_stick =
+        ElementsPerStick(graph_.LayoutOf(op.reads[kSecond].buffer).device.format);
+    const int64_t k = op.reduction_ranges.front().number();
+    return (per_stick - k % per_stick) % per_stick;
+  }
+
+  void Pad(const std::string& name) {
+    GraphOp& matmul = *graph_.Find(name);
+    const GraphRead y = matmul.reads[kSecond];
+    const BufferLayout& layout = graph_.LayoutOf(y.buffer);
+    const auto at = static_cast<size_t>(
+        std::find(y.loop.begin(), y.loop.end(), static_cast<int>(matmul.ranges.size())) -
+        y.loop.begin());
+    const std::vector<int64_t> rows = Numbers(layout.size);
+    std::vector<int64_t> size = rows, zeros = rows, behind(rows.size(), 0);
+    zeros[at] = Padding(matmul);
+    size[at] = rows[at] + zeros[at];
+    behind[at] = rows[at];
+
+    GraphOp whole;
+    whole.name = Unused("padded_" + name);
+    whole.kind = GraphOp::Kind::kEmpty;
+    whole.op = "empty";
+    whole.host_format = matmul.host_format;
+    whole.ranges = Extents(size);
+    whole.layout = MakeBufferLayout(size, layout.device.format, layout.device.stick_dim());
+
+    GraphRead zero{Zero(layout.device.format), {-1}, {}};
+    GraphRead all{y.buffer, std::vector<int>(rows.size()), {}};
+    std::iota(all.loop.begin(), all.loop.end(), 0);
+    const GraphOp fill = Write(whole, ".zeros", zeros, behind, std::move(zero));
+    const GraphOp copy = Write(whole, ".rows", rows, std::vector<int64_t>(rows.size(), 0), all);
+
+    matmul.constants.push_back({kMaskContraction, 1});
+    matmul.reads[kSecond].buffer = whole.name;
+    matmul.reads[kSecond].offset.assign(rows.size(), 0);  // it reads a part of the buffer
+    Explain(name, y.buffer, rows[at], zeros[at]);
+    const auto place = graph_.ops.begin() + static_cast<std::ptrdiff_t>(PlaceFor(name, y.buffer));
+    graph_.ops.insert(place, {whole, fill, copy});
+  }
+
+  GraphOp Write(const GraphOp& whole, const char* suffix, const std::vector<int64_t>& size,
+                const std::vector<int64_t>& offset, GraphRead read) const {
+    GraphOp op;
+    op.name = Unused(whole.name + suffix);
+    op.op = "identity";
+    op.ranges = Extents(size);
+    op.host_format = whole.host_format;
+    op.layout.kind = BufferLayout::Kind::kMutation;
+    op.layout.target = whole.name;
+    op.layout.offset = offset;
+    op.reads.push_back(std::move(read));
+    return op;
+  }
+
+  std::string Unused(std::string name) const {
+    const auto taken = [&](const std::string& other) {
+      const auto& tensors = result_.primitives.tensors;
+      return graph_.Find(other) != nullptr ||
+             std::any_of(tensors.begin(), tensors.end(),
+                         [&](const NamedTensor& tensor) { return tensor.name == other; });
+    };
+    while (taken(name)) name += "_";
+    return name;
+  }
+
+  // The number 0 as an argument of the kernel.
+  std::string Zero(DataFormat format) {
+    const auto is_zero = [](const NamedTensor& tensor) {
+      return tensor.origin == NamedTensor::Origin::kConstant && tensor.value == 0 &&
+             tensor.format == DataFormat::kIeeeFp16;
+    };
+    auto& tensors = result_.primitives.tensors;
+    auto tensor = std::find_if(tensors.begin(), tensors.end(), is_zero);
+    if (tensor == tensors.end()) {
+      NamedTensor zero;
+      zero.origin = NamedTensor::Origin::kConstant;
+      zero.name = "0";
+      zero.stick = NamedTensor::kSparse;
+      tensor = tensors.insert(tensors.end(), std::move(zero));
+    }
+    tensor->stick = NamedTensor::kSparse;
+    if (graph_.FindInput(tensor->name) == nullptr) {
+      GraphInput zero;
+      zero.name = tensor->name;
+      zero.layout = MakeBufferLayout({1}, format);
+      zero.dim_names = {""};
+      graph_.inputs.push_back(std::move(zero));
+    }
+    return tensor->name;
+  }
+
+  // Position in the graph: before the matmul, or before the outermost loop around it that does not
+  // compute the operand.
+  size_t PlaceFor(const std::string& matmul, const std::string& operand) const {
+    const size_t own = PositionOf(matmul);
+    const size_t computed = graph_.Find(operand) == nullptr ? 0 : PositionOf(operand) + 1;
+    size_t first = own;
+    const auto consider = [&](const std::vector<std::string>& ops) {
+      if (std::find(ops.begin(), ops.end(), matmul) == ops.end()) return;
+      size_t begin = own;
+      for (const std::string& op : ops)
+        if (graph_.Find(op) != nullptr) begin = std::min(begin, PositionOf(op));
+      if (begin >= computed) first = std::min(first, begin);
+    };
+    for (const HintScope& scope : HintScopes(result_.primitives)) consider(scope.ops);
+    for (const PlanNode& group : options_.plan.groups.value_or(std::vector<PlanNode>()))
+      consider(MembersOf(group));
+    return first;
+  }
+
+  // Operations of the graph: the plan's names are those of the list, of which composites became
+  // several.
+  std::vector<std::string> MembersOf(const PlanNode& group) const {
+    const std::vector<std::string> named = OperationsOf(group);
+    std::vector<std::string> members;
+    for (const GraphOp& op : graph_.ops) {
+      const auto has = [&](const std::string& name) {
+        return std::find(named.begin(), named.end(), name) != named.end();
+      };
+      if (has(op.name) || has(ListNameOf(op.name))) members.push_back(op.name);
+    }
+    return members;
+  }
+
+  size_t PositionOf(const std::string& op) const {
+    return static_cast<size_t>(graph_.Find(op) - graph_.ops.data());
+  }
+
+  void Explain(const std::string& matmul, const std::string& operand, int64_t k, int64_t zeros) {
+    result_.decisions.push_back(
+        {"insert_bmm_padding",
+         matmul,
+         fmt::format("{} rows of zeros behind the {} of '{}'", zeros, k, operand),
+         fmt::format("it sums over {} elements, and a matmul works on whole sticks: {}", k,
+                     k + zeros),
+         {}});
+  }
+
+  FrontEndResult& result_;
+  Graph& graph_;
+  const FrontEndOptions& options_;
+};
+
+}  // namespace
+
+void InsertBmmPadding(FrontEndResult& graph, const FrontEndOptions& options) {
+  Padder(graph, options).Run();
+}
+
+}  // namespace spyre::compiler

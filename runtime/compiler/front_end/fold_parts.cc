@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/compiler/front_end/fold_parts.h"
+
+#include <algorithm>
+#include <numeric>
+#include <optional>
+#include <set>
+
+#include "runtime/compiler/front_end/lower_to_op_specs.h"
+
+namespace spyre::compiler {
+namespace {
+
+constexpr const char* kChunk = ".chunk";
+constexpr size_t kSecondOperand = 1;
+
+int64_t At(const std::vector<int64_t>& offset, size_t d) {
+  return d < offset.size() ? offset[d] : 0;
+}
+
+class Folder {
+ public:
+  explicit Folder(const FrontEndResult& graph) : result_(graph), graph_(graph.graph) {}
+
+  FoldedGraph Run() {
+    FoldedGraph folded;
+    folded.loop_names = result_.loop_names;
+    for (const GraphOp& op : graph_.ops) {
+      if (!op.IsComputed() || used_.count(op.name) != 0) continue;
+      if (const auto whole = WholeOf(op)) {
+        folded.loop_names[whole->name] = LoopNames(op.name);
+        folded.ops.push_back(*whole);
+      } else {
+        folded.ops.push_back(op);
+      }
+    }
+    for (GraphOp& op : folded.ops) Unpad(op);
+    folded.ops.erase(std::remove_if(folded.ops.begin(), folded.ops.end(),
+                                    [&](const GraphOp& op) { return used_.count(op.name) != 0; }),
+                     folded.ops.end());
+    return folded;
+  }
+
+ private:
+  std::vector<std::string> LoopNames(const std::string& op) const {
+    const auto found = result_.loop_names.find(op);
+    return found == result_.loop_names.end() ? std::vector<std::string>() : found->second;
+  }
+
+  // ---------------------------------------------------------------- chunks
+
+  // The operation whose first chunk this is; nothing: it is no chunk, or not all are there.
+  std::optional<GraphOp> WholeOf(const GraphOp& first) {
+    const size_t suffix = first.name.rfind(kChunk);
+    if (suffix == std::string::npos || first.layout.kind != BufferLayout::Kind::kMutation)
+      return std::nullopt;
+    std::vector<const GraphOp*> chunks;
+    for (const GraphOp& op : graph_.ops)
+      if (op.name.compare(0, suffix + 1, first.name, 0, suffix + 1) == 0 &&
+          op.name.rfind(kChunk) == suffix)
+        chunks.push_back(&op);
+    const std::optional<size_t> dim = DimOf(chunks);
+    if (!dim) return std::nullopt;
+    GraphOp whole = first;
+    whole.name = first.name.substr(0, suffix);
+    int64_t end = At(first.layout.offset, *dim);
+    for (const GraphOp* const chunk : chunks) {
+      if (!IsNext(first, *chunk, *dim, end)) return std::nullopt;
+      end += chunk->ranges[*dim].number();
+    }
+    whole.ranges[*dim] = Extent(end - At(first.layout.offset, *dim));
+    const GraphOp* const buffer = graph_.Find(whole.name);
+    if (buffer != nullptr && buffer->kind == GraphOp::Kind::kEmpty) {
+      if (first.layout.target != whole.name || buffer->ranges != whole.ranges) return std::nullopt;
+      whole.layout = buffer->layout;
+    }
+    for (const GraphOp* const chunk : chunks) used_.insert(chunk->name);
+    return whole;
+  }
+
+  // The dimension along which the parts of the result follow each other.
+  static std::optional<size_t> DimOf(const std::vector<const GraphOp*>& chunks) {
+    if (chunks.size() < 2) return std::nullopt;
+    std::optional<size_t> dim;
+    for (size_t d = 0; d < chunks[0]->ranges.size(); ++d) {
+      if (At(chunks[0]->layout.offset, d) == At(chunks[1]->layout.offset, d)) continue;
+      if (dim) return std::nullopt;
+      dim = d;
+    }
+    return dim;
+  }
+
+  // Whether the chunk does what the first one does, from `begin` on.
+  static bool IsNext(const GraphOp& first, const GraphOp& chunk, size_t dim, int64_t begin) {
+    bool same = chunk.kind == first.kind && chunk.op == first.op &&
+                chunk.reduction_type == first.reduction_type &&
+                chunk.ranges.size() == first.ranges.size() &&
+                chunk.reduction_ranges == first.reduction_ranges &&
+                chunk.reads.size() == first.reads.size() &&
+                chunk.host_format == first.host_format && !chunk.loop && !first.loop &&
+                chunk.layout.kind == BufferLayout::Kind::kMutation &&
+                chunk.layout.target == first.layout.target &&
+                chunk.constants.size() == first.constants.size();
+    for (size_t i = 0; same && i < chunk.constants.size(); ++i)
+      same = chunk.constants[i].name == first.constants[i].name &&
+             chunk.constants[i].value == first.constants[i].value;
+    for (size_t d = 0; same && d < chunk.ranges.size(); ++d) {
+      const int64_t expected = d == dim ? begin : At(first.layout.offset, d);
+      same = At(chunk.layout.offset, d) == expected &&
+             (d == dim || chunk.ranges[d] == first.ranges[d]);
+    }
+    const int64_t moved = begin - At(first.layout.offset, dim);
+    for (size_t r = 0; same && r < chunk.reads.size(); ++r) {
+      const GraphRead& own = chunk.reads[r];
+      const GraphRead& its = first.reads[r];
+      same = own.buffer == its.buffer && own.loop == its.loop;
+      for (size_t d = 0; same && d < own.loop.size(); ++d) {
+        const bool walks = own.loop[d] == static_cast<int>(dim);
+        same = At(own.offset, d) == At(its.offset, d) + (walks ? moved : 0);
+      }
+    }
+    return same;
+  }
+
+  // ---------------------------------------------------------------- padding
+
+  // A matmul whose second operand is a buffer of the operand and zeros behind it.
+  void Unpad(GraphOp& op) {
+    const auto mask = std::find_if(
+        op.constants.begin(), op.constants.end(),
+        [](const OpConstant& c) { return c.name == kMaskContraction && c.value == 1; });
+    if (op.reduction_type != "batchmatmul" || op.reads.size() != kSecondOperand + 1 ||
+        op.reduction_ranges.size() != 1 || mask == op.constants.end())
+      return;
+    GraphRead& read = op.reads[kSecondOperand];
+    const GraphOp* const whole = graph_.Find(read.buffer);
+    const auto sums =
+        std::find(read.loop.begin(), read.loop.end(), static_cast<int>(op.ranges.size()));
+    if (whole == nullptr || whole->kind != GraphOp::Kind::kEmpty || sums == read.loop.end()) return;
+    const auto k = static_cast<size_t>(sums - read.loop.begin());
+    const GraphOp* const rows = WriterOf(whole->name, false);
+    const GraphOp* const zeros = WriterOf(whole->name, true);
+    if (rows == nullptr || zeros == nullptr || rows->reads[0].offset != GraphRead().offset) return;
+    for (size_t d = 0; d < whole->ranges.size(); ++d) {
+      const int64_t size = whole->ranges[d].number();
+      const int64_t own = rows->ranges[d].number();
+      const bool right = rows->reads[0].loop[d] == static_cast<int>(d) &&
+                         At(rows->layout.offset, d) == 0 &&
+                         At(zeros->layout.offset, d) == (d == k ? own : 0) &&
+                         zeros->ranges[d].number() == (d == k ? size - own : size) &&
+                         (d == k ? own == op.reduction_ranges[0].number() : own == size) &&
+                         At(read.offset, d) == 0;
+      if (!right) return;
+    }
+    read.buffer = rows->reads[0].buffer;
+    read.offset.clear();
+    op.constants.erase(mask);
+    used_.insert(rows->name);
+    used_.insert(zeros->name);
+  }
+
+  // The only copy into the buffer of one number 0, or of another buffer; null: none, or several.
+  const GraphOp* WriterOf(const std::string& buffer, bool zero) const {
+    const GraphOp* found = nullptr;
+    int writers = 0;
+    for (const GraphOp& op : graph_.ops) {
+      if (op.layout.kind != BufferLayout::Kind::kMutation || op.layout.target != buffer) continue;
+      ++writers;
+      const bool copies = op.op == "identity" && op.reads.size() == 1 && !op.loop &&
+                          op.reduction_ranges.empty() && op.constants.empty();
+      if (copies && IsZero(op.reads[0].buffer) == zero) found = &op;
+    }
+    return writers == 2 ? found : nullptr;
+  }
+
+  bool IsZero(const std::string& buffer) const {
+    for (const NamedTensor& tensor : result_.primitives.tensors)
+      if (tensor.name == buffer)
+        return tensor.origin == NamedTensor::Origin::kConstant && tensor.value == 0;
+    return false;
+  }
+
+  const FrontEndResult& result_;
+  const Graph& graph_;
+  std::set<std::string> used_;  // operations that are parts of others
+};
+
+}  // namespace
+
+FoldedGraph FoldParts(const FrontEndResult& graph) { return Folder(graph).Run(); }
+
+}  // namespace spyre::compiler

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+// Chunks of large tensors by hand-computed cases. tests/fuzz/op_lists runs lists with small limits.
+#include "runtime/compiler/front_end/chunking.h"
+
+#include <gmock/gmock.h>
+#include <rapidcheck/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+#include "runtime/compiler/front_end/pipeline.h"
+#include "runtime/compiler/graph_form/graph_form.h"
+
+namespace spyre::compiler {
+namespace {
+
+using ::testing::ElementsAre;
+using Json = nlohmann::ordered_json;
+
+NamedGraph List(const Json& dims, const std::string& ops, const Json& more = Json::object()) {
+  Json names = Json::array();
+  for (const auto& [name, unused] : dims.items()) names.push_back(name);
+  Json value = {
+      {"dims", dims}, {"tensors", {{{"name", "a"}, {"dims", names}}}}, {"ops", Json::parse(ops)}};
+  value.update(more);
+  return ReadNamedGraph(value);
+}
+
+FrontEndResult Chunked(const NamedGraph& list, const FrontEndOptions& options = {}) {
+  FrontEndResult graph;
+  graph.primitives = list;
+  RunPasses({"chunk_large_tensors"}, options, graph);
+  return graph;
+}
+
+FrontEndOptions Limit(int64_t bytes) {
+  FrontEndOptions options;
+  options.chunk_bytes = bytes;
+  return options;
+}
+
+// Name, first and count along `dim` of every operation that is computed.
+std::vector<std::string> Chunks(const FrontEndResult& graph, size_t dim) {
+  std::vector<std::string> texts;
+  for (const GraphOp& op : graph.graph.ops) {
+    if (!op.IsComputed()) continue;
+    const std::vector<int64_t>& offset = op.layout.offset;
+    texts.push_back(op.name + " " + std::to_string(offset.empty() ? 0 : offset[dim]) + " " +
+                    op.ranges[dim].ToString());
+  }
+  return texts;
+}
+
+constexpr const char* kExp = R"([{"op": "exp", "inputs": ["a"], "output": "y"}])";
+
+// The case of the public pass: [32, 8192, 17408] is [8192, 272, 32, 64] on the device. 32 cores
+// share 8,192 rows; 256 rows of 272 x 32 sticks of 128 bytes are 285,212,672 bytes, 128 are half.
+TEST(Chunking, CutsThePublicExampleIntoTwo) {
+  const FrontEndResult graph = Chunked(List({{"B", 32}, {"M", 8192}, {"N", 17408}}, kExp));
+  EXPECT_THAT(Chunks(graph, 1), ElementsAre("y.chunk0 0 4096", "y.chunk1 4096 4096"));
+  EXPECT_EQ(graph.graph.ops[0].name, "y");
+  EXPECT_EQ(graph.graph.ops[0].kind, GraphOp::Kind::kEmpty);
+  EXPECT_THAT(graph.graph.ops[2].reads[0].offset, ElementsAre(0, 4096, 0));
+  ASSERT_EQ(graph.decisions.size(), 1U);
+  EXPECT_EQ(graph.decisions[0].chosen, "2 chunks of 4096 elements of M");
+  EXPECT_EQ(graph.decisions[0].because, "a core would reach more than 268435456 bytes of 'a'");
+}
+
+TEST(Chunking, ExactlyTheLimitIsWithinIt) {
+  // 256 rows of 256 x 32 sticks for each core.
+  EXPECT_THAT(Chunks(Chunked(List({{"B", 32}, {"M", 8192}, {"N", 16384}}, kExp)), 1),
+              ElementsAre("y 0 8192"));
+}
+
+// [10, 96, 64] on the device: 32 cores share the rows, so that each reaches over all 10 columns of
+// sticks, of 96 x 128 bytes. 5 columns are 61,440 bytes.
+TEST(Chunking, ChunksOfADimensionInsideSticksAreWholeSticks) {
+  const NamedGraph list = List({{"R", 96}, {"C", 640}}, kExp);
+  EXPECT_THAT(Chunks(Chunked(list, Limit(61'440)), 1),
+              ElementsAre("y.chunk0 0 320", "y.chunk1 320 320"));
+  EXPECT_THAT(Chunks(Chunked(list, Limit(61'439)), 1),
+              ElementsAre("y.chunk0 0 256", "y.chunk1 256 256", "y.chunk2 512 128"));
+}
+
+TEST(Chunking, ReductionsAreCutAlongTheirResult) {
+  const FrontEndResult graph =
+      Chunked(List({{"R", 96}, {"C", 640}},
+                   R"([{"op": "sum", "inputs": ["a"], "output": "y", "dim": "R"}])"),
+              Limit(61'440));
+  for (const GraphOp& op : graph.graph.ops) {
+    if (!op.IsComputed()) continue;
+    EXPECT_THAT(Numbers(op.reduction_ranges), ElementsAre(96)) << op.name;
+  }
+}
+
+TEST(Chunking, LeavesMatmulsAndWhatHintsOrPlansCut) {
+  const Json dims = {{"R", 96}, {"C", 640}};
+  const Json hints = {{"hints", {{{"slices", {{"C", 2}}}}}}};
+  EXPECT_THAT(Chunks(Chunked(List(dims, kExp, hints), Limit(61'440)), 1), ElementsAre("y 0 640"));
+  FrontEndOptions planned = Limit(61'440);
+  planned.plan = ReadPlan({{"splits", {{"y", {{"R", 2}}}}}}, "plan");
+  EXPECT_THAT(Chunks(Chunked(List(dims, kExp), planned), 1), ElementsAre("y 0 640"));
+  EXPECT_THAT(
+      Chunks(Chunked(List({{"R", 96}, {"C", 64}},
+                          R"([{"op": "restickify", "inputs": ["a"], "output": "y", "dim": "R"}])"),
+                     Limit(128)),
+             1),
+      ElementsAre("y 0 64"));
+}
+
+TEST(Chunking, IsInTheFormOfTheGraphWhichReadsBack) {
+  const FrontEndOptions options = Limit(61'440);
+  const Json form = ToJson(options, Chunked(List({{"R", 96}, {"C", 640}}, kExp), options));
+  EXPECT_EQ(form["options"]["chunk_bytes"], 61'440);
+  const GraphForm read = GraphFormFromJson(form);
+  EXPECT_EQ(ToJson(read.options, read.graph), form);
+}
+
+// Whatever the sizes: the chunks follow each other and cover the result once.
+RC_GTEST_PROP(ChunkingOfRandomSizes, CoversTheResultOnce, ()) {
+  const auto rows = *rc::gen::inRange<int64_t>(1, 300);
+  const auto columns = *rc::gen::inRange<int64_t>(1, 1000);
+  const FrontEndResult graph = Chunked(List({{"R", rows}, {"C", columns}}, kExp),
+                                       Limit(*rc::gen::inRange<int64_t>(128, 200'000)));
+  std::vector<int> writes(static_cast<size_t>(rows * columns), 0);
+  for (const GraphOp& op : graph.graph.ops) {
+    if (!op.IsComputed()) continue;
+    const bool whole = op.layout.offset.empty();
+    for (int64_t r = 0; r < op.ranges[0].number(); ++r)
+      for (int64_t c = 0; c < op.ranges[1].number(); ++c)
+        ++writes.at(static_cast<size_t>((r + (whole ? 0 : op.layout.offset[0])) * columns + c +
+                                        (whole ? 0 : op.layout.offset[1])));
+  }
+  RC_ASSERT(std::all_of(writes.begin(), writes.end(), [](int times) { return times == 1; }));
+}
+
+}  // namespace
+}  // namespace spyre::compiler
