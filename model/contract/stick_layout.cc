@@ -123,8 +123,12 @@ StickLayout DefaultLayout(const std::vector<int64_t>& host_size, DataFormat devi
 }
 
 int64_t StickLayout::DeviceBytes() const {
-  return std::accumulate(device_size.begin(), device_size.end() - 1,
-                         static_cast<int64_t>(kStickBytes), std::multiplies<>());
+  auto bytes = static_cast<int64_t>(kStickBytes);
+  for (size_t d = 0; d + 1 < device_size.size(); ++d) {
+    // More than any memory holds, in a layout that somebody wrote by hand.
+    if (__builtin_mul_overflow(bytes, device_size[d], &bytes)) return INT64_MAX;
+  }
+  return bytes;
 }
 
 int StickLayout::stick_dim() const { return host_dim.back(); }

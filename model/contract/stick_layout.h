@@ -24,7 +24,8 @@ struct StickLayout {
   std::vector<int64_t> host_stride;
   DataFormat format = DataFormat::kSen169Fp16;  // on the device
 
-  int64_t DeviceBytes() const;  // product of device_size without the last, times 128
+  // Product of device_size without the last, times 128; at most INT64_MAX.
+  int64_t DeviceBytes() const;
   int stick_dim() const;  // host dimension inside the stick, -1 for a scalar or a sparse stick
   // Bytes from index i to i + 1 of a host dimension; for the stick dimension, from one stick to the
   // next. 0 for a host dimension that has no device dimension of its own (size 1).
