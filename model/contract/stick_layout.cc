@@ -124,10 +124,8 @@ StickLayout DefaultLayout(const std::vector<int64_t>& host_size, DataFormat devi
 
 int64_t StickLayout::DeviceBytes() const {
   auto bytes = static_cast<int64_t>(kStickBytes);
-  for (size_t d = 0; d + 1 < device_size.size(); ++d) {
-    // More than any memory holds, in a layout that somebody wrote by hand.
+  for (size_t d = 0; d + 1 < device_size.size(); ++d)
     if (__builtin_mul_overflow(bytes, device_size[d], &bytes)) return INT64_MAX;
-  }
   return bytes;
 }
 
