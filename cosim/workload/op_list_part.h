@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "runtime/compiler/list/named_graph.h"
 #include "runtime/compiler/front_end/plan.h"
+#include "runtime/compiler/list/named_graph.h"
 
 namespace spyre::cosim {
 

@@ -21,9 +21,9 @@
 #include "cosim/workload/op_list_workload.h"
 #include "cosim/workload/task_list_run.h"
 #include "runtime/compiler/codegen/spyre_code.h"
+#include "runtime/compiler/front_end/front_end.h"
 #include "runtime/compiler/list/dead_code.h"
 #include "runtime/compiler/list/decompose.h"
-#include "runtime/compiler/front_end/front_end.h"
 #include "runtime/compiler/list/promote_types.h"
 
 namespace spyre::cosim {

@@ -17,8 +17,7 @@ namespace {
 constexpr size_t kMaxOrder = 6;  // dimensions in an order, a trailing -1 included
 
 [[noreturn]] void TooLarge(const std::vector<int64_t>& size) {
-  throw BadInput("tensor [{}] is too large: its extent does not fit 64 bits",
-                 fmt::join(size, ", "));
+  throw BadInput("tensor [{}] is too large: beyond 64 bits", fmt::join(size, ", "));
 }
 
 int64_t CheckedMul(int64_t a, int64_t b, const std::vector<int64_t>& size) {
@@ -123,9 +122,9 @@ StickLayout DefaultLayout(const std::vector<int64_t>& host_size, DataFormat devi
 }
 
 int64_t StickLayout::DeviceBytes() const {
-  auto bytes = static_cast<int64_t>(kStickBytes);
-  for (size_t d = 0; d + 1 < device_size.size(); ++d)
-    if (__builtin_mul_overflow(bytes, device_size[d], &bytes)) return INT64_MAX;
+  int64_t bytes = kStickBytes;
+  for (auto size = device_size.begin(); size + 1 < device_size.end(); ++size)
+    if (__builtin_mul_overflow(bytes, *size, &bytes)) return INT64_MAX;
   return bytes;
 }
 

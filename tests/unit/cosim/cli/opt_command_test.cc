@@ -66,8 +66,9 @@ TEST(OptCommand, RefusesUnknownPassesAndUnreadableFilesBeforeAnyOutput) {
   EXPECT_THAT(Refusal({"core-splits", "-"}),
               AllOf(HasSubstr("did you mean 'core-split'? The passes are"), HasSubstr("lx-plan")));
   EXPECT_THAT(Refusal({"xyz", "-"}), HasSubstr("'xyz' is not a pass. The passes are"));
-  EXPECT_THAT(Refusal({"kernal", "-"}), AllOf(HasSubstr("did you mean 'kernel'?"),
-                                              HasSubstr("over a graph, in order, deadcode_elimination")));
+  EXPECT_THAT(Refusal({"kernal", "-"}),
+              AllOf(HasSubstr("did you mean 'kernel'?"),
+                    HasSubstr("over a graph, in order, deadcode_elimination")));
   EXPECT_THAT(Refusal({"core-split", "/no/such/file"}), HasSubstr("/no/such/file: cannot read"));
   EXPECT_THAT(Refusal({"core-split", ::testing::TempDir()}), HasSubstr("cannot read"));
 }
