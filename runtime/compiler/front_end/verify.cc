@@ -136,7 +136,7 @@ class Verifier {
 
   void CheckBuffers() {
     std::set<std::string> known;
-    std::set<std::string> written;
+    std::set<std::string> written, read_before;
     const auto define = [&](const std::string& name) {
       if (!known.insert(name).second)
         Report("duplicate_buffer", name, "two buffers are named '{}'", name);
@@ -156,6 +156,12 @@ class Verifier {
                  read.buffer);
       }
       const bool mutates = op.layout.kind == BufferLayout::Kind::kMutation;
+      // Tiles of one loop are read iteration by iteration; parts that have a place are read whole.
+      if (mutates && !op.layout.offset.empty() && read_before.count(op.layout.target) != 0)
+        Report("undefined_buffer", op.layout.target,
+               "'{}' is read before operation '{}' writes its part of it", op.layout.target,
+               op.name);
+      for (const GraphRead& read : op.reads) read_before.insert(read.buffer);
       if (mutates && known.count(op.layout.target) == 0)
         Report("undefined_buffer", op.layout.target,
                "operation '{}' writes '{}', which is not defined", op.name, op.layout.target);

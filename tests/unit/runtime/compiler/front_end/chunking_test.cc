@@ -5,10 +5,12 @@
 #include <gmock/gmock.h>
 #include <rapidcheck/gtest.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
 #include "runtime/compiler/front_end/pipeline.h"
+#include "runtime/compiler/front_end/verify.h"
 #include "runtime/compiler/graph_form/graph_form.h"
 
 namespace spyre::compiler {
@@ -106,6 +108,40 @@ TEST(Chunking, LeavesMatmulsAndWhatHintsOrPlansCut) {
                      Limit(128)),
              1),
       ElementsAre("y 0 64"));
+}
+
+// Chunks are one operation of the list only if they are all there, in order, and before their
+// readers.
+TEST(Chunking, TheVerifierRefusesChunksThatDoNotMakeTheWhole) {
+  const FrontEndOptions options = Limit(61'440);
+  const FrontEndResult right =
+      Chunked(List({{"R", 96}, {"C", 640}}, R"([{"op": "exp", "inputs": ["a"], "output": "y"},
+                                        {"op": "relu", "inputs": ["y"], "output": "z"}])"),
+              options);
+  EXPECT_NO_THROW(Verify(right, options));
+  const auto position = [&](const FrontEndResult& graph, const std::string& name) {
+    const std::vector<GraphOp>& ops = graph.graph.ops;
+    return std::find_if(ops.begin(), ops.end(),
+                        [&](const GraphOp& op) { return op.name == name; }) -
+           ops.begin();
+  };
+  FrontEndResult wrong = right;
+  std::vector<GraphOp>& ops = wrong.graph.ops;
+  const auto last = position(wrong, "y.chunk1");
+  std::rotate(ops.begin() + last, ops.begin() + last + 1, ops.end());
+  EXPECT_THROW(Verify(wrong, options), CompileError) << "a chunk behind its readers";
+  wrong = right;
+  ops.erase(ops.begin() + last);
+  EXPECT_THROW(Verify(wrong, options), CompileError) << "a chunk is missing";
+  wrong = right;
+  ops[static_cast<size_t>(last)].layout.offset[0] -= 1;
+  EXPECT_THROW(Verify(wrong, options), CompileError) << "two chunks overlap";
+  wrong = right;
+  ops[static_cast<size_t>(last)].reads[0].offset[0] -= 1;
+  EXPECT_THROW(Verify(wrong, options), CompileError) << "a chunk of other elements";
+  wrong = right;
+  ops[static_cast<size_t>(last)].op = "neg";
+  EXPECT_THROW(Verify(wrong, options), CompileError) << "a chunk of another operation";
 }
 
 TEST(Chunking, IsInTheFormOfTheGraphWhichReadsBack) {
