@@ -83,7 +83,7 @@ class Lowering {
       dims.push_back(kNoDim);
     } else if (!visible && !options_.host_order) {
       const auto stick = std::find(dims.begin(), dims.end(), tensor(index).stick);
-      std::rotate(stick, stick + 1, dims.end());
+      if (stick != dims.end()) std::rotate(stick, stick + 1, dims.end());  // else: it is dead
     }
     return dims;
   }
