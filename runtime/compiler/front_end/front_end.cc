@@ -52,7 +52,9 @@ std::map<std::string, std::string> DeviceBuffers(const Graph& graph) {
   for (const GraphOp& op : graph.ops) {
     if (op.layout.kind == BufferLayout::Kind::kMutation && !op.layout.offset.empty())
       device.emplace(op.layout.target, "several operations write parts of it");
-    if (!op.IsComputed() && !WrittenInParts(graph, op.name))
+    if (op.kind == GraphOp::Kind::kExtern) {
+      device.emplace(op.name, fmt::format("{} computes it outside of the card", op.op));
+    } else if (!op.IsComputed() && !WrittenInParts(graph, op.name))
       device.emplace(op.name, "the whole result of a loop, which walks through it");
     if (op.op == kRestickify) device.emplace(op.name, moves);
     for (const GraphRead& read : op.reads) {
@@ -61,6 +63,8 @@ std::map<std::string, std::string> DeviceBuffers(const Graph& graph) {
       if (!read.offset.empty())
         device.emplace(read.buffer, fmt::format("'{}' reads a part of it", op.name));
       if (op.op == kRestickify) device.emplace(read.buffer, moves);
+      if (op.kind == GraphOp::Kind::kExtern)
+        device.emplace(read.buffer, fmt::format("'{}' reads it outside of the card", op.name));
       if (writer != nullptr && LoopsOf(*writer) != LoopsOf(op))
         device.emplace(read.buffer, fmt::format("'{}' reads it in another loop", op.name));
     }
@@ -92,6 +96,12 @@ LxGraph ToLxGraph(const Graph& graph, const std::map<std::string, WorkDivision>&
   }
   for (const GraphInput& input : graph.inputs) result.inputs.push_back(input.name);
   result.outputs = graph.outputs;
+  // What is computed elsewhere comes from outside, and so goes what it reads.
+  for (const GraphOp& op : graph.ops) {
+    if (op.kind != GraphOp::Kind::kExtern) continue;
+    result.inputs.push_back(op.name);
+    for (const GraphRead& read : op.reads) result.outputs.push_back(read.buffer);
+  }
   return result;
 }
 
@@ -189,6 +199,8 @@ void RunLx(FrontEndResult& graph, const FrontEndOptions& options) {
 }
 
 void RunKernel(FrontEndResult& graph, const FrontEndOptions& /*options*/) {
+  for (const GraphOp& op : graph.graph.ops)
+    if (op.kind == GraphOp::Kind::kExtern) throw ExternInKernel(op.name, op.op);
   graph.source = BuildKernelSource(KernelName(graph.graph), graph.graph, graph.divisions, graph.lx);
   graph.arguments = KernelArguments(graph.primitives, graph.graph);
 }
