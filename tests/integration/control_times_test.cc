@@ -9,7 +9,7 @@
 #include "model/contract/control_block.h"
 #include "model/contract/program.h"
 #include "model/pcie/link.h"
-#include "tests/bringup/raw_queue.h"
+#include "bringup/raw_queue.h"
 #include "tests/integration/card_fixture.h"
 
 namespace spyre::test {

@@ -7,7 +7,7 @@
 #include "cosim/host/inprocess_transport.h"
 #include "driver/physical_function.h"
 #include "model/contract/program.h"
-#include "tests/bringup/raw_queue.h"
+#include "bringup/raw_queue.h"
 #include "tests/card_choices.h"
 
 namespace spyre::test {

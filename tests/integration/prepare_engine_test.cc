@@ -8,7 +8,7 @@
 #include <optional>
 
 #include "model/contract/control_block.h"
-#include "tests/bringup/raw_queue.h"
+#include "bringup/raw_queue.h"
 #include "tests/card_choices.h"
 #include "tests/integration/card_fixture.h"
 

@@ -20,7 +20,7 @@
 #include "driver/physical_function.h"
 #include "model/contract/program.h"
 #include "model/contract/stick_layout.h"
-#include "tests/bringup/raw_queue.h"
+#include "bringup/raw_queue.h"
 
 namespace spyre::test {
 

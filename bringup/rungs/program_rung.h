@@ -7,15 +7,15 @@
 #include <string>
 #include <vector>
 
+#include "bringup/rung.h"
 #include "model/contract/formats.h"
 #include "model/contract/program.h"
-#include "tests/bringup/bringup_fixture.h"
 
 namespace spyre::bringup {
 
 inline constexpr size_t kSticks = 16;
 inline constexpr size_t kElements = kSticks * 64;
-class Rung6Programs : public Bringup {
+class Rung6Programs : public Rung {
  protected:
   void SetUp() override { runtime_ = Runtime(0); }
 

@@ -2,9 +2,11 @@
 // Rung 7: the workload. Kernels of the compiler through the runtime, in physical and virtual
 // function mode, resets in the middle of one, and two virtual functions at work at once.
 #include <cmath>
-#include <filesystem>
 
 #include "base/error.h"
+#include "base/files.h"
+#include "bringup/rung.h"
+#include "bringup/rungs/rungs.h"
 #include "model/contract/formats.h"
 #include "runtime/compiler/codegen/generate_kernel.h"
 #include "runtime/compiler/codegen/spyre_code.h"
@@ -12,7 +14,6 @@
 #include "runtime/spyre/execution_plan.h"
 #include "runtime/spyre/launch_kernel.h"
 #include "runtime/spyre/tensor_copy.h"
-#include "tests/bringup/bringup_fixture.h"
 
 namespace spyre::bringup {
 namespace {
@@ -23,7 +24,7 @@ using runtime::SpyreTensor;
 constexpr int64_t kSide = 64;
 constexpr size_t kCount = kSide * kSide;
 
-class Rung7Kernels : public Bringup {
+class Rung7Kernels : public Rung {
  protected:
   // One kernel on one function: compiled, loaded, with tensors.
   struct Work {
@@ -44,15 +45,11 @@ class Rung7Kernels : public Bringup {
     spec.dims = op == "matmul"
                     ? std::map<std::string, int64_t>{{"m", kSide}, {"k", kSide}, {"n", kSide}}
                     : std::map<std::string, int64_t>{{"rows", kSide}, {"cols", kSide}};
+    spec.cores = cores();
     const auto kernel = compiler::GenerateKernel(spec);
-    const auto* info = ::testing::UnitTest::GetInstance()->current_test_info();
-    std::string name = fmt::format("{}_{}_{}_{}", info->test_suite_name(), info->name(), op,
-                                   static_cast<int>(function));
-    for (char& c : name) c = c == '/' ? '_' : c;
-    const auto directory = std::filesystem::path(::testing::TempDir()) / name;
-    compiler::WriteSpyreCode(kernel, directory);
-    work.plan = std::make_unique<runtime::ExecutionPlan>(directory);
-    std::filesystem::remove_all(directory);
+    const ScratchDirectory scratch("bringup");
+    compiler::WriteSpyreCode(kernel, scratch.path());
+    work.plan = std::make_unique<runtime::ExecutionPlan>(scratch.path());
     runtime::LoadPlan(*work.stream, *work.plan);
     std::mt19937 random(seed);
     for (const auto& argument : kernel.arguments) {
@@ -214,4 +211,7 @@ TEST_F(Rung7Kernels, DisablingTheVirtualFunctionsInTheMiddleOfALaunchLeavesThePh
 }
 
 }  // namespace
+
+void LinkKernelsRung() {}
+
 }  // namespace spyre::bringup
