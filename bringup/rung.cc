@@ -80,6 +80,9 @@ void Rung::EnableVfs(uint64_t region_bytes, int regions, int count) {
   EnableVirtualFunctions(count);
   driver::PhysicalFunction manager(Physical());
   for (driver::FunctionId vf = 1; vf <= count; ++vf) {
+    for (int region = 0; region < kRegions; ++region) manager.ReleaseRegion(vf, region);
+  }
+  for (driver::FunctionId vf = 1; vf <= count; ++vf) {
     for (int region = 0; region < regions; ++region)
       manager.AssignRegion(vf, region, RegionBase(vf, region), region_bytes);
   }

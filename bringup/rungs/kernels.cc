@@ -74,8 +74,9 @@ class Rung7Kernels : public Rung {
     work.stream->Synchronize();
     return out;
   }
-  // What a reset dropped is an error of the stream, once.
-  static void ExpectDropped(Work& work, bool certainly) {
+  // What a reset dropped is an error of the stream, once. certainly: no time has passed between
+  // launch and reset, unless it passes by itself.
+  void ExpectDropped(Work& work, bool certainly) {
     bool dropped = false;
     try {
       work.stream->Synchronize();
@@ -83,7 +84,8 @@ class Rung7Kernels : public Rung {
       EXPECT_EQ(error.kind(), ErrorKind::kDeviceFault) << error.what();
       dropped = true;
     }
-    EXPECT_TRUE(dropped || !certainly) << "a launch was dropped and nobody was told";
+    EXPECT_TRUE(dropped || !certainly || board().backend().time_passes)
+        << "a launch was dropped and nobody was told";
     EXPECT_NO_THROW(work.stream->Synchronize());
   }
   static void ExpectProduct(Work& work) {
@@ -204,7 +206,10 @@ TEST_F(Rung7Kernels, DisablingTheVirtualFunctionsInTheMiddleOfALaunchLeavesThePh
   work.stream->Synchronize();
   for (int i = 0; i < 20; ++i) Launch(work);
   driver::PhysicalFunction(Physical()).EnableVirtualFunctions(0);
-  EXPECT_NE(FailureOf([&] { work.stream->Synchronize(); }), "no error");
+  const std::string failure = FailureOf([&] { work.stream->Synchronize(); });
+  if (!board().backend().time_passes) {
+    EXPECT_NE(failure, "no error") << "twenty launches were on their way";
+  }
   driver::Entry nop = ControlBlock{};
   Physical().queue().Submit(nop);
   EXPECT_EQ(Physical().queue().Wait().status, static_cast<uint16_t>(Status::OK));
