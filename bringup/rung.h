@@ -69,8 +69,8 @@ class Rung : public ::testing::Test {
 
   // Enables virtual functions 1 to `count`; could not run if the card has fewer.
   void EnableVirtualFunctions(int count = kVirtualFunctions);
-  // The same, and gives each one region r at RegionBase of `region_bytes`, for r < regions, in place
-  // of the regions that they had: those outlive resets.
+  // The same, and gives each one region r at RegionBase of `region_bytes`, for r < regions, in
+  // place of the regions that they had: those outlive resets.
   void EnableVfs(uint64_t region_bytes = 16 << 20, int regions = kRegions,
                  int count = kVirtualFunctions);
   // (vf - 1) * 4 GiB + region * 512 MiB

@@ -20,6 +20,7 @@
 #include "base/files.h"
 #include "base/interrupt.h"
 #include "base/terminal.h"
+#include "bringup/board_report.h"
 #include "bringup/cli/backends.h"
 #include "bringup/cli/results_text.h"
 #include "bringup/ladder.h"
@@ -54,7 +55,7 @@ struct Arguments {
   bool stop_at_broken_rung = false;
   bool list = false;
   uint64_t seed = 1;
-  std::string json, junit;
+  std::string json, junit, report;
   ColorMode color = ColorMode::kAuto;
 };
 
@@ -94,6 +95,9 @@ void Declare(Command& root, Arguments& a, const std::vector<BackendKind>& more) 
   root.Add("--junit", a.junit, "write the results as JUnit's XML")
       .Placeholder("FILE")
       .Completes(Words::kFiles);
+  root.Add("--report", a.report, "write a report of the board as one HTML page")
+      .Placeholder("FILE")
+      .Completes(Words::kFiles);
   root.Add("--color", a.color, "colour on a terminal, always or never",
            {{"auto", ColorMode::kAuto},
             {"always", ColorMode::kAlways},
@@ -121,13 +125,18 @@ void SetRungs(const std::string& text, LadderOptions& options) {
 }
 
 void WriteReports(const Arguments& a, const LadderResult& result) {
-  if (!a.json.empty()) {
-    nlohmann::ordered_json json = {{"backend", a.backend.backend},
-                                   {"level", a.level},
-                                   {"seed", a.seed},
-                                   {"program", nlohmann::ordered_json::parse(ToJson(ThisBuild()))}};
+  if (!a.json.empty() || !a.report.empty()) {
+    nlohmann::ordered_json json = {
+        {"backend", a.backend.backend},
+        {"level", a.level},
+        {"seed", a.seed},
+        {"program", fmt::format("spyre-bringup {} ({}{})", ThisBuild().version, ThisBuild().commit,
+                                ThisBuild().modified ? ", modified" : "")}};
+    const nlohmann::ordered_json board = DescribeBoard(TheBoard());
+    if (!a.report.empty()) WriteFile(a.report, ReportPage(json, board, result), "report");
+    json["board"] = board;
     json.update(ToJson(result));
-    WriteFile(a.json, json.dump(1) + "\n", "results");
+    if (!a.json.empty()) WriteFile(a.json, json.dump(1) + "\n", "results");
   }
   if (!a.junit.empty()) WriteFile(a.junit, ToJunit(result), "JUnit results");
 }

@@ -69,8 +69,9 @@ def main():
     parser.add_argument("--program", default=BUILD / "spyre-bringup")
     parser.add_argument("--could-not-run", type=int, default=0, help="so many tests, exactly")
     parser.add_argument("--set", action="append", default=[])
-    parser.add_argument("options", nargs="*")
-    arguments = parser.parse_args()
+    words = sys.argv[1:]
+    split = words.index("--") if "--" in words else len(words)
+    arguments = parser.parse_args(words[:split])
 
     directory = BUILD / "bringup" / arguments.name
     directory.mkdir(parents=True, exist_ok=True)
@@ -78,7 +79,7 @@ def main():
                "--report", directory / "report.html"]
     for value in arguments.set:
         command += ["--set", value]
-    command += arguments.options
+    command += words[split + 1:]
     if arguments.serve:
         with Served(arguments.serve, arguments.set) as backend:
             status = subprocess.run(command + backend, check=False).returncode
