@@ -31,7 +31,6 @@ struct Expected {
   std::map<std::string, Limits> limits;  // by the name of the measurement
   std::function<MemoryPlace(uint64_t address)> place;
   uint32_t channels = 0, banks = 0;  // banks of each channel
-  int link_generation = 0, link_lanes = 0;
 };
 
 // A way to a card, and what it cannot do.
@@ -44,6 +43,9 @@ struct Backend {
   bool system_owns_config = false;
   // Time passes also between the calls of the transport: durations have no upper bound.
   bool time_passes = false;
+  // Tests of all memory take no more than this of it, because what a simulated card has written is
+  // memory of this machine. 0: all.
+  uint64_t memory_limit_bytes = 0;
   std::optional<Expected> expected;
 };
 

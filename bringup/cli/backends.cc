@@ -16,6 +16,7 @@ namespace {
 Backend Simulated(const cosim::RunConfig& config) {
   Backend backend;
   backend.fresh = true;
+  backend.memory_limit_bytes = 1 << 30;
   const cosim::HostTiming timing{config.host.register_write_ns, config.host.register_read_ns,
                                  config.host.interrupt_ns};
   backend.transport = std::make_unique<cosim::InProcessTransport>(config.card, timing, nullptr);
@@ -27,6 +28,7 @@ Backend Served(const std::string& path) {
   Backend backend;
   auto transport = std::make_unique<driver::VfioUserTransport>(path);
   backend.time_passes = transport->time_mode() != "lockstep";
+  backend.memory_limit_bytes = 1 << 30;
   backend.transport = std::move(transport);
   return backend;
 }

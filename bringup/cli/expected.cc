@@ -15,8 +15,11 @@ int Generation(uint64_t rate_mts) { return rate_mts >= 32000 ? 5 : rate_mts >= 1
 Expected ExpectedOf(const cosim::RunConfig& config) {
   const model::CardConfig& card = config.card;
   Expected expected;
-  expected.link_generation = Generation(card.pcie.rate_mts);
-  expected.link_lanes = static_cast<int>(card.pcie.lanes);
+  const auto exactly = [&expected](const char* name, double value) {
+    expected.limits[name] = {value, value};
+  };
+  exactly("link_generation", Generation(card.pcie.rate_mts));
+  exactly("link_width", static_cast<double>(card.pcie.lanes));
   expected.channels = static_cast<uint32_t>(card.memory.channels);
   const model::AddressMap channels(card.memory);
   const model::BankMap banks(card.memory);

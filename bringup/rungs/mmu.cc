@@ -114,7 +114,6 @@ class Rung5VirtualFunctions : public Rung {
       EnableBars(vf);
       queues_.push_back(std::make_unique<RawQueue>(card(), vf, 64, 64));
     }
-    buffer_.assign(8192, 0x5A);
   }
   RawQueue& Queue(driver::FunctionId vf) { return *queues_[vf - 1u]; }
   Status Run(driver::FunctionId vf, Opcode opcode, uint32_t region, uint64_t offset, uint64_t size,
@@ -133,16 +132,21 @@ class Rung5VirtualFunctions : public Rung {
   // Memory of function 2, at an address that function 1 has not mapped: each has addresses of its
   // own, which may be the same.
   driver::IoAddress MapForeign() {
-    spacer_.resize(1 << 20);
-    MapHost(2, spacer_.data(), spacer_.size());
-    return MapHost(2, buffer_.data(), buffer_.size());
+    spacer_ = std::make_unique<driver::HostBuffer>(card(), 2, 1 << 20);
+    foreign_ = std::make_unique<driver::HostBuffer>(card(), 2, 8192);
+    std::memset(foreign_->data(), 0x5A, foreign_->size());
+    return foreign_->io_address();
+  }
+  void ExpectForeignUntouched() {
+    for (size_t i = 0; i < foreign_->size(); ++i)
+      ASSERT_EQ(foreign_->data()[i], 0x5A) << "byte " << i << " of the host memory of function 2";
   }
   uint32_t Peek(uint64_t address) {
     return driver::PhysicalFunction(Physical()).PeekMemory(address);
   }
 
   std::vector<std::unique_ptr<RawQueue>> queues_;
-  std::vector<uint8_t> buffer_, spacer_;
+  std::unique_ptr<driver::HostBuffer> foreign_, spacer_;
   uint32_t next_stream_ = 0;
 };
 
@@ -185,7 +189,7 @@ TEST_F(Rung5VirtualFunctions, OneCannotReachHostMemoryOfTheOther) {
     EXPECT_EQ(Run(1, Opcode::DMA_IN, 0, 0, size, io), Status::HOST_FAULT);
   }
   EXPECT_EQ(Run(2, Opcode::DMA_IN, 0, 0, 128, io), Status::OK) << "its owner can";
-  EXPECT_EQ(buffer_, std::vector<uint8_t>(8192, 0x5A));
+  ExpectForeignUntouched();
   EXPECT_EQ(Peek(RegionBase(1, 0)), 0x5A5A5A5Au);
 }
 
@@ -202,7 +206,7 @@ TEST_F(Rung5VirtualFunctions, RingsInMemoryOfAnotherFunctionAreRefused) {
   registers.WriteSqTail(1);
   card().Advance(100'000'000);
   EXPECT_EQ(registers.ReadErrorCode(), static_cast<uint32_t>(Status::HOST_FAULT));
-  EXPECT_EQ(buffer_, std::vector<uint8_t>(8192, 0x5A));
+  ExpectForeignUntouched();
 }
 
 TEST_F(Rung5VirtualFunctions, AReleasedRegionIsGoneAndAnotherMayGetItsMemory) {

@@ -13,6 +13,8 @@ void LinkMmuRung();
 void LinkProgramsRung();
 void LinkFunctionsRung();
 void LinkKernelsRung();
+void LinkMemoryRung();
+void LinkLinkRung();
 
 inline void LinkRungs() {
   LinkConfigSpaceRung();
@@ -23,6 +25,8 @@ inline void LinkRungs() {
   LinkProgramsRung();
   LinkFunctionsRung();
   LinkKernelsRung();
+  LinkMemoryRung();
+  LinkLinkRung();
 }
 
 }  // namespace spyre::bringup
