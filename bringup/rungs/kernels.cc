@@ -3,108 +3,13 @@
 // function mode, resets in the middle of one, and two virtual functions at work at once.
 #include <cmath>
 
-#include "base/error.h"
-#include "base/files.h"
-#include "bringup/rung.h"
+#include "bringup/rungs/kernel_rung.h"
 #include "bringup/rungs/rungs.h"
-#include "model/contract/formats.h"
-#include "runtime/compiler/codegen/generate_kernel.h"
-#include "runtime/compiler/codegen/spyre_code.h"
-#include "runtime/compiler/kernels/kernel.h"
-#include "runtime/spyre/execution_plan.h"
-#include "runtime/spyre/launch_kernel.h"
-#include "runtime/spyre/tensor_copy.h"
 
 namespace spyre::bringup {
 namespace {
 
-using runtime::SpyreStream;
-using runtime::SpyreTensor;
-
-constexpr int64_t kSide = 64;
-constexpr size_t kCount = kSide * kSide;
-
-class Rung7Kernels : public Rung {
- protected:
-  // One kernel on one function: compiled, loaded, with tensors.
-  struct Work {
-    std::unique_ptr<flex::RuntimeContext> context;
-    std::unique_ptr<SpyreStream> stream;
-    std::unique_ptr<runtime::ExecutionPlan> plan;
-    std::vector<std::vector<float>> inputs;
-    std::vector<SpyreTensor> tensors;  // inputs, then the output
-  };
-
-  // `op` over 64 x 64 tensors (matmul: 64 x 64 x 64) of small integers.
-  Work Prepare(driver::FunctionId function, const std::string& op, uint32_t seed) {
-    Work work;
-    work.context = Runtime(function);
-    work.stream = std::make_unique<SpyreStream>(SpyreStream::Default(*work.context));
-    compiler::KernelSpec spec;
-    spec.op = op;
-    spec.dims = op == "matmul"
-                    ? std::map<std::string, int64_t>{{"m", kSide}, {"k", kSide}, {"n", kSide}}
-                    : std::map<std::string, int64_t>{{"rows", kSide}, {"cols", kSide}};
-    spec.cores = cores();
-    const auto kernel = compiler::GenerateKernel(spec);
-    const ScratchDirectory scratch("bringup");
-    compiler::WriteSpyreCode(kernel, scratch.path());
-    work.plan = std::make_unique<runtime::ExecutionPlan>(scratch.path());
-    runtime::LoadPlan(*work.stream, *work.plan);
-    std::mt19937 random(seed);
-    for (const auto& argument : kernel.arguments) {
-      if (argument.is_output) {
-        work.tensors.push_back(runtime::AllocateTensor(*work.context, argument.layout));
-        continue;
-      }
-      std::vector<float> values(kCount);
-      for (float& value : values) value = static_cast<float>(random() % 9) - 4;
-      work.inputs.push_back(values);
-      work.tensors.push_back(runtime::TensorFromHost(
-          *work.stream, argument.layout, work.inputs.back().data(), DataFormat::kIeeeFp32));
-      work.stream->Synchronize();
-    }
-    return work;
-  }
-  static void Launch(Work& work) { runtime::LaunchKernel(*work.stream, *work.plan, work.tensors); }
-  static std::vector<float> Result(Work& work) {
-    std::vector<float> out(kCount);
-    runtime::CopyTensorFromDevice(*work.stream, work.tensors.back(), out.data(),
-                                  DataFormat::kIeeeFp32);
-    work.stream->Synchronize();
-    return out;
-  }
-  // What a reset dropped is an error of the stream, once. certainly: no time has passed between
-  // launch and reset, unless it passes by itself.
-  void ExpectDropped(Work& work, bool certainly) {
-    bool dropped = false;
-    try {
-      work.stream->Synchronize();
-    } catch (const Error& error) {
-      EXPECT_EQ(error.kind(), ErrorKind::kDeviceFault) << error.what();
-      dropped = true;
-    }
-    EXPECT_TRUE(dropped || !certainly || board().backend().time_passes)
-        << "a launch was dropped and nobody was told";
-    EXPECT_NO_THROW(work.stream->Synchronize());
-  }
-  static void ExpectProduct(Work& work) {
-    const auto out = Result(work);
-    for (size_t i = 0; i < kSide; ++i) {
-      for (size_t j = 0; j < kSide; ++j) {
-        float sum = 0;
-        for (size_t k = 0; k < kSide; ++k)
-          sum += work.inputs[0][i * kSide + k] * work.inputs[1][k * kSide + j];
-        ASSERT_EQ(out[i * kSide + j], DlfToFloat(DlfFromFloat(sum))) << i << ", " << j;
-      }
-    }
-  }
-  static void ExpectSum(Work& work) {
-    const auto out = Result(work);
-    for (size_t i = 0; i < kCount; ++i)
-      ASSERT_EQ(out[i], work.inputs[0][i] + work.inputs[1][i]) << "element " << i;
-  }
-};
+class Rung7Kernels : public KernelRung {};
 
 class Rung7KernelsInBothModes : public Rung7Kernels,
                                 public ::testing::WithParamInterface<driver::FunctionId> {
@@ -132,13 +37,13 @@ TEST_P(Rung7KernelsInBothModes, ASoftmaxIsCloseToTheRealFunction) {
   Work work = Prepare(GetParam(), "softmax", 3);
   Launch(work);
   const auto out = Result(work);
-  for (size_t row = 0; row < kSide; ++row) {
-    const float* x = &work.inputs[0][row * kSide];
+  for (size_t row = 0; row < kKernelSide; ++row) {
+    const float* x = &work.inputs[0][row * kKernelSide];
     double total = 0;
-    for (size_t i = 0; i < kSide; ++i) total += std::exp(static_cast<double>(x[i]) - 4);
-    for (size_t i = 0; i < kSide; ++i) {
+    for (size_t i = 0; i < kKernelSide; ++i) total += std::exp(static_cast<double>(x[i]) - 4);
+    for (size_t i = 0; i < kKernelSide; ++i) {
       const double ideal = std::exp(static_cast<double>(x[i]) - 4) / total;
-      ASSERT_NEAR(out[row * kSide + i], ideal, ideal / 128) << row << ", " << i;
+      ASSERT_NEAR(out[row * kKernelSide + i], ideal, ideal / 128) << row << ", " << i;
     }
   }
 }

@@ -221,9 +221,11 @@ TEST_F(Rung5VirtualFunctions, AReleasedRegionIsGoneAndAnotherMayGetItsMemory) {
 
 TEST_F(Rung5VirtualFunctions, EveryBadAssignmentIsRefused) {
   driver::PhysicalFunction manager(Physical());
+  const auto no_such =
+      static_cast<driver::FunctionId>(board().capabilities().virtual_functions + 1);
   for (const auto& assign : std::vector<std::function<void()>>{
            [&] { manager.AssignRegion(0, 0, 1ull << 34, kRegion); },              // the PF has none
-           [&] { manager.AssignRegion(3, 0, 1ull << 34, kRegion); },              // no such VF
+           [&] { manager.AssignRegion(no_such, 0, 1ull << 34, kRegion); },        // no such VF
            [&] { manager.AssignRegion(1, 8, 1ull << 34, kRegion); },              // no such region
            [&] { manager.AssignRegion(1, 5, memory_bytes(), kRegion); },          // beyond memory
            [&] { manager.AssignRegion(1, 5, 1ull << 34, (16ull << 30) + 128); },  // too long

@@ -15,6 +15,9 @@ void LinkFunctionsRung();
 void LinkKernelsRung();
 void LinkMemoryRung();
 void LinkLinkRung();
+void LinkPerformanceRung();
+void LinkTenantsRung();
+void LinkSoakRung();
 
 inline void LinkRungs() {
   LinkConfigSpaceRung();
@@ -27,6 +30,9 @@ inline void LinkRungs() {
   LinkKernelsRung();
   LinkMemoryRung();
   LinkLinkRung();
+  LinkPerformanceRung();
+  LinkTenantsRung();
+  LinkSoakRung();
 }
 
 }  // namespace spyre::bringup
