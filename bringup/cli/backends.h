@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "bringup/board.h"
 #include "bringup/cli/program.h"
+#include "bringup/ladder/board.h"
 #include "cosim/config/config.h"
 
 namespace spyre::bringup {

@@ -12,7 +12,6 @@
 
 #include "base/build_info/build_info.h"
 #include "base/command_line/command_line.h"
-#include "base/command_line/completion.h"
 #include "base/command_line/help.h"
 #include "base/command_line/man_page.h"
 #include "base/command_line/parse.h"
@@ -20,11 +19,11 @@
 #include "base/files.h"
 #include "base/interrupt.h"
 #include "base/terminal.h"
-#include "bringup/board_report.h"
 #include "bringup/cli/backends.h"
-#include "bringup/cli/results_text.h"
-#include "bringup/ladder.h"
-#include "bringup/results_json.h"
+#include "bringup/ladder/board_report.h"
+#include "bringup/ladder/ladder.h"
+#include "bringup/ladder/results_json.h"
+#include "bringup/ladder/results_text.h"
 #include "bringup/rungs/rungs.h"
 
 namespace spyre::bringup {
@@ -53,7 +52,7 @@ struct Arguments {
   uint32_t level = 1;
   std::vector<std::string> tests;
   bool stop_at_broken_rung = false;
-  bool list = false;
+  bool list = false, man = false;
   uint64_t seed = 1;
   std::string json, junit, report;
   ColorMode color = ColorMode::kAuto;
@@ -98,6 +97,7 @@ void Declare(Command& root, Arguments& a, const std::vector<BackendKind>& more) 
   root.Add("--report", a.report, "write a report of the board as one HTML page")
       .Placeholder("FILE")
       .Completes(Words::kFiles);
+  root.Add("--man", a.man, "print the manual page: spyre-bringup --man | man -l -");
   root.Add("--color", a.color, "colour on a terminal, always or never",
            {{"auto", ColorMode::kAuto},
             {"always", ColorMode::kAlways},
@@ -187,7 +187,12 @@ int Main(int argc, char** argv, const std::vector<BackendKind>& more) {
     Arguments arguments;
     Command root("spyre-bringup", "Bring-up tests for a Spyre card, from the first register up");
     Declare(root, arguments, more);
-    root.Action([&] { return Climb(arguments, more); });
+    root.Action([&] {
+      if (!arguments.man) return Climb(arguments, more);
+      std::cout << ManPage(root, fmt::format("spyre-bringup {}", ThisBuild().version),
+                           {{"EXIT STATUS", kExitText}});
+      return static_cast<int>(kAllPassed);
+    });
     const Request request = Parse(root, {argv + std::min(argc, 1), argv + argc});
     int status = kAllPassed;
     switch (request.kind) {

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "bringup/board.h"
+#include "bringup/ladder/board.h"
 
 namespace spyre::bringup {
 

@@ -4,7 +4,7 @@
 
 #include <set>
 
-#include "bringup/rung.h"
+#include "bringup/ladder/rung.h"
 #include "bringup/rungs/rungs.h"
 
 namespace spyre::bringup {

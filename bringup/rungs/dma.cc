@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Rung 4: DMA both ways and fill, by the physical function: every awkward size and host address.
-#include "bringup/rung.h"
+#include "bringup/ladder/rung.h"
 #include "bringup/rungs/rungs.h"
 
 namespace spyre::bringup {

@@ -9,7 +9,7 @@
 
 #include "base/error.h"
 #include "base/files.h"
-#include "bringup/rung.h"
+#include "bringup/ladder/rung.h"
 #include "model/contract/formats.h"
 #include "runtime/compiler/codegen/generate_kernel.h"
 #include "runtime/compiler/codegen/spyre_code.h"

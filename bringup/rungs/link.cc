@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Rung 9: the link, as far as the PCI Express capability of configuration space tells and controls
 // it: speed, width, and training again.
-#include "bringup/rung.h"
+#include "bringup/ladder/rung.h"
 #include "bringup/rungs/rungs.h"
 
 namespace spyre::bringup {

@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <set>
 
-#include "bringup/memory_test.h"
-#include "bringup/rung.h"
+#include "bringup/ladder/memory_test.h"
+#include "bringup/ladder/rung.h"
 #include "bringup/rungs/rungs.h"
 
 namespace spyre::bringup {

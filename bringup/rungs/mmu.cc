@@ -3,8 +3,8 @@
 // cannot reach each other's device memory, host memory or rings.
 #include <functional>
 
-#include "bringup/raw_queue.h"
-#include "bringup/rung.h"
+#include "bringup/ladder/raw_queue.h"
+#include "bringup/ladder/rung.h"
 #include "bringup/rungs/rungs.h"
 
 namespace spyre::bringup {

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "bringup/rung.h"
+#include "bringup/ladder/rung.h"
 #include "model/contract/formats.h"
 #include "model/contract/program.h"
 

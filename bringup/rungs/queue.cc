@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Rung 3: the rings. Operations that touch no memory, interrupts, wrap, and the limits of the
 // rings.
-#include "bringup/raw_queue.h"
-#include "bringup/rung.h"
+#include "bringup/ladder/raw_queue.h"
+#include "bringup/ladder/rung.h"
 #include "bringup/rungs/rungs.h"
 
 namespace spyre::bringup {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Rung 2: the registers of BAR0, all of them as the specification lists them, and the windows of
 // BAR2 and BAR4.
-#include "bringup/raw_queue.h"
-#include "bringup/rung.h"
+#include "bringup/ladder/raw_queue.h"
+#include "bringup/ladder/rung.h"
 #include "bringup/rungs/rungs.h"
 
 namespace spyre::bringup {

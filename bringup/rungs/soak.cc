@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <deque>
 
-#include "bringup/rung.h"
+#include "bringup/ladder/rung.h"
 #include "bringup/rungs/rungs.h"
 
 namespace spyre::bringup {

@@ -3,7 +3,7 @@
 // own, at work at the same time.
 #include <algorithm>
 
-#include "bringup/raw_queue.h"
+#include "bringup/ladder/raw_queue.h"
 #include "bringup/rungs/kernel_rung.h"
 #include "bringup/rungs/rungs.h"
 

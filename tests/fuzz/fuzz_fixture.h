@@ -13,8 +13,8 @@
 #include <string>
 #include <vector>
 
-#include "bringup/rung.h"
-#include "bringup/raw_queue.h"
+#include "bringup/ladder/raw_queue.h"
+#include "bringup/ladder/rung.h"
 
 namespace spyre::fuzz {
 

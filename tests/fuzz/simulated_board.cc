@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The card that is fuzzed: simulated in this process, one for each test.
-#include "bringup/board.h"
+#include "bringup/ladder/board.h"
 #include "cosim/host/inprocess_transport.h"
 
 namespace spyre::bringup {
@@ -11,8 +11,8 @@ const bool kUsed = [] {
     Backend backend;
     backend.name = "inproc";
     backend.fresh = true;
-    backend.transport = std::make_unique<cosim::InProcessTransport>(
-        model::CardConfig(), cosim::HostTiming{}, nullptr);
+    backend.transport = std::make_unique<cosim::InProcessTransport>(model::CardConfig(),
+                                                                    cosim::HostTiming{}, nullptr);
     return std::make_unique<Board>(std::move(backend), 1, 1);
   });
   return true;

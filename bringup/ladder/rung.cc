@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "bringup/rung.h"
+#include "bringup/ladder/rung.h"
 
 #include <fmt/format.h>
 

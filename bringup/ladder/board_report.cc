@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "bringup/board_report.h"
+#include "bringup/ladder/board_report.h"
 
 #include <fmt/format.h>
 
@@ -8,7 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
-#include "bringup/results_json.h"
+#include "bringup/ladder/results_json.h"
 #include "driver/device.h"
 #include "driver/pci.h"
 #include "driver/physical_function.h"

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "base/terminal.h"
-#include "bringup/results.h"
+#include "bringup/ladder/results.h"
 
 namespace spyre::bringup {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "bringup/board.h"
+#include "bringup/ladder/board.h"
 
 #include "base/error.h"
 #include "driver/function_registers.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "bringup/cli/results_text.h"
+#include "bringup/ladder/results_text.h"
 
 #include <fmt/format.h>
 

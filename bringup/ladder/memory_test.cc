@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "bringup/memory_test.h"
+#include "bringup/ladder/memory_test.h"
 
 #include <cstring>
 #include <functional>

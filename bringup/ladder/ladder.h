@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "bringup/results.h"
+#include "bringup/ladder/results.h"
 
 namespace spyre::bringup {
 

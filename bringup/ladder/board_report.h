@@ -5,8 +5,8 @@
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 
-#include "bringup/board.h"
-#include "bringup/results.h"
+#include "bringup/ladder/board.h"
+#include "bringup/ladder/results.h"
 
 namespace spyre::bringup {
 

@@ -14,7 +14,7 @@
 #include <utility>
 #include <vector>
 
-#include "bringup/results.h"
+#include "bringup/ladder/results.h"
 #include "driver/transport.h"
 
 namespace spyre::bringup {

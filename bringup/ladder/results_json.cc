@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "bringup/results_json.h"
+#include "bringup/ladder/results_json.h"
 
 #include <fmt/format.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "bringup/ladder.h"
+#include "bringup/ladder/ladder.h"
 
 #include <fmt/format.h>
 #include <fnmatch.h>
@@ -13,7 +13,7 @@
 
 #include "base/error.h"
 #include "base/interrupt.h"
-#include "bringup/board.h"
+#include "bringup/ladder/board.h"
 
 namespace spyre::bringup {
 namespace {
@@ -33,12 +33,14 @@ class Listener : public ::testing::EmptyTestEventListener {
     CurrentNotes() = {};
     message_.clear();
     skipped_ = false;
+    failures_ = 0;
     began_ = Clock::now();
     began_ps_ = TheBoard().transport().NowPs();
   }
   void OnTestPartResult(const ::testing::TestPartResult& part) override {
     if (part.passed()) return;
     skipped_ |= part.skipped();
+    failures_ += part.failed();
     if (!message_.empty()) message_ += "\n";
     const std::string text = part.message();
     const bool placed = part.file_name() != nullptr && !part.skipped();
@@ -57,7 +59,7 @@ class Listener : public ::testing::EmptyTestEventListener {
     if (LastInterruption() != 0) {
       result.outcome = Outcome::kCouldNotRun;
       result.message = InterruptionText(LastInterruption());
-    } else if (!reason.empty()) {
+    } else if (!reason.empty() && failures_ == 1) {  // CannotRun itself, nothing before it
       result.outcome = Outcome::kCouldNotRun;
       result.message = reason;
     } else if (info.result()->Failed()) {
@@ -77,6 +79,7 @@ class Listener : public ::testing::EmptyTestEventListener {
   std::map<std::string, TestPlace> places_;
   std::string message_;
   bool skipped_ = false;
+  int failures_ = 0;
   Clock::time_point began_;
   uint64_t began_ps_ = 0;
 };

@@ -27,7 +27,7 @@
 #include <vector>
 
 #include "base/error.h"
-#include "bringup/board.h"
+#include "bringup/ladder/board.h"
 #include "driver/device.h"
 #include "driver/host_buffer.h"
 #include "driver/pci.h"

@@ -6,7 +6,7 @@
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 
-#include "bringup/results.h"
+#include "bringup/ladder/results.h"
 
 namespace spyre::bringup {
 

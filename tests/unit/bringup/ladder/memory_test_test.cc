@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The memory tests against memories with one planted fault each: it is found, where it is, and a
 // memory without faults has none.
-#include "bringup/memory_test.h"
+#include "bringup/ladder/memory_test.h"
 
 #include <gtest/gtest.h>
 
