@@ -13,7 +13,7 @@ namespace {
 int Generation(uint64_t rate_mts) { return rate_mts >= 32000 ? 5 : rate_mts >= 16000 ? 4 : 3; }
 
 // What a figure may be: not better than the parts that it is made of, and not much worse.
-void AddRates(const cosim::RunConfig& config, std::map<std::string, Limits>& limits) {
+void AddRates(const cosim::RunConfig& config, double cores, std::map<std::string, Limits>& limits) {
   const model::CardConfig& card = config.card;
   const auto number = [](uint64_t value) { return static_cast<double>(value); };
 
@@ -40,20 +40,33 @@ void AddRates(const cosim::RunConfig& config, std::map<std::string, Limits>& lim
     for (const char* const size : {"1_mib", "16_mib"})
       limits[std::string(way_of) + "_" + size] = {0.6 * best, best};
   }
+  // What follows is the difference of two measurements, whose starts need not be quite alike.
+  constexpr double kAlike = 1.02;
   const double channel = number(card.memory.channel_bits * card.memory.transfer_mts) / 8 / 1000;
   for (const char* const which : {"slowest", "fastest"})
-    limits[std::string("channel_read_") + which] = {std::min(0.4 * channel, number(card.cores)),
-                                                    channel};
+    limits[std::string("channel_read_") + which] = {std::min(0.4 * channel, cores),
+                                                    kAlike * channel};
   const double core_ghz = number(card.clock.core_mhz) / 1000;
   // All channels; few cores cannot ask for so much.
   const double all = channel * number(card.memory.channels);
-  limits["memory_read"] = {std::min(0.5 * all, number(card.cores)), all};
-  const double macs = number(card.cores * card.core.corelets * card.core.pt_macs_per_cycle);
-  limits["pt_fp16"] = {0.7 * 2 * macs * core_ghz / 1000, 2 * macs * core_ghz / 1000};
+  limits["memory_read"] = {std::min(0.5 * all, cores), kAlike * all};
+  const double macs = cores * number(card.core.corelets * card.core.pt_macs_per_cycle);
+  limits["pt_fp16"] = {0.7 * 2 * macs * core_ghz / 1000, kAlike * 2 * macs * core_ghz / 1000};
   // Messages take the partial-sum ring. Half of the cores to the other half and back cross two
   // cuts, each way; if both ways round are as long, all may take the same one.
   const double ring = number(card.ring.psum_bytes_per_cycle * card.clock.ring_mhz) / 1000;
-  limits["ring_bisection"] = {0.3 * 2 * ring, 4 * ring};
+  limits["ring_bisection"] = {0.3 * 2 * ring, kAlike * 4 * ring};
+}
+
+std::map<std::string, Limits> LimitsOf(const cosim::RunConfig& config, int cores) {
+  const model::PcieConfig& pcie = config.card.pcie;
+  const double generation = Generation(pcie.rate_mts);
+  const auto lanes = static_cast<double>(pcie.lanes);
+  std::map<std::string, Limits> limits;
+  limits["link_generation"] = {generation, generation};
+  limits["link_width"] = {lanes, lanes};
+  if (config.card.fidelity != model::Fidelity::kFunctional) AddRates(config, cores, limits);
+  return limits;
 }
 
 }  // namespace
@@ -61,13 +74,8 @@ void AddRates(const cosim::RunConfig& config, std::map<std::string, Limits>& lim
 Expected ExpectedOf(const cosim::RunConfig& config) {
   const model::CardConfig& card = config.card;
   Expected expected;
-  const auto exactly = [&expected](const char* name, double value) {
-    expected.limits[name] = {value, value};
-  };
-  exactly("link_generation", Generation(card.pcie.rate_mts));
-  exactly("link_width", static_cast<double>(card.pcie.lanes));
+  expected.limits = [config](int cores) { return LimitsOf(config, cores); };
   expected.channels = static_cast<uint32_t>(card.memory.channels);
-  if (card.fidelity != model::Fidelity::kFunctional) AddRates(config, expected.limits);
   const model::AddressMap channels(card.memory);
   const model::BankMap banks(card.memory);
   expected.banks = banks.banks();

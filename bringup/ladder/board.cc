@@ -32,6 +32,17 @@ const Capabilities& Board::capabilities() {
   return *capabilities_;
 }
 
+std::optional<Limits> Board::LimitsOf(const std::string& measurement) {
+  if (!backend_.expected || !backend_.expected->limits) return std::nullopt;
+  try {
+    if (!limits_) limits_ = backend_.expected->limits(capabilities().cores);
+  } catch (const Error&) {
+    return std::nullopt;  // a card that does not say what it has
+  }
+  const auto found = limits_->find(measurement);
+  return found == limits_->end() ? std::nullopt : std::optional<Limits>(found->second);
+}
+
 Capabilities Board::ReadCapabilities() {
   driver::Transport& card = transport();
   const uint32_t command = card.ConfigRead(0, driver::pci::kCommandStatus) & 0xFFFF;

@@ -28,7 +28,8 @@ struct MemoryPlace {
 // What the card has, as the configuration of its model says; a real card of which nobody knows that
 // has none.
 struct Expected {
-  std::map<std::string, Limits> limits;  // by the name of the measurement
+  // By the name of the measurement, for a card that has so many cores.
+  std::function<std::map<std::string, Limits>(int cores)> limits;
   std::function<MemoryPlace(uint64_t address)> place;
   uint32_t channels = 0, banks = 0;  // banks of each channel
 };
@@ -70,6 +71,9 @@ class Board {
   // Read from the card at the first call, which leaves the card as it was. DeviceFault if there is
   // no card, or one that is not a Spyre.
   const Capabilities& capabilities();
+  // What the backend's card has for this measurement; none: nobody has
+  // said, or the card does not say how many cores it has.
+  std::optional<Limits> LimitsOf(const std::string& measurement);
 
   // The card as after power-on, but for what is in device memory: virtual functions are off, and
   // the physical one has had a function-level reset. DeviceFault if it does not come back.
@@ -84,6 +88,7 @@ class Board {
   const uint64_t seed_;
   bool fresh_, lost_ = false;
   std::optional<Capabilities> capabilities_;
+  std::optional<std::map<std::string, Limits>> limits_;
 };
 
 // open: called once, when the board is first asked for.

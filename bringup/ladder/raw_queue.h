@@ -26,7 +26,6 @@ class RawQueue {
   RawQueue(driver::Transport& transport, driver::FunctionId function,
            uint32_t submission_entries = 16, uint32_t response_entries = 16)
       : transport_(transport),
-        function_(function),
         registers_(driver::Bar0{&transport, function}),
         submission_(transport, function, submission_entries * kEntryBytes),
         response_(transport, function, response_entries * kEntryBytes) {
@@ -140,7 +139,6 @@ class RawQueue {
   }
 
   driver::Transport& transport_;
-  driver::FunctionId function_;
   driver::FunctionRegisters registers_;
   driver::HostBuffer submission_, response_;
   uint32_t tail_ = 0;

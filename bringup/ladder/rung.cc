@@ -46,15 +46,11 @@ void Rung::RequireOwnConfigSpace() {
 }
 
 void Rung::Measure(const std::string& name, double value, const std::string& unit) {
-  Measurement measured{name, unit, value, std::nullopt};
-  const auto& expected = board().backend().expected;
-  if (expected) {
-    const auto found = expected->limits.find(name);
-    if (found != expected->limits.end()) measured.limits = found->second;
-  }
+  const Measurement measured{name, unit, value, board().LimitsOf(name)};
   CurrentNotes().measurements.push_back(measured);
-  EXPECT_TRUE(measured.within()) << name << " is " << value << " " << unit << "; it should be "
-                                 << measured.limits->low << " to " << measured.limits->high;
+  if (measured.within()) return;
+  ADD_FAILURE() << fmt::format("{} is {:.6g} {}; it should be {:.6g} to {:.6g}", name, value, unit,
+                               measured.limits->low, measured.limits->high);
 }
 
 driver::Device& Rung::Physical(const driver::DeviceOptions& options) {
@@ -62,7 +58,7 @@ driver::Device& Rung::Physical(const driver::DeviceOptions& options) {
   return *physical_;
 }
 
-void Rung::EnableVirtualFunctions(int count) {
+void Rung::EnableVirtualFunctions(driver::FunctionId count) {
   const int there = board().capabilities().virtual_functions;
   if (there < count) {
     CannotRun(fmt::format("the card has {} virtual functions, and this takes {}", there, count));
@@ -70,9 +66,8 @@ void Rung::EnableVirtualFunctions(int count) {
   driver::PhysicalFunction(Physical()).EnableVirtualFunctions(count);
 }
 
-void Rung::EnableVfs(uint64_t region_bytes, int regions, int count) {
-  const uint64_t end =
-      RegionBase(static_cast<driver::FunctionId>(count), regions - 1) + region_bytes;
+void Rung::EnableVfs(uint64_t region_bytes, int regions, driver::FunctionId count) {
+  const uint64_t end = RegionBase(count, regions - 1) + region_bytes;
   if (memory_bytes() < end) {
     CannotRun(fmt::format("regions up to {} MiB; the card has {} MiB of memory", end >> 20,
                           memory_bytes() >> 20));

@@ -38,7 +38,7 @@
 namespace spyre::bringup {
 
 constexpr uint64_t kMillisecondPs = 1'000'000'000;
-constexpr int kVirtualFunctions = 2;  // that the tests of virtual functions use
+constexpr driver::FunctionId kVirtualFunctions = 2;  // that the tests of virtual functions use
 
 class Rung : public ::testing::Test {
  protected:
@@ -68,11 +68,11 @@ class Rung : public ::testing::Test {
   void ClosePhysical() { physical_.reset(); }
 
   // Enables virtual functions 1 to `count`; could not run if the card has fewer.
-  void EnableVirtualFunctions(int count = kVirtualFunctions);
+  void EnableVirtualFunctions(driver::FunctionId count = kVirtualFunctions);
   // The same, and gives each one region r at RegionBase of `region_bytes`, for r < regions, in
   // place of the regions that they had: those outlive resets.
   void EnableVfs(uint64_t region_bytes = 16 << 20, int regions = kRegions,
-                 int count = kVirtualFunctions);
+                 driver::FunctionId count = kVirtualFunctions);
   // (vf - 1) * 4 GiB + region * 512 MiB
   static uint64_t RegionBase(driver::FunctionId vf, int region) {
     return (static_cast<uint64_t>(vf - 1) << 32) + (static_cast<uint64_t>(region) << 29);

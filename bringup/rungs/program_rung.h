@@ -40,6 +40,7 @@ class ProgramRung : public Rung {
   flex::CompletedOperation Run(const std::string& text,
                                const std::vector<flex::DeviceHandle>& tensors) {
     std::vector<uint64_t> addresses;
+    addresses.reserve(tensors.size());
     for (const auto& tensor : tensors) addresses.push_back(flex::ToDeviceVirtual(tensor));
     return RunAt(text, addresses);
   }

