@@ -12,6 +12,7 @@
 #include "cosim/config/toml_json.h"
 #include "cosim/config/toml_text.h"
 #include "model/card/check_card.h"
+#include "runtime/compiler/front_end/front_end.h"
 
 namespace spyre::cosim {
 namespace {
@@ -274,6 +275,18 @@ void ApplyPreset(RunConfig& config, const std::string& preset) {
   Reader(fields, name, "", false, nullptr).Apply(document);
 }
 
+// The defaults of workload.compiler, where the user says nothing else: a report shows what counts.
+void ApplyCompiler(RunConfig& config) {
+  WorkloadConfig& workload = config.workload;
+  if (workload.compiler == compiler::CompilerPreset::kOwn) return;
+  const compiler::FrontEndOptions options = compiler::OptionsOf(workload.compiler);
+  const auto is_set = [&](const char* key) { return config.given.count(key) != 0; };
+  if (!is_set("workload.division")) workload.division = options.division.rule;
+  if (!is_set("workload.agree")) workload.agree = options.division.agree;
+  if (!is_set("workload.lx"))
+    workload.lx = options.lx.all_operations ? LxResults::kAll : LxResults::kPublic;
+}
+
 // Whether there are signals to record.
 bool IsRtl(const model::CardConfig& card, WavesBlock block) {
   switch (block) {
@@ -341,6 +354,7 @@ RunConfig Build(const toml::table& document, const std::string& name, const fs::
   Reader(fields, name, base, false, &config.given).Apply(document);
   for (size_t i = 0; i < sets.size(); ++i)
     Reader(fields, "--set " + overrides[i], "", true, &config.given).Apply(sets[i]);
+  ApplyCompiler(config);
   try {
     CheckTogether(config);
   } catch (const Error& error) {  // no line is to blame alone

@@ -105,7 +105,8 @@ void DescribeIssue(FieldCollector& f, IssueConfig& issue) {
   f.Choice("dispatch", issue.dispatch, runtime::DispatchNames(),
            "With release = events: the stream of a task: chain, that of the producer that it "
            "follows, else the least loaded one; round_robin, one after the other; affinity, "
-           "operations whose key `stream` is the same share one");
+           "operations whose key `stream` is the same share one; hash, by a hash of that key or, "
+           "without it, of the name");
   f.Choice("ready", issue.ready, {"fifo", "work_steal", "priority"},
            "With release = host: which ready task a free stream takes: fifo, the one that became "
            "ready first; work_steal, the youngest that its own tasks released, else the oldest of "
@@ -124,9 +125,10 @@ void DescribeIssue(FieldCollector& f, IssueConfig& issue) {
   f.Choice("timing", issue.timing, runtime::IssueTimingNames(),
            "With mode = streams or task_graph: immediate, a task is handed to the card when it is "
            "issued; batched, workload.issue.batch tasks together with one doorbell; rate_limited, "
-           "at most workload.issue.tasks_per_ms. What runtime.scheduler = round_robin does is "
-           "called interleaved elsewhere");
-  f.Number("batch", issue.batch, 1, 1 << 16, "tasks", "With timing = batched: tasks of a batch");
+           "at most workload.issue.tasks_per_ms; interleaved (mode = streams), as batched, and in "
+           "a batch the streams take turns with one task each");
+  f.Number("batch", issue.batch, 1, 1 << 16, "tasks",
+           "With timing = batched or interleaved: tasks of a batch");
   f.Number("tasks_per_ms", issue.tasks_per_ms, 1, 1'000'000, "tasks",
            "With timing = rate_limited: tasks issued in a millisecond of simulated time");
 }

@@ -39,9 +39,10 @@ bool IsByHost(Config c) { return IsTaskGraph(c) && !IsByEvents(c); }
 bool HasThreshold(Config c) {
   return IsByHost(c) && c.workload.issue.start == TaskStart::kThreshold;
 }
-bool IsBatched(Config c) {
-  return IsStreamsOrTaskGraph(c) && c.workload.issue.timing == runtime::IssueTiming::kBatched;
+bool Collects(runtime::IssueTiming timing) {
+  return timing == runtime::IssueTiming::kBatched || timing == runtime::IssueTiming::kInterleaved;
 }
+bool IsBatched(Config c) { return IsStreamsOrTaskGraph(c) && Collects(c.workload.issue.timing); }
 bool IsRateLimited(Config c) {
   return IsStreamsOrTaskGraph(c) && c.workload.issue.timing == runtime::IssueTiming::kRateLimited;
 }
@@ -143,7 +144,7 @@ constexpr Rule kRules[] = {
     {"workload.issue.pools", IsByHost, kByHost},
     {"workload.issue.streams_per_unit", IsByHost, kByHost},
     {"workload.issue.timing", IsStreamsOrTaskGraph, kStreamsOrTaskGraph},
-    {"workload.issue.batch", IsBatched, "workload.issue.timing = \"batched\""},
+    {"workload.issue.batch", IsBatched, "workload.issue.timing = \"batched\" or \"interleaved\""},
     {"workload.issue.tasks_per_ms", IsRateLimited, "workload.issue.timing = \"rate_limited\""},
     {"workload.issue.", IsTaskGraph, kTaskGraph},
     {"workload.inputs.", IsOperation, kOperation},

@@ -195,21 +195,17 @@ OpList ReadWholeOpList(const WorkloadConfig& workload) {
 compiler::FrontEndOptions FrontEndOptionsOf(const RunConfig& config, compiler::Plan plan) {
   const WorkloadConfig& workload = config.workload;
   compiler::FrontEndOptions options = compiler::OptionsOf(workload.compiler);
-  // What is set by itself counts before the defaults of workload.compiler.
-  const auto is_set = [&](const char* key) {
-    return workload.compiler == compiler::CompilerPreset::kOwn || config.given.count(key) != 0;
-  };
   options.tiling = workload.tiling;
   options.plan = std::move(plan);
-  if (is_set("workload.division")) options.division.rule = workload.division;
+  options.division.rule = workload.division;
   options.division.timing = MatmulTimingOf(config.card);
-  if (is_set("workload.agree")) options.division.agree = workload.agree;
+  options.division.agree = workload.agree;
   options.division.max_cores = MaxCores(config, std::getenv("SENCORES"));
   options.allow_long_spans = workload.long_spans == LongSpans::kAllow;
   options.chunk_bytes = static_cast<int64_t>(workload.chunk_bytes);
   options.lx_planning = workload.lx != LxResults::kNone;
   options.lx.solver = compiler::LxSolverFromName(workload.lx_solver);
-  if (is_set("workload.lx")) options.lx.all_operations = workload.lx == LxResults::kAll;
+  options.lx.all_operations = workload.lx == LxResults::kAll;
   options.lx.cores = options.division.max_cores;
   options.lx.capacity = static_cast<int64_t>(config.card.core.lx_bytes) * kPlannedFifths / kFifths;
   return options;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <numeric>
 #include <set>
 
 #include "base/error.h"
@@ -143,7 +144,7 @@ void TaskListRun::Launch() {
 void TaskListRun::EnqueueOnStreams() {
   const bool signal = list_.issue.dependencies == StreamDependencies::kEvents;
   runtime::IssuePacer pacer(context_, PacingOf(list_.issue));
-  for (size_t i = 0; i < steps_.size(); ++i) {
+  for (const size_t i : OrderOfSteps()) {
     const TaskStep& step = steps_[i];
     runtime::SpyreStream& stream = streams_.at(step.stream);
     if (signal) pacer.Begin();
@@ -156,6 +157,16 @@ void TaskListRun::EnqueueOnStreams() {
     pacer.End();
   }
   pacer.Flush();
+}
+
+std::vector<size_t> TaskListRun::OrderOfSteps() const {
+  std::vector<size_t> order(steps_.size());
+  std::iota(order.begin(), order.end(), 0);
+  if (list_.issue.timing != runtime::IssueTiming::kInterleaved) return order;
+  std::vector<runtime::InterleavedTask> tasks;
+  tasks.reserve(steps_.size());
+  for (const TaskStep& step : steps_) tasks.push_back({step.stream, step.waits});
+  return runtime::InterleavedOrder(tasks, list_.issue.batch);
 }
 
 void TaskListRun::WaitFor(runtime::SpyreStream& stream, size_t step) {

@@ -51,6 +51,7 @@ class TaskListRun final : public WorkloadRun {
 
   void AddPrograms(const std::string& directory);
   void EnqueueOnStreams();
+  std::vector<size_t> OrderOfSteps() const;  // on streams, by workload.issue.timing
   void EnqueueTaskGraph();
   void EnqueueStep(runtime::SpyreStream& stream, const TaskStep& step);
   std::vector<runtime::TensorAccess> AccessesOf(const TaskStep& step) const;

@@ -52,6 +52,13 @@ class TaskListPlanner {
     const uint64_t window = config_.workload.issue.window;
     if ((window & (window - 1)) != 0)
       throw BadInput("workload.issue.window = {} tasks must be a power of two", window);
+    if (config_.workload.issue.mode == IssueMode::kTaskGraph &&
+        config_.workload.issue.timing == runtime::IssueTiming::kInterleaved) {
+      throw BadInput(
+          "workload.issue.timing = \"interleaved\" takes turns between streams, but with "
+          "workload.issue.mode = \"task_graph\" dependencies give the order; use mode = "
+          "\"streams\", or timing = \"batched\"");
+    }
     if (!graph_->hints.empty()) {
       throw BadInput(
           "workload.hints are loops around operations, but workload.issue.mode = \"{}\" makes a "

@@ -3,6 +3,7 @@
 // layouts, loop groups and splits; groups; places of buffers.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <limits>
 
 #include "base/error.h"
@@ -14,7 +15,9 @@ namespace {
 
 using Kind = GraphOp::Kind;
 
-constexpr int64_t kLargest = std::numeric_limits<int64_t>::max();
+// Of elements, and of strides and offsets in elements: far beyond any memory, and products of them
+// with the bytes of an element do not overflow.
+constexpr int64_t kLargest = int64_t{1} << 48;
 constexpr int kMostInt = std::numeric_limits<int>::max();
 
 constexpr std::pair<Kind, const char*> kKinds[] = {{Kind::kPointwise, "pointwise"},
@@ -28,6 +31,18 @@ OrderedJson MutationToJson(const BufferLayout& layout) {
   OrderedJson json = {{"writes", layout.target}};
   if (!layout.offset.empty()) json["offset"] = layout.offset;
   return json;
+}
+
+void RequireFewElements(const FormValue& value, const std::vector<int64_t>& size) {
+  int64_t elements = 1;
+  for (const int64_t n : size) {
+    if (__builtin_mul_overflow(elements, std::max<int64_t>(n, 1), &elements) || elements > kLargest)
+      value.Fail("sizes of at most 2^48 elements together");
+  }
+}
+
+void RequireFewElements(const FormValue& value, const std::vector<Extent>& size) {
+  if (AllNumbers(size)) RequireFewElements(value, Numbers(size));
 }
 
 OrderedJson LayoutToJson(const BufferLayout& layout) {
@@ -58,6 +73,7 @@ BufferLayout LayoutFromJson(const FormValue& value) {
   value.RequireKeys({"size", "stride", "device_size", "stride_map", "host_dim", "host_size",
                      "host_stride", "format", "per_tile_fixed"});
   layout.size = value.At("size").Sizes();
+  RequireFewElements(value.At("size"), layout.size);
   const auto stride = value.Find("stride");
   layout.stride = stride ? stride->Sizes() : ContiguousExtents(layout.size);
   if (layout.stride.size() != layout.size.size())
@@ -73,10 +89,12 @@ BufferLayout LayoutFromJson(const FormValue& value) {
   if (device.device_size.empty() || device.stride_map.size() != device.device_size.size() ||
       device.host_dim.size() != device.device_size.size())
     value.Fail("one stride_map and one host_dim for each device_size");
+  RequireFewElements(value.At("device_size"), device.device_size);
   const auto host_size = value.Find("host_size");
   device.host_size = host_size ? host_size->Integers(0, kLargest) : Numbers(layout.size);
   const auto host_stride = value.Find("host_stride");
   device.host_stride = host_stride ? host_stride->Integers(0, kLargest) : Numbers(layout.stride);
+  if (host_size) RequireFewElements(*host_size, device.host_size);
   device.format = FormatFromName(value.At("format").Text());
   if (const auto fixed = value.Find("per_tile_fixed")) layout.per_tile_fixed = fixed->Flag();
   return layout;
@@ -190,6 +208,9 @@ GraphOp OpFromJson(const FormValue& value, FrontEndResult& graph) {
   if (const auto type = value.Find("reduction_type")) op.reduction_type = type->Text();
   op.ranges = value.At("ranges").Sizes();
   if (const auto ranges = value.Find("reduction_ranges")) op.reduction_ranges = ranges->Sizes();
+  std::vector<Extent> steps = op.ranges;
+  steps.insert(steps.end(), op.reduction_ranges.begin(), op.reduction_ranges.end());
+  RequireFewElements(value.At("ranges"), steps);
   if (const auto loops = value.Find("loops"))
     op.loop_names = graph.loop_names[op.name] = loops->Texts();
   if (const auto reads = value.Find("reads")) {

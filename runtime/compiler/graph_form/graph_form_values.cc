@@ -98,7 +98,7 @@ std::vector<std::string> FormValue::Texts() const {
 
 Extent FormValue::Size() const {
   if (value_->is_string()) return Extent::Parse(Text());
-  return Integer(0, std::numeric_limits<int64_t>::max());
+  return Integer(0, int64_t{1} << 48);  // products with an element's bytes do not overflow
 }
 
 std::vector<Extent> FormValue::Sizes() const {

@@ -50,8 +50,8 @@ struct IssuedTask {
   // Called once, when the task is issued: by Submit, or by a later call of the issuer.
   std::function<void(SpyreStream& stream)> enqueue;
   std::vector<TaskId> after = {};  // earlier tasks that it waits for besides
-  // Streams: of the context; else dealt out in turn. TaskGraph with Dispatch::kAffinity: tasks of
-  // one number share a stream.
+  // Streams: of the context; else dealt out in turn. TaskGraph with Dispatch::kAffinity or kHash:
+  // tasks of one number share a stream.
   std::optional<uint32_t> stream = std::nullopt;
   int32_t priority = 0;  // TaskGraph with ready policy `priority`: higher goes first
 };
@@ -98,8 +98,9 @@ enum class Dispatch : uint8_t {
   kChain,       // that of a producer which is the last task there, else the least loaded one
   kRoundRobin,  // one after the other
   kAffinity,    // by IssuedTask::stream, modulo the streams; without it, as kChain
+  kHash,        // by the 64-bit FNV-1a hash of IssuedTask::stream, in decimal, or else of its name
 };
-const char* Name(Dispatch dispatch);  // "chain", "round_robin", "affinity"
+const char* Name(Dispatch dispatch);  // "chain", "round_robin", "affinity", "hash"
 std::vector<std::string> DispatchNames();
 
 struct StreamIssueOptions {

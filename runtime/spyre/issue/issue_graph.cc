@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <deque>
 #include <set>
+#include <string>
 #include <unordered_map>
 #include <utility>
 
@@ -30,6 +31,16 @@ Region2d RegionOf(const DeviceHandle& handle, uint64_t bytes) {
   const TensorId space =
       flex::IsPhysical(handle) ? 0 : 1 + std::get<flex::VFDeviceHandle>(handle).region_id;
   return {space, 0, static_cast<int64_t>(flex::RawOffset(handle)), 1, static_cast<int64_t>(bytes)};
+}
+
+// 64-bit FNV-1a of what Dispatch::kHash goes by.
+uint64_t HashOf(const IssuedTask& task) {
+  uint64_t hash = 0xcbf29ce484222325;
+  for (const char c : task.stream ? std::to_string(*task.stream) : task.name) {
+    hash ^= static_cast<uint8_t>(c);
+    hash *= 0x100000001b3;
+  }
+  return hash;
 }
 
 class GraphIssuer final : public Issuer {
@@ -140,6 +151,11 @@ class GraphIssuer final : public Issuer {
           "issue by task graph: pools decide which streams the host releases tasks to; with "
           "release `events` there are none; use release `host`");
     }
+    if (options_.pacing.timing == IssueTiming::kInterleaved) {
+      throw BadInput(
+          "issue by task graph: timing `interleaved` takes turns between streams, and here the "
+          "dependencies give the order; use issue by streams, or `batched`");
+    }
     if (ByHost() && options_.dispatch != Dispatch::kChain) {
       throw BadInput(
           "issue by task graph: dispatch `{}` is for release `events`; with release `host`, the "
@@ -221,6 +237,7 @@ class GraphIssuer final : public Issuer {
     if (options_.dispatch == Dispatch::kAffinity && task.task.stream) {
       return *task.task.stream % lanes_.size();
     }
+    if (options_.dispatch == Dispatch::kHash) return HashOf(task.task) % lanes_.size();
     for (const TaskId id : task.producers) {
       const auto producer = tasks_.find(id);
       if (producer == tasks_.end()) continue;

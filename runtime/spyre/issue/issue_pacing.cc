@@ -2,14 +2,16 @@
 #include "runtime/spyre/issue/issue_pacing.h"
 
 #include <algorithm>
+#include <deque>
 #include <iterator>
+#include <map>
 
 #include "base/error.h"
 
 namespace spyre::runtime {
 namespace {
 
-constexpr const char* kNames[] = {"immediate", "batched", "rate_limited"};
+constexpr const char* kNames[] = {"immediate", "batched", "rate_limited", "interleaved"};
 constexpr uint64_t kPsPerMs = 1'000'000'000;
 constexpr uint32_t kMostTasksPerMs = 1'000'000;
 
@@ -18,6 +20,35 @@ constexpr uint32_t kMostTasksPerMs = 1'000'000;
 const char* Name(IssueTiming timing) { return kNames[static_cast<size_t>(timing)]; }
 
 std::vector<std::string> IssueTimingNames() { return {std::begin(kNames), std::end(kNames)}; }
+
+std::vector<size_t> InterleavedOrder(const std::vector<InterleavedTask>& tasks, size_t group) {
+  std::vector<size_t> order;
+  order.reserve(tasks.size());
+  std::vector<bool> issued(tasks.size(), false);
+  for (size_t begin = 0; begin < tasks.size(); begin += group) {
+    const size_t end = std::min(tasks.size(), begin + group);
+    std::vector<size_t> turns;  // streams
+    std::map<size_t, std::deque<size_t>> waiting;
+    for (size_t i = begin; i < end; ++i) {
+      std::deque<size_t>& queue = waiting[tasks[i].stream];
+      if (queue.empty()) turns.push_back(tasks[i].stream);
+      queue.push_back(i);
+    }
+    // Each round issues at least the earliest task that is left: what it waits for came before it.
+    while (order.size() < end) {
+      for (const size_t stream : turns) {
+        std::deque<size_t>& queue = waiting[stream];
+        if (queue.empty()) continue;
+        const std::vector<size_t>& after = tasks[queue.front()].after;
+        if (!std::all_of(after.begin(), after.end(), [&](size_t i) { return issued[i]; })) continue;
+        issued[queue.front()] = true;
+        order.push_back(queue.front());
+        queue.pop_front();
+      }
+    }
+  }
+  return order;
+}
 
 IssuePacer::IssuePacer(flex::RuntimeContext& context, const IssuePacing& pacing)
     : context_(context), pacing_(pacing) {
@@ -43,6 +74,7 @@ void IssuePacer::Begin() {
     case IssueTiming::kImmediate:
       break;
     case IssueTiming::kBatched:
+    case IssueTiming::kInterleaved:
       if (!open_) {
         const auto lock = context_.Lock();
         context_.scheduler().BeginBatch();

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// When the host hands tasks to the card: one by one, in groups with one doorbell, or at most so
-// many a millisecond. Used by the issuers, and by callers that enqueue on streams themselves.
+// When the host hands tasks to the card: one by one, in groups with one doorbell, at most so many a
+// millisecond, or by turns of the streams. Used by the issuers, and by callers that enqueue on
+// streams themselves.
 //
 //   IssuePacer pacer(context, pacing);
 //   pacer.Begin();  enqueue one task;  pacer.End();
@@ -22,9 +23,22 @@ enum class IssueTiming : uint8_t {
   kImmediate,    // a task goes to the card as soon as it is issued
   kBatched,      // `batch` tasks go together, with one doorbell
   kRateLimited,  // tasks are issued 1 ms / `tasks_per_ms` apart or more, in simulated time
+  kInterleaved,  // as kBatched, in InterleavedOrder
 };
-const char* Name(IssueTiming timing);  // "immediate", "batched", "rate_limited"
+const char* Name(IssueTiming timing);  // "immediate", "batched", "rate_limited", "interleaved"
 std::vector<std::string> IssueTimingNames();
+
+// What interleaved issue needs to know of a task.
+struct InterleavedTask {
+  size_t stream = 0;
+  std::vector<size_t> after;  // positions of earlier tasks that it waits for
+};
+
+// Positions in the order in which they are issued. Groups of `group` tasks go one after the other;
+// in a group the streams, by their first task in it, take turns with one task each. A stream whose
+// next task waits for one that has not been issued misses its turn. Tasks of a stream keep their
+// order. group: at least 1.
+std::vector<size_t> InterleavedOrder(const std::vector<InterleavedTask>& tasks, size_t group);
 
 struct IssuePacing {
   IssueTiming timing = IssueTiming::kImmediate;

@@ -18,6 +18,8 @@ const char* Name(Dispatch dispatch) {
       return "round_robin";
     case Dispatch::kAffinity:
       return "affinity";
+    case Dispatch::kHash:
+      return "hash";
     case Dispatch::kChain:
       break;
   }
@@ -25,7 +27,8 @@ const char* Name(Dispatch dispatch) {
 }
 
 std::vector<std::string> DispatchNames() {
-  return {Name(Dispatch::kChain), Name(Dispatch::kRoundRobin), Name(Dispatch::kAffinity)};
+  return {Name(Dispatch::kChain), Name(Dispatch::kRoundRobin), Name(Dispatch::kAffinity),
+          Name(Dispatch::kHash)};
 }
 
 Release ReleaseFromName(std::string_view name) {

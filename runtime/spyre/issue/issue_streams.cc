@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Issue::Streams: every task goes to its stream at once. An edge between two streams waits for what
-// its stream was given up to now, which is at least the task.
+// Issue::Streams: every task goes to its stream at once, or when its group is complete. An edge
+// between two streams waits for what its stream was given up to now, which is at least the task.
 #include <map>
 #include <utility>
 
@@ -30,26 +30,15 @@ class StreamIssuer final : public Issuer {
       }
     }
     const size_t lane = LaneOf(task);
-    places_.push_back(lanes_.Advance(lane));
-    const auto lock = context_.Lock();
-    try {
-      pacer_.Begin();
-      for (const TaskId before : task.after) {
-        const LanePlace& place = places_[static_cast<size_t>(before)];
-        if (lanes_.Waits(lane, place)) continue;
-        const Recorded& recorded = Covering(place);
-        lanes_.Wait(lane, place, recorded.event, recorded.position);
-      }
-      task.enqueue(lanes_.stream(lane));
-      pacer_.End();
-    } catch (const Error& error) {
-      ++failed_;
-      if (!error_) error_ = error.Within(fmt::format("task '{}'", task.name));
-    }
+    places_.emplace_back();
+    group_.push_back({id, lane, std::move(task)});
+    const bool interleaved = options_.pacing.timing == IssueTiming::kInterleaved;
+    if (!interleaved || group_.size() >= options_.pacing.batch) IssueGroup();
     return id;
   }
 
   void Synchronize() override {
+    IssueGroup();
     pacer_.Flush();
     for (size_t lane = 0; lane < lanes_.size(); ++lane) {
       try {
@@ -77,6 +66,45 @@ class StreamIssuer final : public Issuer {
     uint64_t position;
   };
 
+  struct Held {
+    TaskId id;
+    size_t lane;
+    IssuedTask task;
+  };
+
+  void IssueGroup() {
+    const std::vector<Held> group = std::exchange(group_, {});
+    if (group.empty()) return;
+    std::vector<InterleavedTask> tasks;
+    for (const Held& held : group) {
+      tasks.push_back({held.lane, {}});
+      for (const TaskId before : held.task.after) {
+        if (before >= group[0].id)
+          tasks.back().after.push_back(static_cast<size_t>(before - group[0].id));
+      }
+    }
+    for (const size_t i : InterleavedOrder(tasks, group.size())) IssueOne(group[i]);
+  }
+
+  void IssueOne(const Held& held) {
+    const auto lock = context_.Lock();
+    places_[static_cast<size_t>(held.id)] = lanes_.Advance(held.lane);
+    try {
+      pacer_.Begin();
+      for (const TaskId before : held.task.after) {
+        const LanePlace& place = places_[static_cast<size_t>(before)];
+        if (lanes_.Waits(held.lane, place)) continue;
+        const Recorded& recorded = Covering(place);
+        lanes_.Wait(held.lane, place, recorded.event, recorded.position);
+      }
+      held.task.enqueue(lanes_.stream(held.lane));
+      pacer_.End();
+    } catch (const Error& error) {
+      ++failed_;
+      if (!error_) error_ = error.Within(fmt::format("task '{}'", held.task.name));
+    }
+  }
+
   size_t LaneOf(const IssuedTask& task) {
     if (task.stream) return lanes_.AddShared(*task.stream);
     if (dealt_.size() < options_.streams) {
@@ -101,6 +129,7 @@ class StreamIssuer final : public Issuer {
   StreamIssueOptions options_;
   IssueLanes lanes_;
   IssuePacer pacer_;
+  std::vector<Held> group_;  // taken, not issued
   std::vector<size_t> dealt_;
   size_t next_ = 0;
   std::vector<LanePlace> places_;        // by task

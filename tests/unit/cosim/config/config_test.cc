@@ -101,6 +101,17 @@ TEST(Config, TablesOfNamesAndListsOfPaths) {
   EXPECT_THAT(MessageOf("[workload]\ndims = 4\n"), HasSubstr("a table of whole numbers"));
 }
 
+TEST(Config, CompilerDefaultsAreShownAsTheyCount) {
+  const RunConfig own = ParseConfig("[workload]\nops = []\n", "run.toml");
+  EXPECT_EQ(own.workload.lx, LxResults::kAll);
+  const std::string text = "[workload]\ncompiler = \"public\"\nagree = true\nops = []\n";
+  const RunConfig config = ParseConfig(text, "run.toml");
+  EXPECT_EQ(config.workload.division, compiler::SplitRule::kPublicCost);
+  EXPECT_EQ(config.workload.lx, LxResults::kPublic);
+  EXPECT_TRUE(config.workload.agree) << "is set by itself";
+  EXPECT_THAT(ToToml(config), HasSubstr("division = \"public-cost\""));
+}
+
 TEST(Config, SetGoesOverTheFileAndLaterOverEarlier) {
   const RunConfig config =
       ParseConfig("[card]\ncores = 4\n[workload]\nm = 10\n", "run.toml",

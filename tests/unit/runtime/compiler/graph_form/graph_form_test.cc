@@ -210,6 +210,8 @@ TEST(GraphPasses, WhatIsNoGraphIsRefusedWithThePathOfTheKey) {
   EXPECT_THAT(refusal("/graph/buffers/0/lives", Json::array({1})), HasSubstr("buffers[0].lives"));
   EXPECT_THAT(refusal("/graph/inputs/0/layout/stride_map", Json::array({1})),
               HasSubstr("one stride_map"));
+  EXPECT_THAT(refusal("/graph/inputs/0/layout/size", Json({1 << 30, 1 << 30})),
+              HasSubstr("2^48 elements"));
   for (const char* text : {"", "[]", "3", "{\"passes\": 1}", "{\"ops\": []}", "{"}) {
     const GraphAnswer answer = RunGraphPasses("decompose", text, "graph", false);
     EXPECT_NE(answer.error, "") << text;
@@ -221,8 +223,8 @@ TEST(GraphPasses, WhatIsNoGraphIsRefusedWithThePathOfTheKey) {
 TEST(GraphPasses, EveryValueOfAGraphMayBeWrong) {
   const Json graph = Answer("lx", kChain);
   const Json flat = graph.flatten();
-  const std::vector<Json> values = {nullptr,        -1, 0, 1, 1ll << 62, "x", true, Json::array(),
-                                    Json::object(), 0.5};
+  const std::vector<Json> values = {
+      nullptr, -1, 0, 1, 1ll << 62, 1ll << 47, "x", true, Json::array(), Json::object(), 0.5};
   std::mt19937 random(7);
   for (int i = 0; i < 600; ++i) {
     auto entry = flat.begin();

@@ -5,6 +5,7 @@
 
 #include <array>
 #include <set>
+#include <vector>
 
 #include "base/error.h"
 #include "tests/unit/error_of.h"
@@ -14,6 +15,7 @@ namespace spyre::runtime {
 namespace {
 
 using test::ErrorOf;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 TEST_F(IssueTest, BatchesRingOneDoorbellAndLeaveTheSame) {
@@ -52,6 +54,61 @@ TEST_F(IssueTest, ALimitedRateKeepsTasksApart) {
   for (int i = 0; i < 4; ++i) issuer->Submit(Fill("fill", NewBuffer(), 1));
   EXPECT_GE(context.NowPs() - begin, 300'000'000u) << "ps, of three intervals";
   issuer->Synchronize();
+}
+
+TEST(InterleavedOrder, TakesOneTaskOfEachStreamInTurn) {
+  // Three of stream 5, then two of stream 1, then one of stream 9.
+  const std::vector<InterleavedTask> tasks = {{5, {}}, {5, {}}, {5, {}}, {1, {}}, {1, {}}, {9, {}}};
+  EXPECT_THAT(InterleavedOrder(tasks, 6), ElementsAre(0, 3, 5, 1, 4, 2));
+  EXPECT_THAT(InterleavedOrder(tasks, 4), ElementsAre(0, 3, 1, 2, 4, 5)) << "in groups of four";
+  EXPECT_THAT(InterleavedOrder(tasks, 1), ElementsAre(0, 1, 2, 3, 4, 5));
+}
+
+TEST(InterleavedOrder, AStreamThatWaitsForALaterTurnMissesItsOwn) {
+  // Stream 1 waits for the second task of stream 0.
+  const std::vector<InterleavedTask> tasks = {{0, {}}, {0, {}}, {0, {}}, {1, {1}}, {1, {}}};
+  EXPECT_THAT(InterleavedOrder(tasks, 5), ElementsAre(0, 1, 3, 2, 4));
+}
+
+TEST_F(IssueTest, InterleavedStreamsTakeTurnsOnTheCard) {
+  StreamIssueOptions options;
+  options.pacing = {IssueTiming::kInterleaved, 6, 1};
+  const auto issuer = Issue::Streams(context, options);
+  const auto fill_on = [&](uint32_t stream) {
+    IssuedTask task = Fill("fill", NewBuffer(), 1);
+    task.stream = stream;
+    return task;
+  };
+  for (const uint32_t stream : {3u, 4u})
+    for (int i = 0; i < 3; ++i) issuer->Submit(fill_on(stream));
+  issuer->Submit(fill_on(4));  // the group after, which Synchronize completes
+  issuer->Synchronize();
+  std::vector<uint32_t> streams;
+  for (const auto& done : card.executed)
+    if (static_cast<Opcode>(done.block.opcode) == Opcode::DMA_FILL)
+      streams.push_back(done.block.stream);
+  EXPECT_THAT(streams, ElementsAre(3, 4, 3, 4, 3, 4, 4));
+  EXPECT_EQ(issuer->Counts().completed, 7u);
+}
+
+TEST_F(IssueTest, InterleavedTasksStillComeAfterWhatTheyNeed) {
+  StreamIssueOptions options;
+  options.pacing = {IssueTiming::kInterleaved, 100, 1};
+  const auto issuer = Issue::Streams(context, options);
+  const SpyreTensor x = NewBuffer();
+  std::array<uint64_t, 16> host{};
+  TaskId last = 0;
+  for (uint64_t i = 0; i < 5; ++i) {
+    IssuedTask fill = Fill("fill", x, i);
+    fill.stream = 3;
+    last = issuer->Submit(fill);
+  }
+  IssuedTask read = ReadOut("read", x, host.data());
+  read.stream = 4;
+  read.after = {last};
+  issuer->Submit(read);
+  issuer->Synchronize();
+  EXPECT_EQ(host[0], 4u);
 }
 
 TEST_F(IssueTest, PacingOutOfRangeIsRefused) {
@@ -96,6 +153,27 @@ TEST_F(IssueTest, DispatchDecidesTheStreamAndLeavesTheSame) {
   EXPECT_EQ(streams_of(Dispatch::kRoundRobin), 3u);
 }
 
+// The 64-bit FNV-1a hashes of "a", "b" and "c", as published: ...ec8c, ...f1a5 and ...eff2.
+TEST_F(IssueTest, HashDispatchGoesByTheHashOfStreamOrName) {
+  GraphIssueOptions options;
+  options.graph.deps = DependenciesOf("explicit");
+  options.streams = 4;
+  options.dispatch = Dispatch::kHash;
+  const auto issuer = Issue::TaskGraph(context, options);
+  for (const char* name : {"a", "b", "a", "c", "b"}) issuer->Submit(Fill(name, NewBuffer(), 1));
+  issuer->Synchronize();
+  std::vector<uint32_t> streams;
+  for (const auto& done : card.executed)
+    if (static_cast<Opcode>(done.block.opcode) == Opcode::DMA_FILL)
+      streams.push_back(done.block.stream);
+  ASSERT_EQ(streams.size(), 5u);
+  const int64_t first = streams[0];  // 0xaf63dc4c8601ec8c % 4 = 0
+  std::vector<int64_t> distances;
+  for (const uint32_t stream : streams) distances.push_back(stream - first);
+  EXPECT_THAT(distances, ElementsAre(0, 0xaf63df4c8601f1a5 % 4, 0, 0xaf63de4c8601eff2 % 4,
+                                     0xaf63df4c8601f1a5 % 4));
+}
+
 TEST_F(IssueTest, WithoutPoolsAStreamTakesTasksOfEveryUnit) {
   GraphIssueOptions options;
   options.graph.deps = DependenciesOf("bytes");
@@ -119,6 +197,10 @@ TEST_F(IssueTest, ChoicesThatHaveNothingToDecideAreRefused) {
   EXPECT_THAT(ErrorOf(ErrorKind::kBadInput, [&] { Issue::TaskGraph(context, options); }),
               HasSubstr("pools"));
   options.pool_by_unit = true;
+  options.pacing.timing = IssueTiming::kInterleaved;
+  EXPECT_THAT(ErrorOf(ErrorKind::kBadInput, [&] { Issue::TaskGraph(context, options); }),
+              HasSubstr("interleaved"));
+  options.pacing.timing = IssueTiming::kImmediate;
   options.release = Release::kHost;
   options.dispatch = Dispatch::kRoundRobin;
   EXPECT_THAT(ErrorOf(ErrorKind::kBadInput, [&] { Issue::TaskGraph(context, options); }),
