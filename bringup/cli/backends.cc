@@ -81,7 +81,9 @@ Backend OpenBackend(const BackendArguments& arguments, const std::vector<Backend
     backend = found->open(rest);
   }
   backend.name = text;
-  if (!backend.expected) backend.expected = ExpectedOf(config);
+  // A card in another process, or a real one, is what it is: what it should be has to be said.
+  const bool said = simulated || !arguments.card.empty() || !arguments.sets.empty();
+  if (said && !backend.expected) backend.expected = ExpectedOf(config);
   return backend;
 }
 

@@ -14,8 +14,10 @@ namespace spyre::bringup {
 
 struct BackendArguments {
   std::string backend = "inproc";  // NAME[:REST]
-  std::string card;                // configuration of the card; "": the preset, or that of inproc
-  std::vector<std::string> sets;   // over it
+  // What the card should be: a configuration, and keys over it. None of both: not known, unless the
+  // card is simulated, which is then as --backend or the preset says.
+  std::string card;
+  std::vector<std::string> sets;
 };
 
 // Opens it. Error(kBadInput) for an unknown backend or a bad configuration, and what the transport

@@ -72,7 +72,9 @@ void Declare(Command& root, Arguments& a, const std::vector<BackendKind>& more) 
       .Placeholder("BACKEND")
       .Suggests({"inproc", "inproc:", "vfio-user:", "vfio:"});
   root.Add("--card", a.backend.card,
-           "configuration that says what the card should be; without it the card preset")
+           "configuration that says what the card should be, for limits and places; a card that is "
+           "not "
+           "simulated here has none without it")
       .Placeholder("CONFIG")
       .Completes(Words::kFiles);
   root.Add("--set", a.backend.sets, "override one key of that configuration, as card.cores=8")
