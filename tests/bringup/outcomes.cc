@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// A bring-up program whose rungs end in every way, for test_outcomes.py. Two ways to a card more:
-// one that is not there, and one that is lost when it is reset.
+// A bring-up program whose rungs end in every way, for test_outcomes.py. Three ways to a card more:
+// one that is not there, one that is lost when it is reset, and one with a bit of memory that is
+// stuck.
 #include <memory>
 
 #include "bringup/cli/program.h"
 #include "bringup/ladder/rung.h"
+#include "cosim/host/inprocess_transport.h"
 
 namespace spyre::bringup {
 namespace {
@@ -28,6 +30,26 @@ class NoCard : public driver::Transport {
  private:
   uint64_t now_ps_ = 0;
 };
+
+// Bit 5 of byte 0x40 of memory is 1, whatever is written there: before each doorbell it is set
+// again.
+class StuckBit : public cosim::InProcessTransport {
+ public:
+  StuckBit() : InProcessTransport(model::CardConfig(), cosim::HostTiming{}, nullptr) {}
+
+  void Write32(driver::FunctionId function, int bar, uint64_t offset, uint32_t value) override {
+    if (function == 0 && bar == 0 && offset == regs::SQ_TAIL)
+      InProcessTransport::Write32(0, 2, 0x40, Read32(0, 2, 0x40) | 0x20);
+    InProcessTransport::Write32(function, bar, offset, value);
+  }
+};
+
+Backend Stuck(const std::string& /*rest*/) {
+  Backend backend;
+  backend.transport = std::make_unique<StuckBit>();
+  backend.fresh = true;
+  return backend;
+}
 
 Backend Lost(const std::string& /*rest*/) {
   Backend backend;
@@ -69,5 +91,5 @@ TEST_P(Rung105Twice, Passes) { EXPECT_GT(GetParam(), 0); }
 
 int main(int argc, char** argv) {
   using namespace spyre::bringup;
-  return Main(argc, argv, {{"lost", "", Lost}, {"absent", "REST", Absent}});
+  return Main(argc, argv, {{"lost", "", Lost}, {"stuck", "", Stuck}, {"absent", "REST", Absent}});
 }

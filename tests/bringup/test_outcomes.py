@@ -103,6 +103,16 @@ class Outcomes(unittest.TestCase):
         self.assertEqual(results["tests"][2]["message"], "the card has not come back from a reset")
         self.assertIn("error", results["board"])
 
+    def test_a_stuck_bit_of_memory_is_located(self):
+        for said, place in (([], "0x40,"), (["--set", "card.cores=32"], "0x40, channel 0 bank 0,")):
+            status, text, results, _ = self.climb("--backend", "stuck", "--rung", "8", *said)
+            self.assertEqual(status, 1)
+            faults = [line for test in results["tests"] for line in test.get("message", "").splitlines()
+                      if "wrong bits" in line]
+            self.assertTrue(faults)
+            for fault in faults:
+                self.assertIn(f"{place} wrong bits 0x0000000000000020", fault)
+
     def test_the_manual_page_has_all_options(self):
         done = subprocess.run([PROGRAM, "--man"], check=True, capture_output=True, text=True)
         for option in ("backend", "rung", "level", "stop", "json", "junit", "report", "seed"):
