@@ -21,8 +21,9 @@
 //     <!-- output: status 2 --> the last command must end with this exit status, and what it
 //     writes to standard error is shown too.
 //
-// Commands run through the shell in a directory in which `./run.sh`, `spyre-cosim`, `spyre-bringup`,
-// `build/release/spyre-cosim`, `configs/` and `tests/` stand as in a checkout, and out/ is empty.
+// Commands run through the shell in a directory in which `./run.sh`, `spyre-cosim`,
+// `spyre-bringup`, `build/release/spyre-cosim`, `configs/` and `tests/` stand as in a checkout, and
+// out/ is empty.
 #pragma once
 
 #include <filesystem>
