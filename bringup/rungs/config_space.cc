@@ -14,6 +14,11 @@ namespace pci = driver::pci;
 constexpr uint32_t kClassRevision = 0x08;
 constexpr uint32_t kBar0 = 0x10;
 constexpr uint32_t kAllOnes = 0xFFFFFFFF;
+constexpr uint16_t kExtendedErrorReporting = 0x0001;
+constexpr uint32_t kUncorrectableStatus = 0x04;
+constexpr uint32_t kUnsupportedRequest = 1u << 20;
+constexpr uint32_t kCorrectableStatus = 0x10;
+constexpr uint32_t kAdvisoryNonFatal = 1u << 13;
 
 class Rung1ConfigurationSpace : public Rung {
  protected:
@@ -61,6 +66,28 @@ TEST_F(Rung1ConfigurationSpace, BarsAnswerOnlyWhileMemoryIsEnabled) {
   EXPECT_EQ(card().Read32(0, 0, 0), 0x52595053u) << "SPYR";
   card().ConfigWrite(0, pci::kCommandStatus, 0);
   EXPECT_EQ(card().Read32(0, 0, 0), kAllOnes);
+}
+
+TEST_F(Rung1ConfigurationSpace, ARequestThatNothingAnswersIsLoggedAndTheLogIsCleared) {
+  RequireOwnConfigSpace();
+  const uint32_t control = Require(pci::kCapabilityPciExpress) + pci::kDeviceControl;
+  const auto errors = driver::FindExtendedCapability(card(), 0, kExtendedErrorReporting);
+  ASSERT_TRUE(errors.has_value());
+  card().ConfigWrite(0, *errors + kUncorrectableStatus, kAllOnes);  // it outlives resets
+  card().ConfigWrite(0, *errors + kCorrectableStatus, kAllOnes);
+  ASSERT_EQ(Config(0, *errors + kUncorrectableStatus), 0u);
+  card().ConfigWrite(0, pci::kCommandStatus, 0);
+  EXPECT_EQ(card().Read32(0, 0, 0), kAllOnes);
+  // An answered request that is not supported is an advisory error: it is correctable.
+  EXPECT_EQ(Config(0, *errors + kUncorrectableStatus), kUnsupportedRequest);
+  EXPECT_EQ(Config(0, *errors + kCorrectableStatus), kAdvisoryNonFatal);
+  EXPECT_EQ(Config(0, control) >> 16 & 0xF, 0x9u) << "correctable, unsupported request";
+  card().ConfigWrite(0, *errors + kUncorrectableStatus, kAllOnes);
+  card().ConfigWrite(0, *errors + kCorrectableStatus, kAllOnes);
+  card().ConfigWrite(0, control, Config(0, control));
+  EXPECT_EQ(Config(0, *errors + kUncorrectableStatus), 0u);
+  EXPECT_EQ(Config(0, *errors + kCorrectableStatus), 0u);
+  EXPECT_EQ(Config(0, control) >> 16 & 0xF, 0u);
 }
 
 TEST_F(Rung1ConfigurationSpace, TheCapabilityListEndsAndHoldsPowerMsiAndExpress) {

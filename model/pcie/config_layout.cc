@@ -13,7 +13,7 @@ constexpr uint32_t kPrefetchable64 = 0xC;  // low bits of a BAR: 64-bit, prefetc
 // One step per capability, in address order. `physical` tells the two kinds of function apart.
 class Builder {
  public:
-  Builder(bool physical, const LinkAbility& link) : physical_(physical), link_(link) {
+  Builder(bool physical, const PcieAbility& ability) : physical_(physical), ability_(ability) {
     Header();
     PowerManagement();
     Msi();
@@ -86,8 +86,8 @@ class Builder {
     } else {
       Word(kDeviceControl, 0, 0, 0x000F0000);
     }
-    const uint32_t speed = link_.generation;
-    const uint32_t width = link_.lanes;
+    const uint32_t speed = ability_.generation;
+    const uint32_t width = ability_.lanes;
     Word(kLinkCapabilities, speed | width << 4 | 2u << 10 | 1u << 22);  // ASPM L1
     const uint32_t link_status = (speed | width << 4 | 1u << 12) << 16;
     Word(kLinkControl, physical_ ? link_status : 0, physical_ ? 0x00C3 : 0, 0, 0x3);
@@ -116,7 +116,7 @@ class Builder {
     Word(kSriov, 0x0010 | 1u << 16);
     Word(kSriov + 4, 1u << 1 | 1u << 2);  // ARI hierarchy preserved; VFs use 10-bit tags
     Word(kSriovControl, 0, kVfEnable | kVfMemoryEnable | 1u << 4);  // and ARI capable hierarchy
-    Word(kVfCounts, kTotalVfs | static_cast<uint32_t>(kTotalVfs) << 16);
+    Word(kVfCounts, ability_.total_vfs | ability_.total_vfs << 16);
     Word(kNumVfs, 0, 0xFFFF);
     Word(kVfOffsetStride, 1 | 1u << 16);
     Word(kVfDeviceId, static_cast<uint32_t>(kPciVfDeviceId) << 16);
@@ -126,14 +126,18 @@ class Builder {
   }
 
   bool physical_;
-  LinkAbility link_;
+  PcieAbility ability_;
   ConfigLayout layout_;
 };
 
 }  // namespace
 
-ConfigLayout PhysicalConfigLayout(const LinkAbility& link) { return Builder(true, link).layout(); }
+ConfigLayout PhysicalConfigLayout(const PcieAbility& ability) {
+  return Builder(true, ability).layout();
+}
 
-ConfigLayout VirtualConfigLayout(const LinkAbility& link) { return Builder(false, link).layout(); }
+ConfigLayout VirtualConfigLayout(const PcieAbility& ability) {
+  return Builder(false, ability).layout();
+}
 
 }  // namespace spyre::model

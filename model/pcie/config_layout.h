@@ -4,6 +4,8 @@
 // tests. Names and bit positions are those of the PCI Express base specification and of SR-IOV.
 #pragma once
 
+#include <contract/registers.h>
+
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -20,6 +22,7 @@ inline constexpr uint32_t kId = 0x00;
 inline constexpr uint32_t kCommandStatus = 0x04;
 inline constexpr uint32_t kCommandMemory = 1u << 1;
 inline constexpr uint32_t kCommandBusMaster = 1u << 2;
+inline constexpr uint32_t kReceivedMasterAbort = 1u << 29;  // a request of ours had no taker
 inline constexpr uint32_t kClassRevision = 0x08;
 inline constexpr uint32_t kBar0 = 0x10;
 inline constexpr uint32_t kSubsystemId = 0x2C;
@@ -42,6 +45,10 @@ inline constexpr uint32_t kExpress = 0x70;
 inline constexpr uint32_t kDeviceCapabilities = kExpress + 0x04;
 inline constexpr uint32_t kDeviceControl = kExpress + 0x08;  // status in the upper half
 inline constexpr uint32_t kInitiateFlr = 1u << 15;
+inline constexpr uint32_t kCorrectableDetected = 1u << 16;
+inline constexpr uint32_t kNonFatalDetected = 1u << 17;
+inline constexpr uint32_t kFatalDetected = 1u << 18;
+inline constexpr uint32_t kUnsupportedDetected = 1u << 19;
 inline constexpr unsigned kPayloadShift = 5;
 inline constexpr unsigned kReadRequestShift = 12;
 inline constexpr uint32_t kLinkCapabilities = kExpress + 0x0C;
@@ -53,9 +60,11 @@ inline constexpr uint32_t kLinkControl2 = kExpress + 0x30;
 
 inline constexpr uint32_t kAer = 0x100;
 inline constexpr uint32_t kUncorrectableStatus = kAer + 0x04;
+inline constexpr uint32_t kUnsupportedRequest = 1u << 20;
 inline constexpr uint32_t kUncorrectableMask = kAer + 0x08;
 inline constexpr uint32_t kUncorrectableSeverity = kAer + 0x0C;
 inline constexpr uint32_t kCorrectableStatus = kAer + 0x10;
+inline constexpr uint32_t kAdvisoryNonFatal = 1u << 13;
 inline constexpr uint32_t kCorrectableMask = kAer + 0x14;
 inline constexpr uint32_t kAerControl = kAer + 0x18;
 
@@ -83,13 +92,14 @@ struct ConfigLayout {
   std::array<uint32_t, kConfigDwords> sticky{};  // survives a function-level reset
 };
 
-// What the link can do, and does.
-struct LinkAbility {
+// What the card and its link can do, and does.
+struct PcieAbility {
   uint32_t generation = 5;  // 3: 8 GT/s, 4: 16 GT/s, 5: 32 GT/s
   uint32_t lanes = 16;
+  uint32_t total_vfs = kTotalVfs;  // that answer
 };
 
-ConfigLayout PhysicalConfigLayout(const LinkAbility& link = {});
-ConfigLayout VirtualConfigLayout(const LinkAbility& link = {});
+ConfigLayout PhysicalConfigLayout(const PcieAbility& ability = {});
+ConfigLayout VirtualConfigLayout(const PcieAbility& ability = {});
 
 }  // namespace spyre::model

@@ -42,21 +42,23 @@ void RequireOffset(uint32_t offset) {
 
 }  // namespace
 
-ConfigSpace::ConfigSpace(const LinkAbility& link)
-    : link_(link), layout_(PhysicalConfigLayout(link)) {
+ConfigSpace::ConfigSpace(const PcieAbility& ability)
+    : ability_(ability), layout_(PhysicalConfigLayout(ability)) {
   Reset();
 }
 
 ConfigSpace::ConfigSpace(const ConfigSpace& physical, int number)
-    : link_(physical.link_),
-      layout_(VirtualConfigLayout(link_)),
+    : ability_(physical.ability_),
+      layout_(VirtualConfigLayout(ability_)),
       physical_(&physical),
       number_(number) {
-  if (physical.physical_ != nullptr || number < 1 || number > kTotalVfs) {
+  if (physical.physical_ != nullptr || number < 1 ||
+      number > static_cast<int>(physical.ability_.total_vfs)) {
     throw InternalError(
         "configuration space: virtual function {} of a {} function; numbers are "
         "1 to {}, of a physical function",
-        number, physical.physical_ == nullptr ? "physical" : "virtual", kTotalVfs);
+        number, physical.physical_ == nullptr ? "physical" : "virtual",
+        physical.ability_.total_vfs);
   }
   Reset();
 }
@@ -109,7 +111,7 @@ uint32_t ConfigSpace::Legalize(uint32_t offset, uint32_t old, uint32_t value) co
     keep_unless(Bits(value, kPayloadShift, 3) <= kPayload512, kPayloadShift, 3);
     keep_unless(Bits(value, kReadRequestShift, 3) <= kReadRequest4096, kReadRequestShift, 3);
   } else if (physical_ == nullptr && offset == kNumVfs) {
-    keep_unless(Bits(value, 0, 16) <= static_cast<uint32_t>(kTotalVfs), 0, 16);
+    keep_unless(Bits(value, 0, 16) <= ability_.total_vfs, 0, 16);
   } else if (physical_ == nullptr && offset == kSystemPageSize) {
     const uint32_t size = Bits(value, 0, 16);
     keep_unless(size != 0 && (size & (size - 1)) == 0, 0, 16);
@@ -240,14 +242,27 @@ void ConfigSpace::ReportUncorrectableError(uint32_t bits) {
   }
   Set(kUncorrectableStatus, Get(kUncorrectableStatus) | bits);
   const bool fatal = (bits & Get(kUncorrectableSeverity)) != 0;
-  Set(kDeviceControl, Get(kDeviceControl) | (fatal ? 1u << 18 : 1u << 17));
+  Set(kDeviceControl, Get(kDeviceControl) | (fatal ? kFatalDetected : kNonFatalDetected));
+}
+
+void ConfigSpace::ReportUnsupportedRequest(bool posted) {
+  const uint32_t status = Get(kDeviceControl) | kUnsupportedDetected;
+  const bool advisory = !posted && (Get(kUncorrectableSeverity) & kUnsupportedRequest) == 0;
+  ReportUncorrectableError(kUnsupportedRequest);
+  if (!advisory) return Set(kDeviceControl, Get(kDeviceControl) | kUnsupportedDetected);
+  Set(kDeviceControl, status);
+  ReportCorrectableError(kAdvisoryNonFatal);
+}
+
+void ConfigSpace::ReportMasterAbort() {
+  Set(kCommandStatus, Get(kCommandStatus) | kReceivedMasterAbort);
 }
 
 void ConfigSpace::ReportCorrectableError(uint32_t bits) {
   bits &= layout_.clear[kCorrectableStatus / 4];
   if (bits == 0) return;
   Set(kCorrectableStatus, Get(kCorrectableStatus) | bits);
-  Set(kDeviceControl, Get(kDeviceControl) | 1u << 16);
+  Set(kDeviceControl, Get(kDeviceControl) | kCorrectableDetected);
 }
 
 }  // namespace spyre::model

@@ -5,9 +5,8 @@
 // Owned by the PCIe endpoint and called on the simulation thread. Callbacks run inside the write
 // that causes them. Reserved and read-only bits hold; capabilities and their values follow the
 // public description of the card (docs/facts.md): Gen5 x16, 512-byte payloads, 4,096-byte read
-// requests, 8 MSI vectors, FLR, 255 virtual functions. Settings that platform firmware makes before
-// any driver runs (payload and read request size, completion timeout 260-900 ms) are the reset
-// values here.
+// requests, 8 MSI vectors, FLR. Settings that platform firmware makes before any driver runs
+// (payload and read request size, completion timeout 260-900 ms) are the reset values here.
 //
 // One deliberate difference to the SR-IOV specification: a VF shows its IDs (1014:06a8) instead of
 // FFFF, as every host presents VFs to drivers.
@@ -25,7 +24,7 @@ namespace spyre::model {
 
 class ConfigSpace {
  public:
-  explicit ConfigSpace(const LinkAbility& link = {});  // the physical function
+  explicit ConfigSpace(const PcieAbility& ability = {});  // the physical function
   // Virtual function `number`, from 1. `physical` must outlive it: BARs, memory enable and transfer
   // sizes of a VF are settings of its PF.
   ConfigSpace(const ConfigSpace& physical, int number);
@@ -71,6 +70,10 @@ class ConfigSpace {
   // those of the Uncorrectable and Correctable Error Status registers.
   void ReportUncorrectableError(uint32_t bits);
   void ReportCorrectableError(uint32_t bits);
+  // A request that this function cannot serve, as role-based error reporting has it: of one that is
+  // answered (not `posted`), the error is advisory while its severity is non-fatal.
+  void ReportUnsupportedRequest(bool posted);
+  void ReportMasterAbort();  // a request of the function was answered by "unsupported"
 
  private:
   uint32_t Get(uint32_t offset) const { return values_[offset / 4]; }
@@ -84,7 +87,7 @@ class ConfigSpace {
   uint64_t vf_bar_size() const;
   unsigned VectorBit(int vector) const;
 
-  const LinkAbility link_;
+  const PcieAbility ability_;
   const ConfigLayout layout_;
   const ConfigSpace* physical_ = nullptr;  // null for the PF
   int number_ = 0;

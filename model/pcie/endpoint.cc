@@ -28,14 +28,14 @@ PcieEndpoint::PcieEndpoint(const sc_core::sc_module_name& name, const CardConfig
   window.register_invalidate_direct_mem_ptr(this, &PcieEndpoint::MemoryRevoked);
 
   config_spaces_.push_back(std::make_unique<ConfigSpace>(
-      LinkAbility{GenerationOf(config.pcie.rate_mts), static_cast<uint32_t>(config.pcie.lanes)}));
+      PcieAbility{GenerationOf(config.pcie.rate_mts), static_cast<uint32_t>(config.pcie.lanes),
+                  static_cast<uint32_t>(config.num_vfs)}));
   for (uint64_t vf = 1; vf <= config.num_vfs; ++vf) {
     config_spaces_.push_back(
         std::make_unique<ConfigSpace>(*config_spaces_[0], static_cast<int>(vf)));
   }
   config_spaces_[0]->on_vf_enable = [this](int count) {
-    enabled_vfs_ =
-        static_cast<unsigned>(std::min<uint64_t>(static_cast<uint64_t>(count), config_.num_vfs));
+    enabled_vfs_ = static_cast<unsigned>(count);
   };
   config_spaces_[0]->on_vf_disable = [this] {
     for (unsigned vf = 1; vf <= enabled_vfs_; ++vf) {
@@ -115,11 +115,20 @@ void PcieEndpoint::Inbound(tlm::tlm_generic_payload& payload, sc_core::sc_time& 
     payload.set_address(address);
   }
   payload.set_response_status(done ? tlm::TLM_OK_RESPONSE : tlm::TLM_ADDRESS_ERROR_RESPONSE);
+  if (!done) LogUnsupported(*access, payload.is_write());
   delay = at_card;
   if (payload.is_read()) {
     const uint64_t ready = now + at_card.value() + config_.pcie.register_ns * 1000;
     delay = Ps(link_.CompleteToHost(ready, address, bytes) - now);
   }
+}
+
+// Requests for configuration spaces of functions that do not exist are how a host looks for them:
+// nobody logs those.
+void PcieEndpoint::LogUnsupported(const HostAccess& access, bool posted) {
+  if (access.space == HostAccess::Space::kConfig) return;
+  const bool named = access.space != HostAccess::Space::kMemory && Present(access.function);
+  config_spaces_[named ? access.function : 0]->ReportUnsupportedRequest(posted);
 }
 
 // The payload's address is the place's offset.
@@ -256,6 +265,8 @@ void PcieEndpoint::Dma(int /*id*/, tlm::tlm_generic_payload& payload, sc_core::s
   sc_core::sc_time at_host = arrival;
   outbound->b_transport(payload, at_host);
   delay = Ps(times.done_ps - now);
+  if (payload.is_read() && !payload.is_response_ok())
+    config_spaces_[transfer.function]->ReportMasterAbort();
   if (payload.is_read()) delay += at_host - arrival;
 }
 

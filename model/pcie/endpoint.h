@@ -12,7 +12,9 @@
 // dma: from the card's engines; addresses are host IO virtual addresses; payloads carry Transfer.
 // Never waits. outbound: to the root complex: host memory and MSI writes; payloads carry Transfer.
 // Errors: an access to a function that does not exist, or to a BAR that is disabled, reads all ones
-// (ADDRESS_ERROR). A payload without its extension is refused (GENERIC_ERROR). Kernel thread only.
+// (ADDRESS_ERROR), and the function, or else the PF, logs an unsupported request. A DMA read that
+// the root complex refuses is a received master abort. A payload without its extension is refused
+// (GENERIC_ERROR). Kernel thread only.
 #pragma once
 
 #include <tlm_utils/multi_passthrough_target_socket.h>
@@ -89,6 +91,7 @@ class PcieEndpoint : public sc_core::sc_module {
   bool Present(unsigned function) const { return function <= enabled_vfs_; }
   // Nothing if there is no such function, or its BAR answers nothing.
   std::optional<Place> Decode(const HostAccess& access, uint64_t address) const;
+  void LogUnsupported(const HostAccess& access, bool posted);
   bool Access(const Place& place, tlm::tlm_generic_payload& payload, sc_core::sc_time& delay);
   bool AccessConfig(unsigned function, tlm::tlm_generic_payload& payload);
   bool AccessRegisters(unsigned function, tlm::tlm_generic_payload& payload,

@@ -27,6 +27,7 @@ std::string Smaller(const std::string& name) {
       {"granite_8b_decode", model + "workload.model.context=128"},
       {"granite_8b_prefill", model + "workload.model.sequence=128"},
       {"interleaved", "workload.rows=256"},
+      {"symbolic", "workload.dims.s0=30"},
       {"large_tensor", "workload.dims.M=96 workload.dims.N=640 workload.chunk_bytes=100000"},
       {"matmul_timing", "workload.k=512 workload.n=1600"},
       {"overlap_double_buffer", "workload.m=1280"},

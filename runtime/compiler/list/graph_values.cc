@@ -8,6 +8,9 @@
 
 #include "base/error.h"
 #include "base/nearest.h"
+#include "runtime/compiler/ir/expression.h"
+#include "runtime/compiler/ir/ir.h"
+#include "runtime/compiler/list/named_graph.h"
 
 namespace spyre::compiler {
 namespace {
@@ -71,6 +74,43 @@ int64_t Size(const Json& value, const std::string& path) {
     throw BadInput("{} = {} is out of range; allowed: 1 .. {}", path, Show(value), kMaxDim);
   }
   return size;
+}
+
+int64_t DimSizes::Of(const std::string& name, std::set<std::string> within) {
+  if (const auto known = known_.find(name); known != known_.end()) return known->second;
+  const std::string path = "dims." + name;
+  const auto entry = std::find_if(dims_.begin(), dims_.end(),
+                                  [&](const auto& other) { return other.first == name; });
+  if (entry == dims_.end())
+    throw BadInput("'{0}' has no size; give it one (--set workload.dims.{0}=1024)", name);
+  if (!entry->second.is_string()) return known_[name] = Size(entry->second, path);
+  const auto text = entry->second.get<std::string>();
+  if (!within.insert(name).second) throw BadInput("{} = '{}' needs itself", path, text);
+  try {
+    const Expression expression = ParseExpression(text);
+    std::map<std::string, int64_t> values;
+    for (const std::string& symbol : FreeSymbols(expression)) {
+      values[symbol] = Of(symbol, within);
+      symbols_.insert(symbol);
+    }
+    return known_[name] = Size(Json(Evaluate(expression, values)), path);
+  } catch (const Error& error) {
+    throw error.Within(fmt::format("{} = '{}'", path, text));
+  }
+}
+
+DataFormat HostType(const Json& value, const std::string& path, bool on_card) {
+  const std::string name = Text(value, path);
+  for (const DataFormat format :
+       {DataFormat::kIeeeFp16, DataFormat::kIeeeFp32, DataFormat::kSen143Fp8})
+    if (name == HostTypeName(format) && (on_card || format != DataFormat::kSen143Fp8))
+      return format;
+  throw CompileError(
+      "Unsupported", "dtype",
+      fmt::format("{} = '{}' is not supported; float16 and float32 are, in which the vector unit "
+                  "computes, and float8_e4m3fn as the result of a conversion. Nothing but "
+                  "matmuls works on 8-bit types, and the scales of those are not public",
+                  path, name));
 }
 
 double Number(const Json& value, const std::string& path) {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "base/error.h"
 #include "base/nearest.h"
@@ -34,11 +35,13 @@ class GraphReader {
 
  private:
   void ReadDims(const Json& value) {
-    for (const auto& [name, size] : Object(value, "dims")) {
-      const std::string path = "dims." + name;
-      Name(Json(name), path);
-      graph_.dims.push_back({name, Size(size, path)});
+    DimSizes sizes(Object(value, "dims"));
+    for (const auto& entry : value.items()) {
+      const std::string& name = entry.key();
+      Name(Json(name), "dims." + name);
+      graph_.dims.push_back({name, sizes.Of(name)});
     }
+    symbols_ = sizes.symbols();
     if (graph_.dims.size() > kMaxEntries) {
       throw BadInput("dims has {} entries; at most {}", graph_.dims.size(), kMaxEntries);
     }
@@ -118,26 +121,11 @@ class GraphReader {
       if (tensor.dims.empty()) {
         throw BadInput("{}.dims is empty; write a number among an operation's inputs", path);
       }
-      if (entry.contains("dtype")) tensor.format = Type(entry["dtype"], path + ".dtype", false);
+      if (entry.contains("dtype")) tensor.format = HostType(entry["dtype"], path + ".dtype", false);
       if (entry.contains("stick")) tensor.stick = StickDim(entry["stick"], path, tensor);
       if (entry.contains("file")) tensor.file = Text(entry["file"], path + ".file");
       AddTensor(std::move(tensor), path + ".name");
     }
-  }
-
-  // on_card: of a result, which the host need not have.
-  static DataFormat Type(const Json& value, const std::string& path, bool on_card) {
-    const std::string name = Text(value, path);
-    for (const DataFormat format :
-         {DataFormat::kIeeeFp16, DataFormat::kIeeeFp32, DataFormat::kSen143Fp8})
-      if (name == HostTypeName(format) && (on_card || format != DataFormat::kSen143Fp8))
-        return format;
-    throw CompileError(
-        "Unsupported", "dtype",
-        fmt::format("{} = '{}' is not supported; float16 and float32 are, in which the vector unit "
-                    "computes, and float8_e4m3fn as the result of a conversion. Nothing but "
-                    "matmuls works on 8-bit types, and the scales of those are not public",
-                    path, name));
   }
 
   int StickDim(const Json& value, const std::string& path, const NamedTensor& tensor) {
@@ -210,7 +198,7 @@ class GraphReader {
       throw error.Within(fmt::format("{} ({} -> '{}')", path, op.op, output.name));
     }
     output.format = converts || (is_extern && entry.contains("dtype"))
-                        ? Type(entry["dtype"], path + ".dtype", converts)
+                        ? HostType(entry["dtype"], path + ".dtype", converts)
                         : OutputFormat(graph_, op);
     if (is_extern) {
       op.function = Text(entry["function"], path + ".function");
@@ -378,7 +366,8 @@ class GraphReader {
       const auto has = [&](const NamedTensor& tensor) {
         return std::count(tensor.dims.begin(), tensor.dims.end(), static_cast<int>(i)) != 0;
       };
-      if (std::none_of(graph_.tensors.begin(), graph_.tensors.end(), has))
+      const bool is_used = symbols_.count(graph_.dims[i].name) != 0;
+      if (!is_used && std::none_of(graph_.tensors.begin(), graph_.tensors.end(), has))
         throw BadInput("dims.{}: no tensor has this dimension", graph_.dims[i].name);
     }
     const std::vector<int> readers = Readers();
@@ -395,6 +384,7 @@ class GraphReader {
 
   NamedGraph graph_;
   std::vector<std::string> written_;  // names of all outputs
+  std::set<std::string> symbols_;     // dims that sizes of others are made of
 };
 
 }  // namespace

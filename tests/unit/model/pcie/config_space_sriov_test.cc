@@ -21,6 +21,16 @@ TEST(ConfigSpaceSriov, DescribesTheVirtualFunctionsOfTheCard) {
   EXPECT_EQ(space.Read32(kVfDeviceId) >> 16, 0x06A8u);
 }
 
+TEST(ConfigSpaceSriov, TellsHowManyThereAreAndRefusesMore) {
+  ConfigSpace space(PcieAbility{5, 16, 4});
+  EXPECT_EQ(space.Read32(kVfCounts), 4u << 16 | 4u) << "TotalVFs, InitialVFs";
+  space.Write32(kNumVfs, 5);
+  EXPECT_EQ(space.num_vfs(), 0) << "more than there are";
+  space.Write32(kNumVfs, 4);
+  EXPECT_EQ(space.num_vfs(), 4);
+  EXPECT_THROW(ConfigSpace(space, 5), Error);
+}
+
 TEST(ConfigSpaceSriov, TellsWhenVirtualFunctionsComeAndGo) {
   ConfigSpace space;
   std::vector<int> enabled;

@@ -106,7 +106,7 @@ TEST(ConfigSpace, IsAGen5X16LinkWithFlrAndTenBitTags) {
 }
 
 TEST(ConfigSpace, TellsTheGenerationAndTheLanesThatItsLinkHas) {
-  const ConfigSpace space(LinkAbility{4, 8});
+  const ConfigSpace space(PcieAbility{4, 8});
   EXPECT_EQ(space.Read32(kLinkCapabilities) & 0x3FF, 8u << 4 | 4u);
   EXPECT_EQ(space.Read32(kLinkControl) >> 16 & 0x3FF, 8u << 4 | 4u) << "negotiated";
   EXPECT_EQ(space.Read32(kLinkCapabilities2) & 0xFF, 0x1Eu) << "2.5, 5, 8 and 16 GT/s";
@@ -293,6 +293,35 @@ TEST(ConfigSpaceAer, RecordsCorrectableErrors) {
   EXPECT_EQ(space.Read32(kDeviceControl) >> 16 & 7, 0b001u);
   space.Write32(kCorrectableStatus, 1u << 6);
   EXPECT_EQ(space.Read32(kCorrectableStatus), 0u);
+}
+
+// PCI Express base specification, "Advisory Non-Fatal Error Cases" and "Status Register".
+TEST(ConfigSpace, AnAnsweredRequestThatIsNotSupportedIsAnAdvisoryError) {
+  ConfigSpace space;
+  space.ReportUnsupportedRequest(false);
+  EXPECT_EQ(space.Read32(kUncorrectableStatus), 1u << 20);
+  EXPECT_EQ(space.Read32(kCorrectableStatus), 1u << 13);
+  EXPECT_EQ(space.Read32(kDeviceControl) >> 16, 0x9u) << "correctable, unsupported request";
+  EXPECT_EQ(space.Read32(kAerControl) & 0x1F, 20u) << "the first error";
+  space.Write32(kUncorrectableSeverity, space.Read32(kUncorrectableSeverity) | 1u << 20);
+  space.ReportUnsupportedRequest(false);
+  EXPECT_EQ(space.Read32(kDeviceControl) >> 16, 0xDu) << "fatal too: it is no longer advisory";
+}
+
+TEST(ConfigSpace, APostedRequestThatIsNotSupportedIsNonFatal) {
+  ConfigSpace space;
+  space.ReportUnsupportedRequest(true);
+  EXPECT_EQ(space.Read32(kUncorrectableStatus), 1u << 20);
+  EXPECT_EQ(space.Read32(kCorrectableStatus), 0u);
+  EXPECT_EQ(space.Read32(kDeviceControl) >> 16, 0xAu) << "non-fatal, unsupported request";
+}
+
+TEST(ConfigSpace, AReadThatTheHostRefusesIsAReceivedMasterAbort) {
+  ConfigSpace space;
+  space.ReportMasterAbort();
+  EXPECT_EQ(space.Read32(kCommandStatus) >> 16 & 0xF900, 0x2000u);
+  space.Write32(kCommandStatus, 0x20000000);
+  EXPECT_EQ(space.Read32(kCommandStatus) >> 16 & 0xF900, 0u) << "cleared by writing one";
 }
 
 }  // namespace

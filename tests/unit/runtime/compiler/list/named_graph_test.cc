@@ -147,6 +147,31 @@ TEST(NamedGraph, SizesMayStandForDimensions) {
 
 // ---------------------------------------------------------------- refused
 
+TEST(NamedGraph, SizesMayBeExpressionsOfOthers) {
+  Json value = Json::parse(R"json({
+    "dims": {"B": "2*s0 + s1", "A": "floor(B/2)", "s0": 96, "s1": 64},
+    "tensors": [{"name": "x", "dims": ["A", "B"]}],
+    "ops": [{"op": "exp", "inputs": ["x"], "output": "y"}]
+})json");
+  const NamedGraph graph = ReadNamedGraph(value);
+  EXPECT_EQ(graph.ShapeText(graph.tensors[0]), "[A=128, B=256]");
+  value["dims"]["s0"] = 32;
+  const NamedGraph smaller = ReadNamedGraph(value);
+  EXPECT_EQ(smaller.ShapeText(smaller.tensors[0]), "[A=64, B=128]");
+  value["dims"].erase("s1");
+  EXPECT_THAT(Refusal(value), AllOf(HasSubstr("dims.B = '2*s0 + s1'"),
+                                    HasSubstr("'s1' has no size"), HasSubstr("workload.dims.s1")));
+  value["dims"]["s1"] = "A";
+  EXPECT_THAT(Refusal(value), HasSubstr("needs itself"));
+  value["dims"]["s1"] = "64/3";
+  EXPECT_THAT(Refusal(value), HasSubstr("dims.s1 = '64/3'"));
+  value["dims"]["s1"] = "s0 - 200";
+  EXPECT_THAT(Refusal(value), HasSubstr("dims.s1 = -168 is out of range"));
+  value["dims"]["s1"] = 64;
+  value["dims"]["s2"] = 64;
+  EXPECT_THAT(Refusal(value), HasSubstr("dims.s2: no tensor has this dimension"));
+}
+
 TEST(NamedGraphRefuses, UnknownNamesWithTheNearestOne) {
   Json value = Chain();
   value["ops"][0]["op"] = "ad";
