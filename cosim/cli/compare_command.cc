@@ -73,7 +73,7 @@ Json FactsJson(const compiler::PlanFacts& facts) {
   }
   return {{"loops", facts.loops},           {"operations", std::move(operations)},
           {"lx_bytes", facts.lx_bytes},     {"pool_bytes", facts.pool_bytes},
-          {"bytes_read", facts.bytes_read}, {"bytes_written", facts.bytes_written}};
+          {"bytes_read", facts.traffic.bytes_read}, {"bytes_written", facts.traffic.bytes_written}};
 }
 
 // Of all kernels of a list that is cut.

@@ -106,7 +106,7 @@ enum class VerifyMode : uint8_t { kFull, kSample, kNone };
 enum class Distribution : uint8_t { kUniform, kNormal, kPositive, kSmall };
 
 // Whose results may stay in LX.
-enum class LxResults : uint8_t { kAll, kPublic, kNone };
+enum class LxResults : uint8_t { kAll, kPublic, kNone, kCoOptimizing };
 
 // Whether a core may reach more than 256 MiB of a tensor.
 enum class LongSpans : uint8_t { kRefuse, kAllow };
@@ -165,6 +165,8 @@ struct WorkloadConfig {
   bool tiling = true;
   bool agree = true;
   LxResults lx = LxResults::kAll;
+  uint64_t lx_step_bytes = compiler::CoOptimizeCost::kBytesPerStep;
+  uint64_t lx_operation_bytes = compiler::CoOptimizeCost::kBytesPerOperation;
   std::string lx_solver = "greedy";
   LongSpans long_spans = LongSpans::kRefuse;  // also of a bundle
   uint64_t chunk_bytes = kMaxCoreSpanBytes;   // of a list, beyond which it works in chunks

@@ -205,7 +205,12 @@ compiler::FrontEndOptions FrontEndOptionsOf(const RunConfig& config, compiler::P
   options.chunk_bytes = static_cast<int64_t>(workload.chunk_bytes);
   options.lx_planning = workload.lx != LxResults::kNone;
   options.lx.solver = compiler::LxSolverFromName(workload.lx_solver);
-  options.lx.all_operations = workload.lx == LxResults::kAll;
+  options.lx.all_operations =
+      workload.lx == LxResults::kAll || workload.lx == LxResults::kCoOptimizing;
+  if (workload.lx == LxResults::kCoOptimizing) {
+    options.co_optimize = {static_cast<int64_t>(workload.lx_step_bytes),
+                           static_cast<int64_t>(workload.lx_operation_bytes)};
+  }
   options.lx.cores = options.division.max_cores;
   options.lx.capacity = static_cast<int64_t>(config.card.core.lx_bytes) * kPlannedFifths / kFifths;
   return options;

@@ -303,6 +303,7 @@ OrderedJson LoweredToJson(const FrontEndResult& graph) {
   if (graph.HasRun("hints")) {
     json["groups"] = OrderedJson::array();
     for (const TileGroup& group : graph.groups) json["groups"].push_back(GroupToJson(group));
+    if (!graph.kept_out.empty()) json["kept_out"] = graph.kept_out;
   }
   if (graph.HasRun("lx")) {
     json["buffers"] = OrderedJson::array();
@@ -314,7 +315,8 @@ OrderedJson LoweredToJson(const FrontEndResult& graph) {
 }
 
 void LoweredFromJson(const FormValue& value, FrontEndResult& graph) {
-  value.RequireKeys({"inputs", "operations", "outputs", "groups", "buffers", "pool_bytes"});
+  value.RequireKeys(
+      {"inputs", "operations", "outputs", "groups", "kept_out", "buffers", "pool_bytes"});
   for (const FormValue& input : value.At("inputs").Items()) {
     input.RequireKeys({"name", "dtype", "dim_names", "layout"});
     graph.graph.inputs.push_back({input.At("name").Text(), FormatFromName(input.At("dtype").Text()),
@@ -326,6 +328,8 @@ void LoweredFromJson(const FormValue& value, FrontEndResult& graph) {
   graph.graph.outputs = value.At("outputs").Texts();
   if (const auto groups = value.Find("groups"))
     for (const FormValue& group : groups->Items()) graph.groups.push_back(GroupFromJson(group));
+  if (const auto kept_out = value.Find("kept_out"))
+    for (const auto& [name, why] : kept_out->Entries()) graph.kept_out[name] = why.Text();
   if (const auto buffers = value.Find("buffers")) {
     for (const FormValue& buffer : buffers->Items())
       graph.lx.buffers.push_back(BufferFromJson(buffer));
