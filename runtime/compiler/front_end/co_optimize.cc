@@ -179,8 +179,8 @@ class Search {
     return best;
   }
 
-  // Along one or two dimensions that all operations walk, few tiles first. An operation that lacks
-  // one would do all of its work in each iteration.
+  // Along one or two dimensions that all operations walk, few tiles and loops first. An operation
+  // that lacks one would do all of its work in each iteration.
   std::vector<std::vector<PlanLevel>> Candidates(size_t begin, size_t end) const {
     std::vector<PlanLevel> single;
     for (const auto& [dim, size] : OutputDims(ops_[begin])) {
@@ -204,8 +204,9 @@ class Search {
             single[a].count * single[b].count <= CoOptimizeBounds::kTiles)
           all.push_back({single[a], single[b]});
     }
-    std::stable_sort(all.begin(), all.end(),
-                     [](const auto& a, const auto& b) { return TilesOf(a) < TilesOf(b); });
+    std::stable_sort(all.begin(), all.end(), [](const auto& a, const auto& b) {
+      return std::pair(TilesOf(a), a.size()) < std::pair(TilesOf(b), b.size());
+    });
     return all;
   }
 

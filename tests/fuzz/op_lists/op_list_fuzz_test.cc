@@ -59,7 +59,7 @@ constexpr BundleDialect kDialects[] = {BundleDialect::kSymbolicConstants,
 constexpr const char* kDialectNames[] = {"constants", "baked", "arguments"};
 
 struct Tally {
-  int lists = 0, refused = 0, hinted = 0, forced = 0;
+  int lists = 0, refused = 0, hinted = 0, forced = 0, co_optimized = 0;
   PlanTally plans;
   int64_t elements = 0, unknown = 0;
   std::map<std::string, int> refusals;
@@ -85,7 +85,9 @@ class Trial {
         plan_ = RandomPlan(compiler::EliminateDeadCode(graph_), seed_ ^ 0x5A5A).Make(false);
       result_ = CompileWithPlan(graph_, options, plan_, tally_.plans);
       if (!result_.groups.empty()) ++tally_.hinted;
+      if (IsCoOptimized()) ++tally_.co_optimized;
     } catch (const Error& error) {
+      EXPECT_TRUE(!options.co_optimize || IsRefusedAsItIs(options)) << error.what();
       return Refused(error);
     }
     inputs_ = RandomInputs(graph_, random_);
@@ -116,6 +118,22 @@ class Trial {
   }
 
  private:
+  // What compiles without co-optimization compiles with it.
+  bool IsRefusedAsItIs(compiler::FrontEndOptions options) const {
+    options.co_optimize.reset();
+    try {
+      CompileNamedGraph(compiler::ReadNamedGraph(list_), options);
+    } catch (const Error&) {
+      return true;
+    }
+    return false;
+  }
+  bool IsCoOptimized() const {
+    const auto& decisions = result_.decisions;
+    return std::any_of(decisions.begin(), decisions.end(), [](const compiler::Decision& decision) {
+      return decision.because.rfind("co-optimization finds", 0) == 0;
+    });
+  }
   uint32_t Below(uint32_t limit) { return static_cast<uint32_t>(random_() % limit); }
 
   compiler::FrontEndOptions Options() {
@@ -133,6 +151,10 @@ class Trial {
     options.lx.solver = static_cast<compiler::LxSolver>(Below(3));
     options.lx.cores = options.division.max_cores;
     options.lx.capacity = Below(6) == 0 ? 16 << 10 : 1 << 20;
+    if (Below(2) == 0) {
+      options.co_optimize = {Below(2) == 0 ? 0 : Below(4096), Below(4096)};
+      options.lx.capacity = int64_t{128} << Below(8);
+    }
     about_ = "\n" + compiler::OptionsToJson(options).dump();
     return options;
   }
@@ -368,8 +390,9 @@ Tally RunLists(uint32_t most, bool always_planned, const MakeList& make) {
   for (const auto& [what, count] : tally.refusals)
     std::printf("  %5d refused: %s\n", count, what.c_str());
   std::printf(
-      "  %d lists, %d refused, %d tiled, %d of forced splits, %lld of %lld elements compared\n",
-      tally.lists, tally.refused, tally.hinted, tally.forced,
+      "  %d lists, %d refused, %d tiled, %d of them co-optimized, %d of "
+      "forced splits, %lld of %lld elements compared\n",
+      tally.lists, tally.refused, tally.hinted, tally.co_optimized, tally.forced,
       static_cast<long long>(tally.elements - tally.unknown),
       static_cast<long long>(tally.elements));
   Print(tally.plans);
@@ -386,6 +409,7 @@ TEST(OpListFuzz, EveryDialectAndTheProgramGiveTheValuesOfTheList) {
 TEST(OpListFuzz, EveryPlanOfAChainGivesTheValuesOfTheList) {
   const Tally tally = RunLists(60, true, [](uint32_t seed) { return RandomChain(seed).Make(); });
   EXPECT_GT(tally.plans.planned, tally.lists / 2) << "most are to be compiled with a plan";
+  EXPECT_GT(tally.co_optimized, 0) << "some are to get loops without a hint";
   EXPECT_GT(tally.plans.nested, 2) << "some are to have several inner loops in one outer";
 }
 
