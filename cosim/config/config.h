@@ -106,6 +106,7 @@ enum class VerifyMode : uint8_t { kFull, kSample, kNone };
 enum class Distribution : uint8_t { kUniform, kNormal, kPositive, kSmall };
 
 // Whose results may stay in LX.
+enum class TiledReductions : uint8_t { kFail, kPlan };
 enum class LxResults : uint8_t { kAll, kPublic, kNone, kCoOptimizing };
 
 // Whether a core may reach more than 256 MiB of a tensor.
@@ -164,6 +165,7 @@ struct WorkloadConfig {
   compiler::CompilerPreset compiler = compiler::CompilerPreset::kOwn;
   bool tiling = true;
   bool agree = true;
+  TiledReductions tiled_reductions = TiledReductions::kFail;
   LxResults lx = LxResults::kAll;
   uint64_t lx_step_bytes = compiler::CoOptimizeCost::kBytesPerStep;
   uint64_t lx_operation_bytes = compiler::CoOptimizeCost::kBytesPerOperation;

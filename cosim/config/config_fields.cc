@@ -60,6 +60,11 @@ void DescribeGraph(FieldCollector& f, WorkloadConfig& workload) {
       "of the coarse-tiling RFC, May 2026 (docs/compiler.md)");
   f.Flag("tiling", workload.tiling,
          "Of a list of operations: false ignores the hints, and the groups of a plan");
+  f.Choice(
+      "tiled_reductions", workload.tiled_reductions, {"fail", "plan"},
+      "Of a list of operations: hints along a dimension that an operation sums over. fail: the "
+      "operation is not divided there, as in the public compiler; plan: each iteration makes "
+      "the sum of a tile, which is rounded and added to those before (sum, mean, matmul)");
   f.Flag("agree", workload.agree,
          "Of a list of operations: operations of one loop are divided over the cores along the "
          "dimensions that all of them walk; false: each by itself, as division says");

@@ -122,6 +122,7 @@ constexpr Rule kRules[] = {
     {"workload.channels", IsStreamsOrTaskGraph, kStreamsOrTaskGraph},
     {"workload.compiler", IsListOrModel, kListOrModel},
     {"workload.tiling", IsOneProgram, kOneProgram},
+    {"workload.tiled_reductions", IsOneProgram, kOneProgram},
     {"workload.agree", IsOneProgram, kOneProgram},
     {"workload.lx", IsListOrModel, kListOrModel},
     {"workload.lx_step_bytes", IsCoOptimized, kCoOptimized},

@@ -196,6 +196,7 @@ compiler::FrontEndOptions FrontEndOptionsOf(const RunConfig& config, compiler::P
   const WorkloadConfig& workload = config.workload;
   compiler::FrontEndOptions options = compiler::OptionsOf(workload.compiler);
   options.tiling = workload.tiling;
+  options.tiled_reductions = workload.tiled_reductions == TiledReductions::kPlan;
   options.plan = std::move(plan);
   options.division.rule = workload.division;
   options.division.timing = MatmulTimingOf(config.card);

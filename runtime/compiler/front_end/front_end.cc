@@ -16,6 +16,7 @@
 #include "runtime/compiler/front_end/lx_graph.h"
 #include "runtime/compiler/front_end/named_lowering.h"
 #include "runtime/compiler/front_end/pipeline.h"
+#include "runtime/compiler/front_end/tiled_reductions.h"
 #include "runtime/compiler/list/dead_code.h"
 #include "runtime/compiler/list/decompose.h"
 #include "runtime/compiler/list/promote_types.h"
@@ -88,6 +89,7 @@ void RunHints(FrontEndResult& graph, const FrontEndOptions& options) {
     graph.groups = GroupsOfPlan(graph.graph, graph.loop_names, *options.plan.groups, graph.log);
   } else {
     AssignDimHints(graph.graph, HintScopes(graph.primitives));
+    if (options.tiled_reductions) SplitTiledReductions(graph);
     graph.groups = HintsToGroups(graph.graph, &graph.log);
   }
   Append(ExplainHints(graph), graph);

@@ -30,7 +30,8 @@
 namespace spyre::compiler {
 
 struct FrontEndOptions {
-  bool tiling = true;  // false: hints and groups of the plan are ignored
+  bool tiling = true;             // false: hints and groups of the plan are ignored
+  bool tiled_reductions = false;  // hints divide what operations sum over: tiled_reductions.h
   DivisionOptions division;
   bool allow_long_spans = false;  // a core may reach more than 256 MiB of a tensor
   // Of a tensor, that a core may reach before its operation is cut into chunks.

@@ -59,6 +59,11 @@ BufferLayout MakeBufferLayout(const std::vector<int64_t>& size, DataFormat forma
   return layout;
 }
 
+Extent GraphOp::RangeOf(int position) const {
+  const auto l = static_cast<size_t>(position);
+  return l < ranges.size() ? ranges[l] : reduction_ranges.at(l - ranges.size());
+}
+
 bool GraphOp::Reads(const std::string& buffer) const {
   return std::any_of(reads.begin(), reads.end(),
                      [&](const GraphRead& read) { return read.buffer == buffer; });

@@ -68,7 +68,7 @@ HintUse UseOf(const Graph& graph, const std::vector<std::string>& ops, int hint_
       *hint = own;
       if (!own.dim_index) {
         use.lacking.push_back(name);
-      } else if (own.is_reduction) {
+      } else if (own.is_reduction && !graph.Find(name)->partial) {
         use.reducing.push_back(name);
       } else if (!use.level) {
         use.level = TileLevel{own.count, {*own.dim_index}, hint_id};
