@@ -130,15 +130,14 @@ class Folder {
   // The sum of which this makes the tiles; nothing: it does not, or they are not added up.
   std::optional<GraphOp> SumOf(const GraphOp& tile) {
     if (!tile.partial || tile.kind != GraphOp::Kind::kReduction ||
-        tile.layout.kind != BufferLayout::Kind::kTiled ||
-        (tile.op != "sum" && tile.op != "mean" && tile.op.rfind("batchmatmul", 0) != 0))
+        tile.layout.kind != BufferLayout::Kind::kTiled || CombinerOf(tile.op).empty())
       return std::nullopt;
     const GraphOp* const add = OnlyReader(tile.name);
     if (add == nullptr || add->layout.kind != BufferLayout::Kind::kMutation) return std::nullopt;
     const GraphOp* const sum = graph_.Find(add->layout.target);
     const GraphOp* const start = sum == nullptr ? nullptr : OtherWriter(*sum, *add);
     if (sum == nullptr || sum->kind != GraphOp::Kind::kEmpty || start == nullptr ||
-        !IsStart(*start, *sum) || !IsAdd(*add, *sum, tile))
+        !IsStart(*start, *sum, tile) || !IsAdd(*add, *sum, tile))
       return std::nullopt;
     GraphOp whole = tile;
     whole.name = sum->name;
@@ -186,16 +185,37 @@ class Folder {
     return other;
   }
 
-  bool IsStart(const GraphOp& start, const GraphOp& sum) const {
+  // What puts two results together: "": nothing does.
+  static std::string CombinerOf(const std::string& reduction) {
+    if (reduction == "sum" || reduction == "mean" || reduction.rfind("batchmatmul", 0) == 0)
+      return "add";
+    return reduction == "max" ? "maximum" : reduction == "min" ? "minimum" : "";
+  }
+
+  bool IsStart(const GraphOp& start, const GraphOp& sum, const GraphOp& tile) const {
+    if (CombinerOf(tile.op) != "add") return IsFirstPart(start, sum, tile);
     return start.kind == GraphOp::Kind::kPointwise && start.op == "identity" && !start.loop &&
            start.constants.empty() && start.layout.offset.empty() && start.ranges == sum.ranges &&
            start.reads.size() == 1 && start.reads[0].offset.empty() &&
            IsZero(start.reads[0].buffer);
   }
 
+  // The largest or smallest of some elements among those of the tiles.
+  static bool IsFirstPart(const GraphOp& start, const GraphOp& sum, const GraphOp& tile) {
+    bool right = start.kind == GraphOp::Kind::kReduction && start.op == tile.op && !start.loop &&
+                 start.reduction_type == tile.reduction_type && !start.partial &&
+                 start.constants.empty() && start.layout.offset.empty() &&
+                 start.ranges == sum.ranges && start.reads.size() == 1 && tile.reads.size() == 1 &&
+                 start.reads[0].buffer == tile.reads[0].buffer &&
+                 start.reads[0].loop == tile.reads[0].loop && tile.reads[0].offset.empty() &&
+                 start.reduction_ranges.size() == tile.reduction_ranges.size();
+    for (const int64_t offset : start.reads[0].offset) right = right && offset == 0;
+    return right;
+  }
+
   // sum + tile, element by element, in the loops of the tile; nobody reads the sum before.
   bool IsAdd(const GraphOp& add, const GraphOp& sum, const GraphOp& tile) const {
-    bool right = add.kind == GraphOp::Kind::kPointwise && add.op == "add" &&
+    bool right = add.kind == GraphOp::Kind::kPointwise && add.op == CombinerOf(tile.op) &&
                  add.constants.empty() && add.layout.offset.empty() && add.reads.size() == 2 &&
                  add.reads[0].buffer == sum.name && add.reads[1].buffer == tile.name &&
                  add.ranges == tile.ranges && add.loop.has_value() == tile.loop.has_value() &&

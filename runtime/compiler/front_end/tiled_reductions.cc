@@ -13,9 +13,13 @@
 namespace spyre::compiler {
 namespace {
 
-bool IsAdditive(const GraphOp& op) {
-  return op.kind == GraphOp::Kind::kReduction &&
-         (op.op == "sum" || op.op == "mean" || op.op.rfind("batchmatmul", 0) == 0);
+// What puts the results of two tiles together; "": nothing does.
+std::string CombinerOf(const GraphOp& op) {
+  if (op.kind != GraphOp::Kind::kReduction) return "";
+  if (op.op == "max") return "maximum";
+  if (op.op == "min") return "minimum";
+  const bool adds = op.op == "sum" || op.op == "mean" || op.op.rfind("batchmatmul", 0) == 0;
+  return adds ? "add" : "";
 }
 
 bool HasTiles(const GraphOp& op) {
@@ -28,11 +32,11 @@ class Splitter {
   explicit Splitter(FrontEndResult& result) : result_(result), graph_(result.graph) {}
 
   void Run() {
-    std::vector<std::string> sums;
+    std::vector<std::string> reductions;
     for (const GraphOp& op : graph_.ops)
-      if (IsAdditive(op) && HasTiles(op)) sums.push_back(op.name);
-    for (const std::string& name : sums) Split(name);
-    if (!sums.empty()) result_.loop_names = NameLoops(graph_);
+      if (!CombinerOf(op).empty() && HasTiles(op)) reductions.push_back(op.name);
+    for (const std::string& name : reductions) Split(name);
+    if (!reductions.empty()) result_.loop_names = NameLoops(graph_);
   }
 
  private:
@@ -55,9 +59,14 @@ class Splitter {
     whole.layout = tile.layout;
 
     GraphOp start = WriterOf(whole, ".start", "identity", tile);
-    start.reads = {{ZeroArgument(result_, tile.host_format), {-1}, {}}};
+    const std::string combiner = CombinerOf(tile);
+    if (combiner == "add") {
+      start.reads = {{ZeroArgument(result_, tile.host_format), {-1}, {}}};
+    } else {
+      BeginWithTheFirstTile(tile, first, start);
+    }
 
-    GraphOp add = WriterOf(whole, ".add", "add", tile);
+    GraphOp add = WriterOf(whole, ".combine", combiner, tile);
     GraphRead all{name, std::vector<int>(whole.ranges.size()), {}};
     std::iota(all.loop.begin(), all.loop.end(), 0);
     add.reads = {all, all};
@@ -73,7 +82,7 @@ class Splitter {
                       {std::move(whole), std::move(start)});
   }
 
-  GraphOp WriterOf(const GraphOp& whole, const char* suffix, const char* func,
+  GraphOp WriterOf(const GraphOp& whole, const char* suffix, const std::string& func,
                    const GraphOp& tile) const {
     GraphOp op;
     op.name = Unused(whole.name + suffix);
@@ -85,6 +94,32 @@ class Splitter {
     op.layout.kind = BufferLayout::Kind::kMutation;
     op.layout.target = whole.name;
     return op;
+  }
+
+  // The largest of nothing is no number, and to take the first tile twice changes nothing.
+  void BeginWithTheFirstTile(const GraphOp& tile, size_t first, GraphOp& start) const {
+    const std::string& operand = tile.reads.front().buffer;
+    if (graph_.Find(operand) != nullptr && PositionOf(operand) >= first)
+      throw CompileError(
+          "RuntimeError", "tiled_reduction_dim",
+          fmt::format("coarse tiling: {} reduces along what a hint divides, beginning with the "
+                      "first tile of {}, which is made in the same loop; begin the hint behind {}",
+                      ListNameOf(tile.name), operand, operand))
+          .Subject(operand)
+          .Remedy("begin the hint behind " + operand);
+    start.kind = GraphOp::Kind::kReduction;
+    start.op = tile.op;
+    start.reduction_type = tile.reduction_type;
+    start.loop_names = tile.loop_names;
+    start.reduction_ranges = tile.reduction_ranges;
+    for (const DimHint& hint : tile.dim_hints) {
+      if (!hint.is_reduction) continue;
+      Extent& range =
+          start.reduction_ranges[static_cast<size_t>(*hint.dim_index) - tile.ranges.size()];
+      range = range / Extent(hint.count);
+    }
+    start.reads = tile.reads;
+    for (GraphRead& read : start.reads) read.offset.resize(read.loop.size());  // a part of it
   }
 
   // Operations that become one group: neighbours under the same hints. First, behind the last.
@@ -111,24 +146,26 @@ class Splitter {
       if (!graph_.ops[i].Reads(name)) continue;
       throw CompileError(
           "RuntimeError", "tiled_reduction_dim",
-          fmt::format("coarse tiling: {} reads {} in the loop that sums it tile by tile, and {} is "
-                      "whole only behind the loop; end the hint with {}, or cut a dimension that "
-                      "{} does not sum over",
-                      graph_.ops[i].name, name, name, name, name))
+          fmt::format(
+              "coarse tiling: {} reads {} in the loop that makes it tile by tile, and {} is "
+              "whole only behind the loop; end the hint with {}, or cut a dimension that "
+              "{} does not reduce",
+              graph_.ops[i].name, name, name, name, name))
           .Subject(name)
           .Remedy("end the hint behind " + name);
     }
   }
 
-  // Of the summed dimensions. Others are checked where tiles are made.
+  // Of the reduced dimensions. Others are checked where tiles are made.
   void CheckTiles(const GraphOp& op) const {
     for (const DimHint& hint : op.dim_hints) {
       if (hint.dim_index || hint.count == 1) continue;
       throw CompileError(
           "RuntimeError", "tiled_reduction_dim",
-          fmt::format("coarse tiling: {} has no dimension {}, so that it would add its tiles again "
-                      "in each of the {} iterations; leave {} out of that hint",
-                      op.name, hint.dim, hint.count, op.name))
+          fmt::format(
+              "coarse tiling: {} has no dimension {}, so that it would take its tiles again "
+              "in each of the {} iterations; leave {} out of that hint",
+              op.name, hint.dim, hint.count, op.name))
           .Subject(op.name)
           .Remedy("leave it out of the hint");
     }
@@ -139,8 +176,8 @@ class Splitter {
       const int64_t size = op.RangeOf(loop).number();
       if (size % count != 0)
         throw CompileError("RuntimeError", "not_divisible",
-                           fmt::format("coarse tiling: operation {}: the {} elements that it sums "
-                                       "are not a multiple of {} tiles",
+                           fmt::format("coarse tiling: operation {}: the {} elements that it "
+                                       "reduces are not a multiple of {} tiles",
                                        op.name, size, count))
             .Subject(op.name);
       for (const GraphRead& read : op.reads) {
@@ -179,11 +216,12 @@ class Splitter {
     int64_t tiles = 1;
     for (const DimHint& hint : tile.dim_hints)
       if (hint.is_reduction) tiles *= hint.count;
-    result_.decisions.push_back({"hints",
-                                 name,
-                                 fmt::format("the sum of {} tiles, each rounded and added", tiles),
-                                 "a hint divides what it sums over (tiled_reductions = plan)",
-                                 {}});
+    result_.decisions.push_back(
+        {"hints",
+         name,
+         fmt::format("{} tiles, whose results are put together by '{}'", tiles, CombinerOf(tile)),
+         "a hint divides what it reduces (tiled_reductions = plan)",
+         {}});
   }
 
   FrontEndResult& result_;

@@ -39,6 +39,7 @@
 #include "tests/fuzz/op_lists/random_chain.h"
 #include "tests/fuzz/op_lists/random_op_list.h"
 #include "tests/fuzz/op_lists/random_plan.h"
+#include "tests/fuzz/op_lists/random_reductions.h"
 #include "tests/unit/runtime/compiler/program_interpreter.h"
 
 namespace spyre::fuzz {
@@ -59,7 +60,7 @@ constexpr BundleDialect kDialects[] = {BundleDialect::kSymbolicConstants,
 constexpr const char* kDialectNames[] = {"constants", "baked", "arguments"};
 
 struct Tally {
-  int lists = 0, refused = 0, hinted = 0, forced = 0, co_optimized = 0;
+  int lists = 0, refused = 0, hinted = 0, forced = 0, co_optimized = 0, tiled_reductions = 0;
   PlanTally plans;
   int64_t elements = 0, unknown = 0;
   std::map<std::string, int> refusals;
@@ -85,6 +86,7 @@ class Trial {
         plan_ = RandomPlan(compiler::EliminateDeadCode(graph_), seed_ ^ 0x5A5A).Make(false);
       result_ = CompileWithPlan(graph_, options, plan_, tally_.plans);
       if (!result_.groups.empty()) ++tally_.hinted;
+      if (TilesOfReductions() > 1) ++tally_.tiled_reductions;
       if (IsCoOptimized()) ++tally_.co_optimized;
     } catch (const Error& error) {
       EXPECT_TRUE(!options.co_optimize || IsRefusedAsItIs(options)) << error.what();
@@ -128,6 +130,17 @@ class Trial {
     }
     return false;
   }
+  // At most, of one reduction.
+  int64_t TilesOfReductions() const {
+    int64_t most = 1;
+    for (const compiler::GraphOp& op : result_.graph.ops) {
+      int64_t tiles = 1;
+      for (size_t level = 0; op.partial && op.loop && level < op.loop->count.size(); ++level)
+        tiles *= op.loop->count[level].number();
+      most = std::max(most, tiles);
+    }
+    return most;
+  }
   bool IsCoOptimized() const {
     const auto& decisions = result_.decisions;
     return std::any_of(decisions.begin(), decisions.end(), [](const compiler::Decision& decision) {
@@ -155,6 +168,7 @@ class Trial {
       options.co_optimize = {Below(2) == 0 ? 0 : Below(4096), Below(4096)};
       options.lx.capacity = int64_t{128} << Below(8);
     }
+    options.tiled_reductions = Below(2) == 0;
     about_ = "\n" + compiler::OptionsToJson(options).dump();
     return options;
   }
@@ -284,7 +298,7 @@ class Trial {
 
   // The executed files, and the source of operations worked out in float64, beside the oracle.
   void Compare(const std::vector<HostData>& outputs) {
-    const OpListOracle oracle(list_, inputs_);
+    const OpListOracle oracle(list_, inputs_, TilesOfReductions());
     cosim::ArgumentImages images;
     for (size_t i = 0; i < result_.arguments.size(); ++i) {
       const FrontEndArgument& argument = result_.arguments[i];
@@ -390,10 +404,10 @@ Tally RunLists(uint32_t most, bool always_planned, const MakeList& make) {
   for (const auto& [what, count] : tally.refusals)
     std::printf("  %5d refused: %s\n", count, what.c_str());
   std::printf(
-      "  %d lists, %d refused, %d tiled, %d of them co-optimized, %d of "
-      "forced splits, %lld of %lld elements compared\n",
-      tally.lists, tally.refused, tally.hinted, tally.co_optimized, tally.forced,
-      static_cast<long long>(tally.elements - tally.unknown),
+      "  %d lists, %d refused, %d tiled, %d of them co-optimized, %d with "
+      "tiled reductions, %d of forced splits, %lld of %lld elements compared\n",
+      tally.lists, tally.refused, tally.hinted, tally.co_optimized, tally.tiled_reductions,
+      tally.forced, static_cast<long long>(tally.elements - tally.unknown),
       static_cast<long long>(tally.elements));
   Print(tally.plans);
   EXPECT_LT(tally.refused, tally.lists / 2 * 3) << "most lists are to be run";
@@ -411,6 +425,12 @@ TEST(OpListFuzz, EveryPlanOfAChainGivesTheValuesOfTheList) {
   EXPECT_GT(tally.plans.planned, tally.lists / 2) << "most are to be compiled with a plan";
   EXPECT_GT(tally.co_optimized, 0) << "some are to get loops without a hint";
   EXPECT_GT(tally.plans.nested, 2) << "some are to have several inner loops in one outer";
+}
+
+TEST(OpListFuzz, ReductionsInTilesGiveTheValuesOfTheList) {
+  const Tally tally =
+      RunLists(60, false, [](uint32_t seed) { return RandomReductions(seed).Make(); });
+  EXPECT_GT(tally.tiled_reductions, tally.lists / 8);
 }
 
 }  // namespace
