@@ -16,6 +16,12 @@
 namespace spyre::compiler {
 namespace {
 
+// In groups the name of a composite stands for all that it became: "p" for "p.max" too.
+bool IsNamedByAnother(const Graph& graph, const std::string& name) {
+  return std::any_of(graph.ops.begin(), graph.ops.end(),
+                     [&](const GraphOp& other) { return name.rfind(other.name + ".", 0) == 0; });
+}
+
 // The user's divisions and places of the operations of a graph.
 Plan PlanOf(const Graph& graph, const Plan& plan) {
   Plan own;
@@ -152,7 +158,8 @@ std::optional<SegmentPlan> SegmentPlanner::PlanLoop(size_t first, size_t last,
     Graph graph = GraphOf(first, last);
     PlanNode node;
     node.path = "a loop";
-    for (const GraphOp& op : graph.ops) node.body.push_back({op.name, {}, {}, node.path});
+    for (const GraphOp& op : graph.ops)
+      if (!IsNamedByAnother(graph, op.name)) node.body.push_back({op.name, {}, {}, node.path});
     node.levels = levels;
     std::vector<std::string> log;
     const std::vector<TileGroup> groups = GroupsOfPlan(graph, graph_.loop_names, {node}, log);

@@ -360,6 +360,18 @@ TEST(CoOptimize, ReductionsAreNotDividedAlongWhatTheyReduce) {
   EXPECT_EQ(LoopsOf(result), "4x[y x z s]") << "along B, in as many tiles as let x and z stay";
 }
 
+TEST(CoOptimize, OperationsOfACompositeAreGroupedLikeOthers) {
+  const Json list = Json::parse(R"({
+    "dims": {"R": 2048, "C": 16384},
+    "tensors": [{"name": "x", "dims": ["R", "C"]}],
+    "ops": [{"op": "softmax", "inputs": ["x"], "dim": "C", "output": "p"}]})");
+  const FrontEndResult result = CompileNamedGraph(ReadNamedGraph(list), CoOptimizing());
+  EXPECT_EQ(LoopsOf(result), "2x[p.max p.sub p.exp p.sum p]");
+  constexpr int64_t kTensor = int64_t{2048} * 16384 * 2;
+  EXPECT_EQ(FactsOf(result).traffic.bytes_read, 2 * kTensor);
+  EXPECT_EQ(FactsOf(result).traffic.bytes_written, kTensor);
+}
+
 TEST(CoOptimize, TheGraphFormKeepsWhatWasChosen) {
   FrontEndOptions options = CoOptimizing({0, 0});
   FrontEndResult graph;
