@@ -52,7 +52,7 @@ class Padder {
     behind[at] = rows[at];
 
     GraphOp whole;
-    whole.name = Unused("padded_" + name);
+    whole.name = UnusedName(result_, "padded_" + name);
     whole.kind = GraphOp::Kind::kEmpty;
     whole.op = "empty";
     whole.host_format = matmul.host_format;
@@ -76,7 +76,7 @@ class Padder {
   GraphOp Write(const GraphOp& whole, const char* suffix, const std::vector<int64_t>& size,
                 const std::vector<int64_t>& offset, GraphRead read) const {
     GraphOp op;
-    op.name = Unused(whole.name + suffix);
+    op.name = UnusedName(result_, whole.name + suffix);
     op.op = "identity";
     op.ranges = Extents(size);
     op.host_format = whole.host_format;
@@ -85,17 +85,6 @@ class Padder {
     op.layout.offset = offset;
     op.reads.push_back(std::move(read));
     return op;
-  }
-
-  std::string Unused(std::string name) const {
-    const auto taken = [&](const std::string& other) {
-      const auto& tensors = result_.primitives.tensors;
-      return graph_.Find(other) != nullptr ||
-             std::any_of(tensors.begin(), tensors.end(),
-                         [&](const NamedTensor& tensor) { return tensor.name == other; });
-    };
-    while (taken(name)) name += "_";
-    return name;
   }
 
   // Position in the graph: before the matmul, or before the outermost loop around it that does not
@@ -152,6 +141,17 @@ class Padder {
 
 }  // namespace
 
+std::string UnusedName(const FrontEndResult& graph, std::string name) {
+  const auto taken = [&](const std::string& other) {
+    const auto& tensors = graph.primitives.tensors;
+    return graph.graph.Find(other) != nullptr ||
+           std::any_of(tensors.begin(), tensors.end(),
+                       [&](const NamedTensor& tensor) { return tensor.name == other; });
+  };
+  while (taken(name)) name += "_";
+  return name;
+}
+
 std::string ZeroArgument(FrontEndResult& graph, DataFormat format) {
   const auto is_zero = [&](const NamedTensor& tensor) {
     return tensor.origin == NamedTensor::Origin::kConstant && tensor.value == 0 &&
@@ -162,10 +162,8 @@ std::string ZeroArgument(FrontEndResult& graph, DataFormat format) {
   if (tensor == tensors.end()) {
     NamedTensor zero;
     zero.origin = NamedTensor::Origin::kConstant;
-    zero.name = "0";
+    zero.name = UnusedName(graph, "0");
     zero.format = format;
-    const auto taken = [&](const NamedTensor& other) { return other.name == zero.name; };
-    while (std::any_of(tensors.begin(), tensors.end(), taken)) zero.name += "_";
     tensor = tensors.insert(tensors.end(), std::move(zero));
   }
   tensor->stick = NamedTensor::kSparse;

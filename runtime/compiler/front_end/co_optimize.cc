@@ -91,7 +91,7 @@ class Search {
     if (group_of_[at - 1] >= 0 && group_of_[at - 1] == group_of_[at]) return false;
     // A buffer and the operations that write parts of it are one.
     for (size_t i = at; i < ops_.size(); ++i) {
-      if (ops_[i].layout.kind != BufferLayout::Kind::kMutation) continue;
+      if (ops_[i].layout.kind != BufferLayout::Kind::kMutation || group_of_[i] >= 0) continue;
       for (size_t b = 0; b < at; ++b)
         if (ops_[b].name == ops_[i].layout.target) return false;
     }

@@ -47,7 +47,7 @@ class Splitter {
     CheckTiles(graph_.ops[at]);
 
     GraphOp tile = graph_.ops[at];
-    tile.name = Unused(name + kTileOfReduction);
+    tile.name = UnusedName(result_, name + kTileOfReduction);
     tile.partial = true;
 
     GraphOp whole;
@@ -85,7 +85,7 @@ class Splitter {
   GraphOp WriterOf(const GraphOp& whole, const char* suffix, const std::string& func,
                    const GraphOp& tile) const {
     GraphOp op;
-    op.name = Unused(whole.name + suffix);
+    op.name = UnusedName(result_, whole.name + suffix);
     op.op = func;
     op.ranges = whole.ranges;
     op.host_format = whole.host_format;
@@ -195,17 +195,6 @@ class Splitter {
             .Remedy("fewer slices");
       }
     }
-  }
-
-  std::string Unused(std::string name) const {
-    const auto taken = [&](const std::string& other) {
-      const auto& tensors = result_.primitives.tensors;
-      return graph_.Find(other) != nullptr ||
-             std::any_of(tensors.begin(), tensors.end(),
-                         [&](const NamedTensor& tensor) { return tensor.name == other; });
-    };
-    while (taken(name)) name += "_";
-    return name;
   }
 
   size_t PositionOf(const std::string& op) const {

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Random lists of operations, compiled with random options and plans in every dialect and executed:
-// by the
-// files that the front end emits, and by the generated program. All must agree bit for bit, and
-// with what the list means in float64. A refusal is a sentence.
-//
+// by the files that the front end emits, and by the generated program. All must agree bit for bit,
+// and with what the list means in float64. A refusal is a sentence.
 // SPYRE_FUZZ_SEED: which seeds; SPYRE_FUZZ_SECONDS: go on for so long; SPYRE_FUZZ_FIRST and
 // SPYRE_FUZZ_LIST: the seed to begin with, and a file with a list to take instead of its own.
 #include <gtest/gtest.h>
@@ -30,7 +28,6 @@
 #include "runtime/compiler/codegen/bundle_kernel.h"
 #include "runtime/compiler/codegen/bundle_problem.h"
 #include "runtime/compiler/front_end/argument_reach.h"
-#include "runtime/compiler/front_end/compiler_preset.h"
 #include "runtime/compiler/front_end/front_end.h"
 #include "runtime/compiler/graph_form/graph_form_values.h"
 #include "runtime/compiler/list/dead_code.h"
@@ -38,6 +35,7 @@
 #include "tests/fuzz/op_lists/op_list_check.h"
 #include "tests/fuzz/op_lists/random_chain.h"
 #include "tests/fuzz/op_lists/random_op_list.h"
+#include "tests/fuzz/op_lists/random_options.h"
 #include "tests/fuzz/op_lists/random_plan.h"
 #include "tests/fuzz/op_lists/random_reductions.h"
 #include "tests/unit/runtime/compiler/program_interpreter.h"
@@ -86,8 +84,8 @@ class Trial {
         plan_ = RandomPlan(compiler::EliminateDeadCode(graph_), seed_ ^ 0x5A5A).Make(false);
       result_ = CompileWithPlan(graph_, options, plan_, tally_.plans);
       if (!result_.groups.empty()) ++tally_.hinted;
-      if (TilesOfReductions() > 1) ++tally_.tiled_reductions;
-      if (IsCoOptimized()) ++tally_.co_optimized;
+      if (TilesOfReductions(result_.graph) > 1) ++tally_.tiled_reductions;
+      if (IsCoOptimized(result_)) ++tally_.co_optimized;
     } catch (const Error& error) {
       EXPECT_TRUE(!options.co_optimize || IsRefusedAsItIs(options)) << error.what();
       return Refused(error);
@@ -125,50 +123,15 @@ class Trial {
     options.co_optimize.reset();
     try {
       CompileNamedGraph(compiler::ReadNamedGraph(list_), options);
+      return false;
     } catch (const Error&) {
       return true;
     }
-    return false;
-  }
-  // At most, of one reduction.
-  int64_t TilesOfReductions() const {
-    int64_t most = 1;
-    for (const compiler::GraphOp& op : result_.graph.ops) {
-      int64_t tiles = 1;
-      for (size_t level = 0; op.partial && op.loop && level < op.loop->count.size(); ++level)
-        tiles *= op.loop->count[level].number();
-      most = std::max(most, tiles);
-    }
-    return most;
-  }
-  bool IsCoOptimized() const {
-    const auto& decisions = result_.decisions;
-    return std::any_of(decisions.begin(), decisions.end(), [](const compiler::Decision& decision) {
-      return decision.because.rfind("co-optimization finds", 0) == 0;
-    });
   }
   uint32_t Below(uint32_t limit) { return static_cast<uint32_t>(random_() % limit); }
 
   compiler::FrontEndOptions Options() {
-    const uint32_t preset = Below(3) == 0 ? Below(3) : 0;
-    compiler::FrontEndOptions options = OptionsOf(static_cast<compiler::CompilerPreset>(preset));
-    options.tiling = Below(8) != 0;
-    options.division.agree = Below(4) != 0;
-    if (Below(4) == 0) options.lowering.host_order = !options.lowering.host_order;
-    constexpr int kCores[] = {1, 2, 3, 4, 7, 8, 16, 32, 32};
-    options.division.max_cores = kCores[Below(std::size(kCores))];
-    if (Below(4) == 0) options.division.rule = static_cast<compiler::SplitRule>(Below(3));
-    if (Below(6) == 0) options.chunk_bytes = int64_t{4096} << Below(5);
-    options.lx_planning = Below(4) != 0;
-    options.lx.all_operations = Below(4) != 0;
-    options.lx.solver = static_cast<compiler::LxSolver>(Below(3));
-    options.lx.cores = options.division.max_cores;
-    options.lx.capacity = Below(6) == 0 ? 16 << 10 : 1 << 20;
-    if (Below(2) == 0) {
-      options.co_optimize = {Below(2) == 0 ? 0 : Below(4096), Below(4096)};
-      options.lx.capacity = int64_t{128} << Below(8);
-    }
-    options.tiled_reductions = Below(2) == 0;
+    compiler::FrontEndOptions options = RandomOptions(random_);
     about_ = "\n" + compiler::OptionsToJson(options).dump();
     return options;
   }
@@ -298,7 +261,7 @@ class Trial {
 
   // The executed files, and the source of operations worked out in float64, beside the oracle.
   void Compare(const std::vector<HostData>& outputs) {
-    const OpListOracle oracle(list_, inputs_, TilesOfReductions());
+    const OpListOracle oracle(list_, inputs_, TilesOfReductions(result_.graph));
     cosim::ArgumentImages images;
     for (size_t i = 0; i < result_.arguments.size(); ++i) {
       const FrontEndArgument& argument = result_.arguments[i];
@@ -366,7 +329,7 @@ class Trial {
     }
   }
 
-  void Count(const Judgement& judgement, const char* of) {
+  static void Count(const Judgement& judgement, const char* of) {
     EXPECT_EQ(judgement.wrong, 0) << of << ", of " << judgement.elements << "; " << judgement.first;
   }
 
