@@ -17,6 +17,7 @@ constexpr int64_t kNever = std::numeric_limits<int64_t>::max();
 
 std::string LevelsText(const std::vector<PlanLevel>& levels) {
   std::vector<std::string> parts;
+  parts.reserve(levels.size());
   for (const PlanLevel& level : levels)
     parts.push_back(fmt::format("{} = {}", std::get<std::string>(level.dims.front()), level.count));
   return fmt::format("{}", fmt::join(parts, ", "));

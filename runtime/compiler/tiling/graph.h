@@ -101,6 +101,8 @@ struct GraphOp {
   Extent RangeOf(int position) const;
   bool IsComputed() const { return kind == Kind::kPointwise || kind == Kind::kReduction; }
   bool Reads(const std::string& buffer) const;
+  // It adds to a result in each iteration of the loops around it, which is no work done again.
+  bool Accumulates() const;
 };
 
 struct GraphInput {

@@ -53,11 +53,6 @@ std::vector<int> HintIds(const GraphOp& op) {
   return {ids.begin(), ids.end()};
 }
 
-// Adds to a result in each iteration, which is no work done again (tiled_reductions.h).
-bool Accumulates(const GraphOp& op) {
-  return op.layout.kind == BufferLayout::Kind::kMutation && op.Reads(op.layout.target);
-}
-
 // What one hint becomes for the operations of a group.
 struct HintUse {
   std::optional<TileLevel> level;     // of the first operation that divides the dimension
@@ -72,7 +67,7 @@ HintUse UseOf(const Graph& graph, const std::vector<std::string>& ops, int hint_
       if (own.hint_id != hint_id) continue;
       *hint = own;
       if (!own.dim_index) {
-        if (!Accumulates(*graph.Find(name))) use.lacking.push_back(name);
+        if (!graph.Find(name)->Accumulates()) use.lacking.push_back(name);
       } else if (own.is_reduction && !graph.Find(name)->partial) {
         use.reducing.push_back(name);
       } else if (!use.level) {

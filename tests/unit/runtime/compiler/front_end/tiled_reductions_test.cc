@@ -68,6 +68,15 @@ TEST(TiledReductions, EachTileWalksItsPartAndAMeanDividesByTheWhole) {
   EXPECT_EQ(combine.layout.target, "s");
 }
 
+TEST(TiledReductions, AreToldAsWhatTheHintBecame) {
+  const FrontEndResult result = Compile(Reduction("sum", {{"K", 4}}));
+  ASSERT_GE(result.decisions.size(), 2u);
+  EXPECT_EQ(result.decisions[0].subject, "s");
+  EXPECT_EQ(result.decisions[0].chosen, "4 tiles, whose results are put together by 'add'");
+  EXPECT_EQ(result.decisions[1].chosen, "loop of 4 at level 0 of group 0");
+  EXPECT_TRUE(result.decisions[1].refused.empty());
+}
+
 TEST(TiledReductions, OfALargestBeginWithThatOfTheFirstTile) {
   const FrontEndResult result = Compile(Reduction("amax", {{"K", 2}}));
   const GraphOp& start = *result.graph.Find("s.start");
