@@ -65,9 +65,14 @@ std::string ManPage(const Command& root, const std::string& release,
   text += ".SH SYNOPSIS\n";
   for (const Command& command : root.commands())
     text += fmt::format(".B {}\n.br\n", Roff(UsageOf(command)));
-  text += ".SH COMMANDS\n";
-  for (const Command& command : root.commands()) AddCommand(command, text);
-  text += ".SH COMMON OPTIONS\n" + OptionsText(root);
+  if (root.commands().empty()) {  // a program without commands
+    text += fmt::format(".B {}\n.SH OPTIONS\n", Roff(UsageOf(root)));
+  } else {
+    text += ".SH COMMANDS\n";
+    for (const Command& command : root.commands()) AddCommand(command, text);
+    text += ".SH COMMON OPTIONS\n";
+  }
+  text += OptionsText(root);
   text += fmt::format(".TP\n.B {}\nprint help and do nothing else\n", Roff("-h, --help"));
   if (!root.version().empty()) {
     text += fmt::format(".TP\n.B {}\nprint the version and what it was built with\n",

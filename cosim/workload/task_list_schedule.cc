@@ -6,6 +6,7 @@
 #include <optional>
 #include <utility>
 
+#include "base/error.h"
 #include "runtime/flex/scheduler.h"
 
 namespace spyre::cosim {
@@ -113,6 +114,17 @@ class StepPlanner {
 
 std::vector<TaskStep> PlanTasks(const TaskListPlan& list, uint32_t streams) {
   return StepPlanner(list, streams).Plan();
+}
+
+void CheckIssue(const IssueConfig& issue) {
+  if ((issue.window & (issue.window - 1)) != 0)
+    throw BadInput("workload.issue.window = {} tasks must be a power of two", issue.window);
+  if (issue.mode == IssueMode::kTaskGraph && issue.timing == runtime::IssueTiming::kInterleaved) {
+    throw BadInput(
+        "workload.issue.timing = \"interleaved\" takes turns between streams, but with "
+        "workload.issue.mode = \"task_graph\" dependencies give the order; use mode = "
+        "\"streams\", or timing = \"batched\"");
+  }
 }
 
 }  // namespace spyre::cosim

@@ -28,4 +28,7 @@ struct TaskStep {
 // 0: everything is on the default stream, whatever the tasks say.
 std::vector<TaskStep> PlanTasks(const TaskListPlan& list, uint32_t streams);
 
+// Throws BadInput for choices of workload.issue that exclude each other.
+void CheckIssue(const IssueConfig& issue);
+
 }  // namespace spyre::cosim

@@ -49,16 +49,7 @@ class TaskListPlanner {
       : TaskListPlanner(config, ReadWholeOpList(config.workload)) {}
 
   TaskListPlan PlanOneByOne() {
-    const uint64_t window = config_.workload.issue.window;
-    if ((window & (window - 1)) != 0)
-      throw BadInput("workload.issue.window = {} tasks must be a power of two", window);
-    if (config_.workload.issue.mode == IssueMode::kTaskGraph &&
-        config_.workload.issue.timing == runtime::IssueTiming::kInterleaved) {
-      throw BadInput(
-          "workload.issue.timing = \"interleaved\" takes turns between streams, but with "
-          "workload.issue.mode = \"task_graph\" dependencies give the order; use mode = "
-          "\"streams\", or timing = \"batched\"");
-    }
+    CheckIssue(config_.workload.issue);
     if (!graph_->hints.empty()) {
       throw BadInput(
           "workload.hints are loops around operations, but workload.issue.mode = \"{}\" makes a "
@@ -130,6 +121,11 @@ class TaskListPlanner {
     }
     keys_ = std::move(keys);
     *graph_ = compiler::EliminateDeadCode(*graph_);
+    for (const NamedOp& op : graph_->ops) {
+      if (!op.function.empty())
+        throw compiler::ExternInKernel(graph_->tensors[static_cast<size_t>(op.output)].name,
+                                       op.function);
+    }
   }
 
   std::vector<std::string> ListNames() const {

@@ -13,7 +13,7 @@ constexpr uint32_t kPrefetchable64 = 0xC;  // low bits of a BAR: 64-bit, prefetc
 // One step per capability, in address order. `physical` tells the two kinds of function apart.
 class Builder {
  public:
-  explicit Builder(bool physical) : physical_(physical) {
+  Builder(bool physical, const LinkAbility& link) : physical_(physical), link_(link) {
     Header();
     PowerManagement();
     Msi();
@@ -86,15 +86,15 @@ class Builder {
     } else {
       Word(kDeviceControl, 0, 0, 0x000F0000);
     }
-    const uint32_t speed = 5;                                           // 32 GT/s
-    const uint32_t width = 16;                                          // lanes
+    const uint32_t speed = link_.generation;
+    const uint32_t width = link_.lanes;
     Word(kLinkCapabilities, speed | width << 4 | 2u << 10 | 1u << 22);  // ASPM L1
     const uint32_t link_status = (speed | width << 4 | 1u << 12) << 16;
     Word(kLinkControl, physical_ ? link_status : 0, physical_ ? 0x00C3 : 0, 0, 0x3);
     // Completion timeout in the 260 to 900 ms range and can be disabled; 10-bit tags both ways.
     Word(kDeviceCapabilities2, 0x6 | 1u << 4 | 1u << 16 | 1u << 17);
     Word(kDeviceControl2, physical_ ? 0x9 | 1u << 12 : 0, physical_ ? 0x101F : 0);
-    Word(kLinkCapabilities2, 0x3E);  // 2.5 to 32 GT/s
+    Word(kLinkCapabilities2, (2u << speed) - 2);  // from 2.5 GT/s on, a bit each
     Word(kLinkControl2, physical_ ? speed : 0, physical_ ? 0xF : 0, 0, 0xF);
   }
 
@@ -126,19 +126,14 @@ class Builder {
   }
 
   bool physical_;
+  LinkAbility link_;
   ConfigLayout layout_;
 };
 
 }  // namespace
 
-const ConfigLayout& PhysicalConfigLayout() {
-  static const ConfigLayout layout = Builder(true).layout();
-  return layout;
-}
+ConfigLayout PhysicalConfigLayout(const LinkAbility& link) { return Builder(true, link).layout(); }
 
-const ConfigLayout& VirtualConfigLayout() {
-  static const ConfigLayout layout = Builder(false).layout();
-  return layout;
-}
+ConfigLayout VirtualConfigLayout(const LinkAbility& link) { return Builder(false, link).layout(); }
 
 }  // namespace spyre::model

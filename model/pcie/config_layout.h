@@ -83,7 +83,13 @@ struct ConfigLayout {
   std::array<uint32_t, kConfigDwords> sticky{};  // survives a function-level reset
 };
 
-const ConfigLayout& PhysicalConfigLayout();
-const ConfigLayout& VirtualConfigLayout();
+// What the link can do, and does.
+struct LinkAbility {
+  uint32_t generation = 5;  // 3: 8 GT/s, 4: 16 GT/s, 5: 32 GT/s
+  uint32_t lanes = 16;
+};
+
+ConfigLayout PhysicalConfigLayout(const LinkAbility& link = {});
+ConfigLayout VirtualConfigLayout(const LinkAbility& link = {});
 
 }  // namespace spyre::model

@@ -42,10 +42,16 @@ void RequireOffset(uint32_t offset) {
 
 }  // namespace
 
-ConfigSpace::ConfigSpace() : layout_(PhysicalConfigLayout()) { Reset(); }
+ConfigSpace::ConfigSpace(const LinkAbility& link)
+    : link_(link), layout_(PhysicalConfigLayout(link)) {
+  Reset();
+}
 
 ConfigSpace::ConfigSpace(const ConfigSpace& physical, int number)
-    : layout_(VirtualConfigLayout()), physical_(&physical), number_(number) {
+    : link_(physical.link_),
+      layout_(VirtualConfigLayout(link_)),
+      physical_(&physical),
+      number_(number) {
   if (physical.physical_ != nullptr || number < 1 || number > kTotalVfs) {
     throw InternalError(
         "configuration space: virtual function {} of a {} function; numbers are "

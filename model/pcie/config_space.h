@@ -25,7 +25,7 @@ namespace spyre::model {
 
 class ConfigSpace {
  public:
-  ConfigSpace();  // the physical function
+  explicit ConfigSpace(const LinkAbility& link = {});  // the physical function
   // Virtual function `number`, from 1. `physical` must outlive it: BARs, memory enable and transfer
   // sizes of a VF are settings of its PF.
   ConfigSpace(const ConfigSpace& physical, int number);
@@ -84,7 +84,8 @@ class ConfigSpace {
   uint64_t vf_bar_size() const;
   unsigned VectorBit(int vector) const;
 
-  const ConfigLayout& layout_;
+  const LinkAbility link_;
+  const ConfigLayout layout_;
   const ConfigSpace* physical_ = nullptr;  // null for the PF
   int number_ = 0;
   std::array<uint32_t, kConfigDwords> values_{};

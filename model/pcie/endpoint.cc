@@ -6,6 +6,13 @@
 #include "model/pcie/payload_words.h"
 
 namespace spyre::model {
+namespace {
+
+uint32_t GenerationOf(uint64_t rate_mts) {
+  return rate_mts >= 32000 ? 5 : rate_mts >= 16000 ? 4 : 3;
+}
+
+}  // namespace
 
 PcieEndpoint::PcieEndpoint(const sc_core::sc_module_name& name, const CardConfig& config,
                            trace::Recorder* recorder)
@@ -20,7 +27,8 @@ PcieEndpoint::PcieEndpoint(const sc_core::sc_module_name& name, const CardConfig
   dma.register_b_transport(this, &PcieEndpoint::Dma);
   window.register_invalidate_direct_mem_ptr(this, &PcieEndpoint::MemoryRevoked);
 
-  config_spaces_.push_back(std::make_unique<ConfigSpace>());
+  config_spaces_.push_back(std::make_unique<ConfigSpace>(
+      LinkAbility{GenerationOf(config.pcie.rate_mts), static_cast<uint32_t>(config.pcie.lanes)}));
   for (uint64_t vf = 1; vf <= config.num_vfs; ++vf) {
     config_spaces_.push_back(
         std::make_unique<ConfigSpace>(*config_spaces_[0], static_cast<int>(vf)));

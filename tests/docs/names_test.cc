@@ -174,6 +174,20 @@ TEST(Docs, EveryCommandAndOptionExists) {
   }
 }
 
+TEST(Docs, EveryOptionOfTheBringUpProgramExists) {
+  const std::string help = RunCommand(SPYRE_BUILD_DIR, "./spyre-bringup --help", false).output;
+  ASSERT_NE(help.find("--stop-at-broken-rung"), std::string::npos);
+  for (const std::string& page : Pages()) {
+    for (const Line& line : LinesOf(page)) {
+      if (line.text.find("spyre-bringup ") == std::string::npos &&
+          (page != "docs/bringup.md" || line.text.rfind("| `--", 0) != 0))
+        continue;
+      for (const std::string& option : Matches(line.text, "(--[a-z][a-z-]+)"))
+        EXPECT_NE(help.find(option), std::string::npos) << page << ": " << option;
+    }
+  }
+}
+
 TEST(Docs, EveryKeyOfAConfigurationExists) {
   const std::vector<std::string> keys =
       Matches(RunCommand(SPYRE_BUILD_DIR, "./spyre-cosim check --reference", false).output,

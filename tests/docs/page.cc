@@ -212,6 +212,7 @@ void MakeCheckout(const fs::path& directory) {
     fs::create_symlink(fs::path(SPYRE_SOURCE_DIR) / name, directory / name);
   for (const char* name : {"bin/spyre-cosim", "build/release/spyre-cosim"})
     fs::create_symlink(SPYRE_BUILD_DIR "/spyre-cosim", directory / name);
+  fs::create_symlink(SPYRE_BUILD_DIR "/spyre-bringup", directory / "bin/spyre-bringup");
   // The script of the sources would install packages and build; what it runs then is this.
   Script(directory / "run.sh",
          "case \"${1:---}\" in\n"

@@ -22,7 +22,8 @@
 //     writes to standard error is shown too.
 //
 // Commands run through the shell in a directory in which `./run.sh`, `spyre-cosim`,
-// `build/release/spyre-cosim`, `configs/` and `tests/` stand as in a checkout, and out/ is empty.
+// `spyre-bringup`, `build/release/spyre-cosim`, `configs/` and `tests/` stand as in a checkout, and
+// out/ is empty.
 #pragma once
 
 #include <filesystem>

@@ -13,8 +13,8 @@
 #include <string>
 #include <vector>
 
-#include "tests/bringup/bringup_fixture.h"
-#include "tests/bringup/raw_queue.h"
+#include "bringup/ladder/raw_queue.h"
+#include "bringup/ladder/rung.h"
 
 namespace spyre::fuzz {
 
@@ -59,7 +59,7 @@ class Chaos {
   std::mt19937 engine_;
 };
 
-class Fuzz : public bringup::Bringup {
+class Fuzz : public bringup::Rung {
  protected:
   static constexpr uint64_t kRegionBytes = 256 << 10;    // of each of two regions of a VF
   static constexpr uint64_t kPhysicalBase = 8ull << 30;  // what the PF may touch

@@ -25,7 +25,7 @@ expect("${depends}" "libmlir-19") # of a module
 run(dpkg-deb -f ${development} Depends)
 set(depends "${output}")
 expect("${depends}" "spyre-cosim \\(= [0-9.]+\\)")
-foreach(package libsystemc-dev libfmt-dev nlohmann-json3-dev libtomlplusplus-dev libxxhash-dev libzstd-dev)
+foreach(package libsystemc-dev libfmt-dev nlohmann-json3-dev libtomlplusplus-dev libxxhash-dev libzstd-dev libgmock-dev)
   expect("${depends}" ${package})
   run(dpkg-query -W ${package}) # as Debian calls it
 endforeach()
@@ -39,6 +39,8 @@ expect("${loaded}" "calling init: ${WORK}/root/usr/bin/../lib/spyre-cosim/libspy
 
 run(dpkg-deb -c ${program})
 expect("${output}" "/usr/bin/spyre-cosim\n")
+expect("${output}" "/usr/bin/spyre-bringup\n")
+expect("${output}" "/usr/share/man/man1/spyre-bringup.1")
 expect("${output}" "/usr/lib/spyre-cosim/libspyre_rtl_blocks.so\n")
 expect("${output}" "/usr/share/man/man1/spyre-cosim.1")
 run(dpkg-deb -c ${development})

@@ -5,11 +5,11 @@
 
 #include <optional>
 
+#include "bringup/ladder/raw_queue.h"
 #include "driver/physical_function.h"
 #include "model/contract/control_block.h"
 #include "model/contract/program.h"
 #include "model/pcie/link.h"
-#include "tests/bringup/raw_queue.h"
 #include "tests/integration/card_fixture.h"
 
 namespace spyre::test {

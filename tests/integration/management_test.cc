@@ -4,10 +4,10 @@
 #include <gtest/gtest.h>
 
 #include "base/error.h"
+#include "bringup/ladder/raw_queue.h"
 #include "cosim/host/inprocess_transport.h"
 #include "driver/physical_function.h"
 #include "model/contract/program.h"
-#include "tests/bringup/raw_queue.h"
 #include "tests/card_choices.h"
 
 namespace spyre::test {

@@ -7,8 +7,8 @@
 #include <map>
 #include <optional>
 
+#include "bringup/ladder/raw_queue.h"
 #include "model/contract/control_block.h"
-#include "tests/bringup/raw_queue.h"
 #include "tests/card_choices.h"
 #include "tests/integration/card_fixture.h"
 

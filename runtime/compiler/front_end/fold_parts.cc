@@ -26,7 +26,7 @@ class Folder {
     FoldedGraph folded;
     folded.loop_names = result_.loop_names;
     for (const GraphOp& op : graph_.ops) {
-      if (!op.IsComputed() || used_.count(op.name) != 0) continue;
+      if (op.kind == GraphOp::Kind::kEmpty || used_.count(op.name) != 0) continue;
       if (const auto sum = SumOf(op)) {
         folded.loop_names[sum->name] = LoopNames(op.name);
         folded.ops.push_back(*sum);

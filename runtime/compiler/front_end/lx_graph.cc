@@ -31,7 +31,9 @@ std::map<std::string, std::string> DeviceBuffers(const Graph& graph) {
   for (const GraphOp& op : graph.ops) {
     if (op.layout.kind == BufferLayout::Kind::kMutation && !op.layout.offset.empty())
       device.emplace(op.layout.target, "several operations write parts of it");
-    if (!op.IsComputed() && !WrittenInParts(graph, op.name))
+    if (op.kind == GraphOp::Kind::kExtern)
+      device.emplace(op.name, fmt::format("{} computes it outside of the card", op.op));
+    else if (!op.IsComputed() && !WrittenInParts(graph, op.name))
       device.emplace(op.name, "the whole result of a loop, which walks through it");
     if (op.op == kMovesData) device.emplace(op.name, moves);
     for (const GraphRead& read : op.reads) {
@@ -40,6 +42,8 @@ std::map<std::string, std::string> DeviceBuffers(const Graph& graph) {
       if (!read.offset.empty())
         device.emplace(read.buffer, fmt::format("'{}' reads a part of it", op.name));
       if (op.op == kMovesData) device.emplace(read.buffer, moves);
+      if (op.kind == GraphOp::Kind::kExtern)
+        device.emplace(read.buffer, fmt::format("'{}' reads it outside of the card", op.name));
       if (writer != nullptr && LoopsOf(*writer) != LoopsOf(op))
         device.emplace(read.buffer, fmt::format("'{}' reads it in another loop", op.name));
     }
@@ -71,6 +75,12 @@ LxGraph ToLxGraph(const Graph& graph, const std::map<std::string, WorkDivision>&
   }
   for (const GraphInput& input : graph.inputs) result.inputs.push_back(input.name);
   result.outputs = graph.outputs;
+  // What is computed elsewhere comes from outside, and so goes what it reads.
+  for (const GraphOp& op : graph.ops) {
+    if (op.kind != GraphOp::Kind::kExtern) continue;
+    result.inputs.push_back(op.name);
+    for (const GraphRead& read : op.reads) result.outputs.push_back(read.buffer);
+  }
   return result;
 }
 

@@ -121,6 +121,10 @@ class Lowering {
     op.kind = reduces ? GraphOp::Kind::kReduction : GraphOp::Kind::kPointwise;
     op.host_format = tensor(named_op.output).format;
     op.op = operation.op_func;
+    if (operation.kind == NamedOperation::Kind::kExtern) {
+      op.kind = GraphOp::Kind::kExtern;
+      op.op = named_op.function;
+    }
     if (operation.name == "convert")
       op.op = ConversionOf(tensor(named_op.inputs[0]).format, op.host_format);
     if (reduces) op.reduction_type = operation.op_func;

@@ -172,13 +172,17 @@ class ListChecker {
     const bool reduces = operation->kind == NamedOperation::Kind::kReduction ||
                          operation->kind == NamedOperation::Kind::kMatmul;
     const bool is_slice = IsSlice(named);  // given to the caller, so that it is a copy
+    const bool is_extern = operation->kind == NamedOperation::Kind::kExtern;
     const std::string_view func = is_slice                ? "identity"
                                   : named.op == "convert" ? ConversionOf(named)
+                                  : is_extern             ? named.function
                                                           : operation->op_func;
-    if (op.op != func || reduces != (op.kind == GraphOp::Kind::kReduction) ||
+    if (op.op != func || is_extern != (op.kind == GraphOp::Kind::kExtern) ||
+        reduces != (op.kind == GraphOp::Kind::kReduction) ||
         op.reduction_type != (reduces ? op.op : ""))
       Report(op.name, "operation '{}' is {}{}, the list says '{}'", op.name, op.op,
              op.reduction_type.empty() ? "" : ", a reduction by " + op.reduction_type, named.op);
+    if (is_extern) return CheckOperands(op, named);
     CheckConstants(op, named);
     CheckLoops(op, named);
     if (op.reads.size() != named.inputs.size()) {
@@ -192,6 +196,15 @@ class ListChecker {
     if (mutates && op.layout.target != kFull + op.name)
       Report(op.name, "operation '{}' writes '{}' instead of '{}{}'", op.name, op.layout.target,
              kFull, op.name);
+  }
+
+  // Of what is computed elsewhere: nobody here says how it walks them.
+  void CheckOperands(const GraphOp& op, const NamedOp& named) {
+    Names own, expected;
+    for (const GraphRead& read : op.reads) own.push_back(read.buffer);
+    for (const int input : named.inputs) expected.push_back(PlaceOf(TensorName(input)).tensor);
+    if (own != expected)
+      Report(op.name, "operation '{}' reads {}, the list says {}", op.name, own, expected);
   }
 
   // The card's conversions: from float16, or to it.

@@ -262,9 +262,18 @@ class PlaceChecker {
     return use == uses_.end() ? 0 : plan.device_bytes / use->second.parts;
   }
 
+  // Comes from an operation that is computed elsewhere, or goes to one.
+  bool GoesElsewhere(const std::string& name) const {
+    const std::vector<GraphOp>& ops = graph_.graph.ops;
+    return std::any_of(ops.begin(), ops.end(), [&](const GraphOp& op) {
+      return op.kind == GraphOp::Kind::kExtern && (op.name == name || op.Reads(name));
+    });
+  }
+
   void CheckLifetime(const std::string& name, const Use& use) {
     const LxBufferPlan* plan = graph_.lx.Find(name);
-    const bool is_argument = graph_.graph.FindInput(name) != nullptr || graph_.graph.IsOutput(name);
+    const bool is_argument = graph_.graph.FindInput(name) != nullptr ||
+                             graph_.graph.IsOutput(name) || GoesElsewhere(name);
     if (plan == nullptr) {
       Report("no_place", name, fmt::format("buffer '{}' is not in the plan", name));
       return;

@@ -67,6 +67,7 @@ class ListWriter {
     json["output"] = TensorName(op.output);
     if (!op.reduced.empty()) json["dim"] = DimNames(op.reduced);
     if (op.into >= 0) json["into"] = DimName(op.into);
+    if (!op.function.empty()) json["function"] = op.function;
     for (const auto& [name, value] : op.constants) json[name] = value;
     return json;
   }
@@ -171,6 +172,8 @@ class ListReader {
     const bool has_dim = operation->has_dim;
     if (has_dim) keys.emplace_back("dim");
     if (operation->kind == NamedOperation::Kind::kView) keys.emplace_back("into");
+    const bool is_extern = operation->kind == NamedOperation::Kind::kExtern;
+    if (is_extern) keys.emplace_back("function");
     keys.insert(keys.end(), operation->constants.begin(), operation->constants.end());
     value.RequireKeys(keys);
     NamedOp op;
@@ -187,6 +190,7 @@ class ListReader {
                      value.At("output").Text());
     if (const auto dim = value.Find("dim")) op.reduced = Dims(*dim);
     if (const auto into = value.Find("into")) op.into = FindDim(*into);
+    if (is_extern) op.function = value.At("function").Text();
     for (const std::string_view key : operation->constants) {
       const std::string constant(key);
       if (const auto number = value.Find(constant.c_str()))

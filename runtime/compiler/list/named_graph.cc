@@ -238,6 +238,7 @@ const std::vector<NamedOperation>& NamedOperations() {
       Reduction("mean", "mean"),
       {"matmul", Kind::kMatmul, "batchmatmul", 2, 2, {"mm", "bmm", "batchmatmul"}, {}, true},
       {"slice", Kind::kView, "", 1, 1, {"narrow"}, {"start"}, true},
+      {"extern", Kind::kExtern, "", 0, 16, {"fallback"}, {}, false},
       Composite("softmax", 1, 1, {}, true),
       Composite("layernorm", 1, 3, {"eps"}, true, {"layer_norm"}),
       Composite("rmsnorm", 1, 2, {"eps"}, true, {"rms_norm"}),
@@ -257,6 +258,19 @@ const NamedOperation* FindNamedOperation(std::string_view name_or_alias) {
     }
   }
   return nullptr;
+}
+
+CompileError ExternInKernel(const std::string& result, const std::string& function) {
+  const std::string remedy = fmt::format(
+      "make a list of what comes before it and one of what comes after it, in which '{}' is a "
+      "tensor with a file",
+      result);
+  return CompileError("Unsupported", "extern_kernel",
+                      fmt::format("'{}' is computed by {}, outside of the card, and a kernel "
+                                  "cannot wait for it; {}",
+                                  result, function, remedy))
+      .Subject(result)
+      .Remedy(remedy);
 }
 
 int64_t SliceStart(const NamedOp& op) {
@@ -286,6 +300,7 @@ std::vector<int> OutputDims(const NamedGraph& graph, NamedOp& op) {
   if (operation.has_dim) RequireReduced(graph, op);
   if (operation.kind == Kind::kView) return SliceDims(graph, op);
   if (operation.kind == Kind::kReduction) return Without(Operand(graph, op, 0).dims, op.reduced);
+  if (operation.kind == Kind::kExtern) return {};
   if (operation.name == "attention") return AttentionDims(graph, op);
   std::vector<int> dims = operation.kind == Kind::kComposite && operation.name != "swiglu"
                               ? FirstOperandDims(graph, op)

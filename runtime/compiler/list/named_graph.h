@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "model/contract/formats.h"
+#include "runtime/compiler/ir/ir.h"
 
 namespace spyre::compiler {
 
@@ -48,7 +49,8 @@ struct NamedOp {
   int output = -1;
   std::vector<int> reduced;                 // positions in NamedGraph::dims; see has_dim
   std::map<std::string, double> constants;  // "eps", "scale", "clipMin", ...
-  int into = -1;  // of a slice: the dimension that the output has instead of `reduced`
+  int into = -1;              // of a slice: the dimension that the output has instead of `reduced`
+  std::string function = {};  // of an extern: what computes it, "aten.topk"
 };
 
 // `slices` around a range of operations, one loop for each, outermost first.
@@ -81,7 +83,8 @@ struct NamedOperation {
     kReduction,
     kMatmul,
     kComposite,
-    kView,  // computes nothing: its readers read the operand, from an offset on
+    kView,    // computes nothing: its readers read the operand, from an offset on
+    kExtern,  // is computed elsewhere (ExternKernel, FallbackKernel): passes leave it as it is
   };
 
   std::string_view name;
@@ -102,7 +105,8 @@ int64_t SliceStart(const NamedOp& op);
 // What the output of `op` has: `reduced` is filled in for a matmul that leaves it to the operands
 // (the last dimension of the first, which the second must have). Dimensions of the operands in
 // order of first appearance without the reduced ones; those of a matmul: shared, then the first's,
-// then the second's. Throws BadInput saying which operand does not fit, and why.
+// then the second's. An extern's are what the list says: none are returned. Throws BadInput saying
+// which operand does not fit, and why.
 std::vector<int> OutputDims(const NamedGraph& graph, NamedOp& op);
 
 // The type of the output: the widest of the operands, float16 at least; numbers take any. (Of a
@@ -110,6 +114,10 @@ std::vector<int> OutputDims(const NamedGraph& graph, NamedOp& op);
 DataFormat OutputFormat(const NamedGraph& graph, const NamedOp& op);
 
 std::string_view HostTypeName(DataFormat format);  // "float16", "float32", "float8_e4m3fn"
+
+// A kernel is one launch, and what is computed elsewhere comes between two: what to say to who
+// wants a kernel of an extern. result: its output.
+CompileError ExternInKernel(const std::string& result, const std::string& function);
 
 // ---------------------------------------------------------------- reading
 

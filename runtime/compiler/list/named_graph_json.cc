@@ -179,10 +179,13 @@ class GraphReader {
     if (operation.has_dim) keys.emplace_back("dim");
     if (operation.kind == NamedOperation::Kind::kView) keys.emplace_back("into");
     const bool converts = operation.name == "convert";
-    if (converts) keys.emplace_back("dtype");
+    const bool is_extern = operation.kind == NamedOperation::Kind::kExtern;
+    if (converts || is_extern) keys.emplace_back("dtype");
+    if (is_extern) keys.emplace_back("function");
     for (const std::string_view key : operation.constants) keys.emplace_back(key);
     std::vector<std::string> required = {"inputs", "output"};
     if (converts) required.emplace_back("dtype");
+    if (is_extern) required.insert(required.end(), {"dims", "function"});
     CheckKeys(entry, path, keys, required);
 
     NamedOp op;
@@ -206,9 +209,15 @@ class GraphReader {
     } catch (const Error& error) {
       throw error.Within(fmt::format("{} ({} -> '{}')", path, op.op, output.name));
     }
-    output.format =
-        converts ? Type(entry["dtype"], path + ".dtype", true) : OutputFormat(graph_, op);
-    if (entry.contains("dims")) output.dims = Reordered(entry["dims"], path, output.dims);
+    output.format = converts || (is_extern && entry.contains("dtype"))
+                        ? Type(entry["dtype"], path + ".dtype", converts)
+                        : OutputFormat(graph_, op);
+    if (is_extern) {
+      op.function = Text(entry["function"], path + ".function");
+      output.dims = DimList(entry["dims"], path + ".dims");
+    } else if (entry.contains("dims")) {
+      output.dims = Reordered(entry["dims"], path, output.dims);
+    }
     op.output = AddTensor(std::move(output), path + ".output");
     graph_.ops.push_back(std::move(op));
   }

@@ -41,7 +41,8 @@ class Promoter {
       NamedOp op = graph_.ops[i];
       if (op.op == "convert") {
         Shorten(op);
-      } else if (FindNamedOperation(op.op)->kind != NamedOperation::Kind::kView) {
+      } else if (const auto kind = FindNamedOperation(op.op)->kind;
+                 kind != NamedOperation::Kind::kView && kind != NamedOperation::Kind::kExtern) {
         Promote(op);
       }
       out_.Append(std::move(op));
@@ -151,6 +152,7 @@ class ArrangementChecker {
     const NamedOperation& operation = *FindNamedOperation(op.op);
     const bool moves = operation.kind == NamedOperation::Kind::kMatmul ||
                        operation.name == "restickify" ||
+                       operation.kind == NamedOperation::Kind::kExtern ||
                        (operation.kind == NamedOperation::Kind::kView &&
                         op.reduced[0] == tensor(op.inputs[0]).stick);
     if (operation.name == "restickify" && output.format != DataFormat::kIeeeFp16) {

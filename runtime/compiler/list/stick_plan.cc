@@ -68,6 +68,10 @@ class StickPlanner {
       wanted = {known == kFree ? tensor(op.inputs[0]).dims.back() : known};
       stick(op.output) = wanted[0] == op.reduced[0] ? op.into : wanted[0];
       if (wanted[0] == op.reduced[0]) RequireWholeSlice(op);
+    } else if (operation.kind == NamedOperation::Kind::kExtern) {
+      // As tensors of the host have it.
+      for (const int input : op.inputs) wanted.push_back(tensor(input).dims.back());
+      stick(op.output) = output.back();
     } else if (operation.name == "restickify") {
       const int known = stick(op.inputs[0]);
       wanted = {known == kFree ? tensor(op.inputs[0]).dims.back() : known};

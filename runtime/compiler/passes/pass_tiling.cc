@@ -146,7 +146,7 @@ ordered_json PassTilingPropagation(const nlohmann::json& input) {
   graph.outputs = reader.At("graph_outputs").Strings();
   std::vector<std::string> names;
   for (const GraphOp& op : graph.ops) names.push_back(op.name);
-  const TilePropagation result = PropagateTiles(graph);
+  const TilePropagation result = PropagateTiles(graph, TileReaders::kOutermostLoop);
   ordered_json actions = ordered_json::array();
   for (const TileAction& action : result.actions) actions.push_back(ActionJson(action));
   ordered_json decisions = ordered_json::object();

@@ -63,6 +63,6 @@ enum class TileReaders : uint8_t {
 //
 // Throws CompileError RuntimeError "tiled_reduction_dim" for a reduction with a tiled dimension at
 // or beyond its ranges, TypeError "symbolic_size" if a whole buffer's size is no number.
-TilePropagation PropagateTiles(Graph& graph, TileReaders readers = TileReaders::kOutermostLoop);
+TilePropagation PropagateTiles(Graph& graph, TileReaders readers);
 
 }  // namespace spyre::compiler

@@ -16,11 +16,11 @@
 #include <utility>
 #include <vector>
 
+#include "bringup/ladder/raw_queue.h"
 #include "cosim/host/inprocess_transport.h"
 #include "driver/physical_function.h"
 #include "model/contract/program.h"
 #include "model/contract/stick_layout.h"
-#include "tests/bringup/raw_queue.h"
 
 namespace spyre::test {
 

@@ -19,6 +19,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Not;
 using ::testing::UnorderedElementsAre;
 
 class ShellTest : public ::testing::Test {
@@ -130,6 +131,16 @@ TEST_F(ShellTest, TheManualPageIsRoffThatGroffTakesWithoutAWarning) {
   EXPECT_THAT(text, HasSubstr("prog run CONFIG [OPTIONS]"));
   EXPECT_THAT(text, HasSubstr("-q, --quiet"));
   EXPECT_THAT(text, HasSubstr(".dots and 'quotes' \\ stay"));
+}
+
+TEST_F(ShellTest, TheManualPageOfAProgramWithoutCommandsHasItsOptions) {
+  Command root("small", "Does one thing");
+  bool quiet = false;
+  root.Add("--quiet", quiet, "say nothing");
+  const std::string page = ManPage(root, "small 1", {});
+  EXPECT_THAT(page,
+              HasSubstr(".SH SYNOPSIS\n.B small [OPTIONS]\n.SH OPTIONS\n.TP\n.B \\-\\-quiet\n"));
+  EXPECT_THAT(page, Not(HasSubstr("COMMANDS")));
 }
 
 }  // namespace

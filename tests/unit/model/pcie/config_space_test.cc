@@ -105,6 +105,14 @@ TEST(ConfigSpace, IsAGen5X16LinkWithFlrAndTenBitTags) {
   EXPECT_EQ(space.Read32(kDeviceCapabilities2) >> 16 & 3, 3u) << "10-bit tags";
 }
 
+TEST(ConfigSpace, TellsTheGenerationAndTheLanesThatItsLinkHas) {
+  const ConfigSpace space(LinkAbility{4, 8});
+  EXPECT_EQ(space.Read32(kLinkCapabilities) & 0x3FF, 8u << 4 | 4u);
+  EXPECT_EQ(space.Read32(kLinkControl) >> 16 & 0x3FF, 8u << 4 | 4u) << "negotiated";
+  EXPECT_EQ(space.Read32(kLinkCapabilities2) & 0xFF, 0x1Eu) << "2.5, 5, 8 and 16 GT/s";
+  EXPECT_EQ(ConfigSpace(space, 1).Read32(kLinkCapabilities) & 0x3FF, 8u << 4 | 4u) << "a VF";
+}
+
 TEST(ConfigSpace, TransfersAsMuchAsDeviceControlAllows) {
   ConfigSpace space;
   EXPECT_EQ(space.max_payload_bytes(), 512);

@@ -56,7 +56,7 @@ Names ReadsOf(const Graph& graph, const std::string& op) {
 
 std::string ErrorOf(Graph graph) {
   try {
-    PropagateTiles(graph);
+    PropagateTiles(graph, TileReaders::kOutermostLoop);
   } catch (const CompileError& error) {
     return error.type() + " " + error.message_kind();
   }
@@ -67,7 +67,7 @@ TEST(TilingPropagation, AReaderInAnotherInnerLoopOfTheSameOuterNeedsTheWholeResu
   const LoopStamp first{{0, 0}, {2, 4}, {{0}, {1}}}, second{{0, 1}, {2, 4}, {{0}, {1}}};
   const Graph graph = GraphOf({Op("y", {"a"}, first), Op("z", {"y"}, second)}, {});
   Graph as_public = graph;
-  EXPECT_EQ(PropagateTiles(as_public).decisions.at("y"), TileDecision::kPerTileFixed);
+  EXPECT_EQ(PropagateTiles(as_public, TileReaders::kOutermostLoop).decisions.at("y"), TileDecision::kPerTileFixed);
   Graph whole = graph;
   EXPECT_EQ(PropagateTiles(whole, TileReaders::kInnermostLoop).decisions.at("y"),
             TileDecision::kMutation);
@@ -77,7 +77,7 @@ TEST(TilingPropagation, AReaderInAnotherInnerLoopOfTheSameOuterNeedsTheWholeResu
 
 TEST(TilingPropagation, WhatStaysInItsLoopIsFixed) {
   Graph graph = GraphOf({Op("y", {"a"}, Rows(0)), Op("z", {"y"}, Rows(0))}, {"z"});
-  const TilePropagation result = PropagateTiles(graph);
+  const TilePropagation result = PropagateTiles(graph, TileReaders::kOutermostLoop);
   EXPECT_EQ(result.decisions.at("y"), TileDecision::kPerTileFixed);
   EXPECT_TRUE(graph.Find("y")->layout.per_tile_fixed);
   EXPECT_EQ(result.decisions.at("z"), TileDecision::kMutation);
@@ -86,7 +86,7 @@ TEST(TilingPropagation, WhatStaysInItsLoopIsFixed) {
 
 TEST(TilingPropagation, AResultReadOnlyOutsideIsWrittenIntoTheWholeBuffer) {
   Graph graph = GraphOf({Op("y", {"a"}, Rows(0)), Op("out", {"y"})}, {"out"});
-  PropagateTiles(graph);
+  PropagateTiles(graph, TileReaders::kOutermostLoop);
   EXPECT_EQ(graph.Find("y")->layout.kind, BufferLayout::Kind::kMutation);
   EXPECT_EQ(graph.Find("y")->layout.target, "full_y");
   EXPECT_EQ(ReadsOf(graph, "out"), (Names{"full_y"}));
@@ -101,7 +101,7 @@ TEST(TilingPropagation, AResultReadOnlyOutsideIsWrittenIntoTheWholeBuffer) {
 TEST(TilingPropagation, AResultReadOnBothSidesIsCopiedTileByTile) {
   Graph graph =
       GraphOf({Op("y", {"a"}, Rows(0)), Op("z", {"y"}, Rows(0)), Op("out", {"y", "z"})}, {"out"});
-  const TilePropagation result = PropagateTiles(graph);
+  const TilePropagation result = PropagateTiles(graph, TileReaders::kOutermostLoop);
   EXPECT_EQ(result.decisions.at("y"), TileDecision::kCopy);
   EXPECT_EQ(Order(graph), (Names{"full_y", "full_z", "y", "copy_y", "z", "out"}));
   const GraphOp& copy = *graph.Find("copy_y");
@@ -116,7 +116,7 @@ TEST(TilingPropagation, AResultReadOnBothSidesIsCopiedTileByTile) {
 
 TEST(TilingPropagation, AResultOfTheGraphIsRedirectedEvenWithoutReaders) {
   Graph graph = GraphOf({Op("y", {"a"}, Rows(0)), Op("z", {"y"}, Rows(0))}, {"y", "z", "y"});
-  const TilePropagation result = PropagateTiles(graph);
+  const TilePropagation result = PropagateTiles(graph, TileReaders::kOutermostLoop);
   EXPECT_THAT(graph.outputs, ElementsAre("full_y", "full_z", "full_y"));
   EXPECT_EQ(result.decisions.at("y"), TileDecision::kCopy);
   EXPECT_EQ(result.actions.back().kind, TileAction::Kind::kRedirectGraphOutput);
@@ -126,7 +126,7 @@ TEST(TilingPropagation, AResultOfTheGraphIsRedirectedEvenWithoutReaders) {
 TEST(TilingPropagation, LoopInvariantsAreFixedEvenAsResultsOfTheGraph) {
   const LoopStamp nothing{{0, 0}, {2, 4}, {{}, {}}};
   Graph graph = GraphOf({Op("y", {"a"}, nothing), Op("out", {"y"})}, {"y", "out"});
-  const TilePropagation result = PropagateTiles(graph);
+  const TilePropagation result = PropagateTiles(graph, TileReaders::kOutermostLoop);
   EXPECT_EQ(result.decisions.at("y"), TileDecision::kPerTileFixed);
   EXPECT_THAT(graph.outputs, ElementsAre("y", "out"));
   EXPECT_TRUE(result.actions.empty());
@@ -135,7 +135,7 @@ TEST(TilingPropagation, LoopInvariantsAreFixedEvenAsResultsOfTheGraph) {
 TEST(TilingPropagation, OneLevelThatDividesMakesItNoInvariant) {
   const LoopStamp partly{{0, 0}, {2, 4}, {{}, {1}}};
   Graph graph = GraphOf({Op("y", {"a"}, partly)}, {"y"});
-  PropagateTiles(graph);
+  PropagateTiles(graph, TileReaders::kOutermostLoop);
   EXPECT_EQ(graph.Find("full_y")->layout.device.host_size, (Sizes{64, 128}));
 }
 
@@ -143,18 +143,18 @@ TEST(TilingPropagation, GroupsAreComparedByTheirOutermostNumberAlone) {
   const LoopStamp first{{0, 0}, {2, 2}, {{0}, {0}}};
   const LoopStamp second{{0, 1}, {2, 2}, {{0}, {0}}};
   Graph inside = GraphOf({Op("y", {"a"}, first), Op("z", {"y"}, second)}, {});
-  EXPECT_EQ(PropagateTiles(inside).decisions.at("y"), TileDecision::kPerTileFixed)
+  EXPECT_EQ(PropagateTiles(inside, TileReaders::kOutermostLoop).decisions.at("y"), TileDecision::kPerTileFixed)
       << "another inner loop of the same group is inside";
   const LoopStamp other{{1, 0}, {2, 2}, {{0}, {0}}};
   Graph outside = GraphOf({Op("y", {"a"}, first), Op("z", {"y"}, other)}, {});
-  EXPECT_EQ(PropagateTiles(outside).decisions.at("y"), TileDecision::kMutation);
+  EXPECT_EQ(PropagateTiles(outside, TileReaders::kOutermostLoop).decisions.at("y"), TileDecision::kMutation);
 }
 
 TEST(TilingPropagation, WholeBuffersGoBeforeTheGroupInOrderOfTheirOperations) {
   Graph graph = GraphOf({Op("p", {"a"}), Op("b0", {"p"}, Rows(1)), Op("b1", {"p"}, Rows(1)),
                          Op("q", {"b0", "b1"}), Op("c", {"q"}, Rows(0))},
                         {"c"});
-  const TilePropagation result = PropagateTiles(graph);
+  const TilePropagation result = PropagateTiles(graph, TileReaders::kOutermostLoop);
   EXPECT_EQ(Order(graph), (Names{"p", "full_b0", "full_b1", "b0", "b1", "q", "full_c", "c"}));
   EXPECT_EQ(result.actions.front().op, "c") << "group 0 is looked at first, wherever it is";
 }
@@ -165,7 +165,7 @@ TEST(TilingPropagation, AGroupThatBeginsWithAnotherOperationHasItsBuffersBeforeT
   e.kind = GraphOp::Kind::kExtern;
   e.loop = Rows(0);
   Graph graph = GraphOf({e, Op("y", {"a"}, Rows(0))}, {"y"});
-  const TilePropagation result = PropagateTiles(graph);
+  const TilePropagation result = PropagateTiles(graph, TileReaders::kOutermostLoop);
   EXPECT_EQ(Order(graph), (Names{"e", "full_y", "y"})) << "only computed operations count";
   EXPECT_EQ(result.decisions.at("e"), TileDecision::kNone);
 }
@@ -176,14 +176,14 @@ TEST(TilingPropagation, OnlyComputedOperationsAreReaders) {
   e.kind = GraphOp::Kind::kExtern;
   e.reads = {{"y", {}, {}}};
   Graph graph = GraphOf({Op("y", {"a"}, Rows(0)), e}, {});
-  EXPECT_EQ(PropagateTiles(graph).decisions.at("y"), TileDecision::kPerTileFixed);
+  EXPECT_EQ(PropagateTiles(graph, TileReaders::kOutermostLoop).decisions.at("y"), TileDecision::kPerTileFixed);
   EXPECT_EQ(ReadsOf(graph, "e"), (Names{"y"}));
 }
 
 TEST(TilingPropagation, ASecondGroupSeesWhatTheFirstChanged) {
   Graph graph =
       GraphOf({Op("y", {"a"}, Rows(0)), Op("z", {"y"}, Rows(1)), Op("w", {"z"}, Rows(1))}, {"w"});
-  const TilePropagation result = PropagateTiles(graph);
+  const TilePropagation result = PropagateTiles(graph, TileReaders::kOutermostLoop);
   EXPECT_EQ(ReadsOf(graph, "z"), (Names{"full_y"}));
   EXPECT_EQ(result.decisions.at("z"), TileDecision::kPerTileFixed);
   EXPECT_EQ(Order(graph), (Names{"full_y", "y", "full_w", "z", "w"}));
@@ -191,7 +191,7 @@ TEST(TilingPropagation, ASecondGroupSeesWhatTheFirstChanged) {
 
 TEST(TilingPropagation, AnOperationThatReadsABufferTwiceIsOneReader) {
   Graph graph = GraphOf({Op("y", {"a"}, Rows(0)), Op("out", {"y", "y"})}, {"out"});
-  const TilePropagation result = PropagateTiles(graph);
+  const TilePropagation result = PropagateTiles(graph, TileReaders::kOutermostLoop);
   EXPECT_EQ(result.actions[1].consumers, (Names{"out"}));
   EXPECT_EQ(ReadsOf(graph, "out"), (Names{"full_y", "full_y"}));
 }
@@ -200,7 +200,7 @@ TEST(TilingPropagation, TheFixedMarkIsForTiledLayoutsOnly) {
   GraphOp plain = Op("y", {"a"}, Rows(0));
   plain.layout.kind = BufferLayout::Kind::kPlain;
   Graph graph = GraphOf({plain}, {});
-  EXPECT_EQ(PropagateTiles(graph).decisions.at("y"), TileDecision::kNone);
+  EXPECT_EQ(PropagateTiles(graph, TileReaders::kOutermostLoop).decisions.at("y"), TileDecision::kNone);
   EXPECT_FALSE(graph.Find("y")->layout.per_tile_fixed);
 }
 
@@ -208,7 +208,7 @@ TEST(TilingPropagation, WholeBuffersKeepTheStickDimension) {
   GraphOp op = Op("y", {"a"}, LoopStamp{{0}, {2}, {{0}}});
   op.layout = MakeBufferLayout(Numbers(op.ranges), DataFormat::kSen169Fp16, 0);
   Graph graph = GraphOf({op}, {"y"});
-  PropagateTiles(graph);
+  PropagateTiles(graph, TileReaders::kOutermostLoop);
   EXPECT_EQ(graph.Find("full_y")->layout.device.host_dim.back(), 0);
 }
 
@@ -239,7 +239,7 @@ TEST(TilingPropagation, SymbolicSizesOfWholeBuffersAreRefusedUnlessTheyCancel) {
   op.loop->count = {s0};
   op.ranges[0] = Extent(64) / s0;
   Graph graph = GraphOf({op}, {"y"});
-  EXPECT_EQ(PropagateTiles(graph).actions[0].size, (Sizes{64, 128}));
+  EXPECT_EQ(PropagateTiles(graph, TileReaders::kOutermostLoop).actions[0].size, (Sizes{64, 128}));
   op.ranges[0] = 16;
   EXPECT_EQ(ErrorOf(GraphOf({op}, {"y"})), "TypeError symbolic_size");
 }

@@ -4,7 +4,8 @@
 
 #include <set>
 
-#include "tests/bringup/bringup_fixture.h"
+#include "bringup/ladder/rung.h"
+#include "bringup/rungs/rungs.h"
 
 namespace spyre::bringup {
 namespace {
@@ -14,7 +15,7 @@ constexpr uint32_t kClassRevision = 0x08;
 constexpr uint32_t kBar0 = 0x10;
 constexpr uint32_t kAllOnes = 0xFFFFFFFF;
 
-class Rung1ConfigurationSpace : public Bringup {
+class Rung1ConfigurationSpace : public Rung {
  protected:
   // The size of the 64-bit BAR pair at `offset`, by the protocol of the PCI specification: write
   // all ones, see which address bits stay 0, put the old value back.
@@ -47,12 +48,14 @@ TEST_F(Rung1ConfigurationSpace, TheCardIsIdentifiedByVendorDeviceAndClass) {
 }
 
 TEST_F(Rung1ConfigurationSpace, EachBarGivesItsSizeByTheSixtyFourBitProtocol) {
+  RequireOwnConfigSpace();
   EXPECT_EQ(BarBytes(kBar0), 4ull << 20) << "registers";
   EXPECT_EQ(BarBytes(kBar0 + 8), 2ull << 30) << "window onto device memory";
   EXPECT_EQ(BarBytes(kBar0 + 16), 32ull << 20) << "SRAM";
 }
 
 TEST_F(Rung1ConfigurationSpace, BarsAnswerOnlyWhileMemoryIsEnabled) {
+  RequireOwnConfigSpace();
   EXPECT_EQ(card().Read32(0, 0, 0), kAllOnes) << "after power-on";
   EnableBars(0);
   EXPECT_EQ(card().Read32(0, 0, 0), 0x52595053u) << "SPYR";
@@ -83,6 +86,7 @@ TEST_F(Rung1ConfigurationSpace, TheExtendedListEndsAndHoldsErrorReportingAriAndS
 }
 
 TEST_F(Rung1ConfigurationSpace, MsiOffersEightVectorsWithSixtyFourBitAddress) {
+  RequireOwnConfigSpace();
   const uint32_t msi = Require(pci::kCapabilityMsi);
   const uint32_t header = Config(0, msi);
   EXPECT_EQ(header >> pci::kMsiCapableShift & 7, 3u) << "log2 of the vectors";
@@ -96,29 +100,34 @@ TEST_F(Rung1ConfigurationSpace, MsiOffersEightVectorsWithSixtyFourBitAddress) {
   EXPECT_LE(Config(0, msi) >> pci::kMsiEnabledShift & 7, 3u) << "no more vectors than offered";
 }
 
-TEST_F(Rung1ConfigurationSpace, TheExpressCapabilityOffersResetAndRunsSixteenLanesOfGen5) {
+TEST_F(Rung1ConfigurationSpace, TheExpressCapabilityOffersAReset) {
   const uint32_t express = Require(pci::kCapabilityPciExpress);
   EXPECT_NE(Config(0, express + pci::kDeviceCapabilities) & pci::kDeviceCapabilityFlr, 0u);
-  const uint32_t link_status = Config(0, express + 0x10) >> 16;
-  EXPECT_EQ(link_status & 0xF, 5u) << "32 GT/s";
-  EXPECT_EQ(link_status >> 4 & 0x3F, 16u) << "lanes";
   EXPECT_EQ(Config(0, express + pci::kDeviceControl) & pci::kInitiateFlr, 0u) << "reads 0";
 }
 
 TEST_F(Rung1ConfigurationSpace, SriovDescribesVirtualFunctionsWithOneBarEach) {
   const uint32_t sriov = Sriov();
   ASSERT_NE(sriov, 0u);
-  EXPECT_EQ(Config(0, sriov + pci::kSriovInitialTotal) >> 16, 255u);
+  const uint32_t counts = Config(0, sriov + pci::kSriovInitialTotal);
+  EXPECT_GE(counts >> 16, 1u) << "TotalVFs";
+  EXPECT_EQ(counts & 0xFFFF, counts >> 16) << "InitialVFs: without migration all of them";
   EXPECT_EQ(Config(0, sriov + 0x14), 1u | 1u << 16) << "first VF follows the PF, stride 1";
   EXPECT_EQ(Config(0, sriov + 0x18) >> 16, 0x06A8u) << "device id of a VF";
-  EXPECT_EQ(BarBytes(sriov + 0x24), 64ull << 10) << "BAR0 of a VF";
   EXPECT_EQ(Config(0, sriov + 0x2C), 0u) << "no BAR2";
+}
+
+TEST_F(Rung1ConfigurationSpace, TheBarOfVirtualFunctionsGivesItsSize) {
+  RequireOwnConfigSpace();
+  const uint32_t sriov = Sriov();
+  ASSERT_NE(sriov, 0u);
+  EXPECT_EQ(BarBytes(sriov + 0x24), kVfBar0Bytes) << "BAR0 of a VF";
 }
 
 TEST_F(Rung1ConfigurationSpace, VirtualFunctionsAppearWhenEnabledAndGoWhenDisabled) {
   EXPECT_EQ(Config(1, 0), kAllOnes);
+  EnableVirtualFunctions(1);
   driver::PhysicalFunction manager(Physical());
-  manager.EnableVirtualFunctions(1);
   EXPECT_EQ(Config(1, 0), 0x06A81014u);
   EXPECT_EQ(Config(2, 0), kAllOnes) << "one was asked for";
   for (uint32_t bar = 0; bar < 6; ++bar) {
@@ -132,15 +141,14 @@ TEST_F(Rung1ConfigurationSpace, VirtualFunctionsAppearWhenEnabledAndGoWhenDisabl
 }
 
 TEST_F(Rung1ConfigurationSpace, AnFlrReturnsTheFunctionToItsStateAfterPowerOn) {
-  const uint32_t express = Require(pci::kCapabilityPciExpress);
+  RequireOwnConfigSpace();
   const uint32_t msi = Require(pci::kCapabilityMsi);
-  const uint32_t control = Config(0, express + pci::kDeviceControl);
   EnableBars(0);
   card().ConfigWrite(0, kBar0 + 4, 0x12);
   card().ConfigWrite(0, msi, pci::kMsiEnable);
   auto registers = Registers(0);
   registers.WriteScratch(0x1234);
-  card().ConfigWrite(0, express + pci::kDeviceControl, (control & 0xFFFF) | pci::kInitiateFlr);
+  card().Reset(0);
   card().Advance(100 * kMillisecondPs);
   EXPECT_EQ(Config(0, pci::kCommandStatus) & 0xFFFF, 0u);
   EXPECT_EQ(Config(0, kBar0 + 4), 0u);
@@ -155,11 +163,9 @@ TEST_F(Rung1ConfigurationSpace, AnFlrOfOneVirtualFunctionLeavesTheOtherAlone) {
   EnableBars(2);
   Registers(1).WriteScratch(0x11);
   Registers(2).WriteScratch(0x22);
-  const uint32_t express =
-      driver::FindCapability(card(), 1, pci::kCapabilityPciExpress).value_or(0);
-  ASSERT_NE(express, 0u);
-  card().ConfigWrite(1, express + pci::kDeviceControl, pci::kInitiateFlr);
+  card().Reset(1);
   card().Advance(100 * kMillisecondPs);
+  EnableBars(1);
   EXPECT_EQ(Registers(1).ReadScratch(), 0u);
   EXPECT_EQ(Registers(2).ReadScratch(), 0x22u);
 }
@@ -173,4 +179,7 @@ TEST_F(Rung1ConfigurationSpace, FieldsOfTheHeaderThatIdentifyCannotBeWritten) {
 }
 
 }  // namespace
+
+void LinkConfigSpaceRung() {}
+
 }  // namespace spyre::bringup

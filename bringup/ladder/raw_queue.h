@@ -6,11 +6,15 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <atomic>
 #include <cstring>
 #include <map>
 #include <vector>
 
+#include "base/error.h"
 #include "driver/function_registers.h"
+#include "driver/host_buffer.h"
 #include "model/contract/control_block.h"
 
 namespace spyre::bringup {
@@ -22,19 +26,17 @@ class RawQueue {
   RawQueue(driver::Transport& transport, driver::FunctionId function,
            uint32_t submission_entries = 16, uint32_t response_entries = 16)
       : transport_(transport),
-        function_(function),
         registers_(driver::Bar0{&transport, function}),
-        submission_(submission_entries * kEntryBytes),
-        response_(response_entries) {
-    submission_address_ = transport.MapHost(function, submission_.data(), submission_.size());
-    response_address_ =
-        transport.MapHost(function, response_.data(), response_.size() * sizeof(Response));
+        submission_(transport, function, submission_entries * kEntryBytes),
+        response_(transport, function, response_entries * kEntryBytes) {
     Start();
   }
   ~RawQueue() {
-    registers_.WriteQueueControl(0);
-    transport_.UnmapHost(function_, submission_address_);
-    transport_.UnmapHost(function_, response_address_);
+    try {
+      registers_.WriteQueueControl(0);
+    } catch (const Error&) {
+      // The card is gone, and its queues with it.
+    }
   }
   RawQueue(const RawQueue&) = delete;
   RawQueue& operator=(const RawQueue&) = delete;
@@ -45,12 +47,12 @@ class RawQueue {
     registers_.WriteControl(1);
     registers_.ReadStatus();  // its completion comes behind every response still on its way
     tail_ = consumed_ = 0;
-    std::fill(submission_.begin(), submission_.end(), uint8_t{0});
-    std::fill(response_.begin(), response_.end(), Response{});
-    registers_.WriteSqBase(submission_address_);
-    registers_.WriteSqEntries(static_cast<uint32_t>(submission_.size() / kEntryBytes));
-    registers_.WriteRqBase(response_address_);
-    registers_.WriteRqEntries(static_cast<uint32_t>(response_.size()));
+    std::memset(submission_.data(), 0, submission_.size());
+    std::memset(response_.data(), 0, response_.size());
+    registers_.WriteSqBase(submission_.io_address());
+    registers_.WriteSqEntries(submission_entries());
+    registers_.WriteRqBase(response_.io_address());
+    registers_.WriteRqEntries(response_entries());
     registers_.WriteQueueControl(1);
   }
 
@@ -68,8 +70,8 @@ class RawQueue {
   template <typename Entry>
   void PutRaw(const Entry& entry) {
     static_assert(sizeof(Entry) == kEntryBytes);
-    const size_t slot = tail_++ % (submission_.size() / kEntryBytes);
-    std::memcpy(&submission_[slot * kEntryBytes], &entry, kEntryBytes);
+    const size_t slot = tail_++ % submission_entries();
+    std::memcpy(submission_.data() + slot * kEntryBytes, &entry, kEntryBytes);
   }
   // Stores the entry with the sequence number that is due, sealed.
   template <typename Entry>
@@ -85,9 +87,14 @@ class RawQueue {
   std::vector<Response> Take() {
     std::vector<Response> taken;
     for (;;) {
-      const Response& next = response_[consumed_ % response_.size()];
-      const uint32_t phase = consumed_ / response_.size() % 2 == 0 ? 1 : 0;
+      Response next = ReadSlot(consumed_ % response_entries());
+      const uint32_t phase = consumed_ / response_entries() % 2 == 0 ? 1 : 0;
       if (next.magic == 0 || next.phase != phase) break;
+      // The two halves of a response may arrive apart.
+      for (int look = 0; look < kTornLooks && Check(next) != Status::OK; ++look) {
+        transport_.Advance(kTornLookPs);
+        next = ReadSlot(consumed_ % response_entries());
+      }
       EXPECT_EQ(Check(next), Status::OK) << "response " << consumed_ << " is sealed";
       taken.push_back(next);
       ++consumed_;
@@ -109,20 +116,31 @@ class RawQueue {
   uint32_t answered() const { return consumed_; }
   // false: a test has written other values to the registers of the response ring.
   bool HasItsResponseRing() {
-    return registers_.ReadRqBase() == response_address_ &&
-           registers_.ReadRqEntries() == response_.size();
+    return registers_.ReadRqBase() == response_.io_address() &&
+           registers_.ReadRqEntries() == response_entries();
   }
   uint32_t submission_entries() const {
     return static_cast<uint32_t>(submission_.size() / kEntryBytes);
   }
+  uint32_t response_entries() const {
+    return static_cast<uint32_t>(response_.size() / kEntryBytes);
+  }
 
  private:
+  static constexpr int kTornLooks = 100;
+  static constexpr uint64_t kTornLookPs = 10'000'000;
+
+  Response ReadSlot(size_t slot) const {
+    static_assert(sizeof(Response) == kEntryBytes);
+    Response response;
+    std::atomic_thread_fence(std::memory_order_acquire);
+    std::memcpy(&response, response_.data() + slot * kEntryBytes, kEntryBytes);
+    return response;
+  }
+
   driver::Transport& transport_;
-  driver::FunctionId function_;
   driver::FunctionRegisters registers_;
-  std::vector<uint8_t> submission_;
-  std::vector<Response> response_;
-  driver::IoAddress submission_address_ = 0, response_address_ = 0;
+  driver::HostBuffer submission_, response_;
   uint32_t tail_ = 0;
   uint32_t consumed_ = 0;
 };

@@ -3,15 +3,16 @@
 // cannot reach each other's device memory, host memory or rings.
 #include <functional>
 
-#include "tests/bringup/bringup_fixture.h"
-#include "tests/bringup/raw_queue.h"
+#include "bringup/ladder/raw_queue.h"
+#include "bringup/ladder/rung.h"
+#include "bringup/rungs/rungs.h"
 
 namespace spyre::bringup {
 namespace {
 
 constexpr uint8_t kReadWrite = kPermissionRead | kPermissionWrite;
 
-class Rung5PhysicalMmu : public Bringup {
+class Rung5PhysicalMmu : public Rung {
  protected:
   Status Fill(uint64_t address, uint64_t size, Opcode opcode = Opcode::DMA_FILL) {
     ControlBlock block;
@@ -35,7 +36,7 @@ class Rung5PhysicalMmu : public Bringup {
   driver::IoAddress Buffer() {
     if (buffer_.empty()) {
       buffer_.resize(8192);
-      buffer_io_ = Physical().MapHost(buffer_.data(), buffer_.size());
+      buffer_io_ = MapHost(0, buffer_.data(), buffer_.size());
     }
     return buffer_io_;
   }
@@ -86,7 +87,7 @@ TEST_F(Rung5PhysicalMmu, EveryBadMappingIsRefusedWithItsReason) {
   EXPECT_EQ(Map(0x10F80, 128), 1u) << "overlap";
   EXPECT_EQ(Map(0x0FF80, 256), 1u) << "overlap from below";
   EXPECT_EQ(Map(0, 1ull << 40), 2u) << "larger than memory";
-  EXPECT_EQ(Map(112ull << 30, 128), 2u) << "beyond memory";
+  EXPECT_EQ(Map(memory_bytes(), 128), 2u) << "beyond memory";
   EXPECT_EQ(Map(~0ull - 127, 256), 2u) << "wraps";
   EXPECT_EQ(Map(0x20040, 128), 2u) << "misaligned";
   EXPECT_EQ(Map(0x20000, 100), 2u) << "not whole sticks";
@@ -103,7 +104,7 @@ TEST_F(Rung5PhysicalMmu, AResetOfTheFunctionForgetsItsMappings) {
   EXPECT_EQ(Fill(0x10000, 128), Status::PAGE_FAULT);
 }
 
-class Rung5VirtualFunctions : public Bringup {
+class Rung5VirtualFunctions : public Rung {
  protected:
   static constexpr uint64_t kRegion = 1 << 20;
 
@@ -113,7 +114,6 @@ class Rung5VirtualFunctions : public Bringup {
       EnableBars(vf);
       queues_.push_back(std::make_unique<RawQueue>(card(), vf, 64, 64));
     }
-    buffer_.assign(8192, 0x5A);
   }
   RawQueue& Queue(driver::FunctionId vf) { return *queues_[vf - 1u]; }
   Status Run(driver::FunctionId vf, Opcode opcode, uint32_t region, uint64_t offset, uint64_t size,
@@ -129,21 +129,34 @@ class Rung5VirtualFunctions : public Bringup {
     const auto result = Queue(vf).Settle();
     return result.size() == 1 ? result.begin()->second : Status::ABORTED;
   }
+  // Memory of function 2, at an address that function 1 has not mapped: each has addresses of its
+  // own, which may be the same.
+  driver::IoAddress MapForeign() {
+    spacer_ = std::make_unique<driver::HostBuffer>(card(), 2, 1 << 20);
+    foreign_ = std::make_unique<driver::HostBuffer>(card(), 2, 8192);
+    std::memset(foreign_->data(), 0x5A, foreign_->size());
+    return foreign_->io_address();
+  }
+  void ExpectForeignUntouched() {
+    for (size_t i = 0; i < foreign_->size(); ++i)
+      ASSERT_EQ(foreign_->data()[i], 0x5A) << "byte " << i << " of the host memory of function 2";
+  }
   uint32_t Peek(uint64_t address) {
     return driver::PhysicalFunction(Physical()).PeekMemory(address);
   }
 
   std::vector<std::unique_ptr<RawQueue>> queues_;
-  std::vector<uint8_t> buffer_;
+  std::unique_ptr<driver::HostBuffer> foreign_, spacer_;
   uint32_t next_stream_ = 0;
 };
 
 TEST_F(Rung5VirtualFunctions, RegionAndOffsetReachTheFunctionsOwnMemory) {
+  driver::PhysicalFunction(Physical()).PokeMemory(RegionBase(1, 1) + 252, 0x5A5A5A5A);
   EXPECT_EQ(Run(1, Opcode::DMA_FILL, 1, 256, 128, 0, 0x0101010101010101), Status::OK);
   EXPECT_EQ(Run(2, Opcode::DMA_FILL, 1, 256, 128, 0, 0x0202020202020202), Status::OK);
   EXPECT_EQ(Peek(RegionBase(1, 1) + 256), 0x01010101u);
   EXPECT_EQ(Peek(RegionBase(2, 1) + 256), 0x02020202u);
-  EXPECT_EQ(Peek(RegionBase(1, 1) + 252), 0u);
+  EXPECT_EQ(Peek(RegionBase(1, 1) + 252), 0x5A5A5A5Au) << "the word before";
 }
 
 TEST_F(Rung5VirtualFunctions, ARegionEndsWhereItEnds) {
@@ -162,25 +175,26 @@ TEST_F(Rung5VirtualFunctions, OneCannotReachDeviceMemoryOfTheOther) {
   const uint64_t distance = RegionBase(2, 0) - RegionBase(1, 0);
   EXPECT_EQ(Run(1, Opcode::DMA_FILL, 0, distance, 128), Status::PAGE_FAULT);
   std::vector<uint8_t> stolen(128, 0x5A);
-  const auto io = card().MapHost(1, stolen.data(), stolen.size());
+  const auto io = MapHost(1, stolen.data(), stolen.size());
   EXPECT_EQ(Run(1, Opcode::DMA_OUT, 0, distance, 128, io), Status::PAGE_FAULT);
   EXPECT_EQ(stolen, std::vector<uint8_t>(128, 0x5A));
   EXPECT_EQ(Peek(RegionBase(2, 0)), 0x22222222u);
 }
 
 TEST_F(Rung5VirtualFunctions, OneCannotReachHostMemoryOfTheOther) {
-  const auto io = card().MapHost(2, buffer_.data(), buffer_.size());
+  const driver::IoAddress io = MapForeign();
+  driver::PhysicalFunction(Physical()).PokeMemory(RegionBase(1, 0), 0x5A5A5A5A);
   for (const uint64_t size : {4, 128, 4096}) {
     EXPECT_EQ(Run(1, Opcode::DMA_OUT, 0, 0, size, io), Status::HOST_FAULT);
     EXPECT_EQ(Run(1, Opcode::DMA_IN, 0, 0, size, io), Status::HOST_FAULT);
   }
   EXPECT_EQ(Run(2, Opcode::DMA_IN, 0, 0, 128, io), Status::OK) << "its owner can";
-  EXPECT_EQ(buffer_, std::vector<uint8_t>(8192, 0x5A));
-  EXPECT_EQ(Peek(RegionBase(1, 0)), 0u);
+  ExpectForeignUntouched();
+  EXPECT_EQ(Peek(RegionBase(1, 0)), 0x5A5A5A5Au);
 }
 
 TEST_F(Rung5VirtualFunctions, RingsInMemoryOfAnotherFunctionAreRefused) {
-  const auto io = card().MapHost(2, buffer_.data(), buffer_.size());
+  const driver::IoAddress io = MapForeign();
   auto registers = Registers(1);
   registers.WriteQueueControl(0);
   registers.WriteControl(1);
@@ -192,7 +206,7 @@ TEST_F(Rung5VirtualFunctions, RingsInMemoryOfAnotherFunctionAreRefused) {
   registers.WriteSqTail(1);
   card().Advance(100'000'000);
   EXPECT_EQ(registers.ReadErrorCode(), static_cast<uint32_t>(Status::HOST_FAULT));
-  EXPECT_EQ(buffer_, std::vector<uint8_t>(8192, 0x5A));
+  ExpectForeignUntouched();
 }
 
 TEST_F(Rung5VirtualFunctions, AReleasedRegionIsGoneAndAnotherMayGetItsMemory) {
@@ -207,11 +221,13 @@ TEST_F(Rung5VirtualFunctions, AReleasedRegionIsGoneAndAnotherMayGetItsMemory) {
 
 TEST_F(Rung5VirtualFunctions, EveryBadAssignmentIsRefused) {
   driver::PhysicalFunction manager(Physical());
+  const auto no_such =
+      static_cast<driver::FunctionId>(board().capabilities().virtual_functions + 1);
   for (const auto& assign : std::vector<std::function<void()>>{
            [&] { manager.AssignRegion(0, 0, 1ull << 34, kRegion); },              // the PF has none
-           [&] { manager.AssignRegion(3, 0, 1ull << 34, kRegion); },              // no such VF
+           [&] { manager.AssignRegion(no_such, 0, 1ull << 34, kRegion); },        // no such VF
            [&] { manager.AssignRegion(1, 8, 1ull << 34, kRegion); },              // no such region
-           [&] { manager.AssignRegion(1, 5, 112ull << 30, kRegion); },            // beyond memory
+           [&] { manager.AssignRegion(1, 5, memory_bytes(), kRegion); },          // beyond memory
            [&] { manager.AssignRegion(1, 5, 1ull << 34, (16ull << 30) + 128); },  // too long
            [&] { manager.AssignRegion(1, 5, (1ull << 34) + 64, kRegion); },
            [&] { manager.AssignRegion(1, 5, ~0ull - 127, 256); }}) {
@@ -220,4 +236,7 @@ TEST_F(Rung5VirtualFunctions, EveryBadAssignmentIsRefused) {
 }
 
 }  // namespace
+
+void LinkMmuRung() {}
+
 }  // namespace spyre::bringup

@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 // Rung 4: DMA both ways and fill, by the physical function: every awkward size and host address.
-#include "tests/bringup/bringup_fixture.h"
-#include "tests/bringup/raw_queue.h"
+#include "bringup/ladder/rung.h"
+#include "bringup/rungs/rungs.h"
 
 namespace spyre::bringup {
 namespace {
 
-class Rung4Dma : public Bringup {
+class Rung4Dma : public Rung {
  protected:
-  static constexpr uint64_t kMapped = 128ull << 20;
+  static constexpr driver::IoAddress kNeverMapped = 0x100;  // transports give no page 0 away
 
   void SetUp() override {
-    driver::PhysicalFunction(Physical()).MapRange(0, kMapped, kPermissionRead | kPermissionWrite);
+    const uint64_t mapped = std::min<uint64_t>(128ull << 20, memory_bytes());
+    driver::PhysicalFunction(Physical()).MapRange(0, mapped, kPermissionRead | kPermissionWrite);
   }
   Response Run(Opcode opcode, driver::IoAddress host, uint64_t device, uint64_t size,
                uint64_t value = 0) {
@@ -101,7 +102,9 @@ TEST_F(Rung4Dma, WhatDmaWritesTheWindowShowsAndTheOtherWayRound) {
   EXPECT_EQ(CopyOut(256, 8), (std::vector<uint8_t>{1, 2, 3, 4, 0xDD, 0xCC, 0xBB, 0xAA}));
 }
 
-TEST_F(Rung4Dma, SixtyFourMebibytesMakeTheRoundTripAtLinkSpeed) {
+class Rung4DmaLevel2 : public Rung4Dma {};
+
+TEST_F(Rung4DmaLevel2, SixtyFourMebibytesMakeTheRoundTrip) {
   const uint64_t size = 64 << 20;
   std::vector<uint8_t> host(size);
   std::vector<uint64_t> words(size / 8);
@@ -114,12 +117,6 @@ TEST_F(Rung4Dma, SixtyFourMebibytesMakeTheRoundTripAtLinkSpeed) {
   EXPECT_EQ(in.device_bytes_written, size);
   EXPECT_EQ(out.device_bytes_read, size);
   EXPECT_EQ(std::memcmp(host.data(), words.data(), size), 0);
-  for (const Response& response : {in, out}) {
-    const double gigabytes_per_s = 1000.0 * static_cast<double>(size) /
-                                   static_cast<double>(response.finished_ps - response.started_ps);
-    EXPECT_GT(gigabytes_per_s, 40) << "Gen5 x16 carries 63 GB/s each way, less packet headers";
-    EXPECT_LT(gigabytes_per_s, 63);
-  }
 }
 
 TEST_F(Rung4Dma, NothingIsMovedForSizeZero) {
@@ -130,21 +127,22 @@ TEST_F(Rung4Dma, NothingIsMovedForSizeZero) {
 
 TEST_F(Rung4Dma, AHostAddressThatIsNotMappedIsAHostFaultThatNamesIt) {
   for (const Opcode opcode : {Opcode::DMA_IN, Opcode::DMA_OUT}) {
-    const Response response = Run(opcode, 0x1000, 0, 256);
+    const Response response = Run(opcode, kNeverMapped, 0, 256);
     EXPECT_EQ(response.status, static_cast<uint16_t>(Status::HOST_FAULT)) << OpcodeName(opcode);
-    EXPECT_EQ(response.fault_address, 0x1000u);
+    EXPECT_EQ(response.fault_address, kNeverMapped);
     Recover();
   }
 }
 
 TEST_F(Rung4Dma, OneByteBeyondAHostMappingIsAHostFault) {
-  std::vector<uint8_t> host(5000, 0x33);
-  const auto io = Physical().MapHost(host.data(), host.size());
-  EXPECT_EQ(StatusOf(Opcode::DMA_IN, io, 0, 5000), Status::OK);
-  EXPECT_EQ(StatusOf(Opcode::DMA_IN, io + 1, 0, 5000), Status::HOST_FAULT);
-  EXPECT_EQ(StatusOf(Opcode::DMA_IN, io - 1, 0, 16), Status::HOST_FAULT);
-  Physical().UnmapHost(io);
-  EXPECT_EQ(StatusOf(Opcode::DMA_IN, io, 0, 16), Status::HOST_FAULT) << "after unmapping";
+  Physical();  // its rings are mapped before
+  LonelyMemory host = MapLonely(0, 5000);
+  const uint64_t bytes = host.end - host.begin;
+  EXPECT_EQ(StatusOf(Opcode::DMA_IN, host.begin, 0, bytes), Status::OK);
+  EXPECT_EQ(StatusOf(Opcode::DMA_IN, host.begin + 1, 0, bytes), Status::HOST_FAULT);
+  EXPECT_EQ(StatusOf(Opcode::DMA_IN, host.begin - 1, 0, 16), Status::HOST_FAULT);
+  host.buffer.reset();
+  EXPECT_EQ(StatusOf(Opcode::DMA_IN, host.begin, 0, 16), Status::HOST_FAULT) << "after unmapping";
 }
 
 TEST_F(Rung4Dma, ACopyOntoTheInterruptAddressesIsRefusedAndInterruptsNobody) {
@@ -165,4 +163,7 @@ TEST_F(Rung4Dma, SizesAndAddressesThatOverflowAreRefused) {
 }
 
 }  // namespace
+
+void LinkDmaRung() {}
+
 }  // namespace spyre::bringup

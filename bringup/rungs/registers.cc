@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Rung 2: the registers of BAR0, all of them as the specification lists them, and the windows of
 // BAR2 and BAR4.
-#include "tests/bringup/bringup_fixture.h"
-#include "tests/bringup/raw_queue.h"
+#include "bringup/ladder/raw_queue.h"
+#include "bringup/ladder/rung.h"
+#include "bringup/rungs/rungs.h"
 
 namespace spyre::bringup {
 namespace {
@@ -10,17 +11,16 @@ namespace {
 using regs::Access;
 using regs::RegisterInfo;
 
-class Rung2Registers : public Bringup {
+class Rung2Registers : public Rung {
  protected:
   // Turns on the function without the driver, so that every register has its reset value.
   void PowerOn(driver::FunctionId function) {
     EnableBars(0);
     if (function == 0) return;
-    const uint32_t sriov =
-        driver::FindExtendedCapability(card(), 0, driver::pci::kExtendedSriov).value_or(0);
-    card().ConfigWrite(0, sriov + driver::pci::kSriovNumVfs, kVirtualFunctions);
-    card().ConfigWrite(0, sriov + driver::pci::kSriovControl,
-                       driver::pci::kSriovVfEnable | driver::pci::kSriovVfMemory);
+    const int there = board().capabilities().virtual_functions;
+    if (there < kVirtualFunctions)
+      CannotRun(fmt::format("the card has {} virtual functions", there));
+    card().EnableVirtualFunctions(kVirtualFunctions);
     card().Advance(100 * kMillisecondPs);
     EnableBars(function);
   }
@@ -87,11 +87,13 @@ TEST_F(Rung2Registers, EachFunctionTellsItsNumberAndWhatItHas) {
   EnableVfs(64 << 20, 3);
   EnableBars(2);
   EXPECT_EQ(Registers(0).ReadFunction(), 0u);
-  EXPECT_EQ(Registers(0).ReadCapabilitiesCores(), 32u);
+  EXPECT_GE(Registers(0).ReadCapabilitiesCores(), 1u);
+  EXPECT_LE(Registers(0).ReadCapabilitiesCores(), 32u);
   EXPECT_EQ(Registers(0).ReadCapabilitiesRegions(), 0u);
-  EXPECT_EQ(Registers(0).ReadMemoryMib(), 112u << 10);
+  EXPECT_GE(Registers(0).ReadMemoryMib(), 1u);
   auto second = Registers(2);
   EXPECT_EQ(second.ReadFunction(), 2u);
+  EXPECT_EQ(second.ReadCapabilitiesCores(), Registers(0).ReadCapabilitiesCores());
   EXPECT_EQ(second.ReadCapabilitiesRegions(), 3u);
   EXPECT_EQ(second.ReadMemoryMib(), 192u);
   second.WriteRegionSelect(2);
@@ -109,7 +111,9 @@ TEST_F(Rung2Registers, TheClockCountsPicosecondsAndItsHalvesBelongTogether) {
   card().Advance(1'000'000);
   const uint64_t second = registers.ReadTime();
   EXPECT_GE(second - first, 1'000'000u);
-  EXPECT_LT(second - first, 10'000'000u);
+  if (!board().backend().time_passes) {
+    EXPECT_LT(second - first, 10'000'000u);
+  }
   const uint32_t high = registers.ReadTimeHi();
   card().Advance(5'000'000'000);  // past a carry of the low half
   EXPECT_EQ(registers.ReadTimeHi(), high) << "latched by the read of the low half";
@@ -164,13 +168,16 @@ TEST_F(Rung2Registers, PhysicalFunctionRegistersAreOutOfReachOfAVirtualFunction)
 
 TEST_F(Rung2Registers, TheWindowShowsDeviceMemoryWhereItIsPut) {
   driver::PhysicalFunction manager(Physical());
-  for (const uint64_t address : {0ull, 0x7FFFFFFCull, 0x80000000ull, (112ull << 30) - 4}) {
+  const uint64_t end = memory_bytes();
+  std::vector<uint64_t> addresses = {0, end / 2 - 4, end / 2, end - 4};
+  if (end > kBar2Bytes) addresses.insert(addresses.end(), {kBar2Bytes - 4, kBar2Bytes});
+  for (const uint64_t address : addresses) {
     manager.PokeMemory(address, static_cast<uint32_t>(address) ^ 0x5A);
   }
-  for (const uint64_t address : {0ull, 0x7FFFFFFCull, 0x80000000ull, (112ull << 30) - 4}) {
+  for (const uint64_t address : addresses) {
     EXPECT_EQ(manager.PeekMemory(address), static_cast<uint32_t>(address) ^ 0x5A) << address;
   }
-  EXPECT_EQ(manager.PeekMemory(112ull << 30), 0xFFFFFFFFu) << "beyond memory";
+  EXPECT_EQ(manager.PeekMemory(end), 0xFFFFFFFFu) << "beyond memory";
 }
 
 TEST_F(Rung2Registers, TheSramHoldsWhatIsWritten) {
@@ -183,6 +190,7 @@ TEST_F(Rung2Registers, TheSramHoldsWhatIsWritten) {
 }
 
 TEST_F(Rung2Registers, AResetCommandClearsQueueInterruptsAndWindow) {
+  if (memory_bytes() <= kBar2Bytes) CannotRun("the window holds all of the card's memory");
   driver::PhysicalFunction manager(Physical());
   manager.PokeMemory(0, 1);
   manager.PokeMemory(kBar2Bytes, 2);  // moves the window
@@ -213,4 +221,7 @@ TEST_F(Rung2Registers, TailsWrittenWhileTheQueueIsOffAreNotDoorbells) {
 }
 
 }  // namespace
+
+void LinkRegistersRung() {}
+
 }  // namespace spyre::bringup

@@ -1,17 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // Rung 3: the rings. Operations that touch no memory, interrupts, wrap, and the limits of the
 // rings.
-#include <gmock/gmock.h>
-
-#include "tests/bringup/bringup_fixture.h"
-#include "tests/bringup/raw_queue.h"
+#include "bringup/ladder/raw_queue.h"
+#include "bringup/ladder/rung.h"
+#include "bringup/rungs/rungs.h"
 
 namespace spyre::bringup {
 namespace {
 
 using driver::WaitResult;
 
-class Rung3Queue : public Bringup {
+class Rung3Queue : public Rung {
  protected:
   static driver::DeviceOptions Options(uint32_t entries, bool interrupts) {
     driver::DeviceOptions options;
@@ -56,6 +55,7 @@ TEST_F(Rung3Queue, ANopIsAnsweredByPollingWithoutAnyInterrupt) {
 
 TEST_F(Rung3Queue, AMaskedVectorWaitsAndComesWhenItIsUnmasked) {
   driver::Device& device = Physical();
+  RequireOwnConfigSpace();
   const uint32_t msi = *driver::FindCapability(card(), 0, driver::pci::kCapabilityMsi);
   card().ConfigWrite(0, msi + 0x10, 0xFF);
   driver::Entry entry = Operation(Opcode::NOP);
@@ -80,6 +80,7 @@ TEST_F(Rung3Queue, AStoppedQueueInterruptsOnItsOwnVector) {
 }
 
 TEST_F(Rung3Queue, AVirtualFunctionCannotInterruptAnother) {
+  RequireOwnConfigSpace();
   EnableVfs();
   driver::Device first(card(), 1);
   driver::Device second(card(), 2);
@@ -133,8 +134,6 @@ TEST_F(Rung3Queue, AnEventHoldsOneStreamAndNotTheOthers) {
   queue.Put(queue.Make<ControlBlock>(Opcode::NOP, 2));
   queue.Ring();
   EXPECT_EQ(queue.Settle(), (std::map<uint64_t, Status>{{2, Status::OK}}));
-  EXPECT_THAT(card().Diagnose(),
-              ::testing::HasSubstr("EVENT_WAIT until event slot 3 has reached 1"));
   ControlBlock signal = queue.Make<ControlBlock>(Opcode::EVENT_SIGNAL, 2);
   signal.value = EventValue(3, 1);
   queue.Put(signal);
@@ -177,7 +176,9 @@ TEST_F(Rung3Queue, AFullRingTakesNothingMoreUntilTheCardHasFetched) {
   EXPECT_EQ(queue.Wait().sequence, 9u);
 }
 
-TEST_F(Rung3Queue, AHundredThousandOperationsPassInOrder) {
+class Rung3QueueLevel2 : public Rung3Queue {};
+
+TEST_F(Rung3QueueLevel2, AHundredThousandOperationsPassInOrder) {
   driver::Device& device = Physical(Options(1024, false));
   driver::QueuePair& queue = device.queue();
   uint64_t answered = 0;
@@ -204,7 +205,6 @@ TEST_F(Rung3Queue, ResponsesOfOneFunctionThatNobodyTakesDoNotHoldUpAnother) {
   other.Put(other.Make<Message>(Opcode::NOP));
   other.Ring();
   EXPECT_EQ(other.Settle(), (std::map<uint64_t, Status>{{1, Status::OK}}));
-  EXPECT_THAT(card().Diagnose(), ::testing::HasSubstr("function 1"));
 }
 
 TEST_F(Rung3Queue, WaitingOperationsOfOneFunctionDoNotHoldUpAnother) {
@@ -251,4 +251,7 @@ TEST_F(Rung3Queue, AfterAResetTheQueueStartsFromItsFirstEntry) {
 }
 
 }  // namespace
+
+void LinkQueueRung() {}
+
 }  // namespace spyre::bringup

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Programs that are assembled from text, loaded and run on cores, for the tests of rung 6.
+// Programs that are assembled from text, loaded and run on cores, for the tests of rungs 6 and 10.
 #pragma once
 
 #include <memory>
@@ -7,17 +7,21 @@
 #include <string>
 #include <vector>
 
+#include "bringup/ladder/rung.h"
 #include "model/contract/formats.h"
 #include "model/contract/program.h"
-#include "tests/bringup/bringup_fixture.h"
 
 namespace spyre::bringup {
 
 inline constexpr size_t kSticks = 16;
 inline constexpr size_t kElements = kSticks * 64;
-class Rung6Programs : public Bringup {
+class ProgramRung : public Rung {
  protected:
   void SetUp() override { runtime_ = Runtime(0); }
+  void TearDown() override {
+    runtime_.reset();
+    Rung::TearDown();
+  }
 
   flex::DeviceHandle Upload(const void* data, size_t bytes) {
     const flex::DeviceHandle handle = runtime_->Allocate(bytes);
@@ -35,10 +39,15 @@ class Rung6Programs : public Bringup {
   // Runs `text` with the addresses of `tensors` as its address table.
   flex::CompletedOperation Run(const std::string& text,
                                const std::vector<flex::DeviceHandle>& tensors) {
+    std::vector<uint64_t> addresses;
+    addresses.reserve(tensors.size());
+    for (const auto& tensor : tensors) addresses.push_back(flex::ToDeviceVirtual(tensor));
+    return RunAt(text, addresses);
+  }
+  // The same with any addresses.
+  flex::CompletedOperation RunAt(const std::string& text, const std::vector<uint64_t>& addresses) {
     Program program = Assemble(text);
-    program.address_table.clear();
-    for (const auto& tensor : tensors)
-      program.address_table.push_back(flex::ToDeviceVirtual(tensor));
+    program.address_table = addresses;
     std::vector<uint8_t> image = Encode(program);
     image.resize(AlignUp(image.size(), kStickBytes));
     const auto handle = runtime_->Allocate(image.size(), flex::MemoryKind::kProgram);
@@ -111,5 +120,7 @@ class Rung6Programs : public Bringup {
 
   std::unique_ptr<flex::RuntimeContext> runtime_;
 };
+
+class Rung6Programs : public ProgramRung {};
 
 }  // namespace spyre::bringup

@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "bringup/ladder/ladder.h"
+
+#include <fmt/format.h>
+#include <fnmatch.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <chrono>
+#include <filesystem>
+#include <map>
+#include <regex>
+
+#include "base/error.h"
+#include "base/interrupt.h"
+#include "bringup/ladder/board.h"
+
+namespace spyre::bringup {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+// What RunLadder hears of GoogleTest. Assertions of one test only, for one test runs at a time.
+class Listener : public ::testing::EmptyTestEventListener {
+ public:
+  void Begin(std::function<void(TestResult)> take, const std::vector<TestPlace>& places) {
+    take_ = std::move(take);
+    places_.clear();
+    for (const TestPlace& place : places) places_[place.gtest] = place;
+  }
+
+  void OnTestStart(const ::testing::TestInfo& /*info*/) override {
+    CurrentNotes() = {};
+    message_.clear();
+    skipped_ = false;
+    failures_ = 0;
+    began_ = Clock::now();
+    began_ps_ = TheBoard().transport().NowPs();
+  }
+  void OnTestPartResult(const ::testing::TestPartResult& part) override {
+    if (part.passed()) return;
+    skipped_ |= part.skipped();
+    failures_ += part.failed();
+    if (!message_.empty()) message_ += "\n";
+    const std::string text = part.message();
+    const bool placed = part.file_name() != nullptr && !part.skipped();
+    const std::string file = placed ? std::filesystem::path(part.file_name()).filename() : "";
+    message_ += placed ? fmt::format("{}:{}: {}", file, part.line_number(), text) : text;
+  }
+  void OnTestEnd(const ::testing::TestInfo& info) override {
+    const TestPlace& place = places_.at(fmt::format("{}.{}", info.test_suite_name(), info.name()));
+    TestResult result;
+    result.suite = place.suite;
+    result.name = place.name;
+    result.rung = place.rung;
+    result.level = place.level;
+    result.measurements = CurrentNotes().measurements;
+    const std::string& reason = CurrentNotes().could_not_run;
+    if (LastInterruption() != 0) {
+      result.outcome = Outcome::kCouldNotRun;
+      result.message = InterruptionText(LastInterruption());
+    } else if (!reason.empty() && failures_ == 1) {  // CannotRun itself, nothing before it
+      result.outcome = Outcome::kCouldNotRun;
+      result.message = reason;
+    } else if (info.result()->Failed()) {
+      result.outcome = Outcome::kFailed;
+      result.message = message_;
+    } else if (skipped_) {
+      result.outcome = Outcome::kCouldNotRun;
+      result.message = message_;
+    }
+    result.wall_seconds = std::chrono::duration<double>(Clock::now() - began_).count();
+    result.card_ps = TheBoard().transport().NowPs() - began_ps_;
+    take_(std::move(result));
+  }
+
+ private:
+  std::function<void(TestResult)> take_;
+  std::map<std::string, TestPlace> places_;
+  std::string message_;
+  bool skipped_ = false;
+  int failures_ = 0;
+  Clock::time_point began_;
+  uint64_t began_ps_ = 0;
+};
+
+Listener* listener = nullptr;  // GoogleTest owns it
+
+TestPlace PlaceOf(const ::testing::TestSuite& suite, const ::testing::TestInfo& info) {
+  static const std::regex kSuite(
+      "(?:[^/]*/)?(Rung([0-9]{1,4})[A-Za-z]\\w*?(?:Level([2-4]))?)(?:/.*)?");
+  std::smatch parts;
+  const std::string name = suite.name();
+  if (!std::regex_match(name, parts, kSuite)) {
+    throw BadInput(
+        "test suite {}: the name of a suite is Rung, the number of its rung, what it is about, and "
+        "Level2 to Level4 for tests that take longer: Rung21MyBoard, Rung21MyBoardLevel2",
+        name)
+        .Subject(name);
+  }
+  TestPlace place;
+  place.suite = parts[1];
+  place.name = info.name();
+  place.gtest = fmt::format("{}.{}", name, info.name());
+  place.rung = std::stoi(parts[2]);
+  if (parts[3].matched) place.level = std::stoi(parts[3]);
+  return place;
+}
+
+bool Fits(const TestPlace& place, const std::vector<std::string>& patterns) {
+  if (patterns.empty()) return true;
+  const std::string name = place.suite + "." + place.name;
+  return std::any_of(patterns.begin(), patterns.end(), [&](const std::string& pattern) {
+    return fnmatch(pattern.c_str(), name.c_str(), 0) == 0;
+  });
+}
+
+bool OfRungs(const TestPlace& place, const LadderOptions& options) {
+  return place.rung >= options.first_rung && place.rung <= options.last_rung &&
+         Fits(place, options.tests);
+}
+
+TestResult NotRun(const TestPlace& place, const std::string& why) {
+  TestResult result;
+  result.suite = place.suite;
+  result.name = place.name;
+  result.rung = place.rung;
+  result.level = place.level;
+  result.outcome = Outcome::kCouldNotRun;
+  result.message = why;
+  return result;
+}
+
+}  // namespace
+
+const char* Name(Outcome outcome) {
+  switch (outcome) {
+    case Outcome::kPassed:
+      return "passed";
+    case Outcome::kFailed:
+      return "failed";
+    case Outcome::kCouldNotRun:
+      break;
+  }
+  return "could not run";
+}
+
+size_t LadderResult::Count(Outcome outcome) const {
+  return static_cast<size_t>(std::count_if(
+      tests.begin(), tests.end(), [&](const TestResult& test) { return test.outcome == outcome; }));
+}
+
+void PrepareTests() {
+  int arguments = 1;
+  std::string program = "spyre-bringup";
+  char* words[] = {program.data(), nullptr};
+  ::testing::InitGoogleTest(&arguments, words);
+  auto& listeners = ::testing::UnitTest::GetInstance()->listeners();
+  delete listeners.Release(listeners.default_result_printer());
+  listener = new Listener;
+  listeners.Append(listener);
+}
+
+std::vector<TestPlace> AllTests() {
+  std::vector<TestPlace> places;
+  const ::testing::UnitTest& program = *::testing::UnitTest::GetInstance();
+  for (int s = 0; s < program.total_test_suite_count(); ++s) {
+    const ::testing::TestSuite& suite = *program.GetTestSuite(s);
+    for (int t = 0; t < suite.total_test_count(); ++t)
+      places.push_back(PlaceOf(suite, *suite.GetTestInfo(t)));
+  }
+  std::stable_sort(places.begin(), places.end(),
+                   [](const TestPlace& a, const TestPlace& b) { return a.rung < b.rung; });
+  return places;
+}
+
+std::vector<TestPlace> SelectedTests(const LadderOptions& options) {
+  std::vector<TestPlace> selected;
+  size_t higher = 0;
+  for (const TestPlace& place : AllTests()) {
+    if (!OfRungs(place, options)) continue;
+    if (place.level > options.level) {
+      ++higher;
+    } else {
+      selected.push_back(place);
+    }
+  }
+  if (selected.empty()) {
+    throw BadInput("no test is asked for by these rungs, this level and these names{}",
+                   higher > 0 ? fmt::format("; {} are of a higher level", higher) : "");
+  }
+  return selected;
+}
+
+LadderResult RunLadder(const LadderOptions& options) {
+  const std::vector<TestPlace> selected = SelectedTests(options);
+  LadderResult result;
+  for (const TestPlace& place : AllTests())
+    result.of_higher_levels += OfRungs(place, options) && place.level > options.level;
+  const auto take = [&](TestResult test) {
+    result.tests.push_back(std::move(test));
+    if (options.on_result) options.on_result(result.tests.back());
+  };
+  listener->Begin(take, selected);
+  int broken = 0;
+  for (const TestPlace& place : selected) {
+    if (result.interrupted) {
+      take(NotRun(place, InterruptionText(LastInterruption())));
+      continue;
+    }
+    if (TheBoard().lost()) {
+      take(NotRun(place, "the card has not come back from a reset"));
+      continue;
+    }
+    if (options.stop_at_broken_rung && broken != 0 && place.rung > broken) {
+      take(NotRun(place, fmt::format("rung {} is broken", broken)));
+      continue;
+    }
+    ::testing::GTEST_FLAG(filter) = place.gtest;
+    [[maybe_unused]] const int status = RUN_ALL_TESTS();  // the listener hears more
+    if (result.tests.back().outcome == Outcome::kFailed && broken == 0) broken = place.rung;
+    result.interrupted = LastInterruption() != 0;
+  }
+  return result;
+}
+
+}  // namespace spyre::bringup
