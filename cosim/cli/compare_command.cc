@@ -71,9 +71,12 @@ Json FactsJson(const compiler::PlanFacts& facts) {
                           {"cores", op.cores},
                           {"place", op.place}});
   }
-  return {{"loops", facts.loops},           {"operations", std::move(operations)},
-          {"lx_bytes", facts.lx_bytes},     {"pool_bytes", facts.pool_bytes},
-          {"bytes_read", facts.bytes_read}, {"bytes_written", facts.bytes_written}};
+  return {{"loops", facts.loops},
+          {"operations", std::move(operations)},
+          {"lx_bytes", facts.lx_bytes},
+          {"pool_bytes", facts.pool_bytes},
+          {"bytes_read", facts.traffic.bytes_read},
+          {"bytes_written", facts.traffic.bytes_written}};
 }
 
 // Of all kernels of a list that is cut.

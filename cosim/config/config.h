@@ -106,7 +106,8 @@ enum class VerifyMode : uint8_t { kFull, kSample, kNone };
 enum class Distribution : uint8_t { kUniform, kNormal, kPositive, kSmall };
 
 // Whose results may stay in LX.
-enum class LxResults : uint8_t { kAll, kPublic, kNone };
+enum class TiledReductions : uint8_t { kFail, kPlan };
+enum class LxResults : uint8_t { kAll, kPublic, kNone, kCoOptimizing };
 
 // Whether a core may reach more than 256 MiB of a tensor.
 enum class LongSpans : uint8_t { kRefuse, kAllow };
@@ -164,7 +165,10 @@ struct WorkloadConfig {
   compiler::CompilerPreset compiler = compiler::CompilerPreset::kOwn;
   bool tiling = true;
   bool agree = true;
+  TiledReductions tiled_reductions = TiledReductions::kFail;
   LxResults lx = LxResults::kAll;
+  uint64_t lx_step_bytes = compiler::CoOptimizeCost::kBytesPerStep;
+  uint64_t lx_operation_bytes = compiler::CoOptimizeCost::kBytesPerOperation;
   std::string lx_solver = "greedy";
   LongSpans long_spans = LongSpans::kRefuse;  // also of a bundle
   uint64_t chunk_bytes = kMaxCoreSpanBytes;   // of a list, beyond which it works in chunks

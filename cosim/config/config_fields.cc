@@ -60,12 +60,24 @@ void DescribeGraph(FieldCollector& f, WorkloadConfig& workload) {
       "of the coarse-tiling RFC, May 2026 (docs/compiler.md)");
   f.Flag("tiling", workload.tiling,
          "Of a list of operations: false ignores the hints, and the groups of a plan");
+  f.Choice(
+      "tiled_reductions", workload.tiled_reductions, {"fail", "plan"},
+      "Of a list of operations: hints along a dimension that an operation sums over. fail: the "
+      "operation is not divided there, as in the public compiler; plan: each iteration makes "
+      "the sum of a tile, which is rounded and added to those before (sum, mean, matmul)");
   f.Flag("agree", workload.agree,
          "Of a list of operations: operations of one loop are divided over the cores along the "
          "dimensions that all of them walk; false: each by itself, as division says");
-  f.Choice("lx", workload.lx, {"all", "public", "none"},
+  f.Choice("lx", workload.lx, {"all", "public", "none", "co-optimizing"},
            "Of a list of operations: whose results may stay in LX; public: max, sum, exp and sub, "
-           "as the public compiler chooses");
+           "as the public compiler chooses; co-optimizing: all, and operations without a hint are "
+           "put into loops over tiles where that saves more than it costs (docs/compiler.md)");
+  f.Number("lx_step_bytes", workload.lx_step_bytes, 0, uint64_t{1} << 30, "bytes",
+           "With lx = \"co-optimizing\": what each execution of an operation costs beside its "
+           "traffic, in bytes of traffic that take as long");
+  f.Number("lx_operation_bytes", workload.lx_operation_bytes, 0, uint64_t{1} << 30, "bytes",
+           "With lx = \"co-optimizing\": what an operation more in the program costs, in bytes of "
+           "traffic that take as long");
   f.Choice("lx_solver", workload.lx_solver, {"greedy", "firstfit", "bestfit"},
            "Of a list of operations: how LX planning places buffers");
   f.Choice("long_spans", workload.long_spans, {"refuse", "allow"},

@@ -58,6 +58,9 @@ bool IsTiled(Config c) {
 bool IsOverlapped(Config c) {
   return IsTiled(c) && c.workload.launch.overlap != runtime::Overlap::kNone;
 }
+bool IsCoOptimized(Config c) {
+  return IsListOrModel(c) && c.workload.lx == LxResults::kCoOptimizing;
+}
 bool IsPlannedInLx(Config c) { return IsListOrModel(c) && c.workload.lx != LxResults::kNone; }
 bool HasWaves(Config c) { return c.trace.waves.block != WavesBlock::kNone; }
 bool HasWavesOnError(Config c) { return HasWaves(c) && c.trace.waves.on_error; }
@@ -88,6 +91,8 @@ constexpr const char* kByEvents =
 constexpr const char* kByHost =
     "a task graph on the card that the host releases (workload.issue.release = \"host\")";
 constexpr const char* kStreamsOrTaskGraph = "workload.issue.mode = \"streams\" or \"task_graph\"";
+constexpr const char* kCoOptimized =
+    "a list of operations or a model whose workload.lx is \"co-optimizing\"";
 constexpr const char* kTiled =
     "a tiled launch (workload.tile, or workload.launch.routing = \"tiled\")";
 constexpr const char* kWaves = "waves of a block (trace.waves.block)";
@@ -117,8 +122,11 @@ constexpr Rule kRules[] = {
     {"workload.channels", IsStreamsOrTaskGraph, kStreamsOrTaskGraph},
     {"workload.compiler", IsListOrModel, kListOrModel},
     {"workload.tiling", IsOneProgram, kOneProgram},
+    {"workload.tiled_reductions", IsOneProgram, kOneProgram},
     {"workload.agree", IsOneProgram, kOneProgram},
     {"workload.lx", IsListOrModel, kListOrModel},
+    {"workload.lx_step_bytes", IsCoOptimized, kCoOptimized},
+    {"workload.lx_operation_bytes", IsCoOptimized, kCoOptimized},
     {"workload.lx_solver", IsPlannedInLx,
      "a list of operations or a model whose workload.lx is not \"none\""},
     {"workload.long_spans", HasSpans, kSpans},

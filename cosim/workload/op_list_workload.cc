@@ -196,6 +196,7 @@ compiler::FrontEndOptions FrontEndOptionsOf(const RunConfig& config, compiler::P
   const WorkloadConfig& workload = config.workload;
   compiler::FrontEndOptions options = compiler::OptionsOf(workload.compiler);
   options.tiling = workload.tiling;
+  options.tiled_reductions = workload.tiled_reductions == TiledReductions::kPlan;
   options.plan = std::move(plan);
   options.division.rule = workload.division;
   options.division.timing = MatmulTimingOf(config.card);
@@ -205,7 +206,12 @@ compiler::FrontEndOptions FrontEndOptionsOf(const RunConfig& config, compiler::P
   options.chunk_bytes = static_cast<int64_t>(workload.chunk_bytes);
   options.lx_planning = workload.lx != LxResults::kNone;
   options.lx.solver = compiler::LxSolverFromName(workload.lx_solver);
-  options.lx.all_operations = workload.lx == LxResults::kAll;
+  options.lx.all_operations =
+      workload.lx == LxResults::kAll || workload.lx == LxResults::kCoOptimizing;
+  if (workload.lx == LxResults::kCoOptimizing) {
+    options.co_optimize = {static_cast<int64_t>(workload.lx_step_bytes),
+                           static_cast<int64_t>(workload.lx_operation_bytes)};
+  }
   options.lx.cores = options.division.max_cores;
   options.lx.capacity = static_cast<int64_t>(config.card.core.lx_bytes) * kPlannedFifths / kFifths;
   return options;

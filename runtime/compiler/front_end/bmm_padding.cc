@@ -52,14 +52,14 @@ class Padder {
     behind[at] = rows[at];
 
     GraphOp whole;
-    whole.name = Unused("padded_" + name);
+    whole.name = UnusedName(result_, "padded_" + name);
     whole.kind = GraphOp::Kind::kEmpty;
     whole.op = "empty";
     whole.host_format = matmul.host_format;
     whole.ranges = Extents(size);
     whole.layout = MakeBufferLayout(size, layout.device.format, layout.device.stick_dim());
 
-    GraphRead zero{Zero(layout.device.format), {-1}, {}};
+    GraphRead zero{ZeroArgument(result_, DataFormat::kIeeeFp16), {-1}, {}};
     GraphRead all{y.buffer, std::vector<int>(rows.size()), {}};
     std::iota(all.loop.begin(), all.loop.end(), 0);
     const GraphOp fill = Write(whole, ".zeros", zeros, behind, std::move(zero));
@@ -76,7 +76,7 @@ class Padder {
   GraphOp Write(const GraphOp& whole, const char* suffix, const std::vector<int64_t>& size,
                 const std::vector<int64_t>& offset, GraphRead read) const {
     GraphOp op;
-    op.name = Unused(whole.name + suffix);
+    op.name = UnusedName(result_, whole.name + suffix);
     op.op = "identity";
     op.ranges = Extents(size);
     op.host_format = whole.host_format;
@@ -85,43 +85,6 @@ class Padder {
     op.layout.offset = offset;
     op.reads.push_back(std::move(read));
     return op;
-  }
-
-  std::string Unused(std::string name) const {
-    const auto taken = [&](const std::string& other) {
-      const auto& tensors = result_.primitives.tensors;
-      return graph_.Find(other) != nullptr ||
-             std::any_of(tensors.begin(), tensors.end(),
-                         [&](const NamedTensor& tensor) { return tensor.name == other; });
-    };
-    while (taken(name)) name += "_";
-    return name;
-  }
-
-  // The number 0 as an argument of the kernel.
-  std::string Zero(DataFormat format) {
-    const auto is_zero = [](const NamedTensor& tensor) {
-      return tensor.origin == NamedTensor::Origin::kConstant && tensor.value == 0 &&
-             tensor.format == DataFormat::kIeeeFp16;
-    };
-    auto& tensors = result_.primitives.tensors;
-    auto tensor = std::find_if(tensors.begin(), tensors.end(), is_zero);
-    if (tensor == tensors.end()) {
-      NamedTensor zero;
-      zero.origin = NamedTensor::Origin::kConstant;
-      zero.name = "0";
-      zero.stick = NamedTensor::kSparse;
-      tensor = tensors.insert(tensors.end(), std::move(zero));
-    }
-    tensor->stick = NamedTensor::kSparse;
-    if (graph_.FindInput(tensor->name) == nullptr) {
-      GraphInput zero;
-      zero.name = tensor->name;
-      zero.layout = MakeBufferLayout({1}, format);
-      zero.dim_names = {""};
-      graph_.inputs.push_back(std::move(zero));
-    }
-    return tensor->name;
   }
 
   // Position in the graph: before the matmul, or before the outermost loop around it that does not
@@ -177,6 +140,43 @@ class Padder {
 };
 
 }  // namespace
+
+std::string UnusedName(const FrontEndResult& graph, std::string name) {
+  const auto taken = [&](const std::string& other) {
+    const auto& tensors = graph.primitives.tensors;
+    return graph.graph.Find(other) != nullptr ||
+           std::any_of(tensors.begin(), tensors.end(),
+                       [&](const NamedTensor& tensor) { return tensor.name == other; });
+  };
+  while (taken(name)) name += "_";
+  return name;
+}
+
+std::string ZeroArgument(FrontEndResult& graph, DataFormat format) {
+  const auto is_zero = [&](const NamedTensor& tensor) {
+    return tensor.origin == NamedTensor::Origin::kConstant && tensor.value == 0 &&
+           tensor.format == format;
+  };
+  auto& tensors = graph.primitives.tensors;
+  auto tensor = std::find_if(tensors.begin(), tensors.end(), is_zero);
+  if (tensor == tensors.end()) {
+    NamedTensor zero;
+    zero.origin = NamedTensor::Origin::kConstant;
+    zero.name = UnusedName(graph, "0");
+    zero.format = format;
+    tensor = tensors.insert(tensors.end(), std::move(zero));
+  }
+  tensor->stick = NamedTensor::kSparse;
+  if (graph.graph.FindInput(tensor->name) == nullptr) {
+    GraphInput zero;
+    zero.name = tensor->name;
+    zero.host_format = format;
+    zero.layout = MakeBufferLayout({1}, DeviceFormatOf(format));
+    zero.dim_names = {""};
+    graph.graph.inputs.push_back(std::move(zero));
+  }
+  return tensor->name;
+}
 
 void InsertBmmPadding(FrontEndResult& graph, const FrontEndOptions& options) {
   Padder(graph, options).Run();

@@ -20,4 +20,10 @@ namespace spyre::compiler {
 // K keeps its range; emission widens it to whole sticks.
 void InsertBmmPadding(FrontEndResult& graph, const FrontEndOptions& options);
 
+// `name`, with `_` behind it until no operation and no tensor of the list has it.
+std::string UnusedName(const FrontEndResult& graph, std::string name);
+
+// The name of the number 0 in a host type, as an argument of the kernel, which it becomes.
+std::string ZeroArgument(FrontEndResult& graph, DataFormat format);
+
 }  // namespace spyre::compiler

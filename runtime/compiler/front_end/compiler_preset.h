@@ -21,6 +21,18 @@ enum class CompilerPreset : uint8_t {
   kPublicRfc,  // of the coarse-tiling RFC, May 2026
 };
 
+// What co-optimization (co_optimize.h) minimizes: bytes that operations move from and to device
+// memory, and what the rest is worth in such bytes. Off with every preset. docs/compiler.md "Tiling
+// and LX together" says where the figures are from.
+struct CoOptimizeCost {
+  static constexpr int64_t kBytesPerStep = 32768;
+  static constexpr int64_t kBytesPerOperation = 2048;
+
+  int64_t bytes_per_step =
+      kBytesPerStep;  // an operation begun once more, in an iteration of a loop
+  int64_t bytes_per_operation = kBytesPerOperation;  // in the program, written-out loops and all
+};
+
 const std::vector<std::string>& CompilerPresetNames();         // "own", "public", "public-rfc"
 CompilerPreset CompilerPresetFromName(std::string_view name);  // BadInput with the nearest name
 

@@ -41,7 +41,8 @@ class HintStory {
  private:
   void TellOf(const GraphOp& op, bool no_loop, Decision& decision) const {
     for (const DimHint& hint : op.dim_hints) {
-      if (hint.hint_id != id_ || (hint.dim_index && !hint.is_reduction)) continue;
+      const bool divides = hint.dim_index && (!hint.is_reduction || op.partial);
+      if (hint.hint_id != id_ || divides || op.Accumulates()) continue;
       const std::string then =
           no_loop ? ""
                   : fmt::format(": it does all of its work in each of the {} iterations", count_);

@@ -27,7 +27,10 @@ class Folder {
     folded.loop_names = result_.loop_names;
     for (const GraphOp& op : graph_.ops) {
       if (op.kind == GraphOp::Kind::kEmpty || used_.count(op.name) != 0) continue;
-      if (const auto whole = WholeOf(op)) {
+      if (const auto sum = SumOf(op)) {
+        folded.loop_names[sum->name] = LoopNames(op.name);
+        folded.ops.push_back(*sum);
+      } else if (const auto whole = WholeOf(op)) {
         folded.loop_names[whole->name] = LoopNames(op.name);
         folded.ops.push_back(*whole);
       } else {
@@ -120,6 +123,127 @@ class Folder {
       }
     }
     return same;
+  }
+
+  // ---------------------------------------------------------------- sums of tiles
+
+  // The sum of which this makes the tiles; nothing: it does not, or they are not added up.
+  std::optional<GraphOp> SumOf(const GraphOp& tile) {
+    if (!tile.partial || tile.kind != GraphOp::Kind::kReduction ||
+        tile.layout.kind != BufferLayout::Kind::kTiled || CombinerOf(tile.op).empty())
+      return std::nullopt;
+    const GraphOp* const add = OnlyReader(tile.name);
+    if (add == nullptr || add->layout.kind != BufferLayout::Kind::kMutation) return std::nullopt;
+    const GraphOp* const sum = graph_.Find(add->layout.target);
+    const GraphOp* const start = sum == nullptr ? nullptr : OtherWriter(*sum, *add);
+    if (sum == nullptr || sum->kind != GraphOp::Kind::kEmpty || start == nullptr ||
+        !IsStart(*start, *sum, tile) || !IsAdd(*add, *sum, tile))
+      return std::nullopt;
+    GraphOp whole = tile;
+    whole.name = sum->name;
+    whole.partial = false;
+    whole.layout = sum->layout;
+    for (size_t level = 0; whole.loop && level < whole.loop->tiled_dims.size(); ++level) {
+      std::vector<int>& dims = whole.loop->tiled_dims[level];
+      for (const int dim : dims) {
+        const auto d = static_cast<size_t>(dim);
+        if (d < whole.ranges.size()) continue;
+        Extent& range = whole.reduction_ranges[d - whole.ranges.size()];
+        range = range * whole.loop->count[level];
+      }
+      dims.erase(
+          std::remove_if(dims.begin(), dims.end(),
+                         [&](int dim) { return static_cast<size_t>(dim) >= whole.ranges.size(); }),
+          dims.end());
+    }
+    used_.insert(add->name);
+    used_.insert(start->name);
+    return whole;
+  }
+
+  // Null: none, or several.
+  const GraphOp* OnlyReader(const std::string& buffer) const {
+    const GraphOp* found = nullptr;
+    for (const GraphOp& op : graph_.ops) {
+      if (!op.Reads(buffer)) continue;
+      if (found != nullptr) return nullptr;
+      found = &op;
+    }
+    return graph_.IsOutput(buffer) ? nullptr : found;
+  }
+
+  // Of two writers; null: there are others.
+  const GraphOp* OtherWriter(const GraphOp& buffer, const GraphOp& one) const {
+    const GraphOp* other = nullptr;
+    for (const GraphOp& op : graph_.ops) {
+      if (op.layout.kind != BufferLayout::Kind::kMutation || op.layout.target != buffer.name ||
+          &op == &one)
+        continue;
+      if (other != nullptr) return nullptr;
+      other = &op;
+    }
+    return other;
+  }
+
+  // What puts two results together: "": nothing does.
+  static std::string CombinerOf(const std::string& reduction) {
+    if (reduction == "sum" || reduction == "mean" || reduction.rfind("batchmatmul", 0) == 0)
+      return "add";
+    return reduction == "max" ? "maximum" : reduction == "min" ? "minimum" : "";
+  }
+
+  bool IsStart(const GraphOp& start, const GraphOp& sum, const GraphOp& tile) const {
+    if (CombinerOf(tile.op) != "add") return IsFirstPart(start, sum, tile);
+    return start.kind == GraphOp::Kind::kPointwise && start.op == "identity" && !start.loop &&
+           start.constants.empty() && start.layout.offset.empty() && start.ranges == sum.ranges &&
+           start.reads.size() == 1 && start.reads[0].offset.empty() &&
+           IsZero(start.reads[0].buffer);
+  }
+
+  // The largest or smallest of some elements among those of the tiles.
+  static bool IsFirstPart(const GraphOp& start, const GraphOp& sum, const GraphOp& tile) {
+    bool right = start.kind == GraphOp::Kind::kReduction && start.op == tile.op && !start.loop &&
+                 start.reduction_type == tile.reduction_type && !start.partial &&
+                 start.constants.empty() && start.layout.offset.empty() &&
+                 start.ranges == sum.ranges && start.reads.size() == 1 && tile.reads.size() == 1 &&
+                 start.reads[0].buffer == tile.reads[0].buffer &&
+                 start.reads[0].loop == tile.reads[0].loop && tile.reads[0].offset.empty() &&
+                 start.reduction_ranges.size() == tile.reduction_ranges.size();
+    for (const int64_t offset : start.reads[0].offset) right = right && offset == 0;
+    return right;
+  }
+
+  // sum + tile, element by element, in the loops of the tile; nobody reads the sum before.
+  bool IsAdd(const GraphOp& add, const GraphOp& sum, const GraphOp& tile) const {
+    bool right = add.kind == GraphOp::Kind::kPointwise && add.op == CombinerOf(tile.op) &&
+                 add.constants.empty() && add.layout.offset.empty() && add.reads.size() == 2 &&
+                 add.reads[0].buffer == sum.name && add.reads[1].buffer == tile.name &&
+                 add.ranges == tile.ranges && add.loop.has_value() == tile.loop.has_value() &&
+                 add.host_format == tile.host_format && sum.host_format == tile.host_format;
+    for (size_t r = 0; right && r < add.reads.size(); ++r) {
+      right = add.reads[r].offset.empty() && add.reads[r].loop.size() == add.ranges.size();
+      for (size_t d = 0; right && d < add.ranges.size(); ++d)
+        right = add.reads[r].loop[d] == static_cast<int>(d);
+    }
+    if (right && add.loop) {
+      right = add.loop->group_id == tile.loop->group_id && add.loop->count == tile.loop->count;
+      for (size_t level = 0; right && level < add.loop->tiled_dims.size(); ++level) {
+        std::vector<int> own;
+        for (const int dim : tile.loop->tiled_dims[level])
+          if (static_cast<size_t>(dim) < tile.ranges.size()) own.push_back(dim);
+        // A loop that divides nothing would add the same tile again.
+        right = add.loop->tiled_dims[level] == own &&
+                (!tile.loop->tiled_dims[level].empty() || add.loop->count[level] == Extent(1));
+      }
+    }
+    const auto place = [&](const GraphOp& op) { return &op - graph_.ops.data(); };
+    for (const GraphOp& op : graph_.ops) {
+      if (&op == &add || !op.Reads(sum.name)) continue;
+      const bool inside =
+          op.loop && add.loop && op.loop->group_id.front() == add.loop->group_id.front();
+      right = right && place(op) > place(add) && !inside;
+    }
+    return right && place(tile) < place(add);
   }
 
   // ---------------------------------------------------------------- padding

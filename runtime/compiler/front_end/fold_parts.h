@@ -4,6 +4,7 @@
 //
 //   chunks    `y.chunk0`, `y.chunk1`, ... write parts of one buffer: together they are `y`
 //   padding   a matmul that reads `padded_y`, which is zeros and an operand: it reads the operand
+//   sums      `y.start`, `y.tile` and `y.combine` make a reduction of tiles: together they are `y`
 //
 // Pure functions, any thread. What is no whole set of parts stays as it is; the list then does not
 // know it.

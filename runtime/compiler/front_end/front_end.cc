@@ -9,11 +9,14 @@
 #include "runtime/compiler/front_end/argument_reach.h"
 #include "runtime/compiler/front_end/bmm_padding.h"
 #include "runtime/compiler/front_end/chunking.h"
+#include "runtime/compiler/front_end/co_optimize.h"
 #include "runtime/compiler/front_end/explain.h"
 #include "runtime/compiler/front_end/kernel_arguments.h"
 #include "runtime/compiler/front_end/lower_to_op_specs.h"
+#include "runtime/compiler/front_end/lx_graph.h"
 #include "runtime/compiler/front_end/named_lowering.h"
 #include "runtime/compiler/front_end/pipeline.h"
+#include "runtime/compiler/front_end/tiled_reductions.h"
 #include "runtime/compiler/list/dead_code.h"
 #include "runtime/compiler/list/decompose.h"
 #include "runtime/compiler/list/promote_types.h"
@@ -24,7 +27,6 @@ namespace spyre::compiler {
 namespace {
 
 constexpr size_t kSegments = 7;  // of a kernel's tensors and its pool
-constexpr std::string_view kRestickify = "ReStickifyOpHBM";
 
 std::string KernelName(const Graph& graph) {
   constexpr size_t kLongest = 80;
@@ -32,77 +34,6 @@ std::string KernelName(const Graph& graph) {
   for (const GraphOp& op : graph.ops)
     if (op.IsComputed() && name.size() + op.op.size() < kLongest) name += "_" + op.op;
   return name + "_0";
-}
-
-std::vector<int> LoopsOf(const GraphOp& op) {
-  return op.loop ? op.loop->group_id : std::vector<int>{};
-}
-
-bool WrittenInParts(const Graph& graph, const std::string& buffer) {
-  return std::any_of(graph.ops.begin(), graph.ops.end(), [&](const GraphOp& op) {
-    return op.layout.target == buffer && !op.layout.offset.empty();
-  });
-}
-
-// Buffers that must be in device memory, and why: loops walk through them, or data moves between
-// cores on the way.
-std::map<std::string, std::string> DeviceBuffers(const Graph& graph) {
-  std::map<std::string, std::string> device;
-  const std::string moves = "restickify moves its data between cores, through device memory";
-  for (const GraphOp& op : graph.ops) {
-    if (op.layout.kind == BufferLayout::Kind::kMutation && !op.layout.offset.empty())
-      device.emplace(op.layout.target, "several operations write parts of it");
-    if (op.kind == GraphOp::Kind::kExtern) {
-      device.emplace(op.name, fmt::format("{} computes it outside of the card", op.op));
-    } else if (!op.IsComputed() && !WrittenInParts(graph, op.name))
-      device.emplace(op.name, "the whole result of a loop, which walks through it");
-    if (op.op == kRestickify) device.emplace(op.name, moves);
-    for (const GraphRead& read : op.reads) {
-      const GraphOp* writer = graph.Find(read.buffer);
-      // Which core holds the part is not the question that core_view.h answers.
-      if (!read.offset.empty())
-        device.emplace(read.buffer, fmt::format("'{}' reads a part of it", op.name));
-      if (op.op == kRestickify) device.emplace(read.buffer, moves);
-      if (op.kind == GraphOp::Kind::kExtern)
-        device.emplace(read.buffer, fmt::format("'{}' reads it outside of the card", op.name));
-      if (writer != nullptr && LoopsOf(*writer) != LoopsOf(op))
-        device.emplace(read.buffer, fmt::format("'{}' reads it in another loop", op.name));
-    }
-  }
-  return device;
-}
-
-LxGraph ToLxGraph(const Graph& graph, const std::map<std::string, WorkDivision>& divisions,
-                  const std::map<std::string, std::string>& device, bool lx_planning,
-                  const std::map<std::string, LxPin>& pins) {
-  LxGraph result;
-  for (const GraphOp& op : graph.ops) {
-    if (!op.IsComputed()) continue;
-    LxOperation operation;
-    operation.op = op.op;
-    operation.ir = ToOpIr(graph, op);
-    const WorkDivision& division = divisions.at(op.name);
-    operation.splits = division.splits;
-    operation.k_fastest = division.k_fastest;
-    const std::string& buffer = operation.ir.output.name;
-    const auto barred = device.find(buffer);
-    const bool may = lx_planning || pins.count(buffer) != 0;
-    operation.may_stay_in_lx = may && barred == device.end();
-    operation.stays_out = barred != device.end() ? barred->second
-                          : may                  ? ""
-                                                 : "no result may (workload.lx = \"none\")";
-    if (op.loop) operation.loops = op.loop->group_id;
-    result.operations.push_back(std::move(operation));
-  }
-  for (const GraphInput& input : graph.inputs) result.inputs.push_back(input.name);
-  result.outputs = graph.outputs;
-  // What is computed elsewhere comes from outside, and so goes what it reads.
-  for (const GraphOp& op : graph.ops) {
-    if (op.kind != GraphOp::Kind::kExtern) continue;
-    result.inputs.push_back(op.name);
-    for (const GraphRead& read : op.reads) result.outputs.push_back(read.buffer);
-  }
-  return result;
 }
 
 void RefuseLongSpans(const WorkDivision& division) {
@@ -158,9 +89,11 @@ void RunHints(FrontEndResult& graph, const FrontEndOptions& options) {
     graph.groups = GroupsOfPlan(graph.graph, graph.loop_names, *options.plan.groups, graph.log);
   } else {
     AssignDimHints(graph.graph, HintScopes(graph.primitives));
+    if (options.tiled_reductions) SplitTiledReductions(graph);
     graph.groups = HintsToGroups(graph.graph, &graph.log);
   }
   Append(ExplainHints(graph), graph);
+  if (options.lx_planning && options.co_optimize) CoOptimize(graph, options);
 }
 
 void RunTile(FrontEndResult& graph, const FrontEndOptions& options) {
@@ -189,7 +122,8 @@ void RunDivision(FrontEndResult& graph, const FrontEndOptions& options) {
 void RunLx(FrontEndResult& graph, const FrontEndOptions& options) {
   LxOptions lx_options = options.lx;
   lx_options.pins = PinsOf(options.plan);
-  const std::map<std::string, std::string> device = DeviceBuffers(graph.graph);
+  std::map<std::string, std::string> device = DeviceBuffers(graph.graph);
+  device.insert(graph.kept_out.begin(), graph.kept_out.end());
   graph.lx =
       PlanLx(ToLxGraph(graph.graph, graph.divisions, device, options.lx_planning, lx_options.pins),
              lx_options);

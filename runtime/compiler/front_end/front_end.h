@@ -16,6 +16,7 @@
 #include "model/contract/memory_map.h"
 #include "runtime/compiler/bundle/bundle.h"
 #include "runtime/compiler/division/graph_division.h"
+#include "runtime/compiler/front_end/compiler_preset.h"
 #include "runtime/compiler/front_end/named_lowering.h"
 #include "runtime/compiler/front_end/plan.h"
 #include "runtime/compiler/ir/decision.h"
@@ -29,13 +30,16 @@
 namespace spyre::compiler {
 
 struct FrontEndOptions {
-  bool tiling = true;  // false: hints and groups of the plan are ignored
+  bool tiling = true;             // false: hints and groups of the plan are ignored
+  bool tiled_reductions = false;  // hints divide what operations sum over: tiled_reductions.h
   DivisionOptions division;
   bool allow_long_spans = false;  // a core may reach more than 256 MiB of a tensor
   // Of a tensor, that a core may reach before its operation is cut into chunks.
   int64_t chunk_bytes = static_cast<int64_t>(kMaxCoreSpanBytes);
   bool lx_planning = true;  // false: every intermediate is in the pool
   LxOptions lx;
+  // Operations without a hint are put into loops where that saves traffic: co_optimize.h.
+  std::optional<CoOptimizeCost> co_optimize;
   LoweringOptions lowering;
   std::optional<BundleDialect> dialect;  // nothing: as DialectFor says
   Plan plan;  // without cuts: those are the caller's. Before everything else here
@@ -64,6 +68,8 @@ struct FrontEndResult {
   Graph graph;                      // from `lower` on; tiled by `tile` and `propagate`
   DimNames loop_names;              // of the operations as `lower` left them
   std::vector<TileGroup> groups;    // from `hints` on
+  // Results that co-optimization keeps in device memory, and why; from `hints` on.
+  std::map<std::string, std::string> kept_out;
   std::map<std::string, WorkDivision> divisions;  // by operation, from `division` on
   LxPlan lx;                                      // from `lx` on
   KernelSource source;                            // from `kernel` on

@@ -120,7 +120,7 @@ class SourceBuilder {
 
   // Elements of range `dim` from one iteration of loop `level` to the next.
   static int64_t TileStep(const GraphOp& op, size_t level, int dim) {
-    int64_t step = op.ranges[static_cast<size_t>(dim)].number();
+    int64_t step = op.RangeOf(dim).number();
     for (size_t inner = level + 1; inner < op.loop->tiled_dims.size(); ++inner) {
       const std::vector<int>& dims = op.loop->tiled_dims[inner];
       if (std::find(dims.begin(), dims.end(), dim) != dims.end())
@@ -148,7 +148,7 @@ class SourceBuilder {
         advance.elements[level] += elements;
         // By its coordinates it would advance in the loops of its tile too.
         advance.needs_newest = advance.needs_newest || same_tile > 0;
-        const int64_t range = op.ranges[static_cast<size_t>(dim)].number();
+        const int64_t range = op.RangeOf(dim).number();
         const bool stick = tensor.layout.stick_dim() == host - access.loop.begin();
         advance.needs_newest = advance.needs_newest || range == 1 ||
                                (stick && range <= ElementsPerStick(tensor.layout.format));

@@ -249,7 +249,7 @@ void RestoreSticks(const NamedGraph& named, const LoweringOptions& options, Grap
     if (op.layout.kind != BufferLayout::Kind::kTiled) continue;
     for (size_t i = 0; i < named.tensors.size(); ++i) {
       const std::string& name = named.tensors[i].name;
-      if (op.name != name && op.name != full + name) continue;
+      if (op.name != name && op.name != full + name && op.name != name + kTileOfReduction) continue;
       const bool fixed = op.layout.per_tile_fixed;
       op.layout = lowering.Layout(static_cast<int>(i), Numbers(op.layout.size));
       op.layout.per_tile_fixed = fixed;

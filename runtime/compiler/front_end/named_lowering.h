@@ -29,6 +29,9 @@ Graph LowerNamedGraph(const NamedGraph& named, const LoweringOptions& options);
 // The hints of `named`, for AssignDimHints.
 std::vector<HintScope> HintScopes(const NamedGraph& named);
 
+// Behind the name of a reduction in tiles: the operation that makes one (tiled_reductions.h).
+inline constexpr const char* kTileOfReduction = ".tile";
+
 // Coarse tiling builds layouts anew and may move the stick of a tensor that does not have it last;
 // this puts it back.
 void RestoreSticks(const NamedGraph& named, const LoweringOptions& options, Graph& graph);

@@ -50,14 +50,31 @@ std::string PlaceText(const LxPlan& lx, const std::string& buffer) {
   return "result";
 }
 
-int64_t Iterations(const GraphOp& op) {
+}  // namespace
+
+int64_t IterationsOf(const GraphOp& op) {
   int64_t iterations = 1;
   if (!op.loop) return iterations;
   for (const Extent& count : op.loop->count) iterations *= count.number();
   return iterations;
 }
 
-}  // namespace
+DeviceTraffic TrafficOf(const Graph& graph, const LxPlan& lx) {
+  const auto in_lx = [&](const std::string& name) {
+    const LxBufferPlan* const buffer = lx.Find(name);
+    return buffer != nullptr && buffer->lx_address.has_value();
+  };
+  DeviceTraffic traffic;
+  for (const GraphOp& op : graph.ops) {
+    if (!op.IsComputed()) continue;
+    const OpIr ir = ToOpIr(graph, op);
+    const int64_t iterations = IterationsOf(op);
+    for (const TensorAccess& input : ir.inputs)
+      if (!in_lx(input.name)) traffic.bytes_read += iterations * WalkedBytes(ir, input);
+    if (!in_lx(ir.output.name)) traffic.bytes_written += iterations * WalkedBytes(ir, ir.output);
+  }
+  return traffic;
+}
 
 PlanFacts FactsOf(const FrontEndResult& result) {
   PlanFacts facts;
@@ -68,10 +85,7 @@ PlanFacts FactsOf(const FrontEndResult& result) {
     const int64_t end = *buffer.lx_address + buffer.device_bytes / std::max(buffer.cores, 1);
     facts.lx_bytes = std::max(facts.lx_bytes, end);
   }
-  const auto in_lx = [&](const std::string& name) {
-    const LxBufferPlan* const buffer = result.lx.Find(name);
-    return buffer != nullptr && buffer->lx_address.has_value();
-  };
+  facts.traffic = TrafficOf(result.graph, result.lx);
   for (const GraphOp& op : result.graph.ops) {
     if (!op.IsComputed()) continue;
     const WorkDivision& division = result.divisions.at(op.name);
@@ -79,10 +93,6 @@ PlanFacts FactsOf(const FrontEndResult& result) {
     facts.operations.push_back({op.name, op.op,
                                 fmt::format("{}", fmt::join(division.splits, " x ")),
                                 division.cores_used, PlaceText(result.lx, ir.output.name)});
-    const int64_t iterations = Iterations(op);
-    for (const TensorAccess& input : ir.inputs)
-      if (!in_lx(input.name)) facts.bytes_read += iterations * WalkedBytes(ir, input);
-    if (!in_lx(ir.output.name)) facts.bytes_written += iterations * WalkedBytes(ir, ir.output);
   }
   return facts;
 }

@@ -7,6 +7,9 @@
 #include <string>
 #include <vector>
 
+#include "runtime/compiler/lx/lx_planning.h"
+#include "runtime/compiler/tiling/graph.h"
+
 namespace spyre::compiler {
 
 struct FrontEndResult;
@@ -18,15 +21,23 @@ struct OperationFacts {
   std::string place;  // of its result: "lx 0", "pool 4096", "result"
 };
 
+// Of device memory, if every operation moves each stick of its operands that are there once in each
+// iteration of its loops.
+struct DeviceTraffic {
+  int64_t bytes_read = 0, bytes_written = 0;
+};
+
 struct PlanFacts {
   std::string loops;                       // "2x[y 4x[z]] s"
   std::vector<OperationFacts> operations;  // in order of execution
   int64_t lx_bytes = 0;                    // of each core, that results take
   int64_t pool_bytes = 0;                  // of device memory, that other results take
-  // Of device memory, if every operation moves each stick of its operands that are there once in
-  // each iteration of its loops.
-  int64_t bytes_read = 0, bytes_written = 0;
+  DeviceTraffic traffic;
 };
+
+DeviceTraffic TrafficOf(const Graph& graph, const LxPlan& lx);
+// Of the loops around an operation, all counts, which are numbers.
+int64_t IterationsOf(const GraphOp& op);
 
 PlanFacts FactsOf(const FrontEndResult& result);
 

@@ -197,7 +197,8 @@ class Verifier {
       if (!op.loop) continue;
       for (const std::vector<int>& level : op.loop->tiled_dims) {
         for (const int dim : level) {
-          if (dim >= 0 && static_cast<size_t>(dim) < op.ranges.size()) continue;
+          const size_t own = op.ranges.size() + (op.partial ? op.reduction_ranges.size() : 0);
+          if (dim >= 0 && static_cast<size_t>(dim) < own) continue;
           Report("loop_group", op.name, "operation '{}' has no range {} that a loop could divide",
                  op.name, dim);
         }

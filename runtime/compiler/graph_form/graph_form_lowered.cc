@@ -131,6 +131,7 @@ OrderedJson OpToJson(const GraphOp& op, const FrontEndResult& graph) {
   if (!op.reduction_type.empty()) json["reduction_type"] = op.reduction_type;
   json["ranges"] = ToJson(op.ranges);
   if (!op.reduction_ranges.empty()) json["reduction_ranges"] = ToJson(op.reduction_ranges);
+  if (op.partial) json["partial"] = true;
   const auto loops = graph.loop_names.find(op.name);
   if (loops != graph.loop_names.end()) json["loops"] = loops->second;
   if (!op.reads.empty()) json["reads"] = ReadsToJson(op);
@@ -173,8 +174,9 @@ void LoopFromJson(const FormValue& value, GraphOp& op) {
   LoopStamp stamp;
   stamp.group_id = id->Ints(0, kMostInt);
   stamp.count = value.At("loop_count").Sizes();
+  const size_t loops = op.ranges.size() + (op.partial ? op.reduction_ranges.size() : 0);
   for (const FormValue& level : value.At("loop_tiled_dims").Items())
-    stamp.tiled_dims.push_back(level.Ints(0, static_cast<int>(op.ranges.size()) - 1));
+    stamp.tiled_dims.push_back(level.Ints(0, static_cast<int>(loops) - 1));
   op.loop = std::move(stamp);
 }
 
@@ -191,9 +193,26 @@ DimHint HintFromJson(const FormValue& value) {
 }
 
 GraphOp OpFromJson(const FormValue& value, FrontEndResult& graph) {
-  value.RequireKeys({"name", "kind", "op", "reduction_type", "ranges", "reduction_ranges", "loops",
-                     "reads", "dtype", "layout", "loop_group_id", "loop_count", "loop_tiled_dims",
-                     "dim_hints", "constants", "splits", "cores", "k_fast", "k_fastest"});
+  value.RequireKeys({"name",
+                     "kind",
+                     "op",
+                     "reduction_type",
+                     "partial",
+                     "ranges",
+                     "reduction_ranges",
+                     "loops",
+                     "reads",
+                     "dtype",
+                     "layout",
+                     "loop_group_id",
+                     "loop_count",
+                     "loop_tiled_dims",
+                     "dim_hints",
+                     "constants",
+                     "splits",
+                     "cores",
+                     "k_fast",
+                     "k_fastest"});
   GraphOp op;
   op.name = value.At("name").Text();
   const FormValue kind = value.At("kind");
@@ -223,6 +242,7 @@ GraphOp OpFromJson(const FormValue& value, FrontEndResult& graph) {
   }
   op.host_format = FormatFromName(value.At("dtype").Text());
   op.layout = LayoutFromJson(value.At("layout"));
+  op.partial = FlagOf(value, "partial");
   LoopFromJson(value, op);
   if (const auto hints = value.Find("dim_hints"))
     for (const FormValue& hint : hints->Items()) op.dim_hints.push_back(HintFromJson(hint));
@@ -303,6 +323,7 @@ OrderedJson LoweredToJson(const FrontEndResult& graph) {
   if (graph.HasRun("hints")) {
     json["groups"] = OrderedJson::array();
     for (const TileGroup& group : graph.groups) json["groups"].push_back(GroupToJson(group));
+    if (!graph.kept_out.empty()) json["kept_out"] = graph.kept_out;
   }
   if (graph.HasRun("lx")) {
     json["buffers"] = OrderedJson::array();
@@ -314,7 +335,8 @@ OrderedJson LoweredToJson(const FrontEndResult& graph) {
 }
 
 void LoweredFromJson(const FormValue& value, FrontEndResult& graph) {
-  value.RequireKeys({"inputs", "operations", "outputs", "groups", "buffers", "pool_bytes"});
+  value.RequireKeys(
+      {"inputs", "operations", "outputs", "groups", "kept_out", "buffers", "pool_bytes"});
   for (const FormValue& input : value.At("inputs").Items()) {
     input.RequireKeys({"name", "dtype", "dim_names", "layout"});
     graph.graph.inputs.push_back({input.At("name").Text(), FormatFromName(input.At("dtype").Text()),
@@ -326,6 +348,8 @@ void LoweredFromJson(const FormValue& value, FrontEndResult& graph) {
   graph.graph.outputs = value.At("outputs").Texts();
   if (const auto groups = value.Find("groups"))
     for (const FormValue& group : groups->Items()) graph.groups.push_back(GroupFromJson(group));
+  if (const auto kept_out = value.Find("kept_out"))
+    for (const auto& [name, why] : kept_out->Entries()) graph.kept_out[name] = why.Text();
   if (const auto buffers = value.Find("buffers")) {
     for (const FormValue& buffer : buffers->Items())
       graph.lx.buffers.push_back(BufferFromJson(buffer));

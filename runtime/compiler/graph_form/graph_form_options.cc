@@ -73,6 +73,10 @@ OrderedJson OptionsToJson(const FrontEndOptions& options) {
                       {"arguments_by_use", options.lowering.arguments_by_use}};
   if (options.dialect)
     json["dialect"] = BundleDialectNames()[static_cast<size_t>(*options.dialect)];
+  if (options.tiled_reductions) json["tiled_reductions"] = true;
+  if (options.co_optimize)
+    json["lx_co_optimizing"] = {{"bytes_per_step", options.co_optimize->bytes_per_step},
+                                {"bytes_per_operation", options.co_optimize->bytes_per_operation}};
   if (options.division.rule != SplitRule::kPublic)
     for (const TimingField& field : kTiming)
       json["timing"][field.name] = options.division.timing.*field.field;
@@ -81,17 +85,19 @@ OrderedJson OptionsToJson(const FrontEndOptions& options) {
 }
 
 FrontEndOptions OptionsFromJson(const FormValue& value) {
-  value.RequireKeys({"compiler",          "tiling",        "cores",
-                     "division",          "k_fast",        "agree",
-                     "long_spans",        "chunk_bytes",   "lx",
-                     "lx_solver",         "lx_bytes",      "lx_alignment",
-                     "lx_all_operations", "lx_operations", "lx_in_place",
-                     "lx_to_the_letter",  "host_order",    "arguments_by_use",
-                     "dialect",           "timing",        "plan"});
+  value.RequireKeys({"compiler",          "tiling",          "cores",
+                     "division",          "k_fast",          "agree",
+                     "long_spans",        "chunk_bytes",     "lx",
+                     "lx_solver",         "lx_bytes",        "lx_alignment",
+                     "lx_all_operations", "lx_operations",   "lx_in_place",
+                     "lx_to_the_letter",  "host_order",      "arguments_by_use",
+                     "dialect",           "timing",          "plan",
+                     "lx_co_optimizing",  "tiled_reductions"});
   FrontEndOptions options;
   if (const auto preset = value.Find("compiler"))
     options = OptionsOf(CompilerPresetFromName(preset->Text()));
   options.tiling = FlagOr(value, "tiling", options.tiling);
+  options.tiled_reductions = FlagOr(value, "tiled_reductions", options.tiled_reductions);
   if (const auto cores = value.Find("cores"))
     options.division.max_cores = static_cast<int>(cores->Integer(1, kMaxCores));
   options.lx.cores = options.division.max_cores;
@@ -103,6 +109,12 @@ FrontEndOptions OptionsFromJson(const FormValue& value) {
   if (const auto bytes = value.Find("chunk_bytes"))
     options.chunk_bytes = bytes->Integer(1, int64_t{1} << 40);
   options.lx_planning = FlagOr(value, "lx", options.lx_planning);
+  if (const auto cost = value.Find("lx_co_optimizing")) {
+    constexpr int64_t kMostCost = int64_t{1} << 30;
+    cost->RequireKeys({"bytes_per_step", "bytes_per_operation"});
+    options.co_optimize = {cost->At("bytes_per_step").Integer(0, kMostCost),
+                           cost->At("bytes_per_operation").Integer(0, kMostCost)};
+  }
   if (const auto solver = value.Find("lx_solver"))
     options.lx.solver = LxSolverFromName(solver->Text());
   constexpr int64_t kMostBytes = 1ll << 40;

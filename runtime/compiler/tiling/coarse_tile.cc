@@ -53,8 +53,10 @@ void ResizeLayout(BufferLayout& layout, const std::vector<Extent>& ranges,
 }
 
 void DivideRanges(GraphOp& op, const Extent& count, const std::vector<int>& dims) {
-  if (op.ranges.empty()) return;
   std::vector<Extent> ranges = op.ranges;
+  if (op.partial)
+    ranges.insert(ranges.end(), op.reduction_ranges.begin(), op.reduction_ranges.end());
+  if (ranges.empty()) return;
   for (const int dim : dims) {
     if (!InRange(dim, ranges.size())) continue;
     Extent& range = ranges[static_cast<size_t>(dim)];
@@ -71,7 +73,9 @@ void DivideRanges(GraphOp& op, const Extent& count, const std::vector<int>& dims
     }
     range = range / count;
   }
-  op.ranges = std::move(ranges);
+  const auto own = ranges.begin() + static_cast<std::ptrdiff_t>(op.ranges.size());
+  if (op.partial) op.reduction_ranges.assign(own, ranges.end());
+  op.ranges.assign(ranges.begin(), own);
   ResizeLayout(op.layout, op.ranges, dims);
 }
 
@@ -80,7 +84,8 @@ std::vector<int> DimsOf(const GraphOp& op, const TileLevel& level) {
   if (op.dim_hints.empty()) return level.dims;
   std::vector<int> dims;
   for (const DimHint& hint : op.dim_hints) {
-    if (hint.hint_id == level.hint_id && hint.dim_index && !hint.is_reduction) {
+    const bool divides = !hint.is_reduction || op.partial;
+    if (hint.hint_id == level.hint_id && hint.dim_index && divides) {
       dims = {*hint.dim_index};
     }
   }
@@ -125,12 +130,11 @@ void CheckTileRead(const GraphOp& producer, const GraphOp& reader, const GraphRe
     for (size_t d = 0; d < read.loop.size(); ++d) {
       const int loop = read.loop[d];
       const bool reduced = loop >= 0 && static_cast<size_t>(loop) >= reader.ranges.size();
-      const bool walked = loop >= 0 && !reduced && Divides(*reader.loop, level, loop);
+      const bool walked = loop >= 0 && Divides(*reader.loop, level, loop);
       const bool divided = Divides(*producer.loop, level, static_cast<int>(d));
       // A tile of a part of a dimension is not the tile of the same number of the whole.
-      const bool part =
-          divided && walked && !read.offset.empty() &&
-          (read.offset[d] != 0 || producer.ranges[d] != reader.ranges[static_cast<size_t>(loop)]);
+      const bool part = divided && walked && !read.offset.empty() &&
+                        (read.offset[d] != 0 || producer.ranges[d] != reader.RangeOf(loop));
       if (divided == walked && !part) continue;
       throw RuntimeFault(
           reduced ? "tiled_reduction_dim" : "tile_mismatch",

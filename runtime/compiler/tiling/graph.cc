@@ -59,6 +59,15 @@ BufferLayout MakeBufferLayout(const std::vector<int64_t>& size, DataFormat forma
   return layout;
 }
 
+bool GraphOp::Accumulates() const {
+  return layout.kind == BufferLayout::Kind::kMutation && Reads(layout.target);
+}
+
+Extent GraphOp::RangeOf(int position) const {
+  const auto l = static_cast<size_t>(position);
+  return l < ranges.size() ? ranges[l] : reduction_ranges.at(l - ranges.size());
+}
+
 bool GraphOp::Reads(const std::string& buffer) const {
   return std::any_of(reads.begin(), reads.end(),
                      [&](const GraphRead& read) { return read.buffer == buffer; });

@@ -56,9 +56,11 @@ struct GraphRead {
 
 // The counted loops around an operation, outermost first; the three lists have the same length.
 struct LoopStamp {
-  std::vector<int> group_id;                 // path: group, then slot at each deeper level
-  std::vector<Extent> count;                 // trips of each level
-  std::vector<std::vector<int>> tiled_dims;  // per level: positions in `ranges` that it divides
+  std::vector<int> group_id;  // path: group, then slot at each deeper level
+  std::vector<Extent> count;  // trips of each level
+  // Per level: positions in `ranges` that it divides; of a partial reduction also behind them, in
+  // reduction_ranges.
+  std::vector<std::vector<int>> tiled_dims;
 };
 
 // One hint that covers an operation: the dimension it names, resolved for this operation.
@@ -82,6 +84,9 @@ struct GraphOp {
   Kind kind = Kind::kPointwise;
   std::string op;              // an OpFunc name, "add", "batchmatmul"
   std::string reduction_type;  // as OpIr::reduction_type
+  // Loops may divide what it reduces: its result is that of one tile, which another operation adds
+  // to the others (tiled_reductions.h).
+  bool partial = false;
   std::vector<Extent> ranges;  // one per host dimension of the output, in order
   std::vector<Extent> reduction_ranges;
   std::vector<std::string> loop_names;  // as ranges, then reduction_ranges; empty: see NameLoops
@@ -92,8 +97,12 @@ struct GraphOp {
   std::vector<DimHint> dim_hints;
   std::vector<OpConstant> constants;
 
+  // Of a loop of the operation, ranges first, then reduction ranges.
+  Extent RangeOf(int position) const;
   bool IsComputed() const { return kind == Kind::kPointwise || kind == Kind::kReduction; }
   bool Reads(const std::string& buffer) const;
+  // It adds to a result in each iteration of the loops around it, which is no work done again.
+  bool Accumulates() const;
 };
 
 struct GraphInput {

@@ -67,8 +67,8 @@ HintUse UseOf(const Graph& graph, const std::vector<std::string>& ops, int hint_
       if (own.hint_id != hint_id) continue;
       *hint = own;
       if (!own.dim_index) {
-        use.lacking.push_back(name);
-      } else if (own.is_reduction) {
+        if (!graph.Find(name)->Accumulates()) use.lacking.push_back(name);
+      } else if (own.is_reduction && !graph.Find(name)->partial) {
         use.reducing.push_back(name);
       } else if (!use.level) {
         use.level = TileLevel{own.count, {*own.dim_index}, hint_id};

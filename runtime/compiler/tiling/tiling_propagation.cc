@@ -24,7 +24,7 @@ bool DividesNothing(const LoopStamp& loop) {
 void CheckReduction(const GraphOp& op) {
   for (const std::vector<int>& dims : op.loop->tiled_dims) {
     for (const int dim : dims) {
-      if (dim < 0 || static_cast<size_t>(dim) < op.ranges.size()) continue;
+      if (dim < 0 || static_cast<size_t>(dim) < op.ranges.size() || op.partial) continue;
       throw CompileError("RuntimeError", "tiled_reduction_dim",
                          fmt::format("coarse tiling: reduction {} is tiled along dimension {}, "
                                      "which is one it reduces: it has {} others",

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Random lists of operations, compiled with random options and plans in every dialect and executed:
-// by the
-// files that the front end emits, and by the generated program. All must agree bit for bit, and
-// with what the list means in float64. A refusal is a sentence.
-//
+// by the files that the front end emits, and by the generated program. All must agree bit for bit,
+// and with what the list means in float64. A refusal is a sentence.
 // SPYRE_FUZZ_SEED: which seeds; SPYRE_FUZZ_SECONDS: go on for so long; SPYRE_FUZZ_FIRST and
 // SPYRE_FUZZ_LIST: the seed to begin with, and a file with a list to take instead of its own.
 #include <gtest/gtest.h>
@@ -30,7 +28,6 @@
 #include "runtime/compiler/codegen/bundle_kernel.h"
 #include "runtime/compiler/codegen/bundle_problem.h"
 #include "runtime/compiler/front_end/argument_reach.h"
-#include "runtime/compiler/front_end/compiler_preset.h"
 #include "runtime/compiler/front_end/front_end.h"
 #include "runtime/compiler/graph_form/graph_form_values.h"
 #include "runtime/compiler/list/dead_code.h"
@@ -38,7 +35,9 @@
 #include "tests/fuzz/op_lists/op_list_check.h"
 #include "tests/fuzz/op_lists/random_chain.h"
 #include "tests/fuzz/op_lists/random_op_list.h"
+#include "tests/fuzz/op_lists/random_options.h"
 #include "tests/fuzz/op_lists/random_plan.h"
+#include "tests/fuzz/op_lists/random_reductions.h"
 #include "tests/unit/runtime/compiler/program_interpreter.h"
 
 namespace spyre::fuzz {
@@ -59,7 +58,7 @@ constexpr BundleDialect kDialects[] = {BundleDialect::kSymbolicConstants,
 constexpr const char* kDialectNames[] = {"constants", "baked", "arguments"};
 
 struct Tally {
-  int lists = 0, refused = 0, hinted = 0, forced = 0;
+  int lists = 0, refused = 0, hinted = 0, forced = 0, co_optimized = 0, tiled_reductions = 0;
   PlanTally plans;
   int64_t elements = 0, unknown = 0;
   std::map<std::string, int> refusals;
@@ -85,7 +84,10 @@ class Trial {
         plan_ = RandomPlan(compiler::EliminateDeadCode(graph_), seed_ ^ 0x5A5A).Make(false);
       result_ = CompileWithPlan(graph_, options, plan_, tally_.plans);
       if (!result_.groups.empty()) ++tally_.hinted;
+      if (TilesOfReductions(result_.graph) > 1) ++tally_.tiled_reductions;
+      if (IsCoOptimized(result_)) ++tally_.co_optimized;
     } catch (const Error& error) {
+      EXPECT_TRUE(!options.co_optimize || IsRefusedAsItIs(options)) << error.what();
       return Refused(error);
     }
     inputs_ = RandomInputs(graph_, random_);
@@ -116,23 +118,20 @@ class Trial {
   }
 
  private:
+  // What compiles without co-optimization compiles with it.
+  bool IsRefusedAsItIs(compiler::FrontEndOptions options) const {
+    options.co_optimize.reset();
+    try {
+      CompileNamedGraph(compiler::ReadNamedGraph(list_), options);
+      return false;
+    } catch (const Error&) {
+      return true;
+    }
+  }
   uint32_t Below(uint32_t limit) { return static_cast<uint32_t>(random_() % limit); }
 
   compiler::FrontEndOptions Options() {
-    const uint32_t preset = Below(3) == 0 ? Below(3) : 0;
-    compiler::FrontEndOptions options = OptionsOf(static_cast<compiler::CompilerPreset>(preset));
-    options.tiling = Below(8) != 0;
-    options.division.agree = Below(4) != 0;
-    if (Below(4) == 0) options.lowering.host_order = !options.lowering.host_order;
-    constexpr int kCores[] = {1, 2, 3, 4, 7, 8, 16, 32, 32};
-    options.division.max_cores = kCores[Below(std::size(kCores))];
-    if (Below(4) == 0) options.division.rule = static_cast<compiler::SplitRule>(Below(3));
-    if (Below(6) == 0) options.chunk_bytes = int64_t{4096} << Below(5);
-    options.lx_planning = Below(4) != 0;
-    options.lx.all_operations = Below(4) != 0;
-    options.lx.solver = static_cast<compiler::LxSolver>(Below(3));
-    options.lx.cores = options.division.max_cores;
-    options.lx.capacity = Below(6) == 0 ? 16 << 10 : 1 << 20;
+    compiler::FrontEndOptions options = RandomOptions(random_);
     about_ = "\n" + compiler::OptionsToJson(options).dump();
     return options;
   }
@@ -262,7 +261,7 @@ class Trial {
 
   // The executed files, and the source of operations worked out in float64, beside the oracle.
   void Compare(const std::vector<HostData>& outputs) {
-    const OpListOracle oracle(list_, inputs_);
+    const OpListOracle oracle(list_, inputs_, TilesOfReductions(result_.graph));
     cosim::ArgumentImages images;
     for (size_t i = 0; i < result_.arguments.size(); ++i) {
       const FrontEndArgument& argument = result_.arguments[i];
@@ -330,7 +329,7 @@ class Trial {
     }
   }
 
-  void Count(const Judgement& judgement, const char* of) {
+  static void Count(const Judgement& judgement, const char* of) {
     EXPECT_EQ(judgement.wrong, 0) << of << ", of " << judgement.elements << "; " << judgement.first;
   }
 
@@ -368,9 +367,10 @@ Tally RunLists(uint32_t most, bool always_planned, const MakeList& make) {
   for (const auto& [what, count] : tally.refusals)
     std::printf("  %5d refused: %s\n", count, what.c_str());
   std::printf(
-      "  %d lists, %d refused, %d tiled, %d of forced splits, %lld of %lld elements compared\n",
-      tally.lists, tally.refused, tally.hinted, tally.forced,
-      static_cast<long long>(tally.elements - tally.unknown),
+      "  %d lists, %d refused, %d tiled, %d of them co-optimized, %d with "
+      "tiled reductions, %d of forced splits, %lld of %lld elements compared\n",
+      tally.lists, tally.refused, tally.hinted, tally.co_optimized, tally.tiled_reductions,
+      tally.forced, static_cast<long long>(tally.elements - tally.unknown),
       static_cast<long long>(tally.elements));
   Print(tally.plans);
   EXPECT_LT(tally.refused, tally.lists / 2 * 3) << "most lists are to be run";
@@ -386,7 +386,14 @@ TEST(OpListFuzz, EveryDialectAndTheProgramGiveTheValuesOfTheList) {
 TEST(OpListFuzz, EveryPlanOfAChainGivesTheValuesOfTheList) {
   const Tally tally = RunLists(60, true, [](uint32_t seed) { return RandomChain(seed).Make(); });
   EXPECT_GT(tally.plans.planned, tally.lists / 2) << "most are to be compiled with a plan";
+  EXPECT_GT(tally.co_optimized, 0) << "some are to get loops without a hint";
   EXPECT_GT(tally.plans.nested, 2) << "some are to have several inner loops in one outer";
+}
+
+TEST(OpListFuzz, ReductionsInTilesGiveTheValuesOfTheList) {
+  const Tally tally =
+      RunLists(60, false, [](uint32_t seed) { return RandomReductions(seed).Make(); });
+  EXPECT_GT(tally.tiled_reductions, tally.lists / 8);
 }
 
 }  // namespace

@@ -46,9 +46,9 @@ struct OracleTensor {
 
 class OpListOracle {
  public:
-  // inputs: by name, exact.
-  OpListOracle(const Json& list, std::map<std::string, OracleTensor> inputs)
-      : list_(list), tensors_(std::move(inputs)) {
+  // inputs: by name, exact. tiles: of a sum, each of which may be rounded by itself.
+  OpListOracle(const Json& list, std::map<std::string, OracleTensor> inputs, int64_t tiles = 1)
+      : list_(list), tiles_(tiles), tensors_(std::move(inputs)) {
     for (const auto& [name, size] : list.at("dims").items()) sizes_[name] = size.get<int64_t>();
     for (const Json& op : list.at("ops")) Run(op);
   }
@@ -182,8 +182,8 @@ class OpListOracle {
     throw std::invalid_argument("oracle: " + op);
   }
 
-  // Of fp32 accumulators that are rounded once.
-  static Bounded Sum(const std::vector<Bounded>& terms) {
+  // Of fp32 accumulators that are rounded once; of tiles, each and each sum of some of them.
+  Bounded Sum(const std::vector<Bounded>& terms) const {
     double sum = 0, error = 0, magnitude = 0;
     for (const Bounded& term : terms) {
       if (!term.known()) return Unknown();
@@ -191,10 +191,13 @@ class OpListOracle {
       error += term.error;
       magnitude += std::fabs(term.value) + term.error;
     }
+    constexpr double kOfATile = 2.0 / 1024;
+    constexpr double kLeastOfATile = 1.0 / (1 << 14);
+    if (tiles_ > 1) error += static_cast<double>(tiles_) * (kOfATile * magnitude + kLeastOfATile);
     return Rounded(sum, error + magnitude * static_cast<double>(terms.size() + 2) / (1 << 22));
   }
 
-  static Bounded Reduce(const std::string& op, const std::vector<Bounded>& terms) {
+  Bounded Reduce(const std::string& op, const std::vector<Bounded>& terms) const {
     if (op == "sum") return Sum(terms);
     if (op == "mean") {
       const auto count = static_cast<double>(terms.size());
@@ -307,6 +310,7 @@ class OpListOracle {
   }
 
   const Json& list_;
+  int64_t tiles_;
   std::map<std::string, int64_t> sizes_;
   std::map<std::string, OracleTensor> tensors_;
 };

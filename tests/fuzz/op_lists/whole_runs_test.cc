@@ -21,6 +21,7 @@
 #include "tests/fuzz/op_lists/op_list_check.h"
 #include "tests/fuzz/op_lists/random_op_list.h"
 #include "tests/fuzz/op_lists/random_plan.h"
+#include "tests/fuzz/op_lists/random_reductions.h"
 #include "tests/integration/program_fixture.h"
 
 namespace spyre::fuzz {
@@ -44,8 +45,9 @@ class OpListRuns : public test::ProgramFixture {
       return from[random() % from.size()];
     };
     std::string keys = "[workload]\ngraph = \"list.json\"\n";
-    const std::string lx = pick({"all", "all", "public", "none"});
+    const std::string lx = pick({"all", "all", "public", "none", "co-optimizing"});
     keys += "lx = \"" + lx + "\"\n";
+    if (lx == "co-optimizing") keys += "lx_step_bytes = " + pick({"0", "64", "32768"}) + "\n";
     if (lx != "none") keys += "lx_solver = \"" + pick({"greedy", "firstfit", "bestfit"}) + "\"\n";
     keys += "cores = " + pick({"0", "0", "1", "3", "8", "32"}) + "\n";
     keys += "division = \"" + pick({"public", "public", "cost"}) + "\"\n";
@@ -55,12 +57,21 @@ class OpListRuns : public test::ProgramFixture {
     if (mode == "program") {
       keys += "tiling = " + pick({"true", "true", "true", "false"}) + "\n";
       keys += "agree = " + pick({"true", "true", "false"}) + "\n";
+      keys += "tiled_reductions = \"" + pick({"fail", "plan"}) + "\"\n";
     }
     keys += "[workload.issue]\nmode = \"" + mode + "\"\n";
     if (mode == "task_graph") keys += "deps = \"" + pick({"exact", "bytes"}) + "\"\n";
     keys += "[card]\nmode = \"" + pick({"vf", "pf"}) + "\"\n";
     keys += "concurrency = \"" + pick({"serial", "pipelined"}) + "\"\n";
     return keys;
+  }
+
+  // At most, of one reduction.
+  static int64_t TilesOfHints(const Json& list) {
+    int64_t tiles = 1;
+    for (const Json& hint : list.value("hints", Json::array()))
+      for (const auto& [dim, count] : hint.at("slices").items()) tiles *= count.get<int64_t>();
+    return tiles;
   }
 
   // Writes the list with a file for each input, which `tensors` then has.
@@ -83,7 +94,7 @@ class OpListRuns : public test::ProgramFixture {
 
   void RunList(uint32_t seed, Counts& counts) {
     std::mt19937 random(seed);
-    Json list = RandomOpList(seed).Make();
+    Json list = seed % 4 == 0 ? RandomReductions(seed).Make() : RandomOpList(seed).Make();
     NamedGraph graph;
     try {
       graph = compiler::ReadNamedGraph(list);
@@ -129,7 +140,8 @@ class OpListRuns : public test::ProgramFixture {
     }
     ASSERT_TRUE(outcome.status == 0 || outcome.status == 1) << "status " << outcome.status << "\n"
                                                             << outcome.out << outcome.err;
-    const OpListOracle oracle(list, inputs);
+    const bool in_tiles = keys.find("tiled_reductions = \"plan\"") != std::string::npos;
+    const OpListOracle oracle(list, inputs, in_tiles ? TilesOfHints(list) : 1);
     Judgement all;
     for (const int output : graph.outputs) {
       const NamedTensor& named = graph.tensors[static_cast<size_t>(output)];

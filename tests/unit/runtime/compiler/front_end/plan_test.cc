@@ -280,17 +280,17 @@ TEST(PlanFacts, TrafficIsWhatOperationsMoveOfDeviceMemory) {
   constexpr int64_t kTensor = 4 * kMiB;          // 512 x 4096 of 2 bytes
   constexpr int64_t kSums = int64_t{512} * 128;  // a stick each
   const PlanFacts all = FactsOf(Compile(Three(), "{}"));
-  EXPECT_EQ(all.bytes_read, 3 * kTensor) << "a, b, c; y and z stay in LX";
-  EXPECT_EQ(all.bytes_written, kSums);
+  EXPECT_EQ(all.traffic.bytes_read, 3 * kTensor) << "a, b, c; y and z stay in LX";
+  EXPECT_EQ(all.traffic.bytes_written, kSums);
   EXPECT_EQ(all.pool_bytes, 0);
   EXPECT_EQ(all.lx_bytes, 2 * kTensor / 32);
   const PlanFacts none = FactsOf(Compile(Three(), R"({"lx": {"y": "device", "z": "device"}})"));
-  EXPECT_EQ(none.bytes_read, 5 * kTensor);
-  EXPECT_EQ(none.bytes_written, 2 * kTensor + kSums);
+  EXPECT_EQ(none.traffic.bytes_read, 5 * kTensor);
+  EXPECT_EQ(none.traffic.bytes_written, 2 * kTensor + kSums);
   EXPECT_EQ(none.pool_bytes, 2 * kTensor);
   EXPECT_EQ(none.lx_bytes, 0);
   const PlanFacts tiled = FactsOf(Compile(Three(), R"({"groups": [[["y", "z"], 4, ["A"]]]})"));
-  EXPECT_EQ(tiled.bytes_read, 4 * kTensor) << "z is gathered for s";
+  EXPECT_EQ(tiled.traffic.bytes_read, 4 * kTensor) << "z is gathered for s";
   EXPECT_EQ(tiled.operations[0].splits, "32 x 1");
   EXPECT_EQ(tiled.operations[0].place, "lx 0");
 }
