@@ -27,6 +27,7 @@ struct WorkloadTensor {
   StickLayout layout;              // on the device
   std::string file;                // input file, "" if generated
   std::optional<double> constant;  // of a constant of a list of operations: its one element
+  bool causal = false;             // NamedTensor::causal
   double mean = 0, scale = 1;      // of generated data: mean + scale * what the distribution gives
   std::shared_ptr<const HostData> data;  // of an input that the workload knows; null: as above
 

@@ -74,6 +74,17 @@ void Generate(Distribution distribution, const Sequence& sequence, int64_t first
   }
 }
 
+// Elements [first, first + count) of a mask (NamedTensor::causal).
+void FillCausal(const std::vector<int64_t>& shape, int64_t first, int64_t count, double* values) {
+  constexpr double kLowest = -65504;
+  const int64_t keys = shape.back();
+  const int64_t rows = shape[shape.size() - 2];
+  for (int64_t i = 0; i < count; ++i) {
+    const int64_t row = (first + i) / keys % rows;
+    values[i] = (first + i) % keys <= row ? 0 : kLowest;
+  }
+}
+
 }  // namespace
 
 HostData LoadInput(const InputOptions& options, const WorkloadTensor& tensor) {
@@ -93,7 +104,11 @@ HostData LoadInput(const InputOptions& options, const WorkloadTensor& tensor) {
     std::fill_n(values, kBlock, tensor.constant.value_or(0));
     for (int64_t first = begin; first < end; first += kBlock) {
       const int64_t count = std::min(kBlock, end - first);
-      if (!tensor.constant) Generate(options.distribution, sequence, first, count, values);
+      if (tensor.causal) {
+        FillCausal(tensor.shape, first, count, values);
+      } else if (!tensor.constant) {
+        Generate(options.distribution, sequence, first, count, values);
+      }
       StoreHost(tensor.host_format, values, count, data.data(), first);
     }
   });

@@ -231,8 +231,10 @@ std::unique_ptr<Workload> WorkloadOf(const RunConfig& config,
   for (WorkloadTensor& tensor : plan.launched.tensors) {
     const auto& argument = result.arguments[static_cast<size_t>(tensor.position)];
     if (argument.is_constant) tensor.constant = argument.value;
-    if (argument.tensor >= 0)
-      tensor.file = list->tensors[static_cast<size_t>(argument.tensor)].file;
+    if (argument.tensor < 0) continue;
+    const compiler::NamedTensor& named = list->tensors[static_cast<size_t>(argument.tensor)];
+    tensor.file = named.file;
+    tensor.causal = named.causal;
   }
   plan.warnings = result.log;
   plan.decisions = result.decisions;

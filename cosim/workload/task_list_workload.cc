@@ -293,6 +293,7 @@ class TaskListPlanner {
         std::find(graph_->outputs.begin(), graph_->outputs.end(), index) != graph_->outputs.end();
     tensor.shape = graph_->Shape(named);
     tensor.file = named.file;
+    tensor.causal = named.causal;
     tensor.host_format = named.format;
     tensor.layout = layout;
     return place = Add(std::move(tensor));

@@ -58,6 +58,7 @@ class ListWriter {
     if (tensor.stick == NamedTensor::kSparse) json["sparse"] = true;
     if (tensor.format != DataFormat::kIeeeFp16) json["dtype"] = HostTypeName(tensor.format);
     if (!tensor.file.empty()) json["file"] = tensor.file;
+    if (tensor.causal) json["fill"] = "causal";
     return json;
   }
 
@@ -124,7 +125,8 @@ class ListReader {
   }
 
   NamedTensor Tensor(const FormValue& value) const {
-    value.RequireKeys({"name", "dims", "stick", "sparse", "computed", "value", "dtype", "file"});
+    value.RequireKeys(
+        {"name", "dims", "stick", "sparse", "computed", "value", "dtype", "file", "fill"});
     NamedTensor tensor;
     tensor.name = value.At("name").Text();
     if (const auto number = value.Find("value")) {
@@ -140,6 +142,11 @@ class ListReader {
     if (const auto sparse = value.Find("sparse"); sparse && sparse->Flag())
       tensor.stick = NamedTensor::kSparse;
     if (const auto file = value.Find("file")) tensor.file = file->Text();
+    if (const auto fill = value.Find("fill")) {
+      if (fill->Text() != "causal" || tensor.dims.size() < 2 || tensor.origin != Origin::kInput)
+        fill->Fail("\"causal\", of an input with rows and keys");
+      tensor.causal = true;
+    }
     if (const auto type = value.Find("dtype")) {
       for (const DataFormat format : {DataFormat::kIeeeFp32, DataFormat::kSen143Fp8})
         if (type->Text() == HostTypeName(format)) tensor.format = format;

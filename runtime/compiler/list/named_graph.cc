@@ -244,7 +244,7 @@ const std::vector<NamedOperation>& NamedOperations() {
       Composite("rmsnorm", 1, 2, {"eps"}, true, {"rms_norm"}),
       Composite("silu", 1, 1, {}, false),
       Composite("swiglu", 2, 2, {}, false),
-      Composite("attention", 3, 4, {"scale"}, false, {"sdpa"}),
+      Composite("attention", 3, 4, {"scale"}, false, {"sdpa", "scaled_dot_product_attention"}),
   };
   return operations;
 }

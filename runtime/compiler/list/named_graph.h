@@ -38,6 +38,9 @@ struct NamedTensor {
   DataFormat format = DataFormat::kIeeeFp16;  // that, kIeeeFp32, or between conversions kSen143Fp8
   std::string file;                           // of an input; "": generated
   double value = 0;                           // of a constant
+  // Of an input: a mask that is added to scores. 0 where the index in the last dimension is at most
+  // the one in the dimension before, else -65504, the lowest number of float16.
+  bool causal = false;
 
   static constexpr int kNoChoice = -1;
   static constexpr int kSparse = -2;  // one element in each stick

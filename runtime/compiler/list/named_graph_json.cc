@@ -10,6 +10,7 @@
 #include "base/nearest.h"
 #include "runtime/compiler/ir/ir.h"
 #include "runtime/compiler/list/graph_values.h"
+#include "runtime/compiler/list/list_uses.h"
 #include "runtime/compiler/list/named_graph.h"
 
 namespace spyre::compiler {
@@ -29,7 +30,7 @@ class GraphReader {
     ReadOps(value["ops"]);
     if (value.contains("hints")) ReadHints(value["hints"]);
     ReadOutputs(value.contains("outputs") ? value["outputs"] : Json());
-    CheckUses();
+    CheckUses(graph_, symbols_);
     return std::move(graph_);
   }
 
@@ -114,7 +115,7 @@ class GraphReader {
     for (size_t i = 0; i < List(value, "tensors").size(); ++i) {
       const std::string path = fmt::format("tensors[{}]", i);
       const Json& entry = value[i];
-      CheckKeys(entry, path, {"name", "dims", "stick", "file", "dtype"}, {"name", "dims"});
+      CheckKeys(entry, path, {"name", "dims", "stick", "file", "fill", "dtype"}, {"name", "dims"});
       NamedTensor tensor;
       tensor.name = Name(entry["name"], path + ".name");
       tensor.dims = DimList(entry["dims"], path + ".dims");
@@ -124,8 +125,17 @@ class GraphReader {
       if (entry.contains("dtype")) tensor.format = HostType(entry["dtype"], path + ".dtype", false);
       if (entry.contains("stick")) tensor.stick = StickDim(entry["stick"], path, tensor);
       if (entry.contains("file")) tensor.file = Text(entry["file"], path + ".file");
+      if (entry.contains("fill")) tensor.causal = IsCausal(entry, path, tensor);
       AddTensor(std::move(tensor), path + ".name");
     }
+  }
+
+  static bool IsCausal(const Json& entry, const std::string& path, const NamedTensor& tensor) {
+    const std::string fill = Text(entry["fill"], path + ".fill");
+    if (fill != "causal") throw BadInput("{}.fill = '{}'; there is: causal", path, fill);
+    if (!tensor.file.empty() || tensor.dims.size() < 2)
+      throw BadInput("{}.fill = 'causal' is for rows and keys, and for no file", path);
+    return true;
   }
 
   int StickDim(const Json& value, const std::string& path, const NamedTensor& tensor) {
@@ -170,6 +180,8 @@ class GraphReader {
     const bool is_extern = operation.kind == NamedOperation::Kind::kExtern;
     if (converts || is_extern) keys.emplace_back("dtype");
     if (is_extern) keys.emplace_back("function");
+    const bool attends = operation.name == "attention";
+    if (attends) keys.emplace_back("is_causal");
     for (const std::string_view key : operation.constants) keys.emplace_back(key);
     std::vector<std::string> required = {"inputs", "output"};
     if (converts) required.emplace_back("dtype");
@@ -192,6 +204,8 @@ class GraphReader {
     NamedTensor output;
     output.origin = NamedTensor::Origin::kComputed;
     output.name = Name(entry["output"], path + ".output");
+    if (attends && entry.contains("is_causal"))
+      AddCausalMask(op, entry["is_causal"], output.name, path);
     try {
       output.dims = OutputDims(graph_, op);
     } catch (const Error& error) {
@@ -208,6 +222,29 @@ class GraphReader {
     }
     op.output = AddTensor(std::move(output), path + ".output");
     graph_.ops.push_back(std::move(op));
+  }
+
+  // As torch.nn.functional.scaled_dot_product_attention has it: row i sees the keys up to i.
+  void AddCausalMask(NamedOp& op, const Json& value, const std::string& output,
+                     const std::string& path) {
+    if (!value.is_boolean())
+      throw BadInput("{}.is_causal = {} must be true or false", path, Show(value));
+    if (!value.get<bool>()) return;
+    if (op.inputs.size() == 4)
+      throw BadInput("{} has a mask and is_causal; add them up in one mask", path);
+    const NamedTensor& q = graph_.tensors[static_cast<size_t>(op.inputs[0])];
+    const NamedTensor& k = graph_.tensors[static_cast<size_t>(op.inputs[1])];
+    const auto key = std::find_if(k.dims.begin(), k.dims.end(), [&](int dim) {
+      return std::find(q.dims.begin(), q.dims.end(), dim) == q.dims.end();
+    });
+    if (q.dims.size() < 2 || key == k.dims.end())
+      throw BadInput("{}: is_causal needs rows of q, and keys that q has not", path);
+    NamedTensor mask;
+    mask.name = output + ".mask";
+    mask.dims = {q.dims[q.dims.size() - 2], *key};
+    mask.format = q.format;
+    mask.causal = true;
+    op.inputs.push_back(AddTensor(std::move(mask), path));
   }
 
   std::vector<int> Inputs(const Json& value, const std::string& path,
@@ -330,7 +367,10 @@ class GraphReader {
   }
 
   void ReadOutputs(const Json& value) {
-    if (value.is_null()) return DefaultOutputs();
+    if (value.is_null()) {
+      graph_.outputs = UnreadResults(graph_);
+      return;
+    }
     for (size_t i = 0; i < List(value, "outputs").size(); ++i) {
       const std::string place = fmt::format("outputs[{}]", i);
       const std::string name = Text(value[i], place);
@@ -345,41 +385,6 @@ class GraphReader {
       graph_.outputs.push_back(tensor);
     }
     if (graph_.outputs.empty()) throw BadInput("outputs is empty; there is nothing to compute");
-  }
-
-  std::vector<int> Readers() const {
-    std::vector<int> readers(graph_.tensors.size(), 0);
-    for (const NamedOp& op : graph_.ops)
-      for (const int input : op.inputs) ++readers[static_cast<size_t>(input)];
-    return readers;
-  }
-
-  // What nothing reads.
-  void DefaultOutputs() {
-    const std::vector<int> readers = Readers();
-    for (const NamedOp& op : graph_.ops)
-      if (readers[static_cast<size_t>(op.output)] == 0) graph_.outputs.push_back(op.output);
-  }
-
-  void CheckUses() const {
-    for (size_t i = 0; i < graph_.dims.size(); ++i) {
-      const auto has = [&](const NamedTensor& tensor) {
-        return std::count(tensor.dims.begin(), tensor.dims.end(), static_cast<int>(i)) != 0;
-      };
-      const bool is_used = symbols_.count(graph_.dims[i].name) != 0;
-      if (!is_used && std::none_of(graph_.tensors.begin(), graph_.tensors.end(), has))
-        throw BadInput("dims.{}: no tensor has this dimension", graph_.dims[i].name);
-    }
-    const std::vector<int> readers = Readers();
-    for (size_t i = 0; i < graph_.tensors.size(); ++i) {
-      const auto& outputs = graph_.outputs;
-      if (readers[i] > 0 ||
-          std::find(outputs.begin(), outputs.end(), static_cast<int>(i)) != outputs.end())
-        continue;
-      const NamedTensor& tensor = graph_.tensors[i];
-      if (tensor.origin == NamedTensor::Origin::kComputed) continue;  // deadcode_elimination
-      throw BadInput("tensor '{}' is read by no operation", tensor.name);
-    }
   }
 
   NamedGraph graph_;

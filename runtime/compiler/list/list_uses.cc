@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/compiler/list/list_uses.h"
+
+#include <algorithm>
+
+#include "base/error.h"
+
+namespace spyre::compiler {
+namespace {
+
+std::vector<int> Readers(const NamedGraph& graph) {
+  std::vector<int> readers(graph.tensors.size(), 0);
+  for (const NamedOp& op : graph.ops)
+    for (const int input : op.inputs) ++readers[static_cast<size_t>(input)];
+  return readers;
+}
+
+}  // namespace
+
+std::vector<int> UnreadResults(const NamedGraph& graph) {
+  const std::vector<int> readers = Readers(graph);
+  std::vector<int> results;
+  for (const NamedOp& op : graph.ops)
+    if (readers[static_cast<size_t>(op.output)] == 0) results.push_back(op.output);
+  return results;
+}
+
+void CheckUses(const NamedGraph& graph, const std::set<std::string>& symbols) {
+  for (size_t i = 0; i < graph.dims.size(); ++i) {
+    const auto has = [&](const NamedTensor& tensor) {
+      return std::count(tensor.dims.begin(), tensor.dims.end(), static_cast<int>(i)) != 0;
+    };
+    const bool is_used = symbols.count(graph.dims[i].name) != 0;
+    if (!is_used && std::none_of(graph.tensors.begin(), graph.tensors.end(), has))
+      throw BadInput("dims.{}: no tensor has this dimension", graph.dims[i].name);
+  }
+  const std::vector<int> readers = Readers(graph);
+  for (size_t i = 0; i < graph.tensors.size(); ++i) {
+    const NamedTensor& tensor = graph.tensors[i];
+    // A result that nobody reads is dead code, which deadcode_elimination removes.
+    if (readers[i] == 0 && tensor.origin != NamedTensor::Origin::kComputed)
+      throw BadInput("tensor '{}' is read by no operation", tensor.name);
+  }
+}
+
+}  // namespace spyre::compiler
