@@ -121,11 +121,7 @@ class TaskListPlanner {
     }
     keys_ = std::move(keys);
     *graph_ = compiler::EliminateDeadCode(*graph_);
-    for (const NamedOp& op : graph_->ops) {
-      if (!op.function.empty())
-        throw compiler::ExternInKernel(graph_->tensors[static_cast<size_t>(op.output)].name,
-                                       op.function);
-    }
+    compiler::RequireNoExtern(*graph_);
   }
 
   std::vector<std::string> ListNames() const {

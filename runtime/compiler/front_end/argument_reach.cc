@@ -28,39 +28,41 @@ std::string RestickifyOf(const FrontEndResult& result, const std::string& argume
 
 [[noreturn]] void RefuseArgument(const FrontEndResult& result, const FrontEndArgument& argument,
                                  uint64_t reach) {
-  const NamedGraph& graph = result.primitives;
-  const auto tensor =
-      std::find_if(graph.tensors.begin(), graph.tensors.end(),
-                   [&](const NamedTensor& named) { return named.name == argument.name; });
-  std::string shape, single;
-  if (tensor != graph.tensors.end()) {
-    shape = " " + graph.ShapeText(*tensor);
-    for (const int dim : tensor->dims) {
-      if (graph.dims[static_cast<size_t>(dim)].size == 1)
-        single = graph.dims[static_cast<size_t>(dim)].name;
-    }
-  }
   std::string who = RestickifyOf(result, argument.name);
   who = who.empty() ? "an operation" : "restickify (" + who + ")";
   const std::string remedy =
-      single.empty()
-          ? "give the tensors of the operation one dimension inside the stick (\"stick\")"
-          : fmt::format(
-                "leave dimension '{}' out of the list, or give all tensors that have it one "
-                "dimension inside the stick (\"stick\")",
-                single);
-  throw CompileError(
-      "Unsupported", "argument_reach",
-      fmt::format(
-          "{} works on '{}'{} in blocks of 64 by 64 elements and reaches over {} bytes; the "
-          "tensor has {} on the device{}: {}",
-          who, argument.name, shape, reach, argument.layout.DeviceBytes(),
-          single.empty() ? "" : fmt::format(", because '{}' is 1", single), remedy))
+      "give the tensors of the operation one dimension inside the stick (\"stick\")";
+  throw CompileError("Unsupported", "argument_reach",
+                     fmt::format("{} reaches over {} bytes of '{}', which has {} on the device: {}",
+                                 who, reach, argument.name, argument.layout.DeviceBytes(), remedy))
       .Subject(argument.name)
       .Remedy(remedy);
 }
 
 }  // namespace
+
+void RefuseRestickifyOfOne(const NamedGraph& graph) {
+  for (const NamedOp& op : graph.ops) {
+    if (op.op != "restickify") continue;
+    const NamedTensor& input = graph.tensors[static_cast<size_t>(op.inputs.front())];
+    for (const int dim : {input.stick, op.reduced.front()}) {
+      if (dim < 0 || graph.dims[static_cast<size_t>(dim)].size != 1) continue;
+      const std::string& name = graph.dims[static_cast<size_t>(dim)].name;
+      const std::string remedy = fmt::format(
+          "leave dimension '{}' out of the list, or give all tensors that have it one dimension "
+          "inside the stick (\"stick\")",
+          name);
+      const std::string& output = graph.tensors[static_cast<size_t>(op.output)].name;
+      throw CompileError(
+          "Unsupported", "restickify_of_one",
+          fmt::format("restickify ('{}' -> '{}') works on '{}' {} in blocks of 64 by "
+                      "64 elements, and '{}' is 1: {}",
+                      input.name, output, input.name, graph.ShapeText(input), name, remedy))
+          .Subject(output)
+          .Remedy(remedy);
+    }
+  }
+}
 
 void RefuseShortArguments(const FrontEndResult& result, Bundle bundle) {
   BindSegments(bundle, result.lx.pool_bytes > 0);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whether a list's arguments are large enough for what was emitted from it. Any thread.
+// Whether a list's tensors are large enough for what is emitted from it. Any thread.
 #pragma once
 
 #include "runtime/compiler/bundle/bundle.h"
@@ -8,8 +8,11 @@
 namespace spyre::compiler {
 
 // bundle: emitted from result.source. Throws CompileError Unsupported "argument_reach" where it
-// reaches over the end of an argument, with the operation, the dimension and the remedy. A
-// ReStickify of a tensor that has a dimension of size 1 does: it moves blocks of 64 by 64 elements.
+// reaches over the end of an argument, with the operation and the remedy.
 void RefuseShortArguments(const FrontEndResult& result, Bundle bundle);
+
+// Throws CompileError Unsupported "restickify_of_one" for a restickify from or to a dimension of
+// size 1: it moves blocks of 64 by 64 elements, and what is behind a tensor belongs to others.
+void RefuseRestickifyOfOne(const NamedGraph& graph);
 
 }  // namespace spyre::compiler

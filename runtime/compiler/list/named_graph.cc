@@ -273,6 +273,13 @@ CompileError ExternInKernel(const std::string& result, const std::string& functi
       .Remedy(remedy);
 }
 
+void RequireNoExtern(const NamedGraph& graph) {
+  for (const NamedOp& op : graph.ops) {
+    if (FindNamedOperation(op.op)->kind == Kind::kExtern)
+      throw ExternInKernel(graph.tensors[static_cast<size_t>(op.output)].name, op.function);
+  }
+}
+
 int64_t SliceStart(const NamedOp& op) {
   const auto start = op.constants.find("start");
   return start == op.constants.end() ? 0 : static_cast<int64_t>(start->second);

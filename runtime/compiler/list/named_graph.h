@@ -118,6 +118,7 @@ std::string_view HostTypeName(DataFormat format);  // "float16", "float32", "flo
 // A kernel is one launch, and what is computed elsewhere comes between two: what to say to who
 // wants a kernel of an extern. result: its output.
 CompileError ExternInKernel(const std::string& result, const std::string& function);
+void RequireNoExtern(const NamedGraph& graph);  // throws it for the first
 
 // ---------------------------------------------------------------- reading
 

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
+#include <string>
 
 #include "runtime/compiler/ir/ir.h"
 
@@ -19,24 +20,41 @@ FrontEndResult CompileList(const char* text) {
   return CompileNamedGraph(ReadNamedGraph(nlohmann::ordered_json::parse(text)), {});
 }
 
-// x1 has A inside its sticks, t2 has B: blocks of 64 by 64 elements of a tensor with one row.
-TEST(RefuseShortArguments, SaysWhichOperationAndDimension) {
-  const FrontEndResult result = CompileList(R"({"dims": {"A": 1, "B": 256},
-      "tensors": [{"name": "x0", "dims": ["A", "B"]},
-                  {"name": "x1", "dims": ["A", "B"], "stick": "A"}],
-      "ops": [{"op": "neg", "inputs": ["x1"], "output": "t0"},
-              {"op": "sqrt", "inputs": ["x0"], "output": "t1"},
-              {"op": "rsqrt", "inputs": ["t1"], "output": "t2"},
-              {"op": "minimum", "inputs": ["x1", "t2"], "output": "t3"},
-              {"op": "mul", "inputs": ["t3", "t2"], "output": "t4"}],
-      "outputs": ["t0", "t2", "t4"]})");
+// x1 has A inside its sticks, t2 and t5 have B: blocks of 64 by 64 elements of a tensor with one
+// row, which is a result of the kernel or, as t5, a buffer of the pool.
+TEST(RefuseRestickifyOfOne, SaysWhichOperationAndDimension) {
+  for (const char* outputs : {R"(["t2", "t4"])", R"(["t4"])"}) {
+    try {
+      CompileList((std::string(R"({"dims": {"A": 1, "B": 256},
+          "tensors": [{"name": "x0", "dims": ["A", "B"]},
+                      {"name": "x1", "dims": ["A", "B"], "stick": "A"}],
+          "ops": [{"op": "sqrt", "inputs": ["x0"], "output": "t1"},
+                  {"op": "rsqrt", "inputs": ["t1"], "output": "t2"},
+                  {"op": "minimum", "inputs": ["x1", "t2"], "output": "t3"},
+                  {"op": "mul", "inputs": ["t3", "t2"], "output": "t4"}],
+          "outputs": )") +
+                   outputs + "}")
+                      .c_str());
+      FAIL() << "a block reaches over the end of t2";
+    } catch (const CompileError& error) {
+      EXPECT_EQ(error.message_kind(), "restickify_of_one");
+      EXPECT_THAT(error.what(), AllOf(HasSubstr("restickify ('t2'"), HasSubstr("[A=1, B=256]"),
+                                      HasSubstr("leave dimension 'A' out")));
+    }
+  }
+}
+
+TEST(RefuseShortArguments, SaysWhichArgumentAndHowFar) {
+  FrontEndResult result = CompileList(R"({"dims": {"A": 128, "B": 256},
+      "tensors": [{"name": "x", "dims": ["A", "B"]}],
+      "ops": [{"op": "exp", "inputs": ["x"], "output": "y"}]})");
+  result.arguments[0].layout.device_size = {4, 64, 64};
   try {
     RefuseShortArguments(result, EmitBundle(result.source, DialectFor(result, {})));
-    FAIL() << "the bundle reaches over the end of t2";
+    FAIL() << "half of x is enough";
   } catch (const CompileError& error) {
     EXPECT_EQ(error.message_kind(), "argument_reach");
-    EXPECT_THAT(error.what(), AllOf(HasSubstr("restickify ('t2'"), HasSubstr("[A=1, B=256]"),
-                                    HasSubstr("leave dimension 'A' out")));
+    EXPECT_THAT(error.what(), HasSubstr("65536 bytes of 'x', which has 32768 on the device"));
   }
 }
 

@@ -67,7 +67,8 @@ TEST(TilingPropagation, AReaderInAnotherInnerLoopOfTheSameOuterNeedsTheWholeResu
   const LoopStamp first{{0, 0}, {2, 4}, {{0}, {1}}}, second{{0, 1}, {2, 4}, {{0}, {1}}};
   const Graph graph = GraphOf({Op("y", {"a"}, first), Op("z", {"y"}, second)}, {});
   Graph as_public = graph;
-  EXPECT_EQ(PropagateTiles(as_public, TileReaders::kOutermostLoop).decisions.at("y"), TileDecision::kPerTileFixed);
+  EXPECT_EQ(PropagateTiles(as_public, TileReaders::kOutermostLoop).decisions.at("y"),
+            TileDecision::kPerTileFixed);
   Graph whole = graph;
   EXPECT_EQ(PropagateTiles(whole, TileReaders::kInnermostLoop).decisions.at("y"),
             TileDecision::kMutation);
@@ -143,11 +144,13 @@ TEST(TilingPropagation, GroupsAreComparedByTheirOutermostNumberAlone) {
   const LoopStamp first{{0, 0}, {2, 2}, {{0}, {0}}};
   const LoopStamp second{{0, 1}, {2, 2}, {{0}, {0}}};
   Graph inside = GraphOf({Op("y", {"a"}, first), Op("z", {"y"}, second)}, {});
-  EXPECT_EQ(PropagateTiles(inside, TileReaders::kOutermostLoop).decisions.at("y"), TileDecision::kPerTileFixed)
+  EXPECT_EQ(PropagateTiles(inside, TileReaders::kOutermostLoop).decisions.at("y"),
+            TileDecision::kPerTileFixed)
       << "another inner loop of the same group is inside";
   const LoopStamp other{{1, 0}, {2, 2}, {{0}, {0}}};
   Graph outside = GraphOf({Op("y", {"a"}, first), Op("z", {"y"}, other)}, {});
-  EXPECT_EQ(PropagateTiles(outside, TileReaders::kOutermostLoop).decisions.at("y"), TileDecision::kMutation);
+  EXPECT_EQ(PropagateTiles(outside, TileReaders::kOutermostLoop).decisions.at("y"),
+            TileDecision::kMutation);
 }
 
 TEST(TilingPropagation, WholeBuffersGoBeforeTheGroupInOrderOfTheirOperations) {
@@ -176,7 +179,8 @@ TEST(TilingPropagation, OnlyComputedOperationsAreReaders) {
   e.kind = GraphOp::Kind::kExtern;
   e.reads = {{"y", {}, {}}};
   Graph graph = GraphOf({Op("y", {"a"}, Rows(0)), e}, {});
-  EXPECT_EQ(PropagateTiles(graph, TileReaders::kOutermostLoop).decisions.at("y"), TileDecision::kPerTileFixed);
+  EXPECT_EQ(PropagateTiles(graph, TileReaders::kOutermostLoop).decisions.at("y"),
+            TileDecision::kPerTileFixed);
   EXPECT_EQ(ReadsOf(graph, "e"), (Names{"y"}));
 }
 
@@ -200,7 +204,8 @@ TEST(TilingPropagation, TheFixedMarkIsForTiledLayoutsOnly) {
   GraphOp plain = Op("y", {"a"}, Rows(0));
   plain.layout.kind = BufferLayout::Kind::kPlain;
   Graph graph = GraphOf({plain}, {});
-  EXPECT_EQ(PropagateTiles(graph, TileReaders::kOutermostLoop).decisions.at("y"), TileDecision::kNone);
+  EXPECT_EQ(PropagateTiles(graph, TileReaders::kOutermostLoop).decisions.at("y"),
+            TileDecision::kNone);
   EXPECT_FALSE(graph.Find("y")->layout.per_tile_fixed);
 }
 
