@@ -29,10 +29,10 @@ OpSpecEra EraOf(const KernelSource& source);
 // first, and a device_tile_advance_expr wherever a tensor advances.
 KernelSource InNewestEra(const KernelSource& source);
 
-// Throws BadInput if the operations `body` of a source have fields that no version of the front end
-// wrote together, with the places of both: a stride_map or a flat tiled_symbols, and a list of
-// lists or a device_tile_advance_expr; the pool as 'pool' and as 'hbm_pool'. per_tile_fixed goes
-// with either: it was there for some time beside lists of lists, and beside
+// Throws BadInput if the operations `body` of a source have fields that no known version of the
+// front end wrote together, with the places of both: a stride_map or a flat tiled_symbols, and a
+// list of lists or a device_tile_advance_expr; the pool as 'pool' and as 'hbm_pool'. per_tile_fixed
+// goes with either: it was there for some time beside lists of lists, and beside
 // device_tile_advance_expr.
 void CheckOneEra(const PySource& source, const PyValue& body);
 
