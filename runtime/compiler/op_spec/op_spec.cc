@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "base/nearest.h"
 #include "runtime/compiler/op_spec/op_spec_values.h"
+#include "runtime/compiler/op_spec/spec_era.h"
 #include "runtime/compiler/op_spec/tiled_symbols.h"
 #include "runtime/compiler/op_spec/wrapper_module.h"
 
@@ -184,10 +185,7 @@ class SpecReader : private SpecValues {
   void Tiled(const PyValue& value, OpSpec& op) {
     const auto& items = List(value, "tiled_symbols");
     if (items.empty()) return;
-    const auto is_list = [](const PyValue& v) {
-      return v.kind == Kind::kList || v.kind == Kind::kTuple;
-    };
-    if (std::any_of(items.begin(), items.end(), is_list)) {
+    if (IsListForEachLoop(value)) {
       if (items.size() > loops_.size()) {
         source().Fail(value.offset, fmt::format("tiled_symbols has {} levels in {} loops",
                                                 items.size(), loops_.size()));
@@ -212,7 +210,8 @@ class SpecReader : private SpecValues {
     if (unclear.empty()) return;
     source().Fail(value.offset,
                   fmt::format("tiled_symbols: which of the {} loops around advances '{}'? (a list "
-                              "for each loop, innermost first, says so: [['c1'], ['c0']])",
+                              "for each loop, innermost first, says so: [['c1'], ['c0']]; then all "
+                              "operations have such lists, and none has stride_map)",
                               loops_.size(), unclear));
   }
   // Where no operation of a nest says anything, its loops speak for all of them.
@@ -306,6 +305,9 @@ class SpecReader : private SpecValues {
 
   void Advance(const PyValue& value, const OpSpec& op, TensorArg& arg) {
     arg.tile_advance = AsExpression(value, "device_tile_advance_expr");
+    if (arg.per_tile_fixed && !FreeSymbols(*arg.tile_advance).empty()) {
+      source().Fail(value.offset, "an advance of what is per_tile_fixed; leave one of them out");
+    }
     for (const std::string& name : FreeSymbols(*arg.tile_advance)) {
       const auto has = [&](const auto& level) {
         return std::find(level.begin(), level.end(), name) != level.end();
@@ -375,6 +377,7 @@ KernelSource ParseOpSpecSource(const std::string& text, const std::string& file,
     }
     kernel.name = wrapper->kernel;
     kernel.body = reader.Nodes(call.items[1]);
+    CheckOneEra(source, call.items[1]);
     return kernel;
   }
   size_t end = 0;
@@ -386,6 +389,7 @@ KernelSource ParseOpSpecSource(const std::string& text, const std::string& file,
   } else {
     kernel.body.push_back(reader.Node(value));
   }
+  CheckOneEra(source, value);
   return kernel;
 }
 

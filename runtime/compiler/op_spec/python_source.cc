@@ -326,13 +326,17 @@ size_t PySource::SkipBlanks(size_t offset) const {
   return offset;
 }
 
-void PySource::Fail(size_t offset, const std::string& message) const {
+std::string PySource::Where(size_t offset) const {
   const auto begin = text_.begin();
   const auto here = begin + static_cast<std::ptrdiff_t>(std::min(offset, text_.size()));
   const auto line = std::count(begin, here, '\n') + 1;
   const size_t start = offset == 0 ? std::string::npos : text_.rfind('\n', offset - 1);
   const size_t column = start == std::string::npos ? offset + 1 : offset - start;
-  throw BadInput("{}:{}:{}: {}", file_, line, column, message);
+  return fmt::format("{}:{}:{}", file_, line, column);
+}
+
+void PySource::Fail(size_t offset, const std::string& message) const {
+  throw BadInput("{}: {}", Where(offset), message);
 }
 
 }  // namespace spyre::compiler

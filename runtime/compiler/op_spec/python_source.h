@@ -61,6 +61,7 @@ class PySource {
 
   const std::string& text() const { return text_; }
   const std::string& file() const { return file_; }
+  std::string Where(size_t offset) const;  // "k.py:3:14"
   [[noreturn]] void Fail(size_t offset, const std::string& message) const;
 
  private:

@@ -4,9 +4,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 #include <string>
 #include <variant>
 
+#include "runtime/compiler/op_spec/tiled_symbols.h"
 #include "runtime/compiler/op_spec/unroll.h"
 
 namespace spyre::compiler {
@@ -73,7 +75,70 @@ void ToNewest(std::vector<SpecNode>& nodes, size_t loops) {
   }
 }
 
+// Of one thing that the eras say in different ways, the first place in either way.
+class Form {
+ public:
+  void Add(const PySource& source, OpSpecEra era, const char* field, size_t offset) {
+    std::optional<Place>& own = era == OpSpecEra::kRfc ? rfc_ : newest_;
+    if (!own) own = {field, offset};
+    if (!rfc_ || !newest_) return;
+    source.Fail(offset, fmt::format("{} (at {}) is of older sources and {} (at {}) of newer ones; "
+                                    "a source has the fields of one version",
+                                    rfc_->field, source.Where(rfc_->offset), newest_->field,
+                                    source.Where(newest_->offset)));
+  }
+
+ private:
+  struct Place {
+    const char* field;
+    size_t offset;
+  };
+  std::optional<Place> rfc_;
+  std::optional<Place> newest_;
+};
+
+class EraCheck {
+ public:
+  explicit EraCheck(const PySource& source) : source_(source) {}
+
+  void Nodes(const PyValue& value) {
+    for (const PyValue& item : value.items) Nodes(item);
+    for (const PyKeyword& keyword : value.keywords) {
+      if (keyword.name == "body" || keyword.name == "args") Nodes(keyword.value);
+      Field(keyword);
+    }
+  }
+
+ private:
+  void Field(const PyKeyword& keyword) {
+    const PyValue& value = keyword.value;
+    const size_t at = keyword.offset;
+    if (keyword.name == "device_tile_advance_expr" && value.kind != PyValue::Kind::kNone) {
+      steps_.Add(source_, OpSpecEra::kNewest, "device_tile_advance_expr", at);
+    }
+    if (value.items.empty()) return;
+    if (keyword.name == "stride_map") steps_.Add(source_, OpSpecEra::kRfc, "stride_map", at);
+    if (keyword.name == "tiled_symbols") {
+      if (IsListForEachLoop(value)) {
+        steps_.Add(source_, OpSpecEra::kNewest, "tiled_symbols with a list for each loop", at);
+      } else {
+        steps_.Add(source_, OpSpecEra::kRfc, "tiled_symbols as one flat list", at);
+      }
+    }
+    if (keyword.name != "allocation") return;
+    const std::string& key = value.items[0].text;
+    if (key == "pool") pool_.Add(source_, OpSpecEra::kRfc, "'pool'", at);
+    if (key == "hbm_pool") pool_.Add(source_, OpSpecEra::kNewest, "'hbm_pool'", at);
+  }
+
+  const PySource& source_;
+  Form steps_;
+  Form pool_;
+};
+
 }  // namespace
+
+void CheckOneEra(const PySource& source, const PyValue& body) { EraCheck(source).Nodes(body); }
 
 OpSpecEra EraOf(const KernelSource& source) {
   return NeedsNewest(source.body, 0) ? OpSpecEra::kNewest : OpSpecEra::kRfc;

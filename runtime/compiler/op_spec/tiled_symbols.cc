@@ -48,6 +48,12 @@ Levels DistributeTiledSymbols(const std::vector<std::string>& names, const Level
   return levels;
 }
 
+bool IsListForEachLoop(const PyValue& value) {
+  return std::any_of(value.items.begin(), value.items.end(), [](const PyValue& item) {
+    return item.kind == PyValue::Kind::kList || item.kind == PyValue::Kind::kTuple;
+  });
+}
+
 bool SomeOpHasTiledSymbols(const PyValue& value) {
   const bool is_op = value.kind == PyValue::Kind::kCall &&
                      value.text.substr(value.text.rfind('.') + 1) == "OpSpec";

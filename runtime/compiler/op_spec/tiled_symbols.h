@@ -19,6 +19,9 @@ std::vector<std::vector<std::string>> DistributeTiledSymbols(
     const std::vector<std::string>& names, const std::vector<std::vector<std::string>>& loops,
     std::string* unclear);
 
+// Whether the value of a tiled_symbols is a list of lists, one for each loop, not of symbols.
+bool IsListForEachLoop(const PyValue& value);
+
 // Whether some OpSpec(...) in the value has the keyword tiled_symbols.
 bool SomeOpHasTiledSymbols(const PyValue& value);
 
