@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // One random edit of the lowered part of a graph's JSON: a number, a flag or a word changes, or an
 // entry of a list is dropped, doubled or trades places with another; or an operation is divided
-// otherwise, or a buffer moved.
+// otherwise, or comes elsewhere in the order; or a buffer is moved.
 #pragma once
 
 #include <cstdint>
@@ -20,9 +20,10 @@ class GraphEdit {
 
   // Says what it did.
   std::string Make(Json& graph) {
-    const size_t kind = Below(4);
+    const size_t kind = Below(5);
     if (kind == 0 && !graph["operations"].empty()) return Divide(Pick(graph["operations"]));
     if (kind == 1 && graph.contains("buffers")) return Move(graph["buffers"]);
+    if (kind == 2 && graph["operations"].size() > 1) return Reorder(graph["operations"]);
     return Leaf(graph);
   }
 
@@ -48,6 +49,19 @@ class GraphEdit {
     }
     op["cores"] = cores;
     return op["name"].dump() + " divided by " + op["splits"].dump();
+  }
+
+  // An operation to another place in the order.
+  static std::string Reorder(Json& operations, size_t from, size_t to) {
+    const Json moved = operations[from];
+    operations.erase(from);
+    operations.insert(operations.begin() + static_cast<std::ptrdiff_t>(to), moved);
+    return moved["name"].dump() + " from place " + std::to_string(from) + " to " +
+           std::to_string(to);
+  }
+  std::string Reorder(Json& operations) {
+    const size_t from = Below(operations.size());
+    return Reorder(operations, from, Below(operations.size()));
   }
 
   // A buffer to the place of another one, or near it, in LX or pool.

@@ -52,6 +52,7 @@ class EditTrial {
       form.options.division.max_cores = Pick({1, 2, 4, 8, 32});
       form.options.lx.cores = form.options.division.max_cores;
       form.options.lx_planning = Below(8) != 0;
+      if (Below(4) == 0) form.options.chunk_bytes = int64_t{1} << (11 + Below(6));
       compiler::RunPasses({"hints"}, form.options, form.graph);
       compiler::RunPasses({kStops[Below(std::size(kStops))]}, form.options, form.graph);
     } catch (const Error&) {
