@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <random>
@@ -215,8 +216,10 @@ Json RandomList(std::mt19937& random) {
 }
 
 TEST(CoOptimize, FindsTheCheapestOfAllPlans) {
+  // With a sanitizer, the thousands of plans of each list take a hundred times as long.
+  const bool few = std::getenv("SPYRE_FEW_SEEDS") != nullptr;
   int tiled = 0, plain = 0;
-  for (uint32_t seed = 0; seed < 12; ++seed) {
+  for (uint32_t seed = 0; seed < (few ? 1 : 12); ++seed) {
     std::mt19937 random(seed);
     const Json list = RandomList(random);
     FrontEndOptions options =
@@ -235,8 +238,8 @@ TEST(CoOptimize, FindsTheCheapestOfAllPlans) {
     tiled += result.groups.empty() ? 0 : 1;
     plain += result.groups.empty() && result.kept_out.empty() ? 1 : 0;
   }
-  EXPECT_GE(tiled, 3);
-  EXPECT_GE(plain, 1);
+  EXPECT_GE(tiled, few ? 0 : 3);
+  EXPECT_GE(plain, few ? 0 : 1);
 }
 
 TEST(CoOptimize, KeepsAResultOutOfLxWhereOthersSaveMoreInItsPlace) {
