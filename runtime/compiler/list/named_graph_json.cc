@@ -217,6 +217,7 @@ class GraphReader {
     if (is_extern) {
       op.function = Text(entry["function"], path + ".function");
       output.dims = DimList(entry["dims"], path + ".dims");
+      if (output.dims.empty()) throw BadInput("{}.dims is empty", path);
     } else if (entry.contains("dims")) {
       output.dims = Reordered(entry["dims"], path, output.dims);
     }

@@ -70,8 +70,11 @@ class StickPlanner {
       if (wanted[0] == op.reduced[0]) RequireWholeSlice(op);
     } else if (operation.kind == NamedOperation::Kind::kExtern) {
       // As tensors of the host have it.
-      for (const int input : op.inputs) wanted.push_back(tensor(input).dims.back());
-      stick(op.output) = output.back();
+      for (const int input : op.inputs) {
+        const std::vector<int>& dims = tensor(input).dims;
+        wanted.push_back(dims.empty() ? kSparse : dims.back());
+      }
+      stick(op.output) = output.empty() ? kSparse : output.back();
     } else if (operation.name == "restickify") {
       const int known = stick(op.inputs[0]);
       wanted = {known == kFree ? tensor(op.inputs[0]).dims.back() : known};

@@ -70,6 +70,13 @@ TEST(ExternKernel, HasToSayWhatItIsAndGives) {
     list["ops"][1].erase(key);
     EXPECT_THAT(RunGraphPasses("lower", list.dump(), "graph", true).error, HasSubstr(key));
   }
+  Json empty = List("[]");
+  empty["ops"][1]["dims"] = Json::array();
+  EXPECT_THAT(RunGraphPasses("lower", empty.dump(), "graph", true).error,
+              HasSubstr("ops[1].dims is empty"));
+  Json numbers = List("[]");
+  numbers["ops"][1]["inputs"] = {"y", 3};
+  EXPECT_EQ(RunGraphPasses("lx", numbers.dump(), "graph", true).error, "");
   Json other = Answer("lower", List("[]"));
   other["graph"]["operations"][1]["op"] = "aten.cumprod";
   EXPECT_THAT(RunGraphPasses("division", other.dump(), "graph", true).error,
