@@ -21,6 +21,11 @@ class StreamIssuer final : public Issuer {
     }
   }
 
+  // What was taken runs, also where nobody waits for it.
+  ~StreamIssuer() override { IssueGroup(); }
+  StreamIssuer(const StreamIssuer&) = delete;
+  StreamIssuer& operator=(const StreamIssuer&) = delete;
+
   TaskId Submit(IssuedTask task) override {
     const auto id = static_cast<TaskId>(places_.size());
     for (const TaskId before : task.after) {
@@ -31,9 +36,12 @@ class StreamIssuer final : public Issuer {
     }
     const size_t lane = LaneOf(task);
     places_.emplace_back();
+    if (options_.pacing.timing != IssueTiming::kInterleaved) {
+      IssueOne({id, lane, std::move(task)});
+      return id;
+    }
     group_.push_back({id, lane, std::move(task)});
-    const bool interleaved = options_.pacing.timing == IssueTiming::kInterleaved;
-    if (!interleaved || group_.size() >= options_.pacing.batch) IssueGroup();
+    if (group_.size() >= options_.pacing.batch) IssueGroup();
     return id;
   }
 

@@ -91,6 +91,24 @@ TEST_F(IssueTest, InterleavedStreamsTakeTurnsOnTheCard) {
   EXPECT_EQ(issuer->Counts().completed, 7u);
 }
 
+TEST_F(IssueTest, AGroupThatIsNotFullIsIssuedWhenItsIssuerGoes) {
+  StreamIssueOptions options;
+  options.pacing = {IssueTiming::kInterleaved, 100, 1};
+  auto issuer = Issue::Streams(context, options);
+  const SpyreTensor x = NewBuffer();
+  IssuedTask fill = Fill("fill", x, 7);
+  fill.stream = 3;
+  issuer->Submit(fill);
+  issuer.reset();
+  std::array<uint64_t, 16> host{};
+  const auto other = Issue::Streams(context);
+  IssuedTask read = ReadOut("read", x, host.data());
+  read.stream = 3;
+  other->Submit(read);
+  other->Synchronize();
+  EXPECT_EQ(host[0], 7u);
+}
+
 TEST_F(IssueTest, InterleavedTasksStillComeAfterWhatTheyNeed) {
   StreamIssueOptions options;
   options.pacing = {IssueTiming::kInterleaved, 100, 1};
