@@ -36,16 +36,15 @@ class GraphReader {
 
  private:
   void ReadDims(const Json& value) {
-    DimSizes sizes(Object(value, "dims"));
+    if (Object(value, "dims").size() > kMaxEntries)
+      throw BadInput("dims has {} entries; at most {}", value.size(), kMaxEntries);
+    DimSizes sizes(value.get_ref<const Json::object_t&>());
     for (const auto& entry : value.items()) {
       const std::string& name = entry.key();
       Name(Json(name), "dims." + name);
       graph_.dims.push_back({name, sizes.Of(name)});
     }
     symbols_ = sizes.symbols();
-    if (graph_.dims.size() > kMaxEntries) {
-      throw BadInput("dims has {} entries; at most {}", graph_.dims.size(), kMaxEntries);
-    }
   }
 
   // A name, or a size: every size is a dimension of its own, named as it is written.

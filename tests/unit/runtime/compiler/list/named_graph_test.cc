@@ -167,6 +167,10 @@ TEST(NamedGraph, SizesMayBeExpressionsOfOthers) {
   EXPECT_THAT(Refusal(value), HasSubstr("dims.s1 = '64/3'"));
   value["dims"]["s1"] = "s0 - 200";
   EXPECT_THAT(Refusal(value), HasSubstr("dims.s1 = -168 is out of range"));
+  Json chain = value;
+  for (int i = 0; i < 2000; ++i)
+    chain["dims"]["d" + std::to_string(i)] = "d" + std::to_string(i + 1);
+  EXPECT_THAT(Refusal(chain), HasSubstr("at most 1024"));
   value["dims"]["s1"] = 64;
   value["dims"]["s2"] = 64;
   EXPECT_THAT(Refusal(value), HasSubstr("dims.s2: no tensor has this dimension"));
