@@ -304,7 +304,7 @@ void CoOptimize(FrontEndResult& graph, const FrontEndOptions& options) {
   planned.decisions.push_back(
       {"hints",
        "co-optimization",
-       fmt::format("{} new loops, {} results kept out of LX",
+       fmt::format("new loops: {}, results kept out of LX: {}",
                    planned.groups.size() - graph.groups.size(), planned.kept_out.size()),
        fmt::format("the list then costs {}, {}", CostText(*then),
                    as_is ? "as it is " + CostText(*as_is) : "and as it is: " + refusal),
