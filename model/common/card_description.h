@@ -24,7 +24,9 @@ template <class Visitor>
 void DescribeCard(CardConfig& c, Visitor& v) {
   v.Number("cores", c.cores, 1, 32, "cores", "AI cores present", "public");
   v.Number("num_vfs", c.num_vfs, 1, 16, "functions",
-           "Virtual functions enabled in VF mode; the Kubernetes operator creates 2", "public");
+           "Virtual functions that the card has (TotalVFs), all enabled in VF mode; the Kubernetes "
+           "operator creates 2",
+           "public");
   v.Choice(
       "fidelity", c.fidelity, {"timed", "functional", "fast"},
       "timed: requests wait for each other on every shared resource; functional: latencies only; "
