@@ -32,6 +32,10 @@ void Transport::EnableVirtualFunctions(int count) {
   ConfigWrite(0, *capability + pci::kSriovControl, off | pci::kSriovVfEnable | pci::kSriovVfMemory);
 }
 
+void Transport::HotReset() {
+  throw BadInput("this way to the card cannot take its link down; reset its functions one by one");
+}
+
 FunctionClaim::FunctionClaim(Transport& transport, FunctionId function)
     : transport_(transport), function_(function) {
   const std::lock_guard<std::mutex> lock(transport_.claims_mutex_);

@@ -54,6 +54,11 @@ class Transport {
   // has its own way. DeviceFault if function 0 has no SR-IOV.
   virtual void EnableVirtualFunctions(int count);
 
+  // Resets the whole card, as the port above it does by taking its link down for a moment: every
+  // function is as after power-on, and ready some time later. BadInput if this way to the card
+  // cannot, which is the default.
+  virtual void HotReset();
+
   virtual DmaRules dma_rules() const { return {}; }
   // Makes [host, host + size) reachable for the function's DMA until Unmap. The memory stays the
   // caller's and must outlive the mapping.

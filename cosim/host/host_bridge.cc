@@ -121,7 +121,32 @@ void HostBridge::DmaToSide(tlm::tlm_generic_payload& payload, const sc_core::sc_
   payload.set_response_status(done ? tlm::TLM_OK_RESPONSE : tlm::TLM_ADDRESS_ERROR_RESPONSE);
 }
 
+bool HostBridge::ReadFails(tlm::tlm_generic_payload& payload) {
+  auto& transfer = *payload.get_extension<model::Transfer>();
+  const uint64_t begin = payload.get_address();
+  const uint64_t end = begin + payload.get_data_length();
+  const auto touched = [&](const ReadFault& fault) {
+    return fault.times > 0 && fault.function == transfer.function && fault.address < end &&
+           begin < fault.address + fault.bytes;
+  };
+  const auto fault = std::find_if(read_faults_.begin(), read_faults_.end(), touched);
+  if (fault == read_faults_.end()) return false;
+  --fault->times;
+  transfer.poisoned = fault->kind == ReadFault::Kind::kPoisoned;
+  if (transfer.poisoned) return false;
+  if (fault->kind == ReadFault::Kind::kUnsupported)
+    payload.set_response_status(tlm::TLM_ADDRESS_ERROR_RESPONSE);
+  if (fault->kind == ReadFault::Kind::kAbort)
+    payload.set_response_status(tlm::TLM_GENERIC_ERROR_RESPONSE);
+  return true;
+}
+
 void HostBridge::Dma(tlm::tlm_generic_payload& payload, sc_core::sc_time& delay) {
+  if (payload.is_read() && !read_faults_.empty() && ReadFails(payload)) return;
+  Serve(payload, delay);
+}
+
+void HostBridge::Serve(tlm::tlm_generic_payload& payload, const sc_core::sc_time& delay) {
   if (side_ != nullptr) {
     DmaToSide(payload, delay);
     return;

@@ -21,6 +21,16 @@
 
 namespace spyre::cosim {
 
+// What the root complex does wrong with reads of the card that touch [address, address + bytes).
+struct ReadFault {
+  enum class Kind { kNoCompletion, kPoisoned, kUnsupported, kAbort };
+  Kind kind = Kind::kNoCompletion;
+  driver::FunctionId function = 0;
+  driver::IoAddress address = 0;
+  uint64_t bytes = 0;
+  uint64_t times = 1;
+};
+
 class HostBridge : public sc_core::sc_module {
  public:
   tlm_utils::simple_initiator_socket<HostBridge, model::kSocketBits, model::HostAccessProtocol>
@@ -52,6 +62,8 @@ class HostBridge : public sc_core::sc_module {
   bool TakeInterrupt(driver::FunctionId function, unsigned vector);
   void ForgetInterrupts(driver::FunctionId function);
 
+  void AddReadFault(const ReadFault& fault) { read_faults_.push_back(fault); }
+
   // From now on the card's DMA and interrupts go there; Map is of no use any more. It must outlive
   // the bridge, or its use.
   void UseHost(HostSide* side) { side_ = side; }
@@ -72,6 +84,9 @@ class HostBridge : public sc_core::sc_module {
   };
 
   void Dma(tlm::tlm_generic_payload& payload, sc_core::sc_time& delay);
+  void Serve(tlm::tlm_generic_payload& payload, const sc_core::sc_time& delay);
+  // True: the read has got its wrong answer.
+  bool ReadFails(tlm::tlm_generic_payload& payload);
   void DeliverArrivals();
   void Pause() { sc_core::sc_pause(); }
   void DmaToSide(tlm::tlm_generic_payload& payload, const sc_core::sc_time& delay);
@@ -86,6 +101,7 @@ class HostBridge : public sc_core::sc_module {
   uint64_t arrival_order_ = 0;
   HostWriteObserver observer_;
   HostSide* side_ = nullptr;
+  std::vector<ReadFault> read_faults_;
   sc_core::sc_event arrival_event_;
   tlm::tlm_generic_payload payload_;
   model::HostAccess access_;

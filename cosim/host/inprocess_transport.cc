@@ -19,6 +19,11 @@ namespace spyre::cosim {
 
 namespace {
 
+// What software gives a link: PCI Express base specification, "Conventional Reset", where Trst is at
+// least 1 ms, and configuration requests may begin 100 ms after the end of training.
+constexpr uint64_t kHotResetPs = 1'000'000'000;
+constexpr uint64_t kTrainingPs = 100'000'000'000;
+
 model::HostAccess::Space BarSpace(int bar) {
   switch (bar) {
     case 0:
@@ -219,6 +224,24 @@ uint32_t InProcessTransport::Read32(driver::FunctionId function, int bar, uint64
 void InProcessTransport::Write32(driver::FunctionId function, int bar, uint64_t offset,
                                  uint32_t value) {
   Access(function, BarSpace(bar), offset, true, value);
+}
+
+void InProcessTransport::SetPresent(bool present) {
+  const std::lock_guard<std::recursive_mutex> lock(mutex_);
+  if (ended_) return;
+  card_.endpoint().SetLink(present);
+  if (!present) card_.endpoint().ForgetSticky();
+  lost_ = false;
+}
+
+void InProcessTransport::HotReset() {
+  const std::lock_guard<std::recursive_mutex> lock(mutex_);
+  if (ended_) return;
+  card_.endpoint().SetLink(false);
+  lost_ = false;
+  Run(kHotResetPs);
+  card_.endpoint().SetLink(true);
+  Run(kTrainingPs);
 }
 
 driver::IoAddress InProcessTransport::MapHost(driver::FunctionId function, void* host,

@@ -52,6 +52,7 @@ class InProcessTransport : public ObservableTransport {
   void ConfigWrite(driver::FunctionId function, uint32_t offset, uint32_t value) override;
   uint32_t Read32(driver::FunctionId function, int bar, uint64_t offset) override;
   void Write32(driver::FunctionId function, int bar, uint64_t offset, uint32_t value) override;
+  void HotReset() override;
   driver::IoAddress MapHost(driver::FunctionId function, void* host, size_t size) override;
   void UnmapHost(driver::FunctionId function, driver::IoAddress address) override;
   driver::WaitResult WaitInterrupt(driver::FunctionId function, int vector,
@@ -62,6 +63,9 @@ class InProcessTransport : public ObservableTransport {
   void ObserveHostWrites(HostWriteObserver observer) override;
   void MapHostAt(driver::FunctionId function, driver::IoAddress address, void* host,
                  size_t size) override;
+
+  // False: as if the card were pulled out. True: as if it were put back, with power on.
+  void SetPresent(bool present);
 
   // For a server, which has several clients and must not wait for one: lets the card run until
   // `until_ps`, or only until an interrupt has come. when_idle: time moves even when the card has

@@ -91,6 +91,8 @@ Card::Card(const sc_core::sc_module_name& name, const CardConfig& config, trace:
   SC_METHOD(ShowFault);
   sensitive << lost_;
   dont_initialize();
+  SC_METHOD(FollowPerst);
+  sensitive << perst;
 }
 
 // A job that never ended may have left work on what is now taken down.
@@ -99,7 +101,13 @@ Card::~Card() { functional_.Join(); }
 void Card::Interrupt(unsigned function, uint32_t causes) { functions_[function]->Raise(causes); }
 
 void Card::ShowFault() {
-  for (int i = 0; i < fault.size(); ++i) fault[i]->write(true);
+  for (int i = 0; i < fault.size(); ++i) fault[i]->write(!management_->fault().empty());
+}
+
+void Card::FollowPerst() {
+  if (perst.size() == 0) return;
+  endpoint_->SetLink(!perst->read());
+  if (perst->read()) endpoint_->ForgetSticky();
 }
 
 void Card::ResetQueue(unsigned function) {
@@ -114,6 +122,11 @@ void Card::ResetFunction(unsigned function) {
   ResetQueue(function);
   management_->FunctionReset(function);
   if (function == 0) mmu_.UnmapAll();
+}
+
+void Card::ResetCard() {
+  management_->CardReset();
+  lost_.notify(sc_core::SC_ZERO_TIME);  // it may have been
 }
 
 std::vector<UnitStatistics> Card::Statistics() const {

@@ -42,10 +42,15 @@ class Card final : public sc_core::sc_module,
                    private FunctionResetInterface,
                    private FaultInterface {
  public:
-  // True from when the card is lost: its firmware has stopped, and management().fault() says why.
+  // True while the card is lost: its firmware has stopped, and management().fault() says why.
   // May be left unbound.
   sc_core::sc_port<sc_core::sc_signal_inout_if<bool>, 0, sc_core::SC_ZERO_OR_MORE_BOUND> fault{
       "fault"};
+
+  // PERST#, as a positive level: while true, the card is in reset and its link is down; it is as
+  // after power-on when it becomes false, but for what memories hold. May be left unbound.
+  sc_core::sc_port<sc_core::sc_signal_in_if<bool>, 0, sc_core::SC_ZERO_OR_MORE_BOUND> perst{
+      "perst"};
 
   // Copies the configuration. recorder: may be null; must outlive the card. Throws Error(kBadInput)
   // for parameters that contradict each other and if the resolution of time is not a picosecond,
@@ -88,6 +93,8 @@ class Card final : public sc_core::sc_module,
  private:
   void Interrupt(unsigned function, uint32_t causes) override;
   void ResetFunction(unsigned function) override;
+  void ResetCard() override;
+  void FollowPerst();  // process
   void Lost() override { lost_.notify(sc_core::SC_ZERO_TIME); }
   void ShowFault();  // process: drives `fault`
   void ResetQueue(unsigned function);

@@ -19,8 +19,13 @@ void CheckPcie(const PcieConfig& pcie) {
       throw BadInput("{} = {} is not a power of two", key, value);
   };
   power_of_two("card.pcie.lanes", pcie.lanes);
-  power_of_two("card.pcie.max_payload_bytes", pcie.max_payload_bytes);
-  power_of_two("card.pcie.max_read_request_bytes", pcie.max_read_request_bytes);
+  const auto size_of_pcie = [&](const char* key, uint64_t bytes) {
+    power_of_two(key, bytes);
+    if (bytes < 128 || bytes > 4096)
+      throw BadInput("{} = {}; PCI Express has 128 to 4096", key, bytes);
+  };
+  size_of_pcie("card.pcie.max_payload_bytes", pcie.max_payload_bytes);
+  size_of_pcie("card.pcie.max_read_request_bytes", pcie.max_read_request_bytes);
   power_of_two("card.pcie.read_completion_boundary_bytes", pcie.read_completion_boundary_bytes);
   if (pcie.rate_mts != 8000 && pcie.rate_mts != 16000 && pcie.rate_mts != 32000) {
     throw BadInput("card.pcie.rate_mts = {} is no rate of 128b/130b; use 8000, 16000 or 32000",

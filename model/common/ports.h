@@ -20,6 +20,8 @@ class InterruptInterface : public virtual sc_core::sc_interface {
 class FunctionResetInterface : public virtual sc_core::sc_interface {
  public:
   virtual void ResetFunction(unsigned function) = 0;
+  // The link has gone down, which resets the whole card: its functions have been reset already.
+  virtual void ResetCard() = 0;
 };
 
 // The management controller has stopped for good: the card is lost.

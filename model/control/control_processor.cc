@@ -15,7 +15,8 @@ ControlProcessor::ControlProcessor(const sc_core::sc_module_name& name, const Ca
     : sc_module(name),
       config_(config),
       blocks_(blocks),
-      recorder_(recorder != nullptr && recorder->Wants(trace::kControl) ? recorder : nullptr) {
+      recorder_(recorder != nullptr && recorder->Wants(trace::kControl) ? recorder : nullptr),
+      resets_(config.num_vfs + 1, 0) {
   statistics_.name = "control";
   if (recorder != nullptr && recorder->Wants(trace::kFirmware)) {
     messages_ = {recorder, trace::kFirmware, recorder->AddTrack("card", "management"),
@@ -42,14 +43,27 @@ bool ControlProcessor::ValidEntries(uint32_t entries) {
   return entries >= 2 && entries <= 65536 && (entries & (entries - 1)) == 0;
 }
 
+void ControlProcessor::ResetFunction(unsigned function) {
+  ++resets_[function];
+  DropFunction(function);
+  reset_.notify();
+  blocks_.dma.Wake();
+}
+
 bool ControlProcessor::ReadHost(unsigned function, uint64_t address, void* data, uint64_t bytes) {
   read_payload_.info.function = static_cast<uint16_t>(function);
   auto& payload =
       read_payload_.Prepare(tlm::TLM_READ_COMMAND, address, static_cast<uint8_t*>(data), bytes);
   sc_core::sc_time delay = sc_core::SC_ZERO_TIME;
   host->b_transport(payload, delay);
-  wait(delay);
-  return payload.is_response_ok();
+  if (payload.get_response_status() != tlm::TLM_INCOMPLETE_RESPONSE) {
+    wait(delay);
+    return payload.is_response_ok();
+  }
+  const uint64_t end_ps = NowPs() + delay.value();
+  const uint64_t resets = resets_[function];
+  while (NowPs() < end_ps && resets_[function] == resets) wait(Ps(end_ps - NowPs()), reset_);
+  return false;
 }
 
 bool ControlProcessor::WriteHost(unsigned function, uint64_t address, const void* data,

@@ -72,7 +72,7 @@ class ControlProcessor : public sc_core::sc_module {
   // SQ_TAIL or QUEUE_CONTROL written, RQ_HEAD written; after SetQueue.
   virtual void Doorbell(unsigned function, const sc_core::sc_time& arrival) = 0;
   virtual void ResponsesConsumed(unsigned function, const sc_core::sc_time& arrival) = 0;
-  virtual void ResetFunction(unsigned function) = 0;
+  void ResetFunction(unsigned function);
   virtual uint32_t submission_head(unsigned function) const = 0;
   virtual uint32_t response_tail(unsigned function) const = 0;
   virtual bool busy(unsigned function) const = 0;
@@ -113,8 +113,10 @@ class ControlProcessor : public sc_core::sc_module {
            posted - queue.response_head < queue.response_entries;
   }
 
-  // Reads host memory and waits for the data. False: the host refused.
+  // Reads host memory and waits for the data. False: the host refused, or did not answer in time; of
+  // a function that is reset meanwhile, at once.
   bool ReadHost(unsigned function, uint64_t address, void* data, uint64_t bytes);
+  virtual void DropFunction(unsigned function) = 0;  // all that the function has
   // Posts a write; it is on its way when this returns.
   bool WriteHost(unsigned function, uint64_t address, const void* data, uint64_t bytes);
   // A message through the management controller. Waits.
@@ -147,6 +149,8 @@ class ControlProcessor : public sc_core::sc_module {
   trace::Recorder* recorder_;
   TraceSink messages_;  // the management controller at work
   TransferPayload read_payload_, write_payload_;
+  std::vector<uint64_t> resets_;  // by function
+  sc_core::sc_event reset_;
 };
 
 // As config.control.fidelity says.

@@ -17,7 +17,7 @@ namespace spyre::model {
 class FirmwareRunner {
  public:
   virtual ~FirmwareRunner() = default;
-  // Body of the controller's SC_THREAD: boots, then serves requests for ever.
+  // Body of the controller's SC_THREAD: boots, then serves requests, again after each Restart.
   virtual void Run() = 0;
   // MC_PENDING has become `pending`.
   virtual void SetPending(uint32_t pending) = 0;
@@ -28,8 +28,8 @@ class FirmwareRunner {
   virtual std::string Where() const = 0;
   // An address of its program by name, "stumble+0x4"; "" if names are not known.
   virtual std::string NameOf(uint32_t /*address*/) const { return ""; }
-  // Stops for good; Run ends.
-  virtual void Halt() = 0;
+  virtual void Halt() = 0;     // stops until Restart
+  virtual void Restart() = 0;  // as after power-on: what it had is forgotten
   // The RTL, if that is what it is.
   virtual RtlController* rtl() { return nullptr; }
   virtual void SetDebugger(Debugger* /*debugger*/) {}

@@ -17,14 +17,18 @@ class HostFirmware final : public FirmwareRunner {
 
   void Run() override {
     const fw_bus bus{this, Read, Write};
-    fw_boot(firmware(), &bus);
-    while (!halted_) {
-      if (pending_ == 0) {
-        sc_core::wait(wake_);
-        continue;
+    for (;;) {
+      restart_ = false;
+      halted_ = false;
+      fw_boot(firmware(), &bus);
+      while (!restart_) {
+        if (halted_ || pending_ == 0) {
+          sc_core::wait(wake_);
+          continue;
+        }
+        sc_core::wait(Ps(message_ps_ * std::bitset<32>(pending_).count()), restarted_);
+        if (!halted_ && !restart_) fw_service(firmware());
       }
-      sc_core::wait(Ps(message_ps_ * std::bitset<32>(pending_).count()));
-      fw_service(firmware());
     }
   }
 
@@ -35,6 +39,11 @@ class HostFirmware final : public FirmwareRunner {
   void AtItsTime(std::function<void()> effect) override { effect(); }
   std::string Where() const override { return ""; }
   void Halt() override { halted_ = true; }
+  void Restart() override {
+    restart_ = true;
+    wake_.notify(sc_core::SC_ZERO_TIME);
+    restarted_.notify(sc_core::SC_ZERO_TIME);
+  }
 
  private:
   static uint32_t Read(void* context, uint32_t address) {
@@ -49,7 +58,8 @@ class HostFirmware final : public FirmwareRunner {
   ControllerBus& bus_;
   uint32_t pending_ = 0;
   bool halted_ = false;
-  sc_core::sc_event wake_;
+  bool restart_ = false;
+  sc_core::sc_event wake_, restarted_;
   alignas(FW_STATE_ALIGN) unsigned char state_[FW_STATE_BYTES] = {};
 };
 

@@ -141,6 +141,29 @@ void ManagementController::FunctionReset(unsigned function) {
   UpdatePending();
 }
 
+void ManagementController::CardReset() {
+  watchdog_.cancel();
+  boot_deadline_.cancel();
+  arrived_.cancel();
+  registers_ = {};
+  request_ = {};
+  letter_ = {};
+  admin_status_ = mailbox_status_ = 0;
+  resets_.clear();
+  fault_.clear();
+  line_.clear();
+  log_.clear();
+  if (message_.waits) {
+    message_.waits = false;
+    message_.out = {};
+    registers_[(regs::MC_MESSAGE_STATUS - kBus) / 4] = static_cast<uint32_t>(Status::ABORTED);
+    message_done_.notify(sc_core::SC_ZERO_TIME);
+  }
+  UpdatePending();
+  runner_->Restart();
+  boot_deadline_.notify(Ps(config_.management.boot_deadline_us * 1000000));
+}
+
 void ManagementController::UpdatePending() {
   uint32_t pending = 0;
   if (!resets_.empty()) pending |= regs::MC_PENDING_RESET_MASK;

@@ -68,6 +68,7 @@ class ManagementController : public sc_core::sc_module, private ControllerBus {
   uint32_t mailbox_status() const { return mailbox_status_; }
   uint32_t mailbox_result(unsigned i) const;
   void FunctionReset(unsigned function);
+  void CardReset();  // the firmware boots again, and knows of nothing that was
   FirmwareState state() const { return static_cast<FirmwareState>(Register(regs::MC_STATE)); }
   uint32_t version() const { return Register(regs::MC_VERSION); }
   uint32_t capabilities() const { return Register(regs::MC_CAPABILITIES); }

@@ -83,7 +83,7 @@ void RtlControlProcessor::ResponsesConsumed(unsigned function, const sc_core::sc
   wake_.notify(sc_core::SC_ZERO_TIME);
 }
 
-void RtlControlProcessor::ResetFunction(unsigned function) {
+void RtlControlProcessor::DropFunction(unsigned function) {
   functions_[function] = {};
   functions_[function].reset = true;
   commands_ = true;

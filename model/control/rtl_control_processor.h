@@ -25,7 +25,6 @@ class RtlControlProcessor : public ControlProcessor {
   void SetQueue(unsigned function, const QueueRegisters& queue) override;
   void Doorbell(unsigned function, const sc_core::sc_time& arrival) override;
   void ResponsesConsumed(unsigned function, const sc_core::sc_time& arrival) override;
-  void ResetFunction(unsigned function) override;
   uint32_t submission_head(unsigned function) const override;
   uint32_t response_tail(unsigned function) const override;
   bool busy(unsigned function) const override;
@@ -35,6 +34,7 @@ class RtlControlProcessor : public ControlProcessor {
   bool AttachWaves(Waves* waves) override;
 
  private:
+  void DropFunction(unsigned function) override;
   struct Arrival {
     uint64_t ps;
     uint32_t index;

@@ -35,27 +35,16 @@ class RtlFirmware final : public FirmwareRunner, private DebugTarget {
   }
 
   void Run() override {
-    sc_core::wait(Ps(clock_.Edge(1)));  // reset
-    controller_->SkipCycles(1);
-    if (debugger_ != nullptr) Debug(Debugger::Stop::kReset);
-    while (!halted_) {
-      const bool interrupt = pending_ != 0;
-      controller_->SetExternalInterrupt(interrupt);
-      const RtlController::Stop why = RunBatch();
-      CatchUp();
-      if (halted_) break;
-      if (why == RtlController::Stop::kAsleep) {
-        if ((pending_ != 0) == interrupt) Sleep();
-        continue;
-      }
-      if (debugger_ == nullptr) continue;
-      if (why == RtlController::Stop::kBreakpoint) {
-        Debug(Debugger::Stop::kBreakpoint);
-      } else if (stepping_) {
-        Debug(Debugger::Stop::kStep);
-      } else if (debugger_->WantsStop()) {
-        Debug(Debugger::Stop::kInterrupt);
-      }
+    for (;;) {
+      sc_core::wait(Ps(clock_.Edge(1)));  // reset
+      controller_->SkipCycles(clock_.CycleAt(NowPs()));
+      if (debugger_ != nullptr) Debug(Debugger::Stop::kReset);
+      while (!halted_ && !restart_) Serve();
+      while (!restart_) sc_core::wait(wake_);
+      restart_ = false;
+      halted_ = false;
+      effects_.clear();
+      controller_->Load(image_);
     }
   }
 
@@ -76,10 +65,35 @@ class RtlFirmware final : public FirmwareRunner, private DebugTarget {
     wake_.notify(sc_core::SC_ZERO_TIME);
     if (debugger_ != nullptr) Debug(Debugger::Stop::kTrap);  // to look at; it cannot go on
   }
+  void Restart() override {
+    restart_ = true;
+    wake_.notify(sc_core::SC_ZERO_TIME);
+  }
   RtlController* rtl() override { return controller_.get(); }
   void SetDebugger(Debugger* debugger) override { debugger_ = debugger; }
 
  private:
+  // What follows until the core sleeps, or somebody has to look.
+  void Serve() {
+    const bool interrupt = pending_ != 0;
+    controller_->SetExternalInterrupt(interrupt);
+    const RtlController::Stop why = RunBatch();
+    CatchUp();
+    if (halted_ || restart_) return;
+    if (why == RtlController::Stop::kAsleep) {
+      if ((pending_ != 0) == interrupt) Sleep();
+      return;
+    }
+    if (debugger_ == nullptr) return;
+    if (why == RtlController::Stop::kBreakpoint) {
+      Debug(Debugger::Stop::kBreakpoint);
+    } else if (stepping_) {
+      Debug(Debugger::Stop::kStep);
+    } else if (debugger_->WantsStop()) {
+      Debug(Debugger::Stop::kInterrupt);
+    }
+  }
+
   RtlController::Stop RunBatch() {
     if (!stepping_) return controller_->Run(kBatchCycles);
     return controller_->Step() ? RtlController::Stop::kCycles : RtlController::Stop::kAsleep;
@@ -89,6 +103,7 @@ class RtlFirmware final : public FirmwareRunner, private DebugTarget {
   void CatchUp() {
     const uint64_t at = clock_.Edge(controller_->cycles());
     if (at > NowPs()) sc_core::wait(Ps(at - NowPs()));
+    if (restart_) return;  // what it wrote meanwhile is lost with it
     std::vector<std::function<void()>> effects;
     effects.swap(effects_);
     for (const auto& effect : effects) effect();
@@ -143,6 +158,7 @@ class RtlFirmware final : public FirmwareRunner, private DebugTarget {
   uint32_t pending_ = 0;
   bool stepping_ = false;
   bool halted_ = false;
+  bool restart_ = false;
   sc_core::sc_event wake_;
 };
 

@@ -45,7 +45,7 @@ void TimedControlProcessor::ResponsesConsumed(unsigned function, const sc_core::
   space_.notify(arrival);
 }
 
-void TimedControlProcessor::ResetFunction(unsigned function) {
+void TimedControlProcessor::DropFunction(unsigned function) {
   FunctionState& state = functions_[function];
   const uint64_t generation = state.generation + 1;
   state = {};

@@ -23,7 +23,6 @@ class TimedControlProcessor : public ControlProcessor {
   }
   void Doorbell(unsigned function, const sc_core::sc_time& arrival) override;
   void ResponsesConsumed(unsigned function, const sc_core::sc_time& arrival) override;
-  void ResetFunction(unsigned function) override;
   uint32_t submission_head(unsigned function) const override {
     return functions_[function].fetched;
   }
@@ -34,6 +33,7 @@ class TimedControlProcessor : public ControlProcessor {
   void DescribeWaits(std::vector<std::string>& lines) const override;
 
  private:
+  void DropFunction(unsigned function) override;
   struct HeldOperation : Operation {
     // Of the function when fetched: responses of an earlier life are dropped.
     uint64_t generation = 0;

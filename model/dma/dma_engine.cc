@@ -70,7 +70,8 @@ DmaOutcome DmaEngine::Execute(const ControlBlock& block, const bool& aborted) {
   direction.window.ForLast(requests, [&](Slot& slot) { Await(direction, slot); });
   outcome.status = direction.status;
   outcome.fault_address = direction.fault_address;
-  if (direction.last_done_ps > NowPs()) sc_core::wait(Ps(direction.last_done_ps - NowPs()));
+  while (direction.last_done_ps > NowPs() && !aborted)
+    sc_core::wait(Ps(direction.last_done_ps - NowPs()), woken_);
   direction.statistics.busy_ps += NowPs() - start;
   direction.statistics.bytes += block.size_bytes;
   direction.statistics.requests += 1;
@@ -112,8 +113,12 @@ uint64_t DmaEngine::HostLeg(Slot& slot, tlm::tlm_command command, uint64_t bytes
   sc_core::sc_time delay = Ps(start_ps - NowPs());
   auto& payload = slot.payload.Prepare(command, slot.host_address, slot.buffer.data(), bytes);
   host->b_transport(payload, delay);
-  if (!payload.is_response_ok()) Fail(*slot.direction, Status::HOST_FAULT, slot.host_address);
-  return NowPs() + delay.value();
+  const uint64_t done_ps = NowPs() + delay.value();
+  if (!payload.is_response_ok()) {
+    Fail(*slot.direction, Status::HOST_FAULT, slot.host_address);
+    slot.direction->last_done_ps = std::max(slot.direction->last_done_ps, done_ps);
+  }
+  return done_ps;
 }
 
 void DmaEngine::Slot::Complete(tlm::tlm_generic_payload& ended, uint64_t end_ps) {

@@ -36,8 +36,10 @@ class DmaEngine : public sc_core::sc_module {
   DmaEngine(const sc_core::sc_module_name& name, const CardConfig& config, const Mmu& mmu,
             trace::Recorder* recorder);
 
-  // Runs DMA_IN, DMA_OUT or DMA_FILL. Stops with ABORTED when *aborted becomes true.
+  // Runs DMA_IN, DMA_OUT or DMA_FILL. Stops with ABORTED when `aborted` becomes true, which Wake
+  // tells, so that nobody waits for an answer of the host that may never come.
   DmaOutcome Execute(const ControlBlock& block, const bool& aborted);
+  void Wake() { woken_.notify(); }
   std::vector<UnitStatistics> Statistics() const { return {in_.statistics, out_.statistics}; }
 
  private:
@@ -74,6 +76,7 @@ class DmaEngine : public sc_core::sc_module {
   const CardConfig& config_;
   const Mmu& mmu_;
   trace::Recorder* recorder_;
+  sc_core::sc_event woken_;
   Direction in_, out_;
 };
 

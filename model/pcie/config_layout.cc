@@ -8,6 +8,9 @@ namespace {
 
 using namespace config;
 
+// Of payload and read request sizes.
+uint32_t SizeCode(uint32_t bytes) { return static_cast<uint32_t>(__builtin_ctz(bytes / 128)); }
+
 constexpr uint32_t kPrefetchable64 = 0xC;  // low bits of a BAR: 64-bit, prefetchable memory
 
 // One step per capability, in address order. `physical` tells the two kinds of function apart.
@@ -26,11 +29,12 @@ class Builder {
 
  private:
   void Word(uint32_t offset, uint32_t reset, uint32_t writable = 0, uint32_t clear = 0,
-            uint32_t sticky = 0) {
+            uint32_t sticky = 0, uint32_t flr_kept = 0) {
     layout_.reset[offset / 4] = reset;
     layout_.writable[offset / 4] = writable;
     layout_.clear[offset / 4] = clear;
     layout_.sticky[offset / 4] = sticky;
+    layout_.flr_kept[offset / 4] = flr_kept;
   }
 
   void Bar(uint32_t offset, uint64_t size) {
@@ -74,15 +78,17 @@ class Builder {
 
   void Express() {
     Word(kExpress, 0x10 | 0x0002u << 16);  // endpoint, version 2, last capability
-    // Payload 512, extended tags, role-based errors, FLR.
-    Word(kDeviceCapabilities, 0x2 | 1u << 5 | 1u << 15 | 1u << 28);
+    // Payload, extended tags, role-based errors, FLR.
+    const uint32_t payload_size = SizeCode(ability_.max_payload_bytes);
+    Word(kDeviceCapabilities, payload_size | 1u << 5 | 1u << 15 | 1u << 28);
     // Error reporting, relaxed order, payload, extended tags, no snoop, read request; error status.
     // Initiate FLR reads 0. A VF has FLR and the status only, the rest is its PF's.
     const uint32_t reset =
-        1u << 4 | 2u << kPayloadShift | 1u << 8 | 1u << 11 | 5u << kReadRequestShift;
+        1u << 4 | payload_size << kPayloadShift | 1u << 8 | 1u << 11 |
+        SizeCode(ability_.max_read_request_bytes) << kReadRequestShift;
     const uint32_t payload = 7u << kPayloadShift;
     if (physical_) {
-      Word(kDeviceControl, reset, 0x79FF, 0x000F0000, payload);
+      Word(kDeviceControl, reset, 0x79FF, 0x000F0000, 0, payload);
     } else {
       Word(kDeviceControl, 0, 0, 0x000F0000);
     }
@@ -90,7 +96,7 @@ class Builder {
     const uint32_t width = ability_.lanes;
     Word(kLinkCapabilities, speed | width << 4 | 2u << 10 | 1u << 22);  // ASPM L1
     const uint32_t link_status = (speed | width << 4 | 1u << 12) << 16;
-    Word(kLinkControl, physical_ ? link_status : 0, physical_ ? 0x00C3 : 0, 0, 0x3);
+    Word(kLinkControl, physical_ ? link_status : 0, physical_ ? 0x00C3 : 0, 0, 0, 0x3);
     // Completion timeout in the 260 to 900 ms range and can be disabled; 10-bit tags both ways.
     Word(kDeviceCapabilities2, 0x6 | 1u << 4 | 1u << 16 | 1u << 17);
     Word(kDeviceControl2, physical_ ? 0x9 | 1u << 12 : 0, physical_ ? 0x101F : 0);
@@ -108,6 +114,7 @@ class Builder {
     Word(kCorrectableStatus, 0, 0, correctable, correctable);
     Word(kCorrectableMask, 0x00002000, correctable, 0, correctable);
     Word(kAerControl, 0, 0, 0, 0x1F);
+    for (uint32_t i = 0; i < 4; ++i) Word(kHeaderLog + 4 * i, 0, 0, 0, 0xFFFFFFFF);
   }
 
   void Ari() { Word(kAri, 0x000E | 1u << 16 | (physical_ ? kSriov << 20 : 0)); }

@@ -12,8 +12,8 @@ using namespace config;
 
 constexpr uint32_t kPowerD0 = 0;
 constexpr uint32_t kPowerD3 = 3;
-constexpr uint32_t kPayload512 = 2;
 constexpr uint32_t kReadRequest4096 = 5;
+constexpr uint64_t kDefaultTimeoutUs = 10000;  // within the 50 us to 50 ms of the default range
 constexpr uint32_t kMultipleMessages8 = 3;
 
 uint32_t Bits(uint32_t word, unsigned shift, unsigned width) {
@@ -31,6 +31,24 @@ uint32_t BytesMask(unsigned byte_enables) {
     if ((byte_enables >> byte & 1) != 0) mask |= 0xFFu << (8 * byte);
   }
   return mask;
+}
+
+// Lower ends of the ranges of Completion Timeout Value; 0: the card does not have the range.
+uint64_t TimeoutUs(uint32_t code) {
+  switch (code) {
+    case 0x0:
+      return kDefaultTimeoutUs;
+    case 0x5:
+      return 16'000;
+    case 0x6:
+      return 65'000;
+    case 0x9:
+      return 260'000;
+    case 0xA:
+      return 1'000'000;
+    default:
+      return 0;
+  }
 }
 
 void RequireOffset(uint32_t offset) {
@@ -63,11 +81,13 @@ ConfigSpace::ConfigSpace(const ConfigSpace& physical, int number)
   Reset();
 }
 
-void ConfigSpace::Reset() { Load(false); }
+void ConfigSpace::Reset() { Load(false, false); }
+void ConfigSpace::HotReset() { Load(true, false); }
 
-void ConfigSpace::Load(bool keep_sticky) {
+void ConfigSpace::Load(bool keep_sticky, bool keep_link) {
   for (size_t i = 0; i < kConfigDwords; ++i) {
-    const uint32_t kept = keep_sticky ? layout_.sticky[i] : 0;
+    const uint32_t kept =
+        (keep_sticky ? layout_.sticky[i] : 0) | (keep_link ? layout_.flr_kept[i] : 0);
     values_[i] = (values_[i] & kept) | (layout_.reset[i] & ~kept);
   }
 }
@@ -108,8 +128,11 @@ uint32_t ConfigSpace::Legalize(uint32_t offset, uint32_t old, uint32_t value) co
     keep_unless(Bits(value, kMsiMultipleEnableShift, 3) <= kMultipleMessages8,
                 kMsiMultipleEnableShift, 3);
   } else if (offset == kDeviceControl) {
-    keep_unless(Bits(value, kPayloadShift, 3) <= kPayload512, kPayloadShift, 3);
+    keep_unless(128u << Bits(value, kPayloadShift, 3) <= ability_.max_payload_bytes, kPayloadShift,
+                3);
     keep_unless(Bits(value, kReadRequestShift, 3) <= kReadRequest4096, kReadRequestShift, 3);
+  } else if (offset == kDeviceControl2) {
+    keep_unless(TimeoutUs(Bits(value, 0, 4)) != 0, 0, 4);
   } else if (physical_ == nullptr && offset == kNumVfs) {
     keep_unless(Bits(value, 0, 16) <= ability_.total_vfs, 0, 16);
   } else if (physical_ == nullptr && offset == kSystemPageSize) {
@@ -141,7 +164,7 @@ void ConfigSpace::AfterWrite(uint32_t offset, uint32_t old, uint32_t value) {
 
 void ConfigSpace::FunctionLevelReset() {
   const bool had_vfs = physical_ == nullptr && vf_enabled();
-  Load(true);
+  Load(true, true);
   if (had_vfs && on_vf_disable) on_vf_disable();
   if (on_flr) on_flr();
 }
@@ -167,6 +190,11 @@ int ConfigSpace::max_payload_bytes() const {
 int ConfigSpace::max_read_request_bytes() const {
   if (physical_ != nullptr) return physical_->max_read_request_bytes();
   return 128 << Bits(Get(kDeviceControl), kReadRequestShift, 3);
+}
+
+uint64_t ConfigSpace::completion_timeout_us() const {
+  const uint32_t control = (physical_ == nullptr ? *this : *physical_).Get(kDeviceControl2);
+  return (control & kCompletionTimeoutOff) != 0 ? 0 : TimeoutUs(Bits(control, 0, 4));
 }
 
 uint64_t ConfigSpace::bar_address(int index) const {
@@ -233,36 +261,75 @@ bool ConfigSpace::vf_enabled() const { return (Get(kSriovControl) & kVfEnable) !
 int ConfigSpace::num_vfs() const { return static_cast<int>(Get(kNumVfs) & 0xFFFF); }
 bool ConfigSpace::vf_memory_enabled() const { return (Get(kSriovControl) & kVfMemoryEnable) != 0; }
 
-void ConfigSpace::ReportUncorrectableError(uint32_t bits) {
+void ConfigSpace::ReportUncorrectableError(uint32_t bits, const TlpHeader* header) {
   bits &= layout_.clear[kUncorrectableStatus / 4];
   if (bits == 0) return;
-  if (Get(kUncorrectableStatus) == 0) {  // the first error is the one that is pointed at
+  if (Get(kUncorrectableStatus) == 0) {  // the first error is the one that is shown
     const auto first = static_cast<uint32_t>(__builtin_ctz(bits));
     Set(kAerControl, WithBits(Get(kAerControl), 0, 5, first));
+    for (uint32_t i = 0; i < 4; ++i) Set(kHeaderLog + 4 * i, header != nullptr ? (*header)[i] : 0);
   }
   Set(kUncorrectableStatus, Get(kUncorrectableStatus) | bits);
   const bool fatal = (bits & Get(kUncorrectableSeverity)) != 0;
   Set(kDeviceControl, Get(kDeviceControl) | (fatal ? kFatalDetected : kNonFatalDetected));
 }
 
-void ConfigSpace::ReportUnsupportedRequest(bool posted) {
+void ConfigSpace::ReportUnsupportedRequest(bool posted, const TlpHeader* header) {
   const uint32_t status = Get(kDeviceControl) | kUnsupportedDetected;
   const bool advisory = !posted && (Get(kUncorrectableSeverity) & kUnsupportedRequest) == 0;
-  ReportUncorrectableError(kUnsupportedRequest);
+  ReportUncorrectableError(kUnsupportedRequest, header);
   if (!advisory) return Set(kDeviceControl, Get(kDeviceControl) | kUnsupportedDetected);
   Set(kDeviceControl, status);
   ReportCorrectableError(kAdvisoryNonFatal);
 }
 
-void ConfigSpace::ReportMasterAbort() {
-  Set(kCommandStatus, Get(kCommandStatus) | kReceivedMasterAbort);
+void ConfigSpace::ReportPoisonedRequest(const TlpHeader& header) {
+  SetStatus(kDetectedParity);
+  ReportUncorrectableError(kPoisoned, &header);
 }
+
+void ConfigSpace::ReportMasterAbort() { SetStatus(kReceivedMasterAbort); }
+void ConfigSpace::ReportTargetAbort() { SetStatus(kReceivedTargetAbort); }
+
+void ConfigSpace::ReportPoisonedCompletion() {
+  // A VF has no command bit of its own.
+  const ConfigSpace& owner = physical_ == nullptr ? *this : *physical_;
+  const bool answers = (owner.Get(kCommandStatus) & kCommandParity) != 0;
+  SetStatus(kDetectedParity | (answers ? kMasterDataParity : 0));
+  ReportUncorrectableError(kPoisoned);
+}
+
+void ConfigSpace::ReportCompletionTimeout() { ReportUncorrectableError(kCompletionTimeout); }
 
 void ConfigSpace::ReportCorrectableError(uint32_t bits) {
   bits &= layout_.clear[kCorrectableStatus / 4];
   if (bits == 0) return;
   Set(kCorrectableStatus, Get(kCorrectableStatus) | bits);
   Set(kDeviceControl, Get(kDeviceControl) | kCorrectableDetected);
+}
+
+// PCI Express base specification, "Memory Request Header": four words with a 64-bit address, which
+// one below 4 GiB may not have. The requester is the root complex, which is 00:00.0.
+TlpHeader MemoryRequestHeader(bool write, uint64_t address, uint64_t bytes) {
+  const uint64_t first = address & ~uint64_t{3};
+  const uint64_t last = (address + bytes - 1) & ~uint64_t{3};
+  const uint64_t words = (last - first) / 4 + 1;
+  const auto lead = static_cast<unsigned>(address - first);
+  const auto end = static_cast<unsigned>(address + bytes - last);  // bytes of the last word
+  uint32_t first_enables = 0xFu << lead & 0xF;
+  uint32_t last_enables = 0xFu >> (4 - end);
+  if (words == 1) {
+    first_enables &= last_enables;
+    last_enables = 0;
+  }
+  const bool wide = address >> 32 != 0;
+  const uint32_t format = (write ? 0x2u : 0u) | (wide ? 1u : 0u);
+  const auto length = static_cast<uint32_t>(words & 0x3FF);  // 0 is 1,024
+  TlpHeader header{format << 29 | length, last_enables << 4 | first_enables};
+  size_t at = 2;
+  if (wide) header[at++] = static_cast<uint32_t>(address >> 32);
+  header[at] = static_cast<uint32_t>(first);
+  return header;
 }
 
 }  // namespace spyre::model

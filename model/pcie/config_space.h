@@ -22,6 +22,11 @@
 
 namespace spyre::model {
 
+// The four words of a request's header, as the Header Log register shows them.
+using TlpHeader = std::array<uint32_t, 4>;
+// Of a memory request of the host; bytes > 0.
+TlpHeader MemoryRequestHeader(bool write, uint64_t address, uint64_t bytes);
+
 class ConfigSpace {
  public:
   explicit ConfigSpace(const PcieAbility& ability = {});  // the physical function
@@ -44,12 +49,17 @@ class ConfigSpace {
   // be deliverable.
   std::function<void()> on_msi_change;
 
-  void Reset();  // conventional reset: everything, sticky bits too; no callbacks
+  // These two without callbacks.
+  void Reset();     // as after power-on: everything, sticky bits too
+  void HotReset();  // everything but sticky bits
 
   bool bus_master_enabled() const;  // may read and write host memory and send MSIs
   bool memory_enabled() const;  // answers in its BARs. VF: the PF's VF enable and VF memory enable
   int max_payload_bytes() const;
   int max_read_request_bytes() const;
+  // How long a read of the host waits for its completion, in microseconds; 0: for ever. Of the
+  // range that software has chosen, the lower end.
+  uint64_t completion_timeout_us() const;
 
   uint64_t bar_address(int index) const;  // 0, 2 or 4, as assigned; VF: its part of the PF's VF BAR
   uint64_t bar_size(int index) const;     // 0: the function has no such BAR
@@ -67,18 +77,26 @@ class ConfigSpace {
   bool vf_memory_enabled() const;
 
   // Advanced error reporting: sets status bits as the error logic of the endpoint would. `bits` are
-  // those of the Uncorrectable and Correctable Error Status registers.
-  void ReportUncorrectableError(uint32_t bits);
+  // those of the Uncorrectable and Correctable Error Status registers; `header` is of the request,
+  // null if there is none to show. Errors of which an interrupt message would tell the host are
+  // only noted: the model has no root port that would take the message.
+  void ReportUncorrectableError(uint32_t bits, const TlpHeader* header = nullptr);
   void ReportCorrectableError(uint32_t bits);
   // A request that this function cannot serve, as role-based error reporting has it: of one that is
   // answered (not `posted`), the error is advisory while its severity is non-fatal.
-  void ReportUnsupportedRequest(bool posted);
-  void ReportMasterAbort();  // a request of the function was answered by "unsupported"
+  void ReportUnsupportedRequest(bool posted, const TlpHeader* header = nullptr);
+  void ReportPoisonedRequest(const TlpHeader& header);  // a write whose data are marked as damaged
+  // What became of a read of the function.
+  void ReportMasterAbort();         // it was answered by "unsupported request"
+  void ReportTargetAbort();         // by "completer abort"
+  void ReportPoisonedCompletion();  // by data that are marked as damaged
+  void ReportCompletionTimeout();   // not at all
 
  private:
   uint32_t Get(uint32_t offset) const { return values_[offset / 4]; }
   void Set(uint32_t offset, uint32_t value) { values_[offset / 4] = value; }
-  void Load(bool keep_sticky);
+  void Load(bool keep_sticky, bool keep_link);
+  void SetStatus(uint32_t bits) { Set(config::kCommandStatus, Get(config::kCommandStatus) | bits); }
   uint32_t WritableBits(uint32_t offset) const;
   uint32_t Legalize(uint32_t offset, uint32_t old, uint32_t value) const;
   void AfterWrite(uint32_t offset, uint32_t old, uint32_t value);

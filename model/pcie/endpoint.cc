@@ -2,11 +2,15 @@
 #include "model/pcie/endpoint.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "model/pcie/payload_words.h"
 
 namespace spyre::model {
 namespace {
+
+// So much simulated time that nobody sees its end.
+constexpr uint64_t kForeverPs = uint64_t{1} << 62;
 
 uint32_t GenerationOf(uint64_t rate_mts) {
   return rate_mts >= 32000 ? 5 : rate_mts >= 16000 ? 4 : 3;
@@ -19,6 +23,7 @@ PcieEndpoint::PcieEndpoint(const sc_core::sc_module_name& name, const CardConfig
     : sc_module(name),
       config_(config),
       bar_targets_(config.num_vfs + 1, nullptr),
+      reads_end_ps_(config.num_vfs + 1, 0),
       sram_(kBar4Bytes),
       link_(config.pcie, config.timed(), recorder) {
   inbound.register_b_transport(this, &PcieEndpoint::Inbound);
@@ -29,7 +34,9 @@ PcieEndpoint::PcieEndpoint(const sc_core::sc_module_name& name, const CardConfig
 
   config_spaces_.push_back(std::make_unique<ConfigSpace>(
       PcieAbility{GenerationOf(config.pcie.rate_mts), static_cast<uint32_t>(config.pcie.lanes),
-                  static_cast<uint32_t>(config.num_vfs)}));
+                  static_cast<uint32_t>(config.num_vfs),
+                  static_cast<uint32_t>(config.pcie.max_payload_bytes),
+                  static_cast<uint32_t>(config.pcie.max_read_request_bytes)}));
   for (uint64_t vf = 1; vf <= config.num_vfs; ++vf) {
     config_spaces_.push_back(
         std::make_unique<ConfigSpace>(*config_spaces_[0], static_cast<int>(vf)));
@@ -65,9 +72,37 @@ void PcieEndpoint::SetWindowBase(uint64_t physical) {
   RevokeDirect();
 }
 
+// PCI Express base specification, "Data Link Layer reports DL_Down": to the functions, a hot reset.
+void PcieEndpoint::SetLink(bool up) {
+  if (link_up_ == up) return;
+  link_up_ = up;
+  if (up) return;
+  LogTimeouts();
+  timeouts_.clear();
+  for (const auto& space : config_spaces_) space->HotReset();
+  enabled_vfs_ = 0;
+  UseSizes();
+  RevokeDirect();
+  for (unsigned function = 0; function < config_spaces_.size(); ++function) {
+    reads_end_ps_[function] = 0;
+    function_reset->ResetFunction(function);
+  }
+  function_reset->ResetCard();
+}
+
+void PcieEndpoint::ForgetSticky() {
+  for (const auto& space : config_spaces_) space->Reset();
+}
+
+void PcieEndpoint::UseSizes() {
+  link_.SetSizes(static_cast<uint64_t>(config_spaces_[0]->max_payload_bytes()),
+                 static_cast<uint64_t>(config_spaces_[0]->max_read_request_bytes()));
+}
+
 std::optional<PcieEndpoint::Place> PcieEndpoint::Decode(const HostAccess& access,
                                                         uint64_t address) const {
   using Space = HostAccess::Space;
+  if (!link_up_) return std::nullopt;
   if (access.space == Space::kConfig) {
     if (!Present(access.function)) return std::nullopt;
     return Place{access.function, access.space, address};
@@ -102,6 +137,10 @@ void PcieEndpoint::Inbound(tlm::tlm_generic_payload& payload, sc_core::sc_time& 
     payload.set_response_status(tlm::TLM_GENERIC_ERROR_RESPONSE);
     return;
   }
+  if (!link_up_) {  // the root complex knows, and asks nobody
+    payload.set_response_status(tlm::TLM_ADDRESS_ERROR_RESPONSE);
+    return;
+  }
   const uint64_t now = NowPs();
   const uint64_t bytes = payload.get_data_length();
   const uint64_t address = payload.get_address();
@@ -109,13 +148,16 @@ void PcieEndpoint::Inbound(tlm::tlm_generic_payload& payload, sc_core::sc_time& 
                                               : link_.RequestFromCard(now + delay.value());
   sc_core::sc_time at_card = Ps(arrival - now);
   bool done = false;
-  if (const std::optional<Place> place = Decode(*access, address)) {
+  if (access->poisoned && payload.is_write()) {
+    Logger(*access).ReportPoisonedRequest(HeaderOf(*access, payload));
+    done = true;  // a posted request that was received
+  } else if (const std::optional<Place> place = Decode(*access, address)) {
     payload.set_address(place->offset);
     done = Access(*place, payload, at_card);
     payload.set_address(address);
   }
   payload.set_response_status(done ? tlm::TLM_OK_RESPONSE : tlm::TLM_ADDRESS_ERROR_RESPONSE);
-  if (!done) LogUnsupported(*access, payload.is_write());
+  if (!done) LogUnsupported(*access, payload);
   delay = at_card;
   if (payload.is_read()) {
     const uint64_t ready = now + at_card.value() + config_.pcie.register_ns * 1000;
@@ -123,12 +165,30 @@ void PcieEndpoint::Inbound(tlm::tlm_generic_payload& payload, sc_core::sc_time& 
   }
 }
 
+ConfigSpace& PcieEndpoint::Logger(const HostAccess& access) {
+  const bool named = access.space != HostAccess::Space::kMemory && Present(access.function);
+  return *config_spaces_[named ? access.function : 0];
+}
+
+TlpHeader PcieEndpoint::HeaderOf(const HostAccess& access,
+                                 const tlm::tlm_generic_payload& payload) const {
+  int bar = -1;
+  if (access.space == HostAccess::Space::kBar0) bar = 0;
+  if (access.space == HostAccess::Space::kBar2) bar = 2;
+  if (access.space == HostAccess::Space::kBar4) bar = 4;
+  uint64_t address = payload.get_address();
+  if (bar >= 0 && Present(access.function))
+    address += config_spaces_[access.function]->bar_address(bar);
+  return MemoryRequestHeader(payload.is_write(), address, payload.get_data_length());
+}
+
 // Requests for configuration spaces of functions that do not exist are how a host looks for them:
 // nobody logs those.
-void PcieEndpoint::LogUnsupported(const HostAccess& access, bool posted) {
+void PcieEndpoint::LogUnsupported(const HostAccess& access,
+                                  const tlm::tlm_generic_payload& payload) {
   if (access.space == HostAccess::Space::kConfig) return;
-  const bool named = access.space != HostAccess::Space::kMemory && Present(access.function);
-  config_spaces_[named ? access.function : 0]->ReportUnsupportedRequest(posted);
+  const TlpHeader header = HeaderOf(access, payload);
+  Logger(access).ReportUnsupportedRequest(payload.is_write(), &header);
 }
 
 // The payload's address is the place's offset.
@@ -155,15 +215,21 @@ bool PcieEndpoint::Access(const Place& place, tlm::tlm_generic_payload& payload,
 bool PcieEndpoint::AccessConfig(unsigned function, tlm::tlm_generic_payload& payload) {
   if (!InWords(payload) || payload.get_address() + payload.get_data_length() > kConfigBytes)
     return false;
+  LogTimeouts();
   ForEachWord(payload, [&](uint32_t offset, uint32_t& value, unsigned enables) {
     ConfigSpace& space = *config_spaces_[function];
     if (payload.is_write()) {
       space.Write32(offset, value, enables);
     } else {
       value = space.Read32(offset);
+      if (offset == config::kDeviceControl && NowPs() < reads_end_ps_[function])
+        value |= config::kTransactionsPending;
     }
   });
-  if (payload.is_write()) RevokeDirect();
+  if (payload.is_write()) {
+    UseSizes();
+    RevokeDirect();
+  }
   return true;
 }
 
@@ -265,9 +331,40 @@ void PcieEndpoint::Dma(int /*id*/, tlm::tlm_generic_payload& payload, sc_core::s
   sc_core::sc_time at_host = arrival;
   outbound->b_transport(payload, at_host);
   delay = Ps(times.done_ps - now);
-  if (payload.is_read() && !payload.is_response_ok())
-    config_spaces_[transfer.function]->ReportMasterAbort();
-  if (payload.is_read()) delay += at_host - arrival;
+  if (!payload.is_read()) return;
+  delay += at_host - arrival;
+  LogCompletion(payload, at, &delay);
+}
+
+void PcieEndpoint::LogCompletion(tlm::tlm_generic_payload& payload, uint64_t start_ps,
+                                 sc_core::sc_time* delay) {
+  auto& transfer = *payload.get_extension<Transfer>();
+  ConfigSpace& space = *config_spaces_[transfer.function];
+  const bool damaged = std::exchange(transfer.poisoned, false);
+  if (payload.get_response_status() == tlm::TLM_INCOMPLETE_RESPONSE) {
+    const uint64_t us = space.completion_timeout_us();
+    const uint64_t end_ps = us == 0 ? kForeverPs : start_ps + us * 1'000'000;
+    if (us != 0) timeouts_.push_back({end_ps, transfer.function});
+    *delay = Ps(end_ps - NowPs());
+  } else if (payload.get_response_status() == tlm::TLM_ADDRESS_ERROR_RESPONSE) {
+    space.ReportMasterAbort();
+  } else if (!payload.is_response_ok()) {
+    space.ReportTargetAbort();
+  } else if (damaged) {
+    space.ReportPoisonedCompletion();
+    payload.set_response_status(tlm::TLM_GENERIC_ERROR_RESPONSE);
+  }
+  uint64_t& end_ps = reads_end_ps_[transfer.function];
+  end_ps = std::max<uint64_t>(end_ps, NowPs() + delay->value());
+}
+
+void PcieEndpoint::LogTimeouts() {
+  const auto log = [this](const Timeout& timeout) {
+    if (timeout.end_ps > NowPs()) return false;
+    config_spaces_[timeout.function]->ReportCompletionTimeout();
+    return true;
+  };
+  timeouts_.erase(std::remove_if(timeouts_.begin(), timeouts_.end(), log), timeouts_.end());
 }
 
 bool PcieEndpoint::SendMsi(unsigned function, unsigned vector) {

@@ -11,10 +11,18 @@
 //   window moves, the configuration space is written, or the card moves data itself.
 // dma: from the card's engines; addresses are host IO virtual addresses; payloads carry Transfer.
 // Never waits. outbound: to the root complex: host memory and MSI writes; payloads carry Transfer.
+//   Of a read, the response is what the host's completion says: OK, ADDRESS_ERROR ("unsupported
+//   request": a received master abort), another error ("completer abort": a received target
+//   abort), Transfer::poisoned, or INCOMPLETE, if none comes: the delay is then the time-out of
+//   Device Control 2, or, where software has switched that off, until the link goes down.
 // Errors: an access to a function that does not exist, or to a BAR that is disabled, reads all ones
-// (ADDRESS_ERROR), and the function, or else the PF, logs an unsupported request. A DMA read that
-// the root complex refuses is a received master abort. A payload without its extension is refused
-// (GENERIC_ERROR). Kernel thread only.
+// (ADDRESS_ERROR), and the function, or else the PF, logs an unsupported request. A poisoned write
+// is logged and has no effect. A payload without its extension is refused (GENERIC_ERROR).
+//
+// The link is up from the beginning. While it is down (SetLink), nobody answers, reads and writes of
+// the card fail, and the card has been reset: all settings but sticky bits are those after
+// power-on. A hot reset is a link that goes down and comes up again; a card that is pulled out is a
+// link that stays down. Kernel thread only.
 #pragma once
 
 #include <tlm_utils/multi_passthrough_target_socket.h>
@@ -71,10 +79,20 @@ class PcieEndpoint : public sc_core::sc_module {
   // disabled.
   bool SendMsi(unsigned function, unsigned vector);
 
+  void SetLink(bool up);
+  bool link_up() const { return link_up_; }
+  // Power was off: sticky bits are gone too. While the link is down.
+  void ForgetSticky();
+
   unsigned enabled_vfs() const { return enabled_vfs_; }
   std::vector<UnitStatistics> Statistics() const { return link_.Statistics(); }
 
  private:
+  // A read that the card gives up at `end_ps`.
+  struct Timeout {
+    uint64_t end_ps;
+    uint16_t function;
+  };
   // What an access from the root complex is for.
   struct Place {
     uint16_t function;
@@ -88,10 +106,18 @@ class PcieEndpoint : public sc_core::sc_module {
   void RevokeDirect();
   void MemoryRevoked(sc_dt::uint64 /*start*/, sc_dt::uint64 /*end*/) { RevokeDirect(); }
   void Dma(int id, tlm::tlm_generic_payload& payload, sc_core::sc_time& delay);
-  bool Present(unsigned function) const { return function <= enabled_vfs_; }
+  bool Present(unsigned function) const { return link_up_ && function <= enabled_vfs_; }
+  void UseSizes();
   // Nothing if there is no such function, or its BAR answers nothing.
   std::optional<Place> Decode(const HostAccess& access, uint64_t address) const;
-  void LogUnsupported(const HostAccess& access, bool posted);
+  // Of a request that came; the payload's address is still the request's.
+  ConfigSpace& Logger(const HostAccess& access);
+  TlpHeader HeaderOf(const HostAccess& access, const tlm::tlm_generic_payload& payload) const;
+  void LogUnsupported(const HostAccess& access, const tlm::tlm_generic_payload& payload);
+  // Of a read of the card, which was sent at `start_ps`: what its completion was. `*delay`: when it
+  // was there, or, of one that never comes, when the card gives up.
+  void LogCompletion(tlm::tlm_generic_payload& payload, uint64_t start_ps, sc_core::sc_time* delay);
+  void LogTimeouts();  // whose time has come: before a configuration space is looked at
   bool Access(const Place& place, tlm::tlm_generic_payload& payload, sc_core::sc_time& delay);
   bool AccessConfig(unsigned function, tlm::tlm_generic_payload& payload);
   bool AccessRegisters(unsigned function, tlm::tlm_generic_payload& payload,
@@ -100,6 +126,9 @@ class PcieEndpoint : public sc_core::sc_module {
   const CardConfig& config_;
   std::vector<std::unique_ptr<ConfigSpace>> config_spaces_;
   std::vector<BarTarget*> bar_targets_;
+  std::vector<uint64_t> reads_end_ps_;  // by function: when its last read of the host has ended
+  std::vector<Timeout> timeouts_;
+  bool link_up_ = true;
   unsigned enabled_vfs_ = 0;
   uint64_t window_base_ = 0;
   bool direct_given_ = false;  // the root complex has a pointer to the window

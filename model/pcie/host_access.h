@@ -13,6 +13,7 @@ struct HostAccess : tlm::tlm_extension<HostAccess> {
   enum class Space { kConfig, kBar0, kBar2, kBar4, kMemory };
   uint16_t function = 0;
   Space space = Space::kBar0;
+  bool poisoned = false;  // of a write: its data are marked as damaged
 
   tlm::tlm_extension_base* clone() const override { return new HostAccess(*this); }
   void copy_from(const tlm::tlm_extension_base& other) override {

@@ -39,6 +39,8 @@ void PcieLink::PostedOrder::Add(uint64_t given_ps, uint64_t left_ps) {
 
 PcieLink::PcieLink(const PcieConfig& config, bool contended, trace::Recorder* recorder)
     : config_(config),
+      max_payload_bytes_(config.max_payload_bytes),
+      max_read_request_bytes_(config.max_read_request_bytes),
       contended_(contended),
       // 128 of 130 bits are bytes; MT/s are transfers a microsecond.
       bytes_(config.lanes * config.rate_mts * (128 / 8), 130),
@@ -59,15 +61,15 @@ PcieLink::PcieLink(const PcieConfig& config, bool contended, trace::Recorder* re
 // ---------------------------------------------------------------- how transfers are cut
 
 uint64_t PcieLink::WriteShare(uint64_t address, uint64_t bytes) const {
-  return std::min({bytes, config_.max_payload_bytes, ToPageEnd(address)});
+  return std::min({bytes, max_payload_bytes_, ToPageEnd(address)});
 }
 
 uint64_t PcieLink::RequestShare(uint64_t address, uint64_t bytes) const {
-  return std::min({bytes, config_.max_read_request_bytes, ToPageEnd(address)});
+  return std::min({bytes, max_read_request_bytes_, ToPageEnd(address)});
 }
 
 uint64_t PcieLink::CompletionShare(uint64_t address, uint64_t bytes) const {
-  const uint64_t most = config_.max_payload_bytes;
+  const uint64_t most = max_payload_bytes_;
   return bytes <= most ? bytes : most - (address + most) % config_.read_completion_boundary_bytes;
 }
 

@@ -29,6 +29,12 @@ class PcieLink {
   // contended: false leaves the latencies and takes away waiting for wires, credits and tags.
   PcieLink(const PcieConfig& config, bool contended, trace::Recorder* recorder);
 
+  // As software has set them; at first those of `config`. Powers of two from 128 to 4,096.
+  void SetSizes(uint64_t max_payload_bytes, uint64_t max_read_request_bytes) {
+    max_payload_bytes_ = max_payload_bytes;
+    max_read_request_bytes_ = max_read_request_bytes;
+  }
+
   struct Times {
     uint64_t arrived_ps;  // the last packet of the card is at the host
     uint64_t done_ps;     // for the card: a write's last packet has left, a read's data are here
@@ -90,6 +96,8 @@ class PcieLink {
              uint64_t flow) const;
 
   const PcieConfig config_;
+  uint64_t max_payload_bytes_;
+  uint64_t max_read_request_bytes_;
   const bool contended_;
   const Clock bytes_;  // of the link, each way
   const uint64_t one_way_ps_;

@@ -138,6 +138,7 @@ class RootPortBench : public sc_core::sc_module, private FunctionResetInterface 
 
  private:
   void ResetFunction(unsigned /*function*/) override {}
+  void ResetCard() override {}
   void Revoked(sc_dt::uint64 /*start*/, sc_dt::uint64 /*end*/) { ++revoked; }
   void OnBus(tlm::tlm_generic_payload& payload, sc_core::sc_time& delay) {
     EXPECT_EQ(payload.get_extension<Transfer>(), nullptr) << "the bus knows no extensions";
