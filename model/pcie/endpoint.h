@@ -19,8 +19,8 @@
 // (ADDRESS_ERROR), and the function, or else the PF, logs an unsupported request. A poisoned write
 // is logged and has no effect. A payload without its extension is refused (GENERIC_ERROR).
 //
-// The link is up from the beginning. While it is down (SetLink), nobody answers, reads and writes of
-// the card fail, and the card has been reset: all settings but sticky bits are those after
+// The link is up from the beginning. While it is down (SetLink), nobody answers, reads and writes
+// of the card fail, and the card has been reset: all settings but sticky bits are those after
 // power-on. A hot reset is a link that goes down and comes up again; a card that is pulled out is a
 // link that stays down. Kernel thread only.
 #pragma once
@@ -85,6 +85,7 @@ class PcieEndpoint : public sc_core::sc_module {
   void ForgetSticky();
 
   unsigned enabled_vfs() const { return enabled_vfs_; }
+  uint8_t* sram(uint64_t offset) { return sram_.At(offset); }  // behind BAR4
   std::vector<UnitStatistics> Statistics() const { return link_.Statistics(); }
 
  private:
