@@ -19,8 +19,8 @@
 // (ADDRESS_ERROR), and the function, or else the PF, logs an unsupported request. A poisoned write
 // is logged and has no effect. A payload without its extension is refused (GENERIC_ERROR).
 //
-// The link is up from the beginning. While it is down (SetLink), nobody answers, reads and writes of
-// the card fail, and the card has been reset: all settings but sticky bits are those after
+// The link is up from the beginning. While it is down (SetLink), nobody answers, reads and writes
+// of the card fail, and the card has been reset: all settings but sticky bits are those after
 // power-on. A hot reset is a link that goes down and comes up again; a card that is pulled out is a
 // link that stays down. Kernel thread only.
 #pragma once
@@ -117,6 +117,7 @@ class PcieEndpoint : public sc_core::sc_module {
   // Of a read of the card, which was sent at `start_ps`: what its completion was. `*delay`: when it
   // was there, or, of one that never comes, when the card gives up.
   void LogCompletion(tlm::tlm_generic_payload& payload, uint64_t start_ps, sc_core::sc_time* delay);
+  void ForgetReads(unsigned function);  // it has been reset
   void LogTimeouts();  // whose time has come: before a configuration space is looked at
   bool Access(const Place& place, tlm::tlm_generic_payload& payload, sc_core::sc_time& delay);
   bool AccessConfig(unsigned function, tlm::tlm_generic_payload& payload);
