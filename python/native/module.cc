@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <utility>
+
 #include "base/build_info/build_info.h"
 #include "base/error.h"
 #include "base/interrupt.h"
@@ -12,7 +14,7 @@ void AddErrors(py::module_& /*module*/) {
   py::register_exception_translator([](std::exception_ptr thrown) {
     if (!thrown) return;
     try {
-      std::rethrow_exception(thrown);
+      std::rethrow_exception(std::move(thrown));
     } catch (const Interruption& error) {
       PyErr_SetString(PyExc_KeyboardInterrupt, error.what());
     } catch (const Error& error) {

@@ -145,7 +145,7 @@ void AddRuntime(py::module_& module) {
       .def_property_readonly("bytes", [](const Tensor& t) { return t.tensor.size_bytes; })
       .def("numpy", FromCard, py::arg("dtype") = "float16");
 
-  py::class_<Plan, std::shared_ptr<Plan>>(module, "Kernel");
+  const py::class_<Plan, std::shared_ptr<Plan>> kernel(module, "Kernel");
 
   py::class_<Context, SharedContext>(module, "Runtime")
       .def(py::init([](SharedTransport transport, FunctionId function) {
