@@ -180,7 +180,14 @@ py::dict Copy(SharedDevice& shared, Opcode opcode, void* data, size_t bytes, Fie
   return ToDict(response);
 }
 
+// Bytes of Python objects mean nothing to anybody else.
+void RequireNumbers(const py::array& array) {
+  if (py::cast<bool>(array.dtype().attr("hasobject")))
+    throw BadInput("an array of Python objects; give it numbers");
+}
+
 py::dict CopyToCard(SharedDevice& device, const py::array& array, const Fields& place) {
+  RequireNumbers(array);
   const py::array whole = py::array::ensure(array, py::array::c_style);
   if (!whole) throw py::error_already_set();
   return Copy(device, Opcode::DMA_IN, const_cast<void*>(whole.data()),
@@ -188,6 +195,7 @@ py::dict CopyToCard(SharedDevice& device, const py::array& array, const Fields& 
 }
 
 py::dict CopyFromCard(SharedDevice& device, py::array array, const Fields& place) {
+  RequireNumbers(array);
   if ((array.flags() & py::array::c_style) == 0 || !array.writeable())
     throw BadInput("a copy from the card needs an array that is contiguous (C) and writable");
   return Copy(device, Opcode::DMA_OUT, array.mutable_data(), static_cast<size_t>(array.nbytes()),

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Ways to a card, and host memory that it reaches.
+#include <contract/registers.h>
 #include <pybind11/stl.h>
 
 #include <string>
@@ -58,6 +59,8 @@ class DmaBuffer {
 std::string Wait(driver::Transport& transport, FunctionId function, int vector, double timeout_s) {
   if (!(timeout_s >= 0 && timeout_s <= 1e6))
     throw BadInput("wait for an interrupt: {} s; give it 0 to 1,000,000", timeout_s);
+  if (vector < 0 || vector >= kMsiVectors)
+    throw BadInput("vector {}: the card has 0 to {}", vector, kMsiVectors - 1);
   const auto timeout_ps = static_cast<uint64_t>(timeout_s * 1e12);
   switch (transport.WaitInterrupt(function, vector, transport.NowPs() + timeout_ps)) {
     case driver::WaitResult::kInterrupt:

@@ -102,6 +102,14 @@ class Devices(WithCard):
             device.nop()
             with self.assertRaisesRegex(sc.BadInput, "contiguous"):
                 device.copy_from_card(np.zeros((8, 8))[:, ::2], 0)
+            with self.assertRaisesRegex(sc.BadInput, "Python objects"):
+                device.copy_to_card(np.array([None, self]), 0)
+            with self.assertRaisesRegex(sc.BadInput, "without elements"):
+                device.copy_to_card(np.zeros(0), 0)
+            with self.assertRaises(MemoryError):
+                self.card.dma_buffer(1 << 60)
+            with self.assertRaisesRegex(sc.BadInput, "vector 8: the card has 0 to 7"):
+                self.card.wait_interrupt(8)
             with self.assertRaisesRegex(sc.BadInput, "no such field"):
                 device.execute(contract.Opcode.NOP, device_region=1)
             with self.assertRaisesRegex(sc.BadInput, "16 bits"):
