@@ -20,8 +20,8 @@ struct DeviceOptions {
   double torn_wait_ns = 1e6;          // a response whose CRC does not match is read again for this
                                       // long: its second half may be under way
   double reset_wait_ns = 100e6;       // after FLR and after VF enable: 100 ms (PCIe base spec)
-  double firmware_wait_ns = 100e6;    // for READY after power-on or reset, and for an answer of the
-                                      // management controller: the same 100 ms
+  double firmware_wait_ns = 1e9;      // for READY after power-on or reset, and for an answer of the
+                                      // management controller, which may clear memory first
   HostCosts costs;
   trace::Recorder* recorder = nullptr;  // not owned; host slices go to process "host"
 };

@@ -13,6 +13,13 @@ void fw_program_region(const struct fw *fw, uint32_t vf, uint32_t region) {
   fw_write(fw, SPYRE_REG_MC_REGION_SET, 1);
 }
 
+void fw_scrub(const struct fw *fw, uint64_t base, uint64_t length) {
+  if (length == 0) return;
+  fw_write_pair(fw, SPYRE_REG_MC_SCRUB_BASE_LO, base);
+  fw_write_pair(fw, SPYRE_REG_MC_SCRUB_LENGTH_LO, length);
+  fw_write(fw, SPYRE_REG_MC_SCRUB, 1);
+}
+
 void fw_program_cores(const struct fw *fw, uint32_t vf, uint32_t mask) {
   fw_write(fw, SPYRE_REG_MC_REGION_FUNCTION, vf);
   fw_write(fw, SPYRE_REG_MC_CORE_MASK, mask);
@@ -20,3 +27,18 @@ void fw_program_cores(const struct fw *fw, uint32_t vf, uint32_t mask) {
 }
 
 uint32_t fw_all_cores(const struct fw *fw) { return ~0u >> (FW_MAX_CORES - fw->cores); }
+
+void fw_clear_protection(struct fw *fw) {
+  for (uint32_t vf = 1; vf <= fw->vfs; ++vf) {
+    struct fw_function *function = &fw->functions[vf];
+    fw_write(fw, SPYRE_REG_MC_WATCHDOG, FW_WATCHDOG_US);
+    for (uint32_t i = 0; i < SPYRE_FUNCTION_REGIONS; ++i) {
+      function->regions[i] = (struct fw_region){0, 0, FW_REGION_FREE};
+      fw_program_region(fw, vf, i);
+    }
+    function->region_quota = 0;
+    function->transfer_quota = 0;
+    function->disabled = false;
+    fw_program_cores(fw, vf, fw_all_cores(fw));
+  }
+}

@@ -55,6 +55,7 @@ static enum spyre_admin_status assign(struct fw *fw, struct fw_function *functio
   if (!within_quota(function, request->index, request->length)) return SPYRE_ADMIN_STATUS_QUOTA;
   if (overlaps(fw, region, request->base, request->length)) return SPYRE_ADMIN_STATUS_OVERLAP;
   *region = (struct fw_region){request->base, request->length, FW_REGION_ACTIVE};
+  fw_scrub(fw, region->base, region->length);
   fw_program_region(fw, request->vf, request->index);
   return SPYRE_ADMIN_STATUS_DONE;
 }
@@ -92,6 +93,7 @@ static enum spyre_admin_status activate(struct fw *fw, struct fw_function *funct
   struct fw_region *region = &function->regions[request->index];
   if (region->state != FW_REGION_MAPPED) return SPYRE_ADMIN_STATUS_BAD_STATE;
   region->state = FW_REGION_ACTIVE;
+  fw_scrub(fw, region->base, region->length);
   fw_program_region(fw, request->vf, request->index);
   return SPYRE_ADMIN_STATUS_DONE;
 }
@@ -104,8 +106,12 @@ static enum spyre_admin_status resize(struct fw *fw, struct fw_function *functio
   if (!within_quota(function, request->index, request->length)) return SPYRE_ADMIN_STATUS_QUOTA;
   if (region->state >= FW_REGION_MAPPED && overlaps(fw, region, region->base, request->length))
     return SPYRE_ADMIN_STATUS_OVERLAP;
+  const uint64_t had = region->length;
   region->length = request->length;
-  if (region->state == FW_REGION_ACTIVE) fw_program_region(fw, request->vf, request->index);
+  if (region->state == FW_REGION_ACTIVE) {
+    if (region->length > had) fw_scrub(fw, region->base + had, region->length - had);
+    fw_program_region(fw, request->vf, request->index);
+  }
   return SPYRE_ADMIN_STATUS_DONE;
 }
 

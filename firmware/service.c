@@ -19,15 +19,6 @@ static void log_boot(const struct fw *fw) {
   fw_log(fw, " MiB\n");
 }
 
-/* The card's tables as those of the firmware: no regions, all cores. */
-static void clear_protection(const struct fw *fw) {
-  for (uint32_t vf = 1; vf <= fw->vfs; ++vf) {
-    fw_write(fw, SPYRE_REG_MC_WATCHDOG, FW_WATCHDOG_US);
-    for (uint32_t i = 0; i < SPYRE_FUNCTION_REGIONS; ++i) fw_program_region(fw, vf, i);
-    fw_program_cores(fw, vf, fw_all_cores(fw));
-  }
-}
-
 void fw_boot(struct fw *fw, const struct fw_bus *bus) {
   unsigned char *bytes = (unsigned char *)fw;
   for (size_t i = 0; i < sizeof(*fw); ++i) bytes[i] = 0;
@@ -42,7 +33,7 @@ void fw_boot(struct fw *fw, const struct fw_bus *bus) {
   log_boot(fw);
   fw_write(fw, SPYRE_REG_MC_WATCHDOG, FW_WATCHDOG_US);
   if (fw_test_and_report(fw) == FW_TEST_PASSED) {
-    clear_protection(fw);
+    fw_clear_protection(fw);
     fw_write(fw, SPYRE_REG_MC_STATE, SPYRE_FIRMWARE_STATE_READY);
   }
   fw_write(fw, SPYRE_REG_MC_WATCHDOG, 0);

@@ -97,6 +97,10 @@ void fw_log_number(const struct fw *fw, uint32_t number);
 
 /* Puts the region into the MMU, or takes it away if it is not ACTIVE. */
 void fw_program_region(const struct fw *fw, uint32_t vf, uint32_t region);
+/* Begins to clear memory; regions and the answer to the PF wait for its end. */
+void fw_scrub(const struct fw *fw, uint64_t base, uint64_t length);
+/* No virtual function has regions or quotas, and all have every core. */
+void fw_clear_protection(struct fw *fw);
 void fw_program_cores(const struct fw *fw, uint32_t vf, uint32_t mask);
 /* The bits of all cores that the card has. */
 uint32_t fw_all_cores(const struct fw *fw);

@@ -89,6 +89,7 @@ Card::Card(const sc_core::sc_module_name& name, const CardConfig& config, trace:
   control_->interrupt.bind(*this);
   management_->interrupt.bind(*this);
   management_->lost.bind(*this);
+  management_->scrubber().memory.bind(*this);
   SC_HAS_PROCESS(Card);
   SC_METHOD(ShowFault);
   sensitive << lost_;

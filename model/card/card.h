@@ -40,6 +40,7 @@ class Waves;
 class Card final : public sc_core::sc_module,
                    private InterruptInterface,
                    private FunctionResetInterface,
+                   private MemoryClearInterface,
                    private FaultInterface {
  public:
   // True while the card is lost: its firmware has stopped, and management().fault() says why.
@@ -94,6 +95,7 @@ class Card final : public sc_core::sc_module,
   void Interrupt(unsigned function, uint32_t causes) override;
   void ResetFunction(unsigned function) override;
   void ResetCard() override;
+  void ClearMemory(uint64_t base, uint64_t bytes) override { memory_->Clear(base, bytes); }
   void FollowPerst();  // process
   void Lost() override { lost_.notify(sc_core::SC_ZERO_TIME); }
   void ShowFault();  // process: drives `fault`

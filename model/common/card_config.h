@@ -146,6 +146,7 @@ struct ControlConfig {
 struct ManagementConfig {
   ManagementFidelity fidelity = ManagementFidelity::kBehavioural;
   uint64_t clock_mhz = 500;
+  uint64_t scrub_bytes_per_us = 102400;
   uint64_t message_ns = 300;
   std::string firmware;
   uint64_t boot_deadline_us = 10000;

@@ -20,6 +20,10 @@ void DescribeManagement(ManagementConfig& c, Visitor& v) {
   v.Number("management.message_ns", c.message_ns, 0, 1000000, "ns",
            "behavioural: serving one request, such as checking and translating one VF message",
            "assumed");
+  v.Number("management.scrub_bytes_per_us", c.scrub_bytes_per_us, 1, 10000000, "bytes/us",
+           "Clearing memory that a function had before another gets it; half of the peak rate of "
+           "device memory, so that others can work",
+           "assumed");
   v.Path("management.firmware", c.firmware,
          "RTL: ELF image that a new flash has in both slots; \"\": the one built from firmware/");
   v.Number("management.boot_deadline_us", c.boot_deadline_us, 1, 10000000, "us",

@@ -24,6 +24,12 @@ class FunctionResetInterface : public virtual sc_core::sc_interface {
   virtual void ResetCard() = 0;
 };
 
+// Device memory is to become zero before somebody else gets it.
+class MemoryClearInterface : public virtual sc_core::sc_interface {
+ public:
+  virtual void ClearMemory(uint64_t base, uint64_t bytes) = 0;
+};
+
 // The management controller has stopped for good: the card is lost.
 class FaultInterface : public virtual sc_core::sc_interface {
  public:

@@ -3,6 +3,7 @@
 
 #include <sys/mman.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 
@@ -38,6 +39,24 @@ SparseMemory::SparseMemory(uint64_t size_bytes, Pages pages)
 }
 
 SparseMemory::~SparseMemory() { munmap(range_, range_bytes_); }
+
+void SparseMemory::Clear(uint64_t address, uint64_t bytes) {
+  constexpr uint64_t kPage = 4096;  // or the kernel takes a larger one apart
+  uint8_t* const begin = At(address);
+  uint8_t* const end = begin + bytes;
+  const auto up = [](uint8_t* at) {
+    return at + (kPage - reinterpret_cast<uintptr_t>(at) % kPage) % kPage;
+  };
+  uint8_t* const first = std::min(up(begin), end);
+  std::memset(begin, 0, static_cast<size_t>(first - begin));
+  uint8_t* const last = end - reinterpret_cast<uintptr_t>(end) % kPage;
+  if (last <= first) {
+    std::memset(first, 0, static_cast<size_t>(end - first));
+    return;
+  }
+  madvise(first, static_cast<size_t>(last - first), MADV_DONTNEED);
+  std::memset(last, 0, static_cast<size_t>(end - last));
+}
 
 void SparseMemory::Clear() { madvise(range_, range_bytes_, MADV_DONTNEED); }
 

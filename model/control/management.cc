@@ -30,6 +30,7 @@ bool HasEffect(uint32_t address) {
     case regs::MC_RESET_DONE:
     case regs::MC_LETTER_DONE:
     case regs::MC_REGION_SET:
+    case regs::MC_SCRUB:
     case regs::MC_CORE_MASK_SET:
       return true;
     default:
@@ -58,7 +59,7 @@ bool InWords(uint32_t address, uint32_t first) {
 
 ManagementController::ManagementController(const sc_core::sc_module_name& name,
                                            const CardConfig& config, Mmu& mmu)
-    : sc_module(name), config_(config), mmu_(mmu) {
+    : sc_module(name), config_(config), mmu_(mmu), scrubber_("scrubber", config) {
   runner_ = config.management.fidelity == ManagementFidelity::kRtl
                 ? MakeRtlFirmware(config, *this)
                 : MakeHostFirmware(config, *this);
@@ -164,6 +165,8 @@ void ManagementController::HoldFirmware() {
   letter_ = {};
   admin_status_ = mailbox_status_ = 0;
   resets_.clear();
+  scrubber_.Reset();
+  answering_ = false;
   line_.clear();
   log_.clear();
   if (message_.waits) {
@@ -185,7 +188,7 @@ void ManagementController::UpdatePending() {
   uint32_t pending = 0;
   if (!resets_.empty()) pending |= regs::MC_PENDING_RESET_MASK;
   if (message_.waits) pending |= regs::MC_PENDING_MESSAGE_MASK;
-  if (admin_status_ == kAdminBusy) pending |= regs::MC_PENDING_ADMIN_MASK;
+  if (admin_status_ == kAdminBusy && !answering_) pending |= regs::MC_PENDING_ADMIN_MASK;
   if (mailbox_status_ == kAdminBusy) pending |= regs::MC_PENDING_MAILBOX_MASK;
   pending_ = pending;
   runner_->SetPending(pending);
@@ -285,9 +288,9 @@ void ManagementController::Effect(uint32_t address, uint32_t value) {
       message_done_.notify(sc_core::SC_ZERO_TIME);
       break;
     case regs::MC_REQUEST_DONE:
-      if (admin_status_ != kAdminBusy) break;
-      admin_status_ = value;
-      interrupt->Interrupt(0, regs::INT_STATUS_ADMIN_MASK);
+      if (admin_status_ != kAdminBusy || answering_) break;
+      answering_ = true;
+      scrubber_.Then([this, value] { AnswerRequest(value); });
       break;
     case regs::MC_LETTER_DONE:
       if (mailbox_status_ != kAdminBusy) break;
@@ -302,6 +305,9 @@ void ManagementController::Effect(uint32_t address, uint32_t value) {
     case regs::MC_REGION_SET:
       SetRegion();
       break;
+    case regs::MC_SCRUB:
+      scrubber_.Clear(Pair(regs::MC_SCRUB_BASE_LO), Pair(regs::MC_SCRUB_LENGTH_LO));
+      break;
     default:  // MC_CORE_MASK_SET
       mmu_.SetCores(Register(regs::MC_REGION_FUNCTION), Register(regs::MC_CORE_MASK));
       break;
@@ -309,13 +315,26 @@ void ManagementController::Effect(uint32_t address, uint32_t value) {
   UpdatePending();
 }
 
+uint64_t ManagementController::Pair(uint32_t low) const {
+  return Register(low) | static_cast<uint64_t>(Register(low + 4)) << 32;
+}
+
 void ManagementController::SetRegion() {
-  const auto pair = [this](uint32_t low) {
-    return Register(low) | static_cast<uint64_t>(Register(low + 4)) << 32;
-  };
-  mmu_.SetRegion(Register(regs::MC_REGION_FUNCTION), Register(regs::MC_REGION_INDEX),
-                 {pair(regs::MC_REGION_BASE_LO), pair(regs::MC_REGION_LENGTH_LO),
-                  kPermissionRead | kPermissionWrite | kPermissionExecute});
+  const PhysicalRange range{Pair(regs::MC_REGION_BASE_LO), Pair(regs::MC_REGION_LENGTH_LO),
+                            kPermissionRead | kPermissionWrite | kPermissionExecute};
+  scrubber_.Then([this, range, function = Register(regs::MC_REGION_FUNCTION),
+                  region = Register(regs::MC_REGION_INDEX)] {
+    mmu_.SetRegion(function, region, range);
+    scrubber_.Give(range.base, range.length);
+  });
+}
+
+void ManagementController::AnswerRequest(uint32_t status) {
+  answering_ = false;
+  if (admin_status_ != kAdminBusy) return;
+  admin_status_ = status;
+  interrupt->Interrupt(0, regs::INT_STATUS_ADMIN_MASK);
+  UpdatePending();
 }
 
 // ---------------------------------------------------------------- failing
@@ -380,6 +399,7 @@ void ManagementController::NoFirmware(const std::string& why) {
 void ManagementController::DescribeWaits(std::vector<std::string>& lines) const {
   const std::string update = boot_->DescribeWait();
   if (!update.empty()) lines.push_back("management: " + update);
+  if (answering_) lines.emplace_back("management: memory is being cleared for a request of the PF");
   if (pending_ == 0) return;
   lines.push_back(fmt::format("management: firmware has not answered{}{}{}{}{}",
                               message_.waits ? " a message" : "",

@@ -29,6 +29,7 @@
 #include "model/contract/control_block.h"
 #include "model/control/boot_logic.h"
 #include "model/control/firmware_runner.h"
+#include "model/control/scrubber.h"
 #include "model/mmu/mmu.h"
 
 namespace spyre::model {
@@ -73,6 +74,7 @@ class ManagementController : public sc_core::sc_module, private ControllerBus, p
   void FunctionReset(unsigned function);
   void CardReset();  // the firmware boots again, and knows of nothing that was
   BootLogic& boot() { return *boot_; }
+  Scrubber& scrubber() { return scrubber_; }
   FirmwareState state() const { return static_cast<FirmwareState>(Register(regs::MC_STATE)); }
   uint32_t version() const { return Register(regs::MC_VERSION); }
   uint32_t capabilities() const { return Register(regs::MC_CAPABILITIES); }
@@ -96,7 +98,9 @@ class ManagementController : public sc_core::sc_module, private ControllerBus, p
   void Effect(uint32_t address, uint32_t value);  // of a write, on the rest of the card
   uint32_t Register(uint32_t address) const;
   void UpdatePending();
+  uint64_t Pair(uint32_t low) const;  // a register and the next, its high half
   void SetRegion();
+  void AnswerRequest(uint32_t status);
   void Log(char c);
   void ArmWatchdog(uint32_t us);
   void Bite();
@@ -110,6 +114,7 @@ class ManagementController : public sc_core::sc_module, private ControllerBus, p
 
   const CardConfig& config_;
   Mmu& mmu_;
+  Scrubber scrubber_;
   std::function<void()> on_accepting_;
 
   std::array<uint32_t, 0x6000 / 4> registers_{};  // what the firmware wrote, by offset on its bus
@@ -121,6 +126,7 @@ class ManagementController : public sc_core::sc_module, private ControllerBus, p
   sc_core::sc_event message_done_;
   AdminRequest request_;
   uint32_t admin_status_ = 0;
+  bool answering_ = false;  // the firmware has answered the request; memory is still being cleared
   MailboxLetter letter_;
   uint32_t mailbox_status_ = 0;
   std::deque<unsigned> resets_;

@@ -175,6 +175,12 @@ bool DeviceMemory::GetDirect(int /*id*/, tlm::tlm_generic_payload& payload, tlm:
   return true;
 }
 
+void DeviceMemory::Clear(uint64_t base, uint64_t bytes) {
+  functional_.Join();
+  if (direct_given_) RevokeDirect();
+  contents_.Clear(base, bytes);
+}
+
 void DeviceMemory::RevokeDirect() {
   direct_given_ = false;
   for (unsigned i = 0; i < socket.size(); ++i)

@@ -40,6 +40,8 @@ class DeviceMemory : public sc_core::sc_module {
                Folding folding = Folding::kOn);
 
   SparseMemory& contents() { return contents_; }
+  // Makes [base, base + bytes), which is in memory, zero. Takes no time here: who asks counts it.
+  void Clear(uint64_t base, uint64_t bytes);
   std::vector<UnitStatistics> Statistics() const;
 
  private:

@@ -2,9 +2,11 @@
 // What one user of a virtual function leaves on the card, and the next one must not find.
 #include <gmock/gmock.h>
 
+#include <algorithm>
 #include <functional>
 #include <tuple>
 
+#include "driver/host_buffer.h"
 #include "tests/card_choices.h"
 #include "tests/integration/card_fixture.h"
 
@@ -105,7 +107,7 @@ TEST_P(Isolation, VirtualFunctionsOffAndOnAreAChangeOfUser) {
 TEST_P(Isolation, AResetOfThePhysicalFunctionIsAChangeOfUser) {
   EXPECT_EQ(Found([&] {
               admin_->Reset();
-              Manager().EnableVirtualFunctions(2);
+              Give(16);
             }),
             nothing_);
 }
@@ -120,6 +122,107 @@ TEST_P(Isolation, ARegionMoreIsNoChangeOfUser) {
 INSTANTIATE_TEST_SUITE_P(Card, Isolation,
                          ::testing::Combine(::testing::Values("timed", "rtl"),
                                             ::testing::Values("serial", "pipelined")));
+
+// Memory that one virtual function had, and another gets; on both management controllers.
+class Scrubbing : public CardFixture, public ::testing::WithParamInterface<const char*> {
+ protected:
+  static constexpr uint64_t kGiB = 1ull << 30;
+
+  Scrubbing() {
+    config_.num_vfs = 2;
+    config_.management.fidelity = Named(GetParam());
+    transport_ = std::make_unique<cosim::InProcessTransport>(config_, cosim::HostTiming{}, nullptr);
+    admin_ = std::make_unique<driver::Device>(*transport_, 0);
+    Manager().EnableVirtualFunctions(2);
+  }
+  driver::PhysicalFunction Manager() { return driver::PhysicalFunction(*admin_); }
+  double MsOf(const std::function<void()>& action) {
+    const uint64_t begin = transport_->NowPs();
+    action();
+    return static_cast<double>(transport_->NowPs() - begin) / 1e9;
+  }
+  // Fills the last and the first KiB of region 0 of VF 1, which is [1 GiB, 2 GiB).
+  void LeaveSecret() {
+    Manager().AssignRegion(1, 0, kGiB, kGiB);
+    driver::Device vf(*transport_, 1);
+    for (const uint64_t offset : {uint64_t{0}, kGiB - 1024}) Do(vf, Opcode::DMA_IN, offset, 0x5E);
+  }
+  // The bytes of a KiB of region 0, if they are alike.
+  int Look(driver::FunctionId function, uint64_t offset) {
+    driver::Device vf(*transport_, function);
+    return Do(vf, Opcode::DMA_OUT, offset, 0xEE);
+  }
+  int Do(driver::Device& vf, Opcode opcode, uint64_t offset, uint8_t fill) {
+    driver::HostBuffer buffer(*transport_, vf.function(), 1024);
+    std::fill(buffer.data(), buffer.data() + 1024, fill);
+    Message message;
+    message.opcode = static_cast<uint8_t>(opcode);
+    message.host_address = buffer.io_address();
+    message.device_offset = offset;
+    message.size_bytes = 1024;
+    driver::Entry entry = message;
+    vf.queue().Submit(entry);
+    EXPECT_EQ(vf.queue().Wait().status, 0u);
+    const bool alike = std::all_of(buffer.data(), buffer.data() + 1024,
+                                   [&](uint8_t b) { return b == *buffer.data(); });
+    return alike ? *buffer.data() : -1;
+  }
+};
+
+TEST_P(Scrubbing, MemoryThatNobodyHadIsGivenAtOnce) {
+  EXPECT_LT(MsOf([&] { Manager().AssignRegion(1, 0, 0, 8 * kGiB); }), 0.1);
+  EXPECT_EQ(Look(1, 4096), 0);
+}
+
+TEST_P(Scrubbing, MemoryThatSomebodyHadIsClearedFirst) {
+  LeaveSecret();
+  EXPECT_EQ(Look(1, 0), 0x5E);
+  Manager().ReleaseRegion(1, 0);
+  // 102,400 bytes a microsecond.
+  EXPECT_NEAR(MsOf([&] { Manager().AssignRegion(2, 0, kGiB, kGiB); }), kGiB / 102400.0 / 1000,
+              0.05);
+  EXPECT_EQ(Look(2, 0), 0);
+  EXPECT_EQ(Look(2, kGiB - 1024), 0);
+}
+
+TEST_P(Scrubbing, OnlyWhatWasGivenTakesTime) {
+  LeaveSecret();
+  Manager().ReleaseRegion(1, 0);
+  EXPECT_NEAR(MsOf([&] { Manager().AssignRegion(2, 0, 0, 4 * kGiB); }), kGiB / 102400.0 / 1000,
+              0.05);
+  EXPECT_EQ(Look(2, kGiB), 0);
+  EXPECT_EQ(Look(2, 2 * kGiB - 1024), 0);
+}
+
+TEST_P(Scrubbing, StepByStepAndByGrowthToo) {
+  LeaveSecret();
+  Manager().ReleaseRegion(1, 0);
+  Manager().CreateRegion(2, 0, kGiB / 2);
+  Manager().MapRegion(2, 0, kGiB);
+  EXPECT_NEAR(MsOf([&] { Manager().ActivateRegion(2, 0); }), kGiB / 204800.0 / 1000, 0.05);
+  EXPECT_EQ(Look(2, 0), 0);
+  EXPECT_NEAR(MsOf([&] { Manager().ResizeRegion(2, 0, kGiB); }), kGiB / 204800.0 / 1000, 0.05);
+  EXPECT_EQ(Look(2, kGiB - 1024), 0);
+}
+
+TEST_P(Scrubbing, AResetOfThePhysicalFunctionLeavesNobodyAnything) {
+  LeaveSecret();
+  Manager().SetRegionQuota(2, kGiB);
+  Manager().SetEnabled(1, false);
+  Manager().SetCores(1, 1);
+  admin_->Reset();
+  Manager().EnableVirtualFunctions(2);
+  {
+    driver::Device vf(*transport_, 1);
+    EXPECT_EQ(vf.identity().regions, 0);
+  }
+  Manager().AssignRegion(2, 0, kGiB, 4 * kGiB);
+  EXPECT_EQ(Look(2, 0), 0);
+  Manager().AssignRegion(1, 0, 8 * kGiB, kGiB);
+  EXPECT_EQ(Look(1, 0), 0) << "it is not disabled any more";
+}
+
+INSTANTIATE_TEST_SUITE_P(Fidelity, Scrubbing, ::testing::Values("behavioural", "rtl"));
 
 }  // namespace
 }  // namespace spyre::test
