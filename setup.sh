@@ -10,7 +10,8 @@ packages=(
   libgtest-dev libgmock-dev librapidcheck-dev libbenchmark-dev libopenblas-dev
   libmlir-19-dev llvm-19-dev
   clang-format-14 clang-tidy-14 clang-14 libclang-rt-14-dev
-  verilator zlib1g-dev gcc-riscv64-unknown-elf gdb-multiarch python3
+  verilator zlib1g-dev gcc-riscv64-unknown-elf gdb-multiarch pciutils
+  python3 python3-dev pybind11-dev python3-numpy python3-matplotlib
 )
 
 while [ $# -gt 0 ]; do

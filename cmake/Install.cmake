@@ -5,6 +5,7 @@
 #   include/spyre-cosim   headers, and contract/ with what is generated
 #   lib/spyre-cosim       static libraries, one a folder, and the modules that programs load
 #   lib/cmake/spyre-cosim, lib/pkgconfig
+#   lib/python3/dist-packages/spyre_cosim   the Python package
 #   share/spyre-cosim     configs, examples, rtl (sources)
 set(SPYRE_INSTALL_INCLUDE include/spyre-cosim)
 set(SPYRE_INSTALL_RTL share/spyre-cosim/rtl)
@@ -136,6 +137,7 @@ if(PROJECT_IS_TOP_LEVEL)
   set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
   set(CPACK_DEBIAN_PACKAGE_SECTION science)
   set(CPACK_DEBIAN_PROGRAM_PACKAGE_NAME spyre-cosim)
+  set(CPACK_DEBIAN_PROGRAM_PACKAGE_RECOMMENDS "python3, python3-numpy") # of its Python package
   set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_NAME spyre-cosim-dev)
   set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_SECTION libdevel)
   set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_DEPENDS "spyre-cosim (= ${PROJECT_VERSION}), libsystemc-dev, libfmt-dev, \

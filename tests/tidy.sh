@@ -11,6 +11,6 @@ cmake --build build/tidy --target spyre_contract_generated spyre_rtl_generated s
 sed -n 's/^  "file": "\(.*\)",\?$/\1/p' build/tidy/compile_commands.json | sort -u |
   grep -E "${1:-.}" | grep -vE '/verilator/|/rtl/[a-z_0-9]+/V|precompiled\.cc|build_info|\.S$' |
   xargs -P "$(nproc)" -n 1 clang-tidy-14 -p build/tidy --quiet \
-    --header-filter='/(base|bringup|cosim|driver|firmware|model|runtime|traces)/.*\.(h|cc|c)$' \
+    --header-filter='/(base|bringup|cosim|driver|firmware|model|python|runtime|traces)/.*\.(h|cc|c)$' \
     --checks=-clang-analyzer-*,-bugprone-suspicious-include --extra-arg=-Wno-unknown-warning-option --extra-arg=-Wno-ignored-optimization-argument 2>&1 |
   grep -v -E '^[0-9]+ warnings? generated|^Suppressed|^Use -header-filter|^$' || [ "${PIPESTATUS[4]}" -eq 0 ]

@@ -20,6 +20,7 @@
 #include "base/interrupt.h"
 #include "base/terminal.h"
 #include "bringup/cli/backends.h"
+#include "bringup/cli/config_dump.h"
 #include "bringup/ladder/board_report.h"
 #include "bringup/ladder/ladder.h"
 #include "bringup/ladder/results_json.h"
@@ -54,7 +55,7 @@ struct Arguments {
   bool stop_at_broken_rung = false;
   bool list = false, man = false;
   uint64_t seed = 1;
-  std::string json, junit, report;
+  std::string json, junit, report, lspci;
   ColorMode color = ColorMode::kAuto;
 };
 
@@ -97,6 +98,11 @@ void Declare(Command& root, Arguments& a, const std::vector<BackendKind>& more) 
       .Placeholder("FILE")
       .Completes(Words::kFiles);
   root.Add("--report", a.report, "write a report of the board as one HTML page")
+      .Placeholder("FILE")
+      .Completes(Words::kFiles);
+  root.Add("--lspci", a.lspci,
+           "write the configuration spaces of the functions that answer, before any test runs, in "
+           "the form that `lspci -F FILE -vvv` decodes")
       .Placeholder("FILE")
       .Completes(Words::kFiles);
   root.Add("--man", a.man, "print the manual page: spyre-bringup --man | man -l -");
@@ -166,7 +172,8 @@ int Climb(const Arguments& a, const std::vector<BackendKind>& more) {
   CatchInterrupts(0);
   UseBoard(
       [&] { return std::make_unique<Board>(OpenBackend(a.backend, more), options.level, a.seed); });
-  (void)TheBoard();
+  if (!a.lspci.empty())
+    WriteFile(a.lspci, DumpConfigSpaces(TheBoard().transport()), "configuration spaces");
   const TextStyle style{TerminalWidth(STDOUT_FILENO), WantsColor(a.color, STDOUT_FILENO)};
   options.on_result = [&](const TestResult& test) { std::cout << Line(test, style) << std::flush; };
   const LadderResult result = RunLadder(options);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Rung 9: the link, as far as the PCI Express capability of configuration space tells and controls
 // it: speed, width, and training again.
+#include "base/error.h"
 #include "bringup/ladder/rung.h"
 #include "bringup/rungs/rungs.h"
 
@@ -54,6 +55,19 @@ TEST_F(Rung9Link, ComesBackAsItWasAfterEveryReset) {
     card().Advance(100 * kMillisecondPs);
     ASSERT_EQ(Status(), before) << "after reset " << i;
   }
+}
+
+TEST_F(Rung9Link, ComesBackAsItWasAfterAHotReset) {
+  const uint32_t before = Status();
+  try {
+    card().HotReset();
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::kBadInput) throw;
+    CannotRun(error.what());
+  }
+  EXPECT_EQ(Status(), before);
+  Physical();
+  EXPECT_EQ(card().Read32(0, 0, regs::MAGIC), 0x52595053u);
 }
 
 }  // namespace

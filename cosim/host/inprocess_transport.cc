@@ -19,8 +19,8 @@ namespace spyre::cosim {
 
 namespace {
 
-// What software gives a link: PCI Express base specification, "Conventional Reset", where Trst is at
-// least 1 ms, and configuration requests may begin 100 ms after the end of training.
+// What software gives a link: PCI Express base specification, "Conventional Reset", where Trst is
+// at least 1 ms, and configuration requests may begin 100 ms after the end of training.
 constexpr uint64_t kHotResetPs = 1'000'000'000;
 constexpr uint64_t kTrainingPs = 100'000'000'000;
 

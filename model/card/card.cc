@@ -123,6 +123,7 @@ void Card::ResetFunction(unsigned function) {
   if (function >= functions_.size()) return;
   ResetQueue(function);
   management_->FunctionReset(function);
+  mmu_.NewTenant(function);
   if (function == 0) mmu_.UnmapAll();
 }
 

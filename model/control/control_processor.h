@@ -113,8 +113,8 @@ class ControlProcessor : public sc_core::sc_module {
            posted - queue.response_head < queue.response_entries;
   }
 
-  // Reads host memory and waits for the data. False: the host refused, or did not answer in time; of
-  // a function that is reset meanwhile, at once.
+  // Reads host memory and waits for the data. False: the host refused, or did not answer in time;
+  // of a function that is reset meanwhile, at once.
   bool ReadHost(unsigned function, uint64_t address, void* data, uint64_t bytes);
   virtual void DropFunction(unsigned function) = 0;  // all that the function has
   // Posts a write; it is on its way when this returns.

@@ -54,17 +54,18 @@ void ComputeDispatcher::Run(const ControlBlock& block, Job& job) {
   if (job.aborted) return;
   if ((block.flags & kFlagTimingOnly) == 0 && !job.program->timing_only)
     job.functional = &functional_;
-  if (last_function_ != static_cast<int>(job.function)) {
-    // LX outlives a launch, but not a change of function. All cores clear theirs at once, at port
-    // speed.
-    if (last_function_ >= 0) {
+  const Tenant tenant{job.function, mmu_.tenant(job.function)};
+  if (!lx_of_ || lx_of_->function != tenant.function || lx_of_->tenant != tenant.tenant) {
+    // LX outlives a launch, but not a change of function or of who uses it. All cores clear theirs
+    // at once, at port speed.
+    if (lx_of_) {
       for (Core* core : cores_) functional_.Overwrite(core->lx(), [core] { core->ClearLx(); });
       const uint64_t width = config_.core.lx_port_bytes_per_cycle;
       const uint64_t cycles = (config_.lx_usable_bytes() + width - 1) / width;
       sc_core::wait(Ps(Clock(config_.clock.core_mhz).Edge(cycles)));
       if (job.aborted) return;
     }
-    last_function_ = job.function;
+    lx_of_ = tenant;
   }
   job.units_start_ps = NowPs();
   const bool fast = fast_ != nullptr && job.functional == nullptr;

@@ -12,6 +12,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <systemc>
 #include <vector>
 
@@ -66,7 +67,11 @@ class ComputeDispatcher : public sc_core::sc_module {
   std::vector<std::unique_ptr<TransferPayload>> payloads_;  // one a burst
   BlockingClient client_;
   std::vector<uint8_t> image_;
-  int last_function_ = -1;  // whose data LX holds
+  struct Tenant {
+    unsigned function;
+    uint64_t tenant;  // of Mmu
+  };
+  std::optional<Tenant> lx_of_;  // whose data LX holds
 };
 
 }  // namespace spyre::model

@@ -7,7 +7,8 @@ Mmu::Mmu(const CardConfig& config)
     : memory_bytes_(config.usable_bytes()),
       map_entries_(config.mmu.map_entries),
       regions_(config.num_vfs + 1),
-      cores_(config.num_vfs + 1, UINT32_MAX) {}
+      cores_(config.num_vfs + 1, UINT32_MAX),
+      tenants_(config.num_vfs + 1, 0) {}
 
 bool Mmu::InMemory(const PhysicalRange& range) const {
   return range.length != 0 && IsStickAligned(range.base) && IsStickAligned(range.length) &&
@@ -33,7 +34,14 @@ Mmu::MapResult Mmu::Unmap(uint64_t base) {
 }
 
 void Mmu::SetRegion(unsigned function, unsigned region, const PhysicalRange& range) {
-  if (function < regions_.size() && region < kRegions) regions_[function][region] = range;
+  if (function >= regions_.size() || region >= kRegions) return;
+  PhysicalRange& was = regions_[function][region];
+  if (was.length != 0 && (range.length == 0 || range.base != was.base)) NewTenant(function);
+  was = range;
+}
+
+void Mmu::NewTenant(unsigned function) {
+  if (function < tenants_.size()) ++tenants_[function];
 }
 
 void Mmu::SetCores(unsigned function, uint32_t mask) {

@@ -53,6 +53,10 @@ class Mmu {
   // The management controller's: what it sets is its to answer for. Functions or regions that the
   // card does not have are ignored.
   void SetRegion(unsigned function, unsigned region, const PhysicalRange& range);
+  // Whoever uses the function from now on is somebody else: it has been reset. The same when a
+  // region is taken away or moved.
+  void NewTenant(unsigned function);
+  uint64_t tenant(unsigned function) const { return tenants_[function]; }  // changes with the user
   void SetCores(unsigned function, uint32_t mask);  // that its programs may use
   uint32_t cores(unsigned function) const { return cores_[function]; }
   const PhysicalRange& region(unsigned function, unsigned region) const {
@@ -76,6 +80,7 @@ class Mmu {
   std::map<uint64_t, PhysicalRange> mappings_;                // PF, by base
   std::vector<std::array<PhysicalRange, kRegions>> regions_;  // by function
   std::vector<uint32_t> cores_;                               // by function
+  std::vector<uint64_t> tenants_;                             // by function
 };
 
 }  // namespace spyre::model

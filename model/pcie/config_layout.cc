@@ -83,9 +83,8 @@ class Builder {
     Word(kDeviceCapabilities, payload_size | 1u << 5 | 1u << 15 | 1u << 28);
     // Error reporting, relaxed order, payload, extended tags, no snoop, read request; error status.
     // Initiate FLR reads 0. A VF has FLR and the status only, the rest is its PF's.
-    const uint32_t reset =
-        1u << 4 | payload_size << kPayloadShift | 1u << 8 | 1u << 11 |
-        SizeCode(ability_.max_read_request_bytes) << kReadRequestShift;
+    const uint32_t reset = 1u << 4 | payload_size << kPayloadShift | 1u << 8 | 1u << 11 |
+                           SizeCode(ability_.max_read_request_bytes) << kReadRequestShift;
     const uint32_t payload = 7u << kPayloadShift;
     if (physical_) {
       Word(kDeviceControl, reset, 0x79FF, 0x000F0000, 0, payload);

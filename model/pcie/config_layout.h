@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Where things are in the configuration space, and which bits of it exist, may be written, are
-// cleared by writing one, and survive which reset. Used by ConfigSpace; offsets also by tests. Names and bit positions are those of the PCI Express base specification and of SR-IOV.
+// cleared by writing one, and survive which reset. Used by ConfigSpace; offsets also by tests.
+// Names and bit positions are those of the PCI Express base specification and of SR-IOV.
 #pragma once
 
 #include <contract/registers.h>
@@ -21,11 +22,12 @@ inline constexpr uint32_t kId = 0x00;
 inline constexpr uint32_t kCommandStatus = 0x04;
 inline constexpr uint32_t kCommandMemory = 1u << 1;
 inline constexpr uint32_t kCommandBusMaster = 1u << 2;
-inline constexpr uint32_t kCommandParity = 1u << 6;  // answer to damaged data
-inline constexpr uint32_t kMasterDataParity = 1u << 24;  // a read of ours brought damaged data
+inline constexpr uint32_t kCommandParity = 1u << 6;         // answer to damaged data
+inline constexpr uint32_t kMasterDataParity = 1u << 24;     // a read of ours brought damaged data
 inline constexpr uint32_t kReceivedTargetAbort = 1u << 28;  // a request of ours was aborted
 inline constexpr uint32_t kReceivedMasterAbort = 1u << 29;  // a request of ours had no taker
-inline constexpr uint32_t kDetectedParity = 1u << 31;  // damaged data came, in a request or an answer
+inline constexpr uint32_t kDetectedParity = 1u
+                                            << 31;  // damaged data came, in a request or an answer
 inline constexpr uint32_t kClassRevision = 0x08;
 inline constexpr uint32_t kBar0 = 0x10;
 inline constexpr uint32_t kSubsystemId = 0x2C;
@@ -105,7 +107,7 @@ struct ConfigLayout {
 struct PcieAbility {
   uint32_t generation = 5;  // 3: 8 GT/s, 4: 16 GT/s, 5: 32 GT/s
   uint32_t lanes = 16;
-  uint32_t total_vfs = kTotalVfs;  // that answer
+  uint32_t total_vfs = kTotalVfs;          // that answer
   uint32_t max_payload_bytes = 512;        // 128 to 4,096, a power of two
   uint32_t max_read_request_bytes = 4096;  // set when the host starts; 128 to 4,096
 };

@@ -32,11 +32,10 @@ PcieEndpoint::PcieEndpoint(const sc_core::sc_module_name& name, const CardConfig
   dma.register_b_transport(this, &PcieEndpoint::Dma);
   window.register_invalidate_direct_mem_ptr(this, &PcieEndpoint::MemoryRevoked);
 
-  config_spaces_.push_back(std::make_unique<ConfigSpace>(
-      PcieAbility{GenerationOf(config.pcie.rate_mts), static_cast<uint32_t>(config.pcie.lanes),
-                  static_cast<uint32_t>(config.num_vfs),
-                  static_cast<uint32_t>(config.pcie.max_payload_bytes),
-                  static_cast<uint32_t>(config.pcie.max_read_request_bytes)}));
+  config_spaces_.push_back(std::make_unique<ConfigSpace>(PcieAbility{
+      GenerationOf(config.pcie.rate_mts), static_cast<uint32_t>(config.pcie.lanes),
+      static_cast<uint32_t>(config.num_vfs), static_cast<uint32_t>(config.pcie.max_payload_bytes),
+      static_cast<uint32_t>(config.pcie.max_read_request_bytes)}));
   for (uint64_t vf = 1; vf <= config.num_vfs; ++vf) {
     config_spaces_.push_back(
         std::make_unique<ConfigSpace>(*config_spaces_[0], static_cast<int>(vf)));
@@ -47,12 +46,14 @@ PcieEndpoint::PcieEndpoint(const sc_core::sc_module_name& name, const CardConfig
   config_spaces_[0]->on_vf_disable = [this] {
     for (unsigned vf = 1; vf <= enabled_vfs_; ++vf) {
       config_spaces_[vf]->Reset();
+      ForgetReads(vf);
       function_reset->ResetFunction(vf);
     }
     enabled_vfs_ = 0;
   };
   for (unsigned function = 0; function < config_spaces_.size(); ++function) {
     config_spaces_[function]->on_flr = [this, function] {
+      ForgetReads(function);
       function_reset->ResetFunction(function);
     };
     // An interrupt that was masked when it was raised goes out when software unmasks it.
@@ -78,13 +79,12 @@ void PcieEndpoint::SetLink(bool up) {
   link_up_ = up;
   if (up) return;
   LogTimeouts();
-  timeouts_.clear();
   for (const auto& space : config_spaces_) space->HotReset();
   enabled_vfs_ = 0;
   UseSizes();
   RevokeDirect();
   for (unsigned function = 0; function < config_spaces_.size(); ++function) {
-    reads_end_ps_[function] = 0;
+    ForgetReads(function);
     function_reset->ResetFunction(function);
   }
   function_reset->ResetCard();
@@ -356,6 +356,12 @@ void PcieEndpoint::LogCompletion(tlm::tlm_generic_payload& payload, uint64_t sta
   }
   uint64_t& end_ps = reads_end_ps_[transfer.function];
   end_ps = std::max<uint64_t>(end_ps, NowPs() + delay->value());
+}
+
+void PcieEndpoint::ForgetReads(unsigned function) {
+  reads_end_ps_[function] = 0;
+  const auto gone = [&](const Timeout& timeout) { return timeout.function == function; };
+  timeouts_.erase(std::remove_if(timeouts_.begin(), timeouts_.end(), gone), timeouts_.end());
 }
 
 void PcieEndpoint::LogTimeouts() {

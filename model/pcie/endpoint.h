@@ -118,6 +118,7 @@ class PcieEndpoint : public sc_core::sc_module {
   // Of a read of the card, which was sent at `start_ps`: what its completion was. `*delay`: when it
   // was there, or, of one that never comes, when the card gives up.
   void LogCompletion(tlm::tlm_generic_payload& payload, uint64_t start_ps, sc_core::sc_time* delay);
+  void ForgetReads(unsigned function);  // it has been reset
   void LogTimeouts();  // whose time has come: before a configuration space is looked at
   bool Access(const Place& place, tlm::tlm_generic_payload& payload, sc_core::sc_time& delay);
   bool AccessConfig(unsigned function, tlm::tlm_generic_payload& payload);

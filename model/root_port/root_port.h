@@ -13,7 +13,9 @@
 // is posted. transport_dbg and DMI: as model/pcie/endpoint.h says. Payloads whose streaming width
 // is less than their length are refused (BURST_ERROR).
 //
-// to_bus: b_transport only. Reads are called from the card's threads, and the target may wait.
+// to_bus: b_transport only. Reads are called from the card's threads, and the target may wait. Its
+// response is the completion that the card gets (endpoint.h); a target that leaves INCOMPLETE is a
+// host that does not answer.
 // Writes are posted: they are called from a thread of the root port at the time at which they
 // arrive, in their order; until then reads of the card see what was written. One that the bus
 // refuses is reported as a warning ("/spyre/root_port"), since the card hears of it no more than on

@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <string_view>
+#include <utility>
 
 #include "base/error.h"
 
@@ -77,14 +79,42 @@ std::string BudgetTable(const Results& results) {
          rows;
 }
 
-std::string WithTable(const std::string& page, const std::string& table, const std::string& name) {
-  const size_t begin = page.find(kBegin);
-  const size_t end = begin == std::string::npos ? begin : page.find(kEnd, begin);
+std::string TransportTable(const Results& results) {
+  std::string rows;
+  for (const auto& [what, benchmark] :
+       {std::pair{"a read of a register", "BM_RegisterRead"},
+        std::pair{"a NOP with its interrupt", "BM_NopWithInterrupt"},
+        std::pair{"a copy of 64 MiB to the card", "BM_Copy64MiB"}}) {
+    rows += fmt::format("| {} |", what);
+    for (const char* transport : {"in_process", "lockstep", "free"}) {
+      const std::string name = fmt::format("{}/{}/real_time", benchmark, transport);
+      const auto found = std::find_if(results.measurements.begin(), results.measurements.end(),
+                                      [&](const Measurement& m) { return m.name == name; });
+      if (found == results.measurements.end() || !found->Counter("card_ns")) return "";
+      if (transport == std::string_view("in_process"))
+        rows += fmt::format(" {} |", Figure(*found->Counter("card_ns") / 1000));
+      rows += fmt::format(" {} |", Figure(found->wall_ns / 1000));
+    }
+    rows += "\n";
+  }
+  return fmt::format(
+             "Measured on {}; microseconds.\n\n"
+             "| what | simulated time | wall time: in one process | served, lockstep | served, "
+             "free |\n"
+             "|---|---|---|---|---|\n",
+             Context(results, "machine")) +
+         rows;
+}
+
+std::string WithTable(const std::string& page, const Place& place, const std::string& table,
+                      const std::string& name) {
+  const std::string_view mark = place.begin;
+  const size_t begin = page.find(mark);
+  const size_t end = begin == std::string::npos ? begin : page.find(place.end, begin);
   if (end == std::string::npos)
     throw BadInput("{}: has no place for the table, between '{}' and '{}'", name,
-                   std::string_view(kBegin).substr(0, std::string_view(kBegin).size() - 1), kEnd);
-  const size_t text = begin + std::string_view(kBegin).size();
-  return page.substr(0, text) + "\n" + table + "\n" + page.substr(end);
+                   mark.substr(0, mark.size() - 1), place.end);
+  return page.substr(0, begin + mark.size()) + "\n" + table + "\n" + page.substr(end);
 }
 
 }  // namespace spyre::benchmarks

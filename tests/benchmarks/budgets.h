@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How fast the simulator is meant to be, and what a run of the benchmarks has of it. Pure
-// functions, any thread.
+// The tables of docs/performance.md: how fast the simulator is meant to be and what a run of the
+// benchmarks has of it, and what transports cost. Pure functions, any thread.
 #pragma once
 
 #include <string>
@@ -23,10 +23,22 @@ const std::vector<Budget>& Budgets();
 // none ran.
 std::string BudgetTable(const Results& results);
 
-// `page` with the text between kBegin and kEnd replaced. Throws Error(kBadInput), naming the page,
-// if it has no such place.
-inline constexpr const char* kBegin = "<!-- budgets: written by benchmarks --write-docs -->\n";
-inline constexpr const char* kEnd = "<!-- end of budgets -->";
-std::string WithTable(const std::string& page, const std::string& table, const std::string& name);
+// A Markdown table of what it costs to reach a card by each transport; "" if not all were measured.
+std::string TransportTable(const Results& results);
+
+// A place of a page that holds a table.
+struct Place {
+  const char* begin;
+  const char* end;
+};
+inline constexpr Place kBudgets{"<!-- budgets: written by benchmarks --write-docs -->\n",
+                                "<!-- end of budgets -->"};
+inline constexpr Place kTransports{"<!-- transports: written by benchmarks --write-docs -->\n",
+                                   "<!-- end of transports -->"};
+
+// `page` with the text at the place replaced. Throws Error(kBadInput), naming the page, if it has
+// no such place.
+std::string WithTable(const std::string& page, const Place& place, const std::string& table,
+                      const std::string& name);
 
 }  // namespace spyre::benchmarks

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Runs the benchmarks, and puts what they measured beside the budgets and beside an earlier run.
 //   --compare FILE     ratios to an earlier run, which --benchmark_out=FILE wrote
-//   --write-docs FILE  writes the table of budgets into a page
+//   --write-docs FILE  writes the tables of what ran into a page
 // and the options of Google Benchmark.
 #include <benchmark/benchmark.h>
 #include <fmt/format.h>
@@ -92,10 +92,16 @@ int Main(int argc, char** argv) {
   benchmark::Shutdown();
 
   const Results results = ParseResults(reporter.json(), "this run");
-  const std::string table = BudgetTable(results);
-  if (!table.empty()) fmt::print("\n{}", table);
+  const std::string budgets = BudgetTable(results), transports = TransportTable(results);
+  for (const std::string& table : {budgets, transports})
+    if (!table.empty()) fmt::print("\n{}", table);
   if (!compare.empty()) fmt::print("\n{}", ToText(Compare(earlier, results)));
-  if (!page.empty()) WriteFile(page, WithTable(ReadFile(page, "page"), table, page), "page");
+  if (!page.empty()) {
+    std::string text = ReadFile(page, "page");
+    if (!budgets.empty()) text = WithTable(text, kBudgets, budgets, page);
+    if (!transports.empty()) text = WithTable(text, kTransports, transports, page);
+    WriteFile(page, text, "page");
+  }
   return 0;
 }
 

@@ -40,6 +40,7 @@ expect("${loaded}" "calling init: ${WORK}/root/usr/bin/../lib/spyre-cosim/libspy
 run(dpkg-deb -c ${program})
 expect("${output}" "/usr/bin/spyre-cosim\n")
 expect("${output}" "/usr/bin/spyre-bringup\n")
+expect("${output}" "/usr/lib/python3/dist-packages/spyre_cosim/__init__.py\n")
 expect("${output}" "/usr/share/man/man1/spyre-bringup.1")
 expect("${output}" "/usr/lib/spyre-cosim/libspyre_rtl_blocks.so\n")
 expect("${output}" "/usr/share/man/man1/spyre-cosim.1")

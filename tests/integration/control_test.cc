@@ -5,69 +5,14 @@
 
 #include <cstddef>
 #include <map>
-#include <optional>
 
-#include "driver/function_registers.h"
-#include "model/contract/control_block.h"
 #include "model/pcie/config_layout.h"
-#include "tests/card_choices.h"
-#include "tests/integration/card_fixture.h"
+#include "tests/integration/queue_by_hand.h"
 
 namespace spyre::test {
 namespace {
 
-// Over both kinds of block: card.control.fidelity.
-class ControlTest : public CardFixture, public ::testing::WithParamInterface<const char*> {
- protected:
-  static constexpr uint32_t kSubmissionEntries = 16;
-
-  ControlTest() { config_.control.fidelity = test::Named(GetParam()); }
-
-  // Takes the PF's queue from the driver and runs it by hand.
-  void OpenByHand(uint32_t response_entries = 16) {
-    transport_ =
-        std::make_unique<cosim::InProcessTransport>(config_, cosim::HostTiming{}, &*recorder_);
-    admin_ = std::make_unique<driver::Device>(*transport_, 0);
-    driver::PhysicalFunction(*admin_).MapRange(0, 1 << 20, kPermissionRead | kPermissionWrite);
-    registers_.emplace(driver::Bar0{transport_.get(), 0});
-    registers_->WriteQueueControl(0);
-    submission_.assign(kSubmissionEntries, {});
-    response_.assign(response_entries, {});
-    Program();
-  }
-  void Program() {
-    registers_->WriteControl(1);
-    registers_->WriteSqBase(
-        transport_->MapHost(0, submission_.data(), submission_.size() * sizeof(ControlBlock)));
-    registers_->WriteSqEntries(kSubmissionEntries);
-    registers_->WriteRqBase(
-        transport_->MapHost(0, response_.data(), response_.size() * sizeof(Response)));
-    registers_->WriteRqEntries(static_cast<uint32_t>(response_.size()));
-    registers_->WriteQueueControl(1);
-    tail_ = 0;
-  }
-  ControlBlock Block(Opcode opcode, uint32_t stream = 0) {
-    ControlBlock block;
-    block.opcode = static_cast<uint8_t>(opcode);
-    block.stream = stream;
-    block.sequence = tail_ + 1;
-    Seal(block);
-    return block;
-  }
-  void Put(const ControlBlock& block) { submission_[tail_++ % kSubmissionEntries] = block; }
-  void Ring() { registers_->WriteSqTail(tail_); }
-  void Settle() { transport_->Advance(100'000'000); }  // 100 us of simulated time
-  const Response& At(uint32_t index) { return response_[index % response_.size()]; }
-  Status StatusAt(uint32_t index) {
-    EXPECT_EQ(Check(At(index)), Status::OK) << "response " << index << " is sealed";
-    return static_cast<Status>(At(index).status);
-  }
-
-  std::optional<driver::FunctionRegisters> registers_;
-  std::vector<ControlBlock> submission_;
-  std::vector<Response> response_;
-  uint32_t tail_ = 0;
-};
+class ControlTest : public QueueByHand {};
 
 TEST_P(ControlTest, ANopIsAnsweredWithFiveTimesInOrder) {
   OpenByHand();
@@ -381,6 +326,52 @@ TEST_P(ControlTest, AFunctionLevelResetInTheMiddleOfACopyDropsItAndTheFunctionWo
   Ring();
   Settle();
   EXPECT_EQ(StatusAt(0), Status::OK);
+}
+
+// docs/configuration-space.md, "Interrupts".
+TEST_P(ControlTest, ACauseThatIsPendingSuppressesNoInterrupt) {
+  OpenByHand();
+  registers_->WriteIntEnable(1);
+  transport_->Read32(0, 0, regs::INT_COUNT);  // clears it
+  for (uint32_t i = 0; i < 3; ++i) {
+    ControlBlock nop = Block(Opcode::NOP);
+    nop.flags = kFlagInterrupt;
+    Seal(nop);
+    Put(nop);
+    Ring();
+    EXPECT_EQ(transport_->WaitInterrupt(0, 0, transport_->NowPs() + 100'000'000),
+              driver::WaitResult::kInterrupt)
+        << "INT_STATUS is " << transport_->Read32(0, 0, regs::INT_STATUS);
+    EXPECT_EQ(transport_->Read32(0, 0, regs::INT_STATUS), 1u) << "nobody clears it";
+  }
+  EXPECT_EQ(transport_->Read32(0, 0, regs::INT_COUNT), 3u);
+}
+
+// docs/configuration-space.md, "What is visible when".
+TEST_P(ControlTest, DataAreInHostMemoryBeforeTheResponseAndThatIsThereAtOnce) {
+  OpenByHand();
+  std::vector<uint8_t> host(3 * 4096, 0xEE);
+  ControlBlock copy = Block(Opcode::DMA_OUT);
+  copy.host_address = transport_->MapHost(0, host.data(), host.size());
+  copy.size_bytes = host.size();
+  Seal(copy);
+  Put(copy);
+  uint64_t data_bytes = 0, responses = 0;
+  transport_->ObserveHostWrites([&](driver::FunctionId, driver::IoAddress address, uint64_t bytes) {
+    if (address >= copy.host_address && address < copy.host_address + host.size()) {
+      EXPECT_EQ(responses, 0u) << "data after their response";
+      data_bytes += bytes;
+      return;
+    }
+    ++responses;
+    EXPECT_EQ(bytes, 128u);
+    EXPECT_EQ(data_bytes, host.size()) << "a response before its data";
+    EXPECT_EQ(StatusAt(0), Status::OK) << "whole";
+  });
+  Ring();
+  Settle();
+  EXPECT_EQ(responses, 1u);
+  EXPECT_EQ(host, std::vector<uint8_t>(host.size(), 0));
 }
 
 TEST_P(ControlTest, DebugStateReadsAndUnknownOffsetsDoNotDisturb) {

@@ -42,6 +42,7 @@ int main(int argc, char** argv) {
     WriteIfChanged(out / "spyre_registers.h", WriteFirmwareHeader(spec));
     WriteIfChanged(out / "spyre_pkg.sv", WriteSystemVerilog(spec));
     WriteIfChanged(out / "registers.md", WriteMarkdown(spec));
+    WriteIfChanged(out / "contract.py", WritePython(spec));
   } catch (const std::exception& error) {
     fmt::print(stderr, "spec_gen: {}\n", error.what());
     return 1;

@@ -90,7 +90,16 @@ std::string WriteMarkdown(const Spec& spec) {
       "read and write; RW1C writing a one clears the bit; WO write only, reads 0; RC cleared by "
       "reading.\n"
       "\"live\": the card supplies the value when it is read. Addresses without a register read "
-      "0.\n";
+      "0.\n\n"
+      "An access has 1, 2 or 4 bytes inside a register, or 8 bytes, which are two registers, the "
+      "lower\n"
+      "address first; a write of some bytes leaves the others. A bit that is set in INT_STATUS "
+      "suppresses no\n"
+      "interrupt. A response is written whole, after the data of its operation and before its "
+      "interrupt.\n"
+      "[Configuration space](configuration-space.md) has the order of initialisation, the resets, "
+      "and all\n"
+      "that is visible when.\n";
   for (const Block& block : spec.blocks) text += BlockText(block);
   text +=
       "\n## Registers of the management controller\n\nWhat its firmware sees, at addresses of its "

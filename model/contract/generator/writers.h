@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The five outputs of spec_gen, each as one string. Pure functions of the spec.
+// The six outputs of spec_gen, each as one string. Pure functions of the spec.
 #pragma once
 
 #include <string>
@@ -15,6 +15,7 @@ std::string WriteDriverAccess(const Spec& spec);    // register_access.h
 std::string WriteFirmwareHeader(const Spec& spec);  // spyre_registers.h
 std::string WriteSystemVerilog(const Spec& spec);   // spyre_pkg.sv
 std::string WriteMarkdown(const Spec& spec);        // registers.md
+std::string WritePython(const Spec& spec);          // contract.py
 
 // SQ_HEAD -> SqHead
 std::string PascalFromUpper(std::string_view name);

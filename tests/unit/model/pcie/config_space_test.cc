@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/error.h"
@@ -322,6 +323,64 @@ TEST(ConfigSpace, AReadThatTheHostRefusesIsAReceivedMasterAbort) {
   EXPECT_EQ(space.Read32(kCommandStatus) >> 16 & 0xF900, 0x2000u);
   space.Write32(kCommandStatus, 0x20000000);
   EXPECT_EQ(space.Read32(kCommandStatus) >> 16 & 0xF900, 0u) << "cleared by writing one";
+}
+
+// PCI Express base specification, "Header Log Register": byte 0 of the header is bits 31:24.
+TEST(ConfigSpaceAer, ShowsTheHeaderOfTheFirstError) {
+  using Words = TlpHeader;
+  EXPECT_EQ(MemoryRequestHeader(false, 0x1000, 4), (Words{0x00000001, 0x0F, 0x1000, 0}));
+  EXPECT_EQ(MemoryRequestHeader(true, 0x1002, 1), (Words{0x40000001, 0x04, 0x1000, 0}));
+  EXPECT_EQ(MemoryRequestHeader(true, 0x1003, 6), (Words{0x40000003, 0x18, 0x1000, 0}))
+      << "byte 3 of the first word, all of the second, byte 0 of the third";
+  EXPECT_EQ(MemoryRequestHeader(false, 0x4000000000, 4096), (Words{0x20000000, 0xFF, 0x40, 0}))
+      << "64 bits of address; 1,024 words are 0";
+  ConfigSpace space;
+  const Words first{0x40000001, 0x0F, 0x2000, 0}, second{0x00000001, 0x0F, 0x3000, 0};
+  space.ReportUnsupportedRequest(true, &first);
+  space.ReportUnsupportedRequest(false, &second);
+  for (uint32_t i = 0; i < 4; ++i) EXPECT_EQ(space.Read32(0x11C + 4 * i), first[i]) << i;
+}
+
+TEST(ConfigSpaceAer, APoisonedWriteIsDetectedAndNonFatal) {
+  ConfigSpace space;
+  space.ReportPoisonedRequest({0x40000001, 0x0F, 0x2000, 0});
+  EXPECT_EQ(space.Read32(kCommandStatus) >> 16 & 0xF900, 0x8000u);
+  EXPECT_EQ(space.Read32(kUncorrectableStatus), 1u << 12);
+  EXPECT_EQ(space.Read32(kDeviceControl) >> 16, 0x2u);
+  EXPECT_EQ(space.Read32(kHeaderLog), 0x40000001u);
+}
+
+TEST(ConfigSpace, TimesOutAtTheLeastOfTheRangeThatSoftwareChose) {
+  ConfigSpace space;
+  const ConfigSpace vf(space, 1);
+  EXPECT_EQ(space.completion_timeout_us(), 260'000u);
+  for (const auto& [code, us] : std::vector<std::pair<uint32_t, uint64_t>>{
+           {0x5, 16'000}, {0x6, 65'000}, {0xA, 1'000'000}, {0x1, 1'000'000}, {0x15, 0}}) {
+    space.Write32(kDeviceControl2, code);
+    EXPECT_EQ(space.completion_timeout_us(), us) << code;
+    EXPECT_EQ(vf.completion_timeout_us(), us) << "a VF waits as long as its PF";
+  }
+}
+
+TEST(ConfigSpaceReset, AHotResetKeepsErrorRecordsAndAnFlrThePayloadSizeToo) {
+  ConfigSpace space;
+  const auto dirty = [&] {
+    space.Write32(kDeviceControl, 0);
+    space.Write32(kLinkControl, 0x43);
+    space.Write32(kUncorrectableMask, 1u << 12);
+  };
+  dirty();
+  space.Write32(kDeviceControl, kInitiateFlr);
+  EXPECT_EQ(space.max_payload_bytes(), 128);
+  EXPECT_EQ(space.Read32(kLinkControl) & 0xFF, 0x03u);
+  EXPECT_EQ(space.Read32(kUncorrectableMask), 1u << 12);
+  dirty();
+  space.HotReset();
+  EXPECT_EQ(space.max_payload_bytes(), 512);
+  EXPECT_EQ(space.Read32(kLinkControl) & 0xFF, 0u);
+  EXPECT_EQ(space.Read32(kUncorrectableMask), 1u << 12);
+  space.Reset();
+  EXPECT_EQ(space.Read32(kUncorrectableMask), 0u);
 }
 
 }  // namespace

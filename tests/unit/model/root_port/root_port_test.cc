@@ -261,6 +261,25 @@ TEST_F(RootPortTest, WhatTheBusRefusesIsAnErrorOfReadsAndAWarningOfWrites) {
       << warning;
 }
 
+TEST_F(RootPortTest, ADamagedWriteIsLoggedAndHasNoEffect) {
+  bench_.Enable();
+  HostAccess access;
+  access.poisoned = true;
+  uint32_t data = 0x11223344;
+  tlm::tlm_generic_payload payload;
+  bench_.Fill(payload, tlm::TLM_WRITE_COMMAND, 0x20, &data, 4);
+  payload.set_extension(&access);
+  sc_core::sc_time delay = sc_core::SC_ZERO_TIME;
+  bench_.endpoint->inbound.get_base_export()->b_transport(payload, delay);
+  payload.clear_extension(&access);
+  EXPECT_TRUE(bench_.registers[0].accesses.empty());
+  EXPECT_EQ(bench_.Read(RootPortBench::kEcam + config::kUncorrectableStatus, 4), 1u << 12);
+  EXPECT_EQ(bench_.Read(RootPortBench::kEcam + config::kHeaderLog, 4), 0x60000001u)
+      << "a write of one word with 64 bits of address";
+  EXPECT_EQ(bench_.Read(RootPortBench::kEcam + config::kHeaderLog + 8, 4), 0x40u);
+  EXPECT_EQ(bench_.Read(RootPortBench::kEcam + config::kHeaderLog + 12, 4), 0x20u);
+}
+
 TEST_F(RootPortTest, APayloadWithoutItsExtensionIsRefused) {
   bench_.Enable();
   uint32_t data = 0;

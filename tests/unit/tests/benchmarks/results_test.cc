@@ -143,14 +143,34 @@ TEST(Budgets, TableSaysWhatIsMetOnWhichMachine) {
   EXPECT_EQ(BudgetTable(RunOf("")), "");
 }
 
+TEST(Transports, TableHasWallTimesBesideTheSimulatedTime) {
+  std::string runs;
+  int ns = 1000;
+  for (const char* what : {"BM_RegisterRead", "BM_NopWithInterrupt", "BM_Copy64MiB"}) {
+    for (const char* transport : {"in_process", "lockstep", "free"}) {
+      runs += std::string(runs.empty() ? "" : ",") + R"({"name": ")" + what + "/" + transport +
+              R"(/real_time", "real_time": )" + std::to_string(ns) +
+              R"(, "cpu_time": 1, "time_unit": "ns", "card_ns": 601})";
+      ns *= 3;
+    }
+  }
+  const std::string table = TransportTable(RunOf(runs));
+  EXPECT_THAT(table, HasSubstr("Measured on Example 1; microseconds.\n"));
+  EXPECT_THAT(table, HasSubstr("| a read of a register | 0.601 | 1 | 3 | 9 |\n"
+                               "| a NOP with its interrupt | 0.601 | 27 | 81 | 243 |\n"
+                               "| a copy of 64 MiB to the card | 0.601 | 729 | 2,187 | 6,561 |\n"));
+  EXPECT_EQ(TransportTable(RunOf("")), "");
+}
+
 TEST(Budgets, TableReplacesTheOneOfThePage) {
-  const std::string page = std::string("before\n") + kBegin + "old\n" + kEnd + "\nafter\n";
-  EXPECT_EQ(WithTable(page, "new\n", "page.md"),
-            std::string("before\n") + kBegin + "\nnew\n\n" + kEnd + "\nafter\n");
-  EXPECT_EQ(WithTable(WithTable(page, "a\n", "page.md"), "new\n", "page.md"),
-            WithTable(page, "new\n", "page.md"));
+  const std::string page =
+      std::string("before\n") + kBudgets.begin + "old\n" + kBudgets.end + "\nafter\n";
+  EXPECT_EQ(WithTable(page, kBudgets, "new\n", "page.md"),
+            std::string("before\n") + kBudgets.begin + "\nnew\n\n" + kBudgets.end + "\nafter\n");
+  EXPECT_EQ(WithTable(WithTable(page, kBudgets, "a\n", "page.md"), kBudgets, "new\n", "page.md"),
+            WithTable(page, kBudgets, "new\n", "page.md"));
   try {
-    WithTable("nothing", "new\n", "page.md");
+    WithTable("nothing", kBudgets, "new\n", "page.md");
     ADD_FAILURE();
   } catch (const Error& error) {
     EXPECT_THAT(error.what(), HasSubstr("page.md: has no place for the table"));
