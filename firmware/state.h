@@ -8,11 +8,9 @@
 #include <stdint.h>
 
 #include "firmware/firmware.h"
+#include "firmware/version.h"
 
-#define FW_VERSION_MAJOR 1u
-#define FW_VERSION_MINOR 0u
 #define FW_VERSION (FW_VERSION_MAJOR << 16 | FW_VERSION_MINOR)
-#define FW_BUILD 1u /* counts up with every release of one version */
 #define FW_CAPABILITIES                                                                 \
   (SPYRE_REG_MGMT_CAPABILITIES_REGIONS_MASK | SPYRE_REG_MGMT_CAPABILITIES_QUOTAS_MASK | \
    SPYRE_REG_MGMT_CAPABILITIES_RAS_MASK | SPYRE_REG_MGMT_CAPABILITIES_TELEMETRY_MASK)

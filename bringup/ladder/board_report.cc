@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "bringup/ladder/results_json.h"
 #include "driver/device.h"
+#include "driver/firmware_updater.h"
 #include "driver/pci.h"
 #include "driver/physical_function.h"
 
@@ -54,6 +55,12 @@ Json ErrorLog(driver::PhysicalFunction& manager) {
   return log;
 }
 
+std::string SlotText(const driver::SlotInfo& slot) {
+  if (slot.state != UpdateStatus::DONE) return NameOf(kUpdateStatusNames, slot.state);
+  return fmt::format("{}.{}.{}, build {:016x}, {} bytes", slot.version.major, slot.version.minor,
+                     slot.version.patch, slot.build_id, slot.bytes);
+}
+
 void Describe(Board& board, Json& json) {
   board.Reset();
   driver::Transport& card = board.transport();
@@ -75,6 +82,10 @@ void Describe(Board& board, Json& json) {
   json["firmware"] = {{"version", fmt::format("{}.{}", version.major, version.minor)},
                       {"build", fmt::format("{:08x}", version.build)},
                       {"capabilities", fmt::format("{:#x}", version.capabilities)}};
+  driver::FirmwareUpdater updater(device);
+  json["firmware"]["running"] = driver::SlotName(updater.ReadBoot().running);
+  for (unsigned slot = 0; slot < kFirmwareSlots; ++slot)
+    json["firmware"]["slot_" + driver::SlotName(slot)] = SlotText(updater.ReadSlot(slot));
   json["counters"] = Json::object();
   for (const auto& counter : kCounterNames)
     json["counters"][counter.name] = manager.ReadCounter(counter.value);

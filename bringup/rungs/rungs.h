@@ -7,6 +7,7 @@ namespace spyre::bringup {
 
 void LinkConfigSpaceRung();
 void LinkRegistersRung();
+void LinkFirmwareRung();
 void LinkQueueRung();
 void LinkDmaRung();
 void LinkMmuRung();
@@ -22,6 +23,7 @@ void LinkSoakRung();
 inline void LinkRungs() {
   LinkConfigSpaceRung();
   LinkRegistersRung();
+  LinkFirmwareRung();
   LinkQueueRung();
   LinkDmaRung();
   LinkMmuRung();

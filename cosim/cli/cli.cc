@@ -10,6 +10,7 @@
 #include "base/command_line/parse.h"
 #include "base/error.h"
 #include "cosim/cli/calibrate_command.h"
+#include "cosim/cli/common_options.h"
 #include "cosim/cli/compare_command.h"
 #include "cosim/cli/compile_command.h"
 #include "cosim/cli/exit_status.h"
@@ -24,6 +25,7 @@
 #include "cosim/cli/serve_command.h"
 #include "cosim/cli/shell_command.h"
 #include "cosim/cli/task_graph_command.h"
+#include "cosim/firmware/firmware_commands.h"
 #include "traces/cli.h"
 
 namespace spyre::cosim {
@@ -46,6 +48,10 @@ void Declare(Command& root, Invocation& invocation) {
       std::cout);
   AddReplayCommand(root);
   AddServeCommand(root);
+  AddFirmwareCommands(
+      root.AddCommand("firmware",
+                      "Images of the card's firmware: pack, info, verify, slots, update"),
+      AddSets, std::cout, std::cerr);
   AddCompileCommand(root);
   AddCompareCommand(root);
   AddCalibrateCommand(root);

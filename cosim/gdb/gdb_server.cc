@@ -4,12 +4,16 @@
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <poll.h>
+#include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <iterator>
+#include <utility>
 
 #include "base/error.h"
 
@@ -46,6 +50,7 @@ GdbServer::~GdbServer() {
 }
 
 void GdbServer::CloseAll() {
+  StopWatching();
   if (connection_ >= 0) close(connection_);
   if (listener_ >= 0) close(listener_);
   connection_ = listener_ = -1;
@@ -60,6 +65,62 @@ void GdbServer::Accept() {
   if (connection_ < 0) throw BadInput("--gdb {}: cannot accept: {}", port_, std::strerror(errno));
   const int on = 1;
   setsockopt(connection_, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
+  StartWatching();
+}
+
+void GdbServer::WatchInput(std::function<void()> input) {
+  StopWatching();
+  input_ = std::move(input);
+  StartWatching();
+}
+
+void GdbServer::StartWatching() {
+  if (!input_ || connection_ < 0) return;
+  watcher_end_ = eventfd(0, EFD_CLOEXEC);
+  if (watcher_end_ < 0)
+    throw BadInput("--gdb {}: no event descriptor: {}", port_, std::strerror(errno));
+  ending_ = armed_ = false;
+  watcher_ = std::thread([this] { Watch(); });
+}
+
+void GdbServer::StopWatching() {
+  if (!watcher_.joinable()) return;
+  {
+    const std::lock_guard lock(watch_mutex_);
+    ending_ = true;
+  }
+  watch_changed_.notify_one();
+  const uint64_t one = 1;
+  while (write(watcher_end_, &one, sizeof(one)) < 0 && errno == EINTR) {
+  }
+  watcher_.join();
+  close(watcher_end_);
+  watcher_end_ = -1;
+}
+
+void GdbServer::Watch() {
+  std::unique_lock lock(watch_mutex_);
+  for (;;) {
+    watch_changed_.wait(lock, [this] { return armed_ || ending_; });
+    if (ending_) return;
+    lock.unlock();
+    pollfd inputs[] = {{connection_, POLLIN, 0}, {watcher_end_, POLLIN, 0}};
+    const int ready = poll(inputs, std::size(inputs), -1);
+    lock.lock();
+    if (ending_) return;
+    if (ready <= 0) continue;  // a signal
+    armed_ = false;
+    input_();
+  }
+}
+
+void GdbServer::Arm() {
+  {
+    const std::lock_guard lock(watch_mutex_);
+    if (armed_) return;
+    armed_ = true;
+  }
+  watch_changed_.notify_one();
 }
 
 bool GdbServer::Receive(bool wait) {
@@ -135,6 +196,7 @@ model::Debugger::Resume GdbServer::Stopped(model::DebugTarget& target, Stop why)
     if (!resume) continue;
     if (*resume == Resume::kDetach) return Detach(target);
     awaits_stop_ = true;
+    Arm();
     return *resume;
   }
 }
@@ -147,6 +209,7 @@ bool GdbServer::WantsStop() {
     items_.erase(item);
     return true;
   }
+  Arm();
   return false;
 }
 

@@ -4,13 +4,18 @@
 // Simulated time stands still meanwhile, as Stopped does not return.
 //
 // A connection that breaks counts as "detach". After a detach the run goes on without a debugger.
-// Kernel thread only; Stopped blocks for as long as GDB is silent, WantsStop never does.
+// Kernel thread only; Stopped blocks for as long as GDB is silent, WantsStop never does. A thread
+// of its own waits for GDB meanwhile, so that Ctrl-C reaches a processor that sleeps.
 #pragma once
 
+#include <condition_variable>
 #include <cstdint>
 #include <deque>
+#include <functional>
+#include <mutex>
 #include <optional>
 #include <string>
+#include <thread>
 
 #include "cosim/gdb/gdb_commands.h"
 #include "cosim/gdb/gdb_packet.h"
@@ -34,6 +39,7 @@ class GdbServer : public model::Debugger {
 
   Resume Stopped(model::DebugTarget& target, Stop why) override;
   bool WantsStop() override;
+  void WatchInput(std::function<void()> input) override;
 
  private:
   struct Item {
@@ -49,6 +55,10 @@ class GdbServer : public model::Debugger {
   std::optional<Resume> Serve(const Item& item, model::DebugTarget& target);
   Resume Detach(model::DebugTarget& target);
   void CloseAll();
+  void StartWatching();
+  void StopWatching();
+  void Watch();  // thread
+  void Arm();    // the watcher tells of the next input
 
   int listener_ = -1, connection_ = -1;
   uint16_t port_ = 0;
@@ -60,6 +70,13 @@ class GdbServer : public model::Debugger {
   GdbPacketReader reader_;
   std::deque<Item> items_;
   GdbCommands commands_;
+
+  std::function<void()> input_;
+  std::thread watcher_;
+  int watcher_end_ = -1;  // an event descriptor: becomes readable when the watcher is to end
+  std::mutex watch_mutex_;
+  std::condition_variable watch_changed_;
+  bool armed_ = false, ending_ = false;  // under watch_mutex_
 };
 
 }  // namespace spyre::cosim

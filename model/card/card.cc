@@ -34,6 +34,8 @@ Card::Card(const sc_core::sc_module_name& name, const CardConfig& config, trace:
   ring_ = std::make_unique<Ring>("ring", config_, recorder);
   dma_ = std::make_unique<DmaEngine>("dma", config_, mmu_, recorder);
   management_ = std::make_unique<ManagementController>("management", config_, mmu_);
+  management_->boot().SetStaging(endpoint_->sram(kFirmwareStagingOffset));
+  management_->boot().SetEnabledFunctions([this] { return endpoint_->enabled_vfs(); });
 
   std::vector<Core*> cores;
   for (unsigned i = 0; i < config_.cores; ++i) {

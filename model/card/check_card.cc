@@ -91,7 +91,7 @@ void CheckCard(const CardConfig& config) {
         "\"serial\"; on pipelined hardware launches share memory with what runs beside them");
   }
   // Also where the firmware is host code: a mistyped file is better known before it is needed.
-  if (!config.management.firmware.empty()) ReadElf(config.management.firmware);
+  if (!config.management.firmware.empty()) FlattenElf(ReadElf(config.management.firmware));
 }
 
 }  // namespace spyre::model

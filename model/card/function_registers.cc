@@ -147,6 +147,7 @@ void FunctionRegisters::WirePhysicalFunction() {
         offset, [this](uint32_t) { blocks_.endpoint.SetWindowBase(Pair(regs::WINDOW_BASE_LO)); });
   }
   WireManagement();
+  WireFirmware();
 }
 
 void FunctionRegisters::WireManagement() {
@@ -172,6 +173,41 @@ void FunctionRegisters::WireManagement() {
   registers_.OnRead(regs::MGMT_VERSION, [&management] { return management.version(); });
   registers_.OnRead(regs::MGMT_CAPABILITIES, [&management] { return management.capabilities(); });
   registers_.OnRead(regs::MGMT_HEARTBEAT, [&management] { return management.heartbeat(); });
+}
+
+void FunctionRegisters::WireFirmware() {
+  BootLogic& boot = blocks_.management.boot();
+  registers_.OnWrite(regs::FW_COMMAND, [this, &boot](uint32_t command) {
+    boot.Command(command, registers_.Peek(regs::FW_SLOT), registers_.Peek(regs::FW_BYTES),
+                 arrival_);
+  });
+  registers_.OnRead(regs::FW_STATUS, [&boot] { return boot.status(); });
+  registers_.OnRead(regs::FW_PROGRESS, [&boot] { return boot.progress(); });
+  registers_.OnRead(regs::FW_BOOT, [&boot] { return boot.boot(); });
+  registers_.OnRead(regs::FW_FAILURE, [&boot] { return boot.failure(); });
+  registers_.OnRead(regs::FW_FAILURE_DETAIL, [&boot] { return boot.failure_detail(); });
+  registers_.OnRead(regs::FW_SLOT_STATE, [this, &boot] {
+    return static_cast<uint32_t>(boot.SlotInfo(registers_.Peek(regs::FW_SLOT), nullptr));
+  });
+  const auto of_slot = [this, &boot](uint32_t offset, uint32_t (*value)(const FirmwareHeader&)) {
+    registers_.OnRead(offset, [this, &boot, value] {
+      FirmwareHeader header;
+      const UpdateStatus status = boot.SlotInfo(registers_.Peek(regs::FW_SLOT), &header);
+      return status == UpdateStatus::DONE ? value(header) : 0;
+    });
+  };
+  of_slot(regs::FW_SLOT_VERSION, [](const FirmwareHeader& h) {
+    return uint32_t{h.version_major} << regs::FW_SLOT_VERSION_MAJOR_SHIFT |
+           uint32_t{h.version_minor} << regs::FW_SLOT_VERSION_MINOR_SHIFT |
+           uint32_t{h.version_patch};
+  });
+  of_slot(regs::FW_SLOT_BYTES, [](const FirmwareHeader& h) {
+    return static_cast<uint32_t>(sizeof(h) + h.payload_bytes);
+  });
+  of_slot(regs::FW_SLOT_BUILD_LO,
+          [](const FirmwareHeader& h) { return static_cast<uint32_t>(h.build_id); });
+  of_slot(regs::FW_SLOT_BUILD_HI,
+          [](const FirmwareHeader& h) { return static_cast<uint32_t>(h.build_id >> 32); });
 }
 
 }  // namespace spyre::model

@@ -41,6 +41,7 @@ class FunctionRegisters : public BarTarget {
   void WireInterrupt();
   void WirePhysicalFunction();
   void WireManagement();
+  void WireFirmware();
   uint64_t Pair(uint32_t low_offset) const;  // a _LO/_HI register pair
   void UpdateQueue();
 

@@ -149,6 +149,11 @@ struct ManagementConfig {
   uint64_t message_ns = 300;
   std::string firmware;
   uint64_t boot_deadline_us = 10000;
+  std::string flash;
+  uint64_t flash_erase_us = 45000;
+  uint64_t flash_program_us = 400;
+  uint64_t flash_read_mbps = 50;
+  uint64_t trial_boots = 2;
 };
 struct PtConfig {
   BlockFidelity fidelity = BlockFidelity::kTimed;

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "model/common/card_config.h"
+#include "model/common/management_description.h"
 
 namespace spyre::model {
 
@@ -342,22 +343,7 @@ void DescribeCard(CardConfig& c, Visitor& v) {
            "RTL: clock of the control-block processor; not public, in the range of the core clock",
            "assumed");
 
-  v.Choice(
-      "management.fidelity", c.management.fidelity, {"behavioural", "rtl"},
-      "Where the firmware runs: as host code that takes message_ns for each request, or on the "
-      "RTL of its RV32IM controller (model/rtl/rv32)",
-      "assumed");
-  v.Number("management.clock_mhz", c.management.clock_mhz, 1, 10000, "MHz",
-           "RTL: clock of the controller; not public, usual for a small embedded core", "assumed");
-  v.Number("management.message_ns", c.management.message_ns, 0, 1000000, "ns",
-           "behavioural: serving one request, such as checking and translating one VF message",
-           "assumed");
-  v.Path("management.firmware", c.management.firmware,
-         "RTL: ELF image to run; \"\": the one built from firmware/");
-  v.Number("management.boot_deadline_us", c.management.boot_deadline_us, 1, 10000000, "us",
-           "Firmware that is not ready by then has failed; PCIe gives a device 100 ms, simulation "
-           "wants to know sooner",
-           "assumed");
+  DescribeManagement(c.management, v);
 
   v.Choice("pt.fidelity", c.pt.fidelity, {"timed", "rtl"},
            "PT arrays: a timed model, or for the cores of rtl_cores the RTL of a corelet's array "

@@ -195,4 +195,35 @@ ElfImage ReadElf(const std::string& path) {
   return ParseElf({file.begin(), file.end()}, path);
 }
 
+FirmwareProgram FlattenElf(const ElfImage& image) {
+  std::vector<const ElfSegment*> loaded;
+  for (const ElfSegment& segment : image.segments) {
+    const uint64_t bytes = segment.data.size() + uint64_t{segment.zero_bytes};
+    const uint64_t offset = uint64_t{segment.address} - kControllerSramBase;
+    if (segment.address < kControllerSramBase || offset > kControllerSramBytes ||
+        bytes > kControllerSramBytes - offset) {
+      throw BadInput(
+          "{}: a segment of {} bytes at 0x{:08x} is outside the SRAM, {} bytes at 0x{:08x}",
+          image.name, bytes, segment.address, kControllerSramBytes, kControllerSramBase);
+    }
+    if (!segment.data.empty()) loaded.push_back(&segment);
+  }
+  std::sort(loaded.begin(), loaded.end(),
+            [](const auto* a, const auto* b) { return a->address < b->address; });
+  FirmwareProgram program;
+  if (!loaded.empty()) program.load_address = loaded.front()->address / 4 * 4;
+  program.entry = image.entry;
+  for (const ElfSegment* segment : loaded) {
+    const uint32_t offset = segment->address - program.load_address;
+    program.payload.resize(offset);  // ParseElf refuses segments that overlap
+    program.payload.insert(program.payload.end(), segment->data.begin(), segment->data.end());
+  }
+  program.payload.resize((program.payload.size() + 3) / 4 * 4);
+  if (program.entry < program.load_address ||
+      program.entry - program.load_address >= program.payload.size()) {
+    throw BadInput("{}: its entry 0x{:08x} is in none of its segments", image.name, program.entry);
+  }
+  return program;
+}
+
 }  // namespace spyre::model

@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "model/contract/firmware_package.h"
+
 namespace spyre::model {
 
 struct ElfSegment {
@@ -29,5 +31,10 @@ struct ElfImage {
 // is wrong: this is an image that a card refuses.
 ElfImage ParseElf(const std::vector<uint8_t>& bytes, const std::string& name);
 ElfImage ReadElf(const std::string& path);
+
+// What a loader would put into the management controller's SRAM, in one piece. Throws
+// Error(kBadInput) naming the image if its segments are not in that SRAM or leave the entry
+// outside.
+FirmwareProgram FlattenElf(const ElfImage& image);
 
 }  // namespace spyre::model

@@ -4,6 +4,7 @@
 
 #include "firmware/firmware.h"
 #include "model/common/transfer.h"
+#include "model/control/factory_firmware.h"
 #include "model/control/firmware_runner.h"
 
 namespace spyre::model {
@@ -13,11 +14,18 @@ namespace {
 class HostFirmware final : public FirmwareRunner {
  public:
   HostFirmware(const CardConfig& config, ControllerBus& bus)
-      : message_ps_(config.management.message_ns * 1000), bus_(bus) {}
+      : message_ps_(config.management.message_ns * 1000),
+        own_(FlattenElf(FactoryFirmware(config))),
+        bus_(bus) {}
 
+  bool Runs(const FirmwareProgram& program) const override {
+    return program.load_address == own_.load_address && program.entry == own_.entry &&
+           program.payload == own_.payload;
+  }
   void Run() override {
     const fw_bus bus{this, Read, Write};
     for (;;) {
+      while (!restart_) sc_core::wait(wake_);
       restart_ = false;
       halted_ = false;
       fw_boot(firmware(), &bus);
@@ -39,7 +47,12 @@ class HostFirmware final : public FirmwareRunner {
   void AtItsTime(std::function<void()> effect) override { effect(); }
   std::string Where() const override { return ""; }
   void Halt() override { halted_ = true; }
-  void Restart() override {
+  void Hold() override {
+    halted_ = true;
+    restart_ = false;
+    restarted_.notify(sc_core::SC_ZERO_TIME);
+  }
+  void Restart(const FirmwareProgram& /*program*/) override {
     restart_ = true;
     wake_.notify(sc_core::SC_ZERO_TIME);
     restarted_.notify(sc_core::SC_ZERO_TIME);
@@ -55,6 +68,7 @@ class HostFirmware final : public FirmwareRunner {
   fw* firmware() { return reinterpret_cast<fw*>(state_); }
 
   const uint64_t message_ps_;
+  const FirmwareProgram own_;  // what the code below is on the target
   ControllerBus& bus_;
   uint32_t pending_ = 0;
   bool halted_ = false;

@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "model/common/clock.h"
 #include "model/common/transfer.h"
+#include "model/control/factory_firmware.h"
 
 namespace spyre::model {
 
@@ -61,6 +62,11 @@ ManagementController::ManagementController(const sc_core::sc_module_name& name,
   runner_ = config.management.fidelity == ManagementFidelity::kRtl
                 ? MakeRtlFirmware(config, *this)
                 : MakeHostFirmware(config, *this);
+  boot_ = std::make_unique<BootLogic>(
+      "boot_logic", config, FactoryPackage(config),
+      [this](const FirmwareProgram& program) { return runner_->Runs(program); },
+      static_cast<BootClient&>(*this));
+  if (boot_->first() != nullptr) runner_->Restart(*boot_->first());
   sc_core::sc_spawn([this] { runner_->Run(); }, "firmware");
   const auto method = [this](void (ManagementController::*body)(), const char* process,
                              const sc_core::sc_event& event) {
@@ -73,7 +79,8 @@ ManagementController::ManagementController(const sc_core::sc_module_name& name,
   method(&ManagementController::UpdatePending, "arrived", arrived_);
   method(&ManagementController::Bite, "watchdog", watchdog_);
   method(&ManagementController::CheckBoot, "boot", boot_deadline_);
-  boot_deadline_.notify(Ps(config.management.boot_deadline_us * 1000000));
+  if (boot_->first() != nullptr)
+    boot_deadline_.notify(Ps(config.management.boot_deadline_us * 1000000));
 }
 
 bool ManagementController::AttachWaves(Waves* waves) {
@@ -142,6 +149,13 @@ void ManagementController::FunctionReset(unsigned function) {
 }
 
 void ManagementController::CardReset() {
+  fault_.clear();
+  HoldFirmware();
+  boot_->Reset();
+}
+
+void ManagementController::HoldFirmware() {
+  runner_->Hold();
   watchdog_.cancel();
   boot_deadline_.cancel();
   arrived_.cancel();
@@ -150,7 +164,6 @@ void ManagementController::CardReset() {
   letter_ = {};
   admin_status_ = mailbox_status_ = 0;
   resets_.clear();
-  fault_.clear();
   line_.clear();
   log_.clear();
   if (message_.waits) {
@@ -160,7 +173,11 @@ void ManagementController::CardReset() {
     message_done_.notify(sc_core::SC_ZERO_TIME);
   }
   UpdatePending();
-  runner_->Restart();
+}
+
+void ManagementController::StartFirmware(const FirmwareProgram& program) {
+  stopped_ = false;
+  runner_->Restart(program);
   boot_deadline_.notify(Ps(config_.management.boot_deadline_us * 1000000));
 }
 
@@ -246,16 +263,17 @@ void ManagementController::Effect(uint32_t address, uint32_t value) {
       registers_[(address - kBus) / 4] = value;
       if (state() == FirmwareState::READY) {
         boot_deadline_.cancel();
+        boot_->Ready();
         if (on_accepting_) on_accepting_();
       } else if (state() == FirmwareState::FAILED) {
-        Fail(FirmwareState::FAILED, "its self-test failed");
+        Fail(FirmwareState::FAILED, BootFailure::SELF_TEST, 0, "its self-test failed");
       }
       break;
     case regs::MC_WATCHDOG:
       ArmWatchdog(value);
       break;
     case regs::MC_PANIC:
-      Fail(FirmwareState::TRAPPED,
+      Fail(FirmwareState::TRAPPED, BootFailure::TRAP, value,
            fmt::format("trap: mcause {} ({}), mepc 0x{:08x} ({}), mtval 0x{:08x}", value,
                        CauseName(value), Register(regs::MC_PANIC_PC),
                        runner_->NameOf(Register(regs::MC_PANIC_PC)),
@@ -318,12 +336,13 @@ void ManagementController::ArmWatchdog(uint32_t us) {
 }
 
 void ManagementController::Bite() {
-  Fail(FirmwareState::BITTEN, "watchdog: the firmware has not written MC_WATCHDOG in time");
+  Fail(FirmwareState::BITTEN, BootFailure::WATCHDOG, 0,
+       "watchdog: the firmware has not written MC_WATCHDOG in time");
 }
 
 void ManagementController::CheckBoot() {
-  if (state() == FirmwareState::READY || !fault_.empty()) return;
-  Fail(FirmwareState::FAILED,
+  if (state() == FirmwareState::READY) return;
+  Fail(FirmwareState::FAILED, BootFailure::NOT_READY, Register(regs::MC_STATE),
        fmt::format("not ready {} us after reset (MC_STATE {})", config_.management.boot_deadline_us,
                    Register(regs::MC_STATE)));
 }
@@ -336,18 +355,31 @@ std::string ManagementController::LastLines() const {
   return text.empty() ? "\n  log: empty" : text;
 }
 
-void ManagementController::Fail(FirmwareState state, const std::string& what) {
-  if (!fault_.empty()) return;
+void ManagementController::Fail(FirmwareState state, BootFailure failure, uint32_t detail,
+                                const std::string& what) {
+  if (stopped_) return;
+  stopped_ = true;
   watchdog_.cancel();
   boot_deadline_.cancel();
-  fault_ = fmt::format("firmware of the management controller: {}{}{}", what, runner_->Where(),
-                       LastLines());
+  const std::string text = fmt::format("firmware of the management controller: {}{}{}", what,
+                                       runner_->Where(), LastLines());
   registers_[(regs::MC_STATE - kBus) / 4] = static_cast<uint32_t>(state);
+  if (!boot_->Failed(failure, detail)) fault_ = text;
   runner_->Halt();
+  if (!fault_.empty()) lost->Lost();
+}
+
+void ManagementController::NoFirmware(const std::string& why) {
+  fault_ =
+      fmt::format("the management controller has nothing to run: {} (FW_FAILURE {}, detail {})",
+                  why, boot_->failure(), boot_->failure_detail());
+  registers_[(regs::MC_STATE - kBus) / 4] = static_cast<uint32_t>(FirmwareState::FAILED);
   lost->Lost();
 }
 
 void ManagementController::DescribeWaits(std::vector<std::string>& lines) const {
+  const std::string update = boot_->DescribeWait();
+  if (!update.empty()) lines.push_back("management: " + update);
   if (pending_ == 0) return;
   lines.push_back(fmt::format("management: firmware has not answered{}{}{}{}{}",
                               message_.waits ? " a message" : "",

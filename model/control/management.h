@@ -8,8 +8,10 @@
 // (model/contract/registers.toml, scope "controller"). A function under reset is fenced: not
 // accepting until the firmware has cleaned up.
 //
-// A firmware that fails (self-test, trap, watchdog, not ready in time) stops; fault() says what
-// happened and the last lines of its log. Kernel thread only; register hooks never wait.
+// Which firmware runs is the BootLogic's to choose. A firmware that fails (self-test, trap,
+// watchdog, not ready in time) stops; if it was on trial, the boot logic starts another, and else
+// fault() says what happened and the last lines of its log. Kernel thread only; register hooks
+// never wait.
 #pragma once
 
 #include <contract/registers.h>
@@ -25,6 +27,7 @@
 #include "model/common/card_config.h"
 #include "model/common/ports.h"
 #include "model/contract/control_block.h"
+#include "model/control/boot_logic.h"
 #include "model/control/firmware_runner.h"
 #include "model/mmu/mmu.h"
 
@@ -44,7 +47,7 @@ struct MailboxLetter {
   uint32_t arg1 = 0;
 };
 
-class ManagementController : public sc_core::sc_module, private ControllerBus {
+class ManagementController : public sc_core::sc_module, private ControllerBus, private BootClient {
  public:
   sc_core::sc_port<InterruptInterface> interrupt{"interrupt"};  // an answer to the PF is there
   sc_core::sc_port<FaultInterface> lost{"lost"};  // the firmware has stopped: see fault()
@@ -69,6 +72,7 @@ class ManagementController : public sc_core::sc_module, private ControllerBus {
   uint32_t mailbox_result(unsigned i) const;
   void FunctionReset(unsigned function);
   void CardReset();  // the firmware boots again, and knows of nothing that was
+  BootLogic& boot() { return *boot_; }
   FirmwareState state() const { return static_cast<FirmwareState>(Register(regs::MC_STATE)); }
   uint32_t version() const { return Register(regs::MC_VERSION); }
   uint32_t capabilities() const { return Register(regs::MC_CAPABILITIES); }
@@ -97,7 +101,11 @@ class ManagementController : public sc_core::sc_module, private ControllerBus {
   void ArmWatchdog(uint32_t us);
   void Bite();
   void CheckBoot();
-  void Fail(FirmwareState state, const std::string& what);
+  void Fail(FirmwareState state, BootFailure failure, uint32_t detail, const std::string& what);
+  void HoldFirmware() override;
+  void StartFirmware(const FirmwareProgram& program) override;
+  void NoFirmware(const std::string& why) override;
+  void AnswerUpdate() override { interrupt->Interrupt(0, regs::INT_STATUS_ADMIN_MASK); }
   std::string LastLines() const;
 
   const CardConfig& config_;
@@ -123,7 +131,9 @@ class ManagementController : public sc_core::sc_module, private ControllerBus {
   std::deque<std::string> log_;
   std::string fault_;
   sc_core::sc_event watchdog_, boot_deadline_;
+  bool stopped_ = false;  // the firmware that was started has failed
   std::unique_ptr<FirmwareRunner> runner_;
+  std::unique_ptr<BootLogic> boot_;
 };
 
 }  // namespace spyre::model

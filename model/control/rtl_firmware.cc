@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "base/error.h"
-#include "firmware/firmware_image.h"
 #include "model/common/clock.h"
 #include "model/common/transfer.h"
+#include "model/control/factory_firmware.h"
 #include "model/control/firmware_runner.h"
 #include "model/rtl/rtl_blocks.h"
 
@@ -20,31 +20,43 @@ namespace {
 constexpr uint64_t kBatchCycles = 256;
 constexpr uint64_t kNever = 1ull << 40;  // cycles: beyond any run
 
-ElfImage Image(const std::string& path) {
-  if (!path.empty()) return ReadElf(path);
-  return ParseElf(FirmwareImage(), "the built-in firmware");
-}
+// Lets another thread wake a process of the simulation.
+class Alarm final : public sc_core::sc_prim_channel {
+ public:
+  Alarm() : sc_prim_channel(sc_core::sc_gen_unique_name("alarm")) {}
+  void Ring() { async_request_update(); }  // any thread
+  const sc_core::sc_event& event() const { return event_; }
+
+ private:
+  void update() override { event_.notify(sc_core::SC_ZERO_TIME); }
+  sc_core::sc_event event_;
+};
 
 class RtlFirmware final : public FirmwareRunner, private DebugTarget {
  public:
   RtlFirmware(const CardConfig& config, ControllerBus& bus)
       : clock_(config.management.clock_mhz),
-        image_(Image(config.management.firmware)),
+        factory_(FactoryFirmware(config)),
+        image_(factory_),
         controller_(MakeRtlController(bus)) {
     controller_->Load(image_);
   }
+  ~RtlFirmware() override {
+    if (debugger_ != nullptr) debugger_->WatchInput({});
+  }
 
+  bool Runs(const FirmwareProgram& /*program*/) const override { return true; }
   void Run() override {
     for (;;) {
-      sc_core::wait(Ps(clock_.Edge(1)));  // reset
-      controller_->SkipCycles(clock_.CycleAt(NowPs()));
-      if (debugger_ != nullptr) Debug(Debugger::Stop::kReset);
-      while (!halted_ && !restart_) Serve();
       while (!restart_) sc_core::wait(wake_);
       restart_ = false;
       halted_ = false;
       effects_.clear();
       controller_->Load(image_);
+      sc_core::wait(Ps(clock_.Edge(1)));  // reset
+      controller_->SkipCycles(clock_.CycleAt(NowPs()));
+      if (debugger_ != nullptr) Debug(Debugger::Stop::kReset);
+      while (!halted_ && !restart_) Serve();
     }
   }
 
@@ -65,12 +77,30 @@ class RtlFirmware final : public FirmwareRunner, private DebugTarget {
     wake_.notify(sc_core::SC_ZERO_TIME);
     if (debugger_ != nullptr) Debug(Debugger::Stop::kTrap);  // to look at; it cannot go on
   }
-  void Restart() override {
+  void Hold() override {
+    halted_ = true;
+    restart_ = false;
+    effects_.clear();
+    wake_.notify(sc_core::SC_ZERO_TIME);
+  }
+  // Names are known of the factory's firmware only: images have none.
+  void Restart(const FirmwareProgram& program) override {
+    const FirmwareProgram own = FlattenElf(factory_);
+    if (program.load_address == own.load_address && program.entry == own.entry &&
+        program.payload == own.payload) {
+      image_ = factory_;
+    } else {
+      image_ = {
+          "an image from the flash", program.entry, {{program.load_address, program.payload}}, {}};
+    }
     restart_ = true;
     wake_.notify(sc_core::SC_ZERO_TIME);
   }
   RtlController* rtl() override { return controller_.get(); }
-  void SetDebugger(Debugger* debugger) override { debugger_ = debugger; }
+  void SetDebugger(Debugger* debugger) override {
+    debugger_ = debugger;
+    debugger->WatchInput([this] { alarm_.Ring(); });
+  }
 
  private:
   // What follows until the core sleeps, or somebody has to look.
@@ -82,6 +112,8 @@ class RtlFirmware final : public FirmwareRunner, private DebugTarget {
     if (halted_ || restart_) return;
     if (why == RtlController::Stop::kAsleep) {
       if ((pending_ != 0) == interrupt) Sleep();
+      if (!halted_ && !restart_ && debugger_ != nullptr && debugger_->WantsStop())
+        Debug(Debugger::Stop::kInterrupt);
       return;
     }
     if (debugger_ == nullptr) return;
@@ -109,13 +141,14 @@ class RtlFirmware final : public FirmwareRunner, private DebugTarget {
     for (const auto& effect : effects) effect();
   }
 
-  // Until a request comes or the timer is due, if it is set at all.
+  // Until a request comes, the timer is due, if it is set at all, or a debugger may want it to
+  // stop.
   void Sleep() {
     const uint64_t due = controller_->timer_due();
     if (due <= controller_->cycles() || due - controller_->cycles() > kNever) {
-      sc_core::wait(wake_);
+      sc_core::wait(wake_ | alarm_.event());
     } else {
-      sc_core::wait(Ps(clock_.Edge(due) - NowPs()), wake_);
+      sc_core::wait(Ps(clock_.Edge(due) - NowPs()), wake_ | alarm_.event());
     }
     const uint64_t cycle = clock_.CycleAt(NowPs());
     if (cycle > controller_->cycles()) controller_->SkipCycles(cycle - controller_->cycles());
@@ -124,7 +157,9 @@ class RtlFirmware final : public FirmwareRunner, private DebugTarget {
   void Debug(Debugger::Stop why) {
     const Debugger::Resume resume = debugger_->Stopped(*this, why);
     stepping_ = resume == Debugger::Resume::kStep;
-    if (resume == Debugger::Resume::kDetach) debugger_ = nullptr;
+    if (resume != Debugger::Resume::kDetach) return;
+    debugger_->WatchInput({});
+    debugger_ = nullptr;
   }
 
   bool ReadRegister(unsigned number, uint32_t* value) override {
@@ -151,7 +186,8 @@ class RtlFirmware final : public FirmwareRunner, private DebugTarget {
   void ClearBreakpoint(uint32_t address) override { controller_->ClearBreakpoint(address); }
 
   const Clock clock_;
-  const ElfImage image_;
+  const ElfImage factory_;
+  ElfImage image_;  // that runs
   const std::unique_ptr<RtlController> controller_;
   Debugger* debugger_ = nullptr;
   std::vector<std::function<void()>> effects_;
@@ -160,6 +196,7 @@ class RtlFirmware final : public FirmwareRunner, private DebugTarget {
   bool halted_ = false;
   bool restart_ = false;
   sc_core::sc_event wake_;
+  Alarm alarm_;
 };
 
 }  // namespace

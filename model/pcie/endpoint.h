@@ -85,6 +85,7 @@ class PcieEndpoint : public sc_core::sc_module {
   void ForgetSticky();
 
   unsigned enabled_vfs() const { return enabled_vfs_; }
+  uint8_t* sram(uint64_t offset) { return sram_.At(offset); }  // behind BAR4
   std::vector<UnitStatistics> Statistics() const { return link_.Statistics(); }
 
  private:

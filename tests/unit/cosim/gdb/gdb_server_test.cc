@@ -3,12 +3,8 @@
 // another.
 #include "cosim/gdb/gdb_server.h"
 
-#include <arpa/inet.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <netinet/in.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
 #include <cstdint>
 #include <cstdio>
@@ -16,56 +12,16 @@
 
 #include "base/error.h"
 #include "tests/unit/cosim/gdb/fake_processor.h"
+#include "tests/unit/cosim/gdb/gdb_client.h"
 
 namespace spyre::cosim {
 namespace {
 
 using test::FakeProcessor;
+using Client = test::GdbClient;
 using ::testing::AllOf;
 using ::testing::ContainsRegex;
 using ::testing::HasSubstr;
-
-class Client {
- public:
-  explicit Client(uint16_t port) : socket_(socket(AF_INET, SOCK_STREAM, 0)) {
-    sockaddr_in address{};
-    address.sin_family = AF_INET;
-    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    address.sin_port = htons(port);
-    EXPECT_EQ(connect(socket_, reinterpret_cast<sockaddr*>(&address), sizeof(address)), 0);
-  }
-  ~Client() { Close(); }
-  void Close() {
-    if (socket_ >= 0) close(socket_);
-    socket_ = -1;
-  }
-  void SendRaw(const std::string& bytes) const {
-    EXPECT_EQ(send(socket_, bytes.data(), bytes.size(), MSG_NOSIGNAL),
-              static_cast<ssize_t>(bytes.size()));
-  }
-  // The next byte; '\0' at the end of the stream.
-  char Byte() const {
-    char c = 0;
-    return recv(socket_, &c, 1, 0) == 1 ? c : '\0';
-  }
-  // The payload of the next packet, acknowledgements skipped.
-  std::string Packet() {
-    while (true) {
-      const char c = Byte();
-      if (c == '\0') return "(closed)";
-      if (reader_.Push(static_cast<uint8_t>(c)) == GdbPacketReader::Event::kPacket)
-        return reader_.payload();
-    }
-  }
-  std::string Ask(const std::string& payload) {
-    SendRaw(GdbPacket(payload));
-    return Packet();
-  }
-
- private:
-  int socket_;
-  GdbPacketReader reader_;
-};
 
 // The processor runs `steps` instructions in a thread of its own and then lets go of the server.
 class GdbServerTest : public ::testing::Test {
