@@ -41,7 +41,10 @@ class Rung3Queue : public Rung {
 TEST_F(Rung3Queue, ANopIsAnsweredAndItsInterruptComes) {
   driver::Device& device = Physical();
   RunNops(device, 1);
-  EXPECT_EQ(device.queue().statistics().interrupts, 1u);
+  // Where time passes by itself, the response may be there before anybody waits.
+  if (!board().backend().time_passes) {
+    EXPECT_EQ(device.queue().statistics().interrupts, 1u);
+  }
   EXPECT_EQ(device.queue().statistics().missed_interrupts, 0u);
 }
 
@@ -58,6 +61,10 @@ TEST_F(Rung3Queue, AMaskedVectorWaitsAndComesWhenItIsUnmasked) {
   RequireOwnConfigSpace();
   const uint32_t msi = *driver::FindCapability(card(), 0, driver::pci::kCapabilityMsi);
   card().ConfigWrite(0, msi + 0x10, 0xFF);
+  // One that nobody took in an earlier test may still be known.
+  while (card().WaitInterrupt(0, driver::kVectorResponse, card().NowPs()) ==
+         WaitResult::kInterrupt) {
+  }
   driver::Entry entry = Operation(Opcode::NOP);
   ASSERT_TRUE(device.queue().TrySubmit(entry));
   device.queue().RingDoorbell();

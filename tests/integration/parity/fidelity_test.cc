@@ -114,7 +114,7 @@ responses and their order. What may differ is time, within these bounds (asserte
 
 - control-block processor: 8 of its clocks for each step of an operation, and 1 % of a launch;
 - management controller: 4 us for each message of a virtual function, because real firmware takes more than the 0.3 us
-  that `message_ns` assumes; set `message_ns` from the table to have both alike;
+  that `message_ns` assumes; [firmware](firmware.md#the-time-of-a-message) has what it takes, and why the default differs;
 - PT array: nothing; its cycles are those of the formula, checked after every MATMUL.
 
 RTL, from first to last launch operation, beside the timed model (refresh of memory off: it comes at its own times, so

@@ -23,8 +23,8 @@ namespace {
 namespace fs = std::filesystem;
 
 const fs::path kRoot = SPYRE_SOURCE_DIR;
-const std::vector<std::string> kProduct = {"base",     "bringup", "cosim",   "driver",
-                                           "firmware", "model",   "runtime", "traces"};
+const std::vector<std::string> kProduct = {"base",  "bringup", "cosim",   "driver", "firmware",
+                                           "model", "python",  "runtime", "traces"};
 constexpr size_t kMostUnits = 26;
 constexpr int kMostLines = 400;
 
