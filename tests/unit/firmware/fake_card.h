@@ -10,6 +10,7 @@
 #include <array>
 #include <cstring>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "model/contract/control_block.h"
@@ -138,6 +139,8 @@ class FakeCard {
   uint32_t pending() const { return pending_; }
   uint64_t answers() const { return answers_; }
   uint64_t violations() const { return violations_; }
+  // Base and length of what was cleared, in order.
+  const std::vector<std::pair<uint64_t, uint64_t>>& scrubbed() const { return scrubbed_; }
   // Commands that changed the MMU or the cores of a function.
   uint64_t protection_commands() const { return protection_commands_; }
   // Bits of MC_PENDING in the order in which they were answered.
@@ -200,6 +203,10 @@ class FakeCard {
       case regs::MC_REGION_BASE_HI:
       case regs::MC_REGION_LENGTH_LO:
       case regs::MC_REGION_LENGTH_HI:
+      case regs::MC_SCRUB_BASE_LO:
+      case regs::MC_SCRUB_BASE_HI:
+      case regs::MC_SCRUB_LENGTH_LO:
+      case regs::MC_SCRUB_LENGTH_HI:
       case regs::MC_CORE_MASK:
       case regs::MC_PANIC_PC:
       case regs::MC_PANIC_VALUE:
@@ -222,6 +229,9 @@ class FakeCard {
         return Finish(regs::MC_PENDING_MAILBOX_MASK);
       case regs::MC_REGION_SET:
         return SetRegion();
+      case regs::MC_SCRUB:
+        scrubbed_.emplace_back(Pair(regs::MC_SCRUB_BASE_LO), Pair(regs::MC_SCRUB_LENGTH_LO));
+        return;
       case regs::MC_CORE_MASK_SET:
         ++protection_commands_;
         if (At(regs::MC_REGION_FUNCTION) < kMaxFunctions) {
@@ -283,6 +293,7 @@ class FakeCard {
   uint32_t block_words_ = 0;  // bit i: word i of the block was written
   uint64_t answers_ = 0;
   uint64_t violations_ = 0;
+  std::vector<std::pair<uint64_t, uint64_t>> scrubbed_;
   uint64_t protection_commands_ = 0;
   std::string log_;
   std::vector<uint32_t> order_;

@@ -39,6 +39,22 @@ TEST_F(FirmwareRegions, AssignmentAgainReplacesTheRegion) {
   EXPECT_EQ(bus.region(1, 0), wider);
 }
 
+// What a function gets is clear; what it keeps is not touched.
+TEST_F(FirmwareRegions, MemoryIsClearedWhenItIsGiven) {
+  using Cleared = std::vector<std::pair<uint64_t, uint64_t>>;
+  Lead({AdminCommand::ASSIGN});
+  EXPECT_EQ(bus.scrubbed(), (Cleared{{kPlace.base, kPlace.length}}));
+  EXPECT_EQ(bus.Ask(AdminCommand::ASSIGN, 2, 0, kPlace), AdminStatus::OVERLAP);
+  EXPECT_EQ(bus.Ask(AdminCommand::RESIZE, 1, 0, {0, kPlace.length / 2}), AdminStatus::DONE);
+  EXPECT_EQ(bus.scrubbed().size(), 1u) << "nothing was given";
+  EXPECT_EQ(bus.Ask(AdminCommand::RESIZE, 1, 0, kPlace), AdminStatus::DONE);
+  EXPECT_EQ(bus.scrubbed().back(), std::pair(kPlace.base + kPlace.length / 2, kPlace.length / 2));
+  Lead({AdminCommand::RELEASE, AdminCommand::CREATE, AdminCommand::MAP});
+  EXPECT_EQ(bus.scrubbed().size(), 2u);
+  Lead({AdminCommand::ACTIVATE});
+  EXPECT_EQ(bus.scrubbed().back(), std::pair(kPlace.base, kPlace.length));
+}
+
 TEST_F(FirmwareRegions, ReleaseOfARegionThatIsNotThereIsNoError) {
   EXPECT_EQ(bus.Ask(AdminCommand::RELEASE, 1, 0), AdminStatus::DONE);
   Lead({AdminCommand::ASSIGN, AdminCommand::RELEASE});

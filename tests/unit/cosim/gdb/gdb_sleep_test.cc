@@ -17,16 +17,19 @@ namespace {
 
 class GdbSleepTest : public ::testing::Test,
                      public model::InterruptInterface,
-                     public model::FaultInterface {
+                     public model::FaultInterface,
+                     public model::MemoryClearInterface {
  protected:
   GdbSleepTest() {
     config_.management.fidelity = model::ManagementFidelity::kRtl;
     controller_ = std::make_unique<model::ManagementController>("management", config_, mmu_);
     controller_->interrupt.bind(*this);
     controller_->lost.bind(*this);
+    controller_->scrubber().memory.bind(*this);
     controller_->SetDebugger(&server_);
   }
   void Interrupt(unsigned /*function*/, uint32_t /*causes*/) override {}
+  void ClearMemory(uint64_t /*base*/, uint64_t /*bytes*/) override {}
   void Lost() override { ADD_FAILURE() << controller_->fault(); }
 
   // Lets the firmware boot and fall asleep, then runs the simulation until the client has ended.

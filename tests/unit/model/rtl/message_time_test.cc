@@ -15,13 +15,17 @@
 namespace spyre::model {
 namespace {
 
-class MessageTime : public ::testing::Test, public InterruptInterface, public FaultInterface {
+class MessageTime : public ::testing::Test,
+                    public InterruptInterface,
+                    public FaultInterface,
+                    public MemoryClearInterface {
  protected:
   MessageTime() {
     config_.management.fidelity = ManagementFidelity::kRtl;
     controller_ = std::make_unique<ManagementController>("management", config_, mmu_);
     controller_->interrupt.bind(*this);
     controller_->lost.bind(*this);
+    controller_->scrubber().memory.bind(*this);
     sc_core::sc_start(Ps(1'000'000'000));
     controller_->Request({static_cast<uint32_t>(AdminCommand::ASSIGN), 1, 0, 0, 1ull << 30},
                          sc_core::SC_ZERO_TIME);
@@ -29,6 +33,7 @@ class MessageTime : public ::testing::Test, public InterruptInterface, public Fa
     EXPECT_EQ(controller_->admin_status(), 0u);
   }
   void Interrupt(unsigned /*function*/, uint32_t /*causes*/) override {}
+  void ClearMemory(uint64_t /*base*/, uint64_t /*bytes*/) override {}
   void Lost() override { ADD_FAILURE() << controller_->fault(); }
 
   // Mean of `count` messages, each sent when the one before is answered.
