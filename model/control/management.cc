@@ -315,28 +315,6 @@ void ManagementController::Effect(uint32_t address, uint32_t value) {
   UpdatePending();
 }
 
-uint64_t ManagementController::Pair(uint32_t low) const {
-  return Register(low) | static_cast<uint64_t>(Register(low + 4)) << 32;
-}
-
-void ManagementController::SetRegion() {
-  const PhysicalRange range{Pair(regs::MC_REGION_BASE_LO), Pair(regs::MC_REGION_LENGTH_LO),
-                            kPermissionRead | kPermissionWrite | kPermissionExecute};
-  scrubber_.Then([this, range, function = Register(regs::MC_REGION_FUNCTION),
-                  region = Register(regs::MC_REGION_INDEX)] {
-    mmu_.SetRegion(function, region, range);
-    scrubber_.Give(range.base, range.length);
-  });
-}
-
-void ManagementController::AnswerRequest(uint32_t status) {
-  answering_ = false;
-  if (admin_status_ != kAdminBusy) return;
-  admin_status_ = status;
-  interrupt->Interrupt(0, regs::INT_STATUS_ADMIN_MASK);
-  UpdatePending();
-}
-
 // ---------------------------------------------------------------- failing
 
 void ManagementController::Log(char c) {
@@ -394,18 +372,6 @@ void ManagementController::NoFirmware(const std::string& why) {
                   why, boot_->failure(), boot_->failure_detail());
   registers_[(regs::MC_STATE - kBus) / 4] = static_cast<uint32_t>(FirmwareState::FAILED);
   lost->Lost();
-}
-
-void ManagementController::DescribeWaits(std::vector<std::string>& lines) const {
-  const std::string update = boot_->DescribeWait();
-  if (!update.empty()) lines.push_back("management: " + update);
-  if (answering_) lines.emplace_back("management: memory is being cleared for a request of the PF");
-  if (pending_ == 0) return;
-  lines.push_back(fmt::format("management: firmware has not answered{}{}{}{}{}",
-                              message_.waits ? " a message" : "",
-                              admin_status_ == kAdminBusy ? " a request of the PF" : "",
-                              mailbox_status_ == kAdminBusy ? " a mailbox command" : "",
-                              resets_.empty() ? "" : " a function-level reset", runner_->Where()));
 }
 
 }  // namespace spyre::model

@@ -117,11 +117,14 @@ TEST(FirmwareReset, KeepsRegionsCountsAndRecords) {
   EXPECT_EQ(record.results[1], 1u);
 }
 
-TEST(FirmwareReset, OfThePfTakesNothingFromVirtualFunctions) {
+TEST(FirmwareReset, OfThePfTakesBackWhatVirtualFunctionsHave) {
   FakeBus bus;
   ASSERT_EQ(bus.Ask(AdminCommand::ASSIGN, 1, 0, {kGiB, kGiB}), AdminStatus::DONE);
+  ASSERT_EQ(bus.Ask(AdminCommand::SET_REGION_QUOTA, 2, 0, {0, 4096}), AdminStatus::DONE);
+  ASSERT_EQ(bus.Ask(AdminCommand::ASSIGN, 2, 0, {2 * kGiB, kGiB}), AdminStatus::QUOTA);
   bus.Reset(0);
-  EXPECT_EQ(bus.region(1, 0), (Range{kGiB, kGiB}));
+  EXPECT_EQ(bus.region(1, 0), Range{});
+  EXPECT_EQ(bus.Ask(AdminCommand::ASSIGN, 2, 0, {kGiB, kGiB}), AdminStatus::DONE);
   EXPECT_EQ(bus.CounterOf(Counter::RESETS, 0), 1u);
 }
 
