@@ -4,8 +4,8 @@
 #include "firmware/state.h"
 
 /* The card has drained the function before it asks. Every message is answered before the next is
- * read, so nothing of the function is half done here. What virtual functions have is the PF's to give
- * and to take, and goes with it. */
+ * read, so nothing of the function is half done here. What virtual functions have is the PF's to
+ * give and to take, and goes with it. */
 void fw_serve_reset(struct fw *fw) {
   const uint32_t function = fw_read(fw, SPYRE_REG_MC_RESET_FUNCTION);
   fw_count(fw, function, SPYRE_COUNTER_RESETS, 1);

@@ -22,7 +22,7 @@ class SparseMemory {
   // The bytes at `address`; valid up to size(). Callers check bounds.
   uint8_t* At(uint64_t address) { return base_ + address; }
   const uint8_t* At(uint64_t address) const { return base_ + address; }
-  void Clear();  // all bytes zero; pages go back to the host
+  void Clear();                                  // all bytes zero; pages go back to the host
   void Clear(uint64_t address, uint64_t bytes);  // these; callers check bounds
   bool Contains(uint64_t address, uint64_t bytes) const {
     return address <= size_ && bytes <= size_ - address;
