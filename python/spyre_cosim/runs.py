@@ -43,7 +43,8 @@ class Result:
     """What a run left.
 
     report: report.json as a dictionary (docs/report.md)
-    verified: whether the results are right; None if nobody checked
+    verified: whether the results are right, and those of the comparison that output.compare asks for; None if nobody checked
+    difference: the first thing in which the comparison differs, or ""
     tensors: NumPy arrays by name
     summary: what ``spyre-cosim run`` prints
     directory, trace: where its files are
@@ -53,8 +54,8 @@ class Result:
     def __init__(self, directory: str, fields: Dict[str, Any], temporary: str) -> None:
         self.directory = directory
         self.report: Dict[str, Any] = json.loads(fields["report"])
-        self.verified: Optional[bool] = fields["verified"]
         self.difference: str = fields["difference"]
+        self.verified: Optional[bool] = False if self.difference else fields["verified"]
         self.summary: str = fields["summary"]
         self.tensors = Tensors(fields["tensors"])
         self.trace: str = fields["trace"]

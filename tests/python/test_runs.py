@@ -45,6 +45,11 @@ class Runs(unittest.TestCase):
         del first
         self.assertFalse(os.path.exists(directory), "a temporary directory goes with its result")
 
+    def test_a_comparison_that_differs_is_not_verified(self):
+        fields = {"report": "{}", "summary": "", "tensors": {}, "trace": "", "warnings": [], "verified": True}
+        self.assertIs(sc.Result("out", {**fields, "difference": ""}, "").verified, True)
+        self.assertIs(sc.Result("out", {**fields, "difference": "the output"}, "").verified, False)
+
     def test_a_wrong_key_says_which_and_what_is_meant(self):
         with self.assertRaises(sc.BadInput) as caught:
             sc.run(settings={"workload.rowz": 64})
