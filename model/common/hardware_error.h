@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a block of the card says about an error of the hardware, and who hears of it: the
+// management controller, which logs and counts it, and whoever watches injected faults. Kernel
+// thread only.
+#pragma once
+
+#include <cstdint>
+
+#include <contract/registers.h>
+
+namespace spyre::model {
+
+struct HardwareError {
+  RasCode code{};
+  RasSeverity severity{};
+  uint16_t function = 0;  // whose work it hit; 0: the PF's, or nobody's
+  uint32_t detail[2]{};   // the place, as RasCode says for this code
+};
+
+class HardwareErrorSink {
+ public:
+  // At the simulated time of the call.
+  virtual void Report(const HardwareError& error) = 0;
+
+ protected:
+  ~HardwareErrorSink() = default;
+};
+
+}  // namespace spyre::model
