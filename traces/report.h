@@ -21,7 +21,7 @@ namespace spyre::trace {
 
 // Slices of a run that the page holds; beyond, neighbours shorter than a time that the page states
 // are merged. A page of two million stays below 15 MB.
-inline constexpr size_t kReportSlices = 2'000'000;
+inline constexpr size_t kReportSlices = 2'250'000;
 
 struct ReportRun {
   const Trace& trace;

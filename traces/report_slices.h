@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The slices of a run as the report page reads them (page/src/decode.ts). Callers: WriteReport.
+// The slices of a run as the report page reads them (page/src/run.ts). Callers: WriteReport.
 //
 // Slices stand by track, in the page's order of tracks, then by start, then the longer first, and
 // are cut into blocks of kPageBlockSlices. A block is eight columns; each is its length in bytes

@@ -13,7 +13,7 @@ export interface Theme {
 const hues: Record<string, [number, number]> = { // hue, saturation
   host: [38, 78], control: [232, 52], step: [262, 45], dma: [330, 55], pcie: [190, 60],
   memory: [205, 62], ring: [172, 48], firmware: [15, 50],
-  load: [212, 66], store: [24, 76], pt: [140, 46], vector: [278, 48], core: [140, 30],
+  load: [212, 66], store: [24, 82], pt: [140, 46], vector: [278, 48], core: [140, 30],
 };
 
 export function hueOf(track: Track, category: string): string {
@@ -36,11 +36,16 @@ export const mix = (a: Rgb, b: Rgb, share: number): Rgb => [
   Math.round(a[1] + (b[1] - a[1]) * share),
   Math.round(a[2] + (b[2] - a[2]) * share),
 ];
+// pixel(mix(a, b, share)) without making anything: it is called for every pixel.
+export const blend = (a: Rgb, b: Rgb, share: number): number => {
+  const red = a[0] + (b[0] - a[0]) * share, green = a[1] + (b[1] - a[1]) * share, blue = a[2] + (b[2] - a[2]) * share;
+  return ((255 << 24) | (blue << 16) | (green << 8) | red) >>> 0;
+};
 export const pixel = (c: Rgb): number => ((255 << 24) | (c[2] << 16) | (c[1] << 8) | c[0]) >>> 0;
 
 export function unitColor(unit: string, theme: Theme, step = 0): Rgb {
   const [hue, saturation] = hues[unit] ?? [210, 10];
-  return toRgb((hue + step * 5 + 360) % 360, saturation, (theme.dark ? 58 : 52) + step * 6);
+  return toRgb((hue + step * 6 + 360) % 360, saturation, (theme.dark ? 62 : 64) + step * 3);
 }
 
 // Of a kind as it stands on a track of that unit.

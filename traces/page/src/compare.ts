@@ -28,17 +28,21 @@ export function changes(a: Run, b: Run): HTMLElement[] {
   const others = differences(
     { workload: a.head.summary.metadata?.workload, build: a.head.summary.metadata?.build, division: a.report?.division },
     { workload: b.head.summary.metadata?.workload, build: b.head.summary.metadata?.build, division: b.report?.division });
-  const list = [...config, ...others];
   const isSame = a.head.summary.digest === b.head.summary.digest;
-  const shown = el("section", { class: "card wide", id: "configuration-changes", "aria-label": "What changed in the configuration" },
+  const shown = el("section", { class: "card", id: "configuration-changes", "aria-label": "What changed in the configuration" },
     el("div", { class: "card-head" }, el("h3", {}, "What changed in the configuration"),
       el("span", { class: "dim" }, `A: ${a.title}   B: ${b.title}`)));
-  if (list.length === 0) {
-    shown.append(el("p", {}, isSame ? "Nothing: both runs did the same at the same times." : "Nothing: both traces name the same configuration and build."));
-  } else {
+  const rows = (list: Difference[]): HTMLElement => {
     const body = el("tbody");
     for (const d of list) body.append(el("tr", {}, el("th", { scope: "row" }, d.key), el("td", {}, d.a), el("td", {}, d.b)));
-    shown.append(el("table", {}, el("thead", {}, el("tr", {}, el("th", { scope: "col" }, "key"), el("th", { scope: "col" }, "A"), el("th", { scope: "col" }, "B"))), body));
+    return body;
+  };
+  if (config.length + others.length === 0) {
+    shown.append(el("p", {}, isSame ? "Nothing: both runs did the same at the same times." : "Nothing: both traces name the same configuration and build."));
+  } else {
+    const head = (name: string): HTMLElement => el("thead", {}, el("tr", {}, el("th", { scope: "col" }, name), el("th", { scope: "col" }, "A"), el("th", { scope: "col" }, "B")));
+    if (config.length > 0) shown.append(el("table", { id: "configuration-table" }, head("key"), rows(config)));
+    if (others.length > 0) shown.append(el("h3", { style: "margin:.6rem 0 .2rem" }, "What followed from it"), el("table", {}, head("field"), rows(others)));
   }
   interface Line { name: string; a: number; b: number; text: (v: number) => string; less: boolean }
   const sum = (run: Run, test: (name: string) => boolean, field: string): number =>
@@ -77,5 +81,5 @@ export function changes(a: Run, b: Run): HTMLElement[] {
     id: "path-changes", caption: "Critical paths of all kernels shown, by cause", columns, sort: 1,
     rows: [...causes].map(([name, [x, y]]) => ({ name, a: x, b: y, text: time, less: true })),
   });
-  return [shown, el("div", { class: "sections", style: "margin-top:.9rem" }, figures, paths)];
+  return [el("div", { class: "changes" }, shown, figures, paths)];
 }

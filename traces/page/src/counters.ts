@@ -15,6 +15,9 @@ export interface Series {
   tracks: Track[];
   weight: (run: Run, slice: number) => number; // what the slice adds in all, e.g. its bytes
   subtract?: Series; // taken off, down to 0
+  within?: Series;   // at most as much as this
+  perTime?: boolean; // the weight is of each ps, not of the whole slice
+  inOrder?: boolean; // the unit does one thing after the other: time shared with the slice before is that one's
   bins: Float64Array | null; // of the launches: weight per bin
 }
 export interface Counter {
@@ -69,11 +72,12 @@ export function countersOf(run: Run): Counter[] {
   };
   const channels = of((t) => t.process === "memory");
   const stores = of((t) => (isUnitOfCore(t) && t.name === "store") || (t.process === "card" && t.name === "dma in"));
-  const written = series("written", "store", stores);
+  const total = series("all", "memory", channels);
+  const written = { ...series("written", "store", stores), within: total };
   add({
     id: "memory", name: "Device memory",
     what: "Bytes on the data buses of all channels, check bytes included. Written: stores of the cores and DMA in, over the time that they took; read: the rest.",
-    series: [{ ...series("read", "memory", channels), subtract: written }, written],
+    series: [{ ...total, name: "read", subtract: written }, written],
     scale: 1e12, format: gbps, peak: peaks?.memory ?? 0, peakName: "all channels",
   });
   const pts = of((t) => isUnitOfCore(t) && t.name === "pt");
@@ -82,7 +86,7 @@ export function countersOf(run: Run): Counter[] {
     add({
       id: "macs", name: "Multiply-accumulates",
       what: "The MACs of each kernel, spread over the time in which its PT arrays worked.",
-      series: [series("MAC/s", "pt", pts, (r, i) => byTime(r, i) * (rates.get(r.flow[i]) ?? 0))],
+      series: [{ ...series("MAC/s", "pt", pts, (r, i) => (byTime(r, i) > 0 ? rates.get(r.flow[i]) ?? 0 : 0)), inOrder: true, perTime: true }],
       scale: 1e12, format: (v) => `${si3(v / 1e12)} TMAC/s`, peak: peaks?.macs ?? 0, peakName: "all PT arrays",
     });
   } else {
@@ -97,7 +101,9 @@ export function countersOf(run: Run): Counter[] {
   add({
     id: "lx", name: "LX, a core",
     what: "Bytes that load, store, PT and vector units moved to and from their scratchpad, mean of the cores.",
-    series: ["load", "store", "pt", "vector"].map((unit) => series(unit, unit, units.filter((t) => t.name === unit))),
+    series: ["load", "store", "pt", "vector"].map((unit) => ({
+      ...series(unit, unit, units.filter((t) => t.name === unit)), inOrder: unit === "pt" || unit === "vector",
+    })),
     scale: 1e12 / Math.max(cores, 1), format: gbps, peak: peaks?.lxCore ?? 0, peakName: "LX port",
   });
   for (const direction of ["cw", "ccw"]) {
@@ -134,8 +140,13 @@ function macRates(run: Run, pts: Track[]): Map<number, number> | null {
     seen = run.loaded;
     busy.clear();
     for (const t of pts) {
+      let covered = -Infinity;
       for (let i = t.first, end = Math.min(t.first + t.slices, run.loaded); i < end; ++i) {
-        if (run.isWait[run.kind[i]] === 0) busy.set(run.flow[i], (busy.get(run.flow[i]) ?? 0) + run.length[i]);
+        if (run.isWait[run.kind[i]] !== 0) continue;
+        const end = run.endOf(i);
+        const fresh = end - Math.max(run.start[i], covered);
+        covered = Math.max(covered, end);
+        if (fresh > 0) busy.set(run.flow[i], (busy.get(run.flow[i]) ?? 0) + fresh);
       }
     }
     for (const [flow, value] of macs) rates.set(flow, value / Math.max(busy.get(flow) ?? 0, 1));
@@ -143,22 +154,35 @@ function macRates(run: Run, pts: Track[]): Map<number, number> | null {
   return { get: (flow: number) => { if (run.loaded === run.count) fill(); return rates.get(flow); } } as Map<number, number>;
 }
 
-function accumulate(run: Run, s: Series, sum: Float64Array, columns: number, t0: number, perColumn: number): void {
-  const t1 = t0 + columns * perColumn;
+// What lies between low and high is added to the columns, which begin at t0.
+function accumulate(run: Run, s: Series, sum: Float64Array, columns: number, t0: number, perColumn: number,
+  low: number, high: number): void {
+  const t1 = Math.min(t0 + columns * perColumn, high);
+  const begin = Math.max(t0, low);
+  if (t1 <= begin) return;
   for (const track of s.tracks) {
-    const [from, to] = run.between(track, t0, t1);
+    const [from, to] = run.between(track, begin, t1);
+    let covered = s.inOrder === true && from > track.first ? run.reach[from - 1] : -Infinity;
     for (let i = from; i < to; ++i) {
       const weight = s.weight(run, i);
       if (weight === 0) continue;
-      const length = run.length[i];
-      const a = Math.max(run.start[i], t0), b = Math.min(run.start[i] + length, t1);
+      let start = run.start[i], length = run.length[i];
+      if (s.inOrder === true) {
+        const end = start + length;
+        start = Math.min(Math.max(start, covered), end);
+        covered = Math.max(covered, end);
+        length = end - start;
+        if (length === 0) continue;
+      }
+      const a = Math.max(start, begin), b = Math.min(start + length, t1);
       if (b < a) continue;
       if (length === 0) {
         if (a < t1) sum[Math.min(columns - 1, Math.floor((a - t0) / perColumn))] += weight;
         continue;
       }
       // addTime adds rate x columns; a column is perColumn long.
-      if (b > a) addTime(sum, columns, (a - t0) / perColumn, (b - t0) / perColumn, weight / length * perColumn);
+      const rate = s.perTime === true ? weight : weight / length;
+      if (b > a) addTime(sum, columns, (a - t0) / perColumn, (b - t0) / perColumn, rate * perColumn);
     }
   }
 }
@@ -166,11 +190,12 @@ function accumulate(run: Run, s: Series, sum: Float64Array, columns: number, t0:
 // Makes the bins of a series over the launches. Some milliseconds a track of ten thousands.
 export async function prepare(run: Run, counters: Counter[], pause: () => Promise<void>): Promise<void> {
   for (const counter of counters) {
-    for (const s of counter.series) {
+    for (const s of new Set(counter.series.flatMap((one) => [one, one.subtract, one.within]))) {
+      if (s === undefined || s.bins !== null) continue;
       const bins = new Float64Array(kBins);
       const perBin = run.launchEnd / kBins;
       for (const track of s.tracks) {
-        accumulate(run, { ...s, tracks: [track] }, bins, kBins, 0, perBin);
+        accumulate(run, { ...s, tracks: [track] }, bins, kBins, 0, perBin, 0, run.launchEnd);
         if (track.slices > 5000) await pause();
       }
       s.bins = bins;
@@ -191,6 +216,11 @@ export function valuesOf(run: Run, counter: Counter, columns: number, t0: number
       if (other === null) return null;
       for (let x = 0; x < columns; ++x) sum[x] = Math.max(0, sum[x] - other[x]);
     }
+    if (s.within !== undefined) {
+      const other = sumOf(run, s.within, columns, t0, perColumn, binPs);
+      if (other === null) return null;
+      for (let x = 0; x < columns; ++x) sum[x] = Math.min(sum[x], other[x]);
+    }
     for (let x = 0; x < columns; ++x) sum[x] = sum[x] / perColumn * counter.scale;
     values.push(sum);
   }
@@ -201,18 +231,19 @@ function sumOf(run: Run, s: Series, columns: number, t0: number, perColumn: numb
   const sum = new Float64Array(columns);
   const t1 = t0 + columns * perColumn;
   if (s.bins === null) return null;
-  const inside = t0 >= -perColumn && t1 <= run.launchEnd + perColumn;
-  if (perColumn < binPs * 2 || !inside) {
+  if (perColumn < binPs * 2) {
     let slices = 0;
     for (const track of s.tracks) {
       const [from, to] = run.between(track, t0, t1);
       slices += to - from;
     }
-    if (slices < 400_000 || !inside) {
-      accumulate(run, s, sum, columns, t0, perColumn);
+    if (slices < 100_000) {
+      accumulate(run, s, sum, columns, t0, perColumn, -Infinity, Infinity);
       return sum;
     }
   }
+  accumulate(run, s, sum, columns, t0, perColumn, -Infinity, 0);
+  accumulate(run, s, sum, columns, t0, perColumn, run.launchEnd, Infinity);
   for (let x = 0; x < columns; ++x) {
     const a = (t0 + x * perColumn) / binPs, b = a + perColumn / binPs;
     const low = Math.max(0, Math.floor(a)), high = Math.min(kBins, Math.ceil(b));

@@ -2,7 +2,7 @@
 // Lanes as pixels. A canvas that is asked for a hundred thousand rectangles takes longer than a
 // frame; writing the pixels takes a few milliseconds, whatever the number of slices.
 
-import { mix, pixel, type Rgb, type Theme } from "./colors";
+import { blend, mix, pixel, type Rgb, type Theme } from "./colors";
 import type { Run, Track } from "./run";
 
 const noKind = 0xffff;
@@ -132,7 +132,7 @@ export class Raster {
         for (let x = x0; x < x1; ++x) if (solid[x] === 0) hatch[x] = 1;
         continue;
       }
-      const color = faint ? pixel(mix(look.rgb[k], theme.back, 0.8)) : look.colors[k];
+      const color = faint ? blend(look.rgb[k], theme.back, 0.8) : look.colors[k];
       for (let x = x0; x < x1; ++x) solid[x] = color;
       if (x1 - x0 > 3 && a >= 0) solid[x0] = back; // neighbours stay apart
     }
@@ -145,7 +145,7 @@ export class Raster {
     for (let x = left; x < width; ++x) {
       let color = solid[x];
       if (color === 0 && cover[x] > 0) {
-        color = pixel(mix(theme.back, look.rgb[coverKind[x]], 0.18 + 0.82 * Math.min(1, cover[x])));
+        color = blend(theme.back, look.rgb[coverKind[x]], 0.18 + 0.82 * Math.min(1, cover[x]));
       }
       if (color !== 0) {
         for (let y = y0, p = y0 * width + x; y < y1; ++y, p += width) pixels[p] = color;
@@ -157,20 +157,35 @@ export class Raster {
     }
   }
 
+  // Values on top of each other, up to `full`.
+  areas(values: Float64Array[], colors: number[], full: number, left: number, top: number, height: number): void {
+    const columns = this.width - left;
+    const bottom = Math.min(this.height, Math.round(top + height));
+    for (let x = 0; x < columns; ++x) {
+      let below = 0;
+      let y1 = bottom;
+      for (let i = 0; i < values.length; ++i) {
+        if (values[i][x] <= 0) continue;
+        below += values[i][x];
+        const y0 = Math.max(0, Math.min(y1 - (i === 0 ? 1 : 0), Math.round(top + height - below / full * height)));
+        for (let y = y0, p = y0 * this.width + left + x; y < y1; ++y, p += this.width) this.pixels[p] = colors[i];
+        y1 = Math.min(y1, y0);
+      }
+    }
+  }
+
   // How busy the tracks were together, as a skyline. Returns the mean share of each column.
   skyline(run: Run, tracks: Track[], left: number, top: number, height: number, t0: number,
     perPixel: number, color: Rgb, theme: Theme, hidden: Uint8Array): Float32Array {
     const columns = this.width - left;
     const share = busyShare(run, tracks, columns, t0, perPixel, hidden);
-    const line = pixel(color), area = pixel(mix(theme.back, color, theme.dark ? 0.5 : 0.42));
+    const area = pixel(mix(theme.back, color, theme.dark ? 0.72 : 0.78));
     const y1 = Math.min(this.height, Math.round(top + height));
     for (let x = 0; x < columns; ++x) {
       const size = share[x] * height;
       if (size <= 0) continue;
       const y0 = Math.round(top + height - Math.max(size, 1));
-      for (let y = Math.max(0, y0); y < y1; ++y) {
-        this.pixels[y * this.width + left + x] = y < y0 + 1.5 ? line : area;
-      }
+      for (let y = Math.max(0, y0); y < y1; ++y) this.pixels[y * this.width + left + x] = area;
     }
     return share;
   }
@@ -186,24 +201,33 @@ export function busyShare(run: Run, tracks: Track[], columns: number, t0: number
     const level = track.level;
     const coarse = level !== null && (level.to - level.from) / level.bins[0].size <= perPixel * 2.01 &&
       (to - from > 2 * columns || !run.hasAll(track));
-    if (coarse && t0 >= level!.from - perPixel && t1 <= level!.to + perPixel) {
-      addLevel(track, sum, columns, t0, perPixel);
+    if (!coarse) {
+      addSlices(run, from, to, sum, columns, t0, perPixel, t0, t1, hidden);
       continue;
     }
-    let covered = -Infinity;
-    for (let i = from; i < to; ++i) {
-      const kind = run.kind[i];
-      if (run.isWait[kind] !== 0 || (hidden !== null && hidden[kind] !== 0)) continue;
-      const end = run.start[i] + run.length[i];
-      const a = Math.max(run.start[i], covered, t0), b = Math.min(end, t1);
-      covered = Math.max(covered, end);
-      if (b <= a) continue;
-      addTime(sum, columns, (a - t0) / perPixel, (b - t0) / perPixel, 1);
+    addLevel(track, sum, columns, t0, perPixel);
+    for (const [low, high] of [[t0, Math.min(t1, level!.from)], [Math.max(t0, level!.to), t1]]) {
+      if (high <= low) continue;
+      const [a, b] = run.between(track, low, high);
+      addSlices(run, a, b, sum, columns, t0, perPixel, low, high, hidden);
     }
   }
   const n = Math.max(tracks.length, 1);
   for (let x = 0; x < columns; ++x) sum[x] = Math.min(1, sum[x] / n);
   return sum;
+}
+
+function addSlices(run: Run, from: number, to: number, sum: Float32Array, columns: number, t0: number,
+  perPixel: number, low: number, high: number, hidden: Uint8Array | null): void {
+  let covered = -Infinity;
+  for (let i = from; i < to; ++i) {
+    const kind = run.kind[i];
+    if (run.isWait[kind] !== 0 || (hidden !== null && hidden[kind] !== 0)) continue;
+    const end = run.start[i] + run.length[i];
+    const a = Math.max(run.start[i], covered, low), b = Math.min(end, high);
+    covered = Math.max(covered, end);
+    if (b > a) addTime(sum, columns, (a - t0) / perPixel, (b - t0) / perPixel, 1);
+  }
 }
 
 // Adds `rate` to the columns from a to b, to those at the ends the share that lies inside.

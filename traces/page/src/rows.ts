@@ -23,6 +23,7 @@ export interface RowOptions {
   grouping: Grouping;
   open: Map<string, boolean>; // what the reader opened or closed
   scale: number;
+  stretch: number; // of counters and closed groups
   unitFilter: string;
   showCategory: (category: string) => boolean;
   counters: (run: Run) => Counter[];
@@ -94,7 +95,7 @@ export function makeRows(runs: Run[], options: RowOptions): Row[] {
     if (!open) return;
     for (const counter of counters) {
       if (several && !["memory", "macs", "pt", "lx"].includes(counter.id)) continue;
-      push({ id: `${id}:${counter.id}`, label: counter.name, note: "", depth: 1, type: "counter", run, tracks: [], counter, open: null, height: 38 * s });
+      push({ id: `${id}:${counter.id}`, label: counter.name, note: "", depth: 1, type: "counter", run, tracks: [], counter, open: null, height: 38 * s * options.stretch });
     }
     if (!several) {
       push({ id: `${id}:queue`, label: "Queue depth", note: "", depth: 1, type: "queue", run, tracks: [], counter: null, open: null, height: 26 * s });
@@ -113,7 +114,7 @@ export function makeRows(runs: Run[], options: RowOptions): Row[] {
     const open = isOpen(id, group.openAtFirst && !several);
     push({
       id, label: `${badge(run)}${label}`, note: tracks.length > 1 ? `${tracks.length}` : "", depth: 0, type: "group", run, tracks,
-      counter: null, open, height: (open ? 20 : 30) * s,
+      counter: null, open, height: (open ? 20 : 30 * options.stretch) * s,
     });
     if (!open) return;
     for (const t of tracks) {
@@ -140,12 +141,14 @@ export function makeRows(runs: Run[], options: RowOptions): Row[] {
   }
   let top = 0;
   for (const row of rows) {
-    row.height = Math.round(row.height);
+    row.height = Math.floor(row.height);
     row.top = top;
     top += row.height;
   }
   return rows;
 }
+
+export const isElastic = (row: Row): boolean => row.type === "counter" || (row.type === "group" && row.open === false);
 
 export function categoryOf(track: Track): string {
   if (isUnitOfCore(track) || track.process === "service core") return "core";

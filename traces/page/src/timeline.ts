@@ -2,11 +2,11 @@
 // The timeline: one canvas for axis and rows, labels beside it as elements that a screen reader
 // finds. Wheel, drag and keys move it; the same actions are methods.
 
-import { causeColor, css, currentTheme, hueOf, kindColor, mix, pixel, type Theme } from "./colors";
+import { causeColor, css, currentTheme, hueOf, kindColor, mix, pixel, unitColor, type Theme } from "./colors";
 import { queueDepth, seriesColor, valuesOf, type Counter } from "./counters";
 import { axisTime, bytes, percent, time } from "./format";
 import { busyShare, Raster, type Look } from "./raster";
-import { categoryOf, countersOf, makeRows, type Grouping, type Row } from "./rows";
+import { categoryOf, countersOf, isElastic, makeRows, type Grouping, type Row } from "./rows";
 import type { Kernel, Path, Run, Track } from "./run";
 
 export interface Selection { run: Run; slice: number }
@@ -231,12 +231,18 @@ export class Timeline {
   private timeAt(x: number): number { return this.from + (x - this.labelWidth) / (this.cssWidth - this.labelWidth) * (this.to - this.from); }
 
   rowList(): Row[] {
-    if (this.rows.length === 0) {
-      this.rows = makeRows(this.runs, {
-        grouping: this.grouping, open: this.open, scale: this.scale, unitFilter: this.unitFilter,
-        showCategory: (category) => !this.hiddenCategories.has(category),
-        counters: (run) => this.counters(run),
-      });
+    if (this.rows.length > 0) return this.rows;
+    const options = {
+      grouping: this.grouping, open: this.open, scale: this.scale, stretch: 1, unitFilter: this.unitFilter,
+      showCategory: (category: string) => !this.hiddenCategories.has(category),
+      counters: (run: Run) => this.counters(run),
+    };
+    this.rows = makeRows(this.runs, options);
+    // Where there is room, what has a height takes it.
+    const room = this.cssHeight - this.top - this.contentHeight();
+    const elastic = this.rows.filter((row) => isElastic(row)).reduce((sum, row) => sum + row.height, 0);
+    if (room > 0 && elastic > 0) {
+      this.rows = makeRows(this.runs, { ...options, stretch: Math.min(2.4, 1 + (room - 2) / elastic) });
     }
     return this.rows;
   }
@@ -304,6 +310,7 @@ export class Timeline {
     if (scale !== this.scale) { this.scale = scale; this.rows = []; this.labelsKey = ""; }
     this.ratio = window.devicePixelRatio || 1;
     this.cssWidth = Math.round(box.width);
+    if (Math.round(box.height) !== this.cssHeight) { this.rows = []; this.labelsKey = ""; }
     this.cssHeight = Math.round(box.height);
     this.labelWidth = Math.round(Math.min(190 * this.scale, this.cssWidth * 0.28));
     this.clampScroll();
@@ -328,10 +335,14 @@ export class Timeline {
       if (row.type === "run" || (row.type === "group" && row.open === true)) {
         raster.fill(left, y, width, h, pixel(theme.panel));
       }
+      if (row.type === "counter") this.plotCounter(row, left);
       if (row.type === "group" && row.open === false) {
         const unit = hueOf(row.tracks[0], categoryOf(row.tracks[0]));
-        const color = kindColor({ name: "", category: categoryOf(row.tracks[0]) }, unit, theme);
-        raster.skyline(row.run, row.tracks, left, y + 2, h - 4, this.from, perPixel, color, theme, this.look(row.run, row.tracks[0]).hidden);
+        const color = unitColor(unit, theme);
+        const share = raster.skyline(row.run, row.tracks, left, y + 2, h - 4, this.from, perPixel, color, theme, this.look(row.run, row.tracks[0]).hidden);
+        let sum = 0;
+        for (const v of share) sum += v;
+        this.meanOf.set(row.id, sum / Math.max(share.length, 1));
       } else if (row.type === "track") {
         const track = row.tracks[0];
         const look = this.look(row.run, track);
@@ -438,7 +449,7 @@ export class Timeline {
       const key = `${low} ${high} ${columns} ${run.loaded} ${i}`;
       let share = this.miniCache.get(i)?.key === key ? this.miniCache.get(i)!.share : null;
       if (share === null) this.miniCache.set(i, { key, share: share = busyShare(run, tracks, columns, low, per) });
-      g.fillStyle = css(mix(theme.panel, kindColor({ name: "", category: "core" }, tracks[0]?.name ?? "pt", theme), 0.55));
+      g.fillStyle = css(mix(theme.panel, unitColor(tracks[0]?.name ?? "pt", theme), 0.7));
       for (let x = 0; x < columns; ++x) {
         const h = share[x] * (rowHeight - 4);
         if (h > 0) g.fillRect(this.labelWidth + 2 * x, (i + 1) * rowHeight - 1 - h, 2, h);
@@ -464,50 +475,57 @@ export class Timeline {
     return isWhole ? [this.first, this.last] : [-span * 0.01, span * 1.01];
   }
 
+  // The pixels of a counter; drawCounter writes on them.
+  private plotCounter(row: Row, left: number): void {
+    const { theme, raster, ratio } = this;
+    const counter = row.counter!;
+    const columns = raster.width - left;
+    const values = valuesOf(row.run, counter, columns, this.from, (this.to - this.from) / columns);
+    this.plots.delete(row.id);
+    if (values === null) return;
+    let most = 0, mean = 0;
+    for (let x = 0; x < columns; ++x) {
+      let sum = 0;
+      for (const v of values) sum += v[x];
+      mean += sum / columns;
+      if (sum > most) most = sum;
+    }
+    // Of a counter that stays far below its peak, the form is worth more than the distance.
+    const { peak } = counter;
+    const full = peak > 0 ? (most > peak * 0.25 ? Math.max(peak, most) : Math.max(most * 1.1, peak / 50)) : Math.max(most, 1e-30) * 1.1;
+    const colors = counter.series.map((s) => pixel(mix(theme.back, seriesColor(s, theme), theme.dark ? 0.75 : 0.8)));
+    raster.areas(values, colors, full, left, (this.rowTop(row) + 2) * ratio, (row.height - 5) * ratio);
+    this.plots.set(row.id, { most, mean, full });
+  }
+  private readonly plots = new Map<string, { most: number; mean: number; full: number }>();
+
   private drawCounter(g: CanvasRenderingContext2D, row: Row): void {
     const { theme, scale } = this;
     const counter = row.counter!;
     const y = this.rowTop(row) + 2, h = row.height - 5;
-    const columns = Math.max(1, Math.round(this.cssWidth - this.labelWidth));
-    const values = valuesOf(row.run, counter, columns, this.from, (this.to - this.from) / columns);
-    if (values === null) {
+    const plot = this.plots.get(row.id);
+    if (plot === undefined) {
       g.fillStyle = theme.dim;
       g.fillText("reading ...", this.labelWidth + 8, y + h / 2);
       return;
     }
-    let most = 0;
-    const sum = new Float64Array(columns);
-    for (const v of values) for (let x = 0; x < columns; ++x) { sum[x] += v[x]; if (sum[x] > most) most = sum[x]; }
-    const full = counter.peak > 0 ? (most > counter.peak * 0.25 ? Math.max(counter.peak, most) : Math.max(most * 1.1, counter.peak / 50)) : Math.max(most, 1e-30) * 1.1;
-    const below = new Float64Array(columns);
-    counter.series.forEach((s, i) => {
-      const color = seriesColor(s, theme);
-      g.fillStyle = css(mix(theme.back, color, theme.dark ? 0.62 : 0.55));
-      for (let x = 0; x < columns; ++x) {
-        const v = values[i][x];
-        if (v <= 0) continue;
-        const bottom = y + h - below[x] / full * h;
-        const size = v / full * h;
-        g.fillRect(this.labelWidth + x, bottom - size, 1, size);
-        below[x] += v;
-      }
-    });
-    if (counter.peak > 0 && counter.peak <= full && counter.peakName !== "always") {
+    const hasPeak = counter.peak > 0 && counter.peakName !== "always";
+    if (hasPeak && counter.peak <= plot.full) {
       g.strokeStyle = theme.dim;
       g.setLineDash([4, 4]);
       g.beginPath();
-      const line = Math.round(y + h - counter.peak / full * h) + 0.5;
+      const line = Math.round(y + h - counter.peak / plot.full * h) + 0.5;
       g.moveTo(this.labelWidth, line);
       g.lineTo(this.cssWidth, line);
       g.stroke();
       g.setLineDash([]);
     }
-    // At the right edge: what the height is. Mean of what is shown, so that a look suffices.
-    let mean = 0;
-    for (let x = 0; x < columns; ++x) mean += sum[x] / columns;
     this.font(g, 10);
-    this.tag(g, `mean ${counter.format(mean)}`, this.labelWidth + 6, y + 7 * scale, "left");
-    if (most > 0) this.tag(g, `max ${counter.format(most)}${counter.peak > 0 && counter.peakName !== "always" ? ` of ${counter.format(counter.peak)}` : ""}`, this.cssWidth - 6, y + 7 * scale, "right");
+    this.tag(g, `mean ${counter.format(plot.mean)}`, this.labelWidth + 6, y + 7 * scale, "left");
+    if (plot.most > 0) {
+      const of = hasPeak ? ` of ${counter.format(counter.peak)}` : "";
+      this.tag(g, `max ${counter.format(plot.most)}${of}`, this.cssWidth - 6, y + 7 * scale, "right");
+    }
     this.font(g);
   }
 
@@ -522,26 +540,18 @@ export class Timeline {
   }
 
   private drawShare(g: CanvasRenderingContext2D, row: Row): void {
-    const columns = 400;
-    const key = `${row.id} ${this.from} ${this.to} ${row.run.loaded}`;
-    let mean = this.shareCache.get(row.id)?.key === key ? this.shareCache.get(row.id)!.mean : -1;
-    if (mean < 0) {
-      const share = busyShare(row.run, row.tracks, columns, this.from, (this.to - this.from) / columns);
-      mean = share.reduce((a, b) => a + b, 0) / columns;
-      this.shareCache.set(row.id, { key, mean });
-    }
     this.font(g, 10);
-    this.tag(g, `busy ${percent(mean)}`, this.labelWidth + 6, this.rowTop(row) + 8 * this.scale, "left");
+    this.tag(g, `busy ${percent(this.meanOf.get(row.id) ?? 0)}`, this.labelWidth + 6, this.rowTop(row) + 8 * this.scale, "left");
     this.font(g);
   }
-  private readonly shareCache = new Map<string, { key: string; mean: number }>();
+  private readonly meanOf = new Map<string, number>(); // of what was drawn last
 
   private drawQueue(g: CanvasRenderingContext2D, row: Row): void {
     const queue = this.queues.get(row.run);
     if (queue === undefined || queue.times.length === 0) return;
     const y = this.rowTop(row) + 3, h = row.height - 6;
     const most = Math.max(...queue.depth.filter((_, i) => queue.times[i] <= this.to && (queue.times[i + 1] ?? Infinity) >= this.from), 1);
-    g.fillStyle = css(mix(this.theme.back, kindColor({ name: "", category: "control" }, "control", this.theme), 0.55));
+    g.fillStyle = css(mix(this.theme.back, unitColor("control", this.theme), 0.75));
     for (let i = 0; i + 1 < queue.times.length; ++i) {
       if (queue.times[i + 1] < this.from || queue.times[i] > this.to || queue.depth[i] === 0) continue;
       const a = Math.max(this.labelWidth, this.x(queue.times[i])), b = Math.min(this.cssWidth, this.x(queue.times[i + 1]));
@@ -645,7 +655,7 @@ export class Timeline {
     if (path === null || (path.segments.length > 0 && (path.segments[0].start > this.to || path.segments[path.segments.length - 1].end < this.from))) return;
     const pathRow = this.rowList().find((row) => row.type === "path" && row.run === run);
     const lanes = new Map<number, number | null>();
-    const color = this.theme.dark ? "#ff7eb6" : "#d11a6b";
+    const color = this.theme.dark ? "#ff5fa8" : "#c2106a";
     g.strokeStyle = color;
     g.lineWidth = 1.6 * this.scale;
     g.lineJoin = "round";
