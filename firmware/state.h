@@ -110,5 +110,6 @@ void fw_serve_reset(struct fw *fw);
 void fw_serve_request(struct fw *fw);
 void fw_serve_letter(struct fw *fw);
 void fw_serve_message(struct fw *fw);
+void fw_serve_error(struct fw *fw);
 
 #endif /* SPYRE_FIRMWARE_STATE_H_ */
