@@ -26,6 +26,7 @@
 #include "model/memory/address_map.h"
 #include "model/memory/lpddr5_timing.h"
 #include "model/memory/memory_channels.h"
+#include "model/memory/memory_faults.h"
 
 namespace spyre::model {
 
@@ -39,6 +40,9 @@ class DeviceMemory : public sc_core::sc_module {
                FunctionalQueue& functional, trace::Recorder* recorder,
                Folding folding = Folding::kOn);
 
+  // Before simulation.
+  void SetFaults(const FaultPort& port);
+
   SparseMemory& contents() { return contents_; }
   // Makes [base, base + bytes), which is in memory, zero. Takes no time here: who asks counts it.
   void Clear(uint64_t base, uint64_t bytes);
@@ -48,7 +52,8 @@ class DeviceMemory : public sc_core::sc_module {
   // An access while its channels work on it.
   struct Access {
     tlm::tlm_generic_payload* payload;
-    int initiator;  // index in the socket
+    int initiator;      // index in the socket
+    uint64_t extra_ps;  // that a correction takes
   };
 
   tlm::tlm_sync_enum Begin(int id, tlm::tlm_generic_payload& payload, tlm::tlm_phase& phase,
@@ -58,6 +63,8 @@ class DeviceMemory : public sc_core::sc_module {
   bool GetDirect(int id, tlm::tlm_generic_payload& payload, tlm::tlm_dmi& direct);
   void RevokeDirect();
   bool MoveData(tlm::tlm_generic_payload& payload);
+  // An access of the card or of the host, not of a debugger: what its memory has wrong shows.
+  bool AccessData(tlm::tlm_generic_payload& payload, uint64_t* extra_ps);
   uint64_t UnloadedPs(const tlm::tlm_generic_payload& payload) const;
   void Decide();  // process: channels take decisions, and accesses that have ended are answered
   void TraceRuns(size_t channel, const std::vector<MemoryRun>& runs, bool at_rest);
@@ -77,6 +84,7 @@ class DeviceMemory : public sc_core::sc_module {
   const Lpddr5Timing timing_;
   SparseMemory contents_;
   MemoryChannels channels_;
+  std::optional<MemoryFaults> faults_;
   bool direct_given_ = false;  // somebody has a pointer
   std::vector<Access> accesses_;
   std::vector<uint32_t> free_accesses_;
