@@ -15,7 +15,6 @@
 #include "cosim/cli/compile_command.h"
 #include "cosim/cli/exit_status.h"
 #include "cosim/cli/failure.h"
-#include "cosim/cli/faults_command.h"
 #include "cosim/cli/inspect_command.h"
 #include "cosim/cli/invocation.h"
 #include "cosim/cli/memory_command.h"
@@ -26,6 +25,7 @@
 #include "cosim/cli/serve_command.h"
 #include "cosim/cli/shell_command.h"
 #include "cosim/cli/task_graph_command.h"
+#include "cosim/fault/faults_command.h"
 #include "cosim/firmware/firmware_commands.h"
 #include "traces/cli.h"
 
