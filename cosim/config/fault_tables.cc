@@ -5,6 +5,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cmath>
 #include <nlohmann/json.hpp>
 #include <optional>
 
@@ -164,7 +165,7 @@ class FaultReader {
   }
   void Microseconds(const Json& table, const std::string& key, uint64_t* ps, bool known) const {
     if (!Has(table, key, known)) return;
-    *ps = static_cast<uint64_t>(Fraction(table, key, kMaxUs) * 1e6 + 0.5);
+    *ps = static_cast<uint64_t>(std::llround(Fraction(table, key, kMaxUs) * 1e6));
   }
 
   void ReadWhere(const Json& where) {

@@ -38,9 +38,11 @@ std::vector<std::string> KeysOf(const FaultKindInfo& info) {
 }
 
 std::string Text(const FaultKindInfo& info) {
-  std::string text = fmt::format("{}\n  {}.\n  {}, by {}; {}.\n  recovery: {}\n  keys: {}\n",
-                                 info.name, info.effect, model::Name(info.outcome), info.seen_by,
-                                 info.ends, info.recovery, fmt::join(KeysOf(info), ", "));
+  std::string text = fmt::format(
+      "{}\n  {}.\n  comes to: {}\n  who sees it: {}\n  what the work ends in: {}\n  recovery: {}\n"
+      "  keys: {}\n",
+      info.name, info.effect, model::Name(info.outcome), info.seen_by, info.ends, info.recovery,
+      fmt::join(KeysOf(info), ", "));
   if (info.lasts != nullptr)
     text += fmt::format("  lasts_us: {}; default {}\n", info.lasts, info.lasts_us);
   return text;
