@@ -208,6 +208,14 @@ void PhysicalFunction::SetEnabled(FunctionId vf, bool enabled) {
   Admin(enabled ? AdminCommand::ENABLE : AdminCommand::DISABLE, vf, 0, 0, 0);
 }
 
+void PhysicalFunction::SetTimeLimit(FunctionId function, uint32_t us) {
+  Admin(AdminCommand::SET_TIME_LIMIT, function, 0, 0, us);
+}
+
+void PhysicalFunction::SetWeight(FunctionId function, uint32_t weight) {
+  Admin(AdminCommand::SET_WEIGHT, function, 0, 0, weight);
+}
+
 PhysicalFunction::Words PhysicalFunction::Ask(MailboxCommand command, uint32_t arg0,
                                               uint32_t arg1) {
   FunctionRegisters& registers = device_.registers();

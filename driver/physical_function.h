@@ -61,7 +61,14 @@ class PhysicalFunction {
   void SetCores(FunctionId vf, uint32_t mask);           // that programs of the VF may use
   void SetRegionQuota(FunctionId vf, uint64_t bytes);    // of all its regions together, 0: none
   void SetTransferQuota(FunctionId vf, uint64_t bytes);  // of one DMA, 0: none
-  void SetEnabled(FunctionId vf, bool enabled);          // disabled: its messages answer PERMISSION
+  // Disabled: its messages answer PERMISSION, and what it had running ends.
+  void SetEnabled(FunctionId vf, bool enabled);
+  // Of any function, also of the PF (0). An operation that runs longer ends with TIMED_OUT; 0: the
+  // card's own limit. Counts for operations that start later.
+  void SetTimeLimit(FunctionId function, uint32_t us);
+  // The share of the function in the engines of the card, relative to those of the others that have
+  // work: 1 to 255, after power-on 1.
+  void SetWeight(FunctionId function, uint32_t weight);
 
   // Questions to the firmware.
   FirmwareVersion ReadFirmwareVersion();

@@ -42,6 +42,8 @@ struct fw_function {
   uint64_t transfer_quota; /* bytes, 0: no limit */
   uint32_t records;        /* of the error log that are held and that the function caused */
   bool disabled;
+  uint8_t weight;         /* in the engines, 0 counts as 1 */
+  uint32_t time_limit_us; /* of an operation, 0: the card's own */
 };
 
 struct fw_record {
@@ -99,9 +101,12 @@ void fw_log_number(const struct fw *fw, uint32_t number);
 void fw_program_region(const struct fw *fw, uint32_t vf, uint32_t region);
 /* Begins to clear memory; regions and the answer to the PF wait for its end. */
 void fw_scrub(const struct fw *fw, uint64_t base, uint64_t length);
-/* No virtual function has regions or quotas, and all have every core. */
+/* No virtual function has regions or quotas, all have every core, and all functions have the time
+ * limit and the weight of power-on. */
 void fw_clear_protection(struct fw *fw);
 void fw_program_cores(const struct fw *fw, uint32_t vf, uint32_t mask);
+/* Time limit and weight of a function, and whether it is disabled, for the control processor. */
+void fw_program_share(const struct fw *fw, uint32_t function);
 /* The bits of all cores that the card has. */
 uint32_t fw_all_cores(const struct fw *fw);
 
@@ -110,5 +115,6 @@ void fw_serve_reset(struct fw *fw);
 void fw_serve_request(struct fw *fw);
 void fw_serve_letter(struct fw *fw);
 void fw_serve_message(struct fw *fw);
+void fw_serve_error(struct fw *fw);
 
 #endif /* SPYRE_FIRMWARE_STATE_H_ */

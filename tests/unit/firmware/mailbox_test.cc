@@ -117,6 +117,29 @@ TEST_F(FirmwareMailbox, ARefusedRequestIsRecordedWithStatusAndCommand) {
                 static_cast<uint32_t>(AdminCommand::MAP)}));
 }
 
+TEST_F(FirmwareMailbox, AnErrorOfTheHardwareIsRecordedAsTheCardReportsIt) {
+  bus.PostError(RasCode::MEMORY_UNCORRECTED, RasSeverity::NON_FATAL, 2, 3 << 8 | 1, 77);
+  bus.Service();
+  EXPECT_EQ(bus.pending(), 0u);
+  EXPECT_EQ(bus.Mail(MailboxCommand::GET_RAS, 0).results,
+            (std::array<uint32_t, 4>{
+                What(RasCode::MEMORY_UNCORRECTED, RasSeverity::NON_FATAL, RasAction::NONE), 2,
+                3 << 8 | 1, 77}));
+}
+
+TEST_F(FirmwareMailbox, ErrorsOfTheWorkOfAFunctionLeaveRoomForThoseOfTheCard) {
+  bus.PostError(RasCode::PCIE_RETRAIN, RasSeverity::CORRECTED, 0, 20, 0);
+  bus.Service();
+  for (uint32_t i = 0; i < 1000; ++i) {
+    bus.PostError(RasCode::MEMORY_POISONED, RasSeverity::NON_FATAL, 1, 0, i);
+    bus.Service();
+  }
+  EXPECT_EQ(Held(), 1 + kRecords / 3);
+  EXPECT_EQ(SinceBoot(), 1001u);
+  EXPECT_EQ(bus.Mail(MailboxCommand::GET_RAS, 0).results[0] >> 16,
+            static_cast<uint32_t>(RasCode::PCIE_RETRAIN));
+}
+
 TEST_F(FirmwareMailbox, TheNewestRecordPushesOutTheOldest) {
   for (uint32_t i = 0; i < kRecords + 3; ++i) bus.Ask(static_cast<AdminCommand>(100 + i), 1);
   EXPECT_EQ(Held(), kRecords);
