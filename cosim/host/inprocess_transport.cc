@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <sys/mman.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cstdlib>
 #include <exception>
@@ -112,6 +113,17 @@ class InProcessTransport::Kernel {
   }
   HostBridge& bridge() { return *bridges_.back(); }  // of the card that was added last
 
+  // See model::ControlProcessor.
+  bool at_work() const {
+    return std::any_of(cards_.begin(), cards_.end(),
+                       [](const auto& card) { return card->control().at_work(); });
+  }
+  bool WatchLimits(bool starving) {
+    bool comes = false;
+    for (const auto& card : cards_) comes |= card->control().WatchLimits(starving);
+    return comes;
+  }
+
   void Begin() {
     sc_core::sc_start(sc_core::SC_ZERO_TIME);  // elaborate; every process goes to sleep
     uint64_t cores = 0;
@@ -166,7 +178,10 @@ void InProcessTransport::Run(uint64_t ps) {
   const uint64_t until = model::NowPs() + ps;
   if (ended_) after_ps_ += ps;
   while (!ended_ && model::NowPs() < until) {
-    Simulate(until, sc_core::SC_RUN_TO_TIME);
+    // Time moves on without events when the card starves.
+    if (kernel_->at_work() && !sc_core::sc_pending_activity()) kernel_->WatchLimits(true);
+    const uint64_t longest = model::NowPs() + model::ControlProcessor::kWatchPs;
+    Simulate(kernel_->at_work() ? std::min(until, longest) : until, sc_core::SC_RUN_TO_TIME);
     CheckCard();
   }
   RestoreStackBounds();
@@ -188,6 +203,11 @@ void InProcessTransport::Simulate(uint64_t until_ps, sc_core::sc_starvation_poli
     RestoreStackBounds();
     throw;
   }
+  kernel_->WatchLimits(false);
+}
+
+bool InProcessTransport::Starves() {
+  return ended_ || (!sc_core::sc_pending_activity() && !kernel_->WatchLimits(true));
 }
 
 // A card whose firmware has stopped is lost: said once, so that closing it works.
@@ -279,10 +299,11 @@ driver::WaitResult InProcessTransport::Sleep(driver::FunctionId function, int ve
     }
     const uint64_t now = model::NowPs();
     if (now >= deadline_ps) return driver::WaitResult::kDeadline;
-    if (ended_ || !sc_core::sc_pending_activity()) return driver::WaitResult::kStalled;
+    if (Starves()) return driver::WaitResult::kStalled;
     // The kernel leaves its time alone when it starves, and moves it to the deadline otherwise.
-    const bool beyond = sc_core::sc_time_to_pending_activity() > model::Ps(deadline_ps - now);
-    Simulate(deadline_ps, beyond ? sc_core::SC_RUN_TO_TIME : sc_core::SC_EXIT_ON_STARVATION);
+    const uint64_t until_ps = std::min(deadline_ps, now + model::ControlProcessor::kWatchPs);
+    const bool beyond = sc_core::sc_time_to_pending_activity() > model::Ps(until_ps - now);
+    Simulate(until_ps, beyond ? sc_core::SC_RUN_TO_TIME : sc_core::SC_EXIT_ON_STARVATION);
     RestoreStackBounds();
     CheckCard();
   }
@@ -302,7 +323,7 @@ void InProcessTransport::RunUntil(uint64_t until_ps, bool when_idle) {
 
 bool InProcessTransport::idle() {
   const std::lock_guard<std::recursive_mutex> lock(mutex_);
-  return ended_ || !sc_core::sc_pending_activity();
+  return Starves();
 }
 
 HostTime InProcessTransport::host_time() {

@@ -86,6 +86,7 @@ class InProcessTransport : public ObservableTransport {
   driver::WaitResult Sleep(driver::FunctionId function, int vector, uint64_t deadline_ps);
   void Run(uint64_t ps);  // lets the card run for this long
   void Simulate(uint64_t until_ps, sc_core::sc_starvation_policy policy);
+  bool Starves();    // nothing is left to happen, in any card
   void CheckCard();  // Error(kDeviceFault) if it has just been lost
 
   const std::shared_ptr<Kernel> kernel_;

@@ -142,6 +142,7 @@ struct ControlConfig {
   uint64_t decode_ns = 50;
   uint64_t dispatch_ns = 200;
   uint64_t respond_ns = 50;
+  uint64_t operation_limit_us = 1'000'000;
 };
 struct ManagementConfig {
   ManagementFidelity fidelity = ManagementFidelity::kBehavioural;

@@ -337,6 +337,11 @@ void DescribeCard(CardConfig& c, Visitor& v) {
            "Starting an operation on its engine", "assumed");
   v.Number("control.respond_ns", c.control.respond_ns, 0, 100000, "ns", "Building a response",
            "assumed");
+  v.Number("control.operation_limit_us", c.control.operation_limit_us, 0, 4'000'000'000, "us",
+           "Operations that run longer are stopped and answer TIMED_OUT, unless the PF has given "
+           "their function a limit of its own; of a DMA, the time without progress; 0: no limit. "
+           "Not public; a thousand times what the longest kernels of public models take",
+           "assumed");
   v.Choice("control.fidelity", c.control.fidelity, {"timed", "rtl"},
            "Control-block processor: a timed model, or its RTL (model/rtl/control)", "assumed");
   v.Number("control.clock_mhz", c.control.clock_mhz, 1, 10000, "MHz",

@@ -44,6 +44,10 @@ void ComputeDispatcher::Execute(const ControlBlock& block, Job& job) {
   if (on_job_) on_job_(job, true);
 }
 
+void ComputeDispatcher::DescribeWaits(std::vector<std::string>& lines) const {
+  for (const Core* core : cores_) core->DescribeWaits(lines);
+}
+
 void ComputeDispatcher::Run(const ControlBlock& block, Job& job) {
   Status status = BindSegments(block, job);
   if (status == Status::OK) status = LoadProgram(block, job);

@@ -38,6 +38,8 @@ class ComputeDispatcher : public sc_core::sc_module {
   // Fills job.status and the counters. The job lives as long as the call.
   void Execute(const ControlBlock& block, Job& job);
 
+  void DescribeWaits(std::vector<std::string>& lines) const;  // of its cores
+
   // Told of every job before it begins and after it has ended; must not block.
   using JobHook = std::function<void(const Job& job, bool ended)>;
   void OnJob(JobHook hook) { on_job_ = std::move(hook); }

@@ -16,6 +16,7 @@ namespace spyre::model {
 namespace {
 constexpr uint32_t kBus = regs::MC_STATE;  // where the controller's registers begin
 constexpr size_t kLogLines = 64;
+constexpr size_t kWaitingErrors = 64;
 constexpr size_t kLogLineBytes = 200;
 constexpr size_t kLinesInMessage = 8;
 
@@ -32,6 +33,8 @@ bool HasEffect(uint32_t address) {
     case regs::MC_REGION_SET:
     case regs::MC_SCRUB:
     case regs::MC_CORE_MASK_SET:
+    case regs::MC_SHARE_SET:
+    case regs::MC_ERROR_DONE:
       return true;
     default:
       return false;
@@ -59,7 +62,7 @@ bool InWords(uint32_t address, uint32_t first) {
 
 ManagementController::ManagementController(const sc_core::sc_module_name& name,
                                            const CardConfig& config, Mmu& mmu)
-    : sc_module(name), config_(config), mmu_(mmu), scrubber_("scrubber", config) {
+    : sc_module(name), config_(config), mmu_(mmu), scrubber_("scrubber", config), shares_(config) {
   runner_ = config.management.fidelity == ManagementFidelity::kRtl
                 ? MakeRtlFirmware(config, *this)
                 : MakeHostFirmware(config, *this);
@@ -149,6 +152,15 @@ void ManagementController::FunctionReset(unsigned function) {
   UpdatePending();
 }
 
+void ManagementController::Report(const HardwareError& error) {
+  if (errors_.size() == kWaitingErrors) {
+    ++lost_errors_;
+    return;
+  }
+  errors_.push_back(error);
+  UpdatePending();
+}
+
 void ManagementController::CardReset() {
   fault_.clear();
   HoldFirmware();
@@ -165,7 +177,10 @@ void ManagementController::HoldFirmware() {
   letter_ = {};
   admin_status_ = mailbox_status_ = 0;
   resets_.clear();
+  errors_.clear();
+  lost_errors_ = 0;
   scrubber_.Reset();
+  shares_.Reset();
   answering_ = false;
   line_.clear();
   log_.clear();
@@ -190,6 +205,7 @@ void ManagementController::UpdatePending() {
   if (message_.waits) pending |= regs::MC_PENDING_MESSAGE_MASK;
   if (admin_status_ == kAdminBusy && !answering_) pending |= regs::MC_PENDING_ADMIN_MASK;
   if (mailbox_status_ == kAdminBusy) pending |= regs::MC_PENDING_MAILBOX_MASK;
+  if (!errors_.empty()) pending |= regs::MC_PENDING_ERROR_MASK;
   pending_ = pending;
   runner_->SetPending(pending);
 }
@@ -237,6 +253,18 @@ uint32_t ManagementController::Read(uint32_t address) {
       return static_cast<uint32_t>(request_.length >> 32);
     case regs::MC_RESET_FUNCTION:
       return resets_.empty() ? 0 : resets_.front();
+    case regs::MC_ERROR_WHAT:
+      if (errors_.empty()) return 0;
+      return static_cast<uint32_t>(errors_.front().code) << 16 |
+             static_cast<uint32_t>(errors_.front().severity) << 8 |
+             static_cast<uint32_t>(RasAction::NONE);
+    case regs::MC_ERROR_FUNCTION:
+      return errors_.empty() ? 0 : errors_.front().function;
+    case regs::MC_ERROR_DETAIL0:
+    case regs::MC_ERROR_DETAIL1:
+      return errors_.empty() ? 0 : errors_.front().detail[address == regs::MC_ERROR_DETAIL1];
+    case regs::MC_ERROR_LOST:
+      return lost_errors_;
     case regs::MC_LETTER_COMMAND:
       return letter_.command;
     case regs::MC_LETTER_ARG0:
@@ -302,11 +330,17 @@ void ManagementController::Effect(uint32_t address, uint32_t value) {
       resets_.pop_front();
       if (on_accepting_) on_accepting_();
       break;
+    case regs::MC_ERROR_DONE:
+      if (!errors_.empty()) errors_.pop_front();
+      break;
     case regs::MC_REGION_SET:
       SetRegion();
       break;
     case regs::MC_SCRUB:
       scrubber_.Clear(Pair(regs::MC_SCRUB_BASE_LO), Pair(regs::MC_SCRUB_LENGTH_LO));
+      break;
+    case regs::MC_SHARE_SET:
+      SetShare();
       break;
     default:  // MC_CORE_MASK_SET
       mmu_.SetCores(Register(regs::MC_REGION_FUNCTION), Register(regs::MC_CORE_MASK));

@@ -3,10 +3,10 @@
 // virtual function and every request of the PF passes here; what to answer is the firmware's to
 // decide (firmware/), and who runs the firmware is the FirmwareRunner's.
 //
-// Requests wait in four places, one each: a reset function, a message, a request of the PF, a
-// mailbox command. Any of them raises the external interrupt; the firmware answers through its bus
-// (model/contract/registers.toml, scope "controller"). A function under reset is fenced: not
-// accepting until the firmware has cleaned up.
+// Requests wait in five places: a reset function, a message, a request of the PF, a mailbox
+// command, an error of the hardware. Any of them raises the external interrupt; the firmware
+// answers through its bus (model/contract/registers.toml, scope "controller"). A function under
+// reset is fenced: not accepting until the firmware has cleaned up.
 //
 // Which firmware runs is the BootLogic's to choose. A firmware that fails (self-test, trap,
 // watchdog, not ready in time) stops; if it was on trial, the boot logic starts another, and else
@@ -25,10 +25,12 @@
 #include <systemc>
 
 #include "model/common/card_config.h"
+#include "model/common/hardware_error.h"
 #include "model/common/ports.h"
 #include "model/contract/control_block.h"
 #include "model/control/boot_logic.h"
 #include "model/control/firmware_runner.h"
+#include "model/control/function_shares.h"
 #include "model/control/scrubber.h"
 #include "model/mmu/mmu.h"
 
@@ -48,7 +50,10 @@ struct MailboxLetter {
   uint32_t arg1 = 0;
 };
 
-class ManagementController : public sc_core::sc_module, private ControllerBus, private BootClient {
+class ManagementController : public sc_core::sc_module,
+                             public HardwareErrorSink,
+                             private ControllerBus,
+                             private BootClient {
  public:
   sc_core::sc_port<InterruptInterface> interrupt{"interrupt"};  // an answer to the PF is there
   sc_core::sc_port<FaultInterface> lost{"lost"};  // the firmware has stopped: see fault()
@@ -72,9 +77,12 @@ class ManagementController : public sc_core::sc_module, private ControllerBus, p
   uint32_t mailbox_status() const { return mailbox_status_; }
   uint32_t mailbox_result(unsigned i) const;
   void FunctionReset(unsigned function);
+  // For the firmware's error log. As many wait as a log has records; others are only counted.
+  void Report(const HardwareError& error) override;
   void CardReset();  // the firmware boots again, and knows of nothing that was
   BootLogic& boot() { return *boot_; }
   Scrubber& scrubber() { return scrubber_; }
+  FunctionShares& shares() { return shares_; }
   FirmwareState state() const { return static_cast<FirmwareState>(Register(regs::MC_STATE)); }
   uint32_t version() const { return Register(regs::MC_VERSION); }
   uint32_t capabilities() const { return Register(regs::MC_CAPABILITIES); }
@@ -100,6 +108,7 @@ class ManagementController : public sc_core::sc_module, private ControllerBus, p
   void UpdatePending();
   uint64_t Pair(uint32_t low) const;  // a register and the next, its high half
   void SetRegion();
+  void SetShare();
   void AnswerRequest(uint32_t status);
   void Log(char c);
   void ArmWatchdog(uint32_t us);
@@ -115,9 +124,10 @@ class ManagementController : public sc_core::sc_module, private ControllerBus, p
   const CardConfig& config_;
   Mmu& mmu_;
   Scrubber scrubber_;
+  FunctionShares shares_;
   std::function<void()> on_accepting_;
 
-  std::array<uint32_t, 0x6000 / 4> registers_{};  // what the firmware wrote, by offset on its bus
+  std::array<uint32_t, 0x7000 / 4> registers_{};  // what the firmware wrote, by offset on its bus
   struct {
     bool waits = false;
     unsigned function = 0;
@@ -130,6 +140,8 @@ class ManagementController : public sc_core::sc_module, private ControllerBus, p
   MailboxLetter letter_;
   uint32_t mailbox_status_ = 0;
   std::deque<unsigned> resets_;
+  std::deque<HardwareError> errors_;  // oldest first
+  uint32_t lost_errors_ = 0;
   uint32_t pending_ = 0;
   sc_core::sc_event arrived_;
 

@@ -28,11 +28,18 @@ CompletedOperation DescribeOutcome(const PendingOperation& pending, const Respon
   return operation;
 }
 
-std::string FailureText(const PendingOperation& operation, const Response& response) {
+// diagnosis: what the card says of an operation that it has stopped.
+std::string FailureText(const PendingOperation& operation, const Response& response,
+                        const std::string& diagnosis) {
   const ControlBlockRequest& request = operation.request;
   std::string text = fmt::format("stream {}: {} failed: ", operation.stream, Describe(request));
   if (request.opcode == Opcode::EVENT_WAIT && request.event->status == EventStatus::kFailed) {
     return text + request.event->error;
+  }
+  if (static_cast<Status>(response.status) == Status::TIMED_OUT) {
+    return text + fmt::format("TIMED_OUT, it ran for {:.3f} ms (sequence {})\n{}",
+                              static_cast<double>(response.finished_ps - response.started_ps) / 1e9,
+                              response.sequence, diagnosis);
   }
   text += fmt::format("{}, fault address 0x{:x}", StatusName(static_cast<Status>(response.status)),
                       response.fault_address);
@@ -272,7 +279,9 @@ void Scheduler::Handle(const Response& response) {
     ++counts_.failed;
     ++stream.counts.failed;
     // The first error wins; what is in the ring is the card's to abort, what is not is dropped.
-    Fail(stream, FailureText(*operation, response),
+    const std::string diagnosis =
+        status == Status::TIMED_OUT ? device_.transport().Diagnose() : std::string();
+    Fail(stream, FailureText(*operation, response, diagnosis),
          DescribeOutcome(*operation, response, executed));
   }
   if (keep_completed_) completed_.push_back(DescribeOutcome(*operation, response, executed));

@@ -37,6 +37,7 @@ class VerilatedControl final : public ControlRtl {
     top_.decode_ps = settings.decode_ps;
     top_.dispatch_ps = settings.dispatch_ps;
     top_.respond_ps = settings.respond_ps;
+    for (unsigned function = 0; function < kMaxFunctions; ++function) SetCost(function, 1u << 16);
     top_.clk = 0;
     top_.rst = 1;
     top_.reset = 1;
@@ -54,6 +55,7 @@ class VerilatedControl final : public ControlRtl {
     ClearPulses();
   }
 
+  void SetCost(unsigned function, uint32_t cost) override { top_.cost[function] = cost; }
   bool idle() const override { return top_.idle != 0; }
   uint64_t wake_ps() const override { return top_.wake_ps; }
 
@@ -147,25 +149,25 @@ class VerilatedControl final : public ControlRtl {
   bool TakeOperation(Taken* taken) const override {
     if (top_.taken == 0) return false;
     taken->node = NodeOf(top_.taken_node);
-    taken->engine = 0;
-    while (taken->engine < kEngines && (top_.taken_by >> taken->engine & 1) == 0) ++taken->engine;
+    taken->port = top_.taken_by_port != 0 ? top_.taken_port : kPorts;
     std::memcpy(static_cast<void*>(&taken->block), &top_.taken_block, sizeof(ControlBlock));
     return true;
   }
 
-  bool started(unsigned engine) const override { return (top_.start >> engine & 1) != 0; }
-  bool started_aborted(unsigned engine) const override {
-    return (top_.start_aborted >> engine & 1) != 0;
+  bool TakeStart(Started* started) const override {
+    if (top_.start != 0) *started = {top_.start_port, top_.start_aborted != 0};
+    return top_.start != 0;
   }
 
-  void EndOperation(unsigned engine, const Response& outcome) override {
-    top_.done = static_cast<uint8_t>(top_.done | 1u << engine);
-    top_.done_status[engine] = outcome.status;
-    top_.done_fault_address[engine] = outcome.fault_address;
-    top_.done_fault_core[engine] = outcome.fault_core;
-    top_.done_bytes_read[engine] = outcome.device_bytes_read;
-    top_.done_bytes_written[engine] = outcome.device_bytes_written;
-    top_.done_macs[engine] = outcome.macs;
+  void EndOperation(unsigned port, const Response& outcome) override {
+    top_.done = 1;
+    top_.done_port = static_cast<uint8_t>(port);
+    top_.done_status = outcome.status;
+    top_.done_fault_address = outcome.fault_address;
+    top_.done_fault_core = outcome.fault_core;
+    top_.done_bytes_read = outcome.device_bytes_read;
+    top_.done_bytes_written = outcome.device_bytes_written;
+    top_.done_macs = outcome.macs;
   }
 
   bool accepted(Node* node) const override {
