@@ -87,6 +87,7 @@ void Device::Identify() {
   const uint32_t capabilities = registers_.ReadCapabilities();
   identity_.cores = static_cast<int>(FunctionRegisters::CapabilitiesCores(capabilities));
   identity_.pipelined = FunctionRegisters::CapabilitiesPipelined(capabilities) != 0;
+  identity_.partitions = static_cast<int>(FunctionRegisters::CapabilitiesPartitions(capabilities));
   identity_.memory_bytes = static_cast<uint64_t>(registers_.ReadMemoryMib()) << 20;
   RefreshRegions();
 }

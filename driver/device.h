@@ -29,6 +29,7 @@ struct Identity {
   uint32_t spec_version = 0;
   int cores = 0;
   bool pipelined = false;  // operations of different streams overlap, and may complete out of order
+  int partitions = 1;      // programs that may run side by side, each on a part of the cores
   uint64_t memory_bytes = 0;                      // device memory usable by the function
   std::array<uint64_t, kRegions> region_bytes{};  // VF: lengths of its regions, 0 if not assigned
   int regions = 0;                                // VF: regions with a length

@@ -17,7 +17,7 @@ std::vector<model::UnitStatistics> Since(std::vector<model::UnitStatistics> unit
 
 CoreSet CoresOf(const model::Job& job) {
   if (job.program == nullptr) return {};
-  return {job.prepare ? 0 : job.program->core_mask, job.prepare};
+  return {job.prepare ? 0 : job.cores, job.prepare};
 }
 
 }  // namespace

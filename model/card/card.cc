@@ -40,25 +40,34 @@ Card::Card(const sc_core::sc_module_name& name, const CardConfig& config, trace:
   std::vector<Core*> cores;
   for (unsigned i = 0; i < config_.cores; ++i) {
     const std::string core_name = fmt::format("core{:02}", i);
-    cores_.push_back(
-        std::make_unique<Core>(core_name.c_str(), i, config_, mmu_, fabric_, recorder));
+    cores_.push_back(std::make_unique<Core>(core_name.c_str(), i, config_, mmu_, recorder));
     cores.push_back(cores_.back().get());
+    functional_.AddLx(cores.back()->lx());
   }
-  dispatcher_ = std::make_unique<ComputeDispatcher>("dispatcher", config_, mmu_, *ring_, fabric_,
-                                                    functional_, cores);
+  if (config_.concurrent()) {
+    placement_ = std::make_unique<CorePlacement>(config_.cores, config_.partitions,
+                                                 config_.num_vfs + 1, mmu_);
+  }
+  for (unsigned i = 0; i < (config_.concurrent() ? kMaxPartitions : 1); ++i) {
+    const std::string dispatcher = i == 0 ? "dispatcher" : fmt::format("dispatcher{}", i);
+    dispatchers_.push_back(std::make_unique<ComputeDispatcher>(
+        dispatcher.c_str(), config_, mmu_, *ring_, functional_, cores, placement_.get()));
+  }
   if (config_.fidelity == Fidelity::kFast) {
     fast_ = std::make_unique<FastLaunches>(config_, mmu_, [this] { return LaunchUnits(); });
-    dispatcher_->SetFast(fast_.get());
+    dispatchers_.front()->SetFast(fast_.get());
   }
-  if (config_.concurrency == Concurrency::kPipelined) {
-    service_core_ = std::make_unique<Core>("service_core", 0, config_, mmu_, service_fabric_,
-                                           recorder, CoreRole::kService);
-    prepare_dispatcher_ =
-        std::make_unique<ComputeDispatcher>("prepare", config_, mmu_, *ring_, service_fabric_,
-                                            functional_, std::vector{service_core_.get()});
+  if (!config_.serial()) {
+    service_core_ =
+        std::make_unique<Core>("service_core", 0, config_, mmu_, recorder, CoreRole::kService);
+    functional_.AddLx(service_core_->lx());
+    prepare_dispatcher_ = std::make_unique<ComputeDispatcher>(
+        "prepare", config_, mmu_, *ring_, functional_, std::vector{service_core_.get()}, nullptr);
   }
-  control_ = MakeControlProcessor(
-      "control", config_, {*management_, *dma_, *dispatcher_, prepare_dispatcher_.get()}, recorder);
+  ControlProcessor::Blocks blocks{
+      *management_, *dma_, {}, placement_.get(), prepare_dispatcher_.get()};
+  for (const auto& dispatcher : dispatchers_) blocks.dispatchers.push_back(dispatcher.get());
+  control_ = MakeControlProcessor("control", config_, blocks, recorder);
 
   for (Core* core : cores) {
     core->SetPeers(cores);
@@ -66,7 +75,7 @@ Card::Card(const sc_core::sc_module_name& name, const CardConfig& config, trace:
     core->multicast_port.bind(*ring_);
     ring_->lx_socket.bind(core->lx_socket);
   }
-  dispatcher_->ring_socket.bind(ring_->core_socket);
+  for (const auto& dispatcher : dispatchers_) dispatcher->ring_socket.bind(ring_->core_socket);
   if (service_core_ != nullptr) {
     service_core_->ring_socket.bind(ring_->core_socket);
     service_core_->multicast_port.bind(*ring_);
@@ -159,12 +168,12 @@ std::vector<UnitStatistics> Card::LaunchUnits() const {
 }
 
 void Card::OnJob(const ComputeDispatcher::JobHook& hook) {
-  dispatcher_->OnJob(hook);
+  for (const auto& dispatcher : dispatchers_) dispatcher->OnJob(hook);
   if (prepare_dispatcher_ != nullptr) prepare_dispatcher_->OnJob(hook);
 }
 
 void Card::OnStep(const ComputeDispatcher::StepHook& hook) {
-  dispatcher_->OnStep(hook);
+  for (const auto& dispatcher : dispatchers_) dispatcher->OnStep(hook);
   if (prepare_dispatcher_ != nullptr) prepare_dispatcher_->OnStep(hook);
 }
 

@@ -10,7 +10,8 @@
 //                                     management controller ── MMU        └── dispatcher ── cores
 //                                     ── ring ── memory
 //
-// A pipelined card has a second dispatcher with a service core, the prepare engine.
+// A pipelined card has a second dispatcher with a service core, the prepare engine. A concurrent
+// card has several dispatchers for the cores, and a placement, which says which cores each gets.
 #pragma once
 
 #include <memory>
@@ -23,6 +24,7 @@
 #include "model/common/functional_queue.h"
 #include "model/common/ports.h"
 #include "model/control/control_processor.h"
+#include "model/control/core_placement.h"
 #include "model/control/debug_target.h"
 #include "model/control/dispatcher.h"
 #include "model/control/management.h"
@@ -68,7 +70,8 @@ class Card final : public sc_core::sc_module,
   ManagementController& management() { return *management_; }
 
   // Told of every COMPUTE job before it begins and after it has ended; must not block.
-  // On a pipelined card two jobs may run at once, one of them with job.prepare.
+  // On a pipelined card two jobs may run at once, one of them with job.prepare; on a concurrent
+  // card more, each on cores of its own (job.cores).
   void OnJob(const ComputeDispatcher::JobHook& hook);
   void OnStep(const ComputeDispatcher::StepHook& hook);
 
@@ -106,7 +109,6 @@ class Card final : public sc_core::sc_module,
   sc_core::sc_event lost_;
   FunctionalQueue functional_;
   Mmu mmu_;
-  SyncFabric fabric_;
   std::unique_ptr<PcieEndpoint> endpoint_;
   std::unique_ptr<DeviceMemory> memory_;
   std::unique_ptr<Ring> ring_;
@@ -114,8 +116,8 @@ class Card final : public sc_core::sc_module,
   std::unique_ptr<DmaEngine> dma_;
   std::unique_ptr<ManagementController> management_;
   std::unique_ptr<FastLaunches> fast_;
-  std::unique_ptr<ComputeDispatcher> dispatcher_;
-  SyncFabric service_fabric_;
+  std::unique_ptr<CorePlacement> placement_;  // concurrent
+  std::vector<std::unique_ptr<ComputeDispatcher>> dispatchers_;
   std::unique_ptr<Core> service_core_;  // pipelined, and what follows
   std::unique_ptr<ComputeDispatcher> prepare_dispatcher_;
   std::unique_ptr<ControlProcessor> control_;

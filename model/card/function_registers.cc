@@ -56,7 +56,9 @@ void FunctionRegisters::WireIdentity() {
       if (blocks_.mmu.region(function_, i).length != 0) ++regions;
     }
     return static_cast<uint32_t>(config_.cores) | regions << 8 |
-           (config_.concurrency == Concurrency::kPipelined ? 1u << 16 : 0);
+           (config_.serial() ? 0 : regs::CAPABILITIES_PIPELINED_MASK) |
+           static_cast<uint32_t>(config_.concurrent() ? config_.partitions : 1)
+               << regs::CAPABILITIES_PARTITIONS_SHIFT;
   });
   registers_.OnRead(regs::MEMORY_MIB, [this] {
     uint64_t bytes = function_ == 0 ? config_.usable_bytes() : 0;

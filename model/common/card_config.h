@@ -11,7 +11,7 @@ namespace spyre::model {
 
 // Choices. The enumerators stand in the order of their names in card_description.h.
 enum class Fidelity : uint8_t { kTimed, kFunctional, kFast };
-enum class Concurrency : uint8_t { kSerial, kPipelined };
+enum class Concurrency : uint8_t { kSerial, kPipelined, kConcurrent };
 enum class BlockFidelity : uint8_t { kTimed, kRtl };
 enum class ManagementFidelity : uint8_t { kBehavioural, kRtl };
 enum class Ecc : uint8_t { kInline, kNone };
@@ -203,6 +203,7 @@ struct CardConfig {
   uint64_t num_vfs = 2;
   Fidelity fidelity = Fidelity::kTimed;
   Concurrency concurrency = Concurrency::kSerial;
+  uint64_t partitions = 2;
   ClockConfig clock;
   CoreConfig core;
   RingConfig ring;
@@ -217,6 +218,8 @@ struct CardConfig {
   VpdConfig vpd;
   FastConfig fast;
 
+  bool serial() const { return concurrency == Concurrency::kSerial; }
+  bool concurrent() const { return concurrency == Concurrency::kConcurrent; }
   bool timed() const { return fidelity != Fidelity::kFunctional; }
   uint64_t usable_bytes() const { return (memory.capacity_gib - memory.ecc_gib) << 30; }
   uint64_t lx_usable_bytes() const { return core.lx_bytes - core.lx_reserved_bytes; }

@@ -36,10 +36,16 @@ void DescribeCard(CardConfig& c, Visitor& v) {
       "fast: as timed, but launches of times only are simulated until they repeat themselves, "
       "and launches of a program that was simulated before take the time that it took",
       "assumed");
-  v.Choice("concurrency", c.concurrency, {"serial", "pipelined"},
+  v.Choice("concurrency", c.concurrency, {"serial", "pipelined", "concurrent"},
            "serial: one control block at a time (today's hardware); pipelined: DMA in, compute, "
-           "prepare and DMA out of different streams overlap",
+           "prepare and DMA out of different streams overlap; concurrent: that, and programs that "
+           "need different partitions of the cores run side by side",
            "public");
+  v.Number("partitions", c.partitions, 1, 8, "partitions",
+           "concurrent: equal parts of the cores, of which a program takes as many as it needs; "
+           "divides card.cores. Two kernels of 16 cores are the public example of what does not "
+           "overlap on today's hardware",
+           "assumed");
 
   v.Number("clock.core_mhz", c.clock.core_mhz, 1, 10000, "MHz",
            "Core clock; public figures range from 1.0 to 1.5 GHz", "assumed");

@@ -28,6 +28,7 @@ ControlProcessor::ControlProcessor(const sc_core::sc_module_name& name, const Ca
   blocks_.management.OnAccepting([this] { accepting_changed_.notify(sc_core::SC_ZERO_TIME); });
   blocks_.management.shares().OnChange([this](unsigned function) {
     ShareChanged(function);
+    if (blocks_.placement != nullptr) blocks_.placement->CoresChanged();
     if (!shares().stopped(function)) return;
     for (Operation* operation : at_work_)
       if (operation->function == function) Stop(*operation, Status::ABORTED);
@@ -125,7 +126,8 @@ void ControlProcessor::Run(Operation& operation) {
 
 ComputeDispatcher* ControlProcessor::DispatcherOf(const Operation& operation) const {
   if (operation.engine == kPrepare) return blocks_.prepare;
-  return operation.engine == kCompute ? &blocks_.dispatcher : nullptr;
+  return operation.engine == kCompute ? blocks_.dispatchers[operation.port - kComputePort]
+                                      : nullptr;
 }
 
 // ---------------------------------------------------------------- limits
@@ -150,14 +152,20 @@ bool ControlProcessor::WatchLimits(bool starving) {
   return comes;
 }
 
-// A long copy is not what a limit is for, but one that does not get on.
+// A long copy is not what a limit is for, but one that does not get on; and a program has its time
+// from when it has its cores.
 void ControlProcessor::CheckLimits() {
   uint64_t next_ps = UINT64_MAX;
   bool stopped = false;
   for (Operation* operation : at_work_) {
     if (operation->deadline_ps <= NowPs()) {
-      if (operation->work.answered != operation->answered) {
+      const Job* const job = operation->job;
+      if (operation->work.answered != operation->answered ||
+          (job != nullptr && job->waits_for_cores)) {
         SetDeadline(*operation);
+      } else if (job != nullptr && job->placed_ps > operation->watched_since_ps) {
+        operation->deadline_ps += job->placed_ps - operation->watched_since_ps;
+        operation->watched_since_ps = job->placed_ps;
       } else {
         stopped = true;
         operation->deadline_ps = UINT64_MAX;
@@ -222,7 +230,7 @@ void ControlProcessor::RunCompute(Operation& operation, ComputeDispatcher& dispa
   Job job;
   operation.job = &job;
   if (operation.work.stop != Status::OK) job.Fault(operation.work.stop, 0, kNoCore);
-  dispatcher.Execute(operation.block, job);
+  dispatcher.Execute(operation.block, job, shares().cost(operation.function));
   operation.job = nullptr;
   if (job.program != nullptr) operation.name = fmt::format("COMPUTE {}", job.program->name);
   operation.response.status = static_cast<uint16_t>(job.status);

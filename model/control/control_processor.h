@@ -7,9 +7,9 @@
 //
 // Order: operations of one stream run in order; `serial` runs one operation at a time over all
 // streams, `pipelined` one per engine (DMA in, DMA out, compute, and prepare for COMPUTE with
-// PREPARE). An operation whose stream waits for an event is passed over by other streams. After an
-// operation of a stream has failed, later ones of that stream answer ABORTED until the function is
-// reset.
+// PREPARE), `concurrent` the same and several programs on partitions of the cores. An operation
+// whose stream waits for an event is passed over by other streams. After an operation of a stream
+// has failed, later ones of that stream answer ABORTED until the function is reset.
 //
 // Functions: which of several gets an engine follows from their weights and from what they have had
 // of it (fair_share.h); operations of one function keep their order. Copies of several functions
@@ -73,8 +73,9 @@ class ControlProcessor : public sc_core::sc_module {
   struct Blocks {
     ManagementController& management;
     DmaEngine& dma;
-    ComputeDispatcher& dispatcher;
-    ComputeDispatcher* prepare;  // null: serial
+    std::vector<ComputeDispatcher*> dispatchers;  // for programs side by side
+    CorePlacement* placement;                     // null: there is one dispatcher
+    ComputeDispatcher* prepare;                   // null: serial
   };
 
   // --- register side ---
@@ -123,8 +124,9 @@ class ControlProcessor : public sc_core::sc_module {
     Response response{};
     unsigned function = 0;
     Engine engine = kImmediate;
-    DmaWork work;        // stop: why it is to end, of any engine
-    Job* job = nullptr;  // while it runs on the cores
+    unsigned port = kPorts;  // where it runs; kPorts: it does not
+    DmaWork work;            // stop: why it is to end, of any engine
+    Job* job = nullptr;      // while it runs on the cores
     uint64_t deadline_ps = 0;
     uint64_t watched_since_ps = 0;  // when the deadline was set, and `answered` of `work` was this
     uint64_t answered = 0;
@@ -170,6 +172,11 @@ class ControlProcessor : public sc_core::sc_module {
   bool Accepting(unsigned function) const { return blocks_.management.accepting(function); }
   const FunctionShares& shares() const { return blocks_.management.shares(); }
   virtual void ShareChanged(unsigned /*function*/) {}
+  // Compute ports that there are, and how many programs of the function may be at work.
+  unsigned compute_ports() const { return static_cast<unsigned>(blocks_.dispatchers.size()); }
+  unsigned MostPrograms(unsigned function) const {
+    return blocks_.placement == nullptr ? 1 : blocks_.placement->PartitionsOf(function);
+  }
 
   const CardConfig& config_;
   UnitStatistics statistics_;

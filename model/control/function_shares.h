@@ -35,6 +35,9 @@ class FunctionShares {
   void Reset() {
     for (unsigned function = 0; function < shares_.size(); ++function) Set(function, {});
   }
+  void CoresChanged(unsigned function) {  // that it may use, which the Mmu keeps
+    if (function < shares_.size() && on_change_) on_change_(function);
+  }
   // Told of the function that has been changed; must not block.
   void OnChange(Hook hook) { on_change_ = std::move(hook); }
 

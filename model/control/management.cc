@@ -344,6 +344,7 @@ void ManagementController::Effect(uint32_t address, uint32_t value) {
       break;
     default:  // MC_CORE_MASK_SET
       mmu_.SetCores(Register(regs::MC_REGION_FUNCTION), Register(regs::MC_CORE_MASK));
+      shares_.CoresChanged(Register(regs::MC_REGION_FUNCTION));
       break;
   }
   UpdatePending();

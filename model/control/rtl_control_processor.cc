@@ -12,7 +12,8 @@ namespace {
 
 ControlRtl::Settings SettingsOf(const CardConfig& config, const Clock& clock) {
   ControlRtl::Settings settings;
-  settings.serial = config.concurrency == Concurrency::kSerial;
+  settings.serial = config.serial();
+  settings.compute_ports = config.concurrent() ? kMaxPartitions : 1;
   settings.fetch_batch = static_cast<uint32_t>(config.control.fetch_batch);
   settings.decode_ps = config.control.decode_ns * 1000;
   settings.dispatch_ps = config.control.dispatch_ns * 1000;
@@ -40,6 +41,7 @@ RtlControlProcessor::RtlControlProcessor(const sc_core::sc_module_name& name,
   SC_THREAD(ReadEntries);
   SC_THREAD(TranslateMessages);
   static_assert(kPorts == ControlRtl::kPorts);
+  for (unsigned function = 0; function < functions_.size(); ++function) ShareChanged(function);
 }
 
 // ---------------------------------------------------------------- register side
@@ -279,6 +281,7 @@ void RtlControlProcessor::TakeOperation(const ControlRtl::Taken& taken) {
   operation.block = taken.block;
   operation.function = taken.node.function;
   operation.engine = EngineOf(taken.port);
+  operation.port = taken.port;
   operation.name = OpcodeName(static_cast<Opcode>(taken.block.opcode));
   operation.response.started_ps = operation.response.finished_ps = NowPs();
   operation.response.fault_core = kNoCore;
@@ -361,7 +364,7 @@ void RtlControlProcessor::RunPort(unsigned index) {
 }
 
 void RtlControlProcessor::ShareChanged(unsigned function) {
-  rtl_->SetCost(function, shares().cost(function));
+  rtl_->SetShare(function, shares().cost(function), MostPrograms(function));
 }
 
 bool RtlControlProcessor::AttachWaves(Waves* waves) {

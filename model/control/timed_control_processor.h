@@ -38,7 +38,6 @@ class TimedControlProcessor : public ControlProcessor {
     // Of the function when fetched: responses of an earlier life are dropped.
     uint64_t generation = 0;
     bool refused = false;  // bad entry: answered in the order of its stream, never run
-    unsigned port = 0;     // while it runs
   };
   struct EventState {
     uint64_t counter = 0;   // only goes up
@@ -73,7 +72,8 @@ class TimedControlProcessor : public ControlProcessor {
   OperationPtr NextEligible() const;
   // Whether there is a place for it, whoever's turn it is.
   bool HasPlace(const HeldOperation& operation) const;
-  unsigned PortFor(const HeldOperation& operation) const;
+  unsigned PortFor(const HeldOperation& operation) const;  // kPorts: there is none
+  unsigned ComputePortFor(unsigned function) const;
   size_t PoolOf(const HeldOperation& operation) const;  // kPools: it needs nobody's turn
   bool Runs(unsigned function) const;
   void Start(const OperationPtr& operation);

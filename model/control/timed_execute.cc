@@ -45,8 +45,20 @@ unsigned TimedControlProcessor::PortFor(const HeldOperation& operation) const {
     case kPrepare:
       return kPreparePort;
     default:
-      return kComputePort;
+      return ComputePortFor(operation.function);
   }
+}
+
+unsigned TimedControlProcessor::ComputePortFor(unsigned function) const {
+  unsigned free = kPorts, programs = 0;
+  for (unsigned port = kComputePort + compute_ports(); port-- > kComputePort;) {
+    if ((busy_ >> port & 1) == 0) {
+      free = port;
+    } else if (ports_[port]->running->function == function) {
+      ++programs;
+    }
+  }
+  return programs < MostPrograms(function) ? free : kPorts;
 }
 
 bool TimedControlProcessor::HasPlace(const HeldOperation& operation) const {
@@ -56,7 +68,9 @@ bool TimedControlProcessor::HasPlace(const HeldOperation& operation) const {
     const bool waits_for_nothing = operation.engine != kCompute && operation.engine != kPrepare;
     return waits_for_nothing && (busy_ & ~kDmaPorts) == 0 && !Runs(operation.function);
   }
-  return operation.engine == kImmediate || (busy_ >> PortFor(operation) & 1) == 0;
+  if (operation.engine == kImmediate) return true;
+  const unsigned port = PortFor(operation);
+  return port < kPorts && (busy_ >> port & 1) == 0;
 }
 
 // The operation that is to start. One that may: its stream has nothing older, its engine is free,
@@ -75,6 +89,7 @@ TimedControlProcessor::OperationPtr TimedControlProcessor::NextEligible() const 
   std::set<std::pair<unsigned, uint32_t>> taken;  // streams with older work
   std::set<unsigned> functions_with_older;
   std::set<unsigned> fenced;  // functions behind a barrier that has not started
+  std::set<unsigned> met;     // functions of which one may start
   ForRunning([&](const HeldOperation& operation) {
     taken.emplace(operation.function, operation.block.stream);
     functions_with_older.insert(operation.function);
@@ -94,18 +109,18 @@ TimedControlProcessor::OperationPtr TimedControlProcessor::NextEligible() const 
                                Reached(state, event) || state.events[EventSlot(event)].poisoned ||
                                Failed(state, operation->block.stream);
     const bool alone = !barrier || functions_with_older.count(function) == 0;
-    // One operation of a function at a time: whose own is at work does not keep others waiting.
-    const bool has_its_turn = serial && Runs(function);
-    if (first_of_stream && event_decided && alone && fenced.count(function) == 0 && !has_its_turn) {
-      const size_t pool = PoolOf(*operation);
+    bool ready = first_of_stream && event_decided && alone && fenced.count(function) == 0;
+    // Serial hardware keeps the order of a function also where its first operation has no turn yet.
+    if (serial && ready) ready = met.insert(function).second;
+    // A function that has its turn, as something of it is at work, keeps nobody waiting. On serial
+    // hardware a program does, as it needs the whole card.
+    const size_t pool = PoolOf(*operation);
+    if (ready && (serial && pool < kPools ? !Runs(function) : HasPlace(*operation))) {
+      if (pending_functions_ == 1 && HasPlace(*operation)) return operation;
       Choice& choice = choices[pool];
       const uint64_t turn = pool < kPools ? pools_[pool].Turn(function) : 0;
-      const bool better =
-          choice.operation == nullptr || (pool < kPools && FairShare::Before(turn, choice.turn));
-      if (better && (pool < kPools || HasPlace(*operation))) {
-        if (pending_functions_ == 1 && HasPlace(*operation)) return operation;
+      if (choice.operation == nullptr || (pool < kPools && FairShare::Before(turn, choice.turn)))
         choice = {&operation, turn, place};
-      }
     }
     taken.insert(stream);
     functions_with_older.insert(function);

@@ -35,14 +35,13 @@ void SyncFabric::ReleaseAll() {
 }
 
 Core::Core(const sc_core::sc_module_name& name, unsigned index, const CardConfig& config,
-           const Mmu& mmu, SyncFabric& fabric, trace::Recorder* recorder, CoreRole role)
+           const Mmu& mmu, trace::Recorder* recorder, CoreRole role)
     : sc_module(name),
       index_(index),
       role_(role),
       config_(config),
       clock_(config.clock.core_mhz),
       mmu_(mmu),
-      fabric_(fabric),
       lx_(config.lx_usable_bytes(), SparseMemory::Pages::kHuge),
       lx_port_(unit_prefix() + ".lx_port", clock_, config.core.lx_port_bytes_per_cycle,
                config.timed()) {
@@ -73,7 +72,13 @@ std::string Core::title() const {
 
 trace::TrackId Core::load_track() const { return units_[0]->track(); }
 
-bool Core::Runs(const Job& job) const { return (job.program->core_mask >> index_ & 1) != 0; }
+bool Core::Runs(const Job& job) const { return (job.cores >> index_ & 1) != 0; }
+
+bool Core::GiveLxTo(unsigned function, uint64_t tenant) {
+  const bool clean = !lx_owner_ || (lx_owner_->function == function && lx_owner_->tenant == tenant);
+  lx_owner_ = {function, tenant};
+  return clean;
+}
 
 void Core::Start(Job& job) {
   tokens_.fill(0);

@@ -61,8 +61,7 @@ class Core : public sc_core::sc_module {
   tlm_utils::simple_target_socket<Core, kSocketBits, TransferProtocol> lx_socket{"lx_socket"};
 
   Core(const sc_core::sc_module_name& name, unsigned index, const CardConfig& config,
-       const Mmu& mmu, SyncFabric& fabric, trace::Recorder* recorder,
-       CoreRole role = CoreRole::kCompute);
+       const Mmu& mmu, trace::Recorder* recorder, CoreRole role = CoreRole::kCompute);
   ~Core() override;
 
   // Other cores, by index; set once by the card before simulation.
@@ -70,7 +69,10 @@ class Core : public sc_core::sc_module {
   // Starts the core's sections of the job; tokens start at zero. The job outlives its run.
   void Start(Job& job);
   bool Runs(const Job& job) const;
-  // A job of another function comes: nothing that the last one left may be read.
+  // Which core of the job's program it is.
+  unsigned PositionIn(const Job& job) const { return index_ - job.first_core; }
+  // LX is this user's from now on. False: it holds what another one left, which must not be read.
+  bool GiveLxTo(unsigned function, uint64_t tenant);
   void ClearLx();
   LxRange lx() { return {lx_.At(0), lx_.size()}; }  // all its bytes
   void
@@ -83,7 +85,6 @@ class Core : public sc_core::sc_module {
   std::string title() const;        // "core 03", "service core": for people
   const CardConfig& config() const { return config_; }
   const Mmu& mmu() const { return mmu_; }
-  SyncFabric& fabric() { return fabric_; }
   LxPort& lx_port() { return lx_port_; }
   // The RTL that does its SEN169_FP16 MATMULs; null: the kernels of this host do.
   RtlPtArray* rtl_pt_array() { return rtl_pt_array_.get(); }
@@ -116,8 +117,12 @@ class Core : public sc_core::sc_module {
   const CardConfig& config_;
   const Clock clock_;
   const Mmu& mmu_;
-  SyncFabric& fabric_;
   SparseMemory lx_;
+  struct LxOwner {
+    unsigned function;
+    uint64_t tenant;  // of Mmu
+  };
+  std::optional<LxOwner> lx_owner_;
   LxPort lx_port_;
   std::unique_ptr<RtlPtArray> rtl_pt_array_;
   std::vector<Core*> peers_;

@@ -17,9 +17,18 @@
 
 namespace spyre::model {
 
+class SyncFabric;
+
 struct Job {
   std::shared_ptr<const Program> program;
   bool prepare = false;  // on the service core
+  // Its place: core 0 of the program is this one of the card; its cores, one bit each, 0 until it
+  // has them; since when.
+  unsigned first_core = 0;
+  uint32_t cores = 0;
+  uint64_t placed_ps = 0;
+  bool waits_for_cores = false;
+  SyncFabric* fabric = nullptr;  // its barriers
   uint16_t function = 0;
   uint64_t flow = 0;
   uint32_t stream = 0;

@@ -29,7 +29,9 @@ uint64_t LoadStoreUnit::Execute(const Instruction& in) {
   uint64_t planes = Count(in, 6);
   const uint64_t device_plane_stride = Count(in, 7, kSegmentBytes);
   const uint64_t lx_plane_stride = Count(in, 8, kLxBytes);
-  const uint32_t group = is_store_ ? 0 : static_cast<uint32_t>(reg(in, 9));
+  // Of the card's cores; no program names those of another.
+  const uint64_t named = is_store_ ? 0 : (reg(in, 9) & UINT32_MAX) << job().first_core;
+  const auto group = static_cast<uint32_t>(named);
   if (!IsStickAligned(device | device_row_stride | device_plane_stride | row_bytes)) {
     throw UnitFault{Status::MISALIGNED, device};
   }
@@ -52,7 +54,7 @@ uint64_t LoadStoreUnit::Execute(const Instruction& in) {
   }
   const uint32_t self = 1u << core_.index();
   const uint32_t members = group == self ? 0 : group;
-  if (members != 0 && ((group & self) == 0 || core_.role() == CoreRole::kService))
+  if (members != 0 && ((group & self) == 0 || (named & ~uint64_t{job().cores}) != 0))
     throw UnitFault{Status::ILLEGAL_INSTRUCTION, device};
   // A multicast counts once, for its lowest member.
   if (is_store_) {

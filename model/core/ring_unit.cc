@@ -14,11 +14,11 @@ uint64_t RingUnit::Execute(const Instruction& in) {
     }
     case Op::kBarrier: {
       const auto mask = static_cast<uint32_t>(reg(in, 0));
-      if ((mask >> core_.index() & 1) == 0) throw UnitFault{Status::ILLEGAL_INSTRUCTION, mask};
+      const unsigned position = core_.PositionIn(job());
+      if ((mask >> position & 1) == 0) throw UnitFault{Status::ILLEGAL_INSTRUCTION, mask};
       Sync();
       const uint64_t arrived = NowPs();
-      const trace::TrackId last =
-          core_.fabric().Arrive(core_.index(), track(), mask, reg(in, 1), job());
+      const trace::TrackId last = job().fabric->Arrive(position, track(), mask, reg(in, 1), job());
       CheckAborted();
       AccountWait(Loss::kBarrierWait, arrived, NowPs(), last);
       Advance(config_.core.barrier_cycles);
@@ -37,7 +37,7 @@ uint64_t RingUnit::Execute(const Instruction& in) {
 }
 
 uint64_t RingUnit::Send(const Instruction& in) {
-  Core* const peer = core_.peer(reg(in, 0));
+  Core* const peer = core_.peer(job().first_core + reg(in, 0));
   const uint64_t bytes = Count(in, 3, kLxBytes);
   const uint64_t token = Count(in, 4, kTokens - 1);
   if (peer == nullptr || !peer->Runs(job()))

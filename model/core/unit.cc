@@ -28,7 +28,7 @@ CoreUnit::CoreUnit(const sc_core::sc_module_name& name, Unit kind, Core& core,
 }
 
 void CoreUnit::Start(Job& job) {
-  const uint32_t bit = 1u << core_.index();
+  const uint32_t bit = 1u << core_.PositionIn(job);
   const auto& sections = job.program->sections;
   const bool has_work = std::any_of(sections.begin(), sections.end(), [&](const Section& section) {
     return section.unit == kind_ && (section.core_mask & bit) != 0;
@@ -54,7 +54,8 @@ void CoreUnit::Run() {
   for (;;) {
     while (job_ == nullptr) wait(start_);
     Job& job = *job_;
-    const uint32_t bit = 1u << core_.index();
+    const unsigned position = core_.PositionIn(job);
+    const uint32_t bit = 1u << position;
     try {
       for (const Section& section : job.program->sections) {
         if (section.unit == kind_ && (section.core_mask & bit) != 0) RunSection(section);
@@ -62,7 +63,7 @@ void CoreUnit::Run() {
       Drain();
       Sync();
     } catch (const UnitFault& fault) {
-      job.Fault(fault.status, fault.address, static_cast<uint16_t>(core_.index()));
+      job.Fault(fault.status, fault.address, static_cast<uint16_t>(position));
     } catch (const JobAborted&) {
       // Another unit's fault or a reset: this unit only stops.
     }
@@ -76,7 +77,7 @@ void CoreUnit::Run() {
 }
 
 void CoreUnit::RunSection(const Section& section) {
-  sequencer_.Start(*job_->program, section, core_.index());
+  sequencer_.Start(*job_->program, section, core_.PositionIn(*job_));
   for (; const Instruction* in = sequencer_.Current(); sequencer_.Next()) {
     current_ = in;
     if (in->wait != 0) TakeToken(in->wait);

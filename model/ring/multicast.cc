@@ -117,9 +117,10 @@ void Ring::Copy(const Multicast& multicast) {
   for (uint8_t* to : copies_) std::memmove(to, from, multicast.bytes);
 }
 
-void Ring::AbandonMulticasts() {
+void Ring::AbandonMulticasts(uint32_t cores) {
   std::vector<Multicast*> abandoned;
   for (auto& [mask, group] : groups_) {
+    if ((mask & cores) == 0) continue;
     abandoned.insert(abandoned.end(), group.assembling.begin(), group.assembling.end());
     group = {};
     group.mask = mask;

@@ -54,8 +54,9 @@ class Ring : public sc_core::sc_module, public MulticastTransport {
 
   void JoinMulticast(const Transfer& transfer, const MulticastBurst& burst,
                      MulticastMember& member) override;
-  // Ends half-assembled multicasts of a job that is being torn down: their members get an error.
-  void AbandonMulticasts();
+  // Ends half-assembled multicasts of a job on these cores that is being torn down: their members
+  // get an error.
+  void AbandonMulticasts(uint32_t cores);
   std::vector<UnitStatistics> Statistics() const;
 
  private:

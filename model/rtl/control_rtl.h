@@ -22,6 +22,7 @@ class ControlRtl {
 
   struct Settings {
     bool serial = true;
+    unsigned compute_ports = 1;  // programs side by side, up to kMaxPartitions
     uint32_t fetch_batch = 1;
     uint64_t decode_ps = 0, dispatch_ps = 0, respond_ps = 0;
   };
@@ -35,8 +36,9 @@ class ControlRtl {
 
   // One rising edge at now_ps.
   virtual void Clock(uint64_t now_ps) = 0;
-  // What the time of the function on an engine counts for others' turns: 65536 / weight.
-  virtual void SetCost(unsigned function, uint32_t cost) = 0;
+  // What the time of the function on an engine counts for others' turns: 65536 / weight; how many
+  // of its programs may be at work at once.
+  virtual void SetShare(unsigned function, uint32_t cost, unsigned programs) = 0;
   // Nothing will change until something is put in or now_ps reaches wake_ps(); UINT64_MAX: never.
   virtual bool idle() const = 0;
   virtual uint64_t wake_ps() const = 0;

@@ -17,7 +17,7 @@ constexpr const char* kBusy = R"(
 .program busy
 .cores 0x1
 .section vector 0x1
-  li r1, 30000
+  li r1, 15000
   loop r2, r1
     nop
   end

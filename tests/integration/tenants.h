@@ -18,7 +18,7 @@ namespace spyre::test {
 class Tenants : public CardFixture {
  protected:
   static constexpr uint64_t kTenantBytes = 64 << 20;
-  static constexpr uint64_t kProgramBytes = 4096;
+  static constexpr uint64_t kProgramBytes = 16384;
   static constexpr uint32_t kRing = 256;
 
   void OpenTenants(unsigned count) {
@@ -61,6 +61,7 @@ class Tenants : public CardFixture {
     message.program_bytes = kProgramBytes;
     return Put(vf, message);
   }
+  uint8_t* LastBuffer(unsigned vf) { return tenants_[vf - 1].buffers.back()->data(); }  // of a copy
   void Ring(unsigned vf) { Queue(vf).Ring(); }
   // Lets the card work for `ps`, and takes what every function has got.
   void Work(uint64_t ps) {

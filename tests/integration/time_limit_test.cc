@@ -29,12 +29,12 @@ constexpr const char* kShort = R"(
 .section vector 0x1
   nop
 )";
-// Of 30,000 cycles: 27 us.
-constexpr const char* kThirtyThousand = R"(
-.program thirty
+// 27 us.
+constexpr const char* kLonger = R"(
+.program longer
 .cores 0x1
 .section vector 0x1
-  li r1, 30000
+  li r1, 15000
   loop r2, r1
     nop
   end
@@ -56,7 +56,7 @@ class TimeLimit : public Tenants,
     for (unsigned vf = 1; vf <= 2; ++vf) {
       LoadAs(vf, kEndless, 0);
       LoadAs(vf, kShort, kProgramBytes);
-      LoadAs(vf, kThirtyThousand, 2 * kProgramBytes);
+      LoadAs(vf, kLonger, 2 * kProgramBytes);
     }
   }
 };

@@ -22,6 +22,7 @@ package control_pkg;
   typedef logic [SLOT_BITS-1:0] slot_t;
   typedef logic [SLOT_BITS:0] held_t;  // a count of operations
   typedef logic [PORT_BITS-1:0] port_t;
+  typedef logic [$clog2(MAX_PARTITIONS+1)-1:0] programs_t;  // a count of them
   typedef logic [COST_BITS-1:0] cost_t;  // of a function's time: 65536 / weight
 
   // Where a held operation lies in the tables.

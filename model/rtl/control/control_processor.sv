@@ -26,7 +26,9 @@ module control_processor
     input logic [63:0] decode_ps,
     input logic [63:0] dispatch_ps,
     input logic [63:0] respond_ps,
+    input programs_t compute_ports,  // that there are
     input cost_t cost[MAX_FUNCTIONS],
+    input programs_t most_programs[MAX_FUNCTIONS],  // of a function at work at once
 
     // Commands, one a cycle (control_pkg::command_t).
     input function_t command_function,
@@ -164,7 +166,7 @@ module control_processor
   );
 
   scheduler scheduler (
-      .clk, .rst, .reset, .reset_function(command_function), .serial, .cost,
+      .clk, .rst, .reset, .reset_function(command_function), .serial, .compute_ports, .cost, .most_programs,
       .accept, .accept_function(read_function), .purging(pending_purging),
       .cursor(pending_cursor), .operation(pending_operation), .blocked(pending_blocked), .after(pending_after),
       .is_last(pending_is_last), .head(pending_head), .empty(pending_empty),

@@ -14,7 +14,9 @@ module scheduler
     input function_t reset_function,
     input logic [63:0] now_ps,
     input logic serial,
+    input programs_t compute_ports,
     input cost_t cost[MAX_FUNCTIONS],
+    input programs_t most_programs[MAX_FUNCTIONS],
 
     input logic accept,  // there is something new
     input function_t accept_function,
@@ -65,6 +67,7 @@ module scheduler
   state_e state;
   logic dirty;  // something may have become eligible
   logic [MAX_FUNCTIONS-1:0] older, held_back;  // functions: with older operations; behind a barrier
+  logic [MAX_FUNCTIONS-1:0] met;  // functions of which one may start
   logic [MAX_FUNCTIONS-1:0] all_failed;
   logic failed;  // the stream of the operation at hand
   logic event_failed;  // the operation at hand waits for what will not come
@@ -81,6 +84,22 @@ module scheduler
   wire only_copies = port_busy[PORTS-1:COMPUTE_PORT] == 0;
 
   // ---- the operation at the cursor
+  port_t compute_port;  // the lowest that is free
+  programs_t programs;  // of its function at work
+  logic compute_free, compute_place;
+  always_comb begin
+    compute_port = port_t'(COMPUTE_PORT);
+    compute_free = 1'b0;
+    programs = '0;
+    for (int p = int'(MAX_PARTITIONS) - 1; p >= 0; --p) begin
+      if (port_busy[int'(COMPUTE_PORT)+p]) begin
+        if (port_node[int'(COMPUTE_PORT)+p].function_ == cursor.function_) programs += 1'b1;
+      end else if (p < 32'(compute_ports)) begin
+        compute_port = port_t'(int'(COMPUTE_PORT) + p);
+        compute_free = 1'b1;
+      end
+    end
+  end
   localparam int unsigned POOLS = 2;
   logic barrier, stream_free, alone, ready, place, pooled, prepares, refused;
   function_t at;
@@ -100,10 +119,12 @@ module scheduler
       ENGINE_DMA_IN: load_port = in_port(at);
       ENGINE_DMA_OUT: load_port = out_port(at);
       ENGINE_PREPARE: load_port = port_t'(PREPARE_PORT);
-      default: load_port = port_t'(COMPUTE_PORT);
+      default: load_port = compute_port;
     endcase
+    compute_place = compute_free && programs < most_programs[at];
     // Copies of other functions do not keep what is no program waiting on serial hardware.
     if (serial) place = port_busy == 0 || (operation.engine != ENGINE_COMPUTE && only_copies && !running[at]);
+    else if (operation.engine == ENGINE_COMPUTE) place = compute_place;
     else place = operation.engine == ENGINE_NONE || !port_busy[load_port];
     prepares = operation.engine == ENGINE_PREPARE;
     pooled = operation.engine == ENGINE_COMPUTE || prepares || (serial && operation.engine != ENGINE_NONE);
@@ -185,6 +206,7 @@ module scheduler
           cursor <= head;
           older <= running;
           held_back <= '0;
+          met <= '0;
           failed <= 1'b0;
           event_failed <= 1'b0;
           chosen <= '0;
@@ -214,8 +236,13 @@ module scheduler
           state <= port_stale[release_port] ? IDLE : RETIRE;
         end
         WALK: begin
-          // Serial: a function whose operation is at work has its turn, and keeps nobody waiting.
-          if (ready && pooled && several && !(serial && running[at])) begin
+          // Serial hardware keeps the order of a function also where its first operation has no turn yet.
+          if (serial && ready && !waits) met[at] <= 1'b1;
+          // A function that has its turn, as something of it is at work, keeps nobody waiting. On serial hardware a
+          // program does, as it needs the whole card.
+          if (serial && met[at]) begin
+            pass_over();
+          end else if (ready && pooled && several && (serial ? !running[at] : place)) begin
             if (!chosen[prepares] || stands_before(turn, chosen_turn[prepares])) begin
               chosen[prepares] <= 1'b1;
               chosen_turn[prepares] <= turn;

@@ -37,7 +37,9 @@ class VerilatedControl final : public ControlRtl {
     top_.decode_ps = settings.decode_ps;
     top_.dispatch_ps = settings.dispatch_ps;
     top_.respond_ps = settings.respond_ps;
-    for (unsigned function = 0; function < kMaxFunctions; ++function) SetCost(function, 1u << 16);
+    for (unsigned function = 0; function < kMaxFunctions; ++function)
+      SetShare(function, 1u << 16, 1);
+    top_.compute_ports = static_cast<uint8_t>(settings.compute_ports);
     top_.clk = 0;
     top_.rst = 1;
     top_.reset = 1;
@@ -55,7 +57,10 @@ class VerilatedControl final : public ControlRtl {
     ClearPulses();
   }
 
-  void SetCost(unsigned function, uint32_t cost) override { top_.cost[function] = cost; }
+  void SetShare(unsigned function, uint32_t cost, unsigned programs) override {
+    top_.cost[function] = cost;
+    top_.most_programs[function] = static_cast<uint8_t>(programs);
+  }
   bool idle() const override { return top_.idle != 0; }
   uint64_t wake_ps() const override { return top_.wake_ps; }
 

@@ -62,6 +62,18 @@ TEST(CardConfig, AnRtlPtArrayHasOneSize) {
   EXPECT_EQ(Refusal(config), "accepted") << "a timed one has any";
 }
 
+TEST(CardConfig, PartitionsAreOfEqualSizeAndOfATimedCard) {
+  CardConfig config;
+  config.partitions = 3;
+  EXPECT_EQ(Refusal(config), "accepted") << "of serial hardware nobody asks";
+  config.concurrency = model::Concurrency::kConcurrent;
+  EXPECT_THAT(Refusal(config), ::testing::HasSubstr("card.partitions = 3"));
+  config.partitions = 8;
+  EXPECT_EQ(Refusal(config), "accepted");
+  config.fidelity = model::Fidelity::kFast;
+  EXPECT_THAT(Refusal(config), ::testing::HasSubstr("card.fidelity = \"fast\""));
+}
+
 TEST(CardConfig, RtlPtArraysOfCoresThatAreNotThereAreRefused) {
   CardConfig config;
   config.cores = 4;
