@@ -57,7 +57,7 @@ void FunctionRegisters::WireIdentity() {
     }
     return static_cast<uint32_t>(config_.cores) | regions << 8 |
            (config_.serial() ? 0 : regs::CAPABILITIES_PIPELINED_MASK) |
-           static_cast<uint32_t>(config_.concurrent() ? config_.partitions : 1)
+           static_cast<uint32_t>(config_.concurrent() ? config_.partitions : 0)
                << regs::CAPABILITIES_PARTITIONS_SHIFT;
   });
   registers_.OnRead(regs::MEMORY_MIB, [this] {
