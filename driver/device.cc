@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "base/error.h"
 #include "driver/pci.h"
 #include "model/contract/control_block.h"
@@ -87,7 +89,8 @@ void Device::Identify() {
   const uint32_t capabilities = registers_.ReadCapabilities();
   identity_.cores = static_cast<int>(FunctionRegisters::CapabilitiesCores(capabilities));
   identity_.pipelined = FunctionRegisters::CapabilitiesPipelined(capabilities) != 0;
-  identity_.partitions = static_cast<int>(FunctionRegisters::CapabilitiesPartitions(capabilities));
+  identity_.partitions =
+      std::max(1, static_cast<int>(FunctionRegisters::CapabilitiesPartitions(capabilities)));
   identity_.memory_bytes = static_cast<uint64_t>(registers_.ReadMemoryMib()) << 20;
   RefreshRegions();
 }
