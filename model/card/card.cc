@@ -29,8 +29,13 @@ void CheckResolution() {
 Card::Card(const sc_core::sc_module_name& name, const CardConfig& config, trace::Recorder* recorder)
     : sc_module(name), config_(Checked(config)), mmu_(config_) {
   CheckResolution();
+  telemetry_ = std::make_unique<CardTelemetry>(
+      "telemetry", config_, mmu_, [this] { return Statistics(); },
+      [this](unsigned percent) { SetSpeed(percent); });
   endpoint_ = std::make_unique<PcieEndpoint>("pcie", config_, recorder);
+  endpoint_->SetCounters(&telemetry_->counters());
   memory_ = std::make_unique<DeviceMemory>("memory", config_, functional_, recorder);
+  memory_->SetCounters(&telemetry_->counters());
   ring_ = std::make_unique<Ring>("ring", config_, recorder);
   dma_ = std::make_unique<DmaEngine>("dma", config_, mmu_, recorder);
   management_ = std::make_unique<ManagementController>("management", config_, mmu_);
@@ -46,7 +51,8 @@ Card::Card(const sc_core::sc_module_name& name, const CardConfig& config, trace:
   }
   dispatcher_ = std::make_unique<ComputeDispatcher>("dispatcher", config_, mmu_, *ring_, fabric_,
                                                     functional_, cores);
-  if (config_.fidelity == Fidelity::kFast) {
+  // Launches that are repeated know nothing of a clock that has changed.
+  if (config_.fidelity == Fidelity::kFast && config_.power.throttle == Throttle::kNone) {
     fast_ = std::make_unique<FastLaunches>(config_, mmu_, [this] { return LaunchUnits(); });
     dispatcher_->SetFast(fast_.get());
   }
@@ -58,7 +64,9 @@ Card::Card(const sc_core::sc_module_name& name, const CardConfig& config, trace:
                                             functional_, std::vector{service_core_.get()});
   }
   control_ = MakeControlProcessor(
-      "control", config_, {*management_, *dma_, *dispatcher_, prepare_dispatcher_.get()}, recorder);
+      "control", config_,
+      {*management_, *dma_, *dispatcher_, prepare_dispatcher_.get(), telemetry_->counters()},
+      recorder);
 
   for (Core* core : cores) {
     core->SetPeers(cores);
@@ -81,7 +89,8 @@ Card::Card(const sc_core::sc_module_name& name, const CardConfig& config, trace:
 
   for (unsigned function = 0; function <= config_.num_vfs; ++function) {
     functions_.push_back(std::make_unique<FunctionRegisters>(
-        function, config_, FunctionRegisters::Blocks{*control_, *management_, mmu_, *endpoint_},
+        function, config_,
+        FunctionRegisters::Blocks{*control_, *management_, mmu_, *endpoint_, *telemetry_},
         [this, function] { ResetQueue(function); }));
     endpoint_->SetBarTarget(function, functions_.back().get());
   }
@@ -130,6 +139,7 @@ void Card::ResetFunction(unsigned function) {
 
 void Card::ResetCard() {
   management_->CardReset();
+  telemetry_->CardReset();
   lost_.notify(sc_core::SC_ZERO_TIME);  // it may have been
 }
 
@@ -156,6 +166,11 @@ std::vector<UnitStatistics> Card::LaunchUnits() const {
   add(ring_->Statistics());
   for (const auto& core : cores_) add(core->Statistics());
   return all;
+}
+
+void Card::SetSpeed(unsigned percent) {
+  for (const auto& core : cores_) core->SetSpeed(percent);
+  if (service_core_ != nullptr) service_core_->SetSpeed(percent);
 }
 
 void Card::OnJob(const ComputeDispatcher::JobHook& hook) {

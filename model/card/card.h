@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "model/card/function_registers.h"
+#include "model/card/telemetry.h"
 #include "model/common/card_config.h"
 #include "model/common/functional_queue.h"
 #include "model/common/ports.h"
@@ -66,6 +67,7 @@ class Card final : public sc_core::sc_module,
   Mmu& mmu() { return mmu_; }
   ControlProcessor& control() { return *control_; }
   ManagementController& management() { return *management_; }
+  CardTelemetry& telemetry() { return *telemetry_; }
 
   // Told of every COMPUTE job before it begins and after it has ended; must not block.
   // On a pipelined card two jobs may run at once, one of them with job.prepare.
@@ -101,12 +103,14 @@ class Card final : public sc_core::sc_module,
   void ShowFault();  // process: drives `fault`
   void ResetQueue(unsigned function);
   std::vector<UnitStatistics> LaunchUnits() const;  // that COMPUTE uses
+  void SetSpeed(unsigned percent);                  // of the cores
 
   const CardConfig config_;
   sc_core::sc_event lost_;
   FunctionalQueue functional_;
   Mmu mmu_;
   SyncFabric fabric_;
+  std::unique_ptr<CardTelemetry> telemetry_;
   std::unique_ptr<PcieEndpoint> endpoint_;
   std::unique_ptr<DeviceMemory> memory_;
   std::unique_ptr<Ring> ring_;

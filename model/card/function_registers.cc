@@ -15,6 +15,7 @@ FunctionRegisters::FunctionRegisters(unsigned function, const CardConfig& config
   WireIdentity();
   WireQueue();
   WireInterrupt();
+  WireCounters();
   if (function == 0) WirePhysicalFunction();
 }
 
@@ -148,6 +149,7 @@ void FunctionRegisters::WirePhysicalFunction() {
   }
   WireManagement();
   WireFirmware();
+  WireCardTelemetry();
 }
 
 void FunctionRegisters::WireManagement() {

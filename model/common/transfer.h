@@ -32,6 +32,7 @@ struct Transfer : tlm::tlm_extension<Transfer> {
   uint64_t flow = 0;      // correlation of the control block
   bool move_data = true;  // false: price the transfer, touch no data
   bool poisoned = false;  // set by the root complex: a read's data are marked as damaged
+  bool peer = false;      // set by the root complex: another card has answered
   int msi_vector = -1;    // of an MSI: its vector, below the number that the host allows
   FunctionalQueue* functional = nullptr;  // moves the data; null: the target does, at the call
   TransferClient* client = nullptr;

@@ -98,18 +98,23 @@ void ControlProcessor::Run(Operation& operation) {
 }
 
 void ControlProcessor::RunDma(Operation& operation) {
-  const DmaOutcome outcome = blocks_.dma.Execute(operation.block, operation.aborted);
+  WorkDone work;
+  blocks_.counters.Begin(operation.function, work, NowPs());
+  const DmaOutcome outcome = blocks_.dma.Execute(operation.block, operation.aborted, work);
+  blocks_.counters.End(work, NowPs());
   operation.response.status = static_cast<uint16_t>(outcome.status);
   operation.response.fault_address = outcome.fault_address;
-  operation.response.device_bytes_read = outcome.device_bytes_read;
-  operation.response.device_bytes_written = outcome.device_bytes_written;
+  operation.response.device_bytes_read = work.bytes_read;
+  operation.response.device_bytes_written = work.bytes_written;
 }
 
 void ControlProcessor::RunCompute(Operation& operation, ComputeDispatcher& dispatcher) {
   Job job;
   operation.job = &job;
   if (operation.aborted) job.Fault(Status::ABORTED, 0, kNoCore);
+  blocks_.counters.Begin(operation.function, job, NowPs());
   dispatcher.Execute(operation.block, job);
+  blocks_.counters.End(job, NowPs());
   operation.job = nullptr;
   if (job.program != nullptr) operation.name = fmt::format("COMPUTE {}", job.program->name);
   operation.response.status = static_cast<uint16_t>(job.status);

@@ -32,6 +32,7 @@
 #include <vector>
 
 #include "model/common/card_config.h"
+#include "model/common/performance_counters.h"
 #include "model/common/ports.h"
 #include "model/common/resource.h"
 #include "model/common/transfer.h"
@@ -65,6 +66,7 @@ class ControlProcessor : public sc_core::sc_module {
     DmaEngine& dma;
     ComputeDispatcher& dispatcher;
     ComputeDispatcher* prepare;  // null: serial
+    PerformanceCounters& counters;
   };
 
   // --- register side ---

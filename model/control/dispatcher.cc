@@ -110,7 +110,7 @@ Status ComputeDispatcher::BindSegments(const ControlBlock& block, Job& job) {
       mmu_.CheckPhysical(block.function, block.segment_table, kStickBytes, kPermissionRead);
   if (readable != Status::OK) return readable;
   std::array<uint8_t, kStickBytes> bytes{};
-  if (!Read(block.segment_table, bytes.data(), bytes.size(), 0)) return Status::BUS_ERROR;
+  if (!Read(block.function, block.segment_table, bytes.data(), bytes.size(), 0)) return Status::BUS_ERROR;
   std::memcpy(table.data(), bytes.data(), bytes.size());
   for (int i = 0; i < kProgramSegment; ++i) {
     const uint64_t length = table[i].length_permission & ~(kStickBytes - 1);
@@ -128,7 +128,7 @@ Status ComputeDispatcher::LoadProgram(const ControlBlock& block, Job& job) {
   }
   const uint64_t base = block.program_base + block.device_address;
   image_.resize(kImageHeaderBytes);
-  if (!Read(base, image_.data(), kImageHeaderBytes, 0)) return Status::BUS_ERROR;
+  if (!Read(block.function, base, image_.data(), kImageHeaderBytes, 0)) return Status::BUS_ERROR;
   job.bytes_read += kImageHeaderBytes;
   try {
     const ImageInfo info = ReadImageHeader(image_.data(), image_.size());
@@ -141,7 +141,8 @@ Status ComputeDispatcher::LoadProgram(const ControlBlock& block, Job& job) {
     image_.resize(info.image_bytes);
     const uint64_t rest = image_.size() - kImageHeaderBytes;
     if (rest > 0 &&
-        !Read(base + kImageHeaderBytes, &image_[kImageHeaderBytes], rest, info.core_mask))
+        !Read(block.function, base + kImageHeaderBytes, &image_[kImageHeaderBytes], rest,
+              info.core_mask))
       return Status::BUS_ERROR;
     job.bytes_read += rest;
     job.program = std::make_shared<const Program>(Decode(image_.data(), image_.size()));
@@ -152,11 +153,13 @@ Status ComputeDispatcher::LoadProgram(const ControlBlock& block, Job& job) {
   return job.program->lx_bytes <= config_.lx_usable_bytes() ? Status::OK : Status::LX_OVERFLOW;
 }
 
-bool ComputeDispatcher::Read(uint64_t physical, uint8_t* data, uint64_t bytes, uint32_t mask) {
+bool ComputeDispatcher::Read(unsigned function, uint64_t physical, uint8_t* data, uint64_t bytes,
+                             uint32_t mask) {
   for (uint64_t offset = 0; offset < bytes; offset += kMaxBurstBytes) {
     const uint64_t burst = std::min<uint64_t>(kMaxBurstBytes, bytes - offset);
     TransferPayload& payload = *payloads_[offset / kMaxBurstBytes];
     payload.info.group = mask;
+    payload.info.function = static_cast<uint16_t>(function);
     client_.Send(ring_socket, payload,
                  payload.Prepare(tlm::TLM_READ_COMMAND, physical + offset, data + offset, burst));
   }

@@ -111,9 +111,10 @@ bool FastLaunches::Repeat(Job& job, const std::vector<uint8_t>& image) {
     Add(part.units);
   }
   wait_until(begin + mean);
-  job.bytes_read += price.bytes_read;
-  job.bytes_written += price.bytes_written;
-  job.macs += price.macs;
+  job.bytes_read += price.done.bytes_read;
+  job.bytes_written += price.done.bytes_written;
+  job.macs += price.done.macs;
+  job.fp16_macs += price.done.fp16_macs;
   ++statistics_.repeated;
   statistics_.repeated_ps += NowPs() - begin;
   return true;
@@ -225,6 +226,10 @@ void FastLaunches::End(Job& job) {
     const ProgramWork& work = price_->survey->work;
     job.bytes_read = read_before_ + work.bytes_read;
     job.bytes_written = work.bytes_written;
+    if (job.macs > 0) {
+      job.fp16_macs = Scaled(job.fp16_macs,
+                             static_cast<double>(work.macs) / static_cast<double>(job.macs));
+    }
     job.macs = work.macs;
     ++statistics_.partly;
     statistics_.partly_ps += NowPs() - begin;
@@ -244,9 +249,7 @@ void FastLaunches::End(Job& job) {
   price.least_ps = std::min(price.least_ps, ps);
   price.most_ps = std::max(price.most_ps, ps);
   price.last_ps = ps;
-  price.bytes_read = job.bytes_read - read_before_;
-  price.bytes_written = job.bytes_written;
-  price.macs = job.macs;
+  price.done = {job.bytes_read - read_before_, job.bytes_written, job.macs, job.fp16_macs};
   price.parts = std::move(parts_);
   statistics_.spread =
       std::max(statistics_.spread, static_cast<double>(price.most_ps - price.least_ps) /

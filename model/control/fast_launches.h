@@ -73,7 +73,7 @@ class FastLaunches {
     std::optional<ProgramSurvey> survey;  // empty: too long
     uint64_t samples = 0;
     uint64_t sum_ps = 0, least_ps = UINT64_MAX, most_ps = 0;
-    uint64_t bytes_read = 0, bytes_written = 0, macs = 0;
+    WorkDone done;
     uint64_t last_ps = 0;  // of the sample that `parts` are of
     std::vector<Part> parts;
   };

@@ -67,6 +67,8 @@ class Core : public sc_core::sc_module {
 
   // Other cores, by index; set once by the card before simulation.
   void SetPeers(const std::vector<Core*>& peers) { peers_ = peers; }
+  // From now on instructions take 100 / percent of their time. percent: 1 to 100.
+  void SetSpeed(uint64_t percent) { speed_percent_ = percent; }
   // Starts the core's sections of the job; tokens start at zero. The job outlives its run.
   void Start(Job& job);
   bool Runs(const Job& job) const;
@@ -81,6 +83,7 @@ class Core : public sc_core::sc_module {
   CoreRole role() const { return role_; }
   std::string unit_prefix() const;  // "core03", "service_core": of its units' names
   std::string title() const;        // "core 03", "service core": for people
+  uint64_t speed_percent() const { return speed_percent_; }
   const CardConfig& config() const { return config_; }
   const Mmu& mmu() const { return mmu_; }
   SyncFabric& fabric() { return fabric_; }
@@ -121,6 +124,7 @@ class Core : public sc_core::sc_module {
   LxPort lx_port_;
   std::unique_ptr<RtlPtArray> rtl_pt_array_;
   std::vector<Core*> peers_;
+  uint64_t speed_percent_ = 100;
   std::array<uint32_t, kTokens> tokens_{};
   // Made when a unit first waits: most never are, and those that are there before the simulation
   // starts have names, which take time.

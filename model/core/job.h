@@ -11,13 +11,14 @@
 #include <systemc>
 
 #include "model/common/functional_queue.h"
+#include "model/common/work_done.h"
 #include "model/contract/control_block.h"
 #include "model/contract/program.h"
 #include "model/mmu/mmu.h"
 
 namespace spyre::model {
 
-struct Job {
+struct Job : WorkDone {
   std::shared_ptr<const Program> program;
   bool prepare = false;  // on the service core
   uint16_t function = 0;
@@ -28,11 +29,8 @@ struct Job {
   // Told when a step of the program begins (MARK), at its time; empty: nobody asks.
   std::function<void(uint32_t step, uint64_t iteration)> on_step;
 
-  uint64_t bytes_read = 0;  // from device memory; a multicast counts once
-  uint64_t bytes_written = 0;
-  uint64_t macs = 0;
   uint64_t units_start_ps = 0;  // 0: they never did
-  // Told when a unit has added to one of the three counters; empty: nobody asks.
+  // Told when a unit has added to WorkDone; empty: nobody asks.
   std::function<void()> on_progress;
 
   Status status = Status::OK;

@@ -61,6 +61,7 @@ uint64_t PtUnit::Execute(const Instruction& in) {
     job().functional->Matmul(operands, BestPtKernel());
   }
   job().macs += m * n * k;
+  job().fp16_macs += m * n * k / Rate(format);
   job().Progress();
   const uint64_t bytes = Price(format, m, n, k, accumulate);
   const uint64_t end = core_.clock().Edge(array_free_);

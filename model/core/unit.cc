@@ -87,7 +87,14 @@ void CoreUnit::RunSection(const Section& section) {
       finish = local_ps();
     } else {
       operands_ = {};
+      const uint64_t start = local_ps();
       finish = Execute(*in);
+      if (core_.speed_percent() != 100) {
+        const uint64_t slow_ps =
+            (local_ps() - start) * (100 - core_.speed_percent()) / core_.speed_percent();
+        AdvanceTo(local_ps() + slow_ps);
+        if (finish != kLater) finish += slow_ps;
+      }
     }
     if (finish != kLater) {
       finished_ps_ = std::max(finished_ps_, finish);

@@ -29,7 +29,7 @@ void DmaEngine::SetUp(Direction& direction, const char* unit, const char* track)
   if (recorder_ != nullptr) direction.track = recorder_->AddTrack("card", track);
 }
 
-DmaOutcome DmaEngine::Execute(const ControlBlock& block, const bool& aborted) {
+DmaOutcome DmaEngine::Execute(const ControlBlock& block, const bool& aborted, WorkDone& work) {
   const auto opcode = static_cast<Opcode>(block.opcode);
   const bool outward = opcode == Opcode::DMA_OUT;
   Direction& direction = outward ? out_ : in_;
@@ -63,7 +63,7 @@ DmaOutcome DmaEngine::Execute(const ControlBlock& block, const bool& aborted) {
       Fail(direction, still, block.device_address + offset);
       break;
     }
-    (outward ? outcome.device_bytes_read : outcome.device_bytes_written) += bytes;
+    (outward ? work.bytes_read : work.bytes_written) += bytes;
     Start(direction, slot, block, offset, bytes);
   }
   // The others have ended with the operations before.

@@ -16,6 +16,7 @@
 #include "model/common/resource.h"
 #include "model/common/split_socket.h"
 #include "model/common/window.h"
+#include "model/common/work_done.h"
 #include "model/contract/control_block.h"
 #include "model/mmu/mmu.h"
 
@@ -24,8 +25,6 @@ namespace spyre::model {
 struct DmaOutcome {
   Status status = Status::OK;
   uint64_t fault_address = 0;
-  uint64_t device_bytes_read = 0;
-  uint64_t device_bytes_written = 0;
 };
 
 class DmaEngine : public sc_core::sc_module {
@@ -37,8 +36,9 @@ class DmaEngine : public sc_core::sc_module {
             trace::Recorder* recorder);
 
   // Runs DMA_IN, DMA_OUT or DMA_FILL. Stops with ABORTED when `aborted` becomes true, which Wake
-  // tells, so that nobody waits for an answer of the host that may never come.
-  DmaOutcome Execute(const ControlBlock& block, const bool& aborted);
+  // tells, so that nobody waits for an answer of the host that may never come. Adds to `work` as
+  // requests are sent.
+  DmaOutcome Execute(const ControlBlock& block, const bool& aborted, WorkDone& work);
   void Wake() { woken_.notify(); }
   std::vector<UnitStatistics> Statistics() const { return {in_.statistics, out_.statistics}; }
 

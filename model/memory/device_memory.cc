@@ -87,6 +87,8 @@ tlm::tlm_sync_enum DeviceMemory::Begin(int id, tlm::tlm_generic_payload& payload
     return tlm::TLM_COMPLETED;
   }
   if (!MoveData(payload)) return tlm::TLM_COMPLETED;
+  if (counters_ != nullptr)
+    counters_->CountMemory(payload.get_extension<Transfer>()->function, payload.is_write());
   if (!config_.timed()) {
     delay += Ps(UnloadedPs(payload));
     return tlm::TLM_COMPLETED;

@@ -20,6 +20,7 @@
 #include <vector>
 
 #include "model/common/card_config.h"
+#include "model/common/performance_counters.h"
 #include "model/common/resource.h"
 #include "model/common/sparse_memory.h"
 #include "model/common/transfer.h"
@@ -38,6 +39,10 @@ class DeviceMemory : public sc_core::sc_module {
   DeviceMemory(const sc_core::sc_module_name& name, const CardConfig& config,
                FunctionalQueue& functional, trace::Recorder* recorder,
                Folding folding = Folding::kOn);
+
+  // Before simulation; they must outlive the memory. Null: nobody counts. They have the card's own
+  // requests, not those of the PCIe window.
+  void SetCounters(PerformanceCounters* counters) { counters_ = counters; }
 
   SparseMemory& contents() { return contents_; }
   // Makes [base, base + bytes), which is in memory, zero. Takes no time here: who asks counts it.
@@ -77,6 +82,7 @@ class DeviceMemory : public sc_core::sc_module {
   const Lpddr5Timing timing_;
   SparseMemory contents_;
   MemoryChannels channels_;
+  PerformanceCounters* counters_ = nullptr;
   bool direct_given_ = false;  // somebody has a pointer
   std::vector<Access> accesses_;
   std::vector<uint32_t> free_accesses_;

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "model/pcie/payload_words.h"
+#include "model/pcie/vpd_image.h"
 
 namespace spyre::model {
 namespace {
@@ -36,6 +37,7 @@ PcieEndpoint::PcieEndpoint(const sc_core::sc_module_name& name, const CardConfig
       GenerationOf(config.pcie.rate_mts), static_cast<uint32_t>(config.pcie.lanes),
       static_cast<uint32_t>(config.num_vfs), static_cast<uint32_t>(config.pcie.max_payload_bytes),
       static_cast<uint32_t>(config.pcie.max_read_request_bytes)}));
+  config_spaces_[0]->SetVpd(VpdImage(config.vpd));
   for (uint64_t vf = 1; vf <= config.num_vfs; ++vf) {
     config_spaces_.push_back(
         std::make_unique<ConfigSpace>(*config_spaces_[0], static_cast<int>(vf)));
@@ -315,7 +317,7 @@ void PcieEndpoint::Dma(int /*id*/, tlm::tlm_generic_payload& payload, sc_core::s
     payload.set_response_status(tlm::TLM_GENERIC_ERROR_RESPONSE);
     return;
   }
-  const auto& transfer = *payload.get_extension<Transfer>();
+  auto& transfer = *payload.get_extension<Transfer>();
   if (!Present(transfer.function) || !config_spaces_[transfer.function]->bus_master_enabled()) {
     payload.set_response_status(tlm::TLM_ADDRESS_ERROR_RESPONSE);
     return;
@@ -330,6 +332,9 @@ void PcieEndpoint::Dma(int /*id*/, tlm::tlm_generic_payload& payload, sc_core::s
   const sc_core::sc_time arrival = Ps(times.arrived_ps - now);
   sc_core::sc_time at_host = arrival;
   outbound->b_transport(payload, at_host);
+  const bool peer = std::exchange(transfer.peer, false);
+  if (counters_ != nullptr && payload.is_response_ok())
+    counters_->CountPcie(transfer.function, payload.is_write(), bytes, peer);
   delay = Ps(times.done_ps - now);
   if (!payload.is_read()) return;
   delay += at_host - arrival;

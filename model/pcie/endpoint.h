@@ -35,6 +35,7 @@
 #include <vector>
 
 #include "model/common/card_config.h"
+#include "model/common/performance_counters.h"
 #include "model/common/ports.h"
 #include "model/common/resource.h"
 #include "model/common/sparse_memory.h"
@@ -74,6 +75,8 @@ class PcieEndpoint : public sc_core::sc_module {
   // Wiring, before simulation.
   void SetBarTarget(unsigned function, BarTarget* target) { bar_targets_[function] = target; }
   void SetWindowBase(uint64_t physical);
+  // Before simulation; they must outlive the endpoint. Null: nobody counts.
+  void SetCounters(PerformanceCounters* counters) { counters_ = counters; }
 
   // Sends MSI `vector` of `function`, if software has enabled it; returns false if masked or
   // disabled.
@@ -126,6 +129,7 @@ class PcieEndpoint : public sc_core::sc_module {
                        const sc_core::sc_time& arrival);
 
   const CardConfig& config_;
+  PerformanceCounters* counters_ = nullptr;
   std::vector<std::unique_ptr<ConfigSpace>> config_spaces_;
   std::vector<BarTarget*> bar_targets_;
   std::vector<uint64_t> reads_end_ps_;  // by function: when its last read of the host has ended
