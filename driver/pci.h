@@ -20,6 +20,7 @@ inline constexpr uint32_t kCommandMemory = 1u << 1;
 inline constexpr uint32_t kCommandBusMaster = 1u << 2;
 inline constexpr uint32_t kStatusCapabilityList = 1u << 20;  // bit 4 of Status
 inline constexpr uint32_t kCapabilityPointer = 0x34;
+inline constexpr uint8_t kCapabilityVpd = 0x03;
 inline constexpr uint8_t kCapabilityMsi = 0x05;
 inline constexpr uint8_t kCapabilityPciExpress = 0x10;
 inline constexpr uint16_t kExtendedSriov = 0x0010;

@@ -65,6 +65,10 @@ inline constexpr uint32_t kCompletionTimeoutOff = 1u << 4;
 inline constexpr uint32_t kLinkCapabilities2 = kExpress + 0x2C;
 inline constexpr uint32_t kLinkControl2 = kExpress + 0x30;
 
+inline constexpr uint32_t kVpd = 0xB0;  // PF; address and flag in the upper half
+inline constexpr uint32_t kVpdDone = 1u << 31;
+inline constexpr uint32_t kVpdData = kVpd + 0x04;
+
 inline constexpr uint32_t kAer = 0x100;
 inline constexpr uint32_t kUncorrectableStatus = kAer + 0x04;
 inline constexpr uint32_t kPoisoned = 1u << 12;
