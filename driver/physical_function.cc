@@ -245,6 +245,8 @@ uint64_t PhysicalFunction::ReadCounter(Counter counter, FunctionId function) {
 
 std::vector<RasRecord> PhysicalFunction::ReadErrorLog() {
   std::vector<RasRecord> records(Ask(MailboxCommand::GET_RAS_COUNT)[0]);
+  const bool times =
+      (device_.registers().ReadMgmtCapabilities() & regs::MGMT_CAPABILITIES_RAS_TIMES_MASK) != 0;
   for (uint32_t i = 0; i < records.size(); ++i) {
     const Words words = Ask(MailboxCommand::GET_RAS, i);
     records[i] = {static_cast<RasCode>(words[0] >> 16),
@@ -252,8 +254,16 @@ std::vector<RasRecord> PhysicalFunction::ReadErrorLog() {
                   static_cast<RasAction>(words[0]),
                   static_cast<FunctionId>(words[1]),
                   {words[2], words[3]}};
+    if (!times) continue;
+    const Words when = Ask(MailboxCommand::GET_RAS_TIME, i);
+    records[i].time_ps = when[0] | static_cast<uint64_t>(when[1]) << 32;
+    records[i].number = when[2];
   }
   return records;
+}
+
+std::array<uint32_t, 4> PhysicalFunction::ReadErrorSeverities() {
+  return Ask(MailboxCommand::GET_RAS_SEVERITIES);
 }
 
 void PhysicalFunction::ClearErrorLog() { Ask(MailboxCommand::CLEAR_RAS); }

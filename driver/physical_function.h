@@ -9,6 +9,7 @@
 
 #include <array>
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "driver/device.h"
@@ -21,14 +22,20 @@ struct FirmwareVersion {
   uint32_t build = 0;
 };
 
-// One record of the card's error log.
+// One record of the card's error log: what, how bad, where and when.
 struct RasRecord {
   RasCode code{};
   RasSeverity severity{};
   RasAction action{};
   FunctionId function = 0;
   std::array<uint32_t, 2> detail{};  // by code
+  // Of firmware that tells (MGMT_CAPABILITIES.RAS_TIMES), else 0: when its cause was there, and its
+  // number among all records since boot.
+  uint64_t time_ps = 0;
+  uint32_t number = 0;
 };
+// One line for people: time, severity, cause, function, and where, as far as the code has a place.
+std::string Text(const RasRecord& record);
 
 class PhysicalFunction {
  public:
@@ -69,6 +76,8 @@ class PhysicalFunction {
   uint64_t ReadCounter(Counter counter, FunctionId function);
   std::vector<RasRecord> ReadErrorLog();  // oldest first
   void ClearErrorLog();
+  // Records since boot, by RasSeverity. BadInput of firmware that does not tell.
+  std::array<uint32_t, 4> ReadErrorSeverities();
   bool SelfTest();  // did it pass?
 
  private:

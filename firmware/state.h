@@ -13,10 +13,12 @@
 #define FW_VERSION (FW_VERSION_MAJOR << 16 | FW_VERSION_MINOR)
 #define FW_CAPABILITIES                                                                 \
   (SPYRE_REG_MGMT_CAPABILITIES_REGIONS_MASK | SPYRE_REG_MGMT_CAPABILITIES_QUOTAS_MASK | \
-   SPYRE_REG_MGMT_CAPABILITIES_RAS_MASK | SPYRE_REG_MGMT_CAPABILITIES_TELEMETRY_MASK)
+   SPYRE_REG_MGMT_CAPABILITIES_RAS_MASK | SPYRE_REG_MGMT_CAPABILITIES_TELEMETRY_MASK |  \
+   SPYRE_REG_MGMT_CAPABILITIES_RAS_TIMES_MASK)
 
 #define FW_COUNTERS (SPYRE_COUNTER_RESETS + 1)
 #define FW_RAS_RECORDS 64u
+#define FW_SEVERITIES (SPYRE_RAS_SEVERITY_FATAL + 1)
 #define FW_SCRATCH_WORDS 64u /* walked by the self-test */
 #define FW_MAX_CORES 32u     /* a core mask is one register */
 
@@ -45,6 +47,8 @@ struct fw_function {
 };
 
 struct fw_record {
+  uint64_t time_ps; /* of the card, when the cause was there */
+  uint32_t number;  /* among all since boot */
   uint32_t what; /* RasCode << 16 | RasSeverity << 8 | RasAction */
   uint32_t function;
   uint32_t detail[2];
@@ -63,6 +67,7 @@ struct fw {
   uint32_t oldest_record;
   uint32_t held_records;
   uint32_t all_records; /* since boot, also those that were not kept */
+  uint32_t severities[FW_SEVERITIES]; /* all_records by RasSeverity */
   volatile uint32_t scratch[FW_SCRATCH_WORDS];
 };
 _Static_assert(sizeof(struct fw) <= FW_STATE_BYTES, "FW_STATE_BYTES is too small");
@@ -84,6 +89,9 @@ enum fw_self_test_step fw_test_and_report(struct fw *fw);
  * the log, so that none can push out the records of others. */
 void fw_ras_add(struct fw *fw, uint32_t what, uint32_t function, bool by_function, uint32_t detail0,
                 uint32_t detail1);
+/* The same of something that was found before now. */
+void fw_ras_add_at(struct fw *fw, uint64_t time_ps, uint32_t what, uint32_t function,
+                   bool by_function, uint32_t detail0, uint32_t detail1);
 void fw_ras_clear(struct fw *fw);
 /* Record `index` from the oldest, or null. */
 const struct fw_record *fw_ras_record(const struct fw *fw, uint32_t index);

@@ -215,6 +215,11 @@ uint32_t ManagementController::Read(uint32_t address) {
       return static_cast<uint32_t>(config_.usable_bytes() >> 32);
     case regs::MC_PENDING:
       return pending_;
+    case regs::MC_TIME_LO:
+      latched_time_ps_ = NowPs();
+      return static_cast<uint32_t>(latched_time_ps_);
+    case regs::MC_TIME_HI:
+      return static_cast<uint32_t>(latched_time_ps_ >> 32);
     case regs::MC_MESSAGE_FUNCTION:
       return message_.function;
     case regs::MC_MESSAGE_CRC:

@@ -131,6 +131,7 @@ class ManagementController : public sc_core::sc_module, private ControllerBus, p
   uint32_t mailbox_status_ = 0;
   std::deque<unsigned> resets_;
   uint32_t pending_ = 0;
+  uint64_t latched_time_ps_ = 0;  // that MC_TIME_HI shows
   sc_core::sc_event arrived_;
 
   std::string line_;  // of the log, not yet ended

@@ -11,7 +11,8 @@ TEST(FirmwareBoot, IsReadyAndTellsVersionAndCapabilities) {
   EXPECT_EQ(bus.Register(regs::MC_VERSION), 0x00010000u);
   EXPECT_EQ(bus.Register(regs::MC_CAPABILITIES),
             regs::MGMT_CAPABILITIES_REGIONS_MASK | regs::MGMT_CAPABILITIES_QUOTAS_MASK |
-                regs::MGMT_CAPABILITIES_RAS_MASK | regs::MGMT_CAPABILITIES_TELEMETRY_MASK);
+                regs::MGMT_CAPABILITIES_RAS_MASK | regs::MGMT_CAPABILITIES_TELEMETRY_MASK |
+                regs::MGMT_CAPABILITIES_RAS_TIMES_MASK);
   EXPECT_EQ(bus.violations(), 0u);
 }
 

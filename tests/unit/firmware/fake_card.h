@@ -131,6 +131,8 @@ class FakeCard {
     return answer;
   }
 
+  void SetTime(uint64_t ps) { time_ps_ = ps; }
+
   FirmwareState state() const { return static_cast<FirmwareState>(At(regs::MC_STATE)); }
   uint32_t Register(uint32_t address) const { return At(address); }
   const std::string& log() const { return log_; }
@@ -160,6 +162,11 @@ class FakeCard {
         return static_cast<uint32_t>(card_.memory_bytes >> 32);
       case regs::MC_PENDING:
         return pending_;
+      case regs::MC_TIME_LO:
+        latched_time_ps_ = time_ps_;
+        return static_cast<uint32_t>(latched_time_ps_);
+      case regs::MC_TIME_HI:
+        return static_cast<uint32_t>(latched_time_ps_ >> 32);
       case regs::MC_MESSAGE_CRC:
         return Crc32c(&At(regs::MC_MESSAGE_IN), offsetof(Message, crc));
       case regs::MC_BLOCK_CRC:
@@ -289,6 +296,7 @@ class FakeCard {
   std::array<uint32_t, kBlocks * kBlockWords> registers_{};
   std::array<std::array<Range, kFunctionRegions>, kMaxFunctions> regions_{};
   std::array<uint32_t, kMaxFunctions> cores_{};
+  uint64_t time_ps_ = 0, latched_time_ps_ = 0;
   uint32_t pending_ = 0;
   uint32_t block_words_ = 0;  // bit i: word i of the block was written
   uint64_t answers_ = 0;
