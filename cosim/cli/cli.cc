@@ -25,7 +25,9 @@
 #include "cosim/cli/serve_command.h"
 #include "cosim/cli/shell_command.h"
 #include "cosim/cli/task_graph_command.h"
+#include "cosim/cli/warnings.h"
 #include "cosim/firmware/firmware_commands.h"
+#include "cosim/watch/smi_command.h"
 #include "traces/cli.h"
 
 namespace spyre::cosim {
@@ -48,6 +50,7 @@ void Declare(Command& root, Invocation& invocation) {
       std::cout);
   AddReplayCommand(root);
   AddServeCommand(root);
+  AddSmiCommand(root, {AddSets, PrintWarnings, kExitText});
   AddFirmwareCommands(
       root.AddCommand("firmware",
                       "Images of the card's firmware: pack, info, verify, slots, update"),

@@ -66,9 +66,10 @@ void AddCases(command_line::Command& command, RunArguments& args) {
 
 int RunCasesCommand(const RunArguments& args) {
   if (args.json || args.modules || !args.record.empty() || args.gdb_port ||
-      !args.transport.empty()) {
+      !args.transport.empty() || !args.monitor.table.empty() || !args.monitor.metrics.empty()) {
     throw BadInput(
-        "run --cases: --json, --modules, --record, --transport and --gdb are for one run");
+        "run --cases: --json, --modules, --record, --smi, --metrics, --transport and --gdb are for "
+        "one run");
   }
   CatchInterrupts(0);  // the limit is of each case
   return RunCases(args, RunSessionOf, std::cout, std::cerr);
@@ -141,6 +142,7 @@ void AddRunCommand(command_line::Command& root, const Invocation& invocation) {
       .Placeholder("FILE")
       .Completes(Words::kFiles)
       .Group("Output");
+  AddMonitorOptions(command, a.monitor);
   command
       .Add("--transport", a.transport,
            "vfio-user:DIR: run on the card that `serve` serves there (docs/serve.md), without its "
@@ -209,9 +211,16 @@ bool RunCommand(const RunArguments& args, const Invocation& invocation) {
     bar = std::make_unique<ProgressBar>();
   std::unique_ptr<GdbServer> gdb;
   if (args.gdb_port) gdb = std::make_unique<GdbServer>(static_cast<uint16_t>(*args.gdb_port));
-  const RunResult result =
-      RunOrStop(config, out,
-                {bar.get(), gdb.get(), args.record, args.transport, {args.config}, PrintWarnings});
+  std::unique_ptr<std::ofstream> table;
+  const std::unique_ptr<PrintingMonitor> monitor = MakeMonitor(args.monitor, table);
+  const RunResult result = RunOrStop(config, out,
+                                     {bar.get(),
+                                      gdb.get(),
+                                      args.record,
+                                      args.transport,
+                                      {args.config},
+                                      PrintWarnings,
+                                      monitor.get()});
   bar.reset();
   const bool passed = (!result.verification || result.verification->passed()) &&
                       (!reference || Difference(DigestOf(result), *reference).empty());

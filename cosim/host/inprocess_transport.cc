@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <sys/mman.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cstdlib>
 #include <exception>
@@ -111,6 +112,12 @@ class InProcessTransport::Kernel {
     return *cards_.back();
   }
   HostBridge& bridge() { return *bridges_.back(); }  // of the card that was added last
+  // Times that the simulation was asked to pause.
+  uint64_t pauses() const {
+    uint64_t all = 0;
+    for (const auto& bridge : bridges_) all += bridge->pauses();
+    return all;
+  }
 
   void Begin() {
     sc_core::sc_start(sc_core::SC_ZERO_TIME);  // elaborate; every process goes to sleep
@@ -123,6 +130,8 @@ class InProcessTransport::Kernel {
 
   std::recursive_mutex mutex;
   bool ended = false;
+  Sampler sampler;  // empty: nobody asks
+  uint64_t sample_interval_ps = 0, next_sample_ps = 0;
 
  private:
   std::vector<std::unique_ptr<model::Card>> cards_;
@@ -175,7 +184,11 @@ void InProcessTransport::Run(uint64_t ps) {
 // After an exception the kernel runs no more: the card is lost as if it had been removed.
 void InProcessTransport::Simulate(uint64_t until_ps, sc_core::sc_starvation_policy policy) {
   try {
-    sc_core::sc_start(model::Ps(until_ps - model::NowPs()), policy);
+    if (kernel_->sampler) {
+      RunSampled(until_ps, policy);
+    } else {
+      sc_core::sc_start(model::Ps(until_ps - model::NowPs()), policy);
+    }
   } catch (const sc_core::sc_report&) {
     ended_ = true;
     RestoreStackBounds();
@@ -188,6 +201,38 @@ void InProcessTransport::Simulate(uint64_t until_ps, sc_core::sc_starvation_poli
     RestoreStackBounds();
     throw;
   }
+}
+
+// The kernel stops at each sample on the way and goes on. When it starves, its time stays where it
+// is, as without samples.
+void InProcessTransport::RunSampled(uint64_t until_ps, sc_core::sc_starvation_policy policy) {
+  const uint64_t pauses = kernel_->pauses();
+  while (model::NowPs() < until_ps && kernel_->pauses() == pauses) {
+    const uint64_t now = model::NowPs();
+    const uint64_t stop = std::min(until_ps, kernel_->next_sample_ps);
+    const bool starves = !sc_core::sc_pending_activity();
+    if (starves && policy == sc_core::SC_EXIT_ON_STARVATION) return;
+    const bool beyond = !starves && sc_core::sc_time_to_pending_activity() > model::Ps(stop - now);
+    // What lies beyond the whole span is the caller's to reach.
+    if (beyond && stop == until_ps && policy == sc_core::SC_EXIT_ON_STARVATION) return;
+    sc_core::sc_start(model::Ps(stop - now), beyond ? sc_core::SC_RUN_TO_TIME : policy);
+    if (model::NowPs() != kernel_->next_sample_ps) continue;
+    RestoreStackBounds();
+    kernel_->next_sample_ps += kernel_->sample_interval_ps;
+    kernel_->sampler();
+  }
+}
+
+void InProcessTransport::SampleEvery(uint64_t interval_ps, Sampler sample) {
+  const std::lock_guard<std::recursive_mutex> lock(mutex_);
+  kernel_->sampler = std::move(sample);
+  kernel_->sample_interval_ps = interval_ps;
+  kernel_->next_sample_ps = (model::NowPs() / interval_ps + 1) * interval_ps;
+}
+
+void InProcessTransport::EndSampling() {
+  const std::lock_guard<std::recursive_mutex> lock(mutex_);
+  kernel_->sampler = nullptr;
 }
 
 // A card whose firmware has stopped is lost: said once, so that closing it works.
@@ -264,9 +309,11 @@ void InProcessTransport::UnmapHost(driver::FunctionId function, driver::IoAddres
 driver::WaitResult InProcessTransport::WaitInterrupt(driver::FunctionId function, int vector,
                                                      uint64_t deadline_ps) {
   const std::lock_guard<std::recursive_mutex> lock(mutex_);
-  const uint64_t start = model::NowPs();
+  waits_ = true;
+  waits_since_ps_ = model::NowPs();
   const driver::WaitResult result = Sleep(function, vector, deadline_ps);
-  waited_ps_ += model::NowPs() - start;
+  waits_ = false;
+  waited_ps_ += model::NowPs() - waits_since_ps_;
   if (result == driver::WaitResult::kInterrupt) Run(timing_.interrupt_ns * 1000);
   return result;
 }
@@ -307,7 +354,8 @@ bool InProcessTransport::idle() {
 
 HostTime InProcessTransport::host_time() {
   const std::lock_guard<std::recursive_mutex> lock(mutex_);
-  return {model::NowPs() - waited_ps_, waited_ps_};
+  const uint64_t waited_ps = waited_ps_ + (waits_ ? model::NowPs() - waits_since_ps_ : 0);
+  return {model::NowPs() - waited_ps, waited_ps};
 }
 
 uint64_t InProcessTransport::NowPs() {

@@ -13,6 +13,7 @@
 // works until the transports of all of them are gone.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -72,6 +73,15 @@ class InProcessTransport : public ObservableTransport {
   // nothing left to do.
   void RunUntil(uint64_t until_ps, bool when_idle);
   bool idle();  // nothing is left to happen in the card
+
+  // From now on, while simulated time moves by whatever transport of this simulation, calls
+  // `sample` at each of its multiples of `interval_ps`. It may look at the card, must not let time
+  // move, and changes no times. `sample` must live as long as the simulation, or until it is taken
+  // back.
+  using Sampler = std::function<void()>;
+  void SampleEvery(uint64_t interval_ps, Sampler sample);
+  void EndSampling();
+
   HostBridge& bridge() { return bridge_; }
   const HostTiming& timing() const { return timing_; }
 
@@ -86,6 +96,7 @@ class InProcessTransport : public ObservableTransport {
   driver::WaitResult Sleep(driver::FunctionId function, int vector, uint64_t deadline_ps);
   void Run(uint64_t ps);  // lets the card run for this long
   void Simulate(uint64_t until_ps, sc_core::sc_starvation_policy policy);
+  void RunSampled(uint64_t until_ps, sc_core::sc_starvation_policy policy);
   void CheckCard();  // Error(kDeviceFault) if it has just been lost
 
   const std::shared_ptr<Kernel> kernel_;
@@ -97,6 +108,8 @@ class InProcessTransport : public ObservableTransport {
   bool lost_ = false;
   uint64_t after_ps_ = 0;  // that the host has waited since: its deadlines still pass
   uint64_t waited_ps_ = 0;
+  bool waits_ = false;
+  uint64_t waits_since_ps_ = 0;
 };
 
 }  // namespace spyre::cosim

@@ -14,6 +14,7 @@
 #include "base/files.h"
 #include "base/interrupt.h"
 #include "cosim/measure/kernel_log.h"
+#include "cosim/session/card_reading.h"
 #include "cosim/session/output_directory.h"
 #include "cosim/session/session_card.h"
 #include "cosim/session/session_setup.h"
@@ -154,6 +155,7 @@ class Session {
 
   void Plug() {
     card_ = std::make_unique<SessionCard>(config_, options_, result_.out_dir, &recorder_);
+    Watch();
     driver::Transport& card = card_->transport();
     const bool virtual_function = config_.mode == FunctionMode::kVirtual;
     const flex::RuntimeOptions options = RuntimeOptionsOf(config_, &recorder_);
@@ -165,6 +167,24 @@ class Session {
     }
     context_ = std::make_unique<flex::RuntimeContext>(card, virtual_function ? 1 : 0, options);
     card_->Check(context_->identity());
+  }
+
+  // Readings of the card for whoever has asked.
+  void Watch() {
+    if (options_.monitor == nullptr) return;
+    card_->SampleEvery(options_.monitor->interval_ps(), [this] { TakeReading(); });
+    TakeReading();
+  }
+  void TakeReading() {
+    SmiReading reading = ReadCard(*card_->model());
+    reading.host_busy_ps = card_->host_time().busy_ps;
+    if (context_ != nullptr) {
+      const flex::MemoryStatistics tensors = context_->Statistics(flex::MemoryKind::kTensor);
+      const flex::MemoryStatistics programs = context_->Statistics(flex::MemoryKind::kProgram);
+      reading.active_bytes = tensors.used_bytes + programs.used_bytes;
+      reading.peak_bytes = tensors.peak_bytes + programs.peak_bytes;
+    }
+    options_.monitor->Take(reading);
   }
 
   // Tensors go first: the context must outlive them.
@@ -299,6 +319,7 @@ class Session {
           XXH3_64bits_withSeed(output.data(), output.size(), result_.output_digest);
     }
     result_.units = UnitsOf(model);
+    if (options_.monitor != nullptr) TakeReading();
     result_.sim_ps = card_->transport().NowPs();
     if (model == nullptr) return;
     const auto& log = model->management().log();

@@ -11,6 +11,7 @@
 
 #include "cosim/config/config.h"
 #include "cosim/session/run_result.h"
+#include "cosim/smi/reading.h"
 
 namespace spyre::model {
 class Debugger;
@@ -36,6 +37,7 @@ struct SessionOptions {
   std::vector<std::string> inputs{};    // files that were read beside those that the keys name
   // Told of the workload's warnings before anything runs.
   void (*warn)(const std::vector<std::string>& warnings) = nullptr;
+  SmiMonitor* monitor = nullptr;  // takes readings of a card in this process
 };
 
 // Runs `config`; files go to `out_dir`, which is made.

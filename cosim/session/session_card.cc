@@ -64,6 +64,17 @@ void SessionCard::Check(const driver::Identity& identity) const {
   }
 }
 
+void SessionCard::SampleEvery(uint64_t interval_ps, InProcessTransport::Sampler sample) {
+  if (!inprocess_) {
+    throw BadInput(
+        "--transport {}: the card is in the server's process; `spyre-cosim smi --backend {}` "
+        "watches "
+        "it there",
+        served_, served_);
+  }
+  inprocess_->SampleEvery(interval_ps, std::move(sample));
+}
+
 HostTime SessionCard::host_time() { return inprocess_ ? inprocess_->host_time() : HostTime(); }
 
 std::string SessionCard::WavesPath() const {
@@ -92,6 +103,7 @@ void SessionCard::Close() {
   if (recording_) recording_->Finish();
   recording_.reset();
   other_.reset();
+  if (inprocess_) inprocess_->EndSampling();
   inprocess_.reset();
   if (waves_ != nullptr) waves_->Close();
 }

@@ -30,6 +30,9 @@ class SessionCard {
   // Null: the card is in another process, and its counters with it.
   model::Card* model() { return inprocess_ ? &inprocess_->card() : nullptr; }
   HostTime host_time();  // of a served card: zeros
+  // `sample` at each multiple of `interval_ps` of simulated time, until Close. BadInput of a served
+  // card, whose time goes on elsewhere.
+  void SampleEvery(uint64_t interval_ps, InProcessTransport::Sampler sample);
   // Of a served card: it must be the one of the configuration.
   void Check(const driver::Identity& identity) const;
 
