@@ -83,6 +83,7 @@ SensorReading ReadSensors(Transport& card) {
       (throttle & regs::SENSOR_THROTTLE_PERCENT_MASK) >> regs::SENSOR_THROTTLE_PERCENT_SHIFT;
   reading.limited_by_power = (throttle & regs::SENSOR_THROTTLE_POWER_MASK) != 0;
   reading.limited_by_temperature = (throttle & regs::SENSOR_THROTTLE_TEMPERATURE_MASK) != 0;
+  reading.limited_from_outside = (throttle & regs::SENSOR_THROTTLE_OUTSIDE_MASK) != 0;
   reading.power_limit_w = registers.ReadSensorPowerLimit() * 1e-3;
   reading.temperature_limit_c = registers.ReadSensorTemperatureLimit() * 0.1;
   reading.energy_j = static_cast<double>(registers.ReadSensorEnergy()) * 1e-9;

@@ -38,7 +38,7 @@ struct SensorReading {
   double temperature_c = 0;
   uint32_t core_clock_mhz = 0, ring_clock_mhz = 0;
   uint32_t percent = 100;  // of full speed, at which cores run
-  bool limited_by_power = false, limited_by_temperature = false;
+  bool limited_by_power = false, limited_by_temperature = false, limited_from_outside = false;
   double power_limit_w = 0, temperature_limit_c = 0;
   double energy_j = 0;        // since power-on
   uint64_t throttled_ps = 0;  // since power-on

@@ -49,7 +49,7 @@ struct fw_function {
 struct fw_record {
   uint64_t time_ps; /* of the card, when the cause was there */
   uint32_t number;  /* among all since boot */
-  uint32_t what; /* RasCode << 16 | RasSeverity << 8 | RasAction */
+  uint32_t what;    /* RasCode << 16 | RasSeverity << 8 | RasAction */
   uint32_t function;
   uint32_t detail[2];
   bool by_function; /* counted in fw_function.records */
@@ -66,7 +66,7 @@ struct fw {
   struct fw_record records[FW_RAS_RECORDS];
   uint32_t oldest_record;
   uint32_t held_records;
-  uint32_t all_records; /* since boot, also those that were not kept */
+  uint32_t all_records;               /* since boot, also those that were not kept */
   uint32_t severities[FW_SEVERITIES]; /* all_records by RasSeverity */
   volatile uint32_t scratch[FW_SCRATCH_WORDS];
 };
@@ -118,5 +118,6 @@ void fw_serve_reset(struct fw *fw);
 void fw_serve_request(struct fw *fw);
 void fw_serve_letter(struct fw *fw);
 void fw_serve_message(struct fw *fw);
+void fw_serve_error(struct fw *fw);
 
 #endif /* SPYRE_FIRMWARE_STATE_H_ */

@@ -15,6 +15,7 @@
 #include "cosim/cli/compile_command.h"
 #include "cosim/cli/exit_status.h"
 #include "cosim/cli/failure.h"
+#include "cosim/cli/faults_command.h"
 #include "cosim/cli/inspect_command.h"
 #include "cosim/cli/invocation.h"
 #include "cosim/cli/memory_command.h"
@@ -62,6 +63,7 @@ void Declare(Command& root, Invocation& invocation) {
   AddOptCommand(root);
   AddGraphCommand(root);
   AddInspectCommands(root);
+  AddFaultsCommand(root);
   AddRvtestCommand(root);
   AddShellCommands(root);
 }

@@ -26,6 +26,7 @@
 #include "cosim/config/toml_json.h"
 #include "cosim/host/child_process.h"
 #include "cosim/report/report.h"
+#include "cosim/report/report_faults.h"
 #include "cosim/session/compare.h"
 #include "cosim/session/session.h"
 
@@ -252,7 +253,14 @@ Json RunSessionOf(const RunCase& run) {
   std::optional<RunDigest> reference;
   if (run.config.output.compare != Comparison::kNone)
     reference = RunReference(run.config, run.out + "/timed");
-  const RunResult result = RunSession(run.config, run.out, {});
+  const RunResult result = [&] {
+    try {
+      return RunSession(run.config, run.out, {});
+    } catch (const FaultedRun& fault) {
+      WriteFile(run.out + "/report.json", FaultedReportJson(fault), "report");
+      throw;
+    }
+  }();
   const std::string report = ReportJson(result, reference ? &*reference : nullptr);
   WriteFile(run.out + "/report.json", report, "report");
   if (!result.unwritten.empty()) throw BadInput("{}", result.unwritten);

@@ -24,6 +24,7 @@
 #include "cosim/cli/warnings.h"
 #include "cosim/gdb/gdb_server.h"
 #include "cosim/report/report.h"
+#include "cosim/report/report_faults.h"
 #include "cosim/session/compare.h"
 #include "cosim/session/session.h"
 #include "cosim/workload/op_list_workload.h"
@@ -213,14 +214,24 @@ bool RunCommand(const RunArguments& args, const Invocation& invocation) {
   if (args.gdb_port) gdb = std::make_unique<GdbServer>(static_cast<uint16_t>(*args.gdb_port));
   std::unique_ptr<std::ofstream> table;
   const std::unique_ptr<PrintingMonitor> monitor = MakeMonitor(args.monitor, table);
-  const RunResult result = RunOrStop(config, out,
-                                     {bar.get(),
-                                      gdb.get(),
-                                      args.record,
-                                      args.transport,
-                                      {args.config},
-                                      PrintWarnings,
-                                      monitor.get()});
+  const RunResult result = [&] {
+    try {
+      return RunOrStop(config, out,
+                       {bar.get(),
+                        gdb.get(),
+                        args.record,
+                        args.transport,
+                        {args.config},
+                        PrintWarnings,
+                        monitor.get()});
+    } catch (const FaultedRun& fault) {
+      bar.reset();
+      const std::string report = FaultedReportJson(fault);
+      WriteFile(out + "/report.json", report, "report");
+      if (args.json) std::cout << report << std::flush;
+      throw;
+    }
+  }();
   bar.reset();
   const bool passed = (!result.verification || result.verification->passed()) &&
                       (!reference || Difference(DigestOf(result), *reference).empty());

@@ -9,6 +9,7 @@
 #include "base/files.h"
 #include "base/nearest.h"
 #include "cosim/config/card_presets.h"
+#include "cosim/config/fault_tables.h"
 #include "cosim/config/toml_json.h"
 #include "cosim/config/toml_text.h"
 #include "model/card/check_card.h"
@@ -116,7 +117,9 @@ class Reader {
     const toml::array* array = node.as_array();
     if (array == nullptr) throw WrongType(field, node, "a list of tables");
     nlohmann::ordered_json tables = JsonOfToml(node);
+    target.places.clear();
     for (size_t i = 0; i < tables.size(); ++i) {
+      target.places.push_back(Place(array->get(i)->source()));
       if (!tables[i].is_object()) throw WrongType(field, *array->get(i), "a list of tables");
       const auto file = tables[i].find("file");
       if (file != tables[i].end() && file->is_string()) *file = FromBase(file->get<std::string>());
@@ -355,6 +358,7 @@ RunConfig Build(const toml::table& document, const std::string& name, const fs::
   for (size_t i = 0; i < sets.size(); ++i)
     Reader(fields, "--set " + overrides[i], "", true, &config.given).Apply(sets[i]);
   ApplyCompiler(config);
+  config.card.faults = ReadFaults(config.fault, config.card);
   try {
     CheckTogether(config);
   } catch (const Error& error) {  // no line is to blame alone

@@ -219,6 +219,7 @@ struct RunConfig {
   WorkloadConfig workload;
   TraceConfig trace;
   OutputConfig output;
+  TableList fault;  // as it is written; card.faults has what it means
 
   std::string source;           // the file, for messages; "": there is none
   std::set<std::string> given;  // keys that the file or --set names, whatever their values

@@ -6,12 +6,28 @@
 
 #include "cosim/config/config.h"
 #include "cosim/config/effect.h"
+#include "cosim/config/fault_tables.h"
+#include "cosim/config/toml_json.h"
 
 namespace spyre::cosim {
 namespace {
 
 std::string TableOf(const std::string& key) { return key.substr(0, key.rfind('.')); }
 std::string NameOf(const std::string& key) { return key.substr(key.rfind('.') + 1); }
+// A list of tables that is no other table's: [[fault]].
+bool IsArrayOfTables(const Field& field) { return field.key.find('.') == std::string::npos; }
+
+std::string ArrayOfTablesText(const Field& field) {
+  const TableList& tables = *std::get<TableList*>(field.value);
+  std::string text;
+  if (tables.json.empty()) return text;
+  for (const nlohmann::ordered_json& table : nlohmann::ordered_json::parse(tables.json)) {
+    text += fmt::format("\n[[{}]]\n", field.key);
+    for (const auto& [key, value] : table.items())
+      text += fmt::format("{} = {}\n", key, TomlOfJson(value));
+  }
+  return text;
+}
 
 // Tables are JSON inside JSON, choices are their names, everything else is a value.
 struct ToJsonValue {
@@ -49,6 +65,10 @@ std::string ToToml(const RunConfig& config) {
   const std::vector<Field> defaults = Fields(usual);
   size_t i = 0;
   ForEachField(config, [&](const Field& field) {
+    if (IsArrayOfTables(field)) {  // after all other fields
+      text += ArrayOfTablesText(field);
+      return;
+    }
     const std::string value = field.ValueText();
     const std::string usual_value = defaults[i++].ValueText();
     const bool is_idle = value == usual_value && !HasEffect(config, field.key);
@@ -65,6 +85,7 @@ std::string ToToml(const RunConfig& config) {
 std::string ToJson(const RunConfig& config) {
   nlohmann::ordered_json root;
   ForEachField(config, [&](const Field& field) {
+    if (IsArrayOfTables(field) && std::get<TableList*>(field.value)->json.empty()) return;
     nlohmann::ordered_json* node = &root;
     size_t begin = 0;
     for (size_t dot = field.key.find('.'); dot != std::string::npos;
@@ -96,6 +117,7 @@ std::string ConfigReference() {
       "*assumed* not public, the meaning says why this value; *choice* the user's to choose.\n";
   std::string table;
   ForEachField(RunConfig(), [&](const Field& field) {
+    if (IsArrayOfTables(field)) return;
     if (TableOf(field.key) != table) {
       table = TableOf(field.key);
       text += fmt::format(
@@ -106,7 +128,7 @@ std::string ConfigReference() {
     text += fmt::format("| `{}` | `{}` | {} | {} | {} | {} |\n", field.key, field.ValueText(),
                         field.unit, field.AllowedText(), field.source, field.description);
   });
-  return text;
+  return text + FaultReference();
 }
 
 }  // namespace spyre::cosim

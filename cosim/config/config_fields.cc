@@ -382,6 +382,8 @@ std::vector<Field> Fields(RunConfig& c) {
       "timed: run the same with every RTL block replaced by its timed or behavioural form, and "
       "fast launches simulated whole, too; "
       "output, statuses and order of responses must be equal, and the report gives both times");
+  f.SetPrefix("");
+  f.Tables("fault", c.fault, "Faults of the card (docs/faults.md)");
   return f.Take();
 }
 

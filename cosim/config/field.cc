@@ -80,7 +80,7 @@ std::string Field::ValueText() const {
 Field& FieldCollector::Add(const char* key, Field::Value value, const char* description,
                            const char* source) {
   Field field;
-  field.key = prefix_ + "." + key;
+  field.key = prefix_.empty() ? key : prefix_ + "." + key;
   field.value = value;
   field.description = description;
   field.source = source;

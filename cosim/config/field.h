@@ -21,6 +21,7 @@ using NumberTable = std::map<std::string, uint64_t>;
 // A list of tables as JSON text, keys in the order of the file; "": none.
 struct TableList {
   std::string json;
+  std::vector<std::string> places;  // "run.toml:12:1" of each, for messages
 };
 
 // A value of an enumeration. Its enumerators count from 0, in the order of Field::choices.
@@ -67,7 +68,7 @@ struct Field {
 // Collects fields in order of declaration; the Visitor of DescribeCard and of DescribeRun.
 class FieldCollector {
  public:
-  // Every key is put behind `prefix` and a dot.
+  // Every key is put behind `prefix` and a dot; "": the key is no table's.
   void SetPrefix(std::string prefix) { prefix_ = std::move(prefix); }
 
   void Number(const char* key, uint64_t& value, uint64_t min, uint64_t max, const char* unit,

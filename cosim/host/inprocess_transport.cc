@@ -274,6 +274,7 @@ void InProcessTransport::Write32(driver::FunctionId function, int bar, uint64_t 
 void InProcessTransport::SetPresent(bool present) {
   const std::lock_guard<std::recursive_mutex> lock(mutex_);
   if (ended_) return;
+  card_.endpoint().Insert();
   card_.endpoint().SetLink(present);
   if (!present) card_.endpoint().ForgetSticky();
   lost_ = false;

@@ -9,6 +9,7 @@
 
 #include "base/build_info/build_info.h"
 #include "cosim/report/report_fast.h"
+#include "cosim/report/report_faults.h"
 #include "cosim/report/report_hazards.h"
 #include "cosim/report/report_model.h"
 #include "cosim/report/report_steps.h"
@@ -202,6 +203,7 @@ std::string ReportJson(const RunResult& result, const RunDigest* reference) {
   if (result.model) report["model"] = ModelJson(result);
   report["management"] = {{"log", result.firmware_log}};
   if (result.fast) report["fast"] = FastJson(result);
+  if (!result.faults.empty()) report["faults"] = FaultsJson(result);
   if (reference != nullptr) {
     const std::string difference = Difference(DigestOf(result), *reference);
     report["reference"] = {{"sim_time_ns", Ns(reference->sim_ps)},

@@ -12,6 +12,7 @@
 #include "base/terminal.h"
 #include "cosim/report/report.h"
 #include "cosim/report/report_fast.h"
+#include "cosim/report/report_faults.h"
 #include "cosim/report/report_hazards.h"
 #include "cosim/report/report_model.h"
 #include "cosim/report/report_tasks.h"
@@ -262,6 +263,7 @@ std::string ReportSummary(const RunResult& result, const std::string& program,
   prose += WorkText(result, kernels, kernel_ps);
   prose += TasksText(result);
   prose += FastText(result);
+  prose += FaultsText(result);
   if (reference != nullptr) prose += ReferenceText(result, *reference);
   prose += HazardsText(result.hazards);
   prose += UsageText(result);

@@ -41,6 +41,7 @@ driver::SensorReading Sensors(const model::SensorReadings& values) {
   reading.percent = values.percent;
   reading.limited_by_power = values.limited_by_power;
   reading.limited_by_temperature = values.limited_by_temperature;
+  reading.limited_from_outside = values.limited_from_outside;
   reading.energy_j = static_cast<double>(values.energy_nj) * 1e-9;
   reading.throttled_ps = values.throttled_ps;
   return reading;

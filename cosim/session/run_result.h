@@ -14,6 +14,7 @@
 #include "cosim/config/config.h"
 #include "cosim/host/host_time.h"
 #include "cosim/measure/usage.h"
+#include "cosim/session/fault_outcomes.h"
 #include "cosim/session/output_directory.h"
 #include "cosim/verify/verification.h"
 #include "cosim/workload/bundle_steps.h"
@@ -64,6 +65,7 @@ struct RunResult {
   std::vector<BundleStep> steps;                    // of a bundle's program, as it marks them
   std::vector<std::string> responses;               // of the session, in the order they came
   std::optional<model::FastStatistics> fast;        // of the session, with card.fidelity = "fast"
+  std::vector<FaultRecord> faults;                  // of [[fault]], and what came of each
   uint64_t output_digest = 0;                       // of all output tensors; 0: no data
   flex::HazardReport hazards;                       // of the session, by runtime.hazards
   std::vector<std::string> firmware_log;            // of the management controller

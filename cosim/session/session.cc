@@ -61,6 +61,11 @@ class Session {
     result_.config = config;
     result_.description = workload_->description();
     result_.warnings = workload_->warnings();
+    if (!config.card.faults.empty() && config.card.fidelity == model::Fidelity::kFast) {
+      result_.warnings.emplace_back(
+          "card.fidelity = \"fast\": with [[fault]] every launch is simulated whole, as with "
+          "\"timed\"");
+    }
     result_.decisions = workload_->decisions();
     if (options_.warn != nullptr) options_.warn(result_.warnings);
     result_.out_dir = std::move(out_dir);
@@ -74,14 +79,19 @@ class Session {
       Compile();
       try {
         Simulate();
+      } catch (const Error& error) {
+        EndInFault(error);
+        throw;
       } catch (...) {
         Unplug();
-        EndTrace();  // what happened up to the fault can be looked at
+        EndTrace();
         throw;
       }
+      ReadFaults();
       Unplug();
       EndTrace();
       VerifyOutput();
+      SettleFaults();
       result_.wave_paths =
           card_->KeepWaves(!result_.verification || result_.verification->passed());
       // A full disk costs large files, not the report.
@@ -185,6 +195,40 @@ class Session {
       reading.peak_bytes = tensors.peak_bytes + programs.peak_bytes;
     }
     options_.monitor->Take(reading);
+  }
+
+  // What happened up to the fault can be looked at.
+  void EndInFault(const Error& error) {
+    ReadFaults();
+    const std::string what = error.what();
+    run_end_.error = what.substr(0, what.find('\n'));
+    SettleFaults();
+    Unplug();
+    EndTrace();
+    if (error.kind() != ErrorKind::kDeviceFault || result_.faults.empty()) return;
+    const std::string text = fmt::format("{}\nfaults that the configuration declares:\n{}", what,
+                                         FaultLines(result_.faults));
+    throw FaultedRun(error, text, std::make_shared<const RunResult>(std::move(result_)));
+  }
+
+  // While there is a card: what it knows of declared faults.
+  void ReadFaults() {
+    if (card_ == nullptr || card_->model() == nullptr || card_->model()->faults() == nullptr)
+      return;
+    faults_.emplace(*card_->model()->faults());
+    run_end_.time_ps = result_.sim_ps = card_->transport().NowPs();
+    run_end_.has_data = config_.workload.functional;
+    if (context_ == nullptr) return;
+    const driver::QueueStatistics queue = context_->QueueStatistics();
+    run_end_.missed_interrupt = queue.missed_interrupts > 0;
+    run_end_.torn_response = queue.torn_responses > 0;
+  }
+
+  void SettleFaults() {
+    if (!faults_) return;
+    run_end_.compared = result_.verification.has_value();
+    run_end_.right = run_end_.compared && result_.verification->passed();
+    result_.faults = cosim::SettleFaults(*faults_, run_end_);
   }
 
   // Tensors go first: the context must outlive them.
@@ -377,6 +421,8 @@ class Session {
   std::unique_ptr<flex::RuntimeContext> context_;
   RunTensors tensors_;
   std::unique_ptr<WorkloadRun> run_;
+  std::optional<model::FaultInjector> faults_;  // as they were at the end
+  RunEnd run_end_;
 };
 
 }  // namespace

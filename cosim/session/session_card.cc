@@ -39,6 +39,12 @@ void SessionCard::Serve(const SessionOptions& options) {
     throw BadInput(
         "--transport {}: must be vfio-user:DIR, DIR the directory of `spyre-cosim serve`", served_);
   }
+  if (!config_.card.faults.empty()) {
+    throw BadInput(
+        "--transport {}: [[fault]] is of the card in the server's process; declare faults in the "
+        "configuration that `serve` takes",
+        served_);
+  }
   const bool waves = config_.trace.waves.block != WavesBlock::kNone;
   if (waves || options.debugger != nullptr || !options.record.empty()) {
     throw BadInput("--transport {}: {} in the server's process, not in this one; leave it out here",

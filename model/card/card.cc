@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "base/error.h"
 #include "model/card/check_card.h"
 
@@ -39,6 +41,7 @@ Card::Card(const sc_core::sc_module_name& name, const CardConfig& config, trace:
   ring_ = std::make_unique<Ring>("ring", config_, recorder);
   dma_ = std::make_unique<DmaEngine>("dma", config_, mmu_, recorder);
   management_ = std::make_unique<ManagementController>("management", config_, mmu_);
+  telemetry_->SetNext(management_.get());
   management_->boot().SetStaging(endpoint_->sram(kFirmwareStagingOffset));
   management_->boot().SetEnabledFunctions([this] { return endpoint_->enabled_vfs(); });
 
@@ -51,8 +54,10 @@ Card::Card(const sc_core::sc_module_name& name, const CardConfig& config, trace:
   }
   dispatcher_ = std::make_unique<ComputeDispatcher>("dispatcher", config_, mmu_, *ring_, fabric_,
                                                     functional_, cores);
-  // Launches that are repeated know nothing of a clock that has changed.
-  if (config_.fidelity == Fidelity::kFast && config_.power.throttle == Throttle::kNone) {
+  // Launches that are repeated know nothing of a clock that has changed. With faults every launch
+  // is simulated whole: one that is repeated would not meet them.
+  if (config_.fidelity == Fidelity::kFast && config_.power.throttle == Throttle::kNone &&
+      config_.faults.empty()) {
     fast_ = std::make_unique<FastLaunches>(config_, mmu_, [this] { return LaunchUnits(); });
     dispatcher_->SetFast(fast_.get());
   }
@@ -99,12 +104,39 @@ Card::Card(const sc_core::sc_module_name& name, const CardConfig& config, trace:
   management_->interrupt.bind(*this);
   management_->lost.bind(*this);
   management_->scrubber().memory.bind(*this);
+  if (!config_.faults.empty()) DeclareFaults();
   SC_HAS_PROCESS(Card);
   SC_METHOD(ShowFault);
   sensitive << lost_;
   dont_initialize();
   SC_METHOD(FollowPerst);
   sensitive << perst;
+}
+
+void Card::DeclareFaults() {
+  faults_ = std::make_unique<FaultInjector>(config_.faults);
+  fault_port_ = {faults_.get(), telemetry_.get()};
+  const auto any = [this](std::initializer_list<FaultSite> sites) {
+    return std::any_of(sites.begin(), sites.end(),
+                       [this](FaultSite site) { return faults_->Has(site); });
+  };
+  if (any({FaultSite::kMemory})) memory_->SetFaults(fault_port_);
+  if (any({FaultSite::kRing})) ring_->SetFaults(fault_port_);
+  if (any({FaultSite::kCompletion, FaultSite::kLink, FaultSite::kMsi}))
+    endpoint_->SetFaults(fault_port_);
+  if (any({FaultSite::kDma})) dma_->SetFaults(fault_port_);
+  if (any({FaultSite::kFetch, FaultSite::kResponse})) control_->SetFaults(fault_port_);
+  std::vector<Core*> cores;
+  for (const auto& core : cores_) cores.push_back(core.get());
+  if (service_core_ != nullptr) cores.push_back(service_core_.get());
+  if (any({FaultSite::kInstruction, FaultSite::kResult, FaultSite::kLx})) {
+    for (Core* core : cores) core->SetFaults(&fault_port_);
+  }
+  if (any({FaultSite::kTime})) {
+    moments_ = std::make_unique<FaultMoments>(
+        "faults", fault_port_,
+        FaultMoments::Blocks{*endpoint_, *management_, *control_, *telemetry_, cores});
+  }
 }
 
 // A job that never ended may have left work on what is now taken down.
@@ -138,6 +170,7 @@ void Card::ResetFunction(unsigned function) {
 }
 
 void Card::ResetCard() {
+  ring_->Repair();
   management_->CardReset();
   telemetry_->CardReset();
   lost_.notify(sc_core::SC_ZERO_TIME);  // it may have been

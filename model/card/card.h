@@ -18,6 +18,7 @@
 #include <systemc>
 #include <vector>
 
+#include "model/card/fault_moments.h"
 #include "model/card/function_registers.h"
 #include "model/card/telemetry.h"
 #include "model/common/card_config.h"
@@ -29,6 +30,7 @@
 #include "model/control/management.h"
 #include "model/core/core.h"
 #include "model/dma/dma_engine.h"
+#include "model/fault/fault_injector.h"
 #include "model/memory/device_memory.h"
 #include "model/mmu/mmu.h"
 #include "model/pcie/endpoint.h"
@@ -90,6 +92,8 @@ class Card final : public sc_core::sc_module,
   std::vector<UnitStatistics> Statistics() const;
   // What came of card.fidelity = "fast"; null with another.
   const FastStatistics* fast() const { return fast_ != nullptr ? &fast_->statistics() : nullptr; }
+  // The faults that config().faults declares, and what came of them; null if it declares none.
+  FaultInjector* faults() { return faults_.get(); }
   // Who waits on what, one line each: for the watchdog's message.
   std::string DescribeWaits() const;
 
@@ -102,6 +106,8 @@ class Card final : public sc_core::sc_module,
   void Lost() override { lost_.notify(sc_core::SC_ZERO_TIME); }
   void ShowFault();  // process: drives `fault`
   void ResetQueue(unsigned function);
+  // Each block hears of faults only if one of them may happen there.
+  void DeclareFaults();
   std::vector<UnitStatistics> LaunchUnits() const;  // that COMPUTE uses
   void SetSpeed(unsigned percent);                  // of the cores
 
@@ -124,6 +130,9 @@ class Card final : public sc_core::sc_module,
   std::unique_ptr<ComputeDispatcher> prepare_dispatcher_;
   std::unique_ptr<ControlProcessor> control_;
   std::vector<std::unique_ptr<FunctionRegisters>> functions_;
+  std::unique_ptr<FaultInjector> faults_;  // null: none are declared, and what follows
+  FaultPort fault_port_;
+  std::unique_ptr<FaultMoments> moments_;
 };
 
 }  // namespace spyre::model

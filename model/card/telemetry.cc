@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "model/card/telemetry.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "model/common/transfer.h"
@@ -57,15 +58,21 @@ SensorReadings CardTelemetry::ReadSensors() {
   readings.time_ps = NowPs();
   readings.energy_nj = static_cast<uint64_t>(std::llround(power_.energy_j() * 1e9));
   readings.throttled_ps = throttled_ps_;
-  if (looking_ && percent_ < 100) readings.throttled_ps += NowPs() - looked_ps_;
+  if (outer_percent_ < 100) {
+    readings.throttled_ps += NowPs() - outer_since_ps_;
+  } else if (looking_ && governor_percent_ < 100) {
+    readings.throttled_ps += NowPs() - looked_ps_;
+  }
+  const unsigned percent = std::min(governor_percent_, outer_percent_);
   readings.power_mw = static_cast<uint32_t>(std::lround(power_.power_w() * 1e3));
   readings.temperature_decidegrees =
       static_cast<uint32_t>(std::lround(power_.temperature_c() * 10));
-  readings.core_clock_mhz = static_cast<uint32_t>(config_.clock.core_mhz * percent_ / 100);
+  readings.core_clock_mhz = static_cast<uint32_t>(config_.clock.core_mhz * percent / 100);
   readings.ring_clock_mhz = static_cast<uint32_t>(config_.clock.ring_mhz);
-  readings.percent = percent_;
+  readings.percent = percent;
   readings.limited_by_power = governor_.limited_by_power();
   readings.limited_by_temperature = governor_.limited_by_temperature();
+  readings.limited_from_outside = outer_percent_ < 100;
   return readings;
 }
 
@@ -121,7 +128,7 @@ void CardTelemetry::BeginWork() {
   if (looking_) return;
   Evaluate(governor_);
   governor_.DecideAfterIdle();
-  UseSpeed();
+  FollowGovernor();
   looking_ = true;
   looked_ps_ = NowPs();
   look_.notify(Ps(config_.power.interval_us * 1000000));
@@ -129,25 +136,25 @@ void CardTelemetry::BeginWork() {
 
 // Work that never ends by itself must not look as if something went on in the card.
 void CardTelemetry::Throttle() {
-  if (percent_ < 100) throttled_ps_ += NowPs() - looked_ps_;
+  if (governor_percent_ < 100 && outer_percent_ == 100) throttled_ps_ += NowPs() - looked_ps_;
   looked_ps_ = NowPs();
   looking_ = counters_.busy() && sc_core::sc_pending_activity();
   if (!looking_) return;
   Evaluate(governor_);
   governor_.Decide();
-  UseSpeed();
+  FollowGovernor();
   look_.notify(Ps(config_.power.interval_us * 1000000));
 }
 
-void CardTelemetry::UseSpeed() {
-  const unsigned before = percent_;
-  percent_ = governor_.percent();
-  if (percent_ == before) return;
-  set_speed_(percent_);
-  if (before != 100 && percent_ != 100) return;  // it goes on
+void CardTelemetry::FollowGovernor() {
+  const unsigned before = governor_percent_;
+  governor_percent_ = governor_.percent();
+  if (governor_percent_ == before) return;
+  UseSpeed();
+  if (before != 100 && governor_percent_ != 100) return;  // it goes on
   HardwareError event;
   event.severity = RasSeverity::INFO;
-  event.detail[1] = percent_;
+  event.detail[1] = governor_percent_;
   event.code = RasCode::POWER_LIMIT;
   event.detail[0] = static_cast<uint32_t>(std::lround(governor_.power_w() * 1e3));
   if (governor_.limited_by_temperature()) {
@@ -156,5 +163,14 @@ void CardTelemetry::UseSpeed() {
   }
   Report(event);
 }
+
+void CardTelemetry::LimitSpeed(unsigned percent) {
+  if (outer_percent_ < 100) throttled_ps_ += NowPs() - outer_since_ps_;
+  outer_since_ps_ = looked_ps_ = NowPs();
+  outer_percent_ = percent;
+  UseSpeed();
+}
+
+void CardTelemetry::UseSpeed() { set_speed_(std::min(governor_percent_, outer_percent_)); }
 
 }  // namespace spyre::model

@@ -34,6 +34,7 @@ struct SensorReadings {
   uint32_t percent = 100;  // of full speed
   bool limited_by_power = false;
   bool limited_by_temperature = false;
+  bool limited_from_outside = false;
 };
 
 // Since the card was reset.
@@ -65,12 +66,17 @@ class CardTelemetry final : public sc_core::sc_module, public HardwareErrorSink 
   const ErrorCounts& errors() const { return errors_; }
   void Report(const HardwareError& error) override;
 
+  // Somebody outside, such as a declared fault, lets the cores run at no more than so many percent
+  // of full speed. 100: it does not.
+  void LimitSpeed(unsigned percent);
+
   void CardReset();  // all but what is physical starts again
 
  private:
   void Evaluate(PowerModel& power) const;
   void BeginWork();  // an operation is about to run
   void Throttle();   // process, while something runs
+  void FollowGovernor();
   void UseSpeed();
 
   const CardConfig& config_;
@@ -87,7 +93,8 @@ class CardTelemetry final : public sc_core::sc_module, public HardwareErrorSink 
   sc_core::sc_event look_;
   bool looking_ = false;  // look_ will come
   uint64_t looked_ps_ = 0;
-  unsigned percent_ = 100;  // at which the cores run
+  unsigned governor_percent_ = 100, outer_percent_ = 100;  // the lower one counts
+  uint64_t outer_since_ps_ = 0;
   uint64_t throttled_ps_ = 0;
 };
 

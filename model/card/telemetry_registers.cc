@@ -31,7 +31,8 @@ void FunctionRegisters::ShowSensors() {
       regs::SENSOR_THROTTLE,
       readings.percent << regs::SENSOR_THROTTLE_PERCENT_SHIFT |
           (readings.limited_by_power ? regs::SENSOR_THROTTLE_POWER_MASK : 0) |
-          (readings.limited_by_temperature ? regs::SENSOR_THROTTLE_TEMPERATURE_MASK : 0));
+          (readings.limited_by_temperature ? regs::SENSOR_THROTTLE_TEMPERATURE_MASK : 0) |
+          (readings.limited_from_outside ? regs::SENSOR_THROTTLE_OUTSIDE_MASK : 0));
   registers_.Poke(regs::SENSOR_POWER_LIMIT, static_cast<uint32_t>(config_.power.limit_mw));
   registers_.Poke(regs::SENSOR_TEMPERATURE_LIMIT,
                   static_cast<uint32_t>(config_.power.limit_c * 10));

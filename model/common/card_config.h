@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "model/common/fault_spec.h"
+
 namespace spyre::model {
 
 // Choices. The enumerators stand in the order of their names in card_description.h.
@@ -57,6 +59,7 @@ struct RingConfig {
   uint64_t hop_cycles = 2;
   uint64_t link_percent = 52;
   uint64_t detour_ns = 500;
+  uint64_t retry_cycles = 32;
   uint64_t multicast_cohort = 8;
   uint64_t multicast_exponent_percent = 75;
 };
@@ -67,6 +70,8 @@ struct MemoryConfig {
   uint64_t ecc_granule_bytes = 256;
   uint64_t ecc_word_bytes = 128;
   EccPartialWrite ecc_partial_write = EccPartialWrite::kReadFirst;
+  uint64_t ecc_correction_ns = 20;
+  bool ecc_scrub = true;
   uint64_t channels = 16;
   uint64_t channel_bits = 16;
   uint64_t transfer_mts = 6400;
@@ -112,6 +117,7 @@ struct PcieConfig {
   uint64_t rate_mts = 32000;
   uint64_t max_payload_bytes = 512;
   uint64_t max_read_request_bytes = 4096;
+  uint64_t read_retries = 1;
   uint64_t read_completion_boundary_bytes = 64;
   uint64_t framing_bytes = 8;
   uint64_t header_bytes = 16;
@@ -215,6 +221,7 @@ struct CardConfig {
   PowerConfig power;
   VpdConfig vpd;
   FastConfig fast;
+  std::vector<FaultSpec> faults;  // [[fault]] of a configuration
 
   bool timed() const { return fidelity != Fidelity::kFunctional; }
   uint64_t usable_bytes() const { return (memory.capacity_gib - memory.ecc_gib) << 30; }

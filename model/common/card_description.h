@@ -142,6 +142,10 @@ void DescribeCard(CardConfig& c, Visitor& v) {
            "Writes go the longer way round when it brings them to memory this much earlier; not "
            "public, about ten bursts",
            "assumed");
+  v.Number("ring.retry_cycles", c.ring.retry_cycles, 0, 1000000, "cycles",
+           "How much longer a link is busy with a transfer that it must send again, beside sending "
+           "it: the receiver's answer on its way back; not public",
+           "assumed");
   v.Number("ring.multicast_cohort", c.ring.multicast_cohort, 1, 32, "cores",
            "Members that a multicast serves at full rate", "public");
   v.Number(
@@ -173,6 +177,13 @@ void DescribeCard(CardConfig& c, Visitor& v) {
            "with read_first the sticks that long row reductions write one by one cost what the "
            "calibration charges for rows",
            "fit");
+  v.Number("memory.ecc_correction_ns", c.memory.ecc_correction_ns, 0, 1000000, "ns",
+           "How much longer a read takes whose single wrong bit is corrected: the word is decoded "
+           "again and written back; not public, some cycles of a controller",
+           "assumed");
+  v.Flag("memory.ecc_scrub", c.memory.ecc_scrub,
+         "A word that was corrected is written back, so that the next read finds it right",
+         "assumed");
   v.Number("memory.channels", c.memory.channels, 1, 64, "channels",
            "16 x 16 bit x 6400 MT/s is the compiler's 204.8 GB/s", "derived");
   v.Number("memory.channel_bits", c.memory.channel_bits, 8, 64, "bits", "Width of a channel",
@@ -277,6 +288,11 @@ void DescribeCard(CardConfig& c, Visitor& v) {
            "Max payload size", "public");
   v.Number("pcie.max_read_request_bytes", c.pcie.max_read_request_bytes, 128, 4096, "bytes",
            "Max read request size", "public");
+  v.Number(
+      "pcie.read_retries", c.pcie.read_retries, 0, 16, "times",
+      "How often a read of host memory is sent again whose answer was lost or damaged; reading "
+      "has no effect on the host. Not public; the PCI Express base specification allows it",
+      "assumed");
   v.Number("pcie.read_completion_boundary_bytes", c.pcie.read_completion_boundary_bytes, 64, 128,
            "bytes", "Completions other than the last end on it: 64 or 128", "public");
   v.Number("pcie.framing_bytes", c.pcie.framing_bytes, 0, 64, "bytes",

@@ -33,7 +33,10 @@ struct Transfer : tlm::tlm_extension<Transfer> {
   bool move_data = true;  // false: price the transfer, touch no data
   bool poisoned = false;  // set by the root complex: a read's data are marked as damaged
   bool peer = false;      // set by the root complex: another card has answered
-  int msi_vector = -1;    // of an MSI: its vector, below the number that the host allows
+  // A read that no answer came to, or a damaged one, may be sent again: set by the endpoint. Of a
+  // read that is sent again: set by who does.
+  bool transient = false;
+  int msi_vector = -1;  // of an MSI: its vector, below the number that the host allows
   FunctionalQueue* functional = nullptr;  // moves the data; null: the target does, at the call
   TransferClient* client = nullptr;
 

@@ -3,6 +3,9 @@
 
 #include <fmt/format.h>
 
+#include <cstddef>
+#include <cstring>
+
 #include "model/control/rtl_control_processor.h"
 #include "model/control/timed_control_processor.h"
 
@@ -51,19 +54,34 @@ void ControlProcessor::ResetFunction(unsigned function) {
 }
 
 bool ControlProcessor::ReadHost(unsigned function, uint64_t address, void* data, uint64_t bytes) {
-  read_payload_.info.function = static_cast<uint16_t>(function);
-  auto& payload =
-      read_payload_.Prepare(tlm::TLM_READ_COMMAND, address, static_cast<uint8_t*>(data), bytes);
-  sc_core::sc_time delay = sc_core::SC_ZERO_TIME;
-  host->b_transport(payload, delay);
-  if (payload.get_response_status() != tlm::TLM_INCOMPLETE_RESPONSE) {
-    wait(delay);
-    return payload.is_response_ok();
+  if (faults_.injector != nullptr) {
+    FaultEvent event;
+    event.function = function;
+    if (faults_.injector->Strike(FaultSite::kFetch, event, NowPs()) != nullptr) {
+      const uint64_t resets = resets_[function];
+      while (resets_[function] == resets) wait(reset_);
+      return false;
+    }
   }
-  const uint64_t end_ps = NowPs() + delay.value();
   const uint64_t resets = resets_[function];
-  while (NowPs() < end_ps && resets_[function] == resets) wait(Ps(end_ps - NowPs()), reset_);
-  return false;
+  Transfer& info = read_payload_.info;
+  info.function = static_cast<uint16_t>(function);
+  info.transient = false;
+  for (uint64_t again = 0;; ++again) {
+    auto& payload =
+        read_payload_.Prepare(tlm::TLM_READ_COMMAND, address, static_cast<uint8_t*>(data), bytes);
+    sc_core::sc_time delay = sc_core::SC_ZERO_TIME;
+    host->b_transport(payload, delay);
+    if (payload.get_response_status() != tlm::TLM_INCOMPLETE_RESPONSE) {
+      wait(delay);
+    } else {
+      const uint64_t end_ps = NowPs() + delay.value();
+      while (NowPs() < end_ps && resets_[function] == resets) wait(Ps(end_ps - NowPs()), reset_);
+    }
+    if (payload.is_response_ok()) return true;
+    const bool may_again = info.transient && again < config_.pcie.read_retries;
+    if (!may_again || resets_[function] != resets) return false;
+  }
 }
 
 bool ControlProcessor::WriteHost(unsigned function, uint64_t address, const void* data,
@@ -74,6 +92,49 @@ bool ControlProcessor::WriteHost(unsigned function, uint64_t address, const void
   sc_core::sc_time delay = sc_core::SC_ZERO_TIME;
   host->b_transport(payload, delay);
   return payload.is_response_ok();
+}
+
+bool ControlProcessor::WriteResponse(unsigned function, const QueueRegisters& queue,
+                                     uint64_t address, const Response& response) {
+  if (faults_.injector != nullptr && SpoilResponse(function, queue, address, response)) return true;
+  return WriteHost(function, address, &response, kEntryBytes);
+}
+
+bool ControlProcessor::SpoilResponse(unsigned function, const QueueRegisters& queue,
+                                     uint64_t address, const Response& response) {
+  FaultEvent event;
+  event.function = function;
+  event.stream = response.stream;
+  event.operation = response.correlation;
+  const Injection* const injection = faults_.injector->Strike(FaultSite::kResponse, event, NowPs());
+  if (injection == nullptr) return false;
+  if (injection->kind() == FaultKind::kResponseTorn) {
+    // The half that says that it is there comes first.
+    constexpr size_t kHalf = kEntryBytes / 2;
+    Response torn = response;
+    const size_t other = offsetof(Response, phase) < kHalf ? kHalf : 0;
+    std::memset(reinterpret_cast<uint8_t*>(&torn) + other, 0, kHalf);
+    const bool sent = WriteHost(function, address, &torn, kEntryBytes);
+    const uint64_t lasts_ps = injection->fault->lasts_ps;
+    if (lasts_ps == 0) return sent;
+    sc_core::sc_spawn([this, function, address, response, lasts_ps, resets = resets_[function]] {
+      wait(Ps(lasts_ps));
+      if (resets_[function] == resets) WriteHost(function, address, &response, kEntryBytes);
+    });
+    return sent;
+  }
+  if (injection->kind() == FaultKind::kResponseDuplicated) {
+    Response again = response;
+    uint64_t next = address + kEntryBytes;
+    if (next == queue.response_base + uint64_t{queue.response_entries} * kEntryBytes) {
+      next = queue.response_base;
+      again.phase ^= 1;
+      Seal(again);
+    }
+    WriteHost(function, address, &response, kEntryBytes);
+    return WriteHost(function, next, &again, kEntryBytes);
+  }
+  return true;  // lost
 }
 
 Status ControlProcessor::Translate(unsigned function, const Message& message, ControlBlock* block,

@@ -39,6 +39,7 @@
 #include "model/control/dispatcher.h"
 #include "model/control/management.h"
 #include "model/dma/dma_engine.h"
+#include "model/fault/fault_injector.h"
 
 namespace spyre::model {
 
@@ -68,6 +69,11 @@ class ControlProcessor : public sc_core::sc_module {
     ComputeDispatcher* prepare;  // null: serial
     PerformanceCounters& counters;
   };
+
+  // A declared fault: a bit of the RTL's state changes that `seed` chooses. Nothing if it is none.
+  virtual void FlipBit(uint64_t /*seed*/) {}
+  // Before simulation.
+  void SetFaults(const FaultPort& port) { faults_ = port; }
 
   // --- register side ---
   virtual void SetQueue(unsigned function, const QueueRegisters& queue) = 0;
@@ -121,6 +127,9 @@ class ControlProcessor : public sc_core::sc_module {
   virtual void DropFunction(unsigned function) = 0;  // all that the function has
   // Posts a write; it is on its way when this returns.
   bool WriteHost(unsigned function, uint64_t address, const void* data, uint64_t bytes);
+  // Posts a response, at its place in the queue's ring.
+  bool WriteResponse(unsigned function, const QueueRegisters& queue, uint64_t address,
+                     const Response& response);
   // A message through the management controller. Waits.
   Status Translate(unsigned function, const Message& message, ControlBlock* block, uint64_t* fault);
   // Runs the operation on its engine and fills in status, fault and counters. Waits; one caller an
@@ -144,11 +153,15 @@ class ControlProcessor : public sc_core::sc_module {
   sc_core::sc_event accepting_changed_;
 
  private:
+  // What declared faults do to a response; true: it is on its way, or lost.
+  bool SpoilResponse(unsigned function, const QueueRegisters& queue, uint64_t address,
+                     const Response& response);
   void RunDma(Operation& operation);
   void RunCompute(Operation& operation, ComputeDispatcher& dispatcher);
 
   Blocks blocks_;
   trace::Recorder* recorder_;
+  FaultPort faults_;
   TraceSink messages_;  // the management controller at work
   TransferPayload read_payload_, write_payload_;
   std::vector<uint64_t> resets_;  // by function

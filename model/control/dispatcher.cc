@@ -45,6 +45,8 @@ void ComputeDispatcher::Execute(const ControlBlock& block, Job& job) {
 }
 
 void ComputeDispatcher::Run(const ControlBlock& block, Job& job) {
+  for (const auto& payload : payloads_)
+    payload->info.function = static_cast<uint16_t>(job.function);
   Status status = BindSegments(block, job);
   if (status == Status::OK) status = LoadProgram(block, job);
   if (status != Status::OK) {
@@ -110,7 +112,8 @@ Status ComputeDispatcher::BindSegments(const ControlBlock& block, Job& job) {
       mmu_.CheckPhysical(block.function, block.segment_table, kStickBytes, kPermissionRead);
   if (readable != Status::OK) return readable;
   std::array<uint8_t, kStickBytes> bytes{};
-  if (!Read(block.function, block.segment_table, bytes.data(), bytes.size(), 0)) return Status::BUS_ERROR;
+  const Status read = Read(block.function, block.segment_table, bytes.data(), bytes.size(), 0);
+  if (read != Status::OK) return read;
   std::memcpy(table.data(), bytes.data(), bytes.size());
   for (int i = 0; i < kProgramSegment; ++i) {
     const uint64_t length = table[i].length_permission & ~(kStickBytes - 1);
@@ -128,7 +131,8 @@ Status ComputeDispatcher::LoadProgram(const ControlBlock& block, Job& job) {
   }
   const uint64_t base = block.program_base + block.device_address;
   image_.resize(kImageHeaderBytes);
-  if (!Read(block.function, base, image_.data(), kImageHeaderBytes, 0)) return Status::BUS_ERROR;
+  Status read = Read(block.function, base, image_.data(), kImageHeaderBytes, 0);
+  if (read != Status::OK) return read;
   job.bytes_read += kImageHeaderBytes;
   try {
     const ImageInfo info = ReadImageHeader(image_.data(), image_.size());
@@ -140,10 +144,11 @@ Status ComputeDispatcher::LoadProgram(const ControlBlock& block, Job& job) {
     if (info.image_bytes > block.program_bytes - block.device_address) return Status::PAGE_FAULT;
     image_.resize(info.image_bytes);
     const uint64_t rest = image_.size() - kImageHeaderBytes;
-    if (rest > 0 &&
-        !Read(block.function, base + kImageHeaderBytes, &image_[kImageHeaderBytes], rest,
-              info.core_mask))
-      return Status::BUS_ERROR;
+    if (rest > 0) {
+      read = Read(block.function, base + kImageHeaderBytes, &image_[kImageHeaderBytes], rest,
+                  info.core_mask);
+    }
+    if (read != Status::OK) return read;
     job.bytes_read += rest;
     job.program = std::make_shared<const Program>(Decode(image_.data(), image_.size()));
   } catch (const Error&) {
@@ -153,8 +158,8 @@ Status ComputeDispatcher::LoadProgram(const ControlBlock& block, Job& job) {
   return job.program->lx_bytes <= config_.lx_usable_bytes() ? Status::OK : Status::LX_OVERFLOW;
 }
 
-bool ComputeDispatcher::Read(unsigned function, uint64_t physical, uint8_t* data, uint64_t bytes,
-                             uint32_t mask) {
+Status ComputeDispatcher::Read(unsigned function, uint64_t physical, uint8_t* data, uint64_t bytes,
+                               uint32_t mask) {
   for (uint64_t offset = 0; offset < bytes; offset += kMaxBurstBytes) {
     const uint64_t burst = std::min<uint64_t>(kMaxBurstBytes, bytes - offset);
     TransferPayload& payload = *payloads_[offset / kMaxBurstBytes];
@@ -163,7 +168,9 @@ bool ComputeDispatcher::Read(unsigned function, uint64_t physical, uint8_t* data
     client_.Send(ring_socket, payload,
                  payload.Prepare(tlm::TLM_READ_COMMAND, physical + offset, data + offset, burst));
   }
-  return client_.Wait();
+  if (client_.Wait()) return Status::OK;
+  return client_.refusal() == tlm::TLM_BURST_ERROR_RESPONSE ? Status::RING_FAULT
+                                                            : Status::BUS_ERROR;
 }
 
 }  // namespace spyre::model

@@ -51,8 +51,8 @@ class ComputeDispatcher : public sc_core::sc_module {
   Status LoadProgram(const ControlBlock& block, Job& job);
   Status BindSegments(const ControlBlock& block, Job& job);
   // Reads [physical, +bytes) at the memory stop, in bursts one behind the other, and waits for the
-  // last; mask: broadcast to these cores.
-  bool Read(unsigned function, uint64_t physical, uint8_t* data, uint64_t bytes, uint32_t mask);
+  // last; mask: broadcast to these cores. BUS_ERROR or RING_FAULT if that failed.
+  Status Read(unsigned function, uint64_t physical, uint8_t* data, uint64_t bytes, uint32_t mask);
 
   const CardConfig& config_;
   const Mmu& mmu_;

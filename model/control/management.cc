@@ -16,6 +16,7 @@ namespace spyre::model {
 namespace {
 constexpr uint32_t kBus = regs::MC_STATE;  // where the controller's registers begin
 constexpr size_t kLogLines = 64;
+constexpr size_t kWaitingErrors = 64;
 constexpr size_t kLogLineBytes = 200;
 constexpr size_t kLinesInMessage = 8;
 
@@ -32,6 +33,7 @@ bool HasEffect(uint32_t address) {
     case regs::MC_REGION_SET:
     case regs::MC_SCRUB:
     case regs::MC_CORE_MASK_SET:
+    case regs::MC_ERROR_DONE:
       return true;
     default:
       return false;
@@ -149,6 +151,16 @@ void ManagementController::FunctionReset(unsigned function) {
   UpdatePending();
 }
 
+void ManagementController::Report(const HardwareError& error) {
+  if (errors_.size() == kWaitingErrors) {
+    ++lost_errors_;
+    return;
+  }
+  errors_.push_back(error);
+  errors_.back().time_ps = NowPs();
+  UpdatePending();
+}
+
 void ManagementController::CardReset() {
   fault_.clear();
   HoldFirmware();
@@ -157,6 +169,7 @@ void ManagementController::CardReset() {
 
 void ManagementController::HoldFirmware() {
   runner_->Hold();
+  hung_ = trapped_ = nullptr;
   watchdog_.cancel();
   boot_deadline_.cancel();
   arrived_.cancel();
@@ -165,6 +178,8 @@ void ManagementController::HoldFirmware() {
   letter_ = {};
   admin_status_ = mailbox_status_ = 0;
   resets_.clear();
+  errors_.clear();
+  lost_errors_ = 0;
   scrubber_.Reset();
   answering_ = false;
   line_.clear();
@@ -190,6 +205,7 @@ void ManagementController::UpdatePending() {
   if (message_.waits) pending |= regs::MC_PENDING_MESSAGE_MASK;
   if (admin_status_ == kAdminBusy && !answering_) pending |= regs::MC_PENDING_ADMIN_MASK;
   if (mailbox_status_ == kAdminBusy) pending |= regs::MC_PENDING_MAILBOX_MASK;
+  if (!errors_.empty()) pending |= regs::MC_PENDING_ERROR_MASK;
   pending_ = pending;
   runner_->SetPending(pending);
 }
@@ -242,6 +258,22 @@ uint32_t ManagementController::Read(uint32_t address) {
       return static_cast<uint32_t>(request_.length >> 32);
     case regs::MC_RESET_FUNCTION:
       return resets_.empty() ? 0 : resets_.front();
+    case regs::MC_ERROR_WHAT:
+      if (errors_.empty()) return 0;
+      return static_cast<uint32_t>(errors_.front().code) << 16 |
+             static_cast<uint32_t>(errors_.front().severity) << 8 |
+             static_cast<uint32_t>(RasAction::NONE);
+    case regs::MC_ERROR_FUNCTION:
+      return errors_.empty() ? 0 : errors_.front().function;
+    case regs::MC_ERROR_DETAIL0:
+    case regs::MC_ERROR_DETAIL1:
+      return errors_.empty() ? 0 : errors_.front().detail[address == regs::MC_ERROR_DETAIL1];
+    case regs::MC_ERROR_LOST:
+      return lost_errors_;
+    case regs::MC_ERROR_TIME_LO:
+      return errors_.empty() ? 0 : static_cast<uint32_t>(errors_.front().time_ps);
+    case regs::MC_ERROR_TIME_HI:
+      return errors_.empty() ? 0 : static_cast<uint32_t>(errors_.front().time_ps >> 32);
     case regs::MC_LETTER_COMMAND:
       return letter_.command;
     case regs::MC_LETTER_ARG0:
@@ -307,6 +339,9 @@ void ManagementController::Effect(uint32_t address, uint32_t value) {
       resets_.pop_front();
       if (on_accepting_) on_accepting_();
       break;
+    case regs::MC_ERROR_DONE:
+      if (!errors_.empty()) errors_.pop_front();
+      break;
     case regs::MC_REGION_SET:
       SetRegion();
       break;
@@ -318,6 +353,26 @@ void ManagementController::Effect(uint32_t address, uint32_t value) {
       break;
   }
   UpdatePending();
+}
+
+// ---------------------------------------------------------------- declared faults
+
+void ManagementController::Hang(Injection* injection) {
+  if (stopped_) return;
+  constexpr uint32_t kWatchdogUs = 20000;  // as the firmware sets it for a request
+  hung_ = injection;
+  runner_->Halt();
+  ArmWatchdog(kWatchdogUs);
+}
+
+void ManagementController::Trap(Injection* injection) {
+  if (stopped_) return;
+  trapped_ = injection;
+  runner_->Break();
+}
+
+void ManagementController::FlipBit(uint64_t seed) {
+  if (runner_->rtl() != nullptr) runner_->rtl()->FlipBit(seed);
 }
 
 // ---------------------------------------------------------------- failing
@@ -363,6 +418,10 @@ void ManagementController::Fail(FirmwareState state, BootFailure failure, uint32
   stopped_ = true;
   watchdog_.cancel();
   boot_deadline_.cancel();
+  if (hung_ != nullptr && failure == BootFailure::WATCHDOG)
+    FaultInjector::Detected(*hung_, "the firmware's watchdog", NowPs());
+  if (trapped_ != nullptr && failure == BootFailure::TRAP)
+    FaultInjector::Detected(*trapped_, "the firmware's trap handler", NowPs());
   const std::string text = fmt::format("firmware of the management controller: {}{}{}", what,
                                        runner_->Where(), LastLines());
   registers_[(regs::MC_STATE - kBus) / 4] = static_cast<uint32_t>(state);

@@ -221,7 +221,8 @@ void RtlControlProcessor::ServeHost() {
   ControlRtl::Write write;
   if (rtl_->TakeWrite(&write)) {
     rtl_->EndWrite(functions_[write.function].reset ||
-                   WriteHost(write.function, write.address, &write.response, kEntryBytes));
+                   WriteResponse(write.function, functions_[write.function].queue, write.address,
+                                 write.response));
     input_ = true;
   }
 }
@@ -339,6 +340,11 @@ void RtlControlProcessor::RunEngine(Engine engine) {
     rtl_->EndOperation(engine, operation.response);
     Wake();
   }
+}
+
+void RtlControlProcessor::FlipBit(uint64_t seed) {
+  rtl_->FlipBit(seed);
+  Wake();
 }
 
 bool RtlControlProcessor::AttachWaves(Waves* waves) {

@@ -31,6 +31,7 @@ class RtlControlProcessor : public ControlProcessor {
   Status error(unsigned function) const override;
   void ClearError(unsigned function) override;
   void DescribeWaits(std::vector<std::string>& lines) const override;
+  void FlipBit(uint64_t seed) override;
   bool AttachWaves(Waves* waves) override;
 
  private:

@@ -165,8 +165,8 @@ void TimedControlProcessor::Respond() {
     finished_.erase(std::find(finished_.begin(), finished_.end(), operation));
     --state.held;
     answered_.notify(sc_core::SC_ZERO_TIME);
-    if (!WriteHost(operation->function, queue.response_base + slot * kEntryBytes, &response,
-                   kEntryBytes)) {
+    if (!WriteResponse(operation->function, queue, queue.response_base + slot * kEntryBytes,
+                       response)) {
       StopQueue(operation->function, Status::HOST_FAULT);
     } else if ((operation->block.flags & kFlagInterrupt) != 0 ||
                static_cast<Status>(response.status) != Status::OK) {

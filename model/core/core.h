@@ -22,6 +22,7 @@
 #include "model/common/split_socket.h"
 #include "model/core/job.h"
 #include "model/core/lx_port.h"
+#include "model/fault/fault_injector.h"
 #include "model/ring/multicast.h"
 #include "model/rtl/pt_array.h"
 
@@ -67,6 +68,8 @@ class Core : public sc_core::sc_module {
 
   // Other cores, by index; set once by the card before simulation.
   void SetPeers(const std::vector<Core*>& peers) { peers_ = peers; }
+  // Before simulation; the port outlives the core. Null: no faults are declared.
+  void SetFaults(const FaultPort* faults) { faults_ = faults; }
   // From now on instructions take 100 / percent of their time. percent: 1 to 100.
   void SetSpeed(uint64_t percent) { speed_percent_ = percent; }
   // Starts the core's sections of the job; tokens start at zero. The job outlives its run.
@@ -83,6 +86,11 @@ class Core : public sc_core::sc_module {
   CoreRole role() const { return role_; }
   std::string unit_prefix() const;  // "core03", "service_core": of its units' names
   std::string title() const;        // "core 03", "service core": for people
+  const FaultPort* faults() const { return faults_; }
+  // A declared fault: the next MATMUL on the RTL's array meets a bit of its state that changes,
+  // which the number chooses.
+  void FlipPtBit(uint64_t seed) { pt_flip_ = seed; }
+  std::optional<uint64_t> TakePtFlip() { return std::exchange(pt_flip_, std::nullopt); }
   uint64_t speed_percent() const { return speed_percent_; }
   const CardConfig& config() const { return config_; }
   const Mmu& mmu() const { return mmu_; }
@@ -124,7 +132,9 @@ class Core : public sc_core::sc_module {
   LxPort lx_port_;
   std::unique_ptr<RtlPtArray> rtl_pt_array_;
   std::vector<Core*> peers_;
+  const FaultPort* faults_ = nullptr;
   uint64_t speed_percent_ = 100;
+  std::optional<uint64_t> pt_flip_;
   std::array<uint32_t, kTokens> tokens_{};
   // Made when a unit first waits: most never are, and those that are there before the simulation
   // starts have names, which take time.

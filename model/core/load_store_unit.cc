@@ -225,6 +225,7 @@ void LoadStoreUnit::BurstDone(Burst& burst, tlm::tlm_response_status status, uin
   } else if (status != tlm::TLM_OK_RESPONSE) {
     Fail({status == tlm::TLM_ADDRESS_ERROR_RESPONSE   ? Status::PAGE_FAULT
           : status == tlm::TLM_COMMAND_ERROR_RESPONSE ? Status::ILLEGAL_INSTRUCTION
+          : status == tlm::TLM_BURST_ERROR_RESPONSE   ? Status::RING_FAULT
                                                       : Status::BUS_ERROR,
           burst.device_address});
   }

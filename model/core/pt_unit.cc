@@ -54,7 +54,8 @@ uint64_t PtUnit::Execute(const Instruction& in) {
   if (format != DataFormat::kSen169Fp16) {
     Later([format, operands] { PtMatmulNarrow(format, operands); });
   } else if (rtl != nullptr) {
-    Later([rtl, operands, corelets = config_.core.corelets, start] {
+    Later([rtl, operands, corelets = config_.core.corelets, start, flip = core_.TakePtFlip()] {
+      if (flip) rtl->FlipBit(*flip);
       rtl->Run(operands, corelets, start);
     });
   } else if (job().functional != nullptr) {

@@ -58,6 +58,8 @@ uint64_t RingUnit::Send(const Instruction& in) {
                                      Ring::PeerAddress(peer->index(), reg(in, 1)), data, bytes);
     sc_core::sc_time delay = Ps(core_.lx_port().Burst(now, bytes) - now);
     core_.ring_socket->b_transport(payload, delay);
+    if (payload.get_response_status() == tlm::TLM_BURST_ERROR_RESPONSE)
+      throw UnitFault{Status::RING_FAULT, Ring::PeerAddress(peer->index(), reg(in, 1))};
     if (payload.get_response_status() != tlm::TLM_OK_RESPONSE)
       throw UnitFault{Status::LX_OVERFLOW, reg(in, 1)};
     done = now + delay.value();

@@ -87,8 +87,10 @@ void CoreUnit::RunSection(const Section& section) {
       finish = local_ps();
     } else {
       operands_ = {};
+      if (core_.faults() != nullptr) MeetFaults(*in);
       const uint64_t start = local_ps();
       finish = Execute(*in);
+      if (core_.faults() != nullptr) SpoilResult(*in);
       if (core_.speed_percent() != 100) {
         const uint64_t slow_ps =
             (local_ps() - start) * (100 - core_.speed_percent()) / core_.speed_percent();

@@ -89,6 +89,10 @@ class CoreUnit : public sc_core::sc_module {
   void Run();
   void RunSection(const Section& section);
   void TakeToken(unsigned token);
+  // Declared faults of the tensor instruction at hand: before it runs, and after.
+  void MeetFaults(const Instruction& in);
+  void SpoilResult(const Instruction& in);
+  FaultEvent EventOf() const;
 
   const Unit kind_;
   trace::Recorder* recorder_;

@@ -43,6 +43,15 @@ DmaOutcome DmaEngine::Execute(const ControlBlock& block, const bool& aborted, Wo
   const uint64_t start = NowPs() + config_.dma.setup_ns * 1000;
   sc_core::wait(Ps(config_.dma.setup_ns * 1000));
 
+  if (faults_.injector != nullptr) {
+    FaultEvent event;
+    event.function = block.function;
+    event.stream = block.stream;
+    event.operation = block.correlation;
+    if (faults_.injector->Strike(FaultSite::kDma, event, NowPs()) != nullptr) {
+      while (!aborted) sc_core::wait(woken_);
+    }
+  }
   direction.status = Status::OK;
   direction.fault_address = 0;
   direction.last_done_ps = NowPs();
@@ -64,7 +73,7 @@ DmaOutcome DmaEngine::Execute(const ControlBlock& block, const bool& aborted, Wo
       break;
     }
     (outward ? work.bytes_read : work.bytes_written) += bytes;
-    Start(direction, slot, block, offset, bytes);
+    Start(direction, slot, block, offset, bytes, aborted);
   }
   // The others have ended with the operations before.
   direction.window.ForLast(requests, [&](Slot& slot) { Await(direction, slot); });
@@ -83,7 +92,7 @@ DmaOutcome DmaEngine::Execute(const ControlBlock& block, const bool& aborted, Wo
 }
 
 void DmaEngine::Start(Direction& direction, Slot& slot, const ControlBlock& block, uint64_t offset,
-                      uint64_t bytes) {
+                      uint64_t bytes, const bool& aborted) {
   const auto opcode = static_cast<Opcode>(block.opcode);
   slot.host_address = block.host_address + offset;
   slot.device_address = block.device_address + offset;
@@ -94,7 +103,17 @@ void DmaEngine::Start(Direction& direction, Slot& slot, const ControlBlock& bloc
   info.move_data = (block.flags & kFlagTimingOnly) == 0;
   uint64_t at_memory = NowPs();
   if (opcode == Opcode::DMA_IN) {
+    info.transient = false;
     at_memory = HostLeg(slot, tlm::TLM_READ_COMMAND, bytes, NowPs());
+    for (uint64_t again = 0; info.transient && again < config_.pcie.read_retries; ++again) {
+      while (NowPs() < at_memory && !aborted) sc_core::wait(Ps(at_memory - NowPs()), woken_);
+      if (aborted) return Fail(direction, Status::ABORTED, slot.device_address);
+      at_memory = HostLeg(slot, tlm::TLM_READ_COMMAND, bytes, NowPs());
+    }
+    if (!slot.payload.Prepared().is_response_ok()) {
+      Fail(direction, Status::HOST_FAULT, slot.host_address);
+      direction.last_done_ps = std::max(direction.last_done_ps, at_memory);
+    }
     if (direction.status != Status::OK) return;
   }
   if (opcode == Opcode::DMA_FILL) {
@@ -113,12 +132,7 @@ uint64_t DmaEngine::HostLeg(Slot& slot, tlm::tlm_command command, uint64_t bytes
   sc_core::sc_time delay = Ps(start_ps - NowPs());
   auto& payload = slot.payload.Prepare(command, slot.host_address, slot.buffer.data(), bytes);
   host->b_transport(payload, delay);
-  const uint64_t done_ps = NowPs() + delay.value();
-  if (!payload.is_response_ok()) {
-    Fail(*slot.direction, Status::HOST_FAULT, slot.host_address);
-    slot.direction->last_done_ps = std::max(slot.direction->last_done_ps, done_ps);
-  }
-  return done_ps;
+  return NowPs() + delay.value();
 }
 
 void DmaEngine::Slot::Complete(tlm::tlm_generic_payload& ended, uint64_t end_ps) {
@@ -134,6 +148,8 @@ void DmaEngine::DeviceLegDone(Slot& slot, bool ok, uint64_t done_ps) {
   } else if (slot.outward) {
     slot.done_ps =
         HostLeg(slot, tlm::TLM_WRITE_COMMAND, slot.payload.Prepared().get_data_length(), done_ps);
+    if (!slot.payload.Prepared().is_response_ok())
+      Fail(direction, Status::HOST_FAULT, slot.host_address);
   }
   direction.last_done_ps = std::max(direction.last_done_ps, slot.done_ps);
   direction.window.Wake(slot);

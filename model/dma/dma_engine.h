@@ -18,6 +18,7 @@
 #include "model/common/window.h"
 #include "model/common/work_done.h"
 #include "model/contract/control_block.h"
+#include "model/fault/fault_injector.h"
 #include "model/mmu/mmu.h"
 
 namespace spyre::model {
@@ -34,6 +35,9 @@ class DmaEngine : public sc_core::sc_module {
 
   DmaEngine(const sc_core::sc_module_name& name, const CardConfig& config, const Mmu& mmu,
             trace::Recorder* recorder);
+
+  // Before simulation.
+  void SetFaults(const FaultPort& port) { faults_ = port; }
 
   // Runs DMA_IN, DMA_OUT or DMA_FILL. Stops with ABORTED when `aborted` becomes true, which Wake
   // tells, so that nobody waits for an answer of the host that may never come. Adds to `work` as
@@ -64,10 +68,12 @@ class DmaEngine : public sc_core::sc_module {
     trace::TrackId track = 0;
   };
   void SetUp(Direction& direction, const char* unit, const char* track);
-  // Sends one request; errors go to the direction's status.
+  // Sends one request; errors go to the direction's status. A read of the host whose answer was
+  // lost or damaged is sent again, which waits: nothing of it has been written yet.
   void Start(Direction& direction, Slot& slot, const ControlBlock& block, uint64_t offset,
-             uint64_t bytes);
-  // Between the slot's buffer and host memory, from start_ps; returns when it is done.
+             uint64_t bytes, const bool& aborted);
+  // Between the slot's buffer and host memory, from start_ps; returns when it is done, and the
+  // payload says how.
   uint64_t HostLeg(Slot& slot, tlm::tlm_command command, uint64_t bytes, uint64_t start_ps);
   void DeviceLegDone(Slot& slot, bool ok, uint64_t done_ps);
   void Await(Direction& direction, Slot& slot);  // until it is free
@@ -76,6 +82,7 @@ class DmaEngine : public sc_core::sc_module {
   const CardConfig& config_;
   const Mmu& mmu_;
   trace::Recorder* recorder_;
+  FaultPort faults_;
   sc_core::sc_event woken_;
   Direction in_, out_;
 };

@@ -27,6 +27,7 @@
 #include "model/memory/address_map.h"
 #include "model/memory/lpddr5_timing.h"
 #include "model/memory/memory_channels.h"
+#include "model/memory/memory_faults.h"
 
 namespace spyre::model {
 
@@ -43,6 +44,8 @@ class DeviceMemory : public sc_core::sc_module {
   // Before simulation; they must outlive the memory. Null: nobody counts. They have the card's own
   // requests, not those of the PCIe window.
   void SetCounters(PerformanceCounters* counters) { counters_ = counters; }
+  // Before simulation.
+  void SetFaults(const FaultPort& port);
 
   SparseMemory& contents() { return contents_; }
   // Makes [base, base + bytes), which is in memory, zero. Takes no time here: who asks counts it.
@@ -53,7 +56,8 @@ class DeviceMemory : public sc_core::sc_module {
   // An access while its channels work on it.
   struct Access {
     tlm::tlm_generic_payload* payload;
-    int initiator;  // index in the socket
+    int initiator;      // index in the socket
+    uint64_t extra_ps;  // that a correction takes
   };
 
   tlm::tlm_sync_enum Begin(int id, tlm::tlm_generic_payload& payload, tlm::tlm_phase& phase,
@@ -63,6 +67,8 @@ class DeviceMemory : public sc_core::sc_module {
   bool GetDirect(int id, tlm::tlm_generic_payload& payload, tlm::tlm_dmi& direct);
   void RevokeDirect();
   bool MoveData(tlm::tlm_generic_payload& payload);
+  // An access of the card or of the host, not of a debugger: what its memory has wrong shows.
+  bool AccessData(tlm::tlm_generic_payload& payload, uint64_t* extra_ps);
   uint64_t UnloadedPs(const tlm::tlm_generic_payload& payload) const;
   void Decide();  // process: channels take decisions, and accesses that have ended are answered
   void TraceRuns(size_t channel, const std::vector<MemoryRun>& runs, bool at_rest);
@@ -83,6 +89,7 @@ class DeviceMemory : public sc_core::sc_module {
   SparseMemory contents_;
   MemoryChannels channels_;
   PerformanceCounters* counters_ = nullptr;
+  std::optional<MemoryFaults> faults_;
   bool direct_given_ = false;  // somebody has a pointer
   std::vector<Access> accesses_;
   std::vector<uint32_t> free_accesses_;

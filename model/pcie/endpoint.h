@@ -29,9 +29,11 @@
 #include <tlm_utils/simple_initiator_socket.h>
 #include <tlm_utils/simple_target_socket.h>
 
+#include <map>
 #include <memory>
 #include <optional>
 #include <systemc>
+#include <utility>
 #include <vector>
 
 #include "model/common/card_config.h"
@@ -40,6 +42,7 @@
 #include "model/common/resource.h"
 #include "model/common/sparse_memory.h"
 #include "model/common/transfer.h"
+#include "model/fault/fault_injector.h"
 #include "model/pcie/config_space.h"
 #include "model/pcie/host_access.h"
 #include "model/pcie/link.h"
@@ -77,12 +80,16 @@ class PcieEndpoint : public sc_core::sc_module {
   void SetWindowBase(uint64_t physical);
   // Before simulation; they must outlive the endpoint. Null: nobody counts.
   void SetCounters(PerformanceCounters* counters) { counters_ = counters; }
+  void SetFaults(const FaultPort& port) { faults_ = port; }
 
   // Sends MSI `vector` of `function`, if software has enabled it; returns false if masked or
   // disabled.
   bool SendMsi(unsigned function, unsigned vector);
 
   void SetLink(bool up);
+  // Pulled out: the link is down until Insert, whatever SetLink is told.
+  void Remove();
+  void Insert() { removed_ = false; }
   bool link_up() const { return link_up_; }
   // Power was off: sticky bits are gone too. While the link is down.
   void ForgetSticky();
@@ -109,6 +116,11 @@ class PcieEndpoint : public sc_core::sc_module {
   bool InboundDirect(tlm::tlm_generic_payload& payload, tlm::tlm_dmi& direct);
   void RevokeDirect();
   void MemoryRevoked(sc_dt::uint64 /*start*/, sc_dt::uint64 /*end*/) { RevokeDirect(); }
+  // What declared faults do to a read of the card that the host has answered; *delay is its time.
+  void SpoilCompletion(tlm::tlm_generic_payload& payload, sc_core::sc_time* delay);
+  void MeetRetraining(unsigned function, uint64_t at_ps);
+  uint64_t CompletionTimeoutPs(unsigned function) const;
+  bool SendMessage(unsigned function, unsigned vector, uint64_t delay_ps);
   void Dma(int id, tlm::tlm_generic_payload& payload, sc_core::sc_time& delay);
   bool Present(unsigned function) const { return link_up_ && function <= enabled_vfs_; }
   void UseSizes();
@@ -135,11 +147,14 @@ class PcieEndpoint : public sc_core::sc_module {
   std::vector<uint64_t> reads_end_ps_;  // by function: when its last read of the host has ended
   std::vector<Timeout> timeouts_;
   bool link_up_ = true;
+  bool removed_ = false;
   unsigned enabled_vfs_ = 0;
   uint64_t window_base_ = 0;
   bool direct_given_ = false;  // the root complex has a pointer to the window
   SparseMemory sram_;          // BAR4
   PcieLink link_;
+  FaultPort faults_;
+  std::map<std::pair<unsigned, uint64_t>, Injection*> spoiled_;  // reads, by function and address
   TransferPayload message_;
 };
 

@@ -106,6 +106,11 @@ void PcieLink::Trace(const Direction& direction, uint64_t end_ps, uint64_t wire_
   sink.recorder->Slice(sink.category, sink.track, sink.name, begin, end_ps, flow, bytes, 0);
 }
 
+void PcieLink::Hold(uint64_t at_ps, uint64_t ps) {
+  for (Direction* direction : {&upstream_, &downstream_})
+    direction->wire.Reserve(at_ps, bytes_.CycleAt(ps));
+}
+
 // ---------------------------------------------------------------- the card as requester
 
 PcieLink::Times PcieLink::WriteHost(uint64_t at_ps, uint64_t address, uint64_t bytes,

@@ -50,6 +50,9 @@ class PcieLink {
   uint64_t RequestFromCard(uint64_t at_ps);
   uint64_t CompleteToHost(uint64_t ready_ps, uint64_t address, uint64_t bytes);
 
+  // Nothing passes for `ps`, from `at_ps` on or from when the link is free: it trains again.
+  void Hold(uint64_t at_ps, uint64_t ps);
+
   std::vector<UnitStatistics> Statistics() const {
     return {upstream_.wire.statistics(), downstream_.wire.statistics()};
   }

@@ -88,12 +88,13 @@ void Ring::EndMulticast(Multicast& multicast, tlm::tlm_response_status status, u
 
 void Ring::TellMembers(const Multicast& multicast) {
   MulticastEnd end = multicast.end;
-  const bool ok = end.status == tlm::TLM_OK_RESPONSE;
+  bool ok = end.status == tlm::TLM_OK_RESPONSE;
   if (ok) {
     Copy(multicast);
     const auto members = static_cast<size_t>(__builtin_popcount(multicast.arrived));
-    Deliver(multicast.arrived, multicast.bytes, MulticastCycles(multicast.bytes, members),
-            end.done_ps, multicast.read.info.flow);
+    ok = Deliver(multicast.arrived, multicast.bytes, MulticastCycles(multicast.bytes, members),
+                 end.done_ps, multicast.read.info);
+    if (!ok) end.status = tlm::TLM_BURST_ERROR_RESPONSE;
   }
   ForEachStop(multicast.arrived, [&](int stop) {
     const Multicast::Member& member = multicast.members[stop];
@@ -136,8 +137,8 @@ uint64_t Ring::MulticastCycles(uint64_t bytes, size_t members) const {
 
 // One way round, past all members; each taps the data as it goes by. The way is the one that has
 // the data at its last member first, so that multicasts use both.
-void Ring::Deliver(uint32_t group, uint64_t bytes, uint64_t cycles, uint64_t data_ps,
-                   uint64_t flow) {
+bool Ring::Deliver(uint32_t group, uint64_t bytes, uint64_t cycles, uint64_t data_ps,
+                   const Transfer& transfer) {
   // Clockwise from the memory stop come core 0 and those after it.
   const auto farthest = [&](bool forward) {
     return forward ? Distance(memory_stop_, 31 - __builtin_clz(group), true)
@@ -150,13 +151,17 @@ void Ring::Deliver(uint32_t group, uint64_t bytes, uint64_t cycles, uint64_t dat
   const bool forward = arrival(true) <= arrival(false);
   std::fill(delivered_ps_.begin(), delivered_ps_.end(), 0);
   std::vector<Resource>& links = forward ? clockwise_ : counter_;
+  if (faults_.injector != nullptr &&
+      !Crosses(links, forward, memory_stop_, farthest(forward), data_ps, cycles, transfer))
+    return false;
   uint64_t head = clock_.CycleAt(data_ps);
   int stop = memory_stop_;
   for (int hop = farthest(forward); hop > 0; --hop) {
-    head = Pass(links[stop], head, cycles, bytes, flow);
+    head = Pass(links[stop], head, cycles, bytes, transfer.flow);
     stop = Next(stop, forward);
     if ((group >> stop & 1) != 0) delivered_ps_[stop] = clock_.Edge(head + cycles);
   }
+  return true;
 }
 
 }  // namespace spyre::model

@@ -112,6 +112,10 @@ class ControlRtl {
   // --- for observers: an operation was accepted, from the entry that was present ---
   virtual bool accepted(Node* node) const = 0;
 
+  // A declared fault: a bit of the state changes that `seed` chooses, of the table of held
+  // operations or of the registers of a queue.
+  virtual void FlipBit(uint64_t seed) = 0;
+
   // Dumps both edges of every clock from now on; the falling one comes half of `period_ps` after
   // the rising one. Null: no more.
   virtual void SetWaves(Waves* waves, uint64_t period_ps) = 0;

@@ -3,8 +3,9 @@
 // arithmetic by hand, on both control processors, of both kinds of function, serial and pipelined.
 #include "driver/telemetry.h"
 
-#include <gtest/gtest.h>
+#include <gmock/gmock.h>
 
+#include <algorithm>
 #include <tuple>
 
 #include "bringup/ladder/raw_queue.h"
@@ -16,6 +17,7 @@ namespace {
 
 using bringup::RawQueue;
 using driver::PerformanceReading;
+using ::testing::HasSubstr;
 
 constexpr uint64_t kEntryBytesInRing = 128;
 constexpr uint64_t kMsiBytes = 4;
@@ -300,7 +302,7 @@ TEST_F(Throttling, IsOffUnlessAskedFor) {
   EXPECT_GT(time, 100'000'000u) << "several intervals";
 }
 
-TEST_F(Throttling, OverThePowerLimitCostsTime) {
+TEST_F(Throttling, OverThePowerLimitCostsTimeAndIsLogged) {
   config_.power.throttle = model::Throttle::kClock;
   const uint64_t time = RunHot(100'000);
   const driver::SensorReading reading = driver::ReadSensors(*transport_);
@@ -308,6 +310,88 @@ TEST_F(Throttling, OverThePowerLimitCostsTime) {
   EXPECT_LT(reading.percent, 70u);
   EXPECT_EQ(reading.core_clock_mhz, 1100u * reading.percent / 100);
   EXPECT_GT(reading.throttled_ps, time / 2);
+  context_.reset();
+  driver::Device physical(*transport_, 0);
+  const std::vector<driver::RasRecord> records = driver::PhysicalFunction(physical).ReadErrorLog();
+  const auto found = std::find_if(records.begin(), records.end(), [](const auto& record) {
+    return record.code == RasCode::POWER_LIMIT;
+  });
+  ASSERT_NE(found, records.end());
+  EXPECT_EQ(found->severity, RasSeverity::INFO);
+  EXPECT_GT(found->detail[0], 75'000u) << "mW";
+  EXPECT_THAT(driver::Text(*found), HasSubstr("INFO POWER_LIMIT function 0: "));
+}
+
+// ---------------------------------------------------------------- errors
+
+class Errors : public CardFixture {
+ protected:
+  model::FaultSpec At(model::FaultKind kind, uint64_t address) {
+    model::FaultSpec fault;
+    fault.kind = kind;
+    fault.where.address = address;
+    return fault;
+  }
+};
+
+TEST_F(Errors, OfDeviceMemoryAreCountedByChannelAndLoggedWithTimeAndPlace) {
+  config_.faults = {At(model::FaultKind::kMemorySingleBit, 4096)};
+  Open();
+  const flex::DeviceHandle device = context_->Allocate(64 << 10);
+  std::vector<uint8_t> host(64 << 10);
+  context_->DefaultStream().CopyToDevice(host.data(), device, host.size());
+  context_->DefaultStream().Synchronize();
+  const uint64_t before = transport_->NowPs();
+  context_->DefaultStream().CopyFromDevice(host.data(), device, host.size());
+  context_->DefaultStream().Synchronize();
+  const uint64_t after = transport_->NowPs();
+  driver::ErrorReading errors = driver::ReadErrors(*transport_, 16);
+  EXPECT_EQ(errors.corrected, 1u);
+  EXPECT_EQ(errors.uncorrected, 0u);
+  // 256 bytes each: 4096 is block 16, so channel 0 again.
+  for (size_t channel = 0; channel < errors.channels.size(); ++channel)
+    EXPECT_EQ(errors.channels[channel].corrected, channel == 0 ? 1u : 0u) << channel;
+
+  context_.reset();
+  {
+    driver::Device physical(*transport_, 0);
+    const driver::RasRecord record = driver::PhysicalFunction(physical).ReadErrorLog().front();
+    EXPECT_EQ(record.code, RasCode::MEMORY_CORRECTED);
+    EXPECT_EQ(record.severity, RasSeverity::CORRECTED);
+    EXPECT_EQ(record.detail[0] >> 8, 0u) << "channel";
+    EXPECT_GE(record.time_ps, before);
+    EXPECT_LE(record.time_ps, after);
+    EXPECT_THAT(driver::Text(record), HasSubstr("channel 0, bank "));
+    physical.Reset();
+    EXPECT_EQ(driver::PhysicalFunction(physical).ReadErrorLog().front().code,
+              RasCode::MEMORY_CORRECTED)
+        << "the log survives a function-level reset";
+  }
+  EXPECT_EQ(driver::ReadErrors(*transport_, 0).corrected, 1u);
+  transport_->HotReset();
+  driver::Device physical(*transport_, 0);
+  EXPECT_EQ(driver::ReadErrors(*transport_, 0).corrected, 0u);
+  EXPECT_TRUE(driver::PhysicalFunction(physical).ReadErrorLog().empty()) << "the firmware booted";
+}
+
+TEST_F(Errors, APowerBrakeShowsInTheSensors) {
+  model::FaultSpec brake;
+  brake.kind = model::FaultKind::kPowerBrake;
+  brake.when.time_ps = 200'000'000'000;
+  brake.lasts_ps = 1'000'000'000;
+  brake.percent = 40;
+  config_.faults = {brake};
+  Open();
+  transport_->Advance(200'500'000'000 - transport_->NowPs());
+  driver::SensorReading reading = driver::ReadSensors(*transport_);
+  EXPECT_EQ(reading.percent, 40u);
+  EXPECT_EQ(reading.core_clock_mhz, 440u);
+  EXPECT_TRUE(reading.limited_from_outside);
+  EXPECT_FALSE(reading.limited_by_power);
+  transport_->Advance(1'000'000'000);
+  reading = driver::ReadSensors(*transport_);
+  EXPECT_EQ(reading.percent, 100u);
+  EXPECT_EQ(reading.throttled_ps, 1'000'000'000u);
 }
 
 }  // namespace

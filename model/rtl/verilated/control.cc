@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "Vcontrol.h"
+#include "Vcontrol___024root.h"
 #include "model/rtl/verilated/blocks.h"
 #include "model/rtl/verilated/fst_file.h"
 #include "model/rtl/verilated/verilated_block.h"
@@ -173,6 +174,22 @@ class VerilatedControl final : public ControlRtl {
     return top_.accepted != 0;
   }
 
+  // Of the entry of an operation that is held, if there is one, or of the registers of a queue.
+  void FlipBit(uint64_t seed) override {
+    constexpr uint64_t kFunctionsInUse = 2;  // the PF and the first VF, which runs use
+    const uint64_t function = seed % kFunctionsInUse;
+    const uint64_t held = top_.rootp->control_processor__DOT__operation_table__DOT__used[function];
+    const uint64_t bit = seed / 4;
+    if (seed / kFunctionsInUse % 2 == 0) {
+      const auto slot = held == 0 ? 0u : static_cast<unsigned>(__builtin_ctzll(held));
+      auto& blocks = top_.rootp->control_processor__DOT__operation_table__DOT__blocks;
+      Flip(blocks[static_cast<unsigned>(function) << SlotBits() | slot], kEntryBytes * 8, bit);
+    } else {
+      constexpr uint64_t kQueueBits = 439;  // queue_file.sv
+      Flip(top_.rootp->control_processor__DOT__queue_file__DOT__queues[function], kQueueBits, bit);
+    }
+  }
+
   void SetWaves(Waves* waves, uint64_t period_ps) override {
     if (waves != nullptr) AttachWaves(*waves, top_);
     waves_ = waves;
@@ -180,6 +197,10 @@ class VerilatedControl final : public ControlRtl {
   }
 
  private:
+  template <class Words>
+  static void Flip(Words& words, uint64_t bits, uint64_t bit) {
+    words[bit % bits / 32] ^= 1u << bit % bits % 32;
+  }
   // What is said for one clock has been said.
   void ClearPulses() {
     top_.set_queue = top_.doorbell = top_.cancel_doorbell = top_.consumed = 0;

@@ -19,7 +19,8 @@ namespace spyre::firmware {
 
 constexpr uint64_t kGiB = 1ull << 30;
 constexpr uint32_t kAllRequests = regs::MC_PENDING_RESET_MASK | regs::MC_PENDING_MESSAGE_MASK |
-                                  regs::MC_PENDING_ADMIN_MASK | regs::MC_PENDING_MAILBOX_MASK;
+                                  regs::MC_PENDING_ADMIN_MASK | regs::MC_PENDING_MAILBOX_MASK |
+                                  regs::MC_PENDING_ERROR_MASK;
 
 struct Card {
   uint32_t vfs = 2;
@@ -77,6 +78,16 @@ class FakeCard {
   void PostReset(uint32_t function) {
     At(regs::MC_RESET_FUNCTION) = function;
     pending_ |= regs::MC_PENDING_RESET_MASK;
+  }
+  void PostError(RasCode code, RasSeverity severity, uint32_t function, uint32_t detail0,
+                 uint32_t detail1) {
+    At(regs::MC_ERROR_WHAT) = static_cast<uint32_t>(code) << 16 | static_cast<uint32_t>(severity)
+                                                                      << 8;
+    At(regs::MC_ERROR_FUNCTION) = function;
+    At(regs::MC_ERROR_DETAIL0) = detail0;
+    At(regs::MC_ERROR_DETAIL1) = detail1;
+    SetPair(regs::MC_ERROR_TIME_LO, time_ps_);
+    pending_ |= regs::MC_PENDING_ERROR_MASK;
   }
   void PostLetter(uint32_t command, uint32_t arg0 = 0, uint32_t arg1 = 0) {
     At(regs::MC_LETTER_COMMAND) = command;
@@ -174,7 +185,9 @@ class FakeCard {
       default:
         break;
     }
-    const bool request = address >= regs::MC_MESSAGE_FUNCTION && address < regs::MC_REGION_FUNCTION;
+    const bool request =
+        (address >= regs::MC_MESSAGE_FUNCTION && address < regs::MC_REGION_FUNCTION) ||
+        address >= regs::MC_ERROR_WHAT;
     if (!IsRegister(address) || !request || InEntry(address, regs::MC_BLOCK_OUT)) {
       ++violations_;
       return 0;
@@ -234,6 +247,8 @@ class FakeCard {
         return Finish(regs::MC_PENDING_RESET_MASK);
       case regs::MC_LETTER_DONE:
         return Finish(regs::MC_PENDING_MAILBOX_MASK);
+      case regs::MC_ERROR_DONE:
+        return Finish(regs::MC_PENDING_ERROR_MASK);
       case regs::MC_REGION_SET:
         return SetRegion();
       case regs::MC_SCRUB:
@@ -253,7 +268,7 @@ class FakeCard {
   }
 
  private:
-  static constexpr uint32_t kBlocks = 6;
+  static constexpr uint32_t kBlocks = 7;
   static constexpr uint32_t kBlockWords = 1024;
   static uint64_t Value(const Letter& letter) {
     return static_cast<uint64_t>(letter.results[1]) << 32 | letter.results[0];

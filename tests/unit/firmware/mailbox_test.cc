@@ -142,6 +142,38 @@ TEST_F(FirmwareMailbox, RecordsAreCountedBySeverity) {
       << "also those that were not kept";
 }
 
+TEST_F(FirmwareMailbox, AnErrorOfTheHardwareIsRecordedAsTheCardReportsIt) {
+  bus.PostError(RasCode::MEMORY_UNCORRECTED, RasSeverity::NON_FATAL, 2, 3 << 8 | 1, 77);
+  bus.Service();
+  EXPECT_EQ(bus.pending(), 0u);
+  EXPECT_EQ(bus.Mail(MailboxCommand::GET_RAS, 0).results,
+            (std::array<uint32_t, 4>{
+                What(RasCode::MEMORY_UNCORRECTED, RasSeverity::NON_FATAL, RasAction::NONE), 2,
+                3 << 8 | 1, 77}));
+}
+
+TEST_F(FirmwareMailbox, AnErrorOfTheHardwareHasItsOwnTimeNotThatOfItsRecord) {
+  bus.SetTime(0x9'0000'0007);
+  bus.PostError(RasCode::MEMORY_CORRECTED, RasSeverity::CORRECTED, 0, 0, 0);
+  bus.SetTime(0xA'0000'0000);
+  bus.Service();
+  EXPECT_EQ(bus.Mail(MailboxCommand::GET_RAS_TIME, 0).results,
+            (std::array<uint32_t, 4>{7, 9, 0, 0}));
+}
+
+TEST_F(FirmwareMailbox, ErrorsOfTheWorkOfAFunctionLeaveRoomForThoseOfTheCard) {
+  bus.PostError(RasCode::PCIE_RETRAIN, RasSeverity::CORRECTED, 0, 20, 0);
+  bus.Service();
+  for (uint32_t i = 0; i < 1000; ++i) {
+    bus.PostError(RasCode::MEMORY_POISONED, RasSeverity::NON_FATAL, 1, 0, i);
+    bus.Service();
+  }
+  EXPECT_EQ(Held(), 1 + kRecords / 3);
+  EXPECT_EQ(SinceBoot(), 1001u);
+  EXPECT_EQ(bus.Mail(MailboxCommand::GET_RAS, 0).results[0] >> 16,
+            static_cast<uint32_t>(RasCode::PCIE_RETRAIN));
+}
+
 TEST_F(FirmwareMailbox, TheNewestRecordPushesOutTheOldest) {
   for (uint32_t i = 0; i < kRecords + 3; ++i) bus.Ask(static_cast<AdminCommand>(100 + i), 1);
   EXPECT_EQ(Held(), kRecords);
