@@ -12,9 +12,9 @@
 #include <vector>
 
 #include "cosim/config/config.h"
+#include "cosim/fault/fault_outcomes.h"
 #include "cosim/host/host_time.h"
 #include "cosim/measure/usage.h"
-#include "cosim/session/fault_outcomes.h"
 #include "cosim/session/output_directory.h"
 #include "cosim/verify/verification.h"
 #include "cosim/workload/bundle_steps.h"

@@ -17,6 +17,7 @@
 #include "cosim/session/card_reading.h"
 #include "cosim/session/output_directory.h"
 #include "cosim/session/session_card.h"
+#include "cosim/session/session_faults.h"
 #include "cosim/session/session_setup.h"
 #include "cosim/tensors/npy.h"
 #include "cosim/workload/input_data.h"
@@ -91,7 +92,8 @@ class Session {
       Unplug();
       EndTrace();
       VerifyOutput();
-      SettleFaults();
+      result_.faults =
+          faults_.Settle(nullptr, result_.verification ? &*result_.verification : nullptr);
       result_.wave_paths =
           card_->KeepWaves(!result_.verification || result_.verification->passed());
       // A full disk costs large files, not the report.
@@ -200,35 +202,16 @@ class Session {
   // What happened up to the fault can be looked at.
   void EndInFault(const Error& error) {
     ReadFaults();
-    const std::string what = error.what();
-    run_end_.error = what.substr(0, what.find('\n'));
-    SettleFaults();
+    result_.faults = faults_.Settle(&error, nullptr);
     Unplug();
     EndTrace();
-    if (error.kind() != ErrorKind::kDeviceFault || result_.faults.empty()) return;
-    const std::string text = fmt::format("{}\nfaults that the configuration declares:\n{}", what,
-                                         FaultLines(result_.faults));
-    throw FaultedRun(error, text, std::make_shared<const RunResult>(std::move(result_)));
+    if (error.kind() == ErrorKind::kDeviceFault && !result_.faults.empty())
+      ThrowFaulted(error, std::move(result_));
   }
 
-  // While there is a card: what it knows of declared faults.
   void ReadFaults() {
-    if (card_ == nullptr || card_->model() == nullptr || card_->model()->faults() == nullptr)
-      return;
-    faults_.emplace(*card_->model()->faults());
-    run_end_.time_ps = result_.sim_ps = card_->transport().NowPs();
-    run_end_.has_data = config_.workload.functional;
-    if (context_ == nullptr) return;
-    const driver::QueueStatistics queue = context_->QueueStatistics();
-    run_end_.missed_interrupt = queue.missed_interrupts > 0;
-    run_end_.torn_response = queue.torn_responses > 0;
-  }
-
-  void SettleFaults() {
-    if (!faults_) return;
-    run_end_.compared = result_.verification.has_value();
-    run_end_.right = run_end_.compared && result_.verification->passed();
-    result_.faults = cosim::SettleFaults(*faults_, run_end_);
+    if (card_ != nullptr && faults_.Read(*card_, context_.get(), config_.workload.functional))
+      result_.sim_ps = card_->transport().NowPs();
   }
 
   // Tensors go first: the context must outlive them.
@@ -421,8 +404,7 @@ class Session {
   std::unique_ptr<flex::RuntimeContext> context_;
   RunTensors tensors_;
   std::unique_ptr<WorkloadRun> run_;
-  std::optional<model::FaultInjector> faults_;  // as they were at the end
-  RunEnd run_end_;
+  SessionFaults faults_;
 };
 
 }  // namespace

@@ -16,7 +16,6 @@ namespace spyre::model {
 namespace {
 constexpr uint32_t kBus = regs::MC_STATE;  // where the controller's registers begin
 constexpr size_t kLogLines = 64;
-constexpr size_t kWaitingErrors = 64;
 constexpr size_t kLogLineBytes = 200;
 constexpr size_t kLinesInMessage = 8;
 
@@ -151,16 +150,6 @@ void ManagementController::FunctionReset(unsigned function) {
   UpdatePending();
 }
 
-void ManagementController::Report(const HardwareError& error) {
-  if (errors_.size() == kWaitingErrors) {
-    ++lost_errors_;
-    return;
-  }
-  errors_.push_back(error);
-  errors_.back().time_ps = NowPs();
-  UpdatePending();
-}
-
 void ManagementController::CardReset() {
   fault_.clear();
   HoldFirmware();
@@ -259,21 +248,13 @@ uint32_t ManagementController::Read(uint32_t address) {
     case regs::MC_RESET_FUNCTION:
       return resets_.empty() ? 0 : resets_.front();
     case regs::MC_ERROR_WHAT:
-      if (errors_.empty()) return 0;
-      return static_cast<uint32_t>(errors_.front().code) << 16 |
-             static_cast<uint32_t>(errors_.front().severity) << 8 |
-             static_cast<uint32_t>(RasAction::NONE);
     case regs::MC_ERROR_FUNCTION:
-      return errors_.empty() ? 0 : errors_.front().function;
     case regs::MC_ERROR_DETAIL0:
     case regs::MC_ERROR_DETAIL1:
-      return errors_.empty() ? 0 : errors_.front().detail[address == regs::MC_ERROR_DETAIL1];
     case regs::MC_ERROR_LOST:
-      return lost_errors_;
     case regs::MC_ERROR_TIME_LO:
-      return errors_.empty() ? 0 : static_cast<uint32_t>(errors_.front().time_ps);
     case regs::MC_ERROR_TIME_HI:
-      return errors_.empty() ? 0 : static_cast<uint32_t>(errors_.front().time_ps >> 32);
+      return ErrorRegister(address);
     case regs::MC_LETTER_COMMAND:
       return letter_.command;
     case regs::MC_LETTER_ARG0:
@@ -353,26 +334,6 @@ void ManagementController::Effect(uint32_t address, uint32_t value) {
       break;
   }
   UpdatePending();
-}
-
-// ---------------------------------------------------------------- declared faults
-
-void ManagementController::Hang(Injection* injection) {
-  if (stopped_) return;
-  constexpr uint32_t kWatchdogUs = 20000;  // as the firmware sets it for a request
-  hung_ = injection;
-  runner_->Halt();
-  ArmWatchdog(kWatchdogUs);
-}
-
-void ManagementController::Trap(Injection* injection) {
-  if (stopped_) return;
-  trapped_ = injection;
-  runner_->Break();
-}
-
-void ManagementController::FlipBit(uint64_t seed) {
-  if (runner_->rtl() != nullptr) runner_->rtl()->FlipBit(seed);
 }
 
 // ---------------------------------------------------------------- failing

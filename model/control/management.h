@@ -109,6 +109,7 @@ class ManagementController : public sc_core::sc_module,
   void Write(uint32_t address, uint32_t value) override;
   void Effect(uint32_t address, uint32_t value);  // of a write, on the rest of the card
   uint32_t Register(uint32_t address) const;
+  uint32_t ErrorRegister(uint32_t address) const;  // of block error
   void UpdatePending();
   uint64_t Pair(uint32_t low) const;  // a register and the next, its high half
   void SetRegion();

@@ -194,7 +194,9 @@ const std::vector<FaultKindInfo>& FaultKinds() {
       {Kind::kResponseDuplicated, "response_duplicated", Site::kResponse, entry, false,
        "A response is written twice, into two places of the ring", Outcome::kDetected,
        "the driver: a response of an operation that is not outstanding",
-       "what is outstanding ends in a device fault", "Reset of the context", nullptr, 0},
+       "what is outstanding ends in a device fault; nothing, if the next response is written over "
+       "the second one first",
+       "Reset of the context", nullptr, 0},
       {Kind::kThermalThrottle,
        "thermal_throttle",
        Site::kTime,

@@ -24,7 +24,7 @@ constexpr uint64_t kCopyBytes = 16384;
 
 class PcieErrors : public QueueByHand {
  protected:
-  // What one answer does; what a card that asks again makes of it is a test of its own.
+  // What one answer does. That the card asks again is shown in tests/integration/faults.
   PcieErrors() { config_.pcie.read_retries = 0; }
 
   uint32_t Config(uint32_t offset) { return transport_->ConfigRead(0, offset); }
@@ -169,28 +169,6 @@ TEST_P(PcieErrors, DamagedDataReachNoMemory) {
   Ring();
   Settle();
   EXPECT_EQ(Status() & 0xF900, 0x8100u) << "and master data parity error";
-}
-
-TEST_P(PcieErrors, AReadWhoseAnswerIsLostOrDamagedIsSentAgain) {
-  config_.pcie.read_retries = 1;
-  OpenByHand();
-  const auto copy = [this](ReadFault::Kind kind, uint64_t times) {
-    transport_->ConfigWrite(0, kDeviceControl2, 0x5);  // completion time-out of 16 ms
-    PutCopy();
-    FailPage(kind, times);
-    Ring();
-    transport_->Advance(50 * kMs);
-    return StatusAt(0);
-  };
-  for (const ReadFault::Kind kind : {ReadFault::Kind::kPoisoned, ReadFault::Kind::kNoCompletion}) {
-    EXPECT_EQ(copy(kind, 1), Status::OK);
-    EXPECT_EQ(MemoryAt(4096), (std::array<uint32_t, 2>{0x5A5A5A5A, 0x5A5A5A5A}));
-    EXPECT_NE(Uncorrectable(), 0u) << "it is logged all the same";
-    Reopen();
-    EXPECT_EQ(copy(kind, 2), Status::HOST_FAULT) << "once is enough";
-    Reopen();
-  }
-  EXPECT_EQ(copy(ReadFault::Kind::kAbort, 1), Status::HOST_FAULT) << "a refusal is an answer";
 }
 
 TEST_P(PcieErrors, RefusalsOfTheHostAreAborts) {

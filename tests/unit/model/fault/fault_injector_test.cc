@@ -99,11 +99,11 @@ TEST(FaultInjector, AProbabilityHitsItsShareAndTheSameEventsForTheSameSeed) {
     fault.when.seed = seed;
     fault.times = 1'000'000;
     FaultInjector injector({fault});
-    std::vector<int> hits;
+    std::vector<int> struck;
     for (int i = 0; i < 10'000; ++i) {
-      if (injector.Strike(FaultSite::kRing, FaultEvent{}, 0) != nullptr) hits.push_back(i);
+      if (injector.Strike(FaultSite::kRing, FaultEvent{}, 0) != nullptr) struck.push_back(i);
     }
-    return hits;
+    return struck;
   };
   // Four standard deviations of a binomial distribution of 10,000 events.
   EXPECT_NEAR(static_cast<double>(hits(1).size()), 2500.0, 4 * 43.3);
@@ -125,7 +125,8 @@ TEST(FaultInjector, TheFirstOutcomeCountsUnlessWorkWasRightInTheEnd) {
 }
 
 TEST(FaultInjector, InjectionsOfACopyOutliveTheCard) {
-  std::optional<FaultInjector> card({OfKind(FaultKind::kDmaStuck)});
+  std::optional<FaultInjector> card;
+  card.emplace(std::vector<FaultSpec>{OfKind(FaultKind::kDmaStuck)});
   card->Strike(FaultSite::kDma, FaultEvent{}, 7);
   const FaultInjector copy = *card;
   card.reset();

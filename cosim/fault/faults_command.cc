@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cosim/cli/faults_command.h"
+#include "cosim/fault/faults_command.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -11,7 +11,6 @@
 
 #include "base/error.h"
 #include "base/nearest.h"
-#include "cosim/cli/exit_status.h"
 #include "model/fault/fault_kind.h"
 
 namespace spyre::cosim {
@@ -80,7 +79,6 @@ std::string FaultTable() {
 void AddFaultsCommand(command_line::Command& root) {
   command_line::Command& command =
       root.AddCommand("faults", "Kinds of fault for [[fault]] (docs/faults.md)");
-  command.Footer(kExitText);
   const auto kind = std::make_shared<std::string>();
   const auto json = std::make_shared<bool>(false);
   command.Add("KIND", *kind, "only this one");
@@ -90,7 +88,7 @@ void AddFaultsCommand(command_line::Command& root) {
   command.Action([kind, json, table] {
     if (*table) {
       std::cout << FaultTable();
-      return static_cast<int>(kDone);
+      return 0;
     }
     const std::vector<std::string> names = model::FaultKindNames();
     if (!kind->empty() && std::find(names.begin(), names.end(), *kind) == names.end()) {
@@ -108,7 +106,7 @@ void AddFaultsCommand(command_line::Command& root) {
       }
     }
     if (*json) std::cout << all.dump(2) << "\n";
-    return static_cast<int>(kDone);
+    return 0;
   });
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cosim/session/fault_outcomes.h"
+#include "cosim/fault/fault_outcomes.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
