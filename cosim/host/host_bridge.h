@@ -60,6 +60,9 @@ class HostBridge : public sc_core::sc_module {
 
   // Takes the pending interrupt of (function, vector), if any.
   bool TakeInterrupt(driver::FunctionId function, unsigned vector);
+  bool HasInterrupt(driver::FunctionId function, unsigned vector) const {
+    return interrupts_.count({function, vector}) == 1;
+  }
   void ForgetInterrupts(driver::FunctionId function);
 
   void AddReadFault(const ReadFault& fault) { read_faults_.push_back(fault); }

@@ -24,19 +24,6 @@ namespace {
 constexpr uint64_t kHotResetPs = 1'000'000'000;
 constexpr uint64_t kTrainingPs = 100'000'000'000;
 
-model::HostAccess::Space BarSpace(int bar) {
-  switch (bar) {
-    case 0:
-      return model::HostAccess::Space::kBar0;
-    case 2:
-      return model::HostAccess::Space::kBar2;
-    case 4:
-      return model::HostAccess::Space::kBar4;
-    default:
-      throw BadInput("transport: the card has BARs 0, 2 and 4, not {}", bar);
-  }
-}
-
 // What a process of the simulation threw, on its way to whoever runs the simulation.
 std::exception_ptr uncaught;
 
@@ -209,6 +196,47 @@ uint32_t InProcessTransport::Access(driver::FunctionId function, model::HostAcce
   return result;
 }
 
+model::HostAccess::Space InProcessTransport::SpaceOfBar(int bar) {
+  switch (bar) {
+    case 0:
+      return model::HostAccess::Space::kBar0;
+    case 2:
+      return model::HostAccess::Space::kBar2;
+    case 4:
+      return model::HostAccess::Space::kBar4;
+    default:
+      throw BadInput("transport: the card has BARs 0, 2 and 4, not {}", bar);
+  }
+}
+
+uint32_t InProcessTransport::AccessNow(driver::FunctionId function, model::HostAccess::Space space,
+                                       uint64_t offset, bool write, uint32_t value,
+                                       uint64_t* delay_ps) {
+  const std::lock_guard<std::recursive_mutex> lock(mutex_);
+  *delay_ps = 0;
+  return ended_ ? UINT32_MAX : bridge_.Access(function, space, offset, write, value, delay_ps);
+}
+
+bool InProcessTransport::TakeInterrupt(driver::FunctionId function, int vector) {
+  const std::lock_guard<std::recursive_mutex> lock(mutex_);
+  return bridge_.TakeInterrupt(function, static_cast<unsigned>(vector));
+}
+
+bool InProcessTransport::HasInterrupt(driver::FunctionId function, int vector) {
+  const std::lock_guard<std::recursive_mutex> lock(mutex_);
+  return bridge_.HasInterrupt(function, static_cast<unsigned>(vector));
+}
+
+bool InProcessTransport::ended() {
+  const std::lock_guard<std::recursive_mutex> lock(mutex_);
+  return ended_;
+}
+
+void InProcessTransport::Check() {
+  const std::lock_guard<std::recursive_mutex> lock(mutex_);
+  if (!ended_) CheckCard();
+}
+
 uint32_t InProcessTransport::ConfigRead(driver::FunctionId function, uint32_t offset) {
   return Access(function, model::HostAccess::Space::kConfig, offset, false, 0);
 }
@@ -218,12 +246,12 @@ void InProcessTransport::ConfigWrite(driver::FunctionId function, uint32_t offse
 }
 
 uint32_t InProcessTransport::Read32(driver::FunctionId function, int bar, uint64_t offset) {
-  return Access(function, BarSpace(bar), offset, false, 0);
+  return Access(function, SpaceOfBar(bar), offset, false, 0);
 }
 
 void InProcessTransport::Write32(driver::FunctionId function, int bar, uint64_t offset,
                                  uint32_t value) {
-  Access(function, BarSpace(bar), offset, true, value);
+  Access(function, SpaceOfBar(bar), offset, true, value);
 }
 
 void InProcessTransport::SetPresent(bool present) {

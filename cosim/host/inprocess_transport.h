@@ -72,6 +72,18 @@ class InProcessTransport : public ObservableTransport {
   // nothing left to do.
   void RunUntil(uint64_t until_ps, bool when_idle);
   bool idle();  // nothing is left to happen in the card
+
+  // For HostPrograms, which lets time pass itself: one access without its times, but for
+  // `*delay_ps`, how long the packet and the completion take.
+  uint32_t AccessNow(driver::FunctionId function, model::HostAccess::Space space, uint64_t offset,
+                     bool write, uint32_t value, uint64_t* delay_ps);
+  // As WaitInterrupt, without waiting.
+  bool TakeInterrupt(driver::FunctionId function, int vector);
+  bool HasInterrupt(driver::FunctionId function, int vector);
+  bool ended();  // a process of the simulation has thrown: it runs no more
+  void Check();  // Error(kDeviceFault) if the card has just been lost, once
+  static model::HostAccess::Space SpaceOfBar(int bar);  // BadInput if the card has no such BAR
+
   HostBridge& bridge() { return bridge_; }
   const HostTiming& timing() const { return timing_; }
 
@@ -79,6 +91,7 @@ class InProcessTransport : public ObservableTransport {
   HostTime host_time();  // since the beginning
 
  private:
+  friend class ProgramTransport;
   class Kernel;
   InProcessTransport(std::shared_ptr<Kernel> kernel, const CardSetup& setup);
   uint32_t Access(driver::FunctionId function, model::HostAccess::Space space, uint64_t offset,
