@@ -109,7 +109,7 @@ void KernelLog::EndStep(const model::Job& job, Running& running) {
 
 void KernelLog::Trace(const model::Job& job, const StepExecution& execution) {
   if (recorder_ == nullptr || !recorder_->Wants(trace::kStep)) return;
-  recorder_->Slice(trace::kStep, recorder_->AddTrack("card", fmt::format("stream {}", job.stream)),
+  recorder_->Slice(trace::kStep, recorder_->StreamTrack("card", job.stream, job.function),
                    recorder_->Intern(NameOf(execution.step)), execution.start_ps, execution.end_ps,
                    job.flow, execution.bytes_read + execution.bytes_written,
                    static_cast<uint32_t>(execution.iteration));

@@ -128,7 +128,7 @@ void ControlProcessor::Abort(Operation& operation) {
 void ControlProcessor::Trace(const Operation& operation) const {
   if (recorder_ == nullptr) return;
   const Response& response = operation.response;
-  const auto track = recorder_->AddTrack("card", fmt::format("stream {}", operation.block.stream));
+  const auto track = recorder_->StreamTrack("card", operation.block.stream, operation.function);
   const bool compute = operation.engine == kCompute || operation.engine == kPrepare;
   const uint64_t bytes = compute ? response.device_bytes_read + response.device_bytes_written
                                  : operation.block.size_bytes;
