@@ -205,6 +205,12 @@ struct OutputConfig {
   Comparison compare = Comparison::kNone;
 };
 
+// Several workloads at once, each on a virtual function of its own (tenants.h reads them).
+struct TenantsConfig {
+  TableList list;     // [[tenant]]; none: one workload
+  bool alone = true;  // each is run alone as well, and its times compared
+};
+
 // The function of the card that the runtime opens.
 enum class FunctionMode : uint8_t { kVirtual, kPhysical };
 const std::vector<std::string>& FunctionModeNames();
@@ -216,7 +222,8 @@ struct RunConfig {
   model::CardConfig card;
   HostConfig host;
   RuntimeConfig runtime;
-  WorkloadConfig workload;
+  WorkloadConfig workload;  // with tenants: what counts for those that do not say otherwise
+  TenantsConfig tenants;
   TraceConfig trace;
   OutputConfig output;
 
@@ -233,6 +240,13 @@ RunConfig LoadConfig(const std::string& path, const std::vector<std::string>& ov
 // The same from TOML text; `name` is what messages call it.
 RunConfig ParseConfig(const std::string& text, const std::string& name,
                       const std::vector<std::string>& overrides = {});
+
+// `config` with the keys of [workload] of another configuration file over its own. The rest of that
+// file describes a run of its own, and must be valid too.
+RunConfig WithWorkloadOf(RunConfig config, const std::string& path);
+// The same with the keys of a TOML table, "{ op = 'add' }"; paths in it are relative to `base`.
+RunConfig WithWorkload(RunConfig config, const std::string& table, const std::string& name,
+                       const std::string& base);
 
 // The complete effective configuration, as TOML that LoadConfig reads back to the same values. Keys
 // that have their default and no effect (effect.h) are comments.

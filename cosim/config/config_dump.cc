@@ -6,9 +6,24 @@
 
 #include "cosim/config/config.h"
 #include "cosim/config/effect.h"
+#include "cosim/config/toml_json.h"
 
 namespace spyre::cosim {
 namespace {
+
+// Of a list of tables at the top of the file.
+bool IsTop(const std::string& key) { return key.find('.') == std::string::npos; }
+std::string TopTables(const Field& field) {
+  const std::string& json = std::get<TableList*>(field.value)->json;
+  std::string text;
+  if (json.empty()) return text;
+  for (const auto& table : nlohmann::ordered_json::parse(json)) {
+    text += fmt::format("\n[[{}]]\n", field.key);
+    for (const auto& [key, value] : table.items())
+      text += fmt::format("{} = {}\n", key, TomlOfJson(value));
+  }
+  return text;
+}
 
 std::string TableOf(const std::string& key) { return key.substr(0, key.rfind('.')); }
 std::string NameOf(const std::string& key) { return key.substr(key.rfind('.') + 1); }
@@ -51,6 +66,10 @@ std::string ToToml(const RunConfig& config) {
   ForEachField(config, [&](const Field& field) {
     const std::string value = field.ValueText();
     const std::string usual_value = defaults[i++].ValueText();
+    if (IsTop(field.key)) {
+      text += TopTables(field);
+      return;
+    }
     const bool is_idle = value == usual_value && !HasEffect(config, field.key);
     if (TableOf(field.key) != table) {
       table = TableOf(field.key);
@@ -99,9 +118,9 @@ std::string ConfigReference() {
     if (TableOf(field.key) != table) {
       table = TableOf(field.key);
       text += fmt::format(
-          "\n## [{}]\n\n| Key | Default | Unit | Allowed | Source | Meaning |\n"
+          "\n## {}\n\n| Key | Default | Unit | Allowed | Source | Meaning |\n"
           "|---|---|---|---|---|---|\n",
-          table);
+          IsTop(field.key) ? "[[" + table + "]]" : "[" + table + "]");
     }
     text += fmt::format("| `{}` | `{}` | {} | {} | {} | {} |\n", field.key, field.ValueText(),
                         field.unit, field.AllowedText(), field.source, field.description);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The table of configuration keys.
 #include "cosim/config/config.h"
+#include "cosim/config/tenants.h"
 #include "model/common/card_description.h"
 #include "runtime/compiler/division/work_division.h"
 #include "runtime/compiler/ops/op_list.h"
@@ -354,6 +355,8 @@ std::vector<Field> Fields(RunConfig& c) {
   f.SetPrefix("workload.inputs");
   f.Path("a", c.workload.input_a, "float16 .npy file of input a; empty: generated from the seed");
   f.Path("b", c.workload.input_b, "float16 .npy file of input b; empty: generated from the seed");
+
+  DescribeTenants(f, c.tenants);
 
   f.SetPrefix("trace");
   f.Flag("enabled", c.trace.enabled, "Record a trace and write trace.sctrace");

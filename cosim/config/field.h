@@ -51,7 +51,7 @@ struct Field {
   using Value = std::variant<uint64_t*, double*, bool*, std::string*, ChoiceRef,
                              std::vector<std::string>*, NumberTable*, TableList*, FileOrTable*>;
 
-  std::string key;  // complete dotted key, "card.core.lx_bytes"
+  std::string key;  // complete dotted key, "card.core.lx_bytes"; "tenant" stands for [[tenant]]
   Value value;
   std::string unit;           // of a number; "" otherwise
   std::string description;    // for docs/configuration.md
@@ -59,6 +59,7 @@ struct Field {
   uint64_t min = 0, max = 0;  // of a number, and of the numbers of a table
   std::vector<std::string> choices;  // allowed strings; empty: any
   bool is_path = false;              // relative paths are relative to the file that names them
+  std::string path_key;              // of tables: texts of this key are paths
 
   std::string AllowedText() const;  // "1 .. 32", "timed, functional", "true, false"
   std::string ValueText() const;    // as TOML
@@ -67,7 +68,7 @@ struct Field {
 // Collects fields in order of declaration; the Visitor of DescribeCard and of DescribeRun.
 class FieldCollector {
  public:
-  // Every key is put behind `prefix` and a dot.
+  // Every key is put behind `prefix` and a dot; "": at the top of the file.
   void SetPrefix(std::string prefix) { prefix_ = std::move(prefix); }
 
   void Number(const char* key, uint64_t& value, uint64_t min, uint64_t max, const char* unit,
@@ -91,8 +92,9 @@ class FieldCollector {
   void PathList(const char* key, std::vector<std::string>& value, const char* description);
   void Table(const char* key, NumberTable& value, uint64_t min, uint64_t max,
              const char* description);
-  // Values of the key `file` are paths.
-  void Tables(const char* key, TableList& value, const char* description);
+  // Values of the key `path_key` are paths.
+  void Tables(const char* key, TableList& value, const char* description,
+              const char* path_key = "file");
   void FileOrTableOf(const char* key, FileOrTable& value, const char* description);
 
   std::vector<Field> Take() { return std::move(fields_); }

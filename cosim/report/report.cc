@@ -14,6 +14,7 @@
 #include "cosim/report/report_steps.h"
 #include "cosim/report/report_summary.h"
 #include "cosim/report/report_tasks.h"
+#include "cosim/report/report_tenants.h"
 #include "cosim/report/report_usage.h"
 #include "cosim/tensors/host_data.h"
 #include "traces/text.h"
@@ -200,6 +201,7 @@ std::string ReportJson(const RunResult& result, const RunDigest* reference) {
   report["memory"] = MemoryJson(result);
   if (result.tasks) report["issue"] = TasksJson(result);
   if (result.model) report["model"] = ModelJson(result);
+  if (!result.tenants.empty()) report["tenants"] = TenantsJson(result);
   report["management"] = {{"log", result.firmware_log}};
   if (result.fast) report["fast"] = FastJson(result);
   if (reference != nullptr) {

@@ -15,6 +15,7 @@
 #include "cosim/report/report_hazards.h"
 #include "cosim/report/report_model.h"
 #include "cosim/report/report_tasks.h"
+#include "cosim/report/report_tenants.h"
 #include "cosim/report/report_usage.h"
 #include "cosim/tensors/host_data.h"
 #include "traces/text.h"
@@ -220,7 +221,9 @@ std::string FilesText(const RunResult& result, const std::string& program, const
   }
   for (const std::string& path : result.wave_paths) text += fmt::format("Waves:   {}\n", path);
   for (const auto& [name, path] : result.tensor_paths) text += fmt::format("Tensor:  {}\n", path);
-  text += fmt::format("Program: {}\n", result.spyrecode_dir);
+  for (const TenantResult& tenant : result.tenants)
+    text += fmt::format("Tenant:  {}\n", tenant.run.out_dir);
+  if (result.tenants.empty()) text += fmt::format("Program: {}\n", result.spyrecode_dir);
   if (result.trace_path.empty()) return text;
   return text + "\n" + style.Paint(Accent::kTitle, "Next:") +
          fmt::format(
@@ -271,7 +274,8 @@ std::string ReportSummary(const RunResult& result, const std::string& program,
       result.wall.verify);
   text += Wrap(prose, style.width);
   for (const std::string& table :
-       {result.model ? ModelTable(result, style.width) : KernelTables(result, style.width),
+       {TenantsTable(result, style.width),
+        result.model ? ModelTable(result, style.width) : KernelTables(result, style.width),
         UnitTable(result, style.width)}) {
     if (!table.empty()) text += "\n" + table;
   }

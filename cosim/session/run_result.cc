@@ -7,6 +7,12 @@
 
 namespace spyre::cosim {
 
+const Error* TenantError(const RunResult& result) {
+  for (const TenantResult& tenant : result.tenants)
+    if (tenant.error) return &*tenant.error;
+  return nullptr;
+}
+
 RunDigest DigestOf(const RunResult& result) {
   return {result.sim_ps,
           result.end_ps - result.begin_ps,

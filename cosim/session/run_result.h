@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "base/error.h"
 #include "cosim/config/config.h"
 #include "cosim/host/host_time.h"
 #include "cosim/measure/usage.h"
@@ -37,6 +38,17 @@ struct WallTimes {      // seconds
   double total = 0;
 };
 
+// Of one tenant: what its interference with others is measured by.
+struct TenantTimes {
+  uint64_t window_ps = 0;        // first operation queued to last finished, with transfers
+  uint64_t launch_ps = 0;        // of the launch's operations alone
+  uint64_t device_ps = 0;        // that the launch's operations ran, added up
+  uint64_t longest_wait_ps = 0;  // of a launch's operation: from queued to started
+  uint64_t output_digest = 0;    // of all output tensors; 0: no data
+};
+struct TenantResult;
+
+// Of a run of several tenants: the card's figures, and of what the tenants did the sum.
 struct RunResult {
   RunConfig config;
   std::string description;
@@ -73,6 +85,8 @@ struct RunResult {
   HostTime launch_host;                                  // from its first call to its last response
   flex::MemoryStatistics tensor_memory, program_memory;  // of the session
 
+  std::vector<TenantResult> tenants;  // in the order of the configuration; empty: it has none
+
   std::string out_dir;
   std::shared_ptr<const OutputDirectory> directory;  // locked until the report is in it
   std::string unwritten;                // why the trace or a tensor is not there; "": all is
@@ -87,6 +101,18 @@ struct RunResult {
            kernel_names.count(operation.name) != 0;
   }
 };
+
+struct TenantResult {
+  std::string name;
+  uint64_t function = 0;  // virtual function
+  uint64_t start_us = 0;
+  RunResult run;                     // without the figures of the card
+  HostTime host;                     // of its own processor, from its start to its end
+  std::optional<TenantTimes> alone;  // the same on a card without the others
+  std::optional<Error> error;        // why it did not come to its end
+};
+// The first error of a tenant; null: there is none.
+const Error* TenantError(const RunResult& result);
 
 // What of a run is compared with its reference (compare.h), and the times beside it.
 struct RunDigest {

@@ -14,6 +14,10 @@ constexpr std::string_view kVfioUser = "vfio-user:";
 
 }  // namespace
 
+std::vector<model::UnitStatistics> UnitsOf(const model::Card* card) {
+  return card == nullptr ? std::vector<model::UnitStatistics>() : card->Statistics();
+}
+
 SessionCard::SessionCard(const RunConfig& config, const SessionOptions& options,
                          const std::string& out_dir, trace::Recorder* recorder)
     : config_(config), out_dir_(out_dir), served_(options.transport) {
@@ -62,6 +66,17 @@ void SessionCard::Check(const driver::Identity& identity) const {
         .Subject("card.cores")
         .Value(identity.cores);
   }
+}
+
+void SessionCard::Finish(RunResult& result) {
+  model::Card* const card = model();
+  if (card != nullptr) card->CheckRtl();
+  result.units = UnitsOf(card);
+  result.sim_ps = transport_->NowPs();
+  if (card == nullptr) return;
+  const auto& log = card->management().log();
+  result.firmware_log.assign(log.begin(), log.end());
+  if (const model::FastStatistics* fast = card->fast()) result.fast = *fast;
 }
 
 HostTime SessionCard::host_time() { return inprocess_ ? inprocess_->host_time() : HostTime(); }
