@@ -96,7 +96,8 @@ TEST(SeveralTenants, TakeTheSameTimesWithDataAndWithout) {
 TEST(SeveralTenants, GoOnWhenOneFails) {
   const RunResult result = RunText(
       "[[tenant]]\nname = \"large\"\nfunction = 1\n"
-      "workload = { op = \"add\", rows = 4194304, cols = 4096, functional = false }\n"
+      "workload = { op = \"add\", rows = 4194304, cols = 4096, tile = { rows = 8192 }, functional "
+      "= false }\n"
       "[[tenant]]\nname = \"good\"\nfunction = 2\nworkload = { m = 64, k = 64, n = 64 }\n");
   ASSERT_TRUE(result.tenants[0].error.has_value());
   EXPECT_THAT(result.tenants[0].error->what(), HasSubstr("large: "));
