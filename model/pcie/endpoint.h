@@ -84,6 +84,12 @@ class PcieEndpoint : public sc_core::sc_module {
   // Power was off: sticky bits are gone too. While the link is down.
   void ForgetSticky();
 
+  // Of a card behind a switch: the switch ends the link, and brings the data that other cards read
+  // and write in the window of BAR2, whose times are its own. False: nothing answers at the
+  // address, which is logged as an unsupported request.
+  PcieLink& link() { return link_; }
+  bool PeerAccess(uint64_t address, bool write, uint8_t* data, uint64_t bytes, bool move_data);
+
   unsigned enabled_vfs() const { return enabled_vfs_; }
   uint8_t* sram(uint64_t offset) { return sram_.At(offset); }  // behind BAR4
   std::vector<UnitStatistics> Statistics() const { return link_.Statistics(); }
