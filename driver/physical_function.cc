@@ -108,6 +108,20 @@ void PhysicalFunction::PokeMemory(uint64_t address, uint32_t value) {
   device_.transport().Write32(0, 2, offset, value);
 }
 
+void PhysicalFunction::OpenPeerWindow(uint64_t base) {
+  Transport& transport = device_.transport();
+  const IoAddress address = transport.PeerWindow();
+  if (address == 0) throw BadInput("this way to the card has no other cards beside it");
+  if (base % kBar2Bytes != 0) {
+    throw BadInput("a window at 0x{:x} of device memory: it must be a multiple of its size, 0x{:x}",
+                   base, kBar2Bytes)
+        .Value(base);
+  }
+  transport.ConfigWrite(0, pci::kBar2Low, static_cast<uint32_t>(address));
+  transport.ConfigWrite(0, pci::kBar2High, static_cast<uint32_t>(address >> 32));
+  device_.registers().WriteWindowBase(base);
+}
+
 uint32_t PhysicalFunction::SriovCapability() {
   const auto capability = FindExtendedCapability(device_.transport(), 0, pci::kExtendedSriov);
   if (!capability) throw DeviceFault("function 0 has no SR-IOV capability");

@@ -43,6 +43,11 @@ class PhysicalFunction {
   uint32_t PeekMemory(uint64_t address);
   void PokeMemory(uint64_t address, uint32_t value);
 
+  // Puts the memory window where the platform wants it on the bus (Transport::PeerWindow), so that
+  // other cards reach device memory from `base` on, as far as the window goes; base: a multiple of
+  // the window's size. PeekMemory and PokeMemory move it. BadInput if there are no other cards.
+  void OpenPeerWindow(uint64_t base);
+
   // Turns on VFs 1..count (0: turns them off). Waits DeviceOptions::reset_wait_ns.
   void EnableVirtualFunctions(int count);
   int TotalVirtualFunctions();

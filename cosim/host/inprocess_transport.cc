@@ -2,18 +2,14 @@
 #include "cosim/host/inprocess_transport.h"
 
 #include <fmt/format.h>
-#include <sys/mman.h>
 
-#include <atomic>
-#include <cstdlib>
 #include <exception>
-#include <string_view>
 #include <utility>
 
 #include "base/error.h"
 #include "base/interrupt.h"
+#include "cosim/host/inprocess_kernel.h"
 #include "cosim/host/kernel_stack.h"
-#include "model/contract/program.h"
 
 namespace spyre::cosim {
 
@@ -24,100 +20,17 @@ namespace {
 constexpr uint64_t kHotResetPs = 1'000'000'000;
 constexpr uint64_t kTrainingPs = 100'000'000'000;
 
-// What a process of the simulation threw, on its way to whoever runs the simulation.
-std::exception_ptr uncaught;
+// Where the platform puts the memory windows of cards that reach each other: clear of host memory
+// as HostBridge gives it out, and of the interrupt controller.
+constexpr driver::IoAddress kPeerWindows = uint64_t{1} << 44;
 
-// SystemC's own errors become ours; without this they would end the process. Warnings go to
-// standard error: standard output is the report's.
-void ReportHandler(const sc_core::sc_report& report, const sc_core::sc_actions& /*actions*/) {
-  if (report.get_severity() == sc_core::SC_INFO) return;
-  if (report.get_msg_type() == std::string_view(sc_core::SC_ID_SIMULATION_UNCAUGHT_EXCEPTION_)) {
-    uncaught = std::current_exception();
-    throw sc_core::sc_report(report);  // only this type leaves a process alive
-  }
-  if (report.get_msg_type() == std::string_view(sc_core::SC_ID_STACK_SETUP_FAILED_)) {
-    throw BadInput("the processes of the simulation: {} ({}); raise 'ulimit -v'", report.get_msg(),
-                   report.get_msg_type());
-  }
-  if (report.get_severity() >= sc_core::SC_ERROR) {
-    throw InternalError("SystemC: {} ({})", report.get_msg(), report.get_msg_type());
-  }
-  fmt::print(stderr, "SystemC: {} ({})\n", report.get_msg(), report.get_msg_type());
-}
-
-// SystemC elaborates once in a process, and its kernel cannot be taken down and set up again.
-void RequireFirst() {
-  static std::atomic<bool> made{false};
-  if (!made.exchange(true)) return;
-  throw BadInput(
-      "a card has been simulated in this process already, and SystemC elaborates only once in a "
-      "process; simulate this one in a process of its own (cosim/host/child_process.h), open "
-      "several functions of one card, or make all cards together (InProcessTransport::Several)");
-}
-
-// Units of cores get their threads with their first job. Whether there is room for the stacks is
-// known before anything runs: a card that loses its host's memory later is a lost card.
-void RequireRoomForStacks(uint64_t cores) {
-  const size_t bytes = 2 * cores * kUnitCount * static_cast<size_t>(sc_core::SC_DEFAULT_STACK_SIZE);
-  void* const room =
-      mmap(nullptr, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (room == MAP_FAILED) {
-    throw BadInput(
-        "the processes of the simulation need {} MiB of address space for their stacks; raise "
-        "'ulimit -v'",
-        bytes >> 20);
-  }
-  munmap(room, bytes);
-}
+driver::IoAddress WindowOf(size_t card) { return kPeerWindows + card * kBar2Bytes; }
 
 }  // namespace
 
-// The simulation of this process, with all its modules, which last as long as it does.
-class InProcessTransport::Kernel {
- public:
-  Kernel() {
-    RequireFirst();
-    setenv("SYSTEMC_DISABLE_COPYRIGHT_MESSAGE", "1", 0);  // standard output is the report's
-    sc_core::sc_report_handler::set_handler(ReportHandler);
-  }
-  ~Kernel() {
-    OnInterrupt(nullptr);
-    sc_core::sc_stop();
-  }
-  Kernel(const Kernel&) = delete;
-  Kernel& operator=(const Kernel&) = delete;
-
-  model::Card& AddCard(const CardSetup& setup) {
-    const std::string number = cards_.empty() ? "" : std::to_string(cards_.size());
-    cards_.push_back(
-        std::make_unique<model::Card>(("card" + number).c_str(), setup.config, setup.recorder));
-    bridges_.push_back(std::make_unique<HostBridge>(("host" + number).c_str()));
-    bridge().to_card.bind(cards_.back()->endpoint().inbound);
-    cards_.back()->endpoint().outbound.bind(bridge().from_card);
-    cards_.back()->fault.bind(bridge().card_lost);
-    return *cards_.back();
-  }
-  HostBridge& bridge() { return *bridges_.back(); }  // of the card that was added last
-
-  void Begin() {
-    sc_core::sc_start(sc_core::SC_ZERO_TIME);  // elaborate; every process goes to sleep
-    uint64_t cores = 0;
-    for (const auto& card : cards_) cores += card->config().cores;
-    RequireRoomForStacks(cores);
-    RestoreStackBounds();
-    OnInterrupt([] { sc_core::sc_pause(); });  // it sets a flag of the kernel, nothing else
-  }
-
-  std::recursive_mutex mutex;
-  bool ended = false;
-
- private:
-  std::vector<std::unique_ptr<model::Card>> cards_;
-  std::vector<std::unique_ptr<HostBridge>> bridges_;
-};
-
 InProcessTransport::InProcessTransport(std::shared_ptr<Kernel> kernel, const CardSetup& setup)
     : kernel_(std::move(kernel)),
+      number_(kernel_->cards()),
       timing_(setup.timing),
       mutex_(kernel_->mutex),
       card_(kernel_->AddCard(setup)),
@@ -131,10 +44,12 @@ InProcessTransport::InProcessTransport(const model::CardConfig& config, const Ho
 }
 
 std::vector<std::unique_ptr<InProcessTransport>> InProcessTransport::Several(
-    const std::vector<CardSetup>& cards) {
+    const std::vector<CardSetup>& cards, const model::SwitchConfig* pcie_switch,
+    trace::Recorder* recorder) {
   std::vector<std::unique_ptr<InProcessTransport>> transports;
   if (cards.empty()) return transports;
   const auto kernel = std::make_shared<Kernel>();
+  if (pcie_switch != nullptr) kernel->AddSwitch(*pcie_switch, cards.front(), recorder);
   for (const CardSetup& setup : cards)
     transports.push_back(
         std::unique_ptr<InProcessTransport>(new InProcessTransport(kernel, setup)));
@@ -166,7 +81,7 @@ void InProcessTransport::Simulate(uint64_t until_ps, sc_core::sc_starvation_poli
   } catch (const sc_core::sc_report&) {
     ended_ = true;
     RestoreStackBounds();
-    std::rethrow_exception(std::exchange(uncaught, nullptr));
+    std::rethrow_exception(Kernel::TakeUncaught());
   }
   try {
     ThrowIfInterrupted();
@@ -287,6 +202,39 @@ void InProcessTransport::MapHostAt(driver::FunctionId function, driver::IoAddres
 void InProcessTransport::UnmapHost(driver::FunctionId function, driver::IoAddress address) {
   const std::lock_guard<std::recursive_mutex> lock(mutex_);
   bridge_.Unmap(function, address);
+}
+
+const model::PcieSwitch* InProcessTransport::pcie_switch() const { return kernel_->pcie_switch(); }
+
+driver::IoAddress InProcessTransport::PeerWindow() const {
+  return kernel_->pcie_switch() == nullptr ? 0 : WindowOf(number_);
+}
+
+driver::IoAddress InProcessTransport::MapPeer(driver::FunctionId function, unsigned peer,
+                                              uint64_t offset, uint64_t size) {
+  const std::lock_guard<std::recursive_mutex> lock(mutex_);
+  model::PcieSwitch* const pcie_switch = kernel_->pcie_switch();
+  if (pcie_switch == nullptr) return Transport::MapPeer(function, peer, offset, size);
+  if (peer >= kernel_->cards() || peer == number_) {
+    throw BadInput(
+        "card {}: no peer {}; the cards behind its switch are 0 to {}, itself among them", number_,
+        peer, kernel_->cards() - 1)
+        .Subject(fmt::format("card {}", peer));
+  }
+  if (size == 0 || size > kBar2Bytes || offset > kBar2Bytes - size) {
+    throw BadInput("card {}: {:#x} bytes at {:#x} of the memory window of card {}, which has {:#x}",
+                   number_, size, offset, peer, kBar2Bytes);
+  }
+  const driver::IoAddress address = WindowOf(peer) + offset;
+  pcie_switch->AllowPeer(number_, function, peer, address, size);
+  return address;
+}
+
+void InProcessTransport::UnmapPeer(driver::FunctionId function, driver::IoAddress address) {
+  const std::lock_guard<std::recursive_mutex> lock(mutex_);
+  model::PcieSwitch* const pcie_switch = kernel_->pcie_switch();
+  if (pcie_switch == nullptr || !pcie_switch->ForbidPeer(number_, function, address))
+    Transport::UnmapPeer(function, address);
 }
 
 driver::WaitResult InProcessTransport::WaitInterrupt(driver::FunctionId function, int vector,

@@ -22,6 +22,7 @@
 #include "cosim/host/host_time.h"
 #include "cosim/host/observable_transport.h"
 #include "model/card/card.h"
+#include "model/pcie_switch/pcie_switch.h"
 
 namespace spyre::cosim {
 
@@ -43,9 +44,11 @@ class InProcessTransport : public ObservableTransport {
   };
   InProcessTransport(const model::CardConfig& config, const HostTiming& timing,
                      trace::Recorder* recorder);
-  // A transport for each card, in the order of `cards`.
+  // A transport for each card, in the order of `cards`. With a switch, all of them are behind it,
+  // and reach each other; its port to the host costs what the first card's link says.
   static std::vector<std::unique_ptr<InProcessTransport>> Several(
-      const std::vector<CardSetup>& cards);
+      const std::vector<CardSetup>& cards, const model::SwitchConfig* pcie_switch = nullptr,
+      trace::Recorder* recorder = nullptr);
   ~InProcessTransport() override;
 
   uint32_t ConfigRead(driver::FunctionId function, uint32_t offset) override;
@@ -55,6 +58,10 @@ class InProcessTransport : public ObservableTransport {
   void HotReset() override;
   driver::IoAddress MapHost(driver::FunctionId function, void* host, size_t size) override;
   void UnmapHost(driver::FunctionId function, driver::IoAddress address) override;
+  driver::IoAddress PeerWindow() const override;
+  driver::IoAddress MapPeer(driver::FunctionId function, unsigned peer, uint64_t offset,
+                            uint64_t size) override;
+  void UnmapPeer(driver::FunctionId function, driver::IoAddress address) override;
   driver::WaitResult WaitInterrupt(driver::FunctionId function, int vector,
                                    uint64_t deadline_ps) override;
   uint64_t NowPs() override;
@@ -88,7 +95,8 @@ class InProcessTransport : public ObservableTransport {
   const HostTiming& timing() const { return timing_; }
 
   model::Card& card() { return card_; }
-  HostTime host_time();  // since the beginning
+  const model::PcieSwitch* pcie_switch() const;  // null: there is none
+  HostTime host_time();                          // since the beginning
 
  private:
   friend class ProgramTransport;
@@ -102,6 +110,7 @@ class InProcessTransport : public ObservableTransport {
   void CheckCard();  // Error(kDeviceFault) if it has just been lost
 
   const std::shared_ptr<Kernel> kernel_;
+  const size_t number_;  // of the card
   const HostTiming timing_;
   std::recursive_mutex& mutex_;  // the kernel's, and what follows
   model::Card& card_;

@@ -24,6 +24,14 @@ class ProgramTransport final : public driver::Transport {
   driver::DmaRules dma_rules() const override { return card_.dma_rules(); }
   driver::IoAddress MapHost(driver::FunctionId function, void* host, size_t size) override;
   void UnmapHost(driver::FunctionId function, driver::IoAddress address) override;
+  driver::IoAddress PeerWindow() const override { return card_.PeerWindow(); }
+  driver::IoAddress MapPeer(driver::FunctionId function, unsigned peer, uint64_t offset,
+                            uint64_t size) override {
+    return card_.MapPeer(function, peer, offset, size);
+  }
+  void UnmapPeer(driver::FunctionId function, driver::IoAddress address) override {
+    card_.UnmapPeer(function, address);
+  }
   driver::WaitResult WaitInterrupt(driver::FunctionId function, int vector,
                                    uint64_t deadline_ps) override;
   uint64_t NowPs() override { return card_.NowPs(); }

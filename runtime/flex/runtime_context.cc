@@ -28,7 +28,7 @@ RuntimeContext::RuntimeContext(driver::Transport& transport, driver::FunctionId 
       allocator_(MakeAllocator()),
       scheduler_(device_, mutex_,
                  MakeSchedulingPolicy(options.scheduling, options.starvation_limit),
-                 options.keep_completed) {
+                 options.keep_completed, options.card) {
   const HazardMode hazards = HazardModeFromName(options.hazards);
   if (hazards != HazardMode::kOff) hazards_ = std::make_unique<HazardGuard>(hazards, scheduler_);
 }

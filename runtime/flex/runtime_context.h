@@ -44,6 +44,7 @@ struct RuntimeOptions {
   bool timing_only = false;     // bulk copies carry TIMING_ONLY: they take time but move no data
   bool keep_completed = true;   // keep every CompletedOperation for the report
   std::string hazards = "off";  // between streams: a name of HazardModeNames()
+  unsigned card = 0;            // of several in one simulation: correlations are unique over them
 };
 
 class RuntimeContext {

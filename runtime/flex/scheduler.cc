@@ -10,7 +10,8 @@
 namespace spyre::flex {
 namespace {
 
-// Correlations are unique over the functions of a card, so that traces of several can be joined.
+// Correlations are unique over the functions of all cards, so that traces of several can be joined.
+constexpr int kCorrelationCardShift = 56;
 constexpr int kCorrelationFunctionShift = 48;
 
 CompletedOperation DescribeOutcome(const PendingOperation& pending, const Response& response,
@@ -59,13 +60,13 @@ CompletedOperation DescribeOutcome(const PendingOperation& pending, Status statu
 }
 
 Scheduler::Scheduler(driver::Device& device, RuntimeMutex& mutex,
-                     std::unique_ptr<SchedulingPolicy> policy, bool keep_completed)
+                     std::unique_ptr<SchedulingPolicy> policy, bool keep_completed, unsigned card)
     : device_(device),
       mutex_(mutex),
       policy_(std::move(policy)),
       keep_completed_(keep_completed),
-      next_correlation_((static_cast<uint64_t>(device.function()) << kCorrelationFunctionShift) +
-                        1) {}
+      next_correlation_((uint64_t{card} << kCorrelationCardShift) +
+                        (uint64_t{device.function()} << kCorrelationFunctionShift) + 1) {}
 
 uint64_t Scheduler::QueueOperation(uint32_t stream_index, ControlBlockRequest&& cb) {
   if (stream_index > kLastStream) {
