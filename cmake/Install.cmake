@@ -89,9 +89,9 @@ endfunction()
 # Once, when all libraries are there.
 function(spyre_install_package)
   add_library(spyre_runtime INTERFACE) # an application: streams, tensors, launches, the task graph
-  target_link_libraries(spyre_runtime INTERFACE spyre_runtime_spyre spyre_runtime_spyre_issue)
+  target_link_libraries(spyre_runtime INTERFACE spyre_runtime_spyre spyre_runtime_spyre_issue spyre_runtime_collectives)
   add_library(spyre_model INTERFACE) # the card as a component of a SystemC simulation
-  target_link_libraries(spyre_model INTERFACE spyre_model_card spyre_model_root_port)
+  target_link_libraries(spyre_model INTERFACE spyre_model_card spyre_model_root_port spyre_model_pcie_switch)
   add_library(spyre_cosim INTERFACE) # card, driver, runtime and compiler in one process
   target_link_libraries(spyre_cosim INTERFACE spyre_model spyre_runtime spyre_cosim_report)
   add_library(spyre_bringup INTERFACE) # the bring-up ladder, for a program with rungs of its own
