@@ -292,7 +292,7 @@ std::vector<KernelRun> Kernels(const Trace& trace) {
   for (const Record& record : trace.records) {
     const Track& track = trace.tracks[record.track];
     const std::string& name = trace.names[record.name];
-    if (record.category != kControl || track.process != "card" ||
+    if (record.category != kControl || WithoutPart(track.process) != "card" ||
         !StartsWith(track.name, "stream ") || !StartsWith(name, kComputePrefix)) {
       continue;
     }

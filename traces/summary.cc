@@ -21,11 +21,11 @@ constexpr size_t kManyGroups = 100;
 constexpr uint64_t kMaxComparisons = 5'000'000;
 
 bool IsStream(const Track& track) {
-  return track.process == "card" && StartsWith(track.name, "stream ");
+  return WithoutPart(track.process) == "card" && StartsWith(track.name, "stream ");
 }
 
 // Calls and waits of software: no unit of the card.
-bool IsHost(const GroupSummary& group) { return StartsWith(group.name, "host/"); }
+bool IsHost(const GroupSummary& group) { return StartsWith(WithoutPart(group.name), "host/"); }
 
 // "core 03" -> "core *".
 std::string WithoutNumber(const std::string& name) {
@@ -136,7 +136,8 @@ Units SummarizeUnits(const Trace& trace, const std::vector<std::vector<const Rec
 StreamSummary SummarizeStream(const Trace& trace, const Track& track,
                               const std::vector<const Record*>& records, uint64_t from_ps) {
   StreamSummary stream;
-  stream.name = track.name;
+  // Of several cards each has its streams.
+  stream.name = track.process == "card" ? track.name : track.process + "/" + track.name;
   uint64_t last_end = 0;
   for (const Record* record : records) {
     if (record->category == kStep) {
