@@ -255,7 +255,7 @@ Json RunSessionOf(const RunCase& run) {
   const RunResult result = RunSession(run.config, run.out, {});
   const std::string report = ReportJson(result, reference ? &*reference : nullptr);
   WriteFile(run.out + "/report.json", report, "report");
-  if (const Error* const error = TenantError(result)) throw *error;
+  if (const Error* const error = MemberError(result)) throw *error;
   if (!result.unwritten.empty()) throw BadInput("{}", result.unwritten);
   const bool passed = (!result.verification || result.verification->passed()) &&
                       (!reference || Difference(DigestOf(result), *reference).empty());

@@ -225,7 +225,7 @@ bool RunCommand(const RunArguments& args, const Invocation& invocation) {
                           : ReportSummary(result, invocation.program, other,
                                           invocation.StyleOf(STDOUT_FILENO)))
             << std::flush;
-  if (const Error* const error = TenantError(result)) throw *error;
+  if (const Error* const error = MemberError(result)) throw *error;
   if (!result.unwritten.empty()) throw BadInput("{}", result.unwritten);
   return passed;
 }

@@ -9,6 +9,7 @@
 #include "base/files.h"
 #include "base/nearest.h"
 #include "cosim/config/card_presets.h"
+#include "cosim/config/cards.h"
 #include "cosim/config/config_override.h"
 #include "cosim/config/tenants.h"
 #include "cosim/config/toml_json.h"
@@ -294,10 +295,11 @@ void CheckTogether(const RunConfig& config) {
         Name(waves.block));
   }
   model::CheckCard(config.card);
+  CheckCards(config);
   TenantsOf(config);
 }
 
-RunConfig Build(const toml::table& document, const std::string& name, const fs::path& base,
+RunConfig Build(toml::table document, const std::string& name, const fs::path& base,
                 const std::vector<std::string>& overrides) {
   std::vector<toml::table> sets;
   sets.reserve(overrides.size());
@@ -305,6 +307,7 @@ RunConfig Build(const toml::table& document, const std::string& name, const fs::
 
   // The preset lies under everything, so it is found first, by the same rules as any other key.
   RunConfig config;
+  const std::optional<uint64_t> cards = NumberedCards(document, name);
   std::string preset = PresetOf(document);
   if (!preset.empty() && FindCardPreset(preset) == nullptr && fs::path(preset).is_relative())
     preset = (base / preset).lexically_normal().string();
@@ -318,7 +321,13 @@ RunConfig Build(const toml::table& document, const std::string& name, const fs::
 
   std::vector<Field> fields = Fields(config);
   config.source = name;
+  config.cards.count = cards.value_or(config.cards.count);
   Reader(fields, name, base, false, &config.given).Apply(document);
+  if (cards && config.cards.count != *cards) {
+    throw BadInput("{}: cards.count = {}, and there are {} [[card]] tables", name,
+                   config.cards.count, *cards)
+        .Subject("cards.count");
+  }
   for (size_t i = 0; i < sets.size(); ++i)
     Reader(fields, "--set " + overrides[i], "", true, &config.given).Apply(sets[i]);
   ApplyCompiler(config);

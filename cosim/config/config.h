@@ -15,6 +15,7 @@
 #include "cosim/config/field.h"
 #include "model/common/card_config.h"
 #include "model/contract/memory_map.h"
+#include "model/pcie_switch/switch_config.h"
 #include "runtime/compiler/division/work_division.h"
 #include "runtime/compiler/front_end/compiler_preset.h"
 #include "runtime/spyre/issue/issue.h"
@@ -211,6 +212,17 @@ struct TenantsConfig {
   bool alone = true;  // each is run alone as well, and its times compared
 };
 
+// What several cards do together with the output that each has computed.
+enum class CardsCollective : uint8_t { kNone, kAllReduce };
+
+// Several cards behind one switch (cards.h reads [[card]]): each runs the workload on inputs of its
+// own, seed + its number.
+struct CardsConfig {
+  uint64_t count = 1;
+  CardsCollective collective = CardsCollective::kNone;
+  model::SwitchConfig pcie_switch;  // [switch]
+};
+
 // The function of the card that the runtime opens.
 enum class FunctionMode : uint8_t { kVirtual, kPhysical };
 const std::vector<std::string>& FunctionModeNames();
@@ -224,6 +236,7 @@ struct RunConfig {
   RuntimeConfig runtime;
   WorkloadConfig workload;  // with tenants: what counts for those that do not say otherwise
   TenantsConfig tenants;
+  CardsConfig cards;
   TraceConfig trace;
   OutputConfig output;
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The table of configuration keys.
+#include "cosim/config/cards.h"
 #include "cosim/config/config.h"
 #include "cosim/config/tenants.h"
 #include "model/common/card_description.h"
@@ -357,6 +358,7 @@ std::vector<Field> Fields(RunConfig& c) {
   f.Path("b", c.workload.input_b, "float16 .npy file of input b; empty: generated from the seed");
 
   DescribeTenants(f, c.tenants);
+  DescribeCards(f, c.cards);
 
   f.SetPrefix("trace");
   f.Flag("enabled", c.trace.enabled, "Record a trace and write trace.sctrace");

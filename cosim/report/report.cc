@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/build_info/build_info.h"
+#include "cosim/report/report_cards.h"
 #include "cosim/report/report_fast.h"
 #include "cosim/report/report_hazards.h"
 #include "cosim/report/report_model.h"
@@ -202,6 +203,10 @@ std::string ReportJson(const RunResult& result, const RunDigest* reference) {
   if (result.tasks) report["issue"] = TasksJson(result);
   if (result.model) report["model"] = ModelJson(result);
   if (!result.tenants.empty()) report["tenants"] = TenantsJson(result);
+  if (!result.cards.empty()) {
+    report["cards"] = CardsJson(result);
+    report["collective"] = CollectiveJson(result);
+  }
   report["management"] = {{"log", result.firmware_log}};
   if (result.fast) report["fast"] = FastJson(result);
   if (reference != nullptr) {

@@ -11,6 +11,7 @@
 
 #include "base/terminal.h"
 #include "cosim/report/report.h"
+#include "cosim/report/report_cards.h"
 #include "cosim/report/report_fast.h"
 #include "cosim/report/report_hazards.h"
 #include "cosim/report/report_model.h"
@@ -223,7 +224,10 @@ std::string FilesText(const RunResult& result, const std::string& program, const
   for (const auto& [name, path] : result.tensor_paths) text += fmt::format("Tensor:  {}\n", path);
   for (const TenantResult& tenant : result.tenants)
     text += fmt::format("Tenant:  {}\n", tenant.run.out_dir);
-  if (result.tenants.empty()) text += fmt::format("Program: {}\n", result.spyrecode_dir);
+  for (const CardResult& card : result.cards)
+    text += fmt::format("Card:    {}\n", card.run.out_dir);
+  if (result.tenants.empty() && result.cards.empty())
+    text += fmt::format("Program: {}\n", result.spyrecode_dir);
   if (result.trace_path.empty()) return text;
   return text + "\n" + style.Paint(Accent::kTitle, "Next:") +
          fmt::format(
@@ -274,7 +278,7 @@ std::string ReportSummary(const RunResult& result, const std::string& program,
       result.wall.verify);
   text += Wrap(prose, style.width);
   for (const std::string& table :
-       {TenantsTable(result, style.width),
+       {TenantsTable(result, style.width), CardsTable(result, style.width),
         result.model ? ModelTable(result, style.width) : KernelTables(result, style.width),
         UnitTable(result, style.width)}) {
     if (!table.empty()) text += "\n" + table;

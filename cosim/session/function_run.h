@@ -43,6 +43,7 @@ class FunctionRun {
   const Workload& workload() const { return *workload_; }
   const CompiledWorkload& compiled() const { return compiled_; }
   flex::RuntimeContext& context() { return *context_; }
+  RunTensors& tensors() { return tensors_; }
 
   // Names of the files in `out_dir` that a run writes, or would be taken for some of its own, and
   // the paths that it reads.
@@ -59,7 +60,9 @@ class FunctionRun {
   void CopyOutputs();
   void Finish();
   void Close();  // also after an error
-  void Verify();
+  // outputs: what the workload's outputs were, if they are something else by now; null: they are
+  // what CopyOutputs has brought.
+  void Verify(const std::vector<HostData>* outputs = nullptr);
   void WriteTensors();
 
  private:

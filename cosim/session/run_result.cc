@@ -7,9 +7,11 @@
 
 namespace spyre::cosim {
 
-const Error* TenantError(const RunResult& result) {
+const Error* MemberError(const RunResult& result) {
   for (const TenantResult& tenant : result.tenants)
     if (tenant.error) return &*tenant.error;
+  for (const CardResult& card : result.cards)
+    if (card.error) return &*card.error;
   return nullptr;
 }
 

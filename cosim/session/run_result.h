@@ -22,6 +22,7 @@
 #include "cosim/workload/task_list_summary.h"
 #include "model/common/fast_statistics.h"
 #include "model/common/resource.h"
+#include "runtime/collectives/ring.h"
 #include "runtime/compiler/ir/decision.h"
 #include "runtime/compiler/kernels/kernel.h"
 #include "runtime/flex/control_block_request.h"
@@ -47,8 +48,10 @@ struct TenantTimes {
   uint64_t output_digest = 0;    // of all output tensors; 0: no data
 };
 struct TenantResult;
+struct CardResult;
 
-// Of a run of several tenants: the card's figures, and of what the tenants did the sum.
+// Of a run of several tenants or cards: the card's figures (of several, those of card 0), and
+// of what they did the sum.
 struct RunResult {
   RunConfig config;
   std::string description;
@@ -85,7 +88,9 @@ struct RunResult {
   HostTime launch_host;                                  // from its first call to its last response
   flex::MemoryStatistics tensor_memory, program_memory;  // of the session
 
-  std::vector<TenantResult> tenants;  // in the order of the configuration; empty: it has none
+  std::vector<TenantResult> tenants;       // in the order of the configuration; empty: it has none
+  std::vector<CardResult> cards;           // by number; empty: there is one card
+  std::optional<Verification> collective;  // of several cards; empty: none, or not verified
 
   std::string out_dir;
   std::shared_ptr<const OutputDirectory> directory;  // locked until the report is in it
@@ -111,8 +116,17 @@ struct TenantResult {
   std::optional<TenantTimes> alone;  // the same on a card without the others
   std::optional<Error> error;        // why it did not come to its end
 };
-// The first error of a tenant; null: there is none.
-const Error* TenantError(const RunResult& result);
+// One of several cards.
+struct CardResult {
+  std::string name;         // "card0"
+  RunResult run;            // of its workload, without the figures of the card
+  HostTime host;            // of its rank's processor
+  runtime::RingTimes ring;  // of the collective
+  uint64_t collective_begin_ps = 0, collective_end_ps = 0;
+  std::optional<Error> error;  // why it did not come to its end
+};
+// The first error of a tenant or a card; null: there is none.
+const Error* MemberError(const RunResult& result);
 
 // What of a run is compared with its reference (compare.h), and the times beside it.
 struct RunDigest {

@@ -7,6 +7,7 @@
 #include "base/files.h"
 #include "base/interrupt.h"
 #include "cosim/measure/kernel_log.h"
+#include "cosim/session/cards_session.h"
 #include "cosim/session/function_run.h"
 #include "cosim/session/output_directory.h"
 #include "cosim/session/session_card.h"
@@ -152,6 +153,7 @@ class Session {
 
 RunResult RunSession(const RunConfig& config, const std::string& out_dir,
                      const SessionOptions& options) {
+  if (config.cards.count > 1) return RunCards(config, out_dir, options);
   if (!config.tenants.list.json.empty()) return RunTenants(config, out_dir, options);
   return Session(config, out_dir, options).Run();
 }

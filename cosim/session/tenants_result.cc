@@ -60,7 +60,7 @@ void Widen(uint64_t& begin, uint64_t& end, uint64_t other_begin, uint64_t other_
   end = std::max(end, other_end);
 }
 
-void AddTenant(RunResult& all, const std::string& name, const RunResult& one) {
+void AddMember(RunResult& all, const std::string& name, const RunResult& one) {
   all.kernel_names.insert(one.kernel_names.begin(), one.kernel_names.end());
   all.plan.cores_used = std::max(all.plan.cores_used, one.plan.cores_used);
   Widen(all.begin_ps, all.end_ps, one.begin_ps, one.end_ps);
@@ -88,7 +88,9 @@ void AddTenant(RunResult& all, const std::string& name, const RunResult& one) {
 }  // namespace
 
 void AddUp(RunResult& result) {
-  for (const TenantResult& tenant : result.tenants) AddTenant(result, tenant.name, tenant.run);
+  for (const TenantResult& tenant : result.tenants) AddMember(result, tenant.name, tenant.run);
+  for (const CardResult& card : result.cards) AddMember(result, card.name, card.run);
+  if (result.collective) Add(result.verification, *result.collective, "all-reduce");
   std::stable_sort(result.launches.begin(), result.launches.end(),
                    [](const flex::CompletedOperation& a, const flex::CompletedOperation& b) {
                      return a.finished_ps < b.finished_ps;

@@ -19,6 +19,7 @@
 #include "cosim/measure/kernel_log.h"
 #include "cosim/session/function_run.h"
 #include "cosim/session/session_card.h"
+#include "cosim/session/session_members.h"
 #include "cosim/session/session_setup.h"
 #include "cosim/session/session_trace.h"
 #include "cosim/session/tenant_times.h"
@@ -31,20 +32,6 @@ namespace {
 
 constexpr uint64_t kPsPerUs = 1'000'000;
 
-// Whatever a program threw, as an error.
-std::optional<Error> ErrorOf(const std::exception_ptr& failure, const std::string& name) {
-  if (!failure) return std::nullopt;
-  try {
-    std::rethrow_exception(failure);
-  } catch (const Interruption&) {
-    throw;  // of everybody
-  } catch (const Error& error) {
-    return error.Within(name);
-  } catch (const std::exception& error) {
-    return InternalError("{}: {}", name, error.what());
-  }
-}
-
 class TenantsSession {
  public:
   // only: the tenant that runs, with the card as it is for all of them; empty: all run.
@@ -54,15 +41,26 @@ class TenantsSession {
         options_(options),
         alone_(only.has_value()),
         tenants_(TenantsOf(config)),
-        trace_(config.trace) {
+        trace_(config.trace),
+        members_([this](const char* phase, uint64_t done,
+                        uint64_t total) { Report(phase, done, total); },
+                 trace_.recorder()) {
     RefuseOptions();
     result_.config = config;
     result_.out_dir = out_dir;
     trace_.recorder().TellFunctionsApart();
-    for (size_t i = 0; i < tenants_.size(); ++i)
-      if (!only || *only == i) AddMember(tenants_[i]);
-    for (size_t i = 0; i < members_.size(); ++i) Resolve(*members_[i], result_.tenants[i]);
-    Summarize();
+    result_.tenants.resize(only ? 1 : tenants_.size());
+    for (size_t i = 0; i < result_.tenants.size(); ++i) {
+      const Tenant& tenant = tenants_[only.value_or(i)];
+      TenantResult& result = result_.tenants[i];
+      result.name = tenant.name;
+      result.function = tenant.function;
+      result.start_us = tenant.start_us;
+      members_.Add(tenant.name, tenant.config, out_dir, result.run);
+      for (const std::string& warning : result.run.warnings)
+        result_.warnings.push_back(fmt::format("{}: {}", tenant.name, warning));
+    }
+    result_.description = fmt::format("{} tenants: {}", members_.size(), members_.Description());
     if (options_.warn != nullptr) options_.warn(result_.warnings);
   }
 
@@ -70,8 +68,8 @@ class TenantsSession {
     {
       const WallTimer total(result_.wall.total);
       if (config_.tenants.alone) RunAlone();
-      MakeDirectories();
-      for (const auto& member : members_) member->run->Compile();
+      members_.MakeDirectories(result_, options_.inputs);
+      members_.Compile();
       try {
         Simulate();
       } catch (...) {
@@ -82,7 +80,7 @@ class TenantsSession {
       Unplug();
       trace_.End(result_);
       // Of a run that others are compared with, the digest is enough.
-      for (size_t i = 0; i < members_.size() && !alone_; ++i) End(*members_[i], result_.tenants[i]);
+      for (size_t i = 0; i < members_.size() && !alone_; ++i) End(i);
       AddUp(result_);
       result_.wave_paths = card_->KeepWaves(result_.verification && result_.verification->passed());
     }
@@ -90,13 +88,6 @@ class TenantsSession {
   }
 
  private:
-  // A tenant that runs here.
-  struct Member {
-    const Tenant* tenant = nullptr;
-    std::unique_ptr<FunctionRun> run;
-    std::unique_ptr<trace::Recorder> recorder;  // of its part of the host
-  };
-
   void RefuseOptions() const {
     const char* const option = !options_.record.empty()      ? "--record"
                                : !options_.transport.empty() ? "--transport"
@@ -108,45 +99,9 @@ class TenantsSession {
         option);
   }
 
-  void AddMember(const Tenant& tenant) {
-    members_.push_back(std::make_unique<Member>());
-    members_.back()->tenant = &tenant;
-    result_.tenants.emplace_back();
-    TenantResult& result = result_.tenants.back();
-    result.name = tenant.name;
-    result.function = tenant.function;
-    result.start_us = tenant.start_us;
-  }
-
-  void Resolve(Member& member, TenantResult& result) {
-    const Tenant& tenant = *member.tenant;
-    const auto report = [this](const char* phase, uint64_t done, uint64_t total) {
-      Report(phase, done, total);
-    };
-    try {
-      member.run = std::make_unique<FunctionRun>(tenant.config, result_.out_dir + "/" + tenant.name,
-                                                 report, result.run);
-    } catch (const Error& error) {
-      throw error.Within(tenant.name);
-    }
-    member.recorder = std::make_unique<trace::Recorder>(trace_.recorder(), tenant.name);
-  }
-
   void Report(const char* phase, uint64_t done, uint64_t total) {
     ThrowIfInterrupted();
     if (options_.progress != nullptr) options_.progress->Update(phase, done, total);
-  }
-
-  // What all tenants are together, as far as it is known before anything runs.
-  void Summarize() {
-    std::vector<std::string> descriptions;
-    for (const TenantResult& tenant : result_.tenants) {
-      descriptions.push_back(fmt::format("{} ({})", tenant.name, tenant.run.description));
-      for (const std::string& warning : tenant.run.warnings)
-        result_.warnings.push_back(fmt::format("{}: {}", tenant.name, warning));
-    }
-    result_.description =
-        fmt::format("{} tenants: {}", members_.size(), fmt::join(descriptions, ", "));
   }
 
   void RunAlone() {
@@ -173,21 +128,6 @@ class TenantsSession {
     for (size_t i = 0; i < results.size(); ++i) {
       // One that fails alone fails among others too, and says so there.
       if (!results[i].error) result_.tenants[i].alone = TenantTimesOf(results[i].bytes);
-    }
-  }
-
-  void MakeDirectories() {
-    result_.directory = std::make_shared<OutputDirectory>(result_.out_dir);
-    std::vector<std::string> inputs = options_.inputs;
-    for (const auto& member : members_) {
-      const std::vector<std::string> paths = member->run->InputPaths();
-      inputs.insert(inputs.end(), paths.begin(), paths.end());
-    }
-    result_.directory->Clear(FilesOfAnyRun(), inputs);
-    for (size_t i = 0; i < members_.size(); ++i) {
-      RunResult& run = result_.tenants[i].run;
-      run.directory = std::make_shared<OutputDirectory>(run.out_dir);
-      run.directory->Clear(members_[i]->run->FileNames(), inputs);
     }
   }
 
@@ -218,9 +158,9 @@ class TenantsSession {
     const std::vector<model::UnitStatistics> before = UnitsOf(card_->model());
     std::optional<KernelLog> log;
     log.emplace(*card_->model(), &trace_.recorder(), std::vector<std::string>(), false);
-    for (const auto& member : members_) {
-      programs_->Add(member->tenant->name, member->tenant->start_us * kPsPerUs,
-                     [this, &member = *member] { Work(member); });
+    for (size_t i = 0; i < members_.size(); ++i) {
+      const TenantResult& tenant = result_.tenants[i];
+      programs_->Add(tenant.name, tenant.start_us * kPsPerUs, [this, i] { Work(i); });
     }
     programs_->Run();
     result_.kernel_usages = log->Take();
@@ -231,18 +171,19 @@ class TenantsSession {
       result_.launch_units[i] = result_.launch_units[i].Since(before[i]);
     for (size_t i = 0; i < members_.size(); ++i) {
       TenantResult& tenant = result_.tenants[i];
-      tenant.error = ErrorOf(programs_->Failure(i), tenant.name);
+      tenant.error = ErrorOfProgram(programs_->Failure(i), tenant.name);
       tenant.host = programs_->TimeOf(i);
     }
     card_->Finish(result_);
   }
 
   // One tenant's program.
-  void Work(Member& member) {
+  void Work(size_t i) {
+    SessionMember& member = members_[i];
     FunctionRun& run = *member.run;
     try {
-      run.Open(programs_->Transport(), static_cast<driver::FunctionId>(member.tenant->function),
-               RuntimeOptionsOf(member.tenant->config, member.recorder.get()));
+      run.Open(programs_->Transport(), static_cast<driver::FunctionId>(result_.tenants[i].function),
+               RuntimeOptionsOf(member.config, member.recorder.get()));
       run.LoadInputs();
       run.Prepare();
       run.Launch();
@@ -256,16 +197,10 @@ class TenantsSession {
   }
 
   // What needs no card.
-  void End(Member& member, TenantResult& tenant) {
-    if (tenant.error) return;
-    member.run->Verify();
-    // A full disk costs large files, not the report.
-    try {
-      member.run->WriteTensors();
-    } catch (const Error& error) {
-      if (error.kind() != ErrorKind::kBadInput) throw;
-      if (result_.unwritten.empty()) result_.unwritten = error.what();
-    }
+  void End(size_t i) {
+    if (result_.tenants[i].error) return;
+    members_[i].run->Verify();
+    members_.WriteTensors(i, result_.unwritten);
   }
 
   const RunConfig config_;
@@ -273,8 +208,8 @@ class TenantsSession {
   const bool alone_;                   // the run that one beside others is compared with
   const std::vector<Tenant> tenants_;  // all of the configuration
   RunResult result_;
-  std::vector<std::unique_ptr<Member>> members_;  // that run here, as result_.tenants
   SessionTrace trace_;
+  SessionMembers members_;  // that run here, as result_.tenants
 
   std::unique_ptr<SessionCard> card_;
   std::optional<HostPrograms> programs_;

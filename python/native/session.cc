@@ -60,7 +60,7 @@ py::dict RunConfiguration(const std::string& path, const std::vector<std::string
     report = cosim::ReportJson(result, other);
     summary = cosim::ReportSummary(result, "spyre-cosim", other, {});
     WriteFile(out + "/report.json", report, "report");
-    if (const Error* const error = cosim::TenantError(result)) throw *error;
+    if (const Error* const error = cosim::MemberError(result)) throw *error;
     if (!result.unwritten.empty()) throw BadInput("{}", result.unwritten);
   }
   py::dict fields;

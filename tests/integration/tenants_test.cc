@@ -101,7 +101,7 @@ TEST(SeveralTenants, GoOnWhenOneFails) {
       "[[tenant]]\nname = \"good\"\nfunction = 2\nworkload = { m = 64, k = 64, n = 64 }\n");
   ASSERT_TRUE(result.tenants[0].error.has_value());
   EXPECT_THAT(result.tenants[0].error->what(), HasSubstr("large: "));
-  EXPECT_EQ(TenantError(result), &*result.tenants[0].error);
+  EXPECT_EQ(MemberError(result), &*result.tenants[0].error);
   EXPECT_TRUE(result.tenants[1].run.verification->passed());
   const json report = json::parse(ReportJson(result));
   EXPECT_THAT(report["tenants"][0]["error"].get<std::string>(), HasSubstr("large: "));
