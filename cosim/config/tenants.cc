@@ -52,7 +52,7 @@ class TenantReader {
   std::string Name() const {
     if (!table_.contains("name")) return fmt::format("tenant{}", number_);
     const Json& value = table_["name"];
-    const std::string name = value.is_string() ? value.get<std::string>() : "";
+    std::string name = value.is_string() ? value.get<std::string>() : "";
     const auto fits = [](char c) {
       return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
              c == '_' || c == '-';

@@ -86,6 +86,7 @@ Verification VerifyAllReduce(const WorkloadTensor& tensor, const std::vector<Hos
   const DataFormat format = tensor.host_format;
   const HostData expected = ToHost(tensor, SumInRingOrder(before), format);
   std::vector<HostData> terms;
+  terms.reserve(before.size());
   for (const HostData& image : before)
     terms.push_back(ToHost(tensor, image, DataFormat::kIeeeFp32));
   double largest = 0;

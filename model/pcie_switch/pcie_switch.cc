@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <string>
-#include <utility>
 
 namespace spyre::model {
 namespace {
@@ -21,9 +20,7 @@ PcieConfig Uplink(PcieConfig uplink, const SwitchConfig& config) {
 
 PcieSwitch::PcieSwitch(const sc_core::sc_module_name& name, const SwitchConfig& config,
                        PcieConfig uplink, bool contended, trace::Recorder* recorder)
-    : sc_module(name),
-      config_(config),
-      uplink_(Uplink(std::move(uplink), config), contended, recorder) {}
+    : sc_module(name), config_(config), uplink_(Uplink(uplink, config), contended, recorder) {}
 
 PcieSwitch::~PcieSwitch() = default;
 
