@@ -37,14 +37,11 @@ class SplitSocket
   }
 };
 
-// Sends transactions from a SystemC thread, which then waits for all of them.
+// For transactions from a SystemC thread, which then waits for all of them.
 class BlockingClient final : public TransferClient {
  public:
-  void Send(SplitSocket& socket, TransferPayload& owner, tlm::tlm_generic_payload& payload) {
-    owner.info.client = this;
-    ++outstanding_;
-    socket.Send(payload, sc_core::SC_ZERO_TIME);
-  }
+  // One more, whose client this is, is about to be sent.
+  void Begin() { ++outstanding_; }
   // Returns when all have taken effect; false: a target refused one.
   bool Wait() {
     while (outstanding_ > 0) sc_core::wait(completed_);

@@ -106,11 +106,9 @@ Status ComputeDispatcher::BindSegments(const ControlBlock& block, Job& job) {
   job.fault_address = block.segment_table;
   std::array<SegmentEntry, kSegments> table;
   static_assert(sizeof(table) == kStickBytes);
-  const Status readable =
-      mmu_.CheckPhysical(block.function, block.segment_table, kStickBytes, kPermissionRead);
-  if (readable != Status::OK) return readable;
   std::array<uint8_t, kStickBytes> bytes{};
-  if (!Read(block.segment_table, bytes.data(), bytes.size(), 0)) return Status::BUS_ERROR;
+  const Status read = Read(block.function, block.segment_table, bytes.data(), bytes.size(), 0);
+  if (read != Status::OK) return read;
   std::memcpy(table.data(), bytes.data(), bytes.size());
   for (int i = 0; i < kProgramSegment; ++i) {
     const uint64_t length = table[i].length_permission & ~(kStickBytes - 1);
@@ -128,7 +126,8 @@ Status ComputeDispatcher::LoadProgram(const ControlBlock& block, Job& job) {
   }
   const uint64_t base = block.program_base + block.device_address;
   image_.resize(kImageHeaderBytes);
-  if (!Read(base, image_.data(), kImageHeaderBytes, 0)) return Status::BUS_ERROR;
+  Status read = Read(block.function, base, image_.data(), kImageHeaderBytes, 0);
+  if (read != Status::OK) return read;
   job.bytes_read += kImageHeaderBytes;
   try {
     const ImageInfo info = ReadImageHeader(image_.data(), image_.size());
@@ -140,9 +139,11 @@ Status ComputeDispatcher::LoadProgram(const ControlBlock& block, Job& job) {
     if (info.image_bytes > block.program_bytes - block.device_address) return Status::PAGE_FAULT;
     image_.resize(info.image_bytes);
     const uint64_t rest = image_.size() - kImageHeaderBytes;
-    if (rest > 0 &&
-        !Read(base + kImageHeaderBytes, &image_[kImageHeaderBytes], rest, info.core_mask))
-      return Status::BUS_ERROR;
+    if (rest > 0) {
+      read = Read(block.function, base + kImageHeaderBytes, &image_[kImageHeaderBytes], rest,
+                  info.core_mask);
+    }
+    if (read != Status::OK) return read;
     job.bytes_read += rest;
     job.program = std::make_shared<const Program>(Decode(image_.data(), image_.size()));
   } catch (const Error&) {
@@ -152,15 +153,20 @@ Status ComputeDispatcher::LoadProgram(const ControlBlock& block, Job& job) {
   return job.program->lx_bytes <= config_.lx_usable_bytes() ? Status::OK : Status::LX_OVERFLOW;
 }
 
-bool ComputeDispatcher::Read(uint64_t physical, uint8_t* data, uint64_t bytes, uint32_t mask) {
+Status ComputeDispatcher::Read(unsigned function, uint64_t physical, uint8_t* data, uint64_t bytes,
+                               uint32_t mask) {
+  const Translation allowed = mmu_.Ask(function, physical, bytes, kPermissionRead);
+  if (allowed.status != Status::OK) return allowed.status;
   for (uint64_t offset = 0; offset < bytes; offset += kMaxBurstBytes) {
     const uint64_t burst = std::min<uint64_t>(kMaxBurstBytes, bytes - offset);
     TransferPayload& payload = *payloads_[offset / kMaxBurstBytes];
     payload.info.group = mask;
-    client_.Send(ring_socket, payload,
-                 payload.Prepare(tlm::TLM_READ_COMMAND, physical + offset, data + offset, burst));
+    payload.info.client = &client_;
+    client_.Begin();
+    ring_socket.Send(payload, tlm::TLM_READ_COMMAND, allowed.grant.Part(offset, burst),
+                     data + offset, sc_core::SC_ZERO_TIME);
   }
-  return client_.Wait();
+  return client_.Wait() ? Status::OK : Status::BUS_ERROR;
 }
 
 }  // namespace spyre::model

@@ -20,13 +20,14 @@
 #include "model/common/split_socket.h"
 #include "model/control/fast_launches.h"
 #include "model/core/core.h"
+#include "model/mmu/device_port.h"
 #include "model/ring/ring.h"
 
 namespace spyre::model {
 
 class ComputeDispatcher : public sc_core::sc_module {
  public:
-  SplitSocket ring_socket{"ring_socket"};
+  DevicePort ring_socket{"ring_socket"};
 
   ComputeDispatcher(const sc_core::sc_module_name& name, const CardConfig& config, const Mmu& mmu,
                     Ring& ring, SyncFabric& fabric, FunctionalQueue& functional,
@@ -50,9 +51,9 @@ class ComputeDispatcher : public sc_core::sc_module {
   void RunCores(Job& job);
   Status LoadProgram(const ControlBlock& block, Job& job);
   Status BindSegments(const ControlBlock& block, Job& job);
-  // Reads [physical, +bytes) at the memory stop, in bursts one behind the other, and waits for the
-  // last; mask: broadcast to these cores.
-  bool Read(uint64_t physical, uint8_t* data, uint64_t bytes, uint32_t mask);
+  // Reads [physical, +bytes) for the function, at the memory stop, in bursts one behind the other,
+  // and waits for the last; mask: broadcast to these cores. Asks the MMU first.
+  Status Read(unsigned function, uint64_t physical, uint8_t* data, uint64_t bytes, uint32_t mask);
 
   const CardConfig& config_;
   const Mmu& mmu_;

@@ -19,10 +19,10 @@
 #include "model/common/card_config.h"
 #include "model/common/resource.h"
 #include "model/common/sparse_memory.h"
-#include "model/common/split_socket.h"
 #include "model/core/job.h"
 #include "model/core/lx_port.h"
-#include "model/ring/multicast.h"
+#include "model/core/multicast_port.h"
+#include "model/mmu/device_port.h"
 #include "model/rtl/pt_array.h"
 
 namespace spyre::model {
@@ -56,8 +56,8 @@ enum class CoreRole { kCompute, kService };
 
 class Core : public sc_core::sc_module {
  public:
-  SplitSocket ring_socket{"ring_socket"};
-  sc_core::sc_port<MulticastTransport> multicast_port{"multicast_port"};
+  DevicePort ring_socket{"ring_socket"};
+  MulticastPort multicast_port{"multicast_port"};
   tlm_utils::simple_target_socket<Core, kSocketBits, TransferProtocol> lx_socket{"lx_socket"};
 
   Core(const sc_core::sc_module_name& name, unsigned index, const CardConfig& config,

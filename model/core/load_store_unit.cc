@@ -88,6 +88,7 @@ uint64_t LoadStoreUnit::Execute(const Instruction& in) {
 // One translation for the whole box, as far as that is possible.
 void LoadStoreUnit::Translate() {
   Box& box = box_;
+  box.translated = false;
   const auto fits = [](uint64_t count, uint64_t stride) {
     return stride == 0 || count - 1 <= kSegmentBytes / stride;
   };
@@ -101,7 +102,7 @@ void LoadStoreUnit::Translate() {
       is_store_ ? kPermissionWrite : kPermissionRead);
   if (translation.status != Status::OK) return;
   box.translated = true;
-  box.physical = translation.physical;
+  box.grant = translation.grant;
   box.data = core_.Lx(box.lx.address, lx_bytes);
 }
 
@@ -110,8 +111,9 @@ bool LoadStoreUnit::BeginRun() {
   const uint64_t device = box.device.At(box.plane, box.row);
   const uint64_t lx = box.lx.At(box.plane, box.row);
   box.run_device = device;
+  if (box.translated && !box.grant.stands()) Translate();
   if (box.translated) {
-    box.run_physical = box.physical + (device - box.device.address);
+    box.run = box.grant.Part(device - box.device.address, box.run_bytes);
     box.run_data = box.data + (lx - box.lx.address);
   } else {
     const Translation translation =
@@ -119,14 +121,13 @@ bool LoadStoreUnit::BeginRun() {
                               is_store_ ? kPermissionWrite : kPermissionRead);
     try {
       if (translation.status != Status::OK) throw UnitFault{translation.status, device};
-      box.run_physical = translation.physical;
+      box.run = translation.grant;
       box.run_data = core_.Lx(lx, box.run_bytes);
     } catch (const UnitFault& fault) {
       Fail(fault);
       return false;
     }
   }
-  box.run_left = box.run_bytes;
   issue_.MoveTo(box.local_ps);
   issue_.Advance(config_.mmu.translate_cycles);
   box.local_ps = issue_.ps();
@@ -134,6 +135,20 @@ bool LoadStoreUnit::BeginRun() {
     box.row = 0;
     ++box.plane;
   }
+  return true;
+}
+
+// The PF may take a region away in the middle of an instruction.
+bool LoadStoreUnit::RenewRun() {
+  Box& box = box_;
+  const Translation translation =
+      core_.mmu().Translate(job().function, job().segments, box.run_device, box.run.bytes(),
+                            is_store_ ? kPermissionWrite : kPermissionRead);
+  if (translation.status != Status::OK) {
+    Fail({translation.status, box.run_device});
+    return false;
+  }
+  box.run = translation.grant;
   return true;
 }
 
@@ -145,8 +160,8 @@ void LoadStoreUnit::SendBursts() {
   const bool multicast = transfer_.group != 0;
   size_t& next = multicast ? next_multicast_ : next_unicast_;
   const size_t places = multicast ? multicasts_.size() : unicasts_.size();
-  while (!failed_ && !job().aborted && (box.run_left > 0 || box.plane < box.planes)) {
-    if (box.run_left == 0) {
+  while (!failed_ && !job().aborted && (box.run.bytes() > 0 || box.plane < box.planes)) {
+    if (box.run.bytes() == 0) {
       BeginRun();
       continue;
     }
@@ -155,9 +170,10 @@ void LoadStoreUnit::SendBursts() {
       in_send_ = false;
       return;
     }
+    if (!box.run.stands() && !RenewRun()) continue;
     const size_t place = next;
     next = next + 1 == places ? 0 : next + 1;
-    Send(burst, place, std::min(kMaxBurstBytes, box.run_left));
+    Send(burst, place, std::min(kMaxBurstBytes, box.run.bytes()));
   }
   in_send_ = false;
   sending_ = false;
@@ -174,29 +190,24 @@ void LoadStoreUnit::Send(Burst& burst, size_t place, uint64_t bytes) {
   burst = {box.move, box.run_device, bytes, sent, 0, true};
   ++box.move->bursts;
   ++in_flight_;
-  const uint64_t physical = box.run_physical;
+  const Grant part = box.run.Take(bytes);
   uint8_t* const data = box.run_data;
   if (issue_.ps() != sent) issue_.MoveTo(sent);
   issue_.Advance(1);
   box.local_ps = issue_.ps();
-  box.run_left -= bytes;
   box.run_device += bytes;
-  box.run_physical += bytes;
   box.run_data += bytes;
   if (transfer_.group != 0) {
-    core_.multicast_port->JoinMulticast(
-        transfer_,
-        {static_cast<uint32_t>(place), sent, physical, data, static_cast<uint32_t>(bytes)}, *this);
+    core_.multicast_port.Join(transfer_, static_cast<uint32_t>(place), sent, part, data, *this);
     return;
   }
   Unicast& unicast = unicasts_[place];
   unicast.payload.info = transfer_;
   unicast.payload.info.client = &unicast;
   const uint64_t ready = is_store_ ? core_.lx_port().Burst(sent, bytes) : sent;
-  core_.ring_socket.Send(
-      unicast.payload.Prepare(is_store_ ? tlm::TLM_WRITE_COMMAND : tlm::TLM_READ_COMMAND, physical,
-                              data, bytes),
-      Ps(ready - NowPs()));
+  core_.ring_socket.Send(unicast.payload,
+                         is_store_ ? tlm::TLM_WRITE_COMMAND : tlm::TLM_READ_COMMAND, part, data,
+                         Ps(ready - NowPs()));
 }
 
 void LoadStoreUnit::Unicast::Complete(tlm::tlm_generic_payload& ended, uint64_t end_ps) {

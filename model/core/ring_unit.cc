@@ -57,7 +57,7 @@ uint64_t RingUnit::Send(const Instruction& in) {
     auto& payload = payload_.Prepare(tlm::TLM_WRITE_COMMAND,
                                      Ring::PeerAddress(peer->index(), reg(in, 1)), data, bytes);
     sc_core::sc_time delay = Ps(core_.lx_port().Burst(now, bytes) - now);
-    core_.ring_socket->b_transport(payload, delay);
+    core_.ring_socket.SendAside(payload, delay);
     if (payload.get_response_status() != tlm::TLM_OK_RESPONSE)
       throw UnitFault{Status::LX_OVERFLOW, reg(in, 1)};
     done = now + delay.value();

@@ -69,18 +69,20 @@ class LoadStoreUnit : public CoreUnit, private MulticastMember {
     uint64_t run_bytes, rows, planes;
     // Of the whole box, if one translation holds for all of it; else each run has its own.
     bool translated;
-    uint64_t physical;
+    Grant grant;
     uint8_t* data;
     // Where it has come to.
     uint64_t plane, row;
     uint64_t local_ps;  // when the unit can send the next burst or begin the next run
-    uint64_t run_left;  // bytes of the run at hand; 0: the next one has not begun
-    uint64_t run_device, run_physical;
+    Grant run;          // what is left of the run at hand; 0 bytes: the next one has not begun
+    uint64_t run_device;
     uint8_t* run_data;
   };
 
   void Translate();
-  bool BeginRun();  // false: it may not be accessed, and the unit has failed
+  // These two, false: it may not be accessed, and the unit has failed.
+  bool BeginRun();
+  bool RenewRun();
   void SendBursts();
   void Send(Burst& burst, size_t place, uint64_t bytes);
   void MulticastEnded(uint32_t place, const MulticastEnd& end) override;

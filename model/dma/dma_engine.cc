@@ -45,6 +45,7 @@ DmaOutcome DmaEngine::Execute(const ControlBlock& block, const bool& aborted) {
 
   direction.status = Status::OK;
   direction.fault_address = 0;
+  direction.aborted = &aborted;
   direction.last_done_ps = NowPs();
   DmaOutcome outcome;
   const uint64_t request = config_.pcie.max_read_request_bytes;
@@ -57,14 +58,14 @@ DmaOutcome DmaEngine::Execute(const ControlBlock& block, const bool& aborted) {
     if (aborted) Fail(direction, Status::ABORTED, block.device_address + offset);
     if (direction.status != Status::OK) break;
     // Again for each request: the PF may take a region away in the middle of a copy.
-    const Status still = mmu_.CheckPhysical(block.function, block.device_address + offset, bytes,
-                                            outward ? kPermissionRead : kPermissionWrite);
-    if (still != Status::OK) {
-      Fail(direction, still, block.device_address + offset);
+    const Translation still = mmu_.Ask(block.function, block.device_address + offset, bytes,
+                                       outward ? kPermissionRead : kPermissionWrite);
+    if (still.status != Status::OK) {
+      Fail(direction, still.status, block.device_address + offset);
       break;
     }
     (outward ? outcome.device_bytes_read : outcome.device_bytes_written) += bytes;
-    Start(direction, slot, block, offset, bytes);
+    Start(direction, slot, block, still.grant);
   }
   // The others have ended with the operations before.
   direction.window.ForLast(requests, [&](Slot& slot) { Await(direction, slot); });
@@ -82,11 +83,12 @@ DmaOutcome DmaEngine::Execute(const ControlBlock& block, const bool& aborted) {
   return outcome;
 }
 
-void DmaEngine::Start(Direction& direction, Slot& slot, const ControlBlock& block, uint64_t offset,
-                      uint64_t bytes) {
+void DmaEngine::Start(Direction& direction, Slot& slot, const ControlBlock& block,
+                      const Grant& grant) {
   const auto opcode = static_cast<Opcode>(block.opcode);
-  slot.host_address = block.host_address + offset;
-  slot.device_address = block.device_address + offset;
+  const uint64_t bytes = grant.bytes();
+  slot.host_address = block.host_address + (grant.address() - block.device_address);
+  slot.device_address = grant.address();
   slot.outward = opcode == Opcode::DMA_OUT;
   Transfer& info = slot.payload.info;
   info.function = block.function;
@@ -103,9 +105,8 @@ void DmaEngine::Start(Direction& direction, Slot& slot, const ControlBlock& bloc
       std::memcpy(&slot.buffer[i], &block.value, sizeof(block.value));
   }
   slot.waiting = true;
-  memory.Send(slot.payload.Prepare(slot.outward ? tlm::TLM_READ_COMMAND : tlm::TLM_WRITE_COMMAND,
-                                   slot.device_address, slot.buffer.data(), bytes),
-              Ps(at_memory - NowPs()));
+  memory.Send(slot.payload, slot.outward ? tlm::TLM_READ_COMMAND : tlm::TLM_WRITE_COMMAND, grant,
+              slot.buffer.data(), Ps(at_memory - NowPs()));
 }
 
 uint64_t DmaEngine::HostLeg(Slot& slot, tlm::tlm_command command, uint64_t bytes,
@@ -131,6 +132,9 @@ void DmaEngine::DeviceLegDone(Slot& slot, bool ok, uint64_t done_ps) {
   slot.done_ps = done_ps;
   if (!ok) {
     Fail(direction, Status::BUS_ERROR, slot.device_address);
+  } else if (slot.outward && *direction.aborted) {
+    // Its function has been reset: host memory may be somebody else's by now.
+    Fail(direction, Status::ABORTED, slot.device_address);
   } else if (slot.outward) {
     slot.done_ps =
         HostLeg(slot, tlm::TLM_WRITE_COMMAND, slot.payload.Prepared().get_data_length(), done_ps);

@@ -14,9 +14,9 @@
 
 #include "model/common/card_config.h"
 #include "model/common/resource.h"
-#include "model/common/split_socket.h"
 #include "model/common/window.h"
 #include "model/contract/control_block.h"
+#include "model/mmu/device_port.h"
 #include "model/mmu/mmu.h"
 
 namespace spyre::model {
@@ -31,7 +31,7 @@ struct DmaOutcome {
 class DmaEngine : public sc_core::sc_module {
  public:
   tlm_utils::simple_initiator_socket<DmaEngine, kSocketBits, TransferProtocol> host{"host"};
-  SplitSocket memory{"memory"};
+  DevicePort memory{"memory"};
 
   DmaEngine(const sc_core::sc_module_name& name, const CardConfig& config, const Mmu& mmu,
             trace::Recorder* recorder);
@@ -60,13 +60,14 @@ class DmaEngine : public sc_core::sc_module {
     uint64_t last_done_ps = 0;  // of the operation at hand
     Status status = Status::OK;
     uint64_t fault_address = 0;
+    const bool* aborted = nullptr;  // of the operation at hand
     UnitStatistics statistics;
     trace::TrackId track = 0;
   };
   void SetUp(Direction& direction, const char* unit, const char* track);
-  // Sends one request; errors go to the direction's status.
-  void Start(Direction& direction, Slot& slot, const ControlBlock& block, uint64_t offset,
-             uint64_t bytes);
+  // Sends one request, for the part of device memory that is granted; errors go to the direction's
+  // status.
+  void Start(Direction& direction, Slot& slot, const ControlBlock& block, const Grant& grant);
   // Between the slot's buffer and host memory, from start_ps; returns when it is done.
   uint64_t HostLeg(Slot& slot, tlm::tlm_command command, uint64_t bytes, uint64_t start_ps);
   void DeviceLegDone(Slot& slot, bool ok, uint64_t done_ps);

@@ -30,6 +30,7 @@ Mmu::MapResult Mmu::Map(const PhysicalRange& range) {
 }
 
 Mmu::MapResult Mmu::Unmap(uint64_t base) {
+  ++withdrawals_;
   return mappings_.erase(base) == 1 ? MapResult::kDone : MapResult::kNoMapping;
 }
 
@@ -38,6 +39,7 @@ void Mmu::SetRegion(unsigned function, unsigned region, const PhysicalRange& ran
   PhysicalRange& was = regions_[function][region];
   if (was.length != 0 && (range.length == 0 || range.base != was.base)) NewTenant(function);
   was = range;
+  ++withdrawals_;
 }
 
 void Mmu::NewTenant(unsigned function) {
@@ -68,6 +70,14 @@ Status Mmu::CheckPhysical(unsigned function, uint64_t physical, uint64_t bytes,
   return (found->permission & permission) == permission ? Status::OK : Status::PERMISSION;
 }
 
+Translation Mmu::Ask(unsigned function, uint64_t physical, uint64_t bytes,
+                     uint8_t permission) const {
+  const Status status = CheckPhysical(function, physical, bytes, permission);
+  if (status != Status::OK) return {status, {}};
+  return {status,
+          Grant(static_cast<uint16_t>(function), physical, bytes, permission, &withdrawals_)};
+}
+
 SegmentTable Mmu::Segments(unsigned function, const PhysicalRange& program) const {
   SegmentTable segments;
   for (unsigned i = 0; i < kProgramSegment; ++i) {
@@ -87,13 +97,12 @@ SegmentTable Mmu::Segments(unsigned function, const PhysicalRange& program) cons
 Translation Mmu::Translate(unsigned function, const SegmentTable& segments, uint64_t address,
                            uint64_t bytes, uint8_t permission) const {
   const unsigned segment = SegmentOf(address);
-  if (segment >= kSegments) return {Status::PAGE_FAULT, 0};
+  if (segment >= kSegments) return {Status::PAGE_FAULT, {}};
   const PhysicalRange& range = segments[segment];
   const uint64_t offset = SegmentOffset(address);
-  if (offset > range.length || bytes > range.length - offset) return {Status::PAGE_FAULT, 0};
-  if ((range.permission & permission) != permission) return {Status::PERMISSION, 0};
-  const uint64_t physical = range.base + offset;
-  return {CheckPhysical(function, physical, bytes, permission), physical};
+  if (offset > range.length || bytes > range.length - offset) return {Status::PAGE_FAULT, {}};
+  if ((range.permission & permission) != permission) return {Status::PERMISSION, {}};
+  return Ask(function, range.base + offset, bytes, permission);
 }
 
 }  // namespace spyre::model

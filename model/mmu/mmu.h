@@ -6,8 +6,9 @@
 //   through the MAP_* registers (one range per allocation). Segments 0..6 map the device virtual
 //   space one to one.
 // VF: memory is up to eight regions, assigned by the PF through the management controller. Segment
-// i (0..6) is region i. Both: segment 7 is the running program's allocation. Kernel thread only. No
-// time here: callers charge it.
+// i (0..6) is region i. Both: segment 7 is the running program's allocation.
+// The leave to access memory is a Grant (grant.h), and comes from here alone. Kernel thread only.
+// No time here: callers charge it.
 #pragma once
 
 #include <array>
@@ -18,6 +19,7 @@
 #include "model/common/card_config.h"
 #include "model/contract/control_block.h"
 #include "model/contract/memory_map.h"
+#include "model/mmu/grant.h"
 
 namespace spyre::model {
 
@@ -30,7 +32,7 @@ using SegmentTable = std::array<PhysicalRange, kSegments>;
 
 struct Translation {
   Status status = Status::OK;
-  uint64_t physical = 0;
+  Grant grant;  // of nothing if the status is not OK
 };
 
 class Mmu {
@@ -48,7 +50,10 @@ class Mmu {
 
   MapResult Map(const PhysicalRange& range);
   MapResult Unmap(uint64_t base);
-  void UnmapAll() { mappings_.clear(); }
+  void UnmapAll() {
+    mappings_.clear();
+    ++withdrawals_;
+  }
 
   // The management controller's: what it sets is its to answer for. Functions or regions that the
   // card does not have are ignored.
@@ -66,6 +71,8 @@ class Mmu {
   // May `function` access [physical, physical + bytes)? permission: kPermission* bits, all needed.
   Status CheckPhysical(unsigned function, uint64_t physical, uint64_t bytes,
                        uint8_t permission) const;
+  // The same, with the leave to do it.
+  Translation Ask(unsigned function, uint64_t physical, uint64_t bytes, uint8_t permission) const;
   // A function's own segment table, with segment 7 bound to `program`.
   SegmentTable Segments(unsigned function, const PhysicalRange& program) const;
   // Device virtual to physical for a core access of `function`, checked all the way.
@@ -81,6 +88,7 @@ class Mmu {
   std::vector<std::array<PhysicalRange, kRegions>> regions_;  // by function
   std::vector<uint32_t> cores_;                               // by function
   std::vector<uint64_t> tenants_;                             // by function
+  uint64_t withdrawals_ = 0;  // how often something was taken away: older grants do not stand
 };
 
 }  // namespace spyre::model
