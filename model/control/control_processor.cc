@@ -88,6 +88,8 @@ Status ControlProcessor::Translate(unsigned function, const Message& message, Co
 }
 
 void ControlProcessor::Run(Operation& operation) {
+  // Whatever its block says: an operation acts for the function from whose ring it came.
+  operation.block.function = static_cast<uint16_t>(operation.function);
   if (operation.engine == kCompute) {
     RunCompute(operation, blocks_.dispatcher);
   } else if (operation.engine == kPrepare) {
