@@ -140,6 +140,9 @@ void FunctionRegisters::WirePhysicalFunction() {
       result = Mmu::MapResult::kDone;
     }
     map_status_ = static_cast<uint32_t>(result);
+    // What the PF may write is its own to hide from functions that get it later.
+    if (command == 1 && result == Mmu::MapResult::kDone)
+      blocks_.management.scrubber().Give(range.base, range.length);
   });
   registers_.OnRead(regs::MAP_STATUS, [this] { return map_status_; });
   for (const uint32_t offset : {regs::WINDOW_BASE_LO, regs::WINDOW_BASE_HI}) {
