@@ -5,6 +5,7 @@
 
 #include <exception>
 #include <iostream>
+#include <memory>
 
 #include "base/command_line/help.h"
 #include "base/command_line/parse.h"
@@ -19,6 +20,7 @@
 #include "cosim/cli/invocation.h"
 #include "cosim/cli/memory_command.h"
 #include "cosim/cli/opt_command.h"
+#include "cosim/cli/progress_bar.h"
 #include "cosim/cli/replay_command.h"
 #include "cosim/cli/run_command.h"
 #include "cosim/cli/rvtest_command.h"
@@ -26,6 +28,7 @@
 #include "cosim/cli/shell_command.h"
 #include "cosim/cli/task_graph_command.h"
 #include "cosim/firmware/firmware_commands.h"
+#include "cosim/soak/soak_command.h"
 #include "traces/cli.h"
 
 namespace spyre::cosim {
@@ -56,6 +59,10 @@ void Declare(Command& root, Invocation& invocation) {
   AddCompareCommand(root);
   AddCalibrateCommand(root);
   AddMemoryCommand(root);
+  AddSoakCommand(
+      root, AddSets,
+      [] { return isatty(STDERR_FILENO) != 0 ? std::make_unique<ProgressBar>() : nullptr; },
+      std::cout);
   AddOptCommand(root);
   AddGraphCommand(root);
   AddInspectCommands(root);

@@ -55,6 +55,7 @@ class HostBridge : public sc_core::sc_module {
   void MapAt(driver::FunctionId function, driver::IoAddress address, void* host, size_t size);
   void Unmap(driver::FunctionId function, driver::IoAddress address);
   void UnmapAll();  // also forgets the observer
+  size_t mappings() const { return mappings_.size(); }
 
   void ObserveWrites(HostWriteObserver observer) { observer_ = std::move(observer); }
 
