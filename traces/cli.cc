@@ -123,9 +123,16 @@ int RunExport(const Arguments& args, std::ostream& out) {
 }
 
 int RunReport(const Arguments& args, std::ostream& out) {
+  const std::string path = OutputPath(args, ".html");
+  if (!args.file_b.empty() && path != "-") RefuseToOverwrite(path, {args.file_b});
   const Trace trace = ReadTrace(args.file);
-  WriteFile(OutputPath(args, ".html"), out,
-            [&](std::ostream& file) { WriteReport(trace, args.file, file); });
+  std::optional<Trace> other;
+  std::vector<ReportRun> runs = {{trace, args.file, ReportBeside(args.file, trace)}};
+  if (!args.file_b.empty()) {
+    other = ReadTrace(args.file_b);
+    runs.push_back({*other, args.file_b, ReportBeside(args.file_b, *other)});
+  }
+  WriteFile(path, out, [&](std::ostream& file) { WriteReport(runs, file); });
   return 0;
 }
 
@@ -150,7 +157,12 @@ void AddTraceCommands(command_line::Command& trace, std::ostream& out) {
     command.Add("-o,--output", a->output, what).Placeholder("FILE").Completes(Words::kFiles);
   };
 
-  Command& report = add("report", "Write one HTML page: timeline and tables", RunReport);
+  Command& report =
+      add("report", "Write one HTML page: timeline, plots and tables of one run or two", RunReport);
+  report
+      .Add("FILE_B", a->file_b,
+           "the trace of a second run, shown beside the first: what changed, and one time axis")
+      .Completes(Words::kFiles);
   add_output(report, "output file, - for standard output; default: FILE with .html");
 
   Command& summary =
