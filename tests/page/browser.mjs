@@ -48,16 +48,27 @@ export async function launch() {
 export async function close() { await browser?.close(); }
 
 // A page that is ready. What the console says goes to page.said; page.copied is what went to the clipboard.
-export async function open(path, { width = 1280, height = 900, scheme = "light" } = {}) {
+export async function open(path, { width = 1280, height = 900, scheme = "light", measured = false } = {}) {
   const context = await browser.newContext({ viewport: { width, height }, colorScheme: scheme, offline: true });
   const page = await context.newPage();
   page.said = [];
-  page.on("console", (message) => page.said.push(`${message.type()}: ${message.text()}`));
+  page.on("console", (message) => {
+    // It is the tests that read pixels back, not the page.
+    if (!message.text().includes("willReadFrequently")) page.said.push(`${message.type()}: ${message.text()}`);
+  });
   page.on("pageerror", (error) => page.said.push(`error: ${error.stack}`));
   await page.addInitScript(() => {
     window.copied = [];
     Object.defineProperty(navigator, "clipboard", { value: { writeText: async (text) => { window.copied.push(text); } } });
   });
+  if (measured) {
+    page.session = await context.newCDPSession(page);
+    await page.session.send("Performance.enable", { timeDomain: "threadTicks" });
+    await page.addInitScript(() => {
+      window.longTasks = 0; // over 100 ms
+      new PerformanceObserver((list) => { for (const task of list.getEntries()) if (task.duration > 100) ++window.longTasks; }).observe({ type: "longtask" });
+    });
+  }
   await page.goto(`file://${path}`);
   await page.waitForFunction(() => document.documentElement.dataset.ready === "yes", null, { timeout: 60_000 });
   return page;

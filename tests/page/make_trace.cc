@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// make_trace FILE kernel: writes the kernel of tests/unit/traces/sample_trace.h.
 // make_trace FILE SLICES: writes a trace of about that many slices, as a card with 32 cores leaves
 // it in a run of many kernels: the tracks and names of a run of spyre-cosim, times that jitter.
 // The same arguments give the same file. The tests of the report page measure with it.
@@ -10,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "tests/unit/traces/sample_trace.h"
 #include "traces/recorder.h"
 #include "traces/trace_file.h"
 
@@ -91,8 +93,12 @@ class Run {
 };
 
 int Main(int argc, char** argv) {
+  if (argc == 3 && std::string_view(argv[2]) == "kernel") {
+    WriteTrace(KernelTrace(), argv[1]);
+    return 0;
+  }
   if (argc != 3) {
-    fmt::print(stderr, "usage: make_trace FILE SLICES\n");
+    fmt::print(stderr, "usage: make_trace FILE SLICES|kernel\n");
     return 2;
   }
   const uint64_t slices = std::strtoull(argv[2], nullptr, 10);
