@@ -26,6 +26,8 @@
 #include "cosim/cli/shell_command.h"
 #include "cosim/cli/task_graph_command.h"
 #include "cosim/firmware/firmware_commands.h"
+#include "cosim/sweep/sweep_command.h"
+#include "cosim/what_if/what_if_command.h"
 #include "traces/cli.h"
 
 namespace spyre::cosim {
@@ -54,6 +56,12 @@ void Declare(Command& root, Invocation& invocation) {
       AddSets, std::cout, std::cerr);
   AddCompileCommand(root);
   AddCompareCommand(root);
+  const ConfigReader reader = [](const std::string& path, const std::vector<std::string>& sets) {
+    return ConfigOf(path, sets, {});
+  };
+  AddWhatIfCommand(root, reader, AddSets,
+                   [&invocation] { return invocation.StyleOf(STDOUT_FILENO).width; });
+  AddSweepCommand(root, reader, AddSets, invocation.program);
   AddCalibrateCommand(root);
   AddMemoryCommand(root);
   AddOptCommand(root);
