@@ -72,7 +72,8 @@ double Effect(const WhatIf& what_if, const std::optional<Change>& change) {
 
 void Sort(WhatIf& what_if) {
   const auto best = [&](const Answer& answer) {
-    return std::min(Effect(what_if, answer.faster), Effect(what_if, answer.slower));
+    const Change* const better = BetterOf(answer);
+    return better == nullptr ? 0 : ChangeOf(what_if, better->result);
   };
   const auto worst = [&](const Answer& answer) {
     return std::max(Effect(what_if, answer.faster), Effect(what_if, answer.slower));
@@ -119,6 +120,8 @@ double ChangeOf(const WhatIf& what_if, const TrialResult& result) {
 }
 
 const Change* BetterOf(const Answer& answer) {
+  if (answer.parameter.direction != Direction::kEither)
+    return answer.faster && answer.faster->result.ended() ? &*answer.faster : nullptr;
   const auto window = [](const std::optional<Change>& change) {
     return change && change->result.ended() ? change->result.Number("launch_ns") : INFINITY;
   };

@@ -38,7 +38,7 @@ struct Answer {
 };
 struct PairAnswer {
   size_t first = 0, second = 0;  // of WhatIf::answers
-  TrialResult result;            // both faster
+  TrialResult result;            // both at BetterOf
 };
 
 struct WhatIf {
@@ -54,7 +54,7 @@ struct WhatIf {
 double ChangeOf(const WhatIf& what_if, const TrialResult& result);
 // Of what a pair would gain if its parts were independent: (1 + a)(1 + b) - 1.
 double ExpectedOf(const WhatIf& what_if, const PairAnswer& pair);
-// The shorter of both directions, and which it is.
+// The faster value; of a threshold the one with the shorter run. Null: it did not run.
 const Change* BetterOf(const Answer& answer);
 
 // Throws Error(kBadInput) if the configuration itself does not run, or for an unknown parameter.
