@@ -11,7 +11,7 @@ packages=(
   libmlir-19-dev llvm-19-dev
   clang-format-14 clang-tidy-14 clang-14 libclang-rt-14-dev
   verilator zlib1g-dev gcc-riscv64-unknown-elf gdb-multiarch pciutils
-  python3 python3-dev pybind11-dev python3-numpy python3-matplotlib
+  sqlite3 python3 python3-dev pybind11-dev python3-numpy python3-matplotlib
 )
 
 while [ $# -gt 0 ]; do
