@@ -27,6 +27,7 @@
 #include "cosim/cli/task_graph_command.h"
 #include "cosim/firmware/firmware_commands.h"
 #include "cosim/sweep/sweep_command.h"
+#include "cosim/trials/run_trials.h"
 #include "cosim/what_if/what_if_command.h"
 #include "traces/cli.h"
 
@@ -61,7 +62,7 @@ void Declare(Command& root, Invocation& invocation) {
   };
   AddWhatIfCommand(root, reader, AddSets,
                    [&invocation] { return invocation.StyleOf(STDOUT_FILENO).width; });
-  AddSweepCommand(root, reader, AddSets, invocation.program);
+  AddSweepCommand(root, reader, AddSets);
   AddCalibrateCommand(root);
   AddMemoryCommand(root);
   AddOptCommand(root);

@@ -12,8 +12,7 @@ namespace spyre::cosim {
 
 void AddSweepCommand(
     command_line::Command& root, ConfigReader reader,
-    const std::function<void(command_line::Command&, std::vector<std::string>&)>& add_sets,
-    const std::string& program) {
+    const std::function<void(command_line::Command&, std::vector<std::string>&)>& add_sets) {
   using command_line::Words;
   command_line::Command& command =
       root.AddCommand("sweep", "Run many configurations, which a grid of keys and values makes");
@@ -52,7 +51,6 @@ void AddSweepCommand(
     CatchInterrupts(0);
     return RunSweep(a->options, reader, std::cout, std::cerr);
   });
-  (void)program;
 }
 
 }  // namespace spyre::cosim

@@ -11,11 +11,9 @@
 
 namespace spyre::cosim {
 
-// add_sets: declares --set, worded as everywhere. reader: what CONFIG is. program: the path of this
-// program, which a job array runs; it must outlive the command.
+// add_sets: declares --set, worded as everywhere. reader: what a grid's configuration is.
 void AddSweepCommand(
     command_line::Command& root, ConfigReader reader,
-    const std::function<void(command_line::Command&, std::vector<std::string>&)>& add_sets,
-    const std::string& program);
+    const std::function<void(command_line::Command&, std::vector<std::string>&)>& add_sets);
 
 }  // namespace spyre::cosim

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A trial, which is a point of a sweep or a question of `what-if` or `tune`: a configuration that
+// A trial, which is a point of a sweep or a question of `what-if`: a configuration that
 // is run for its figures, and what came of it. A configuration that cannot run is a result too,
 // with the reason.
 //

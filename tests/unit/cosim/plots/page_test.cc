@@ -99,17 +99,5 @@ TEST(PlotPage, ASweepWithoutAnyResultIsDrawn) {
   EXPECT_TRUE(DrawsSo(kSweepScript, DataOf(SweepPage(results)), "!made.svg && made.tr === 2"));
 }
 
-TEST(PlotPage, ASearchIsDrawn) {
-  if (!HasNode()) GTEST_SKIP() << "node is not installed";
-  const char* const data =
-      R"({"config": "a.toml", "objective": "launch_ns", "unit": "ns", "start": 9,
-    "trials": [{"number": 0, "stage": "given", "plan": "", "expected": 8, "value": 9, "status": "done", "reason": ""},
-               {"number": 1, "stage": "fast", "plan": "m 4", "expected": 5, "value": 4, "status": "done", "reason": ""},
-               {"number": 2, "stage": "timed", "plan": "m 4", "expected": 5, "value": 5, "status": "done", "reason": ""},
-               {"number": 3, "stage": "timed", "plan": "m 5", "expected": null, "value": null, "status": "infeasible", "reason": "no"}]})";
-  EXPECT_TRUE(
-      DrawsSo(kTuneScript, data, "made.circle === 6 && made.polyline === 1 && made.tr === 5"));
-}
-
 }  // namespace
 }  // namespace spyre::cosim

@@ -36,8 +36,8 @@ TEST(Grid, KeepsAxesAndValuesInTheOrderOfTheFile) {
                               "configs/sweeps/g.toml");
   EXPECT_EQ(grid.config, "configs/add.toml");
   EXPECT_THAT(grid.fixed, ElementsAre("workload.rows=256"));
-  EXPECT_THAT(grid.Keys(),
-              ElementsAre("card.clock.core_mhz", "workload.cols", "card.cores", "card.concurrency", "workload.dims.A"));
+  EXPECT_THAT(grid.Keys(), ElementsAre("card.clock.core_mhz", "workload.cols", "card.cores",
+                                       "card.concurrency", "workload.dims.A"));
   EXPECT_THAT(FirstValues(grid.axes[1]), ElementsAre(512, 64));
   EXPECT_THAT(FirstValues(grid.axes[2]), ElementsAre(1, 2, 4, 8, 16, 32));
   EXPECT_THAT(FirstValues(grid.axes[3]), ElementsAre("serial", "pipelined"));
