@@ -267,6 +267,7 @@ driver::WaitResult InProcessTransport::WaitInterrupt(driver::FunctionId function
   const uint64_t start = model::NowPs();
   const driver::WaitResult result = Sleep(function, vector, deadline_ps);
   waited_ps_ += model::NowPs() - start;
+  if (waits_ != nullptr && model::NowPs() > start) waits_->push_back({start, model::NowPs()});
   if (result == driver::WaitResult::kInterrupt) Run(timing_.interrupt_ns * 1000);
   return result;
 }
@@ -308,6 +309,11 @@ bool InProcessTransport::idle() {
 HostTime InProcessTransport::host_time() {
   const std::lock_guard<std::recursive_mutex> lock(mutex_);
   return {model::NowPs() - waited_ps_, waited_ps_};
+}
+
+void InProcessTransport::LogWaits(std::vector<HostWait>* waits) {
+  const std::lock_guard<std::recursive_mutex> lock(mutex_);
+  waits_ = waits;
 }
 
 uint64_t InProcessTransport::NowPs() {

@@ -77,6 +77,8 @@ class InProcessTransport : public ObservableTransport {
 
   model::Card& card() { return card_; }
   HostTime host_time();  // since the beginning
+  // From now on every sleep of the host is appended, in order of time. null: none any more.
+  void LogWaits(std::vector<HostWait>* waits);
 
  private:
   class Kernel;
@@ -97,6 +99,7 @@ class InProcessTransport : public ObservableTransport {
   bool lost_ = false;
   uint64_t after_ps_ = 0;  // that the host has waited since: its deadlines still pass
   uint64_t waited_ps_ = 0;
+  std::vector<HostWait>* waits_ = nullptr;
 };
 
 }  // namespace spyre::cosim

@@ -5,6 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "cosim/report/report_bounds.h"
 #include "cosim/report/report_usage.h"
 
 namespace spyre::cosim {
@@ -36,6 +37,7 @@ Json ExecutionJson(const RunResult& result, const flex::CompletedOperation& oper
           {"device_bytes_read", execution.bytes_read},
           {"device_bytes_written", execution.bytes_written},
           {"roofline", ToJson(roofline)},
+          {"bounds", BoundsJson(execution.usage)},
           {"balance", BalanceJson(execution.usage)},
           {"lost_time", LostTimeJson(execution.usage)}};
 }

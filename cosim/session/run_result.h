@@ -13,6 +13,7 @@
 
 #include "cosim/config/config.h"
 #include "cosim/host/host_time.h"
+#include "cosim/measure/run_path.h"
 #include "cosim/measure/usage.h"
 #include "cosim/session/output_directory.h"
 #include "cosim/verify/verification.h"
@@ -71,6 +72,9 @@ struct RunResult {
 
   uint64_t launch_doorbells = 0, launch_interrupts = 0;  // of the launch
   HostTime launch_host;                                  // from its first call to its last response
+  WindowShares launch_shares;                 // of the time from launch_begin_ps to launch_end_ps
+  trace::PathTimes launch_path{}, path{};     // critical paths of the launch and of the session
+  std::map<uint64_t, size_t> kernel_numbers;  // by correlation: COMPUTEs in order of their start
   flex::MemoryStatistics tensor_memory, program_memory;  // of the session
 
   std::string out_dir;

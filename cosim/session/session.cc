@@ -154,6 +154,7 @@ class Session {
 
   void Plug() {
     card_ = std::make_unique<SessionCard>(config_, options_, result_.out_dir, &recorder_);
+    card_->LogWaits(&host_waits_);
     driver::Transport& card = card_->transport();
     const bool virtual_function = config_.mode == FunctionMode::kVirtual;
     const flex::RuntimeOptions options = RuntimeOptionsOf(config_, &recorder_);
@@ -269,6 +270,29 @@ class Session {
     context_->Synchronize();
   }
 
+  // What the critical paths of the launch and of the session went by.
+  void FollowPaths(const std::vector<flex::CompletedOperation>& completed) {
+    std::unordered_map<uint64_t, trace::PathTimes> kernels;
+    for (const auto& [correlation, kernel] : result_.kernel_usages)
+      kernels[correlation] = kernel.usage.path;
+    const model::CardConfig& card = config_.card;
+    const RunPathCosts costs{card.control.dispatch_ns * 1000, card.pcie.one_way_ns * 1000,
+                             card.pcie.host_memory_ns * 1000};
+    result_.path = PathOfRun({completed, kernels, host_waits_, costs}, result_.begin_ps);
+    result_.launch_path =
+        PathOfRun({result_.launches, kernels, host_waits_, costs}, result_.launch_begin_ps);
+    result_.launch_shares = SharesOfWindow(result_.launches, host_waits_, result_.launch_begin_ps,
+                                           result_.launch_end_ps);
+    std::vector<const flex::CompletedOperation*> computes;
+    for (const flex::CompletedOperation& operation : completed) {
+      if (operation.opcode == Opcode::COMPUTE && operation.executed) computes.push_back(&operation);
+    }
+    std::stable_sort(computes.begin(), computes.end(),
+                     [](const auto* a, const auto* b) { return a->started_ps < b->started_ps; });
+    for (size_t i = 0; i < computes.size(); ++i)
+      result_.kernel_numbers[computes[i]->correlation] = i;
+  }
+
   void Finish() {
     result_.transfers = run_->transfers();
     if (run_->tasks() != nullptr) result_.tasks = *run_->tasks();
@@ -301,6 +325,7 @@ class Session {
     result_.units = UnitsOf(model);
     result_.sim_ps = card_->transport().NowPs();
     if (model == nullptr) return;
+    FollowPaths(completed);
     const auto& log = model->management().log();
     result_.firmware_log.assign(log.begin(), log.end());
     if (const model::FastStatistics* fast = model->fast()) result_.fast = *fast;
@@ -351,6 +376,7 @@ class Session {
   std::unique_ptr<trace::TraceWriter> trace_;  // null: not asked for
   trace::Recorder recorder_;
 
+  std::vector<HostWait> host_waits_;
   std::unique_ptr<SessionCard> card_;
   std::unique_ptr<driver::Device> admin_;  // VF mode: the PF, which set the VFs up
   std::unique_ptr<flex::RuntimeContext> context_;

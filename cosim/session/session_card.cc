@@ -66,6 +66,10 @@ void SessionCard::Check(const driver::Identity& identity) const {
 
 HostTime SessionCard::host_time() { return inprocess_ ? inprocess_->host_time() : HostTime(); }
 
+void SessionCard::LogWaits(std::vector<HostWait>* waits) {
+  if (inprocess_) inprocess_->LogWaits(waits);
+}
+
 std::string SessionCard::WavesPath() const {
   return fmt::format("{}/waves_{}.fst", out_dir_, Name(config_.trace.waves.block));
 }

@@ -30,6 +30,8 @@ class SessionCard {
   // Null: the card is in another process, and its counters with it.
   model::Card* model() { return inprocess_ ? &inprocess_->card() : nullptr; }
   HostTime host_time();  // of a served card: zeros
+  // Sleeps of the host are appended until Close; of a served card: none.
+  void LogWaits(std::vector<HostWait>* waits);
   // Of a served card: it must be the one of the configuration.
   void Check(const driver::Identity& identity) const;
 

@@ -9,6 +9,7 @@
 #include <tlm>
 
 #include "model/common/functional_queue.h"
+#include "model/common/path_time.h"
 #include "traces/recorder.h"
 
 namespace spyre::model {
@@ -35,6 +36,7 @@ struct Transfer : tlm::tlm_extension<Transfer> {
   int msi_vector = -1;    // of an MSI: its vector, below the number that the host allows
   FunctionalQueue* functional = nullptr;  // moves the data; null: the target does, at the call
   TransferClient* client = nullptr;
+  BurstTimes times;  // set by the ring and by memory
 
   // Moves data by `work()`, which touches `ranges` of LX, now or in turn; not at all if none move.
   template <typename Work>

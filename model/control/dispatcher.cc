@@ -39,6 +39,8 @@ void ComputeDispatcher::Execute(const ControlBlock& block, Job& job) {
     };
   }
   if (on_job_) on_job_(job, false);
+  job.start_path = {};
+  job.start_path.at_ps = NowPs();
   Run(block, job);
   functional_.Join();  // whoever hears of the end may look at the result
   if (on_job_) on_job_(job, true);
@@ -63,11 +65,13 @@ void ComputeDispatcher::Run(const ControlBlock& block, Job& job) {
       const uint64_t width = config_.core.lx_port_bytes_per_cycle;
       const uint64_t cycles = (config_.lx_usable_bytes() + width - 1) / width;
       sc_core::wait(Ps(Clock(config_.clock.core_mhz).Edge(cycles)));
+      job.start_path.Until(NowPs(), Cause::kLxPort);
       if (job.aborted) return;
     }
     lx_of_ = tenant;
   }
   job.units_start_ps = NowPs();
+  job.end_path = job.start_path;
   const bool fast = fast_ != nullptr && job.functional == nullptr;
   if (fast && fast_->Repeat(job, image_)) return;
   if (fast) fast_->Begin(job);
@@ -110,7 +114,7 @@ Status ComputeDispatcher::BindSegments(const ControlBlock& block, Job& job) {
       mmu_.CheckPhysical(block.function, block.segment_table, kStickBytes, kPermissionRead);
   if (readable != Status::OK) return readable;
   std::array<uint8_t, kStickBytes> bytes{};
-  if (!Read(block.segment_table, bytes.data(), bytes.size(), 0)) return Status::BUS_ERROR;
+  if (!Read(job, block.segment_table, bytes.data(), bytes.size(), 0)) return Status::BUS_ERROR;
   std::memcpy(table.data(), bytes.data(), bytes.size());
   for (int i = 0; i < kProgramSegment; ++i) {
     const uint64_t length = table[i].length_permission & ~(kStickBytes - 1);
@@ -128,7 +132,7 @@ Status ComputeDispatcher::LoadProgram(const ControlBlock& block, Job& job) {
   }
   const uint64_t base = block.program_base + block.device_address;
   image_.resize(kImageHeaderBytes);
-  if (!Read(base, image_.data(), kImageHeaderBytes, 0)) return Status::BUS_ERROR;
+  if (!Read(job, base, image_.data(), kImageHeaderBytes, 0)) return Status::BUS_ERROR;
   job.bytes_read += kImageHeaderBytes;
   try {
     const ImageInfo info = ReadImageHeader(image_.data(), image_.size());
@@ -141,7 +145,7 @@ Status ComputeDispatcher::LoadProgram(const ControlBlock& block, Job& job) {
     image_.resize(info.image_bytes);
     const uint64_t rest = image_.size() - kImageHeaderBytes;
     if (rest > 0 &&
-        !Read(base + kImageHeaderBytes, &image_[kImageHeaderBytes], rest, info.core_mask))
+        !Read(job, base + kImageHeaderBytes, &image_[kImageHeaderBytes], rest, info.core_mask))
       return Status::BUS_ERROR;
     job.bytes_read += rest;
     job.program = std::make_shared<const Program>(Decode(image_.data(), image_.size()));
@@ -152,7 +156,8 @@ Status ComputeDispatcher::LoadProgram(const ControlBlock& block, Job& job) {
   return job.program->lx_bytes <= config_.lx_usable_bytes() ? Status::OK : Status::LX_OVERFLOW;
 }
 
-bool ComputeDispatcher::Read(uint64_t physical, uint8_t* data, uint64_t bytes, uint32_t mask) {
+bool ComputeDispatcher::Read(Job& job, uint64_t physical, uint8_t* data, uint64_t bytes,
+                             uint32_t mask) {
   for (uint64_t offset = 0; offset < bytes; offset += kMaxBurstBytes) {
     const uint64_t burst = std::min<uint64_t>(kMaxBurstBytes, bytes - offset);
     TransferPayload& payload = *payloads_[offset / kMaxBurstBytes];
@@ -160,7 +165,10 @@ bool ComputeDispatcher::Read(uint64_t physical, uint8_t* data, uint64_t bytes, u
     client_.Send(ring_socket, payload,
                  payload.Prepare(tlm::TLM_READ_COMMAND, physical + offset, data + offset, burst));
   }
-  return client_.Wait();
+  const bool ok = client_.Wait();
+  // Bursts follow each other: the last is done last.
+  SpendRead(job.start_path, payloads_[(bytes - 1) / kMaxBurstBytes]->info.times, NowPs());
+  return ok;
 }
 
 }  // namespace spyre::model

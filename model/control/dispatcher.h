@@ -52,7 +52,7 @@ class ComputeDispatcher : public sc_core::sc_module {
   Status BindSegments(const ControlBlock& block, Job& job);
   // Reads [physical, +bytes) at the memory stop, in bursts one behind the other, and waits for the
   // last; mask: broadcast to these cores.
-  bool Read(uint64_t physical, uint8_t* data, uint64_t bytes, uint32_t mask);
+  bool Read(Job& job, uint64_t physical, uint8_t* data, uint64_t bytes, uint32_t mask);
 
   const CardConfig& config_;
   const Mmu& mmu_;

@@ -114,6 +114,7 @@ bool FastLaunches::Repeat(Job& job, const std::vector<uint8_t>& image) {
   job.bytes_read += price.bytes_read;
   job.bytes_written += price.bytes_written;
   job.macs += price.macs;
+  SetPath(job, price.path, stretch);
   ++statistics_.repeated;
   statistics_.repeated_ps += NowPs() - begin;
   return true;
@@ -226,6 +227,7 @@ void FastLaunches::End(Job& job) {
     job.bytes_read = read_before_ + work.bytes_read;
     job.bytes_written = work.bytes_written;
     job.macs = work.macs;
+    SetPath(job, job.end_path.Since(job.start_path), factor);
     ++statistics_.partly;
     statistics_.partly_ps += NowPs() - begin;
     statistics_.simulated_ps += stopped_at - begin;
@@ -247,10 +249,18 @@ void FastLaunches::End(Job& job) {
   price.bytes_read = job.bytes_read - read_before_;
   price.bytes_written = job.bytes_written;
   price.macs = job.macs;
+  price.path = job.end_path.Since(job.start_path);
   price.parts = std::move(parts_);
   statistics_.spread =
       std::max(statistics_.spread, static_cast<double>(price.most_ps - price.least_ps) /
                                        static_cast<double>(std::max<uint64_t>(price.least_ps, 1)));
+}
+
+void FastLaunches::SetPath(Job& job, PathTime path, double factor) {
+  path.Scale(factor);
+  job.end_path = job.start_path;
+  job.end_path.Add(path);
+  job.end_path.at_ps = NowPs();
 }
 
 FastLaunches::Units FastLaunches::Read() const {

@@ -13,12 +13,13 @@
 namespace spyre::model {
 
 trace::TrackId SyncFabric::Arrive(unsigned core, trace::TrackId track, uint32_t mask, uint64_t id,
-                                  const Job& job) {
+                                  const Job& job, PathTime& path) {
   auto& slot = waiting_[{mask, id}];
   if (slot == nullptr) slot = std::make_shared<Barrier>();
   const std::shared_ptr<Barrier> barrier = slot;
   barrier->arrived |= 1u << core;
   barrier->last = track;
+  barrier->last_path = path;
   if ((barrier->arrived & mask) == mask) {
     waiting_.erase({mask, id});
     barrier->open = true;
@@ -26,6 +27,7 @@ trace::TrackId SyncFabric::Arrive(unsigned core, trace::TrackId track, uint32_t 
     return track;
   }
   while (!barrier->open && !job.aborted) sc_core::wait(barrier->event);
+  path = barrier->last_path;
   return barrier->last;
 }
 
@@ -78,6 +80,8 @@ bool Core::Runs(const Job& job) const { return (job.program->core_mask >> index_
 void Core::Start(Job& job) {
   tokens_.fill(0);
   deliveries_ = {};
+  free_paths_.clear();
+  delivery_paths_.clear();
   for (const auto& unit : units_) unit->Start(job);
 }
 
@@ -100,8 +104,16 @@ bool Core::TryTakeToken(unsigned token) {
   return true;
 }
 
-void Core::GiveTokenAt(uint64_t time_ps, unsigned token, trace::TrackId giver) {
-  deliveries_.emplace(time_ps, token, giver);
+void Core::GiveTokenAt(uint64_t time_ps, unsigned token, trace::TrackId giver,
+                       const PathTime& path) {
+  if (free_paths_.empty()) {
+    free_paths_.push_back(static_cast<uint32_t>(delivery_paths_.size()));
+    delivery_paths_.emplace_back();
+  }
+  const uint32_t place = free_paths_.back();
+  free_paths_.pop_back();
+  delivery_paths_[place] = path;
+  deliveries_.emplace(time_ps, token, giver, place);
   const uint64_t now = NowPs();
   delivery_event_.notify(
       Ps(time_ps > now ? time_ps - now : 0));  // an earlier pending notification stays
@@ -110,8 +122,10 @@ void Core::GiveTokenAt(uint64_t time_ps, unsigned token, trace::TrackId giver) {
 void Core::DeliverTokens() {
   const uint64_t now = NowPs();
   while (!deliveries_.empty() && std::get<0>(deliveries_.top()) <= now) {
-    const auto [time_ps, token, giver] = deliveries_.top();
+    const auto [time_ps, token, giver, place] = deliveries_.top();
     deliveries_.pop();
+    token_paths_[token] = delivery_paths_[place];
+    free_paths_.push_back(place);
     ++tokens_[token];
     token_givers_[token] = giver;
     if (token_events_[token]) token_events_[token]->notify();

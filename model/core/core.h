@@ -34,9 +34,10 @@ class CoreUnit;
 class SyncFabric {
  public:
   // Blocks the calling process until every core of `mask` is at (mask, id), or the job is aborted.
-  // track: of the caller in the trace; returns the track of the last to arrive.
+  // track: of the caller in the trace; returns the track of the last to arrive. path: that of the
+  // caller, and then that of the last to arrive.
   trace::TrackId Arrive(unsigned core, trace::TrackId track, uint32_t mask, uint64_t id,
-                        const Job& job);
+                        const Job& job, PathTime& path);
   void ReleaseAll();  // the job is being torn down: whoever waits sees that it is aborted
 
  private:
@@ -44,6 +45,7 @@ class SyncFabric {
     uint32_t arrived = 0;
     bool open = false;
     trace::TrackId last = 0;
+    PathTime last_path;
     sc_core::sc_event event;
   };
   std::map<std::pair<uint32_t, uint64_t>, std::shared_ptr<Barrier>> waiting_;
@@ -99,9 +101,10 @@ class Core : public sc_core::sc_module {
     auto& event = token_events_[token];
     return event ? *event : event.emplace();
   }
-  // giver: its track in the trace.
-  void GiveTokenAt(uint64_t time_ps, unsigned token, trace::TrackId giver);
+  // giver: its track in the trace. path: to what the token tells of.
+  void GiveTokenAt(uint64_t time_ps, unsigned token, trace::TrackId giver, const PathTime& path);
   trace::TrackId token_giver(unsigned token) const { return token_givers_[token]; }  // the latest
+  const PathTime& token_path(unsigned token) const { return token_paths_[token]; }   // the latest
 
   // --- for reports ---
   std::vector<UnitStatistics> Statistics() const;
@@ -126,7 +129,11 @@ class Core : public sc_core::sc_module {
   // starts have names, which take time.
   std::array<std::optional<sc_core::sc_event>, kTokens> token_events_;
   std::array<trace::TrackId, kTokens> token_givers_{};
-  using Delivery = std::tuple<uint64_t, unsigned, trace::TrackId>;  // time, token, giver
+  std::array<PathTime, kTokens> token_paths_{};
+  // Time, token, giver, and where its path is.
+  using Delivery = std::tuple<uint64_t, unsigned, trace::TrackId, uint32_t>;
+  std::vector<PathTime> delivery_paths_;
+  std::vector<uint32_t> free_paths_;  // of delivery_paths_
   std::priority_queue<Delivery, std::vector<Delivery>, std::greater<>> deliveries_;
   sc_core::sc_event delivery_event_;
   std::vector<std::unique_ptr<CoreUnit>> units_;

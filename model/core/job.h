@@ -4,6 +4,7 @@
 // it. Kernel thread only.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -11,6 +12,7 @@
 #include <systemc>
 
 #include "model/common/functional_queue.h"
+#include "model/common/path_time.h"
 #include "model/contract/control_block.h"
 #include "model/contract/program.h"
 #include "model/mmu/mmu.h"
@@ -32,6 +34,10 @@ struct Job {
   uint64_t bytes_written = 0;
   uint64_t macs = 0;
   uint64_t units_start_ps = 0;  // 0: they never did
+  // What the units' start depended on, from when the job was started; of a step, from its mark to
+  // the next; and what their end depended on.
+  PathTime start_path, step_path, end_path;
+  std::array<uint64_t, 32> core_end_ps{};  // of each core, when its last unit was done; 0: not run
   // Told when a unit has added to one of the three counters; empty: nobody asks.
   std::function<void()> on_progress;
 

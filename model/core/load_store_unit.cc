@@ -35,7 +35,7 @@ uint64_t LoadStoreUnit::Execute(const Instruction& in) {
   }
   const uint64_t start = local_ps();
   if (row_bytes == 0 || rows == 0 || planes == 0) {
-    moves_.push_back({&in, start, 0, start, 0, true});  // ends behind those before it
+    moves_.push_back({&in, start, 0, start, 0, true, path_});  // ends behind those before it
     EndMoves();
     return kLater;
   }
@@ -69,7 +69,7 @@ uint64_t LoadStoreUnit::Execute(const Instruction& in) {
   // Stores take the LX port before the ring, which streams of this time share with them.
   if (is_store_) Sync();
   box_ = {};
-  box_.move = &moves_.emplace_back(Move{&in, start, total, start, 0, false});
+  box_.move = &moves_.emplace_back(Move{&in, start, total, start, 0, false, path_});
   box_.device = {device, device_row_stride, device_plane_stride};
   box_.lx = {lx, lx_row_stride, lx_plane_stride};
   box_.run_bytes = row_bytes;
@@ -171,7 +171,13 @@ void LoadStoreUnit::SendBursts() {
 void LoadStoreUnit::Send(Burst& burst, size_t place, uint64_t bytes) {
   Box& box = box_;
   const uint64_t sent = std::max(box.local_ps, burst.done_ps);
-  burst = {box.move, box.run_device, bytes, sent, 0, true};
+  // A place that was not free yet: the burst depends on the one that had it.
+  if (burst.done_ps > box.local_ps) {
+    path_ = burst.path;
+  } else {
+    path_.Until(sent, Cause::kSequencer);
+  }
+  burst = {box.move, box.run_device, bytes, sent, 0, true, path_};
   ++box.move->bursts;
   ++in_flight_;
   const uint64_t physical = box.run_physical;
@@ -184,15 +190,17 @@ void LoadStoreUnit::Send(Burst& burst, size_t place, uint64_t bytes) {
   box.run_physical += bytes;
   box.run_data += bytes;
   if (transfer_.group != 0) {
-    core_.multicast_port->JoinMulticast(
-        transfer_,
-        {static_cast<uint32_t>(place), sent, physical, data, static_cast<uint32_t>(bytes)}, *this);
+    core_.multicast_port->JoinMulticast(transfer_,
+                                        {static_cast<uint32_t>(place), sent, physical, data,
+                                         static_cast<uint32_t>(bytes), &burst.path},
+                                        *this);
     return;
   }
   Unicast& unicast = unicasts_[place];
   unicast.payload.info = transfer_;
   unicast.payload.info.client = &unicast;
   const uint64_t ready = is_store_ ? core_.lx_port().Burst(sent, bytes) : sent;
+  unicast.burst.path.Until(ready, Cause::kLxPort);
   core_.ring_socket.Send(
       unicast.payload.Prepare(is_store_ ? tlm::TLM_WRITE_COMMAND : tlm::TLM_READ_COMMAND, physical,
                               data, bytes),
@@ -200,12 +208,19 @@ void LoadStoreUnit::Send(Burst& burst, size_t place, uint64_t bytes) {
 }
 
 void LoadStoreUnit::Unicast::Complete(tlm::tlm_generic_payload& ended, uint64_t end_ps) {
+  if (unit->is_store_) {
+    SpendWrite(burst.path, payload.info.times, end_ps);
+  } else {
+    SpendRead(burst.path, payload.info.times, end_ps);
+  }
   unit->BurstDone(burst, ended.get_response_status(), end_ps);
 }
 
 void LoadStoreUnit::MulticastEnded(uint32_t place, const MulticastEnd& end) {
   Burst& burst = multicasts_[place];
   if (end.joined_ps > burst.sent_ps) PartnersWaited(burst, end);
+  burst.path = end.path;
+  SpendRead(burst.path, end.times, end.done_ps);
   BurstDone(burst, end.status, end.done_ps);
 }
 
@@ -222,6 +237,7 @@ void LoadStoreUnit::BurstDone(Burst& burst, tlm::tlm_response_status status, uin
   --in_flight_;
   if (status == tlm::TLM_OK_RESPONSE && !is_store_) {
     burst.done_ps = core_.lx_port().BurstThrough(done_ps, burst.bytes);
+    burst.path.Until(burst.done_ps, Cause::kLxPort);
   } else if (status != tlm::TLM_OK_RESPONSE) {
     Fail({status == tlm::TLM_ADDRESS_ERROR_RESPONSE   ? Status::PAGE_FAULT
           : status == tlm::TLM_COMMAND_ERROR_RESPONSE ? Status::ILLEGAL_INSTRUCTION
@@ -230,7 +246,10 @@ void LoadStoreUnit::BurstDone(Burst& burst, tlm::tlm_response_status status, uin
   }
   Move& move = *burst.move;
   --move.bursts;
-  move.done_ps = std::max(move.done_ps, burst.done_ps);
+  if (burst.done_ps >= move.done_ps) {
+    move.done_ps = burst.done_ps;
+    move.path = burst.path;
+  }
   EndMoves();
   if (sending_) SendBursts();
   if (in_flight_ == 0) progress_.notify();
@@ -253,9 +272,12 @@ void LoadStoreUnit::CheckFailed() {
 void LoadStoreUnit::EndMoves() {
   while (!moves_.empty() && moves_.front().issued && moves_.front().bursts == 0) {
     const Move& move = moves_.front();
-    last_done_ps_ = std::max(last_done_ps_, move.done_ps);
+    if (move.done_ps >= last_done_ps_) {
+      last_done_ps_ = move.done_ps;
+      last_path_ = move.path;
+    }
     Account(*move.in, move.start_ps, last_done_ps_, move.bytes);
-    if (!failed_) GiveSignal(*move.in, last_done_ps_);
+    if (!failed_) GiveSignal(*move.in, last_done_ps_, last_path_);
     moves_.pop_front();
   }
 }
@@ -263,6 +285,7 @@ void LoadStoreUnit::EndMoves() {
 void LoadStoreUnit::Drain() {
   while (in_flight_ > 0) WaitWhileAhead(progress_);
   CheckFailed();
+  if (last_done_ps_ > local_ps()) path_ = last_path_;
   AdvanceTo(last_done_ps_);
 }
 

@@ -35,6 +35,8 @@ void CoreUnit::Start(Job& job) {
   });
   if (!has_work) return;
   job_ = &job;
+  path_ = job.start_path;
+  finished_path_ = job.start_path;
   ++job.units_running;
   // Not before: a stack costs the host some system calls, and short runs need few of 160.
   if (!has_thread_) sc_core::sc_spawn([this] { Run(); });
@@ -67,6 +69,9 @@ void CoreUnit::Run() {
       // Another unit's fault or a reset: this unit only stops.
     }
     if (job.aborted) Abandon();  // outside the handlers: it waits
+    Spend(Cause::kSequencer);
+    if (path_.at_ps >= job.end_path.at_ps) job.end_path = path_;
+    job.core_end_ps[core_.index()] = std::max(job.core_end_ps[core_.index()], NowPs());
     ahead_ps_ = 0;
     waiting_token_ = 0;
     current_ = nullptr;
@@ -80,21 +85,31 @@ void CoreUnit::RunSection(const Section& section) {
   for (; const Instruction* in = sequencer_.Current(); sequencer_.Next()) {
     current_ = in;
     if (in->wait != 0) TakeToken(in->wait);
-    uint64_t finish;
     if (Sequencer::IsScalar(in->op)) {
       Advance(1);
       sequencer_.Execute();
-      finish = local_ps();
+      if (in->signal != 0) {
+        Spend(Cause::kSequencer);
+        Finish(*in, local_ps(), path_);
+      } else {  // nobody needs its path: what signals next ends later
+        finished_ps_ = std::max(finished_ps_, local_ps());
+      }
     } else {
       operands_ = {};
-      finish = Execute(*in);
-    }
-    if (finish != kLater) {
-      finished_ps_ = std::max(finished_ps_, finish);
-      GiveSignal(*in, finished_ps_);
+      Spend(Cause::kSequencer);
+      const uint64_t finish = Execute(*in);
+      if (finish != kLater) Finish(*in, finish, finish == local_ps() ? path_ : end_path_);
     }
     SyncIfFarAhead();
   }
+}
+
+void CoreUnit::Finish(const Instruction& in, uint64_t finish_ps, const PathTime& path) {
+  if (finish_ps >= finished_ps_) {
+    finished_ps_ = finish_ps;
+    finished_path_ = path;
+  }
+  GiveSignal(in, finished_ps_, finished_path_);
 }
 
 uint64_t CoreUnit::Count(const Instruction& in, int operand, uint64_t limit) const {
@@ -137,6 +152,7 @@ void CoreUnit::WaitWhileAhead(const sc_core::sc_event& event) {
 }
 
 void CoreUnit::TakeToken(unsigned token) {
+  Spend(Cause::kSequencer);
   Sync();
   waiting_token_ = token;
   const uint64_t start = NowPs();
@@ -146,6 +162,10 @@ void CoreUnit::TakeToken(unsigned token) {
     CheckFailed();
   }
   waiting_token_ = 0;
+  if (NowPs() > start) {
+    path_ = core_.token_path(token);
+    Spend(Cause::kTokens);
+  }
   AccountWait(Loss::kTokenWait, start, NowPs(), core_.token_giver(token));
 }
 
@@ -161,9 +181,9 @@ void CoreUnit::AccountWait(Loss cause, uint64_t start_ps, uint64_t end_ps,
   recorder_->Slice(trace::kWait, track_, name, start_ps, end_ps, job_->flow, 0, ended_by);
 }
 
-void CoreUnit::GiveSignal(const Instruction& in, uint64_t finish_ps) {
+void CoreUnit::GiveSignal(const Instruction& in, uint64_t finish_ps, const PathTime& path) {
   if (in.signal != 0)
-    core_.GiveTokenAt(After(finish_ps, config_.core.token_cycles), in.signal, track_);
+    core_.GiveTokenAt(After(finish_ps, config_.core.token_cycles), in.signal, track_, path);
 }
 
 void CoreUnit::Account(const Instruction& in, uint64_t start_ps, uint64_t end_ps, uint64_t bytes) {

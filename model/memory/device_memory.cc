@@ -20,8 +20,10 @@ DeviceMemory::DeviceMemory(const sc_core::sc_module_name& name, const CardConfig
       timing_(config.memory),
       contents_(config.usable_bytes()),
       channels_(config.memory, folding),
-      lookahead_ps_(config.memory.controller_ns * 1000 -
-                    (config.memory.controller_ns > 0 ? 1 : 0)) {
+      lookahead_ps_(config.memory.controller_ns * 1000 - (config.memory.controller_ns > 0 ? 1 : 0)),
+      unloaded_read_ps_(config.memory.controller_ns * 1000 +
+                        timing_.UnloadedPs(timing_.burst_bytes, false)),
+      unloaded_write_ps_(config.memory.controller_ns * 1000) {
   if (recorder_ != nullptr) {
     for (size_t i = 0; i < channels_.size(); ++i)
       lanes_.push_back({recorder_->AddTrack("memory", fmt::format("channel {:02}", i)), {}});
@@ -98,6 +100,8 @@ tlm::tlm_sync_enum DeviceMemory::Begin(int id, tlm::tlm_generic_payload& payload
   const uint32_t index = free_accesses_.back();
   free_accesses_.pop_back();
   accesses_[index] = {&payload, id};
+  payload.get_extension<Transfer>()->times.unloaded_ps =
+      payload.is_write() ? unloaded_write_ps_ : unloaded_read_ps_;
   const uint64_t now = NowPs();
   const uint64_t arrival = now + delay.value() + config_.memory.controller_ns * 1000;
   // Sockets in the order in which they are bound, on each of them ring stops.

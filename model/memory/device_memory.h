@@ -82,6 +82,8 @@ class DeviceMemory : public sc_core::sc_module {
   std::vector<uint32_t> free_accesses_;
   // How far ahead channels decide: what is sent from now on arrives later than that.
   const uint64_t lookahead_ps_;
+  // Of an access that meets no other: a read's first burst, a write until the queue has it.
+  const uint64_t unloaded_read_ps_, unloaded_write_ps_;
   std::deque<MemoryCompletion> ended_;    // accesses, by index, that wait for their decision's time
   std::vector<MemoryCompletion> latest_;  // of the call at hand
   sc_core::sc_event decision_;

@@ -35,7 +35,7 @@ void Ring::JoinMulticast(const Transfer& transfer, const MulticastBurst& burst,
     next->mismatch = false;
     next->address = burst.address;
     next->bytes = burst.bytes;
-    next->end = {tlm::TLM_INCOMPLETE_RESPONSE, 0, 0, 0};
+    next->end = {tlm::TLM_INCOMPLETE_RESPONSE, 0, 0, 0, {}, {}};
     group.assembling.push_back(next);
   }
   Multicast& multicast = *group.assembling[place];
@@ -47,6 +47,7 @@ void Ring::JoinMulticast(const Transfer& transfer, const MulticastBurst& burst,
   if (std::tuple(burst.asks_ps, transfer.stop) >= std::tuple(end.joined_ps, end.last_stop)) {
     end.joined_ps = burst.asks_ps;
     end.last_stop = transfer.stop;
+    if (burst.path != nullptr) end.path = *burst.path;
   }
   if (multicast.arrived != transfer.group) return;
   // Members join in order, so the first multicast is the first that has all.
@@ -67,10 +68,14 @@ void Ring::ReadMulticast(Multicast& multicast, const Transfer& transfer) {
   multicast.read.info.stop = static_cast<uint16_t>(first);
   multicast.read.info.client = &multicast;
   // The farthest member's request comes last.
-  memory_socket.Send(read, Ps(AfterHops(multicast.end.joined_ps, stops_ / 2) - NowPs()));
+  const uint64_t at_memory_ps = AfterHops(multicast.end.joined_ps, stops_ / 2);
+  multicast.end.times.at_memory_ps = at_memory_ps;
+  memory_socket.Send(read, Ps(at_memory_ps - NowPs()));
 }
 
 void Ring::Multicast::Complete(tlm::tlm_generic_payload& payload, uint64_t done_ps) {
+  end.times.memory_ps = done_ps;
+  end.times.unloaded_ps = read.info.times.unloaded_ps;
   ring->EndMulticast(*this, payload.get_response_status(), done_ps);
 }
 
@@ -94,10 +99,14 @@ void Ring::TellMembers(const Multicast& multicast) {
     const auto members = static_cast<size_t>(__builtin_popcount(multicast.arrived));
     Deliver(multicast.arrived, multicast.bytes, MulticastCycles(multicast.bytes, members),
             end.done_ps, multicast.read.info.flow);
+    end.times.stretch = stretch_[members];
   }
   ForEachStop(multicast.arrived, [&](int stop) {
     const Multicast::Member& member = multicast.members[stop];
-    if (ok) end.done_ps = delivered_ps_[stop];
+    if (ok) {
+      end.done_ps = delivered_ps_[stop];
+      end.times.hops_ps = HopsPs(Distance(memory_stop_, stop, delivered_clockwise_));
+    }
     member.member->MulticastEnded(member.place, end);
   });
 }
@@ -148,6 +157,7 @@ void Ring::Deliver(uint32_t group, uint64_t bytes, uint64_t cycles, uint64_t dat
     return AfterHops(std::max(data_ps, first.free_ps()), farthest(forward));
   };
   const bool forward = arrival(true) <= arrival(false);
+  delivered_clockwise_ = forward;
   std::fill(delivered_ps_.begin(), delivered_ps_.end(), 0);
   std::vector<Resource>& links = forward ? clockwise_ : counter_;
   uint64_t head = clock_.CycleAt(data_ps);

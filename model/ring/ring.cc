@@ -25,6 +25,7 @@ Ring::Ring(const sc_core::sc_module_name& name, const CardConfig& config, trace:
       stops_(static_cast<int>(config.cores) + 1),
       memory_stop_(static_cast<int>(config.cores)),
       clock_(config.clock.ring_mhz),
+      hop_cycle_ps_(clock_.Edge(1)),
       by_link_bytes_(config.ring.bytes_per_cycle),
       by_link_percent_(config.ring.link_percent) {
   AddLinks(clockwise_, clock_, stops_, config.timed(), "cw", recorder);
@@ -168,6 +169,7 @@ void Ring::SendToMemory(tlm::tlm_generic_payload& payload, uint64_t at_memory_ps
   Passage& passage = *Take(passages_, free_passages_);
   passage.payload = &payload;
   passage.requester = transfer.client;
+  transfer.times.at_memory_ps = at_memory_ps;
   transfer.client = &passage;
   memory_socket.Send(payload, Ps(at_memory_ps - NowPs()));
 }
@@ -177,6 +179,8 @@ void Ring::EndUnicast(Passage& passage, uint64_t memory_done_ps) {
   auto& transfer = *payload.get_extension<Transfer>();
   transfer.client = passage.requester;
   free_passages_.push_back(&passage);
+  transfer.times.memory_ps = memory_done_ps;
+  transfer.times.hops_ps = HopsPs(transfer.group != 0 ? stops_ / 2 : Hops(transfer.stop));
   uint64_t done = memory_done_ps;
   if (payload.is_write()) {
     done = AfterHops(done, Hops(transfer.stop));  // acknowledgement on the request ring

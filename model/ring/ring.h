@@ -129,6 +129,10 @@ class Ring : public sc_core::sc_module, public MulticastTransport {
   uint64_t AfterHops(uint64_t ps, int hops) const {
     return clock_.After(ps, static_cast<uint64_t>(hops) * config_.ring.hop_cycles);
   }
+  // Rounded down: for accounts of where time went, which have no use for the edge.
+  uint64_t HopsPs(int hops) const {
+    return static_cast<uint64_t>(hops) * config_.ring.hop_cycles * hop_cycle_ps_;
+  }
   // Takes a link for `cycles` from cycle `head` on; returns the cycle in which the data's head is
   // at the next stop.
   uint64_t Pass(Resource& link, uint64_t head, uint64_t cycles, uint64_t bytes, uint64_t flow) {
@@ -141,6 +145,7 @@ class Ring : public sc_core::sc_module, public MulticastTransport {
   const int stops_;
   const int memory_stop_;
   const Clock clock_;
+  const uint64_t hop_cycle_ps_;
   const Divisor by_link_bytes_, by_link_percent_;
   std::vector<double> stretch_;  // how much longer a flit takes, by members of a multicast
   std::vector<Resource> clockwise_, counter_;  // link i: from stop i to its neighbour in that sense
@@ -148,6 +153,7 @@ class Ring : public sc_core::sc_module, public MulticastTransport {
   std::map<uint32_t, Group> groups_;     // by mask
   std::array<Group*, 32> last_group_{};  // of each stop
   std::vector<uint64_t> delivered_ps_;   // by stop, of the multicast at hand
+  bool delivered_clockwise_ = true;      // the way it went
   std::vector<uint8_t*> copies_;         // to here go those of the multicast at hand
   std::vector<Multicast*> ended_;        // whose members are being told, in order
   // Writes that have not taken their links: arrival, stop, number in the order of submission.
