@@ -162,13 +162,23 @@ ErrorState Device::ReadError() {
 uint64_t Device::ReadTimePs() { return registers_.ReadTime(); }
 
 IoAddress Device::MapHost(void* host, size_t size) {
-  Charge(options_.costs.map_ns);
+  ChargeFor("map", options_.costs.map_ns, size);
   return transport_.MapHost(function_, host, size);
 }
 
 void Device::UnmapHost(IoAddress address) {
-  Charge(options_.costs.map_ns);
+  ChargeFor("unmap", options_.costs.map_ns, 0);
   transport_.UnmapHost(function_, address);
+}
+
+void Device::ChargeFor(const char* what, double ns, uint64_t bytes) {
+  trace::Recorder* const recorder = options_.recorder;
+  if (recorder == nullptr || !recorder->Wants(trace::kHost)) return Charge(ns);
+  const uint64_t start = transport_.NowPs();
+  Charge(ns);
+  recorder->Slice(trace::kHost,
+                  recorder->AddTrack("host", fmt::format("driver, function {}", function_)),
+                  recorder->Intern(what), start, transport_.NowPs(), 0, bytes);
 }
 
 void Device::Charge(double ns) { transport_.Advance(PsFromNs(ns)); }

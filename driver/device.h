@@ -69,6 +69,8 @@ class Device {
   IoAddress MapHost(void* host, size_t size);
   void UnmapHost(IoAddress address);
   void Charge(double ns);  // host work
+  // The same, as a slice of the trace with that name.
+  void ChargeFor(const char* what, double ns, uint64_t bytes);
 
   FunctionRegisters& registers() { return registers_; }
 

@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "traces/intervals.h"
+#include "traces/run_results.h"
 #include "traces/text.h"
 
 namespace spyre::trace {
@@ -331,7 +332,10 @@ std::optional<KernelRun> FindKernel(const Trace& trace, const std::string& selec
 }
 
 CriticalPath FollowCriticalPath(const Trace& trace, const KernelRun& kernel) {
-  CriticalPath path{kernel, Walk(trace, kernel).Follow(), {}, CutOf(trace, kernel)};
+  CriticalPath path{kernel, Walk(trace, kernel).Follow(), {}, {}, CutOf(trace, kernel)};
+  const RunResults results = ParseRunResults(trace.results);
+  if (const auto found = results.kernels.find(kernel.flow); found != results.kernels.end())
+    path.causes = found->second;
   path.shares = Shares(trace, path);
   return path;
 }

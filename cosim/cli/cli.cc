@@ -26,7 +26,9 @@
 #include "cosim/cli/shell_command.h"
 #include "cosim/cli/task_graph_command.h"
 #include "cosim/firmware/firmware_commands.h"
+#include "traces/check/check_command.h"
 #include "traces/cli.h"
+#include "traces/export/export_command.h"
 
 namespace spyre::cosim {
 namespace {
@@ -43,9 +45,11 @@ void Declare(Command& root, Invocation& invocation) {
       .ShowDefault()
       .Placeholder("WHEN");
   AddRunCommand(root, invocation);
-  trace::AddTraceCommands(
-      root.AddCommand("trace", "Look into a trace: report, summary, query, diff, export"),
-      std::cout);
+  Command& trace =
+      root.AddCommand("trace", "Look into a trace: report, summary, query, diff, check, export");
+  trace::AddTraceCommands(trace, std::cout);
+  trace::AddCheckCommand(trace, std::cout);
+  trace::AddExportCommand(trace, std::cout);
   AddReplayCommand(root);
   AddServeCommand(root);
   AddFirmwareCommands(

@@ -24,6 +24,7 @@
 #include "driver/physical_function.h"
 #include "model/contract/control_block.h"
 #include "runtime/spyre/spyre_tensor.h"
+#include "traces/run_results.h"
 #include "traces/trace_writer.h"
 
 namespace spyre::cosim {
@@ -281,8 +282,18 @@ class Session {
     result_.path = PathOfRun({completed, kernels, host_waits_, costs}, result_.begin_ps);
     result_.launch_path =
         PathOfRun({result_.launches, kernels, host_waits_, costs}, result_.launch_begin_ps);
+    results_.launch_begin_ps = result_.launch_begin_ps;
+    results_.launch_end_ps = result_.launch_end_ps;
+    results_.path = result_.launch_path;
+    results_.kernels.insert(kernels.begin(), kernels.end());
+    for (const flex::CompletedOperation& operation : result_.launches) {
+      if (operation.macs > 0) results_.macs[operation.correlation] = operation.macs;
+    }
     result_.launch_shares = SharesOfWindow(result_.launches, host_waits_, result_.launch_begin_ps,
                                            result_.launch_end_ps);
+    results_.card_ps = result_.launch_shares.card_ps;
+    results_.host_ps = result_.launch_shares.host_ps;
+    results_.idle_ps = result_.launch_shares.idle_ps;
     std::vector<const flex::CompletedOperation*> computes;
     for (const flex::CompletedOperation& operation : completed) {
       if (operation.opcode == Opcode::COMPUTE && operation.executed) computes.push_back(&operation);
@@ -338,7 +349,7 @@ class Session {
     result_.trace_records = trace_->records();
     result_.trace_dropped = trace_->dropped();
     try {
-      trace_->Finish();
+      trace_->Finish(results_.known() ? trace::EncodeRunResults(results_) : "{}");
       result_.trace_path = PathOf("trace.sctrace");
       result_.trace_bytes = trace_->file_bytes();
     } catch (const Error& error) {
@@ -377,6 +388,7 @@ class Session {
   trace::Recorder recorder_;
 
   std::vector<HostWait> host_waits_;
+  trace::RunResults results_;  // for the trace
   std::unique_ptr<SessionCard> card_;
   std::unique_ptr<driver::Device> admin_;  // VF mode: the PF, which set the VFs up
   std::unique_ptr<flex::RuntimeContext> context_;

@@ -31,8 +31,8 @@ struct MulticastEnd {
   uint64_t done_ps;                 // the last byte is at the member's stop; now or later
   uint64_t joined_ps = 0;           // when the last member asked; 0: not all have
   uint16_t last_stop = 0;           // and which it was
-  PathTime path;                    // of the last member, up to joined_ps
-  BurstTimes times;                 // since then
+  PathTime path{};                  // of the last member, up to joined_ps
+  BurstTimes times{};               // since then
 };
 
 class MulticastMember {

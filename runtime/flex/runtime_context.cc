@@ -299,7 +299,12 @@ uint64_t RuntimeContext::NowPs() const {
 
 void RuntimeContext::ChargeConversion(uint64_t bytes) {
   const auto lock = Enter();
+  trace::Recorder* const recorder = options_.device.recorder;
+  const uint64_t start_ps = recorder != nullptr ? device_.transport().NowPs() : 0;
   device_.Charge(static_cast<double>(bytes) / options_.device.costs.convert_bytes_per_ns);
+  if (recorder == nullptr || !recorder->Wants(trace::kHost)) return;
+  recorder->Slice(trace::kHost, recorder->AddTrack("host", "conversion"),
+                  recorder->Intern("convert"), start_ps, device_.transport().NowPs(), 0, bytes);
 }
 
 RuntimeContext::Guard::Guard(RuntimeContext& context) : context_(context) {

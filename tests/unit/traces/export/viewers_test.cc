@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstring>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <random>
@@ -9,9 +10,9 @@
 #include <sstream>
 
 #include "tests/unit/traces/sample_trace.h"
+#include "traces/export/perfetto.h"
+#include "traces/export/text_export.h"
 #include "traces/lanes.h"
-#include "traces/perfetto.h"
-#include "traces/text_export.h"
 
 namespace spyre::trace {
 namespace {
@@ -92,7 +93,8 @@ class PerfettoReader {
     }
   }
   std::vector<Slice> slices;
-  std::map<uint64_t, std::string> processes;  // by uuid
+  std::map<uint64_t, std::string> processes;                   // by uuid
+  std::map<std::string, std::map<uint64_t, double>> counters;  // "memory GB/s": value by time in ns
 
  private:
   void ReadPacket(const Fields& packet) {
@@ -129,6 +131,10 @@ class PerfettoReader {
     } else {
       ASSERT_EQ(processes.count(Number(track, 5)), 1U) << "parents come before children";
       parent_[uuid] = Number(track, 5);
+      if (track.count(8) == 1) {
+        EXPECT_EQ(processes[parent_[uuid]], "counters");
+        units_[uuid] = names_[uuid] + " " + Text(Parse(track.find(8)->second.bytes), 6);
+      }
     }
   }
 
@@ -137,6 +143,13 @@ class PerfettoReader {
     last_ns_ = time_ns;
     const uint64_t uuid = Number(event, 11);
     ASSERT_EQ(parent_.count(uuid), 1U) << "event on unknown track " << uuid;
+    ASSERT_EQ(units_.count(uuid) == 1, Number(event, 9) == 4) << "counters have values only";
+    if (units_.count(uuid) == 1) {
+      double value = 0;
+      std::memcpy(&value, &event.find(44)->second.number, sizeof value);
+      counters[units_[uuid]][time_ns] = value;
+      return;
+    }
     auto& open = open_[uuid];
     if (Number(event, 9) == 2) {
       ASSERT_FALSE(open.empty()) << "an end without a begin on " << names_[uuid];
@@ -170,6 +183,7 @@ class PerfettoReader {
   std::map<uint64_t, std::map<uint64_t, std::string>> interned_;  // by kind, iid
   std::map<uint64_t, std::string> names_;
   std::map<uint64_t, uint64_t> parent_;
+  std::map<uint64_t, std::string> units_;  // of counters
   std::map<uint64_t, std::vector<size_t>> open_;
 };
 
@@ -198,7 +212,7 @@ TEST(Perfetto, HoldsEverySliceWithNameTrackFlowAndAnnotations) {
   ASSERT_EQ(reader.slices.size(), 11U);
   std::set<std::string> processes;
   for (const auto& [uuid, name] : reader.processes) processes.insert(name);
-  EXPECT_THAT(processes, ElementsAre("card", "core 00", "core 01", "host"));
+  EXPECT_THAT(processes, ElementsAre("card", "core 00", "core 01", "counters", "host"));
 
   const auto slice = std::find_if(reader.slices.begin(), reader.slices.end(),
                                   [](const Slice& s) { return s.name == "DMA_OUT"; });
@@ -212,6 +226,14 @@ TEST(Perfetto, HoldsEverySliceWithNameTrackFlowAndAnnotations) {
   const std::map<std::string, uint64_t> expected = {
       {"bytes", 1024}, {"stream", 0}, {"start_ps", 6000}, {"duration_ps", 2000}};
   EXPECT_EQ(slice->annotations, expected);
+}
+
+TEST(Perfetto, CountersHaveUnitsAndChangeOnlyWhereTheirValueDoes) {
+  const PerfettoReader reader(Perfetto(SampleTrace()));
+  ASSERT_EQ(reader.counters.count("pt %"), 1U);
+  // Both PT units work from 3 to 4 ns, one of them up to 5.
+  const std::map<uint64_t, double> expected = {{0, 0}, {3, 100}, {4, 50}, {5, 0}};
+  EXPECT_EQ(reader.counters.at("pt %"), expected);
 }
 
 TEST(Perfetto, OneControlBlockIsOneFlowThroughAllProcesses) {

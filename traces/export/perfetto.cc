@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "traces/perfetto.h"
+#include "traces/export/perfetto.h"
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
+#include <cstring>
 #include <string>
 #include <string_view>
 
+#include "traces/export/counters.h"
 #include "traces/lanes.h"
 
 namespace spyre::trace {
@@ -21,6 +24,7 @@ enum {
   kName = 2,
   kProcess = 3,
   kParent = 5,
+  kCounter = 8,
   kChildOrder = 11,
   kRank = 12,
   kProcessOrder = 19
@@ -29,8 +33,19 @@ enum {
 namespace process {
 enum { kPid = 1, kSortIndex = 3, kName = 6 };
 }
+namespace counter {
+enum { kUnitName = 6 };
+}
 namespace event {
-enum { kCategoryIid = 3, kAnnotation = 4, kType = 9, kNameIid = 10, kTrack = 11, kFlowId = 47 };
+enum {
+  kCategoryIid = 3,
+  kAnnotation = 4,
+  kType = 9,
+  kNameIid = 10,
+  kTrack = 11,
+  kDoubleValue = 44,
+  kFlowId = 47
+};
 }
 namespace annotation {
 enum { kNameIid = 1, kUint = 3 };
@@ -42,7 +57,7 @@ constexpr uint64_t kStateCleared = 1;       // SEQ_INCREMENTAL_STATE_CLEARED
 constexpr uint64_t kNeedsState = 2;         // SEQ_NEEDS_INCREMENTAL_STATE
 constexpr uint64_t kExplicitOrder = 3;      // TrackDescriptor.ChildTracksOrdering.EXPLICIT
 constexpr uint64_t kExplicitProcesses = 1;  // TrackDescriptor.ProcessOrdering.EXPLICIT
-constexpr uint64_t kSliceBegin = 1, kSliceEnd = 2, kInstant = 3;
+constexpr uint64_t kSliceBegin = 1, kSliceEnd = 2, kInstant = 3, kCounterValue = 4;
 constexpr uint64_t kSequence = 1;
 
 // Iid 0 means none: ids are one more than the index.
@@ -65,6 +80,11 @@ class Message {
     Varint(field << 3 | 1);
     for (int shift = 0; shift < 64; shift += 8) bytes_ += static_cast<char>(value >> shift);
     return *this;
+  }
+  Message& Double(uint64_t field, double value) {
+    uint64_t bits = 0;
+    std::memcpy(&bits, &value, sizeof bits);
+    return Fixed64(field, bits);
   }
   Message& Bytes(uint64_t field, std::string_view value) {
     Varint(field << 3 | 2);
@@ -93,12 +113,18 @@ class Exporter {
       first_uuid_.push_back(uuid);
       uuid += count;
     }
+    first_counter_ = uuid;
   }
 
   void Run() {
     WriteInterned();
     WriteDescriptors();
-    for (const Event& e : Events(trace_, lanes_)) WriteEvent(e);
+    WriteCounterTracks();
+    for (const Event& e : Events(trace_, lanes_)) {
+      WriteCountersUpTo(e.time_ps);
+      WriteEvent(e);
+    }
+    WriteCountersUpTo(UINT64_MAX);
     Flush();
   }
 
@@ -167,6 +193,53 @@ class Exporter {
     }
   }
 
+  // Below a process of their own, with units. A value holds from its time on.
+  void WriteCounterTracks() {
+    const Counters counters = CountersOf(trace_);
+    if (counters.counters.empty()) return;
+    const uint64_t pid = Processes(trace_).size() + 1;
+    const uint64_t owner_uuid = first_counter_;
+    Message owner, descriptor;
+    owner.Uint(process::kPid, pid).Uint(process::kSortIndex, 0).Bytes(process::kName, "counters");
+    descriptor.Uint(track::kUuid, owner_uuid).Bytes(track::kName, "counters");
+    descriptor.Sub(track::kProcess, owner).Uint(track::kRank, 0);
+    packet_.Sub(packet::kTrackDescriptor, descriptor);
+    WritePacket();
+    for (size_t i = 0; i < counters.counters.size(); ++i) {
+      const Counter& counter = counters.counters[i];
+      Message unit, child;
+      unit.Bytes(counter::kUnitName, counter.unit);
+      child.Uint(track::kUuid, owner_uuid + 1 + i).Bytes(track::kName, counter.name);
+      child.Uint(track::kParent, owner_uuid).Sub(track::kCounter, unit);
+      packet_.Sub(packet::kTrackDescriptor, child);
+      WritePacket();
+      double last = -1;
+      for (size_t period = 0; period <= counter.values.size(); ++period) {
+        const double value = period == counter.values.size() ? 0 : counter.values[period];
+        if (value == last) continue;
+        last = value;
+        counter_values_.push_back(
+            {counters.from_ps + period * counters.period_ps, owner_uuid + 1 + i, value});
+      }
+    }
+    std::stable_sort(counter_values_.begin(), counter_values_.end(),
+                     [](const CounterValue& a, const CounterValue& b) { return a.ps < b.ps; });
+  }
+
+  // Those up to `ps` that have not been written: packets are in order of time.
+  void WriteCountersUpTo(uint64_t ps) {
+    for (; next_counter_ < counter_values_.size() && counter_values_[next_counter_].ps <= ps;
+         ++next_counter_) {
+      const CounterValue& value = counter_values_[next_counter_];
+      event_.Clear();
+      event_.Uint(event::kTrack, value.track).Uint(event::kType, kCounterValue);
+      event_.Double(event::kDoubleValue, value.value);
+      packet_.Uint(packet::kTimestamp, value.ps / 1000).Sub(packet::kTrackEvent, event_);
+      packet_.Uint(packet::kFlags, kNeedsState);
+      WritePacket();
+    }
+  }
+
   void WriteEvent(const Event& e) {
     const Record& record = trace_.records[e.record];
     event_.Clear();
@@ -198,6 +271,13 @@ class Exporter {
   std::ostream& out_;
   Lanes lanes_;
   std::vector<uint64_t> first_uuid_;
+  struct CounterValue {
+    uint64_t ps, track;
+    double value;
+  };
+  std::vector<CounterValue> counter_values_;  // in order of time
+  size_t next_counter_ = 0;
+  uint64_t first_counter_ = 0;  // the process of counters; they come behind it
   Message buffer_, packet_, event_, annotation_;
 };
 

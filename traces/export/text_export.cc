@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "traces/text_export.h"
+#include "traces/export/text_export.h"
 
 #include <fmt/format.h>
 
