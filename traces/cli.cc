@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "base/files.h"
 #include "traces/critical_path.h"
 #include "traces/diff.h"
 #include "traces/diff_explain.h"
@@ -125,9 +126,16 @@ int RunDiff(const Arguments& args, std::ostream& out) {
 }
 
 int RunReport(const Arguments& args, std::ostream& out) {
+  const std::string path = ResultPath(args.output, args.file, ".html");
+  if (!args.file_b.empty() && path != "-") RefuseToOverwrite(path, {args.file_b});
   const Trace trace = ReadTrace(args.file);
-  WriteResult(ResultPath(args.output, args.file, ".html"), out,
-              [&](std::ostream& file) { WriteReport(trace, args.file, file); });
+  std::optional<Trace> other;
+  std::vector<ReportRun> runs = {{trace, args.file, ReportBeside(args.file, trace)}};
+  if (!args.file_b.empty()) {
+    other = ReadTrace(args.file_b);
+    runs.push_back({*other, args.file_b, ReportBeside(args.file_b, *other)});
+  }
+  WriteResult(path, out, [&](std::ostream& file) { WriteReport(runs, file); });
   return 0;
 }
 
@@ -159,7 +167,12 @@ void AddTraceCommands(command_line::Command& trace, std::ostream& out) {
                 "times count from when the first operation of the launches was queued");
   };
 
-  Command& report = add("report", "Write one HTML page: timeline and tables", RunReport);
+  Command& report =
+      add("report", "Write one HTML page: timeline, plots and tables of one run or two", RunReport);
+  report
+      .Add("FILE_B", a->file_b,
+           "the trace of a second run, shown beside the first: what changed, and one time axis")
+      .Completes(Words::kFiles);
   add_output(report, "output file, - for standard output; default: FILE with .html");
 
   Command& summary =

@@ -1,109 +1,194 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "traces/report.h"
 
-#include <algorithm>
-#include <array>
-#include <nlohmann/json.hpp>
-#include <string_view>
-#include <vector>
+#include <fmt/format.h>
 
-#include "traces/lanes.h"
+#include <algorithm>
+#include <filesystem>
+#include <map>
+#include <string_view>
+
+#include "base/error.h"
+#include "base/files.h"
+#include "traces/critical_path.h"
+#include "traces/deflate.h"
+#include "traces/report_levels.h"
+#include "traces/report_slices.h"
 #include "traces/summary.h"
 #include "traces/text.h"
 
 namespace spyre::trace {
 namespace {
 
-constexpr size_t kRows = 4;  // drawn rows per track; what overlaps further shares the last
+using Json = nlohmann::json;
 
-// What the page draws: a slice, or several short ones of one row that follow each other.
-struct Bar {
-  uint64_t start_ps, end_ps;
-  const Record* first;
-  uint64_t count;
-  uint64_t bytes;
-  size_t row;
+constexpr size_t kPaths = 24;                 // of the longest kernels
+constexpr size_t kPathRecords = 100'000'000;  // looked at for them: following one reads all
+constexpr size_t kPathSegments = 20'000;      // drawn of one path
+constexpr size_t kKernelsListed = 20'000;
+constexpr uint64_t kMaxReportBytes = 256 << 20;  // that of a bundle of thousands of steps
+// Fields of report.json that the page shows; the rest of it is large, or in the trace.
+constexpr const char* kReportFields[] = {"workload", "window_ns", "launch_ns",  "verified",
+                                         "division", "roofline",  "lost_time",  "balance",
+                                         "overlap",  "host",      "decisions",  "device_memory",
+                                         "memory",   "kernels",   "corrections"};
+
+struct LaunchWindow {
+  uint64_t begin_ps;
+  uint64_t end_ps;
 };
 
-// Merges neighbours when both and the gap between them are shorter than `pixel_ps`.
-std::vector<Bar> Bars(const std::vector<const Record*>& records, uint64_t pixel_ps) {
-  std::vector<Bar> bars;
-  std::array<uint64_t, kRows> row_end = {};
-  std::array<size_t, kRows> last_bar;
-  last_bar.fill(SIZE_MAX);
-  for (const Record* record : records) {
-    size_t row = 0;
-    while (row + 1 < kRows && row_end[row] > record->start_ps) ++row;
-    row_end[row] = std::max(row_end[row], record->end_ps);
-    const uint64_t length = record->end_ps - record->start_ps;
-    if (last_bar[row] != SIZE_MAX) {
-      Bar& bar = bars[last_bar[row]];
-      const bool is_close =
-          record->start_ps <= bar.end_ps || record->start_ps - bar.end_ps < pixel_ps;
-      const bool is_short = (bar.end_ps - bar.start_ps) / bar.count < pixel_ps && length < pixel_ps;
-      if (is_close && is_short) {
-        bar.end_ps = std::max(bar.end_ps, record->end_ps);
-        ++bar.count;
-        bar.bytes += record->bytes;
-        continue;
-      }
+// From the first record of the first launch to the end of the last kernel's stream operations.
+LaunchWindow LaunchOf(const Trace& trace, const Summary& summary,
+                      const std::vector<KernelRun>& kernels) {
+  LaunchWindow launch{summary.begin_ps, summary.end_ps};
+  if (kernels.empty()) return launch;
+  launch = {kernels.front().start_ps, 0};
+  for (const KernelRun& kernel : kernels) launch.end_ps = std::max(launch.end_ps, kernel.end_ps);
+  // The call of the host that queued it, and the call that made this one.
+  const uint64_t flow = kernels.front().flow;
+  const Record* call = nullptr;
+  for (const Record& record : trace.records) {
+    if (flow != 0 && record.flow == flow && record.category == kHost &&
+        (call == nullptr || record.start_ps < call->start_ps)) {
+      call = &record;
     }
-    last_bar[row] = bars.size();
-    bars.push_back({record->start_ps, record->end_ps, record, 1, record->bytes, row});
   }
-  return bars;
+  if (call == nullptr) return launch;
+  uint64_t begin = call->start_ps;
+  for (const Record& record : trace.records) {
+    if (record.track == call->track && record.start_ps <= call->start_ps &&
+        record.end_ps >= call->end_ps) {
+      begin = std::min(begin, record.start_ps);
+    }
+  }
+  launch.begin_ps = std::min(launch.begin_ps, std::max(begin, summary.begin_ps));
+  return launch;
 }
 
-// Of what ends in the window of the summary.
-nlohmann::json TimelineJson(const Trace& trace, const Summary& summary, size_t max_slices) {
-  std::vector<std::vector<const Record*>> by_track(trace.tracks.size());
-  for (const uint32_t index : AssignLanes(trace).order) {
-    const Record& record = trace.records[index];
-    if (summary.begin_ps == 0 || record.end_ps > summary.begin_ps)
-      by_track[record.track].push_back(&record);
+Json TracksJson(const Trace& trace, const PageSlices& slices) {
+  auto tracks = Json::array();
+  for (const PageTrack& track : slices.tracks) {
+    tracks.push_back({{"process", trace.tracks[track.id].process},
+                      {"name", trace.tracks[track.id].name},
+                      {"lanes", track.lanes},
+                      {"slices", track.slices}});
   }
-  uint64_t pixel_ps = 0;
-  const uint64_t coarsest_ps = std::max<uint64_t>(summary.run_ps(), 1);  // about one bar per row
-  std::vector<std::vector<Bar>> bars(trace.tracks.size());
-  for (;;) {
-    size_t total = 0;
-    for (size_t i = 0; i < bars.size(); ++i) {
-      bars[i] = Bars(by_track[i], pixel_ps);
-      total += bars[i].size();
-    }
-    if (total <= max_slices || pixel_ps == coarsest_ps) break;
-    pixel_ps =
-        pixel_ps > coarsest_ps / 4 ? coarsest_ps : std::max(pixel_ps * 4, coarsest_ps / 65536 + 1);
-  }
-  auto processes = nlohmann::json::array();
-  for (const ProcessTracks& process : Processes(trace)) {
-    auto tracks = nlohmann::json::array();
-    for (const TrackId id : process.tracks) {
-      size_t rows = 1;
-      auto numbers = nlohmann::json::array();  // flat: the page reads seven numbers per bar
-      for (const Bar& bar : bars[id]) {
-        rows = std::max(rows, bar.row + 1);
-        numbers.insert(numbers.end(), {bar.start_ps, bar.end_ps - bar.start_ps, bar.first->name,
-                                       bar.first->flow, bar.bytes, bar.count, bar.row});
-      }
-      tracks.push_back({{"name", trace.tracks[id].name}, {"rows", rows}, {"bars", numbers}});
-    }
-    processes.push_back({{"name", process.name}, {"tracks", tracks}});
-  }
-  return {{"processes", processes}, {"names", trace.names}, {"merged_below_ps", pixel_ps}};
+  return tracks;
 }
 
-// JSON inside a script element: no text may close the element.
-std::string ForScript(const nlohmann::json& value) {
-  std::string out;
-  for (const char c : value.dump()) {
-    if (c == '<') {
-      out += "\\u003c";
-    } else {
-      out += c;
+Json KernelsJson(const std::vector<KernelRun>& kernels) {
+  auto list = Json::array();
+  for (const KernelRun& kernel : kernels) {
+    if (list.size() == kKernelsListed) break;
+    list.push_back({{"number", kernel.number},
+                    {"name", kernel.name},
+                    {"flow", kernel.flow},
+                    {"start_ps", kernel.start_ps},
+                    {"end_ps", kernel.end_ps}});
+  }
+  return list;
+}
+
+// Segments are flat, five numbers each: kind and unit (indices, unit -1 for none), name (of the
+// trace, -1 for none), start, length.
+Json PathJson(const CriticalPath& path, const std::map<std::string, size_t>& track_of,
+              const std::map<std::string, size_t>& name_of) {
+  std::vector<std::string> kinds;
+  auto segments = Json::array();
+  const auto index = [](const auto& map, const std::string& key) {
+    const auto found = map.find(key);
+    return found == map.end() ? int64_t{-1} : static_cast<int64_t>(found->second);
+  };
+  for (const PathSegment& segment : path.segments) {
+    if (segments.size() >= kPathSegments * 5) break;
+    auto kind = std::find(kinds.begin(), kinds.end(), segment.kind);
+    if (kind == kinds.end()) kind = kinds.insert(kind, segment.kind);
+    segments.insert(segments.end(),
+                    {kind - kinds.begin(), index(track_of, segment.unit),
+                     index(name_of, segment.name), segment.start_ps, segment.length_ps()});
+  }
+  auto shares = Json::array();
+  for (const PathShare& share : path.shares) {
+    const auto busy = [](const std::optional<double>& value) {
+      return value ? Json(*value) : Json();
+    };
+    shares.push_back({{"kind", share.kind},
+                      {"segments", share.segments},
+                      {"time_ps", share.time_ps},
+                      {"memory_busy", busy(share.memory_busy)},
+                      {"pt_busy", busy(share.pt_busy)}});
+  }
+  return {{"kernel", path.kernel.number},
+          {"kinds", kinds},
+          {"segments", segments},
+          {"all_segments", path.segments.size()},
+          {"recorded_from_ps", path.recorded_from_ps},
+          {"shares", shares}};
+}
+
+Json PathsJson(const Trace& trace, const PageSlices& slices, std::vector<KernelRun> kernels) {
+  std::map<std::string, size_t> track_of, name_of;
+  for (size_t i = 0; i < slices.tracks.size(); ++i) {
+    const Track& track = trace.tracks[slices.tracks[i].id];
+    track_of[track.process + "/" + track.name] = i;
+  }
+  for (size_t i = 0; i < trace.names.size(); ++i) name_of[trace.names[i]] = i;
+  std::stable_sort(kernels.begin(), kernels.end(), [](const KernelRun& a, const KernelRun& b) {
+    return a.end_ps - a.start_ps > b.end_ps - b.start_ps;
+  });
+  const size_t affordable = kPathRecords / std::max<size_t>(trace.records.size(), 1) + 1;
+  kernels.resize(std::min({kernels.size(), kPaths, affordable}));
+  std::stable_sort(kernels.begin(), kernels.end(),
+                   [](const KernelRun& a, const KernelRun& b) { return a.number < b.number; });
+  auto paths = Json::array();
+  for (const KernelRun& kernel : kernels) {
+    paths.push_back(PathJson(FollowCriticalPath(trace, kernel), track_of, name_of));
+  }
+  return paths;
+}
+
+Json HeadJson(const ReportRun& run, const Summary& summary, const PageSlices& slices,
+              const PageLevels& levels, const LaunchWindow& launch,
+              const std::vector<KernelRun>& kernels, size_t blocks) {
+  const Trace& trace = run.trace;
+  Json figures = ToJson(summary);
+  for (auto& stream : figures["streams"]) stream.erase("operations");  // they are slices
+  auto kinds = Json::array();
+  for (const auto& [name, category] : slices.kinds) {
+    kinds.push_back({{"name", name}, {"category", CategoryName(static_cast<Category>(category))}});
+  }
+  Json report = Json::object();
+  if (run.report.is_object()) {
+    for (const char* field : kReportFields) {
+      if (run.report.contains(field)) report[field] = run.report[field];
+    }
+    for (const char* list : {"kernels", "corrections"}) {
+      if (!report.contains(list) || !report[list].is_array()) continue;
+      for (auto& kernel : report[list]) kernel.erase("step_executions");
     }
   }
-  return out;
+  return {{"title", Printable(run.title)},
+          {"begin_ps", summary.begin_ps},
+          {"end_ps", summary.end_ps},
+          {"launch", {launch.begin_ps, launch.end_ps}},
+          {"names", trace.names},
+          {"kinds", kinds},
+          {"tracks", TracksJson(trace, slices)},
+          {"blocks", blocks},
+          {"block_slices", kPageBlockSlices},
+          {"slices", slices.records.size()},
+          {"merged_below_ps", slices.merged_below_ps},
+          {"levels",
+           {{"bins", kLevelBins},
+            {"from_ps", levels.from_ps},
+            {"to_ps", levels.to_ps},
+            {"tracks", levels.tracks}}},
+          {"kernels", KernelsJson(kernels)},
+          {"all_kernels", kernels.size()},
+          {"paths", PathsJson(trace, slices, kernels)},
+          {"summary", figures},
+          {"report", run.report.is_object() ? report : Json(nullptr)}};
 }
 
 std::string ForHtml(std::string_view text) {
@@ -126,23 +211,62 @@ std::string ForHtml(std::string_view text) {
   return out;
 }
 
+void WriteElement(std::ostream& out, const std::string& id, std::string_view bytes) {
+  out << "<script type=\"text/plain\" id=\"" << id << "\">" << Base64(Deflate(bytes))
+      << "</script>\n";
+}
+
+void WriteRun(const ReportRun& run, size_t number, size_t max_slices, std::ostream& out) {
+  const Summary summary = Summarize(run.trace);
+  const std::vector<KernelRun> kernels = Kernels(run.trace);
+  const LaunchWindow launch = LaunchOf(run.trace, summary, kernels);
+  const PageSlices slices = SlicesForPage(run.trace, summary.begin_ps, max_slices);
+  const PageLevels levels = MakeLevels(slices, launch.begin_ps, launch.end_ps);
+  const std::vector<std::string> blocks = EncodeSlices(run.trace, slices);
+  const std::string prefix = fmt::format("run-{}-", number);
+  WriteElement(out, prefix + "head",
+               HeadJson(run, summary, slices, levels, launch, kernels, blocks.size()).dump());
+  WriteElement(out, prefix + "levels", levels.bytes);
+  for (size_t i = 0; i < blocks.size(); ++i) {
+    WriteElement(out, fmt::format("{}slices-{}", prefix, i), blocks[i]);
+  }
+}
+
 }  // namespace
 
-void WriteReport(const Trace& trace, const std::string& title, std::ostream& out,
-                 size_t max_slices) {
-  const Summary summary = Summarize(trace);
-  nlohmann::json data = {{"summary", ToJson(summary)},
-                         {"begin_ps", summary.begin_ps},
-                         {"end_ps", summary.end_ps},
-                         {"timeline", TimelineJson(trace, summary, max_slices)}};
+Json ReportBeside(const std::string& trace_path, const Trace& trace) {
+  const auto path = std::filesystem::path(trace_path).replace_filename("report.json");
+  std::error_code error;
+  if (!std::filesystem::is_regular_file(path, error)) return nullptr;
+  Json report;
+  try {
+    report = Json::parse(ReadFile(path.string(), "report", kMaxReportBytes), nullptr,
+                         /*allow_exceptions=*/false);
+  } catch (const spyre::Error&) {
+    return nullptr;  // the page is of the trace: it does without
+  }
+  if (!report.is_object() || !report.contains("trace") || !report["trace"].is_object())
+    return nullptr;
+  return report["trace"].value("digest", Json()) == fmt::format("{:016x}", trace.digest)
+             ? report
+             : Json(nullptr);
+}
+
+void WriteReport(const std::vector<ReportRun>& runs, std::ostream& out, size_t max_slices) {
   std::string_view page = kReportPage;
-  const auto put_until = [&](std::string_view mark, const std::string& text) {
+  const auto write_until = [&](std::string_view mark) {
     const size_t at = page.find(mark);
-    out << page.substr(0, at) << text;
+    out << page.substr(0, at);
     page.remove_prefix(at + mark.size());
   };
-  put_until("%TITLE%", ForHtml(Printable(title)));
-  put_until("%DATA%", ForScript(data));
+  std::string title;
+  for (const ReportRun& run : runs) {
+    title += fmt::format("{}{}", title.empty() ? "" : " and ", Printable(run.title));
+  }
+  write_until("%TITLE%");
+  out << ForHtml(title);
+  write_until("%DATA%");
+  for (size_t i = 0; i < runs.size(); ++i) WriteRun(runs[i], i, max_slices, out);
   out << page;
 }
 

@@ -3,6 +3,8 @@
 
 #include <contract/registers.h>
 
+#include <algorithm>
+
 #include "base/error.h"
 #include "model/common/clock.h"
 #include "model/common/elf_image.h"
@@ -67,6 +69,29 @@ void CheckPt(const CardConfig& config) {
   }
 }
 
+void CheckPower(const PowerConfig& power) {
+  const uint64_t least_mw = power.idle_mw + power.busy_mw;
+  if (power.throttle == Throttle::kNone || power.limit_mw > least_mw) return;
+  throw BadInput(
+      "card.power.limit_mw = {}: card.power.idle_mw and busy_mw alone are {}, which no slower "
+      "clock "
+      "saves; give more, or card.power.throttle = \"none\"",
+      power.limit_mw, least_mw);
+}
+
+// PCI Local Bus specification, "VPD Definitions": ASCII, and a length in a byte.
+void CheckVpd(const VpdConfig& vpd) {
+  const auto check = [](const char* key, const std::string& text) {
+    constexpr size_t kMost = 32;
+    const auto printable = [](char c) { return c >= ' ' && c <= '~'; };
+    if (!text.empty() && text.size() <= kMost && std::all_of(text.begin(), text.end(), printable))
+      return;
+    throw BadInput("{} = \"{}\": give 1 to {} printable ASCII characters", key, text, kMost);
+  };
+  check("card.vpd.part_number", vpd.part_number);
+  check("card.vpd.serial_number", vpd.serial_number);
+}
+
 }  // namespace
 
 void CheckCard(const CardConfig& config) {
@@ -85,6 +110,8 @@ void CheckCard(const CardConfig& config) {
   }
   CheckPcie(config.pcie);
   CheckPt(config);
+  CheckPower(config.power);
+  CheckVpd(config.vpd);
   if (config.fidelity == Fidelity::kFast && config.concurrency != Concurrency::kSerial) {
     throw BadInput(
         "card.fidelity = \"fast\" knows a launch by itself, and needs card.concurrency = "

@@ -18,6 +18,7 @@ enum class Ecc : uint8_t { kInline, kNone };
 enum class EccPartialWrite : uint8_t { kReadFirst, kMasked };
 enum class BankMapping : uint8_t { kRowBankColumn, kGroupInterleave, kHash };
 enum class RefreshKind : uint8_t { kAllBank, kPerBank, kNone };
+enum class Throttle : uint8_t { kNone, kClock };
 
 struct ClockConfig {
   uint64_t core_mhz = 1100;
@@ -165,6 +166,30 @@ struct MmuConfig {
   uint64_t translate_cycles = 4;
 };
 
+// Energies in femtojoules: 1000 are a picojoule.
+struct PowerConfig {
+  uint64_t idle_mw = 19000;
+  uint64_t busy_mw = 7000;
+  uint64_t mac_fj = 800;
+  uint64_t vector_byte_fj = 600;
+  uint64_t lx_byte_fj = 500;
+  uint64_t ring_byte_fj = 800;
+  uint64_t memory_byte_fj = 40000;
+  uint64_t pcie_byte_fj = 45000;
+  uint64_t ambient_c = 25;
+  uint64_t thermal_mk_per_w = 310;
+  uint64_t time_constant_us = 30000000;
+  Throttle throttle = Throttle::kNone;
+  uint64_t limit_mw = 75000;
+  uint64_t limit_c = 95;
+  uint64_t interval_us = 100;
+  uint64_t least_percent = 40;
+};
+struct VpdConfig {
+  std::string part_number = "SPYRE-SIM";
+  std::string serial_number = "SIM000000001";
+};
+
 struct FastConfig {
   uint64_t tolerance_percent = 1;
   uint64_t steady_us = 10;
@@ -187,6 +212,8 @@ struct CardConfig {
   ManagementConfig management;
   PtConfig pt;
   MmuConfig mmu;
+  PowerConfig power;
+  VpdConfig vpd;
   FastConfig fast;
 
   bool timed() const { return fidelity != Fidelity::kFunctional; }

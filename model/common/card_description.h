@@ -9,12 +9,14 @@
 
 #include "model/common/card_config.h"
 #include "model/common/management_description.h"
+#include "model/common/power_description.h"
 
 namespace spyre::model {
 
 // Visitor needs:
 //   void Number(key, uint64_t& value, uint64_t min, uint64_t max, unit, description, source)
 //   void Path(key, std::string& value, description)
+//   void Text(key, std::string& value, description)
 //   void Choice(key, std::string& value, const std::vector<std::string>& allowed, description,
 //   source)
 // Keys are relative to [card]. source: "public" (a documented or measured fact, docs/facts.md),
@@ -344,6 +346,8 @@ void DescribeCard(CardConfig& c, Visitor& v) {
            "assumed");
 
   DescribeManagement(c.management, v);
+  DescribePower(c.power, v);
+  DescribeVpd(c.vpd, v);
 
   v.Choice("pt.fidelity", c.pt.fidelity, {"timed", "rtl"},
            "PT arrays: a timed model, or for the cores of rtl_cores the RTL of a corelet's array "

@@ -93,8 +93,8 @@ void UseAll(const Trace& trace) {
     const Diff diff = Compare(trace, Another());
     out << ToText(diff, true) << ToJson(diff).dump();
   });
-  Use([&] { WriteReport(trace, "run.trace", out); });
-  Use([&] { WriteReport(trace, "run.trace", out, 2); });
+  Use([&] { WriteReport({{trace, "run.trace", nullptr}}, out); });
+  Use([&] { WriteReport({{trace, "run.trace", nullptr}}, out, 2); });
   Use([&] { ExportPerfetto(trace, out); });
   Use([&] { ExportCsv(trace, out); });
   std::ostringstream chrome;

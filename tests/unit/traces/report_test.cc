@@ -4,9 +4,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <nlohmann/json.hpp>
-#include <sstream>
+#include <filesystem>
+#include <fstream>
+#include <tuple>
 
+#include "tests/unit/traces/report_page.h"
 #include "tests/unit/traces/sample_trace.h"
 
 namespace spyre::trace {
@@ -15,59 +17,104 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-std::string Report(const Trace& trace, const std::string& title, size_t max = kReportSlices) {
-  std::ostringstream out;
-  WriteReport(trace, title, out, max);
-  return out.str();
+std::string Of(const Trace& trace, const std::string& title, size_t max = kReportSlices) {
+  return Report({{trace, title, nullptr}}, max);
 }
 
-nlohmann::json Data(const std::string& page) {
-  const std::string mark = "const data = ";
-  const size_t start = page.find(mark) + mark.size();
-  return nlohmann::json::parse(page.substr(start, page.find(";\n", start) - start));
-}
-
-// Count and bytes over all bars of the page: [start, length, name, flow, bytes, count, row] each.
-std::pair<uint64_t, uint64_t> CountAndBytes(const nlohmann::json& data) {
+// Count and bytes over all slices of the page.
+std::pair<uint64_t, uint64_t> CountAndBytes(const std::string& page) {
   uint64_t count = 0, bytes = 0;
-  for (const auto& process : data["timeline"]["processes"]) {
-    for (const auto& track : process["tracks"]) {
-      for (size_t i = 0; i < track["bars"].size(); i += 7) {
-        bytes += track["bars"][i + 4].get<uint64_t>();
-        count += track["bars"][i + 5].get<uint64_t>();
-      }
-    }
+  for (const PageSlice& slice : Slices(page)) {
+    count += slice.count;
+    bytes += slice.bytes;
   }
   return {count, bytes};
 }
 
-TEST(Report, IsOnePageWithoutNetworkThatHoldsAllSlices) {
-  const std::string page = Report(SampleTrace(), "run.trace");
-  EXPECT_THAT(page, Not(HasSubstr("http")));
+TEST(Report, IsOnePageThatAsksNobodyForAnything) {
+  const std::string page = Of(SampleTrace(), "run.trace");
   EXPECT_THAT(page, Not(HasSubstr("src=")));
-  EXPECT_THAT(page, HasSubstr("<h1>run.trace</h1>"));
-  const auto data = Data(page);
-  EXPECT_EQ(CountAndBytes(data), std::make_pair(uint64_t{11}, uint64_t{9216}));
-  EXPECT_EQ(data["end_ps"], 8000);
-  EXPECT_EQ(data["timeline"]["processes"][0]["name"], "host");
-  EXPECT_EQ(data["summary"]["kernels"][0]["name"], "COMPUTE mm");
-  EXPECT_EQ(data["timeline"]["merged_below_ps"], 0);
+  EXPECT_THAT(page, Not(HasSubstr("https:")));
+  EXPECT_THAT(page, Not(HasSubstr("@import")));
+  EXPECT_THAT(page, Not(HasSubstr("fetch(")));
+  EXPECT_THAT(page, HasSubstr("<title>run.trace</title>"));
+  EXPECT_THAT(page, Not(HasSubstr("%DATA%")));
 }
 
-TEST(Report, OverlappingSlicesGetRows) {
-  const auto card = Data(Report(SampleTrace(), "t"))["timeline"]["processes"][1];
-  EXPECT_EQ(card["tracks"][2]["name"], "dma in");
-  EXPECT_EQ(card["tracks"][2]["rows"], 2);
+TEST(Report, HoldsEverySliceAsItWasRecorded) {
+  const Trace trace = KernelTrace();
+  using Row = std::tuple<std::string, std::string, uint64_t, uint64_t, uint64_t, uint64_t>;
+  std::vector<Row> expected, found;
+  for (const Record& r : trace.records) {
+    expected.emplace_back(trace.tracks[r.track].process + "/" + trace.tracks[r.track].name,
+                          trace.names[r.name], r.start_ps, r.end_ps - r.start_ps, r.flow, r.bytes);
+  }
+  for (const PageSlice& s : Slices(Of(trace, "t")))
+    found.emplace_back(s.track, s.name, s.start_ps, s.length_ps, s.flow, s.bytes);
+  std::sort(expected.begin(), expected.end());
+  std::sort(found.begin(), found.end());
+  EXPECT_EQ(found, expected);
 }
 
-TEST(Report, NoNameCanLeaveTheScriptOrTheTitle) {
+TEST(Report, AWaitNamesTheTrackThatEndedIt) {
+  const std::string page = Of(KernelTrace(), "t");
+  const auto tracks = Head(page)["tracks"];
+  for (const PageSlice& slice : Slices(page)) {
+    if (slice.track != "core 01/vector" || slice.category != "wait") continue;
+    EXPECT_EQ(tracks[slice.detail]["process"], "core 01");
+    EXPECT_EQ(tracks[slice.detail]["name"], "load");
+    return;
+  }
+  FAIL() << "the wait of the vector unit is not there";
+}
+
+TEST(Report, HasTheCriticalPathOfItsKernel) {
+  const auto head = Head(Of(KernelTrace(), "t"));
+  ASSERT_EQ(head["paths"].size(), 1U);
+  const auto& path = head["paths"][0];
+  uint64_t time = 0;
+  for (size_t i = 4; i < path["segments"].size(); i += 5)
+    time += path["segments"][i].get<uint64_t>();
+  EXPECT_EQ(time, 8000U) << "the segments have no gaps";
+  EXPECT_EQ(path["shares"][0]["kind"], "vector");
+  EXPECT_EQ(path["shares"][0]["time_ps"], 3700);
+}
+
+TEST(Report, TimeBeginsWhereTheHostQueuedTheFirstLaunch) {
+  Recorder recorder;
+  const TrackId host = recorder.AddTrack("host", "stream 0");
+  const TrackId stream = recorder.AddTrack("card", "stream 0");
+  recorder.Slice(kHost, host, recorder.Intern("CopyToDevice"), 100, 200, 1, 64);
+  recorder.Slice(kControl, stream, recorder.Intern("DMA_IN"), 300, 400, 1, 64);
+  recorder.Slice(kHost, host, recorder.Intern("LaunchTiled"), 1000, 1800);
+  recorder.Slice(kHost, host, recorder.Intern("Launch"), 1100, 1200, 2);
+  recorder.Slice(kControl, stream, recorder.Intern("COMPUTE mm"), 2000, 5000, 2);
+  recorder.Slice(kControl, stream, recorder.Intern("DMA_OUT"), 6000, 9000, 3);
+  EXPECT_EQ(Head(Of(Snapshot(recorder), "t"))["launch"], nlohmann::json({1000, 5000}))
+      << "from the call around the launch to the end of the last kernel";
+}
+
+TEST(Report, WithoutKernelsTimeBeginsWithTheTrace) {
+  Recorder recorder;
+  recorder.Slice(kHost, recorder.AddTrack("host", "a"), recorder.Intern("x"), 50, 70);
+  EXPECT_EQ(Head(Of(Snapshot(recorder), "t"))["launch"], nlohmann::json({0, 70}));
+}
+
+TEST(Report, OverlappingSlicesHaveLanes) {
+  const auto head = Head(Of(SampleTrace(), "t"));
+  for (const auto& track : head["tracks"])
+    EXPECT_EQ(track["lanes"], track["name"] == "dma in" ? 2 : 1);
+}
+
+TEST(Report, NoNameCanLeaveItsElement) {
   Recorder recorder;
   const TrackId track = recorder.AddTrack("host", "</script><b>");
   recorder.Slice(kHost, track, recorder.Intern("</script><script>x"), 0, 10);
-  const std::string page = Report(Snapshot(recorder), "<i>&");
-  EXPECT_EQ(page.find("</script>"), page.rfind("</script>")) << "one script element, closed once";
-  EXPECT_THAT(page, HasSubstr("<h1>&lt;i&gt;&amp;</h1>"));
-  EXPECT_EQ(Data(page)["timeline"]["names"][0], "</script><script>x");
+  const std::string page = Of(Snapshot(recorder), "</title><i>&");
+  EXPECT_THAT(page, Not(HasSubstr("<b>")));
+  EXPECT_THAT(page, Not(HasSubstr("<script>x")));
+  EXPECT_THAT(page, HasSubstr("<title>&lt;/title&gt;&lt;i&gt;&amp;</title>"));
+  EXPECT_EQ(Slices(page)[0].name, "</script><script>x");
 }
 
 TEST(Report, LongRunsAreMergedToTheLimitWithoutLosingCountOrBytes) {
@@ -77,10 +124,82 @@ TEST(Report, LongRunsAreMergedToTheLimitWithoutLosingCountOrBytes) {
   for (uint64_t i = 0; i < 50000; ++i) {
     recorder.Slice(kMemory, track, name, i * 1000, i * 1000 + 600, 0, 64);
   }
-  const auto data = Data(Report(Snapshot(recorder), "t", 500));
-  EXPECT_GT(data["timeline"]["merged_below_ps"], 0);
-  EXPECT_LE(data["timeline"]["processes"][0]["tracks"][0]["bars"].size(), 500U * 7);
-  EXPECT_EQ(CountAndBytes(data), std::make_pair(uint64_t{50000}, uint64_t{50000 * 64}));
+  const std::string page = Of(Snapshot(recorder), "t", 500);
+  EXPECT_GT(Head(page)["merged_below_ps"], 600);
+  EXPECT_LE(Slices(page).size(), 500U);
+  EXPECT_EQ(CountAndBytes(page), std::make_pair(uint64_t{50000}, uint64_t{50000 * 64}));
+}
+
+TEST(Report, BlocksGoOnWhereTheLastOneEnded) {
+  Recorder recorder;
+  const TrackId a = recorder.AddTrack("memory", "channel 00");
+  const TrackId b = recorder.AddTrack("memory", "channel 01");
+  const NameId name = recorder.Intern("read");
+  constexpr uint64_t kEach = 50'000;  // two blocks, the second begins inside a track
+  for (uint64_t i = 0; i < kEach; ++i) {
+    recorder.Slice(kMemory, a, name, i * 10, i * 10 + 5, i, 64);
+    recorder.Slice(kMemory, b, name, 7 + i * 20, 7 + i * 20 + 3, kEach - i, 32);
+  }
+  const auto slices = Slices(Of(Snapshot(recorder), "t"));
+  ASSERT_EQ(slices.size(), 2 * kEach);
+  for (uint64_t i = 0; i < kEach; ++i) {
+    ASSERT_EQ(slices[i].start_ps, i * 10);
+    ASSERT_EQ(slices[i].flow, i);
+    ASSERT_EQ(slices[kEach + i].start_ps, 7 + i * 20);
+    ASSERT_EQ(slices[kEach + i].flow, kEach - i);
+  }
+}
+
+TEST(Report, ALevelSaysHowBusyATrackWasInEachPartOfTheLaunches) {
+  // A kernel of 4096 x 100 ps, so that a bin is 100 ps, and a unit busy for 25 ps of each.
+  Recorder recorder;
+  const TrackId stream = recorder.AddTrack("card", "stream 0");
+  const TrackId pt = recorder.AddTrack("core 00", "pt");
+  recorder.Slice(kControl, stream, recorder.Intern("COMPUTE mm"), 1000, 1000 + 409'600, 1);
+  for (uint64_t i = 0; i < 4096; ++i) {
+    recorder.Slice(kCore, pt, recorder.Intern(i < 2000 ? "matmul" : "load block"), 1000 + i * 100,
+                   1000 + i * 100 + 25, 1);
+  }
+  const std::string page = Of(Snapshot(recorder), "t");
+  const auto head = Head(page);
+  ASSERT_EQ(head["levels"]["tracks"].size(), 1U) << "a track of one slice needs none";
+  EXPECT_EQ(head["levels"]["from_ps"], 1000);
+  const std::string bytes = Part(page, "run-0-levels");
+  ASSERT_EQ(bytes.size(), 4096U * 4);
+  for (size_t bin = 0; bin < 4096; ++bin) {
+    ASSERT_EQ(static_cast<uint8_t>(bytes[bin]), 64) << "a quarter of 255, in bin " << bin;
+    ASSERT_EQ(bytes[4096 + bin], 0) << "nobody waited";
+    const size_t kind = static_cast<uint8_t>(bytes[8192 + 2 * bin]);
+    ASSERT_EQ(head["names"][head["kinds"][kind]["name"].get<size_t>()],
+              bin < 2000 ? "matmul" : "load block");
+  }
+}
+
+TEST(Report, TwoRunsStandInOnePage) {
+  const Trace a = SampleTrace(), b = KernelTrace();
+  const std::string page = Report({{a, "a.trace", nullptr}, {b, "b.trace", nullptr}});
+  EXPECT_EQ(Head(page, 0)["title"], "a.trace");
+  EXPECT_EQ(Head(page, 1)["title"], "b.trace");
+  EXPECT_EQ(Slices(page, 0).size(), a.records.size());
+  EXPECT_EQ(Slices(page, 1).size(), b.records.size());
+  EXPECT_THAT(page, HasSubstr("<title>a.trace and b.trace</title>"));
+}
+
+TEST(Report, TakesTheReportBesideTheTraceOnlyIfItIsOfTheSameRun) {
+  const Trace trace = SampleTrace();  // its digest is e4e4188715cf1327
+  const std::string folder = ::testing::TempDir() + "/report_beside";
+  std::filesystem::create_directories(folder);
+  const auto beside = [&](const std::string& text) {
+    std::ofstream(folder + "/report.json") << text;
+    return ReportBeside(folder + "/trace.sctrace", trace);
+  };
+  EXPECT_EQ(beside(R"({"trace": {"digest": "e4e4188715cf1327"}, "launch_ns": 8.0})")["launch_ns"],
+            8.0);
+  EXPECT_TRUE(beside(R"({"trace": {"digest": "0000000000000000"}})").is_null());
+  EXPECT_TRUE(beside(R"({"trace": 3})").is_null());
+  EXPECT_TRUE(beside("no JSON").is_null());
+  std::filesystem::remove(folder + "/report.json");
+  EXPECT_TRUE(ReportBeside(folder + "/trace.sctrace", trace).is_null());
 }
 
 TEST(Report, EndsOnTheLongestPossibleRun) {
@@ -88,7 +207,7 @@ TEST(Report, EndsOnTheLongestPossibleRun) {
   const TrackId track = recorder.AddTrack("memory", "channel 00");
   const NameId name = recorder.Intern("read");
   for (int i = 0; i < 3; ++i) recorder.Slice(kMemory, track, name, 0, UINT64_MAX);
-  EXPECT_EQ(CountAndBytes(Data(Report(Snapshot(recorder), "t", 0))).first, 3U);
+  EXPECT_EQ(CountAndBytes(Of(Snapshot(recorder), "t", 0)).first, 3U);
 }
 
 }  // namespace

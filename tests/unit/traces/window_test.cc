@@ -8,11 +8,11 @@
 #include <random>
 #include <set>
 
+#include "tests/unit/traces/report_page.h"
 #include "tests/unit/traces/sample_trace.h"
 #include "traces/critical_path.h"
 #include "traces/diff.h"
 #include "traces/query.h"
-#include "traces/report.h"
 #include "traces/summary.h"
 
 namespace spyre::trace {
@@ -236,10 +236,11 @@ TEST_P(Window, ADifferenceIsOfTheTimeAtWhichBothAreWhole) {
 TEST(WindowOfTheReport, HoldsTheTimelineToo) {
   Recorder recorder(3);
   RecordSample(recorder);
-  std::ostringstream out;
-  WriteReport(Snapshot(recorder), "run", out);
-  EXPECT_THAT(out.str(), HasSubstr("\"begin_ps\":6000"));
-  EXPECT_THAT(out.str(), HasSubstr("DMA_OUT"));
+  const Trace trace = Snapshot(recorder);
+  const std::string page = Report({{trace, "run", nullptr}});
+  EXPECT_EQ(Head(page)["begin_ps"], 6000);
+  ASSERT_EQ(Slices(page).size(), 1U);
+  EXPECT_EQ(Slices(page)[0].name, "DMA_OUT");
 }
 
 }  // namespace
