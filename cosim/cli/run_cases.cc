@@ -253,11 +253,13 @@ Json RunSessionOf(const RunCase& run) {
   if (run.config.output.compare != Comparison::kNone)
     reference = RunReference(run.config, run.out + "/timed");
   const RunResult result = RunSession(run.config, run.out, {});
-  const std::string report = ReportJson(result, reference ? &*reference : nullptr);
+  const std::vector<Expectation> expectations = ExpectationsOf(result);
+  const std::string report = ReportJson(result, reference ? &*reference : nullptr, expectations);
   WriteFile(run.out + "/report.json", report, "report");
   if (!result.unwritten.empty()) throw BadInput("{}", result.unwritten);
   const bool passed = (!result.verification || result.verification->passed()) &&
-                      (!reference || Difference(DigestOf(result), *reference).empty());
+                      (!reference || Difference(DigestOf(result), *reference).empty()) &&
+                      AllMet(expectations);
   Json fields = {{"exit_status", static_cast<int>(passed ? kDone : kWrong)}, {"verified", nullptr}};
   if (result.verification) fields["verified"] = result.verification->passed();
   const Json whole = Json::parse(report);

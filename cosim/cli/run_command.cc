@@ -213,17 +213,19 @@ bool RunCommand(const RunArguments& args, const Invocation& invocation) {
       RunOrStop(config, out,
                 {bar.get(), gdb.get(), args.record, args.transport, {args.config}, PrintWarnings});
   bar.reset();
+  const std::vector<Expectation> expectations = ExpectationsOf(result);
   const bool passed = (!result.verification || result.verification->passed()) &&
-                      (!reference || Difference(DigestOf(result), *reference).empty());
+                      (!reference || Difference(DigestOf(result), *reference).empty()) &&
+                      AllMet(expectations);
   if (gdb) gdb->SetExitStatus(passed ? 0 : 1);
 
   const RunDigest* const other = reference ? &*reference : nullptr;
-  const std::string report = ReportJson(result, other);
+  const std::string report = ReportJson(result, other, expectations);
   const std::string report_path = out + "/report.json";
   WriteFile(report_path, report, "report");
   std::cout << (args.json ? report
                           : ReportSummary(result, invocation.program, other,
-                                          invocation.StyleOf(STDOUT_FILENO)))
+                                          invocation.StyleOf(STDOUT_FILENO), expectations))
             << std::flush;
   if (!result.unwritten.empty()) throw BadInput("{}", result.unwritten);
   return passed;

@@ -321,6 +321,12 @@ void CheckTogether(const RunConfig& config) {
     throw BadInput("trace.waves.to = {} ns is before trace.waves.from = {} ns", waves.to,
                    waves.from);
   }
+  const ExpectConfig& expect = config.expect;
+  if (!config.trace.enabled && (!expect.rules.empty() || !expect.digest.empty())) {
+    throw BadInput(
+        "expect.{} is about the trace, and there is none; trace.enabled = true records it",
+        expect.rules.empty() ? "digest" : "rules");
+  }
   if (!IsRtl(config.card, waves.block)) {
     throw BadInput(
         "trace.waves.block = \"{0}\": that block of this card is not RTL; card.{0}.fidelity = "

@@ -205,6 +205,13 @@ struct OutputConfig {
   Comparison compare = Comparison::kNone;
 };
 
+// What a run is to keep; its exit status says whether it did. 0, 100 percent and "" expect nothing.
+struct ExpectConfig {
+  uint64_t max_launch_ns = 0, max_device_ns = 0;
+  uint64_t max_host_percent = 100, max_idle_percent = 100;
+  std::string bound_by, digest, rules;
+};
+
 // The function of the card that the runtime opens.
 enum class FunctionMode : uint8_t { kVirtual, kPhysical };
 const std::vector<std::string>& FunctionModeNames();
@@ -219,6 +226,7 @@ struct RunConfig {
   WorkloadConfig workload;
   TraceConfig trace;
   OutputConfig output;
+  ExpectConfig expect;
 
   std::string source;           // the file, for messages; "": there is none
   std::set<std::string> given;  // keys that the file or --set names, whatever their values

@@ -382,6 +382,24 @@ std::vector<Field> Fields(RunConfig& c) {
       "timed: run the same with every RTL block replaced by its timed or behavioural form, and "
       "fast launches simulated whole, too; "
       "output, statuses and order of responses must be equal, and the report gives both times");
+
+  f.SetPrefix("expect");
+  f.Number(
+      "max_launch_ns", c.expect.max_launch_ns, 0, kMaxWavesNs, "ns",
+      "The run ends with exit status 1 if its launches take longer (`launch_ns`); 0: any time");
+  f.Number("max_device_ns", c.expect.max_device_ns, 0, kMaxWavesNs, "ns",
+           "The same for the sum of `device_ns` of its kernels");
+  f.Number("max_host_percent", c.expect.max_host_percent, 0, 100, "%",
+           "The same for the part of the launches in which only the host worked");
+  f.Number("max_idle_percent", c.expect.max_idle_percent, 0, 100, "%",
+           "The same for the part in which neither card nor host did");
+  f.Text("bound_by", c.expect.bound_by,
+         "The resource that must bound the launches (docs/report.md, Bounds); empty: any");
+  f.Text("digest", c.expect.digest,
+         "The digest that the trace must have, as `trace summary` prints it; empty: any");
+  f.Path(
+      "rules", c.expect.rules,
+      "TOML file of rules that the trace must keep (`trace check`, docs/traces.md); empty: none");
   return f.Take();
 }
 

@@ -110,7 +110,8 @@ Json VerifiedJson(const RunResult& result) {
 
 }  // namespace
 
-std::string ReportJson(const RunResult& result, const RunDigest* reference) {
+std::string ReportJson(const RunResult& result, const RunDigest* reference,
+                       const std::vector<Expectation>& expectations) {
   const uint64_t window = result.end_ps - result.begin_ps;
   const uint64_t launch_window = result.launch_end_ps - result.launch_begin_ps;
   Json kernels = Json::array();
@@ -223,6 +224,7 @@ std::string ReportJson(const RunResult& result, const RunDigest* reference) {
   if (result.model) report["model"] = ModelJson(result);
   report["management"] = {{"log", result.firmware_log}};
   if (result.fast) report["fast"] = FastJson(result);
+  if (!expectations.empty()) report["expectations"] = ToJson(expectations);
   if (reference != nullptr) {
     const std::string difference = Difference(DigestOf(result), *reference);
     report["reference"] = {{"sim_time_ns", Ns(reference->sim_ps)},

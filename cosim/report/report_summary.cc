@@ -246,7 +246,8 @@ std::string BitsText(const Mismatch& mismatch, uint64_t bits) {
 }
 
 std::string ReportSummary(const RunResult& result, const std::string& program,
-                          const RunDigest* reference, const TextStyle& style) {
+                          const RunDigest* reference, const TextStyle& style,
+                          const std::vector<Expectation>& expectations) {
   uint64_t kernels = 0, kernel_ps = 0, macs = 0;
   for (const flex::CompletedOperation& operation : result.launches) {
     if (!result.IsKernel(operation)) continue;
@@ -264,6 +265,7 @@ std::string ReportSummary(const RunResult& result, const std::string& program,
   prose += FastText(result);
   if (reference != nullptr) prose += ReferenceText(result, *reference);
   prose += HazardsText(result.hazards);
+  prose += ToText(expectations);
   prose += UsageText(result);
   prose += fmt::format(
       "  wall time: {:.2f} s (inputs {:.2f}, compile {:.2f}, model {:.2f}, verify {:.2f})\n",

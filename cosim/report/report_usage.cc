@@ -143,14 +143,15 @@ std::string KernelTable(const RunResult& result, size_t width) {
     if (!usage || kernels++ >= kKernelRows) continue;
     const Roofline& r = usage->roofline;
     const auto task = tasks.find(operation.correlation);
-    table.Add(
-        {task == tasks.end() ? fmt::format("{} {}", KernelNumber(result, operation), operation.name)
-                             : fmt::format("{} {} {}, stream {}", KernelNumber(result, operation),
-                                           operation.name, task->second, operation.stream),
-         trace::FormatTime(usage->usage.span_ps), fmt::format("{:.2f}", r.macs_per_s / 1e12),
-         trace::FormatPercent(r.compute_share), fmt::format("{:.1f}", r.memory_bytes_per_s / 1e9),
-         trace::FormatPercent(r.memory_share), fmt::format("{:.1f}", r.mac_per_byte.value_or(0)),
-         r.bound.resource});
+    table.Add({task == tasks.end()
+                   ? fmt::format("{} {}", operation.name, KernelNumber(result, operation))
+                   : fmt::format("{} {} {}, stream {}", operation.name,
+                                 KernelNumber(result, operation), task->second, operation.stream),
+               trace::FormatTime(usage->usage.span_ps), fmt::format("{:.2f}", r.macs_per_s / 1e12),
+               trace::FormatPercent(r.compute_share),
+               fmt::format("{:.1f}", r.memory_bytes_per_s / 1e9),
+               trace::FormatPercent(r.memory_share),
+               fmt::format("{:.1f}", r.mac_per_byte.value_or(0)), r.bound.resource});
   }
   if (kernels < 2) return "";
   std::string text = "Kernels:\n" + table.ToString("  ", width);
