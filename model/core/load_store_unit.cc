@@ -177,7 +177,12 @@ void LoadStoreUnit::Send(Burst& burst, size_t place, uint64_t bytes) {
   } else {
     path_.Until(sent, Cause::kSequencer);
   }
-  burst = {box.move, box.run_device, bytes, sent, 0, true, path_};
+  burst.move = box.move;
+  burst.device_address = box.run_device;
+  burst.bytes = bytes;
+  burst.sent_ps = sent;
+  burst.done_ps = 0;
+  burst.waiting = true;
   ++box.move->bursts;
   ++in_flight_;
   const uint64_t physical = box.run_physical;
@@ -190,13 +195,14 @@ void LoadStoreUnit::Send(Burst& burst, size_t place, uint64_t bytes) {
   box.run_physical += bytes;
   box.run_data += bytes;
   if (transfer_.group != 0) {
-    core_.multicast_port->JoinMulticast(transfer_,
-                                        {static_cast<uint32_t>(place), sent, physical, data,
-                                         static_cast<uint32_t>(bytes), &burst.path},
-                                        *this);
+    core_.multicast_port->JoinMulticast(
+        transfer_,
+        {static_cast<uint32_t>(place), sent, physical, data, static_cast<uint32_t>(bytes), &path_},
+        *this);
     return;
   }
   Unicast& unicast = unicasts_[place];
+  unicast.burst.path = path_;  // a multicast brings its own
   unicast.payload.info = transfer_;
   unicast.payload.info.client = &unicast;
   const uint64_t ready = is_store_ ? core_.lx_port().Burst(sent, bytes) : sent;
@@ -248,7 +254,8 @@ void LoadStoreUnit::BurstDone(Burst& burst, tlm::tlm_response_status status, uin
   --move.bursts;
   if (burst.done_ps >= move.done_ps) {
     move.done_ps = burst.done_ps;
-    move.path = burst.path;
+    // Paths are large: while bursts of a timed card are still to be sent, another one ends last.
+    if (move.issued || !config_.timed()) move.path = burst.path;
   }
   EndMoves();
   if (sending_) SendBursts();
@@ -275,6 +282,7 @@ void LoadStoreUnit::EndMoves() {
     if (move.done_ps >= last_done_ps_) {
       last_done_ps_ = move.done_ps;
       last_path_ = move.path;
+      last_path_.Until(last_done_ps_, Cause::kRing);
     }
     Account(*move.in, move.start_ps, last_done_ps_, move.bytes);
     if (!failed_) GiveSignal(*move.in, last_done_ps_, last_path_);

@@ -182,6 +182,7 @@ class RuntimeContext {
   std::unique_lock<RuntimeMutex> Enter() const { return std::unique_lock<RuntimeMutex>(mutex_); }
   SpyreAllocator MakeAllocator();
   void Reclaim();  // what was freed and nothing can touch any more
+  void TraceMemory(const char* what, const DeviceHandle& handle, uint64_t bytes);
   bool WaitForFreed();
   std::string WhyUnavailable(uint32_t index) const;  // for a new stream; empty: it is available
   StreamSet StreamsToWaitFor() const;  // that live, and destroyed ones that are busy or in error

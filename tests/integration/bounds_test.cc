@@ -155,7 +155,7 @@ INSTANTIATE_TEST_SUITE_P(
                "op = \"matmul\"\nm = 256\nk = 1024\nn = 256\n",
                "memory",
                {{"memory.channels", 4}}}),
-    [](const ::testing::TestParamInfo<Kernel>& info) { return std::string(info.param.what); });
+    [](const ::testing::TestParamInfo<Kernel>& kernel) { return std::string(kernel.param.what); });
 
 }  // namespace
 }  // namespace spyre::test

@@ -38,6 +38,7 @@ class AiuWriter {
     for (const AiuKernel& kernel : calls_.kernels) AddKernel(kernel);
     for (const AiuCopy& copy : calls_.copies) AddCopy(copy);
     AddHostCalls();
+    AddMemoryEvents();
     AddCounters();
     // Viewers and the tool read front to back; of two that begin together the longer is outside.
     std::stable_sort(events_.begin(), events_.end(), [](const Event& a, const Event& b) {
@@ -149,6 +150,40 @@ class AiuWriter {
       Add("cuda_runtime", name.empty() ? call : name, pid, tid, start_ns, end_ns, std::move(args));
       if (call == "submit" && round != calls_.round_of.end() && launched.insert(correlation).second)
         AddArrow("s", correlation, pid, tid, start_ns);
+    }
+  }
+
+  // Allocations of device memory, with what is held afterwards.
+  void AddMemoryEvents() {
+    std::vector<const Record*> changes;
+    for (const Record& r : trace_.records) {
+      const std::string& name = trace_.names[r.name];
+      if (r.category == kHost && trace_.tracks[r.track].name == "device memory" &&
+          (name == "allocate" || name == "free"))
+        changes.push_back(&r);
+    }
+    std::stable_sort(changes.begin(), changes.end(),
+                     [](const Record* a, const Record* b) { return a->start_ps < b->start_ps; });
+    int64_t allocated = 0;
+    for (const Record* r : changes) {
+      const auto size = static_cast<int64_t>(r->bytes);
+      const int64_t bytes = trace_.names[r->name] == "free" ? -size : size;
+      allocated += bytes;
+      const uint64_t ns = r->start_ps / 1000;
+      events_.push_back({ns,
+                         0,
+                         {{"ph", "i"},
+                          {"s", "t"},
+                          {"cat", "cpu_instant_event"},
+                          {"name", "[memory]"},
+                          {"pid", kHostPid + options_.rank},
+                          {"tid", 0},
+                          {"ts", Microseconds(ns)},
+                          {"args",
+                           {{"Bytes", bytes},
+                            {"Addr", uint64_t{r->detail} * 128},
+                            {"Total Allocated", allocated},
+                            {"Device Id", options_.rank}}}}});
     }
   }
 

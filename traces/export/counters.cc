@@ -3,9 +3,9 @@
 
 #include <algorithm>
 #include <map>
-#include <set>
 #include <string_view>
 
+#include "traces/intervals.h"
 #include "traces/run_results.h"
 #include "traces/text.h"
 
@@ -108,12 +108,15 @@ class Builder {
   }
   template <typename Belongs>
   void AddBusy(std::string name, Belongs belongs) {
-    Curve curve(out_, periods_);
-    std::set<TrackId> tracks;
+    std::map<TrackId, std::vector<Interval>> tracks;
     for (const Record& r : trace_.records) {
-      if (!belongs(trace_.tracks[r.track], r)) continue;
-      tracks.insert(r.track);
-      curve.Add(r.start_ps, r.end_ps, static_cast<double>(r.end_ps - r.start_ps));
+      if (belongs(trace_.tracks[r.track], r)) tracks[r.track].push_back({r.start_ps, r.end_ps});
+    }
+    Curve curve(out_, periods_);
+    for (auto& [track, slices] : tracks) {
+      const IntervalSet busy(std::move(slices));  // slices of a unit may overlap
+      for (const Interval& time : busy.intervals())
+        curve.Add(time.start_ps, time.end_ps, static_cast<double>(time.end_ps - time.start_ps));
     }
     if (!tracks.empty())
       Take(std::move(name), "%", curve, 100.0 / static_cast<double>(tracks.size()));

@@ -35,10 +35,10 @@ CREATE INDEX slices_by_flow ON slices (flow);
 CREATE INDEX counters_by_name ON counters (name, time_ns);
 CREATE VIEW timeline AS
   SELECT s.id, t.process || '/' || t.name AS track, t.process, t.name AS unit, s.name, s.category,
-         s.start_ns, s.end_ns, s.end_ns - s.start_ns AS time_ns, s.flow, s.bytes, s.detail
+         s.start_ns, s.end_ns, round(s.end_ns - s.start_ns, 3) AS time_ns, s.flow, s.bytes, s.detail
   FROM slices s JOIN tracks t ON t.id = s.track;
 CREATE VIEW kernels AS
-  SELECT number, name, flow, start_ns, end_ns, end_ns - start_ns AS time_ns, macs, bound_by
+  SELECT number, name, flow, start_ns, end_ns, round(end_ns - start_ns, 3) AS time_ns, macs, bound_by
   FROM kernel_runs;
 CREATE VIEW units AS
   SELECT name, busy_ns, slices, bytes, first_ns, last_ns,

@@ -14,7 +14,7 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 
 // The sample with launches of `window_ps`, half of it in memory and half in the ring, or all.
-Trace Run(const std::string& metadata, uint64_t window_ps, uint64_t ring_ps) {
+Trace Launched(const std::string& metadata, uint64_t window_ps, uint64_t ring_ps) {
   Trace trace = SampleTrace();
   trace.metadata = metadata;
   RunResults results;
@@ -28,9 +28,9 @@ Trace Run(const std::string& metadata, uint64_t window_ps, uint64_t ring_ps) {
 
 TEST(DiffExplain, SaysWhatWasConfiguredOtherwiseAndWhereTheTimeWent) {
   const Trace a =
-      Run(R"({"config":{"card":{"ring":{"bytes_per_cycle":128}},"same":1}})", 8000, 4000);
+      Launched(R"({"config":{"card":{"ring":{"bytes_per_cycle":128}},"same":1}})", 8000, 4000);
   const Trace b =
-      Run(R"({"config":{"card":{"ring":{"bytes_per_cycle":256}},"same":1}})", 6000, 2000);
+      Launched(R"({"config":{"card":{"ring":{"bytes_per_cycle":256}},"same":1}})", 6000, 2000);
   const Explanation explanation = Explain(a, b);
   ASSERT_EQ(explanation.keys.size(), 1u);
   EXPECT_EQ(explanation.keys[0].key, "config.card.ring.bytes_per_cycle");
@@ -42,7 +42,7 @@ TEST(DiffExplain, SaysWhatWasConfiguredOtherwiseAndWhereTheTimeWent) {
 }
 
 TEST(DiffExplain, ATimeWithinTheToleranceIsNoDifference) {
-  const Explanation explanation = Explain(Run("{}", 8000, 0), Run("{}", 8080, 0));
+  const Explanation explanation = Explain(Launched("{}", 8000, 0), Launched("{}", 8080, 0));
   EXPECT_TRUE(DiffersBy(explanation, 0.009));
   EXPECT_FALSE(DiffersBy(explanation, 0.01));
 }

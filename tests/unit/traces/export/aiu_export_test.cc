@@ -124,6 +124,22 @@ TEST(AiuExport, HostCallsHaveTheNamesOfTheProfilingLibraryAndArrowsToTheirKernel
   EXPECT_EQ(arrows["f"], (std::set<uint64_t>{3, 5}));
 }
 
+TEST(AiuExport, MemoryEventsHaveWhatIsHeldAfterwards) {
+  Recorder recorder;
+  const TrackId memory = recorder.AddTrack("host", "device memory");
+  const NameId allocate = recorder.Intern("allocate"), release = recorder.Intern("free");
+  recorder.Slice(kHost, memory, allocate, 1000, 1000, 0, 4096, 3);
+  recorder.Slice(kHost, memory, allocate, 2000, 2000, 0, 1024, 64);
+  recorder.Slice(kHost, memory, release, 3000, 3000, 0, 4096, 3);
+  std::vector<int64_t> held;
+  for (const json& event : Named(Export(Snapshot(recorder)), "[memory]")) {
+    held.push_back(event["args"]["Total Allocated"].get<int64_t>());
+    EXPECT_EQ(event["ph"], "i");
+  }
+  EXPECT_THAT(held, ElementsAre(4096, 5120, 1024));
+  EXPECT_EQ(Named(Export(Snapshot(recorder)), "[memory]")[0]["args"]["Addr"], 3 * 128);
+}
+
 TEST(AiuExport, EventsAreInOrderOfTime) {
   double last = -1;
   for (const json& event : Export(Tiles())["traceEvents"]) {
