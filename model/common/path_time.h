@@ -59,19 +59,21 @@ struct BurstTimes {
   uint64_t memory_ps = 0;     // memory has done its part
   uint64_t unloaded_ps = 0;   // what memory takes for it alone
   uint64_t hops_ps = 0;       // the way of the data between memory and the core, alone
-  double stretch = 1;         // how much longer its flits take each link than those of a unicast
+  double stretched = 0;  // the part of its time on links that those of a unicast would not take
 };
 
-// A read that was asked for at path.at_ps and is at its core at done_ps.
-inline void SpendRead(PathTime& path, const BurstTimes& times, uint64_t done_ps) {
-  path.Until(std::min(times.at_memory_ps, done_ps), Cause::kRingHops);
-  const uint64_t memory_ps = std::min(times.memory_ps, done_ps);
-  path.For(times.unloaded_ps, memory_ps, Cause::kMemoryLatency);
-  path.Until(memory_ps, Cause::kMemoryRead);
+// A read that was asked for at path.at_ps, until memory has its data.
+inline void SpendToMemory(PathTime& path, const BurstTimes& times) {
+  path.Until(std::min(times.at_memory_ps, times.memory_ps), Cause::kRingHops);
+  path.For(times.unloaded_ps, times.memory_ps, Cause::kMemoryLatency);
+  path.Until(times.memory_ps, Cause::kMemoryRead);
+}
+// And from there to its core.
+inline void SpendFromMemory(PathTime& path, const BurstTimes& times, uint64_t done_ps) {
   path.For(times.hops_ps, done_ps, Cause::kRingHops);
-  if (times.stretch > 1 && done_ps > path.at_ps) {
+  if (times.stretched > 0 && done_ps > path.at_ps) {
     const auto on_links = static_cast<double>(done_ps - path.at_ps);
-    path.For(static_cast<uint64_t>(on_links * (1 - 1 / times.stretch)), done_ps, Cause::kMulticast);
+    path.For(static_cast<uint64_t>(on_links * times.stretched), done_ps, Cause::kMulticast);
   }
   path.Until(done_ps, Cause::kRing);
 }

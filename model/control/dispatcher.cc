@@ -41,6 +41,7 @@ void ComputeDispatcher::Execute(const ControlBlock& block, Job& job) {
   if (on_job_) on_job_(job, false);
   job.start_path = {};
   job.start_path.at_ps = NowPs();
+  job.follows_paths = on_job_ != nullptr;
   Run(block, job);
   functional_.Join();  // whoever hears of the end may look at the result
   if (on_job_) on_job_(job, true);
@@ -167,7 +168,9 @@ bool ComputeDispatcher::Read(Job& job, uint64_t physical, uint8_t* data, uint64_
   }
   const bool ok = client_.Wait();
   // Bursts follow each other: the last is done last.
-  SpendRead(job.start_path, payloads_[(bytes - 1) / kMaxBurstBytes]->info.times, NowPs());
+  const BurstTimes& times = payloads_[(bytes - 1) / kMaxBurstBytes]->info.times;
+  SpendToMemory(job.start_path, times);
+  SpendFromMemory(job.start_path, times, NowPs());
   return ok;
 }
 

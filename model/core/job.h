@@ -37,6 +37,7 @@ struct Job {
   // What the units' start depended on, from when the job was started; of a step, from its mark to
   // the next; and what their end depended on.
   PathTime start_path, step_path, end_path;
+  bool follows_paths = false;              // somebody asks for them; else they are not right
   std::array<uint64_t, 32> core_end_ps{};  // of each core, when its last unit was done; 0: not run
   // Told when a unit has added to one of the three counters; empty: nobody asks.
   std::function<void()> on_progress;

@@ -172,7 +172,7 @@ void LoadStoreUnit::Send(Burst& burst, size_t place, uint64_t bytes) {
   Box& box = box_;
   const uint64_t sent = std::max(box.local_ps, burst.done_ps);
   // A place that was not free yet: the burst depends on the one that had it.
-  if (burst.done_ps > box.local_ps) {
+  if (job().follows_paths && burst.done_ps > box.local_ps) {
     path_ = burst.path;
   } else {
     path_.Until(sent, Cause::kSequencer);
@@ -197,12 +197,13 @@ void LoadStoreUnit::Send(Burst& burst, size_t place, uint64_t bytes) {
   if (transfer_.group != 0) {
     core_.multicast_port->JoinMulticast(
         transfer_,
-        {static_cast<uint32_t>(place), sent, physical, data, static_cast<uint32_t>(bytes), &path_},
+        {static_cast<uint32_t>(place), sent, physical, data, static_cast<uint32_t>(bytes),
+         job().follows_paths ? &path_ : nullptr},
         *this);
     return;
   }
   Unicast& unicast = unicasts_[place];
-  unicast.burst.path = path_;  // a multicast brings its own
+  if (job().follows_paths) unicast.burst.path = path_;  // a multicast brings its own
   unicast.payload.info = transfer_;
   unicast.payload.info.client = &unicast;
   const uint64_t ready = is_store_ ? core_.lx_port().Burst(sent, bytes) : sent;
@@ -217,7 +218,8 @@ void LoadStoreUnit::Unicast::Complete(tlm::tlm_generic_payload& ended, uint64_t 
   if (unit->is_store_) {
     SpendWrite(burst.path, payload.info.times, end_ps);
   } else {
-    SpendRead(burst.path, payload.info.times, end_ps);
+    SpendToMemory(burst.path, payload.info.times);
+    SpendFromMemory(burst.path, payload.info.times, end_ps);
   }
   unit->BurstDone(burst, ended.get_response_status(), end_ps);
 }
@@ -225,8 +227,10 @@ void LoadStoreUnit::Unicast::Complete(tlm::tlm_generic_payload& ended, uint64_t 
 void LoadStoreUnit::MulticastEnded(uint32_t place, const MulticastEnd& end) {
   Burst& burst = multicasts_[place];
   if (end.joined_ps > burst.sent_ps) PartnersWaited(burst, end);
-  burst.path = end.path;
-  SpendRead(burst.path, end.times, end.done_ps);
+  if (job().follows_paths) {
+    burst.path = end.path;
+    SpendFromMemory(burst.path, end.times, end.done_ps);
+  }
   BurstDone(burst, end.status, end.done_ps);
 }
 
@@ -255,7 +259,7 @@ void LoadStoreUnit::BurstDone(Burst& burst, tlm::tlm_response_status status, uin
   if (burst.done_ps >= move.done_ps) {
     move.done_ps = burst.done_ps;
     // Paths are large: while bursts of a timed card are still to be sent, another one ends last.
-    if (move.issued || !config_.timed()) move.path = burst.path;
+    if (job().follows_paths && (move.issued || !config_.timed())) move.path = burst.path;
   }
   EndMoves();
   if (sending_) SendBursts();

@@ -99,7 +99,8 @@ void Ring::TellMembers(const Multicast& multicast) {
     const auto members = static_cast<size_t>(__builtin_popcount(multicast.arrived));
     Deliver(multicast.arrived, multicast.bytes, MulticastCycles(multicast.bytes, members),
             end.done_ps, multicast.read.info.flow);
-    end.times.stretch = stretch_[members];
+    end.times.stretched = 1 - 1 / stretch_[members];
+    SpendToMemory(end.path, end.times);
   }
   ForEachStop(multicast.arrived, [&](int stop) {
     const Multicast::Member& member = multicast.members[stop];
