@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The table of configuration keys.
+// The table of configuration keys, in one file because it is one table.
 #include "cosim/config/config.h"
 #include "model/common/card_description.h"
 #include "runtime/compiler/division/work_division.h"

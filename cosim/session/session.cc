@@ -16,6 +16,7 @@
 #include "cosim/measure/kernel_log.h"
 #include "cosim/session/output_directory.h"
 #include "cosim/session/session_card.h"
+#include "cosim/session/session_paths.h"
 #include "cosim/session/session_setup.h"
 #include "cosim/tensors/npy.h"
 #include "cosim/workload/input_data.h"
@@ -271,39 +272,6 @@ class Session {
     context_->Synchronize();
   }
 
-  // What the critical paths of the launch and of the session went by.
-  void FollowPaths(const std::vector<flex::CompletedOperation>& completed) {
-    std::unordered_map<uint64_t, trace::PathTimes> kernels;
-    for (const auto& [correlation, kernel] : result_.kernel_usages)
-      kernels[correlation] = kernel.usage.path;
-    const model::CardConfig& card = config_.card;
-    const RunPathCosts costs{card.control.dispatch_ns * 1000, card.pcie.one_way_ns * 1000,
-                             card.pcie.host_memory_ns * 1000};
-    result_.path = PathOfRun({completed, kernels, host_waits_, costs}, result_.begin_ps);
-    result_.launch_path =
-        PathOfRun({result_.launches, kernels, host_waits_, costs}, result_.launch_begin_ps);
-    results_.launch_begin_ps = result_.launch_begin_ps;
-    results_.launch_end_ps = result_.launch_end_ps;
-    results_.path = result_.launch_path;
-    results_.kernels.insert(kernels.begin(), kernels.end());
-    for (const flex::CompletedOperation& operation : result_.launches) {
-      if (operation.macs > 0) results_.macs[operation.correlation] = operation.macs;
-    }
-    result_.launch_shares = SharesOfWindow(result_.launches, host_waits_, result_.launch_begin_ps,
-                                           result_.launch_end_ps);
-    results_.card_ps = result_.launch_shares.card_ps;
-    results_.host_ps = result_.launch_shares.host_ps;
-    results_.idle_ps = result_.launch_shares.idle_ps;
-    std::vector<const flex::CompletedOperation*> computes;
-    for (const flex::CompletedOperation& operation : completed) {
-      if (operation.opcode == Opcode::COMPUTE && operation.executed) computes.push_back(&operation);
-    }
-    std::stable_sort(computes.begin(), computes.end(),
-                     [](const auto* a, const auto* b) { return a->started_ps < b->started_ps; });
-    for (size_t i = 0; i < computes.size(); ++i)
-      result_.kernel_numbers[computes[i]->correlation] = i;
-  }
-
   void Finish() {
     result_.transfers = run_->transfers();
     if (run_->tasks() != nullptr) result_.tasks = *run_->tasks();
@@ -336,7 +304,7 @@ class Session {
     result_.units = UnitsOf(model);
     result_.sim_ps = card_->transport().NowPs();
     if (model == nullptr) return;
-    FollowPaths(completed);
+    results_ = FollowPaths(result_, completed, host_waits_);
     const auto& log = model->management().log();
     result_.firmware_log.assign(log.begin(), log.end());
     if (const model::FastStatistics* fast = model->fast()) result_.fast = *fast;
