@@ -143,6 +143,6 @@ if(PROJECT_IS_TOP_LEVEL)
   set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_NAME spyre-cosim-dev)
   set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_SECTION libdevel)
   set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_DEPENDS "spyre-cosim (= ${PROJECT_VERSION}), libsystemc-dev, libfmt-dev, \
-nlohmann-json3-dev, libtomlplusplus-dev, libxxhash-dev, libzstd-dev, zlib1g-dev, libgmock-dev")
+nlohmann-json3-dev, libtomlplusplus-dev, libxxhash-dev, libzstd-dev, zlib1g-dev, libsqlite3-dev, libgmock-dev")
   include(CPack)
 endif()
