@@ -56,6 +56,7 @@ function(spyre_pkg_config name description)
   set(package_XxHash::xxhash libxxhash)
   set(package_Zstd::zstd libzstd)
   set(package_ZLIB::ZLIB zlib)
+  set(package_SQLite::SQLite3 sqlite3)
   spyre_closure(libraries external spyre_${name})
   set(PC_LIBS "-Wl,--start-group")
   set(PC_CFLAGS "")
@@ -89,9 +90,9 @@ endfunction()
 # Once, when all libraries are there.
 function(spyre_install_package)
   add_library(spyre_runtime INTERFACE) # an application: streams, tensors, launches, the task graph
-  target_link_libraries(spyre_runtime INTERFACE spyre_runtime_spyre spyre_runtime_spyre_issue)
+  target_link_libraries(spyre_runtime INTERFACE spyre_runtime_spyre spyre_runtime_spyre_issue spyre_runtime_collectives)
   add_library(spyre_model INTERFACE) # the card as a component of a SystemC simulation
-  target_link_libraries(spyre_model INTERFACE spyre_model_card spyre_model_root_port)
+  target_link_libraries(spyre_model INTERFACE spyre_model_card spyre_model_root_port spyre_model_pcie_switch)
   add_library(spyre_cosim INTERFACE) # card, driver, runtime and compiler in one process
   target_link_libraries(spyre_cosim INTERFACE spyre_model spyre_runtime spyre_cosim_report)
   add_library(spyre_bringup INTERFACE) # the bring-up ladder, for a program with rungs of its own
@@ -142,6 +143,6 @@ if(PROJECT_IS_TOP_LEVEL)
   set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_NAME spyre-cosim-dev)
   set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_SECTION libdevel)
   set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_DEPENDS "spyre-cosim (= ${PROJECT_VERSION}), libsystemc-dev, libfmt-dev, \
-nlohmann-json3-dev, libtomlplusplus-dev, libxxhash-dev, libzstd-dev, zlib1g-dev, libgmock-dev")
+nlohmann-json3-dev, libtomlplusplus-dev, libxxhash-dev, libzstd-dev, zlib1g-dev, libsqlite3-dev, libgmock-dev")
   include(CPack)
 endif()

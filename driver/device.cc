@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "base/error.h"
 #include "driver/pci.h"
 #include "model/contract/control_block.h"
@@ -87,6 +89,8 @@ void Device::Identify() {
   const uint32_t capabilities = registers_.ReadCapabilities();
   identity_.cores = static_cast<int>(FunctionRegisters::CapabilitiesCores(capabilities));
   identity_.pipelined = FunctionRegisters::CapabilitiesPipelined(capabilities) != 0;
+  identity_.partitions =
+      std::max(1, static_cast<int>(FunctionRegisters::CapabilitiesPartitions(capabilities)));
   identity_.memory_bytes = static_cast<uint64_t>(registers_.ReadMemoryMib()) << 20;
   RefreshRegions();
 }
@@ -162,13 +166,23 @@ ErrorState Device::ReadError() {
 uint64_t Device::ReadTimePs() { return registers_.ReadTime(); }
 
 IoAddress Device::MapHost(void* host, size_t size) {
-  Charge(options_.costs.map_ns);
+  ChargeFor("map", options_.costs.map_ns, size);
   return transport_.MapHost(function_, host, size);
 }
 
 void Device::UnmapHost(IoAddress address) {
-  Charge(options_.costs.map_ns);
+  ChargeFor("unmap", options_.costs.map_ns, 0);
   transport_.UnmapHost(function_, address);
+}
+
+void Device::ChargeFor(const char* what, double ns, uint64_t bytes) {
+  trace::Recorder* const recorder = options_.recorder;
+  if (recorder == nullptr || !recorder->Wants(trace::kHost)) return Charge(ns);
+  const uint64_t start = transport_.NowPs();
+  Charge(ns);
+  recorder->Slice(trace::kHost,
+                  recorder->AddTrack("host", fmt::format("driver, function {}", function_)),
+                  recorder->Intern(what), start, transport_.NowPs(), 0, bytes);
 }
 
 void Device::Charge(double ns) { transport_.Advance(PsFromNs(ns)); }

@@ -29,6 +29,7 @@ struct Identity {
   uint32_t spec_version = 0;
   int cores = 0;
   bool pipelined = false;  // operations of different streams overlap, and may complete out of order
+  int partitions = 1;      // programs that may run side by side, each on a part of the cores
   uint64_t memory_bytes = 0;                      // device memory usable by the function
   std::array<uint64_t, kRegions> region_bytes{};  // VF: lengths of its regions, 0 if not assigned
   int regions = 0;                                // VF: regions with a length
@@ -69,6 +70,8 @@ class Device {
   IoAddress MapHost(void* host, size_t size);
   void UnmapHost(IoAddress address);
   void Charge(double ns);  // host work
+  // The same, as a slice of the trace with that name.
+  void ChargeFor(const char* what, double ns, uint64_t bytes);
 
   FunctionRegisters& registers() { return registers_; }
 

@@ -108,6 +108,20 @@ void PhysicalFunction::PokeMemory(uint64_t address, uint32_t value) {
   device_.transport().Write32(0, 2, offset, value);
 }
 
+void PhysicalFunction::OpenPeerWindow(uint64_t base) {
+  Transport& transport = device_.transport();
+  const IoAddress address = transport.PeerWindow();
+  if (address == 0) throw BadInput("this way to the card has no other cards beside it");
+  if (base % kBar2Bytes != 0) {
+    throw BadInput("a window at 0x{:x} of device memory: it must be a multiple of its size, 0x{:x}",
+                   base, kBar2Bytes)
+        .Value(base);
+  }
+  transport.ConfigWrite(0, pci::kBar2Low, static_cast<uint32_t>(address));
+  transport.ConfigWrite(0, pci::kBar2High, static_cast<uint32_t>(address >> 32));
+  device_.registers().WriteWindowBase(base);
+}
+
 uint32_t PhysicalFunction::SriovCapability() {
   const auto capability = FindExtendedCapability(device_.transport(), 0, pci::kExtendedSriov);
   if (!capability) throw DeviceFault("function 0 has no SR-IOV capability");
@@ -208,6 +222,14 @@ void PhysicalFunction::SetEnabled(FunctionId vf, bool enabled) {
   Admin(enabled ? AdminCommand::ENABLE : AdminCommand::DISABLE, vf, 0, 0, 0);
 }
 
+void PhysicalFunction::SetTimeLimit(FunctionId function, uint32_t us) {
+  Admin(AdminCommand::SET_TIME_LIMIT, function, 0, 0, us);
+}
+
+void PhysicalFunction::SetWeight(FunctionId function, uint32_t weight) {
+  Admin(AdminCommand::SET_WEIGHT, function, 0, 0, weight);
+}
+
 PhysicalFunction::Words PhysicalFunction::Ask(MailboxCommand command, uint32_t arg0,
                                               uint32_t arg1) {
   FunctionRegisters& registers = device_.registers();
@@ -245,6 +267,8 @@ uint64_t PhysicalFunction::ReadCounter(Counter counter, FunctionId function) {
 
 std::vector<RasRecord> PhysicalFunction::ReadErrorLog() {
   std::vector<RasRecord> records(Ask(MailboxCommand::GET_RAS_COUNT)[0]);
+  const bool times =
+      (device_.registers().ReadMgmtCapabilities() & regs::MGMT_CAPABILITIES_RAS_TIMES_MASK) != 0;
   for (uint32_t i = 0; i < records.size(); ++i) {
     const Words words = Ask(MailboxCommand::GET_RAS, i);
     records[i] = {static_cast<RasCode>(words[0] >> 16),
@@ -252,8 +276,16 @@ std::vector<RasRecord> PhysicalFunction::ReadErrorLog() {
                   static_cast<RasAction>(words[0]),
                   static_cast<FunctionId>(words[1]),
                   {words[2], words[3]}};
+    if (!times) continue;
+    const Words when = Ask(MailboxCommand::GET_RAS_TIME, i);
+    records[i].time_ps = when[0] | static_cast<uint64_t>(when[1]) << 32;
+    records[i].number = when[2];
   }
   return records;
+}
+
+std::array<uint32_t, 4> PhysicalFunction::ReadErrorSeverities() {
+  return Ask(MailboxCommand::GET_RAS_SEVERITIES);
 }
 
 void PhysicalFunction::ClearErrorLog() { Ask(MailboxCommand::CLEAR_RAS); }

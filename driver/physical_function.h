@@ -9,6 +9,7 @@
 
 #include <array>
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "driver/device.h"
@@ -21,14 +22,20 @@ struct FirmwareVersion {
   uint32_t build = 0;
 };
 
-// One record of the card's error log.
+// One record of the card's error log: what, how bad, where and when.
 struct RasRecord {
   RasCode code{};
   RasSeverity severity{};
   RasAction action{};
   FunctionId function = 0;
   std::array<uint32_t, 2> detail{};  // by code
+  // Of firmware that tells (MGMT_CAPABILITIES.RAS_TIMES), else 0: when its cause was there, and its
+  // number among all records since boot.
+  uint64_t time_ps = 0;
+  uint32_t number = 0;
 };
+// One line for people: time, severity, cause, function, and where, as far as the code has a place.
+std::string Text(const RasRecord& record);
 
 class PhysicalFunction {
  public:
@@ -42,6 +49,11 @@ class PhysicalFunction {
   // Device memory at `address`, visible through BAR2. Maintenance access: bypasses mappings.
   uint32_t PeekMemory(uint64_t address);
   void PokeMemory(uint64_t address, uint32_t value);
+
+  // Puts the memory window where the platform wants it on the bus (Transport::PeerWindow), so that
+  // other cards reach device memory from `base` on, as far as the window goes; base: a multiple of
+  // the window's size. PeekMemory and PokeMemory move it. BadInput if there are no other cards.
+  void OpenPeerWindow(uint64_t base);
 
   // Turns on VFs 1..count (0: turns them off). Waits DeviceOptions::reset_wait_ns.
   void EnableVirtualFunctions(int count);
@@ -61,7 +73,14 @@ class PhysicalFunction {
   void SetCores(FunctionId vf, uint32_t mask);           // that programs of the VF may use
   void SetRegionQuota(FunctionId vf, uint64_t bytes);    // of all its regions together, 0: none
   void SetTransferQuota(FunctionId vf, uint64_t bytes);  // of one DMA, 0: none
-  void SetEnabled(FunctionId vf, bool enabled);          // disabled: its messages answer PERMISSION
+  // Disabled: its messages answer PERMISSION, and what it had running ends.
+  void SetEnabled(FunctionId vf, bool enabled);
+  // Of any function, also of the PF (0). An operation that runs longer ends with TIMED_OUT; 0: the
+  // card's own limit. Counts for operations that start later.
+  void SetTimeLimit(FunctionId function, uint32_t us);
+  // The share of the function in the engines of the card, relative to those of the others that have
+  // work: 1 to 255, after power-on 1.
+  void SetWeight(FunctionId function, uint32_t weight);
 
   // Questions to the firmware.
   FirmwareVersion ReadFirmwareVersion();
@@ -69,6 +88,8 @@ class PhysicalFunction {
   uint64_t ReadCounter(Counter counter, FunctionId function);
   std::vector<RasRecord> ReadErrorLog();  // oldest first
   void ClearErrorLog();
+  // Records since boot, by RasSeverity. BadInput of firmware that does not tell.
+  std::array<uint32_t, 4> ReadErrorSeverities();
   bool SelfTest();  // did it pass?
 
  private:

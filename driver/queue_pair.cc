@@ -64,6 +64,8 @@ QueuePair::QueuePair(Transport& transport, FunctionId function, const DeviceOpti
     track_ = options_.recorder->AddTrack("host", fmt::format("driver, function {}", function_));
     doorbell_name_ = options_.recorder->Intern("doorbell");
     wait_name_ = options_.recorder->Intern(options_.interrupts ? "wait for interrupt" : "poll");
+    submit_name_ = options_.recorder->Intern("submit");
+    response_name_ = options_.recorder->Intern("take response");
   }
 }
 
@@ -78,6 +80,13 @@ QueuePair::~QueuePair() {
 
 void QueuePair::Charge(double ns) { transport_.Advance(PsFromNs(ns)); }
 
+void QueuePair::ChargeFor(trace::NameId name, double ns, uint64_t correlation) {
+  const uint64_t start = options_.recorder != nullptr ? transport_.NowPs() : 0;
+  Charge(ns);
+  if (options_.recorder == nullptr) return;
+  options_.recorder->Slice(trace::kHost, track_, name, start, transport_.NowPs(), correlation);
+}
+
 bool QueuePair::HasRoom() {
   if (tail_ - known_head_ < options_.submission_entries) return true;
   ++statistics_.full;
@@ -91,7 +100,8 @@ bool QueuePair::TrySubmit(Entry& entry) {
                                   : "a virtual function takes messages, not control blocks");
   }
   if (!HasRoom()) return false;
-  Charge(options_.costs.submit_ns);
+  ChargeFor(submit_name_, options_.costs.submit_ns,
+            std::visit([](const auto& e) { return e.correlation; }, entry));
   std::visit(
       [&](auto& e) {
         e.sequence = next_sequence_;
@@ -202,7 +212,7 @@ std::optional<Response> QueuePair::TakeFromRing() {
                      index, StatusName(status), response.magic, response.version,
                      response.sequence));
   }
-  Charge(options_.costs.completion_ns);
+  ChargeFor(response_name_, options_.costs.completion_ns, response.correlation);
   CheckOrder(response);
   // The card reads entries in order, so it has read this one and all before.
   known_head_ = std::max(known_head_, response.sequence);

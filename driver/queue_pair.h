@@ -85,6 +85,8 @@ class QueuePair {
   void PublishHead();
   void WaitForRing();  // returns when the ring may have changed
   void Charge(double ns);
+  // The same, as a slice of the trace.
+  void ChargeFor(trace::NameId name, double ns, uint64_t correlation);
   [[noreturn]] void Fail(const std::string& what);
 
   Transport& transport_;
@@ -106,7 +108,7 @@ class QueuePair {
   QueueStatistics statistics_;
   trace::TrackId track_ = 0;
   trace::NameId doorbell_name_ = 0;
-  trace::NameId wait_name_ = 0;
+  trace::NameId wait_name_ = 0, submit_name_ = 0, response_name_ = 0;
 };
 
 }  // namespace spyre::driver

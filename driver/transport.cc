@@ -20,6 +20,17 @@ void Transport::Reset(FunctionId function) {
   ConfigWrite(function, *capability + pci::kDeviceControl, (control & 0xFFFF) | pci::kInitiateFlr);
 }
 
+IoAddress Transport::MapPeer(FunctionId function, unsigned peer, uint64_t /*offset*/,
+                             uint64_t /*size*/) {
+  throw BadInput("function {}: this way to the card reaches no card {} beside it", function, peer)
+      .Subject(fmt::format("card {}", peer));
+}
+
+void Transport::UnmapPeer(FunctionId function, IoAddress address) {
+  throw BadInput("function {}: unmap of peer memory at {:#x}, which it has not mapped", function,
+                 address);
+}
+
 void Transport::EnableVirtualFunctions(int count) {
   const auto capability = FindExtendedCapability(*this, 0, pci::kExtendedSriov);
   if (!capability) throw DeviceFault("function 0 has no SR-IOV capability");

@@ -65,6 +65,15 @@ class Transport {
   virtual IoAddress MapHost(FunctionId function, void* host, size_t size) = 0;
   virtual void UnmapHost(FunctionId function, IoAddress address) = 0;
 
+  // Of a card that others of the same host can reach: where on the bus its memory window (BAR2)
+  // belongs, as the platform has planned it; 0: nowhere.
+  virtual IoAddress PeerWindow() const { return 0; }
+  // Makes [offset, offset + size) of the memory window of card `peer` reachable for the function's
+  // DMA until UnmapPeer. Cards are numbered as the platform has them. BadInput, which is the
+  // default, if this way to the card has no such peer.
+  virtual IoAddress MapPeer(FunctionId function, unsigned peer, uint64_t offset, uint64_t size);
+  virtual void UnmapPeer(FunctionId function, IoAddress address);
+
   // Waits until MSI `vector` of the function has fired since the last call, at most until time
   // `deadline_ps`.
   virtual WaitResult WaitInterrupt(FunctionId function, int vector, uint64_t deadline_ps) = 0;

@@ -26,11 +26,12 @@ constexpr uint32_t kMaxMessageBytes =
 
 }  // namespace
 
-VfioUserLink::VfioUserLink(const std::string& path, const std::string& client) : path_(path) {
+VfioUserLink::VfioUserLink(const std::string& path, const std::string& client, bool monitor)
+    : path_(path) {
   Connect();
   thread_ = std::thread([this] { Listen(); });
   try {
-    Hello(client);
+    Hello(client, monitor);
   } catch (...) {
     shutdown(socket_.get(), SHUT_RDWR);
     thread_.join();
@@ -63,10 +64,11 @@ void VfioUserLink::Connect() {
   }
 }
 
-void VfioUserLink::Hello(const std::string& client) {
-  const nlohmann::json capabilities = {{"capabilities",
-                                        {{"max_data_xfer_size", vfio_user::kDefaultTransferBytes},
-                                         {"spyre_time", {{"client", client}}}}}};
+void VfioUserLink::Hello(const std::string& client, bool monitor) {
+  nlohmann::json capabilities = {{"capabilities",
+                                  {{"max_data_xfer_size", vfio_user::kDefaultTransferBytes},
+                                   {"spyre_time", {{"client", client}}}}}};
+  if (monitor) capabilities["capabilities"]["spyre_time"]["monitor"] = true;
   std::string payload(BytesOf(vfio_user::Version{}));
   payload += capabilities.dump();
   payload.push_back('\0');

@@ -166,7 +166,8 @@ static_assert(sizeof(DmaAccess) == 16);
 
 // ---- The card's clock, for clients that have "spyre_time" in their version capabilities ----
 //
-// {"capabilities": {"spyre_time": {"client": "NAME"}}}: connections with one name are one client,
+// {"capabilities": {"spyre_time": {"client": "NAME", "monitor": false}}}: one that says that it is
+// a monitor resets nothing when it comes and goes. Connections with one name are one client,
 // with one thread. The reply has {"spyre_time": {"mode": "free", "lockstep" or "paced"}}, and the
 // device has one region more, kTimeRegion, with this capability type.
 inline constexpr uint32_t kTimeRegion = kPciRegions;

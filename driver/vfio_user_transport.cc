@@ -57,7 +57,8 @@ uint32_t BarRegion(int bar) {
 
 }  // namespace
 
-VfioUserTransport::VfioUserTransport(const std::string& path) : next_address_(kFirstIoAddress) {
+VfioUserTransport::VfioUserTransport(const std::string& path, Role role)
+    : role_(role), next_address_(kFirstIoAddress) {
   static std::atomic<int> clients{0};
   std::error_code error;
   if (fs::is_directory(path, error)) {
@@ -77,7 +78,8 @@ VfioUserLink& VfioUserTransport::Link(FunctionId function) {
   std::unique_ptr<VfioUserLink>& link = links_[function];
   if (link == nullptr) {
     link = std::make_unique<VfioUserLink>(
-        fmt::format("{}/{}{}{}", directory_, kPrefix, function, kSuffix), name_);
+        fmt::format("{}/{}{}{}", directory_, kPrefix, function, kSuffix), name_,
+        role_ == Role::kMonitor);
   }
   return *link;
 }

@@ -26,7 +26,9 @@ class VfioUserTransport : public Transport {
  public:
   // path: the directory of the sockets, or one socket in it, spyre.F.sock. Connects to F, with a
   // directory to 0; to other functions of the card when they are used first.
-  explicit VfioUserTransport(const std::string& path);
+  // A monitor only reads registers: its coming and going resets nothing.
+  enum class Role { kDriver, kMonitor };
+  explicit VfioUserTransport(const std::string& path, Role role = Role::kDriver);
   ~VfioUserTransport() override;
 
   uint32_t ConfigRead(FunctionId function, uint32_t offset) override;
@@ -53,6 +55,7 @@ class VfioUserTransport : public Transport {
   std::mutex mutex_;
   std::string directory_;
   FunctionId function_ = 0;
+  Role role_ = Role::kDriver;
   std::string name_;  // of this client, for the card's clock
   std::map<FunctionId, std::unique_ptr<VfioUserLink>> links_;
   IoAddress next_address_;

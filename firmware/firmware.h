@@ -33,8 +33,8 @@ struct fw; /* firmware/state.h; these two bound it for callers that only store i
 void fw_boot(struct fw *fw, const struct fw_bus *bus);
 
 /* Serves every request that MC_PENDING shows until none is left: resets first, then the PF, then
- * messages. The watchdog runs meanwhile and is off at the end. After a failed self-test no
- * function exists any more: all is answered, nothing granted. */
+ * errors of the hardware, then messages. The watchdog runs meanwhile and is off at the end. After a
+ * failed self-test no function exists any more: all is answered, nothing granted. */
 void fw_service(struct fw *fw);
 
 #ifdef __cplusplus

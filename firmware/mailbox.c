@@ -26,6 +26,16 @@ static enum spyre_mailbox_status get_record(const struct fw *fw, uint32_t index,
   return SPYRE_MAILBOX_STATUS_DONE;
 }
 
+static enum spyre_mailbox_status get_record_time(const struct fw *fw, uint32_t index,
+                                                 uint32_t *results) {
+  const struct fw_record *record = fw_ras_record(fw, index);
+  if (record == NULL) return SPYRE_MAILBOX_STATUS_BAD_ARGUMENT;
+  results[0] = (uint32_t)record->time_ps;
+  results[1] = (uint32_t)(record->time_ps >> 32);
+  results[2] = record->number;
+  return SPYRE_MAILBOX_STATUS_DONE;
+}
+
 static enum spyre_mailbox_status answer(struct fw *fw, uint32_t command, uint32_t arg0,
                                         uint32_t arg1, uint32_t *results) {
   switch (command) {
@@ -53,6 +63,11 @@ static enum spyre_mailbox_status answer(struct fw *fw, uint32_t command, uint32_
       return SPYRE_MAILBOX_STATUS_DONE;
     case SPYRE_MAILBOX_COMMAND_SELF_TEST:
       results[0] = fw_test_and_report(fw);
+      return SPYRE_MAILBOX_STATUS_DONE;
+    case SPYRE_MAILBOX_COMMAND_GET_RAS_TIME:
+      return get_record_time(fw, arg0, results);
+    case SPYRE_MAILBOX_COMMAND_GET_RAS_SEVERITIES:
+      for (uint32_t i = 0; i < FW_SEVERITIES; ++i) results[i] = fw->severities[i];
       return SPYRE_MAILBOX_STATUS_DONE;
     default:
       return SPYRE_MAILBOX_STATUS_BAD_COMMAND;

@@ -2,6 +2,7 @@
 /* Error log: a ring in which the newest record pushes out the oldest. */
 #include <stddef.h>
 
+#include "firmware/bus.h"
 #include "firmware/state.h"
 
 static struct fw_record *slot(struct fw *fw, uint32_t index) {
@@ -22,10 +23,19 @@ static void drop_oldest(struct fw *fw) {
 
 void fw_ras_add(struct fw *fw, uint32_t what, uint32_t function, bool by_function, uint32_t detail0,
                 uint32_t detail1) {
+  fw_ras_add_at(fw, fw_read_pair(fw, SPYRE_REG_MC_TIME_LO), what, function, by_function, detail0,
+                detail1);
+}
+
+void fw_ras_add_at(struct fw *fw, uint64_t time_ps, uint32_t what, uint32_t function,
+                   bool by_function, uint32_t detail0, uint32_t detail1) {
   const uint32_t share = FW_RAS_RECORDS / (fw->vfs + 1);
   const struct fw_record record = {
-      what, function, {detail0, detail1}, by_function && function <= fw->vfs};
+      time_ps,  fw->all_records,    what,
+      function, {detail0, detail1}, by_function && function <= fw->vfs};
+  const uint32_t severity = what >> 8 & 0xFF;
   ++fw->all_records;
+  if (severity < FW_SEVERITIES) ++fw->severities[severity];
   struct fw_function *cause = owner(fw, &record);
   if (cause != NULL && cause->records >= share) return;
   if (fw->held_records == FW_RAS_RECORDS) drop_oldest(fw);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Requests of the PF: memory regions, cores and quotas of virtual functions. The order of the
- * checks: function and region, state, range, quota, overlap. */
+/* Requests of the PF: memory regions, cores and quotas of virtual functions, time limits and
+ * weights of all. The order of the checks: function and region, state, range, quota, overlap. */
 #include <stddef.h>
 
 #include "firmware/bus.h"
@@ -132,7 +132,24 @@ static enum spyre_admin_status set_region_quota(struct fw_function *function,
   return SPYRE_ADMIN_STATUS_QUOTA;
 }
 
+static enum spyre_admin_status set_share(struct fw *fw, const struct request *request) {
+  if (request->vf > fw->vfs) return SPYRE_ADMIN_STATUS_NO_SUCH_REGION;
+  struct fw_function *function = &fw->functions[request->vf];
+  if (request->command == SPYRE_ADMIN_COMMAND_SET_TIME_LIMIT) {
+    if (request->length > UINT32_MAX) return SPYRE_ADMIN_STATUS_BAD_RANGE;
+    function->time_limit_us = (uint32_t)request->length;
+  } else {
+    if (request->length == 0 || request->length > UINT8_MAX) return SPYRE_ADMIN_STATUS_BAD_RANGE;
+    function->weight = (uint8_t)request->length;
+  }
+  fw_program_share(fw, request->vf);
+  return SPYRE_ADMIN_STATUS_DONE;
+}
+
 static enum spyre_admin_status grant(struct fw *fw, const struct request *request) {
+  if (request->command == SPYRE_ADMIN_COMMAND_SET_TIME_LIMIT ||
+      request->command == SPYRE_ADMIN_COMMAND_SET_WEIGHT)
+    return set_share(fw, request);
   struct fw_function *function = fw_virtual_function(fw, request->vf);
   if (function == NULL) return SPYRE_ADMIN_STATUS_NO_SUCH_REGION;
   switch (request->command) {
@@ -146,6 +163,7 @@ static enum spyre_admin_status grant(struct fw *fw, const struct request *reques
     case SPYRE_ADMIN_COMMAND_ENABLE:
     case SPYRE_ADMIN_COMMAND_DISABLE:
       function->disabled = request->command == SPYRE_ADMIN_COMMAND_DISABLE;
+      fw_program_share(fw, request->vf);
       return SPYRE_ADMIN_STATUS_DONE;
     default:
       break;

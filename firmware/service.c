@@ -45,8 +45,13 @@ static void serve_one(struct fw *fw, uint32_t pending) {
     fw_serve_reset(fw);
   } else if ((pending & SPYRE_REG_MC_PENDING_ADMIN_MASK) != 0) {
     fw_serve_request(fw);
-  } else if ((pending & SPYRE_REG_MC_PENDING_MAILBOX_MASK) != 0) {
-    fw_serve_letter(fw);
+  } else if ((pending & (SPYRE_REG_MC_PENDING_MAILBOX_MASK | SPYRE_REG_MC_PENDING_ERROR_MASK)) !=
+             0) { /* one test, so that messages do not wait for another */
+    if ((pending & SPYRE_REG_MC_PENDING_MAILBOX_MASK) != 0) {
+      fw_serve_letter(fw);
+    } else {
+      fw_serve_error(fw);
+    }
   } else {
     fw_serve_message(fw);
   }

@@ -13,10 +13,12 @@
 #define FW_VERSION (FW_VERSION_MAJOR << 16 | FW_VERSION_MINOR)
 #define FW_CAPABILITIES                                                                 \
   (SPYRE_REG_MGMT_CAPABILITIES_REGIONS_MASK | SPYRE_REG_MGMT_CAPABILITIES_QUOTAS_MASK | \
-   SPYRE_REG_MGMT_CAPABILITIES_RAS_MASK | SPYRE_REG_MGMT_CAPABILITIES_TELEMETRY_MASK)
+   SPYRE_REG_MGMT_CAPABILITIES_RAS_MASK | SPYRE_REG_MGMT_CAPABILITIES_TELEMETRY_MASK |  \
+   SPYRE_REG_MGMT_CAPABILITIES_RAS_TIMES_MASK)
 
 #define FW_COUNTERS (SPYRE_COUNTER_RESETS + 1)
 #define FW_RAS_RECORDS 64u
+#define FW_SEVERITIES (SPYRE_RAS_SEVERITY_FATAL + 1)
 #define FW_SCRATCH_WORDS 64u /* walked by the self-test */
 #define FW_MAX_CORES 32u     /* a core mask is one register */
 
@@ -42,10 +44,14 @@ struct fw_function {
   uint64_t transfer_quota; /* bytes, 0: no limit */
   uint32_t records;        /* of the error log that are held and that the function caused */
   bool disabled;
+  uint8_t weight;         /* in the engines, 0 counts as 1 */
+  uint32_t time_limit_us; /* of an operation, 0: the card's own */
 };
 
 struct fw_record {
-  uint32_t what; /* RasCode << 16 | RasSeverity << 8 | RasAction */
+  uint64_t time_ps; /* of the card, when the cause was there */
+  uint32_t number;  /* among all since boot */
+  uint32_t what;    /* RasCode << 16 | RasSeverity << 8 | RasAction */
   uint32_t function;
   uint32_t detail[2];
   bool by_function; /* counted in fw_function.records */
@@ -62,7 +68,8 @@ struct fw {
   struct fw_record records[FW_RAS_RECORDS];
   uint32_t oldest_record;
   uint32_t held_records;
-  uint32_t all_records; /* since boot, also those that were not kept */
+  uint32_t all_records;               /* since boot, also those that were not kept */
+  uint32_t severities[FW_SEVERITIES]; /* all_records by RasSeverity */
   volatile uint32_t scratch[FW_SCRATCH_WORDS];
 };
 _Static_assert(sizeof(struct fw) <= FW_STATE_BYTES, "FW_STATE_BYTES is too small");
@@ -84,6 +91,9 @@ enum fw_self_test_step fw_test_and_report(struct fw *fw);
  * the log, so that none can push out the records of others. */
 void fw_ras_add(struct fw *fw, uint32_t what, uint32_t function, bool by_function, uint32_t detail0,
                 uint32_t detail1);
+/* The same of something that was found before now. */
+void fw_ras_add_at(struct fw *fw, uint64_t time_ps, uint32_t what, uint32_t function,
+                   bool by_function, uint32_t detail0, uint32_t detail1);
 void fw_ras_clear(struct fw *fw);
 /* Record `index` from the oldest, or null. */
 const struct fw_record *fw_ras_record(const struct fw *fw, uint32_t index);
@@ -99,9 +109,12 @@ void fw_log_number(const struct fw *fw, uint32_t number);
 void fw_program_region(const struct fw *fw, uint32_t vf, uint32_t region);
 /* Begins to clear memory; regions and the answer to the PF wait for its end. */
 void fw_scrub(const struct fw *fw, uint64_t base, uint64_t length);
-/* No virtual function has regions or quotas, and all have every core. */
+/* No virtual function has regions or quotas, all have every core, and all functions have the time
+ * limit and the weight of power-on. */
 void fw_clear_protection(struct fw *fw);
 void fw_program_cores(const struct fw *fw, uint32_t vf, uint32_t mask);
+/* Time limit and weight of a function, and whether it is disabled, for the control processor. */
+void fw_program_share(const struct fw *fw, uint32_t function);
 /* The bits of all cores that the card has. */
 uint32_t fw_all_cores(const struct fw *fw);
 
@@ -110,5 +123,6 @@ void fw_serve_reset(struct fw *fw);
 void fw_serve_request(struct fw *fw);
 void fw_serve_letter(struct fw *fw);
 void fw_serve_message(struct fw *fw);
+void fw_serve_error(struct fw *fw);
 
 #endif /* SPYRE_FIRMWARE_STATE_H_ */

@@ -19,7 +19,9 @@ class Named {
   operator model::ManagementFidelity() const {
     return Pick<model::ManagementFidelity>({"behavioural", "rtl"});
   }
-  operator model::Concurrency() const { return Pick<model::Concurrency>({"serial", "pipelined"}); }
+  operator model::Concurrency() const {
+    return Pick<model::Concurrency>({"serial", "pipelined", "concurrent"});
+  }
   operator model::Ecc() const { return Pick<model::Ecc>({"inline", "none"}); }
   operator model::BankMapping() const {
     return Pick<model::BankMapping>({"row_bank_column", "group_interleave", "hash"});

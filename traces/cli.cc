@@ -3,65 +3,70 @@
 
 #include <fmt/format.h>
 
-#include <cerrno>
-#include <cstring>
-#include <filesystem>
-#include <fstream>
-#include <functional>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <stdexcept>
+#include <string>
+#include <vector>
 
 #include "base/files.h"
 #include "traces/critical_path.h"
 #include "traces/diff.h"
-#include "traces/perfetto.h"
+#include "traces/diff_explain.h"
 #include "traces/query.h"
 #include "traces/report.h"
+#include "traces/result_file.h"
 #include "traces/summary.h"
 #include "traces/text.h"
-#include "traces/text_export.h"
 #include "traces/trace_file.h"
+#include "traces/window.h"
 
 namespace spyre::trace {
 namespace {
 
 constexpr double kMaxNs = 1.8e16;  // of a 64-bit number of ps
 
-enum class Format { kPerfetto, kChrome, kCsv };
-
 struct Arguments {
   std::string file, file_b, output, kernel;
-  Format format = Format::kPerfetto;
   size_t segments = 8;
-  bool json = false, per_core = false, exit_code = false;
-  double from_ns = 0, to_ns = kMaxNs;
+  bool json = false, per_core = false, exit_code = false, since_launch = false;
+  uint64_t top = 0;
+  TimeUnit unit = TimeUnit::kNs;
+  std::vector<std::string> categories;
+  double from_ns = 0, to_ns = kMaxNs, tolerance_percent = 0;
   SummaryOptions summary;
   Query query;
 };
 
-void WriteFile(const std::string& path, std::ostream& out,
-               const std::function<void(std::ostream&)>& write) {
-  if (path == "-") {
-    write(out);
-    return;
-  }
-  OutputFile file(path, "result");
-  write(file.stream());
-  file.Commit();
-  out << path << '\n';
+// The window of --from and --to, in ps of the trace's own time.
+struct Window {
+  uint64_t from_ps, to_ps;
+};
+
+// Times of the command line count from the launches with --since-launch.
+uint64_t ZeroPs(const Arguments& args, const Trace& trace) {
+  return args.since_launch ? LaunchBeginPs(trace) : 0;
 }
 
-std::string OutputPath(const Arguments& args, const char* extension) {
-  std::string path = args.output.empty()
-                         ? std::filesystem::path(args.file).replace_extension(extension).string()
-                         : args.output;
-  if (path != "-") RefuseToOverwrite(path, {args.file});
-  return path;
+Window WindowOf(const Arguments& args, const Trace& trace) {
+  if (!(args.from_ns <= args.to_ns)) {
+    throw Error(fmt::format("--from {} is not before --to {}", args.from_ns, args.to_ns));
+  }
+  const uint64_t zero_ps = ZeroPs(args, trace);
+  const auto ps = [zero_ps](double ns) {
+    const auto at = static_cast<uint64_t>(ns * 1e3);
+    return at > UINT64_MAX - zero_ps ? UINT64_MAX : at + zero_ps;
+  };
+  return {ps(args.from_ns), ps(args.to_ns)};
 }
 
 int RunSummary(const Arguments& args, std::ostream& out) {
-  const Trace trace = ReadTrace(args.file);
+  Trace trace = ReadTrace(args.file);
+  if (args.from_ns > 0 || args.to_ns < kMaxNs) {
+    const Window window = WindowOf(args, trace);
+    trace = CutTo(std::move(trace), window.from_ps, window.to_ps);
+  }
   const std::optional<KernelRun> kernel = FindKernel(trace, args.kernel);
   std::optional<CriticalPath> path;
   if (kernel) path = FollowCriticalPath(trace, *kernel);
@@ -78,52 +83,50 @@ int RunSummary(const Arguments& args, std::ostream& out) {
 }
 
 int RunQuery(const Arguments& args, std::ostream& out) {
-  if (!(args.from_ns <= args.to_ns)) {
-    throw Error(fmt::format("--from {} is not before --to {}", args.from_ns, args.to_ns));
-  }
   Query query = args.query;
-  query.from_ps = static_cast<uint64_t>(args.from_ns * 1e3);
-  query.to_ps = static_cast<uint64_t>(args.to_ns * 1e3);
   const Trace trace = ReadTrace(args.file);
+  const Window window = WindowOf(args, trace);
+  query.from_ps = window.from_ps;
+  query.to_ps = window.to_ps;
+  if (!args.categories.empty()) {
+    try {
+      query.categories = CategoryMask(args.categories);
+    } catch (const std::invalid_argument& error) {
+      throw Error(fmt::format("--category: {}", error.what()));
+    }
+  }
+  if (args.top > 0) {
+    query.order = Order::kTime;
+    query.limit = args.top;
+  }
   const QueryResult result = Select(trace, query);
   if (args.json) {
     out << ToJson(trace, result).dump(2) << '\n';
   } else {
-    out << ToText(trace, result);
+    out << ToText(trace, result, {args.unit, ZeroPs(args, trace)});
   }
   return 0;
 }
 
 int RunDiff(const Arguments& args, std::ostream& out) {
-  const Diff diff = Compare(ReadTrace(args.file), ReadTrace(args.file_b));
+  const Trace a = ReadTrace(args.file), b = ReadTrace(args.file_b);
+  const Diff diff = Compare(a, b);
+  const Explanation explanation = Explain(a, b);
+  const double tolerance = args.tolerance_percent / 100;
   if (args.json) {
-    out << ToJson(diff).dump(2) << '\n';
+    nlohmann::json json = ToJson(diff);
+    json["explanation"] = ToJson(explanation);
+    out << json.dump(2) << '\n';
   } else {
     out << ToText(diff, args.per_core);
+    if (!diff.is_identical) out << ToText(explanation, tolerance);
   }
-  return args.exit_code && !diff.is_identical ? 1 : 0;
-}
-
-int RunExport(const Arguments& args, std::ostream& out) {
-  const Trace trace = ReadTrace(args.file);
-  switch (args.format) {
-    case Format::kPerfetto:
-      WriteFile(OutputPath(args, ".pftrace"), out,
-                [&](std::ostream& file) { ExportPerfetto(trace, file); });
-      break;
-    case Format::kChrome:
-      WriteFile(OutputPath(args, ".chrome.json"), out,
-                [&](std::ostream& file) { ExportChrome(trace, file); });
-      break;
-    case Format::kCsv:
-      WriteFile(OutputPath(args, ".csv"), out, [&](std::ostream& file) { ExportCsv(trace, file); });
-      break;
-  }
-  return 0;
+  if (!args.exit_code || diff.is_identical) return 0;
+  return args.tolerance_percent == 0 || DiffersBy(explanation, tolerance) ? 1 : 0;
 }
 
 int RunReport(const Arguments& args, std::ostream& out) {
-  const std::string path = OutputPath(args, ".html");
+  const std::string path = ResultPath(args.output, args.file, ".html");
   if (!args.file_b.empty() && path != "-") RefuseToOverwrite(path, {args.file_b});
   const Trace trace = ReadTrace(args.file);
   std::optional<Trace> other;
@@ -132,7 +135,7 @@ int RunReport(const Arguments& args, std::ostream& out) {
     other = ReadTrace(args.file_b);
     runs.push_back({*other, args.file_b, ReportBeside(args.file_b, *other)});
   }
-  WriteFile(path, out, [&](std::ostream& file) { WriteReport(runs, file); });
+  WriteResult(path, out, [&](std::ostream& file) { WriteReport(runs, file); });
   return 0;
 }
 
@@ -157,6 +160,13 @@ void AddTraceCommands(command_line::Command& trace, std::ostream& out) {
     command.Add("-o,--output", a->output, what).Placeholder("FILE").Completes(Words::kFiles);
   };
 
+  const auto add_window = [&](Command& command, const char* from, const char* to) {
+    command.Add("--from", a->from_ns, from, 0, kMaxNs).Placeholder("NS");
+    command.Add("--to", a->to_ns, to, 0, kMaxNs).Placeholder("NS");
+    command.Add("--since-launch", a->since_launch,
+                "times count from when the first operation of the launches was queued");
+  };
+
   Command& report =
       add("report", "Write one HTML page: timeline, plots and tables of one run or two", RunReport);
   report
@@ -175,6 +185,7 @@ void AddTraceCommands(command_line::Command& trace, std::ostream& out) {
            "the kernel whose critical path is shown: its number in order of start, from 0, or its "
            "name; default: the longest")
       .Placeholder("KERNEL");
+  add_window(summary, "figures of the time from here on, in ns", "and up to here, in ns");
   summary.Add("--segments", a->segments, "single segments of the path shown").ShowDefault();
 
   Command& query = add("query", "Print the records that match", RunQuery);
@@ -182,10 +193,22 @@ void AddTraceCommands(command_line::Command& trace, std::ostream& out) {
   query.Add("--track", a->query.track, "part of process/track, as in \"core 03/pt\"");
   query.Add("--name", a->query.name, "part of the record's name");
   query.Add("--flow", a->query.flow, "correlation id of a control block");
-  query.Add("--from", a->from_ns, "records that end at or after this time in ns", 0, kMaxNs)
-      .Placeholder("NS");
-  query.Add("--to", a->to_ns, "records that start at or before this time in ns", 0, kMaxNs)
-      .Placeholder("NS");
+  add_window(query, "records that end at or after this time in ns",
+             "records that start at or before this time in ns");
+  query.Add("--category", a->categories, "host, control, core, wait, memory, ring, ...")
+      .Placeholder("NAME");
+  query
+      .Add("--unit", a->unit, "of the times shown",
+           {{"ps", TimeUnit::kPs},
+            {"ns", TimeUnit::kNs},
+            {"us", TimeUnit::kUs},
+            {"ms", TimeUnit::kMs}})
+      .ShowDefault();
+  query
+      .Add("--sort", a->query.order, "by start, or the longest or the largest first",
+           {{"start", Order::kStart}, {"time", Order::kTime}, {"bytes", Order::kBytes}})
+      .ShowDefault();
+  query.Add("--top", a->top, "the N longest").Placeholder("N");
   query.Add("--limit", a->query.limit, "records shown").ShowDefault();
 
   Command& diff = add("diff", "Compare two runs: what takes longer, what moves more", RunDiff);
@@ -193,15 +216,11 @@ void AddTraceCommands(command_line::Command& trace, std::ostream& out) {
   add_json(diff);
   diff.Add("--per-core", a->per_core, "every unit, not only every group");
   diff.Add("--exit-code", a->exit_code, "exit with 1 when the runs differ");
-
-  Command& export_command =
-      add("export", "Write the trace for viewers and spreadsheets", RunExport);
-  export_command
-      .Add("--format", a->format, "for ui.perfetto.dev, chrome://tracing, or a spreadsheet",
-           {{"perfetto", Format::kPerfetto}, {"chrome", Format::kChrome}, {"csv", Format::kCsv}})
-      .ShowDefault();
-  add_output(export_command,
-             "output file, - for standard output; default: FILE with the format's extension");
+  diff.Add("--tolerance", a->tolerance_percent,
+           "with --exit-code: the launches may take so much longer or shorter; kernels that differ "
+           "by less are not shown",
+           0, 1e6)
+      .Placeholder("PERCENT");
 }
 
 }  // namespace spyre::trace

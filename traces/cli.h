@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// `spyre-cosim trace report | summary | query | diff | export`.
+// `spyre-cosim trace report | summary | query | diff`; export/export_command.h has `export`.
 #pragma once
 
 #include <ostream>

@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "traces/intervals.h"
+#include "traces/run_results.h"
 #include "traces/text.h"
 
 namespace spyre::trace {
@@ -292,7 +293,7 @@ std::vector<KernelRun> Kernels(const Trace& trace) {
   for (const Record& record : trace.records) {
     const Track& track = trace.tracks[record.track];
     const std::string& name = trace.names[record.name];
-    if (record.category != kControl || track.process != "card" ||
+    if (record.category != kControl || WithoutPart(track.process) != "card" ||
         !StartsWith(track.name, "stream ") || !StartsWith(name, kComputePrefix)) {
       continue;
     }
@@ -331,7 +332,10 @@ std::optional<KernelRun> FindKernel(const Trace& trace, const std::string& selec
 }
 
 CriticalPath FollowCriticalPath(const Trace& trace, const KernelRun& kernel) {
-  CriticalPath path{kernel, Walk(trace, kernel).Follow(), {}, CutOf(trace, kernel)};
+  CriticalPath path{kernel, Walk(trace, kernel).Follow(), {}, {}, CutOf(trace, kernel)};
+  const RunResults results = ParseRunResults(trace.results);
+  if (const auto found = results.kernels.find(kernel.flow); found != results.kernels.end())
+    path.causes = found->second;
   path.shares = Shares(trace, path);
   return path;
 }

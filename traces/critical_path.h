@@ -16,6 +16,7 @@
 #include <string>
 #include <vector>
 
+#include "traces/path_causes.h"
 #include "traces/trace_file.h"
 
 namespace spyre::trace {
@@ -60,6 +61,8 @@ struct CriticalPath {
   KernelRun kernel;
   std::vector<PathSegment> segments;  // first to last
   std::vector<PathShare> shares;      // largest first
+  // By cause, as the run itself has measured it (run_results.h); empty: it has not.
+  std::optional<PathTimes> causes;
   // Not 0: records from before this time are missing, and the kernel had begun by then.
   uint64_t recorded_from_ps = 0;
 };

@@ -5,13 +5,14 @@
 #include <nlohmann/json.hpp>
 
 #include "traces/critical_path.h"
+#include "traces/run_results.h"
 #include "traces/summary.h"
 #include "traces/text.h"
 
 namespace spyre::trace {
 namespace {
 
-double Nanoseconds(uint64_t ps) { return static_cast<double>(ps) / 1e3; }
+double PathNs(uint64_t ps) { return static_cast<double>(ps) / 1e3; }
 
 double ShareOf(uint64_t time_ps, const CriticalPath& path) {
   return Ratio(static_cast<double>(time_ps),
@@ -63,6 +64,12 @@ std::string ToText(const CriticalPath& path, size_t longest) {
     return out +
            "  No unit's slices are recorded: trace.categories = [\"core\", \"control\"] does.\n";
   }
+  if (path.causes) {
+    const Bound bound = BoundOf(*path.causes);
+    out += fmt::format("  Bound by {}: {} of the path was spent on it or waiting for it\n",
+                       ResourceText(bound.resource), FormatPercent(bound.share()));
+    out += CausesText(*path.causes, "    ");
+  }
   out += "  Longest segments\n";
   Table table({"unit", "depends on", "instruction", "since start", "time", "share"}, 3);
   for (const PathSegment* segment : Longest(path, longest)) {
@@ -79,15 +86,16 @@ nlohmann::json ToJson(const CriticalPath& path, size_t longest) {
   nlohmann::json out = {{"kernel", path.kernel.number},
                         {"name", path.kernel.name},
                         {"flow", path.kernel.flow},
-                        {"start_ns", Nanoseconds(path.kernel.start_ps)},
-                        {"device_ns", Nanoseconds(path.kernel.end_ps - path.kernel.start_ps)},
+                        {"start_ns", PathNs(path.kernel.start_ps)},
+                        {"device_ns", PathNs(path.kernel.end_ps - path.kernel.start_ps)},
                         {"segments", path.segments.size()},
-                        {"recorded_from_ns", Nanoseconds(path.recorded_from_ps)},
+                        {"recorded_from_ns", PathNs(path.recorded_from_ps)},
                         {"shares", nlohmann::json::array()},
                         {"longest", nlohmann::json::array()}};
+  if (path.causes) out["bounds"] = ToJson(*path.causes);
   for (const PathShare& share : path.shares) {
     out["shares"].push_back({{"kind", share.kind},
-                             {"time_ns", Nanoseconds(share.time_ps)},
+                             {"time_ns", PathNs(share.time_ps)},
                              {"share", ShareOf(share.time_ps, path)},
                              {"segments", share.segments},
                              {"memory_busy", BusyJson(share.memory_busy)},
@@ -97,8 +105,8 @@ nlohmann::json ToJson(const CriticalPath& path, size_t longest) {
     out["longest"].push_back({{"unit", segment->unit},
                               {"kind", segment->kind},
                               {"name", segment->name},
-                              {"start_ns", Nanoseconds(segment->start_ps)},
-                              {"time_ns", Nanoseconds(segment->length_ps())},
+                              {"start_ns", PathNs(segment->start_ps)},
+                              {"time_ns", PathNs(segment->length_ps())},
                               {"share", ShareOf(segment->length_ps(), path)}});
   }
   return out;

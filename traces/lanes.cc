@@ -10,6 +10,8 @@
 #include <string_view>
 #include <utility>
 
+#include "traces/text.h"
+
 namespace spyre::trace {
 namespace {
 
@@ -58,7 +60,8 @@ std::vector<ProcessTracks> Processes(const Trace& trace) {
   std::map<std::pair<size_t, std::string>, std::vector<TrackId>> by_rank;
   for (TrackId id = 0; id < trace.tracks.size(); ++id) {
     const std::string& process = trace.tracks[id].process;
-    const auto rank = std::find(kFirst.begin(), kFirst.end(), process) - kFirst.begin();
+    const auto rank =
+        std::find(kFirst.begin(), kFirst.end(), WithoutPart(process)) - kFirst.begin();
     by_rank[{static_cast<size_t>(rank), process}].push_back(id);
   }
   std::vector<ProcessTracks> processes;

@@ -20,6 +20,24 @@ bool Contains(const std::string& text, const std::string& part) {
   return text.find(part) != std::string::npos;
 }
 
+// A number of the unit with ps digits: "-1.250".
+std::string TimeIn(TimeUnit unit, uint64_t ps, uint64_t zero_ps) {
+  static constexpr uint64_t kPs[] = {1, 1'000, 1'000'000, 1'000'000'000};
+  const uint64_t one = kPs[static_cast<size_t>(unit)];
+  const uint64_t distance = ps >= zero_ps ? ps - zero_ps : zero_ps - ps;
+  const std::string sign = ps < zero_ps ? "-" : "";
+  if (one == 1) return fmt::format("{}{}", sign, distance);
+  const int digits = static_cast<int>(unit) * 3;
+  return fmt::format("{}{}.{:0{}}", sign, distance / one, distance % one, digits);
+}
+
+const char* UnitName(TimeUnit unit) {
+  static constexpr const char* kNames[] = {"ps", "ns", "us", "ms"};
+  return kNames[static_cast<size_t>(unit)];
+}
+
+uint64_t LengthOf(const Record* record) { return record->end_ps - record->start_ps; }
+
 }  // namespace
 
 QueryResult Select(const Trace& trace, const Query& query) {
@@ -33,25 +51,32 @@ QueryResult Select(const Trace& trace, const Query& query) {
   QueryResult result;
   for (const Record& record : trace.records) {
     if (!tracks[record.track] || !names[record.name]) continue;
+    if ((record.category & query.categories) == 0) continue;
     if (record.end_ps < query.from_ps || record.start_ps > query.to_ps) continue;
     if (query.flow != 0 && record.flow != query.flow) continue;
     result.records.push_back(&record);
   }
   std::stable_sort(result.records.begin(), result.records.end(),
-                   [](const Record* a, const Record* b) { return a->start_ps < b->start_ps; });
+                   [order = query.order](const Record* a, const Record* b) {
+                     if (order == Order::kTime && LengthOf(a) != LengthOf(b))
+                       return LengthOf(a) > LengthOf(b);
+                     if (order == Order::kBytes && a->bytes != b->bytes) return a->bytes > b->bytes;
+                     return a->start_ps < b->start_ps;
+                   });
   result.matches = result.records.size();
   if (result.matches > query.limit) result.records.resize(static_cast<size_t>(query.limit));
   return result;
 }
 
-std::string ToText(const Trace& trace, const QueryResult& result) {
-  Table table({"track", "name", "category", "start ns", "time ns", "bytes", "flow", "detail"}, 3);
+std::string ToText(const Trace& trace, const QueryResult& result, const QueryTimes& times) {
+  const std::string unit = UnitName(times.unit);
+  Table table(
+      {"track", "name", "category", "start " + unit, "time " + unit, "bytes", "flow", "detail"}, 3);
   for (const Record* record : result.records) {
-    const uint64_t time = record->end_ps - record->start_ps;
     table.Add({TrackName(trace, *record), trace.names[record->name],
                CategoryName(static_cast<Category>(record->category)),
-               fmt::format("{}.{:03}", record->start_ps / 1000, record->start_ps % 1000),
-               fmt::format("{}.{:03}", time / 1000, time % 1000), fmt::to_string(record->bytes),
+               TimeIn(times.unit, record->start_ps, times.zero_ps),
+               TimeIn(times.unit, LengthOf(record), 0), fmt::to_string(record->bytes),
                fmt::to_string(record->flow), fmt::to_string(record->detail)});
   }
   std::string out = table.empty() ? "" : table.ToString("");

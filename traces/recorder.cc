@@ -68,7 +68,17 @@ uint32_t CategoryMask(const std::vector<std::string>& names) {
 
 Recorder::Recorder(size_t capacity, uint32_t mask) : mask_(mask), capacity_(capacity) {}
 
+Recorder::Recorder(Recorder& whole, std::string name)
+    : mask_(whole.mask_), whole_(&whole), part_(std::move(name)), capacity_(0) {}
+
+TrackId Recorder::StreamTrack(std::string_view process, uint32_t stream, uint32_t function) {
+  const bool apart = whole_ != nullptr ? whole_->functions_apart_ : functions_apart_;
+  return AddTrack(process, apart ? fmt::format("stream {}, function {}", stream, function)
+                                 : fmt::format("stream {}", stream));
+}
+
 TrackId Recorder::AddTrack(std::string_view process, std::string_view name) {
+  if (whole_ != nullptr) return whole_->AddTrack(fmt::format("{}: {}", part_, process), name);
   Track track{Printable(process), Printable(name)};
   const std::lock_guard<std::mutex> lock(mutex_);
   const auto [it, is_new] =
@@ -81,6 +91,7 @@ TrackId Recorder::AddTrack(std::string_view process, std::string_view name) {
 }
 
 NameId Recorder::Intern(std::string_view name) {
+  if (whole_ != nullptr) return whole_->Intern(name);
   std::string text = Printable(name);
   const std::lock_guard<std::mutex> lock(mutex_);
   const auto [it, is_new] = name_ids_.emplace(text, static_cast<NameId>(names_.size()));
@@ -92,6 +103,7 @@ NameId Recorder::Intern(std::string_view name) {
 }
 
 void Recorder::Add(const Record& record) {
+  if (whole_ != nullptr) return whole_->Add(record);
   const std::lock_guard<std::mutex> lock(mutex_);
   if (record.end_ps < record.start_ps || record.track >= tracks_.size() ||
       record.name >= names_.size()) {

@@ -72,12 +72,20 @@ class Recorder {
  public:
   // capacity: records kept. mask: categories recorded, 0: none.
   explicit Recorder(size_t capacity = 1 << 20, uint32_t mask = kAll);
+  // A part of `whole`, which must outlive it: records and names go there, and the processes of
+  // tracks are called "NAME: PROCESS". For one of several cards, or users of a card. Only what
+  // records may be called, not what is read afterwards.
+  Recorder(Recorder& whole, std::string name);
 
   bool Wants(Category category) const { return (mask_ & category) != 0; }
   // The same pair gives the same id, and so does the same name. Both search and may allocate: call
   // them once and keep the id. What is not printable UTF-8 becomes '?'.
   TrackId AddTrack(std::string_view process, std::string_view name);
   NameId Intern(std::string_view name);
+  // Of the operations of a stream: "stream 3", or, once functions are to be told apart,
+  // "stream 3, function 2".
+  TrackId StreamTrack(std::string_view process, uint32_t stream, uint32_t function);
+  void TellFunctionsApart() { functions_apart_ = true; }
 
   // Some ten nanoseconds, one when masked. Throws std::logic_error for an unknown track or name and
   // for a slice that ends before it starts.
@@ -107,6 +115,9 @@ class Recorder {
   void HandOver();
 
   const uint32_t mask_;
+  Recorder* const whole_ = nullptr;  // null: this is no part
+  const std::string part_;
+  bool functions_apart_ = false;
   size_t capacity_;
   RecordSink* sink_ = nullptr;
   std::mutex mutex_;  // of all below, while something is recorded

@@ -21,6 +21,24 @@ uint64_t Fold(uint64_t difference) {
   return difference >> 63 != 0 ? ~(difference << 1) : difference << 1;
 }
 
+// Work gets the first lane that is free, so that what runs at the same time, or inside something
+// else, stands below it. Waits lie behind the work of the first lane.
+class PageLanes {
+ public:
+  uint32_t Place(const Record& record) {
+    if (record.category == kWait) return 0;
+    uint32_t lane = 0;
+    while (lane + 1 < kPageLanes && used_[lane] && busy_until_[lane] > record.start_ps) ++lane;
+    used_[lane] = true;
+    busy_until_[lane] = std::max(busy_until_[lane], record.end_ps);
+    return lane;
+  }
+
+ private:
+  std::array<uint64_t, kPageLanes> busy_until_ = {};
+  std::array<bool, kPageLanes> used_ = {};
+};
+
 // Slices of one track, by lane the last one, which may take its neighbours in.
 class Merger {
  public:
@@ -31,9 +49,10 @@ class Merger {
   }
 
   void Add(const Record& record, uint32_t lane) {
-    if (last_[lane] != SIZE_MAX) {
-      Record& slice = slices_[last_[lane]];
-      uint32_t& count = counts_[last_[lane]];
+    size_t& last = last_[record.category == kWait ? kPageLanes : lane];
+    if (last != SIZE_MAX) {
+      Record& slice = slices_[last];
+      uint32_t& count = counts_[last];
       const bool is_close =
           record.start_ps <= slice.end_ps || record.start_ps - slice.end_ps < below_ps_;
       const bool is_short = (slice.end_ps - slice.start_ps) / count < below_ps_ &&
@@ -45,7 +64,7 @@ class Merger {
         return;
       }
     }
-    last_[lane] = slices_.size();
+    last = slices_.size();
     slices_.push_back(record);
     lanes_.push_back(lane);
     counts_.push_back(1);
@@ -56,7 +75,7 @@ class Merger {
   std::vector<uint32_t>& lanes_;
   std::vector<uint32_t>& counts_;
   const uint64_t below_ps_;
-  std::array<size_t, kPageLanes> last_;
+  std::array<size_t, kPageLanes + 1> last_;  // by lane, that of waits behind them
 };
 
 void MergeUntilTheyFit(PageSlices& page, size_t max_slices) {
@@ -100,25 +119,23 @@ void MergeUntilTheyFit(PageSlices& page, size_t max_slices) {
 }  // namespace
 
 PageSlices SlicesForPage(const Trace& trace, uint64_t begin_ps, size_t max_slices) {
-  const Lanes lanes = AssignLanes(trace);
-  std::vector<std::pair<size_t, size_t>> of_track(trace.tracks.size());  // first, count in order
-  for (size_t i = 0; i < lanes.order.size(); ++i) {
-    auto& [first, count] = of_track[trace.records[lanes.order[i]].track];
-    if (count++ == 0) first = i;
+  std::vector<std::vector<const Record*>> of_track(trace.tracks.size());
+  for (const Record& record : trace.records) {
+    if (begin_ps == 0 || record.end_ps > begin_ps) of_track[record.track].push_back(&record);
   }
   PageSlices page;
   for (const ProcessTracks& process : Processes(trace)) {
     for (const TrackId id : process.tracks) {
-      PageTrack track{id, 1, 0};
-      const auto [first, count] = of_track[id];
-      for (size_t i = first; i < first + count; ++i) {
-        const Record& record = trace.records[lanes.order[i]];
-        if (begin_ps != 0 && record.end_ps <= begin_ps) continue;
-        const uint32_t lane = std::min(lanes.lane[lanes.order[i]], kPageLanes - 1);
-        page.records.push_back(&record);
-        page.lanes.push_back(lane);
-        track.lanes = std::max(track.lanes, lane + 1);
-        ++track.slices;
+      auto& records = of_track[id];
+      std::stable_sort(records.begin(), records.end(), [](const Record* a, const Record* b) {
+        return a->start_ps != b->start_ps ? a->start_ps < b->start_ps : a->end_ps > b->end_ps;
+      });
+      PageTrack track{id, 1, records.size()};
+      PageLanes lanes;
+      for (const Record* record : records) {
+        page.records.push_back(record);
+        page.lanes.push_back(lanes.Place(*record));
+        track.lanes = std::max(track.lanes, page.lanes.back() + 1);
       }
       page.tracks.push_back(track);
     }

@@ -12,7 +12,7 @@
 //   flow    as the difference to the slice before, folded: 0, -1, 1, -2, 2, ...
 //   bytes
 //   detail  of waits the page's number of the track that ended it, of steps the iteration; else 0
-//   lane    slices of one track and lane do not cross
+//   lane    from 0; slices that are under way at the same time have different ones, waits 0
 //   count   of slices that this one stands for: 1, or more if neighbours were merged
 //
 // Pure functions of a Trace, any thread.

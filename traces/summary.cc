@@ -21,11 +21,15 @@ constexpr size_t kManyGroups = 100;
 constexpr uint64_t kMaxComparisons = 5'000'000;
 
 bool IsStream(const Track& track) {
-  return track.process == "card" && StartsWith(track.name, "stream ");
+  return WithoutPart(track.process) == "card" && StartsWith(track.name, "stream ");
+}
+
+bool IsEventWait(const Trace& trace, const Record& record) {
+  return record.category == kControl && trace.names[record.name] == "EVENT_WAIT";
 }
 
 // Calls and waits of software: no unit of the card.
-bool IsHost(const GroupSummary& group) { return StartsWith(group.name, "host/"); }
+bool IsHost(const GroupSummary& group) { return StartsWith(WithoutPart(group.name), "host/"); }
 
 // "core 03" -> "core *".
 std::string WithoutNumber(const std::string& name) {
@@ -133,10 +137,27 @@ Units SummarizeUnits(const Trace& trace, const std::vector<std::vector<const Rec
   return out;
 }
 
+// When the host handed over each EVENT_WAIT, by flow: it cannot have waited before.
+std::map<uint64_t, uint64_t> HandedOver(const Trace& trace) {
+  std::map<uint64_t, uint64_t> at_ps;
+  for (const Record& record : trace.records) {
+    if (IsEventWait(trace, record)) at_ps[record.flow] = 0;
+  }
+  if (at_ps.empty()) return at_ps;
+  for (const Record& record : trace.records) {
+    if (record.category != kHost || record.flow == 0) continue;
+    const auto wait = at_ps.find(record.flow);
+    if (wait != at_ps.end() && trace.names[record.name] == "submit") wait->second = record.end_ps;
+  }
+  return at_ps;
+}
+
 StreamSummary SummarizeStream(const Trace& trace, const Track& track,
-                              const std::vector<const Record*>& records, uint64_t from_ps) {
+                              const std::vector<const Record*>& records, uint64_t from_ps,
+                              const std::map<uint64_t, uint64_t>& handed_over) {
   StreamSummary stream;
-  stream.name = track.name;
+  // Of several cards each has its streams.
+  stream.name = track.process == "card" ? track.name : track.process + "/" + track.name;
   uint64_t last_end = 0;
   for (const Record* record : records) {
     if (record->category == kStep) {
@@ -145,12 +166,19 @@ StreamSummary SummarizeStream(const Trace& trace, const Track& track,
     }
     if (record->category != kControl) continue;
     const bool is_first = stream.operations.empty();
-    const uint64_t gap = !is_first && record->start_ps > last_end ? record->start_ps - last_end : 0;
+    uint64_t start_ps = record->start_ps;
+    // The card records the moment at which it is over; its stream has stood still since the
+    // operation before it, or since it was handed over.
+    if (const auto wait = handed_over.find(record->flow);
+        wait != handed_over.end() && IsEventWait(trace, *record) && wait->second > 0) {
+      start_ps = std::min(start_ps, std::max(last_end, wait->second));
+    }
+    const uint64_t gap = !is_first && start_ps > last_end ? start_ps - last_end : 0;
     last_end = std::max(last_end, record->end_ps);
     stream.gap_total_ps += gap;
     stream.gap_largest_ps = std::max(stream.gap_largest_ps, gap);
-    stream.operations.push_back({trace.names[record->name], record->start_ps, record->end_ps, gap,
-                                 record->flow, record->bytes});
+    stream.operations.push_back(
+        {trace.names[record->name], start_ps, record->end_ps, gap, record->flow, record->bytes});
   }
   stream.busy_ps = BusyTime(records, from_ps).length_ps();
   return stream;
@@ -224,6 +252,7 @@ std::vector<OperationSummary> SummarizeOperations(const std::vector<StreamSummar
 Summary Summarize(const Trace& trace, uint64_t from_ps) {
   Summary summary;
   summary.metadata = trace.metadata;
+  summary.results = ParseRunResults(trace.results);
   summary.records = trace.records.size();
   summary.dropped = trace.dropped;
   summary.digest = trace.digest;
@@ -235,9 +264,11 @@ Summary Summarize(const Trace& trace, uint64_t from_ps) {
   summary.begin_ps = from_ps = std::min(std::max(from_ps, trace.whole_from_ps), summary.end_ps);
 
   const auto by_track = ByTrack(trace, from_ps);
+  const std::map<uint64_t, uint64_t> handed_over = HandedOver(trace);
   for (TrackId id = 0; id < trace.tracks.size(); ++id) {
     if (!IsStream(trace.tracks[id]) || by_track[id].empty()) continue;
-    summary.streams.push_back(SummarizeStream(trace, trace.tracks[id], by_track[id], from_ps));
+    summary.streams.push_back(
+        SummarizeStream(trace, trace.tracks[id], by_track[id], from_ps, handed_over));
   }
   Units units = SummarizeUnits(trace, by_track, from_ps);
   summary.operations = SummarizeOperations(summary.streams, units, from_ps);

@@ -16,6 +16,7 @@
 #include <string>
 #include <vector>
 
+#include "traces/run_results.h"
 #include "traces/trace_file.h"
 
 namespace spyre::trace {
@@ -94,6 +95,7 @@ struct Summary {
   uint64_t begin_ps = 0;
   uint64_t end_ps = 0;
   bool is_interrupted = false;  // the run was killed, or goes on: what the file has so far
+  RunResults results;           // what the run itself has measured
   std::vector<OperationSummary> operations;  // kernels first, then by total time
   std::vector<OperationSummary> steps;       // that programs mark, by first start
   std::vector<StreamSummary> streams;        // by track

@@ -35,6 +35,18 @@ std::string MetadataLine(const std::string& metadata) {
   return line.empty() ? line : line + '\n';
 }
 
+// Where the time of the launches went.
+std::string WindowLines(const RunResults& results) {
+  std::string out = fmt::format("Launches {} from {}: window = card {} + host {} + idle {}\n",
+                                FormatTime(results.launch_end_ps - results.launch_begin_ps),
+                                FormatTime(results.launch_begin_ps), FormatTime(results.card_ps),
+                                FormatTime(results.host_ps), FormatTime(results.idle_ps));
+  const Bound bound = BoundOf(results.path);
+  if (bound.total_ps == 0) return out;
+  return out + fmt::format("Bound by {}: {} of the launches' critical path\n",
+                           ResourceText(bound.resource), FormatPercent(bound.share()));
+}
+
 std::string Busiest(const OperationSummary& operation) {
   std::string text;
   for (size_t i = 0; i < std::min(operation.units.size(), kBusiestUnits); ++i) {
@@ -171,6 +183,7 @@ std::string ToText(const Summary& summary, const SummaryOptions& options) {
   }
   if (summary.is_interrupted) out += kInterrupted;
   out += MetadataLine(summary.metadata);
+  if (summary.results.known()) out += WindowLines(summary.results);
   if (summary.records == 0) return out + "No records: was every category masked?\n";
   out += OperationTable(summary, true);
   out += StepTable(summary);
@@ -190,6 +203,14 @@ nlohmann::json ToJson(const Summary& summary) {
                         {"interrupted", summary.is_interrupted},
                         {"digest", fmt::format("{:016x}", summary.digest)},
                         {"metadata", nlohmann::json::parse(summary.metadata)}};
+  if (const RunResults& results = summary.results; results.known()) {
+    out["launches"] = {{"begin_ns", Nanoseconds(results.launch_begin_ps)},
+                       {"end_ns", Nanoseconds(results.launch_end_ps)},
+                       {"card_ns", Nanoseconds(results.card_ps)},
+                       {"host_ns", Nanoseconds(results.host_ps)},
+                       {"idle_ns", Nanoseconds(results.idle_ps)},
+                       {"bounds", ToJson(results.path)}};
+  }
   for (const char* key : {"kernels", "steps", "control_blocks", "streams", "units", "groups"}) {
     out[key] = nlohmann::json::array();
   }

@@ -37,6 +37,12 @@ size_t Width(std::string_view text) {
 
 }  // namespace
 
+std::string_view WithoutPart(std::string_view process) {
+  const size_t colon = process.find(": ");
+  const bool has_part = colon != std::string_view::npos && colon < process.find('/');
+  return has_part ? process.substr(colon + 2) : process;
+}
+
 bool StartsWith(std::string_view text, std::string_view prefix) {
   return text.substr(0, prefix.size()) == prefix;
 }

@@ -11,6 +11,9 @@
 namespace spyre::trace {
 
 bool StartsWith(std::string_view text, std::string_view prefix);
+// The name of a process, or of a group ("process/track"), without the part of the recorder that it
+// is of: "card0: core 03" is "core 03" (recorder.h).
+std::string_view WithoutPart(std::string_view process);
 // Valid UTF-8 without control characters.
 bool IsPrintable(std::string_view text);
 // The text with every offending byte replaced by '?'.

@@ -155,6 +155,10 @@ std::string EncodeMetadata(std::string_view metadata) {
   return EncodeBlock(BlockKind::kMetadata, 1, metadata, 0);
 }
 
+std::string EncodeResults(std::string_view results, uint64_t digest) {
+  return EncodeBlock(BlockKind::kResults, 1, results, digest);
+}
+
 std::string EncodeRecords(const Record* records, size_t count, uint64_t digest) {
   return EncodeBlock(BlockKind::kRecords, static_cast<uint32_t>(count), PackRecords(records, count),
                      digest);

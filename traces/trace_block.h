@@ -9,15 +9,16 @@
 //   32  u64 window in ps: everything that ends later is in the file; 0 if nothing was dropped
 //   40  u64 xxh3 of all before
 //   48  blocks, up to the end:
-//       0   u32 kind: 1 metadata (the first block, and no other), 2 tracks, 3 names, 4 records
-//       4   u32 entries: of tracks, names or records; 1 of metadata
+//       0   u32 kind: 1 metadata (the first block, and no other), 2 tracks, 3 names, 4 records,
+//           5 results (the last block, if it is there)
+//       4   u32 entries: of tracks, names or records; 1 of metadata and results
 //       8   u32 bytes unpacked, u32 bytes packed
 //       16  u64 digest of the run when the block was written
 //       24  u64 xxh3 of the packed bytes, seeded with that of the 24 bytes before
 //       32  one zstd frame
-//   metadata: a JSON object; track: u32 bytes + process, u32 bytes + name; name: u32 bytes + text;
-//   records: PackRecords(). A block of tracks or names stands before the first record that uses
-//   them.
+//   metadata, results: a JSON object; track: u32 bytes + process, u32 bytes + name; name: u32 bytes
+//   + text; records: PackRecords(). A block of tracks or names stands before the first record that
+//   uses them.
 //
 // Pure functions, any thread.
 #pragma once
@@ -46,7 +47,7 @@ struct FileHeader {
 inline constexpr size_t kFileHeaderBytes = 48;
 std::string EncodeFileHeader(const FileHeader& header);
 
-enum class BlockKind : uint32_t { kMetadata = 1, kTracks, kNames, kRecords };
+enum class BlockKind : uint32_t { kMetadata = 1, kTracks, kNames, kRecords, kResults };
 
 struct BlockHeader {
   BlockKind kind = BlockKind::kMetadata;
@@ -74,6 +75,7 @@ void UnpackRecords(std::string_view columns, std::vector<Record>& records);
 std::string EncodeTexts(const std::vector<Track>& tracks, size_t first_track,
                         const std::vector<std::string>& names, size_t first_name, uint64_t digest);
 std::string EncodeMetadata(std::string_view metadata);
+std::string EncodeResults(std::string_view results, uint64_t digest);
 // One block of at most kBlockRecords.
 std::string EncodeRecords(const Record* records, size_t count, uint64_t digest);
 

@@ -51,6 +51,7 @@ std::string EncodeTrace(const Trace& trace) {
     blocks += EncodeRecords(trace.records.data() + first,
                             std::min(trace.records.size() - first, kBlockRecords), trace.digest);
   }
+  if (trace.results != "{}") blocks += EncodeResults(trace.results, trace.digest);
   const uint64_t file_bytes = trace.is_interrupted ? 0 : kFileHeaderBytes + blocks.size();
   return EncodeFileHeader({file_bytes, trace.dropped, trace.whole_from_ps}) + blocks;
 }

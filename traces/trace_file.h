@@ -25,6 +25,9 @@ class Error : public std::runtime_error {
 // no record ends before it starts, all text is printable UTF-8.
 struct Trace {
   std::string metadata = "{}";
+  // What the run measured beside its records (run_results.h), a JSON object; "{}": nothing, or the
+  // run did not end. The digest does not cover it.
+  std::string results = "{}";
   std::vector<Track> tracks;
   std::vector<std::string> names;
   std::vector<Record> records;  // in order of recording

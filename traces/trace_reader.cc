@@ -145,7 +145,7 @@ class Reader {
     Take(&header, sizeof header);
     const auto kind = static_cast<uint32_t>(header.kind);
     if (kind < static_cast<uint32_t>(BlockKind::kMetadata) ||
-        kind > static_cast<uint32_t>(BlockKind::kRecords)) {
+        kind > static_cast<uint32_t>(BlockKind::kResults)) {
       Fail(block_offset_, fmt::format("a block of unknown kind {}", kind));
     }
     if (header.unpacked_bytes > kMaxBlockBytes ||
@@ -191,12 +191,18 @@ class Reader {
     if ((header.kind == BlockKind::kMetadata) == has_metadata_) {
       throw Error(where + "the metadata is the first block, and no other is");
     }
+    if (has_results_) throw Error(where + "a block behind the results, which are the last");
     Texts texts(content, where);
     switch (header.kind) {
       case BlockKind::kMetadata:
         has_metadata_ = true;
         if (!IsMetadata(content)) throw Error(where + "the metadata is not a JSON object");
         trace_.metadata = std::move(content);
+        break;
+      case BlockKind::kResults:
+        has_results_ = true;
+        if (!IsMetadata(content)) throw Error(where + "the results are not a JSON object");
+        trace_.results = std::move(content);
         break;
       case BlockKind::kTracks:
         if (header.entries > kMaxTracks - trace_.tracks.size()) {
@@ -251,7 +257,7 @@ class Reader {
   const std::string& name_;
   uint64_t offset_ = 0, block_offset_ = 0;
   uint64_t unpacked_bytes_ = 0;
-  bool has_metadata_ = false;
+  bool has_metadata_ = false, has_results_ = false;
   std::vector<Record> block_;
   Trace trace_;
 };

@@ -67,6 +67,7 @@ void TraceWriter::Take(const Recorder& recorder, const std::vector<Record>& reco
   tracks_ = recorder.tracks().size();
   names_ = recorder.names().size();
   prologue_ += texts;
+  digest_ = recorder.Digest();
   // Also an empty one, so that the last block of the file has the digest of the run.
   const std::string block = EncodeRecords(records.data(), records.size(), recorder.Digest());
   uint64_t latest_end_ps = 0;
@@ -113,9 +114,14 @@ void TraceWriter::WriteWithoutDropped() {
   stream_.open(path_, std::ios::in | std::ios::out | std::ios::binary | std::ios::ate);
 }
 
-void TraceWriter::Finish() {
+void TraceWriter::Finish(const std::string& results) {
+  CheckMetadata(results);
   Try([&] {
     if (file_bytes_ > kFileHeaderBytes + prologue_.size() + kept_bytes_) WriteWithoutDropped();
+    if (results != "{}") {
+      stream_.seekp(0, std::ios::end);
+      Append(EncodeResults(results, digest_));
+    }
     stream_.seekp(0);
     Write(EncodeFileHeader({file_bytes_, dropped_, whole_from_ps_}));
     stream_.close();

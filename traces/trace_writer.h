@@ -27,9 +27,10 @@ class TraceWriter : public RecordSink {
   TraceWriter& operator=(const TraceWriter&) = delete;
 
   void Take(const Recorder& recorder, const std::vector<Record>& records) override;
-  // Ends the file; once, after the recorder has handed over its last records. Throws
+  // Ends the file; once, after the recorder has handed over its last records. results: a JSON
+  // object, "{}" for none; throws Error when it is not. Throws
   // spyre::Error(kBadInput) naming the path if not all of it could be written.
-  void Finish();
+  void Finish(const std::string& results = "{}");
 
   uint64_t records() const { return records_; }  // kept
   uint64_t dropped() const { return dropped_; }
@@ -57,6 +58,7 @@ class TraceWriter : public RecordSink {
   size_t tracks_ = 0, names_ = 0;  // that the file has
   std::deque<Block> blocks_;       // of records that are kept
   uint64_t file_bytes_ = 0, kept_bytes_ = 0;
+  uint64_t digest_ = 0;  // of the last block
   uint64_t records_ = 0, dropped_ = 0, whole_from_ps_ = 0;
 };
 

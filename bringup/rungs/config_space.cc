@@ -90,7 +90,7 @@ TEST_F(Rung1ConfigurationSpace, ARequestThatNothingAnswersIsLoggedAndTheLogIsCle
   EXPECT_EQ(Config(0, control) >> 16 & 0xF, 0u);
 }
 
-TEST_F(Rung1ConfigurationSpace, TheCapabilityListEndsAndHoldsPowerMsiAndExpress) {
+TEST_F(Rung1ConfigurationSpace, TheCapabilityListEndsAndHoldsPowerVpdMsiAndExpress) {
   std::multiset<uint32_t> ids;
   uint32_t offset = Config(0, pci::kCapabilityPointer) & 0xFC;
   while (offset != 0 && ids.size() < 48) {
@@ -98,7 +98,7 @@ TEST_F(Rung1ConfigurationSpace, TheCapabilityListEndsAndHoldsPowerMsiAndExpress)
     ids.insert(Config(0, offset) & 0xFF);
     offset = Config(0, offset) >> 8 & 0xFC;
   }
-  EXPECT_THAT(ids, ::testing::ElementsAre(0x01, 0x05, 0x10));
+  EXPECT_THAT(ids, ::testing::ElementsAre(0x01, 0x03, 0x05, 0x10));
 }
 
 TEST_F(Rung1ConfigurationSpace, TheExtendedListEndsAndHoldsErrorReportingAriAndSriov) {

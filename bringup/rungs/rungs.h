@@ -10,6 +10,7 @@ void LinkRegistersRung();
 void LinkFirmwareRung();
 void LinkQueueRung();
 void LinkDmaRung();
+void LinkTelemetryRung();
 void LinkMmuRung();
 void LinkProgramsRung();
 void LinkFunctionsRung();
@@ -26,6 +27,7 @@ inline void LinkRungs() {
   LinkFirmwareRung();
   LinkQueueRung();
   LinkDmaRung();
+  LinkTelemetryRung();
   LinkMmuRung();
   LinkProgramsRung();
   LinkFunctionsRung();

@@ -5,6 +5,7 @@
 
 #include <exception>
 #include <iostream>
+#include <memory>
 
 #include "base/command_line/help.h"
 #include "base/command_line/parse.h"
@@ -19,14 +20,24 @@
 #include "cosim/cli/invocation.h"
 #include "cosim/cli/memory_command.h"
 #include "cosim/cli/opt_command.h"
+#include "cosim/cli/progress_bar.h"
 #include "cosim/cli/replay_command.h"
 #include "cosim/cli/run_command.h"
 #include "cosim/cli/rvtest_command.h"
 #include "cosim/cli/serve_command.h"
 #include "cosim/cli/shell_command.h"
 #include "cosim/cli/task_graph_command.h"
+#include "cosim/cli/warnings.h"
+#include "cosim/fault/faults_command.h"
 #include "cosim/firmware/firmware_commands.h"
+#include "cosim/soak/soak_command.h"
+#include "cosim/sweep/sweep_command.h"
+#include "cosim/trials/run_trials.h"
+#include "cosim/watch/smi_command.h"
+#include "cosim/what_if/what_if_command.h"
+#include "traces/check/check_command.h"
 #include "traces/cli.h"
+#include "traces/export/export_command.h"
 
 namespace spyre::cosim {
 namespace {
@@ -43,22 +54,36 @@ void Declare(Command& root, Invocation& invocation) {
       .ShowDefault()
       .Placeholder("WHEN");
   AddRunCommand(root, invocation);
-  trace::AddTraceCommands(
-      root.AddCommand("trace", "Look into a trace: report, summary, query, diff, export"),
-      std::cout);
+  Command& trace =
+      root.AddCommand("trace", "Look into a trace: report, summary, query, diff, check, export");
+  trace::AddTraceCommands(trace, std::cout);
+  trace::AddCheckCommand(trace, std::cout);
+  trace::AddExportCommand(trace, std::cout);
   AddReplayCommand(root);
   AddServeCommand(root);
+  AddSmiCommand(root, {AddSets, PrintWarnings, kExitText});
   AddFirmwareCommands(
       root.AddCommand("firmware",
                       "Images of the card's firmware: pack, info, verify, slots, update"),
       AddSets, std::cout, std::cerr);
   AddCompileCommand(root);
   AddCompareCommand(root);
+  const ConfigReader reader = [](const std::string& path, const std::vector<std::string>& sets) {
+    return ConfigOf(path, sets, {});
+  };
+  AddWhatIfCommand(root, reader, AddSets,
+                   [&invocation] { return invocation.StyleOf(STDOUT_FILENO).width; });
+  AddSweepCommand(root, reader, AddSets);
   AddCalibrateCommand(root);
   AddMemoryCommand(root);
+  AddSoakCommand(
+      root, AddSets,
+      [] { return isatty(STDERR_FILENO) != 0 ? std::make_unique<ProgressBar>() : nullptr; },
+      std::cout);
   AddOptCommand(root);
   AddGraphCommand(root);
   AddInspectCommands(root);
+  AddFaultsCommand(root);
   AddRvtestCommand(root);
   AddShellCommands(root);
 }

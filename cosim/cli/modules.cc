@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cosim/cli/modules.h"
 
+#include "cosim/config/tenants.h"
 #include "model/rtl/rtl_blocks.h"
 #include "runtime/compiler/bundle/bundle.h"
 
@@ -8,8 +9,10 @@ namespace spyre::cosim {
 
 std::vector<std::string> ModulesOf(const RunConfig& config) {
   std::vector<std::string> targets;
-  if (compiler::HasBundleMlir(config.workload.bundle))
-    targets.emplace_back(compiler::kBundleMlirModule.target);
+  bool has_mlir = compiler::HasBundleMlir(config.workload.bundle);
+  for (const Tenant& tenant : TenantsOf(config))
+    has_mlir = has_mlir || compiler::HasBundleMlir(tenant.config.workload.bundle);
+  if (has_mlir) targets.emplace_back(compiler::kBundleMlirModule.target);
   const model::CardConfig& card = config.card;
   if (card.control.fidelity == model::BlockFidelity::kRtl ||
       card.management.fidelity == model::ManagementFidelity::kRtl ||

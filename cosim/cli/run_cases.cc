@@ -26,6 +26,7 @@
 #include "cosim/config/toml_json.h"
 #include "cosim/host/child_process.h"
 #include "cosim/report/report.h"
+#include "cosim/report/report_faults.h"
 #include "cosim/session/compare.h"
 #include "cosim/session/session.h"
 
@@ -252,12 +253,22 @@ Json RunSessionOf(const RunCase& run) {
   std::optional<RunDigest> reference;
   if (run.config.output.compare != Comparison::kNone)
     reference = RunReference(run.config, run.out + "/timed");
-  const RunResult result = RunSession(run.config, run.out, {});
-  const std::string report = ReportJson(result, reference ? &*reference : nullptr);
+  const RunResult result = [&] {
+    try {
+      return RunSession(run.config, run.out, {});
+    } catch (const FaultedRun& fault) {
+      WriteFile(run.out + "/report.json", FaultedReportJson(fault), "report");
+      throw;
+    }
+  }();
+  const std::vector<Expectation> expectations = ExpectationsOf(result);
+  const std::string report = ReportJson(result, reference ? &*reference : nullptr, expectations);
   WriteFile(run.out + "/report.json", report, "report");
+  if (const Error* const error = MemberError(result)) throw *error;
   if (!result.unwritten.empty()) throw BadInput("{}", result.unwritten);
   const bool passed = (!result.verification || result.verification->passed()) &&
-                      (!reference || Difference(DigestOf(result), *reference).empty());
+                      (!reference || Difference(DigestOf(result), *reference).empty()) &&
+                      AllMet(expectations);
   Json fields = {{"exit_status", static_cast<int>(passed ? kDone : kWrong)}, {"verified", nullptr}};
   if (result.verification) fields["verified"] = result.verification->passed();
   const Json whole = Json::parse(report);

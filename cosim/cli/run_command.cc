@@ -24,6 +24,7 @@
 #include "cosim/cli/warnings.h"
 #include "cosim/gdb/gdb_server.h"
 #include "cosim/report/report.h"
+#include "cosim/report/report_faults.h"
 #include "cosim/session/compare.h"
 #include "cosim/session/session.h"
 #include "cosim/workload/op_list_workload.h"
@@ -66,9 +67,10 @@ void AddCases(command_line::Command& command, RunArguments& args) {
 
 int RunCasesCommand(const RunArguments& args) {
   if (args.json || args.modules || !args.record.empty() || args.gdb_port ||
-      !args.transport.empty()) {
+      !args.transport.empty() || !args.monitor.table.empty() || !args.monitor.metrics.empty()) {
     throw BadInput(
-        "run --cases: --json, --modules, --record, --transport and --gdb are for one run");
+        "run --cases: --json, --modules, --record, --smi, --metrics, --transport and --gdb are for "
+        "one run");
   }
   CatchInterrupts(0);  // the limit is of each case
   return RunCases(args, RunSessionOf, std::cout, std::cerr);
@@ -141,6 +143,7 @@ void AddRunCommand(command_line::Command& root, const Invocation& invocation) {
       .Placeholder("FILE")
       .Completes(Words::kFiles)
       .Group("Output");
+  AddMonitorOptions(command, a.monitor);
   command
       .Add("--transport", a.transport,
            "vfio-user:DIR: run on the card that `serve` serves there (docs/serve.md), without its "
@@ -209,22 +212,42 @@ bool RunCommand(const RunArguments& args, const Invocation& invocation) {
     bar = std::make_unique<ProgressBar>();
   std::unique_ptr<GdbServer> gdb;
   if (args.gdb_port) gdb = std::make_unique<GdbServer>(static_cast<uint16_t>(*args.gdb_port));
-  const RunResult result =
-      RunOrStop(config, out,
-                {bar.get(), gdb.get(), args.record, args.transport, {args.config}, PrintWarnings});
+  std::unique_ptr<std::ofstream> table;
+  const std::unique_ptr<PrintingMonitor> monitor = MakeMonitor(args.monitor, table);
+  const RunResult result = [&] {
+    try {
+      return RunOrStop(config, out,
+                       {bar.get(),
+                        gdb.get(),
+                        args.record,
+                        args.transport,
+                        {args.config},
+                        PrintWarnings,
+                        monitor.get()});
+    } catch (const FaultedRun& fault) {
+      bar.reset();
+      const std::string report = FaultedReportJson(fault);
+      WriteFile(out + "/report.json", report, "report");
+      if (args.json) std::cout << report << std::flush;
+      throw;
+    }
+  }();
   bar.reset();
+  const std::vector<Expectation> expectations = ExpectationsOf(result);
   const bool passed = (!result.verification || result.verification->passed()) &&
-                      (!reference || Difference(DigestOf(result), *reference).empty());
+                      (!reference || Difference(DigestOf(result), *reference).empty()) &&
+                      AllMet(expectations);
   if (gdb) gdb->SetExitStatus(passed ? 0 : 1);
 
   const RunDigest* const other = reference ? &*reference : nullptr;
-  const std::string report = ReportJson(result, other);
+  const std::string report = ReportJson(result, other, expectations);
   const std::string report_path = out + "/report.json";
   WriteFile(report_path, report, "report");
   std::cout << (args.json ? report
                           : ReportSummary(result, invocation.program, other,
-                                          invocation.StyleOf(STDOUT_FILENO)))
+                                          invocation.StyleOf(STDOUT_FILENO), expectations))
             << std::flush;
+  if (const Error* const error = MemberError(result)) throw *error;
   if (!result.unwritten.empty()) throw BadInput("{}", result.unwritten);
   return passed;
 }

@@ -11,6 +11,7 @@
 #include "base/command_line/command_line.h"
 #include "cosim/cli/invocation.h"
 #include "cosim/config/config.h"
+#include "cosim/watch/smi_command.h"
 
 namespace spyre::cosim {
 
@@ -34,7 +35,8 @@ struct RunArguments {
   bool json = false;
   uint64_t limit = 0;  // seconds of wall time; 0: none
   bool no_progress = false;
-  bool modules = false;              // print the modules that it needs, and run nothing
+  bool modules = false;  // print the modules that it needs, and run nothing
+  MonitorArguments monitor;
   std::optional<uint64_t> gdb_port;  // debug the management controller; 0: any free port
 };
 

@@ -9,6 +9,10 @@
 #include "base/files.h"
 #include "base/nearest.h"
 #include "cosim/config/card_presets.h"
+#include "cosim/config/cards.h"
+#include "cosim/config/config_override.h"
+#include "cosim/config/fault_tables.h"
+#include "cosim/config/tenants.h"
 #include "cosim/config/toml_json.h"
 #include "cosim/config/toml_text.h"
 #include "model/card/check_card.h"
@@ -116,10 +120,12 @@ class Reader {
     const toml::array* array = node.as_array();
     if (array == nullptr) throw WrongType(field, node, "a list of tables");
     nlohmann::ordered_json tables = JsonOfToml(node);
+    target.places.clear();
     for (size_t i = 0; i < tables.size(); ++i) {
+      target.places.push_back(Place(array->get(i)->source()));
       if (!tables[i].is_object()) throw WrongType(field, *array->get(i), "a list of tables");
-      const auto file = tables[i].find("file");
-      if (file != tables[i].end() && file->is_string()) *file = FromBase(file->get<std::string>());
+      const auto path = tables[i].find(field.path_key);
+      if (path != tables[i].end() && path->is_string()) *path = FromBase(path->get<std::string>());
     }
     target.json = tables.empty() ? "" : tables.dump();
   }
@@ -213,42 +219,6 @@ class Reader {
   std::set<std::string>* given_;
 };
 
-// The value of "key=value" as TOML; what is not TOML is a bare string.
-toml::table ParseOverride(const std::string& override_text) {
-  const size_t equals = override_text.find('=');
-  if (equals == std::string::npos || equals == 0) {
-    throw BadInput("--set {}: must be key.path=value, for example --set card.cores=8",
-                   override_text);
-  }
-  CheckTomlDepth(override_text, "--set " + override_text.substr(0, 60));
-  const std::string key = override_text.substr(0, equals);
-  const std::string value = override_text.substr(equals + 1);
-  toml::table parsed;
-  bool is_toml = false;
-  try {
-    parsed = toml::parse("v = " + value);
-    is_toml = parsed.size() == 1 && parsed.contains("v");
-  } catch (const toml::parse_error&) {
-    is_toml = false;
-  }
-  if (!is_toml) parsed = toml::table{{"v", value}};
-
-  // Wrapped from the inside out: a.b=1 becomes {a = {b = 1}}.
-  toml::table result;
-  const size_t last_dot = key.rfind('.');
-  const size_t leaf_at = last_dot == std::string::npos ? 0 : last_dot + 1;
-  result.insert_or_assign(key.substr(leaf_at), std::move(*parsed.get("v")));
-  for (size_t end = leaf_at; end > 0;) {
-    const size_t dot = end == 1 ? std::string::npos : key.rfind('.', end - 2);
-    const size_t begin = dot == std::string::npos ? 0 : dot + 1;
-    toml::table outer;
-    outer.insert_or_assign(key.substr(begin, end - 1 - begin), std::move(result));
-    result = std::move(outer);
-    end = begin;
-  }
-  return result;
-}
-
 // Whatever the document says of the preset, before anything else is read.
 std::string PresetOf(const toml::table& document) {
   const toml::node_view<const toml::node> preset = document["card"]["preset"];
@@ -321,6 +291,12 @@ void CheckTogether(const RunConfig& config) {
     throw BadInput("trace.waves.to = {} ns is before trace.waves.from = {} ns", waves.to,
                    waves.from);
   }
+  const ExpectConfig& expect = config.expect;
+  if (!config.trace.enabled && (!expect.rules.empty() || !expect.digest.empty())) {
+    throw BadInput(
+        "expect.{} is about the trace, and there is none; trace.enabled = true records it",
+        expect.rules.empty() ? "digest" : "rules");
+  }
   if (!IsRtl(config.card, waves.block)) {
     throw BadInput(
         "trace.waves.block = \"{0}\": that block of this card is not RTL; card.{0}.fidelity = "
@@ -328,9 +304,11 @@ void CheckTogether(const RunConfig& config) {
         Name(waves.block));
   }
   model::CheckCard(config.card);
+  CheckCards(config);
+  TenantsOf(config);
 }
 
-RunConfig Build(const toml::table& document, const std::string& name, const fs::path& base,
+RunConfig Build(toml::table document, const std::string& name, const fs::path& base,
                 const std::vector<std::string>& overrides) {
   std::vector<toml::table> sets;
   sets.reserve(overrides.size());
@@ -338,6 +316,7 @@ RunConfig Build(const toml::table& document, const std::string& name, const fs::
 
   // The preset lies under everything, so it is found first, by the same rules as any other key.
   RunConfig config;
+  const std::optional<uint64_t> cards = NumberedCards(document, name);
   std::string preset = PresetOf(document);
   if (!preset.empty() && FindCardPreset(preset) == nullptr && fs::path(preset).is_relative())
     preset = (base / preset).lexically_normal().string();
@@ -351,10 +330,17 @@ RunConfig Build(const toml::table& document, const std::string& name, const fs::
 
   std::vector<Field> fields = Fields(config);
   config.source = name;
+  config.cards.count = cards.value_or(config.cards.count);
   Reader(fields, name, base, false, &config.given).Apply(document);
+  if (cards && config.cards.count != *cards) {
+    throw BadInput("{}: cards.count = {}, and there are {} [[card]] tables", name,
+                   config.cards.count, *cards)
+        .Subject("cards.count");
+  }
   for (size_t i = 0; i < sets.size(); ++i)
     Reader(fields, "--set " + overrides[i], "", true, &config.given).Apply(sets[i]);
   ApplyCompiler(config);
+  config.card.faults = ReadFaults(config.fault, config.card);
   try {
     CheckTogether(config);
   } catch (const Error& error) {  // no line is to blame alone
@@ -363,7 +349,34 @@ RunConfig Build(const toml::table& document, const std::string& name, const fs::
   return config;
 }
 
+// The document's [workload] goes over that of `config`.
+RunConfig WithWorkloadIn(RunConfig config, const toml::table& document, const std::string& name,
+                         const fs::path& base, bool is_set) {
+  std::vector<Field> fields = Fields(config);
+  if (const toml::table* workload = document["workload"].as_table())
+    Reader(fields, name, base, is_set, &config.given).Apply(*workload, "workload");
+  ApplyCompiler(config);
+  return config;
+}
+
 }  // namespace
+
+RunConfig WithWorkloadOf(RunConfig config, const std::string& path) {
+  const std::string text = ReadFile(path, "configuration");
+  const RunConfig own = ParseConfig(text, path);
+  if (!own.tenants.list.json.empty())
+    throw BadInput("{}: it has tenants itself; name the workload of one of them", path);
+  config.source = path;
+  return WithWorkloadIn(std::move(config), ParseToml(text, path), path,
+                        fs::path(path).parent_path(), false);
+}
+
+RunConfig WithWorkload(RunConfig config, const std::string& table, const std::string& name,
+                       const std::string& base) {
+  config.source = name;
+  return WithWorkloadIn(std::move(config), ParseToml("workload = " + table, name), name, base,
+                        true);
+}
 
 RunConfig ParseConfig(const std::string& text, const std::string& name,
                       const std::vector<std::string>& overrides) {

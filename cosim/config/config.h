@@ -15,6 +15,7 @@
 #include "cosim/config/field.h"
 #include "model/common/card_config.h"
 #include "model/contract/memory_map.h"
+#include "model/pcie_switch/switch_config.h"
 #include "runtime/compiler/division/work_division.h"
 #include "runtime/compiler/front_end/compiler_preset.h"
 #include "runtime/spyre/issue/issue.h"
@@ -205,6 +206,30 @@ struct OutputConfig {
   Comparison compare = Comparison::kNone;
 };
 
+// Several workloads at once, each on a virtual function of its own (tenants.h reads them).
+struct TenantsConfig {
+  TableList list;     // [[tenant]]; none: one workload
+  bool alone = true;  // each is run alone as well, and its times compared
+};
+
+// What a run is to keep; its exit status says whether it did. 0, 100 percent and "" expect nothing.
+struct ExpectConfig {
+  uint64_t max_launch_ns = 0, max_device_ns = 0;
+  uint64_t max_host_percent = 100, max_idle_percent = 100;
+  std::string bound_by, digest, rules;
+};
+
+// What several cards do together with the output that each has computed.
+enum class CardsCollective : uint8_t { kNone, kAllReduce };
+
+// Several cards behind one switch (cards.h reads [[card]]): each runs the workload on inputs of its
+// own, seed + its number.
+struct CardsConfig {
+  uint64_t count = 1;
+  CardsCollective collective = CardsCollective::kNone;
+  model::SwitchConfig pcie_switch;  // [switch]
+};
+
 // The function of the card that the runtime opens.
 enum class FunctionMode : uint8_t { kVirtual, kPhysical };
 const std::vector<std::string>& FunctionModeNames();
@@ -216,9 +241,13 @@ struct RunConfig {
   model::CardConfig card;
   HostConfig host;
   RuntimeConfig runtime;
-  WorkloadConfig workload;
+  WorkloadConfig workload;  // with tenants: what counts for those that do not say otherwise
+  TenantsConfig tenants;
+  CardsConfig cards;
   TraceConfig trace;
   OutputConfig output;
+  ExpectConfig expect;
+  TableList fault;  // as it is written; card.faults has what it means
 
   std::string source;           // the file, for messages; "": there is none
   std::set<std::string> given;  // keys that the file or --set names, whatever their values
@@ -233,6 +262,13 @@ RunConfig LoadConfig(const std::string& path, const std::vector<std::string>& ov
 // The same from TOML text; `name` is what messages call it.
 RunConfig ParseConfig(const std::string& text, const std::string& name,
                       const std::vector<std::string>& overrides = {});
+
+// `config` with the keys of [workload] of another configuration file over its own. The rest of that
+// file describes a run of its own, and must be valid too.
+RunConfig WithWorkloadOf(RunConfig config, const std::string& path);
+// The same with the keys of a TOML table, "{ op = 'add' }"; paths in it are relative to `base`.
+RunConfig WithWorkload(RunConfig config, const std::string& table, const std::string& name,
+                       const std::string& base);
 
 // The complete effective configuration, as TOML that LoadConfig reads back to the same values. Keys
 // that have their default and no effect (effect.h) are comments.

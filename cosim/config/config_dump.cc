@@ -6,9 +6,25 @@
 
 #include "cosim/config/config.h"
 #include "cosim/config/effect.h"
+#include "cosim/config/fault_tables.h"
+#include "cosim/config/toml_json.h"
 
 namespace spyre::cosim {
 namespace {
+
+// Of a list of tables at the top of the file.
+bool IsTop(const std::string& key) { return key.find('.') == std::string::npos; }
+std::string TopTables(const Field& field) {
+  const std::string& json = std::get<TableList*>(field.value)->json;
+  std::string text;
+  if (json.empty()) return text;
+  for (const auto& table : nlohmann::ordered_json::parse(json)) {
+    text += fmt::format("\n[[{}]]\n", field.key);
+    for (const auto& [key, value] : table.items())
+      text += fmt::format("{} = {}\n", key, TomlOfJson(value));
+  }
+  return text;
+}
 
 std::string TableOf(const std::string& key) { return key.substr(0, key.rfind('.')); }
 std::string NameOf(const std::string& key) { return key.substr(key.rfind('.') + 1); }
@@ -51,6 +67,10 @@ std::string ToToml(const RunConfig& config) {
   ForEachField(config, [&](const Field& field) {
     const std::string value = field.ValueText();
     const std::string usual_value = defaults[i++].ValueText();
+    if (IsTop(field.key)) {
+      text += TopTables(field);
+      return;
+    }
     const bool is_idle = value == usual_value && !HasEffect(config, field.key);
     if (TableOf(field.key) != table) {
       table = TableOf(field.key);
@@ -65,6 +85,7 @@ std::string ToToml(const RunConfig& config) {
 std::string ToJson(const RunConfig& config) {
   nlohmann::ordered_json root;
   ForEachField(config, [&](const Field& field) {
+    if (IsTop(field.key) && std::get<TableList*>(field.value)->json.empty()) return;
     nlohmann::ordered_json* node = &root;
     size_t begin = 0;
     for (size_t dot = field.key.find('.'); dot != std::string::npos;
@@ -96,17 +117,18 @@ std::string ConfigReference() {
       "*assumed* not public, the meaning says why this value; *choice* the user's to choose.\n";
   std::string table;
   ForEachField(RunConfig(), [&](const Field& field) {
+    if (field.key == "fault") return;  // whose keys follow
     if (TableOf(field.key) != table) {
       table = TableOf(field.key);
       text += fmt::format(
-          "\n## [{}]\n\n| Key | Default | Unit | Allowed | Source | Meaning |\n"
+          "\n## {}\n\n| Key | Default | Unit | Allowed | Source | Meaning |\n"
           "|---|---|---|---|---|---|\n",
-          table);
+          IsTop(field.key) ? "[[" + table + "]]" : "[" + table + "]");
     }
     text += fmt::format("| `{}` | `{}` | {} | {} | {} | {} |\n", field.key, field.ValueText(),
                         field.unit, field.AllowedText(), field.source, field.description);
   });
-  return text;
+  return text + FaultReference();
 }
 
 }  // namespace spyre::cosim

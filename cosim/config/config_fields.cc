@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// The table of configuration keys.
+// The table of configuration keys, in one file because it is one table.
+#include "cosim/config/cards.h"
 #include "cosim/config/config.h"
-#include "model/common/card_description.h"
+#include "cosim/config/tenants.h"
+#include "model/parameters/card_description.h"
 #include "runtime/compiler/division/work_division.h"
 #include "runtime/compiler/ops/op_list.h"
 #include "runtime/flex/hazard.h"
@@ -355,6 +357,9 @@ std::vector<Field> Fields(RunConfig& c) {
   f.Path("a", c.workload.input_a, "float16 .npy file of input a; empty: generated from the seed");
   f.Path("b", c.workload.input_b, "float16 .npy file of input b; empty: generated from the seed");
 
+  DescribeTenants(f, c.tenants);
+  DescribeCards(f, c.cards);
+
   f.SetPrefix("trace");
   f.Flag("enabled", c.trace.enabled, "Record a trace and write trace.sctrace");
   f.List("categories", c.trace.categories,
@@ -382,6 +387,26 @@ std::vector<Field> Fields(RunConfig& c) {
       "timed: run the same with every RTL block replaced by its timed or behavioural form, and "
       "fast launches simulated whole, too; "
       "output, statuses and order of responses must be equal, and the report gives both times");
+
+  f.SetPrefix("expect");
+  f.Number(
+      "max_launch_ns", c.expect.max_launch_ns, 0, kMaxWavesNs, "ns",
+      "The run ends with exit status 1 if its launches take longer (`launch_ns`); 0: any time");
+  f.Number("max_device_ns", c.expect.max_device_ns, 0, kMaxWavesNs, "ns",
+           "The same for the sum of `device_ns` of its kernels");
+  f.Number("max_host_percent", c.expect.max_host_percent, 0, 100, "%",
+           "The same for the part of the launches in which only the host worked");
+  f.Number("max_idle_percent", c.expect.max_idle_percent, 0, 100, "%",
+           "The same for the part in which neither card nor host did");
+  f.Text("bound_by", c.expect.bound_by,
+         "The resource that must bound the launches (docs/report.md, Bounds); empty: any");
+  f.Text("digest", c.expect.digest,
+         "The digest that the trace must have, as `trace summary` prints it; empty: any");
+  f.Path(
+      "rules", c.expect.rules,
+      "TOML file of rules that the trace must keep (`trace check`, docs/traces.md); empty: none");
+  f.SetPrefix("");
+  f.Tables("fault", c.fault, "Faults of the card (docs/faults.md)");
   return f.Take();
 }
 

@@ -62,6 +62,8 @@ bool IsCoOptimized(Config c) {
   return IsListOrModel(c) && c.workload.lx == LxResults::kCoOptimizing;
 }
 bool IsPlannedInLx(Config c) { return IsListOrModel(c) && c.workload.lx != LxResults::kNone; }
+bool HasCards(Config c) { return c.cards.count > 1; }
+bool HasTenants(Config c) { return !c.tenants.list.json.empty(); }
 bool HasWaves(Config c) { return c.trace.waves.block != WavesBlock::kNone; }
 bool HasWavesOnError(Config c) { return HasWaves(c) && c.trace.waves.on_error; }
 bool Always(Config) { return true; }
@@ -158,6 +160,9 @@ constexpr Rule kRules[] = {
     {"workload.inputs.", IsOperation, kOperation},
     {"workload.model.", IsModel, kModel},
     {"workload.attention.", IsAttention, kAttention},
+    {"cards.count", Always, ""},
+    {"cards.", HasCards, "several cards (cards.count)"},
+    {"tenants.", HasTenants, "several workloads at once ([[tenant]])"},
     {"trace.waves.block", Always, ""},
     {"trace.waves.cycles", HasWavesOnError, "the last clocks, with trace.waves.on_error = true"},
     {"trace.waves.", HasWaves, kWaves},

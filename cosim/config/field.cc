@@ -80,7 +80,7 @@ std::string Field::ValueText() const {
 Field& FieldCollector::Add(const char* key, Field::Value value, const char* description,
                            const char* source) {
   Field field;
-  field.key = prefix_ + "." + key;
+  field.key = prefix_.empty() ? key : prefix_ + "." + key;
   field.value = value;
   field.description = description;
   field.source = source;
@@ -136,8 +136,9 @@ void FieldCollector::Table(const char* key, NumberTable& value, uint64_t min, ui
   field.max = max;
 }
 
-void FieldCollector::Tables(const char* key, TableList& value, const char* description) {
-  Add(key, &value, description, "choice");
+void FieldCollector::Tables(const char* key, TableList& value, const char* description,
+                            const char* path_key) {
+  Add(key, &value, description, "choice").path_key = path_key;
 }
 
 void FieldCollector::FileOrTableOf(const char* key, FileOrTable& value, const char* description) {

@@ -21,6 +21,7 @@ using NumberTable = std::map<std::string, uint64_t>;
 // A list of tables as JSON text, keys in the order of the file; "": none.
 struct TableList {
   std::string json;
+  std::vector<std::string> places;  // "run.toml:12:1" of each, for messages
 };
 
 // A value of an enumeration. Its enumerators count from 0, in the order of Field::choices.
@@ -51,7 +52,7 @@ struct Field {
   using Value = std::variant<uint64_t*, double*, bool*, std::string*, ChoiceRef,
                              std::vector<std::string>*, NumberTable*, TableList*, FileOrTable*>;
 
-  std::string key;  // complete dotted key, "card.core.lx_bytes"
+  std::string key;  // complete dotted key, "card.core.lx_bytes"; "tenant" stands for [[tenant]]
   Value value;
   std::string unit;           // of a number; "" otherwise
   std::string description;    // for docs/configuration.md
@@ -59,6 +60,7 @@ struct Field {
   uint64_t min = 0, max = 0;  // of a number, and of the numbers of a table
   std::vector<std::string> choices;  // allowed strings; empty: any
   bool is_path = false;              // relative paths are relative to the file that names them
+  std::string path_key;              // of tables: texts of this key are paths
 
   std::string AllowedText() const;  // "1 .. 32", "timed, functional", "true, false"
   std::string ValueText() const;    // as TOML
@@ -67,7 +69,7 @@ struct Field {
 // Collects fields in order of declaration; the Visitor of DescribeCard and of DescribeRun.
 class FieldCollector {
  public:
-  // Every key is put behind `prefix` and a dot.
+  // Every key is put behind `prefix` and a dot; "": at the top of the file.
   void SetPrefix(std::string prefix) { prefix_ = std::move(prefix); }
 
   void Number(const char* key, uint64_t& value, uint64_t min, uint64_t max, const char* unit,
@@ -91,8 +93,9 @@ class FieldCollector {
   void PathList(const char* key, std::vector<std::string>& value, const char* description);
   void Table(const char* key, NumberTable& value, uint64_t min, uint64_t max,
              const char* description);
-  // Values of the key `file` are paths.
-  void Tables(const char* key, TableList& value, const char* description);
+  // Values of the key `path_key` are paths.
+  void Tables(const char* key, TableList& value, const char* description,
+              const char* path_key = "file");
   void FileOrTableOf(const char* key, FileOrTable& value, const char* description);
 
   std::vector<Field> Take() { return std::move(fields_); }

@@ -170,27 +170,40 @@ Child AwaitOne(std::vector<Child>& children) {
 
 }  // namespace
 
+void ForEachInChildren(size_t count, size_t at_once,
+                       const std::function<std::string(size_t number)>& work,
+                       const std::function<void(size_t number, ChildResult result)>& ended) {
+  std::vector<Child> running;
+  size_t started = 0;
+  for (size_t done = 0; done < count;) {
+    if (started < count && running.size() < std::max<size_t>(at_once, 1)) {
+      running.emplace_back([&work, started] { return work(started); }, started);
+      ++started;
+      continue;
+    }
+    Child child = AwaitOne(running);
+    const size_t number = child.number();
+    ended(number, child.Take());
+    ++done;
+  }
+}
+
 std::vector<ChildResult> TryInChildren(
     const std::vector<ChildWork>& works, size_t at_once,
     const std::function<void(size_t done)>& progress,
     const std::function<void(size_t number, const ChildResult& result)>& ended) {
   std::vector<ChildResult> results(works.size());
   std::vector<bool> has_ended(works.size(), false);
-  std::vector<Child> running;
-  size_t started = 0, told = 0;
-  for (size_t done = 0; done < works.size();) {
-    if (started < works.size() && running.size() < std::max<size_t>(at_once, 1)) {
-      running.emplace_back(works[started], started);
-      ++started;
-      continue;
-    }
-    Child child = AwaitOne(running);
-    results[child.number()] = child.Take();
-    has_ended[child.number()] = true;
-    ++done;
-    if (progress) progress(done);
-    for (; ended && told < works.size() && has_ended[told]; ++told) ended(told, results[told]);
-  }
+  size_t done = 0, told = 0;
+  ForEachInChildren(
+      works.size(), at_once, [&works](size_t number) { return works[number](); },
+      [&](size_t number, ChildResult result) {
+        results[number] = std::move(result);
+        has_ended[number] = true;
+        ++done;
+        if (progress) progress(done);
+        for (; ended && told < works.size() && has_ended[told]; ++told) ended(told, results[told]);
+      });
   return results;
 }
 

@@ -32,6 +32,12 @@ std::vector<ChildResult> TryInChildren(
     const std::function<void(size_t done)>& progress = {},
     const std::function<void(size_t number, const ChildResult& result)>& ended = {});
 
+// Runs work(0) .. work(count - 1) in a child each, at most `at_once` at a time. `ended` is told
+// each result as soon as it is there, in the order in which they end; nothing is kept.
+void ForEachInChildren(size_t count, size_t at_once,
+                       const std::function<std::string(size_t number)>& work,
+                       const std::function<void(size_t number, ChildResult result)>& ended);
+
 // The bytes alone. Throws the error of the first that has one, when all have ended.
 std::vector<std::string> RunInChildren(const std::vector<ChildWork>& works, size_t at_once);
 std::string RunInChild(const ChildWork& work);

@@ -232,6 +232,11 @@ void HostBridge::Deliver(const Arrival& arrival) {
 
 void HostBridge::Interrupt(driver::FunctionId function, unsigned vector) {
   interrupts_.emplace(function, vector);
+  Pause();
+}
+
+void HostBridge::Pause() {
+  ++pauses_;
   sc_core::sc_pause();
 }
 

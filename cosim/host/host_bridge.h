@@ -55,11 +55,15 @@ class HostBridge : public sc_core::sc_module {
   void MapAt(driver::FunctionId function, driver::IoAddress address, void* host, size_t size);
   void Unmap(driver::FunctionId function, driver::IoAddress address);
   void UnmapAll();  // also forgets the observer
+  size_t mappings() const { return mappings_.size(); }
 
   void ObserveWrites(HostWriteObserver observer) { observer_ = std::move(observer); }
 
   // Takes the pending interrupt of (function, vector), if any.
   bool TakeInterrupt(driver::FunctionId function, unsigned vector);
+  bool HasInterrupt(driver::FunctionId function, unsigned vector) const {
+    return interrupts_.count({function, vector}) == 1;
+  }
   void ForgetInterrupts(driver::FunctionId function);
 
   void AddReadFault(const ReadFault& fault) { read_faults_.push_back(fault); }
@@ -67,6 +71,7 @@ class HostBridge : public sc_core::sc_module {
   // From now on the card's DMA and interrupts go there; Map is of no use any more. It must outlive
   // the bridge, or its use.
   void UseHost(HostSide* side) { side_ = side; }
+  uint64_t pauses() const { return pauses_; }  // that it has asked of the simulation
 
  private:
   // A short write (a response or an MSI) becomes visible to the host when it arrives, not when it
@@ -88,7 +93,7 @@ class HostBridge : public sc_core::sc_module {
   // True: the read has got its wrong answer.
   bool ReadFails(tlm::tlm_generic_payload& payload);
   void DeliverArrivals();
-  void Pause() { sc_core::sc_pause(); }
+  void Pause();
   void DmaToSide(tlm::tlm_generic_payload& payload, const sc_core::sc_time& delay);
   void Deliver(const Arrival& arrival);
   void DeliverBefore(const Arrival& message);
@@ -101,6 +106,7 @@ class HostBridge : public sc_core::sc_module {
   uint64_t arrival_order_ = 0;
   HostWriteObserver observer_;
   HostSide* side_ = nullptr;
+  uint64_t pauses_ = 0;
   std::vector<ReadFault> read_faults_;
   sc_core::sc_event arrival_event_;
   tlm::tlm_generic_payload payload_;

@@ -30,6 +30,7 @@ class HostMappings {
   }
 
   void Clear() { mappings_.clear(); }
+  size_t size() const { return mappings_.size(); }
 
   // Where [address, address + bytes) of the function lies; null if it is not in one mapping.
   uint8_t* Find(driver::FunctionId function, driver::IoAddress address, uint64_t bytes) const {

@@ -17,4 +17,10 @@ struct HostTime {
   }
 };
 
+// A time in which the host slept, up to the interrupt that woke it.
+struct HostWait {
+  uint64_t begin_ps;
+  uint64_t end_ps;
+};
+
 }  // namespace spyre::cosim

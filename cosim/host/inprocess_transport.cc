@@ -2,18 +2,15 @@
 #include "cosim/host/inprocess_transport.h"
 
 #include <fmt/format.h>
-#include <sys/mman.h>
 
-#include <atomic>
-#include <cstdlib>
+#include <algorithm>
 #include <exception>
-#include <string_view>
 #include <utility>
 
 #include "base/error.h"
 #include "base/interrupt.h"
+#include "cosim/host/inprocess_kernel.h"
 #include "cosim/host/kernel_stack.h"
-#include "model/contract/program.h"
 
 namespace spyre::cosim {
 
@@ -24,113 +21,17 @@ namespace {
 constexpr uint64_t kHotResetPs = 1'000'000'000;
 constexpr uint64_t kTrainingPs = 100'000'000'000;
 
-model::HostAccess::Space BarSpace(int bar) {
-  switch (bar) {
-    case 0:
-      return model::HostAccess::Space::kBar0;
-    case 2:
-      return model::HostAccess::Space::kBar2;
-    case 4:
-      return model::HostAccess::Space::kBar4;
-    default:
-      throw BadInput("transport: the card has BARs 0, 2 and 4, not {}", bar);
-  }
-}
+// Where the platform puts the memory windows of cards that reach each other: clear of host memory
+// as HostBridge gives it out, and of the interrupt controller.
+constexpr driver::IoAddress kPeerWindows = uint64_t{1} << 44;
 
-// What a process of the simulation threw, on its way to whoever runs the simulation.
-std::exception_ptr uncaught;
-
-// SystemC's own errors become ours; without this they would end the process. Warnings go to
-// standard error: standard output is the report's.
-void ReportHandler(const sc_core::sc_report& report, const sc_core::sc_actions& /*actions*/) {
-  if (report.get_severity() == sc_core::SC_INFO) return;
-  if (report.get_msg_type() == std::string_view(sc_core::SC_ID_SIMULATION_UNCAUGHT_EXCEPTION_)) {
-    uncaught = std::current_exception();
-    throw sc_core::sc_report(report);  // only this type leaves a process alive
-  }
-  if (report.get_msg_type() == std::string_view(sc_core::SC_ID_STACK_SETUP_FAILED_)) {
-    throw BadInput("the processes of the simulation: {} ({}); raise 'ulimit -v'", report.get_msg(),
-                   report.get_msg_type());
-  }
-  if (report.get_severity() >= sc_core::SC_ERROR) {
-    throw InternalError("SystemC: {} ({})", report.get_msg(), report.get_msg_type());
-  }
-  fmt::print(stderr, "SystemC: {} ({})\n", report.get_msg(), report.get_msg_type());
-}
-
-// SystemC elaborates once in a process, and its kernel cannot be taken down and set up again.
-void RequireFirst() {
-  static std::atomic<bool> made{false};
-  if (!made.exchange(true)) return;
-  throw BadInput(
-      "a card has been simulated in this process already, and SystemC elaborates only once in a "
-      "process; simulate this one in a process of its own (cosim/host/child_process.h), open "
-      "several functions of one card, or make all cards together (InProcessTransport::Several)");
-}
-
-// Units of cores get their threads with their first job. Whether there is room for the stacks is
-// known before anything runs: a card that loses its host's memory later is a lost card.
-void RequireRoomForStacks(uint64_t cores) {
-  const size_t bytes = 2 * cores * kUnitCount * static_cast<size_t>(sc_core::SC_DEFAULT_STACK_SIZE);
-  void* const room =
-      mmap(nullptr, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (room == MAP_FAILED) {
-    throw BadInput(
-        "the processes of the simulation need {} MiB of address space for their stacks; raise "
-        "'ulimit -v'",
-        bytes >> 20);
-  }
-  munmap(room, bytes);
-}
+driver::IoAddress WindowOf(size_t card) { return kPeerWindows + card * kBar2Bytes; }
 
 }  // namespace
 
-// The simulation of this process, with all its modules, which last as long as it does.
-class InProcessTransport::Kernel {
- public:
-  Kernel() {
-    RequireFirst();
-    setenv("SYSTEMC_DISABLE_COPYRIGHT_MESSAGE", "1", 0);  // standard output is the report's
-    sc_core::sc_report_handler::set_handler(ReportHandler);
-  }
-  ~Kernel() {
-    OnInterrupt(nullptr);
-    sc_core::sc_stop();
-  }
-  Kernel(const Kernel&) = delete;
-  Kernel& operator=(const Kernel&) = delete;
-
-  model::Card& AddCard(const CardSetup& setup) {
-    const std::string number = cards_.empty() ? "" : std::to_string(cards_.size());
-    cards_.push_back(
-        std::make_unique<model::Card>(("card" + number).c_str(), setup.config, setup.recorder));
-    bridges_.push_back(std::make_unique<HostBridge>(("host" + number).c_str()));
-    bridge().to_card.bind(cards_.back()->endpoint().inbound);
-    cards_.back()->endpoint().outbound.bind(bridge().from_card);
-    cards_.back()->fault.bind(bridge().card_lost);
-    return *cards_.back();
-  }
-  HostBridge& bridge() { return *bridges_.back(); }  // of the card that was added last
-
-  void Begin() {
-    sc_core::sc_start(sc_core::SC_ZERO_TIME);  // elaborate; every process goes to sleep
-    uint64_t cores = 0;
-    for (const auto& card : cards_) cores += card->config().cores;
-    RequireRoomForStacks(cores);
-    RestoreStackBounds();
-    OnInterrupt([] { sc_core::sc_pause(); });  // it sets a flag of the kernel, nothing else
-  }
-
-  std::recursive_mutex mutex;
-  bool ended = false;
-
- private:
-  std::vector<std::unique_ptr<model::Card>> cards_;
-  std::vector<std::unique_ptr<HostBridge>> bridges_;
-};
-
 InProcessTransport::InProcessTransport(std::shared_ptr<Kernel> kernel, const CardSetup& setup)
     : kernel_(std::move(kernel)),
+      number_(kernel_->cards()),
       timing_(setup.timing),
       mutex_(kernel_->mutex),
       card_(kernel_->AddCard(setup)),
@@ -144,10 +45,12 @@ InProcessTransport::InProcessTransport(const model::CardConfig& config, const Ho
 }
 
 std::vector<std::unique_ptr<InProcessTransport>> InProcessTransport::Several(
-    const std::vector<CardSetup>& cards) {
+    const std::vector<CardSetup>& cards, const model::SwitchConfig* pcie_switch,
+    trace::Recorder* recorder) {
   std::vector<std::unique_ptr<InProcessTransport>> transports;
   if (cards.empty()) return transports;
   const auto kernel = std::make_shared<Kernel>();
+  if (pcie_switch != nullptr) kernel->AddSwitch(*pcie_switch, cards.front(), recorder);
   for (const CardSetup& setup : cards)
     transports.push_back(
         std::unique_ptr<InProcessTransport>(new InProcessTransport(kernel, setup)));
@@ -166,7 +69,10 @@ void InProcessTransport::Run(uint64_t ps) {
   const uint64_t until = model::NowPs() + ps;
   if (ended_) after_ps_ += ps;
   while (!ended_ && model::NowPs() < until) {
-    Simulate(until, sc_core::SC_RUN_TO_TIME);
+    // Time moves on without events when the card starves.
+    if (kernel_->at_work() && !sc_core::sc_pending_activity()) kernel_->WatchLimits(true);
+    const uint64_t longest = model::NowPs() + model::ControlProcessor::kWatchPs;
+    Simulate(kernel_->at_work() ? std::min(until, longest) : until, sc_core::SC_RUN_TO_TIME);
     CheckCard();
   }
   RestoreStackBounds();
@@ -175,11 +81,15 @@ void InProcessTransport::Run(uint64_t ps) {
 // After an exception the kernel runs no more: the card is lost as if it had been removed.
 void InProcessTransport::Simulate(uint64_t until_ps, sc_core::sc_starvation_policy policy) {
   try {
-    sc_core::sc_start(model::Ps(until_ps - model::NowPs()), policy);
+    if (kernel_->sampler) {
+      RunSampled(until_ps, policy);
+    } else {
+      sc_core::sc_start(model::Ps(until_ps - model::NowPs()), policy);
+    }
   } catch (const sc_core::sc_report&) {
     ended_ = true;
     RestoreStackBounds();
-    std::rethrow_exception(std::exchange(uncaught, nullptr));
+    std::rethrow_exception(Kernel::TakeUncaught());
   }
   try {
     ThrowIfInterrupted();
@@ -188,6 +98,43 @@ void InProcessTransport::Simulate(uint64_t until_ps, sc_core::sc_starvation_poli
     RestoreStackBounds();
     throw;
   }
+  kernel_->WatchLimits(false);
+}
+
+bool InProcessTransport::Starves() {
+  return ended_ || (!sc_core::sc_pending_activity() && !kernel_->WatchLimits(true));
+}
+
+// The kernel stops at each sample on the way and goes on. When it starves, its time stays where it
+// is, as without samples.
+void InProcessTransport::RunSampled(uint64_t until_ps, sc_core::sc_starvation_policy policy) {
+  const uint64_t pauses = kernel_->pauses();
+  while (model::NowPs() < until_ps && kernel_->pauses() == pauses) {
+    const uint64_t now = model::NowPs();
+    const uint64_t stop = std::min(until_ps, kernel_->next_sample_ps);
+    const bool starves = !sc_core::sc_pending_activity();
+    if (starves && policy == sc_core::SC_EXIT_ON_STARVATION) return;
+    const bool beyond = !starves && sc_core::sc_time_to_pending_activity() > model::Ps(stop - now);
+    // What lies beyond the whole span is the caller's to reach.
+    if (beyond && stop == until_ps && policy == sc_core::SC_EXIT_ON_STARVATION) return;
+    sc_core::sc_start(model::Ps(stop - now), beyond ? sc_core::SC_RUN_TO_TIME : policy);
+    if (model::NowPs() != kernel_->next_sample_ps) continue;
+    RestoreStackBounds();
+    kernel_->next_sample_ps += kernel_->sample_interval_ps;
+    kernel_->sampler();
+  }
+}
+
+void InProcessTransport::SampleEvery(uint64_t interval_ps, Sampler sample) {
+  const std::lock_guard<std::recursive_mutex> lock(mutex_);
+  kernel_->sampler = std::move(sample);
+  kernel_->sample_interval_ps = interval_ps;
+  kernel_->next_sample_ps = (model::NowPs() / interval_ps + 1) * interval_ps;
+}
+
+void InProcessTransport::EndSampling() {
+  const std::lock_guard<std::recursive_mutex> lock(mutex_);
+  kernel_->sampler = nullptr;
 }
 
 // A card whose firmware has stopped is lost: said once, so that closing it works.
@@ -209,6 +156,47 @@ uint32_t InProcessTransport::Access(driver::FunctionId function, model::HostAcce
   return result;
 }
 
+model::HostAccess::Space InProcessTransport::SpaceOfBar(int bar) {
+  switch (bar) {
+    case 0:
+      return model::HostAccess::Space::kBar0;
+    case 2:
+      return model::HostAccess::Space::kBar2;
+    case 4:
+      return model::HostAccess::Space::kBar4;
+    default:
+      throw BadInput("transport: the card has BARs 0, 2 and 4, not {}", bar);
+  }
+}
+
+uint32_t InProcessTransport::AccessNow(driver::FunctionId function, model::HostAccess::Space space,
+                                       uint64_t offset, bool write, uint32_t value,
+                                       uint64_t* delay_ps) {
+  const std::lock_guard<std::recursive_mutex> lock(mutex_);
+  *delay_ps = 0;
+  return ended_ ? UINT32_MAX : bridge_.Access(function, space, offset, write, value, delay_ps);
+}
+
+bool InProcessTransport::TakeInterrupt(driver::FunctionId function, int vector) {
+  const std::lock_guard<std::recursive_mutex> lock(mutex_);
+  return bridge_.TakeInterrupt(function, static_cast<unsigned>(vector));
+}
+
+bool InProcessTransport::HasInterrupt(driver::FunctionId function, int vector) {
+  const std::lock_guard<std::recursive_mutex> lock(mutex_);
+  return bridge_.HasInterrupt(function, static_cast<unsigned>(vector));
+}
+
+bool InProcessTransport::ended() {
+  const std::lock_guard<std::recursive_mutex> lock(mutex_);
+  return ended_;
+}
+
+void InProcessTransport::Check() {
+  const std::lock_guard<std::recursive_mutex> lock(mutex_);
+  if (!ended_) CheckCard();
+}
+
 uint32_t InProcessTransport::ConfigRead(driver::FunctionId function, uint32_t offset) {
   return Access(function, model::HostAccess::Space::kConfig, offset, false, 0);
 }
@@ -218,17 +206,18 @@ void InProcessTransport::ConfigWrite(driver::FunctionId function, uint32_t offse
 }
 
 uint32_t InProcessTransport::Read32(driver::FunctionId function, int bar, uint64_t offset) {
-  return Access(function, BarSpace(bar), offset, false, 0);
+  return Access(function, SpaceOfBar(bar), offset, false, 0);
 }
 
 void InProcessTransport::Write32(driver::FunctionId function, int bar, uint64_t offset,
                                  uint32_t value) {
-  Access(function, BarSpace(bar), offset, true, value);
+  Access(function, SpaceOfBar(bar), offset, true, value);
 }
 
 void InProcessTransport::SetPresent(bool present) {
   const std::lock_guard<std::recursive_mutex> lock(mutex_);
   if (ended_) return;
+  card_.endpoint().Insert();
   card_.endpoint().SetLink(present);
   if (!present) card_.endpoint().ForgetSticky();
   lost_ = false;
@@ -261,12 +250,49 @@ void InProcessTransport::UnmapHost(driver::FunctionId function, driver::IoAddres
   bridge_.Unmap(function, address);
 }
 
+const model::PcieSwitch* InProcessTransport::pcie_switch() const { return kernel_->pcie_switch(); }
+
+driver::IoAddress InProcessTransport::PeerWindow() const {
+  return kernel_->pcie_switch() == nullptr ? 0 : WindowOf(number_);
+}
+
+driver::IoAddress InProcessTransport::MapPeer(driver::FunctionId function, unsigned peer,
+                                              uint64_t offset, uint64_t size) {
+  const std::lock_guard<std::recursive_mutex> lock(mutex_);
+  model::PcieSwitch* const pcie_switch = kernel_->pcie_switch();
+  if (pcie_switch == nullptr) return Transport::MapPeer(function, peer, offset, size);
+  if (peer >= kernel_->cards() || peer == number_) {
+    throw BadInput(
+        "card {}: no peer {}; the cards behind its switch are 0 to {}, itself among them", number_,
+        peer, kernel_->cards() - 1)
+        .Subject(fmt::format("card {}", peer));
+  }
+  if (size == 0 || size > kBar2Bytes || offset > kBar2Bytes - size) {
+    throw BadInput("card {}: {:#x} bytes at {:#x} of the memory window of card {}, which has {:#x}",
+                   number_, size, offset, peer, kBar2Bytes);
+  }
+  const driver::IoAddress address = WindowOf(peer) + offset;
+  pcie_switch->AllowPeer(number_, function, peer, address, size);
+  return address;
+}
+
+void InProcessTransport::UnmapPeer(driver::FunctionId function, driver::IoAddress address) {
+  const std::lock_guard<std::recursive_mutex> lock(mutex_);
+  model::PcieSwitch* const pcie_switch = kernel_->pcie_switch();
+  if (pcie_switch == nullptr || !pcie_switch->ForbidPeer(number_, function, address))
+    Transport::UnmapPeer(function, address);
+}
+
 driver::WaitResult InProcessTransport::WaitInterrupt(driver::FunctionId function, int vector,
                                                      uint64_t deadline_ps) {
   const std::lock_guard<std::recursive_mutex> lock(mutex_);
-  const uint64_t start = model::NowPs();
+  waits_ = true;
+  waits_since_ps_ = model::NowPs();
   const driver::WaitResult result = Sleep(function, vector, deadline_ps);
-  waited_ps_ += model::NowPs() - start;
+  waits_ = false;
+  waited_ps_ += model::NowPs() - waits_since_ps_;
+  if (wait_log_ != nullptr && model::NowPs() > waits_since_ps_)
+    wait_log_->push_back({waits_since_ps_, model::NowPs()});
   if (result == driver::WaitResult::kInterrupt) Run(timing_.interrupt_ns * 1000);
   return result;
 }
@@ -279,10 +305,11 @@ driver::WaitResult InProcessTransport::Sleep(driver::FunctionId function, int ve
     }
     const uint64_t now = model::NowPs();
     if (now >= deadline_ps) return driver::WaitResult::kDeadline;
-    if (ended_ || !sc_core::sc_pending_activity()) return driver::WaitResult::kStalled;
+    if (Starves()) return driver::WaitResult::kStalled;
     // The kernel leaves its time alone when it starves, and moves it to the deadline otherwise.
-    const bool beyond = sc_core::sc_time_to_pending_activity() > model::Ps(deadline_ps - now);
-    Simulate(deadline_ps, beyond ? sc_core::SC_RUN_TO_TIME : sc_core::SC_EXIT_ON_STARVATION);
+    const uint64_t until_ps = std::min(deadline_ps, now + model::ControlProcessor::kWatchPs);
+    const bool beyond = sc_core::sc_time_to_pending_activity() > model::Ps(until_ps - now);
+    Simulate(until_ps, beyond ? sc_core::SC_RUN_TO_TIME : sc_core::SC_EXIT_ON_STARVATION);
     RestoreStackBounds();
     CheckCard();
   }
@@ -302,12 +329,18 @@ void InProcessTransport::RunUntil(uint64_t until_ps, bool when_idle) {
 
 bool InProcessTransport::idle() {
   const std::lock_guard<std::recursive_mutex> lock(mutex_);
-  return ended_ || !sc_core::sc_pending_activity();
+  return Starves();
 }
 
 HostTime InProcessTransport::host_time() {
   const std::lock_guard<std::recursive_mutex> lock(mutex_);
-  return {model::NowPs() - waited_ps_, waited_ps_};
+  const uint64_t waited_ps = waited_ps_ + (waits_ ? model::NowPs() - waits_since_ps_ : 0);
+  return {model::NowPs() - waited_ps, waited_ps};
+}
+
+void InProcessTransport::LogWaits(std::vector<HostWait>* waits) {
+  const std::lock_guard<std::recursive_mutex> lock(mutex_);
+  wait_log_ = waits;
 }
 
 uint64_t InProcessTransport::NowPs() {

@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "model/common/transfer.h"
 
 namespace spyre::cosim {
@@ -15,9 +17,15 @@ std::vector<model::UnitStatistics> Since(std::vector<model::UnitStatistics> unit
   return units;
 }
 
+trace::PathTimes TimesOf(const model::PathTime& path) {
+  trace::PathTimes times{};
+  std::copy(path.spent.begin(), path.spent.end(), times.begin());
+  return times;
+}
+
 CoreSet CoresOf(const model::Job& job) {
   if (job.program == nullptr) return {};
-  return {job.prepare ? 0 : job.program->core_mask, job.prepare};
+  return {job.prepare ? 0 : job.cores, job.prepare};
 }
 
 }  // namespace
@@ -47,15 +55,20 @@ void KernelLog::Note(const model::Job& job, bool ended) {
   const auto found = running_.find(&job);
   if (found == running_.end()) return;  // it was running when the log began
   Running& running = found->second;
-  EndStep(job, running);
+  EndStep(job, running, job.end_path);
   const Units units = Since(card_.Statistics(), running.before);
   const uint64_t end_ps = model::NowPs();
   KernelUsage& kernel = kernels_[job.flow];
   kernel.cores = CoresOf(job);
   kernel.usage = SummarizeUsage(units, kernel.cores, end_ps - running.begin_ps);
+  kernel.usage.path = TimesOf(job.end_path);
   kernel.launch_ps = (job.units_start_ps == 0 ? end_ps : job.units_start_ps) - running.begin_ps;
+  for (uint32_t core = 0; core < job.core_end_ps.size(); ++core) {
+    if (job.core_end_ps[core] > 0) kernel.core_ends.push_back({core, job.core_end_ps[core]});
+  }
   for (StepTotal& total : running.totals) {
     total.usage.usage = SummarizeUsage(total.units, kernel.cores, total.span_ps);
+    total.usage.usage.path = total.path;
     kernel.steps.push_back(std::move(total.usage));
   }
   kernel.executions = std::move(running.executions);
@@ -66,13 +79,14 @@ void KernelLog::BeginStep(const model::Job& job, uint32_t step, uint64_t iterati
   const auto found = running_.find(&job);
   if (found == running_.end()) return;
   Running& running = found->second;
-  EndStep(job, running);
+  EndStep(job, running, job.step_path);
+  running.path_before_step = job.step_path;
   running.step = {step,     iteration,      model::NowPs(),    0,
                   job.macs, job.bytes_read, job.bytes_written, {}};
   running.before_step = card_.Statistics();
 }
 
-void KernelLog::EndStep(const model::Job& job, Running& running) {
+void KernelLog::EndStep(const model::Job& job, Running& running, const model::PathTime& path) {
   if (!running.step) return;
   StepExecution execution = *running.step;
   running.step.reset();
@@ -88,11 +102,14 @@ void KernelLog::EndStep(const model::Job& job, Running& running) {
     running.totals.back().usage.name = NameOf(execution.step);
   }
   StepTotal& total = running.totals[found->second];
+  const trace::PathTimes times = TimesOf(path.Since(running.path_before_step));
+  for (size_t i = 0; i < times.size(); ++i) total.path[i] += times[i];
   Units units = Since(card_.Statistics(), running.before_step);
   if (running.executions.size() < kMaxStepExecutions) {
     running.executions.push_back(execution);
     running.executions.back().usage =
         SummarizeUsage(units, CoresOf(job), execution.end_ps - execution.start_ps);
+    running.executions.back().usage.path = times;
   }
   if (is_new) {
     total.units = std::move(units);
@@ -109,7 +126,7 @@ void KernelLog::EndStep(const model::Job& job, Running& running) {
 
 void KernelLog::Trace(const model::Job& job, const StepExecution& execution) {
   if (recorder_ == nullptr || !recorder_->Wants(trace::kStep)) return;
-  recorder_->Slice(trace::kStep, recorder_->AddTrack("card", fmt::format("stream {}", job.stream)),
+  recorder_->Slice(trace::kStep, recorder_->StreamTrack("card", job.stream, job.function),
                    recorder_->Intern(NameOf(execution.step)), execution.start_ps, execution.end_ps,
                    job.flow, execution.bytes_read + execution.bytes_written,
                    static_cast<uint32_t>(execution.iteration));

@@ -17,6 +17,7 @@
 
 #include "cosim/measure/usage.h"
 #include "model/card/card.h"
+#include "model/common/path_time.h"
 #include "traces/recorder.h"
 
 namespace spyre::cosim {
@@ -40,6 +41,7 @@ class KernelLog {
     StepUsage usage;
     Units units;
     uint64_t span_ps = 0;
+    trace::PathTimes path{};
   };
 
   // A job that runs.
@@ -48,6 +50,7 @@ class KernelLog {
     Units before;
     std::optional<StepExecution> step;  // that runs; its counters are the job's when it began
     Units before_step;
+    model::PathTime path_before_step;
     std::vector<StepTotal> totals;        // in order of first execution
     std::map<uint32_t, size_t> total_of;  // by step
     std::vector<StepExecution> executions;
@@ -55,7 +58,8 @@ class KernelLog {
 
   void Note(const model::Job& job, bool ended);
   void BeginStep(const model::Job& job, uint32_t step, uint64_t iteration);
-  void EndStep(const model::Job& job, Running& running);
+  // path: of the job, to its end.
+  void EndStep(const model::Job& job, Running& running, const model::PathTime& path);
   void Trace(const model::Job& job, const StepExecution& execution);
   std::string NameOf(uint32_t step) const;
 

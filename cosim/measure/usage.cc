@@ -19,27 +19,35 @@ bool TakePrefix(std::string_view& text, std::string_view prefix) {
   return true;
 }
 
+// What a unit that did nothing did not lose either.
+void AddLost(Usage& usage, const UnitStatistics& unit, const char* cause, uint64_t ps) {
+  usage.AddLost(cause, ps, unit.busy_ps > 0 || unit.requests > 0 || ps > 0);
+}
+
+void AddLost(Usage& usage, const UnitStatistics& unit, const char* cause, Loss loss) {
+  AddLost(usage, unit, cause, unit.lost(loss));
+}
+
 void AddCoreUnit(Usage& usage, std::string_view part, const UnitStatistics& unit) {
-  const uint64_t token_wait = unit.lost(Loss::kTokenWait);
   if (part == "load") {
     usage.load_ps.Add(unit.busy_ps);
-    usage.AddLost("token_wait_load", token_wait);
-    usage.AddLost("partner_wait", unit.lost(Loss::kPartnerWait));
+    AddLost(usage, unit, "token_wait_load", Loss::kTokenWait);
+    AddLost(usage, unit, "partner_wait", Loss::kPartnerWait);
   } else if (part == "store") {
-    usage.AddLost("token_wait_store", token_wait);
+    AddLost(usage, unit, "token_wait_store", Loss::kTokenWait);
   } else if (part == "pt") {
     usage.pt_ps.Add(unit.busy_ps);
-    usage.AddLost("token_wait_pt", token_wait);
-    usage.AddLost("weight_load", unit.lost(Loss::kWeightLoad));
-    usage.AddLost("fill_drain", unit.lost(Loss::kFillDrain));
+    AddLost(usage, unit, "token_wait_pt", Loss::kTokenWait);
+    AddLost(usage, unit, "weight_load", Loss::kWeightLoad);
+    AddLost(usage, unit, "fill_drain", Loss::kFillDrain);
   } else if (part == "vector") {
     usage.vector_ps.Add(unit.busy_ps);
-    usage.AddLost("token_wait_vector", token_wait);
+    AddLost(usage, unit, "token_wait_vector", Loss::kTokenWait);
   } else if (part == "ring") {
-    usage.AddLost("token_wait_ring", token_wait);
-    usage.AddLost("barrier_wait", unit.lost(Loss::kBarrierWait));
+    AddLost(usage, unit, "token_wait_ring", Loss::kTokenWait);
+    AddLost(usage, unit, "barrier_wait", Loss::kBarrierWait);
   } else if (part == "lx_port") {
-    usage.AddLost("lx_port_wait", unit.waited_ps);
+    AddLost(usage, unit, "lx_port_wait", Loss::kQueue);
   }
 }
 
@@ -47,16 +55,17 @@ void AddUnit(Usage& usage, CoreSet cores, const UnitStatistics& unit) {
   std::string_view name = unit.name;
   if (TakePrefix(name, "memory.channel")) {
     usage.channel_bytes.Add(unit.bytes);
-    usage.AddLost("row_miss", unit.lost(Loss::kRowMiss));
-    usage.AddLost("turnaround", unit.lost(Loss::kTurnaround));
-    usage.AddLost("refresh", unit.lost(Loss::kRefresh));
-    usage.AddLost("bank_group", unit.lost(Loss::kBankGroup));
-    usage.AddLost("ecc_check", unit.lost(Loss::kEccCheck));
+    usage.channel_busy_ps += unit.busy_ps;
+    AddLost(usage, unit, "row_miss", Loss::kRowMiss);
+    AddLost(usage, unit, "turnaround", Loss::kTurnaround);
+    AddLost(usage, unit, "refresh", Loss::kRefresh);
+    AddLost(usage, unit, "bank_group", Loss::kBankGroup);
+    AddLost(usage, unit, "ecc_check", Loss::kEccCheck);
   } else if (TakePrefix(name, "ring.")) {
-    usage.AddLost("ring_wait", unit.waited_ps);
+    AddLost(usage, unit, "ring_wait", Loss::kQueue);
   } else if (TakePrefix(name, "pcie.")) {
     (name == "upstream" ? usage.pcie_upstream_bytes : usage.pcie_downstream_bytes) += unit.bytes;
-    usage.AddLost("pcie_wait", unit.waited_ps);
+    AddLost(usage, unit, "pcie_wait", Loss::kQueue);
   } else if (TakePrefix(name, "service_core.")) {
     if (cores.service) AddCoreUnit(usage, name, unit);
   } else if (TakePrefix(name, "core")) {
@@ -86,11 +95,11 @@ std::optional<double> Balance::Imbalance() const {
   return static_cast<double>(max) / Mean();
 }
 
-void Usage::AddLost(const char* cause, uint64_t ps) {
+void Usage::AddLost(const char* cause, uint64_t ps, bool took_part) {
   auto entry = std::find_if(lost.begin(), lost.end(),
                             [cause](const LostTime& time) { return time.cause == cause; });
   if (entry == lost.end()) entry = lost.insert(lost.end(), {cause, 0, 0});
-  ++entry->units;
+  if (took_part) ++entry->units;
   entry->ps += ps;
 }
 
@@ -140,16 +149,7 @@ Roofline RooflineOf(const Peaks& peaks, const Usage& usage, uint64_t macs, uint6
   roofline.pcie_upstream_share = roofline.pcie_upstream_bytes_per_s / peaks.pcie_bytes_per_s;
   roofline.pcie_downstream_share = roofline.pcie_downstream_bytes_per_s / peaks.pcie_bytes_per_s;
 
-  const double compute = std::max(roofline.compute_share, roofline.vector_share);
-  const double pcie = std::max(roofline.pcie_upstream_share, roofline.pcie_downstream_share);
-  const double highest = std::max({compute, roofline.memory_share, pcie});
-  if (highest < kBoundShare) {
-    roofline.bound_by = "latency";
-  } else if (highest == compute) {
-    roofline.bound_by = "compute";
-  } else {
-    roofline.bound_by = highest == roofline.memory_share ? "memory" : "pcie";
-  }
+  roofline.bound = trace::BoundOf(usage.path);
   return roofline;
 }
 

@@ -12,6 +12,7 @@
 
 #include "model/common/card_config.h"
 #include "model/common/resource.h"
+#include "traces/path_causes.h"
 
 namespace spyre::cosim {
 
@@ -27,7 +28,7 @@ struct Balance {
   std::optional<double> Imbalance() const;  // max / mean; empty if nothing was done
 };
 
-// Summed over `units` units, so it may exceed the span; where requests wait in a queue, over them.
+// Summed over the `units` units that took part, so it may exceed the span.
 struct LostTime {
   std::string cause;
   uint64_t units = 0;
@@ -39,10 +40,13 @@ struct Usage {
   uint64_t cores = 0;                                           // cores that took part
   Balance load_ps, pt_ps, vector_ps;                            // busy, of their units
   Balance channel_bytes;                                        // device memory
+  uint64_t channel_busy_ps = 0;                                 // of its data buses, summed
   uint64_t pcie_upstream_bytes = 0, pcie_downstream_bytes = 0;  // payload
   std::vector<LostTime> lost;                                   // every cause, in a fixed order
+  trace::PathTimes path{};  // of the critical path; all zero: not known
 
-  void AddLost(const char* cause, uint64_t ps);
+  // took_part: of a unit that could lose time; else only the cause is listed.
+  void AddLost(const char* cause, uint64_t ps, bool took_part = true);
 };
 
 // Cores whose units count.
@@ -77,11 +81,18 @@ struct StepExecution {
 };
 inline constexpr size_t kMaxStepExecutions = 4096;  // listed of one kernel; all are in StepUsage
 
+// When the last unit of a core was done with an operation.
+struct CoreEnd {
+  uint32_t core = 0;  // the service core is 0
+  uint64_t end_ps = 0;
+};
+
 // One COMPUTE operation; by correlation.
 struct KernelUsage {
   Usage usage;
   CoreSet cores;
   uint64_t launch_ps = 0;                 // of its device time, until the units started
+  std::vector<CoreEnd> core_ends;         // of each core that took part
   std::vector<StepUsage> steps;           // in order of their first execution; empty: no marks
   std::vector<StepExecution> executions;  // the first kMaxStepExecutions
 };
@@ -96,9 +107,6 @@ struct Peaks {
 };
 Peaks PeaksOf(const model::CardConfig& card, uint64_t cores);
 
-// A resource below this share of its peak does not bound what runs.
-inline constexpr double kBoundShare = 0.5;
-
 struct Roofline {
   Peaks peaks;
   double macs_per_s;
@@ -108,9 +116,7 @@ struct Roofline {
   double compute_share;                // of the PT arrays' peak
   double vector_share;                 // mean busy time of the vector units
   double memory_share, pcie_upstream_share, pcie_downstream_share;
-  // compute, memory or pcie: the resource with the largest share, the vector units being compute;
-  // latency: none reaches kBoundShare.
-  const char* bound_by;
+  trace::Bound bound;  // what the critical path says
 };
 Roofline RooflineOf(const Peaks& peaks, const Usage& usage, uint64_t macs, uint64_t memory_bytes);
 

@@ -8,12 +8,17 @@
 #include <nlohmann/json.hpp>
 
 #include "base/build_info/build_info.h"
+#include "cosim/report/nanoseconds.h"
+#include "cosim/report/report_bounds.h"
+#include "cosim/report/report_cards.h"
 #include "cosim/report/report_fast.h"
+#include "cosim/report/report_faults.h"
 #include "cosim/report/report_hazards.h"
 #include "cosim/report/report_model.h"
 #include "cosim/report/report_steps.h"
 #include "cosim/report/report_summary.h"
 #include "cosim/report/report_tasks.h"
+#include "cosim/report/report_tenants.h"
 #include "cosim/report/report_usage.h"
 #include "cosim/tensors/host_data.h"
 #include "traces/text.h"
@@ -23,20 +28,36 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-double Ns(uint64_t ps) { return static_cast<double>(ps) / 1000; }
 double Share(uint64_t part, uint64_t whole) {
   return whole == 0 ? 0 : static_cast<double>(part) / static_cast<double>(whole);
 }
 
-Json OperationJson(const flex::CompletedOperation& operation) {
-  return {{"name", operation.name},
-          {"stream", operation.stream},
-          {"device_ns", Ns(operation.finished_ps - operation.started_ps)},
-          {"start_ns", Ns(operation.started_ps)},
-          {"end_ns", Ns(operation.finished_ps)},
-          {"macs", operation.macs},
-          {"device_bytes_read", operation.device_bytes_read},
-          {"device_bytes_written", operation.device_bytes_written}};
+Json CoreFinishJson(const KernelUsage& kernel) {
+  Json cores = Json::object();
+  for (const CoreEnd& core : kernel.core_ends) {
+    const std::string name =
+        kernel.cores.service ? "service core" : fmt::format("core {:02}", core.core);
+    cores[name] = Ns(core.end_ps);
+  }
+  return cores;
+}
+
+Json OperationJson(const RunResult& result, const flex::CompletedOperation& operation) {
+  Json entry = {{"name", operation.name},
+                {"stream", operation.stream},
+                {"device_ns", Ns(operation.finished_ps - operation.started_ps)},
+                {"start_ns", Ns(operation.started_ps)},
+                {"end_ns", Ns(operation.finished_ps)},
+                {"macs", operation.macs},
+                {"device_bytes_read", operation.device_bytes_read},
+                {"device_bytes_written", operation.device_bytes_written}};
+  const auto number = result.kernel_numbers.find(operation.correlation);
+  if (number != result.kernel_numbers.end()) entry["number"] = number->second;
+  const auto kernel = result.kernel_usages.find(operation.correlation);
+  // The launches of a model are many.
+  if (kernel != result.kernel_usages.end() && !result.model)
+    entry["core_finish_ns"] = CoreFinishJson(kernel->second);
+  return entry;
 }
 
 Json DecisionsJson(const RunResult& result) {
@@ -92,7 +113,8 @@ Json VerifiedJson(const RunResult& result) {
 
 }  // namespace
 
-std::string ReportJson(const RunResult& result, const RunDigest* reference) {
+std::string ReportJson(const RunResult& result, const RunDigest* reference,
+                       const std::vector<Expectation>& expectations) {
   const uint64_t window = result.end_ps - result.begin_ps;
   const uint64_t launch_window = result.launch_end_ps - result.launch_begin_ps;
   Json kernels = Json::array();
@@ -102,7 +124,7 @@ std::string ReportJson(const RunResult& result, const RunDigest* reference) {
   const auto tasks = TasksOf(result);
   for (const flex::CompletedOperation& operation : result.launches) {
     if (operation.opcode != Opcode::COMPUTE) continue;
-    Json entry = OperationJson(operation);
+    Json entry = OperationJson(result, operation);
     if (!result.IsKernel(operation)) {
       (operation.correction ? corrections : tile_kernels).push_back(std::move(entry));
       continue;
@@ -112,6 +134,7 @@ std::string ReportJson(const RunResult& result, const RunDigest* reference) {
         result.model ? std::nullopt : UsageOf(result, operation);
     if (usage) {
       entry["roofline"] = ToJson(usage->roofline);
+      entry["bounds"] = BoundsJson(usage->usage);
       entry["balance"] = BalanceJson(usage->usage);
       entry["lost_time"] = LostTimeJson(usage->usage);
     }
@@ -177,6 +200,8 @@ std::string ReportJson(const RunResult& result, const RunDigest* reference) {
                  {"roofline",
                   {{"launches", ToJson(launches.roofline)},
                    {"session", ToJson(UsageOfSession(result).roofline)}}},
+                 {"bounds", BoundsJson(launches.usage)},
+                 {"window", WindowJson(result)},
                  {"balance", BalanceJson(launches.usage)},
                  {"lost_time", LostTimeJson(launches.usage)},
                  {"kernels", kernels},
@@ -200,8 +225,15 @@ std::string ReportJson(const RunResult& result, const RunDigest* reference) {
   report["memory"] = MemoryJson(result);
   if (result.tasks) report["issue"] = TasksJson(result);
   if (result.model) report["model"] = ModelJson(result);
+  if (!result.tenants.empty()) report["tenants"] = TenantsJson(result);
+  if (!result.cards.empty()) {
+    report["cards"] = CardsJson(result);
+    report["collective"] = CollectiveJson(result);
+  }
   report["management"] = {{"log", result.firmware_log}};
   if (result.fast) report["fast"] = FastJson(result);
+  if (!result.faults.empty()) report["faults"] = FaultsJson(result);
+  if (!expectations.empty()) report["expectations"] = ToJson(expectations);
   if (reference != nullptr) {
     const std::string difference = Difference(DigestOf(result), *reference);
     report["reference"] = {{"sim_time_ns", Ns(reference->sim_ps)},
@@ -215,7 +247,8 @@ std::string ReportJson(const RunResult& result, const RunDigest* reference) {
   if (!result.transport.empty()) {
     report["transport"] = result.transport;
     // The counters behind these are in the server's process.
-    for (const char* key : {"roofline", "balance", "lost_time", "units", "host", "management"})
+    for (const char* key :
+         {"roofline", "bounds", "window", "balance", "lost_time", "units", "host", "management"})
       report.erase(key);
   }
   if (!result.steps.empty()) report["bundle"] = {{"programs", std::move(programs)}};

@@ -3,19 +3,23 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "base/terminal.h"
+#include "cosim/report/expectations.h"
 #include "cosim/session/run_result.h"
 
 namespace spyre::cosim {
 
 // The text of report.json; docs/report.md describes its fields. Times in ns.
-// reference: of output.compare, or null.
-std::string ReportJson(const RunResult& result, const RunDigest* reference = nullptr);
+// reference: of output.compare, or null. expectations: of [expect].
+std::string ReportJson(const RunResult& result, const RunDigest* reference = nullptr,
+                       const std::vector<Expectation>& expectations = {});
 // Three lines that say what ran, whether it is right, how fast it was and what bounds it; then
 // where the time went, where the files are, what next. `program`: how the user called this program,
 // for the commands it proposes.
 std::string ReportSummary(const RunResult& result, const std::string& program,
-                          const RunDigest* reference = nullptr, const TextStyle& style = {});
+                          const RunDigest* reference = nullptr, const TextStyle& style = {},
+                          const std::vector<Expectation>& expectations = {});
 
 }  // namespace spyre::cosim

@@ -8,6 +8,7 @@
 #include <numeric>
 
 #include "cosim/measure/usage.h"
+#include "cosim/report/nanoseconds.h"
 #include "traces/text.h"
 
 namespace spyre::cosim {
@@ -17,7 +18,6 @@ using Json = nlohmann::ordered_json;
 
 constexpr double kPsPerSecond = 1e12;
 
-double ToNs(uint64_t ps) { return static_cast<double>(ps) / 1000; }
 double ShareOf(uint64_t part, uint64_t whole) {
   return whole == 0 ? 0 : static_cast<double>(part) / static_cast<double>(whole);
 }
@@ -89,48 +89,47 @@ Json ModelJson(const RunResult& result) {
   const ModelSummary& model = *result.model;
   const auto [least, most] = std::minmax_element(times->layer_ps.begin(), times->layer_ps.end());
   Json layers = Json::array(), parts = Json::array();
-  for (const uint64_t ps : times->layer_ps) layers.push_back(ToNs(ps));
+  for (const uint64_t ps : times->layer_ps) layers.push_back(Ns(ps));
   for (const ModelPart& part : times->parts) {
     parts.push_back({{"part", part.name},
                      {"launches", part.launches},
-                     {"time_ns", ToNs(part.ps)},
+                     {"time_ns", Ns(part.ps)},
                      {"share", ShareOf(part.ps, times->step_ps)},
                      {"macs", part.macs},
                      {"device_bytes_read", part.bytes_read},
                      {"device_bytes_written", part.bytes_written}});
   }
   const Bounds bounds = BoundsOf(result, *times);
-  return {{"layers", model.layers},
-          {"batch", model.batch},
-          {"sequence", model.sequence},
-          {"context", model.context},
-          {"vocabulary", model.vocabulary},
-          {"tokens", model.tokens()},
-          {"parameters", model.parameters},
-          {"step_ns", ToNs(times->step_ps)},
-          {"token_ns", ToNs(times->step_ps) / static_cast<double>(model.tokens())},
-          {"tokens_per_s", PerSecond(model.tokens(), times->step_ps)},
-          {"layer",
-           {{"min_ns", ToNs(*least)},
-            {"mean_ns", ToNs(MeanPs(times->layer_ps))},
-            {"max_ns", ToNs(*most)}}},
-          {"layers_ns", std::move(layers)},
-          {"before_ns", ToNs(times->before_ps)},
-          {"behind_ns", ToNs(times->behind_ps)},
-          {"kernels_ns", ToNs(times->kernels_ps)},
-          {"gaps_ns", ToNs(times->gaps_ps)},
-          {"parts", std::move(parts)},
-          {"bounds",
-           {{"macs", bounds.macs},
-            {"compute_ns", bounds.compute_ns},
-            {"bytes", bounds.bytes},
-            {"memory_ns", bounds.memory_ns}}},
-          {"memory",
-           {{"weight_bytes", model.weight_bytes},
-            {"cache_bytes", model.cache_bytes},
-            {"activation_bytes", model.activation_bytes},
-            {"table_bytes", model.table_bytes},
-            {"program_bytes", result.program_memory.peak_bytes}}}};
+  return {
+      {"layers", model.layers},
+      {"batch", model.batch},
+      {"sequence", model.sequence},
+      {"context", model.context},
+      {"vocabulary", model.vocabulary},
+      {"tokens", model.tokens()},
+      {"parameters", model.parameters},
+      {"step_ns", Ns(times->step_ps)},
+      {"token_ns", Ns(times->step_ps) / static_cast<double>(model.tokens())},
+      {"tokens_per_s", PerSecond(model.tokens(), times->step_ps)},
+      {"layer",
+       {{"min_ns", Ns(*least)}, {"mean_ns", Ns(MeanPs(times->layer_ps))}, {"max_ns", Ns(*most)}}},
+      {"layers_ns", std::move(layers)},
+      {"before_ns", Ns(times->before_ps)},
+      {"behind_ns", Ns(times->behind_ps)},
+      {"kernels_ns", Ns(times->kernels_ps)},
+      {"gaps_ns", Ns(times->gaps_ps)},
+      {"parts", std::move(parts)},
+      {"bounds",
+       {{"macs", bounds.macs},
+        {"compute_ns", bounds.compute_ns},
+        {"bytes", bounds.bytes},
+        {"memory_ns", bounds.memory_ns}}},
+      {"memory",
+       {{"weight_bytes", model.weight_bytes},
+        {"cache_bytes", model.cache_bytes},
+        {"activation_bytes", model.activation_bytes},
+        {"table_bytes", model.table_bytes},
+        {"program_bytes", result.program_memory.peak_bytes}}}};
 }
 
 std::string ModelText(const RunResult& result) {

@@ -5,14 +5,14 @@
 
 #include <nlohmann/json.hpp>
 
+#include "cosim/report/nanoseconds.h"
+#include "cosim/report/report_bounds.h"
 #include "cosim/report/report_usage.h"
 
 namespace spyre::cosim {
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-double Ns(uint64_t ps) { return static_cast<double>(ps) / 1000; }
 
 Json ExecutionJson(const RunResult& result, const flex::CompletedOperation& operation,
                    const StepExecution& execution) {
@@ -36,6 +36,7 @@ Json ExecutionJson(const RunResult& result, const flex::CompletedOperation& oper
           {"device_bytes_read", execution.bytes_read},
           {"device_bytes_written", execution.bytes_written},
           {"roofline", ToJson(roofline)},
+          {"bounds", BoundsJson(execution.usage)},
           {"balance", BalanceJson(execution.usage)},
           {"lost_time", LostTimeJson(execution.usage)}};
 }

@@ -11,10 +11,13 @@
 
 #include "base/terminal.h"
 #include "cosim/report/report.h"
+#include "cosim/report/report_cards.h"
 #include "cosim/report/report_fast.h"
+#include "cosim/report/report_faults.h"
 #include "cosim/report/report_hazards.h"
 #include "cosim/report/report_model.h"
 #include "cosim/report/report_tasks.h"
+#include "cosim/report/report_tenants.h"
 #include "cosim/report/report_usage.h"
 #include "cosim/tensors/host_data.h"
 #include "traces/text.h"
@@ -220,7 +223,12 @@ std::string FilesText(const RunResult& result, const std::string& program, const
   }
   for (const std::string& path : result.wave_paths) text += fmt::format("Waves:   {}\n", path);
   for (const auto& [name, path] : result.tensor_paths) text += fmt::format("Tensor:  {}\n", path);
-  text += fmt::format("Program: {}\n", result.spyrecode_dir);
+  for (const TenantResult& tenant : result.tenants)
+    text += fmt::format("Tenant:  {}\n", tenant.run.out_dir);
+  for (const CardResult& card : result.cards)
+    text += fmt::format("Card:    {}\n", card.run.out_dir);
+  if (result.tenants.empty() && result.cards.empty())
+    text += fmt::format("Program: {}\n", result.spyrecode_dir);
   if (result.trace_path.empty()) return text;
   return text + "\n" + style.Paint(Accent::kTitle, "Next:") +
          fmt::format(
@@ -246,7 +254,8 @@ std::string BitsText(const Mismatch& mismatch, uint64_t bits) {
 }
 
 std::string ReportSummary(const RunResult& result, const std::string& program,
-                          const RunDigest* reference, const TextStyle& style) {
+                          const RunDigest* reference, const TextStyle& style,
+                          const std::vector<Expectation>& expectations) {
   uint64_t kernels = 0, kernel_ps = 0, macs = 0;
   for (const flex::CompletedOperation& operation : result.launches) {
     if (!result.IsKernel(operation)) continue;
@@ -262,8 +271,10 @@ std::string ReportSummary(const RunResult& result, const std::string& program,
   prose += WorkText(result, kernels, kernel_ps);
   prose += TasksText(result);
   prose += FastText(result);
+  prose += FaultsText(result);
   if (reference != nullptr) prose += ReferenceText(result, *reference);
   prose += HazardsText(result.hazards);
+  prose += ToText(expectations);
   prose += UsageText(result);
   prose += fmt::format(
       "  wall time: {:.2f} s (inputs {:.2f}, compile {:.2f}, model {:.2f}, verify {:.2f})\n",
@@ -271,7 +282,8 @@ std::string ReportSummary(const RunResult& result, const std::string& program,
       result.wall.verify);
   text += Wrap(prose, style.width);
   for (const std::string& table :
-       {result.model ? ModelTable(result, style.width) : KernelTables(result, style.width),
+       {TenantsTable(result, style.width), CardsTable(result, style.width),
+        result.model ? ModelTable(result, style.width) : KernelTables(result, style.width),
         UnitTable(result, style.width)}) {
     if (!table.empty()) text += "\n" + table;
   }

@@ -8,14 +8,13 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "cosim/report/nanoseconds.h"
 #include "traces/text.h"
 
 namespace spyre::cosim {
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-double Ns(uint64_t ps) { return static_cast<double>(ps) / 1000; }
 
 std::optional<Engine> EngineOf(const flex::CompletedOperation& operation) {
   switch (operation.opcode) {

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "cosim/report/report_bounds.h"
 #include "cosim/report/report_tasks.h"
 #include "traces/text.h"
 
@@ -109,10 +110,11 @@ std::string LostText(const Usage& usage) {
 
 std::string BoundText(const Roofline& roofline) {
   const double pcie = std::max(roofline.pcie_upstream_share, roofline.pcie_downstream_share);
+  const std::string path = PathSentence(roofline.bound);
   std::string text = fmt::format(
-      "bound by {}: PT {} of {:.2f} TMAC/s, vector units {}, memory {} of {:.1f} GB/s, "
+      "{}{}PT {} of {:.2f} TMAC/s, vector units {}, memory {} of {:.1f} GB/s, "
       "PCIe {} of {:.1f} GB/s",
-      roofline.bound_by, trace::FormatPercent(roofline.compute_share),
+      path, path.empty() ? "" : "; busy: ", trace::FormatPercent(roofline.compute_share),
       roofline.peaks.macs_per_s / 1e12, trace::FormatPercent(roofline.vector_share),
       trace::FormatPercent(roofline.memory_share), roofline.peaks.memory_bytes_per_s / 1e9,
       trace::FormatPercent(pcie), roofline.peaks.pcie_bytes_per_s / 1e9);
@@ -121,6 +123,12 @@ std::string BoundText(const Roofline& roofline) {
                         roofline.peaks.RidgeMacPerByte());
   }
   return text;
+}
+
+// As `trace summary --kernel` counts them.
+size_t KernelNumber(const RunResult& result, const flex::CompletedOperation& operation) {
+  const auto found = result.kernel_numbers.find(operation.correlation);
+  return found == result.kernel_numbers.end() ? 0 : found->second;
 }
 
 // One row per kernel, where there are several.
@@ -135,14 +143,15 @@ std::string KernelTable(const RunResult& result, size_t width) {
     if (!usage || kernels++ >= kKernelRows) continue;
     const Roofline& r = usage->roofline;
     const auto task = tasks.find(operation.correlation);
-    table.Add(
-        {task == tasks.end()
-             ? fmt::format("{} {}", operation.name, kernels - 1)
-             : fmt::format("{} {}, stream {}", operation.name, task->second, operation.stream),
-         trace::FormatTime(usage->usage.span_ps), fmt::format("{:.2f}", r.macs_per_s / 1e12),
-         trace::FormatPercent(r.compute_share), fmt::format("{:.1f}", r.memory_bytes_per_s / 1e9),
-         trace::FormatPercent(r.memory_share), fmt::format("{:.1f}", r.mac_per_byte.value_or(0)),
-         r.bound_by});
+    table.Add({task == tasks.end()
+                   ? fmt::format("{} {}", operation.name, KernelNumber(result, operation))
+                   : fmt::format("{} {} {}, stream {}", operation.name,
+                                 KernelNumber(result, operation), task->second, operation.stream),
+               trace::FormatTime(usage->usage.span_ps), fmt::format("{:.2f}", r.macs_per_s / 1e12),
+               trace::FormatPercent(r.compute_share),
+               fmt::format("{:.1f}", r.memory_bytes_per_s / 1e9),
+               trace::FormatPercent(r.memory_share),
+               fmt::format("{:.1f}", r.mac_per_byte.value_or(0)), r.bound.resource});
   }
   if (kernels < 2) return "";
   std::string text = "Kernels:\n" + table.ToString("  ", width);
@@ -167,7 +176,7 @@ std::string StepTable(const RunResult& result, size_t width) {
       table.Add({step.name, std::to_string(step.executions), trace::FormatTime(step.usage.span_ps),
                  trace::FormatPercent(Share(static_cast<double>(step.usage.span_ps), device_ps)),
                  fmt::format("{:.2f}", r.macs_per_s / 1e12),
-                 fmt::format("{:.1f}", r.memory_bytes_per_s / 1e9), r.bound_by});
+                 fmt::format("{:.1f}", r.memory_bytes_per_s / 1e9), r.bound.resource});
     }
     std::string text = "Steps of " + operation.name + ":\n" + table.ToString("  ", width);
     if (steps.size() > kStepRows)
@@ -204,6 +213,7 @@ OperationUsage UsageOfLaunches(const RunResult& result) {
   // Copies are among the launches of many kernels, so that their span is the whole window.
   if (result.tasks) span_ps = result.launch_end_ps - result.launch_begin_ps;
   Usage usage = SummarizeUsage(result.launch_units, CoresOf(result), span_ps);
+  usage.path = result.launch_path;
   usage.AddLost("launch", launch_ps);
   usage.AddLost("dispatch", operations * DispatchPs(result));
   const Roofline roofline = RooflineOf(result, usage, Macs(result), bytes);
@@ -212,6 +222,7 @@ OperationUsage UsageOfLaunches(const RunResult& result) {
 
 OperationUsage UsageOfSession(const RunResult& result) {
   Usage usage = SummarizeUsage(result.units, CoresOf(result), result.end_ps - result.begin_ps);
+  usage.path = result.path;
   const Roofline roofline = RooflineOf(result, usage, Macs(result), usage.channel_bytes.sum);
   return {std::move(usage), roofline};
 }
@@ -224,7 +235,7 @@ Json ToJson(const Peaks& peaks) {
 }
 
 Json ToJson(const Roofline& roofline) {
-  return {{"bound_by", roofline.bound_by},
+  return {{"bound_by", roofline.bound.resource},
           {"macs_per_s", roofline.macs_per_s},
           {"memory_bytes_per_s", roofline.memory_bytes_per_s},
           {"pcie_upstream_bytes_per_s", roofline.pcie_upstream_bytes_per_s},
@@ -271,6 +282,7 @@ Json StepsJson(const RunResult& result, const flex::CompletedOperation& operatio
                      {"device_bytes_read", step.bytes_read},
                      {"device_bytes_written", step.bytes_written},
                      {"roofline", ToJson(roofline)},
+                     {"bounds", BoundsJson(step.usage)},
                      {"balance", BalanceJson(step.usage)},
                      {"lost_time", LostTimeJson(step.usage)}});
   }
@@ -297,8 +309,9 @@ Json StepExecutionsJson(const RunResult& result, const flex::CompletedOperation&
 std::string UsageText(const RunResult& result) {
   const OperationUsage launches = UsageOfLaunches(result);
   if (launches.usage.span_ps == 0) return "";
-  std::string text = "  kernels " + BoundText(launches.roofline) + "\n";
-  text += "  run " + BoundText(UsageOfSession(result).roofline) + "\n";
+  std::string text = WindowText(result);
+  text += "  launches: " + BoundText(launches.roofline) + "\n";
+  text += "  run: " + BoundText(UsageOfSession(result).roofline) + "\n";
   text += BalanceText(launches.usage);
   return text + LostText(launches.usage);
 }
@@ -311,19 +324,7 @@ std::string KernelTables(const RunResult& result, size_t width) {
 std::string BoundOfLaunches(const RunResult& result) {
   const OperationUsage launches = UsageOfLaunches(result);
   if (launches.usage.span_ps == 0) return "";
-  const Roofline& r = launches.roofline;
-  std::string text = fmt::format("bound by {}", r.bound_by);
-  const double pcie = std::max(r.pcie_upstream_share, r.pcie_downstream_share);
-  const std::pair<const char*, std::string> shares[] = {
-      {"compute", fmt::format("{} of {:.2f} TMAC/s", trace::FormatPercent(r.compute_share),
-                              r.peaks.macs_per_s / 1e12)},
-      {"vector", trace::FormatPercent(r.vector_share)},
-      {"memory", fmt::format("{} of {:.1f} GB/s", trace::FormatPercent(r.memory_share),
-                             r.peaks.memory_bytes_per_s / 1e9)},
-      {"pcie", trace::FormatPercent(pcie)}};
-  for (const auto& [resource, share] : shares)
-    if (r.bound_by == resource) text += fmt::format(" ({})", share);
-  return text;
+  return BoundSentence(launches.roofline.bound);
 }
 
 }  // namespace spyre::cosim

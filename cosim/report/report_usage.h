@@ -40,7 +40,7 @@ nlohmann::ordered_json StepExecutionsJson(const RunResult& result,
 std::string UsageText(const RunResult& result);
 // Tables that fit the width: a row for each kernel if there are several, and for each step.
 std::string KernelTables(const RunResult& result, size_t width);
-// "bound by memory (50.6 % of 204.8 GB/s)"; "" if no kernel ran.
+// "bound by memory bandwidth (50.6 % of the critical path)"; "" if no kernel ran.
 std::string BoundOfLaunches(const RunResult& result);
 
 }  // namespace spyre::cosim

@@ -69,7 +69,7 @@ void ServedFunction::Disconnect() {
   if (!unknown.empty())
     Log("the client has touched addresses that the specification does not have:" + unknown);
   Log("the client is gone: " + connection_->failure());
-  if (client_) {
+  if (client_ && !client_->monitor) {
     uint64_t delay_ps = 0;
     const uint32_t command =
         site_.card->bridge().Access(function(), model::HostAccess::Space::kConfig,
@@ -177,7 +177,7 @@ void ServedFunction::Hello(const ClientMessage& message) {
     connection_->Fail(why);
     return;
   }
-  if (used_) Reset();
+  if (used_ && !client_->monitor) Reset();
   Log(client_->time_client ? fmt::format("client '{}'", *client_->time_client) : "client");
   connection_->Reply(message.header, VersionReply(*client_, mode_));
 }

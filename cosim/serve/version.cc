@@ -55,6 +55,10 @@ std::string ReadCapabilities(std::string_view text, ClientVersion& client) {
     return fmt::format("'spyre_time' has no 'client' of at most {} characters", kMaxNameBytes);
   }
   client.time_client = name->get<std::string>();
+  const auto monitor = time->find("monitor");
+  if (monitor != time->end() && !monitor->is_boolean())
+    return "'monitor' of 'spyre_time' is not true or false";
+  client.monitor = monitor != time->end() && monitor->get<bool>();
   return "";
 }
 

@@ -17,6 +17,7 @@ struct ClientVersion {
   uint16_t minor = 0;
   uint32_t transfer_bytes = 0;             // that it takes in one message, 1 to kMaxTransferBytes
   std::optional<std::string> time_client;  // name, if it uses the card's clock (spyre_time)
+  bool monitor = false;                    // it only reads registers: it resets nothing
 };
 
 // Of the payload of VFIO_USER_VERSION; empty: not one that this server can serve, and `why` says

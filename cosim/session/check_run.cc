@@ -3,7 +3,9 @@
 
 #include <algorithm>
 
+#include "base/error.h"
 #include "base/files.h"
+#include "cosim/config/tenants.h"
 #include "cosim/session/session_setup.h"
 #include "cosim/workload/input_data.h"
 #include "cosim/workload/resolve.h"
@@ -20,27 +22,26 @@ class NoMapper final : public flex::DeviceMapper {
   void Unmap(uint64_t /*physical*/) override {}
 };
 
-flex::SpyreAllocator AllocatorOf(const RunConfig& config, NoMapper& mapper) {
+flex::SpyreAllocator AllocatorOf(const RunConfig& config, const MemoryRegions& regions,
+                                 NoMapper& mapper) {
   const uint64_t bytes = config.card.usable_bytes();
   if (config.mode == FunctionMode::kPhysical) {
     return flex::SpyreAllocator::Physical(bytes, flex::SpyreAllocator::kDefaultProgramBytes,
                                           mapper);
   }
-  const MemoryRegions regions = PlanRegions(bytes, config.card.num_vfs).front();
   std::array<uint64_t, kRegions> lengths{};
   std::transform(regions.begin(), regions.end(), lengths.begin(),
                  [](const MemoryRegion& region) { return region.bytes; });
   return flex::SpyreAllocator::Regions(lengths);
 }
 
-}  // namespace
-
-std::vector<std::string> CheckRun(const RunConfig& config) {
+// A run of one workload on a function that has `regions`.
+std::vector<std::string> CheckFunction(const RunConfig& config, const MemoryRegions& regions) {
   const std::unique_ptr<Workload> workload = ResolveWorkload(config);
   const ScratchDirectory scratch("check");
   const CompiledWorkload compiled = workload->Compile(scratch.path() + "/spyrecode");
   NoMapper mapper;
-  flex::SpyreAllocator allocator = AllocatorOf(config, mapper);
+  flex::SpyreAllocator allocator = AllocatorOf(config, regions, mapper);
   for (size_t i = 0; i < workload->tensors().size(); ++i) {
     const auto bytes = static_cast<uint64_t>(workload->tensors()[i].layout.DeviceBytes());
     const auto chunks = static_cast<uint64_t>(compiled.chunks[i].count);
@@ -53,6 +54,31 @@ std::vector<std::string> CheckRun(const RunConfig& config) {
       if (tensor.is_input && !tensor.file.empty()) LoadInput(options, tensor);
   }
   return workload->warnings();
+}
+
+std::vector<std::string> CheckTenants(const RunConfig& config, const std::vector<Tenant>& tenants) {
+  std::vector<uint64_t> functions;
+  for (const Tenant& tenant : tenants) functions.push_back(tenant.function);
+  const std::vector<FunctionRegions> plan = PlanEqualRegions(config.card.usable_bytes(), functions);
+  std::vector<std::string> warnings;
+  for (size_t i = 0; i < tenants.size(); ++i) {
+    try {
+      for (const std::string& warning : CheckFunction(tenants[i].config, plan[i].regions))
+        warnings.push_back(tenants[i].name + ": " + warning);
+    } catch (const Error& error) {
+      throw error.Within(tenants[i].name);
+    }
+  }
+  return warnings;
+}
+
+}  // namespace
+
+std::vector<std::string> CheckRun(const RunConfig& config) {
+  const std::vector<Tenant> tenants = TenantsOf(config);
+  if (!tenants.empty()) return CheckTenants(config, tenants);
+  return CheckFunction(config,
+                       PlanRegions(config.card.usable_bytes(), config.card.num_vfs).front());
 }
 
 }  // namespace spyre::cosim

@@ -2,6 +2,7 @@
 #include "cosim/session/output_directory.h"
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <sys/file.h>
 #include <unistd.h>
 
@@ -45,6 +46,15 @@ void RemoveProgram(const fs::path& directory) {
 }
 
 }  // namespace
+
+std::vector<std::string> FilesOfAnyRun() {
+  std::vector<std::string> names = {"report.json", "trace.sctrace"};
+  for (const char* block : {"control", "management", "pt"}) {
+    names.push_back(fmt::format("waves_{}.fst", block));
+    names.push_back(fmt::format("waves_{}_earlier.fst", block));
+  }
+  return names;
+}
 
 OutputDirectory::OutputDirectory(const std::string& path) : path_(path) {
   std::error_code error;

@@ -9,6 +9,9 @@
 
 namespace spyre::cosim {
 
+// Files that a run may write whatever it runs.
+std::vector<std::string> FilesOfAnyRun();
+
 class OutputDirectory {
  public:
   // Makes and locks it.

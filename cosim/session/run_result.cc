@@ -7,6 +7,14 @@
 
 namespace spyre::cosim {
 
+const Error* MemberError(const RunResult& result) {
+  for (const TenantResult& tenant : result.tenants)
+    if (tenant.error) return &*tenant.error;
+  for (const CardResult& card : result.cards)
+    if (card.error) return &*card.error;
+  return nullptr;
+}
+
 RunDigest DigestOf(const RunResult& result) {
   return {result.sim_ps,
           result.end_ps - result.begin_ps,

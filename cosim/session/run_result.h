@@ -11,8 +11,11 @@
 #include <string>
 #include <vector>
 
+#include "base/error.h"
 #include "cosim/config/config.h"
+#include "cosim/fault/fault_outcomes.h"
 #include "cosim/host/host_time.h"
+#include "cosim/measure/run_path.h"
 #include "cosim/measure/usage.h"
 #include "cosim/session/output_directory.h"
 #include "cosim/verify/verification.h"
@@ -21,6 +24,7 @@
 #include "cosim/workload/task_list_summary.h"
 #include "model/common/fast_statistics.h"
 #include "model/common/resource.h"
+#include "runtime/collectives/ring.h"
 #include "runtime/compiler/ir/decision.h"
 #include "runtime/compiler/kernels/kernel.h"
 #include "runtime/flex/control_block_request.h"
@@ -37,6 +41,19 @@ struct WallTimes {      // seconds
   double total = 0;
 };
 
+// Of one tenant: what its interference with others is measured by.
+struct TenantTimes {
+  uint64_t window_ps = 0;        // first operation queued to last finished, with transfers
+  uint64_t launch_ps = 0;        // of the launch's operations alone
+  uint64_t device_ps = 0;        // that the launch's operations ran, added up
+  uint64_t longest_wait_ps = 0;  // of a launch's operation: from queued to started
+  uint64_t output_digest = 0;    // of all output tensors; 0: no data
+};
+struct TenantResult;
+struct CardResult;
+
+// Of a run of several tenants or cards: the card's figures (of several, those of card 0), and
+// of what they did the sum.
 struct RunResult {
   RunConfig config;
   std::string description;
@@ -64,6 +81,7 @@ struct RunResult {
   std::vector<BundleStep> steps;                    // of a bundle's program, as it marks them
   std::vector<std::string> responses;               // of the session, in the order they came
   std::optional<model::FastStatistics> fast;        // of the session, with card.fidelity = "fast"
+  std::vector<FaultRecord> faults;                  // of [[fault]], and what came of each
   uint64_t output_digest = 0;                       // of all output tensors; 0: no data
   flex::HazardReport hazards;                       // of the session, by runtime.hazards
   std::vector<std::string> firmware_log;            // of the management controller
@@ -71,7 +89,14 @@ struct RunResult {
 
   uint64_t launch_doorbells = 0, launch_interrupts = 0;  // of the launch
   HostTime launch_host;                                  // from its first call to its last response
+  WindowShares launch_shares;                 // of the time from launch_begin_ps to launch_end_ps
+  trace::PathTimes launch_path{}, path{};     // critical paths of the launch and of the session
+  std::map<uint64_t, size_t> kernel_numbers;  // by correlation: COMPUTEs in order of their start
   flex::MemoryStatistics tensor_memory, program_memory;  // of the session
+
+  std::vector<TenantResult> tenants;       // in the order of the configuration; empty: it has none
+  std::vector<CardResult> cards;           // by number; empty: there is one card
+  std::optional<Verification> collective;  // of several cards; empty: none, or not verified
 
   std::string out_dir;
   std::shared_ptr<const OutputDirectory> directory;  // locked until the report is in it
@@ -87,6 +112,27 @@ struct RunResult {
            kernel_names.count(operation.name) != 0;
   }
 };
+
+struct TenantResult {
+  std::string name;
+  uint64_t function = 0;  // virtual function
+  uint64_t start_us = 0;
+  RunResult run;                     // without the figures of the card
+  HostTime host;                     // of its own processor, from its start to its end
+  std::optional<TenantTimes> alone;  // the same on a card without the others
+  std::optional<Error> error;        // why it did not come to its end
+};
+// One of several cards.
+struct CardResult {
+  std::string name;         // "card0"
+  RunResult run;            // of its workload, without the figures of the card
+  HostTime host;            // of its rank's processor
+  runtime::RingTimes ring;  // of the collective
+  uint64_t collective_begin_ps = 0, collective_end_ps = 0;
+  std::optional<Error> error;  // why it did not come to its end
+};
+// The first error of a tenant or a card; null: there is none.
+const Error* MemberError(const RunResult& result);
 
 // What of a run is compared with its reference (compare.h), and the times beside it.
 struct RunDigest {

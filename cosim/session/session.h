@@ -6,11 +6,15 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "base/error.h"
 #include "cosim/config/config.h"
 #include "cosim/session/run_result.h"
+#include "cosim/smi/reading.h"
 
 namespace spyre::model {
 class Debugger;
@@ -36,9 +40,25 @@ struct SessionOptions {
   std::vector<std::string> inputs{};    // files that were read beside those that the keys name
   // Told of the workload's warnings before anything runs.
   void (*warn)(const std::vector<std::string>& warnings) = nullptr;
+  SmiMonitor* monitor = nullptr;  // takes readings of a card in this process
 };
 
-// Runs `config`; files go to `out_dir`, which is made.
+// A run with [[fault]] that the card's faults have ended: the error, which names the faults that
+// have struck, and what there is of the result.
+class FaultedRun : public Error {
+ public:
+  FaultedRun(const Error& error, const std::string& what, std::shared_ptr<const RunResult> result)
+      : Error(error.kind(), what), message_(error.what()), result_(std::move(result)) {}
+  const RunResult& result() const { return *result_; }
+  const std::string& message() const { return message_; }  // without the faults
+
+ private:
+  std::string message_;
+  std::shared_ptr<const RunResult> result_;
+};
+
+// Runs `config`; files go to `out_dir`, which is made. Throws FaultedRun for a device fault of a
+// run with declared faults.
 RunResult RunSession(const RunConfig& config, const std::string& out_dir,
                      const SessionOptions& options = {});
 

@@ -14,6 +14,10 @@ constexpr std::string_view kVfioUser = "vfio-user:";
 
 }  // namespace
 
+std::vector<model::UnitStatistics> UnitsOf(const model::Card* card) {
+  return card == nullptr ? std::vector<model::UnitStatistics>() : card->Statistics();
+}
+
 SessionCard::SessionCard(const RunConfig& config, const SessionOptions& options,
                          const std::string& out_dir, trace::Recorder* recorder)
     : config_(config), out_dir_(out_dir), served_(options.transport) {
@@ -38,6 +42,12 @@ void SessionCard::Serve(const SessionOptions& options) {
   if (served_.rfind(kVfioUser, 0) != 0) {
     throw BadInput(
         "--transport {}: must be vfio-user:DIR, DIR the directory of `spyre-cosim serve`", served_);
+  }
+  if (!config_.card.faults.empty()) {
+    throw BadInput(
+        "--transport {}: [[fault]] is of the card in the server's process; declare faults in the "
+        "configuration that `serve` takes",
+        served_);
   }
   const bool waves = config_.trace.waves.block != WavesBlock::kNone;
   if (waves || options.debugger != nullptr || !options.record.empty()) {
@@ -64,7 +74,32 @@ void SessionCard::Check(const driver::Identity& identity) const {
   }
 }
 
+void SessionCard::SampleEvery(uint64_t interval_ps, InProcessTransport::Sampler sample) {
+  if (!inprocess_) {
+    throw BadInput(
+        "--transport {}: the card is in the server's process; `spyre-cosim smi --backend {}` "
+        "watches it there",
+        served_, served_);
+  }
+  inprocess_->SampleEvery(interval_ps, std::move(sample));
+}
+
+void SessionCard::Finish(RunResult& result) {
+  model::Card* const card = model();
+  if (card != nullptr) card->CheckRtl();
+  result.units = UnitsOf(card);
+  result.sim_ps = transport_->NowPs();
+  if (card == nullptr) return;
+  const auto& log = card->management().log();
+  result.firmware_log.assign(log.begin(), log.end());
+  if (const model::FastStatistics* fast = card->fast()) result.fast = *fast;
+}
+
 HostTime SessionCard::host_time() { return inprocess_ ? inprocess_->host_time() : HostTime(); }
+
+void SessionCard::LogWaits(std::vector<HostWait>* waits) {
+  if (inprocess_) inprocess_->LogWaits(waits);
+}
 
 std::string SessionCard::WavesPath() const {
   return fmt::format("{}/waves_{}.fst", out_dir_, Name(config_.trace.waves.block));
@@ -92,6 +127,7 @@ void SessionCard::Close() {
   if (recording_) recording_->Finish();
   recording_.reset();
   other_.reset();
+  if (inprocess_) inprocess_->EndSampling();
   inprocess_.reset();
   if (waves_ != nullptr) waves_->Close();
 }

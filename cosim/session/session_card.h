@@ -11,12 +11,16 @@
 #include "cosim/host/host_time.h"
 #include "cosim/host/inprocess_transport.h"
 #include "cosim/replay/recording_transport.h"
+#include "cosim/session/run_result.h"
 #include "cosim/session/session.h"
 #include "driver/device.h"
 #include "model/rtl/waves.h"
 #include "traces/recorder.h"
 
 namespace spyre::cosim {
+
+// Empty for a card that is in another process.
+std::vector<model::UnitStatistics> UnitsOf(const model::Card* card);
 
 class SessionCard {
  public:
@@ -29,9 +33,20 @@ class SessionCard {
   driver::Transport& transport() { return *transport_; }
   // Null: the card is in another process, and its counters with it.
   model::Card* model() { return inprocess_ ? &inprocess_->card() : nullptr; }
+  // Null: likewise.
+  InProcessTransport* inprocess() { return inprocess_.get(); }
   HostTime host_time();  // of a served card: zeros
+  // `sample` at each multiple of `interval_ps` of simulated time, until Close. BadInput of a served
+  // card, whose time goes on elsewhere.
+  void SampleEvery(uint64_t interval_ps, InProcessTransport::Sampler sample);
+  // Sleeps of the host are appended until Close; of a served card: none.
+  void LogWaits(std::vector<HostWait>* waits);
   // Of a served card: it must be the one of the configuration.
   void Check(const driver::Identity& identity) const;
+
+  // What the card has to say of the session, at its end. Throws DeviceFault if RTL did not do what
+  // the card's times are based on.
+  void Finish(RunResult& result);
 
   // Ends recording and simulation; what uses the transport must be gone.
   void Close();

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "base/error.h"
+
 namespace spyre::cosim {
 namespace {
 
@@ -43,15 +45,42 @@ std::vector<MemoryRegions> PlanRegions(uint64_t memory_bytes, uint64_t vfs) {
   return functions;
 }
 
-void AssignRegions(driver::PhysicalFunction& physical, uint64_t memory_bytes, uint64_t vfs) {
-  const std::vector<MemoryRegions> functions = PlanRegions(memory_bytes, vfs);
-  for (size_t f = 0; f < functions.size(); ++f) {
-    for (int r = 0; r < kRegions; ++r) {
-      const MemoryRegion& region = functions[f][static_cast<size_t>(r)];
-      if (region.bytes == 0) continue;
-      physical.AssignRegion(static_cast<driver::FunctionId>(f + 1), r, region.base, region.bytes);
+std::vector<FunctionRegions> PlanEqualRegions(uint64_t memory_bytes,
+                                              const std::vector<uint64_t>& functions) {
+  const uint64_t share = memory_bytes / std::max<size_t>(1, functions.size());
+  const uint64_t region = std::min(kRegionBytes, share / kRegions) / kStickBytes * kStickBytes;
+  if (region == 0) {
+    throw BadInput("{} bytes of device memory are too little for {} functions of {} regions each",
+                   memory_bytes, functions.size(), kRegions);
+  }
+  std::vector<FunctionRegions> plan;
+  uint64_t base = 0;
+  for (const uint64_t function : functions) {
+    plan.push_back({function, {}});
+    for (MemoryRegion& place : plan.back().regions) {
+      place = {base, region};
+      base += region;
     }
   }
+  return plan;
+}
+
+void AssignRegions(driver::PhysicalFunction& physical, const std::vector<FunctionRegions>& plan) {
+  for (const FunctionRegions& function : plan) {
+    for (int r = 0; r < kRegions; ++r) {
+      const MemoryRegion& region = function.regions[static_cast<size_t>(r)];
+      if (region.bytes == 0) continue;
+      physical.AssignRegion(static_cast<driver::FunctionId>(function.function), r, region.base,
+                            region.bytes);
+    }
+  }
+}
+
+void AssignRegions(driver::PhysicalFunction& physical, uint64_t memory_bytes, uint64_t vfs) {
+  std::vector<FunctionRegions> plan;
+  for (const MemoryRegions& regions : PlanRegions(memory_bytes, vfs))
+    plan.push_back({plan.size() + 1, regions});
+  AssignRegions(physical, plan);
 }
 
 }  // namespace spyre::cosim

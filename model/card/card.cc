@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "base/error.h"
 #include "model/card/check_card.h"
 
@@ -29,36 +31,54 @@ void CheckResolution() {
 Card::Card(const sc_core::sc_module_name& name, const CardConfig& config, trace::Recorder* recorder)
     : sc_module(name), config_(Checked(config)), mmu_(config_) {
   CheckResolution();
+  telemetry_ = std::make_unique<CardTelemetry>(
+      "telemetry", config_, mmu_, [this] { return Statistics(); },
+      [this](unsigned percent) { SetSpeed(percent); });
   endpoint_ = std::make_unique<PcieEndpoint>("pcie", config_, recorder);
+  endpoint_->SetCounters(&telemetry_->counters());
   memory_ = std::make_unique<DeviceMemory>("memory", config_, functional_, recorder);
+  memory_->SetCounters(&telemetry_->counters());
   ring_ = std::make_unique<Ring>("ring", config_, recorder);
   dma_ = std::make_unique<DmaEngine>("dma", config_, mmu_, recorder);
   management_ = std::make_unique<ManagementController>("management", config_, mmu_);
+  telemetry_->SetNext(management_.get());
   management_->boot().SetStaging(endpoint_->sram(kFirmwareStagingOffset));
   management_->boot().SetEnabledFunctions([this] { return endpoint_->enabled_vfs(); });
 
   std::vector<Core*> cores;
   for (unsigned i = 0; i < config_.cores; ++i) {
     const std::string core_name = fmt::format("core{:02}", i);
-    cores_.push_back(
-        std::make_unique<Core>(core_name.c_str(), i, config_, mmu_, fabric_, recorder));
+    cores_.push_back(std::make_unique<Core>(core_name.c_str(), i, config_, mmu_, recorder));
     cores.push_back(cores_.back().get());
+    functional_.AddLx(cores.back()->lx());
   }
-  dispatcher_ = std::make_unique<ComputeDispatcher>("dispatcher", config_, mmu_, *ring_, fabric_,
-                                                    functional_, cores);
-  if (config_.fidelity == Fidelity::kFast) {
+  if (config_.concurrent()) {
+    placement_ = std::make_unique<CorePlacement>(config_.cores, config_.partitions,
+                                                 config_.num_vfs + 1, mmu_);
+  }
+  for (unsigned i = 0; i < (config_.concurrent() ? kMaxPartitions : 1); ++i) {
+    const std::string dispatcher = i == 0 ? "dispatcher" : fmt::format("dispatcher{}", i);
+    dispatchers_.push_back(std::make_unique<ComputeDispatcher>(
+        dispatcher.c_str(), config_, mmu_, *ring_, functional_, cores, placement_.get()));
+  }
+  // Launches that are repeated know nothing of a clock that has changed. With faults every launch
+  // is simulated whole: one that is repeated would not meet them.
+  if (config_.fidelity == Fidelity::kFast && config_.power.throttle == Throttle::kNone &&
+      config_.faults.empty()) {
     fast_ = std::make_unique<FastLaunches>(config_, mmu_, [this] { return LaunchUnits(); });
-    dispatcher_->SetFast(fast_.get());
+    dispatchers_.front()->SetFast(fast_.get());
   }
-  if (config_.concurrency == Concurrency::kPipelined) {
-    service_core_ = std::make_unique<Core>("service_core", 0, config_, mmu_, service_fabric_,
-                                           recorder, CoreRole::kService);
-    prepare_dispatcher_ =
-        std::make_unique<ComputeDispatcher>("prepare", config_, mmu_, *ring_, service_fabric_,
-                                            functional_, std::vector{service_core_.get()});
+  if (!config_.serial()) {
+    service_core_ =
+        std::make_unique<Core>("service_core", 0, config_, mmu_, recorder, CoreRole::kService);
+    functional_.AddLx(service_core_->lx());
+    prepare_dispatcher_ = std::make_unique<ComputeDispatcher>(
+        "prepare", config_, mmu_, *ring_, functional_, std::vector{service_core_.get()}, nullptr);
   }
-  control_ = MakeControlProcessor(
-      "control", config_, {*management_, *dma_, *dispatcher_, prepare_dispatcher_.get()}, recorder);
+  ControlProcessor::Blocks blocks{
+      *management_, *dma_, {}, placement_.get(), prepare_dispatcher_.get(), telemetry_->counters()};
+  for (const auto& dispatcher : dispatchers_) blocks.dispatchers.push_back(dispatcher.get());
+  control_ = MakeControlProcessor("control", config_, blocks, recorder);
 
   for (Core* core : cores) {
     core->SetPeers(cores);
@@ -66,7 +86,7 @@ Card::Card(const sc_core::sc_module_name& name, const CardConfig& config, trace:
     core->multicast_port.bind(*ring_);
     ring_->lx_socket.bind(core->lx_socket);
   }
-  dispatcher_->ring_socket.bind(ring_->core_socket);
+  for (const auto& dispatcher : dispatchers_) dispatcher->ring_socket.bind(ring_->core_socket);
   if (service_core_ != nullptr) {
     service_core_->ring_socket.bind(ring_->core_socket);
     service_core_->multicast_port.bind(*ring_);
@@ -81,7 +101,8 @@ Card::Card(const sc_core::sc_module_name& name, const CardConfig& config, trace:
 
   for (unsigned function = 0; function <= config_.num_vfs; ++function) {
     functions_.push_back(std::make_unique<FunctionRegisters>(
-        function, config_, FunctionRegisters::Blocks{*control_, *management_, mmu_, *endpoint_},
+        function, config_,
+        FunctionRegisters::Blocks{*control_, *management_, mmu_, *endpoint_, *telemetry_},
         [this, function] { ResetQueue(function); }));
     endpoint_->SetBarTarget(function, functions_.back().get());
   }
@@ -90,12 +111,39 @@ Card::Card(const sc_core::sc_module_name& name, const CardConfig& config, trace:
   management_->interrupt.bind(*this);
   management_->lost.bind(*this);
   management_->scrubber().memory.bind(*this);
+  if (!config_.faults.empty()) DeclareFaults();
   SC_HAS_PROCESS(Card);
   SC_METHOD(ShowFault);
   sensitive << lost_;
   dont_initialize();
   SC_METHOD(FollowPerst);
   sensitive << perst;
+}
+
+void Card::DeclareFaults() {
+  faults_ = std::make_unique<FaultInjector>(config_.faults);
+  fault_port_ = {faults_.get(), telemetry_.get()};
+  const auto any = [this](std::initializer_list<FaultSite> sites) {
+    return std::any_of(sites.begin(), sites.end(),
+                       [this](FaultSite site) { return faults_->Has(site); });
+  };
+  if (any({FaultSite::kMemory})) memory_->SetFaults(fault_port_);
+  if (any({FaultSite::kRing})) ring_->SetFaults(fault_port_);
+  if (any({FaultSite::kCompletion, FaultSite::kLink, FaultSite::kMsi}))
+    endpoint_->SetFaults(fault_port_);
+  if (any({FaultSite::kDma})) dma_->SetFaults(fault_port_);
+  if (any({FaultSite::kFetch, FaultSite::kResponse})) control_->SetFaults(fault_port_);
+  std::vector<Core*> cores;
+  for (const auto& core : cores_) cores.push_back(core.get());
+  if (service_core_ != nullptr) cores.push_back(service_core_.get());
+  if (any({FaultSite::kInstruction, FaultSite::kResult, FaultSite::kLx})) {
+    for (Core* core : cores) core->SetFaults(&fault_port_);
+  }
+  if (any({FaultSite::kTime})) {
+    moments_ = std::make_unique<FaultMoments>(
+        "faults", fault_port_,
+        FaultMoments::Blocks{*endpoint_, *management_, *control_, *telemetry_, cores});
+  }
 }
 
 // A job that never ended may have left work on what is now taken down.
@@ -129,7 +177,9 @@ void Card::ResetFunction(unsigned function) {
 }
 
 void Card::ResetCard() {
+  ring_->Repair();
   management_->CardReset();
+  telemetry_->CardReset();
   lost_.notify(sc_core::SC_ZERO_TIME);  // it may have been
 }
 
@@ -158,13 +208,18 @@ std::vector<UnitStatistics> Card::LaunchUnits() const {
   return all;
 }
 
+void Card::SetSpeed(unsigned percent) {
+  for (const auto& core : cores_) core->SetSpeed(percent);
+  if (service_core_ != nullptr) service_core_->SetSpeed(percent);
+}
+
 void Card::OnJob(const ComputeDispatcher::JobHook& hook) {
-  dispatcher_->OnJob(hook);
+  for (const auto& dispatcher : dispatchers_) dispatcher->OnJob(hook);
   if (prepare_dispatcher_ != nullptr) prepare_dispatcher_->OnJob(hook);
 }
 
 void Card::OnStep(const ComputeDispatcher::StepHook& hook) {
-  dispatcher_->OnStep(hook);
+  for (const auto& dispatcher : dispatchers_) dispatcher->OnStep(hook);
   if (prepare_dispatcher_ != nullptr) prepare_dispatcher_->OnStep(hook);
 }
 

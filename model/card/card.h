@@ -10,7 +10,8 @@
 //                                     management controller ── MMU        └── dispatcher ── cores
 //                                     ── ring ── memory
 //
-// A pipelined card has a second dispatcher with a service core, the prepare engine.
+// A pipelined card has a second dispatcher with a service core, the prepare engine. A concurrent
+// card has several dispatchers for the cores, and a placement, which says which cores each gets.
 #pragma once
 
 #include <memory>
@@ -18,16 +19,20 @@
 #include <systemc>
 #include <vector>
 
+#include "model/card/fault_moments.h"
 #include "model/card/function_registers.h"
+#include "model/card/telemetry.h"
 #include "model/common/card_config.h"
 #include "model/common/functional_queue.h"
 #include "model/common/ports.h"
 #include "model/control/control_processor.h"
+#include "model/control/core_placement.h"
 #include "model/control/debug_target.h"
 #include "model/control/dispatcher.h"
 #include "model/control/management.h"
 #include "model/core/core.h"
 #include "model/dma/dma_engine.h"
+#include "model/fault/fault_injector.h"
 #include "model/memory/device_memory.h"
 #include "model/mmu/mmu.h"
 #include "model/pcie/endpoint.h"
@@ -66,9 +71,11 @@ class Card final : public sc_core::sc_module,
   Mmu& mmu() { return mmu_; }
   ControlProcessor& control() { return *control_; }
   ManagementController& management() { return *management_; }
+  CardTelemetry& telemetry() { return *telemetry_; }
 
   // Told of every COMPUTE job before it begins and after it has ended; must not block.
-  // On a pipelined card two jobs may run at once, one of them with job.prepare.
+  // On a pipelined card two jobs may run at once, one of them with job.prepare; on a concurrent
+  // card more, each on cores of its own (job.cores).
   void OnJob(const ComputeDispatcher::JobHook& hook);
   void OnStep(const ComputeDispatcher::StepHook& hook);
 
@@ -88,6 +95,8 @@ class Card final : public sc_core::sc_module,
   std::vector<UnitStatistics> Statistics() const;
   // What came of card.fidelity = "fast"; null with another.
   const FastStatistics* fast() const { return fast_ != nullptr ? &fast_->statistics() : nullptr; }
+  // The faults that config().faults declares, and what came of them; null if it declares none.
+  FaultInjector* faults() { return faults_.get(); }
   // Who waits on what, one line each: for the watchdog's message.
   std::string DescribeWaits() const;
 
@@ -100,13 +109,16 @@ class Card final : public sc_core::sc_module,
   void Lost() override { lost_.notify(sc_core::SC_ZERO_TIME); }
   void ShowFault();  // process: drives `fault`
   void ResetQueue(unsigned function);
+  // Each block hears of faults only if one of them may happen there.
+  void DeclareFaults();
   std::vector<UnitStatistics> LaunchUnits() const;  // that COMPUTE uses
+  void SetSpeed(unsigned percent);                  // of the cores
 
   const CardConfig config_;
   sc_core::sc_event lost_;
   FunctionalQueue functional_;
   Mmu mmu_;
-  SyncFabric fabric_;
+  std::unique_ptr<CardTelemetry> telemetry_;
   std::unique_ptr<PcieEndpoint> endpoint_;
   std::unique_ptr<DeviceMemory> memory_;
   std::unique_ptr<Ring> ring_;
@@ -114,12 +126,15 @@ class Card final : public sc_core::sc_module,
   std::unique_ptr<DmaEngine> dma_;
   std::unique_ptr<ManagementController> management_;
   std::unique_ptr<FastLaunches> fast_;
-  std::unique_ptr<ComputeDispatcher> dispatcher_;
-  SyncFabric service_fabric_;
+  std::unique_ptr<CorePlacement> placement_;  // concurrent
+  std::vector<std::unique_ptr<ComputeDispatcher>> dispatchers_;
   std::unique_ptr<Core> service_core_;  // pipelined, and what follows
   std::unique_ptr<ComputeDispatcher> prepare_dispatcher_;
   std::unique_ptr<ControlProcessor> control_;
   std::vector<std::unique_ptr<FunctionRegisters>> functions_;
+  std::unique_ptr<FaultInjector> faults_;  // null: none are declared, and what follows
+  FaultPort fault_port_;
+  std::unique_ptr<FaultMoments> moments_;
 };
 
 }  // namespace spyre::model

@@ -115,7 +115,12 @@ void CheckCard(const CardConfig& config) {
   if (config.fidelity == Fidelity::kFast && config.concurrency != Concurrency::kSerial) {
     throw BadInput(
         "card.fidelity = \"fast\" knows a launch by itself, and needs card.concurrency = "
-        "\"serial\"; on pipelined hardware launches share memory with what runs beside them");
+        "\"serial\"; on other hardware launches share memory with what runs beside them");
+  }
+  if (config.concurrent() && config.cores % config.partitions != 0) {
+    throw BadInput(
+        "card.partitions = {} does not divide card.cores = {}; partitions are of equal size",
+        config.partitions, config.cores);
   }
   // Also where the firmware is host code: a mistyped file is better known before it is needed.
   if (!config.management.firmware.empty()) FlattenElf(ReadElf(config.management.firmware));

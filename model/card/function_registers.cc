@@ -15,6 +15,7 @@ FunctionRegisters::FunctionRegisters(unsigned function, const CardConfig& config
   WireIdentity();
   WireQueue();
   WireInterrupt();
+  WireCounters();
   if (function == 0) WirePhysicalFunction();
 }
 
@@ -56,7 +57,9 @@ void FunctionRegisters::WireIdentity() {
       if (blocks_.mmu.region(function_, i).length != 0) ++regions;
     }
     return static_cast<uint32_t>(config_.cores) | regions << 8 |
-           (config_.concurrency == Concurrency::kPipelined ? 1u << 16 : 0);
+           (config_.serial() ? 0 : regs::CAPABILITIES_PIPELINED_MASK) |
+           static_cast<uint32_t>(config_.concurrent() ? config_.partitions : 0)
+               << regs::CAPABILITIES_PARTITIONS_SHIFT;
   });
   registers_.OnRead(regs::MEMORY_MIB, [this] {
     uint64_t bytes = function_ == 0 ? config_.usable_bytes() : 0;
@@ -140,6 +143,9 @@ void FunctionRegisters::WirePhysicalFunction() {
       result = Mmu::MapResult::kDone;
     }
     map_status_ = static_cast<uint32_t>(result);
+    // What the PF may write is its own to hide from functions that get it later.
+    if (command == 1 && result == Mmu::MapResult::kDone)
+      blocks_.management.scrubber().Give(range.base, range.length);
   });
   registers_.OnRead(regs::MAP_STATUS, [this] { return map_status_; });
   for (const uint32_t offset : {regs::WINDOW_BASE_LO, regs::WINDOW_BASE_HI}) {
@@ -148,6 +154,7 @@ void FunctionRegisters::WirePhysicalFunction() {
   }
   WireManagement();
   WireFirmware();
+  WireCardTelemetry();
 }
 
 void FunctionRegisters::WireManagement() {

@@ -7,6 +7,7 @@
 #include <functional>
 #include <systemc>
 
+#include "model/card/telemetry.h"
 #include "model/common/card_config.h"
 #include "model/common/register_file.h"
 #include "model/control/control_processor.h"
@@ -23,6 +24,7 @@ class FunctionRegisters : public BarTarget {
     ManagementController& management;
     Mmu& mmu;
     PcieEndpoint& endpoint;
+    CardTelemetry& telemetry;
   };
   FunctionRegisters(unsigned function, const CardConfig& config, Blocks blocks,
                     std::function<void()> reset);
@@ -42,6 +44,11 @@ class FunctionRegisters : public BarTarget {
   void WirePhysicalFunction();
   void WireManagement();
   void WireFirmware();
+  void WireCounters();
+  void WireCardTelemetry();
+  void ShowCounters(uint32_t time_lo, const CounterValues& values);
+  void ShowSensors();
+  void PokePair(uint32_t low_offset, uint64_t value);
   uint64_t Pair(uint32_t low_offset) const;  // a _LO/_HI register pair
   void UpdateQueue();
 

@@ -7,11 +7,13 @@
 #include <string>
 #include <vector>
 
+#include "model/common/fault_spec.h"
+
 namespace spyre::model {
 
 // Choices. The enumerators stand in the order of their names in card_description.h.
 enum class Fidelity : uint8_t { kTimed, kFunctional, kFast };
-enum class Concurrency : uint8_t { kSerial, kPipelined };
+enum class Concurrency : uint8_t { kSerial, kPipelined, kConcurrent };
 enum class BlockFidelity : uint8_t { kTimed, kRtl };
 enum class ManagementFidelity : uint8_t { kBehavioural, kRtl };
 enum class Ecc : uint8_t { kInline, kNone };
@@ -57,6 +59,7 @@ struct RingConfig {
   uint64_t hop_cycles = 2;
   uint64_t link_percent = 52;
   uint64_t detour_ns = 500;
+  uint64_t retry_cycles = 32;
   uint64_t multicast_cohort = 8;
   uint64_t multicast_exponent_percent = 75;
 };
@@ -67,6 +70,8 @@ struct MemoryConfig {
   uint64_t ecc_granule_bytes = 256;
   uint64_t ecc_word_bytes = 128;
   EccPartialWrite ecc_partial_write = EccPartialWrite::kReadFirst;
+  uint64_t ecc_correction_ns = 20;
+  bool ecc_scrub = true;
   uint64_t channels = 16;
   uint64_t channel_bits = 16;
   uint64_t transfer_mts = 6400;
@@ -112,6 +117,7 @@ struct PcieConfig {
   uint64_t rate_mts = 32000;
   uint64_t max_payload_bytes = 512;
   uint64_t max_read_request_bytes = 4096;
+  uint64_t read_retries = 1;
   uint64_t read_completion_boundary_bytes = 64;
   uint64_t framing_bytes = 8;
   uint64_t header_bytes = 16;
@@ -143,6 +149,7 @@ struct ControlConfig {
   uint64_t decode_ns = 50;
   uint64_t dispatch_ns = 200;
   uint64_t respond_ns = 50;
+  uint64_t operation_limit_us = 1'000'000;
 };
 struct ManagementConfig {
   ManagementFidelity fidelity = ManagementFidelity::kBehavioural;
@@ -202,6 +209,7 @@ struct CardConfig {
   uint64_t num_vfs = 2;
   Fidelity fidelity = Fidelity::kTimed;
   Concurrency concurrency = Concurrency::kSerial;
+  uint64_t partitions = 2;
   ClockConfig clock;
   CoreConfig core;
   RingConfig ring;
@@ -215,7 +223,10 @@ struct CardConfig {
   PowerConfig power;
   VpdConfig vpd;
   FastConfig fast;
+  std::vector<FaultSpec> faults;  // [[fault]] of a configuration
 
+  bool serial() const { return concurrency == Concurrency::kSerial; }
+  bool concurrent() const { return concurrency == Concurrency::kConcurrent; }
   bool timed() const { return fidelity != Fidelity::kFunctional; }
   uint64_t usable_bytes() const { return (memory.capacity_gib - memory.ecc_gib) << 30; }
   uint64_t lx_usable_bytes() const { return core.lx_bytes - core.lx_reserved_bytes; }

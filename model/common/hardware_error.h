@@ -4,9 +4,9 @@
 // thread only.
 #pragma once
 
-#include <cstdint>
-
 #include <contract/registers.h>
+
+#include <cstdint>
 
 namespace spyre::model {
 
@@ -15,6 +15,7 @@ struct HardwareError {
   RasSeverity severity{};
   uint16_t function = 0;  // whose work it hit; 0: the PF's, or nobody's
   uint32_t detail[2]{};   // the place, as RasCode says for this code
+  uint64_t time_ps = 0;   // set by who logs it
 };
 
 class HardwareErrorSink {

@@ -30,8 +30,9 @@ enum class Loss : uint8_t {
   kPartnerWait,  // load unit: another member of a multicast has not asked for its burst
   kWeightLoad,   // PT: a weight block takes longer to load than the rows before it to stream
   kFillDrain,    // PT: the array fills and drains
+  kQueue,        // link or port: at least one request waits for those before it
 };
-inline constexpr size_t kLosses = 10;
+inline constexpr size_t kLosses = 11;
 
 // What a resource did, for reports.
 struct UnitStatistics {
@@ -103,6 +104,7 @@ class Resource {
     last_end_ = std::max(last_end_, end);
     busy_cycles_ += cycles;
     waited_cycles_ += start - earliest_cycle;
+    if (start > earliest_cycle) CountQueue(earliest_cycle, start);
     bytes_ += bytes;
     ++requests_;
     if (sink_.recorder != nullptr) {
@@ -120,7 +122,10 @@ class Resource {
   uint64_t free_ps() const { return contended_ ? clock_.Edge(last_end_) : 0; }
   // Of whole cycles: their sum is rounded to picoseconds once.
   UnitStatistics statistics() const {
-    return {name_, clock_.Edge(busy_cycles_), bytes_, requests_, clock_.Edge(waited_cycles_), {}};
+    UnitStatistics all{name_,     clock_.Edge(busy_cycles_),   bytes_,
+                       requests_, clock_.Edge(waited_cycles_), {}};
+    all.lost(Loss::kQueue) = clock_.Edge(queue_cycles_);
+    return all;
   }
 
  private:
@@ -130,6 +135,14 @@ class Resource {
   };
   // Reservations beyond these are remembered only by when the oldest of them ended.
   static constexpr size_t kSpans = 16;
+
+  // Requests that wait side by side count once, as they nearly come in order.
+  void CountQueue(uint64_t from, uint64_t until) {
+    from = std::max(from, queue_until_);
+    if (until <= from) return;
+    queue_cycles_ += until - from;
+    queue_until_ = until;
+  }
 
   uint64_t Take(uint64_t earliest, uint64_t cycles) {
     uint64_t start = std::max(earliest, floor_);
@@ -176,6 +189,7 @@ class Resource {
   uint32_t begin_ = 0, end_ = 0;
   uint64_t last_end_ = 0;
   uint64_t busy_cycles_ = 0, waited_cycles_ = 0;
+  uint64_t queue_cycles_ = 0, queue_until_ = 0;
   uint64_t bytes_ = 0, requests_ = 0;
   TraceSink sink_;
 };

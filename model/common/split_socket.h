@@ -37,14 +37,11 @@ class SplitSocket
   }
 };
 
-// Sends transactions from a SystemC thread, which then waits for all of them.
+// For transactions from a SystemC thread, which then waits for all of them.
 class BlockingClient final : public TransferClient {
  public:
-  void Send(SplitSocket& socket, TransferPayload& owner, tlm::tlm_generic_payload& payload) {
-    owner.info.client = this;
-    ++outstanding_;
-    socket.Send(payload, sc_core::SC_ZERO_TIME);
-  }
+  // One more, whose client this is, is about to be sent.
+  void Begin() { ++outstanding_; }
   // Returns when all have taken effect; false: a target refused one.
   bool Wait() {
     while (outstanding_ > 0) sc_core::wait(completed_);
@@ -53,7 +50,10 @@ class BlockingClient final : public TransferClient {
     all_ok_ = true;
     return all_ok;
   }
+  // Of the first that a target refused, once Wait has returned false.
+  tlm::tlm_response_status refusal() const { return refusal_; }
   void Complete(tlm::tlm_generic_payload& payload, uint64_t done_ps) override {
+    if (!payload.is_response_ok() && all_ok_) refusal_ = payload.get_response_status();
     all_ok_ = all_ok_ && payload.is_response_ok();
     done_ps_ = std::max(done_ps_, done_ps);
     if (--outstanding_ == 0) completed_.notify();
@@ -62,6 +62,7 @@ class BlockingClient final : public TransferClient {
  private:
   uint64_t outstanding_ = 0;
   bool all_ok_ = true;
+  tlm::tlm_response_status refusal_ = tlm::TLM_OK_RESPONSE;
   uint64_t done_ps_ = 0;
   sc_core::sc_event completed_;
 };

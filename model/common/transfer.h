@@ -9,6 +9,7 @@
 #include <tlm>
 
 #include "model/common/functional_queue.h"
+#include "model/common/path_time.h"
 #include "traces/recorder.h"
 
 namespace spyre::model {
@@ -32,9 +33,14 @@ struct Transfer : tlm::tlm_extension<Transfer> {
   uint64_t flow = 0;      // correlation of the control block
   bool move_data = true;  // false: price the transfer, touch no data
   bool poisoned = false;  // set by the root complex: a read's data are marked as damaged
-  int msi_vector = -1;    // of an MSI: its vector, below the number that the host allows
+  bool peer = false;      // set by the root complex: another card has answered
+  // A read that no answer came to, or a damaged one, may be sent again: set by the endpoint. Of a
+  // read that is sent again: set by who does.
+  bool transient = false;
+  int msi_vector = -1;  // of an MSI: its vector, below the number that the host allows
   FunctionalQueue* functional = nullptr;  // moves the data; null: the target does, at the call
   TransferClient* client = nullptr;
+  BurstTimes times;  // set by the ring and by memory
 
   // Moves data by `work()`, which touches `ranges` of LX, now or in turn; not at all if none move.
   template <typename Work>

@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "model/common/transfer.h"
+#include "model/fault/fault_injector.h"
 
 namespace spyre::model {
 
@@ -248,6 +249,22 @@ uint32_t BootLogic::failure() const {
 }
 
 uint32_t BootLogic::failure_detail() const { return slots_.Record().detail; }
+
+// Cells of a flash lose ones only.
+void BootLogic::DamageImage(uint64_t seed) {
+  if (running_ < 0) return;
+  const auto slot = static_cast<unsigned>(running_);
+  if (slots_.Check(slot) != UpdateStatus::DONE) return;
+  const uint64_t bytes = slots_.Image(slot).size();
+  const uint32_t begin = kBootRecordBytes + slot * kFirmwareSlotBytes;
+  for (uint64_t i = 0;; ++i) {
+    const auto at = static_cast<uint32_t>(begin + FaultHash(seed, i) % bytes);
+    const uint8_t old = flash_.contents()[at];
+    if (old == 0) continue;
+    flash_.Do(FlashOperation{at, std::vector<uint8_t>{static_cast<uint8_t>(old & (old - 1))}});
+    return;
+  }
+}
 
 std::string BootLogic::DescribeWait() const {
   if (!ordered_) return "";

@@ -65,6 +65,8 @@ class BootLogic : public sc_core::sc_module {
   }
 
   Flash& flash() { return flash_; }
+  // A declared fault: a bit of the image that runs is lost from the flash; `seed` chooses it.
+  void DamageImage(uint64_t seed);
   std::string DescribeWait() const;  // of a command that goes on; "" if none does
 
  private:

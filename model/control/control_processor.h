@@ -7,9 +7,18 @@
 //
 // Order: operations of one stream run in order; `serial` runs one operation at a time over all
 // streams, `pipelined` one per engine (DMA in, DMA out, compute, and prepare for COMPUTE with
-// PREPARE). An operation whose stream waits
-// for an event is passed over by other streams. After an operation of a stream has failed, later
-// ones of that stream answer ABORTED until the function is reset.
+// PREPARE), `concurrent` the same and several programs on partitions of the cores. An operation
+// whose stream waits for an event is passed over by other streams. After an operation of a stream
+// has failed, later ones of that stream answer ABORTED until the function is reset.
+//
+// Functions: which of several gets an engine follows from their weights and from what they have had
+// of it (fair_share.h); operations of one function keep their order. Copies of several functions
+// are under way at once, one of each in a direction, and the DMA engine takes their requests in
+// turn, on `serial` hardware too: there, one operation of a function runs at a time, and a program
+// beside nothing else.
+//
+// Limits: an operation that runs longer than its function may is stopped and answers TIMED_OUT
+// (function_shares.h). What it waited for then is kept for DescribeWaits. See WatchLimits.
 //
 // Events: each function has kEventSlots counters. EVENT_SIGNAL raises one, EVENT_WAIT holds its
 // stream until one has come far enough. A signal that is answered ABORTED poisons its slot: waits
@@ -32,12 +41,15 @@
 #include <vector>
 
 #include "model/common/card_config.h"
+#include "model/common/fair_share.h"
+#include "model/common/performance_counters.h"
 #include "model/common/ports.h"
 #include "model/common/resource.h"
 #include "model/common/transfer.h"
 #include "model/control/dispatcher.h"
 #include "model/control/management.h"
 #include "model/dma/dma_engine.h"
+#include "model/fault/fault_injector.h"
 
 namespace spyre::model {
 
@@ -63,9 +75,16 @@ class ControlProcessor : public sc_core::sc_module {
   struct Blocks {
     ManagementController& management;
     DmaEngine& dma;
-    ComputeDispatcher& dispatcher;
-    ComputeDispatcher* prepare;  // null: serial
+    std::vector<ComputeDispatcher*> dispatchers;  // for programs side by side
+    CorePlacement* placement;                     // null: there is one dispatcher
+    ComputeDispatcher* prepare;                   // null: serial
+    PerformanceCounters& counters;
   };
+
+  // A declared fault: a bit of the RTL's state changes that `seed` chooses. Nothing if it is none.
+  virtual void FlipBit(uint64_t /*seed*/) {}
+  // Before simulation.
+  void SetFaults(const FaultPort& port) { faults_ = port; }
 
   // --- register side ---
   virtual void SetQueue(unsigned function, const QueueRegisters& queue) = 0;
@@ -79,8 +98,16 @@ class ControlProcessor : public sc_core::sc_module {
   virtual Status error(unsigned function) const = 0;
   virtual void ClearError(unsigned function) = 0;
 
+  // Limits longer than 2 * kWatchPs are kept with the help of who runs the simulation, so that the
+  // kernel has no event for each operation, of which next to none comes to its limit. It calls this
+  // at least every kWatchPs of simulated time while operations are at work, and when nothing is
+  // left to happen (starving). True: a limit is to come.
+  static constexpr uint64_t kWatchPs = 50'000'000'000;
+  bool WatchLimits(bool starving);
+  bool at_work() const { return !at_work_.empty(); }
+
   std::vector<UnitStatistics> Statistics() const { return {statistics_}; }
-  virtual void DescribeWaits(std::vector<std::string>& lines) const = 0;
+  void DescribeWaits(std::vector<std::string>& lines) const;
   // Its signals go to *waves, which must outlive it. False: it is not RTL.
   virtual bool AttachWaves(Waves* /*waves*/) { return false; }
 
@@ -91,13 +118,26 @@ class ControlProcessor : public sc_core::sc_module {
   static constexpr std::array<const char*, kEngines> kEngineNames{"dma_in", "dma_out", "compute",
                                                                   "prepare"};
 
+  // What runs one operation at a time: the DMA engine for a function in a direction, the compute
+  // engine for a part of the cores, the prepare engine. As in the RTL (control_pkg.sv).
+  static constexpr unsigned kDmaOutPort = kMaxFunctions;
+  static constexpr unsigned kComputePort = 2 * kMaxFunctions;
+  static constexpr unsigned kPreparePort = kComputePort + kMaxPartitions;
+  static constexpr unsigned kPorts = kPreparePort + 1;
+  static constexpr uint64_t kDmaPorts = (1ull << kComputePort) - 1;
+  static std::string PortName(unsigned port);
+
   struct Operation {
     ControlBlock block{};
     Response response{};
     unsigned function = 0;
     Engine engine = kImmediate;
-    bool aborted = false;
-    Job* job = nullptr;  // while it runs on the cores
+    unsigned port = kPorts;  // where it runs; kPorts: it does not
+    DmaWork work;            // stop: why it is to end, of any engine
+    Job* job = nullptr;      // while it runs on the cores
+    uint64_t deadline_ps = 0;
+    uint64_t watched_since_ps = 0;  // when the deadline was set, and `answered` of `work` was this
+    uint64_t answered = 0;
     std::string name;
   };
 
@@ -119,12 +159,17 @@ class ControlProcessor : public sc_core::sc_module {
   virtual void DropFunction(unsigned function) = 0;  // all that the function has
   // Posts a write; it is on its way when this returns.
   bool WriteHost(unsigned function, uint64_t address, const void* data, uint64_t bytes);
+  // Posts a response, at its place in the queue's ring.
+  bool WriteResponse(unsigned function, const QueueRegisters& queue, uint64_t address,
+                     const Response& response);
   // A message through the management controller. Waits.
   Status Translate(unsigned function, const Message& message, ControlBlock* block, uint64_t* fault);
-  // Runs the operation on its engine and fills in status, fault and counters. Waits; one caller an
-  // engine at a time.
+  // Runs the operation on its engine and fills in status, fault and counters. Waits; one caller a
+  // port at a time.
   void Run(Operation& operation);
-  static void Abort(Operation& operation);       // while it runs, or before
+  // While it runs, or before. The first reason counts.
+  static void Stop(Operation& operation, Status why);
+  virtual void DescribeHeldOperations(std::vector<std::string>& lines) const = 0;
   void Trace(const Operation& operation) const;  // after its end
   void Interrupt(unsigned function, uint32_t cause) { interrupt->Interrupt(function, cause); }
   static std::string DescribeRunning(const Operation& operation);
@@ -136,21 +181,39 @@ class ControlProcessor : public sc_core::sc_module {
   // False: the function is being reset, nothing of it is fetched. accepting_changed_ tells of the
   // end.
   bool Accepting(unsigned function) const { return blocks_.management.accepting(function); }
+  const FunctionShares& shares() const { return blocks_.management.shares(); }
+  virtual void ShareChanged(unsigned /*function*/) {}
+  // Compute ports that there are, and how many programs of the function may be at work.
+  unsigned compute_ports() const { return static_cast<unsigned>(blocks_.dispatchers.size()); }
+  unsigned MostPrograms(unsigned function) const {
+    return blocks_.placement == nullptr ? 1 : blocks_.placement->PartitionsOf(function);
+  }
 
   const CardConfig& config_;
   UnitStatistics statistics_;
   sc_core::sc_event accepting_changed_;
 
  private:
+  // What declared faults do to a response; true: it is on its way, or lost.
+  bool SpoilResponse(unsigned function, const QueueRegisters& queue, uint64_t address,
+                     const Response& response);
   void RunDma(Operation& operation);
   void RunCompute(Operation& operation, ComputeDispatcher& dispatcher);
+  ComputeDispatcher* DispatcherOf(const Operation& operation) const;
+  void SetDeadline(Operation& operation);
+  void CheckLimits();  // process
+  void KeepDiagnosis(const Operation& operation);
 
   Blocks blocks_;
   trace::Recorder* recorder_;
+  FaultPort faults_;
   TraceSink messages_;  // the management controller at work
   TransferPayload read_payload_, write_payload_;
   std::vector<uint64_t> resets_;  // by function
   sc_core::sc_event reset_;
+  std::vector<Operation*> at_work_;                  // in the order in which they began
+  sc_core::sc_event limit_;                          // the earliest deadline of those may have come
+  std::vector<std::vector<std::string>> timed_out_;  // by function: the last one's diagnosis
 };
 
 // As config.control.fidelity says.

@@ -9,17 +9,16 @@
 namespace spyre::model {
 
 ComputeDispatcher::ComputeDispatcher(const sc_core::sc_module_name& name, const CardConfig& config,
-                                     const Mmu& mmu, Ring& ring, SyncFabric& fabric,
-                                     FunctionalQueue& functional, std::vector<Core*> cores)
+                                     const Mmu& mmu, Ring& ring, FunctionalQueue& functional,
+                                     std::vector<Core*> cores, CorePlacement* placement)
     : sc_module(name),
       config_(config),
       mmu_(mmu),
       ring_(ring),
-      fabric_(fabric),
       functional_(functional),
       cores_(std::move(cores)),
-      prepares_(cores_.front()->role() == CoreRole::kService) {
-  for (Core* core : cores_) functional_.AddLx(core->lx());
+      prepares_(cores_.front()->role() == CoreRole::kService),
+      placement_(placement) {
   // Nothing larger than an image is read.
   const uint64_t bursts = (config.core.lx_reserved_bytes + kMaxBurstBytes - 1) / kMaxBurstBytes;
   for (uint64_t i = 0; i < bursts; ++i) {
@@ -28,7 +27,10 @@ ComputeDispatcher::ComputeDispatcher(const sc_core::sc_module_name& name, const 
   }
 }
 
-void ComputeDispatcher::Execute(const ControlBlock& block, Job& job) {
+void ComputeDispatcher::Execute(const ControlBlock& block, Job& job, uint32_t cost) {
+  cost_ = cost;
+  job_ = &job;
+  job.fabric = &fabric_;
   job.prepare = prepares_;
   job.function = block.function;
   job.flow = block.correlation;
@@ -39,12 +41,24 @@ void ComputeDispatcher::Execute(const ControlBlock& block, Job& job) {
     };
   }
   if (on_job_) on_job_(job, false);
+  job.start_path = {};
+  job.start_path.at_ps = NowPs();
+  job.follows_paths = on_job_ != nullptr;
   Run(block, job);
   functional_.Join();  // whoever hears of the end may look at the result
+  if (placement_ != nullptr) placement_->Free(job);
+  job_ = nullptr;
   if (on_job_) on_job_(job, true);
 }
 
+void ComputeDispatcher::DescribeWaits(std::vector<std::string>& lines) const {
+  for (const Core* core : cores_)
+    if (job_ != nullptr && (job_->cores >> core->index() & 1) != 0) core->DescribeWaits(lines);
+}
+
 void ComputeDispatcher::Run(const ControlBlock& block, Job& job) {
+  for (const auto& payload : payloads_)
+    payload->info.function = static_cast<uint16_t>(job.function);
   Status status = BindSegments(block, job);
   if (status == Status::OK) status = LoadProgram(block, job);
   if (status != Status::OK) {
@@ -54,25 +68,42 @@ void ComputeDispatcher::Run(const ControlBlock& block, Job& job) {
   if (job.aborted) return;
   if ((block.flags & kFlagTimingOnly) == 0 && !job.program->timing_only)
     job.functional = &functional_;
-  const Tenant tenant{job.function, mmu_.tenant(job.function)};
-  if (!lx_of_ || lx_of_->function != tenant.function || lx_of_->tenant != tenant.tenant) {
-    // LX outlives a launch, but not a change of function or of who uses it. All cores clear theirs
-    // at once, at port speed.
-    if (lx_of_) {
-      for (Core* core : cores_) functional_.Overwrite(core->lx(), [core] { core->ClearLx(); });
-      const uint64_t width = config_.core.lx_port_bytes_per_cycle;
-      const uint64_t cycles = (config_.lx_usable_bytes() + width - 1) / width;
-      sc_core::wait(Ps(Clock(config_.clock.core_mhz).Edge(cycles)));
-      if (job.aborted) return;
-    }
-    lx_of_ = tenant;
-  }
+  ClearLx(job);
+  if (job.aborted) return;
   job.units_start_ps = NowPs();
+  job.end_path = job.start_path;
   const bool fast = fast_ != nullptr && job.functional == nullptr;
   if (fast && fast_->Repeat(job, image_)) return;
   if (fast) fast_->Begin(job);
   RunCores(job);
   if (fast) fast_->End(job);
+}
+
+// LX outlives a launch, but not a change of function or of who uses it. The cores clear theirs at
+// once, at port speed.
+void ComputeDispatcher::ClearLx(Job& job) {
+  bool clears = false;
+  for (Core* core : cores_) {
+    if (!core->Runs(job) || core->GiveLxTo(job.function, mmu_.tenant(job.function))) continue;
+    functional_.Overwrite(core->lx(), [core] { core->ClearLx(); });
+    clears = true;
+  }
+  if (!clears) return;
+  const uint64_t width = config_.core.lx_port_bytes_per_cycle;
+  const uint64_t cycles = (config_.lx_usable_bytes() + width - 1) / width;
+  sc_core::wait(Ps(Clock(config_.clock.core_mhz).Edge(cycles)));
+  job.start_path.Until(NowPs(), Cause::kLxPort);
+}
+
+// Which cores the program gets.
+Status ComputeDispatcher::Place(uint32_t core_mask, Job& job) {
+  if (placement_ == nullptr) {
+    if ((core_mask & ~mmu_.cores(job.function)) != 0) return Status::PERMISSION;
+    job.cores = core_mask;
+    return Status::OK;
+  }
+  if (!placement_->Fits(job.function, core_mask)) return Status::PERMISSION;
+  return placement_->Take(job, core_mask, cost_) ? Status::OK : job.status;
 }
 
 void ComputeDispatcher::RunCores(Job& job) {
@@ -84,9 +115,10 @@ void ComputeDispatcher::RunCores(Job& job) {
     sc_core::wait(job.done | job.abort);
     if (!job.aborted || torn_down) continue;
     torn_down = true;
-    if (!prepares_) ring_.AbandonMulticasts();  // the service core is in none
+    if (!prepares_) ring_.AbandonMulticasts(job.cores);  // the service core is in none
     fabric_.ReleaseAll();
-    for (Core* core : cores_) core->WakeUnits();
+    for (Core* core : cores_)
+      if (core->Runs(job)) core->WakeUnits();
   }
 }
 
@@ -106,11 +138,9 @@ Status ComputeDispatcher::BindSegments(const ControlBlock& block, Job& job) {
   job.fault_address = block.segment_table;
   std::array<SegmentEntry, kSegments> table;
   static_assert(sizeof(table) == kStickBytes);
-  const Status readable =
-      mmu_.CheckPhysical(block.function, block.segment_table, kStickBytes, kPermissionRead);
-  if (readable != Status::OK) return readable;
   std::array<uint8_t, kStickBytes> bytes{};
-  if (!Read(block.segment_table, bytes.data(), bytes.size(), 0)) return Status::BUS_ERROR;
+  const Status read = Read(job, block.function, block.segment_table, bytes.data(), bytes.size(), 0);
+  if (read != Status::OK) return read;
   std::memcpy(table.data(), bytes.data(), bytes.size());
   for (int i = 0; i < kProgramSegment; ++i) {
     const uint64_t length = table[i].length_permission & ~(kStickBytes - 1);
@@ -128,7 +158,8 @@ Status ComputeDispatcher::LoadProgram(const ControlBlock& block, Job& job) {
   }
   const uint64_t base = block.program_base + block.device_address;
   image_.resize(kImageHeaderBytes);
-  if (!Read(base, image_.data(), kImageHeaderBytes, 0)) return Status::BUS_ERROR;
+  Status read = Read(job, block.function, base, image_.data(), kImageHeaderBytes, 0);
+  if (read != Status::OK) return read;
   job.bytes_read += kImageHeaderBytes;
   try {
     const ImageInfo info = ReadImageHeader(image_.data(), image_.size());
@@ -136,13 +167,16 @@ Status ComputeDispatcher::LoadProgram(const ControlBlock& block, Job& job) {
     if (info.image_bytes > config_.core.lx_reserved_bytes || (info.core_mask & ~present) != 0)
       return Status::BAD_PROGRAM;
     if (prepares_ && info.core_mask != 1) return Status::BAD_PROGRAM;
-    if ((info.core_mask & ~uint64_t{mmu_.cores(job.function)}) != 0) return Status::PERMISSION;
+    const Status placed = Place(info.core_mask, job);
+    if (placed != Status::OK) return placed;
     if (info.image_bytes > block.program_bytes - block.device_address) return Status::PAGE_FAULT;
     image_.resize(info.image_bytes);
     const uint64_t rest = image_.size() - kImageHeaderBytes;
-    if (rest > 0 &&
-        !Read(base + kImageHeaderBytes, &image_[kImageHeaderBytes], rest, info.core_mask))
-      return Status::BUS_ERROR;
+    if (rest > 0) {
+      read = Read(job, block.function, base + kImageHeaderBytes, &image_[kImageHeaderBytes], rest,
+                  job.cores);
+    }
+    if (read != Status::OK) return read;
     job.bytes_read += rest;
     job.program = std::make_shared<const Program>(Decode(image_.data(), image_.size()));
   } catch (const Error&) {
@@ -152,15 +186,27 @@ Status ComputeDispatcher::LoadProgram(const ControlBlock& block, Job& job) {
   return job.program->lx_bytes <= config_.lx_usable_bytes() ? Status::OK : Status::LX_OVERFLOW;
 }
 
-bool ComputeDispatcher::Read(uint64_t physical, uint8_t* data, uint64_t bytes, uint32_t mask) {
+Status ComputeDispatcher::Read(Job& job, unsigned function, uint64_t physical, uint8_t* data,
+                               uint64_t bytes, uint32_t mask) {
+  const Translation allowed = mmu_.Ask(function, physical, bytes, kPermissionRead);
+  if (allowed.status != Status::OK) return allowed.status;
   for (uint64_t offset = 0; offset < bytes; offset += kMaxBurstBytes) {
     const uint64_t burst = std::min<uint64_t>(kMaxBurstBytes, bytes - offset);
     TransferPayload& payload = *payloads_[offset / kMaxBurstBytes];
     payload.info.group = mask;
-    client_.Send(ring_socket, payload,
-                 payload.Prepare(tlm::TLM_READ_COMMAND, physical + offset, data + offset, burst));
+    payload.info.client = &client_;
+    client_.Begin();
+    ring_socket.Send(payload, tlm::TLM_READ_COMMAND, allowed.grant.Part(offset, burst),
+                     data + offset, sc_core::SC_ZERO_TIME);
   }
-  return client_.Wait();
+  const bool ok = client_.Wait();
+  // Bursts follow each other: the last is done last.
+  const BurstTimes& times = payloads_[(bytes - 1) / kMaxBurstBytes]->info.times;
+  SpendToMemory(job.start_path, times);
+  SpendFromMemory(job.start_path, times, NowPs());
+  if (ok) return Status::OK;
+  return client_.refusal() == tlm::TLM_BURST_ERROR_RESPONSE ? Status::RING_FAULT
+                                                            : Status::BUS_ERROR;
 }
 
 }  // namespace spyre::model

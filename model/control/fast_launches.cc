@@ -111,9 +111,11 @@ bool FastLaunches::Repeat(Job& job, const std::vector<uint8_t>& image) {
     Add(part.units);
   }
   wait_until(begin + mean);
-  job.bytes_read += price.bytes_read;
-  job.bytes_written += price.bytes_written;
-  job.macs += price.macs;
+  job.bytes_read += price.done.bytes_read;
+  job.bytes_written += price.done.bytes_written;
+  job.macs += price.done.macs;
+  job.fp16_macs += price.done.fp16_macs;
+  SetPath(job, price.path, stretch);
   ++statistics_.repeated;
   statistics_.repeated_ps += NowPs() - begin;
   return true;
@@ -225,7 +227,12 @@ void FastLaunches::End(Job& job) {
     const ProgramWork& work = price_->survey->work;
     job.bytes_read = read_before_ + work.bytes_read;
     job.bytes_written = work.bytes_written;
+    if (job.macs > 0) {
+      job.fp16_macs =
+          Scaled(job.fp16_macs, static_cast<double>(work.macs) / static_cast<double>(job.macs));
+    }
     job.macs = work.macs;
+    SetPath(job, job.end_path.Since(job.start_path), factor);
     ++statistics_.partly;
     statistics_.partly_ps += NowPs() - begin;
     statistics_.simulated_ps += stopped_at - begin;
@@ -244,13 +251,19 @@ void FastLaunches::End(Job& job) {
   price.least_ps = std::min(price.least_ps, ps);
   price.most_ps = std::max(price.most_ps, ps);
   price.last_ps = ps;
-  price.bytes_read = job.bytes_read - read_before_;
-  price.bytes_written = job.bytes_written;
-  price.macs = job.macs;
+  price.done = {job.bytes_read - read_before_, job.bytes_written, job.macs, job.fp16_macs};
+  price.path = job.end_path.Since(job.start_path);
   price.parts = std::move(parts_);
   statistics_.spread =
       std::max(statistics_.spread, static_cast<double>(price.most_ps - price.least_ps) /
                                        static_cast<double>(std::max<uint64_t>(price.least_ps, 1)));
+}
+
+void FastLaunches::SetPath(Job& job, PathTime path, double factor) {
+  path.Scale(factor);
+  job.end_path = job.start_path;
+  job.end_path.Add(path);
+  job.end_path.at_ps = NowPs();
 }
 
 FastLaunches::Units FastLaunches::Read() const {

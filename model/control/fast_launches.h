@@ -73,9 +73,10 @@ class FastLaunches {
     std::optional<ProgramSurvey> survey;  // empty: too long
     uint64_t samples = 0;
     uint64_t sum_ps = 0, least_ps = UINT64_MAX, most_ps = 0;
-    uint64_t bytes_read = 0, bytes_written = 0, macs = 0;
+    WorkDone done;
     uint64_t last_ps = 0;  // of the sample that `parts` are of
     std::vector<Part> parts;
+    PathTime path;  // of the same sample
   };
   // Shares of all bytes read, bytes written and multiply-accumulates, of those that there are.
   struct Shares {
@@ -88,6 +89,8 @@ class FastLaunches {
     double ps;  // since the start of the cores
   };
 
+  // As if the job's units had taken that path, at another pace.
+  static void SetPath(Job& job, PathTime path, double factor);
   static std::string KeyOf(const Job& job, const std::vector<uint8_t>& image);
   Price& PriceOf(const Job& job, const std::vector<uint8_t>& image);
   Price& Surveyed(const std::string& key, const Job& job);

@@ -33,6 +33,8 @@ class FirmwareRunner {
   virtual std::string NameOf(uint32_t /*address*/) const { return ""; }
   virtual void Halt() = 0;  // the firmware has failed: stops until Restart, for a debugger to see
   virtual void Hold() = 0;  // in reset until Restart
+  // The next instruction that it executes is illegal.
+  virtual void Break() = 0;
   // Starts `program`, which it can run, as after power-on: what it had is forgotten.
   virtual void Restart(const FirmwareProgram& program) = 0;
   // The RTL, if that is what it is.

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The firmware on the host: the code of firmware/ itself, called when a request waits.
+#include <contract/registers.h>
+
 #include <bitset>
 
 #include "firmware/firmware.h"
@@ -27,7 +29,7 @@ class HostFirmware final : public FirmwareRunner {
     for (;;) {
       while (!restart_) sc_core::wait(wake_);
       restart_ = false;
-      halted_ = false;
+      halted_ = broken_ = false;
       fw_boot(firmware(), &bus);
       while (!restart_) {
         if (halted_ || pending_ == 0) {
@@ -35,7 +37,12 @@ class HostFirmware final : public FirmwareRunner {
           continue;
         }
         sc_core::wait(Ps(message_ps_ * std::bitset<32>(pending_).count()), restarted_);
-        if (!halted_ && !restart_) fw_service(firmware());
+        if (halted_ || restart_) continue;
+        if (broken_) {
+          Panic();
+        } else {
+          fw_service(firmware());
+        }
       }
     }
   }
@@ -52,6 +59,7 @@ class HostFirmware final : public FirmwareRunner {
     restart_ = false;
     restarted_.notify(sc_core::SC_ZERO_TIME);
   }
+  void Break() override { broken_ = true; }
   void Restart(const FirmwareProgram& /*program*/) override {
     restart_ = true;
     wake_.notify(sc_core::SC_ZERO_TIME);
@@ -59,6 +67,13 @@ class HostFirmware final : public FirmwareRunner {
   }
 
  private:
+  // As the trap handler of the target does.
+  void Panic() {
+    constexpr uint32_t kIllegalInstruction = 2;
+    bus_.Write(regs::MC_PANIC_PC, own_.entry);
+    bus_.Write(regs::MC_PANIC_VALUE, 0);
+    bus_.Write(regs::MC_PANIC, kIllegalInstruction);
+  }
   static uint32_t Read(void* context, uint32_t address) {
     return static_cast<HostFirmware*>(context)->bus_.Read(address);
   }
@@ -72,6 +87,7 @@ class HostFirmware final : public FirmwareRunner {
   ControllerBus& bus_;
   uint32_t pending_ = 0;
   bool halted_ = false;
+  bool broken_ = false;
   bool restart_ = false;
   sc_core::sc_event wake_, restarted_;
   alignas(FW_STATE_ALIGN) unsigned char state_[FW_STATE_BYTES] = {};

@@ -32,6 +32,8 @@ bool HasEffect(uint32_t address) {
     case regs::MC_REGION_SET:
     case regs::MC_SCRUB:
     case regs::MC_CORE_MASK_SET:
+    case regs::MC_SHARE_SET:
+    case regs::MC_ERROR_DONE:
       return true;
     default:
       return false;
@@ -59,7 +61,7 @@ bool InWords(uint32_t address, uint32_t first) {
 
 ManagementController::ManagementController(const sc_core::sc_module_name& name,
                                            const CardConfig& config, Mmu& mmu)
-    : sc_module(name), config_(config), mmu_(mmu), scrubber_("scrubber", config) {
+    : sc_module(name), config_(config), mmu_(mmu), scrubber_("scrubber", config), shares_(config) {
   runner_ = config.management.fidelity == ManagementFidelity::kRtl
                 ? MakeRtlFirmware(config, *this)
                 : MakeHostFirmware(config, *this);
@@ -157,6 +159,7 @@ void ManagementController::CardReset() {
 
 void ManagementController::HoldFirmware() {
   runner_->Hold();
+  hung_ = trapped_ = nullptr;
   watchdog_.cancel();
   boot_deadline_.cancel();
   arrived_.cancel();
@@ -165,7 +168,10 @@ void ManagementController::HoldFirmware() {
   letter_ = {};
   admin_status_ = mailbox_status_ = 0;
   resets_.clear();
+  errors_.clear();
+  lost_errors_ = 0;
   scrubber_.Reset();
+  shares_.Reset();
   answering_ = false;
   line_.clear();
   log_.clear();
@@ -190,6 +196,7 @@ void ManagementController::UpdatePending() {
   if (message_.waits) pending |= regs::MC_PENDING_MESSAGE_MASK;
   if (admin_status_ == kAdminBusy && !answering_) pending |= regs::MC_PENDING_ADMIN_MASK;
   if (mailbox_status_ == kAdminBusy) pending |= regs::MC_PENDING_MAILBOX_MASK;
+  if (!errors_.empty()) pending |= regs::MC_PENDING_ERROR_MASK;
   pending_ = pending;
   runner_->SetPending(pending);
 }
@@ -215,6 +222,11 @@ uint32_t ManagementController::Read(uint32_t address) {
       return static_cast<uint32_t>(config_.usable_bytes() >> 32);
     case regs::MC_PENDING:
       return pending_;
+    case regs::MC_TIME_LO:
+      latched_time_ps_ = NowPs();
+      return static_cast<uint32_t>(latched_time_ps_);
+    case regs::MC_TIME_HI:
+      return static_cast<uint32_t>(latched_time_ps_ >> 32);
     case regs::MC_MESSAGE_FUNCTION:
       return message_.function;
     case regs::MC_MESSAGE_CRC:
@@ -237,6 +249,14 @@ uint32_t ManagementController::Read(uint32_t address) {
       return static_cast<uint32_t>(request_.length >> 32);
     case regs::MC_RESET_FUNCTION:
       return resets_.empty() ? 0 : resets_.front();
+    case regs::MC_ERROR_WHAT:
+    case regs::MC_ERROR_FUNCTION:
+    case regs::MC_ERROR_DETAIL0:
+    case regs::MC_ERROR_DETAIL1:
+    case regs::MC_ERROR_LOST:
+    case regs::MC_ERROR_TIME_LO:
+    case regs::MC_ERROR_TIME_HI:
+      return ErrorRegister(address);
     case regs::MC_LETTER_COMMAND:
       return letter_.command;
     case regs::MC_LETTER_ARG0:
@@ -302,14 +322,21 @@ void ManagementController::Effect(uint32_t address, uint32_t value) {
       resets_.pop_front();
       if (on_accepting_) on_accepting_();
       break;
+    case regs::MC_ERROR_DONE:
+      if (!errors_.empty()) errors_.pop_front();
+      break;
     case regs::MC_REGION_SET:
       SetRegion();
       break;
     case regs::MC_SCRUB:
       scrubber_.Clear(Pair(regs::MC_SCRUB_BASE_LO), Pair(regs::MC_SCRUB_LENGTH_LO));
       break;
+    case regs::MC_SHARE_SET:
+      SetShare();
+      break;
     default:  // MC_CORE_MASK_SET
       mmu_.SetCores(Register(regs::MC_REGION_FUNCTION), Register(regs::MC_CORE_MASK));
+      shares_.CoresChanged(Register(regs::MC_REGION_FUNCTION));
       break;
   }
   UpdatePending();
@@ -358,20 +385,16 @@ void ManagementController::Fail(FirmwareState state, BootFailure failure, uint32
   stopped_ = true;
   watchdog_.cancel();
   boot_deadline_.cancel();
+  if (hung_ != nullptr && failure == BootFailure::WATCHDOG)
+    FaultInjector::Detected(*hung_, "the firmware's watchdog", NowPs());
+  if (trapped_ != nullptr && failure == BootFailure::TRAP)
+    FaultInjector::Detected(*trapped_, "the firmware's trap handler", NowPs());
   const std::string text = fmt::format("firmware of the management controller: {}{}{}", what,
                                        runner_->Where(), LastLines());
   registers_[(regs::MC_STATE - kBus) / 4] = static_cast<uint32_t>(state);
   if (!boot_->Failed(failure, detail)) fault_ = text;
   runner_->Halt();
   if (!fault_.empty()) lost->Lost();
-}
-
-void ManagementController::NoFirmware(const std::string& why) {
-  fault_ =
-      fmt::format("the management controller has nothing to run: {} (FW_FAILURE {}, detail {})",
-                  why, boot_->failure(), boot_->failure_detail());
-  registers_[(regs::MC_STATE - kBus) / 4] = static_cast<uint32_t>(FirmwareState::FAILED);
-  lost->Lost();
 }
 
 }  // namespace spyre::model

@@ -3,10 +3,10 @@
 // virtual function and every request of the PF passes here; what to answer is the firmware's to
 // decide (firmware/), and who runs the firmware is the FirmwareRunner's.
 //
-// Requests wait in four places, one each: a reset function, a message, a request of the PF, a
-// mailbox command. Any of them raises the external interrupt; the firmware answers through its bus
-// (model/contract/registers.toml, scope "controller"). A function under reset is fenced: not
-// accepting until the firmware has cleaned up.
+// Requests wait in five places: a reset function, a message, a request of the PF, a mailbox
+// command, an error of the hardware. Any of them raises the external interrupt; the firmware
+// answers through its bus (model/contract/registers.toml, scope "controller"). A function under
+// reset is fenced: not accepting until the firmware has cleaned up.
 //
 // Which firmware runs is the BootLogic's to choose. A firmware that fails (self-test, trap,
 // watchdog, not ready in time) stops; if it was on trial, the boot logic starts another, and else
@@ -25,11 +25,14 @@
 #include <systemc>
 
 #include "model/common/card_config.h"
+#include "model/common/hardware_error.h"
 #include "model/common/ports.h"
 #include "model/contract/control_block.h"
 #include "model/control/boot_logic.h"
 #include "model/control/firmware_runner.h"
+#include "model/control/function_shares.h"
 #include "model/control/scrubber.h"
+#include "model/fault/fault_injector.h"
 #include "model/mmu/mmu.h"
 
 namespace spyre::model {
@@ -48,7 +51,10 @@ struct MailboxLetter {
   uint32_t arg1 = 0;
 };
 
-class ManagementController : public sc_core::sc_module, private ControllerBus, private BootClient {
+class ManagementController : public sc_core::sc_module,
+                             public HardwareErrorSink,
+                             private ControllerBus,
+                             private BootClient {
  public:
   sc_core::sc_port<InterruptInterface> interrupt{"interrupt"};  // an answer to the PF is there
   sc_core::sc_port<FaultInterface> lost{"lost"};  // the firmware has stopped: see fault()
@@ -72,9 +78,12 @@ class ManagementController : public sc_core::sc_module, private ControllerBus, p
   uint32_t mailbox_status() const { return mailbox_status_; }
   uint32_t mailbox_result(unsigned i) const;
   void FunctionReset(unsigned function);
+  // For the firmware's error log. As many wait as a log has records; others are only counted.
+  void Report(const HardwareError& error) override;
   void CardReset();  // the firmware boots again, and knows of nothing that was
   BootLogic& boot() { return *boot_; }
   Scrubber& scrubber() { return scrubber_; }
+  FunctionShares& shares() { return shares_; }
   FirmwareState state() const { return static_cast<FirmwareState>(Register(regs::MC_STATE)); }
   uint32_t version() const { return Register(regs::MC_VERSION); }
   uint32_t capabilities() const { return Register(regs::MC_CAPABILITIES); }
@@ -83,6 +92,11 @@ class ManagementController : public sc_core::sc_module, private ControllerBus, p
   // Why the firmware has stopped, with pc and log; empty while it runs.
   const std::string& fault() const { return fault_; }
   const std::deque<std::string>& log() const { return log_; }
+  // Declared faults: the firmware goes on no more, as in the middle of a request; its next
+  // instruction is none; a bit of the RTL changes that `seed` chooses. The injection outlives this.
+  void Hang(Injection* injection);
+  void Trap(Injection* injection);
+  void FlipBit(uint64_t seed);
   // False: the controller is not RTL.
   bool AttachWaves(Waves* waves);
   // Of the RTL controller, before simulated time moves; outlives it. Null: none. BadInput if it is
@@ -97,9 +111,11 @@ class ManagementController : public sc_core::sc_module, private ControllerBus, p
   void Write(uint32_t address, uint32_t value) override;
   void Effect(uint32_t address, uint32_t value);  // of a write, on the rest of the card
   uint32_t Register(uint32_t address) const;
+  uint32_t ErrorRegister(uint32_t address) const;  // of block error
   void UpdatePending();
   uint64_t Pair(uint32_t low) const;  // a register and the next, its high half
   void SetRegion();
+  void SetShare();
   void AnswerRequest(uint32_t status);
   void Log(char c);
   void ArmWatchdog(uint32_t us);
@@ -115,9 +131,10 @@ class ManagementController : public sc_core::sc_module, private ControllerBus, p
   const CardConfig& config_;
   Mmu& mmu_;
   Scrubber scrubber_;
+  FunctionShares shares_;
   std::function<void()> on_accepting_;
 
-  std::array<uint32_t, 0x6000 / 4> registers_{};  // what the firmware wrote, by offset on its bus
+  std::array<uint32_t, 0x7000 / 4> registers_{};  // what the firmware wrote, by offset on its bus
   struct {
     bool waits = false;
     unsigned function = 0;
@@ -130,7 +147,10 @@ class ManagementController : public sc_core::sc_module, private ControllerBus, p
   MailboxLetter letter_;
   uint32_t mailbox_status_ = 0;
   std::deque<unsigned> resets_;
+  std::deque<HardwareError> errors_;  // oldest first
+  uint32_t lost_errors_ = 0;
   uint32_t pending_ = 0;
+  uint64_t latched_time_ps_ = 0;  // that MC_TIME_HI shows
   sc_core::sc_event arrived_;
 
   std::string line_;  // of the log, not yet ended
@@ -138,6 +158,8 @@ class ManagementController : public sc_core::sc_module, private ControllerBus, p
   std::string fault_;
   sc_core::sc_event watchdog_, boot_deadline_;
   bool stopped_ = false;  // the firmware that was started has failed
+  Injection* hung_ = nullptr;
+  Injection* trapped_ = nullptr;
   std::unique_ptr<FirmwareRunner> runner_;
   std::unique_ptr<BootLogic> boot_;
 };

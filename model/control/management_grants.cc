@@ -20,6 +20,12 @@ void ManagementController::SetRegion() {
   });
 }
 
+void ManagementController::SetShare() {
+  shares_.Set(
+      Register(regs::MC_REGION_FUNCTION),
+      {Register(regs::MC_TIME_LIMIT), Register(regs::MC_WEIGHT), Register(regs::MC_STOPPED) != 0});
+}
+
 void ManagementController::AnswerRequest(uint32_t status) {
   answering_ = false;
   if (admin_status_ != kAdminBusy) return;

@@ -12,7 +12,8 @@ namespace {
 
 ControlRtl::Settings SettingsOf(const CardConfig& config, const Clock& clock) {
   ControlRtl::Settings settings;
-  settings.serial = config.concurrency == Concurrency::kSerial;
+  settings.serial = config.serial();
+  settings.compute_ports = config.concurrent() ? kMaxPartitions : 1;
   settings.fetch_batch = static_cast<uint32_t>(config.control.fetch_batch);
   settings.decode_ps = config.control.decode_ns * 1000;
   settings.dispatch_ps = config.control.dispatch_ns * 1000;
@@ -39,11 +40,8 @@ RtlControlProcessor::RtlControlProcessor(const sc_core::sc_module_name& name,
   SC_THREAD(Clock);
   SC_THREAD(ReadEntries);
   SC_THREAD(TranslateMessages);
-  static_assert(kEngines == ControlRtl::kEngines);
-  for (unsigned engine = 0; engine < kEngines; ++engine) {
-    sc_core::sc_spawn([this, engine] { RunEngine(static_cast<Engine>(engine)); },
-                      kEngineNames[engine]);
-  }
+  static_assert(kPorts == ControlRtl::kPorts);
+  for (unsigned function = 0; function < functions_.size(); ++function) ShareChanged(function);
 }
 
 // ---------------------------------------------------------------- register side
@@ -91,9 +89,9 @@ void RtlControlProcessor::DropFunction(unsigned function) {
     return pending.node.function == function;
   };
   pending_.erase(std::remove_if(pending_.begin(), pending_.end(), of_function), pending_.end());
-  for (size_t engine = 0; engine < kEngines; ++engine) {
-    if (at_work_[engine] && operations_[engine].function == function) Abort(operations_[engine]);
-  }
+  ForRunning([function](Operation& operation) {
+    if (operation.function == function) Stop(operation, Status::ABORTED);
+  });
   Wake();
 }
 
@@ -106,8 +104,9 @@ uint32_t RtlControlProcessor::response_tail(unsigned function) const {
 }
 
 bool RtlControlProcessor::busy(unsigned function) const {
-  for (size_t engine = 0; engine < kEngines; ++engine)
-    if (at_work_[engine] && operations_[engine].function == function) return true;
+  bool runs = false;
+  ForRunning([&](const Operation& operation) { runs |= operation.function == function; });
+  if (runs) return true;
   const uint32_t head = submission_head(function);
   return head != functions_[function].queue.submission_tail || head != response_tail(function);
 }
@@ -197,6 +196,11 @@ void RtlControlProcessor::Step(uint64_t now_ps) {
                 std::any_of(functions_.begin(), functions_.end(),
                             [](const FunctionState& state) { return !state.doorbells.empty(); });
   }
+  if (!ended_.empty()) {
+    rtl_->EndOperation(ended_.front(), ports_[ended_.front()]->operation.response);
+    ended_.pop_front();
+    input_ |= !ended_.empty();
+  }
   rtl_->Clock(now_ps);
   ControlRtl::Taken taken;
   if (rtl_->TakeOperation(&taken)) TakeOperation(taken);
@@ -216,12 +220,13 @@ void RtlControlProcessor::ServeHost() {
   } else if (rtl_->entry_next()) {
     NextEntry();
   }
-  for (unsigned engine = 0; engine < kEngines; ++engine)
-    if (rtl_->started(engine)) StartOperation(engine);
+  ControlRtl::Started started{};
+  if (rtl_->TakeStart(&started)) StartOperation(started);
   ControlRtl::Write write;
   if (rtl_->TakeWrite(&write)) {
     rtl_->EndWrite(functions_[write.function].reset ||
-                   WriteHost(write.function, write.address, &write.response, kEntryBytes));
+                   WriteResponse(write.function, functions_[write.function].queue, write.address,
+                                 write.response));
     input_ = true;
   }
 }
@@ -276,28 +281,46 @@ void RtlControlProcessor::TakeOperation(const ControlRtl::Taken& taken) {
   Operation operation;
   operation.block = taken.block;
   operation.function = taken.node.function;
-  operation.engine = static_cast<Engine>(taken.engine);
+  operation.engine = EngineOf(taken.port);
+  operation.port = taken.port;
   operation.name = OpcodeName(static_cast<Opcode>(taken.block.opcode));
   operation.response.started_ps = operation.response.finished_ps = NowPs();
   operation.response.fault_core = kNoCore;
-  if (operation.engine != kImmediate) operations_[operation.engine] = operation;
 
   const auto mine = [&](const Pending& pending) {
     return pending.node.function == taken.node.function && pending.node.slot == taken.node.slot;
   };
   const auto found = std::find_if(pending_.begin(), pending_.end(), mine);
-  if (found == pending_.end()) return;  // its function was reset
-  operation.block = found->block;
-  if (operation.engine == kImmediate) Trace(operation);
-  pending_.erase(found);
+  if (found != pending_.end()) {  // else its function was reset
+    if (operation.engine == kImmediate) {
+      operation.block = found->block;
+      Trace(operation);
+    }
+    pending_.erase(found);
+  }
+  if (operation.engine == kImmediate) return;
+  std::unique_ptr<Port>& port = ports_[taken.port];
+  if (port == nullptr) {
+    port = std::make_unique<Port>();
+    sc_core::sc_spawn([this, index = taken.port] { RunPort(index); }, PortName(taken.port).c_str());
+  }
+  port->operation = std::move(operation);
 }
 
-void RtlControlProcessor::StartOperation(unsigned engine) {
-  Operation& operation = operations_[engine];
-  operation.aborted = rtl_->started_aborted(engine) || functions_[operation.function].reset;
+ControlProcessor::Engine RtlControlProcessor::EngineOf(unsigned port) {
+  if (port < kDmaOutPort) return kDmaIn;
+  if (port < kComputePort) return kDmaOut;
+  if (port < kPreparePort) return kCompute;
+  return port == kPreparePort ? kPrepare : kImmediate;
+}
+
+void RtlControlProcessor::StartOperation(const ControlRtl::Started& started) {
+  Port& port = *ports_[started.port];
+  Operation& operation = port.operation;
+  if (started.aborted || functions_[operation.function].reset) Stop(operation, Status::ABORTED);
   operation.response.started_ps = NowPs();
-  at_work_[engine] = true;
-  start_[engine].notify(sc_core::SC_ZERO_TIME);
+  port.at_work = true;
+  port.start.notify(sc_core::SC_ZERO_TIME);
 }
 
 void RtlControlProcessor::ReadEntries() {
@@ -328,17 +351,26 @@ void RtlControlProcessor::TranslateMessages() {
   }
 }
 
-void RtlControlProcessor::RunEngine(Engine engine) {
+void RtlControlProcessor::RunPort(unsigned index) {
+  Port& port = *ports_[index];
   for (;;) {
-    if (!at_work_[engine]) sc_core::wait(start_[engine]);
-    Operation& operation = operations_[engine];
-    Run(operation);
-    operation.response.finished_ps = NowPs();
-    Trace(operation);
-    at_work_[engine] = false;
-    rtl_->EndOperation(engine, operation.response);
+    sc_core::wait(port.start);
+    Run(port.operation);
+    port.operation.response.finished_ps = NowPs();
+    Trace(port.operation);
+    port.at_work = false;
+    ended_.push_back(index);
     Wake();
   }
+}
+
+void RtlControlProcessor::FlipBit(uint64_t seed) {
+  rtl_->FlipBit(seed);
+  Wake();
+}
+
+void RtlControlProcessor::ShareChanged(unsigned function) {
+  rtl_->SetShare(function, shares().cost(function), MostPrograms(function));
 }
 
 bool RtlControlProcessor::AttachWaves(Waves* waves) {
@@ -346,9 +378,8 @@ bool RtlControlProcessor::AttachWaves(Waves* waves) {
   return true;
 }
 
-void RtlControlProcessor::DescribeWaits(std::vector<std::string>& lines) const {
-  for (size_t engine = 0; engine < kEngines; ++engine)
-    if (at_work_[engine]) lines.push_back(DescribeRunning(operations_[engine]));
+void RtlControlProcessor::DescribeHeldOperations(std::vector<std::string>& lines) const {
+  ForRunning([&lines](const Operation& operation) { lines.push_back(DescribeRunning(operation)); });
   for (const Pending& pending : pending_)
     lines.push_back(DescribeHeld(pending.node.function, pending.block));
   for (unsigned function = 0; function < functions_.size(); ++function) {

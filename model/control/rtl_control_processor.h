@@ -30,11 +30,13 @@ class RtlControlProcessor : public ControlProcessor {
   bool busy(unsigned function) const override;
   Status error(unsigned function) const override;
   void ClearError(unsigned function) override;
-  void DescribeWaits(std::vector<std::string>& lines) const override;
+  void FlipBit(uint64_t seed) override;
   bool AttachWaves(Waves* waves) override;
 
  private:
   void DropFunction(unsigned function) override;
+  void DescribeHeldOperations(std::vector<std::string>& lines) const override;
+  void ShareChanged(unsigned function) override;
   struct Arrival {
     uint64_t ps;
     uint32_t index;
@@ -55,6 +57,11 @@ class RtlControlProcessor : public ControlProcessor {
     ControlRtl::Node node;
     ControlBlock block;
   };
+  struct Port {
+    Operation operation;
+    bool at_work = false;
+    sc_core::sc_event start;
+  };
 
   static ControlBlock AsBlock(unsigned function, const Entry& entry);
   void Clock();
@@ -68,10 +75,16 @@ class RtlControlProcessor : public ControlProcessor {
   void NextEntry();
   void RaiseInterrupts();
   void TakeOperation(const ControlRtl::Taken& taken);
-  void StartOperation(unsigned engine);
+  void StartOperation(const ControlRtl::Started& started);
   void ReadEntries();
   void TranslateMessages();
-  void RunEngine(Engine engine);
+  void RunPort(unsigned index);
+  static Engine EngineOf(unsigned port);
+  template <typename Action>
+  void ForRunning(const Action& action) const {
+    for (const std::unique_ptr<Port>& port : ports_)
+      if (port != nullptr && port->at_work) action(port->operation);
+  }
 
   const model::Clock clock_;
   const std::unique_ptr<ControlRtl> rtl_;
@@ -79,16 +92,15 @@ class RtlControlProcessor : public ControlProcessor {
   bool input_ = false;     // the block has not seen yet
   bool commands_ = false;  // some function may have some
   sc_core::sc_event wake_, read_asked_, message_asked_;
-  std::array<sc_core::sc_event, kEngines> start_;
 
   std::vector<FunctionState> functions_;
   ControlRtl::Read read_{};
   uint64_t read_begin_ps_ = 0;
-  std::vector<Entry> entries_;                  // of the batch
-  size_t entry_ = 0;                            // the one present
-  std::array<Operation, kEngines> operations_;  // of the engines
-  std::array<bool, kEngines> at_work_{};
-  std::deque<Pending> pending_;  // accepted, not begun
+  std::vector<Entry> entries_;                       // of the batch
+  size_t entry_ = 0;                                 // the one present
+  std::array<std::unique_ptr<Port>, kPorts> ports_;  // made when first used
+  std::deque<unsigned> ended_;                       // ports: the block has not yet been told
+  std::deque<Pending> pending_;                      // accepted, not begun
 };
 
 }  // namespace spyre::model

@@ -83,6 +83,10 @@ class RtlFirmware final : public FirmwareRunner, private DebugTarget {
     effects_.clear();
     wake_.notify(sc_core::SC_ZERO_TIME);
   }
+  void Break() override {
+    constexpr uint32_t kIllegal = 0;
+    controller_->WriteMemory(controller_->pc(), &kIllegal, sizeof(kIllegal));
+  }
   // Names are known of the factory's firmware only: images have none.
   void Restart(const FirmwareProgram& program) override {
     const FirmwareProgram own = FlattenElf(factory_);

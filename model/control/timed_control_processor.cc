@@ -12,15 +12,13 @@ namespace spyre::model {
 TimedControlProcessor::TimedControlProcessor(const sc_core::sc_module_name& name,
                                              const CardConfig& config, const Blocks& blocks,
                                              trace::Recorder* recorder)
-    : ControlProcessor(name, config, blocks, recorder), functions_(config.num_vfs + 1) {
+    : ControlProcessor(name, config, blocks, recorder),
+      functions_(config.num_vfs + 1),
+      pools_{FairShare(config.num_vfs + 1), FairShare(config.num_vfs + 1)} {
   SC_HAS_PROCESS(TimedControlProcessor);
   SC_THREAD(Fetch);
   SC_THREAD(Issue);
   SC_THREAD(Respond);
-  for (unsigned engine = 0; engine < kEngines; ++engine) {
-    sc_core::sc_spawn([this, engine] { RunEngine(static_cast<Engine>(engine)); },
-                      kEngineNames[engine]);
-  }
 }
 
 // ---------------------------------------------------------------- register side
@@ -47,6 +45,7 @@ void TimedControlProcessor::ResponsesConsumed(unsigned function, const sc_core::
 
 void TimedControlProcessor::DropFunction(unsigned function) {
   FunctionState& state = functions_[function];
+  if (state.pending > 0) --pending_functions_;
   const uint64_t generation = state.generation + 1;
   state = {};
   state.generation = generation;
@@ -54,22 +53,17 @@ void TimedControlProcessor::DropFunction(unsigned function) {
     return operation->function == function;
   };
   pending_.erase(std::remove_if(pending_.begin(), pending_.end(), of_function), pending_.end());
-  for (const OperationPtr& operation : running_) {
-    if (operation == nullptr || operation->function != function) continue;
-    Abort(*operation);
-  }
+  ForRunning([function](HeldOperation& operation) {
+    if (operation.function == function) Stop(operation, Status::ABORTED);
+  });
   pending_changed_.notify(sc_core::SC_ZERO_TIME);
   space_.notify(sc_core::SC_ZERO_TIME);
 }
 
 bool TimedControlProcessor::busy(unsigned function) const {
-  const auto mine = [&](const OperationPtr& operation) {
-    return operation != nullptr && operation->function == function;
-  };
+  const auto mine = [&](const OperationPtr& operation) { return operation->function == function; };
   const FunctionState& state = functions_[function];
-  return state.fetched != state.queue.submission_tail ||
-         std::any_of(pending_.begin(), pending_.end(), mine) ||
-         std::any_of(running_.begin(), running_.end(), mine) ||
+  return state.fetched != state.queue.submission_tail || state.pending > 0 || Runs(function) ||
          std::any_of(finished_.begin(), finished_.end(), mine);
 }
 
@@ -138,6 +132,7 @@ bool TimedControlProcessor::FetchFrom(unsigned function) {
     if (operation == nullptr) return true;  // reset while its message was looked at
     ++state.fetched;
     ++state.held;
+    if (state.pending++ == 0) ++pending_functions_;
     pending_.push_back(operation);
     pending_changed_.notify(sc_core::SC_ZERO_TIME);
   }
@@ -196,11 +191,9 @@ TimedControlProcessor::OperationPtr TimedControlProcessor::Decode(unsigned funct
   return operation;
 }
 
-void TimedControlProcessor::DescribeWaits(std::vector<std::string>& lines) const {
-  for (const OperationPtr& operation : running_) {
-    if (operation == nullptr) continue;
-    lines.push_back(DescribeRunning(*operation));
-  }
+void TimedControlProcessor::DescribeHeldOperations(std::vector<std::string>& lines) const {
+  ForRunning(
+      [&lines](const HeldOperation& operation) { lines.push_back(DescribeRunning(operation)); });
   for (const OperationPtr& operation : pending_)
     lines.push_back(DescribeHeld(operation->function, operation->block));
   for (size_t function = 0; function < functions_.size(); ++function) {

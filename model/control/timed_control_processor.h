@@ -30,10 +30,10 @@ class TimedControlProcessor : public ControlProcessor {
   bool busy(unsigned function) const override;
   Status error(unsigned function) const override { return functions_[function].error; }
   void ClearError(unsigned function) override { functions_[function].error = Status::OK; }
-  void DescribeWaits(std::vector<std::string>& lines) const override;
 
  private:
   void DropFunction(unsigned function) override;
+  void DescribeHeldOperations(std::vector<std::string>& lines) const override;
   struct HeldOperation : Operation {
     // Of the function when fetched: responses of an earlier life are dropped.
     uint64_t generation = 0;
@@ -47,7 +47,8 @@ class TimedControlProcessor : public ControlProcessor {
     QueueRegisters queue;
     uint32_t fetched = 0;
     uint32_t posted = 0;
-    uint32_t held = 0;  // fetched and not yet answered
+    uint32_t held = 0;     // fetched and not yet answered
+    uint32_t pending = 0;  // of these, not yet started
     uint64_t next_sequence = 1;
     uint64_t generation = 0;
     Status error = Status::OK;
@@ -57,13 +58,31 @@ class TimedControlProcessor : public ControlProcessor {
     bool all_failed = false;            // there was no room for one more
   };
   using OperationPtr = std::shared_ptr<HeldOperation>;
+  struct Port {
+    OperationPtr running;
+    sc_core::sc_event start;
+  };
+  // What functions take turns for: the cores, on serial hardware the whole card; the service core.
+  static constexpr size_t kPools = 2;
 
   void Fetch();
   bool FetchFrom(unsigned function);
   OperationPtr Decode(unsigned function, const uint8_t* entry, uint64_t queued_ps);
   void Issue();
   OperationPtr NextEligible() const;
-  void RunEngine(Engine engine);
+  // Whether there is a place for it, whoever's turn it is.
+  bool HasPlace(const HeldOperation& operation) const;
+  unsigned PortFor(const HeldOperation& operation) const;  // kPorts: there is none
+  unsigned ComputePortFor(unsigned function) const;
+  size_t PoolOf(const HeldOperation& operation) const;  // kPools: it needs nobody's turn
+  bool Runs(unsigned function) const;
+  void Start(const OperationPtr& operation);
+  void RunPort(Port& port);
+  template <typename Action>
+  void ForRunning(const Action& action) const {
+    for (uint64_t left = busy_; left != 0; left &= left - 1)
+      action(*ports_[static_cast<size_t>(__builtin_ctzll(left))]->running);
+  }
   static bool Reached(const FunctionState& state, uint64_t event);
   static void RunImmediate(FunctionState& state, HeldOperation& operation);
   void Finish(const OperationPtr& operation);
@@ -75,13 +94,15 @@ class TimedControlProcessor : public ControlProcessor {
   OperationPtr NextAnswerable();
 
   std::vector<FunctionState> functions_;
-  std::deque<OperationPtr> pending_;  // fetched, not started
-  std::array<OperationPtr, kEngines> running_{};
+  std::deque<OperationPtr> pending_;                 // fetched, not started
+  unsigned pending_functions_ = 0;                   // that have some of them
+  std::array<std::unique_ptr<Port>, kPorts> ports_;  // made when first used
+  uint64_t busy_ = 0;                                // ports, one bit each
+  std::array<FairShare, kPools> pools_;
   std::deque<OperationPtr> finished_;  // response not yet posted
   size_t next_function_ = 0;
   std::vector<uint8_t> entries_;  // that Fetch has read
   sc_core::sc_event doorbell_, pending_changed_, engine_done_, finished_changed_, answered_, space_;
-  std::array<sc_core::sc_event, kEngines> start_;
 };
 
 }  // namespace spyre::model

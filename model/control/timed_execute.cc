@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The timed control-block processor's second half: choosing what runs, running it, and answering.
 #include <algorithm>
+#include <cstdint>
 
 #include "model/control/timed_control_processor.h"
 
@@ -23,29 +24,84 @@ bool TimedControlProcessor::Reached(const FunctionState& state, uint64_t event) 
   return state.events[EventSlot(event)].counter >= EventCounter(event);
 }
 
-// The oldest operation that may start: its stream has nothing older, its engine is free, its event
-// (if it waits for one) is reached or has failed, and no barrier or fence holds it.
+bool TimedControlProcessor::Runs(unsigned function) const {
+  bool runs = false;
+  ForRunning([&](const HeldOperation& operation) { runs |= operation.function == function; });
+  return runs;
+}
+
+size_t TimedControlProcessor::PoolOf(const HeldOperation& operation) const {
+  if (operation.engine == kImmediate) return kPools;
+  if (config_.concurrency == Concurrency::kSerial || operation.engine == kCompute) return 0;
+  return operation.engine == kPrepare ? 1 : kPools;
+}
+
+unsigned TimedControlProcessor::PortFor(const HeldOperation& operation) const {
+  switch (operation.engine) {
+    case kDmaIn:
+      return operation.function;
+    case kDmaOut:
+      return kDmaOutPort + operation.function;
+    case kPrepare:
+      return kPreparePort;
+    default:
+      return ComputePortFor(operation.function);
+  }
+}
+
+unsigned TimedControlProcessor::ComputePortFor(unsigned function) const {
+  unsigned free = kPorts, programs = 0;
+  for (unsigned port = kComputePort + compute_ports(); port-- > kComputePort;) {
+    if ((busy_ >> port & 1) == 0) {
+      free = port;
+    } else if (ports_[port]->running->function == function) {
+      ++programs;
+    }
+  }
+  return programs < MostPrograms(function) ? free : kPorts;
+}
+
+bool TimedControlProcessor::HasPlace(const HeldOperation& operation) const {
+  if (config_.concurrency == Concurrency::kSerial) {
+    if (busy_ == 0) return true;
+    // Copies of others do not keep it waiting.
+    const bool waits_for_nothing = operation.engine != kCompute && operation.engine != kPrepare;
+    return waits_for_nothing && (busy_ & ~kDmaPorts) == 0 && !Runs(operation.function);
+  }
+  if (operation.engine == kImmediate) return true;
+  const unsigned port = PortFor(operation);
+  return port < kPorts && (busy_ >> port & 1) == 0;
+}
+
+// The operation that is to start. One that may: its stream has nothing older, its engine is free,
+// its event (if it waits for one) is reached or has failed, and no barrier or fence holds it. Of
+// several functions that need the same engine, the first of the one whose turn it is; else the
+// oldest.
 TimedControlProcessor::OperationPtr TimedControlProcessor::NextEligible() const {
   const bool serial = config_.concurrency == Concurrency::kSerial;
-  const auto busy = [](const OperationPtr& operation) { return operation != nullptr; };
-  if (serial && std::any_of(running_.begin(), running_.end(), busy)) return nullptr;
+  if (serial && (busy_ & ~kDmaPorts) != 0) return nullptr;
+  struct Choice {
+    const OperationPtr* operation = nullptr;
+    uint64_t turn = 0;
+    size_t place = SIZE_MAX;  // in pending_
+  };
+  std::array<Choice, kPools + 1> choices;         // of each pool, and of what needs no turn
   std::set<std::pair<unsigned, uint32_t>> taken;  // streams with older work
   std::set<unsigned> functions_with_older;
   std::set<unsigned> fenced;  // functions behind a barrier that has not started
-  for (const OperationPtr& operation : running_) {
-    if (operation == nullptr) continue;
-    taken.emplace(operation->function, operation->block.stream);
-    functions_with_older.insert(operation->function);
-  }
-  for (const OperationPtr& operation : pending_) {
+  std::set<unsigned> met;     // functions of which one may start
+  ForRunning([&](const HeldOperation& operation) {
+    taken.emplace(operation.function, operation.block.stream);
+    functions_with_older.insert(operation.function);
+  });
+  for (size_t place = 0; place < pending_.size(); ++place) {
+    const OperationPtr& operation = pending_[place];
     const unsigned function = operation->function;
     const auto opcode = static_cast<Opcode>(operation->block.opcode);
     const bool barrier = !operation->refused &&
                          (opcode == Opcode::FENCE || (operation->block.flags & kFlagBarrier) != 0);
     const std::pair<unsigned, uint32_t> stream{function, operation->block.stream};
     const bool first_of_stream = taken.count(stream) == 0;
-    const bool engine_free =
-        operation->engine == kImmediate || running_[operation->engine] == nullptr;
     const FunctionState& state = functions_[function];
     // In a failed stream it waits for nothing: it will be answered ABORTED.
     const uint64_t event = operation->block.value;
@@ -53,13 +109,30 @@ TimedControlProcessor::OperationPtr TimedControlProcessor::NextEligible() const 
                                Reached(state, event) || state.events[EventSlot(event)].poisoned ||
                                Failed(state, operation->block.stream);
     const bool alone = !barrier || functions_with_older.count(function) == 0;
-    if (first_of_stream && engine_free && event_decided && alone && fenced.count(function) == 0)
-      return operation;
+    bool ready = first_of_stream && event_decided && alone && fenced.count(function) == 0;
+    // Serial hardware keeps the order of a function also where its first operation has no turn yet.
+    if (serial && ready) ready = met.insert(function).second;
+    // A function that has its turn, as something of it is at work, keeps nobody waiting. On serial
+    // hardware a program does, as it needs the whole card.
+    const size_t pool = PoolOf(*operation);
+    if (ready && (serial && pool < kPools ? !Runs(function) : HasPlace(*operation))) {
+      if (pending_functions_ == 1 && HasPlace(*operation)) return operation;
+      Choice& choice = choices[pool];
+      const uint64_t turn = pool < kPools ? pools_[pool].Turn(function) : 0;
+      if (choice.operation == nullptr || (pool < kPools && FairShare::Before(turn, choice.turn)))
+        choice = {&operation, turn, place};
+    }
     taken.insert(stream);
     functions_with_older.insert(function);
     if (barrier) fenced.insert(function);
   }
-  return nullptr;
+  const Choice* first = nullptr;
+  for (const Choice& choice : choices) {
+    if (choice.operation != nullptr && HasPlace(**choice.operation) &&
+        (first == nullptr || choice.place < first->place))
+      first = &choice;
+  }
+  return first != nullptr ? *first->operation : nullptr;
 }
 
 void TimedControlProcessor::Issue() {
@@ -72,6 +145,7 @@ void TimedControlProcessor::Issue() {
     pending_.erase(std::find(pending_.begin(), pending_.end(), operation));
     operation->name = OpcodeName(static_cast<Opcode>(operation->block.opcode));
     FunctionState& state = functions_[operation->function];
+    if (--state.pending == 0) --pending_functions_;
     const bool failed = Failed(state, operation->block.stream);
     if (failed || operation->engine == kImmediate) {
       operation->response.started_ps = NowPs();
@@ -84,20 +158,42 @@ void TimedControlProcessor::Issue() {
       }
       Finish(operation);
     } else {
-      running_[operation->engine] = operation;
-      start_[operation->engine].notify(sc_core::SC_ZERO_TIME);
+      Start(operation);
     }
   }
 }
 
-void TimedControlProcessor::RunEngine(Engine engine) {
+void TimedControlProcessor::Start(const OperationPtr& operation) {
+  const size_t pool = PoolOf(*operation);
+  if (pool < kPools) pools_[pool].Begin(operation->function);
+  operation->port = PortFor(*operation);
+  std::unique_ptr<Port>& port = ports_[operation->port];
+  if (port == nullptr) {
+    port = std::make_unique<Port>();
+    sc_core::sc_spawn([this, made = port.get()] { RunPort(*made); },
+                      PortName(operation->port).c_str());
+  }
+  port->running = operation;
+  busy_ |= 1ull << operation->port;
+  port->start.notify(sc_core::SC_ZERO_TIME);
+}
+
+void TimedControlProcessor::RunPort(Port& port) {
+  sc_core::wait(port.start);  // a new thread runs at once, and its first operation starts as others
   for (;;) {
-    if (running_[engine] == nullptr) sc_core::wait(start_[engine]);
-    const OperationPtr operation = running_[engine];
+    if (port.running == nullptr) sc_core::wait(port.start);
+    const OperationPtr operation = port.running;
     sc_core::wait(Ps(config_.control.dispatch_ns * 1000));
     operation->response.started_ps = NowPs();
     Run(*operation);
-    running_[engine] = nullptr;
+    port.running = nullptr;
+    busy_ &= ~(1ull << operation->port);
+    const size_t pool = PoolOf(*operation);
+    if (pool < kPools) {
+      pools_[pool].Use(operation->function,
+                       FairShare::AmountOf(NowPs() - operation->response.started_ps),
+                       shares().cost(operation->function));
+    }
     Finish(operation);
   }
 }
@@ -165,8 +261,8 @@ void TimedControlProcessor::Respond() {
     finished_.erase(std::find(finished_.begin(), finished_.end(), operation));
     --state.held;
     answered_.notify(sc_core::SC_ZERO_TIME);
-    if (!WriteHost(operation->function, queue.response_base + slot * kEntryBytes, &response,
-                   kEntryBytes)) {
+    if (!WriteResponse(operation->function, queue, queue.response_base + slot * kEntryBytes,
+                       response)) {
       StopQueue(operation->function, Status::HOST_FAULT);
     } else if ((operation->block.flags & kFlagInterrupt) != 0 ||
                static_cast<Status>(response.status) != Status::OK) {

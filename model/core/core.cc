@@ -13,12 +13,13 @@
 namespace spyre::model {
 
 trace::TrackId SyncFabric::Arrive(unsigned core, trace::TrackId track, uint32_t mask, uint64_t id,
-                                  const Job& job) {
+                                  const Job& job, PathTime& path) {
   auto& slot = waiting_[{mask, id}];
   if (slot == nullptr) slot = std::make_shared<Barrier>();
   const std::shared_ptr<Barrier> barrier = slot;
   barrier->arrived |= 1u << core;
   barrier->last = track;
+  barrier->last_path = path;
   if ((barrier->arrived & mask) == mask) {
     waiting_.erase({mask, id});
     barrier->open = true;
@@ -26,6 +27,7 @@ trace::TrackId SyncFabric::Arrive(unsigned core, trace::TrackId track, uint32_t 
     return track;
   }
   while (!barrier->open && !job.aborted) sc_core::wait(barrier->event);
+  path = barrier->last_path;
   return barrier->last;
 }
 
@@ -35,14 +37,13 @@ void SyncFabric::ReleaseAll() {
 }
 
 Core::Core(const sc_core::sc_module_name& name, unsigned index, const CardConfig& config,
-           const Mmu& mmu, SyncFabric& fabric, trace::Recorder* recorder, CoreRole role)
+           const Mmu& mmu, trace::Recorder* recorder, CoreRole role)
     : sc_module(name),
       index_(index),
       role_(role),
       config_(config),
       clock_(config.clock.core_mhz),
       mmu_(mmu),
-      fabric_(fabric),
       lx_(config.lx_usable_bytes(), SparseMemory::Pages::kHuge),
       lx_port_(unit_prefix() + ".lx_port", clock_, config.core.lx_port_bytes_per_cycle,
                config.timed()) {
@@ -73,11 +74,19 @@ std::string Core::title() const {
 
 trace::TrackId Core::load_track() const { return units_[0]->track(); }
 
-bool Core::Runs(const Job& job) const { return (job.program->core_mask >> index_ & 1) != 0; }
+bool Core::Runs(const Job& job) const { return (job.cores >> index_ & 1) != 0; }
+
+bool Core::GiveLxTo(unsigned function, uint64_t tenant) {
+  const bool clean = !lx_owner_ || (lx_owner_->function == function && lx_owner_->tenant == tenant);
+  lx_owner_ = {function, tenant};
+  return clean;
+}
 
 void Core::Start(Job& job) {
   tokens_.fill(0);
   deliveries_ = {};
+  free_paths_.clear();
+  delivery_paths_.clear();
   for (const auto& unit : units_) unit->Start(job);
 }
 
@@ -100,8 +109,16 @@ bool Core::TryTakeToken(unsigned token) {
   return true;
 }
 
-void Core::GiveTokenAt(uint64_t time_ps, unsigned token, trace::TrackId giver) {
-  deliveries_.emplace(time_ps, token, giver);
+void Core::GiveTokenAt(uint64_t time_ps, unsigned token, trace::TrackId giver,
+                       const PathTime& path) {
+  if (free_paths_.empty()) {
+    free_paths_.push_back(static_cast<uint32_t>(delivery_paths_.size()));
+    delivery_paths_.emplace_back();
+  }
+  const uint32_t place = free_paths_.back();
+  free_paths_.pop_back();
+  delivery_paths_[place] = path;
+  deliveries_.emplace(time_ps, token, giver, place);
   const uint64_t now = NowPs();
   delivery_event_.notify(
       Ps(time_ps > now ? time_ps - now : 0));  // an earlier pending notification stays
@@ -110,8 +127,10 @@ void Core::GiveTokenAt(uint64_t time_ps, unsigned token, trace::TrackId giver) {
 void Core::DeliverTokens() {
   const uint64_t now = NowPs();
   while (!deliveries_.empty() && std::get<0>(deliveries_.top()) <= now) {
-    const auto [time_ps, token, giver] = deliveries_.top();
+    const auto [time_ps, token, giver, place] = deliveries_.top();
     deliveries_.pop();
+    token_paths_[token] = delivery_paths_[place];
+    free_paths_.push_back(place);
     ++tokens_[token];
     token_givers_[token] = giver;
     if (token_events_[token]) token_events_[token]->notify();

@@ -19,10 +19,11 @@
 #include "model/common/card_config.h"
 #include "model/common/resource.h"
 #include "model/common/sparse_memory.h"
-#include "model/common/split_socket.h"
 #include "model/core/job.h"
 #include "model/core/lx_port.h"
-#include "model/ring/multicast.h"
+#include "model/core/multicast_port.h"
+#include "model/fault/fault_injector.h"
+#include "model/mmu/device_port.h"
 #include "model/rtl/pt_array.h"
 
 namespace spyre::model {
@@ -34,9 +35,10 @@ class CoreUnit;
 class SyncFabric {
  public:
   // Blocks the calling process until every core of `mask` is at (mask, id), or the job is aborted.
-  // track: of the caller in the trace; returns the track of the last to arrive.
+  // track: of the caller in the trace; returns the track of the last to arrive. path: that of the
+  // caller, and then that of the last to arrive.
   trace::TrackId Arrive(unsigned core, trace::TrackId track, uint32_t mask, uint64_t id,
-                        const Job& job);
+                        const Job& job, PathTime& path);
   void ReleaseAll();  // the job is being torn down: whoever waits sees that it is aborted
 
  private:
@@ -44,6 +46,7 @@ class SyncFabric {
     uint32_t arrived = 0;
     bool open = false;
     trace::TrackId last = 0;
+    PathTime last_path;
     sc_core::sc_event event;
   };
   std::map<std::pair<uint32_t, uint64_t>, std::shared_ptr<Barrier>> waiting_;
@@ -56,21 +59,27 @@ enum class CoreRole { kCompute, kService };
 
 class Core : public sc_core::sc_module {
  public:
-  SplitSocket ring_socket{"ring_socket"};
-  sc_core::sc_port<MulticastTransport> multicast_port{"multicast_port"};
+  DevicePort ring_socket{"ring_socket"};
+  MulticastPort multicast_port{"multicast_port"};
   tlm_utils::simple_target_socket<Core, kSocketBits, TransferProtocol> lx_socket{"lx_socket"};
 
   Core(const sc_core::sc_module_name& name, unsigned index, const CardConfig& config,
-       const Mmu& mmu, SyncFabric& fabric, trace::Recorder* recorder,
-       CoreRole role = CoreRole::kCompute);
+       const Mmu& mmu, trace::Recorder* recorder, CoreRole role = CoreRole::kCompute);
   ~Core() override;
 
   // Other cores, by index; set once by the card before simulation.
   void SetPeers(const std::vector<Core*>& peers) { peers_ = peers; }
+  // Before simulation; the port outlives the core. Null: no faults are declared.
+  void SetFaults(const FaultPort* faults) { faults_ = faults; }
+  // From now on instructions take 100 / percent of their time. percent: 1 to 100.
+  void SetSpeed(uint64_t percent) { speed_percent_ = percent; }
   // Starts the core's sections of the job; tokens start at zero. The job outlives its run.
   void Start(Job& job);
   bool Runs(const Job& job) const;
-  // A job of another function comes: nothing that the last one left may be read.
+  // Which core of the job's program it is.
+  unsigned PositionIn(const Job& job) const { return index_ - job.first_core; }
+  // LX is this user's from now on. False: it holds what another one left, which must not be read.
+  bool GiveLxTo(unsigned function, uint64_t tenant);
   void ClearLx();
   LxRange lx() { return {lx_.At(0), lx_.size()}; }  // all its bytes
   void
@@ -81,9 +90,14 @@ class Core : public sc_core::sc_module {
   CoreRole role() const { return role_; }
   std::string unit_prefix() const;  // "core03", "service_core": of its units' names
   std::string title() const;        // "core 03", "service core": for people
+  const FaultPort* faults() const { return faults_; }
+  // A declared fault: the next MATMUL on the RTL's array meets a bit of its state that changes,
+  // which the number chooses.
+  void FlipPtBit(uint64_t seed) { pt_flip_ = seed; }
+  std::optional<uint64_t> TakePtFlip() { return std::exchange(pt_flip_, std::nullopt); }
+  uint64_t speed_percent() const { return speed_percent_; }
   const CardConfig& config() const { return config_; }
   const Mmu& mmu() const { return mmu_; }
-  SyncFabric& fabric() { return fabric_; }
   LxPort& lx_port() { return lx_port_; }
   // The RTL that does its SEN169_FP16 MATMULs; null: the kernels of this host do.
   RtlPtArray* rtl_pt_array() { return rtl_pt_array_.get(); }
@@ -99,9 +113,10 @@ class Core : public sc_core::sc_module {
     auto& event = token_events_[token];
     return event ? *event : event.emplace();
   }
-  // giver: its track in the trace.
-  void GiveTokenAt(uint64_t time_ps, unsigned token, trace::TrackId giver);
+  // giver: its track in the trace. path: to what the token tells of.
+  void GiveTokenAt(uint64_t time_ps, unsigned token, trace::TrackId giver, const PathTime& path);
   trace::TrackId token_giver(unsigned token) const { return token_givers_[token]; }  // the latest
+  const PathTime& token_path(unsigned token) const { return token_paths_[token]; }   // the latest
 
   // --- for reports ---
   std::vector<UnitStatistics> Statistics() const;
@@ -116,17 +131,28 @@ class Core : public sc_core::sc_module {
   const CardConfig& config_;
   const Clock clock_;
   const Mmu& mmu_;
-  SyncFabric& fabric_;
   SparseMemory lx_;
+  struct LxOwner {
+    unsigned function;
+    uint64_t tenant;  // of Mmu
+  };
+  std::optional<LxOwner> lx_owner_;
   LxPort lx_port_;
   std::unique_ptr<RtlPtArray> rtl_pt_array_;
   std::vector<Core*> peers_;
+  const FaultPort* faults_ = nullptr;
+  uint64_t speed_percent_ = 100;
+  std::optional<uint64_t> pt_flip_;
   std::array<uint32_t, kTokens> tokens_{};
   // Made when a unit first waits: most never are, and those that are there before the simulation
   // starts have names, which take time.
   std::array<std::optional<sc_core::sc_event>, kTokens> token_events_;
   std::array<trace::TrackId, kTokens> token_givers_{};
-  using Delivery = std::tuple<uint64_t, unsigned, trace::TrackId>;  // time, token, giver
+  std::array<PathTime, kTokens> token_paths_{};
+  // Time, token, giver, and where its path is.
+  using Delivery = std::tuple<uint64_t, unsigned, trace::TrackId, uint32_t>;
+  std::vector<PathTime> delivery_paths_;
+  std::vector<uint32_t> free_paths_;  // of delivery_paths_
   std::priority_queue<Delivery, std::vector<Delivery>, std::greater<>> deliveries_;
   sc_core::sc_event delivery_event_;
   std::vector<std::unique_ptr<CoreUnit>> units_;

@@ -4,6 +4,7 @@
 // it. Kernel thread only.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -11,15 +12,26 @@
 #include <systemc>
 
 #include "model/common/functional_queue.h"
+#include "model/common/path_time.h"
+#include "model/common/work_done.h"
 #include "model/contract/control_block.h"
 #include "model/contract/program.h"
 #include "model/mmu/mmu.h"
 
 namespace spyre::model {
 
-struct Job {
+class SyncFabric;
+
+struct Job : WorkDone {
   std::shared_ptr<const Program> program;
   bool prepare = false;  // on the service core
+  // Its place: core 0 of the program is this one of the card; its cores, one bit each, 0 until it
+  // has them; since when.
+  unsigned first_core = 0;
+  uint32_t cores = 0;
+  uint64_t placed_ps = 0;
+  bool waits_for_cores = false;
+  SyncFabric* fabric = nullptr;  // its barriers
   uint16_t function = 0;
   uint64_t flow = 0;
   uint32_t stream = 0;
@@ -28,11 +40,13 @@ struct Job {
   // Told when a step of the program begins (MARK), at its time; empty: nobody asks.
   std::function<void(uint32_t step, uint64_t iteration)> on_step;
 
-  uint64_t bytes_read = 0;  // from device memory; a multicast counts once
-  uint64_t bytes_written = 0;
-  uint64_t macs = 0;
   uint64_t units_start_ps = 0;  // 0: they never did
-  // Told when a unit has added to one of the three counters; empty: nobody asks.
+  // What the units' start depended on, from when the job was started; of a step, from its mark to
+  // the next; and what their end depended on.
+  PathTime start_path, step_path, end_path;
+  bool follows_paths = false;              // somebody asks for them; else they are not right
+  std::array<uint64_t, 32> core_end_ps{};  // of each core, when its last unit was done; 0: not run
+  // Told when a unit has added to WorkDone; empty: nobody asks.
   std::function<void()> on_progress;
 
   Status status = Status::OK;

@@ -29,13 +29,15 @@ uint64_t LoadStoreUnit::Execute(const Instruction& in) {
   uint64_t planes = Count(in, 6);
   const uint64_t device_plane_stride = Count(in, 7, kSegmentBytes);
   const uint64_t lx_plane_stride = Count(in, 8, kLxBytes);
-  const uint32_t group = is_store_ ? 0 : static_cast<uint32_t>(reg(in, 9));
+  // Of the card's cores; no program names those of another.
+  const uint64_t named = is_store_ ? 0 : (reg(in, 9) & UINT32_MAX) << job().first_core;
+  const auto group = static_cast<uint32_t>(named);
   if (!IsStickAligned(device | device_row_stride | device_plane_stride | row_bytes)) {
     throw UnitFault{Status::MISALIGNED, device};
   }
   const uint64_t start = local_ps();
   if (row_bytes == 0 || rows == 0 || planes == 0) {
-    moves_.push_back({&in, start, 0, start, 0, true});  // ends behind those before it
+    moves_.push_back({&in, start, 0, start, 0, true, path_});  // ends behind those before it
     EndMoves();
     return kLater;
   }
@@ -52,7 +54,7 @@ uint64_t LoadStoreUnit::Execute(const Instruction& in) {
   }
   const uint32_t self = 1u << core_.index();
   const uint32_t members = group == self ? 0 : group;
-  if (members != 0 && ((group & self) == 0 || core_.role() == CoreRole::kService))
+  if (members != 0 && ((group & self) == 0 || (named & ~uint64_t{job().cores}) != 0))
     throw UnitFault{Status::ILLEGAL_INSTRUCTION, device};
   // A multicast counts once, for its lowest member.
   if (is_store_) {
@@ -69,7 +71,7 @@ uint64_t LoadStoreUnit::Execute(const Instruction& in) {
   // Stores take the LX port before the ring, which streams of this time share with them.
   if (is_store_) Sync();
   box_ = {};
-  box_.move = &moves_.emplace_back(Move{&in, start, total, start, 0, false});
+  box_.move = &moves_.emplace_back(Move{&in, start, total, start, 0, false, path_});
   box_.device = {device, device_row_stride, device_plane_stride};
   box_.lx = {lx, lx_row_stride, lx_plane_stride};
   box_.run_bytes = row_bytes;
@@ -88,6 +90,7 @@ uint64_t LoadStoreUnit::Execute(const Instruction& in) {
 // One translation for the whole box, as far as that is possible.
 void LoadStoreUnit::Translate() {
   Box& box = box_;
+  box.translated = false;
   const auto fits = [](uint64_t count, uint64_t stride) {
     return stride == 0 || count - 1 <= kSegmentBytes / stride;
   };
@@ -101,7 +104,7 @@ void LoadStoreUnit::Translate() {
       is_store_ ? kPermissionWrite : kPermissionRead);
   if (translation.status != Status::OK) return;
   box.translated = true;
-  box.physical = translation.physical;
+  box.grant = translation.grant;
   box.data = core_.Lx(box.lx.address, lx_bytes);
 }
 
@@ -110,8 +113,9 @@ bool LoadStoreUnit::BeginRun() {
   const uint64_t device = box.device.At(box.plane, box.row);
   const uint64_t lx = box.lx.At(box.plane, box.row);
   box.run_device = device;
+  if (box.translated && !box.grant.stands()) Translate();
   if (box.translated) {
-    box.run_physical = box.physical + (device - box.device.address);
+    box.run = box.grant.Part(device - box.device.address, box.run_bytes);
     box.run_data = box.data + (lx - box.lx.address);
   } else {
     const Translation translation =
@@ -119,14 +123,13 @@ bool LoadStoreUnit::BeginRun() {
                               is_store_ ? kPermissionWrite : kPermissionRead);
     try {
       if (translation.status != Status::OK) throw UnitFault{translation.status, device};
-      box.run_physical = translation.physical;
+      box.run = translation.grant;
       box.run_data = core_.Lx(lx, box.run_bytes);
     } catch (const UnitFault& fault) {
       Fail(fault);
       return false;
     }
   }
-  box.run_left = box.run_bytes;
   issue_.MoveTo(box.local_ps);
   issue_.Advance(config_.mmu.translate_cycles);
   box.local_ps = issue_.ps();
@@ -134,6 +137,20 @@ bool LoadStoreUnit::BeginRun() {
     box.row = 0;
     ++box.plane;
   }
+  return true;
+}
+
+// The PF may take a region away in the middle of an instruction.
+bool LoadStoreUnit::RenewRun() {
+  Box& box = box_;
+  const Translation translation =
+      core_.mmu().Translate(job().function, job().segments, box.run_device, box.run.bytes(),
+                            is_store_ ? kPermissionWrite : kPermissionRead);
+  if (translation.status != Status::OK) {
+    Fail({translation.status, box.run_device});
+    return false;
+  }
+  box.run = translation.grant;
   return true;
 }
 
@@ -145,8 +162,8 @@ void LoadStoreUnit::SendBursts() {
   const bool multicast = transfer_.group != 0;
   size_t& next = multicast ? next_multicast_ : next_unicast_;
   const size_t places = multicast ? multicasts_.size() : unicasts_.size();
-  while (!failed_ && !job().aborted && (box.run_left > 0 || box.plane < box.planes)) {
-    if (box.run_left == 0) {
+  while (!failed_ && !job().aborted && (box.run.bytes() > 0 || box.plane < box.planes)) {
+    if (box.run.bytes() == 0) {
       BeginRun();
       continue;
     }
@@ -155,9 +172,10 @@ void LoadStoreUnit::SendBursts() {
       in_send_ = false;
       return;
     }
+    if (!box.run.stands() && !RenewRun()) continue;
     const size_t place = next;
     next = next + 1 == places ? 0 : next + 1;
-    Send(burst, place, std::min(kMaxBurstBytes, box.run_left));
+    Send(burst, place, std::min(kMaxBurstBytes, box.run.bytes()));
   }
   in_send_ = false;
   sending_ = false;
@@ -171,41 +189,60 @@ void LoadStoreUnit::SendBursts() {
 void LoadStoreUnit::Send(Burst& burst, size_t place, uint64_t bytes) {
   Box& box = box_;
   const uint64_t sent = std::max(box.local_ps, burst.done_ps);
-  burst = {box.move, box.run_device, bytes, sent, 0, true};
+  // A place that was not free yet: the burst depends on the one that had it.
+  if (job().follows_paths && burst.done_ps > box.local_ps) {
+    path_ = burst.path;
+  } else {
+    path_.Until(sent, Cause::kSequencer);
+  }
+  burst.move = box.move;
+  burst.device_address = box.run_device;
+  burst.bytes = bytes;
+  burst.sent_ps = sent;
+  burst.done_ps = 0;
+  burst.waiting = true;
   ++box.move->bursts;
   ++in_flight_;
-  const uint64_t physical = box.run_physical;
+  const Grant part = box.run.Take(bytes);
   uint8_t* const data = box.run_data;
   if (issue_.ps() != sent) issue_.MoveTo(sent);
   issue_.Advance(1);
   box.local_ps = issue_.ps();
-  box.run_left -= bytes;
   box.run_device += bytes;
-  box.run_physical += bytes;
   box.run_data += bytes;
   if (transfer_.group != 0) {
-    core_.multicast_port->JoinMulticast(
-        transfer_,
-        {static_cast<uint32_t>(place), sent, physical, data, static_cast<uint32_t>(bytes)}, *this);
+    core_.multicast_port.Join(transfer_, static_cast<uint32_t>(place), sent, part, data,
+                              job().follows_paths ? &path_ : nullptr, *this);
     return;
   }
   Unicast& unicast = unicasts_[place];
+  if (job().follows_paths) unicast.burst.path = path_;  // a multicast brings its own
   unicast.payload.info = transfer_;
   unicast.payload.info.client = &unicast;
   const uint64_t ready = is_store_ ? core_.lx_port().Burst(sent, bytes) : sent;
-  core_.ring_socket.Send(
-      unicast.payload.Prepare(is_store_ ? tlm::TLM_WRITE_COMMAND : tlm::TLM_READ_COMMAND, physical,
-                              data, bytes),
-      Ps(ready - NowPs()));
+  unicast.burst.path.Until(ready, Cause::kLxPort);
+  core_.ring_socket.Send(unicast.payload,
+                         is_store_ ? tlm::TLM_WRITE_COMMAND : tlm::TLM_READ_COMMAND, part, data,
+                         Ps(ready - NowPs()));
 }
 
 void LoadStoreUnit::Unicast::Complete(tlm::tlm_generic_payload& ended, uint64_t end_ps) {
+  if (unit->is_store_) {
+    SpendWrite(burst.path, payload.info.times, end_ps);
+  } else {
+    SpendToMemory(burst.path, payload.info.times);
+    SpendFromMemory(burst.path, payload.info.times, end_ps);
+  }
   unit->BurstDone(burst, ended.get_response_status(), end_ps);
 }
 
 void LoadStoreUnit::MulticastEnded(uint32_t place, const MulticastEnd& end) {
   Burst& burst = multicasts_[place];
   if (end.joined_ps > burst.sent_ps) PartnersWaited(burst, end);
+  if (job().follows_paths) {
+    burst.path = end.path;
+    SpendFromMemory(burst.path, end.times, end.done_ps);
+  }
   BurstDone(burst, end.status, end.done_ps);
 }
 
@@ -222,15 +259,21 @@ void LoadStoreUnit::BurstDone(Burst& burst, tlm::tlm_response_status status, uin
   --in_flight_;
   if (status == tlm::TLM_OK_RESPONSE && !is_store_) {
     burst.done_ps = core_.lx_port().BurstThrough(done_ps, burst.bytes);
+    burst.path.Until(burst.done_ps, Cause::kLxPort);
   } else if (status != tlm::TLM_OK_RESPONSE) {
     Fail({status == tlm::TLM_ADDRESS_ERROR_RESPONSE   ? Status::PAGE_FAULT
           : status == tlm::TLM_COMMAND_ERROR_RESPONSE ? Status::ILLEGAL_INSTRUCTION
+          : status == tlm::TLM_BURST_ERROR_RESPONSE   ? Status::RING_FAULT
                                                       : Status::BUS_ERROR,
           burst.device_address});
   }
   Move& move = *burst.move;
   --move.bursts;
-  move.done_ps = std::max(move.done_ps, burst.done_ps);
+  if (burst.done_ps >= move.done_ps) {
+    move.done_ps = burst.done_ps;
+    // Paths are large: while bursts of a timed card are still to be sent, another one ends last.
+    if (job().follows_paths && (move.issued || !config_.timed())) move.path = burst.path;
+  }
   EndMoves();
   if (sending_) SendBursts();
   if (in_flight_ == 0) progress_.notify();
@@ -253,9 +296,13 @@ void LoadStoreUnit::CheckFailed() {
 void LoadStoreUnit::EndMoves() {
   while (!moves_.empty() && moves_.front().issued && moves_.front().bursts == 0) {
     const Move& move = moves_.front();
-    last_done_ps_ = std::max(last_done_ps_, move.done_ps);
+    if (move.done_ps >= last_done_ps_) {
+      last_done_ps_ = move.done_ps;
+      last_path_ = move.path;
+      last_path_.Until(last_done_ps_, Cause::kRing);
+    }
     Account(*move.in, move.start_ps, last_done_ps_, move.bytes);
-    if (!failed_) GiveSignal(*move.in, last_done_ps_);
+    if (!failed_) GiveSignal(*move.in, last_done_ps_, last_path_);
     moves_.pop_front();
   }
 }
@@ -263,6 +310,7 @@ void LoadStoreUnit::EndMoves() {
 void LoadStoreUnit::Drain() {
   while (in_flight_ > 0) WaitWhileAhead(progress_);
   CheckFailed();
+  if (last_done_ps_ > local_ps()) path_ = last_path_;
   AdvanceTo(last_done_ps_);
 }
 

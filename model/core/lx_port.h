@@ -63,6 +63,8 @@ class LxPort {
     all.bytes += streams.bytes;
     all.requests += streams.requests;
     all.waited_ps += streams.waited_ps;
+    // One after the other or side by side: at least the longer of the two.
+    all.lost(Loss::kQueue) = std::max(all.lost(Loss::kQueue), streams.lost(Loss::kQueue));
     all.busy_ps = clock_.Edge(passed_cycles_);
     return all;
   }

@@ -17,6 +17,22 @@ constexpr uint64_t kMaxExtent = 1 << 20;  // of m, n, k in one instruction: beyo
 
 uint64_t CeilDiv(uint64_t a, uint64_t b) { return (a + b - 1) / b; }
 
+// The path to a time inside an instruction: cycles since the instruction's start, or since the
+// array was free of the one before.
+struct PtPath {
+  bool from_array;
+  uint64_t weights = 0, port = 0;  // the rest: rows
+
+  PathTime Behind(const PathTime& start, const PathTime& array, const Clock& clock,
+                  uint64_t end_ps) const {
+    PathTime path = from_array ? array : start;
+    path.For(clock.Edge(weights), end_ps, Cause::kPtWeights);
+    path.For(clock.Edge(port), end_ps, Cause::kLxPort);
+    path.Until(end_ps, Cause::kPtRows);
+    return path;
+  }
+};
+
 }  // namespace
 
 uint64_t PtUnit::Execute(const Instruction& in) {
@@ -54,13 +70,15 @@ uint64_t PtUnit::Execute(const Instruction& in) {
   if (format != DataFormat::kSen169Fp16) {
     Later([format, operands] { PtMatmulNarrow(format, operands); });
   } else if (rtl != nullptr) {
-    Later([rtl, operands, corelets = config_.core.corelets, start] {
+    Later([rtl, operands, corelets = config_.core.corelets, start, flip = core_.TakePtFlip()] {
+      if (flip) rtl->FlipBit(*flip);
       rtl->Run(operands, corelets, start);
     });
   } else if (job().functional != nullptr) {
     job().functional->Matmul(operands, BestPtKernel());
   }
   job().macs += m * n * k;
+  job().fp16_macs += m * n * k / Rate(format);
   job().Progress();
   const uint64_t bytes = Price(format, m, n, k, accumulate);
   const uint64_t end = core_.clock().Edge(array_free_);
@@ -91,6 +109,7 @@ uint64_t PtUnit::Price(DataFormat format, uint64_t m, uint64_t n, uint64_t k, bo
   uint64_t local = start;  // where the array has room for the next weights
   uint64_t far_ahead = FarAheadCycle();
   uint64_t bytes = 0;
+  PtPath local_path{false}, array_path{true};
   for (uint64_t left = n / per_stick; left > 0;) {
     const uint64_t columns = std::min<uint64_t>(core.corelets, left);
     left -= columns;
@@ -100,10 +119,22 @@ uint64_t PtUnit::Price(DataFormat format, uint64_t m, uint64_t n, uint64_t k, bo
     const uint64_t sum_bytes =
         columns * (per_stick / kLanes) * m * kAccStickBytes * (accumulate ? 2 : 1);
     bytes += steps * (weight_bytes + row_bytes) + sum_bytes;
-    if (steps == 0) array_free_ = port.Stream(std::max(start, array_free_), sum_bytes);
+    if (steps == 0) {
+      const uint64_t from = std::max(start, array_free_);
+      if (from == start) array_path = local_path;
+      array_free_ = port.Stream(from, sum_bytes);
+      array_path.port += array_free_ - from;
+    }
     for (uint64_t step = 0; step < steps; ++step) {
       const uint64_t weights_in = port.Stream(local, weight_bytes);
-      local = std::max({local + core.pt_block_load_cycles, weights_in, array_free_});
+      const uint64_t weights_ready = std::max(local + core.pt_block_load_cycles, weights_in);
+      if (array_free_ >= weights_ready) {
+        local_path = array_path;
+      } else {
+        const bool by_port = weights_in > local + core.pt_block_load_cycles;
+        (by_port ? local_path.port : local_path.weights) += weights_ready - local;
+      }
+      local = std::max(weights_ready, array_free_);
       if (local > array_free_) {
         const uint64_t could_stream_ps = std::max(start_ps, clock.Edge(array_free_));
         CountLoss(Loss::kWeightLoad, clock.Edge(local) - could_stream_ps);
@@ -111,6 +142,8 @@ uint64_t PtUnit::Price(DataFormat format, uint64_t m, uint64_t n, uint64_t k, bo
       const uint64_t sums = sum_bytes * (step + 1) / steps - sum_bytes * step / steps;
       const uint64_t rows_in = port.Stream(local, row_bytes + sums);
       array_free_ = std::max(local + row_cycles, rows_in);
+      array_path = local_path;
+      if (rows_in > local + row_cycles) array_path.port += rows_in - local;
       if (local >= far_ahead) {
         AdvanceTo(clock.Edge(local));
         Sync();
@@ -120,7 +153,11 @@ uint64_t PtUnit::Price(DataFormat format, uint64_t m, uint64_t n, uint64_t k, bo
   }
   if (steps > 0) AdvanceTo(clock.Edge(local));
   const uint64_t last_row_ps = clock.Edge(array_free_);
+  end_path_ = array_path.Behind(path_, array_path_, clock, last_row_ps);
+  if (steps > 0) path_ = local_path.Behind(path_, array_path_, clock, clock.Edge(local));
   array_free_ += core.pt_fill_drain_cycles;
+  end_path_.Until(clock.Edge(array_free_), Cause::kPtFill);
+  array_path_ = end_path_;
   CountLoss(Loss::kFillDrain, clock.Edge(array_free_) - last_row_ps);
   return bytes;
 }
@@ -144,6 +181,10 @@ uint64_t PtUnit::Latency(DataFormat format) const {
   return integer ? config_.core.pt_accumulate_int_cycles : config_.core.pt_accumulate_cycles;
 }
 
-void PtUnit::Drain() { AdvanceTo(core_.clock().Edge(array_free_)); }
+void PtUnit::Drain() {
+  const uint64_t free_ps = core_.clock().Edge(array_free_);
+  if (free_ps > local_ps()) path_ = array_path_;
+  AdvanceTo(free_ps);
+}
 
 }  // namespace spyre::model

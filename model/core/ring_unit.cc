@@ -14,19 +14,23 @@ uint64_t RingUnit::Execute(const Instruction& in) {
     }
     case Op::kBarrier: {
       const auto mask = static_cast<uint32_t>(reg(in, 0));
-      if ((mask >> core_.index() & 1) == 0) throw UnitFault{Status::ILLEGAL_INSTRUCTION, mask};
+      const unsigned position = core_.PositionIn(job());
+      if ((mask >> position & 1) == 0) throw UnitFault{Status::ILLEGAL_INSTRUCTION, mask};
       Sync();
       const uint64_t arrived = NowPs();
       const trace::TrackId last =
-          core_.fabric().Arrive(core_.index(), track(), mask, reg(in, 1), job());
+          job().fabric->Arrive(position, track(), mask, reg(in, 1), job(), path_);
       CheckAborted();
       AccountWait(Loss::kBarrierWait, arrived, NowPs(), last);
+      Spend(Cause::kBarrier);
       Advance(config_.core.barrier_cycles);
+      Spend(Cause::kBarrier);
       Account(in, start, local_ps(), 0);
       return local_ps();
     }
     case Op::kMark: {
       Sync();  // whoever is told reads the clock
+      job().step_path = path_;
       if (job().on_step) job().on_step(static_cast<uint32_t>(in.imm), reg(in, 0));
       Advance(1);
       return local_ps();
@@ -37,7 +41,7 @@ uint64_t RingUnit::Execute(const Instruction& in) {
 }
 
 uint64_t RingUnit::Send(const Instruction& in) {
-  Core* const peer = core_.peer(reg(in, 0));
+  Core* const peer = core_.peer(job().first_core + reg(in, 0));
   const uint64_t bytes = Count(in, 3, kLxBytes);
   const uint64_t token = Count(in, 4, kTokens - 1);
   if (peer == nullptr || !peer->Runs(job()))
@@ -56,16 +60,21 @@ uint64_t RingUnit::Send(const Instruction& in) {
     payload_.info.move_data = payload_.info.functional != nullptr;
     auto& payload = payload_.Prepare(tlm::TLM_WRITE_COMMAND,
                                      Ring::PeerAddress(peer->index(), reg(in, 1)), data, bytes);
-    sc_core::sc_time delay = Ps(core_.lx_port().Burst(now, bytes) - now);
-    core_.ring_socket->b_transport(payload, delay);
+    const uint64_t from_lx_ps = core_.lx_port().Burst(now, bytes);
+    sc_core::sc_time delay = Ps(from_lx_ps - now);
+    core_.ring_socket.SendAside(payload, delay);
+    if (payload.get_response_status() == tlm::TLM_BURST_ERROR_RESPONSE)
+      throw UnitFault{Status::RING_FAULT, Ring::PeerAddress(peer->index(), reg(in, 1))};
     if (payload.get_response_status() != tlm::TLM_OK_RESPONSE)
       throw UnitFault{Status::LX_OVERFLOW, reg(in, 1)};
     done = now + delay.value();
+    path_.Until(from_lx_ps, Cause::kLxPort);
+    path_.Until(done, Cause::kPartialSums);
     AdvanceTo(done);
   }
   if (token != 0)
-    peer->GiveTokenAt(After(done, config_.core.token_cycles), static_cast<unsigned>(token),
-                      track());
+    peer->GiveTokenAt(After(done, config_.core.token_cycles), static_cast<unsigned>(token), track(),
+                      path_);
   return done;
 }
 

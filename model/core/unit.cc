@@ -28,13 +28,15 @@ CoreUnit::CoreUnit(const sc_core::sc_module_name& name, Unit kind, Core& core,
 }
 
 void CoreUnit::Start(Job& job) {
-  const uint32_t bit = 1u << core_.index();
+  const uint32_t bit = 1u << core_.PositionIn(job);
   const auto& sections = job.program->sections;
   const bool has_work = std::any_of(sections.begin(), sections.end(), [&](const Section& section) {
     return section.unit == kind_ && (section.core_mask & bit) != 0;
   });
   if (!has_work) return;
   job_ = &job;
+  path_ = job.start_path;
+  finished_path_ = job.start_path;
   ++job.units_running;
   // Not before: a stack costs the host some system calls, and short runs need few of 160.
   if (!has_thread_) sc_core::sc_spawn([this] { Run(); });
@@ -54,7 +56,8 @@ void CoreUnit::Run() {
   for (;;) {
     while (job_ == nullptr) wait(start_);
     Job& job = *job_;
-    const uint32_t bit = 1u << core_.index();
+    const unsigned position = core_.PositionIn(job);
+    const uint32_t bit = 1u << position;
     try {
       for (const Section& section : job.program->sections) {
         if (section.unit == kind_ && (section.core_mask & bit) != 0) RunSection(section);
@@ -62,11 +65,14 @@ void CoreUnit::Run() {
       Drain();
       Sync();
     } catch (const UnitFault& fault) {
-      job.Fault(fault.status, fault.address, static_cast<uint16_t>(core_.index()));
+      job.Fault(fault.status, fault.address, static_cast<uint16_t>(position));
     } catch (const JobAborted&) {
       // Another unit's fault or a reset: this unit only stops.
     }
     if (job.aborted) Abandon();  // outside the handlers: it waits
+    Spend(Cause::kSequencer);
+    if (path_.at_ps >= job.end_path.at_ps) job.end_path = path_;
+    job.core_end_ps[core_.index()] = std::max(job.core_end_ps[core_.index()], NowPs());
     ahead_ps_ = 0;
     waiting_token_ = 0;
     current_ = nullptr;
@@ -76,25 +82,45 @@ void CoreUnit::Run() {
 }
 
 void CoreUnit::RunSection(const Section& section) {
-  sequencer_.Start(*job_->program, section, core_.index());
+  sequencer_.Start(*job_->program, section, core_.PositionIn(*job_));
   for (; const Instruction* in = sequencer_.Current(); sequencer_.Next()) {
     current_ = in;
     if (in->wait != 0) TakeToken(in->wait);
-    uint64_t finish;
     if (Sequencer::IsScalar(in->op)) {
       Advance(1);
       sequencer_.Execute();
-      finish = local_ps();
+      if (in->signal != 0) {
+        Spend(Cause::kSequencer);
+        Finish(*in, local_ps(), path_);
+      } else {  // nobody needs its path: what signals next ends later
+        finished_ps_ = std::max(finished_ps_, local_ps());
+      }
     } else {
       operands_ = {};
-      finish = Execute(*in);
-    }
-    if (finish != kLater) {
-      finished_ps_ = std::max(finished_ps_, finish);
-      GiveSignal(*in, finished_ps_);
+      if (core_.faults() != nullptr) MeetFaults(*in);
+      Spend(Cause::kSequencer);
+      const uint64_t start = local_ps();
+      uint64_t finish = Execute(*in);
+      if (core_.faults() != nullptr) SpoilResult(*in);
+      const bool is_local = finish == local_ps();
+      if (core_.speed_percent() != 100) {
+        const uint64_t slow_ps =
+            (local_ps() - start) * (100 - core_.speed_percent()) / core_.speed_percent();
+        AdvanceTo(local_ps() + slow_ps);
+        if (finish != kLater) finish += slow_ps;
+      }
+      if (finish != kLater) Finish(*in, finish, is_local ? path_ : end_path_);
     }
     SyncIfFarAhead();
   }
+}
+
+void CoreUnit::Finish(const Instruction& in, uint64_t finish_ps, const PathTime& path) {
+  if (finish_ps >= finished_ps_) {
+    finished_ps_ = finish_ps;
+    finished_path_ = path;
+  }
+  GiveSignal(in, finished_ps_, finished_path_);
 }
 
 uint64_t CoreUnit::Count(const Instruction& in, int operand, uint64_t limit) const {
@@ -137,6 +163,7 @@ void CoreUnit::WaitWhileAhead(const sc_core::sc_event& event) {
 }
 
 void CoreUnit::TakeToken(unsigned token) {
+  Spend(Cause::kSequencer);
   Sync();
   waiting_token_ = token;
   const uint64_t start = NowPs();
@@ -146,6 +173,10 @@ void CoreUnit::TakeToken(unsigned token) {
     CheckFailed();
   }
   waiting_token_ = 0;
+  if (NowPs() > start) {
+    path_ = core_.token_path(token);
+    Spend(Cause::kTokens);
+  }
   AccountWait(Loss::kTokenWait, start, NowPs(), core_.token_giver(token));
 }
 
@@ -161,9 +192,9 @@ void CoreUnit::AccountWait(Loss cause, uint64_t start_ps, uint64_t end_ps,
   recorder_->Slice(trace::kWait, track_, name, start_ps, end_ps, job_->flow, 0, ended_by);
 }
 
-void CoreUnit::GiveSignal(const Instruction& in, uint64_t finish_ps) {
+void CoreUnit::GiveSignal(const Instruction& in, uint64_t finish_ps, const PathTime& path) {
   if (in.signal != 0)
-    core_.GiveTokenAt(After(finish_ps, config_.core.token_cycles), in.signal, track_);
+    core_.GiveTokenAt(After(finish_ps, config_.core.token_cycles), in.signal, track_, path);
 }
 
 void CoreUnit::Account(const Instruction& in, uint64_t start_ps, uint64_t end_ps, uint64_t bytes) {

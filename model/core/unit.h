@@ -32,7 +32,9 @@ class CoreUnit : public sc_core::sc_module {
  protected:
   // Executes one tensor instruction whose wait token has been taken. Advances local time to when
   // the unit can take its next instruction; returns when the instruction is finished, at which its
-  // signal token is given; or kLater, and the unit itself gives the token when it knows.
+  // signal token is given; or kLater, and the unit itself gives the token when it knows. Leaves the
+  // path to local time in path_, and the path to what it returns in end_path_ if that is another
+  // time.
   static constexpr uint64_t kLater = UINT64_MAX;
   virtual uint64_t Execute(const Instruction& in) = 0;
   // Waits for work still in flight at the end of a section.
@@ -76,7 +78,9 @@ class CoreUnit : public sc_core::sc_module {
   // would synchronise.
   uint64_t FarAheadCycle() const { return core_.clock().CycleAt(NowPs() + quantum_ps_ + 1); }
   void CheckAborted() const;
-  void GiveSignal(const Instruction& in, uint64_t finish_ps);
+  void GiveSignal(const Instruction& in, uint64_t finish_ps, const PathTime& path);
+  // The time up to local time was spent on `cause`.
+  void Spend(Cause cause) { path_.Until(local_ps(), cause); }
   void Account(const Instruction& in, uint64_t start_ps, uint64_t end_ps, uint64_t bytes);
   // Counts and traces that the unit has waited from start_ps to end_ps, and which track ended it.
   void AccountWait(Loss cause, uint64_t start_ps, uint64_t end_ps, trace::TrackId ended_by);
@@ -84,11 +88,19 @@ class CoreUnit : public sc_core::sc_module {
 
   Core& core_;
   const CardConfig& config_;
+  // Brought up to date before anybody takes it over: local time may be later.
+  PathTime path_;
+  PathTime end_path_;
 
  private:
   void Run();
   void RunSection(const Section& section);
   void TakeToken(unsigned token);
+  // Declared faults of the tensor instruction at hand: before it runs, and after.
+  void MeetFaults(const Instruction& in);
+  void SpoilResult(const Instruction& in);
+  FaultEvent EventOf() const;
+  void Finish(const Instruction& in, uint64_t finish_ps, const PathTime& path);
 
   const Unit kind_;
   trace::Recorder* recorder_;
@@ -106,6 +118,7 @@ class CoreUnit : public sc_core::sc_module {
   ClockCursor edge_;  // where Advance left local time
   const uint64_t quantum_ps_;
   uint64_t finished_ps_ = 0;  // the last instruction and all before it; signals keep this order
+  PathTime finished_path_;    // to it, if a signal can need it
   unsigned waiting_token_ = 0;
   const Instruction* current_ = nullptr;
   LxRanges operands_;  // of the instruction at hand

@@ -37,6 +37,7 @@ class LoadStoreUnit : public CoreUnit, private MulticastMember {
     uint64_t done_ps;  // of the bursts that have ended
     uint64_t bursts;   // that have not
     bool issued;       // all bursts have been sent
+    PathTime path;     // to done_ps
   };
   // A place of a window, and the burst that has it or had it last.
   struct Burst {
@@ -46,6 +47,7 @@ class LoadStoreUnit : public CoreUnit, private MulticastMember {
     uint64_t sent_ps = 0;
     uint64_t done_ps = 0;  // may be in the future
     bool waiting = false;  // an answer has yet to come
+    PathTime path;         // to sent_ps, and when the answer has come to done_ps
   };
   struct Unicast final : TransferClient {
     LoadStoreUnit* unit = nullptr;
@@ -69,18 +71,20 @@ class LoadStoreUnit : public CoreUnit, private MulticastMember {
     uint64_t run_bytes, rows, planes;
     // Of the whole box, if one translation holds for all of it; else each run has its own.
     bool translated;
-    uint64_t physical;
+    Grant grant;
     uint8_t* data;
     // Where it has come to.
     uint64_t plane, row;
     uint64_t local_ps;  // when the unit can send the next burst or begin the next run
-    uint64_t run_left;  // bytes of the run at hand; 0: the next one has not begun
-    uint64_t run_device, run_physical;
+    Grant run;          // what is left of the run at hand; 0 bytes: the next one has not begun
+    uint64_t run_device;
     uint8_t* run_data;
   };
 
   void Translate();
-  bool BeginRun();  // false: it may not be accessed, and the unit has failed
+  // These two, false: it may not be accessed, and the unit has failed.
+  bool BeginRun();
+  bool RenewRun();
   void SendBursts();
   void Send(Burst& burst, size_t place, uint64_t bytes);
   void MulticastEnded(uint32_t place, const MulticastEnd& end) override;
@@ -102,6 +106,7 @@ class LoadStoreUnit : public CoreUnit, private MulticastMember {
   bool in_send_ = false;        // SendBursts is at work
   sc_core::sc_event progress_;  // all bursts have been sent, or none is in flight
   uint64_t last_done_ps_ = 0;
+  PathTime last_path_;              // to it
   uint64_t partners_until_ps_ = 0;  // waits for partners are counted up to here
   bool failed_ = false;
   UnitFault failure_{Status::OK, 0};
@@ -128,6 +133,7 @@ class PtUnit : public CoreUnit {
   uint64_t Latency(DataFormat format) const;  // cycles until a sum can be added to again
 
   uint64_t array_free_ = 0;  // cycle of the core's clock
+  PathTime array_path_;      // to it
 };
 
 // The vector units (SFU) of the corelets: pointwise functions, reductions, rounding, transposes,

@@ -81,16 +81,24 @@ uint64_t VectorUnit::Execute(const Instruction& in) {
   const uint64_t chunk_cycles = ((elements_ + chunks - 1) / chunks + lanes - 1) / lanes * passes_ +
                                 (row_cycles_ + chunks - 1) / chunks;
   const uint64_t chunk_bytes = (port_bytes_ + chunks - 1) / chunks;
+  const uint64_t first_chunk = local;
+  uint64_t port_cycles = 0;  // of the chunks for which the port decided
   for (uint64_t i = 0; i < chunks; ++i) {
-    local = std::max(core_.lx_port().Stream(local, chunk_bytes), local + chunk_cycles);
+    const uint64_t through = core_.lx_port().Stream(local, chunk_bytes);
+    if (through > local + chunk_cycles) port_cycles += through - local;
+    local = std::max(through, local + chunk_cycles);
     if (local >= far_ahead || i + 1 == chunks) AdvanceTo(clock.Edge(local));
     if (local >= far_ahead) {
       Sync();
       far_ahead = FarAheadCycle();
     }
   }
-  Account(in, start, local_ps(), port_bytes_);
-  return local_ps();
+  const uint64_t end = local_ps();
+  path_.Until(clock.Edge(first_chunk), Cause::kVector);
+  path_.For(clock.Edge(port_cycles), end, Cause::kLxPort);
+  path_.Until(end, Cause::kVector);
+  Account(in, start, end, port_bytes_);
+  return end;
 }
 
 void VectorUnit::Binary(const Instruction& in) {

@@ -20,8 +20,10 @@ DeviceMemory::DeviceMemory(const sc_core::sc_module_name& name, const CardConfig
       timing_(config.memory),
       contents_(config.usable_bytes()),
       channels_(config.memory, folding),
-      lookahead_ps_(config.memory.controller_ns * 1000 -
-                    (config.memory.controller_ns > 0 ? 1 : 0)) {
+      lookahead_ps_(config.memory.controller_ns * 1000 - (config.memory.controller_ns > 0 ? 1 : 0)),
+      unloaded_read_ps_(config.memory.controller_ns * 1000 +
+                        timing_.UnloadedPs(timing_.burst_bytes, false)),
+      unloaded_write_ps_(config.memory.controller_ns * 1000) {
   if (recorder_ != nullptr) {
     for (size_t i = 0; i < channels_.size(); ++i)
       lanes_.push_back({recorder_->AddTrack("memory", fmt::format("channel {:02}", i)), {}});
@@ -71,6 +73,22 @@ bool DeviceMemory::MoveData(tlm::tlm_generic_payload& payload) {
   return true;
 }
 
+void DeviceMemory::SetFaults(const FaultPort& port) {
+  faults_.emplace(port, config_.memory, [this](uint64_t address, uint8_t bits) {
+    functional_.Join();
+    *contents_.At(address) ^= bits;
+  });
+}
+
+bool DeviceMemory::AccessData(tlm::tlm_generic_payload& payload, uint64_t* extra_ps) {
+  if (faults_ && contents_.Contains(payload.get_address(), payload.get_data_length()) &&
+      !faults_->Access(payload, extra_ps)) {
+    payload.set_response_status(tlm::TLM_GENERIC_ERROR_RESPONSE);
+    return false;
+  }
+  return MoveData(payload);
+}
+
 uint64_t DeviceMemory::UnloadedPs(const tlm::tlm_generic_payload& payload) const {
   uint64_t done = 0;
   map_.ForEachPiece(payload.get_address(), payload.get_data_length(),
@@ -86,9 +104,16 @@ tlm::tlm_sync_enum DeviceMemory::Begin(int id, tlm::tlm_generic_payload& payload
     payload.set_response_status(tlm::TLM_GENERIC_ERROR_RESPONSE);
     return tlm::TLM_COMPLETED;
   }
-  if (!MoveData(payload)) return tlm::TLM_COMPLETED;
+  uint64_t extra_ps = 0;
+  if (!AccessData(payload, &extra_ps)) {
+    if (payload.get_response_status() == tlm::TLM_GENERIC_ERROR_RESPONSE)
+      delay += Ps(UnloadedPs(payload));  // it was read, and is wrong
+    return tlm::TLM_COMPLETED;
+  }
+  if (counters_ != nullptr)
+    counters_->CountMemory(payload.get_extension<Transfer>()->function, payload.is_write());
   if (!config_.timed()) {
-    delay += Ps(UnloadedPs(payload));
+    delay += Ps(UnloadedPs(payload) + extra_ps);
     return tlm::TLM_COMPLETED;
   }
   if (free_accesses_.empty()) {
@@ -97,7 +122,9 @@ tlm::tlm_sync_enum DeviceMemory::Begin(int id, tlm::tlm_generic_payload& payload
   }
   const uint32_t index = free_accesses_.back();
   free_accesses_.pop_back();
-  accesses_[index] = {&payload, id};
+  accesses_[index] = {&payload, id, extra_ps};
+  payload.get_extension<Transfer>()->times.unloaded_ps =
+      payload.is_write() ? unloaded_write_ps_ : unloaded_read_ps_;
   const uint64_t now = NowPs();
   const uint64_t arrival = now + delay.value() + config_.memory.controller_ns * 1000;
   // Sockets in the order in which they are bound, on each of them ring stops.
@@ -151,13 +178,14 @@ void DeviceMemory::Finish(uint32_t index, uint64_t done_ps) {
   const Access access = accesses_[index];
   free_accesses_.push_back(index);
   tlm::tlm_phase phase = tlm::BEGIN_RESP;
-  sc_core::sc_time delay = Ps(done_ps - std::min(done_ps, NowPs()));
+  sc_core::sc_time delay = Ps(done_ps - std::min(done_ps, NowPs()) + access.extra_ps);
   socket[access.initiator]->nb_transport_bw(*access.payload, phase, delay);
 }
 
 void DeviceMemory::Transport(int /*id*/, tlm::tlm_generic_payload& payload,
                              sc_core::sc_time& delay) {
-  if (MoveData(payload)) delay += Ps(UnloadedPs(payload));
+  uint64_t extra_ps = 0;
+  if (AccessData(payload, &extra_ps)) delay += Ps(UnloadedPs(payload) + extra_ps);
 }
 
 unsigned DeviceMemory::TransportDebug(int /*id*/, tlm::tlm_generic_payload& payload) {
@@ -165,7 +193,8 @@ unsigned DeviceMemory::TransportDebug(int /*id*/, tlm::tlm_generic_payload& payl
 }
 
 bool DeviceMemory::GetDirect(int /*id*/, tlm::tlm_generic_payload& payload, tlm::tlm_dmi& direct) {
-  if (!contents_.Contains(payload.get_address(), 1)) return false;
+  // By a pointer nobody would meet what is wrong.
+  if (faults_ || !contents_.Contains(payload.get_address(), 1)) return false;
   functional_.Join();
   direct.set_dmi_ptr(contents_.At(0));
   direct.set_start_address(0);
@@ -179,6 +208,7 @@ void DeviceMemory::Clear(uint64_t base, uint64_t bytes) {
   functional_.Join();
   if (direct_given_) RevokeDirect();
   contents_.Clear(base, bytes);
+  if (faults_) faults_->Clear(base, bytes);
 }
 
 void DeviceMemory::RevokeDirect() {

@@ -20,12 +20,14 @@
 #include <vector>
 
 #include "model/common/card_config.h"
+#include "model/common/performance_counters.h"
 #include "model/common/resource.h"
 #include "model/common/sparse_memory.h"
 #include "model/common/transfer.h"
 #include "model/memory/address_map.h"
 #include "model/memory/lpddr5_timing.h"
 #include "model/memory/memory_channels.h"
+#include "model/memory/memory_faults.h"
 
 namespace spyre::model {
 
@@ -39,6 +41,12 @@ class DeviceMemory : public sc_core::sc_module {
                FunctionalQueue& functional, trace::Recorder* recorder,
                Folding folding = Folding::kOn);
 
+  // Before simulation.
+  void SetFaults(const FaultPort& port);
+  // Before simulation; they must outlive the memory. Null: nobody counts. They have the card's own
+  // requests, not those of the PCIe window.
+  void SetCounters(PerformanceCounters* counters) { counters_ = counters; }
+
   SparseMemory& contents() { return contents_; }
   // Makes [base, base + bytes), which is in memory, zero. Takes no time here: who asks counts it.
   void Clear(uint64_t base, uint64_t bytes);
@@ -48,7 +56,8 @@ class DeviceMemory : public sc_core::sc_module {
   // An access while its channels work on it.
   struct Access {
     tlm::tlm_generic_payload* payload;
-    int initiator;  // index in the socket
+    int initiator;      // index in the socket
+    uint64_t extra_ps;  // that a correction takes
   };
 
   tlm::tlm_sync_enum Begin(int id, tlm::tlm_generic_payload& payload, tlm::tlm_phase& phase,
@@ -58,6 +67,8 @@ class DeviceMemory : public sc_core::sc_module {
   bool GetDirect(int id, tlm::tlm_generic_payload& payload, tlm::tlm_dmi& direct);
   void RevokeDirect();
   bool MoveData(tlm::tlm_generic_payload& payload);
+  // An access of the card or of the host, not of a debugger: what its memory has wrong shows.
+  bool AccessData(tlm::tlm_generic_payload& payload, uint64_t* extra_ps);
   uint64_t UnloadedPs(const tlm::tlm_generic_payload& payload) const;
   void Decide();  // process: channels take decisions, and accesses that have ended are answered
   void TraceRuns(size_t channel, const std::vector<MemoryRun>& runs, bool at_rest);
@@ -77,11 +88,15 @@ class DeviceMemory : public sc_core::sc_module {
   const Lpddr5Timing timing_;
   SparseMemory contents_;
   MemoryChannels channels_;
+  std::optional<MemoryFaults> faults_;
+  PerformanceCounters* counters_ = nullptr;
   bool direct_given_ = false;  // somebody has a pointer
   std::vector<Access> accesses_;
   std::vector<uint32_t> free_accesses_;
   // How far ahead channels decide: what is sent from now on arrives later than that.
   const uint64_t lookahead_ps_;
+  // Of an access that meets no other: a read's first burst, a write until the queue has it.
+  const uint64_t unloaded_read_ps_, unloaded_write_ps_;
   std::deque<MemoryCompletion> ended_;    // accesses, by index, that wait for their decision's time
   std::vector<MemoryCompletion> latest_;  // of the call at hand
   sc_core::sc_event decision_;

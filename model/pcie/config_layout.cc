@@ -21,6 +21,7 @@ class Builder {
     PowerManagement();
     Msi();
     Express();
+    if (physical) VitalProductData();
     ErrorReporting();
     Ari();
     if (physical) Sriov();
@@ -77,7 +78,7 @@ class Builder {
   }
 
   void Express() {
-    Word(kExpress, 0x10 | 0x0002u << 16);  // endpoint, version 2, last capability
+    Word(kExpress, 0x10 | (physical_ ? kVpd << 8 : 0) | 0x0002u << 16);  // endpoint, version 2
     // Payload, extended tags, role-based errors, FLR.
     const uint32_t payload_size = SizeCode(ability_.max_payload_bytes);
     Word(kDeviceCapabilities, payload_size | 1u << 5 | 1u << 15 | 1u << 28);
@@ -101,6 +102,12 @@ class Builder {
     Word(kDeviceControl2, physical_ ? 0x9 | 1u << 12 : 0, physical_ ? 0x101F : 0);
     Word(kLinkCapabilities2, (2u << speed) - 2);  // from 2.5 GT/s on, a bit each
     Word(kLinkControl2, physical_ ? speed : 0, physical_ ? 0xF : 0, 0, 0xF);
+  }
+
+  // The card takes no writes: what is written to the data word is gone.
+  void VitalProductData() {
+    Word(kVpd, 0x03, 0xFFFC0000 | kVpdDone);
+    Word(kVpdData, 0);
   }
 
   void ErrorReporting() {

@@ -65,14 +65,20 @@ inline constexpr uint32_t kCompletionTimeoutOff = 1u << 4;
 inline constexpr uint32_t kLinkCapabilities2 = kExpress + 0x2C;
 inline constexpr uint32_t kLinkControl2 = kExpress + 0x30;
 
+inline constexpr uint32_t kVpd = 0xB0;  // PF; address and flag in the upper half
+inline constexpr uint32_t kVpdDone = 1u << 31;
+inline constexpr uint32_t kVpdData = kVpd + 0x04;
+
 inline constexpr uint32_t kAer = 0x100;
 inline constexpr uint32_t kUncorrectableStatus = kAer + 0x04;
 inline constexpr uint32_t kPoisoned = 1u << 12;
 inline constexpr uint32_t kCompletionTimeout = 1u << 14;
+inline constexpr uint32_t kMalformed = 1u << 18;
 inline constexpr uint32_t kUnsupportedRequest = 1u << 20;
 inline constexpr uint32_t kUncorrectableMask = kAer + 0x08;
 inline constexpr uint32_t kUncorrectableSeverity = kAer + 0x0C;
 inline constexpr uint32_t kCorrectableStatus = kAer + 0x10;
+inline constexpr uint32_t kReceiverError = 1u << 0;
 inline constexpr uint32_t kAdvisoryNonFatal = 1u << 13;
 inline constexpr uint32_t kCorrectableMask = kAer + 0x14;
 inline constexpr uint32_t kAerControl = kAer + 0x18;

@@ -156,6 +156,7 @@ void ConfigSpace::AfterWrite(uint32_t offset, uint32_t old, uint32_t value) {
     if (!was_enabled && vf_enabled() && on_vf_enable) on_vf_enable(num_vfs());
     if (was_enabled && !vf_enabled() && on_vf_disable) on_vf_disable();
   }
+  if (physical_ == nullptr && offset == kVpd) AnswerVpd();
   const bool touches_msi = offset >= kMsi && offset <= kMsiMask;
   if (touches_msi || offset == kCommandStatus || offset == kPowerControl) {
     if (on_msi_change) on_msi_change();
@@ -167,6 +168,19 @@ void ConfigSpace::FunctionLevelReset() {
   Load(true, true);
   if (had_vfs && on_vf_disable) on_vf_disable();
   if (on_flr) on_flr();
+}
+
+// PCI Local Bus specification, "VPD Capability": the flag written as 0 asks for the word at the
+// address, and becomes 1 when it is there; written as 1 it asks for a write, and becomes 0.
+void ConfigSpace::AnswerVpd() {
+  const uint32_t state = Get(kVpd);
+  if ((state & kVpdDone) != 0) return Set(kVpd, state & ~kVpdDone);
+  const uint32_t address = Bits(state, 16, 15);
+  uint32_t word = 0;
+  for (uint32_t i = 0; i < 4 && address + i < vpd_.size(); ++i)
+    word |= uint32_t{vpd_[address + i]} << (8 * i);
+  Set(kVpdData, word);
+  Set(kVpd, state | kVpdDone);
 }
 
 bool ConfigSpace::powered() const { return Bits(Get(kPowerControl), 0, 2) == kPowerD0; }

@@ -17,6 +17,8 @@
 #include <array>
 #include <cstdint>
 #include <functional>
+#include <utility>
+#include <vector>
 
 #include "model/pcie/config_layout.h"
 
@@ -35,6 +37,9 @@ class ConfigSpace {
   ConfigSpace(const ConfigSpace& physical, int number);
   ConfigSpace(const ConfigSpace&) = delete;
   ConfigSpace& operator=(const ConfigSpace&) = delete;
+
+  // PF: what its VPD capability shows, a whole number of words. Before the host reads it.
+  void SetVpd(std::vector<uint8_t> bytes) { vpd_ = std::move(bytes); }
 
   // Host side. `offset` is a multiple of 4 below 4096, else throws Error(kBadInput). Bit i of
   // `byte_enables` writes byte i.
@@ -101,6 +106,7 @@ class ConfigSpace {
   uint32_t Legalize(uint32_t offset, uint32_t old, uint32_t value) const;
   void AfterWrite(uint32_t offset, uint32_t old, uint32_t value);
   void FunctionLevelReset();
+  void AnswerVpd();
   bool powered() const;
   uint64_t vf_bar_size() const;
   unsigned VectorBit(int vector) const;
@@ -110,6 +116,7 @@ class ConfigSpace {
   const ConfigSpace* physical_ = nullptr;  // null for the PF
   int number_ = 0;
   std::array<uint32_t, kConfigDwords> values_{};
+  std::vector<uint8_t> vpd_;
 };
 
 }  // namespace spyre::model

@@ -2,15 +2,12 @@
 #include "model/pcie/endpoint.h"
 
 #include <algorithm>
-#include <utility>
 
 #include "model/pcie/payload_words.h"
+#include "model/pcie/vpd_image.h"
 
 namespace spyre::model {
 namespace {
-
-// So much simulated time that nobody sees its end.
-constexpr uint64_t kForeverPs = uint64_t{1} << 62;
 
 uint32_t GenerationOf(uint64_t rate_mts) {
   return rate_mts >= 32000 ? 5 : rate_mts >= 16000 ? 4 : 3;
@@ -36,6 +33,7 @@ PcieEndpoint::PcieEndpoint(const sc_core::sc_module_name& name, const CardConfig
       GenerationOf(config.pcie.rate_mts), static_cast<uint32_t>(config.pcie.lanes),
       static_cast<uint32_t>(config.num_vfs), static_cast<uint32_t>(config.pcie.max_payload_bytes),
       static_cast<uint32_t>(config.pcie.max_read_request_bytes)}));
+  config_spaces_[0]->SetVpd(VpdImage(config.vpd));
   for (uint64_t vf = 1; vf <= config.num_vfs; ++vf) {
     config_spaces_.push_back(
         std::make_unique<ConfigSpace>(*config_spaces_[0], static_cast<int>(vf)));
@@ -74,8 +72,14 @@ void PcieEndpoint::SetWindowBase(uint64_t physical) {
 }
 
 // PCI Express base specification, "Data Link Layer reports DL_Down": to the functions, a hot reset.
+void PcieEndpoint::Remove() {
+  SetLink(false);
+  ForgetSticky();
+  removed_ = true;
+}
+
 void PcieEndpoint::SetLink(bool up) {
-  if (link_up_ == up) return;
+  if (link_up_ == up || (up && removed_)) return;
   link_up_ = up;
   if (up) return;
   LogTimeouts();
@@ -306,89 +310,6 @@ void PcieEndpoint::RevokeDirect() {
   if (!direct_given_) return;
   direct_given_ = false;
   inbound->invalidate_direct_mem_ptr(0, UINT64_MAX);
-}
-
-// A read is done when its completions are here; a write is posted, and done when its last packet
-// has left. The root complex is told when packets reach it; what it adds to that delays a read.
-void PcieEndpoint::Dma(int /*id*/, tlm::tlm_generic_payload& payload, sc_core::sc_time& delay) {
-  if (payload.get_extension<Transfer>() == nullptr) {
-    payload.set_response_status(tlm::TLM_GENERIC_ERROR_RESPONSE);
-    return;
-  }
-  const auto& transfer = *payload.get_extension<Transfer>();
-  if (!Present(transfer.function) || !config_spaces_[transfer.function]->bus_master_enabled()) {
-    payload.set_response_status(tlm::TLM_ADDRESS_ERROR_RESPONSE);
-    return;
-  }
-  const uint64_t now = NowPs();
-  const uint64_t at = now + delay.value();
-  const uint64_t address = payload.get_address();
-  const uint64_t bytes = payload.get_data_length();
-  const PcieLink::Times times = payload.is_write()
-                                    ? link_.WriteHost(at, address, bytes, transfer.flow)
-                                    : link_.ReadHost(at, address, bytes, transfer.flow);
-  const sc_core::sc_time arrival = Ps(times.arrived_ps - now);
-  sc_core::sc_time at_host = arrival;
-  outbound->b_transport(payload, at_host);
-  delay = Ps(times.done_ps - now);
-  if (!payload.is_read()) return;
-  delay += at_host - arrival;
-  LogCompletion(payload, at, &delay);
-}
-
-void PcieEndpoint::LogCompletion(tlm::tlm_generic_payload& payload, uint64_t start_ps,
-                                 sc_core::sc_time* delay) {
-  auto& transfer = *payload.get_extension<Transfer>();
-  ConfigSpace& space = *config_spaces_[transfer.function];
-  const bool damaged = std::exchange(transfer.poisoned, false);
-  if (payload.get_response_status() == tlm::TLM_INCOMPLETE_RESPONSE) {
-    const uint64_t us = space.completion_timeout_us();
-    const uint64_t end_ps = us == 0 ? kForeverPs : start_ps + us * 1'000'000;
-    if (us != 0) timeouts_.push_back({end_ps, transfer.function});
-    *delay = Ps(end_ps - NowPs());
-  } else if (payload.get_response_status() == tlm::TLM_ADDRESS_ERROR_RESPONSE) {
-    space.ReportMasterAbort();
-  } else if (!payload.is_response_ok()) {
-    space.ReportTargetAbort();
-  } else if (damaged) {
-    space.ReportPoisonedCompletion();
-    payload.set_response_status(tlm::TLM_GENERIC_ERROR_RESPONSE);
-  }
-  uint64_t& end_ps = reads_end_ps_[transfer.function];
-  end_ps = std::max<uint64_t>(end_ps, NowPs() + delay->value());
-}
-
-void PcieEndpoint::ForgetReads(unsigned function) {
-  reads_end_ps_[function] = 0;
-  const auto gone = [&](const Timeout& timeout) { return timeout.function == function; };
-  timeouts_.erase(std::remove_if(timeouts_.begin(), timeouts_.end(), gone), timeouts_.end());
-}
-
-void PcieEndpoint::LogTimeouts() {
-  const auto log = [this](const Timeout& timeout) {
-    if (timeout.end_ps > NowPs()) return false;
-    config_spaces_[timeout.function]->ReportCompletionTimeout();
-    return true;
-  };
-  timeouts_.erase(std::remove_if(timeouts_.begin(), timeouts_.end(), log), timeouts_.end());
-}
-
-bool PcieEndpoint::SendMsi(unsigned function, unsigned vector) {
-  ConfigSpace& space = *config_spaces_[function];
-  if (!Present(function) || !space.msi_enabled() || !space.bus_master_enabled()) return false;
-  const auto number = static_cast<int>(vector);
-  if (space.MsiMasked(number)) {
-    space.SetMsiPending(number, true);
-    return false;
-  }
-  uint32_t data = space.MsiData(number);
-  message_.info.function = static_cast<uint16_t>(function);
-  message_.info.msi_vector = number % space.msi_vectors();
-  auto& payload = message_.Prepare(tlm::TLM_WRITE_COMMAND, space.msi_address(),
-                                   reinterpret_cast<uint8_t*>(&data), sizeof(data));
-  sc_core::sc_time delay = sc_core::SC_ZERO_TIME;
-  Dma(0, payload, delay);
-  return payload.is_response_ok();
 }
 
 }  // namespace spyre::model

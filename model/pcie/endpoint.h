@@ -29,16 +29,20 @@
 #include <tlm_utils/simple_initiator_socket.h>
 #include <tlm_utils/simple_target_socket.h>
 
+#include <map>
 #include <memory>
 #include <optional>
 #include <systemc>
+#include <utility>
 #include <vector>
 
 #include "model/common/card_config.h"
+#include "model/common/performance_counters.h"
 #include "model/common/ports.h"
 #include "model/common/resource.h"
 #include "model/common/sparse_memory.h"
 #include "model/common/transfer.h"
+#include "model/fault/fault_injector.h"
 #include "model/pcie/config_space.h"
 #include "model/pcie/host_access.h"
 #include "model/pcie/link.h"
@@ -74,15 +78,27 @@ class PcieEndpoint : public sc_core::sc_module {
   // Wiring, before simulation.
   void SetBarTarget(unsigned function, BarTarget* target) { bar_targets_[function] = target; }
   void SetWindowBase(uint64_t physical);
+  void SetFaults(const FaultPort& port) { faults_ = port; }
+  // Before simulation; they must outlive the endpoint. Null: nobody counts.
+  void SetCounters(PerformanceCounters* counters) { counters_ = counters; }
 
   // Sends MSI `vector` of `function`, if software has enabled it; returns false if masked or
   // disabled.
   bool SendMsi(unsigned function, unsigned vector);
 
   void SetLink(bool up);
+  // Pulled out: the link is down until Insert, whatever SetLink is told.
+  void Remove();
+  void Insert() { removed_ = false; }
   bool link_up() const { return link_up_; }
   // Power was off: sticky bits are gone too. While the link is down.
   void ForgetSticky();
+
+  // Of a card behind a switch: the switch ends the link, and brings the data that other cards read
+  // and write in the window of BAR2, whose times are its own. False: nothing answers at the
+  // address, which is logged as an unsupported request.
+  PcieLink& link() { return link_; }
+  bool PeerAccess(uint64_t address, bool write, uint8_t* data, uint64_t bytes, bool move_data);
 
   unsigned enabled_vfs() const { return enabled_vfs_; }
   uint8_t* sram(uint64_t offset) { return sram_.At(offset); }  // behind BAR4
@@ -106,6 +122,11 @@ class PcieEndpoint : public sc_core::sc_module {
   bool InboundDirect(tlm::tlm_generic_payload& payload, tlm::tlm_dmi& direct);
   void RevokeDirect();
   void MemoryRevoked(sc_dt::uint64 /*start*/, sc_dt::uint64 /*end*/) { RevokeDirect(); }
+  // What declared faults do to a read of the card that the host has answered; *delay is its time.
+  void SpoilCompletion(tlm::tlm_generic_payload& payload, sc_core::sc_time* delay);
+  void MeetRetraining(unsigned function, uint64_t at_ps);
+  uint64_t CompletionTimeoutPs(unsigned function) const;
+  bool SendMessage(unsigned function, unsigned vector, uint64_t delay_ps);
   void Dma(int id, tlm::tlm_generic_payload& payload, sc_core::sc_time& delay);
   bool Present(unsigned function) const { return link_up_ && function <= enabled_vfs_; }
   void UseSizes();
@@ -126,16 +147,20 @@ class PcieEndpoint : public sc_core::sc_module {
                        const sc_core::sc_time& arrival);
 
   const CardConfig& config_;
+  PerformanceCounters* counters_ = nullptr;
   std::vector<std::unique_ptr<ConfigSpace>> config_spaces_;
   std::vector<BarTarget*> bar_targets_;
   std::vector<uint64_t> reads_end_ps_;  // by function: when its last read of the host has ended
   std::vector<Timeout> timeouts_;
   bool link_up_ = true;
+  bool removed_ = false;
   unsigned enabled_vfs_ = 0;
   uint64_t window_base_ = 0;
   bool direct_given_ = false;  // the root complex has a pointer to the window
   SparseMemory sram_;          // BAR4
   PcieLink link_;
+  FaultPort faults_;
+  std::map<std::pair<unsigned, uint64_t>, Injection*> spoiled_;  // reads, by function and address
   TransferPayload message_;
 };
 

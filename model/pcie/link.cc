@@ -106,24 +106,45 @@ void PcieLink::Trace(const Direction& direction, uint64_t end_ps, uint64_t wire_
   sink.recorder->Slice(sink.category, sink.track, sink.name, begin, end_ps, flow, bytes, 0);
 }
 
+void PcieLink::Hold(uint64_t at_ps, uint64_t ps) {
+  for (Direction* direction : {&upstream_, &downstream_})
+    direction->wire.Reserve(at_ps, bytes_.CycleAt(ps));
+}
+
 // ---------------------------------------------------------------- the card as requester
 
 PcieLink::Times PcieLink::WriteHost(uint64_t at_ps, uint64_t address, uint64_t bytes,
                                     uint64_t flow) {
-  uint64_t left = at_ps;
+  uint64_t left = at_ps, arrived = at_ps;
   uint64_t wire_bytes = 0;
   for (uint64_t offset = 0; offset < bytes;) {
     const uint64_t at = address + offset;
     const uint64_t share = WriteShare(at, bytes - offset);
     left = Send(upstream_, Kind::kPosted, at_ps, at, share);
-    // The root complex has room again when host memory has taken the packet.
-    const uint64_t drained = host_memory_.Reserve(left + one_way_ps_, share);
+    arrived = left + one_way_ps_;
+    uint64_t drained = 0;
+    if (end_ != nullptr) {
+      const LinkEnd::WriteTimes times = end_->TakeWrite(arrived, at, share);
+      drained = times.room_ps;
+      arrived = times.arrived_ps;
+    } else {  // the root complex has room again when host memory has taken the packet
+      drained = host_memory_.Reserve(arrived, share);
+    }
     if (contended_) upstream_.posted.Take(DataCredits(share), drained + credit_return_ps_);
     wire_bytes += WireBytes(Kind::kPosted, at, share);
     offset += share;
   }
   Trace(upstream_, left, wire_bytes, bytes, flow);
-  return {left + one_way_ps_, left};
+  return {arrived, left};
+}
+
+uint64_t PcieLink::RequestToHost(uint64_t at_ps, uint64_t address, uint64_t flow) {
+  const uint64_t left = Send(upstream_, Kind::kNonPosted, at_ps, address, 0);
+  Trace(upstream_, left, WireBytes(Kind::kNonPosted, address, 0), 0, flow);
+  const uint64_t here = left + one_way_ps_;
+  const uint64_t arrived = end_ == nullptr ? here : end_->TakeRequest(here, address);
+  if (contended_) upstream_.nonposted.Take(0, arrived + credit_return_ps_);
+  return arrived;
 }
 
 PcieLink::Times PcieLink::ReadHost(uint64_t at_ps, uint64_t address, uint64_t bytes,
@@ -133,14 +154,9 @@ PcieLink::Times PcieLink::ReadHost(uint64_t at_ps, uint64_t address, uint64_t by
     const uint64_t at = address + offset;
     const uint64_t share = RequestShare(at, bytes - offset);
     const uint64_t tag = contended_ ? reads_.WaitFor(at_ps, DataCredits(share)) : at_ps;
-    const uint64_t left = Send(upstream_, Kind::kNonPosted, tag, at, 0);
-    times.arrived_ps = left + one_way_ps_;
-    Trace(upstream_, left, WireBytes(Kind::kNonPosted, at, 0), 0, flow);
+    times.arrived_ps = RequestToHost(tag, at, flow);
     const uint64_t done = CompleteToCard(times.arrived_ps, at, share, flow);
-    if (contended_) {
-      upstream_.nonposted.Take(0, times.arrived_ps + credit_return_ps_);
-      reads_.Take(DataCredits(share), done);
-    }
+    if (contended_) reads_.Take(DataCredits(share), done);
     times.done_ps = std::max(times.done_ps, done);
     offset += share;
   }
@@ -154,7 +170,9 @@ uint64_t PcieLink::CompleteToCard(uint64_t request_ps, uint64_t address, uint64_
   for (uint64_t offset = 0; offset < bytes;) {
     const uint64_t at = address + offset;
     const uint64_t share = CompletionShare(at, bytes - offset);
-    const uint64_t ready = host_memory_.Reserve(request_ps, share) + config_.host_memory_ns * 1000;
+    const uint64_t ready =
+        end_ != nullptr ? end_->Answer(request_ps, at, share)
+                        : host_memory_.Reserve(request_ps, share) + config_.host_memory_ns * 1000;
     left = Send(downstream_, Kind::kCompletion, ready, at, share);
     wire_bytes += WireBytes(Kind::kCompletion, at, share);
     offset += share;

@@ -24,6 +24,26 @@
 
 namespace spyre::model {
 
+// What the card's link ends at where that is no root complex: a port of a switch
+// (model/pcie_switch). Times are picoseconds at that end. Kernel thread only.
+class LinkEnd {
+ public:
+  struct WriteTimes {
+    uint64_t room_ps;     // there is room for another packet of its size
+    uint64_t arrived_ps;  // it is where it goes
+  };
+  // One packet of a write, which reaches this end at `at_ps`.
+  virtual WriteTimes TakeWrite(uint64_t at_ps, uint64_t address, uint64_t bytes) = 0;
+  // A read request that reaches this end at `at_ps`: when it is at whoever answers it.
+  virtual uint64_t TakeRequest(uint64_t at_ps, uint64_t address) = 0;
+  // Of such a request, which was at whoever answers it at `request_ps`, one completion: when it is
+  // ready to leave this end for the card.
+  virtual uint64_t Answer(uint64_t request_ps, uint64_t address, uint64_t bytes) = 0;
+
+ protected:
+  ~LinkEnd() = default;
+};
+
 class PcieLink {
  public:
   // contended: false leaves the latencies and takes away waiting for wires, credits and tags.
@@ -35,6 +55,9 @@ class PcieLink {
     max_read_request_bytes_ = max_read_request_bytes;
   }
 
+  // Instead of a root complex with host memory, from now on; it must outlive the link's use.
+  void EndAt(LinkEnd* end) { end_ = end; }
+
   struct Times {
     uint64_t arrived_ps;  // the last packet of the card is at the host
     uint64_t done_ps;     // for the card: a write's last packet has left, a read's data are here
@@ -43,6 +66,12 @@ class PcieLink {
   Times ReadHost(uint64_t at_ps, uint64_t address, uint64_t bytes, uint64_t flow);
   Times WriteHost(uint64_t at_ps, uint64_t address, uint64_t bytes, uint64_t flow);
 
+  // The two steps of a read of one request, for a switch, whose link to the host this is, and whose
+  // requesters keep their tags: when the request is at the host; and, of data that it asked for at
+  // `request_ps`, when the last completion is back.
+  uint64_t RequestToHost(uint64_t at_ps, uint64_t address, uint64_t flow);
+  uint64_t CompleteToCard(uint64_t request_ps, uint64_t address, uint64_t bytes, uint64_t flow);
+
   // The host writes to the card: when the last packet is there.
   uint64_t WriteCard(uint64_t at_ps, uint64_t address, uint64_t bytes);
   // The host reads from the card: when the request is there, and, for data that are ready at
@@ -50,6 +79,10 @@ class PcieLink {
   uint64_t RequestFromCard(uint64_t at_ps);
   uint64_t CompleteToHost(uint64_t ready_ps, uint64_t address, uint64_t bytes);
 
+  // Nothing passes for `ps`, from `at_ps` on or from when the link is free: it trains again.
+  void Hold(uint64_t at_ps, uint64_t ps);
+
+  uint64_t one_way_ps() const { return one_way_ps_; }
   std::vector<UnitStatistics> Statistics() const {
     return {upstream_.wire.statistics(), downstream_.wire.statistics()};
   }
@@ -91,7 +124,6 @@ class PcieLink {
   uint64_t WriteShare(uint64_t address, uint64_t bytes) const;
   uint64_t RequestShare(uint64_t address, uint64_t bytes) const;
   uint64_t CompletionShare(uint64_t address, uint64_t bytes) const;
-  uint64_t CompleteToCard(uint64_t request_ps, uint64_t address, uint64_t bytes, uint64_t flow);
   void Trace(const Direction& direction, uint64_t end_ps, uint64_t wire_bytes, uint64_t bytes,
              uint64_t flow) const;
 
@@ -104,7 +136,8 @@ class PcieLink {
   const uint64_t credit_return_ps_;
   Direction upstream_, downstream_;
   Resource host_memory_;
-  CreditPool reads_;  // tags, and room for completions
+  LinkEnd* end_ = nullptr;  // null: the root complex
+  CreditPool reads_;        // tags, and room for completions
 };
 
 }  // namespace spyre::model

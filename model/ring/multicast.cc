@@ -35,7 +35,7 @@ void Ring::JoinMulticast(const Transfer& transfer, const MulticastBurst& burst,
     next->mismatch = false;
     next->address = burst.address;
     next->bytes = burst.bytes;
-    next->end = {tlm::TLM_INCOMPLETE_RESPONSE, 0, 0, 0};
+    next->end = {tlm::TLM_INCOMPLETE_RESPONSE, 0, 0, 0, {}, {}};
     group.assembling.push_back(next);
   }
   Multicast& multicast = *group.assembling[place];
@@ -47,6 +47,7 @@ void Ring::JoinMulticast(const Transfer& transfer, const MulticastBurst& burst,
   if (std::tuple(burst.asks_ps, transfer.stop) >= std::tuple(end.joined_ps, end.last_stop)) {
     end.joined_ps = burst.asks_ps;
     end.last_stop = transfer.stop;
+    if (burst.path != nullptr) end.path = *burst.path;
   }
   if (multicast.arrived != transfer.group) return;
   // Members join in order, so the first multicast is the first that has all.
@@ -67,10 +68,14 @@ void Ring::ReadMulticast(Multicast& multicast, const Transfer& transfer) {
   multicast.read.info.stop = static_cast<uint16_t>(first);
   multicast.read.info.client = &multicast;
   // The farthest member's request comes last.
-  memory_socket.Send(read, Ps(AfterHops(multicast.end.joined_ps, stops_ / 2) - NowPs()));
+  const uint64_t at_memory_ps = AfterHops(multicast.end.joined_ps, stops_ / 2);
+  multicast.end.times.at_memory_ps = at_memory_ps;
+  memory_socket.Send(read, Ps(at_memory_ps - NowPs()));
 }
 
 void Ring::Multicast::Complete(tlm::tlm_generic_payload& payload, uint64_t done_ps) {
+  end.times.memory_ps = done_ps;
+  end.times.unloaded_ps = read.info.times.unloaded_ps;
   ring->EndMulticast(*this, payload.get_response_status(), done_ps);
 }
 
@@ -88,16 +93,22 @@ void Ring::EndMulticast(Multicast& multicast, tlm::tlm_response_status status, u
 
 void Ring::TellMembers(const Multicast& multicast) {
   MulticastEnd end = multicast.end;
-  const bool ok = end.status == tlm::TLM_OK_RESPONSE;
+  bool ok = end.status == tlm::TLM_OK_RESPONSE;
   if (ok) {
     Copy(multicast);
     const auto members = static_cast<size_t>(__builtin_popcount(multicast.arrived));
-    Deliver(multicast.arrived, multicast.bytes, MulticastCycles(multicast.bytes, members),
-            end.done_ps, multicast.read.info.flow);
+    ok = Deliver(multicast.arrived, multicast.bytes, MulticastCycles(multicast.bytes, members),
+                 end.done_ps, multicast.read.info);
+    if (!ok) end.status = tlm::TLM_BURST_ERROR_RESPONSE;
+    end.times.stretched = 1 - 1 / stretch_[members];
+    SpendToMemory(end.path, end.times);
   }
   ForEachStop(multicast.arrived, [&](int stop) {
     const Multicast::Member& member = multicast.members[stop];
-    if (ok) end.done_ps = delivered_ps_[stop];
+    if (ok) {
+      end.done_ps = delivered_ps_[stop];
+      end.times.hops_ps = HopsPs(Distance(memory_stop_, stop, delivered_clockwise_));
+    }
     member.member->MulticastEnded(member.place, end);
   });
 }
@@ -117,9 +128,10 @@ void Ring::Copy(const Multicast& multicast) {
   for (uint8_t* to : copies_) std::memmove(to, from, multicast.bytes);
 }
 
-void Ring::AbandonMulticasts() {
+void Ring::AbandonMulticasts(uint32_t cores) {
   std::vector<Multicast*> abandoned;
   for (auto& [mask, group] : groups_) {
+    if ((mask & cores) == 0) continue;
     abandoned.insert(abandoned.end(), group.assembling.begin(), group.assembling.end());
     group = {};
     group.mask = mask;
@@ -136,8 +148,8 @@ uint64_t Ring::MulticastCycles(uint64_t bytes, size_t members) const {
 
 // One way round, past all members; each taps the data as it goes by. The way is the one that has
 // the data at its last member first, so that multicasts use both.
-void Ring::Deliver(uint32_t group, uint64_t bytes, uint64_t cycles, uint64_t data_ps,
-                   uint64_t flow) {
+bool Ring::Deliver(uint32_t group, uint64_t bytes, uint64_t cycles, uint64_t data_ps,
+                   const Transfer& transfer) {
   // Clockwise from the memory stop come core 0 and those after it.
   const auto farthest = [&](bool forward) {
     return forward ? Distance(memory_stop_, 31 - __builtin_clz(group), true)
@@ -148,15 +160,20 @@ void Ring::Deliver(uint32_t group, uint64_t bytes, uint64_t cycles, uint64_t dat
     return AfterHops(std::max(data_ps, first.free_ps()), farthest(forward));
   };
   const bool forward = arrival(true) <= arrival(false);
+  delivered_clockwise_ = forward;
   std::fill(delivered_ps_.begin(), delivered_ps_.end(), 0);
   std::vector<Resource>& links = forward ? clockwise_ : counter_;
+  if (faults_.injector != nullptr &&
+      !Crosses(links, forward, memory_stop_, farthest(forward), data_ps, cycles, transfer))
+    return false;
   uint64_t head = clock_.CycleAt(data_ps);
   int stop = memory_stop_;
   for (int hop = farthest(forward); hop > 0; --hop) {
-    head = Pass(links[stop], head, cycles, bytes, flow);
+    head = Pass(links[stop], head, cycles, bytes, transfer.flow);
     stop = Next(stop, forward);
     if ((group >> stop & 1) != 0) delivered_ps_[stop] = clock_.Edge(head + cycles);
   }
+  return true;
 }
 
 }  // namespace spyre::model

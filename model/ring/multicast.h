@@ -22,6 +22,7 @@ struct MulticastBurst {
   uint64_t address;  // of device memory
   uint8_t* data;     // where the bytes go; the member's, until the end
   uint32_t bytes;
+  const PathTime* path = nullptr;  // up to asks_ps; not kept. null: nobody asks for paths
 };
 
 // How it ended for a member.
@@ -30,6 +31,8 @@ struct MulticastEnd {
   uint64_t done_ps;                 // the last byte is at the member's stop; now or later
   uint64_t joined_ps = 0;           // when the last member asked; 0: not all have
   uint16_t last_stop = 0;           // and which it was
+  PathTime path{};                  // by way of the last member, until memory has the data
+  BurstTimes times{};               // since the last member asked
 };
 
 class MulticastMember {

@@ -6,13 +6,15 @@
 #include <algorithm>
 #include <cmath>
 
+#include "model/common/ring_links.h"
+
 namespace spyre::model {
 
 namespace {
 void AddLinks(std::vector<Resource>& links, const Clock& clock, int count, bool contended,
               const char* kind, trace::Recorder* recorder) {
   for (int i = 0; i < count; ++i) {
-    links.emplace_back(fmt::format("ring.{}{:02}", kind, i), clock, contended);
+    links.emplace_back("ring." + RingLinkName(kind, static_cast<uint64_t>(i)), clock, contended);
     links.back().TraceTo(recorder, trace::kRing, "ring", fmt::format("link {} {:02}", kind, i),
                          "burst");
   }
@@ -25,6 +27,7 @@ Ring::Ring(const sc_core::sc_module_name& name, const CardConfig& config, trace:
       stops_(static_cast<int>(config.cores) + 1),
       memory_stop_(static_cast<int>(config.cores)),
       clock_(config.clock.ring_mhz),
+      hop_cycle_ps_(clock_.Edge(1)),
       by_link_bytes_(config.ring.bytes_per_cycle),
       by_link_percent_(config.ring.link_percent) {
   AddLinks(clockwise_, clock_, stops_, config.timed(), "cw", recorder);
@@ -89,11 +92,47 @@ uint64_t Ring::DataCycles(uint64_t bytes) const {
 
 // Wormhole: the head takes each link in turn, the tail follows.
 uint64_t Ring::Travel(std::vector<Resource>& links, bool clockwise, int from, int to,
-                      uint64_t bytes, uint64_t cycles, uint64_t start_ps, uint64_t flow) {
+                      uint64_t bytes, uint64_t cycles, uint64_t start_ps,
+                      const Transfer& transfer) {
+  if (faults_.injector != nullptr &&
+      !Crosses(links, clockwise, from, Distance(from, to, clockwise), start_ps, cycles, transfer))
+    return kLost;
   uint64_t head = clock_.CycleAt(start_ps);
   for (int stop = from; stop != to; stop = Next(stop, clockwise))
-    head = Pass(links[stop], head, cycles, bytes, flow);
+    head = Pass(links[stop], head, cycles, bytes, transfer.flow);
   return clock_.Edge(head + cycles);
+}
+
+bool Ring::Crosses(std::vector<Resource>& links, bool clockwise, int from, int hops,
+                   uint64_t start_ps, uint64_t cycles, const Transfer& transfer) {
+  uint64_t head = clock_.CycleAt(start_ps);
+  int stop = from;
+  for (int hop = 0; hop < hops; ++hop, stop = Next(stop, clockwise)) {
+    Resource& link = links[stop];
+    const std::string& name = link.statistics().name;
+    FaultEvent event;
+    event.link = std::string_view(name).substr(name.find('.') + 1);
+    event.function = transfer.function;
+    if (transfer.flow != 0) event.operation = transfer.flow;
+    Injection* const injection = faults_.injector->Strike(FaultSite::kRing, event, NowPs());
+    const auto report = [&](RasCode code, RasSeverity severity, uint32_t detail) {
+      faults_.errors->Report(
+          {code, severity, transfer.function, {static_cast<uint32_t>(stop), detail}});
+    };
+    if (injection != nullptr && injection->kind() == FaultKind::kRingDead) dead_.insert(name);
+    if (injection != nullptr && injection->kind() == FaultKind::kRingRetry) {
+      link.ReserveCycles(head, cycles + config_.ring.retry_cycles, 0, transfer.flow);
+      FaultInjector::Corrected(*injection, "the ring link", NowPs());
+      report(RasCode::RING_RETRY, RasSeverity::CORRECTED, 1);
+    }
+    if (dead_.count(name) != 0) {
+      if (injection != nullptr) FaultInjector::Detected(*injection, "the ring", NowPs());
+      report(RasCode::RING_DEAD, RasSeverity::NON_FATAL, transfer.stop);
+      return false;
+    }
+    head += config_.ring.hop_cycles;
+  }
+  return true;
 }
 
 tlm::tlm_sync_enum Ring::Begin(int id, tlm::tlm_generic_payload& payload, tlm::tlm_phase& /*phase*/,
@@ -142,8 +181,14 @@ void Ring::SendWrites() {
   while (!writes_.empty() && std::get<0>(writes_.top()) <= now) {
     tlm::tlm_generic_payload& payload = *std::get<3>(writes_.top());
     writes_.pop();
-    SendToMemory(payload, TravelToMemory(*payload.get_extension<Transfer>(),
-                                         payload.get_data_length(), now));
+    const uint64_t there =
+        TravelToMemory(*payload.get_extension<Transfer>(), payload.get_data_length(), now);
+    if (there != kLost) {
+      SendToMemory(payload, there);
+    } else {
+      payload.set_response_status(tlm::TLM_BURST_ERROR_RESPONSE);
+      Respond(payload, now);
+    }
   }
   if (!writes_.empty()) write_event_.notify(Ps(std::get<0>(writes_.top()) - now));
 }
@@ -160,7 +205,7 @@ uint64_t Ring::TravelToMemory(const Transfer& transfer, uint64_t bytes, uint64_t
   const bool detour = arrival(!shorter) + config_.ring.detour_ns * 1000 < arrival(shorter);
   const bool clockwise = detour ? !shorter : shorter;
   return Travel(clockwise ? clockwise_ : counter_, clockwise, core, memory_stop_, bytes,
-                DataCycles(bytes), start_ps, transfer.flow);
+                DataCycles(bytes), start_ps, transfer);
 }
 
 void Ring::SendToMemory(tlm::tlm_generic_payload& payload, uint64_t at_memory_ps) {
@@ -168,6 +213,7 @@ void Ring::SendToMemory(tlm::tlm_generic_payload& payload, uint64_t at_memory_ps
   Passage& passage = *Take(passages_, free_passages_);
   passage.payload = &payload;
   passage.requester = transfer.client;
+  transfer.times.at_memory_ps = at_memory_ps;
   transfer.client = &passage;
   memory_socket.Send(payload, Ps(at_memory_ps - NowPs()));
 }
@@ -177,18 +223,27 @@ void Ring::EndUnicast(Passage& passage, uint64_t memory_done_ps) {
   auto& transfer = *payload.get_extension<Transfer>();
   transfer.client = passage.requester;
   free_passages_.push_back(&passage);
+  transfer.times.memory_ps = memory_done_ps;
+  transfer.times.hops_ps = HopsPs(transfer.group != 0 ? stops_ / 2 : Hops(transfer.stop));
   uint64_t done = memory_done_ps;
   if (payload.is_write()) {
     done = AfterHops(done, Hops(transfer.stop));  // acknowledgement on the request ring
   } else if (payload.is_response_ok() && transfer.group != 0) {
     const uint64_t bytes = payload.get_data_length();
-    Deliver(transfer.group, bytes, DataCycles(bytes), memory_done_ps, transfer.flow);
-    done = *std::max_element(delivered_ps_.begin(), delivered_ps_.end());
+    if (Deliver(transfer.group, bytes, DataCycles(bytes), memory_done_ps, transfer)) {
+      done = *std::max_element(delivered_ps_.begin(), delivered_ps_.end());
+    } else {
+      payload.set_response_status(tlm::TLM_BURST_ERROR_RESPONSE);
+    }
   } else if (payload.is_response_ok()) {
     const uint64_t bytes = payload.get_data_length();
     const bool clockwise = ShorterClockwise(memory_stop_, transfer.stop);
     done = Travel(clockwise ? clockwise_ : counter_, clockwise, memory_stop_, transfer.stop, bytes,
-                  DataCycles(bytes), memory_done_ps, transfer.flow);
+                  DataCycles(bytes), memory_done_ps, transfer);
+    if (done == kLost) {
+      payload.set_response_status(tlm::TLM_BURST_ERROR_RESPONSE);
+      done = memory_done_ps;
+    }
   }
   Respond(payload, done);
 }
@@ -208,9 +263,14 @@ void Ring::SendToPeer(int /*id*/, tlm::tlm_generic_payload& payload, sc_core::sc
   const uint64_t bytes = payload.get_data_length();
   const uint64_t width = config_.ring.psum_bytes_per_cycle;
   const bool clockwise = ShorterClockwise(transfer.stop, peer);
-  delay = Ps(Travel(clockwise ? psum_clockwise_ : psum_counter_, clockwise, transfer.stop, peer,
-                    bytes, (bytes + width - 1) / width, now + delay.value(), transfer.flow) -
-             now);
+  const uint64_t there =
+      Travel(clockwise ? psum_clockwise_ : psum_counter_, clockwise, transfer.stop, peer, bytes,
+             (bytes + width - 1) / width, now + delay.value(), transfer);
+  if (there == kLost) {
+    payload.set_response_status(tlm::TLM_BURST_ERROR_RESPONSE);
+    return;
+  }
+  delay = Ps(there - now);
   payload.set_address(payload.get_address() & 0xFFFFFFFF);
   lx_socket[peer]->b_transport(payload, delay);
 }

@@ -26,6 +26,7 @@
 #include <map>
 #include <memory>
 #include <queue>
+#include <set>
 #include <systemc>
 #include <tuple>
 #include <vector>
@@ -33,6 +34,7 @@
 #include "model/common/card_config.h"
 #include "model/common/resource.h"
 #include "model/common/split_socket.h"
+#include "model/fault/fault_injector.h"
 #include "model/ring/multicast.h"
 
 namespace spyre::model {
@@ -52,10 +54,15 @@ class Ring : public sc_core::sc_module, public MulticastTransport {
 
   Ring(const sc_core::sc_module_name& name, const CardConfig& config, trace::Recorder* recorder);
 
+  // Before simulation. A transfer that needs a link that is dead ends with BURST_ERROR.
+  void SetFaults(const FaultPort& port) { faults_ = port; }
+  void Repair() { dead_.clear(); }  // the card is reset
+
   void JoinMulticast(const Transfer& transfer, const MulticastBurst& burst,
                      MulticastMember& member) override;
-  // Ends half-assembled multicasts of a job that is being torn down: their members get an error.
-  void AbandonMulticasts();
+  // Ends half-assembled multicasts of a job on these cores that is being torn down: their members
+  // get an error.
+  void AbandonMulticasts(uint32_t cores);
   std::vector<UnitStatistics> Statistics() const;
 
  private:
@@ -108,18 +115,25 @@ class Ring : public sc_core::sc_module, public MulticastTransport {
   void EndMulticast(Multicast& multicast, tlm::tlm_response_status status, uint64_t done_ps);
   void TellMembers(const Multicast& multicast);
   void Copy(const Multicast& multicast);  // the data, to each member
-  // When each member of a group has data that memory has ready at data_ps, in delivered_ps_.
-  void Deliver(uint32_t group, uint64_t bytes, uint64_t cycles, uint64_t data_ps, uint64_t flow);
+  // When each member of a group has data that memory has ready at data_ps, in delivered_ps_. False:
+  // a link on the way is dead.
+  bool Deliver(uint32_t group, uint64_t bytes, uint64_t cycles, uint64_t data_ps,
+               const Transfer& transfer);
   void Respond(tlm::tlm_generic_payload& payload, uint64_t done_ps);
   template <class T>
   T* Take(std::vector<std::unique_ptr<T>>& all, std::vector<T*>& free);
 
+  // At kLost the data are not there: nothing brings them over a link that is dead.
+  static constexpr uint64_t kLost = UINT64_MAX;
   uint64_t Travel(std::vector<Resource>& links, bool clockwise, int from, int to, uint64_t bytes,
-                  uint64_t cycles, uint64_t start_ps, uint64_t flow);
+                  uint64_t cycles, uint64_t start_ps, const Transfer& transfer);
   int Next(int stop, bool clockwise) const {
     if (clockwise) return stop + 1 == stops_ ? 0 : stop + 1;
     return (stop == 0 ? stops_ : stop) - 1;
   }
+  // Declared faults meet a transfer on its way over `hops` links. False: one of them is dead.
+  bool Crosses(std::vector<Resource>& links, bool clockwise, int from, int hops, uint64_t start_ps,
+               uint64_t cycles, const Transfer& transfer);
   int Distance(int from, int to, bool clockwise) const;
   bool ShorterClockwise(int from, int to) const {
     return Distance(from, to, true) <= Distance(from, to, false);
@@ -128,6 +142,10 @@ class Ring : public sc_core::sc_module, public MulticastTransport {
   // After `hops` hops of the request ring, which nothing holds up.
   uint64_t AfterHops(uint64_t ps, int hops) const {
     return clock_.After(ps, static_cast<uint64_t>(hops) * config_.ring.hop_cycles);
+  }
+  // Rounded down: for accounts of where time went, which have no use for the edge.
+  uint64_t HopsPs(int hops) const {
+    return static_cast<uint64_t>(hops) * config_.ring.hop_cycles * hop_cycle_ps_;
   }
   // Takes a link for `cycles` from cycle `head` on; returns the cycle in which the data's head is
   // at the next stop.
@@ -141,13 +159,17 @@ class Ring : public sc_core::sc_module, public MulticastTransport {
   const int stops_;
   const int memory_stop_;
   const Clock clock_;
+  const uint64_t hop_cycle_ps_;
   const Divisor by_link_bytes_, by_link_percent_;
   std::vector<double> stretch_;  // how much longer a flit takes, by members of a multicast
   std::vector<Resource> clockwise_, counter_;  // link i: from stop i to its neighbour in that sense
   std::vector<Resource> psum_clockwise_, psum_counter_;
+  FaultPort faults_;
+  std::set<std::string> dead_;           // links, by name
   std::map<uint32_t, Group> groups_;     // by mask
   std::array<Group*, 32> last_group_{};  // of each stop
   std::vector<uint64_t> delivered_ps_;   // by stop, of the multicast at hand
+  bool delivered_clockwise_ = true;      // the way it went
   std::vector<uint8_t*> copies_;         // to here go those of the multicast at hand
   std::vector<Multicast*> ended_;        // whose members are being told, in order
   // Writes that have not taken their links: arrival, stop, number in the order of submission.

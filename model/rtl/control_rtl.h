@@ -16,10 +16,13 @@ class Waves;
 
 class ControlRtl {
  public:
-  static constexpr unsigned kEngines = 4;  // DMA in, DMA out, cores, service core
+  // Of what one operation at a time is at work in: the DMA engine for a function, in and out; a
+  // part of the cores; the service core. In this order (control_pkg.sv).
+  static constexpr unsigned kPorts = 2 * kMaxFunctions + kMaxPartitions + 1;
 
   struct Settings {
     bool serial = true;
+    unsigned compute_ports = 1;  // programs side by side, up to kMaxPartitions
     uint32_t fetch_batch = 1;
     uint64_t decode_ps = 0, dispatch_ps = 0, respond_ps = 0;
   };
@@ -33,6 +36,9 @@ class ControlRtl {
 
   // One rising edge at now_ps.
   virtual void Clock(uint64_t now_ps) = 0;
+  // What the time of the function on an engine counts for others' turns: 65536 / weight; how many
+  // of its programs may be at work at once.
+  virtual void SetShare(unsigned function, uint32_t cost, unsigned programs) = 0;
   // Nothing will change until something is put in or now_ps reaches wake_ps(); UINT64_MAX: never.
   virtual bool idle() const = 0;
   virtual uint64_t wake_ps() const = 0;
@@ -99,18 +105,25 @@ class ControlRtl {
   };
   struct Taken {
     Node node;
-    unsigned engine;  // kEngines: none, the operation ends here
+    unsigned port;  // kPorts: none, the operation ends here
     ControlBlock block;
   };
   // An operation leaves those that wait: for an engine, where it starts later, once.
   virtual bool TakeOperation(Taken* taken) const = 0;
-  virtual bool started(unsigned engine) const = 0;
-  virtual bool started_aborted(unsigned engine) const = 0;  // its function was reset meanwhile
-  virtual void EndOperation(unsigned engine,
-                            const Response& outcome) = 0;  // status, fault and counters of it
+  struct Started {
+    unsigned port;
+    bool aborted;  // its function was reset meanwhile
+  };
+  virtual bool TakeStart(Started* started) const = 0;
+  // status, fault and counters of it; one a clock
+  virtual void EndOperation(unsigned port, const Response& outcome) = 0;
 
   // --- for observers: an operation was accepted, from the entry that was present ---
   virtual bool accepted(Node* node) const = 0;
+
+  // A declared fault: a bit of the state changes that `seed` chooses, of the table of held
+  // operations or of the registers of a queue.
+  virtual void FlipBit(uint64_t seed) = 0;
 
   // Dumps both edges of every clock from now on; the falling one comes half of `period_ps` after
   // the rising one. Null: no more.

@@ -68,6 +68,9 @@ class RtlController {
   virtual void SetBreakpoint(uint32_t address) = 0;
   virtual void ClearBreakpoint(uint32_t address) = 0;
 
+  // A declared fault: a bit changes that `seed` chooses, of a register or of the SRAM.
+  virtual void FlipBit(uint64_t seed) = 0;
+
   // Dumps both edges of every clock from now on; cycle c is at clock.Edge(c). Null: no more.
   virtual void SetWaves(Waves* waves, const Clock& clock) = 0;
 };

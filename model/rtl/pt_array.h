@@ -44,6 +44,10 @@ class RtlPtArray {
   // written. Runs after that do nothing.
   virtual void Check() const = 0;
 
+  // A declared fault: in the next Run a bit of a weight changes; `seed` chooses cycle and
+  // bit.
+  virtual void FlipBit(uint64_t seed) noexcept = 0;
+
   // Clock cycles so far.
   virtual uint64_t cycles() const = 0;
   // Dumps both edges of every clock from now on, from the start of a MATMUL or, if that is not over

@@ -57,9 +57,11 @@ py::dict RunConfiguration(const std::string& path, const std::vector<std::string
     if (!path.empty()) options.inputs = {path};
     result = cosim::RunSession(config, out, options);
     const cosim::RunDigest* const other = reference ? &*reference : nullptr;
-    report = cosim::ReportJson(result, other);
-    summary = cosim::ReportSummary(result, "spyre-cosim", other, {});
+    const std::vector<cosim::Expectation> expectations = cosim::ExpectationsOf(result);
+    report = cosim::ReportJson(result, other, expectations);
+    summary = cosim::ReportSummary(result, "spyre-cosim", other, {}, expectations);
     WriteFile(out + "/report.json", report, "report");
+    if (const Error* const error = cosim::MemberError(result)) throw *error;
     if (!result.unwritten.empty()) throw BadInput("{}", result.unwritten);
   }
   py::dict fields;

@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "model/contract/control_block.h"
 #include "model/contract/memory_map.h"
+#include "runtime/flex/peer_memory.h"
 #include "runtime/flex/runtime_context.h"
 
 namespace spyre::flex {
@@ -114,6 +115,35 @@ void FlexStream::Copy(Opcode opcode, const char* name, void* host_address,
     device.UnmapHost(mapped);
     throw;
   }
+}
+
+void FlexStream::CopyToPeer(const DeviceHandle& device_handle, const PeerMemory& peer,
+                            uint64_t offset, uint64_t size, const OperationInfo& info) {
+  CopyPeer(Opcode::DMA_OUT, "CopyToPeer", peer, offset, device_handle, size, info);
+}
+
+void FlexStream::CopyFromPeer(const PeerMemory& peer, uint64_t offset,
+                              const DeviceHandle& device_handle, uint64_t size,
+                              const OperationInfo& info) {
+  CopyPeer(Opcode::DMA_IN, "CopyFromPeer", peer, offset, device_handle, size, info);
+}
+
+void FlexStream::CopyPeer(Opcode opcode, const char* name, const PeerMemory& peer, uint64_t offset,
+                          const DeviceHandle& handle, uint64_t size, const OperationInfo& info) {
+  const auto lock = context_.Enter();
+  CheckAlive(name);
+  RuntimeContext::HostSlice slice(context_, stream_index_, name, size);
+  CheckRange(name, handle, size);
+  if (size > peer.size_bytes() || offset > peer.size_bytes() - size) {
+    throw BadInput(
+        "stream {}: {} of {} bytes at {} of the memory of card {}, of which {} are mapped",
+        stream_index_, name, size, offset, peer.card(), peer.size_bytes());
+  }
+  ControlBlockRequest request = MakeRequest(opcode, name, info);
+  request.location = handle;
+  request.size_bytes = size;
+  request.host_address = peer.address() + offset;
+  slice.set_flow(Enqueue(std::move(request)));
 }
 
 void FlexStream::Fill(const DeviceHandle& device_handle, uint64_t size, uint64_t pattern,

@@ -31,6 +31,7 @@
 
 namespace spyre::flex {
 
+class PeerMemory;
 class RuntimeContext;
 
 // What the caller may say about an operation. All optional.
@@ -73,6 +74,11 @@ class FlexStream {
                     const OperationInfo& info = {});
   void CopyFromDevice(void* host_address, const DeviceHandle& device_handle, uint64_t size,
                       const OperationInfo& info = {});
+  // Between device memory and that of another card, from `offset` of what is mapped of it on.
+  void CopyToPeer(const DeviceHandle& device_handle, const PeerMemory& peer, uint64_t offset,
+                  uint64_t size, const OperationInfo& info = {});
+  void CopyFromPeer(const PeerMemory& peer, uint64_t offset, const DeviceHandle& device_handle,
+                    uint64_t size, const OperationInfo& info = {});
   // Writes the 64-bit `pattern` over [device_handle, device_handle + size).
   void Fill(const DeviceHandle& device_handle, uint64_t size, uint64_t pattern,
             const OperationInfo& info = {});
@@ -115,6 +121,8 @@ class FlexStream {
   void EnqueueEvent(Opcode opcode, const char* what, const Event& event);
   void Copy(Opcode opcode, const char* name, void* host_address, const DeviceHandle& handle,
             uint64_t size, const OperationInfo& info);
+  void CopyPeer(Opcode opcode, const char* name, const PeerMemory& peer, uint64_t offset,
+                const DeviceHandle& handle, uint64_t size, const OperationInfo& info);
   // The allocation that contains the location, which `size` bytes from there must not leave.
   std::optional<Allocation> CheckRange(const char* what, const DeviceHandle& handle,
                                        uint64_t size) const;

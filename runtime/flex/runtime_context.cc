@@ -28,7 +28,7 @@ RuntimeContext::RuntimeContext(driver::Transport& transport, driver::FunctionId 
       allocator_(MakeAllocator()),
       scheduler_(device_, mutex_,
                  MakeSchedulingPolicy(options.scheduling, options.starvation_limit),
-                 options.keep_completed) {
+                 options.keep_completed, options.card) {
   const HazardMode hazards = HazardModeFromName(options.hazards);
   if (hazards != HazardMode::kOff) hazards_ = std::make_unique<HazardGuard>(hazards, scheduler_);
 }
@@ -299,7 +299,12 @@ uint64_t RuntimeContext::NowPs() const {
 
 void RuntimeContext::ChargeConversion(uint64_t bytes) {
   const auto lock = Enter();
+  trace::Recorder* const recorder = options_.device.recorder;
+  const uint64_t start_ps = recorder != nullptr ? device_.transport().NowPs() : 0;
   device_.Charge(static_cast<double>(bytes) / options_.device.costs.convert_bytes_per_ns);
+  if (recorder == nullptr || !recorder->Wants(trace::kHost)) return;
+  recorder->Slice(trace::kHost, recorder->AddTrack("host", "conversion"),
+                  recorder->Intern("convert"), start_ps, device_.transport().NowPs(), 0, bytes);
 }
 
 RuntimeContext::Guard::Guard(RuntimeContext& context) : context_(context) {

@@ -44,6 +44,7 @@ struct RuntimeOptions {
   bool timing_only = false;     // bulk copies carry TIMING_ONLY: they take time but move no data
   bool keep_completed = true;   // keep every CompletedOperation for the report
   std::string hazards = "off";  // between streams: a name of HazardModeNames()
+  unsigned card = 0;            // of several in one simulation: correlations are unique over them
 };
 
 class RuntimeContext {
@@ -182,6 +183,7 @@ class RuntimeContext {
   std::unique_lock<RuntimeMutex> Enter() const { return std::unique_lock<RuntimeMutex>(mutex_); }
   SpyreAllocator MakeAllocator();
   void Reclaim();  // what was freed and nothing can touch any more
+  void TraceMemory(const char* what, const DeviceHandle& handle, uint64_t bytes);
   bool WaitForFreed();
   std::string WhyUnavailable(uint32_t index) const;  // for a new stream; empty: it is available
   StreamSet StreamsToWaitFor() const;  // that live, and destroyed ones that are busy or in error

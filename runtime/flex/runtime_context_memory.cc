@@ -5,12 +5,28 @@
 
 namespace spyre::flex {
 
+// In the trace, as an instant. Sticks of 128 bytes, so that every address of the card has room; the
+// addresses are those that programs use: regions of 16 GiB, one behind the other.
+void RuntimeContext::TraceMemory(const char* what, const DeviceHandle& handle, uint64_t bytes) {
+  trace::Recorder* const recorder = options_.device.recorder;
+  if (recorder == nullptr || !recorder->Wants(trace::kHost)) return;
+  constexpr uint64_t kStick = 128, kRegionSticks = (16ull << 30) / kStick;
+  const auto* const region = std::get_if<VFDeviceHandle>(&handle);
+  const uint64_t sticks =
+      RawOffset(handle) / kStick + (region != nullptr ? region->region_id * kRegionSticks : 0);
+  const uint64_t now_ps = device_.transport().NowPs();
+  recorder->Slice(trace::kHost, recorder->AddTrack("host", "device memory"), recorder->Intern(what),
+                  now_ps, now_ps, 0, bytes, static_cast<uint32_t>(sticks));
+}
+
 DeviceHandle RuntimeContext::Allocate(uint64_t size_bytes, MemoryKind kind, uint32_t first_region) {
   const auto lock = Enter();
   Reclaim();
   for (;;) {
     try {
-      return allocator_.Allocate(size_bytes, kind, first_region);
+      const DeviceHandle handle = allocator_.Allocate(size_bytes, kind, first_region);
+      TraceMemory("allocate", handle, size_bytes);
+      return handle;
     } catch (const Error& error) {
       if (error.kind() != ErrorKind::kBadInput || !WaitForFreed()) throw;
     }
@@ -40,6 +56,7 @@ void RuntimeContext::Free(const DeviceHandle& handle) {
   const auto lock = Enter();
   const Allocation freed = allocator_.Retire(handle, scheduler_.last_correlation());
   if (hazards_) hazards_->Forget(freed.handle, freed.size_bytes);
+  TraceMemory("free", freed.handle, freed.size_bytes);
   Reclaim();
 }
 

@@ -10,7 +10,8 @@
 namespace spyre::flex {
 namespace {
 
-// Correlations are unique over the functions of a card, so that traces of several can be joined.
+// Correlations are unique over the functions of all cards, so that traces of several can be joined.
+constexpr int kCorrelationCardShift = 56;
 constexpr int kCorrelationFunctionShift = 48;
 
 CompletedOperation DescribeOutcome(const PendingOperation& pending, const Response& response,
@@ -28,11 +29,18 @@ CompletedOperation DescribeOutcome(const PendingOperation& pending, const Respon
   return operation;
 }
 
-std::string FailureText(const PendingOperation& operation, const Response& response) {
+// diagnosis: what the card says of an operation that it has stopped.
+std::string FailureText(const PendingOperation& operation, const Response& response,
+                        const std::string& diagnosis) {
   const ControlBlockRequest& request = operation.request;
   std::string text = fmt::format("stream {}: {} failed: ", operation.stream, Describe(request));
   if (request.opcode == Opcode::EVENT_WAIT && request.event->status == EventStatus::kFailed) {
     return text + request.event->error;
+  }
+  if (static_cast<Status>(response.status) == Status::TIMED_OUT) {
+    return text + fmt::format("TIMED_OUT, it ran for {:.3f} ms (sequence {})\n{}",
+                              static_cast<double>(response.finished_ps - response.started_ps) / 1e9,
+                              response.sequence, diagnosis);
   }
   text += fmt::format("{}, fault address 0x{:x}", StatusName(static_cast<Status>(response.status)),
                       response.fault_address);
@@ -59,13 +67,13 @@ CompletedOperation DescribeOutcome(const PendingOperation& pending, Status statu
 }
 
 Scheduler::Scheduler(driver::Device& device, RuntimeMutex& mutex,
-                     std::unique_ptr<SchedulingPolicy> policy, bool keep_completed)
+                     std::unique_ptr<SchedulingPolicy> policy, bool keep_completed, unsigned card)
     : device_(device),
       mutex_(mutex),
       policy_(std::move(policy)),
       keep_completed_(keep_completed),
-      next_correlation_((static_cast<uint64_t>(device.function()) << kCorrelationFunctionShift) +
-                        1) {}
+      next_correlation_((uint64_t{card} << kCorrelationCardShift) +
+                        (uint64_t{device.function()} << kCorrelationFunctionShift) + 1) {}
 
 uint64_t Scheduler::QueueOperation(uint32_t stream_index, ControlBlockRequest&& cb) {
   if (stream_index > kLastStream) {
@@ -272,7 +280,9 @@ void Scheduler::Handle(const Response& response) {
     ++counts_.failed;
     ++stream.counts.failed;
     // The first error wins; what is in the ring is the card's to abort, what is not is dropped.
-    Fail(stream, FailureText(*operation, response),
+    const std::string diagnosis =
+        status == Status::TIMED_OUT ? device_.transport().Diagnose() : std::string();
+    Fail(stream, FailureText(*operation, response, diagnosis),
          DescribeOutcome(*operation, response, executed));
   }
   if (keep_completed_) completed_.push_back(DescribeOutcome(*operation, response, executed));

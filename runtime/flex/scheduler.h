@@ -52,10 +52,11 @@ struct OperationCounts {
 
 class Scheduler {
  public:
-  // mutex: the runtime's lock. keep_completed: keep every CompletedOperation for the report. Host
-  // callbacks and waits that the host has dropped are not among them.
+  // card: of several in one simulation. mutex: the runtime's lock. keep_completed: keep every
+  // CompletedOperation for the report. Host callbacks and waits that the host has dropped are not
+  // among them.
   Scheduler(driver::Device& device, RuntimeMutex& mutex, std::unique_ptr<SchedulingPolicy> policy,
-            bool keep_completed);
+            bool keep_completed, unsigned card = 0);
 
   // Accepts an operation, starts it if the ring has room, and returns its correlation. Throws
   // DeviceFault, and does not take the request, if the stream is in error.

@@ -10,10 +10,10 @@
 
 #include "base/files.h"
 #include "tests/benchmarks/instructions.h"
-#include "traces/perfetto.h"
+#include "traces/export/perfetto.h"
+#include "traces/export/text_export.h"
 #include "traces/recorder.h"
 #include "traces/summary.h"
-#include "traces/text_export.h"
 #include "traces/trace_file.h"
 #include "traces/trace_writer.h"
 

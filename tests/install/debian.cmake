@@ -25,7 +25,7 @@ expect("${depends}" "libmlir-19") # of a module
 run(dpkg-deb -f ${development} Depends)
 set(depends "${output}")
 expect("${depends}" "spyre-cosim \\(= [0-9.]+\\)")
-foreach(package libsystemc-dev libfmt-dev nlohmann-json3-dev libtomlplusplus-dev libxxhash-dev libzstd-dev zlib1g-dev libgmock-dev)
+foreach(package libsystemc-dev libfmt-dev nlohmann-json3-dev libtomlplusplus-dev libxxhash-dev libzstd-dev zlib1g-dev libsqlite3-dev libgmock-dev)
   expect("${depends}" ${package})
   run(dpkg-query -W ${package}) # as Debian calls it
 endforeach()

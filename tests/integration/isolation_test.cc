@@ -70,6 +70,21 @@ class Isolation : public CardFixture,
     between();
     return Use(kLook, std::vector<uint32_t>(32, 0xFFFFFFFF));
   }
+  // The same on core 0 for the prepare engine, where the card has one.
+  std::vector<uint32_t> UsePrepared(std::string program, const std::vector<uint32_t>& data) {
+    for (size_t at = 0; (at = program.find("0x2", at)) != std::string::npos;)
+      program.replace(at, 3, "0x1");
+    context_ = std::make_unique<flex::RuntimeContext>(*transport_, 1);
+    const flex::DeviceHandle tensor = Upload(data);
+    Program assembled = Assemble(program);
+    assembled.address_table = {flex::ToDeviceVirtual(tensor)};
+    flex::OperationInfo info;
+    info.prepare = true;
+    context_->DefaultStream().Launch(Load(assembled), info);
+    std::vector<uint32_t> seen = Download<uint32_t>(tensor, data.size());
+    context_.reset();
+    return seen;
+  }
   const std::vector<uint32_t> nothing_ = std::vector<uint32_t>(32, 0);
 };
 
@@ -110,6 +125,15 @@ TEST_P(Isolation, AResetOfThePhysicalFunctionIsAChangeOfUser) {
               Give(16);
             }),
             nothing_);
+}
+
+TEST_P(Isolation, TheServiceCoreForgetsToo) {
+  const std::vector<uint32_t> blank(32, 0xFFFFFFFF);
+  UsePrepared(kLeave, std::vector<uint32_t>(32, 0x5EC2E7));
+  EXPECT_EQ(UsePrepared(kLook, blank), std::vector<uint32_t>(32, 0x5EC2E7)) << "the same user";
+  transport_->Reset(1);
+  transport_->Advance(100'000'000'000);
+  EXPECT_EQ(UsePrepared(kLook, blank), nothing_);
 }
 
 // What a user is given in addition costs nothing of what it has.
@@ -203,6 +227,23 @@ TEST_P(Scrubbing, StepByStepAndByGrowthToo) {
   EXPECT_EQ(Look(2, 0), 0);
   EXPECT_NEAR(MsOf([&] { Manager().ResizeRegion(2, 0, kGiB); }), kGiB / 204800.0 / 1000, 0.05);
   EXPECT_EQ(Look(2, kGiB - 1024), 0);
+}
+
+// What the operator has computed itself.
+TEST_P(Scrubbing, MemoryThatThePhysicalFunctionMappedIsClearedFirst) {
+  Manager().MapRange(3 * kGiB, 1 << 20, kPermissionRead | kPermissionWrite);
+  ControlBlock fill;
+  fill.opcode = static_cast<uint8_t>(Opcode::DMA_FILL);
+  fill.device_address = 3 * kGiB;
+  fill.size_bytes = 1 << 20;
+  fill.value = 0x5E5E5E5E5E5E5E5E;
+  driver::Entry entry = fill;
+  admin_->queue().Submit(entry);
+  EXPECT_EQ(admin_->queue().Wait().status, 0u);
+  Manager().UnmapAll();
+  Manager().AssignRegion(1, 0, 3 * kGiB, 1 << 20);
+  EXPECT_EQ(Look(1, 0), 0);
+  EXPECT_EQ(Look(1, (1 << 20) - 1024), 0);
 }
 
 TEST_P(Scrubbing, AResetOfThePhysicalFunctionLeavesNobodyAnything) {

@@ -7,8 +7,9 @@
 // configs/open_questions/CONFIG.toml with these keys set, once on serial and once on pipelined
 // hardware, timing only, each run in a process of its own. "figures with copies" takes the time
 // from the first copy to the last instead of that of the launches, "figures by stream" the time at
-// which the last operation of each stream is done. Rows of "graph figures" are task graphs on the
-// host, CONFIG.graph with these options. SPYRE_UPDATE_DOCS=1 writes the document.
+// which the last operation of each stream is done. "figures of partitions" are also from concurrent
+// hardware, with the time that the longest kernel takes on each. Rows of "graph figures" are task
+// graphs on the host, CONFIG.graph with these options. SPYRE_UPDATE_DOCS=1 writes the document.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -49,10 +50,11 @@ struct Row {
   std::vector<std::string> sets;
 };
 
-enum class Figures { kLaunches, kWithCopies, kByStream, kGraphs };
+enum class Figures { kLaunches, kWithCopies, kByStream, kPartitions, kGraphs };
 const std::map<std::string, Figures> kKinds = {{"figures", Figures::kLaunches},
                                                {"figures with copies", Figures::kWithCopies},
                                                {"figures by stream", Figures::kByStream},
+                                               {"figures of partitions", Figures::kPartitions},
                                                {"graph figures", Figures::kGraphs}};
 
 struct Block {
@@ -117,6 +119,20 @@ Json StreamsDone(const RunResult& result) {
   return done_ps;
 }
 
+uint64_t LongestKernel(const RunResult& result) {
+  uint64_t longest = 0;
+  for (const flex::CompletedOperation& operation : result.launches) {
+    if (operation.opcode == Opcode::COMPUTE && !operation.correction)
+      longest = std::max(longest, operation.finished_ps - operation.started_ps);
+  }
+  return longest;
+}
+
+std::vector<const char*> HardwareOf(const Block& block) {
+  if (block.kind == Figures::kPartitions) return {"serial", "pipelined", "concurrent"};
+  return {"serial", "pipelined"};
+}
+
 // What a table needs of a run, or why there was none.
 std::string Measure(const Row& row, const char* concurrency) {
   std::string pattern = (fs::temp_directory_path() / "spyre_questions_XXXXXX").string();
@@ -129,6 +145,7 @@ std::string Measure(const Row& row, const char* concurrency) {
             {"window_ps", result.end_ps - result.begin_ps},
             {"overlap_ps", overlap.overlap_ps},
             {"streams", StreamsDone(result)},
+            {"kernel_ps", LongestKernel(result)},
             {"operations", result.launch_counts.queued},
             {"doorbells", result.launch_doorbells},
             {"tensors", result.tensor_memory.peak_bytes},
@@ -192,6 +209,25 @@ std::string StreamTable(const Block& block, const Json* results) {
   return text;
 }
 
+std::string PartitionTable(const Block& block, const Json* results) {
+  std::string text = "| option |", line = "|---|";
+  for (const char* hardware : HardwareOf(block)) {
+    text += fmt::format(" {} | longest kernel |", hardware);
+    line += "---:|---:|";
+  }
+  text += "\n" + line + "\n";
+  for (const Row& row : block.rows) {
+    text += fmt::format("| {} |", row.name);
+    for (size_t i = 0; i < HardwareOf(block).size(); ++i) {
+      const Json& run = *results++;
+      text += fmt::format(" {:.2f} us | {:.2f} us |", run["launch_ps"].get<double>() / 1e6,
+                          run["kernel_ps"].get<double>() / 1e6);
+    }
+    text += "\n";
+  }
+  return text;
+}
+
 // Tasks, edges and cycles of a task graph on the host, and what it had to say.
 std::string GraphRow(const Row& row) {
   GraphCommandOptions options;
@@ -241,7 +277,7 @@ std::string WithFigures(const std::string& document, const std::vector<Block>& b
   for (const Block& block : blocks) {
     if (block.kind == Figures::kGraphs) continue;
     for (const Row& row : block.rows) {
-      for (const char* concurrency : {"serial", "pipelined"})
+      for (const char* concurrency : HardwareOf(block))
         works.emplace_back([&row, concurrency] { return Measure(row, concurrency); });
     }
   }
@@ -256,8 +292,10 @@ std::string WithFigures(const std::string& document, const std::vector<Block>& b
     if (block.kind == Figures::kGraphs) {
       text += GraphTable(block);
     } else {
-      text += block.kind == Figures::kByStream ? StreamTable(block, next) : CardTable(block, next);
-      next += 2 * block.rows.size();
+      text += block.kind == Figures::kByStream     ? StreamTable(block, next)
+              : block.kind == Figures::kPartitions ? PartitionTable(block, next)
+                                                   : CardTable(block, next);
+      next += HardwareOf(block).size() * block.rows.size();
     }
     done = block.end;
   }

@@ -203,7 +203,7 @@ TEST_F(CardFixture, ACorruptProgramIsRefusedAndLaterWorkOfTheStreamIsAborted) {
   stream.Synchronize();  // the reset has cleared the error
 }
 
-TEST_F(CardFixture, AProgramThatWaitsForATokenNobodyGivesIsReportedAsAHangWithItsWaiter) {
+TEST_F(CardFixture, AProgramThatWaitsForATokenNobodyGivesIsStoppedAndItsWaiterNamed) {
   Open();
   const std::string message = FailureOf([&] {
     Run(R"(
@@ -215,6 +215,7 @@ TEST_F(CardFixture, AProgramThatWaitsForATokenNobodyGivesIsReportedAsAHangWithIt
 )",
         {});
   });
+  EXPECT_THAT(message, HasSubstr("TIMED_OUT"));
   EXPECT_THAT(message, HasSubstr("core 02 pt"));
   EXPECT_THAT(message, HasSubstr("t9"));
 }

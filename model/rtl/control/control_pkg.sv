@@ -6,8 +6,14 @@ package control_pkg;
   localparam int unsigned ENTRY_BITS = 8 * ENTRY_BYTES;
   localparam int unsigned FUNCTION_BITS = $clog2(MAX_FUNCTIONS);
   localparam int unsigned SLOT_BITS = $clog2(HELD_OPERATIONS);
-  localparam int unsigned ENGINES = 4;
-  localparam int unsigned ENGINE_BITS = $clog2(ENGINES);
+  // A port is what one operation at a time is at work in: the DMA engine for a function, in and out; a part of the cores;
+  // the service core.
+  localparam int unsigned DMA_OUT_PORT = MAX_FUNCTIONS;
+  localparam int unsigned COMPUTE_PORT = 2 * MAX_FUNCTIONS;
+  localparam int unsigned PREPARE_PORT = COMPUTE_PORT + MAX_PARTITIONS;
+  localparam int unsigned PORTS = PREPARE_PORT + 1;
+  localparam int unsigned PORT_BITS = $clog2(PORTS);
+  localparam int unsigned COST_BITS = 17;
   // A CRC takes 64 bits a cycle; the last step has 32, as the CRC itself is not part of it.
   localparam int unsigned CRC_STEPS = ENTRY_BITS / 64;
   localparam int unsigned CRC_STEP_BITS = $clog2(CRC_STEPS);
@@ -15,6 +21,9 @@ package control_pkg;
   typedef logic [FUNCTION_BITS-1:0] function_t;
   typedef logic [SLOT_BITS-1:0] slot_t;
   typedef logic [SLOT_BITS:0] held_t;  // a count of operations
+  typedef logic [PORT_BITS-1:0] port_t;
+  typedef logic [$clog2(MAX_PARTITIONS+1)-1:0] programs_t;  // a count of them
+  typedef logic [COST_BITS-1:0] cost_t;  // of a function's time: 65536 / weight
 
   // Where a held operation lies in the tables.
   typedef struct packed {
@@ -23,7 +32,7 @@ package control_pkg;
   } node_t;
   localparam int unsigned NODES = 1 << $bits(node_t);
 
-  typedef enum logic [ENGINE_BITS:0] {
+  typedef enum logic [2:0] {
     ENGINE_DMA_IN,
     ENGINE_DMA_OUT,
     ENGINE_COMPUTE,
@@ -131,6 +140,18 @@ package control_pkg;
       OPCODE_COMPUTE: return prepare ? ENGINE_PREPARE : ENGINE_COMPUTE;
       default: return ENGINE_NONE;
     endcase
+  endfunction
+
+  // Of a function in the DMA engine.
+  function automatic port_t in_port(function_t function_);
+    return port_t'(function_);
+  endfunction
+  function automatic port_t out_port(function_t function_);
+    return port_t'(DMA_OUT_PORT + 32'(function_));
+  endfunction
+
+  function automatic logic stands_before(logic [63:0] turn, logic [63:0] other);
+    return $signed(turn - other) < 0;
   endfunction
 
   function automatic logic is_defined(logic [7:0] opcode);

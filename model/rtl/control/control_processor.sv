@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// The control-block processor. Outside are host memory, the management controller, the four engines (DMA in, DMA out,
-// cores, service core) and the registers of BAR0; what passes are transactions, described in the module that makes them:
+// The control-block processor. Outside are host memory, the management controller, the engines (DMA in, DMA out, cores,
+// service core) and the registers of BAR0; what passes are transactions, described in the module that makes them:
 //
 //   commands from registers ── queue_file ──┬── entry_fetch ── host reads, messages
 //                                           │        │ accept
-//                                           │   operation_table ── scheduler ── engine_port x 4
+//                                           │   operation_table ── scheduler ── engine_ports
 //                                           │        │ finished
 //                                           └── responder ── host writes, interrupts
 //
@@ -26,6 +26,9 @@ module control_processor
     input logic [63:0] decode_ps,
     input logic [63:0] dispatch_ps,
     input logic [63:0] respond_ps,
+    input programs_t compute_ports,  // that there are
+    input cost_t cost[MAX_FUNCTIONS],
+    input programs_t most_programs[MAX_FUNCTIONS],  // of a function at work at once
 
     // Commands, one a cycle (control_pkg::command_t).
     input function_t command_function,
@@ -75,20 +78,23 @@ module control_processor
     input logic [63:0] message_fault,
     input control_block_t message_block,
 
-    // Engines: an operation is taken for one of them with its block, and starts later.
+    // Engines: an operation is taken for a port of one of them with its block, and starts later.
     output logic taken,
-    output logic [ENGINES-1:0] taken_by,  // none: it has no engine and ends here
+    output logic taken_by_port,  // 0: it has no engine and ends here
+    output port_t taken_port,
     output node_t taken_node,
     output control_block_t taken_block,
-    output logic [ENGINES-1:0] start,
-    output logic [ENGINES-1:0] start_aborted,
-    input logic [ENGINES-1:0] done,
-    input logic [15:0] done_status[ENGINES],
-    input logic [63:0] done_fault_address[ENGINES],
-    input logic [15:0] done_fault_core[ENGINES],
-    input logic [63:0] done_bytes_read[ENGINES],
-    input logic [63:0] done_bytes_written[ENGINES],
-    input logic [63:0] done_macs[ENGINES],
+    output logic start,
+    output port_t start_port,
+    output logic start_aborted,
+    input logic done,
+    input port_t done_port,
+    input logic [15:0] done_status,
+    input logic [63:0] done_fault_address,
+    input logic [15:0] done_fault_core,
+    input logic [63:0] done_bytes_read,
+    input logic [63:0] done_bytes_written,
+    input logic [63:0] done_macs,
 
     // For observers: an operation was accepted.
     output logic accepted,
@@ -121,14 +127,16 @@ module control_processor
   node_t finished_cursor, finished_after, finished_head, finish_node;
   logic pending_blocked, pending_is_last, pending_empty, finished_is_last, finished_empty;
   outcome_t finish_outcome, finished_outcome;
-  logic [ENGINES-1:0] engine_load, engine_release, engine_busy, engine_stale, engine_ended;
-  node_t engine_node[ENGINES];
-  logic [31:0] engine_stream[ENGINES];
-  outcome_t engine_outcome[ENGINES];
+  logic port_load, port_release;
+  port_t load_port, release_port;
+  logic [PORTS-1:0] port_busy, port_stale, port_ended;
+  node_t port_node[PORTS];
+  logic [31:0] port_stream[PORTS];
+  outcome_t port_outcome[PORTS];
   logic fetch_quiet, scheduler_quiet, responder_quiet, fetch_timer, responder_timer;
   logic [63:0] fetch_timer_ps, responder_timer_ps;
-  logic [ENGINES-1:0] engine_timer;
-  logic [63:0] engine_timer_ps[ENGINES];
+  logic port_timer;
+  logic [63:0] port_timer_ps;
 
   queue_file queue_file (
       .clk, .rst, .command, .accept,
@@ -158,35 +166,33 @@ module control_processor
   );
 
   scheduler scheduler (
-      .clk, .rst, .reset, .reset_function(command_function), .now_ps, .serial, .accept, .purging(pending_purging),
+      .clk, .rst, .reset, .reset_function(command_function), .serial, .compute_ports, .cost, .most_programs,
+      .accept, .accept_function(read_function), .purging(pending_purging),
       .cursor(pending_cursor), .operation(pending_operation), .blocked(pending_blocked), .after(pending_after),
       .is_last(pending_is_last), .head(pending_head), .empty(pending_empty),
       .take, .finish, .finish_node, .finish_outcome,
-      .engine_busy, .engine_node, .engine_stream, .engine_stale, .engine_ended, .engine_outcome,
-      .engine_load, .engine_release, .quiet(scheduler_quiet)
+      .now_ps, .port_busy, .port_node, .port_stream, .port_stale, .port_ended, .port_outcome,
+      .port_load, .load_port, .port_release, .release_port, .quiet(scheduler_quiet)
   );
 
-  for (genvar e = 0; e < int'(ENGINES); ++e) begin : g_engine
-    outcome_t done_outcome;
-    assign done_outcome = '{
-        started_ps: '0,
-        finished_ps: '0,
-        status: done_status[e],
-        fault_address: done_fault_address[e],
-        fault_core: done_fault_core[e],
-        bytes_read: done_bytes_read[e],
-        bytes_written: done_bytes_written[e],
-        macs: done_macs[e]
-    };
-    engine_port engine_port (
-        .clk, .rst, .reset, .reset_function(command_function), .now_ps, .dispatch_ps,
-        .load(engine_load[e]), .load_node(pending_cursor), .load_stream(pending_operation.stream),
-        .busy(engine_busy[e]), .node(engine_node[e]), .stream(engine_stream[e]), .stale(engine_stale[e]),
-        .ended(engine_ended[e]), .outcome(engine_outcome[e]), .release_(engine_release[e]),
-        .start(start[e]), .aborted(start_aborted[e]), .done(done[e]), .done_outcome,
-        .timer_valid(engine_timer[e]), .timer_ps(engine_timer_ps[e])
-    );
-  end
+  engine_ports engine_ports (
+      .clk, .rst, .reset, .reset_function(command_function), .now_ps, .dispatch_ps,
+      .load(port_load), .load_port, .load_node(pending_cursor), .load_stream(pending_operation.stream),
+      .busy(port_busy), .node(port_node), .stream(port_stream), .stale(port_stale), .ended(port_ended),
+      .outcome(port_outcome), .release_(port_release), .release_port,
+      .start, .start_port, .aborted(start_aborted), .done, .done_port,
+      .done_outcome('{
+          started_ps: '0,
+          finished_ps: '0,
+          status: done_status,
+          fault_address: done_fault_address,
+          fault_core: done_fault_core,
+          bytes_read: done_bytes_read,
+          bytes_written: done_bytes_written,
+          macs: done_macs
+      }),
+      .timer_valid(port_timer), .timer_ps(port_timer_ps)
+  );
 
   responder responder (
       .clk, .rst, .reset, .reset_function(command_function), .now_ps, .respond_ps, .queue(respond_queue), .ring_changed(consumed || set_queue), .finish, .purging(finished_purging),
@@ -201,7 +207,8 @@ module control_processor
     accepted <= accept;
     accepted_node <= accept_node;
     taken <= take;
-    taken_by <= engine_load;
+    taken_by_port <= port_load;
+    taken_port <= load_port;
     taken_node <= pending_cursor;
     if (rst) begin
       accepted <= 1'b0;
@@ -212,16 +219,11 @@ module control_processor
   assert property (@(posedge clk) disable iff (rst)
                    $onehot0({set_queue, doorbell, cancel_doorbell, consumed, clear_error, reset}))
   else $error("two commands in one cycle");
-  assert property (@(posedge clk) disable iff (rst) $onehot0(taken_by))
-  else $error("an operation for several engines");
-
   always_comb begin
     idle = fetch_quiet && scheduler_quiet && responder_quiet;
     wake_ps = '1;
     if (fetch_timer) wake_ps = fetch_timer_ps;
     if (responder_timer && responder_timer_ps < wake_ps) wake_ps = responder_timer_ps;
-    for (int e = 0; e < int'(ENGINES); ++e) begin
-      if (engine_timer[e] && engine_timer_ps[e] < wake_ps) wake_ps = engine_timer_ps[e];
-    end
+    if (port_timer && port_timer_ps < wake_ps) wake_ps = port_timer_ps;
   end
 endmodule

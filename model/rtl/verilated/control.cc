@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "Vcontrol.h"
+#include "Vcontrol___024root.h"
 #include "model/rtl/verilated/blocks.h"
 #include "model/rtl/verilated/fst_file.h"
 #include "model/rtl/verilated/verilated_block.h"
@@ -37,6 +38,9 @@ class VerilatedControl final : public ControlRtl {
     top_.decode_ps = settings.decode_ps;
     top_.dispatch_ps = settings.dispatch_ps;
     top_.respond_ps = settings.respond_ps;
+    for (unsigned function = 0; function < kMaxFunctions; ++function)
+      SetShare(function, 1u << 16, 1);
+    top_.compute_ports = static_cast<uint8_t>(settings.compute_ports);
     top_.clk = 0;
     top_.rst = 1;
     top_.reset = 1;
@@ -54,6 +58,10 @@ class VerilatedControl final : public ControlRtl {
     ClearPulses();
   }
 
+  void SetShare(unsigned function, uint32_t cost, unsigned programs) override {
+    top_.cost[function] = cost;
+    top_.most_programs[function] = static_cast<uint8_t>(programs);
+  }
   bool idle() const override { return top_.idle != 0; }
   uint64_t wake_ps() const override { return top_.wake_ps; }
 
@@ -147,30 +155,46 @@ class VerilatedControl final : public ControlRtl {
   bool TakeOperation(Taken* taken) const override {
     if (top_.taken == 0) return false;
     taken->node = NodeOf(top_.taken_node);
-    taken->engine = 0;
-    while (taken->engine < kEngines && (top_.taken_by >> taken->engine & 1) == 0) ++taken->engine;
+    taken->port = top_.taken_by_port != 0 ? top_.taken_port : kPorts;
     std::memcpy(static_cast<void*>(&taken->block), &top_.taken_block, sizeof(ControlBlock));
     return true;
   }
 
-  bool started(unsigned engine) const override { return (top_.start >> engine & 1) != 0; }
-  bool started_aborted(unsigned engine) const override {
-    return (top_.start_aborted >> engine & 1) != 0;
+  bool TakeStart(Started* started) const override {
+    if (top_.start != 0) *started = {top_.start_port, top_.start_aborted != 0};
+    return top_.start != 0;
   }
 
-  void EndOperation(unsigned engine, const Response& outcome) override {
-    top_.done = static_cast<uint8_t>(top_.done | 1u << engine);
-    top_.done_status[engine] = outcome.status;
-    top_.done_fault_address[engine] = outcome.fault_address;
-    top_.done_fault_core[engine] = outcome.fault_core;
-    top_.done_bytes_read[engine] = outcome.device_bytes_read;
-    top_.done_bytes_written[engine] = outcome.device_bytes_written;
-    top_.done_macs[engine] = outcome.macs;
+  void EndOperation(unsigned port, const Response& outcome) override {
+    top_.done = 1;
+    top_.done_port = static_cast<uint8_t>(port);
+    top_.done_status = outcome.status;
+    top_.done_fault_address = outcome.fault_address;
+    top_.done_fault_core = outcome.fault_core;
+    top_.done_bytes_read = outcome.device_bytes_read;
+    top_.done_bytes_written = outcome.device_bytes_written;
+    top_.done_macs = outcome.macs;
   }
 
   bool accepted(Node* node) const override {
     *node = NodeOf(top_.accepted_node);
     return top_.accepted != 0;
+  }
+
+  // Of the entry of an operation that is held, if there is one, or of the registers of a queue.
+  void FlipBit(uint64_t seed) override {
+    constexpr uint64_t kFunctionsInUse = 2;  // the PF and the first VF, which runs use
+    const uint64_t function = seed % kFunctionsInUse;
+    const uint64_t held = top_.rootp->control_processor__DOT__operation_table__DOT__used[function];
+    const uint64_t bit = seed / 4;
+    if (seed / kFunctionsInUse % 2 == 0) {
+      const auto slot = held == 0 ? 0u : static_cast<unsigned>(__builtin_ctzll(held));
+      auto& blocks = top_.rootp->control_processor__DOT__operation_table__DOT__blocks;
+      Flip(blocks[static_cast<unsigned>(function) << SlotBits() | slot], kEntryBytes * 8, bit);
+    } else {
+      constexpr uint64_t kQueueBits = 439;  // queue_file.sv
+      Flip(top_.rootp->control_processor__DOT__queue_file__DOT__queues[function], kQueueBits, bit);
+    }
   }
 
   void SetWaves(Waves* waves, uint64_t period_ps) override {
@@ -180,6 +204,10 @@ class VerilatedControl final : public ControlRtl {
   }
 
  private:
+  template <class Words>
+  static void Flip(Words& words, uint64_t bits, uint64_t bit) {
+    words[bit % bits / 32] ^= 1u << bit % bits % 32;
+  }
   // What is said for one clock has been said.
   void ClearPulses() {
     top_.set_queue = top_.doorbell = top_.cancel_doorbell = top_.consumed = 0;

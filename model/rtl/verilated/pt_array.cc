@@ -5,8 +5,12 @@
 #include <algorithm>
 #include <cstring>
 #include <exception>
+#include <iterator>
+#include <optional>
+#include <utility>
 
 #include "Vpt_array.h"
+#include "Vpt_array___024root.h"
 #include "base/error.h"
 #include "model/rtl/verilated/blocks.h"
 #include "model/rtl/verilated/fst_file.h"
@@ -44,6 +48,8 @@ class VerilatedPtArray final : public RtlPtArray {
     if (failure_ != nullptr) std::rethrow_exception(failure_);
   }
 
+  void FlipBit(uint64_t seed) noexcept override { flip_ = seed; }
+
   uint64_t cycles() const override { return cycles_; }
 
   void SetWaves(Waves* waves, uint64_t period_ps) override {
@@ -63,6 +69,21 @@ class VerilatedPtArray final : public RtlPtArray {
     now_ps_ += period_ps_ / 2;
   }
 
+  // Of a weight in column 0.
+  void FlipWeight(uint64_t seed) {
+    Vpt_array___024root* const root = top_.rootp;
+#define SPYRE_WEIGHTS(row) \
+  root->pt_array__DOT__columns__BRA__0__KET____DOT__column__DOT__rows__BRA__##row##__KET____DOT__element__DOT__weights
+    VlUnpacked<VlWide<4>, 16>* const rows[] = {
+        &SPYRE_WEIGHTS(0), &SPYRE_WEIGHTS(1), &SPYRE_WEIGHTS(2), &SPYRE_WEIGHTS(3),
+        &SPYRE_WEIGHTS(4), &SPYRE_WEIGHTS(5), &SPYRE_WEIGHTS(6), &SPYRE_WEIGHTS(7)};
+#undef SPYRE_WEIGHTS
+    constexpr uint64_t kWeights = 16, kWords = 4, kWordBits = 32;  // pt_element.sv
+    auto& weights = *rows[seed % std::size(rows)];
+    const uint64_t bit = seed / std::size(rows) % (kWeights * kWords * kWordBits);
+    weights[bit / (kWords * kWordBits)][bit / kWordBits % kWords] ^= 1u << bit % kWordBits;
+  }
+
   // One cycle: the memory takes writes and addresses at the rising edge, and shows what was read
   // behind it.
   void Cycle(const PtOperands& o) {
@@ -75,6 +96,7 @@ class VerilatedPtArray final : public RtlPtArray {
     }
     SetClock(1);
     ++cycles_;
+    if (flip_ && cycles_ >= flip_at_) FlipWeight(*std::exchange(flip_, std::nullopt));
     Dump();
     if (weights != nullptr)
       std::memcpy(top_.weights_data.data(), weights, sizeof top_.weights_data);
@@ -124,6 +146,7 @@ class VerilatedPtArray final : public RtlPtArray {
     const uint64_t expected = PtArrayCycles(o.m, o.n, o.k, corelets);
     if (expected == 0) return 0;
     now_ps_ = std::max(now_ps_, start_ps);
+    if (flip_) flip_at_ = cycles_ + 1 + *flip_ % expected;
     uint64_t longest = 0;
     for (uint64_t corelet = 0; corelet < corelets; ++corelet)
       longest =
@@ -147,6 +170,8 @@ class VerilatedPtArray final : public RtlPtArray {
   Waves* waves_ = nullptr;
   uint64_t period_ps_ = 0, now_ps_ = 0;
   std::exception_ptr failure_;
+  std::optional<uint64_t> flip_;  // seed of a declared fault
+  uint64_t flip_at_ = 0;          // cycle
 };
 
 }  // namespace

@@ -12,11 +12,11 @@
 #include "tests/fuzz/parsers/parser_fuzz.h"
 #include "traces/critical_path.h"
 #include "traces/diff.h"
-#include "traces/perfetto.h"
+#include "traces/export/perfetto.h"
+#include "traces/export/text_export.h"
 #include "traces/query.h"
 #include "traces/report.h"
 #include "traces/summary.h"
-#include "traces/text_export.h"
 #include "traces/trace_block.h"
 #include "traces/trace_file.h"
 

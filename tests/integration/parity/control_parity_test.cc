@@ -64,7 +64,7 @@ TEST_P(ControlParityOfStreams, RandomEntriesGiveTheSameResponsesRegistersAndMemo
 }
 
 INSTANTIATE_TEST_SUITE_P(Seeds, ControlParityOfStreams,
-                         ::testing::Combine(::testing::Values("serial", "pipelined"),
+                         ::testing::Combine(::testing::Values("serial", "pipelined", "concurrent"),
                                             ::testing::Range(1u, 7u)));
 
 // Event slots used again and again, and more failed streams than are told apart.

@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <map>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "cosim/host/inprocess_transport.h"
@@ -128,7 +129,7 @@ std::string TwoLaunches(const model::CardConfig& config) {
   }
   for (const uint32_t stream : streams) context.Stream(stream).Synchronize();
   ExpectTimes(context, log.Take(), streams, plans[0].operations()[0].compute()->name,
-              config.concurrency == model::Concurrency::kPipelined);
+              !config.serial());
   std::string bytes;
   for (const SpyreTensor& out : outs) {
     std::vector<uint16_t> product(kM * kN);
@@ -139,13 +140,13 @@ std::string TwoLaunches(const model::CardConfig& config) {
   return bytes;
 }
 
-// card.control.fidelity of the pipelined card.
-class PipelinedLaunch : public ::testing::TestWithParam<const char*> {};
+// card.control.fidelity and card.concurrency of the card that is not serial.
+class PipelinedLaunch : public ::testing::TestWithParam<std::tuple<const char*, const char*>> {};
 
 TEST_P(PipelinedLaunch, CorrectsTheSecondWhileTheFirstComputesWithTheNumbersOfSerialHardware) {
   model::CardConfig pipelined, serial;
-  pipelined.concurrency = model::Concurrency::kPipelined;
-  pipelined.control.fidelity = test::Named(GetParam());
+  pipelined.control.fidelity = test::Named(std::get<0>(GetParam()));
+  pipelined.concurrency = test::Named(std::get<1>(GetParam()));
   const auto [side_by_side, in_turn] = OnTwoCards(TwoLaunches, pipelined, serial);
   ASSERT_EQ(in_turn.size(), 2 * kM * kN * sizeof(uint16_t));
   EXPECT_NE(in_turn.substr(in_turn.size() / 2), in_turn.substr(0, in_turn.size() / 2))
@@ -153,7 +154,9 @@ TEST_P(PipelinedLaunch, CorrectsTheSecondWhileTheFirstComputesWithTheNumbersOfSe
   EXPECT_TRUE(side_by_side == in_turn);
 }
 
-INSTANTIATE_TEST_SUITE_P(Fidelity, PipelinedLaunch, ::testing::Values("timed", "rtl"));
+INSTANTIATE_TEST_SUITE_P(Card, PipelinedLaunch,
+                         ::testing::Combine(::testing::Values("timed", "rtl"),
+                                            ::testing::Values("pipelined", "concurrent")));
 
 }  // namespace
 }  // namespace spyre::test

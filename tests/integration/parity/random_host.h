@@ -68,7 +68,7 @@ class RandomHost {
   RandomHost(const model::CardConfig& config, uint32_t seed)
       : random_(seed),
         transport_(config, cosim::HostTiming{}, nullptr),
-        pipelined_(config.concurrency == model::Concurrency::kPipelined) {
+        pipelined_(!config.serial()) {
     for (driver::FunctionId function = 0; function <= 2; ++function) {
       Party& party = parties_[function];
       party.function = function;

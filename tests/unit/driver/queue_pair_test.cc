@@ -334,7 +334,8 @@ TEST(QueuePair, HostSlicesAreRecorded) {
     EXPECT_EQ(recorder.tracks()[record.track].process, "host");
     names.push_back(recorder.names()[record.name]);
   }
-  EXPECT_EQ(names, (std::vector<std::string>{"doorbell", "wait for interrupt"}));
+  EXPECT_EQ(names, (std::vector<std::string>{"submit", "doorbell", "wait for interrupt",
+                                             "take response"}));
 }
 
 }  // namespace

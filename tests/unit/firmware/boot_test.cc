@@ -11,7 +11,8 @@ TEST(FirmwareBoot, IsReadyAndTellsVersionAndCapabilities) {
   EXPECT_EQ(bus.Register(regs::MC_VERSION), 0x00010000u);
   EXPECT_EQ(bus.Register(regs::MC_CAPABILITIES),
             regs::MGMT_CAPABILITIES_REGIONS_MASK | regs::MGMT_CAPABILITIES_QUOTAS_MASK |
-                regs::MGMT_CAPABILITIES_RAS_MASK | regs::MGMT_CAPABILITIES_TELEMETRY_MASK);
+                regs::MGMT_CAPABILITIES_RAS_MASK | regs::MGMT_CAPABILITIES_TELEMETRY_MASK |
+                regs::MGMT_CAPABILITIES_RAS_TIMES_MASK);
   EXPECT_EQ(bus.violations(), 0u);
 }
 
@@ -69,16 +70,18 @@ TEST(FirmwareBoot, ACardWithoutVirtualFunctionsIsFine) {
   EXPECT_EQ(bus.Ask(AdminCommand::ASSIGN, 1, 0, {0, 128}), AdminStatus::NO_SUCH_REGION);
 }
 
-TEST(FirmwareService, ResetsComeFirstThenThePfThenMessages) {
+TEST(FirmwareService, ResetsComeFirstThenThePfThenErrorsThenMessages) {
   FakeBus bus;
   bus.Post(1, Message{});
+  bus.PostError(RasCode::LX_PARITY, RasSeverity::NON_FATAL, 1, 0, 0);
   bus.PostLetter(0);
   bus.Post(Request{AdminCommand::RELEASE, 1, 0, {}});
   bus.PostReset(1);
   bus.Service();
   EXPECT_EQ(bus.order(),
             (std::vector<uint32_t>{regs::MC_PENDING_RESET_MASK, regs::MC_PENDING_ADMIN_MASK,
-                                   regs::MC_PENDING_MAILBOX_MASK, regs::MC_PENDING_MESSAGE_MASK}));
+                                   regs::MC_PENDING_MAILBOX_MASK, regs::MC_PENDING_ERROR_MASK,
+                                   regs::MC_PENDING_MESSAGE_MASK}));
 }
 
 TEST(FirmwareService, HeartbeatCountsRequests) {

@@ -19,7 +19,8 @@ namespace spyre::firmware {
 
 constexpr uint64_t kGiB = 1ull << 30;
 constexpr uint32_t kAllRequests = regs::MC_PENDING_RESET_MASK | regs::MC_PENDING_MESSAGE_MASK |
-                                  regs::MC_PENDING_ADMIN_MASK | regs::MC_PENDING_MAILBOX_MASK;
+                                  regs::MC_PENDING_ADMIN_MASK | regs::MC_PENDING_MAILBOX_MASK |
+                                  regs::MC_PENDING_ERROR_MASK;
 
 struct Card {
   uint32_t vfs = 2;
@@ -30,6 +31,14 @@ struct Range {
   uint64_t base = 0;
   uint64_t length = 0;
   bool operator==(const Range& other) const { return base == other.base && length == other.length; }
+};
+struct Share {  // of the engines
+  uint32_t limit_us = 0;
+  uint32_t weight = 0;
+  bool stopped = false;
+  bool operator==(const Share& other) const {
+    return limit_us == other.limit_us && weight == other.weight && stopped == other.stopped;
+  }
 };
 struct MessageAnswer {
   Status status = Status::OK;
@@ -77,6 +86,16 @@ class FakeCard {
   void PostReset(uint32_t function) {
     At(regs::MC_RESET_FUNCTION) = function;
     pending_ |= regs::MC_PENDING_RESET_MASK;
+  }
+  void PostError(RasCode code, RasSeverity severity, uint32_t function, uint32_t detail0,
+                 uint32_t detail1) {
+    At(regs::MC_ERROR_WHAT) = static_cast<uint32_t>(code) << 16 | static_cast<uint32_t>(severity)
+                                                                      << 8;
+    At(regs::MC_ERROR_FUNCTION) = function;
+    At(regs::MC_ERROR_DETAIL0) = detail0;
+    At(regs::MC_ERROR_DETAIL1) = detail1;
+    SetPair(regs::MC_ERROR_TIME_LO, time_ps_);
+    pending_ |= regs::MC_PENDING_ERROR_MASK;
   }
   void PostLetter(uint32_t command, uint32_t arg0 = 0, uint32_t arg1 = 0) {
     At(regs::MC_LETTER_COMMAND) = command;
@@ -131,11 +150,14 @@ class FakeCard {
     return answer;
   }
 
+  void SetTime(uint64_t ps) { time_ps_ = ps; }
+
   FirmwareState state() const { return static_cast<FirmwareState>(At(regs::MC_STATE)); }
   uint32_t Register(uint32_t address) const { return At(address); }
   const std::string& log() const { return log_; }
   const Range& region(uint32_t function, uint32_t index) const { return regions_[function][index]; }
   uint32_t cores(uint32_t function) const { return cores_[function]; }
+  const Share& share(uint32_t function) const { return shares_[function]; }
   uint32_t pending() const { return pending_; }
   uint64_t answers() const { return answers_; }
   uint64_t violations() const { return violations_; }
@@ -160,6 +182,11 @@ class FakeCard {
         return static_cast<uint32_t>(card_.memory_bytes >> 32);
       case regs::MC_PENDING:
         return pending_;
+      case regs::MC_TIME_LO:
+        latched_time_ps_ = time_ps_;
+        return static_cast<uint32_t>(latched_time_ps_);
+      case regs::MC_TIME_HI:
+        return static_cast<uint32_t>(latched_time_ps_ >> 32);
       case regs::MC_MESSAGE_CRC:
         return Crc32c(&At(regs::MC_MESSAGE_IN), offsetof(Message, crc));
       case regs::MC_BLOCK_CRC:
@@ -167,7 +194,9 @@ class FakeCard {
       default:
         break;
     }
-    const bool request = address >= regs::MC_MESSAGE_FUNCTION && address < regs::MC_REGION_FUNCTION;
+    const bool request =
+        (address >= regs::MC_MESSAGE_FUNCTION && address < regs::MC_REGION_FUNCTION) ||
+        address >= regs::MC_ERROR_WHAT;
     if (!IsRegister(address) || !request || InEntry(address, regs::MC_BLOCK_OUT)) {
       ++violations_;
       return 0;
@@ -208,6 +237,9 @@ class FakeCard {
       case regs::MC_SCRUB_LENGTH_LO:
       case regs::MC_SCRUB_LENGTH_HI:
       case regs::MC_CORE_MASK:
+      case regs::MC_TIME_LIMIT:
+      case regs::MC_WEIGHT:
+      case regs::MC_STOPPED:
       case regs::MC_PANIC_PC:
       case regs::MC_PANIC_VALUE:
       case regs::MC_PANIC:
@@ -227,11 +259,20 @@ class FakeCard {
         return Finish(regs::MC_PENDING_RESET_MASK);
       case regs::MC_LETTER_DONE:
         return Finish(regs::MC_PENDING_MAILBOX_MASK);
+      case regs::MC_ERROR_DONE:
+        return Finish(regs::MC_PENDING_ERROR_MASK);
       case regs::MC_REGION_SET:
         return SetRegion();
       case regs::MC_SCRUB:
         scrubbed_.emplace_back(Pair(regs::MC_SCRUB_BASE_LO), Pair(regs::MC_SCRUB_LENGTH_LO));
         return;
+      case regs::MC_SHARE_SET:
+        if (At(regs::MC_REGION_FUNCTION) < kMaxFunctions) {
+          shares_[At(regs::MC_REGION_FUNCTION)] = {At(regs::MC_TIME_LIMIT), At(regs::MC_WEIGHT),
+                                                   At(regs::MC_STOPPED) != 0};
+          return;
+        }
+        break;
       case regs::MC_CORE_MASK_SET:
         ++protection_commands_;
         if (At(regs::MC_REGION_FUNCTION) < kMaxFunctions) {
@@ -246,7 +287,7 @@ class FakeCard {
   }
 
  private:
-  static constexpr uint32_t kBlocks = 6;
+  static constexpr uint32_t kBlocks = 7;
   static constexpr uint32_t kBlockWords = 1024;
   static uint64_t Value(const Letter& letter) {
     return static_cast<uint64_t>(letter.results[1]) << 32 | letter.results[0];
@@ -289,6 +330,8 @@ class FakeCard {
   std::array<uint32_t, kBlocks * kBlockWords> registers_{};
   std::array<std::array<Range, kFunctionRegions>, kMaxFunctions> regions_{};
   std::array<uint32_t, kMaxFunctions> cores_{};
+  std::array<Share, kMaxFunctions> shares_{};
+  uint64_t time_ps_ = 0, latched_time_ps_ = 0;
   uint32_t pending_ = 0;
   uint32_t block_words_ = 0;  // bit i: word i of the block was written
   uint64_t answers_ = 0;

@@ -44,7 +44,7 @@ TEST_F(FirmwareMailbox, VersionIsThatOfTheRegisters) {
 
 TEST_F(FirmwareMailbox, CommandsThatDoNotExistAreRefusedWithNoResults) {
   bus.Mail(MailboxCommand::PING, 1);
-  for (const uint32_t command : {8u, 255u, ~0u}) {
+  for (const uint32_t command : {10u, 255u, ~0u}) {
     const Letter letter = bus.Mail(static_cast<MailboxCommand>(command));
     EXPECT_EQ(letter.status, MailboxStatus::BAD_COMMAND);
     EXPECT_EQ(letter.results, (std::array<uint32_t, 4>{}));
@@ -115,6 +115,63 @@ TEST_F(FirmwareMailbox, ARefusedRequestIsRecordedWithStatusAndCommand) {
                 What(RasCode::ADMIN_REFUSED, RasSeverity::NON_FATAL, RasAction::REFUSED), 1,
                 static_cast<uint32_t>(AdminStatus::BAD_STATE),
                 static_cast<uint32_t>(AdminCommand::MAP)}));
+}
+
+TEST_F(FirmwareMailbox, ARecordHasTheTimeOfItsCauseAndItsNumber) {
+  constexpr uint64_t kFirst = 0x1'2345'6789, kSecond = 0x7'0000'0001;
+  bus.SetTime(kFirst);
+  bus.Ask(AdminCommand::MAP, 1);
+  bus.SetTime(kSecond);
+  bus.Ask(AdminCommand::MAP, 2);
+  const auto time = [&](uint32_t index) { return bus.Mail(MailboxCommand::GET_RAS_TIME, index); };
+  EXPECT_EQ(time(0).results, (std::array<uint32_t, 4>{0x23456789, 1, 0, 0}));
+  EXPECT_EQ(time(1).results, (std::array<uint32_t, 4>{1, 7, 1, 0}));
+  EXPECT_EQ(time(2).status, MailboxStatus::BAD_ARGUMENT);
+  bus.Mail(MailboxCommand::CLEAR_RAS);
+  bus.Ask(AdminCommand::MAP, 2);
+  EXPECT_EQ(time(0).results[2], 2u) << "numbers go on";
+}
+
+TEST_F(FirmwareMailbox, RecordsAreCountedBySeverity) {
+  bus.Ask(AdminCommand::MAP, 1);
+  bus.Send(2, Message{});
+  for (int i = 0; i < 100; ++i) bus.Reset(1);
+  bus.Mail(MailboxCommand::CLEAR_RAS);
+  EXPECT_EQ(bus.Mail(MailboxCommand::GET_RAS_SEVERITIES).results,
+            (std::array<uint32_t, 4>{100, 0, 2, 0}))
+      << "also those that were not kept";
+}
+
+TEST_F(FirmwareMailbox, AnErrorOfTheHardwareIsRecordedAsTheCardReportsIt) {
+  bus.PostError(RasCode::MEMORY_UNCORRECTED, RasSeverity::NON_FATAL, 2, 3 << 8 | 1, 77);
+  bus.Service();
+  EXPECT_EQ(bus.pending(), 0u);
+  EXPECT_EQ(bus.Mail(MailboxCommand::GET_RAS, 0).results,
+            (std::array<uint32_t, 4>{
+                What(RasCode::MEMORY_UNCORRECTED, RasSeverity::NON_FATAL, RasAction::NONE), 2,
+                3 << 8 | 1, 77}));
+}
+
+TEST_F(FirmwareMailbox, AnErrorOfTheHardwareHasItsOwnTimeNotThatOfItsRecord) {
+  bus.SetTime(0x9'0000'0007);
+  bus.PostError(RasCode::MEMORY_CORRECTED, RasSeverity::CORRECTED, 0, 0, 0);
+  bus.SetTime(0xA'0000'0000);
+  bus.Service();
+  EXPECT_EQ(bus.Mail(MailboxCommand::GET_RAS_TIME, 0).results,
+            (std::array<uint32_t, 4>{7, 9, 0, 0}));
+}
+
+TEST_F(FirmwareMailbox, ErrorsOfTheWorkOfAFunctionLeaveRoomForThoseOfTheCard) {
+  bus.PostError(RasCode::PCIE_RETRAIN, RasSeverity::CORRECTED, 0, 20, 0);
+  bus.Service();
+  for (uint32_t i = 0; i < 1000; ++i) {
+    bus.PostError(RasCode::MEMORY_POISONED, RasSeverity::NON_FATAL, 1, 0, i);
+    bus.Service();
+  }
+  EXPECT_EQ(Held(), 1 + kRecords / 3);
+  EXPECT_EQ(SinceBoot(), 1001u);
+  EXPECT_EQ(bus.Mail(MailboxCommand::GET_RAS, 0).results[0] >> 16,
+            static_cast<uint32_t>(RasCode::PCIE_RETRAIN));
 }
 
 TEST_F(FirmwareMailbox, TheNewestRecordPushesOutTheOldest) {

@@ -123,7 +123,7 @@ TEST_F(FirmwareRegions, NamesOfNothingAreRefused) {
     for (const uint32_t region : {8u, ~0u})
       EXPECT_EQ(bus.Ask(command, 1, region, kPlace), AdminStatus::NO_SUCH_REGION) << region;
   }
-  for (const uint32_t command : {0u, 12u, 255u, ~0u}) {
+  for (const uint32_t command : {0u, 14u, 255u, ~0u}) {
     EXPECT_EQ(bus.Ask(static_cast<AdminCommand>(command), 1, 0, kPlace),
               AdminStatus::NO_SUCH_REGION)
         << command;
@@ -189,6 +189,26 @@ TEST_F(FirmwareRegions, CoresAreThoseThatTheCardHas) {
   for (const uint64_t mask : {0ull, 0x100ull, 0x1'0000'000Full})
     EXPECT_EQ(small.Ask(AdminCommand::SET_CORES, 1, 0, {0, mask}), AdminStatus::BAD_RANGE) << mask;
   EXPECT_EQ(small.cores(1), 0x0Fu);
+}
+
+TEST_F(FirmwareRegions, TimeLimitsAndWeightsReachTheControlProcessor) {
+  EXPECT_EQ(bus.Ask(AdminCommand::SET_TIME_LIMIT, 2, 9, {0, 2000}), AdminStatus::DONE);
+  EXPECT_EQ(bus.share(2), (Share{2000, 0, false}));
+  EXPECT_EQ(bus.Ask(AdminCommand::SET_WEIGHT, 2, 0, {0, 255}), AdminStatus::DONE);
+  EXPECT_EQ(bus.share(2), (Share{2000, 255, false}));
+  EXPECT_EQ(bus.Ask(AdminCommand::SET_WEIGHT, 0, 0, {0, 3}), AdminStatus::DONE) << "the PF";
+  EXPECT_EQ(bus.share(0), (Share{0, 3, false}));
+  EXPECT_EQ(bus.share(1), Share{});
+  for (const uint64_t weight : {0ull, 256ull, 1ull << 32})
+    EXPECT_EQ(bus.Ask(AdminCommand::SET_WEIGHT, 1, 0, {0, weight}), AdminStatus::BAD_RANGE);
+  EXPECT_EQ(bus.Ask(AdminCommand::SET_TIME_LIMIT, 1, 0, {0, 1ull << 32}), AdminStatus::BAD_RANGE);
+  EXPECT_EQ(bus.Ask(AdminCommand::SET_TIME_LIMIT, 3, 0, {0, 1}), AdminStatus::NO_SUCH_REGION);
+  EXPECT_EQ(bus.Ask(AdminCommand::DISABLE, 2), AdminStatus::DONE);
+  EXPECT_EQ(bus.share(2), (Share{2000, 255, true}));
+  bus.Reset(2);
+  EXPECT_EQ(bus.share(2), (Share{2000, 255, true})) << "they are the PF's to take";
+  bus.Reset(0);
+  for (uint32_t function = 0; function <= 2; ++function) EXPECT_EQ(bus.share(function), Share{});
 }
 
 // What the MMU's table says after random requests, and what the answer to each must be.

@@ -13,6 +13,7 @@
 #include "base/command_line/help.h"
 #include "base/command_line/parse.h"
 #include "tests/unit/traces/sample_trace.h"
+#include "traces/export/export_command.h"
 
 namespace spyre::trace {
 namespace {
@@ -39,6 +40,7 @@ class TraceCommand : public ::testing::Test {
     err_.str("");
     command_line::Command root("spyre-cosim trace", "");
     AddTraceCommands(root, out_);
+    AddExportCommand(root, out_);
     try {
       const command_line::Request request = Parse(root, args);
       if (request.kind == command_line::Request::Kind::kRun) return request.command->action()();

@@ -14,6 +14,7 @@
 #include "tests/unit/traces/sample_trace.h"
 #include "tests/unit/traces/trace_blocks.h"
 #include "traces/cli.h"
+#include "traces/export/export_command.h"
 
 namespace spyre::trace {
 namespace {
@@ -30,6 +31,7 @@ Outcome RunTrace(const std::vector<std::string>& args) {
   std::ostringstream out;
   command_line::Command root("spyre-cosim trace", "");
   AddTraceCommands(root, out);
+  AddExportCommand(root, out);
   try {
     const int status = Parse(root, args).command->action()();
     return {status, out.str()};

@@ -221,8 +221,8 @@ TEST(TraceFile, NamesWhatIsWrongInAHostileFile) {
               HasSubstr("the metadata is the first block, and no other is"));
   EXPECT_THAT(with_block(2, [](FileBlock& block) { block.kind = 1; }),
               HasSubstr("the metadata is the first block, and no other is"));
-  EXPECT_THAT(with_block(1, [](FileBlock& block) { block.kind = 5; }),
-              HasSubstr("a block of unknown kind 5"));
+  EXPECT_THAT(with_block(1, [](FileBlock& block) { block.kind = 6; }),
+              HasSubstr("a block of unknown kind 6"));
   EXPECT_THAT(with_block(1, [](FileBlock& block) { block.entries = 0xFFFFFFFF; }),
               HasSubstr("tracks; at most"));
   EXPECT_THAT(with_block(1, [](FileBlock& block) { block.entries = 60000; }),

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The rows of the timeline, from top to bottom: counters, then units in groups that open and close.
 
-import { countersOf, isUnitOfCore, type Counter } from "./counters";
+import { isUnitOfCore, type Counter } from "./counters";
 import type { Run, Track } from "./run";
 
 export interface Row {
@@ -17,6 +17,9 @@ export interface Row {
   height: number;
   top: number;
 }
+
+// Heights before scaling: the overview, the axis, a lane of slices.
+export const kMini = 26, kAxis = 24, kLane = 15;
 
 export type Grouping = "unit" | "core";
 export interface RowOptions {
@@ -120,7 +123,7 @@ export function makeRows(runs: Run[], options: RowOptions): Row[] {
     for (const t of tracks) {
       push({
         id: `${run.letter}:${t.path}`, label: isUnitOfCore(t) && options.grouping === "unit" ? t.process : t.name, note: "", depth: 1,
-        type: "track", run, tracks: [t], counter: null, open: null, height: (t.lanes * 15 + 3) * s,
+        type: "track", run, tracks: [t], counter: null, open: null, height: (t.lanes * kLane + 3) * s,
       });
     }
   };
@@ -155,5 +158,3 @@ export function categoryOf(track: Track): string {
   if (track.process === "card") return track.name.startsWith("stream ") ? "control" : "dma";
   return track.process;
 }
-
-export { countersOf };

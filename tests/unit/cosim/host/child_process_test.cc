@@ -50,6 +50,19 @@ TEST(ChildProcess, ResultsAreToldInTheOrderOfTheWorks) {
   EXPECT_EQ(told, "abcde");
 }
 
+TEST(ChildProcess, EachOfManyIsToldOnceAtAnyNumberAtATime) {
+  for (const size_t at_once : {1, 3, 100}) {
+    std::vector<int> told(20, 0);
+    ForEachInChildren(
+        told.size(), at_once, [](size_t number) { return std::to_string(number); },
+        [&](size_t number, const ChildResult& result) {
+          EXPECT_EQ(result.bytes, std::to_string(number));
+          ++told[number];
+        });
+    EXPECT_EQ(told, std::vector<int>(20, 1)) << at_once;
+  }
+}
+
 TEST(ChildProcess, OneThatDiesLeavesTheOthersTheirResults) {
   std::vector<size_t> told;
   const std::vector<ChildResult> results =

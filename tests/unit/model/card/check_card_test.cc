@@ -52,6 +52,28 @@ TEST(CardConfig, ALinkThatPcieDoesNotHaveIsRefusedByItsKey) {
   EXPECT_EQ(refusal(&PcieConfig::host_posted_data, 32), "accepted");
 }
 
+TEST(CardConfig, APowerLimitThatNoSlowerClockKeepsIsRefused) {
+  CardConfig config;
+  config.power.limit_mw = config.power.idle_mw + config.power.busy_mw;
+  EXPECT_EQ(Refusal(config), "accepted") << "nothing throttles";
+  config.power.throttle = Throttle::kClock;
+  EXPECT_THAT(Refusal(config), ::testing::HasSubstr("card.power.limit_mw = 26000"));
+  ++config.power.limit_mw;
+  EXPECT_EQ(Refusal(config), "accepted");
+}
+
+TEST(CardConfig, VitalProductDataAreShortPrintableText) {
+  CardConfig config;
+  for (const char* text : {"", "a\tb", "\xC3\xA4", "123456789012345678901234567890123"}) {
+    config.vpd.serial_number = text;
+    EXPECT_THAT(Refusal(config), ::testing::HasSubstr("card.vpd.serial_number"));
+  }
+  config.vpd.serial_number = "12345678901234567890123456789012";
+  EXPECT_EQ(Refusal(config), "accepted");
+  config.vpd.part_number = "";
+  EXPECT_THAT(Refusal(config), ::testing::HasSubstr("card.vpd.part_number"));
+}
+
 TEST(CardConfig, AnRtlPtArrayHasOneSize) {
   CardConfig config;
   config.pt.fidelity = model::BlockFidelity::kRtl;
@@ -60,6 +82,18 @@ TEST(CardConfig, AnRtlPtArrayHasOneSize) {
   EXPECT_THAT(Refusal(config), ::testing::HasSubstr("card.core.pt_accumulate_cycles = 8"));
   config.pt.fidelity = model::BlockFidelity::kTimed;
   EXPECT_EQ(Refusal(config), "accepted") << "a timed one has any";
+}
+
+TEST(CardConfig, PartitionsAreOfEqualSizeAndOfATimedCard) {
+  CardConfig config;
+  config.partitions = 3;
+  EXPECT_EQ(Refusal(config), "accepted") << "of serial hardware nobody asks";
+  config.concurrency = model::Concurrency::kConcurrent;
+  EXPECT_THAT(Refusal(config), ::testing::HasSubstr("card.partitions = 3"));
+  config.partitions = 8;
+  EXPECT_EQ(Refusal(config), "accepted");
+  config.fidelity = model::Fidelity::kFast;
+  EXPECT_THAT(Refusal(config), ::testing::HasSubstr("card.fidelity = \"fast\""));
 }
 
 TEST(CardConfig, RtlPtArraysOfCoresThatAreNotThereAreRefused) {

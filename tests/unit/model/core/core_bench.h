@@ -31,6 +31,8 @@ class CoreBench : sc_core::sc_module, MulticastTransport {
     auto job = std::make_unique<Job>();
     job->program = std::make_shared<const Program>(std::move(program));
     job->function = 0;
+    job->cores = UINT32_MAX;  // a group may have any core
+    job->fabric = &fabric_;
     job->segments[0] = {0, kMapped, kPermissionRead | kPermissionWrite};
     const uint64_t begin = NowPs();
     core_->Start(*job);
@@ -59,7 +61,7 @@ class CoreBench : sc_core::sc_module, MulticastTransport {
   void Build() {
     mmu_ = std::make_unique<Mmu>(config);
     mmu_->Map({0, kMapped, kPermissionRead | kPermissionWrite});
-    core_ = std::make_unique<Core>("core", 0, config, *mmu_, fabric_, nullptr);
+    core_ = std::make_unique<Core>("core", 0, config, *mmu_, nullptr);
     core_->SetPeers({core_.get()});
     ring_.register_nb_transport_fw(this, &CoreBench::Answer);
     core_->ring_socket.bind(ring_);

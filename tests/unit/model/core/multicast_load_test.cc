@@ -42,8 +42,8 @@ class Bench : sc_core::sc_module {
     memory_.register_nb_transport_fw(this, &Bench::Ask);
     ring_.memory_socket.bind(memory_);
     for (unsigned i = 0; i < kCores; ++i) {
-      cores_.push_back(std::make_unique<Core>(fmt::format("core{}", i).c_str(), i, config_, mmu_,
-                                              fabric_, nullptr));
+      cores_.push_back(
+          std::make_unique<Core>(fmt::format("core{}", i).c_str(), i, config_, mmu_, nullptr));
       cores_[i]->ring_socket.bind(ring_.core_socket);
       cores_[i]->multicast_port.bind(ring_);
       ring_.lx_socket.bind(cores_[i]->lx_socket);
@@ -69,6 +69,8 @@ class Bench : sc_core::sc_module {
     job_->program = std::make_shared<const Program>(Assemble(text));
     job_->segments[0] = {0, kMapped, kPermissionRead | kPermissionWrite};
     job_->functional = &functional_;
+    job_->cores = job_->program->core_mask;
+    job_->fabric = &fabric_;
     asked.clear();
     sc_core::sc_start(sc_core::SC_ZERO_TIME);
     for (const auto& core : cores_) core->Start(*job_);
@@ -78,7 +80,7 @@ class Bench : sc_core::sc_module {
       if (ns >= abort_after_ns) job_->Fault(Status::ABORTED, 0, kNoCore);
       if (!job_->aborted || torn_down) continue;
       torn_down = true;
-      ring_.AbandonMulticasts();
+      ring_.AbandonMulticasts(job_->cores);
       for (const auto& core : cores_) core->WakeUnits();
     }
     EXPECT_EQ(job_->units_running, 0) << "units that never end";

@@ -70,7 +70,7 @@ TEST_F(MmuTest, AVirtualFunctionSeesItsRegionsAsSegmentsAndNothingElse) {
   const Translation inside =
       mmu_.Translate(1, one, SegmentAddress(0, kGiB - 128), 128, kPermissionWrite);
   EXPECT_EQ(inside.status, Status::OK);
-  EXPECT_EQ(inside.physical, kGiB - 128);
+  EXPECT_EQ(inside.grant.address(), kGiB - 128);
   EXPECT_EQ(mmu_.Translate(1, one, SegmentAddress(0, kGiB - 128), 256, kPermissionRead).status,
             Status::PAGE_FAULT);
   EXPECT_EQ(mmu_.Translate(1, one, SegmentAddress(1, 0), 128, kPermissionRead).status,
@@ -79,10 +79,47 @@ TEST_F(MmuTest, AVirtualFunctionSeesItsRegionsAsSegmentsAndNothingElse) {
       << "memory of VF 2";
 }
 
+TEST_F(MmuTest, AGrantStandsUntilSomethingIsTakenAway) {
+  mmu_.SetRegion(1, 0, {0, kGiB, kReadWrite});
+  mmu_.SetRegion(2, 0, {kGiB, kGiB, kReadWrite});
+  EXPECT_FALSE(Grant().stands());
+  EXPECT_FALSE(mmu_.Ask(1, kGiB, 128, kPermissionRead).grant.stands()) << "memory of VF 2";
+  const Grant grant = mmu_.Ask(1, 1024, 4096, kPermissionRead).grant;
+  EXPECT_TRUE(grant.stands());
+  EXPECT_EQ(grant.function(), 1u);
+  EXPECT_TRUE(grant.Permits(kPermissionRead));
+  EXPECT_FALSE(grant.Permits(kPermissionWrite));
+  mmu_.Map({0, 128, kReadWrite});
+  EXPECT_TRUE(grant.stands()) << "something more is nothing less";
+  mmu_.SetRegion(1, 0, {});
+  EXPECT_FALSE(grant.stands());
+  EXPECT_EQ(mmu_.Ask(1, 1024, 4096, kPermissionRead).status, Status::PAGE_FAULT);
+  Grant of_two = mmu_.Ask(2, kGiB, 128, kPermissionRead).grant;
+  EXPECT_TRUE(of_two.stands());
+  mmu_.UnmapAll();
+  EXPECT_FALSE(of_two.stands()) << "it has to ask again";
+}
+
+TEST_F(MmuTest, APartOfAGrantLiesInIt) {
+  mmu_.Map({0, 4096, kReadWrite});
+  Grant grant = mmu_.Ask(0, 1024, 1024, kPermissionRead).grant;
+  const Grant part = grant.Part(128, 896);
+  EXPECT_EQ(part.address(), 1152u);
+  EXPECT_EQ(part.bytes(), 896u);
+  EXPECT_TRUE(part.stands());
+  EXPECT_THROW(grant.Part(128, 897), Error);
+  EXPECT_THROW(grant.Part(1025, 0), Error);
+  EXPECT_THROW(grant.Part(~0ull, 2), Error);
+  EXPECT_EQ(grant.Take(256).bytes(), 256u);
+  EXPECT_EQ(grant.address(), 1280u);
+  EXPECT_EQ(grant.bytes(), 768u);
+}
+
 TEST_F(MmuTest, SegmentSevenEndsWithTheProgram) {
   mmu_.Map({0, 4096, kReadWrite | kPermissionExecute});
   const SegmentTable segments = mmu_.Segments(0, {1024, 512, kReadWrite});
-  EXPECT_EQ(mmu_.Translate(0, segments, kProgramBase + 384, 128, kPermissionRead).physical, 1408u);
+  EXPECT_EQ(mmu_.Translate(0, segments, kProgramBase + 384, 128, kPermissionRead).grant.address(),
+            1408u);
   EXPECT_EQ(mmu_.Translate(0, segments, kProgramBase + 512, 128, kPermissionRead).status,
             Status::PAGE_FAULT);
   EXPECT_EQ(mmu_.Translate(0, segments, 8 * kSegmentBytes, 128, kPermissionRead).status,

@@ -46,6 +46,7 @@ const std::map<uint32_t, const char*> kNames = {
     {0x098, "Device Control 2"},
     {0x09C, "Link Capabilities 2"},
     {0x0A0, "Link Control 2, Link Status 2"},
+    {0x0B0, "VPD Address, Flag"},
     {0x100, "Advanced Error Reporting"},
     {0x104, "Uncorrectable Error Status"},
     {0x108, "Uncorrectable Error Mask"},

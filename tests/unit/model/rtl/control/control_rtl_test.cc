@@ -69,8 +69,8 @@ class ControlBench {
     if (rtl_.entry_next()) rtl_.PresentEntry(--left_ > 0 ? ring_[++next_].data() : nullptr);
     if (rtl_.entries_drop()) rtl_.PresentEntry(nullptr);
     if (rtl_.message()) rtl_.AnswerMessage(answer_status_, answer_fault_, answer_);
-    for (unsigned engine = 0; engine < ControlRtl::kEngines; ++engine) {
-      if (!rtl_.started(engine)) continue;
+    ControlRtl::Started started{};
+    if (rtl_.TakeStart(&started)) {
       Response outcome;
       outcome.status = static_cast<uint16_t>(engine_status_);
       outcome.fault_address = Wide();
@@ -79,7 +79,7 @@ class ControlBench {
       outcome.device_bytes_written = Wide();
       outcome.macs = Wide();
       outcomes_.push_back(outcome);
-      rtl_.EndOperation(engine, outcome);
+      rtl_.EndOperation(started.port, outcome);
     }
     ControlRtl::Write write;
     if (rtl_.TakeWrite(&write)) {
@@ -179,7 +179,7 @@ TEST_F(ControlRtlTest, AnEngineThatEndsWhatHasNotStartedIsADeviceFault) {
   } catch (const Error& error) {
     EXPECT_EQ(error.kind(), ErrorKind::kDeviceFault);
     EXPECT_THAT(error.what(), ::testing::HasSubstr("an engine ends what has not started"));
-    EXPECT_THAT(error.what(), ::testing::HasSubstr("engine_port.sv"));
+    EXPECT_THAT(error.what(), ::testing::HasSubstr("engine_ports.sv"));
   }
 }
 

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cosim/report/report_cards.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "cosim/report/nanoseconds.h"
+#include "traces/text.h"
+
+namespace spyre::cosim {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+// From the first card's beginning to the last one's end.
+uint64_t CollectivePs(const RunResult& result) {
+  uint64_t begin = UINT64_MAX, end = 0;
+  for (const CardResult& card : result.cards) {
+    begin = std::min(begin, card.collective_begin_ps);
+    end = std::max(end, card.collective_end_ps);
+  }
+  return end == 0 ? 0 : end - begin;
+}
+
+uint64_t BytesOf(const CardResult& card) { return card.ring.bytes_sent; }
+
+// What one card sent in the collective's time.
+double SentBytesPerNs(const RunResult& result) {
+  const double ns = Ns(CollectivePs(result));
+  return ns == 0 ? 0 : static_cast<double>(BytesOf(result.cards[0])) / ns;
+}
+
+std::string VerdictOf(const CardResult& card) {
+  if (card.error) return "failed";
+  if (!card.run.verification) return "not verified";
+  return card.run.verification->passed() ? "verified" : "WRONG";
+}
+
+}  // namespace
+
+Json CardsJson(const RunResult& result) {
+  Json cards = Json::array();
+  for (size_t i = 0; i < result.cards.size(); ++i) {
+    const CardResult& card = result.cards[i];
+    const RunResult& run = card.run;
+    cards.push_back(
+        {{"number", i},
+         {"rank", i},
+         {"error", card.error ? Json(card.error->what()) : Json(nullptr)},
+         {"verified", run.verification ? Json(run.verification->passed()) : Json(nullptr)},
+         {"begin_ns", Ns(run.begin_ps)},
+         {"window_ns", Ns(run.end_ps - run.begin_ps)},
+         {"launch_ns", Ns(run.launch_end_ps - run.launch_begin_ps)},
+         {"communication",
+          {{"begin_ns", Ns(card.collective_begin_ps)},
+           {"time_ns", Ns(card.collective_end_ps - card.collective_begin_ps)},
+           {"send_ns", Ns(card.ring.send_ps)},
+           {"wait_ns", Ns(card.ring.wait_ps)},
+           {"compute_ns", Ns(card.ring.compute_ps)},
+           {"bytes_sent", card.ring.bytes_sent},
+           {"steps", card.ring.steps}}},
+         {"host", {{"busy_ns", Ns(card.host.busy_ps)}, {"waited_ns", Ns(card.host.waited_ps)}}},
+         {"directory", run.out_dir}});
+  }
+  return cards;
+}
+
+Json CollectiveJson(const RunResult& result) {
+  if (result.config.cards.collective == CardsCollective::kNone) return nullptr;
+  Json json = {{"operation", "all_reduce"},
+               {"algorithm", "ring"},
+               {"ranks", result.cards.size()},
+               {"time_ns", Ns(CollectivePs(result))},
+               {"sent_bytes_per_ns", SentBytesPerNs(result)},
+               {"verified", nullptr}};
+  if (result.collective) {
+    json["verified"] = result.collective->passed();
+    json["elements"] = result.collective->elements;
+    json["mismatches"] = result.collective->mismatches;
+    json["max_abs_error"] = result.collective->max_abs_error;
+    json["max_ulp_error"] = result.collective->max_ulp_error;
+    json["reference"] = result.collective->reference;
+  }
+  return json;
+}
+
+std::string CardsTable(const RunResult& result, size_t width) {
+  if (result.cards.empty()) return "";
+  trace::Table table({"card", "result", "with transfers", "launches", "collective", "sending",
+                      "waiting", "adding", "sent"});
+  std::string errors;
+  for (const CardResult& card : result.cards) {
+    const auto text = [](uint64_t ps) {
+      return ps == 0 ? std::string("-") : trace::FormatTime(ps);
+    };
+    table.Add({card.name, VerdictOf(card), text(card.run.end_ps - card.run.begin_ps),
+               text(card.run.launch_end_ps - card.run.launch_begin_ps),
+               text(card.collective_end_ps - card.collective_begin_ps), text(card.ring.send_ps),
+               text(card.ring.wait_ps), text(card.ring.compute_ps),
+               trace::FormatBytes(card.ring.bytes_sent)});
+    if (card.error) errors += fmt::format("  {}\n", card.error->what());
+  }
+  std::string text = "Cards:\n" + table.ToString("  ", width) + errors;
+  if (CollectivePs(result) == 0) return text;
+  text += fmt::format("  all-reduce by a ring of {}: {}, {:.2f} GB/s from each card to the next",
+                      result.cards.size(), trace::FormatTime(CollectivePs(result)),
+                      SentBytesPerNs(result));
+  if (result.collective) {
+    text += result.collective->passed()
+                ? fmt::format("; {} elements of all cards bit-exact", result.collective->elements)
+                : fmt::format("; WRONG: {} of {} elements", result.collective->mismatches,
+                              result.collective->elements);
+  }
+  return text + "\n";
+}
+
+}  // namespace spyre::cosim

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+// The cards of a run in report.json and in the summary: what each did, and what they did together.
+// Pure functions.
+#pragma once
+
+#include <cstddef>
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+
+#include "cosim/session/run_result.h"
+
+namespace spyre::cosim {
+
+// "cards" of report.json, and "collective"; that is null if the cards do nothing together.
+nlohmann::ordered_json CardsJson(const RunResult& result);
+nlohmann::ordered_json CollectiveJson(const RunResult& result);
+// One row for each card, and a line about the collective; empty: there is one card.
+std::string CardsTable(const RunResult& result, size_t width);
+
+}  // namespace spyre::cosim

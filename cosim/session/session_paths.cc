@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cosim/session/session_paths.h"
+
+#include <algorithm>
+#include <unordered_map>
+
+namespace spyre::cosim {
+
+trace::RunResults FollowPaths(RunResult& result,
+                              const std::vector<flex::CompletedOperation>& completed,
+                              const std::vector<HostWait>& waits) {
+  std::unordered_map<uint64_t, trace::PathTimes> kernels;
+  for (const auto& [correlation, kernel] : result.kernel_usages)
+    kernels[correlation] = kernel.usage.path;
+  const model::CardConfig& card = result.config.card;
+  const RunPathCosts costs{card.control.dispatch_ns * 1000, card.pcie.one_way_ns * 1000,
+                           card.pcie.host_memory_ns * 1000};
+  result.path = PathOfRun({completed, kernels, waits, costs}, result.begin_ps);
+  result.launch_path = PathOfRun({result.launches, kernels, waits, costs}, result.launch_begin_ps);
+  result.launch_shares =
+      SharesOfWindow(result.launches, waits, result.launch_begin_ps, result.launch_end_ps);
+
+  std::vector<const flex::CompletedOperation*> computes;
+  for (const flex::CompletedOperation& operation : completed) {
+    if (operation.opcode == Opcode::COMPUTE && operation.executed) computes.push_back(&operation);
+  }
+  std::stable_sort(computes.begin(), computes.end(),
+                   [](const auto* a, const auto* b) { return a->started_ps < b->started_ps; });
+  for (size_t i = 0; i < computes.size(); ++i) result.kernel_numbers[computes[i]->correlation] = i;
+
+  trace::RunResults results;
+  results.launch_begin_ps = result.launch_begin_ps;
+  results.launch_end_ps = result.launch_end_ps;
+  results.card_ps = result.launch_shares.card_ps;
+  results.host_ps = result.launch_shares.host_ps;
+  results.idle_ps = result.launch_shares.idle_ps;
+  results.path = result.launch_path;
+  results.kernels.insert(kernels.begin(), kernels.end());
+  for (const flex::CompletedOperation& operation : result.launches) {
+    if (operation.macs > 0) results.macs[operation.correlation] = operation.macs;
+  }
+  return results;
+}
+
+}  // namespace spyre::cosim

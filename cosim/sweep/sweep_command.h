@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+// The command `sweep` (docs/sweeps.md).
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "base/command_line/command_line.h"
+#include "cosim/trials/run_trials.h"
+
+namespace spyre::cosim {
+
+// add_sets: declares --set, worded as everywhere. reader: what a grid's configuration is.
+void AddSweepCommand(
+    command_line::Command& root, ConfigReader reader,
+    const std::function<void(command_line::Command&, std::vector<std::string>&)>& add_sets);
+
+}  // namespace spyre::cosim

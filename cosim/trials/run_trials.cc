@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cosim/trials/run_trials.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <csignal>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <thread>
+
+#include "base/error.h"
+#include "base/files.h"
+#include "base/interrupt.h"
+#include "cosim/host/child_process.h"
+#include "cosim/report/report.h"
+#include "cosim/report/report_usage.h"
+#include "cosim/session/session.h"
+
+namespace spyre::cosim {
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::ordered_json;
+
+// What a child says instead of a result: it was told to stop.
+constexpr const char* kInterrupted = "interrupted";
+
+std::string DivisionText(const compiler::KernelPlan& plan) {
+  std::string text;
+  for (const auto& [dimension, parts] : plan.split)
+    text += fmt::format("{}{} {}", text.empty() ? "" : " x ", dimension, parts);
+  return text;
+}
+
+TrialStatus StatusOf(const Error& error) {
+  switch (error.kind()) {
+    case ErrorKind::kBadInput:
+      return TrialStatus::kInfeasible;
+    case ErrorKind::kDeviceFault:
+      return TrialStatus::kFault;
+    case ErrorKind::kInternal:
+      break;
+  }
+  return TrialStatus::kError;
+}
+
+TrialResult Failed(TrialStatus status, const char* reason) {
+  TrialResult result;
+  result.status = status;
+  result.reason = *reason == '\0' ? "an error without a message" : reason;
+  return result;
+}
+
+TrialResult RunTrial(size_t number, const TrialConfig& config, const TrialOptions& options,
+                     const std::string& directory) {
+  try {
+    RunConfig trial = config(number);
+    trial.trace.enabled = options.traces;
+    trial.output.tensors = false;
+    trial.output.inputs = false;
+    trial.output.compare = Comparison::kNone;
+    if (!options.verify) trial.workload.functional = false;
+    const RunResult run = RunSession(trial, directory);
+    if (!options.directory.empty())
+      WriteFile(directory + "/report.json", ReportJson(run, nullptr), "report");
+    return FiguresOf(run);
+  } catch (const Error& error) {
+    if (LastInterruption() != 0) throw;
+    return Failed(StatusOf(error), error.what());
+  } catch (const std::bad_alloc&) {
+    return Failed(TrialStatus::kError, "not enough host memory");
+  } catch (const std::exception& error) {
+    return Failed(TrialStatus::kError, error.what());
+  }
+}
+
+// In the child.
+std::string Answer(size_t number, const TrialConfig& config, const TrialOptions& options,
+                   const std::string& directory) {
+  const auto start = std::chrono::steady_clock::now();
+  try {
+    TrialResult result = RunTrial(number, config, options, directory);
+    result.wall_s = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    if (options.directory.empty()) {  // many trials would fill the disk
+      std::error_code ignored;
+      fs::remove_all(directory, ignored);
+    }
+    return ToJson(result).dump(-1, ' ', false, Json::error_handler_t::replace);
+  } catch (const Error&) {
+    return kInterrupted;
+  }
+}
+
+}  // namespace
+
+size_t JobsOf(uint64_t jobs) {
+  return jobs > 0 ? jobs : std::max(1u, std::thread::hardware_concurrency());
+}
+
+TrialResult FiguresOf(const RunResult& run) {
+  const OperationUsage launches = UsageOfLaunches(run);
+  double device_ps = 0, kernels = 0, macs = 0, read = 0, written = 0;
+  for (const flex::CompletedOperation& operation : run.launches) {
+    if (!run.IsKernel(operation)) continue;
+    kernels += 1;
+    device_ps += static_cast<double>(operation.finished_ps - operation.started_ps);
+    macs += static_cast<double>(operation.macs);
+    read += static_cast<double>(operation.device_bytes_read);
+    written += static_cast<double>(operation.device_bytes_written);
+  }
+  TrialResult result;
+  result.status = TrialStatus::kDone;
+  if (run.verification && !run.verification->passed()) {
+    result.status = TrialStatus::kWrong;
+    result.reason = fmt::format("{} of {} elements of the outputs are wrong",
+                                run.verification->mismatches, run.verification->elements);
+  }
+  result.numbers = {static_cast<double>(run.launch_end_ps - run.launch_begin_ps) / 1000,
+                    device_ps / 1000,
+                    static_cast<double>(run.end_ps - run.begin_ps) / 1000,
+                    kernels,
+                    macs,
+                    device_ps == 0 ? 0 : macs / device_ps,  // MAC/ps are TMAC/s
+                    read,
+                    written,
+                    launches.roofline.compute_share,
+                    launches.roofline.memory_share,
+                    static_cast<double>(run.plan.cores_used),
+                    static_cast<double>(run.plan.lx_bytes_used)};
+  result.texts = {launches.roofline.bound.resource, DivisionText(run.plan)};
+  return result;
+}
+
+void RunTrials(size_t count, const TrialConfig& config, const TrialOptions& options,
+               const std::function<void(size_t number, TrialResult result)>& ended) {
+  std::optional<ScratchDirectory> scratch;
+  if (options.directory.empty()) scratch.emplace("trials");
+  const std::string& root = scratch ? scratch->path() : options.directory;
+  ForEachInChildren(
+      count, JobsOf(options.jobs),
+      [&](size_t number) {
+        const std::string name = options.name_of ? options.name_of(number) : std::to_string(number);
+        return Answer(number, config, options, root + "/" + name);
+      },
+      [&](size_t number, ChildResult child) {
+        if (child.error) {  // it has died
+          ended(number, Failed(TrialStatus::kError, child.error->what()));
+        } else if (child.bytes == kInterrupted) {
+          throw Interruption(SIGINT, "a trial was interrupted");
+        } else {
+          ended(number, TrialResultOf(Json::parse(child.bytes)));
+        }
+      });
+}
+
+std::vector<TrialResult> RunTrials(const std::vector<RunConfig>& configs,
+                                   const TrialOptions& options,
+                                   const std::function<void(size_t done)>& progress) {
+  std::vector<TrialResult> results(configs.size());
+  size_t done = 0;
+  RunTrials(
+      configs.size(), [&](size_t number) { return configs[number]; }, options,
+      [&](size_t number, TrialResult result) {
+        results[number] = std::move(result);
+        ++done;
+        if (progress) progress(done);
+      });
+  return results;
+}
+
+}  // namespace spyre::cosim

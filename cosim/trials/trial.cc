@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cosim/trials/trial.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+#include "base/nearest.h"
+
+namespace spyre::cosim {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr std::array<const char*, 5> kStatusNames = {"done", "wrong", "infeasible", "fault",
+                                                     "error"};
+
+const Json& FieldOf(const Json& json, const char* name) {
+  const auto found = json.find(name);
+  if (found == json.end()) throw BadInput("the result of a trial has no '{}'", name);
+  return *found;
+}
+
+// Whole numbers look like whole numbers.
+Json NumberJson(double number) {
+  constexpr double kExact = 9007199254740992;  // 2^53
+  if (number == std::floor(number) && std::abs(number) < kExact)
+    return static_cast<int64_t>(number);
+  return number;
+}
+
+}  // namespace
+
+const char* Name(TrialStatus status) { return kStatusNames[static_cast<size_t>(status)]; }
+
+const std::vector<Figure>& NumberFigures() {
+  static const std::vector<Figure> figures = {
+      {"launch_ns", "ns", "from the first launch operation queued to the last finished"},
+      {"device_ns", "ns", "device time of the kernels, summed"},
+      {"window_ns", "ns", "launch window with the transfers of tensors and programs"},
+      {"kernels", "", "kernel launches"},
+      {"macs", "MAC", "multiply-accumulates of the kernels", true},
+      {"tmac_per_s", "TMAC/s", "multiply-accumulates by device time", true},
+      {"bytes_read", "bytes", "read from device memory by the kernels"},
+      {"bytes_written", "bytes", "written to device memory by the kernels"},
+      {"compute_share", "", "of the PT arrays' peak", true},
+      {"memory_share", "", "of device memory's peak", true},
+      {"cores_used", "cores", "cores that the work division uses"},
+      {"lx_bytes_used", "bytes", "LX of a core that the program uses"},
+  };
+  return figures;
+}
+
+const std::vector<Figure>& TextFigures() {
+  static const std::vector<Figure> figures = {
+      {"bound_by", "", "what the report says bounds the launches"},
+      {"division", "", "slices of each dimension in the work division"},
+  };
+  return figures;
+}
+
+size_t NumberFigure(const std::string& name) {
+  const std::vector<Figure>& figures = NumberFigures();
+  const auto found = std::find_if(figures.begin(), figures.end(),
+                                  [&](const Figure& figure) { return figure.name == name; });
+  if (found != figures.end()) return static_cast<size_t>(found - figures.begin());
+  std::vector<std::string> names;
+  for (const Figure& figure : figures) names.emplace_back(figure.name);
+  throw BadInput("there is no figure '{}'{}", name, DidYouMean(name, names)).Subject(name);
+}
+
+Json ToJson(const TrialResult& result) {
+  Json json = {{"status", Name(result.status)}, {"reason", result.reason}};
+  for (size_t i = 0; i < result.numbers.size(); ++i)
+    json[NumberFigures()[i].name] = NumberJson(result.numbers[i]);
+  for (size_t i = 0; i < result.texts.size(); ++i) json[TextFigures()[i].name] = result.texts[i];
+  json["wall_s"] = result.wall_s;
+  return json;
+}
+
+TrialResult TrialResultOf(const Json& json) {
+  try {
+    TrialResult result;
+    const auto status = FieldOf(json, "status").get<std::string>();
+    const auto* const name = std::find(kStatusNames.begin(), kStatusNames.end(), status);
+    if (name == kStatusNames.end()) throw BadInput("'{}' is no status of a trial", status);
+    result.status = static_cast<TrialStatus>(name - kStatusNames.begin());
+    result.reason = FieldOf(json, "reason").get<std::string>();
+    result.wall_s = FieldOf(json, "wall_s").get<double>();
+    if (json.find(NumberFigures().front().name) == json.end()) return result;
+    for (const Figure& figure : NumberFigures())
+      result.numbers.push_back(FieldOf(json, figure.name).get<double>());
+    for (const Figure& figure : TextFigures())
+      result.texts.push_back(FieldOf(json, figure.name).get<std::string>());
+    return result;
+  } catch (const Json::exception& error) {
+    throw BadInput("the result of a trial cannot be read: {}", error.what());
+  }
+}
+
+}  // namespace spyre::cosim

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+// A trial, which is a point of a sweep or a question of `what-if`: a configuration that
+// is run for its figures, and what came of it. A configuration that cannot run is a result too,
+// with the reason.
+//
+// Plain data and pure functions, any thread.
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <vector>
+
+namespace spyre::cosim {
+
+enum class TrialStatus : uint8_t {
+  kDone,
+  kWrong,       // it ran, and its numbers are wrong
+  kInfeasible,  // the configuration or the compiler refuses it
+  kFault,       // the card reported an error or hung
+  kError,       // this program is wrong, or the process was killed
+};
+const char* Name(TrialStatus status);  // "done", "wrong", "infeasible", "fault", "error"
+
+// A figure that every trial has which ran to its end.
+struct Figure {
+  const char* name;
+  const char* unit;
+  const char* description;
+  bool more_is_better = false;
+};
+// Numbers, in the order of TrialResult::numbers; then texts.
+const std::vector<Figure>& NumberFigures();
+const std::vector<Figure>& TextFigures();
+// Position among NumberFigures(). Throws Error(kBadInput), naming the nearest, if there is none.
+size_t NumberFigure(const std::string& name);
+
+struct TrialResult {
+  TrialStatus status = TrialStatus::kError;
+  std::string reason;              // why it is not kDone
+  std::vector<double> numbers;     // one for each of NumberFigures(); empty: it did not end
+  std::vector<std::string> texts;  // one for each of TextFigures(); empty likewise
+  double wall_s = 0;               // of the host; differs from run to run
+
+  bool ended() const { return !numbers.empty(); }
+  // Of a trial that has ended.
+  double Number(const std::string& figure) const { return numbers[NumberFigure(figure)]; }
+};
+
+// {"status": ..., "reason": ..., FIGURE: ..., "wall_s": ...}; figures of a trial that did not end
+// are not there.
+nlohmann::ordered_json ToJson(const TrialResult& result);
+// Throws Error(kBadInput) if a field is missing or has the wrong type.
+TrialResult TrialResultOf(const nlohmann::ordered_json& json);
+
+}  // namespace spyre::cosim

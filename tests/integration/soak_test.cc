@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+// `spyre-cosim soak`, for a moment. A day is run by hand: docs/security.md.
+#include <gmock/gmock.h>
+
+#include "tests/integration/program_fixture.h"
+
+namespace spyre::test {
+namespace {
+
+class Soak : public ProgramFixture {
+ protected:
+  // Half an hour, in which everything happens often.
+  nlohmann::json Run(const std::string& arguments, const std::string& hours = "0.5") {
+    const Outcome outcome =
+        Call("soak --hours " + hours +
+             " --bursts-per-hour 1200 --checks-per-hour 20 --bursts-per-reset 20 "
+             "--bursts-per-owner 60 --bursts-per-card-reset 150 --json " +
+             arguments);
+    EXPECT_EQ(outcome.status, 0) << outcome.out << outcome.err;
+    return outcome.status == 0 ? nlohmann::json::parse(outcome.out) : nlohmann::json();
+  }
+};
+
+TEST_F(Soak, NothingGrowsDriftsOrIsLost) {
+  const nlohmann::json result = Run("");
+  EXPECT_EQ(result["findings"], nlohmann::json::array());
+  EXPECT_GE(result["samples"].size(), 10u);
+  EXPECT_GT(result["samples"].back()["time_ps"], 1'799'000'000'000'000u);
+  for (const char* what :
+       {"copies", "fills", "launches", "events", "resets", "owners", "card_resets", "dropped"})
+    EXPECT_GT(result[what], 0u) << what;
+}
+
+TEST_F(Soak, AlsoOnAPipelinedCardOfRtl) {
+  Run("--functions 3 --set card.control.fidelity=rtl --set card.management.fidelity=rtl "
+      "--set card.concurrency=pipelined",
+      "0.1");
+}
+
+TEST_F(Soak, EqualSeedsDoTheSame) {
+  const auto counts = [&](const std::string& seed) {
+    nlohmann::json result = Run("--seed " + seed, "0.05");
+    for (nlohmann::json& sample : result["samples"]) sample.erase("resident_bytes");
+    return result;
+  };
+  const nlohmann::json first = counts("7");
+  EXPECT_EQ(counts("7"), first);
+  EXPECT_NE(counts("8"), first);
+}
+
+TEST_F(Soak, SaysWhatTheCardCannotHave) {
+  const Outcome outcome = Call("soak --functions 8 --hours 0.01 --set card.memory.capacity_gib=64");
+  EXPECT_EQ(outcome.status, 2);
+  EXPECT_THAT(outcome.err, ::testing::HasSubstr("device memory"));
+}
+
+}  // namespace
+}  // namespace spyre::test

@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+// What lies over the rows: the critical path through the units, the flow of the selection from host to
+// interrupt, the selection, the range.
+
+import { time } from "./format";
+import type { Path, Run } from "./run";
+import { kLane, kMini } from "./rows";
+import type { Timeline } from "./timeline";
+
+export class Overlay {
+  constructor(private readonly t: Timeline) {}
+
+  draw(g: CanvasRenderingContext2D): void {
+    if (this.t.showPath) for (const run of this.t.runs) for (const path of this.t.paths(run)) this.drawPath(g, run, path);
+    this.drawFlow(g);
+    this.drawSelection(g);
+  }
+
+  // Through the units, in the order of time.
+  private drawPath(g: CanvasRenderingContext2D, run: Run, path: Path): void {
+    const { segments } = path;
+    if (segments.length === 0 || segments[0].start > this.t.to || segments[segments.length - 1].end < this.t.from) return;
+    const lanes = new Map<number, number | null>();
+    const color = this.t.theme.dark ? "#ff5fa8" : "#c2106a";
+    g.strokeStyle = color;
+    g.lineWidth = 1.6 * this.t.scale;
+    g.lineJoin = "round";
+    g.beginPath();
+    let isDown = false, lastX = -1e9, lastY = 0;
+    for (const segment of segments) {
+      if (segment.end < this.t.from || segment.start > this.t.to) continue;
+      const a = this.t.x(segment.start), b = this.t.x(segment.end);
+      let y: number | null | undefined = lanes.get(segment.track);
+      if (y === undefined) lanes.set(segment.track, y = segment.track < 0 ? null : this.centre(run, segment.track));
+      if (y === null || y === undefined) { isDown = false; continue; } // the launch, or a unit that is not shown
+      if (isDown && b - lastX < 0.7 && Math.abs(y - lastY) < 0.5) continue;
+      if (!isDown) g.moveTo(Math.max(a, this.t.labelWidth), y); else g.lineTo(a, y);
+      g.lineTo(Math.min(b, this.t.cssWidth + 4), y);
+      isDown = true;
+      lastX = b;
+      lastY = y;
+    }
+    g.stroke();
+  }
+
+  flowChain(run: Run): number[] {
+    const host: number[] = [], control: number[] = [], dma: number[] = [];
+    for (const i of this.t.flowSlices) {
+      const category = run.kindOf(i).category;
+      if (category === "host") host.push(i);
+      else if (category === "control") control.push(i);
+      else if (category === "dma") dma.push(i);
+    }
+    const byStart = (a: number, b: number): number => run.start[a] - run.start[b];
+    const chain = [...host.sort(byStart).slice(0, 1), ...control.sort(byStart).slice(0, 1), ...dma.sort(byStart).slice(0, 1)];
+    if (control.length > 0) {
+      const end = run.endOf(control[0]);
+      let woken = -1;
+      for (const t of run.tracks) {
+        if (t.process !== "host") continue;
+        const [a, b] = run.between(t, end, Infinity);
+        for (let i = a; i < b; ++i) {
+          const name = run.kindOf(i).name;
+          if ((name === "wait for interrupt" || name === "poll") && run.endOf(i) >= end &&
+              (woken < 0 || run.endOf(i) < run.endOf(woken))) woken = i;
+        }
+      }
+      if (woken >= 0) chain.push(woken);
+    }
+    return chain;
+  }
+
+  private centre(run: Run, track: number, lane = 0): number | null {
+    for (const row of this.t.rowList()) {
+      if (row.run !== run) continue;
+      if (row.type === "track" && row.tracks[0].index === track) {
+        return this.t.rowTop(row) + (lane + 0.5) * kLane * this.t.scale;
+      }
+      if (row.type === "group" && row.open === false && row.tracks.some((t) => t.index === track)) {
+        return this.t.rowTop(row) + row.height / 2;
+      }
+    }
+    return null;
+  }
+
+  // From the call of the host through the card to the interrupt.
+  private drawFlow(g: CanvasRenderingContext2D): void {
+    if (this.t.selection === null || this.t.flowSlices.length === 0) return;
+    const run = this.t.selection.run;
+    const chain = this.flowChain(run);
+    g.strokeStyle = this.t.theme.accent;
+    g.fillStyle = this.t.theme.accent;
+    g.lineWidth = 1.5 * this.t.scale;
+    for (let i = 0; i + 1 < chain.length; ++i) {
+      const a = chain[i], b = chain[i + 1];
+      const y0 = this.centre(run, run.trackOf(a).index, run.lane[a]), y1 = this.centre(run, run.trackOf(b).index, run.lane[b]);
+      if (y0 === null || y1 === null) continue;
+      const isAnswer = run.kindOf(b).category === "host";
+      const x0 = this.t.x(isAnswer ? run.endOf(a) : run.start[a]);
+      const x1 = this.t.x(isAnswer ? run.endOf(b) : run.start[b]);
+      const bend = Math.max(14, Math.min(60, Math.abs(x1 - x0) / 2));
+      g.beginPath();
+      g.moveTo(x0, y0);
+      g.bezierCurveTo(x0 + bend, y0, x1 - bend, y1, x1, y1);
+      g.stroke();
+      g.beginPath();
+      g.moveTo(x1, y1);
+      g.lineTo(x1 - 6 * this.t.scale, y1 - 3.5 * this.t.scale);
+      g.lineTo(x1 - 6 * this.t.scale, y1 + 3.5 * this.t.scale);
+      g.fill();
+    }
+  }
+
+  private drawSelection(g: CanvasRenderingContext2D): void {
+    if (this.t.selection === null) return;
+    const { run, slice } = this.t.selection;
+    const y = this.centre(run, run.trackOf(slice).index, run.lane[slice]);
+    if (y === null) return;
+    const a = this.t.x(run.start[slice]), b = Math.max(this.t.x(run.endOf(slice)), a + 2);
+    g.strokeStyle = this.t.theme.text;
+    g.lineWidth = 2;
+    g.strokeRect(Math.max(a, this.t.labelWidth - 4) - 1, y - 8 * this.t.scale, Math.min(b, this.t.cssWidth + 8) - Math.max(a, this.t.labelWidth - 4) + 2, 16 * this.t.scale);
+  }
+
+  drawRange(g: CanvasRenderingContext2D): void {
+    if (this.t.range === null) return;
+    const a = Math.max(this.t.labelWidth, this.t.x(this.t.range.from)), b = Math.min(this.t.cssWidth, this.t.x(this.t.range.to));
+    if (b < this.t.labelWidth || a > this.t.cssWidth || b < a) return;
+    const mini = kMini * this.t.scale;
+    g.fillStyle = this.t.theme.dark ? "rgb(125 176 255 / 16%)" : "rgb(31 95 191 / 11%)";
+    g.fillRect(a, mini, b - a, this.t.cssHeight - mini);
+    g.fillStyle = this.t.theme.accent;
+    g.fillRect(a, mini, 1, this.t.cssHeight);
+    g.fillRect(b - 1, mini, 1, this.t.cssHeight);
+    this.t.painter.font(g);
+    const text = time(this.t.range.to - this.t.range.from);
+    const width = g.measureText(text).width + 10;
+    const x = Math.max(this.t.labelWidth, Math.min((a + b - width) / 2, this.t.cssWidth - width));
+    g.fillRect(x, mini + 3, width, 17 * this.t.scale);
+    g.fillStyle = this.t.theme.dark ? "#0b0e13" : "#fff";
+    g.fillText(text, x + 5, mini + 3 + 8.5 * this.t.scale);
+  }
+
+}

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "traces/path_causes.h"
+
+#include <algorithm>
+#include <numeric>
+
+namespace spyre::trace {
+namespace {
+
+struct CauseRow {
+  const char* name;
+  const char* resource;
+};
+// By Cause.
+constexpr std::array<CauseRow, kCauses> kCauseRows = {{{"memory_read", "memory"},
+                                                       {"memory_write", "memory"},
+                                                       {"memory_latency", "memory_latency"},
+                                                       {"ring", "ring"},
+                                                       {"ring_latency", "ring_latency"},
+                                                       {"multicast", "ring"},
+                                                       {"partial_sums", "partial_sums"},
+                                                       {"lx_port", "lx_port"},
+                                                       {"pt", "pt"},
+                                                       {"weight_load", "pt"},
+                                                       {"fill_drain", "pt"},
+                                                       {"vector", "vector"},
+                                                       {"token_hand_over", "token_hand_over"},
+                                                       {"barrier", "barrier"},
+                                                       {"sequencer", "sequencer"},
+                                                       {"control", "control"},
+                                                       {"pcie", "pcie"},
+                                                       {"host", "host"}}};
+
+struct TextRow {
+  std::string_view resource, text;
+};
+constexpr TextRow kResourceTexts[] = {{"memory", "memory bandwidth"},
+                                      {"memory_latency", "memory latency"},
+                                      {"ring", "the ring's links"},
+                                      {"ring_latency", "the way round the ring"},
+                                      {"partial_sums", "partial-sum links"},
+                                      {"lx_port", "the LX port"},
+                                      {"pt", "the PT arrays"},
+                                      {"vector", "the vector units"},
+                                      {"token_hand_over", "token hand-over"},
+                                      {"barrier", "barriers"},
+                                      {"sequencer", "the sequencers"},
+                                      {"control", "the control path"},
+                                      {"pcie", "PCIe"},
+                                      {"host", "the host"}};
+
+}  // namespace
+
+uint64_t TotalPs(const PathTimes& path) {
+  return std::accumulate(path.begin(), path.end(), uint64_t{0});
+}
+
+const char* CauseName(Cause cause) { return kCauseRows[static_cast<size_t>(cause)].name; }
+const char* ResourceName(Cause cause) { return kCauseRows[static_cast<size_t>(cause)].resource; }
+
+std::string_view ResourceText(std::string_view resource) {
+  for (const TextRow& row : kResourceTexts) {
+    if (row.resource == resource) return row.text;
+  }
+  return resource;
+}
+
+Bound BoundOf(const PathTimes& path) {
+  Bound bound;
+  bound.total_ps = TotalPs(path);
+  for (size_t i = 0; i < kCauses; ++i) {
+    if (path[i] == 0) continue;
+    const auto known =
+        std::find_if(bound.resources.begin(), bound.resources.end(),
+                     [i](const ResourceTime& r) { return r.resource == kCauseRows[i].resource; });
+    if (known == bound.resources.end()) {
+      bound.resources.push_back({kCauseRows[i].resource, path[i]});
+    } else {
+      known->time_ps += path[i];
+    }
+  }
+  std::stable_sort(
+      bound.resources.begin(), bound.resources.end(),
+      [](const ResourceTime& a, const ResourceTime& b) { return a.time_ps > b.time_ps; });
+  if (!bound.resources.empty()) bound.resource = bound.resources.front().resource;
+  return bound;
+}
+
+}  // namespace spyre::trace

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "traces/result_file.h"
+
+#include <filesystem>
+
+#include "base/files.h"
+
+namespace spyre::trace {
+
+std::string ResultPath(const std::string& wanted, const std::string& input, const char* extension) {
+  std::string path =
+      wanted.empty() ? std::filesystem::path(input).replace_extension(extension).string() : wanted;
+  if (path != "-") RefuseToOverwrite(path, {input});
+  return path;
+}
+
+void WriteResult(const std::string& path, std::ostream& out,
+                 const std::function<void(std::ostream&)>& write) {
+  if (path == "-") {
+    write(out);
+    return;
+  }
+  OutputFile file(path, "result");
+  write(file.stream());
+  file.Commit();
+  out << path << '\n';
+}
+
+}  // namespace spyre::trace

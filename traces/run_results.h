@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a run has measured and its records do not show: when its launches were, how host and card
+// shared that time, and the critical paths by cause of the launches and of each kernel. The last
+// block of a trace file has it as JSON. Plain data and pure functions, any thread; picoseconds.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+
+#include "traces/path_causes.h"
+
+namespace spyre::trace {
+
+struct RunResults {
+  // From the first launch operation queued to the last one finished; 0, 0: not known.
+  uint64_t launch_begin_ps = 0, launch_end_ps = 0;
+  // Of that time: an operation ran on the card; none did and the host worked; neither.
+  uint64_t card_ps = 0, host_ps = 0, idle_ps = 0;
+  PathTimes path{};
+  std::map<uint64_t, PathTimes> kernels;  // by correlation
+  std::map<uint64_t, uint64_t> macs;      // the same: multiply-accumulates of the PT arrays
+
+  bool known() const { return launch_end_ps > launch_begin_ps; }
+};
+
+std::string EncodeRunResults(const RunResults& results);
+// text: a JSON object; of an older or foreign one, what it does not say is not known.
+RunResults ParseRunResults(const std::string& text);
+
+// {"bound_by": "ring", "share": 0.43, "causes_ns": {"ring": 34712.5, ...}}
+nlohmann::json ToJson(const PathTimes& path);
+// Two columns of a table's rows: "  ring's links ..." of every cause with time, largest first.
+std::string CausesText(const PathTimes& path, const std::string& indent);
+
+}  // namespace spyre::trace
