@@ -87,7 +87,8 @@ class Rung10Cores : public ProgramRung {
   // The first program after a reset clears LX; what is measured comes later.
   void SetUp() override {
     ProgramRung::SetUp();
-    RunAt(".program first\n.cores 0x1\n.section vector 0x1\n  nop\n", {});
+    RunAt(fmt::format(".program first\n.cores {0:#x}\n.section vector {0:#x}\n  nop\n", AllCores()),
+          {});
   }
   struct Work {
     uint64_t ps = 0;

@@ -65,7 +65,7 @@ Json BoundsJson(const Usage& usage) {
 
 std::string BoundSentence(const trace::Bound& bound) {
   if (bound.total_ps == 0) return "";
-  return fmt::format("bound by {} ({} of the critical path)", trace::ResourceText(bound.resource),
+  return fmt::format("bound by {} ({})", trace::ResourceText(bound.resource),
                      trace::FormatPercent(bound.share()));
 }
 

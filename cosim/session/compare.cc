@@ -18,7 +18,7 @@ RunConfig Timed(RunConfig config) {
   config.card.control.fidelity = model::BlockFidelity::kTimed;
   config.card.management.fidelity = model::ManagementFidelity::kBehavioural;
   config.card.pt.fidelity = model::BlockFidelity::kTimed;
-  config.tenants.alone = false;
+  if (!config.tenants.list.json.empty()) config.tenants.alone = false;
   // Waves are of RTL.
   config.trace.waves = {};
   for (const Field& field : Fields(config))

@@ -169,7 +169,7 @@ class Runs(served_card.ServedCard):
                     "overlap", "memory", "corrections", "window_ns"):
             if key in here:
                 expected, got = here[key], there[key]
-                if key == "kernels":
+                if key in ("kernels", "corrections"):
                     got = [{k: v for k, v in kernel.items() if k in expected[0]} for kernel in got]
                     expected = [{k: v for k, v in kernel.items() if k in got[0]}
                                 for kernel in expected]

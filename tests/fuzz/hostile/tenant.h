@@ -34,6 +34,7 @@ class Tenant {
     std::memcpy(program_.data(), image.data(), image.size());
     secret_.Spread(in_.data(), kPlaceBytes);
     LeaveInRegisters();
+    begun_ps_ = transport_.NowPs();
     Submit(Copy(Opcode::DMA_IN, program_, 1, kProgramBytes));
     device_.queue().RingDoorbell();
   }
