@@ -14,7 +14,7 @@ namespace spyre::cosim {
 // {"bound_by", "share", "path_ns", "resources", "causes", "memory"}; docs/report.md.
 nlohmann::ordered_json BoundsJson(const Usage& usage);
 
-// "bound by the ring's links (62.0 % of the critical path)"; "" without a path.
+// "bound by the ring's links (62.0 %)", of the critical path; "" without a path.
 std::string BoundSentence(const trace::Bound& bound);
 // "critical path: the ring's links 62.0 %, memory bandwidth 20.1 %, ..."; "" without a path.
 std::string PathSentence(const trace::Bound& bound);
