@@ -4,6 +4,9 @@
 // lost. Times only: no data move. What is idle takes no host time, so a day is over in a minute or
 // so.
 //
+// A card may have declared faults: an error is then a finding only if no fault that was detected
+// explains it.
+//
 // Equal plans on equal cards do the same. Single thread, that of the simulation.
 #pragma once
 
@@ -34,6 +37,9 @@ struct SoakCounts {
   uint64_t resets = 0, owners = 0, card_resets = 0;
   uint64_t dropped = 0;  // operations, by resets
   uint64_t errors = 0;   // operations that have failed otherwise
+  // Declared faults that have struck; of these, those that somebody has detected, whose operations
+  // may have failed, and those that were corrected.
+  uint64_t faults = 0, detected = 0, corrected = 0;
   std::string last_error;
 };
 

@@ -45,6 +45,10 @@ std::string Text(const SoakResult& result) {
   text +=
       fmt::format("simulated time: {}, {} of it after the first look\n",
                   trace::FormatTime(last.time_ps), trace::FormatTime(last.time_ps - first.time_ps));
+  if (c.faults > 0) {
+    text += fmt::format("{} declared faults struck: {} corrected, {} detected, {} masked\n",
+                        c.faults, c.corrected, c.detected, c.faults - c.corrected - c.detected);
+  }
   for (const std::string& finding : result.findings) text += "found: " + finding + "\n";
   if (result.findings.empty())
     text += fmt::format("{} looks: nothing grows, drifts or is lost\n", result.samples.size());
@@ -70,10 +74,11 @@ std::string JsonText(const SoakResult& result) {
                        {"reference_ps", s.reference_ps}});
   }
   const Json root = {
-      {"bursts", c.bursts},     {"copies", c.copies}, {"fills", c.fills},
-      {"launches", c.launches}, {"events", c.events}, {"copied_bytes", c.copied_bytes},
-      {"resets", c.resets},     {"owners", c.owners}, {"card_resets", c.card_resets},
-      {"dropped", c.dropped},   {"errors", c.errors}, {"findings", result.findings},
+      {"bursts", c.bursts},     {"copies", c.copies},       {"fills", c.fills},
+      {"launches", c.launches}, {"events", c.events},       {"copied_bytes", c.copied_bytes},
+      {"resets", c.resets},     {"owners", c.owners},       {"card_resets", c.card_resets},
+      {"dropped", c.dropped},   {"errors", c.errors},       {"findings", result.findings},
+      {"faults", c.faults},     {"corrected", c.corrected}, {"detected", c.detected},
       {"samples", samples}};
   return root.dump(2) + "\n";
 }

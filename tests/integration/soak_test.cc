@@ -48,6 +48,20 @@ TEST_F(Soak, EqualSeedsDoTheSame) {
   EXPECT_NE(counts("8"), first);
 }
 
+TEST_F(Soak, FaultsThatCardAndDriverPutRightCostTimeAndNothingElse) {
+  const nlohmann::json result =
+      Run("--set 'fault=[{kind=\"memory_single_bit\",when={probability=0.001,seed=1},times=1000},"
+          "{kind=\"ring_retry\",when={probability=0.001,seed=2},times=1000},"
+          "{kind=\"pcie_late_completion\",when={probability=0.01,seed=3},times=1000},"
+          "{kind=\"msi_late\",when={probability=0.01,seed=4},times=1000}]'",
+          "0.2");
+  EXPECT_EQ(result["findings"], nlohmann::json::array());
+  EXPECT_GT(result["faults"], 100u);
+  EXPECT_GT(result["corrected"], 50u);
+  EXPECT_EQ(result["detected"], 0u);
+  EXPECT_EQ(result["errors"], 0u);
+}
+
 TEST_F(Soak, SaysWhatTheCardCannotHave) {
   const Outcome outcome = Call("soak --functions 8 --hours 0.01 --set card.memory.capacity_gib=64");
   EXPECT_EQ(outcome.status, 2);
