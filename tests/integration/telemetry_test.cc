@@ -82,8 +82,8 @@ TEST_P(Telemetry, CountWhatCopiesMoveToTheByte) {
 
 TEST_P(Telemetry, CountWhatALaunchComputes) {
   Open(vfs());
-  const flex::DeviceHandle a = Upload(std::vector<uint16_t>(8 * 64));
-  const flex::DeviceHandle b = Upload(std::vector<uint16_t>(64 * 64));
+  Upload(std::vector<uint16_t>(8 * 64));
+  Upload(std::vector<uint16_t>(64 * 64));
   context_->DefaultStream().Synchronize();
   // 8 x 64 by 64 x 64, twice on each of two cores: 4 x 32768 multiply-accumulates.
   const std::string text = R"(
