@@ -10,6 +10,10 @@ endif()
 file(WRITE ${OUTPUT} "// Written by cmake/EmbedText.cmake.
 #include \"${HEADER}\"
 
+#ifdef __clang__ // a literal may be longer than what the standard asks of every compiler
+#pragma clang diagnostic ignored \"-Woverlength-strings\"
+#endif
+
 namespace ${NAMESPACE} {
 
 extern const char* const ${SYMBOL} = R\"${mark}(${text})${mark}\";

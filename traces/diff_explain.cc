@@ -24,7 +24,7 @@ void Flatten(const nlohmann::json& value, const std::string& path,
     return;
   }
   for (const auto& [key, inner] : value.items())
-    Flatten(inner, path.empty() ? key : path + "." + key, out);
+    Flatten(inner, path.empty() ? key : fmt::format("{}.{}", path, key), out);
 }
 
 std::vector<KeyChange> KeyChanges(const Trace& a, const Trace& b) {

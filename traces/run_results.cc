@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "traces/text.h"
@@ -25,7 +26,7 @@ uint64_t PsOf(const Json& object, const char* key) {
   const auto found = object.is_object() ? object.find(key) : object.end();
   if (found == object.end() || !found->is_number()) return 0;
   const auto ns = found->get<double>();
-  return ns > 0 && ns < 1.8e16 ? static_cast<uint64_t>(ns * 1e3 + 0.5) : 0;
+  return ns > 0 && ns < 1.8e16 ? static_cast<uint64_t>(std::llround(ns * 1e3)) : 0;
 }
 
 PathTimes CausesOf(const Json& object) {

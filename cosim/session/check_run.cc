@@ -58,6 +58,7 @@ std::vector<std::string> CheckFunction(const RunConfig& config, const MemoryRegi
 
 std::vector<std::string> CheckTenants(const RunConfig& config, const std::vector<Tenant>& tenants) {
   std::vector<uint64_t> functions;
+  functions.reserve(tenants.size());
   for (const Tenant& tenant : tenants) functions.push_back(tenant.function);
   const std::vector<FunctionRegions> plan = PlanEqualRegions(config.card.usable_bytes(), functions);
   std::vector<std::string> warnings;

@@ -81,7 +81,8 @@ void AddMember(RunResult& all, const std::string& name, const RunResult& one) {
   all.launch_interrupts += one.launch_interrupts;
   Add(all.tensor_memory, one.tensor_memory);
   Add(all.program_memory, one.program_memory);
-  for (const auto& [tensor, path] : one.tensor_paths) all.tensor_paths[name + "/" + tensor] = path;
+  for (const auto& [tensor, path] : one.tensor_paths)
+    all.tensor_paths[fmt::format("{}/{}", name, tensor)] = path;
   if (all.spyrecode_dir.empty()) all.spyrecode_dir = one.spyrecode_dir;
 }
 

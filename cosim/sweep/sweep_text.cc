@@ -28,6 +28,7 @@ std::vector<std::string> ShortKeys(const std::vector<std::string>& keys) {
       common = common < 2 ? 0 : keys[0].rfind('.', common - 2) + 1;
   }
   std::vector<std::string> names;
+  names.reserve(keys.size());
   for (const std::string& key : keys) names.push_back(key.substr(common));
   return names;
 }

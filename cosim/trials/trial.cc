@@ -67,6 +67,7 @@ size_t NumberFigure(const std::string& name) {
                                   [&](const Figure& figure) { return figure.name == name; });
   if (found != figures.end()) return static_cast<size_t>(found - figures.begin());
   std::vector<std::string> names;
+  names.reserve(figures.size());
   for (const Figure& figure : figures) names.emplace_back(figure.name);
   throw BadInput("there is no figure '{}'{}", name, DidYouMean(name, names)).Subject(name);
 }

@@ -255,7 +255,7 @@ void ControlProcessor::KeepDiagnosis(const Operation& operation) {
     lines.resize(kLines);
     lines.push_back(fmt::format("and {} more units", more));
   }
-  for (std::string& line : lines) line = "  " + line;
+  for (std::string& line : lines) line.insert(0, "  ");
   const std::string name = operation.job != nullptr && operation.job->program != nullptr
                                ? fmt::format("COMPUTE {}", operation.job->program->name)
                                : operation.name;

@@ -112,6 +112,7 @@ Rule ReadRule(const toml::table& table, const std::string& where, const std::str
   const auto known = kKinds.find(kind);
   if (known == kKinds.end()) {
     std::vector<std::string> names;
+    names.reserve(kKinds.size());
     for (const auto& [name, value] : kKinds) names.push_back(name);
     reader.Fail(fmt::format("kind = \"{}\" must be one of {}", kind, fmt::join(names, ", ")));
   }
