@@ -101,7 +101,8 @@ TEST(Report, WithoutKernelsTimeBeginsWithTheTrace) {
 }
 
 TEST(Report, SlicesAtTheSameTimeHaveLanes) {
-  for (const auto& track : Head(Of(SampleTrace(), "t"))["tracks"]) {
+  const auto head = Head(Of(SampleTrace(), "t"));
+  for (const auto& track : head["tracks"]) {
     // Bursts overlap, and the doorbell is rung inside the call.
     const bool overlaps = track["name"] == "dma in" || track["name"] == "thread 0";
     EXPECT_EQ(track["lanes"], overlaps ? 2 : 1) << track;

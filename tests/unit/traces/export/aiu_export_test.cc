@@ -142,7 +142,8 @@ TEST(AiuExport, MemoryEventsHaveWhatIsHeldAfterwards) {
 
 TEST(AiuExport, EventsAreInOrderOfTime) {
   double last = -1;
-  for (const json& event : Export(Tiles())["traceEvents"]) {
+  const json file = Export(Tiles());
+  for (const json& event : file["traceEvents"]) {
     EXPECT_GE(event["ts"].get<double>(), last);
     last = event["ts"];
   }
