@@ -148,6 +148,7 @@ struct WorkloadConfig {
   VerifyMode verify = VerifyMode::kFull;
   double tolerance = 0;  // 0: derived
   uint64_t seed = 1;
+  uint64_t tokens = 0;  // that a launch makes, for energy per token; 0: not said
   Distribution distribution = Distribution::kUniform;
   std::string input_a, input_b;
   // A bundle instead of one operation: its directory, and per argument of it a shape and an input.
@@ -216,6 +217,7 @@ struct TenantsConfig {
 struct ExpectConfig {
   uint64_t max_launch_ns = 0, max_device_ns = 0;
   uint64_t max_host_percent = 100, max_idle_percent = 100;
+  uint64_t max_energy_uj = 0;
   std::string bound_by, digest, rules;
 };
 

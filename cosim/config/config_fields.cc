@@ -289,6 +289,10 @@ std::vector<Field> Fields(RunConfig& c) {
              "results; 0: each element has a limit, derived from the roundings of its operations "
              "(docs/report.md)");
   f.Number("seed", c.workload.seed, 0, UINT64_MAX >> 1, "", "Seed of generated inputs and samples");
+  f.Number("tokens", c.workload.tokens, 0, kMaxSize, "tokens",
+           "New tokens that the launches make, by which the report divides their energy "
+           "(docs/energy.md); rows of an operation need not be tokens, so 0 says that there are "
+           "none. A model has its own, workload.model.batch x sequence");
   f.Choice("distribution", c.workload.distribution, {"uniform", "normal", "positive", "small"},
            "Generated inputs: uniform in [-1, 1), normal (0, 1), uniform in [1/16, 4), or uniform "
            "in [-1/16, 1/16), with which chains of long sums stay finite");
@@ -398,6 +402,8 @@ std::vector<Field> Fields(RunConfig& c) {
            "The same for the part of the launches in which only the host worked");
   f.Number("max_idle_percent", c.expect.max_idle_percent, 0, 100, "%",
            "The same for the part in which neither card nor host did");
+  f.Number("max_energy_uj", c.expect.max_energy_uj, 0, 1'000'000'000'000, "uJ",
+           "The same for the energy of the launches (docs/energy.md); 0: any");
   f.Text("bound_by", c.expect.bound_by,
          "The resource that must bound the launches (docs/report.md, Bounds); empty: any");
   f.Text("digest", c.expect.digest,

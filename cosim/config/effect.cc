@@ -23,6 +23,7 @@ bool IsOneOperation(Config c) { return IsOperation(c) || IsAttention(c); }
 bool IsDivided(Config c) { return !IsAttention(c) && KindOf(c.workload) != Kind::kBundle; }
 bool IsBundle(Config c) { return KindOf(c.workload) == Kind::kBundle; }
 bool IsModel(Config c) { return KindOf(c.workload) == Kind::kModel; }
+bool IsNoModel(Config c) { return !IsModel(c); }
 bool IsList(Config c) { return HasOpList(c.workload) && !IsModel(c); }
 bool IsListOrModel(Config c) { return IsList(c) || IsModel(c); }
 bool IsCompiled(Config c) { return !IsBundle(c); }
@@ -107,6 +108,7 @@ constexpr Rule kRules[] = {
     {"workload.verify", Always, ""},
     {"workload.tolerance", Always, ""},
     {"workload.seed", Always, ""},
+    {"workload.tokens", IsNoModel, "a workload that is no model, which has tokens of its own"},
     {"workload.distribution", Always, ""},
     {"workload.cores", IsCompiled, kCompiled},
     {"workload.division", IsDivided, kDivided},

@@ -5,7 +5,7 @@
 //
 // On pipelined hardware a job of the prepare engine may run beside one of the cores. Each has its
 // own core's units alone; of what they share (memory, ring, PCIe) each has all that passed in its
-// span.
+// span. For energy that would count it twice: there it is divided (KernelUsage::activity).
 #pragma once
 
 #include <cstdint>
@@ -42,14 +42,17 @@ class KernelLog {
     Units units;
     uint64_t span_ps = 0;
     trace::PathTimes path{};
+    model::Activity activity;  // without what `units` have
   };
 
   // A job that runs.
   struct Running {
     uint64_t begin_ps = 0;
     Units before;
-    std::optional<StepExecution> step;  // that runs; its counters are the job's when it began
+    uint64_t ring_bytes = 0, busy_ps = 0;  // its parts so far of what jobs share
+    std::optional<StepExecution> step;     // that runs; its counters are the job's when it began
     Units before_step;
+    model::Activity activity_before_step;
     model::PathTime path_before_step;
     std::vector<StepTotal> totals;        // in order of first execution
     std::map<uint32_t, size_t> total_of;  // by step
@@ -57,6 +60,10 @@ class KernelLog {
   };
 
   void Note(const model::Job& job, bool ended);
+  // Gives every job that runs its part of what they have shared since the last call.
+  void Divide(const Units& now);
+  // What the job has done so far, without what units have.
+  static model::Activity ActivityOf(const model::Job& job, const Running& running);
   void BeginStep(const model::Job& job, uint32_t step, uint64_t iteration);
   // path: of the job, to its end.
   void EndStep(const model::Job& job, Running& running, const model::PathTime& path);
@@ -67,6 +74,7 @@ class KernelLog {
   trace::Recorder* const recorder_;
   const std::vector<std::string> step_names_;
   std::map<const model::Job*, Running> running_;
+  uint64_t divided_ring_bytes_ = 0, divided_ps_ = 0;  // up to where it has been divided
   KernelUsages kernels_;
 };
 

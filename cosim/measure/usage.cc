@@ -42,11 +42,13 @@ void AddCoreUnit(Usage& usage, std::string_view part, const UnitStatistics& unit
     AddLost(usage, unit, "fill_drain", Loss::kFillDrain);
   } else if (part == "vector") {
     usage.vector_ps.Add(unit.busy_ps);
+    usage.vector_bytes += unit.bytes;
     AddLost(usage, unit, "token_wait_vector", Loss::kTokenWait);
   } else if (part == "ring") {
     AddLost(usage, unit, "token_wait_ring", Loss::kTokenWait);
     AddLost(usage, unit, "barrier_wait", Loss::kBarrierWait);
   } else if (part == "lx_port") {
+    usage.lx_bytes += unit.bytes;
     AddLost(usage, unit, "lx_port_wait", Loss::kQueue);
   }
 }
@@ -62,6 +64,7 @@ void AddUnit(Usage& usage, CoreSet cores, const UnitStatistics& unit) {
     AddLost(usage, unit, "bank_group", Loss::kBankGroup);
     AddLost(usage, unit, "ecc_check", Loss::kEccCheck);
   } else if (TakePrefix(name, "ring.")) {
+    usage.ring_bytes += unit.bytes;
     AddLost(usage, unit, "ring_wait", Loss::kQueue);
   } else if (TakePrefix(name, "pcie.")) {
     (name == "upstream" ? usage.pcie_upstream_bytes : usage.pcie_downstream_bytes) += unit.bytes;

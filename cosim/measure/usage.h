@@ -12,6 +12,7 @@
 
 #include "model/common/card_config.h"
 #include "model/common/resource.h"
+#include "model/power/energy.h"
 #include "traces/path_causes.h"
 
 namespace spyre::cosim {
@@ -42,8 +43,10 @@ struct Usage {
   Balance channel_bytes;                                        // device memory
   uint64_t channel_busy_ps = 0;                                 // of its data buses, summed
   uint64_t pcie_upstream_bytes = 0, pcie_downstream_bytes = 0;  // payload
-  std::vector<LostTime> lost;                                   // every cause, in a fixed order
-  trace::PathTimes path{};  // of the critical path; all zero: not known
+  uint64_t lx_bytes = 0, vector_bytes = 0;                      // of their units
+  uint64_t ring_bytes = 0;     // of all links: a byte counts on each that it passes
+  std::vector<LostTime> lost;  // every cause, in a fixed order
+  trace::PathTimes path{};     // of the critical path; all zero: not known
 
   // took_part: of a unit that could lose time; else only the cause is listed.
   void AddLost(const char* cause, uint64_t ps, bool took_part = true);
@@ -69,6 +72,7 @@ struct StepUsage {
   uint64_t executions = 0;
   uint64_t macs = 0, bytes_read = 0, bytes_written = 0;  // of device memory
   Usage usage;
+  model::Activity activity;
 };
 
 // From one mark to the next, or to the end of the program.
@@ -91,6 +95,9 @@ struct CoreEnd {
 struct KernelUsage {
   Usage usage;
   CoreSet cores;
+  // Its own, for what it costs in energy. Of links of the ring and of the time in which something
+  // ran, operations that run at once have equal parts, so that all together are what there was.
+  model::Activity activity;
   uint64_t launch_ps = 0;                 // of its device time, until the units started
   std::vector<CoreEnd> core_ends;         // of each core that took part
   std::vector<StepUsage> steps;           // in order of their first execution; empty: no marks

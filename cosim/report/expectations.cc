@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cosim/report/nanoseconds.h"
+#include "cosim/report/report_energy.h"
 #include "traces/check/check.h"
 
 namespace spyre::cosim {
@@ -57,6 +58,14 @@ std::vector<Expectation> ExpectationsOf(const RunResult& result) {
   };
   share("expect.max_host_percent", "only the host worked", shares.host_ps, expect.max_host_percent);
   share("expect.max_idle_percent", "nobody worked", shares.idle_ps, expect.max_idle_percent);
+  if (expect.max_energy_uj > 0) {
+    if (const std::optional<LaunchEnergy> launches = EnergyOfLaunches(result)) {
+      at_most("expect.max_energy_uj", "launches cost", launches->TotalUj(),
+              static_cast<double>(expect.max_energy_uj), "uJ");
+    } else {
+      all.push_back({"expect.max_energy_uj", "the energy of this run is not known", false});
+    }
+  }
   if (!expect.bound_by.empty()) {
     equal("expect.bound_by", "bound by", trace::BoundOf(result.launch_path).resource,
           expect.bound_by);

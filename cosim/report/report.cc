@@ -11,6 +11,7 @@
 #include "cosim/report/nanoseconds.h"
 #include "cosim/report/report_bounds.h"
 #include "cosim/report/report_cards.h"
+#include "cosim/report/report_energy.h"
 #include "cosim/report/report_fast.h"
 #include "cosim/report/report_faults.h"
 #include "cosim/report/report_hazards.h"
@@ -219,6 +220,7 @@ std::string ReportJson(const RunResult& result, const RunDigest* reference,
                  {"spyrecode", result.spyrecode_dir}};
   const auto [bytes_read, bytes_written] = KernelBytes(result);
   report["device_memory"] = {{"bytes_read", bytes_read}, {"bytes_written", bytes_written}};
+  if (Json energy = EnergyJson(result); !energy.is_null()) report["energy"] = std::move(energy);
   report["hazards"] = HazardsJson(result.hazards);
   report["overlap"] = OverlapJson(result);
   report["host"] = HostJson(result);

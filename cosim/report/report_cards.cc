@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cosim/report/nanoseconds.h"
+#include "cosim/report/report_energy.h"
 #include "traces/text.h"
 
 namespace spyre::cosim {
@@ -62,6 +63,7 @@ Json CardsJson(const RunResult& result) {
            {"bytes_sent", card.ring.bytes_sent},
            {"steps", card.ring.steps}}},
          {"host", {{"busy_ns", Ns(card.host.busy_ps)}, {"waited_ns", Ns(card.host.waited_ps)}}},
+         {"energy", CardEnergyJson(result, card)},
          {"directory", run.out_dir}});
   }
   return cards;

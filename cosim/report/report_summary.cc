@@ -12,6 +12,7 @@
 #include "base/terminal.h"
 #include "cosim/report/report.h"
 #include "cosim/report/report_cards.h"
+#include "cosim/report/report_energy.h"
 #include "cosim/report/report_fast.h"
 #include "cosim/report/report_faults.h"
 #include "cosim/report/report_hazards.h"
@@ -269,6 +270,7 @@ std::string ReportSummary(const RunResult& result, const std::string& program,
 
   std::string prose = NumbersText(result) + ModelText(result);
   prose += WorkText(result, kernels, kernel_ps);
+  prose += EnergyText(result);
   prose += TasksText(result);
   prose += FastText(result);
   prose += FaultsText(result);

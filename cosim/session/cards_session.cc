@@ -199,7 +199,10 @@ class CardsSession {
                                           run.tensors().device[Output()], additions_);
       }
       run.Prepare();
+      const model::CardTelemetry& telemetry = cards_[i]->card().telemetry();
+      const model::Activity done = telemetry.Done();
       run.Launch();
+      result_.cards[i].run.launch_activity = telemetry.Done() - done;
       if (rank) {
         rank->Read(before_[i]);
         rank->AllReduce();

@@ -24,6 +24,7 @@
 #include "cosim/workload/task_list_summary.h"
 #include "model/common/fast_statistics.h"
 #include "model/common/resource.h"
+#include "model/power/energy.h"
 #include "runtime/collectives/ring.h"
 #include "runtime/compiler/ir/decision.h"
 #include "runtime/compiler/kernels/kernel.h"
@@ -77,14 +78,18 @@ struct RunResult {
   std::vector<flex::CompletedOperation> launches;   // the launch's operations, in order
   std::vector<model::UnitStatistics> units;         // of the whole session
   std::vector<model::UnitStatistics> launch_units;  // the part that the launch added
-  KernelUsages kernel_usages;                       // of every COMPUTE of the launch
-  std::vector<BundleStep> steps;                    // of a bundle's program, as it marks them
-  std::vector<std::string> responses;               // of the session, in the order they came
-  std::optional<model::FastStatistics> fast;        // of the session, with card.fidelity = "fast"
-  std::vector<FaultRecord> faults;                  // of [[fault]], and what came of each
-  uint64_t output_digest = 0;                       // of all output tensors; 0: no data
-  flex::HazardReport hazards;                       // of the session, by runtime.hazards
-  std::vector<std::string> firmware_log;            // of the management controller
+  // What the card did from the launch's first call to its last response, of several launches from
+  // the first one's to the last one's; empty: a card in another process, and of several cards, each
+  // of which has its own.
+  std::optional<model::Activity> launch_activity;
+  KernelUsages kernel_usages;                 // of every COMPUTE of the launch
+  std::vector<BundleStep> steps;              // of a bundle's program, as it marks them
+  std::vector<std::string> responses;         // of the session, in the order they came
+  std::optional<model::FastStatistics> fast;  // of the session, with card.fidelity = "fast"
+  std::vector<FaultRecord> faults;            // of [[fault]], and what came of each
+  uint64_t output_digest = 0;                 // of all output tensors; 0: no data
+  flex::HazardReport hazards;                 // of the session, by runtime.hazards
+  std::vector<std::string> firmware_log;      // of the management controller
   uint64_t trace_digest = 0, trace_records = 0, trace_dropped = 0, trace_bytes = 0;
 
   uint64_t launch_doorbells = 0, launch_interrupts = 0;  // of the launch

@@ -175,6 +175,7 @@ class Session {
     const HostTime host = card_->host_time();
     model::Card* const model = card_->model();
     const std::vector<model::UnitStatistics> before = UnitsOf(model);
+    const model::Activity done = model == nullptr ? model::Activity() : model->telemetry().Done();
     // A model launches the same few kernels so often that their steps would fill the memory.
     const bool with_steps = function_.workload().model() == nullptr || config_.trace.enabled;
     std::optional<KernelLog> log;
@@ -185,6 +186,7 @@ class Session {
     log.reset();
     result_.launch_host = card_->host_time().Since(host);
     result_.launch_units = UnitsOf(model);
+    if (model != nullptr) result_.launch_activity = model->telemetry().Done() - done;
     for (size_t i = 0; i < before.size(); ++i)
       result_.launch_units[i] = result_.launch_units[i].Since(before[i]);
   }

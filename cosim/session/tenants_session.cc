@@ -207,7 +207,10 @@ class TenantsSession {
                RuntimeOptionsOf(member.config, member.recorder.get()));
       run.LoadInputs();
       run.Prepare();
+      const model::CardTelemetry& telemetry = card_->model()->telemetry();
+      if (!done_before_) done_before_ = telemetry.Done();
       run.Launch();
+      result_.launch_activity = telemetry.Done() - *done_before_;
       run.CopyOutputs();
       run.Finish();
     } catch (...) {
@@ -234,6 +237,7 @@ class TenantsSession {
 
   std::unique_ptr<SessionCard> card_;
   std::optional<HostPrograms> programs_;
+  std::optional<model::Activity> done_before_;  // by the card, before the first launch of all
   SessionFaults faults_;
   std::unique_ptr<driver::Device> admin_;  // the PF, which set the VFs up
 };

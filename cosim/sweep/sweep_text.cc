@@ -33,14 +33,6 @@ std::vector<std::string> ShortKeys(const std::vector<std::string>& keys) {
   return names;
 }
 
-std::string FigureText(const std::string& name, double value) {
-  const Figure& figure = NumberFigures()[NumberFigure(name)];
-  const std::string unit = figure.unit;
-  if (unit == "ns") return trace::FormatTime(static_cast<uint64_t>(value * 1000));
-  if (unit == "bytes") return trace::FormatBytes(static_cast<uint64_t>(value));
-  return fmt::format("{:.6g}{}{}", value, unit.empty() ? "" : " ", unit);
-}
-
 std::string CountsText(const PlannedSweep& planned, const SweepResults& results) {
   std::map<TrialStatus, size_t> counts;
   for (const SweepRow& row : results.rows) ++counts[row.result.status];
@@ -107,8 +99,10 @@ std::string BestText(const SweepResults& results) {
     const SweepRow& row = *front[i];
     std::vector<std::string> cells = {std::to_string(row.point)};
     for (const Json& value : row.values) cells.push_back(ValueText(value));
-    for (const std::string& figure : figures)
-      cells.push_back(FigureText(figure, row.result.Number(figure)));
+    for (const std::string& name : figures) {
+      const size_t figure = NumberFigure(name);
+      cells.push_back(FigureText(NumberFigures()[figure], row.result.numbers[figure]));
+    }
     cells.insert(cells.end(), {row.result.texts[1], row.result.texts[0]});
     table.Add(std::move(cells));
   }

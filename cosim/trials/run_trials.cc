@@ -16,6 +16,7 @@
 #include "base/interrupt.h"
 #include "cosim/host/child_process.h"
 #include "cosim/report/report.h"
+#include "cosim/report/report_energy.h"
 #include "cosim/report/report_usage.h"
 #include "cosim/session/session.h"
 
@@ -102,6 +103,9 @@ size_t JobsOf(uint64_t jobs) {
 
 TrialResult FiguresOf(const RunResult& run) {
   const OperationUsage launches = UsageOfLaunches(run);
+  const std::optional<LaunchEnergy> energy = EnergyOfLaunches(run);
+  const double energy_uj = energy ? energy->TotalUj() : 0;  // 0: nothing was launched
+  const auto launch_ps = static_cast<double>(run.launch_end_ps - run.launch_begin_ps);
   double device_ps = 0, kernels = 0, macs = 0, read = 0, written = 0;
   for (const flex::CompletedOperation& operation : run.launches) {
     if (!run.IsKernel(operation)) continue;
@@ -118,7 +122,7 @@ TrialResult FiguresOf(const RunResult& run) {
     result.reason = fmt::format("{} of {} elements of the outputs are wrong",
                                 run.verification->mismatches, run.verification->elements);
   }
-  result.numbers = {static_cast<double>(run.launch_end_ps - run.launch_begin_ps) / 1000,
+  result.numbers = {launch_ps / 1000,
                     device_ps / 1000,
                     static_cast<double>(run.end_ps - run.begin_ps) / 1000,
                     kernels,
@@ -129,7 +133,9 @@ TrialResult FiguresOf(const RunResult& run) {
                     launches.roofline.compute_share,
                     launches.roofline.memory_share,
                     static_cast<double>(run.plan.cores_used),
-                    static_cast<double>(run.plan.lx_bytes_used)};
+                    static_cast<double>(run.plan.lx_bytes_used),
+                    energy_uj,
+                    energy_uj * launch_ps / 1e6};
   result.texts = {launches.roofline.bound.resource, DivisionText(run.plan)};
   return result;
 }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cosim/trials/trial.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -8,6 +10,7 @@
 
 #include "base/error.h"
 #include "base/nearest.h"
+#include "traces/text.h"
 
 namespace spyre::cosim {
 namespace {
@@ -49,6 +52,8 @@ const std::vector<Figure>& NumberFigures() {
       {"memory_share", "", "of device memory's peak", true},
       {"cores_used", "cores", "cores that the work division uses"},
       {"lx_bytes_used", "bytes", "LX of a core that the program uses"},
+      {"energy_uj", "uJ", "energy of the launches (docs/energy.md)", false, true},
+      {"energy_delay_uj_us", "uJ us", "energy of the launches, times their window", false, true},
   };
   return figures;
 }
@@ -70,6 +75,13 @@ size_t NumberFigure(const std::string& name) {
   names.reserve(figures.size());
   for (const Figure& figure : figures) names.emplace_back(figure.name);
   throw BadInput("there is no figure '{}'{}", name, DidYouMean(name, names)).Subject(name);
+}
+
+std::string FigureText(const Figure& figure, double value) {
+  const std::string unit = figure.unit;
+  if (unit == "ns") return trace::FormatTime(static_cast<uint64_t>(value * 1000));
+  if (unit == "bytes") return trace::FormatBytes(static_cast<uint64_t>(value));
+  return fmt::format("{:.6g}{}{}", value, unit.empty() ? "" : " ", unit);
 }
 
 Json ToJson(const TrialResult& result) {

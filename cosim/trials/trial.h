@@ -27,12 +27,15 @@ struct Figure {
   const char* unit;
   const char* description;
   bool more_is_better = false;
+  bool is_energy = false;  // and so depends on card.power.*
 };
 // Numbers, in the order of TrialResult::numbers; then texts.
 const std::vector<Figure>& NumberFigures();
 const std::vector<Figure>& TextFigures();
 // Position among NumberFigures(). Throws Error(kBadInput), naming the nearest, if there is none.
 size_t NumberFigure(const std::string& name);
+// "328.926 us", "24.02 MiB", "9312.4 uJ".
+std::string FigureText(const Figure& figure, double value);
 
 struct TrialResult {
   TrialStatus status = TrialStatus::kError;

@@ -48,7 +48,7 @@ constexpr Rule kNotAsked[] = {
     {"card.mmu.map_entries", "a size"},
     {"card.pt.", "which cores are RTL, not speed"},
     {"card.fast.", "how the simulation takes short cuts, not the card"},
-    {"card.power.", "energy, not time"},
+    {"card.power.", "energy, not time; --figure energy_uj asks it"},
     {"card.thermal.", "energy, not time"},
 };
 // The port's rate begins like the sizes of LX.
@@ -121,6 +121,12 @@ constexpr std::array<const char*, 20> kRates = {
     "bytes/ns", "%",           "entries",   "packets",    "16 bytes",
     "MB/s",     "GB/s",        "lanes",     "operations", "functions"};
 
+// Of what the card's work costs; other powers are limits.
+bool IsEnergy(const Field& field) {
+  return field.unit == "fJ" || field.key == "card.power.idle_mw" ||
+         field.key == "card.power.busy_mw";
+}
+
 template <size_t N>
 bool Has(const std::array<const char*, N>& units, const std::string& unit) {
   return std::any_of(units.begin(), units.end(), [&](const char* one) { return unit == one; });
@@ -129,12 +135,16 @@ bool Has(const std::array<const char*, N>& units, const std::string& unit) {
 std::optional<Direction> DirectionOf(const Field& field) {
   for (const Special& special : kSpecial)
     if (field.key == special.key) return special.direction;
-  if (Has(kLatencies, field.unit)) return Direction::kLessIsFaster;
+  if (IsEnergy(field) || Has(kLatencies, field.unit)) return Direction::kLessIsFaster;
   if (Has(kRates, field.unit)) return Direction::kMoreIsFaster;
   return std::nullopt;
 }
 
-std::string ReasonLeftOut(const RunConfig& config, const Field& field) {
+std::string ReasonLeftOut(const RunConfig& config, const Field& field, Effect effect) {
+  if (effect == Effect::kEnergy) {
+    if (IsEnergy(field)) return "";
+    if (StartsWith(field.key, "card.power.")) return "temperature and throttling, not energy";
+  }
   if (field.key != kLxPort) {
     for (const Rule& rule : kNotAsked)
       if (StartsWith(field.key, rule.key)) return rule.reason;
@@ -193,7 +203,8 @@ std::vector<std::string> SetsOf(const Parameter& parameter, uint64_t value) {
   return sets;
 }
 
-Parameters ParametersOf(const RunConfig& config, const std::vector<std::string>& wanted) {
+Parameters ParametersOf(const RunConfig& config, const std::vector<std::string>& wanted,
+                        Effect effect) {
   RunConfig copy = config;  // fields are written through
   Parameters parameters;
   std::vector<std::string> keys;
@@ -207,7 +218,7 @@ Parameters ParametersOf(const RunConfig& config, const std::vector<std::string>&
           return IsWanted(field.key, word);
         });
     if (!is_wanted) continue;
-    if (std::string reason = ReasonLeftOut(config, field); !reason.empty()) {
+    if (std::string reason = ReasonLeftOut(config, field, effect); !reason.empty()) {
       parameters.left_out.push_back({field.key, std::move(reason)});
       continue;
     }

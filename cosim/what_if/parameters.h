@@ -18,6 +18,12 @@ enum class Direction : uint8_t {
   kEither,  // a threshold: which way is faster depends on the run
 };
 
+// What the effect of a parameter is looked for in.
+enum class Effect : uint8_t {
+  kTime,
+  kEnergy,  // depends on time, and on card.power.*
+};
+
 // A number that is derived from a parameter and changes with it: in proportion to its inverse.
 struct Companion {
   std::string key;
@@ -45,8 +51,10 @@ struct Parameters {
 // wanted: keys, or the beginnings of keys before a dot ("card.memory"); empty: every number of
 // [card] and [host] that is a time, a rate or a threshold. Numbers that say what the card is, such
 // as sizes, are left out with the reason, and so are those that this configuration does not use.
+// Energies and powers are asked only about energy; they are "faster" when they are smaller.
 // Throws Error(kBadInput) for a wanted key that is not known, or that is left out.
-Parameters ParametersOf(const RunConfig& config, const std::vector<std::string>& wanted);
+Parameters ParametersOf(const RunConfig& config, const std::vector<std::string>& wanted,
+                        Effect effect = Effect::kTime);
 
 // The value made faster by a factor (kEither: larger), or slower, as near as a whole number in the
 // range of the key comes; nothing: that is the value itself.

@@ -36,6 +36,9 @@ std::vector<TrialResult> Run(const WhatIfOptions& options, const ConfigReader& r
   return results;
 }
 
+// Of a change of the figure for the worse.
+double SignOf(const WhatIf& what_if) { return what_if.figure.more_is_better ? -1 : 1; }
+
 // Every parameter one at a time; the first trial is the configuration as it is.
 void AskSingles(const WhatIfOptions& options, const ConfigReader& reader, std::ostream& messages,
                 WhatIf& what_if) {
@@ -59,6 +62,11 @@ void AskSingles(const WhatIfOptions& options, const ConfigReader& reader, std::o
                                                                            : ErrorKind::kInternal;
     throw Error(kind, what_if.base.reason);
   }
+  if (what_if.base.Number(what_if.figure.name) == 0) {
+    throw BadInput("--figure {}: it is 0 in this run, so that no change of it can be told",
+                   what_if.figure.name)
+        .Subject("--figure");
+  }
   size_t next = 1;
   for (Answer& answer : what_if.answers) {
     if (answer.faster) answer.faster->result = std::move(results[next++]);
@@ -66,17 +74,17 @@ void AskSingles(const WhatIfOptions& options, const ConfigReader& reader, std::o
   }
 }
 
-double Effect(const WhatIf& what_if, const std::optional<Change>& change) {
-  return change ? ChangeOf(what_if, change->result) : 0;
+double CostOf(const WhatIf& what_if, const std::optional<Change>& change) {
+  return change ? CostOf(what_if, change->result) : 0;
 }
 
 void Sort(WhatIf& what_if) {
   const auto best = [&](const Answer& answer) {
-    const Change* const better = BetterOf(answer);
-    return better == nullptr ? 0 : ChangeOf(what_if, better->result);
+    const Change* const better = BetterOf(what_if, answer);
+    return better == nullptr ? 0 : CostOf(what_if, better->result);
   };
   const auto worst = [&](const Answer& answer) {
-    return std::max(Effect(what_if, answer.faster), Effect(what_if, answer.slower));
+    return std::max(CostOf(what_if, answer.faster), CostOf(what_if, answer.slower));
   };
   std::stable_sort(what_if.answers.begin(), what_if.answers.end(),
                    [&](const Answer& a, const Answer& b) {
@@ -89,8 +97,8 @@ void AskPairs(const WhatIfOptions& options, const ConfigReader& reader, std::ost
               WhatIf& what_if) {
   std::vector<size_t> helpful;
   for (size_t i = 0; i < what_if.answers.size() && helpful.size() < options.pairs; ++i) {
-    const Change* const better = BetterOf(what_if.answers[i]);
-    if (better != nullptr && ChangeOf(what_if, better->result) < 0) helpful.push_back(i);
+    const Change* const better = BetterOf(what_if, what_if.answers[i]);
+    if (better != nullptr && CostOf(what_if, better->result) < 0) helpful.push_back(i);
   }
   std::vector<std::vector<std::string>> changes;
   for (size_t a = 0; a < helpful.size(); ++a) {
@@ -98,8 +106,8 @@ void AskPairs(const WhatIfOptions& options, const ConfigReader& reader, std::ost
       const Answer& first = what_if.answers[helpful[a]];
       const Answer& second = what_if.answers[helpful[b]];
       what_if.pairs.push_back({helpful[a], helpful[b], {}});
-      changes.push_back(SetsOf(first.parameter, BetterOf(first)->value));
-      for (std::string& set : SetsOf(second.parameter, BetterOf(second)->value))
+      changes.push_back(SetsOf(first.parameter, BetterOf(what_if, first)->value));
+      for (std::string& set : SetsOf(second.parameter, BetterOf(what_if, second)->value))
         changes.back().push_back(std::move(set));
     }
   }
@@ -107,8 +115,9 @@ void AskPairs(const WhatIfOptions& options, const ConfigReader& reader, std::ost
   for (size_t i = 0; i < results.size(); ++i) what_if.pairs[i].result = std::move(results[i]);
   std::stable_sort(what_if.pairs.begin(), what_if.pairs.end(),
                    [&](const PairAnswer& a, const PairAnswer& b) {
-                     return ChangeOf(what_if, a.result) - ExpectedOf(what_if, a) <
-                            ChangeOf(what_if, b.result) - ExpectedOf(what_if, b);
+                     const double sign = SignOf(what_if);
+                     return sign * (ChangeOf(what_if, a.result) - ExpectedOf(what_if, a)) <
+                            sign * (ChangeOf(what_if, b.result) - ExpectedOf(what_if, b));
                    });
 }
 
@@ -116,23 +125,28 @@ void AskPairs(const WhatIfOptions& options, const ConfigReader& reader, std::ost
 
 double ChangeOf(const WhatIf& what_if, const TrialResult& result) {
   if (!result.ended()) return 0;
-  return result.Number("launch_ns") / what_if.base.Number("launch_ns") - 1;
+  const size_t figure = NumberFigure(what_if.figure.name);
+  return result.numbers[figure] / what_if.base.numbers[figure] - 1;
 }
 
-const Change* BetterOf(const Answer& answer) {
+double CostOf(const WhatIf& what_if, const TrialResult& result) {
+  return SignOf(what_if) * ChangeOf(what_if, result);
+}
+
+const Change* BetterOf(const WhatIf& what_if, const Answer& answer) {
   if (answer.parameter.direction != Direction::kEither)
     return answer.faster && answer.faster->result.ended() ? &*answer.faster : nullptr;
-  const auto window = [](const std::optional<Change>& change) {
-    return change && change->result.ended() ? change->result.Number("launch_ns") : INFINITY;
+  const auto cost = [&](const std::optional<Change>& change) {
+    return change && change->result.ended() ? CostOf(what_if, change->result) : INFINITY;
   };
-  const double faster = window(answer.faster), slower = window(answer.slower);
+  const double faster = cost(answer.faster), slower = cost(answer.slower);
   if (std::isinf(faster) && std::isinf(slower)) return nullptr;
   return faster <= slower ? &*answer.faster : &*answer.slower;
 }
 
 double ExpectedOf(const WhatIf& what_if, const PairAnswer& pair) {
   const auto alone = [&](size_t answer) {
-    return 1 + ChangeOf(what_if, BetterOf(what_if.answers[answer])->result);
+    return 1 + ChangeOf(what_if, BetterOf(what_if, what_if.answers[answer])->result);
   };
   return alone(pair.first) * alone(pair.second) - 1;
 }
@@ -140,9 +154,11 @@ double ExpectedOf(const WhatIf& what_if, const PairAnswer& pair) {
 WhatIf AskWhatIf(const WhatIfOptions& options, const ConfigReader& reader, std::ostream& messages) {
   if (!(options.factor > 1))
     throw BadInput("--factor {}: must be above 1", options.factor).Subject("--factor");
-  const RunConfig config = reader(options.config, options.sets);
-  Parameters parameters = ParametersOf(config, options.parameters);
   WhatIf what_if;
+  what_if.figure = NumberFigures()[NumberFigure(options.figure)];
+  const RunConfig config = reader(options.config, options.sets);
+  Parameters parameters = ParametersOf(config, options.parameters,
+                                       what_if.figure.is_energy ? Effect::kEnergy : Effect::kTime);
   what_if.config = options.config;
   what_if.factor = options.factor;
   what_if.left_out = std::move(parameters.left_out);

@@ -21,6 +21,7 @@ struct WhatIfOptions {
   std::string config;  // as CONFIG of `run`
   std::vector<std::string> sets;
   std::vector<std::string> parameters;  // keys or tables; empty: all
+  std::string figure = "launch_ns";     // of NumberFigures(): what is to become better
   double factor = 2;                    // above 1
   uint64_t jobs = 0;
   uint64_t pairs = 4;  // of so many parameters that help most, every pair is asked; 0: none
@@ -43,21 +44,25 @@ struct PairAnswer {
 
 struct WhatIf {
   std::string config;
+  Figure figure;  // that answers are about
   double factor = 2;
   TrialResult base;
-  std::vector<Answer> answers;    // those with the shortest run first, then by the other direction
+  std::vector<Answer> answers;    // those with the best figure first, then by the other direction
   std::vector<PairAnswer> pairs;  // those that help most beyond their parts first
   std::vector<LeftOut> left_out;
 };
 
-// Relative change of the launch window, -0.5 for half the time; 0 of a change that did not run.
+// Relative change of the figure, -0.5 for half of it; 0 of a change that did not run.
 double ChangeOf(const WhatIf& what_if, const TrialResult& result);
+// The same, negative for what is better: of a figure of which more is better, the other sign.
+double CostOf(const WhatIf& what_if, const TrialResult& result);
 // Of what a pair would gain if its parts were independent: (1 + a)(1 + b) - 1.
 double ExpectedOf(const WhatIf& what_if, const PairAnswer& pair);
-// The faster value; of a threshold the one with the shorter run. Null: it did not run.
-const Change* BetterOf(const Answer& answer);
+// The faster value; of a threshold the one with the better figure. Null: it did not run.
+const Change* BetterOf(const WhatIf& what_if, const Answer& answer);
 
-// Throws Error(kBadInput) if the configuration itself does not run, or for an unknown parameter.
+// Throws Error(kBadInput) if the configuration itself does not run, for an unknown parameter or
+// figure, and for a figure that is 0 in this run.
 WhatIf AskWhatIf(const WhatIfOptions& options, const ConfigReader& reader, std::ostream& messages);
 
 nlohmann::ordered_json ToJson(const WhatIf& what_if);

@@ -32,6 +32,12 @@ void AddWhatIfCommand(
               "keys of [card] or [host], or tables of them such as card.memory; none: every time, "
               "rate and threshold");
   add_sets(command, a->options.sets);
+  command
+      .Add("--figure", a->options.figure,
+           "what is to become better: launch_ns, energy_uj or another figure of a sweep; of an "
+           "energy the numbers of card.power are asked too")
+      .ShowDefault()
+      .Placeholder("NAME");
   command.Add("--factor", a->options.factor, "by which a parameter is made faster and slower")
       .ShowDefault()
       .Placeholder("X");

@@ -14,7 +14,8 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr double kShown = 0.002;  // of the launch window: less is "no effect"
+constexpr double kShown = 0.002;  // of the figure: less is "no effect"
+constexpr const char* kWindow = "launch_ns";
 constexpr size_t kPairRows = 5;
 
 const char* Name(Direction direction) {
@@ -48,8 +49,14 @@ bool HasEffect(const WhatIf& what_if, const Answer& answer) {
   return has(answer.faster) || has(answer.slower);
 }
 
-std::string Window(const TrialResult& result) {
-  return trace::FormatTime(static_cast<uint64_t>(result.Number("launch_ns") * 1000));
+std::string FigureOf(const WhatIf& what_if, const TrialResult& result) {
+  return FigureText(what_if.figure, result.Number(what_if.figure.name));
+}
+
+bool IsOfWindow(const WhatIf& what_if) { return std::string(what_if.figure.name) == kWindow; }
+// Of columns.
+std::string Heading(const WhatIf& what_if) {
+  return IsOfWindow(what_if) ? "window" : what_if.figure.name;
 }
 
 std::string Percent(double change) { return fmt::format("{:+.1f} %", 100 * change); }
@@ -64,8 +71,9 @@ std::string ValueCell(const std::optional<Change>& change) {
 }
 
 std::string SinglesText(const WhatIf& what_if, size_t width) {
+  const std::string heading = Heading(what_if);
   trace::Table table(
-      {"parameter", "value", "faster", "window", "slower", "window", "unit", "source"});
+      {"parameter", "value", "faster", heading, "slower", heading, "unit", "source"});
   for (const Answer& answer : what_if.answers) {
     if (!HasEffect(what_if, answer)) continue;
     table.Add(
@@ -74,18 +82,24 @@ std::string SinglesText(const WhatIf& what_if, size_t width) {
          ChangeCell(what_if, answer.faster), ValueCell(answer.slower),
          ChangeCell(what_if, answer.slower), answer.parameter.unit, answer.parameter.source});
   }
-  if (table.empty()) return "No parameter changes the launch window.\n";
-  return "Launch window with one parameter changed:\n" + table.ToString("  ", width);
+  const bool of_window = IsOfWindow(what_if);
+  if (table.empty()) {
+    return fmt::format("No parameter changes {}.\n",
+                       of_window ? "the launch window" : what_if.figure.name);
+  }
+  return fmt::format("{} with one parameter changed:\n",
+                     of_window ? "Launch window" : what_if.figure.name) +
+         table.ToString("  ", width);
 }
 
 std::string PairsText(const WhatIf& what_if, size_t width) {
   if (what_if.pairs.empty()) return "";
-  trace::Table table({"both faster", "and", "window", "change", "if independent"}, 2);
+  trace::Table table({"both faster", "and", Heading(what_if), "change", "if independent"}, 2);
   for (size_t i = 0; i < std::min(what_if.pairs.size(), kPairRows); ++i) {
     const PairAnswer& pair = what_if.pairs[i];
     table.Add({what_if.answers[pair.first].parameter.key,
                what_if.answers[pair.second].parameter.key,
-               pair.result.ended() ? Window(pair.result) : Name(pair.result.status),
+               pair.result.ended() ? FigureOf(what_if, pair.result) : Name(pair.result.status),
                Percent(ChangeOf(what_if, pair.result)), Percent(ExpectedOf(what_if, pair))});
   }
   return "\nPairs, those that help each other most first:\n" + table.ToString("  ", width);
@@ -135,7 +149,7 @@ Json ToJson(const WhatIf& what_if) {
     Json keys = Json::array(), values = Json::array();
     for (const size_t i : {pair.first, pair.second}) {
       keys.push_back(what_if.answers[i].parameter.key);
-      values.push_back(BetterOf(what_if.answers[i])->value);
+      values.push_back(BetterOf(what_if, what_if.answers[i])->value);
     }
     Json json = {{"keys", std::move(keys)}, {"values", std::move(values)}};
     if (pair.result.ended()) {
@@ -151,14 +165,19 @@ Json ToJson(const WhatIf& what_if) {
     left_out.push_back({{"key", one.key}, {"reason", one.reason}});
   Json base = ToJson(what_if.base);
   base.erase("wall_s");
-  return {{"config", what_if.config},  {"factor", what_if.factor},
-          {"base", std::move(base)},   {"parameters", std::move(parameters)},
-          {"pairs", std::move(pairs)}, {"left_out", std::move(left_out)}};
+  return {{"config", what_if.config},
+          {"factor", what_if.factor},
+          {"figure", what_if.figure.name},
+          {"base", std::move(base)},
+          {"parameters", std::move(parameters)},
+          {"pairs", std::move(pairs)},
+          {"left_out", std::move(left_out)}};
 }
 
 std::string ToText(const WhatIf& what_if, size_t width) {
-  std::string text = fmt::format("{}: {} from first to last launch operation\n\n", what_if.config,
-                                 Window(what_if.base));
+  std::string text = fmt::format(
+      "{}: {} {}\n\n", what_if.config, FigureOf(what_if, what_if.base),
+      IsOfWindow(what_if) ? "from first to last launch operation" : what_if.figure.description);
   text += SinglesText(what_if, width);
   const bool has_threshold =
       std::any_of(what_if.answers.begin(), what_if.answers.end(), [&](const Answer& answer) {

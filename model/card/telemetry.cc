@@ -4,8 +4,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "model/common/transfer.h"
-
 namespace spyre::model {
 
 CardTelemetry::CardTelemetry(const sc_core::sc_module_name& name, const CardConfig& config,
@@ -39,17 +37,14 @@ CounterValues CardTelemetry::ReadCounters(uint32_t function) const {
   return values;
 }
 
-void CardTelemetry::Evaluate(PowerModel& power) const {
-  const CounterValues card = counters_.ReadCard(NowPs());
+Activity CardTelemetry::Done() const {
+  const WorkDone work = counters_.ReadCardWork();
   Activity done = ActivityOf(units_());
   // Also where the memory's channels are not simulated (card.fidelity = "functional").
-  done.memory_bytes = before_reset_.memory_bytes + card[PerformanceCounter::kDeviceRead] +
-                      card[PerformanceCounter::kDeviceWritten];
-  done.fp16_macs = before_reset_.fp16_macs + card[PerformanceCounter::kPtActive] *
-                                                 config_.core.pt_macs_per_cycle *
-                                                 config_.core.corelets;
-  done.busy_ps = before_reset_.busy_ps + card[PerformanceCounter::kBusy];
-  power.Update(NowPs(), done);
+  done.memory_bytes = before_reset_.memory_bytes + work.bytes_read + work.bytes_written;
+  done.fp16_macs = before_reset_.fp16_macs + work.fp16_macs;
+  done.busy_ps = before_reset_.busy_ps + counters_.ReadCard(NowPs())[PerformanceCounter::kBusy];
+  return done;
 }
 
 SensorReadings CardTelemetry::ReadSensors() {
@@ -76,14 +71,12 @@ SensorReadings CardTelemetry::ReadSensors() {
   return readings;
 }
 
-// What was done before is kept, rounded to whole cycles of the PT arrays.
+// What was done before is kept.
 void CardTelemetry::CardReset() {
-  const CounterValues card = counters_.ReadCard(NowPs());
-  before_reset_.memory_bytes +=
-      card[PerformanceCounter::kDeviceRead] + card[PerformanceCounter::kDeviceWritten];
-  before_reset_.fp16_macs +=
-      card[PerformanceCounter::kPtActive] * config_.core.pt_macs_per_cycle * config_.core.corelets;
-  before_reset_.busy_ps += card[PerformanceCounter::kBusy];
+  const WorkDone work = counters_.ReadCardWork();
+  before_reset_.memory_bytes += work.bytes_read + work.bytes_written;
+  before_reset_.fp16_macs += work.fp16_macs;
+  before_reset_.busy_ps += counters_.ReadCard(NowPs())[PerformanceCounter::kBusy];
   counters_.RestartAll(NowPs());
   mmu_.RestartPeak();
   errors_ = {};

@@ -17,6 +17,7 @@
 #include "model/common/hardware_error.h"
 #include "model/common/performance_counters.h"
 #include "model/common/resource.h"
+#include "model/common/transfer.h"
 #include "model/mmu/mmu.h"
 #include "model/power/power_model.h"
 
@@ -63,6 +64,8 @@ class CardTelemetry final : public sc_core::sc_module, public HardwareErrorSink 
   // Of a function that the card does not have: zeros.
   CounterValues ReadCounters(uint32_t function) const;
   SensorReadings ReadSensors();
+  // What the sensors' energy is counted from: everything that the card has done in its life.
+  Activity Done() const;
   const ErrorCounts& errors() const { return errors_; }
   void Report(const HardwareError& error) override;
 
@@ -73,7 +76,7 @@ class CardTelemetry final : public sc_core::sc_module, public HardwareErrorSink 
   void CardReset();  // all but what is physical starts again
 
  private:
-  void Evaluate(PowerModel& power) const;
+  void Evaluate(PowerModel& power) const { power.Update(NowPs(), Done()); }
   void BeginWork();  // an operation is about to run
   void Throttle();   // process, while something runs
   void FollowGovernor();

@@ -73,8 +73,7 @@ void PerformanceCounters::RestartAll(uint64_t now_ps) {
   for (Running& running : running_) running.counted = *running.work;
 }
 
-CounterValues PerformanceCounters::ReadGroup(const Group& group, uint64_t now_ps) const {
-  using Counter = PerformanceCounter;
+WorkDone PerformanceCounters::WorkOf(const Group& group) const {
   const bool card = &group == &card_;
   WorkDone work = group.work;
   for (const Running& running : running_) {
@@ -84,6 +83,12 @@ CounterValues PerformanceCounters::ReadGroup(const Group& group, uint64_t now_ps
       Add(work, *running.work);
     }
   }
+  return work;
+}
+
+CounterValues PerformanceCounters::ReadGroup(const Group& group, uint64_t now_ps) const {
+  using Counter = PerformanceCounter;
+  const WorkDone work = WorkOf(group);
   CounterValues values = group.values;
   if (group.operations_running > 0) values[Counter::kBusy] += now_ps - group.busy_since_ps;
   values[Counter::kTime] = now_ps;

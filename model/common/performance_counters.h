@@ -91,6 +91,9 @@ class PerformanceCounters {
   // --- readers; kMemory and kMemoryPeak are for the caller to fill in ---
   CounterValues Read(unsigned function, uint64_t now_ps) const;
   CounterValues ReadCard(uint64_t now_ps) const { return ReadGroup(card_, now_ps); }
+  // Of the card, with what running operations have done so far: exact where kPtActive is in whole
+  // cycles.
+  WorkDone ReadCardWork() const { return WorkOf(card_); }
   bool busy() const { return !running_.empty(); }
 
  private:
@@ -115,6 +118,7 @@ class PerformanceCounters {
   static void BeginIn(Group& group, uint64_t now_ps);
   static void EndIn(Group& group, uint64_t now_ps);
   static void Add(WorkDone& sum, const WorkDone& more);
+  WorkDone WorkOf(const Group& group) const;
   CounterValues ReadGroup(const Group& group, uint64_t now_ps) const;
 
   const uint64_t macs_per_cycle_;

@@ -27,6 +27,12 @@ Activity operator-(const Activity& now, const Activity& before) {
           now.busy_ps - before.busy_ps};
 }
 
+Activity operator+(const Activity& a, const Activity& b) {
+  return {a.fp16_macs + b.fp16_macs,   a.vector_bytes + b.vector_bytes, a.lx_bytes + b.lx_bytes,
+          a.ring_bytes + b.ring_bytes, a.memory_bytes + b.memory_bytes, a.pcie_bytes + b.pcie_bytes,
+          a.busy_ps + b.busy_ps};
+}
+
 Activity ActivityOf(const std::vector<UnitStatistics>& units) {
   Activity activity;
   for (const UnitStatistics& unit : units) {
@@ -43,6 +49,11 @@ Activity ActivityOf(const std::vector<UnitStatistics>& units) {
     }
   }
   return activity;
+}
+
+Energy operator+(const Energy& a, const Energy& b) {
+  return {a.idle + b.idle, a.busy + b.busy, a.macs + b.macs,     a.vector + b.vector,
+          a.lx + b.lx,     a.ring + b.ring, a.memory + b.memory, a.pcie + b.pcie};
 }
 
 Energy EnergyOf(const PowerConfig& power, const Activity& activity, uint64_t span_ps) {

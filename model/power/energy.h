@@ -24,6 +24,7 @@ struct Activity {
 };
 // Since an earlier reading.
 Activity operator-(const Activity& now, const Activity& before);
+Activity operator+(const Activity& a, const Activity& b);
 
 // From the counters of the card's units (Card::Statistics); what they do not tell, fp16_macs and
 // busy_ps, is the caller's to add.
@@ -35,6 +36,7 @@ struct Energy {
 
   double Total() const { return idle + busy + macs + vector + lx + ring + memory + pcie; }
 };
+Energy operator+(const Energy& a, const Energy& b);
 // Of a span of `span_ps` in which `activity` was done.
 Energy EnergyOf(const PowerConfig& power, const Activity& activity, uint64_t span_ps);
 
