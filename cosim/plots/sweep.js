@@ -4,8 +4,11 @@
 
 function draw(page, data) {
   const keys = data.keys.map(name => ({ name, label: name }));
-  const figures = data.figures.map(figure => ({ ...figure, label: figure.name.replaceAll("_", " ") }));
-  const columns = [...keys, ...figures], done = data.rows.filter(row => row.status === "done");
+  const done = data.rows.filter(row => row.status === "done");
+  // Not those that no point has.
+  const isThere = ({ name }) => !done.length || data.objectives.includes(name) || done.some(row => name in row);
+  const figures = data.figures.filter(isThere).map(figure => ({ ...figure, label: figure.name.replaceAll("_", " ") }));
+  const columns = [...keys, ...figures];
   const column = name => columns.find(other => other.name === name);
   const better = figure => figure.more_is_better ? (a, b) => a > b : (a, b) => a < b;
   const describe = row => [`point ${row.point}`, ...keys.map(key => `${key.name} = ${row[key.name]}`),

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <optional>
 
 #include "cosim/sweep/pareto.h"
@@ -22,7 +23,8 @@ std::optional<double> ObjectiveOf(const SweepResults& results, const SweepRow& r
     if (!value.is_number()) return std::nullopt;
     return sign * value.get<double>();
   }
-  return sign * row.result.Number(objective.name);
+  const double number = row.result.Number(objective.name);
+  return std::isnan(number) ? std::nullopt : std::optional(sign * number);
 }
 
 std::string CsvCell(const std::string& text) {

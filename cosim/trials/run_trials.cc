@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <csignal>
 #include <filesystem>
 #include <nlohmann/json.hpp>
@@ -135,6 +136,7 @@ TrialResult FiguresOf(const RunResult& run) {
                     static_cast<double>(run.plan.cores_used),
                     static_cast<double>(run.plan.lx_bytes_used),
                     energy_uj,
+                    energy ? energy->UjPerToken().value_or(NAN) : NAN,
                     energy_uj * launch_ps / 1e6};
   result.texts = {launches.roofline.bound.resource, DivisionText(run.plan)};
   return result;

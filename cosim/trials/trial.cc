@@ -52,7 +52,9 @@ const std::vector<Figure>& NumberFigures() {
       {"memory_share", "", "of device memory's peak", true},
       {"cores_used", "cores", "cores that the work division uses"},
       {"lx_bytes_used", "bytes", "LX of a core that the program uses"},
-      {"energy_uj", "uJ", "energy of the launches (docs/energy.md)", false, true},
+      {"energy_uj", "uJ", "energy of the launches, by card.power", false, true},
+      {"energy_per_token_uj", "uJ",
+       "the same by new tokens; none without workload.tokens or a model", false, true, true},
       {"energy_delay_uj_us", "uJ us", "energy of the launches, times their window", false, true},
   };
   return figures;
@@ -86,8 +88,10 @@ std::string FigureText(const Figure& figure, double value) {
 
 Json ToJson(const TrialResult& result) {
   Json json = {{"status", Name(result.status)}, {"reason", result.reason}};
-  for (size_t i = 0; i < result.numbers.size(); ++i)
-    json[NumberFigures()[i].name] = NumberJson(result.numbers[i]);
+  for (size_t i = 0; i < result.numbers.size(); ++i) {
+    if (!std::isnan(result.numbers[i]))
+      json[NumberFigures()[i].name] = NumberJson(result.numbers[i]);
+  }
   for (size_t i = 0; i < result.texts.size(); ++i) json[TextFigures()[i].name] = result.texts[i];
   json["wall_s"] = result.wall_s;
   return json;
@@ -103,8 +107,10 @@ TrialResult TrialResultOf(const Json& json) {
     result.reason = FieldOf(json, "reason").get<std::string>();
     result.wall_s = FieldOf(json, "wall_s").get<double>();
     if (json.find(NumberFigures().front().name) == json.end()) return result;
-    for (const Figure& figure : NumberFigures())
-      result.numbers.push_back(FieldOf(json, figure.name).get<double>());
+    for (const Figure& figure : NumberFigures()) {
+      const bool is_none = figure.may_be_none && !json.contains(figure.name);
+      result.numbers.push_back(is_none ? NAN : FieldOf(json, figure.name).get<double>());
+    }
     for (const Figure& figure : TextFigures())
       result.texts.push_back(FieldOf(json, figure.name).get<std::string>());
     return result;

@@ -21,13 +21,14 @@ enum class TrialStatus : uint8_t {
 };
 const char* Name(TrialStatus status);  // "done", "wrong", "infeasible", "fault", "error"
 
-// A figure that every trial has which ran to its end.
+// A figure that every trial has which ran to its end, unless it says otherwise.
 struct Figure {
   const char* name;
   const char* unit;
   const char* description;
   bool more_is_better = false;
-  bool is_energy = false;  // and so depends on card.power.*
+  bool is_energy = false;    // and so depends on card.power.*
+  bool may_be_none = false;  // of a workload that has no such thing
 };
 // Numbers, in the order of TrialResult::numbers; then texts.
 const std::vector<Figure>& NumberFigures();
@@ -39,8 +40,9 @@ std::string FigureText(const Figure& figure, double value);
 
 struct TrialResult {
   TrialStatus status = TrialStatus::kError;
-  std::string reason;              // why it is not kDone
-  std::vector<double> numbers;     // one for each of NumberFigures(); empty: it did not end
+  std::string reason;  // why it is not kDone
+  // One for each of NumberFigures(), not a number: there is none; empty: it did not end.
+  std::vector<double> numbers;
   std::vector<std::string> texts;  // one for each of TextFigures(); empty likewise
   double wall_s = 0;               // of the host; differs from run to run
 
@@ -50,7 +52,7 @@ struct TrialResult {
 };
 
 // {"status": ..., "reason": ..., FIGURE: ..., "wall_s": ...}; figures of a trial that did not end
-// are not there.
+// are not there, nor are those of which there is none.
 nlohmann::ordered_json ToJson(const TrialResult& result);
 // Throws Error(kBadInput) if a field is missing or has the wrong type.
 TrialResult TrialResultOf(const nlohmann::ordered_json& json);

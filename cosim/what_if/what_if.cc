@@ -62,9 +62,10 @@ void AskSingles(const WhatIfOptions& options, const ConfigReader& reader, std::o
                                                                            : ErrorKind::kInternal;
     throw Error(kind, what_if.base.reason);
   }
-  if (what_if.base.Number(what_if.figure.name) == 0) {
-    throw BadInput("--figure {}: it is 0 in this run, so that no change of it can be told",
-                   what_if.figure.name)
+  const double figure = what_if.base.Number(what_if.figure.name);
+  if (figure == 0 || std::isnan(figure)) {
+    throw BadInput("--figure {}: {}, so that no change of it can be told", what_if.figure.name,
+                   figure == 0 ? "it is 0 in this run" : "this run has none")
         .Subject("--figure");
   }
   size_t next = 1;

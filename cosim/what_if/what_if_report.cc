@@ -175,9 +175,10 @@ Json ToJson(const WhatIf& what_if) {
 }
 
 std::string ToText(const WhatIf& what_if, size_t width) {
-  std::string text = fmt::format(
-      "{}: {} {}\n\n", what_if.config, FigureOf(what_if, what_if.base),
-      IsOfWindow(what_if) ? "from first to last launch operation" : what_if.figure.description);
+  std::string text =
+      fmt::format("{}: {}{}\n\n", what_if.config, FigureOf(what_if, what_if.base),
+                  IsOfWindow(what_if) ? std::string(" from first to last launch operation")
+                                      : fmt::format(", {}", what_if.figure.description));
   text += SinglesText(what_if, width);
   const bool has_threshold =
       std::any_of(what_if.answers.begin(), what_if.answers.end(), [&](const Answer& answer) {

@@ -217,11 +217,59 @@ TEST(WhatIf, TheEffectOfAParameterIsThatOfTwoRuns) {
             window({"card.memory.controller_ns=35", "host.submit_ns=75"}));
   // Sorted by what helps, and the value that the card refuses is named.
   for (size_t i = 1; i < what_if.answers.size(); ++i) {
-    EXPECT_LE(ChangeOf(what_if, BetterOf(what_if.answers[i - 1])->result),
-              ChangeOf(what_if, BetterOf(what_if.answers[i])->result));
+    EXPECT_LE(ChangeOf(what_if, BetterOf(what_if, what_if.answers[i - 1])->result),
+              ChangeOf(what_if, BetterOf(what_if, what_if.answers[i])->result));
   }
   EXPECT_THAT(ToText(what_if, 100), HasSubstr("card.memory.t_ras_ps = 85000: "));
   EXPECT_THAT(ToText(what_if, 100), HasSubstr("card.memory.t_rc_ps = 61250 is below"));
+}
+
+// 19 W for the whole window are idle power, whatever happens in it.
+TEST(WhatIf, OfAnEnergyAsksAboutPrices) {
+  WhatIfOptions options;
+  options.sets = {"workload.op=add", "workload.rows=128", "workload.cols=256"};
+  options.parameters = {"card.power.idle_mw", "card.power.mac_fj"};
+  options.figure = "energy_uj";
+  std::ostringstream messages;
+  const WhatIf what_if = AskWhatIf(options, Reader, messages);
+  const double energy_uj = what_if.base.Number("energy_uj");
+  const double window_ns = what_if.base.Number("launch_ns");
+  EXPECT_NEAR(what_if.base.Number("energy_delay_uj_us"), energy_uj * window_ns / 1000,
+              1e-9 * energy_uj * window_ns);
+  ASSERT_EQ(what_if.answers.size(), 2u);
+  const Answer& idle = what_if.answers[0];
+  EXPECT_EQ(idle.parameter.key, "card.power.idle_mw") << "what helps most is first";
+  EXPECT_EQ(idle.faster->value, 9500u);
+  EXPECT_EQ(idle.faster->result.Number("launch_ns"), window_ns);
+  EXPECT_NEAR(ChangeOf(what_if, idle.faster->result), -9.5e-3 * window_ns / energy_uj, 1e-9);
+  EXPECT_NEAR(ChangeOf(what_if, idle.slower->result), 19e-3 * window_ns / energy_uj, 1e-9);
+  EXPECT_EQ(ChangeOf(what_if, what_if.answers[1].faster->result), 0) << "no MACs in an add";
+  const std::string text = ToText(what_if, 120);
+  EXPECT_THAT(text, HasSubstr(" uJ, energy of the launches"));
+  EXPECT_THAT(text, HasSubstr("energy_uj with one parameter changed:"));
+  EXPECT_EQ(ToJson(what_if)["figure"], "energy_uj");
+}
+
+TEST(WhatIf, OfAFigureOfWhichMoreIsBetterSortsByTheGain) {
+  WhatIfOptions options;
+  options.sets = {"workload.m=64", "workload.k=128", "workload.n=64", "workload.functional=false"};
+  options.parameters = {"host.submit_ns", "card.memory.controller_ns"};
+  options.figure = "tmac_per_s";
+  options.pairs = 0;
+  std::ostringstream messages;
+  const WhatIf what_if = AskWhatIf(options, Reader, messages);
+  ASSERT_EQ(what_if.answers[0].parameter.key, "card.memory.controller_ns");
+  EXPECT_GT(ChangeOf(what_if, what_if.answers[0].faster->result), 0);
+  EXPECT_LT(CostOf(what_if, what_if.answers[0].faster->result), 0);
+  options.sets = {"workload.op=add", "workload.rows=64", "workload.cols=64"};
+  EXPECT_THAT(test::BadInputOf([&] { AskWhatIf(options, Reader, messages); }),
+              HasSubstr("--figure tmac_per_s: it is 0 in this run"));
+  options.figure = "energy_per_token_uj";
+  EXPECT_THAT(test::BadInputOf([&] { AskWhatIf(options, Reader, messages); }),
+              HasSubstr("this run has none"));
+  options.figure = "energy";
+  EXPECT_THAT(test::BadInputOf([&] { AskWhatIf(options, Reader, messages); }),
+              HasSubstr("energy_uj"));
 }
 
 TEST(WhatIf, AConfigurationThatDoesNotRunIsRefused) {

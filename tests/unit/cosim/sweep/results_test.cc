@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <sstream>
 
 #include "tests/unit/cosim/sweep/example_results.h"
@@ -39,6 +40,20 @@ TEST(Results, AnObjectiveOfWhichMoreIsBetterIsTurnedRound) {
   MarkFront(results);
   EXPECT_TRUE(results.rows[2].on_front);
   EXPECT_FALSE(results.rows[0].on_front);
+}
+
+TEST(Results, APointWithoutAFigureIsOnNoFrontOfIt) {
+  SweepResults results = test::ExampleResults();
+  results.objectives = {{"energy_per_token_uj", false}};
+  const size_t per_token = NumberFigure("energy_per_token_uj");
+  results.rows[0].result.numbers[per_token] = std::nan("");
+  results.rows[1].result.numbers[per_token] = 5;
+  results.rows[2].result.numbers[per_token] = 6;
+  MarkFront(results);
+  EXPECT_FALSE(results.rows[0].on_front);
+  EXPECT_TRUE(results.rows[1].on_front);
+  EXPECT_FALSE(results.rows[2].on_front);
+  EXPECT_THAT(LinesOf(ToCsv(results))[1], HasSubstr(",0,,0,memory,")) << "between its neighbours";
 }
 
 TEST(Results, CsvQuotesWhatNeedsIt) {

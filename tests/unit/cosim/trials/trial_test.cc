@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "tests/unit/error_of.h"
@@ -41,6 +42,16 @@ TEST(Trial, OneThatDidNotEndHasNoFigures) {
   const TrialResult back = TrialResultOf(ToJson(result));
   EXPECT_FALSE(back.ended());
   EXPECT_EQ(back.reason, "too large");
+}
+
+TEST(Trial, AFigureThatThereIsNotStaysAway) {
+  TrialResult result = Example();
+  const size_t per_token = NumberFigure("energy_per_token_uj");
+  result.numbers[per_token] = NAN;
+  const Json line = ToJson(result);
+  EXPECT_FALSE(line.contains("energy_per_token_uj"));
+  EXPECT_TRUE(line.contains("energy_uj"));
+  EXPECT_TRUE(std::isnan(TrialResultOf(line).numbers[per_token]));
 }
 
 TEST(Trial, WholeNumbersLookLikeWholeNumbers) {

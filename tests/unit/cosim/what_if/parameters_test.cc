@@ -76,6 +76,23 @@ TEST(WhatIfParameters, WhatAConfigurationDoesNotUseIsLeftOut) {
   EXPECT_TRUE(is_left_out(config, "card.memory.t_rfc_ab_ps"));
 }
 
+TEST(WhatIfParameters, PricesAreAskedAboutEnergyAlone) {
+  const Parameters prices = ParametersOf({}, {"card.power"}, Effect::kEnergy);
+  std::vector<std::string> keys;
+  for (const Parameter& parameter : prices.asked) keys.push_back(parameter.key);
+  EXPECT_THAT(keys, ElementsAre("card.power.idle_mw", "card.power.busy_mw", "card.power.mac_fj",
+                                "card.power.vector_byte_fj", "card.power.lx_byte_fj",
+                                "card.power.ring_byte_fj", "card.power.memory_byte_fj",
+                                "card.power.pcie_byte_fj"));
+  EXPECT_THAT(Faster(prices.asked[0], 2), Optional(9500u));  // cheaper
+  EXPECT_THAT(Slower(prices.asked[2], 2), Optional(1600u));
+  EXPECT_FALSE(prices.left_out.empty()) << "heat and throttling";
+  for (const Parameter& parameter : ParametersOf({}, {}).asked)
+    EXPECT_NE(parameter.key.rfind("card.power.", 0), 0u) << parameter.key;
+  EXPECT_THAT(test::BadInputOf([] { ParametersOf({}, {"card.power.mac_fj"}); }),
+              HasSubstr("--figure energy_uj"));
+}
+
 TEST(WhatIfParameters, RefusalsNameTheKey) {
   const auto refusal = [](const std::string& key) {
     return test::BadInputOf([&] { ParametersOf({}, {key}); });
