@@ -93,7 +93,7 @@ SlurmJob Submit(const std::vector<std::string>& words) {
   const std::string last = lines.empty() ? "" : lines.back();
   const size_t semicolon = std::min(last.find(';'), last.size());
   SlurmJob job = {last.substr(0, semicolon),
-                        semicolon == last.size() ? "" : last.substr(semicolon + 1)};
+                  semicolon == last.size() ? "" : last.substr(semicolon + 1)};
   if (!IsNumber(job.id)) {
     throw BadInput(
         "--slurm: sbatch gave no number of a job:\n  {}\nsqueue says whether it has submitted one",
