@@ -4,6 +4,7 @@
 #   --vm     also what the tests in a virtual machine need (ctest label vm)
 #   --page   also what the tests of the report page need (ctest label page), and what builds it: a browser, and packages
 #            of npm in traces/page/node_modules
+#   --slurm  also what the tests on a Slurm of one node need (ctest label slurm)
 set -euo pipefail
 
 packages=(
@@ -20,6 +21,7 @@ page=""
 while [ $# -gt 0 ]; do
   case "$1" in
     --vm) packages+=(qemu-system-x86 linux-image-cloud-amd64 busybox-static cpio) ;;
+    --slurm) packages+=(slurmctld slurmd slurm-client munge) ;;
     --page)
       packages+=(chromium)
       command -v node >/dev/null || packages+=(nodejs)
@@ -27,7 +29,7 @@ while [ $# -gt 0 ]; do
       page="yes"
       ;;
     *)
-      echo "setup.sh: unknown option $1 (known: --vm --page)" >&2
+      echo "setup.sh: unknown option $1 (known: --vm --page --slurm)" >&2
       exit 2
       ;;
   esac

@@ -17,6 +17,7 @@
 #include "base/files.h"
 #include "cosim/config/config.h"
 #include "cosim/sweep/journal.h"
+#include "cosim/sweep/slurm_sweep.h"
 #include "cosim/sweep/sqlite_file.h"
 #include "cosim/sweep/sweep_page.h"
 #include "cosim/sweep/sweep_text.h"
@@ -98,29 +99,9 @@ void WriteResults(const PlannedSweep& planned, const SweepResults& results) {
   WriteFile(planned.out + "/index.html", SweepPage(results), "page");
 }
 
-// The points of the shard that no journal has. A process that died may have been killed for want
-// of memory, so its point is tried again.
-std::vector<uint64_t> PointsToRun(const PlannedSweep& planned, const Shard& shard) {
-  const std::map<uint64_t, TrialResult> done = ReadAll(planned);
-  std::vector<uint64_t> points;
-  for (uint64_t point = shard.index - 1; point < planned.points.size(); point += shard.count) {
-    const auto found = done.find(point);
-    if (found == done.end() || found->second.status == TrialStatus::kError) points.push_back(point);
-  }
-  return points;
-}
-
 void RunPoints(const PlannedSweep& planned, const SweepOptions& options, const ConfigReader& reader,
                std::ostream& messages) {
-  std::error_code error;
-  fs::create_directories(planned.out, error);
-  if (error) throw BadInput("--out {}: cannot make it: {}", planned.out, error.message());
-  if (!options.resume && !JournalsIn(planned.out).empty()) {
-    throw BadInput(
-        "{} has the results of a sweep; --resume goes on with it, --out DIR puts this one "
-        "elsewhere",
-        planned.out);
-  }
+  PrepareDirectory(planned, options.resume);
   Journal journal(JournalPath(planned, options.shard), HeaderOf(planned));
   const std::vector<uint64_t> points = PointsToRun(planned, options.shard);
   TrialOptions trials;
@@ -188,6 +169,28 @@ PlannedSweep PlanSweep(const SweepOptions& options, const ConfigReader& reader) 
   return planned;
 }
 
+void PrepareDirectory(const PlannedSweep& planned, bool resume) {
+  std::error_code error;
+  fs::create_directories(planned.out, error);
+  if (error) throw BadInput("--out {}: cannot make it: {}", planned.out, error.message());
+  if (!resume && !JournalsIn(planned.out).empty()) {
+    throw BadInput(
+        "{} has the results of a sweep; --resume goes on with it, --out DIR puts this one "
+        "elsewhere",
+        planned.out);
+  }
+}
+
+std::vector<uint64_t> PointsToRun(const PlannedSweep& planned, const Shard& shard) {
+  const std::map<uint64_t, TrialResult> done = ReadAll(planned);
+  std::vector<uint64_t> points;
+  for (uint64_t point = shard.index - 1; point < planned.points.size(); point += shard.count) {
+    const auto found = done.find(point);
+    if (found == done.end() || found->second.status == TrialStatus::kError) points.push_back(point);
+  }
+  return points;
+}
+
 SweepResults CollectSweep(const PlannedSweep& planned) {
   SweepResults results;
   results.name = fs::path(planned.grid.path).stem().string();
@@ -210,13 +213,21 @@ SweepResults CollectSweep(const PlannedSweep& planned) {
 int RunSweep(const SweepOptions& options, const ConfigReader& reader, std::ostream& out,
              std::ostream& messages) {
   const PlannedSweep planned = PlanSweep(options, reader);
-  if (!options.collect) RunPoints(planned, options, reader, messages);
+  std::string slurm_text;
+  if (options.slurm) {
+    std::optional<std::string> text = RunOnSlurm(planned, options, out, messages);
+    if (!text) return 0;
+    slurm_text = std::move(*text);
+  } else if (!options.collect) {
+    RunPoints(planned, options, reader, messages);
+  }
   const SweepResults results = CollectSweep(planned);
   if (options.collect && results.rows.empty())
     throw BadInput("{}: there is no journal of this sweep; run it first", planned.out);
   const bool is_whole = results.rows.size() == results.points;
-  if (is_whole || options.collect) WriteResults(planned, results);
-  out << SweepText(planned, results, is_whole || options.collect);
+  const bool has_files = is_whole || options.collect || (options.slurm && !results.rows.empty());
+  if (has_files) WriteResults(planned, results);
+  out << SweepText(planned, results, has_files) << slurm_text;
   if (options.shard.count > 1 && !options.collect && !is_whole) {
     // A shard is done when its own points are.
     SweepResults own = results;

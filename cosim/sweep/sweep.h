@@ -9,12 +9,14 @@
 
 #include <cstdint>
 #include <iosfwd>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "cosim/sweep/expand.h"
 #include "cosim/sweep/grid.h"
 #include "cosim/sweep/results.h"
+#include "cosim/sweep/slurm_options.h"
 #include "cosim/trials/run_trials.h"
 
 namespace spyre::cosim {
@@ -34,6 +36,9 @@ struct SweepOptions {
   bool resume = false;   // go on with what is in `out`
   bool collect = false;  // run nothing: make the results of the journals that are there
   bool traces = false;   // as sweep.traces
+  // Given: the points are run by a Slurm cluster (slurm_sweep.h), `jobs` of each task at a time, at
+  // least one.
+  std::optional<SlurmOptions> slurm;
 };
 
 // A grid with everything that follows from it.
@@ -45,6 +50,14 @@ struct PlannedSweep {
   std::string digest;
 };
 PlannedSweep PlanSweep(const SweepOptions& options, const ConfigReader& reader);
+
+// Makes planned.out. Throws Error(kBadInput) if that cannot be, or if it has the journals of a
+// sweep and this one is not to be resumed.
+void PrepareDirectory(const PlannedSweep& planned, bool resume);
+
+// The points of the shard that no journal has. A process that died may have been killed for want
+// of memory, so its point is tried again.
+std::vector<uint64_t> PointsToRun(const PlannedSweep& planned, const Shard& shard);
 
 // Results of all journals in planned.out, whoever wrote them.
 SweepResults CollectSweep(const PlannedSweep& planned);
