@@ -14,6 +14,7 @@
 #include "traces/critical_path.h"
 #include "traces/diff.h"
 #include "traces/diff_explain.h"
+#include "traces/lx_occupancy.h"
 #include "traces/query.h"
 #include "traces/report.h"
 #include "traces/result_file.h"
@@ -29,7 +30,7 @@ constexpr double kMaxNs = 1.8e16;  // of a 64-bit number of ps
 
 struct Arguments {
   std::string file, file_b, output, kernel;
-  size_t segments = 8;
+  size_t segments = 8, rows = 20;
   bool json = false, per_core = false, exit_code = false, since_launch = false;
   uint64_t top = 0;
   TimeUnit unit = TimeUnit::kNs;
@@ -125,6 +126,17 @@ int RunDiff(const Arguments& args, std::ostream& out) {
   return args.tolerance_percent == 0 || DiffersBy(explanation, tolerance) ? 1 : 0;
 }
 
+int RunLx(const Arguments& args, std::ostream& out) {
+  const Trace trace = ReadTrace(args.file);
+  const LxOccupancy occupancy = LxOverTime(trace);
+  if (args.json) {
+    out << ToJson(occupancy).dump(2) << '\n';
+  } else {
+    out << ToText(occupancy, LaunchBeginPs(trace), args.rows);
+  }
+  return 0;
+}
+
 int RunReport(const Arguments& args, std::ostream& out) {
   const std::string path = ResultPath(args.output, args.file, ".html");
   if (!args.file_b.empty() && path != "-") RefuseToOverwrite(path, {args.file_b});
@@ -210,6 +222,10 @@ void AddTraceCommands(command_line::Command& trace, std::ostream& out) {
       .ShowDefault();
   query.Add("--top", a->top, "the N longest").Placeholder("N");
   query.Add("--limit", a->query.limit, "records shown").ShowDefault();
+
+  Command& lx = add("lx", "Print what the scratchpads of the cores (LX) held, over time", RunLx);
+  add_json(lx);
+  lx.Add("--rows", a->rows, "times shown, and buffers of each program").ShowDefault();
 
   Command& diff = add("diff", "Compare two runs: what takes longer, what moves more", RunDiff);
   diff.Add("FILE_B", a->file_b, "the trace to compare with").Required().Completes(Words::kFiles);

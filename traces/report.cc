@@ -14,8 +14,10 @@
 #include "traces/deflate.h"
 #include "traces/report_levels.h"
 #include "traces/report_slices.h"
+#include "traces/run_results.h"
 #include "traces/summary.h"
 #include "traces/text.h"
+#include "traces/window.h"
 
 namespace spyre::trace {
 namespace {
@@ -33,37 +35,12 @@ constexpr const char* kReportFields[] = {"workload", "window_ns", "launch_ns",  
                                          "overlap",  "host",      "decisions",  "device_memory",
                                          "memory",   "kernels",   "corrections"};
 
-struct LaunchWindow {
-  uint64_t begin_ps;
-  uint64_t end_ps;
-};
-
-// From the first record of the first launch to the end of the last kernel's stream operations.
-LaunchWindow LaunchOf(const Trace& trace, const Summary& summary,
-                      const std::vector<KernelRun>& kernels) {
-  LaunchWindow launch{summary.begin_ps, summary.end_ps};
-  if (kernels.empty()) return launch;
-  launch = {kernels.front().start_ps, 0};
-  for (const KernelRun& kernel : kernels) launch.end_ps = std::max(launch.end_ps, kernel.end_ps);
-  // The call of the host that queued it, and the call that made this one.
-  const uint64_t flow = kernels.front().flow;
-  const Record* call = nullptr;
-  for (const Record& record : trace.records) {
-    if (flow != 0 && record.flow == flow && record.category == kHost &&
-        (call == nullptr || record.start_ps < call->start_ps)) {
-      call = &record;
-    }
-  }
-  if (call == nullptr) return launch;
-  uint64_t begin = call->start_ps;
-  for (const Record& record : trace.records) {
-    if (record.track == call->track && record.start_ps <= call->start_ps &&
-        record.end_ps >= call->end_ps) {
-      begin = std::min(begin, record.start_ps);
-    }
-  }
-  launch.begin_ps = std::min(launch.begin_ps, std::max(begin, summary.begin_ps));
-  return launch;
+// What the page's time counts from, and what it opens on: the launches, or the whole run if there
+// are none.
+Interval WindowOfPage(const Trace& trace, const Summary& summary) {
+  const Interval launches = LaunchWindow(trace);
+  return launches.end_ps > launches.start_ps ? launches
+                                             : Interval{summary.begin_ps, summary.end_ps};
 }
 
 Json TracksJson(const Trace& trace, const PageSlices& slices) {
@@ -77,7 +54,11 @@ Json TracksJson(const Trace& trace, const PageSlices& slices) {
   return tracks;
 }
 
-Json KernelsJson(const std::vector<KernelRun>& kernels) {
+Json KernelsJson(const std::vector<KernelRun>& kernels, const RunResults& results) {
+  const auto of = [](const auto& map, uint64_t flow, auto none) {
+    const auto found = map.find(flow);
+    return found == map.end() ? none : found->second;
+  };
   auto list = Json::array();
   for (const KernelRun& kernel : kernels) {
     if (list.size() == kKernelsListed) break;
@@ -85,7 +66,10 @@ Json KernelsJson(const std::vector<KernelRun>& kernels) {
                     {"name", kernel.name},
                     {"flow", kernel.flow},
                     {"start_ps", kernel.start_ps},
-                    {"end_ps", kernel.end_ps}});
+                    {"end_ps", kernel.end_ps},
+                    {"label", of(results.labels, kernel.flow, std::string())},
+                    {"program", of(results.programs, kernel.flow, std::string())},
+                    {"macs", of(results.macs, kernel.flow, uint64_t{0})}});
   }
   return list;
 }
@@ -149,7 +133,7 @@ Json PathsJson(const Trace& trace, const PageSlices& slices, std::vector<KernelR
 }
 
 Json HeadJson(const ReportRun& run, const Summary& summary, const PageSlices& slices,
-              const PageLevels& levels, const LaunchWindow& launch,
+              const PageLevels& levels, const Interval& launch,
               const std::vector<KernelRun>& kernels, size_t blocks) {
   const Trace& trace = run.trace;
   Json figures = ToJson(summary);
@@ -168,27 +152,29 @@ Json HeadJson(const ReportRun& run, const Summary& summary, const PageSlices& sl
       for (auto& kernel : report[list]) kernel.erase("step_executions");
     }
   }
-  return {{"title", Printable(run.title)},
-          {"begin_ps", summary.begin_ps},
-          {"end_ps", summary.end_ps},
-          {"launch", {launch.begin_ps, launch.end_ps}},
-          {"names", trace.names},
-          {"kinds", kinds},
-          {"tracks", TracksJson(trace, slices)},
-          {"blocks", blocks},
-          {"block_slices", kPageBlockSlices},
-          {"slices", slices.records.size()},
-          {"merged_below_ps", slices.merged_below_ps},
-          {"levels",
-           {{"bins", kLevelBins},
-            {"from_ps", levels.from_ps},
-            {"to_ps", levels.to_ps},
-            {"tracks", levels.tracks}}},
-          {"kernels", KernelsJson(kernels)},
-          {"all_kernels", kernels.size()},
-          {"paths", PathsJson(trace, slices, kernels)},
-          {"summary", figures},
-          {"report", run.report.is_object() ? report : Json(nullptr)}};
+  return {
+      {"title", Printable(run.title)},
+      {"begin_ps", summary.begin_ps},
+      {"end_ps", summary.end_ps},
+      {"launch", {launch.start_ps, launch.end_ps}},
+      {"names", trace.names},
+      {"kinds", kinds},
+      {"tracks", TracksJson(trace, slices)},
+      {"blocks", blocks},
+      {"block_slices", kPageBlockSlices},
+      {"slices", slices.records.size()},
+      {"merged_below_ps", slices.merged_below_ps},
+      {"levels",
+       {{"bins", kLevelBins},
+        {"from_ps", levels.from_ps},
+        {"to_ps", levels.to_ps},
+        {"tracks", levels.tracks}}},
+      {"kernels", KernelsJson(kernels, summary.results)},
+      {"all_kernels", kernels.size()},
+      {"lx", {{"core_bytes", summary.results.lx_bytes}, {"programs", ToJson(summary.results.lx)}}},
+      {"paths", PathsJson(trace, slices, kernels)},
+      {"summary", figures},
+      {"report", run.report.is_object() ? report : Json(nullptr)}};
 }
 
 std::string ForHtml(std::string_view text) {
@@ -219,9 +205,9 @@ void WriteElement(std::ostream& out, const std::string& id, std::string_view byt
 void WriteRun(const ReportRun& run, size_t number, size_t max_slices, std::ostream& out) {
   const Summary summary = Summarize(run.trace);
   const std::vector<KernelRun> kernels = Kernels(run.trace);
-  const LaunchWindow launch = LaunchOf(run.trace, summary, kernels);
+  const Interval launch = WindowOfPage(run.trace, summary);
   const PageSlices slices = SlicesForPage(run.trace, summary.begin_ps, max_slices);
-  const PageLevels levels = MakeLevels(slices, launch.begin_ps, launch.end_ps);
+  const PageLevels levels = MakeLevels(slices, launch.start_ps, launch.end_ps);
   const std::vector<std::string> blocks = EncodeSlices(run.trace, slices);
   const std::string prefix = fmt::format("run-{}-", number);
   WriteElement(out, prefix + "head",

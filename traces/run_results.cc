@@ -35,15 +35,53 @@ PathTimes CausesOf(const Json& object) {
   return path;
 }
 
+uint64_t NumberOf(const Json& object, const char* key) {
+  const auto found = object.is_object() ? object.find(key) : object.end();
+  return found != object.end() && found->is_number_unsigned() ? found->get<uint64_t>() : 0;
+}
+
+std::string TextOf(const Json& object, const char* key) {
+  const auto found = object.is_object() ? object.find(key) : object.end();
+  return found != object.end() && found->is_string() ? Printable(found->get<std::string>()) : "";
+}
+
+std::vector<LxProgram> ProgramsOf(const Json& lx) {
+  std::vector<LxProgram> programs;
+  const auto list = [](const Json& object, const char* key) -> const Json& {
+    static const Json kNone = Json::array();
+    const auto found = object.is_object() ? object.find(key) : object.end();
+    return found != object.end() && found->is_array() ? *found : kNone;
+  };
+  for (const Json& entry : list(lx, "programs")) {
+    LxProgram program;
+    program.program = TextOf(entry, "program");
+    for (const Json& step : list(entry, "steps"))
+      program.steps.push_back(step.is_string() ? Printable(step.get<std::string>()) : "");
+    for (const Json& buffer : list(entry, "buffers")) {
+      program.buffers.push_back({TextOf(buffer, "name"), NumberOf(buffer, "address"),
+                                 NumberOf(buffer, "bytes"), NumberOf(buffer, "first_step"),
+                                 NumberOf(buffer, "last_step"),
+                                 static_cast<uint32_t>(NumberOf(buffer, "cores"))});
+    }
+    programs.push_back(std::move(program));
+  }
+  return programs;
+}
+
 }  // namespace
 
 std::string EncodeRunResults(const RunResults& results) {
   Json kernels = Json::array();
   for (const auto& [flow, path] : results.kernels) {
     const auto macs = results.macs.find(flow);
-    kernels.push_back({{"flow", flow},
-                       {"macs", macs == results.macs.end() ? 0 : macs->second},
-                       {"causes_ns", CausesJson(path)}});
+    Json kernel = {{"flow", flow},
+                   {"macs", macs == results.macs.end() ? 0 : macs->second},
+                   {"causes_ns", CausesJson(path)}};
+    const auto label = results.labels.find(flow);
+    if (label != results.labels.end()) kernel["label"] = label->second;
+    const auto program = results.programs.find(flow);
+    if (program != results.programs.end()) kernel["program"] = program->second;
+    kernels.push_back(std::move(kernel));
   }
   const auto ns = [](uint64_t ps) { return static_cast<double>(ps) / 1e3; };
   const Json json = {{"launch",
@@ -53,7 +91,8 @@ std::string EncodeRunResults(const RunResults& results) {
                        {"host_ns", ns(results.host_ps)},
                        {"idle_ns", ns(results.idle_ps)},
                        {"causes_ns", CausesJson(results.path)}}},
-                     {"kernels", std::move(kernels)}};
+                     {"kernels", std::move(kernels)},
+                     {"lx", {{"core_bytes", results.lx_bytes}, {"programs", ToJson(results.lx)}}}};
   return json.dump();
 }
 
@@ -69,6 +108,10 @@ RunResults ParseRunResults(const std::string& text) {
     if (launch->is_object() && launch->contains("causes_ns"))
       results.path = CausesOf((*launch)["causes_ns"]);
   }
+  if (const auto lx = json.find("lx"); lx != json.end() && lx->is_object()) {
+    results.lx_bytes = NumberOf(*lx, "core_bytes");
+    results.lx = ProgramsOf(*lx);
+  }
   const auto kernels = json.find("kernels");
   if (kernels == json.end() || !kernels->is_array()) return results;
   for (const Json& kernel : *kernels) {
@@ -78,8 +121,28 @@ RunResults ParseRunResults(const std::string& text) {
     if (kernel.contains("causes_ns")) results.kernels[flow] = CausesOf(kernel["causes_ns"]);
     if (kernel.contains("macs") && kernel["macs"].is_number_unsigned())
       results.macs[flow] = kernel["macs"].get<uint64_t>();
+    if (kernel.contains("label")) results.labels[flow] = TextOf(kernel, "label");
+    if (kernel.contains("program")) results.programs[flow] = TextOf(kernel, "program");
   }
   return results;
+}
+
+Json ToJson(const std::vector<LxProgram>& programs) {
+  Json list = Json::array();
+  for (const LxProgram& program : programs) {
+    Json buffers = Json::array();
+    for (const LxBuffer& buffer : program.buffers) {
+      buffers.push_back({{"name", buffer.name},
+                         {"address", buffer.address},
+                         {"bytes", buffer.bytes},
+                         {"first_step", buffer.first_step},
+                         {"last_step", buffer.last_step},
+                         {"cores", buffer.cores}});
+    }
+    list.push_back(
+        {{"program", program.program}, {"steps", program.steps}, {"buffers", std::move(buffers)}});
+  }
+  return list;
 }
 
 Json ToJson(const PathTimes& path) {

@@ -35,11 +35,16 @@ Trace CutTo(Trace trace, uint64_t from_ps, uint64_t to_ps) {
   return trace;
 }
 
-uint64_t LaunchBeginPs(const Trace& trace) {
+Interval LaunchWindow(const Trace& trace) {
   const RunResults results = ParseRunResults(trace.results);
-  if (results.known()) return results.launch_begin_ps;
+  if (results.known()) return {results.launch_begin_ps, results.launch_end_ps};
   const std::vector<KernelRun> kernels = Kernels(trace);
-  return kernels.empty() ? 0 : kernels.front().start_ps;
+  if (kernels.empty()) return {0, 0};
+  Interval window{kernels.front().start_ps, 0};  // they are in order of their start
+  for (const KernelRun& kernel : kernels) window.end_ps = std::max(window.end_ps, kernel.end_ps);
+  return window;
 }
+
+uint64_t LaunchBeginPs(const Trace& trace) { return LaunchWindow(trace).start_ps; }
 
 }  // namespace spyre::trace

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 
+#include "traces/intervals.h"
 #include "traces/trace_file.h"
 
 namespace spyre::trace {
@@ -14,8 +15,12 @@ Trace Touching(Trace trace, uint64_t from_ps, uint64_t to_ps);
 // figures. What the run measured of its launches as a whole is gone.
 Trace CutTo(Trace trace, uint64_t from_ps, uint64_t to_ps);
 
-// What "relative to the launch" counts from: when the first operation of the launches was queued,
-// or when the first kernel started if the run does not say; 0 without kernels.
+// The launches: from the first launch operation queued to the last one finished, as the run says
+// (`launch_ns` of report.json). A run that does not say, because it did not end or is of an older
+// version: from the start of its first kernel to the end of its last. 0, 0: it has no kernel.
+Interval LaunchWindow(const Trace& trace);
+
+// What "relative to the launch" counts from: where LaunchWindow begins.
 uint64_t LaunchBeginPs(const Trace& trace);
 
 }  // namespace spyre::trace

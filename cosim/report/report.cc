@@ -54,6 +54,7 @@ Json OperationJson(const RunResult& result, const flex::CompletedOperation& oper
                 {"device_bytes_written", operation.device_bytes_written}};
   const auto number = result.kernel_numbers.find(operation.correlation);
   if (number != result.kernel_numbers.end()) entry["number"] = number->second;
+  if (!operation.label.empty()) entry["label"] = operation.label;
   const auto kernel = result.kernel_usages.find(operation.correlation);
   // The launches of a model are many.
   if (kernel != result.kernel_usages.end() && !result.model)
@@ -74,6 +75,23 @@ Json DecisionsJson(const RunResult& result) {
                          {"refused", std::move(refused)}});
   }
   return decisions;
+}
+
+Json LxJson(const RunResult& result) {
+  Json list = Json::array();
+  for (const auto& [name, lx] : result.lx) {
+    Json buffers = Json::array();
+    for (const compiler::LxUse& use : lx.uses) {
+      buffers.push_back({{"name", use.name},
+                         {"address", use.address},
+                         {"bytes", use.bytes},
+                         {"first_step", use.first_step},
+                         {"last_step", use.last_step},
+                         {"core_mask", use.cores}});
+    }
+    list.push_back({{"kernel", name}, {"steps", lx.steps}, {"buffers", std::move(buffers)}});
+  }
+  return list;
 }
 
 Json VerifiedJson(const RunResult& result) {
@@ -198,6 +216,7 @@ std::string ReportJson(const RunResult& result, const RunDigest* reference,
                    {"split", result.plan.split},
                    {"tile", result.plan.tile},
                    {"lx_bytes_used", result.plan.lx_bytes_used}}},
+                 {"lx", LxJson(result)},
                  {"roofline",
                   {{"launches", ToJson(launches.roofline)},
                    {"session", ToJson(UsageOfSession(result).roofline)}}},

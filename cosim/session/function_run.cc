@@ -76,6 +76,7 @@ void FunctionRun::Compile() {
   compiled_ = workload_->Compile(result_.spyrecode_dir);
   result_.kernel_names = compiled_.kernel_names;
   result_.plan = compiled_.plan;
+  result_.lx = compiled_.lx;
   result_.steps = compiled_.steps;
 }
 

@@ -61,9 +61,10 @@ struct RunResult {
   std::vector<std::string> warnings;          // of the compiler
   std::vector<compiler::Decision> decisions;  // the compiler's, with its reasons
   compiler::KernelPlan plan;
-  std::set<std::string> kernel_names;    // copies to and from staging have others
-  std::optional<TaskListSummary> tasks;  // of a workload of many launches
-  std::optional<ModelSummary> model;     // of a workload that is a model
+  std::set<std::string> kernel_names;            // copies to and from staging have others
+  std::map<std::string, compiler::KernelLx> lx;  // of each of them: what it keeps there
+  std::optional<TaskListSummary> tasks;          // of a workload of many launches
+  std::optional<ModelSummary> model;             // of a workload that is a model
 
   uint64_t sim_ps = 0;                              // simulated time of the whole session
   uint64_t begin_ps = 0;                            // first operation queued

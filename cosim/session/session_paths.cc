@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <unordered_map>
+#include <utility>
 
 namespace spyre::cosim {
 
@@ -38,6 +39,20 @@ trace::RunResults FollowPaths(RunResult& result,
   results.kernels.insert(kernels.begin(), kernels.end());
   for (const flex::CompletedOperation& operation : result.launches) {
     if (operation.macs > 0) results.macs[operation.correlation] = operation.macs;
+    if (operation.opcode == Opcode::COMPUTE && !operation.label.empty())
+      results.labels[operation.correlation] = operation.label;
+    if (result.IsKernel(operation) && result.lx.count(operation.name) != 0)
+      results.programs[operation.correlation] = operation.name;
+  }
+  results.lx_bytes = card.core.lx_bytes;
+  for (const auto& [name, lx] : result.lx) {
+    trace::LxProgram program{name, lx.steps, {}};
+    for (const compiler::LxUse& use : lx.uses) {
+      program.buffers.push_back({use.name, use.address, use.bytes,
+                                 static_cast<uint64_t>(use.first_step),
+                                 static_cast<uint64_t>(use.last_step), use.cores});
+    }
+    results.lx.push_back(std::move(program));
   }
   return results;
 }

@@ -62,6 +62,7 @@ void Widen(uint64_t& begin, uint64_t& end, uint64_t other_begin, uint64_t other_
 
 void AddMember(RunResult& all, const std::string& name, const RunResult& one) {
   all.kernel_names.insert(one.kernel_names.begin(), one.kernel_names.end());
+  all.lx.insert(one.lx.begin(), one.lx.end());
   all.plan.cores_used = std::max(all.plan.cores_used, one.plan.cores_used);
   Widen(all.begin_ps, all.end_ps, one.begin_ps, one.end_ps);
   Widen(all.launch_begin_ps, all.launch_end_ps, one.launch_begin_ps, one.launch_end_ps);

@@ -72,6 +72,7 @@ CompiledWorkload AttentionWorkload::Compile(const std::string& directory) {
   compiled.directory = directory;
   compiled.kernel_names = {kernel.name};
   compiled.plan = kernel.plan;
+  compiled.lx[kernel.name] = {kernel.steps, kernel.lx};
   compiled.chunks.resize(tensors_.size());
   return compiled;
 }

@@ -329,6 +329,7 @@ CompiledWorkload BundleWorkload::Compile(const std::string& directory) {
   compiled.directory = directory;
   compiled.kernel_names = {kernel.name};
   compiled.plan = kernel.plan;
+  compiled.lx[kernel.name] = {kernel.steps, kernel.lx};
   compiled.marks = kernel.steps;
   compiled.steps = StepsOf(plan_.launched.bundle, plan_.launched.dimensions);
   compiled.chunks.resize(tensors().size());

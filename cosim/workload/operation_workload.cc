@@ -321,6 +321,7 @@ CompiledWorkload OperationWorkload::Compile(const std::string& directory) {
   compiled.directory = directory;
   compiled.kernel_names = {kernel.name};
   compiled.plan = kernel.plan;
+  compiled.lx[kernel.name] = {kernel.steps, kernel.lx};
   compiled.marks = kernel.steps;
   compiled.chunks = ChunksOf(plan_.launch, plan_.tensors, kernel);
   return compiled;

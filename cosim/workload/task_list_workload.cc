@@ -349,10 +349,10 @@ CompiledWorkload TaskListWorkload::Compile(const std::string& directory) {
     const compiler::Kernel kernel = CompileBundleKernel(plan);
     compiler::WriteSpyreCode(kernel, KernelDirectory(directory, plan));
     compiled.kernel_names.insert(kernel.name);
+    compiled.lx[kernel.name] = {kernel.steps, kernel.lx};
     if (kernel.plan.cores_used > compiled.plan.cores_used) compiled.plan = kernel.plan;
   }
-  directory_ = directory;
-  compiled.directory = directory;
+  compiled.directory = directory_ = directory;
   compiled.chunks.resize(plan_.tensors.size());
   return compiled;
 }

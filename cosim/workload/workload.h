@@ -13,6 +13,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <set>
 #include <string>
@@ -45,7 +46,8 @@ struct CompiledWorkload {
   compiler::KernelPlan plan;           // of the kernel on the most cores
   std::vector<std::string> marks;      // names of the program's marks
   std::vector<BundleStep> steps;       // of a bundle's program, as it marks them
-  std::vector<Chunks> chunks;          // by tensor
+  std::map<std::string, compiler::KernelLx> lx;  // of each of kernel_names
+  std::vector<Chunks> chunks;                    // by tensor
 };
 
 // The tensors of a run, each in the workload's order.

@@ -123,7 +123,7 @@ std::vector<TileLauncher::Step> TileLauncher::StepsOf(int64_t number, int slot) 
   }
   kernel.kernel = KernelOf(tile.remainder);
   kernel.info = info;
-  kernel.info.label = fmt::format("tile {} of {}", number, plan_.size());
+  kernel.info.label = fmt::format("tile {} of {}{}", number, plan_.size(), plan_.Ranges(tile));
   reduction_.Before(tile, kernel.locations, kernel.info);
   steps.push_back(std::move(kernel));
   if (!plan_.EndsResult(tile)) return steps;

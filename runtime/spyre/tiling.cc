@@ -347,6 +347,18 @@ Tile TilingPlan::operator[](int64_t number) const {
   return tile;
 }
 
+std::string TilingPlan::Ranges(const Tile& tile) const {
+  std::string text;
+  for (size_t d = 0; d < dimensions.size(); ++d) {
+    const TiledDimension& dimension = dimensions[d];
+    const int64_t first = tile.index[d] * dimension.tile;
+    const bool is_last = tile.index[d] == dimension.count - 1;
+    const int64_t size = is_last ? dimension.rest : dimension.tile;
+    text += fmt::format(", {}={}..{}", dimension.name, first, first + size - 1);
+  }
+  return text;
+}
+
 void CheckOrder(const SpyreCompute& compute, const std::vector<std::string>& order) {
   std::vector<std::string> names;
   for (const auto& dimensions : compute.dimension_names) {

@@ -85,6 +85,8 @@ struct TilingPlan {
   int64_t size() const { return iterations; }
   bool EndsResult(const Tile& tile) const;  // the last tile along `reduced`, or there is none
   Tile operator[](int64_t number) const;
+  // Elements of the tile in each of `dimensions`, first and last: ", m=1024..2047, n=0..511".
+  std::string Ranges(const Tile& tile) const;
 };
 
 // LaunchOptions::order: names of the kernel's dimensions, each at most once.

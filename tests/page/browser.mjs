@@ -3,8 +3,8 @@
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { createRequire } from "node:module";
-import { existsSync } from "node:fs";
-import { join } from "node:path";
+import { existsSync, readFileSync } from "node:fs";
+import { dirname, join } from "node:path";
 
 const require = createRequire(new URL("../../traces/page/package.json", import.meta.url));
 const { chromium } = require("playwright-core");
@@ -25,19 +25,32 @@ export function runExample(name, ...sets) {
   program("run", config, ...all, "--out", join(out, name), "--no-progress");
   return join(out, name, "trace.sctrace");
 }
+export function report(trace) { return JSON.parse(readFileSync(join(dirname(trace), "report.json"), "utf8")); }
+// When the first operation of the launches was queued, as the summary has it.
+export const launchBegin = (trace) => Math.round(JSON.parse(program("trace", "summary", "--json", trace)).launches.begin_ns * 1e3);
+// A figure as the page writes it, in ps.
+export const ps = (text) => {
+  const [, number, unit] = text.match(/(-?[\d.]+) (ps|ns|us|ms|s)/);
+  return Number(number) * { ps: 1, ns: 1e3, us: 1e6, ms: 1e9, s: 1e12 }[unit];
+};
 export function makePage(name, ...traces) {
   const page = join(out, `${name}.html`);
   program("trace", "report", ...traces, "-o", page);
   assert.ok(existsSync(page));
   return page;
 }
-// Records as `trace export --format csv` has them, times in ps.
+// Records as `trace export --format csv` has them, times in ps. A trace is exported once.
+const exported = new Map();
 export function records(trace) {
+  if (!exported.has(trace)) exported.set(trace, exportRecords(trace));
+  return exported.get(trace);
+}
+function exportRecords(trace) {
   const lines = program("trace", "export", trace, "--format", "csv", "-o", "-").trim().split("\n");
   const head = split(lines[0]);
   return lines.slice(1).map((line) => Object.fromEntries(split(line).map((cell, i) => [head[i], cell])));
 }
-function split(line) {
+export function split(line) {
   return [...line.matchAll(/("(?:[^"]|"")*"|[^,]*)(?:,|$)/g)].slice(0, -1).map((m) => m[1].replace(/^"|"$/g, "").replaceAll('""', '"'));
 }
 

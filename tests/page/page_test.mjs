@@ -2,7 +2,7 @@
 // The report page in a real browser. Expected figures are by hand, or from loops over the records as `trace export` has them.
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
-import { close, drawn, launch, makePage, makeTrace, open, records, runExample } from "./browser.mjs";
+import { close, drawn, launch, makePage, makeTrace, launchBegin, open, ps, records, report, runExample, split } from "./browser.mjs";
 
 let first, second, page, kernel;
 
@@ -22,11 +22,6 @@ async function fresh(p) {
   await p.evaluate(() => { spyre.timeline.select(null); spyre.timeline.setRange(null); spyre.timeline.home(); });
   await drawn(p);
 }
-// A figure as the page writes it, in ps.
-const ps = (text) => {
-  const [, number, unit] = text.match(/(-?[\d.]+) (ps|ns|us|ms|s)/);
-  return Number(number) * { ps: 1, ns: 1e3, us: 1e6, ms: 1e9, s: 1e12 }[unit];
-};
 
 describe("one run", () => {
   test("begins at the first launch, with the set-up folded away", async () => {
@@ -156,10 +151,56 @@ describe("one run", () => {
     const all = records(first).filter((r) => r.category === "control" && r.name.startsWith("COMPUTE"));
     assert.equal(lines.length, all.length + 1);
     assert.equal(lines[0], "kernel,start ns,time ns,MAC/s,memory bytes,GB/s,largest cause");
-    const cells = lines[2].split(",");
-    assert.equal(cells[0], "#1 matmul");
+    const cells = split(lines[2]);
+    assert.equal(cells[0], "#1 matmul, tile 0 of 4, m=0..1023");
     assert.equal(Math.round(Number(cells[2]) * 1e3), Number(all[1].end_ps) - Number(all[1].start_ps));
     assert.equal(cells[4], all[1].bytes);
+  });
+
+  test("the window is the one that the run reports", async () => {
+    const figure = report(first).launch_ns;
+    assert.equal(await page.evaluate(() => spyre.runs[0].launchEnd), Math.round(figure * 1e3));
+    assert.match(await page.locator("#figures").innerText(), new RegExp(`${(figure / 1e3).toFixed(3)} us`));
+    assert.equal(await page.evaluate(() => spyre.runs[0].zero), launchBegin(first));
+  });
+
+  test("the control block of a tile says which one it is", async () => {
+    const names = await page.evaluate(() => spyre.runs[0].kernels.filter((k) => k.name === "COMPUTE matmul").map((k) => k.label));
+    assert.deepEqual(names, [0, 1, 2, 3].map((tile) => `#${2 * tile + 1} matmul, tile ${tile} of 4, m=${tile * 1024}..${tile * 1024 + 1023}`));
+    await page.evaluate(() => {
+      const run = spyre.runs[0];
+      const kernel = run.kernels.find((k) => k.label.startsWith("#3 "));
+      for (let i = 0; i < run.count; ++i) {
+        if (run.kindOf(i).category === "control" && run.flow[i] === kernel.flow) spyre.timeline.select({ run, slice: i }, true);
+      }
+    });
+    assert.match(await page.locator("#selection").innerText(), /#3 matmul, tile 1 of 4, m=1024\.\.2047/);
+  });
+
+  test("the map of LX shows each buffer at its address for as long as it is there", async () => {
+    const { lx, division, kernels } = report(first);
+    const buffers = lx[0].buffers;
+    assert.ok(buffers.length >= 4, "a, b, sums, out");
+    assert.equal(Math.max(...buffers.map((b) => b.address + b.bytes)), division.lx_bytes_used);
+    assert.match(await page.locator("#lx-map .lx-peak").innerText(), new RegExp(`at most ${(division.lx_bytes_used / 1024).toFixed(2)} KiB of 2\\.00 MiB`));
+    assert.equal(await page.locator("#lx-buffers tbody tr").count(), buffers.length);
+    await page.locator("#lx-map").scrollIntoViewIfNeeded();
+    const map = await page.locator("#lx-map canvas").first().boundingBox();
+    const window = await page.evaluate(() => [spyre.runs[0].zero, spyre.runs[0].launchEnd]);
+    const at = async (ns, address) => {
+      const x = (ns * 1e3 - window[0]) / window[1], y = 1 - address / (2 << 20);
+      await page.mouse.move(map.x + x * map.width, map.y + y * map.height);
+      return page.locator("#lx-map .lx-what").innerText();
+    };
+    for (const kernel of kernels) {
+      for (const buffer of buffers) {
+        const text = await at((kernel.start_ns + kernel.end_ns) / 2, buffer.address + buffer.bytes / 2);
+        assert.ok(text.startsWith(`${buffer.name}: `), `${text}, not ${buffer.name}`);
+        assert.ok(text.includes(kernel.label), text);
+      }
+      assert.equal(await at((kernel.start_ns + kernel.end_ns) / 2, division.lx_bytes_used * 1.5), "Nothing is held here.");
+    }
+    assert.equal(await at((kernels[0].end_ns + kernels[1].start_ns) / 2, buffers[0].bytes / 2).then((text) => text.includes(kernels[0].label)), false);
   });
 
   test("keys select, zoom, choose a range and let go", async () => {
@@ -306,15 +347,29 @@ describe("two runs", () => {
     const labels = await both.evaluate(() => spyre.timeline.rowList().filter((r) => r.type === "group").map((r) => r.label));
     for (let i = 0; i < labels.length; i += 2) assert.equal(labels[i].replace(/^A/, "B"), labels[i + 1]);
     const ends = await both.evaluate(() => spyre.runs.map((run) => run.launchEnd));
-    const lengths = [first, second].map((trace) => {
-      const all = records(trace).filter((r) => r.category === "control" && r.name.startsWith("COMPUTE"));
-      // A launch begins with the copy of what its correction reads, 256 bytes.
-      const copy = records(trace).find((r) => r.category === "host" && r.name === "CopyToDevice" && r.bytes === "256");
-      return Math.max(...all.map((r) => Number(r.end_ps))) - Number(copy.start_ps);
-    });
-    assert.deepEqual(ends, lengths);
+    assert.deepEqual(ends, [first, second].map((trace) => Math.round(report(trace).launch_ns * 1e3)));
     const [from, to] = await view(both);
     assert.ok(from <= 0 && to >= Math.max(...ends));
+  });
+
+  test("kernels stand in pairs: of unlike counts the first of a name with the first of that name", async () => {
+    const rows = await both.locator("#kernel-pairs tbody tr").allInnerTexts().then((all) => all.map((text) => text.split("\t")));
+    assert.equal(rows.length, 8, "four matmuls and their corrections, of which B has one each");
+    const matmuls = rows.filter((cells) => /^#\d+ matmul,/.test(cells[0]));
+    assert.deepEqual(matmuls.map((cells) => cells[1]), ["#1 matmul", "-", "-", "-"]);
+    assert.match(matmuls[0][0], /^#1 matmul, tile 0 of 4/);
+    const longer = report(second).kernels[0].device_ns - report(first).kernels[0].device_ns;
+    assert.ok(Math.abs(ps(matmuls[0][4]) / 1e3 - longer) < 1, `${matmuls[0][4]}, by hand ${longer} ns`);
+    assert.equal(matmuls[1][4], "gone");
+  });
+
+  test("each run has its own choice of the kernel whose path is shown", async () => {
+    await both.locator("#path-kernel-B").selectOption({ label: "#1 matmul" });
+    assert.deepEqual(await both.evaluate(() => spyre.runs.map((run) => spyre.timeline.paths(run).length)), [8, 1]);
+    await both.locator("#path-kernel").selectOption({ label: "none" });
+    assert.deepEqual(await both.evaluate(() => spyre.runs.map((run) => spyre.timeline.paths(run).length)), [0, 1]);
+    await both.locator("#kernel-pairs").getByRole("button", { name: "#1 matmul, tile 0 of 4, m=0..1023" }).click();
+    assert.deepEqual(await both.evaluate(() => spyre.timeline.kernelOfPath), [1, 1]);
   });
 
   test("nothing was said on the console", () => assert.deepEqual(both.said, []));

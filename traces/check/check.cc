@@ -60,17 +60,6 @@ class Judge {
   RuleResult result_;
 };
 
-// The time in which shares of units and waits are taken: the launches, or the card's work.
-Interval LaunchesOf(const Trace& trace, const RunResults& results) {
-  if (results.known()) return {results.launch_begin_ps, results.launch_end_ps};
-  Interval window{UINT64_MAX, 0};
-  for (const KernelRun& kernel : Kernels(trace)) {
-    window.start_ps = std::min(window.start_ps, kernel.start_ps);
-    window.end_ps = std::max(window.end_ps, kernel.end_ps);
-  }
-  return window.end_ps == 0 ? Interval{0, 0} : window;
-}
-
 std::vector<const Record*> SlicesOf(const Trace& trace, const SliceMatch& match) {
   const uint32_t mask = match.category.empty() ? kAll : CategoryMask({match.category});
   std::vector<const Record*> slices;
@@ -237,7 +226,7 @@ void JudgeBaseline(const Trace& trace, const RunResults& results, const Rule& ru
 
 RuleResult CheckRule(const Trace& trace, const RunResults& results, const Rule& rule) {
   Judge judge(rule);
-  const Interval launches = LaunchesOf(trace, results);
+  const Interval launches = LaunchWindow(trace);
   switch (rule.kind) {
     case Kind::kKernel:
       JudgeKernels(trace, results, rule, judge);

@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "model/contract/program_check.h"
+#include "runtime/compiler/codegen/bundle_lx.h"
 #include "runtime/compiler/codegen/bundle_problem.h"
 #include "runtime/compiler/codegen/kernel_layout.h"
 #include "runtime/compiler/codegen/step_ops.h"
@@ -51,6 +52,7 @@ class BundleGenerator {
                      resident_bytes_, options_.lx_bytes);
     }
     kernel_.plan.lx_bytes_used = resident_bytes_;
+    kernel_.lx = ResidentLxUses(bundle_);
     Enumerate();
     Walk(bundle_.body);
     Program& program = kernel_.compute;
@@ -145,6 +147,9 @@ class BundleGenerator {
     const uint64_t lx_end = BuildOp(dsc, problem, code_);
     CheckStep(dsc, file, code_.instructions() - before);
     kernel_.plan.lx_bytes_used = std::max(kernel_.plan.lx_bytes_used, lx_end);
+    const int step = static_cast<int>(kernel_.steps.size()) - 1;
+    const std::vector<LxUse> uses = code_.TakeLxUses(step, problem.core_mask);
+    kernel_.lx.insert(kernel_.lx.end(), uses.begin(), uses.end());
     code_.set_participates(-1);
     HandOver();
   }

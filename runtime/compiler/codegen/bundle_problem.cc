@@ -208,17 +208,4 @@ Problem StepProblem(const SuperDsc& dsc, const BundleExecute& execute, const std
   return StepReader(dsc, execute, file, entries, columns).Read();
 }
 
-uint64_t ResidentLxBytes(const Bundle& bundle) {
-  uint64_t bytes = 0;
-  for (const SuperDsc& dsc : bundle.dscs) {
-    for (const SdscTensor& tensor : dsc.tensors) {
-      if (!tensor.in_lx) continue;
-      const auto start =
-          static_cast<uint64_t>(*std::max_element(tensor.start.begin(), tensor.start.end()));
-      bytes = std::max(bytes, start + static_cast<uint64_t>(FootprintBytes(dsc, tensor)));
-    }
-  }
-  return bytes;
-}
-
 }  // namespace spyre::compiler

@@ -18,7 +18,4 @@ using ArgumentEntries = std::vector<int>;
 Problem StepProblem(const SuperDsc& dsc, const BundleExecute& execute, const std::string& file,
                     const ArgumentEntries& entries, CoreColumns& columns);
 
-// Bytes of LX that the tensors of the bundle occupy, from address 0.
-uint64_t ResidentLxBytes(const Bundle& bundle);
-
 }  // namespace spyre::compiler

@@ -44,6 +44,7 @@ Kernel GenerateAttention(const AttentionSpec& spec) {
   CoreColumns columns;
   BuildAttention(spec, plan, {RowsFirst(kernel.arguments[1]), RowsFirst(kernel.arguments[0])},
                  columns, code);
+  kernel.lx = code.TakeLxUses(0, mask);
   Program& program = kernel.compute;
   program.name = kernel.name;
   program.core_mask = mask;

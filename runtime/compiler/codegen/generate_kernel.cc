@@ -61,6 +61,7 @@ Kernel GenerateKernel(const KernelSpec& spec) {
   StepCode code(problem.core_mask);
   Kernel kernel;
   kernel.plan.lx_bytes_used = BuildStep(problem, code, kernel);
+  kernel.lx = code.TakeLxUses(0, problem.core_mask);
   DescribeAccumulation(problem, kernel.accumulation);
   kernel.name = op.name;
   Program& program = kernel.compute;

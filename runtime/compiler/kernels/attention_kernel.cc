@@ -53,6 +53,7 @@ class AttentionKernel {
     code.Emit(Unit::kPt, [&](SectionBuilder& b) { Pt(b); });
     code.Emit(Unit::kVector, [&](SectionBuilder& b) { Vector(b); });
     code.Emit(Unit::kStore, [&](SectionBuilder& b) { Store(b); });
+    code.Keep(at_.uses);
   }
 
  private:

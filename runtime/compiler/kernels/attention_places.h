@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
 #include "runtime/compiler/kernels/attention_kernel.h"
 #include "runtime/compiler/kernels/tile_walk.h"
@@ -40,6 +41,7 @@ struct Places {
   int64_t total = 0;             // fp32 of each row: sum of exponentials
   int64_t sticks = 0;            // a stick of each row, for numbers that serve all lanes
   uint64_t end = 0;
+  std::vector<LxUse> uses;
 };
 
 Places Place(const AttentionSpec& spec, const AttentionPlan& plan);

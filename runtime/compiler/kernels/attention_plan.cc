@@ -53,19 +53,20 @@ Places Place(const AttentionSpec& spec, const AttentionPlan& plan) {
   const int64_t key_sticks = plan.keys / kStickElements;
   const int64_t tile = plan.keys * depth_sticks * kStick;
   Places at;
-  at.q = Buffers::Take(lx, m * depth_sticks * kStick, 1);
-  at.k = Buffers::Take(lx, tile, kTwo);
-  at.v = Buffers::Take(lx, tile, kTwo);
-  at.kt = Buffers::Take(lx, tile, kTwo);
-  at.scores = Buffers::Take(lx, m * key_sticks * kAccumulatorStick, kTwo);
-  at.p = Buffers::Take(lx, m * key_sticks * kStick, kTwo);
-  at.out = Buffers::Take(lx, m * depth_sticks * kStick, 1);
-  at.sums = lx.Take(m * depth_sticks * kAccumulatorStick);
-  at.most = lx.Take(m * kFp32);
-  at.before = lx.Take(m * kFp32);
-  at.total = lx.Take(m * kFp32);
-  at.sticks = lx.Take(m * kStick);
+  at.q = Buffers::Take(lx, m * depth_sticks * kStick, 1, "q");
+  at.k = Buffers::Take(lx, tile, kTwo, "k");
+  at.v = Buffers::Take(lx, tile, kTwo, "v");
+  at.kt = Buffers::Take(lx, tile, kTwo, "k transposed");
+  at.scores = Buffers::Take(lx, m * key_sticks * kAccumulatorStick, kTwo, "scores");
+  at.p = Buffers::Take(lx, m * key_sticks * kStick, kTwo, "probabilities");
+  at.out = Buffers::Take(lx, m * depth_sticks * kStick, 1, "out");
+  at.sums = lx.Take(m * depth_sticks * kAccumulatorStick, "sums of the output");
+  at.most = lx.Take(m * kFp32, "largest scores");
+  at.before = lx.Take(m * kFp32, "largest scores before");
+  at.total = lx.Take(m * kFp32, "sums of exponentials");
+  at.sticks = lx.Take(m * kStick, "a stick of each row");
   at.end = lx.used();
+  at.uses = lx.uses();
   return at;
 }
 

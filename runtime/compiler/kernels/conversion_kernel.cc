@@ -29,7 +29,8 @@ class ConversionKernel {
     ChooseTiles();
     for (int operand : {kIn, kOut}) {
       if (!p_.operands[operand].in_lx) {
-        buffers_[operand] = Buffers::Take(lx_, row_tile() * TileSticks(operand) * kStick, kSlots);
+        buffers_[operand] = Buffers::Take(lx_, row_tile() * TileSticks(operand) * kStick, kSlots,
+                                          operand == kIn ? "input" : "out");
       }
     }
   }
@@ -42,6 +43,7 @@ class ConversionKernel {
     if (staged(kOut)) {
       code.Emit(Unit::kStore, [&](SectionBuilder& b) { Store(b, code.loops(Unit::kStore)); });
     }
+    code.Keep(lx_.uses());
     return lx_.used();
   }
 

@@ -20,6 +20,7 @@
 #include "model/contract/stick_layout.h"
 #include "runtime/compiler/division/matmul_cost.h"
 #include "runtime/compiler/division/work_division.h"
+#include "runtime/compiler/kernels/lx_use.h"
 
 namespace spyre::compiler {
 
@@ -113,6 +114,7 @@ struct Kernel {
   std::vector<std::string> reduction_dims;
   std::vector<std::string> steps;  // of a bundle: the SDSC file of each MARK, else empty
   KernelPlan plan;
+  std::vector<LxUse> lx;  // what the plan's bytes of LX hold, and when
 
   // Where things lie in the program allocation (segment 7), each 128-byte aligned. The compute
   // image is at offset 0.

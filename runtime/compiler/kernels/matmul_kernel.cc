@@ -27,12 +27,15 @@ MatmulKernel::MatmulKernel(Problem& problem) : p_(problem), lx_(problem.lx_base)
   p_.axes[n_].tile = t_.n;
   p_.axes[k_].tile = t_.k;
   for (int operand : {kA, kB}) source_[operand] = SourceOf(operand);
-  if (source_[kA] != Source::kDirect) a_ = Buffers::Take(lx_, t_.a_chunk_bytes(), t_.operand_slots);
-  if (source_[kB] != Source::kDirect) b_ = Buffers::Take(lx_, t_.b_chunk_bytes(), t_.operand_slots);
+  if (source_[kA] != Source::kDirect)
+    a_ = Buffers::Take(lx_, t_.a_chunk_bytes(), t_.operand_slots, "a");
+  if (source_[kB] != Source::kDirect)
+    b_ = Buffers::Take(lx_, t_.b_chunk_bytes(), t_.operand_slots, "b");
   sum_ = share_.resident ? ResidentSums(t_, end)
-                         : Buffers::Take(lx_, t_.accumulator_bytes(), t_.accumulator_slots);
-  if (out_staged()) out_ = Buffers::Take(lx_, t_.output_bytes(), t_.output_slots);
-  if (share_.combines) received_at_ = lx_.Take(t_.accumulator_bytes());
+                         : Buffers::Take(lx_, t_.accumulator_bytes(), t_.accumulator_slots, "sums");
+  if (share_.resident) lx_.Note("sums", sum_.base, sum_.bytes * sum_.slots);
+  if (out_staged()) out_ = Buffers::Take(lx_, t_.output_bytes(), t_.output_slots, "out");
+  if (share_.combines) received_at_ = lx_.Take(t_.accumulator_bytes(), "received sums");
   sums_.emplace(p_, share_, t_, sum_, MatmulAxes{m_, n_, tiles_});
 }
 
@@ -45,6 +48,7 @@ uint64_t MatmulKernel::Build(StepCode& code) {
   emit(Unit::kPt, &MatmulKernel::PtSection);
   emit(Unit::kVector, &MatmulKernel::VectorSection);
   if (share_.combines) emit(Unit::kRing, &MatmulKernel::RingSection);
+  code.Keep(lx_.uses());
   return std::max(lx_.used(), sums_->lx_end());
 }
 

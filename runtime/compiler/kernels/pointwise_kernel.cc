@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Operations on each element: load, compute, store, each one tile ahead of the next. Operands that
 // stay in LX are used where they are.
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "base/error.h"
@@ -20,6 +22,8 @@ enum Token : uint8_t {
 
 constexpr int kSlots = 2;
 
+std::string InputName(int operand) { return fmt::format("input {}", operand); }
+
 class PointwiseKernel {
  public:
   PointwiseKernel(Problem& problem, PointwiseBody body)
@@ -30,13 +34,15 @@ class PointwiseKernel {
     }
     shape_ = TileShape::Choose(p_, out_);
     lx_ = LxAllocator(p_.lx_base);
-    constants_at_ = lx_.Take(static_cast<int64_t>(body_.constants.size()) * kStickBytes);
+    constants_at_ =
+        lx_.Take(static_cast<int64_t>(body_.constants.size()) * kStickBytes, "constants");
     ChooseTiles();
     const int64_t bytes = shape_.row_tile(p_) * shape_.plane_tile(p_) * kStickBytes;
     buffers_.resize(p_.operands.size());
-    for (int i : staged_) buffers_[i] = Buffers::Take(lx_, bytes, kSlots);
-    if (out_staged()) buffers_[out_] = Buffers::Take(lx_, bytes, kSlots);
-    for (int i = 0; i < body_.temporaries; ++i) temporaries_.push_back(lx_.Take(bytes));
+    for (int i : staged_) buffers_[i] = Buffers::Take(lx_, bytes, kSlots, InputName(i));
+    if (out_staged()) buffers_[out_] = Buffers::Take(lx_, bytes, kSlots, "out");
+    for (int i = 0; i < body_.temporaries; ++i)
+      temporaries_.push_back(lx_.Take(bytes, fmt::format("temporary {}", i)));
     loops_ = shape_.Loops();
   }
 
@@ -48,6 +54,7 @@ class PointwiseKernel {
     if (out_staged()) {
       code.Emit(Unit::kStore, [&](SectionBuilder& b) { Store(b, code.loops(Unit::kStore)); });
     }
+    code.Keep(lx_.uses());
     return lx_.used();
   }
 

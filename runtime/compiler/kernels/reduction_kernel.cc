@@ -60,12 +60,13 @@ class ReductionKernel {
     // In LX the unit's "rows" are the kept axis when lanes are folded, the reduced one otherwise.
     if (lanes_) std::swap(shape_.rows, shape_.planes);
     combines_ = p_.axes[reduced_].split > 1;
-    constants_at_ = lx_.Take(static_cast<int64_t>(body_.constants.size()) * kStick);
+    constants_at_ = lx_.Take(static_cast<int64_t>(body_.constants.size()) * kStick, "constants");
     ChooseTiles();
-    if (in_staged()) in_ = Buffers::Take(lx_, KeptTile() * p_.axes[reduced_].tile * kStick, kSlots);
-    if (out_staged()) out_ = Buffers::Take(lx_, KeptTile() * OutStride(), kSlots);
-    sum_at_ = lx_.Take(SumBytes());
-    if (combines_) received_at_ = lx_.Take(SumBytes());
+    if (in_staged())
+      in_ = Buffers::Take(lx_, KeptTile() * p_.axes[reduced_].tile * kStick, kSlots, "input");
+    if (out_staged()) out_ = Buffers::Take(lx_, KeptTile() * OutStride(), kSlots, "out");
+    sum_at_ = lx_.Take(SumBytes(), "sums");
+    if (combines_) received_at_ = lx_.Take(SumBytes(), "received sums");
     for (int axis : shape_.outer) {
       if (!p_.axes[axis].reduced) loops_.push_back(axis);
     }
@@ -82,6 +83,7 @@ class ReductionKernel {
     if (out_staged()) emit(Unit::kStore, &ReductionKernel::StoreSection);
     emit(Unit::kVector, &ReductionKernel::VectorSection);
     if (combines_) emit(Unit::kRing, &ReductionKernel::RingSection);
+    code.Keep(lx_.uses());
     return lx_.used();
   }
 

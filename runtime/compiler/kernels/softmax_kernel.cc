@@ -51,10 +51,12 @@ uint64_t BuildSoftmax(Problem& problem, StepCode& code) {
     axis.tile = tile;
   }
   LxAllocator lx(problem.lx_base);
-  const Buffers in = Buffers::Take(lx, tile * row_bytes, slots);
-  const Buffers out = Buffers::Take(lx, tile * row_bytes, slots);
-  const int64_t scalars_at = lx.Take(tile * kStick);  // one stick per row, lane 0
-  const int64_t sums_at = lx.Take(tile * 4);
+  const Buffers in = Buffers::Take(lx, tile * row_bytes, slots, "input");
+  const Buffers out = Buffers::Take(lx, tile * row_bytes, slots, "out");
+  const int64_t scalars_at =
+      lx.Take(tile * kStick, "maxima and sums");  // one stick per row, lane 0
+  const int64_t sums_at = lx.Take(tile * 4, "fp32 sums");
+  code.Keep(lx.uses());
   std::vector<int> loops = shape.outer;
   if (kept >= 0) loops.push_back(kept);
   loops.push_back(cols);  // one trip: sets the size

@@ -2,6 +2,7 @@
 #include "runtime/compiler/kernels/step_code.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace spyre::compiler {
 
@@ -35,6 +36,16 @@ void StepCode::OpenLoop(int unit, int64_t count, int count_entry,
       loops_[unit].pop_back();
     });
   });
+}
+
+std::vector<LxUse> StepCode::TakeLxUses(int step, uint32_t cores) {
+  std::vector<LxUse> uses = std::move(uses_);
+  uses_.clear();
+  for (LxUse& use : uses) {
+    use.first_step = use.last_step = step;
+    use.cores = cores;
+  }
+  return uses;
 }
 
 int StepCode::deepest() const {

@@ -8,6 +8,7 @@
 #include <functional>
 #include <vector>
 
+#include "runtime/compiler/kernels/lx_use.h"
 #include "runtime/compiler/kernels/section_builder.h"
 
 namespace spyre::compiler {
@@ -24,6 +25,11 @@ class StepCode {
   // A loop in every section. `count_entry`: address-table entry that holds the trips, -1: `count`.
   void Loop(int64_t count, int count_entry, const std::function<void()>& body);
 
+  // The step keeps this in LX on the cores that run it; `uses` name places alone.
+  void Keep(const std::vector<LxUse>& uses) { uses_.insert(uses_.end(), uses.begin(), uses.end()); }
+  // What was kept since the last call, as that of step `step` on `cores`.
+  std::vector<LxUse> TakeLxUses(int step, uint32_t cores);
+
   SectionBuilder& At(Unit unit) { return builders_[static_cast<int>(unit)]; }
   // Iteration of each loop around the step, outermost first.
   const std::vector<Reg>& loops(Unit unit) const { return loops_[static_cast<int>(unit)]; }
@@ -39,6 +45,7 @@ class StepCode {
   std::array<std::vector<Reg>, kUnitCount> loops_;
   std::array<bool, kUnitCount> used_{};
   int participates_ = -1;
+  std::vector<LxUse> uses_;
 };
 
 }  // namespace spyre::compiler

@@ -6,9 +6,12 @@
 
 #include <array>
 #include <functional>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "runtime/compiler/kernels/kernel_problem.h"
+#include "runtime/compiler/kernels/lx_use.h"
 #include "runtime/compiler/kernels/step_code.h"
 
 namespace spyre::compiler {
@@ -101,20 +104,32 @@ void EmitTile(SectionBuilder& builder, const TileWalk& walk, const Problem& prob
 // they store.
 int64_t StreamTileSticks(const Problem& problem, int64_t most_sticks);
 
-// LX given out from `base`, in sticks.
+// LX given out from `base`, in sticks. `name`: what it is for.
 class LxAllocator {
  public:
   explicit LxAllocator(uint64_t base = 0)
       : used_(static_cast<int64_t>(AlignUp(base, kStickBytes))) {}
-  int64_t Take(int64_t bytes) {
+  int64_t Take(int64_t bytes, std::string name) {
     const int64_t at = used_;
     used_ += static_cast<int64_t>(AlignUp(static_cast<uint64_t>(bytes), kStickBytes));
+    Note(std::move(name), at, used_ - at);
     return at;
   }
+  // A place that was not given out here.
+  void Note(std::string name, int64_t at, int64_t bytes) {
+    if (bytes == 0) return;
+    LxUse use;
+    use.name = std::move(name);
+    use.address = static_cast<uint64_t>(at);
+    use.bytes = static_cast<uint64_t>(bytes);
+    uses_.push_back(std::move(use));
+  }
   uint64_t used() const { return static_cast<uint64_t>(used_); }
+  const std::vector<LxUse>& uses() const { return uses_; }  // of no step and no core yet
 
  private:
   int64_t used_ = 0;
+  std::vector<LxUse> uses_;
 };
 
 // Buffers in LX, used in turn.
@@ -123,9 +138,9 @@ struct Buffers {
   int64_t bytes = 0;  // of one
   int slots = 1;
 
-  static Buffers Take(LxAllocator& lx, int64_t bytes, int slots) {
+  static Buffers Take(LxAllocator& lx, int64_t bytes, int slots, std::string name) {
     bytes = static_cast<int64_t>(AlignUp(static_cast<uint64_t>(bytes), kStickBytes));
-    return {lx.Take(bytes * slots), bytes, slots};
+    return {lx.Take(bytes * slots, std::move(name)), bytes, slots};
   }
 };
 

@@ -31,8 +31,8 @@ class TransposeKernel {
     RefusePartialBlocksInLx();
     ChooseTiles();
     const int64_t bytes = p_.axes[from_].tile * p_.axes[to_].tile * kBlock;
-    if (staged(kIn)) in_ = Buffers::Take(lx_, bytes, kSlots);
-    if (staged(kOut)) out_ = Buffers::Take(lx_, bytes, kSlots);
+    if (staged(kIn)) in_ = Buffers::Take(lx_, bytes, kSlots, "input");
+    if (staged(kOut)) out_ = Buffers::Take(lx_, bytes, kSlots, "out");
   }
 
   uint64_t Build(StepCode& code) {
@@ -43,6 +43,7 @@ class TransposeKernel {
     if (staged(kOut)) {
       code.Emit(Unit::kStore, [&](SectionBuilder& b) { Store(b, code.loops(Unit::kStore)); });
     }
+    code.Keep(lx_.uses());
     return lx_.used();
   }
 

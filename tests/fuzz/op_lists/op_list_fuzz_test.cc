@@ -26,7 +26,7 @@
 #include "model/contract/memory_map.h"
 #include "runtime/compiler/bundle/bundle.h"
 #include "runtime/compiler/codegen/bundle_kernel.h"
-#include "runtime/compiler/codegen/bundle_problem.h"
+#include "runtime/compiler/codegen/bundle_lx.h"
 #include "runtime/compiler/front_end/argument_reach.h"
 #include "runtime/compiler/front_end/front_end.h"
 #include "runtime/compiler/graph_form/graph_form_values.h"

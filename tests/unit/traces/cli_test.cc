@@ -14,6 +14,7 @@
 #include "base/command_line/parse.h"
 #include "tests/unit/traces/sample_trace.h"
 #include "traces/export/export_command.h"
+#include "traces/run_results.h"
 
 namespace spyre::trace {
 namespace {
@@ -95,6 +96,23 @@ TEST_F(TraceCommand, QueryTakesFiltersInNanoseconds) {
   EXPECT_THAT(out_.str(), HasSubstr("1 of 3 records"));
 }
 
+TEST_F(TraceCommand, LxSaysWhatWasHeldOrThatItIsNotKnown) {
+  EXPECT_EQ(Run({"lx", file_}), 0);
+  EXPECT_EQ(out_.str(), "The trace does not say what its kernels keep in LX.\n");
+  Trace trace = SampleTrace();
+  RunResults results;
+  results.lx_bytes = 4096;
+  results.lx = {{"mm", {}, {{"a", 0, 1024, 0, 0, 3}}}};
+  results.kernels[8] = {};
+  results.programs[8] = "mm";
+  trace.results = EncodeRunResults(results);
+  WriteTrace(trace, file_);
+  EXPECT_EQ(Run({"lx", file_}), 0);
+  EXPECT_THAT(out_.str(), StartsWith("LX of a core: at most 1.00 KiB of 4.00 KiB (25.0 %) held"));
+  EXPECT_EQ(Run({"lx", "--json", file_}), 0);
+  EXPECT_THAT(out_.str(), HasSubstr("\"peak_bytes\": 1024"));
+}
+
 TEST_F(TraceCommand, DiffSaysIdenticalAndCanSetTheStatus) {
   Recorder other(1000, kControl);
   RecordSample(other);
@@ -123,7 +141,7 @@ TEST_F(TraceCommand, ReportWritesAPage) {
 
 TEST_F(TraceCommand, HelpIsNotAnError) {
   EXPECT_EQ(Run({"--help"}), 0);
-  for (const char* command : {"summary", "query", "diff", "export", "report"}) {
+  for (const char* command : {"summary", "query", "diff", "export", "report", "lx"}) {
     EXPECT_THAT(out_.str(), HasSubstr(command));
   }
   EXPECT_EQ(Run({"query", "--help"}), 0);

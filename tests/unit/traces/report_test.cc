@@ -10,6 +10,7 @@
 
 #include "tests/unit/traces/report_page.h"
 #include "tests/unit/traces/sample_trace.h"
+#include "traces/run_results.h"
 
 namespace spyre::trace {
 namespace {
@@ -80,18 +81,50 @@ TEST(Report, HasTheCriticalPathOfItsKernel) {
   EXPECT_EQ(path["shares"][0]["time_ps"], 3700);
 }
 
-TEST(Report, TimeBeginsWhereTheHostQueuedTheFirstLaunch) {
+// Copies, launches on two streams that the host queues within another call, and what comes behind.
+Trace TwoLaunches() {
   Recorder recorder;
   const TrackId host = recorder.AddTrack("host", "stream 0");
-  const TrackId stream = recorder.AddTrack("card", "stream 0");
+  const TrackId streams[] = {recorder.AddTrack("card", "stream 0"),
+                             recorder.AddTrack("card", "stream 1")};
   recorder.Slice(kHost, host, recorder.Intern("CopyToDevice"), 100, 200, 1, 64);
-  recorder.Slice(kControl, stream, recorder.Intern("DMA_IN"), 300, 400, 1, 64);
+  recorder.Slice(kControl, streams[0], recorder.Intern("DMA_IN"), 300, 400, 1, 64);
   recorder.Slice(kHost, host, recorder.Intern("LaunchTiled"), 1000, 1800);
   recorder.Slice(kHost, host, recorder.Intern("Launch"), 1100, 1200, 2);
-  recorder.Slice(kControl, stream, recorder.Intern("COMPUTE mm"), 2000, 5000, 2);
-  recorder.Slice(kControl, stream, recorder.Intern("DMA_OUT"), 6000, 9000, 3);
-  EXPECT_EQ(Head(Of(Snapshot(recorder), "t"))["launch"], nlohmann::json({1000, 5000}))
-      << "from the call around the launch to the end of the last kernel";
+  recorder.Slice(kControl, streams[1], recorder.Intern("COMPUTE mm"), 2500, 7000, 3);
+  recorder.Slice(kControl, streams[0], recorder.Intern("COMPUTE mm"), 2000, 5000, 2);
+  recorder.Slice(kControl, streams[0], recorder.Intern("DMA_OUT"), 6000, 9000, 4);
+  return Snapshot(recorder);
+}
+
+TEST(Report, TimeIsThatOfTheLaunchesAsTheRunMeasuredThem) {
+  Trace trace = TwoLaunches();
+  RunResults results;
+  results.launch_begin_ps = 1150;  // the first operation is queued within the call
+  results.launch_end_ps = 8500;    // behind the kernels: the launch's last operation is a copy
+  trace.results = EncodeRunResults(results);
+  EXPECT_EQ(Head(Of(trace, "t"))["launch"], nlohmann::json({1150, 8500}));
+}
+
+TEST(Report, WithoutTheRunsMeasureTimeIsThatOfTheKernelsOnAllStreams) {
+  EXPECT_EQ(Head(Of(TwoLaunches(), "t"))["launch"], nlohmann::json({2000, 7000}));
+  Trace killed = TwoLaunches();
+  killed.is_interrupted = true;
+  EXPECT_EQ(Head(Of(killed, "t"))["launch"], nlohmann::json({2000, 7000}));
+}
+
+TEST(Report, AKernelKnowsWhichTileItIs) {
+  Trace trace = TwoLaunches();
+  RunResults results;
+  results.kernels[3] = {};
+  results.macs[3] = 77;
+  results.labels[3] = "tile 1 of 2, m=4..7";
+  trace.results = EncodeRunResults(results);
+  const nlohmann::json kernels = Head(Of(trace, "t"))["kernels"];
+  ASSERT_EQ(kernels.size(), 2u);
+  EXPECT_EQ(kernels[0]["label"], "");
+  EXPECT_EQ(kernels[1]["label"], "tile 1 of 2, m=4..7");
+  EXPECT_EQ(kernels[1]["macs"], 77);
 }
 
 TEST(Report, WithoutKernelsTimeBeginsWithTheTrace) {

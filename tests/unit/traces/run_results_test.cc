@@ -29,6 +29,10 @@ RunResults SampleResults() {
   kernel[static_cast<size_t>(Cause::kMemoryRead)] = 1000;
   results.kernels[8] = kernel;
   results.macs[8] = 4096;
+  results.labels[8] = "tile 1 of 4, m=1024..2047";
+  results.programs[8] = "mm";
+  results.lx_bytes = 2097152;
+  results.lx = {{"mm", {"sdsc_0.json", "sdsc_1.json"}, {{"a", 128, 256, 0, 1, 0x80000001}}}};
   return results;
 }
 
@@ -49,6 +53,20 @@ TEST(RunResults, GoThroughAFileWithTheirPicoseconds) {
   EXPECT_EQ(back.path, SampleResults().path);
   EXPECT_EQ(back.kernels, SampleResults().kernels);
   EXPECT_EQ(back.macs.at(8), 4096u);
+  EXPECT_EQ(back.labels.at(8), "tile 1 of 4, m=1024..2047");
+  EXPECT_EQ(back.programs.at(8), "mm");
+  EXPECT_EQ(back.lx_bytes, 2097152u);
+  ASSERT_EQ(back.lx.size(), 1u);
+  EXPECT_EQ(back.lx[0].program, "mm");
+  EXPECT_EQ(back.lx[0].steps, (std::vector<std::string>{"sdsc_0.json", "sdsc_1.json"}));
+  ASSERT_EQ(back.lx[0].buffers.size(), 1u);
+  const LxBuffer& buffer = back.lx[0].buffers[0];
+  EXPECT_EQ(buffer.name, "a");
+  EXPECT_EQ(buffer.address, 128u);
+  EXPECT_EQ(buffer.bytes, 256u);
+  EXPECT_EQ(buffer.first_step, 0u);
+  EXPECT_EQ(buffer.last_step, 1u);
+  EXPECT_EQ(buffer.cores, 0x80000001u);
 }
 
 TEST(RunResults, ChangeNeitherDigestNorWhatAFileWithoutThemIs) {
@@ -58,10 +76,13 @@ TEST(RunResults, ChangeNeitherDigestNorWhatAFileWithoutThemIs) {
 
 TEST(RunResults, WhatAForeignFileDoesNotSayIsNotKnown) {
   for (const char* text : {"{}", R"({"launch": 3, "kernels": {}})",
-                           R"({"launch": {"begin_ns": "x", "end_ns": -1}, "kernels": [4, {}]})"}) {
+                           R"({"launch": {"begin_ns": "x", "end_ns": -1}, "kernels": [4, {}]})",
+                           R"({"lx": {"core_bytes": -1, "programs": 7}})", R"({"lx": []})"}) {
     const RunResults results = ParseRunResults(text);
     EXPECT_FALSE(results.known()) << text;
     EXPECT_TRUE(results.kernels.empty()) << text;
+    EXPECT_TRUE(results.lx.empty()) << text;
+    EXPECT_EQ(results.lx_bytes, 0u) << text;
   }
 }
 

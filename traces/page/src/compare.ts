@@ -50,11 +50,11 @@ export function changes(a: Run, b: Run): HTMLElement[] {
   const kernelTime = (run: Run): number => run.kernels.reduce((all, k) => all + k.end - k.start, 0);
   const isGroup = (prefix: string) => (name: string): boolean => name.startsWith(prefix);
   const lines: Line[] = [
-    { name: "first to last launch", a: a.launchEnd, b: b.launchEnd, text: time, less: true },
+    { name: "first to last launch operation", a: a.launchEnd, b: b.launchEnd, text: time, less: true },
     { name: "kernels and corrections", a: kernelTime(a), b: kernelTime(b), text: time, less: true },
-    { name: "device memory, bytes on the bus", a: sum(a, isGroup("memory/"), "bytes"), b: sum(b, isGroup("memory/"), "bytes"), text: bytes, less: true },
-    { name: "received by load units", a: sum(a, isGroup("core */load"), "bytes"), b: sum(b, isGroup("core */load"), "bytes"), text: bytes, less: true },
-    { name: "passed ring links", a: sum(a, isGroup("ring/link"), "bytes"), b: sum(b, isGroup("ring/link"), "bytes"), text: bytes, less: true },
+    { name: "bytes on the memory bus", a: sum(a, isGroup("memory/"), "bytes"), b: sum(b, isGroup("memory/"), "bytes"), text: bytes, less: true },
+    { name: "bytes to load units", a: sum(a, isGroup("core */load"), "bytes"), b: sum(b, isGroup("core */load"), "bytes"), text: bytes, less: true },
+    { name: "bytes over ring links", a: sum(a, isGroup("ring/link"), "bytes"), b: sum(b, isGroup("ring/link"), "bytes"), text: bytes, less: true },
   ];
   const causes = new Map<string, [number, number]>();
   [a, b].forEach((run, i) => {

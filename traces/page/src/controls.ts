@@ -5,9 +5,8 @@ import { app } from "./app";
 import { css, currentTheme, unitColor } from "./colors";
 import { byId, button, el } from "./dom";
 import { count } from "./format";
-import { longest } from "./names";
 import { showSections } from "./sections";
-import { showPath, showRange } from "./side";
+import { pathSelect, showPath, showRange } from "./side";
 import type { Selection } from "./timeline";
 
 let matches: Selection[] = [];
@@ -55,17 +54,16 @@ export function controls(): void {
     byId("categories").append(chip);
   }
   (byId("grouping") as HTMLSelectElement).addEventListener("change", (event) => app.timeline.setGrouping((event.target as HTMLSelectElement).value as "unit" | "core"));
-  const select = byId("path-kernel") as HTMLSelectElement;
-  select.append(el("option", { value: "all" }, "all kernels"), el("option", { value: "" }, "none"));
-  for (const path of app.runs[0].paths) select.append(el("option", { value: String(path.kernel) }, app.runs[0].kernels[path.kernel].label));
-  select.addEventListener("change", () => {
-    const kernel = select.value === "all" ? "all" : select.value === "" ? null : Number(select.value);
-    for (const run of app.runs) {
-      const has = typeof kernel !== "number" || run.paths.some((p) => p.kernel === kernel);
-      app.timeline.setPath(run.index, has ? kernel : longest(run)?.number ?? null);
-    }
-    showPath();
-  });
+  for (const run of app.runs) {
+    const select = el("select", { id: pathSelect(run) }) as HTMLSelectElement;
+    select.append(el("option", { value: "all" }, "all kernels"), el("option", { value: "" }, "none"));
+    for (const path of run.paths) select.append(el("option", { value: String(path.kernel) }, run.kernelOf(path).label));
+    select.addEventListener("change", () => {
+      app.timeline.setPath(run.index, select.value === "all" ? "all" : select.value === "" ? null : Number(select.value));
+      showPath();
+    });
+    byId("path-of").append(el("label", {}, app.runs.length > 1 ? `Path of ${run.letter} ` : "Path of ", select), " ");
+  }
   byId("launches").addEventListener("click", () => app.timeline.home());
   byId("whole").addEventListener("click", () => app.timeline.whole());
   byId("theme").addEventListener("click", () => {

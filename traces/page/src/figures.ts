@@ -22,7 +22,7 @@ export function showFigures(): void {
     const span = kernels.reduce((sum, k) => sum + k.end - k.start, 0);
     const macs = kernels.reduce((sum, k) => sum + k.macs, 0);
     const peaks = peaksOf(run);
-    box.append(figure(time(run.kernels.length > 0 ? run.launchEnd : run.end - run.begin), `${letter}first to last launch`,
+    box.append(figure(time(run.kernels.length > 0 ? run.launchEnd : run.end - run.begin), `${letter}first to last launch operation`,
       run.begin < 0 ? `${time(-run.begin)} of set-up before it` : ""));
     if (kernels.length > 0) {
       box.append(figure(time(span), `${letter}${kernels.length === 1 ? "in 1 kernel" : `in ${count(kernels.length)} kernels`}`,
@@ -46,6 +46,8 @@ export function showFigures(): void {
         box.append(figure(late.core, `${letter}last core of ${main.label}`, `${time(late.late)} (${percent(share)}) after the median core`));
       }
     }
+    // A row for each run.
+    if (app.runs.length > 1 && run.index === 0) box.style.gridTemplateColumns = `repeat(${box.childElementCount}, minmax(0, 1fr))`;
     if (memory !== undefined && app.runs.length === 1) {
       box.append(figure(bytes(memory.bytes), "on the memory bus, whole run", "check bytes included"));
     }

@@ -19,7 +19,8 @@ export interface Kernel {
   track: number; // of its control block, -1: not in the trace
   macs: number;  // 0: not known
   boundBy: string;
-  tile: string;
+  program: string; // whose buffers in LX are known; "": none
+  part: string; // which part of a launch it is, "tile 1 of 4, m=1024..2047"; "": the whole
 }
 export interface PathSegment { kind: string; track: number; name: string; start: number; end: number }
 export interface PathShare {
@@ -150,6 +151,7 @@ export class Run {
   get report(): Json { return this.head.report; }
   hasAll(track: Track): boolean { return track.first + track.slices <= this.loaded; }
   kindOf(slice: number): Kind { return this.kinds[this.kind[slice]]; }
+  kernelOf(path: Path): Kernel { return this.kernels.find((k) => k.number === path.kernel)!; }
   endOf(slice: number): number { return this.start[slice] + this.length[slice]; }
 
   trackOf(slice: number): Track {
@@ -254,15 +256,14 @@ export class Run {
   private readKernels(): void {
     const listed = new Map<number, Json>(); // by start
     for (const kernel of this.report?.kernels ?? []) listed.set(Math.round(kernel.start_ns * 1e3), kernel);
-    let tile = 0;
     for (const k of this.head.kernels) {
       const more = listed.get(k.start_ps);
       this.kernels.push({
         number: k.number, name: k.name, flow: k.flow,
-        label: `#${k.number} ${k.name.replace(/^COMPUTE /, "")}`,
+        label: [`#${k.number} ${k.program !== "" ? k.program : k.name.replace(/^COMPUTE /, "")}`, ...[k.label, more?.task].filter((part) => part)].join(", "),
         start: k.start_ps - this.zero, end: k.end_ps - this.zero, track: -1,
-        macs: more?.macs ?? 0, boundBy: more?.roofline?.bound_by ?? "",
-        tile: more === undefined ? "" : String(tile++),
+        macs: more?.macs ?? k.macs ?? 0, boundBy: more?.roofline?.bound_by ?? "",
+        part: k.label, program: k.program,
       });
     }
     for (const p of this.head.paths) {

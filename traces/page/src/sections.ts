@@ -4,8 +4,10 @@
 import { app, pause } from "./app";
 import { coresCard, kernelBytes, lxCard, roofline } from "./charts";
 import { byId, el } from "./dom";
-import { bytes, count, percent, si, time } from "./format";
+import { bytes, change, count, percent, si, time } from "./format";
+import { lxMapCard } from "./lx_map";
 import { longest } from "./names";
+import { pairsOf, type Pair } from "./pairs";
 import type { Json, Kernel, Run } from "./run";
 import { choosePath, facts } from "./side";
 import { table } from "./table";
@@ -15,6 +17,44 @@ function goTo(run: Run, kernel: Kernel): void {
   app.timeline.show(kernel.start - margin, kernel.end + margin);
   if (run.paths.some((p) => p.kernel === kernel.number)) choosePath(run, kernel.number);
   byId("timeline-section").scrollIntoView({ block: "start" });
+}
+
+// Both kernels of a pair, from the start of the earlier to the end of the later.
+function goToPair(a: Run, b: Run, pair: Pair): void {
+  const found = [[a, pair.a], [b, pair.b]].filter((one): one is [Run, Kernel] => one[1] !== null);
+  for (const [run, kernel] of found) if (run.paths.some((p) => p.kernel === kernel.number)) choosePath(run, kernel.number);
+  const from = Math.min(...found.map(([, kernel]) => kernel.start)), to = Math.max(...found.map(([, kernel]) => kernel.end));
+  app.timeline.show(from - (to - from) * 0.03, to + (to - from) * 0.03);
+  byId("timeline-section").scrollIntoView({ block: "start" });
+}
+
+function pairTable(a: Run, b: Run): HTMLElement {
+  const length = (kernel: Kernel | null): number | null => (kernel === null ? null : kernel.end - kernel.start);
+  const cause = (run: Run, kernel: Kernel | null): string => {
+    const share = kernel === null ? undefined : run.paths.find((p) => p.kernel === kernel.number)?.shares[0];
+    return share === undefined || kernel === null ? "" : `${share.kind} ${percent(share.time_ps / Math.max(kernel.end - kernel.start, 1))}`;
+  };
+  const difference = (pair: Pair): number => (length(pair.b) ?? 0) - (length(pair.a) ?? 0);
+  const shown = (pair: Pair): HTMLElement => {
+    const ps = difference(pair);
+    const text = pair.a === null ? "new" : pair.b === null ? "gone" : `${ps > 0 ? "+" : ""}${time(ps)} (${change(length(pair.a)!, length(pair.b)!)})`;
+    return el("span", { class: ps === 0 ? "dim" : ps < 0 ? "good" : "bad" }, text);
+  };
+  const pairs = table<Pair>({
+    id: "kernel-pairs", caption: "Kernels of A and B in pairs", rows: pairsOf(a, b), limit: 12,
+    pick: (pair) => goToPair(a, b, pair), label: (pair) => `Show ${(pair.a ?? pair.b)!.label} and its partner in the timeline`,
+    columns: [
+      { name: "kernel of A", value: (p) => p.a?.label ?? (p.b === null ? "" : "-") },
+      { name: "kernel of B", value: (p) => p.b?.label ?? "-" },
+      { name: "A ns", value: (p) => (p.a === null ? null : length(p.a)! / 1e3), text: (p) => (p.a === null ? "-" : time(length(p.a)!)) },
+      { name: "B ns", value: (p) => (p.b === null ? null : length(p.b)! / 1e3), text: (p) => (p.b === null ? "-" : time(length(p.b)!)) },
+      { name: "change ns", value: (p) => difference(p) / 1e3, text: shown },
+      { name: "largest cause in A", value: (p) => cause(a, p.a) },
+      { name: "largest cause in B", value: (p) => cause(b, p.b) },
+    ],
+  });
+  pairs.classList.add("wide");
+  return pairs;
 }
 
 interface Operation { run: Run; kind: number; name: string; category: string; n: number; total: number; least: number; most: number; bytes: number; firstSlice: number }
@@ -57,6 +97,8 @@ export async function showSections(): Promise<void> {
     const lx = lxCard(run, several);
     if (lx !== null) box.append(lx);
     await pause();
+    box.append(...lxMapCard(run, several));
+    await pause();
   }
   interface KernelRow { run: Run; kernel: Kernel; bytes: number; cause: string; share: number }
   const kernels: KernelRow[] = [];
@@ -71,6 +113,7 @@ export async function showSections(): Promise<void> {
   }
   const withRun = <T extends { run: Run }>(columns: { name: string; value: (row: T) => number | string | null; text?: (row: T) => string | Node }[]) =>
     (several ? [columns[0], { name: "run", value: (row: T) => row.run.letter }, ...columns.slice(1)] : columns);
+  if (several) box.append(pairTable(app.runs[0], app.runs[1]));
   if (kernels.length > 0) {
     box.append(table<KernelRow>({
       id: "kernels", caption: "Kernels", rows: kernels, pick: (row) => goTo(row.run, row.kernel), label: (row) => `Show ${row.kernel.label} in the timeline`,
@@ -136,7 +179,7 @@ export async function showSections(): Promise<void> {
   const nav = byId("nav");
   nav.replaceChildren();
   const sections: [string, string][] = [["timeline-section", "Timeline"], ["roofline", "Roofline"], [several ? "cores-A" : "cores", "Cores"],
-    [several ? "lx-A" : "lx", "LX"], ["kernels", "Kernels"], ["steps", "Steps"], ["operations", "Operations"], ["units", "Units"], [several ? "run-A" : "run", "Run"]];
+    [several ? "lx-A" : "lx", "LX"], [several ? "lx-map-A" : "lx-map", "LX map"], ["kernel-pairs", "Pairs"], ["kernels", "Kernels"], ["steps", "Steps"], ["operations", "Operations"], ["units", "Units"], [several ? "run-A" : "run", "Run"]];
   if (several) sections.unshift(["changes", "Changes"]);
   for (const [id, name] of sections) if (document.getElementById(id) !== null) nav.append(el("a", { href: `#${id}` }, name));
 }

@@ -96,7 +96,7 @@ export function showPath(): void {
     const paths = app.timeline.paths(run);
     if (paths.length === 0) continue;
     any = true;
-    const kernels = paths.map((p) => run.kernels[p.kernel]);
+    const kernels = paths.map((p) => run.kernelOf(p));
     const span = kernels.reduce((sum, k) => sum + k.end - k.start, 0);
     const what = paths.length === 1 ? kernels[0].label : `${paths.length} kernels${run.paths.length < run.kernels.length ? ", the longest" : ""}`;
     card.append(el("div", { class: "dim" }, `${app.runs.length > 1 ? `${run.letter}: ` : ""}${what}, ${time(span)}`));
@@ -116,9 +116,10 @@ export function showPath(): void {
   if (!any) card.append(el("span", { class: "dim" }, "The trace has no kernel to follow."));
 }
 
+export const pathSelect = (run: Run): string => `path-kernel${run.index === 0 ? "" : `-${run.letter}`}`;
+
 export function choosePath(run: Run, kernel: number): void {
   app.timeline.setPath(run.index, kernel);
-  const select = byId("path-kernel") as HTMLSelectElement;
-  if (run.index === 0) select.value = String(kernel);
+  (byId(pathSelect(run)) as HTMLSelectElement).value = String(kernel);
   showPath();
 }

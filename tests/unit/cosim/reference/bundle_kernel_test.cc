@@ -11,7 +11,7 @@
 #include "base/error.h"
 #include "cosim/reference/bundle_reference.h"
 #include "model/contract/memory_map.h"
-#include "runtime/compiler/codegen/bundle_problem.h"
+#include "runtime/compiler/codegen/bundle_lx.h"
 #include "tests/paths.h"
 #include "tests/unit/cosim/reference/random_bundle.h"
 #include "tests/unit/runtime/compiler/program_interpreter.h"

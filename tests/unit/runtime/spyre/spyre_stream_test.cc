@@ -157,7 +157,7 @@ TEST_P(SpyreStreamModes, TiledLaunchCoversTheWholeTensorInBothDimensions) {
   stream.Synchronize();
   EXPECT_EQ(kernel.launches, 9);
   ASSERT_EQ(context.CompletedOperations().size(), 27u) << "three for each tile";
-  EXPECT_EQ(context.CompletedOperations()[26].label, "tile 8 of 9");
+  EXPECT_EQ(context.CompletedOperations()[26].label, "tile 8 of 9, rows=8..11, cols=128..191");
   EXPECT_EQ(context.CompletedOperations()[26].tag, 8u);
   EXPECT_EQ(ToHost(stream, out), data);
 }

@@ -107,10 +107,11 @@ TEST_P(TileLauncherModes, PaddedTileIsStagedOnTheDevice) {
   for (const auto& operation : done) {
     if (operation.label != "correction input") labels.push_back(operation.label);
   }
-  EXPECT_THAT(labels,
-              ElementsAre("tile 0 of 3", "tile 0 of 3", "tile 1 of 3", "tile 1 of 3",
-                          "tile 2: zero a", "tile 2: copy in a", "tile 2: copy in a", "tile 2 of 3",
-                          "tile 2 of 3", "tile 2: copy out out", "tile 2: copy out out"));
+  EXPECT_THAT(labels, ElementsAre("tile 0 of 3, rows=0..3", "tile 0 of 3, rows=0..3",
+                                  "tile 1 of 3, rows=4..7", "tile 1 of 3, rows=4..7",
+                                  "tile 2: zero a", "tile 2: copy in a", "tile 2: copy in a",
+                                  "tile 2 of 3, rows=8..9", "tile 2 of 3, rows=8..9",
+                                  "tile 2: copy out out", "tile 2: copy out out"));
   EXPECT_EQ(bench.kernel.launches, 3);
   // Rows 8 and 9, then zeros.
   const std::vector<uint16_t>& input = bench.kernel.last_input;
@@ -200,7 +201,7 @@ TEST(LaunchKernel, RoutingDecidesWhatIsTiled) {
   LaunchKernel(*bench.stream, kernels, exact, options);
   EXPECT_EQ(last_label(), "") << "auto, exact shapes: whole";
   LaunchKernel(*bench.stream, kernels, larger, options);
-  EXPECT_EQ(last_label(), "tile 1 of 2") << "auto, other shapes: tiled";
+  EXPECT_EQ(last_label(), "tile 1 of 2, rows=4..7") << "auto, other shapes: tiled";
   options.routing = Routing::kTiled;
   LaunchKernel(*bench.stream, kernels.plan(), exact, options);
   EXPECT_EQ(last_label(), "tile 0 of 1") << "tiled: also for one tile";

@@ -122,7 +122,8 @@ TEST_P(TileOverlapModes, DoubleBufferPreparesOnAHelperAndComputesOnTheCallersStr
   for (const flex::CompletedOperation& done : context->CompletedOperations()) {
     if (done.name == "copy") {
       EXPECT_EQ(done.stream, 0u);
-      EXPECT_EQ(done.label, fmt::format("tile {} of 4", done.tag));
+      EXPECT_EQ(done.label, fmt::format("tile {} of 4, rows={}..{}", done.tag, done.tag * kTileRows,
+                                        (done.tag + 1) * kTileRows - 1));
     }
     if (done.name != "copy correction") continue;
     ++corrections;
@@ -261,7 +262,7 @@ TEST_P(TileOverlapModes, AFailureOfATileOnAnotherStreamReachesTheCallerWithTheTi
   LaunchKernel(*stream, *plan, {a, out}, Overlapping(Overlap::kStreams, 2));
   const std::string why = FailureOf([&] { stream->Synchronize(); });
   EXPECT_NE(why.find("stream 0: EVENT_WAIT"), std::string::npos) << why;
-  EXPECT_NE(why.find("(tile 3 of 6)"), std::string::npos) << why;
+  EXPECT_NE(why.find("(tile 3 of 6, rows="), std::string::npos) << why;
   EXPECT_NE(why.find("PAGE_FAULT"), std::string::npos) << why;
 }
 

@@ -93,6 +93,7 @@ TEST(Tiling, TheRunningExampleHasFourIterationsAlongM) {
   // Rows are 128 bytes apart inside one stick column of the device image.
   EXPECT_EQ(Offsets(plan, 0), (std::vector<int64_t>{0, 0, 0}));
   EXPECT_EQ(Offsets(plan, 3), (std::vector<int64_t>{3 * 1024 * 128, 0, 3 * 1024 * 128}));
+  EXPECT_EQ(plan.Ranges(plan[1]), ", m=1024..2047");
 }
 
 TEST(Tiling, StickDimensionMovesByWholeStickColumns) {
@@ -109,6 +110,7 @@ TEST(Tiling, SeveralDimensionsNestInOrderOfAppearance) {
   EXPECT_EQ(plan.dimensions[1].name, "n");
   // Iteration 4 is m tile 1, n tile 1. A column of out has all 64 rows.
   EXPECT_EQ(Offsets(plan, 4), (std::vector<int64_t>{32 * 128, 64 * 128, 32 * 128 + 64 * 128}));
+  EXPECT_EQ(plan.Ranges(plan[4]), ", m=32..63, n=64..127");
 }
 
 TEST(Tiling, ExactShapesAreOneIteration) {
@@ -194,6 +196,7 @@ TEST(Tiling, PaddingStagesTheArgumentsThatWalkWhatIsCutShort) {
   EXPECT_TRUE(plan[5].staged());
   EXPECT_EQ(plan[5].remainder, -1) << "the kernel itself, on padded tiles";
   EXPECT_EQ(plan[5].arguments[2].offset, 64 * 128 + 2 * 100 * 128);
+  EXPECT_EQ(plan.Ranges(plan[5]), ", m=64..99, n=128..163") << "what is cut short ends earlier";
 }
 
 TEST(Tiling, RemainderKernelsAreFoundByTheirShapes) {

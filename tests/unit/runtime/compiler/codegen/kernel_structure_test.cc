@@ -56,6 +56,29 @@ TEST(KernelStructure, EveryImageDecodesToTheSameProgramWithAnEmptyTable) {
   }
 }
 
+// A single kernel is one step: its buffers are all there at once.
+TEST(KernelStructure, LxBuffersLieBesideEachOtherAndEndWhereTheUseOfLxEnds) {
+  for (const Operation& op : Operations()) {
+    const Kernel kernel = GenerateKernel(SpecFor(op, 512));
+    uint64_t end = 0;
+    for (size_t i = 0; i < kernel.lx.size(); ++i) {
+      const LxUse& use = kernel.lx[i];
+      EXPECT_FALSE(use.name.empty()) << op.name;
+      EXPECT_EQ(use.cores, kernel.compute.core_mask) << op.name;
+      EXPECT_EQ(use.first_step, 0);
+      EXPECT_EQ(use.last_step, 0);
+      for (size_t j = 0; j < i; ++j) {
+        const LxUse& other = kernel.lx[j];
+        EXPECT_TRUE(use.address >= other.address + other.bytes ||
+                    other.address >= use.address + use.bytes)
+            << op.name << ": " << use.name << " and " << other.name;
+      }
+      end = std::max(end, use.address + use.bytes);
+    }
+    EXPECT_EQ(end, kernel.plan.lx_bytes_used) << op.name;
+  }
+}
+
 TEST(KernelStructure, ProgramsDoNotGrowWithTheirTripCounts) {
   // Sizes from one tile to tens of thousands. Counts differ by a few where loops or constants fall
   // together, or where an operand stays in LX.
