@@ -2,11 +2,11 @@
 #include "cosim/tune/list_space.h"
 
 #include <algorithm>
+#include <map>
 #include <utility>
 
 #include "base/error.h"
 #include "cosim/config/effect.h"
-#include "cosim/workload/compile_settings.h"
 #include "cosim/workload/resolve.h"
 
 namespace spyre::cosim {
@@ -41,14 +41,14 @@ std::vector<std::string> ValuesOf(const Field& field) {
   return values;
 }
 
-// The time to move what the kernels read and write once, at the sustained rate of the cost model.
-double ExpectedOf(const RunConfig& config) {
+// Of device memory, that the kernels move in one launch of each.
+double BytesOf(const RunConfig& config) {
   double bytes = 0;
   for (const KernelFacts& kernel : ResolveWorkload(config)->facts()) {
     bytes += static_cast<double>(kernel.plan.traffic.bytes_read) +
              static_cast<double>(kernel.plan.traffic.bytes_written);
   }
-  return bytes / MatmulTimingOf(config.card).memory_bytes_per_ns;
+  return bytes;
 }
 
 }  // namespace
@@ -68,7 +68,6 @@ ListSpace::ListSpace(const RunConfig& config, const FixedKeys& fixed, ApplyPlan 
 
 Plan ListSpace::With(const Plan& plan, const Knob& knob, const std::string& value) {
   Plan other = plan;
-  other.expected_ns.reset();
   if (value == knob.given) {
     other.keys.erase(knob.key);
   } else {
@@ -105,19 +104,31 @@ void ListSpace::Extend(size_t knob, const Plan& plan, const RunConfig& config,
 Ranking ListSpace::Ranked() const {
   Ranking ranking;
   Extend(0, {}, apply_({}), ranking);
-  std::vector<Plan> plans;
+  struct Ranked {
+    double bytes;
+    Plan plan;
+  };
+  std::map<std::string, std::vector<Ranked>> by_mode;
   for (Plan& plan : ranking.plans) {
     try {
-      plan.expected_ns = ExpectedOf(apply_(plan));
-      plans.push_back(std::move(plan));
+      const RunConfig config = apply_(plan);
+      by_mode[Name(config.workload.issue.mode)].push_back({BytesOf(config), std::move(plan)});
     } catch (const Error& error) {
       if (error.kind() != ErrorKind::kBadInput) throw;
       ++ranking.refused[error.what()];
     }
   }
-  std::stable_sort(plans.begin(), plans.end(),
-                   [](const Plan& a, const Plan& b) { return *a.expected_ns < *b.expected_ns; });
-  ranking.plans = std::move(plans);
+  ranking.plans.clear();
+  size_t most = 0;
+  for (auto& [mode, plans] : by_mode) {
+    std::stable_sort(plans.begin(), plans.end(),
+                     [](const Ranked& a, const Ranked& b) { return a.bytes < b.bytes; });
+    most = std::max(most, plans.size());
+  }
+  for (size_t place = 0; place < most; ++place) {
+    for (auto& [mode, plans] : by_mode)
+      if (place < plans.size()) ranking.plans.push_back(std::move(plans[place].plan));
+  }
   return ranking;
 }
 

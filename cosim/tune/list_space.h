@@ -19,7 +19,8 @@ class ListSpace final : public PlanSpace {
 
   // Every combination of the choices that matter most: the way of issue, the division, LX, loops
   // and the number of streams. Those first whose kernels move fewest bytes through device memory,
-  // which is what a plan of LX saves; expected_ns is their time at the cost model's rate.
+  // which is what a plan of LX saves. Ways of issue take turns: a kernel that is launched several
+  // times counts once, so that bytes compare only within one.
   Ranking Ranked() const override;
   std::vector<Plan> Nearby(const Plan& plan) const override;
 
