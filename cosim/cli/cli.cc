@@ -33,6 +33,7 @@
 #include "cosim/soak/soak_command.h"
 #include "cosim/sweep/sweep_command.h"
 #include "cosim/trials/run_trials.h"
+#include "cosim/tune/tune_command.h"
 #include "cosim/watch/smi_command.h"
 #include "cosim/what_if/what_if_command.h"
 #include "traces/check/check_command.h"
@@ -74,6 +75,9 @@ void Declare(Command& root, Invocation& invocation) {
   AddWhatIfCommand(root, reader, AddSets,
                    [&invocation] { return invocation.StyleOf(STDOUT_FILENO).width; });
   AddSweepCommand(root, reader, AddSets);
+  AddTuneCommand(
+      root, reader, AddSets, [&invocation] { return invocation.program; },
+      [&invocation] { return invocation.StyleOf(STDOUT_FILENO).width; });
   AddCalibrateCommand(root);
   AddMemoryCommand(root);
   AddSoakCommand(

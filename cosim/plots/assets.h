@@ -8,5 +8,6 @@ namespace spyre::cosim {
 extern const char* const kPageTemplate;  // page.html
 extern const char* const kPlotsScript;   // plots.js
 extern const char* const kSweepScript;   // sweep.js: draw(page, data) of a sweep
+extern const char* const kTuneScript;    // tune.js: draw(page, data) of `tune`
 
 }  // namespace spyre::cosim

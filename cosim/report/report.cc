@@ -9,6 +9,7 @@
 
 #include "base/build_info/build_info.h"
 #include "cosim/report/nanoseconds.h"
+#include "cosim/report/report_advice.h"
 #include "cosim/report/report_bounds.h"
 #include "cosim/report/report_cards.h"
 #include "cosim/report/report_energy.h"
@@ -241,6 +242,7 @@ std::string ReportJson(const RunResult& result, const RunDigest* reference,
   report["device_memory"] = {{"bytes_read", bytes_read}, {"bytes_written", bytes_written}};
   if (Json energy = EnergyJson(result); !energy.is_null()) report["energy"] = std::move(energy);
   report["hazards"] = HazardsJson(result.hazards);
+  report["advice"] = AdviceJson(result);
   report["overlap"] = OverlapJson(result);
   report["host"] = HostJson(result);
   report["memory"] = MemoryJson(result);

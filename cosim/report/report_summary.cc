@@ -11,6 +11,7 @@
 
 #include "base/terminal.h"
 #include "cosim/report/report.h"
+#include "cosim/report/report_advice.h"
 #include "cosim/report/report_cards.h"
 #include "cosim/report/report_energy.h"
 #include "cosim/report/report_fast.h"
@@ -289,7 +290,7 @@ std::string ReportSummary(const RunResult& result, const std::string& program,
         UnitTable(result, style.width)}) {
     if (!table.empty()) text += "\n" + table;
   }
-  return text + FilesText(result, program, style);
+  return text + FilesText(result, program, style) + AdviceText(result, program, style.width);
 }
 
 }  // namespace spyre::cosim

@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "cosim/sweep/pareto.h"
+#include "cosim/trials/csv.h"
 
 namespace spyre::cosim {
 namespace {
@@ -25,21 +26,6 @@ std::optional<double> ObjectiveOf(const SweepResults& results, const SweepRow& r
   }
   const double number = row.result.Number(objective.name);
   return std::isnan(number) ? std::nullopt : std::optional(sign * number);
-}
-
-std::string CsvCell(const std::string& text) {
-  if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
-  std::string cell = "\"";
-  for (const char c : text) {
-    if (c == '"') cell += '"';
-    cell += c;
-  }
-  return cell + '"';
-}
-
-std::string CsvCell(const Json& value) {
-  if (value.is_null()) return "";
-  return CsvCell(value.is_string() ? value.get<std::string>() : value.dump());
 }
 
 }  // namespace

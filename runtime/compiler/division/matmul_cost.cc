@@ -6,6 +6,7 @@
 #include <functional>
 
 #include "model/contract/memory_map.h"
+#include "runtime/compiler/division/matmul_on_ring.h"
 
 namespace spyre::compiler {
 namespace {
@@ -13,6 +14,63 @@ namespace {
 double Doublings(double value, double knee) { return std::max(0.0, std::log2(value / knee)); }
 
 size_t Index(int variable) { return static_cast<size_t>(variable); }
+
+// What the time of a matmul is made of.
+struct Parts {
+  double compute_ns = 0;
+  double read = 0, written = 0;  // bytes of device memory
+  double spill = 0;              // of `read`, that is read again
+  double turnaround_ns = 0;      // of the memory, between reads and writes
+  double lopsided_ns = 0;
+  double combine_ns = 0;
+  double multicast_ns = 0;  // of the operands' way over the ring
+
+  // Where the operands are `loaded` bytes at the memory's rate.
+  double TotalNs(double loaded, const MatmulTiming& timing) const {
+    const double memory_ns =
+        (loaded * (1 + spill) + written) / timing.memory_bytes_per_ns + turnaround_ns;
+    return std::max(compute_ns, memory_ns) + lopsided_ns + combine_ns;
+  }
+};
+
+Parts PartsOf(const MatmulSize& size, const MatmulSplit& split, const MatmulTiming& timing) {
+  const auto batch = static_cast<double>(size.batch);
+  const auto m = static_cast<double>(size.m);
+  const auto k = static_cast<double>(size.k);
+  const auto n = static_cast<double>(size.n);
+  const double rows = m / split.m;
+  const double area = rows * n / split.n;
+
+  const double efficiency = std::min(1.0, std::pow(rows / timing.full_rows, timing.rows_exponent));
+  Parts parts;
+  parts.compute_ns = batch * m * k * n / (split.cores() * timing.macs_per_core_ns * efficiency);
+
+  const double a_bytes = batch * m * k * size.element_bytes;
+  const double b_bytes = batch * k * n * size.element_bytes;
+  parts.written = batch * m * n * size.element_bytes;
+  parts.read = a_bytes + b_bytes;
+  parts.spill =
+      std::min(timing.most_spill, timing.spill_per_doubling * Doublings(area, timing.spill_area));
+  parts.turnaround_ns = timing.turnaround_ns_per_byte * std::min(parts.read, parts.written);
+
+  const bool m_is_long = size.m > size.n || (size.m == size.n && split.m > split.n);
+  const double long_split = m_is_long ? split.m : split.n;
+  const double short_split = m_is_long ? split.n : split.m;
+  parts.lopsided_ns = std::max(0.0, area - timing.lopsided_area) *
+                      (timing.long_ns * Doublings(long_split, timing.long_knee) +
+                       timing.short_ns * Doublings(short_split, timing.short_knee));
+
+  const double combine = size.batch > 1 ? timing.batched_combine_ns : timing.combine_ns;
+  parts.combine_ns = (split.k - 1) * area * (batch / split.batch) * combine;
+
+  // One load of a piece of a serves the cores that differ in n only, one of b those in m.
+  const auto slowed = [&](double bytes, int sharers) {
+    return bytes / timing.memory_bytes_per_ns *
+           std::max(1.0, std::pow(sharers / timing.cohort, timing.cohort_exponent));
+  };
+  parts.multicast_ns = slowed(a_bytes, split.n) + slowed(b_bytes, split.m);
+  return parts;
+}
 
 // The loops of a matmul by what they do.
 struct MatmulLoops {
@@ -112,43 +170,14 @@ class CandidateSearch {
 
 MatmulTime EstimateMatmul(const MatmulSize& size, const MatmulSplit& split,
                           const MatmulTiming& timing) {
-  const auto batch = static_cast<double>(size.batch);
-  const auto m = static_cast<double>(size.m);
-  const auto k = static_cast<double>(size.k);
-  const auto n = static_cast<double>(size.n);
-  const double rows = m / split.m;
-  const double area = rows * n / split.n;
+  const Parts parts = PartsOf(size, split, timing);
+  return {parts.TotalNs(parts.read, timing), parts.multicast_ns};
+}
 
-  const double efficiency = std::min(1.0, std::pow(rows / timing.full_rows, timing.rows_exponent));
-  const double compute_ns =
-      batch * m * k * n / (split.cores() * timing.macs_per_core_ns * efficiency);
-
-  const double a_bytes = batch * m * k * size.element_bytes;
-  const double b_bytes = batch * k * n * size.element_bytes;
-  const double written = batch * m * n * size.element_bytes;
-  const double read = a_bytes + b_bytes;
-  const double spill =
-      std::min(timing.most_spill, timing.spill_per_doubling * Doublings(area, timing.spill_area));
-  const double memory_ns = (read * (1 + spill) + written) / timing.memory_bytes_per_ns +
-                           timing.turnaround_ns_per_byte * std::min(read, written);
-
-  const bool m_is_long = size.m > size.n || (size.m == size.n && split.m > split.n);
-  const double long_split = m_is_long ? split.m : split.n;
-  const double short_split = m_is_long ? split.n : split.m;
-  const double lopsided_ns = std::max(0.0, area - timing.lopsided_area) *
-                             (timing.long_ns * Doublings(long_split, timing.long_knee) +
-                              timing.short_ns * Doublings(short_split, timing.short_knee));
-
-  const double combine = size.batch > 1 ? timing.batched_combine_ns : timing.combine_ns;
-  const double combine_ns = (split.k - 1) * area * (batch / split.batch) * combine;
-
-  // One load of a piece of a serves the cores that differ in n only, one of b those in m.
-  const auto slowed = [&](double bytes, int sharers) {
-    return bytes / timing.memory_bytes_per_ns *
-           std::max(1.0, std::pow(sharers / timing.cohort, timing.cohort_exponent));
-  };
-  return {std::max(compute_ns, memory_ns) + lopsided_ns + combine_ns,
-          slowed(a_bytes, split.n) + slowed(b_bytes, split.m)};
+double EstimateMatmulOnRing(const MatmulSize& size, const MatmulSplit& split,
+                            const MatmulTiming& timing) {
+  const Parts parts = PartsOf(size, split, timing);
+  return parts.TotalNs(parts.multicast_ns * timing.memory_bytes_per_ns, timing);
 }
 
 std::optional<std::vector<int>> CheapestMatmulSplits(const OpIr& op, int max_cores,

@@ -10,6 +10,7 @@
 #include <nlohmann/json.hpp>
 
 #include "model/contract/memory_map.h"
+#include "runtime/compiler/division/matmul_on_ring.h"
 #include "tests/paths.h"
 #include "tests/unit/runtime/compiler/op_ir_fixture.h"
 
@@ -55,6 +56,18 @@ TEST(MatmulCost, CombiningPartialResultsCostsByTheirNumberAndSize) {
   EXPECT_NEAR(time(2), compute_2 + 64 * 64, 1);
   const double memory_ns = (2.0 * 2 * 64 * 4096 + 2 * 64 * 64) / 150 + 0.00574 * 2 * 64 * 64;
   EXPECT_NEAR(time(16), memory_ns + 15 * 64 * 64, 1);
+}
+
+TEST(MatmulCost, OnTheRingALoadThatManyCoresShareTakesLonger) {
+  const MatmulSize size{1, 1024, 1024, 1024, 2};
+  const MatmulTiming timing;
+  // Eight cores are a cohort: nothing to add.
+  EXPECT_EQ(EstimateMatmulOnRing(size, {1, 4, 1, 8}, timing),
+            EstimateMatmul(size, {1, 4, 1, 8}, timing).total_ns);
+  // b goes to 32 cores, four times as many.
+  const double tensor_ns = 2.0 * 1024 * 1024 / 150, turnaround_ns = 0.00574 * 2 * 1024 * 1024;
+  EXPECT_NEAR(EstimateMatmulOnRing(size, {1, 32, 1, 1}, timing),
+              tensor_ns * (1 + std::pow(4, 0.75)) + tensor_ns + turnaround_ns, 1);
 }
 
 TEST(MatmulCost, PrefersSplitsInBothDimensionsOverTheSeedsLopsidedOne) {
