@@ -100,7 +100,14 @@ Journal::Journal(std::string path, const JournalHeader& header) : path_(std::mov
   }
 }
 
-Journal::~Journal() { close(file_); }
+Journal::~Journal() {
+  if (file_ >= 0) close(file_);
+}
+
+void Journal::CloseInChild() {
+  close(file_);
+  file_ = -1;
+}
 
 void Journal::Append(const Json& row) {
   const std::string line = row.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";

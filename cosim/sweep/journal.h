@@ -37,6 +37,8 @@ class Journal {
 
   // Throws Error(kBadInput) if not all of the row could be written.
   void Append(const nlohmann::ordered_json& row);
+  // In a child process, which must not hold what its parent, if it is killed, should let go.
+  void CloseInChild();
 
  private:
   std::string path_;

@@ -114,6 +114,7 @@ void RunPoints(const PlannedSweep& planned, const SweepOptions& options, const C
   RunTrials(
       points.size(),
       [&](size_t number) {
+        journal.CloseInChild();
         std::vector<std::string> sets = SetsOf(planned.grid, planned.points[points[number]]);
         sets.insert(sets.end(), options.sets.begin(), options.sets.end());
         return reader(planned.grid.config, sets);
