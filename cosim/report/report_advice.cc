@@ -35,6 +35,10 @@ std::optional<DivisionAdvice> AdviceOf(const RunResult& result) {
       config.card.fidelity == model::Fidelity::kFunctional ||
       KindOf(config.workload) != WorkloadKind::kOperation)
     return std::nullopt;
+  // What it costs to add up the parts of a divided k is a fit to another mechanism than this
+  // card's.
+  const auto k = result.plan.split.find("k");
+  if (k != result.plan.split.end() && k->second > 1) return std::nullopt;
   compiler::KernelSpec spec = PlanOperation(config).kernel_spec;
   DivisionAdvice advice;
   advice.replaces_split = !spec.split.empty();

@@ -23,8 +23,8 @@ struct DivisionAdvice {
 };
 
 // The division that workload.division = "cost" gives, if the model expects that of the run to take
-// more than a fifth longer. Nothing as well where the model knows nothing: of operations other than
-// a matmul, of lists, bundles and models, of several workloads or cards.
+// more than a fifth longer. Nothing as well where the model knows too little: of operations other
+// than a matmul, of a division of k, of lists, bundles and models, of several workloads or cards.
 std::optional<DivisionAdvice> AdviceOf(const RunResult& result);
 
 nlohmann::ordered_json AdviceJson(const RunResult& result);  // null: none

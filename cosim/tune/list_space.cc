@@ -51,6 +51,17 @@ double BytesOf(const RunConfig& config) {
   return bytes;
 }
 
+// A given key has no effect with this choice: Ranked has said so, once.
+bool IsRefused(const RunConfig& config) {
+  try {
+    RefuseKeysWithoutEffect(config);
+    return false;
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::kBadInput) throw;
+    return true;
+  }
+}
+
 }  // namespace
 
 ListSpace::ListSpace(const RunConfig& config, const FixedKeys& fixed, ApplyPlan apply)
@@ -144,7 +155,7 @@ std::vector<Plan> ListSpace::Nearby(const Plan& plan) const {
       const RunConfig changed = apply_(other);
       for (auto key = other.keys.begin(); key != other.keys.end();)
         key = HasEffect(changed, key->first) ? std::next(key) : other.keys.erase(key);
-      plans.push_back(std::move(other));
+      if (!IsRefused(apply_(other))) plans.push_back(std::move(other));
     }
   }
   return plans;

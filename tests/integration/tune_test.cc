@@ -152,7 +152,7 @@ TEST_F(TuneTest, RunAdvisesAnotherDivisionOnlyWhereTheCardIsFasterWithIt) {
   size_t advised = 0, not_advised = 0;
   for (const std::string sizes :
        {"m=1024\nk=1024\nn=1024\n", "m=2048\nk=512\nn=512\n", "m=256\nk=256\nn=2048\n",
-        "m=64\nk=1024\nn=64\n", "m=512\nk=512\nn=128\n"}) {
+        "m=64\nk=1024\nn=64\n", "m=512\nk=512\nn=128\n", "m=1\nk=512\nn=256\n"}) {
     const Advised given = run(sizes, "");
     if (given.advice.is_null()) {
       ++not_advised;

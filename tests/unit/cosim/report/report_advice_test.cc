@@ -47,6 +47,9 @@ TEST(DivisionAdvice, IsNotGivenForDivisionsThatAreGoodOrLittleWorse) {
 
 TEST(DivisionAdvice, IsOnlyForWhatTheModelKnows) {
   EXPECT_FALSE(AdviceOf(Divided("op=\"add\"\nrows=64\ncols=64\n", {{"rows", 1}, {"cols", 1}})));
+  // The model would have k whole, and the card is faster with it divided.
+  EXPECT_FALSE(
+      AdviceOf(Divided("op=\"matmul\"\nm=1\nk=512\nn=256\n", {{"m", 1}, {"k", 8}, {"n", 4}})));
   RunResult functional = Divided(kTiled, {{"m", 32}, {"k", 1}, {"n", 1}});
   functional.config.card.fidelity = model::Fidelity::kFunctional;
   EXPECT_FALSE(AdviceOf(functional));
