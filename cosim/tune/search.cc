@@ -92,7 +92,7 @@ class Searcher {
   }
 
   void TryNearby(const Plan& plan) {
-    const std::vector<Plan> plans = space_.Nearby(Plan(plan));
+    const std::vector<Plan> plans = space_.Nearby(plan);
     if (!is_fast_) {
       Try(Stage::kNearby, plans);
       return;
