@@ -183,7 +183,8 @@ double OperationSpace::LargestShare(const Sizes& tile, const Sizes& split) const
   auto share = static_cast<double>(Launches(tile));
   for (const std::string& name : names_) {
     const int64_t units = Units(name, tile.at(name)), parts = split.at(name);
-    share *= static_cast<double>(RoundUp(units, parts) / parts);
+    const int64_t longest = RoundUp(units, parts) / parts;
+    share *= static_cast<double>(longest);
   }
   return share;
 }

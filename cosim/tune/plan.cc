@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cosim/tune/plan.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 namespace spyre::cosim {
@@ -8,7 +10,7 @@ namespace spyre::cosim {
 std::vector<std::string> SetsOf(const Plan& plan) {
   std::vector<std::string> sets;
   sets.reserve(plan.keys.size());
-  for (const auto& [key, value] : plan.keys) sets.push_back(key + "=" + value);
+  for (const auto& [key, value] : plan.keys) sets.push_back(fmt::format("{}={}", key, value));
   return sets;
 }
 

@@ -16,7 +16,7 @@ constexpr uint64_t kSpaceShare = 2;
 constexpr uint64_t kDrawnShare = 4;
 // They are drawn from the first quarter of the ranking: plans on one core need no second opinion.
 constexpr size_t kDrawnFrom = 4;
-// So many plans are tried on the fast card for each that is to be timed.
+// So many plans are tried on the fast card for each that is to be timed, and of the whole budget.
 constexpr uint64_t kFastPlans = 4;
 // Of the plans near one, so many are timed after the fast card.
 constexpr uint64_t kNearbyTimed = 2;
@@ -92,7 +92,7 @@ class Searcher {
   }
 
   void TryNearby(const Plan& plan) {
-    const std::vector<Plan> plans = space_.Nearby(Plan(plan));
+    const std::vector<Plan> plans = space_.Nearby(plan);
     if (!is_fast_) {
       Try(Stage::kNearby, plans);
       return;
@@ -144,7 +144,10 @@ class Searcher {
         finish();  // some may not have ended, and leave room
         if (Left() == 0) return;
       }
-      if (tried_.emplace(is_timed, plan.keys).second) batch.push_back(plan);
+      if (!is_timed && fast_ == kFastPlans * options_.budget) break;
+      if (!tried_.emplace(is_timed, plan.keys).second) continue;
+      batch.push_back(plan);
+      fast_ += is_timed ? 0 : 1;
     }
     if (!batch.empty()) finish();
   }
@@ -164,6 +167,7 @@ class Searcher {
   std::vector<Plan> rest_;                                               // of the ranking
   std::set<std::pair<bool, std::map<std::string, std::string>>> tried_;  // timed or not, keys
   uint64_t ended_ = 0;                                                   // timed trials
+  uint64_t fast_ = 0;                                                    // fast trials
   bool is_fast_ = false;
 };
 

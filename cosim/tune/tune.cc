@@ -91,7 +91,6 @@ class Tuner {
         return Try(stage, plans, progress);
       });
     }
-    RequireGiven();
     ChooseBest();
     WriteFile(result_.csv_path, HistoryCsv(result_), "history");
     WriteFile(result_.lines_path, HistoryLines(result_), "history");
@@ -110,6 +109,7 @@ class Tuner {
   double ScoreOf(const TrialResult& result) const {
     if (!result.ended()) return INFINITY;
     const double value = result.numbers[result_.objective];
+    if (std::isnan(value)) return INFINITY;  // the workload has no such figure
     return NumberFigures()[result_.objective].more_is_better ? -value : value;
   }
 
@@ -124,16 +124,23 @@ class Tuner {
           if (stage != Stage::kFast && result.ended()) progress.Ended();
           results[number] = std::move(result);
         });
+    if (stage == Stage::kGiven) RequireGiven(results.front());
     return results;
   }
 
-  void RequireGiven() const {
-    const TrialResult& given = result_.given().result;
-    if (given.ended()) return;
-    const ErrorKind kind = given.status == TrialStatus::kInfeasible ? ErrorKind::kBadInput
-                           : given.status == TrialStatus::kFault    ? ErrorKind::kDeviceFault
-                                                                    : ErrorKind::kInternal;
-    throw Error(kind, given.reason);
+  // Before anything else is tried.
+  void RequireGiven(const TrialResult& given) const {
+    if (!given.ended()) {
+      const ErrorKind kind = given.status == TrialStatus::kInfeasible ? ErrorKind::kBadInput
+                             : given.status == TrialStatus::kFault    ? ErrorKind::kDeviceFault
+                                                                      : ErrorKind::kInternal;
+      throw Error(kind, given.reason);
+    }
+    if (std::isnan(given.numbers[result_.objective])) {
+      throw BadInput("--objective {}: a run of {} has no {}", options_.objective, options_.config,
+                     NumberFigures()[result_.objective].name)
+          .Subject("--objective");
+    }
   }
 
   // What was written is what is verified: the file is read again.
