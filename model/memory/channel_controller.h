@@ -41,6 +41,7 @@ struct MemoryRun {
   uint64_t begin_ps;  // from the first column command ...
   uint64_t end_ps;    // ... until the slot is free again
   uint32_t bytes;
+  bool is_write;  // with the check bytes that it has to read before
 };
 
 class ChannelController {

@@ -131,7 +131,7 @@ void ChannelController::Issue(uint64_t column, std::vector<MemoryCompletion>& do
   const uint64_t last = column + (data + check - 1) * timing_.ccd_l;
   counted_.busy_ps += (data + check) * timing_.ccd_s;
   counted_.check_ps += check * timing_.ccd_s;
-  if (run_log_ != nullptr) run_log_->push_back({begin, lane.free, request.bytes});
+  if (run_log_ != nullptr) run_log_->push_back({begin, lane.free, request.bytes, writing_});
   if (bank.used) {
     ++counted_.row_hits;
   } else {

@@ -154,20 +154,26 @@ void DeviceMemory::Decide() {
   if (next != UINT64_MAX) decision_.notify(Ps(std::max(next, now) - now));
 }
 
-// Runs without a gap are one slice.
+// Runs of one direction without a gap are one slice. Two bank groups take slots in turn, so a run
+// may begin before the slot of the one before it ends; its slice then begins at that end.
 void DeviceMemory::TraceRuns(size_t channel, const std::vector<MemoryRun>& runs, bool at_rest) {
   Lane& lane = lanes_[channel];
   const auto record = [&] {
     if (lane.slice.bytes > 0) {
-      if (!burst_name_) burst_name_ = recorder_->Intern("burst");
-      recorder_->Slice(trace::kMemory, lane.track, *burst_name_, lane.slice.begin_ps,
-                       lane.slice.end_ps, 0, lane.slice.bytes);
+      std::optional<trace::NameId>& name = slice_names_[lane.slice.is_write ? 1 : 0];
+      if (!name) name = recorder_->Intern(lane.slice.is_write ? "write" : "read");
+      recorder_->Slice(trace::kMemory, lane.track, *name, lane.slice.begin_ps, lane.slice.end_ps, 0,
+                       lane.slice.bytes);
     }
-    lane.slice = {};
+    lane.slice.bytes = 0;
   };
   for (const MemoryRun& run : runs) {
-    if (run.begin_ps > lane.slice.end_ps) record();
-    if (lane.slice.bytes == 0) lane.slice.begin_ps = run.begin_ps;
+    const uint64_t before_ps = lane.slice.end_ps;
+    if (run.begin_ps > before_ps || run.is_write != lane.slice.is_write) record();
+    if (lane.slice.bytes == 0) {
+      lane.slice.begin_ps = std::min(std::max(run.begin_ps, before_ps), run.end_ps);
+      lane.slice.is_write = run.is_write;
+    }
     lane.slice.end_ps = std::max(lane.slice.end_ps, run.end_ps);
     lane.slice.bytes += run.bytes;
   }

@@ -14,6 +14,7 @@
 
 #include <tlm_utils/multi_passthrough_target_socket.h>
 
+#include <array>
 #include <deque>
 #include <optional>
 #include <systemc>
@@ -77,13 +78,13 @@ class DeviceMemory : public sc_core::sc_module {
   const CardConfig& config_;
   FunctionalQueue& functional_;
   trace::Recorder* recorder_;
-  // Of each channel: its track, and the slice of runs without a gap that is not yet recorded.
+  // Of each channel: its track, and the slice of runs one way that is not yet recorded.
   struct Lane {
     trace::TrackId track;
     MemoryRun slice;
   };
   std::vector<Lane> lanes_;
-  std::optional<trace::NameId> burst_name_;  // from the first slice on
+  std::array<std::optional<trace::NameId>, 2> slice_names_;  // of reads and writes, once used
   const AddressMap map_;
   const Lpddr5Timing timing_;
   SparseMemory contents_;

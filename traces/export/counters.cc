@@ -68,6 +68,11 @@ class Builder {
     AddBytes("memory", [](const Track& track, const Record& r) {
       return r.category == kMemory && track.process == "memory";
     });
+    for (const char* way : {"read", "write"}) {
+      AddBytes(std::string("memory ") + way, [this, way](const Track& track, const Record& r) {
+        return r.category == kMemory && track.process == "memory" && trace_.names[r.name] == way;
+      });
+    }
     AddUnitBytes("loads", "load");
     AddUnitBytes("stores", "store");
     AddBytes("lx", [](const Track& track, const Record& r) {

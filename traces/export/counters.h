@@ -27,6 +27,7 @@ constexpr size_t kCounterPeriods = 1000;
 
 // Of [from_ps, to_ps], in `periods` equal periods, or as many as there are nanoseconds:
 // memory, pcie upstream, pcie downstream: what passes the data buses and the link;
+// memory read, memory write: the part of each direction, of traces whose slices say it;
 // loads, stores, lx: bytes through the load and the store units and the LX ports of all cores;
 // ring, pt, vector: busy share, the mean of the units that the trace has;
 // macs: of kernels whose MACs the run has measured, spread over the time of their PT slices;

@@ -81,6 +81,35 @@ TEST(DeviceMemory, TracesAndCountsEveryChannelOfAClassAsIfItWorkedAlone) {
   }
 }
 
+// The slices are all that a viewer has to tell reads from writes.
+TEST(DeviceMemory, SlicesOfAChannelSayTheirDirectionAndDoNotOverlap) {
+  CardConfig config;
+  Bench bench("bench", config, Folding::kOn);
+  sc_core::sc_start(sc_core::SC_ZERO_TIME);
+  std::mt19937_64 random(7);
+  std::map<std::string, uint64_t> asked, seen;
+  for (int step = 0; step < 2000; ++step) {
+    const size_t index = random() % 16;
+    if (bench.requests.size() <= index || !bench.requests[index]->waiting) {
+      const bool write = random() % 3 == 0;
+      const uint64_t bytes = 256 << random() % 5;
+      // Not of the same place: a read is answered from the write queue without the bus.
+      bench.Send(index, write, (random() % 4096 + (write ? 8192 : 0)) * 512, bytes);
+      asked[write ? "write" : "read"] += bytes;
+    }
+    sc_core::sc_start(Ps(random() % 40'000));
+  }
+  sc_core::sc_start(1, sc_core::SC_MS);
+
+  std::map<trace::TrackId, uint64_t> end_ps;
+  for (const trace::Record& slice : bench.recorder.Records()) {
+    seen[bench.recorder.names()[slice.name]] += slice.bytes;
+    EXPECT_LE(end_ps[slice.track], slice.start_ps);
+    end_ps[slice.track] = slice.end_ps;
+  }
+  EXPECT_EQ(seen, asked);
+}
+
 // Memory decides ahead of time, in steps of the controller's latency. Here the channels go from one
 // decision to the next, and hear of an access when it is sent.
 TEST(DeviceMemory, DecidesAheadWhatItWouldHaveDecidedInTime) {

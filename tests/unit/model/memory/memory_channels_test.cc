@@ -14,7 +14,8 @@ inline bool operator==(const MemoryCompletion& a, const MemoryCompletion& b) {
   return a.id == b.id && a.done_ps == b.done_ps;
 }
 inline bool operator==(const MemoryRun& a, const MemoryRun& b) {
-  return a.begin_ps == b.begin_ps && a.end_ps == b.end_ps && a.bytes == b.bytes;
+  return a.begin_ps == b.begin_ps && a.end_ps == b.end_ps && a.bytes == b.bytes &&
+         a.is_write == b.is_write;
 }
 
 namespace {

@@ -18,12 +18,13 @@ const Counter* Find(const Counters& counters, const std::string& name) {
   return nullptr;
 }
 
-// Two channels: 4096 bytes from 0 to 2 ns, and 1024 from 1 to 2 ns.
+// Two channels: 4096 bytes are read from 0 to 2 ns, and 1024 written from 1 to 2 ns.
 TEST(Counters, RatesAreTheBytesOfEachPeriod) {
   Recorder recorder;
-  const NameId burst = recorder.Intern("burst");
-  recorder.Slice(kMemory, recorder.AddTrack("memory", "channel 00"), burst, 0, 2000, 0, 4096);
-  recorder.Slice(kMemory, recorder.AddTrack("memory", "channel 01"), burst, 1000, 2000, 0, 1024);
+  recorder.Slice(kMemory, recorder.AddTrack("memory", "channel 00"), recorder.Intern("read"), 0,
+                 2000, 0, 4096);
+  recorder.Slice(kMemory, recorder.AddTrack("memory", "channel 01"), recorder.Intern("write"), 1000,
+                 2000, 0, 1024);
   const Counters counters = CountersOf(Snapshot(recorder), 0, 4000, 4);
   EXPECT_EQ(counters.period_ps, 1000u);
   const Counter* const memory = Find(counters, "memory");
@@ -33,6 +34,11 @@ TEST(Counters, RatesAreTheBytesOfEachPeriod) {
   EXPECT_DOUBLE_EQ(memory->values[0], 2048) << "half of 4096 bytes in a nanosecond";
   EXPECT_DOUBLE_EQ(memory->values[1], 3072);
   EXPECT_DOUBLE_EQ(memory->values[2], 0);
+  const Counter* const read = Find(counters, "memory read");
+  const Counter* const write = Find(counters, "memory write");
+  ASSERT_TRUE(read != nullptr && write != nullptr);
+  EXPECT_EQ(read->values, (std::vector<double>{2048, 2048, 0, 0}));
+  EXPECT_EQ(write->values, (std::vector<double>{0, 1024, 0, 0}));
 }
 
 TEST(Counters, LoadsAreTheMeanOfTheUnitsThatAreThere) {
