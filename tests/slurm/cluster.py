@@ -114,14 +114,3 @@ class Cluster:
         """What a command of Slurm prints, without the end of the last line."""
         return subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
                               text=True).stdout.strip()
-
-    def stop_controller(self):
-        os.kill(int((self.directory / "slurmctld.pid").read_text()), 15)
-        until(lambda: not (self.directory / "slurmctld.pid").exists(), "the controller has ended")
-
-    def start_controller(self):
-        self._start("slurmctld")
-
-    def log(self):
-        return "".join(f"--- {name}\n{(self.directory / name).read_text()[-3000:]}"
-                       for name in ("slurmctld.log", "slurmd.log", "munged.log") if (self.directory / name).exists())
