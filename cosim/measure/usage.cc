@@ -33,6 +33,10 @@ void AddCoreUnit(Usage& usage, std::string_view part, const UnitStatistics& unit
     usage.load_ps.Add(unit.busy_ps);
     AddLost(usage, unit, "token_wait_load", Loss::kTokenWait);
     AddLost(usage, unit, "partner_wait", Loss::kPartnerWait);
+    usage.loads.partners_ps += unit.lost(Loss::kLoadPartners);
+    usage.loads.memory_ps += unit.lost(Loss::kLoadMemory);
+    usage.loads.ring_ps += unit.lost(Loss::kLoadRing);
+    usage.loads.lx_ps += unit.lost(Loss::kLoadLx);
   } else if (part == "store") {
     AddLost(usage, unit, "token_wait_store", Loss::kTokenWait);
   } else if (part == "pt") {

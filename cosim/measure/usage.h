@@ -36,6 +36,17 @@ struct LostTime {
   uint64_t ps = 0;
 };
 
+// From asking for a burst of a load to its data in LX, summed over all bursts of the load units;
+// they overlap.
+struct LoadTimes {
+  uint64_t partners_ps = 0;  // members of a multicast that had not asked yet
+  uint64_t memory_ps = 0;
+  uint64_t ring_ps = 0;
+  uint64_t lx_ps = 0;  // the port
+
+  uint64_t TotalPs() const { return partners_ps + memory_ps + ring_ps + lx_ps; }
+};
+
 struct Usage {
   uint64_t span_ps = 0;
   uint64_t cores = 0;                                           // cores that took part
@@ -44,7 +55,8 @@ struct Usage {
   uint64_t channel_busy_ps = 0;                                 // of its data buses, summed
   uint64_t pcie_upstream_bytes = 0, pcie_downstream_bytes = 0;  // payload
   uint64_t lx_bytes = 0, vector_bytes = 0;                      // of their units
-  uint64_t ring_bytes = 0;     // of all links: a byte counts on each that it passes
+  uint64_t ring_bytes = 0;  // of all links: a byte counts on each that it passes
+  LoadTimes loads;
   std::vector<LostTime> lost;  // every cause, in a fixed order
   trace::PathTimes path{};     // of the critical path; all zero: not known
 

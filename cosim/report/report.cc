@@ -157,6 +157,7 @@ std::string ReportJson(const RunResult& result, const RunDigest* reference,
       entry["bounds"] = BoundsJson(usage->usage);
       entry["balance"] = BalanceJson(usage->usage);
       entry["lost_time"] = LostTimeJson(usage->usage);
+      entry["loads"] = LoadsJson(usage->usage);
     }
     if (const auto task = tasks.find(operation.correlation); task != tasks.end())
       entry["task"] = task->second;
@@ -225,6 +226,7 @@ std::string ReportJson(const RunResult& result, const RunDigest* reference,
                  {"window", WindowJson(result)},
                  {"balance", BalanceJson(launches.usage)},
                  {"lost_time", LostTimeJson(launches.usage)},
+                 {"loads", LoadsJson(launches.usage)},
                  {"kernels", kernels},
                  {"corrections", corrections},
                  {"tile_kernels", tile_kernels},
@@ -270,8 +272,8 @@ std::string ReportJson(const RunResult& result, const RunDigest* reference,
   if (!result.transport.empty()) {
     report["transport"] = result.transport;
     // The counters behind these are in the server's process.
-    for (const char* key :
-         {"roofline", "bounds", "window", "balance", "lost_time", "units", "host", "management"})
+    for (const char* key : {"roofline", "bounds", "window", "balance", "lost_time", "loads",
+                            "units", "host", "management"})
       report.erase(key);
   }
   if (!result.steps.empty()) report["bundle"] = {{"programs", std::move(programs)}};

@@ -38,7 +38,8 @@ Json ExecutionJson(const RunResult& result, const flex::CompletedOperation& oper
           {"roofline", ToJson(roofline)},
           {"bounds", BoundsJson(execution.usage)},
           {"balance", BalanceJson(execution.usage)},
-          {"lost_time", LostTimeJson(execution.usage)}};
+          {"lost_time", LostTimeJson(execution.usage)},
+          {"loads", LoadsJson(execution.usage)}};
 }
 
 }  // namespace

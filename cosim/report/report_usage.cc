@@ -108,6 +108,22 @@ std::string LostText(const Usage& usage) {
              : fmt::format("  time lost, share of the units' time: {}\n", fmt::join(parts, ", "));
 }
 
+std::string LoadsText(const LoadTimes& loads) {
+  std::vector<std::pair<uint64_t, const char*>> parts = {{loads.memory_ps, "memory"},
+                                                         {loads.ring_ps, "the ring"},
+                                                         {loads.partners_ps, "partners"},
+                                                         {loads.lx_ps, "the LX port"}};
+  if (loads.TotalPs() == 0) return "";
+  std::stable_sort(parts.begin(), parts.end(),
+                   [](const auto& a, const auto& b) { return a.first > b.first; });
+  std::vector<std::string> texts;
+  for (const auto& [ps, name] : parts) {
+    const double share = Share(static_cast<double>(ps), static_cast<double>(loads.TotalPs()));
+    if (ps > 0) texts.push_back(fmt::format("{} {}", name, trace::FormatPercent(share)));
+  }
+  return fmt::format("  loads, the time of a burst: {}\n", fmt::join(texts, ", "));
+}
+
 std::string BoundText(const Roofline& roofline) {
   const double pcie = std::max(roofline.pcie_upstream_share, roofline.pcie_downstream_share);
   const std::string path = PathSentence(roofline.bound);
@@ -267,6 +283,16 @@ Json LostTimeJson(const Usage& usage) {
   return out;
 }
 
+Json LoadsJson(const Usage& usage) {
+  const auto total = static_cast<double>(usage.loads.TotalPs());
+  if (total == 0) return nullptr;
+  return {{"burst_ns", total / 1000},
+          {"memory", static_cast<double>(usage.loads.memory_ps) / total},
+          {"ring", static_cast<double>(usage.loads.ring_ps) / total},
+          {"partners", static_cast<double>(usage.loads.partners_ps) / total},
+          {"lx", static_cast<double>(usage.loads.lx_ps) / total}};
+}
+
 Json StepsJson(const RunResult& result, const flex::CompletedOperation& operation) {
   const auto kernel = result.kernel_usages.find(operation.correlation);
   if (kernel == result.kernel_usages.end() || kernel->second.steps.empty()) return nullptr;
@@ -284,7 +310,8 @@ Json StepsJson(const RunResult& result, const flex::CompletedOperation& operatio
                      {"roofline", ToJson(roofline)},
                      {"bounds", BoundsJson(step.usage)},
                      {"balance", BalanceJson(step.usage)},
-                     {"lost_time", LostTimeJson(step.usage)}});
+                     {"lost_time", LostTimeJson(step.usage)},
+                     {"loads", LoadsJson(step.usage)}});
   }
   return steps;
 }
@@ -313,7 +340,7 @@ std::string UsageText(const RunResult& result) {
   text += "  launches: " + BoundText(launches.roofline) + "\n";
   text += "  run: " + BoundText(UsageOfSession(result).roofline) + "\n";
   text += BalanceText(launches.usage);
-  return text + LostText(launches.usage);
+  return text + LoadsText(launches.usage.loads) + LostText(launches.usage);
 }
 
 std::string KernelTables(const RunResult& result, size_t width) {

@@ -29,6 +29,8 @@ nlohmann::ordered_json ToJson(const Peaks& peaks);
 nlohmann::ordered_json ToJson(const Roofline& roofline);
 nlohmann::ordered_json BalanceJson(const Usage& usage);
 nlohmann::ordered_json LostTimeJson(const Usage& usage);
+// Shares of what bursts of loads took; null if there was none.
+nlohmann::ordered_json LoadsJson(const Usage& usage);
 // Of a kernel that marks its steps, else null: "steps", all executions of each together, and
 // "step_executions", the single ones.
 nlohmann::ordered_json StepsJson(const RunResult& result,

@@ -31,8 +31,14 @@ enum class Loss : uint8_t {
   kWeightLoad,   // PT: a weight block takes longer to load than the rows before it to stream
   kFillDrain,    // PT: the array fills and drains
   kQueue,        // link or port: at least one request waits for those before it
+  // Load unit: what its bursts took from being asked for to their data in LX, waits included. Of
+  // all bursts together: they overlap, so it may exceed the time.
+  kLoadPartners,  // until the last member of a multicast asked
+  kLoadMemory,    // in memory
+  kLoadRing,      // to memory and back
+  kLoadLx,        // through the LX port
 };
-inline constexpr size_t kLosses = 11;
+inline constexpr size_t kLosses = 15;
 
 // What a resource did, for reports.
 struct UnitStatistics {

@@ -232,6 +232,7 @@ void LoadStoreUnit::Unicast::Complete(tlm::tlm_generic_payload& ended, uint64_t 
   } else {
     SpendToMemory(burst.path, payload.info.times);
     SpendFromMemory(burst.path, payload.info.times, end_ps);
+    unit->CountLoad(burst.sent_ps, payload.info.times, end_ps);
   }
   unit->BurstDone(burst, ended.get_response_status(), end_ps);
 }
@@ -239,6 +240,7 @@ void LoadStoreUnit::Unicast::Complete(tlm::tlm_generic_payload& ended, uint64_t 
 void LoadStoreUnit::MulticastEnded(uint32_t place, const MulticastEnd& end) {
   Burst& burst = multicasts_[place];
   if (end.joined_ps > burst.sent_ps) PartnersWaited(burst, end);
+  CountLoad(std::max(burst.sent_ps, end.joined_ps), end.times, end.done_ps);
   if (job().follows_paths) {
     burst.path = end.path;
     SpendFromMemory(burst.path, end.times, end.done_ps);
@@ -246,8 +248,17 @@ void LoadStoreUnit::MulticastEnded(uint32_t place, const MulticastEnd& end) {
   BurstDone(burst, end.status, end.done_ps);
 }
 
-// Bursts wait side by side: their common time counts once.
+void LoadStoreUnit::CountLoad(uint64_t asked_ps, const BurstTimes& times, uint64_t arrived_ps) {
+  const uint64_t end_ps = std::max(asked_ps, arrived_ps);
+  const uint64_t at_memory_ps = std::clamp(times.at_memory_ps, asked_ps, end_ps);
+  const uint64_t memory_ps = std::clamp(times.memory_ps, at_memory_ps, end_ps);
+  CountLoss(Loss::kLoadMemory, memory_ps - at_memory_ps);
+  CountLoss(Loss::kLoadRing, at_memory_ps - asked_ps + end_ps - memory_ps);
+}
+
+// Bursts wait side by side: in partner_wait, their common time counts once.
 void LoadStoreUnit::PartnersWaited(const Burst& burst, const MulticastEnd& end) {
+  CountLoss(Loss::kLoadPartners, end.joined_ps - burst.sent_ps);
   AccountWait(Loss::kPartnerWait, std::max(burst.sent_ps, partners_until_ps_), end.joined_ps,
               core_.peer(end.last_stop)->load_track());
   partners_until_ps_ = std::max(partners_until_ps_, end.joined_ps);
@@ -259,6 +270,7 @@ void LoadStoreUnit::BurstDone(Burst& burst, tlm::tlm_response_status status, uin
   --in_flight_;
   if (status == tlm::TLM_OK_RESPONSE && !is_store_) {
     burst.done_ps = core_.lx_port().BurstThrough(done_ps, burst.bytes);
+    CountLoss(Loss::kLoadLx, burst.done_ps - std::min(done_ps, burst.done_ps));
     burst.path.Until(burst.done_ps, Cause::kLxPort);
   } else if (status != tlm::TLM_OK_RESPONSE) {
     Fail({status == tlm::TLM_ADDRESS_ERROR_RESPONSE   ? Status::PAGE_FAULT

@@ -89,6 +89,8 @@ class LoadStoreUnit : public CoreUnit, private MulticastMember {
   void Send(Burst& burst, size_t place, uint64_t bytes);
   void MulticastEnded(uint32_t place, const MulticastEnd& end) override;
   void PartnersWaited(const Burst& burst, const MulticastEnd& end);
+  // A load that was asked for at asked_ps, by the last of its members, and is at its core.
+  void CountLoad(uint64_t asked_ps, const BurstTimes& times, uint64_t arrived_ps);
   void BurstDone(Burst& burst, tlm::tlm_response_status status, uint64_t done_ps);
   void EndMoves();  // those at the front that are complete
   void Fail(const UnitFault& fault);

@@ -75,6 +75,16 @@ TEST(Explain, EveryKernelHasItsRooflineBalanceAndLostTime) {
     for (const auto& [cause, lost] : kernel["lost_time"].items()) {
       EXPECT_LE(lost["share"].get<double>(), 1) << cause << ": no unit lost more than its time";
     }
+    const auto& loads = kernel["loads"];
+    double shares = 0;
+    for (const char* part : {"memory", "ring", "partners", "lx"}) {
+      EXPECT_GE(loads[part].get<double>(), 0) << part;
+      shares += loads[part].get<double>();
+    }
+    EXPECT_NEAR(shares, 1, 1e-9);
+    EXPECT_GE(loads["burst_ns"].get<double>(),
+              8 * kernel["balance"]["load"]["mean_busy_ns"].get<double>() * 0.99)
+        << "a unit is busy while a burst is under way, and bursts overlap";
     EXPECT_GT(kernel["lost_time"]["token_wait_pt"]["ns"].get<double>(), 0);
     EXPECT_GT(kernel["lost_time"]["launch"]["ns"].get<double>(), 0);
     EXPECT_EQ(kernel["lost_time"]["dispatch"]["ns"], 200);

@@ -101,6 +101,22 @@ TEST(Usage, LostTimeIsSummedOverTheUnitsThatCanLoseIt) {
   EXPECT_EQ(usage.pcie_upstream_bytes, 64u);
 }
 
+TEST(Usage, LoadsAreThoseOfTheCoresThatTookPart) {
+  UnitStatistics load0 = Unit("core00.load", 10), load1 = Unit("core01.load", 10);
+  load0.lost(Loss::kLoadPartners) = 1;
+  load0.lost(Loss::kLoadMemory) = 20;
+  load0.lost(Loss::kLoadRing) = 300;
+  load0.lost(Loss::kLoadLx) = 4000;
+  load1.lost(Loss::kLoadRing) = 7;
+  const Usage one = SummarizeUsage({load0, load1}, {0b01}, 1000);
+  EXPECT_EQ(one.loads.partners_ps, 1u);
+  EXPECT_EQ(one.loads.memory_ps, 20u);
+  EXPECT_EQ(one.loads.ring_ps, 300u);
+  EXPECT_EQ(one.loads.lx_ps, 4000u);
+  EXPECT_EQ(one.loads.TotalPs(), 4321u);
+  EXPECT_EQ(SummarizeUsage({load0, load1}, {0b11}, 1000).loads.ring_ps, 307u);
+}
+
 TEST(Usage, NamesThatAreNoUnitsOfTheCardAreLeftOut) {
   const Usage usage = SummarizeUsage(
       {Unit("core.pt", 1), Unit("core99.pt", 1), Unit("core0", 1), Unit("control", 1), Unit("", 1)},

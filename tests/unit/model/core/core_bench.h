@@ -20,6 +20,8 @@ class CoreBench : sc_core::sc_module, MulticastTransport {
  public:
   CardConfig config;  // set before the first Run
   uint64_t ring_cycles = 0;
+  // Of multicasts: until the last member asks, and in memory, half of ring_cycles later.
+  uint64_t partner_cycles = 0, memory_cycles = 0;
   tlm::tlm_response_status ring_status = tlm::TLM_OK_RESPONSE;
   std::vector<uint64_t> asked;  // cycles at which bursts reached the ring
 
@@ -80,7 +82,12 @@ class CoreBench : sc_core::sc_module, MulticastTransport {
   void JoinMulticast(const Transfer& /*transfer*/, const MulticastBurst& burst,
                      MulticastMember& member) override {
     asked.push_back(burst.asks_ps / 1000);
-    member.MulticastEnded(burst.place, {ring_status, burst.asks_ps + ring_cycles * 1000});
+    MulticastEnd end{ring_status, 0};
+    end.joined_ps = burst.asks_ps + partner_cycles * 1000;
+    end.times.at_memory_ps = end.joined_ps + ring_cycles * 500;
+    end.times.memory_ps = end.times.at_memory_ps + memory_cycles * 1000;
+    end.done_ps = end.times.memory_ps + ring_cycles * 500;
+    member.MulticastEnded(burst.place, end);
   }
 
   static constexpr uint64_t kMapped = 1 << 30;

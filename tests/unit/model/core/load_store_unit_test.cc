@@ -65,6 +65,25 @@ TEST_F(LoadStoreUnitTest, AnEmptyLoadEndsBehindTheLoadsBeforeIt) {
       << "cycles: the token comes with the data of the load before";
 }
 
+TEST_F(LoadStoreUnitTest, TheTimeOfBurstsIsThatOfWhatTheyPassed) {
+  bench.partner_cycles = 70;
+  bench.memory_cycles = 300;
+  EXPECT_EQ(bench.Run(Move("load", 5, 3)), Status::OK);
+  EXPECT_EQ(bench.LostCycles("load", Loss::kLoadPartners), 5u * 70);
+  EXPECT_EQ(bench.LostCycles("load", Loss::kLoadMemory), 5u * 300);
+  EXPECT_EQ(bench.LostCycles("load", Loss::kLoadRing), 5u * kLatency);
+  EXPECT_EQ(bench.Run(Move("load", 2)), Status::OK);
+  EXPECT_EQ(bench.LostCycles("load", Loss::kLoadRing), 7u * kLatency) << "of unicasts too";
+  EXPECT_EQ(bench.LostCycles("load", Loss::kLoadMemory), 5u * 300);
+}
+
+TEST_F(LoadStoreUnitTest, LoadsThatMeetAtTheLxPortWaitForIt) {
+  bench.config.core.lx_port_bytes_per_cycle = 64;
+  EXPECT_EQ(bench.Run(Move("load", 4)), Status::OK);
+  EXPECT_GE(bench.LostCycles("load", Loss::kLoadLx), 3u * 32)
+      << "cycles: a burst takes 64 on the port, and the ring brings one each cycle";
+}
+
 TEST_F(LoadStoreUnitTest, ARefusedBurstEndsTheJob) {
   bench.ring_status = tlm::TLM_ADDRESS_ERROR_RESPONSE;
   EXPECT_EQ(bench.Run(Move("load", 12)), Status::PAGE_FAULT);
