@@ -14,8 +14,6 @@ export interface Series {
   step: number; // variation of the colour
   tracks: Track[];
   weight: (run: Run, slice: number) => number; // what the slice adds in all, e.g. its bytes
-  subtract?: Series; // taken off, down to 0
-  within?: Series;   // at most as much as this
   perTime?: boolean; // the weight is of each ps, not of the whole slice
   inOrder?: boolean; // the unit does one thing after the other: time shared with the slice before is that one's
   bins: Float64Array | null; // of the launches: weight per bin
@@ -71,13 +69,12 @@ export function countersOf(run: Run): Counter[] {
     if (counter.series.some((s) => s.tracks.length > 0)) counters.push(counter);
   };
   const channels = of((t) => t.process === "memory");
-  const stores = of((t) => (isUnitOfCore(t) && t.name === "store") || (t.process === "card" && t.name === "dma in"));
-  const total = series("all", "memory", channels);
-  const written = { ...series("written", "store", stores), within: total };
+  const written = (run: Run, i: number): number => (run.kindOf(i).name === "write" ? byBytes(run, i) : 0);
+  const read = (run: Run, i: number): number => (run.kindOf(i).name === "write" ? 0 : byBytes(run, i));
   add({
     id: "memory", name: "Device memory",
-    what: "Bytes on the data buses of all channels, check bytes included. Written: stores of the cores and DMA in, over the time that they took; read: the rest.",
-    series: [{ ...total, name: "read", subtract: written }, written],
+    what: "Bytes on the data buses of all channels, check bytes included, by direction.",
+    series: [series("read", "memory", channels, read), series("written", "store", channels, written)],
     scale: 1e12, format: gbps, peak: peaks?.memory ?? 0, peakName: "all channels",
   });
   const pts = of((t) => isUnitOfCore(t) && t.name === "pt");
@@ -190,8 +187,8 @@ function accumulate(run: Run, s: Series, sum: Float64Array, columns: number, t0:
 // Makes the bins of a series over the launches. Some milliseconds a track of ten thousands.
 export async function prepare(run: Run, counters: Counter[], pause: () => Promise<void>): Promise<void> {
   for (const counter of counters) {
-    for (const s of new Set(counter.series.flatMap((one) => [one, one.subtract, one.within]))) {
-      if (s === undefined || s.bins !== null) continue;
+    for (const s of counter.series) {
+      if (s.bins !== null) continue;
       const bins = new Float64Array(kBins);
       const perBin = run.launchEnd / kBins;
       for (const track of s.tracks) {
@@ -211,16 +208,6 @@ export function valuesOf(run: Run, counter: Counter, columns: number, t0: number
   for (const s of counter.series) {
     const sum = sumOf(run, s, columns, t0, perColumn, binPs);
     if (sum === null) return null;
-    if (s.subtract !== undefined) {
-      const other = sumOf(run, s.subtract, columns, t0, perColumn, binPs);
-      if (other === null) return null;
-      for (let x = 0; x < columns; ++x) sum[x] = Math.max(0, sum[x] - other[x]);
-    }
-    if (s.within !== undefined) {
-      const other = sumOf(run, s.within, columns, t0, perColumn, binPs);
-      if (other === null) return null;
-      for (let x = 0; x < columns; ++x) sum[x] = Math.min(sum[x], other[x]);
-    }
     for (let x = 0; x < columns; ++x) sum[x] = sum[x] / perColumn * counter.scale;
     values.push(sum);
   }
