@@ -59,6 +59,22 @@ struct SpawnSettings {
   posix_spawnattr_t attributes;
 };
 
+// A signal that comes between looking for one and waiting would be overslept. So they are held
+// back, and come while ppoll waits with the mask of before.
+struct SignalsOnlyInPoll {
+  SignalsOnlyInPoll() {
+    sigset_t held;
+    sigemptyset(&held);
+    for (const int signal : {SIGINT, SIGTERM, SIGALRM}) sigaddset(&held, signal);
+    pthread_sigmask(SIG_BLOCK, &held, &before);
+  }
+  ~SignalsOnlyInPoll() { pthread_sigmask(SIG_SETMASK, &before, nullptr); }
+  SignalsOnlyInPoll(const SignalsOnlyInPoll&) = delete;
+  SignalsOnlyInPoll& operator=(const SignalsOnlyInPoll&) = delete;
+
+  sigset_t before{};
+};
+
 int Await(pid_t process) {
   int status = 0;
   while (waitpid(process, &status, 0) < 0 && errno == EINTR) continue;
@@ -69,11 +85,11 @@ int Await(pid_t process) {
 void ReadAll(Pipe& out, Pipe& err, CommandResult& result, bool may_interrupt) {
   const std::array<std::pair<Pipe*, std::string*>, 2> sources = {
       {{&out, &result.out}, {&err, &result.err}}};
+  const SignalsOnlyInPoll signals;
   while (out.ends[0] >= 0 || err.ends[0] >= 0) {
-    std::array<pollfd, 2> files = {{{out.ends[0], POLLIN, 0}, {err.ends[0], POLLIN, 0}}};
-    const int ready = poll(files.data(), files.size(), -1);
     if (may_interrupt) ThrowIfInterrupted();
-    if (ready < 0) continue;  // by a signal
+    std::array<pollfd, 2> files = {{{out.ends[0], POLLIN, 0}, {err.ends[0], POLLIN, 0}}};
+    if (ppoll(files.data(), files.size(), nullptr, &signals.before) < 0) continue;  // by a signal
     for (size_t i = 0; i < files.size(); ++i) {
       if (files[i].revents == 0) continue;
       std::array<char, 4096> buffer;
