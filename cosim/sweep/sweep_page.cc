@@ -5,9 +5,13 @@
 #include "cosim/plots/page.h"
 
 namespace spyre::cosim {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+}  // namespace
 
 std::string SweepPage(const SweepResults& results) {
-  using Json = nlohmann::ordered_json;
   Json figures = Json::array();
   for (const Figure& figure : NumberFigures()) {
     figures.push_back({{"name", figure.name},
