@@ -48,6 +48,8 @@ void ThrowIfInterrupted() {
   throw Interruption(signal, InterruptionText(signal));
 }
 
+bool IsInterrupted() { return pending_signal != 0; }
+
 int LastInterruption() { return last_signal; }
 
 }  // namespace spyre

@@ -29,6 +29,8 @@ void CatchInterrupts(uint64_t limit_seconds);
 void OnInterrupt(void (*wake)());
 // Throws Interruption, once for each signal. Cheap; any thread.
 void ThrowIfInterrupted();
+// Whether it would throw.
+bool IsInterrupted();
 // The signal that was thrown last; 0: none. For whoever gets the error that a folder in between
 // made of it, as the driver does of a transport that fails.
 int LastInterruption();

@@ -3,27 +3,45 @@
 #pragma once
 
 #include <algorithm>
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <thread>
 #include <vector>
 
+#include "base/interrupt.h"
+
 namespace spyre::cosim {
 
 // Runs work(begin, end) on parts of [0, count); parts begin at multiples of `grain`. Returns when
-// all are done. `work` must not throw.
+// all are done. `work` must not throw. Throws Interruption if the command was interrupted: then
+// not all are done.
 inline void ParallelFor(int64_t count, int64_t grain,
                         const std::function<void(int64_t, int64_t)>& work) {
   const int64_t grains = (count + grain - 1) / grain;
   const int64_t threads =
       std::clamp<int64_t>(std::thread::hardware_concurrency(), 1, std::max<int64_t>(grains, 1));
-  const auto edge = [&](int64_t part) { return std::min(count, grains * part / threads * grain); };
+  std::atomic<bool> stopped{false};
+  const auto run_part = [&](int64_t thread) {
+    constexpr int64_t kPieces = 64;  // of a part: an interruption waits for one
+    const int64_t last = grains * (thread + 1) / threads;
+    int64_t next = grains * thread / threads;
+    const int64_t step = std::max<int64_t>(1, (last - next + kPieces - 1) / kPieces);
+    for (; next < last; next += step) {
+      if (IsInterrupted()) stopped = true;
+      if (stopped) return;
+      work(next * grain, std::min(count, std::min(next + step, last) * grain));
+    }
+  };
   std::vector<std::thread> others;
   others.reserve(threads - 1);
-  for (int64_t part = 1; part < threads; ++part)
-    others.emplace_back([&, part] { work(edge(part), edge(part + 1)); });
-  work(0, edge(1));
+  for (int64_t thread = 1; thread < threads; ++thread)
+    others.emplace_back([&run_part, thread] { run_part(thread); });
+  run_part(0);
   for (std::thread& thread : others) thread.join();
+  if (!stopped) return;
+  ThrowIfInterrupted();
+  throw Interruption(LastInterruption(), InterruptionText(LastInterruption()));
 }
 
 }  // namespace spyre::cosim

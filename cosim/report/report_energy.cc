@@ -61,7 +61,11 @@ Json CountedJson(const Activity& activity) {
 uint64_t TokensOf(const RunResult& result) {
   uint64_t tokens = 0;
   for (const TenantResult& tenant : result.tenants) tokens += TokensOf(tenant.run);
-  for (const CardResult& card : result.cards) tokens += TokensOf(card.run);
+  for (const CardResult& card : result.cards) {
+    // Outputs that are added up are parts of the same tokens.
+    if (tokens == 0 || result.config.cards.collective == CardsCollective::kNone)
+      tokens += TokensOf(card.run);
+  }
   if (!result.tenants.empty() || !result.cards.empty()) return tokens;
   return result.model ? result.model->tokens() : result.config.workload.tokens;
 }
@@ -211,8 +215,8 @@ std::optional<LaunchEnergy> EnergyOfLaunches(const RunResult& result) {
     all->activity = all->activity + one->activity;
     all->power_w += one->power_w;
     all->macs += one->macs;
-    all->tokens += one->tokens;
   }
+  if (all) all->tokens = TokensOf(result);
   return all;
 }
 
@@ -237,9 +241,10 @@ Json CardEnergyJson(const RunResult& result, const CardResult& card) {
 std::string EnergyText(const RunResult& result) {
   const std::optional<LaunchEnergy> launches = EnergyOfLaunches(result);
   if (!launches) return "";
-  std::string text = fmt::format(
-      "  energy of the launches: {}{} ({:.1f} W): {}", IsEstimated(result) ? "about " : "",
-      JoulesText(launches->energy.Total()), launches->power_w, PartsText(launches->energy));
+  std::string text =
+      fmt::format("  energy of the launches: {}{} ({:.1f} W)", IsEstimated(result) ? "about " : "",
+                  JoulesText(launches->energy.Total()), launches->power_w);
+  if (const std::string parts = PartsText(launches->energy); !parts.empty()) text += ": " + parts;
   if (const auto pj = launches->PjPerMac()) text += fmt::format("; {:.2f} pJ/MAC", *pj);
   if (const auto uj = launches->UjPerToken())
     text += fmt::format("; {} a token", JoulesText(*uj / kUjPerJ));

@@ -16,6 +16,7 @@
 #include "base/files.h"
 #include "base/interrupt.h"
 #include "cosim/host/child_process.h"
+#include "cosim/report/expectations.h"
 #include "cosim/report/report.h"
 #include "cosim/report/report_energy.h"
 #include "cosim/report/report_usage.h"
@@ -68,7 +69,12 @@ TrialResult RunTrial(size_t number, const TrialConfig& config, const TrialOption
     const RunResult run = RunSession(trial, directory);
     if (!options.directory.empty())
       WriteFile(directory + "/report.json", ReportJson(run, nullptr), "report");
-    return FiguresOf(run);
+    TrialResult result = FiguresOf(run);
+    if (options.verify) {
+      for (const Expectation& expectation : ExpectationsOf(run))
+        if (!expectation.met) result.unmet.push_back(expectation.key + ": " + expectation.found);
+    }
+    return result;
   } catch (const Error& error) {
     if (LastInterruption() != 0) throw;
     return Failed(StatusOf(error), error.what());

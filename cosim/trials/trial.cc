@@ -94,6 +94,7 @@ Json ToJson(const TrialResult& result) {
   }
   for (size_t i = 0; i < result.texts.size(); ++i) json[TextFigures()[i].name] = result.texts[i];
   json["wall_s"] = result.wall_s;
+  if (!result.unmet.empty()) json["unmet"] = result.unmet;
   return json;
 }
 
@@ -106,6 +107,7 @@ TrialResult TrialResultOf(const Json& json) {
     result.status = static_cast<TrialStatus>(name - kStatusNames.begin());
     result.reason = FieldOf(json, "reason").get<std::string>();
     result.wall_s = FieldOf(json, "wall_s").get<double>();
+    if (json.contains("unmet")) result.unmet = json["unmet"].get<std::vector<std::string>>();
     if (json.find(NumberFigures().front().name) == json.end()) return result;
     for (const Figure& figure : NumberFigures()) {
       const bool is_none = figure.may_be_none && !json.contains(figure.name);

@@ -148,6 +148,7 @@ Json ToJson(const TuneResult& result) {
       {"given", TrialJson(result, 0)},
       {"best", TrialJson(result, result.best)},
       {"right", result.functional ? Json(result.is_right) : Json(nullptr)},
+      {"unmet", result.Unmet()},
       {"verified", std::move(verified)},
       {"trials", std::move(trials)},
       {"infeasible", std::move(reasons)},

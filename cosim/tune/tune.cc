@@ -12,6 +12,7 @@
 
 #include "base/error.h"
 #include "base/files.h"
+#include "cosim/session/output_directory.h"
 #include "cosim/trials/progress.h"
 #include "cosim/tune/history.h"
 #include "cosim/tune/plan_file.h"
@@ -43,14 +44,6 @@ size_t ObjectiveOf(const std::string& name) {
       .Value(name);
 }
 
-// Found out before the search, which may take hours.
-void RequireWritable(const std::string& out) {
-  std::error_code error;
-  fs::create_directories(out, error);
-  if (error) throw BadInput("--out {}: cannot make it: {}", out, error.message());
-  const OutputFile probe(out + "/history.jsonl", "history");
-}
-
 class Tuner {
  public:
   Tuner(const TuneOptions& options, const ConfigReader& reader, std::ostream& messages)
@@ -69,7 +62,7 @@ class Tuner {
     const std::string out = options_.out.empty()
                                 ? "out/tune-" + fs::path(options_.config).stem().string()
                                 : options_.out;
-    RequireWritable(out);
+    const OutputDirectory directory(out);  // before the search, which may take hours
     result_.plan_path = out + "/best.toml";
     result_.csv_path = out + "/history.csv";
     result_.lines_path = out + "/history.jsonl";
@@ -160,6 +153,10 @@ class Tuner {
       result_.is_right = result_.verified.back().result.status == TrialStatus::kDone;
       if (result_.is_right) return;
     }
+    // A plan with wrong numbers is no plan.
+    std::error_code ignored;
+    fs::remove(result_.plan_path, ignored);
+    result_.plan_path.clear();
   }
 
   const TuneOptions& options_;

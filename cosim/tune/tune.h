@@ -45,6 +45,11 @@ struct TuneResult {
   std::vector<VerifiedPlan> verified;  // in the order of SearchResult::best; all but the last wrong
   size_t best = 0;                     // of SearchResult::trials
   bool is_right = true;                // the best plan verified, or was not to be
+  // Of the best plan; what its configuration expects and did not come.
+  std::vector<std::string> Unmet() const {
+    return is_right && !verified.empty() ? verified.back().result.unmet
+                                         : std::vector<std::string>();
+  }
   std::string plan_path, csv_path, lines_path, page_path;
 
   const TuneTrial& given() const { return search.trials.front(); }

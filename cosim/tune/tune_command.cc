@@ -19,7 +19,8 @@ void AddTuneCommand(
       root.AddCommand("tune", "Look for the tiles, division and launches that run best");
   command.Footer(
       "Keys that --set gives stay as they are. Exit status: 0 the best plan was found and its "
-      "numbers are right; 1 they are wrong; 2 bad input, or a configuration that leaves no plan to "
+      "numbers are right; 1 they are wrong, or what [expect] says did not come; 2 bad input, or a "
+      "configuration that leaves no plan to "
       "choose; 3 the card failed in the run as given. docs/tuning.md has examples.");
   struct Arguments {
     TuneOptions options;
@@ -61,7 +62,7 @@ void AddTuneCommand(
         CatchInterrupts(0);
         const TuneResult result = Tune(a->options, reader, std::cerr);
         std::cout << (a->json ? ToJson(result).dump(2) + "\n" : ToText(result, program(), width()));
-        return result.is_right ? 0 : 1;
+        return result.is_right && result.Unmet().empty() ? 0 : 1;
       });
 }
 

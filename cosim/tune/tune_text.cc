@@ -37,6 +37,7 @@ std::string VerifiedText(const TuneResult& result) {
     text += fmt::format("WRONG: {}: {}\n", TextOf(result.search.trials[plan.trial].plan),
                         plan.result.reason);
   }
+  for (const std::string& unmet : result.Unmet()) text += "NOT MET " + unmet + "\n";
   return text + (result.is_right ? "verified: the best plan was run with data\n"
                                  : "no plan that was run with data is right\n");
 }
@@ -95,6 +96,15 @@ std::string ReasonsText(const TuneResult& result) {
 std::string ToText(const TuneResult& result, const std::string& program, size_t width) {
   const TuneTrial& best = result.best_trial();
   const char* const figure = NumberFigures()[result.objective].name;
+  const std::string history = fmt::format("History: {}\n         {}\nPage:    {}\n",
+                                          result.csv_path, result.lines_path, result.page_path);
+  if (!result.is_right) {
+    return Wrap(fmt::format("{}: {} {} as given; no plan to take\n", result.config, figure,
+                            FigureText(result, result.given())) +
+                    CountsText(result) + VerifiedText(result) + ReasonsText(result),
+                width) +
+           "\n" + history;
+  }
   std::string text = result.best == 0
                          ? fmt::format("{}: {} {} as given; no plan is better\n", result.config,
                                        figure, FigureText(result, best))
@@ -104,11 +114,8 @@ std::string ToText(const TuneResult& result, const std::string& program, size_t 
   text = Wrap(text + CountsText(result) + VerifiedText(result), width) + "\n";
   text += BestTable(result, width) + Wrap(ReasonsText(result), width);
   // Names of files are not broken: they are there to be copied.
-  return text + fmt::format(
-                    "\nPlan:    {0}\nHistory: {1}\n         {2}\nPage:    {3}\n\n"
-                    "Next:\n\n  {4} run {0}\n",
-                    result.plan_path, result.csv_path, result.lines_path, result.page_path,
-                    program);
+  return text + fmt::format("\nPlan:    {0}\n{1}\nNext:\n\n  {2} run {0}\n", result.plan_path,
+                            history, program);
 }
 
 }  // namespace spyre::cosim

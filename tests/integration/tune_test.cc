@@ -117,6 +117,24 @@ TEST_F(TuneTest, InfeasiblePlansAreCountedWithTheirReasons) {
   EXPECT_EQ(plans, infeasible);
 }
 
+TEST_F(TuneTest, WhatTheConfigurationExpectsIsAskedOfTheBestPlan) {
+  const Outcome outcome =
+      Call("tune run.toml --budget 2 -o out --set expect.max_launch_ns=1 --jobs 1");
+  EXPECT_EQ(outcome.status, 1) << outcome.err;
+  EXPECT_THAT(outcome.out, AllOf(HasSubstr("NOT MET expect.max_launch_ns"), HasSubstr("verified")));
+  EXPECT_EQ(Call("run out/best.toml --out out/run").status, 1) << "as the run itself says";
+}
+
+TEST_F(TuneTest, WithoutARightPlanThereIsNone) {
+  Write("add.toml", "[workload]\nop = \"add\"\nrows = 128\ncols = 1024\n");
+  const std::string wrong = " --set 'fault=[{kind=\"core_wrong\",where={core=2},when={seed=7}}]'";
+  ASSERT_EQ(Call("run add.toml --out out/run" + wrong).status, 1);
+  const Outcome outcome = Call("tune add.toml --budget 2 -o out/tune --jobs 1" + wrong);
+  EXPECT_EQ(outcome.status, 1) << outcome.err;
+  EXPECT_THAT(outcome.out, AllOf(HasSubstr("no plan to take"), Not(HasSubstr("best.toml"))));
+  EXPECT_FALSE(Exists(dir_ + "/out/tune/best.toml"));
+}
+
 TEST_F(TuneTest, WhatCannotBeTunedIsABadInputBeforeAnythingRuns) {
   const auto refused = [&](const std::string& arguments) {
     const Outcome outcome = Call("tune " + arguments);
@@ -127,7 +145,7 @@ TEST_F(TuneTest, WhatCannotBeTunedIsABadInputBeforeAnythingRuns) {
   EXPECT_THAT(refused("run.toml --budget 0"), HasSubstr("--budget 0 is out of range"));
   EXPECT_THAT(refused("run.toml --objective speed"),
               AllOf(HasSubstr("there is no figure 'speed'"), HasSubstr("launch_ns, device_ns")));
-  EXPECT_THAT(refused("run.toml -o run.toml/out"), HasSubstr("--out run.toml/out: cannot make it"));
+  EXPECT_THAT(refused("run.toml -o run.toml/out"), HasSubstr("--out run.toml/out: cannot make"));
   EXPECT_THAT(refused("no.toml"), HasSubstr("no.toml"));
   EXPECT_THAT(refused("'" SPYRE_SOURCE_DIR "/configs/attention_fused.toml'"),
               HasSubstr("fused attention"));

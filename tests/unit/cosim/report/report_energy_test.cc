@@ -173,6 +173,19 @@ TEST(ReportEnergy, OfSeveralCardsIsTheSum) {
   EXPECT_NEAR(CardEnergyJson(all, all.cards[1])["total_uj"].get<double>(), 3560, 1e-9);
 }
 
+TEST(ReportEnergy, CardsThatAddUpTheirOutputsMakeTheSameTokens) {
+  RunResult all = Example();
+  all.cards.resize(4);
+  for (CardResult& card : all.cards) {
+    card.run = Example();
+    card.run.config.workload.tokens = 128;
+  }
+  all.config.cards.collective = CardsCollective::kNone;
+  EXPECT_EQ(EnergyJson(all)["tokens"], 512);
+  all.config.cards.collective = CardsCollective::kAllReduce;
+  EXPECT_EQ(EnergyJson(all)["tokens"], 128);
+}
+
 TEST(ReportEnergy, OfACardInAnotherProcessIsNotThere) {
   RunResult result = Example();
   result.launch_activity.reset();

@@ -35,6 +35,13 @@ TEST(Trial, ComesBackFromItsLine) {
   EXPECT_EQ(back.wall_s, result.wall_s);
 }
 
+TEST(Trial, WhatWasExpectedComesBackToo) {
+  TrialResult result = Example();
+  EXPECT_FALSE(ToJson(result).contains("unmet"));
+  result.unmet = {"expect.max_launch_ns: too long", "expect.bound_by: the host"};
+  EXPECT_EQ(TrialResultOf(ToJson(result)).unmet, result.unmet);
+}
+
 TEST(Trial, OneThatDidNotEndHasNoFigures) {
   TrialResult result;
   result.status = TrialStatus::kInfeasible;
