@@ -14,6 +14,13 @@ set(SPYRE_SANITIZE "" CACHE STRING "Sanitizers, as -fsanitize= takes them (for e
 if(SPYRE_SANITIZE OR CMAKE_CXX_COMPILER_ID STREQUAL "Clang") # its tests are of what users get
   set(SPYRE_PYTHON OFF)
 endif()
+# Debian's Python runs the generators of sources, and is what the package is for; that of a PATH may be any other.
+set(Python_EXECUTABLE /usr/bin/python3 CACHE FILEPATH "Python 3.11 or later; with NumPy, if the package is built")
+set(python_components Interpreter)
+if(SPYRE_PYTHON)
+  list(APPEND python_components Development.Module)
+endif()
+find_package(Python 3.11 REQUIRED COMPONENTS ${python_components})
 find_program(CCACHE ccache)
 if(CCACHE)
   # pch_defines and time_macros let ccache serve translation units that use the precompiled SystemC header.

@@ -28,8 +28,8 @@ struct Outcome {
 };
 
 Outcome RunSpecGen(const fs::path& spec, const fs::path& out) {
-  const std::string command =
-      "'" SPYRE_SPEC_GEN "' '" + spec.string() + "' '" + out.string() + "' 2>&1";
+  const std::string command = "'" SPYRE_PYTHON "' -B -W error '" SPYRE_SPEC_GEN "' '" +
+                              spec.string() + "' '" + out.string() + "' 2>&1";
   Outcome outcome;
   FILE* pipe = popen(command.c_str(), "r");
   if (pipe == nullptr) return outcome;
