@@ -2,14 +2,24 @@
 # Parts that few runs need and that take long to build or to load. The program opens them by base/module.h.
 add_custom_target(spyre_module_interfaces) # the headers that carry their symbols
 
-# spyre_module(NAME FOLDER folder TO folder... LINK lib... SOURCES file... INTERFACE file...): a module of all .cc files
-# of the folder, and SOURCES. TO: as of spyre_folder, but nothing is linked. INTERFACE: headers that program and module
+# spyre_module(NAME FOLDER folder TO folder... LINK lib... SOURCES file... INTERFACE file... [LINKED]): a module of all
+# .cc files of the folder, and SOURCES. TO: as of spyre_folder, but linked only if LINKED is said: then the module has
+# its own copy of these libraries. INTERFACE: headers that program and module
 # both compile; the symbol that the module exports carries their digest (<modules/NAME.h>), so that a module of other
 # sources is refused instead of misunderstood. The target NAME_interface makes that header.
 function(spyre_module name)
-  cmake_parse_arguments(M "" "FOLDER" "TO;LINK;SOURCES;INTERFACE" ${ARGN})
+  cmake_parse_arguments(M "LINKED" "FOLDER" "TO;LINK;SOURCES;INTERFACE" ${ARGN})
   file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/${M_FOLDER}/*.cc)
-  add_library(${name} MODULE ${sources} ${M_SOURCES} ${PROJECT_SOURCE_DIR}/base/error.cc)
+  set(libraries ${M_LINK})
+  if(M_LINKED)
+    foreach(folder ${M_TO})
+      string(REPLACE "/" "_" library spyre_${folder})
+      list(APPEND libraries ${library})
+    endforeach()
+  else()
+    list(APPEND M_SOURCES ${PROJECT_SOURCE_DIR}/base/error.cc)
+  endif()
+  add_library(${name} MODULE ${sources} ${M_SOURCES})
   target_include_directories(${name} PRIVATE ${PROJECT_BINARY_DIR}/generated)
   add_dependencies(${name} spyre_contract_generated)
   if(M_INTERFACE)
@@ -24,7 +34,7 @@ function(spyre_module name)
     add_dependencies(spyre_module_interfaces ${name}_interface)
     add_dependencies(${name} ${name}_interface)
   endif()
-  target_link_libraries(${name} PRIVATE spyre_options fmt::fmt ${M_LINK})
+  target_link_libraries(${name} PRIVATE spyre_options fmt::fmt ${libraries})
   # Nothing of a module is for others but that symbol.
   target_link_options(${name} PRIVATE LINKER:--no-undefined LINKER:--exclude-libs,ALL)
   set_target_properties(${name} PROPERTIES CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON

@@ -24,7 +24,7 @@ namespace fs = std::filesystem;
 
 const fs::path kRoot = SPYRE_SOURCE_DIR;
 const std::vector<std::string> kProduct = {"base",  "bringup", "cosim",   "driver", "firmware",
-                                           "model", "python",  "runtime", "traces"};
+                                           "model", "python",  "runtime", "sdk",    "traces"};
 constexpr size_t kMostUnits = 26;
 constexpr int kMostLines = 400;
 

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sdk/card/environment.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cstdlib>
+#include <fstream>
+#include <iterator>
+#include <set>
+#include <string_view>
+
+#include "base/error.h"
+
+namespace spyre::sdk {
+namespace {
+
+constexpr size_t kMaxDevices = 127;  // as PyTorch numbers devices
+
+std::string Variable(const char* name) {
+  const char* const value = std::getenv(name);
+  return value == nullptr ? std::string() : std::string(value);
+}
+
+std::string_view Trimmed(std::string_view text) {
+  const size_t begin = text.find_first_not_of(" \t");
+  if (begin == std::string_view::npos) return {};
+  return text.substr(begin, text.find_last_not_of(" \t") - begin + 1);
+}
+
+template <typename Take>
+void ForEachPart(std::string_view text, std::string_view separators, const Take& take) {
+  while (!text.empty()) {
+    const size_t end = std::min(text.find_first_of(separators), text.size());
+    if (const std::string_view part = Trimmed(text.substr(0, end)); !part.empty()) take(part);
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+}
+
+size_t NumberOf(const char* variable, std::string_view text) {
+  const std::string_view digits = Trimmed(text);
+  size_t number = 0;
+  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), number);
+  if (error != std::errc() || end != digits.data() + digits.size() || number > kMaxDevices) {
+    throw BadInput("{} = '{}': a number of cards from 0 to {} is expected", variable, text,
+                   kMaxDevices)
+        .Subject(variable);
+  }
+  return number;
+}
+
+std::string FlexDevice() {
+  const std::string device = Variable("FLEX_DEVICE");
+  if (device.empty() || device == "PF" || device == "VF" || device == "MOCK") return device;
+  throw BadInput("FLEX_DEVICE = '{}': PF, VF or MOCK is expected", device).Subject("FLEX_DEVICE");
+}
+
+// The words that started this process, as the system has them.
+std::string CommandLine() {
+  std::ifstream file("/proc/self/cmdline", std::ios::binary);
+  std::string words((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
+  while (!words.empty() && words.back() == '\0') words.pop_back();
+  std::replace(words.begin(), words.end(), '\0', ' ');
+  return words;
+}
+
+}  // namespace
+
+CardRequest RequestOfEnvironment() {
+  CardRequest request;
+  request.config = Variable("SPYRE_COSIM_CONFIG");
+  ForEachPart(Variable("SPYRE_COSIM_SET"), ";\n",
+              [&](std::string_view set) { request.sets.emplace_back(set); });
+  request.out = Variable("SPYRE_COSIM_OUT");
+  request.where = Variable("SPYRE_COSIM_CARD");
+  if (request.where == "model") request.where.clear();
+  const std::string device = FlexDevice();
+  if (device == "PF") request.function = "pf";
+  if (device == "VF") request.function = "vf";
+  request.program = CommandLine();
+  return request;
+}
+
+size_t NumDevices() {
+  const std::string world = Variable("AIU_WORLD_SIZE");
+  size_t devices;
+  if (FlexDevice() == "MOCK") {
+    devices = world.empty() ? 0 : NumberOf("AIU_WORLD_SIZE", world);
+    if (devices < 1) {
+      throw BadInput("FLEX_DEVICE = MOCK needs AIU_WORLD_SIZE of at least 1; it is '{}'", world)
+          .Subject("AIU_WORLD_SIZE");
+    }
+  } else {
+    const std::string own = Variable("SPYRE_COSIM_DEVICES");
+    devices = own.empty() ? 1 : NumberOf("SPYRE_COSIM_DEVICES", own);
+    if (!world.empty()) devices = std::min(devices, NumberOf("AIU_WORLD_SIZE", world));
+  }
+  const std::string chosen = Variable("SPYRE_DEVICES");
+  if (chosen.empty()) return devices;
+  std::set<size_t> numbers;
+  ForEachPart(chosen, ",", [&](std::string_view part) {
+    const size_t number = NumberOf("SPYRE_DEVICES", part);
+    if (number < devices) numbers.insert(number);
+  });
+  return numbers.size();
+}
+
+}  // namespace spyre::sdk

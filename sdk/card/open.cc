@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sdk/card/open.h"
+
+#include <modules/spyre_card.h>
+
+#include <string_view>
+#include <utility>
+
+#include "base/error.h"
+#include "base/module.h"
+#include "driver/vfio_transport.h"
+#include "driver/vfio_user_transport.h"
+
+namespace spyre::sdk {
+namespace {
+
+constexpr Module kCardModule = {"spyre_card", "the simulated card"};
+constexpr std::string_view kVfioUser = "vfio-user:";
+constexpr std::string_view kVfio = "vfio:";
+
+// A card in another process or in the machine. It has its own report, if any.
+class ElsewhereCard : public ProgramCard {
+ public:
+  ElsewhereCard(std::unique_ptr<driver::Transport> transport, driver::FunctionId function)
+      : transport_(std::move(transport)), function_(function) {}
+
+  driver::Transport& transport() override { return *transport_; }
+  driver::FunctionId function() const override { return function_; }
+  const flex::RuntimeOptions& options() const override { return options_; }
+  void Loaded(const ProgramLoad&) override {}
+  void Launched(const ProgramLaunch&) override {}
+  void Failed(const std::string&) override {}
+  void Finish(flex::RuntimeContext&) noexcept override {}
+
+ private:
+  static flex::RuntimeOptions Options() {
+    flex::RuntimeOptions options;
+    options.keep_completed = false;
+    return options;
+  }
+
+  const std::unique_ptr<driver::Transport> transport_;
+  const driver::FunctionId function_;
+  const flex::RuntimeOptions options_ = Options();
+};
+
+bool StartsWith(const std::string& text, std::string_view start) {
+  return text.compare(0, start.size(), start) == 0;
+}
+
+}  // namespace
+
+std::unique_ptr<ProgramCard> OpenCard(const CardRequest& request) {
+  if (request.where.empty()) {
+    static const auto open =
+        reinterpret_cast<OpenModuleCard>(ModuleSymbol(kCardModule, SPYRE_CARD_SYMBOL));
+    std::unique_ptr<ProgramCard> card;
+    open(card, request);
+    return card;
+  }
+  if (!request.out.empty()) {
+    throw BadInput(
+        "SPYRE_COSIM_OUT = {}: a report needs the card in this process, and SPYRE_COSIM_CARD = {} "
+        "is elsewhere; leave one of them out",
+        request.out, request.where)
+        .Subject("SPYRE_COSIM_OUT");
+  }
+  std::unique_ptr<driver::Transport> transport;
+  if (StartsWith(request.where, kVfioUser)) {
+    transport = std::make_unique<driver::VfioUserTransport>(request.where.substr(kVfioUser.size()));
+  } else if (StartsWith(request.where, kVfio)) {
+    driver::VfioOptions options;
+    options.device = request.where.substr(kVfio.size());
+    transport = std::make_unique<driver::VfioTransport>(options);
+  } else {
+    throw BadInput(
+        "SPYRE_COSIM_CARD = '{}': 'model', 'vfio-user:DIR' (the directory of `spyre-cosim serve`) "
+        "or 'vfio:ADDRESS' (of a card in this machine) is expected",
+        request.where)
+        .Subject("SPYRE_COSIM_CARD");
+  }
+  return std::make_unique<ElsewhereCard>(std::move(transport), request.function == "vf" ? 1 : 0);
+}
+
+}  // namespace spyre::sdk

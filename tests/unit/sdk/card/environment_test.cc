@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sdk/card/environment.h"
+
+#include <gmock/gmock.h>
+
+#include <cstdlib>
+#include <map>
+#include <string>
+
+#include "tests/unit/error_of.h"
+
+namespace spyre::sdk {
+namespace {
+
+using test::BadInputOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+class Environment : public ::testing::Test {
+ protected:
+  Environment() {
+    for (const char* name :
+         {"SPYRE_COSIM_CONFIG", "SPYRE_COSIM_SET", "SPYRE_COSIM_OUT", "SPYRE_COSIM_CARD",
+          "SPYRE_COSIM_DEVICES", "FLEX_DEVICE", "AIU_WORLD_SIZE", "SPYRE_DEVICES"})
+      unsetenv(name);
+  }
+  static void Set(const char* name, const char* value) { setenv(name, value, 1); }
+};
+
+TEST_F(Environment, WithoutVariablesThereIsOneCardInTheProcessThatWritesNoFiles) {
+  const CardRequest request = RequestOfEnvironment();
+  EXPECT_EQ(request.config, "");
+  EXPECT_THAT(request.sets, IsEmpty());
+  EXPECT_EQ(request.out, "");
+  EXPECT_EQ(request.where, "");
+  EXPECT_EQ(request.function, "");
+  EXPECT_THAT(request.program, HasSubstr("unit_sdk"));
+  EXPECT_EQ(NumDevices(), 1u);
+}
+
+TEST_F(Environment, KeysAreDividedBySemicolonsAndLines) {
+  Set("SPYRE_COSIM_SET", "card.cores=8; card.fidelity=fast\nhost.submit_ns=5;");
+  EXPECT_THAT(RequestOfEnvironment().sets,
+              ElementsAre("card.cores=8", "card.fidelity=fast", "host.submit_ns=5"));
+}
+
+TEST_F(Environment, FlexDeviceChoosesTheFunction) {
+  Set("FLEX_DEVICE", "PF");
+  EXPECT_EQ(RequestOfEnvironment().function, "pf");
+  Set("FLEX_DEVICE", "VF");
+  EXPECT_EQ(RequestOfEnvironment().function, "vf");
+  Set("FLEX_DEVICE", "GPU");
+  EXPECT_EQ(BadInputOf([] { RequestOfEnvironment(); }),
+            "FLEX_DEVICE = 'GPU': PF, VF or MOCK is expected");
+}
+
+TEST_F(Environment, TheWorldHasAtMostAsManyCardsAsThereAre) {
+  Set("SPYRE_COSIM_DEVICES", "4");
+  EXPECT_EQ(NumDevices(), 4u);
+  Set("AIU_WORLD_SIZE", "2");
+  EXPECT_EQ(NumDevices(), 2u);
+  Set("AIU_WORLD_SIZE", "9");
+  EXPECT_EQ(NumDevices(), 4u);
+}
+
+TEST_F(Environment, SpyreDevicesCountOnceAndOnlyIfTheyExist) {
+  Set("SPYRE_COSIM_DEVICES", "4");
+  const std::map<std::string, size_t> counts = {{"0", 1},     {"0,2,3", 3}, {"1,0", 2},
+                                                {"0,1,1", 2}, {"0, 4", 1},  {"7", 0}};
+  for (const auto& [devices, count] : counts) {
+    Set("SPYRE_DEVICES", devices.c_str());
+    EXPECT_EQ(NumDevices(), count) << devices;
+  }
+  Set("SPYRE_DEVICES", "0,x");
+  EXPECT_THAT(BadInputOf([] { NumDevices(); }), HasSubstr("SPYRE_DEVICES = 'x'"));
+}
+
+TEST_F(Environment, AMockNeedsAWorld) {
+  Set("FLEX_DEVICE", "MOCK");
+  EXPECT_THAT(BadInputOf([] { NumDevices(); }), HasSubstr("AIU_WORLD_SIZE of at least 1"));
+  Set("AIU_WORLD_SIZE", "0");
+  EXPECT_THAT(BadInputOf([] { NumDevices(); }), HasSubstr("AIU_WORLD_SIZE of at least 1"));
+  Set("AIU_WORLD_SIZE", "3");
+  EXPECT_EQ(NumDevices(), 3u);
+}
+
+}  // namespace
+}  // namespace spyre::sdk
