@@ -19,13 +19,14 @@ constexpr unsigned kAllBytes = 0xF;
 
 }  // namespace
 
-CardAccess::CardAccess(Space space, uint64_t offset, bool write, std::string data,
+CardAccess::CardAccess(Space space, uint64_t offset, bool is_write, std::string data,
                        const InProcessTransport& card, uint64_t now_ps)
     : space_(space),
       offset_(offset),
-      write_(write),
+      is_write_(is_write),
       data_(std::move(data)),
-      start_ps_(1000 * (write ? card.timing().register_write_ns : card.timing().register_read_ns)),
+      start_ps_(1000 *
+                (is_write ? card.timing().register_write_ns : card.timing().register_read_ns)),
       wake_ps_(now_ps + start_ps_) {}
 
 bool CardAccess::Look(const AccessSite& site, uint64_t address, uint32_t value) const {
@@ -34,7 +35,7 @@ bool CardAccess::Look(const AccessSite& site, uint64_t address, uint32_t value) 
     return false;
   }
   const bool physical = site.virtual_config == nullptr;
-  if (!write_) return site.watch->Read(address, value, model::NowPs(), physical);
+  if (!is_write_) return site.watch->Read(address, value, model::NowPs(), physical);
   site.watch->Write(address, physical);
   return false;
 }
@@ -45,10 +46,10 @@ void CardAccess::Issue(const AccessSite& site) {
   const uint64_t address = offset_ + done_;
   const uint64_t lead = address % kWordBytes;
   const uint64_t bytes = std::min(kWordBytes - lead, data_.size() - done_);
-  const bool words = !write_ || space_ == Space::kConfig || space_ == Space::kBar0;
+  const bool words = !is_write_ || space_ == Space::kConfig || space_ == Space::kBar0;
   const auto enables = static_cast<unsigned>(((1u << bytes) - 1) << lead);
   std::array<uint8_t, kWordBytes> word{};
-  if (write_) {
+  if (is_write_) {
     std::memcpy(word.data() + lead, data_.data() + done_, bytes);
     std::memcpy(&word_, word.data(), kWordBytes);
     if (site.recorder != nullptr)
@@ -56,17 +57,17 @@ void CardAccess::Issue(const AccessSite& site) {
   }
   uint64_t delay_ps = 0;
   const bool answered = site.card->bridge().AccessBytes(
-      site.function, space_, words ? address - lead : address, write_,
+      site.function, space_, words ? address - lead : address, is_write_,
       word.data() + (words ? 0 : lead), static_cast<unsigned>(words ? kWordBytes : bytes),
-      write_ && words ? enables : kAllBytes, &delay_ps);
-  if (!write_) {
+      is_write_ && words ? enables : kAllBytes, &delay_ps);
+  if (!is_write_) {
     if (!answered) word.fill(0xFF);  // as on a bus
     std::memcpy(&raw_, word.data(), kWordBytes);
     word_ = raw_;
   }
   if (space_ == Space::kConfig && site.virtual_config != nullptr && answered)
     ApplyVirtualConfig(*site.virtual_config, static_cast<uint32_t>(address - lead), enables);
-  if (write_) {
+  if (is_write_) {
     done_ += bytes;  // posted
     wake_ps_ += start_ps_;
   } else {
@@ -76,7 +77,7 @@ void CardAccess::Issue(const AccessSite& site) {
 }
 
 void CardAccess::ApplyVirtualConfig(VirtualConfig& config, uint32_t at, unsigned enables) {
-  if (!write_) {
+  if (!is_write_) {
     word_ = config.Read(at, word_);
     return;
   }
@@ -93,7 +94,7 @@ bool CardAccess::Step(const AccessSite& site) {
   const uint64_t address = (offset_ + done_) / kWordBytes * kWordBytes;
   if (step_bytes_ == 0) {
     Issue(site);
-    return write_ && Look(site, address, 0);
+    return is_write_ && Look(site, address, 0);
   }
   if (site.recorder != nullptr) site.recorder->Read(site.function, space_, address, raw_);
   const uint32_t seen = word_ >> (8 * ((offset_ + done_) % kWordBytes));

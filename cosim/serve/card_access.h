@@ -26,7 +26,7 @@ class CardAccess {
  public:
   // data: what is written, or as many bytes as are to be read. [offset, offset + size) lies in the
   // region. now_ps: when it begins.
-  CardAccess(model::HostAccess::Space space, uint64_t offset, bool write, std::string data,
+  CardAccess(model::HostAccess::Space space, uint64_t offset, bool is_write, std::string data,
              const InProcessTransport& card, uint64_t now_ps);
 
   uint64_t wake_ps() const { return wake_ps_; }
@@ -34,7 +34,6 @@ class CardAccess {
   // The next step, at wake_ps. True: the client's driver spins, as the watch can tell.
   bool Step(const AccessSite& site);
 
-  bool write() const { return write_; }
   const std::string& data() const { return data_; }  // after the last step
 
  private:
@@ -44,7 +43,7 @@ class CardAccess {
 
   model::HostAccess::Space space_;
   uint64_t offset_;
-  bool write_;
+  bool is_write_;
   std::string data_;
   uint64_t done_ = 0;
   uint64_t step_bytes_ = 0;  // of the read that is under way

@@ -247,7 +247,7 @@ describe("one run", () => {
       const run = spyre.runs[0], t = spyre.timeline;
       const slice = Array.from({ length: run.count }, (_, i) => i).find((i) => run.kindOf(i).name === "COMPUTE matmul");
       t.select({ run, slice }, true);
-      return t.painter.overlay.flowChain(run).map((i) => [run.kindOf(i).name, run.start[i], run.endOf(i)]);
+      return spyre.flowChain(run, t.flowSlices).map((i) => [run.kindOf(i).name, run.start[i], run.endOf(i)]);
     });
     assert.deepEqual(names.map((n) => n[0]), ["Launch", "COMPUTE matmul", "wait for interrupt"]);
     assert.ok(names[0][1] <= names[1][1] && names[2][2] >= names[1][2]);
@@ -319,10 +319,15 @@ describe("by hand", () => {
   test("the critical path is drawn through the units", async () => {
     await kernel.evaluate(() => { spyre.timeline.rowList().filter((r) => r.open === false).forEach((r) => spyre.timeline.toggleRow(r)); });
     await drawn(kernel);
+    await kernel.evaluate(() => {
+      const t = spyre.timeline;
+      t.scroll = Math.max(0, t.rowList().find((r) => r.type === "track" && r.tracks[0].path === "core 01/vector").top - 60);
+      t.clampScroll(); t.redraw();
+    });
+    await drawn(kernel);
     const isPink = await kernel.evaluate(() => {
       const t = spyre.timeline;
       const row = t.rowList().find((r) => r.type === "track" && r.tracks[0].path === "core 01/vector");
-      t.scroll = Math.max(0, row.top - 60); t.clampScroll(); t.painter.draw();
       const d = t.canvas.getContext("2d").getImageData(Math.round(t.x(4000)), Math.round(t.rowTop(row) + 7.5), 1, 1).data;
       return d[0] > 150 && d[1] < 120 && d[2] > 60;
     });

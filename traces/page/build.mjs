@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Makes report.html, the one file that the program embeds: page.html with the style sheet and the
-// modules of src/ in it. `node build.mjs --check` compares instead, and ends with 1 if they differ.
+// modules of src/ in it, minified. `node build.mjs --check` compares instead, and ends with 1 if they differ.
 import { readFileSync, writeFileSync } from "node:fs";
-import { build } from "esbuild";
+import { build, transform } from "esbuild";
 
 const here = new URL(".", import.meta.url).pathname;
 const result = await build({
@@ -12,11 +12,13 @@ const result = await build({
   format: "iife",
   target: "es2022",
   charset: "utf8",
+  minify: true,
   legalComments: "none",
 });
 const script = result.outputFiles[0].text.replaceAll("</script", "<\\/script");
+const style = await transform(readFileSync(`${here}src/style.css`, "utf8"), { loader: "css", minify: true });
 const page = readFileSync(`${here}src/page.html`, "utf8")
-  .replace("/*STYLE*/", () => readFileSync(`${here}src/style.css`, "utf8").trim())
+  .replace("/*STYLE*/", () => style.code.trim())
   .replace("/*SCRIPT*/", () => script.trim());
 const path = `${here}report.html`;
 if (process.argv.includes("--check")) {

@@ -5,6 +5,7 @@ import { app } from "./app";
 import { css, currentTheme, unitColor } from "./colors";
 import { byId, button, el } from "./dom";
 import { count } from "./format";
+import type { Input } from "./input";
 import { showSections } from "./sections";
 import { pathSelect, showPath, showRange } from "./side";
 import type { Selection } from "./timeline";
@@ -26,7 +27,7 @@ function nextMatch(by: number): void {
   byId("search-count").textContent = `${count(current + 1)} of ${count(matches.length)}`;
 }
 
-export function controls(): void {
+export function controls(input: Input): void {
   const box = byId("search") as HTMLInputElement;
   box.addEventListener("input", () => search(box.value));
   box.addEventListener("keydown", (event) => {
@@ -91,7 +92,7 @@ export function controls(): void {
     if (event.key === "n") { nextMatch(1); return; }
     if (event.key === "N") { nextMatch(-1); return; }
     // From anywhere but a control: the keys of the timeline that do not scroll the page.
-    if (target === document.body && !event.key.startsWith("Arrow") && !event.key.startsWith("Page") && event.key !== "Home" && app.timeline.input.key(event)) event.preventDefault();
+    if (target === document.body && !event.key.startsWith("Arrow") && !event.key.startsWith("Page") && event.key !== "Home" && input.key(event)) event.preventDefault();
   });
 }
 

@@ -76,7 +76,7 @@ export class Painter {
     if (raster.image !== null) g.putImageData(raster.image, 0, 0);
     g.setTransform(ratio, 0, 0, ratio, 0, 0);
     g.textBaseline = "middle";
-    this.font(g);
+    this.t.font(g);
     g.save();
     g.beginPath();
     g.rect(this.t.labelWidth, this.t.top, this.t.cssWidth - this.t.labelWidth, this.t.cssHeight - this.t.top);
@@ -97,10 +97,6 @@ export class Painter {
     placeLabels(this.t, rows);
     canvas.setAttribute("aria-label", `Timeline, ${time(this.t.from)} to ${time(this.t.to)} after the first launch, ` +
       `${rows.length} of ${this.t.rowList().length} rows`);
-  }
-
-  font(g: CanvasRenderingContext2D, size = 11): void {
-    g.font = `${size * this.t.scale}px system-ui, "Segoe UI", Roboto, "DejaVu Sans", sans-serif`;
   }
 
   private shade(from: number, to: number, theme: Theme): void {
@@ -126,7 +122,7 @@ export class Painter {
     g.fillRect(0, 0, this.t.cssWidth, this.t.top);
     this.drawMini(g, mini);
     g.fillStyle = theme.dim;
-    this.font(g);
+    this.t.font(g);
     g.textAlign = "left";
     g.fillText(this.t.runs.some((run) => run.kernels.length > 0) ? "since first launch" : "time", 10, mini + kAxis * scale / 2);
     g.save();
@@ -175,7 +171,7 @@ export class Painter {
     g.lineWidth = 1;
     g.strokeRect(a + 0.5, 0.5, Math.max(2, b - a - 1), height - 1);
     g.fillStyle = theme.dim;
-    this.font(g);
+    this.t.font(g);
     g.textAlign = "left";
     g.fillText("overview", 10, height / 2);
   }
@@ -226,13 +222,13 @@ export class Painter {
       g.stroke();
       g.setLineDash([]);
     }
-    this.font(g, 10);
+    this.t.font(g, 10);
     this.tag(g, `mean ${counter.format(plot.mean)}`, this.t.labelWidth + 6, y + 7 * scale, "left");
     if (plot.most > 0) {
       const of = hasPeak ? ` of ${counter.format(counter.peak)}` : "";
       this.tag(g, `max ${counter.format(plot.most)}${of}`, this.t.cssWidth - 6, y + 7 * scale, "right");
     }
-    this.font(g);
+    this.t.font(g);
   }
 
   private tag(g: CanvasRenderingContext2D, text: string, x: number, y: number, align: CanvasTextAlign): void {
@@ -246,9 +242,9 @@ export class Painter {
   }
 
   private drawShare(g: CanvasRenderingContext2D, row: Row): void {
-    this.font(g, 10);
+    this.t.font(g, 10);
     this.tag(g, `busy ${percent(this.meanOf.get(row.id) ?? 0)}`, this.t.labelWidth + 6, this.t.rowTop(row) + 8 * this.t.scale, "left");
-    this.font(g);
+    this.t.font(g);
   }
   private readonly meanOf = new Map<string, number>(); // of what was drawn last
 
@@ -264,9 +260,9 @@ export class Painter {
       const size = queue.depth[i] / most * h;
       g.fillRect(a, y + h - size, Math.max(0.6, b - a), size);
     }
-    this.font(g, 10);
+    this.t.font(g, 10);
     this.tag(g, `at most ${most}`, this.t.cssWidth - 6, y + 6 * this.t.scale, "right");
-    this.font(g);
+    this.t.font(g);
   }
 
   private drawPathRow(g: CanvasRenderingContext2D, row: Row): void {

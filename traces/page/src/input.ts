@@ -170,5 +170,4 @@ export class Input {
     this.t.tip.style.left = `${Math.max(4, Math.min(x + 14, this.t.cssWidth - width - 6))}px`;
     this.t.tip.style.top = `${y + 18 + height > this.t.cssHeight ? y - height - 8 : y + 18}px`;
   }
-
 }

@@ -7,8 +7,11 @@ import { changes } from "./compare";
 import { controls } from "./controls";
 import { prepare } from "./counters";
 import { byId } from "./dom";
+import { Painter } from "./draw";
 import { showFigures } from "./figures";
 import { count, time } from "./format";
+import { Input } from "./input";
+import { flowChain } from "./overlay";
 import { Run } from "./run";
 import { showSections } from "./sections";
 import { showPath, showRange, showSelection } from "./side";
@@ -41,7 +44,9 @@ async function main(): Promise<void> {
   byId("title").textContent = app.runs.map((run) => (app.runs.length > 1 ? `${run.letter}: ${run.title}` : run.title)).join("   ");
   byId("facts").textContent = app.runs.length > 1 ? app.runs.map((run) => `${run.letter}: ${run.head.summary.metadata?.workload ?? ""}`).join("   ") : describeRun(app.runs[0]);
   byId("timeline-section").hidden = false;
-  app.timeline = new Timeline(byId("timeline"), app.runs, { selected: showSelection, ranged: showRange, moved: () => undefined });
+  app.timeline = new Timeline(byId("timeline"), app.runs, { selected: showSelection, ranged: showRange, draw: () => painter.draw() });
+  const painter = new Painter(app.timeline);
+  const input = new Input(app.timeline);
   if (app.runs.length > 1) {
     byId("changes").hidden = false;
     byId("changes").append(...changes(app.runs[0], app.runs[1]));
@@ -50,7 +55,7 @@ async function main(): Promise<void> {
   showSelection(null);
   showRange(null);
   showPath();
-  controls();
+  controls(input);
   const warnings = app.runs.flatMap(notes);
   byId("status").textContent = ["Reading the slices ...", ...warnings].join(" ");
   performance.mark("overview");
@@ -72,7 +77,7 @@ async function main(): Promise<void> {
 }
 
 // For tests, and for whoever looks closer with the browser's console.
-Object.assign(window, { spyre: { get runs() { return app.runs; }, get timeline() { return app.timeline; }, get stats() { return app.stats; }, rangeStats } });
+Object.assign(window, { spyre: { get runs() { return app.runs; }, get timeline() { return app.timeline; }, get stats() { return app.stats; }, rangeStats, flowChain } });
 
 main().catch((error: unknown) => {
   byId("status").textContent = `This page cannot be shown: ${error instanceof Error ? error.message : String(error)}`;

@@ -7,6 +7,35 @@ import type { Path, Run } from "./run";
 import { kLane, kMini } from "./rows";
 import type { Timeline } from "./timeline";
 
+// The slices of a flow that follow from each other: the call, the control block, its first copy, and the
+// wait of the host that it ends.
+export function flowChain(run: Run, flow: number[]): number[] {
+  const host: number[] = [], control: number[] = [], dma: number[] = [];
+  for (const i of flow) {
+    const category = run.kindOf(i).category;
+    if (category === "host") host.push(i);
+    else if (category === "control") control.push(i);
+    else if (category === "dma") dma.push(i);
+  }
+  const byStart = (a: number, b: number): number => run.start[a] - run.start[b];
+  const chain = [...host.sort(byStart).slice(0, 1), ...control.sort(byStart).slice(0, 1), ...dma.sort(byStart).slice(0, 1)];
+  if (control.length > 0) {
+    const end = run.endOf(control[0]);
+    let woken = -1;
+    for (const t of run.tracks) {
+      if (t.process !== "host") continue;
+      const [a, b] = run.between(t, end, Infinity);
+      for (let i = a; i < b; ++i) {
+        const name = run.kindOf(i).name;
+        if ((name === "wait for interrupt" || name === "poll") && run.endOf(i) >= end &&
+            (woken < 0 || run.endOf(i) < run.endOf(woken))) woken = i;
+      }
+    }
+    if (woken >= 0) chain.push(woken);
+  }
+  return chain;
+}
+
 export class Overlay {
   constructor(private readonly t: Timeline) {}
 
@@ -43,33 +72,6 @@ export class Overlay {
     g.stroke();
   }
 
-  flowChain(run: Run): number[] {
-    const host: number[] = [], control: number[] = [], dma: number[] = [];
-    for (const i of this.t.flowSlices) {
-      const category = run.kindOf(i).category;
-      if (category === "host") host.push(i);
-      else if (category === "control") control.push(i);
-      else if (category === "dma") dma.push(i);
-    }
-    const byStart = (a: number, b: number): number => run.start[a] - run.start[b];
-    const chain = [...host.sort(byStart).slice(0, 1), ...control.sort(byStart).slice(0, 1), ...dma.sort(byStart).slice(0, 1)];
-    if (control.length > 0) {
-      const end = run.endOf(control[0]);
-      let woken = -1;
-      for (const t of run.tracks) {
-        if (t.process !== "host") continue;
-        const [a, b] = run.between(t, end, Infinity);
-        for (let i = a; i < b; ++i) {
-          const name = run.kindOf(i).name;
-          if ((name === "wait for interrupt" || name === "poll") && run.endOf(i) >= end &&
-              (woken < 0 || run.endOf(i) < run.endOf(woken))) woken = i;
-        }
-      }
-      if (woken >= 0) chain.push(woken);
-    }
-    return chain;
-  }
-
   private centre(run: Run, track: number, lane = 0): number | null {
     for (const row of this.t.rowList()) {
       if (row.run !== run) continue;
@@ -87,7 +89,7 @@ export class Overlay {
   private drawFlow(g: CanvasRenderingContext2D): void {
     if (this.t.selection === null || this.t.flowSlices.length === 0) return;
     const run = this.t.selection.run;
-    const chain = this.flowChain(run);
+    const chain = flowChain(run, this.t.flowSlices);
     g.strokeStyle = this.t.theme.accent;
     g.fillStyle = this.t.theme.accent;
     g.lineWidth = 1.5 * this.t.scale;
@@ -132,7 +134,7 @@ export class Overlay {
     g.fillStyle = this.t.theme.accent;
     g.fillRect(a, mini, 1, this.t.cssHeight);
     g.fillRect(b - 1, mini, 1, this.t.cssHeight);
-    this.t.painter.font(g);
+    this.t.font(g);
     const text = time(this.t.range.to - this.t.range.from);
     const width = g.measureText(text).width + 10;
     const x = Math.max(this.t.labelWidth, Math.min((a + b - width) / 2, this.t.cssWidth - width));
@@ -140,5 +142,4 @@ export class Overlay {
     g.fillStyle = this.t.theme.dark ? "#0b0e13" : "#fff";
     g.fillText(text, x + 5, mini + 3 + 8.5 * this.t.scale);
   }
-
 }

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// The timeline: one canvas for axis and rows, labels beside it as elements that a screen reader
-// finds. Wheel, drag and keys move it; the same actions are methods.
+// The timeline: what is shown of the runs, and where. It has one canvas for axis and rows, and labels
+// beside it as elements that a screen reader finds. It knows neither who draws it (draw.ts, through the
+// hook `draw`) nor who moves it (input.ts calls its methods).
 
 import { currentTheme, hueOf, kindColor, pixel, type Theme } from "./colors";
 import { countersOf, queueDepth, type Counter } from "./counters";
-import { Painter } from "./draw";
-import { Input } from "./input";
 import { Raster, type Look } from "./raster";
 import { categoryOf, isElastic, kAxis, kLane, kMini, makeRows, type Grouping, type Row } from "./rows";
 import type { Path, PathSegment, Run, Track } from "./run";
@@ -15,7 +14,7 @@ export interface Range { from: number; to: number }
 export interface Hooks {
   selected: (selection: Selection | null) => void;
   ranged: (range: Range | null) => void;
-  moved: () => void;
+  draw: () => void; // once a frame at most, after anything has changed
 }
 
 const kMinSpan = 20; // ps on the screen at most zoom
@@ -47,8 +46,6 @@ export class Timeline {
   cssHeight = 0;
   labelWidth = 190;
   private frame = 0;
-  readonly painter: Painter;
-  readonly input: Input;
   labelsKey = "";
   private search: { text: string; matches: Map<Run, Uint8Array> } | null = null;
   flowSlices: number[] = [];
@@ -58,8 +55,6 @@ export class Timeline {
     this.labels = root.querySelector(".labels")!;
     this.tip = root.querySelector(".tip")!;
     this.kernelOfPath = runs.map(() => "all");
-    this.painter = new Painter(this);
-    this.input = new Input(this);
     this.home();
     new ResizeObserver(() => this.redraw()).observe(root);
   }
@@ -85,7 +80,6 @@ export class Timeline {
     this.from = low;
     this.to = low + span;
     this.redraw();
-    this.hooks.moved();
   }
   zoom(factor: number, at = (this.from + this.to) / 2): void {
     const span = Math.min(Math.max((this.to - this.from) * factor, kMinSpan), (this.last - this.first) * 1.2);
@@ -301,7 +295,11 @@ export class Timeline {
 
   redraw(): void {
     if (this.frame !== 0) return;
-    this.frame = requestAnimationFrame(() => { this.frame = 0; this.painter.draw(); });
+    this.frame = requestAnimationFrame(() => { this.frame = 0; this.hooks.draw(); });
+  }
+
+  font(g: CanvasRenderingContext2D, size = 11): void {
+    g.font = `${size * this.scale}px system-ui, "Segoe UI", Roboto, "DejaVu Sans", sans-serif`;
   }
 
   look(run: Run, track: Track): Look {
