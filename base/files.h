@@ -22,7 +22,7 @@ struct InputFile {
   uint64_t size_bytes = 0;
 };
 // Throws Error(kBadInput) naming the path and `what` it was to be when it is not there, cannot be
-// read, is no regular file (a directory, a device, a pipe), or has more than max_bytes.
+// read, is not a regular file (a directory, a device, a pipe), or has more than max_bytes.
 InputFile OpenFile(const std::string& path, const char* what, uint64_t max_bytes);
 // The same, and all its bytes.
 std::string ReadFile(const std::string& path, const char* what, uint64_t max_bytes = kMaxTextBytes);
@@ -60,7 +60,8 @@ class OutputFile {
   void Commit();
 
  private:
-  std::string path_, what_, target_, written_;  // written_ is target_ where it is no regular file
+  std::string path_, what_, target_,
+      written_;  // written_ is target_ where it is not a regular file
   std::ofstream stream_;
 };
 

@@ -36,7 +36,7 @@ std::string FullAddress(const std::string& device) {
   return address;
 }
 
-// The last part of where a link points to; "" if it is no link.
+// The last part of where a link points to; "" if it is not a link.
 std::string TargetName(const fs::path& link) {
   std::error_code error;
   return fs::read_symlink(link, error).filename().string();

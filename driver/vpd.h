@@ -3,7 +3,7 @@
 // space.
 //
 // Callers: monitors, bring-up. Errors: Error(kDeviceFault) if the function has no such capability,
-// does not answer it, or answers what is no VPD. Format: PCI Local Bus specification, "Vital
+// does not answer it, or answers what is not VPD. Format: PCI Local Bus specification, "Vital
 // Product Data".
 #pragma once
 

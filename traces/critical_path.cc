@@ -209,7 +209,7 @@ class Walk {
         record == nullptr ? std::string() : trace_.names[record->name], from_ps);
   }
   void EmitCard(std::string_view kind, uint64_t from_ps) { Add(kind, {}, {}, from_ps); }
-  // Explains the time from from_ps to the cursor; nothing if that is no time.
+  // Explains the time from from_ps to the cursor; nothing if that is not a time.
   void Add(std::string_view kind, std::string unit, std::string name, uint64_t from_ps) {
     if (kind != kNotRecorded) from_ps = std::max(from_ps, cut_ps_);
     if (from_ps >= cursor_) return;

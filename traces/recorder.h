@@ -115,7 +115,7 @@ class Recorder {
   void HandOver();
 
   const uint32_t mask_;
-  Recorder* const whole_ = nullptr;  // null: this is no part
+  Recorder* const whole_ = nullptr;  // null: this is not a part
   const std::string part_;
   bool functions_apart_ = false;
   size_t capacity_;

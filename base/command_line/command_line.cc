@@ -40,7 +40,7 @@ std::optional<Number> Parse(const std::string& text) {
     return value;
   } else {
     const unsigned long long value = std::strtoull(text.c_str(), &end, 0);
-    // "-1" is no large number.
+    // "-1" is not a large number.
     if (*end != '\0' || errno != 0 || text.front() == '-') return {};
     return value;
   }

@@ -27,8 +27,8 @@ struct CalibrateOptions {
 };
 
 // One result for each point; a point that fails has the reason. `progress`, which may be empty, is
-// told how many are done. Throws Error(kBadInput), naming the point, if one is no workload for this
-// card, before any is run.
+// told how many are done. Throws Error(kBadInput), naming the point, if one is not a workload for
+// this card, before any is run.
 std::vector<PointResult> RunPoints(const RunConfig& base,
                                    const std::vector<CalibrationPoint>& points, int jobs,
                                    const std::function<void(size_t done)>& progress);

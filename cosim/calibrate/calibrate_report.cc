@@ -46,7 +46,7 @@ std::vector<std::string> PointRow(const CalibrationPoint& point, const PointResu
 }
 
 // "fast against timed: RMS 1.2 %, mean -0.4 %, farthest off add 64x64, 32 cores -3.0 %"; empty if
-// the card is no fast one.
+// the card is not fast.
 std::string FastText(const Points& points, const Results& results) {
   const FastError error = ErrorOfFast(results);
   if (error.points == 0) return "";

@@ -79,7 +79,7 @@ class CaseReader {
  public:
   CaseReader(const RunArguments& args, std::string out) : args_(args), out_(std::move(out)) {}
 
-  // Sets run.id as soon as it is known. Throws for a line that is no case.
+  // Sets run.id as soon as it is known. Throws for a line that is not a case.
   void Read(const std::string& line, RunCase& run) {
     Json value;
     CheckJsonText(line, "the line");
@@ -217,7 +217,7 @@ class Results {
 
 struct Entry {
   RunCase run;
-  Json refusal;  // not null: the line is no case
+  Json refusal;  // not null: the line is not a case
 };
 
 std::vector<Entry> ReadCases(const RunArguments& args, const std::string& out) {

@@ -39,7 +39,7 @@ class RvtestProgram {
     tohost_ = tohost->second;
     controller_->Load(image_);
     if (tohost_ % 4 != 0 || !Tohost(nullptr)) {
-      throw BadInput("{}: tohost 0x{:08x} is no word of the controller's SRAM", path, tohost_);
+      throw BadInput("{}: tohost 0x{:08x} is not a word of the controller's SRAM", path, tohost_);
     }
   }
 
@@ -66,7 +66,7 @@ class RvtestProgram {
   std::string FailureOf(uint32_t value, uint64_t max_cycles) const {
     if (value == 1) return "";
     if (value % 2 == 1) return fmt::format("test {} failed", value >> 1);
-    if (value != 0) return fmt::format("0x{:x} in tohost is no result", value);
+    if (value != 0) return fmt::format("0x{:x} in tohost is not a result", value);
     return fmt::format("no answer within {} cycles{}, pc=0x{:08x} ({})", max_cycles,
                        controller_->asleep() ? ", asleep" : "", controller_->pc(),
                        image_.Describe(controller_->pc()));

@@ -24,7 +24,7 @@ void AddRvtestCommand(command_line::Command& root);
 
 // Runs and prints one line a program; returns the exit status: 0 if all passed, 1 if not. Before
 // anything runs, throws Error(kBadInput) for a file that cannot be read or has no `tohost`,
-// Error(kDeviceFault) for what is no executable that fits the controller.
+// Error(kDeviceFault) for what is not an executable that fits the controller.
 int RunRvtestCommand(const RvtestOptions& options, std::ostream& out);
 
 }  // namespace spyre::cosim

@@ -116,7 +116,7 @@ enum class LongSpans : uint8_t { kRefuse, kAllow };
 // A decoder stack (cosim/workload/decoder_stack.h). Sizes in elements; the defaults are those of
 // Granite-8B.
 struct ModelConfig {
-  uint64_t layers = 0;  // 0: the workload is no model
+  uint64_t layers = 0;  // 0: the workload is not a model
   uint64_t hidden = 4096, mlp = 12800;
   uint64_t heads = 32, kv_heads = 8, head_size = 128;
   uint64_t batch = 1;       // sequences

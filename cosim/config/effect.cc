@@ -108,7 +108,7 @@ constexpr Rule kRules[] = {
     {"workload.verify", Always, ""},
     {"workload.tolerance", Always, ""},
     {"workload.seed", Always, ""},
-    {"workload.tokens", IsNoModel, "a workload that is no model, which has tokens of its own"},
+    {"workload.tokens", IsNoModel, "a workload that is not a model, which has tokens of its own"},
     {"workload.distribution", Always, ""},
     {"workload.cores", IsCompiled, kCompiled},
     {"workload.division", IsDivided, kDivided},

@@ -20,7 +20,7 @@ using compiler::OpFuncValue;
 
 constexpr int kLineCodes = 1 << 16;
 
-// As UnaryFn and BinaryFn; null where a function is no operation on single elements.
+// As UnaryFn and BinaryFn; null where a function is not an operation on single elements.
 constexpr const char* kUnaryNames[] = {"copy",    "neg",      "abs",  "relu",  "exp",        "gelu",
                                        "sigmoid", "tanh",     "sqrt", "rsqrt", "reciprocal", "log",
                                        "silu",    "softplus", "mish", "relu6", "floor"};

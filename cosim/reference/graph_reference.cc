@@ -178,7 +178,7 @@ class Evaluator {
   }
 
   static double Add(double a, double b) { return a + b; }
-  // What is no number stays so, on either side.
+  // What is not a number stays so, on either side.
   static double Max(double a, double b) { return std::isnan(b) ? b : std::max(a, b); }
   static double Min(double a, double b) { return std::isnan(b) ? b : std::min(a, b); }
 

@@ -53,7 +53,7 @@ OpSpecMemory::OpSpecMemory(const ArgumentImages& images) : images_(images) {}
 
 OpSpecMemory::Region& OpSpecMemory::Of(const TensorArg& arg) {
   if (arg.memory == Memory::kLx) return regions_[{Memory::kLx, arg.address}];
-  // Scratch in device memory that is no argument shares the pool's addresses.
+  // Scratch in device memory that is not an argument shares the pool's addresses.
   if (arg.memory == Memory::kPool || arg.arg_index < 0) return regions_[{Memory::kPool, 0}];
   const auto [entry, is_new] = regions_.try_emplace({Memory::kHbm, arg.arg_index});
   const auto image = images_.find(arg.arg_index);

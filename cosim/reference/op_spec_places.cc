@@ -46,7 +46,7 @@ class Linear {
       step = CheckedProduct(step, arg.device_size[d]);
       symbols_.push_back(compiler::FreeSymbols(arg.device_coordinates[d]));
       if (IsSumOfTerms(arg.device_coordinates[d])) continue;
-      throw BadInput("device coordinate '{}' is no sum of terms of one symbol each",
+      throw BadInput("device coordinate '{}' is not a sum of terms of one symbol each",
                      compiler::ToString(arg.device_coordinates[d]));
     }
     std::reverse(symbols_.begin(), symbols_.end());

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Where the elements of an OpSpec's tensors are, by its own words: the device coordinates, worked
 // out for every value of every iteration symbol, and the loops around. Pure functions, any thread.
-// Errors: Error(kBadInput) for coordinates that are no sums of terms of one symbol each.
+// Errors: Error(kBadInput) for coordinates that are not sums of terms of one symbol each.
 #pragma once
 
 #include <cstdint>

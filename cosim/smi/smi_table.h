@@ -18,7 +18,7 @@ struct SmiFormat {
   uint64_t interval_ps = 0;  // how fine the times are to be
 };
 
-// Throws Error(kBadInput) for a letter that is no group.
+// Throws Error(kBadInput) for a letter that is not a group.
 void CheckGroups(const std::string& groups);
 
 // The lines above the first reading, with their ends.

@@ -204,7 +204,8 @@ class Evaluator {
     if (value.is_number()) return value.get<double>();
     if (value.is_boolean()) return value.get<bool>();
     if (value.is_string()) return value.get<std::string>();
-    throw BadInput("condition \"{}\": {} is no number, text or flag", text_, key).Subject(key);
+    throw BadInput("condition \"{}\": {} is neither a number nor a text nor a flag", text_, key)
+        .Subject(key);
   }
 
   Value Of(const Condition::Node& node) const {

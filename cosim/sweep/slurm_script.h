@@ -15,8 +15,8 @@ namespace spyre::cosim {
 std::string SlurmDirectory(const PlannedSweep& planned);
 
 // What sbatch is told, up to the script. shards: of `count`, those that have points to run. Throws
-// Error(kBadInput) for an argument in options.slurm->arguments that is no option, or that says what
-// the sweep has to say itself.
+// Error(kBadInput) for an argument in options.slurm->arguments that is not an option, or that says
+// what the sweep has to say itself.
 std::vector<std::string> SbatchWords(const PlannedSweep& planned, const SweepOptions& options,
                                      const std::vector<uint64_t>& shards);
 

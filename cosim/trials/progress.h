@@ -12,7 +12,8 @@ namespace spyre::cosim {
 
 class TrialProgress {
  public:
-  // command: for the beginning of the line. Nothing is shown where standard error is no terminal.
+  // command: for the beginning of the line. Nothing is shown where standard error is not a
+  // terminal.
   TrialProgress(std::string command, size_t total, std::ostream& messages);
   ~TrialProgress();  // takes the line away
   TrialProgress(const TrialProgress&) = delete;

@@ -103,7 +103,7 @@ TrialResult TrialResultOf(const Json& json) {
     TrialResult result;
     const auto status = FieldOf(json, "status").get<std::string>();
     const auto* const name = std::find(kStatusNames.begin(), kStatusNames.end(), status);
-    if (name == kStatusNames.end()) throw BadInput("'{}' is no status of a trial", status);
+    if (name == kStatusNames.end()) throw BadInput("'{}' is not a status of a trial", status);
     result.status = static_cast<TrialStatus>(name - kStatusNames.begin());
     result.reason = FieldOf(json, "reason").get<std::string>();
     result.wall_s = FieldOf(json, "wall_s").get<double>();

@@ -153,7 +153,7 @@ class Tuner {
       result_.is_right = result_.verified.back().result.status == TrialStatus::kDone;
       if (result_.is_right) return;
     }
-    // A plan with wrong numbers is no plan.
+    // A plan with wrong numbers is not a plan.
     std::error_code ignored;
     fs::remove(result_.plan_path, ignored);
     result_.plan_path.clear();

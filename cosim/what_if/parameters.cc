@@ -22,7 +22,7 @@ struct Rule {
   const char* reason;
 };
 
-// What is no time or rate of the card. The first rule that fits counts.
+// What is neither a time nor a rate of the card. The first rule that fits counts.
 constexpr Rule kNotAsked[] = {
     {"card.cores", "the work is divided by it; sweep it"},
     {"card.num_vfs", "functions, not speed"},
@@ -152,7 +152,8 @@ std::string ReasonLeftOut(const RunConfig& config, const Field& field, Effect ef
   for (const Unused& unused : kUnused)
     if (StartsWith(field.key, unused.key) && !unused.uses(config.card)) return unused.reason;
   if (!DirectionOf(field))
-    return "its unit, " + (field.unit.empty() ? "a number" : field.unit) + ", is no time or rate";
+    return "its unit, " + (field.unit.empty() ? "a number" : field.unit) +
+           ", is neither a time nor a rate";
   return "";
 }
 
@@ -167,7 +168,8 @@ void CheckWanted(const std::vector<std::string>& wanted, const std::vector<std::
     const bool is_known = std::any_of(keys.begin(), keys.end(),
                                       [&](const std::string& key) { return IsWanted(key, word); });
     if (!is_known) {
-      throw BadInput("what-if: {} is no number of [card] or [host]{}", word, DidYouMean(word, keys))
+      throw BadInput("what-if: {} is not a number of [card] or [host]{}", word,
+                     DidYouMean(word, keys))
           .Subject(word)
           .Remedy(Nearest(word, keys));
     }

@@ -141,8 +141,8 @@ class TaskListPlanner {
     const auto check = [&](const std::string& key, const std::string& name) {
       for (const std::string& op : {name, compiler::ListNameOf(name)})
         if (std::find(known.begin(), known.end(), op) != known.end()) return;
-      throw Refusal("unknown_op", fmt::format("plan.{}: '{}' is no operation of the list{}", key,
-                                              name, DidYouMean(name, known)));
+      throw Refusal("unknown_op", fmt::format("plan.{}: '{}' is not an operation of the list{}",
+                                              key, name, DidYouMean(name, known)));
     };
     for (const auto& [op, unused] : own_plan_.splits) check("splits", op);
     for (const auto& [op, unused] : own_plan_.places) check("lx", op);
@@ -307,7 +307,7 @@ class TaskListPlanner {
         return tensor.position;
     }
     WorkloadTensor tensor;
-    tensor.name = argument.name;  // the number, which is no name of the list
+    tensor.name = argument.name;  // the number, which is not a name of the list
     tensor.constant = argument.value;
     tensor.host_format = argument.host_format;
     tensor.layout = argument.layout;

@@ -16,7 +16,7 @@ CopyDriver::CopyDriver(spyre::driver::Transport& transport, uint64_t device_byte
   transport_.ConfigWrite(0, 0x04, 0x6);  // Command: memory, bus master
   EnableInterrupts();
   if (registers_.ReadMagic() != kMagic || registers_.ReadSpecVersion() != spyre::kSpecVersion)
-    throw std::runtime_error("this is no card with registers that this driver knows");
+    throw std::runtime_error("this card does not have the registers that this driver knows");
   while ((registers_.ReadStatus() & spyre::regs::STATUS_READY_MASK) == 0)
     transport_.Advance(10'000'000);  // its firmware starts
   registers_.WriteMapBase(0);

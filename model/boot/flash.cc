@@ -24,7 +24,7 @@ Flash::Flash(const std::string& path, uint32_t bytes) : path_(path), contents_(b
   if (flock(file_, LOCK_EX | LOCK_NB) != 0) Refuse("another card that runs has it");
   struct stat status {};
   if (fstat(file_, &status) != 0) Refuse(std::strerror(errno));
-  if (!S_ISREG(status.st_mode)) Refuse("it is no regular file");
+  if (!S_ISREG(status.st_mode)) Refuse("it is not a regular file");
   is_new_ = status.st_size == 0;
   if (is_new_) {
     Store(0, contents_.size());

@@ -30,7 +30,7 @@ void CheckPcie(const PcieConfig& pcie) {
   size_of_pcie("card.pcie.max_read_request_bytes", pcie.max_read_request_bytes);
   power_of_two("card.pcie.read_completion_boundary_bytes", pcie.read_completion_boundary_bytes);
   if (pcie.rate_mts != 8000 && pcie.rate_mts != 16000 && pcie.rate_mts != 32000) {
-    throw BadInput("card.pcie.rate_mts = {} is no rate of 128b/130b; use 8000, 16000 or 32000",
+    throw BadInput("card.pcie.rate_mts = {} is not a rate of 128b/130b; use 8000, 16000 or 32000",
                    pcie.rate_mts);
   }
   const auto holds_a_packet = [&](const char* key, uint64_t credits) {
@@ -97,7 +97,8 @@ void CheckVpd(const VpdConfig& vpd) {
 void CheckCard(const CardConfig& config) {
   const auto check_clock = [](const char* key, uint64_t mhz) {
     if (Clock::Representable(mhz)) return;
-    throw BadInput("{} = {} MHz is no clock that picoseconds can count; give 1 to 10000", key, mhz);
+    throw BadInput("{} = {} MHz is not a clock that picoseconds can count; give 1 to 10000", key,
+                   mhz);
   };
   check_clock("card.clock.core_mhz", config.clock.core_mhz);
   check_clock("card.clock.ring_mhz", config.clock.ring_mhz);

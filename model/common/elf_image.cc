@@ -133,7 +133,7 @@ class Reader {
       found = true;
       const uint32_t strings = Word(header + 24);
       if (strings >= count || Word(table + strings * kSectionHeaderBytes + 4) != kStringTable)
-        throw Bad("the symbol table names section {} as its strings, which is no string table",
+        throw Bad("the symbol table names section {} as its strings, which is not a string table",
                   strings);
       ReadSymbolTable(header, table + strings * kSectionHeaderBytes);
     }

@@ -54,7 +54,7 @@ class LxSnapshots {
   void Release(Snapshot* snapshot);
 
  private:
-  // Notes do not overlap and are no shorter than a granule, so one at most begins in each.
+  // Notes do not overlap and are at least a granule long, so one at most begins in each.
   static constexpr uint64_t kGranule = kLeastBytes;
   struct Slot {
     Snapshot* snapshot = nullptr;  // null: no note begins here

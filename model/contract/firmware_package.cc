@@ -47,7 +47,8 @@ UpdateStatus CheckPlace(const FirmwareHeader& header) {
 
 PackageVersion ParsePackageVersion(const std::string& text) {
   const auto bad = [&text] {
-    return BadInput("\"{}\" is no version: three numbers, as in 1.2.3, up to 255.255.65535", text)
+    return BadInput("\"{}\" is not a version: three numbers, as in 1.2.3, up to 255.255.65535",
+                    text)
         .Subject("version")
         .Value(text)
         .Remedy("three numbers, as in 1.2.3");
@@ -94,7 +95,7 @@ std::vector<uint8_t> PackFirmware(const FirmwareProgram& program, const PackageV
   const UpdateStatus status = CheckFirmware(image.data(), image.size());
   if (status != UpdateStatus::DONE) {
     throw BadInput(
-        "a program of {} bytes at 0x{:08x} with entry 0x{:08x} is no firmware for the card: {} "
+        "a program of {} bytes at 0x{:08x} with entry 0x{:08x} is not firmware for the card: {} "
         "({}); it has 1 to {} bytes in the SRAM at 0x{:08x}",
         payload.size(), program.load_address, program.entry, Describe(status).description,
         Describe(status).name, kControllerSramBytes, kControllerSramBase);

@@ -10,7 +10,7 @@
 namespace spyre::model {
 
 // RTL: management.firmware, or else the one built from firmware/. Behavioural: always that, as its
-// code for the host is what runs. Throws Error(kBadInput) for a file that is no firmware.
+// code for the host is what runs. Throws Error(kBadInput) for a file that is not firmware.
 ElfImage FactoryFirmware(const CardConfig& config);
 
 // It as an image for the flash: with the version of firmware/, or 0.0.0 for another.

@@ -53,8 +53,8 @@ class SyncFabric {
 };
 
 // What a core is there for. A service core runs one-core programs beside the others, as core 0 of
-// them, from the ring stop of core 0. It is no member of any group: it has no peers, takes no part
-// in multicasts, and its LX is its own.
+// them, from the ring stop of core 0. It is not a member of any group: it has no peers, takes no
+// part in multicasts, and its LX is its own.
 enum class CoreRole { kCompute, kService };
 
 class Core : public sc_core::sc_module {

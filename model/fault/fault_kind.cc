@@ -74,7 +74,7 @@ const std::vector<FaultKindInfo>& FaultKinds() {
        "read stops its queue",
        "none needed; after HOST_FAULT Reset of the context", nullptr, 0},
       {Kind::kPcieMalformedCompletion, "pcie_malformed_completion", Site::kCompletion, host_read,
-       true, "The completion of a read of host memory is no packet that the endpoint can take",
+       true, "The completion of a read of host memory is not a packet that the endpoint can take",
        Outcome::kCorrected, "the card, which logs a malformed TLP (AER) and reads again",
        "OK, later; after card.pcie.read_retries in vain HOST_FAULT, and a ring that cannot be "
        "read stops its queue",

@@ -41,7 +41,7 @@ class DevicePort {
     socket_.Send(payload.Prepare(command, grant.address(), data, grant.bytes()), delay);
   }
 
-  // To a target that is no device memory, and for whose addresses the caller answers.
+  // To a target that is not device memory, and for whose addresses the caller answers.
   void SendAside(tlm::tlm_generic_payload& payload, sc_core::sc_time& delay) {
     socket_->b_transport(payload, delay);
   }

@@ -24,7 +24,7 @@
 
 namespace spyre::model {
 
-// What the card's link ends at where that is no root complex: a port of a switch
+// What the card's link ends at where that is not a root complex: a port of a switch
 // (model/pcie_switch). Times are picoseconds at that end. Kernel thread only.
 class LinkEnd {
  public:

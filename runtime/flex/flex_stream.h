@@ -102,7 +102,7 @@ class FlexStream {
   // Waits until everything enqueued on this stream before the call has completed. Throws the
   // stream's error if it has one: Error(kDeviceFault) naming operation, stream, address and status.
   // Throws Error(kDeviceFault) too when it can not complete because nothing can move (event.h);
-  // that is no error of the stream, which stays as it is.
+  // that is not an error of the stream, which stays as it is.
   void Synchronize();
   // True: nothing enqueued is outstanding. Does not wait; costs one poll interval of host time if
   // something is.

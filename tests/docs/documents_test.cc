@@ -73,7 +73,7 @@ TEST(Documents, EveryRowSaysWhereAndIsShownByTestsThatExist) {
     EXPECT_NE(at, end) << "no test: " << row.text;
     for (; at != end; ++at) {
       const std::string test = (*at)[1].str() + "." + (*at)[2].str();
-      EXPECT_EQ(tests.count(test), 1u) << test << " is no test: " << row.text;
+      EXPECT_EQ(tests.count(test), 1u) << test << " is not a test: " << row.text;
     }
   }
 }

@@ -110,7 +110,7 @@ class Expression {
     try {
       value = std::stod(text_.substr(at_), &length);
     } catch (const std::logic_error&) {
-      Fail("'" + text_.substr(at_) + "' is no number and no name");
+      Fail("'" + text_.substr(at_) + "' is neither a number nor a name");
     }
     at_ += length;
     Skip();

@@ -214,7 +214,7 @@ constexpr const char* kEmptyKernel = R"(
 )";
 
 TEST_F(ControlTimesTest, AnEmptyKernelIsTheFetchOfItsProgramAndLittleElse) {
-  config_.memory.refresh = model::RefreshKind::kNone;  // may fall into it, and is no part of it
+  config_.memory.refresh = model::RefreshKind::kNone;  // may fall into it, and is not a part of it
   Start();
   const uint64_t device_ps = DevicePs(kEmptyKernel);
   EXPECT_GT(device_ps, 100'000u) << "two reads of device memory";

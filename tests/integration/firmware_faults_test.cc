@@ -45,7 +45,7 @@ TEST_F(FirmwareFaults, AnImageThatIsNotThereIsBadInput) {
 TEST_F(FirmwareFaults, ABehaviouralControllerTakesNoImageThatIsNotThereEither) {
   const std::string behavioural = "--set card.management.fidelity=behavioural";
   EXPECT_THAT(FailureOf("nowhere.elf", behavioural, 2), HasSubstr("nowhere.elf"));
-  Write("text.elf", "this is no firmware");
+  Write("text.elf", "this is not firmware");
   EXPECT_THAT(FailureOf("text.elf", behavioural, 2), HasSubstr("text.elf: not an ELF file"));
 }
 
@@ -54,7 +54,7 @@ TEST_F(FirmwareFaults, ACorruptImageIsNamedWithWhatIsWrong) {
   ASSERT_GT(good.size(), 100u);
   Write("short.elf", good.substr(0, good.size() / 2));
   EXPECT_THAT(FailureOf(dir_ + "/short.elf", "", 2), HasSubstr("short.elf"));
-  Write("text.elf", "this is no firmware, but it is long enough to be taken for a header of one");
+  Write("text.elf", "this is not firmware, but it is long enough to be taken for a header of one");
   EXPECT_THAT(FailureOf(dir_ + "/text.elf", "", 2), AllOf(HasSubstr("text.elf"), HasSubstr("ELF")));
 }
 

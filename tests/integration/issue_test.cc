@@ -181,7 +181,7 @@ TEST(IssueByTaskGraph, FindsTheEdgesThatTheStreamsAreTold) {
       RunOnCard("mlp_two_streams", {kSmallMlp, kTaskGraph, "workload.functional=false"});
   ASSERT_TRUE(result.tasks);
   // Of each micro-batch: x and w1 to h, h to g, g and w2 to out, out to its copy; producers that
-  // are complete when the task comes are no edges.
+  // are complete when the task comes are not edges.
   EXPECT_LE(result.tasks->edges, 4u * 6);
   EXPECT_GE(result.tasks->edges, 4u * 3);
   EXPECT_EQ(result.tasks->tasks, 12u);

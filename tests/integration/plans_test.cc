@@ -112,7 +112,7 @@ TEST_F(Plans, CutsAndNamesThatDoNotFitAreRefused) {
               HasSubstr("y and z are inside one loop, which is of one kernel; nearest: behind z"));
   WriteChain(Json::parse(R"({"cuts": ["yy"]})"));
   EXPECT_THAT(Call("run chain.json").err,
-              HasSubstr("plan.cuts: 'yy' is no operation of the list; did you mean 'y'?"));
+              HasSubstr("plan.cuts: 'yy' is not an operation of the list; did you mean 'y'?"));
   WriteChain(Json::parse(R"({"cuts": ["y"], "lx": {"y": "lx"}})"));
   EXPECT_THAT(Call("run chain.json").err, HasSubstr("a result that its kernel hands out"));
   WriteChain();

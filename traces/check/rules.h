@@ -2,7 +2,7 @@
 // The rules that a trace is held to: RULES.toml of `trace check`. docs/traces.md has every kind and
 // key with examples.
 //
-// Pure functions, any thread. Throws Error for a file that is no TOML or says what is no rule,
+// Pure functions, any thread. Throws Error for a file that is not TOML or says what is not a rule,
 // naming the file, the rule and the key.
 #pragma once
 

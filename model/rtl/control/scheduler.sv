@@ -122,7 +122,7 @@ module scheduler
       default: load_port = compute_port;
     endcase
     compute_place = compute_free && programs < most_programs[at];
-    // Copies of other functions do not keep what is no program waiting on serial hardware.
+    // Copies of other functions do not keep what is not a program waiting on serial hardware.
     if (serial) place = port_busy == 0 || (operation.engine != ENGINE_COMPUTE && only_copies && !running[at]);
     else if (operation.engine == ENGINE_COMPUTE) place = compute_place;
     else place = operation.engine == ENGINE_NONE || !port_busy[load_port];

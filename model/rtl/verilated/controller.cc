@@ -155,7 +155,7 @@ class VerilatedController final : public RtlController {
 
   void FlipBit(uint64_t seed) override {
     const auto bit = static_cast<uint32_t>(seed >> 1);
-    if (seed % 2 == 0) {  // x0 is no register
+    if (seed % 2 == 0) {  // x0 is not a register
       top_.rootp->controller__DOT__core__DOT__x[1 + bit / 32 % 31] ^= 1u << bit % 32;
     } else {
       sram()[bit / 8 % kControllerSramBytes] ^= static_cast<uint8_t>(1u << bit % 8);

@@ -66,7 +66,7 @@ struct Bundle {
 // Reads bundle.mlir and the SDSC files that it names. Without bundle.mlir, the sdsc_*.json files of
 // the directory in numeric order, no loops. Throws BadInput with file, line and column: MLIR
 // syntax, operations and types that a bundle does not have, symbolic loop bounds that are no
-// argument, operands that are no affine expression of loops and arguments, counts of operands and
+// argument, operands that are not affine expressions of loops and arguments, counts of operands and
 // symbol ids that differ, symbol ids that a file uses and the call does not bind, files that are
 // missing or outside the directory.
 Bundle ReadBundle(const std::filesystem::path& directory);

@@ -15,7 +15,7 @@
 namespace spyre::compiler {
 namespace {
 
-// Product of the splits. Throws where it is beyond any card: then they are no division of work.
+// Product of the splits. Throws where it is beyond any card: then they do not divide the work.
 int Product(const std::vector<int>& splits) {
   constexpr int64_t kLimit = 1024;
   int64_t product = 1;

@@ -52,7 +52,7 @@ class Folder {
 
   // ---------------------------------------------------------------- chunks
 
-  // The operation whose first chunk this is; nothing: it is no chunk, or not all are there.
+  // The operation whose first chunk this is; nothing: it is not a chunk, or not all are there.
   std::optional<GraphOp> WholeOf(const GraphOp& first) {
     const size_t suffix = first.name.rfind(kChunk);
     if (suffix == std::string::npos || first.layout.kind != BufferLayout::Kind::kMutation)

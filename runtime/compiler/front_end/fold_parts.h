@@ -6,8 +6,8 @@
 //   padding   a matmul that reads `padded_y`, which is zeros and an operand: it reads the operand
 //   sums      `y.start`, `y.tile` and `y.combine` make a reduction of tiles: together they are `y`
 //
-// Pure functions, any thread. What is no whole set of parts stays as it is; the list then does not
-// know it.
+// Pure functions, any thread. What is not a whole set of parts stays as it is; the list then does
+// not know it.
 #pragma once
 
 #include <map>

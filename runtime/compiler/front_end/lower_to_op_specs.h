@@ -22,7 +22,7 @@ std::vector<std::string> KernelArgumentNames(const Graph& graph);  // inputs, th
 // it (a tile of one element or one stick, a dimension that two loops cut) the operation has the
 // newest form instead: one symbol per loop, and the device elements that each tensor advances.
 //
-// Throws CompileError "Unsupported" / "partial_stick_tile" for a tile that is no whole number of
+// Throws CompileError "Unsupported" / "partial_stick_tile" for a tile that is not a whole number of
 // sticks.
 KernelSource BuildKernelSource(const std::string& name, const Graph& graph,
                                const std::map<std::string, WorkDivision>& divisions,

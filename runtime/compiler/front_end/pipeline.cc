@@ -40,7 +40,7 @@ class PassRunner {
   }
 
  private:
-  // Groups that were stamped, but whose results have no whole buffers yet, are no program.
+  // Groups that were stamped, but whose results have no whole buffers yet, are not a program.
   std::string_view Needed(const FrontEndPass& pass) const {
     if (pass.name == "division" && graph_.HasRun("hints")) return "propagate";
     return pass.needs;

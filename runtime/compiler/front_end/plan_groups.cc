@@ -107,7 +107,7 @@ class GroupPlanner {
       if (name == member.op || name.rfind(member.op + ".", 0) == 0) ops.push_back(name);
     if (!ops.empty()) return ops;
     throw Refusal("unknown_op", member,
-                  fmt::format("'{}' is no operation of the list (they are {}){}", member.op,
+                  fmt::format("'{}' is not an operation of the list (they are {}){}", member.op,
                               fmt::join(names_, ", "), DidYouMean(member.op, names_)),
                   "");
   }

@@ -96,7 +96,7 @@ class Splitter {
     return op;
   }
 
-  // The largest of nothing is no number, and to take the first tile twice changes nothing.
+  // The largest of nothing is not a number, and to take the first tile twice changes nothing.
   void BeginWithTheFirstTile(const GraphOp& tile, size_t first, GraphOp& start) const {
     const std::string& operand = tile.reads.front().buffer;
     if (graph_.Find(operand) != nullptr && PositionOf(operand) >= first)

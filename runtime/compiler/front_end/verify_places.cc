@@ -208,7 +208,7 @@ class PlaceChecker {
     const GraphOp* const writer = graph_.graph.Find(plan.name);
     if (writer == nullptr || !writer->IsComputed() || accesses.front().op != writer) {
       Report("lx_cores", plan.name,
-             fmt::format("'{}' is no result of one operation, and cannot be in LX", plan.name));
+             fmt::format("'{}' is not a result of one operation, and cannot be in LX", plan.name));
       return;
     }
     for (const Access& access : accesses) {

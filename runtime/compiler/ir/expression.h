@@ -32,7 +32,7 @@ Expression ParseExpression(std::string_view text);
 std::string ToString(const Expression& expression);  // parses again to an equal expression
 
 // Every symbol needs a value. Quotients are exact rationals until floor() or Mod(): a result that
-// is no integer, a division by zero and an overflow of 64 bits are BadInput.
+// is not an integer, a division by zero and an overflow of 64 bits are BadInput.
 int64_t Evaluate(const Expression& expression, const std::map<std::string, int64_t>& values);
 
 std::set<std::string> FreeSymbols(const Expression& expression);

@@ -98,7 +98,7 @@ int64_t Evaluate(const Expression& expression, const std::map<std::string, int64
   try {
     const Rational value = Value(expression, values);
     if (value.denominator != 1) {
-      throw BadInput("the value {}/{} is no integer", value.numerator, value.denominator);
+      throw BadInput("the value {}/{} is not an integer", value.numerator, value.denominator);
     }
     return value.numerator;
   } catch (const Error& error) {

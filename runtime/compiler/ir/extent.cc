@@ -20,7 +20,7 @@ constexpr size_t kMostTerms = 64;
 Extent::Factor Extent::Reduced(int64_t numerator, int64_t denominator) {
   for (const int64_t side : {numerator, denominator}) {
     // Its magnitude does not fit.
-    if (side == std::numeric_limits<int64_t>::min()) throw BadInput("{} is no size", side);
+    if (side == std::numeric_limits<int64_t>::min()) throw BadInput("{} is not a size", side);
   }
   if (denominator < 0) {
     numerator = CheckedProduct(numerator, -1);
@@ -72,7 +72,7 @@ Extent Extent::From(const Expression& expression) {
     case Expression::Kind::kDivide:
       return From(expression.operands.at(0)) / From(expression.operands.at(1));
     default:
-      throw BadInput("'{}' is no size: it may have integers, symbols, + - * and /",
+      throw BadInput("'{}' is not a size: it may have integers, symbols, + - * and /",
                      compiler::ToString(expression));
   }
 }

@@ -3,7 +3,7 @@
 // rational factors, kept in one normal form, so that equal extents compare equal and a division is
 // undone by the multiplication. Plain values, any thread.
 //
-// Errors: BadInput for text that is no such expression, for a division by zero or by a sum of
+// Errors: BadInput for text that is not such an expression, for a division by zero or by a sum of
 // symbols, when a factor leaves 64 bits, and for a sum of more than 64 terms.
 #pragma once
 

@@ -21,7 +21,7 @@ OpIr OpFromJson(const JsonReader& value);
 StickLayout LayoutFromJson(const JsonReader& value);
 StickLayout LayoutFromJson(const JsonReader& value, DataFormat host_format);  // no dtype
 
-// {"d0": 4096, "d2": 1}; a name that is no loop is an error.
+// {"d0": 4096, "d2": 1}; a name that is not a loop is an error.
 IndexExpression IndexFromJson(const JsonReader& coefficients, int64_t constant,
                               const std::vector<LoopVariable>& loops);
 // {"const": 64, "coeff": {"d0": 4096, "d2": 1}}

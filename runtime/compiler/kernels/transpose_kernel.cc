@@ -75,7 +75,8 @@ class TransposeKernel {
     const auto refuse = [&](int operand, int axis) {
       if (staged(operand) || !partial(axis)) return;
       throw BadInput(
-          "{}: '{}' stays in LX, and its {} rows are no whole number of blocks of {}: keep it in "
+          "{}: '{}' stays in LX, and its {} rows are not a whole number of blocks of {}: keep it "
+          "in "
           "device memory",
           p_.name, p_.operands[operand].name, p_.axes[axis].size, kStickElements);
     };

@@ -79,7 +79,7 @@ struct LxBufferPlan {
   int64_t end = 0;           // behind the last
   int cores = 1;             // that touch it, or kCoresDiffer
   int64_t device_bytes = 0;  // of all of it
-  int64_t core_bytes = 0;    // what each core would hold of it in LX; 0: it was no candidate
+  int64_t core_bytes = 0;    // what each core would hold of it in LX; 0: it was not a candidate
   bool is_input = false;
   std::optional<int64_t> lx_address;   // the same offset on every core
   std::optional<int64_t> pool_offset;  // intermediates that are not in LX

@@ -132,7 +132,7 @@ void CheckInPlace(const std::vector<LxBuffer>& buffers, const NameIndex& names) 
     for (const std::string& name : child.in_place) {
       const auto it = names.find(name);
       if (it == names.end()) {
-        throw BadInput("buffer '{}' may take the place of '{}', which is no buffer", child.name,
+        throw BadInput("buffer '{}' may take the place of '{}', which is not a buffer", child.name,
                        name);
       }
       const LxBuffer& parent = buffers[it->second];

@@ -38,7 +38,7 @@ LxSolver LxSolverFromName(std::string_view name);
 // Buffers with an address keep it; one that does not fit there beside those before it gets none.
 // Address of each buffer, in order of `buffers`; nothing: no room. capacity at least 0, alignment
 // at least 1. Errors: BadInput for a name given twice, a negative size, a time beyond 2^48, more
-// than 4096 buffers; first and best fit: BadInput for an in_place name that is no buffer,
+// than 4096 buffers; first and best fit: BadInput for an in_place name that is not a buffer,
 // CompileError "AssertionError" / "in_place_relation" if an in_place relation does not hold or they
 // form a ring.
 std::vector<std::optional<int64_t>> PlaceInLx(LxSolver solver, const std::vector<LxBuffer>& buffers,

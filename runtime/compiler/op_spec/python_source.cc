@@ -198,7 +198,8 @@ class Reader {
     char* end = nullptr;
     value.real = std::strtod(digits.c_str(), &end);
     if (*end != '\0' || StartsName(Here())) {
-      source_.Fail(start, fmt::format("'{}' is no number", text_.substr(start, at_ - start + 1)));
+      source_.Fail(start,
+                   fmt::format("'{}' is not a number", text_.substr(start, at_ - start + 1)));
     }
     value.kind = real ? Kind::kFloat : Kind::kInteger;
     if (real) return;

@@ -81,7 +81,7 @@ class Reader {
   int64_t Number(const Expression& expression, int depth) const {
     const Sum sum = Read(expression, depth + 1);
     if (!sum.terms.empty() || sum.constant_divisor != 1 || sum.constant < 1) {
-      throw Unsupported("divisor or modulus is no positive integer");
+      throw Unsupported("divisor or modulus is not a positive integer");
     }
     return Checked(sum.constant);
   }
@@ -90,7 +90,7 @@ class Reader {
     Sum sum;
     for (const Expression& operand : expression.operands) {
       Sum part = Read(operand, depth + 1);
-      if (part.constant_divisor != 1) throw Unsupported("a constant is no integer");
+      if (part.constant_divisor != 1) throw Unsupported("a constant is not an integer");
       sum.constant = CheckedConstant(sum.constant + CheckedConstant(part.constant));
       sum.terms.insert(sum.terms.end(), part.terms.begin(), part.terms.end());
     }
@@ -157,7 +157,7 @@ class Reader {
 
   static Sum Modulo(Sum sum, int64_t modulus) {
     if (sum.terms.empty()) {
-      if (sum.constant_divisor != 1) throw Unsupported("a constant is no integer");
+      if (sum.constant_divisor != 1) throw Unsupported("a constant is not an integer");
       return {(sum.constant % modulus + modulus) % modulus, 1, {}};
     }
     CoordinateTerm& term = sum.terms.front().term;
@@ -202,7 +202,7 @@ Expression TermExpression(const CoordinateTerm& term, const std::string& symbol)
 
 Coordinate ToCoordinate(const Expression& expression, const std::vector<IterationSymbol>& symbols) {
   const Sum sum = Reader(symbols).Read(expression, 0);
-  if (sum.constant_divisor != 1) throw Unsupported("a constant is no integer");
+  if (sum.constant_divisor != 1) throw Unsupported("a constant is not an integer");
   Coordinate coordinate;
   coordinate.constant = sum.constant;
   for (const Partial& partial : sum.terms) {

@@ -22,7 +22,7 @@ struct GraphAnswer {
 };
 
 // The graph behind the passes. Where one refuses it, the graph as it was before that pass, and the
-// key `error`: {pass, type, kind, message}; where it is no graph, `error` alone, of type
+// key `error`: {pass, type, kind, message}; where it is not a graph, `error` alone, of type
 // InvalidInput or VerifierError. readable: lines for people; else one line. Throws BadInput for a
 // name that is not a pass.
 GraphAnswer RunGraphPasses(const std::string& list, std::string_view text, const std::string& name,

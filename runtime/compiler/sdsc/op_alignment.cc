@@ -131,7 +131,8 @@ class Aligner {
   // The step of a part is left to the caller.
   Term ToTerm(const CoordinateTerm& part) const {
     if (part.step != 1 && part.divisor != 1) {
-      throw Unsupported(op_.op, "coordinate with a step that is no integer and no unit fraction");
+      throw Unsupported(op_.op,
+                        "coordinate with a step that is neither an integer nor a unit fraction");
     }
     if (part.modulus % part.step != 0) throw Unsupported(op_.op, "modulus within a step");
     const int64_t modulus = part.modulus == 0 ? Range(part.variable) : part.modulus / part.step;

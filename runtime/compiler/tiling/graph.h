@@ -101,7 +101,7 @@ struct GraphOp {
   Extent RangeOf(int position) const;
   bool IsComputed() const { return kind == Kind::kPointwise || kind == Kind::kReduction; }
   bool Reads(const std::string& buffer) const;
-  // It adds to a result in each iteration of the loops around it, which is no work done again.
+  // It adds to a result in each iteration of the loops around it, which is not work done again.
   bool Accumulates() const;
 };
 

@@ -55,14 +55,14 @@ enum class TileReaders : uint8_t {
 // order. The first rule that holds decides:
 //   all its levels divide nothing: it is the same in every iteration, per-tile fixed, even as a
 //     result of the graph;
-//   nobody reads it in another group or outside loops, and it is no result of the graph: fixed;
+//   nobody reads it in another group or outside loops, and it is not a result of the graph: fixed;
 //   it is read in its own group too: a copy; otherwise a mutation.
 // Groups are compared as `readers` says. Only computed operations count as readers.
 // The whole buffer goes before the first operation of the group, later ones behind earlier ones.
 // The fixed mark is set on tiled layouts only.
 //
 // Throws CompileError RuntimeError "tiled_reduction_dim" for a reduction with a tiled dimension at
-// or beyond its ranges, TypeError "symbolic_size" if a whole buffer's size is no number.
+// or beyond its ranges, TypeError "symbolic_size" if a whole buffer's size is not a number.
 TilePropagation PropagateTiles(Graph& graph, TileReaders readers);
 
 }  // namespace spyre::compiler

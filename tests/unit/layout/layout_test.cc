@@ -121,7 +121,7 @@ TEST(Layout, AFolderIncludesOnlyTheFoldersThatTheBuildGivesIt) {
       const std::string target = fs::path(include).parent_path();
       if (target == folder) continue;
       const auto it = allowed.find(folder);
-      // Programs of the build (the generator, the firmware's tools) are no libraries.
+      // Programs of the build (the generator, the firmware's tools) are not libraries.
       const std::string owner = it == allowed.end() ? folder.substr(0, folder.rfind('/')) : folder;
       const bool may =
           owner == target || (allowed.count(owner) != 0 && allowed.at(owner).count(target) != 0);

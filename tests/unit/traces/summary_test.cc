@@ -120,7 +120,7 @@ TEST(Summary, StepsOfAKernelAreListedInTheirOrderWithTheUnitsMeanwhile) {
   EXPECT_EQ(summary.steps[0].bytes, 384U);
   EXPECT_DOUBLE_EQ(summary.steps[0].units.at(0).utilization, 2000.0 / (2 * 1500.0));
   EXPECT_EQ(summary.steps[1].total_ps, 1500U);
-  // They are no control blocks and no unit.
+  // They are neither control blocks nor a unit.
   EXPECT_EQ(summary.operations.size(), 3U);
   EXPECT_EQ(summary.streams[0].operations.size(), 3U);
   EXPECT_EQ(summary.streams[0].busy_ps, 7000U);

@@ -26,7 +26,7 @@ struct AffineValue {
   std::optional<int> PlainArgument() const;
 };
 
-// Nothing when the result is no such value: an overflow, a product of two values that vary, a
+// Nothing when the result is not such a value: an overflow, a product of two values that vary, a
 // quotient or remainder of one, a divisor below 1.
 std::optional<AffineValue> Sum(const AffineValue& a, const AffineValue& b);
 std::optional<AffineValue> Product(const AffineValue& a, const AffineValue& b);

@@ -39,7 +39,7 @@ ParsedModule ParseMlir(const std::string& text, const std::string& file) {
   parsed.module =
       mlir::parseSourceFile<mlir::ModuleOp>(source, mlir::ParserConfig(parsed.context.get()));
   if (!parsed.module) {
-    throw BadInput("{}", message.empty() ? file + ": this is no MLIR module" : message);
+    throw BadInput("{}", message.empty() ? file + ": this is not an MLIR module" : message);
   }
   return parsed;
 }

@@ -112,7 +112,7 @@ class Checker {
     }
   }
 
-  // It ends at the first '>' that is no arrow's.
+  // It ends at the first '>' that is not an arrow's.
   void CheckMap(size_t start) const {
     for (size_t i = at_; i < text_.size(); ++i) {
       if (text_[i] == '>' && text_[i - 1] != '-') return;
@@ -131,7 +131,7 @@ class Checker {
     } else if (c == '+' || c == '*' || (c == '-' && text_.compare(at_, 2, "->") != 0)) {
       Operator(at_);
     } else if (static_cast<unsigned char>(c) < ' ' && c != '\n' && c != '\t' && c != '\r') {
-      Fail(at_, "byte 0x{:02x} is no text", static_cast<unsigned char>(c));
+      Fail(at_, "byte 0x{:02x} is not text", static_cast<unsigned char>(c));
     }
   }
 

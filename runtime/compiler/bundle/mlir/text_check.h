@@ -8,7 +8,7 @@
 namespace spyre::compiler {
 
 // Throws BadInput with file, line and column for brackets nested too deep, an expression of too
-// many operators, an affine map that is too long, bytes that are no text, and words of attributes
+// many operators, an affine map that is too long, bytes that are not text, and words of attributes
 // and types that a bundle does not have.
 void CheckMlirText(const std::string& text, const std::string& file);
 

@@ -96,7 +96,7 @@ TEST_F(ShellTest, BashCompletesCommandsOptionsAndChoices) {
 TEST_F(ShellTest, BashCompletesFilesWithBlanksAndDirectories) {
   EXPECT_THAT(Complete("prog run fi"), ElementsAre("file one.toml"));
   EXPECT_THAT(Complete("prog run --out d"), ElementsAre("data dir"));
-  EXPECT_THAT(Complete("prog run --jobs f"), IsEmpty()) << "a number is no file";
+  EXPECT_THAT(Complete("prog run --jobs f"), IsEmpty()) << "a number is not a file";
 }
 
 TEST_F(ShellTest, ZshAndFishReadTheirScripts) {

@@ -76,7 +76,7 @@ TEST_F(RvtestCommandTest, OtherOddValuesNameTheFailedTest) {
 
 TEST_F(RvtestCommandTest, EvenValuesAreNoResult) {
   EXPECT_EQ(Run({Answer("even", 0x40)}), 1);
-  EXPECT_THAT(out_.str(), HasSubstr(": 0x40 in tohost is no result"));
+  EXPECT_THAT(out_.str(), HasSubstr(": 0x40 in tohost is not a result"));
 }
 
 TEST_F(RvtestCommandTest, AProgramWithoutAnswerIsStopped) {

@@ -41,7 +41,7 @@ TEST(HostData, IntegersSaturateAndRoundToEven) {
 }
 
 // A block holds what its elements hold that are stored one by one: ties, both ends of the range and
-// what is no number among them.
+// what is not a number among them.
 TEST(HostData, BlocksHoldWhatSingleElementsHold) {
   const double infinity = std::numeric_limits<double>::infinity();
   std::vector<double> values = {0.0,   -0.0,     infinity, -infinity, std::nan(""), -std::nan(""),

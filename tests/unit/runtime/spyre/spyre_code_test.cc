@@ -287,7 +287,7 @@ TEST_F(SpyreCodeTest, BecomesOneOperationOfThreeSteps) {
 }
 
 TEST_F(SpyreCodeTest, OnlyStepsOfCoreZeroAloneArePrepared) {
-  // The compute's binary is no program, so it could not be told as a step.
+  // The compute's binary is not a program, so it could not be told as a step.
   const json correction = code["JobExecPlan"][2];
   code["JobExecPlan"].push_back(correction);
   test::WriteCopyKernel(directory.path(), code);

@@ -49,7 +49,7 @@ class RandomProgram {
   uint32_t Below(uint32_t limit) { return random_() % limit; }
   bool OneIn(uint32_t n) { return Below(n) == 0; }
   void Emit(uint32_t word) { words_.push_back(word); }
-  uint32_t Any() { return Below(30); }  // a register that is no one's own
+  uint32_t Any() { return Below(30); }  // any register but one's own
   int32_t Offset() { return static_cast<int32_t>(Below(4096)) - 2048; }
   int32_t Ahead() { return 4 * static_cast<int32_t>(1 + Below(8)) + (OneIn(24) ? 2 : 0); }
   void Constant(uint32_t rd, uint32_t value) {

@@ -285,7 +285,7 @@ TEST(BundleReader, TextThatWouldExhaustTheParserIsRefusedBefore) {
   for (int i = 0; i < 100'000; ++i) map += " + d0";
   EXPECT_THAT(RefusalOf("%s = affine.apply " + map + ")>(%n)", "%n: index"),
               HasSubstr("b.mlir:3:19: an affine map of more than 4096 characters"));
-  EXPECT_THAT(RefusalOf(std::string("\x01")), HasSubstr("byte 0x01 is no text"));
+  EXPECT_THAT(RefusalOf(std::string("\x01")), HasSubstr("byte 0x01 is not text"));
 }
 
 // A directory of one's own.

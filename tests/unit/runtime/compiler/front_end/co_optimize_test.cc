@@ -163,7 +163,7 @@ class AllPlans {
       try {
         options.plan = ReadPlan(plan, "plan");
         const FrontEndResult result = CompileNamedGraph(ReadNamedGraph(list_), options);
-        // An operation that does all of its work in every iteration is no tile of anything.
+        // An operation that does all of its work in every iteration is not a tile of anything.
         if (!result.log.empty()) continue;
         ++compiled_;
         cheapest_ = std::min(cheapest_, OwnCost(result, cost_).Count());

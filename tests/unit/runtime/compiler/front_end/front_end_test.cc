@@ -56,7 +56,7 @@ std::vector<const OpSpec*> Ops(const std::vector<SpecNode>& nodes) {
   return ops;
 }
 
-// Memory of every tensor that is no argument of the kernel.
+// Memory of every tensor that is not an argument of the kernel.
 std::vector<Memory> Intermediates(const FrontEndResult& result) {
   std::vector<Memory> memories;
   for (const OpSpec* op : Ops(result.source.body)) {
@@ -227,7 +227,7 @@ TEST(FrontEnd, ATensorWithoutTheTiledDimensionStandsStill) {
   EXPECT_FALSE(ops[2]->args[1].tile_advance);
   ASSERT_EQ(ops[2]->tiled_symbols.size(), 1u);
   EXPECT_TRUE(ops[2]->tiled_symbols[0].empty())
-      << "the loop over heads of one is no symbol of the mask's rows";
+      << "the loop over heads of one is not a symbol of the mask's rows";
 }
 
 TEST(FrontEnd, ADimensionThatTwoLoopsCutAdvancesByTheOuterTileInTheOuterLoop) {

@@ -126,8 +126,9 @@ TEST(PlanGroups, AreRefusedWithTheReasonAndTheNearestValidChoice) {
                         "follow each other in the list, and z stands between them"));
   EXPECT_THAT(RefusalOf(R"({"groups": [[["y"], 2], [["y", "z"], 2]]})"),
               HasSubstr("y is in two groups"));
-  EXPECT_THAT(RefusalOf(R"({"groups": [[["y", "zz"], 2]]})"),
-              HasSubstr("'zz' is no operation of the list (they are y, z, s); did you mean 'z'?"));
+  EXPECT_THAT(
+      RefusalOf(R"({"groups": [[["y", "zz"], 2]]})"),
+      HasSubstr("'zz' is not an operation of the list (they are y, z, s); did you mean 'z'?"));
   EXPECT_THAT(RefusalOf(R"({"groups": [[["s"], 2, ["B"]]]})"),
               HasSubstr("nothing_to_divide: plan.groups[0]: s reduces along B"));
   EXPECT_THAT(RefusalOf(R"({"groups": [[["y"], 2, ["C"]]]})"),

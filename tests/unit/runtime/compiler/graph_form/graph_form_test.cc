@@ -185,7 +185,7 @@ TEST(GraphPasses, ARefusalComesWithTheGraphThatThePassWasGiven) {
   EXPECT_EQ(refused["error"]["type"], "RuntimeError");
   EXPECT_EQ(refused["error"]["kind"], "not_divisible");
   EXPECT_EQ(refused["passes"].back(), "hints");
-  // The error is no part of the graph: with another hint the passes go on from there.
+  // The error is not a part of the graph: with another hint the passes go on from there.
   Json repaired = refused;
   repaired["graph"]["groups"][0]["levels"][0]["count"] = 4;
   EXPECT_EQ(Answer("tile", repaired.dump())["passes"].back(), "tile");

@@ -99,7 +99,7 @@ TEST(Expression, ErrorsNameColumnAndWhatWasExpected) {
   EXPECT_THAT(Refusal(""), HasSubstr("column 1"));
   EXPECT_THAT(Refusal("c0/0", {{"c0", 1}}), HasSubstr("division by zero"));
   EXPECT_THAT(Refusal("Mod(4, 0)"), HasSubstr("division by zero"));
-  EXPECT_THAT(Refusal("1/2"), HasSubstr("1/2 is no integer"));
+  EXPECT_THAT(Refusal("1/2"), HasSubstr("1/2 is not an integer"));
   EXPECT_THAT(Refusal("c7"), HasSubstr("'c7' has no value"));
 }
 
