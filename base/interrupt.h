@@ -22,7 +22,7 @@ class Interruption : public Error {
   int signal_;
 };
 
-// From now on signals are caught. limit_seconds: of wall time from now; 0: none. Main thread.
+// Signals are caught from now on. limit_seconds is wall time from now, 0 for no limit. Main thread.
 void CatchInterrupts(uint64_t limit_seconds);
 // Called from the signal's handler, to make a long call return; null: nobody. It must be safe
 // there.

@@ -32,7 +32,7 @@ class VfioUserLink {
 
   // Empty: the server has refused it. Throws Error(kDeviceFault) if the server has gone.
   std::optional<std::string> Call(vfio_user::Command command, std::string_view payload);
-  // Of a region; empty: refused.
+  // Reads from a region; empty if the server refuses.
   std::optional<std::string> Read(uint32_t region, uint64_t offset, uint32_t count);
   bool Write(uint32_t region, uint64_t offset, std::string_view data);
 

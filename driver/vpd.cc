@@ -48,7 +48,7 @@ class Resources {
   [[noreturn]] void Fail(const char* what) const {
     throw DeviceFault("VPD of function 0, byte {}: {}", at_, what).Subject("VPD");
   }
-  // Of all bytes up to here.
+  // The sum of all bytes up to here.
   uint8_t Sum() const {
     uint8_t sum = 0;
     for (size_t i = 0; i < at_; ++i) sum = static_cast<uint8_t>(sum + bytes_[i]);

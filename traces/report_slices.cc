@@ -166,7 +166,7 @@ std::vector<std::string> EncodeSlices(const Trace& trace, const PageSlices& page
       const bool continues = i > begin && page.records[i - 1]->track == record.track;
       uint64_t detail = 0;
       if (record.category == kStep) detail = record.detail;
-      // Of a forged trace the number can be any.
+      // In a forged trace the number can be anything.
       if (record.category == kWait && record.detail < page_track.size()) {
         detail = page_track[record.detail];
       }

@@ -32,7 +32,7 @@ struct LxProgram {
 struct RunResults {
   // From the first launch operation queued to the last one finished; 0, 0: not known.
   uint64_t launch_begin_ps = 0, launch_end_ps = 0;
-  // Of that time: an operation ran on the card; none did and the host worked; neither.
+  // How that time divides: an operation ran on the card; none did and the host worked; neither.
   uint64_t card_ps = 0, host_ps = 0, idle_ps = 0;
   PathTimes path{};
   std::map<uint64_t, PathTimes> kernels;  // by correlation

@@ -156,7 +156,7 @@ StreamSummary SummarizeStream(const Trace& trace, const Track& track,
                               const std::vector<const Record*>& records, uint64_t from_ps,
                               const std::map<uint64_t, uint64_t>& handed_over) {
   StreamSummary stream;
-  // Of several cards each has its streams.
+  // Each of several cards has streams of its own.
   stream.name = track.process == "card" ? track.name : track.process + "/" + track.name;
   uint64_t last_end = 0;
   for (const Record* record : records) {

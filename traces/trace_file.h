@@ -39,7 +39,7 @@ struct Trace {
   // The run was killed, or goes on: the file ends with its last whole block.
   bool is_interrupted = false;
 };
-// For people who look at such a trace.
+// What people who look at such a trace are told.
 inline constexpr const char* kInterrupted =
     "The run did not end, or has not yet: the file holds what was recorded up to its last block.\n";
 

@@ -79,7 +79,7 @@ void TraceWriter::Take(const Recorder& recorder, const std::vector<Record>& reco
     records_ += records.size();
     kept_bytes_ += block.size();
     DropOldBlocks();
-    // As much is moved as has been written since the last time.
+    // Moving costs no more than what has been written since the last time.
     if (file_bytes_ > 2 * (kept_bytes_ + prologue_.size())) WriteWithoutDropped();
   });
 }

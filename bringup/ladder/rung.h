@@ -64,7 +64,8 @@ class Rung : public ::testing::Test {
 
   // The physical function, opened by the driver at the first call.
   driver::Device& Physical(const driver::DeviceOptions& options = {});
-  // For a test that opens the physical function itself: it has one owner.
+  // A test that opens the physical function itself calls this first, because the function has one
+  // owner.
   void ClosePhysical() { physical_.reset(); }
 
   // Enables virtual functions 1 to `count`; could not run if the card has fewer.

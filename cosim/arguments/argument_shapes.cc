@@ -147,7 +147,7 @@ int64_t Volume(const TensorArg& tensor) {
                          std::multiplies<>());
 }
 
-// Of each kernel argument the view with the most elements.
+// Finds, for each kernel argument, the view with the most elements.
 void Collect(const std::vector<SpecNode>& body, std::map<int, SourceArgument>& arguments) {
   for (const SpecNode& node : body) {
     if (const auto* loop = std::get_if<LoopSpec>(&node)) Collect(loop->body, arguments);

@@ -25,7 +25,7 @@ std::string WorstText(const CalibrationPoint& point, const PointResult& result) 
 // Rows of cells, for either kind of table.
 using Rows = std::vector<std::vector<std::string>>;
 
-// With two more columns if the times are of a fast card.
+// There are two more columns if the times are of a card that skips repeated work (card.fidelity).
 std::vector<std::string> PointHeader(bool fast) {
   std::vector<std::string> header = {"kernel", "cores", "reference us", "simulated us", "error"};
   if (fast) header.insert(header.end(), {"timed us", "fast against timed"});

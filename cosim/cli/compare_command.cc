@@ -79,7 +79,7 @@ Json FactsJson(const compiler::PlanFacts& facts) {
           {"bytes_written", facts.traffic.bytes_written}};
 }
 
-// Of all kernels of a list that is cut.
+// The predictions for all kernels of a list that is cut.
 Json Predicted(const std::vector<KernelFacts>& kernels) {
   Json all = {{"kernels", Json::array()}, {"program_bytes", 0}, {"instructions", 0},
               {"bytes_read", 0},          {"bytes_written", 0}, {"lx_bytes", 0},

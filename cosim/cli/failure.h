@@ -25,7 +25,7 @@ struct Failure {
 // come to its end.
 nlohmann::ordered_json ToJson(const Failure& failure);
 
-// Of the exception that is being handled. Call from a catch block.
+// Describes the exception that is being handled. Call it from a catch block.
 Failure CurrentFailure();
 
 }  // namespace spyre::cosim

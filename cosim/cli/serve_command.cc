@@ -20,7 +20,8 @@
 namespace spyre::cosim {
 namespace {
 
-// As `run` does for a virtual function; clients of the physical function find it as it is then.
+// Does what `run` does for a virtual function; clients of the physical function find the card in
+// that state.
 void EnableVirtualFunctions(driver::Transport& card, const RunConfig& config, uint64_t vfs) {
   {
     driver::Device admin(card, 0, RuntimeOptionsOf(config, nullptr).device);

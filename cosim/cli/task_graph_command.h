@@ -23,7 +23,7 @@ struct GraphCommandOptions {
   std::string ready = "fifo";
   uint32_t workers = 1;     // deques of work_steal, of each pool
   std::string start = "0";  // StartPolicy: a threshold, or "after_orchestration"
-  // Of the simulation.
+  // Options of the simulation.
   std::string dispatch = "any";
   std::string timing = "immediate";
   uint64_t issue_cycles = 0;

@@ -12,7 +12,7 @@
 namespace spyre::cosim {
 namespace {
 
-// Of a list of tables at the top of the file.
+// Whether a list of tables stands at the top of the file.
 bool IsTop(const std::string& key) { return key.find('.') == std::string::npos; }
 std::string TopTables(const Field& field) {
   const std::string& json = std::get<TableList*>(field.value)->json;

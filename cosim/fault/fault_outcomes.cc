@@ -12,7 +12,7 @@ namespace {
 using model::FaultKind;
 using model::FaultOutcome;
 
-// Of a fault that no block of the card has said anything about: what the host knows of it.
+// Fills in what the host knows of a fault that no block of the card has reported on.
 void Settle(const model::Injection& injection, const RunEnd& end, FaultRecord* record) {
   const auto settle = [record](FaultOutcome outcome, std::string by) {
     record->outcome = outcome;

@@ -51,7 +51,7 @@ class HostPrograms {
   // To be used by programs, and, while none runs, by anybody.
   driver::Transport& Transport(size_t card = 0);
 
-  // Before Run. start_ps: of simulated time from the beginning of Run on.
+  // Called before Run. start_ps is simulated time from the beginning of Run.
   void Add(std::string name, uint64_t start_ps, std::function<void()> work);
   // Runs all programs to their ends. Once.
   void Run();
@@ -98,7 +98,8 @@ class HostPrograms {
   void Suspend();  // in its state until it is its turn again
 
   void Body(Program& program);
-  // Whose turn it is next; lets the cards run until somebody's it is. Null: all have ended.
+  // The program whose turn is next; lets the cards run until one has its turn. Null if all have
+  // ended.
   Program* Next();
   bool Ready(Program& program) const;
   void LetCardsRun();

@@ -28,7 +28,7 @@ class InProcessTransport::Kernel {
   HostBridge& bridge() { return *bridges_.back(); }  // of the card that was added last
   size_t cards() const { return cards_.size(); }
 
-  // Before the first card.
+  // Called before the first card is added.
   void AddSwitch(const model::SwitchConfig& config, const CardSetup& first,
                  trace::Recorder* recorder);
   model::PcieSwitch* pcie_switch() { return pcie_switch_.get(); }
@@ -37,7 +37,7 @@ class InProcessTransport::Kernel {
 
   // Times that the simulation was asked to pause.
   uint64_t pauses() const;
-  // Of all cards; see model::ControlProcessor.
+  // These two ask all cards; see model::ControlProcessor.
   bool at_work() const;
   bool WatchLimits(bool starving);
 

@@ -78,7 +78,7 @@ void InProcessTransport::Run(uint64_t ps) {
   RestoreStackBounds();
 }
 
-// After an exception the kernel runs no more: the card is lost as if it had been removed.
+// The kernel does not run again after an exception: the card is lost as if it had been removed.
 void InProcessTransport::Simulate(uint64_t until_ps, sc_core::sc_starvation_policy policy) {
   try {
     if (kernel_->sampler) {

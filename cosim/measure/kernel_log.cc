@@ -33,7 +33,7 @@ uint64_t RingBytes(const std::vector<model::UnitStatistics>& units) {
   return bytes;
 }
 
-// With what the units of its cores have.
+// Adds to the activity what the units of the cores have counted.
 model::Activity WithUnits(model::Activity activity, const Usage& usage) {
   activity.lx_bytes = usage.lx_bytes;
   activity.vector_bytes = usage.vector_bytes;

@@ -34,7 +34,7 @@ struct RunPathInput {
   RunPathCosts costs;
 };
 
-// From begin_ps to the last end of an operation. All zero without operations that ran.
+// Covers the time from begin_ps to the end of the last operation. All zero if no operation ran.
 trace::PathTimes PathOfRun(const RunPathInput& input, uint64_t begin_ps);
 
 // A window, each moment of which counts once.

@@ -344,7 +344,7 @@ class Evaluator {
     return result;
   }
 
-  // From the dimensions of the first operand to those of the output.
+  // Reorders the dimensions of the first operand into those of the output.
   DoubleTensor Reordered(const DoubleTensor& value, const NamedOp& op) const {
     return Pointwise({{value.data(), In(op, 0).dims}}, OutputDims(op),
                      [](const std::vector<double>& in) { return in[0]; });

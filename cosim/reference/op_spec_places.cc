@@ -52,7 +52,7 @@ class Linear {
     std::reverse(symbols_.begin(), symbols_.end());
   }
 
-  // Of the coordinates that use `symbol`; of all if it is empty.
+  // The bytes that come from coordinates that use `symbol`, or from all coordinates if it is empty.
   int64_t Bytes(const SymbolValues& values, const std::string& symbol) const {
     int64_t bytes = 0;
     for (size_t d = 0; d < step_.size(); ++d) {

@@ -44,7 +44,7 @@ class QueueWatch {
   // The submission ring, and sources of the DMA_INs that are not answered.
   std::vector<IoRange> Readable(driver::FunctionId function) const;
 
-  // After the card has written host memory: the ring entries that this completed.
+  // Called after the card has written host memory; returns the ring entries that this completed.
   std::vector<CardResponse> CardWrote(driver::FunctionId function, driver::IoAddress address,
                                       uint64_t bytes);
 

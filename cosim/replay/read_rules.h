@@ -21,7 +21,7 @@ enum class ReadRule {
   kState,       // MGMT_STATE: before READY anything; else the same, now or later
 };
 
-// Of a read of `bar` at `offset`.
+// The rule for a read of `bar` at `offset`.
 ReadRule RuleOf(int bar, uint64_t offset);
 
 // Whether the replayed value is one that the recorded one allows.

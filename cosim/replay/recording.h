@@ -53,7 +53,7 @@ struct Record : RecordHead {
 // Later than any time of a recording, and the longest wait in one: 53 days.
 inline constexpr uint64_t kMaxRecordedPs = 1ull << 62;
 
-// Of all mappings at one time.
+// The most that all mappings together may have at one time.
 inline constexpr uint64_t kMaxMappedBytes = 64ull << 30;
 
 // Outputs up to this size are recorded; of larger ones an XXH3 digest of each page.

@@ -15,7 +15,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// From the first card's beginning to the last one's end.
+// The time from the beginning on the first card to the end on the last one.
 uint64_t CollectivePs(const RunResult& result) {
   uint64_t begin = UINT64_MAX, end = 0;
   for (const CardResult& card : result.cards) {

@@ -141,7 +141,7 @@ std::string BoundText(const Roofline& roofline) {
   return text;
 }
 
-// As `trace summary --kernel` counts them.
+// The number that `trace summary --kernel` gives to the kernel.
 size_t KernelNumber(const RunResult& result, const flex::CompletedOperation& operation) {
   const auto found = result.kernel_numbers.find(operation.correlation);
   return found == result.kernel_numbers.end() ? 0 : found->second;

@@ -13,7 +13,7 @@
 
 namespace spyre::cosim {
 
-// Of one function; outlives its accesses.
+// What the accesses of one function share; it outlives them.
 struct AccessSite {
   InProcessTransport* card;
   driver::FunctionId function;

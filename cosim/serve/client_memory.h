@@ -34,7 +34,8 @@ class ClientMemory {
 
   // [address, address + bytes) may lie in several windows that touch. bytes > 0.
   bool Allows(uint64_t address, uint64_t bytes, bool write) const;
-  // Through `client` where a window has no file; messages carry at most `message_bytes`.
+  // These two go through `client` where a window has no file; messages carry at most
+  // `message_bytes`.
   bool Read(uint64_t address, uint8_t* data, uint64_t bytes, Connection& client,
             uint64_t message_bytes) const;
   bool Write(uint64_t address, const uint8_t* data, uint64_t bytes, Connection& client,

@@ -22,7 +22,7 @@ using vfio_user::Command;
 constexpr uint64_t kLongestPausePs = 1'000'000'000'000'000;
 constexpr uint64_t kLatestPs = 1ull << 62;
 
-// Of a region that is not empty.
+// The space of a region that is not empty.
 model::HostAccess::Space SpaceOf(uint32_t region) {
   switch (region) {
     case 0:

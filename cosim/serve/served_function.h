@@ -56,7 +56,7 @@ class ServedFunction {
   void TakeInterrupt();  // after the card has run: wakes it, if what it sleeps for has come
   void EndSleep();       // nothing is left that could wake it
 
-  // Of HostSide.
+  // The interface HostSide.
   bool Allows(uint64_t address, uint64_t bytes, bool write) const;
   bool Read(uint64_t address, uint8_t* data, uint64_t bytes);
   bool Write(uint64_t address, const uint8_t* data, uint64_t bytes);

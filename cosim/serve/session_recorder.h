@@ -33,7 +33,7 @@ class SessionRecorder {
 
   // For what the server does to the card itself, before the clients.
   driver::Transport& transport() { return *recording_; }
-  // From now on the functions below tell what is done.
+  // The functions below are told what is done from now on.
   void BeginSession(ReadMemory read);
   void Finish() { recording_->Finish(); }
 

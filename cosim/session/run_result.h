@@ -42,7 +42,7 @@ struct WallTimes {      // seconds
   double total = 0;
 };
 
-// Of one tenant: what its interference with others is measured by.
+// The times of one tenant by which its interference with others is measured.
 struct TenantTimes {
   uint64_t window_ps = 0;        // first operation queued to last finished, with transfers
   uint64_t launch_ps = 0;        // of the launch's operations alone

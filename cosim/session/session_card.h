@@ -41,7 +41,7 @@ class SessionCard {
   void SampleEvery(uint64_t interval_ps, InProcessTransport::Sampler sample);
   // Sleeps of the host are appended until Close; of a served card: none.
   void LogWaits(std::vector<HostWait>* waits);
-  // Of a served card: it must be the one of the configuration.
+  // Throws if a served card is not the one of the configuration.
   void Check(const driver::Identity& identity) const;
 
   // What the card has to say of the session, at its end. Throws DeviceFault if RTL did not do what

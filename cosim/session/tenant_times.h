@@ -10,7 +10,7 @@ namespace spyre::cosim {
 
 TenantTimes TimesOf(const RunResult& run);
 
-// For the way out of a child process.
+// These two carry the times out of a child process.
 std::string ToText(const TenantTimes& times);
 TenantTimes TenantTimesOf(const std::string& text);
 

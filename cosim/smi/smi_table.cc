@@ -18,7 +18,7 @@ namespace {
 constexpr double kPsPerSecond = 1e12;
 constexpr const char* kGroups = "DRMUPSA";
 
-// From one reading to the next.
+// The change from one reading to the next.
 struct Span {
   const SmiReading& before;
   const SmiReading& now;

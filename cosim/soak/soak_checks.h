@@ -11,7 +11,7 @@ namespace spyre::cosim {
 // Taken when nothing is outstanding.
 struct SoakSample {
   uint64_t time_ps = 0;
-  // Of this process and its bookkeeping.
+  // What this process and its bookkeeping hold.
   uint64_t resident_bytes = 0;
   uint64_t host_mappings = 0;
   uint64_t allocations = 0;  // live, of all functions

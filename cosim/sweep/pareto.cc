@@ -29,7 +29,7 @@ std::vector<bool> ParetoFront(const std::vector<std::vector<double>>& values) {
                    [&](size_t a, size_t b) { return values[a] < values[b]; });
   std::vector<size_t> front;
   for (const size_t i : order) {
-    // With two objectives the last point of the front has the least second one.
+    // If there are two objectives, the last point of the front has the least second one.
     const size_t first = values[i].size() <= 2 && !front.empty() ? front.size() - 1 : 0;
     const bool dominated =
         std::any_of(front.begin() + static_cast<ptrdiff_t>(first), front.end(),

@@ -13,7 +13,7 @@ namespace spyre::cosim {
 struct SlurmOptions {
   uint64_t tasks = 0;    // of the array at most; 0: those of the last time, or one for each point
   uint64_t running = 0;  // at a time; 0: no limit of ours
-  // As sbatch takes them; "": what the cluster has for it.
+  // Passed to sbatch as they are; "" leaves the choice to the cluster.
   std::string partition, account, time;
   std::vector<std::string> arguments;  // further ones of sbatch, a word each
   bool wait = true;                    // false: submit only

@@ -16,7 +16,7 @@ namespace spyre::cosim {
 
 inline constexpr int64_t kMaxElements = 1ll << 42;  // of a tensor: beyond any card, within 64 bits
 
-// As the host sees it: in C order.
+// A tensor as the host sees it, in C order.
 struct WorkloadTensor {
   std::string name;  // "a", "b", "out"
   int position = 0;  // among the tensors of its workload

@@ -45,11 +45,11 @@ struct TrialResult {
   std::vector<double> numbers;
   std::vector<std::string> texts;  // one for each of TextFigures(); empty likewise
   double wall_s = 0;               // of the host; differs from run to run
-  // Of a trial that was verified: what its configuration expects ([expect]) and did not come.
+  // What the configuration expects ([expect]) and a verified trial did not show.
   std::vector<std::string> unmet;
 
   bool ended() const { return !numbers.empty(); }
-  // Of a trial that has ended.
+  // A figure of a trial that has ended.
   double Number(const std::string& figure) const { return numbers[NumberFigure(figure)]; }
 };
 

@@ -16,7 +16,7 @@ struct Plan {
   std::optional<double> expected_ns;        // by the cost model, of all launches
 };
 
-// As of --set: "workload.split.m=8".
+// The plan as arguments of --set: "workload.split.m=8".
 std::vector<std::string> SetsOf(const Plan& plan);
 // "split.m 8, split.n 4, tile.m 4096", for people; "as given".
 std::string TextOf(const Plan& plan);
@@ -30,7 +30,7 @@ struct Ranking {
 class PlanSpace {
  public:
   virtual ~PlanSpace() = default;
-  // Without the plan that is as given.
+  // The ranking does not hold the plan that was given.
   virtual Ranking Ranked() const = 0;
   // Plans that differ from this one in one choice, also in choices that Ranked leaves as they are.
   virtual std::vector<Plan> Nearby(const Plan& plan) const = 0;

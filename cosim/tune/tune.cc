@@ -121,7 +121,7 @@ class Tuner {
     return results;
   }
 
-  // Before anything else is tried.
+  // Called before anything else is tried.
   void RequireGiven(const TrialResult& given) const {
     if (!given.ended()) {
       const ErrorKind kind = given.status == TrialStatus::kInfeasible ? ErrorKind::kBadInput

@@ -45,7 +45,7 @@ struct TuneResult {
   std::vector<VerifiedPlan> verified;  // in the order of SearchResult::best; all but the last wrong
   size_t best = 0;                     // of SearchResult::trials
   bool is_right = true;                // the best plan verified, or was not to be
-  // Of the best plan; what its configuration expects and did not come.
+  // What the configuration of the best plan expects and did not come.
   std::vector<std::string> Unmet() const {
     return is_right && !verified.empty() ? verified.back().result.unmet
                                          : std::vector<std::string>();

@@ -11,7 +11,7 @@
 
 namespace spyre::cosim {
 
-// As AddWhatIfCommand. program: how the user called this program.
+// Adds the command as AddWhatIfCommand does. program: how the user called this program.
 void AddTuneCommand(
     command_line::Command& root, ConfigReader reader,
     const std::function<void(command_line::Command&, std::vector<std::string>&)>& add_sets,

@@ -25,7 +25,7 @@ class DecoderValues {
     return static_cast<size_t>(found - tensors_.begin());
   }
 
-  // As the card holds them; empty for what is not an input.
+  // The values as the card holds them; empty for what is not an input.
   DoubleTensor Of(const std::string& name) const {
     const WorkloadTensor& tensor = tensors_[Place(name)];
     if (!tensor.is_input) return {};

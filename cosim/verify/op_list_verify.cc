@@ -18,7 +18,7 @@
 namespace spyre::cosim {
 namespace {
 
-// As the card holds them. elements: on the host; empty: all.
+// The values as the card holds them. elements: which ones, as the host counts; empty for all.
 DoubleTensor DeviceValues(const WorkloadTensor& tensor, const HostData& data,
                           const std::vector<int64_t>& elements) {
   DoubleTensor values(elements.empty() ? static_cast<size_t>(tensor.elements()) : elements.size());

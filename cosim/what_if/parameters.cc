@@ -121,7 +121,7 @@ constexpr std::array<const char*, 20> kRates = {
     "bytes/ns", "%",           "entries",   "packets",    "16 bytes",
     "MB/s",     "GB/s",        "lanes",     "operations", "functions"};
 
-// Of what the card's work costs; other powers are limits.
+// True for what the card's work costs; other powers are limits.
 bool IsEnergy(const Field& field) {
   return field.unit == "fJ" || field.key == "card.power.idle_mw" ||
          field.key == "card.power.busy_mw";

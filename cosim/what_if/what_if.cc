@@ -36,7 +36,7 @@ std::vector<TrialResult> Run(const WhatIfOptions& options, const ConfigReader& r
   return results;
 }
 
-// Of a change of the figure for the worse.
+// The sign that a change of the figure for the worse has.
 double SignOf(const WhatIf& what_if) { return what_if.figure.more_is_better ? -1 : 1; }
 
 // Every parameter one at a time; the first trial is the configuration as it is.

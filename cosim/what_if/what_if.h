@@ -34,7 +34,7 @@ struct Change {
 };
 struct Answer {
   Parameter parameter;
-  // Of a threshold these are larger and smaller. Nothing: the value cannot change that way.
+  // For a threshold these stand for larger and smaller. Empty if the value cannot change that way.
   std::optional<Change> faster, slower;
 };
 struct PairAnswer {
@@ -56,7 +56,7 @@ struct WhatIf {
 double ChangeOf(const WhatIf& what_if, const TrialResult& result);
 // The same, negative for what is better: of a figure of which more is better, the other sign.
 double CostOf(const WhatIf& what_if, const TrialResult& result);
-// Of what a pair would gain if its parts were independent: (1 + a)(1 + b) - 1.
+// What a pair would gain if its parts were independent: (1 + a)(1 + b) - 1.
 double ExpectedOf(const WhatIf& what_if, const PairAnswer& pair);
 // The faster value; of a threshold the one with the better figure. Null: it did not run.
 const Change* BetterOf(const WhatIf& what_if, const Answer& answer);

@@ -54,7 +54,7 @@ std::string FigureOf(const WhatIf& what_if, const TrialResult& result) {
 }
 
 bool IsOfWindow(const WhatIf& what_if) { return std::string(what_if.figure.name) == kWindow; }
-// Of columns.
+// The heading of columns.
 std::string Heading(const WhatIf& what_if) {
   return IsOfWindow(what_if) ? "window" : what_if.figure.name;
 }

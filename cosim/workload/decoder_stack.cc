@@ -108,7 +108,7 @@ class StackBuilder {
     Step("add2", AddKernel(s_), {residual_, projected_, out});
   }
 
-  // From normed_ to attended_.
+  // Computes attended_ from normed_.
   void Attend() {
     const bool has_past = s_.context > s_.sequence;
     const Shape cache = {s_.cache_rows(), s_.batch, s_.kv_width()};
@@ -139,7 +139,7 @@ class StackBuilder {
     Step("attention", AttentionKernel(s_), std::move(operands));
   }
 
-  // Of the last token of each sequence.
+  // Adds the head, for the last token of each sequence.
   void AddHead() {
     layer_ = DecoderStep::kNoLayer;
     prefix_.clear();

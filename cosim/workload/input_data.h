@@ -11,7 +11,7 @@
 
 namespace spyre::cosim {
 
-// Of what is generated.
+// How inputs are generated.
 struct InputOptions {
   Distribution distribution = Distribution::kUniform;
   uint64_t seed = 1;

@@ -56,7 +56,7 @@ class OperationWorkload final : public Workload {
   void CheckTiles() const;
 
   OperationPlan plan_;
-  // From Compile on.
+  // Set by Compile.
   std::string directory_;
   std::vector<int64_t> slice_ends_;
 };

@@ -30,7 +30,7 @@ class TaskListRun final : public WorkloadRun {
   TaskListRun(flex::RuntimeContext& context, const TaskListPlan& list, const std::string& directory,
               RunTensors& tensors);
 
-  // Of the resident tensors; the others are copied among the launches.
+  // Copies the resident tensors; the others are copied among the launches.
   void CopyInputs() override;
   // On the default stream. A kernel is loaded once for each stream that may launch it: correction
   // writes into the program, so that one copy would order the streams.

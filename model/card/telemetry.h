@@ -61,7 +61,7 @@ class CardTelemetry final : public sc_core::sc_module, public HardwareErrorSink 
   // Errors are counted here and go on to *next.
   void SetNext(HardwareErrorSink* next) { next_ = next; }
 
-  // Of a function that the card does not have: zeros.
+  // All zero for a function that the card does not have.
   CounterValues ReadCounters(uint32_t function) const;
   SensorReadings ReadSensors();
   // What the sensors' energy is counted from: everything that the card has done in its life.

@@ -63,7 +63,7 @@ class ClockCursor {
   explicit constexpr ClockCursor(const Clock& clock) : clock_(clock) {}
 
   constexpr uint64_t ps() const { return ps_; }
-  // To the first edge at or after `ps`.
+  // Moves to the first edge at or after `ps`.
   constexpr void MoveTo(uint64_t ps) {
     const Divisor::Result span = clock_.by_cycles_.Divide(clock_.CycleAt(ps));
     span_start_ps_ = span.quotient * clock_.span_ps_;

@@ -79,10 +79,10 @@ class MatmulStacker {
   std::vector<Stack> spare_;               // their vectors keep their memory
   Stack single_;                           // what cannot be put off
   uint64_t next_id_ = 1;
-  // Of the matmul at hand.
+  // Scratch for the matmul at hand.
   std::vector<const uint8_t*> weights_;
   std::vector<LxSnapshots::Snapshot*> held_;
-  // Of the product at hand.
+  // Scratch for the product at hand.
   std::vector<PtRow> rows_;
   std::vector<PtChunk> chunks_;
   std::vector<const float*> a_;

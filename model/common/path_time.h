@@ -43,7 +43,7 @@ struct PathTime {
       part.spent[i] -= std::min(spent[i], before.spent[i]);
     return part;
   }
-  // As if everything had taken `factor` times as long.
+  // Scales all times, as if everything had taken `factor` times as long.
   void Scale(double factor) {
     for (uint64_t& ps : spent) ps = static_cast<uint64_t>(static_cast<double>(ps) * factor);
   }

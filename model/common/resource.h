@@ -126,7 +126,7 @@ class Resource {
 
   // When the last reservation ends.
   uint64_t free_ps() const { return contended_ ? clock_.Edge(last_end_) : 0; }
-  // Of whole cycles: their sum is rounded to picoseconds once.
+  // Cycles are added up first and rounded to picoseconds once.
   UnitStatistics statistics() const {
     UnitStatistics all{name_,     clock_.Edge(busy_cycles_),   bytes_,
                        requests_, clock_.Edge(waited_cycles_), {}};

@@ -89,7 +89,7 @@ class TransferPayload {
     return payload_;
   }
 
-  // As last prepared.
+  // The payload as it was last prepared.
   const tlm::tlm_generic_payload& Prepared() const { return payload_; }
 
   Transfer info;

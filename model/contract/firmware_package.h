@@ -38,7 +38,7 @@ std::vector<uint8_t> PackFirmware(const FirmwareProgram& program, const PackageV
 // CRC, its fields, the payload. *header is what the first bytes say, zero if there are too few.
 UpdateStatus CheckFirmware(const uint8_t* image, size_t bytes, FirmwareHeader* header = nullptr);
 
-// Of an image that CheckFirmware found good.
+// The program of an image that CheckFirmware has found good.
 FirmwareProgram UnpackFirmware(const std::vector<uint8_t>& image);
 
 // FNV-1a of 64 bits.

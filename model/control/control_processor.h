@@ -83,7 +83,7 @@ class ControlProcessor : public sc_core::sc_module {
 
   // A declared fault: a bit of the RTL's state changes that `seed` chooses. Nothing if it is none.
   virtual void FlipBit(uint64_t /*seed*/) {}
-  // Before simulation.
+  // Called before simulation.
   void SetFaults(const FaultPort& port) { faults_ = port; }
 
   // --- register side ---
@@ -216,7 +216,7 @@ class ControlProcessor : public sc_core::sc_module {
   std::vector<std::vector<std::string>> timed_out_;  // by function: the last one's diagnosis
 };
 
-// As config.control.fidelity says.
+// config.control.fidelity decides which one is made.
 std::unique_ptr<ControlProcessor> MakeControlProcessor(const sc_core::sc_module_name& name,
                                                        const CardConfig& config,
                                                        const ControlProcessor::Blocks& blocks,

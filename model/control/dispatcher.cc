@@ -95,7 +95,7 @@ void ComputeDispatcher::ClearLx(Job& job) {
   job.start_path.Until(NowPs(), Cause::kLxPort);
 }
 
-// Which cores the program gets.
+// Decides which cores the program gets.
 Status ComputeDispatcher::Place(uint32_t core_mask, Job& job) {
   if (placement_ == nullptr) {
     if ((core_mask & ~mmu_.cores(job.function)) != 0) return Status::PERMISSION;

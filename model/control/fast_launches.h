@@ -111,7 +111,7 @@ class FastLaunches {
   Units extra_;
   FastStatistics statistics_;
 
-  // Of the launch at hand.
+  // State of the launch at hand.
   Price* price_ = nullptr;
   bool whole_ = false;  // it may fault: nothing is left out
   Units part_before_;

@@ -67,7 +67,7 @@ class HostFirmware final : public FirmwareRunner {
   }
 
  private:
-  // As the trap handler of the target does.
+  // Does what the trap handler of the target does.
   void Panic() {
     constexpr uint32_t kIllegalInstruction = 2;
     bus_.Write(regs::MC_PANIC_PC, own_.entry);

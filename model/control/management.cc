@@ -40,7 +40,7 @@ bool HasEffect(uint32_t address) {
   }
 }
 
-// Of the RISC-V privileged architecture.
+// Names of the RISC-V privileged architecture.
 const char* CauseName(uint32_t mcause) {
   constexpr const char* kNames[] = {"instruction address misaligned",
                                     "instruction access fault",

@@ -78,7 +78,8 @@ class ManagementController : public sc_core::sc_module,
   uint32_t mailbox_status() const { return mailbox_status_; }
   uint32_t mailbox_result(unsigned i) const;
   void FunctionReset(unsigned function);
-  // For the firmware's error log. As many wait as a log has records; others are only counted.
+  // Queues an error for the firmware's log. As many can wait as the log has records; others are
+  // only counted.
   void Report(const HardwareError& error) override;
   void CardReset();  // the firmware boots again, and knows of nothing that was
   BootLogic& boot() { return *boot_; }

@@ -35,7 +35,7 @@ class TimedControlProcessor : public ControlProcessor {
   void DropFunction(unsigned function) override;
   void DescribeHeldOperations(std::vector<std::string>& lines) const override;
   struct HeldOperation : Operation {
-    // Of the function when fetched: responses of an earlier life are dropped.
+    // The function's generation when this was fetched: responses of an earlier one are dropped.
     uint64_t generation = 0;
     bool refused = false;  // bad entry: answered in the order of its stream, never run
   };

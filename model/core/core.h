@@ -69,14 +69,14 @@ class Core : public sc_core::sc_module {
 
   // Other cores, by index; set once by the card before simulation.
   void SetPeers(const std::vector<Core*>& peers) { peers_ = peers; }
-  // Before simulation; the port outlives the core. Null: no faults are declared.
+  // Called before simulation; the port outlives the core. Null if no faults are declared.
   void SetFaults(const FaultPort* faults) { faults_ = faults; }
-  // From now on instructions take 100 / percent of their time. percent: 1 to 100.
+  // Instructions take 100 / percent of their time from now on. percent is 1 to 100.
   void SetSpeed(uint64_t percent) { speed_percent_ = percent; }
   // Starts the core's sections of the job; tokens start at zero. The job outlives its run.
   void Start(Job& job);
   bool Runs(const Job& job) const;
-  // Which core of the job's program it is.
+  // The position of this core among those of the job's program.
   unsigned PositionIn(const Job& job) const { return index_ - job.first_core; }
   // LX is this user's from now on. False: it holds what another one left, which must not be read.
   bool GiveLxTo(unsigned function, uint64_t tenant);

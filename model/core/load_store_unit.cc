@@ -29,7 +29,7 @@ uint64_t LoadStoreUnit::Execute(const Instruction& in) {
   uint64_t planes = Count(in, 6);
   const uint64_t device_plane_stride = Count(in, 7, kSegmentBytes);
   const uint64_t lx_plane_stride = Count(in, 8, kLxBytes);
-  // Of the card's cores; no program names those of another.
+  // Cores of the card. A program cannot name those of another one.
   const uint64_t named = is_store_ ? 0 : (reg(in, 9) & UINT32_MAX) << job().first_core;
   const auto group = static_cast<uint32_t>(named);
   if (!IsStickAligned(device | device_row_stride | device_plane_stride | row_bytes)) {
@@ -154,7 +154,7 @@ bool LoadStoreUnit::RenewRun() {
   return true;
 }
 
-// As many bursts as have a place. Called again when there is another one.
+// Sends as many bursts as there are free slots. Called again when a slot becomes free.
 void LoadStoreUnit::SendBursts() {
   if (in_send_) return;  // the loop below goes on with it
   in_send_ = true;

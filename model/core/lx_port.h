@@ -41,7 +41,7 @@ class LxPort {
     }
     return std::max(last_ps, Burst(last_ps - std::min(through_ps_, last_ps), bytes));
   }
-  // From a cycle of the clock on; returns the cycle behind the last byte.
+  // Starts at a cycle of the clock and returns the cycle behind the last byte.
   uint64_t Stream(uint64_t earliest_cycle, uint64_t bytes) {
     // Bursts outside this stream and the one before took nothing from either.
     while (uncharged_ > 0 && Oldest().end <= earliest_cycle &&
@@ -80,7 +80,7 @@ class LxPort {
   uint64_t Cycles(uint64_t bytes) const { return by_width_.RoundedUp(bytes); }
   const Passed& Oldest() const { return passed_[oldest_]; }
   void Remember(const Passed& burst) {
-    // Without streams nobody charges them; streams do not look back further than this.
+    // Only streams charge bursts, and they do not look back further than this.
     if (uncharged_ == kRemembered) Forget();
     passed_[(oldest_ + uncharged_) % kRemembered] = burst;
     ++uncharged_;

@@ -43,7 +43,7 @@ void Sequencer::BeginLoop(const Instruction& in) {
     if (in.reg[0] != 0) regs_[in.reg[0]] = 0;
     return;
   }
-  // To the matching END; Decode has checked that there is one.
+  // Skip to the matching END; Decode has checked that there is one.
   for (int nested = 1; nested > 0;) {
     ++pc_;
     if (section_->code[pc_].op == Op::kLoop) ++nested;

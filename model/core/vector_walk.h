@@ -8,7 +8,7 @@
 
 namespace spyre::model {
 
-// Of the unit's 16-bit lanes a stick of any format takes as many: an fp32 element takes two.
+// The 16-bit lanes that a stick takes, whatever its format: an fp32 element takes two of them.
 inline constexpr uint64_t kLanes = 64;
 inline constexpr uint64_t kMaxRows = 1 << 20;
 

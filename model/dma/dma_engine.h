@@ -48,7 +48,7 @@ class DmaEngine : public sc_core::sc_module {
   DmaEngine(const sc_core::sc_module_name& name, const CardConfig& config, const Mmu& mmu,
             trace::Recorder* recorder);
 
-  // Before simulation.
+  // Called before simulation.
   void SetFaults(const FaultPort& port) { faults_ = port; }
 
   // Runs DMA_IN, DMA_OUT or DMA_FILL; one of a function and direction at a time. Ends early with

@@ -22,7 +22,7 @@ class ChannelController::Comparison {
 
   // What mostly differs, if anything does.
   bool SameAtAGlance() const {
-    // Which of the lanes is which makes no difference.
+    // The order of the lanes makes no difference.
     return a_.NextLane().free == b_.NextLane().free &&
            std::max(a_.lanes_[0].free, a_.lanes_[1].free) ==
                std::max(b_.lanes_[0].free, b_.lanes_[1].free) &&

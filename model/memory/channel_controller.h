@@ -58,7 +58,7 @@ class ChannelController {
   uint64_t NextDecisionPs() const;
   ChannelStatistics statistics() const { return OnTheBus(counted_); }
 
-  // For who lets one controller stand for several channels (memory_channels.h).
+  // Needed where one controller stands for several channels (memory_channels.h).
   //
   // Both have taken all decisions up to now_ps: whether from now on the same requests get the same
   // times from both and are counted alike. Exact: nothing that a later decision looks at differs.

@@ -201,7 +201,7 @@ void ChannelController::CountGap(const Bank& bank, uint64_t bank_from, uint64_t 
 }
 
 void ChannelController::Refresh(uint64_t next_event) {
-  // After a long pause only the last round leaves a trace.
+  // Only the last round before the end of a long pause has an effect on what follows.
   const uint64_t interval = timing_.refresh_interval;
   if (waiting_banks_ == 0 && next_event > next_refresh_ + 2 * interval) {
     const uint64_t rounds = (next_event - next_refresh_) / interval - 1;

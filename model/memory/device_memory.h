@@ -42,7 +42,7 @@ class DeviceMemory : public sc_core::sc_module {
                FunctionalQueue& functional, trace::Recorder* recorder,
                Folding folding = Folding::kOn);
 
-  // Before simulation.
+  // Called before simulation.
   void SetFaults(const FaultPort& port);
   // Before simulation; they must outlive the memory. Null: nobody counts. They have the card's own
   // requests, not those of the PCIe window.

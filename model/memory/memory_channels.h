@@ -100,7 +100,7 @@ class MemoryChannels {
   std::vector<Flight> flights_;  // by id
   RunSink run_sink_;
   std::vector<std::vector<MemoryRun>> runs_;  // of each leader, since its last decision
-  // Of the call at hand.
+  // Scratch for the call at hand.
   std::vector<std::vector<MemoryRequest>> pieces_;  // by channel
   std::vector<MemoryCompletion> completions_;       // of one channel
   std::vector<std::pair<Turn, uint32_t>> ended_;    // accesses

@@ -8,7 +8,7 @@ namespace {
 
 using namespace config;
 
-// Of payload and read request sizes.
+// The code of a maximum payload or read request size.
 uint32_t SizeCode(uint32_t bytes) { return static_cast<uint32_t>(__builtin_ctz(bytes / 128)); }
 
 constexpr uint32_t kPrefetchable64 = 0xC;  // low bits of a BAR: 64-bit, prefetchable memory

@@ -26,7 +26,7 @@ namespace spyre::model {
 
 // The four words of a request's header, as the Header Log register shows them.
 using TlpHeader = std::array<uint32_t, 4>;
-// Of a memory request of the host; bytes > 0.
+// The header of a memory request of the host; bytes > 0.
 TlpHeader MemoryRequestHeader(bool write, uint64_t address, uint64_t bytes);
 
 class ConfigSpace {

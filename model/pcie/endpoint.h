@@ -79,7 +79,7 @@ class PcieEndpoint : public sc_core::sc_module {
   void SetBarTarget(unsigned function, BarTarget* target) { bar_targets_[function] = target; }
   void SetWindowBase(uint64_t physical);
   void SetFaults(const FaultPort& port) { faults_ = port; }
-  // Before simulation; they must outlive the endpoint. Null: nobody counts.
+  // Called before simulation; the counters must outlive the endpoint. Null: nothing is counted.
   void SetCounters(PerformanceCounters* counters) { counters_ = counters; }
 
   // Sends MSI `vector` of `function`, if software has enabled it; returns false if masked or
@@ -132,7 +132,8 @@ class PcieEndpoint : public sc_core::sc_module {
   void UseSizes();
   // Nothing if there is no such function, or its BAR answers nothing.
   std::optional<Place> Decode(const HostAccess& access, uint64_t address) const;
-  // Of a request that came; the payload's address is still the request's.
+  // The configuration space that logs errors of a request that has arrived; the payload's address
+  // is still that of the request.
   ConfigSpace& Logger(const HostAccess& access);
   TlpHeader HeaderOf(const HostAccess& access, const tlm::tlm_generic_payload& payload) const;
   void LogUnsupported(const HostAccess& access, const tlm::tlm_generic_payload& payload);

@@ -11,7 +11,7 @@
 
 namespace spyre::model {
 
-// As `config` names the card. A whole number of words; behind the end are zeros.
+// The image with the card's names from `config`: a whole number of words, padded with zeros.
 std::vector<uint8_t> VpdImage(const VpdConfig& config);
 
 }  // namespace spyre::model

@@ -37,7 +37,7 @@ struct Energy {
   double Total() const { return idle + busy + macs + vector + lx + ring + memory + pcie; }
 };
 Energy operator+(const Energy& a, const Energy& b);
-// Of a span of `span_ps` in which `activity` was done.
+// The energy of a span of `span_ps` in which `activity` was done.
 Energy EnergyOf(const PowerConfig& power, const Activity& activity, uint64_t span_ps);
 
 }  // namespace spyre::model

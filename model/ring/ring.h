@@ -54,7 +54,7 @@ class Ring : public sc_core::sc_module, public MulticastTransport {
 
   Ring(const sc_core::sc_module_name& name, const CardConfig& config, trace::Recorder* recorder);
 
-  // Before simulation. A transfer that needs a link that is dead ends with BURST_ERROR.
+  // Called before simulation. A transfer that needs a dead link ends with BURST_ERROR.
   void SetFaults(const FaultPort& port) { faults_ = port; }
   void Repair() { dead_.clear(); }  // the card is reset
 
@@ -106,7 +106,7 @@ class Ring : public sc_core::sc_module, public MulticastTransport {
   void BeginWrite(tlm::tlm_generic_payload& payload, const Transfer& transfer,
                   const sc_core::sc_time& delay);
   void SendWrites();  // process: those that have arrived
-  // To where the data of a write from `start_ps` on are at the memory stop.
+  // When the data of a write that starts at `start_ps` are at the memory stop.
   uint64_t TravelToMemory(const Transfer& transfer, uint64_t bytes, uint64_t start_ps);
   void SendToMemory(tlm::tlm_generic_payload& payload, uint64_t at_memory_ps);
   void EndUnicast(Passage& passage, uint64_t memory_done_ps);

@@ -29,7 +29,7 @@ class Unlocked {
   PyThreadState* saved_;
 };
 
-// Of shared pointers to what may wait for other threads when it ends.
+// The deleter of shared pointers to objects whose destructor may wait for other threads.
 struct EndUnlocked {
   template <typename T>
   void operator()(T* object) const {

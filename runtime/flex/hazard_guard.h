@@ -55,7 +55,7 @@ class HazardGuard {
   uint64_t QueueRecord(uint32_t stream, ControlBlockRequest request);
   uint64_t QueueWait(uint32_t stream, ControlBlockRequest request);
   uint64_t QueueCallback(uint32_t stream, ControlBlockRequest request);
-  // Before the later operation is enqueued.
+  // Called before the later operation is enqueued.
   void Act(const std::vector<Hazard>& hazards, uint32_t stream, bool joined);
   bool IsRunning(const HazardOperation& operation) const;
   void WaitFor(const HazardOperation& earlier, uint32_t stream);

@@ -55,7 +55,7 @@ class Workers {
     }
   }
 
-  // Under the lock.
+  // Called under the lock.
   void Done(TaskId task, uint32_t worker, const std::exception_ptr& error) {
     try {
       if (error) std::rethrow_exception(error);

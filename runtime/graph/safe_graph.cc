@@ -121,7 +121,7 @@ void SafeGraph::After(TaskId task, TaskId before) {
   Depend(record, before);
 }
 
-// From `task` along its consumers to none of `producers`.
+// Throws if a path along the consumers of `task` reaches one of `producers`.
 void SafeGraph::RequireNoPath(TaskId task, const std::vector<TaskId>& producers) {
   const auto wanted = [&](TaskId id) {
     return std::find(producers.begin(), producers.end(), id) != producers.end();

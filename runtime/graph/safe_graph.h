@@ -48,7 +48,7 @@ class SafeGraph final : public TaskGraph {
   bool Done(TaskId task) const {
     return task < oldest_ || RecordOf(task).state == TaskState::kDone;
   }
-  // Of an access in hazards_.
+  // The key of an access in hazards_.
   uint32_t KeyOf(TaskId task, uint32_t index) const {
     return static_cast<uint32_t>(ArgumentPlace(task, index));
   }

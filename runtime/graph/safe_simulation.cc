@@ -66,7 +66,7 @@ class FixedTasks {
   std::vector<std::deque<Waiting>> waiting_;  // by worker
 };
 
-// Which tasks the host has issued.
+// Keeps which tasks the host has issued.
 class HostIssue {
  public:
   // first: the first task that is simulated.

@@ -17,7 +17,7 @@ enum class Remainder {
   kKernel,  // a kernel compiled for the rest runs on it
 };
 
-// Which launches LaunchKernel tiles.
+// Decides which launches LaunchKernel tiles.
 enum class Routing {
   kAuto,    // those whose shapes are not exactly the compiled ones
   kStrict,  // none: shapes that are not exactly the compiled ones are BadInput

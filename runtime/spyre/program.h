@@ -46,7 +46,8 @@ class Instruction {
 class Program {
  public:
   explicit Program(SpyreStream& stream);  // instructions are added by hand
-  // With an instruction for each operation of the plan; it runs when DMAEngine has copied it.
+  // Makes an instruction for each operation of the plan; the program runs when DMAEngine has copied
+  // it.
   Program(SpyreStream& stream, ExecutionPlan plan);
 
   void AddInstruction(const Instruction& instruction);

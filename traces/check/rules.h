@@ -13,7 +13,8 @@
 
 namespace spyre::trace {
 
-// Which slices: every part that is not empty must be found in what it is named after.
+// Says which slices a rule is about: every member that is not empty must be found in what it is
+// named after.
 struct SliceMatch {
   std::string track;     // part of "process/track"
   std::string name;      // part of the slice's name

@@ -187,7 +187,8 @@ class AiuWriter {
     }
   }
 
-  // From the call that handed the first control block over to the kernels of its correlation.
+  // Draws an arrow from the call that handed over the first control block to the kernels with the
+  // same correlation.
   void AddArrow(const char* phase, uint64_t correlation, uint32_t pid, uint32_t tid, uint64_t ns) {
     Json arrow = {{"ph", phase}, {"cat", "ac2g"}, {"name", "ac2g"},        {"id", correlation},
                   {"pid", pid},  {"tid", tid},    {"ts", Microseconds(ns)}};

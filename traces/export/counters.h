@@ -34,7 +34,8 @@ constexpr size_t kCounterPeriods = 1000;
 // queue depth: control blocks that were submitted and had not ended.
 Counters CountersOf(const Trace& trace, uint64_t from_ps, uint64_t to_ps,
                     size_t periods = kCounterPeriods);
-// From the first to the last moment at which the card was at work: set-up is long.
+// The same from the first to the last moment at which the card was at work, because set-up takes
+// long.
 Counters CountersOf(const Trace& trace, size_t periods = kCounterPeriods);
 
 }  // namespace spyre::trace

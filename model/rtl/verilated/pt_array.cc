@@ -69,7 +69,7 @@ class VerilatedPtArray final : public RtlPtArray {
     now_ps_ += period_ps_ / 2;
   }
 
-  // Of a weight in column 0.
+  // Flips a bit of a weight in column 0.
   void FlipWeight(uint64_t seed) {
     Vpt_array___024root* const root = top_.rootp;
 #define SPYRE_WEIGHTS(row) \

@@ -40,7 +40,8 @@ class VerilatedBlock {
     WriteCoverage(context_, name_);
     Verilated::threadContextp(&context_);
   }
-  // After its first reset: what a random state toggled was reached by no stimulus.
+  // Called after the first reset: coverage up to then comes from the random initial state, not from
+  // a stimulus.
   void HasBeenReset() {
     if (random_) ForgetCoverage(context_);
   }

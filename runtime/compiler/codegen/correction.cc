@@ -17,7 +17,8 @@ enum Token : uint8_t {
 
 constexpr uint32_t kCore0 = 1;
 
-// As much as a program's name may have; a name does not end in a space. Nothing is found by it.
+// Cut to the length that a program's name may have, without a space at the end. The name is for
+// people: nothing is looked up by it.
 std::string NameOf(const std::string& kernel) {
   std::string name = (kernel + " correction").substr(0, kMaxProgramName);
   name.erase(name.find_last_not_of(' ') + 1);

@@ -229,7 +229,7 @@ class GraphDivider {
                   "nearest valid split: " + nearest);
   }
 
-  // With one of the dimensions cut into fewer parts.
+  // Proposes splits with one of the dimensions cut into fewer parts.
   std::string NearestSplits(const std::vector<std::string>& loops, const std::vector<int>& splits,
                             int64_t cores) const {
     std::string text;

@@ -44,7 +44,7 @@ struct WorkDivision {
   DivisionTrace trace;
 };
 
-// Which rule chooses the splits.
+// The rule that chooses the splits.
 enum class SplitRule : uint8_t {
   kPublic,  // the two passes of the public compiler (the work-division RFC)
   kCost,    // of matmuls the fastest split by the card's timing (matmul_cost.h); else as kPublic

@@ -28,7 +28,7 @@ struct CoOptimizeBounds {
 // where no plan can be compiled: the passes behind say why.
 void CoOptimize(FrontEndResult& graph, const FrontEndOptions& options);
 
-// Of a graph behind `lx`.
+// The cost of a graph behind the pass `lx`.
 int64_t CostOf(const Graph& graph, const LxPlan& lx, const FrontEndOptions& options);
 
 }  // namespace spyre::compiler

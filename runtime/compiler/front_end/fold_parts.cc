@@ -172,7 +172,7 @@ class Folder {
     return graph_.IsOutput(buffer) ? nullptr : found;
   }
 
-  // Of two writers; null: there are others.
+  // The other one of two writers; null if there are more than two.
   const GraphOp* OtherWriter(const GraphOp& buffer, const GraphOp& one) const {
     const GraphOp* other = nullptr;
     for (const GraphOp& op : graph_.ops) {

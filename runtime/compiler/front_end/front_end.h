@@ -100,7 +100,7 @@ const std::vector<FrontEndPass>& FrontEndPasses();
 // reach, unless options allow it: then it is in the log.
 FrontEndResult CompileNamedGraph(const NamedGraph& named, const FrontEndOptions& options);
 
-// As WriteBundle writes them.
+// The files that WriteBundle writes.
 std::vector<BundleFile> FilesOf(const Bundle& bundle, BundleDialect dialect);
 
 // The one that the options ask for; else the form of the coarse-tiling RFC where its seven segments

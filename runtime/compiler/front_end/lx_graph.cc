@@ -38,7 +38,7 @@ std::map<std::string, std::string> DeviceBuffers(const Graph& graph) {
     if (op.op == kMovesData) device.emplace(op.name, moves);
     for (const GraphRead& read : op.reads) {
       const GraphOp* writer = graph.Find(read.buffer);
-      // Which core holds the part is not the question that core_view.h answers.
+      // core_view.h does not say which core holds the part.
       if (!read.offset.empty())
         device.emplace(read.buffer, fmt::format("'{}' reads a part of it", op.name));
       if (op.op == kMovesData) device.emplace(read.buffer, moves);

@@ -141,7 +141,7 @@ class Lowering {
     return op;
   }
 
-  // Of types between which the card converts.
+  // The conversion between two types that the card can convert.
   static const char* ConversionOf(DataFormat from, DataFormat to) {
     if (to == DataFormat::kIeeeFp32) return "dl16tofp32";
     if (to == DataFormat::kSen143Fp8) return "qfp8ch";

@@ -29,7 +29,8 @@ Graph LowerNamedGraph(const NamedGraph& named, const LoweringOptions& options);
 // The hints of `named`, for AssignDimHints.
 std::vector<HintScope> HintScopes(const NamedGraph& named);
 
-// Behind the name of a reduction in tiles: the operation that makes one (tiled_reductions.h).
+// Follows the name of a tiled reduction in the name of the operation that computes one tile
+// (tiled_reductions.h).
 inline constexpr const char* kTileOfReduction = ".tile";
 
 // Coarse tiling builds layouts anew and may move the stick of a tensor that does not have it last;

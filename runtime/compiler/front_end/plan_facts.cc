@@ -12,7 +12,7 @@
 namespace spyre::compiler {
 namespace {
 
-// Of the sticks that one execution walks.
+// The size of the sticks that one execution walks.
 int64_t WalkedBytes(const OpIr& op, const TensorAccess& access) {
   const std::vector<Coordinate> coordinates =
       DeviceCoordinates(access.layout, access.index, op.loops);

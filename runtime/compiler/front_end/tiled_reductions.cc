@@ -156,7 +156,7 @@ class Splitter {
     }
   }
 
-  // Of the reduced dimensions. Others are checked where tiles are made.
+  // Checks the tiles of the reduced dimensions. Others are checked where tiles are made.
   void CheckTiles(const GraphOp& op) const {
     for (const DimHint& hint : op.dim_hints) {
       if (hint.dim_index || hint.count == 1) continue;

@@ -79,7 +79,7 @@ class ListChecker {
     for (const int dim : dims) names.push_back(DimName(dim));
     return names;
   }
-  // As the host has the tensor: sparse sticks are a last dimension without a name.
+  // The dimensions as the host has them: sparse sticks are a last dimension without a name.
   Names HostNames(const NamedTensor& tensor) const {
     Names names = NamesOf(tensor.dims);
     if (tensor.stick == NamedTensor::kSparse) names.emplace_back();
@@ -198,7 +198,7 @@ class ListChecker {
              kFull, op.name);
   }
 
-  // Of what is computed elsewhere: nobody here says how it walks them.
+  // Checks the operands of what is computed elsewhere; how it walks them is not known here.
   void CheckOperands(const GraphOp& op, const NamedOp& named) {
     Names own, expected;
     for (const GraphRead& read : op.reads) own.push_back(read.buffer);

@@ -39,7 +39,7 @@ struct Axis {
   int spacing_entry = -1;  // table entry: units from slice to slice, -1: `slice`
 
   int64_t unit_elements() const { return in_sticks ? stick_elements : 1; }
-  // Of the longest slice.
+  // The tiles of the longest slice.
   int64_t tiles() const { return (slice + tile - 1) / tile; }
   bool uneven() const { return units % split != 0; }
   // Slices of full length, the first ones, where they are uneven.

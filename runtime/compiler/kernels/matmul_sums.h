@@ -12,7 +12,7 @@
 
 namespace spyre::compiler {
 
-// Of every matmul kernel; kNone is not a token.
+// The tokens of every matmul kernel; kNone is not a token.
 enum MatmulToken : uint8_t {
   kNone = 0,
   kAFull = 1,  // load -> pt

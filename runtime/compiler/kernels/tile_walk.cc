@@ -21,7 +21,7 @@ TileWalk::TileWalk(SectionBuilder& builder, const Problem& problem,
     if (!a.uneven()) continue;
     count_[axis] = b_.Var(kZero);
     b_.Scoped([&] {
-      // From the start of this slice to the start of the next.
+      // The count runs from the start of this slice to the start of the next.
       const Reg core_slice = Slice(static_cast<int>(axis));
       const Reg full = b_.Const(a.full_slices());
       const Reg next_longer = b_.Min(b_.Add(core_slice, b_.Const(1)), full);

@@ -224,7 +224,7 @@ class GraphReader {
     graph_.ops.push_back(std::move(op));
   }
 
-  // As torch.nn.functional.scaled_dot_product_attention has it: row i sees the keys up to i.
+  // The mask of torch.nn.functional.scaled_dot_product_attention: row i sees the keys up to i.
   void AddCausalMask(NamedOp& op, const Json& value, const std::string& output,
                      const std::string& path) {
     if (!value.is_boolean())

@@ -71,7 +71,7 @@ class Promoter {
     }
   }
 
-  // Of a conversion of the list: by way of float16 if the card has no other.
+  // Shortens a conversion of the list; it goes by way of float16 if the card has no direct one.
   void Shorten(NamedOp& op) {
     const NamedTensor& from = tensor(op.inputs[0]);
     const DataFormat to = tensor(op.output).format;
@@ -171,7 +171,8 @@ class ArrangementChecker {
     if (output.stick >= 0) of(op.output) = arrangement;
   }
 
-  // Of all operands that have elements side by side. What lies one to a stick has no order.
+  // The arrangement common to all operands that have elements side by side. Elements that lie one
+  // to a stick have no order.
   Arrangement Common(const NamedOp& op) {
     int first = -1;
     for (const int input : op.inputs) {

@@ -69,7 +69,7 @@ class StickPlanner {
       stick(op.output) = wanted[0] == op.reduced[0] ? op.into : wanted[0];
       if (wanted[0] == op.reduced[0]) RequireWholeSlice(op);
     } else if (operation.kind == NamedOperation::Kind::kExtern) {
-      // As tensors of the host have it.
+      // Sticks lie where tensors of the host have them.
       for (const int input : op.inputs) {
         const std::vector<int>& dims = tensor(input).dims;
         wanted.push_back(dims.empty() ? kSparse : dims.back());

@@ -23,9 +23,10 @@ inline constexpr size_t kMaxLayouts = 4;
 // Of dimension `index` among `count` <= kMaxDims: a matmul's are the last of ki kj y x mb out in;
 // other operations have the first of mb x y i j ki, then out.
 std::string_view DimLabel(bool matmul, size_t index, size_t count);
-// Of the stick dimension that an operation without one gets behind its `count` < kMaxDims.
+// The label of the stick dimension that an operation without one gets behind its `count` <
+// kMaxDims.
 std::string_view VirtualStickLabel(size_t count);
-// Of the row that a conversion of a bare vector gets.
+// The label of the row that a conversion of a bare vector gets.
 std::string_view VirtualRowLabel();
 
 std::string_view LayoutLabel(bool matmul, size_t index);  // index < kMaxLayouts

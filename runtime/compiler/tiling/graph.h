@@ -31,7 +31,8 @@ struct BufferLayout {
   Kind kind = Kind::kTiled;
   std::vector<Extent> size;
   std::vector<Extent> stride;
-  // Of size and stride while those are numbers; a symbolic size leaves the last layout that was.
+  // Follows from size and stride while those are numbers; a symbolic size leaves the last layout
+  // unchanged.
   StickLayout device;
   std::string target;  // kMutation
   // kMutation: where in the target the operation begins, one for each host dimension; empty: it

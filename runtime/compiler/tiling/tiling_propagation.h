@@ -43,7 +43,7 @@ struct TilePropagation {
   std::map<std::string, TileDecision> decisions;  // of the operations that were there before
 };
 
-// Which readers of a tile are in the producer's own group.
+// Decides which readers of a tile are in the producer's own group.
 enum class TileReaders : uint8_t {
   // Those with the same outermost number, as in the public compiler: a reader in another inner loop
   // of one outer would get the last inner tile only.

@@ -93,7 +93,7 @@ const char* Name(Release release);  // "events", "host"
 Release ReleaseFromName(std::string_view name);
 std::vector<std::string> ReleaseNames();
 
-// Which stream a task graph puts a task on when it releases it by events.
+// Chooses the stream that a task graph puts a task on when it releases the task by events.
 enum class Dispatch : uint8_t {
   kChain,       // that of a producer which is the last task there, else the least loaded one
   kRoundRobin,  // one after the other
