@@ -11,7 +11,7 @@
 
 namespace spyre {
 
-// Not an error of anybody. The exit status is 128 + signal; of a limit, that of a device fault.
+// It is nobody's error. The exit status is 128 + signal; of a limit, that of a device fault.
 class Interruption : public Error {
  public:
   Interruption(int signal, const std::string& what)

@@ -21,7 +21,7 @@ class PciSysfs {
   const std::string& address() const { return address_; }  // with its domain
   // 0, or n for virtual function n of its physical function.
   FunctionId function() const { return function_; }
-  // The address of another function of the same card; none if it is not enabled.
+  // The address of another function of the same card; empty if it is not enabled.
   std::optional<std::string> AddressOf(FunctionId function) const;
 
   // The name of the driver that is bound to the device at `address`; "" if none is.

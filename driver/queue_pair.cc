@@ -220,7 +220,7 @@ std::optional<Response> QueuePair::TakeFromRing() {
   ++statistics_.completed;
   waited_ps_ = 0;
   // Telling the card in batches saves bus writes. Half the ring is always free for the card, so it
-  // is never stopped while nobody looks at the responses it has posted.
+  // is never stopped while the responses it has posted are not read.
   if (response_head_ - published_head_ >= options_.response_entries / 2) PublishHead();
   return response;
 }

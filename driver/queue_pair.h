@@ -60,7 +60,7 @@ class QueuePair {
   bool TrySubmit(Entry& entry);
   // As TrySubmit, but waits for room; responses that arrive meanwhile are kept for Poll.
   void Submit(Entry& entry);
-  void RingDoorbell();  // one register write for all entries stored since the last; none if nothing
+  void RingDoorbell();  // writes a register once for all entries stored since the last call, if any
 
   std::optional<Response> Poll();  // the next response, if the card has written one
   Response Wait();                 // the next response; BadInput if nothing is outstanding

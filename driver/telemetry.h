@@ -5,7 +5,7 @@
 //
 // Callers: monitors, PhysicalFunction, tests. Threads: calls are serialised by the caller; a
 // reading is a latch and then reads, so two readers of one function take turns. Errors:
-// Error(kDeviceFault) if nobody answers.
+// Error(kDeviceFault) if the card does not answer.
 #pragma once
 
 #include <cstdint>

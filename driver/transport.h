@@ -46,12 +46,12 @@ class Transport {
   // write arrives.
   virtual void Write32(FunctionId function, int bar, uint64_t offset, uint32_t value) = 0;
 
-  // Starts a function-level reset. By default with Initiate FLR in the PCI Express capability; the
+  // Starts a function-level reset. The default uses Initiate FLR in the PCI Express capability; the
   // function is ready some time later. DeviceFault if the function has no such reset.
   virtual void Reset(FunctionId function);
   // Switches SR-IOV off and, if count is not 0, on again with `count` virtual functions, of which
-  // there are so many. By default with the SR-IOV capability of function 0; a kernel that owns that
-  // has its own way. DeviceFault if function 0 has no SR-IOV.
+  // there are so many. The default uses the SR-IOV capability of function 0; a kernel that owns
+  // that has its own way. DeviceFault if function 0 has no SR-IOV.
   virtual void EnableVirtualFunctions(int count);
 
   // Resets the whole card, as the port above it does by taking its link down for a moment: every

@@ -82,7 +82,7 @@ VfioFunction::Region VfioFunction::ReadRegion(uint32_t index) {
 uint32_t VfioFunction::ConfigRead(uint32_t offset) {
   uint32_t value = kNobodyAnswers;
   if (offset % 4 != 0 || offset + 4 > config_.size) {
-    // A conventional PCI device has 256 bytes, and nobody behind them.
+    // A conventional PCI device has 256 bytes, and nothing answers behind them.
     if (offset % 4 == 0 && offset < 4096) return value;
     throw BadInput("configuration offset 0x{:x}: a multiple of 4 below 4096 is expected", offset);
   }

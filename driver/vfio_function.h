@@ -21,7 +21,7 @@
 
 namespace spyre::driver {
 
-// The secret without which nobody opens a virtual function of a physical one that vfio-pci drives.
+// The secret that opens a virtual function whose physical function vfio-pci drives.
 struct VfToken {
   std::array<uint8_t, 16> bytes{};
 

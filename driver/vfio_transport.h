@@ -11,7 +11,7 @@
 //
 // Time is that of the host (CLOCK_MONOTONIC, from the opening of the transport). Advance by 10 us
 // or more lets that time pass; less is work that a real host does anyway. WaitInterrupt never says
-// kStalled: nobody knows what a real card will do.
+// kStalled: what a real card will do is not known.
 //
 // Threads: any; calls are serialised, only WaitInterrupt waits without the lock. Errors: a missing
 // device, driver, group or right is BadInput and says what to do; an uncorrectable PCIe error or a

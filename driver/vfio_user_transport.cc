@@ -88,7 +88,7 @@ const std::string& VfioUserTransport::time_mode() const {
   return links_.at(function_)->time_mode();
 }
 
-// What the server refuses is outside of a region: nobody answers, as on a bus.
+// What the server refuses is outside of a region: it reads as unanswered, as on a bus.
 uint32_t VfioUserTransport::ReadWord(FunctionId function, uint32_t region, uint64_t offset) {
   const std::lock_guard<std::mutex> lock(mutex_);
   now_ps_.reset();

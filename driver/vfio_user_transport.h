@@ -5,8 +5,8 @@
 //
 // Host memory stays where it is: the card reaches it by messages, which a thread of each connection
 // answers, so that memory which is mapped may be read and written at any time.
-// Errors: Error(kBadInput) if nobody serves there, or not a card with a clock (spyre_time);
-// Error(kDeviceFault) once the server has gone, as for a card that was removed.
+// Errors: Error(kBadInput) if no server listens there, or it does not serve a card with a clock
+// (spyre_time); Error(kDeviceFault) once the server has gone, as for a card that was removed.
 #pragma once
 
 #include <cstdint>

@@ -141,7 +141,7 @@ class Walk {
     return last;
   }
 
-  // From `step` of `track` to the moment at which the units started, or as far as is known.
+  // Goes from `step` of `track` to the moment at which the units started, or as far as is known.
   void FollowUnits(TrackId track, size_t step) {
     while (step != SIZE_MAX) {
       const UnitSteps& unit = units_.at(track);

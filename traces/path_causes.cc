@@ -11,7 +11,7 @@ struct CauseRow {
   const char* name;
   const char* resource;
 };
-// By Cause.
+// Names by Cause.
 constexpr std::array<CauseRow, kCauses> kCauseRows = {{{"memory_read", "memory"},
                                                        {"memory_write", "memory"},
                                                        {"memory_latency", "memory_latency"},

@@ -3,7 +3,7 @@
 // runtime, cosim.
 //
 // One recorder per run. Threads: any may record; calls take turns, so that contexts in several
-// threads can share one. What is read afterwards (tracks, names, Records) is read when nobody
+// threads can share one. What is read afterwards (tracks, names, Records) is read when nothing
 // records any more. Memory is bounded: when the buffer is full, its records go to the sink that
 // there may be (trace_writer.h: a file), or else the oldest go and are counted. Recording never
 // changes simulated time.

@@ -25,7 +25,7 @@ struct MemoryPlace {
   uint32_t bank = 0;  // of the channel
 };
 
-// What the card has, as the configuration of its model says; a real card of which nobody knows that
+// What the card has, as the configuration of its model says; a real card of which that is not known
 // has none.
 struct Expected {
   // By the name of the measurement, for a card that has so many cores.
@@ -71,7 +71,7 @@ class Board {
   // Read from the card at the first call, which leaves the card as it was. DeviceFault if there is
   // no card, or one that is not a Spyre.
   const Capabilities& capabilities();
-  // What the backend's card has for this measurement; none: nobody has
+  // What the backend's card has for this measurement; none if it has none
   // said, or the card does not say how many cores it has.
   std::optional<Limits> LimitsOf(const std::string& measurement);
 

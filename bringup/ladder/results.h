@@ -25,7 +25,7 @@ struct Limits {
 struct Measurement {
   std::string name, unit;
   double value = 0;
-  std::optional<Limits> limits;  // none: nobody has said what it should be
+  std::optional<Limits> limits;  // none if no limit was given
   bool within() const { return !limits || (value >= limits->low && value <= limits->high); }
 };
 

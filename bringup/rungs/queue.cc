@@ -61,7 +61,7 @@ TEST_F(Rung3Queue, AMaskedVectorWaitsAndComesWhenItIsUnmasked) {
   RequireOwnConfigSpace();
   const uint32_t msi = *driver::FindCapability(card(), 0, driver::pci::kCapabilityMsi);
   card().ConfigWrite(0, msi + 0x10, 0xFF);
-  // One that nobody took in an earlier test may still be known.
+  // One that an earlier test left may still be pending.
   while (card().WaitInterrupt(0, driver::kVectorResponse, card().NowPs()) ==
          WaitResult::kInterrupt) {
   }

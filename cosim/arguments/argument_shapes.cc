@@ -64,7 +64,7 @@ std::optional<StickLayout> TryLayout(const std::vector<int64_t>& shape, DataForm
                       (stride_map.empty() || layout.stride_map == stride_map);
     if (fits) return layout;
   } catch (const Error&) {
-    // Not an order that layouts have.
+    // Layouts do not have such an order.
   }
   return std::nullopt;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What an exception means to whoever called the program: an exit status, and who is wrong. One
+// What an exception means to the caller of the program: an exit status, and who is wrong. One
 // mapping for every command. Any thread.
 #pragma once
 

@@ -12,7 +12,7 @@
 namespace spyre::cosim {
 
 // The faults that the tables declare for `card`, in their order. Throws Error(kBadInput) with file
-// and line of the table for keys that nobody knows, keys that its kind does not know, places that
+// and line of the table for unknown keys, keys that its kind does not know, places that
 // the card does not have, and values out of range.
 std::vector<model::FaultSpec> ReadFaults(const TableList& tables, const model::CardConfig& card);
 

@@ -247,7 +247,8 @@ void GdbCommands::ClearBreakpoints(DebugTarget& target) {
   breakpoints_.clear();
 }
 
-// "type,address,kind", and maybe conditions, which GDB evaluates itself as nobody offered to.
+// "type,address,kind", and maybe conditions, which GDB evaluates itself, since this server does not
+// offer to.
 std::string GdbCommands::Breakpoint(std::string_view arguments, bool set, DebugTarget& target) {
   Cursor cursor(arguments);
   uint32_t type = 0, address = 0, kind = 0;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What GDB asks of a stopped RV32 processor, packet by packet: registers, memory, breakpoints, how
 // to go on. Knows no sockets and no framing. Malformed packets are answered with an error, unknown
-// ones with an empty answer, as the protocol says. Not for several threads at once.
+// ones with an empty answer, as the protocol says. Must not be used by several threads at once.
 #pragma once
 
 #include <cstdint>

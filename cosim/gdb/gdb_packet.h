@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Framing of GDB's remote serial protocol: $payload#checksum, acknowledgements, interrupts. No
-// sockets here: bytes in, events out. Not for several threads at once.
+// sockets here: bytes in, events out. Must not be used by several threads at once.
 #pragma once
 
 #include <cstddef>

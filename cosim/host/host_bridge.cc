@@ -40,7 +40,7 @@ uint32_t HostBridge::Access(driver::FunctionId function, model::HostAccess::Spac
   const bool answered =
       AccessBytes(function, space, offset, write, reinterpret_cast<uint8_t*>(&value), sizeof(value),
                   kAllBytes, delay_ps);
-  // As on a bus: nobody answers, all ones.
+  // As on a bus: what is not answered reads as all ones.
   return answered ? value : 0xFFFFFFFF;
 }
 

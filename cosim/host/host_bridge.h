@@ -47,7 +47,7 @@ class HostBridge : public sc_core::sc_module {
   uint32_t Access(driver::FunctionId function, model::HostAccess::Space space, uint64_t offset,
                   bool write, uint32_t value, uint64_t* delay_ps);
   // One access of 1 to 4 bytes, of which bit i of `enables` writes byte i. Configuration space and
-  // registers take 4 bytes only. False: nobody answers; `data` is as it was.
+  // registers take 4 bytes only. False if nothing answers; `data` is then unchanged.
   bool AccessBytes(driver::FunctionId function, model::HostAccess::Space space, uint64_t offset,
                    bool write, uint8_t* data, unsigned bytes, unsigned enables, uint64_t* delay_ps);
 
@@ -68,7 +68,7 @@ class HostBridge : public sc_core::sc_module {
 
   void AddReadFault(const ReadFault& fault) { read_faults_.push_back(fault); }
 
-  // From now on the card's DMA and interrupts go there; Map is of no use any more. It must outlive
+  // From now on the card's DMA and interrupts go there; Map has no effect any more. It must outlive
   // the bridge, or its use.
   void UseHost(HostSide* side) { side_ = side; }
   uint64_t pauses() const { return pauses_; }  // that it has asked of the simulation

@@ -181,7 +181,7 @@ void HostPrograms::Tell(const std::exception_ptr& thrown, const InProcessTranspo
 }
 
 // Nothing is left to happen in the cards: no interrupt can come. Where nobody waits for one,
-// programs wait for each other in vain.
+// the programs wait for each other for ever.
 void HostPrograms::EndWaits() {
   for (const State state : {State::kWaitsForInterrupt, State::kWaitsForCondition}) {
     for (const auto& program : programs_) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The simulation of this process, with all its modules, which last as long as it does: cards, the
 // host's side of their links, and a switch between them if there is one. InProcessTransport owns
-// it. Under its mutex; errors as InProcessTransport's.
+// it. Called under its mutex; errors are those of InProcessTransport.
 #pragma once
 
 #include <cstdint>
@@ -46,7 +46,7 @@ class InProcessTransport::Kernel {
 
   std::recursive_mutex mutex;
   bool ended = false;
-  Sampler sampler;  // empty: nobody asks
+  Sampler sampler;  // empty if no samples are wanted
   uint64_t sample_interval_ps = 0, next_sample_ps = 0;
 
  private:

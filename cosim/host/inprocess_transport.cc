@@ -65,7 +65,7 @@ InProcessTransport::~InProcessTransport() {
 }
 
 void InProcessTransport::Run(uint64_t ps) {
-  // An interrupt pauses the kernel; here nobody waits for it, so go on until the time is over.
+  // An interrupt pauses the kernel; here nothing waits for it, so go on until the time is over.
   const uint64_t until = model::NowPs() + ps;
   if (ended_) after_ps_ += ps;
   while (!ended_ && model::NowPs() < until) {
@@ -94,7 +94,7 @@ void InProcessTransport::Simulate(uint64_t until_ps, sc_core::sc_starvation_poli
   try {
     ThrowIfInterrupted();
   } catch (const Interruption&) {
-    ended_ = true;  // nobody waits for what the card still has to do
+    ended_ = true;  // nothing waits for what the card still has to do
     RestoreStackBounds();
     throw;
   }

@@ -19,7 +19,8 @@ using HostWriteObserver =
 
 class ObservableTransport : public driver::Transport {
  public:
-  virtual void ObserveHostWrites(HostWriteObserver observer) = 0;  // an empty one: nobody
+  // An empty observer ends the observation.
+  virtual void ObserveHostWrites(HostWriteObserver observer) = 0;
   // As MapHost, at an address that the caller chooses; it must not lie over another mapping of the
   // function.
   virtual void MapHostAt(driver::FunctionId function, driver::IoAddress address, void* host,

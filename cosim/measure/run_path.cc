@@ -106,7 +106,7 @@ class Walk {
 
   // The host rang the doorbell at the cursor.
   const CompletedOperation* BeforeHost(const CompletedOperation& operation) {
-    if (input_.waits.empty()) {  // it polled, or nobody knows
+    if (input_.waits.empty()) {  // it polled, or its waits are not known
       const CompletedOperation* const last = LastFinished(cursor_, operation);
       if (last != nullptr) Spend(last->finished_ps, Cause::kHost);
       return last;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The critical path of a run of operations: from the end of the last one back to a given time, by
 // way of what each had to wait for, with the paths that the card has measured inside its kernels.
-// And how the host, the card and nobody shared that time. Pure functions, any thread; ps.
+// It also says how that time divides into time of the host, time of the card and idle time. Pure
+// functions, any thread; ps.
 //
 // The rules, backwards: an operation takes its time on its engine; before that the control path
 // dispatches it. It could start when the operation that finished last before it had, or, if that

@@ -44,7 +44,7 @@ struct ReplayOptions {
   uint64_t patience_ps = 1'000'000'000'000;  // simulated time after which a response does not come
 };
 
-// `transport`: a card that nobody has used. Host memory is mapped where it was for the recorded
+// `transport`: a card that has not been used. Host memory is mapped where it was for the recorded
 // one. Errors: those of the transport.
 ReplayResult Replay(const Recording& recording, ObservableTransport& transport,
                     const ReplayOptions& options = {});

@@ -38,7 +38,7 @@ nlohmann::ordered_json StepsJson(const RunResult& result,
 nlohmann::ordered_json StepExecutionsJson(const RunResult& result,
                                           const flex::CompletedOperation& operation);
 
-// Of the summary. Lines of any width:
+// Part of the summary. Lines of any width:
 std::string UsageText(const RunResult& result);
 // Tables that fit the width: a row for each kernel if there are several, and for each step.
 std::string KernelTables(const RunResult& result, size_t width);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the writer of a driver wants to be told: addresses that it has touched and that the
-// specification does not have, and a register that it reads again and again in vain. Of one client
-// of one function. Kernel thread.
+// specification does not have, and a register that it reads again and again without a change. Of
+// one client of one function. Kernel thread.
 #pragma once
 
 #include <cstdint>

@@ -19,7 +19,7 @@ struct AccessSite {
   driver::FunctionId function;
   VirtualConfig* virtual_config;  // null: the physical function
   AccessWatch* watch;
-  SessionRecorder* recorder;  // null: nobody records
+  SessionRecorder* recorder;  // null if nothing is recorded
 };
 
 class CardAccess {

@@ -65,7 +65,8 @@ bool Connection::ReadBytes(uint8_t* data, size_t bytes, size_t& have) {
   return open();
 }
 
-// After a header that is wrong nobody knows where the next one is: answered, and the end.
+// After a wrong header the place of the next one is not known: it is answered, and the connection
+// ends.
 bool Connection::CheckHeader() {
   const Header& header = incoming_.header;
   const uint32_t type = header.flags & vfio_user::kTypeMask;

@@ -25,7 +25,7 @@ class SessionRecorder {
   using ReadMemory = std::function<bool(driver::FunctionId function, driver::IoAddress address,
                                         uint8_t* data, uint64_t bytes)>;
 
-  // card: nobody has used it.
+  // card: one that has not been used.
   SessionRecorder(InProcessTransport& card, const std::string& path, const std::string& config);
   ~SessionRecorder();
   SessionRecorder(const SessionRecorder&) = delete;

@@ -130,7 +130,7 @@ void CardRank::Read(HostData& image) {
 }
 
 void CardRank::AllReduce() {
-  group_.Barrier(rank_);  // nobody's data are overwritten before everybody has computed
+  group_.Barrier(rank_);  // no rank's data are overwritten before all ranks have computed
   begin_ps_ = context_.NowPs();
   ring_->AllReduce();
   end_ps_ = context_.NowPs();

@@ -34,7 +34,7 @@ class CardGroup final : public runtime::RankSignals {
   void Tell(size_t rank, const Place& place) { places_[rank] = place; }
   const Place& WaitForPlace(size_t rank);
 
-  // Until every rank has come here as often as this one.
+  // Waits until every rank has come here as often as this one.
   void Barrier(size_t rank);
 
   void Send(size_t from, size_t to, Kind kind) override { ++sent_[{from, to, kind}]; }

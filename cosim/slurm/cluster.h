@@ -26,7 +26,7 @@ struct SlurmTask {
 using SlurmTasks = std::map<uint64_t, SlurmTask>;  // by the number in the array
 
 // Whether a task in this state will not run again, unless somebody puts it back into the queue. A
-// state that nobody has heard of has not ended: it is in the queue.
+// state that is not known has not ended: it is in the queue.
 bool HasEnded(const std::string& state);
 
 // What the queue says of a job.

@@ -81,7 +81,7 @@ int Await(pid_t process) {
   return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
 }
 
-// Until both are closed by all who write to them.
+// Reads until all writers have closed both.
 void ReadAll(Pipe& out, Pipe& err, CommandResult& result, bool may_interrupt) {
   const std::array<std::pair<Pipe*, std::string*>, 2> sources = {
       {{&out, &result.out}, {&err, &result.err}}};

@@ -17,7 +17,7 @@ constexpr uint64_t kGrowthBytes = 24ull << 20;
 constexpr double kGrowthShare = 0.1;
 // Where refresh of memory falls moves short work a little.
 constexpr double kDriftShare = 0.05;
-// Between the two readings of the clocks lies a register access.
+// A register access lies between the two readings of the clocks.
 constexpr uint64_t kClockPs = 10'000'000;
 
 double Hours(uint64_t ps) { return static_cast<double>(ps) / 3.6e15; }

@@ -14,7 +14,7 @@
 namespace spyre::cosim {
 
 struct JobEnd {
-  // Of every task, its last state; "" if it left the queue and nobody remembers how.
+  // Of every task, its last state; "" if it has left the queue and its end is not on record.
   SlurmTasks tasks;
   // Not empty: the queue has not answered for so long that it was given up, and said this. Tasks
   // may be running.

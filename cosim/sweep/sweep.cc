@@ -53,8 +53,8 @@ std::vector<std::string> JournalsIn(const std::string& directory) {
   return paths;
 }
 
-// By point. Of a point that is there twice, which two sweeps of different shards may do, the first
-// counts: they are the same; but one that died is replaced by one that did not.
+// Results by point. Of a point that is there twice, which two sweeps of different shards may do,
+// the first counts: they are the same; but one that died is replaced by one that did not.
 std::map<uint64_t, TrialResult> ReadAll(const PlannedSweep& planned) {
   std::map<uint64_t, TrialResult> results;
   for (const std::string& path : JournalsIn(planned.out)) {

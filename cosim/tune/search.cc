@@ -16,7 +16,7 @@ constexpr uint64_t kSpaceShare = 2;
 constexpr uint64_t kDrawnShare = 4;
 // They are drawn from the first quarter of the ranking: plans on one core need no second opinion.
 constexpr size_t kDrawnFrom = 4;
-// So many plans are tried on the fast card for each that is to be timed, and of the whole budget.
+// How many plans are tried on the fast card for each one that is to be timed, and in all.
 constexpr uint64_t kFastPlans = 4;
 // Of the plans near one, so many are timed after the fast card.
 constexpr uint64_t kNearbyTimed = 2;

@@ -13,11 +13,11 @@
 
 namespace spyre::cosim {
 
-// As VerifyBundle. The float64 errors are those against the operations: inputs as the card holds
-// them, no rounding in between. What rounding may add up to depends on the operations and on the
-// data, so the limits come from a second evaluation of the same list in which each result is
-// rounded once (rounding_limits.h). A sample has them over some indices of the dimensions along
-// which nothing is summed (sample.h).
+// Compares as VerifyBundle does. The float64 errors are those against the operations: inputs as the
+// card holds them, no rounding in between. What rounding may add up to depends on the operations
+// and on the data, so the limits come from a second evaluation of the same list in which each
+// result is rounded once (rounding_limits.h). A sample has them over some indices of the dimensions
+// along which nothing is summed (sample.h).
 Verification VerifyOpList(const compiler::NamedGraph& operations, const LaunchedBundle& launched,
                           const std::vector<HostData>& inputs, const std::vector<HostData>& outputs,
                           const CheckOptions& options);

@@ -10,7 +10,7 @@
 namespace spyre::cosim {
 namespace {
 
-// Of a normal distribution no element of any tensor is beyond 8 times its root mean square; twice
+// In a normal distribution no element of any tensor lies beyond 8 times its root mean square; twice
 // that is for roundings at more places than the evaluation has.
 constexpr double kSpreads = 16;
 constexpr double kOwnDifferences = 4;

@@ -23,7 +23,7 @@
 
 namespace spyre::model {
 
-// Of one moment. What registers of block sensors show, in their units.
+// The state at one moment. What registers of block sensors show, in their units.
 struct SensorReadings {
   uint64_t time_ps = 0;
   uint64_t energy_nj = 0;
@@ -88,7 +88,7 @@ class CardTelemetry final : public sc_core::sc_module, public HardwareErrorSink 
   const std::function<void(unsigned)> set_speed_;
   PerformanceCounters counters_;
   PowerModel power_;     // for readers
-  PowerModel governor_;  // for throttling, which nobody's reading may influence
+  PowerModel governor_;  // for throttling, which readings must not influence
   // Of the card's life before its last reset, as counters start again there and heat does not.
   Activity before_reset_;
   ErrorCounts errors_;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Shares one engine between functions by their weights: whoever has had the least, for its weight,
 // is next. A function that comes after it has had nothing to do begins where the one that is served
-// stands, so that nobody saves up turns. The control processor's RTL does the same
+// stands, so that turns cannot be saved up. The control processor's RTL does the same
 // (model/rtl/control/fair_share.sv). Kernel thread only.
 //
 // What was used counts in units that a weight divides: `amount` * cost, where cost is

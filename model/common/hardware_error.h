@@ -13,7 +13,7 @@ namespace spyre::model {
 struct HardwareError {
   RasCode code{};
   RasSeverity severity{};
-  uint16_t function = 0;  // whose work it hit; 0: the PF's, or nobody's
+  uint16_t function = 0;  // whose work it hit; 0: the PF's, or no function's
   uint32_t detail[2]{};   // the place, as RasCode says for this code
   uint64_t time_ps = 0;   // set by who logs it
 };

@@ -63,7 +63,7 @@ void PerformanceCounters::Restart(unsigned function, uint64_t /*now_ps*/) {
   }
 }
 
-// Every function has been reset before, so what still runs is nobody's.
+// Every function has been reset before, so what still runs belongs to none.
 void PerformanceCounters::RestartAll(uint64_t now_ps) {
   for (unsigned function = 0; function < functions_.size(); ++function) Restart(function, now_ps);
   const uint64_t still_running = card_.operations_running;

@@ -44,7 +44,7 @@ class Window {
     awaited_ = nullptr;
   }
 
-  // Wakes who awaits the slot, at its done_ps. To be called when `waiting` has become false.
+  // Wakes who awaits the slot, at its done_ps. Must be called when `waiting` has become false.
   void Wake(const Slot& slot) {
     if (awaited_ == &slot) answered_.notify(Ps(slot.done_ps - std::min(slot.done_ps, NowPs())));
   }

@@ -119,7 +119,7 @@ class ControlProcessor : public sc_core::sc_module {
                                                                   "prepare"};
 
   // What runs one operation at a time: the DMA engine for a function in a direction, the compute
-  // engine for a part of the cores, the prepare engine. As in the RTL (control_pkg.sv).
+  // engine for a part of the cores, the prepare engine. The same as in the RTL (control_pkg.sv).
   static constexpr unsigned kDmaOutPort = kMaxFunctions;
   static constexpr unsigned kComputePort = 2 * kMaxFunctions;
   static constexpr unsigned kPreparePort = kComputePort + kMaxPartitions;

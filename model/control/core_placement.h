@@ -5,9 +5,9 @@
 // left to its function (SET_CORES); core 0 of the program is then the first core of the place.
 //
 // Functions take turns by weight (fair_share.h), for the time that they have partitions. A program
-// whose turn it is and that does not fit yet keeps the places that it could have: nobody passes it
-// on those, so a program of many cores is not kept out by small ones. Others may be started beside
-// it.
+// whose turn it is and that does not fit yet keeps the places that it could have, and no other
+// passes it on those, so a program of many cores is not kept out by small ones. Others may be
+// started beside it.
 //
 // SystemC threads of dispatchers; kernel thread only.
 #pragma once

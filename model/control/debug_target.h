@@ -34,9 +34,9 @@ class Debugger {
   virtual Resume Stopped(DebugTarget& target, Stop why) = 0;
   // Asked now and then while it runs: does somebody want it to stop?
   virtual bool WantsStop() = 0;
-  // A processor that sleeps asks nobody. From then on `input` is called, from any thread, when
-  // there is reason to ask; once for each time that it was asked or went on. Empty: no more, and no
-  // call goes on when this returns.
+  // A processor that sleeps does not ask for input. From then on `input` is called, from any
+  // thread, when there is reason to ask; once for each time that it was asked or went on. Empty: no
+  // more, and no call goes on when this returns.
   virtual void WatchInput(std::function<void()> input) = 0;
 };
 

@@ -30,7 +30,7 @@ class ComputeDispatcher : public sc_core::sc_module {
  public:
   DevicePort ring_socket{"ring_socket"};
 
-  // placement: null, core 0 of every program is core 0 of the card, and nobody else has cores.
+  // placement: null, core 0 of every program is core 0 of the card, and no other program has cores.
   ComputeDispatcher(const sc_core::sc_module_name& name, const CardConfig& config, const Mmu& mmu,
                     Ring& ring, FunctionalQueue& functional, std::vector<Core*> cores,
                     CorePlacement* placement);

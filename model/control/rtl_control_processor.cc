@@ -64,7 +64,7 @@ void RtlControlProcessor::SetQueue(unsigned function, const QueueRegisters& queu
 void RtlControlProcessor::Doorbell(unsigned function, const sc_core::sc_time& arrival) {
   FunctionState& state = functions_[function];
   commands_ = true;
-  if (!state.queue.enabled) {  // nobody listens; enabling shows the tail of that moment
+  if (!state.queue.enabled) {  // the queue is off; enabling shows the tail of that moment
     state.doorbells.clear();
     state.cancel_doorbell = true;
     Wake();

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Clears device memory before somebody else gets it. Memory that nobody was given since power-on is
-// clear already, which the scrubber knows by granules of 128 MiB, and takes no time; the rest takes
-// scrub_bytes_per_us. What the management controller does meanwhile for the PF waits for the end,
-// in its order. Kernel thread only.
+// Clears device memory before another function gets it. Memory that was not given to any function
+// since power-on is clear already, which the scrubber knows by granules of 128 MiB, and takes no
+// time; the rest takes scrub_bytes_per_us. What the management controller does meanwhile for the PF
+// waits for the end, in its order. Kernel thread only.
 #pragma once
 
 #include <cstdint>

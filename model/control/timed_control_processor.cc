@@ -25,7 +25,7 @@ TimedControlProcessor::TimedControlProcessor(const sc_core::sc_module_name& name
 
 void TimedControlProcessor::Doorbell(unsigned function, const sc_core::sc_time& arrival) {
   FunctionState& state = functions_[function];
-  if (!state.queue.enabled) {  // nobody listens; enabling shows the tail of that moment
+  if (!state.queue.enabled) {  // the queue is off; enabling shows the tail of that moment
     state.doorbells.clear();
     return;
   }

@@ -74,7 +74,7 @@ class TimedControlProcessor : public ControlProcessor {
   bool HasPlace(const HeldOperation& operation) const;
   unsigned PortFor(const HeldOperation& operation) const;  // kPorts: there is none
   unsigned ComputePortFor(unsigned function) const;
-  size_t PoolOf(const HeldOperation& operation) const;  // kPools: it needs nobody's turn
+  size_t PoolOf(const HeldOperation& operation) const;  // kPools: it needs no turn
   bool Runs(unsigned function) const;
   void Start(const OperationPtr& operation);
   void RunPort(Port& port);

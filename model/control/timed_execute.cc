@@ -112,8 +112,8 @@ TimedControlProcessor::OperationPtr TimedControlProcessor::NextEligible() const 
     bool ready = first_of_stream && event_decided && alone && fenced.count(function) == 0;
     // Serial hardware keeps the order of a function also where its first operation has no turn yet.
     if (serial && ready) ready = met.insert(function).second;
-    // A function that has its turn, as something of it is at work, keeps nobody waiting. On serial
-    // hardware a program does, as it needs the whole card.
+    // A function that has its turn, as something of it is at work, keeps no other one waiting. On
+    // serial hardware a program does, as it needs the whole card.
     const size_t pool = PoolOf(*operation);
     if (ready && (serial && pool < kPools ? !Runs(function) : HasPlace(*operation))) {
       if (pending_functions_ == 1 && HasPlace(*operation)) return operation;

@@ -37,7 +37,7 @@ struct Job : WorkDone {
   uint32_t stream = 0;
   SegmentTable segments{};
   FunctionalQueue* functional = nullptr;  // does the work on data; null: times only
-  // Told when a step of the program begins (MARK), at its time; empty: nobody asks.
+  // Told when a step of the program begins (MARK), at its time; empty if not wanted.
   std::function<void(uint32_t step, uint64_t iteration)> on_step;
 
   uint64_t units_start_ps = 0;  // 0: they never did
@@ -46,7 +46,7 @@ struct Job : WorkDone {
   PathTime start_path, step_path, end_path;
   bool follows_paths = false;              // somebody asks for them; else they are not right
   std::array<uint64_t, 32> core_end_ps{};  // of each core, when its last unit was done; 0: not run
-  // Told when a unit has added to WorkDone; empty: nobody asks.
+  // Told when a unit has added to WorkDone; empty if not wanted.
   std::function<void()> on_progress;
 
   Status status = Status::OK;

@@ -292,7 +292,7 @@ void LoadStoreUnit::BurstDone(Burst& burst, tlm::tlm_response_status status, uin
 }
 
 // The first failure is what the job hears of: from the unit's process, which may wait for a token
-// that nobody gives any more.
+// that no unit gives any more.
 void LoadStoreUnit::Fail(const UnitFault& fault) {
   if (failed_) return;
   failed_ = true;

@@ -92,7 +92,7 @@ void CoreUnit::RunSection(const Section& section) {
       if (in->signal != 0) {
         Spend(Cause::kSequencer);
         Finish(*in, local_ps(), path_);
-      } else {  // nobody needs its path: what signals next ends later
+      } else {  // its path is not needed: what signals next ends later
         finished_ps_ = std::max(finished_ps_, local_ps());
       }
     } else {

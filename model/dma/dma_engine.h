@@ -52,7 +52,7 @@ class DmaEngine : public sc_core::sc_module {
   void SetFaults(const FaultPort& port) { faults_ = port; }
 
   // Runs DMA_IN, DMA_OUT or DMA_FILL; one of a function and direction at a time. Ends early with
-  // work.stop, so that nobody waits for an answer of the host that may never come.
+  // work.stop, so that nothing waits for an answer of the host that may never come.
   DmaOutcome Execute(const ControlBlock& block, DmaWork& work);
   void Wake() { woken_.notify(); }
   std::vector<UnitStatistics> Statistics() const { return {in_.statistics, out_.statistics}; }

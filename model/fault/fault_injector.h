@@ -3,7 +3,7 @@
 //
 // A block that knows a kind of fault asks Strike at each of its places (FaultSite) and, when one
 // strikes, does what that fault does; it says Corrected or Detected when its own means have found
-// it, never because a fault was declared. What the host finds, and what nobody does, is settled
+// it, never because a fault was declared. What the host finds, and what is never found, is settled
 // after the run (cosim/session). A block of a card without faults has no FaultPort, and asks
 // nobody. Kernel thread only; times are simulated picoseconds.
 #pragma once

@@ -65,7 +65,7 @@ class ActivateWindow {
  private:
   static constexpr size_t kFour = 4;
 
-  // Activates that matter to nobody from `now` on.
+  // Drops activates that do not matter from `now` on.
   size_t Old(uint64_t now) const {
     size_t old = 0;
     while (old < count_ && times_[old] + std::max(faw_, rrd_) <= now) ++old;

@@ -29,8 +29,8 @@ struct BankCandidates {
   std::array<uint16_t, kMaxBanks> slot{};  // in the queue
 };
 
-// From when a bank group allows a column command. Banks go round the groups, so these are repeated
-// over all places: that of bank b is at b % kMaxBankGroups.
+// The time from which a bank group allows a column command. Banks go round the groups, so these are
+// repeated over all places: that of bank b is at b % kMaxBankGroups.
 using GroupTimes = std::array<int64_t, kMaxBankGroups>;
 
 // The first time at which a bank and its group are ready; kNone: no bank has a request.

@@ -199,7 +199,7 @@ unsigned DeviceMemory::TransportDebug(int /*id*/, tlm::tlm_generic_payload& payl
 }
 
 bool DeviceMemory::GetDirect(int /*id*/, tlm::tlm_generic_payload& payload, tlm::tlm_dmi& direct) {
-  // By a pointer nobody would meet what is wrong.
+  // Accesses through a pointer would not meet injected faults.
   if (faults_ || !contents_.Contains(payload.get_address(), 1)) return false;
   functional_.Join();
   direct.set_dmi_ptr(contents_.At(0));

@@ -44,8 +44,8 @@ class DeviceMemory : public sc_core::sc_module {
 
   // Called before simulation.
   void SetFaults(const FaultPort& port);
-  // Before simulation; they must outlive the memory. Null: nobody counts. They have the card's own
-  // requests, not those of the PCIe window.
+  // Before simulation; they must outlive the memory. Null: nothing is counted. They have the card's
+  // own requests, not those of the PCIe window.
   void SetCounters(PerformanceCounters* counters) { counters_ = counters; }
 
   SparseMemory& contents() { return contents_; }

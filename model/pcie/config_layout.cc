@@ -47,7 +47,7 @@ class Builder {
   void Header() {
     const uint32_t device = physical_ ? kPciPfDeviceId : kPciVfDeviceId;
     Word(kId, device << 16 | kPciVendorId);
-    // Command: memory, bus master, parity, SERR, INTx disable. Of a VF only bus master exists.
+    // Command: memory, bus master, parity, SERR, INTx disable. A VF has only the bus master bit.
     // Status: capability list; error bits are cleared by writing one.
     const uint32_t command = physical_ ? 0x0546u : kCommandBusMaster;
     Word(kCommandStatus, 0x00100000, command, 0xF9000000);

@@ -141,7 +141,7 @@ void PcieEndpoint::Inbound(tlm::tlm_generic_payload& payload, sc_core::sc_time& 
     payload.set_response_status(tlm::TLM_GENERIC_ERROR_RESPONSE);
     return;
   }
-  if (!link_up_) {  // the root complex knows, and asks nobody
+  if (!link_up_) {  // the root complex knows, and sends nothing
     payload.set_response_status(tlm::TLM_ADDRESS_ERROR_RESPONSE);
     return;
   }
@@ -187,7 +187,7 @@ TlpHeader PcieEndpoint::HeaderOf(const HostAccess& access,
 }
 
 // Requests for configuration spaces of functions that do not exist are how a host looks for them:
-// nobody logs those.
+// those are not logged.
 void PcieEndpoint::LogUnsupported(const HostAccess& access,
                                   const tlm::tlm_generic_payload& payload) {
   if (access.space == HostAccess::Space::kConfig) return;

@@ -19,7 +19,7 @@
 // (ADDRESS_ERROR), and the function, or else the PF, logs an unsupported request. A poisoned write
 // is logged and has no effect. A payload without its extension is refused (GENERIC_ERROR).
 //
-// The link is up from the beginning. While it is down (SetLink), nobody answers, reads and writes
+// The link is up from the beginning. While it is down (SetLink), nothing answers: reads and writes
 // of the card fail, and the card has been reset: all settings but sticky bits are those after
 // power-on. A hot reset is a link that goes down and comes up again; a card that is pulled out is a
 // link that stays down. Kernel thread only.

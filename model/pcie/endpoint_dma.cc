@@ -8,7 +8,7 @@
 namespace spyre::model {
 namespace {
 
-// So much simulated time that nobody sees its end.
+// Longer than any simulation runs.
 constexpr uint64_t kForeverPs = uint64_t{1} << 62;
 
 }  // namespace

@@ -49,7 +49,7 @@ class PcieLink {
   // contended: false leaves the latencies and takes away waiting for wires, credits and tags.
   PcieLink(const PcieConfig& config, bool contended, trace::Recorder* recorder);
 
-  // As software has set them; at first those of `config`. Powers of two from 128 to 4,096.
+  // The values that software has set; at first those of `config`. Powers of two from 128 to 4,096.
   void SetSizes(uint64_t max_payload_bytes, uint64_t max_read_request_bytes) {
     max_payload_bytes_ = max_payload_bytes;
     max_read_request_bytes_ = max_read_request_bytes;

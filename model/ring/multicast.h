@@ -22,7 +22,7 @@ struct MulticastBurst {
   uint64_t address;  // of device memory
   uint8_t* data;     // where the bytes go; the member's, until the end
   uint32_t bytes;
-  const PathTime* path = nullptr;  // up to asks_ps; not kept. null: nobody asks for paths
+  const PathTime* path = nullptr;  // up to asks_ps; not kept. null if paths are not wanted
 };
 
 // How it ended for a member.

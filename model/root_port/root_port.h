@@ -8,7 +8,7 @@
 //
 // from_bus: the 1 MiB from `ecam_base` on are the configuration spaces (ECAM): function n at n * 4
 // KiB. Any other address is decoded by the card, with the BARs as software has set them. A
-// configuration space that does not exist reads as all ones; other addresses that nobody answers
+// configuration space that does not exist reads as all ones; other addresses that nothing answers
 // get ADDRESS_ERROR. b_transport never waits: the delay grows by what the link takes, and a write
 // is posted. transport_dbg and DMI: as model/pcie/endpoint.h says. Payloads whose streaming width
 // is less than their length are refused (BURST_ERROR).

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The control-block processor's RTL (control/control_processor.sv) as a C++ object: transactions
 // in, clocks, transactions out. No SystemC: model/control turns clocks into time. What is put in
-// counts for the next clock; what comes out is of the last. Functions are 0 PF, n VF n. Not for
-// several threads at once. MakeControlRtl (rtl_blocks.h) makes one.
+// counts for the next clock; what comes out is of the last. Functions are 0 PF, n VF n. Must not be
+// used by several threads at once. MakeControlRtl (rtl_blocks.h) makes one.
 #pragma once
 
 #include <cstdint>

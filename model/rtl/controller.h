@@ -2,8 +2,8 @@
 // The management controller's RTL (RV32IM, Zicsr, machine mode; SRAM and timer inside) as a C++
 // object that counts cycles. No SystemC: model/control turns cycles into time. Addresses: SRAM
 // kControllerSramBase, timer kControllerClintBase, everything from 0x10000000 to 0x1FFFFFFF goes to
-// the ControllerBus; elsewhere accesses trap. Not for several threads at once. MakeRtlController
-// (rtl_blocks.h) makes one.
+// the ControllerBus; elsewhere accesses trap. Must not be used by several threads at once.
+// MakeRtlController (rtl_blocks.h) makes one.
 #pragma once
 
 #include <cstddef>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Waves of one RTL block: an FST file with picoseconds of simulated time as its time base, for a
-// bounded window of time or, rolling, of the last clocks before the end. Not for several threads.
+// bounded window of time or, rolling, of the last clocks before the end. Must not be used by
+// several threads at once.
 #pragma once
 
 #include <cstdint>

@@ -17,7 +17,8 @@
 //   SEND_DATA    copy a chunk into it            SIGNAL_DATA  tell the next rank
 //   WAIT_DATA    the previous rank's chunk has come (RECV_DATA)
 //   COMPUTE      add it to one's own             SIGNAL_ACK   tell the previous rank
-// AllGather copies into the chunk's own place, which nobody reads any more: no inbox, no ACK.
+// AllGather copies into the chunk's own place, which is not read any more, so it needs neither
+// inbox nor ACK.
 //
 // Hosts tell each other (RankSignals); the data are there before what the told host does reaches
 // its card, because nothing passes a posted write (flex/peer_memory.h). Threads: a rank is called

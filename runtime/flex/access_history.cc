@@ -49,7 +49,7 @@ void AccessHistory::Insert(uint64_t begin, uint64_t end, const Entry& entry,
   Split(end);
   auto at = segments_.lower_bound(begin);
   for (uint64_t address = begin; address < end;) {
-    if (at == segments_.end() || at->first != address) {  // nobody has touched what is here
+    if (at == segments_.end() || at->first != address) {  // no operation has touched what is here
       const uint64_t gap_end = at == segments_.end() ? end : std::min(end, at->first);
       at = segments_.emplace_hint(at, address, Segment{gap_end, {}});
     }

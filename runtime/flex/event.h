@@ -53,7 +53,7 @@ class Event {
   // True: complete or failed, Synchronize would not wait. Never waits; costs one poll interval of
   // host time if not.
   bool Query() const;
-  // Waits until the card has passed the event. Not to be called in a callback.
+  // Waits until the card has passed the event. Must not be called in a callback.
   void Synchronize() const;
   // Device time in ps at which the card passed it. BadInput if it is not complete.
   uint64_t TimePs() const;

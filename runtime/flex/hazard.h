@@ -69,7 +69,7 @@ std::string ToString(const Hazard& hazard);
 struct HazardReport {
   HazardMode mode{};
   uint64_t checked = 0;         // operations with known accesses; a launch with its steps is one
-  uint64_t unknown = 0;         // launches whose accesses to tensors nobody stated
+  uint64_t unknown = 0;         // launches whose accesses to tensors were not stated
   uint64_t found = 0;           // hazards
   uint64_t events = 0;          // recorded automatically, kEvent
   uint64_t waits = 0;           // inserted, kEvent

@@ -41,7 +41,7 @@ RuntimeContext::~RuntimeContext() {
   } catch (const Error&) {
     // Nobody is left to tell.
   }
-  // What waits for events that nobody will record any more still holds host memory and tensors.
+  // What waits for events that will never be recorded still holds host memory and tensors.
   scheduler_.Abort("the context is closed");
   *lifeline_ = nullptr;
 }

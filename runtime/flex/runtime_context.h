@@ -82,7 +82,7 @@ class RuntimeContext {
   DeviceHandle Allocate(uint64_t size_bytes, MemoryKind kind = MemoryKind::kTensor,
                         uint32_t first_region = 0);
   // Returns at once. The memory is handed out again when all work that was enqueued before, on any
-  // stream, has passed: it may still touch it. From now on the handle is of no use.
+  // stream, has passed: it may still touch it. The handle is of no use from now on.
   void Free(const DeviceHandle& handle);
   std::optional<Allocation> FindAllocation(const DeviceHandle& handle) const;
   // BadInput, naming `what`, unless [handle, handle + size) lies in a live allocation of this

@@ -92,7 +92,8 @@ class Scheduler {
   const StreamError* ErrorOf(uint32_t stream_index) const;
   // Throws the stream's error if it has one, or once what a reset has dropped of it.
   void ThrowError(uint32_t stream_index);
-  // What a reset has dropped of it, and nobody was told; no longer the stream's.
+  // What a reset has dropped of it without anyone having been told; it no longer belongs to the
+  // stream.
   std::optional<std::string> TakeDropped(uint32_t stream_index);
   OperationCounts Counts() const { return counts_; }
   OperationCounts Counts(uint32_t stream_index) const;

@@ -45,7 +45,7 @@ class AccessMap {
   // window: of the graph, a power of two.
   explicit AccessMap(uint32_t window) : heads_(size_t{4} * window, kNone) {}
 
-  // The place of the region's entry, a new one if nobody has touched it. It stays valid until
+  // The place of the region's entry, a new one if no task has touched it. It stays valid until
   // `task` has left the window: until it is older than `oldest` in a later call.
   // hash: HashOf(region), truncated.
   uint32_t Locate(const R& region, uint32_t hash, TaskId task, TaskId oldest) {

@@ -72,7 +72,7 @@ class ByteRegion {
 bool Overlap(const ByteRegion& a, const ByteRegion& b);
 
 // A box of `place` with all its elements that have a byte in [begin, end), which must be one of
-// its bytes at least. Of the dimensions within the first one that it takes several of, all.
+// its bytes at least. All dimensions inside the first one of which it takes several.
 Box BoxAround(uint64_t begin, uint64_t end, const TensorPlace& place);
 
 }  // namespace spyre::runtime

@@ -67,7 +67,7 @@ class Workers {
     changed_.notify_all();
   }
 
-  // Under the lock: nobody works, and no pool has anything to do.
+  // Called under the lock: no worker is busy, and no pool has anything to do.
   void End() {
     ended_ = true;
     try {

@@ -245,7 +245,7 @@ void SafeGraph::Submit(TaskId task) {
   TaskRecord& record = Require(task, TaskState::kOpen);
   if (options_.deps.infer != Inference::kNone) {
     hazards_ ? FindByBytes(task, record) : FindProducers(task, record);
-    // Without explicit edges, nobody waits for a task that is not submitted.
+    // Without explicit edges, no task waits for one that is not submitted.
     if (record.fanout != 0) RequireNoPath(task, producers_);
     for (const TaskId before : producers_) Depend(record, before);
     hazards_ ? EnterByBytes(task, record) : EnterAccesses(task, record);

@@ -108,7 +108,7 @@ class TaskGraph {
   FunctionId Function(std::string_view name);
   const std::string& FunctionName(FunctionId function) const;
   // Needed before accesses in graphs that compare bytes; in other safe graphs, a tensor that has a
-  // place has its regions checked against it. Not in strict.
+  // place has its regions checked against it. Not allowed in strict mode.
   virtual void PlaceTensor(const TensorPlace& place) = 0;
 
   // kNoTask when the window is full: stalled (complete tasks, then try again) or aborted().

@@ -4,7 +4,7 @@
 // a device, SpyreStream runs its Operations.
 //
 // Made by the application, one for each kernel; cached and launched many times, from any stream.
-// Not changed by launches. Errors: Error(kBadInput), see spyre_code.h.
+// Launches do not change it. Errors: Error(kBadInput), see spyre_code.h.
 #pragma once
 
 #include <filesystem>

@@ -11,7 +11,7 @@
 namespace spyre::runtime {
 namespace {
 
-// By value of the enumeration.
+// Names by value of the enumeration.
 using Names4 = std::array<const char*, 4>;
 using Names3 = std::array<const char*, 3>;
 constexpr Names3 kRemainders = {"fail", "pad", "remainder_kernel"};

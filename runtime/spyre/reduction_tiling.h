@@ -32,7 +32,7 @@ TensorLocation WholeResult(const AccumulationInfo& sums, const DeviceHandle& any
 
 // ---------------------------------------------------------------- for PlanTiling
 
-// A reduced dimension of another size than the compiled one: is it allowed? `where` names it.
+// Checks whether a reduced dimension may have another size than the compiled one; `where` names it.
 void CheckReduced(const SpyreCompute& compute, const LaunchOptions& options,
                   const std::string& where, int64_t size, int64_t tile);
 // The one of `dimensions` that is reduced, -1: none.

@@ -45,8 +45,8 @@ void CheckReduction(const TileLauncher& tiles, const LaunchOptions& options) {
       Name(ReductionTiling::kDevice), Name(Overlap::kDoubleBuffer), Name(Overlap::kNone));
 }
 
-// What a tile writes is nobody else's: each tile has its part of the output, and another argument
-// that shares its memory is the same tensor, tile by tile.
+// No other tile touches what a tile writes: each tile has its part of the output, and another
+// argument that shares its memory is the same tensor, tile by tile.
 void CheckIndependent(const TileLauncher& tiles) {
   const SpyreCompute& compute = *tiles.operation().compute();
   const TilingPlan& plan = tiles.plan();

@@ -23,7 +23,7 @@ const std::map<std::string, Kind> kKinds = {
     {"counter", Kind::kCounter}, {"window", Kind::kWindow},    {"order", Kind::kOrder},
     {"overlap", Kind::kOverlap}, {"baseline", Kind::kBaseline}};
 
-// One [[rule]]: what it has, by key; a key that nobody asks for is an error.
+// One [[rule]]: what it has, by key; a key that is not asked for is an error.
 class RuleReader {
  public:
   RuleReader(const toml::table& table, std::string where)

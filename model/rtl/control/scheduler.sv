@@ -238,7 +238,7 @@ module scheduler
         WALK: begin
           // Serial hardware keeps the order of a function also where its first operation has no turn yet.
           if (serial && ready && !waits) met[at] <= 1'b1;
-          // A function that has its turn, as something of it is at work, keeps nobody waiting. On serial hardware a
+          // A function that has its turn, as something of it is at work, keeps no other one waiting. On serial hardware a
           // program does, as it needs the whole card.
           if (serial && met[at]) begin
             pass_over();

@@ -240,8 +240,8 @@ class Writer {
   size_t next_address_ = 0;
 };
 
-// From the Bundle. Its SuperDSCs, where they are there, say which symbols are one tensor; any other
-// symbol is a tensor of its own.
+// Taken from the Bundle. Its SuperDSCs, where they are there, say which symbols are one tensor; any
+// other symbol is a tensor of its own.
 class FromBundle {
  public:
   FromBundle(const Bundle& bundle, BundleDialect dialect) : bundle_(bundle), dialect_(dialect) {}

@@ -20,7 +20,7 @@ using DimensionSizes = std::map<std::string, int64_t>;
 DimensionSizes SplitOf(const KernelSpec& spec);
 
 // Of one launch of a matmul's kernel for these sizes, in ns, by EstimateMatmulOnRing. Where slices
-// differ, all cores are charged with the longest. Nothing: the operation is not a matmul, which is
+// differ, all cores are charged with the longest. Empty if the operation is not a matmul, which is
 // all that the model knows.
 std::optional<double> ExpectedLaunchNs(const std::string& op, const DimensionSizes& sizes,
                                        const DimensionSizes& split, const MatmulTiming& timing);

@@ -28,8 +28,8 @@ struct DivisionOptions {
   std::map<std::string, NamedSplits> splits;  // of operations that no rule is asked for, by name
 };
 
-// By name of each computed operation. `loop_names`: of NameLoops before tiling; copies that tiling
-// inserted have the names of what they copy.
+// The division of each computed operation, by its name. `loop_names`: of NameLoops before tiling;
+// copies that tiling inserted have the names of what they copy.
 //
 // agree: where the rule already gives all operations of a group the same slices of the same
 // dimensions, it stands. Else the dimensions that every operation of the group walks and none

@@ -74,7 +74,7 @@ inline constexpr double kAsGood = 1.01;
 
 // The splits of a matmul's loops that take least on at most max_cores cores, among those that cut
 // whole sticks into equal parts and let every core reach what it needs; of several within `as_good`
-// times the least one on the most cores, and of these the one with the least ring traffic. Nothing:
+// times the least one on the most cores, and of these the one with the least ring traffic. Empty if
 // the operation is not a matmul with one reduction loop, or no such split exists.
 std::optional<std::vector<int>> CheapestMatmulSplits(const OpIr& op, int max_cores,
                                                      const MatmulTiming& timing,

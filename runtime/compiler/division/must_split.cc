@@ -77,7 +77,8 @@ void WorkDivider::ReduceSpan(size_t i, int max_cores, std::vector<int>* splits,
       const auto v = static_cast<size_t>(variable);
       candidates.push_back(Divisors(size_in_sticks_[v], (*splits)[v], max_cores));
     }
-    // Of the spans within the limit the largest (fewest cores); if there is none, the smallest.
+    // Takes the largest of the spans within the limit (fewest cores), or the smallest if there is
+    // none.
     int64_t best_span = 0;
     std::vector<int> best;
     ForEachTrial(variables, 0, max_cores, candidates, splits, [&](const std::vector<int>& trial) {

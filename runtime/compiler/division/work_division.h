@@ -63,7 +63,7 @@ WorkDivision DivideWork(const OpIr& op, int max_cores, bool k_fast);
 WorkDivision DivisionOf(const OpIr& op, std::vector<int> splits, bool k_fast);
 
 struct MatmulTiming;
-// By either rule.
+// Either rule may apply.
 WorkDivision DivideWork(const OpIr& op, int max_cores, bool k_fast, SplitRule rule,
                         const MatmulTiming& timing);
 
@@ -126,7 +126,7 @@ class WorkDivider {
   // committed with split 1.
   std::vector<std::pair<int, int>> MustSplit(int max_cores, std::vector<std::string>* log) const;
 
-  // Pass 1. Nothing: no split is needed.
+  // Pass 1. Empty if no split is needed.
   std::optional<EncodedSplits> SpanReduction(int max_cores, std::vector<std::string>* log) const;
 
   // Loops that pass 2 deals cores to, largest first. Decoded splits of pass 1 above 1 are left out.

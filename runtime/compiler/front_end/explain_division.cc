@@ -76,7 +76,7 @@ class DivisionStory {
 
   void TellRule() {
     const DivisionTrace& trace = division_.trace;
-    if (trace.by_rule.empty()) return;  // nobody recorded it
+    if (trace.by_rule.empty()) return;  // it was not recorded
     if (trace.by_plan) {
       decision_.because = "the plan says so";
       return;

@@ -146,7 +146,7 @@ class SourceBuilder {
         advance.needs_newest = ++cut[dim] > 1 || advance.needs_newest;
         if (level < same_tile) continue;
         advance.elements[level] += elements;
-        // By its coordinates it would advance in the loops of its tile too.
+        // Its coordinates alone would make it advance in the loops of its tile too.
         advance.needs_newest = advance.needs_newest || same_tile > 0;
         const int64_t range = op.RangeOf(dim).number();
         const bool stick = tensor.layout.stick_dim() == host - access.loop.begin();

@@ -32,7 +32,7 @@ class SegmentPlanner {
   SegmentPlanner(const FrontEndResult& graph, const FrontEndOptions& options)
       : graph_(graph), options_(options) {}
 
-  // Operations [first, last) in `groups`. Nothing: a pass refuses it, as `refusal` says.
+  // Operations [first, last) in `groups`. Empty if a pass refuses it, as `refusal` says.
   std::optional<SegmentPlan> PlanRun(size_t first, size_t last,
                                      const std::vector<TileGroup>& groups,
                                      std::string& refusal) const;

@@ -58,7 +58,7 @@ struct Operand {
   std::vector<int64_t> unit_stride;  // by axis: bytes from unit to unit as compiled, 0: none
   std::vector<int> stride_entry;     // by axis: table entry of the byte stride (of the stick
                                      // dimension: of one stick), -1: unit_stride holds
-  int address_entry = -1;            // table entry of its address, -1: `base` is it
+  int address_entry = -1;            // table entry of its address; -1 if `base` is the address
   int64_t base = 0;
   // Of the core's part, from the address: slices times strides; or a core register, -1: 0.
   bool start_from_slices = false;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Dead code: operations whose results nobody uses. The first pass, `deadcode_elimination`, as in
+// Dead code: operations whose results are not used. The first pass, `deadcode_elimination`, as in
 // the public compiler. Pure functions, any thread.
 #pragma once
 

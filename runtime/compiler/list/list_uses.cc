@@ -37,7 +37,7 @@ void CheckUses(const NamedGraph& graph, const std::set<std::string>& symbols) {
   const std::vector<int> readers = Readers(graph);
   for (size_t i = 0; i < graph.tensors.size(); ++i) {
     const NamedTensor& tensor = graph.tensors[i];
-    // A result that nobody reads is dead code, which deadcode_elimination removes.
+    // A result that is never read is dead code, which deadcode_elimination removes.
     if (readers[i] == 0 && tensor.origin != NamedTensor::Origin::kComputed)
       throw BadInput("tensor '{}' is read by no operation", tensor.name);
   }

@@ -14,7 +14,7 @@ namespace spyre::compiler {
 std::vector<int> UnreadResults(const NamedGraph& graph);
 
 // Throws BadInput for a dimension that no tensor has, but for `symbols`, which sizes of others are
-// made of, and for an input that nobody reads.
+// made of, and for an input that is never read.
 void CheckUses(const NamedGraph& graph, const std::set<std::string>& symbols);
 
 }  // namespace spyre::compiler

@@ -65,9 +65,9 @@ struct LxOptions {
   // a buffer across a dying one that it could have replaced. A split that no device dimension can
   // carry is an assertion failure, where otherwise the buffer stays in device memory.
   bool to_the_letter = false;
-  // By buffer. Pinned buffers are placed before all others, and whatever all_operations says; what
-  // cannot be in LX, or finds no room there, is in device memory nevertheless: the caller looks.
-  // With pins the greedy solver places buffers as first fit does.
+  // Facts by buffer. Pinned buffers are placed before all others, and whatever all_operations says;
+  // what cannot be in LX, or finds no room there, is in device memory nevertheless: the caller
+  // looks. With pins the greedy solver places buffers as first fit does.
   std::map<std::string, LxPin> pins;
 };
 

@@ -19,7 +19,7 @@ GraphAnswer Answer(const OrderedJson& graph, bool readable, std::string error) {
           std::move(error)};
 }
 
-// Adds the key `error`. Errors that are nobody's input are thrown on.
+// Adds the key `error`. Errors that do not come from the input are thrown on.
 std::string AddError(OrderedJson& graph, const std::string& pass, const Error& error) {
   const auto* const refusal = dynamic_cast<const CompileError*>(&error);
   if (error.kind() != ErrorKind::kBadInput) throw Error(error);

@@ -17,7 +17,7 @@ inline constexpr int64_t kMaxSize = 1ll << 40;  // elements of one dimension, ga
 
 // An integer, or a string that holds one in decimal.
 int64_t Number(const JsonReader& at, int64_t low, int64_t high);
-// Keys and values of an object; of the object behind `key`, none if there is no such key.
+// Keys and values of an object, or of the object behind `key`: empty if there is no such key.
 std::vector<std::pair<std::string, JsonReader>> Members(const JsonReader& at);
 std::vector<std::pair<std::string, JsonReader>> Members(const JsonReader& at, const char* key);
 JsonReader OnlyMember(const JsonReader& at, const char* what);

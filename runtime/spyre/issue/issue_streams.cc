@@ -21,7 +21,7 @@ class StreamIssuer final : public Issuer {
     }
   }
 
-  // What was taken runs, also where nobody waits for it.
+  // What was taken runs, even if nothing waits for it.
   ~StreamIssuer() override { IssueGroup(); }
   StreamIssuer(const StreamIssuer&) = delete;
   StreamIssuer& operator=(const StreamIssuer&) = delete;

@@ -48,7 +48,7 @@ export function unitColor(unit: string, theme: Theme, step = 0): Rgb {
   return toRgb((hue + step * 6 + 360) % 360, saturation, (theme.dark ? 62 : 64) + step * 3);
 }
 
-// Of a kind as it stands on a track of that unit.
+// The colour of a kind on a track of that unit.
 export function kindColor(kind: Kind, unit: string, theme: Theme): Rgb {
   let hash = 7;
   for (let i = 0; i < kind.name.length; ++i) hash = (hash * 31 + kind.name.charCodeAt(i)) | 0;

@@ -35,7 +35,7 @@ export interface Peaks {
   cores: number; memoryText: string;
 }
 
-// From the configuration that the run was made with; null without one.
+// Peaks from the configuration that the run was made with; null if there is none.
 export function peaksOf(run: Run): Peaks | null {
   const card: Json = run.card;
   if (card === null || typeof card !== "object" || card.core === undefined) return null;

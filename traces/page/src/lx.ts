@@ -31,7 +31,7 @@ export function bytesHeld(buffers: LxBuffer[], core: number): number {
 
 interface Held { buffers: LxBuffer[]; held: Float64Array }
 
-// By name of a step; "" stands for the step that holds most.
+// Keyed by the name of a step; "" stands for the step that holds most.
 function byStep(program: LxProgram): Map<string, Held> {
   const out = new Map<string, Held>();
   const most = (h: Held): number => h.held.reduce((a, b) => Math.max(a, b), 0);

@@ -22,7 +22,7 @@ function bufferColor(name: string, theme: Theme): Rgb {
   return toRgb((hash >>> 2) % 360, 50, theme.dark ? 60 : 64);
 }
 
-// Of every core over time: bright where its LX is full.
+// A row of every core over time, bright where its LX is full.
 function heldRows(run: Run, moments: LxMoment[], cores: number[], capacity: number, theme: Theme): HTMLCanvasElement {
   const rowHeight = 5;
   const canvas = document.createElement("canvas");

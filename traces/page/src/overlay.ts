@@ -85,7 +85,7 @@ export class Overlay {
     return null;
   }
 
-  // From the call of the host through the card to the interrupt.
+  // Draws the flow from the call of the host through the card to the interrupt.
   private drawFlow(g: CanvasRenderingContext2D): void {
     if (this.t.selection === null || this.t.flowSlices.length === 0) return;
     const run = this.t.selection.run;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which kernel of one run stands for which of another.
+// Pairs each kernel of one run with its counterpart in another.
 
 import type { Kernel, Run } from "./run";
 

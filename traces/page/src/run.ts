@@ -84,7 +84,7 @@ export class Run {
   readonly end: number;
   readonly launchEnd: number;
   readonly zero: number; // absolute time of the first launch
-  // As slices; those before `loaded` are there.
+  // The slices, as columns; those before `loaded` have arrived.
   readonly start: Float64Array;
   readonly length: Float64Array;
   readonly reach: Float64Array; // latest end of this and all slices of the track before it

@@ -17,7 +17,7 @@ using BinaryOperation = std::optional<AffineValue> (*)(const AffineValue&, const
 // "arith.addi"; null for an operation that a bundle does not have.
 BinaryOperation FindBinary(const std::string& name);
 
-// The first result of the map. Operands: dimensions, then symbols. Nothing: the result is not such
+// The first result of the map. Operands: dimensions, then symbols. Empty if the result is not such
 // a value.
 std::optional<AffineValue> EvaluateMap(mlir::AffineMap map,
                                        const std::vector<AffineValue>& operands);
