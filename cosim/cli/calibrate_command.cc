@@ -7,7 +7,7 @@
 #include "base/interrupt.h"
 #include "cosim/calibrate/calibrate.h"
 #include "cosim/cli/common_options.h"
-#include "cosim/cli/exit_status.h"
+#include "cosim/verdict/exit_status.h"
 
 namespace spyre::cosim {
 

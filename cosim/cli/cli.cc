@@ -14,8 +14,6 @@
 #include "cosim/cli/common_options.h"
 #include "cosim/cli/compare_command.h"
 #include "cosim/cli/compile_command.h"
-#include "cosim/cli/exit_status.h"
-#include "cosim/cli/failure.h"
 #include "cosim/cli/inspect_command.h"
 #include "cosim/cli/invocation.h"
 #include "cosim/cli/memory_command.h"
@@ -34,6 +32,8 @@
 #include "cosim/sweep/sweep_command.h"
 #include "cosim/trials/run_trials.h"
 #include "cosim/tune/tune_command.h"
+#include "cosim/verdict/exit_status.h"
+#include "cosim/verdict/failure.h"
 #include "cosim/watch/smi_command.h"
 #include "cosim/what_if/what_if_command.h"
 #include "traces/check/check_command.h"
@@ -45,6 +45,10 @@ namespace {
 
 using command_line::Command;
 using command_line::Request;
+
+RunConfig ReadConfig(const std::string& path, const std::vector<std::string>& sets) {
+  return ConfigOf(path, sets, {});
+}
 
 void Declare(Command& root, Invocation& invocation) {
   root.Version(VersionText()).Footer(kExitText);
@@ -62,16 +66,14 @@ void Declare(Command& root, Invocation& invocation) {
   trace::AddExportCommand(trace, std::cout);
   AddReplayCommand(root);
   AddServeCommand(root);
-  AddSmiCommand(root, {AddSets, PrintWarnings, kExitText});
+  AddSmiCommand(root, {AddSets, PrintWarnings, ReadConfig});
   AddFirmwareCommands(
       root.AddCommand("firmware",
                       "Images of the card's firmware: pack, info, verify, slots, update"),
       AddSets, std::cout, std::cerr);
   AddCompileCommand(root);
   AddCompareCommand(root);
-  const ConfigReader reader = [](const std::string& path, const std::vector<std::string>& sets) {
-    return ConfigOf(path, sets, {});
-  };
+  const ConfigReader reader = ReadConfig;
   AddWhatIfCommand(root, reader, AddSets,
                    [&invocation] { return invocation.StyleOf(STDOUT_FILENO).width; });
   AddSweepCommand(root, reader, AddSets);

@@ -15,11 +15,11 @@
 #include "base/error.h"
 #include "base/interrupt.h"
 #include "cosim/cli/common_options.h"
-#include "cosim/cli/failure.h"
 #include "cosim/cli/run_cases.h"
 #include "cosim/cli/run_command.h"
 #include "cosim/config/effect.h"
 #include "cosim/host/child_process.h"
+#include "cosim/verdict/failure.h"
 #include "cosim/workload/resolve.h"
 #include "traces/text.h"
 

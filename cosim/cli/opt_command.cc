@@ -13,7 +13,7 @@
 
 #include "base/error.h"
 #include "base/files.h"
-#include "cosim/cli/exit_status.h"
+#include "cosim/verdict/exit_status.h"
 #include "runtime/compiler/passes/graph_passes.h"
 #include "runtime/compiler/passes/passes.h"
 

@@ -29,9 +29,8 @@ std::string ProgressText(const std::string& phase, uint64_t done, uint64_t total
   return line.substr(0, width);
 }
 
-ProgressBar::ProgressBar() : thread_([this] { Draw(); }) {}
-
 ProgressBar::~ProgressBar() {
+  if (!thread_.joinable()) return;
   {
     const std::lock_guard<std::mutex> lock(mutex_);
     stop_ = true;
@@ -49,6 +48,7 @@ void ProgressBar::Update(const char* phase, uint64_t done, uint64_t total) {
   }
   done_ = done;
   total_ = total;
+  if (!thread_.joinable()) thread_ = std::thread([this] { Draw(); });
 }
 
 void ProgressBar::Draw() {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A bar on standard error that says what a run is at and for how long: redrawn ten times a second
-// by a thread of its own, so that it moves where the run has nothing to tell. Update may be called
-// from any thread.
+// by a thread of its own, so that it moves where the run has nothing to tell. The thread begins
+// with the first Update, so that the process may fork before. Update may be called from any thread.
 #pragma once
 
 #include <chrono>
@@ -21,7 +21,6 @@ std::string ProgressText(const std::string& phase, uint64_t done, uint64_t total
 
 class ProgressBar : public ProgressListener {
  public:
-  ProgressBar();
   ~ProgressBar() override;  // clears the line
   void Update(const char* phase, uint64_t done, uint64_t total) override;
 
@@ -36,7 +35,7 @@ class ProgressBar : public ProgressListener {
   uint64_t done_ = 0, total_ = 0;
   Clock::time_point phase_start_ = Clock::now();
   bool stop_ = false;
-  std::thread thread_;  // last: it uses the others
+  std::thread thread_;
 };
 
 }  // namespace spyre::cosim

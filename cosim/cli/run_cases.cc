@@ -21,14 +21,11 @@
 #include "base/interrupt.h"
 #include "base/json_reader.h"
 #include "base/nearest.h"
-#include "cosim/cli/failure.h"
 #include "cosim/config/effect.h"
 #include "cosim/config/toml_json.h"
 #include "cosim/host/child_process.h"
-#include "cosim/report/report.h"
-#include "cosim/report/report_faults.h"
-#include "cosim/session/compare.h"
-#include "cosim/session/session.h"
+#include "cosim/verdict/failure.h"
+#include "cosim/verdict/judged_run.h"
 
 namespace spyre::cosim {
 namespace {
@@ -250,28 +247,11 @@ std::vector<Entry> ReadCases(const RunArguments& args, const std::string& out) {
 }  // namespace
 
 Json RunSessionOf(const RunCase& run) {
-  std::optional<RunDigest> reference;
-  if (run.config.output.compare != Comparison::kNone)
-    reference = RunReference(run.config, run.out + "/timed");
-  const RunResult result = [&] {
-    try {
-      return RunSession(run.config, run.out, {});
-    } catch (const FaultedRun& fault) {
-      WriteFile(run.out + "/report.json", FaultedReportJson(fault), "report");
-      throw;
-    }
-  }();
-  const std::vector<Expectation> expectations = ExpectationsOf(result);
-  const std::string report = ReportJson(result, reference ? &*reference : nullptr, expectations);
-  WriteFile(run.out + "/report.json", report, "report");
-  if (const Error* const error = MemberError(result)) throw *error;
-  if (!result.unwritten.empty()) throw BadInput("{}", result.unwritten);
-  const bool passed = (!result.verification || result.verification->passed()) &&
-                      (!reference || Difference(DigestOf(result), *reference).empty()) &&
-                      AllMet(expectations);
-  Json fields = {{"exit_status", static_cast<int>(passed ? kDone : kWrong)}, {"verified", nullptr}};
-  if (result.verification) fields["verified"] = result.verification->passed();
-  const Json whole = Json::parse(report);
+  const JudgedRun judged = RunAndJudge(run.config, run.out);
+  const RunResult& result = judged.result;
+  const Json whole = Json::parse(WriteReport(judged));
+  Json fields = {{"exit_status", static_cast<int>(judged.Status())}, {"verified", nullptr}};
+  if (const std::optional<bool> verified = judged.Verified()) fields["verified"] = *verified;
   double device_ns = 0;
   for (const Json& kernel : whole["kernels"]) device_ns += kernel["device_ns"].get<double>();
   fields["device_ns"] = device_ns;
@@ -280,6 +260,8 @@ Json RunSessionOf(const RunCase& run) {
   fields["bound_by"] = whole["roofline"]["launches"]["bound_by"];
   if (result.verification && !result.verification->passed())
     fields["mismatches"] = result.verification->mismatches;
+  if (const std::vector<std::string> unmet = judged.Unmet(); !unmet.empty())
+    fields["unmet"] = unmet;
   if (!result.warnings.empty()) fields["warnings"] = result.warnings;
   fields["report"] = run.out + "/report.json";
   return fields;

@@ -17,7 +17,6 @@
 #include "base/files.h"
 #include "base/interrupt.h"
 #include "cosim/cli/common_options.h"
-#include "cosim/cli/exit_status.h"
 #include "cosim/cli/modules.h"
 #include "cosim/cli/progress_bar.h"
 #include "cosim/cli/run_cases.h"
@@ -25,8 +24,7 @@
 #include "cosim/gdb/gdb_server.h"
 #include "cosim/report/report.h"
 #include "cosim/report/report_faults.h"
-#include "cosim/session/compare.h"
-#include "cosim/session/session.h"
+#include "cosim/verdict/judged_run.h"
 #include "cosim/workload/op_list_workload.h"
 #include "runtime/compiler/passes/passes.h"
 
@@ -168,7 +166,7 @@ void AddRunCommand(command_line::Command& root, const Invocation& invocation) {
     if (!args->cases.empty()) return RunCasesCommand(*args);
     if (args->config.empty()) throw BadInput("run: CONFIG is required, or --cases FILE");
     try {
-      return static_cast<int>(RunCommand(*args, invocation) ? kDone : kWrong);
+      return static_cast<int>(RunCommand(*args, invocation));
     } catch (const Error& error) {  // who reads standard output reads this there as well
       if (args->json && error.kind() == ErrorKind::kBadInput)
         std::cout << compiler::ErrorLine(error) << std::flush;
@@ -177,36 +175,17 @@ void AddRunCommand(command_line::Command& root, const Invocation& invocation) {
   });
 }
 
-// An interrupted run says what there is.
-RunResult RunOrStop(const RunConfig& config, const std::string& out,
-                    const SessionOptions& options) {
-  try {
-    return RunSession(config, out, options);
-  } catch (const Error&) {
-    const int signal = LastInterruption();
-    if (signal == 0) throw;
-    const std::string trace = out + "/trace.sctrace";
-    throw Interruption(signal,
-                       fmt::format("{}; {}", InterruptionText(signal),
-                                   std::filesystem::exists(trace)
-                                       ? "there is no report; the trace up to then is " + trace
-                                       : "nothing was written to " + out));
-  }
-}
-
-bool RunCommand(const RunArguments& args, const Invocation& invocation) {
+ExitStatus RunCommand(const RunArguments& args, const Invocation& invocation) {
   // With a debugger, signals have their usual effect.
   if (!args.gdb_port) CatchInterrupts(args.limit);
   RunConfig config = ConfigOf(args.config, args.sets, args.bundle);
   if (!args.transport.empty()) config.trace.enabled = false;  // the card's events are elsewhere
   if (args.modules) {
     for (const std::string& target : ModulesOf(config)) std::cout << target << "\n";
-    return true;
+    return kDone;
   }
   std::string out = args.out;
   if (out.empty()) out = "out/" + NameOf(args.config);
-  std::optional<RunDigest> reference;  // first, while this process has no SystemC yet
-  if (config.output.compare != Comparison::kNone) reference = RunReference(config, out + "/timed");
   std::unique_ptr<ProgressBar> bar;
   if (!args.json && !args.no_progress && isatty(STDERR_FILENO) != 0)
     bar = std::make_unique<ProgressBar>();
@@ -214,42 +193,31 @@ bool RunCommand(const RunArguments& args, const Invocation& invocation) {
   if (args.gdb_port) gdb = std::make_unique<GdbServer>(static_cast<uint16_t>(*args.gdb_port));
   std::unique_ptr<std::ofstream> table;
   const std::unique_ptr<PrintingMonitor> monitor = MakeMonitor(args.monitor, table);
-  const RunResult result = [&] {
+  const JudgedRun run = [&] {
     try {
-      return RunOrStop(config, out,
-                       {bar.get(),
-                        gdb.get(),
-                        args.record,
-                        args.transport,
-                        {args.config},
-                        PrintWarnings,
-                        monitor.get()});
+      return RunAndJudge(config, out,
+                         {bar.get(),
+                          gdb.get(),
+                          args.record,
+                          args.transport,
+                          {args.config},
+                          PrintWarnings,
+                          monitor.get()});
     } catch (const FaultedRun& fault) {
       bar.reset();
-      const std::string report = FaultedReportJson(fault);
-      WriteFile(out + "/report.json", report, "report");
-      if (args.json) std::cout << report << std::flush;
+      if (args.json) std::cout << FaultedReportJson(fault) << std::flush;
       throw;
     }
   }();
   bar.reset();
-  const std::vector<Expectation> expectations = ExpectationsOf(result);
-  const bool passed = (!result.verification || result.verification->passed()) &&
-                      (!reference || Difference(DigestOf(result), *reference).empty()) &&
-                      AllMet(expectations);
-  if (gdb) gdb->SetExitStatus(passed ? 0 : 1);
-
-  const RunDigest* const other = reference ? &*reference : nullptr;
-  const std::string report = ReportJson(result, other, expectations);
-  const std::string report_path = out + "/report.json";
-  WriteFile(report_path, report, "report");
+  const std::string report = WriteReport(run);
   std::cout << (args.json ? report
-                          : ReportSummary(result, invocation.program, other,
-                                          invocation.StyleOf(STDOUT_FILENO), expectations))
+                          : ReportSummary(run.result, invocation.program, run.other(),
+                                          invocation.StyleOf(STDOUT_FILENO), run.expectations))
             << std::flush;
-  if (const Error* const error = MemberError(result)) throw *error;
-  if (!result.unwritten.empty()) throw BadInput("{}", result.unwritten);
-  return passed;
+  const ExitStatus status = run.Status();
+  if (gdb) gdb->SetExitStatus(status);
+  return status;
 }
 
 }  // namespace spyre::cosim

@@ -11,6 +11,7 @@
 #include "base/command_line/command_line.h"
 #include "cosim/cli/invocation.h"
 #include "cosim/config/config.h"
+#include "cosim/verdict/exit_status.h"
 #include "cosim/watch/smi_command.h"
 
 namespace spyre::cosim {
@@ -49,7 +50,7 @@ RunConfig ConfigOf(const std::string& path, const std::vector<std::string>& sets
 void AddRunCommand(command_line::Command& root, const Invocation& invocation);
 
 // With args.cases runs them all (run_cases.h). With args.modules prints CMake targets, one a line.
-// Else runs, writes the report and prints it or its summary. False: verification failed.
-bool RunCommand(const RunArguments& args, const Invocation& invocation);
+// Else runs, writes the report, prints it or its summary, and returns the verdict.
+ExitStatus RunCommand(const RunArguments& args, const Invocation& invocation);
 
 }  // namespace spyre::cosim

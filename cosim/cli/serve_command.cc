@@ -9,11 +9,11 @@
 #include "base/error.h"
 #include "base/interrupt.h"
 #include "cosim/cli/common_options.h"
-#include "cosim/cli/exit_status.h"
 #include "cosim/config/config.h"
 #include "cosim/host/inprocess_transport.h"
 #include "cosim/serve/server.h"
 #include "cosim/session/session_setup.h"
+#include "cosim/verdict/exit_status.h"
 #include "driver/pci.h"
 #include "driver/physical_function.h"
 

@@ -9,7 +9,7 @@
 #include "base/build_info/build_info.h"
 #include "base/command_line/completion.h"
 #include "base/command_line/man_page.h"
-#include "cosim/cli/exit_status.h"
+#include "cosim/verdict/exit_status.h"
 
 namespace spyre::cosim {
 namespace {

@@ -88,11 +88,6 @@ std::vector<Expectation> ExpectationsOf(const RunResult& result) {
   return all;
 }
 
-bool AllMet(const std::vector<Expectation>& expectations) {
-  return std::all_of(expectations.begin(), expectations.end(),
-                     [](const Expectation& expectation) { return expectation.met; });
-}
-
 nlohmann::ordered_json ToJson(const std::vector<Expectation>& expectations) {
   auto list = nlohmann::ordered_json::array();
   for (const Expectation& expectation : expectations) {

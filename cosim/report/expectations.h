@@ -19,7 +19,6 @@ struct Expectation {
 
 // Those that the configuration has, in its order. Throws Error for rules that cannot be read.
 std::vector<Expectation> ExpectationsOf(const RunResult& result);
-bool AllMet(const std::vector<Expectation>& expectations);
 
 nlohmann::ordered_json ToJson(const std::vector<Expectation>& expectations);
 // A line for the summary, and one for each that is not met; "" without expectations.

@@ -72,22 +72,10 @@ std::map<uint64_t, TrialResult> ReadAll(const PlannedSweep& planned) {
 }
 
 int ExitStatusOf(const SweepResults& results) {
-  int status = results.rows.size() < results.points ? 1 : 0;
+  int status = results.rows.size() < results.points ? kWrong : kDone;
   for (const SweepRow& row : results.rows) {
-    switch (row.result.status) {
-      case TrialStatus::kDone:
-      case TrialStatus::kInfeasible:
-        break;
-      case TrialStatus::kWrong:
-        status = std::max(status, 1);
-        break;
-      case TrialStatus::kFault:
-        status = std::max(status, 3);
-        break;
-      case TrialStatus::kError:
-        status = 4;
-        break;
-    }
+    if (row.result.status != TrialStatus::kInfeasible)
+      status = std::max<int>(status, ExitStatusOf(row.result.status));
   }
   return status;
 }
@@ -108,6 +96,7 @@ void RunPoints(const PlannedSweep& planned, const SweepOptions& options, const C
   trials.jobs = options.jobs;
   trials.traces = planned.grid.traces;
   trials.verify = planned.grid.verify;
+  trials.judge = true;
   if (planned.grid.traces) trials.directory = planned.out + "/points";
   trials.name_of = [&points](size_t number) { return std::to_string(points[number]); };
   TrialProgress progress("sweep", points.size(), messages);

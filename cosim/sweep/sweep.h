@@ -63,9 +63,10 @@ std::vector<uint64_t> PointsToRun(const PlannedSweep& planned, const Shard& shar
 SweepResults CollectSweep(const PlannedSweep& planned);
 
 // The whole command. Results and files are named on `out`, progress goes to `messages`. Returns the
-// exit status: 0 all points ended (infeasible ones are results); 1 one has wrong numbers, or points
-// are missing; 3 the card failed in one; 4 a process died. Throws Error(kBadInput) for the grid, or
-// if `out` has another sweep, or one that is to be resumed without having been asked.
+// exit status: 0 all points ended (infeasible ones are results); 1 one has wrong numbers or does
+// not keep [expect], or points are missing; 3 the card failed in one; 4 a process died. Throws
+// Error(kBadInput) for the grid, or if `out` has another sweep, or one that is to be resumed
+// without having been asked.
 int RunSweep(const SweepOptions& options, const ConfigReader& reader, std::ostream& out,
              std::ostream& messages);
 

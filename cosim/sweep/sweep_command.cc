@@ -73,7 +73,8 @@ void AddSweepCommand(
   command_line::Command& command =
       root.AddCommand("sweep", "Run many configurations, which a grid of keys and values makes");
   command.Footer(
-      "Exit status: 0 every point ended, infeasible ones are results; 1 a point has wrong numbers, "
+      "Exit status: 0 every point ended, infeasible ones are results; 1 a point has wrong numbers "
+      "or does not keep what [expect] says, "
       "or points are missing; 2 bad input; 3 the card failed in a point; 4 a process died. The "
       "form "
       "of GRID and the results are in docs/sweeps.md.");

@@ -2,6 +2,7 @@
 #include "cosim/trials/run_trials.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <chrono>
@@ -16,11 +17,9 @@
 #include "base/files.h"
 #include "base/interrupt.h"
 #include "cosim/host/child_process.h"
-#include "cosim/report/expectations.h"
-#include "cosim/report/report.h"
 #include "cosim/report/report_energy.h"
 #include "cosim/report/report_usage.h"
-#include "cosim/session/session.h"
+#include "cosim/verdict/judged_run.h"
 
 namespace spyre::cosim {
 namespace {
@@ -57,23 +56,77 @@ TrialResult Failed(TrialStatus status, const char* reason) {
   return result;
 }
 
+// The figures of a run that has come to its end.
+TrialResult FiguresOf(const RunResult& run) {
+  const OperationUsage launches = UsageOfLaunches(run);
+  const std::optional<LaunchEnergy> energy = EnergyOfLaunches(run);
+  const double energy_uj = energy ? energy->TotalUj() : 0;  // 0: nothing was launched
+  const auto launch_ps = static_cast<double>(run.launch_end_ps - run.launch_begin_ps);
+  double device_ps = 0, kernels = 0, macs = 0, read = 0, written = 0;
+  for (const flex::CompletedOperation& operation : run.launches) {
+    if (!run.IsKernel(operation)) continue;
+    kernels += 1;
+    device_ps += static_cast<double>(operation.finished_ps - operation.started_ps);
+    macs += static_cast<double>(operation.macs);
+    read += static_cast<double>(operation.device_bytes_read);
+    written += static_cast<double>(operation.device_bytes_written);
+  }
+  TrialResult result;
+  result.numbers = {launch_ps / 1000,
+                    device_ps / 1000,
+                    static_cast<double>(run.end_ps - run.begin_ps) / 1000,
+                    kernels,
+                    macs,
+                    device_ps == 0 ? 0 : macs / device_ps,  // MAC/ps are TMAC/s
+                    read,
+                    written,
+                    launches.roofline.compute_share,
+                    launches.roofline.memory_share,
+                    static_cast<double>(run.plan.cores_used),
+                    static_cast<double>(run.plan.lx_bytes_used),
+                    energy_uj,
+                    energy ? energy->UjPerToken().value_or(NAN) : NAN,
+                    energy_uj * launch_ps / 1e6};
+  result.texts = {launches.roofline.bound.resource, DivisionText(run.plan)};
+  return result;
+}
+
+// What `judged` is told, in its words.
+void SetVerdict(const JudgedRun& judged, TrialResult& result) {
+  result.status = judged.Status() == kDone ? TrialStatus::kDone : TrialStatus::kWrong;
+  result.unmet = judged.Unmet();
+  if (!judged.Verified().value_or(true)) {
+    result.status = TrialStatus::kWrong;
+    const Verification& verification = *judged.result.verification;
+    result.reason = fmt::format("{} of {} elements of the outputs are wrong",
+                                verification.mismatches, verification.elements);
+  } else if (!judged.difference.empty()) {
+    result.status = TrialStatus::kWrong;
+    result.reason = "it differs from the run that output.compare asks for: " + judged.difference;
+  } else if (!result.unmet.empty()) {
+    result.status = TrialStatus::kUnmet;
+    result.reason = fmt::format("{}", fmt::join(result.unmet, "; "));
+  }
+}
+
 TrialResult RunTrial(size_t number, const TrialConfig& config, const TrialOptions& options,
                      const std::string& directory) {
   try {
     RunConfig trial = config(number);
-    trial.trace.enabled = options.traces;
+    const ExpectConfig& expect = trial.expect;
+    const bool judged_by_trace = options.judge && (!expect.rules.empty() || !expect.digest.empty());
+    trial.trace.enabled = options.traces || judged_by_trace;
     trial.output.tensors = false;
     trial.output.inputs = false;
-    trial.output.compare = Comparison::kNone;
-    if (!options.verify) trial.workload.functional = false;
-    const RunResult run = RunSession(trial, directory);
-    if (!options.directory.empty())
-      WriteFile(directory + "/report.json", ReportJson(run, nullptr), "report");
-    TrialResult result = FiguresOf(run);
-    if (options.verify) {
-      for (const Expectation& expectation : ExpectationsOf(run))
-        if (!expectation.met) result.unmet.push_back(expectation.key + ": " + expectation.found);
+    if (!options.verify) {
+      trial.workload.functional = false;
+      trial.output.compare = Comparison::kNone;
     }
+    if (!options.judge) trial.expect = {};
+    const JudgedRun judged = RunAndJudge(trial, directory);
+    if (!options.directory.empty()) WriteReport(judged);
+    TrialResult result = FiguresOf(judged.result);
+    SetVerdict(judged, result);
     return result;
   } catch (const Error& error) {
     if (LastInterruption() != 0) throw;
@@ -106,46 +159,6 @@ std::string Answer(size_t number, const TrialConfig& config, const TrialOptions&
 
 size_t JobsOf(uint64_t jobs) {
   return jobs > 0 ? jobs : std::max(1u, std::thread::hardware_concurrency());
-}
-
-TrialResult FiguresOf(const RunResult& run) {
-  const OperationUsage launches = UsageOfLaunches(run);
-  const std::optional<LaunchEnergy> energy = EnergyOfLaunches(run);
-  const double energy_uj = energy ? energy->TotalUj() : 0;  // 0: nothing was launched
-  const auto launch_ps = static_cast<double>(run.launch_end_ps - run.launch_begin_ps);
-  double device_ps = 0, kernels = 0, macs = 0, read = 0, written = 0;
-  for (const flex::CompletedOperation& operation : run.launches) {
-    if (!run.IsKernel(operation)) continue;
-    kernels += 1;
-    device_ps += static_cast<double>(operation.finished_ps - operation.started_ps);
-    macs += static_cast<double>(operation.macs);
-    read += static_cast<double>(operation.device_bytes_read);
-    written += static_cast<double>(operation.device_bytes_written);
-  }
-  TrialResult result;
-  result.status = TrialStatus::kDone;
-  if (run.verification && !run.verification->passed()) {
-    result.status = TrialStatus::kWrong;
-    result.reason = fmt::format("{} of {} elements of the outputs are wrong",
-                                run.verification->mismatches, run.verification->elements);
-  }
-  result.numbers = {launch_ps / 1000,
-                    device_ps / 1000,
-                    static_cast<double>(run.end_ps - run.begin_ps) / 1000,
-                    kernels,
-                    macs,
-                    device_ps == 0 ? 0 : macs / device_ps,  // MAC/ps are TMAC/s
-                    read,
-                    written,
-                    launches.roofline.compute_share,
-                    launches.roofline.memory_share,
-                    static_cast<double>(run.plan.cores_used),
-                    static_cast<double>(run.plan.lx_bytes_used),
-                    energy_uj,
-                    energy ? energy->UjPerToken().value_or(NAN) : NAN,
-                    energy_uj * launch_ps / 1e6};
-  result.texts = {launches.roofline.bound.resource, DivisionText(run.plan)};
-  return result;
 }
 
 void RunTrials(size_t count, const TrialConfig& config, const TrialOptions& options,

@@ -27,10 +27,11 @@ struct TrialOptions {
   // Files of trial N go to DIRECTORY/N and stay there; "": a scratch directory, gone at the end.
   std::string directory;
   std::function<std::string(size_t number)> name_of;  // of its directory instead of N; may be empty
-  bool traces = false;  // else no trial records one, whatever its configuration says
+  bool traces = false;  // else a trial records one only where it is judged by it
   // Data move and are verified as the configuration says; else the times alone are simulated, which
   // are the same.
   bool verify = false;
+  bool judge = false;  // by what the configuration expects ([expect])
 };
 
 // Runs trials 0 .. count-1 and tells `ended` each result as soon as it is there, in the order in
@@ -43,9 +44,6 @@ void RunTrials(size_t count, const TrialConfig& config, const TrialOptions& opti
 std::vector<TrialResult> RunTrials(const std::vector<RunConfig>& configs,
                                    const TrialOptions& options,
                                    const std::function<void(size_t done)>& progress = {});
-
-// The figures of a run that has come to its end.
-TrialResult FiguresOf(const RunResult& run);
 
 // processes at a time, by a --jobs option
 size_t JobsOf(uint64_t jobs);

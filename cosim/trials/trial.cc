@@ -17,8 +17,8 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr std::array<const char*, 5> kStatusNames = {"done", "wrong", "infeasible", "fault",
-                                                     "error"};
+constexpr std::array<const char*, 6> kStatusNames = {"done",       "unmet", "wrong",
+                                                     "infeasible", "fault", "error"};
 
 const Json& FieldOf(const Json& json, const char* name) {
   const auto found = json.find(name);
@@ -84,6 +84,35 @@ std::string FigureText(const Figure& figure, double value) {
   if (unit == "ns") return trace::FormatTime(static_cast<uint64_t>(value * 1000));
   if (unit == "bytes") return trace::FormatBytes(static_cast<uint64_t>(value));
   return fmt::format("{:.6g}{}{}", value, unit.empty() ? "" : " ", unit);
+}
+
+ExitStatus ExitStatusOf(TrialStatus status) {
+  switch (status) {
+    case TrialStatus::kDone:
+      return kDone;
+    case TrialStatus::kUnmet:
+    case TrialStatus::kWrong:
+      return kWrong;
+    case TrialStatus::kInfeasible:
+      return kBadInputStatus;
+    case TrialStatus::kFault:
+      return kFaultStatus;
+    case TrialStatus::kError:
+      break;
+  }
+  return kBugStatus;
+}
+
+void RequireEnded(const TrialResult& result) {
+  if (result.ended()) return;
+  switch (result.status) {
+    case TrialStatus::kInfeasible:
+      throw Error(ErrorKind::kBadInput, result.reason);
+    case TrialStatus::kFault:
+      throw Error(ErrorKind::kDeviceFault, result.reason);
+    default:
+      throw Error(ErrorKind::kInternal, result.reason);
+  }
 }
 
 Json ToJson(const TrialResult& result) {

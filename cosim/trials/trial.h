@@ -10,16 +10,19 @@
 #include <string>
 #include <vector>
 
+#include "cosim/verdict/exit_status.h"
+
 namespace spyre::cosim {
 
 enum class TrialStatus : uint8_t {
   kDone,
+  kUnmet,       // it ran, and does not keep what its configuration expects ([expect])
   kWrong,       // it ran, and its numbers are wrong
   kInfeasible,  // the configuration or the compiler refuses it
   kFault,       // the card reported an error or hung
   kError,       // this program is wrong, or the process was killed
 };
-const char* Name(TrialStatus status);  // "done", "wrong", "infeasible", "fault", "error"
+const char* Name(TrialStatus status);  // "done", "unmet", "wrong", "infeasible", "fault", "error"
 
 // A figure that every trial has which ran to its end, unless it says otherwise.
 struct Figure {
@@ -45,13 +48,20 @@ struct TrialResult {
   std::vector<double> numbers;
   std::vector<std::string> texts;  // one for each of TextFigures(); empty likewise
   double wall_s = 0;               // of the host; differs from run to run
-  // What the configuration expects ([expect]) and a verified trial did not show.
+  // What the configuration expects ([expect]) and a judged trial did not show.
   std::vector<std::string> unmet;
 
   bool ended() const { return !numbers.empty(); }
+  // It has ended, and nobody found a wrong number.
+  bool right() const { return status == TrialStatus::kDone || status == TrialStatus::kUnmet; }
   // A figure of a trial that has ended.
   double Number(const std::string& figure) const { return numbers[NumberFigure(figure)]; }
 };
+
+// The exit status of a command whose only trial this is.
+ExitStatus ExitStatusOf(TrialStatus status);
+// Throws the error that kept a trial from its end.
+void RequireEnded(const TrialResult& result);
 
 // {"status": ..., "reason": ..., FIGURE: ..., "wall_s": ...}; figures of a trial that did not end
 // are not there, nor are those of which there is none.

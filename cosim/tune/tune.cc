@@ -123,12 +123,7 @@ class Tuner {
 
   // Called before anything else is tried.
   void RequireGiven(const TrialResult& given) const {
-    if (!given.ended()) {
-      const ErrorKind kind = given.status == TrialStatus::kInfeasible ? ErrorKind::kBadInput
-                             : given.status == TrialStatus::kFault    ? ErrorKind::kDeviceFault
-                                                                      : ErrorKind::kInternal;
-      throw Error(kind, given.reason);
-    }
+    RequireEnded(given);
     if (std::isnan(given.numbers[result_.objective])) {
       throw BadInput("--objective {}: a run of {} has no {}", options_.objective, options_.config,
                      NumberFigures()[result_.objective].name)
@@ -142,16 +137,12 @@ class Tuner {
     for (size_t i = 0; i < std::min(candidates.size(), kMostVerified); ++i) {
       result_.best = candidates[i];
       WriteFile(result_.plan_path, PlanFile(Apply(result_.best_trial().plan), result_), "plan");
-      if (!result_.functional) return;
       TrialOptions trials;
-      trials.verify = true;
-      RunTrials(
-          1, [&](size_t) { return LoadConfig(result_.plan_path); }, trials,
-          [&](size_t, TrialResult verified) {
-            result_.verified.push_back({result_.best, std::move(verified)});
-          });
-      result_.is_right = result_.verified.back().result.status == TrialStatus::kDone;
-      if (result_.is_right) return;
+      trials.verify = result_.functional;
+      trials.judge = true;
+      result_.judged = RunTrials({LoadConfig(result_.plan_path)}, trials).front();
+      if (result_.functional) result_.verified.push_back({result_.best, result_.judged});
+      if (result_.is_right()) return;
     }
     // A plan with wrong numbers is not a plan.
     std::error_code ignored;

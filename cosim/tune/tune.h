@@ -44,12 +44,8 @@ struct TuneResult {
   SearchResult search;
   std::vector<VerifiedPlan> verified;  // in the order of SearchResult::best; all but the last wrong
   size_t best = 0;                     // of SearchResult::trials
-  bool is_right = true;                // the best plan verified, or was not to be
-  // What the configuration of the best plan expects and did not come.
-  std::vector<std::string> Unmet() const {
-    return is_right && !verified.empty() ? verified.back().result.unmet
-                                         : std::vector<std::string>();
-  }
+  TrialResult judged;                  // the best plan's last run, with data where it has them
+  bool is_right() const { return judged.right(); }
   std::string plan_path, csv_path, lines_path, page_path;
 
   const TuneTrial& given() const { return search.trials.front(); }

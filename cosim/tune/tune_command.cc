@@ -62,7 +62,7 @@ void AddTuneCommand(
         CatchInterrupts(0);
         const TuneResult result = Tune(a->options, reader, std::cerr);
         std::cout << (a->json ? ToJson(result).dump(2) + "\n" : ToText(result, program(), width()));
-        return result.is_right && result.Unmet().empty() ? 0 : 1;
+        return ExitStatusOf(result.judged.status);
       });
 }
 

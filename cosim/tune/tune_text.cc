@@ -30,16 +30,16 @@ std::string CountsText(const TuneResult& result) {
 }
 
 std::string VerifiedText(const TuneResult& result) {
-  if (!result.functional) return "not verified: timing only (workload.functional = false)\n";
   std::string text;
   for (const VerifiedPlan& plan : result.verified) {
-    if (plan.result.status == TrialStatus::kDone) continue;
+    if (plan.result.right()) continue;
     text += fmt::format("WRONG: {}: {}\n", TextOf(result.search.trials[plan.trial].plan),
                         plan.result.reason);
   }
-  for (const std::string& unmet : result.Unmet()) text += "NOT MET " + unmet + "\n";
-  return text + (result.is_right ? "verified: the best plan was run with data\n"
-                                 : "no plan that was run with data is right\n");
+  for (const std::string& unmet : result.judged.unmet) text += "NOT MET " + unmet + "\n";
+  if (!result.functional) return text + "not verified: timing only (workload.functional = false)\n";
+  return text + (result.is_right() ? "verified: the best plan was run with data\n"
+                                   : "no plan that was run with data is right\n");
 }
 
 // Plans of the same figure as one above are left out: most of them differ in what has no influence.
@@ -98,7 +98,7 @@ std::string ToText(const TuneResult& result, const std::string& program, size_t 
   const char* const figure = NumberFigures()[result.objective].name;
   const std::string history = fmt::format("History: {}\n         {}\nPage:    {}\n",
                                           result.csv_path, result.lines_path, result.page_path);
-  if (!result.is_right) {
+  if (!result.is_right()) {
     return Wrap(fmt::format("{}: {} {} as given; no plan to take\n", result.config, figure,
                             FigureText(result, result.given())) +
                     CountsText(result) + VerifiedText(result) + ReasonsText(result),

@@ -12,15 +12,13 @@
 #include "base/error.h"
 #include "base/interrupt.h"
 #include "cosim/config/config.h"
-#include "cosim/session/session.h"
+#include "cosim/verdict/judged_run.h"
 #include "driver/pci.h"
 #include "driver/vfio_transport.h"
 #include "driver/vfio_user_transport.h"
 
 namespace spyre::cosim {
 namespace {
-
-constexpr int kGood = 0, kWrong = 1;  // exit statuses
 
 constexpr const char* kRunInterval = "100us";
 constexpr const char* kCardInterval = "1";  // a second, as the public tool
@@ -69,15 +67,16 @@ SmiSettings SettingsOf(const SmiArguments& args) {
 
 int WatchRun(const SmiArguments& args, PrintingMonitor& monitor, const SmiHelpers& helpers) {
   CatchInterrupts(0);
-  const RunConfig config = LoadConfig(args.config, args.sets);
+  const RunConfig config = helpers.read_config(args.config, args.sets);
   const std::string out =
       args.out.empty() ? "out/" + std::filesystem::path(args.config).stem().string() : args.out;
   SessionOptions options;
   options.inputs = {args.config};
   options.warn = helpers.warn;
   options.monitor = &monitor;
-  const RunResult result = RunSession(config, out, options);
-  return !result.verification || result.verification->passed() ? kGood : kWrong;
+  const JudgedRun run = RunAndJudge(config, out, options);
+  WriteReport(run);
+  return run.Status();
 }
 
 std::unique_ptr<driver::Transport> OpenCard(const std::string& backend) {
@@ -125,7 +124,7 @@ int WatchCard(const SmiArguments& args, PrintingMonitor& monitor) {
     card->Advance(monitor.interval_ps());
     monitor.Take(ReadThroughRegisters(*card));
   }
-  return kGood;
+  return kDone;
 }
 
 int Smi(const SmiArguments& args, const SmiHelpers& helpers) {
@@ -147,11 +146,12 @@ void AddSmiCommand(command_line::Command& root, const SmiHelpers& helpers) {
   using command_line::Words;
   command_line::Command& command =
       root.AddCommand("smi", "Watch a card as the card's public monitor does (docs/telemetry.md)");
-  command.Footer(helpers.exit_text);
+  command.Footer(kExitText);
   const auto args = std::make_shared<SmiArguments>();
   SmiArguments& a = *args;
   command
-      .Add("CONFIG", a.config, "configuration to run; a line for each interval of simulated time")
+      .Add("CONFIG", a.config,
+           "what is run, as CONFIG of `run`; a line for each interval of simulated time")
       .Completes(Words::kFiles);
   helpers.add_sets(command, a.sets);
   command

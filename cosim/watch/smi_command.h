@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/command_line/command_line.h"
+#include "cosim/config/config.h"
 #include "cosim/smi/printing_monitor.h"
 
 namespace spyre::cosim {
@@ -17,7 +18,7 @@ namespace spyre::cosim {
 struct SmiHelpers {
   void (*add_sets)(command_line::Command& command, std::vector<std::string>& sets);
   void (*warn)(const std::vector<std::string>& warnings);
-  const char* exit_text;
+  RunConfig (*read_config)(const std::string& path, const std::vector<std::string>& sets);
 };
 void AddSmiCommand(command_line::Command& root, const SmiHelpers& helpers);
 

@@ -56,12 +56,7 @@ void AskSingles(const WhatIfOptions& options, const ConfigReader& reader, std::o
   }
   std::vector<TrialResult> results = Run(options, reader, changes, messages);
   what_if.base = std::move(results[0]);
-  if (!what_if.base.ended()) {
-    const ErrorKind kind = what_if.base.status == TrialStatus::kInfeasible ? ErrorKind::kBadInput
-                           : what_if.base.status == TrialStatus::kFault    ? ErrorKind::kDeviceFault
-                                                                           : ErrorKind::kInternal;
-    throw Error(kind, what_if.base.reason);
-  }
+  RequireEnded(what_if.base);
   const double figure = what_if.base.Number(what_if.figure.name);
   if (figure == 0 || std::isnan(figure)) {
     throw BadInput("--figure {}: {}, so that no change of it can be told", what_if.figure.name,

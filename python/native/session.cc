@@ -5,16 +5,14 @@
 
 #include <pybind11/stl.h>
 
-#include <optional>
 #include <string>
 #include <vector>
 
 #include "base/error.h"
-#include "base/files.h"
 #include "base/interrupt.h"
 #include "cosim/cli/run_command.h"
 #include "cosim/report/report.h"
-#include "cosim/session/compare.h"
+#include "cosim/verdict/judged_run.h"
 #include "python/native/bindings.h"
 
 namespace spyre::python {
@@ -41,38 +39,33 @@ py::dict RunConfiguration(const std::string& path, const std::vector<std::string
                           const std::string& out, const std::string& transport,
                           const py::function& progress) {
   Listener listener(progress);
-  cosim::RunResult result;
-  std::optional<cosim::RunDigest> reference;
+  cosim::JudgedRun run;
+  cosim::ExitStatus status;
   std::string report, summary;
   {
     const py::gil_scoped_release released;
     CatchInterrupts(0);
     cosim::RunConfig config = cosim::ConfigOf(path, sets, {});
     if (!transport.empty()) config.trace.enabled = false;  // the card's events are elsewhere
-    if (config.output.compare != cosim::Comparison::kNone)
-      reference = cosim::RunReference(config, out + "/timed");
     cosim::SessionOptions options;
     options.progress = &listener;
     options.transport = transport;
     if (!path.empty()) options.inputs = {path};
-    result = cosim::RunSession(config, out, options);
-    const cosim::RunDigest* const other = reference ? &*reference : nullptr;
-    const std::vector<cosim::Expectation> expectations = cosim::ExpectationsOf(result);
-    report = cosim::ReportJson(result, other, expectations);
-    summary = cosim::ReportSummary(result, "spyre-cosim", other, {}, expectations);
-    WriteFile(out + "/report.json", report, "report");
-    if (const Error* const error = cosim::MemberError(result)) throw *error;
-    if (!result.unwritten.empty()) throw BadInput("{}", result.unwritten);
+    run = cosim::RunAndJudge(config, out, options);
+    report = cosim::WriteReport(run);
+    summary = cosim::ReportSummary(run.result, "spyre-cosim", run.other(), {}, run.expectations);
+    status = run.Status();
   }
   py::dict fields;
+  fields["exit_status"] = static_cast<int>(status);
   fields["report"] = report;
   fields["summary"] = summary;
-  fields["tensors"] = result.tensor_paths;
-  fields["trace"] = result.trace_path;
-  fields["warnings"] = result.warnings;
-  fields["verified"] = result.verification ? py::cast(result.verification->passed()) : py::none();
-  fields["difference"] =
-      reference ? cosim::Difference(cosim::DigestOf(result), *reference) : std::string();
+  fields["tensors"] = run.result.tensor_paths;
+  fields["trace"] = run.result.trace_path;
+  fields["warnings"] = run.result.warnings;
+  fields["verified"] = run.Verified();
+  fields["difference"] = run.difference;
+  fields["unmet"] = run.Unmet();
   return fields;
 }
 

@@ -12,7 +12,7 @@ import tempfile
 import threading
 import weakref
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, Callable, Dict, Iterable, Iterator, Mapping, NamedTuple, Optional, Tuple, Union
+from typing import Any, Callable, Dict, Iterable, Iterator, List, Mapping, NamedTuple, Optional, Tuple, Union
 
 import numpy as np
 
@@ -45,6 +45,8 @@ class Result:
     report: report.json as a dictionary (docs/report.md)
     verified: whether the results are right, and those of the comparison that output.compare asks for; None if nobody checked
     difference: the first thing in which the comparison differs, or ""
+    unmet: what the configuration expects ([expect]) and did not come, a text for each
+    exit_status: that of ``spyre-cosim run``: 0, or 1 if a result is wrong or something expected did not come
     tensors: NumPy arrays by name
     summary: what ``spyre-cosim run`` prints
     directory, trace: where its files are
@@ -56,6 +58,8 @@ class Result:
         self.report: Dict[str, Any] = json.loads(fields["report"])
         self.difference: str = fields["difference"]
         self.verified: Optional[bool] = False if self.difference else fields["verified"]
+        self.unmet: List[str] = fields["unmet"]
+        self.exit_status: int = fields["exit_status"]
         self.summary: str = fields["summary"]
         self.tensors = Tensors(fields["tensors"])
         self.trace: str = fields["trace"]
@@ -129,7 +133,7 @@ def run(
     progress: called in the caller's thread with phase, done and total
     transport: "vfio-user:DIR": on a card that is served there
 
-    Raises BadInput, DeviceFault or InternalError. A result that is wrong raises nothing: see ``Result.verified``.
+    Raises BadInput, DeviceFault or InternalError. A result that is wrong raises nothing: see ``Result.exit_status`` and ``Result.verified``.
     KeyboardInterrupt ends the run.
     """
     if out is not None:

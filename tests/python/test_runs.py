@@ -46,7 +46,8 @@ class Runs(unittest.TestCase):
         self.assertFalse(os.path.exists(directory), "a temporary directory goes with its result")
 
     def test_a_comparison_that_differs_is_not_verified(self):
-        fields = {"report": "{}", "summary": "", "tensors": {}, "trace": "", "warnings": [], "verified": True}
+        fields = {"report": "{}", "summary": "", "tensors": {}, "trace": "", "warnings": [], "verified": True,
+                  "unmet": [], "exit_status": 0}
         self.assertIs(sc.Result("out", {**fields, "difference": ""}, "").verified, True)
         self.assertIs(sc.Result("out", {**fields, "difference": "the output"}, "").verified, False)
 

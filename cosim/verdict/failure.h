@@ -6,7 +6,7 @@
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 
-#include "cosim/cli/exit_status.h"
+#include "cosim/verdict/exit_status.h"
 
 namespace spyre::cosim {
 

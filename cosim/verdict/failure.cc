@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cosim/cli/failure.h"
+#include "cosim/verdict/failure.h"
 
 #include <fmt/format.h>
 
