@@ -6,21 +6,21 @@ import { seriesColor } from "./counters";
 import type { Row } from "./rows";
 import type { Timeline } from "./timeline";
 
-export function placeLabels(t: Timeline, rows: Row[]): void {
-  const key = `${t.scroll} ${t.cssHeight} ${t.labelWidth} ${t.scale} ${t.theme.dark} ${rows.map((r) => r.id + r.open).join()}`;
-  if (key === t.labelsKey) return;
-  t.labelsKey = key;
-  t.labels.style.width = `${t.labelWidth}px`;
-  t.labels.style.top = `${t.top}px`;
+export function placeLabels(view: Timeline, rows: Row[]): void {
+  const key = `${view.scroll} ${view.cssHeight} ${view.labelWidth} ${view.scale} ${view.theme.dark} ${rows.map((r) => r.id + r.open).join()}`;
+  if (key === view.labelsKey) return;
+  view.labelsKey = key;
+  view.labels.style.width = `${view.labelWidth}px`;
+  view.labels.style.top = `${view.top}px`;
   const focused = document.activeElement instanceof HTMLElement ? document.activeElement.dataset.row : undefined;
-  t.labels.replaceChildren(...rows.map((row) => {
+  view.labels.replaceChildren(...rows.map((row) => {
     const element = document.createElement("div");
     element.className = `label ${row.type}`;
     element.dataset.row = row.id;
-    element.style.top = `${t.rowTop(row) - t.top}px`;
+    element.style.top = `${view.rowTop(row) - view.top}px`;
     element.style.height = `${row.height}px`;
-    element.style.lineHeight = `${Math.min(row.height, 30 * t.scale)}px`;
-    element.style.paddingLeft = `${(6 + row.depth * 14) * t.scale}px`;
+    element.style.lineHeight = `${Math.min(row.height, 30 * view.scale)}px`;
+    element.style.paddingLeft = `${(6 + row.depth * 14) * view.scale}px`;
     element.setAttribute("role", "treeitem");
     element.setAttribute("aria-level", String(row.depth + 1));
     element.tabIndex = row.open === null ? -1 : 0;
@@ -31,9 +31,9 @@ export function placeLabels(t: Timeline, rows: Row[]): void {
       arrow.textContent = row.open ? "\u25be" : "\u25b8";
       arrow.ariaHidden = "true";
       element.append(arrow);
-      element.addEventListener("click", () => t.toggleRow(row));
+      element.addEventListener("click", () => view.toggleRow(row));
       element.addEventListener("keydown", (event) => {
-        if (event.key === "Enter" || event.key === " ") { t.toggleRow(row); event.preventDefault(); event.stopPropagation(); }
+        if (event.key === "Enter" || event.key === " ") { view.toggleRow(row); event.preventDefault(); event.stopPropagation(); }
       });
     }
     const name = document.createElement("span");
@@ -51,7 +51,7 @@ export function placeLabels(t: Timeline, rows: Row[]): void {
         legend.className = "legend";
         for (const s of row.counter.series) {
           const dot = document.createElement("i");
-          dot.style.background = css(seriesColor(s, t.theme));
+          dot.style.background = css(seriesColor(s, view.theme));
           legend.append(dot, s.name);
         }
         element.append(legend);
@@ -60,7 +60,7 @@ export function placeLabels(t: Timeline, rows: Row[]): void {
     return element;
   }));
   if (focused !== undefined) {
-    for (const element of t.labels.children) {
+    for (const element of view.labels.children) {
       if ((element as HTMLElement).dataset.row === focused) (element as HTMLElement).focus({ preventScroll: true });
     }
   }

@@ -37,10 +37,10 @@ export function flowChain(run: Run, flow: number[]): number[] {
 }
 
 export class Overlay {
-  constructor(private readonly t: Timeline) {}
+  constructor(private readonly view: Timeline) {}
 
   draw(g: CanvasRenderingContext2D): void {
-    if (this.t.showPath) for (const run of this.t.runs) for (const path of this.t.paths(run)) this.drawPath(g, run, path);
+    if (this.view.showPath) for (const run of this.view.runs) for (const path of this.view.paths(run)) this.drawPath(g, run, path);
     this.drawFlow(g);
     this.drawSelection(g);
   }
@@ -48,23 +48,23 @@ export class Overlay {
   // Through the units, in the order of time.
   private drawPath(g: CanvasRenderingContext2D, run: Run, path: Path): void {
     const { segments } = path;
-    if (segments.length === 0 || segments[0].start > this.t.to || segments[segments.length - 1].end < this.t.from) return;
+    if (segments.length === 0 || segments[0].start > this.view.to || segments[segments.length - 1].end < this.view.from) return;
     const lanes = new Map<number, number | null>();
-    const color = this.t.theme.dark ? "#ff5fa8" : "#c2106a";
+    const color = this.view.theme.dark ? "#ff5fa8" : "#c2106a";
     g.strokeStyle = color;
-    g.lineWidth = 1.6 * this.t.scale;
+    g.lineWidth = 1.6 * this.view.scale;
     g.lineJoin = "round";
     g.beginPath();
     let isDown = false, lastX = -1e9, lastY = 0;
     for (const segment of segments) {
-      if (segment.end < this.t.from || segment.start > this.t.to) continue;
-      const a = this.t.x(segment.start), b = this.t.x(segment.end);
+      if (segment.end < this.view.from || segment.start > this.view.to) continue;
+      const a = this.view.x(segment.start), b = this.view.x(segment.end);
       let y: number | null | undefined = lanes.get(segment.track);
       if (y === undefined) lanes.set(segment.track, y = segment.track < 0 ? null : this.centre(run, segment.track));
       if (y === null || y === undefined) { isDown = false; continue; } // the launch, or a unit that is not shown
       if (isDown && b - lastX < 0.7 && Math.abs(y - lastY) < 0.5) continue;
-      if (!isDown) g.moveTo(Math.max(a, this.t.labelWidth), y); else g.lineTo(a, y);
-      g.lineTo(Math.min(b, this.t.cssWidth + 4), y);
+      if (!isDown) g.moveTo(Math.max(a, this.view.labelWidth), y); else g.lineTo(a, y);
+      g.lineTo(Math.min(b, this.view.cssWidth + 4), y);
       isDown = true;
       lastX = b;
       lastY = y;
@@ -73,13 +73,13 @@ export class Overlay {
   }
 
   private centre(run: Run, track: number, lane = 0): number | null {
-    for (const row of this.t.rowList()) {
+    for (const row of this.view.rowList()) {
       if (row.run !== run) continue;
       if (row.type === "track" && row.tracks[0].index === track) {
-        return this.t.rowTop(row) + (lane + 0.5) * kLane * this.t.scale;
+        return this.view.rowTop(row) + (lane + 0.5) * kLane * this.view.scale;
       }
       if (row.type === "group" && row.open === false && row.tracks.some((t) => t.index === track)) {
-        return this.t.rowTop(row) + row.height / 2;
+        return this.view.rowTop(row) + row.height / 2;
       }
     }
     return null;
@@ -87,19 +87,19 @@ export class Overlay {
 
   // Draws the flow from the call of the host through the card to the interrupt.
   private drawFlow(g: CanvasRenderingContext2D): void {
-    if (this.t.selection === null || this.t.flowSlices.length === 0) return;
-    const run = this.t.selection.run;
-    const chain = flowChain(run, this.t.flowSlices);
-    g.strokeStyle = this.t.theme.accent;
-    g.fillStyle = this.t.theme.accent;
-    g.lineWidth = 1.5 * this.t.scale;
+    if (this.view.selection === null || this.view.flowSlices.length === 0) return;
+    const run = this.view.selection.run;
+    const chain = flowChain(run, this.view.flowSlices);
+    g.strokeStyle = this.view.theme.accent;
+    g.fillStyle = this.view.theme.accent;
+    g.lineWidth = 1.5 * this.view.scale;
     for (let i = 0; i + 1 < chain.length; ++i) {
       const a = chain[i], b = chain[i + 1];
       const y0 = this.centre(run, run.trackOf(a).index, run.lane[a]), y1 = this.centre(run, run.trackOf(b).index, run.lane[b]);
       if (y0 === null || y1 === null) continue;
       const isAnswer = run.kindOf(b).category === "host";
-      const x0 = this.t.x(isAnswer ? run.endOf(a) : run.start[a]);
-      const x1 = this.t.x(isAnswer ? run.endOf(b) : run.start[b]);
+      const x0 = this.view.x(isAnswer ? run.endOf(a) : run.start[a]);
+      const x1 = this.view.x(isAnswer ? run.endOf(b) : run.start[b]);
       const bend = Math.max(14, Math.min(60, Math.abs(x1 - x0) / 2));
       g.beginPath();
       g.moveTo(x0, y0);
@@ -107,39 +107,39 @@ export class Overlay {
       g.stroke();
       g.beginPath();
       g.moveTo(x1, y1);
-      g.lineTo(x1 - 6 * this.t.scale, y1 - 3.5 * this.t.scale);
-      g.lineTo(x1 - 6 * this.t.scale, y1 + 3.5 * this.t.scale);
+      g.lineTo(x1 - 6 * this.view.scale, y1 - 3.5 * this.view.scale);
+      g.lineTo(x1 - 6 * this.view.scale, y1 + 3.5 * this.view.scale);
       g.fill();
     }
   }
 
   private drawSelection(g: CanvasRenderingContext2D): void {
-    if (this.t.selection === null) return;
-    const { run, slice } = this.t.selection;
+    if (this.view.selection === null) return;
+    const { run, slice } = this.view.selection;
     const y = this.centre(run, run.trackOf(slice).index, run.lane[slice]);
     if (y === null) return;
-    const a = this.t.x(run.start[slice]), b = Math.max(this.t.x(run.endOf(slice)), a + 2);
-    g.strokeStyle = this.t.theme.text;
+    const a = this.view.x(run.start[slice]), b = Math.max(this.view.x(run.endOf(slice)), a + 2);
+    g.strokeStyle = this.view.theme.text;
     g.lineWidth = 2;
-    g.strokeRect(Math.max(a, this.t.labelWidth - 4) - 1, y - 8 * this.t.scale, Math.min(b, this.t.cssWidth + 8) - Math.max(a, this.t.labelWidth - 4) + 2, 16 * this.t.scale);
+    g.strokeRect(Math.max(a, this.view.labelWidth - 4) - 1, y - 8 * this.view.scale, Math.min(b, this.view.cssWidth + 8) - Math.max(a, this.view.labelWidth - 4) + 2, 16 * this.view.scale);
   }
 
   drawRange(g: CanvasRenderingContext2D): void {
-    if (this.t.range === null) return;
-    const a = Math.max(this.t.labelWidth, this.t.x(this.t.range.from)), b = Math.min(this.t.cssWidth, this.t.x(this.t.range.to));
-    if (b < this.t.labelWidth || a > this.t.cssWidth || b < a) return;
-    const mini = kMini * this.t.scale;
-    g.fillStyle = this.t.theme.dark ? "rgb(125 176 255 / 16%)" : "rgb(31 95 191 / 11%)";
-    g.fillRect(a, mini, b - a, this.t.cssHeight - mini);
-    g.fillStyle = this.t.theme.accent;
-    g.fillRect(a, mini, 1, this.t.cssHeight);
-    g.fillRect(b - 1, mini, 1, this.t.cssHeight);
-    this.t.font(g);
-    const text = time(this.t.range.to - this.t.range.from);
+    if (this.view.range === null) return;
+    const a = Math.max(this.view.labelWidth, this.view.x(this.view.range.from)), b = Math.min(this.view.cssWidth, this.view.x(this.view.range.to));
+    if (b < this.view.labelWidth || a > this.view.cssWidth || b < a) return;
+    const mini = kMini * this.view.scale;
+    g.fillStyle = this.view.theme.dark ? "rgb(125 176 255 / 16%)" : "rgb(31 95 191 / 11%)";
+    g.fillRect(a, mini, b - a, this.view.cssHeight - mini);
+    g.fillStyle = this.view.theme.accent;
+    g.fillRect(a, mini, 1, this.view.cssHeight);
+    g.fillRect(b - 1, mini, 1, this.view.cssHeight);
+    this.view.font(g);
+    const text = time(this.view.range.to - this.view.range.from);
     const width = g.measureText(text).width + 10;
-    const x = Math.max(this.t.labelWidth, Math.min((a + b - width) / 2, this.t.cssWidth - width));
-    g.fillRect(x, mini + 3, width, 17 * this.t.scale);
-    g.fillStyle = this.t.theme.dark ? "#0b0e13" : "#fff";
-    g.fillText(text, x + 5, mini + 3 + 8.5 * this.t.scale);
+    const x = Math.max(this.view.labelWidth, Math.min((a + b - width) / 2, this.view.cssWidth - width));
+    g.fillRect(x, mini + 3, width, 17 * this.view.scale);
+    g.fillStyle = this.view.theme.dark ? "#0b0e13" : "#fff";
+    g.fillText(text, x + 5, mini + 3 + 8.5 * this.view.scale);
   }
 }
