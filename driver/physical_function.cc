@@ -222,8 +222,8 @@ void PhysicalFunction::SetEnabled(FunctionId vf, bool enabled) {
   Admin(enabled ? AdminCommand::ENABLE : AdminCommand::DISABLE, vf, 0, 0, 0);
 }
 
-void PhysicalFunction::SetTimeLimit(FunctionId function, uint32_t us) {
-  Admin(AdminCommand::SET_TIME_LIMIT, function, 0, 0, us);
+void PhysicalFunction::SetTimeLimit(FunctionId function, uint32_t limit_us) {
+  Admin(AdminCommand::SET_TIME_LIMIT, function, 0, 0, limit_us);
 }
 
 void PhysicalFunction::SetWeight(FunctionId function, uint32_t weight) {

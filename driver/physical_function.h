@@ -77,7 +77,7 @@ class PhysicalFunction {
   void SetEnabled(FunctionId vf, bool enabled);
   // Of any function, also of the PF (0). An operation that runs longer ends with TIMED_OUT; 0: the
   // card's own limit. Counts for operations that start later.
-  void SetTimeLimit(FunctionId function, uint32_t us);
+  void SetTimeLimit(FunctionId function, uint32_t limit_us);
   // The share of the function in the engines of the card, relative to those of the others that have
   // work: 1 to 255, after power-on 1.
   void SetWeight(FunctionId function, uint32_t weight);

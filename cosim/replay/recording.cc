@@ -150,75 +150,81 @@ class Parser {
     Require(head.records > 0, start, "an empty chunk");
   }
 
-  void CheckRecord(const Record& r, uint64_t at, size_t count) {
-    Require(r.function <= kTotalVfs, at, "no function has such a number");
-    Require(r.time_ps >= time_ps_ && r.time_ps <= kMaxRecordedPs, at, "time goes backwards");
-    switch (r.kind) {
+  void CheckRecord(const Record& record, uint64_t at, size_t count) {
+    Require(record.function <= kTotalVfs, at, "no function has such a number");
+    Require(record.time_ps >= time_ps_ && record.time_ps <= kMaxRecordedPs, at,
+            "time goes backwards");
+    switch (record.kind) {
       case RecordKind::kConfigRead:
       case RecordKind::kConfigWrite:
-        Require(r.address % 4 == 0 && r.address < 4096, at,
+        Require(record.address % 4 == 0 && record.address < 4096, at,
                 "an offset in configuration space is a multiple of 4 below 4096");
-        return RequireWord(r, at);
+        return RequireWord(record, at);
       case RecordKind::kRead:
       case RecordKind::kWrite:
-        Require(r.unit == 0 || r.unit == 2 || r.unit == 4, at, "BARs are 0, 2 and 4");
-        Require(r.address % 4 == 0, at, "an offset in a BAR is a multiple of 4");
-        return RequireWord(r, at);
+        Require(record.unit == 0 || record.unit == 2 || record.unit == 4, at,
+                "BARs are 0, 2 and 4");
+        Require(record.address % 4 == 0, at, "an offset in a BAR is a multiple of 4");
+        return RequireWord(record, at);
       case RecordKind::kMap:
-        return Map(r, at);
+        return Map(record, at);
       case RecordKind::kUnmap:
-        Require(mappings_.count({r.function, r.address}) != 0, at,
+        Require(mappings_.count({record.function, record.address}) != 0, at,
                 "an unmap of what is not mapped");
-        mapped_bytes_ -= mappings_.at({r.function, r.address});
-        mappings_.erase({r.function, r.address});
+        mapped_bytes_ -= mappings_.at({record.function, record.address});
+        mappings_.erase({record.function, record.address});
         return;
       case RecordKind::kWait:
-        Require(r.unit < kMsiVectors, at, "no such interrupt vector");
-        Require(r.value <= static_cast<uint64_t>(driver::WaitResult::kStalled), at,
+        Require(record.unit < kMsiVectors, at, "no such interrupt vector");
+        Require(record.value <= static_cast<uint64_t>(driver::WaitResult::kStalled), at,
                 "no such outcome of a wait");
-        return Require(r.address <= kMaxRecordedPs, at, "a deadline is out of range");
+        return Require(record.address <= kMaxRecordedPs, at, "a deadline is out of range");
       case RecordKind::kAdvance:
-        return Require(r.value <= r.time_ps - time_ps_, at, "host work longer than its time");
+        return Require(record.value <= record.time_ps - time_ps_, at,
+                       "host work longer than its time");
       case RecordKind::kHostData:
-        return Require(Holds(r.function, r.address, r.data.size()), at,
+        return Require(Holds(record.function, record.address, record.data.size()), at,
                        "host data outside mapped memory");
       case RecordKind::kResponse:
-        Require(r.data.size() == sizeof(Response), at, "a response has 128 bytes");
-        return Require(Holds(r.function, r.address, r.data.size()), at,
+        Require(record.data.size() == sizeof(Response), at, "a response has 128 bytes");
+        return Require(Holds(record.function, record.address, record.data.size()), at,
                        "a response outside mapped memory");
       case RecordKind::kOutput:
-        Require(Holds(r.function, r.address, r.value), at, "an output outside mapped memory");
-        return Require(r.data.size() == (r.value <= kWholeOutputBytes
-                                             ? r.value
-                                             : (r.value + kPageBytes - 1) / kPageBytes * 8),
-                       at, "data of an output do not have its size");
+        Require(Holds(record.function, record.address, record.value), at,
+                "an output outside mapped memory");
+        return Require(
+            record.data.size() == (record.value <= kWholeOutputBytes
+                                       ? record.value
+                                       : (record.value + kPageBytes - 1) / kPageBytes * 8),
+            at, "data of an output do not have its size");
       case RecordKind::kEnd:
-        Require(r.value == count, at, "records are missing");
+        Require(record.value == count, at, "records are missing");
         ended_ = true;
         return;
     }
-    Fail(at, fmt::format("no kind of record has number {}", static_cast<unsigned>(r.kind)));
+    Fail(at, fmt::format("no kind of record has number {}", static_cast<unsigned>(record.kind)));
   }
 
-  void RequireWord(const Record& r, uint64_t at) const {
-    Require(r.value <= UINT32_MAX, at, "a register has 32 bits");
+  void RequireWord(const Record& record, uint64_t at) const {
+    Require(record.value <= UINT32_MAX, at, "a register has 32 bits");
   }
 
-  void Map(const Record& r, uint64_t at) {
-    Require(r.value > 0 && r.value <= kMaxMappedBytes - mapped_bytes_, at,
+  void Map(const Record& record, uint64_t at) {
+    Require(record.value > 0 && record.value <= kMaxMappedBytes - mapped_bytes_, at,
             "more than 64 GiB of host memory, or an empty mapping");
-    Require(r.address <= UINT64_MAX - r.value, at, "a mapping beyond the end of the address space");
-    const auto next = mappings_.lower_bound({r.function, r.address});
-    Require(next == mappings_.end() || next->first.first != r.function ||
-                r.address + r.value <= next->first.second,
+    Require(record.address <= UINT64_MAX - record.value, at,
+            "a mapping beyond the end of the address space");
+    const auto next = mappings_.lower_bound({record.function, record.address});
+    Require(next == mappings_.end() || next->first.first != record.function ||
+                record.address + record.value <= next->first.second,
             at, "a mapping over another");
     if (next != mappings_.begin()) {
       const auto& [place, bytes] = *std::prev(next);
-      Require(place.first != r.function || place.second + bytes <= r.address, at,
+      Require(place.first != record.function || place.second + bytes <= record.address, at,
               "a mapping over another");
     }
-    mappings_[{r.function, r.address}] = r.value;
-    mapped_bytes_ += r.value;
+    mappings_[{record.function, record.address}] = record.value;
+    mapped_bytes_ += record.value;
   }
 
   bool Holds(uint16_t function, uint64_t address, uint64_t bytes) const {

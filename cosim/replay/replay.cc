@@ -83,78 +83,81 @@ class Replayer {
                     transport_.Diagnose()}};
   }
 
-  void Step(const Record& r) {
-    switch (r.kind) {
+  void Step(const Record& record) {
+    switch (record.kind) {
       case RecordKind::kConfigRead: {
         ++result_.accesses;
-        const uint32_t value = transport_.ConfigRead(r.function, static_cast<uint32_t>(r.address));
-        if (value != r.value) {
-          Diverge(fmt::format("configuration read of 0x{:03x}, function {}", r.address, r.function),
-                  fmt::format("0x{:08x}", r.value), fmt::format("0x{:08x}", value));
+        const uint32_t value =
+            transport_.ConfigRead(record.function, static_cast<uint32_t>(record.address));
+        if (value != record.value) {
+          Diverge(fmt::format("configuration read of 0x{:03x}, function {}", record.address,
+                              record.function),
+                  fmt::format("0x{:08x}", record.value), fmt::format("0x{:08x}", value));
         }
         return;
       }
       case RecordKind::kConfigWrite:
         ++result_.accesses;
-        return transport_.ConfigWrite(r.function, static_cast<uint32_t>(r.address),
-                                      static_cast<uint32_t>(r.value));
+        return transport_.ConfigWrite(record.function, static_cast<uint32_t>(record.address),
+                                      static_cast<uint32_t>(record.value));
       case RecordKind::kRead:
         ++result_.accesses;
-        return Read(r);
+        return Read(record);
       case RecordKind::kWrite:
-        return Write(r);
+        return Write(record);
       case RecordKind::kMap:
-        return Map(r);
+        return Map(record);
       case RecordKind::kUnmap:
-        transport_.UnmapHost(r.function, r.address);
-        mappings_.Remove(r.function, r.address);
-        memory_.erase({r.function, r.address});
+        transport_.UnmapHost(record.function, record.address);
+        mappings_.Remove(record.function, record.address);
+        memory_.erase({record.function, record.address});
         return;
       case RecordKind::kWait:
-        return Wait(r);
+        return Wait(record);
       case RecordKind::kAdvance:
-        return Advance(r);
+        return Advance(record);
       case RecordKind::kHostData:
-        std::memcpy(mappings_.Find(r.function, r.address, r.data.size()), r.data.data(),
-                    r.data.size());
+        std::memcpy(mappings_.Find(record.function, record.address, record.data.size()),
+                    record.data.data(), record.data.size());
         return;
       case RecordKind::kResponse:
-        return TakeResponse(r);
+        return TakeResponse(record);
       case RecordKind::kOutput:
-        return CompareOutput(r);
+        return CompareOutput(record);
       case RecordKind::kEnd:
         return CheckLeft();
     }
   }
 
-  void Write(const Record& r) {
+  void Write(const Record& record) {
     ++result_.accesses;
-    const auto value = static_cast<uint32_t>(r.value);
-    if (r.unit == 0) watch_.HostWrote(r.function, r.address, value);
+    const auto value = static_cast<uint32_t>(record.value);
+    if (record.unit == 0) watch_.HostWrote(record.function, record.address, value);
     // The host never saw what it has not taken by now, and sequence numbers start anew.
-    if (r.unit == 0 && r.address == regs::CONTROL && (value & regs::CONTROL_RESET_MASK) != 0)
-      arrived_[r.function].clear();
-    transport_.Write32(r.function, r.unit, r.address, value);
+    if (record.unit == 0 && record.address == regs::CONTROL &&
+        (value & regs::CONTROL_RESET_MASK) != 0)
+      arrived_[record.function].clear();
+    transport_.Write32(record.function, record.unit, record.address, value);
   }
 
-  void Map(const Record& r) {
+  void Map(const Record& record) {
     std::unique_ptr<uint8_t[], Free> memory(
-        static_cast<uint8_t*>(std::calloc(static_cast<size_t>(r.value), 1)));
+        static_cast<uint8_t*>(std::calloc(static_cast<size_t>(record.value), 1)));
     if (memory == nullptr) throw std::bad_alloc();
-    transport_.MapHostAt(r.function, r.address, memory.get(), r.value);
-    mappings_.Add(r.function, r.address, memory.get(), r.value);
-    memory_[{r.function, r.address}] = std::move(memory);
+    transport_.MapHostAt(record.function, record.address, memory.get(), record.value);
+    mappings_.Add(record.function, record.address, memory.get(), record.value);
+    memory_[{record.function, record.address}] = std::move(memory);
   }
 
-  void Read(const Record& r) {
+  void Read(const Record& record) {
     if (index_ < polled_until_) return;
-    const ReadRule rule = RuleOf(r.unit, r.address);
-    const auto recorded = static_cast<uint32_t>(r.value);
+    const ReadRule rule = RuleOf(record.unit, record.address);
+    const auto recorded = static_cast<uint32_t>(record.value);
     const size_t last = MayChange(rule) ? LastOfPolls() : index_;
     const auto final = static_cast<uint32_t>(records_[last].value);
     uint32_t value = 0;
     const auto allowed = [&] {
-      value = transport_.Read32(r.function, r.unit, r.address);
+      value = transport_.Read32(record.function, record.unit, record.address);
       if (Allows(rule, final, value) && !Allows(rule, final, recorded)) {
         polled_until_ = last + 1;  // what the host polled for is there sooner
         return true;
@@ -162,10 +165,10 @@ class Replayer {
       return Allows(rule, recorded, value);
     };
     if (MayChange(rule) ? WaitFor(allowed) : allowed()) return;
-    const std::string access =
-        fmt::format("read of {}, function {}", RegisterName(r.unit, r.address), r.function);
-    const std::string before = RegisterValue(r.unit, r.address, recorded);
-    const std::string now = RegisterValue(r.unit, r.address, value);
+    const std::string access = fmt::format(
+        "read of {}, function {}", RegisterName(record.unit, record.address), record.function);
+    const std::string before = RegisterValue(record.unit, record.address, recorded);
+    const std::string now = RegisterValue(record.unit, record.address, value);
     if (MayChange(rule)) DivergeMissing(access, before, now);
     Diverge(access, before, now);
   }
@@ -177,12 +180,12 @@ class Replayer {
       const Record& first = records_[index_];
       size_t i = last_poll_ = index_;
       for (; i < records_.size(); ++i) {
-        const Record& r = records_[i];
-        const bool same = r.kind == RecordKind::kRead && r.function == first.function &&
-                          r.unit == first.unit && r.address == first.address;
+        const Record& record = records_[i];
+        const bool same = record.kind == RecordKind::kRead && record.function == first.function &&
+                          record.unit == first.unit && record.address == first.address;
         if (same) last_poll_ = i;
-        if (!same && r.kind != RecordKind::kAdvance && r.kind != RecordKind::kResponse &&
-            r.kind != RecordKind::kOutput) {
+        if (!same && record.kind != RecordKind::kAdvance && record.kind != RecordKind::kResponse &&
+            record.kind != RecordKind::kOutput) {
           break;
         }
       }
@@ -193,7 +196,7 @@ class Replayer {
 
   // Host work that ended with a response is polling of the ring: no more is needed once that is
   // there.
-  void Advance(const Record& r) {
+  void Advance(const Record& record) {
     if (index_ < polled_until_) return;
     if (index_ >= advances_scanned_) {
       advances_scanned_ = index_;
@@ -206,36 +209,37 @@ class Replayer {
       const Record& next = records_[advances_scanned_];
       if (next.kind == RecordKind::kResponse && IsHere(next)) return;
     }
-    transport_.Advance(r.value);
+    transport_.Advance(record.value);
   }
 
-  void Wait(const Record& r) {
-    const auto recorded = static_cast<WaitResult>(r.value);
+  void Wait(const Record& record) {
+    const auto recorded = static_cast<WaitResult>(record.value);
     const std::string access =
-        fmt::format("wait for interrupt {} of function {}", r.unit, r.function);
+        fmt::format("wait for interrupt {} of function {}", record.unit, record.function);
     if (recorded != WaitResult::kInterrupt) {
-      const uint64_t limit =
-          recorded == WaitResult::kStalled ? std::min(r.address, options_.patience_ps) : r.address;
+      const uint64_t limit = recorded == WaitResult::kStalled
+                                 ? std::min(record.address, options_.patience_ps)
+                                 : record.address;
       const WaitResult result =
-          transport_.WaitInterrupt(r.function, r.unit, transport_.NowPs() + limit);
+          transport_.WaitInterrupt(record.function, record.unit, transport_.NowPs() + limit);
       if (result != WaitResult::kInterrupt) return;
       if (recorded == WaitResult::kStalled)
         Diverge(access, "none; the card had nothing left to do", "an interrupt");
-      early_interrupts_.insert({r.function, r.unit});  // a later wait is for it
+      early_interrupts_.insert({record.function, record.unit});  // a later wait is for it
       return;
     }
     ++result_.interrupts;
-    if (early_interrupts_.erase({r.function, r.unit}) != 0) return;
+    if (early_interrupts_.erase({record.function, record.unit}) != 0) return;
     // Interrupts merge when the host is late: one whose responses are here may have been taken with
     // an earlier one.
-    const bool may_have_come = r.unit == driver::kVectorResponse && AllHere();
+    const bool may_have_come = record.unit == driver::kVectorResponse && AllHere();
     const uint64_t before_ps = index_ == 0 ? 0 : records_[index_ - 1].time_ps;
-    const uint64_t limit = may_have_come ? r.time_ps - before_ps : options_.patience_ps;
+    const uint64_t limit = may_have_come ? record.time_ps - before_ps : options_.patience_ps;
     const WaitResult result =
-        transport_.WaitInterrupt(r.function, r.unit, transport_.NowPs() + limit);
+        transport_.WaitInterrupt(record.function, record.unit, transport_.NowPs() + limit);
     if (result == WaitResult::kInterrupt || may_have_come) return;
     DivergeMissing(access, "an interrupt",
-                   r.unit == driver::kVectorResponse && AllHere()
+                   record.unit == driver::kVectorResponse && AllHere()
                        ? "none, although the response has come"
                        : "none");
   }
@@ -243,40 +247,40 @@ class Replayer {
   // Whether every response of the present call is here.
   bool AllHere() {
     for (size_t i = index_ + 1; i < records_.size(); ++i) {
-      const Record& r = records_[i];
-      if (r.kind == RecordKind::kOutput) continue;
-      if (r.kind != RecordKind::kResponse) break;
-      if (!IsHere(r)) return false;
+      const Record& record = records_[i];
+      if (record.kind == RecordKind::kOutput) continue;
+      if (record.kind != RecordKind::kResponse) break;
+      if (!IsHere(record)) return false;
     }
     return true;
   }
 
-  static Response ResponseOf(const Record& r) {
+  static Response ResponseOf(const Record& record) {
     Response response;
-    std::memcpy(&response, r.data.data(), sizeof response);
+    std::memcpy(&response, record.data.data(), sizeof response);
     return response;
   }
 
-  std::deque<Arrived>::iterator Find(const Record& r) {
-    std::deque<Arrived>& arrived = arrived_[r.function];
+  std::deque<Arrived>::iterator Find(const Record& record) {
+    std::deque<Arrived>& arrived = arrived_[record.function];
     return std::find_if(arrived.begin(), arrived.end(),
-                        [sequence = ResponseOf(r).sequence](const Arrived& a) {
+                        [sequence = ResponseOf(record).sequence](const Arrived& a) {
                           return a.response.response.sequence == sequence;
                         });
   }
-  bool IsHere(const Record& r) { return Find(r) != arrived_[r.function].end(); }
+  bool IsHere(const Record& record) { return Find(record) != arrived_[record.function].end(); }
 
-  void TakeResponse(const Record& r) {
+  void TakeResponse(const Record& record) {
     ++result_.responses;
-    std::deque<Arrived>& arrived = arrived_[r.function];
-    const Response recorded = ResponseOf(r);
-    const std::string access = fmt::format("response of function {}", r.function);
-    if (!WaitFor([&] { return IsHere(r); })) {
+    std::deque<Arrived>& arrived = arrived_[record.function];
+    const Response recorded = ResponseOf(record);
+    const std::string access = fmt::format("response of function {}", record.function);
+    if (!WaitFor([&] { return IsHere(record); })) {
       std::string replayed = "none";
       if (!arrived.empty()) replayed = ResponseText(arrived.front().response.response);
       DivergeMissing(access, ResponseText(recorded), replayed);
     }
-    const auto found = Find(r);
+    const auto found = Find(record);
     // What the card refuses is answered at once, so at another place among the others.
     const auto overtaken = std::find_if(arrived.begin(), found, [](const Arrived& a) {
       return a.response.response.status == static_cast<uint16_t>(Status::OK);
@@ -288,24 +292,25 @@ class Replayer {
               ResponseText(overtaken->response.response));
     }
     std::vector<FieldDifference> fields =
-        CompareResponses(recorded, replayed, found->response.slot == r.address);
+        CompareResponses(recorded, replayed, found->response.slot == record.address);
     if (!fields.empty())
       Diverge(access, ResponseText(recorded), ResponseText(replayed), std::move(fields));
     taken_ = std::move(*found);
     arrived.erase(found);
   }
 
-  void CompareOutput(const Record& r) {
+  void CompareOutput(const Record& record) {
     // The replayed card may have the next transfer to these bytes on its way already.
-    if (taken_.response.output.bytes != r.value || taken_.response.output.address != r.address)
+    if (taken_.response.output.bytes != record.value ||
+        taken_.response.output.address != record.address)
       return;
-    const FieldDifference difference = CompareOutputs(r.data, taken_.output, r.value);
+    const FieldDifference difference = CompareOutputs(record.data, taken_.output, record.value);
     if (!difference.name.empty()) {
-      Diverge(fmt::format("output of function {}, {}, at IO address {:#x}: {}", r.function,
-                          ResponseText(taken_.response.response), r.address, difference.name),
+      Diverge(fmt::format("output of function {}, {}, at IO address {:#x}: {}", record.function,
+                          ResponseText(taken_.response.response), record.address, difference.name),
               difference.recorded, difference.replayed);
     }
-    result_.output_bytes += r.value;
+    result_.output_bytes += record.value;
   }
 
   // The host may have ended before all its operations; but each has one response only.

@@ -96,75 +96,80 @@ int CopyCores(int64_t sticks, int most) {
 }  // namespace
 
 DecoderKernel MatmulKernel(int64_t rows, int64_t batch, int64_t k, int64_t n) {
-  GraphBuilder g;
-  const int s = g.Dim("S", rows), b = g.Dim("B", batch), c = g.Dim("K", k), w = g.Dim("N", n);
-  const int x = g.Input("x", {s, b, c}), weight = g.Input("weight", {c, w});
-  const int out = g.Computed("out", {s, b, w});
-  g.Op("matmul", {x, weight}, out, {c});
-  return {fmt::format("matmul_{}x{}x{}", rows * batch, k, n), DecoderPart::kMatmul, g.Take(out)};
+  GraphBuilder graph;
+  const int s = graph.Dim("S", rows), b = graph.Dim("B", batch), c = graph.Dim("K", k),
+            w = graph.Dim("N", n);
+  const int x = graph.Input("x", {s, b, c}), weight = graph.Input("weight", {c, w});
+  const int out = graph.Computed("out", {s, b, w});
+  graph.Op("matmul", {x, weight}, out, {c});
+  return {fmt::format("matmul_{}x{}x{}", rows * batch, k, n), DecoderPart::kMatmul,
+          graph.Take(out)};
 }
 
 DecoderKernel NormKernel(const DecoderSizes& sizes, int64_t rows) {
-  GraphBuilder g;
-  const int s = g.Dim("S", rows), b = g.Dim("B", sizes.batch), c = g.Dim("C", sizes.hidden);
-  const int x = g.Input("x", {s, b, c}), weight = g.Input("weight", {c});
-  const int out = g.Computed("out", {s, b, c});
-  g.Op("rmsnorm", {x, weight}, out, {c}, {{"eps", kEpsilon}});
+  GraphBuilder graph;
+  const int s = graph.Dim("S", rows), b = graph.Dim("B", sizes.batch),
+            c = graph.Dim("C", sizes.hidden);
+  const int x = graph.Input("x", {s, b, c}), weight = graph.Input("weight", {c});
+  const int out = graph.Computed("out", {s, b, c});
+  graph.Op("rmsnorm", {x, weight}, out, {c}, {{"eps", kEpsilon}});
   return {fmt::format("norm_{}x{}", rows * sizes.batch, sizes.hidden), DecoderPart::kNorm,
-          g.Take(out)};
+          graph.Take(out)};
 }
 
 DecoderKernel AddKernel(const DecoderSizes& sizes) {
-  GraphBuilder g;
-  const int s = g.Dim("S", sizes.sequence), b = g.Dim("B", sizes.batch);
-  const int c = g.Dim("C", sizes.hidden);
-  const int x = g.Input("x", {s, b, c}), y = g.Input("y", {s, b, c});
-  const int out = g.Computed("out", {s, b, c});
-  g.Op("add", {x, y}, out);
-  return {"add", DecoderPart::kResidual, g.Take(out)};
+  GraphBuilder graph;
+  const int s = graph.Dim("S", sizes.sequence), b = graph.Dim("B", sizes.batch);
+  const int c = graph.Dim("C", sizes.hidden);
+  const int x = graph.Input("x", {s, b, c}), y = graph.Input("y", {s, b, c});
+  const int out = graph.Computed("out", {s, b, c});
+  graph.Op("add", {x, y}, out);
+  return {"add", DecoderPart::kResidual, graph.Take(out)};
 }
 
 DecoderKernel SwigluKernel(const DecoderSizes& sizes) {
-  GraphBuilder g;
-  const int s = g.Dim("S", sizes.sequence), b = g.Dim("B", sizes.batch);
-  const int c = g.Dim("C", sizes.mlp);
-  const int gate = g.Input("gate", {s, b, c}), up = g.Input("up", {s, b, c});
-  const int out = g.Computed("out", {s, b, c});
-  g.Op("swiglu", {gate, up}, out);
-  return {"swiglu", DecoderPart::kSwiglu, g.Take(out)};
+  GraphBuilder graph;
+  const int s = graph.Dim("S", sizes.sequence), b = graph.Dim("B", sizes.batch);
+  const int c = graph.Dim("C", sizes.mlp);
+  const int gate = graph.Input("gate", {s, b, c}), up = graph.Input("up", {s, b, c});
+  const int out = graph.Computed("out", {s, b, c});
+  graph.Op("swiglu", {gate, up}, out);
+  return {"swiglu", DecoderPart::kSwiglu, graph.Take(out)};
 }
 
 DecoderKernel RotaryKernel(const DecoderSizes& sizes, int64_t heads) {
-  GraphBuilder g;
-  const int s = g.Dim("S", sizes.sequence), b = g.Dim("B", sizes.batch), h = g.Dim("H", heads);
+  GraphBuilder graph;
+  const int s = graph.Dim("S", sizes.sequence), b = graph.Dim("B", sizes.batch),
+            h = graph.Dim("H", heads);
   // Of a head, before and behind the product: a matmul cannot give the dimension that it sums over.
-  const int d = g.Dim("D", sizes.head_size), e = g.Dim("E", sizes.head_size);
-  const int x = g.Input("x", {s, b, h, d}), same = g.Input("same_x", {s, b, h, e});
-  const int rotation = g.Input("rotation", {d, e});
-  const int cos = g.Input("cos", {s, e}), sin = g.Input("sin", {s, e});
-  const int out = g.Computed("out", {s, b, h, e});
-  const int turned = g.Computed("turned", {s, b, h, e});
-  const int by_sin = g.Computed("by_sin", {s, b, h, e});
-  const int by_cos = g.Computed("by_cos", {s, b, h, e});
-  g.Op("matmul", {x, rotation}, turned, {d});
-  g.Op("mul", {turned, sin}, by_sin);
-  g.Op("mul", {same, cos}, by_cos);
-  g.Op("add", {by_cos, by_sin}, out);
-  return {fmt::format("rotary_{}", heads), DecoderPart::kRotary, g.Take(out)};
+  const int d = graph.Dim("D", sizes.head_size), e = graph.Dim("E", sizes.head_size);
+  const int x = graph.Input("x", {s, b, h, d}), same = graph.Input("same_x", {s, b, h, e});
+  const int rotation = graph.Input("rotation", {d, e});
+  const int cos = graph.Input("cos", {s, e}), sin = graph.Input("sin", {s, e});
+  const int out = graph.Computed("out", {s, b, h, e});
+  const int turned = graph.Computed("turned", {s, b, h, e});
+  const int by_sin = graph.Computed("by_sin", {s, b, h, e});
+  const int by_cos = graph.Computed("by_cos", {s, b, h, e});
+  graph.Op("matmul", {x, rotation}, turned, {d});
+  graph.Op("mul", {turned, sin}, by_sin);
+  graph.Op("mul", {same, cos}, by_cos);
+  graph.Op("add", {by_cos, by_sin}, out);
+  return {fmt::format("rotary_{}", heads), DecoderPart::kRotary, graph.Take(out)};
 }
 
 DecoderKernel AttentionKernel(const DecoderSizes& sizes) {
-  GraphBuilder g;
-  const int s = g.Dim("S", sizes.sequence), b = g.Dim("B", sizes.batch);
-  const int kv = g.Dim("G", sizes.kv_heads), r = g.Dim("R", sizes.heads / sizes.kv_heads);
-  const int t = g.Dim("T", sizes.cache_rows()), d = g.Dim("D", sizes.head_size);
-  std::vector<int> operands = {g.Input("q", {s, b, kv, r, d}), g.Input("keys", {t, b, kv, d}, d),
-                               g.Input("values", {t, b, kv, d})};
-  if (sizes.needs_mask()) operands.push_back(g.Input("mask", {s, t}));
-  const int out = g.Computed("out", {s, b, kv, r, d});
-  g.Op("attention", std::move(operands), out, {},
-       {{"scale", 1 / std::sqrt(static_cast<double>(sizes.head_size))}});
-  return {"attention", DecoderPart::kAttention, g.Take(out)};
+  GraphBuilder graph;
+  const int s = graph.Dim("S", sizes.sequence), b = graph.Dim("B", sizes.batch);
+  const int kv = graph.Dim("G", sizes.kv_heads), r = graph.Dim("R", sizes.heads / sizes.kv_heads);
+  const int t = graph.Dim("T", sizes.cache_rows()), d = graph.Dim("D", sizes.head_size);
+  std::vector<int> operands = {graph.Input("q", {s, b, kv, r, d}),
+                               graph.Input("keys", {t, b, kv, d}, d),
+                               graph.Input("values", {t, b, kv, d})};
+  if (sizes.needs_mask()) operands.push_back(graph.Input("mask", {s, t}));
+  const int out = graph.Computed("out", {s, b, kv, r, d});
+  graph.Op("attention", std::move(operands), out, {},
+           {{"scale", 1 / std::sqrt(static_cast<double>(sizes.head_size))}});
+  return {"attention", DecoderPart::kAttention, graph.Take(out)};
 }
 
 DecoderKernel CopyKernel(const char* name, const RowCopy& copy) {

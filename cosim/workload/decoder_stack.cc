@@ -19,17 +19,17 @@ using Shape = std::vector<int64_t>;
 
 class StackBuilder {
  public:
-  explicit StackBuilder(const DecoderSizes& sizes) : s_(sizes) {}
+  explicit StackBuilder(const DecoderSizes& sizes) : sizes_(sizes) {}
 
   DecoderStack Build() {
     AddSharedTensors();
-    for (int layer = 0; layer < s_.layers; ++layer) AddLayer(layer);
-    if (s_.vocabulary > 0) AddHead();
+    for (int layer = 0; layer < sizes_.layers; ++layer) AddLayer(layer);
+    if (sizes_.vocabulary > 0) AddHead();
     return std::move(stack_);
   }
 
  private:
-  Shape Rows(int64_t width) const { return {s_.sequence, s_.batch, width}; }
+  Shape Rows(int64_t width) const { return {sizes_.sequence, sizes_.batch, width}; }
 
   size_t Tensor(std::string name, Use use, Shape shape, bool is_input = false,
                 bool is_output = false) {
@@ -44,28 +44,30 @@ class StackBuilder {
   }
 
   void AddSharedTensors() {
-    const int64_t queries = s_.query_width(), keys = s_.kv_width();
-    x_ = Tensor("x", Use::kActivation, Rows(s_.hidden), true);
-    if (s_.layers > 1 || s_.vocabulary > 0) hidden_ = Activation("hidden", s_.hidden);
-    normed_ = Activation("normed", s_.hidden);
+    const int64_t queries = sizes_.query_width(), keys = sizes_.kv_width();
+    x_ = Tensor("x", Use::kActivation, Rows(sizes_.hidden), true);
+    if (sizes_.layers > 1 || sizes_.vocabulary > 0) hidden_ = Activation("hidden", sizes_.hidden);
+    normed_ = Activation("normed", sizes_.hidden);
     q_ = Activation("q", queries);
     k_ = Activation("k", keys);
     q_rotated_ = Activation("q_rotated", queries);
-    if (!s_.fills_cache()) {
+    if (!sizes_.fills_cache()) {
       v_ = Activation("v", keys);
       k_rotated_ = Activation("k_rotated", keys);
     }
     attended_ = Activation("attended", queries);
-    projected_ = Activation("projected", s_.hidden);
-    residual_ = Activation("residual", s_.hidden);
-    gate_ = Activation("gate", s_.mlp);
-    up_ = Activation("up", s_.mlp);
-    product_ = Activation("product", s_.mlp);
-    cos_ = Tensor("cos", Use::kTable, {s_.sequence, s_.head_size}, true);
-    sin_ = Tensor("sin", Use::kTable, {s_.sequence, s_.head_size}, true);
-    rotation_ = Tensor("rotation", Use::kTable, {s_.head_size, s_.head_size}, true);
-    if (s_.needs_mask()) mask_ = Tensor("mask", Use::kTable, {s_.sequence, s_.cache_rows()}, true);
-    if (s_.vocabulary == 0) y_ = Tensor("y", Use::kActivation, Rows(s_.hidden), false, true);
+    projected_ = Activation("projected", sizes_.hidden);
+    residual_ = Activation("residual", sizes_.hidden);
+    gate_ = Activation("gate", sizes_.mlp);
+    up_ = Activation("up", sizes_.mlp);
+    product_ = Activation("product", sizes_.mlp);
+    cos_ = Tensor("cos", Use::kTable, {sizes_.sequence, sizes_.head_size}, true);
+    sin_ = Tensor("sin", Use::kTable, {sizes_.sequence, sizes_.head_size}, true);
+    rotation_ = Tensor("rotation", Use::kTable, {sizes_.head_size, sizes_.head_size}, true);
+    if (sizes_.needs_mask())
+      mask_ = Tensor("mask", Use::kTable, {sizes_.sequence, sizes_.cache_rows()}, true);
+    if (sizes_.vocabulary == 0)
+      y_ = Tensor("y", Use::kActivation, Rows(sizes_.hidden), false, true);
   }
 
   // Equal kernels have equal names.
@@ -85,80 +87,83 @@ class StackBuilder {
   void Matmul(const char* name, size_t x, size_t weight, size_t out) {
     const Shape& w = stack_.tensors[weight].shape;
     const int64_t rows = stack_.tensors[x].shape.front();
-    Step(name, MatmulKernel(rows, s_.batch, w[0], w[1]), {x, weight, out});
+    Step(name, MatmulKernel(rows, sizes_.batch, w[0], w[1]), {x, weight, out});
   }
 
   void AddLayer(int layer) {
     layer_ = layer;
     prefix_ = fmt::format("layers.{}.", layer);
     const size_t in = layer == 0 ? x_ : hidden_;
-    const size_t out = layer + 1 == s_.layers && s_.vocabulary == 0 ? y_ : hidden_;
-    const size_t norm1 = Weight(prefix_ + "norm1", {s_.hidden});
-    Step("norm1", NormKernel(s_, s_.sequence), {in, norm1, normed_});
+    const size_t out = layer + 1 == sizes_.layers && sizes_.vocabulary == 0 ? y_ : hidden_;
+    const size_t norm1 = Weight(prefix_ + "norm1", {sizes_.hidden});
+    Step("norm1", NormKernel(sizes_, sizes_.sequence), {in, norm1, normed_});
     Attend();
-    const size_t wo = Weight(prefix_ + "wo", {s_.query_width(), s_.hidden});
+    const size_t wo = Weight(prefix_ + "wo", {sizes_.query_width(), sizes_.hidden});
     Matmul("o", attended_, wo, projected_);
-    Step("add1", AddKernel(s_), {in, projected_, residual_});
-    const size_t norm2 = Weight(prefix_ + "norm2", {s_.hidden});
-    Step("norm2", NormKernel(s_, s_.sequence), {residual_, norm2, normed_});
-    Matmul("gate", normed_, Weight(prefix_ + "gate", {s_.hidden, s_.mlp}), gate_);
-    Matmul("up", normed_, Weight(prefix_ + "up", {s_.hidden, s_.mlp}), up_);
-    Step("swiglu", SwigluKernel(s_), {gate_, up_, product_});
-    Matmul("down", product_, Weight(prefix_ + "down", {s_.mlp, s_.hidden}), projected_);
-    Step("add2", AddKernel(s_), {residual_, projected_, out});
+    Step("add1", AddKernel(sizes_), {in, projected_, residual_});
+    const size_t norm2 = Weight(prefix_ + "norm2", {sizes_.hidden});
+    Step("norm2", NormKernel(sizes_, sizes_.sequence), {residual_, norm2, normed_});
+    Matmul("gate", normed_, Weight(prefix_ + "gate", {sizes_.hidden, sizes_.mlp}), gate_);
+    Matmul("up", normed_, Weight(prefix_ + "up", {sizes_.hidden, sizes_.mlp}), up_);
+    Step("swiglu", SwigluKernel(sizes_), {gate_, up_, product_});
+    Matmul("down", product_, Weight(prefix_ + "down", {sizes_.mlp, sizes_.hidden}), projected_);
+    Step("add2", AddKernel(sizes_), {residual_, projected_, out});
   }
 
   // Computes attended_ from normed_.
   void Attend() {
-    const bool has_past = s_.context > s_.sequence;
-    const Shape cache = {s_.cache_rows(), s_.batch, s_.kv_width()};
-    const size_t wq = Weight(prefix_ + "wq", {s_.hidden, s_.query_width()});
-    const size_t wk = Weight(prefix_ + "wk", {s_.hidden, s_.kv_width()});
-    const size_t wv = Weight(prefix_ + "wv", {s_.hidden, s_.kv_width()});
+    const bool has_past = sizes_.context > sizes_.sequence;
+    const Shape cache = {sizes_.cache_rows(), sizes_.batch, sizes_.kv_width()};
+    const size_t wq = Weight(prefix_ + "wq", {sizes_.hidden, sizes_.query_width()});
+    const size_t wk = Weight(prefix_ + "wk", {sizes_.hidden, sizes_.kv_width()});
+    const size_t wv = Weight(prefix_ + "wv", {sizes_.hidden, sizes_.kv_width()});
     // What is behind the context is read too, and must be finite.
-    const bool is_input = has_past || !s_.fills_cache();
+    const bool is_input = has_past || !sizes_.fills_cache();
     const size_t keys = Tensor(prefix_ + "keys", Use::kKvCache, cache, is_input);
     const size_t values = Tensor(prefix_ + "values", Use::kKvCache, cache, is_input);
-    const size_t new_keys = s_.fills_cache() ? keys : k_rotated_;
-    const size_t new_values = s_.fills_cache() ? values : v_;
+    const size_t new_keys = sizes_.fills_cache() ? keys : k_rotated_;
+    const size_t new_values = sizes_.fills_cache() ? values : v_;
     Matmul("q", normed_, wq, q_);
     Matmul("k", normed_, wk, k_);
     Matmul("v", normed_, wv, new_values);
-    Step("rotate_q", RotaryKernel(s_, s_.heads), {q_, q_, rotation_, cos_, sin_, q_rotated_});
-    Step("rotate_k", RotaryKernel(s_, s_.kv_heads), {k_, k_, rotation_, cos_, sin_, new_keys});
-    if (!s_.fills_cache()) {
-      const DecoderKernel append =
-          CopyKernel("append", {s_.sequence, 0, s_.cache_rows(), s_.context - s_.sequence,
-                                s_.sequence, s_.batch, s_.kv_width()});
+    Step("rotate_q", RotaryKernel(sizes_, sizes_.heads),
+         {q_, q_, rotation_, cos_, sin_, q_rotated_});
+    Step("rotate_k", RotaryKernel(sizes_, sizes_.kv_heads),
+         {k_, k_, rotation_, cos_, sin_, new_keys});
+    if (!sizes_.fills_cache()) {
+      const DecoderKernel append = CopyKernel(
+          "append", {sizes_.sequence, 0, sizes_.cache_rows(), sizes_.context - sizes_.sequence,
+                     sizes_.sequence, sizes_.batch, sizes_.kv_width()});
       Step("append_k", append, {new_keys, keys});
       Step("append_v", append, {new_values, values});
     }
     std::vector<size_t> operands = {q_rotated_, keys, values};
-    if (s_.needs_mask()) operands.push_back(mask_);
+    if (sizes_.needs_mask()) operands.push_back(mask_);
     operands.push_back(attended_);
-    Step("attention", AttentionKernel(s_), std::move(operands));
+    Step("attention", AttentionKernel(sizes_), std::move(operands));
   }
 
   // Adds the head, for the last token of each sequence.
   void AddHead() {
     layer_ = DecoderStep::kNoLayer;
     prefix_.clear();
-    const Shape row = {1, s_.batch, s_.hidden};
+    const Shape row = {1, sizes_.batch, sizes_.hidden};
     size_t last = hidden_;
-    if (s_.sequence > 1) {
+    if (sizes_.sequence > 1) {
       last = Tensor("last", Use::kActivation, row);
       Step("last_token",
-           CopyKernel("last_token", {s_.sequence, s_.sequence - 1, 1, 0, 1, s_.batch, s_.hidden}),
+           CopyKernel("last_token",
+                      {sizes_.sequence, sizes_.sequence - 1, 1, 0, 1, sizes_.batch, sizes_.hidden}),
            {hidden_, last});
     }
     const size_t normed = Tensor("last_normed", Use::kActivation, row);
-    Step("norm", NormKernel(s_, 1), {last, Weight("norm", {s_.hidden}), normed});
-    const size_t head = Weight("head", {s_.hidden, s_.vocabulary});
-    y_ = Tensor("y", Use::kActivation, {1, s_.batch, s_.vocabulary}, false, true);
+    Step("norm", NormKernel(sizes_, 1), {last, Weight("norm", {sizes_.hidden}), normed});
+    const size_t head = Weight("head", {sizes_.hidden, sizes_.vocabulary});
+    y_ = Tensor("y", Use::kActivation, {1, sizes_.batch, sizes_.vocabulary}, false, true);
     Matmul("logits", normed, head, y_);
   }
 
-  const DecoderSizes& s_;
+  const DecoderSizes& sizes_;
   DecoderStack stack_;
   int layer_ = DecoderStep::kNoLayer;
   std::string prefix_;  // of names in the layer

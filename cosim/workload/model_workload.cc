@@ -53,12 +53,12 @@ class ModelPlanner {
     list.issue.mode = IssueMode::kStreams;
     list.issue.dependencies = StreamDependencies::kOneStream;
     list.loads_resident = model.load_weights;
-    const DecoderSizes& s = plan_.sizes;
+    const DecoderSizes& sizes = plan_.sizes;
     list.description = fmt::format(
         "decoder stack of {} layer{}: batch {}, {} new token{} each, context {}, as {} "
         "launches of {} kernels",
-        s.layers, s.layers == 1 ? "" : "s", s.batch, s.sequence, s.sequence == 1 ? "" : "s",
-        s.context, list.tasks.size(), list.kernels.size());
+        sizes.layers, sizes.layers == 1 ? "" : "s", sizes.batch, sizes.sequence,
+        sizes.sequence == 1 ? "" : "s", sizes.context, list.tasks.size(), list.kernels.size());
     return std::move(plan_);
   }
 
@@ -98,13 +98,13 @@ class ModelPlanner {
   }
 
   void Summarize() {
-    const DecoderSizes& s = plan_.sizes;
+    const DecoderSizes& sizes = plan_.sizes;
     ModelSummary& summary = plan_.summary;
-    summary.layers = static_cast<uint64_t>(s.layers);
-    summary.batch = static_cast<uint64_t>(s.batch);
-    summary.sequence = static_cast<uint64_t>(s.sequence);
-    summary.context = static_cast<uint64_t>(s.context);
-    summary.vocabulary = static_cast<uint64_t>(s.vocabulary);
+    summary.layers = static_cast<uint64_t>(sizes.layers);
+    summary.batch = static_cast<uint64_t>(sizes.batch);
+    summary.sequence = static_cast<uint64_t>(sizes.sequence);
+    summary.context = static_cast<uint64_t>(sizes.context);
+    summary.vocabulary = static_cast<uint64_t>(sizes.vocabulary);
     for (size_t i = 0; i < stack_.tensors.size(); ++i) {
       const WorkloadTensor& tensor = plan_.list.tensors[i];
       const auto bytes = static_cast<uint64_t>(tensor.layout.DeviceBytes());

@@ -18,22 +18,25 @@ uint64_t CeilDiv(uint64_t a, uint64_t b) { return (a + b - 1) / b; }
 LxRange Columns(const uint8_t* at, uint64_t count, uint64_t stride, uint64_t bytes) {
   return {const_cast<uint8_t*>(at), count == 0 ? 0 : (count - 1) * stride + bytes};
 }
-LxRange AccOf(const PtOperands& o) {
-  return Columns(o.acc, o.n / kLanes, o.acc_nstick_stride, o.m * kAccStickBytes);
+LxRange AccOf(const PtOperands& operands) {
+  return Columns(operands.acc, operands.n / kLanes, operands.acc_nstick_stride,
+                 operands.m * kAccStickBytes);
 }
-LxRange RowsOf(const PtOperands& o) {
-  return Columns(o.a, CeilDiv(o.k, kPtChunkSteps), o.a_kstick_stride, o.m * kStickBytes);
+LxRange RowsOf(const PtOperands& operands) {
+  return Columns(operands.a, CeilDiv(operands.k, kPtChunkSteps), operands.a_kstick_stride,
+                 operands.m * kStickBytes);
 }
-LxRange WeightsOf(const PtOperands& o) {
-  return Columns(o.b, o.k == 0 ? 0 : o.n / kLanes, o.b_nstick_stride, o.k * kStickBytes);
+LxRange WeightsOf(const PtOperands& operands) {
+  return Columns(operands.b, operands.k == 0 ? 0 : operands.n / kLanes, operands.b_nstick_stride,
+                 operands.k * kStickBytes);
 }
 
 // Calls piece(address, bytes) for every piece of the weights, in the order of Stack::weights.
 template <typename Fn>
-void ForEachPiece(const PtOperands& o, Fn piece) {
-  const uint64_t stick_bytes = o.k * kStickBytes;
-  for (uint64_t stick = 0; stick < o.n / kLanes; ++stick) {
-    const uint8_t* const column = o.b + stick * o.b_nstick_stride;
+void ForEachPiece(const PtOperands& operands, Fn piece) {
+  const uint64_t stick_bytes = operands.k * kStickBytes;
+  for (uint64_t stick = 0; stick < operands.n / kLanes; ++stick) {
+    const uint8_t* const column = operands.b + stick * operands.b_nstick_stride;
     for (uint64_t at = 0; at < stick_bytes; at += kPieceBytes)
       piece(column + at, std::min(kPieceBytes, stick_bytes - at));
   }
@@ -43,34 +46,34 @@ void ForEachPiece(const PtOperands& o, Fn piece) {
 MatmulStacker::MatmulStacker(LxSnapshots& snapshots, bool helper)
     : snapshots_(snapshots), helper_(helper ? std::make_unique<HelperThread>() : nullptr) {}
 
-void MatmulStacker::Add(const PtOperands& o, const PtKernel& kernel) {
-  const LxRange acc = AccOf(o), rows = RowsOf(o), weights = WeightsOf(o);
+void MatmulStacker::Add(const PtOperands& operands, const PtKernel& kernel) {
+  const LxRange acc = AccOf(operands), rows = RowsOf(operands), weights = WeightsOf(operands);
   const bool apart = !acc.Overlaps(rows) && !acc.Overlaps(weights);
-  const int lx = snapshots_.LxOf(o.acc);
+  const int lx = snapshots_.LxOf(operands.acc);
   // Rows are read now, so only those that put off their sums there are in the way.
   Before(rows);
   snapshots_.Settle(rows);
-  if (!apart || lx == LxSnapshots::kNoLx || !FindSnapshots(o)) {
+  if (!apart || lx == LxSnapshots::kNoLx || !FindSnapshots(operands)) {
     for (const LxRange& range : {acc, weights}) {
       Before(range);
       snapshots_.Settle(range);
     }
     single_.kernel = &kernel;
-    single_.n = o.n;
-    single_.k = o.k;
+    single_.n = operands.n;
+    single_.k = operands.k;
     single_.weights.clear();
-    ForEachPiece(o, [&](const uint8_t* at, uint64_t) { single_.weights.push_back(at); });
-    Append(o, acc, lx, single_);
+    ForEachPiece(operands, [&](const uint8_t* at, uint64_t) { single_.weights.push_back(at); });
+    Append(operands, acc, lx, single_);
     const Stack* const stack = &single_;
     Run(&stack, 1, apart);
     single_.matmuls.clear();
     single_.a.clear();
     return;
   }
-  Stack* stack = FindStack(o, kernel, acc, lx);
-  if (stack == nullptr) stack = &NewStack(o, kernel);
+  Stack* stack = FindStack(operands, kernel, acc, lx);
+  if (stack == nullptr) stack = &NewStack(operands, kernel);
   snapshots_.Settle(acc);
-  Append(o, acc, lx, *stack);
+  Append(operands, acc, lx, *stack);
   lxs_.resize(snapshots_.count());
   lxs_[static_cast<size_t>(lx)].push_back({stack->id, acc});
   const uint64_t before = stack->id - stacks_.front().id;
@@ -78,11 +81,11 @@ void MatmulStacker::Add(const PtOperands& o, const PtKernel& kernel) {
 }
 
 // Whether every piece of the weights lies in a snapshot; weights_ and held_ then say where.
-bool MatmulStacker::FindSnapshots(const PtOperands& o) {
+bool MatmulStacker::FindSnapshots(const PtOperands& operands) {
   weights_.clear();
   held_.clear();
-  bool found = o.k > 0;
-  ForEachPiece(o, [&](const uint8_t* at, uint64_t bytes) {
+  bool found = operands.k > 0;
+  ForEachPiece(operands, [&](const uint8_t* at, uint64_t bytes) {
     if (!found) return;
     const LxSnapshots::Place place = snapshots_.Find(at, bytes);
     found = place.snapshot != nullptr;
@@ -93,7 +96,7 @@ bool MatmulStacker::FindSnapshots(const PtOperands& o) {
 }
 
 // The stack with the same weights, if the matmul may run there: behind all that add to its sums.
-MatmulStacker::Stack* MatmulStacker::FindStack(const PtOperands& o, const PtKernel& kernel,
+MatmulStacker::Stack* MatmulStacker::FindStack(const PtOperands& operands, const PtKernel& kernel,
                                                const LxRange& acc, int lx) {
   uint64_t behind = 0;
   if (static_cast<size_t>(lx) < lxs_.size()) {
@@ -102,22 +105,22 @@ MatmulStacker::Stack* MatmulStacker::FindStack(const PtOperands& o, const PtKern
     }
   }
   for (Stack& stack : stacks_) {
-    if (stack.id > behind && stack.kernel == &kernel && stack.n == o.n && stack.k == o.k &&
-        stack.weights == weights_)
+    if (stack.id > behind && stack.kernel == &kernel && stack.n == operands.n &&
+        stack.k == operands.k && stack.weights == weights_)
       return &stack;
   }
   return nullptr;
 }
 
-MatmulStacker::Stack& MatmulStacker::NewStack(const PtOperands& o, const PtKernel& kernel) {
+MatmulStacker::Stack& MatmulStacker::NewStack(const PtOperands& operands, const PtKernel& kernel) {
   if (stacks_.size() == kStacks) RunThrough(stacks_[kFused - 1].id);
   if (spare_.empty()) spare_.emplace_back();
   Stack& stack = stacks_.emplace_back(std::move(spare_.back()));
   spare_.pop_back();
   stack.id = next_id_++;
   stack.kernel = &kernel;
-  stack.n = o.n;
-  stack.k = o.k;
+  stack.n = operands.n;
+  stack.k = operands.k;
   stack.weights = weights_;
   stack.snapshots = held_;
   stack.complete = held_.front()->members;
@@ -125,17 +128,17 @@ MatmulStacker::Stack& MatmulStacker::NewStack(const PtOperands& o, const PtKerne
   return stack;
 }
 
-void MatmulStacker::Append(const PtOperands& o, const LxRange& acc, int lx, Stack& stack) {
-  const uint64_t chunks = CeilDiv(o.k, kPtChunkSteps);
+void MatmulStacker::Append(const PtOperands& operands, const LxRange& acc, int lx, Stack& stack) {
+  const uint64_t chunks = CeilDiv(operands.k, kPtChunkSteps);
   const size_t at = stack.a.size();
-  stack.a.resize(at + chunks * o.m * kPtChunkSteps);
+  stack.a.resize(at + chunks * operands.m * kPtChunkSteps);
   float* out = stack.a.data() + at;
   for (uint64_t chunk = 0; chunk < chunks; ++chunk) {
-    for (uint64_t i = 0; i < o.m; ++i, out += kPtChunkSteps)
-      stack.kernel->widen(o.a + chunk * o.a_kstick_stride + i * kStickBytes, out);
+    for (uint64_t i = 0; i < operands.m; ++i, out += kPtChunkSteps)
+      stack.kernel->widen(operands.a + chunk * operands.a_kstick_stride + i * kStickBytes, out);
   }
-  stack.matmuls.push_back(
-      {acc, lx, o.m, static_cast<int64_t>(o.acc_nstick_stride), o.accumulate, at});
+  stack.matmuls.push_back({acc, lx, operands.m, static_cast<int64_t>(operands.acc_nstick_stride),
+                           operands.accumulate, at});
 }
 
 void MatmulStacker::Before(const LxRange& range) {

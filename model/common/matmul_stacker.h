@@ -59,11 +59,11 @@ class MatmulStacker {
   };
   static constexpr size_t kStacks = 2 * kFused;  // that may wait
 
-  static void FindPieces(const PtOperands& o, std::vector<const uint8_t*>& pieces);
-  bool FindSnapshots(const PtOperands& o);
-  Stack* FindStack(const PtOperands& o, const PtKernel& kernel, const LxRange& acc, int lx);
-  Stack& NewStack(const PtOperands& o, const PtKernel& kernel);
-  static void Append(const PtOperands& o, const LxRange& acc, int lx, Stack& stack);
+  static void FindPieces(const PtOperands& operands, std::vector<const uint8_t*>& pieces);
+  bool FindSnapshots(const PtOperands& operands);
+  Stack* FindStack(const PtOperands& operands, const PtKernel& kernel, const LxRange& acc, int lx);
+  Stack& NewStack(const PtOperands& operands, const PtKernel& kernel);
+  static void Append(const PtOperands& operands, const LxRange& acc, int lx, Stack& stack);
   void RunThrough(uint64_t id);
   // Whether all rows of `next` go on with sums of `stack`. Both are in order of their sums.
   static bool GoesOn(const Stack& stack, const Stack& next);

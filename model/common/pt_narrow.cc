@@ -15,7 +15,7 @@ constexpr uint64_t kChunk = 64;  // k steps added to one fresh accumulator
 constexpr uint64_t kAccStickBytes = 256;
 }  // namespace
 
-void PtMatmulNarrow(DataFormat format, const PtOperands& o) {
+void PtMatmulNarrow(DataFormat format, const PtOperands& operands) {
   const auto per_stick = static_cast<uint64_t>(ElementsPerStick(format));
   const auto widen = [&](const uint8_t* stick, float* out) {
     ConvertElements(format, stick, DataFormat::kIeeeFp32, out, per_stick);
@@ -25,16 +25,18 @@ void PtMatmulNarrow(DataFormat format, const PtOperands& o) {
   weights.resize(kChunk * per_stick);
   row.resize(per_stick);
 
-  for (uint64_t column = 0; column < o.n; column += per_stick) {
-    for (uint64_t chunk = 0; chunk < std::max<uint64_t>(o.k, 1); chunk += kChunk) {
-      const uint64_t steps = std::min(kChunk, o.k - std::min(chunk, o.k));
+  for (uint64_t column = 0; column < operands.n; column += per_stick) {
+    for (uint64_t chunk = 0; chunk < std::max<uint64_t>(operands.k, 1); chunk += kChunk) {
+      const uint64_t steps = std::min(kChunk, operands.k - std::min(chunk, operands.k));
       for (uint64_t step = 0; step < steps; ++step) {
-        widen(o.b + column / per_stick * o.b_nstick_stride + (chunk + step) * kStickBytes,
+        widen(operands.b + column / per_stick * operands.b_nstick_stride +
+                  (chunk + step) * kStickBytes,
               &weights[step * per_stick]);
       }
-      for (uint64_t i = 0; i < o.m; ++i) {
+      for (uint64_t i = 0; i < operands.m; ++i) {
         if (steps > 0)
-          widen(o.a + chunk / per_stick * o.a_kstick_stride + i * kStickBytes, row.data());
+          widen(operands.a + chunk / per_stick * operands.a_kstick_stride + i * kStickBytes,
+                row.data());
         for (uint64_t lane = 0; lane < per_stick; lane += kLanes) {
           float sum[kLanes] = {};
           for (uint64_t step = 0; step < steps; ++step) {
@@ -42,10 +44,11 @@ void PtMatmulNarrow(DataFormat format, const PtOperands& o) {
             const float* w = &weights[step * per_stick + lane];
             for (uint64_t j = 0; j < kLanes; ++j) sum[j] += x * w[j];
           }
-          uint8_t* const out =
-              o.acc + (column + lane) / kLanes * o.acc_nstick_stride + i * kAccStickBytes;
+          uint8_t* const out = operands.acc +
+                               (column + lane) / kLanes * operands.acc_nstick_stride +
+                               i * kAccStickBytes;
           float total[kLanes] = {};
-          if (o.accumulate || chunk > 0) std::memcpy(total, out, sizeof total);
+          if (operands.accumulate || chunk > 0) std::memcpy(total, out, sizeof total);
           for (uint64_t j = 0; j < kLanes; ++j) total[j] += sum[j];
           std::memcpy(out, total, sizeof total);
         }

@@ -75,30 +75,30 @@ Scheduler::Scheduler(driver::Device& device, RuntimeMutex& mutex,
       next_correlation_((uint64_t{card} << kCorrelationCardShift) +
                         (uint64_t{device.function()} << kCorrelationFunctionShift) + 1) {}
 
-uint64_t Scheduler::QueueOperation(uint32_t stream_index, ControlBlockRequest&& cb) {
+uint64_t Scheduler::QueueOperation(uint32_t stream_index, ControlBlockRequest&& request) {
   if (stream_index > kLastStream) {
     throw BadInput("stream {}: streams are 0 to {}", stream_index, kLastStream);
   }
   Stream& stream = streams_[stream_index];
-  const bool records = cb.opcode == Opcode::EVENT_SIGNAL;
-  if (records) cb.event->stream = stream_index;
-  if (records && (stream.error || lost_)) FailEvent(*cb.event, stream_index);
+  const bool records = request.opcode == Opcode::EVENT_SIGNAL;
+  if (records) request.event->stream = stream_index;
+  if (records && (stream.error || lost_)) FailEvent(*request.event, stream_index);
   if (stream.error) {
     stream.error->told = true;
     throw DeviceFault("stream {} is in error, {} refused; the first error was: {}", stream_index,
-                      Describe(cb), stream.error->message);
+                      Describe(request), stream.error->message);
   }
   if (lost_) {
-    throw DeviceFault("stream {}: {} refused: the device is lost: {}", stream_index, Describe(cb),
-                      *lost_);
+    throw DeviceFault("stream {}: {} refused: the device is lost: {}", stream_index,
+                      Describe(request), *lost_);
   }
-  CheckMode(cb, device_.is_physical());
+  CheckMode(request, device_.is_physical());
   const uint64_t correlation = next_correlation_++;
-  cb.correlation = correlation;
+  request.correlation = correlation;
   ++counts_.queued;
   ++stream.counts.queued;
   PendingOperation* operation = pool_.Take();
-  operation->request = std::move(cb);
+  operation->request = std::move(request);
   operation->stream = stream_index;
   operation->arrival = next_arrival_++;
   stream.queue.push_back(operation);

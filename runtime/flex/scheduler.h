@@ -60,7 +60,7 @@ class Scheduler {
 
   // Accepts an operation, starts it if the ring has room, and returns its correlation. Throws
   // DeviceFault, and does not take the request, if the stream is in error.
-  uint64_t QueueOperation(uint32_t stream_index, ControlBlockRequest&& cb);
+  uint64_t QueueOperation(uint32_t stream_index, ControlBlockRequest&& request);
 
   // Between these, operations are collected; the last EndBatch rings one doorbell for all.
   void BeginBatch() { ++batch_depth_; }

@@ -133,18 +133,18 @@ class AiuWriter {
     std::map<std::pair<TrackId, uint32_t>, uint32_t> tids;
     std::set<uint64_t> launched;  // correlations whose arrow has begun
     for (const uint32_t index : lanes.order) {
-      const Record& r = trace_.records[index];
-      const uint64_t start_ns = r.start_ps / 1000, end_ns = r.end_ps / 1000;
-      if (r.category != kHost || end_ns <= start_ns) continue;
-      const auto tid = tids.emplace(std::pair{r.track, lanes.lane[index]},
+      const Record& record = trace_.records[index];
+      const uint64_t start_ns = record.start_ps / 1000, end_ns = record.end_ps / 1000;
+      if (record.category != kHost || end_ns <= start_ns) continue;
+      const auto tid = tids.emplace(std::pair{record.track, lanes.lane[index]},
                                     static_cast<uint32_t>(tids.size() + 1))
                            .first->second;
-      const std::string& call = trace_.names[r.name];
+      const std::string& call = trace_.names[record.name];
       const std::string name = AiuRuntimeName(call);
-      const auto round = calls_.round_of.find(r.flow);
-      const uint64_t correlation = round == calls_.round_of.end() ? r.flow : round->second;
+      const auto round = calls_.round_of.find(record.flow);
+      const uint64_t correlation = round == calls_.round_of.end() ? record.flow : round->second;
       Json args = {{"correlation", correlation}};
-      if (r.bytes > 0) args["bytes"] = r.bytes;
+      if (record.bytes > 0) args["bytes"] = record.bytes;
       if (call == "submit") args["num_cbs"] = 1;
       const uint32_t pid = kHostPid + options_.rank;
       Add("cuda_runtime", name.empty() ? call : name, pid, tid, start_ns, end_ns, std::move(args));
@@ -156,20 +156,20 @@ class AiuWriter {
   // Allocations of device memory, with what is held afterwards.
   void AddMemoryEvents() {
     std::vector<const Record*> changes;
-    for (const Record& r : trace_.records) {
-      const std::string& name = trace_.names[r.name];
-      if (r.category == kHost && trace_.tracks[r.track].name == "device memory" &&
+    for (const Record& record : trace_.records) {
+      const std::string& name = trace_.names[record.name];
+      if (record.category == kHost && trace_.tracks[record.track].name == "device memory" &&
           (name == "allocate" || name == "free"))
-        changes.push_back(&r);
+        changes.push_back(&record);
     }
     std::stable_sort(changes.begin(), changes.end(),
                      [](const Record* a, const Record* b) { return a->start_ps < b->start_ps; });
     int64_t allocated = 0;
-    for (const Record* r : changes) {
-      const auto size = static_cast<int64_t>(r->bytes);
-      const int64_t bytes = trace_.names[r->name] == "free" ? -size : size;
+    for (const Record* record : changes) {
+      const auto size = static_cast<int64_t>(record->bytes);
+      const int64_t bytes = trace_.names[record->name] == "free" ? -size : size;
       allocated += bytes;
-      const uint64_t ns = r->start_ps / 1000;
+      const uint64_t ns = record->start_ps / 1000;
       events_.push_back({ns,
                          0,
                          {{"ph", "i"},
@@ -181,7 +181,7 @@ class AiuWriter {
                           {"ts", Microseconds(ns)},
                           {"args",
                            {{"Bytes", bytes},
-                            {"Addr", uint64_t{r->detail} * 128},
+                            {"Addr", uint64_t{record->detail} * 128},
                             {"Total Allocated", allocated},
                             {"Device Id", options_.rank}}}}});
     }

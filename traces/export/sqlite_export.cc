@@ -122,10 +122,11 @@ void WriteSlices(const Trace& trace, Database& database) {
   Database::Rows slices(database, "INSERT INTO slices VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)");
   std::vector<std::string> categories;
   for (uint64_t id = 0; id < trace.records.size(); ++id) {
-    const Record& r = trace.records[id];
-    slices.Add(id, NsOf(r.start_ps), NsOf(r.end_ps), uint64_t{r.track}, trace.names[r.name],
-               std::string(CategoryName(static_cast<Category>(r.category))), r.flow, r.bytes,
-               uint64_t{r.detail});
+    const Record& record = trace.records[id];
+    slices.Add(id, NsOf(record.start_ps), NsOf(record.end_ps), uint64_t{record.track},
+               trace.names[record.name],
+               std::string(CategoryName(static_cast<Category>(record.category))), record.flow,
+               record.bytes, uint64_t{record.detail});
   }
 }
 

@@ -34,10 +34,10 @@ class VerilatedPtArray final : public RtlPtArray {
     block_.HasBeenReset();
   }
 
-  uint64_t Run(const PtOperands& o, uint64_t corelets, uint64_t start_ps) noexcept override {
+  uint64_t Run(const PtOperands& operands, uint64_t corelets, uint64_t start_ps) noexcept override {
     if (failure_ != nullptr) return 0;
     try {
-      return Multiply(o, corelets, start_ps);
+      return Multiply(operands, corelets, start_ps);
     } catch (...) {
       failure_ = std::current_exception();
       return 0;
@@ -86,12 +86,13 @@ class VerilatedPtArray final : public RtlPtArray {
 
   // One cycle: the memory takes writes and addresses at the rising edge, and shows what was read
   // behind it.
-  void Cycle(const PtOperands& o) {
-    const uint8_t* const weights = top_.weights_read ? o.b + top_.weights_address : nullptr;
-    const uint8_t* const row = top_.activations_read ? o.a + top_.activations_address : nullptr;
-    const uint8_t* const sums = top_.sums_read ? o.acc + top_.sums_read_address : nullptr;
+  void Cycle(const PtOperands& operands) {
+    const uint8_t* const weights = top_.weights_read ? operands.b + top_.weights_address : nullptr;
+    const uint8_t* const row =
+        top_.activations_read ? operands.a + top_.activations_address : nullptr;
+    const uint8_t* const sums = top_.sums_read ? operands.acc + top_.sums_read_address : nullptr;
     if (top_.sums_write) {
-      std::memcpy(o.acc + top_.sums_write_address, top_.sums_write_data.data(),
+      std::memcpy(operands.acc + top_.sums_write_address, top_.sums_write_data.data(),
                   sizeof top_.sums_write_data);
     }
     SetClock(1);
@@ -107,56 +108,59 @@ class VerilatedPtArray final : public RtlPtArray {
     Dump();
   }
 
-  void Offer(const PtOperands& o, const PtShare& share) {
+  void Offer(const PtOperands& operands, const PtShare& share) {
     top_.command_valid = 1;
     top_.command_rows = static_cast<uint32_t>(share.rows);
     top_.command_sticks = static_cast<uint32_t>(share.sticks);
-    top_.command_chunks = static_cast<uint32_t>((o.k + kPtChunk - 1) / kPtChunk);
-    top_.command_last_k = static_cast<uint8_t>((o.k - 1) % kPtChunk);
-    top_.command_accumulate = o.accumulate;
+    top_.command_chunks = static_cast<uint32_t>((operands.k + kPtChunk - 1) / kPtChunk);
+    top_.command_last_k = static_cast<uint8_t>((operands.k - 1) % kPtChunk);
+    top_.command_accumulate = operands.accumulate;
     top_.command_a = static_cast<uint32_t>(share.row * kStick);
-    top_.command_b = static_cast<uint32_t>(share.stick * o.b_nstick_stride);
+    top_.command_b = static_cast<uint32_t>(share.stick * operands.b_nstick_stride);
     top_.command_sums =
-        static_cast<uint32_t>(share.stick * o.acc_nstick_stride + share.row * kSumStick);
-    top_.command_a_stride = static_cast<uint32_t>(o.a_kstick_stride);
-    top_.command_b_stride = static_cast<uint32_t>(share.stick_step * o.b_nstick_stride);
-    top_.command_sums_stride = static_cast<uint32_t>(share.stick_step * o.acc_nstick_stride);
+        static_cast<uint32_t>(share.stick * operands.acc_nstick_stride + share.row * kSumStick);
+    top_.command_a_stride = static_cast<uint32_t>(operands.a_kstick_stride);
+    top_.command_b_stride = static_cast<uint32_t>(share.stick_step * operands.b_nstick_stride);
+    top_.command_sums_stride = static_cast<uint32_t>(share.stick_step * operands.acc_nstick_stride);
     top_.eval();
   }
 
   // The cycles that they took, no more than `limit`.
-  uint64_t RunShares(const PtOperands& o, const std::vector<PtShare>& shares, uint64_t limit) {
+  uint64_t RunShares(const PtOperands& operands, const std::vector<PtShare>& shares,
+                     uint64_t limit) {
     const uint64_t begin = cycles_;
     for (const PtShare& share : shares) {
-      Offer(o, share);
-      while (!top_.command_ready && cycles_ - begin < limit) Cycle(o);
-      Cycle(o);
+      Offer(operands, share);
+      while (!top_.command_ready && cycles_ - begin < limit) Cycle(operands);
+      Cycle(operands);
       top_.command_valid = 0;
       top_.eval();
     }
-    while (top_.busy && cycles_ - begin < limit) Cycle(o);
+    while (top_.busy && cycles_ - begin < limit) Cycle(operands);
     return cycles_ - begin;
   }
 
-  uint64_t Multiply(const PtOperands& o, uint64_t corelets, uint64_t start_ps) {
-    if (o.k == 0 && !o.accumulate) {  // no products: nothing for the array
-      for (uint64_t stick = 0; stick < o.n / (kPtColumns * kPtLanes); ++stick)
-        std::memset(o.acc + stick * o.acc_nstick_stride, 0, o.m * kSumStick);
+  uint64_t Multiply(const PtOperands& operands, uint64_t corelets, uint64_t start_ps) {
+    if (operands.k == 0 && !operands.accumulate) {  // no products: nothing for the array
+      for (uint64_t stick = 0; stick < operands.n / (kPtColumns * kPtLanes); ++stick)
+        std::memset(operands.acc + stick * operands.acc_nstick_stride, 0, operands.m * kSumStick);
     }
-    const uint64_t expected = PtArrayCycles(o.m, o.n, o.k, corelets);
+    const uint64_t expected = PtArrayCycles(operands.m, operands.n, operands.k, corelets);
     if (expected == 0) return 0;
     now_ps_ = std::max(now_ps_, start_ps);
     if (flip_) flip_at_ = cycles_ + 1 + *flip_ % expected;
     uint64_t longest = 0;
     for (uint64_t corelet = 0; corelet < corelets; ++corelet)
-      longest =
-          std::max(longest, RunShares(o, PtShares(o.m, o.n, corelets, corelet), expected + 1));
+      longest = std::max(
+          longest,
+          RunShares(operands, PtShares(operands.m, operands.n, corelets, corelet), expected + 1));
     if (longest != expected) {
       throw DeviceFault(
           "PT array (RTL): MATMUL of m = {}, n = {}, k = {} on {} corelets took {} cycles{}, not "
           "the {} that the timed model counts; model/rtl/pt and model/rtl/pt_array_cycles.cc "
           "differ",
-          o.m, o.n, o.k, corelets, longest, longest > expected ? " or more" : "", expected);
+          operands.m, operands.n, operands.k, corelets, longest,
+          longest > expected ? " or more" : "", expected);
     }
     return longest;
   }

@@ -105,12 +105,13 @@ class Parser {
   }
 
   Tree Negative(Tree tree) const {
-    Expression& e = tree.expression;
-    if (e.kind == Kind::kNumber && e.number != std::numeric_limits<int64_t>::min()) {
-      e.number = -e.number;
+    Expression& expression = tree.expression;
+    if (expression.kind == Kind::kNumber &&
+        expression.number != std::numeric_limits<int64_t>::min()) {
+      expression.number = -expression.number;
       return tree;
     }
-    Expression* first = e.kind == Kind::kMultiply ? &e.operands.front() : nullptr;
+    Expression* first = expression.kind == Kind::kMultiply ? &expression.operands.front() : nullptr;
     if (first != nullptr && first->kind == Kind::kNumber &&
         first->number != std::numeric_limits<int64_t>::min()) {
       first->number = -first->number;
@@ -250,79 +251,86 @@ class Parser {
   int depth_ = 0;
 };
 
-bool IsCompound(const Expression& e) {
-  return e.kind == Kind::kAdd || e.kind == Kind::kMultiply || e.kind == Kind::kDivide;
+bool IsCompound(const Expression& expression) {
+  return expression.kind == Kind::kAdd || expression.kind == Kind::kMultiply ||
+         expression.kind == Kind::kDivide;
 }
 
-std::string Factor(const Expression& e) {
-  return IsCompound(e) ? "(" + ToString(e) + ")" : ToString(e);
+std::string Factor(const Expression& expression) {
+  return IsCompound(expression) ? "(" + ToString(expression) + ")" : ToString(expression);
 }
 
 // A term of a sum behind the first one, with its sign, so that it is read as the same term again.
-std::string SignedTerm(const Expression& e) {
+std::string SignedTerm(const Expression& expression) {
   constexpr int64_t kMin = std::numeric_limits<int64_t>::min();
-  const std::string text = e.kind == Kind::kAdd ? Factor(e) : ToString(e);
-  const bool number = e.kind == Kind::kNumber && e.number < 0 && e.number != kMin;
-  const bool product = e.kind == Kind::kMultiply && e.operands[0].kind == Kind::kNumber &&
-                       e.operands[0].number < -1 && e.operands[0].number != kMin;
+  const std::string text =
+      expression.kind == Kind::kAdd ? Factor(expression) : ToString(expression);
+  const bool number =
+      expression.kind == Kind::kNumber && expression.number < 0 && expression.number != kMin;
+  const bool product = expression.kind == Kind::kMultiply &&
+                       expression.operands[0].kind == Kind::kNumber &&
+                       expression.operands[0].number < -1 && expression.operands[0].number != kMin;
   if (number || product) return " - " + text.substr(1);
-  const bool negated = e.kind == Kind::kMultiply && e.operands.size() == 2 &&
-                       e.operands[0].kind == Kind::kNumber && e.operands[0].number == -1 &&
-                       e.operands[1].kind != Kind::kNumber && !IsCompound(e.operands[1]);
-  return negated ? " - " + ToString(e.operands[1]) : " + " + text;
+  const bool negated =
+      expression.kind == Kind::kMultiply && expression.operands.size() == 2 &&
+      expression.operands[0].kind == Kind::kNumber && expression.operands[0].number == -1 &&
+      expression.operands[1].kind != Kind::kNumber && !IsCompound(expression.operands[1]);
+  return negated ? " - " + ToString(expression.operands[1]) : " + " + text;
 }
 
-std::string Joined(const Expression& e, std::string_view separator) {
+std::string Joined(const Expression& expression, std::string_view separator) {
   std::string text;
-  for (const Expression& operand : e.operands) {
+  for (const Expression& operand : expression.operands) {
     if (!text.empty()) text += separator;
     text += Factor(operand);
   }
   return text;
 }
 
-void CollectSymbols(const Expression& e, std::set<std::string>& names) {
-  if (e.kind == Kind::kSymbol) names.insert(e.symbol);
-  for (const Expression& operand : e.operands) CollectSymbols(operand, names);
+void CollectSymbols(const Expression& expression, std::set<std::string>& names) {
+  if (expression.kind == Kind::kSymbol) names.insert(expression.symbol);
+  for (const Expression& operand : expression.operands) CollectSymbols(operand, names);
 }
 
 }  // namespace
 
 Expression Expression::Number(int64_t value) {
-  Expression e;
-  e.number = value;
-  return e;
+  Expression expression;
+  expression.number = value;
+  return expression;
 }
 
 Expression Expression::Symbol(std::string name) {
-  Expression e;
-  e.kind = Kind::kSymbol;
-  e.symbol = std::move(name);
-  return e;
+  Expression expression;
+  expression.kind = Kind::kSymbol;
+  expression.symbol = std::move(name);
+  return expression;
 }
 
 Expression ParseExpression(std::string_view text) { return Parser(text).Whole(); }
 
-std::string ToString(const Expression& e) {
-  switch (e.kind) {
+std::string ToString(const Expression& expression) {
+  switch (expression.kind) {
     case Kind::kNumber:
-      return std::to_string(e.number);
+      return std::to_string(expression.number);
     case Kind::kSymbol:
-      return e.symbol;
+      return expression.symbol;
     case Kind::kAdd: {
-      const Expression& first = e.operands.front();
+      const Expression& first = expression.operands.front();
       std::string text = first.kind == Kind::kAdd ? Factor(first) : ToString(first);
-      for (size_t i = 1; i < e.operands.size(); ++i) text += SignedTerm(e.operands[i]);
+      for (size_t i = 1; i < expression.operands.size(); ++i)
+        text += SignedTerm(expression.operands[i]);
       return text;
     }
     case Kind::kMultiply:
-      return Joined(e, "*");
+      return Joined(expression, "*");
     case Kind::kDivide:
-      return Joined(e, "/");
+      return Joined(expression, "/");
     case Kind::kFloor:
-      return "floor(" + ToString(e.operands[0]) + ")";
+      return "floor(" + ToString(expression.operands[0]) + ")";
     case Kind::kMod:
-      return "Mod(" + ToString(e.operands[0]) + ", " + ToString(e.operands[1]) + ")";
+      return "Mod(" + ToString(expression.operands[0]) + ", " + ToString(expression.operands[1]) +
+             ")";
   }
   throw InternalError("expression of an unknown kind");
 }

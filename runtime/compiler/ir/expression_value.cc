@@ -58,32 +58,32 @@ Rational Floored(const Rational& a) {
   return {a.numerator % a.denominator < 0 ? quotient - 1 : quotient, 1};
 }
 
-Rational Value(const Expression& e, const std::map<std::string, int64_t>& values) {
-  switch (e.kind) {
+Rational Value(const Expression& expression, const std::map<std::string, int64_t>& values) {
+  switch (expression.kind) {
     case Kind::kNumber:
-      return {e.number, 1};
+      return {expression.number, 1};
     case Kind::kSymbol: {
-      const auto it = values.find(e.symbol);
-      if (it == values.end()) throw BadInput("symbol '{}' has no value", e.symbol);
+      const auto it = values.find(expression.symbol);
+      if (it == values.end()) throw BadInput("symbol '{}' has no value", expression.symbol);
       return {it->second, 1};
     }
     case Kind::kAdd:
     case Kind::kMultiply: {
-      Rational result = Value(e.operands.front(), values);
-      for (size_t i = 1; i < e.operands.size(); ++i) {
-        const Rational next = Value(e.operands[i], values);
-        result = e.kind == Kind::kAdd ? Plus(result, next) : Times(result, next);
+      Rational result = Value(expression.operands.front(), values);
+      for (size_t i = 1; i < expression.operands.size(); ++i) {
+        const Rational next = Value(expression.operands[i], values);
+        result = expression.kind == Kind::kAdd ? Plus(result, next) : Times(result, next);
       }
       return result;
     }
     case Kind::kDivide:
-      return Over(Value(e.operands[0], values), Value(e.operands[1], values));
+      return Over(Value(expression.operands[0], values), Value(expression.operands[1], values));
     case Kind::kFloor:
-      return Floored(Value(e.operands[0], values));
+      return Floored(Value(expression.operands[0], values));
     case Kind::kMod: {
       // a - n floor(a / n): the sign is the divisor's.
-      const Rational a = Value(e.operands[0], values);
-      const Rational n = Value(e.operands[1], values);
+      const Rational a = Value(expression.operands[0], values);
+      const Rational n = Value(expression.operands[1], values);
       const Rational whole = Times(n, Floored(Over(a, n)));
       return Reduced(Wide{a.numerator} * whole.denominator - Wide{whole.numerator} * a.denominator,
                      Wide{a.denominator} * whole.denominator);

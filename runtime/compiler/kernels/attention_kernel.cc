@@ -25,7 +25,7 @@ class AttentionKernel {
  public:
   AttentionKernel(const AttentionSpec& spec, const AttentionPlan& plan,
                   const AttentionStrides& strides, CoreColumns& columns)
-      : s_(spec),
+      : spec_(spec),
         plan_(plan),
         strides_(strides),
         at_(Place(spec, plan)),
@@ -81,20 +81,21 @@ class AttentionKernel {
 
   template <typename Body>
   void ForBlocks(SectionBuilder& b, Body body) const {
-    const int64_t kv_heads = s_.kv_heads / plan_.kv_split;
+    const int64_t kv_heads = spec_.kv_heads / plan_.kv_split;
     b.Loop(Compute(b, [&] { return b.Const(kv_heads); }), [&](Reg i) {
       const Reg count = Compute(b, [&] { return b.Const(CeilDiv(blocks_, plan_.row_split)); });
       b.Loop(count, [&](Reg j) {
         const Reg first = Compute(b, [&] {
           return b.Add(kZero, b.Add(b.Core(row_column_), j, plan_.row_split), plan_.rows);
         });
-        const Reg rows = Compute(
-            b, [&] { return b.Min(b.Const(plan_.rows), b.Add(b.Const(s_.sequence), first, -1)); });
+        const Reg rows = Compute(b, [&] {
+          return b.Min(b.Const(plan_.rows), b.Add(b.Const(spec_.sequence), first, -1));
+        });
         const Reg any = Compute(b, [&] { return b.Min(rows, b.Const(1)); });
         b.If(any, [&] {
           const Reg visible = Compute(b, [&] {
-            return s_.causal ? b.Add(b.Add(b.Const(s_.context - s_.sequence), first), rows)
-                             : b.Const(s_.context);
+            return spec_.causal ? b.Add(b.Add(b.Const(spec_.context - spec_.sequence), first), rows)
+                                : b.Const(spec_.context);
           });
           body(Block{i, first, rows, visible});
         });
@@ -102,7 +103,7 @@ class AttentionKernel {
     });
   }
   Reg KvHead(SectionBuilder& b, const Block& block) const {
-    return b.Add(block.kv_head, b.Core(kv_column_), s_.kv_heads / plan_.kv_split);
+    return b.Add(block.kv_head, b.Core(kv_column_), spec_.kv_heads / plan_.kv_split);
   }
 
   // The tiles of which the block sees at least one key.
@@ -117,8 +118,9 @@ class AttentionKernel {
       };
       b.If(sees(0), [&] {
         const Reg first = b.Add(kZero, index, plan_.keys);
-        const Reg keys = Compute(
-            b, [&] { return b.Min(b.Const(plan_.keys), b.Add(b.Const(s_.context), first, -1)); });
+        const Reg keys = Compute(b, [&] {
+          return b.Min(b.Const(plan_.keys), b.Add(b.Const(spec_.context), first, -1));
+        });
         body(Tile{index, first, keys, sees(1)});
       });
     });
@@ -134,7 +136,7 @@ class AttentionKernel {
   // Rows of q or out, one box for each query head.
   void Rows(SectionBuilder& b, Op op, Order order, Argument argument, const Block& block,
             int64_t lx) const {
-    const int64_t group = s_.heads / s_.kv_heads;
+    const int64_t group = spec_.heads / spec_.kv_heads;
     const Reg head =
         b.Add(b.Add(kZero, KvHead(b, block), group), b.Core(group_column_), plan_.heads);
     const Reg start = b.AddProduct(Address(b, argument), block.first, Stride(b, argument, 1));
@@ -182,13 +184,13 @@ class AttentionKernel {
     const Reg rows = b.Const(m_);
     const Reg stick_plane = b.Const(m_ * kStick);
     const Reg sum_plane = b.Const(m_ * kAccumulatorStick);
-    const Reg depth = b.Const(s_.head_dim);
+    const Reg depth = b.Const(spec_.head_dim);
     const auto scores = [&] {
       b.Wait(kKtFull);
       b.Wait(kSFree);
       b.Emit(Op::kMatmul, 0, {0, kSFull},
              {scores_at.at(), b.Const(at_.q.base), kt_at.at(), rows, b.Const(plan_.keys), depth,
-              stick_plane, b.Const(s_.head_dim * kStick), sum_plane, kZero});
+              stick_plane, b.Const(spec_.head_dim * kStick), sum_plane, kZero});
       b.Signal(kKtFree);
       kt_at.Advance();
       scores_at.Advance();
@@ -221,8 +223,8 @@ class AttentionKernel {
       });
     };
     clear(at_.most, at_.sticks - at_.most);
-    if (s_.sequence % plan_.rows != 0) clear(at_.q.base, at_.q.bytes);
-    if (s_.context % plan_.keys != 0) clear(at_.k.base, kTwo * at_.k.bytes);
+    if (spec_.sequence % plan_.rows != 0) clear(at_.q.base, at_.q.bytes);
+    if (spec_.context % plan_.keys != 0) clear(at_.k.base, kTwo * at_.k.bytes);
   }
 
   void Vector(SectionBuilder& b) const {
@@ -236,7 +238,7 @@ class AttentionKernel {
       b.Emit(Op::kVtranspose, 0, {kKFull, kKtFull},
              {kt_at.at(), k_at.at(), b.Const(kStick), b.Const(kStick), b.Const(depth_sticks_),
               b.Const(kStickElements * kStick), b.Const(plan_.keys * kStick), b.Const(key_sticks_),
-              b.Const(s_.head_dim * kStick), b.Const(kStickElements * kStick)});
+              b.Const(spec_.head_dim * kStick), b.Const(kStickElements * kStick)});
       b.Signal(kKFree);
       k_at.Advance();
       kt_at.Advance();
@@ -251,7 +253,7 @@ class AttentionKernel {
                   b.Const(key_sticks_), b.Const(m_ * kStick), b.Const(m_ * kAccumulatorStick),
                   kZero, b.Const(kStick), b.Const(kAccumulatorStick)});
         });
-        if (s_.causal) b.Scoped([&] { Mask(b, block, tile, p_at.at()); });
+        if (spec_.causal) b.Scoped([&] { Mask(b, block, tile, p_at.at()); });
         b.Scoped([&] { Probabilities(b, tile, p_at.at()); });
         b.Signal(kPFull);
         scores_at.Advance();
@@ -268,7 +270,7 @@ class AttentionKernel {
     const Reg one = b.Const(1);
     // Keys of this tile that the first row sees.
     const Reg sees =
-        b.Add(b.Add(b.Const(s_.context - s_.sequence + 1), block.first), tile.first, -1);
+        b.Add(b.Add(b.Const(spec_.context - spec_.sequence + 1), block.first), tile.first, -1);
     b.If(b.Min(b.Add(b.Const(plan_.keys), sees, -1), one), [&] {
       b.Loop(block.rows, [&](Reg row) {
         const Reg visible = b.Add(sees, row);
@@ -370,14 +372,14 @@ class AttentionKernel {
   }
 
   int64_t ScaleBits() const {
-    const float scale = s_.scale();
+    const float scale = spec_.scale();
     uint32_t bits = 0;
     std::memcpy(&bits, &scale, sizeof(bits));
     return bits;
   }
   static int64_t MaskedCode() { return DlfFromDouble(kMasked); }
 
-  const AttentionSpec& s_;
+  const AttentionSpec& spec_;
   const AttentionPlan& plan_;
   const AttentionStrides strides_;
   const Places at_;

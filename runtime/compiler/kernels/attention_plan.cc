@@ -22,25 +22,25 @@ int LargestDivisor(int64_t of, int64_t limit) {
   return static_cast<int>(best);
 }
 
-void CheckSizes(const AttentionSpec& s) {
-  for (const auto& [name, size] : {std::pair{"heads", s.heads},
-                                   {"kv_heads", s.kv_heads},
-                                   {"sequence", s.sequence},
-                                   {"context", s.context},
-                                   {"head_dim", s.head_dim}}) {
+void CheckSizes(const AttentionSpec& spec) {
+  for (const auto& [name, size] : {std::pair{"heads", spec.heads},
+                                   {"kv_heads", spec.kv_heads},
+                                   {"sequence", spec.sequence},
+                                   {"context", spec.context},
+                                   {"head_dim", spec.head_dim}}) {
     if (size < 1) throw BadInput("attention: {} is {}; it must be at least 1", name, size);
   }
-  if (s.heads % s.kv_heads != 0) {
-    throw BadInput("attention: {} heads on {} heads of k and v; these must divide them", s.heads,
-                   s.kv_heads);
+  if (spec.heads % spec.kv_heads != 0) {
+    throw BadInput("attention: {} heads on {} heads of k and v; these must divide them", spec.heads,
+                   spec.kv_heads);
   }
-  if (s.head_dim % kStickElements != 0) {
-    throw BadInput("attention: head_dim is {}; it must be a multiple of {}, a stick", s.head_dim,
+  if (spec.head_dim % kStickElements != 0) {
+    throw BadInput("attention: head_dim is {}; it must be a multiple of {}, a stick", spec.head_dim,
                    kStickElements);
   }
-  if (s.sequence > s.context) {
+  if (spec.sequence > spec.context) {
     throw BadInput("attention: {} rows of q are the last of {} keys; there cannot be more rows",
-                   s.sequence, s.context);
+                   spec.sequence, spec.context);
   }
 }
 

@@ -9,34 +9,41 @@
 
 namespace spyre::compiler {
 
-MatmulKernel::MatmulKernel(Problem& problem) : p_(problem), lx_(problem.lx_base) {
+MatmulKernel::MatmulKernel(Problem& problem) : problem_(problem), lx_(problem.lx_base) {
   FindAxes();
-  const auto& axes = p_.axes;
+  const auto& axes = problem_.axes;
   int cores = 1;
   int64_t outer = 1;
   for (const Axis& axis : axes) cores *= axis.split;
   for (int axis : outer_) outer *= axes[axis].slice;
-  share_ = {axes[m_].slice,          axes[n_].slice,          axes[k_].slice, outer,
-            p_.operands[kA].sharers, p_.operands[kB].sharers, cores,          axes[k_].split > 1};
-  share_.resident = p_.carried.in_lx();
-  share_.m_tile = p_.carried.m_tile;
-  share_.n_tile = (p_.carried.n_tile + kStickElements - 1) / kStickElements;
-  const uint64_t end = share_.resident ? EndOfResidentLx(p_.lx_bytes) : p_.lx_bytes;
-  t_ = ChooseMatmulTiling(share_, end - std::min(end, lx_.used()));
-  p_.axes[m_].tile = t_.m;
-  p_.axes[n_].tile = t_.n;
-  p_.axes[k_].tile = t_.k;
+  share_ = {axes[m_].slice,
+            axes[n_].slice,
+            axes[k_].slice,
+            outer,
+            problem_.operands[kA].sharers,
+            problem_.operands[kB].sharers,
+            cores,
+            axes[k_].split > 1};
+  share_.resident = problem_.carried.in_lx();
+  share_.m_tile = problem_.carried.m_tile;
+  share_.n_tile = (problem_.carried.n_tile + kStickElements - 1) / kStickElements;
+  const uint64_t end = share_.resident ? EndOfResidentLx(problem_.lx_bytes) : problem_.lx_bytes;
+  tiling_ = ChooseMatmulTiling(share_, end - std::min(end, lx_.used()));
+  problem_.axes[m_].tile = tiling_.m;
+  problem_.axes[n_].tile = tiling_.n;
+  problem_.axes[k_].tile = tiling_.k;
   for (int operand : {kA, kB}) source_[operand] = SourceOf(operand);
   if (source_[kA] != Source::kDirect)
-    a_ = Buffers::Take(lx_, t_.a_chunk_bytes(), t_.operand_slots, "a");
+    a_ = Buffers::Take(lx_, tiling_.a_chunk_bytes(), tiling_.operand_slots, "a");
   if (source_[kB] != Source::kDirect)
-    b_ = Buffers::Take(lx_, t_.b_chunk_bytes(), t_.operand_slots, "b");
-  sum_ = share_.resident ? ResidentSums(t_, end)
-                         : Buffers::Take(lx_, t_.accumulator_bytes(), t_.accumulator_slots, "sums");
+    b_ = Buffers::Take(lx_, tiling_.b_chunk_bytes(), tiling_.operand_slots, "b");
+  sum_ = share_.resident
+             ? ResidentSums(tiling_, end)
+             : Buffers::Take(lx_, tiling_.accumulator_bytes(), tiling_.accumulator_slots, "sums");
   if (share_.resident) lx_.Note("sums", sum_.base, sum_.bytes * sum_.slots);
-  if (out_staged()) out_ = Buffers::Take(lx_, t_.output_bytes(), t_.output_slots, "out");
-  if (share_.combines) received_at_ = lx_.Take(t_.accumulator_bytes(), "received sums");
-  sums_.emplace(p_, share_, t_, sum_, MatmulAxes{m_, n_, tiles_});
+  if (out_staged()) out_ = Buffers::Take(lx_, tiling_.output_bytes(), tiling_.output_slots, "out");
+  if (share_.combines) received_at_ = lx_.Take(tiling_.accumulator_bytes(), "received sums");
+  sums_.emplace(problem_, share_, tiling_, sum_, MatmulAxes{m_, n_, tiles_});
 }
 
 uint64_t MatmulKernel::Build(StepCode& code) {
@@ -53,18 +60,19 @@ uint64_t MatmulKernel::Build(StepCode& code) {
 }
 
 void MatmulKernel::FindAxes() {
-  const auto walks = [&](int operand, int axis) { return p_.operands[operand].Walks(axis); };
-  for (int axis = 0; axis < static_cast<int>(p_.axes.size()); ++axis) {
-    if (p_.axes[axis].reduced) {
+  const auto walks = [&](int operand, int axis) { return problem_.operands[operand].Walks(axis); };
+  for (int axis = 0; axis < static_cast<int>(problem_.axes.size()); ++axis) {
+    if (problem_.axes[axis].reduced) {
       k_ = axis;
-    } else if (p_.operands[kB].stick_axis == axis) {
+    } else if (problem_.operands[kB].stick_axis == axis) {
       n_ = axis;
-    } else if (!walks(kB, axis) && (m_ < 0 || p_.axes[axis].slice > p_.axes[m_].slice)) {
+    } else if (!walks(kB, axis) &&
+               (m_ < 0 || problem_.axes[axis].slice > problem_.axes[m_].slice)) {
       m_ = axis;
     }
   }
-  if (m_ < 0) m_ = p_.AddUnitAxis();
-  for (int axis = 0; axis < static_cast<int>(p_.axes.size()); ++axis) {
+  if (m_ < 0) m_ = problem_.AddUnitAxis();
+  for (int axis = 0; axis < static_cast<int>(problem_.axes.size()); ++axis) {
     if (axis != m_ && axis != n_ && axis != k_) outer_.push_back(axis);
   }
   tiles_ = outer_;
@@ -72,17 +80,17 @@ void MatmulKernel::FindAxes() {
 }
 
 MatmulKernel::Source MatmulKernel::SourceOf(int operand) const {
-  const Operand& o = p_.operands[operand];
+  const Operand& o = problem_.operands[operand];
   if (!o.in_lx) return Source::kLoaded;
   const int rows = operand == kA ? m_ : k_;
-  const int64_t units = operand == kB ? p_.axes[k_].stick_elements : 1;
-  const bool dense = p_.axes[rows].slice == 1 && operand == kA;
+  const int64_t units = operand == kB ? problem_.axes[k_].stick_elements : 1;
+  const bool dense = problem_.axes[rows].slice == 1 && operand == kA;
   return dense || o.unit_stride[rows] == kStick * units ? Source::kDirect : Source::kPacked;
 }
 
 void MatmulKernel::Box(SectionBuilder& b, Op op, Order order, int argument, Reg lx, Reg device,
                        int row_axis, BoxSide rows, BoxSide planes, Reg group) {
-  const std::vector<int64_t>& stride = p_.operands[argument].unit_stride;
+  const std::vector<int64_t>& stride = problem_.operands[argument].unit_stride;
   const int64_t plane_stride = stride[argument == kA ? k_ : n_];
   const int64_t row_stride = stride[row_axis] / (argument == kB ? kStickElements : 1);
   if (plane_stride > 0 && plane_stride < row_stride) std::swap(rows, planes);
@@ -94,25 +102,25 @@ void MatmulKernel::LoadSection(SectionBuilder& b, const std::vector<Reg>& outer)
   for (int operand : {kA, kB}) {
     if (Loaded(operand)) loaded.push_back(operand);
   }
-  TileWalk walk(b, p_, loaded, outer);
+  TileWalk walk(b, problem_, loaded, outer);
   BufferCursor a_at(b, a_);
   BufferCursor b_at(b, b_);
   const Reg k_elements = walk.CoreElements(k_);
   const auto group = [&](int operand) {
-    const int column = p_.operands[operand].group_column;
+    const int column = problem_.operands[operand].group_column;
     return column < 0 ? kZero : b.Core(column);
   };
   const Reg a_group = group(kA);
   const Reg b_group = group(kB);
   // Constants are made where they are used: the loops of a batch leave few registers.
   std::optional<MatmulSums::Saved> saved;
-  if (p_.carried.in_device()) saved.emplace(*sums_, b);
+  if (problem_.carried.in_device()) saved.emplace(*sums_, b);
   const auto load = [&] {
     if (Loaded(kA)) {
       b.Scoped([&] {
         Box(b, Op::kLoad, {kAFree, kAFull}, kA, a_at.at(), walk.address(kA), m_,
             {walk.size(m_), walk.stride(kA, m_), b.Const(kStickBytes)},
-            {walk.size(k_), walk.stride(kA, k_), b.Const(t_.m * kStick)}, a_group);
+            {walk.size(k_), walk.stride(kA, k_), b.Const(tiling_.m * kStick)}, a_group);
       });
       a_at.Advance();
     }
@@ -122,7 +130,8 @@ void MatmulKernel::LoadSection(SectionBuilder& b, const std::vector<Reg>& outer)
         const Reg row_stride = walk.ElementStride(kB, k_);
         Box(b, Op::kLoad, {kBFree, kBFull}, kB, b_at.at(), walk.address(kB), k_,
             {walk.TileElements(k_, k_elements), row_stride, b.Const(kStickBytes)},
-            {walk.size(n_), walk.stride(kB, n_), b.Const(t_.k * kStickElements * kStick)}, b_group);
+            {walk.size(n_), walk.stride(kB, n_), b.Const(tiling_.k * kStickElements * kStick)},
+            b_group);
       });
       b_at.Advance();
     }
@@ -135,8 +144,8 @@ void MatmulKernel::LoadSection(SectionBuilder& b, const std::vector<Reg>& outer)
     });
     if (saved) saved->Advance();
   });
-  if (Loaded(kA)) b.Wait(kAFree, t_.operand_slots);
-  if (Loaded(kB)) b.Wait(kBFree, t_.operand_slots);
+  if (Loaded(kA)) b.Wait(kAFree, tiling_.operand_slots);
+  if (Loaded(kB)) b.Wait(kBFree, tiling_.operand_slots);
 }
 
 void MatmulKernel::Pack(SectionBuilder& b, TileWalk& walk, BufferCursor& a_at, BufferCursor& b_at,
@@ -147,7 +156,7 @@ void MatmulKernel::Pack(SectionBuilder& b, TileWalk& walk, BufferCursor& a_at, B
       b.Scoped([&] {
         b.Emit(Op::kVunary, copy, {kAFree, kAFull},
                {a_at.at(), walk.address(kA), kZero, walk.size(m_), walk.size(k_),
-                b.Const(t_.m * kStick), walk.stride(kA, k_), kZero, b.Const(kStick),
+                b.Const(tiling_.m * kStick), walk.stride(kA, k_), kZero, b.Const(kStick),
                 walk.stride(kA, m_)});
       });
       a_at.Advance();
@@ -156,8 +165,8 @@ void MatmulKernel::Pack(SectionBuilder& b, TileWalk& walk, BufferCursor& a_at, B
       b.Scoped([&] {
         b.Emit(Op::kVunary, copy, {kBFree, kBFull},
                {b_at.at(), walk.address(kB), kZero, walk.TileElements(k_, k_elements),
-                walk.size(n_), b.Const(t_.k * kStickElements * kStick), walk.stride(kB, n_), kZero,
-                b.Const(kStick), walk.ElementStride(kB, k_)});
+                walk.size(n_), b.Const(tiling_.k * kStickElements * kStick), walk.stride(kB, n_),
+                kZero, b.Const(kStick), walk.ElementStride(kB, k_)});
       });
       b_at.Advance();
     }
@@ -171,20 +180,22 @@ void MatmulKernel::PtSection(SectionBuilder& b, const std::vector<Reg>& outer) {
   }
   const bool a_direct = source_[kA] == Source::kDirect;
   const bool b_direct = source_[kB] == Source::kDirect;
-  TileWalk walk(b, p_, direct, outer);
-  if (!a_direct) b.Signal(kAFree, t_.operand_slots);
-  if (!b_direct) b.Signal(kBFree, t_.operand_slots);
+  TileWalk walk(b, problem_, direct, outer);
+  if (!a_direct) b.Signal(kAFree, tiling_.operand_slots);
+  if (!b_direct) b.Signal(kBFree, tiling_.operand_slots);
   BufferCursor a_at(b, a_);
   BufferCursor b_at(b, b_);
   BufferCursor sum(b, sum_);
-  const Reg carried = p_.carried.any() ? p_.carried.Get(b, AccumulationEntry::kCarried) : kZero;
+  const Reg carried =
+      problem_.carried.any() ? problem_.carried.Get(b, AccumulationEntry::kCarried) : kZero;
   const Reg k_elements = walk.CoreElements(k_);
-  const Reg a_kstick = a_direct ? walk.stride(kA, k_) : b.Const(t_.m * kStick);
-  const Reg b_nstick = b_direct ? walk.stride(kB, n_) : b.Const(t_.k * kStickElements * kStick);
+  const Reg a_kstick = a_direct ? walk.stride(kA, k_) : b.Const(tiling_.m * kStick);
+  const Reg b_nstick =
+      b_direct ? walk.stride(kB, n_) : b.Const(tiling_.k * kStickElements * kStick);
   walk.Run(tiles_, [&] {
     const Reg n_elements = b.Add(kZero, walk.size(n_), kStickElements);
     const Reg sum_nstick = b.Add(kZero, walk.size(m_), kAccumulatorStick);
-    b.Wait(p_.carried.in_device() ? kSumReady : kSumFree);
+    b.Wait(problem_.carried.in_device() ? kSumReady : kSumFree);
     walk.Run({k_}, [&] {
       if (!a_direct) b.Wait(kAFull);
       if (!b_direct) b.Wait(kBFull);
@@ -196,12 +207,12 @@ void MatmulKernel::PtSection(SectionBuilder& b, const std::vector<Reg>& outer) {
                {sum_at, a, b_tile, rows, n_elements, elements, a_kstick, b_nstick, sum_nstick,
                 carried.number == 0 ? walk.index(k_) : b.Add(walk.index(k_), carried)});
       };
-      const Reg after = b.Add(b.Const(p_.axes[k_].tiles() - 1), walk.index(k_), -1);
+      const Reg after = b.Add(b.Const(problem_.axes[k_].tiles() - 1), walk.index(k_), -1);
       b.If(b.Min(after, b.Const(1)), [&] { matmul(0, sum.at(), a_tile, walk.size(m_)); });
       b.If(walk.IsLast(k_), [&] {
         ForRowGroups(b, walk, [&](Reg index, Reg rows) {
-          matmul(kSumFull, b.Add(sum.at(), index, t_.group_rows() * kAccumulatorStick),
-                 b.Add(a_tile, index, t_.group_rows() * kStick), rows);
+          matmul(kSumFull, b.Add(sum.at(), index, tiling_.group_rows() * kAccumulatorStick),
+                 b.Add(a_tile, index, tiling_.group_rows() * kStick), rows);
         });
       });
       if (!a_direct) b.Signal(kAFree);
@@ -211,7 +222,7 @@ void MatmulKernel::PtSection(SectionBuilder& b, const std::vector<Reg>& outer) {
     });
     sum.Advance();
   });
-  b.Wait(kSumFree, t_.accumulator_slots);
+  b.Wait(kSumFree, tiling_.accumulator_slots);
 }
 
 MatmulBuild BuildMatmul(Problem& problem, StepCode& code) {

@@ -44,7 +44,7 @@ class MatmulKernel {
   // there do not follow each other, packed by the vector unit.
   enum class Source : uint8_t { kLoaded, kDirect, kPacked };
 
-  bool out_staged() const { return !p_.operands[kOut].in_lx; }
+  bool out_staged() const { return !problem_.operands[kOut].in_lx; }
   bool Loaded(int operand) const { return source_[operand] == Source::kLoaded; }
   bool Packed(int operand) const { return source_[operand] == Source::kPacked; }
 
@@ -61,9 +61,9 @@ class MatmulKernel {
   // the others: body(index, rows), rows 0 beyond the tile. Partial sums go as a whole.
   template <typename Body>
   void ForRowGroups(SectionBuilder& b, const TileWalk& walk, Body body) const {
-    if (share_.combines || t_.row_groups() == 1) return body(kZero, walk.size(m_));
-    b.Loop(b.Const(t_.row_groups()), [&](Reg index) {
-      const Reg group = b.Const(t_.group_rows());
+    if (share_.combines || tiling_.row_groups() == 1) return body(kZero, walk.size(m_));
+    b.Loop(b.Const(tiling_.row_groups()), [&](Reg index) {
+      const Reg group = b.Const(tiling_.group_rows());
       const Reg before = b.Add(b.Mul(index, group), walk.size(m_), -1);  // -(rows from here on)
       body(index, b.Min(group, b.Add(kZero, b.Min(before, kZero), -1)));
     });
@@ -78,15 +78,15 @@ class MatmulKernel {
   void PtSection(SectionBuilder& b, const std::vector<Reg>& outer);
 
   Reg SliceOfK(SectionBuilder& b) const {
-    const int column = p_.axes[k_].slice_column;
+    const int column = problem_.axes[k_].slice_column;
     return column < 0 ? kZero : b.Core(column);
   }
   Reg HasPrevious(SectionBuilder& b) const { return b.Min(SliceOfK(b), b.Const(1)); }
   Reg HasNext(SectionBuilder& b) const {
-    return b.Min(b.Add(b.Const(p_.axes[k_].split - 1), SliceOfK(b), -1), b.Const(1));
+    return b.Min(b.Add(b.Const(problem_.axes[k_].split - 1), SliceOfK(b), -1), b.Const(1));
   }
   Reg IsLastSlice(SectionBuilder& b) const {
-    return b.Add(SliceOfK(b), b.Const(1), 2 - p_.axes[k_].split);
+    return b.Add(SliceOfK(b), b.Const(1), 2 - problem_.axes[k_].split);
   }
 
   // The rounded tile goes to a buffer for the store unit, or to where it stays in LX.
@@ -97,17 +97,17 @@ class MatmulKernel {
   void VectorResults(SectionBuilder& b, TileWalk& walk);
   void RingSection(SectionBuilder& b, const std::vector<Reg>& outer);
   void RingResults(SectionBuilder& b, const std::vector<Reg>& outer);
-  int64_t OutTokens() const { return t_.output_slots * t_.SumTokens(share_); }
+  int64_t OutTokens() const { return tiling_.output_slots * tiling_.SumTokens(share_); }
   void StoreSection(SectionBuilder& b, const std::vector<Reg>& outer);
   void StoreResults(SectionBuilder& b, const std::vector<Reg>& outer);
 
-  Problem& p_;
+  Problem& problem_;
   int m_ = -1, n_ = -1, k_ = -1;
   std::vector<int> outer_;  // batch axes, and rows beyond the first
   std::vector<int> tiles_;  // loops over output tiles
   std::array<Source, 2> source_{};
   MatmulShare share_;
-  MatmulTiling t_;
+  MatmulTiling tiling_;
   LxAllocator lx_;
   Buffers a_, b_, sum_, out_;
   int64_t received_at_ = 0;

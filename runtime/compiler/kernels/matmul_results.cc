@@ -9,15 +9,16 @@ void MatmulKernel::Round(SectionBuilder& b, TileWalk& walk, Reg sum, Reg out) {
   const Reg sum_plane = b.Add(kZero, walk.size(m_), kAccumulatorStick);
   const Reg stick = b.Const(kStickBytes);
   const Reg row = out_staged() ? stick : walk.stride(kOut, m_);
-  const Reg plane = out_staged() ? b.Const(t_.m * kStick) : walk.stride(kOut, n_);
-  const Reg step = out_staged() ? b.Const(t_.group_rows() * kStick)
-                                : b.Add(kZero, walk.stride(kOut, m_), t_.group_rows());
+  const Reg plane = out_staged() ? b.Const(tiling_.m * kStick) : walk.stride(kOut, n_);
+  const Reg step = out_staged() ? b.Const(tiling_.group_rows() * kStick)
+                                : b.Add(kZero, walk.stride(kOut, m_), tiling_.group_rows());
   ForRowGroups(b, walk, [&](Reg index, Reg rows) {
     if (out_staged() && !share_.combines) b.Wait(kOutFree);
     const MatmulToken wait = !share_.combines ? kSumFull : out_staged() ? kOutFree : kNone;
     b.Emit(Op::kVround, 0, {wait, out_staged() ? kOutFull : kNone},
-           {b.AddProduct(out, index, step), b.Add(sum, index, t_.group_rows() * kAccumulatorStick),
-            kZero, rows, walk.size(n_), plane, sum_plane, kZero, row, b.Const(kAccumulatorStick)});
+           {b.AddProduct(out, index, step),
+            b.Add(sum, index, tiling_.group_rows() * kAccumulatorStick), kZero, rows, walk.size(n_),
+            plane, sum_plane, kZero, row, b.Const(kAccumulatorStick)});
   });
   b.Signal(kSumFree);
 }
@@ -28,9 +29,9 @@ void MatmulKernel::VectorSection(SectionBuilder& b, const std::vector<Reg>& oute
     if (Packed(operand)) in_lx.push_back(operand);
   }
   if (!out_staged()) in_lx.push_back(kOut);
-  TileWalk walk(b, p_, in_lx, outer);
-  b.Signal(kSumFree, t_.accumulator_slots);
-  if (p_.carried.in_lx()) sums_->Keep(b, walk);
+  TileWalk walk(b, problem_, in_lx, outer);
+  b.Signal(kSumFree, tiling_.accumulator_slots);
+  if (problem_.carried.in_lx()) sums_->Keep(b, walk);
   sums_->IfFinal(b, [&] { VectorResults(b, walk); });
 }
 
@@ -66,8 +67,8 @@ void MatmulKernel::VectorResults(SectionBuilder& b, TileWalk& walk) {
     }
     sum.Advance();
   });
-  if (Packed(kA)) b.Wait(kAFree, t_.operand_slots);
-  if (Packed(kB)) b.Wait(kBFree, t_.operand_slots);
+  if (Packed(kA)) b.Wait(kAFree, tiling_.operand_slots);
+  if (Packed(kB)) b.Wait(kBFree, tiling_.operand_slots);
   if (!out_staged()) return;
   const auto drain = [&] { b.Wait(kOutFree, OutTokens()); };
   if (share_.combines) {
@@ -82,12 +83,12 @@ void MatmulKernel::RingSection(SectionBuilder& b, const std::vector<Reg>& outer)
 }
 
 void MatmulKernel::RingResults(SectionBuilder& b, const std::vector<Reg>& outer) {
-  TileWalk walk(b, p_, {}, outer);
+  TileWalk walk(b, problem_, {}, outer);
   BufferCursor sum(b, sum_);
   const Reg has_previous = HasPrevious(b);
   const Reg has_next = HasNext(b);
-  const Reg previous = b.Core(p_.columns->Add(p_.previous));
-  const Reg next = b.Core(p_.columns->Add(p_.next));
+  const Reg previous = b.Core(problem_.columns->Add(problem_.previous));
+  const Reg next = b.Core(problem_.columns->Add(problem_.next));
   const Reg received = b.Const(received_at_);
   const Reg next_ready = b.Const(kNextReady);
   const Reg received_token = b.Const(kReceived);
@@ -107,23 +108,23 @@ void MatmulKernel::RingResults(SectionBuilder& b, const std::vector<Reg>& outer)
 }
 
 void MatmulKernel::StoreSection(SectionBuilder& b, const std::vector<Reg>& outer) {
-  if (p_.carried.in_lx()) sums_->ShowMark(b);
-  if (p_.carried.in_device()) sums_->CarryOut(b, outer);
+  if (problem_.carried.in_lx()) sums_->ShowMark(b);
+  if (problem_.carried.in_device()) sums_->CarryOut(b, outer);
   sums_->IfFinal(b, [&] { StoreResults(b, outer); });
 }
 
 void MatmulKernel::StoreResults(SectionBuilder& b, const std::vector<Reg>& outer) {
-  TileWalk walk(b, p_, {kOut}, outer);
+  TileWalk walk(b, problem_, {kOut}, outer);
   BufferCursor out(b, out_);
   const Reg stick = b.Const(kStickBytes);
-  const Reg out_plane = b.Const(t_.m * kStick);
+  const Reg out_plane = b.Const(tiling_.m * kStick);
   const auto store = [&] {
     b.Signal(kOutFree, OutTokens());
     walk.Run(tiles_, [&] {
       ForRowGroups(b, walk, [&](Reg index, Reg rows) {
-        const Reg step = b.Add(kZero, walk.stride(kOut, m_), t_.group_rows());
+        const Reg step = b.Add(kZero, walk.stride(kOut, m_), tiling_.group_rows());
         Box(b, Op::kStore, {kOutFull, kOutFree}, kOut,
-            b.Add(out.at(), index, t_.group_rows() * kStick),
+            b.Add(out.at(), index, tiling_.group_rows() * kStick),
             b.AddProduct(walk.address(kOut), index, step), m_, {rows, walk.stride(kOut, m_), stick},
             {walk.size(n_), walk.stride(kOut, n_), out_plane});
       });

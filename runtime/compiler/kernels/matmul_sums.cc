@@ -27,26 +27,28 @@ Buffers ResidentSums(const MatmulTiling& tiling, uint64_t end) {
 
 MatmulSums::MatmulSums(Problem& problem, const MatmulShare& share, const MatmulTiling& tiling,
                        const Buffers& buffers, MatmulAxes axes)
-    : p_(problem), share_(share), t_(tiling), sum_(buffers), axes_(std::move(axes)) {}
+    : problem_(problem), share_(share), tiling_(tiling), sum_(buffers), axes_(std::move(axes)) {}
 
-int64_t MatmulSums::CoreBytes() const { return share_.tiles(t_.m, t_.n) * t_.accumulator_bytes(); }
+int64_t MatmulSums::CoreBytes() const {
+  return share_.tiles(tiling_.m, tiling_.n) * tiling_.accumulator_bytes();
+}
 
 uint64_t MatmulSums::workspace_bytes() const {
   int64_t core_bytes = 0;
-  if (p_.carried.in_device()) core_bytes = CoreBytes();
-  if (p_.carried.in_lx()) core_bytes = kStick;
+  if (problem_.carried.in_device()) core_bytes = CoreBytes();
+  if (problem_.carried.in_lx()) core_bytes = kStick;
   return static_cast<uint64_t>(share_.cores * core_bytes);
 }
 
 uint64_t MatmulSums::lx_end() const {
-  return p_.carried.in_lx() ? static_cast<uint64_t>(mark_at() + kStick) : 0;
+  return problem_.carried.in_lx() ? static_cast<uint64_t>(mark_at() + kStick) : 0;
 }
 
 Reg MatmulSums::Workspace(SectionBuilder& b, int64_t core_bytes) const {
   CoreColumns::Column cores{};
   for (int core = 0; core < kMaxCores; ++core) cores[static_cast<size_t>(core)] = core;
-  return b.Add(p_.carried.Get(b, AccumulationEntry::kWorkspace), b.Core(p_.columns->Add(cores)),
-               core_bytes);
+  return b.Add(problem_.carried.Get(b, AccumulationEntry::kWorkspace),
+               b.Core(problem_.columns->Add(cores)), core_bytes);
 }
 
 // The accumulators of a tile follow each other in LX.
@@ -55,7 +57,7 @@ Reg MatmulSums::TileBytes(SectionBuilder& b, const TileWalk& walk) const {
 }
 
 MatmulSums::Saved::Saved(const MatmulSums& sums, SectionBuilder& b)
-    : b_(b), sum_(b, sums.sum_), at_(b.Var(kZero)), bytes_(sums.t_.accumulator_bytes()) {
+    : b_(b), sum_(b, sums.sum_), at_(b.Var(kZero)), bytes_(sums.tiling_.accumulator_bytes()) {
   b.Scoped([&] { b.Set(at_, sums.Workspace(b, sums.CoreBytes())); });
 }
 
@@ -65,21 +67,21 @@ void MatmulSums::Saved::Advance() {
 }
 
 void MatmulSums::CarryIn(SectionBuilder& b, const TileWalk& walk, const Saved& saved) const {
-  b.If(p_.carried.Get(b, AccumulationEntry::kCarried), [&] {
+  b.If(problem_.carried.Get(b, AccumulationEntry::kCarried), [&] {
     EmitRow(b, Op::kLoad, {kSumFree, kSumReady}, saved.sum(), saved.at(), TileBytes(b, walk));
   });
-  b.If(p_.carried.Not(b, AccumulationEntry::kCarried), [&] {
+  b.If(problem_.carried.Not(b, AccumulationEntry::kCarried), [&] {
     b.Wait(kSumFree);
     b.Signal(kSumReady);
   });
 }
 
 void MatmulSums::CarryOut(SectionBuilder& b, const std::vector<Reg>& outer) const {
-  b.If(p_.carried.Not(b, AccumulationEntry::kFinal), [&] {
-    TileWalk walk(b, p_, {}, outer);
+  b.If(problem_.carried.Not(b, AccumulationEntry::kFinal), [&] {
+    TileWalk walk(b, problem_, {}, outer);
     Saved saved(*this, b);
     walk.Run(axes_.tiles, [&] {
-      b.Wait(kSumFull, t_.SumTokens(share_) - 1);
+      b.Wait(kSumFull, tiling_.SumTokens(share_) - 1);
       b.Scoped([&] {
         EmitRow(b, Op::kStore, {kSumFull, kSumFree}, saved.sum(), saved.at(), TileBytes(b, walk));
       });
@@ -89,14 +91,14 @@ void MatmulSums::CarryOut(SectionBuilder& b, const std::vector<Reg>& outer) cons
 }
 
 void MatmulSums::Keep(SectionBuilder& b, TileWalk& walk) const {
-  b.If(p_.carried.Not(b, AccumulationEntry::kCarried), [&] {
+  b.If(problem_.carried.Not(b, AccumulationEntry::kCarried), [&] {
     b.Emit(Op::kVfill, 0, {},
            {b.Const(mark_at()), b.Const(kAccumulatorMark), b.Const(kStick), b.Const(1), kZero});
   });
   b.Signal(kMarked);
-  b.If(p_.carried.Not(b, AccumulationEntry::kFinal), [&] {
+  b.If(problem_.carried.Not(b, AccumulationEntry::kFinal), [&] {
     walk.Run(axes_.tiles, [&] {
-      b.Wait(kSumFull, t_.SumTokens(share_));
+      b.Wait(kSumFull, tiling_.SumTokens(share_));
       b.Signal(kSumFree);
     });
   });
@@ -105,8 +107,8 @@ void MatmulSums::Keep(SectionBuilder& b, TileWalk& walk) const {
 void MatmulSums::ShowMark(SectionBuilder& b) const {
   b.Wait(kMarked);
   // A launch that is first and last at once has no workspace.
-  b.If(b.Mul(p_.carried.Get(b, AccumulationEntry::kFinal),
-             p_.carried.Get(b, AccumulationEntry::kCarried)),
+  b.If(b.Mul(problem_.carried.Get(b, AccumulationEntry::kFinal),
+             problem_.carried.Get(b, AccumulationEntry::kCarried)),
        [&] {
          EmitRow(b, Op::kStore, {}, b.Const(mark_at()), Workspace(b, kStick), b.Const(kStick));
        });

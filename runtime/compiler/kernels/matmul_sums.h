@@ -52,8 +52,8 @@ class MatmulSums {
   // What only the launch does that ends the sums; every launch, if they are not carried.
   template <typename Body>
   void IfFinal(SectionBuilder& b, Body body) const {
-    if (!p_.carried.any()) return body();
-    b.If(p_.carried.Get(b, AccumulationEntry::kFinal), body);
+    if (!problem_.carried.any()) return body();
+    b.If(problem_.carried.Get(b, AccumulationEntry::kFinal), body);
   }
 
   // A tile's buffer and its place in the workspace.
@@ -87,9 +87,9 @@ class MatmulSums {
   Reg TileBytes(SectionBuilder& b, const TileWalk& walk) const;
   int64_t mark_at() const { return sum_.base + sum_.bytes * sum_.slots; }
 
-  Problem& p_;
+  Problem& problem_;
   const MatmulShare& share_;
-  const MatmulTiling& t_;
+  const MatmulTiling& tiling_;
   const Buffers& sum_;
   MatmulAxes axes_;
 };

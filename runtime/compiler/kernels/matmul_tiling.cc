@@ -31,40 +31,47 @@ std::vector<int64_t> Candidates(int64_t slice, int64_t wanted = 0) {
 }
 
 // Bytes of operands that pass into the LX of a core. Squarish tiles have the least.
-int64_t OperandBytes(const MatmulShare& s, const MatmulTiling& t) {
-  return s.batch * s.k *
-         (s.m * kStick * Tiles(s.n, t.n) + s.n * kStickElements * kStick * Tiles(s.m, t.m));
+int64_t OperandBytes(const MatmulShare& share, const MatmulTiling& tiling) {
+  return share.batch * share.k *
+         (share.m * kStick * Tiles(share.n, tiling.n) +
+          share.n * kStickElements * kStick * Tiles(share.m, tiling.m));
 }
 
 // Estimated cycles: the array or the memory, whichever is slower, and what overlaps neither, which
 // are the first chunks and the last tile. Only orders tilings; no claim about time.
-double Cost(const MatmulShare& s, const MatmulTiling& t) {
+double Cost(const MatmulShare& share, const MatmulTiling& tiling) {
   constexpr double kMemoryBytesPerCycle = 136;  // 150 GB/s at 1.1 GHz
   constexpr double kChunkLatencyCycles = 1800;  // loading a chunk, however small
   constexpr double kLoadBytesPerCycle = 32;     // into one core
   constexpr double kChunkCycles = 50;           // instructions, tokens and pipeline fill
-  const auto d = [](int64_t v) { return static_cast<double>(v); };
-  const int64_t m_tiles = Tiles(s.m, t.m);
-  const int64_t n_tiles = Tiles(s.n, t.n);
-  const double tiles = d(s.batch * m_tiles * n_tiles);
+  const auto as_double = [](int64_t v) { return static_cast<double>(v); };
+  const int64_t m_tiles = Tiles(share.m, tiling.m);
+  const int64_t n_tiles = Tiles(share.n, tiling.n);
+  const double tiles = as_double(share.batch * m_tiles * n_tiles);
   // Two corelets take two sticks of n past 64 rows of k: the array against the LX port, which also
   // passes the accumulator in and out once a chunk.
-  const double array = d(4 * t.m * t.n * t.k);
-  const double port = d(4 * t.m * t.n + t.m * t.k * ((t.n + 1) / 2) + 64 * t.n * t.k);
-  const double rounding = d(3 * t.m * t.n);
-  const double store = s.cores * d(t.output_bytes()) / kMemoryBytesPerCycle;
-  double compute =
-      tiles * d(Tiles(s.k, t.k)) * (kChunkCycles + std::max({array, port, kChunkLatencyCycles}));
-  if (t.accumulator_slots == 1) compute += tiles * rounding;
-  if (t.output_slots == 1) compute += tiles * store;
-  const double a_bytes = d(s.batch * s.k * s.m * kStick * n_tiles) / s.a_sharers;
-  const double b_bytes = d(s.batch * s.k * s.n * kStickElements * kStick * m_tiles) / s.b_sharers;
-  const double memory = s.cores * (a_bytes + b_bytes + tiles * d(t.output_bytes()));
-  const double first =
-      s.cores * (d(t.a_chunk_bytes()) / s.a_sharers + d(t.b_chunk_bytes()) / s.b_sharers);
-  const double load = d(OperandBytes(s, t)) / kLoadBytesPerCycle;
+  const double array = as_double(4 * tiling.m * tiling.n * tiling.k);
+  const double port =
+      as_double(4 * tiling.m * tiling.n + tiling.m * tiling.k * ((tiling.n + 1) / 2) +
+                64 * tiling.n * tiling.k);
+  const double rounding = as_double(3 * tiling.m * tiling.n);
+  const double store = share.cores * as_double(tiling.output_bytes()) / kMemoryBytesPerCycle;
+  double compute = tiles * as_double(Tiles(share.k, tiling.k)) *
+                   (kChunkCycles + std::max({array, port, kChunkLatencyCycles}));
+  if (tiling.accumulator_slots == 1) compute += tiles * rounding;
+  if (tiling.output_slots == 1) compute += tiles * store;
+  const double a_bytes =
+      as_double(share.batch * share.k * share.m * kStick * n_tiles) / share.a_sharers;
+  const double b_bytes =
+      as_double(share.batch * share.k * share.n * kStickElements * kStick * m_tiles) /
+      share.b_sharers;
+  const double memory =
+      share.cores * (a_bytes + b_bytes + tiles * as_double(tiling.output_bytes()));
+  const double first = share.cores * (as_double(tiling.a_chunk_bytes()) / share.a_sharers +
+                                      as_double(tiling.b_chunk_bytes()) / share.b_sharers);
+  const double load = as_double(OperandBytes(share, tiling)) / kLoadBytesPerCycle;
   return std::max({compute, load, memory / kMemoryBytesPerCycle}) + first / kMemoryBytesPerCycle +
-         (rounding + store) / d(t.row_groups());
+         (rounding + store) / as_double(tiling.row_groups());
 }
 
 [[noreturn]] void ThrowTooLarge(const MatmulShare& share, uint64_t lx_bytes) {
@@ -102,10 +109,10 @@ int64_t MatmulTiling::LxBytes(const MatmulShare& share) const {
 
 MatmulTiling ChooseMatmulTiling(const MatmulShare& share, uint64_t lx_bytes) {
   const auto limit = static_cast<int64_t>(lx_bytes);
-  const auto fits = [&](const MatmulTiling& t) {
-    const int64_t elements = t.m * t.n * kStickElements;
-    return t.LxBytes(share) <= limit &&
-           (elements <= kMaxAccumulatorElements || (t.m == 1 && t.n == 1));
+  const auto fits = [&](const MatmulTiling& tiling) {
+    const int64_t elements = tiling.m * tiling.n * kStickElements;
+    return tiling.LxBytes(share) <= limit &&
+           (elements <= kMaxAccumulatorElements || (tiling.m == 1 && tiling.n == 1));
   };
   const auto sums = [&](int64_t m, int64_t n, int wanted) {
     constexpr int64_t kMost = kLxUsableBytes / kAccumulatorStick + 1;  // more than LX holds
@@ -116,10 +123,10 @@ MatmulTiling ChooseMatmulTiling(const MatmulShare& share, uint64_t lx_bytes) {
   int64_t least = std::numeric_limits<int64_t>::max();
   for (int64_t m : Candidates(share.m, share.m_tile)) {
     for (int64_t n : Candidates(share.n, share.n_tile)) {
-      const MatmulTiling t{m, n, 1, sums(m, n, 1), 1};
-      if (fits(t) && OperandBytes(share, t) < least) {
-        least = OperandBytes(share, t);
-        largest = t;
+      const MatmulTiling tiling{m, n, 1, sums(m, n, 1), 1};
+      if (fits(tiling) && OperandBytes(share, tiling) < least) {
+        least = OperandBytes(share, tiling);
+        largest = tiling;
       }
     }
   }
@@ -131,12 +138,12 @@ MatmulTiling ChooseMatmulTiling(const MatmulShare& share, uint64_t lx_bytes) {
       if (m > largest.m || n > largest.n) continue;
       for (int64_t k : Candidates(share.k)) {
         for (int slots = 0; slots < 4; ++slots) {
-          const MatmulTiling t{m, n, k, sums(m, n, 1 + slots / 2), 1 + slots % 2};
-          if (!fits(t)) continue;
-          const double cost = Cost(share, t);
+          const MatmulTiling tiling{m, n, k, sums(m, n, 1 + slots / 2), 1 + slots % 2};
+          if (!fits(tiling)) continue;
+          const double cost = Cost(share, tiling);
           if (cost < best_cost) {
             best_cost = cost;
-            best = t;
+            best = tiling;
           }
         }
       }

@@ -27,18 +27,20 @@ std::string InputName(int operand) { return fmt::format("input {}", operand); }
 class PointwiseKernel {
  public:
   PointwiseKernel(Problem& problem, PointwiseBody body)
-      : p_(problem), body_(std::move(body)), out_(static_cast<int>(problem.operands.size()) - 1) {
+      : problem_(problem),
+        body_(std::move(body)),
+        out_(static_cast<int>(problem.operands.size()) - 1) {
     KeepOutputWhole();
     for (int i = 0; i < out_; ++i) {
-      if (!p_.operands[i].in_lx) staged_.push_back(i);
+      if (!problem_.operands[i].in_lx) staged_.push_back(i);
     }
-    shape_ = TileShape::Choose(p_, out_);
-    lx_ = LxAllocator(p_.lx_base);
+    shape_ = TileShape::Choose(problem_, out_);
+    lx_ = LxAllocator(problem_.lx_base);
     constants_at_ =
         lx_.Take(static_cast<int64_t>(body_.constants.size()) * kStickBytes, "constants");
     ChooseTiles();
-    const int64_t bytes = shape_.row_tile(p_) * shape_.plane_tile(p_) * kStickBytes;
-    buffers_.resize(p_.operands.size());
+    const int64_t bytes = shape_.row_tile(problem_) * shape_.plane_tile(problem_) * kStickBytes;
+    buffers_.resize(problem_.operands.size());
     for (int i : staged_) buffers_[i] = Buffers::Take(lx_, bytes, kSlots, InputName(i));
     if (out_staged()) buffers_[out_] = Buffers::Take(lx_, bytes, kSlots, "out");
     for (int i = 0; i < body_.temporaries; ++i)
@@ -64,7 +66,7 @@ class PointwiseKernel {
     Reg at, row, plane;
   };
 
-  bool out_staged() const { return !p_.operands[out_].in_lx; }
+  bool out_staged() const { return !problem_.operands[out_].in_lx; }
 
   // An output in LX may share its place with an input: what is not final goes elsewhere.
   void KeepOutputWhole() {
@@ -82,22 +84,22 @@ class PointwiseKernel {
   void ChooseTiles() {
     const uint64_t buffers = kSlots * (staged_.size() + (out_staged() ? 1 : 0)) +
                              static_cast<uint64_t>(body_.temporaries);
-    const uint64_t left = p_.lx_bytes - std::min(p_.lx_bytes, lx_.used());
+    const uint64_t left = problem_.lx_bytes - std::min(problem_.lx_bytes, lx_.used());
     int64_t sticks = INT64_MAX;
     if (buffers > 0) {
       const auto most = static_cast<int64_t>(left / (buffers * kStickBytes));
       if (most < 1) {
         throw BadInput(
             "{}: needs {} bytes of LX, for {} buffers of one stick; {} may be used. Raise lx_bytes",
-            p_.name, buffers * kStickBytes, buffers, left);
+            problem_.name, buffers * kStickBytes, buffers, left);
       }
-      sticks = StreamTileSticks(p_, most);
+      sticks = StreamTileSticks(problem_, most);
     }
     if (shape_.rows < 0) return;
-    Axis& row_axis = p_.axes[shape_.rows];
+    Axis& row_axis = problem_.axes[shape_.rows];
     row_axis.tile = BalancedTile(row_axis.slice, sticks);
     if (shape_.planes < 0) return;
-    Axis& plane_axis = p_.axes[shape_.planes];
+    Axis& plane_axis = problem_.axes[shape_.planes];
     plane_axis.tile = BalancedTile(plane_axis.slice, sticks / row_axis.tile);
   }
 
@@ -105,12 +107,12 @@ class PointwiseKernel {
     std::vector<BufferCursor> cursors;
     cursors.reserve(staged_.size());
     for (int i : staged_) cursors.emplace_back(b, buffers_[i]);
-    TileWalk walk(b, p_, staged_, outer);
+    TileWalk walk(b, problem_, staged_, outer);
     walk.Run(loops_, [&] {
       for (size_t s = 0; s < staged_.size(); ++s) {
         const Order order{static_cast<uint8_t>(s == 0 ? kInFree : 0),
                           static_cast<uint8_t>(kInFull + s)};
-        EmitTile(b, walk, p_, shape_, Op::kLoad, order, staged_[s], cursors[s].at());
+        EmitTile(b, walk, problem_, shape_, Op::kLoad, order, staged_[s], cursors[s].at());
         cursors[s].Advance();
       }
     });
@@ -130,13 +132,13 @@ class PointwiseKernel {
     cursors.reserve(staged_.size() + 1);
     std::vector<int> in_lx;
     for (int i = 0; i <= out_; ++i) {
-      if (p_.operands[i].in_lx) {
+      if (problem_.operands[i].in_lx) {
         in_lx.push_back(i);
       } else {
         cursors.emplace_back(b, buffers_[i]);
       }
     }
-    TileWalk walk(b, p_, in_lx, outer);
+    TileWalk walk(b, problem_, in_lx, outer);
     walk.Run(loops_, [&] {
       for (size_t s = 0; s < staged_.size(); ++s) b.Wait(static_cast<uint8_t>(kInFull + s));
       if (out_staged()) b.Wait(kOutFree);
@@ -145,7 +147,8 @@ class PointwiseKernel {
       std::vector<Place> places;
       size_t cursor = 0;
       for (int i = 0; i <= out_; ++i) {
-        places.push_back(p_.operands[i].in_lx ? InLx(walk, i) : Staged(b, i, cursors[cursor++]));
+        places.push_back(problem_.operands[i].in_lx ? InLx(walk, i)
+                                                    : Staged(b, i, cursors[cursor++]));
       }
       for (size_t i = 0; i < body_.steps.size(); ++i) {
         const bool last = i + 1 == body_.steps.size();
@@ -166,11 +169,12 @@ class PointwiseKernel {
       if (value < 0)
         return Place{b.Const(constants_at_ + (-1 - value) * kStickBytes), kZero, kZero};
       if (value <= out_) return places[value];
-      const int64_t plane = shape_.row_tile(p_) * kStickBytes;
+      const int64_t plane = shape_.row_tile(problem_) * kStickBytes;
       return Place{b.Const(temporaries_[value - out_ - 1]), b.Const(kStickBytes), b.Const(plane)};
     };
     const auto lane0 = [&](int value) {
-      return value >= 0 && value < out_ && p_.operands[value].lane0 && !p_.operands[out_].lane0;
+      return value >= 0 && value < out_ && problem_.operands[value].lane0 &&
+             !problem_.operands[out_].lane0;
     };
     const Place dst = place(step.dst);
     const Place a = place(step.a);
@@ -195,23 +199,23 @@ class PointwiseKernel {
 
   Place Staged(SectionBuilder& b, int operand, const BufferCursor& cursor) const {
     const auto stride = [&](int axis, int64_t bytes) {
-      return axis >= 0 && p_.operands[operand].Walks(axis) ? b.Const(bytes) : kZero;
+      return axis >= 0 && problem_.operands[operand].Walks(axis) ? b.Const(bytes) : kZero;
     };
     return {cursor.at(), stride(shape_.rows, kStickBytes),
-            stride(shape_.planes, shape_.row_tile(p_) * static_cast<int64_t>(kStickBytes))};
+            stride(shape_.planes, shape_.row_tile(problem_) * static_cast<int64_t>(kStickBytes))};
   }
 
   void Store(SectionBuilder& b, const std::vector<Reg>& outer) const {
     b.Signal(kOutFree, kSlots);
     BufferCursor result(b, buffers_[out_]);
-    TileWalk walk(b, p_, {out_}, outer);
+    TileWalk walk(b, problem_, {out_}, outer);
     walk.Run(loops_, [&] {
-      EmitTile(b, walk, p_, shape_, Op::kStore, {kOutFull, kOutFree}, out_, result.at());
+      EmitTile(b, walk, problem_, shape_, Op::kStore, {kOutFull, kOutFree}, out_, result.at());
       result.Advance();
     });
   }
 
-  Problem& p_;
+  Problem& problem_;
   PointwiseBody body_;
   int out_;
   std::vector<int> staged_;  // inputs that pass through LX

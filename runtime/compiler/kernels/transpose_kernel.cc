@@ -17,20 +17,20 @@ constexpr int64_t kBlock = kStickElements * kStick;  // bytes of 64 sticks
 class TransposeKernel {
  public:
   explicit TransposeKernel(Problem& problem)
-      : p_(problem),
+      : problem_(problem),
         from_(problem.operands[kIn].stick_axis),
         to_(problem.operands[kOut].stick_axis),
         lx_(problem.lx_base) {
     if (from_ < 0 || to_ < 0 || from_ == to_) {
-      throw BadInput("{}: input and output have the same dimension in their sticks", p_.name);
+      throw BadInput("{}: input and output have the same dimension in their sticks", problem_.name);
     }
-    for (int axis = 0; axis < static_cast<int>(p_.axes.size()); ++axis) {
+    for (int axis = 0; axis < static_cast<int>(problem_.axes.size()); ++axis) {
       if (axis != from_ && axis != to_) loops_.push_back(axis);
     }
     loops_.insert(loops_.end(), {from_, to_});
     RefusePartialBlocksInLx();
     ChooseTiles();
-    const int64_t bytes = p_.axes[from_].tile * p_.axes[to_].tile * kBlock;
+    const int64_t bytes = problem_.axes[from_].tile * problem_.axes[to_].tile * kBlock;
     if (staged(kIn)) in_ = Buffers::Take(lx_, bytes, kSlots, "input");
     if (staged(kOut)) out_ = Buffers::Take(lx_, bytes, kSlots, "out");
   }
@@ -48,27 +48,27 @@ class TransposeKernel {
   }
 
  private:
-  bool staged(int operand) const { return !p_.operands[operand].in_lx; }
+  bool staged(int operand) const { return !problem_.operands[operand].in_lx; }
 
   // Blocks in LX: as many as stream well, the longer side along the one that is dense in memory.
   void ChooseTiles() {
     const int buffers = kSlots * ((staged(kIn) ? 1 : 0) + (staged(kOut) ? 1 : 0));
-    const uint64_t left = p_.lx_bytes - std::min(p_.lx_bytes, p_.lx_base);
+    const uint64_t left = problem_.lx_bytes - std::min(problem_.lx_bytes, problem_.lx_base);
     const int64_t most = buffers == 0 ? INT64_MAX : static_cast<int64_t>(left) / (buffers * kBlock);
     if (most < 1) {
       throw BadInput("{}: needs {} bytes of LX, for {} blocks of 64 by 64 elements; {} may be used",
-                     p_.name, buffers * kBlock, buffers, left);
+                     problem_.name, buffers * kBlock, buffers, left);
     }
     constexpr int64_t kBlocks = 16;  // 128 KiB: long runs on both sides
     const int64_t blocks = std::min(most, kBlocks);
-    Axis& from = p_.axes[from_];
-    Axis& to = p_.axes[to_];
+    Axis& from = problem_.axes[from_];
+    Axis& to = problem_.axes[to_];
     to.tile = BalancedTile(to.slice, std::max<int64_t>(1, blocks / 4));
     from.tile = BalancedTile(from.slice, std::max<int64_t>(1, blocks / to.tile));
   }
 
   // The tensor ends within a block.
-  bool partial(int axis) const { return p_.axes[axis].size % kStickElements != 0; }
+  bool partial(int axis) const { return problem_.axes[axis].size % kStickElements != 0; }
 
   // What lies behind the last row in LX is not the operation's.
   void RefusePartialBlocksInLx() const {
@@ -78,7 +78,7 @@ class TransposeKernel {
           "{}: '{}' stays in LX, and its {} rows are not a whole number of blocks of {}: keep it "
           "in "
           "device memory",
-          p_.name, p_.operands[operand].name, p_.axes[axis].size, kStickElements);
+          problem_.name, problem_.operands[operand].name, problem_.axes[axis].size, kStickElements);
     };
     refuse(kIn, to_);
     refuse(kOut, from_);
@@ -94,12 +94,12 @@ class TransposeKernel {
                                    : b.Add(kZero, walk.size(axis), kStickElements);
     return {rows, walk.ElementStride(operand, axis), b.Const(kStick)};
   }
-  int64_t in_plane() const { return p_.axes[to_].tile * kBlock; }
-  int64_t out_plane() const { return p_.axes[from_].tile * kBlock; }
+  int64_t in_plane() const { return problem_.axes[to_].tile * kBlock; }
+  int64_t out_plane() const { return problem_.axes[from_].tile * kBlock; }
 
   void Load(SectionBuilder& b, const std::vector<Reg>& outer) const {
     BufferCursor in(b, in_);
-    TileWalk walk(b, p_, {kIn}, outer);
+    TileWalk walk(b, problem_, {kIn}, outer);
     const Reg elements = CoreElements(walk, to_);
     walk.Run(loops_, [&] {
       b.Scoped([&] {
@@ -127,7 +127,7 @@ class TransposeKernel {
     if (staged(kIn)) b.Signal(kInFree, kSlots);
     BufferCursor in(b, in_);
     BufferCursor out(b, out_);
-    TileWalk walk(b, p_, in_lx, outer);
+    TileWalk walk(b, problem_, in_lx, outer);
     walk.Run(loops_, [&] {
       if (staged(kIn)) b.Wait(kInFull);
       if (staged(kOut)) b.Wait(kOutFree);
@@ -156,7 +156,7 @@ class TransposeKernel {
   void Store(SectionBuilder& b, const std::vector<Reg>& outer) const {
     b.Signal(kOutFree, kSlots);
     BufferCursor out(b, out_);
-    TileWalk walk(b, p_, {kOut}, outer);
+    TileWalk walk(b, problem_, {kOut}, outer);
     const Reg elements = CoreElements(walk, from_);
     walk.Run(loops_, [&] {
       b.Scoped([&] {
@@ -168,7 +168,7 @@ class TransposeKernel {
     });
   }
 
-  Problem& p_;
+  Problem& problem_;
   int from_;  // axis inside the sticks of the input
   int to_;    // of the output
   std::vector<int> loops_;
