@@ -42,7 +42,7 @@ IoAddress IoAddresses::Allocate(uint64_t bytes) {
   }
   throw BadInput(
       "no IO virtual address is left for {} bytes: {} bytes are mapped, and the IOMMU and the "
-      "function's address lines reach no more",
+      "function's address lines reach no further",
       size, mapped_bytes_)
       .Subject("host memory")
       .Value(size);

@@ -58,7 +58,7 @@ void VfioUserLink::Connect() {
     result = connect(socket_.get(), reinterpret_cast<const sockaddr*>(&address), sizeof(address));
   } while (result != 0 && errno == EINTR);
   if (result != 0) {
-    throw BadInput("vfio-user: nobody serves a card at {}: {}; start `spyre-cosim serve`", path_,
+    throw BadInput("vfio-user: no server offers a card at {}: {}; start `spyre-cosim serve`", path_,
                    std::strerror(errno))
         .Subject(path_);
   }

@@ -124,7 +124,7 @@ IoAddress VfioUserTransport::MapHost(FunctionId function, void* host, size_t siz
     throw BadInput("transport: cannot map {} bytes at a null or empty range", size);
   const IoAddress address = next_address_;
   if (!Link(function).Map(address, static_cast<uint8_t*>(host), size)) {
-    throw BadInput("transport: the server of function {} maps no more memory; unmap some",
+    throw BadInput("transport: the server of function {} cannot map more memory; unmap some",
                    function);
   }
   next_address_ += (size + kPage - 1) / kPage * kPage + kPage;  // a hole: an overrun faults

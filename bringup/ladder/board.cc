@@ -89,7 +89,8 @@ void UseBoard(std::function<std::unique_ptr<Board>()> open) { One().open = std::
 Board& TheBoard() {
   TheOneBoard& one = One();
   if (!one.board) {
-    if (!one.open) throw InternalError("nobody has said with UseBoard how the board is opened");
+    if (!one.open)
+      throw InternalError("UseBoard must say how the board is opened before a test runs");
     one.board = one.open();
   }
   return *one.board;

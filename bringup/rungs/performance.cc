@@ -149,7 +149,8 @@ TEST_F(Rung10Cores, RateOfMemory) {
 TEST_F(Rung10Cores, RateOfEachMemoryChannel) {
   constexpr uint64_t kBlock = 256, kRows = 16, kTimes = 3;
   const auto& expected = board().backend().expected;
-  if (!expected || !expected->place) CannotRun("nobody has said how addresses are spread (--card)");
+  if (!expected || !expected->place)
+    CannotRun("it is not known how addresses are spread over banks; --card CONFIG says it");
   const auto channel = [&](uint64_t address) { return expected->place(address).channel; };
   const uint64_t blocks = static_cast<uint64_t>(cores()) * kRows * kTimes;
   uint64_t distance = 0;

@@ -282,8 +282,8 @@ void CheckTogether(const RunConfig& config) {
   if (config.runtime.completion == Completion::kPolled &&
       config.runtime.poll_interval_ns >= deadline_ns) {
     throw BadInput(
-        "runtime.poll_interval_ns = {} is not below runtime.deadline_ms = {}: nobody would look in "
-        "time",
+        "runtime.poll_interval_ns = {} is not below runtime.deadline_ms = {}: the host would not "
+        "look in time",
         config.runtime.poll_interval_ns, config.runtime.deadline_ms);
   }
   const WavesConfig& waves = config.trace.waves;

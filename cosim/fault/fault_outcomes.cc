@@ -39,7 +39,7 @@ void Settle(const model::Injection& injection, const RunEnd& end, FaultRecord* r
              "results are wrong, as their comparison with a reference shows");
     }
   } else if (end.has_data) {
-    settle(FaultOutcome::kSilent, "nobody has compared results with a reference");
+    settle(FaultOutcome::kSilent, "results were not compared with a reference");
   } else {
     settle(FaultOutcome::kMasked, "the run has times only, and no data");
   }

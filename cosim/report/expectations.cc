@@ -57,7 +57,8 @@ std::vector<Expectation> ExpectationsOf(const RunResult& result) {
             static_cast<double>(most), "%");
   };
   share("expect.max_host_percent", "only the host worked", shares.host_ps, expect.max_host_percent);
-  share("expect.max_idle_percent", "nobody worked", shares.idle_ps, expect.max_idle_percent);
+  share("expect.max_idle_percent", "neither card nor host worked", shares.idle_ps,
+        expect.max_idle_percent);
   if (expect.max_energy_uj > 0) {
     if (const std::optional<LaunchEnergy> launches = EnergyOfLaunches(result)) {
       at_most("expect.max_energy_uj", "launches cost", launches->TotalUj(),

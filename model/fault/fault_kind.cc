@@ -54,15 +54,15 @@ const std::vector<FaultKindInfo>& FaultKinds() {
        "OK; the link is busy for the transfer and card.ring.retry_cycles more, and RING_RETRY "
        "is logged",
        "none needed", nullptr, 0},
-      {Kind::kRingDead, "ring_dead", Site::kRing, ring, false, "A link of the ring answers no more",
+      {Kind::kRingDead, "ring_dead", Site::kRing, ring, false, "A link of the ring stops answering",
        Outcome::kDetected, "the ring",
        "programs whose data need the link answer RING_FAULT; RING_DEAD is logged",
        "reset of the card (its link goes down and comes up)", nullptr, 0},
       {Kind::kPcieLostCompletion, "pcie_lost_completion", Site::kCompletion, host_read, true,
        "The completion of a read of host memory never comes", Outcome::kCorrected,
        "the card, which reads again after its completion time-out",
-       "OK, late; after card.pcie.read_retries in vain HOST_FAULT, and a ring that cannot be "
-       "read stops its queue",
+       "OK, late; HOST_FAULT after card.pcie.read_retries failed attempts, and a ring that cannot "
+       "be read stops its queue",
        "none needed; after HOST_FAULT Reset of the context", nullptr, 0},
       {Kind::kPcieLateCompletion, "pcie_late_completion", Site::kCompletion, host_read, true,
        "The completion of a read of host memory comes late", Outcome::kMasked,
@@ -70,14 +70,14 @@ const std::vector<FaultKindInfo>& FaultKinds() {
       {Kind::kPciePoisonedCompletion, "pcie_poisoned_completion", Site::kCompletion, host_read,
        true, "The data of a read of host memory are marked as damaged", Outcome::kCorrected,
        "the card, which logs a poisoned TLP (AER) and reads again",
-       "OK, later; after card.pcie.read_retries in vain HOST_FAULT, and a ring that cannot be "
-       "read stops its queue",
+       "OK, later; HOST_FAULT after card.pcie.read_retries failed attempts, and a ring that cannot "
+       "be read stops its queue",
        "none needed; after HOST_FAULT Reset of the context", nullptr, 0},
       {Kind::kPcieMalformedCompletion, "pcie_malformed_completion", Site::kCompletion, host_read,
        true, "The completion of a read of host memory is not a packet that the endpoint can take",
        Outcome::kCorrected, "the card, which logs a malformed TLP (AER) and reads again",
-       "OK, later; after card.pcie.read_retries in vain HOST_FAULT, and a ring that cannot be "
-       "read stops its queue",
+       "OK, later; HOST_FAULT after card.pcie.read_retries failed attempts, and a ring that cannot "
+       "be read stops its queue",
        "none needed; after HOST_FAULT Reset of the context", nullptr, 0},
       {Kind::kPcieRetrain,
        "pcie_retrain",
@@ -133,7 +133,7 @@ const std::vector<FaultKindInfo>& FaultKinds() {
        "the program, which waits", "OK, later", "none needed", "the pause", 10},
       {Kind::kCoreWrong, "core_wrong", Site::kResult, unit, false,
        "One bit of what an instruction has computed is wrong", Outcome::kSilent,
-       "nobody but a comparison of the results with a reference",
+       "only a comparison of the results with a reference",
        "OK; verification fails if the bit reaches a result", "run again", nullptr, 0},
       {Kind::kDmaStuck, "dma_stuck", Site::kDma, entry, false,
        "A DMA channel stands still with an operation", Outcome::kDetected,
@@ -148,7 +148,7 @@ const std::vector<FaultKindInfo>& FaultKinds() {
        Site::kTime,
        {},
        false,
-       "The firmware of the management controller goes on no more, in the middle of a request",
+       "The firmware of the management controller stops in the middle of a request",
        Outcome::kDetected,
        "its watchdog",
        "the card is lost: the next call ends in a device fault",
@@ -160,7 +160,7 @@ const std::vector<FaultKindInfo>& FaultKinds() {
        Site::kTime,
        {},
        false,
-       "The next instruction of the firmware is none that its processor knows",
+       "The next instruction of the firmware is one that its processor does not know",
        Outcome::kDetected,
        "its trap handler, at the next request",
        "the card is lost: the next call ends in a device fault",
@@ -174,7 +174,7 @@ const std::vector<FaultKindInfo>& FaultKinds() {
        false,
        "A bit of the image in the slot that runs is lost from the flash",
        Outcome::kMasked,
-       "nobody until the card boots again; then the boot logic",
+       "the boot logic, when the card boots again",
        "OK; at the next boot another slot with a good image runs, and without one the card is "
        "lost",
        "an update of the firmware",
@@ -222,7 +222,8 @@ const std::vector<FaultKindInfo>& FaultKinds() {
        100},
       {Kind::kRtlBitFlip, "rtl_bit_flip", Site::kTime, block, false,
        "A bit of the state of an RTL block changes", Outcome::kSilent,
-       "whoever meets it: nobody, the driver, a trap of the firmware, a comparison of the results",
+       "what meets it, if anything: the driver, a trap of the firmware, a comparison of the "
+       "results",
        "what the bit does: OK, a device fault, or wrong results that verification finds",
        "Reset of the context, or of the card", nullptr, 0},
   };

@@ -211,7 +211,7 @@ class Runs(served_card.ServedCard):
         path = self.write("run.toml", self.WORKLOAD)
         for transport, text in (("tcp:1", "must be vfio-user:DIR"),
                                 ("vfio-user:nowhere/x", "neither a directory"),
-                                ("vfio-user:nowhere/spyre.0.sock", "nobody serves a card")):
+                                ("vfio-user:nowhere/spyre.0.sock", "no server offers a card")):
             done = self.run_program(path, "--transport", transport)
             self.assertEqual(done.returncode, 2, done.stderr)
             self.assertIn(text, done.stderr)

@@ -108,9 +108,9 @@ std::string TileReason(const Graph& before, const GraphOp& op, TileDecision deci
   if (before.IsOutput(op.name)) outside.emplace_back("the caller");
   if (decision == TileDecision::kPerTileFixed && !outside.empty())
     return "its loops divide nothing of it: it is the same in every iteration";
-  if (decision == TileDecision::kPerTileFixed) return "nobody reads it outside its loop";
+  if (decision == TileDecision::kPerTileFixed) return "it is not read outside its loop";
   const std::string out = fmt::format("{} reads it outside the loop", fmt::join(outside, ", "));
-  if (decision == TileDecision::kMutation) return out + ", and nobody inside it";
+  if (decision == TileDecision::kMutation) return out + ", and nothing reads it inside";
   return fmt::format("{}, and {} inside it", out, fmt::join(inside, ", "));
 }
 

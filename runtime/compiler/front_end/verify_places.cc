@@ -221,8 +221,9 @@ class PlaceChecker {
     }
     if (options_.lx.cores == 1) return;
     if (HasGap(graph_.graph.LayoutOf(plan.name).device)) {
-      Report("lx_cores", plan.name,
-             fmt::format("'{}' is in LX, and its layout has room that nobody walks", plan.name));
+      Report(
+          "lx_cores", plan.name,
+          fmt::format("'{}' is in LX, and its layout has room that no operation walks", plan.name));
       return;
     }
     const int cores = graph_.divisions.at(writer->name).cores_used;

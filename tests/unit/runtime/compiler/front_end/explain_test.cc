@@ -166,7 +166,7 @@ TEST(ExplainHints, SaysWhichLoopAHintBecameAndWhoHasNoPartInIt) {
   EXPECT_EQ(Why(list, "propagate", "y"),
             "propagate\n"
             "  y: writes full_y tile by tile\n"
-            "    because z reads it outside the loop, and nobody inside it\n");
+            "    because z reads it outside the loop, and nothing reads it inside\n");
 }
 
 TEST(ExplainHints, SaysThatAHintIsNoLoop) {
