@@ -5,6 +5,8 @@
 #include <map>
 
 #include "cosim/tensors/host_data.h"
+#include "model/contract/memory_map.h"
+#include "runtime/compiler/bundle/bundle_accesses.h"
 #include "runtime/compiler/bundle/for_each_execute.h"
 
 namespace spyre::cosim {
@@ -95,11 +97,51 @@ class ShapeFinder {
   std::map<int, ArgumentShape> found_;
 };
 
+// Of the images: what every element of the device's format can be written as and read back from.
+DataFormat HostFormatOfImage(DataFormat device) {
+  switch (device) {
+    case DataFormat::kSen169Fp16:
+    case DataFormat::kSen143Fp8:
+    case DataFormat::kSen152Fp8:
+      return DataFormat::kIeeeFp32;
+    case DataFormat::kSenUint32:
+      return DataFormat::kIeeeInt32;
+    default:
+      return device;
+  }
+}
+
 }  // namespace
 
 std::optional<std::vector<ArgumentShape>> ShapesFromAddresses(
     const Bundle& bundle, const std::vector<compiler::ArgumentUse>& uses) {
   return ShapeFinder(bundle, uses).Take();
+}
+
+std::vector<ArgumentShape> ShapesOfImages(const Bundle& bundle,
+                                          const std::vector<compiler::ArgumentUse>& uses) {
+  std::map<int, DataFormat> formats;
+  for (const compiler::BundleAccess& access : compiler::Accesses(bundle)) {
+    if (access.tensor->start.empty()) continue;
+    formats.emplace(compiler::StartOf(access, 0).argument, access.tensor->format);
+  }
+  std::vector<ArgumentShape> shapes;
+  for (size_t i = 0; i < bundle.arguments.size(); ++i) {
+    if (bundle.arguments[i].kind != BundleArgument::Kind::kTensor) continue;
+    const auto known = formats.find(static_cast<int>(i));
+    const DataFormat device = known == formats.end() ? DataFormat::kSen169Fp16 : known->second;
+    const auto sticks = std::max<int64_t>(
+        1, static_cast<int64_t>(AlignUp(uses[i].bytes, kStickBytes) / kStickBytes));
+    ArgumentShape shape;
+    shape.name = bundle.arguments[i].name;
+    shape.host_format = HostFormatOfImage(device);
+    // Bits of unsigned numbers are copied as those of signed ones.
+    const DataFormat stored = device == DataFormat::kSenUint32 ? shape.host_format : device;
+    shape.shape = {sticks, ElementsPerStick(device)};
+    shape.layout = DefaultLayout(shape.shape, stored);
+    shapes.push_back(std::move(shape));
+  }
+  return shapes;
 }
 
 }  // namespace spyre::cosim

@@ -13,8 +13,13 @@ namespace spyre::cosim {
 void RunElements(const BoundStep& step, const compiler::OpFunc& op, BundleMemory& memory);
 // Reductions. Along the dimension inside the sticks a chunk is a stick, else it is 64 elements; a
 // chunk's terms are folded in increasing order from the identity, chunks in order to the core's
-// total, and totals of cores that share the dimension in order of their slices.
+// total, and totals of cores that share the dimension in order of their slices. Of several
+// dimensions the one in the sticks, else the first, is folded for each index of the others, which
+// follow each other in order, the last one fastest; of the cores' slices those of the first
+// dimension are slowest.
 void RunReduction(const BoundStep& step, const compiler::OpFunc& op, BundleMemory& memory);
+// A tensor in LX, from the slices that the cores have of it to those of the operation.
+void RunShuffle(const BoundStep& step, BundleMemory& memory);
 // Matrix products, in the order of additions that reference.h describes.
 void RunMatmul(const BoundStep& step, BundleMemory& memory);
 

@@ -68,10 +68,18 @@ class ReductionRunner {
         reduced_.push_back(dim);
       }
     }
-    for (const int dim : reduced_) {
-      if (dim == input.stick_dim) chunk_ = static_cast<int64_t>(kStickBytes) / input.bytes;
-    }
     chains_ = CoreChains(dsc, reduced_);
+    // The terms of one run follow each other along the dimension in the sticks, else the first.
+    if (!reduced_.empty()) {
+      auto innermost = std::find(reduced_.begin(), reduced_.end(), input.stick_dim);
+      if (innermost == reduced_.end()) {
+        innermost = reduced_.begin();
+      } else {
+        chunk_ = static_cast<int64_t>(kStickBytes) / input.bytes;
+      }
+      run_ = dsc.dims[*innermost].per_core;
+      std::rotate(innermost, innermost + 1, reduced_.end());
+    }
     lanes_ = op.reduction.second ? 2 : 1;
     FindTerms();
   }
@@ -150,12 +158,14 @@ class ReductionRunner {
     const auto terms = static_cast<int64_t>(terms_.size());
     for (size_t c = 0; c < chain.size(); ++c) {
       Real sum = Identity<Real>(fn);
-      for (int64_t at = 0; at < terms; at += chunk_) {
-        Real chunk = Identity<Real>(fn);
-        for (int64_t term = at; term < std::min(terms, at + chunk_); ++term) {
-          if (present[c][term]) chunk = Combine(fn, chunk, Term(fn, value(chain[c], term)));
+      for (int64_t run = 0; run < terms; run += run_) {
+        for (int64_t at = run; at < run + run_; at += chunk_) {
+          Real chunk = Identity<Real>(fn);
+          for (int64_t term = at; term < std::min(run + run_, at + chunk_); ++term) {
+            if (present[c][term]) chunk = Combine(fn, chunk, Term(fn, value(chain[c], term)));
+          }
+          sum = Combine(fn, sum, chunk);
         }
-        sum = Combine(fn, sum, chunk);
       }
       total = c == 0 ? sum : Combine(fn, total, sum);
     }
@@ -213,6 +223,7 @@ class ReductionRunner {
   std::vector<double> constants_;
   std::vector<int> kept_, reduced_;  // dimensions
   int64_t chunk_ = kReductionChunk;
+  int64_t run_ = 1;  // terms along the innermost dimension; chunks end with them
   int lanes_ = 1;
   std::vector<std::vector<int>> chains_;
   std::vector<int64_t> terms_;       // byte offset of each reduced element

@@ -42,6 +42,8 @@ class BundleRunner {
       case OpFuncClass::kStickReduction:
       case OpFuncClass::kNonstickReduction:
         return RunReduction(step, op, memory_);
+      case OpFuncClass::kShuffle:
+        return RunShuffle(step, memory_);
       default:
         return RunElements(step, op, memory_);
     }

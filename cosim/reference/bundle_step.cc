@@ -35,8 +35,9 @@ StepOperand MakeOperand(const SuperDsc& dsc, const SdscTensor& tensor, const std
     const bool inside = static_cast<int>(d) == stick && operand.walks[d];
     if (inside) operand.stick_dim = stick;
     const int64_t per_stick = inside ? tensor.stick_sizes.front() : 1;
-    std::vector<int64_t> offset(static_cast<size_t>(dsc.dims[d].per_core), 0);
-    for (int64_t i = 0; operand.walks[d] && i < dsc.dims[d].per_core; ++i)
+    const int64_t per_core = dsc.PerCore(tensor, d);
+    std::vector<int64_t> offset(static_cast<size_t>(per_core), 0);
+    for (int64_t i = 0; operand.walks[d] && i < per_core; ++i)
       offset[i] = i / per_stick * stride[d] + i % per_stick * operand.bytes;
     operand.end_bytes += *std::max_element(offset.begin(), offset.end());
     operand.offset.push_back(std::move(offset));

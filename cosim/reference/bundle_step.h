@@ -23,12 +23,13 @@ struct StepOperand {
   };
   std::string name;
   DataFormat format = DataFormat::kSen169Fp16;
-  int bytes = 2;                             // of an element
-  std::vector<std::vector<int64_t>> offset;  // [dimension][index below its per-core size]
-  std::vector<bool> walks;                   // [dimension]; false: the same element for each index
-  int stick_dim = -1;                        // dimension inside the sticks, -1: element 0 only
-  std::vector<Place> place;                  // as SuperDsc::cores
-  int64_t end_bytes = 0;                     // from start to behind the last element
+  int bytes = 2;  // of an element
+  // [dimension][index below its per-core size, as the tensor is divided]
+  std::vector<std::vector<int64_t>> offset;
+  std::vector<bool> walks;   // [dimension]; false: the same element for each index
+  int stick_dim = -1;        // dimension inside the sticks, -1: element 0 only
+  std::vector<Place> place;  // as SuperDsc::cores
+  int64_t end_bytes = 0;     // from start to behind the last element
 };
 
 struct BoundStep {

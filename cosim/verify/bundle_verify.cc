@@ -19,14 +19,14 @@ namespace {
 using compiler::Bundle;
 using compiler::BundleArgument;
 
-// argument_bytes has one entry per argument, 0 for dimensions; the pool's is found here. The LX is
-// as large as the bundle needs.
+// argument_bytes has one entry per argument, 0 for dimensions; the pool's is found here, and what
+// the bundle reads behind an argument is added. The LX is as large as the bundle needs.
 BundleMemory MakeBundleMemory(const Bundle& bundle, std::vector<uint64_t> argument_bytes,
                               bool with_ideal) {
   const std::vector<compiler::ArgumentUse> uses = compiler::ArgumentUses(bundle);
   for (size_t i = 0; i < bundle.arguments.size(); ++i) {
-    if (bundle.arguments[i].kind == BundleArgument::Kind::kPool)
-      argument_bytes[i] = AlignUp(uses[i].bytes, kStickBytes);
+    if (bundle.arguments[i].kind == BundleArgument::Kind::kDimension) continue;
+    argument_bytes[i] = std::max(argument_bytes[i], AlignUp(uses[i].bytes, kStickBytes));
   }
   uint64_t lx_bytes = 0;
   for (const compiler::SuperDsc& dsc : bundle.dscs) {
@@ -54,7 +54,9 @@ class BundleVerifier {
     for (size_t i = 0; i < tensors_.size(); ++i) {
       const WorkloadTensor& tensor = tensors_[i];
       if (!tensor.is_input) continue;
-      memory_.image(arguments_[i]) = ToDeviceImage(tensor.layout, tensor.host_format, inputs[i]);
+      const std::vector<uint8_t> image =
+          ToDeviceImage(tensor.layout, tensor.host_format, inputs[i]);
+      std::copy(image.begin(), image.end(), memory_.image(arguments_[i]).begin());
     }
     RunBundleReference(launched.bundle, launched.dimensions, memory_);
   }

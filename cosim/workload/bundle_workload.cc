@@ -17,6 +17,8 @@
 #include "cosim/verify/bundle_verify.h"
 #include "cosim/verify/op_list_verify.h"
 #include "cosim/verify/op_spec_verify.h"
+#include "cosim/verify/padding_reads.h"
+#include "cosim/workload/input_data.h"
 #include "cosim/workload/kernel_run.h"
 #include "runtime/compiler/bundle/bundle_spans.h"
 #include "runtime/compiler/bundle/for_each_execute.h"
@@ -93,6 +95,8 @@ class BundlePlanner {
     Bind(bundle, shapes_);
     uses_ = compiler::ArgumentUses(bundle);
     if (!shapes_) shapes_ = ShapesFromAddresses(bundle, uses_);
+    images_ = !shapes_;
+    if (images_) shapes_ = ShapesOfImages(bundle, uses_);
     launched_.bundle = std::move(bundle);
   }
 
@@ -103,11 +107,13 @@ class BundlePlanner {
     AddTensors();
     AssignFiles();
     ReadDimensions();
+    CheckReach(plan.warnings);
     std::vector<std::string> files = launched_.bundle.files;
     std::sort(files.begin(), files.end());
     files.erase(std::unique(files.begin(), files.end()), files.end());
-    plan.description = fmt::format("bundle {} ({} SDSC file{})", name(), files.size(),
-                                   files.size() == 1 ? "" : "s");
+    plan.description = fmt::format(
+        "bundle {} ({} SDSC file{}){}", name(), files.size(), files.size() == 1 ? "" : "s",
+        images_ ? ", shapes not known: each argument is an image of its sticks" : "");
     plan.options.lx_bytes = settings_.lx_bytes;
     plan.options.image_bytes = settings_.image_bytes;
     plan.options.timing_only = settings_.timing_only;
@@ -128,18 +134,6 @@ class BundlePlanner {
 
   void CheckCount() const {
     const int tensors = Count(launched_.bundle, BundleArgument::Kind::kTensor);
-    if (!shapes_) {
-      std::string reach;
-      for (size_t i = 0; i < uses_.size(); ++i) {
-        if (launched_.bundle.arguments[i].kind != BundleArgument::Kind::kTensor) continue;
-        reach += fmt::format("{}{} bytes", reach.empty() ? "" : ", ", uses_[i].bytes);
-      }
-      throw BadInput(
-          "bundle {}: the shapes of its {} arguments are not known (they reach over {}): give "
-          "--shape 512x4096,..., or a manifest.json with \"kernel_args\" in its directory, or its "
-          "OpSpec source as op_spec.py.txt",
-          name(), tensors, reach);
-    }
     if (static_cast<int>(shapes_->size()) != tensors) {
       throw BadInput("bundle {}: {} shapes are given, the bundle uses {} arguments", name(),
                      shapes_->size(), tensors);
@@ -165,15 +159,10 @@ class BundlePlanner {
       // The default layout is too small where the bundle keeps one element in each stick.
       if (settings_.default_layouts && sparse && !fits())
         shape.layout = SparseLayout(shape.shape, shape.layout.format);
-      if (!fits()) {
-        throw BadInput(
-            "bundle {}: argument {} ('{}') of shape {} has {} bytes on the device, but the bundle "
-            "reaches over {}",
-            name(), position, tensor.name, ShapeText(shape.shape), shape.layout.DeviceBytes(),
-            use.bytes);
-      }
       tensor.position = static_cast<int>(position);
-      tensor.is_input = use.read_first || !use.written;
+      // What an output does not overwrite keeps its bytes, so they have to be there.
+      const auto bytes = static_cast<uint64_t>(shape.layout.DeviceBytes());
+      tensor.is_input = use.read_first || use.whole_bytes < bytes;
       tensor.is_output = use.written;
       CheckRole(shape, tensor);
       tensor.shape = shape.shape;
@@ -181,6 +170,33 @@ class BundlePlanner {
       tensor.layout = shape.layout;
       launched_.tensors.push_back(std::move(tensor));
     }
+  }
+
+  // What is written lies within the arguments; what is read may be padding behind them.
+  void CheckReach(std::vector<std::string>& warnings) const {
+    const std::vector<int> arguments = TensorArguments(launched_.bundle);
+    const size_t before = warnings.size();
+    for (size_t i = 0; i < arguments.size(); ++i) {
+      const WorkloadTensor& tensor = launched_.tensors[i];
+      const ArgumentUse& use = uses_[static_cast<size_t>(arguments[i])];
+      const auto bytes = static_cast<uint64_t>(tensor.layout.DeviceBytes());
+      if (use.bytes <= bytes) continue;
+      std::string reach = fmt::format(
+          "bundle {}: argument {} ('{}') of shape {} has {} bytes on the device, but the bundle "
+          "reaches over {}",
+          name(), i, tensor.name, ShapeText(tensor.shape), bytes, use.bytes);
+      if (use.written_bytes > bytes) throw BadInput("{}", reach);
+      warnings.push_back(std::move(reach));
+    }
+    if (warnings.size() == before) return;
+    std::vector<HostData> inputs;
+    for (const WorkloadTensor& tensor : launched_.tensors)
+      inputs.push_back(tensor.is_input ? LoadInput({}, tensor) : HostData{});
+    if (DependsOnNeighbours(launched_, inputs)) {
+      throw BadInput("{}, and its results depend on what it reads there", warnings[before]);
+    }
+    for (size_t i = before; i < warnings.size(); ++i)
+      warnings[i] += "; it reads there, and no result depends on it";
   }
 
   void CheckRole(const ArgumentShape& shape, WorkloadTensor& tensor) const {
@@ -247,6 +263,7 @@ class BundlePlanner {
   const BundleSettings& settings_;
   std::optional<std::vector<ArgumentShape>> shapes_;
   std::vector<ArgumentUse> uses_;
+  bool images_ = false;  // nothing says what the arguments look like on the host
   LaunchedBundle launched_;
 };
 

@@ -46,8 +46,8 @@ struct BundlePlan {
   std::shared_ptr<const compiler::NamedGraph> operations;  // null: it was not made from a list
 };
 
-// Binds the bundle's segments. shapes: one for each tensor argument, in order; empty: unknown,
-// which is an error that says where they may come from.
+// Binds the bundle's segments. shapes: one for each tensor argument, in order; empty: unknown. Then
+// the addresses tell them, or each argument is the image of its sticks.
 BundlePlan PlanBundle(const BundleSettings& settings, compiler::Bundle bundle,
                       std::optional<std::vector<ArgumentShape>> shapes);
 

@@ -88,8 +88,10 @@ void BindSegments(Bundle& bundle, std::optional<bool> pool_in_segment_0 = std::n
 struct ArgumentUse {
   bool read = false;
   bool written = false;
-  bool read_first = false;  // some byte is read that no earlier execute wrote
-  uint64_t bytes = 0;       // to behind the last byte that any core touches in any iteration
+  bool read_first = false;     // some byte is read that no earlier execute wrote
+  uint64_t bytes = 0;          // to behind the last byte that any core touches in any iteration
+  uint64_t written_bytes = 0;  // likewise, of what is written
+  uint64_t whole_bytes = 0;    // from the first byte on, of which every one is written
 };
 std::vector<ArgumentUse> ArgumentUses(const Bundle& bundle);  // after BindSegments
 

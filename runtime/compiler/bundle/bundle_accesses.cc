@@ -147,7 +147,9 @@ class Examiner {
     for (const Part& part : parts_) {
       MemoryUse& use = uses_[part.slot];
       use.end = std::max(use.end, part.reach.end);
+      if (part.access->written) use.written_end = std::max(use.written_end, part.reach.end);
     }
+    for (auto& [slot, bytes] : written_) uses_[slot].whole_end = bytes.whole();
     return std::move(uses_);
   }
 

@@ -18,6 +18,8 @@ class ByteSet {
   void Add(int64_t begin, int64_t end);
   bool Covers(int64_t begin, int64_t end) const;
   int64_t end() const { return ends_.empty() ? 0 : ends_.rbegin()->second; }
+  // Behind the last byte of the interval that begins at 0; 0: there is none.
+  int64_t whole() const { return Covers(0, 1) ? ends_.begin()->second : 0; }
 
  private:
   std::map<int64_t, int64_t> ends_;  // begin -> end
@@ -46,6 +48,8 @@ struct MemoryUse {
   bool written = false;
   bool read_first = false;  // some byte is read that no earlier execute wrote
   int64_t end = 0;          // behind the last byte that is touched
+  int64_t written_end = 0;  // behind the last byte that is written
+  int64_t whole_end = 0;    // behind the last byte before the first one that is not written
 };
 
 // By slot: the segment of an address without argument, else kFirstArgumentSlot + its argument.

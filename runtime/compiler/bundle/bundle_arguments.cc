@@ -87,8 +87,12 @@ std::vector<ArgumentUse> ArgumentUses(const Bundle& bundle) {
       throw BadInput("{}: an address in segment {} belongs to no argument of the bundle",
                      bundle.name, slot);
     }
-    uses[static_cast<size_t>(argument)] = {use.read, use.written, use.read_first,
-                                           static_cast<uint64_t>(use.end)};
+    uses[static_cast<size_t>(argument)] = {use.read,
+                                           use.written,
+                                           use.read_first,
+                                           static_cast<uint64_t>(use.end),
+                                           static_cast<uint64_t>(use.written_end),
+                                           static_cast<uint64_t>(use.whole_end)};
   }
   return uses;
 }

@@ -114,9 +114,9 @@ class BundleGenerator {
 
   void CheckSize(const KernelArgument& argument, const ArgumentUse& use) const {
     const auto bytes = static_cast<uint64_t>(argument.layout.DeviceBytes());
-    if (use.bytes <= bytes) return;
-    throw BadInput("{}: argument '{}' has {} bytes on the device; the bundle reaches over {}",
-                   bundle_.name, argument.name, bytes, use.bytes);
+    if (use.written_bytes <= bytes) return;  // what it reads behind them may be padding
+    throw BadInput("{}: argument '{}' has {} bytes on the device; the bundle writes as far as {}",
+                   bundle_.name, argument.name, bytes, use.written_bytes);
   }
 
   void Walk(const std::vector<BundleNode>& body) {

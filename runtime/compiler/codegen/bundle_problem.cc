@@ -2,6 +2,8 @@
 #include "runtime/compiler/codegen/bundle_problem.h"
 
 #include <algorithm>
+#include <map>
+#include <utility>
 
 #include "base/error.h"
 
@@ -173,22 +175,48 @@ class StepReader {
     if (groups != CoreColumns::Column{}) operand.group_column = columns_.Add(groups);
   }
 
-  // Cores that differ by one in the slice of the reduced axis and in nothing else.
+  // The cores that share a part of the result, in order of their slices of the reduced axes.
   void FindNeighbours() {
     p_.previous.fill(-1);
     p_.next.fill(-1);
-    const int reduced = p_.reduced_axis();
-    if (reduced < 0) return;
-    const int dim = dims_[reduced];
+    std::vector<int> divided;
+    int length = 1;
+    for (size_t i = 0; i < dims_.size(); ++i) {
+      if (!p_.axes[i].reduced || p_.axes[i].split == 1) continue;
+      divided.push_back(dims_[i]);
+      length *= p_.axes[i].split;
+    }
+    if (divided.empty()) return;
+    // Slices of the other dimensions -> slices of these -> core.
+    std::map<std::vector<int>, std::map<std::vector<int>, int>> chains;
     for (size_t i = 0; i < dsc_.cores.size(); ++i) {
-      for (size_t j = 0; j < dsc_.cores.size(); ++j) {
-        std::vector<int> next = dsc_.slice[i];
-        ++next[dim];
-        if (dsc_.slice[j] != next) continue;
-        p_.next[dsc_.cores[i]] = dsc_.cores[j];
-        p_.previous[dsc_.cores[j]] = dsc_.cores[i];
+      std::vector<int> kept = dsc_.slice[i];
+      std::vector<int> reduced;
+      reduced.reserve(divided.size());
+      for (const int dim : divided) reduced.push_back(std::exchange(kept[dim], 0));
+      chains[kept][reduced] = dsc_.cores[i];
+    }
+    CoreColumns::Column place{};
+    for (const auto& [kept, chain] : chains) {
+      if (static_cast<int>(chain.size()) != length) {
+        throw BadInput(
+            "{}: {} cores share a part of the result; its reduced dimensions have {} "
+            "slices",
+            p_.name, chain.size(), length);
+      }
+      int before = -1;
+      for (const auto& [slices, core] : chain) {
+        p_.previous[core] = before;
+        if (before >= 0) {
+          p_.next[before] = core;
+          place[core] = place[before] + 1;
+        }
+        before = core;
       }
     }
+    if (divided.size() == 1) return;
+    p_.chain_column = columns_.Add(place);
+    p_.chain_length = length;
   }
 
   const SuperDsc& dsc_;

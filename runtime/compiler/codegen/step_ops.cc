@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "model/contract/formats.h"
+#include "runtime/compiler/codegen/shuffle_step.h"
 #include "runtime/compiler/ir/ir.h"
 #include "runtime/compiler/ops/op_funcs.h"
 
@@ -72,6 +73,8 @@ class StepOp {
         return BuildTranspose(p_, code_);
       case OpFuncClass::kConversion:
         return BuildConversion(p_, Conversion(), code_);
+      case OpFuncClass::kShuffle:
+        return BuildShuffle(dsc_, p_, code_);
       case OpFuncClass::kRefused:
         break;
     }

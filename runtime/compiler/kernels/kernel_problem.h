@@ -80,8 +80,12 @@ struct Problem {
   uint32_t core_mask = 0;
   CoreColumns* columns = nullptr;
   CarriedSums carried;
-  // Neighbours of each core along the reduced axis, where it is divided; -1: none.
+  // Neighbours of each core along the reduced axes, where these are divided; -1: none.
   CoreColumns::Column previous{}, next{};
+  // Where several reduced axes are divided: core register with the core's place among those that
+  // share a part of the result, in order of their slices, and how many share one.
+  int chain_column = -1;
+  int chain_length = 1;
 
   int Find(const std::string& axis_name) const;  // axis, -1: none
   int reduced_axis() const;                      // -1: none

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// sum, amax, amin, mean along one axis. The vector unit folds the tiles of the reduced axis into
-// fp32 accumulators. Where the axis is divided over cores, partial results go from core to core in
-// the order of the slices; the last core rounds once and stores.
+// sum, amax, amin, mean along axes. The vector unit folds tiles of the reduced axis into fp32
+// accumulators; of several, the one in the sticks (else the first) is innermost. Where they are
+// divided over cores, partial results go from core to core in the order of the slices, the first
+// axis slowest; the last core rounds once and stores.
 #include <algorithm>
 
 #include "base/error.h"
@@ -43,14 +44,7 @@ class ReductionKernel {
       reduced_ = p_.AddUnitAxis();
       p_.axes[reduced_].reduced = true;
     }
-    const auto divided = [&](int axis) { return p_.axes[axis].split > 1; };
-    if (also_reduced_.size() > 1 &&
-        std::any_of(also_reduced_.begin(), also_reduced_.end(), divided)) {
-      throw BadInput(
-          "{}: reduces {} dimensions, and one of them is divided over cores; either one "
-          "dimension, or none of them divided",
-          p_.name, also_reduced_.size());
-    }
+    FindChain();
     also_reduced_.erase(std::remove(also_reduced_.begin(), also_reduced_.end(), reduced_),
                         also_reduced_.end());
     shape_ = TileShape::Choose(p_, kIn, reduced_);
@@ -59,7 +53,6 @@ class ReductionKernel {
     lanes_ = p_.operands[kIn].stick_axis == reduced_;
     // In LX the unit's "rows" are the kept axis when lanes are folded, the reduced one otherwise.
     if (lanes_) std::swap(shape_.rows, shape_.planes);
-    combines_ = p_.axes[reduced_].split > 1;
     constants_at_ = lx_.Take(static_cast<int64_t>(body_.constants.size()) * kStick, "constants");
     ChooseTiles();
     if (in_staged())
@@ -88,6 +81,25 @@ class ReductionKernel {
   }
 
  private:
+  void FindChain() {
+    int divided = 0;
+    for (const int axis : also_reduced_) {
+      if (axis != reduced_ && p_.axes[axis].masked) {
+        throw BadInput("{}: reduces {} dimensions, and '{}' is masked but not innermost", p_.name,
+                       also_reduced_.size(), p_.axes[axis].name);
+      }
+      if (p_.axes[axis].split == 1) continue;
+      ++divided;
+      chain_column_ = p_.axes[axis].slice_column;
+      chain_length_ = p_.axes[axis].split;
+    }
+    if (divided > 1) {
+      chain_column_ = p_.chain_column;
+      chain_length_ = p_.chain_length;
+    }
+    combines_ = divided > 0;
+  }
+
   // The tile's second axis must stay: another of the outer ones, if there is one.
   int KeepAnother() {
     for (int& axis : shape_.outer) {
@@ -176,16 +188,15 @@ class ReductionKernel {
     b.Wait(kInFree, kSlots);
   }
 
-  Reg SliceOfReduced(SectionBuilder& b) const {
-    const int column = p_.axes[reduced_].slice_column;
-    return column < 0 ? kZero : b.Core(column);
+  Reg PlaceInChain(SectionBuilder& b) const {
+    return chain_column_ < 0 ? kZero : b.Core(chain_column_);
   }
   Reg IsLastSlice(SectionBuilder& b) const {
-    return b.Add(SliceOfReduced(b), b.Const(1), 2 - p_.axes[reduced_].split);
+    return b.Add(PlaceInChain(b), b.Const(1), 2 - chain_length_);
   }
-  Reg HasPrevious(SectionBuilder& b) const { return b.Min(SliceOfReduced(b), b.Const(1)); }
+  Reg HasPrevious(SectionBuilder& b) const { return b.Min(PlaceInChain(b), b.Const(1)); }
   Reg HasNext(SectionBuilder& b) const {
-    const Reg left = b.Add(b.Const(p_.axes[reduced_].split - 1), SliceOfReduced(b), -1);
+    const Reg left = b.Add(b.Const(chain_length_ - 1), PlaceInChain(b), -1);
     return b.Min(left, b.Const(1));
   }
 
@@ -369,6 +380,8 @@ class ReductionKernel {
   int kept_ = -1;       // axis of the tile that stays
   bool lanes_ = false;  // the reduced axis is inside the sticks
   bool combines_ = false;
+  int chain_column_ = -1;  // core register: the core's place among those that share a result
+  int chain_length_ = 1;
   TileShape shape_;
   std::vector<int> loops_;  // of the kept axes
   LxAllocator lx_;

@@ -240,6 +240,10 @@ Table MakeTable() {
   restickify.name = "ReStickifyOpHBM";
   restickify.op_class = OpFuncClass::kRestickify;
   table.push_back(std::move(restickify));
+  OpFunc shuffle;
+  shuffle.name = "shuffle";
+  shuffle.op_class = OpFuncClass::kShuffle;
+  table.push_back(std::move(shuffle));
   AddRefused(table);
   return table;
 }

@@ -26,6 +26,7 @@ enum class OpFuncClass : uint8_t {
   kNonstickReduction,  // over other dimensions
   kRestickify,         // another dimension into the stick
   kConversion,         // OpFunc::conversion
+  kShuffle,            // to other slices within LX: the bits, whatever the format
   kRefused             // OpFunc::refusal
 };
 

@@ -26,7 +26,9 @@ void WalkDims(const SuperDsc& dsc, const SdscTensor& tensor, Visit visit) {
     const int d = tensor.dim_order[i];
     const SdscDim& dim = dsc.dims[static_cast<size_t>(d)];
     const bool walked = tensor.scale[i] > 0;
-    const int64_t size = !walked ? 1 : tensor.in_lx ? dim.per_core : dim.size;
+    const int64_t size = !walked        ? 1
+                         : tensor.in_lx ? dsc.PerCore(tensor, static_cast<size_t>(d))
+                                        : dim.size;
     const auto gap = tensor.back_gap.find(d);
     const int64_t extent = size + (gap == tensor.back_gap.end() ? 0 : gap->second);
     const int64_t elements = StickElements(tensor, d);

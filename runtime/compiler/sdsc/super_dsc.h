@@ -47,6 +47,10 @@ struct SdscTensor {
   // Whether `start` holds symbol ids (negative) rather than addresses.
   bool symbolic = false;
   std::vector<int64_t> start;  // as SuperDsc::cores; LX tensors: offset in the core's LX
+  // Of a tensor in LX that the cores have divided in another way than the operation (shuffle): how
+  // many slices each dimension has, and which one each core holds; empty: as the operation does.
+  std::vector<int> slices;              // by dims
+  std::vector<std::vector<int>> slice;  // [index in cores][dim]
 };
 
 struct SdscConstant {
@@ -70,6 +74,10 @@ struct SuperDsc {
   std::vector<SdscConstant> constants;
 
   int FindDim(const std::string& dim_name) const;  // -1: none
+  // Elements of a dimension on each core, as the tensor is divided.
+  int64_t PerCore(const SdscTensor& tensor, size_t dim) const {
+    return tensor.slices.empty() ? dims[dim].per_core : dims[dim].size / tensor.slices[dim];
+  }
 };
 
 // Byte strides of a tensor on one core (docs/facts.md 5): stick by stick, innermost dimension of

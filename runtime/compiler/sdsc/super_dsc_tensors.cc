@@ -25,6 +25,8 @@ class TensorReader {
 
   std::vector<int64_t> Read(const JsonReader& body) {
     std::vector<int64_t> indices;
+    shuffles_ = body.At("computeOp_").Size() == 1 &&
+                body.At("computeOp_").At(size_t{0}).At("opFuncName").String() == "shuffle";
     const JsonReader labels = body.At("labeledDs_");
     if (labels.Size() < 1 || labels.Size() > kMaxTensors) {
       labels.Fail(fmt::format("1 to {} tensors are expected", kMaxTensors));
@@ -81,30 +83,72 @@ class TensorReader {
     tensor.dim_order = DimsOf(dsc_, node.At("layoutDimOrder_"));
     Scale(label.At("scale_"), info.At("layoutDimOrder_"), tensor);
     Gaps(node, tensor);
+    Slices(node, tensor);
     CheckSize(node, tensor);
     Start(node, tensor);
     return tensor;
   }
 
-  // Its elements are found by the operation's own indices and slices.
-  void Direct(const JsonReader& node) const {
+  // Its elements are found by the operation's own indices.
+  static void Direct(const JsonReader& node) {
     if (node.Has("indirectAllocType_") &&
         node.At("indirectAllocType_").String() != "no_indirection") {
       node.At("indirectAllocType_").Fail("'no_indirection' is expected; others are not supported");
     }
+  }
+
+  // A shuffle takes a tensor from other slices than its own; for other operations they are the
+  // same.
+  void Slices(const JsonReader& node, SdscTensor& tensor) const {
     if (!node.Has("coordinates_")) return;
-    for (const auto& [core_key, map] : Members(node.At("coordinates_"), "coreIdToWkSlice_")) {
+    const JsonReader coordinates = node.At("coordinates_");
+    std::vector<std::vector<int>> slice = dsc_.slice;
+    std::vector<int> slices;
+    for (const SdscDim& dim : dsc_.dims) slices.push_back(dim.slices);
+    bool other = false;
+    for (const auto& [core_key, map] : Members(coordinates, "coreIdToWkSlice_")) {
       const std::string& core = core_key;
-      for (const auto& [name, slice] : Members(map)) {
-        const auto dim = static_cast<size_t>(DimOf(dsc_, name, slice));
-        const auto it = std::find_if(dsc_.cores.begin(), dsc_.cores.end(),
-                                     [&](int id) { return std::to_string(id) == core; });
-        if (it == dsc_.cores.end()) continue;
-        const int own = dsc_.slice[static_cast<size_t>(it - dsc_.cores.begin())][dim];
-        if (slice.Integer(0, kMaxCores) == own) continue;
-        slice.Fail("the operation's own slice is expected; others are not supported");
+      const auto it = std::find_if(dsc_.cores.begin(), dsc_.cores.end(),
+                                   [&](int id) { return std::to_string(id) == core; });
+      if (it == dsc_.cores.end()) continue;
+      const auto position = static_cast<size_t>(it - dsc_.cores.begin());
+      for (const auto& [name, at] : Members(map)) {
+        const auto dim = static_cast<size_t>(DimOf(dsc_, name, at));
+        const auto own = static_cast<int>(at.Integer(0, kMaxCores - 1));
+        if (own == dsc_.slice[position][dim]) continue;
+        if (!shuffles_) at.Fail("the operation's own slice is expected; only 'shuffle' has others");
+        if (!tensor.in_lx) at.Fail("the operation's own slice is expected of a tensor outside LX");
+        slice[position][dim] = own;
+        other = true;
       }
     }
+    if (!other) return;
+    for (size_t dim = 0; dim < slices.size(); ++dim) {
+      const std::string& name = dsc_.dims[dim].name;
+      if (!coordinates.Has("coordInfo") || !coordinates.At("coordInfo").Has(name.c_str())) continue;
+      slices[dim] = CoreFold(coordinates.At("coordInfo").At(name.c_str()));
+      const bool inside = std::all_of(slice.begin(), slice.end(), [&](const auto& of_core) {
+        return of_core[dim] < slices[dim];
+      });
+      if (!inside || dsc_.dims[dim].size % slices[dim] != 0) {
+        coordinates.Fail(
+            fmt::format("slices below {}, and a multiple of it instead of {} elements "
+                        "of dimension '{}', are expected",
+                        slices[dim], dsc_.dims[dim].size, name));
+      }
+    }
+    tensor.slices = std::move(slices);
+    tensor.slice = std::move(slice);
+  }
+
+  // Over how many cores a dimension of the tensor is divided.
+  static int CoreFold(const JsonReader& info) {
+    const JsonReader folds = info.At("folds").At("dim_prop_attr");
+    for (size_t i = 0; i < folds.Size(); ++i) {
+      if (folds.At(i).At("label_").String() == "core_fold")
+        return static_cast<int>(folds.At(i).At("factor_").Integer(1, kMaxCores));
+    }
+    folds.Fail("a fold 'core_fold' is expected");
   }
 
   // scale_ is in the order of the label's layout, which need not be the tensor's.
@@ -177,6 +221,7 @@ class TensorReader {
   }
 
   SuperDsc& dsc_;
+  bool shuffles_ = false;  // the operation
 };
 
 }  // namespace

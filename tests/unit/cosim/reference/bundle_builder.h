@@ -69,6 +69,22 @@ class DscBuilder {
       if (t.dim_order[i] == dsc_.FindDim(dim)) t.scale[i] = scale;
     return *this;
   }
+  // The cores have divided the tensor into other slices than the operation does, numbered likewise;
+  // more cores than slices begin again.
+  DscBuilder& Divide(int tensor, const std::vector<int>& slices) {
+    compiler::SdscTensor& t = dsc_.tensors[tensor];
+    t.slices = slices;
+    for (size_t core = 0; core < dsc_.cores.size(); ++core) {
+      std::vector<int> slice;
+      auto rest = static_cast<int>(core);
+      for (const int of_dim : slices) {
+        slice.push_back(rest % of_dim);
+        rest /= of_dim;
+      }
+      t.slice.push_back(std::move(slice));
+    }
+    return *this;
+  }
   DscBuilder& Mask(const std::string& dim, int64_t start, int64_t count) {
     dsc_.masks.push_back({dsc_.FindDim(dim), start, count});
     return *this;

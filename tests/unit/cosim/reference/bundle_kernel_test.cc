@@ -13,6 +13,7 @@
 #include "model/contract/memory_map.h"
 #include "runtime/compiler/codegen/bundle_lx.h"
 #include "tests/paths.h"
+#include "tests/unit/cosim/reference/bundle_builder.h"
 #include "tests/unit/cosim/reference/random_bundle.h"
 #include "tests/unit/runtime/compiler/program_interpreter.h"
 
@@ -203,24 +204,92 @@ TEST(BundleKernel, AReductionOfOneElementKeepsIt) {
   ExpectSame(r.Finish(dsc, 0), 1);
 }
 
-TEST(BundleKernel, SeveralReducedDimensionsAreNotDivided) {
-  for (uint32_t seed = 0; seed < 8; ++seed) {
+TEST(BundleKernel, SeveralReducedDimensionsMayBeDivided) {
+  bool one = false;
+  bool two = false;
+  for (uint32_t seed = 0; seed < kCases; ++seed) {
     testing::RandomBundle r(seed);
-    const bool split = seed % 2 == 0;
+    const bool over_stick = seed % 2 == 0;
+    const char* const op =
+        seed % 4 < 2 ? (over_stick ? "sum" : "sumnonstick") : (over_stick ? "max" : "maxnonstick");
     compiler::SuperDsc dsc =
-        r.Op("sum", {{"x", 6, false, split}, {"mb", 4, false}, {"out", 192, true, false}}, 12);
-    dsc.tensors = {r.Tensor(dsc, {0, 1, 2}, 2), r.Tensor(dsc, {0, 1, 2}, 2, {0, 2})};
+        r.Op(op, {{"x", 6, false}, {"y", 70, false}, {"mb", 4, false}, {"out", 192, true}});
+    const std::vector<int> reduced =
+        over_stick ? std::vector<int>{0, 2, 3} : std::vector<int>{0, 1, 2};
+    const int64_t divided = std::count_if(reduced.begin(), reduced.end(), [&](int dim) {
+      return dsc.dims[static_cast<size_t>(dim)].slices > 1;
+    });
+    one = one || divided == 1;
+    two = two || divided > 1;
+    dsc.tensors = {r.Tensor(dsc, {0, 1, 2, 3}, 3), r.Tensor(dsc, {0, 1, 2, 3}, 3, reduced)};
     dsc.inputs = {0};
     dsc.outputs = {1};
-    const bool divided = dsc.dims[0].slices > 1;
-    Bundle bundle = r.Finish(dsc, 0);
-    const std::vector<compiler::ArgumentUse> uses = ArgumentUses(bundle);
-    if (divided) {
-      EXPECT_THROW(GenerateBundleKernel(bundle, Arguments(bundle, uses), {}), Error);
-    } else {
-      ExpectSame(std::move(bundle), seed);
+    ExpectSame(r.Finish(dsc, 0), seed);
+    if (HasFatalFailure()) return;
+  }
+  EXPECT_TRUE(one && two) << "the seeds divide one reduced dimension, and several";
+}
+
+// The tensor `in` slices of the dimensions x, y, out on the way to `out` slices of them. LX
+// addresses of what is shuffled and of the result.
+Bundle Shuffled(const std::vector<int>& in, const std::vector<int>& out, int64_t columns,
+                const std::vector<std::string>& in_order, const std::vector<std::string>& out_order,
+                int64_t from = 0, int64_t to = 1 << 18) {
+  const auto dims = [&](const std::vector<int>& slices) {
+    return std::vector<compiler::SdscDim>{
+        {"x", 12, 0, slices[0]}, {"y", 6, 0, slices[1]}, {"out", columns, 0, slices[2]}};
+  };
+  Bundle bundle = test::BundleWithTensors(2);
+  test::DscBuilder load("identity", dims(in));
+  load.Hbm(0, {"x", "y", "out"}, "out");
+  load.Lx(from, in_order, "out");
+  load.AppendTo(bundle, bundle.body);
+  test::DscBuilder shuffle("shuffle", dims(out));
+  shuffle.Divide(shuffle.Lx(from, in_order, "out"), in);
+  shuffle.Lx(to, out_order, "out");
+  shuffle.AppendTo(bundle, bundle.body);
+  test::DscBuilder store("identity", dims(out));
+  store.Lx(to, out_order, "out");
+  store.Hbm(1, {"y", "x", "out"}, "out");
+  store.AppendTo(bundle, bundle.body);
+  return bundle;
+}
+
+TEST(BundleKernel, AShuffleTakesEachSliceFromTheCoresThatHoldIt) {
+  const std::vector<std::vector<int>> divisions = {{12, 1, 1}, {3, 1, 4}, {6, 2, 1}, {3, 2, 2},
+                                                   {2, 3, 2},  {1, 6, 2}, {4, 3, 1}, {2, 6, 1}};
+  const std::vector<std::vector<std::string>> orders = {
+      {"x", "y", "out"}, {"out", "x", "y"}, {"y", "out", "x"}};
+  uint32_t seed = 0;
+  for (const auto& in : divisions) {
+    for (const auto& out : divisions) {
+      ++seed;
+      ExpectSame(Shuffled(in, out, 256, orders[seed % 3], orders[seed / 3 % 3]), seed);
+      if (HasFatalFailure()) return;
     }
   }
+}
+
+TEST(BundleKernel, AShuffleThatCannotBeDoneIsRefused) {
+  const std::vector<std::string> order = {"x", "y", "out"};
+  const auto refuse = [&](Bundle bundle) -> std::string {
+    BindSegments(bundle);
+    try {
+      GenerateBundleKernel(bundle, Arguments(bundle, ArgumentUses(bundle)), {});
+    } catch (const Error& error) {
+      return error.what();
+    }
+    return "not refused";
+  };
+  EXPECT_NE(refuse(Shuffled({12, 1, 1}, {3, 1, 4}, 256, order, order, 0, 256))
+                .find("overlap in the LX of core 0"),
+            std::string::npos);
+  Bundle absent = Shuffled({12, 1, 1}, {3, 1, 4}, 256, order, order);
+  for (std::vector<int>& slice : absent.dscs[1].tensors[0].slice) slice[0] %= 11;
+  EXPECT_NE(refuse(absent).find("no core holds the part of Tensor0"), std::string::npos);
+  Bundle unaligned = Shuffled({12, 1, 1}, {12, 1, 1}, 96, order, order);
+  unaligned.dscs[1].tensors[0].slices[2] = 2;
+  EXPECT_NE(refuse(unaligned).find("not whole sticks of 64"), std::string::npos);
 }
 
 TEST(BundleKernel, MatmulsWithBatchesSharedWeightsAndDividedSums) {
@@ -262,6 +331,15 @@ TEST(BundleKernel, SampleBundlesOfEveryDialect) {
     ++found;
   }
   EXPECT_GE(found, 15);
+}
+
+TEST(BundleKernel, BundlesOfOtherPeoplesPrograms) {
+  for (const auto& entry :
+       std::filesystem::directory_iterator(SPYRE_SOURCE_DIR "/tests/data/captured_bundles")) {
+    SCOPED_TRACE(entry.path().string());
+    ExpectSame(compiler::ReadBundle(entry.path()), 1);
+    if (HasFatalFailure()) return;
+  }
 }
 
 }  // namespace

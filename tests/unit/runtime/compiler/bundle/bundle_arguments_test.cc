@@ -174,6 +174,20 @@ TEST(BundleArguments, LoopsAreRunInOrder) {
   EXPECT_TRUE(ArgumentUses(gaps)[0].read_first);
 }
 
+TEST(BundleArguments, WhatIsWrittenIsToldFromWhatIsRead) {
+  // Three of every four rows: the first gap is behind them.
+  const auto uses = ArgumentUses(Loop(5, {0, 512, {512}}, {1, 0, {512}}, 3));
+  EXPECT_EQ(uses[0].bytes, 5u * 512 + 384);
+  EXPECT_EQ(uses[0].written_bytes, 0u);
+  EXPECT_EQ(uses[0].whole_bytes, 0u);
+  EXPECT_EQ(uses[1].bytes, 4u * 512 + 384);
+  EXPECT_EQ(uses[1].written_bytes, 4u * 512 + 384);
+  EXPECT_EQ(uses[1].whole_bytes, 384u);
+  EXPECT_EQ(ArgumentUses(Loop(5, {0, 0, {512}}, {1, 0, {512}}))[1].whole_bytes, 5u * 512);
+  EXPECT_EQ(ArgumentUses(Loop(5, {0, 0, {512}}, {1, 128, {512}}))[1].whole_bytes, 0u)
+      << "the first row is not written";
+}
+
 TEST(BundleArguments, LargeTensorsAndLongLoopsTakeNoTime) {
   // 2^40 rows in 2^30 trips: intervals, not runs.
   const Bundle bundle = Loop(1ll << 30, {0, 0, {1 << 10}}, {1, 0, {1 << 10}}, 1 << 3);
