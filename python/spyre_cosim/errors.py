@@ -3,7 +3,7 @@
 
 
 class Error(Exception):
-    """An error of the platform. The message is a sentence; beside it are its data, empty where nobody has said them.
+    """An error of the platform. The message is a sentence; beside it are its data, which are empty where they are not known.
 
     subject: the file, key, function, stream or operation that it is about
     value: what was found there

@@ -19,7 +19,7 @@ import numpy as np
 from . import _native, errors
 from .settings import Settings, words
 
-# progress(phase, done, total); total is 0 while nobody knows it.
+# progress(phase, done, total); total is 0 while it is not known.
 Progress = Callable[[str, int, int], None]
 
 
@@ -77,7 +77,7 @@ def _answer(
 ) -> Dict[str, Any]:
     """What the worker says of the run. Raises its error."""
     request = {"config": str(config), "sets": words(settings), "out": out, "transport": transport}
-    # The worker's answers have a pipe of their own: what libraries print is in nobody's way.
+    # The worker's answers have a pipe of their own: what libraries print does not disturb them.
     answers, writer = os.pipe()
     environment = dict(os.environ, PYTHONPATH=os.pathsep.join(path for path in sys.path if path))
     result = None
