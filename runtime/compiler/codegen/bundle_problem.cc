@@ -17,21 +17,21 @@ class StepReader {
       : dsc_(dsc), execute_(execute), file_(file), entries_(entries), columns_(columns) {}
 
   Problem Read() {
-    p_.name = file_ + " (" + dsc_.op + ")";
-    p_.columns = &columns_;
+    problem_.name = file_ + " (" + dsc_.op + ")";
+    problem_.columns = &columns_;
     if (dsc_.outputs.size() != 1) {
-      throw BadInput("{}: {} outputs; one is supported", p_.name, dsc_.outputs.size());
+      throw BadInput("{}: {} outputs; one is supported", problem_.name, dsc_.outputs.size());
     }
-    for (int core : dsc_.cores) p_.core_mask |= 1u << core;
+    for (int core : dsc_.cores) problem_.core_mask |= 1u << core;
     tensors_ = dsc_.inputs;
     tensors_.push_back(dsc_.outputs.front());
     for (size_t dim = 0; dim < dsc_.dims.size(); ++dim) {
       if (dsc_.dims[dim].size > 1) AddAxis(static_cast<int>(dim));
     }
-    if (p_.axes.empty()) AddAxis(static_cast<int>(dsc_.dims.size()) - 1);
-    for (int tensor : tensors_) p_.operands.push_back(MakeOperand(dsc_.tensors[tensor]));
+    if (problem_.axes.empty()) AddAxis(static_cast<int>(dsc_.dims.size()) - 1);
+    for (int tensor : tensors_) problem_.operands.push_back(MakeOperand(dsc_.tensors[tensor]));
     FindNeighbours();
-    return std::move(p_);
+    return std::move(problem_);
   }
 
  private:
@@ -56,7 +56,7 @@ class StepReader {
       const SdscTensor& tensor = dsc_.tensors[t];
       if (StickDim(tensor) != dim) continue;
       if (tensor.stick_dims.size() > 1) {
-        throw BadInput("{}: the sticks of {} hold {} dimensions; one is supported", p_.name,
+        throw BadInput("{}: the sticks of {} hold {} dimensions; one is supported", problem_.name,
                        tensor.name, tensor.stick_dims.size());
       }
       const int64_t elements = tensor.stick_sizes.front();
@@ -70,7 +70,7 @@ class StepReader {
     axis.slice = (d.per_core + axis.unit_elements() - 1) / axis.unit_elements();
     if (d.slices > 1 && d.per_core % axis.unit_elements() != 0) {
       throw BadInput("{}: {} elements of dimension '{}' on each core are not whole sticks of {}",
-                     p_.name, d.per_core, d.name, axis.unit_elements());
+                     problem_.name, d.per_core, d.name, axis.unit_elements());
     }
     if (d.slices > 1) {
       CoreColumns::Column slices{};
@@ -81,18 +81,19 @@ class StepReader {
       if (mask.dim == dim) Mask(axis, mask);
     }
     dims_.push_back(dim);
-    p_.axes.push_back(axis);
+    problem_.axes.push_back(axis);
   }
 
   void Mask(Axis& axis, const SdscMask& mask) const {
     if (mask.start + mask.count < axis.size || mask.start < 1) {
       throw BadInput("{}: elements {} to {} of dimension '{}' are masked; only its end may be",
-                     p_.name, mask.start, mask.start + mask.count - 1, axis.name);
+                     problem_.name, mask.start, mask.start + mask.count - 1, axis.name);
     }
     axis.size = mask.start;
     axis.masked = true;
     if (axis.size <= (axis.split - 1) * axis.slice * axis.unit_elements()) {
-      throw BadInput("{}: all of a core's part of dimension '{}' is masked", p_.name, axis.name);
+      throw BadInput("{}: all of a core's part of dimension '{}' is masked", problem_.name,
+                     axis.name);
     }
   }
 
@@ -104,7 +105,7 @@ class StepReader {
     const int stick = StickDim(tensor);
     operand.lane0 = stick < 0 || !Walks(tensor, stick);
     for (size_t i = 0; i < dims_.size(); ++i) {
-      const Axis& axis = p_.axes[i];
+      const Axis& axis = problem_.axes[i];
       const bool own_stick = dims_[i] == stick && !operand.lane0;
       if (own_stick) operand.stick_axis = static_cast<int>(i);
       if (own_stick) operand.sticks_per_unit = axis.stick_elements / tensor.stick_sizes.front();
@@ -125,13 +126,14 @@ class StepReader {
       if (tensor.symbolic) {
         const auto it = execute_.symbols.find(address);
         if (it == execute_.symbols.end()) {
-          throw BadInput("{}: {} uses symbol {}, which the bundle does not bind", p_.name,
+          throw BadInput("{}: {} uses symbol {}, which the bundle does not bind", problem_.name,
                          tensor.name, address);
         }
         const AddressExpression& bound = it->second;
         if (first == nullptr) first = &bound;
         if (bound.argument != first->argument || bound.loop_stride != first->loop_stride) {
-          throw BadInput("{}: the cores' parts of {} are not in one tensor", p_.name, tensor.name);
+          throw BadInput("{}: the cores' parts of {} are not in one tensor", problem_.name,
+                         tensor.name);
         }
         address = bound.constant;
       }
@@ -142,7 +144,7 @@ class StepReader {
       operand.address_entry = first->argument < 0 ? -1 : entries_[first->argument];
     } else if (!operand.in_lx) {
       throw BadInput("{}: {} is in device memory at an address that belongs to no argument",
-                     p_.name, tensor.name);
+                     problem_.name, tensor.name);
     }
     const int64_t base = start[dsc_.cores.front()];
     const bool same = std::all_of(dsc_.cores.begin(), dsc_.cores.end(),
@@ -177,14 +179,14 @@ class StepReader {
 
   // The cores that share a part of the result, in order of their slices of the reduced axes.
   void FindNeighbours() {
-    p_.previous.fill(-1);
-    p_.next.fill(-1);
+    problem_.previous.fill(-1);
+    problem_.next.fill(-1);
     std::vector<int> divided;
     int length = 1;
     for (size_t i = 0; i < dims_.size(); ++i) {
-      if (!p_.axes[i].reduced || p_.axes[i].split == 1) continue;
+      if (!problem_.axes[i].reduced || problem_.axes[i].split == 1) continue;
       divided.push_back(dims_[i]);
-      length *= p_.axes[i].split;
+      length *= problem_.axes[i].split;
     }
     if (divided.empty()) return;
     // Slices of the other dimensions -> slices of these -> core.
@@ -202,21 +204,21 @@ class StepReader {
         throw BadInput(
             "{}: {} cores share a part of the result; its reduced dimensions have {} "
             "slices",
-            p_.name, chain.size(), length);
+            problem_.name, chain.size(), length);
       }
       int before = -1;
       for (const auto& [slices, core] : chain) {
-        p_.previous[core] = before;
+        problem_.previous[core] = before;
         if (before >= 0) {
-          p_.next[before] = core;
+          problem_.next[before] = core;
           place[core] = place[before] + 1;
         }
         before = core;
       }
     }
     if (divided.size() == 1) return;
-    p_.chain_column = columns_.Add(place);
-    p_.chain_length = length;
+    problem_.chain_column = columns_.Add(place);
+    problem_.chain_length = length;
   }
 
   const SuperDsc& dsc_;
@@ -224,7 +226,7 @@ class StepReader {
   const std::string& file_;
   const ArgumentEntries& entries_;
   CoreColumns& columns_;
-  Problem p_;
+  Problem problem_;
   std::vector<int> tensors_;  // inputs, output
   std::vector<int> dims_;     // of each axis
 };

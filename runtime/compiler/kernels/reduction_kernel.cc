@@ -33,35 +33,35 @@ constexpr int64_t kChunkRows = 64;  // rows that are added before they meet the 
 class ReductionKernel {
  public:
   ReductionKernel(Problem& problem, const ReductionBody& body)
-      : p_(problem), body_(body), lx_(problem.lx_base) {
-    for (int axis = 0; axis < static_cast<int>(p_.axes.size()); ++axis) {
+      : problem_(problem), body_(body), lx_(problem.lx_base) {
+    for (int axis = 0; axis < static_cast<int>(problem_.axes.size()); ++axis) {
       // Where several axes are reduced, the others go outside, in order.
-      if (!p_.axes[axis].reduced) continue;
+      if (!problem_.axes[axis].reduced) continue;
       also_reduced_.push_back(axis);
-      if (reduced_ < 0 || p_.operands[kIn].stick_axis == axis) reduced_ = axis;
+      if (reduced_ < 0 || problem_.operands[kIn].stick_axis == axis) reduced_ = axis;
     }
     if (reduced_ < 0) {  // of one element
-      reduced_ = p_.AddUnitAxis();
-      p_.axes[reduced_].reduced = true;
+      reduced_ = problem_.AddUnitAxis();
+      problem_.axes[reduced_].reduced = true;
     }
     FindChain();
     also_reduced_.erase(std::remove(also_reduced_.begin(), also_reduced_.end(), reduced_),
                         also_reduced_.end());
-    shape_ = TileShape::Choose(p_, kIn, reduced_);
+    shape_ = TileShape::Choose(problem_, kIn, reduced_);
     kept_ = shape_.planes;
-    if (kept_ >= 0 && p_.axes[kept_].reduced) kept_ = KeepAnother();
-    lanes_ = p_.operands[kIn].stick_axis == reduced_;
+    if (kept_ >= 0 && problem_.axes[kept_].reduced) kept_ = KeepAnother();
+    lanes_ = problem_.operands[kIn].stick_axis == reduced_;
     // In LX the unit's "rows" are the kept axis when lanes are folded, the reduced one otherwise.
     if (lanes_) std::swap(shape_.rows, shape_.planes);
     constants_at_ = lx_.Take(static_cast<int64_t>(body_.constants.size()) * kStick, "constants");
     ChooseTiles();
     if (in_staged())
-      in_ = Buffers::Take(lx_, KeptTile() * p_.axes[reduced_].tile * kStick, kSlots, "input");
+      in_ = Buffers::Take(lx_, KeptTile() * problem_.axes[reduced_].tile * kStick, kSlots, "input");
     if (out_staged()) out_ = Buffers::Take(lx_, KeptTile() * OutStride(), kSlots, "out");
     sum_at_ = lx_.Take(SumBytes(), "sums");
     if (combines_) received_at_ = lx_.Take(SumBytes(), "received sums");
     for (int axis : shape_.outer) {
-      if (!p_.axes[axis].reduced) loops_.push_back(axis);
+      if (!problem_.axes[axis].reduced) loops_.push_back(axis);
     }
     if (kept_ >= 0) loops_.push_back(kept_);
     reduced_loops_ = also_reduced_;
@@ -84,18 +84,18 @@ class ReductionKernel {
   void FindChain() {
     int divided = 0;
     for (const int axis : also_reduced_) {
-      if (axis != reduced_ && p_.axes[axis].masked) {
-        throw BadInput("{}: reduces {} dimensions, and '{}' is masked but not innermost", p_.name,
-                       also_reduced_.size(), p_.axes[axis].name);
+      if (axis != reduced_ && problem_.axes[axis].masked) {
+        throw BadInput("{}: reduces {} dimensions, and '{}' is masked but not innermost",
+                       problem_.name, also_reduced_.size(), problem_.axes[axis].name);
       }
-      if (p_.axes[axis].split == 1) continue;
+      if (problem_.axes[axis].split == 1) continue;
       ++divided;
-      chain_column_ = p_.axes[axis].slice_column;
-      chain_length_ = p_.axes[axis].split;
+      chain_column_ = problem_.axes[axis].slice_column;
+      chain_length_ = problem_.axes[axis].split;
     }
     if (divided > 1) {
-      chain_column_ = p_.chain_column;
-      chain_length_ = p_.chain_length;
+      chain_column_ = problem_.chain_column;
+      chain_length_ = problem_.chain_length;
     }
     combines_ = divided > 0;
   }
@@ -103,7 +103,7 @@ class ReductionKernel {
   // The tile's second axis must stay: another of the outer ones, if there is one.
   int KeepAnother() {
     for (int& axis : shape_.outer) {
-      if (p_.axes[axis].reduced) continue;
+      if (problem_.axes[axis].reduced) continue;
       std::swap(axis, shape_.planes);
       return shape_.planes;
     }
@@ -112,10 +112,10 @@ class ReductionKernel {
     return -1;
   }
 
-  bool in_staged() const { return !p_.operands[kIn].in_lx; }
-  bool out_staged() const { return !p_.operands[kOut].in_lx; }
+  bool in_staged() const { return !problem_.operands[kIn].in_lx; }
+  bool out_staged() const { return !problem_.operands[kOut].in_lx; }
 
-  int64_t KeptTile() const { return kept_ < 0 ? 1 : p_.axes[kept_].tile; }
+  int64_t KeptTile() const { return kept_ < 0 ? 1 : problem_.axes[kept_].tile; }
   // One accumulator for each element of the tile, or for each of its 64 lanes.
   int64_t SumStride() const { return lanes_ ? 4 : 4 * StickElements(); }
   int64_t StickElements() const { return kStick / (body_.fp32 ? 4 : 2); }
@@ -137,17 +137,18 @@ class ReductionKernel {
   }
 
   void ChooseTiles() {
-    Axis& reduced = p_.axes[reduced_];
-    const int64_t kept_slice = kept_ < 0 ? 1 : p_.axes[kept_].slice;
-    const auto limit = static_cast<int64_t>(p_.lx_bytes - std::min(p_.lx_bytes, lx_.used()));
+    Axis& reduced = problem_.axes[reduced_];
+    const int64_t kept_slice = kept_ < 0 ? 1 : problem_.axes[kept_].slice;
+    const auto limit =
+        static_cast<int64_t>(problem_.lx_bytes - std::min(problem_.lx_bytes, lx_.used()));
     // Tiles of rows are whole chunks, so that the order of additions does not depend on them.
     const int64_t least = lanes_ ? 1 : std::min(reduced.slice, kChunkRows);
     if (LxBytes(1, least) > limit) {
       throw BadInput(
-          "{}: dimension '{}' of {} needs {} bytes of LX; {} may be used. Raise lx_bytes", p_.name,
-          reduced.name, reduced.size, LxBytes(1, least), limit);
+          "{}: dimension '{}' of {} needs {} bytes of LX; {} may be used. Raise lx_bytes",
+          problem_.name, reduced.name, reduced.size, LxBytes(1, least), limit);
     }
-    const int64_t sticks = std::max(least, StreamTileSticks(p_, limit / (kSlots * kStick)));
+    const int64_t sticks = std::max(least, StreamTileSticks(problem_, limit / (kSlots * kStick)));
     const auto reduced_tile = [&](int64_t most) {
       if (most >= reduced.slice) return reduced.slice;
       return lanes_ ? BalancedTile(reduced.slice, most) : std::max(most / least * least, least);
@@ -169,7 +170,7 @@ class ReductionKernel {
             reduced_tile(std::max(least, reduced.tile - std::max<int64_t>(1, reduced.tile / 8)));
       }
     }
-    if (kept_ >= 0) p_.axes[kept_].tile = kept;
+    if (kept_ >= 0) problem_.axes[kept_].tile = kept;
   }
 
   std::vector<int> AllLoops() const {
@@ -180,9 +181,9 @@ class ReductionKernel {
 
   void LoadSection(SectionBuilder& b, const std::vector<Reg>& outer) {
     BufferCursor in(b, in_);
-    TileWalk walk(b, p_, {kIn}, outer);
+    TileWalk walk(b, problem_, {kIn}, outer);
     walk.Run(AllLoops(), [&] {
-      EmitTile(b, walk, p_, shape_, Op::kLoad, {kInFree, kInFull}, kIn, in.at());
+      EmitTile(b, walk, problem_, shape_, Op::kLoad, {kInFree, kInFull}, kIn, in.at());
       in.Advance();
     });
     b.Wait(kInFree, kSlots);
@@ -211,10 +212,10 @@ class ReductionKernel {
       if (axis < 0) return kZero;
       return in_staged() ? b.Const(staged) : walk.stride(kIn, axis);
     };
-    const int64_t plane = shape_.row_tile(p_) * kStick;
+    const int64_t plane = shape_.row_tile(problem_) * kStick;
     const Reg reduced_stride = stride(reduced_, lanes_ ? plane : kStick);
     const Reg kept_stride = stride(kept_, lanes_ ? kStick : plane);
-    const bool counts = lanes_ || p_.axes[reduced_].masked;
+    const bool counts = lanes_ || problem_.axes[reduced_].masked;
     const Reg elements = counts ? walk.TileElements(reduced_, core_elements) : kZero;
     for (size_t i = FirstFold(); i < body_.folds.size(); ++i) {
       const bool last = i + 1 == body_.folds.size();
@@ -292,8 +293,8 @@ class ReductionKernel {
     std::vector<int> in_lx;
     if (!in_staged()) in_lx.push_back(kIn);
     if (!out_staged()) in_lx.push_back(kOut);
-    TileWalk walk(b, p_, in_lx, outer);
-    const bool counts = lanes_ || p_.axes[reduced_].masked;
+    TileWalk walk(b, problem_, in_lx, outer);
+    const bool counts = lanes_ || problem_.axes[reduced_].masked;
     const Reg core_elements = counts ? walk.CoreElements(reduced_) : kZero;
     const Reg one = b.Const(1);
     walk.Run(loops_, [&] {
@@ -325,9 +326,9 @@ class ReductionKernel {
   }
 
   void RingSection(SectionBuilder& b, const std::vector<Reg>& outer) {
-    TileWalk walk(b, p_, {}, outer);
-    const Reg previous = b.Core(p_.columns->Add(p_.previous));
-    const Reg next = b.Core(p_.columns->Add(p_.next));
+    TileWalk walk(b, problem_, {}, outer);
+    const Reg previous = b.Core(problem_.columns->Add(problem_.previous));
+    const Reg next = b.Core(problem_.columns->Add(problem_.next));
     const Reg next_ready = b.Const(kNextReady);
     const Reg has_previous = HasPrevious(b);
     const Reg has_next = HasNext(b);
@@ -353,7 +354,7 @@ class ReductionKernel {
 
   void StoreSection(SectionBuilder& b, const std::vector<Reg>& outer) {
     BufferCursor out(b, out_);
-    TileWalk walk(b, p_, {kOut}, outer);
+    TileWalk walk(b, problem_, {kOut}, outer);
     // One stick for each unit of the kept axis.
     const auto store = [&] {
       b.Signal(kOutFree, kSlots);
@@ -372,7 +373,7 @@ class ReductionKernel {
     }
   }
 
-  Problem& p_;
+  Problem& problem_;
   ReductionBody body_;
   int reduced_ = -1;
   std::vector<int> also_reduced_;
