@@ -49,7 +49,7 @@ QueuePair::QueuePair(Transport& transport, FunctionId function, const DeviceOpti
                   kEntryBytes * CheckedEntries(options.submission_entries, "submission")),
       response_(transport, function,
                 kEntryBytes * CheckedEntries(options.response_entries, "response")) {
-  // The card's counts and sequence numbers start anew, whoever used the queue before.
+  // The card's counts and sequence numbers start again, whatever used the queue before.
   registers_.WriteControl(1);
   registers_.WriteSqBase(submission_.io_address());
   registers_.WriteSqEntries(options_.submission_entries);
@@ -281,7 +281,7 @@ void QueuePair::WaitForRing() {
   bool stalled = false;
   bool timed_out = false;
   if (options_.interrupts) {
-    // Interrupts without a response do not start the time anew.
+    // Interrupts without a response do not start the time again.
     const uint64_t left = timeout_ps - std::min(timeout_ps, waited_ps_);
     const WaitResult result = WaitForInterrupt(left);
     stalled = result == WaitResult::kStalled;

@@ -9,7 +9,7 @@ static struct fw_record *slot(struct fw *fw, uint32_t index) {
   return &fw->records[(fw->oldest_record + index) % FW_RAS_RECORDS];
 }
 
-/* Null if nobody's share is to be counted. */
+/* Null if no function's share is to be counted. */
 static struct fw_function *owner(struct fw *fw, const struct fw_record *record) {
   return record->by_function ? &fw->functions[record->function] : NULL;
 }

@@ -64,6 +64,6 @@ void fw_service(struct fw *fw) {
     serve_one(fw, pending);
     fw_write(fw, SPYRE_REG_MC_HEARTBEAT, ++fw->heartbeat);
   }
-  /* Whoever sleeps feeds nobody. */
+  /* Firmware that sleeps does not feed the watchdog, so it is off meanwhile. */
   fw_write(fw, SPYRE_REG_MC_WATCHDOG, 0);
 }

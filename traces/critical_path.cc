@@ -74,9 +74,9 @@ uint64_t CutOf(const Trace& trace, const KernelRun& kernel) {
 
 // Follows one kernel back. The cursor is the time that remains to be explained.
 //
-// Of a kernel that is cut, only records that end behind the cut are looked at: of those none is
-// missing, so whoever ended last before a moment behind the cut is known. Who began last is known
-// if that was behind the cut as well: else a record that is missing can have begun later.
+// In a kernel that is cut, only records that end behind the cut are looked at. None of those is
+// missing, so it is known which unit ended last before a moment behind the cut. Who began last is
+// known if that was behind the cut as well: else a record that is missing can have begun later.
 class Walk {
  public:
   Walk(const Trace& trace, const KernelRun& kernel)

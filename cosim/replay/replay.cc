@@ -133,7 +133,7 @@ class Replayer {
     ++result_.accesses;
     const auto value = static_cast<uint32_t>(record.value);
     if (record.unit == 0) watch_.HostWrote(record.function, record.address, value);
-    // The host never saw what it has not taken by now, and sequence numbers start anew.
+    // The host never saw what it has not taken by now, and sequence numbers start again.
     if (record.unit == 0 && record.address == regs::CONTROL &&
         (value & regs::CONTROL_RESET_MASK) != 0)
       arrived_[record.function].clear();

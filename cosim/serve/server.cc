@@ -143,7 +143,7 @@ void Server::Poll(int patience_ms) {
   const int patience = patience_ms < 0 ? kLongestPollMs : patience_ms;
   if (poll(polled.data(), polled.size(), patience) <= 0) return;
   schedule_.CatchUp();
-  // Who has gone makes room for who comes.
+  // A client that has gone makes room for a new one.
   for (size_t i = 0; i < functions_.size(); ++i) {
     const short events = polled[functions_.size() + i].revents;
     if (events != 0) Receive(*functions_[i], events);

@@ -24,7 +24,8 @@ bool FindObject(const Json& parent, const char* key, const Json*& object) {
   return object == nullptr || object->is_object();
 }
 
-// An unsigned number; `value` stays if it is not there. False: it is there and is not one.
+// An unsigned number; `value` is unchanged if it is missing. False if it is there and is not a
+// number.
 bool FindNumber(const Json& parent, const char* key, uint64_t& value) {
   const auto found = parent.find(key);
   if (found == parent.end()) return true;

@@ -131,7 +131,7 @@ class Session {
       result_.sim_ps = card_->transport().NowPs();
   }
 
-  // Readings of the card for whoever has asked.
+  // Readings of the card, for those who asked for them.
   void Watch() {
     if (options_.monitor == nullptr) return;
     card_->SampleEvery(options_.monitor->interval_ps(), [this] { TakeReading(); });

@@ -69,7 +69,7 @@ Value HostCpu(const Span& span) {
   return 100 * busy / kPsPerSecond / span.Seconds();
 }
 
-// The mean of the interval; the sensor's own mean is from whoever read it last.
+// The mean of the interval; the sensor's own mean begins at the last reading, by any client.
 Value Power(const Span& span) {
   if (span.Seconds() == 0) return span.now.sensors.power_w;
   return (span.now.sensors.energy_j - span.before.sensors.energy_j) / span.Seconds();

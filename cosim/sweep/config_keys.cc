@@ -50,7 +50,7 @@ bool IsAllowed(const Field& field, const Json& value) {
              return IsAllowedText(item, field.choices);
            });
   }
-  return true;  // tables of free form: whoever reads them judges
+  return true;  // tables of free form: their readers check them
 }
 
 }  // namespace

@@ -45,7 +45,7 @@ void ComputeDispatcher::Execute(const ControlBlock& block, Job& job, uint32_t co
   job.start_path.at_ps = NowPs();
   job.follows_paths = on_job_ != nullptr;
   Run(block, job);
-  functional_.Join();  // whoever hears of the end may look at the result
+  functional_.Join();  // those who hear of the end may look at the result
   if (placement_ != nullptr) placement_->Free(job);
   job_ = nullptr;
   if (on_job_) on_job_(job, true);

@@ -6,7 +6,7 @@
 
 namespace spyre::model {
 
-// Every bank anew, the oldest first, so that its row is the first to be opened.
+// Every bank again, the oldest first, so that its row is the first to be opened.
 void ChannelController::ChooseCandidates() {
   const RequestQueue& pending = queue(direction());
   uint64_t left = 0;

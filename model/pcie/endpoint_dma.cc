@@ -126,7 +126,7 @@ void PcieEndpoint::SpoilCompletion(tlm::tlm_generic_payload& payload, sc_core::s
       break;
     default:
       config_spaces_[transfer.function]->ReportUncorrectableError(config::kMalformed);
-      payload.set_response_status(tlm::TLM_BURST_ERROR_RESPONSE);  // neither abort: nobody sent it
+      payload.set_response_status(tlm::TLM_BURST_ERROR_RESPONSE);  // neither abort was sent
       detected("the endpoint (AER: malformed TLP)");
   }
 }

@@ -80,7 +80,7 @@ void RootPortBase::FromBus(tlm::tlm_generic_payload& payload, sc_core::sc_time& 
   }
   tlm::tlm_generic_payload& card = ForCard(payload);
   to_card_->b_transport(card, delay);
-  // Who looks for functions finds all ones where there is none, and no error.
+  // Software that looks for functions finds all ones where there is none, and no error.
   const bool absent = IsConfig(payload.get_address()) && !card.is_response_ok();
   if (absent && payload.is_read()) {
     for (uint64_t i = 0; i < bytes; ++i)

@@ -213,7 +213,7 @@ class Folder {
     return right;
   }
 
-  // sum + tile, element by element, in the loops of the tile; nobody reads the sum before.
+  // sum + tile, element by element, in the loops of the tile; nothing reads the sum before.
   bool IsAdd(const GraphOp& add, const GraphOp& sum, const GraphOp& tile) const {
     bool right = add.kind == GraphOp::Kind::kPointwise && add.op == CombinerOf(tile.op) &&
                  add.constants.empty() && add.layout.offset.empty() && add.reads.size() == 2 &&

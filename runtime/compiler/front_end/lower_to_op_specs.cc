@@ -59,7 +59,7 @@ class SourceBuilder {
     spec.op = op.op;
     spec.is_reduction = op.kind == GraphOp::Kind::kReduction;
     spec.constants = op.constants;
-    // Loops of range 1 do not exist; the others are numbered anew.
+    // Loops of range 1 do not exist; the others are renumbered.
     for (size_t i = 0; i < ir.loops.size(); ++i) {
       if (ir.loops[i].range <= 1) continue;
       ir.loops[i].name = fmt::format("c{}", spec.iteration_space.size());

@@ -64,7 +64,7 @@ IssuePacer::~IssuePacer() {
   try {
     Flush();
   } catch (const Error&) {
-    // The streams keep the error for whoever waits for them.
+    // The streams keep the error for those who wait for them.
     open_ = false;
   }
 }
