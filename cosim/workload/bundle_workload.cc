@@ -22,6 +22,7 @@
 #include "cosim/workload/kernel_run.h"
 #include "runtime/compiler/bundle/bundle_spans.h"
 #include "runtime/compiler/bundle/for_each_execute.h"
+#include "runtime/compiler/bundle/lx_reads.h"
 #include "runtime/compiler/codegen/spyre_code.h"
 
 namespace spyre::cosim {
@@ -103,6 +104,7 @@ class BundlePlanner {
   BundlePlan Plan() {
     BundlePlan plan;
     CheckSpans(plan.warnings);
+    compiler::CheckLxReads(launched_.bundle);
     CheckCount();
     AddTensors();
     AssignFiles();

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a bundle must bring with it so that it can run alone.
+#include "runtime/compiler/bundle/lx_reads.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "base/error.h"
+
+namespace spyre::compiler {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+// 8 rows of a stick each on two cores, in LX from `start` on, or in memory.
+SdscTensor Rows(bool in_lx, int64_t start) {
+  SdscTensor tensor;
+  tensor.name = in_lx ? "scratch" : "argument";
+  tensor.dim_order = {0, 1};
+  tensor.scale = {1, 1};
+  tensor.stick_dims = {1};
+  tensor.stick_sizes = {64};
+  tensor.in_lx = in_lx;
+  tensor.start = {start, start};
+  return tensor;
+}
+
+// A copy of memory to LX at `written`, if that is not negative, and one from LX at 1024 to memory.
+Bundle Copies(int64_t written) {
+  Bundle bundle;
+  bundle.name = "copies";
+  for (const bool first : {true, false}) {
+    if (first && written < 0) continue;
+    SuperDsc dsc;
+    dsc.op = "identity";
+    dsc.dims = {{"mb", 8, 4, 2}, {"out", 64, 64, 1}};
+    dsc.cores = {0, 1};
+    dsc.slice = {{0, 0}, {1, 0}};
+    dsc.tensors = {Rows(!first, 1024), Rows(first, written)};
+    dsc.inputs = {0};
+    dsc.outputs = {1};
+    bundle.files.push_back("sdsc_" + std::to_string(bundle.dscs.size()) + ".json");
+    bundle.dscs.push_back(std::move(dsc));
+  }
+  return bundle;
+}
+
+std::string Refusal(const Bundle& bundle) {
+  try {
+    CheckLxReads(bundle);
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::kBadInput);
+    return error.what();
+  }
+  return "";
+}
+
+TEST(LxReads, WhatAnEarlierBundleLeftIsNotThere) {
+  EXPECT_EQ(Refusal(Copies(1024)), "");
+  EXPECT_EQ(Refusal(Copies(1024 + 384)), "") << "a part of it is enough";
+  EXPECT_THAT(Refusal(Copies(-1)),
+              AllOf(HasSubstr("copies: sdsc_0.json, operation 'identity': scratch is bytes 1024 to "
+                              "1535 of the LX of core 0, where no operation of the bundle writes"),
+                    HasSubstr("cannot run alone")));
+  EXPECT_THAT(Refusal(Copies(1024 + 512)), HasSubstr("sdsc_1.json"));
+}
+
+}  // namespace
+}  // namespace spyre::compiler
