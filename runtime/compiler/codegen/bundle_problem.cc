@@ -136,6 +136,15 @@ class StepReader {
                          tensor.name);
         }
         address = bound.constant;
+        const bool steps_in_stick =
+            std::any_of(bound.loop_stride.begin(), bound.loop_stride.end(),
+                        [](int64_t stride) { return stride % kStick != 0; });
+        if (!operand.in_lx && (address % kStick != 0 || steps_in_stick)) {
+          throw BadInput(
+              "{}: {} begins {} bytes behind a stick on core {}{}; the card moves whole sticks",
+              problem_.name, tensor.name, address % kStick, dsc_.cores[i],
+              steps_in_stick ? ", or does so in a later iteration" : "");
+        }
       }
       start[dsc_.cores[i]] = address;
     }

@@ -292,6 +292,34 @@ TEST(BundleKernel, AShuffleThatCannotBeDoneIsRefused) {
   EXPECT_NE(refuse(unaligned).find("not whole sticks of 64"), std::string::npos);
 }
 
+TEST(BundleKernel, PartsThatBeginInsideAStickAreRefusedBeforeTheyFault) {
+  const auto refusal = [](int64_t offset, int64_t loop_stride) -> std::string {
+    Bundle bundle = test::BundleWithTensors(2);
+    test::DscBuilder copy("identity", {{"mb", 4, 0, 1}, {"out", 64, 0, 1}});
+    copy.Hbm(0, {"mb", "out"}, "out");
+    copy.Hbm(1, {"mb", "out"}, "out");
+    copy.LoopStride(1, {loop_stride});
+    compiler::BundleLoop loop;
+    loop.count = 2;
+    copy.AppendTo(bundle, loop.body);
+    auto& execute = std::get<compiler::BundleExecute>(loop.body.front());
+    for (auto& [id, address] : execute.symbols)
+      if (address.argument == 0) address.constant += offset;
+    bundle.body.emplace_back(std::move(loop));
+    try {
+      GenerateBundleKernel(bundle, Arguments(bundle, ArgumentUses(bundle)), {});
+    } catch (const Error& error) {
+      return error.what();
+    }
+    return "";
+  };
+  EXPECT_EQ(refusal(256, 512), "");
+  EXPECT_NE(refusal(42, 512).find("Tensor0 begins 42 bytes behind a stick on core 0"),
+            std::string::npos);
+  EXPECT_NE(refusal(0, 64).find("Tensor1 begins 0 bytes behind a stick on core 0, or does so in a"),
+            std::string::npos);
+}
+
 TEST(BundleKernel, MatmulsWithBatchesSharedWeightsAndDividedSums) {
   for (uint32_t seed = 0; seed < kCases; ++seed) {
     ExpectSame(testing::RandomMatmul(seed), seed);
