@@ -5,6 +5,7 @@
 #   --page   also what the tests of the report page need (ctest label page), and what builds it: a browser, and packages
 #            of npm in traces/page/node_modules
 #   --slurm  also what the tests on a Slurm of one node need (ctest label slurm)
+#   --torch  also PyTorch, in a virtual environment of its own, build/torch-venv (ctest label torch, tests/torch/run.sh)
 set -euo pipefail
 
 packages=(
@@ -18,6 +19,7 @@ packages=(
 )
 
 page=""
+torch=""
 while [ $# -gt 0 ]; do
   case "$1" in
     --vm) packages+=(qemu-system-x86 linux-image-cloud-amd64 busybox-static cpio) ;;
@@ -28,8 +30,12 @@ while [ $# -gt 0 ]; do
       command -v npm >/dev/null || packages+=(npm)
       page="yes"
       ;;
+    --torch)
+      packages+=(python3-venv)
+      torch="yes"
+      ;;
     *)
-      echo "setup.sh: unknown option $1 (known: --vm --page --slurm)" >&2
+      echo "setup.sh: unknown option $1 (known: --vm --page --slurm --torch)" >&2
       exit 2
       ;;
   esac
@@ -45,12 +51,25 @@ install_page() {
   (cd "$folder" && npm ci --no-audit --no-fund --loglevel=error && cp package-lock.json node_modules/.installed-lock.json)
 }
 
+# PyTorch for the CPU: any other version of the package brings gigabytes of CUDA. The rest is what torch-spyre needs.
+install_torch() {
+  [ -n "$torch" ] || return 0
+  local venv
+  venv="$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)/build/torch-venv"
+  [ -e "$venv/.installed" ] && return 0
+  python3 -m venv "$venv"
+  "$venv/bin/pip" install --quiet --disable-pip-version-check torch==2.13.0 numpy psutil regex jinja2 pyyaml expecttest \
+    ninja setuptools wheel pytest pytest-xdist pytest-timeout
+  touch "$venv/.installed"
+}
+
 missing=()
 for package in "${packages[@]}"; do
   dpkg-query -W -f='${Status}' "$package" 2>/dev/null | grep -q 'install ok installed' || missing+=("$package")
 done
 if [ ${#missing[@]} -eq 0 ]; then
   install_page
+  install_torch
   exit
 fi
 

@@ -9,10 +9,16 @@ option(SPYRE_BUILD_TESTS "Build the tests and benchmarks" ${PROJECT_IS_TOP_LEVEL
 option(SPYRE_SIMD "Code for AVX2, AVX-512 and SSE4.2 beside the plain form, chosen when the program runs" ON)
 option(SPYRE_FUZZ "Build the libFuzzer targets (clang only)" OFF)
 option(SPYRE_PYTHON "Build the Python package (pybind11 and NumPy of Debian's Python)" ${PROJECT_IS_TOP_LEVEL})
+option(SPYRE_SDK "Build the SDK for PyTorch's device: headers, libflex.so, dxp_standalone" ${PROJECT_IS_TOP_LEVEL})
 set(SPYRE_SANITIZE "" CACHE STRING "Sanitizers, as -fsanitize= takes them (for example address,undefined)")
 
 if(SPYRE_SANITIZE OR CMAKE_CXX_COMPILER_ID STREQUAL "Clang") # its tests are of what users get
   set(SPYRE_PYTHON OFF)
+  set(SPYRE_SDK OFF)
+endif()
+set(SPYRE_PIC OFF) # one build of the libraries serves programs and what is a shared library
+if(SPYRE_PYTHON OR SPYRE_SDK)
+  set(SPYRE_PIC ON)
 endif()
 # Debian's Python runs the generators of sources, and is what the package is for; that of a PATH may be any other.
 set(Python_EXECUTABLE /usr/bin/python3 CACHE FILEPATH "Python 3.11 or later; with NumPy, if the package is built")
@@ -60,8 +66,7 @@ target_precompile_headers(spyre_precompiled PRIVATE ${PROJECT_SOURCE_DIR}/cmake/
 add_library(spyre_precompiled_systemc STATIC ${PROJECT_SOURCE_DIR}/cmake/precompiled.cc)
 target_link_libraries(spyre_precompiled_systemc PUBLIC spyre_options fmt::fmt nlohmann_json::nlohmann_json SystemC::systemc)
 target_precompile_headers(spyre_precompiled_systemc PRIVATE ${PROJECT_SOURCE_DIR}/cmake/precompiled_systemc.h)
-# One build of the libraries serves programs and the Python package, which is a shared library.
-set_target_properties(spyre_precompiled spyre_precompiled_systemc PROPERTIES POSITION_INDEPENDENT_CODE ${SPYRE_PYTHON})
+set_target_properties(spyre_precompiled spyre_precompiled_systemc PROPERTIES POSITION_INDEPENDENT_CODE ${SPYRE_PIC})
 
 # spyre_folder(PATH TO folder... LINK lib... PRIVATE lib... [SYSTEMC] [COLD] [HOT]): the library of one folder, from all of
 # its .cc files: spyre_ and the path with underscores. TO: the folders that it may include, and no others
@@ -90,7 +95,7 @@ function(spyre_folder path)
     endif()
     list(TRANSFORM F_ALONE PREPEND ${PROJECT_SOURCE_DIR}/${path}/)
     set_source_files_properties(${F_ALONE} TARGET_DIRECTORY ${name} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
-    set_target_properties(${name} PROPERTIES UNITY_BUILD_BATCH_SIZE 10 POSITION_INDEPENDENT_CODE ${SPYRE_PYTHON})
+    set_target_properties(${name} PROPERTIES UNITY_BUILD_BATCH_SIZE 10 POSITION_INDEPENDENT_CODE ${SPYRE_PIC})
     if(F_COLD)
       target_compile_options(${name} PRIVATE $<$<CONFIG:Release>:-O1>)
     endif()

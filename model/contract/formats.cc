@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "model/contract/dlf_bits.h"
+#include "model/contract/host_conversion.h"
 #include "model/contract/memory_map.h"
 
 namespace spyre {
@@ -151,7 +152,7 @@ Int SaturatingInt(float value, float low, float high) {
 
 // ---- block conversions ----
 
-using BlockFn = void (*)(const uint8_t* source, uint8_t* destination, size_t count);
+using BlockFn = ConvertBlock;
 
 template <typename From, typename To, typename Fn>
 inline __attribute__((always_inline)) void Map(const uint8_t* __restrict source,
@@ -283,15 +284,15 @@ constexpr Conversion kConversions[] = {
     {F::kSenInt4, F::kIeeeFp32, Int4ToFloatBlock},
 };
 
-BlockFn FindConversion(DataFormat from, DataFormat to) {
+}  // namespace
+
+ConvertBlock FindConversion(DataFormat from, DataFormat to) {
   if (from == to) return IdentityOf(from);
   for (const Conversion& conversion : kConversions) {
     if (conversion.from == from && conversion.to == to) return conversion.run;
   }
   return nullptr;
 }
-
-}  // namespace
 
 std::string_view FormatName(DataFormat format) { return Row(format).name; }
 

@@ -163,7 +163,7 @@ void ReadMetadata(const JsonReader& metadata, SpyreCode& code) {
 
 std::vector<CorrectionSource> ReadHcm(const JsonReader& hcm, std::optional<int> arguments,
                                       int dimensions, bool accumulates) {
-  hcm.RequireKeys({"version", "records"});
+  hcm.RequireKeys({"version", "records", "vdci"});  // vdci: names, for others
   if (hcm.At("version").Integer(0, INT32_MAX) != 1) hcm.At("version").Fail("version 1 is expected");
   const JsonReader records = hcm.At("records");
   std::vector<CorrectionSource> sources;

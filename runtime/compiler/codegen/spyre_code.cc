@@ -24,7 +24,7 @@ ordered_json Command(const char* name, ordered_json properties) {
 
 std::string Number(uint64_t value) { return fmt::format("{}", value); }
 
-ordered_json Plans(const Kernel& kernel) {
+ordered_json Plans(const Kernel& kernel, ordered_json hcm) {
   const uint64_t binary_bytes = kernel.correction_offset + kernel.correction_bytes;
   ordered_json prepare = ordered_json::array();
   prepare.push_back(Command("Allocate", {{"size", Number(kernel.allocation_bytes)}}));
@@ -39,7 +39,7 @@ ordered_json Plans(const Kernel& kernel) {
                                               {"ishape", ordered_json::array({Number(inputs)})},
                                               {"ohandle", kInputHandle},
                                               {"size", input_bytes},
-                                              {"hcm", kHcm}}));
+                                              {"hcm", std::move(hcm)}}));
   execute.push_back(
       Command("DataTransfer", {{"dirn", "false"},
                                {"host_handle", kInputHandle},
@@ -82,6 +82,28 @@ ordered_json Metadata(const Kernel& kernel) {
   return metadata;
 }
 
+ordered_json Hcm(const Kernel& kernel) {
+  ordered_json records = ordered_json::array();
+  for (size_t i = 0; i < kernel.arguments.size(); ++i) {
+    records.push_back(ordered_json{{"argument", i}});
+  }
+  for (size_t i = 0; i < kernel.dimensions.size(); ++i) {
+    records.push_back(ordered_json{{"dimension", i}});
+  }
+  if (kernel.accumulation.home != Accumulator::kNone) {
+    records.push_back(ordered_json{{"accumulation", 0}});
+  }
+  return {{"version", 1}, {"records", std::move(records)}};
+}
+
+ordered_json SelfContained(const Kernel& kernel) {
+  ordered_json symbols = ordered_json::array();
+  for (const KernelArgument& argument : kernel.arguments) symbols.push_back(argument.name);
+  ordered_json hcm = Hcm(kernel);
+  hcm["vdci"] = {{"inputSym", std::move(symbols)}};
+  return hcm;
+}
+
 void WriteJson(const std::filesystem::path& path, const ordered_json& value) {
   const std::string text = value.dump(2) + "\n";
   WriteFile(path.string(), text, "file");
@@ -89,7 +111,7 @@ void WriteJson(const std::filesystem::path& path, const ordered_json& value) {
 
 }  // namespace
 
-void WriteSpyreCode(const Kernel& kernel, const std::filesystem::path& dir) {
+void WriteSpyreCode(const Kernel& kernel, const std::filesystem::path& dir, HcmForm hcm) {
   std::error_code error;
   std::filesystem::create_directories(dir, error);
   if (error) throw BadInput("{}: cannot create the directory: {}", dir.string(), error.message());
@@ -101,21 +123,11 @@ void WriteSpyreCode(const Kernel& kernel, const std::filesystem::path& dir) {
   WriteFile((dir / kBinary).string(), {reinterpret_cast<const char*>(binary.data()), binary.size()},
             "program");
 
-  ordered_json code = Plans(kernel);
+  if (hcm == HcmForm::kFile) WriteJson(dir / kHcm, Hcm(kernel));
+  ordered_json code =
+      Plans(kernel, hcm == HcmForm::kFile ? ordered_json(kHcm) : SelfContained(kernel));
   code["Metadata"] = Metadata(kernel);
   WriteJson(dir / "spyrecode.json", code);
-
-  ordered_json records = ordered_json::array();
-  for (size_t i = 0; i < kernel.arguments.size(); ++i) {
-    records.push_back(ordered_json{{"argument", i}});
-  }
-  for (size_t i = 0; i < kernel.dimensions.size(); ++i) {
-    records.push_back(ordered_json{{"dimension", i}});
-  }
-  if (kernel.accumulation.home != Accumulator::kNone) {
-    records.push_back(ordered_json{{"accumulation", 0}});
-  }
-  WriteJson(dir / kHcm, {{"version", 1}, {"records", std::move(records)}});
 }
 
 }  // namespace spyre::compiler

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sdk/dxp/compile.h"
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "base/error.h"
+#include "model/contract/memory_map.h"
+#include "model/contract/stick_layout.h"
+#include "runtime/compiler/bundle/bundle.h"
+#include "runtime/compiler/codegen/bundle_kernel.h"
+#include "runtime/compiler/codegen/spyre_code.h"
+
+namespace spyre::sdk {
+namespace {
+
+namespace fs = std::filesystem;
+using compiler::Bundle;
+using compiler::BundleArgument;
+
+// Rows of sticks over all that the bundle reaches of an argument. Its elements have the size of any
+// format: code generation asks for bytes alone.
+compiler::KernelArgument ImageOf(const BundleArgument& argument, const compiler::ArgumentUse& use) {
+  const auto sticks =
+      static_cast<int64_t>(std::max(kStickBytes, AlignUp(use.bytes, kStickBytes)) / kStickBytes);
+  compiler::KernelArgument image;
+  image.name = argument.name;
+  image.is_output = use.written;
+  image.shape = {sticks, ElementsPerStick(DataFormat::kSen169Fp16)};
+  image.dims = {argument.name + ".stick", argument.name + ".lane"};
+  image.layout = DefaultLayout(image.shape, DataFormat::kSen169Fp16);
+  return image;
+}
+
+}  // namespace
+
+void CompileBundleDirectory(const fs::path& directory) {
+  if (!fs::is_directory(directory))
+    throw BadInput("{}: there is no such directory", directory.string());
+  Bundle bundle = compiler::ReadBundle(directory);
+  compiler::BindSegments(bundle);
+  const std::vector<compiler::ArgumentUse> uses = compiler::ArgumentUses(bundle);
+  std::vector<compiler::KernelArgument> arguments;
+  for (size_t i = 0; i < bundle.arguments.size(); ++i) {
+    const BundleArgument& argument = bundle.arguments[i];
+    if (argument.kind == BundleArgument::Kind::kDimension) {
+      throw BadInput("{}: dimension '{}' is given at launch, which this interface does not know",
+                     bundle.name, argument.name);
+    }
+    if (argument.kind == BundleArgument::Kind::kTensor)
+      arguments.push_back(ImageOf(argument, uses[i]));
+  }
+  const compiler::Kernel kernel = compiler::GenerateBundleKernel(bundle, arguments, {});
+  compiler::WriteSpyreCode(kernel, directory / "spyreCodeDir", compiler::HcmForm::kInline);
+}
+
+}  // namespace spyre::sdk

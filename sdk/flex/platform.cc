@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sdk/flex/platform.h"
+
+#include <unistd.h>
+
+#include <cstdlib>
+#include <utility>
+#include <variant>
+
+#include "model/contract/memory_map.h"
+#include "model/contract/program.h"
+#include "sdk/card/environment.h"
+#include "sdk/card/open.h"
+#include "sdk/host_functions/correction.h"
+
+namespace spyre::sdk {
+namespace {
+
+std::mutex opening;
+std::atomic<Platform*> platform = nullptr;
+
+}  // namespace
+
+Platform::Platform(std::unique_ptr<ProgramCard> card)
+    : card_(std::move(card)),
+      process_(getpid()),
+      context_(std::make_unique<flex::RuntimeContext>(card_->transport(), card_->function(),
+                                                      card_->options())) {
+  SetPhysicalAddresses(context_->is_physical());
+}
+
+Platform& Platform::Get() {
+  if (Platform* const opened = platform) return *opened;
+  const std::lock_guard<std::mutex> lock(opening);
+  if (platform == nullptr) {
+    platform = new Platform(OpenCard(RequestOfEnvironment()));
+    std::atexit(FinishAtExit);
+  }
+  return *platform;
+}
+
+Platform* Platform::Opened() {
+  Platform* const opened = platform;
+  return opened == nullptr || opened->finished_ ? nullptr : opened;
+}
+
+flex::RuntimeContext& Platform::context() {
+  if (finished_) throw BadInput("the card is closed: the program is at its end");
+  if (getpid() != process_) {
+    throw BadInput(
+        "process {} uses the card that process {}, which it was forked from, has opened; start it "
+        "with the method 'spawn', or use the card in one of the two only",
+        getpid(), process_);
+  }
+  return *context_;
+}
+
+flex::DeviceHandle Platform::HandleOf(const ::flex::Chunk& chunk) const {
+  if (context_->is_physical()) return flex::PFDeviceHandle{chunk.addr.offset, 0};
+  return flex::VFDeviceHandle{static_cast<uint32_t>(chunk.addr.region_id), chunk.addr.offset, 0};
+}
+
+const ::flex::Chunk& Platform::ChunkOf(const ::flex::CompositeAddress* address, const char* what) {
+  if (address == nullptr || address->chunks().size() != 1) {
+    throw BadInput("{}: memory in one piece is expected, and it has {} pieces", what,
+                   address == nullptr ? 0 : address->chunks().size());
+  }
+  return address->chunks().front();
+}
+
+::flex::LogicalAddress Platform::AddressOf(const flex::DeviceHandle& handle) {
+  if (const auto* place = std::get_if<flex::VFDeviceHandle>(&handle))
+    return {place->region_id, place->vf_offset};
+  return {0, std::get<flex::PFDeviceHandle>(handle).physical_address};
+}
+
+void Platform::Free(const flex::DeviceHandle& handle) {
+  Platform* const opened = Opened();
+  if (opened == nullptr || getpid() != opened->process_) return;
+  const auto allocation = opened->context_->FindAllocation(handle);
+  if (!allocation) return;  // a reset of the card has taken it
+  {
+    const std::lock_guard<std::mutex> lock(opened->mutex_);
+    opened->programs_.erase(allocation->id);
+  }
+  opened->context_->Free(handle);
+}
+
+Platform::Place Platform::PlaceOf(const flex::DeviceHandle& handle) const {
+  const auto allocation = context_->FindAllocation(handle);
+  if (!allocation) return {};
+  return {*allocation, flex::RawOffset(handle) - flex::RawOffset(allocation->handle)};
+}
+
+void Platform::NoteProgramCopy(const flex::DeviceHandle& place, const uint8_t* image,
+                               uint64_t bytes) {
+  const Place at = PlaceOf(place);
+  const std::lock_guard<std::mutex> lock(mutex_);
+  Program& program = programs_[at.allocation.id];
+  program.one_core.clear();
+  // Images lie behind each other, each aligned to sticks; what is between or behind them is none.
+  for (uint64_t offset = 0; offset + kStickBytes <= bytes; offset += kStickBytes) {
+    try {
+      const ImageInfo header = ReadImageHeader(image + offset, bytes - offset);
+      program.one_core[at.offset + offset] = header.core_mask == 1;
+      offset += AlignUp(header.image_bytes, kStickBytes) - kStickBytes;
+    } catch (const Error&) {
+      continue;
+    }
+  }
+  if (at.offset != 0) return;
+  ProgramLoad load;
+  load.allocation = flex::RawOffset(at.allocation.handle);
+  load.image = image;
+  load.bytes = bytes;
+  card_->Loaded(load);
+}
+
+void Platform::NoteCorrection(const flex::DeviceHandle& place, std::vector<int64_t> addresses) {
+  const Place at = PlaceOf(place);
+  const std::lock_guard<std::mutex> lock(mutex_);
+  programs_[at.allocation.id].corrected = std::move(addresses);
+}
+
+Platform::Binary Platform::BinaryAt(const flex::DeviceHandle& place) const {
+  const Place at = PlaceOf(place);
+  const std::lock_guard<std::mutex> lock(mutex_);
+  Binary binary;
+  binary.correction = at.offset != 0;
+  const auto program = programs_.find(at.allocation.id);
+  if (program == programs_.end()) return binary;
+  const auto image = program->second.one_core.find(at.offset);
+  binary.one_core = image != program->second.one_core.end() && image->second;
+  return binary;
+}
+
+void Platform::NoteLaunch(const flex::DeviceHandle& place, const std::string& name, uint32_t stream,
+                          uint64_t number, const std::vector<uint64_t>& tensors) {
+  const Place at = PlaceOf(place);
+  ProgramLaunch launch;
+  launch.number = number;
+  launch.name = name;
+  launch.allocation = flex::RawOffset(at.allocation.handle);
+  launch.offset = at.offset;
+  launch.correction = at.offset != 0;
+  launch.stream = stream;
+  std::vector<uint64_t> addresses = tensors;
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    const auto program = programs_.find(at.allocation.id);
+    if (addresses.empty() && program != programs_.end())
+      addresses.assign(program->second.corrected.begin(), program->second.corrected.end());
+  }
+  for (const uint64_t address : addresses) {
+    const uint64_t segment = SegmentOf(address);
+    const ::flex::Chunk chunk({segment, context_->is_physical() ? address : SegmentOffset(address)},
+                              0, 0);
+    const Place tensor = PlaceOf(HandleOf(chunk));
+    launch.arguments.push_back({address, tensor.allocation.size_bytes - tensor.offset});
+  }
+  const std::lock_guard<std::mutex> lock(mutex_);
+  card_->Launched(launch);
+}
+
+void Platform::Recover(const Error& error) {
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    card_->Failed(error.what());
+  }
+  try {
+    context_->Synchronize();  // what other streams do comes to its end
+  } catch (const Error&) {
+    // It is being told, or is of a stream that will be told by its own next call.
+  }
+  try {
+    context_->Reset();
+  } catch (const Error&) {
+    lost_ = true;
+  }
+}
+
+void Platform::FinishAtExit() {
+  if (Platform* const opened = Opened()) opened->Finish();
+}
+
+void Platform::Finish() {
+  if (getpid() != process_) return;
+  try {
+    context_->Synchronize();
+  } catch (const std::exception& error) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    card_->Failed(error.what());
+  }
+  card_->Finish(*context_);
+  finished_ = true;
+}
+
+}  // namespace spyre::sdk

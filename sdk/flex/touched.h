@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which bytes of one side of a conversion its boxes touch. Pure functions, any thread. Errors:
+// Error(kBadInput) for what lies outside [0, limit).
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "model/contract/stick_layout.h"
+
+namespace spyre::sdk {
+
+struct ByteRange {
+  uint64_t begin = 0, end = 0;
+  uint64_t bytes() const { return end - begin; }
+};
+
+// Whole sticks, in order, neighbours joined. `source`: of the source side, else the destination's.
+// full: every byte of them is touched, as far as is known.
+struct Touched {
+  std::vector<ByteRange> ranges;
+  bool full = false;
+};
+Touched TouchedSticks(const DataConversion& conversion, bool source, uint64_t limit);
+
+}  // namespace spyre::sdk

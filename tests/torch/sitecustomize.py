@@ -1,0 +1,14 @@
+# SPDX-License-Identifier: Apache-2.0
+# The sources and tests of torch-spyre use a keyword of Python 3.12's warnings.warn, which says whose
+# line the warning shows. On 3.11 it is dropped: PYTHONPATH has this folder.
+import sys
+import warnings
+
+if sys.version_info < (3, 12):
+    _warn = warnings.warn
+
+    def warn(*args, **keywords):
+        keywords.pop("skip_file_prefixes", None)
+        return _warn(*args, **keywords)
+
+    warnings.warn = warn
