@@ -13,7 +13,6 @@ if [ $# -eq 0 ] || [[ "$1" == --* ]]; then set -- "$here/configs/tiled_matmul.to
 "$root/setup.sh"
 (
   cd "$root"
-  announce "3 minutes" "spyre-cosim" build/release/spyre-cosim
   build spyre-cosim
 )
 # What the run needs beside the program: nothing, the RTL of the card's blocks, the reader of bundle.mlir. Mistakes in
@@ -22,7 +21,6 @@ modules=($("$program" run "$@" --modules 2>/dev/null | grep -x 'spyre_[a-z_]*' |
 if [ ${#modules[@]} -gt 0 ]; then
   (
     cd "$root"
-    for module in "${modules[@]}"; do announce "2 minutes" "$module" "build/release/lib$module.so"; done
     build "${modules[@]}"
   )
 fi

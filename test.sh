@@ -6,6 +6,5 @@ cd "$(dirname "${BASH_SOURCE[0]}")"
 source cmake/build.sh
 
 ./setup.sh
-announce "9 minutes" "everything" build/release/tests/integration
 build all
 ctest --preset release -j "$(nproc)" "$@"
