@@ -15,7 +15,7 @@ uint64_t Mix(uint64_t hash, uint64_t value) {
   return hash ^ hash >> 33;
 }
 
-bool Overlap(const runtime::Region& a, const runtime::Region& b) {
+bool Overlaps(const runtime::Region& a, const runtime::Region& b) {
   if (a.rank != b.rank) return true;  // which elements they share cannot be said
   for (uint32_t d = 0; d < a.rank; ++d) {
     if (a.offset[d] + a.extent[d] <= b.offset[d] || b.offset[d] + b.extent[d] <= a.offset[d])
@@ -57,7 +57,7 @@ uint64_t GraphMemory::Read(const runtime::Region& region) const {
   if (tensor == written_.end()) return 0;
   std::vector<std::pair<runtime::TaskId, uint64_t>> seen;
   for (const Write& write : tensor->second)
-    if (Overlap(write.region, region)) seen.emplace_back(write.writer, write.value);
+    if (Overlaps(write.region, region)) seen.emplace_back(write.writer, write.value);
   std::sort(seen.begin(), seen.end());
   uint64_t value = 0;
   for (const auto& [writer, written] : seen) value = Mix(value, written);

@@ -47,7 +47,7 @@ void ByteHazards::FindInOthers(uint32_t tensor, const Box& box, bool writes, Fou
     const TensorPlace& place = tensors_[other].place;
     boxes_.Query(other, BoxAround(bytes.begin(), bytes.end(), place), !writes, [&](uint32_t key) {
       const ByteRegion kept(boxes_.BoxAt(key), place);
-      if (!Overlap(kept, bytes)) return;
+      if (!Overlaps(kept, bytes)) return;
       found.conflicts.push_back(key);
       const bool inside = bytes.begin() <= kept.begin() && kept.end() <= bytes.end();
       if (writes && bytes.one_run() && inside) found.covered.push_back(key);

@@ -58,7 +58,7 @@ std::optional<ByteRun> ByteRegion::RunAfter(uint64_t address) const {
   return ByteRun{begin, begin + run_bytes_};
 }
 
-bool Overlap(const ByteRegion& a, const ByteRegion& b) {
+bool Overlaps(const ByteRegion& a, const ByteRegion& b) {
   std::optional<ByteRun> of_a = a.RunAfter(b.begin());
   while (of_a) {
     const std::optional<ByteRun> of_b = b.RunAfter(of_a->begin);

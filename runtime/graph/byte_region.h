@@ -69,7 +69,7 @@ class ByteRegion {
   uint64_t begin_ = 0, end_ = 0, run_bytes_ = 0;
 };
 
-bool Overlap(const ByteRegion& a, const ByteRegion& b);
+bool Overlaps(const ByteRegion& a, const ByteRegion& b);
 
 // A box of `place` with all its elements that have a byte in [begin, end), which must be one of
 // its bytes at least. All dimensions inside the first one of which it takes several.

@@ -9,7 +9,7 @@
 
 #include "tests/unit/runtime/graph/random_regions.h"
 
-namespace spyre::runtime {
+namespace spyre::runtime::byte_region_test {
 namespace {
 
 ByteSet Runs(const ByteRegion& region) {
@@ -58,7 +58,7 @@ TEST(ByteRegion, OverlapIsACommonByte) {
     const ByteSet set_a = BytesOf(a, place_a);
     const ByteSet set_b = BytesOf(b, place_b);
     const bool common = (set_a & set_b).any();
-    ASSERT_EQ(Overlap(ByteRegion(BoxOf(a), place_a), ByteRegion(BoxOf(b), place_b)), common)
+    ASSERT_EQ(Overlaps(ByteRegion(BoxOf(a), place_a), ByteRegion(BoxOf(b), place_b)), common)
         << ToText(a) << " " << ToText(b);
     overlaps += common ? 1 : 0;
     if (i % 2 != 0) continue;
@@ -88,4 +88,4 @@ TEST(ByteRegion, TheBoxAroundBytesHasTheirElements) {
 }
 
 }  // namespace
-}  // namespace spyre::runtime
+}  // namespace spyre::runtime::byte_region_test
