@@ -8,7 +8,7 @@
 
 #include "tests/benchmarks/instructions.h"
 
-namespace spyre {
+namespace spyre::card_bench {
 namespace {
 
 // Each iteration fills 1,000 sticks: the smallest operation that touches an engine.
@@ -40,4 +40,4 @@ void CopyToDevice(benchmark::State& state) {
 BENCHMARK(CopyToDevice)->Arg(1 << 20)->Arg(64 << 20)->Unit(benchmark::kMillisecond);
 
 }  // namespace
-}  // namespace spyre
+}  // namespace spyre::card_bench

@@ -11,7 +11,7 @@
 #include "runtime/graph/task_graph.h"
 #include "tests/benchmarks/instructions.h"
 
-namespace spyre::runtime {
+namespace spyre::runtime::graph_bench {
 namespace {
 
 constexpr int64_t kTensors = 64;
@@ -125,4 +125,4 @@ BENCHMARK_CAPTURE(InsertInfer, strict, Conformance::kStrict);
 BENCHMARK_CAPTURE(InsertInfer, safe, Conformance::kSafe);
 
 }  // namespace
-}  // namespace spyre::runtime
+}  // namespace spyre::runtime::graph_bench

@@ -10,7 +10,7 @@
 #include "cosim/tensors/npy.h"
 #include "cosim/workload/input_data.h"
 
-namespace spyre::cosim {
+namespace spyre::cosim::host_bench {
 namespace {
 
 constexpr int64_t kElements = 16 << 20;
@@ -70,4 +70,4 @@ BENCHMARK_CAPTURE(BM_ReferenceBlock, fp32, FloatMatmulBlocks)->DenseRange(0, 2);
 BENCHMARK_CAPTURE(BM_ReferenceBlock, fp64, DoubleMatmulBlocks)->DenseRange(0, 2);
 
 }  // namespace
-}  // namespace spyre::cosim
+}  // namespace spyre::cosim::host_bench

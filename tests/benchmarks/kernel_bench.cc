@@ -15,7 +15,7 @@
 #include "tests/benchmarks/instructions.h"
 #include "tests/benchmarks/sgemm.h"
 
-namespace spyre {
+namespace spyre::kernel_bench {
 namespace {
 
 std::vector<uint16_t> RandomDlf(size_t count, uint32_t seed) {
@@ -156,4 +156,4 @@ BENCHMARK(BM_BinaryStick)
     ->Arg(FnByte(BinaryFn::kAdd, kFp32Sticks));
 
 }  // namespace
-}  // namespace spyre
+}  // namespace spyre::kernel_bench

@@ -21,7 +21,7 @@
 #include "tests/benchmarks/instructions.h"
 #include "tests/benchmarks/sgemm.h"
 
-namespace spyre {
+namespace spyre::launch_bench {
 namespace {
 
 using Dims = std::map<std::string, int64_t>;
@@ -142,4 +142,4 @@ void GraniteLayerTimes(benchmark::State& state) {
 BENCHMARK(GraniteLayerTimes)->Unit(benchmark::kMillisecond);
 
 }  // namespace
-}  // namespace spyre
+}  // namespace spyre::launch_bench

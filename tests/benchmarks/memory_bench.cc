@@ -10,7 +10,7 @@
 #include "model/memory/channel_controller.h"
 #include "tests/benchmarks/instructions.h"
 
-namespace spyre {
+namespace spyre::memory_bench {
 namespace {
 
 // One channel with 64 requests waiting at all times.
@@ -59,4 +59,4 @@ BENCHMARK_CAPTURE(Memory, sequential, "sequential")->Unit(benchmark::kMillisecon
 BENCHMARK_CAPTURE(Memory, random, "random")->Unit(benchmark::kMillisecond);
 
 }  // namespace
-}  // namespace spyre
+}  // namespace spyre::memory_bench

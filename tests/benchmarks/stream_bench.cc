@@ -15,7 +15,7 @@
 #include "runtime/flex/runtime_context.h"
 #include "tests/benchmarks/instructions.h"
 
-namespace spyre {
+namespace spyre::stream_bench {
 namespace {
 
 class InstantCard : public driver::Transport {
@@ -172,4 +172,4 @@ BENCHMARK(BM_StreamHazards)
                    {0, 1}});
 
 }  // namespace
-}  // namespace spyre
+}  // namespace spyre::stream_bench

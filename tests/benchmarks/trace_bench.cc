@@ -17,9 +17,8 @@
 #include "traces/trace_file.h"
 #include "traces/trace_writer.h"
 
+namespace spyre::trace::trace_bench {
 namespace {
-
-using namespace spyre::trace;
 
 // Swallows what is written: measures the encoding, not the disk.
 class NullBuffer : public std::streambuf {
@@ -126,3 +125,4 @@ BENCHMARK_TEMPLATE(BM_TraceExport, ExportChrome)->Unit(benchmark::kMillisecond);
 BENCHMARK_TEMPLATE(BM_TraceExport, ExportCsv)->Unit(benchmark::kMillisecond);
 
 }  // namespace
+}  // namespace spyre::trace::trace_bench

@@ -22,7 +22,7 @@
 #include "tests/benchmarks/card_bench.h"
 #include "tests/paths.h"
 
-namespace spyre {
+namespace spyre::transport_bench {
 namespace {
 
 constexpr uint64_t kCopyBytes = 64 << 20;
@@ -140,4 +140,4 @@ SPYRE_BY_TRANSPORT(BM_NopWithInterrupt, benchmark::kMicrosecond);
 SPYRE_BY_TRANSPORT(BM_Copy64MiB, benchmark::kMillisecond);
 
 }  // namespace
-}  // namespace spyre
+}  // namespace spyre::transport_bench

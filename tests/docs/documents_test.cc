@@ -11,7 +11,7 @@
 #include "tests/docs/page.h"
 #include "tests/paths.h"
 
-namespace spyre::docs {
+namespace spyre::docs::documents_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -85,4 +85,4 @@ TEST(Documents, NoRowIsThereTwice) {
 }
 
 }  // namespace
-}  // namespace spyre::docs
+}  // namespace spyre::docs::documents_test

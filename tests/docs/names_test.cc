@@ -13,7 +13,7 @@
 #include "tests/docs/page.h"
 #include "tests/paths.h"
 
-namespace spyre::docs {
+namespace spyre::docs::names_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -217,4 +217,4 @@ TEST(Docs, EveryKeyOfAConfigurationExists) {
 }
 
 }  // namespace
-}  // namespace spyre::docs
+}  // namespace spyre::docs::names_test

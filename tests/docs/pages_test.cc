@@ -10,7 +10,7 @@
 #include "tests/docs/page.h"
 #include "tests/paths.h"
 
-namespace spyre::docs {
+namespace spyre::docs::pages_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -88,4 +88,4 @@ TEST(Figure, RefusesWhatItCannotWorkOut) {
 }
 
 }  // namespace
-}  // namespace spyre::docs
+}  // namespace spyre::docs::pages_test

@@ -2,7 +2,7 @@
 // Random register, BAR and configuration accesses of both kinds of function.
 #include "tests/fuzz/fuzz_fixture.h"
 
-namespace spyre::fuzz {
+namespace spyre::fuzz::mmio_fuzz_test {
 namespace {
 
 class MmioFuzz : public Fuzz, public ::testing::WithParamInterface<uint32_t> {
@@ -83,4 +83,4 @@ TEST_P(MmioFuzz, ARandomWalkOverEverythingOfThePhysicalFunctionEndsWithAReset) {
 }
 
 }  // namespace
-}  // namespace spyre::fuzz
+}  // namespace spyre::fuzz::mmio_fuzz_test

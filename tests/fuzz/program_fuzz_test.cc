@@ -6,7 +6,7 @@
 #include "tests/fuzz/fuzz_fixture.h"
 #include "tests/fuzz/random_program.h"
 
-namespace spyre::fuzz {
+namespace spyre::fuzz::program_fuzz_test {
 namespace {
 
 class ProgramFuzz : public Fuzz, public ::testing::WithParamInterface<uint32_t> {
@@ -86,4 +86,4 @@ TEST_P(ProgramFuzz, ALaunchThatIsResetAtAnyTimeLeavesAWorkingFunction) {
 }
 
 }  // namespace
-}  // namespace spyre::fuzz
+}  // namespace spyre::fuzz::program_fuzz_test

@@ -3,7 +3,7 @@
 // rings, with resets in between.
 #include "tests/fuzz/fuzz_fixture.h"
 
-namespace spyre::fuzz {
+namespace spyre::fuzz::queue_fuzz_test {
 namespace {
 
 class QueueFuzz : public Fuzz, public ::testing::WithParamInterface<uint32_t> {
@@ -143,4 +143,4 @@ TEST_P(QueueFuzz, AFunctionUnderFireDoesNotStopAnother) {
 }
 
 }  // namespace
-}  // namespace spyre::fuzz
+}  // namespace spyre::fuzz::queue_fuzz_test

@@ -7,7 +7,7 @@
 
 #include "tests/integration/program_fixture.h"
 
-namespace spyre::test {
+namespace spyre::test::aiu_tools_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -53,4 +53,4 @@ TEST_F(AiuTools, TheAnalyzerReadsARunWithoutAWarning) {
 }
 
 }  // namespace
-}  // namespace spyre::test
+}  // namespace spyre::test::aiu_tools_test

@@ -10,7 +10,7 @@
 #include "tests/integration/program_fixture.h"
 #include "tests/paths.h"
 
-namespace spyre::cosim {
+namespace spyre::cosim::attention_test {
 namespace {
 
 RunResult RunOnCard(const std::string& name, const std::vector<std::string>& sets) {
@@ -68,4 +68,4 @@ TEST_F(FusedAttentionTimes, ACausalMaskSkipsTilesThatNobodySees) {
 }
 
 }  // namespace
-}  // namespace spyre::cosim
+}  // namespace spyre::cosim::attention_test

@@ -11,7 +11,7 @@
 
 #include "tests/integration/program_fixture.h"
 
-namespace spyre::test {
+namespace spyre::test::bounds_test {
 namespace {
 
 using nlohmann::json;
@@ -158,4 +158,4 @@ INSTANTIATE_TEST_SUITE_P(
     [](const ::testing::TestParamInfo<Kernel>& kernel) { return std::string(kernel.param.what); });
 
 }  // namespace
-}  // namespace spyre::test
+}  // namespace spyre::test::bounds_test

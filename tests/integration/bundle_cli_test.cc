@@ -11,7 +11,7 @@
 #include "tests/integration/program_fixture.h"
 #include "tests/paths.h"
 
-namespace spyre::cosim {
+namespace spyre::cosim::bundle_cli_test {
 namespace {
 
 using nlohmann::json;
@@ -291,4 +291,4 @@ TEST_F(BundleCommandLine, RealCapturesCompile) {
 }
 
 }  // namespace
-}  // namespace spyre::cosim
+}  // namespace spyre::cosim::bundle_cli_test

@@ -12,7 +12,7 @@
 #include "tests/integration/program_fixture.h"
 #include "tests/paths.h"
 
-namespace spyre::cosim {
+namespace spyre::cosim::calibrate_test {
 namespace {
 
 using nlohmann::json;
@@ -129,4 +129,4 @@ TEST(AccuracyDocument, ListsEveryPointOfTheReference) {
 }
 
 }  // namespace
-}  // namespace spyre::cosim
+}  // namespace spyre::cosim::calibrate_test

@@ -14,7 +14,7 @@
 #include "tests/integration/program_fixture.h"
 #include "tests/paths.h"
 
-namespace spyre::cosim {
+namespace spyre::cosim::captured_bundles_test {
 namespace {
 
 using nlohmann::json;
@@ -236,4 +236,4 @@ TEST_F(PaddedMatmul, AWrongShapeIsStillCaught) {
 }
 
 }  // namespace
-}  // namespace spyre::cosim
+}  // namespace spyre::cosim::captured_bundles_test

@@ -15,7 +15,7 @@
 #include "tests/paths.h"
 #include "traces/trace_file.h"
 
-namespace spyre::cosim {
+namespace spyre::cosim::cli_test {
 namespace {
 
 using nlohmann::json;
@@ -377,4 +377,4 @@ TEST_F(CommandLineTest, HelpIsOnEverySubcommand) {
 }
 
 }  // namespace
-}  // namespace spyre::cosim
+}  // namespace spyre::cosim::cli_test

@@ -8,7 +8,7 @@
 
 #include "tests/integration/program_fixture.h"
 
-namespace spyre::test {
+namespace spyre::test::co_optimize_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -90,4 +90,4 @@ TEST_F(CoOptimized, ReductionsInTilesAreRightToWhatRoundingsExplain) {
 }
 
 }  // namespace
-}  // namespace spyre::test
+}  // namespace spyre::test::co_optimize_test

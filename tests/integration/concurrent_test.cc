@@ -10,7 +10,7 @@
 #include "tests/card_choices.h"
 #include "tests/integration/tenants.h"
 
-namespace spyre::test {
+namespace spyre::test::concurrent_test {
 namespace {
 
 constexpr uint64_t kUs = 1'000'000;  // ps
@@ -307,4 +307,4 @@ TEST_P(LxOfCores, AnotherFunctionOnOtherCoresLeavesLxAsItIs) {
 INSTANTIATE_TEST_SUITE_P(Card, LxOfCores, ::testing::Values("serial", "pipelined", "concurrent"));
 
 }  // namespace
-}  // namespace spyre::test
+}  // namespace spyre::test::concurrent_test

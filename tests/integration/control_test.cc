@@ -9,7 +9,7 @@
 #include "model/pcie/config_layout.h"
 #include "tests/integration/queue_by_hand.h"
 
-namespace spyre::test {
+namespace spyre::test::control_test {
 namespace {
 
 class ControlTest : public QueueByHand {};
@@ -386,4 +386,4 @@ TEST_P(ControlTest, DebugStateReadsAndUnknownOffsetsDoNotDisturb) {
 }
 
 }  // namespace
-}  // namespace spyre::test
+}  // namespace spyre::test::control_test

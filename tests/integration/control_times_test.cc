@@ -12,7 +12,7 @@
 #include "model/pcie/link.h"
 #include "tests/integration/card_fixture.h"
 
-namespace spyre::test {
+namespace spyre::test::control_times_test {
 namespace {
 
 class ControlTimesTest : public CardFixture {
@@ -233,4 +233,4 @@ TEST_F(ControlTimesTest, ALongProgramIsFetchedAtTheRateOfTheRingNotOneRoundTripA
 }
 
 }  // namespace
-}  // namespace spyre::test
+}  // namespace spyre::test::control_times_test

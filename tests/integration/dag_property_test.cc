@@ -19,7 +19,7 @@
 #include "tests/unit/runtime/flex/random_program.h"
 #include "tests/unit/runtime/spyre/issue/program_tasks.h"
 
-namespace spyre::test {
+namespace spyre::test::dag_property_test {
 namespace {
 
 struct Mode {
@@ -186,4 +186,4 @@ INSTANTIATE_TEST_SUITE_P(Card, DagProperty,
                          [](const auto& test) { return std::string(test.param.name); });
 
 }  // namespace
-}  // namespace spyre::test
+}  // namespace spyre::test::dag_property_test

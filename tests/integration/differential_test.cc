@@ -16,7 +16,7 @@
 #include "runtime/spyre/tensor_copy.h"
 #include "tests/integration/card_fixture.h"
 
-namespace spyre::test {
+namespace spyre::test::differential_test {
 namespace {
 
 class DifferentialTest : public CardFixture {
@@ -167,4 +167,4 @@ TEST_F(DifferentialTest, ForcedDivisionsThatDoNotDivideAreBitExact) {
 }
 
 }  // namespace
-}  // namespace spyre::test
+}  // namespace spyre::test::differential_test

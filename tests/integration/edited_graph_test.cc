@@ -7,7 +7,7 @@
 
 #include "tests/integration/program_fixture.h"
 
-namespace spyre::test {
+namespace spyre::test::edited_graph_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -82,4 +82,4 @@ TEST_F(EditedGraph, TakesNoKeysOfAListOrOfABundle) {
 }
 
 }  // namespace
-}  // namespace spyre::test
+}  // namespace spyre::test::edited_graph_test

@@ -8,7 +8,7 @@
 #include "tests/integration/out_dir.h"
 #include "tests/integration/program_fixture.h"
 
-namespace spyre::test {
+namespace spyre::test::energy_test {
 namespace {
 
 using nlohmann::json;
@@ -198,4 +198,4 @@ TEST(EnergyOfSensors, IsThatOfTheReport) {
 }
 
 }  // namespace
-}  // namespace spyre::test
+}  // namespace spyre::test::energy_test

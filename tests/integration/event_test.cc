@@ -11,7 +11,7 @@
 #include "tests/card_choices.h"
 #include "tests/integration/card_fixture.h"
 
-namespace spyre::test {
+namespace spyre::test::event_test {
 namespace {
 
 using bringup::RawQueue;
@@ -204,4 +204,4 @@ TEST_P(EventTest, FunctionsDoNotSeeEachOthersEventsAndMessagesCarryTheWholeValue
 }
 
 }  // namespace
-}  // namespace spyre::test
+}  // namespace spyre::test::event_test

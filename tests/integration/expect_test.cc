@@ -4,7 +4,7 @@
 
 #include "tests/integration/program_fixture.h"
 
-namespace spyre::test {
+namespace spyre::test::expect_test {
 namespace {
 
 using nlohmann::json;
@@ -60,4 +60,4 @@ TEST_F(ExpectTest, RulesWithoutATraceAreABadConfiguration) {
 }
 
 }  // namespace
-}  // namespace spyre::test
+}  // namespace spyre::test::expect_test

@@ -13,7 +13,7 @@
 #include "cosim/session/session.h"
 #include "traces/critical_path.h"
 
-namespace spyre::cosim {
+namespace spyre::cosim::explain_test {
 namespace {
 
 RunResult RunSets(const std::vector<std::string>& sets) {
@@ -119,4 +119,4 @@ TEST(Explain, SummaryHasALineForEachOfThem) {
 }
 
 }  // namespace
-}  // namespace spyre::cosim
+}  // namespace spyre::cosim::explain_test

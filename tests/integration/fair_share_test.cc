@@ -9,7 +9,7 @@
 #include "tests/card_choices.h"
 #include "tests/integration/tenants.h"
 
-namespace spyre::test {
+namespace spyre::test::fair_share_test {
 namespace {
 
 // Some 27 us.
@@ -165,4 +165,4 @@ INSTANTIATE_TEST_SUITE_P(Card, FairShare,
                                             ::testing::Values("serial", "pipelined")));
 
 }  // namespace
-}  // namespace spyre::test
+}  // namespace spyre::test::fair_share_test

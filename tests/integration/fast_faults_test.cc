@@ -12,7 +12,7 @@
 #include "tests/integration/card_fixture.h"
 #include "tests/integration/parity/two_cards.h"
 
-namespace spyre::test {
+namespace spyre::test::fast_faults_test {
 namespace {
 
 constexpr int kCores = 4;
@@ -249,4 +249,4 @@ INSTANTIATE_TEST_SUITE_P(Plants, EveryPlant, ::testing::ValuesIn(kPlants), [](co
 });
 
 }  // namespace
-}  // namespace spyre::test
+}  // namespace spyre::test::fast_faults_test

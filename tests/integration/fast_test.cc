@@ -7,7 +7,7 @@
 
 #include "tests/integration/program_fixture.h"
 
-namespace spyre::test {
+namespace spyre::test::fast_test {
 namespace {
 
 using nlohmann::json;
@@ -114,4 +114,4 @@ TEST_F(FastTest, CalibrationShowsItsErrorBesideTheTimedOne) {
 }
 
 }  // namespace
-}  // namespace spyre::test
+}  // namespace spyre::test::fast_test

@@ -7,7 +7,7 @@
 #include "tests/integration/program_fixture.h"
 #include "tests/paths.h"
 
-namespace spyre::cosim {
+namespace spyre::cosim::firmware_command_test {
 namespace {
 
 using ::testing::AllOf;
@@ -103,4 +103,4 @@ TEST_F(FirmwareCommand, AFlashFileOfAnotherKindIsRefused) {
 }
 
 }  // namespace
-}  // namespace spyre::cosim
+}  // namespace spyre::cosim::firmware_command_test

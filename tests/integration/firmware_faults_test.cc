@@ -10,7 +10,7 @@
 #include "tests/integration/program_fixture.h"
 #include "tests/paths.h"
 
-namespace spyre::cosim {
+namespace spyre::cosim::firmware_faults_test {
 namespace {
 
 using ::testing::AllOf;
@@ -91,4 +91,4 @@ TEST_F(FirmwareFaults, AFailedSelfTestSaysWhatTheLogSays) {
 }
 
 }  // namespace
-}  // namespace spyre::cosim
+}  // namespace spyre::cosim::firmware_faults_test

@@ -18,7 +18,7 @@
 #include "tests/card_choices.h"
 #include "tests/paths.h"
 
-namespace spyre::test {
+namespace spyre::test::firmware_update_test {
 namespace {
 
 using driver::BootInfo;
@@ -389,4 +389,4 @@ TEST(FirmwareUpdateRtl, AnotherProgramReallyRuns) {
 }
 
 }  // namespace
-}  // namespace spyre::test
+}  // namespace spyre::test::firmware_update_test

@@ -12,7 +12,7 @@
 #include "model/control/management.h"
 #include "tests/unit/cosim/gdb/gdb_client.h"
 
-namespace spyre::cosim {
+namespace spyre::cosim::gdb_sleep_test {
 namespace {
 
 class GdbSleepTest : public ::testing::Test,
@@ -101,4 +101,4 @@ TEST_F(GdbSleepTest, AConnectionThatBreaksWhileItSleepsIsADetach) {
 }
 
 }  // namespace
-}  // namespace spyre::cosim
+}  // namespace spyre::cosim::gdb_sleep_test

@@ -6,7 +6,7 @@
 #include "tests/integration/program_fixture.h"
 #include "tests/paths.h"
 
-namespace spyre::cosim {
+namespace spyre::cosim::gdb_test {
 namespace {
 
 using ::testing::AllOf;
@@ -132,4 +132,4 @@ TEST_F(Gdb, NeedsAProcessorToDebug) {
 }
 
 }  // namespace
-}  // namespace spyre::cosim
+}  // namespace spyre::cosim::gdb_test

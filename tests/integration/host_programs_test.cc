@@ -11,7 +11,7 @@
 #include "runtime/flex/runtime_context.h"
 #include "tests/unit/error_of.h"
 
-namespace spyre::cosim {
+namespace spyre::cosim::host_programs_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -115,4 +115,4 @@ TEST(HostProgramsAlone, OneProgramSeesTheTimesOfACardThatIsItsOwn) {
 }
 
 }  // namespace
-}  // namespace spyre::cosim
+}  // namespace spyre::cosim::host_programs_test

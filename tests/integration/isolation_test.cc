@@ -10,7 +10,7 @@
 #include "tests/card_choices.h"
 #include "tests/integration/card_fixture.h"
 
-namespace spyre::test {
+namespace spyre::test::isolation_test {
 namespace {
 
 // Both use LX of core 1 at address 0; the second one loads nothing there before it stores.
@@ -266,4 +266,4 @@ TEST_P(Scrubbing, AResetOfThePhysicalFunctionLeavesNobodyAnything) {
 INSTANTIATE_TEST_SUITE_P(Fidelity, Scrubbing, ::testing::Values("behavioural", "rtl"));
 
 }  // namespace
-}  // namespace spyre::test
+}  // namespace spyre::test::isolation_test

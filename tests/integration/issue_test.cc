@@ -15,7 +15,7 @@
 #include "tests/integration/out_dir.h"
 #include "tests/paths.h"
 
-namespace spyre::cosim {
+namespace spyre::cosim::issue_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -189,4 +189,4 @@ TEST(IssueByTaskGraph, FindsTheEdgesThatTheStreamsAreTold) {
 }
 
 }  // namespace
-}  // namespace spyre::cosim
+}  // namespace spyre::cosim::issue_test

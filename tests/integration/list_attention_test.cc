@@ -12,7 +12,7 @@
 #include "cosim/tensors/npy.h"
 #include "tests/integration/program_fixture.h"
 
-namespace spyre::cosim {
+namespace spyre::cosim::list_attention_test {
 namespace {
 
 struct Sizes {
@@ -145,4 +145,4 @@ TEST_F(ListAttentionRefuses, WhatIsNotClear) {
 }
 
 }  // namespace
-}  // namespace spyre::cosim
+}  // namespace spyre::cosim::list_attention_test

@@ -7,7 +7,7 @@
 
 #include "tests/integration/program_fixture.h"
 
-namespace spyre::test {
+namespace spyre::test::lx_report_test {
 namespace {
 
 using nlohmann::json;
@@ -89,4 +89,4 @@ TEST_F(LxReport, ATiledLaunchNamesItsTilesAndHoldsTheSameInEach) {
 }
 
 }  // namespace
-}  // namespace spyre::test
+}  // namespace spyre::test::lx_report_test

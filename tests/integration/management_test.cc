@@ -10,7 +10,7 @@
 #include "model/contract/program.h"
 #include "tests/card_choices.h"
 
-namespace spyre::test {
+namespace spyre::test::management_test {
 namespace {
 
 using bringup::RawQueue;
@@ -155,4 +155,4 @@ INSTANTIATE_TEST_SUITE_P(Firmware, Management, ::testing::Values("behavioural", 
                          [](const auto& fidelity) { return std::string(fidelity.param); });
 
 }  // namespace
-}  // namespace spyre::test
+}  // namespace spyre::test::management_test

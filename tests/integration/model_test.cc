@@ -18,7 +18,7 @@
 #include "tests/integration/program_fixture.h"
 #include "tests/paths.h"
 
-namespace spyre::cosim {
+namespace spyre::cosim::model_test {
 namespace {
 
 using nlohmann::json;
@@ -230,4 +230,4 @@ TEST_F(ModelRuns, AContextThatDoesNotFitIsRefusedBeforeAnythingRuns) {
 }
 
 }  // namespace
-}  // namespace spyre::cosim
+}  // namespace spyre::cosim::model_test

@@ -17,7 +17,7 @@
 #include "tests/integration/out_dir.h"
 #include "tests/unit/error_of.h"
 
-namespace spyre::cosim {
+namespace spyre::cosim::multi_card_test {
 namespace {
 
 using nlohmann::json;
@@ -159,4 +159,4 @@ TEST(MultiCard, WhatIsForOneCardIsRefused) {
 }
 
 }  // namespace
-}  // namespace spyre::cosim
+}  // namespace spyre::cosim::multi_card_test

@@ -12,7 +12,7 @@
 #include "tests/integration/card_fixture.h"
 #include "tests/unit/runtime/compiler/program_interpreter.h"
 
-namespace spyre::test {
+namespace spyre::test::multicast_programs_test {
 namespace {
 
 constexpr int kCores = 4;
@@ -198,7 +198,7 @@ TEST_F(MulticastPrograms, LeaveTheBytesOfACardThatCopiesAtOnce) {
     Program program = RandomProgram(fails);
     for (const flex::DeviceHandle& tensor : tensors)
       program.address_table.push_back(flex::ToDeviceVirtual(tensor));
-    compiler::testing::Memory memory;
+    compiler::harness::Memory memory;
     for (int64_t i = 0; i < kTensors; ++i) {
       const std::vector<uint8_t> data = Data();
       context_->DefaultStream().CopyToDevice(data.data(), tensors[i], kLx);
@@ -215,7 +215,7 @@ TEST_F(MulticastPrograms, LeaveTheBytesOfACardThatCopiesAtOnce) {
       continue;
     }
     context_->DefaultStream().Synchronize();
-    compiler::testing::Interpreter(program, memory, static_cast<uint32_t>(round)).Run();
+    compiler::harness::Interpreter(program, memory, static_cast<uint32_t>(round)).Run();
     for (int64_t i = kWork; i < kTensors; ++i) {
       const std::vector<uint8_t> result = Download<uint8_t>(tensors[i], kLx);
       const uint8_t* const expected = memory.At(program.address_table[i], kLx);
@@ -229,4 +229,4 @@ TEST_F(MulticastPrograms, LeaveTheBytesOfACardThatCopiesAtOnce) {
 }
 
 }  // namespace
-}  // namespace spyre::test
+}  // namespace spyre::test::multicast_programs_test

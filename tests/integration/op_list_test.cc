@@ -19,7 +19,7 @@
 #include "tests/integration/out_dir.h"
 #include "tests/paths.h"
 
-namespace spyre::cosim {
+namespace spyre::cosim::op_list_test {
 namespace {
 
 using ::testing::AllOf;
@@ -346,4 +346,4 @@ TEST(Hints, WhatTheyDoNotDivideIsSaidInTheReport) {
 }
 
 }  // namespace
-}  // namespace spyre::cosim
+}  // namespace spyre::cosim::op_list_test

@@ -31,7 +31,7 @@
 #include "cosim/session/session.h"
 #include "tests/paths.h"
 
-namespace spyre::cosim {
+namespace spyre::cosim::open_questions_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -323,4 +323,4 @@ TEST(OpenQuestions, EveryConfigurationIsARowOfTheDocument) {
 }
 
 }  // namespace
-}  // namespace spyre::cosim
+}  // namespace spyre::cosim::open_questions_test

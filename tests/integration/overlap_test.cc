@@ -20,7 +20,7 @@
 #include "tests/card_choices.h"
 #include "tests/integration/card_fixture.h"
 
-namespace spyre::test {
+namespace spyre::test::overlap_test {
 namespace {
 
 using runtime::Overlap;
@@ -266,4 +266,4 @@ TEST(OverlappedReduction, ByThePlanIsRefused) {
 }
 
 }  // namespace
-}  // namespace spyre::test
+}  // namespace spyre::test::overlap_test

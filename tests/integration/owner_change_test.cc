@@ -15,7 +15,7 @@
 #include "tests/card_choices.h"
 #include "tests/integration/card_fixture.h"
 
-namespace spyre::test {
+namespace spyre::test::owner_change_test {
 namespace {
 
 namespace config = model::config;
@@ -339,4 +339,4 @@ INSTANTIATE_TEST_SUITE_P(Order, MemoryTaken, ::testing::Values("serial", "pipeli
                          [](const auto& kind) { return std::string(kind.param); });
 
 }  // namespace
-}  // namespace spyre::test
+}  // namespace spyre::test::owner_change_test

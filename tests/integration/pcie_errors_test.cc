@@ -10,7 +10,7 @@
 #include "tests/integration/queue_by_hand.h"
 #include "tests/paths.h"
 
-namespace spyre::test {
+namespace spyre::test::pcie_errors_test {
 namespace {
 
 using cosim::ReadFault;
@@ -386,4 +386,4 @@ TEST(HotResetOfALostCard, BringsItBack) {
 }
 
 }  // namespace
-}  // namespace spyre::test
+}  // namespace spyre::test::pcie_errors_test

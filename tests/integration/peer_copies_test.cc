@@ -12,7 +12,7 @@
 #include "runtime/flex/runtime_context.h"
 #include "tests/unit/error_of.h"
 
-namespace spyre::test {
+namespace spyre::test::peer_copies_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -122,4 +122,4 @@ TEST(OneCard, HasNoPeers) {
 }
 
 }  // namespace
-}  // namespace spyre::test
+}  // namespace spyre::test::peer_copies_test

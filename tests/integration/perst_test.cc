@@ -7,7 +7,7 @@
 #include "model/card/card.h"
 #include "model/root_port/root_port.h"
 
-namespace spyre::model {
+namespace spyre::model::perst_test {
 namespace {
 
 constexpr uint64_t kEcam = 0xE000'0000, kBar0 = 0x40'0000'0000;
@@ -77,4 +77,4 @@ TEST(Perst, ACardInResetAnswersNothingAndComesUpAsAfterPowerOn) {
 }
 
 }  // namespace
-}  // namespace spyre::model
+}  // namespace spyre::model::perst_test

@@ -8,7 +8,7 @@
 
 #include "tests/integration/program_fixture.h"
 
-namespace spyre::test {
+namespace spyre::test::plans_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -144,4 +144,4 @@ TEST_F(Plans, CasesRunInProcessesOfTheirOwn) {
 }
 
 }  // namespace
-}  // namespace spyre::test
+}  // namespace spyre::test::plans_test

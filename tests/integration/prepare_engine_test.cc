@@ -12,7 +12,7 @@
 #include "tests/card_choices.h"
 #include "tests/integration/card_fixture.h"
 
-namespace spyre::test {
+namespace spyre::test::prepare_engine_test {
 namespace {
 
 using bringup::RawQueue;
@@ -306,4 +306,4 @@ TEST_P(PrepareEngine, ItsUnitsHaveStatisticsOfTheirOwn) {
 }
 
 }  // namespace
-}  // namespace spyre::test
+}  // namespace spyre::test::prepare_engine_test

@@ -9,7 +9,7 @@
 #include "model/contract/formats.h"
 #include "tests/integration/card_fixture.h"
 
-namespace spyre::test {
+namespace spyre::test::program_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -289,4 +289,4 @@ TEST_F(CardFixture, LxIsBoundedByTheUsablePart) {
 }
 
 }  // namespace
-}  // namespace spyre::test
+}  // namespace spyre::test::program_test

@@ -11,7 +11,7 @@
 #include "cosim/session/session.h"
 #include "tests/integration/parity/two_cards.h"
 
-namespace spyre::cosim {
+namespace spyre::cosim::pt_rtl_test {
 namespace {
 
 using Sets = std::vector<std::string>;
@@ -69,4 +69,4 @@ TEST(PtRtl, OfAnotherSizeThanTheTimedModelIsRefused) {
 }
 
 }  // namespace
-}  // namespace spyre::cosim
+}  // namespace spyre::cosim::pt_rtl_test

@@ -16,7 +16,7 @@
 #include "tests/integration/card_fixture.h"
 #include "tests/integration/out_dir.h"
 
-namespace spyre::cosim {
+namespace spyre::cosim::reduction_test {
 namespace {
 
 struct Case {
@@ -106,9 +106,9 @@ TEST(ReductionTilingRuns, NeedNoDataForTheirTimes) {
 }
 
 }  // namespace
-}  // namespace spyre::cosim
+}  // namespace spyre::cosim::reduction_test
 
-namespace spyre::test {
+namespace spyre::test::reduction_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -151,4 +151,4 @@ TEST_F(SharedCard, SumsInLxThatAnotherFunctionClearedAreReported) {
 }
 
 }  // namespace
-}  // namespace spyre::test
+}  // namespace spyre::test::reduction_test

@@ -11,7 +11,7 @@
 #include "tests/integration/program_fixture.h"
 #include "tests/paths.h"
 
-namespace spyre::cosim {
+namespace spyre::cosim::refusals_test {
 namespace {
 
 using ::testing::AllOf;
@@ -100,4 +100,4 @@ TEST_F(Refusals, AnEmptyConfigurationIsRefused) {
 }
 
 }  // namespace
-}  // namespace spyre::cosim
+}  // namespace spyre::cosim::refusals_test

@@ -8,7 +8,7 @@
 
 #include "tests/integration/program_fixture.h"
 
-namespace spyre::cosim {
+namespace spyre::cosim::replay_test {
 namespace {
 
 using nlohmann::json;
@@ -164,4 +164,4 @@ TEST_F(Replays, BadFilesAndKeysEndWithStatus2) {
 }
 
 }  // namespace
-}  // namespace spyre::cosim
+}  // namespace spyre::cosim::replay_test

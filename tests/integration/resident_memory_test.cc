@@ -12,7 +12,7 @@
 #include "tests/integration/card_fixture.h"
 #include "tests/paths.h"
 
-namespace spyre::test {
+namespace spyre::test::resident_memory_test {
 namespace {
 
 constexpr uint64_t kMiB = 1 << 20;
@@ -79,4 +79,4 @@ TEST(ResidentMemory, PageHasTheBounds) {
 }
 
 }  // namespace
-}  // namespace spyre::test
+}  // namespace spyre::test::resident_memory_test

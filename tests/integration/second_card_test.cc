@@ -4,7 +4,7 @@
 #include "cosim/host/child_process.h"
 #include "tests/integration/card_fixture.h"
 
-namespace spyre::test {
+namespace spyre::test::second_card_test {
 namespace {
 
 class SecondCard : public CardFixture {
@@ -90,4 +90,4 @@ TEST(SeveralCards, AnIdleNeighbourChangesNoTimes) {
 }
 
 }  // namespace
-}  // namespace spyre::test
+}  // namespace spyre::test::second_card_test

@@ -12,7 +12,7 @@
 #include "tests/integration/out_dir.h"
 #include "tests/paths.h"
 
-namespace spyre::cosim {
+namespace spyre::cosim::session_test {
 namespace {
 
 struct Case {
@@ -191,4 +191,4 @@ TEST(Session, ReportsEveryPhaseToTheListener) {
 }
 
 }  // namespace
-}  // namespace spyre::cosim
+}  // namespace spyre::cosim::session_test

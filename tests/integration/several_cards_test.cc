@@ -7,7 +7,7 @@
 #include "model/root_port/root_port.h"
 #include "tests/paths.h"
 
-namespace spyre::model {
+namespace spyre::model::several_cards_test {
 namespace {
 
 // A card with nothing but a processor and memory that answers nothing.
@@ -56,4 +56,4 @@ TEST(SeveralCardsInOneSimulation, ALostCardShowsItAtItsPortAndTheOtherWorksOn) {
 }
 
 }  // namespace
-}  // namespace spyre::model
+}  // namespace spyre::model::several_cards_test

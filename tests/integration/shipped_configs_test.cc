@@ -9,7 +9,7 @@
 
 #include "tests/integration/program_fixture.h"
 
-namespace spyre::test {
+namespace spyre::test::shipped_configs_test {
 namespace {
 
 using nlohmann::json;
@@ -111,4 +111,4 @@ INSTANTIATE_TEST_SUITE_P(Configs, ShippedConfigs, ::testing::ValuesIn(Names()),
                          [](const auto& test) { return test.param; });
 
 }  // namespace
-}  // namespace spyre::test
+}  // namespace spyre::test::shipped_configs_test

@@ -11,7 +11,7 @@
 
 #include "tests/integration/program_fixture.h"
 
-namespace spyre {
+namespace spyre::slurm_sweep_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -185,4 +185,4 @@ TEST_F(SlurmSweepTest, WrongOptionsAreRefusedBeforeAnythingIsSubmitted) {
 }
 
 }  // namespace
-}  // namespace spyre
+}  // namespace spyre::slurm_sweep_test

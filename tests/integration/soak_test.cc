@@ -4,7 +4,7 @@
 
 #include "tests/integration/program_fixture.h"
 
-namespace spyre::test {
+namespace spyre::test::soak_test {
 namespace {
 
 class Soak : public ProgramFixture {
@@ -69,4 +69,4 @@ TEST_F(Soak, SaysWhatTheCardCannotHave) {
 }
 
 }  // namespace
-}  // namespace spyre::test
+}  // namespace spyre::test::soak_test

@@ -10,7 +10,7 @@
 #include "traces/summary.h"
 #include "traces/trace_file.h"
 
-namespace spyre::test {
+namespace spyre::test::steps_test {
 namespace {
 
 // Twice: both cores load 8 KiB each (step 4); then core 0 alone negates its part (step 7). Tokens
@@ -145,4 +145,4 @@ TEST_F(StepsTest, AProgramWithoutMarksHasNoSteps) {
 }
 
 }  // namespace
-}  // namespace spyre::test
+}  // namespace spyre::test::steps_test

@@ -8,7 +8,7 @@
 #include "tests/card_choices.h"
 #include "tests/integration/card_fixture.h"
 
-namespace spyre::test {
+namespace spyre::test::stream_event_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -144,4 +144,4 @@ TEST_P(StreamEvents, LongChainsOverManyStreamsKeepTheirOrder) {
 }
 
 }  // namespace
-}  // namespace spyre::test
+}  // namespace spyre::test::stream_event_test

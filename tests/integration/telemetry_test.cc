@@ -12,7 +12,7 @@
 #include "tests/card_choices.h"
 #include "tests/integration/card_fixture.h"
 
-namespace spyre::test {
+namespace spyre::test::telemetry_test {
 namespace {
 
 using bringup::RawQueue;
@@ -397,4 +397,4 @@ TEST_F(Errors, APowerBrakeShowsInTheSensors) {
 }
 
 }  // namespace
-}  // namespace spyre::test
+}  // namespace spyre::test::telemetry_test

@@ -13,7 +13,7 @@
 #include "tests/integration/out_dir.h"
 #include "tests/unit/error_of.h"
 
-namespace spyre::cosim {
+namespace spyre::cosim::tenants_test {
 namespace {
 
 using nlohmann::json;
@@ -149,4 +149,4 @@ TEST(SeveralTenants, AreNotRecorded) {
 }
 
 }  // namespace
-}  // namespace spyre::cosim
+}  // namespace spyre::cosim::tenants_test

@@ -13,7 +13,7 @@
 #include "runtime/spyre/tensor_copy.h"
 #include "tests/integration/card_fixture.h"
 
-namespace spyre::test {
+namespace spyre::test::threads_test {
 namespace {
 
 constexpr int64_t kRows = 64;
@@ -83,4 +83,4 @@ TEST_F(ThreadsTest, TwoThreadsOnPipelinedHardwareGetTheirOwnSums) {
 }
 
 }  // namespace
-}  // namespace spyre::test
+}  // namespace spyre::test::threads_test

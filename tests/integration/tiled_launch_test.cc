@@ -19,7 +19,7 @@
 #include "tests/integration/card_fixture.h"
 #include "tests/integration/out_dir.h"
 
-namespace spyre::test {
+namespace spyre::test::tiled_launch_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -210,4 +210,4 @@ TEST_P(TiledOnCard, EveryWayGivesTheUntiledResultAndTouchesNothingElse) {
 }
 
 }  // namespace
-}  // namespace spyre::test
+}  // namespace spyre::test::tiled_launch_test

@@ -8,7 +8,7 @@
 #include "tests/card_choices.h"
 #include "tests/integration/tenants.h"
 
-namespace spyre::test {
+namespace spyre::test::time_limit_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -216,4 +216,4 @@ TEST_F(Tenants, TheUserOfAnEndlessProgramIsToldWhyAndTheOtherOneNothing) {
 }
 
 }  // namespace
-}  // namespace spyre::test
+}  // namespace spyre::test::time_limit_test

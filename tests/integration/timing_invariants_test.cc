@@ -10,7 +10,7 @@
 
 #include "tests/integration/program_fixture.h"
 
-namespace spyre::test {
+namespace spyre::test::timing_invariants_test {
 namespace {
 
 using nlohmann::json;
@@ -329,4 +329,4 @@ TEST_F(TimingInvariantsTest, DataMakesNoDifferenceToTimeForAnyKindOfOperation) {
 }
 
 }  // namespace
-}  // namespace spyre::test
+}  // namespace spyre::test::timing_invariants_test

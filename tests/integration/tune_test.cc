@@ -6,7 +6,7 @@
 
 #include "tests/integration/program_fixture.h"
 
-namespace spyre::test {
+namespace spyre::test::tune_test {
 namespace {
 
 using nlohmann::json;
@@ -198,4 +198,4 @@ TEST_F(TuneTest, TheAdviceIsTheLastLineOfTheSummary) {
 }
 
 }  // namespace
-}  // namespace spyre::test
+}  // namespace spyre::test::tune_test

@@ -13,7 +13,7 @@
 #include "tests/paths.h"
 #include "traces/trace_file.h"
 
-namespace spyre::cosim {
+namespace spyre::cosim::unfinished_runs_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -189,4 +189,4 @@ TEST_F(UnfinishedRuns, ADiskThatIsFullCostsTheTensorsAndNotTheReport) {
 }
 
 }  // namespace
-}  // namespace spyre::cosim
+}  // namespace spyre::cosim::unfinished_runs_test

@@ -12,7 +12,7 @@
 #include "tests/integration/card_fixture.h"
 #include "tests/unit/runtime/compiler/program_interpreter.h"
 
-namespace spyre::test {
+namespace spyre::test::vector_programs_test {
 namespace {
 
 constexpr int64_t kLx = 65536;
@@ -148,11 +148,11 @@ TEST_F(VectorProgramsTest, EveryInstructionDoesWhatItsDefinitionSays) {
     context_->DefaultStream().Launch(image);
     const std::vector<uint8_t> result = Download<uint8_t>(target, kLx);
 
-    compiler::testing::Memory memory;
+    compiler::harness::Memory memory;
     memory.Add(program.address_table[0], kLx);
     memory.Add(program.address_table[1], kLx);
     std::memcpy(memory.At(program.address_table[0], kLx), data.data(), kLx);
-    compiler::testing::Interpreter(program, memory, 1).Run();
+    compiler::harness::Interpreter(program, memory, 1).Run();
     const uint8_t* expected = memory.At(program.address_table[1], kLx);
     const std::vector<uint8_t> wanted(expected, expected + kLx);
     for (size_t byte = 0; byte < result.size(); ++byte) {
@@ -166,4 +166,4 @@ TEST_F(VectorProgramsTest, EveryInstructionDoesWhatItsDefinitionSays) {
 }
 
 }  // namespace
-}  // namespace spyre::test
+}  // namespace spyre::test::vector_programs_test

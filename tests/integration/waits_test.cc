@@ -7,7 +7,7 @@
 #include "tests/integration/card_fixture.h"
 #include "traces/critical_path.h"
 
-namespace spyre::test {
+namespace spyre::test::waits_test {
 namespace {
 
 using model::Loss;
@@ -145,4 +145,4 @@ TEST_F(Waits, AreCountedWithoutATraceToo) {
 }
 
 }  // namespace
-}  // namespace spyre::test
+}  // namespace spyre::test::waits_test

@@ -5,7 +5,7 @@
 #include "tests/integration/program_fixture.h"
 #include "tests/unit/model/rtl/fst_reader.h"
 
-namespace spyre::cosim {
+namespace spyre::cosim::waves_test {
 namespace {
 
 using model::test::FstFile;
@@ -108,4 +108,4 @@ TEST_F(WavesOfARun, NeedABlockInRtl) {
 }
 
 }  // namespace
-}  // namespace spyre::cosim
+}  // namespace spyre::cosim::waves_test

@@ -18,7 +18,7 @@
 #include "tests/integration/card_fixture.h"
 #include "tests/integration/client/client.h"
 
-namespace spyre::test {
+namespace spyre::test::workflow_test {
 namespace {
 
 using runtime::ExecutionPlan;
@@ -213,4 +213,4 @@ TEST_P(Workflow, LocationsOutsideAllocationsAndMisalignedOnesAreRefused) {
 }
 
 }  // namespace
-}  // namespace spyre::test
+}  // namespace spyre::test::workflow_test

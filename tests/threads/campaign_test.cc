@@ -22,7 +22,7 @@
 #include "tests/unit/driver/fake_card.h"
 #include "tests/unit/runtime/spyre/fake_kernel.h"
 
-namespace spyre::runtime {
+namespace spyre::runtime::campaign_test {
 namespace {
 
 using Bytes = std::vector<uint8_t>;
@@ -342,4 +342,4 @@ TEST_F(Campaign, OneThreadWithResets) { RunAll(1, 100); }
 TEST_F(Campaign, TwoThreadsThatShareAContext) { RunAll(2, 100); }
 
 }  // namespace
-}  // namespace spyre::runtime
+}  // namespace spyre::runtime::campaign_test

@@ -14,7 +14,7 @@
 #include "tests/unit/driver/fake_card.h"
 #include "traces/recorder.h"
 
-namespace spyre::flex {
+namespace spyre::flex::contexts_test {
 namespace {
 
 using test::FakeCard;
@@ -158,4 +158,4 @@ TEST(Contexts, CallbacksDoNotHoldTheRuntimesLock) {
 }
 
 }  // namespace
-}  // namespace spyre::flex
+}  // namespace spyre::flex::contexts_test

@@ -13,7 +13,7 @@
 #include "driver/queue_pair.h"
 #include "model/contract/control_block.h"
 
-namespace spyre::driver {
+namespace spyre::driver::torn_response_test {
 namespace {
 
 constexpr uint32_t kEntries = 16;
@@ -132,4 +132,4 @@ TEST(TornResponse, OneThatNeverBecomesWholeIsAFaultAfterABoundedTime) {
 }
 
 }  // namespace
-}  // namespace spyre::driver
+}  // namespace spyre::driver::torn_response_test

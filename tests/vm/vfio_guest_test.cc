@@ -20,7 +20,7 @@
 #include "driver/pci.h"
 #include "driver/vfio_transport.h"
 
-namespace spyre::driver {
+namespace spyre::driver::vfio_guest_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -255,4 +255,4 @@ TEST(VfioNvme, VirtualFunctionsComeAndGo) {
 }
 
 }  // namespace
-}  // namespace spyre::driver
+}  // namespace spyre::driver::vfio_guest_test

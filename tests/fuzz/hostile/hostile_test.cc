@@ -19,7 +19,7 @@
 #include "tests/fuzz/hostile/intruder.h"
 #include "tests/fuzz/hostile/tenant.h"
 
-namespace spyre::fuzz {
+namespace spyre::fuzz::hostile_test {
 namespace {
 
 using Kind = std::tuple<const char*, const char*, const char*>;  // control, management, concurrency
@@ -232,4 +232,4 @@ TEST_P(HostileFunction, TwoOfThemTogetherCanDoNoMore) {
 }
 
 }  // namespace
-}  // namespace spyre::fuzz
+}  // namespace spyre::fuzz::hostile_test

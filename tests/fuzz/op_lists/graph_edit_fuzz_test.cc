@@ -27,7 +27,7 @@
 #include "tests/fuzz/op_lists/random_chain.h"
 #include "tests/fuzz/op_lists/random_op_list.h"
 
-namespace spyre::fuzz {
+namespace spyre::fuzz::graph_edit_fuzz_test {
 namespace {
 
 using compiler::BundleDialect;
@@ -197,4 +197,4 @@ TEST(GraphEditFuzz, AnEditedGraphIsRefusedOrGivesTheValuesOfItsList) {
 }
 
 }  // namespace
-}  // namespace spyre::fuzz
+}  // namespace spyre::fuzz::graph_edit_fuzz_test

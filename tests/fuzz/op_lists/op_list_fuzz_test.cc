@@ -40,7 +40,7 @@
 #include "tests/fuzz/op_lists/random_reductions.h"
 #include "tests/unit/runtime/compiler/program_interpreter.h"
 
-namespace spyre::fuzz {
+namespace spyre::fuzz::op_list_fuzz_test {
 namespace {
 
 using compiler::Bundle;
@@ -229,7 +229,7 @@ class Trial {
     const compiler::Kernel kernel = compiler::GenerateBundleKernel(bundle, arguments, {});
     const std::vector<uint8_t> encoded = Encode(kernel.compute);
     Program program = Decode(encoded.data(), encoded.size());
-    compiler::testing::Memory memory;
+    compiler::harness::Memory memory;
     std::vector<uint64_t> base;
     for (size_t i = 0; i < images.size(); ++i) {
       base.push_back(SegmentAddress(static_cast<unsigned>(i % 7), 4096 + (uint64_t{1} << 30) * i));
@@ -239,7 +239,7 @@ class Trial {
     }
     if (kernel.pool_bytes > 0) memory.Add(kProgramBase + kernel.pool_offset, kernel.pool_bytes);
     try {
-      compiler::testing::Interpreter(program, memory, seed_).Run();
+      compiler::harness::Interpreter(program, memory, seed_).Run();
     } catch (const std::exception& error) {
       FAIL() << "the program: " << error.what();
     }
@@ -397,4 +397,4 @@ TEST(OpListFuzz, ReductionsInTilesGiveTheValuesOfTheList) {
 }
 
 }  // namespace
-}  // namespace spyre::fuzz
+}  // namespace spyre::fuzz::op_list_fuzz_test

@@ -24,7 +24,7 @@
 #include "tests/fuzz/op_lists/random_reductions.h"
 #include "tests/integration/program_fixture.h"
 
-namespace spyre::fuzz {
+namespace spyre::fuzz::whole_runs_test {
 namespace {
 
 using compiler::NamedGraph;
@@ -191,4 +191,4 @@ TEST_F(OpListRuns, TheStatusSaysWhetherTheOutputsAreRight) {
 }
 
 }  // namespace
-}  // namespace spyre::fuzz
+}  // namespace spyre::fuzz::whole_runs_test

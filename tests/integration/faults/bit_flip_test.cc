@@ -9,7 +9,7 @@
 
 #include "tests/integration/faults/faulted_run.h"
 
-namespace spyre::test {
+namespace spyre::test::bit_flip_test {
 namespace {
 
 // Seeds choose the bit; times are spread over the run of a PF, which has no setting up.
@@ -61,4 +61,4 @@ TEST(RtlBitFlip, OfThePtArrayIsFoundByTheComparisonIfItReachesAResult) {
 }
 
 }  // namespace
-}  // namespace spyre::test
+}  // namespace spyre::test::bit_flip_test

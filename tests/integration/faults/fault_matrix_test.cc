@@ -11,7 +11,7 @@
 #include "model/fault/fault_kind.h"
 #include "tests/integration/faults/faulted_run.h"
 
-namespace spyre::test {
+namespace spyre::test::fault_matrix_test {
 namespace {
 
 using model::FaultKind;
@@ -181,4 +181,4 @@ TEST(FaultThatNeverStrikes, IsNamed) {
 }
 
 }  // namespace
-}  // namespace spyre::test
+}  // namespace spyre::test::fault_matrix_test

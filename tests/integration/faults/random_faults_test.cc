@@ -13,7 +13,7 @@
 #include "model/fault/fault_kind.h"
 #include "tests/integration/faults/faulted_run.h"
 
-namespace spyre::test {
+namespace spyre::test::random_faults_test {
 namespace {
 
 constexpr int kCores = 4;
@@ -108,4 +108,4 @@ TEST(RandomFaults, EndEveryRunAndNeverPassWrongBytesForRight) {
 }
 
 }  // namespace
-}  // namespace spyre::test
+}  // namespace spyre::test::random_faults_test

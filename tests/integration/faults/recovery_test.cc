@@ -15,7 +15,7 @@
 #include "tests/card_choices.h"
 #include "tests/integration/card_fixture.h"
 
-namespace spyre::test {
+namespace spyre::test::recovery_test {
 namespace {
 
 using model::FaultKind;
@@ -263,4 +263,4 @@ TEST_F(FaultFixture, AnImageThatHasLostABitIsNotBootedAgain) {
 }
 
 }  // namespace
-}  // namespace spyre::test
+}  // namespace spyre::test::recovery_test

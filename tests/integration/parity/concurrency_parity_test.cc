@@ -18,7 +18,7 @@
 #include "tests/integration/parity/two_cards.h"
 #include "tests/integration/tenants.h"
 
-namespace spyre::test {
+namespace spyre::test::concurrency_parity_test {
 namespace {
 
 constexpr unsigned kFunctions = 3;
@@ -146,4 +146,4 @@ TEST_P(ConcurrencyParity, RandomWorkOfSeveralFunctionsLeavesTheBytesOfArrays) {
 INSTANTIATE_TEST_SUITE_P(Seeds, ConcurrencyParity, ::testing::Range(1u, 4u));
 
 }  // namespace
-}  // namespace spyre::test
+}  // namespace spyre::test::concurrency_parity_test

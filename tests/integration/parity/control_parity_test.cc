@@ -15,7 +15,7 @@
 #include "tests/integration/parity/random_host.h"
 #include "tests/integration/parity/two_cards.h"
 
-namespace spyre::test {
+namespace spyre::test::control_parity_test {
 namespace {
 
 using bringup::RawQueue;
@@ -155,4 +155,4 @@ TEST_F(ControlParity, StepsOfAnOperationTakeTheSameTimeWithinEightClocks) {
 }
 
 }  // namespace
-}  // namespace spyre::test
+}  // namespace spyre::test::control_parity_test

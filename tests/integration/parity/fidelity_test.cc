@@ -19,7 +19,7 @@
 #include "tests/integration/parity/two_cards.h"
 #include "tests/paths.h"
 
-namespace spyre::test {
+namespace spyre::test::fidelity_test {
 namespace {
 
 using cosim::RunConfig;
@@ -191,4 +191,4 @@ INSTANTIATE_TEST_SUITE_P(Seeds, ManagementParity,
                                             ::testing::Range(1u, 5u)));
 
 }  // namespace
-}  // namespace spyre::test
+}  // namespace spyre::test::fidelity_test

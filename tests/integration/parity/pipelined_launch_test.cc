@@ -24,7 +24,7 @@
 #include "tests/card_choices.h"
 #include "tests/integration/parity/two_cards.h"
 
-namespace spyre::test {
+namespace spyre::test::pipelined_launch_test {
 namespace {
 
 using flex::CompletedOperation;
@@ -159,4 +159,4 @@ INSTANTIATE_TEST_SUITE_P(Card, PipelinedLaunch,
                                             ::testing::Values("pipelined", "concurrent")));
 
 }  // namespace
-}  // namespace spyre::test
+}  // namespace spyre::test::pipelined_launch_test

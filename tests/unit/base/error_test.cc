@@ -7,7 +7,7 @@
 
 #include "tests/unit/error_of.h"
 
-namespace spyre {
+namespace spyre::error_test {
 namespace {
 
 TEST(Error, CarriesItsDataBesideTheSentence) {
@@ -41,4 +41,4 @@ TEST(Error, FurtherUpThePlaceIsPutInFrontAndTheDataStays) {
 }
 
 }  // namespace
-}  // namespace spyre
+}  // namespace spyre::error_test

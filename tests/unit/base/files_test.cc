@@ -14,7 +14,7 @@
 #include "base/json_reader.h"
 #include "tests/unit/huge_file.h"
 
-namespace spyre {
+namespace spyre::files_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -124,4 +124,4 @@ TEST(LineReader, RefusesALineWithoutEndBeforeItTakesMemory) {
 }
 
 }  // namespace
-}  // namespace spyre
+}  // namespace spyre::files_test

@@ -7,7 +7,7 @@
 
 #include "base/error.h"
 
-namespace spyre {
+namespace spyre::module_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -50,4 +50,4 @@ TEST(Module, AnErrorThatItThrowsIsCaughtByItsType) {
 }
 
 }  // namespace
-}  // namespace spyre
+}  // namespace spyre::module_test

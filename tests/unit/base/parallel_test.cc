@@ -7,7 +7,7 @@
 #include <csignal>
 #include <vector>
 
-namespace spyre::cosim {
+namespace spyre::cosim::parallel_test {
 namespace {
 
 TEST(ParallelFor, DoesEveryIndexOnceInPartsOfWholeGrains) {
@@ -37,4 +37,4 @@ TEST(ParallelFor, AnInterruptionEndsItBetweenParts) {
 }
 
 }  // namespace
-}  // namespace spyre::cosim
+}  // namespace spyre::cosim::parallel_test

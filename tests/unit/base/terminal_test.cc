@@ -5,7 +5,7 @@
 
 #include <cstdlib>
 
-namespace spyre {
+namespace spyre::terminal_test {
 namespace {
 
 constexpr int kNoTerminal = -1;
@@ -58,4 +58,4 @@ TEST(Terminal, ColumnsCountCharactersNotBytes) {
 }
 
 }  // namespace
-}  // namespace spyre
+}  // namespace spyre::terminal_test

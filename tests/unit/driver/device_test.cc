@@ -12,7 +12,7 @@
 #include "tests/unit/driver/fake_card.h"
 #include "tests/unit/error_of.h"
 
-namespace spyre::driver {
+namespace spyre::driver::device_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -234,4 +234,4 @@ TEST(Device, AFunctionThatIsOpenIsNotOpenedAgain) {
 }
 
 }  // namespace
-}  // namespace spyre::driver
+}  // namespace spyre::driver::device_test

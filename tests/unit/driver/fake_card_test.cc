@@ -11,7 +11,7 @@
 
 #include "driver/device.h"
 
-namespace spyre::test {
+namespace spyre::test::fake_card_test {
 namespace {
 
 using Answer = std::pair<uint64_t, Status>;  // of a sequence number
@@ -75,4 +75,4 @@ TEST_F(FakeCardOrder, ABarrierBehindAHeldOperationHoldsWhatFollows) {
 }
 
 }  // namespace
-}  // namespace spyre::test
+}  // namespace spyre::test::fake_card_test

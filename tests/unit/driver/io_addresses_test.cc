@@ -11,7 +11,7 @@
 
 #include "base/error.h"
 
-namespace spyre::driver {
+namespace spyre::driver::io_addresses_test {
 namespace {
 
 constexpr uint64_t kPage = 4096;
@@ -96,4 +96,4 @@ TEST(IoAddressesTest, AgreesWithAListOfPages) {
 }
 
 }  // namespace
-}  // namespace spyre::driver
+}  // namespace spyre::driver::io_addresses_test

@@ -10,7 +10,7 @@
 #include "model/contract/control_block.h"
 #include "tests/unit/driver/fake_card.h"
 
-namespace spyre::driver {
+namespace spyre::driver::queue_pair_test {
 namespace {
 
 using test::FakeCard;
@@ -339,4 +339,4 @@ TEST(QueuePair, HostSlicesAreRecorded) {
 }
 
 }  // namespace
-}  // namespace spyre::driver
+}  // namespace spyre::driver::queue_pair_test

@@ -15,7 +15,7 @@
 #include "base/error.h"
 #include "driver/pci_sysfs.h"
 
-namespace spyre::driver {
+namespace spyre::driver::vfio_transport_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -118,4 +118,4 @@ TEST(VfTokenTest, IsAUuid) {
 }
 
 }  // namespace
-}  // namespace spyre::driver
+}  // namespace spyre::driver::vfio_transport_test

@@ -7,7 +7,7 @@
 
 #include "base/error.h"
 
-namespace spyre::driver {
+namespace spyre::driver::vpd_test {
 namespace {
 
 std::vector<uint8_t> Bytes(const std::string& text) { return {text.begin(), text.end()}; }
@@ -61,4 +61,4 @@ TEST(VpdOfACard, ThatEndsNowhereOrIsSomethingElseIsRefused) {
 }
 
 }  // namespace
-}  // namespace spyre::driver
+}  // namespace spyre::driver::vpd_test

@@ -2,7 +2,7 @@
 // Boot, self-test, service order, watchdog, heartbeat.
 #include "tests/unit/firmware/fake_bus.h"
 
-namespace spyre::firmware {
+namespace spyre::firmware::boot_test {
 namespace {
 
 TEST(FirmwareBoot, IsReadyAndTellsVersionAndCapabilities) {
@@ -132,4 +132,4 @@ TEST(FirmwareReset, OfThePfTakesBackWhatVirtualFunctionsHave) {
 }
 
 }  // namespace
-}  // namespace spyre::firmware
+}  // namespace spyre::firmware::boot_test

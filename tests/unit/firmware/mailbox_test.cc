@@ -2,7 +2,7 @@
 // Mailbox, telemetry counters, error log.
 #include "tests/unit/firmware/fake_bus.h"
 
-namespace spyre::firmware {
+namespace spyre::firmware::mailbox_test {
 namespace {
 
 constexpr uint32_t kRecords = 64;
@@ -213,4 +213,4 @@ TEST_F(FirmwareMailbox, ClearedRecordsAreGoneAndSharesAreFree) {
 }
 
 }  // namespace
-}  // namespace spyre::firmware
+}  // namespace spyre::firmware::mailbox_test

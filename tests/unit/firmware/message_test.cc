@@ -8,7 +8,7 @@
 #include "tests/unit/firmware/fake_bus.h"
 #include "tests/unit/firmware/translated.h"
 
-namespace spyre::firmware {
+namespace spyre::firmware::message_test {
 namespace {
 
 const Range kRegion0{4 * kGiB, kGiB};
@@ -199,4 +199,4 @@ RC_GTEST_FIXTURE_PROP(FirmwareMessage, RandomOnesAnswerAsTheReference, ()) {
 }
 
 }  // namespace
-}  // namespace spyre::firmware
+}  // namespace spyre::firmware::message_test

@@ -5,7 +5,7 @@
 #include "model/contract/memory_map.h"
 #include "tests/unit/firmware/fake_bus.h"
 
-namespace spyre::firmware {
+namespace spyre::firmware::regions_test {
 namespace {
 
 constexpr AdminCommand kRegionCommands[] = {AdminCommand::ASSIGN,   AdminCommand::RELEASE,
@@ -297,4 +297,4 @@ RC_GTEST_PROP(FirmwareRegionsRandom, AnswersAndTableAreThoseOfTheReference, ()) 
 }
 
 }  // namespace
-}  // namespace spyre::firmware
+}  // namespace spyre::firmware::regions_test

@@ -7,7 +7,7 @@
 #include <sstream>
 #include <stdexcept>
 
-namespace spyre::firmware {
+namespace spyre::firmware::stack_depth_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -95,4 +95,4 @@ TEST(StackDepth, ACallOutOfTheListingIsAnError) {
 }
 
 }  // namespace
-}  // namespace spyre::firmware
+}  // namespace spyre::firmware::stack_depth_test

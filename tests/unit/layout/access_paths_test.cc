@@ -14,6 +14,7 @@
 
 #include "tests/paths.h"
 
+namespace spyre::access_paths_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -75,3 +76,4 @@ TEST(AccessPaths, RegistersAndConfigurationSpaceAreReachedThroughTheEndpoint) {
 }
 
 }  // namespace
+}  // namespace spyre::access_paths_test

@@ -18,6 +18,7 @@
 
 #include "tests/paths.h"
 
+namespace spyre::layout_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -209,3 +210,4 @@ TEST(Layout, TheDescriptionOfTheArchitectureShowsTheArrowsAsTheyAre) {
 }
 
 }  // namespace
+}  // namespace spyre::layout_test

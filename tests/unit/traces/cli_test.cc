@@ -16,7 +16,7 @@
 #include "traces/export/export_command.h"
 #include "traces/run_results.h"
 
-namespace spyre::trace {
+namespace spyre::trace::cli_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -181,4 +181,4 @@ TEST_F(TraceCommand, BadFilesHaveStatus2AndAreNamed) {
 }
 
 }  // namespace
-}  // namespace spyre::trace
+}  // namespace spyre::trace::cli_test

@@ -10,7 +10,7 @@
 #include "tests/unit/traces/sample_trace.h"
 #include "traces/summary.h"
 
-namespace spyre::trace {
+namespace spyre::trace::critical_path_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -235,4 +235,4 @@ TEST(Summary, WaitsAreNotBusyTime) {
 }
 
 }  // namespace
-}  // namespace spyre::trace
+}  // namespace spyre::trace::critical_path_test

@@ -7,7 +7,7 @@
 
 #include "tests/unit/traces/sample_trace.h"
 
-namespace spyre::trace {
+namespace spyre::trace::diff_explain_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -62,4 +62,4 @@ TEST(DiffExplain, KernelsAreMatchedByNameAndOrder) {
 }
 
 }  // namespace
-}  // namespace spyre::trace
+}  // namespace spyre::trace::diff_explain_test

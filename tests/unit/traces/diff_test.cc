@@ -8,7 +8,7 @@
 
 #include "tests/unit/traces/sample_trace.h"
 
-namespace spyre::trace {
+namespace spyre::trace::diff_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -84,4 +84,4 @@ TEST(Diff, IsSymmetric) {
 }
 
 }  // namespace
-}  // namespace spyre::trace
+}  // namespace spyre::trace::diff_test

@@ -16,7 +16,7 @@
 #include "traces/cli.h"
 #include "traces/export/export_command.h"
 
-namespace spyre::trace {
+namespace spyre::trace::hostile_file_test {
 namespace {
 
 using ::testing::AllOf;
@@ -195,4 +195,4 @@ TEST_F(HostileFile, AFileThatIsMostlyAHoleTakesNoMemory) {
 }
 
 }  // namespace
-}  // namespace spyre::trace
+}  // namespace spyre::trace::hostile_file_test

@@ -6,7 +6,7 @@
 
 #include <nlohmann/json.hpp>
 
-namespace spyre::trace {
+namespace spyre::trace::lx_occupancy_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -84,4 +84,4 @@ TEST(LxOccupancy, TakesWhatAForgedTraceSays) {
 }
 
 }  // namespace
-}  // namespace spyre::trace
+}  // namespace spyre::trace::lx_occupancy_test

@@ -5,7 +5,7 @@
 
 #include <set>
 
-namespace spyre::trace {
+namespace spyre::trace::path_causes_test {
 namespace {
 
 uint64_t& Of(PathTimes& path, Cause cause) { return path[static_cast<size_t>(cause)]; }
@@ -49,4 +49,4 @@ TEST(PathCauses, EveryCauseHasANameOfItsOwnAndAResourceWithWords) {
 }
 
 }  // namespace
-}  // namespace spyre::trace
+}  // namespace spyre::trace::path_causes_test

@@ -8,7 +8,7 @@
 
 #include "tests/unit/traces/sample_trace.h"
 
-namespace spyre::trace {
+namespace spyre::trace::query_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -63,4 +63,4 @@ TEST(Query, PrintsExactTimes) {
 }
 
 }  // namespace
-}  // namespace spyre::trace
+}  // namespace spyre::trace::query_test

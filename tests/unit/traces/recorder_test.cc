@@ -12,7 +12,7 @@
 #include "tests/unit/traces/sample_trace.h"
 #include "traces/text.h"
 
-namespace spyre::trace {
+namespace spyre::trace::recorder_test {
 namespace {
 
 TEST(Recorder, KeepsRecordsInOrderWithTheirTracksAndNames) {
@@ -197,4 +197,4 @@ TEST(Recorder, ThreadsMayRecordAtTheSameTime) {
 }
 
 }  // namespace
-}  // namespace spyre::trace
+}  // namespace spyre::trace::recorder_test

@@ -12,7 +12,7 @@
 #include "tests/unit/traces/sample_trace.h"
 #include "traces/run_results.h"
 
-namespace spyre::trace {
+namespace spyre::trace::report_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -254,4 +254,4 @@ TEST(Report, EndsOnTheLongestPossibleRun) {
 }
 
 }  // namespace
-}  // namespace spyre::trace
+}  // namespace spyre::trace::report_test

@@ -10,7 +10,7 @@
 #include "traces/summary.h"
 #include "traces/trace_block.h"
 
-namespace spyre::trace {
+namespace spyre::trace::run_results_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -119,4 +119,4 @@ TEST(RunResults, ACriticalPathShowsTheCausesThatTheRunMeasured) {
 }
 
 }  // namespace
-}  // namespace spyre::trace
+}  // namespace spyre::trace::run_results_test

@@ -9,7 +9,7 @@
 #include "tests/unit/traces/sample_trace.h"
 #include "traces/intervals.h"
 
-namespace spyre::trace {
+namespace spyre::trace::summary_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -201,4 +201,4 @@ TEST(Summary, SurvivesTheLargestTimes) {
 }
 
 }  // namespace
-}  // namespace spyre::trace
+}  // namespace spyre::trace::summary_test

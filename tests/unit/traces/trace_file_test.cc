@@ -14,7 +14,7 @@
 #include "tests/unit/traces/sample_trace.h"
 #include "tests/unit/traces/trace_blocks.h"
 
-namespace spyre::trace {
+namespace spyre::trace::trace_file_test {
 namespace {
 
 using ::testing::AllOf;
@@ -286,4 +286,4 @@ TEST(TraceFile, MetadataMustBeAJsonObject) {
 }
 
 }  // namespace
-}  // namespace spyre::trace
+}  // namespace spyre::trace::trace_file_test

@@ -12,7 +12,7 @@
 #include "tests/unit/traces/trace_blocks.h"
 #include "traces/trace_file.h"
 
-namespace spyre::trace {
+namespace spyre::trace::trace_writer_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -151,4 +151,4 @@ TEST_F(TraceWriterTest, MetadataMustBeAJsonObject) {
 }
 
 }  // namespace
-}  // namespace spyre::trace
+}  // namespace spyre::trace::trace_writer_test

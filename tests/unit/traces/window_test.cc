@@ -15,7 +15,7 @@
 #include "traces/query.h"
 #include "traces/summary.h"
 
-namespace spyre::trace {
+namespace spyre::trace::window_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -244,4 +244,4 @@ TEST(WindowOfTheReport, HoldsTheTimelineToo) {
 }
 
 }  // namespace
-}  // namespace spyre::trace
+}  // namespace spyre::trace::window_test

@@ -8,7 +8,7 @@
 #include "base/error.h"
 #include "tests/unit/base/command_line/sample_command_line.h"
 
-namespace spyre::command_line {
+namespace spyre::command_line::parse_test {
 namespace {
 
 using ::testing::AllOf;
@@ -143,4 +143,4 @@ TEST_F(ParseTest, HelpShowsEverythingAndFitsTheWidth) {
 }
 
 }  // namespace
-}  // namespace spyre::command_line
+}  // namespace spyre::command_line::parse_test

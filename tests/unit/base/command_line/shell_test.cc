@@ -13,7 +13,7 @@
 #include "base/command_line/man_page.h"
 #include "tests/unit/base/command_line/sample_command_line.h"
 
-namespace spyre::command_line {
+namespace spyre::command_line::shell_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -144,4 +144,4 @@ TEST_F(ShellTest, TheManualPageOfAProgramWithoutCommandsHasItsOptions) {
 }
 
 }  // namespace
-}  // namespace spyre::command_line
+}  // namespace spyre::command_line::shell_test

@@ -6,7 +6,7 @@
 
 #include <nlohmann/json.hpp>
 
-namespace spyre::bringup {
+namespace spyre::bringup::board_report_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -58,4 +58,4 @@ TEST(BoardReport, MarksAFigureThatIsOutsideOfItsLimits) {
 }
 
 }  // namespace
-}  // namespace spyre::bringup
+}  // namespace spyre::bringup::board_report_test

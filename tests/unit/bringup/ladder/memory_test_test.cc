@@ -9,7 +9,7 @@
 #include <functional>
 #include <random>
 
-namespace spyre::bringup {
+namespace spyre::bringup::memory_test_test {
 namespace {
 
 constexpr size_t kBytes = 8192;
@@ -152,4 +152,4 @@ TEST(MemoryTest, WalkingBitsFindsLinesThatAreTiedTogether) {
 }
 
 }  // namespace
-}  // namespace spyre::bringup
+}  // namespace spyre::bringup::memory_test_test

@@ -6,7 +6,7 @@
 
 #include <nlohmann/json.hpp>
 
-namespace spyre::bringup {
+namespace spyre::bringup::results_json_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -74,4 +74,4 @@ TEST(Junit, TextIsEscapedAndWhatXmlCannotHoldIsReplaced) {
 }
 
 }  // namespace
-}  // namespace spyre::bringup
+}  // namespace spyre::bringup::results_json_test

@@ -4,7 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace spyre::bringup {
+namespace spyre::bringup::results_text_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -55,4 +55,4 @@ TEST(ResultsText, TheSummaryHasARowForEachRung) {
 }
 
 }  // namespace
-}  // namespace spyre::bringup
+}  // namespace spyre::bringup::results_text_test

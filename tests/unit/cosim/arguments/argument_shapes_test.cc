@@ -8,7 +8,7 @@
 
 #include "base/error.h"
 
-namespace spyre::cosim {
+namespace spyre::cosim::argument_shapes_test {
 namespace {
 
 using testing::HasSubstr;
@@ -50,4 +50,4 @@ TEST(TiledArguments, TheExampleOfTheDocumentIsToldWhatIsWrongWithIt) {
 }
 
 }  // namespace
-}  // namespace spyre::cosim
+}  // namespace spyre::cosim::argument_shapes_test

@@ -6,7 +6,7 @@
 
 #include "tests/unit/cosim/reference/bundle_builder.h"
 
-namespace spyre::cosim {
+namespace spyre::cosim::bundle_shapes_test {
 namespace {
 
 TEST(ImagesOfArguments, HaveARowForEachStickAndATypeThatHoldsEveryElement) {
@@ -43,4 +43,4 @@ TEST(ImagesOfArguments, AnArgumentThatNothingUsesIsOneStick) {
 }
 
 }  // namespace
-}  // namespace spyre::cosim
+}  // namespace spyre::cosim::bundle_shapes_test

@@ -9,7 +9,7 @@
 #include "base/error.h"
 #include "cosim/calibrate/calibrate_report.h"
 
-namespace spyre::cosim {
+namespace spyre::cosim::calibrate_test {
 namespace {
 
 using ::testing::AllOf;
@@ -271,4 +271,4 @@ TEST(CalibrationReport, TextSaysWhyAPointFailed) {
 }
 
 }  // namespace
-}  // namespace spyre::cosim
+}  // namespace spyre::cosim::calibrate_test

@@ -13,7 +13,7 @@
 #include "base/error.h"
 #include "model/memory/address_map.h"
 
-namespace spyre::cosim {
+namespace spyre::cosim::memory_command_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -220,4 +220,4 @@ TEST(LatencyHistogram, PercentilesAreExactToOnePercent) {
 }
 
 }  // namespace
-}  // namespace spyre::cosim
+}  // namespace spyre::cosim::memory_command_test

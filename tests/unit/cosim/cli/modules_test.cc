@@ -8,7 +8,7 @@
 #include <filesystem>
 #include <fstream>
 
-namespace spyre::cosim {
+namespace spyre::cosim::modules_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -34,4 +34,4 @@ TEST(Modules, ABundleNeedsTheReaderOfMlirIfItHasABundleMlir) {
 }
 
 }  // namespace
-}  // namespace spyre::cosim
+}  // namespace spyre::cosim::modules_test

@@ -12,7 +12,7 @@
 
 #include "base/error.h"
 
-namespace spyre::cosim {
+namespace spyre::cosim::opt_command_test {
 namespace {
 
 using ::testing::AllOf;
@@ -119,4 +119,4 @@ TEST(OptCommand, TheListNamesEveryPass) {
 }
 
 }  // namespace
-}  // namespace spyre::cosim
+}  // namespace spyre::cosim::opt_command_test

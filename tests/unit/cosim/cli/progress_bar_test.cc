@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-namespace spyre::cosim {
+namespace spyre::cosim::progress_bar_test {
 namespace {
 
 TEST(ProgressText, ShowsThePhaseAndHowMuchOfItIsDone) {
@@ -23,4 +23,4 @@ TEST(ProgressText, FitsTheTerminal) {
 }
 
 }  // namespace
-}  // namespace spyre::cosim
+}  // namespace spyre::cosim::progress_bar_test

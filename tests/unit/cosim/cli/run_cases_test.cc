@@ -15,7 +15,7 @@
 #include "base/error.h"
 #include "runtime/compiler/ir/ir.h"
 
-namespace spyre::cosim {
+namespace spyre::cosim::run_cases_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -146,4 +146,4 @@ TEST_F(RunCasesTest, FilesOfInputsAreThoseBesideTheFileOfCases) {
 TEST_F(RunCasesTest, AFileWithoutCasesIsRefused) { EXPECT_THROW(Run({"", " "}, Passed), Error); }
 
 }  // namespace
-}  // namespace spyre::cosim
+}  // namespace spyre::cosim::run_cases_test

@@ -13,7 +13,7 @@
 #include "tests/unit/model/common/elf_writer.h"
 #include "tests/unit/model/rtl/rv32/rv32_assembler.h"
 
-namespace spyre::cosim {
+namespace spyre::cosim::rvtest_command_test {
 namespace {
 
 using namespace model::rv32;  // the assembler
@@ -142,4 +142,4 @@ TEST_F(RvtestCommandTest, ACorruptImageIsBadInputBeforeAnythingRuns) {
 }
 
 }  // namespace
-}  // namespace spyre::cosim
+}  // namespace spyre::cosim::rvtest_command_test

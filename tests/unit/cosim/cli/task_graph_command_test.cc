@@ -17,7 +17,7 @@
 #include "tests/paths.h"
 #include "traces/trace_file.h"
 
-namespace spyre::cosim {
+namespace spyre::cosim::task_graph_command_test {
 namespace {
 
 using nlohmann::json;
@@ -312,4 +312,4 @@ TEST(GraphCommand, WritesATraceOfTheProject) {
 }
 
 }  // namespace
-}  // namespace spyre::cosim
+}  // namespace spyre::cosim::task_graph_command_test

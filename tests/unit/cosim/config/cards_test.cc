@@ -7,7 +7,7 @@
 
 #include "tests/unit/error_of.h"
 
-namespace spyre::cosim {
+namespace spyre::cosim::cards_test {
 namespace {
 
 using ::testing::AllOf;
@@ -57,4 +57,4 @@ TEST(Cards, ThatContradictOtherKeysAreRefused) {
 }
 
 }  // namespace
-}  // namespace spyre::cosim
+}  // namespace spyre::cosim::cards_test

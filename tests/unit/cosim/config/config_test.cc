@@ -16,7 +16,7 @@
 #include "tests/paths.h"
 #include "tests/unit/error_of.h"
 
-namespace spyre::cosim {
+namespace spyre::cosim::config_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -392,4 +392,4 @@ TEST(Config, CommentsAndStringsDoNotNest) {
 }
 
 }  // namespace
-}  // namespace spyre::cosim
+}  // namespace spyre::cosim::config_test

@@ -11,7 +11,7 @@
 #include "cosim/config/config.h"
 #include "model/fault/fault_kind.h"
 
-namespace spyre::cosim {
+namespace spyre::cosim::fault_tables_test {
 namespace {
 
 using model::FaultKind;
@@ -135,4 +135,4 @@ TEST(FaultTables, TheEffectiveConfigurationReadsBackToTheSame) {
 }
 
 }  // namespace
-}  // namespace spyre::cosim
+}  // namespace spyre::cosim::fault_tables_test

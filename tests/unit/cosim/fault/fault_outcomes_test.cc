@@ -4,7 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace spyre::cosim {
+namespace spyre::cosim::fault_outcomes_test {
 namespace {
 
 using model::FaultEvent;
@@ -89,4 +89,4 @@ TEST(FaultOutcomes, AFaultThatNeverStruckIsNamedLast) {
 }
 
 }  // namespace
-}  // namespace spyre::cosim
+}  // namespace spyre::cosim::fault_outcomes_test

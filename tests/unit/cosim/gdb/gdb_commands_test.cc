@@ -10,7 +10,7 @@
 #include "cosim/gdb/gdb_packet.h"
 #include "tests/unit/cosim/gdb/fake_processor.h"
 
-namespace spyre::cosim {
+namespace spyre::cosim::gdb_commands_test {
 namespace {
 
 using model::Debugger;
@@ -252,4 +252,4 @@ RC_GTEST_PROP(GdbPackets, SurviveAnyBytes, (const std::string& bytes)) {
 }
 
 }  // namespace
-}  // namespace spyre::cosim
+}  // namespace spyre::cosim::gdb_commands_test

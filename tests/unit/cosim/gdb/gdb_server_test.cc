@@ -14,7 +14,7 @@
 #include "tests/unit/cosim/gdb/fake_processor.h"
 #include "tests/unit/cosim/gdb/gdb_client.h"
 
-namespace spyre::cosim {
+namespace spyre::cosim::gdb_server_test {
 namespace {
 
 using test::FakeProcessor;
@@ -178,4 +178,4 @@ TEST(GdbServer, NobodyConnectedWantsNoStop) {
 }
 
 }  // namespace
-}  // namespace spyre::cosim
+}  // namespace spyre::cosim::gdb_server_test

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-namespace spyre::cosim {
+namespace spyre::cosim::child_process_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -81,4 +81,4 @@ TEST(ChildProcess, OneThatDiesLeavesTheOthersTheirResults) {
 }
 
 }  // namespace
-}  // namespace spyre::cosim
+}  // namespace spyre::cosim::child_process_test

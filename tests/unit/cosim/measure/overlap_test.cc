@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-namespace spyre::cosim {
+namespace spyre::cosim::overlap_test {
 namespace {
 
 TEST(Overlap, OfNothingIsNothing) {
@@ -40,4 +40,4 @@ TEST(Overlap, SpansThatTouchDoNotOverlapAndEmptyOnesAreNothing) {
 }
 
 }  // namespace
-}  // namespace spyre::cosim
+}  // namespace spyre::cosim::overlap_test

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-namespace spyre::cosim {
+namespace spyre::cosim::run_path_test {
 namespace {
 
 using flex::CompletedOperation;
@@ -78,4 +78,4 @@ TEST(WindowShares, EveryMomentCountsOnce) {
 }
 
 }  // namespace
-}  // namespace spyre::cosim
+}  // namespace spyre::cosim::run_path_test

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-namespace spyre::cosim {
+namespace spyre::cosim::usage_test {
 namespace {
 
 using model::CardConfig;
@@ -188,4 +188,4 @@ TEST_F(RooflineRule, NothingInNoTimeIsNoRate) {
 }
 
 }  // namespace
-}  // namespace spyre::cosim
+}  // namespace spyre::cosim::usage_test

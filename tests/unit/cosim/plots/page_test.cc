@@ -13,7 +13,7 @@
 #include "cosim/sweep/sweep_page.h"
 #include "tests/unit/cosim/sweep/example_results.h"
 
-namespace spyre::cosim {
+namespace spyre::cosim::page_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -100,4 +100,4 @@ TEST(PlotPage, ASweepWithoutAnyResultIsDrawn) {
 }
 
 }  // namespace
-}  // namespace spyre::cosim
+}  // namespace spyre::cosim::page_test

@@ -10,7 +10,7 @@
 
 #include "cosim/tensors/reference_numbers.h"
 
-namespace spyre::cosim {
+namespace spyre::cosim::attention_reference_test {
 namespace {
 
 struct Sizes {
@@ -71,4 +71,4 @@ INSTANTIATE_TEST_SUITE_P(Sizes, AttentionNumbers,
                                          Sizes{2, 2, 70, 70, 64, 64, true}));
 
 }  // namespace
-}  // namespace spyre::cosim
+}  // namespace spyre::cosim::attention_reference_test

@@ -17,7 +17,7 @@
 #include "tests/unit/cosim/reference/random_bundle.h"
 #include "tests/unit/runtime/compiler/program_interpreter.h"
 
-namespace spyre::cosim {
+namespace spyre::cosim::bundle_kernel_test {
 namespace {
 
 using compiler::Bundle;
@@ -126,7 +126,7 @@ void ExpectSame(Bundle bundle, uint32_t seed) {
   const Kernel kernel = GenerateBundleKernel(bundle, Arguments(bundle, uses), {});
   const std::vector<uint8_t> encoded = Encode(kernel.compute);
   Program program = Decode(encoded.data(), encoded.size());
-  compiler::testing::Memory memory;
+  compiler::harness::Memory memory;
   std::vector<uint64_t> base(bytes.size());
   int tensor = 0;
   for (size_t i = 0; i < bytes.size(); ++i) {
@@ -138,7 +138,7 @@ void ExpectSame(Bundle bundle, uint32_t seed) {
   }
   if (kernel.pool_bytes > 0) memory.Add(kProgramBase + kernel.pool_offset, kernel.pool_bytes);
   try {
-    compiler::testing::Interpreter(program, memory, seed).Run();
+    compiler::harness::Interpreter(program, memory, seed).Run();
   } catch (const std::exception& error) {
     FAIL() << error.what() << "; seed " << seed;
   }
@@ -164,7 +164,7 @@ TEST(BundleKernel, PointwiseOperationsOfAnyShapeLayoutAndPlace) {
       {"clip", 1}, {"softplus", 1}, {"layernormnorm", 5}, {"layernormnorm", 3}, {"identity", 1}};
   for (uint32_t seed = 0; seed < 2 * kCases; ++seed) {
     const auto& [op, inputs] = ops[seed % std::size(ops)];
-    ExpectSame(testing::RandomPointwise(op, inputs, seed), seed);
+    ExpectSame(random_bundles::RandomPointwise(op, inputs, seed), seed);
     if (HasFatalFailure()) return;
   }
 }
@@ -172,11 +172,11 @@ TEST(BundleKernel, PointwiseOperationsOfAnyShapeLayoutAndPlace) {
 TEST(BundleKernel, Fp32HasSticksOfItsOwn) {
   for (uint32_t seed = 0; seed < kCases; ++seed) {
     const bool over_stick = seed % 8 < 4;
-    ExpectSame(seed % 4 == 0   ? testing::RandomPointwise("where3", 3, seed, true)
-               : seed % 4 == 1 ? testing::RandomPointwise("mul", 2, seed, true)
-               : seed % 4 == 2 ? testing::RandomConversion(over_stick, seed)
-                               : testing::RandomReduction(over_stick ? "sum" : "maxnonstick",
-                                                          over_stick, seed, true),
+    ExpectSame(seed % 4 == 0   ? random_bundles::RandomPointwise("where3", 3, seed, true)
+               : seed % 4 == 1 ? random_bundles::RandomPointwise("mul", 2, seed, true)
+               : seed % 4 == 2 ? random_bundles::RandomConversion(over_stick, seed)
+                               : random_bundles::RandomReduction(over_stick ? "sum" : "maxnonstick",
+                                                                 over_stick, seed, true),
                seed);
     if (HasFatalFailure()) return;
   }
@@ -190,13 +190,14 @@ TEST(BundleKernel, ReductionsOverSticksAndAcrossThem) {
   for (uint32_t seed = 0; seed < kCases; ++seed) {
     const bool over_stick = seed % 2 == 0;
     const auto& [stick, nonstick] = ops[seed / 2 % std::size(ops)];
-    ExpectSame(testing::RandomReduction(over_stick ? stick : nonstick, over_stick, seed), seed);
+    ExpectSame(random_bundles::RandomReduction(over_stick ? stick : nonstick, over_stick, seed),
+               seed);
     if (HasFatalFailure()) return;
   }
 }
 
 TEST(BundleKernel, AReductionOfOneElementKeepsIt) {
-  testing::RandomBundle r(1);
+  random_bundles::RandomBundle r(1);
   compiler::SuperDsc dsc = r.Op("sumnonstick", {{"mb", 1, false}, {"out", 128, true}});
   dsc.tensors = {r.Tensor(dsc, {0, 1}, 1), r.Tensor(dsc, {0, 1}, 1, {0})};
   dsc.inputs = {0};
@@ -208,7 +209,7 @@ TEST(BundleKernel, SeveralReducedDimensionsMayBeDivided) {
   bool one = false;
   bool two = false;
   for (uint32_t seed = 0; seed < kCases; ++seed) {
-    testing::RandomBundle r(seed);
+    random_bundles::RandomBundle r(seed);
     const bool over_stick = seed % 2 == 0;
     const char* const op =
         seed % 4 < 2 ? (over_stick ? "sum" : "sumnonstick") : (over_stick ? "max" : "maxnonstick");
@@ -322,7 +323,7 @@ TEST(BundleKernel, PartsThatBeginInsideAStickAreRefusedBeforeTheyFault) {
 
 TEST(BundleKernel, MatmulsWithBatchesSharedWeightsAndDividedSums) {
   for (uint32_t seed = 0; seed < kCases; ++seed) {
-    ExpectSame(testing::RandomMatmul(seed), seed);
+    ExpectSame(random_bundles::RandomMatmul(seed), seed);
     if (HasFatalFailure()) return;
   }
 }
@@ -330,19 +331,19 @@ TEST(BundleKernel, MatmulsWithBatchesSharedWeightsAndDividedSums) {
 TEST(BundleKernel, LoopsStayLoopsAndMoveWhatTheyTile) {
   for (uint32_t seed = 0; seed < kCases; ++seed) {
     const bool over_stick = seed % 8 < 4;
-    Bundle bundle = seed % 4 == 0   ? testing::RandomMatmul(seed)
-                    : seed % 4 == 1 ? testing::RandomPointwise("where3", 3, seed)
-                    : seed % 4 == 2 ? testing::RandomRestickify(seed)
-                                    : testing::RandomReduction(over_stick ? "sum" : "maxnonstick",
-                                                               over_stick, seed);
-    ExpectSame(testing::InLoops(std::move(bundle), seed), seed);
+    Bundle bundle = seed % 4 == 0   ? random_bundles::RandomMatmul(seed)
+                    : seed % 4 == 1 ? random_bundles::RandomPointwise("where3", 3, seed)
+                    : seed % 4 == 2 ? random_bundles::RandomRestickify(seed)
+                                    : random_bundles::RandomReduction(
+                                          over_stick ? "sum" : "maxnonstick", over_stick, seed);
+    ExpectSame(random_bundles::InLoops(std::move(bundle), seed), seed);
     if (HasFatalFailure()) return;
   }
 }
 
 TEST(BundleKernel, Restickify) {
   for (uint32_t seed = 0; seed < kCases / 4; ++seed) {
-    ExpectSame(testing::RandomRestickify(seed), seed);
+    ExpectSame(random_bundles::RandomRestickify(seed), seed);
     if (HasFatalFailure()) return;
   }
 }
@@ -371,4 +372,4 @@ TEST(BundleKernel, BundlesOfOtherPeoplesPrograms) {
 }
 
 }  // namespace
-}  // namespace spyre::cosim
+}  // namespace spyre::cosim::bundle_kernel_test

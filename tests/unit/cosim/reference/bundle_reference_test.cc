@@ -14,7 +14,7 @@
 #include "model/contract/memory_map.h"
 #include "tests/unit/cosim/reference/bundle_builder.h"
 
-namespace spyre::cosim {
+namespace spyre::cosim::bundle_reference_test {
 namespace {
 
 using compiler::Bundle;
@@ -304,4 +304,4 @@ TEST(BundleReference, WhatLeavesTheArgumentOrHasNoDefinitionIsRefused) {
 }
 
 }  // namespace
-}  // namespace spyre::cosim
+}  // namespace spyre::cosim::bundle_reference_test

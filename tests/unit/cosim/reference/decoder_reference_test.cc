@@ -7,7 +7,7 @@
 
 #include <cmath>
 
-namespace spyre::cosim {
+namespace spyre::cosim::decoder_reference_test {
 namespace {
 
 DecoderShape Shape(int64_t sequence, int64_t context) {
@@ -131,4 +131,4 @@ TEST(DecoderReference, TheHeadGivesLogitsOfTheLastToken) {
 }
 
 }  // namespace
-}  // namespace spyre::cosim
+}  // namespace spyre::cosim::decoder_reference_test

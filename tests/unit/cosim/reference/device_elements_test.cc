@@ -10,7 +10,7 @@
 
 #include "cosim/tensors/reference_numbers.h"
 
-namespace spyre::cosim {
+namespace spyre::cosim::device_elements_test {
 namespace {
 
 TEST(DeviceElements, Fp8ValuesAndRoundingAreThoseOfTheContract) {
@@ -70,4 +70,4 @@ TEST(DeviceElements, ImagesAreThoseOfTheHostCopy) {
 }
 
 }  // namespace
-}  // namespace spyre::cosim
+}  // namespace spyre::cosim::device_elements_test

@@ -8,7 +8,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-namespace spyre::cosim {
+namespace spyre::cosim::graph_reference_test {
 namespace {
 
 using ::testing::DoubleNear;
@@ -101,4 +101,4 @@ TEST(GraphReference, AMaskIsAddedToTheScores) {
 }
 
 }  // namespace
-}  // namespace spyre::cosim
+}  // namespace spyre::cosim::graph_reference_test

@@ -9,7 +9,7 @@
 #include "cosim/reference/matmul_block_forms.h"
 #include "cosim/tensors/reference_numbers.h"
 
-namespace spyre::cosim {
+namespace spyre::cosim::matmul_block_test {
 namespace {
 
 // One element, in the documented order: chunks of 64 inside a slice, slices one after the other,
@@ -82,4 +82,4 @@ TEST(MatmulBlock, EveryFormForDoubleHasTheBitsOfSeparateOperationsOnAnyNumbers) 
 }
 
 }  // namespace
-}  // namespace spyre::cosim
+}  // namespace spyre::cosim::matmul_block_test

@@ -12,7 +12,7 @@
 #include "cosim/reference/op_spec_functions.h"
 #include "runtime/compiler/ops/op_funcs.h"
 
-namespace spyre::cosim {
+namespace spyre::cosim::op_spec_reference_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -235,4 +235,4 @@ TEST(OpMeanings, CoverEveryOpFuncThatCanBeExecuted) {
 }
 
 }  // namespace
-}  // namespace spyre::cosim
+}  // namespace spyre::cosim::op_spec_reference_test

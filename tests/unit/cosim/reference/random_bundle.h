@@ -12,7 +12,7 @@
 #include "model/contract/memory_map.h"
 #include "runtime/compiler/bundle/bundle.h"
 
-namespace spyre::cosim::testing {
+namespace spyre::cosim::random_bundles {
 
 using compiler::Bundle;
 using compiler::BundleExecute;
@@ -364,4 +364,4 @@ inline Bundle RandomRestickify(uint32_t seed) {
   return r.Finish(dsc, 0);
 }
 
-}  // namespace spyre::cosim::testing
+}  // namespace spyre::cosim::random_bundles

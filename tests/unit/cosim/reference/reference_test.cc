@@ -11,7 +11,7 @@
 #include "base/error.h"
 #include "cosim/tensors/reference_numbers.h"
 
-namespace spyre::cosim {
+namespace spyre::cosim::reference_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -239,4 +239,4 @@ TEST(Reference, SoftmaxRoundsEveryStep) {
 TEST(Reference, UnknownOperationIsRefused) { EXPECT_THROW(MakeReference({"convolve"}), Error); }
 
 }  // namespace
-}  // namespace spyre::cosim
+}  // namespace spyre::cosim::reference_test

@@ -4,7 +4,7 @@
 #include <contract/registers.h>
 #include <gtest/gtest.h>
 
-namespace spyre::cosim {
+namespace spyre::cosim::read_rules_test {
 namespace {
 
 bool Allowed(uint32_t offset, uint32_t recorded, uint32_t replayed) {
@@ -67,4 +67,4 @@ TEST(ReadRules, NamesAndFieldsAreThoseOfTheContract) {
 }
 
 }  // namespace
-}  // namespace spyre::cosim
+}  // namespace spyre::cosim::read_rules_test

@@ -13,7 +13,7 @@
 #include "base/files.h"
 #include "tests/unit/huge_file.h"
 
-namespace spyre::cosim {
+namespace spyre::cosim::recording_test {
 namespace {
 
 using ::testing::AllOf;
@@ -206,4 +206,4 @@ TEST_F(RecordingTest, ACopyOfARecordingOutlivesIt) {
 }
 
 }  // namespace
-}  // namespace spyre::cosim
+}  // namespace spyre::cosim::recording_test

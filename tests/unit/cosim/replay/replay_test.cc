@@ -11,7 +11,7 @@
 #include "cosim/replay/recording_transport.h"
 #include "tests/unit/cosim/replay/fake_card.h"
 
-namespace spyre::cosim {
+namespace spyre::cosim::replay_test {
 namespace {
 
 using driver::WaitResult;
@@ -331,4 +331,4 @@ TEST_F(ReplayTest, SequenceNumbersMayStartAnewAfterAReset) {
 }
 
 }  // namespace
-}  // namespace spyre::cosim
+}  // namespace spyre::cosim::replay_test

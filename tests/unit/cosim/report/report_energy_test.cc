@@ -9,7 +9,7 @@
 
 #include "cosim/config/config.h"
 
-namespace spyre::cosim {
+namespace spyre::cosim::report_energy_test {
 namespace {
 
 using Json = nlohmann::ordered_json;
@@ -208,4 +208,4 @@ TEST(ReportEnergy, TheSummaryNamesThePartsThatCount) {
 }
 
 }  // namespace
-}  // namespace spyre::cosim
+}  // namespace spyre::cosim::report_energy_test

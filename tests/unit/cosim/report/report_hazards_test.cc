@@ -6,7 +6,7 @@
 
 #include <nlohmann/json.hpp>
 
-namespace spyre::cosim {
+namespace spyre::cosim::report_hazards_test {
 namespace {
 
 using Json = nlohmann::ordered_json;
@@ -82,4 +82,4 @@ TEST(ReportHazards, CountsTheEventsThatOrderThePairs) {
 }
 
 }  // namespace
-}  // namespace spyre::cosim
+}  // namespace spyre::cosim::report_hazards_test

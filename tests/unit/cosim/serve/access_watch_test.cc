@@ -7,7 +7,7 @@
 
 #include "cosim/serve/virtual_config.h"
 
-namespace spyre::cosim {
+namespace spyre::cosim::access_watch_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -71,4 +71,4 @@ TEST(VirtualConfig, ShowsABarThatTellsItsSizeAndAMemoryBit) {
 }
 
 }  // namespace
-}  // namespace spyre::cosim
+}  // namespace spyre::cosim::access_watch_test

@@ -14,7 +14,7 @@
 
 #include "cosim/serve/connection.h"
 
-namespace spyre::cosim {
+namespace spyre::cosim::client_memory_test {
 namespace {
 
 using driver::vfio_user::DmaMap;
@@ -136,4 +136,4 @@ TEST_F(ClientMemoryTest, WhatIsNotAFileIsRefused) {
 }
 
 }  // namespace
-}  // namespace spyre::cosim
+}  // namespace spyre::cosim::client_memory_test

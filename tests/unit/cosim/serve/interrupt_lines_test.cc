@@ -11,7 +11,7 @@
 
 #include "driver/vfio_user_protocol.h"
 
-namespace spyre::cosim {
+namespace spyre::cosim::interrupt_lines_test {
 namespace {
 
 namespace protocol = driver::vfio_user;
@@ -98,4 +98,4 @@ TEST_F(InterruptLinesTest, WhatMakesNoSenseIsRefused) {
 }
 
 }  // namespace
-}  // namespace spyre::cosim
+}  // namespace spyre::cosim::interrupt_lines_test

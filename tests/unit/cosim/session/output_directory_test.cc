@@ -11,7 +11,7 @@
 #include "base/error.h"
 #include "base/files.h"
 
-namespace spyre::cosim {
+namespace spyre::cosim::output_directory_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -66,4 +66,4 @@ TEST(OutputDirectory, RefusesToRemoveItsOwnInput) {
 }
 
 }  // namespace
-}  // namespace spyre::cosim
+}  // namespace spyre::cosim::output_directory_test

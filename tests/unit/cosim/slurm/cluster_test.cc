@@ -8,7 +8,7 @@
 #include "tests/unit/cosim/slurm/fake_slurm.h"
 #include "tests/unit/error_of.h"
 
-namespace spyre::cosim {
+namespace spyre::cosim::cluster_test {
 namespace {
 
 using ::spyre::test::BadInputOf;
@@ -107,4 +107,4 @@ TEST(SlurmState, OnlyWhatWillNotRunAgainHasEnded) {
 }
 
 }  // namespace
-}  // namespace spyre::cosim
+}  // namespace spyre::cosim::cluster_test

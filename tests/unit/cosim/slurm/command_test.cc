@@ -8,7 +8,7 @@
 #include "base/interrupt.h"
 #include "tests/unit/cosim/slurm/fake_slurm.h"
 
-namespace spyre::cosim {
+namespace spyre::cosim::command_test {
 namespace {
 
 TEST(Command, BothOutputsAndTheStatusAreTold) {
@@ -48,4 +48,4 @@ TEST(Command, ASignalEndsWhatMayBeInterruptedOnly) {
 }
 
 }  // namespace
-}  // namespace spyre::cosim
+}  // namespace spyre::cosim::command_test

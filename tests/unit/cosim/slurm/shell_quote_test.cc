@@ -9,7 +9,7 @@
 
 #include "base/files.h"
 
-namespace spyre::cosim {
+namespace spyre::cosim::shell_quote_test {
 namespace {
 
 // What bash makes of a line: printf gets its words, each behind a byte that no word has.
@@ -44,4 +44,4 @@ TEST(ShellQuote, HarmlessWordsStayReadableAndNoneTakesTwoLines) {
 }
 
 }  // namespace
-}  // namespace spyre::cosim
+}  // namespace spyre::cosim::shell_quote_test

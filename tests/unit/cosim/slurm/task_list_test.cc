@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-namespace spyre::cosim {
+namespace spyre::cosim::task_list_test {
 namespace {
 
 using Tasks = std::vector<uint64_t>;
@@ -27,4 +27,4 @@ TEST(TaskList, OtherTextsNameNoTask) {
 }
 
 }  // namespace
-}  // namespace spyre::cosim
+}  // namespace spyre::cosim::task_list_test

@@ -12,7 +12,7 @@
 #include "base/error.h"
 #include "cosim/smi/printing_monitor.h"
 
-namespace spyre::cosim {
+namespace spyre::cosim::smi_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -256,4 +256,4 @@ TEST(MetricFile, OnDiskIsAlwaysTheLatestReading) {
 }
 
 }  // namespace
-}  // namespace spyre::cosim
+}  // namespace spyre::cosim::smi_test

@@ -6,7 +6,7 @@
 #include <cstring>
 #include <functional>
 
-namespace spyre::cosim {
+namespace spyre::cosim::soak_checks_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -86,4 +86,4 @@ TEST(SoakChecks, KnowTheMemoryOfThisProcess) {
 }
 
 }  // namespace
-}  // namespace spyre::cosim
+}  // namespace spyre::cosim::soak_checks_test

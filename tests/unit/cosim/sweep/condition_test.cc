@@ -9,7 +9,7 @@
 
 #include "tests/unit/error_of.h"
 
-namespace spyre::cosim {
+namespace spyre::cosim::condition_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -78,4 +78,4 @@ TEST(Condition, ValuesOfTheWrongTypeAreRefused) {
 }
 
 }  // namespace
-}  // namespace spyre::cosim
+}  // namespace spyre::cosim::condition_test

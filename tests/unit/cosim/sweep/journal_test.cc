@@ -9,7 +9,7 @@
 #include "base/files.h"
 #include "tests/unit/error_of.h"
 
-namespace spyre::cosim {
+namespace spyre::cosim::journal_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -85,4 +85,4 @@ TEST_F(JournalTest, OnlyOneWriterAtATime) {
 }
 
 }  // namespace
-}  // namespace spyre::cosim
+}  // namespace spyre::cosim::journal_test

@@ -6,7 +6,7 @@
 
 #include <random>
 
-namespace spyre::cosim {
+namespace spyre::cosim::pareto_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -51,4 +51,4 @@ TEST(Pareto, AgreesWithTheDefinitionOnRandomPoints) {
 }
 
 }  // namespace
-}  // namespace spyre::cosim
+}  // namespace spyre::cosim::pareto_test

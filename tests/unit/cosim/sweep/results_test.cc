@@ -9,7 +9,7 @@
 
 #include "tests/unit/cosim/sweep/example_results.h"
 
-namespace spyre::cosim {
+namespace spyre::cosim::results_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -78,4 +78,4 @@ TEST(Results, JsonLinesHaveAnObjectForEachPoint) {
 }
 
 }  // namespace
-}  // namespace spyre::cosim
+}  // namespace spyre::cosim::results_test

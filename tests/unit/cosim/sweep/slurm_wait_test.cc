@@ -12,7 +12,7 @@
 #include "base/interrupt.h"
 #include "tests/unit/cosim/slurm/fake_slurm.h"
 
-namespace spyre::cosim {
+namespace spyre::cosim::slurm_wait_test {
 namespace {
 
 using std::chrono::seconds;
@@ -120,4 +120,4 @@ TEST_F(SlurmWaitTest, ASignalEndsTheWaiting) {
 }
 
 }  // namespace
-}  // namespace spyre::cosim
+}  // namespace spyre::cosim::slurm_wait_test

@@ -13,7 +13,7 @@
 #include "tests/unit/cosim/sweep/example_results.h"
 #include "tests/unit/error_of.h"
 
-namespace spyre::cosim {
+namespace spyre::cosim::sqlite_file_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -46,7 +46,7 @@ TEST(SqliteFile, AnotherClientReadsWhatWasWritten) {
       "q(\"select value from sweep where name = 'objectives'\")\n"
       "q('pragma integrity_check')\n",
       "script");
-  EXPECT_EQ(OutputOf("python3 " + scratch.path() + "/read.py " + path),
+  EXPECT_EQ(OutputOf("/usr/bin/python3 " + scratch.path() + "/read.py " + path),
             "[(0, 4, 'add', 'done', '', 100, 'memory', 1), "
             "(1, 8, 'add', 'done', '', 90, 'memory', 1), "
             "(2, 8, 'mul', 'done', '', 95, 'memory', 0), "
@@ -63,4 +63,4 @@ TEST(SqliteFile, APlaceThatCannotBeWrittenIsNamed) {
 }
 
 }  // namespace
-}  // namespace spyre::cosim
+}  // namespace spyre::cosim::sqlite_file_test

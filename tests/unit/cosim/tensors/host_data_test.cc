@@ -12,7 +12,7 @@
 
 #include "base/error.h"
 
-namespace spyre::cosim {
+namespace spyre::cosim::host_data_test {
 namespace {
 
 TEST(HostData, EveryFormatGivesBackWhatItWasGiven) {
@@ -98,4 +98,4 @@ TEST(HostData, NamesAreCheckedWithTheNearest) {
 }
 
 }  // namespace
-}  // namespace spyre::cosim
+}  // namespace spyre::cosim::host_data_test

@@ -13,7 +13,7 @@
 #include "base/error.h"
 #include "tests/unit/huge_file.h"
 
-namespace spyre::cosim {
+namespace spyre::cosim::npy_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -184,4 +184,4 @@ TEST(Npy, ReadsNoDataThatItsHeadDoesNotExplain) {
 }
 
 }  // namespace
-}  // namespace spyre::cosim
+}  // namespace spyre::cosim::npy_test

@@ -12,7 +12,7 @@
 
 #include "model/contract/formats.h"
 
-namespace spyre::cosim {
+namespace spyre::cosim::reference_numbers_test {
 namespace {
 
 bool IsNanHalf(uint16_t half) { return (half & 0x7FFF) > 0x7C00; }
@@ -90,4 +90,4 @@ TEST(ReferenceNumbers, UlpIsTheDistanceToTheNextValue) {
 }
 
 }  // namespace
-}  // namespace spyre::cosim
+}  // namespace spyre::cosim::reference_numbers_test

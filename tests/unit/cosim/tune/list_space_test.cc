@@ -9,7 +9,7 @@
 #include "cosim/config/effect.h"
 #include "tests/unit/error_of.h"
 
-namespace spyre::cosim {
+namespace spyre::cosim::list_space_test {
 namespace {
 
 using ::testing::Contains;
@@ -108,4 +108,4 @@ TEST(ListSpace, NearbyPlansTurnEveryKnobThatHasAnEffect) {
 }
 
 }  // namespace
-}  // namespace spyre::cosim
+}  // namespace spyre::cosim::list_space_test

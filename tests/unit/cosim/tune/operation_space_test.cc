@@ -10,7 +10,7 @@
 
 #include "runtime/compiler/codegen/generate_kernel.h"
 
-namespace spyre::cosim {
+namespace spyre::cosim::operation_space_test {
 namespace {
 
 using ::testing::Contains;
@@ -190,4 +190,4 @@ TEST(OperationSpace, AGivenDepthIsNeverLeftWithoutAnOverlap) {
 }
 
 }  // namespace
-}  // namespace spyre::cosim
+}  // namespace spyre::cosim::operation_space_test

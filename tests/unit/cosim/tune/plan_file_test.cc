@@ -8,7 +8,7 @@
 #include "cosim/host/child_process.h"
 #include "tests/paths.h"
 
-namespace spyre::cosim {
+namespace spyre::cosim::plan_file_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -59,4 +59,4 @@ TEST(PlanFile, SaysWhatWasFoundAndWhichKeysAreThePlans) {
 }
 
 }  // namespace
-}  // namespace spyre::cosim
+}  // namespace spyre::cosim::plan_file_test

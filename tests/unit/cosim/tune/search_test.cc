@@ -8,7 +8,7 @@
 #include <cmath>
 #include <set>
 
-namespace spyre::cosim {
+namespace spyre::cosim::search_test {
 namespace {
 
 using ::testing::SizeIs;
@@ -204,4 +204,4 @@ TEST(Search, OfEqualPlansTheOneThatChangesLeastIsTheBest) {
 }
 
 }  // namespace
-}  // namespace spyre::cosim
+}  // namespace spyre::cosim::search_test

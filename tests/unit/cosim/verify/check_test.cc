@@ -11,7 +11,7 @@
 
 #include "cosim/tensors/reference_numbers.h"
 
-namespace spyre::cosim {
+namespace spyre::cosim::check_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -122,4 +122,4 @@ TEST(Verify, NanEqualsNanAndZerosDifferInSign) {
 }
 
 }  // namespace
-}  // namespace spyre::cosim
+}  // namespace spyre::cosim::check_test

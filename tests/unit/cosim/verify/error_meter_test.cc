@@ -6,7 +6,7 @@
 
 #include <limits>
 
-namespace spyre::cosim {
+namespace spyre::cosim::error_meter_test {
 namespace {
 
 TEST(ErrorMeter, MeasuresTheLargestErrorsOfATensor) {
@@ -93,4 +93,4 @@ TEST(ErrorMeter, TheRelativeErrorIsThatOfTheWorstTensor) {
 }
 
 }  // namespace
-}  // namespace spyre::cosim
+}  // namespace spyre::cosim::error_meter_test

@@ -14,7 +14,7 @@
 #include "cosim/verify/rounding_limits.h"
 #include "cosim/verify/sample.h"
 
-namespace spyre::cosim {
+namespace spyre::cosim::op_list_verify_test {
 namespace {
 
 using Json = nlohmann::ordered_json;
@@ -134,4 +134,4 @@ TEST(RoundingLimits, GrowWhereAChainAmplifiesErrors) {
 }
 
 }  // namespace
-}  // namespace spyre::cosim
+}  // namespace spyre::cosim::op_list_verify_test

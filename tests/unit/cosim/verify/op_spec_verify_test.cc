@@ -16,7 +16,7 @@
 #include "cosim/workload/bundle_workload.h"
 #include "tests/paths.h"
 
-namespace spyre::cosim {
+namespace spyre::cosim::op_spec_verify_test {
 namespace {
 
 using compiler::KernelSource;
@@ -144,4 +144,4 @@ TEST(VerifyOpSpecs, ASampleSaysWhyALargeSourceIsNotWorkedOut) {
 }
 
 }  // namespace
-}  // namespace spyre::cosim
+}  // namespace spyre::cosim::op_spec_verify_test

@@ -8,7 +8,7 @@
 
 #include "tests/unit/error_of.h"
 
-namespace spyre::cosim {
+namespace spyre::cosim::parameters_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -103,4 +103,4 @@ TEST(WhatIfParameters, RefusalsNameTheKey) {
 }
 
 }  // namespace
-}  // namespace spyre::cosim
+}  // namespace spyre::cosim::parameters_test

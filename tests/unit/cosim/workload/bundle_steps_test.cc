@@ -7,7 +7,7 @@
 
 #include "tests/unit/cosim/reference/bundle_builder.h"
 
-namespace spyre::cosim {
+namespace spyre::cosim::bundle_steps_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -38,4 +38,4 @@ TEST(BundleSteps, AreNumberedInOrderAndKnowTheirLoops) {
 }
 
 }  // namespace
-}  // namespace spyre::cosim
+}  // namespace spyre::cosim::bundle_steps_test

@@ -6,7 +6,7 @@
 
 #include "base/error.h"
 
-namespace spyre::cosim {
+namespace spyre::cosim::compile_settings_test {
 namespace {
 
 TEST(CompileSettings, SencoresLimitsTheCoresAndIsChecked) {
@@ -19,4 +19,4 @@ TEST(CompileSettings, SencoresLimitsTheCoresAndIsChecked) {
 }
 
 }  // namespace
-}  // namespace spyre::cosim
+}  // namespace spyre::cosim::compile_settings_test

@@ -14,7 +14,7 @@
 #include "cosim/workload/model_workload.h"
 #include "tests/unit/error_of.h"
 
-namespace spyre::cosim {
+namespace spyre::cosim::decoder_stack_test {
 namespace {
 
 using ::testing::AllOf;
@@ -176,4 +176,4 @@ TEST(DecoderStack, RefusesSizesThatNoCardCouldRun) {
 }
 
 }  // namespace
-}  // namespace spyre::cosim
+}  // namespace spyre::cosim::decoder_stack_test

@@ -15,7 +15,7 @@
 #include "runtime/compiler/passes/graph_passes.h"
 #include "tests/paths.h"
 
-namespace spyre::cosim {
+namespace spyre::cosim::emit_passes_test {
 namespace {
 
 using ::testing::AllOf;
@@ -126,4 +126,4 @@ TEST(ExplainList, SaysWhereEveryBufferIsAndWhy) {
 }
 
 }  // namespace
-}  // namespace spyre::cosim
+}  // namespace spyre::cosim::emit_passes_test

@@ -9,7 +9,7 @@
 #include <memory>
 #include <utility>
 
-namespace spyre::cosim {
+namespace spyre::cosim::input_data_test {
 namespace {
 
 WorkloadTensor Halves(int position, int64_t elements) {
@@ -130,4 +130,4 @@ TEST(InputData, AConstantFillsItsTensor) {
 }
 
 }  // namespace
-}  // namespace spyre::cosim
+}  // namespace spyre::cosim::input_data_test

@@ -8,7 +8,7 @@
 
 #include "tests/unit/error_of.h"
 
-namespace spyre::cosim {
+namespace spyre::cosim::op_list_loops_test {
 namespace {
 
 using Json = nlohmann::ordered_json;
@@ -78,4 +78,4 @@ TEST(OpListLoops, SaysWhatIsWrong) {
 }
 
 }  // namespace
-}  // namespace spyre::cosim
+}  // namespace spyre::cosim::op_list_loops_test

@@ -10,7 +10,7 @@
 #include "base/error.h"
 #include "cosim/workload/resolve.h"
 
-namespace spyre::cosim {
+namespace spyre::cosim::op_list_workload_test {
 namespace {
 
 using ::testing::AllOf;
@@ -127,4 +127,4 @@ TEST(OpListWorkload, TomlNestedTooDeeplyIsRefused) {
 }
 
 }  // namespace
-}  // namespace spyre::cosim
+}  // namespace spyre::cosim::op_list_workload_test

@@ -7,7 +7,7 @@
 
 #include "base/error.h"
 
-namespace spyre::cosim {
+namespace spyre::cosim::operation_workload_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -145,4 +145,4 @@ TEST(OperationWorkload, PartsOfAMeanOrASoftmaxAreRefusedWhateverCarriesThem) {
 }
 
 }  // namespace
-}  // namespace spyre::cosim
+}  // namespace spyre::cosim::operation_workload_test

@@ -12,7 +12,7 @@
 #include <set>
 #include <string>
 
-namespace spyre::cosim {
+namespace spyre::cosim::task_list_schedule_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -182,4 +182,4 @@ TEST(TaskSchedule, RandomGraphsAreOrderedByWaitsAndStreams) {
 }
 
 }  // namespace
-}  // namespace spyre::cosim
+}  // namespace spyre::cosim::task_list_schedule_test

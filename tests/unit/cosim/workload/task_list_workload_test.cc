@@ -12,7 +12,7 @@
 #include "cosim/workload/bundle_workload.h"
 #include "cosim/workload/resolve.h"
 
-namespace spyre::cosim {
+namespace spyre::cosim::task_list_workload_test {
 namespace {
 
 using ::testing::AllOf;
@@ -153,4 +153,4 @@ TEST(TaskListWorkload, RefusesAModeWithoutAList) {
 }
 
 }  // namespace
-}  // namespace spyre::cosim
+}  // namespace spyre::cosim::task_list_workload_test

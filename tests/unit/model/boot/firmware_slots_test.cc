@@ -11,7 +11,7 @@
 
 #include "base/error.h"
 
-namespace spyre::model {
+namespace spyre::model::firmware_slots_test {
 namespace {
 
 std::vector<uint8_t> Image(uint8_t patch, size_t bytes) {
@@ -282,4 +282,4 @@ TEST_F(FlashFileTest, TwoCardsDoNotShareAFile) {
 }
 
 }  // namespace
-}  // namespace spyre::model
+}  // namespace spyre::model::firmware_slots_test

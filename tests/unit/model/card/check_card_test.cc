@@ -5,7 +5,7 @@
 
 #include "base/error.h"
 
-namespace spyre::model {
+namespace spyre::model::check_card_test {
 namespace {
 
 std::string Refusal(const CardConfig& config) {
@@ -107,4 +107,4 @@ TEST(CardConfig, RtlPtArraysOfCoresThatAreNotThereAreRefused) {
 }
 
 }  // namespace
-}  // namespace spyre::model
+}  // namespace spyre::model::check_card_test

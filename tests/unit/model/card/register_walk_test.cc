@@ -14,7 +14,7 @@ void PrintTo(const RegisterInfo& info, std::ostream* out) {
 }
 }  // namespace spyre::regs
 
-namespace spyre::model {
+namespace spyre::model::register_walk_test {
 namespace {
 
 using regs::Access;
@@ -84,4 +84,4 @@ std::string RegisterName(const testing::TestParamInfo<RegisterInfo>& param) {
 INSTANTIATE_TEST_SUITE_P(Contract, RegisterWalk, testing::ValuesIn(regs::kRegisters), RegisterName);
 
 }  // namespace
-}  // namespace spyre::model
+}  // namespace spyre::model::register_walk_test

@@ -7,7 +7,7 @@
 #include "base/error.h"
 #include "model/card/card.h"
 
-namespace spyre::model {
+namespace spyre::model::resolution_test {
 namespace {
 
 class Resolution : public ::testing::TestWithParam<sc_core::sc_time_unit> {};
@@ -27,4 +27,4 @@ INSTANTIATE_TEST_SUITE_P(Units, Resolution, ::testing::Values(sc_core::SC_FS, sc
 TEST(ResolutionOfTheDefault, IsTaken) { EXPECT_NO_THROW(Card("card", CardConfig{}, nullptr)); }
 
 }  // namespace
-}  // namespace spyre::model
+}  // namespace spyre::model::resolution_test

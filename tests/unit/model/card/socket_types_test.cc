@@ -7,7 +7,7 @@
 #include "model/card/card.h"
 #include "model/root_port/root_port.h"
 
-namespace spyre::model {
+namespace spyre::model::socket_types_test {
 namespace {
 
 template <typename From, typename To, typename = void>
@@ -39,4 +39,4 @@ TEST(SocketTypes, ProtocolsOfTheCardDoNotMix) {
 }
 
 }  // namespace
-}  // namespace spyre::model
+}  // namespace spyre::model::socket_types_test

@@ -5,7 +5,7 @@
 
 #include <initializer_list>
 
-namespace spyre::model {
+namespace spyre::model::clock_test {
 namespace {
 
 constexpr uint64_t kMillion = 1000000;
@@ -81,4 +81,4 @@ TEST(Clock, WhatCannotBeCountedInPicosecondsIsNotRepresentable) {
 }
 
 }  // namespace
-}  // namespace spyre::model
+}  // namespace spyre::model::clock_test

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <random>
 
-namespace spyre::model {
+namespace spyre::model::divisor_test {
 namespace {
 
 TEST(Divisor, DividesAsTheProcessorDoes) {
@@ -42,4 +42,4 @@ TEST(Divisor, OneDividesEverything) {
 }
 
 }  // namespace
-}  // namespace spyre::model
+}  // namespace spyre::model::divisor_test

@@ -12,7 +12,7 @@
 #include "base/error.h"
 #include "tests/unit/model/common/elf_writer.h"
 
-namespace spyre::model {
+namespace spyre::model::elf_image_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -159,4 +159,4 @@ TEST(ElfImageTest, AFileThatCannotBeReadIsTheCallersMistake) {
 }
 
 }  // namespace
-}  // namespace spyre::model
+}  // namespace spyre::model::elf_image_test

@@ -6,7 +6,7 @@
 #include <random>
 #include <vector>
 
-namespace spyre::model {
+namespace spyre::model::fair_share_test {
 namespace {
 
 // Lets those of `wants` that stand lowest use `amount` each time, and returns how often each did.
@@ -63,4 +63,4 @@ TEST(FairShare, GoesOnWhenSumsWrap) {
 TEST(FairShare, AWeightOfZeroCountsAsOne) { EXPECT_EQ(FairShare::CostOf(0), FairShare::CostOf(1)); }
 
 }  // namespace
-}  // namespace spyre::model
+}  // namespace spyre::model::fair_share_test

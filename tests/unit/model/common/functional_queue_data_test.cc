@@ -14,7 +14,7 @@
 #include "model/contract/formats.h"
 #include "model/core/pt_kernel.h"
 
-namespace spyre::model {
+namespace spyre::model::functional_queue_data_test {
 namespace {
 
 constexpr int kCores = 5;
@@ -266,4 +266,4 @@ std::string NameOf(const ::testing::TestParamInfo<unsigned>& threads) {
 INSTANTIATE_TEST_SUITE_P(Worker, FunctionalQueueData, ::testing::Values(0U, 1U, 2U), NameOf);
 
 }  // namespace
-}  // namespace spyre::model
+}  // namespace spyre::model::functional_queue_data_test

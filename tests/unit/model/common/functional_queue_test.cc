@@ -10,7 +10,7 @@
 #include <thread>
 #include <vector>
 
-namespace spyre::model {
+namespace spyre::model::functional_queue_test {
 namespace {
 
 class FunctionalQueueTest : public ::testing::TestWithParam<unsigned> {};
@@ -103,4 +103,4 @@ TEST(FunctionalQueue, PushDoesNotWaitForTheWork) {
 }
 
 }  // namespace
-}  // namespace spyre::model
+}  // namespace spyre::model::functional_queue_test

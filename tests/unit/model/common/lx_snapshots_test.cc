@@ -5,7 +5,7 @@
 
 #include <vector>
 
-namespace spyre::model {
+namespace spyre::model::lx_snapshots_test {
 namespace {
 
 class LxSnapshotsTest : public ::testing::Test {
@@ -83,4 +83,4 @@ TEST_F(LxSnapshotsTest, LxsAreFoundByTheirAddresses) {
 }
 
 }  // namespace
-}  // namespace spyre::model
+}  // namespace spyre::model::lx_snapshots_test

@@ -7,7 +7,7 @@
 #include <tuple>
 #include <vector>
 
-namespace spyre::model {
+namespace spyre::model::matmul_stacker_test {
 namespace {
 
 using Product = std::tuple<int, int, int>;  // rows, sticks of columns, chunks
@@ -135,4 +135,4 @@ TEST_F(MatmulStackerTest, WeightsThatDidNotComeByMulticastRunAtOnce) {
 }
 
 }  // namespace
-}  // namespace spyre::model
+}  // namespace spyre::model::matmul_stacker_test

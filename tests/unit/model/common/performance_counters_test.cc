@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-namespace spyre::model {
+namespace spyre::model::performance_counters_test {
 namespace {
 
 using Counter = PerformanceCounter;
@@ -115,4 +115,4 @@ TEST(PerformanceCounters, TellOfEachBegin) {
 }
 
 }  // namespace
-}  // namespace spyre::model
+}  // namespace spyre::model::performance_counters_test

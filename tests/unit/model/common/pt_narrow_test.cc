@@ -8,7 +8,7 @@
 #include <random>
 #include <vector>
 
-namespace spyre::model {
+namespace spyre::model::pt_narrow_test {
 namespace {
 
 // Element `index` of a row of sticks, by the book.
@@ -133,4 +133,4 @@ TEST(PtNarrow, ANanSpreadsToItsRowOnly) {
 }
 
 }  // namespace
-}  // namespace spyre::model
+}  // namespace spyre::model::pt_narrow_test

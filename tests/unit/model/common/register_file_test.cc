@@ -7,7 +7,7 @@
 
 #include "base/error.h"
 
-namespace spyre::model {
+namespace spyre::model::register_file_test {
 namespace {
 
 TEST(RegisterFile, KeepsWhatIsWrittenToAReadWriteRegister) {
@@ -149,4 +149,4 @@ TEST(RegisterFile, RefusesAHookOnARegisterThatTheFunctionDoesNotHave) {
 }
 
 }  // namespace
-}  // namespace spyre::model
+}  // namespace spyre::model::register_file_test

@@ -9,7 +9,7 @@
 #include <random>
 #include <utility>
 
-namespace spyre::model {
+namespace spyre::model::resource_test {
 namespace {
 
 // A cycle of this clock is a picosecond.
@@ -137,4 +137,4 @@ TEST(Clocks, CyclesRoundUpToWholePicoseconds) {
 }
 
 }  // namespace
-}  // namespace spyre::model
+}  // namespace spyre::model::resource_test

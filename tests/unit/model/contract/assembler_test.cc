@@ -14,7 +14,7 @@
 #include "tests/paths.h"
 #include "tests/unit/model/contract/program_generator.h"
 
-namespace spyre {
+namespace spyre::assembler_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -242,4 +242,4 @@ TEST(Nearest, FindsTheWordThatWasMeantAndGivesUpOnNonsense) {
 }
 
 }  // namespace
-}  // namespace spyre
+}  // namespace spyre::assembler_test

@@ -10,7 +10,7 @@
 
 #include "model/contract/crc32c.h"
 
-namespace spyre {
+namespace spyre::control_block_test {
 namespace {
 
 ControlBlock SealedControlBlock() {
@@ -208,4 +208,4 @@ TEST(Names, ExistForValuesFromOutsideToo) {
 }
 
 }  // namespace
-}  // namespace spyre
+}  // namespace spyre::control_block_test

@@ -13,7 +13,7 @@
 #include "base/error.h"
 #include "model/contract/formats.h"
 
-namespace spyre {
+namespace spyre::convert_elements_test {
 namespace {
 
 using F = DataFormat;
@@ -159,4 +159,4 @@ TEST(ConvertElements, SupportsExactlyThePublishedPairs) {
 }
 
 }  // namespace
-}  // namespace spyre
+}  // namespace spyre::convert_elements_test

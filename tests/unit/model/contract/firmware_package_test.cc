@@ -11,7 +11,7 @@
 #include "base/error.h"
 #include "model/contract/crc32c.h"
 
-namespace spyre {
+namespace spyre::firmware_package_test {
 namespace {
 
 constexpr uint32_t kSram = 0x80000000, kSramBytes = 256 * 1024;
@@ -155,4 +155,4 @@ TEST(FirmwarePackageTest, EveryStatusHasANameAndADescription) {
 }
 
 }  // namespace
-}  // namespace spyre
+}  // namespace spyre::firmware_package_test

@@ -10,7 +10,7 @@
 
 #include "base/error.h"
 
-namespace spyre {
+namespace spyre::formats_test {
 namespace {
 
 using F = DataFormat;
@@ -281,4 +281,4 @@ TEST(Formats, HostTypesMapToTheirDeviceFormats) {
 }
 
 }  // namespace
-}  // namespace spyre
+}  // namespace spyre::formats_test

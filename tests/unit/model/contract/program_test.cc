@@ -13,7 +13,7 @@
 #include "model/contract/program_image.h"
 #include "tests/unit/model/contract/program_generator.h"
 
-namespace spyre {
+namespace spyre::program_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -318,4 +318,4 @@ TEST(ProgramOps, OperandCountsAreThoseOfTheFormat) {
 }
 
 }  // namespace
-}  // namespace spyre
+}  // namespace spyre::program_test

@@ -14,7 +14,7 @@
 
 #include "tests/paths.h"
 
-namespace spyre {
+namespace spyre::registers_test {
 namespace {
 
 std::string FileText(const std::string& path) {
@@ -140,4 +140,4 @@ TEST(RegisterReference, InDocsIsTheGeneratedOne) {
 }
 
 }  // namespace
-}  // namespace spyre
+}  // namespace spyre::registers_test

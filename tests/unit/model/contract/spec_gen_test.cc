@@ -17,7 +17,7 @@
 
 #include "tests/paths.h"
 
-namespace spyre {
+namespace spyre::spec_gen_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -136,4 +136,4 @@ TEST(SpecGen, WritesASystemVerilogPackageThatVerilatorAccepts) {
 }
 
 }  // namespace
-}  // namespace spyre
+}  // namespace spyre::spec_gen_test

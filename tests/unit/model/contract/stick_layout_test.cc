@@ -16,7 +16,7 @@
 #include "base/error.h"
 #include "tests/paths.h"
 
-namespace spyre {
+namespace spyre::stick_layout_test {
 namespace {
 
 using F = DataFormat;
@@ -307,4 +307,4 @@ TEST(RunConversion, HostToDeviceToHostIsTheIdentityAndTouchesNothingElse) {
 }
 
 }  // namespace
-}  // namespace spyre
+}  // namespace spyre::stick_layout_test

@@ -8,7 +8,7 @@
 
 #include "model/common/transfer.h"
 
-namespace spyre::model {
+namespace spyre::model::management_test {
 namespace {
 
 constexpr uint64_t kGiB = 1ull << 30;
@@ -171,4 +171,4 @@ TEST_F(ManagementTest, IdleItHasNothingToDo) {
 }
 
 }  // namespace
-}  // namespace spyre::model
+}  // namespace spyre::model::management_test

@@ -4,7 +4,7 @@
 
 #include "tests/unit/model/core/core_bench.h"
 
-namespace spyre::model {
+namespace spyre::model::load_store_unit_test {
 namespace {
 
 constexpr uint64_t kLatency = 1000;
@@ -93,4 +93,4 @@ TEST_F(LoadStoreUnitTest, ARefusedBurstEndsTheJob) {
 }
 
 }  // namespace
-}  // namespace spyre::model
+}  // namespace spyre::model::load_store_unit_test

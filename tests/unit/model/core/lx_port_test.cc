@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-namespace spyre::model {
+namespace spyre::model::lx_port_test {
 namespace {
 
 // 1000 MHz and 128 bytes a cycle: a cycle is 1000 ps. Bursts have times, streams cycles.
@@ -57,4 +57,4 @@ TEST_F(LxPortTest, WithoutContentionNobodyWaits) {
 }
 
 }  // namespace
-}  // namespace spyre::model
+}  // namespace spyre::model::lx_port_test

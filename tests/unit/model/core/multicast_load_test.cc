@@ -17,7 +17,7 @@
 #include "model/core/core.h"
 #include "model/ring/ring.h"
 
-namespace spyre::model {
+namespace spyre::model::multicast_load_test {
 namespace {
 
 constexpr unsigned kCores = 5;
@@ -281,4 +281,4 @@ TEST(MulticastLoads, AUnitThatWaitsForATokenHearsThatABurstHasFailed) {
 }
 
 }  // namespace
-}  // namespace spyre::model
+}  // namespace spyre::model::multicast_load_test

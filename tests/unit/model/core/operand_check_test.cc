@@ -11,7 +11,7 @@
 #include "model/contract/op_table.h"
 #include "tests/unit/model/core/core_bench.h"
 
-namespace spyre::model {
+namespace spyre::model::operand_check_test {
 namespace {
 
 constexpr int kPrograms = 400;         // of each instruction
@@ -108,4 +108,4 @@ INSTANTIATE_TEST_SUITE_P(Instructions, OperandCheck, ::testing::ValuesIn(TensorI
                          });
 
 }  // namespace
-}  // namespace spyre::model
+}  // namespace spyre::model::operand_check_test

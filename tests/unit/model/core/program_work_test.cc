@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-namespace spyre::model {
+namespace spyre::model::program_work_test {
 namespace {
 
 constexpr uint64_t kMany = 1'000'000;
@@ -209,4 +209,4 @@ TEST(ProgramWork, MembersOfAMulticastMustAskForTheSame) {
 }
 
 }  // namespace
-}  // namespace spyre::model
+}  // namespace spyre::model::program_work_test

@@ -14,7 +14,7 @@
 
 #include "model/contract/formats.h"
 
-namespace spyre::model {
+namespace spyre::model::pt_kernel_test {
 namespace {
 
 enum class Values { kAny, kFinite, kWithZerosAndNinf };
@@ -270,4 +270,4 @@ TEST(PtMatmul, GivesTheSameBitsOnSeveralThreadsAtOnce) {
 }
 
 }  // namespace
-}  // namespace spyre::model
+}  // namespace spyre::model::pt_kernel_test

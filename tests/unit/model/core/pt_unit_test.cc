@@ -5,7 +5,7 @@
 
 #include "tests/unit/model/core/core_bench.h"
 
-namespace spyre::model {
+namespace spyre::model::pt_unit_test {
 namespace {
 
 // One corelet, and an LX port too wide to matter: 4096 bytes a cycle.
@@ -172,4 +172,4 @@ TEST_F(PtUnitTest, ColumnsAreWholeSticksOfTheFormat) {
 }
 
 }  // namespace
-}  // namespace spyre::model
+}  // namespace spyre::model::pt_unit_test

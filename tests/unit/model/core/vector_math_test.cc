@@ -15,7 +15,7 @@
 #include "model/contract/dlf_bits.h"
 #include "model/contract/formats.h"
 
-namespace spyre::model {
+namespace spyre::model::vector_math_test {
 namespace {
 
 constexpr int kCodes = 65536;
@@ -380,4 +380,4 @@ TEST(VectorMath, TablesMayBeBuiltByThreadsAtOnce) {
 }
 
 }  // namespace
-}  // namespace spyre::model
+}  // namespace spyre::model::vector_math_test

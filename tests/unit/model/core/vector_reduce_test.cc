@@ -11,7 +11,7 @@
 #include "model/contract/formats.h"
 #include "model/core/vector_math.h"
 
-namespace spyre::model {
+namespace spyre::model::vector_reduce_test {
 namespace {
 
 using Stick = std::array<uint16_t, kStickLanes>;
@@ -154,4 +154,4 @@ TEST(VectorReduce, NormScaleIsTheReciprocalRootOfTheVariance) {
 }
 
 }  // namespace
-}  // namespace spyre::model
+}  // namespace spyre::model::vector_reduce_test

@@ -13,7 +13,7 @@
 #include "base/error.h"
 #include "model/contract/formats.h"
 
-namespace spyre::model {
+namespace spyre::model::vector_shuffle_test {
 namespace {
 
 constexpr size_t kStick = 128;
@@ -149,4 +149,4 @@ TEST(ConvertStick, AnUnknownFunctionIsRefused) {
 }
 
 }  // namespace
-}  // namespace spyre::model
+}  // namespace spyre::model::vector_shuffle_test

@@ -4,7 +4,7 @@
 
 #include "tests/unit/model/core/core_bench.h"
 
-namespace spyre::model {
+namespace spyre::model::vector_unit_test {
 namespace {
 
 // 8 planes x 8 rows of sticks are 4096 elements: 32 passes of 2 x 64 lanes. The LX port is too wide
@@ -118,4 +118,4 @@ TEST_F(VectorUnitTest, TheLxPortDecidesWhereItIsSlower) {
 }
 
 }  // namespace
-}  // namespace spyre::model
+}  // namespace spyre::model::vector_unit_test

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-namespace spyre::model {
+namespace spyre::model::fault_injector_test {
 namespace {
 
 FaultSpec OfKind(FaultKind kind) {
@@ -134,4 +134,4 @@ TEST(FaultInjector, InjectionsOfACopyOutliveTheCard) {
 }
 
 }  // namespace
-}  // namespace spyre::model
+}  // namespace spyre::model::fault_injector_test

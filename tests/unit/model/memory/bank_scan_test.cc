@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <random>
 
-namespace spyre::model {
+namespace spyre::model::bank_scan_test {
 namespace {
 
 TEST(BankScan, NothingIsReadyWithoutRequests) {
@@ -46,4 +46,4 @@ TEST(BankScan, FindsTheFirstReadyTimeAndTheOldestOfThoseThatAreReadyThen) {
 }
 
 }  // namespace
-}  // namespace spyre::model
+}  // namespace spyre::model::bank_scan_test

@@ -2,7 +2,7 @@
 // Commands and data of one channel, one clock after the other.
 #include "tests/unit/model/memory/channel_controller_fixture.h"
 
-namespace spyre::model {
+namespace spyre::model::channel_controller_test {
 namespace {
 
 using namespace test;
@@ -141,4 +141,4 @@ TEST_F(ChannelControllerTest, AReadFollowsAWriteByTWtrOfItsBankGroup) {
 }
 
 }  // namespace
-}  // namespace spyre::model
+}  // namespace spyre::model::channel_controller_test

@@ -7,7 +7,7 @@
 #include "tests/card_choices.h"
 #include "tests/unit/model/memory/channel_controller_fixture.h"
 
-namespace spyre::model {
+namespace spyre::model::channel_rules_test {
 namespace {
 
 using namespace test;
@@ -305,4 +305,4 @@ TEST_F(ChannelRulesTest, TheSameRequestsGiveTheSameTimesHoweverOftenAdvanceIsCal
 }
 
 }  // namespace
-}  // namespace spyre::model
+}  // namespace spyre::model::channel_rules_test

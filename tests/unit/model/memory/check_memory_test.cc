@@ -7,7 +7,7 @@
 
 #include "base/error.h"
 
-namespace spyre::model {
+namespace spyre::model::check_memory_test {
 namespace {
 
 using ::testing::AllOf;
@@ -118,4 +118,4 @@ TEST_F(CheckMemoryTest, BanksComeInPowersOfTwo) {
 }
 
 }  // namespace
-}  // namespace spyre::model
+}  // namespace spyre::model::check_memory_test

@@ -8,7 +8,7 @@
 
 #include "model/common/split_socket.h"
 
-namespace spyre::model {
+namespace spyre::model::device_memory_test {
 namespace {
 
 // A memory with a requester that has many accesses in flight, and its trace.
@@ -165,4 +165,4 @@ TEST(DeviceMemory, DecidesAheadWhatItWouldHaveDecidedInTime) {
 }
 
 }  // namespace
-}  // namespace spyre::model
+}  // namespace spyre::model::device_memory_test

@@ -18,6 +18,7 @@ inline bool operator==(const MemoryRun& a, const MemoryRun& b) {
          a.is_write == b.is_write;
 }
 
+namespace memory_channels_test {
 namespace {
 
 constexpr uint64_t kRound = 16 * 256;  // a block of each channel
@@ -342,4 +343,5 @@ INSTANTIATE_TEST_SUITE_P(Under, MemoryChannelsProperty,
                          NameOf);
 
 }  // namespace
+}  // namespace memory_channels_test
 }  // namespace spyre::model

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-namespace spyre::model {
+namespace spyre::model::memory_faults_test {
 namespace {
 
 constexpr uint64_t kWord = 128;  // memory.ecc_word_bytes
@@ -131,4 +131,4 @@ TEST_F(MemoryFaultsTest, MemoryWithoutACodeGivesOutWhatIsWrong) {
 }
 
 }  // namespace
-}  // namespace spyre::model
+}  // namespace spyre::model::memory_faults_test

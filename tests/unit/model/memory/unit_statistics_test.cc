@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-namespace spyre::model {
+namespace spyre::model::unit_statistics_test {
 namespace {
 
 TEST(UnitStatistics, OfAChannelNameEveryCauseOfLostBusTime) {
@@ -31,4 +31,4 @@ TEST(UnitStatistics, OfAChannelNameEveryCauseOfLostBusTime) {
 }
 
 }  // namespace
-}  // namespace spyre::model
+}  // namespace spyre::model::unit_statistics_test

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-namespace spyre::model {
+namespace spyre::model::mmu_test {
 namespace {
 
 constexpr uint8_t kReadWrite = kPermissionRead | kPermissionWrite;
@@ -127,4 +127,4 @@ TEST_F(MmuTest, SegmentSevenEndsWithTheProgram) {
 }
 
 }  // namespace
-}  // namespace spyre::model
+}  // namespace spyre::model::mmu_test

@@ -13,7 +13,7 @@
 #include "model/pcie/config_space.h"
 #include "tests/paths.h"
 
-namespace spyre::model {
+namespace spyre::model::config_space_page_test {
 namespace {
 
 // Names of the PCI and PCI Express specifications.
@@ -113,4 +113,4 @@ TEST(ConfigSpacePage, ItsTableIsWhatAHostFinds) {
 }
 
 }  // namespace
-}  // namespace spyre::model
+}  // namespace spyre::model::config_space_page_test

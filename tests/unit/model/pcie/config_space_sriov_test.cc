@@ -8,7 +8,7 @@
 #include "model/pcie/config_space.h"
 #include "tests/unit/model/pcie/config_space_access.h"
 
-namespace spyre::model {
+namespace spyre::model::config_space_sriov_test {
 namespace {
 
 using namespace config;
@@ -118,4 +118,4 @@ TEST(ConfigSpaceSriov, RefusesToMakeAVirtualFunctionThatCannotExist) {
 }
 
 }  // namespace
-}  // namespace spyre::model
+}  // namespace spyre::model::config_space_sriov_test

@@ -10,7 +10,7 @@
 #include "base/error.h"
 #include "tests/unit/model/pcie/config_space_access.h"
 
-namespace spyre::model {
+namespace spyre::model::config_space_test {
 namespace {
 
 using namespace config;
@@ -384,4 +384,4 @@ TEST(ConfigSpaceReset, AHotResetKeepsErrorRecordsAndAnFlrThePayloadSizeToo) {
 }
 
 }  // namespace
-}  // namespace spyre::model
+}  // namespace spyre::model::config_space_test

@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-namespace spyre::model {
+namespace spyre::model::link_test {
 namespace {
 
 constexpr uint64_t kOneWay = 250'000;
@@ -207,4 +207,4 @@ TEST_F(PcieLinkTest, HalfTheLanesTakeTwiceTheTime) {
 }
 
 }  // namespace
-}  // namespace spyre::model
+}  // namespace spyre::model::link_test

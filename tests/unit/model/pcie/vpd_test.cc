@@ -10,7 +10,7 @@
 #include "model/pcie/vpd_image.h"
 #include "tests/unit/model/pcie/config_space_access.h"
 
-namespace spyre::model {
+namespace spyre::model::vpd_test {
 namespace {
 
 using test::FindCapability;
@@ -77,4 +77,4 @@ TEST(Vpd, IsThePhysicalFunctionsAlone) {
 }
 
 }  // namespace
-}  // namespace spyre::model
+}  // namespace spyre::model::vpd_test

@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-namespace spyre::model {
+namespace spyre::model::pcie_switch_test {
 namespace {
 
 constexpr uint64_t kOneWay = 250'000;    // of a card's link
@@ -125,4 +125,4 @@ TEST_F(PcieSwitchTest, ARangeIsClosedAgain) {
 }
 
 }  // namespace
-}  // namespace spyre::model
+}  // namespace spyre::model::pcie_switch_test

@@ -6,7 +6,7 @@
 
 #include <cmath>
 
-namespace spyre::model {
+namespace spyre::model::power_model_test {
 namespace {
 
 constexpr uint64_t kSecond = 1'000'000'000'000;
@@ -176,4 +176,4 @@ TEST(PowerModel, SlowsDownByStepsWhileTooHotAndComesBackWhenCooler) {
 }
 
 }  // namespace
-}  // namespace spyre::model
+}  // namespace spyre::model::power_model_test

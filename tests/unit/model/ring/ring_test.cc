@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 #include <tlm_utils/simple_target_socket.h>
 
-namespace spyre::model {
+namespace spyre::model::ring_test {
 namespace {
 
 // Four cores and the memory stop; 1000 MHz, 128 bytes a cycle and 2 cycles a hop make times easy to
@@ -293,4 +293,4 @@ TEST(Ring, EveryByteCrossesEachLinkOnItsWayOnce) {
 }
 
 }  // namespace
-}  // namespace spyre::model
+}  // namespace spyre::model::ring_test

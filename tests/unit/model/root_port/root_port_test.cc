@@ -4,7 +4,7 @@
 
 #include "tests/unit/model/root_port/root_port_bench.h"
 
-namespace spyre::model {
+namespace spyre::model::root_port_test {
 namespace {
 
 using Bench = RootPortBench;
@@ -291,4 +291,4 @@ TEST_F(RootPortTest, APayloadWithoutItsExtensionIsRefused) {
 }
 
 }  // namespace
-}  // namespace spyre::model
+}  // namespace spyre::model::root_port_test

@@ -12,7 +12,7 @@
 #include "model/control/management.h"
 #include "tests/paths.h"
 
-namespace spyre::model {
+namespace spyre::model::message_time_test {
 namespace {
 
 class MessageTime : public ::testing::Test,
@@ -89,4 +89,4 @@ TEST_F(MessageTime, TheFirmwaresPageHasWhatTheRtlMeasures) {
 }
 
 }  // namespace
-}  // namespace spyre::model
+}  // namespace spyre::model::message_time_test

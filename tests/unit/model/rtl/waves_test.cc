@@ -12,7 +12,7 @@
 #include "model/rtl/rtl_blocks.h"
 #include "tests/unit/model/rtl/fst_reader.h"
 
-namespace spyre::model {
+namespace spyre::model::waves_test {
 namespace {
 
 using test::FstFile;
@@ -150,4 +150,4 @@ TEST_F(WavesTest, AFileThatCannotBeWrittenIsBadInput) {
 }
 
 }  // namespace
-}  // namespace spyre::model
+}  // namespace spyre::model::waves_test

@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-namespace spyre::runtime {
+namespace spyre::runtime::ring_test {
 namespace {
 
 TEST(RingChunks, AreWholeSticksAndTogetherAll) {
@@ -24,4 +24,4 @@ TEST(RingChunks, AreWholeSticksAndTogetherAll) {
 }
 
 }  // namespace
-}  // namespace spyre::runtime
+}  // namespace spyre::runtime::ring_test

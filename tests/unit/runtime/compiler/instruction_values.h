@@ -12,7 +12,7 @@
 
 #include "model/contract/program.h"
 
-namespace spyre::compiler::testing {
+namespace spyre::compiler::harness {
 
 template <typename... Args>
 [[noreturn]] void Fail(fmt::format_string<Args...> format, Args&&... args) {
@@ -108,4 +108,4 @@ inline float FoldStart(ReduceFn fn) {
   return fn == ReduceFn::kMax ? -INFINITY : fn == ReduceFn::kMin ? INFINITY : 0.0F;
 }
 
-}  // namespace spyre::compiler::testing
+}  // namespace spyre::compiler::harness

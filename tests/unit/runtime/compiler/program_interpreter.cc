@@ -12,7 +12,7 @@
 #include "model/contract/memory_map.h"
 #include "tests/unit/runtime/compiler/instruction_values.h"
 
-namespace spyre::compiler::testing {
+namespace spyre::compiler::harness {
 
 void Interpreter::Run() {
   for (int core = 0; core < kMaxCores; ++core) {
@@ -501,4 +501,4 @@ void Interpreter::Matmul(int core, const std::array<int64_t, 12>& o) {
   }
 }
 
-}  // namespace spyre::compiler::testing
+}  // namespace spyre::compiler::harness

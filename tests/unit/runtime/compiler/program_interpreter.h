@@ -17,7 +17,7 @@
 #include "model/contract/program.h"
 #include "tests/unit/runtime/compiler/instruction_values.h"
 
-namespace spyre::compiler::testing {
+namespace spyre::compiler::harness {
 
 // Device memory: named ranges; nothing else may be touched.
 class Memory {
@@ -129,4 +129,4 @@ class Interpreter {
   uint64_t bytes_loaded_ = 0;
 };
 
-}  // namespace spyre::compiler::testing
+}  // namespace spyre::compiler::harness

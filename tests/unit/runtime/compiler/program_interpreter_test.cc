@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-namespace spyre::compiler::testing {
+namespace spyre::compiler::harness::program_interpreter_test {
 namespace {
 
 // Core 1 sends to core 0 between two barriers; core 0 reads it behind the second. At the first
@@ -43,4 +43,4 @@ TEST(ProgramInterpreter, ACoreThatIsStillAtTheBarrierBeforeIsNotAtThisOne) {
 }
 
 }  // namespace
-}  // namespace spyre::compiler::testing
+}  // namespace spyre::compiler::harness::program_interpreter_test

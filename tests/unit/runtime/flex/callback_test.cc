@@ -16,7 +16,7 @@
 #include "tests/unit/driver/fake_card.h"
 #include "tests/unit/error_of.h"
 
-namespace spyre::flex {
+namespace spyre::flex::callback_test {
 namespace {
 
 using test::ErrorOf;
@@ -280,4 +280,4 @@ TEST_F(Callbacks, TheDefaultStreamWaitsForNoOther) {
 }
 
 }  // namespace
-}  // namespace spyre::flex
+}  // namespace spyre::flex::callback_test

@@ -10,7 +10,7 @@
 #include "tests/unit/driver/fake_card.h"
 #include "tests/unit/error_of.h"
 
-namespace spyre::flex {
+namespace spyre::flex::capture_test {
 namespace {
 
 using test::ErrorOf;
@@ -200,4 +200,4 @@ TEST_F(CaptureTest, AStreamThatNobodyWaitedForEndsTheCaptureInAnError) {
 }
 
 }  // namespace
-}  // namespace spyre::flex
+}  // namespace spyre::flex::capture_test

@@ -6,7 +6,7 @@
 #include "base/error.h"
 #include "model/contract/memory_map.h"
 
-namespace spyre::flex {
+namespace spyre::flex::device_handle_test {
 namespace {
 
 TEST(DeviceHandle, OffsetMovesInsideTheSameRegion) {
@@ -32,4 +32,4 @@ TEST(DeviceHandle, TextNamesTheModeAndThePlace) {
 }
 
 }  // namespace
-}  // namespace spyre::flex
+}  // namespace spyre::flex::device_handle_test

@@ -12,7 +12,7 @@
 #include "tests/unit/driver/fake_card.h"
 #include "tests/unit/error_of.h"
 
-namespace spyre::flex {
+namespace spyre::flex::event_test {
 namespace {
 
 using test::ErrorOf;
@@ -381,4 +381,4 @@ TEST_F(Events, ThreadsMayWaitForEachOthersEvents) {
 }
 
 }  // namespace
-}  // namespace spyre::flex
+}  // namespace spyre::flex::event_test

@@ -12,7 +12,7 @@
 #include "tests/unit/driver/fake_card.h"
 #include "tests/unit/error_of.h"
 
-namespace spyre::flex {
+namespace spyre::flex::flex_stream_test {
 namespace {
 
 using test::ErrorOf;
@@ -213,4 +213,4 @@ TEST_P(FlexStreamModes, TwoThreadsOnTwoStreamsGetTheirOwnData) {
 }
 
 }  // namespace
-}  // namespace spyre::flex
+}  // namespace spyre::flex::flex_stream_test

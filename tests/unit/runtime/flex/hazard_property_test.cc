@@ -7,7 +7,7 @@
 #include "base/error.h"
 #include "tests/unit/runtime/flex/program_runner.h"
 
-namespace spyre::flex {
+namespace spyre::flex::hazard_property_test {
 namespace {
 
 using test::ExpectedHazard;
@@ -181,4 +181,4 @@ TEST(HazardProperty, ErrorsStopTheFirstOperationThatWouldRaceAndOnlyThat) {
 }
 
 }  // namespace
-}  // namespace spyre::flex
+}  // namespace spyre::flex::hazard_property_test

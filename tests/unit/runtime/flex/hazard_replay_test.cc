@@ -10,7 +10,7 @@
 #include "tests/unit/driver/fake_card.h"
 #include "tests/unit/error_of.h"
 
-namespace spyre::flex {
+namespace spyre::flex::hazard_replay_test {
 namespace {
 
 using test::BadInputOf;
@@ -240,4 +240,4 @@ TEST_F(HazardReplay, AutomaticEventsOrderReplaysWithCopies) {
 }
 
 }  // namespace
-}  // namespace spyre::flex
+}  // namespace spyre::flex::hazard_replay_test

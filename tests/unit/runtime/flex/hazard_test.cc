@@ -11,7 +11,7 @@
 #include "tests/unit/driver/fake_card.h"
 #include "tests/unit/error_of.h"
 
-namespace spyre::flex {
+namespace spyre::flex::hazard_test {
 namespace {
 
 using test::BadInputOf;
@@ -312,4 +312,4 @@ TEST(AccessHistory, StaysAsSmallAsThePlacesThatAreTouched) {
 }
 
 }  // namespace
-}  // namespace spyre::flex
+}  // namespace spyre::flex::hazard_test

@@ -11,7 +11,7 @@
 #include "tests/unit/driver/fake_card.h"
 #include "tests/unit/error_of.h"
 
-namespace spyre::flex {
+namespace spyre::flex::memory_lifetime_test {
 namespace {
 
 using test::ErrorOf;
@@ -163,4 +163,4 @@ TEST_P(MemoryLifetime, AReplayNeedsTheMemoryOfItsCapture) {
 }
 
 }  // namespace
-}  // namespace spyre::flex
+}  // namespace spyre::flex::memory_lifetime_test

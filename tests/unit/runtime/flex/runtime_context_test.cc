@@ -10,7 +10,7 @@
 #include "tests/unit/driver/fake_card.h"
 #include "tests/unit/error_of.h"
 
-namespace spyre::flex {
+namespace spyre::flex::runtime_context_test {
 namespace {
 
 using test::ErrorOf;
@@ -246,4 +246,4 @@ TEST(RuntimeContext, HostCallsAreOnTheTrackOfTheirStreamWithTheirFlow) {
 }
 
 }  // namespace
-}  // namespace spyre::flex
+}  // namespace spyre::flex::runtime_context_test

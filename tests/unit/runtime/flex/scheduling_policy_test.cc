@@ -7,7 +7,7 @@
 
 #include "base/error.h"
 
-namespace spyre::flex {
+namespace spyre::flex::scheduling_policy_test {
 namespace {
 
 ReadyStreams Ready(std::initializer_list<uint32_t> streams) {
@@ -182,4 +182,4 @@ TEST(StreamSet, WalksItsMembersInOrderAcrossWords) {
 }
 
 }  // namespace
-}  // namespace spyre::flex
+}  // namespace spyre::flex::scheduling_policy_test

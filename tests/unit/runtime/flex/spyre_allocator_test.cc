@@ -11,7 +11,7 @@
 
 #include "tests/unit/error_of.h"
 
-namespace spyre::flex {
+namespace spyre::flex::spyre_allocator_test {
 namespace {
 
 using test::BadInputOf;
@@ -211,4 +211,4 @@ RC_GTEST_PROP(SpyreAllocator, PhysicalMemoryNeverOverlapsAndCoalescesCompletely,
 }
 
 }  // namespace
-}  // namespace spyre::flex
+}  // namespace spyre::flex::spyre_allocator_test

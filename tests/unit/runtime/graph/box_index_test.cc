@@ -8,7 +8,7 @@
 #include <map>
 #include <random>
 
-namespace spyre::runtime {
+namespace spyre::runtime::box_index_test {
 namespace {
 
 // A box of a space with 400 elements in each dimension: in most dimensions all, or a tile of one of
@@ -142,4 +142,4 @@ TEST(BoxIndex, CoordinatesMayGoBeyondThirtyTwoBits) {
 }
 
 }  // namespace
-}  // namespace spyre::runtime
+}  // namespace spyre::runtime::box_index_test

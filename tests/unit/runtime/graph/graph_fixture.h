@@ -30,7 +30,7 @@ inline TaskGraphOptions Safe(const char* deps = "exact", uint32_t window = 64,
 }
 
 // An 8x8 tile of a tensor.
-inline Region2d Tile(TensorId tensor, int64_t row = 0, int64_t col = 0) {
+inline Region2d TileOf(TensorId tensor, int64_t row = 0, int64_t col = 0) {
   return {tensor, row, col, 8, 8};
 }
 

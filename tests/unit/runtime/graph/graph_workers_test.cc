@@ -11,7 +11,7 @@
 
 #include "tests/unit/error_of.h"
 
-namespace spyre::runtime {
+namespace spyre::runtime::graph_workers_test {
 namespace {
 
 using test::ErrorOf;
@@ -108,4 +108,4 @@ TEST(SimulatedDispatch, RoundRobinKeepsATaskWaitingForItsWorker) {
 }
 
 }  // namespace
-}  // namespace spyre::runtime
+}  // namespace spyre::runtime::graph_workers_test

@@ -8,7 +8,7 @@
 #include <map>
 #include <random>
 
-namespace spyre::runtime {
+namespace spyre::runtime::interval_index_test {
 namespace {
 
 TEST(IntervalIndex, FindsWhatMeetsTheInterval) {
@@ -40,4 +40,4 @@ TEST(IntervalIndex, FindsWhatMeetsTheInterval) {
 }
 
 }  // namespace
-}  // namespace spyre::runtime
+}  // namespace spyre::runtime::interval_index_test

@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <vector>
 
-namespace spyre::runtime {
+namespace spyre::runtime::ready_queue_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -73,4 +73,4 @@ TEST(ReadyQueue, RemovalKeepsTheOrderOfTheRest) {
 }
 
 }  // namespace
-}  // namespace spyre::runtime
+}  // namespace spyre::runtime::ready_queue_test

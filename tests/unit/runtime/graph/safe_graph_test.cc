@@ -4,7 +4,7 @@
 
 #include "tests/unit/runtime/graph/graph_fixture.h"
 
-namespace spyre::runtime {
+namespace spyre::runtime::safe_graph_test {
 namespace {
 
 using ::testing::AllOf;
@@ -15,11 +15,11 @@ using Ids = std::vector<TaskId>;
 
 TEST(SafeGraph, OrdersWriteAfterReadAndWriteAfterWrite) {
   const auto graph = TaskGraph::Create(Safe());
-  Task(*graph, {Out(Tile(1))});
-  Task(*graph, {In(Tile(1))});
-  Task(*graph, {In(Tile(1))});
-  Task(*graph, {Out(Tile(1))});
-  Task(*graph, {Out(Tile(1))});
+  Task(*graph, {Out(TileOf(1))});
+  Task(*graph, {In(TileOf(1))});
+  Task(*graph, {In(TileOf(1))});
+  Task(*graph, {Out(TileOf(1))});
+  Task(*graph, {Out(TileOf(1))});
   EXPECT_THAT(Consumers(*graph, 0), ElementsAre(1, 2));  // 3 waits for it through 1 and 2
   EXPECT_THAT(Consumers(*graph, 1), ElementsAre(3));
   EXPECT_THAT(Consumers(*graph, 2), ElementsAre(3));
@@ -28,17 +28,17 @@ TEST(SafeGraph, OrdersWriteAfterReadAndWriteAfterWrite) {
 
 TEST(SafeGraph, TheOrderOfArgumentsDoesNotMatter) {
   const auto graph = TaskGraph::Create(Safe());
-  Task(*graph, {Out(Tile(1))});
-  Task(*graph, {Out(Tile(1)), In(Tile(1))});
-  Task(*graph, {InOut(Tile(1))});
+  Task(*graph, {Out(TileOf(1))});
+  Task(*graph, {Out(TileOf(1)), In(TileOf(1))});
+  Task(*graph, {InOut(TileOf(1))});
   EXPECT_THAT(Consumers(*graph, 0), ElementsAre(1));
   EXPECT_THAT(Consumers(*graph, 1), ElementsAre(2));
 }
 
 TEST(SafeGraph, OneEdgeForSeveralRegionsOfOneProducer) {
   const auto graph = TaskGraph::Create(Safe());
-  Task(*graph, {Out(Tile(1)), Out(Tile(2)), Out(Tile(3))});
-  Task(*graph, {In(Tile(1)), In(Tile(2)), InOut(Tile(3))});
+  Task(*graph, {Out(TileOf(1)), Out(TileOf(2)), Out(TileOf(3))});
+  Task(*graph, {In(TileOf(1)), In(TileOf(2)), InOut(TileOf(3))});
   EXPECT_THAT(Consumers(*graph, 0), ElementsAre(1));
   EXPECT_EQ(graph->View(1).fanin, 1);
 }
@@ -47,10 +47,10 @@ TEST(SafeGraph, FanoutHasNoLimit) {
   TaskGraphOptions options = Safe("exact", 1024);
   options.max_fanout = 4;
   const auto graph = TaskGraph::Create(options);
-  Task(*graph, {Out(Tile(1))});
+  Task(*graph, {Out(TileOf(1))});
   Ids readers;
-  for (int i = 0; i < 600; ++i) readers.push_back(Task(*graph, {In(Tile(1))}));
-  const TaskId writer = Task(*graph, {Out(Tile(1))});
+  for (int i = 0; i < 600; ++i) readers.push_back(Task(*graph, {In(TileOf(1))}));
+  const TaskId writer = Task(*graph, {Out(TileOf(1))});
   EXPECT_EQ(Consumers(*graph, 0), readers);
   const Ids order = RunAll(*graph);
   EXPECT_EQ(order.size(), 602u);
@@ -59,9 +59,9 @@ TEST(SafeGraph, FanoutHasNoLimit) {
 
 TEST(SafeGraph, ATaskBecomesReadyOnce) {
   const auto graph = TaskGraph::Create(Safe("hybrid"));
-  Task(*graph, {Out(Tile(1))});
+  Task(*graph, {Out(TileOf(1))});
   const TaskId consumer = Alloc(*graph);
-  graph->AddInput(consumer, Tile(1));
+  graph->AddInput(consumer, TileOf(1));
   graph->After(consumer, 0);
   graph->Complete(graph->Pop(0));
   EXPECT_EQ(graph->Pop(0), kNoTask);
@@ -76,7 +76,7 @@ TEST(SafeGraph, RefusesCallsOutOfOrder) {
   EXPECT_THAT(Refusal([&] { graph->Complete(task); }), HasSubstr("not submitted"));
   graph->Submit(task);
   EXPECT_THAT(Refusal([&] { graph->Submit(task); }), HasSubstr("ready"));
-  EXPECT_THAT(Refusal([&] { graph->AddInput(task, Tile(1)); }), HasSubstr("ready"));
+  EXPECT_THAT(Refusal([&] { graph->AddInput(task, TileOf(1)); }), HasSubstr("ready"));
   EXPECT_THAT(Refusal([&] { graph->Complete(task); }), HasSubstr("has not been popped"));
   graph->Complete(graph->Pop(0));
   EXPECT_THAT(Refusal([&] { graph->Complete(task); }), HasSubstr("is completed"));
@@ -89,20 +89,20 @@ TEST(SafeGraph, RefusesMoreArgumentsThanTheLimitAndKeepsTheRest) {
   options.max_args = 2;
   const auto graph = TaskGraph::Create(options);
   const TaskId task = Alloc(*graph);
-  graph->AddInput(task, Tile(1));
-  graph->AddInOut(task, Tile(2));  // counts once
-  EXPECT_THAT(Refusal([&] { graph->AddOutput(task, Tile(3)); }), HasSubstr("2 arguments"));
+  graph->AddInput(task, TileOf(1));
+  graph->AddInOut(task, TileOf(2));  // counts once
+  EXPECT_THAT(Refusal([&] { graph->AddOutput(task, TileOf(3)); }), HasSubstr("2 arguments"));
   EXPECT_EQ(graph->Arguments(task).size(), 2u);
   EXPECT_EQ(graph->Arguments(task)[1].access, Access::kInOut);
-  EXPECT_EQ(graph->Arguments(task)[1].region, Region::Of(Tile(2)));
+  EXPECT_EQ(graph->Arguments(task)[1].region, Region::Of(TileOf(2)));
 }
 
 TEST(SafeGraph, ExplicitEdgesHoldWhateverTheTasksTouch) {
   const auto graph = TaskGraph::Create(Safe("explicit"));
   const TaskId first = Alloc(*graph);
   const TaskId second = Alloc(*graph);
-  graph->AddOutput(first, Tile(1));
-  graph->AddInput(second, Tile(1));  // means nothing here
+  graph->AddOutput(first, TileOf(1));
+  graph->AddInput(second, TileOf(1));  // means nothing here
   graph->Submit(second);
   EXPECT_EQ(graph->Pop(0), second);
   const TaskId third = Alloc(*graph);
@@ -132,8 +132,8 @@ TEST(SafeGraph, RefusesACycleOfAnExplicitAndAnInferredEdge) {
   const TaskId early = Alloc(*graph);
   const TaskId late = Alloc(*graph);
   graph->After(early, late);
-  graph->AddOutput(early, Tile(1));
-  graph->AddInput(late, Tile(1));
+  graph->AddOutput(early, TileOf(1));
+  graph->AddInput(late, TileOf(1));
   graph->Submit(early);
   EXPECT_THAT(Refusal([&] { graph->Submit(late); }), HasSubstr("a cycle"));
   EXPECT_THAT(Refusal([&] { graph->RequireProgress(); }), HasSubstr("2 tasks"));
@@ -154,8 +154,8 @@ TEST(SafeGraph, AStuckGraphIsAnErrorThatNamesTheOldestTask) {
 
 TEST(SafeGraph, AFullWindowStallsUntilTheOldestCompletes) {
   const auto graph = TaskGraph::Create(Safe("exact", 2));
-  Task(*graph, {Out(Tile(1))});
-  Task(*graph, {Out(Tile(2))});
+  Task(*graph, {Out(TileOf(1))});
+  Task(*graph, {Out(TileOf(2))});
   EXPECT_EQ(Alloc(*graph), kNoTask);
   EXPECT_EQ(graph->Pop(0), 0);
   EXPECT_EQ(graph->Pop(0), 1);
@@ -204,9 +204,9 @@ TEST(SafeGraph, AbortLeavesTheTasksOfTheWindowAndIsFinal) {
 
 TEST(SafeGraph, BenchmarkTakesTheOlderHalfAsCompleted) {
   const auto graph = TaskGraph::Create(Safe("exact", 4, WindowOverflow::kBenchmark));
-  Task(*graph, {Out(Tile(1))});
-  for (int i = 0; i < 3; ++i) Task(*graph, {In(Tile(1))});
-  EXPECT_EQ(Task(*graph, {Out(Tile(1))}), 4);
+  Task(*graph, {Out(TileOf(1))});
+  for (int i = 0; i < 3; ++i) Task(*graph, {In(TileOf(1))});
+  EXPECT_EQ(Task(*graph, {Out(TileOf(1))}), 4);
   EXPECT_EQ(graph->oldest(), 2);
   EXPECT_EQ(graph->completed(), 2);
   EXPECT_THAT(graph->Ready(0), ElementsAre(2, 3));
@@ -228,7 +228,7 @@ TEST(SafeGraph, WideRegionsConflictWhenEqualAndTwoDimensionsAreTheFastPath) {
   task(Access::kIn, Region::Of(1, {0, 8, 0}, {4, 8, 15}));
   EXPECT_THAT(Consumers(*graph, 0), ElementsAre(1));
   const TaskId flat = task(Access::kOut, Region::Of(2, {8, 16}, {8, 8}));
-  const TaskId same = Task(*graph, {In(Tile(2, 8, 16))});
+  const TaskId same = Task(*graph, {In(TileOf(2, 8, 16))});
   EXPECT_THAT(Consumers(*graph, flat), ElementsAre(same));
   EXPECT_THAT(Consumers(*graph, 1), IsEmpty());
 }
@@ -279,8 +279,8 @@ TEST(SafeGraph, SimulationIsInOrderOfTimeOnTheWorkersOfEachPool) {
     for (const Use& use : uses) graph->Add(id, use.access, use.region);
     graph->Submit(id);
   };
-  task(1, 100, {Out(Tile(1))});
-  task(0, 10, {In(Tile(1))});
+  task(1, 100, {Out(TileOf(1))});
+  task(0, 10, {In(TileOf(1))});
   task(0, 30, {});
   const Simulation result = graph->Simulate({0, {1, 1}});
   ASSERT_EQ(result.trace.size(), 3u);
@@ -308,4 +308,4 @@ TEST(SafeGraph, BadOptionsAreNamed) {
 }
 
 }  // namespace
-}  // namespace spyre::runtime
+}  // namespace spyre::runtime::safe_graph_test

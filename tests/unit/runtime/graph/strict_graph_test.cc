@@ -4,7 +4,7 @@
 
 #include "tests/unit/runtime/graph/graph_fixture.h"
 
-namespace spyre::runtime {
+namespace spyre::runtime::strict_graph_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -19,9 +19,9 @@ std::vector<Diagnostic::Kind> Kinds(TaskGraph& graph) {
 
 TEST(StrictGraph, OrdersReadAfterWriteOnly) {
   const auto graph = TaskGraph::Create(Strict());
-  Task(*graph, {Out(Tile(1))});
-  Task(*graph, {In(Tile(1))});
-  Task(*graph, {Out(Tile(1))});
+  Task(*graph, {Out(TileOf(1))});
+  Task(*graph, {In(TileOf(1))});
+  Task(*graph, {Out(TileOf(1))});
   EXPECT_THAT(Consumers(*graph, 0), ElementsAre(1));
   EXPECT_THAT(Consumers(*graph, 1), IsEmpty());
   EXPECT_THAT(graph->Ready(0), ElementsAre(0, 2));
@@ -36,9 +36,9 @@ TEST(StrictGraph, AnotherShapeOfTheSameBytesIsAnotherRegion) {
 
 TEST(StrictGraph, OutputBeforeInputOfOneTaskLosesTheEdge) {
   const auto graph = TaskGraph::Create(Strict());
-  Task(*graph, {Out(Tile(1))});
-  Task(*graph, {In(Tile(1)), Out(Tile(1))});
-  Task(*graph, {Out(Tile(1)), In(Tile(1))});
+  Task(*graph, {Out(TileOf(1))});
+  Task(*graph, {In(TileOf(1)), Out(TileOf(1))});
+  Task(*graph, {Out(TileOf(1)), In(TileOf(1))});
   EXPECT_THAT(Consumers(*graph, 0), ElementsAre(1));
   EXPECT_THAT(Consumers(*graph, 1), IsEmpty());
   EXPECT_EQ(graph->View(2).fanin, 0);
@@ -46,16 +46,16 @@ TEST(StrictGraph, OutputBeforeInputOfOneTaskLosesTheEdge) {
 
 TEST(StrictGraph, InOutIsAnInputThenAnOutput) {
   const auto graph = TaskGraph::Create(Strict());
-  Task(*graph, {InOut(Tile(1))});
-  Task(*graph, {InOut(Tile(1))});
+  Task(*graph, {InOut(TileOf(1))});
+  Task(*graph, {InOut(TileOf(1))});
   EXPECT_THAT(Consumers(*graph, 0), ElementsAre(1));
   EXPECT_EQ(graph->View(1).args, 2u);
 }
 
 TEST(StrictGraph, TwoInputsFromOneProducerAreTwoEdges) {
   const auto graph = TaskGraph::Create(Strict());
-  Task(*graph, {Out(Tile(1)), Out(Tile(2))});
-  Task(*graph, {In(Tile(1)), In(Tile(2))});
+  Task(*graph, {Out(TileOf(1)), Out(TileOf(2))});
+  Task(*graph, {In(TileOf(1)), In(TileOf(2))});
   EXPECT_THAT(Consumers(*graph, 0), ElementsAre(1, 1));
   EXPECT_EQ(graph->View(1).fanin, 2);
   EXPECT_EQ(RunAll(*graph), (Ids{0, 1}));
@@ -65,9 +65,9 @@ TEST(StrictGraph, AFullFanoutDropsTheEdgeButCountsIt) {
   TaskGraphOptions options = Strict();
   options.max_fanout = 1;
   const auto graph = TaskGraph::Create(options);
-  Task(*graph, {Out(Tile(1))});
-  Task(*graph, {In(Tile(1))});
-  Task(*graph, {In(Tile(1))});
+  Task(*graph, {Out(TileOf(1))});
+  Task(*graph, {In(TileOf(1))});
+  Task(*graph, {In(TileOf(1))});
   EXPECT_THAT(Consumers(*graph, 0), ElementsAre(1));
   EXPECT_EQ(graph->View(2).fanin, 1);
   EXPECT_EQ(RunAll(*graph), (Ids{0, 1}));
@@ -79,9 +79,9 @@ TEST(StrictGraph, AFullFanoutDropsTheEdgeButCountsIt) {
 
 TEST(StrictGraph, AProducerThatCompletesBeforeTheSubmitQueuesItsConsumerTwice) {
   const auto graph = TaskGraph::Create(Strict());
-  Task(*graph, {Out(Tile(1))});
+  Task(*graph, {Out(TileOf(1))});
   const TaskId consumer = Alloc(*graph);
-  graph->AddInput(consumer, Tile(1));
+  graph->AddInput(consumer, TileOf(1));
   graph->Complete(graph->Pop(0));
   graph->Submit(consumer);
   EXPECT_THAT(graph->Ready(0), ElementsAre(1, 1));
@@ -89,11 +89,11 @@ TEST(StrictGraph, AProducerThatCompletesBeforeTheSubmitQueuesItsConsumerTwice) {
 
 TEST(StrictGraph, ACompletedProducerThatIsNotTheOldestMakesNoEdge) {
   const auto graph = TaskGraph::Create(Strict());
-  Task(*graph, {Out(Tile(1))});
-  Task(*graph, {Out(Tile(2))});
+  Task(*graph, {Out(TileOf(1))});
+  Task(*graph, {Out(TileOf(2))});
   graph->Complete(1);
   EXPECT_EQ(graph->oldest(), 0);
-  Task(*graph, {In(Tile(2))});
+  Task(*graph, {In(TileOf(2))});
   EXPECT_EQ(graph->View(2).fanin, 0);
   graph->Complete(0);
   EXPECT_EQ(graph->oldest(), 2);
@@ -103,11 +103,11 @@ TEST(StrictGraph, ALateOutputOfAnOldTaskReplacesTheProducer) {
   const auto graph = TaskGraph::Create(Strict());
   const TaskId first = Alloc(*graph);
   const TaskId second = Alloc(*graph);
-  graph->AddOutput(second, Tile(1));
-  graph->AddInput(first, Tile(1));  // the older waits for the younger
+  graph->AddOutput(second, TileOf(1));
+  graph->AddInput(first, TileOf(1));  // the older waits for the younger
   EXPECT_THAT(Consumers(*graph, second), ElementsAre(first));
-  graph->AddOutput(first, Tile(1));
-  Task(*graph, {In(Tile(1))});
+  graph->AddOutput(first, TileOf(1));
+  Task(*graph, {In(TileOf(1))});
   EXPECT_THAT(Consumers(*graph, first), ElementsAre(2));
   // The second sweep of a simulation gets to the older.
   const Simulation result = graph->Simulate({1, {}});
@@ -117,8 +117,8 @@ TEST(StrictGraph, ALateOutputOfAnOldTaskReplacesTheProducer) {
 
 TEST(StrictGraph, BenchmarkReusesSlotsOfUnfinishedTasks) {
   const auto graph = TaskGraph::Create(Strict(4, WindowOverflow::kBenchmark));
-  for (TensorId tensor = 0; tensor < 4; ++tensor) Task(*graph, {Out(Tile(tensor))});
-  EXPECT_EQ(Task(*graph, {In(Tile(1)), In(Tile(3))}), 4);  // tensor 1: producer is stale
+  for (TensorId tensor = 0; tensor < 4; ++tensor) Task(*graph, {Out(TileOf(tensor))});
+  EXPECT_EQ(Task(*graph, {In(TileOf(1)), In(TileOf(3))}), 4);  // tensor 1: producer is stale
   EXPECT_EQ(graph->oldest(), 2);
   EXPECT_EQ(graph->active(), 5);
   EXPECT_EQ(graph->View(4).slot, 0u);
@@ -130,8 +130,8 @@ TEST(StrictGraph, BenchmarkReusesSlotsOfUnfinishedTasks) {
 
 TEST(StrictGraph, CompletingTwiceTakesFaninBelowZero) {
   const auto graph = TaskGraph::Create(Strict());
-  Task(*graph, {Out(Tile(1))});
-  Task(*graph, {In(Tile(1))});
+  Task(*graph, {Out(TileOf(1))});
+  Task(*graph, {In(TileOf(1))});
   graph->Complete(0);
   graph->Complete(0);
   EXPECT_EQ(graph->View(1).fanin, -1);
@@ -146,10 +146,10 @@ TEST(StrictGraph, ReadyTasksGoToTheQueueOfTheirUnit) {
   options.pools = 2;
   const auto graph = TaskGraph::Create(options);
   const TaskId cube = Alloc(*graph, 1);
-  graph->AddOutput(cube, Tile(1));
+  graph->AddOutput(cube, TileOf(1));
   graph->Submit(cube);
   const TaskId vector = Alloc(*graph, 0);
-  graph->AddInput(vector, Tile(1));
+  graph->AddInput(vector, TileOf(1));
   graph->Submit(vector);
   EXPECT_EQ(graph->Pop(0), kNoTask);
   EXPECT_EQ(graph->Pop(1), cube);
@@ -162,7 +162,7 @@ TEST(StrictGraph, SimulationUsesTheWorkerThatIsFreeFirst) {
   const FunctionId function = graph->Function("f");
   for (const int64_t cycles : {50, 20, 13}) graph->Alloc({function, 0, 0, cycles});
   const TaskId last = graph->Alloc({function, 0, 0, 7});
-  graph->AddInput(last, Tile(9));
+  graph->AddInput(last, TileOf(9));
   const Simulation result = graph->Simulate({2, {}});
   ASSERT_EQ(result.trace.size(), 4u);
   EXPECT_EQ(result.trace[2].worker, 1u);
@@ -183,9 +183,9 @@ TEST(StrictGraph, ASimulatedTaskStartsWhenItsLastProducerEnds) {
     for (const Use& use : uses) graph->Add(id, use.access, use.region);
     graph->Submit(id);
   };
-  task(50, {Out(Tile(1))});
-  task(20, {Out(Tile(2))});
-  task(7, {In(Tile(1)), In(Tile(2)), Out(Tile(3))});
+  task(50, {Out(TileOf(1))});
+  task(20, {Out(TileOf(2))});
+  task(7, {In(TileOf(1)), In(TileOf(2)), Out(TileOf(3))});
   const Simulation result = graph->Simulate({4, {}});
   ASSERT_EQ(result.trace.size(), 3u);
   EXPECT_EQ(result.trace[2].start_cycle, 50) << "a worker is free from 0 on";
@@ -201,15 +201,15 @@ TEST(StrictGraph, LimitsAreThoseOfTheOriginal) {
   EXPECT_EQ(graph->View(8191).slot, 8191u);
   EXPECT_EQ(Alloc(*graph), kNoTask) << "the window is full";
   RunAll(*graph);
-  const TaskId producer = Task(*graph, {Out(Tile(1))});
+  const TaskId producer = Task(*graph, {Out(TileOf(1))});
   EXPECT_EQ(graph->View(producer).slot, 0u);
-  for (int i = 0; i < 513; ++i) Task(*graph, {In(Tile(1))});
+  for (int i = 0; i < 513; ++i) Task(*graph, {In(TileOf(1))});
   EXPECT_EQ(Consumers(*graph, producer).size(), 512u);
   const TaskId wide = Alloc(*graph);
-  for (TensorId tensor = 10; tensor < 27; ++tensor) graph->AddOutput(wide, Tile(tensor));
+  for (TensorId tensor = 10; tensor < 27; ++tensor) graph->AddOutput(wide, TileOf(tensor));
   graph->Submit(wide);
-  EXPECT_EQ(graph->View(Task(*graph, {In(Tile(25))})).fanin, 1u) << "the 16th";
-  EXPECT_EQ(graph->View(Task(*graph, {In(Tile(26))})).fanin, 0u) << "the 17th is ignored";
+  EXPECT_EQ(graph->View(Task(*graph, {In(TileOf(25))})).fanin, 1u) << "the 16th";
+  EXPECT_EQ(graph->View(Task(*graph, {In(TileOf(26))})).fanin, 0u) << "the 17th is ignored";
 }
 
 TEST(StrictGraph, RefusesWhatTheOriginalDoesNotHave) {
@@ -226,4 +226,4 @@ TEST(StrictGraph, RefusesWhatTheOriginalDoesNotHave) {
 }
 
 }  // namespace
-}  // namespace spyre::runtime
+}  // namespace spyre::runtime::strict_graph_test

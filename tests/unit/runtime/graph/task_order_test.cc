@@ -12,7 +12,7 @@
 #include "tests/unit/runtime/graph/graph_fixture.h"
 #include "tests/unit/runtime/graph/random_regions.h"
 
-namespace spyre::runtime {
+namespace spyre::runtime::task_order_test {
 namespace {
 
 struct OracleAccess {
@@ -228,4 +228,4 @@ INSTANTIATE_TEST_SUITE_P(Dependencies, TaskOrder,
                          [](const auto& each) { return std::string(each.param); });
 
 }  // namespace
-}  // namespace spyre::runtime
+}  // namespace spyre::runtime::task_order_test

@@ -7,7 +7,7 @@
 #include "runtime/spyre/tensor_copy.h"
 #include "tests/unit/driver/fake_card.h"
 
-namespace spyre::runtime {
+namespace spyre::runtime::interleaved_tensor_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -110,4 +110,4 @@ TEST_F(InterleavedTensor, NumbersOfChunksThatDoNotFitAreRefused) {
 }
 
 }  // namespace
-}  // namespace spyre::runtime
+}  // namespace spyre::runtime::interleaved_tensor_test

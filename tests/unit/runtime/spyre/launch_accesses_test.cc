@@ -15,7 +15,7 @@
 #include "runtime/spyre/reduction_tiling.h"
 #include "tests/unit/runtime/spyre/fake_kernel.h"
 
-namespace spyre::runtime {
+namespace spyre::runtime::launch_accesses_test {
 namespace {
 
 using test::FakeCard;
@@ -218,4 +218,4 @@ TEST_P(LaunchHazards, ADependentLaunchOnAnotherStreamNeedsAnEvent) {
 }
 
 }  // namespace
-}  // namespace spyre::runtime
+}  // namespace spyre::runtime::launch_accesses_test

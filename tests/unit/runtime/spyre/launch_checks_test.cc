@@ -13,7 +13,7 @@
 #include "tests/unit/error_of.h"
 #include "tests/unit/runtime/spyre/fake_kernel.h"
 
-namespace spyre::runtime {
+namespace spyre::runtime::launch_checks_test {
 namespace {
 
 using test::ErrorOf;
@@ -283,4 +283,4 @@ TEST_P(LaunchChecks, AnErrorStaysWithItsStreamObject) {
 }
 
 }  // namespace
-}  // namespace spyre::runtime
+}  // namespace spyre::runtime::launch_checks_test

@@ -5,7 +5,7 @@
 
 #include "base/error.h"
 
-namespace spyre::runtime {
+namespace spyre::runtime::launch_options_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -37,4 +37,4 @@ TEST(LaunchOptions, UnknownNamesAreRefusedWithTheNearestKnown) {
 }
 
 }  // namespace
-}  // namespace spyre::runtime
+}  // namespace spyre::runtime::launch_options_test

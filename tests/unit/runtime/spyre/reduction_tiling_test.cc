@@ -12,7 +12,7 @@
 #include "tests/unit/error_of.h"
 #include "tests/unit/runtime/spyre/fake_kernel.h"
 
-namespace spyre::runtime {
+namespace spyre::runtime::reduction_tiling_test {
 namespace {
 
 using compiler::Accumulator;
@@ -244,4 +244,4 @@ TEST_F(ReductionLaunch, AKernelWithoutAccumulatorsIsRefused) {
 }
 
 }  // namespace
-}  // namespace spyre::runtime
+}  // namespace spyre::runtime::reduction_tiling_test

@@ -7,7 +7,7 @@
 #include "runtime/spyre/execution_plan.h"
 #include "tests/unit/runtime/spyre/fake_kernel.h"
 
-namespace spyre::runtime {
+namespace spyre::runtime::spyre_code_test {
 namespace {
 
 using nlohmann::json;
@@ -318,4 +318,4 @@ TEST_F(SpyreCodeTest, TransfersBackAndSecondComputesMakeFurtherOperations) {
 }
 
 }  // namespace
-}  // namespace spyre::runtime
+}  // namespace spyre::runtime::spyre_code_test

@@ -13,7 +13,7 @@
 #include "runtime/spyre/tensor_copy.h"
 #include "tests/unit/runtime/spyre/fake_kernel.h"
 
-namespace spyre::runtime {
+namespace spyre::runtime::spyre_stream_test {
 namespace {
 
 using test::FakeCard;
@@ -316,4 +316,4 @@ TEST(SpyreStream, DataMovementAloneIsAnOperation) {
 }
 
 }  // namespace
-}  // namespace spyre::runtime
+}  // namespace spyre::runtime::spyre_stream_test

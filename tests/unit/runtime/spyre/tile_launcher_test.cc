@@ -13,7 +13,7 @@
 #include "tests/unit/error_of.h"
 #include "tests/unit/runtime/spyre/fake_tile_kernels.h"
 
-namespace spyre::runtime {
+namespace spyre::runtime::tile_launcher_test {
 namespace {
 
 using test::FakeCard;
@@ -245,4 +245,4 @@ RC_GTEST_PROP(TileLauncher, EveryWayOfTilingGivesTheUntiledResult, ()) {
 }
 
 }  // namespace
-}  // namespace spyre::runtime
+}  // namespace spyre::runtime::tile_launcher_test

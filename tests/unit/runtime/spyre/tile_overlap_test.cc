@@ -13,7 +13,7 @@
 #include "tests/unit/error_of.h"
 #include "tests/unit/runtime/spyre/fake_kernel.h"
 
-namespace spyre::runtime {
+namespace spyre::runtime::tile_overlap_test {
 namespace {
 
 using test::FailureOf;
@@ -375,4 +375,4 @@ TEST(SlotOccupancy, ASlotInFlightIsNotUsedForAnotherTile) {
 }
 
 }  // namespace
-}  // namespace spyre::runtime
+}  // namespace spyre::runtime::tile_overlap_test

@@ -8,7 +8,7 @@
 
 #include "base/error.h"
 
-namespace spyre::runtime {
+namespace spyre::runtime::tiling_test {
 namespace {
 
 SpyreCompute MatmulOf(int64_t m, int64_t k, int64_t n) {
@@ -356,4 +356,4 @@ RC_GTEST_PROP(Tiling, TilesPartitionTheTensor, ()) {
 }
 
 }  // namespace
-}  // namespace spyre::runtime
+}  // namespace spyre::runtime::tiling_test

@@ -9,7 +9,7 @@
 
 #include "tests/unit/error_of.h"
 
-namespace spyre::sdk {
+namespace spyre::sdk::environment_test {
 namespace {
 
 using test::BadInputOf;
@@ -86,4 +86,4 @@ TEST_F(Environment, AMockNeedsAWorld) {
 }
 
 }  // namespace
-}  // namespace spyre::sdk
+}  // namespace spyre::sdk::environment_test

@@ -13,7 +13,7 @@
 #include "runtime/flex/runtime_context.h"
 #include "tests/unit/error_of.h"
 
-namespace spyre::sdk {
+namespace spyre::sdk::open_test {
 namespace {
 
 using test::BadInputOf;
@@ -84,4 +84,4 @@ TEST(OpenCard, PlacesThatAreNoneAreRefused) {
 }
 
 }  // namespace
-}  // namespace spyre::sdk
+}  // namespace spyre::sdk::open_test

@@ -10,7 +10,7 @@
 #include "base/error.h"
 #include "tests/benchmarks/budgets.h"
 
-namespace spyre::benchmarks {
+namespace spyre::benchmarks::results_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -178,4 +178,4 @@ TEST(Budgets, TableReplacesTheOneOfThePage) {
 }
 
 }  // namespace
-}  // namespace spyre::benchmarks
+}  // namespace spyre::benchmarks::results_test

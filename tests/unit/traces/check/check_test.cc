@@ -9,7 +9,7 @@
 #include "tests/unit/traces/sample_trace.h"
 #include "traces/run_results.h"
 
-namespace spyre::trace {
+namespace spyre::trace::check_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -166,4 +166,4 @@ TEST(TraceCheck, JunitHasATestCaseForEachRule) {
 }
 
 }  // namespace
-}  // namespace spyre::trace
+}  // namespace spyre::trace::check_test

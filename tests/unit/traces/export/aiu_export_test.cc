@@ -11,7 +11,7 @@
 #include "base/files.h"
 #include "traces/run_results.h"
 
-namespace spyre::trace {
+namespace spyre::trace::aiu_export_test {
 namespace {
 
 using nlohmann::json;
@@ -188,4 +188,4 @@ TEST(AiuExport, KernelsOfRoundsThatAreNotAlikeShareOneCorrelation) {
 }
 
 }  // namespace
-}  // namespace spyre::trace
+}  // namespace spyre::trace::aiu_export_test

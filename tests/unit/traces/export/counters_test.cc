@@ -8,7 +8,7 @@
 #include "tests/unit/traces/sample_trace.h"
 #include "traces/run_results.h"
 
-namespace spyre::trace {
+namespace spyre::trace::counters_test {
 namespace {
 
 const Counter* Find(const Counters& counters, const std::string& name) {
@@ -90,4 +90,4 @@ TEST(Counters, ByThemselvesTheyAreOfTheTimeInWhichTheCardWorks) {
 }
 
 }  // namespace
-}  // namespace spyre::trace
+}  // namespace spyre::trace::counters_test

@@ -12,7 +12,7 @@
 #include "tests/unit/traces/sample_trace.h"
 #include "traces/run_results.h"
 
-namespace spyre::trace {
+namespace spyre::trace::sqlite_export_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -110,4 +110,4 @@ TEST_F(SqliteExportTest, APathThatCannotBeWrittenIsNamed) {
 }
 
 }  // namespace
-}  // namespace spyre::trace
+}  // namespace spyre::trace::sqlite_export_test

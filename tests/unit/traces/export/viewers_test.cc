@@ -14,7 +14,7 @@
 #include "traces/export/text_export.h"
 #include "traces/lanes.h"
 
-namespace spyre::trace {
+namespace spyre::trace::viewers_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -324,4 +324,4 @@ TEST(Csv, HasARowPerRecordAndQuotesWhereNeeded) {
 }
 
 }  // namespace
-}  // namespace spyre::trace
+}  // namespace spyre::trace::viewers_test

@@ -14,7 +14,7 @@
 #include "base/error.h"
 #include "model/rtl/rtl_blocks.h"
 
-namespace spyre::model {
+namespace spyre::model::control_rtl_test {
 namespace {
 
 constexpr uint64_t kClockPs = 1000;
@@ -276,4 +276,4 @@ TEST_F(ControlRtlTest, AResetForgetsEverythingOfItsFunctionAndNothingOfOthers) {
 }
 
 }  // namespace
-}  // namespace spyre::model
+}  // namespace spyre::model::control_rtl_test

@@ -9,7 +9,7 @@
 #include "model/contract/dlf_bits.h"
 #include "model/contract/formats.h"
 
-namespace spyre::model {
+namespace spyre::model::pt_arithmetic_test {
 namespace {
 
 class Bench {
@@ -117,4 +117,4 @@ TEST_F(PtArithmetic, RoundsTiesToEven) {
 }
 
 }  // namespace
-}  // namespace spyre::model
+}  // namespace spyre::model::pt_arithmetic_test

@@ -15,7 +15,7 @@
 #include "model/rtl/rtl_blocks.h"
 #include "model/rtl/waves.h"
 
-namespace spyre::model {
+namespace spyre::model::pt_array_test {
 namespace {
 
 enum class Values { kNearOne, kAny, kZerosAndNinf };
@@ -230,4 +230,4 @@ TEST_F(PtArray, TellsLaterThatWavesCouldNotBeWritten) {
 }
 
 }  // namespace
-}  // namespace spyre::model
+}  // namespace spyre::model::pt_array_test

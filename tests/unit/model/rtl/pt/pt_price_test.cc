@@ -5,7 +5,7 @@
 #include "model/rtl/pt_array.h"
 #include "tests/unit/model/core/core_bench.h"
 
-namespace spyre::model {
+namespace spyre::model::pt_price_test {
 namespace {
 
 // An LX port too wide to matter: 4096 bytes a cycle.
@@ -44,4 +44,4 @@ TEST_P(PtPrice, IsThatOfTheRtlForEverySize) {
 INSTANTIATE_TEST_SUITE_P(Corelets, PtPrice, ::testing::Values(1, 2, 3));
 
 }  // namespace
-}  // namespace spyre::model
+}  // namespace spyre::model::pt_price_test

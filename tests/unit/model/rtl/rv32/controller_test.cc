@@ -8,7 +8,7 @@
 #include "model/rtl/waves.h"
 #include "tests/unit/model/rtl/rv32/controller_fixture.h"
 
-namespace spyre::model::rv32 {
+namespace spyre::model::rv32::controller_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -240,4 +240,4 @@ TEST_F(ControllerTest, WritesWavesInsideTheirWindowOnly) {
 }
 
 }  // namespace
-}  // namespace spyre::model::rv32
+}  // namespace spyre::model::rv32::controller_test

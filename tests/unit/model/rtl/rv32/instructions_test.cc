@@ -2,7 +2,7 @@
 // Each group of RV32IM instructions at its edges; values are worked out by hand from the manual.
 #include "tests/unit/model/rtl/rv32/controller_fixture.h"
 
-namespace spyre::model::rv32 {
+namespace spyre::model::rv32::instructions_test {
 namespace {
 
 class InstructionTest : public ControllerTest {
@@ -170,4 +170,4 @@ TEST_F(InstructionTest, CountersCannotBeStopped) {
 }
 
 }  // namespace
-}  // namespace spyre::model::rv32
+}  // namespace spyre::model::rv32::instructions_test

@@ -9,7 +9,7 @@
 #include "model/rtl/rtl_blocks.h"
 #include "tests/unit/model/rtl/rv32/reference_rv32.h"
 
-namespace spyre::model::rv32 {
+namespace spyre::model::rv32::random_program_test {
 namespace {
 
 constexpr uint32_t kBase = kControllerSramBase, kData = kBase + 0x20000;
@@ -106,4 +106,4 @@ TEST_P(RandomProgramTest, AgreesWithTheReferenceAfterEveryInstruction) {
 INSTANTIATE_TEST_SUITE_P(Seeds, RandomProgramTest, ::testing::Range(0u, 40u));
 
 }  // namespace
-}  // namespace spyre::model::rv32
+}  // namespace spyre::model::rv32::random_program_test

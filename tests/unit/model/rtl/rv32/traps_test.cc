@@ -3,7 +3,7 @@
 // done is done.
 #include "tests/unit/model/rtl/rv32/controller_fixture.h"
 
-namespace spyre::model::rv32 {
+namespace spyre::model::rv32::traps_test {
 namespace {
 
 class TrapTest : public ControllerTest {
@@ -193,4 +193,4 @@ TEST_F(TrapTest, TheTimerInterruptsWhenItsTimeHasCome) {
 }
 
 }  // namespace
-}  // namespace spyre::model::rv32
+}  // namespace spyre::model::rv32::traps_test

@@ -10,7 +10,7 @@
 
 #include "tests/unit/runtime/compiler/bundle/emit_source.h"
 
-namespace spyre::compiler {
+namespace spyre::compiler::bundle_address_test {
 namespace {
 
 // A random tensor: the last symbol is in the stick or missing, the others are in any order and may
@@ -154,4 +154,4 @@ RC_GTEST_PROP(BundleAddresses, AreWhereTheCoordinatesSay, ()) {
 }
 
 }  // namespace
-}  // namespace spyre::compiler
+}  // namespace spyre::compiler::bundle_address_test

@@ -10,7 +10,7 @@
 #include "runtime/compiler/bundle/bundle_accesses.h"
 #include "tests/paths.h"
 
-namespace spyre::compiler {
+namespace spyre::compiler::bundle_arguments_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -235,4 +235,4 @@ TEST(BundleArguments, DimensionsDoNotStandForTensors) {
 }
 
 }  // namespace
-}  // namespace spyre::compiler
+}  // namespace spyre::compiler::bundle_arguments_test

@@ -13,7 +13,7 @@
 #include "tests/paths.h"
 #include "tests/unit/runtime/compiler/bundle/emit_source.h"
 
-namespace spyre::compiler {
+namespace spyre::compiler::bundle_emit_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -355,4 +355,4 @@ TEST(EmitBundle, RefusesAddressesAndCountsOutOfRange) {
 }
 
 }  // namespace
-}  // namespace spyre::compiler
+}  // namespace spyre::compiler::bundle_emit_test

@@ -8,7 +8,7 @@
 
 #include "tests/unit/runtime/compiler/bundle/emit_source.h"
 
-namespace spyre::compiler {
+namespace spyre::compiler::bundle_hostile_test {
 namespace {
 
 // Mostly sizes that fit each other, now and then anything.
@@ -110,4 +110,4 @@ RC_GTEST_PROP(HostileSource, IsEmittedOrRefused, ()) {
 }
 
 }  // namespace
-}  // namespace spyre::compiler
+}  // namespace spyre::compiler::bundle_hostile_test

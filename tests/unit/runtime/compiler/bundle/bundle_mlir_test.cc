@@ -15,7 +15,7 @@
 #include "runtime/compiler/ir/ir.h"
 #include "tests/paths.h"
 
-namespace spyre::compiler {
+namespace spyre::compiler::bundle_mlir_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -390,4 +390,4 @@ TEST(BundleMlir, TheSamplesAreReadAndWrittenAgainAsTheyWere) {
 }
 
 }  // namespace
-}  // namespace spyre::compiler
+}  // namespace spyre::compiler::bundle_mlir_test

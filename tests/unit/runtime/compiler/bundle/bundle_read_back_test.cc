@@ -7,7 +7,7 @@
 
 #include "tests/unit/runtime/compiler/bundle/emit_source.h"
 
-namespace spyre::compiler {
+namespace spyre::compiler::bundle_read_back_test {
 namespace {
 
 using ::testing::SizeIs;
@@ -109,4 +109,4 @@ TEST(ReadBack, ConstantsMasksAndTwoFormats) {
 }
 
 }  // namespace
-}  // namespace spyre::compiler
+}  // namespace spyre::compiler::bundle_read_back_test

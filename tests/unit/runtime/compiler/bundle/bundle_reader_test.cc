@@ -13,7 +13,7 @@
 #include "runtime/compiler/bundle/bundle.h"
 #include "tests/paths.h"
 
-namespace spyre::compiler {
+namespace spyre::compiler::bundle_reader_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -371,4 +371,4 @@ TEST_F(BundleDirectory, MissingTruncatedAndForeignFilesAreNamed) {
 }
 
 }  // namespace
-}  // namespace spyre::compiler
+}  // namespace spyre::compiler::bundle_reader_test

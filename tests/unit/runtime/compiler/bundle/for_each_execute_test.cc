@@ -10,7 +10,7 @@
 
 #include "tests/unit/error_of.h"
 
-namespace spyre::compiler {
+namespace spyre::compiler::for_each_execute_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -73,4 +73,4 @@ TEST(ForEachRun, AMissingDimensionIsNamed) {
 }
 
 }  // namespace
-}  // namespace spyre::compiler
+}  // namespace spyre::compiler::for_each_execute_test

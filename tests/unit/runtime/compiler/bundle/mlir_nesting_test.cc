@@ -9,7 +9,7 @@
 #include "base/error.h"
 #include "runtime/compiler/bundle/bundle.h"
 
-namespace spyre::compiler {
+namespace spyre::compiler::mlir_nesting_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -53,4 +53,4 @@ TEST(MlirNesting, IsRefusedHoweverItIsWritten) {
 }
 
 }  // namespace
-}  // namespace spyre::compiler
+}  // namespace spyre::compiler::mlir_nesting_test

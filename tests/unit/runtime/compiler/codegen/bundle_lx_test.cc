@@ -8,7 +8,7 @@
 #include <string>
 #include <utility>
 
-namespace spyre::compiler {
+namespace spyre::compiler::bundle_lx_test {
 namespace {
 
 // 64 sticks on 2 cores by rows: 32 sticks of 128 bytes on each. No address: in device memory.
@@ -106,4 +106,4 @@ TEST(ResidentLxUses, WhatALoopReadsBeforeItWritesItIsThereAllThroughTheLoop) {
 }
 
 }  // namespace
-}  // namespace spyre::compiler
+}  // namespace spyre::compiler::bundle_lx_test

@@ -6,7 +6,7 @@
 #include "model/contract/memory_map.h"
 #include "model/contract/program_check.h"
 
-namespace spyre::compiler {
+namespace spyre::compiler::correction_test {
 namespace {
 
 TEST(CorrectionProgram, HasANameThatAProgramMayHaveWhateverTheKernelIsCalled) {
@@ -18,4 +18,4 @@ TEST(CorrectionProgram, HasANameThatAProgramMayHaveWhateverTheKernelIsCalled) {
 }
 
 }  // namespace
-}  // namespace spyre::compiler
+}  // namespace spyre::compiler::correction_test

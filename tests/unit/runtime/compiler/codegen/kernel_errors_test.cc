@@ -8,7 +8,7 @@
 #include "runtime/compiler/codegen/generate_kernel.h"
 #include "runtime/compiler/kernels/kernel.h"
 
-namespace spyre::compiler {
+namespace spyre::compiler::kernel_errors_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -139,4 +139,4 @@ TEST(KernelErrors, RefuseMoreThan256MegabytesOfATensorPerCore) {
 }
 
 }  // namespace
-}  // namespace spyre::compiler
+}  // namespace spyre::compiler::kernel_errors_test

@@ -8,7 +8,7 @@
 
 #include "tests/unit/runtime/compiler/instruction_values.h"
 
-namespace spyre::compiler::testing {
+namespace spyre::compiler::harness {
 
 int64_t Elements(const Shape& shape) {
   int64_t count = 1;
@@ -187,4 +187,4 @@ void CheckKernel(const KernelSpec& spec, uint32_t seed) {
   }
 }
 
-}  // namespace spyre::compiler::testing
+}  // namespace spyre::compiler::harness

@@ -14,7 +14,7 @@
 #include "runtime/compiler/ops/op_list.h"
 #include "tests/unit/runtime/compiler/program_interpreter.h"
 
-namespace spyre::compiler::testing {
+namespace spyre::compiler::harness {
 
 using Shape = std::vector<int64_t>;
 using Values = std::vector<uint16_t>;  // SEN169 codes in host order, contiguous
@@ -68,4 +68,4 @@ Values Expected(const KernelSpec& spec, const Kernel& kernel, const std::vector<
 // Compiles, runs and compares, bit for bit. `layouts` as in `places` of RunKernel.
 void CheckKernel(const KernelSpec& spec, uint32_t seed);
 
-}  // namespace spyre::compiler::testing
+}  // namespace spyre::compiler::harness

@@ -6,7 +6,7 @@
 #include "runtime/compiler/codegen/generate_kernel.h"
 #include "tests/unit/runtime/compiler/codegen/kernel_harness.h"
 
-namespace spyre::compiler::testing {
+namespace spyre::compiler::harness::kernel_numbers_test {
 namespace {
 
 class Random {
@@ -265,4 +265,4 @@ TEST(SoftmaxNumbers, AreExactWithOneBufferPerRow) {
 }
 
 }  // namespace
-}  // namespace spyre::compiler::testing
+}  // namespace spyre::compiler::harness::kernel_numbers_test

@@ -13,7 +13,7 @@
 #include "runtime/compiler/kernels/matmul_tiling.h"
 #include "tests/unit/runtime/compiler/codegen/kernel_harness.h"
 
-namespace spyre::compiler::testing {
+namespace spyre::compiler::harness::kernel_structure_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -296,4 +296,4 @@ TEST(Multicast, ReadsASharedOperandOnceForAllCoresThatShareIt) {
 }
 
 }  // namespace
-}  // namespace spyre::compiler::testing
+}  // namespace spyre::compiler::harness::kernel_structure_test

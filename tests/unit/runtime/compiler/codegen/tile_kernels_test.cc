@@ -6,7 +6,7 @@
 #include "base/error.h"
 #include "runtime/compiler/codegen/generate_kernel.h"
 
-namespace spyre::compiler {
+namespace spyre::compiler::tile_kernels_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -95,4 +95,4 @@ TEST(TileKernels, LayoutsOfTheTileAreKept) {
 }
 
 }  // namespace
-}  // namespace spyre::compiler
+}  // namespace spyre::compiler::tile_kernels_test

@@ -14,7 +14,7 @@
 #include "tests/paths.h"
 #include "tests/unit/runtime/compiler/op_ir_fixture.h"
 
-namespace spyre::compiler {
+namespace spyre::compiler::matmul_cost_test {
 namespace {
 
 using ::testing::AnyOf;
@@ -143,4 +143,4 @@ TEST(MatmulCost, EveryCoreReachesNoMoreThan256MiB) {
 }
 
 }  // namespace
-}  // namespace spyre::compiler
+}  // namespace spyre::compiler::matmul_cost_test

@@ -7,7 +7,7 @@
 #include "runtime/compiler/division/work_division.h"
 #include "tests/unit/runtime/compiler/op_ir_fixture.h"
 
-namespace spyre::compiler {
+namespace spyre::compiler::work_division_rules_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -307,4 +307,4 @@ TEST(SplitStorage, LoopsThatNeitherIndexUsesAreNotStored) {
 }
 
 }  // namespace
-}  // namespace spyre::compiler
+}  // namespace spyre::compiler::work_division_rules_test

@@ -16,7 +16,7 @@
 #include "runtime/compiler/ir/ir_json.h"
 #include "tests/unit/runtime/compiler/op_ir_fixture.h"
 
-namespace spyre::compiler {
+namespace spyre::compiler::work_division_test {
 namespace {
 
 using Json = nlohmann::json;
@@ -156,4 +156,4 @@ TEST(WorkDivision, OperationsThatNoPassCanComputeAreRefusedByName) {
 }
 
 }  // namespace
-}  // namespace spyre::compiler
+}  // namespace spyre::compiler::work_division_test

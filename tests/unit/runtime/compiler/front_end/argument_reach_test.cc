@@ -10,7 +10,7 @@
 
 #include "runtime/compiler/ir/ir.h"
 
-namespace spyre::compiler {
+namespace spyre::compiler::argument_reach_test {
 namespace {
 
 using ::testing::AllOf;
@@ -79,4 +79,4 @@ TEST(TwoHintsAlongOneDimension, CompileAroundAnOperationThatOnlyWorksOnTiles) {
 }
 
 }  // namespace
-}  // namespace spyre::compiler
+}  // namespace spyre::compiler::argument_reach_test

@@ -12,7 +12,7 @@
 #include "runtime/compiler/front_end/pipeline.h"
 #include "runtime/compiler/graph_form/graph_form.h"
 
-namespace spyre::compiler {
+namespace spyre::compiler::bmm_padding_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -148,4 +148,4 @@ RC_GTEST_PROP(BmmPaddingOfRandomSizes, WritesEveryRowOnce, ()) {
 }
 
 }  // namespace
-}  // namespace spyre::compiler
+}  // namespace spyre::compiler::bmm_padding_test

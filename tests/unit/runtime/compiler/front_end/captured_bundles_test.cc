@@ -15,7 +15,7 @@
 #include "runtime/compiler/front_end/front_end.h"
 #include "tests/paths.h"
 
-namespace spyre::compiler {
+namespace spyre::compiler::captured_bundles_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -319,4 +319,4 @@ TEST(CompilerPreset, NamesAndWhatTheyAreRefusedFor) {
 }
 
 }  // namespace
-}  // namespace spyre::compiler
+}  // namespace spyre::compiler::captured_bundles_test

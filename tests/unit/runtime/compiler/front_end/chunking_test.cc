@@ -13,7 +13,7 @@
 #include "runtime/compiler/front_end/verify.h"
 #include "runtime/compiler/graph_form/graph_form.h"
 
-namespace spyre::compiler {
+namespace spyre::compiler::chunking_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -171,4 +171,4 @@ RC_GTEST_PROP(ChunkingOfRandomSizes, CoversTheResultOnce, ()) {
 }
 
 }  // namespace
-}  // namespace spyre::compiler
+}  // namespace spyre::compiler::chunking_test

@@ -17,7 +17,7 @@
 #include "runtime/compiler/front_end/plan_facts.h"
 #include "runtime/compiler/graph_form/graph_form.h"
 
-namespace spyre::compiler {
+namespace spyre::compiler::co_optimize_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -391,4 +391,4 @@ TEST(CoOptimize, TheGraphFormKeepsWhatWasChosen) {
 }
 
 }  // namespace
-}  // namespace spyre::compiler
+}  // namespace spyre::compiler::co_optimize_test

@@ -9,7 +9,7 @@
 
 #include "runtime/compiler/front_end/pipeline.h"
 
-namespace spyre::compiler {
+namespace spyre::compiler::explain_test {
 namespace {
 
 using ::testing::AllOf;
@@ -179,4 +179,4 @@ TEST(ExplainHints, SaysThatAHintIsNoLoop) {
 }
 
 }  // namespace
-}  // namespace spyre::compiler
+}  // namespace spyre::compiler::explain_test

@@ -8,7 +8,7 @@
 
 #include "runtime/compiler/passes/graph_passes.h"
 
-namespace spyre::compiler {
+namespace spyre::compiler::extern_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -84,4 +84,4 @@ TEST(ExternKernel, HasToSayWhatItIsAndGives) {
 }
 
 }  // namespace
-}  // namespace spyre::compiler
+}  // namespace spyre::compiler::extern_test

@@ -12,7 +12,7 @@
 #include "runtime/compiler/op_spec/unroll.h"
 #include "tests/paths.h"
 
-namespace spyre::compiler {
+namespace spyre::compiler::front_end_test {
 namespace {
 
 using ::testing::AllOf;
@@ -325,4 +325,4 @@ TEST(FrontEndRefuses, SlicesThatCutSticks) {
 }
 
 }  // namespace
-}  // namespace spyre::compiler
+}  // namespace spyre::compiler::front_end_test

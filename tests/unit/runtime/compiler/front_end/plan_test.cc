@@ -11,7 +11,7 @@
 #include "runtime/compiler/front_end/front_end.h"
 #include "runtime/compiler/front_end/plan_facts.h"
 
-namespace spyre::compiler {
+namespace spyre::compiler::plan_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -297,4 +297,4 @@ TEST(PlanFacts, TrafficIsWhatOperationsMoveOfDeviceMemory) {
 }
 
 }  // namespace
-}  // namespace spyre::compiler
+}  // namespace spyre::compiler::plan_test

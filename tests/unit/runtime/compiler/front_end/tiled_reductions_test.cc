@@ -13,7 +13,7 @@
 #include "runtime/compiler/front_end/plan_facts.h"
 #include "runtime/compiler/graph_form/graph_form.h"
 
-namespace spyre::compiler {
+namespace spyre::compiler::tiled_reductions_test {
 namespace {
 
 using ::testing::AllOf;
@@ -181,4 +181,4 @@ TEST(TiledReductions, EditsThatChangeTheResultAreRefused) {
 }
 
 }  // namespace
-}  // namespace spyre::compiler
+}  // namespace spyre::compiler::tiled_reductions_test

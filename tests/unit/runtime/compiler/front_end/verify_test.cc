@@ -10,7 +10,7 @@
 
 #include "runtime/compiler/front_end/pipeline.h"
 
-namespace spyre::compiler {
+namespace spyre::compiler::verify_test {
 namespace {
 
 using Json = nlohmann::ordered_json;
@@ -288,4 +288,4 @@ TEST(Verifier, ABufferMayTakeThePlaceOfOneThatDiesThere) {
 }
 
 }  // namespace
-}  // namespace spyre::compiler
+}  // namespace spyre::compiler::verify_test

@@ -14,7 +14,7 @@
 #include "runtime/compiler/passes/graph_passes.h"
 #include "tests/fuzz/op_lists/random_op_list.h"
 
-namespace spyre::compiler {
+namespace spyre::compiler::graph_form_test {
 namespace {
 
 using ::testing::AllOf;
@@ -265,4 +265,4 @@ TEST(GraphPasses, OpSpecSourceComesInBehindKernel) {
 }
 
 }  // namespace
-}  // namespace spyre::compiler
+}  // namespace spyre::compiler::graph_form_test

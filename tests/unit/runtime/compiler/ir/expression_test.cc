@@ -10,7 +10,7 @@
 
 #include "base/error.h"
 
-namespace spyre::compiler {
+namespace spyre::compiler::expression_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -140,4 +140,4 @@ TEST(Expression, TextReadsBackAsTheSameTree) {
 }
 
 }  // namespace
-}  // namespace spyre::compiler
+}  // namespace spyre::compiler::expression_test

@@ -8,7 +8,7 @@
 
 #include "base/error.h"
 
-namespace spyre::compiler {
+namespace spyre::compiler::extent_test {
 namespace {
 
 TEST(Extent, NumbersAreNumbersAndSymbolsAreNot) {
@@ -87,4 +87,4 @@ TEST(Extent, AnyExtentIsItselfAfterDividingAndMultiplying) {
 }
 
 }  // namespace
-}  // namespace spyre::compiler
+}  // namespace spyre::compiler::extent_test

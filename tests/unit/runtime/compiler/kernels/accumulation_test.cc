@@ -9,7 +9,7 @@
 #include "runtime/compiler/codegen/generate_kernel.h"
 #include "tests/unit/runtime/compiler/codegen/kernel_harness.h"
 
-namespace spyre::compiler::testing {
+namespace spyre::compiler::harness::accumulation_test {
 namespace {
 
 constexpr uint64_t kCorrectionLx = 1024;  // that program correction uses, on core 0
@@ -232,4 +232,4 @@ TEST(Accumulation, IsRefusedWithTheBytesThatItNeeds) {
 }
 
 }  // namespace
-}  // namespace spyre::compiler::testing
+}  // namespace spyre::compiler::harness::accumulation_test

@@ -16,7 +16,7 @@
 #include "tests/unit/error_of.h"
 #include "tests/unit/runtime/compiler/codegen/kernel_harness.h"
 
-namespace spyre::compiler {
+namespace spyre::compiler::attention_kernel_test {
 namespace {
 
 using test::ErrorOf;
@@ -43,18 +43,18 @@ TEST_P(AttentionKernelNumbers, AreThoseOfFloat64) {
   std::mt19937 random(3);
   std::normal_distribution<float> normal;
   const auto data = [&](int64_t heads, int64_t rows) {
-    testing::Values values;
+    harness::Values values;
     for (int64_t i = 0; i < heads * rows * s.head_dim; ++i)
       values.push_back(DlfFromFloat(normal(random)));
     return values;
   };
-  const testing::Values q = data(s.heads, s.sequence), k = data(s.kv_heads, s.context),
+  const harness::Values q = data(s.heads, s.sequence), k = data(s.kv_heads, s.context),
                         v = data(s.kv_heads, s.context);
-  const auto at = [&](const testing::Values& values, int64_t rows, int64_t head, int64_t row,
+  const auto at = [&](const harness::Values& values, int64_t rows, int64_t head, int64_t row,
                       int64_t d) {
     return double{DlfToFloat(values[static_cast<size_t>((head * rows + row) * s.head_dim + d)])};
   };
-  const testing::Values out = testing::RunKernel(kernel, {q, k, v}, 11);
+  const harness::Values out = harness::RunKernel(kernel, {q, k, v}, 11);
   for (int64_t h = 0; h < s.heads; ++h) {
     const int64_t kv = h * s.kv_heads / s.heads;
     for (int64_t i = 0; i < s.sequence; ++i) {
@@ -106,4 +106,4 @@ TEST(AttentionPlan, RefusesSizesThatDoNotFit) {
 }
 
 }  // namespace
-}  // namespace spyre::compiler
+}  // namespace spyre::compiler::attention_kernel_test

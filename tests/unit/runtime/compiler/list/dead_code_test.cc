@@ -12,7 +12,7 @@
 
 #include "runtime/compiler/front_end/pipeline.h"
 
-namespace spyre::compiler {
+namespace spyre::compiler::dead_code_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -132,4 +132,4 @@ RC_GTEST_PROP(DeadCodeOfRandomLists, IsWhatNoOutputIsReachedFrom, ()) {
 }
 
 }  // namespace
-}  // namespace spyre::compiler
+}  // namespace spyre::compiler::dead_code_test

@@ -8,7 +8,7 @@
 
 #include "runtime/compiler/ir/ir.h"
 
-namespace spyre::compiler {
+namespace spyre::compiler::decompose_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -158,4 +158,4 @@ TEST(PlanSticks, SparseSticksAreNotTurnedIntoFullOnes) {
 }
 
 }  // namespace
-}  // namespace spyre::compiler
+}  // namespace spyre::compiler::decompose_test

@@ -9,7 +9,7 @@
 
 #include "runtime/compiler/ir/ir.h"
 
-namespace spyre::compiler {
+namespace spyre::compiler::named_graph_test {
 namespace {
 
 using ::testing::AllOf;
@@ -273,4 +273,4 @@ RC_GTEST_PROP(NamedGraphRefuses, AnyDamageOfAFileIsAnErrorAndNeverACrash,
 }
 
 }  // namespace
-}  // namespace spyre::compiler
+}  // namespace spyre::compiler::named_graph_test

@@ -12,7 +12,7 @@
 #include "runtime/compiler/front_end/pipeline.h"
 #include "runtime/compiler/graph_form/graph_form.h"
 
-namespace spyre::compiler {
+namespace spyre::compiler::promote_types_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -234,4 +234,4 @@ TEST(Arrangements, ConversionsWorkOnWholeSticks) {
 }
 
 }  // namespace
-}  // namespace spyre::compiler
+}  // namespace spyre::compiler::promote_types_test

@@ -7,7 +7,7 @@
 
 #include "runtime/compiler/lx/core_view.h"
 
-namespace spyre::compiler {
+namespace spyre::compiler::lx_planning_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -288,4 +288,4 @@ TEST(CoreView, LoopsThatDoNotMoveInTheTensorDoNotCutIt) {
 }
 
 }  // namespace
-}  // namespace spyre::compiler
+}  // namespace spyre::compiler::lx_planning_test

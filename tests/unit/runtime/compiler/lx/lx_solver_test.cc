@@ -9,7 +9,7 @@
 #include "runtime/compiler/ir/ir.h"
 #include "runtime/compiler/lx/pool_planning.h"
 
-namespace spyre::compiler {
+namespace spyre::compiler::lx_solver_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -229,4 +229,4 @@ TEST(PoolPlanning, MoreThanASegmentIsARuntimeError) {
 }
 
 }  // namespace
-}  // namespace spyre::compiler
+}  // namespace spyre::compiler::lx_solver_test

@@ -13,7 +13,7 @@
 #include "base/error.h"
 #include "tests/paths.h"
 
-namespace spyre::compiler {
+namespace spyre::compiler::op_spec_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -320,4 +320,4 @@ TEST(OpSpecSource, NestingAndLoopsAreLimited) {
 }
 
 }  // namespace
-}  // namespace spyre::compiler
+}  // namespace spyre::compiler::op_spec_test

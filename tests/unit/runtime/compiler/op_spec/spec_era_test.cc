@@ -14,7 +14,7 @@
 #include "runtime/compiler/op_spec/op_spec.h"
 #include "runtime/compiler/op_spec/unroll.h"
 
-namespace spyre::compiler {
+namespace spyre::compiler::spec_era_test {
 namespace {
 
 using ::testing::AllOf;
@@ -157,4 +157,4 @@ TEST(OpSpecEra, EveryMixIsRefusedAndNothingElse) {
 }
 
 }  // namespace
-}  // namespace spyre::compiler
+}  // namespace spyre::compiler::spec_era_test

@@ -8,7 +8,7 @@
 #include "runtime/compiler/ir/device_coordinates.h"
 #include "runtime/compiler/ir/ir.h"
 
-namespace spyre::compiler {
+namespace spyre::compiler::unroll_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -278,4 +278,4 @@ TEST(Unroll, EveryTileBeginsWhereItsFirstElementLies) {
 }
 
 }  // namespace
-}  // namespace spyre::compiler
+}  // namespace spyre::compiler::unroll_test

@@ -13,7 +13,7 @@
 #include "runtime/compiler/ir/ir.h"
 #include "tests/unit/runtime/compiler/program_interpreter.h"
 
-namespace spyre::compiler {
+namespace spyre::compiler::op_funcs_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -31,11 +31,11 @@ double Evaluate(const OpFunc& op, const std::vector<double>& inputs,
   };
   for (const OpFuncStep& step : op.steps) {
     if (step.op == Op::kVunary) {
-      results.push_back(testing::UnaryValue(static_cast<UnaryFn>(step.fn), value(step.a)));
+      results.push_back(harness::UnaryValue(static_cast<UnaryFn>(step.fn), value(step.a)));
     } else if (step.fn == FnByte(BinaryFn::kSelect)) {
       results.push_back(value(step.a) != 0 ? value(step.b) : value(step.otherwise));
     } else {
-      results.push_back(testing::BinaryValue(static_cast<BinaryFn>(step.fn),
+      results.push_back(harness::BinaryValue(static_cast<BinaryFn>(step.fn),
                                              static_cast<float>(value(step.a)),
                                              static_cast<float>(value(step.b))));
     }
@@ -212,4 +212,4 @@ TEST(OpFuncs, WhatCannotBeComputedIsRefusedByNameAndReason) {
 }
 
 }  // namespace
-}  // namespace spyre::compiler
+}  // namespace spyre::compiler::op_funcs_test

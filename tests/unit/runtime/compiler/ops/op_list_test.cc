@@ -8,7 +8,7 @@
 
 #include "base/error.h"
 
-namespace spyre::compiler {
+namespace spyre::compiler::op_list_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -41,4 +41,4 @@ TEST(OpList, NamesTheNearestOperationForATypo) {
 }
 
 }  // namespace
-}  // namespace spyre::compiler
+}  // namespace spyre::compiler::op_list_test

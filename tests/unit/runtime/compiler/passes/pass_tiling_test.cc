@@ -10,7 +10,7 @@
 #include "runtime/compiler/passes/passes.h"
 #include "tests/paths.h"
 
-namespace spyre::compiler {
+namespace spyre::compiler::pass_tiling_test {
 namespace {
 
 using Json = nlohmann::json;
@@ -270,4 +270,4 @@ TEST(TilingPasses, AnyDamagedLineIsAnsweredWithAResultOrAnError) {
 }
 
 }  // namespace
-}  // namespace spyre::compiler
+}  // namespace spyre::compiler::pass_tiling_test

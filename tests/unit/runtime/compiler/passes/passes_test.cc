@@ -14,7 +14,7 @@
 #include "base/error.h"
 #include "tests/paths.h"
 
-namespace spyre::compiler {
+namespace spyre::compiler::passes_test {
 namespace {
 
 using Json = nlohmann::json;
@@ -235,4 +235,4 @@ TEST(WorkDivisionPass, AnyCoreCountIsAnsweredAndOutside1To32Refused) {
 }
 
 }  // namespace
-}  // namespace spyre::compiler
+}  // namespace spyre::compiler::passes_test

@@ -9,7 +9,7 @@
 #include "runtime/compiler/ir/ir.h"
 #include "tests/unit/runtime/compiler/bundle/emit_source.h"
 
-namespace spyre::compiler {
+namespace spyre::compiler::op_alignment_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -145,4 +145,4 @@ TEST(AlignTensors, RefusesSizesThatMakeNoSense) {
 }
 
 }  // namespace
-}  // namespace spyre::compiler
+}  // namespace spyre::compiler::op_alignment_test

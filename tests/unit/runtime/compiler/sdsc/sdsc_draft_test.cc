@@ -9,7 +9,7 @@
 
 #include "tests/unit/runtime/compiler/bundle/emit_source.h"
 
-namespace spyre::compiler {
+namespace spyre::compiler::sdsc_draft_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -353,4 +353,4 @@ TEST(SdscErrors, RefuseTooManyCores) {
 }
 
 }  // namespace
-}  // namespace spyre::compiler
+}  // namespace spyre::compiler::sdsc_draft_test

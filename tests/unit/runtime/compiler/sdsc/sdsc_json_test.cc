@@ -10,7 +10,7 @@
 #include "runtime/compiler/bundle/bundle.h"
 #include "tests/paths.h"
 
-namespace spyre::compiler {
+namespace spyre::compiler::sdsc_json_test {
 namespace {
 
 std::string ReadText(const std::filesystem::path& path) {
@@ -58,4 +58,4 @@ TEST(ToSdscJson, WritesEveryCaptureAsItWasRead) {
 }
 
 }  // namespace
-}  // namespace spyre::compiler
+}  // namespace spyre::compiler::sdsc_json_test

@@ -15,7 +15,7 @@
 #include "base/error.h"
 #include "tests/paths.h"
 
-namespace spyre::compiler {
+namespace spyre::compiler::super_dsc_test {
 namespace {
 
 using Json = nlohmann::json;
@@ -268,4 +268,4 @@ TEST(SuperDsc, AddressesAreCheckedWhereTheyAreRead) {
 }
 
 }  // namespace
-}  // namespace spyre::compiler
+}  // namespace spyre::compiler::super_dsc_test

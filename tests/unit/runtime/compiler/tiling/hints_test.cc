@@ -7,7 +7,7 @@
 #include "runtime/compiler/tiling/loop_groups.h"
 #include "runtime/compiler/tiling/tiling_propagation.h"
 
-namespace spyre::compiler {
+namespace spyre::compiler::hints_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -202,4 +202,4 @@ TEST(Hints, NewHintsReplaceOldOnes) {
 }
 
 }  // namespace
-}  // namespace spyre::compiler
+}  // namespace spyre::compiler::hints_test

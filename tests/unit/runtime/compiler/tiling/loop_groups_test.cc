@@ -8,7 +8,7 @@
 
 #include "runtime/compiler/ir/ir.h"
 
-namespace spyre::compiler {
+namespace spyre::compiler::loop_groups_test {
 namespace {
 
 using Path = std::vector<int>;
@@ -119,4 +119,4 @@ TEST(LoopGroups, GroupingThenFlatteningIsTheListOfMembers) {
 }
 
 }  // namespace
-}  // namespace spyre::compiler
+}  // namespace spyre::compiler::loop_groups_test

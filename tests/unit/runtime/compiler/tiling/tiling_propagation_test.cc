@@ -6,7 +6,7 @@
 
 #include "runtime/compiler/tiling/coarse_tile.h"
 
-namespace spyre::compiler {
+namespace spyre::compiler::tiling_propagation_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -250,4 +250,4 @@ TEST(TilingPropagation, SymbolicSizesOfWholeBuffersAreRefusedUnlessTheyCancel) {
 }
 
 }  // namespace
-}  // namespace spyre::compiler
+}  // namespace spyre::compiler::tiling_propagation_test

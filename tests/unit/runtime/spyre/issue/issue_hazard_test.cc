@@ -7,7 +7,7 @@
 #include "tests/unit/driver/fake_card.h"
 #include "tests/unit/error_of.h"
 
-namespace spyre::runtime {
+namespace spyre::runtime::issue_hazard_test {
 namespace {
 
 using flex::HazardKind;
@@ -120,4 +120,4 @@ INSTANTIATE_TEST_SUITE_P(Issue, ForgottenEdge,
                          });
 
 }  // namespace
-}  // namespace spyre::runtime
+}  // namespace spyre::runtime::issue_hazard_test

@@ -11,7 +11,7 @@
 #include "tests/unit/error_of.h"
 #include "tests/unit/runtime/spyre/issue/issue_fixture.h"
 
-namespace spyre::runtime {
+namespace spyre::runtime::issue_policies_test {
 namespace {
 
 using test::ErrorOf;
@@ -226,4 +226,4 @@ TEST_F(IssueTest, ChoicesThatHaveNothingToDecideAreRefused) {
 }
 
 }  // namespace
-}  // namespace spyre::runtime
+}  // namespace spyre::runtime::issue_policies_test

@@ -7,7 +7,7 @@
 #include "tests/unit/runtime/flex/program_runner.h"
 #include "tests/unit/runtime/spyre/issue/program_tasks.h"
 
-namespace spyre::runtime {
+namespace spyre::runtime::issue_property_test {
 namespace {
 
 using test::AllEdges;
@@ -157,4 +157,4 @@ INSTANTIATE_TEST_SUITE_P(Issue, MissingEdges,
                          [](const auto& test) { return NameOf(test.param); });
 
 }  // namespace
-}  // namespace spyre::runtime
+}  // namespace spyre::runtime::issue_property_test

@@ -10,7 +10,7 @@
 #include "tests/unit/error_of.h"
 #include "tests/unit/runtime/spyre/issue/issue_fixture.h"
 
-namespace spyre::runtime {
+namespace spyre::runtime::issue_test {
 namespace {
 
 using flex::RuntimeContext;
@@ -263,4 +263,4 @@ TEST_F(IssueTest, IssuersGiveTheirStreamsBack) {
 }
 
 }  // namespace
-}  // namespace spyre::runtime
+}  // namespace spyre::runtime::issue_test
