@@ -5,7 +5,7 @@
 
 #include "tests/unit/error_of.h"
 
-namespace spyre::sdk {
+namespace spyre::sdk::touched_test {
 namespace {
 
 using test::BadInputOf;
@@ -52,4 +52,4 @@ TEST(TouchedSticks, WhatLiesOutsideIsRefused) {
 }
 
 }  // namespace
-}  // namespace spyre::sdk
+}  // namespace spyre::sdk::touched_test

@@ -7,7 +7,7 @@
 
 #include "base/error.h"
 
-namespace spyre::compiler {
+namespace spyre::compiler::lx_reads_test {
 namespace {
 
 using ::testing::AllOf;
@@ -67,4 +67,4 @@ TEST(LxReads, WhatAnEarlierBundleLeftIsNotThere) {
 }
 
 }  // namespace
-}  // namespace spyre::compiler
+}  // namespace spyre::compiler::lx_reads_test
