@@ -17,7 +17,7 @@ class SpecificationError(Exception):
 
 
 class Entry:
-    """One table of the file, with the words that name it in messages."""
+    """One table of the file, with the words that name it in messages. keys: those that it may have; None: any."""
 
     def __init__(self, file, lines, what, table, keys):
         self.file = file
@@ -29,7 +29,12 @@ class Entry:
             self.what += f" {name}"
             if not re.fullmatch("[A-Za-z][A-Za-z0-9_]*", name):
                 raise self.bad("name is not an identifier")
-        for key in table:
+        if keys is not None:
+            self.only(keys)
+
+    def only(self, keys):
+        """Refuses other keys."""
+        for key in self.table:
             if key not in keys:
                 raise self.bad(f"unknown key '{key}'; known keys: {', '.join(keys)}")
 
@@ -40,13 +45,22 @@ class Entry:
     def has(self, key):
         return key in self.table
 
-    def text(self, key):
+    def string(self, key):
         value = self.table.get(key)
         if not isinstance(value, str):
             raise self.bad(f"'{key}' is missing or not a string")
+        return value
+
+    def text(self, key):
+        """A string of one line."""
+        value = self.string(key)
         if any(ord(character) < 0x20 for character in value):
             raise self.bad(f"'{key}' has a control character; it must be one line")
         return value
+
+    def paragraph(self, key):
+        """A string that is broken into lines for its readers only."""
+        return " ".join(self.string(key).split())
 
     def choice(self, key, known, what, plural):
         """A string that is one of `known`, in the order in which a message lists them."""
@@ -81,7 +95,14 @@ class Entry:
                 raise self.bad(f"'{key}' has an element that is not a table")
             yield Entry(self.file, self._lines, what, table, keys)
 
-    def sub_table(self, key, keys):
+    def tables(self, keys=None):
+        """The tables of which this one consists, each with its key."""
+        for key, table in self.table.items():
+            if not isinstance(table, dict):
+                raise self.bad(f"'{key}' is not a table")
+            yield key, Entry(self.file, self._lines, f"{self.what}.{key}", table, keys)
+
+    def sub_table(self, key, keys=None):
         """The table [key]."""
         table = self.table.get(key)
         if not isinstance(table, dict):

@@ -18,8 +18,7 @@ void DescribeCards(FieldCollector& f, CardsConfig& cards) {
   f.Choice("collective", cards.collective, {"none", "all_reduce"},
            "What the cards do together with the output of each: all_reduce, every card gets the "
            "sum of all of them, by a ring of copies from card to card and additions on the cards");
-  f.SetPrefix("switch");
-  model::DescribeSwitch(cards.pcie_switch, f);
+  f.Parameters(model::ParametersOf(cards.pcie_switch));
 }
 
 std::optional<uint64_t> NumberedCards(toml::table& document, const std::string& name) {

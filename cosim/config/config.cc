@@ -8,7 +8,6 @@
 #include "base/error.h"
 #include "base/files.h"
 #include "base/nearest.h"
-#include "cosim/config/card_presets.h"
 #include "cosim/config/cards.h"
 #include "cosim/config/config_override.h"
 #include "cosim/config/fault_tables.h"
@@ -177,7 +176,7 @@ class Reader {
     if (!node.is_string()) throw WrongType(field, node, "a string");
     std::string value = node.as_string()->get();
     CheckChoice(field, value, node);
-    const bool is_preset_name = field.key == "card.preset" && FindCardPreset(value) != nullptr;
+    const bool is_preset_name = field.key == "card.preset" && value == kBuiltInPreset;
     return field.is_path && !is_preset_name ? FromBase(value) : value;
   }
 
@@ -226,15 +225,12 @@ std::string PresetOf(const toml::table& document) {
 }
 
 void ApplyPreset(RunConfig& config, const std::string& preset) {
-  const char* builtin = FindCardPreset(preset);
-  if (builtin == nullptr && preset.find('/') == std::string::npos &&
-      preset.find(".toml") == std::string::npos) {
+  if (preset == kBuiltInPreset) return;  // the defaults are those of this card
+  if (preset.find('/') == std::string::npos && preset.find(".toml") == std::string::npos) {
     throw BadInput("card.preset = {} is not known; use \"spyre\" or a path to a TOML file",
                    TomlString(preset));
   }
-  const std::string name = builtin != nullptr ? preset + " preset" : preset;
-  const toml::table document =
-      ParseToml(builtin != nullptr ? builtin : ReadFile(preset, "card preset"), name);
+  const toml::table document = ParseToml(ReadFile(preset, "card preset"), preset);
   std::vector<Field> fields = Fields(config);
   fields.erase(std::remove_if(fields.begin(), fields.end(),
                               [](const Field& f) {
@@ -242,7 +238,7 @@ void ApplyPreset(RunConfig& config, const std::string& preset) {
                                        f.key == "card.mode";
                               }),
                fields.end());
-  Reader(fields, name, "", false, nullptr).Apply(document);
+  Reader(fields, preset, "", false, nullptr).Apply(document);
 }
 
 // The defaults of workload.compiler, where the user says nothing else: a report shows what counts.
@@ -318,7 +314,7 @@ RunConfig Build(toml::table document, const std::string& name, const fs::path& b
   RunConfig config;
   const std::optional<uint64_t> cards = NumberedCards(document, name);
   std::string preset = PresetOf(document);
-  if (!preset.empty() && FindCardPreset(preset) == nullptr && fs::path(preset).is_relative())
+  if (!preset.empty() && preset != kBuiltInPreset && fs::path(preset).is_relative())
     preset = (base / preset).lexically_normal().string();
   for (const toml::table& set : sets) {
     if (!set["card"]["preset"].is_string()) continue;

@@ -15,7 +15,7 @@
 #include "cosim/config/field.h"
 #include "model/common/card_config.h"
 #include "model/contract/memory_map.h"
-#include "model/pcie_switch/switch_config.h"
+#include "parameters/card_parameters.h"
 #include "runtime/compiler/division/work_division.h"
 #include "runtime/compiler/front_end/compiler_preset.h"
 #include "runtime/spyre/issue/issue.h"
@@ -237,8 +237,11 @@ enum class FunctionMode : uint8_t { kVirtual, kPhysical };
 const std::vector<std::string>& FunctionModeNames();
 const std::string& Name(FunctionMode mode);  // "vf", "pf"
 
+// The card preset that is no file: configs/cards/spyre.toml, which says what the defaults are.
+inline constexpr const char* kBuiltInPreset = "spyre";
+
 struct RunConfig {
-  std::string preset = "spyre";
+  std::string preset = kBuiltInPreset;
   FunctionMode mode = FunctionMode::kVirtual;
   model::CardConfig card;
   HostConfig host;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// The table of configuration keys, in one file because it is one table.
+// The table of configuration keys, in one file because it is one table. Those of the card are in
+// model/parameters/card.toml.
 #include "cosim/config/cards.h"
 #include "cosim/config/config.h"
 #include "cosim/config/tenants.h"
-#include "model/parameters/card_description.h"
 #include "runtime/compiler/division/work_division.h"
 #include "runtime/compiler/ops/op_list.h"
 #include "runtime/flex/hazard.h"
@@ -235,7 +235,7 @@ std::vector<Field> Fields(RunConfig& c) {
       "offset; pf: it opens the physical function, every allocation is mapped on its own, "
       "locations are physical addresses",
       "public");
-  model::DescribeCard(c.card, f);
+  f.Parameters(model::ParametersOf(c.card));
 
   f.SetPrefix("host");
   f.Number("register_write_ns", c.host.register_write_ns, 0, kMaxNs, "ns",

@@ -145,4 +145,17 @@ void FieldCollector::FileOrTableOf(const char* key, FileOrTable& value, const ch
   Add(key, &value, description, "choice");
 }
 
+void FieldCollector::Parameters(const std::vector<model::Parameter>& parameters) {
+  SetPrefix("");
+  for (const model::Parameter& parameter : parameters) {
+    const auto value = std::visit([](auto at) { return Field::Value(at); }, parameter.value);
+    Field& field = Add(parameter.key, value, parameter.meaning, parameter.source);
+    field.unit = parameter.unit;
+    field.min = parameter.least;
+    field.max = parameter.most;
+    field.choices.assign(parameter.choices.begin(), parameter.choices.end());
+    field.is_path = parameter.is_path;
+  }
+}
+
 }  // namespace spyre::cosim

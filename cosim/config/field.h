@@ -13,33 +13,19 @@
 #include <variant>
 #include <vector>
 
+#include "model/parameters/parameter.h"
+
 namespace spyre::cosim {
 
 // Numbers by names that the user chooses.
 using NumberTable = std::map<std::string, uint64_t>;
 
+using model::ChoiceRef;
+
 // A list of tables as JSON text, keys in the order of the file; "": none.
 struct TableList {
   std::string json;
   std::vector<std::string> places;  // "run.toml:12:1" of each, for messages
-};
-
-// A value of an enumeration. Its enumerators count from 0, in the order of Field::choices.
-class ChoiceRef {
- public:
-  template <class Enum>
-  explicit ChoiceRef(Enum& value)
-      : value_(&value),
-        get_([](const void* at) { return static_cast<size_t>(*static_cast<const Enum*>(at)); }),
-        set_([](void* at, size_t index) { *static_cast<Enum*>(at) = static_cast<Enum>(index); }) {}
-
-  size_t index() const { return get_(value_); }
-  void Set(size_t index) const { set_(value_, index); }
-
- private:
-  void* value_;
-  size_t (*get_)(const void*);
-  void (*set_)(void*, size_t);
 };
 
 // A table of free form as JSON text, which may stand in a file of its own: then its key "file" has
@@ -54,10 +40,10 @@ struct Field {
 
   std::string key;  // complete dotted key, "card.core.lx_bytes"; "tenant" stands for [[tenant]]
   Value value;
-  std::string unit;           // of a number; "" otherwise
-  std::string description;    // for docs/configuration.md
-  std::string source;         // as DescribeCard says; "choice" for what is the user's to choose
-  uint64_t min = 0, max = 0;  // of a number, and of the numbers of a table
+  std::string unit;                  // of a number; "" otherwise
+  std::string description;           // for docs/configuration.md
+  std::string source;                // as card.toml says; "choice" for what is the user's to choose
+  uint64_t min = 0, max = 0;         // of a number, and of the numbers of a table
   std::vector<std::string> choices;  // allowed strings; empty: any
   bool is_path = false;              // relative paths are relative to the file that names them
   std::string path_key;              // of tables: texts of this key are paths
@@ -66,7 +52,7 @@ struct Field {
   std::string ValueText() const;    // as TOML
 };
 
-// Collects fields in order of declaration; the Visitor of DescribeCard and of DescribeRun.
+// Collects fields in order of declaration.
 class FieldCollector {
  public:
   // Every key is put behind `prefix` and a dot; "": at the top of the file.
@@ -96,6 +82,8 @@ class FieldCollector {
   // Values of the key `path_key` are paths.
   void Tables(const char* key, TableList& value, const char* description,
               const char* path_key = "file");
+  // Whatever the prefix is.
+  void Parameters(const std::vector<model::Parameter>& parameters);
   void FileOrTableOf(const char* key, FileOrTable& value, const char* description);
 
   std::vector<Field> Take() { return std::move(fields_); }

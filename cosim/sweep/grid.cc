@@ -12,7 +12,6 @@
 #include "base/error.h"
 #include "base/files.h"
 #include "base/nearest.h"
-#include "cosim/config/card_presets.h"
 #include "cosim/config/toml_json.h"
 #include "cosim/config/toml_text.h"
 #include "cosim/sweep/config_keys.h"
@@ -165,7 +164,7 @@ class GridReader {
     keys_.CheckValue(Place(node), key, value);
     const Field& field = *keys_.Find(key);
     const auto from_base = [&](Json& path) {
-      if (path.is_string() && FindCardPreset(path.get<std::string>()) == nullptr)
+      if (path.is_string() && path.get<std::string>() != kBuiltInPreset)
         path = FromBase(path.get<std::string>());
     };
     if (field.is_path && value.is_array())

@@ -6,7 +6,6 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
-#include "cosim/config/card_presets.h"
 #include "cosim/tune/history.h"
 
 namespace spyre::cosim {
@@ -16,7 +15,7 @@ namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
 
 void MakeAbsolute(std::string& path) {
-  if (!path.empty() && FindCardPreset(path) == nullptr)
+  if (!path.empty() && path != kBuiltInPreset)
     path = fs::absolute(path).lexically_normal().string();
 }
 

@@ -34,7 +34,7 @@
 #include "model/pcie/endpoint.h"
 #include "model/pcie/host_access.h"
 #include "model/pcie/link.h"
-#include "model/pcie_switch/switch_config.h"
+#include "parameters/card_parameters.h"
 
 namespace spyre::model {
 

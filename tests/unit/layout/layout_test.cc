@@ -71,7 +71,7 @@ std::vector<fs::path> ProductSources() {
 }
 
 // Files of this project that `source` includes; those that the build makes have no folder but
-// model/contract's.
+// model/contract's and model/parameters'.
 std::vector<std::string> IncludesOf(const fs::path& source) {
   static const std::regex kInclude("#include [\"<]([^\">]+)[\">]");
   const std::string text = TextOf(kRoot / source);
@@ -79,7 +79,7 @@ std::vector<std::string> IncludesOf(const fs::path& source) {
   for (auto it = std::sregex_iterator(text.begin(), text.end(), kInclude);
        it != std::sregex_iterator(); ++it) {
     const std::string name = (*it)[1];
-    if (name.rfind("contract/", 0) == 0) {
+    if (name.rfind("contract/", 0) == 0 || name.rfind("parameters/", 0) == 0) {
       includes.push_back("model/" + name);
     } else if (fs::exists(kRoot / name)) {
       includes.push_back(name);
