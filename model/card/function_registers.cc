@@ -11,7 +11,7 @@ FunctionRegisters::FunctionRegisters(unsigned function, const CardConfig& config
       config_(config),
       blocks_(blocks),
       reset_(std::move(reset)),
-      registers_(function == 0) {
+      bar0_(function == 0) {
   WireIdentity();
   WireQueue();
   WireInterrupt();
@@ -22,36 +22,32 @@ FunctionRegisters::FunctionRegisters(unsigned function, const CardConfig& config
 void FunctionRegisters::WriteBar0(uint32_t offset, uint32_t value, unsigned byte_enables,
                                   const sc_core::sc_time& arrival) {
   arrival_ = arrival;
-  registers_.Write(offset, value, byte_enables);
+  bar0_.Write(offset, value, byte_enables);
 }
 
 void FunctionRegisters::Reset() {
-  registers_.Reset();
+  bar0_.Reset();
   latched_time_ = 0;
   msi_count_ = 0;
   map_status_ = 0;
   if (function_ == 0) blocks_.endpoint.SetWindowBase(0);
 }
 
-uint64_t FunctionRegisters::Pair(uint32_t low_offset) const {
-  return registers_.Peek(low_offset) | static_cast<uint64_t>(registers_.Peek(low_offset + 4)) << 32;
-}
-
 void FunctionRegisters::Raise(uint32_t causes) {
-  registers_.Poke(regs::INT_STATUS, registers_.Peek(regs::INT_STATUS) | causes);
+  bar0_.int_status.Set(bar0_.int_status.value() | causes);
   if ((causes & regs::INT_STATUS_ERROR_MASK) != 0) {
-    registers_.Poke(regs::ERROR_CODE, static_cast<uint32_t>(blocks_.control.error(function_)));
-    registers_.Poke(regs::QUEUE_CONTROL, 0);
+    bar0_.error_code.Set(static_cast<uint32_t>(blocks_.control.error(function_)));
+    bar0_.queue_control.Set(0);
   }
-  const uint32_t wanted = causes & registers_.Peek(regs::INT_ENABLE);
+  const uint32_t wanted = causes & bar0_.int_enable.value();
   for (unsigned vector = 0; vector < 3; ++vector) {
     if ((wanted >> vector & 1) != 0 && blocks_.endpoint.SendMsi(function_, vector)) ++msi_count_;
   }
 }
 
 void FunctionRegisters::WireIdentity() {
-  registers_.OnRead(regs::FUNCTION, [this] { return function_; });
-  registers_.OnRead(regs::CAPABILITIES, [this] {
+  bar0_.function.OnRead([this] { return function_; });
+  bar0_.capabilities.OnRead([this] {
     uint32_t regions = 0;
     for (unsigned i = 0; function_ != 0 && i < kRegions; ++i) {
       if (blocks_.mmu.region(function_, i).length != 0) ++regions;
@@ -61,80 +57,75 @@ void FunctionRegisters::WireIdentity() {
            static_cast<uint32_t>(config_.concurrent() ? config_.partitions : 0)
                << regs::CAPABILITIES_PARTITIONS_SHIFT;
   });
-  registers_.OnRead(regs::MEMORY_MIB, [this] {
+  bar0_.memory_mib.OnRead([this] {
     uint64_t bytes = function_ == 0 ? config_.usable_bytes() : 0;
     for (unsigned i = 0; function_ != 0 && i < kRegions; ++i)
       bytes += blocks_.mmu.region(function_, i).length;
     return static_cast<uint32_t>(bytes >> 20);
   });
-  registers_.OnRead(regs::STATUS, [this] {
+  bar0_.status.OnRead([this] {
     const bool error = blocks_.control.error(function_) != Status::OK;
     const bool ready = !error && blocks_.management.accepting(function_);
     return (ready ? regs::STATUS_READY_MASK : 0) |
            (blocks_.control.busy(function_) ? regs::STATUS_BUSY_MASK : 0) |
            (error ? regs::STATUS_ERROR_MASK : 0);
   });
-  registers_.OnWrite(regs::CONTROL, [this](uint32_t value) {
+  bar0_.control.OnWrite([this](uint32_t value) {
     if ((value & 1) != 0) reset_();
   });
-  registers_.OnWrite(regs::ERROR_CODE, [this](uint32_t) {
-    if (registers_.Peek(regs::ERROR_CODE) == 0) blocks_.control.ClearError(function_);
+  bar0_.error_code.OnWrite([this](uint32_t) {
+    if (bar0_.error_code.value() == 0) blocks_.control.ClearError(function_);
   });
-  registers_.OnRead(regs::TIME_LO, [] { return static_cast<uint32_t>(NowPs()); });
-  registers_.AfterRead(regs::TIME_LO, [this](uint32_t) { latched_time_ = NowPs(); });
-  registers_.OnRead(regs::TIME_HI, [this] { return static_cast<uint32_t>(latched_time_ >> 32); });
-  registers_.OnRead(regs::REGION_LENGTH_LO, [this] {
-    const uint32_t region = registers_.Peek(regs::REGION_SELECT);
-    return static_cast<uint32_t>(region < kRegions ? blocks_.mmu.region(function_, region).length
-                                                   : 0);
-  });
-  registers_.OnRead(regs::REGION_LENGTH_HI, [this] {
-    const uint32_t region = registers_.Peek(regs::REGION_SELECT);
-    return static_cast<uint32_t>(
-        (region < kRegions ? blocks_.mmu.region(function_, region).length : 0) >> 32);
+  bar0_.time_lo.OnRead([] { return static_cast<uint32_t>(NowPs()); });
+  bar0_.time_lo.AfterRead([this](uint32_t) { latched_time_ = NowPs(); });
+  bar0_.time_hi.OnRead([this] { return static_cast<uint32_t>(latched_time_ >> 32); });
+  bar0_.region_length.OnRead([this]() -> uint64_t {
+    const uint32_t region = bar0_.region_select.value();
+    return region < kRegions ? blocks_.mmu.region(function_, region).length : 0;
   });
 }
 
 void FunctionRegisters::UpdateQueue() {
   QueueRegisters queue;
-  queue.submission_base = Pair(regs::SQ_BASE_LO);
-  queue.submission_entries = registers_.Peek(regs::SQ_ENTRIES);
-  queue.submission_tail = registers_.Peek(regs::SQ_TAIL);
-  queue.response_base = Pair(regs::RQ_BASE_LO);
-  queue.response_entries = registers_.Peek(regs::RQ_ENTRIES);
-  queue.response_head = registers_.Peek(regs::RQ_HEAD);
-  queue.enabled = (registers_.Peek(regs::QUEUE_CONTROL) & 1) != 0;
+  queue.submission_base = bar0_.sq_base.value();
+  queue.submission_entries = bar0_.sq_entries.value();
+  queue.submission_tail = bar0_.sq_tail.value();
+  queue.response_base = bar0_.rq_base.value();
+  queue.response_entries = bar0_.rq_entries.value();
+  queue.response_head = bar0_.rq_head.value();
+  queue.enabled = (bar0_.queue_control.value() & 1) != 0;
   blocks_.control.SetQueue(function_, queue);
 }
 
 void FunctionRegisters::WireQueue() {
-  for (const uint32_t offset : {regs::SQ_BASE_LO, regs::SQ_BASE_HI, regs::SQ_ENTRIES,
-                                regs::RQ_BASE_LO, regs::RQ_BASE_HI, regs::RQ_ENTRIES}) {
-    registers_.OnWrite(offset, [this](uint32_t) { UpdateQueue(); });
-  }
-  for (const uint32_t offset : {regs::SQ_TAIL, regs::QUEUE_CONTROL}) {
-    registers_.OnWrite(offset, [this](uint32_t) {
-      UpdateQueue();
-      blocks_.control.Doorbell(function_, arrival_);
-    });
-  }
-  registers_.OnWrite(regs::RQ_HEAD, [this](uint32_t) {
+  const auto update = [this](uint32_t) { UpdateQueue(); };
+  bar0_.sq_base.OnWrite(update);
+  bar0_.sq_entries.OnWrite(update);
+  bar0_.rq_base.OnWrite(update);
+  bar0_.rq_entries.OnWrite(update);
+  const auto ring = [this](uint32_t) {
+    UpdateQueue();
+    blocks_.control.Doorbell(function_, arrival_);
+  };
+  bar0_.sq_tail.OnWrite(ring);
+  bar0_.queue_control.OnWrite(ring);
+  bar0_.rq_head.OnWrite([this](uint32_t) {
     UpdateQueue();
     blocks_.control.ResponsesConsumed(function_, arrival_);
   });
-  registers_.OnRead(regs::SQ_HEAD, [this] { return blocks_.control.submission_head(function_); });
-  registers_.OnRead(regs::RQ_TAIL, [this] { return blocks_.control.response_tail(function_); });
+  bar0_.sq_head.OnRead([this] { return blocks_.control.submission_head(function_); });
+  bar0_.rq_tail.OnRead([this] { return blocks_.control.response_tail(function_); });
 }
 
 void FunctionRegisters::WireInterrupt() {
-  registers_.OnRead(regs::INT_COUNT, [this] { return msi_count_; });
-  registers_.AfterRead(regs::INT_COUNT, [this](uint32_t) { msi_count_ = 0; });
+  bar0_.int_count.OnRead([this] { return msi_count_; });
+  bar0_.int_count.AfterRead([this](uint32_t) { msi_count_ = 0; });
 }
 
 void FunctionRegisters::WirePhysicalFunction() {
-  registers_.OnWrite(regs::MAP_COMMAND, [this](uint32_t command) {
-    const PhysicalRange range{Pair(regs::MAP_BASE_LO), Pair(regs::MAP_LENGTH_LO),
-                              static_cast<uint8_t>(registers_.Peek(regs::MAP_PERMISSION) & 7)};
+  bar0_.map_command.OnWrite([this](uint32_t command) {
+    const PhysicalRange range{bar0_.map_base.value(), bar0_.map_length.value(),
+                              static_cast<uint8_t>(bar0_.map_permission.value() & 7)};
     Mmu::MapResult result = Mmu::MapResult::kNoMapping;
     if (command == 1) result = blocks_.mmu.Map(range);
     if (command == 2) result = blocks_.mmu.Unmap(range.base);
@@ -147,11 +138,9 @@ void FunctionRegisters::WirePhysicalFunction() {
     if (command == 1 && result == Mmu::MapResult::kDone)
       blocks_.management.scrubber().Give(range.base, range.length);
   });
-  registers_.OnRead(regs::MAP_STATUS, [this] { return map_status_; });
-  for (const uint32_t offset : {regs::WINDOW_BASE_LO, regs::WINDOW_BASE_HI}) {
-    registers_.OnWrite(
-        offset, [this](uint32_t) { blocks_.endpoint.SetWindowBase(Pair(regs::WINDOW_BASE_LO)); });
-  }
+  bar0_.map_status.OnRead([this] { return map_status_; });
+  bar0_.window_base.OnWrite(
+      [this](uint32_t) { blocks_.endpoint.SetWindowBase(bar0_.window_base.value()); });
   WireManagement();
   WireFirmware();
   WireCardTelemetry();
@@ -159,62 +148,55 @@ void FunctionRegisters::WirePhysicalFunction() {
 
 void FunctionRegisters::WireManagement() {
   ManagementController& management = blocks_.management;
-  registers_.OnWrite(regs::ADMIN_COMMAND, [this, &management](uint32_t command) {
-    management.Request(
-        {command, registers_.Peek(regs::ADMIN_VF), registers_.Peek(regs::ADMIN_REGION),
-         Pair(regs::ADMIN_BASE_LO), Pair(regs::ADMIN_LENGTH_LO)},
-        arrival_);
+  bar0_.admin_command.OnWrite([this, &management](uint32_t command) {
+    management.Request({command, bar0_.admin_vf.value(), bar0_.admin_region.value(),
+                        bar0_.admin_base.value(), bar0_.admin_length.value()},
+                       arrival_);
   });
-  registers_.OnRead(regs::ADMIN_STATUS, [&management] { return management.admin_status(); });
-  registers_.OnWrite(regs::MBOX_COMMAND, [this, &management](uint32_t command) {
-    management.Post({command, registers_.Peek(regs::MBOX_ARG0), registers_.Peek(regs::MBOX_ARG1)},
-                    arrival_);
+  bar0_.admin_status.OnRead([&management] { return management.admin_status(); });
+  bar0_.mbox_command.OnWrite([this, &management](uint32_t command) {
+    management.Post({command, bar0_.mbox_arg0.value(), bar0_.mbox_arg1.value()}, arrival_);
   });
-  registers_.OnRead(regs::MBOX_STATUS, [&management] { return management.mailbox_status(); });
-  for (unsigned i = 0; i < 4; ++i) {
-    registers_.OnRead(regs::MBOX_RESULT0 + 4 * i,
-                      [&management, i] { return management.mailbox_result(i); });
-  }
-  registers_.OnRead(regs::MGMT_STATE,
-                    [&management] { return static_cast<uint32_t>(management.state()); });
-  registers_.OnRead(regs::MGMT_VERSION, [&management] { return management.version(); });
-  registers_.OnRead(regs::MGMT_CAPABILITIES, [&management] { return management.capabilities(); });
-  registers_.OnRead(regs::MGMT_HEARTBEAT, [&management] { return management.heartbeat(); });
+  bar0_.mbox_status.OnRead([&management] { return management.mailbox_status(); });
+  bar0_.mbox_result0.OnRead([&management] { return management.mailbox_result(0); });
+  bar0_.mbox_result1.OnRead([&management] { return management.mailbox_result(1); });
+  bar0_.mbox_result2.OnRead([&management] { return management.mailbox_result(2); });
+  bar0_.mbox_result3.OnRead([&management] { return management.mailbox_result(3); });
+  bar0_.mgmt_state.OnRead([&management] { return static_cast<uint32_t>(management.state()); });
+  bar0_.mgmt_version.OnRead([&management] { return management.version(); });
+  bar0_.mgmt_capabilities.OnRead([&management] { return management.capabilities(); });
+  bar0_.mgmt_heartbeat.OnRead([&management] { return management.heartbeat(); });
 }
 
 void FunctionRegisters::WireFirmware() {
   BootLogic& boot = blocks_.management.boot();
-  registers_.OnWrite(regs::FW_COMMAND, [this, &boot](uint32_t command) {
-    boot.Command(command, registers_.Peek(regs::FW_SLOT), registers_.Peek(regs::FW_BYTES),
-                 arrival_);
+  bar0_.fw_command.OnWrite([this, &boot](uint32_t command) {
+    boot.Command(command, bar0_.fw_slot.value(), bar0_.fw_bytes.value(), arrival_);
   });
-  registers_.OnRead(regs::FW_STATUS, [&boot] { return boot.status(); });
-  registers_.OnRead(regs::FW_PROGRESS, [&boot] { return boot.progress(); });
-  registers_.OnRead(regs::FW_BOOT, [&boot] { return boot.boot(); });
-  registers_.OnRead(regs::FW_FAILURE, [&boot] { return boot.failure(); });
-  registers_.OnRead(regs::FW_FAILURE_DETAIL, [&boot] { return boot.failure_detail(); });
-  registers_.OnRead(regs::FW_SLOT_STATE, [this, &boot] {
-    return static_cast<uint32_t>(boot.SlotInfo(registers_.Peek(regs::FW_SLOT), nullptr));
+  bar0_.fw_status.OnRead([&boot] { return boot.status(); });
+  bar0_.fw_progress.OnRead([&boot] { return boot.progress(); });
+  bar0_.fw_boot.OnRead([&boot] { return boot.boot(); });
+  bar0_.fw_failure.OnRead([&boot] { return boot.failure(); });
+  bar0_.fw_failure_detail.OnRead([&boot] { return boot.failure_detail(); });
+  bar0_.fw_slot_state.OnRead([this, &boot] {
+    return static_cast<uint32_t>(boot.SlotInfo(bar0_.fw_slot.value(), nullptr));
   });
-  const auto of_slot = [this, &boot](uint32_t offset, uint32_t (*value)(const FirmwareHeader&)) {
-    registers_.OnRead(offset, [this, &boot, value] {
+  const auto of_slot = [this, &boot](auto value) {
+    return [this, &boot, value]() -> decltype(value(FirmwareHeader())) {
       FirmwareHeader header;
-      const UpdateStatus status = boot.SlotInfo(registers_.Peek(regs::FW_SLOT), &header);
+      const UpdateStatus status = boot.SlotInfo(bar0_.fw_slot.value(), &header);
       return status == UpdateStatus::DONE ? value(header) : 0;
-    });
+    };
   };
-  of_slot(regs::FW_SLOT_VERSION, [](const FirmwareHeader& h) {
+  bar0_.fw_slot_version.OnRead(of_slot([](const FirmwareHeader& h) {
     return uint32_t{h.version_major} << regs::FW_SLOT_VERSION_MAJOR_SHIFT |
            uint32_t{h.version_minor} << regs::FW_SLOT_VERSION_MINOR_SHIFT |
            uint32_t{h.version_patch};
-  });
-  of_slot(regs::FW_SLOT_BYTES, [](const FirmwareHeader& h) {
-    return static_cast<uint32_t>(sizeof(h) + h.payload_bytes);
-  });
-  of_slot(regs::FW_SLOT_BUILD_LO,
-          [](const FirmwareHeader& h) { return static_cast<uint32_t>(h.build_id); });
-  of_slot(regs::FW_SLOT_BUILD_HI,
-          [](const FirmwareHeader& h) { return static_cast<uint32_t>(h.build_id >> 32); });
+  }));
+  bar0_.fw_slot_bytes.OnRead(of_slot(
+      [](const FirmwareHeader& h) { return static_cast<uint32_t>(sizeof(h) + h.payload_bytes); }));
+  bar0_.fw_slot_build.OnRead(
+      of_slot([](const FirmwareHeader& h) -> uint64_t { return h.build_id; }));
 }
 
 }  // namespace spyre::model

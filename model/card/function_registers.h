@@ -3,13 +3,14 @@
 // is the register's side effect as registers.toml describes it. Kernel thread only; never waits.
 #pragma once
 
+#include <contract/register_files.h>
+
 #include <cstdint>
 #include <functional>
 #include <systemc>
 
 #include "model/card/telemetry.h"
 #include "model/common/card_config.h"
-#include "model/common/register_file.h"
 #include "model/control/control_processor.h"
 #include "model/control/management.h"
 #include "model/mmu/mmu.h"
@@ -29,7 +30,7 @@ class FunctionRegisters : public BarTarget {
   FunctionRegisters(unsigned function, const CardConfig& config, Blocks blocks,
                     std::function<void()> reset);
 
-  uint32_t ReadBar0(uint32_t offset) override { return registers_.Read(offset); }
+  uint32_t ReadBar0(uint32_t offset) override { return bar0_.Read(offset); }
   void WriteBar0(uint32_t offset, uint32_t value, unsigned byte_enables,
                  const sc_core::sc_time& arrival) override;
 
@@ -46,17 +47,15 @@ class FunctionRegisters : public BarTarget {
   void WireFirmware();
   void WireCounters();
   void WireCardTelemetry();
-  void ShowCounters(uint32_t time_lo, const CounterValues& values);
+  void ShowCounters(const Register& time_lo, const CounterValues& values);
   void ShowSensors();
-  void PokePair(uint32_t low_offset, uint64_t value);
-  uint64_t Pair(uint32_t low_offset) const;  // a _LO/_HI register pair
   void UpdateQueue();
 
   const unsigned function_;
   const CardConfig& config_;
   Blocks blocks_;
   std::function<void()> reset_;
-  RegisterFile registers_;
+  Bar0Registers bar0_;
   sc_core::sc_time arrival_;  // of the write whose hook runs
   uint64_t latched_time_ = 0;
   uint32_t msi_count_ = 0;

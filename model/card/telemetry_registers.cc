@@ -5,68 +5,63 @@
 
 namespace spyre::model {
 
-void FunctionRegisters::PokePair(uint32_t low_offset, uint64_t value) {
-  registers_.Poke(low_offset, static_cast<uint32_t>(value));
-  registers_.Poke(low_offset + 4, static_cast<uint32_t>(value >> 32));
-}
-
-void FunctionRegisters::ShowCounters(uint32_t time_lo, const CounterValues& values) {
-  for (size_t i = 0; i < kPerformanceCounters; ++i)
-    PokePair(time_lo + static_cast<uint32_t>(8 * i), values.at(i));
+void FunctionRegisters::ShowCounters(const Register& time_lo, const CounterValues& values) {
+  for (size_t i = 0; i < kPerformanceCounters; ++i) {
+    const uint32_t low = time_lo.offset() + static_cast<uint32_t>(8 * i);
+    RegisterPair(bar0_.At(low), bar0_.At(low + 4)).Set(values.at(i));
+  }
 }
 
 void FunctionRegisters::WireCounters() {
-  registers_.OnWrite(regs::PERF_LATCH, [this](uint32_t) {
-    ShowCounters(regs::PERF_TIME_LO, blocks_.telemetry.ReadCounters(function_));
+  bar0_.perf_latch.OnWrite([this](uint32_t) {
+    ShowCounters(bar0_.perf_time_lo, blocks_.telemetry.ReadCounters(function_));
   });
 }
 
 void FunctionRegisters::ShowSensors() {
   const SensorReadings readings = blocks_.telemetry.ReadSensors();
-  registers_.Poke(regs::SENSOR_POWER, readings.power_mw);
-  registers_.Poke(regs::SENSOR_TEMPERATURE, readings.temperature_decidegrees);
-  registers_.Poke(regs::SENSOR_CORE_CLOCK, readings.core_clock_mhz);
-  registers_.Poke(regs::SENSOR_RING_CLOCK, readings.ring_clock_mhz);
-  registers_.Poke(
-      regs::SENSOR_THROTTLE,
+  bar0_.sensor_power.Set(readings.power_mw);
+  bar0_.sensor_temperature.Set(readings.temperature_decidegrees);
+  bar0_.sensor_core_clock.Set(readings.core_clock_mhz);
+  bar0_.sensor_ring_clock.Set(readings.ring_clock_mhz);
+  bar0_.sensor_throttle.Set(
       readings.percent << regs::SENSOR_THROTTLE_PERCENT_SHIFT |
-          (readings.limited_by_power ? regs::SENSOR_THROTTLE_POWER_MASK : 0) |
-          (readings.limited_by_temperature ? regs::SENSOR_THROTTLE_TEMPERATURE_MASK : 0) |
-          (readings.limited_from_outside ? regs::SENSOR_THROTTLE_OUTSIDE_MASK : 0));
-  registers_.Poke(regs::SENSOR_POWER_LIMIT, static_cast<uint32_t>(config_.power.limit_mw));
-  registers_.Poke(regs::SENSOR_TEMPERATURE_LIMIT,
-                  static_cast<uint32_t>(config_.power.limit_c * 10));
-  PokePair(regs::SENSOR_TIME_LO, readings.time_ps);
-  PokePair(regs::SENSOR_ENERGY_LO, readings.energy_nj);
-  PokePair(regs::SENSOR_THROTTLED_LO, readings.throttled_ps);
+      (readings.limited_by_power ? regs::SENSOR_THROTTLE_POWER_MASK : 0) |
+      (readings.limited_by_temperature ? regs::SENSOR_THROTTLE_TEMPERATURE_MASK : 0) |
+      (readings.limited_from_outside ? regs::SENSOR_THROTTLE_OUTSIDE_MASK : 0));
+  bar0_.sensor_power_limit.Set(static_cast<uint32_t>(config_.power.limit_mw));
+  bar0_.sensor_temperature_limit.Set(static_cast<uint32_t>(config_.power.limit_c * 10));
+  bar0_.sensor_time.Set(readings.time_ps);
+  bar0_.sensor_energy.Set(readings.energy_nj);
+  bar0_.sensor_throttled.Set(readings.throttled_ps);
 }
 
 void FunctionRegisters::WireCardTelemetry() {
   CardTelemetry& telemetry = blocks_.telemetry;
-  registers_.OnWrite(regs::CARD_LATCH, [this, &telemetry](uint32_t function) {
-    ShowCounters(regs::CARD_TIME_LO, telemetry.ReadCounters(function));
+  bar0_.card_latch.OnWrite([this, &telemetry](uint32_t function) {
+    ShowCounters(bar0_.card_time_lo, telemetry.ReadCounters(function));
   });
-  registers_.OnWrite(regs::SENSOR_LATCH, [this](uint32_t) { ShowSensors(); });
+  bar0_.sensor_latch.OnWrite([this](uint32_t) { ShowSensors(); });
 
   using Channel = ErrorCounts::Channel;
-  const auto of_channel = [this, &telemetry](uint32_t offset, uint32_t Channel::*count) {
-    registers_.OnRead(offset, [this, &telemetry, count] {
-      const uint32_t channel = registers_.Peek(regs::ECC_SELECT);
+  const auto of_channel = [this, &telemetry](Register& shown, uint32_t Channel::*count) {
+    shown.OnRead([this, &telemetry, count] {
+      const uint32_t channel = bar0_.ecc_select.value();
       const std::vector<Channel>& channels = telemetry.errors().channels;
       return channel < channels.size() ? channels[channel].*count : 0;
     });
   };
-  of_channel(regs::ECC_CHANNEL_CORRECTED, &Channel::corrected);
-  of_channel(regs::ECC_CHANNEL_UNCORRECTED, &Channel::uncorrected);
-  const auto shows = [this, &telemetry](uint32_t offset, auto value) {
-    registers_.OnRead(offset, [&telemetry, value] { return value(telemetry.errors()); });
+  of_channel(bar0_.ecc_channel_corrected, &Channel::corrected);
+  of_channel(bar0_.ecc_channel_uncorrected, &Channel::uncorrected);
+  const auto shows = [&telemetry](Register& shown, auto value) {
+    shown.OnRead([&telemetry, value] { return value(telemetry.errors()); });
   };
-  shows(regs::ECC_CORRECTED, [](const ErrorCounts& e) { return e.memory.corrected; });
-  shows(regs::ECC_UNCORRECTED, [](const ErrorCounts& e) { return e.memory.uncorrected; });
-  shows(regs::ECC_LX_PARITY, [](const ErrorCounts& e) { return e.lx_parity; });
-  shows(regs::ECC_RING_RETRIES, [](const ErrorCounts& e) { return e.ring_retries; });
-  shows(regs::ECC_RING_DEAD, [](const ErrorCounts& e) { return e.ring_dead; });
-  shows(regs::ECC_PCIE_RETRAINS, [](const ErrorCounts& e) { return e.pcie_retrains; });
+  shows(bar0_.ecc_corrected, [](const ErrorCounts& e) { return e.memory.corrected; });
+  shows(bar0_.ecc_uncorrected, [](const ErrorCounts& e) { return e.memory.uncorrected; });
+  shows(bar0_.ecc_lx_parity, [](const ErrorCounts& e) { return e.lx_parity; });
+  shows(bar0_.ecc_ring_retries, [](const ErrorCounts& e) { return e.ring_retries; });
+  shows(bar0_.ecc_ring_dead, [](const ErrorCounts& e) { return e.ring_dead; });
+  shows(bar0_.ecc_pcie_retrains, [](const ErrorCounts& e) { return e.pcie_retrains; });
 }
 
 }  // namespace spyre::model

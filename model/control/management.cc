@@ -14,31 +14,9 @@
 namespace spyre::model {
 
 namespace {
-constexpr uint32_t kBus = regs::MC_STATE;  // where the controller's registers begin
 constexpr size_t kLogLines = 64;
 constexpr size_t kLogLineBytes = 200;
 constexpr size_t kLinesInMessage = 8;
-
-// Registers whose writing acts on the card.
-bool HasEffect(uint32_t address) {
-  switch (address) {
-    case regs::MC_STATE:
-    case regs::MC_WATCHDOG:
-    case regs::MC_PANIC:
-    case regs::MC_MESSAGE_DONE:
-    case regs::MC_REQUEST_DONE:
-    case regs::MC_RESET_DONE:
-    case regs::MC_LETTER_DONE:
-    case regs::MC_REGION_SET:
-    case regs::MC_SCRUB:
-    case regs::MC_CORE_MASK_SET:
-    case regs::MC_SHARE_SET:
-    case regs::MC_ERROR_DONE:
-      return true;
-    default:
-      return false;
-  }
-}
 
 // Names of the RISC-V privileged architecture.
 const char* CauseName(uint32_t mcause) {
@@ -62,6 +40,10 @@ bool InWords(uint32_t address, uint32_t first) {
 ManagementController::ManagementController(const sc_core::sc_module_name& name,
                                            const CardConfig& config, Mmu& mmu)
     : sc_module(name), config_(config), mmu_(mmu), scrubber_("scrubber", config), shares_(config) {
+  WireFacts();
+  WireRequests();
+  WireErrors();
+  WireProtection();
   runner_ = config.management.fidelity == ManagementFidelity::kRtl
                 ? MakeRtlFirmware(config, *this)
                 : MakeHostFirmware(config, *this);
@@ -113,9 +95,8 @@ Status ManagementController::TranslateMessage(unsigned function, const Message& 
   UpdatePending();
   wait(message_done_);
   std::memcpy(static_cast<void*>(block), message_.out.data(), kEntryBytes);
-  *fault = Register(regs::MC_MESSAGE_FAULT_LO) |
-           static_cast<uint64_t>(Register(regs::MC_MESSAGE_FAULT_HI)) << 32;
-  return static_cast<Status>(Register(regs::MC_MESSAGE_STATUS));
+  *fault = bus_.mc_message_fault.value();
+  return static_cast<Status>(bus_.mc_message_status.value());
 }
 
 bool ManagementController::accepting(unsigned function) const {
@@ -138,7 +119,7 @@ void ManagementController::Post(const MailboxLetter& letter, const sc_core::sc_t
 }
 
 uint32_t ManagementController::mailbox_result(unsigned i) const {
-  return Register(regs::MC_LETTER_RESULT0 + 4 * i);
+  return bus_.At(bus_.mc_letter_result0.offset() + 4 * i).value();
 }
 
 void ManagementController::FunctionReset(unsigned function) {
@@ -163,7 +144,7 @@ void ManagementController::HoldFirmware() {
   watchdog_.cancel();
   boot_deadline_.cancel();
   arrived_.cancel();
-  registers_ = {};
+  bus_.Reset();
   request_ = {};
   letter_ = {};
   admin_status_ = mailbox_status_ = 0;
@@ -178,7 +159,7 @@ void ManagementController::HoldFirmware() {
   if (message_.waits) {
     message_.waits = false;
     message_.out = {};
-    registers_[(regs::MC_MESSAGE_STATUS - kBus) / 4] = static_cast<uint32_t>(Status::ABORTED);
+    bus_.mc_message_status.Set(static_cast<uint32_t>(Status::ABORTED));
     message_done_.notify(sc_core::SC_ZERO_TIME);
   }
   UpdatePending();
@@ -203,143 +184,95 @@ void ManagementController::UpdatePending() {
 
 // ---------------------------------------------------------------- the firmware's bus
 
-uint32_t ManagementController::Register(uint32_t address) const {
-  return registers_[(address - kBus) / 4];
-}
-
 uint32_t ManagementController::Read(uint32_t address) {
-  if (InWords(address, regs::MC_MESSAGE_IN)) {
+  if (InWords(address, regs::MC_MESSAGE_IN))
     return message_.in[(address - regs::MC_MESSAGE_IN) / 4];
-  }
-  switch (address) {
-    case regs::MC_VFS:
-      return static_cast<uint32_t>(config_.num_vfs);
-    case regs::MC_CORES:
-      return static_cast<uint32_t>(config_.cores);
-    case regs::MC_MEMORY_LO:
-      return static_cast<uint32_t>(config_.usable_bytes());
-    case regs::MC_MEMORY_HI:
-      return static_cast<uint32_t>(config_.usable_bytes() >> 32);
-    case regs::MC_PENDING:
-      return pending_;
-    case regs::MC_TIME_LO:
-      latched_time_ps_ = NowPs();
-      return static_cast<uint32_t>(latched_time_ps_);
-    case regs::MC_TIME_HI:
-      return static_cast<uint32_t>(latched_time_ps_ >> 32);
-    case regs::MC_MESSAGE_FUNCTION:
-      return message_.function;
-    case regs::MC_MESSAGE_CRC:
-      return Crc32c(message_.in.data(), kEntryBytes - sizeof(uint32_t));
-    case regs::MC_BLOCK_CRC:
-      return Crc32c(message_.out.data(), kEntryBytes - sizeof(uint32_t));
-    case regs::MC_REQUEST_COMMAND:
-      return request_.command;
-    case regs::MC_REQUEST_VF:
-      return request_.vf;
-    case regs::MC_REQUEST_REGION:
-      return request_.region;
-    case regs::MC_REQUEST_BASE_LO:
-      return static_cast<uint32_t>(request_.base);
-    case regs::MC_REQUEST_BASE_HI:
-      return static_cast<uint32_t>(request_.base >> 32);
-    case regs::MC_REQUEST_LENGTH_LO:
-      return static_cast<uint32_t>(request_.length);
-    case regs::MC_REQUEST_LENGTH_HI:
-      return static_cast<uint32_t>(request_.length >> 32);
-    case regs::MC_RESET_FUNCTION:
-      return resets_.empty() ? 0 : resets_.front();
-    case regs::MC_ERROR_WHAT:
-    case regs::MC_ERROR_FUNCTION:
-    case regs::MC_ERROR_DETAIL0:
-    case regs::MC_ERROR_DETAIL1:
-    case regs::MC_ERROR_LOST:
-    case regs::MC_ERROR_TIME_LO:
-    case regs::MC_ERROR_TIME_HI:
-      return ErrorRegister(address);
-    case regs::MC_LETTER_COMMAND:
-      return letter_.command;
-    case regs::MC_LETTER_ARG0:
-      return letter_.arg0;
-    case regs::MC_LETTER_ARG1:
-      return letter_.arg1;
-    default:  // what was written; 0 where there is nothing
-      return address >= kBus && address - kBus < sizeof(registers_) ? Register(address) : 0;
-  }
+  return bus_.Read(address);
 }
 
 void ManagementController::Write(uint32_t address, uint32_t value) {
+  const Register* const target = bus_.Find(address);
   if (InWords(address, regs::MC_BLOCK_OUT)) {
     message_.out[(address - regs::MC_BLOCK_OUT) / 4] = value;
   } else if (address == regs::MC_LOG) {
     Log(static_cast<char>(value));
-  } else if (HasEffect(address)) {
-    runner_->AtItsTime([this, address, value] { Effect(address, value); });
-  } else if (address >= kBus && address - kBus < sizeof(registers_)) {
-    registers_[(address - kBus) / 4] = value;
+  } else if (target != nullptr && target->acts_on_write()) {
+    runner_->AtItsTime([this, address, value] {
+      bus_.Write(address, value);
+      UpdatePending();
+    });
+  } else {
+    bus_.Write(address, value);
   }
 }
 
-void ManagementController::Effect(uint32_t address, uint32_t value) {
-  switch (address) {
-    case regs::MC_STATE:
-      registers_[(address - kBus) / 4] = value;
-      if (state() == FirmwareState::READY) {
-        boot_deadline_.cancel();
-        boot_->Ready();
-        if (on_accepting_) on_accepting_();
-      } else if (state() == FirmwareState::FAILED) {
-        Fail(FirmwareState::FAILED, BootFailure::SELF_TEST, 0, "its self-test failed");
-      }
-      break;
-    case regs::MC_WATCHDOG:
-      ArmWatchdog(value);
-      break;
-    case regs::MC_PANIC:
-      Fail(FirmwareState::TRAPPED, BootFailure::TRAP, value,
-           fmt::format("trap: mcause {} ({}), mepc 0x{:08x} ({}), mtval 0x{:08x}", value,
-                       CauseName(value), Register(regs::MC_PANIC_PC),
-                       runner_->NameOf(Register(regs::MC_PANIC_PC)),
-                       Register(regs::MC_PANIC_VALUE)));
-      break;
-    case regs::MC_MESSAGE_DONE:
-      if (!message_.waits) break;
-      message_.waits = false;
-      message_done_.notify(sc_core::SC_ZERO_TIME);
-      break;
-    case regs::MC_REQUEST_DONE:
-      if (admin_status_ != kAdminBusy || answering_) break;
-      answering_ = true;
-      scrubber_.Then([this, value] { AnswerRequest(value); });
-      break;
-    case regs::MC_LETTER_DONE:
-      if (mailbox_status_ != kAdminBusy) break;
-      mailbox_status_ = value;
-      interrupt->Interrupt(0, regs::INT_STATUS_ADMIN_MASK);
-      break;
-    case regs::MC_RESET_DONE:
-      if (resets_.empty()) break;
-      resets_.pop_front();
-      if (on_accepting_) on_accepting_();
-      break;
-    case regs::MC_ERROR_DONE:
-      if (!errors_.empty()) errors_.pop_front();
-      break;
-    case regs::MC_REGION_SET:
-      SetRegion();
-      break;
-    case regs::MC_SCRUB:
-      scrubber_.Clear(Pair(regs::MC_SCRUB_BASE_LO), Pair(regs::MC_SCRUB_LENGTH_LO));
-      break;
-    case regs::MC_SHARE_SET:
-      SetShare();
-      break;
-    default:  // MC_CORE_MASK_SET
-      mmu_.SetCores(Register(regs::MC_REGION_FUNCTION), Register(regs::MC_CORE_MASK));
-      shares_.CoresChanged(Register(regs::MC_REGION_FUNCTION));
-      break;
+void ManagementController::WireFacts() {
+  bus_.mc_vfs.OnRead([this] { return static_cast<uint32_t>(config_.num_vfs); });
+  bus_.mc_cores.OnRead([this] { return static_cast<uint32_t>(config_.cores); });
+  bus_.mc_memory.OnRead([this] { return config_.usable_bytes(); });
+  bus_.mc_pending.OnRead([this] { return pending_; });
+  bus_.mc_time_lo.OnRead([] { return static_cast<uint32_t>(NowPs()); });
+  bus_.mc_time_lo.AfterRead([this](uint32_t) { latched_time_ps_ = NowPs(); });
+  bus_.mc_time_hi.OnRead([this] { return static_cast<uint32_t>(latched_time_ps_ >> 32); });
+  bus_.mc_state.OnWrite([this](uint32_t) { StateChanged(); });
+  bus_.mc_watchdog.OnWrite([this](uint32_t us) { ArmWatchdog(us); });
+  bus_.mc_panic.OnWrite([this](uint32_t cause) {
+    const uint32_t pc = bus_.mc_panic_pc.value();
+    Fail(FirmwareState::TRAPPED, BootFailure::TRAP, cause,
+         fmt::format("trap: mcause {} ({}), mepc 0x{:08x} ({}), mtval 0x{:08x}", cause,
+                     CauseName(cause), pc, runner_->NameOf(pc), bus_.mc_panic_value.value()));
+  });
+}
+
+void ManagementController::StateChanged() {
+  if (state() == FirmwareState::READY) {
+    boot_deadline_.cancel();
+    boot_->Ready();
+    if (on_accepting_) on_accepting_();
+  } else if (state() == FirmwareState::FAILED) {
+    Fail(FirmwareState::FAILED, BootFailure::SELF_TEST, 0, "its self-test failed");
   }
-  UpdatePending();
+}
+
+// What waits for the firmware, and its answers.
+void ManagementController::WireRequests() {
+  bus_.mc_message_function.OnRead([this] { return message_.function; });
+  bus_.mc_message_crc.OnRead(
+      [this] { return Crc32c(message_.in.data(), kEntryBytes - sizeof(uint32_t)); });
+  bus_.mc_block_crc.OnRead(
+      [this] { return Crc32c(message_.out.data(), kEntryBytes - sizeof(uint32_t)); });
+  bus_.mc_message_done.OnWrite([this](uint32_t) {
+    if (!message_.waits) return;
+    message_.waits = false;
+    message_done_.notify(sc_core::SC_ZERO_TIME);
+  });
+
+  bus_.mc_request_command.OnRead([this] { return request_.command; });
+  bus_.mc_request_vf.OnRead([this] { return request_.vf; });
+  bus_.mc_request_region.OnRead([this] { return request_.region; });
+  bus_.mc_request_base.OnRead([this] { return request_.base; });
+  bus_.mc_request_length.OnRead([this] { return request_.length; });
+  bus_.mc_request_done.OnWrite([this](uint32_t status) {
+    if (admin_status_ != kAdminBusy || answering_) return;
+    answering_ = true;
+    scrubber_.Then([this, status] { AnswerRequest(status); });
+  });
+
+  bus_.mc_letter_command.OnRead([this] { return letter_.command; });
+  bus_.mc_letter_arg0.OnRead([this] { return letter_.arg0; });
+  bus_.mc_letter_arg1.OnRead([this] { return letter_.arg1; });
+  bus_.mc_letter_done.OnWrite([this](uint32_t status) {
+    if (mailbox_status_ != kAdminBusy) return;
+    mailbox_status_ = status;
+    interrupt->Interrupt(0, regs::INT_STATUS_ADMIN_MASK);
+  });
+
+  bus_.mc_reset_function.OnRead([this] { return resets_.empty() ? 0 : resets_.front(); });
+  bus_.mc_reset_done.OnWrite([this](uint32_t) {
+    if (resets_.empty()) return;
+    resets_.pop_front();
+    if (on_accepting_) on_accepting_();
+  });
 }
 
 // ---------------------------------------------------------------- failing
@@ -366,9 +299,9 @@ void ManagementController::Bite() {
 
 void ManagementController::CheckBoot() {
   if (state() == FirmwareState::READY) return;
-  Fail(FirmwareState::FAILED, BootFailure::NOT_READY, Register(regs::MC_STATE),
+  Fail(FirmwareState::FAILED, BootFailure::NOT_READY, bus_.mc_state.value(),
        fmt::format("not ready {} us after reset (MC_STATE {})", config_.management.boot_deadline_us,
-                   Register(regs::MC_STATE)));
+                   bus_.mc_state.value()));
 }
 
 std::string ManagementController::LastLines() const {
@@ -391,7 +324,7 @@ void ManagementController::Fail(FirmwareState state, BootFailure failure, uint32
     FaultInjector::Detected(*trapped_, "the firmware's trap handler", NowPs());
   const std::string text = fmt::format("firmware of the management controller: {}{}{}", what,
                                        runner_->Where(), LastLines());
-  registers_[(regs::MC_STATE - kBus) / 4] = static_cast<uint32_t>(state);
+  bus_.mc_state.Set(static_cast<uint32_t>(state));
   if (!boot_->Failed(failure, detail)) fault_ = text;
   runner_->Halt();
   if (!fault_.empty()) lost->Lost();

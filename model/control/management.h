@@ -14,7 +14,7 @@
 // never wait.
 #pragma once
 
-#include <contract/registers.h>
+#include <contract/register_files.h>
 
 #include <array>
 #include <cstdint>
@@ -85,10 +85,10 @@ class ManagementController : public sc_core::sc_module,
   BootLogic& boot() { return *boot_; }
   Scrubber& scrubber() { return scrubber_; }
   FunctionShares& shares() { return shares_; }
-  FirmwareState state() const { return static_cast<FirmwareState>(Register(regs::MC_STATE)); }
-  uint32_t version() const { return Register(regs::MC_VERSION); }
-  uint32_t capabilities() const { return Register(regs::MC_CAPABILITIES); }
-  uint32_t heartbeat() const { return Register(regs::MC_HEARTBEAT); }
+  FirmwareState state() const { return static_cast<FirmwareState>(bus_.mc_state.value()); }
+  uint32_t version() const { return bus_.mc_version.value(); }
+  uint32_t capabilities() const { return bus_.mc_capabilities.value(); }
+  uint32_t heartbeat() const { return bus_.mc_heartbeat.value(); }
 
   // Why the firmware has stopped, with pc and log; empty while it runs.
   const std::string& fault() const { return fault_; }
@@ -110,13 +110,12 @@ class ManagementController : public sc_core::sc_module,
 
   uint32_t Read(uint32_t address) override;
   void Write(uint32_t address, uint32_t value) override;
-  void Effect(uint32_t address, uint32_t value);  // of a write, on the rest of the card
-  uint32_t Register(uint32_t address) const;
-  uint32_t ErrorRegister(uint32_t address) const;  // of block error
+  void WireFacts();
+  void WireRequests();
+  void WireErrors();
+  void WireProtection();
+  void StateChanged();
   void UpdatePending();
-  uint64_t Pair(uint32_t low) const;  // a register and the next, its high half
-  void SetRegion();
-  void SetShare();
   void AnswerRequest(uint32_t status);
   void Log(char c);
   void ArmWatchdog(uint32_t us);
@@ -135,7 +134,7 @@ class ManagementController : public sc_core::sc_module,
   FunctionShares shares_;
   std::function<void()> on_accepting_;
 
-  std::array<uint32_t, 0x7000 / 4> registers_{};  // what the firmware wrote, by offset on its bus
+  ControllerRegisters bus_;
   struct {
     bool waits = false;
     unsigned function = 0;

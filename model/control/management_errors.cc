@@ -22,25 +22,25 @@ void ManagementController::Report(const HardwareError& error) {
   UpdatePending();
 }
 
-uint32_t ManagementController::ErrorRegister(uint32_t address) const {
-  if (address == regs::MC_ERROR_LOST) return lost_errors_;
-  if (errors_.empty()) return 0;
-  const HardwareError& error = errors_.front();
-  switch (address) {
-    case regs::MC_ERROR_WHAT:
-      return static_cast<uint32_t>(error.code) << 16 | static_cast<uint32_t>(error.severity) << 8 |
-             static_cast<uint32_t>(RasAction::NONE);
-    case regs::MC_ERROR_FUNCTION:
-      return error.function;
-    case regs::MC_ERROR_DETAIL0:
-      return error.detail[0];
-    case regs::MC_ERROR_TIME_LO:
-      return static_cast<uint32_t>(error.time_ps);
-    case regs::MC_ERROR_TIME_HI:
-      return static_cast<uint32_t>(error.time_ps >> 32);
-    default:
-      return error.detail[1];
-  }
+void ManagementController::WireErrors() {
+  const auto oldest = [this](auto value) {
+    return [this, value]() -> decltype(value(HardwareError())) {
+      if (errors_.empty()) return 0;
+      return value(errors_.front());
+    };
+  };
+  bus_.mc_error_what.OnRead(oldest([](const HardwareError& error) {
+    return static_cast<uint32_t>(error.code) << 16 | static_cast<uint32_t>(error.severity) << 8 |
+           static_cast<uint32_t>(RasAction::NONE);
+  }));
+  bus_.mc_error_function.OnRead(oldest([](const HardwareError& error) { return error.function; }));
+  bus_.mc_error_detail0.OnRead(oldest([](const HardwareError& error) { return error.detail[0]; }));
+  bus_.mc_error_detail1.OnRead(oldest([](const HardwareError& error) { return error.detail[1]; }));
+  bus_.mc_error_time.OnRead(oldest([](const HardwareError& error) { return error.time_ps; }));
+  bus_.mc_error_lost.OnRead([this] { return lost_errors_; });
+  bus_.mc_error_done.OnWrite([this](uint32_t) {
+    if (!errors_.empty()) errors_.pop_front();
+  });
 }
 
 void ManagementController::Hang(Injection* injection) {
@@ -65,7 +65,7 @@ void ManagementController::NoFirmware(const std::string& why) {
   fault_ =
       fmt::format("the management controller has nothing to run: {} (FW_FAILURE {}, detail {})",
                   why, boot_->failure(), boot_->failure_detail());
-  registers_.front() = static_cast<uint32_t>(FirmwareState::FAILED);  // MC_STATE
+  bus_.mc_state.Set(static_cast<uint32_t>(FirmwareState::FAILED));
   lost->Lost();
 }
 

@@ -6,24 +6,27 @@
 
 namespace spyre::model {
 
-uint64_t ManagementController::Pair(uint32_t low) const {
-  return Register(low) | static_cast<uint64_t>(Register(low + 4)) << 32;
-}
-
-void ManagementController::SetRegion() {
-  const PhysicalRange range{Pair(regs::MC_REGION_BASE_LO), Pair(regs::MC_REGION_LENGTH_LO),
-                            kPermissionRead | kPermissionWrite | kPermissionExecute};
-  scrubber_.Then([this, range, function = Register(regs::MC_REGION_FUNCTION),
-                  region = Register(regs::MC_REGION_INDEX)] {
-    mmu_.SetRegion(function, region, range);
-    scrubber_.Give(range.base, range.length);
+void ManagementController::WireProtection() {
+  bus_.mc_region_set.OnWrite([this](uint32_t) {
+    const PhysicalRange range{bus_.mc_region_base.value(), bus_.mc_region_length.value(),
+                              kPermissionRead | kPermissionWrite | kPermissionExecute};
+    scrubber_.Then([this, range, function = bus_.mc_region_function.value(),
+                    region = bus_.mc_region_index.value()] {
+      mmu_.SetRegion(function, region, range);
+      scrubber_.Give(range.base, range.length);
+    });
   });
-}
-
-void ManagementController::SetShare() {
-  shares_.Set(
-      Register(regs::MC_REGION_FUNCTION),
-      {Register(regs::MC_TIME_LIMIT), Register(regs::MC_WEIGHT), Register(regs::MC_STOPPED) != 0});
+  bus_.mc_core_mask_set.OnWrite([this](uint32_t) {
+    mmu_.SetCores(bus_.mc_region_function.value(), bus_.mc_core_mask.value());
+    shares_.CoresChanged(bus_.mc_region_function.value());
+  });
+  bus_.mc_scrub.OnWrite([this](uint32_t) {
+    scrubber_.Clear(bus_.mc_scrub_base.value(), bus_.mc_scrub_length.value());
+  });
+  bus_.mc_share_set.OnWrite([this](uint32_t) {
+    shares_.Set(bus_.mc_region_function.value(),
+                {bus_.mc_time_limit.value(), bus_.mc_weight.value(), bus_.mc_stopped.value() != 0});
+  });
 }
 
 void ManagementController::AnswerRequest(uint32_t status) {

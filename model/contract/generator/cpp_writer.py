@@ -82,7 +82,7 @@ _TAIL = """\
 }  // namespace spyre
 """
 
-_ACCESS = {
+ACCESS = {
     "RO": "kReadOnly",
     "RW": "kReadWrite",
     "RW1C": "kWriteOneToClear",
@@ -150,7 +150,7 @@ def _block(block):
 def _register_row(block, register):
     flags = ", ".join("true" if flag else "false" for flag in (block.pf_only, register.dynamic))
     return (
-        f"    {{{quoted(register.name)}, {quoted(block.name)}, {register.address:#06x}, Access::{_ACCESS[register.access]}, "
+        f"    {{{quoted(register.name)}, {quoted(block.name)}, {register.address:#06x}, Access::{ACCESS[register.access]}, "
         f"{register.reset:#x}, {register.mask:#x}, {flags},\n     {quoted(register.description)}}},"
     )
 

@@ -14,6 +14,7 @@ from model.contract.generator.access_writer import write_driver_access
 from model.contract.generator.cpp_writer import write_cpp_header
 from model.contract.generator.firmware_writer import write_firmware_header
 from model.contract.generator.markdown_writer import write_markdown
+from model.contract.generator.model_writer import write_register_files
 from model.contract.generator.python_writer import write_python
 from model.contract.generator.spec import read_spec
 from model.contract.generator.systemverilog_writer import write_systemverilog
@@ -22,6 +23,7 @@ from model.contract.generator.validate import validate
 OUTPUTS = {
     "registers.h": write_cpp_header,
     "register_access.h": write_driver_access,
+    "register_files.h": write_register_files,
     "spyre_registers.h": write_firmware_header,
     "spyre_pkg.sv": write_systemverilog,
     "registers.md": write_markdown,

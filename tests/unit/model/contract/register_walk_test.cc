@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Every register of the contract, one test each: its reset value and its access kind.
+#include <contract/register_files.h>
 #include <gtest/gtest.h>
 
 #include <ostream>
 #include <string>
-
-#include "model/common/register_file.h"
 
 namespace spyre::regs {
 // GoogleTest prints parameters with this.
@@ -25,10 +24,10 @@ class RegisterWalk : public testing::TestWithParam<RegisterInfo> {
   RegisterWalk() : registers_(true) {}
   uint32_t Read() { return registers_.Read(GetParam().offset); }
   void Write(uint32_t value) { registers_.Write(GetParam().offset, value); }
-  void Poke(uint32_t value) { registers_.Poke(GetParam().offset, value); }
+  void Poke(uint32_t value) { registers_.At(GetParam().offset).Set(value); }
   uint32_t Mask() const { return GetParam().mask; }
 
-  RegisterFile registers_;
+  Bar0Registers registers_;
 };
 
 TEST_P(RegisterWalk, ResetsToTheValueOfTheContract) {
@@ -73,8 +72,8 @@ TEST_P(RegisterWalk, BehavesAsItsAccessKindSays) {
 }
 
 TEST_P(RegisterWalk, IsSeenByAVirtualFunctionIfItsScopeIsAll) {
-  RegisterFile virtual_function(false);
-  EXPECT_EQ(virtual_function.Has(GetParam().offset), !GetParam().pf_only);
+  const Bar0Registers virtual_function(false);
+  EXPECT_EQ(virtual_function.Find(GetParam().offset) != nullptr, !GetParam().pf_only);
 }
 
 std::string RegisterName(const testing::TestParamInfo<RegisterInfo>& param) {
