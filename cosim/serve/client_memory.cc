@@ -142,16 +142,29 @@ int ClientMemory::Map(const driver::vfio_user::DmaMap& window,
   return 0;
 }
 
-int ClientMemory::Unmap(const driver::vfio_user::DmaUnmap& window) {
-  if (window.flags == driver::vfio_user::kUnmapAll) {
-    if (window.address != 0 || window.size != 0) return EINVAL;
-    windows_.clear();
-    return 0;
+int ClientMemory::Unmap(driver::vfio_user::DmaUnmap& range, std::vector<uint64_t>& removed) {
+  auto first = windows_.begin();
+  auto behind = windows_.end();
+  if (range.flags == driver::vfio_user::kUnmapAll) {
+    if (range.address != 0 || range.size != 0) return EINVAL;
+  } else {
+    const uint64_t last = range.address + (range.size - 1);  // inclusive
+    if (range.flags != 0 || range.size == 0 || last < range.address) return EINVAL;
+    const auto cut = [this](uint64_t address) {  // whether a window lies on both sides of it
+      const auto found = Find(address);
+      return found != windows_.end() && found->first != address;
+    };
+    if (cut(range.address) || (last != std::numeric_limits<uint64_t>::max() && cut(last + 1)))
+      return EINVAL;
+    first = windows_.lower_bound(range.address);
+    behind = windows_.upper_bound(last);
   }
-  if (window.flags != 0) return EINVAL;
-  const auto found = windows_.find(window.address);
-  if (found == windows_.end() || found->second.size != window.size) return ENOENT;
-  windows_.erase(found);
+  range.size = 0;
+  for (auto window = first; window != behind; ++window) {
+    range.size += window->second.size;
+    removed.push_back(window->first);
+  }
+  windows_.erase(first, behind);
   return 0;
 }
 

@@ -25,10 +25,15 @@ class ClientMemory {
   static constexpr size_t kMaxWindows = 65535;  // what the specification says without max_dma_maps
   static constexpr size_t kMaxFiles = 64;       // of different identity
 
-  // Both give 0 or an errno: EINVAL, EEXIST (overlaps a window), ENOENT (not exactly a window),
-  // ENOSPC (too many windows), EMFILE (too many files), EACCES (the file does not allow it).
+  // Gives 0 or an errno: EINVAL, EEXIST (overlaps a window), ENOSPC (too many windows), EMFILE (too
+  // many files), EACCES (the file does not allow it).
   int Map(const driver::vfio_user::DmaMap& window, std::vector<Descriptor> descriptors);
-  int Unmap(const driver::vfio_user::DmaUnmap& window);
+  // Removes all windows in the range, as a container of Linux (VFIO_TYPE1v2_IOMMU) does: a range
+  // may cover any number of windows, and none, but a range that would cut a window in two is
+  // refused as a whole. Gives 0 or EINVAL. `range.size` becomes the number of bytes that were
+  // mapped there, and `removed` the addresses of the windows. No access is in flight when this
+  // returns, because accesses are made one at a time on the same thread.
+  int Unmap(driver::vfio_user::DmaUnmap& range, std::vector<uint64_t>& removed);
   void Clear() { windows_.clear(); }
   size_t windows() const { return windows_.size(); }
 

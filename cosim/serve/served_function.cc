@@ -188,7 +188,9 @@ int ServedFunction::MapMemory(ClientMessage& message) {
   const int error = memory_.Map(map, std::move(message.descriptors));
   if (error != 0) return error;
   if (site_.recorder != nullptr && !site_.recorder->Map(function(), map.address, map.size)) {
-    memory_.Unmap({sizeof(vfio_user::DmaUnmap), 0, map.address, map.size});
+    vfio_user::DmaUnmap same{sizeof(vfio_user::DmaUnmap), 0, map.address, map.size};
+    std::vector<uint64_t> removed;
+    memory_.Unmap(same, removed);
     return ENOMEM;
   }
   connection_->Reply(message.header, {});
@@ -198,15 +200,11 @@ int ServedFunction::MapMemory(ClientMessage& message) {
 int ServedFunction::UnmapMemory(const ClientMessage& message) {
   vfio_user::DmaUnmap unmap;
   if (!Take(message, unmap) || unmap.argsz < sizeof(unmap)) return EINVAL;
-  std::vector<uint64_t> gone{unmap.address};
-  if (unmap.flags == vfio_user::kUnmapAll) {
-    gone.clear();
-    memory_.ForEach([&gone](uint64_t address, uint64_t) { gone.push_back(address); });
-  }
-  const int error = memory_.Unmap(unmap);
+  std::vector<uint64_t> removed;
+  const int error = memory_.Unmap(unmap, removed);
   if (error != 0) return error;
   if (site_.recorder != nullptr)
-    for (const uint64_t address : gone) site_.recorder->Unmap(function(), address);
+    for (const uint64_t address : removed) site_.recorder->Unmap(function(), address);
   connection_->Reply(message.header, Bytes(unmap));
   return 0;
 }

@@ -169,8 +169,10 @@ class Client:
         assert self.call(DMA_MAP, request, () if fd is None else (fd,)) == b""
 
     def dma_unmap(self, address, size, flags=0):
-        request = struct.pack("<IIQQ", 24, flags, address, size)
-        assert self.call(DMA_UNMAP, request) == request
+        """Returns how many bytes were mapped in the range."""
+        reply = self.call(DMA_UNMAP, struct.pack("<IIQQ", 24, flags, address, size))
+        assert reply[:16] == struct.pack("<IIQ", 24, flags, address) and len(reply) == 24
+        return struct.unpack("<Q", reply[16:])[0]
 
     def reset(self):
         assert self.call(RESET) == b""

@@ -3,6 +3,7 @@
 #include "cosim/serve/client_memory.h"
 
 #include <fcntl.h>
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
@@ -19,6 +20,7 @@ namespace {
 
 using driver::vfio_user::DmaMap;
 using driver::vfio_user::DmaUnmap;
+using ::testing::ElementsAre;
 
 constexpr uint64_t kBytes = 4096;
 
@@ -37,12 +39,18 @@ class ClientMemoryTest : public ::testing::Test {
     return memory_.Map(DmaMap{sizeof(DmaMap), flags, offset, address, size}, std::move(files));
   }
   int Unmap(uint64_t address, uint64_t size) {
-    return memory_.Unmap(DmaUnmap{sizeof(DmaUnmap), 0, address, size});
+    DmaUnmap range{sizeof(DmaUnmap), 0, address, size};
+    removed_.clear();
+    const int error = memory_.Unmap(range, removed_);
+    unmapped_bytes_ = range.size;
+    return error;
   }
 
   Descriptor file_, other_;
   std::unique_ptr<Connection> client_;
   ClientMemory memory_;
+  std::vector<uint64_t> removed_;  // by the last Unmap
+  uint64_t unmapped_bytes_ = 0;
 };
 
 TEST_F(ClientMemoryTest, AnyWindowsReadAndWriteAsAnArrayWithRightsDoes) {
@@ -108,12 +116,29 @@ TEST_F(ClientMemoryTest, WindowsEndBeforeTheAddressSpaceDoes) {
   EXPECT_EQ(Map(0, 16, 3, UINT64_MAX - 7), EINVAL);
 }
 
-TEST_F(ClientMemoryTest, OnlyAWholeWindowIsUnmapped) {
+TEST_F(ClientMemoryTest, ARangeThatCutsAWindowIsRefusedAsAWhole) {
   EXPECT_EQ(Map(100, 50, 3), 0);
-  EXPECT_EQ(Unmap(100, 49), ENOENT);
-  EXPECT_EQ(Unmap(101, 49), ENOENT);
-  EXPECT_EQ(Unmap(100, 50), 0);
-  EXPECT_EQ(Unmap(100, 50), ENOENT);
+  EXPECT_EQ(Map(200, 50, 3), 0);
+  EXPECT_EQ(Unmap(100, 49), EINVAL);
+  EXPECT_EQ(Unmap(101, 49), EINVAL);
+  EXPECT_EQ(Unmap(100, 101), EINVAL) << "the second window would be cut";
+  EXPECT_EQ(Unmap(0, 0), EINVAL);
+  EXPECT_EQ(Unmap(1, UINT64_MAX), EINVAL) << "beyond the address space";
+  EXPECT_EQ(memory_.windows(), 2u);
+}
+
+TEST_F(ClientMemoryTest, ARangeTakesAllWindowsInItAndNoOther) {
+  for (uint64_t address : {50, 100, 150, 300}) ASSERT_EQ(Map(address, 50, 3), 0);
+  EXPECT_EQ(Unmap(90, 200), 0);
+  EXPECT_THAT(removed_, ElementsAre(100, 150));
+  EXPECT_EQ(unmapped_bytes_, 100u);
+  EXPECT_TRUE(memory_.Allows(50, 50, true));
+  EXPECT_FALSE(memory_.Allows(100, 1, false));
+  EXPECT_TRUE(memory_.Allows(300, 50, true));
+  EXPECT_EQ(Unmap(100, 100), 0) << "as on Linux, nothing in the range is no error";
+  EXPECT_EQ(unmapped_bytes_, 0u);
+  EXPECT_EQ(Unmap(0, UINT64_MAX), 0);
+  EXPECT_EQ(memory_.windows(), 0u);
 }
 
 TEST_F(ClientMemoryTest, ManyWindowsOfOneFileTakeOneDescriptorAndManyFilesAreRefused) {
