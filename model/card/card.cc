@@ -231,7 +231,7 @@ void Card::AttachWaves(const std::string& block, Waves* waves) {
   if (block == "pt") {
     for (const auto& core : cores_) {
       if (core->rtl_pt_array() == nullptr) continue;
-      core->rtl_pt_array()->SetWaves(waves, core->clock().Edge(1));
+      core->rtl_pt_array()->SetWaves(waves, core->clock().Span(1));
       return;
     }
   }

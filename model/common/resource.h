@@ -124,13 +124,21 @@ class Resource {
     return clock_.Edge(ReserveCycles(clock_.CycleAt(earliest_ps), cycles, bytes, flow) + cycles);
   }
 
+  // As of Clock, which the users change at the same time. Reservations keep their cycles.
+  void SetPace(uint64_t ps, uint64_t percent) {
+    busy_ps_ += clock_.Span(std::exchange(busy_cycles_, 0));
+    waited_ps_ += clock_.Span(std::exchange(waited_cycles_, 0));
+    queue_ps_ += clock_.Span(std::exchange(queue_cycles_, 0));
+    clock_.SetPace(ps, percent);
+  }
+
   // When the last reservation ends.
   uint64_t free_ps() const { return contended_ ? clock_.Edge(last_end_) : 0; }
   // Cycles are added up first and rounded to picoseconds once.
   UnitStatistics statistics() const {
-    UnitStatistics all{name_,     clock_.Edge(busy_cycles_),   bytes_,
-                       requests_, clock_.Edge(waited_cycles_), {}};
-    all.lost(Loss::kQueue) = clock_.Edge(queue_cycles_);
+    UnitStatistics all{name_,     busy_ps_ + clock_.Span(busy_cycles_),     bytes_,
+                       requests_, waited_ps_ + clock_.Span(waited_cycles_), {}};
+    all.lost(Loss::kQueue) = queue_ps_ + clock_.Span(queue_cycles_);
     return all;
   }
 
@@ -196,6 +204,7 @@ class Resource {
   uint64_t last_end_ = 0;
   uint64_t busy_cycles_ = 0, waited_cycles_ = 0;
   uint64_t queue_cycles_ = 0, queue_until_ = 0;
+  uint64_t busy_ps_ = 0, waited_ps_ = 0, queue_ps_ = 0;  // before the last change of pace
   uint64_t bytes_ = 0, requests_ = 0;
   TraceSink sink_;
 };

@@ -90,6 +90,13 @@ void Core::Start(Job& job) {
   for (const auto& unit : units_) unit->Start(job);
 }
 
+void Core::SetSpeed(uint64_t percent) {
+  const uint64_t now_ps = NowPs();
+  lx_port_.SetPace(now_ps, percent);
+  for (const auto& unit : units_) unit->SetPace(now_ps, percent);
+  clock_.SetPace(now_ps, percent);
+}
+
 void Core::ClearLx() { lx_.Clear(); }
 
 void Core::WakeUnits() {

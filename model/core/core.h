@@ -71,8 +71,9 @@ class Core : public sc_core::sc_module {
   void SetPeers(const std::vector<Core*>& peers) { peers_ = peers; }
   // Called before simulation; the port outlives the core. Null if no faults are declared.
   void SetFaults(const FaultPort* faults) { faults_ = faults; }
-  // Instructions take 100 / percent of their time from now on. percent is 1 to 100.
-  void SetSpeed(uint64_t percent) { speed_percent_ = percent; }
+  // From the next edge of its clock on the core runs at so many percent of its speed, 1 to 100:
+  // each cycle takes 100 / percent of its time, and what it waits for takes as long as ever.
+  void SetSpeed(uint64_t percent);
   // Starts the core's sections of the job; tokens start at zero. The job outlives its run.
   void Start(Job& job);
   bool Runs(const Job& job) const;
@@ -95,7 +96,6 @@ class Core : public sc_core::sc_module {
   // which the number chooses.
   void FlipPtBit(uint64_t seed) { pt_flip_ = seed; }
   std::optional<uint64_t> TakePtFlip() { return std::exchange(pt_flip_, std::nullopt); }
-  uint64_t speed_percent() const { return speed_percent_; }
   const CardConfig& config() const { return config_; }
   const Mmu& mmu() const { return mmu_; }
   LxPort& lx_port() { return lx_port_; }
@@ -129,7 +129,7 @@ class Core : public sc_core::sc_module {
   const unsigned index_;
   const CoreRole role_;
   const CardConfig& config_;
-  const Clock clock_;
+  Clock clock_;
   const Mmu& mmu_;
   SparseMemory lx_;
   struct LxOwner {

@@ -9,6 +9,7 @@
 #include <array>
 #include <cstdint>
 #include <string>
+#include <utility>
 
 #include "model/common/clock.h"
 #include "model/common/resource.h"
@@ -37,7 +38,7 @@ class LxPort {
     // Mostly bursts of one size.
     if (bytes != through_bytes_) {
       through_bytes_ = bytes;
-      through_ps_ = clock_.Edge(Cycles(bytes));
+      through_ps_ = clock_.Span(Cycles(bytes));
     }
     return std::max(last_ps, Burst(last_ps - std::min(through_ps_, last_ps), bytes));
   }
@@ -57,6 +58,14 @@ class LxPort {
     return stream_until_;
   }
 
+  // Before the core's clock changes its pace, at ps.
+  void SetPace(uint64_t ps, uint64_t percent) {
+    passed_ps_ += clock_.Span(std::exchange(passed_cycles_, 0));
+    through_bytes_ = through_ps_ = 0;
+    bursts_.SetPace(ps, percent);
+    streams_.SetPace(ps, percent);
+  }
+
   UnitStatistics statistics() const {
     UnitStatistics all = bursts_.statistics();
     const UnitStatistics streams = streams_.statistics();
@@ -65,7 +74,7 @@ class LxPort {
     all.waited_ps += streams.waited_ps;
     // One after the other or side by side: at least the longer of the two.
     all.lost(Loss::kQueue) = std::max(all.lost(Loss::kQueue), streams.lost(Loss::kQueue));
-    all.busy_ps = clock_.Edge(passed_cycles_);
+    all.busy_ps = passed_ps_ + clock_.Span(passed_cycles_);
     return all;
   }
 
@@ -103,6 +112,7 @@ class LxPort {
   uint64_t uncharged_cycles_ = 0;
   uint64_t stream_from_ = 0, stream_until_ = 0;  // the last stream, in cycles
   uint64_t passed_cycles_ = 0;
+  uint64_t passed_ps_ = 0;                       // before the last change of pace
   uint64_t through_bytes_ = 0, through_ps_ = 0;  // how long a burst of that size takes
 };
 

@@ -26,8 +26,8 @@ struct PtPath {
   PathTime Behind(const PathTime& start, const PathTime& array, const Clock& clock,
                   uint64_t end_ps) const {
     PathTime path = from_array ? array : start;
-    path.For(clock.Edge(weights), end_ps, Cause::kPtWeights);
-    path.For(clock.Edge(port), end_ps, Cause::kLxPort);
+    path.For(clock.Span(weights), end_ps, Cause::kPtWeights);
+    path.For(clock.Span(port), end_ps, Cause::kLxPort);
     path.Until(end_ps, Cause::kPtRows);
     return path;
   }

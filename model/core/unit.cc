@@ -99,16 +99,9 @@ void CoreUnit::RunSection(const Section& section) {
       operands_ = {};
       if (core_.faults() != nullptr) MeetFaults(*in);
       Spend(Cause::kSequencer);
-      const uint64_t start = local_ps();
-      uint64_t finish = Execute(*in);
+      const uint64_t finish = Execute(*in);
       if (core_.faults() != nullptr) SpoilResult(*in);
       const bool is_local = finish == local_ps();
-      if (core_.speed_percent() != 100) {
-        const uint64_t slow_ps =
-            (local_ps() - start) * (100 - core_.speed_percent()) / core_.speed_percent();
-        AdvanceTo(local_ps() + slow_ps);
-        if (finish != kLater) finish += slow_ps;
-      }
       if (finish != kLater) Finish(*in, finish, is_local ? path_ : end_path_);
     }
     SyncIfFarAhead();

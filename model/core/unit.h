@@ -25,6 +25,8 @@ class CoreUnit : public sc_core::sc_module {
   CoreUnit(const sc_core::sc_module_name& name, Unit kind, Core& core, trace::Recorder* recorder);
 
   void Start(Job& job);
+  // The core's clock changes its pace at ps (Clock::SetPace).
+  virtual void SetPace(uint64_t ps, uint64_t percent) { edge_.SetPace(ps, percent); }
   const UnitStatistics& statistics() const { return statistics_; }
   std::string DescribeWait() const;  // empty if the unit is not waiting
   trace::TrackId track() const { return track_; }

@@ -22,6 +22,11 @@ class LoadStoreUnit : public CoreUnit, private MulticastMember {
   LoadStoreUnit(const sc_core::sc_module_name& name, Unit kind, Core& core,
                 trace::Recorder* recorder);
 
+  void SetPace(uint64_t ps, uint64_t percent) override {
+    CoreUnit::SetPace(ps, percent);
+    issue_.SetPace(ps, percent);
+  }
+
  protected:
   uint64_t Execute(const Instruction& in) override;
   void Drain() override;

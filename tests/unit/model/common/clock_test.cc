@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <initializer_list>
 
 namespace spyre::model::clock_test {
@@ -78,6 +79,42 @@ TEST(Clock, WhatCannotBeCountedInPicosecondsIsNotRepresentable) {
   EXPECT_TRUE(Clock::Representable(819'200, 13));
   EXPECT_FALSE(Clock::Representable(1, UINT64_MAX));
   EXPECT_FALSE(Clock::Representable((1ull << 42) - 1, 1ull << 23)) << "products would overflow";
+}
+
+TEST(Clock, AnotherPaceChangesWhatFollowsAndCyclesGoOn) {
+  Clock clock(1100);
+  ClockCursor cursor(clock);
+  cursor.MoveTo(990'000);
+  clock.SetPace(1'000'000, 40);
+  cursor.SetPace(1'000'000, 40);
+  EXPECT_EQ(clock.CycleAt(1'000'000), 1100u);
+  EXPECT_EQ(clock.Edge(1100), 1'000'000u);
+  EXPECT_EQ(clock.Edge(1100 + 44), 1'100'000u) << "440 MHz: 44 cycles in 100 ns";
+  EXPECT_EQ(clock.Span(440), 1'000'000u);
+  EXPECT_EQ(cursor.ps(), 1'000'000u) << "where the change was";
+  cursor.Advance(44);
+  EXPECT_EQ(cursor.ps(), 1'100'000u);
+  clock.SetPace(1'100'000, 100);
+  cursor.SetPace(1'100'000, 100);
+  EXPECT_EQ(clock.Edge(1144 + 110), 1'200'000u);
+  cursor.Advance(110);
+  EXPECT_EQ(cursor.ps(), 1'200'000u);
+}
+
+TEST(Clock, AtAnyPaceEveryEdgeIsFoundAgainAlsoThoseBeforeTheChange) {
+  for (const uint64_t mhz : kMhz) {
+    for (const uint64_t percent : {1, 33, 40, 99, 100}) {
+      Clock clock(mhz);
+      clock.SetPace(123'456'789, percent);
+      const uint64_t changed = clock.CycleAt(123'456'789);
+      for (uint64_t cycle = changed - std::min<uint64_t>(changed, 20); cycle < changed + 5000;
+           ++cycle) {
+        if (clock.Edge(cycle) == 0) continue;  // before the beginning of time
+        ASSERT_EQ(clock.CycleAt(clock.Edge(cycle)), cycle) << mhz << " MHz at " << percent << " %";
+        ASSERT_LT(clock.Edge(cycle), clock.Edge(cycle + 1));
+      }
+    }
+  }
 }
 
 }  // namespace
