@@ -26,6 +26,7 @@
 #include "cosim/cli/shell_command.h"
 #include "cosim/cli/task_graph_command.h"
 #include "cosim/cli/warnings.h"
+#include "cosim/exec/exec_command.h"
 #include "cosim/fault/faults_command.h"
 #include "cosim/firmware/firmware_commands.h"
 #include "cosim/soak/soak_command.h"
@@ -59,6 +60,11 @@ void Declare(Command& root, Invocation& invocation) {
       .ShowDefault()
       .Placeholder("WHEN");
   AddRunCommand(root, invocation);
+  AddExecCommand(root, {AddSets,
+                        [](const std::string& config, const std::vector<std::string>& sets) {
+                          LoadConfig(config, sets);
+                        },
+                        kWrong, kFaultStatus});
   Command& trace =
       root.AddCommand("trace", "Look into a trace: report, summary, query, diff, check, export");
   trace::AddTraceCommands(trace, std::cout);

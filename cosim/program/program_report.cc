@@ -3,44 +3,40 @@
 
 #include <fmt/format.h>
 
-#include <map>
 #include <nlohmann/json.hpp>
 
 #include "base/build_info/build_info.h"
+#include "cosim/program/program_kernels.h"
 #include "cosim/report/nanoseconds.h"
+#include "cosim/report/report_bounds.h"
 
 namespace spyre::cosim {
 namespace {
 
 using Json = nlohmann::ordered_json;
 
-// One entry for each name of a kernel, in order of the first launch.
+// In order of the first launch.
 Json KernelsJson(const RunResult& result) {
-  struct Total {
-    uint64_t launches = 0, device_ps = 0, macs = 0, read = 0, written = 0;
-  };
-  std::map<std::string, Total> totals;
-  std::vector<std::string> order;
-  for (const flex::CompletedOperation& operation : result.launches) {
-    if (!result.IsKernel(operation) || !operation.executed) continue;
-    Total& total = totals[operation.name];
-    if (total.launches++ == 0) order.push_back(operation.name);
-    total.device_ps += operation.finished_ps - operation.started_ps;
-    total.macs += operation.macs;
-    total.read += operation.device_bytes_read;
-    total.written += operation.device_bytes_written;
-  }
   Json kernels = Json::array();
-  for (const std::string& name : order) {
-    const Total& total = totals[name];
-    kernels.push_back({{"name", name},
-                       {"launches", total.launches},
-                       {"device_ns", Ns(total.device_ps)},
-                       {"macs", total.macs},
-                       {"device_bytes_read", total.read},
-                       {"device_bytes_written", total.written}});
+  for (const ProgramKernel& kernel : KernelsOf(result)) {
+    const trace::Bound bound = trace::BoundOf(kernel.path);
+    kernels.push_back({{"name", kernel.name},
+                       {"launches", kernel.launches},
+                       {"device_ns", Ns(kernel.device_ps)},
+                       {"bound_by", bound.resource},
+                       {"bound_share", bound.share()},
+                       {"macs", kernel.macs},
+                       {"device_bytes_read", kernel.read},
+                       {"device_bytes_written", kernel.written}});
   }
   return kernels;
+}
+
+Json CopiesJson(const RunResult& result) {
+  const ProgramCopies copies = CopiesOf(result);
+  return {{"count", copies.count},
+          {"bytes_to_card", copies.to_card},
+          {"bytes_from_card", copies.from_card}};
 }
 
 Json MemoryJson(const flex::MemoryStatistics& memory) {
@@ -62,6 +58,9 @@ std::string ProgramReportJson(const RunResult& result) {
                          {"failed", result.launch_counts.failed},
                          {"not_executed", result.launch_counts.not_executed},
                          {"transfers", result.transfers}}},
+                       {"verdict", {{"failed_operations", result.launch_counts.failed}}},
+                       {"window", WindowJson(result)},
+                       {"copies", CopiesJson(result)},
                        {"kernels", KernelsJson(result)},
                        {"memory",
                         {{"tensors", MemoryJson(result.tensor_memory)},

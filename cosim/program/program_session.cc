@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "base/files.h"
 #include "cosim/program/program_report.h"
+#include "cosim/program/program_summary.h"
 #include "cosim/session/session_paths.h"
 #include "cosim/session/session_setup.h"
 #include "driver/physical_function.h"
@@ -109,6 +110,7 @@ void ProgramSession::Measure(flex::RuntimeContext& context) {
 
 void ProgramSession::WriteFiles() {
   WriteFile(result_.out_dir + "/report.json", ProgramReportJson(result_), "report");
+  WriteFile(result_.out_dir + "/summary.txt", ProgramSummary(result_), "summary");
 }
 
 void ProgramSession::Finish(flex::RuntimeContext& context) noexcept {

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cosim/exec/exec_command.h"
+
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <iostream>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+#include "base/files.h"
+#include "cosim/exec/child_program.h"
+#include "cosim/exec/program_environment.h"
+#include "traces/report.h"
+
+namespace spyre::cosim {
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::json;
+
+struct ExecArguments {
+  ProgramCardChoice card;
+  std::vector<std::string> words;
+  bool strict = false, print_environment = false;
+};
+
+// "out/model" of "python model.py": the script's name, or else the program's.
+std::string DefaultDirectory(const std::vector<std::string>& words) {
+  fs::path name = fs::path(words.front()).filename();
+  for (const std::string& word : words) {
+    if (fs::path(word).extension() == ".py") name = fs::path(word).stem();
+  }
+  return (fs::path("out") / name).string();
+}
+
+std::string Quoted(const std::string& value) {
+  std::string text = "'";
+  for (const char c : value) text += c == '\'' ? "'\\''" : std::string(1, c);
+  return text + "'";
+}
+
+void PrintEnvironment(const Variables& environment) {
+  for (const auto& [name, value] : environment)
+    std::cout << fmt::format("export {}={}\n", name, Quoted(value));
+}
+
+// The report of the process that had the card; null: none of them opened it, or it ended before it
+// could write.
+Json ReportOf(const std::string& directory) {
+  const std::string path = directory + "/report.json";
+  std::error_code error;
+  if (!fs::exists(path, error)) return nullptr;
+  return Json::parse(ReadFile(path, "report", uint64_t{1} << 30), nullptr, false);
+}
+
+void WritePage(const std::string& directory) {
+  const std::string trace_path = directory + "/trace.sctrace";
+  std::error_code error;
+  if (!fs::exists(trace_path, error)) return;
+  const trace::Trace trace = trace::ReadTrace(trace_path);
+  OutputFile page(directory + "/report.html", "report page");
+  trace::WriteReport({{trace, "trace.sctrace", trace::ReportBeside(trace_path, trace)}},
+                     page.stream());
+  page.Commit();
+}
+
+// What the report says of the card: 0, or the status for a wrong result or a fault.
+int CardStatus(const Json& report, const ExecHelpers& helpers) {
+  if (!report.is_object()) return helpers.fault;
+  const Json verdict = report.value("verdict", Json::object());
+  if (verdict.value("wrong_launches", 0) > 0) return helpers.wrong;  // of those that were compared
+  if (verdict.value("failed_operations", 0) > 0) return helpers.fault;
+  return 0;
+}
+
+int RunExec(ExecArguments& args, const ExecHelpers& helpers) {
+  helpers.check(args.card.config, args.card.sets);
+  const std::string sdk = SdkDirectory();
+  if (args.print_environment) {
+    PrintEnvironment(ProgramEnvironment(sdk, args.card));
+    return 0;
+  }
+  if (args.words.empty()) throw BadInput("exec: no program is given; write it behind --");
+  if (args.card.out.empty()) args.card.out = DefaultDirectory(args.words);
+  // A report of an earlier program would be taken for this one's.
+  std::error_code error;
+  fs::remove(args.card.out + "/report.json", error);
+  const int status = RunProgram(args.words, ProgramEnvironment(sdk, args.card));
+  const Json report = ReportOf(args.card.out);
+  if (!report.is_object()) {
+    std::cerr << fmt::format(
+        "spyre-cosim: {} has no report: no process of the program opened a card, or the one that "
+        "did was killed\n",
+        args.card.out);
+  } else {
+    WritePage(args.card.out);
+    std::cerr << "\n" << ReadFile(args.card.out + "/summary.txt", "summary");
+  }
+  if (status != 0 || !args.strict) return status;
+  return CardStatus(report, helpers);
+}
+
+}  // namespace
+
+void AddExecCommand(command_line::Command& root, const ExecHelpers& helpers) {
+  using command_line::Words;
+  command_line::Command& command = root.AddCommand(
+      "exec", "Run a program of PyTorch, as it is, on the modelled card (docs/torch.md)");
+  command.Footer(
+      "Exit status: that of the program; with --strict, where the program itself ends with 0: 1 if "
+      "a result of the card was wrong, 3 if the card failed or wrote no report; 2 bad input.");
+  const auto args = std::make_shared<ExecArguments>();
+  command
+      .Add("PROGRAM", args->words,
+           "the program and its arguments, behind --: exec -- python model.py")
+      .Completes(Words::kFiles);
+  command.Add("--config", args->card.config, "TOML file; its card is the program's")
+      .Placeholder("FILE")
+      .Completes(Words::kFiles);
+  helpers.add_sets(command, args->card.sets);
+  command
+      .Add("--out", args->card.out,
+           "directory of report.json, report.html, the trace and the summary; default: out/ and "
+           "the program's name")
+      .Placeholder("DIR")
+      .Completes(Words::kDirectories);
+  command.Add("--strict", args->strict, "a wrong result or a fault of the card decides the status");
+  command.Add("--print-env", args->print_environment,
+              "run nothing; print the variables that the program would get");
+  command.Action([args, helpers] { return RunExec(*args, helpers); });
+}
+
+}  // namespace spyre::cosim

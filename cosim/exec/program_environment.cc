@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cosim/exec/program_environment.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <cstdlib>
+#include <filesystem>
+
+#include "base/error.h"
+
+namespace spyre::cosim {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string Absolute(const std::string& path) {
+  return path.empty() ? path : fs::absolute(path).lexically_normal().string();
+}
+
+std::string InFrontOf(const char* variable, const std::string& directory) {
+  const char* const rest = std::getenv(variable);
+  return rest == nullptr || *rest == '\0' ? directory : fmt::format("{}:{}", directory, rest);
+}
+
+}  // namespace
+
+std::string SdkDirectory() {
+  std::error_code error;
+  const fs::path program = fs::read_symlink("/proc/self/exe", error).parent_path();
+  for (const fs::path& place : {program / "sdk", program / "../sdk"}) {
+    if (fs::exists(place / "lib/libflex.so", error)) return place.lexically_normal().string();
+  }
+  throw BadInput(
+      "the SDK for programs of PyTorch is not built; build it: cmake --build {} --target sdk",
+      program.string());
+}
+
+Variables ProgramEnvironment(const std::string& sdk, const ProgramCardChoice& choice) {
+  return {
+      // What torch-spyre's setup.py and its compiler look for.
+      {"RUNTIME_INSTALL_DIR", sdk},
+      {"SENLIB_INSTALL_DIR", sdk},
+      {"DEEPTOOLS_INSTALL_DIR", sdk},
+      {"SEN_COMMON_HEADERS", sdk + "/include"},
+      {"NEW_SYSTEM_SETUP", "1"},
+      {"USE_SPYRE_CCL", "0"},
+      {"USE_SPYRE_PROFILER", "0"},
+      {"PATH", InFrontOf("PATH", sdk + "/bin")},
+      {"LD_LIBRARY_PATH", InFrontOf("LD_LIBRARY_PATH", sdk + "/lib")},
+      // The card.
+      {"SPYRE_COSIM_CONFIG", Absolute(choice.config)},
+      {"SPYRE_COSIM_SET", fmt::format("{}", fmt::join(choice.sets, "\n"))},
+      {"SPYRE_COSIM_OUT", Absolute(choice.out)},
+  };
+}
+
+}  // namespace spyre::cosim

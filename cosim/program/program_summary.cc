@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cosim/program/program_summary.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/terminal.h"
+#include "cosim/program/program_kernels.h"
+#include "cosim/report/report_bounds.h"
+#include "traces/text.h"
+
+namespace spyre::cosim {
+namespace {
+
+constexpr size_t kKernelsShown = 10;
+constexpr size_t kNameColumns = 48;  // PyTorch's names have up to 255
+
+// The end of a name tells kernels of PyTorch apart, and so does its beginning.
+std::string Short(const std::string& name) {
+  if (name.size() <= kNameColumns) return name;
+  const size_t end = kNameColumns / 3;
+  return name.substr(0, kNameColumns - end - 3) + "..." + name.substr(name.size() - end);
+}
+
+std::string PerSecond(uint64_t count, uint64_t ps, const char* unit) {
+  if (count == 0 || ps == 0) return "";
+  return fmt::format("{:.1f} {}", static_cast<double>(count) / static_cast<double>(ps), unit);
+}
+
+std::string KernelTable(std::vector<ProgramKernel> kernels, uint64_t device_ps) {
+  if (kernels.empty()) return "";
+  std::stable_sort(kernels.begin(), kernels.end(),
+                   [](const auto& a, const auto& b) { return a.device_ps > b.device_ps; });
+  trace::Table table({"kernel", "launches", "time", "of all", "bound by", "arithmetic", "memory"});
+  for (size_t i = 0; i < std::min(kernels.size(), kKernelsShown); ++i) {
+    const ProgramKernel& kernel = kernels[i];
+    const trace::Bound bound = trace::BoundOf(kernel.path);
+    table.Add({Short(kernel.name), std::to_string(kernel.launches),
+               trace::FormatTime(kernel.device_ps),
+               trace::FormatPercent(static_cast<double>(kernel.device_ps) /
+                                    static_cast<double>(std::max<uint64_t>(device_ps, 1))),
+               bound.total_ps == 0 ? "not known"
+                                   : fmt::format("{} ({})", trace::ResourceText(bound.resource),
+                                                 trace::FormatPercent(bound.share())),
+               PerSecond(kernel.macs, kernel.device_ps, "TMAC/s"),
+               PerSecond((kernel.read + kernel.written) * 1000, kernel.device_ps, "GB/s")});
+  }
+  std::string text = "\nKernels by device time:\n" + table.ToString();
+  if (kernels.size() > kKernelsShown)
+    text += fmt::format("  and {} more in report.json\n", kernels.size() - kKernelsShown);
+  return text;
+}
+
+std::string MemoryText(const flex::MemoryStatistics& memory) {
+  return fmt::format("{} of {}", trace::FormatBytes(memory.peak_bytes),
+                     trace::FormatBytes(memory.capacity_bytes));
+}
+
+}  // namespace
+
+std::string ProgramSummary(const RunResult& result) {
+  const std::vector<ProgramKernel> kernels = KernelsOf(result);
+  uint64_t launches = 0, device_ps = 0;
+  for (const ProgramKernel& kernel : kernels) {
+    launches += kernel.launches;
+    device_ps += kernel.device_ps;
+  }
+  const ProgramCopies copies = CopiesOf(result);
+  std::string text = fmt::format(
+      "{} on card '{}', {} mode, {} cores\n", result.description, result.config.preset,
+      result.config.mode == FunctionMode::kVirtual ? "VF" : "PF", result.config.card.cores);
+  if (const uint64_t failed = result.launch_counts.failed; failed > 0)
+    text += fmt::format("FAILED: {} operation{} of the card\n", failed, failed == 1 ? "" : "s");
+  text += fmt::format("{} in {} launch{} of {} kernel{}", trace::FormatTime(device_ps), launches,
+                      launches == 1 ? "" : "es", kernels.size(), kernels.size() == 1 ? "" : "s");
+  if (const std::string bound = BoundSentence(trace::BoundOf(result.path)); !bound.empty())
+    text += "; the program is " + bound;
+  text += "\n";
+  text += "  not verified: results are compared by the program alone\n";
+  text += WindowText(result);
+  text += fmt::format("  copies: {}, {} to the card and {} from it\n", copies.count,
+                      trace::FormatBytes(copies.to_card), trace::FormatBytes(copies.from_card));
+  text += fmt::format("  device memory at most: tensors {}, programs {}\n",
+                      MemoryText(result.tensor_memory), MemoryText(result.program_memory));
+  for (const std::string& warning : result.warnings) text += "  " + warning + "\n";
+  text = Wrap(text, kDefaultWidth) + KernelTable(kernels, device_ps);
+  text += fmt::format("\nReport:  {}/report.json\n", result.out_dir);
+  if (!result.trace_path.empty())
+    text +=
+        fmt::format("Page:    {}/report.html\nTrace:   {}\n", result.out_dir, result.trace_path);
+  return text;
+}
+
+}  // namespace spyre::cosim

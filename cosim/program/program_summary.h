@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the user of a program that is not ours reads at its end. Pure function.
+#pragma once
+
+#include <string>
+
+#include "cosim/session/run_result.h"
+
+namespace spyre::cosim {
+
+// result: of the whole program; its launches are all its operations. Lines of at most 100 columns,
+// but for names of files.
+std::string ProgramSummary(const RunResult& result);
+
+}  // namespace spyre::cosim
