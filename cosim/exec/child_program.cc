@@ -57,11 +57,22 @@ int RunProgram(const std::vector<std::string>& words, const Variables& environme
   arguments.push_back(nullptr);
 
   const PassingOn passing_on;
+  // A signal that comes before the program is known waits, here and not in the program.
+  sigset_t blocked, before;
+  sigemptyset(&blocked);
+  for (const int signal : kPassedOn) sigaddset(&blocked, signal);
+  pthread_sigmask(SIG_BLOCK, &blocked, &before);
+  posix_spawnattr_t attributes;
+  posix_spawnattr_init(&attributes);
+  posix_spawnattr_setsigmask(&attributes, &before);
+  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
   pid_t program = 0;
   const int error =
-      posix_spawnp(&program, arguments[0], nullptr, nullptr, arguments.data(), environ);
+      posix_spawnp(&program, arguments[0], nullptr, &attributes, arguments.data(), environ);
+  posix_spawnattr_destroy(&attributes);
+  if (error == 0) running_program = program;
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
   if (error != 0) throw BadInput("{}: cannot be run: {}", words.front(), std::strerror(error));
-  running_program = program;
   int status = 0;
   while (waitpid(program, &status, 0) < 0) {
     if (errno != EINTR) throw BadInput("{}: lost: {}", words.front(), std::strerror(errno));

@@ -32,7 +32,7 @@ std::string SdkDirectory() {
     if (fs::exists(place / "lib/libflex.so", error)) return place.lexically_normal().string();
   }
   throw BadInput(
-      "the SDK for programs of PyTorch is not built; build it: cmake --build {} --target sdk",
+      "the SDK for programs of PyTorch is not built; build it: cmake --build {} --target spyre_sdk",
       program.string());
 }
 

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <nlohmann/json.hpp>
 #include <vector>
 
@@ -51,7 +52,14 @@ TEST(OpenCard, TheModuleGivesATransportAndWritesTheReportOfWhatWasDone) {
   const nlohmann::json report = nlohmann::json::parse(file);
   EXPECT_EQ(report.at("operations").at("failed"), 0);
   EXPECT_GT(report.at("sim_time_ns").get<double>(), 0);
+  EXPECT_EQ(report.at("verdict").at("failed_operations"), 0);
+  EXPECT_EQ(report.at("copies").at("bytes_to_card"), 4096);
+  EXPECT_EQ(report.at("copies").at("bytes_from_card"), 4096);
   EXPECT_TRUE(std::filesystem::exists(request.out + "/trace.sctrace"));
+  std::ifstream text(request.out + "/summary.txt");
+  const std::string summary((std::istreambuf_iterator<char>(text)), {});
+  EXPECT_THAT(summary, HasSubstr("python model.py on card 'spyre', VF mode, 32 cores"));
+  EXPECT_THAT(summary, HasSubstr("copies: 2, 4.00 KiB to the card and 4.00 KiB from it"));
   std::filesystem::remove_all(request.out);
 }
 
