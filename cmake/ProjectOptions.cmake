@@ -40,6 +40,8 @@ target_compile_options(spyre_options INTERFACE
   # Numbers are bit-exact on every host: no silent fused multiply-add.
   -ffp-contract=off
   $<$<CXX_COMPILER_ID:Clang>:-Wno-gnu-zero-variadic-macro-arguments>) # TYPED_TEST_SUITE(Suite, Types)
+# The compiler's garbage collector is told that there is memory, which is a tenth of the time of a build.
+target_compile_options(spyre_options INTERFACE $<$<CXX_COMPILER_ID:GNU>:--param=ggc-min-heapsize=1048576>)
 target_include_directories(spyre_options INTERFACE ${PROJECT_SOURCE_DIR})
 if(NOT SPYRE_SIMD)
   target_compile_definitions(spyre_options INTERFACE SPYRE_SCALAR)
@@ -59,22 +61,28 @@ if(SPYRE_SANITIZE)
   endif()
 endif()
 
-# What nearly every file of the product includes, read once. Folders with SystemC have a header of their own.
-add_library(spyre_precompiled STATIC ${PROJECT_SOURCE_DIR}/cmake/precompiled.cc)
-target_link_libraries(spyre_precompiled PUBLIC spyre_options fmt::fmt nlohmann_json::nlohmann_json)
-target_precompile_headers(spyre_precompiled PRIVATE ${PROJECT_SOURCE_DIR}/cmake/precompiled.h)
-add_library(spyre_precompiled_systemc STATIC ${PROJECT_SOURCE_DIR}/cmake/precompiled.cc)
-target_link_libraries(spyre_precompiled_systemc PUBLIC spyre_options fmt::fmt nlohmann_json::nlohmann_json SystemC::systemc)
-target_precompile_headers(spyre_precompiled_systemc PRIVATE ${PROJECT_SOURCE_DIR}/cmake/precompiled_systemc.h)
-set_target_properties(spyre_precompiled spyre_precompiled_systemc PROPERTIES POSITION_INDEPENDENT_CODE ${SPYRE_PIC})
+# What nearly every file of the product includes, read once. Folders with JSON or SystemC have a header of their own: a
+# file that includes JSON costs half a second more than one that does not, precompiled or not.
+foreach(header precompiled precompiled_json precompiled_systemc)
+  add_library(spyre_${header} STATIC ${PROJECT_SOURCE_DIR}/cmake/precompiled.cc)
+  target_link_libraries(spyre_${header} PUBLIC spyre_options fmt::fmt nlohmann_json::nlohmann_json)
+  target_precompile_headers(spyre_${header} PRIVATE ${PROJECT_SOURCE_DIR}/cmake/${header}.h)
+  set_target_properties(spyre_${header} PROPERTIES POSITION_INDEPENDENT_CODE ${SPYRE_PIC})
+endforeach()
+target_link_libraries(spyre_precompiled_systemc PUBLIC SystemC::systemc)
 
-# spyre_folder(PATH TO folder... LINK lib... PRIVATE lib... [SYSTEMC] [COLD] [HOT]): the library of one folder, from all of
-# its .cc files: spyre_ and the path with underscores. TO: the folders that it may include, and no others
-# (tests/unit/layout_test.cc reads them from folders.txt). COLD: it runs once per command, so it is compiled for a fast
-# build instead of a fast program. HOT: unit tests spend their time in it, so it is optimised with sanitizers too. ALONE: files that are never compiled together with others of the folder (with
-# CMAKE_UNITY_BUILD, ten files are one translation unit), because their file-local names are those of another file.
+# spyre_folder(PATH TO folder... LINK lib... PRIVATE lib...): the library of one folder, from all of its .cc files: spyre_
+# and the path with underscores.
+#   TO           the folders that it may include, and no others (tests/unit/layout/layout_test.cc reads them from folders.txt)
+#   HOT          runs spend their time in it: a release is optimised as far as the compiler can
+#   COLD         it runs once per command: a release is compiled for a fast build. Without HOT and COLD it is in between
+#   HOT_FILES    files that are compiled as in a HOT folder
+#   HOT_IN_TESTS unit tests spend their time in it, so it is optimised with sanitizers too
+#   JSON, SYSTEMC most of its files include that, so they are given a precompiled header with it
+#   ALONE        files that are never compiled together with others of the folder (with CMAKE_UNITY_BUILD, several files are
+#                one translation unit), because their file-local names are those of another file
 function(spyre_folder path)
-  cmake_parse_arguments(F "SYSTEMC;COLD;HOT" "" "TO;LINK;PRIVATE;SOURCES;ALONE" ${ARGN})
+  cmake_parse_arguments(F "SYSTEMC;JSON;COLD;HOT;HOT_IN_TESTS" "" "TO;LINK;PRIVATE;SOURCES;ALONE;HOT_FILES" ${ARGN})
   string(REPLACE "/" "_" name spyre_${path})
   file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/${path}/*.cc)
   list(FILTER sources EXCLUDE REGEX "/main\\.cc$")
@@ -87,18 +95,24 @@ function(spyre_folder path)
     set(header spyre_precompiled)
     if(F_SYSTEMC)
       set(header spyre_precompiled_systemc)
+    elseif(F_JSON)
+      set(header spyre_precompiled_json)
     endif()
-    if(F_HOT AND SPYRE_SANITIZE)
+    if(F_HOT_IN_TESTS AND SPYRE_SANITIZE)
       target_compile_options(${name} PRIVATE -O1) # a precompiled header is of one degree of optimisation
     else()
       target_precompile_headers(${name} REUSE_FROM ${header})
     endif()
     list(TRANSFORM F_ALONE PREPEND ${PROJECT_SOURCE_DIR}/${path}/)
     set_source_files_properties(${F_ALONE} TARGET_DIRECTORY ${name} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
-    set_target_properties(${name} PROPERTIES UNITY_BUILD_BATCH_SIZE 10 POSITION_INDEPENDENT_CODE ${SPYRE_PIC})
+    set_target_properties(${name} PROPERTIES UNITY_BUILD_BATCH_SIZE 15 POSITION_INDEPENDENT_CODE ${SPYRE_PIC})
     if(F_COLD)
+      target_compile_options(${name} PRIVATE $<$<CONFIG:Release>:-Og>)
+    elseif(NOT F_HOT)
       target_compile_options(${name} PRIVATE $<$<CONFIG:Release>:-O1>)
     endif()
+    list(TRANSFORM F_HOT_FILES PREPEND ${PROJECT_SOURCE_DIR}/${path}/)
+    set_source_files_properties(${F_HOT_FILES} TARGET_DIRECTORY ${name} PROPERTIES COMPILE_OPTIONS $<$<CONFIG:Release>:-O3>)
     target_link_libraries(${name} PRIVATE "$<BUILD_INTERFACE:${F_PRIVATE}>") # headers, that no user needs
   endif()
   if(visible STREQUAL "PUBLIC")

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The standard library's and fmt's headers that nearly every file includes, and JSON. A convenience
-// of the build alone: every file includes what it uses.
+// The standard library's and fmt's headers that nearly every file includes. A convenience of the
+// build alone: every file includes what it uses.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -17,7 +17,6 @@
 #include <limits>
 #include <map>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <numeric>
 #include <optional>
 #include <set>

@@ -30,7 +30,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-double Share(uint64_t part, uint64_t whole) {
+double Utilization(uint64_t part, uint64_t whole) {
   return whole == 0 ? 0 : static_cast<double>(part) / static_cast<double>(whole);
 }
 
@@ -181,12 +181,12 @@ std::string ReportJson(const RunResult& result, const RunDigest* reference,
     const model::UnitStatistics& launch = result.launch_units[i];
     units.push_back({{"name", unit.name},
                      {"busy_ns", Ns(unit.busy_ps)},
-                     {"utilization", Share(unit.busy_ps, window)},
+                     {"utilization", Utilization(unit.busy_ps, window)},
                      {"bytes", unit.bytes},
                      {"requests", unit.requests},
                      {"waited_ns", Ns(unit.waited_ps)},
                      {"launch_busy_ns", Ns(launch.busy_ps)},
-                     {"launch_utilization", Share(launch.busy_ps, launch_window)},
+                     {"launch_utilization", Utilization(launch.busy_ps, launch_window)},
                      {"launch_bytes", launch.bytes}});
   }
   Json tensors = Json::object();

@@ -31,7 +31,7 @@ struct Access {
 // Slice and number of slices of each dimension of a buffer.
 using Part = std::vector<std::pair<int, int>>;
 
-struct Placed {
+struct PlacedBuffer {
   const LxBufferPlan* plan;
   int64_t begin;
   int64_t end;
@@ -52,7 +52,7 @@ class PlaceChecker {
 
   void Run() {
     for (const auto& [name, use] : uses_) CheckLifetime(name, use);
-    std::vector<Placed> lx, pool;
+    std::vector<PlacedBuffer> lx, pool;
     std::set<std::string> names;
     for (const LxBufferPlan& plan : graph_.lx.buffers) {
       if (!names.insert(plan.name).second)
@@ -309,7 +309,7 @@ class PlaceChecker {
            later.lx_address == earlier.lx_address;
   }
 
-  void CheckOverlaps(const std::vector<Placed>& placed, const char* kind, const char* where) {
+  void CheckOverlaps(const std::vector<PlacedBuffer>& placed, const char* kind, const char* where) {
     for (size_t a = 0; a < placed.size(); ++a) {
       for (size_t b = a + 1; b < placed.size(); ++b) {
         const LxBufferPlan& one = *placed[a].plan;
