@@ -2,7 +2,6 @@
 #include "base/json_reader.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <charconv>
@@ -12,6 +11,7 @@
 
 #include "base/error.h"
 #include "base/files.h"
+#include "base/joined.h"
 
 namespace spyre {
 namespace {
@@ -55,10 +55,10 @@ void JsonReader::RequireKeys(std::initializer_list<std::string_view> known) cons
   if (!value_->is_object()) Fail("an object is expected");
   for (const auto& [key, unused] : value_->items()) {
     if (std::find(known.begin(), known.end(), key) == known.end()) {
-      throw BadInput("{}: unknown key '{}'; known are: {}", where_, key, fmt::join(known, ", "))
+      throw BadInput("{}: unknown key '{}'; known are: {}", where_, key, Joined(known, ", "))
           .Subject(where_)
           .Value(key)
-          .Remedy(fmt::format("{}", fmt::join(known, ", ")));
+          .Remedy(fmt::format("{}", Joined(known, ", ")));
     }
   }
 }

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/files.h"
+#include "base/json_text.h"
 #include "traces/critical_path.h"
 #include "traces/diff.h"
 #include "traces/diff_explain.h"
@@ -75,7 +76,7 @@ int RunSummary(const Arguments& args, std::ostream& out) {
   if (args.json) {
     nlohmann::json json = ToJson(summary);
     json["critical_path"] = path ? ToJson(*path, args.segments) : nlohmann::json(nullptr);
-    out << json.dump(2) << '\n';
+    out << DumpJson(json, 2) << '\n';
   } else {
     out << ToText(summary, args.summary);
     if (path) out << ToText(*path, args.segments);
@@ -102,7 +103,7 @@ int RunQuery(const Arguments& args, std::ostream& out) {
   }
   const QueryResult result = Select(trace, query);
   if (args.json) {
-    out << ToJson(trace, result).dump(2) << '\n';
+    out << DumpJson(ToJson(trace, result), 2) << '\n';
   } else {
     out << ToText(trace, result, {args.unit, ZeroPs(args, trace)});
   }
@@ -117,7 +118,7 @@ int RunDiff(const Arguments& args, std::ostream& out) {
   if (args.json) {
     nlohmann::json json = ToJson(diff);
     json["explanation"] = ToJson(explanation);
-    out << json.dump(2) << '\n';
+    out << DumpJson(json, 2) << '\n';
   } else {
     out << ToText(diff, args.per_core);
     if (!diff.is_identical) out << ToText(explanation, tolerance);
@@ -130,7 +131,7 @@ int RunLx(const Arguments& args, std::ostream& out) {
   const Trace trace = ReadTrace(args.file);
   const LxOccupancy occupancy = LxOverTime(trace);
   if (args.json) {
-    out << ToJson(occupancy).dump(2) << '\n';
+    out << DumpJson(ToJson(occupancy), 2) << '\n';
   } else {
     out << ToText(occupancy, LaunchBeginPs(trace), args.rows);
   }

@@ -8,6 +8,7 @@
 #include <set>
 #include <string_view>
 
+#include "base/joined.h"
 #include "traces/intervals.h"
 #include "traces/run_results.h"
 #include "traces/text.h"
@@ -328,7 +329,7 @@ std::optional<KernelRun> FindKernel(const Trace& trace, const std::string& selec
   if (kernels.empty())
     throw Error(fmt::format("--kernel {}: the trace has no kernels", Printable(selection)));
   throw Error(fmt::format("--kernel {}: the trace has kernels 0 to {}, named {}",
-                          Printable(selection), kernels.size() - 1, fmt::join(names, ", ")));
+                          Printable(selection), kernels.size() - 1, Joined(names, ", ")));
 }
 
 CriticalPath FollowCriticalPath(const Trace& trace, const KernelRun& kernel) {

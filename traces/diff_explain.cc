@@ -8,6 +8,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "base/json_text.h"
 #include "traces/critical_path.h"
 #include "traces/text.h"
 
@@ -20,7 +21,7 @@ constexpr size_t kKernelsShown = 12;
 void Flatten(const nlohmann::json& value, const std::string& path,
              std::map<std::string, std::string>& out) {
   if (!value.is_object()) {
-    out[path] = value.is_string() ? value.get<std::string>() : value.dump();
+    out[path] = value.is_string() ? value.get<std::string>() : DumpJson(value);
     return;
   }
   for (const auto& [key, inner] : value.items())
@@ -29,8 +30,8 @@ void Flatten(const nlohmann::json& value, const std::string& path,
 
 std::vector<KeyChange> KeyChanges(const Trace& a, const Trace& b) {
   std::map<std::string, std::string> in_a, in_b;
-  Flatten(nlohmann::json::parse(a.metadata), "", in_a);
-  Flatten(nlohmann::json::parse(b.metadata), "", in_b);
+  Flatten(SortedJsonOf(a.metadata), "", in_a);
+  Flatten(SortedJsonOf(b.metadata), "", in_b);
   std::map<std::string, KeyChange> changes;
   for (const auto& [key, value] : in_a) changes[key] = {key, value, ""};
   for (const auto& [key, value] : in_b) {

@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "base/files.h"
+#include "base/json_text.h"
 #include "traces/critical_path.h"
 #include "traces/deflate.h"
 #include "traces/report_levels.h"
@@ -211,7 +212,7 @@ void WriteRun(const ReportRun& run, size_t number, size_t max_slices, std::ostre
   const std::vector<std::string> blocks = EncodeSlices(run.trace, slices);
   const std::string prefix = fmt::format("run-{}-", number);
   WriteElement(out, prefix + "head",
-               HeadJson(run, summary, slices, levels, launch, kernels, blocks.size()).dump());
+               DumpJson(HeadJson(run, summary, slices, levels, launch, kernels, blocks.size())));
   WriteElement(out, prefix + "levels", levels.bytes);
   for (size_t i = 0; i < blocks.size(); ++i) {
     WriteElement(out, fmt::format("{}slices-{}", prefix, i), blocks[i]);
@@ -226,8 +227,7 @@ Json ReportBeside(const std::string& trace_path, const Trace& trace) {
   if (!std::filesystem::is_regular_file(path, error)) return nullptr;
   Json report;
   try {
-    report = Json::parse(ReadFile(path.string(), "report", kMaxReportBytes), nullptr,
-                         /*allow_exceptions=*/false);
+    report = SortedJsonIfAny(ReadFile(path.string(), "report", kMaxReportBytes));
   } catch (const spyre::Error&) {
     return nullptr;  // the page is of the trace: it does without
   }

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "base/json_text.h"
 #include "traces/text.h"
 
 namespace spyre::trace {
@@ -93,12 +94,12 @@ std::string EncodeRunResults(const RunResults& results) {
                        {"causes_ns", CausesJson(results.path)}}},
                      {"kernels", std::move(kernels)},
                      {"lx", {{"core_bytes", results.lx_bytes}, {"programs", ToJson(results.lx)}}}};
-  return json.dump();
+  return DumpJson(json);
 }
 
 RunResults ParseRunResults(const std::string& text) {
   RunResults results;
-  const Json json = Json::parse(text);
+  const Json json = SortedJsonOf(text);
   if (const auto launch = json.find("launch"); launch != json.end()) {
     results.launch_begin_ps = PsOf(*launch, "begin_ns");
     results.launch_end_ps = PsOf(*launch, "end_ns");

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "base/json_text.h"
 #include "traces/summary.h"
 #include "traces/text.h"
 
@@ -26,11 +27,11 @@ std::string MeanTime(double ps) {
 // The scalars of the metadata: "card = spyre   config = 1f03".
 std::string MetadataLine(const std::string& metadata) {
   std::string line;
-  const auto object = nlohmann::json::parse(metadata);
+  const auto object = SortedJsonOf(metadata);
   for (const auto& [key, value] : object.items()) {
     if (value.is_structured()) continue;
     line += fmt::format("{}{} = {}", line.empty() ? "" : "   ", Printable(key),
-                        value.is_string() ? Printable(value.get<std::string>()) : value.dump());
+                        value.is_string() ? Printable(value.get<std::string>()) : DumpJson(value));
   }
   return line.empty() ? line : line + '\n';
 }
@@ -202,7 +203,7 @@ nlohmann::json ToJson(const Summary& summary) {
                         {"dropped", summary.dropped},
                         {"interrupted", summary.is_interrupted},
                         {"digest", fmt::format("{:016x}", summary.digest)},
-                        {"metadata", nlohmann::json::parse(summary.metadata)}};
+                        {"metadata", SortedJsonOf(summary.metadata)}};
   if (const RunResults& results = summary.results; results.known()) {
     out["launches"] = {{"begin_ns", Nanoseconds(results.launch_begin_ps)},
                        {"end_ns", Nanoseconds(results.launch_end_ps)},

@@ -11,6 +11,7 @@
 #include <type_traits>
 
 #include "base/error.h"
+#include "base/joined.h"
 #include "base/nearest.h"
 
 namespace spyre::command_line {
@@ -210,7 +211,7 @@ Option& Command::AddChoice(const std::string& names, const std::string& what,
         for (size_t i = 0; i < words.size(); ++i) {
           if (words[i] == values.back()) return store(i);
         }
-        throw BadInput("{} {}: must be one of {}{}", name, values.back(), fmt::join(words, ", "),
+        throw BadInput("{} {}: must be one of {}{}", name, values.back(), Joined(words, ", "),
                        DidYouMean(values.back(), words));
       });
   option.choices_ = std::move(words);

@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <string_view>
 
+#include "base/joined.h"
+
 namespace spyre::command_line {
 namespace {
 
@@ -76,7 +78,7 @@ std::string BashWords(const Words words) {
 
 std::string BashValue(const Option& option) {
   return Offered(option).empty() ? BashWords(option.words())
-                                 : fmt::format("words='{}'", fmt::join(Offered(option), " "));
+                                 : fmt::format("words='{}'", Joined(Offered(option), " "));
 }
 
 std::string Bash(const Command& root) {
@@ -101,7 +103,7 @@ std::string Bash(const Command& root) {
       if (option.words() != Words::kNone) files = "; " + BashWords(option.words());
     }
     commands += fmt::format("        '{}') options='{}'; words='{}'{} ;;\n", path,
-                            fmt::join(names, " "), fmt::join(words, " "), files);
+                            Joined(names, " "), Joined(words, " "), files);
   });
   const std::string function = FunctionOf(root);
   return fmt::format(R"(# bash completion of {0}, made by `{0} completion bash`
@@ -147,9 +149,9 @@ std::string ZshQuote(const std::string& text) {
 }
 
 std::string ZshValue(const Option& option) {
-  if (!option.choices().empty()) return fmt::format("({})", fmt::join(option.choices(), " "));
+  if (!option.choices().empty()) return fmt::format("({})", Joined(option.choices(), " "));
   if (!option.suggestions().empty())
-    return fmt::format("{{compadd -S '' {}}}", fmt::join(option.suggestions(), " "));
+    return fmt::format("{{compadd -S '' {}}}", Joined(option.suggestions(), " "));
   switch (option.words()) {
     case Words::kFiles:
       return "_files";
@@ -226,14 +228,14 @@ std::string FishCondition(const Command& command, bool before_child) {
   if (before_child) {
     std::vector<std::string> children;
     for (const Command& child : command.commands()) children.push_back(child.name());
-    parts.push_back(fmt::format("not __fish_seen_subcommand_from {}", fmt::join(children, " ")));
+    parts.push_back(fmt::format("not __fish_seen_subcommand_from {}", Joined(children, " ")));
   }
-  return parts.empty() ? "" : fmt::format(" -n '{}'", fmt::join(parts, "; and "));
+  return parts.empty() ? "" : fmt::format(" -n '{}'", Joined(parts, "; and "));
 }
 
 std::string FishValue(const Option& option) {
   if (!Offered(option).empty())
-    return fmt::format(" -x -a {}", FishQuote(fmt::format("{}", fmt::join(Offered(option), " "))));
+    return fmt::format(" -x -a {}", FishQuote(fmt::format("{}", Joined(Offered(option), " "))));
   switch (option.words()) {
     case Words::kFiles:
       return " -r -F";

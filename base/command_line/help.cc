@@ -7,6 +7,8 @@
 #include <utility>
 #include <vector>
 
+#include "base/joined.h"
+
 namespace spyre::command_line {
 namespace {
 
@@ -71,14 +73,14 @@ Rows CommonOptions(const Command& command) {
 
 std::string SynopsisOf(const Option& option) {
   if (option.is_argument()) return option.name() + (option.is_list() ? "..." : "");
-  std::string text = fmt::format("{}", fmt::join(option.names(), ", "));
+  std::string text = fmt::format("{}", Joined(option.names(), ", "));
   return option.is_flag() ? text : text + " " + option.placeholder();
 }
 
 std::string DescriptionOf(const Option& option) {
   std::string text = option.what();
   if (!option.choices().empty() && text.find(option.choices().back()) == std::string::npos)
-    text += fmt::format(": {}", fmt::join(option.choices(), ", "));
+    text += fmt::format(": {}", Joined(option.choices(), ", "));
   if (!option.shown_default().empty()) text += fmt::format(" [{}]", option.shown_default());
   return text;
 }

@@ -8,6 +8,7 @@
 #include <map>
 
 #include "base/error.h"
+#include "base/joined.h"
 #include "base/nearest.h"
 
 // CLI11 takes the words apart (--a=b, -ofile, --, options before and after arguments). Everything
@@ -53,7 +54,7 @@ class Parser {
     app.allow_extras();
     app.fallthrough(command.parent() != nullptr);
     for (const Option& option : command.options()) {
-      const std::string names = fmt::format("{}", fmt::join(option.names(), ","));
+      const std::string names = fmt::format("{}", Joined(option.names(), ","));
       CLI::Option* const declared = option.is_flag()
                                         ? app.add_flag(names)
                                         : app.add_option(names, [](const auto&) { return true; });

@@ -18,6 +18,7 @@
 #include "base/error.h"
 #include "base/files.h"
 #include "base/interrupt.h"
+#include "base/json_text.h"
 #include "base/terminal.h"
 #include "bringup/cli/backends.h"
 #include "bringup/cli/config_dump.h"
@@ -144,7 +145,7 @@ void WriteReports(const Arguments& a, const LadderResult& result) {
     if (!a.report.empty()) WriteFile(a.report, ReportPage(json, board, result), "report");
     json["board"] = board;
     json.update(ToJson(result));
-    if (!a.json.empty()) WriteFile(a.json, json.dump(1) + "\n", "results");
+    if (!a.json.empty()) WriteFile(a.json, DumpJson(json, 1) + "\n", "results");
   }
   if (!a.junit.empty()) WriteFile(a.junit, ToJunit(result), "JUnit results");
 }

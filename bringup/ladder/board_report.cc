@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "base/json_text.h"
 #include "bringup/ladder/results_json.h"
 #include "driver/device.h"
 #include "driver/firmware_updater.h"
@@ -93,7 +94,7 @@ void Describe(Board& board, Json& json) {
 }
 
 std::string TextOf(const Json& value) {
-  return Escaped(value.is_string() ? value.get<std::string>() : value.dump());
+  return Escaped(value.is_string() ? value.get<std::string>() : DumpJson(value));
 }
 
 std::string Rows(const Json& object) {

@@ -5,6 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/json_text.h"
 #include "traces/text.h"
 
 namespace spyre::cosim {
@@ -174,7 +175,7 @@ std::string CalibrationJson(const Points& points, const Results& results) {
                       {"worst_error", results[error.worst].ErrorOfFast()},
                       {"worst_point", error.worst}};
   }
-  return report.dump(2) + "\n";
+  return DumpJson(report, 2) + "\n";
 }
 
 std::string CalibrationMarkdown(const Points& points, const Results& results) {

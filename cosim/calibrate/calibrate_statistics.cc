@@ -2,13 +2,13 @@
 #include "cosim/calibrate/calibrate_statistics.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
 #include <set>
 
 #include "base/error.h"
+#include "base/joined.h"
 #include "base/nearest.h"
 
 namespace spyre::cosim {
@@ -126,7 +126,7 @@ std::vector<CalibrationPoint> Select(const std::vector<CalibrationPoint>& points
   std::vector<std::string> known;
   for (const Family& f : FamiliesOf(points)) known.push_back(f.name);
   throw BadInput("--family {}: no point is of this family (there are: {}){}", family,
-                 fmt::join(known, ", "), DidYouMean(family, known));
+                 Joined(known, ", "), DidYouMean(family, known));
 }
 
 FastError ErrorOfFast(const std::vector<PointResult>& results) {

@@ -14,6 +14,7 @@
 
 #include "base/error.h"
 #include "base/interrupt.h"
+#include "base/json_text.h"
 #include "cosim/cli/common_options.h"
 #include "cosim/cli/run_cases.h"
 #include "cosim/cli/run_command.h"
@@ -111,9 +112,9 @@ Json Run(const CompareArguments& args, const Variant& variant, const std::string
 
 std::string Answer(const CompareArguments& args, const Variant& variant, const std::string& out) {
   try {
-    return Run(args, variant, out).dump();
+    return DumpJson(Run(args, variant, out));
   } catch (const std::exception&) {
-    return ToJson(CurrentFailure()).dump();
+    return DumpJson(ToJson(CurrentFailure()));
   }
 }
 
@@ -131,7 +132,7 @@ std::vector<Json> RunAll(const CompareArguments& args, const std::vector<Variant
     if (child.error) {
       column.update(ToJson(Failure{kBugStatus, "Crashed", "", child.error->what()}));
     } else {
-      column.update(Json::parse(child.bytes));
+      column.update(JsonOf(child.bytes));
     }
     columns.push_back(std::move(column));
     ++next;
@@ -272,7 +273,7 @@ int RunCompareCommand(const CompareArguments& args, std::ostream& out) {
   int worst = kDone;
   for (const Json& column : columns) worst = std::max(worst, column["exit_status"].get<int>());
   if (args.json) {
-    out << Json{{"list", args.list}, {"plans", columns}}.dump(2) << "\n";
+    out << DumpJson(Json{{"list", args.list}, {"plans", columns}}, 2) << "\n";
     return worst;
   }
   out << TableText(columns);

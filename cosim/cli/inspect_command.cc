@@ -16,6 +16,7 @@
 
 #include "base/error.h"
 #include "base/files.h"
+#include "base/json_text.h"
 #include "cosim/cli/common_options.h"
 #include "cosim/cli/run_command.h"
 #include "cosim/cli/warnings.h"
@@ -234,7 +235,7 @@ std::string RegistersJson() {
                    {"description", reg.description},
                    {"fields", fields}});
   }
-  return all.dump(2) + "\n";
+  return DumpJson(all, 2) + "\n";
 }
 
 std::string DisassemblePath(const std::string& path) {

@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "base/files.h"
+#include "base/json_text.h"
 #include "cosim/cli/common_options.h"
 #include "cosim/config/config.h"
 #include "traces/text.h"
@@ -134,7 +135,7 @@ std::string JsonText(const MemoryResult& r) {
                {"channels", Json::array()}};
   for (size_t i = 0; i < r.channels.size(); ++i)
     root["channels"].push_back(UnitJson(ChannelOf(r, i)));
-  return root.dump(2) + "\n";
+  return DumpJson(root, 2) + "\n";
 }
 
 model::CardConfig LoadCard(const MemoryOptions& options) {

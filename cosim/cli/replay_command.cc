@@ -7,6 +7,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "base/json_text.h"
 #include "cosim/cli/common_options.h"
 #include "cosim/config/config.h"
 #include "cosim/host/inprocess_transport.h"
@@ -70,7 +71,7 @@ std::string JsonText(const ReplayResult& result, size_t records) {
                           {"fields", fields},
                           {"waits", d.waits}};
   }
-  return root.dump(2) + "\n";
+  return DumpJson(root, 2) + "\n";
 }
 
 }  // namespace

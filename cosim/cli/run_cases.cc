@@ -20,6 +20,7 @@
 #include "base/files.h"
 #include "base/interrupt.h"
 #include "base/json_reader.h"
+#include "base/json_text.h"
 #include "base/nearest.h"
 #include "cosim/config/effect.h"
 #include "cosim/config/toml_json.h"
@@ -81,11 +82,11 @@ class CaseReader {
     Json value;
     CheckJsonText(line, "the line");
     try {
-      value = Json::parse(line);
+      value = JsonOf(line);
     } catch (const Json::parse_error& error) {
       throw BadInput("not valid JSON: {}", error.what());
     }
-    if (!value.is_object()) throw BadInput("must be an object, found {}", value.dump());
+    if (!value.is_object()) throw BadInput("must be an object, found {}", DumpJson(value));
     run.id = IdOf(value, run.line);
     if (!ids_.insert(run.id).second) throw BadInput("the id \"{}\" is there twice", run.id);
     CheckKeys(value);
@@ -119,7 +120,7 @@ class CaseReader {
 
   static std::string TextOf(const Json& value, const char* key) {
     if (!value[key].is_string())
-      throw BadInput("{} must be a text, found {}", key, value[key].dump());
+      throw BadInput("{} must be a text, found {}", key, DumpJson(value[key]));
     return value[key].get<std::string>();
   }
 
@@ -162,7 +163,7 @@ class CaseReader {
       }
     }
     run.config.workload.graph = run.out + ".json";
-    WriteFile(run.config.workload.graph, list.dump(1) + "\n", "list of operations");
+    WriteFile(run.config.workload.graph, DumpJson(list, 1) + "\n", "list of operations");
   }
 
   const RunArguments& args_;
@@ -174,9 +175,9 @@ class CaseReader {
 std::string Answer(const RunCase& run, const CaseRunner& runner, uint64_t limit) {
   try {
     CatchInterrupts(limit);
-    return runner(run).dump();
+    return DumpJson(runner(run));
   } catch (const std::exception&) {
-    return ToJson(CurrentFailure()).dump();
+    return DumpJson(ToJson(CurrentFailure()));
   }
 }
 
@@ -190,7 +191,7 @@ class Results {
                    {"line", line},
                    {"status", StatusWord(status)}};
     result.update(fields);
-    out_ << result.dump() << std::endl;
+    out_ << DumpJson(result) << std::endl;
     ++counts_[status];
     worst_ = std::max(worst_, status);
   }
@@ -249,7 +250,7 @@ std::vector<Entry> ReadCases(const RunArguments& args, const std::string& out) {
 Json RunSessionOf(const RunCase& run) {
   const JudgedRun judged = RunAndJudge(run.config, run.out);
   const RunResult& result = judged.result;
-  const Json whole = Json::parse(WriteReport(judged));
+  const Json whole = JsonOf(WriteReport(judged));
   Json fields = {{"exit_status", static_cast<int>(judged.Status())}, {"verified", nullptr}};
   if (const std::optional<bool> verified = judged.Verified()) fields["verified"] = *verified;
   double device_ns = 0;
@@ -277,11 +278,11 @@ int RunCases(const RunArguments& args, const CaseRunner& runner, std::ostream& r
   works.reserve(entries.size());
   for (const Entry& entry : entries) {
     works.emplace_back([&, &entry = entry] {
-      if (!entry.refusal.is_null()) return entry.refusal.dump();
+      if (!entry.refusal.is_null()) return DumpJson(entry.refusal);
       const auto start = std::chrono::steady_clock::now();
-      Json fields = Json::parse(Answer(entry.run, runner, args.limit));
+      Json fields = JsonOf(Answer(entry.run, runner, args.limit));
       fields["wall_s"] = Seconds(std::chrono::steady_clock::now() - start);
-      return fields.dump();
+      return DumpJson(fields);
     });
   }
   const size_t jobs = args.jobs > 0 ? args.jobs : std::max(1u, std::thread::hardware_concurrency());
@@ -292,7 +293,7 @@ int RunCases(const RunArguments& args, const CaseRunner& runner, std::ostream& r
     if (child.error) {  // it has died
       fields = ToJson(Failure{kBugStatus, "Crashed", "", child.error->what()});
     } else {
-      fields = Json::parse(child.bytes);
+      fields = JsonOf(child.bytes);
     }
     all.Add(entry.run.line, entry.run.id, std::move(fields));
   });

@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "base/json_text.h"
 #include "model/rtl/rtl_blocks.h"
 
 namespace spyre::cosim {
@@ -131,10 +132,10 @@ int RunRvtestCommand(const RvtestOptions& options, std::ostream& out) {
     }
   }
   if (options.json) {
-    out << Json{{"passed", options.files.size() - failed},
-                {"failed", failed},
-                {"programs", results}}
-               .dump(2)
+    out << DumpJson(Json{{"passed", options.files.size() - failed},
+                         {"failed", failed},
+                         {"programs", results}},
+                    2)
         << "\n";
   }
   return failed == 0 ? 0 : 1;

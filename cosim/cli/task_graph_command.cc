@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cosim/cli/task_graph_command.h"
 
-#include <fmt/ranges.h>
-
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
@@ -12,6 +10,7 @@
 
 #include "base/error.h"
 #include "base/files.h"
+#include "base/joined.h"
 #include "base/nearest.h"
 #include "cosim/cli/task_graph_interpreter.h"
 #include "cosim/cli/task_graph_words.h"
@@ -39,7 +38,7 @@ runtime::StartPolicy StartOf(const std::string& text) {
 bool DispatchIsFixed(const std::string& name) {
   const std::vector<std::string> names = {"any", "round_robin"};
   if (std::find(names.begin(), names.end(), name) == names.end()) {
-    throw BadInput("'{}' is not a dispatch; there are: {}{}", name, fmt::join(names, ", "),
+    throw BadInput("'{}' is not a dispatch; there are: {}{}", name, Joined(names, ", "),
                    DidYouMean(name, names));
   }
   return name == names[1];
@@ -48,7 +47,7 @@ bool DispatchIsFixed(const std::string& name) {
 uint32_t BatchOf(const GraphCommandOptions& options) {
   const std::vector<std::string> names = {"immediate", "batched", "rate_limited"};
   if (std::find(names.begin(), names.end(), options.timing) == names.end()) {
-    throw BadInput("'{}' is not a timing; there are: {}{}", options.timing, fmt::join(names, ", "),
+    throw BadInput("'{}' is not a timing; there are: {}{}", options.timing, Joined(names, ", "),
                    DidYouMean(options.timing, names));
   }
   const bool takes_time = options.timing != names[0];

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cosim/cli/task_graph_interpreter.h"
 
-#include <fmt/ranges.h>
-
 #include <algorithm>
 #include <map>
 #include <optional>
@@ -13,6 +11,7 @@
 
 #include "base/error.h"
 #include "base/files.h"
+#include "base/joined.h"
 #include "base/nearest.h"
 #include "cosim/cli/task_graph_loops.h"
 #include "cosim/cli/task_graph_memory.h"
@@ -32,7 +31,7 @@ constexpr runtime::WindowOverflow kModes[] = {
     runtime::WindowOverflow::kStall, runtime::WindowOverflow::kStall};
 
 std::string ListOf(const std::vector<TaskId>& tasks) {
-  return fmt::format("[{}]", fmt::join(tasks, ","));
+  return fmt::format("[{}]", Joined(tasks, ","));
 }
 
 }  // namespace
@@ -107,7 +106,7 @@ class GraphInterpreter::Impl {
       names.insert(names.end(), {"for_each", "sequential", "end"});
       std::sort(names.begin(), names.end());
       throw BadInput("'{}' is not a command{}; there are: {}", name,
-                     DidYouMean(std::string(name), names), fmt::join(names, ", "));
+                     DidYouMean(std::string(name), names), Joined(names, ", "));
     }
     (this->*command->second)(words);
   }

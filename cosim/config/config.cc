@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "base/files.h"
+#include "base/json_text.h"
 #include "base/nearest.h"
 #include "cosim/config/cards.h"
 #include "cosim/config/config_override.h"
@@ -126,7 +127,7 @@ class Reader {
       const auto path = tables[i].find(field.path_key);
       if (path != tables[i].end() && path->is_string()) *path = FromBase(path->get<std::string>());
     }
-    target.json = tables.empty() ? "" : tables.dump();
+    target.json = tables.empty() ? "" : DumpJson(tables);
   }
 
   // A path replaces what is there; a table goes into it, so that --set changes one entry of many.
@@ -134,16 +135,16 @@ class Reader {
     using Json = nlohmann::ordered_json;
     if (node.is_string()) {
       const std::string& path = node.as_string()->get();
-      target.json = path.empty() ? "" : Json{{"file", FromBase(path)}}.dump();
+      target.json = path.empty() ? "" : DumpJson(Json{{"file", FromBase(path)}});
       return;
     }
     if (node.as_table() == nullptr) throw WrongType(field, node, "a path or a table");
     Json table = JsonOfToml(node);
     const auto file = table.find("file");
     if (file != table.end() && file->is_string()) *file = FromBase(file->get<std::string>());
-    Json merged = target.json.empty() ? Json::object() : Json::parse(target.json);
+    Json merged = target.json.empty() ? Json::object() : JsonOf(target.json);
     merged.merge_patch(table);
-    target.json = merged.empty() ? "" : merged.dump();
+    target.json = merged.empty() ? "" : DumpJson(merged);
   }
 
   // Adds to what is there, so that --set workload.dims.A=4 leaves the other names alone.

@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/json_text.h"
 #include "cosim/config/config.h"
 #include "cosim/config/effect.h"
 #include "cosim/config/fault_tables.h"
@@ -18,7 +19,7 @@ std::string TopTables(const Field& field) {
   const std::string& json = std::get<TableList*>(field.value)->json;
   std::string text;
   if (json.empty()) return text;
-  for (const auto& table : nlohmann::ordered_json::parse(json)) {
+  for (const auto& table : JsonOf(json)) {
     text += fmt::format("\n[[{}]]\n", field.key);
     for (const auto& [key, value] : table.items())
       text += fmt::format("{} = {}\n", key, TomlOfJson(value));
@@ -41,12 +42,10 @@ struct ToJsonValue {
     return field.choices[choice.index()];
   }
   nlohmann::ordered_json operator()(const TableList* tables) const {
-    return tables->json.empty() ? nlohmann::ordered_json::array()
-                                : nlohmann::ordered_json::parse(tables->json);
+    return tables->json.empty() ? nlohmann::ordered_json::array() : JsonOf(tables->json);
   }
   nlohmann::ordered_json operator()(const FileOrTable* table) const {
-    return table->json.empty() ? nlohmann::ordered_json::object()
-                               : nlohmann::ordered_json::parse(table->json);
+    return table->json.empty() ? nlohmann::ordered_json::object() : JsonOf(table->json);
   }
 };
 
@@ -95,7 +94,7 @@ std::string ToJson(const RunConfig& config) {
     }
     (*node)[field.key.substr(begin)] = std::visit(ToJsonValue{field}, field.value);
   });
-  return root.dump(2);
+  return DumpJson(root, 2);
 }
 
 std::string ConfigReference() {

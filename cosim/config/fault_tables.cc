@@ -2,7 +2,6 @@
 #include "cosim/config/fault_tables.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
@@ -10,6 +9,8 @@
 #include <optional>
 
 #include "base/error.h"
+#include "base/joined.h"
+#include "base/json_text.h"
 #include "base/nearest.h"
 #include "model/common/ring_links.h"
 #include "model/fault/fault_kind.h"
@@ -120,7 +121,7 @@ class FaultReader {
     for (const auto& [key, value] : table.items()) {
       if (std::find(known.begin(), known.end(), key) != known.end()) continue;
       throw Wrong(prefix + key, "is not a key" + DidYouMean(key, known),
-                  fmt::format("the keys are {}", fmt::join(known, ", ")));
+                  fmt::format("the keys are {}", Joined(known, ", ")));
     }
   }
   const Json* SubTable(const char* key) const {
@@ -143,7 +144,7 @@ class FaultReader {
     const Json& found = table[key.substr(key.rfind('.') + 1)];
     if (!found.is_number_integer() || found.get<int64_t>() < 0 || found.get<uint64_t>() < min ||
         found.get<uint64_t>() > max) {
-      throw Wrong(key, fmt::format("= {} is not allowed", found.dump()),
+      throw Wrong(key, fmt::format("= {} is not allowed", DumpJson(found)),
                   fmt::format("a whole number, {} .. {}", min, max));
     }
     *value = found.get<uint64_t>();
@@ -158,7 +159,7 @@ class FaultReader {
   double Fraction(const Json& table, const std::string& key, double max) const {
     const Json& found = table[key.substr(key.rfind('.') + 1)];
     if (!found.is_number() || !(found.get<double>() >= 0 && found.get<double>() <= max)) {
-      throw Wrong(key, fmt::format("= {} is not allowed", found.dump()),
+      throw Wrong(key, fmt::format("= {} is not allowed", DumpJson(found)),
                   fmt::format("a number, 0 .. {:g}", max));
     }
     return found.get<double>();
@@ -194,8 +195,8 @@ class FaultReader {
     const Json& found = table[key.substr(key.rfind('.') + 1)];
     const std::string name = found.is_string() ? found.get<std::string>() : "";
     if (std::find(names.begin(), names.end(), name) == names.end()) {
-      throw Wrong(key, fmt::format("= {} is not there{}", found.dump(), DidYouMean(name, names)),
-                  names.size() <= 3 ? fmt::format("one of {}", fmt::join(names, ", "))
+      throw Wrong(key, fmt::format("= {} is not there{}", DumpJson(found), DidYouMean(name, names)),
+                  names.size() <= 3 ? fmt::format("one of {}", Joined(names, ", "))
                                     : fmt::format("{} to {} are, for example", names.front(),
                                                   names[card_.cores]));
     }
@@ -241,7 +242,7 @@ class FaultReader {
 std::vector<model::FaultSpec> ReadFaults(const TableList& tables, const model::CardConfig& card) {
   std::vector<model::FaultSpec> faults;
   if (tables.json.empty()) return faults;
-  const Json json = Json::parse(tables.json);
+  const Json json = JsonOf(tables.json);
   for (size_t i = 0; i < json.size(); ++i) {
     const std::string place =
         i < tables.places.size() ? tables.places[i] : fmt::format("[[fault]] {}", i + 1);

@@ -5,6 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/json_text.h"
 #include "cosim/config/toml_json.h"
 
 namespace spyre::cosim {
@@ -68,10 +69,10 @@ std::string Field::ValueText() const {
       return text.empty() ? "{}" : "{" + text + " }";
     }
     std::string operator()(const TableList* tables) const {
-      return tables->json.empty() ? "[]" : TomlOfJson(nlohmann::ordered_json::parse(tables->json));
+      return tables->json.empty() ? "[]" : TomlOfJson(JsonOf(tables->json));
     }
     std::string operator()(const FileOrTable* table) const {
-      return table->json.empty() ? "{}" : TomlOfJson(nlohmann::ordered_json::parse(table->json));
+      return table->json.empty() ? "{}" : TomlOfJson(JsonOf(table->json));
     }
   } to_text{choices};
   return std::visit(to_text, value);

@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "base/json_text.h"
 #include "base/nearest.h"
 #include "cosim/config/toml_json.h"
 
@@ -65,7 +66,7 @@ class TenantReader {
     if (name.empty() || name.size() > kMaxNameLength ||
         !std::all_of(name.begin(), name.end(), fits)) {
       throw BadInput("{}: name = {} must be 1 to {} letters, digits, '-' and '_'", where_,
-                     value.dump(), kMaxNameLength)
+                     DumpJson(value), kMaxNameLength)
           .Subject("tenant.name");
     }
     return name;
@@ -90,10 +91,10 @@ class TenantReader {
     const bool fits = value.is_number_integer() && value.get<int64_t>() >= 0 &&
                       value.get<uint64_t>() >= min && value.get<uint64_t>() <= max;
     if (!fits) {
-      throw BadInput("{}: {} = {} must be a whole number, {} .. {}{}", where_, key, value.dump(),
+      throw BadInput("{}: {} = {} must be a whole number, {} .. {}{}", where_, key, DumpJson(value),
                      min, max, std::string_view(key) == "function" ? " (card.num_vfs)" : "")
           .Subject(fmt::format("tenant.{}", key))
-          .Value(value.dump());
+          .Value(DumpJson(value));
     }
     return value.get<uint64_t>();
   }
@@ -117,7 +118,7 @@ class TenantReader {
       throw error.Within(where_);
     }
     throw BadInput("{}: workload = {} must be a table of keys of [workload], or a path", where_,
-                   workload.dump())
+                   DumpJson(workload))
         .Subject("tenant.workload");
   }
 
@@ -167,7 +168,7 @@ void DescribeTenants(FieldCollector& f, TenantsConfig& tenants) {
 std::vector<Tenant> TenantsOf(const RunConfig& config) {
   std::vector<Tenant> tenants;
   if (config.tenants.list.json.empty()) return tenants;
-  const Json list = Json::parse(config.tenants.list.json);
+  const Json list = JsonOf(config.tenants.list.json);
   if (config.mode == FunctionMode::kPhysical) {
     throw BadInput(
         "card.mode = \"pf\": tenants are virtual functions; leave card.mode out, or use \"vf\"")

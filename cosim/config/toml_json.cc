@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "base/json_text.h"
 #include "cosim/config/field.h"
 
 namespace spyre::cosim {
@@ -82,7 +83,7 @@ std::string TomlOfJson(const Json& value) {
   }
   if (value.is_string()) return TomlString(value.get<std::string>());
   if (value.is_number_float()) return NumberText(value.get<double>());
-  return value.dump();
+  return DumpJson(value);
 }
 
 }  // namespace spyre::cosim

@@ -2,7 +2,6 @@
 #include "cosim/fault/faults_command.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <iostream>
@@ -10,6 +9,8 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "base/joined.h"
+#include "base/json_text.h"
 #include "base/nearest.h"
 #include "model/fault/fault_kind.h"
 
@@ -42,7 +43,7 @@ std::string Text(const FaultKindInfo& info) {
       "{}\n  {}.\n  comes to: {}\n  who sees it: {}\n  what the work ends in: {}\n  recovery: {}\n"
       "  keys: {}\n",
       info.name, info.effect, model::Name(info.outcome), info.seen_by, info.ends, info.recovery,
-      fmt::join(KeysOf(info), ", "));
+      Joined(KeysOf(info), ", "));
   if (info.lasts != nullptr)
     text += fmt::format("  lasts_us: {}; default {}\n", info.lasts, info.lasts_us);
   return text;
@@ -107,7 +108,7 @@ void AddFaultsCommand(command_line::Command& root) {
         std::cout << Text(info);
       }
     }
-    if (*json) std::cout << all.dump(2) << "\n";
+    if (*json) std::cout << DumpJson(all, 2) << "\n";
     return 0;
   });
 }

@@ -3,6 +3,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/json_text.h"
 #include "cosim/plots/assets.h"
 
 namespace spyre::cosim {
@@ -25,7 +26,7 @@ std::string HtmlText(const std::string& text) {
 // Inside a script element: nothing in it may end the element.
 std::string ScriptText(const Json& data) {
   std::string safe;
-  for (const char c : data.dump(-1, ' ', false, Json::error_handler_t::replace)) {
+  for (const char c : PrintableJson(data)) {
     if (c == '<') {
       safe += "\\u003c";
     } else {

@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/build_info/build_info.h"
+#include "base/json_text.h"
 #include "cosim/report/nanoseconds.h"
 #include "cosim/report/report_advice.h"
 #include "cosim/report/report_bounds.h"
@@ -192,8 +193,8 @@ std::string ReportJson(const RunResult& result, const RunDigest* reference,
   Json tensors = Json::object();
   for (const auto& [name, path] : result.tensor_paths) tensors[name] = path;
   Json report = {{"workload", result.description},
-                 {"build", Json::parse(ToJson(ThisBuild()))},
-                 {"config", Json::parse(ToJson(result.config))},
+                 {"build", JsonOf(ToJson(ThisBuild()))},
+                 {"config", JsonOf(ToJson(result.config))},
                  {"sim_time_ns", Ns(result.sim_ps)},
                  {"window_ns", Ns(window)},
                  {"launch_ns", Ns(launch_window)},
@@ -277,7 +278,7 @@ std::string ReportJson(const RunResult& result, const RunDigest* reference,
       report.erase(key);
   }
   if (!result.steps.empty()) report["bundle"] = {{"programs", std::move(programs)}};
-  return report.dump(2) + "\n";
+  return DumpJson(report, 2) + "\n";
 }
 
 }  // namespace spyre::cosim

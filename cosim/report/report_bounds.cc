@@ -2,11 +2,11 @@
 #include "cosim/report/report_bounds.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "base/joined.h"
 #include "cosim/report/nanoseconds.h"
 #include "traces/text.h"
 
@@ -77,7 +77,7 @@ std::string PathSentence(const trace::Bound& bound) {
     parts.push_back(fmt::format("{} {}", trace::ResourceText(resource.resource),
                                 trace::FormatPercent(PartOf(resource.time_ps, bound.total_ps))));
   }
-  return fmt::format("critical path: {}", fmt::join(parts, ", "));
+  return fmt::format("critical path: {}", Joined(parts, ", "));
 }
 
 std::string WindowText(const RunResult& result) {

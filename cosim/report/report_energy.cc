@@ -2,7 +2,6 @@
 #include "cosim/report/report_energy.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -10,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/joined.h"
 #include "cosim/report/nanoseconds.h"
 #include "traces/text.h"
 
@@ -186,7 +186,7 @@ std::string PartsText(const Energy& energy) {
     texts.push_back(fmt::format("{} {}", std::string(part.name) == "macs" ? "MACs" : part.name,
                                 trace::FormatPercent(energy.*part.of / total)));
   }
-  return fmt::format("{}", fmt::join(texts, ", "));
+  return fmt::format("{}", Joined(texts, ", "));
 }
 
 }  // namespace

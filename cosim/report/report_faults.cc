@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/build_info/build_info.h"
+#include "base/json_text.h"
 #include "cosim/report/nanoseconds.h"
 
 namespace spyre::cosim {
@@ -48,8 +49,8 @@ std::string FaultsText(const RunResult& result) {
 std::string FaultedReportJson(const FaultedRun& fault) {
   const RunResult& result = fault.result();
   const Json report = {{"workload", result.description},
-                       {"build", Json::parse(ToJson(ThisBuild()))},
-                       {"config", Json::parse(ToJson(result.config))},
+                       {"build", JsonOf(ToJson(ThisBuild()))},
+                       {"config", JsonOf(ToJson(result.config))},
                        {"sim_time_ns", Ns(result.sim_ps)},
                        {"verified", nullptr},
                        {"error", {{"kind", "device_fault"}, {"message", fault.message()}}},
@@ -62,7 +63,7 @@ std::string FaultedReportJson(const FaultedRun& fault) {
                          {"dropped", result.trace_dropped},
                          {"bytes", result.trace_bytes}}},
                        {"spyrecode", result.spyrecode_dir}};
-  return report.dump(2) + "\n";
+  return DumpJson(report, 2) + "\n";
 }
 
 }  // namespace spyre::cosim

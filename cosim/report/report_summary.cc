@@ -2,13 +2,13 @@
 #include "cosim/report/report_summary.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cctype>
 #include <cmath>
 #include <map>
 
+#include "base/joined.h"
 #include "base/terminal.h"
 #include "cosim/report/report.h"
 #include "cosim/report/report_advice.h"
@@ -84,7 +84,7 @@ std::string RtlBlocks(const model::CardConfig& card) {
   if (card.management.fidelity == model::ManagementFidelity::kRtl)
     blocks.emplace_back("management controller");
   if (card.pt.fidelity == model::BlockFidelity::kRtl) blocks.emplace_back("PT array");
-  return fmt::format("{}", fmt::join(blocks, ", "));
+  return fmt::format("{}", Joined(blocks, ", "));
 }
 
 std::string ReferenceText(const RunResult& result, const RunDigest& reference) {

@@ -2,12 +2,12 @@
 #include "cosim/report/report_tasks.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "base/joined.h"
 #include "cosim/report/nanoseconds.h"
 #include "traces/text.h"
 
@@ -104,7 +104,7 @@ std::string TasksText(const RunResult& result) {
     const TaskListSummary& tasks = *result.tasks;
     text += fmt::format(
         "  issued by {}: {} kernels and {} copies on streams {}, {} waits between them{}\n",
-        tasks.mode, tasks.tasks, tasks.copies, fmt::join(tasks.streams, ", "), tasks.waits,
+        tasks.mode, tasks.tasks, tasks.copies, Joined(tasks.streams, ", "), tasks.waits,
         tasks.edges ? fmt::format(", {} edges found", *tasks.edges) : "");
   }
   const OverlapSummary overlap = OverlapOf(result);

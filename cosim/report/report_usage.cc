@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "base/joined.h"
 #include "cosim/report/report_bounds.h"
 #include "cosim/report/report_tasks.h"
 #include "traces/text.h"
@@ -79,7 +80,7 @@ std::string BalanceText(const Usage& usage) {
   std::string text;
   if (!cores.empty()) {
     text += fmt::format("  cores, busy least / mean / most (x most by mean): {}\n",
-                        fmt::join(cores, ", "));
+                        Joined(cores, ", "));
   }
   const Balance& channels = usage.channel_bytes;
   return text + fmt::format("  memory channels, least / mean / most: {} / {} / {} ({})\n",
@@ -105,7 +106,7 @@ std::string LostText(const Usage& usage) {
   }
   return parts.empty()
              ? std::string()
-             : fmt::format("  time lost, share of the units' time: {}\n", fmt::join(parts, ", "));
+             : fmt::format("  time lost, share of the units' time: {}\n", Joined(parts, ", "));
 }
 
 std::string LoadsText(const LoadTimes& loads) {
@@ -121,7 +122,7 @@ std::string LoadsText(const LoadTimes& loads) {
     const double share = Share(static_cast<double>(ps), static_cast<double>(loads.TotalPs()));
     if (ps > 0) texts.push_back(fmt::format("{} {}", name, trace::FormatPercent(share)));
   }
-  return fmt::format("  loads, the time of a burst: {}\n", fmt::join(texts, ", "));
+  return fmt::format("  loads, the time of a burst: {}\n", Joined(texts, ", "));
 }
 
 std::string BoundText(const Roofline& roofline) {

@@ -7,6 +7,7 @@
 #include <cstring>
 #include <nlohmann/json.hpp>
 
+#include "base/json_text.h"
 #include "cosim/serve/connection.h"
 
 namespace spyre::cosim {
@@ -35,7 +36,7 @@ bool FindNumber(const Json& parent, const char* key, uint64_t& value) {
 }
 
 std::string ReadCapabilities(std::string_view text, ClientVersion& client) {
-  const Json root = Json::parse(text, nullptr, false);
+  const Json root = JsonIfAny(text);
   if (root.is_discarded() || !root.is_object()) return "its capabilities are not a JSON object";
   const Json* capabilities = nullptr;
   if (!FindObject(root, "capabilities", capabilities)) return "'capabilities' is not an object";
@@ -101,7 +102,7 @@ std::string VersionReply(const ClientVersion& client, TimeMode mode) {
   root["capabilities"] = capabilities;
   const vfio_user::Version version{vfio_user::kMajor, client.minor};
   std::string payload(reinterpret_cast<const char*>(&version), sizeof(version));
-  payload += root.dump();
+  payload += DumpJson(root);
   payload.push_back('\0');
   return payload;
 }

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "base/json_text.h"
 #include "cosim/host/child_process.h"
 #include "cosim/session/session.h"
 
@@ -36,8 +37,8 @@ Json ToJson(const RunDigest& digest) {
 
 RunDigest RunReference(const RunConfig& config, const std::string& out_dir) {
   try {
-    const Json json = Json::parse(
-        RunInChild([&] { return ToJson(DigestOf(RunSession(Timed(config), out_dir))).dump(); }));
+    const Json json = SortedJsonOf(
+        RunInChild([&] { return DumpJson(ToJson(DigestOf(RunSession(Timed(config), out_dir)))); }));
     return {json["sim_ps"], json["window_ps"], json["launch_ps"],
             json["wall_s"], json["output"],    json["responses"]};
   } catch (const Error& error) {

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "base/json_text.h"
+
 namespace spyre::cosim {
 
 TenantTimes TimesOf(const RunResult& run) {
@@ -20,13 +22,12 @@ TenantTimes TimesOf(const RunResult& run) {
 }
 
 std::string ToText(const TenantTimes& times) {
-  return nlohmann::json{times.window_ps, times.launch_ps, times.device_ps, times.longest_wait_ps,
-                        times.output_digest}
-      .dump();
+  return DumpJson(nlohmann::json{times.window_ps, times.launch_ps, times.device_ps,
+                                 times.longest_wait_ps, times.output_digest});
 }
 
 TenantTimes TenantTimesOf(const std::string& text) {
-  const auto json = nlohmann::json::parse(text);
+  const auto json = SortedJsonOf(text);
   return {json[0], json[1], json[2], json[3], json[4]};
 }
 

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/interrupt.h"
+#include "base/json_text.h"
 #include "cosim/config/config.h"
 #include "cosim/session/session_setup.h"
 #include "traces/text.h"
@@ -80,7 +81,7 @@ std::string JsonText(const SoakResult& result) {
       {"dropped", c.dropped},   {"errors", c.errors},       {"findings", result.findings},
       {"faults", c.faults},     {"corrected", c.corrected}, {"detected", c.detected},
       {"samples", samples}};
-  return root.dump(2) + "\n";
+  return DumpJson(root, 2) + "\n";
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "base/json_text.h"
 #include "base/nearest.h"
 #include "cosim/config/toml_json.h"
 
@@ -91,7 +92,7 @@ void ConfigKeys::CheckValue(const std::string& place, const std::string& key,
 }
 
 Json ValueOf(const RunConfig& config, const std::string& key) {
-  const Json all = Json::parse(ToJson(config));
+  const Json all = JsonOf(ToJson(config));
   const Json* node = &all;
   for (size_t begin = 0; begin <= key.size();) {
     const size_t dot = std::min(key.find('.', begin), key.size());

@@ -12,6 +12,7 @@
 #include <set>
 
 #include "base/error.h"
+#include "base/json_text.h"
 #include "cosim/config/toml_json.h"
 #include "cosim/sweep/config_keys.h"
 
@@ -97,7 +98,7 @@ class Expander {
       ++expansion_.unmet;
       return false;
     }
-    if (grid_.method != SweepMethod::kGrid && !seen_.insert(Json(point.values).dump()).second) {
+    if (grid_.method != SweepMethod::kGrid && !seen_.insert(DumpJson(Json(point.values))).second) {
       ++expansion_.duplicate;
       return false;
     }

@@ -11,6 +11,7 @@
 
 #include "base/error.h"
 #include "base/files.h"
+#include "base/joined.h"
 #include "base/nearest.h"
 #include "cosim/config/toml_json.h"
 #include "cosim/config/toml_text.h"
@@ -146,7 +147,7 @@ class GridReader {
     const auto found = std::find(names.begin(), names.end(), name);
     if (found == names.end()) {
       throw BadInput("{}: sweep.method = \"{}\" is not allowed{} (allowed: {})", Place(node), name,
-                     DidYouMean(name, names), fmt::join(names, ", "))
+                     DidYouMean(name, names), Joined(names, ", "))
           .Subject("sweep.method")
           .Value(name);
     }

@@ -12,6 +12,7 @@
 
 #include "base/error.h"
 #include "base/files.h"
+#include "base/json_text.h"
 
 namespace spyre::cosim {
 namespace {
@@ -59,8 +60,7 @@ Content ReadContent(const std::string& path, const JournalHeader& header) {
   for (size_t begin = 0, end = 0; (end = text.find('\n', begin)) != std::string::npos;
        begin = end + 1) {
     ++number;
-    Json line = Json::parse(text.begin() + static_cast<ptrdiff_t>(begin),
-                            text.begin() + static_cast<ptrdiff_t>(end), nullptr, false);
+    Json line = JsonIfAny(std::string_view(text).substr(begin, end - begin));
     if (line.is_discarded()) {
       if (end + 1 == text.size()) break;  // torn in a way that left the end of the line
       throw BadInput(
@@ -110,7 +110,7 @@ void Journal::CloseInChild() {
 }
 
 void Journal::Append(const Json& row) {
-  const std::string line = row.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+  const std::string line = PrintableJson(row) + "\n";
   ssize_t written = -1;
   do {
     written = write(file_, line.data(), line.size());

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <optional>
 
+#include "base/json_text.h"
 #include "cosim/sweep/pareto.h"
 #include "cosim/trials/csv.h"
 
@@ -79,7 +80,7 @@ std::string ToJsonLines(const SweepResults& results) {
     result.erase("wall_s");  // differs from run to run, and says nothing of the card
     line.update(result);
     line["pareto"] = row.on_front;
-    text += line.dump() + "\n";
+    text += DumpJson(line) + "\n";
   }
   return text;
 }

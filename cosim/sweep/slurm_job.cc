@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "base/files.h"
+#include "base/json_text.h"
 #include "cosim/slurm/task_list.h"
 #include "cosim/sweep/slurm_script.h"
 
@@ -29,13 +30,13 @@ void WriteJob(const PlannedSweep& planned, const SweepJob& job) {
                      {"sweep", planned.digest},
                      {"tasks", FormatTasks(job.shards)},
                      {"shards", job.count}};
-  WriteFile(PathOf(planned), json.dump(2) + "\n", "job");
+  WriteFile(PathOf(planned), DumpJson(json, 2) + "\n", "job");
 }
 
 std::optional<SweepJob> ReadJob(const PlannedSweep& planned) {
   const std::string path = PathOf(planned);
   if (!std::filesystem::exists(path)) return std::nullopt;
-  const Json json = Json::parse(ReadFile(path, "job"), nullptr, false);
+  const Json json = JsonIfAny(ReadFile(path, "job"));
   SweepJob job;
   if (json.is_object()) {
     job.job = {TextIn(json, "job"), TextIn(json, "cluster")};

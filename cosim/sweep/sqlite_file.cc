@@ -9,6 +9,7 @@
 #include <system_error>
 
 #include "base/error.h"
+#include "base/json_text.h"
 
 namespace spyre::cosim {
 namespace {
@@ -74,7 +75,7 @@ class Insertion {
     } else if (value.is_number()) {
       Check(sqlite3_bind_double(statement_, column_, value.get<double>()));
     } else if (!value.is_null()) {  // what is not bound is NULL
-      const std::string text = value.is_string() ? value.get<std::string>() : value.dump();
+      const std::string text = value.is_string() ? value.get<std::string>() : DumpJson(value);
       Check(sqlite3_bind_text(statement_, column_, text.data(), static_cast<int>(text.size()),
                               SQLITE_TRANSIENT));
     }

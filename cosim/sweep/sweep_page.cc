@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cosim/sweep/sweep_page.h"
 
+#include "base/json_text.h"
 #include "cosim/plots/assets.h"
 #include "cosim/plots/page.h"
 
@@ -26,7 +27,7 @@ std::string SweepPage(const SweepResults& results) {
     Json line = {{"point", row.point}};
     for (size_t i = 0; i < results.keys.size(); ++i) {
       const Json& value = row.values[i];
-      line[results.keys[i]] = value.is_structured() ? Json(value.dump()) : value;
+      line[results.keys[i]] = value.is_structured() ? Json(DumpJson(value)) : value;
     }
     Json result = ToJson(row.result);
     result.erase("wall_s");

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <map>
 
+#include "base/json_text.h"
 #include "traces/text.h"
 
 namespace spyre::cosim {
@@ -17,7 +18,7 @@ constexpr size_t kBestRows = 5;
 constexpr size_t kReasons = 3;
 
 std::string ValueText(const Json& value) {
-  return value.is_string() ? value.get<std::string>() : value.dump();
+  return value.is_string() ? value.get<std::string>() : DumpJson(value);
 }
 
 // Keys without the parts that all of them have: "tile.m" of workload.tile.m and workload.split.m.

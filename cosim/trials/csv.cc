@@ -3,6 +3,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/json_text.h"
+
 namespace spyre::cosim {
 
 std::string CsvCell(const std::string& text) {
@@ -17,7 +19,7 @@ std::string CsvCell(const std::string& text) {
 
 std::string CsvCell(const nlohmann::ordered_json& value) {
   if (value.is_null()) return "";
-  return CsvCell(value.is_string() ? value.get<std::string>() : value.dump());
+  return CsvCell(value.is_string() ? value.get<std::string>() : DumpJson(value));
 }
 
 }  // namespace spyre::cosim

@@ -2,7 +2,6 @@
 #include "cosim/trials/run_trials.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <chrono>
@@ -16,6 +15,8 @@
 #include "base/error.h"
 #include "base/files.h"
 #include "base/interrupt.h"
+#include "base/joined.h"
+#include "base/json_text.h"
 #include "cosim/host/child_process.h"
 #include "cosim/report/report_energy.h"
 #include "cosim/report/report_usage.h"
@@ -105,7 +106,7 @@ void SetVerdict(const JudgedRun& judged, TrialResult& result) {
     result.reason = "it differs from the run that output.compare asks for: " + judged.difference;
   } else if (!result.unmet.empty()) {
     result.status = TrialStatus::kUnmet;
-    result.reason = fmt::format("{}", fmt::join(result.unmet, "; "));
+    result.reason = fmt::format("{}", Joined(result.unmet, "; "));
   }
 }
 
@@ -149,7 +150,7 @@ std::string Answer(size_t number, const TrialConfig& config, const TrialOptions&
       std::error_code ignored;
       fs::remove_all(directory, ignored);
     }
-    return ToJson(result).dump(-1, ' ', false, Json::error_handler_t::replace);
+    return PrintableJson(ToJson(result));
   } catch (const Error&) {
     return kInterrupted;
   }
@@ -178,7 +179,7 @@ void RunTrials(size_t count, const TrialConfig& config, const TrialOptions& opti
         } else if (child.bytes == kInterrupted) {
           throw Interruption(SIGINT, "a trial was interrupted");
         } else {
-          ended(number, TrialResultOf(Json::parse(child.bytes)));
+          ended(number, TrialResultOf(JsonOf(child.bytes)));
         }
       });
 }

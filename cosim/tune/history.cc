@@ -7,6 +7,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "base/json_text.h"
 #include "cosim/plots/assets.h"
 #include "cosim/plots/page.h"
 #include "cosim/trials/csv.h"
@@ -97,7 +98,7 @@ std::string HistoryCsv(const TuneResult& result) {
 std::string HistoryLines(const TuneResult& result) {
   std::string text;
   for (size_t i = 0; i < result.search.trials.size(); ++i) {
-    text += TrialJson(result, i).dump(-1, ' ', false, Json::error_handler_t::replace);
+    text += PrintableJson(TrialJson(result, i));
     text += "\n";
   }
   return text;

@@ -2,7 +2,6 @@
 #include "cosim/tune/tune.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
@@ -12,6 +11,7 @@
 
 #include "base/error.h"
 #include "base/files.h"
+#include "base/joined.h"
 #include "cosim/session/output_directory.h"
 #include "cosim/trials/progress.h"
 #include "cosim/tune/history.h"
@@ -39,7 +39,7 @@ size_t ObjectiveOf(const std::string& name) {
     names.emplace_back(known.name);
   }
   throw BadInput("--objective {}: there is no figure '{}'; there are {}", name, figure,
-                 fmt::join(names, ", "))
+                 Joined(names, ", "))
       .Subject("--objective")
       .Value(name);
 }

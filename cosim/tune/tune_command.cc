@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/interrupt.h"
+#include "base/json_text.h"
 #include "cosim/tune/tune.h"
 
 namespace spyre::cosim {
@@ -61,7 +62,8 @@ void AddTuneCommand(
       [a, reader = std::move(reader), program = std::move(program), width = std::move(width)] {
         CatchInterrupts(0);
         const TuneResult result = Tune(a->options, reader, std::cerr);
-        std::cout << (a->json ? ToJson(result).dump(2) + "\n" : ToText(result, program(), width()));
+        std::cout << (a->json ? DumpJson(ToJson(result), 2) + "\n"
+                              : ToText(result, program(), width()));
         return ExitStatusOf(result.judged.status);
       });
 }

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/interrupt.h"
+#include "base/json_text.h"
 #include "cosim/what_if/what_if.h"
 
 namespace spyre::cosim {
@@ -52,7 +53,7 @@ void AddWhatIfCommand(
   command.Action([a, reader = std::move(reader), width = std::move(width)] {
     CatchInterrupts(0);
     const WhatIf what_if = AskWhatIf(a->options, reader, std::cerr);
-    std::cout << (a->json ? ToJson(what_if).dump(2) + "\n" : ToText(what_if, width()));
+    std::cout << (a->json ? DumpJson(ToJson(what_if), 2) + "\n" : ToText(what_if, width()));
     return 0;
   });
 }

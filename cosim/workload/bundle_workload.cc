@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cosim/workload/bundle_workload.h"
 
-#include <fmt/ranges.h>
-
 #include <algorithm>
 #include <cctype>
 #include <filesystem>
@@ -11,6 +9,7 @@
 
 #include "base/error.h"
 #include "base/files.h"
+#include "base/joined.h"
 #include "base/nearest.h"
 #include "cosim/arguments/bundle_shapes.h"
 #include "cosim/tensors/npy.h"
@@ -131,7 +130,7 @@ class BundlePlanner {
     if (warnings.empty() || settings_.allow_long_spans) return;
     const std::string remedy =
         "divide the work over more cores, or allow it with workload.long_spans = \"allow\"";
-    throw BadInput("bundle {}: {}: {}", name(), fmt::join(warnings, "; "), remedy).Remedy(remedy);
+    throw BadInput("bundle {}: {}: {}", name(), Joined(warnings, "; "), remedy).Remedy(remedy);
   }
 
   void CheckCount() const {

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cosim/workload/emit_passes.h"
 
-#include <fmt/ranges.h>
-
 #include <algorithm>
 #include <filesystem>
 #include <nlohmann/json.hpp>
@@ -10,6 +8,8 @@
 
 #include "base/error.h"
 #include "base/files.h"
+#include "base/joined.h"
+#include "base/json_text.h"
 #include "base/nearest.h"
 #include "cosim/config/effect.h"
 #include "cosim/workload/op_list_workload.h"
@@ -118,7 +118,7 @@ void EmitPasses(const RunConfig& config, const EmitOptions& options, std::ostrea
   const std::string& stage = options.stage;
   const std::vector<std::string> stages = EmitStages();
   if (std::find(stages.begin(), stages.end(), stage) == stages.end()) {
-    throw BadInput("--emit {}: no such stage (known: {}){}", stage, fmt::join(stages, ", "),
+    throw BadInput("--emit {}: no such stage (known: {}){}", stage, Joined(stages, ", "),
                    DidYouMean(stage, stages));
   }
   compiler::Plan plan;
@@ -129,7 +129,7 @@ void EmitPasses(const RunConfig& config, const EmitOptions& options, std::ostrea
   const auto write = [&](const std::string& pass) {
     if (options.json) {
       const auto form = compiler::ToJson(front_end, graph);
-      out << (all ? form.dump() + "\n" : compiler::ReadableText(form));
+      out << (all ? DumpJson(form) + "\n" : compiler::ReadableText(form));
     } else if (all) {
       out << fmt::format("-- {} --\n{}\n", pass, TextOf(graph, pass));
     } else {

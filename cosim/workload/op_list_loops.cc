@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "base/json_text.h"
 
 namespace spyre::cosim {
 namespace {
@@ -153,13 +154,13 @@ class Expander {
     if (number.is_string()) {
       const auto dim = dims_.find(number.get<std::string>());
       if (dim == dims_.end())
-        throw BadInput("{}.{} = {} is not a dimension of the list", where, key, number.dump());
+        throw BadInput("{}.{} = {} is not a dimension of the list", where, key, DumpJson(number));
       number = *dim;
     }
     if (!number.is_number_integer() || number.get<int64_t>() < least ||
         number.get<int64_t>() > kMostIterations) {
       throw BadInput("{}.{} = {} must be a number from {} to {}, or a dimension", where, key,
-                     number.dump(), least, kMostIterations);
+                     DumpJson(number), least, kMostIterations);
     }
     return number.get<int64_t>();
   }
@@ -192,7 +193,7 @@ void ConnectChannels(Json& list) {
     if (!bounds->is_object()) throw BadInput("channels must be a table of numbers by name");
     for (const auto& [name, room] : bounds->items()) {
       if (!room.is_number_integer() || room.get<int64_t>() < 1)
-        throw BadInput("channels.{} = {} must be at least 1", name, room.dump());
+        throw BadInput("channels.{} = {} must be at least 1", name, DumpJson(room));
       channels[name].room = room.get<size_t>();
     }
     list.erase(bounds);

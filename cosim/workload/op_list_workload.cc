@@ -12,6 +12,7 @@
 #include "base/error.h"
 #include "base/files.h"
 #include "base/json_reader.h"
+#include "base/json_text.h"
 #include "base/nearest.h"
 #include "cosim/config/toml_json.h"
 #include "cosim/config/toml_text.h"
@@ -95,7 +96,7 @@ OpTaskKeys TakeTaskKeys(Json& op, size_t index, const std::vector<std::string>& 
                            : earlier.end();
     if (found == earlier.end()) {
       throw BadInput("ops[{}].after: {} is not the output of an earlier operation{}", index,
-                     name.dump(),
+                     DumpJson(name),
                      name.is_string() ? DidYouMean(name.get<std::string>(), earlier) : "");
     }
     keys.after.push_back(static_cast<size_t>(found - earlier.begin()));
@@ -128,7 +129,7 @@ compiler::Plan TakePlan(Json& list, const FileOrTable& given) {
     list.erase(own);
   }
   if (!given.json.empty()) {
-    Json table = Json::parse(given.json);
+    Json table = JsonOf(given.json);
     const auto file = table.find("file");
     if (file != table.end()) {
       if (!file->is_string()) throw BadInput("plan.file = {} must be a path", file->dump());
@@ -171,7 +172,7 @@ OpList ReadWholeOpList(const WorkloadConfig& workload) {
                    workload.graph);
   for (const auto& [name, size] : workload.dims) value["dims"][name] = size;
   const auto take = [&](const char* key, const TableList& tables) {
-    if (!tables.json.empty()) value[key] = Json::parse(tables.json);
+    if (!tables.json.empty()) value[key] = JsonOf(tables.json);
   };
   take("tensors", workload.tensors);
   take("ops", workload.ops);

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "base/joined.h"
 #include "model/card/check_card.h"
 
 namespace spyre::model {
@@ -254,7 +255,7 @@ std::string Card::DescribeWaits() const {
   control_->DescribeWaits(lines);
   for (const auto& core : cores_) core->DescribeWaits(lines);
   if (service_core_ != nullptr) service_core_->DescribeWaits(lines);
-  return fmt::format("{}", fmt::join(lines, "\n"));
+  return fmt::format("{}", Joined(lines, "\n"));
 }
 
 }  // namespace spyre::model

@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "base/error.h"
+#include "base/joined.h"
 #include "base/nearest.h"
 #include "model/contract/op_table.h"
 #include "model/contract/program.h"
@@ -261,7 +262,7 @@ class Assembler {
       if (unit_name == names.back()) unit = static_cast<Unit>(i);
     }
     if (!unit) {
-      Fail(unit_name, fmt::format("not a unit; units are {}", fmt::join(names, ", ")) +
+      Fail(unit_name, fmt::format("not a unit; units are {}", Joined(names, ", ")) +
                           DidYouMean(unit_name, names));
     }
     program_.sections.push_back({*unit, core_mask, {}});
@@ -279,7 +280,7 @@ class Assembler {
     if (auto it = all.find(word); it != all.end()) return it->second;
     const std::string base(word.substr(0, word.find('.')));
     if (FindOp(std::string_view(base)) != nullptr) {
-      Fail(word, fmt::format("'{}' is written {}", base, fmt::join(Spellings(base), ", ")));
+      Fail(word, fmt::format("'{}' is written {}", base, Joined(Spellings(base), ", ")));
     }
     Fail(word, "not an instruction" + DidYouMean(word, Spellings()));
   }
@@ -331,7 +332,7 @@ class Assembler {
         const size_t wrong = comma ? at : at - 1;
         Fail(wrong < words.size() ? words[wrong] : words[0],
              fmt::format("'{}' has {} operand{}, with commas between: {}{}", words[0], count,
-                         count == 1 ? "" : "s", fmt::join(info.operands, ", "),
+                         count == 1 ? "" : "s", Joined(info.operands, ", "),
                          info.has_immediate ? ", number" : ""));
       }
       if (i < info.operands.size()) {

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "model/contract/stick_layout.h"
 
-#include <fmt/ranges.h>
-
 #include <algorithm>
 #include <numeric>
 
 #include "base/error.h"
+#include "base/joined.h"
 #include "model/contract/memory_map.h"
 
 namespace spyre {
@@ -15,7 +14,7 @@ namespace {
 constexpr size_t kMaxOrder = 6;  // dimensions in an order, a trailing -1 included
 
 [[noreturn]] void TooLarge(const std::vector<int64_t>& size) {
-  throw BadInput("tensor [{}] is too large: beyond 64 bits", fmt::join(size, ", "));
+  throw BadInput("tensor [{}] is too large: beyond 64 bits", Joined(size, ", "));
 }
 
 int64_t CheckedMul(int64_t a, int64_t b, const std::vector<int64_t>& size) {
@@ -28,7 +27,7 @@ void CheckHost(const std::vector<int64_t>& size, const std::vector<int64_t>& str
                const std::vector<int>& order) {
   if (stride.size() != size.size()) {
     throw BadInput("tensor [{}] has {} dimensions but {} strides; one stride each is needed",
-                   fmt::join(size, ", "), size.size(), stride.size());
+                   Joined(size, ", "), size.size(), stride.size());
   }
   int64_t extent = 8;  // bytes of the widest element
   for (size_t d = 0; d < size.size(); ++d) {
@@ -36,7 +35,7 @@ void CheckHost(const std::vector<int64_t>& size, const std::vector<int64_t>& str
       throw BadInput(
           "dimension {} of tensor [{}] has size {} and stride {}; sizes are at least 1 and strides "
           "at least 0",
-          d, fmt::join(size, ", "), size[d], stride[d]);
+          d, Joined(size, ", "), size[d], stride[d]);
     }
     const int64_t reach = CheckedMul(CheckedMul(size[d], stride[d], size), 8, size);
     if (__builtin_add_overflow(extent, reach, &extent)) TooLarge(size);
@@ -44,7 +43,7 @@ void CheckHost(const std::vector<int64_t>& size, const std::vector<int64_t>& str
   const bool sparse = order.size() == size.size() + 1 && order.back() == -1;
   if (order.size() > kMaxOrder) {
     throw BadInput("dimension order [{}] of tensor [{}] has {} entries; at most {} are possible",
-                   fmt::join(order, ", "), fmt::join(size, ", "), order.size(), kMaxOrder);
+                   Joined(order, ", "), Joined(size, ", "), order.size(), kMaxOrder);
   }
   std::vector<int> sorted(order.begin(), order.end() - (sparse ? 1 : 0));
   std::sort(sorted.begin(), sorted.end());
@@ -54,7 +53,7 @@ void CheckHost(const std::vector<int64_t>& size, const std::vector<int64_t>& str
     throw BadInput(
         "dimension order [{}] does not fit tensor [{}]: it must name each of 0..{} once, and may "
         "end with -1 for sparse sticks",
-        fmt::join(order, ", "), fmt::join(size, ", "), static_cast<int>(size.size()) - 1);
+        Joined(order, ", "), Joined(size, ", "), static_cast<int>(size.size()) - 1);
   }
 }
 
@@ -130,7 +129,7 @@ int StickLayout::stick_dim() const { return host_dim.back(); }
 
 int64_t StickLayout::DeviceByteStride(int host_dimension) const {
   if (host_dimension < 0 || host_dimension >= static_cast<int>(host_size.size())) {
-    throw BadInput("tensor [{}] has no dimension {}", fmt::join(host_size, ", "), host_dimension);
+    throw BadInput("tensor [{}] has no dimension {}", Joined(host_size, ", "), host_dimension);
   }
   if (host_size[host_dimension] == 1) return 0;
   int64_t stride = static_cast<int64_t>(kStickBytes);

@@ -2,11 +2,11 @@
 #include "runtime/flex/hazard.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <array>
 
 #include "base/error.h"
+#include "base/joined.h"
 
 namespace spyre::flex {
 namespace {
@@ -21,7 +21,7 @@ HazardMode HazardModeFromName(const std::string& name) {
   for (size_t i = 0; i < kModes.size(); ++i) {
     if (name == kModes[i]) return static_cast<HazardMode>(i);
   }
-  throw BadInput("hazards '{}': it is one of {}", name, fmt::join(kModes, ", "));
+  throw BadInput("hazards '{}': it is one of {}", name, Joined(kModes, ", "));
 }
 
 const char* Name(HazardMode mode) { return kModes.at(static_cast<size_t>(mode)); }

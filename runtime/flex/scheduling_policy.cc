@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/flex/scheduling_policy.h"
 
-#include <fmt/ranges.h>
-
 #include <algorithm>
 
 #include "base/error.h"
+#include "base/joined.h"
 
 namespace spyre::flex {
 namespace {
@@ -149,7 +148,7 @@ std::unique_ptr<SchedulingPolicy> MakeSchedulingPolicy(std::string_view name,
   if (name == "drain_one_first") return std::make_unique<DrainOneFirst>(starvation_limit);
   if (name == "fair") return std::make_unique<Fair>(starvation_limit);
   throw BadInput("no scheduling policy '{}'; there are: {}", name,
-                 fmt::join(SchedulingPolicyNames(), ", "));
+                 Joined(SchedulingPolicyNames(), ", "));
 }
 
 std::vector<std::string> SchedulingPolicyNames() {

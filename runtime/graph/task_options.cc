@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/graph/task_options.h"
 
-#include <fmt/ranges.h>
-
 #include <array>
 #include <utility>
 
 #include "base/error.h"
+#include "base/joined.h"
 
 namespace spyre::runtime {
 namespace {
@@ -19,7 +18,7 @@ T Named(const char* what, std::string_view name,
     if (values[i].first == name) return values[i].second;
     names[i] = values[i].first;
   }
-  throw BadInput("no {} '{}'; there are: {}", what, name, fmt::join(names, ", "));
+  throw BadInput("no {} '{}'; there are: {}", what, name, Joined(names, ", "));
 }
 
 void CheckRange(const char* what, uint32_t value, uint32_t max) {

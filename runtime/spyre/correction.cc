@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/spyre/correction.h"
 
-#include <fmt/ranges.h>
-
 #include <cstring>
 
 #include "base/error.h"
+#include "base/joined.h"
 
 namespace spyre::runtime {
 namespace {
@@ -29,7 +28,7 @@ const typename Values::value_type& At(const Values& values, int index, size_t re
 std::array<uint64_t, kCorrectionStrides> CorrectionStrides(const StickLayout& layout) {
   if (layout.host_size.size() > kCorrectionStrides) {
     throw BadInput("tensor [{}] has rank {}; program correction describes up to {} dimensions",
-                   fmt::join(layout.host_size, ", "), layout.host_size.size(), kCorrectionStrides);
+                   Joined(layout.host_size, ", "), layout.host_size.size(), kCorrectionStrides);
   }
   std::array<uint64_t, kCorrectionStrides> strides{};
   for (size_t d = 0; d < layout.host_size.size(); ++d) {

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/spyre/launch_arguments.h"
 
-#include <fmt/ranges.h>
-
 #include "base/error.h"
+#include "base/joined.h"
 
 namespace spyre::runtime {
 
@@ -25,14 +24,14 @@ void CheckArguments(const SpyreCompute& compute, const std::vector<SpyreTensor>&
     if (tensor.shape.size() != expected.size() || tensor.shape != tensor.layout.host_size) {
       throw BadInput(
           "kernel '{}', {}: shape [{}] (layout of [{}]), compiled for rank {} as in [{}]",
-          compute.name, ArgumentName(compute, a), fmt::join(tensor.shape, ", "),
-          fmt::join(tensor.layout.host_size, ", "), expected.size(), fmt::join(expected, ", "));
+          compute.name, ArgumentName(compute, a), Joined(tensor.shape, ", "),
+          Joined(tensor.layout.host_size, ", "), expected.size(), Joined(expected, ", "));
     }
     if (tensor.data_type != tensor.layout.format || tensor.stride != ByteStrides(tensor.layout)) {
       throw BadInput(
           "kernel '{}', {}: strides [{}] bytes are not those of its stick layout, [{}] bytes",
-          compute.name, ArgumentName(compute, a), fmt::join(tensor.stride, ", "),
-          fmt::join(ByteStrides(tensor.layout), ", "));
+          compute.name, ArgumentName(compute, a), Joined(tensor.stride, ", "),
+          Joined(ByteStrides(tensor.layout), ", "));
     }
     if (a >= compute.arguments.size()) continue;
     const StickLayout& layout = compute.arguments[a].layout;
@@ -64,8 +63,8 @@ void CheckExactShapes(const SpyreCompute& compute, const std::vector<SpyreTensor
       throw BadInput(
           "kernel '{}', {}: shape [{}], compiled for exactly [{}]; LaunchTiled takes "
           "multiples",
-          compute.name, ArgumentName(compute, a), fmt::join(tensors[a].shape, ", "),
-          fmt::join(compute.expected_input_shapes[a], ", "));
+          compute.name, ArgumentName(compute, a), Joined(tensors[a].shape, ", "),
+          Joined(compute.expected_input_shapes[a], ", "));
     }
   }
 }

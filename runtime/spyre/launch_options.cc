@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/spyre/launch_options.h"
 
-#include <fmt/ranges.h>
-
 #include <array>
 
 #include "base/error.h"
+#include "base/joined.h"
 #include "base/nearest.h"
 
 namespace spyre::runtime {
@@ -29,7 +28,7 @@ Value FromName(const char* what, const Names& names, std::string_view name) {
   for (size_t i = 0; i < names.size(); ++i) {
     if (names[i] == name) return static_cast<Value>(i);
   }
-  throw BadInput("'{}' is not a choice for {}; those are {}{}", name, what, fmt::join(names, ", "),
+  throw BadInput("'{}' is not a choice for {}; those are {}{}", name, what, Joined(names, ", "),
                  DidYouMean(name, ListOf(names)));
 }
 

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/spyre/program.h"
 
-#include <fmt/ranges.h>
-
 #include <algorithm>
 #include <utility>
 
 #include "base/error.h"
+#include "base/joined.h"
 #include "runtime/spyre/launch_kernel.h"
 #include "runtime/spyre/tensor_copy.h"
 
@@ -89,7 +88,7 @@ SpyreTensor DMAEngine::Copy(const CPUTensor& tensor, const DeviceHandle& locatio
 void DMAEngine::Copy(const SpyreTensor& tensor, const CPUTensor& location_on_host) {
   if (tensor.shape != location_on_host.shape) {
     throw BadInput("copy of {} to a host tensor of shape [{}]", ToString(tensor),
-                   fmt::join(location_on_host.shape, ", "));
+                   Joined(location_on_host.shape, ", "));
   }
   CopyTensorFromDevice(stream_, tensor, location_on_host.data, location_on_host.format);
   stream_.Synchronize();

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/spyre/reduction_tiling.h"
 
-#include <fmt/ranges.h>
-
 #include <algorithm>
 #include <utility>
 
 #include "base/error.h"
+#include "base/joined.h"
 
 namespace spyre::runtime {
 namespace {
@@ -92,7 +91,7 @@ int ReducedDimension(const SpyreCompute& compute, const LaunchOptions& options,
     throw BadInput(
         "order [{}]: reduction '{}' keeps the sums of one result in LX, so the tiles of '{}' must "
         "follow each other; it comes last, or use reduction '{}'",
-        fmt::join(options.order, ", "), Name(options.reduction),
+        Joined(options.order, ", "), Name(options.reduction),
         dimensions[static_cast<size_t>(reduced)].name, Name(ReductionTiling::kDevice));
   }
   return reduced;
@@ -116,7 +115,7 @@ int AccumulateKernel(const SpyreCompute& compute, const std::vector<int64_t>& sh
   throw BadInput(
       "kernel '{}': reduction '{}' needs a kernel that adds partial results of shape [{}]; {} "
       "accumulate kernels were given, none for it",
-      compute.name, Name(ReductionTiling::kPlan), fmt::join(shape, ", "), accumulates.size());
+      compute.name, Name(ReductionTiling::kPlan), Joined(shape, ", "), accumulates.size());
 }
 
 void CheckReducedShapes(const SpyreCompute& compute, const LaunchOptions& options,

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/spyre/spyre_tensor.h"
 
-#include <fmt/ranges.h>
-
 #include <algorithm>
 #include <utility>
 
 #include "base/error.h"
+#include "base/joined.h"
 
 namespace spyre::runtime {
 
@@ -101,7 +100,7 @@ SpyreTensor AllocateTensorInterleaved(flex::RuntimeContext& context, const Stick
     throw BadInput(
         "tensor [{}]: chunks of multiples of {} elements along dimension {}; a multiple "
         "of {} would fit",
-        fmt::join(layout.host_size, ", "), granularity, dimension, per_step);
+        Joined(layout.host_size, ", "), granularity, dimension, per_step);
   }
   const int64_t unit = std::max(granularity, per_step);
   const int64_t units = (size + unit - 1) / unit;
@@ -109,14 +108,14 @@ SpyreTensor AllocateTensorInterleaved(flex::RuntimeContext& context, const Stick
     throw BadInput(
         "tensor [{}] in {} chunks: along dimension {}, {} elements in units of {} make 1 "
         "to {}",
-        fmt::join(layout.host_size, ", "), chunks, dimension, size, unit, units);
+        Joined(layout.host_size, ", "), chunks, dimension, size, unit, units);
   }
   const int64_t units_per_chunk = (units + chunks - 1) / chunks;
   if ((units + units_per_chunk - 1) / units_per_chunk != chunks) {
     throw BadInput(
         "tensor [{}] in {} chunks: along dimension {}, {} units of {} elements make {} "
         "chunks of {} units; use {} chunks",
-        fmt::join(layout.host_size, ", "), chunks, dimension, units, unit,
+        Joined(layout.host_size, ", "), chunks, dimension, units, unit,
         (units + units_per_chunk - 1) / units_per_chunk, units_per_chunk,
         (units + units_per_chunk - 1) / units_per_chunk);
   }
@@ -168,7 +167,7 @@ DeviceHandle LocationOf(const SpyreTensor& tensor, int64_t offset) {
 }
 
 std::string ToString(const SpyreTensor& tensor) {
-  return fmt::format("tensor [{}] {} at {}", fmt::join(tensor.shape, ", "),
+  return fmt::format("tensor [{}] {} at {}", Joined(tensor.shape, ", "),
                      FormatName(tensor.data_type), flex::ToString(tensor.device_handle));
 }
 

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "base/joined.h"
 #include "base/nearest.h"
 #include "runtime/spyre/launch_arguments.h"
 #include "runtime/spyre/reduction_tiling.h"
@@ -281,7 +282,7 @@ class Planner {
     throw BadInput("kernel '{}': remainder '{}' needs it compiled for the shapes {}; {}",
                    compute_.name, Name(Remainder::kKernel), valid,
                    known.empty() ? std::string("no remainder kernel was given")
-                                 : fmt::format("given were {}", fmt::join(known, "; ")));
+                                 : fmt::format("given were {}", Joined(known, "; ")));
   }
 
   int CopyFor(size_t argument, const std::vector<int64_t>& valid) const {
@@ -307,9 +308,8 @@ class Planner {
     throw BadInput(
         "kernel '{}', {}: remainder '{}' needs a copy kernel for the shape [{}] of {}, sticks "
         "along dimension {}; {} copy kernels were given, none for it",
-        compute_.name, ArgumentName(compute_, argument), Name(Remainder::kPad),
-        fmt::join(valid, ", "), FormatName(layout.format), layout.stick_dim(),
-        kernels_.copies.size());
+        compute_.name, ArgumentName(compute_, argument), Name(Remainder::kPad), Joined(valid, ", "),
+        FormatName(layout.format), layout.stick_dim(), kernels_.copies.size());
   }
 
   const SpyreCompute& compute_;
@@ -369,13 +369,13 @@ void CheckOrder(const SpyreCompute& compute, const std::vector<std::string>& ord
   for (size_t i = 0; i < order.size(); ++i) {
     if (std::find(names.begin(), names.end(), order[i]) == names.end()) {
       throw BadInput("order [{}]: kernel '{}' has no dimension '{}'; it has {}{}",
-                     fmt::join(order, ", "), compute.name, order[i], fmt::join(names, ", "),
+                     Joined(order, ", "), compute.name, order[i], Joined(names, ", "),
                      DidYouMean(order[i], names));
     }
     const auto here = order.begin() + static_cast<ptrdiff_t>(i);
     if (std::find(order.begin(), here, order[i]) != here) {
       throw BadInput("order [{}]: dimension '{}' is there twice; name each once",
-                     fmt::join(order, ", "), order[i]);
+                     Joined(order, ", "), order[i]);
     }
   }
 }

@@ -2,13 +2,13 @@
 #include "traces/check/check.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <numeric>
 
+#include "base/joined.h"
 #include "traces/critical_path.h"
 #include "traces/export/counters.h"
 #include "traces/intervals.h"
@@ -51,8 +51,7 @@ class Judge {
              const std::string& what) {
     if (allowed.empty() || std::find(allowed.begin(), allowed.end(), resource) != allowed.end())
       return;
-    Problem(
-        fmt::format("{} is bound by {}, not by {}", what, resource, fmt::join(allowed, " or ")));
+    Problem(fmt::format("{} is bound by {}, not by {}", what, resource, Joined(allowed, " or ")));
   }
   RuleResult Take() { return std::move(result_); }
 
@@ -139,7 +138,7 @@ void JudgeCounter(const Trace& trace, const Interval& launches, const Rule& rule
   std::vector<std::string> names;
   for (const Counter& counter : counters.counters) names.push_back(counter.name);
   judge.Problem(
-      fmt::format("no counter \"{}\"; the trace has {}", rule.counter, fmt::join(names, ", ")));
+      fmt::format("no counter \"{}\"; the trace has {}", rule.counter, Joined(names, ", ")));
 }
 
 void JudgeWindow(const RunResults& results, const Rule& rule, Judge& judge) {
@@ -335,7 +334,7 @@ std::string ToJunit(const std::vector<RuleResult>& results, const std::string& s
                        Escaped(Printable(result.name)));
     if (!result.passed) {
       xml += fmt::format("<failure message=\"{} of the rule\">{}</failure>", result.failures,
-                         Escaped(Printable(fmt::format("{}", fmt::join(result.problems, "; ")))));
+                         Escaped(Printable(fmt::format("{}", Joined(result.problems, "; ")))));
     }
     xml +=
         fmt::format("<system-out>{}</system-out></testcase>\n", Escaped(Printable(result.found)));

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "base/files.h"
+#include "base/json_text.h"
 #include "traces/check/check.h"
 
 namespace spyre::trace {
@@ -23,7 +24,7 @@ int RunCheck(const CheckArguments& args, std::ostream& out) {
     RefuseToOverwrite(args.junit, {args.file, args.rules});
     WriteFile(args.junit, ToJunit(results, args.file), "JUnit result");
   }
-  out << (args.json ? ToJson(results).dump(2) + "\n" : ToText(results));
+  out << (args.json ? DumpJson(ToJson(results), 2) + "\n" : ToText(results));
   return AllPassed(results) ? 0 : 1;
 }
 

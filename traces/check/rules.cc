@@ -2,7 +2,6 @@
 #include "traces/check/rules.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 #include <toml++/toml.h>
 
 #include <filesystem>
@@ -10,6 +9,7 @@
 #include <set>
 
 #include "base/files.h"
+#include "base/joined.h"
 #include "traces/recorder.h"
 #include "traces/trace_file.h"
 
@@ -85,7 +85,7 @@ class RuleReader {
     for (const auto& [key, node] : table_) {
       if (asked_.count(std::string(key.str())) == 0)
         Fail(fmt::format("unknown key '{}'; known here: {}", std::string(key.str()),
-                         fmt::join(asked_, ", ")));
+                         Joined(asked_, ", ")));
     }
   }
 
@@ -114,7 +114,7 @@ Rule ReadRule(const toml::table& table, const std::string& where, const std::str
     std::vector<std::string> names;
     names.reserve(kKinds.size());
     for (const auto& [name, value] : kKinds) names.push_back(name);
-    reader.Fail(fmt::format("kind = \"{}\" must be one of {}", kind, fmt::join(names, ", ")));
+    reader.Fail(fmt::format("kind = \"{}\" must be one of {}", kind, Joined(names, ", ")));
   }
   rule.kind = known->second;
   switch (rule.kind) {
@@ -186,7 +186,7 @@ std::string SliceMatch::ToString() const {
   if (!track.empty()) parts.push_back(fmt::format("track \"{}\"", track));
   if (!name.empty()) parts.push_back(fmt::format("name \"{}\"", name));
   if (!category.empty()) parts.push_back(fmt::format("category {}", category));
-  return fmt::format("{}", fmt::join(parts, ", "));
+  return fmt::format("{}", Joined(parts, ", "));
 }
 
 std::vector<Rule> ParseRules(const std::string& text, const std::string& path) {

@@ -9,6 +9,7 @@
 #include <set>
 
 #include "base/files.h"
+#include "base/json_text.h"
 #include "traces/export/aiu_kernels.h"
 #include "traces/export/counters.h"
 #include "traces/lanes.h"
@@ -50,12 +51,12 @@ class AiuWriter {
         {"distributedInfo",
          {{"backend", "none"}, {"rank", options_.rank}, {"world_size", options_.world_size}}},
         {"displayTimeUnit", "ns"}};
-    std::string text = head.dump();
+    std::string text = DumpJson(head);
     text.pop_back();
     out << text << ",\"traceEvents\":[\n";
     bool first = true;
     for (const Event& event : events_) {
-      out << (first ? "" : ",\n") << event.json.dump();
+      out << (first ? "" : ",\n") << DumpJson(event.json);
       first = false;
     }
     out << "\n]}\n";
@@ -261,7 +262,7 @@ std::vector<std::string> WriteIdealCycles(const Trace& trace, const std::string&
     for (const uint64_t cycles : entry.cycles)
       entries.push_back({{"ideal_cycles", cycles}, {"op_category", entry.category}});
     paths.push_back((directory / "ideal_cycles.json").string());
-    WriteFile(paths.back(), entries.dump(2) + "\n", "ideal cycles");
+    WriteFile(paths.back(), DumpJson(entries, 2) + "\n", "ideal cycles");
   }
   return paths;
 }

@@ -8,6 +8,7 @@
 #include <set>
 #include <string_view>
 
+#include "base/json_text.h"
 #include "traces/run_results.h"
 #include "traces/text.h"
 
@@ -41,7 +42,7 @@ bool IsCorrection(std::string_view name) {
 
 // Multiply-accumulates of all PT arrays of the card in a cycle; 0: the metadata do not say.
 uint64_t MacsPerCycle(const Trace& trace) {
-  const auto metadata = nlohmann::json::parse(trace.metadata);
+  const auto metadata = SortedJsonOf(trace.metadata);
   const auto number = [&metadata](const char* pointer) -> uint64_t {
     const nlohmann::json::json_pointer at(pointer);
     const bool known = metadata.contains(at) && metadata[at].is_number_unsigned();

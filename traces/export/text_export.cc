@@ -10,6 +10,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "base/json_text.h"
 #include "traces/lanes.h"
 
 namespace spyre::trace {
@@ -17,7 +18,7 @@ namespace {
 
 constexpr size_t kFlushBytes = 1 << 20;
 
-std::string Quoted(const std::string& text) { return nlohmann::json(text).dump(); }
+std::string Quoted(const std::string& text) { return DumpJson(nlohmann::json(text)); }
 
 // Commas or quotes in a field: the field in quotes, its quotes doubled.
 std::string CsvField(const std::string& text) {

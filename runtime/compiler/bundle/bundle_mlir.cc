@@ -2,13 +2,13 @@
 #include "runtime/compiler/bundle/bundle_mlir.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <iterator>
 #include <set>
 
 #include "base/error.h"
+#include "base/joined.h"
 #include "model/contract/memory_map.h"
 #include "runtime/compiler/ir/ir.h"
 
@@ -76,7 +76,7 @@ class Writer {
         sum += fmt::format(" + {}*d{}", stride, dims.size());
         dims.push_back(fmt::format("d{}", dims.size()));
       }
-      Line(0, "#map_{} = affine_map<({})[s0] -> ({})>", number, fmt::join(dims, ", "), sum);
+      Line(0, "#map_{} = affine_map<({})[s0] -> ({})>", number, Joined(dims, ", "), sum);
     }
   }
 
@@ -97,7 +97,7 @@ class Writer {
       parameters.push_back(
           fmt::format("%{}: {}", ParameterName(argument), ParameterType(argument)));
     }
-    Line(1, "func.func @sdsc_bundle({}) {{", fmt::join(parameters, ", "));
+    Line(1, "func.func @sdsc_bundle({}) {{", Joined(parameters, ", "));
     for (const BundleArgument& argument : module_.arguments) {
       Line(2, "%{} = sdscbundle.input_arg_extract value from %{} : {} -> index", argument.name,
            ParameterName(argument), ParameterType(argument));
@@ -202,7 +202,7 @@ class Writer {
         if (operands.count(id) != 0) continue;
         const std::string address = fmt::format("%addr_{}", next_address_++);
         Line(2 + loops.size(), "{} = affine.apply #map_{}({})[{}]", address,
-             map_number_.at(strides), fmt::join(variables, ", "), NameOf(id));
+             map_number_.at(strides), Joined(variables, ", "), NameOf(id));
         operands[id] = address;
       }
     }
@@ -228,7 +228,7 @@ class Writer {
       }
     }
     Line(indent, "sdscbundle.sdsc_execute ({}) {{sdsc_filename=\"{}\", \"symbol_ids\"=[{}]}}",
-         fmt::join(operands, ", "), execute.file, fmt::join(ids, ", "));
+         Joined(operands, ", "), execute.file, Joined(ids, ", "));
   }
 
   const MlirModule& module_;

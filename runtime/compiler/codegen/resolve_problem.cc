@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/compiler/codegen/resolve_problem.h"
 
-#include <fmt/ranges.h>
-
 #include <algorithm>
 #include <numeric>
 
 #include "base/error.h"
+#include "base/joined.h"
 #include "runtime/compiler/codegen/work_split.h"
 
 namespace spyre::compiler {
@@ -22,15 +21,15 @@ std::vector<std::string> GivenDims(const KernelSpec& spec, const Operation& op) 
   for (std::string_view name : op.dims) {
     if (spec.dims.count(std::string(name)) == 0) {
       throw BadInput("{}: dimension '{}' is missing; needed are {}", spec.op, name,
-                     fmt::join(op.dims, ", "));
+                     Joined(op.dims, ", "));
     }
     dims.emplace_back(name);
   }
   for (const auto& [name, size] : spec.dims) {
     if (std::find(dims.begin(), dims.end(), name) == dims.end()) {
       throw BadInput("{}: there is no dimension '{}'; it has {}{}{}", spec.op, name,
-                     fmt::join(op.optional_dims, ", "), op.optional_dims.empty() ? "" : ", ",
-                     fmt::join(op.dims, ", "));
+                     Joined(op.optional_dims, ", "), op.optional_dims.empty() ? "" : ", ",
+                     Joined(op.dims, ", "));
     }
     if (size < 1 || size > kMaxExtent) {
       throw BadInput("{}: dimension '{}' is {}; it must be 1 to {}", spec.op, name, size,
@@ -55,7 +54,7 @@ std::vector<Dims> ArgumentDims(const KernelSpec& spec, const Operation& op, cons
     auto it = std::find(out.begin(), out.end(), spec.axis);
     if (it == out.end()) {
       throw BadInput("{}: axis '{}' is not one of its dimensions {}", spec.op, spec.axis,
-                     fmt::join(dims, ", "));
+                     Joined(dims, ", "));
     }
     out.erase(it);
   }
@@ -87,8 +86,7 @@ void CheckLayout(const KernelSpec& spec, const KernelArgument& argument) {
   }
   if (layout.host_size != argument.shape) {
     throw BadInput("{}: argument '{}' has a layout for [{}], but its shape is [{}]", spec.op,
-                   argument.name, fmt::join(layout.host_size, ", "),
-                   fmt::join(argument.shape, ", "));
+                   argument.name, Joined(layout.host_size, ", "), Joined(argument.shape, ", "));
   }
 }
 

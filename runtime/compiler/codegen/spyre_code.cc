@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "base/files.h"
+#include "base/json_text.h"
 
 namespace spyre::compiler {
 namespace {
@@ -105,7 +106,7 @@ ordered_json SelfContained(const Kernel& kernel) {
 }
 
 void WriteJson(const std::filesystem::path& path, const ordered_json& value) {
-  const std::string text = value.dump(2) + "\n";
+  const std::string text = DumpJson(value, 2) + "\n";
   WriteFile(path.string(), text, "file");
 }
 

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/compiler/codegen/tile_kernels.h"
 
-#include <fmt/ranges.h>
-
 #include <algorithm>
 #include <set>
 
 #include "base/error.h"
+#include "base/joined.h"
 #include "runtime/compiler/codegen/generate_kernel.h"
 #include "runtime/compiler/codegen/spyre_code.h"
 #include "runtime/compiler/kernels/kernel_problem.h"
@@ -119,7 +118,7 @@ TileKernel CompileElementwise(const KernelSpec& tile, const std::string& op, siz
   static const std::vector<std::string> kNames = {"batch", "rows", "cols"};
   if (shape.empty() || shape.size() > kNames.size()) {
     throw BadInput("{}: a tile of [{}] cannot be handled: '{}' has 1 to {} dimensions", tile.op,
-                   fmt::join(shape, ", "), op, kNames.size());
+                   Joined(shape, ", "), op, kNames.size());
   }
   KernelSpec spec;
   spec.op = op;
@@ -130,7 +129,7 @@ TileKernel CompileElementwise(const KernelSpec& tile, const std::string& op, siz
   for (size_t d = 0; d < shape.size(); ++d) spec.dims[kNames[first + d]] = shape[d];
   const StickLayout layout = LayoutLike(like, shape);
   spec.layouts.assign(arguments, layout);
-  std::string name = fmt::format("{}", fmt::join(shape, "x"));
+  std::string name = fmt::format("{}", Joined(shape, "x"));
   if (layout.stick_dim() < 0) name += "_sparse";
   if (layout.stick_dim() >= 0 && layout.stick_dim() + 1 != static_cast<int>(shape.size()))
     name += fmt::format("_sticks{}", layout.stick_dim());

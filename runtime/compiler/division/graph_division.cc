@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/compiler/division/graph_division.h"
 
-#include <fmt/ranges.h>
-
 #include <algorithm>
 #include <numeric>
 #include <optional>
 
+#include "base/joined.h"
 #include "base/nearest.h"
 #include "model/contract/memory_map.h"
 #include "runtime/compiler/ir/nearest_number.h"
@@ -143,7 +142,7 @@ class GraphDivider {
       shared_names.push_back(fmt::format("{}: {}", name, split));
     const std::string why =
         fmt::format("the operations of its loop agree on the dimensions that all of them walk ({})",
-                    fmt::join(shared_names, ", "));
+                    Joined(shared_names, ", "));
     for (const Member& member : members) Apply(member, splits, why);
   }
 
@@ -188,7 +187,7 @@ class GraphDivider {
       for (const GraphOp& other : graph_.ops)
         if (other.IsComputed()) known.push_back(other.name);
       throw Refusal("unknown_op", name,
-                    fmt::format("no such operation (there are {}){}", fmt::join(known, ", "),
+                    fmt::format("no such operation (there are {}){}", Joined(known, ", "),
                                 DidYouMean(name, known)),
                     "");
     }
@@ -201,7 +200,7 @@ class GraphDivider {
       if (at == loops.end()) {
         throw Refusal("unknown_dim", name,
                       fmt::format("it has no dimension '{}' (it has {}){}", dim,
-                                  fmt::join(loops, ", "), DidYouMean(dim, loops)),
+                                  Joined(loops, ", "), DidYouMean(dim, loops)),
                       "");
       }
       const auto loop = static_cast<size_t>(at - loops.begin());
@@ -261,7 +260,7 @@ class GraphDivider {
     if (reduced.size() > 1) {
       throw Refusal("two_reductions", name,
                     fmt::format("{} are both reduced, and at most one such dimension is divided",
-                                fmt::join(reduced, " and ")),
+                                Joined(reduced, " and ")),
                     fmt::format("leave {} out", reduced.back()));
     }
   }

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/compiler/division/work_division.h"
 
-#include <fmt/ranges.h>
-
 #include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <numeric>
 
+#include "base/joined.h"
 #include "base/nearest.h"
 #include "model/contract/memory_map.h"
 #include "runtime/compiler/division/matmul_cost.h"
@@ -23,7 +22,7 @@ int Product(const std::vector<int>& splits) {
     if (split >= 1) product *= split;
     if (split < 1 || product > kLimit) {
       throw BadInput("splits [{}]: each must be at least 1 and their product at most {}",
-                     fmt::join(splits, ", "), kLimit);
+                     Joined(splits, ", "), kLimit);
     }
   }
   return static_cast<int>(product);
@@ -230,7 +229,7 @@ std::optional<EncodedSplits> WorkDivider::SpanReduction(int max_cores,
         "Unsupported", "split_multiple_reduction_dims",
         fmt::format("operation '{}': each core reaches more than 256 MB of a tensor unless {} "
                     "reduction loops ({}) are split; at most one can be",
-                    op_.name, reductions.size(), fmt::join(reductions, ", ")))
+                    op_.name, reductions.size(), Joined(reductions, ", ")))
         .Subject(op_.name);
   }
   return Encode(splits);

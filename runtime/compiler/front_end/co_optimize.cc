@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/compiler/front_end/co_optimize.h"
 
-#include <fmt/ranges.h>
-
 #include <algorithm>
 #include <limits>
 #include <set>
 
 #include "base/error.h"
+#include "base/joined.h"
 #include "runtime/compiler/front_end/plan_segment.h"
 
 namespace spyre::compiler {
@@ -20,7 +19,7 @@ std::string LevelsText(const std::vector<PlanLevel>& levels) {
   parts.reserve(levels.size());
   for (const PlanLevel& level : levels)
     parts.push_back(fmt::format("{} = {}", std::get<std::string>(level.dims.front()), level.count));
-  return fmt::format("{}", fmt::join(parts, ", "));
+  return fmt::format("{}", Joined(parts, ", "));
 }
 
 int64_t TilesOf(const std::vector<PlanLevel>& levels) {
@@ -260,7 +259,7 @@ void AddGroup(const Choice& choice, const std::string& without, FrontEndResult& 
   }
   graph.decisions.push_back(
       {"hints", fmt::format("group {}", graph.groups.size()),
-       fmt::format("{} around {}", LevelsText(choice.levels), fmt::join(group.ops, ", ")),
+       fmt::format("{} around {}", LevelsText(choice.levels), Joined(group.ops, ", ")),
        fmt::format("co-optimization finds no cheaper plan: it costs {}, {}", CostText(choice.plan),
                    without),
        choice.refused});

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/compiler/front_end/compiler_preset.h"
 
-#include <fmt/ranges.h>
-
 #include <algorithm>
 
 #include "base/error.h"
+#include "base/joined.h"
 #include "base/nearest.h"
 #include "runtime/compiler/front_end/front_end.h"
 
@@ -20,7 +19,7 @@ CompilerPreset CompilerPresetFromName(std::string_view name) {
   const std::vector<std::string>& names = CompilerPresetNames();
   const auto found = std::find(names.begin(), names.end(), name);
   if (found == names.end()) {
-    throw BadInput("compiler '{}' must be {}{}", name, fmt::join(names, ", "),
+    throw BadInput("compiler '{}' must be {}{}", name, Joined(names, ", "),
                    DidYouMean(std::string(name), names));
   }
   return static_cast<CompilerPreset>(found - names.begin());

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/compiler/front_end/explain.h"
 
-#include <fmt/ranges.h>
-
 #include <algorithm>
+
+#include "base/joined.h"
 
 namespace spyre::compiler {
 namespace {
@@ -30,7 +30,7 @@ class HintStory {
       }
     }
     for (const GraphOp& op : graph_.graph.ops) TellOf(op, loops.empty(), decision);
-    decision.chosen = loops.empty() ? "no loop" : fmt::format("{}", fmt::join(loops, ", "));
+    decision.chosen = loops.empty() ? "no loop" : fmt::format("{}", Joined(loops, ", "));
     decision.because =
         loops.empty()
             ? fmt::format("no operation under it walks {} as a dimension of its result", dim_)
@@ -72,12 +72,11 @@ Decision GroupDecision(const FrontEndResult& graph, size_t number) {
   std::vector<std::string> loops;
   for (const TileLevel& level : group.levels)
     loops.push_back(fmt::format("loop of {}", level.count.ToString()));
-  Decision decision{
-      "hints",
-      fmt::format("group {}", number),
-      fmt::format("{} around {}", fmt::join(loops, ", in it "), fmt::join(group.ops, ", ")),
-      "neighbours under the same hints are one group",
-      {}};
+  Decision decision{"hints",
+                    fmt::format("group {}", number),
+                    fmt::format("{} around {}", Joined(loops, ", in it "), Joined(group.ops, ", ")),
+                    "neighbours under the same hints are one group",
+                    {}};
   const std::vector<GraphOp>& ops = graph.graph.ops;
   const auto at = [&](const std::string& name) {
     return std::find_if(ops.begin(), ops.end(), [&](const GraphOp& op) { return op.name == name; });
@@ -109,9 +108,9 @@ std::string TileReason(const Graph& before, const GraphOp& op, TileDecision deci
   if (decision == TileDecision::kPerTileFixed && !outside.empty())
     return "its loops divide nothing of it: it is the same in every iteration";
   if (decision == TileDecision::kPerTileFixed) return "it is not read outside its loop";
-  const std::string out = fmt::format("{} reads it outside the loop", fmt::join(outside, ", "));
+  const std::string out = fmt::format("{} reads it outside the loop", Joined(outside, ", "));
   if (decision == TileDecision::kMutation) return out + ", and nothing reads it inside";
-  return fmt::format("{}, and {} inside it", out, fmt::join(inside, ", "));
+  return fmt::format("{}, and {} inside it", out, Joined(inside, ", "));
 }
 
 }  // namespace
@@ -154,7 +153,7 @@ std::vector<Decision> ExplainSticks(const FrontEndResult& graph) {
          fmt::format("restickify of {}", from.name),
          fmt::format("'{}' has {} inside its sticks, {} wants {} there", from.name,
                      list.dims[static_cast<size_t>(from.stick)].name,
-                     readers.empty() ? "the caller" : fmt::format("{}", fmt::join(readers, ", ")),
+                     readers.empty() ? "the caller" : fmt::format("{}", Joined(readers, ", ")),
                      list.dims[static_cast<size_t>(op.reduced.front())].name),
          {}});
   }

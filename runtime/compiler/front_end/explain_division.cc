@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // ExplainDivision (explain.h): the rules of work division, told again with what they refused.
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <numeric>
 
+#include "base/joined.h"
 #include "runtime/compiler/front_end/explain.h"
 
 namespace spyre::compiler {
@@ -71,7 +71,7 @@ class DivisionStory {
     std::vector<std::string> parts;
     for (size_t i = 0; i < splits.size(); ++i)
       if (splits[i] > 1) parts.push_back(fmt::format("{}: {}", names_[i], splits[i]));
-    return parts.empty() ? "not cut" : fmt::format("{}", fmt::join(parts, ", "));
+    return parts.empty() ? "not cut" : fmt::format("{}", Joined(parts, ", "));
   }
 
   void TellRule() {
@@ -121,7 +121,7 @@ class DivisionStory {
     std::vector<std::string> sizes;
     for (const int loop : order.output)
       sizes.push_back(fmt::format("{} has {}", names_[static_cast<size_t>(loop)], Units(loop)));
-    if (!sizes.empty()) decision_.because += fmt::format("; {}", fmt::join(sizes, ", "));
+    if (!sizes.empty()) decision_.because += fmt::format("; {}", Joined(sizes, ", "));
     for (const int loop : order.output) TellLoop(loop, remaining, "larger loops");
     bool split = false;
     for (const int loop : order.reduction) {

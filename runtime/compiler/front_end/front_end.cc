@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/compiler/front_end/front_end.h"
 
-#include <fmt/ranges.h>
-
 #include <algorithm>
 #include <map>
 
+#include "base/joined.h"
 #include "runtime/compiler/front_end/argument_reach.h"
 #include "runtime/compiler/front_end/bmm_padding.h"
 #include "runtime/compiler/front_end/chunking.h"
@@ -42,7 +41,7 @@ void RefuseLongSpans(const WorkDivision& division) {
       "Unsupported", "span_too_large",
       fmt::format("{}. Tile the operation with a hint, use more cores, or allow it with "
                   "workload.long_spans = \"allow\"",
-                  fmt::join(division.too_far, "; ")));
+                  Joined(division.too_far, "; ")));
 }
 
 // ---------------------------------------------------------------- passes

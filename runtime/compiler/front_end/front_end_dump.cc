@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // DumpStage: what each pass of the front end left, as text.
-#include <fmt/ranges.h>
 
 #include <algorithm>
 
 #include "base/error.h"
+#include "base/joined.h"
 #include "base/nearest.h"
 #include "runtime/compiler/front_end/front_end.h"
 
@@ -24,7 +24,7 @@ std::string Sticks(const NamedGraph& graph) {
   for (const NamedOp& op : graph.ops) {
     std::vector<std::string> inputs;
     for (const int input : op.inputs) inputs.push_back(tensor(input));
-    text += fmt::format("{} = {}({})\n", tensor(op.output), op.op, fmt::join(inputs, ", "));
+    text += fmt::format("{} = {}({})\n", tensor(op.output), op.op, Joined(inputs, ", "));
   }
   return text;
 }
@@ -33,17 +33,17 @@ std::string Ranges(const std::vector<Extent>& extents) {
   std::vector<std::string> texts;
   texts.reserve(extents.size());
   for (const Extent& extent : extents) texts.push_back(extent.ToString());
-  return fmt::format("[{}]", fmt::join(texts, ", "));
+  return fmt::format("[{}]", Joined(texts, ", "));
 }
 
 std::string LayoutText(const BufferLayout& layout) {
   if (layout.kind == BufferLayout::Kind::kMutation) {
-    return layout.offset.empty() ? "writes " + layout.target
-                                 : fmt::format("writes {} from [{}] on", layout.target,
-                                               fmt::join(layout.offset, ", "));
+    return layout.offset.empty()
+               ? "writes " + layout.target
+               : fmt::format("writes {} from [{}] on", layout.target, Joined(layout.offset, ", "));
   }
   return fmt::format("size={} device_size=[{}]{}", Ranges(layout.size),
-                     fmt::join(layout.device.device_size, ", "),
+                     Joined(layout.device.device_size, ", "),
                      layout.per_tile_fixed ? " per_tile_fixed" : "");
 }
 
@@ -52,7 +52,7 @@ std::string GraphText(const Graph& graph) {
   for (const GraphOp& op : graph.ops) {
     std::vector<std::string> reads;
     for (const GraphRead& read : op.reads) reads.push_back(read.buffer);
-    text += fmt::format("{}: {}({})\n  ranges={}", op.name, op.op, fmt::join(reads, ", "),
+    text += fmt::format("{}: {}({})\n  ranges={}", op.name, op.op, Joined(reads, ", "),
                         Ranges(op.ranges));
     if (!op.reduction_ranges.empty())
       text += fmt::format(" reduction_ranges={}", Ranges(op.reduction_ranges));
@@ -60,10 +60,10 @@ std::string GraphText(const Graph& graph) {
     if (!op.loop) continue;
     std::vector<std::string> dims;
     for (const std::vector<int>& level : op.loop->tiled_dims)
-      dims.push_back(fmt::format("[{}]", fmt::join(level, ", ")));
-    text += fmt::format("  loop_group_id=({}) loop_count={} loop_tiled_dims=[{}]\n",
-                        fmt::join(op.loop->group_id, ", "), Ranges(op.loop->count),
-                        fmt::join(dims, ", "));
+      dims.push_back(fmt::format("[{}]", Joined(level, ", ")));
+    text +=
+        fmt::format("  loop_group_id=({}) loop_count={} loop_tiled_dims=[{}]\n",
+                    Joined(op.loop->group_id, ", "), Ranges(op.loop->count), Joined(dims, ", "));
   }
   return text;
 }
@@ -71,10 +71,10 @@ std::string GraphText(const Graph& graph) {
 std::string Groups(const std::vector<TileGroup>& groups) {
   std::string text;
   for (size_t i = 0; i < groups.size(); ++i) {
-    text += fmt::format("group {}: {}\n", i, fmt::join(groups[i].ops, ", "));
+    text += fmt::format("group {}: {}\n", i, Joined(groups[i].ops, ", "));
     for (const TileLevel& level : groups[i].levels)
       text += fmt::format("  loop of {} over dims [{}]\n", level.count.ToString(),
-                          fmt::join(level.dims, ", "));
+                          Joined(level.dims, ", "));
   }
   return text;
 }
@@ -84,8 +84,8 @@ std::string Division(const FrontEndResult& result) {
   for (const GraphOp& op : result.graph.ops) {
     const auto found = result.divisions.find(op.name);
     if (found == result.divisions.end()) continue;
-    text += fmt::format("{}: splits=[{}] cores={}\n", op.name,
-                        fmt::join(found->second.splits, ", "), found->second.cores_used);
+    text += fmt::format("{}: splits=[{}] cores={}\n", op.name, Joined(found->second.splits, ", "),
+                        found->second.cores_used);
   }
   return text;
 }
@@ -110,7 +110,7 @@ std::string Loops(const std::vector<SpecNode>& nodes, const std::string& indent)
       for (const IterationSymbol& symbol : op->iteration_space)
         space.push_back(symbol.split == 1 ? std::to_string(symbol.range)
                                           : fmt::format("{}/{}", symbol.range, symbol.split));
-      text += fmt::format("{}{} [{}]\n", indent, op->op, fmt::join(space, ", "));
+      text += fmt::format("{}{} [{}]\n", indent, op->op, Joined(space, ", "));
     } else if (const auto* loop = std::get_if<LoopSpec>(&node)) {
       text += fmt::format("{}loop {}\n", indent, std::get<int64_t>(loop->count));
       text += Loops(loop->body, indent + "  ");
@@ -143,7 +143,7 @@ std::string DumpStage(const FrontEndResult& result, const std::string& stage) {
   if (stage == "lx") return Lx(result.lx);
   if (stage == "loops") return Loops(result.source.body, "");
   if (stage == "opspec") return ToSource(result.source);
-  throw BadInput("stage '{}' is not known (known: {}){}", stage, fmt::join(DumpStages(), ", "),
+  throw BadInput("stage '{}' is not known (known: {}){}", stage, Joined(DumpStages(), ", "),
                  DidYouMean(stage, DumpStages()));
 }
 

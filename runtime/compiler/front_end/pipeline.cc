@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/compiler/front_end/pipeline.h"
 
-#include <fmt/ranges.h>
-
 #include <algorithm>
 
 #include "base/error.h"
+#include "base/joined.h"
 #include "base/nearest.h"
 #include "runtime/compiler/front_end/verify.h"
 
@@ -53,7 +52,7 @@ class PassRunner {
       throw BadInput(
           "pass '{}' cannot run behind '{}', which has run: begin with a graph from "
           "before it (passes: {})",
-          pass.name, other.name, fmt::join(graph_.passes, ", "));
+          pass.name, other.name, Joined(graph_.passes, ", "));
     }
   }
 
@@ -106,7 +105,7 @@ const FrontEndPass& RequireFrontEndPass(const std::string& name) {
   for (const FrontEndPass& pass : FrontEndPasses()) names.emplace_back(pass.name);
   const std::string hint = DidYouMean(name, names);
   throw BadInput("'{}' is not a pass of the front end{} They are, in order, {}", name,
-                 hint.empty() ? "." : hint, fmt::join(names, ", "));
+                 hint.empty() ? "." : hint, Joined(names, ", "));
 }
 
 std::vector<std::string> SplitPassList(const std::string& list) {

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/compiler/front_end/plan_facts.h"
 
-#include <fmt/ranges.h>
-
 #include <algorithm>
 
+#include "base/joined.h"
 #include "runtime/compiler/front_end/front_end.h"
 #include "runtime/compiler/ir/device_coordinates.h"
 #include "runtime/compiler/tiling/loop_groups.h"
@@ -40,7 +39,7 @@ std::string LoopText(const Graph& graph, const std::vector<LoopNode>& nodes) {
       parts.push_back(fmt::format("{}x[{}]", loop.count.ToString(), LoopText(graph, loop.body)));
     }
   }
-  return fmt::format("{}", fmt::join(parts, " "));
+  return fmt::format("{}", Joined(parts, " "));
 }
 
 std::string PlaceText(const LxPlan& lx, const std::string& buffer) {
@@ -90,8 +89,7 @@ PlanFacts FactsOf(const FrontEndResult& result) {
     if (!op.IsComputed()) continue;
     const WorkDivision& division = result.divisions.at(op.name);
     const OpIr ir = ToOpIr(result.graph, op);
-    facts.operations.push_back({op.name, op.op,
-                                fmt::format("{}", fmt::join(division.splits, " x ")),
+    facts.operations.push_back({op.name, op.op, fmt::format("{}", Joined(division.splits, " x ")),
                                 division.cores_used, PlaceText(result.lx, ir.output.name)});
   }
   return facts;

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // GroupsOfPlan: explicit tile groups, nested as the user wrote them, become groups of coarse tiling
 // with a path each.
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <map>
 #include <set>
 
+#include "base/joined.h"
 #include "base/nearest.h"
 #include "runtime/compiler/front_end/plan.h"
 #include "runtime/compiler/ir/nearest_number.h"
@@ -108,7 +108,7 @@ class GroupPlanner {
     if (!ops.empty()) return ops;
     throw Refusal("unknown_op", member,
                   fmt::format("'{}' is not an operation of the list (they are {}){}", member.op,
-                              fmt::join(names_, ", "), DidYouMean(member.op, names_)),
+                              Joined(names_, ", "), DidYouMean(member.op, names_)),
                   "");
   }
 
@@ -129,7 +129,7 @@ class GroupPlanner {
     throw Refusal("not_contiguous", node,
                   fmt::format("the operations of a group follow each other in the list, and {} "
                               "stand{} between them",
-                              fmt::join(between, ", "), between.size() == 1 ? "s" : ""),
+                              Joined(between, ", "), between.size() == 1 ? "s" : ""),
                   "take them in, or make two groups");
   }
 
@@ -191,13 +191,13 @@ class GroupPlanner {
     if (lacking.size() == ops.size()) {
       throw Refusal("unknown_dim", node,
                     fmt::format("no operation of the group has a dimension '{}' (they have {}){}",
-                                loop.dim, fmt::join(dims, ", "), DidYouMean(loop.dim, dims)),
+                                loop.dim, Joined(dims, ", "), DidYouMean(loop.dim, dims)),
                     "");
     }
     if (dividing.empty()) {
       throw Refusal("nothing_to_divide", node,
                     fmt::format("{} reduces along {}, and a reduction is not divided by a loop",
-                                fmt::join(reducing, ", "), loop.dim),
+                                Joined(reducing, ", "), loop.dim),
                     "cut another dimension");
     }
     int64_t cut = 1;
@@ -208,7 +208,7 @@ class GroupPlanner {
       if (others->empty()) continue;
       log_.push_back(fmt::format(
           "WARNING: {}: {} {} {}: it does all of its work in each of the {} iterations", node.path,
-          fmt::join(*others, ", "), others == &lacking ? "has no dimension" : "reduces along",
+          Joined(*others, ", "), others == &lacking ? "has no dimension" : "reduces along",
           loop.dim, loop.count));
     }
   }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Places of a plan: what the LX planner is told, and why it could not keep to one.
-#include <fmt/ranges.h>
 
 #include <algorithm>
 
+#include "base/joined.h"
 #include "base/nearest.h"
 #include "runtime/compiler/front_end/plan.h"
 
@@ -38,7 +38,7 @@ class PlaceCheck {
       for (const GraphOp& other : graph_.ops)
         if (other.IsComputed()) known.push_back(other.name);
       Refuse("unknown_buffer", name,
-             {fmt::format("no such result (there are {}){}", fmt::join(known, ", "),
+             {fmt::format("no such result (there are {}){}", Joined(known, ", "),
                           DidYouMean(name, known)),
               ""});
     }
@@ -67,7 +67,7 @@ class PlaceCheck {
     if (whole) {
       return {fmt::format("it is read outside of its loop, so its tiles are gathered in device "
                           "memory (by {})",
-                          fmt::join(ReadersOf(op->layout.target), ", ")),
+                          Joined(ReadersOf(op->layout.target), ", ")),
               "take the readers into the same loop"};
     }
     const auto device = device_.find(name);
@@ -111,7 +111,7 @@ class PlaceCheck {
                                          "plan.splits or in one loop",
                                          name, readers.front());
     return {fmt::format("its cores would hold other parts of it than those that read it: {}",
-                        fmt::join(who, "; ")),
+                        Joined(who, "; ")),
             remedy};
   }
 

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/compiler/front_end/plan_segment.h"
 
-#include <fmt/ranges.h>
-
 #include <algorithm>
 #include <set>
 
 #include "base/error.h"
+#include "base/joined.h"
 #include "runtime/compiler/front_end/co_optimize.h"
 #include "runtime/compiler/front_end/lx_graph.h"
 #include "runtime/compiler/front_end/named_lowering.h"
@@ -106,7 +105,7 @@ SegmentPlan SegmentPlanner::Compile(Graph graph, const std::vector<TileGroup>& g
   for (const auto& [op, divided] : divisions) {
     if (options_.allow_long_spans || divided.too_far.empty()) continue;
     throw CompileError("Unsupported", "span_too_large",
-                       fmt::format("{}", fmt::join(divided.too_far, "; ")));
+                       fmt::format("{}", Joined(divided.too_far, "; ")));
   }
   LxOptions lx_options = options_.lx;
   lx_options.pins = PinsOf(own);

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/compiler/front_end/verify.h"
 
-#include <fmt/ranges.h>
-
 #include <algorithm>
 #include <numeric>
 #include <set>
 
+#include "base/joined.h"
 #include "runtime/compiler/front_end/verify_layout.h"
 #include "runtime/compiler/front_end/verify_list.h"
 #include "runtime/compiler/front_end/verify_places.h"
@@ -351,7 +350,7 @@ class Verifier {
     }
     if (cores > options_.division.max_cores || cores != found->second.cores_used)
       Report("split", op.name, "operation '{}': splits [{}] are {} cores, it says {}, there are {}",
-             op.name, fmt::join(splits, ", "), cores, found->second.cores_used,
+             op.name, Joined(splits, ", "), cores, found->second.cores_used,
              options_.division.max_cores);
   }
 
@@ -377,7 +376,7 @@ void Verify(const FrontEndResult& graph, const FrontEndOptions& options) {
                                ? "the graph"
                                : fmt::format("the graph behind '{}'", graph.passes.back());
   throw CompileError("VerifierError", findings.front().kind,
-                     fmt::format("{} is not well formed: {}", when, fmt::join(messages, "; ")))
+                     fmt::format("{} is not well formed: {}", when, Joined(messages, "; ")))
       .Subject(findings.front().subject);
 }
 

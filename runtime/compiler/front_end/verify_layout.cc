@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/compiler/front_end/verify_layout.h"
 
-#include <fmt/ranges.h>
-
 #include <algorithm>
 
+#include "base/joined.h"
 #include "model/contract/formats.h"
 #include "runtime/compiler/front_end/kernel_arguments.h"
 #include "runtime/compiler/front_end/lower_to_op_specs.h"
@@ -37,7 +36,7 @@ class LayoutChecker {
     if (layout.stride != ContiguousExtents(layout.size) || device.host_size != size ||
         device.host_stride != Numbers(layout.stride)) {
       Report(name, "sizes or strides of '{}' on the host are not those of a tensor [{}]", name,
-             fmt::join(size, ", "));
+             Joined(size, ", "));
       return;
     }
     const int64_t inside = ElementsPerStick(device.format);
@@ -83,8 +82,8 @@ class LayoutChecker {
     Report(name,
            "the device layout of '{}' (sizes [{}], strides [{}]) does not hold dimension {} of {} "
            "elements at stride {}",
-           name, fmt::join(device.device_size, ", "), fmt::join(device.stride_map, ", "), host_dim,
-           size, stride);
+           name, Joined(device.device_size, ", "), Joined(device.stride_map, ", "), host_dim, size,
+           stride);
   }
 
   // The host copies a tensor by the layout that the list gives it.
@@ -99,7 +98,7 @@ class LayoutChecker {
       const StickLayout& callers = arguments[i].layout;
       if (Walked(own) == Walked(callers)) continue;
       Report(names[i], "argument '{}' is [{}] on the device, its caller has [{}]", names[i],
-             fmt::join(own.device_size, ", "), fmt::join(callers.device_size, ", "));
+             Joined(own.device_size, ", "), Joined(callers.device_size, ", "));
     }
   }
 

@@ -8,6 +8,7 @@
 #include <set>
 #include <string_view>
 
+#include "base/joined.h"
 #include "runtime/compiler/front_end/fold_parts.h"
 
 namespace spyre::compiler {
@@ -147,7 +148,7 @@ class ListChecker {
     const Names expected = HostNames(*tensor);
     if (input.dim_names != expected)
       Report(input.name, "input '{}' has the dimensions [{}], in the list [{}]", input.name,
-             fmt::join(input.dim_names, ", "), fmt::join(expected, ", "));
+             Joined(input.dim_names, ", "), Joined(expected, ", "));
     for (size_t d = 0; d < std::min(expected.size(), input.layout.size.size()); ++d) {
       if (input.layout.size[d] == Extent(SizeOf(expected[d]))) continue;
       Report(input.name, "input '{}' has {} of {}, the list {}", input.name,
@@ -261,8 +262,8 @@ class ListChecker {
       Report(op.name,
              "operation '{}' walks [{}] and reduces [{}]; by the list it walks [{}] and reduces "
              "[{}]",
-             op.name, fmt::join(own, ", "), fmt::join(reduced, ", "), fmt::join(expected, ", "),
-             fmt::join(expected_reduced, ", "));
+             op.name, Joined(own, ", "), Joined(reduced, ", "), Joined(expected, ", "),
+             Joined(expected_reduced, ", "));
   }
 
   // Without dimensions of one element, which a loop need not name.

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/compiler/graph_form/graph_form.h"
 
-#include <fmt/ranges.h>
-
 #include <algorithm>
 
 #include "base/error.h"
+#include "base/joined.h"
+#include "base/json_text.h"
 #include "runtime/compiler/front_end/kernel_arguments.h"
 #include "runtime/compiler/front_end/pipeline.h"
 #include "runtime/compiler/front_end/verify.h"
@@ -115,8 +115,8 @@ void RefuseForeignKernel(const GraphForm& form) {
       fmt::format(
           "{}[{}] = {}: the graph gives {}; edit the graph and run the pass 'kernel' again, "
           "or give the kernel alone: {{\"passes\": [\"kernel\"], \"kernel\": [...]}}",
-          kSourceName, line, line < b.size() ? b[line].dump() : "nothing",
-          line < a.size() ? a[line].dump() : "nothing"));
+          kSourceName, line, line < b.size() ? DumpJson(b[line]) : "nothing",
+          line < a.size() ? DumpJson(a[line]) : "nothing"));
 }
 
 // ---------------------------------------------------------------- readable text
@@ -125,16 +125,16 @@ std::string Inline(const OrderedJson& value) {
   if (value.is_object()) {
     std::vector<std::string> entries;
     for (const auto& [key, entry] : value.get_ref<const OrderedJson::object_t&>())
-      entries.push_back(fmt::format("{}: {}", OrderedJson(key).dump(), Inline(entry)));
-    return fmt::format("{{{}}}", fmt::join(entries, ", "));
+      entries.push_back(fmt::format("{}: {}", DumpJson(OrderedJson(key)), Inline(entry)));
+    return fmt::format("{{{}}}", Joined(entries, ", "));
   }
   if (value.is_array()) {
     std::vector<std::string> entries;
     entries.reserve(value.size());
     for (const OrderedJson& entry : value) entries.push_back(Inline(entry));
-    return fmt::format("[{}]", fmt::join(entries, ", "));
+    return fmt::format("[{}]", Joined(entries, ", "));
   }
-  return value.dump(-1, ' ', false, OrderedJson::error_handler_t::replace);
+  return PrintableJson(value);
 }
 
 // Lists of objects, and of lines, have one line for each entry.
@@ -145,7 +145,7 @@ std::string Lined(const OrderedJson& value, const std::string& indent, bool of_l
   std::vector<std::string> lines;
   lines.reserve(value.size());
   for (const OrderedJson& entry : value) lines.push_back(indent + "  " + Inline(entry));
-  return fmt::format("[\n{}\n{}]", fmt::join(lines, ",\n"), indent);
+  return fmt::format("[\n{}\n{}]", Joined(lines, ",\n"), indent);
 }
 
 }  // namespace
@@ -209,15 +209,15 @@ std::string ReadableText(const OrderedJson& form) {
     if (key == "graph" || key == "bundle") {
       std::vector<std::string> parts;
       for (const auto& [part, list] : value.get_ref<const OrderedJson::object_t&>())
-        parts.push_back(fmt::format("    {}: {}", OrderedJson(part).dump(),
+        parts.push_back(fmt::format("    {}: {}", DumpJson(OrderedJson(part)),
                                     Lined(list, "    ", key == "bundle")));
-      text = fmt::format("{{\n{}\n  }}", fmt::join(parts, ",\n"));
+      text = fmt::format("{{\n{}\n  }}", Joined(parts, ",\n"));
     } else {
       text = Lined(value, "  ", key == kSourceName || key == "log");
     }
-    entries.push_back(fmt::format("  {}: {}", OrderedJson(key).dump(), text));
+    entries.push_back(fmt::format("  {}: {}", DumpJson(OrderedJson(key)), text));
   }
-  return fmt::format("{{\n{}\n}}\n", fmt::join(entries, ",\n"));
+  return fmt::format("{{\n{}\n}}\n", Joined(entries, ",\n"));
 }
 
 }  // namespace spyre::compiler

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // The options of the passes in the form of a graph.
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <limits>
 
+#include "base/joined.h"
 #include "runtime/compiler/front_end/compiler_preset.h"
 #include "runtime/compiler/graph_form/graph_form_values.h"
 
@@ -47,7 +47,7 @@ bool FlagOr(const FormValue& value, const char* key, bool otherwise) {
 BundleDialect DialectFromForm(const FormValue& value) {
   const std::vector<std::string>& names = BundleDialectNames();
   const auto found = std::find(names.begin(), names.end(), value.Text());
-  if (found == names.end()) value.Fail(fmt::format("one of {}", fmt::join(names, ", ")));
+  if (found == names.end()) value.Fail(fmt::format("one of {}", Joined(names, ", ")));
   return static_cast<BundleDialect>(found - names.begin());
 }
 

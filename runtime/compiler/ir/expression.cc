@@ -278,7 +278,7 @@ std::string SignedTerm(const Expression& expression) {
   return negated ? " - " + ToString(expression.operands[1]) : " + " + text;
 }
 
-std::string Joined(const Expression& expression, std::string_view separator) {
+std::string OperandsText(const Expression& expression, std::string_view separator) {
   std::string text;
   for (const Expression& operand : expression.operands) {
     if (!text.empty()) text += separator;
@@ -323,9 +323,9 @@ std::string ToString(const Expression& expression) {
       return text;
     }
     case Kind::kMultiply:
-      return Joined(expression, "*");
+      return OperandsText(expression, "*");
     case Kind::kDivide:
-      return Joined(expression, "/");
+      return OperandsText(expression, "/");
     case Kind::kFloor:
       return "floor(" + ToString(expression.operands[0]) + ")";
     case Kind::kMod:

@@ -8,6 +8,7 @@
 #include <numeric>
 
 #include "base/error.h"
+#include "base/joined.h"
 #include "runtime/compiler/ir/checked.h"
 
 namespace spyre::compiler {
@@ -135,9 +136,9 @@ std::string Extent::TermText(const Powers& powers, const Factor& factor) {
     side.insert(side.end(), static_cast<size_t>(std::abs(power)), symbol);
   }
   if (above.empty()) above.emplace_back("1");
-  std::string text = fmt::format("{}", fmt::join(above, "*"));
+  std::string text = fmt::format("{}", Joined(above, "*"));
   if (below.size() == 1) text += "/" + below.front();
-  if (below.size() > 1) text += fmt::format("/({})", fmt::join(below, "*"));
+  if (below.size() > 1) text += fmt::format("/({})", Joined(below, "*"));
   return text;
 }
 

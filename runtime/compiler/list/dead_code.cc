@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/compiler/list/dead_code.h"
 
-#include <fmt/ranges.h>
-
 #include <algorithm>
 #include <string>
 
+#include "base/joined.h"
 #include "runtime/compiler/list/graph_rewriter.h"
 
 namespace spyre::compiler {
@@ -56,7 +55,7 @@ std::vector<Decision> ExplainDeadCode(const NamedGraph& graph) {
                              ? "no operation reads it, and it is not an output"
                              : fmt::format("it is not an output, and only {} reads it, which is "
                                            "removed too",
-                                           fmt::join(readers, ", ")),
+                                           Joined(readers, ", ")),
                          {}});
   }
   return decisions;

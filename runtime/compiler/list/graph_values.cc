@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "base/error.h"
+#include "base/json_text.h"
 #include "base/nearest.h"
 #include "runtime/compiler/ir/expression.h"
 #include "runtime/compiler/ir/ir.h"
@@ -23,7 +24,7 @@ constexpr int64_t kMaxDim = 1ll << 31;
 
 std::string Show(const Json& value) {
   constexpr size_t kLongest = 60;
-  std::string text = value.dump(-1, ' ', false, Json::error_handler_t::replace);
+  std::string text = PrintableJson(value);
   if (text.size() > kLongest) text = text.substr(0, kLongest) + "...";
   return text;
 }

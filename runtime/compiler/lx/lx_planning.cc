@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/compiler/lx/lx_planning.h"
 
-#include <fmt/ranges.h>
-
 #include <algorithm>
 #include <map>
 #include <numeric>
 #include <set>
 #include <unordered_map>
 
+#include "base/joined.h"
 #include "runtime/compiler/lx/core_view.h"
 #include "runtime/compiler/lx/lx_reasons.h"
 #include "runtime/compiler/lx/pool_planning.h"
@@ -216,7 +215,7 @@ class Planner {
     if (!options_.all_operations && !IsPinned(name) &&
         !HasName(options_.operations, operation.op)) {
       buffer.reason = fmt::format("'{}' is not one of {}, whose results the public planner tries",
-                                  operation.op, fmt::join(options_.operations, ", "));
+                                  operation.op, Joined(options_.operations, ", "));
       return false;
     }
     return buffer.cores != LxBufferPlan::kCoresDiffer && !buffer.is_input &&

@@ -2,7 +2,8 @@
 #include "runtime/compiler/lx/lx_reasons.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
+
+#include "base/joined.h"
 
 namespace spyre::compiler {
 
@@ -10,7 +11,7 @@ std::string ViewText(const CoreView& view) {
   std::vector<std::string> dims;
   for (const CoreViewDim& dim : view)
     dims.push_back(fmt::format("{} slices of device dimension {}", dim.slices, dim.device_dim));
-  return dims.empty() ? "all of it" : fmt::format("{}", fmt::join(dims, ", "));
+  return dims.empty() ? "all of it" : fmt::format("{}", Joined(dims, ", "));
 }
 
 std::string MismatchText(const std::string& operation, const std::optional<CoreView>& before,
@@ -39,7 +40,7 @@ std::string NoRoomText(const std::vector<LxBuffer>& buffers,
       others.push_back(
           fmt::format("{} has {} at {}", buffers[o].name, buffers[o].size, *addresses[o]));
   }
-  if (!others.empty()) text += fmt::format(", and {}", fmt::join(others, ", "));
+  if (!others.empty()) text += fmt::format(", and {}", Joined(others, ", "));
   const int64_t tiles = capacity > 0 ? (buffer.size + capacity - 1) / capacity : 0;
   if (tiles > 1) text += fmt::format("; of {} tiles in a loop it would need 1/{}", tiles, tiles);
   return text;

@@ -9,6 +9,7 @@
 #include <optional>
 
 #include "base/error.h"
+#include "base/joined.h"
 #include "base/nearest.h"
 #include "runtime/compiler/op_spec/op_spec_values.h"
 #include "runtime/compiler/op_spec/spec_era.h"
@@ -279,7 +280,7 @@ class SpecReader : private SpecValues {
     const std::string key = String(items[0], "allocation");
     if (std::find(kKeys.begin(), kKeys.end(), key) == kKeys.end()) {
       source().Fail(items[0].offset, fmt::format("allocation '{}' is not known (known: {}){}", key,
-                                                 fmt::join(kKeys, ", "), DidYouMean(key, kKeys)));
+                                                 Joined(kKeys, ", "), DidYouMean(key, kKeys)));
     }
     const PyValue* address = &items[1];
     const bool offset = address->kind == Kind::kDict && address->items.size() == 2 &&

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "base/joined.h"
 #include "base/nearest.h"
 
 namespace spyre::compiler {
@@ -34,7 +35,7 @@ void SpecValues::Keywords(const PyValue& call, const Handlers& known,
     if (it == names.end()) {
       source_.Fail(keyword.offset,
                    fmt::format("{} has no keyword '{}' (known: {}){}", call.text, keyword.name,
-                               fmt::join(names, ", "), DidYouMean(keyword.name, names)));
+                               Joined(names, ", "), DidYouMean(keyword.name, names)));
     }
     known[static_cast<size_t>(it - names.begin())].second(keyword.value);
   }

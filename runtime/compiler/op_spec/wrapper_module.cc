@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "base/joined.h"
 #include "base/nearest.h"
 
 namespace spyre::compiler {
@@ -39,7 +40,7 @@ const WrapperCall& Choose(const PySource& source, const std::vector<WrapperCall>
   if (kernel.empty()) {
     source.Fail(calls[1].offset,
                 fmt::format("the file holds {} kernels ({}); --kernel NAME says which",
-                            calls.size(), fmt::join(names, ", ")));
+                            calls.size(), Joined(names, ", ")));
   }
   const WrapperCall* found = nullptr;
   for (const WrapperCall& call : calls) {
@@ -48,8 +49,8 @@ const WrapperCall& Choose(const PySource& source, const std::vector<WrapperCall>
     found = &call;
   }
   if (found != nullptr) return *found;
-  throw BadInput("{}: it has no kernel '{}', only {}{}", source.file(), kernel,
-                 fmt::join(names, ", "), DidYouMean(kernel, names));
+  throw BadInput("{}: it has no kernel '{}', only {}{}", source.file(), kernel, Joined(names, ", "),
+                 DidYouMean(kernel, names));
 }
 
 }  // namespace

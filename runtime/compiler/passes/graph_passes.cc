@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/json_reader.h"
+#include "base/json_text.h"
 #include "runtime/compiler/front_end/pipeline.h"
 #include "runtime/compiler/graph_form/graph_form.h"
 #include "runtime/compiler/passes/passes.h"
@@ -14,9 +15,7 @@ namespace spyre::compiler {
 namespace {
 
 GraphAnswer Answer(const OrderedJson& graph, bool readable, std::string error) {
-  return {readable ? ReadableText(graph)
-                   : graph.dump(-1, ' ', false, OrderedJson::error_handler_t::replace) + "\n",
-          std::move(error)};
+  return {readable ? ReadableText(graph) : PrintableJson(graph) + "\n", std::move(error)};
 }
 
 // Adds the key `error`. Errors that do not come from the input are thrown on.

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/compiler/passes/passes.h"
 
-#include <fmt/ranges.h>
-
 #include <nlohmann/json.hpp>
 
+#include "base/joined.h"
 #include "base/json_reader.h"
+#include "base/json_text.h"
 #include "base/nearest.h"
 #include "runtime/compiler/passes/graph_passes.h"
 #include "runtime/compiler/passes/pass_table.h"
@@ -54,7 +54,7 @@ const Pass& RequirePass(std::string_view name) {
   known.insert(known.end(), of_graphs.begin(), of_graphs.end());
   const std::string hint = DidYouMean(name, known);
   throw BadInput("'{}' is not a pass{} The passes are {}; over a graph, in order, {}", name,
-                 hint.empty() ? "." : hint, fmt::join(names, ", "), fmt::join(of_graphs, ", "));
+                 hint.empty() ? "." : hint, Joined(names, ", "), Joined(of_graphs, ", "));
 }
 
 std::string ErrorText(const Error& error) {
@@ -67,7 +67,7 @@ std::string ErrorLine(const Error& error) {
   const auto* const refusal = dynamic_cast<const CompileError*>(&error);
   const OrderedJson json = {
       {"error", refusal != nullptr ? ErrorJson(*refusal) : InvalidInput(error.what())}};
-  return json.dump(-1, ' ', false, OrderedJson::error_handler_t::replace) + "\n";
+  return PrintableJson(json) + "\n";
 }
 
 OrderedJson ErrorJson(const CompileError& error, const char* kind_key) {
@@ -87,7 +87,7 @@ std::string RunPass(const Pass& pass, std::string_view line) {
     if (error.kind() != ErrorKind::kBadInput) throw;
     result["error"] = InvalidInput(error.what());
   }
-  return result.dump(-1, ' ', false, OrderedJson::error_handler_t::replace);
+  return PrintableJson(result);
 }
 
 }  // namespace spyre::compiler

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "base/json_text.h"
 #include "runtime/compiler/sdsc/super_dsc.h"
 
 namespace spyre::compiler {
@@ -283,7 +284,7 @@ class Writer {
 
 std::string ToSdscJson(const SuperDsc& dsc, BundleDialect dialect) {
   const Json json = {{dsc.name, Writer(dsc, dialect).Top()}};
-  return json.dump(kIndent);
+  return DumpJson(json, kIndent);
 }
 
 }  // namespace spyre::compiler

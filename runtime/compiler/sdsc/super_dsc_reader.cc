@@ -11,6 +11,7 @@
 #include <set>
 
 #include "base/error.h"
+#include "base/json_text.h"
 #include "model/contract/memory_map.h"
 
 namespace spyre::compiler {
@@ -90,7 +91,7 @@ class Reader {
   // Keys of N_ with a number behind them, in the order of the file: it is the order of the loops.
   std::vector<std::string> SizeKeys(const JsonReader& sizes) const {
     if (!sizes.value().is_object()) sizes.Fail("an object is expected");
-    const auto ordered = nlohmann::ordered_json::parse(text_);
+    const auto ordered = JsonOf(text_);
     const auto& body = *ordered.front().at("dscs_").front().begin();
     std::vector<std::string> keys;
     for (const auto& [key, value] : body.at("N_").items()) {

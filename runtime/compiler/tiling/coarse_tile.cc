@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/compiler/tiling/coarse_tile.h"
 
-#include <fmt/ranges.h>
-
 #include <algorithm>
 #include <map>
 
 #include "base/error.h"
+#include "base/joined.h"
 #include "runtime/compiler/ir/nearest_number.h"
 #include "runtime/compiler/tiling/tiling_propagation.h"
 
@@ -34,7 +33,7 @@ void CheckAdjacent(const TileGroup& group, size_t number,
   throw RuntimeFault("not_contiguous",
                      fmt::format("coarse tiling: the operations of group {} are not adjacent "
                                  "(positions {}): a data flow crosses the border of the group",
-                                 number, fmt::join(at, ", ")));
+                                 number, Joined(at, ", ")));
 }
 
 bool InRange(int dim, size_t rank) { return dim >= 0 && static_cast<size_t>(dim) < rank; }

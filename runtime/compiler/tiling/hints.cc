@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/compiler/tiling/hints.h"
 
-#include <fmt/ranges.h>
-
 #include <algorithm>
 #include <set>
 
 #include "base/error.h"
+#include "base/joined.h"
 #include "base/nearest.h"
 
 namespace spyre::compiler {
@@ -79,7 +78,7 @@ HintUse UseOf(const Graph& graph, const std::vector<std::string>& ops, int hint_
 }
 
 std::string Names(const std::vector<std::string>& ops) {
-  return fmt::format("{}", fmt::join(ops, ", "));
+  return fmt::format("{}", Joined(ops, ", "));
 }
 
 void LogDropped(const HintUse& use, const DimHint& hint, std::vector<std::string>& log) {

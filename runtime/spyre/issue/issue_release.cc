@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The names of how a task graph's tasks are released, and to which streams.
-#include <fmt/ranges.h>
 
 #include "base/error.h"
+#include "base/joined.h"
 #include "base/nearest.h"
 #include "runtime/spyre/issue/issue.h"
 
@@ -35,7 +35,7 @@ Release ReleaseFromName(std::string_view name) {
   if (name == "events") return Release::kEvents;
   if (name == "host") return Release::kHost;
   throw BadInput("'{}' is not a release of tasks; there are: {}{}", name,
-                 fmt::join(ReleaseNames(), ", "), DidYouMean(name, ReleaseNames()));
+                 Joined(ReleaseNames(), ", "), DidYouMean(name, ReleaseNames()));
 }
 
 }  // namespace spyre::runtime
