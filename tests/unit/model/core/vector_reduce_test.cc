@@ -18,8 +18,9 @@ using Stick = std::array<uint16_t, kStickLanes>;
 using AccStick = std::array<float, kStickLanes>;
 constexpr float kInf = std::numeric_limits<float>::infinity();
 constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
-constexpr ReduceFn kReduce[] = {ReduceFn::kSum, ReduceFn::kMax, ReduceFn::kMin,
-                                ReduceFn::kSumOfSquares, ReduceFn::kAbsMax};
+#define SPYRE_VALUE(id, ...) ReduceFn::id,
+constexpr ReduceFn kReduce[] = {SPYRE_REDUCE_FUNCTIONS(SPYRE_VALUE)};
+#undef SPYRE_VALUE
 
 TEST(VectorReduce, ReductionsStartAtTheirIdentityAndPropagateNan) {
   EXPECT_EQ(ReduceIdentity(ReduceFn::kSum), 0.0F);
