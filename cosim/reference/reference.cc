@@ -114,6 +114,38 @@ float FoldTiles(const std::vector<ReducedTile>& tiles, const Fold& fold, const S
   return total;
 }
 
+// Of a product of fp32 factors, whose relative errors add up. Where a partial product leaves the
+// range of its format, any result is explained by its rounding.
+double RoundingOfProduct(const Line& line, const std::vector<ReducedTile>& tiles) {
+  constexpr double kNoLimit = std::numeric_limits<double>::infinity();
+  constexpr double kFp32HalfStep = 1.0 / (1 << 24);
+  constexpr double kLeastSen = 1.0 / (1 << 30);
+  constexpr double kMostSen = 1U << 31;
+  const auto leaves = [](double partial, double least, double most) {
+    return partial != 0 && !(std::fabs(partial) >= least && std::fabs(partial) <= most);
+  };
+  double product = 1;
+  int64_t i = 0;
+  for (const ReducedTile& tile : tiles) {
+    double tile_product = 1, chunk = 1;
+    for (const int64_t end = tile.begin + tile.slice_ends.back(); i < end; ++i) {
+      tile_product *= line[i];
+      chunk = (i - tile.begin) % kChunk == 0 ? line[i] : chunk * line[i];
+      for (const double partial : {tile_product, chunk})
+        if (leaves(partial, std::numeric_limits<float>::min(), std::numeric_limits<float>::max()))
+          return kNoLimit;
+    }
+    product *= tile_product;
+    if (tiles.size() == 1) continue;
+    for (const double partial : {tile_product, product})
+      if (leaves(partial, kLeastSen, kMostSen)) return kNoLimit;
+  }
+  // Each tile's product is rounded, and so is what it makes with those before.
+  const double tile_roundings = tiles.size() == 1 ? 0 : 2 * static_cast<double>(tiles.size());
+  return (1 + tile_roundings) * OneRounding(product) +
+         std::fabs(product) * static_cast<double>(line.count + 2) * kFp32HalfStep;
+}
+
 class ReductionReference : public Reference {
  public:
   ReductionReference(const ReferenceProblem& problem, std::string_view fold, bool mean)
@@ -145,6 +177,7 @@ class ReductionReference : public Reference {
     using Errors = FoldFunction<double>::Errors;
     if (ideal_.errors == Errors::kNone) return OneRounding(Ideal(element));
     const Line line = LineOf(element);
+    if (ideal_.errors == Errors::kOfProducts) return RoundingOfProduct(line, tiles_);
     SumRounding sum(tiles_);
     for (int64_t i = 0; i < line.count; ++i) sum.Add(line[i]);
     if (!mean_) return sum.Take();

@@ -126,10 +126,12 @@ const FoldFunction<Real>* FindFold(std::string_view name) {
                                              Errors::kOfSums};
   static const FoldFunction<Real> magnitude = {0, [](Real x) { return std::fabs(x); },
                                                Larger<Real>};
+  static const FoldFunction<Real> product = {1, Itself<Real>, [](Real a, Real b) { return a * b; },
+                                             Errors::kOfProducts};
   static const std::map<std::string_view, const FoldFunction<Real>*> folds = {
-      {"sum", &sum},          {"max", &max},  {"amax", &max},
-      {"min", &min},          {"amin", &min}, {"sumofsquares", &squares},
-      {"absmax", &magnitude},
+      {"sum", &sum},          {"max", &max},      {"amax", &max},
+      {"min", &min},          {"amin", &min},     {"sumofsquares", &squares},
+      {"absmax", &magnitude}, {"prod", &product},
   };
   return Find(folds, name);
 }

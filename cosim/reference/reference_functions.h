@@ -19,7 +19,7 @@ using BinaryFunction = double (*)(double, double);
 template <class Real>
 struct FoldFunction {
   // How rounding errors of the combinations grow.
-  enum class Errors { kNone, kOfSums };
+  enum class Errors { kNone, kOfSums, kOfProducts };
   Real start;
   Real (*element)(Real x);
   Real (*combine)(Real total, Real element);

@@ -52,12 +52,13 @@ namespace spyre {
   X(kFloor, "floor", "the largest integer <= x")
 
 // Of many elements, in fp32: X(identifier, name, value of no elements, meaning).
-#define SPYRE_REDUCE_FUNCTIONS(X)                           \
-  X(kSum, "sum", 0, "the sum")                              \
-  X(kMax, "max", -HUGE_VAL, "the largest; NaN if any is")   \
-  X(kMin, "min", HUGE_VAL, "the smallest; NaN if any is")   \
-  X(kSumOfSquares, "sumofsquares", 0, "the sum of squares") \
-  X(kAbsMax, "absmax", 0, "the largest magnitude; NaN if any is NaN")
+#define SPYRE_REDUCE_FUNCTIONS(X)                                     \
+  X(kSum, "sum", 0, "the sum")                                        \
+  X(kMax, "max", -HUGE_VAL, "the largest; NaN if any is")             \
+  X(kMin, "min", HUGE_VAL, "the smallest; NaN if any is")             \
+  X(kSumOfSquares, "sumofsquares", 0, "the sum of squares")           \
+  X(kAbsMax, "absmax", 0, "the largest magnitude; NaN if any is NaN") \
+  X(kProd, "prod", 1, "the product")
 
 #define SPYRE_ENUMERATOR(id, ...) id,
 enum class BinaryFn : uint8_t { SPYRE_BINARY_FUNCTIONS(SPYRE_ENUMERATOR) };

@@ -128,6 +128,8 @@ SPYRE_INLINE float Combine(float a, float b) {
       return Larger(a, b);
     case ReduceFn::kMin:
       return Smaller(a, b);
+    case ReduceFn::kProd:
+      return a * b;
   }
   return a;
 }

@@ -220,6 +220,7 @@ void AddReductions(Table& table) {
             "the sum times `scaling_factor`, or over the number of elements"));
   table.push_back(Reduction("amax", ReduceFn::kMax, "max", "maxnonstick", "maximum"));
   table.push_back(Reduction("amin", ReduceFn::kMin, "min", "minnonstick", "minimum"));
+  table.push_back(Reduction("prod", ReduceFn::kProd, "prod", "prodnonstick", "mul"));
   table.push_back(
       InBundlesOnly(Reduction("absmax", ReduceFn::kAbsMax, "absmax", "absmaxnonstick", "")));
   OpEntry moments = InBundlesOnly(Entry("exx2", Kind::kReduction, 1, 1));

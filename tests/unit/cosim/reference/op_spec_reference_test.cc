@@ -152,6 +152,7 @@ TEST(OpSpecReference, ReductionsFoldWhatTheOutputLacks) {
   EXPECT_EQ(Source(Op("max", "c0=2 c1=4", in + out), x).At(1, 1, 0), 1);
   EXPECT_EQ(Source(Op("min", "c0=2 c1=4", in + out), x).At(1, 1, 0), -2);
   EXPECT_EQ(Source(Op("absmax", "c0=2 c1=4", in + out), x).At(1, 0, 0), 3);
+  EXPECT_EQ(Source(Op("prod", "c0=2 c1=3", in + out), x).At(1, 1, 0), 0);
   EXPECT_EQ(Source(Op("mean", "c0=2 c1=4", in + out, ", op_info={'scaling_factor': 0.25}"), x)
                 .At(1, 0, 0),
             -1.5);

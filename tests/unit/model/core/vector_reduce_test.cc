@@ -28,6 +28,7 @@ TEST(VectorReduce, ReductionsStartAtTheirIdentityAndPropagateNan) {
   EXPECT_EQ(ReduceIdentity(ReduceFn::kMin), kInf);
   EXPECT_EQ(ReduceIdentity(ReduceFn::kSumOfSquares), 0.0F);
   EXPECT_EQ(ReduceIdentity(ReduceFn::kAbsMax), 0.0F);
+  EXPECT_EQ(ReduceIdentity(ReduceFn::kProd), 1.0F);
   for (const ReduceFn fn : kReduce) {
     EXPECT_EQ(CombineFp32(fn, ReduceIdentity(fn), 3.25F), 3.25F);
     EXPECT_TRUE(std::isnan(CombineFp32(fn, kNan, 1)));
@@ -36,6 +37,7 @@ TEST(VectorReduce, ReductionsStartAtTheirIdentityAndPropagateNan) {
   EXPECT_EQ(CombineFp32(ReduceFn::kSum, 2, 3), 5.0F);
   EXPECT_EQ(CombineFp32(ReduceFn::kMax, 2, 3), 3.0F);
   EXPECT_EQ(CombineFp32(ReduceFn::kMin, 2, 3), 2.0F);
+  EXPECT_EQ(CombineFp32(ReduceFn::kProd, 2, 3), 6.0F);
 }
 
 TEST(VectorReduce, LanesAreReducedInIncreasingOrderUpToTheCount) {
