@@ -2,7 +2,6 @@
 #include "cosim/reference/bundle_lines.h"
 
 #include <algorithm>
-#include <iterator>
 #include <map>
 #include <mutex>
 
@@ -10,6 +9,7 @@
 #include "cosim/reference/device_elements.h"
 #include "cosim/reference/reference_functions.h"
 #include "cosim/tensors/reference_numbers.h"
+#include "model/contract/op_table.h"
 
 namespace spyre::cosim {
 namespace {
@@ -20,24 +20,15 @@ using compiler::OpFuncValue;
 
 constexpr int kLineCodes = 1 << 16;
 
-// As UnaryFn and BinaryFn; null where a function is not an operation on single elements.
-constexpr const char* kUnaryNames[] = {"copy",    "neg",      "abs",  "relu",  "exp",        "gelu",
-                                       "sigmoid", "tanh",     "sqrt", "rsqrt", "reciprocal", "log",
-                                       "silu",    "softplus", "mish", "relu6", "floor"};
-constexpr const char* kBinaryNames[] = {"add",     "sub",          "mul",    "div",      "max",
-                                        "min",     "revsub",       "revdiv", "equal",    "notequal",
-                                        "greater", "greaterequal", "less",   "lessequal"};
-
-template <size_t kCount>
-const char* NameOf(const char* const (&names)[kCount], uint8_t fn, const OpFunc& op) {
-  if (fn < kCount) return names[fn];
+std::string_view NameOf(FnSet set, uint8_t fn, const OpFunc& op) {
+  if (fn < FnNames(set).size()) return FnNames(set)[fn];
   throw BadInput("operation '{}' uses function {}, for which there is no reference", op.name, fn);
 }
 
 // Results of a unary function for every SEN169 code; made once for each function.
-const std::vector<uint16_t>& SenResults(const std::string& name) {
+const std::vector<uint16_t>& SenResults(std::string_view name) {
   static std::mutex mutex;
-  static std::map<std::string, std::vector<uint16_t>> tables;
+  static std::map<std::string_view, std::vector<uint16_t>> tables;
   const std::lock_guard<std::mutex> lock(mutex);
   std::vector<uint16_t>& table = tables[name];
   if (table.empty()) {
@@ -58,7 +49,7 @@ void Copy(const Line& a, Line& result) {
     result.bits[i] = DeviceBits(result.format, DeviceValue(a.format, a.bits[i]));
 }
 
-void Unary(const std::string& name, const Line& a, Line& result) {
+void Unary(std::string_view name, const Line& a, Line& result) {
   if (name == "copy") return Copy(a, result);
   const UnaryFunction function = FindUnary(name);
   if (a.format == DataFormat::kSen169Fp16 && result.format == a.format) {
@@ -70,12 +61,14 @@ void Unary(const std::string& name, const Line& a, Line& result) {
       result.bits[i] = DeviceBits(result.format, static_cast<double>(function(x)));
     }
   }
-  for (size_t i = 0; i < result.ideal.size(); ++i)
-    result.ideal[i] = static_cast<double>(function(a.ideal[i]));
+  if (result.ideal.empty()) return;
+  const RealFunction<double> real = FindRealFunction<double>(name);
+  for (size_t i = 0; i < result.ideal.size(); ++i) result.ideal[i] = real(a.ideal[i]);
 }
 
-void Binary(const std::string& name, const Line& a, const Line& b, Line& result) {
+void Binary(std::string_view name, const Line& a, const Line& b, Line& result) {
   const BinaryFunction function = FindBinary(name);
+  if (function == nullptr) throw BadInput("there is no reference for the function '{}'", name);
   for (size_t i = 0; i < result.bits.size(); ++i) {
     const double x = DeviceValue(a.format, a.bits[i]);
     const double y = DeviceValue(b.format, b.bits[i]);
@@ -156,12 +149,12 @@ const Line& LineSteps::Run(const std::vector<Line>& inputs) {
       // A factor or a summand that is not there changes nothing.
       Copy(ValueOf(absent(step.a) ? step.b : step.a, inputs), result);
     } else if (step.op == Op::kVunary) {
-      Unary(NameOf(kUnaryNames, fn, op_), ValueOf(step.a, inputs), result);
+      Unary(NameOf(FnSet::kUnary, fn, op_), ValueOf(step.a, inputs), result);
     } else if (fn == static_cast<uint8_t>(BinaryFn::kSelect)) {
       Select(ValueOf(step.a, inputs), ValueOf(step.b, inputs), ValueOf(step.otherwise, inputs),
              result);
     } else {
-      Binary(NameOf(kBinaryNames, fn, op_), ValueOf(step.a, inputs), ValueOf(step.b, inputs),
+      Binary(NameOf(FnSet::kBinary, fn, op_), ValueOf(step.a, inputs), ValueOf(step.b, inputs),
              result);
     }
   }

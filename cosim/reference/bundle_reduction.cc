@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reductions.
 #include <algorithm>
-#include <cmath>
-#include <limits>
 #include <optional>
 
 #include "base/error.h"
@@ -10,6 +8,8 @@
 #include "cosim/reference/bundle_execution.h"
 #include "cosim/reference/bundle_lines.h"
 #include "cosim/reference/device_elements.h"
+#include "cosim/reference/reference_functions.h"
+#include "model/contract/op_table.h"
 
 namespace spyre::cosim {
 namespace {
@@ -22,36 +22,13 @@ constexpr int64_t kReductionChunk = 64;
 
 // Real: float for the exact result, double for the one without rounding.
 template <class Real>
-Real Identity(ReduceFn fn) {
-  const Real infinity = std::numeric_limits<Real>::infinity();
-  if (fn == ReduceFn::kMax) return -infinity;
-  return fn == ReduceFn::kMin ? infinity : 0;
-}
-
-template <class Real>
-Real Larger(Real a, Real b) {
-  if (std::isnan(a) || std::isnan(b)) return std::numeric_limits<Real>::quiet_NaN();
-  return a < b ? b : a;
-}
-
-// What one element contributes.
-template <class Real>
-Real Term(ReduceFn fn, Real x) {
-  if (fn == ReduceFn::kSumOfSquares) return x * x;
-  return fn == ReduceFn::kAbsMax ? std::fabs(x) : x;
-}
-
-template <class Real>
-Real Combine(ReduceFn fn, Real a, Real b) {
-  switch (fn) {
-    case ReduceFn::kMax:
-    case ReduceFn::kAbsMax:
-      return Larger(a, b);
-    case ReduceFn::kMin:
-      return -Larger(-a, -b);
-    default:
-      return a + b;
-  }
+const FoldFunction<Real>& FoldOf(ReduceFn fn) {
+  static const auto folds = [] {
+    std::vector<const FoldFunction<Real>*> all;
+    for (const std::string_view name : FnNames(FnSet::kReduce)) all.push_back(FindFold<Real>(name));
+    return all;
+  }();
+  return *folds.at(static_cast<size_t>(fn));
 }
 
 class ReductionRunner {
@@ -154,20 +131,21 @@ class ReductionRunner {
   template <class Real, class Value>
   Real Total(ReduceFn fn, const std::vector<int>& chain,
              const std::vector<std::vector<bool>>& present, const Value& value) const {
-    Real total = Identity<Real>(fn);
+    const FoldFunction<Real>& fold = FoldOf<Real>(fn);
+    Real total = fold.start;
     const auto terms = static_cast<int64_t>(terms_.size());
     for (size_t c = 0; c < chain.size(); ++c) {
-      Real sum = Identity<Real>(fn);
+      Real sum = fold.start;
       for (int64_t run = 0; run < terms; run += run_) {
         for (int64_t at = run; at < run + run_; at += chunk_) {
-          Real chunk = Identity<Real>(fn);
+          Real chunk = fold.start;
           for (int64_t term = at; term < std::min(run + run_, at + chunk_); ++term) {
-            if (present[c][term]) chunk = Combine(fn, chunk, Term(fn, value(chain[c], term)));
+            if (present[c][term]) chunk = fold.combine(chunk, fold.element(value(chain[c], term)));
           }
-          sum = Combine(fn, sum, chunk);
+          sum = fold.combine(sum, chunk);
         }
       }
-      total = c == 0 ? sum : Combine(fn, total, sum);
+      total = c == 0 ? sum : fold.combine(total, sum);
     }
     return total;
   }

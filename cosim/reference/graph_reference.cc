@@ -4,11 +4,11 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
-#include <limits>
 #include <set>
 
 #include "base/error.h"
 #include "base/parallel.h"
+#include "cosim/reference/reference_functions.h"
 #include "cosim/tensors/reference_numbers.h"
 
 namespace spyre::cosim {
@@ -16,10 +16,9 @@ namespace {
 
 using compiler::NamedGraph;
 using compiler::NamedOp;
-using compiler::NamedOperation;
 using compiler::NamedTensor;
+using compiler::OpEntry;
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr int64_t kOutputGrain = 1024;  // output elements that one thread takes at a time
 
 // A tensor with the dimensions that walk it.
@@ -154,15 +153,16 @@ class Evaluator {
 
   // fold(all elements along `reduced`), for each output element.
   DoubleTensor Fold(const Operand& operand, const std::vector<int>& dims,
-                    const std::vector<int>& reduced, double start,
-                    double (*fold)(double, double)) const {
+                    const std::vector<int>& reduced, std::string_view name) const {
+    const FoldFunction<double>& fold = *FindFold<double>(name);
     DoubleTensor result(static_cast<size_t>(Elements(dims)));
     ParallelFor(Elements(dims), kOutputGrain, [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i) {
         const int64_t at = Offsets({operand}, dims, i)[0];
-        double value = start;
+        double value = fold.start;
         for (int64_t k = 0; k < Elements(reduced); ++k)
-          value = fold(value, operand.data[at + Offsets({operand}, reduced, k)[0]]);
+          value = fold.combine(value,
+                               fold.element(operand.data[at + Offsets({operand}, reduced, k)[0]]));
         result[static_cast<size_t>(i)] = Rounded(value);
       }
     });
@@ -177,25 +177,20 @@ class Evaluator {
     return left;
   }
 
-  static double Add(double a, double b) { return a + b; }
-  // What is not a number stays so, on either side.
-  static double Max(double a, double b) { return std::isnan(b) ? b : std::max(a, b); }
-  static double Min(double a, double b) { return std::isnan(b) ? b : std::min(a, b); }
-
   DoubleTensor Mean(const Operand& x, const std::vector<int>& dims,
                     const std::vector<int>& reduced) const {
-    DoubleTensor mean = Fold(x, dims, reduced, 0, Add);
+    DoubleTensor mean = Fold(x, dims, reduced, "sum");
     for (double& value : mean) value = Rounded(value / static_cast<double>(Elements(reduced)));
     return mean;
   }
 
   DoubleTensor Softmax(const Operand& x, const std::vector<int>& reduced) const {
     const std::vector<int> rows = Without(x.dims, reduced);
-    const DoubleTensor max = Fold(x, rows, reduced, -kInfinity, Max);
+    const DoubleTensor max = Fold(x, rows, reduced, "max");
     const DoubleTensor exp =
         Pointwise({x, {max.data(), rows}}, x.dims,
                   [](const std::vector<double>& in) { return std::exp(in[0] - in[1]); });
-    const DoubleTensor sum = Fold({exp.data(), x.dims}, rows, reduced, 0, Add);
+    const DoubleTensor sum = Fold({exp.data(), x.dims}, rows, reduced, "sum");
     return Pointwise({{exp.data(), x.dims}, {sum.data(), rows}}, x.dims,
                      [](const std::vector<double>& in) { return in[0] / in[1]; });
   }
@@ -258,17 +253,8 @@ class Evaluator {
 
   DoubleTensor Reduce(const NamedOp& op) const {
     const Operand x = In(op, 0);
-    if (op.op == "sum") return Fold(x, OutputDims(op), op.reduced, 0, Add);
     if (op.op == "mean") return Mean(x, OutputDims(op), op.reduced);
-    if (op.op == "amax") return Fold(x, OutputDims(op), op.reduced, -kInfinity, Max);
-    return Fold(x, OutputDims(op), op.reduced, kInfinity, Min);
-  }
-
-  static double Silu(double x) { return x / (1 + std::exp(-x)); }
-
-  static double Gelu(double x) {
-    constexpr double kHalf = 0.5;
-    return kHalf * x * (1 + std::erf(x / std::sqrt(2.0)));
+    return Fold(x, OutputDims(op), op.reduced, op.op);
   }
 
   static double Clip(const NamedOp& op, double x) {
@@ -277,47 +263,24 @@ class Evaluator {
 
   static Combine Function(const NamedOp& op) {
     using In = const std::vector<double>&;
-    static const std::map<std::string, Combine> functions = {
-        {"abs", [](In in) { return std::fabs(in[0]); }},
-        {"copy", [](In in) { return in[0]; }},
-        {"convert", [](In in) { return in[0]; }},
-        {"restickify", [](In in) { return in[0]; }},
-        {"exp", [](In in) { return std::exp(in[0]); }},
-        {"gelu", [](In in) { return Gelu(in[0]); }},
-        {"log", [](In in) { return std::log(in[0]); }},
-        {"neg", [](In in) { return -in[0]; }},
-        {"reciprocal", [](In in) { return 1 / in[0]; }},
-        {"relu", [](In in) { return std::max(in[0], 0.0); }},
-        {"rsqrt", [](In in) { return 1 / std::sqrt(in[0]); }},
-        {"sigmoid", [](In in) { return 1 / (1 + std::exp(-in[0])); }},
-        {"sqrt", [](In in) { return std::sqrt(in[0]); }},
-        {"tanh", [](In in) { return std::tanh(in[0]); }},
-        {"silu", [](In in) { return Silu(in[0]); }},
-        {"swiglu", [](In in) { return Silu(in[0]) * in[1]; }},
-        {"add", [](In in) { return in[0] + in[1]; }},
-        {"sub", [](In in) { return in[0] - in[1]; }},
-        {"mul", [](In in) { return in[0] * in[1]; }},
-        {"div", [](In in) { return in[0] / in[1]; }},
-        {"maximum", [](In in) { return Max(in[0], in[1]); }},
-        {"minimum", [](In in) { return Min(in[0], in[1]); }},
-        {"equal", [](In in) { return in[0] == in[1] ? 1.0 : 0.0; }},
-        {"notequal", [](In in) { return in[0] != in[1] ? 1.0 : 0.0; }},
-        {"greaterequal", [](In in) { return in[0] >= in[1] ? 1.0 : 0.0; }},
-        {"lesserequal", [](In in) { return in[0] <= in[1] ? 1.0 : 0.0; }},
-        {"where", [](In in) { return in[0] != 0 ? in[1] : in[2]; }},
-    };
+    if (op.op == "convert" || op.op == "restickify") return [](In in) { return in[0]; };
+    if (op.op == "where") return [](In in) { return in[0] != 0 ? in[1] : in[2]; };
+    if (op.op == "swiglu")
+      return [silu = FindRealFunction<double>("silu")](In in) { return silu(in[0]) * in[1]; };
     if (op.op == "clip") return [op](In in) { return Clip(op, in[0]); };
-    const auto found = functions.find(op.op);
-    if (found == functions.end()) throw BadInput("'{}' has no float64 definition", op.op);
-    return found->second;
+    if (const auto function = FindRealFunction<double>(op.op))
+      return [function](In in) { return function(in[0]); };
+    if (const BinaryFunction function = FindBinary(op.op))
+      return [function](In in) { return function(in[0], in[1]); };
+    throw BadInput("'{}' has no float64 definition", op.op);
   }
 
   DoubleTensor Evaluate(const NamedOp& op) const {
-    const NamedOperation& operation = *compiler::FindNamedOperation(op.op);
-    if (operation.kind == NamedOperation::Kind::kMatmul)
+    const OpEntry& operation = *compiler::FindNamedOperation(op.op);
+    if (operation.kind == OpEntry::Kind::kMatmul)
       return Contract({In(op, 0), In(op, 1)}, OutputDims(op), op.reduced[0]);
-    if (operation.kind == NamedOperation::Kind::kReduction) return Reduce(op);
-    if (operation.kind == NamedOperation::Kind::kView) return Slice(op);
+    if (operation.kind == OpEntry::Kind::kReduction) return Reduce(op);
+    if (operation.kind == OpEntry::Kind::kView) return Slice(op);
     if (op.op == "softmax") return Reordered(Softmax(In(op, 0), op.reduced), op);
     if (op.op == "layernorm" || op.op == "rmsnorm")
       return Reordered(Norm(op, op.op == "layernorm"), op);

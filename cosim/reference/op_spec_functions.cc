@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cosim/reference/op_spec_functions.h"
 
-#include <algorithm>
 #include <cmath>
-#include <limits>
 #include <map>
-#include <utility>
+
+#include "runtime/compiler/ops/op_entries.h"
 
 namespace spyre::cosim {
 namespace {
@@ -14,33 +13,24 @@ using Values = const std::vector<double>&;
 using Round = const RoundFunction&;
 using Kind = OpMeaning::Kind;
 
-constexpr double kInfinite = std::numeric_limits<double>::infinity();
-constexpr double kTwo = 2;
-constexpr double kSix = 6;
+double Within(double x, double low, double high) {
+  return FindBinary("minimum")(FindBinary("maximum")(x, low), high);
+}
 
-double Larger(double a, double b) { return std::isnan(a) || std::isnan(b) ? NAN : std::max(a, b); }
-double Smaller(double a, double b) { return -Larger(-a, -b); }
-double Sum(double total, double x) { return total + x; }
-double LargerMagnitude(double total, double x) { return Larger(total, std::fabs(x)); }
-double Sigmoid(double x) { return 1 / (1 + std::exp(-x)); }
-// log(1 + exp(x)), which does not overflow for large x.
-double Softplus(double x) { return std::max(x, 0.0) + std::log1p(std::exp(-std::fabs(x))); }
-
-OpMeaning One(double (*function)(double)) {
+OpMeaning One(RealFunction<double> function) {
   OpMeaning meaning;
   meaning.elements = [function](Values in, Values, Round) { return function(in[0]); };
   return meaning;
 }
-OpMeaning Two(double (*function)(double, double)) {
+OpMeaning Two(BinaryFunction function) {
   OpMeaning meaning;
   meaning.least_inputs = meaning.most_inputs = 2;
   meaning.elements = [function](Values in, Values, Round) { return function(in[0], in[1]); };
   return meaning;
 }
-OpMeaning Total(double start, double (*fold)(double, double)) {
+OpMeaning Total(const FoldFunction<double>* fold) {
   OpMeaning meaning;
   meaning.kind = Kind::kReduction;
-  meaning.start = start;
   meaning.fold = fold;
   meaning.elements = [](Values in, Values, Round) { return in[0]; };
   return meaning;
@@ -48,37 +38,21 @@ OpMeaning Total(double start, double (*fold)(double, double)) {
 
 using Table = std::map<std::string, OpMeaning>;
 
+// Those that are a single function or reduction.
 void AddFunctions(Table& table) {
-  for (const char* copy : {"identity", "ReStickifyOpHBM"})
-    table[copy] = One([](double x) { return x; });
-  table["abs"] = One([](double x) { return std::fabs(x); });
-  table["exp"] = One([](double x) { return std::exp(x); });
-  table["floor"] = One([](double x) { return std::floor(x); });
-  table["gelufwd"] = One([](double x) { return x * std::erfc(-x / std::sqrt(kTwo)) / kTwo; });
-  table["log"] = One([](double x) { return std::log(x); });
-  table["mish"] = One([](double x) { return x * std::tanh(Softplus(x)); });
-  table["neg"] = One([](double x) { return -x; });
-  table["reciprocal"] = One([](double x) { return 1 / x; });
-  table["relufwd"] = One([](double x) { return Larger(x, 0); });
-  table["relu6fwd"] = One([](double x) { return Smaller(Larger(x, 0), kSix); });
-  table["rsqrt"] = One([](double x) { return 1 / std::sqrt(x); });
-  table["sigmoid"] = One(Sigmoid);
-  table["silu"] = One([](double x) { return x * Sigmoid(x); });
-  table["sqrt"] = One([](double x) { return std::sqrt(x); });
-  table["tanh"] = One([](double x) { return std::tanh(x); });
-  for (const char* sum : {"add", "biasadd"}) table[sum] = Two(Sum);
-  table["sub"] = Two([](double a, double b) { return a - b; });
-  table["revsub"] = Two([](double a, double b) { return b - a; });
-  table["mul"] = Two([](double a, double b) { return a * b; });
-  table["realdiv"] = Two([](double a, double b) { return a / b; });
-  table["maximum"] = Two(Larger);
-  table["minimum"] = Two(Smaller);
-  table["equal"] = Two([](double a, double b) { return a == b ? 1.0 : 0.0; });
-  table["notequal"] = Two([](double a, double b) { return a != b ? 1.0 : 0.0; });
-  table["greaterthan"] = Two([](double a, double b) { return a > b ? 1.0 : 0.0; });
-  table["greaterequal"] = Two([](double a, double b) { return a >= b ? 1.0 : 0.0; });
-  table["lesserthan"] = Two([](double a, double b) { return a < b ? 1.0 : 0.0; });
-  table["lesserequal"] = Two([](double a, double b) { return a <= b ? 1.0 : 0.0; });
+  for (const compiler::OpEntry& entry : compiler::OpEntries()) {
+    for (const compiler::OpFunc& func : entry.op_funcs) {
+      const std::string name(func.name);
+      if (const auto function = FindRealFunction<double>(entry.name)) {
+        table[name] = One(function);
+      } else if (const BinaryFunction binary = FindBinary(entry.name)) {
+        table[name] = Two(binary);
+      } else if (const FoldFunction<double>* fold = FindFold<double>(entry.name)) {
+        table[name] = Total(fold);
+      }
+    }
+  }
+  table["ReStickifyOpHBM"] = table["identity"];
 }
 
 void AddWithConstants(Table& table) {
@@ -100,14 +74,14 @@ void AddWithConstants(Table& table) {
 
   OpMeaning clip;
   clip.constants = {{"clipMin"}, {"clipMax"}};
-  clip.elements = [](Values in, Values c, Round) { return Smaller(Larger(in[0], c[0]), c[1]); };
+  clip.elements = [](Values in, Values c, Round) { return Within(in[0], c[0], c[1]); };
   table["clip"] = clip;
 
   OpMeaning softplus;
   softplus.constants = {{"softplusBeta", 1, false}, {"softplusThresh", 20, false}};
   softplus.elements = [](Values in, Values c, Round round) {
     const double x = round(in[0] * c[0]);
-    return x > c[1] ? in[0] : round(Softplus(x)) / c[0];
+    return x > c[1] ? in[0] : round(FindRealFunction<double>("softplus")(x)) / c[0];
   };
   table["softplus"] = softplus;
 
@@ -121,19 +95,15 @@ void AddWithConstants(Table& table) {
 }
 
 void AddReductions(Table& table) {
-  for (const std::string suffix : {"", "nonstick"}) {
-    table["sum" + suffix] = Total(0, Sum);
-    table["max" + suffix] = Total(-kInfinite, Larger);
-    table["min" + suffix] = Total(kInfinite, Smaller);
-    table["absmax" + suffix] = Total(0, LargerMagnitude);
-    OpMeaning& mean = table["mean" + suffix] = Total(0, Sum);
+  for (const char* name : {"mean", "meannonstick"}) {
+    OpMeaning& mean = table[name] = Total(FindFold<double>("sum"));
     mean.constants = {{"scaling_factor"}};
     mean.elements = [](Values in, Values c, Round) { return in[0] * c[0]; };
   }
-  OpMeaning quantiser = Total(0, LargerMagnitude);
+  OpMeaning quantiser = Total(FindFold<double>("absmax"));
   quantiser.constants = {{"clipMin"}, {"clipMax"}, {"mulConst"}};
   quantiser.elements = [](Values in, Values c, Round round) {
-    return Smaller(Larger(round(round(in[0]) * c[2]), c[0]), c[1]);
+    return Within(round(round(in[0]) * c[2]), c[0], c[1]);
   };
   table["quantscalepertokenfp8"] = quantiser;
 

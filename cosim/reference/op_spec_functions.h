@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// What each OpFunc means in real numbers, by name: written from the public definitions
-// (docs/facts.md), and on purpose not from the table that code generation and the reference of
-// bundles read, so that one checks the other. Pure functions, any thread.
+// What each OpFunc means in real numbers, by name: a function or reduction of
+// reference_functions.h, or what is written here from the public definitions (docs/facts.md); on
+// purpose not from the steps that code generation and the reference of bundles read, so that one
+// checks the other. Pure functions, any thread.
 #pragma once
 
 #include <cstdint>
 #include <functional>
 #include <string>
 #include <vector>
+
+#include "cosim/reference/reference_functions.h"
 
 namespace spyre::cosim {
 
@@ -18,7 +21,7 @@ struct OpMeaning {
   enum class Kind : uint8_t {
     kElements,    // elements(inputs) for each output element
     kPairs,       // the same; the first input is the two lanes that exx2 left
-    kReduction,   // fold(start, ...) over what the output lacks, then elements(total)
+    kReduction,   // fold over what the output lacks, then elements(total)
     kTwoTotals,   // exx2: totals of x and of x * x, to lanes 0 and 1, each through elements(total)
     kProduct,     // sums of products over what the output lacks
     kConversion,  // elements(input); the narrow side takes turns between two sticks of the wide
@@ -35,8 +38,7 @@ struct OpMeaning {
   size_t least_inputs = 1, most_inputs = 1;
   std::vector<Constant> constants;
   Elements elements;
-  double start = 0;
-  double (*fold)(double total, double x) = nullptr;
+  const FoldFunction<double>* fold = nullptr;
   int turn = 1;  // kConversion: elements of one wide stick before the other's turn
 };
 

@@ -178,10 +178,10 @@ class OpSpecReference::Execution {
     std::vector<double> results(at.back().size()), squares(two ? results.size() : 0);
     ParallelFor(static_cast<int64_t>(results.size()), 1, [&](int64_t begin, int64_t end) {
       for (auto i = static_cast<size_t>(begin); i < static_cast<size_t>(end); ++i) {
-        double total = meaning_.start, square = 0;
+        double total = two ? 0 : meaning_.fold->start, square = 0;
         for (const int64_t term : terms) {
           const double x = Read(operands_[0], at[0][i] + term);
-          total = two ? total + x : meaning_.fold(total, x);
+          total = two ? total + x : meaning_.fold->combine(total, meaning_.fold->element(x));
           square += x * x;
         }
         results[i] = round_(meaning_.elements({total}, constants_, round_));

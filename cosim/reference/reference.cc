@@ -79,35 +79,24 @@ struct Line {
   float operator[](int64_t i) const { return DeviceValues()[first[i * stride]]; }
 };
 
-enum class Combine { kSum, kMax, kMin };
-
-float Identity(Combine combine) {
-  if (combine == Combine::kSum) return 0;
-  const float infinity = std::numeric_limits<float>::infinity();
-  return combine == Combine::kMax ? -infinity : infinity;
-}
-float Apply(Combine combine, float a, float b) {
-  if (combine == Combine::kSum) return a + b;
-  if (std::isnan(a) || std::isnan(b)) return std::numeric_limits<float>::quiet_NaN();
-  return combine == Combine::kMax ? std::max(a, b) : std::min(a, b);
-}
+using Fold = FoldFunction<float>;
 
 // The documented order; `Values` gives the i-th float.
 template <class Values>
-float Reduce(Combine combine, const Values& values, int64_t count,
+float Reduce(const Fold& fold, const Values& values, int64_t count,
              const std::vector<int64_t>& slice_ends) {
-  if (slice_ends.empty()) return Reduce(combine, values, count, {count});
-  float total = Identity(combine);
+  if (slice_ends.empty()) return Reduce(fold, values, count, {count});
+  float total = fold.start;
   int64_t slice_at = 0;
   for (const int64_t slice_end : slice_ends) {
-    float sum = Identity(combine);
+    float sum = fold.start;
     for (int64_t at = slice_at; at < slice_end; at += kChunk) {
-      float chunk = Identity(combine);
+      float chunk = fold.start;
       for (int64_t i = at; i < std::min(slice_end, at + kChunk); ++i)
-        chunk = Apply(combine, chunk, values[i]);
-      sum = Apply(combine, sum, chunk);
+        chunk = fold.combine(chunk, fold.element(values[i]));
+      sum = fold.combine(sum, chunk);
     }
-    total = slice_at == 0 ? sum : Apply(combine, total, sum);
+    total = slice_at == 0 ? sum : fold.combine(total, sum);
     slice_at = slice_end;
   }
   return total;
@@ -115,48 +104,80 @@ float Reduce(Combine combine, const Values& values, int64_t count,
 
 // Partial results of tiles, each rounded, and so is each of their sums. `sum`: fp32 of one tile.
 template <class Sum>
-float FoldTiles(const std::vector<ReducedTile>& tiles, Combine combine, const Sum& sum) {
+float FoldTiles(const std::vector<ReducedTile>& tiles, const Fold& fold, const Sum& sum) {
   float total = 0;
   for (const ReducedTile& tile : tiles) {
     const float partial = sum(tile);
     if (tiles.size() == 1) return partial;
-    total = tile.begin == 0 ? Rounded(partial) : Rounded(Apply(combine, total, Rounded(partial)));
+    total = tile.begin == 0 ? Rounded(partial) : Rounded(fold.combine(total, Rounded(partial)));
   }
   return total;
 }
 
+// Of a product of fp32 factors, whose relative errors add up. Where a partial product leaves the
+// range of its format, any result is explained by its rounding.
+double RoundingOfProduct(const Line& line, const std::vector<ReducedTile>& tiles) {
+  constexpr double kNoLimit = std::numeric_limits<double>::infinity();
+  constexpr double kFp32HalfStep = 1.0 / (1 << 24);
+  constexpr double kLeastSen = 1.0 / (1 << 30);
+  constexpr double kMostSen = 1U << 31;
+  const auto leaves = [](double partial, double least, double most) {
+    return partial != 0 && !(std::fabs(partial) >= least && std::fabs(partial) <= most);
+  };
+  double product = 1;
+  int64_t i = 0;
+  for (const ReducedTile& tile : tiles) {
+    double tile_product = 1, chunk = 1;
+    for (const int64_t end = tile.begin + tile.slice_ends.back(); i < end; ++i) {
+      tile_product *= line[i];
+      chunk = (i - tile.begin) % kChunk == 0 ? line[i] : chunk * line[i];
+      for (const double partial : {tile_product, chunk})
+        if (leaves(partial, std::numeric_limits<float>::min(), std::numeric_limits<float>::max()))
+          return kNoLimit;
+    }
+    product *= tile_product;
+    if (tiles.size() == 1) continue;
+    for (const double partial : {tile_product, product})
+      if (leaves(partial, kLeastSen, kMostSen)) return kNoLimit;
+  }
+  // Each tile's product is rounded, and so is what it makes with those before.
+  const double tile_roundings = tiles.size() == 1 ? 0 : 2 * static_cast<double>(tiles.size());
+  return (1 + tile_roundings) * OneRounding(product) +
+         std::fabs(product) * static_cast<double>(line.count + 2) * kFp32HalfStep;
+}
+
 class ReductionReference : public Reference {
  public:
-  ReductionReference(const ReferenceProblem& problem, Combine combine, bool mean)
+  ReductionReference(const ReferenceProblem& problem, std::string_view fold, bool mean)
       : p_(problem),
         tiles_(ReducedTiles(problem, problem.reduce_rows ? problem.rows : problem.cols)),
-        combine_(combine),
+        fold_(*FindFold<float>(fold)),
+        ideal_(*FindFold<double>(fold)),
         mean_(mean) {}
   int64_t elements() const override { return p_.batch * (p_.reduce_rows ? p_.cols : p_.rows); }
   int64_t ideal_cost() const override { return p_.reduce_rows ? p_.rows : p_.cols; }
   void Compute(int64_t begin, int64_t end, uint16_t* results) const override {
     for (int64_t i = begin; i < end; ++i) {
       const Line line = LineOf(i);
-      const float value = FoldTiles(tiles_, combine_, [&](const ReducedTile& tile) {
+      const float value = FoldTiles(tiles_, fold_, [&](const ReducedTile& tile) {
         const Line part{line.first + tile.begin * line.stride, tile.slice_ends.back(), line.stride};
-        return Reduce(combine_, part, part.count, tile.slice_ends);
+        return Reduce(fold_, part, part.count, tile.slice_ends);
       });
       results[i - begin] = Result(mean_ ? value / static_cast<float>(line.count) : value);
     }
   }
   double Ideal(int64_t element) const override {
     const Line line = LineOf(element);
-    double value = Identity(combine_);
-    for (int64_t i = 0; i < line.count; ++i) {
-      value = combine_ == Combine::kSum
-                  ? value + line[i]
-                  : static_cast<double>(Apply(combine_, static_cast<float>(value), line[i]));
-    }
+    double value = ideal_.start;
+    for (int64_t i = 0; i < line.count; ++i)
+      value = ideal_.combine(value, ideal_.element(double{line[i]}));
     return mean_ ? value / static_cast<double>(line.count) : value;
   }
   double Rounding(int64_t element) const override {
-    if (combine_ != Combine::kSum) return OneRounding(Ideal(element));
+    using Errors = FoldFunction<double>::Errors;
+    if (ideal_.errors == Errors::kNone) return OneRounding(Ideal(element));
     const Line line = LineOf(element);
+    if (ideal_.errors == Errors::kOfProducts) return RoundingOfProduct(line, tiles_);
     SumRounding sum(tiles_);
     for (int64_t i = 0; i < line.count; ++i) sum.Add(line[i]);
     if (!mean_) return sum.Take();
@@ -170,7 +191,8 @@ class ReductionReference : public Reference {
   }
   ReferenceProblem p_;
   std::vector<ReducedTile> tiles_;
-  Combine combine_;
+  const Fold& fold_;
+  const FoldFunction<double>& ideal_;
   bool mean_;
 };
 
@@ -189,9 +211,9 @@ class SoftmaxReference : public Reference {
     std::vector<float> exps(p_.cols);
     for (int64_t row = begin / p_.cols; row * p_.cols < end; ++row) {
       const Line line{p_.a + row * p_.cols, p_.cols, 1};
-      const float max = Rounded(Reduce(Combine::kMax, line, line.count, p_.slice_ends));
+      const float max = Rounded(Reduce(*FindFold<float>("max"), line, line.count, p_.slice_ends));
       for (int64_t i = 0; i < p_.cols; ++i) exps[i] = exp_[NearestSen(double{line[i] - max})];
-      const float sum = Rounded(Reduce(Combine::kSum, exps, p_.cols, p_.slice_ends));
+      const float sum = Rounded(Reduce(*FindFold<float>("sum"), exps, p_.cols, p_.slice_ends));
       const float scale = static_cast<float>(SenValue(NearestSen(1.0L / sum)));
       const int64_t from = std::max(begin, row * p_.cols);
       for (int64_t e = from; e < std::min(end, (row + 1) * p_.cols); ++e)
@@ -279,16 +301,14 @@ std::vector<ReducedTile> ReducedTiles(const ReferenceProblem& problem, int64_t s
 std::unique_ptr<Reference> MakeReference(const ReferenceProblem& problem) {
   if (problem.op == "matmul" || problem.op == "batchmatmul") return MakeMatmulReference(problem);
   if (problem.op == "softmax") return std::make_unique<SoftmaxReference>(problem);
-  if (problem.op == "sum" || problem.op == "mean")
-    return std::make_unique<ReductionReference>(problem, Combine::kSum, problem.op == "mean");
-  if (problem.op == "amax")
-    return std::make_unique<ReductionReference>(problem, Combine::kMax, false);
-  if (problem.op == "amin")
-    return std::make_unique<ReductionReference>(problem, Combine::kMin, false);
   if (const UnaryFunction unary = FindUnary(problem.op))
     return std::make_unique<UnaryReference>(problem, unary);
   if (const BinaryFunction binary = FindBinary(problem.op))
     return std::make_unique<BinaryReference>(problem, binary);
+  const bool mean = problem.op == "mean";
+  const std::string fold = mean ? "sum" : problem.op;
+  if (FindFold<float>(fold) != nullptr)
+    return std::make_unique<ReductionReference>(problem, fold, mean);
   throw BadInput("there is no reference for operation '{}': set workload.verify = \"none\"",
                  problem.op);
 }

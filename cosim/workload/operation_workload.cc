@@ -230,8 +230,7 @@ OperationPlan PlanOperation(const RunConfig& config) {
   if (settings.axis == "rows") {
     if (op->kind != OperationKind::kReduction) {
       throw BadInput(
-          "workload.axis = \"rows\" is for the reductions sum, amax, amin and mean; '{}' is {}",
-          op->name,
+          "workload.axis = \"rows\" is for reductions; '{}' is {}", op->name,
           op->kind == OperationKind::kSoftmax ? "along cols only" : "elementwise and has no axis");
     }
     if (settings.size.rows == 0) throw BadInput("workload.axis = \"rows\" needs workload.rows");

@@ -155,16 +155,12 @@ DataFormat OperandFormat(MatmulFn fn) {
   return DataFormat::kSen169Fp16;
 }
 
+#define SPYRE_NAME(id, name, ...) name,
 const std::vector<std::string_view>& FnNames(FnSet set) {
   static const std::vector<std::string_view> none;
-  static const std::vector<std::string_view> binary = {
-      "add",   "sub",      "mul",     "div",          "max",  "min",       "revsub", "revdiv",
-      "equal", "notequal", "greater", "greaterequal", "less", "lessequal", "select", "normscale"};
-  static const std::vector<std::string_view> unary = {
-      "copy",  "neg",        "abs", "relu", "exp",      "gelu", "sigmoid", "tanh", "sqrt",
-      "rsqrt", "reciprocal", "log", "silu", "softplus", "mish", "relu6",   "floor"};
-  static const std::vector<std::string_view> reduce = {"sum", "max", "min", "sumofsquares",
-                                                       "absmax"};
+  static const std::vector<std::string_view> binary = {SPYRE_BINARY_FUNCTIONS(SPYRE_NAME)};
+  static const std::vector<std::string_view> unary = {SPYRE_UNARY_FUNCTIONS(SPYRE_NAME)};
+  static const std::vector<std::string_view> reduce = {SPYRE_REDUCE_FUNCTIONS(SPYRE_NAME)};
   static const std::vector<std::string_view> format = {"sen169_fp16", "sen143_fp8", "sen152_fp8",
                                                        "senint8", "senint4"};
   static const std::vector<std::string_view> convert = {"dl16tofp32",  "fp32todl16",  "fp8todl16",
@@ -188,6 +184,7 @@ const std::vector<std::string_view>& FnNames(FnSet set) {
   }
   return none;
 }
+#undef SPYRE_NAME
 
 namespace {
 

@@ -25,6 +25,7 @@
 
 #include "model/contract/formats.h"
 #include "model/contract/memory_map.h"
+#include "model/contract/vector_functions.h"
 
 namespace spyre {
 
@@ -74,52 +75,12 @@ enum class Op : uint8_t {
 enum class MatmulFn : uint8_t { kSen169Fp16 = 0, kSen143Fp8, kSen152Fp8, kSenInt8, kSenInt4 };
 DataFormat OperandFormat(MatmulFn fn);
 
-// `fn` of kVbinary, kVunary, kVreduce and kVreduceRows: the function in the low five bits, flags
-// above. kVaccumulate takes a ReduceFn and no flag.
-enum class BinaryFn : uint8_t {
-  kAdd = 0,
-  kSub,
-  kMul,
-  kDiv,
-  kMax,
-  kMin,
-  kRevSub,  // b - a
-  kRevDiv,  // b / a
-  kEqual,   // comparisons: 1.0 or 0.0
-  kNotEqual,
-  kGreater,
-  kGreaterEqual,
-  kLess,
-  kLessEqual,
-  kSelect,    // b where a is not 0, elsewhere dst stays
-  kNormScale  // lane 0: 1 / sqrt(a[1] - a[0]^2 + b[0]); the other lanes: 0
-};
+// `fn` of kVbinary, kVunary, kVreduce and kVreduceRows: the function (vector_functions.h) in the
+// low five bits, flags above. kVaccumulate takes a ReduceFn and no flag.
 inline constexpr uint8_t kFnMask = 0x1F;
 inline constexpr uint8_t kFp32Sticks = 0x20;       // operands and results are fp32 sticks
 inline constexpr uint8_t kBroadcastALane0 = 0x40;  // lane 0 of each stick of a serves all lanes
 inline constexpr uint8_t kBroadcastLane0 = 0x80;   // the same for b; kVbinary only
-enum class UnaryFn : uint8_t {
-  kCopy = 0,
-  kNeg,
-  kAbs,
-  kRelu,
-  kExp,
-  kGelu,
-  kSigmoid,
-  kTanh,
-  kSqrt,
-  kRsqrt,
-  kReciprocal,
-  kLog,
-  kSilu,      // x * sigmoid(x)
-  kSoftplus,  // log(1 + exp(x))
-  kMish,      // x * tanh(softplus(x))
-  kRelu6,     // min(max(x, 0), 6)
-  kFloor
-};
-inline constexpr int kUnaryFnCount = static_cast<int>(UnaryFn::kFloor) + 1;  // the last one, and 1
-enum class ReduceFn : uint8_t { kSum = 0, kMax, kMin, kSumOfSquares, kAbsMax };
-
 // `fn` of kVround: flags only, kFp32Sticks among them.
 inline constexpr uint8_t kRoundLane0 = 1;  // one value to lane 0, the other lanes become 0
 inline constexpr uint8_t kRoundLane1 = 2;  // one value to lane 1, the other lanes stay

@@ -99,30 +99,14 @@ void NormScale(void* dst, const void* a, const void* b) {
 template <typename Body>
 SPYRE_INLINE void WithBinary(BinaryFn fn, Body body) {
   switch (fn) {
-#define SPYRE_CASE(name) \
-  case BinaryFn::name:   \
-    return body(std::integral_constant<BinaryFn, BinaryFn::name>{});
-    SPYRE_CASE(kAdd)
-    SPYRE_CASE(kSub)
-    SPYRE_CASE(kMul)
-    SPYRE_CASE(kDiv)
-    SPYRE_CASE(kMax)
-    SPYRE_CASE(kMin)
-    SPYRE_CASE(kRevSub)
-    SPYRE_CASE(kRevDiv)
-    SPYRE_CASE(kEqual)
-    SPYRE_CASE(kNotEqual)
-    SPYRE_CASE(kGreater)
-    SPYRE_CASE(kGreaterEqual)
-    SPYRE_CASE(kLess)
-    SPYRE_CASE(kLessEqual)
-    SPYRE_CASE(kSelect)
+#define SPYRE_CASE(id, ...) \
+  case BinaryFn::id:        \
+    return body(std::integral_constant<BinaryFn, BinaryFn::id>{});
+    SPYRE_BINARY_FUNCTIONS(SPYRE_CASE)
 #undef SPYRE_CASE
-    case BinaryFn::kNormScale:
-      break;
   }
   throw BadInput("binary function {} of the vector unit is unknown; the largest is {}",
-                 static_cast<int>(fn), static_cast<int>(BinaryFn::kNormScale));
+                 static_cast<int>(fn), kBinaryFnCount - 1);
 }
 
 // What a reduction makes of an element before it combines it.
@@ -144,6 +128,8 @@ SPYRE_INLINE float Combine(float a, float b) {
       return Larger(a, b);
     case ReduceFn::kMin:
       return Smaller(a, b);
+    case ReduceFn::kProd:
+      return a * b;
   }
   return a;
 }
@@ -152,19 +138,14 @@ SPYRE_INLINE float Combine(float a, float b) {
 template <typename Fn>
 SPYRE_INLINE auto WithReduce(ReduceFn reduce, Fn fn) {
   switch (reduce) {
-    case ReduceFn::kSum:
-      return fn(std::integral_constant<ReduceFn, ReduceFn::kSum>{});
-    case ReduceFn::kMax:
-      return fn(std::integral_constant<ReduceFn, ReduceFn::kMax>{});
-    case ReduceFn::kMin:
-      return fn(std::integral_constant<ReduceFn, ReduceFn::kMin>{});
-    case ReduceFn::kSumOfSquares:
-      return fn(std::integral_constant<ReduceFn, ReduceFn::kSumOfSquares>{});
-    case ReduceFn::kAbsMax:
-      return fn(std::integral_constant<ReduceFn, ReduceFn::kAbsMax>{});
+#define SPYRE_CASE(id, ...) \
+  case ReduceFn::id:        \
+    return fn(std::integral_constant<ReduceFn, ReduceFn::id>{});
+    SPYRE_REDUCE_FUNCTIONS(SPYRE_CASE)
+#undef SPYRE_CASE
   }
   throw BadInput("reduction {} of the vector unit is unknown; the largest is {}",
-                 static_cast<int>(reduce), static_cast<int>(ReduceFn::kAbsMax));
+                 static_cast<int>(reduce), kReduceFnCount - 1);
 }
 
 ReduceFn ReduceOf(uint8_t fn) { return static_cast<ReduceFn>(fn & kFnMask); }
@@ -194,9 +175,8 @@ void BinaryStick(uint8_t fn, void* dst, const void* a, const void* b) {
 }
 
 float ReduceIdentity(ReduceFn fn) {
-  constexpr float kInfinity = std::numeric_limits<float>::infinity();
   return WithReduce(fn, [&](auto reduce) SPYRE_INLINE_LAMBDA {
-    return reduce == ReduceFn::kMax ? -kInfinity : (reduce == ReduceFn::kMin ? kInfinity : 0.0F);
+    return static_cast<float>(IdentityOf(reduce()));
   });
 }
 

@@ -44,8 +44,8 @@ void UnaryStick(uint8_t fn, void* dst, const void* a);
 bool IsSimple(UnaryFn fn);
 void BinaryStick(uint8_t fn, void* dst, const void* a, const void* b);
 
-// Reductions in fp32: 0 (sum, sum of squares, largest magnitude), -infinity, +infinity; a + b, or
-// the larger or smaller as Max and Min above (NaN if either is NaN).
+// Reductions in fp32, from IdentityOf: a + b, a * b, or the larger or smaller as Max and Min above
+// (NaN if either is NaN).
 float ReduceIdentity(ReduceFn fn);
 float CombineFp32(ReduceFn fn, float a, float b);
 // The first `lanes` lanes of a stick, in increasing order, from the identity (one step of

@@ -1,13 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // Random operations, shapes and work divisions on one card, against the independent reference, bit
 // for bit.
+#include <cmath>
 #include <filesystem>
+#include <functional>
 #include <random>
+#include <set>
 
 #include "cosim/reference/reference.h"
 #include "cosim/verify/check.h"
 #include "cosim/workload/operation_workload.h"
 #include "model/contract/formats.h"
+#include "model/contract/op_table.h"
 #include "runtime/compiler/codegen/generate_kernel.h"
 #include "runtime/compiler/codegen/spyre_code.h"
 #include "runtime/compiler/kernels/kernel.h"
@@ -35,9 +39,18 @@ class DifferentialTest : public CardFixture {
     return values;
   }
 
+  // What a test changes on one side, to see that the other notices.
+  struct Change {
+    std::function<void(compiler::Kernel&)> program = [](compiler::Kernel&) {};
+    std::function<void(std::vector<uint16_t>&)> results = [](std::vector<uint16_t>&) {};
+    std::string reference;  // the operation whose reference is asked; "": that of the kernel
+  };
+
   // Compiles, runs and compares one kernel; returns the number of wrong elements.
-  int64_t Mismatches(const compiler::KernelSpec& spec) {
-    const compiler::Kernel kernel = compiler::GenerateKernel(spec);
+  int64_t Mismatches(const compiler::KernelSpec& spec) { return Mismatches(spec, Change()); }
+  int64_t Mismatches(const compiler::KernelSpec& spec, const Change& change) {
+    compiler::Kernel kernel = compiler::GenerateKernel(spec);
+    change.program(kernel);
     const auto* info = ::testing::UnitTest::GetInstance()->current_test_info();
     const auto directory =
         std::filesystem::path(::testing::TempDir()) / "spyre_differential" / info->name();
@@ -64,13 +77,14 @@ class DifferentialTest : public CardFixture {
     std::vector<uint16_t> out(static_cast<size_t>(outputs));
     runtime::CopyTensorFromDevice(stream, tensors.back(), out.data(), DataFormat::kIeeeFp16);
     stream.Synchronize();
+    change.results(out);
 
     const auto size = [&](const char* dim) {
       const auto found = spec.dims.find(dim);
       return found == spec.dims.end() ? 1 : found->second;
     };
     cosim::ReferenceProblem problem;
-    problem.op = spec.op;
+    problem.op = change.reference.empty() ? spec.op : change.reference;
     problem.batch = size("batch");
     problem.m = size("m");
     problem.k = size("k");
@@ -82,6 +96,13 @@ class DifferentialTest : public CardFixture {
     problem.a = inputs[0].data();
     problem.b = inputs.size() > 1 ? inputs[1].data() : nullptr;
     return cosim::Verify(*cosim::MakeReference(problem), out.data(), 0, 1).mismatches;
+  }
+  // Of all operations of these kinds.
+  static std::vector<std::string> Names(const std::set<compiler::OperationKind>& kinds) {
+    std::vector<std::string> names;
+    for (const compiler::Operation& op : compiler::Operations())
+      if (kinds.count(op.kind) != 0) names.emplace_back(op.name);
+    return names;
   }
   static std::string Describe(const compiler::KernelSpec& spec) {
     std::string text = spec.op + " axis " + spec.axis + " cores " + std::to_string(spec.cores);
@@ -109,10 +130,9 @@ TEST_F(DifferentialTest, MatmulsOfAnyShapeAndDivisionAreBitExact) {
 
 TEST_F(DifferentialTest, PointwiseOperationsOfAnyShapeAreBitExact) {
   Open();
-  const std::vector<std::string> names = {"neg",  "abs",  "relu",  "exp",        "gelu", "sigmoid",
-                                          "tanh", "sqrt", "rsqrt", "reciprocal", "copy", "add",
-                                          "sub",  "mul",  "div",   "max",        "min"};
-  for (int round = 0; round < 51; ++round) {
+  const std::vector<std::string> names =
+      Names({compiler::OperationKind::kUnary, compiler::OperationKind::kBinary});
+  for (int round = 0; round < 3 * static_cast<int>(names.size()); ++round) {
     compiler::KernelSpec spec;
     spec.op = names[static_cast<size_t>(round) % names.size()];
     spec.dims = {{"rows", Pick(1, 200)}, {"cols", Pick(1, 500)}};
@@ -125,8 +145,9 @@ TEST_F(DifferentialTest, PointwiseOperationsOfAnyShapeAreBitExact) {
 
 TEST_F(DifferentialTest, ReductionsAndSoftmaxOfAnyShapeAreBitExact) {
   Open(1);
-  const std::vector<std::string> names = {"sum", "amax", "amin", "mean", "softmax"};
-  for (int round = 0; round < 40; ++round) {
+  const std::vector<std::string> names =
+      Names({compiler::OperationKind::kReduction, compiler::OperationKind::kSoftmax});
+  for (int round = 0; round < 8 * static_cast<int>(names.size()); ++round) {
     compiler::KernelSpec spec;
     spec.op = names[static_cast<size_t>(round) % names.size()];
     spec.dims = {{"rows", Pick(1, 300)}, {"cols", Pick(1, 900)}};
@@ -163,6 +184,87 @@ TEST_F(DifferentialTest, ForcedDivisionsThatDoNotDivideAreBitExact) {
     if (round % 2 == 0 && spec.op != "softmax")
       spec.lx_bytes = static_cast<uint64_t>(Pick(64, 300)) << 10;
     EXPECT_EQ(Mismatches(spec), 0) << "elements of " << Describe(spec);
+  }
+}
+
+// Results that would be right if the model or the reference had another function turn a run wrong,
+// for every operation; so does one element that is off by a unit in the last place.
+class EitherSideTest : public DifferentialTest {
+ protected:
+  // All operations of a kind, on shapes whose results stay finite.
+  static std::vector<compiler::KernelSpec> Specs(compiler::OperationKind kind) {
+    std::vector<compiler::KernelSpec> specs;
+    for (const std::string& name : Names({kind})) {
+      compiler::KernelSpec& spec = specs.emplace_back();
+      spec.op = name;
+      spec.dims = {{"rows", 8}, {"cols", 96}};
+      spec.axis = "rows";
+      spec.cores = 2;
+    }
+    return specs;
+  }
+
+  // Each function of the vector unit is the third one behind it, as if the unit computed that.
+  static void ReplaceFunctions(compiler::Kernel& kernel) {
+    constexpr size_t kBehind = 3;
+    constexpr size_t kOfTwoValues = static_cast<size_t>(BinaryFn::kLessEqual) + 1;
+    for (Section& section : kernel.compute.sections) {
+      for (Instruction& instruction : section.code) {
+        const FnSet set = FindOp(static_cast<uint8_t>(instruction.op))->fn_set;
+        if (set != FnSet::kUnary && set != FnSet::kBinary && set != FnSet::kReduce) continue;
+        const size_t count = set == FnSet::kBinary ? kOfTwoValues : FnNames(set).size();
+        const auto fn = static_cast<size_t>(instruction.fn & kFnMask);
+        instruction.fn =
+            static_cast<uint8_t>((instruction.fn & ~kFnMask) | ((fn + kBehind) % count));
+      }
+    }
+  }
+
+  static void ChangeOneUnit(std::vector<uint16_t>& results) {
+    for (uint16_t& result : results) {
+      if (!std::isfinite(HalfToFloat(result))) continue;
+      result ^= 2;  // float16 has one bit of fraction more than SEN169_FP16
+      return;
+    }
+  }
+};
+
+constexpr compiler::OperationKind kVectorKinds[] = {compiler::OperationKind::kUnary,
+                                                    compiler::OperationKind::kBinary,
+                                                    compiler::OperationKind::kReduction};
+
+TEST_F(EitherSideTest, AnotherFunctionOfTheModelTurnsARunWrong) {
+  Open(1);
+  for (const auto kind : kVectorKinds) {
+    for (const compiler::KernelSpec& spec : Specs(kind)) {
+      Change change;
+      change.program = ReplaceFunctions;
+      EXPECT_GT(Mismatches(spec, change), 0) << Describe(spec);
+    }
+  }
+}
+
+TEST_F(EitherSideTest, AnotherFunctionOfTheReferenceTurnsARunWrong) {
+  Open(1);
+  for (const auto kind : kVectorKinds) {
+    const std::vector<compiler::KernelSpec> specs = Specs(kind);
+    for (size_t i = 0; i < specs.size(); ++i) {
+      Change change;
+      change.reference = specs[(i + 3) % specs.size()].op;
+      EXPECT_GT(Mismatches(specs[i], change), 0) << Describe(specs[i]) << " " << change.reference;
+    }
+  }
+}
+
+TEST_F(EitherSideTest, OneUnitInTheLastPlaceOfOneElementTurnsARunWrong) {
+  Open(1);
+  for (const auto kind : kVectorKinds) {
+    for (const compiler::KernelSpec& spec : Specs(kind)) {
+      EXPECT_EQ(Mismatches(spec), 0) << Describe(spec);
+      Change change;
+      change.results = ChangeOneUnit;
+      EXPECT_EQ(Mismatches(spec, change), 1) << Describe(spec);
+    }
   }
 }
 

@@ -9,7 +9,7 @@
 #include "runtime/compiler/codegen/generate_kernel.h"
 #include "runtime/compiler/codegen/spyre_code.h"
 #include "runtime/compiler/kernels/kernel_problem.h"
-#include "runtime/compiler/ops/op_list.h"
+#include "runtime/compiler/ops/op_entries.h"
 
 namespace spyre::compiler {
 namespace {
@@ -150,10 +150,10 @@ TileKernel CompileCopy(const KernelSpec& tile, const StickLayout& like,
 
 // What makes the whole of two partial results.
 std::string AccumulateOf(const std::string& op) {
-  const Operation& operation = RequireOperation(op);
-  if (operation.kind == OperationKind::kMatmul || operation.name == "sum") return "add";
-  if (operation.name == "amax") return "max";
-  if (operation.name == "amin") return "min";
+  const OpEntry* entry = FindNamedOperation(op);
+  // A mean's parts are divided by their own sizes.
+  if (entry != nullptr && !entry->combiner.empty() && entry->name != "mean")
+    return std::string(entry->combiner);
   throw BadInput("{}: results of parts of its rows do not make the result of the whole", op);
 }
 

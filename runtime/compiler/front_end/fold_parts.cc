@@ -7,6 +7,7 @@
 #include <set>
 
 #include "runtime/compiler/front_end/lower_to_op_specs.h"
+#include "runtime/compiler/ops/op_entries.h"
 
 namespace spyre::compiler {
 namespace {
@@ -130,7 +131,7 @@ class Folder {
   // The sum of which this makes the tiles; nothing: it does not, or they are not added up.
   std::optional<GraphOp> SumOf(const GraphOp& tile) {
     if (!tile.partial || tile.kind != GraphOp::Kind::kReduction ||
-        tile.layout.kind != BufferLayout::Kind::kTiled || CombinerOf(tile.op).empty())
+        tile.layout.kind != BufferLayout::Kind::kTiled || compiler::CombinerOf(tile.op).empty())
       return std::nullopt;
     const GraphOp* const add = OnlyReader(tile.name);
     if (add == nullptr || add->layout.kind != BufferLayout::Kind::kMutation) return std::nullopt;
@@ -185,15 +186,8 @@ class Folder {
     return other;
   }
 
-  // What puts two results together: "": nothing does.
-  static std::string CombinerOf(const std::string& reduction) {
-    if (reduction == "sum" || reduction == "mean" || reduction.rfind("batchmatmul", 0) == 0)
-      return "add";
-    return reduction == "max" ? "maximum" : reduction == "min" ? "minimum" : "";
-  }
-
   bool IsStart(const GraphOp& start, const GraphOp& sum, const GraphOp& tile) const {
-    if (CombinerOf(tile.op) != "add") return IsFirstPart(start, sum, tile);
+    if (compiler::CombinerOf(tile.op) != "add") return IsFirstPart(start, sum, tile);
     return start.kind == GraphOp::Kind::kPointwise && start.op == "identity" && !start.loop &&
            start.constants.empty() && start.layout.offset.empty() && start.ranges == sum.ranges &&
            start.reads.size() == 1 && start.reads[0].offset.empty() &&
@@ -215,7 +209,7 @@ class Folder {
 
   // sum + tile, element by element, in the loops of the tile; nothing reads the sum before.
   bool IsAdd(const GraphOp& add, const GraphOp& sum, const GraphOp& tile) const {
-    bool right = add.kind == GraphOp::Kind::kPointwise && add.op == CombinerOf(tile.op) &&
+    bool right = add.kind == GraphOp::Kind::kPointwise && add.op == compiler::CombinerOf(tile.op) &&
                  add.constants.empty() && add.layout.offset.empty() && add.reads.size() == 2 &&
                  add.reads[0].buffer == sum.name && add.reads[1].buffer == tile.name &&
                  add.ranges == tile.ranges && add.loop.has_value() == tile.loop.has_value() &&

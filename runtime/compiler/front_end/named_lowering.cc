@@ -45,7 +45,7 @@ class Lowering {
   const NamedOp* SliceOf(int index) const {
     for (const NamedOp& op : named_.ops) {
       if (op.output != index) continue;
-      return FindNamedOperation(op.op)->kind == NamedOperation::Kind::kView ? &op : nullptr;
+      return FindNamedOperation(op.op)->kind == OpEntry::Kind::kView ? &op : nullptr;
     }
     return nullptr;
   }
@@ -63,8 +63,8 @@ class Lowering {
 
  private:
   static bool Reduces(const NamedOp& op) {
-    const NamedOperation::Kind kind = FindNamedOperation(op.op)->kind;
-    return kind == NamedOperation::Kind::kReduction || kind == NamedOperation::Kind::kMatmul;
+    const OpEntry::Kind kind = FindNamedOperation(op.op)->kind;
+    return kind == OpEntry::Kind::kReduction || kind == OpEntry::Kind::kMatmul;
   }
   const NamedTensor& tensor(int index) const { return named_.tensors[static_cast<size_t>(index)]; }
   bool IsRead(int index) const {
@@ -114,20 +114,20 @@ class Lowering {
   }
 
   GraphOp Op(const NamedOp& named_op) const {
-    const NamedOperation& operation = *FindNamedOperation(named_op.op);
+    const OpEntry& operation = *FindNamedOperation(named_op.op);
     const bool reduces = Reduces(named_op);
     GraphOp op;
     op.name = tensor(named_op.output).name;
     op.kind = reduces ? GraphOp::Kind::kReduction : GraphOp::Kind::kPointwise;
     op.host_format = tensor(named_op.output).format;
-    op.op = operation.op_func;
-    if (operation.kind == NamedOperation::Kind::kExtern) {
+    op.op = operation.op_func();
+    if (operation.kind == OpEntry::Kind::kExtern) {
       op.kind = GraphOp::Kind::kExtern;
       op.op = named_op.function;
     }
     if (operation.name == "convert")
       op.op = ConversionOf(tensor(named_op.inputs[0]).format, op.host_format);
-    if (reduces) op.reduction_type = operation.op_func;
+    if (reduces) op.reduction_type = operation.op_func();
     std::vector<int> loops = dims(named_op.output);
     op.ranges = Extents(Sizes(loops));
     if (reduces) {
@@ -163,7 +163,7 @@ class Lowering {
   GraphOp Copy(int slice) const {
     GraphOp op;
     op.name = tensor(slice).name;
-    op.op = FindNamedOperation("copy")->op_func;
+    op.op = FindNamedOperation("copy")->op_func();
     const std::vector<int>& loops = dims(slice);
     op.ranges = Extents(Sizes(loops));
     op.loop_names = Names(loops);

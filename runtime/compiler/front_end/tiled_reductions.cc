@@ -9,17 +9,14 @@
 
 #include "runtime/compiler/front_end/bmm_padding.h"
 #include "runtime/compiler/front_end/named_lowering.h"
+#include "runtime/compiler/ops/op_entries.h"
 
 namespace spyre::compiler {
 namespace {
 
 // What puts the results of two tiles together; "": nothing does.
 std::string CombinerOf(const GraphOp& op) {
-  if (op.kind != GraphOp::Kind::kReduction) return "";
-  if (op.op == "max") return "maximum";
-  if (op.op == "min") return "minimum";
-  const bool adds = op.op == "sum" || op.op == "mean" || op.op.rfind("batchmatmul", 0) == 0;
-  return adds ? "add" : "";
+  return op.kind == GraphOp::Kind::kReduction ? std::string(compiler::CombinerOf(op.op)) : "";
 }
 
 bool HasTiles(const GraphOp& op) {

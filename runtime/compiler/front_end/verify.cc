@@ -95,7 +95,7 @@ class Verifier {
     if (known[static_cast<size_t>(op.output)])
       Report("duplicate_buffer", output.name, "'{}' is computed twice", output.name);
     known[static_cast<size_t>(op.output)] = true;
-    if (FindNamedOperation(op.op)->kind == NamedOperation::Kind::kExtern) return;
+    if (FindNamedOperation(op.op)->kind == OpEntry::Kind::kExtern) return;
     CheckTypes(op);
     try {
       NamedOp derived = op;

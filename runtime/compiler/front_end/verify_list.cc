@@ -112,7 +112,7 @@ class ListChecker {
   }
 
   static bool IsSlice(const NamedOp& op) {
-    return FindNamedOperation(op.op)->kind == NamedOperation::Kind::kView;
+    return FindNamedOperation(op.op)->kind == OpEntry::Kind::kView;
   }
   bool IsOutput(int tensor) const {
     return std::find(list_.outputs.begin(), list_.outputs.end(), tensor) != list_.outputs.end();
@@ -169,15 +169,15 @@ class ListChecker {
   // ---------------------------------------------------------------- one operation
 
   void CheckOp(const GraphOp& op, const NamedOp& named) {
-    const NamedOperation* const operation = FindNamedOperation(named.op);
-    const bool reduces = operation->kind == NamedOperation::Kind::kReduction ||
-                         operation->kind == NamedOperation::Kind::kMatmul;
+    const OpEntry* const operation = FindNamedOperation(named.op);
+    const bool reduces =
+        operation->kind == OpEntry::Kind::kReduction || operation->kind == OpEntry::Kind::kMatmul;
     const bool is_slice = IsSlice(named);  // given to the caller, so that it is a copy
-    const bool is_extern = operation->kind == NamedOperation::Kind::kExtern;
+    const bool is_extern = operation->kind == OpEntry::Kind::kExtern;
     const std::string_view func = is_slice                ? "identity"
                                   : named.op == "convert" ? ConversionOf(named)
                                   : is_extern             ? named.function
-                                                          : operation->op_func;
+                                                          : operation->op_func();
     if (op.op != func || is_extern != (op.kind == GraphOp::Kind::kExtern) ||
         reduces != (op.kind == GraphOp::Kind::kReduction) ||
         op.reduction_type != (reduces ? op.op : ""))

@@ -168,18 +168,19 @@ class ListReader {
 
   NamedOp Op(const FormValue& value) const {
     const FormValue name = value.At("op");
-    const NamedOperation* const operation = FindNamedOperation(name.Text());
+    const OpEntry* const operation = FindNamedOperation(name.Text());
     if (operation == nullptr) {
       std::vector<std::string> known;
-      for (const NamedOperation& other : NamedOperations()) known.emplace_back(other.name);
+      for (const OpEntry& other : OpEntries())
+        if (other.listed) known.emplace_back(other.name);
       throw BadInput("{} = '{}' is not an operation{}", name.path(), name.Text(),
                      DidYouMean(name.Text(), known));
     }
     std::vector<std::string> keys = {"op", "inputs", "output"};
     const bool has_dim = operation->has_dim;
     if (has_dim) keys.emplace_back("dim");
-    if (operation->kind == NamedOperation::Kind::kView) keys.emplace_back("into");
-    const bool is_extern = operation->kind == NamedOperation::Kind::kExtern;
+    if (operation->kind == OpEntry::Kind::kView) keys.emplace_back("into");
+    const bool is_extern = operation->kind == OpEntry::Kind::kExtern;
     if (is_extern) keys.emplace_back("function");
     keys.insert(keys.end(), operation->constants.begin(), operation->constants.end());
     value.RequireKeys(keys);

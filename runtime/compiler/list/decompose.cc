@@ -28,14 +28,14 @@ class Decomposer {
 
  private:
   void Expand(const NamedOp& op) {
-    const NamedOperation& operation = *FindNamedOperation(op.op);
-    if (operation.kind == NamedOperation::Kind::kReduction && ReducesNothing(op)) {
+    const OpEntry& operation = *FindNamedOperation(op.op);
+    if (operation.kind == OpEntry::Kind::kReduction && ReducesNothing(op)) {
       out_.Append({"copy", op.inputs, op.output, {}, {}});
-    } else if (operation.kind == NamedOperation::Kind::kReduction && op.reduced.size() > 1) {
+    } else if (operation.kind == OpEntry::Kind::kReduction && op.reduced.size() > 1) {
       OneByOne(op);
-    } else if (operation.kind == NamedOperation::Kind::kMatmul && ReducesNothing(op)) {
+    } else if (operation.kind == OpEntry::Kind::kMatmul && ReducesNothing(op)) {
       out_.Append({"mul", op.inputs, op.output, {}, {}});
-    } else if (operation.kind != NamedOperation::Kind::kComposite) {
+    } else if (operation.kind != OpEntry::Kind::kComposite) {
       out_.Append(op);
     } else if (operation.name == "softmax") {
       Softmax(op.inputs[0], op.reduced, op.output);

@@ -11,43 +11,7 @@
 namespace spyre::compiler {
 namespace {
 
-using Kind = NamedOperation::Kind;
-
-NamedOperation Unary(std::string_view name, std::vector<std::string_view> aliases = {},
-                     std::string_view op_func = "", std::vector<std::string_view> constants = {}) {
-  return {name,
-          Kind::kPointwise,
-          op_func.empty() ? name : op_func,
-          1,
-          1,
-          std::move(aliases),
-          std::move(constants),
-          false};
-}
-
-NamedOperation Binary(std::string_view name, std::vector<std::string_view> aliases = {},
-                      std::string_view op_func = "") {
-  return {name, Kind::kPointwise, op_func.empty() ? name : op_func, 2, 2, std::move(aliases), {},
-          false};
-}
-
-NamedOperation Reduction(std::string_view name, std::string_view op_func,
-                         std::vector<std::string_view> aliases = {}) {
-  return {name, Kind::kReduction, op_func, 1, 1, std::move(aliases), {}, true};
-}
-
-NamedOperation Composite(std::string_view name, int min_inputs, int max_inputs,
-                         std::vector<std::string_view> constants, bool has_dim,
-                         std::vector<std::string_view> aliases = {}) {
-  return {name,
-          Kind::kComposite,
-          "",
-          min_inputs,
-          max_inputs,
-          std::move(aliases),
-          std::move(constants),
-          has_dim};
-}
+using Kind = OpEntry::Kind;
 
 bool Has(const std::vector<int>& dims, int dim) {
   return std::find(dims.begin(), dims.end(), dim) != dims.end();
@@ -202,64 +166,6 @@ std::string NamedGraph::ShapeText(const NamedTensor& tensor) const {
   return "[" + text + "]";
 }
 
-const std::vector<NamedOperation>& NamedOperations() {
-  static const std::vector<NamedOperation> operations = {
-      Unary("abs"),
-      Unary("clip", {"clamp"}, "clip", {"min", "max"}),
-      Unary("copy", {"identity", "clone"}, "identity"),
-      Unary("exp"),
-      Unary("gelu", {"gelufwd"}, "gelufwd"),
-      Unary("log"),
-      Unary("neg"),
-      Unary("reciprocal"),
-      Unary("relu", {"relufwd"}, "relufwd"),
-      Unary("rsqrt"),
-      Unary("sigmoid"),
-      Unary("sqrt"),
-      Unary("tanh"),
-      // `dim`: what is inside the output's stick.
-      {"restickify", Kind::kPointwise, "ReStickifyOpHBM", 1, 1, {"ReStickifyOpHBM"}, {}, true},
-      // `dtype`: of the output. The OpFunc depends on it.
-      Unary("convert", {"to", "to_dtype"}, "dl16tofp32"),
-      Binary("add"),
-      Binary("sub"),
-      Binary("mul"),
-      Binary("div", {"realdiv", "truediv"}, "realdiv"),
-      Binary("maximum", {"max"}),
-      Binary("minimum", {"min"}),
-      Binary("equal", {"eq"}),
-      Binary("notequal", {"ne"}),
-      Binary("greaterequal", {"ge"}),
-      Binary("lesserequal", {"le"}),
-      {"where", Kind::kPointwise, "where3", 3, 3, {"where3"}, {}, false},
-      Reduction("sum", "sum"),
-      Reduction("amax", "max"),
-      Reduction("amin", "min"),
-      Reduction("mean", "mean"),
-      {"matmul", Kind::kMatmul, "batchmatmul", 2, 2, {"mm", "bmm", "batchmatmul"}, {}, true},
-      {"slice", Kind::kView, "", 1, 1, {"narrow"}, {"start"}, true},
-      {"extern", Kind::kExtern, "", 0, 16, {"fallback"}, {}, false},
-      Composite("softmax", 1, 1, {}, true),
-      Composite("layernorm", 1, 3, {"eps"}, true, {"layer_norm"}),
-      Composite("rmsnorm", 1, 2, {"eps"}, true, {"rms_norm"}),
-      Composite("silu", 1, 1, {}, false),
-      Composite("swiglu", 2, 2, {}, false),
-      Composite("attention", 3, 4, {"scale"}, false, {"sdpa", "scaled_dot_product_attention"}),
-  };
-  return operations;
-}
-
-const NamedOperation* FindNamedOperation(std::string_view name_or_alias) {
-  for (const NamedOperation& operation : NamedOperations()) {
-    const auto& aliases = operation.aliases;
-    if (operation.name == name_or_alias ||
-        std::find(aliases.begin(), aliases.end(), name_or_alias) != aliases.end()) {
-      return &operation;
-    }
-  }
-  return nullptr;
-}
-
 CompileError ExternInKernel(const std::string& result, const std::string& function) {
   const std::string remedy = fmt::format(
       "make a list of what comes before it and one of what comes after it, in which '{}' is a "
@@ -302,7 +208,7 @@ std::string_view HostTypeName(DataFormat format) {
 }
 
 std::vector<int> OutputDims(const NamedGraph& graph, NamedOp& op) {
-  const NamedOperation& operation = *FindNamedOperation(op.op);
+  const OpEntry& operation = *FindNamedOperation(op.op);
   if (operation.kind == Kind::kMatmul) return MatmulDims(graph, op);
   if (operation.has_dim) RequireReduced(graph, op);
   if (operation.kind == Kind::kView) return SliceDims(graph, op);

@@ -16,6 +16,7 @@
 
 #include "model/contract/formats.h"
 #include "runtime/compiler/ir/ir.h"
+#include "runtime/compiler/ops/op_entries.h"
 
 namespace spyre::compiler {
 
@@ -47,7 +48,7 @@ struct NamedTensor {
 };
 
 struct NamedOp {
-  std::string op;           // a name of the table below, or an OpFunc name
+  std::string op;           // OpEntry::name
   std::vector<int> inputs;  // positions in NamedGraph::tensors
   int output = -1;
   std::vector<int> reduced;                 // positions in NamedGraph::dims; see has_dim
@@ -77,30 +78,6 @@ struct NamedGraph {
   std::vector<int64_t> Shape(const NamedTensor& tensor) const;
   std::string ShapeText(const NamedTensor& tensor) const;  // "[A=1024, B=4096]"
 };
-
-// ---------------------------------------------------------------- operations
-
-struct NamedOperation {
-  enum class Kind : uint8_t {
-    kPointwise,
-    kReduction,
-    kMatmul,
-    kComposite,
-    kView,    // computes nothing: its readers read the operand, from an offset on
-    kExtern,  // is computed elsewhere (ExternKernel, FallbackKernel): passes leave it as it is
-  };
-
-  std::string_view name;
-  Kind kind;
-  std::string_view op_func;  // "" for composites, which decompose.h takes apart, and for views
-  int min_inputs, max_inputs;
-  std::vector<std::string_view> aliases;
-  std::vector<std::string_view> constants;  // keys that the operation may have
-  bool has_dim;  // `dim` is summed, works along, (restickify) goes into the stick, or is sliced
-};
-
-const std::vector<NamedOperation>& NamedOperations();
-const NamedOperation* FindNamedOperation(std::string_view name_or_alias);  // nullptr: unknown
 
 // The first index of a slice: its constant "start". 0 where it is not given.
 int64_t SliceStart(const NamedOp& op);

@@ -154,12 +154,13 @@ class GraphReader {
     for (size_t i = 0; i < value.size(); ++i) ReadOp(value[i], fmt::format("ops[{}]", i));
   }
 
-  static const NamedOperation& Operation(const Json& value, const std::string& path) {
+  static const OpEntry& Operation(const Json& value, const std::string& path) {
     const std::string name = Text(value, path);
-    if (const NamedOperation* operation = FindNamedOperation(name)) return *operation;
+    if (const OpEntry* operation = FindNamedOperation(name)) return *operation;
     std::vector<std::string> known;
     std::string all;
-    for (const NamedOperation& operation : NamedOperations()) {
+    for (const OpEntry& operation : OpEntries()) {
+      if (!operation.listed) continue;
       all += all.empty() ? "" : ", ";
       all += operation.name;
       known.emplace_back(operation.name);
@@ -171,12 +172,12 @@ class GraphReader {
 
   void ReadOp(const Json& entry, const std::string& path) {
     if (!entry.contains("op")) throw BadInput("{}.op is missing", path);
-    const NamedOperation& operation = Operation(entry["op"], path + ".op");
+    const OpEntry& operation = Operation(entry["op"], path + ".op");
     std::vector<std::string> keys = {"op", "inputs", "output", "dims"};
     if (operation.has_dim) keys.emplace_back("dim");
-    if (operation.kind == NamedOperation::Kind::kView) keys.emplace_back("into");
+    if (operation.kind == OpEntry::Kind::kView) keys.emplace_back("into");
     const bool converts = operation.name == "convert";
-    const bool is_extern = operation.kind == NamedOperation::Kind::kExtern;
+    const bool is_extern = operation.kind == OpEntry::Kind::kExtern;
     if (converts || is_extern) keys.emplace_back("dtype");
     if (is_extern) keys.emplace_back("function");
     const bool attends = operation.name == "attention";
@@ -247,8 +248,7 @@ class GraphReader {
     op.inputs.push_back(AddTensor(std::move(mask), path));
   }
 
-  std::vector<int> Inputs(const Json& value, const std::string& path,
-                          const NamedOperation& operation) {
+  std::vector<int> Inputs(const Json& value, const std::string& path, const OpEntry& operation) {
     const size_t count = List(value, path).size();
     if (count < static_cast<size_t>(operation.min_inputs) ||
         count > static_cast<size_t>(operation.max_inputs)) {

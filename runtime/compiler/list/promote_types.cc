@@ -42,7 +42,7 @@ class Promoter {
       if (op.op == "convert") {
         Shorten(op);
       } else if (const auto kind = FindNamedOperation(op.op)->kind;
-                 kind != NamedOperation::Kind::kView && kind != NamedOperation::Kind::kExtern) {
+                 kind != OpEntry::Kind::kView && kind != OpEntry::Kind::kExtern) {
         Promote(op);
       }
       out_.Append(std::move(op));
@@ -99,7 +99,7 @@ class Promoter {
 
   void CheckUnit(const NamedOp& op, DataFormat format) const {
     if (format == DataFormat::kIeeeFp16) return;
-    const OpFunc* const func = FindOpFunc(FindNamedOperation(op.op)->op_func);
+    const OpFunc* const func = FindOpFunc(FindNamedOperation(op.op)->op_func());
     if (func != nullptr && func->fp32) return;
     throw Refusal(
         "dtype", tensor(op.output),
@@ -149,12 +149,11 @@ class ArrangementChecker {
     const NamedTensor& output = tensor(op.output);
     if (op.op == "convert") return Convert(op);
     const Arrangement arrangement = Common(op);
-    const NamedOperation& operation = *FindNamedOperation(op.op);
-    const bool moves = operation.kind == NamedOperation::Kind::kMatmul ||
-                       operation.name == "restickify" ||
-                       operation.kind == NamedOperation::Kind::kExtern ||
-                       (operation.kind == NamedOperation::Kind::kView &&
-                        op.reduced[0] == tensor(op.inputs[0]).stick);
+    const OpEntry& operation = *FindNamedOperation(op.op);
+    const bool moves =
+        operation.kind == OpEntry::Kind::kMatmul || operation.name == "restickify" ||
+        operation.kind == OpEntry::Kind::kExtern ||
+        (operation.kind == OpEntry::Kind::kView && op.reduced[0] == tensor(op.inputs[0]).stick);
     if (operation.name == "restickify" && output.format != DataFormat::kIeeeFp16) {
       throw Refusal("dtype", output,
                     fmt::format("'{}' {} of float32 would need another dimension inside its "

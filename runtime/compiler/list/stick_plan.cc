@@ -50,25 +50,25 @@ class StickPlanner {
 
   // Sets the output's stick and notes what the operation wants of its operands.
   void Choose(const NamedOp& op) {
-    const NamedOperation& operation = *FindNamedOperation(op.op);
+    const OpEntry& operation = *FindNamedOperation(op.op);
     const std::vector<int>& output = tensor(op.output).dims;
     std::vector<int> wanted;
-    if (operation.kind == NamedOperation::Kind::kMatmul) {
+    if (operation.kind == OpEntry::Kind::kMatmul) {
       const std::vector<int>& second = tensor(op.inputs[1]).dims;
       const auto own = std::find_if(second.begin(), second.end(),
                                     [&](int dim) { return !Has(tensor(op.inputs[0]).dims, dim); });
       wanted = {op.reduced[0], *own};
       stick(op.output) = *own;
-    } else if (operation.kind == NamedOperation::Kind::kReduction) {
+    } else if (operation.kind == OpEntry::Kind::kReduction) {
       const int known = stick(op.inputs[0]);
       wanted = {known == kFree ? tensor(op.inputs[0]).dims.back() : known};
       stick(op.output) = Has(op.reduced, wanted[0]) ? kSparse : wanted[0];
-    } else if (operation.kind == NamedOperation::Kind::kView) {
+    } else if (operation.kind == OpEntry::Kind::kView) {
       const int known = stick(op.inputs[0]);
       wanted = {known == kFree ? tensor(op.inputs[0]).dims.back() : known};
       stick(op.output) = wanted[0] == op.reduced[0] ? op.into : wanted[0];
       if (wanted[0] == op.reduced[0]) RequireWholeSlice(op);
-    } else if (operation.kind == NamedOperation::Kind::kExtern) {
+    } else if (operation.kind == OpEntry::Kind::kExtern) {
       // Sticks lie where tensors of the host have them.
       for (const int input : op.inputs) {
         const std::vector<int>& dims = tensor(input).dims;

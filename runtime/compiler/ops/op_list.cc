@@ -2,58 +2,69 @@
 #include "runtime/compiler/ops/op_list.h"
 
 #include <algorithm>
+#include <optional>
 
 #include "base/error.h"
 #include "base/nearest.h"
+#include "runtime/compiler/ops/op_entries.h"
 
 namespace spyre::compiler {
 namespace {
 
-Operation Unary(std::string_view name, UnaryFn fn, std::vector<std::string_view> aliases = {}) {
-  return {name,     OperationKind::kUnary, static_cast<uint8_t>(fn), std::move(aliases),
-          {"cols"}, {"batch", "rows"}};
+bool IsInput(const OpFuncValue& value, int index) {
+  return value.kind == OpFuncValue::Kind::kInput && value.index == index;
 }
 
-Operation Binary(std::string_view name, BinaryFn fn, std::vector<std::string_view> aliases = {}) {
-  return {name,     OperationKind::kBinary, static_cast<uint8_t>(fn), std::move(aliases),
-          {"cols"}, {"batch", "rows"}};
+// The kind of kernel that is one instruction of the entry's inputs, or one reduction of them.
+std::optional<OperationKind> KindOf(const OpEntry& entry) {
+  if (entry.name == "softmax") return OperationKind::kSoftmax;
+  if (!entry.listed || entry.op_funcs.empty()) return std::nullopt;
+  if (entry.kind == OpEntry::Kind::kMatmul) return OperationKind::kMatmul;
+  if (entry.kind == OpEntry::Kind::kReduction) return OperationKind::kReduction;
+  const OpFunc& func = entry.op_funcs.front();
+  if (func.steps.size() != 1 || !func.constants.empty()) return std::nullopt;
+  const OpFuncStep& step = func.steps.front();
+  if (step.op == Op::kVunary) return OperationKind::kUnary;
+  const bool binary = func.inputs == 2 && IsInput(step.a, 0) && IsInput(step.b, 1);
+  return binary ? std::optional(OperationKind::kBinary) : std::nullopt;
 }
 
-Operation Reduction(std::string_view name, ReduceFn fn,
-                    std::vector<std::string_view> aliases = {}) {
-  return {name,     OperationKind::kReduction, static_cast<uint8_t>(fn), std::move(aliases),
-          {"cols"}, {"batch", "rows"}};
+uint8_t FunctionOf(OperationKind kind, const OpEntry& entry) {
+  switch (kind) {
+    case OperationKind::kUnary:
+    case OperationKind::kBinary:
+      return entry.op_funcs.front().steps.front().fn;
+    case OperationKind::kReduction:
+      return static_cast<uint8_t>(entry.op_funcs.front().reduction.first);
+    case OperationKind::kMatmul:
+    case OperationKind::kSoftmax:
+      break;
+  }
+  return 0;
 }
 
 }  // namespace
 
 const std::vector<Operation>& Operations() {
-  static const std::vector<Operation> operations = {
-      {"matmul", OperationKind::kMatmul, 0, {"mm"}, {"m", "k", "n"}, {}},
-      {"batchmatmul", OperationKind::kMatmul, 0, {"bmm"}, {"batch", "m", "k", "n"}, {}},
-      Unary("copy", UnaryFn::kCopy, {"identity", "clone"}),
-      Unary("neg", UnaryFn::kNeg),
-      Unary("abs", UnaryFn::kAbs),
-      Unary("relu", UnaryFn::kRelu, {"relufwd"}),
-      Unary("exp", UnaryFn::kExp),
-      Unary("gelu", UnaryFn::kGelu, {"gelufwd"}),
-      Unary("sigmoid", UnaryFn::kSigmoid),
-      Unary("tanh", UnaryFn::kTanh),
-      Unary("sqrt", UnaryFn::kSqrt),
-      Unary("rsqrt", UnaryFn::kRsqrt),
-      Unary("reciprocal", UnaryFn::kReciprocal),
-      Binary("add", BinaryFn::kAdd),
-      Binary("sub", BinaryFn::kSub),
-      Binary("mul", BinaryFn::kMul),
-      Binary("div", BinaryFn::kDiv, {"realdiv", "truediv"}),
-      Binary("max", BinaryFn::kMax, {"maximum"}),
-      Binary("min", BinaryFn::kMin, {"minimum"}),
-      Reduction("sum", ReduceFn::kSum, {"sumrow"}),
-      Reduction("amax", ReduceFn::kMax),
-      Reduction("amin", ReduceFn::kMin),
-      Reduction("mean", ReduceFn::kSum),
-      {"softmax", OperationKind::kSoftmax, 0, {}, {"cols"}, {"batch", "rows"}},
-  };
+  static const auto operations = [] {
+    std::vector<Operation> all;
+    for (const OpEntry& entry : OpEntries()) {
+      const std::optional<OperationKind> kind = KindOf(entry);
+      if (!kind) continue;
+      if (*kind == OperationKind::kMatmul) {  // without and with batches
+        all.push_back({entry.name, *kind, 0, {"mm"}, {"m", "k", "n"}, {}});
+        all.push_back({"batchmatmul", *kind, 0, {"bmm"}, {"batch", "m", "k", "n"}, {}});
+      } else {
+        all.push_back({entry.name,
+                       *kind,
+                       FunctionOf(*kind, entry),
+                       entry.aliases,
+                       {"cols"},
+                       {"batch", "rows"}});
+      }
+    }
+    return all;
+  }();
   return operations;
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The operations that code generation knows: names, aliases, dimensions. Used by code generation,
-// the workload reader and error messages. Constant data, any thread.
+// The operations that are kernels of their own (`workload.op`): those of the entries (op_entries.h)
+// that are one instruction, one reduction or one matmul, and softmax. Used by code generation, the
+// workload reader and error messages. Constant data, any thread.
 #pragma once
 
 #include <cstdint>

@@ -7,6 +7,8 @@
 #include <initializer_list>
 #include <limits>
 
+#include "runtime/compiler/ops/op_funcs.h"
+
 namespace spyre::compiler {
 namespace {
 
@@ -50,9 +52,10 @@ std::string_view LayoutLabel(bool matmul, size_t index) {
 }
 
 double MaskValue(std::string_view op) {
-  constexpr double kInfinity = std::numeric_limits<double>::infinity();
-  if (op == "max" || op == "exp") return -kInfinity;
-  return op == "min" ? kInfinity : 0;
+  if (op == "exp") return -std::numeric_limits<double>::infinity();
+  const OpFunc* func = FindOpFunc(op);
+  const bool reduces = func != nullptr && func->op_class == OpFuncClass::kStickReduction;
+  return reduces ? IdentityOf(func->reduction.first) : 0;
 }
 
 uint32_t ConstantBits(double value, DataFormat format) {

@@ -185,6 +185,7 @@ TEST(BundleKernel, Fp32HasSticksOfItsOwn) {
 TEST(BundleKernel, ReductionsOverSticksAndAcrossThem) {
   const std::pair<const char*, const char*> ops[] = {
       {"sum", "sumnonstick"},           {"max", "maxnonstick"},
+      {"prod", "prodnonstick"},
       {"mean", "meannonstick"},         {"exx2", "absmaxnonstick"},
       {"exx2_zeromean", "minnonstick"}, {"quantscalepertokenfp8", "sumnonstick"}};
   for (uint32_t seed = 0; seed < kCases; ++seed) {

@@ -47,6 +47,7 @@ TEST(GraphReference, ReductionsOverAnyDimensions) {
   EXPECT_THAT(Evaluate(head + R"("op": "mean", "dim": "R"}]})", {x}), ElementsAre(2.5, 3.5, 6));
   EXPECT_THAT(Evaluate(head + R"("op": "amax", "dim": ["R", "C"]}]})", {x}), ElementsAre(9));
   EXPECT_THAT(Evaluate(head + R"("op": "amin", "dim": "C"}]})", {x}), ElementsAre(1, 4));
+  EXPECT_THAT(Evaluate(head + R"("op": "prod", "dim": "C"}]})", {x}), ElementsAre(6, 180));
 }
 
 // As on the card: results that are not finite there are only wrong if they are finite here.

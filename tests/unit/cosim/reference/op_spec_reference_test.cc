@@ -6,11 +6,14 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <iterator>
+#include <map>
 
 #include "base/error.h"
 #include "cosim/reference/device_elements.h"
 #include "cosim/reference/op_spec_functions.h"
 #include "runtime/compiler/ops/op_funcs.h"
+#include "tests/unit/runtime/compiler/op_func_values.h"
 
 namespace spyre::cosim::op_spec_reference_test {
 namespace {
@@ -149,6 +152,7 @@ TEST(OpSpecReference, ReductionsFoldWhatTheOutputLacks) {
   EXPECT_EQ(Source(Op("max", "c0=2 c1=4", in + out), x).At(1, 1, 0), 1);
   EXPECT_EQ(Source(Op("min", "c0=2 c1=4", in + out), x).At(1, 1, 0), -2);
   EXPECT_EQ(Source(Op("absmax", "c0=2 c1=4", in + out), x).At(1, 0, 0), 3);
+  EXPECT_EQ(Source(Op("prod", "c0=2 c1=3", in + out), x).At(1, 1, 0), 0);
   EXPECT_EQ(Source(Op("mean", "c0=2 c1=4", in + out, ", op_info={'scaling_factor': 0.25}"), x)
                 .At(1, 0, 0),
             -1.5);
@@ -230,6 +234,34 @@ TEST(OpMeanings, CoverEveryOpFuncThatCanBeExecuted) {
       ASSERT_NE(known, meaning->constants.end()) << op.name << " " << constant.name;
       EXPECT_EQ(known->required, !constant.fallback.has_value()) << op.name << " " << constant.name;
       EXPECT_EQ(known->value, constant.fallback.value_or(0)) << op.name;
+    }
+  }
+}
+
+// An entry whose instructions compute something else than its operation means is noticed here.
+TEST(OpMeanings, AreWhatTheInstructionsOfTheEntriesCompute) {
+  constexpr double kValues[] = {-7, -2.5, -1, -0.5, 0, 0.25, 1, 1.75, 3, 24};
+  constexpr size_t kCount = std::size(kValues);
+  const auto exact = [](double value) { return value; };
+  for (const compiler::OpFunc& op : compiler::OpFuncs()) {
+    if (op.op_class != compiler::OpFuncClass::kPointwise) continue;
+    const OpMeaning& meaning = *FindOpMeaning(std::string(op.name));
+    std::map<std::string_view, double> given;
+    std::vector<double> constants;
+    for (const compiler::OpFuncConstant& constant : op.constants) {
+      constants.push_back(constant.fallback.value_or(0.5 + static_cast<double>(constants.size())));
+      given[constant.name] = constants.back();
+    }
+    for (size_t at = 0; at < kCount * kCount; ++at) {
+      std::vector<double> inputs;
+      for (int i = 0; i < op.inputs; ++i)
+        inputs.push_back(kValues[(i == 0 ? at / kCount : at + static_cast<size_t>(i)) % kCount]);
+      const double steps = compiler::testing::StepsValue(op, inputs, given);
+      const double real = meaning.elements(inputs, constants, exact);
+      if (std::isfinite(real))
+        EXPECT_NEAR(steps, real, 1e-6 * std::fabs(real)) << op.name << " of " << inputs[0];
+      else
+        EXPECT_FALSE(std::isfinite(steps)) << op.name << " of " << inputs[0];
     }
   }
 }

@@ -219,6 +219,8 @@ TEST(Reference, ReductionsOfRowsAndColumns) {
   EXPECT_THAT(Values(problem), ElementsAre(4, 5, 6));
   problem.op = "amin", problem.reduce_rows = false;
   EXPECT_THAT(Values(problem), ElementsAre(1, 4));
+  problem.op = "prod";
+  EXPECT_THAT(Values(problem), ElementsAre(6, 120));
 }
 
 TEST(Reference, SoftmaxRoundsEveryStep) {

@@ -24,11 +24,9 @@ using AccStick = std::array<float, kStickLanes>;
 const float kInf = std::numeric_limits<float>::infinity();
 const float kNan = std::numeric_limits<float>::quiet_NaN();
 
-constexpr UnaryFn kUnary[] = {
-    UnaryFn::kCopy,       UnaryFn::kNeg,     UnaryFn::kAbs,  UnaryFn::kRelu,     UnaryFn::kExp,
-    UnaryFn::kGelu,       UnaryFn::kSigmoid, UnaryFn::kTanh, UnaryFn::kSqrt,     UnaryFn::kRsqrt,
-    UnaryFn::kReciprocal, UnaryFn::kLog,     UnaryFn::kSilu, UnaryFn::kSoftplus, UnaryFn::kMish,
-    UnaryFn::kRelu6,      UnaryFn::kFloor};
+#define SPYRE_VALUE(id, ...) UnaryFn::id,
+constexpr UnaryFn kUnary[] = {SPYRE_UNARY_FUNCTIONS(SPYRE_VALUE)};
+#undef SPYRE_VALUE
 constexpr BinaryFn kBinary[] = {BinaryFn::kAdd,      BinaryFn::kSub,      BinaryFn::kMul,
                                 BinaryFn::kDiv,      BinaryFn::kMax,      BinaryFn::kMin,
                                 BinaryFn::kRevSub,   BinaryFn::kRevDiv,   BinaryFn::kEqual,

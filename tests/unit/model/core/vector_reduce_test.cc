@@ -18,8 +18,9 @@ using Stick = std::array<uint16_t, kStickLanes>;
 using AccStick = std::array<float, kStickLanes>;
 constexpr float kInf = std::numeric_limits<float>::infinity();
 constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
-constexpr ReduceFn kReduce[] = {ReduceFn::kSum, ReduceFn::kMax, ReduceFn::kMin,
-                                ReduceFn::kSumOfSquares, ReduceFn::kAbsMax};
+#define SPYRE_VALUE(id, ...) ReduceFn::id,
+constexpr ReduceFn kReduce[] = {SPYRE_REDUCE_FUNCTIONS(SPYRE_VALUE)};
+#undef SPYRE_VALUE
 
 TEST(VectorReduce, ReductionsStartAtTheirIdentityAndPropagateNan) {
   EXPECT_EQ(ReduceIdentity(ReduceFn::kSum), 0.0F);
@@ -27,6 +28,7 @@ TEST(VectorReduce, ReductionsStartAtTheirIdentityAndPropagateNan) {
   EXPECT_EQ(ReduceIdentity(ReduceFn::kMin), kInf);
   EXPECT_EQ(ReduceIdentity(ReduceFn::kSumOfSquares), 0.0F);
   EXPECT_EQ(ReduceIdentity(ReduceFn::kAbsMax), 0.0F);
+  EXPECT_EQ(ReduceIdentity(ReduceFn::kProd), 1.0F);
   for (const ReduceFn fn : kReduce) {
     EXPECT_EQ(CombineFp32(fn, ReduceIdentity(fn), 3.25F), 3.25F);
     EXPECT_TRUE(std::isnan(CombineFp32(fn, kNan, 1)));
@@ -35,6 +37,7 @@ TEST(VectorReduce, ReductionsStartAtTheirIdentityAndPropagateNan) {
   EXPECT_EQ(CombineFp32(ReduceFn::kSum, 2, 3), 5.0F);
   EXPECT_EQ(CombineFp32(ReduceFn::kMax, 2, 3), 3.0F);
   EXPECT_EQ(CombineFp32(ReduceFn::kMin, 2, 3), 2.0F);
+  EXPECT_EQ(CombineFp32(ReduceFn::kProd, 2, 3), 6.0F);
 }
 
 TEST(VectorReduce, LanesAreReducedInIncreasingOrderUpToTheCount) {

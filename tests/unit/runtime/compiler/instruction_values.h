@@ -101,10 +101,12 @@ inline float FoldElement(ReduceFn fn, float x) {
 }
 inline float FoldValue(ReduceFn fn, float a, float b) {
   if (fn == ReduceFn::kSum || fn == ReduceFn::kSumOfSquares) return a + b;
+  if (fn == ReduceFn::kProd) return a * b;
   if (std::isnan(a) || std::isnan(b)) return std::isnan(b) ? b : a;
   return fn == ReduceFn::kMin ? std::min(a, b) : std::max(a, b);
 }
 inline float FoldStart(ReduceFn fn) {
+  if (fn == ReduceFn::kProd) return 1.0F;
   return fn == ReduceFn::kMax ? -INFINITY : fn == ReduceFn::kMin ? INFINITY : 0.0F;
 }
 

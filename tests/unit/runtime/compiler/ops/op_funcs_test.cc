@@ -11,41 +11,16 @@
 
 #include "model/contract/op_table.h"
 #include "runtime/compiler/ir/ir.h"
-#include "tests/unit/runtime/compiler/program_interpreter.h"
+#include "tests/unit/runtime/compiler/op_func_values.h"
 
 namespace spyre::compiler::op_funcs_test {
 namespace {
 
 using ::testing::HasSubstr;
 
-// The steps on one lane, in double, without rounding.
-double Evaluate(const OpFunc& op, const std::vector<double>& inputs,
-                const std::map<std::string_view, double>& given = {}) {
-  std::vector<double> results;
-  const auto value = [&](OpFuncValue v) {
-    if (v.kind == OpFuncValue::Kind::kInput) return inputs.at(v.index);
-    if (v.kind == OpFuncValue::Kind::kStep) return results.at(v.index);
-    const OpFuncConstant& constant = op.constants.at(v.index);
-    const auto found = given.find(constant.name);
-    return found != given.end() ? found->second : constant.fallback.value();
-  };
-  for (const OpFuncStep& step : op.steps) {
-    if (step.op == Op::kVunary) {
-      results.push_back(harness::UnaryValue(static_cast<UnaryFn>(step.fn), value(step.a)));
-    } else if (step.fn == FnByte(BinaryFn::kSelect)) {
-      results.push_back(value(step.a) != 0 ? value(step.b) : value(step.otherwise));
-    } else {
-      results.push_back(harness::BinaryValue(static_cast<BinaryFn>(step.fn),
-                                             static_cast<float>(value(step.a)),
-                                             static_cast<float>(value(step.b))));
-    }
-  }
-  return results.empty() ? inputs.at(0) : results.back();
-}
-
 double Of(std::string_view name, const std::vector<double>& inputs,
           const std::map<std::string_view, double>& given = {}) {
-  return Evaluate(RequireOpFunc(name), inputs, given);
+  return harness::StepsValue(RequireOpFunc(name), inputs, given);
 }
 
 std::string Refusal(std::string_view name) {

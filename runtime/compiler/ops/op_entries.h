@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+// The operations: one entry each. An entry has every name of its operation, its operands and types,
+// the rule for the shape of its result, and what the card executes for it (its OpFuncs). Lists of
+// operations, `workload.op`, bundles, code generation, messages and docs/operations.md read these
+// entries; nothing else names an operation. What an operation means in real numbers is said apart,
+// in cosim/reference/reference_functions.cc, which no code of the card reads.
+//
+// Constant data, any thread.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "runtime/compiler/ops/op_funcs.h"
+
+namespace spyre::compiler {
+
+struct OpEntry {
+  // The rule for the shape of the result.
+  enum class Kind : uint8_t {
+    kPointwise,  // operands broadcast over the dimensions that they lack
+    kReduction,  // those of the operand without `dim`
+    kMatmul,     // of both operands, without the one that is summed
+    kComposite,  // as its chain of other operations has it (list/decompose.h)
+    kView,       // computes nothing: its readers read the operand, from an offset on
+    kExtern,     // computed elsewhere (ExternKernel, FallbackKernel): passes leave it as it is
+  };
+
+  std::string_view name;
+  Kind kind = Kind::kPointwise;
+  std::vector<std::string_view> aliases;  // names of torch and others for it
+  // In lists of operations and in workload.op; false: in bundles only, by its OpFuncs.
+  bool listed = true;
+  int min_inputs = 1, max_inputs = 1;
+  std::vector<std::string_view> constants;  // keys that it may have in a list
+  bool has_dim =
+      false;  // `dim` is summed, works along, (restickify) goes into the stick, is sliced
+  // What the card executes; of a reduction one for each side of the stick. None: composites, which
+  // decompose.h takes apart, and views.
+  std::vector<OpFunc> op_funcs;
+  // Of a reduction: the OpFunc that makes the whole of two partial results; "": none does.
+  std::string_view combiner;
+  std::string_view meaning;  // where the functions of the vector unit do not say it
+
+  // What a list's operation becomes; "": nothing by itself. (convert: depends on the types.)
+  std::string_view op_func() const {
+    return op_funcs.empty() || kind == Kind::kComposite ? "" : op_funcs.front().name;
+  }
+};
+
+const std::vector<OpEntry>& OpEntries();
+
+// By name or alias, of those that are listed. nullptr: unknown.
+const OpEntry* FindNamedOperation(std::string_view name_or_alias);
+
+// The entry that an OpFunc belongs to. nullptr: unknown.
+const OpEntry* FindEntryOf(std::string_view op_func);
+
+// OpEntry::combiner of the reduction or matmul that this OpFunc is; "": nothing combines it.
+std::string_view CombinerOf(std::string_view op_func);
+
+}  // namespace spyre::compiler
