@@ -387,9 +387,7 @@ class ReductionKernel {
   std::vector<int> loops_;  // of the kept axes
   LxAllocator lx_;
   Buffers in_, out_;
-  int64_t constants_at_ = 0;
-  int64_t sum_at_ = 0;
-  int64_t received_at_ = 0;
+  int64_t constants_at_ = 0, sum_at_ = 0, received_at_ = 0;
 };
 
 }  // namespace
