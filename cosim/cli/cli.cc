@@ -59,44 +59,55 @@ void Declare(Command& root, Invocation& invocation) {
             {"never", ColorMode::kNever}})
       .ShowDefault()
       .Placeholder("WHEN");
+  const ConfigReader reader = ReadConfig;
+  const auto width = [&invocation] { return invocation.StyleOf(STDOUT_FILENO).width; };
+
+  root.Heading("Run");
   AddRunCommand(root, invocation);
   AddExecCommand(root, {AddSets,
                         [](const std::string& config, const std::vector<std::string>& sets) {
                           LoadConfig(config, sets);
                         },
                         kWrong, kFaultStatus});
+  AddCheckCommand(root);
+  AddCompileCommand(root);
+  AddReplayCommand(root);
+
+  root.Heading("Look at runs");
   Command& trace =
       root.AddCommand("trace", "Look into a trace: report, summary, query, diff, check, export");
   trace::AddTraceCommands(trace, std::cout);
   trace::AddCheckCommand(trace, std::cout);
   trace::AddExportCommand(trace, std::cout);
-  AddReplayCommand(root);
+  AddCompareCommand(root);
+  AddWhatIfCommand(root, reader, AddSets, width);
+
+  root.Heading("Explore");
+  AddSweepCommand(root, reader, AddSets);
+  AddTuneCommand(
+      root, reader, AddSets, [&invocation] { return invocation.program; }, width);
+  AddMemoryCommand(root);
+  AddCalibrateCommand(root);
+
+  root.Heading("The card");
   AddServeCommand(root);
   AddSmiCommand(root, {AddSets, PrintWarnings, ReadConfig});
+  AddFaultsCommand(root);
+  AddRegsCommand(root);
   AddFirmwareCommands(
       root.AddCommand("firmware",
                       "Images of the card's firmware: pack, info, verify, slots, update"),
       AddSets, std::cout, std::cerr);
-  AddCompileCommand(root);
-  AddCompareCommand(root);
-  const ConfigReader reader = ReadConfig;
-  AddWhatIfCommand(root, reader, AddSets,
-                   [&invocation] { return invocation.StyleOf(STDOUT_FILENO).width; });
-  AddSweepCommand(root, reader, AddSets);
-  AddTuneCommand(
-      root, reader, AddSets, [&invocation] { return invocation.program; },
-      [&invocation] { return invocation.StyleOf(STDOUT_FILENO).width; });
-  AddCalibrateCommand(root);
-  AddMemoryCommand(root);
+
+  root.Heading("For developers");
+  AddOptCommand(root);
+  AddProgramTextCommands(root);
+  AddGraphCommand(root);
+  AddRvtestCommand(root);
   AddSoakCommand(
       root, AddSets,
       [] { return isatty(STDERR_FILENO) != 0 ? std::make_unique<ProgressBar>() : nullptr; },
       std::cout);
-  AddOptCommand(root);
-  AddGraphCommand(root);
-  AddInspectCommands(root);
-  AddFaultsCommand(root);
-  AddRvtestCommand(root);
   AddShellCommands(root);
 }
 
