@@ -5,7 +5,7 @@
 
 #include <exception>
 #include <iostream>
-#include <memory>
+#include <string>
 
 #include "base/command_line/help.h"
 #include "base/command_line/parse.h"
@@ -18,18 +18,17 @@
 #include "cosim/cli/invocation.h"
 #include "cosim/cli/memory_command.h"
 #include "cosim/cli/opt_command.h"
-#include "cosim/cli/progress_bar.h"
 #include "cosim/cli/replay_command.h"
 #include "cosim/cli/run_command.h"
 #include "cosim/cli/rvtest_command.h"
 #include "cosim/cli/serve_command.h"
 #include "cosim/cli/shell_command.h"
+#include "cosim/cli/soak_command.h"
 #include "cosim/cli/task_graph_command.h"
 #include "cosim/cli/warnings.h"
 #include "cosim/exec/exec_command.h"
 #include "cosim/fault/faults_command.h"
 #include "cosim/firmware/firmware_commands.h"
-#include "cosim/soak/soak_command.h"
 #include "cosim/sweep/sweep_command.h"
 #include "cosim/trials/run_trials.h"
 #include "cosim/tune/tune_command.h"
@@ -104,10 +103,7 @@ void Declare(Command& root, Invocation& invocation) {
   AddProgramTextCommands(root);
   AddGraphCommand(root);
   AddRvtestCommand(root);
-  AddSoakCommand(
-      root, AddSets,
-      [] { return isatty(STDERR_FILENO) != 0 ? std::make_unique<ProgressBar>() : nullptr; },
-      std::cout);
+  AddSoakCommand(root);
   AddShellCommands(root);
 }
 
@@ -135,6 +131,7 @@ int Answer(const Command& root, const std::vector<std::string>& words,
 
 int RunCommandLine(int argc, char** argv) {
   try {
+    if (argc > 1 && std::string(argv[1]) == "soak") BecomeSoak(argv + 1);
     Invocation invocation;
     if (argc > 0) invocation.program = argv[0];
     Command root("spyre-cosim", "Co-simulation of the Spyre accelerator card");
