@@ -113,7 +113,9 @@ const Option* Command::FindOption(const std::string& name) const {
 }
 
 Command& Command::AddCommand(std::string name, std::string summary) {
-  return commands_.emplace_back(std::move(name), std::move(summary), this);
+  Command& command = commands_.emplace_back(std::move(name), std::move(summary), this);
+  command.heading_ = next_heading_;
+  return command;
 }
 Command& Command::Footer(std::string text) {
   footer_ = std::move(text);

@@ -87,6 +87,7 @@ class Command {
   const std::string& name() const { return name_; }
   std::string path() const;  // "spyre-cosim trace summary"
   const std::string& summary() const { return summary_; }
+  const std::string& heading() const { return heading_; }  // under which --help shows it
   const std::string& footer() const { return footer_; }
   const std::string& version() const { return version_; }
   const Command* parent() const { return parent_; }
@@ -96,6 +97,8 @@ class Command {
   const Option* FindOption(const std::string& name) const;  // also of the commands above it
   const std::function<int()>& action() const { return action_; }
 
+  // Commands that are added from now on stand under this heading.
+  void Heading(std::string heading) { next_heading_ = std::move(heading); }
   // References stay valid.
   Command& AddCommand(std::string name, std::string summary);
   Command& Footer(std::string text);
@@ -138,7 +141,8 @@ class Command {
                     std::vector<std::string> words, std::string current,
                     std::function<void(size_t)> store);
 
-  std::string name_, summary_, footer_, version_;
+  std::string name_, summary_, heading_, footer_, version_;
+  std::string next_heading_ = "Commands";
   const Command* parent_ = nullptr;
   std::deque<Command> commands_;
   std::deque<Option> options_;

@@ -44,20 +44,27 @@ std::string Section(const std::string& title, const Rows& rows, const TextStyle&
   return "\n" + style.Paint(Accent::kTitle, title + ":") + "\n" + Table(rows, style);
 }
 
-void AddOptions(const Command& command, std::vector<std::pair<std::string, Rows>>& groups) {
+// By heading, in the order in which these come first.
+using Groups = std::vector<std::pair<std::string, Rows>>;
+
+void AddRow(Groups& groups, const std::string& heading, std::string name, std::string what) {
+  auto group = std::find_if(groups.begin(), groups.end(),
+                            [&](const auto& known) { return known.first == heading; });
+  if (group == groups.end()) group = groups.insert(groups.end(), {heading, {}});
+  group->second.emplace_back(std::move(name), std::move(what));
+}
+
+void AddOptions(const Command& command, Groups& groups) {
   for (const Option& option : command.options()) {
     if (option.is_argument()) continue;
-    const std::string heading = option.group().empty() ? "Options" : option.group();
-    auto group = std::find_if(groups.begin(), groups.end(),
-                              [&](const auto& known) { return known.first == heading; });
-    if (group == groups.end()) group = groups.insert(groups.end(), {heading, {}});
-    group->second.emplace_back(SynopsisOf(option), DescriptionOf(option));
+    AddRow(groups, option.group().empty() ? "Options" : option.group(), SynopsisOf(option),
+           DescriptionOf(option));
   }
 }
 
 // Those that every command takes.
 Rows CommonOptions(const Command& command) {
-  std::vector<std::pair<std::string, Rows>> groups;
+  Groups groups;
   const Command* root = &command;
   while (root->parent() != nullptr) root = root->parent();
   AddOptions(*root, groups);
@@ -99,14 +106,15 @@ std::string UsageOf(const Command& command) {
 std::string Help(const Command& command, const TextStyle& style) {
   std::string text = Wrap(command.summary(), style.width, 0) + "\n";
   text += fmt::format("{} {}\n", style.Paint(Accent::kTitle, "Usage:"), UsageOf(command));
-  Rows commands, arguments;
+  Groups commands;
   for (const Command& child : command.commands())
-    commands.emplace_back(child.name(), child.summary());
-  text += Section("Commands", commands, style);
+    AddRow(commands, child.heading(), child.name(), child.summary());
+  for (const auto& [heading, rows] : commands) text += Section(heading, rows, style);
+  Rows arguments;
   for (const Option& option : command.options())
     if (option.is_argument()) arguments.emplace_back(SynopsisOf(option), DescriptionOf(option));
   text += Section("Arguments", arguments, style);
-  std::vector<std::pair<std::string, Rows>> groups;
+  Groups groups;
   if (command.parent() != nullptr) AddOptions(command, groups);
   for (const auto& [heading, rows] : groups) text += Section(heading, rows, style);
   text += Section("Common options", CommonOptions(command), style);

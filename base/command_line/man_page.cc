@@ -30,6 +30,12 @@ std::string Roff(std::string_view text) {
   return out;
 }
 
+std::string Upper(std::string text) {
+  std::transform(text.begin(), text.end(), text.begin(),
+                 [](unsigned char c) { return std::toupper(c); });
+  return text;
+}
+
 // Paragraphs that keep their lines.
 std::string Paragraphs(const std::string& text) { return ".PP\n.nf\n" + Roff(text) + "\n.fi\n"; }
 
@@ -57,10 +63,8 @@ void AddCommand(const Command& command, std::string& text) {
 
 std::string ManPage(const Command& root, const std::string& release,
                     const std::vector<ManSection>& sections) {
-  std::string title = root.name();
-  std::transform(title.begin(), title.end(), title.begin(),
-                 [](unsigned char c) { return std::toupper(c); });
-  std::string text = fmt::format(".TH {} 1 \"\" \"{}\" \"User Commands\"\n", Roff(title), release);
+  std::string text =
+      fmt::format(".TH {} 1 \"\" \"{}\" \"User Commands\"\n", Roff(Upper(root.name())), release);
   text += fmt::format(".SH NAME\n{} \\- {}\n", Roff(root.name()), Roff(root.summary()));
   text += ".SH SYNOPSIS\n";
   for (const Command& command : root.commands())
@@ -68,8 +72,14 @@ std::string ManPage(const Command& root, const std::string& release,
   if (root.commands().empty()) {  // a program without commands
     text += fmt::format(".B {}\n.SH OPTIONS\n", Roff(UsageOf(root)));
   } else {
-    text += ".SH COMMANDS\n";
-    for (const Command& command : root.commands()) AddCommand(command, text);
+    std::string heading;
+    for (const Command& command : root.commands()) {
+      if (command.heading() != heading) {
+        heading = command.heading();
+        text += fmt::format(".SH {}\n", Roff(Upper(heading)));
+      }
+      AddCommand(command, text);
+    }
     text += ".SH COMMON OPTIONS\n";
   }
   text += OptionsText(root);

@@ -2,13 +2,12 @@
 // `spyre-cosim calibrate`: runs calibration points on the modelled card, each as a whole session of
 // one timing-only operation, and compares the kernel's device time with the reference.
 //
-// SystemC elaborates once in a process, so every point runs in a child made by fork; the caller
-// must not have made a SystemC object, and must have one thread. Results are in the points' order
-// and do not depend on `jobs`.
+// Every point runs in a process of its own (cosim/trials): call from a process with one thread that
+// has made no SystemC object. Results are in the points' order and do not depend on `jobs`.
 #pragma once
 
-#include <cstddef>
-#include <functional>
+#include <cstdint>
+#include <iosfwd>
 #include <string>
 #include <vector>
 
@@ -26,14 +25,13 @@ struct CalibrateOptions {
   enum class Format { kText, kJson, kMarkdown } format = Format::kText;
 };
 
-// One result for each point; a point that fails has the reason. `progress`, which may be empty, is
-// told how many are done. Throws Error(kBadInput), naming the point, if one is not a workload for
-// this card, before any is run.
+// One result for each point; a point that fails has the reason. Progress goes to `messages`. Throws
+// Error(kBadInput), naming the point, if one is no workload for this card, before any is run.
 std::vector<PointResult> RunPoints(const RunConfig& base,
-                                   const std::vector<CalibrationPoint>& points, int jobs,
-                                   const std::function<void(size_t done)>& progress);
+                                   const std::vector<CalibrationPoint>& points, uint64_t jobs,
+                                   std::ostream& messages);
 
 // The whole command: the text for standard output, and in `all_ran` whether every point ran.
-std::string Calibrate(const CalibrateOptions& options, bool* all_ran);
+std::string Calibrate(const CalibrateOptions& options, std::ostream& messages, bool* all_ran);
 
 }  // namespace spyre::cosim

@@ -46,7 +46,7 @@ void AddCalibrateCommand(command_line::Command& root) {
     if (a->markdown) a->options.format = Format::kMarkdown;
     CatchInterrupts(0);
     bool all_ran = false;
-    std::cout << Calibrate(a->options, &all_ran);
+    std::cout << Calibrate(a->options, std::cerr, &all_ran);
     return static_cast<int>(all_ran ? kDone : kWrong);
   });
 }

@@ -5,7 +5,7 @@
 
 #include <exception>
 #include <iostream>
-#include <memory>
+#include <string>
 
 #include "base/command_line/help.h"
 #include "base/command_line/parse.h"
@@ -18,18 +18,17 @@
 #include "cosim/cli/invocation.h"
 #include "cosim/cli/memory_command.h"
 #include "cosim/cli/opt_command.h"
-#include "cosim/cli/progress_bar.h"
 #include "cosim/cli/replay_command.h"
 #include "cosim/cli/run_command.h"
 #include "cosim/cli/rvtest_command.h"
 #include "cosim/cli/serve_command.h"
 #include "cosim/cli/shell_command.h"
+#include "cosim/cli/soak_command.h"
 #include "cosim/cli/task_graph_command.h"
 #include "cosim/cli/warnings.h"
 #include "cosim/exec/exec_command.h"
 #include "cosim/fault/faults_command.h"
 #include "cosim/firmware/firmware_commands.h"
-#include "cosim/soak/soak_command.h"
 #include "cosim/sweep/sweep_command.h"
 #include "cosim/trials/run_trials.h"
 #include "cosim/tune/tune_command.h"
@@ -59,44 +58,52 @@ void Declare(Command& root, Invocation& invocation) {
             {"never", ColorMode::kNever}})
       .ShowDefault()
       .Placeholder("WHEN");
+  const ConfigReader reader = ReadConfig;
+  const auto width = [&invocation] { return invocation.StyleOf(STDOUT_FILENO).width; };
+
+  root.Heading("Run");
   AddRunCommand(root, invocation);
   AddExecCommand(root, {AddSets,
                         [](const std::string& config, const std::vector<std::string>& sets) {
                           LoadConfig(config, sets);
                         },
                         kWrong, kFaultStatus});
+  AddCheckCommand(root);
+  AddCompileCommand(root);
+  AddReplayCommand(root);
+
+  root.Heading("Look at runs");
   Command& trace =
       root.AddCommand("trace", "Look into a trace: report, summary, query, diff, check, export");
   trace::AddTraceCommands(trace, std::cout);
   trace::AddCheckCommand(trace, std::cout);
   trace::AddExportCommand(trace, std::cout);
-  AddReplayCommand(root);
+  AddCompareCommand(root);
+  AddWhatIfCommand(root, reader, AddSets, width);
+
+  root.Heading("Explore");
+  AddSweepCommand(root, reader, AddSets);
+  AddTuneCommand(
+      root, reader, AddSets, [&invocation] { return invocation.program; }, width);
+  AddMemoryCommand(root);
+  AddCalibrateCommand(root);
+
+  root.Heading("The card");
   AddServeCommand(root);
   AddSmiCommand(root, {AddSets, PrintWarnings, ReadConfig});
+  AddFaultsCommand(root);
+  AddRegsCommand(root);
   AddFirmwareCommands(
       root.AddCommand("firmware",
                       "Images of the card's firmware: pack, info, verify, slots, update"),
       AddSets, std::cout, std::cerr);
-  AddCompileCommand(root);
-  AddCompareCommand(root);
-  const ConfigReader reader = ReadConfig;
-  AddWhatIfCommand(root, reader, AddSets,
-                   [&invocation] { return invocation.StyleOf(STDOUT_FILENO).width; });
-  AddSweepCommand(root, reader, AddSets);
-  AddTuneCommand(
-      root, reader, AddSets, [&invocation] { return invocation.program; },
-      [&invocation] { return invocation.StyleOf(STDOUT_FILENO).width; });
-  AddCalibrateCommand(root);
-  AddMemoryCommand(root);
-  AddSoakCommand(
-      root, AddSets,
-      [] { return isatty(STDERR_FILENO) != 0 ? std::make_unique<ProgressBar>() : nullptr; },
-      std::cout);
+
+  root.Heading("For developers");
   AddOptCommand(root);
+  AddProgramTextCommands(root);
   AddGraphCommand(root);
-  AddInspectCommands(root);
-  AddFaultsCommand(root);
   AddRvtestCommand(root);
+  AddSoakCommand(root);
   AddShellCommands(root);
 }
 
@@ -124,6 +131,7 @@ int Answer(const Command& root, const std::vector<std::string>& words,
 
 int RunCommandLine(int argc, char** argv) {
   try {
+    if (argc > 1 && std::string(argv[1]) == "soak") BecomeSoak(argv + 1);
     Invocation invocation;
     if (argc > 0) invocation.program = argv[0];
     Command root("spyre-cosim", "Co-simulation of the Spyre accelerator card");

@@ -9,7 +9,6 @@
 #include <iostream>
 #include <memory>
 #include <nlohmann/json.hpp>
-#include <thread>
 #include <utility>
 
 #include "base/error.h"
@@ -19,8 +18,8 @@
 #include "cosim/cli/run_cases.h"
 #include "cosim/cli/run_command.h"
 #include "cosim/config/effect.h"
-#include "cosim/host/child_process.h"
-#include "cosim/verdict/failure.h"
+#include "cosim/trials/processes.h"
+#include "cosim/verdict/exit_status.h"
 #include "cosim/workload/resolve.h"
 #include "traces/text.h"
 
@@ -98,7 +97,7 @@ Json Predicted(const std::vector<KernelFacts>& kernels) {
   return all;
 }
 
-// In the child.
+// In a process of its own.
 Json Run(const CompareArguments& args, const Variant& variant, const std::string& out) {
   std::vector<std::string> sets = args.sets;
   sets.insert(sets.end(), variant.sets.begin(), variant.sets.end());
@@ -108,36 +107,6 @@ Json Run(const CompareArguments& args, const Variant& variant, const std::string
   Json column = {{"predicted", Predicted(ResolveWorkload(config)->facts())}};
   column.update(RunSessionOf({0, variant.name, config, out}));
   return column;
-}
-
-std::string Answer(const CompareArguments& args, const Variant& variant, const std::string& out) {
-  try {
-    return DumpJson(Run(args, variant, out));
-  } catch (const std::exception&) {
-    return DumpJson(ToJson(CurrentFailure()));
-  }
-}
-
-std::vector<Json> RunAll(const CompareArguments& args, const std::vector<Variant>& variants) {
-  std::vector<ChildWork> works;
-  for (size_t i = 0; i < variants.size(); ++i) {
-    works.emplace_back(
-        [&, i] { return Answer(args, variants[i], fmt::format("{}/{}", args.out, i)); });
-  }
-  const size_t jobs = args.jobs > 0 ? args.jobs : std::max(1u, std::thread::hardware_concurrency());
-  std::vector<Json> columns;
-  size_t next = 0;
-  for (const ChildResult& child : TryInChildren(works, jobs)) {
-    Json column = {{"plan", variants[next].name}};
-    if (child.error) {
-      column.update(ToJson(Failure{kBugStatus, "Crashed", "", child.error->what()}));
-    } else {
-      column.update(JsonOf(child.bytes));
-    }
-    columns.push_back(std::move(column));
-    ++next;
-  }
-  return columns;
 }
 
 // ---------------------------------------------------------------- the table
@@ -269,7 +238,18 @@ int RunCompareCommand(const CompareArguments& args, std::ostream& out) {
   std::error_code error;
   fs::create_directories(args.out, error);
   if (error) throw BadInput("--out {}: cannot make the directory: {}", args.out, error.message());
-  const std::vector<Json> columns = RunAll(args, VariantsOf(args));
+  const std::vector<Variant> variants = VariantsOf(args);
+  std::vector<Json> columns;
+  RunInProcesses(
+      variants.size(), args.jobs,
+      [&](size_t number) {
+        return Run(args, variants[number], fmt::format("{}/{}", args.out, number));
+      },
+      Order::kByNumber,
+      [&](size_t number, const Json& answer) {
+        columns.push_back({{"plan", variants[number].name}});
+        columns.back().update(answer);
+      });
   int worst = kDone;
   for (const Json& column : columns) worst = std::max(worst, column["exit_status"].get<int>());
   if (args.json) {

@@ -112,7 +112,9 @@ std::string DisassembleDirectory(const std::string& path) {
   return text;
 }
 
-void AddCheck(command_line::Command& root) {
+}  // namespace
+
+void AddCheckCommand(command_line::Command& root) {
   struct Arguments {
     std::string config;
     std::vector<std::string> sets;
@@ -141,7 +143,7 @@ void AddCheck(command_line::Command& root) {
   });
 }
 
-void AddRegs(command_line::Command& root) {
+void AddRegsCommand(command_line::Command& root) {
   struct Arguments {
     bool markdown = false, json = false;
   };
@@ -155,7 +157,7 @@ void AddRegs(command_line::Command& root) {
   });
 }
 
-void AddPrograms(command_line::Command& root) {
+void AddProgramTextCommands(command_line::Command& root) {
   struct Arguments {
     std::string path, output;
   };
@@ -178,14 +180,6 @@ void AddPrograms(command_line::Command& root) {
     AssembleFile(a->path, a->output);
     return 0;
   });
-}
-
-}  // namespace
-
-void AddInspectCommands(command_line::Command& root) {
-  AddCheck(root);
-  AddRegs(root);
-  AddPrograms(root);
 }
 
 std::string RegistersText() {

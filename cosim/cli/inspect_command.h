@@ -9,8 +9,9 @@
 
 namespace spyre::cosim {
 
-// check, regs, disasm and asm.
-void AddInspectCommands(command_line::Command& root);
+void AddCheckCommand(command_line::Command& root);
+void AddRegsCommand(command_line::Command& root);
+void AddProgramTextCommands(command_line::Command& root);  // disasm and asm
 
 // The BAR0 registers and their fields, from the generated register table.
 std::string RegistersText();

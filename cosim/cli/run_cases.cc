@@ -12,7 +12,6 @@
 #include <optional>
 #include <ostream>
 #include <set>
-#include <thread>
 #include <utility>
 #include <vector>
 
@@ -24,7 +23,7 @@
 #include "base/nearest.h"
 #include "cosim/config/effect.h"
 #include "cosim/config/toml_json.h"
-#include "cosim/host/child_process.h"
+#include "cosim/trials/processes.h"
 #include "cosim/verdict/failure.h"
 #include "cosim/verdict/judged_run.h"
 
@@ -171,16 +170,6 @@ class CaseReader {
   std::set<std::string> ids_;
 };
 
-// In the child: whatever happens is a result.
-std::string Answer(const RunCase& run, const CaseRunner& runner, uint64_t limit) {
-  try {
-    CatchInterrupts(limit);
-    return DumpJson(runner(run));
-  } catch (const std::exception&) {
-    return DumpJson(ToJson(CurrentFailure()));
-  }
-}
-
 class Results {
  public:
   explicit Results(std::ostream& out) : out_(out) {}
@@ -274,29 +263,22 @@ int RunCases(const RunArguments& args, const CaseRunner& runner, std::ostream& r
   const std::string out =
       args.out.empty() ? "out/" + fs::path(args.cases).stem().string() : args.out;
   const std::vector<Entry> entries = ReadCases(args, out);
-  std::vector<ChildWork> works;
-  works.reserve(entries.size());
-  for (const Entry& entry : entries) {
-    works.emplace_back([&, &entry = entry] {
-      if (!entry.refusal.is_null()) return DumpJson(entry.refusal);
-      const auto start = std::chrono::steady_clock::now();
-      Json fields = JsonOf(Answer(entry.run, runner, args.limit));
-      fields["wall_s"] = Seconds(std::chrono::steady_clock::now() - start);
-      return DumpJson(fields);
-    });
-  }
-  const size_t jobs = args.jobs > 0 ? args.jobs : std::max(1u, std::thread::hardware_concurrency());
   Results all(results);
-  TryInChildren(works, jobs, {}, [&](size_t number, const ChildResult& child) {
-    const Entry& entry = entries[number];
-    Json fields;
-    if (child.error) {  // it has died
-      fields = ToJson(Failure{kBugStatus, "Crashed", "", child.error->what()});
-    } else {
-      fields = JsonOf(child.bytes);
-    }
-    all.Add(entry.run.line, entry.run.id, std::move(fields));
-  });
+  RunInProcesses(
+      entries.size(), args.jobs,
+      [&](size_t number) {
+        const Entry& entry = entries[number];
+        if (!entry.refusal.is_null()) return entry.refusal;
+        const auto start = std::chrono::steady_clock::now();
+        CatchInterrupts(args.limit);
+        Json fields = AnswerOrFailure([&] { return runner(entry.run); });
+        fields["wall_s"] = Seconds(std::chrono::steady_clock::now() - start);
+        return fields;
+      },
+      Order::kByNumber,
+      [&](size_t number, Json fields) {
+        all.Add(entries[number].run.line, entries[number].run.id, std::move(fields));
+      });
   messages << fmt::format("spyre-cosim: {}: {} in {:.1f} s; reports in {}\n", args.cases,
                           all.Summary(), Seconds(std::chrono::steady_clock::now() - begin), out)
            << std::flush;

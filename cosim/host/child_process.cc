@@ -188,21 +188,16 @@ void ForEachInChildren(size_t count, size_t at_once,
   }
 }
 
-std::vector<ChildResult> TryInChildren(
-    const std::vector<ChildWork>& works, size_t at_once,
-    const std::function<void(size_t done)>& progress,
-    const std::function<void(size_t number, const ChildResult& result)>& ended) {
+std::vector<ChildResult> TryInChildren(const std::vector<ChildWork>& works, size_t at_once,
+                                       const std::function<void(size_t done)>& progress) {
   std::vector<ChildResult> results(works.size());
-  std::vector<bool> has_ended(works.size(), false);
-  size_t done = 0, told = 0;
+  size_t done = 0;
   ForEachInChildren(
       works.size(), at_once, [&works](size_t number) { return works[number](); },
       [&](size_t number, ChildResult result) {
         results[number] = std::move(result);
-        has_ended[number] = true;
         ++done;
         if (progress) progress(done);
-        for (; ended && told < works.size() && has_ended[told]; ++told) ended(told, results[told]);
       });
   return results;
 }

@@ -25,12 +25,9 @@ struct ChildResult {
 };
 
 // Runs each of `works` in a child, at most `at_once` at a time; results in the order given.
-// `progress`, which may be empty, is told how many have ended. `ended`, which may be empty, is told
-// each result in the order of `works`, as soon as it and those before it are there.
-std::vector<ChildResult> TryInChildren(
-    const std::vector<ChildWork>& works, size_t at_once,
-    const std::function<void(size_t done)>& progress = {},
-    const std::function<void(size_t number, const ChildResult& result)>& ended = {});
+// `progress`, which may be empty, is told how many have ended.
+std::vector<ChildResult> TryInChildren(const std::vector<ChildWork>& works, size_t at_once,
+                                       const std::function<void(size_t done)>& progress = {});
 
 // Runs work(0) .. work(count - 1) in a child each, at most `at_once` at a time. `ended` is told
 // each result as soon as it is there, in the order in which they end; nothing is kept.

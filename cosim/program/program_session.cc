@@ -102,7 +102,7 @@ void ProgramSession::Measure(flex::RuntimeContext& context) {
   result_.launch_begin_ps = result_.begin_ps;
   result_.launch_end_ps = result_.end_ps;
   result_.launch_host = card_->host_time();
-  result_.launch_units = UnitsOf(card_->model());
+  result_.launch_units = card_->Units();
   result_.launch_activity = card_->model()->telemetry().Done();
   result_.kernel_usages = kernels_->Take();
   card_->Finish(result_);

@@ -119,23 +119,22 @@ struct RunResult {
   }
 };
 
-struct TenantResult {
+// What tenants and cards have in common.
+struct MemberResult {
   std::string name;
+  RunResult run;               // of its workload, without the figures of the card
+  HostTime host;               // of its own processor, from its start to its end
+  std::optional<Error> error;  // why it did not come to its end
+};
+struct TenantResult : MemberResult {
   uint64_t function = 0;  // virtual function
   uint64_t start_us = 0;
-  RunResult run;                     // without the figures of the card
-  HostTime host;                     // of its own processor, from its start to its end
   std::optional<TenantTimes> alone;  // the same on a card without the others
-  std::optional<Error> error;        // why it did not come to its end
 };
-// One of several cards.
-struct CardResult {
-  std::string name;         // "card0"
-  RunResult run;            // of its workload, without the figures of the card
-  HostTime host;            // of its rank's processor
+// One of several cards, "card0".
+struct CardResult : MemberResult {
   runtime::RingTimes ring;  // of the collective
   uint64_t collective_begin_ps = 0, collective_end_ps = 0;
-  std::optional<Error> error;  // why it did not come to its end
 };
 // The first error of a tenant or a card; null: there is none.
 const Error* MemberError(const RunResult& result);

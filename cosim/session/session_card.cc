@@ -14,10 +14,6 @@ constexpr std::string_view kVfioUser = "vfio-user:";
 
 }  // namespace
 
-std::vector<model::UnitStatistics> UnitsOf(const model::Card* card) {
-  return card == nullptr ? std::vector<model::UnitStatistics>() : card->Statistics();
-}
-
 SessionCard::SessionCard(const RunConfig& config, const SessionOptions& options,
                          const std::string& out_dir, trace::Recorder* recorder)
     : config_(config), out_dir_(out_dir), served_(options.transport) {
@@ -37,6 +33,9 @@ SessionCard::SessionCard(const RunConfig& config, const SessionOptions& options,
   recording_ = std::make_unique<RecordingTransport>(*inprocess_, options.record, ToToml(recorded));
   transport_ = recording_.get();
 }
+
+SessionCard::SessionCard(const RunConfig& config, std::unique_ptr<InProcessTransport> card)
+    : config_(config), inprocess_(std::move(card)), transport_(inprocess_.get()) {}
 
 void SessionCard::Serve(const SessionOptions& options) {
   if (served_.rfind(kVfioUser, 0) != 0) {
@@ -87,12 +86,21 @@ void SessionCard::SampleEvery(uint64_t interval_ps, InProcessTransport::Sampler 
 void SessionCard::Finish(RunResult& result) {
   model::Card* const card = model();
   if (card != nullptr) card->CheckRtl();
-  result.units = UnitsOf(card);
+  result.units = Units();
   result.sim_ps = transport_->NowPs();
   if (card == nullptr) return;
   const auto& log = card->management().log();
   result.firmware_log.assign(log.begin(), log.end());
   if (const model::FastStatistics* fast = card->fast()) result.fast = *fast;
+}
+
+std::vector<model::UnitStatistics> SessionCard::Units() {
+  if (!inprocess_) return {};
+  std::vector<model::UnitStatistics> units = inprocess_->card().Statistics();
+  const model::PcieSwitch* const pcie_switch = inprocess_->pcie_switch();
+  if (pcie_switch == nullptr) return units;
+  for (model::UnitStatistics& unit : pcie_switch->Statistics()) units.push_back(std::move(unit));
+  return units;
 }
 
 HostTime SessionCard::host_time() { return inprocess_ ? inprocess_->host_time() : HostTime(); }

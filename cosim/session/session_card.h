@@ -19,15 +19,15 @@
 
 namespace spyre::cosim {
 
-// Empty for a card that is in another process.
-std::vector<model::UnitStatistics> UnitsOf(const model::Card* card);
-
 class SessionCard {
  public:
   // recorder: must outlive this. Errors: BadInput for what a served card does not have here: waves,
   // a debugger, a recording; those of the card.
   SessionCard(const RunConfig& config, const SessionOptions& options, const std::string& out_dir,
               trace::Recorder* recorder);
+
+  // One of several cards of a simulation, with nothing in between.
+  SessionCard(const RunConfig& config, std::unique_ptr<InProcessTransport> card);
 
   // What the driver is to use: the card itself, or a recording of it.
   driver::Transport& transport() { return *transport_; }
@@ -36,6 +36,8 @@ class SessionCard {
   // Null: likewise.
   InProcessTransport* inprocess() { return inprocess_.get(); }
   HostTime host_time();  // of a served card: zeros
+  // With those of the switch that it is behind; empty for a card that is in another process.
+  std::vector<model::UnitStatistics> Units();
   // `sample` at each multiple of `interval_ps` of simulated time, until Close. BadInput of a served
   // card, whose time goes on elsewhere.
   void SampleEvery(uint64_t interval_ps, InProcessTransport::Sampler sample);

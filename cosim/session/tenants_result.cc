@@ -60,7 +60,9 @@ void Widen(uint64_t& begin, uint64_t& end, uint64_t other_begin, uint64_t other_
   end = std::max(end, other_end);
 }
 
-void AddMember(RunResult& all, const std::string& name, const RunResult& one) {
+void Add(RunResult& all, const MemberResult& member) {
+  const RunResult& one = member.run;
+  const std::string& name = member.name;
   all.kernel_names.insert(one.kernel_names.begin(), one.kernel_names.end());
   all.lx.insert(one.lx.begin(), one.lx.end());
   all.plan.cores_used = std::max(all.plan.cores_used, one.plan.cores_used);
@@ -90,8 +92,8 @@ void AddMember(RunResult& all, const std::string& name, const RunResult& one) {
 }  // namespace
 
 void AddUp(RunResult& result) {
-  for (const TenantResult& tenant : result.tenants) AddMember(result, tenant.name, tenant.run);
-  for (const CardResult& card : result.cards) AddMember(result, card.name, card.run);
+  for (const TenantResult& tenant : result.tenants) Add(result, tenant);
+  for (const CardResult& card : result.cards) Add(result, card);
   if (result.collective) Add(result.verification, *result.collective, "all-reduce");
   std::stable_sort(result.launches.begin(), result.launches.end(),
                    [](const flex::CompletedOperation& a, const flex::CompletedOperation& b) {

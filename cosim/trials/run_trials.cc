@@ -3,23 +3,21 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <csignal>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <optional>
-#include <thread>
+#include <system_error>
 
 #include "base/error.h"
 #include "base/files.h"
 #include "base/interrupt.h"
 #include "base/joined.h"
-#include "base/json_text.h"
-#include "cosim/host/child_process.h"
 #include "cosim/report/report_energy.h"
 #include "cosim/report/report_usage.h"
+#include "cosim/trials/processes.h"
 #include "cosim/verdict/judged_run.h"
 
 namespace spyre::cosim {
@@ -28,9 +26,6 @@ namespace {
 namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
 
-// What a child says instead of a result: it was told to stop.
-constexpr const char* kInterrupted = "interrupted";
-
 std::string DivisionText(const compiler::KernelPlan& plan) {
   std::string text;
   for (const auto& [dimension, parts] : plan.split)
@@ -38,22 +33,22 @@ std::string DivisionText(const compiler::KernelPlan& plan) {
   return text;
 }
 
-TrialStatus StatusOf(const Error& error) {
-  switch (error.kind()) {
-    case ErrorKind::kBadInput:
+// What came of a trial whose process says that it has failed.
+TrialStatus StatusOf(int exit_status) {
+  switch (exit_status) {
+    case kBadInputStatus:
       return TrialStatus::kInfeasible;
-    case ErrorKind::kDeviceFault:
+    case kFaultStatus:
       return TrialStatus::kFault;
-    case ErrorKind::kInternal:
-      break;
+    default:
+      return TrialStatus::kError;
   }
-  return TrialStatus::kError;
 }
 
-TrialResult Failed(TrialStatus status, const char* reason) {
+TrialResult Failed(TrialStatus status, const std::string& reason) {
   TrialResult result;
   result.status = status;
-  result.reason = *reason == '\0' ? "an error without a message" : reason;
+  result.reason = reason.empty() ? "an error without a message" : reason;
   return result;
 }
 
@@ -129,59 +124,48 @@ TrialResult RunTrial(size_t number, const TrialConfig& config, const TrialOption
     TrialResult result = FiguresOf(judged.result);
     SetVerdict(judged, result);
     return result;
-  } catch (const Error& error) {
-    if (LastInterruption() != 0) throw;
-    return Failed(StatusOf(error), error.what());
-  } catch (const std::bad_alloc&) {
+  } catch (const std::bad_alloc&) {  // another machine, or fewer at a time, may do better
     return Failed(TrialStatus::kError, "not enough host memory");
-  } catch (const std::exception& error) {
+  } catch (const std::system_error& error) {
     return Failed(TrialStatus::kError, error.what());
   }
 }
 
-// In the child.
-std::string Answer(size_t number, const TrialConfig& config, const TrialOptions& options,
-                   const std::string& directory) {
-  const auto start = std::chrono::steady_clock::now();
-  try {
-    TrialResult result = RunTrial(number, config, options, directory);
-    result.wall_s = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-    if (options.directory.empty()) {  // many trials would fill the disk
-      std::error_code ignored;
-      fs::remove_all(directory, ignored);
-    }
-    return PrintableJson(ToJson(result));
-  } catch (const Error&) {
-    return kInterrupted;
-  }
+TrialResult ResultOf(const Json& answer) {
+  const auto failure = answer.find("error");
+  if (failure == answer.end()) return TrialResultOf(answer);
+  if ((*failure)["type"] == "Interrupted") throw Interruption(SIGINT, "a trial was interrupted");
+  TrialResult result =
+      Failed(StatusOf(answer["exit_status"].get<int>()), (*failure)["message"].get<std::string>());
+  result.wall_s = answer.value("wall_s", 0.0);  // not of one whose process has died
+  return result;
 }
 
 }  // namespace
-
-size_t JobsOf(uint64_t jobs) {
-  return jobs > 0 ? jobs : std::max(1u, std::thread::hardware_concurrency());
-}
 
 void RunTrials(size_t count, const TrialConfig& config, const TrialOptions& options,
                const std::function<void(size_t number, TrialResult result)>& ended) {
   std::optional<ScratchDirectory> scratch;
   if (options.directory.empty()) scratch.emplace("trials");
   const std::string& root = scratch ? scratch->path() : options.directory;
-  ForEachInChildren(
-      count, JobsOf(options.jobs),
+  RunInProcesses(
+      count, options.jobs,
       [&](size_t number) {
         const std::string name = options.name_of ? options.name_of(number) : std::to_string(number);
-        return Answer(number, config, options, root + "/" + name);
-      },
-      [&](size_t number, ChildResult child) {
-        if (child.error) {  // it has died
-          ended(number, Failed(TrialStatus::kError, child.error->what()));
-        } else if (child.bytes == kInterrupted) {
-          throw Interruption(SIGINT, "a trial was interrupted");
-        } else {
-          ended(number, TrialResultOf(JsonOf(child.bytes)));
+        const std::string directory = root + "/" + name;
+        const auto start = std::chrono::steady_clock::now();
+        Json answer =
+            AnswerOrFailure([&] { return ToJson(RunTrial(number, config, options, directory)); });
+        answer["wall_s"] =
+            std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+        if (options.directory.empty()) {  // many trials would fill the disk
+          std::error_code ignored;
+          fs::remove_all(directory, ignored);
         }
-      });
+        return answer;
+      },
+      Order::kAsTheyEnd,
+      [&](size_t number, const Json& answer) { ended(number, ResultOf(answer)); });
 }
 
 std::vector<TrialResult> RunTrials(const std::vector<RunConfig>& configs,

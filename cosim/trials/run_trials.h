@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "cosim/config/config.h"
-#include "cosim/session/run_result.h"
 #include "cosim/trials/trial.h"
 
 namespace spyre::cosim {
@@ -44,8 +43,5 @@ void RunTrials(size_t count, const TrialConfig& config, const TrialOptions& opti
 std::vector<TrialResult> RunTrials(const std::vector<RunConfig>& configs,
                                    const TrialOptions& options,
                                    const std::function<void(size_t done)>& progress = {});
-
-// processes at a time, by a --jobs option
-size_t JobsOf(uint64_t jobs);
 
 }  // namespace spyre::cosim

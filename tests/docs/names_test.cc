@@ -19,7 +19,7 @@ namespace {
 namespace fs = std::filesystem;
 
 const fs::path kSources = SPYRE_SOURCE_DIR;
-constexpr const char* kCommands = "Commands:\n";
+constexpr const char* kCommands = " COMMAND\n";  // of the usage of one that has them
 
 struct Line {
   std::string text;

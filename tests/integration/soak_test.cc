@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// `spyre-cosim soak`, for a moment. A day is run by hand: docs/security.md.
+// The soak campaign as `spyre-cosim soak`, for a moment. A day is run by hand: docs/security.md.
 #include <gmock/gmock.h>
 
 #include "tests/integration/program_fixture.h"

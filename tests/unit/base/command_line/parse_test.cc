@@ -139,7 +139,13 @@ TEST_F(ParseTest, HelpShowsEverythingAndFitsTheWidth) {
     EXPECT_LE(end - begin, 50u) << text.substr(begin, end - begin);
     begin = end + 1;
   }
-  EXPECT_THAT(Help(line_.root), AllOf(HasSubstr("run   Run a file"), HasSubstr("Exit status: 0")));
+  EXPECT_THAT(Help(line_.root), AllOf(HasSubstr("run  Run a file"), HasSubstr("Exit status: 0")));
+}
+
+TEST_F(ParseTest, HelpShowsCommandsUnderTheirHeadings) {
+  const std::string text = Help(line_.root);
+  EXPECT_THAT(text, HasSubstr("\nCommands:\n  run  Run a file"));
+  EXPECT_THAT(text, HasSubstr("\nFiles:\n  look  Look into files\n\n"));
 }
 
 }  // namespace

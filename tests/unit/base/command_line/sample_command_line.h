@@ -43,6 +43,7 @@ struct SampleCommandLine {
     run.Add("--port", port, "to listen on", 0, 65535);
     run.Add("--rate", rate, "share of the peak", 0, 1);
     run.Action([this] { return Did("run", 0); });
+    root.Heading("Files");
     Command& look = root.AddCommand("look", "Look into files");
     Command& all = look.AddCommand("all", "Look into all of them");
     all.Add("FILE", files, "what to look into").Required().Completes(Words::kFiles);

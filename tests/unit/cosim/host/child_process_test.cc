@@ -39,17 +39,6 @@ TEST(ChildProcess, AnErrorCrossesWithItsData) {
   EXPECT_EQ(results[0].error->remedy(), "8");
 }
 
-TEST(ChildProcess, ResultsAreToldInTheOrderOfTheWorks) {
-  std::vector<ChildWork> works;
-  for (char c = 'a'; c < 'f'; ++c) works.emplace_back([c] { return std::string(1, c); });
-  std::string told;
-  TryInChildren(works, 3, {}, [&](size_t number, const ChildResult& result) {
-    EXPECT_EQ(number, told.size());
-    told += result.bytes;
-  });
-  EXPECT_EQ(told, "abcde");
-}
-
 TEST(ChildProcess, EachOfManyIsToldOnceAtAnyNumberAtATime) {
   for (const size_t at_once : {1, 3, 100}) {
     std::vector<int> told(20, 0);

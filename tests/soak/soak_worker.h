@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "cosim/soak/soak.h"
+#include "tests/soak/soak.h"
 
 namespace spyre::cosim {
 

@@ -16,8 +16,8 @@
 #include <vector>
 
 #include "cosim/host/inprocess_transport.h"
-#include "cosim/soak/soak_checks.h"
 #include "runtime/flex/runtime_context.h"
+#include "tests/soak/soak_checks.h"
 
 namespace spyre::cosim {
 

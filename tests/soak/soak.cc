@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cosim/soak/soak.h"
+#include "tests/soak/soak.h"
 
 #include <fmt/format.h>
 
@@ -10,9 +10,9 @@
 
 #include "base/error.h"
 #include "base/interrupt.h"
-#include "cosim/soak/soak_worker.h"
 #include "driver/physical_function.h"
 #include "model/fault/fault_injector.h"
+#include "tests/soak/soak_worker.h"
 
 namespace spyre::cosim {
 

@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cosim/soak/soak_command.h"
+#include "tests/soak/soak_command.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
-#include <utility>
+#include <optional>
 
 #include "base/interrupt.h"
 #include "base/json_text.h"
+#include "cosim/cli/common_options.h"
+#include "cosim/cli/progress_bar.h"
 #include "cosim/config/config.h"
 #include "cosim/session/session_setup.h"
 #include "traces/text.h"
@@ -86,13 +89,8 @@ std::string JsonText(const SoakResult& result) {
 
 }  // namespace
 
-void AddSoakCommand(
-    command_line::Command& root,
-    const std::function<void(command_line::Command&, std::vector<std::string>&)>& add_sets,
-    std::function<std::unique_ptr<ProgressListener>()> make_progress, std::ostream& out) {
+void DeclareSoak(command_line::Command& command, std::ostream& out) {
   using command_line::Words;
-  command_line::Command& command = root.AddCommand(
-      "soak", "Use a card for hours of simulated time, and look for what grows, drifts or is lost");
   command.Footer(
       "Exit status: 0 nothing was found; 1 something was; 2 bad input; 3 the card was lost.\nWhat "
       "is "
@@ -129,11 +127,12 @@ void AddSoakCommand(
       .Placeholder("N");
   command.Add("--json", args->json, "as JSON, with every look");
   command.Add("--no-progress", args->no_progress, "no progress bar");
-  add_sets(command, args->sets);
-  command.Action([args, make_progress = std::move(make_progress), &out] {
+  AddSets(command, args->sets);
+  command.Action([args, &out] {
     CatchInterrupts(0);
-    const auto progress = args->json || args->no_progress ? nullptr : make_progress();
-    return RunSoakCommand(*args, progress.get(), out);
+    std::optional<ProgressBar> bar;
+    if (!args->json && !args->no_progress && isatty(STDERR_FILENO) != 0) bar.emplace();
+    return RunSoakCommand(*args, bar ? &*bar : nullptr, out);
   });
 }
 

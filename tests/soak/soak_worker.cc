@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cosim/soak/soak_worker.h"
+#include "tests/soak/soak_worker.h"
 
 #include <fmt/format.h>
 
