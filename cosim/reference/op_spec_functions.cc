@@ -53,6 +53,7 @@ void AddFunctions(Table& table) {
     }
   }
   table["ReStickifyOpHBM"] = table["identity"];
+  table["shuffle"] = table["identity"];
 }
 
 void AddWithConstants(Table& table) {

@@ -10,7 +10,7 @@
 
 #include "model/control/debug_target.h"
 
-namespace spyre::cosim::test {
+namespace spyre::test {
 
 class FakeProcessor : public model::DebugTarget {
  public:
@@ -77,4 +77,4 @@ class FakeProcessor : public model::DebugTarget {
   }
 };
 
-}  // namespace spyre::cosim::test
+}  // namespace spyre::test

@@ -13,7 +13,7 @@
 
 #include "cosim/gdb/gdb_packet.h"
 
-namespace spyre::cosim::test {
+namespace spyre::test {
 
 class GdbClient {
  public:
@@ -43,18 +43,18 @@ class GdbClient {
     while (true) {
       const char c = Byte();
       if (c == '\0') return "(closed)";
-      if (reader_.Push(static_cast<uint8_t>(c)) == GdbPacketReader::Event::kPacket)
+      if (reader_.Push(static_cast<uint8_t>(c)) == cosim::GdbPacketReader::Event::kPacket)
         return reader_.payload();
     }
   }
   std::string Ask(const std::string& payload) {
-    SendRaw(GdbPacket(payload));
+    SendRaw(cosim::GdbPacket(payload));
     return Packet();
   }
 
  private:
   int socket_;
-  GdbPacketReader reader_;
+  cosim::GdbPacketReader reader_;
 };
 
-}  // namespace spyre::cosim::test
+}  // namespace spyre::test

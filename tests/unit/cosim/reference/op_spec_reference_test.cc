@@ -256,7 +256,7 @@ TEST(OpMeanings, AreWhatTheInstructionsOfTheEntriesCompute) {
       std::vector<double> inputs;
       for (int i = 0; i < op.inputs; ++i)
         inputs.push_back(kValues[(i == 0 ? at / kCount : at + static_cast<size_t>(i)) % kCount]);
-      const double steps = compiler::testing::StepsValue(op, inputs, given);
+      const double steps = compiler::harness::StepsValue(op, inputs, given);
       const double real = meaning.elements(inputs, constants, exact);
       if (std::isfinite(real))
         EXPECT_NEAR(steps, real, 1e-6 * std::fabs(real)) << op.name << " of " << inputs[0];

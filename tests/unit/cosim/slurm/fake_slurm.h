@@ -8,7 +8,7 @@
 
 #include "base/files.h"
 
-namespace spyre::cosim::test {
+namespace spyre::test {
 
 class FakeSlurm {
  public:
@@ -38,4 +38,4 @@ class FakeSlurm {
   ScratchDirectory scratch_{"fake_slurm"};
 };
 
-}  // namespace spyre::cosim::test
+}  // namespace spyre::test
