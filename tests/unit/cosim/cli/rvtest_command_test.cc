@@ -129,7 +129,7 @@ TEST_F(RvtestCommandTest, AProgramWithoutTohostIsBadInput) {
   writer.AddWords(kBase, {kNop});
   EXPECT_EQ(Kind(Write("no_tohost", writer.Bytes()), "no symbol tohost"), ErrorKind::kBadInput);
   writer.symbols = {{"tohost", 0x100}};
-  EXPECT_EQ(Kind(Write("far_tohost", writer.Bytes()), "no word of the controller's SRAM"),
+  EXPECT_EQ(Kind(Write("far_tohost", writer.Bytes()), "not a word of the controller's SRAM"),
             ErrorKind::kBadInput);
   EXPECT_EQ(Kind("/nonexistent.elf", "/nonexistent.elf"), ErrorKind::kBadInput);
 }

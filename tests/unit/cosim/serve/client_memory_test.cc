@@ -123,13 +123,13 @@ TEST_F(ClientMemoryTest, ARangeThatCutsAWindowIsRefusedAsAWhole) {
   EXPECT_EQ(Unmap(101, 49), EINVAL);
   EXPECT_EQ(Unmap(100, 101), EINVAL) << "the second window would be cut";
   EXPECT_EQ(Unmap(0, 0), EINVAL);
-  EXPECT_EQ(Unmap(1, UINT64_MAX), EINVAL) << "beyond the address space";
+  EXPECT_EQ(Unmap(2, UINT64_MAX), EINVAL) << "beyond the address space";
   EXPECT_EQ(memory_.windows(), 2u);
 }
 
 TEST_F(ClientMemoryTest, ARangeTakesAllWindowsInItAndNoOther) {
   for (uint64_t address : {50, 100, 150, 300}) ASSERT_EQ(Map(address, 50, 3), 0);
-  EXPECT_EQ(Unmap(90, 200), 0);
+  EXPECT_EQ(Unmap(100, 190), 0);
   EXPECT_THAT(removed_, ElementsAre(100, 150));
   EXPECT_EQ(unmapped_bytes_, 100u);
   EXPECT_TRUE(memory_.Allows(50, 50, true));

@@ -362,8 +362,8 @@ TEST(VectorMath, UnknownFunctionsAreRefused) {
   EXPECT_THROW(ApplyUnary(static_cast<UnaryFn>(17), 0.0F), Error);
   EXPECT_THROW(UnaryStick(31, stick.data(), stick.data()), Error);
   EXPECT_THROW(BinaryStick(16, stick.data(), stick.data(), stick.data()), Error);
-  EXPECT_THROW(CombineFp32(static_cast<ReduceFn>(5), 0, 0), Error);
-  EXPECT_THROW(CombineStick(5, acc.data(), stick.data()), Error);
+  EXPECT_THROW(CombineFp32(static_cast<ReduceFn>(kReduceFnCount), 0, 0), Error);
+  EXPECT_THROW(CombineStick(kReduceFnCount, acc.data(), stick.data()), Error);
 }
 
 TEST(VectorMath, TablesMayBeBuiltByThreadsAtOnce) {
