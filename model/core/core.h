@@ -141,7 +141,6 @@ class Core : public sc_core::sc_module {
   std::unique_ptr<RtlPtArray> rtl_pt_array_;
   std::vector<Core*> peers_;
   const FaultPort* faults_ = nullptr;
-  uint64_t speed_percent_ = 100;
   std::optional<uint64_t> pt_flip_;
   std::array<uint32_t, kTokens> tokens_{};
   // Made when a unit first waits: most never are, and those that are there before the simulation
