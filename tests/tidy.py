@@ -28,6 +28,7 @@ CHECKS = [
     "--checks=-clang-analyzer-*,-bugprone-suspicious-include",  # a unity file includes .cc files
     "--extra-arg=-Wno-unknown-warning-option",
     "--extra-arg=-Wno-ignored-optimization-argument",
+    "--extra-arg=-Wno-unused-command-line-argument",
 ]
 NOISE = re.compile(r"^(\d+ warnings? generated|Suppressed|Use -header-filter|\s*$)")
 
@@ -39,7 +40,7 @@ def configure():
             ["cmake", "-S", ROOT, "-B", BUILD, "-G", "Ninja", "-DCMAKE_BUILD_TYPE=Release", "-DCMAKE_UNITY_BUILD=ON",
              "-DCMAKE_DISABLE_PRECOMPILE_HEADERS=ON", "-DSPYRE_BUILD_TESTS=OFF"], check=True, stdout=subprocess.DEVNULL)
     subprocess.run(
-        ["cmake", "--build", BUILD, "--target", "spyre_contract_generated", "spyre_rtl_generated",
+        ["cmake", "--build", BUILD, "--target", "spyre_contract_generated", "spyre_parameters_generated", "spyre_rtl_generated",
          "spyre_module_interfaces", "traces/report_page.cc"], check=True, stdout=subprocess.DEVNULL)
 
 

@@ -70,7 +70,7 @@ JudgedRun RunAndJudge(const RunConfig& config, const std::string& out_dir,
 }
 
 std::string WriteReport(const JudgedRun& run) {
-  const std::string report = ReportJson(run.result, run.other(), run.expectations);
+  std::string report = ReportJson(run.result, run.other(), run.expectations);
   WriteText(run.result.out_dir, report);
   return report;
 }

@@ -49,7 +49,7 @@ size_t NumberOf(const char* variable, std::string_view text) {
 }
 
 std::string FlexDevice() {
-  const std::string device = Variable("FLEX_DEVICE");
+  std::string device = Variable("FLEX_DEVICE");
   if (device.empty() || device == "PF" || device == "VF" || device == "MOCK") return device;
   throw BadInput("FLEX_DEVICE = '{}': PF, VF or MOCK is expected", device).Subject("FLEX_DEVICE");
 }

@@ -113,7 +113,7 @@ TEST(EmitSymbols, AreSharedByEqualAddressesOfOneOperationButNotBetweenTwo) {
       MakeOp("mul", {{"c0", 64, 2}, {"c1", 128, 1}},
              {MakeArg(0, {2, 64, 64}, RowsByColumns()), MakeArg(0, {2, 64, 64}, RowsByColumns()),
               MakeArg(1, {2, 64, 64}, RowsByColumns())});
-  const Bundle bundle = EmitBundle(Kernel({square, square}), BundleDialect::kSymbolicConstants);
+  const Bundle bundle = EmitBundle(SourceOf({square, square}), BundleDialect::kSymbolicConstants);
   EXPECT_THAT(bundle.dscs[0].tensors[0].start, ElementsAre(-1, -2));
   EXPECT_THAT(bundle.dscs[0].tensors[1].start, ElementsAre(-1, -2));
   EXPECT_THAT(bundle.dscs[0].tensors[2].start, ElementsAre(-3, -4));
@@ -126,7 +126,7 @@ TEST(EmitSymbols, OfTheNewestFormCountTheBaseOfAnArgumentThatIsReadInPart) {
   const OpSpec op = MakeOp("neg", {{"c0", 8, 2}, {"c1", 128, 1}},
                            {MakeArg(0, {2, 32, 64}, {"floor(c1/64)", "c0 + 4", "Mod(c1, 64)"}),
                             MakeArg(1, {2, 8, 64}, RowsByColumns())});
-  const Bundle bundle = EmitBundle(Kernel({op}), BundleDialect::kSymbolicArguments);
+  const Bundle bundle = EmitBundle(SourceOf({op}), BundleDialect::kSymbolicArguments);
   EXPECT_THAT(bundle.dscs[0].tensors[0].start, ElementsAre(-2, -3));
   EXPECT_THAT(bundle.dscs[0].tensors[1].start, ElementsAre(-4, -5));
   const std::string mlir = BundleMlir(bundle, BundleDialect::kSymbolicArguments);
@@ -148,7 +148,7 @@ TEST(EmitArguments, AreThePoolAndThenTheArgumentsByIndex) {
   const OpSpec second = MakeOp("neg", {{"c0", 64, 2}, {"c1", 128, 1}},
                                {MakeScratch(Memory::kPool, 8192, {2, 64, 64}, coordinates),
                                 MakeArg(1, {2, 64, 64}, coordinates)});
-  const Bundle bundle = EmitBundle(Kernel({first, second}), BundleDialect::kSymbolicArguments);
+  const Bundle bundle = EmitBundle(SourceOf({first, second}), BundleDialect::kSymbolicArguments);
   ASSERT_EQ(bundle.arguments.size(), 3U);
   EXPECT_EQ(bundle.arguments[0].name, "pool");
   EXPECT_EQ(bundle.arguments[1].name, "arg_1");
@@ -186,7 +186,7 @@ TEST(EmitArguments, StayWhereTheSourcePutsThem) {
   EXPECT_THAT(dsc.tensors[0].start, ElementsAre(0, 4096));
   EXPECT_THAT(dsc.tensors[1].start, ElementsAre(5 * kTestSegment, 5 * kTestSegment + 4096));
   EXPECT_THAT(dsc.tensors[2].start, ElementsAre(3 * kTestSegment + 8192, 3 * kTestSegment + 12288));
-  EXPECT_EQ(EmitBundle(Kernel({op}), BundleDialect::kSymbolicArguments).arguments.at(0).name,
+  EXPECT_EQ(EmitBundle(SourceOf({op}), BundleDialect::kSymbolicArguments).arguments.at(0).name,
             "pool");
 }
 
@@ -199,7 +199,7 @@ TEST(EmitArguments, AreAtMostSevenOrSixBesideAPool) {
                                 pool ? MakeScratch(Memory::kPool, 0, {1, 64, 64}, RowsByColumns())
                                      : MakeArg(0, {1, 64, 64}, RowsByColumns())}));
     }
-    return Kernel(std::move(body));
+    return SourceOf(std::move(body));
   };
   const auto refused = [&](int arguments, bool pool) {
     try {
@@ -221,7 +221,7 @@ TEST(EmitArguments, AreAtMostSevenOrSixBesideAPool) {
 TEST(EmitLoops, AdvanceByDeviceStrides) {
   const OpSpec op =
       Tiled(MakeOp("neg", {{"c0", 512, 32}, {"c1", 1024, 1}}, TiledArgs(2)), {{"c0"}, {"c1"}});
-  const KernelSource source = Kernel({LoopSpec{int64_t{2}, {LoopSpec{int64_t{4}, {op}}}}});
+  const KernelSource source = SourceOf({LoopSpec{int64_t{2}, {LoopSpec{int64_t{4}, {op}}}}});
   const Bundle bundle = EmitBundle(source, BundleDialect::kSymbolicConstants);
   EXPECT_THAT(OnlyExecute(bundle).symbols.at(-1).loop_stride, ElementsAre(65536, 2097152));
 }
@@ -231,7 +231,7 @@ TEST(EmitLoops, LeaveOutTheLevelsThatDoNotTileTheTensor) {
       Tiled(MakeOp("mul", {{"c0", 512, 32}, {"c1", 1024, 1}}, TiledArgs(3)), {{"c0"}, {"c1"}});
   op.args[1] = MakeArg(1, {64, 64}, {"floor(c1/64)", "Mod(c1, 64)"});
   op.args[2].per_tile_fixed = true;
-  const KernelSource source = Kernel({LoopSpec{int64_t{2}, {LoopSpec{int64_t{4}, {op}}}}});
+  const KernelSource source = SourceOf({LoopSpec{int64_t{2}, {LoopSpec{int64_t{4}, {op}}}}});
   const Bundle bundle = EmitBundle(source, BundleDialect::kSymbolicConstants);
   const BundleExecute& execute = OnlyExecute(bundle);
   EXPECT_THAT(execute.symbols.at(-33).loop_stride, ElementsAre(0, 16 * 128)) << "a broadcast row";
@@ -248,7 +248,7 @@ TEST(EmitLoops, AlongOneSymbolAreRefusedBecauseItDoesNotSayHowFarTheOuterOneStep
   for (const BundleDialect dialect :
        {BundleDialect::kBakedAddresses, BundleDialect::kSymbolicConstants}) {
     try {
-      EmitBundle(Kernel({LoopSpec{int64_t{2}, {LoopSpec{int64_t{1}, {op}}}}}), dialect);
+      EmitBundle(SourceOf({LoopSpec{int64_t{2}, {LoopSpec{int64_t{1}, {op}}}}}), dialect);
       FAIL() << "accepted";
     } catch (const Error& error) {
       EXPECT_THAT(error.what(), ::testing::HasSubstr("two loops around it advance 'c0'"));
@@ -260,7 +260,7 @@ TEST(EmitLoops, OfTheNewestFormAdvanceAsTheArgumentSays) {
   OpSpec op =
       Tiled(MakeOp("neg", {{"c0", 512, 32}, {"c1", 1024, 1}}, TiledArgs(2)), {{"t0"}, {"t1"}});
   op.args[0].tile_advance = ParseExpression("floor(32768*t0) + floor(1048576*t1)");
-  const KernelSource source = Kernel({LoopSpec{int64_t{2}, {LoopSpec{int64_t{4}, {op}}}}});
+  const KernelSource source = SourceOf({LoopSpec{int64_t{2}, {LoopSpec{int64_t{4}, {op}}}}});
   const Bundle bundle = EmitBundle(source, BundleDialect::kSymbolicArguments);
   EXPECT_THAT(OnlyExecute(bundle).symbols.at(-1).loop_stride, ElementsAre(65536, 2097152));
   EXPECT_THAT(OnlyExecute(bundle).symbols.at(-33).loop_stride, ElementsAre(0, 0));
@@ -268,7 +268,7 @@ TEST(EmitLoops, OfTheNewestFormAdvanceAsTheArgumentSays) {
   op.args[1] = MakeScratch(Memory::kLx, 0, {16, 512, 64}, RowsByColumns());
   op.args[1].is_input = false;
   op.args[1].tile_advance = ParseExpression("64*t1");
-  const KernelSource advancing_lx = Kernel({LoopSpec{int64_t{2}, {LoopSpec{int64_t{4}, {op}}}}});
+  const KernelSource advancing_lx = SourceOf({LoopSpec{int64_t{2}, {LoopSpec{int64_t{4}, {op}}}}});
   try {
     EmitBundle(advancing_lx, BundleDialect::kSymbolicArguments);
     FAIL() << "accepted";
@@ -278,7 +278,7 @@ TEST(EmitLoops, OfTheNewestFormAdvanceAsTheArgumentSays) {
 }
 
 TEST(EmitLoops, WithASymbolicCountAreRefusedByName) {
-  const KernelSource source = Kernel({LoopSpec{
+  const KernelSource source = SourceOf({LoopSpec{
       std::string("s0"), {MakeOp("neg", {{"c0", 512, 1}, {"c1", 1024, 1}}, TiledArgs(2))}}});
   const auto type = [&](BundleDialect dialect) -> std::string {
     try {
@@ -295,7 +295,7 @@ TEST(EmitLoops, WithASymbolicCountAreRefusedByName) {
 
 TEST(EmitLoops, WrittenOutHaveTheAddressOfEveryIteration) {
   OpSpec op = Tiled(MakeOp("neg", {{"c0", 256, 1}, {"c1", 4096, 1}}, TiledArgs(2)), {{"c0"}});
-  const KernelSource source = Kernel({LoopSpec{int64_t{4}, {op}}});
+  const KernelSource source = SourceOf({LoopSpec{int64_t{4}, {op}}});
   const Bundle bundle = EmitBundle(source, BundleDialect::kBakedAddresses);
   ASSERT_EQ(bundle.dscs.size(), 4U);
   ASSERT_EQ(bundle.body.size(), 4U);
@@ -314,7 +314,7 @@ TEST(EmitLoops, OfTheNewestFormCanBeWrittenOut) {
     arg.address = arg.arg_index;
     arg.tile_advance = ParseExpression("floor(32768*t0) + floor(1048576*t1)");
   }
-  const KernelSource source = Kernel({LoopSpec{int64_t{2}, {LoopSpec{int64_t{2}, {op}}}}});
+  const KernelSource source = SourceOf({LoopSpec{int64_t{2}, {LoopSpec{int64_t{2}, {op}}}}});
   const Bundle bundle = EmitBundle(source, BundleDialect::kBakedAddresses);
   std::vector<int64_t> starts;
   for (const SuperDsc& dsc : bundle.dscs)
@@ -327,7 +327,7 @@ TEST(EmitBundle, RefusesOperationsThatTheFrontEndCouldNotLower) {
   for (const BundleDialect dialect :
        {BundleDialect::kSymbolicConstants, BundleDialect::kBakedAddresses}) {
     try {
-      EmitBundle(Kernel({LoopSpec{int64_t{2}, {UnimplementedOp{"aten.foo"}, op}}}), dialect);
+      EmitBundle(SourceOf({LoopSpec{int64_t{2}, {UnimplementedOp{"aten.foo"}, op}}}), dialect);
       FAIL() << "accepted: the bundle would lack an operation";
     } catch (const CompileError& error) {
       EXPECT_EQ(error.message_kind(), "unimplemented_op");
@@ -341,17 +341,17 @@ TEST(EmitBundle, RefusesAddressesAndCountsOutOfRange) {
   const auto refuses = [](const KernelSource& source) {
     EXPECT_THROW(EmitBundle(source, BundleDialect::kSymbolicConstants), Error);
   };
-  refuses(Kernel({LoopSpec{int64_t{0}, {op}}}));
+  refuses(SourceOf({LoopSpec{int64_t{0}, {op}}}));
   op.args[0].address = -128;
-  refuses(Kernel({op}));
+  refuses(SourceOf({op}));
   op.args[0].address = int64_t{1} << 62;
-  refuses(Kernel({op}));
+  refuses(SourceOf({op}));
   op.args[0] = MakeArg(3, {64, 1024, 64}, RowsByColumns());
   op.args[0].address = 2;
-  refuses(Kernel({op}));
+  refuses(SourceOf({op}));
   op.args[0].memory = Memory::kLx;
   op.args[0].address = 2 << 20;  // LX has 2 MiB
-  refuses(Kernel({op}));
+  refuses(SourceOf({op}));
 }
 
 }  // namespace

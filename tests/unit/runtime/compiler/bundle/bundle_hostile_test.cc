@@ -93,7 +93,7 @@ RC_GTEST_PROP(HostileSource, IsEmittedOrRefused, ()) {
     loop.body = std::move(body);
     body = {std::move(loop)};
   }
-  const KernelSource source = Kernel(std::move(body));
+  const KernelSource source = SourceOf(std::move(body));
   for (BundleDialect dialect : {BundleDialect::kSymbolicConstants, BundleDialect::kBakedAddresses,
                                 BundleDialect::kSymbolicArguments}) {
     try {

@@ -84,7 +84,7 @@ TEST(ReadBack, LoopsWithPoolLxAndPartsOfArguments) {
                              {MakeScratch(Memory::kPool, 1 << 20, whole, rows),
                               MakeArg(3, {1, 1024, 64}, {"0", "c0", "0"})},
                              true);
-  ExpectReadBack(Kernel({LoopSpec{int64_t{2}, {LoopSpec{int64_t{4}, {first, second}}}}, last}));
+  ExpectReadBack(SourceOf({LoopSpec{int64_t{2}, {LoopSpec{int64_t{4}, {first, second}}}}, last}));
 }
 
 TEST(ReadBack, MatmulsWithDividedContractions) {
@@ -93,7 +93,7 @@ TEST(ReadBack, MatmulsWithDividedContractions) {
                       MakeArg(1, {256, 2, 3, 64}, {"c3", "floor(c2/64)", "c0", "Mod(c2, 64)"}),
                       MakeArg(2, {16, 2, 3, 64}, {"c1", "floor(c2/64)", "c0", "Mod(c2, 64)"})},
                      true);
-  ExpectReadBack(Kernel({op}));
+  ExpectReadBack(SourceOf({op}));
 }
 
 TEST(ReadBack, ConstantsMasksAndTwoFormats) {
@@ -105,7 +105,7 @@ TEST(ReadBack, ConstantsMasksAndTwoFormats) {
       "dl16tofp32", {{"c0", 10, 2}, {"c1", 128, 1}},
       {MakeArg(0, {2, 10, 64}, RowsByColumns()),
        MakeArg(2, {4, 10, 32}, {"floor(c1/32)", "c0", "Mod(c1, 32)"}, DataFormat::kIeeeFp32)});
-  ExpectReadBack(Kernel({mean, wide}));
+  ExpectReadBack(SourceOf({mean, wide}));
 }
 
 }  // namespace

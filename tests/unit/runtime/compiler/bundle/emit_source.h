@@ -51,10 +51,10 @@ inline OpSpec MakeOp(const std::string& name, std::vector<IterationSymbol> space
   return op;
 }
 
-inline KernelSource Kernel(std::vector<SpecNode> body) { return {"kernel", std::move(body)}; }
+inline KernelSource SourceOf(std::vector<SpecNode> body) { return {"kernel", std::move(body)}; }
 
 inline SuperDsc Emit(const OpSpec& op, BundleDialect dialect = BundleDialect::kBakedAddresses) {
-  return EmitBundle(Kernel({op}), dialect).dscs.at(0);
+  return EmitBundle(SourceOf({op}), dialect).dscs.at(0);
 }
 
 // Rows x columns in sticks of 64 columns: [ceil(columns / 64), rows, 64].
