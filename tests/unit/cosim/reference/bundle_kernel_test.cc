@@ -183,11 +183,13 @@ TEST(BundleKernel, Fp32HasSticksOfItsOwn) {
 }
 
 TEST(BundleKernel, ReductionsOverSticksAndAcrossThem) {
-  const std::pair<const char*, const char*> ops[] = {
-      {"sum", "sumnonstick"},           {"max", "maxnonstick"},
-      {"prod", "prodnonstick"},
-      {"mean", "meannonstick"},         {"exx2", "absmaxnonstick"},
-      {"exx2_zeromean", "minnonstick"}, {"quantscalepertokenfp8", "sumnonstick"}};
+  const std::pair<const char*, const char*> ops[] = {{"sum", "sumnonstick"},
+                                                     {"max", "maxnonstick"},
+                                                     {"prod", "prodnonstick"},
+                                                     {"mean", "meannonstick"},
+                                                     {"exx2", "absmaxnonstick"},
+                                                     {"exx2_zeromean", "minnonstick"},
+                                                     {"quantscalepertokenfp8", "sumnonstick"}};
   for (uint32_t seed = 0; seed < kCases; ++seed) {
     const bool over_stick = seed % 2 == 0;
     const auto& [stick, nonstick] = ops[seed / 2 % std::size(ops)];
