@@ -81,8 +81,14 @@ RunConfig ConfigOf(const std::string& path, const std::vector<std::string>& sets
   const std::string extension = std::filesystem::path(path).extension().string();
   const bool is_bundle =
       std::filesystem::is_directory(path) || extension == ".py" || extension == ".txt";
+  // A launch that `exec` has kept says on which card, and where its arguments were.
+  const std::string launch = path + "/launch.toml";
+  const bool is_launch = is_bundle && std::filesystem::is_regular_file(launch);
   const bool is_list = extension == ".json" && !IsGraphBetweenPasses(path);
-  RunConfig config = LoadConfig(is_bundle || extension == ".json" ? "" : path, sets);
+  RunConfig config = LoadConfig(is_launch                           ? launch
+                                : is_bundle || extension == ".json" ? ""
+                                                                    : path,
+                                sets);
   if (is_bundle || (extension == ".json" && !is_list)) config.workload.bundle = path;
   if (is_list) config.workload.graph = path;
   if (!bundle.kernel.empty()) config.workload.kernel = bundle.kernel;

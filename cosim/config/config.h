@@ -63,6 +63,15 @@ struct LaunchConfig {
   uint64_t interleave = 1;
 };
 
+// A launch of a bundle as another program has made it (cosim/program keeps them). Numbers as
+// "0x...", because TOML has none of 64 bits.
+struct RepeatConfig {
+  std::vector<std::string> addresses;  // device virtual, of every tensor argument in order
+  std::string program;                 // where the program's memory begins
+  std::string start_ps;                // of its kernel
+  std::vector<std::string> memory;     // what each channel was left with (DeviceMemory::Rest)
+};
+
 // What becomes of a list of operations: one kernel, a kernel each on streams, or the tasks of a
 // task graph.
 enum class IssueMode : uint8_t { kProgram, kStreams, kTaskGraph };
@@ -141,6 +150,7 @@ struct WorkloadConfig {
   Dims tile;
   Dims split;
   LaunchConfig launch;
+  RepeatConfig repeat;
   uint64_t cores = 0;  // cores that the work division may use; 0: all of the card
   compiler::SplitRule division = compiler::SplitRule::kPublic;
   std::string axis = "cols";

@@ -351,6 +351,23 @@ std::vector<Field> Fields(RunConfig& c) {
   f.Number("interleave", c.workload.launch.interleave, 1, 1024, "chunks",
            "Pieces of each tensor that is tiled along its outermost device dimension, each an "
            "allocation of its own, on a VF in a region of its own while there are so many");
+  f.SetPrefix("workload.repeat");
+  f.List(
+      "addresses", c.workload.repeat.addresses, {},
+      "Of a bundle that repeats a launch of another program: the device virtual address of every "
+      "tensor argument in order, as \"0x1000\"; empty: wherever memory is free");
+  f.Text("program", c.workload.repeat.program,
+         "Likewise: where the memory of the program begins, a physical address or an offset in "
+         "region 7 of a VF; \"\": wherever memory is free");
+  f.Text(
+      "start_ps", c.workload.repeat.start_ps,
+      "Likewise: when its kernel began, as \"0x1000\". It begins then, or later by whole periods "
+      "of all clocks and of the refresh of device memory; \"\": as soon as it can");
+  f.List(
+      "memory", c.workload.repeat.memory, {},
+      "Likewise: what every channel of device memory was left with when the kernel began: read or "
+      "write, the requests since the bus turned, and of each bank the row that was open or -, with "
+      "+PS+PS+PS if it had to wait before it could be used, closed or opened; empty: as it comes");
   f.SetPrefix("workload.issue");
   DescribeIssue(f, c.workload.issue);
   f.SetPrefix("workload.model");

@@ -116,6 +116,7 @@ constexpr Rule kRules[] = {
     {"workload.kernel", IsBundle, kBundle},
     {"workload.shapes", IsBundle, kBundle},
     {"workload.args", IsBundle, kBundle},
+    {"workload.repeat.", IsBundle, kBundle},
     {"workload.dims", IsBundleOrList, kBundleOrList},
     {"workload.graph", IsList, kList},
     {"workload.tensors", IsList, kList},

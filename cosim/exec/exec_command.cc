@@ -3,10 +3,13 @@
 
 #include <fmt/format.h>
 
+#include <charconv>
+#include <cstdint>
 #include <filesystem>
 #include <iostream>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <string_view>
 
 #include "base/error.h"
 #include "base/files.h"
@@ -23,6 +26,7 @@ using Json = nlohmann::json;
 struct ExecArguments {
   ProgramCardChoice card;
   std::vector<std::string> words;
+  std::string keep_arguments = "64M";
   bool strict = false, print_environment = false;
 };
 
@@ -33,6 +37,23 @@ std::string DefaultDirectory(const std::vector<std::string>& words) {
     if (fs::path(word).extension() == ".py") name = fs::path(word).stem();
   }
   return (fs::path("out") / name).string();
+}
+
+// "64M": bytes, or KiB, MiB, GiB.
+uint64_t SizeOf(const std::string& text) {
+  constexpr std::string_view kUnits = "KMG";
+  uint64_t size = 0;
+  const char* const end = text.data() + text.size();
+  auto [stop, error] = std::from_chars(text.data(), end, size);
+  const size_t unit = stop == end ? std::string_view::npos : kUnits.find(*stop);
+  const unsigned shift =
+      unit == std::string_view::npos ? 0 : 10 * (static_cast<unsigned>(unit) + 1);
+  if (unit != std::string_view::npos) ++stop;
+  if (error != std::errc() || stop != end || size > (UINT64_MAX >> shift)) {
+    throw BadInput("--keep-arguments {}: a size is expected, as 4096, 64M or 2G", text)
+        .Subject("--keep-arguments");
+  }
+  return size << shift;
 }
 
 std::string Quoted(const std::string& value) {
@@ -77,6 +98,7 @@ int CardStatus(const Json& report, const ExecHelpers& helpers) {
 
 int RunExec(ExecArguments& args, const ExecHelpers& helpers) {
   helpers.check(args.card.config, args.card.sets);
+  args.card.keep_bytes = SizeOf(args.keep_arguments);
   const std::string sdk = SdkDirectory();
   if (args.print_environment) {
     PrintEnvironment(ProgramEnvironment(sdk, args.card));
@@ -87,6 +109,7 @@ int RunExec(ExecArguments& args, const ExecHelpers& helpers) {
   // A report of an earlier program would be taken for this one's.
   std::error_code error;
   fs::remove(args.card.out + "/report.json", error);
+  fs::remove_all(args.card.out + "/kernels", error);
   const int status = RunProgram(args.words, ProgramEnvironment(sdk, args.card));
   const Json report = ReportOf(args.card.out);
   if (!report.is_object()) {
@@ -126,6 +149,17 @@ void AddExecCommand(command_line::Command& root, const ExecHelpers& helpers) {
            "the program's name")
       .Placeholder("DIR")
       .Completes(Words::kDirectories);
+  command
+      .Add("--verify", args->card.verify,
+           "which launches are compared with the reference: none; sample, the first one of each "
+           "bundle unless it is large; full, all",
+           command_line::Choices<std::string>{
+               {"none", "none"}, {"sample", "sample"}, {"full", "full"}})
+      .Placeholder("LAUNCHES");
+  command
+      .Add("--keep-arguments", args->keep_arguments,
+           "the most bytes of arguments that are kept with a bundle")
+      .Placeholder("SIZE");
   command.Add("--strict", args->strict, "a wrong result or a fault of the card decides the status");
   command.Add("--print-env", args->print_environment,
               "run nothing; print the variables that the program would get");

@@ -37,7 +37,7 @@ std::string SdkDirectory() {
 }
 
 Variables ProgramEnvironment(const std::string& sdk, const ProgramCardChoice& choice) {
-  return {
+  Variables variables = {
       // What torch-spyre's setup.py and its compiler look for.
       {"RUNTIME_INSTALL_DIR", sdk},
       {"SENLIB_INSTALL_DIR", sdk},
@@ -53,6 +53,10 @@ Variables ProgramEnvironment(const std::string& sdk, const ProgramCardChoice& ch
       {"SPYRE_COSIM_SET", fmt::format("{}", fmt::join(choice.sets, "\n"))},
       {"SPYRE_COSIM_OUT", Absolute(choice.out)},
   };
+  if (choice.out.empty()) return variables;
+  variables.emplace_back("SPYRE_COSIM_KEEP", std::to_string(choice.keep_bytes));
+  variables.emplace_back("SPYRE_COSIM_VERIFY", choice.verify);
+  return variables;
 }
 
 }  // namespace spyre::cosim

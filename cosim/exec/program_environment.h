@@ -17,9 +17,11 @@ using Variables = std::vector<std::pair<std::string, std::string>>;
 std::string SdkDirectory();
 
 struct ProgramCardChoice {
-  std::string config;             // of --config; "": the card of the defaults
-  std::vector<std::string> sets;  // of --set
-  std::string out;                // of --out
+  std::string config;              // of --config; "": the card of the defaults
+  std::vector<std::string> sets;   // of --set
+  std::string out;                 // of --out
+  uint64_t keep_bytes = 64 << 20;  // of --keep-arguments
+  std::string verify = "sample";   // of --verify
 };
 
 // What is set for the program. Paths are absolute, because a program may change its directory;

@@ -48,9 +48,13 @@ CoreSet CoresOf(const model::Job& job) {
 }  // namespace
 
 KernelLog::KernelLog(model::Card& card, trace::Recorder* recorder,
-                     std::vector<std::string> step_names, bool with_steps)
-    : card_(card), recorder_(recorder), step_names_(std::move(step_names)) {
-  card_.OnJob([this](const model::Job& job, bool ended) { Note(job, ended); });
+                     std::vector<std::string> step_names, bool with_steps,
+                     model::ComputeDispatcher::JobHook also)
+    : card_(card), recorder_(recorder), step_names_(std::move(step_names)), also_(std::move(also)) {
+  card_.OnJob([this](const model::Job& job, bool ended) {
+    Note(job, ended);
+    if (also_) also_(job, ended);
+  });
   if (!with_steps) return;
   card_.OnStep([this](const model::Job& job, uint32_t step, uint64_t iteration) {
     BeginStep(job, step, iteration);

@@ -26,8 +26,10 @@ class KernelLog {
  public:
   // The card, and the recorder if there is one, must outlive the log. step_names: by number of the
   // step; a step without a name is "step N". with_steps: false leaves them out, also of the trace.
+  // also: hears of every job, as Card::OnJob says.
   explicit KernelLog(model::Card& card, trace::Recorder* recorder = nullptr,
-                     std::vector<std::string> step_names = {}, bool with_steps = true);
+                     std::vector<std::string> step_names = {}, bool with_steps = true,
+                     model::ComputeDispatcher::JobHook also = nullptr);
   ~KernelLog();
   KernelLog(const KernelLog&) = delete;
   KernelLog& operator=(const KernelLog&) = delete;
@@ -73,6 +75,7 @@ class KernelLog {
   model::Card& card_;
   trace::Recorder* const recorder_;
   const std::vector<std::string> step_names_;
+  const model::ComputeDispatcher::JobHook also_;
   std::map<const model::Job*, Running> running_;
   uint64_t divided_ring_bytes_ = 0, divided_ps_ = 0;  // up to where it has been divided
   KernelUsages kernels_;

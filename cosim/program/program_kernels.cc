@@ -13,7 +13,7 @@ std::vector<ProgramKernel> KernelsOf(const RunResult& result) {
     const auto [place, is_new] = places.emplace(operation.name, kernels.size());
     if (is_new) kernels.push_back({operation.name});
     ProgramKernel& kernel = kernels[place->second];
-    ++kernel.launches;
+    if (kernel.launches++ == 0) kernel.first_ps = operation.finished_ps - operation.started_ps;
     kernel.device_ps += operation.finished_ps - operation.started_ps;
     kernel.macs += operation.macs;
     kernel.read += operation.device_bytes_read;

@@ -17,6 +17,7 @@ struct ProgramKernel {
   std::string name;
   uint64_t launches = 0;
   uint64_t device_ps = 0;
+  uint64_t first_ps = 0;  // of its first launch, which a kept bundle repeats
   uint64_t macs = 0;
   uint64_t read = 0, written = 0;  // of device memory
   trace::PathTimes path{};         // the critical paths of all its launches

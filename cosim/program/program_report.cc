@@ -16,18 +16,32 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 // In order of the first launch.
-Json KernelsJson(const RunResult& result) {
+Json KernelsJson(const RunResult& result, const ProgramChecks& checks) {
   Json kernels = Json::array();
   for (const ProgramKernel& kernel : KernelsOf(result)) {
     const trace::Bound bound = trace::BoundOf(kernel.path);
     kernels.push_back({{"name", kernel.name},
                        {"launches", kernel.launches},
                        {"device_ns", Ns(kernel.device_ps)},
+                       {"first_launch_ns", Ns(kernel.first_ps)},
                        {"bound_by", bound.resource},
                        {"bound_share", bound.share()},
                        {"macs", kernel.macs},
                        {"device_bytes_read", kernel.read},
                        {"device_bytes_written", kernel.written}});
+    const auto found = checks.kernels.find(kernel.name);
+    if (found == checks.kernels.end()) continue;
+    const KernelCheck& check = found->second;
+    Json& json = kernels.back();
+    json["operations"] = check.origins;
+    json["kept"] = check.kept;
+    json["compared_launches"] = check.compared;
+    json["wrong_launches"] = check.wrong;
+    json["compared_elements"] = check.elements;
+    json["wrong_elements"] = check.mismatches;
+    if (!check.first_wrong.empty()) json["first_wrong"] = check.first_wrong;
+    if (!check.not_compared.empty()) json["not_compared"] = check.not_compared;
+    json["special_codes"] = check.special_codes;
   }
   return kernels;
 }
@@ -47,7 +61,7 @@ Json MemoryJson(const flex::MemoryStatistics& memory) {
 
 }  // namespace
 
-std::string ProgramReportJson(const RunResult& result) {
+std::string ProgramReportJson(const RunResult& result, const ProgramChecks& checks) {
   const Json report = {{"program", result.description},
                        {"build", Json::parse(ToJson(ThisBuild()))},
                        {"config", Json::parse(ToJson(result.config))},
@@ -58,10 +72,16 @@ std::string ProgramReportJson(const RunResult& result) {
                          {"failed", result.launch_counts.failed},
                          {"not_executed", result.launch_counts.not_executed},
                          {"transfers", result.transfers}}},
-                       {"verdict", {{"failed_operations", result.launch_counts.failed}}},
+                       {"verdict",
+                        {{"verify", checks.verify},
+                         {"failed_operations", result.launch_counts.failed},
+                         {"launches", checks.launches()},
+                         {"compared_launches", checks.compared()},
+                         {"wrong_launches", checks.wrong()},
+                         {"first_special", checks.first_special}}},
                        {"window", WindowJson(result)},
                        {"copies", CopiesJson(result)},
-                       {"kernels", KernelsJson(result)},
+                       {"kernels", KernelsJson(result, checks)},
                        {"memory",
                         {{"tensors", MemoryJson(result.tensor_memory)},
                          {"programs", MemoryJson(result.program_memory)}}},

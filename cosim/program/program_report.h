@@ -4,11 +4,12 @@
 
 #include <string>
 
+#include "cosim/program/program_checks.h"
 #include "cosim/session/run_result.h"
 
 namespace spyre::cosim {
 
 // result: of the whole program; its launches are all its operations.
-std::string ProgramReportJson(const RunResult& result);
+std::string ProgramReportJson(const RunResult& result, const ProgramChecks& checks);
 
 }  // namespace spyre::cosim

@@ -35,7 +35,8 @@ RunConfig ConfigOf(const sdk::CardRequest& request) {
 
 }  // namespace
 
-ProgramSession::ProgramSession(const sdk::CardRequest& request) : config_(ConfigOf(request)) {
+ProgramSession::ProgramSession(const sdk::CardRequest& request)
+    : request_(request), config_(ConfigOf(request)) {
   result_.config = config_;
   result_.description = request.program;
   result_.out_dir = request.out;
@@ -62,7 +63,13 @@ void ProgramSession::Open(const sdk::CardRequest& request) {
   card_ = std::make_unique<SessionCard>(config_, SessionOptions(), request.out, recorder);
   if (reported) {
     card_->LogWaits(&host_waits_);
-    kernels_.emplace(*card_->model(), recorder, std::vector<std::string>(), config_.trace.enabled);
+    if (request.keep_bytes)
+      watch_ = std::make_unique<LaunchWatch>(config_, request_, *card_->model());
+    const auto also = [this](const model::Job& job, bool ended) {
+      if (watch_ != nullptr) watch_->Job(job, ended);
+    };
+    kernels_.emplace(*card_->model(), recorder, std::vector<std::string>(), config_.trace.enabled,
+                     also);
   }
   options_ = RuntimeOptionsOf(config_, recorder);
   options_.keep_completed = reported;
@@ -78,10 +85,13 @@ driver::FunctionId ProgramSession::function() const {
   return config_.mode == FunctionMode::kVirtual ? 1 : 0;
 }
 
-void ProgramSession::Loaded(const sdk::ProgramLoad&) {}
+void ProgramSession::Loaded(const sdk::ProgramLoad& load) {
+  if (watch_ != nullptr) watch_->Loaded(load);
+}
 
 void ProgramSession::Launched(const sdk::ProgramLaunch& launch) {
   if (!launch.correction) result_.kernel_names.insert(launch.name);
+  if (watch_ != nullptr) watch_->Launched(launch);
 }
 
 void ProgramSession::Failed(const std::string& what) { result_.warnings.push_back(what); }
@@ -109,8 +119,8 @@ void ProgramSession::Measure(flex::RuntimeContext& context) {
 }
 
 void ProgramSession::WriteFiles() {
-  WriteFile(result_.out_dir + "/report.json", ProgramReportJson(result_), "report");
-  WriteFile(result_.out_dir + "/summary.txt", ProgramSummary(result_), "summary");
+  WriteFile(result_.out_dir + "/report.json", ProgramReportJson(result_, checks_), "report");
+  WriteFile(result_.out_dir + "/summary.txt", ProgramSummary(result_, checks_), "summary");
 }
 
 void ProgramSession::Finish(flex::RuntimeContext& context) noexcept {
@@ -119,6 +129,7 @@ void ProgramSession::Finish(flex::RuntimeContext& context) noexcept {
     Measure(context);
     const trace::RunResults path = FollowPaths(result_, result_.launches, host_waits_);
     kernels_.reset();
+    if (watch_ != nullptr) checks_ = watch_->Finish(result_.warnings);
     trace_->End(result_, path);
     WriteFiles();
     if (!result_.unwritten.empty()) throw BadInput("{}", result_.unwritten);

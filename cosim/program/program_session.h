@@ -13,6 +13,7 @@
 #include "cosim/config/config.h"
 #include "cosim/host/host_time.h"
 #include "cosim/measure/kernel_log.h"
+#include "cosim/program/launch_watch.h"
 #include "cosim/session/run_result.h"
 #include "cosim/session/session_card.h"
 #include "cosim/session/session_trace.h"
@@ -43,13 +44,16 @@ class ProgramSession : public sdk::ProgramCard {
   void Measure(flex::RuntimeContext& context);
   void WriteFiles();
 
+  const sdk::CardRequest request_;
   RunConfig config_;
   RunResult result_;
   std::unique_ptr<SessionTrace> trace_;
   std::vector<HostWait> host_waits_;
   std::unique_ptr<SessionCard> card_;
   std::unique_ptr<driver::Device> admin_;  // VF mode: the PF, which set the VFs up
+  std::unique_ptr<LaunchWatch> watch_;     // only if bundles are kept
   std::optional<KernelLog> kernels_;       // only if a report is wanted
+  ProgramChecks checks_;
   flex::RuntimeOptions options_;
 };
 

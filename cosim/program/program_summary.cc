@@ -28,7 +28,17 @@ std::string PerSecond(uint64_t count, uint64_t ps, const char* unit) {
   return fmt::format("{:.1f} {}", static_cast<double>(count) / static_cast<double>(ps), unit);
 }
 
-std::string KernelTable(std::vector<ProgramKernel> kernels, uint64_t device_ps) {
+// As PyTorch calls it, if it says so.
+std::string Named(const std::string& name, const ProgramChecks& checks) {
+  const auto found = checks.kernels.find(name);
+  if (found == checks.kernels.end() || found->second.origins.empty()) return Short(name);
+  const std::vector<std::string>& origins = found->second.origins;
+  return Short(origins.front()) +
+         (origins.size() == 1 ? "" : fmt::format(" and {} more", origins.size() - 1));
+}
+
+std::string KernelTable(std::vector<ProgramKernel> kernels, uint64_t device_ps,
+                        const ProgramChecks& checks) {
   if (kernels.empty()) return "";
   std::stable_sort(kernels.begin(), kernels.end(),
                    [](const auto& a, const auto& b) { return a.device_ps > b.device_ps; });
@@ -36,7 +46,7 @@ std::string KernelTable(std::vector<ProgramKernel> kernels, uint64_t device_ps) 
   for (size_t i = 0; i < std::min(kernels.size(), kKernelsShown); ++i) {
     const ProgramKernel& kernel = kernels[i];
     const trace::Bound bound = trace::BoundOf(kernel.path);
-    table.Add({Short(kernel.name), std::to_string(kernel.launches),
+    table.Add({Named(kernel.name, checks), std::to_string(kernel.launches),
                trace::FormatTime(kernel.device_ps),
                trace::FormatPercent(static_cast<double>(kernel.device_ps) /
                                     static_cast<double>(std::max<uint64_t>(device_ps, 1))),
@@ -52,6 +62,43 @@ std::string KernelTable(std::vector<ProgramKernel> kernels, uint64_t device_ps) 
   return text;
 }
 
+std::string Times(uint64_t count, const char* what, const char* plural) {
+  return fmt::format("{} {}", count, count == 1 ? what : plural);
+}
+
+// What of the results was compared with the reference, and what was not.
+std::string VerdictText(const ProgramChecks& checks) {
+  if (checks.verify == "none") return "  not verified: results are compared by the program alone\n";
+  std::string text, why;
+  size_t kernels = 0, compared = 0;
+  for (const auto& [name, check] : checks.kernels) {
+    ++kernels;
+    compared += check.compared > 0 ? 1 : 0;
+    if (check.wrong > 0) {
+      text += fmt::format("WRONG: {} of {} of kernel {}: {}\n", check.wrong,
+                          Times(check.compared, "compared launch", "compared launches"), name,
+                          check.first_wrong);
+    }
+    if (why.empty() && check.compared == 0 && !check.not_compared.empty())
+      why = fmt::format("; not of {}: {}", Short(name), check.not_compared);
+  }
+  if (kernels == 0) return text;
+  text += fmt::format("  {}: {} of {} of {} of {} compared bit for bit with the reference{}\n",
+                      checks.wrong() > 0      ? "wrong"
+                      : checks.compared() > 0 ? "right as far as compared"
+                                              : "not verified",
+                      checks.compared(), Times(checks.launches(), "launch", "launches"), compared,
+                      Times(kernels, "kernel", "kernels"), why);
+  if (!checks.first_special.empty()) {
+    text += fmt::format(
+        "  infinities or NaN (the special code of SEN169_FP16) first made by {}; report.json "
+        "counts "
+        "them\n",
+        Short(checks.first_special));
+  }
+  return text;
+}
+
 std::string MemoryText(const flex::MemoryStatistics& memory) {
   return fmt::format("{} of {}", trace::FormatBytes(memory.peak_bytes),
                      trace::FormatBytes(memory.capacity_bytes));
@@ -59,7 +106,7 @@ std::string MemoryText(const flex::MemoryStatistics& memory) {
 
 }  // namespace
 
-std::string ProgramSummary(const RunResult& result) {
+std::string ProgramSummary(const RunResult& result, const ProgramChecks& checks) {
   const std::vector<ProgramKernel> kernels = KernelsOf(result);
   uint64_t launches = 0, device_ps = 0;
   for (const ProgramKernel& kernel : kernels) {
@@ -77,15 +124,18 @@ std::string ProgramSummary(const RunResult& result) {
   if (const std::string bound = BoundSentence(trace::BoundOf(result.path)); !bound.empty())
     text += "; the program is " + bound;
   text += "\n";
-  text += "  not verified: results are compared by the program alone\n";
+  text += VerdictText(checks);
   text += WindowText(result);
   text += fmt::format("  copies: {}, {} to the card and {} from it\n", copies.count,
                       trace::FormatBytes(copies.to_card), trace::FormatBytes(copies.from_card));
   text += fmt::format("  device memory at most: tensors {}, programs {}\n",
                       MemoryText(result.tensor_memory), MemoryText(result.program_memory));
   for (const std::string& warning : result.warnings) text += "  " + warning + "\n";
-  text = Wrap(text, kDefaultWidth) + KernelTable(kernels, device_ps);
+  text = Wrap(text, kDefaultWidth) + KernelTable(kernels, device_ps, checks);
   text += fmt::format("\nReport:  {}/report.json\n", result.out_dir);
+  const bool kept = std::any_of(checks.kernels.begin(), checks.kernels.end(),
+                                [](const auto& check) { return !check.second.kept.empty(); });
+  if (kept) text += fmt::format("Kernels: {}/kernels\n", result.out_dir);
   if (!result.trace_path.empty())
     text +=
         fmt::format("Page:    {}/report.html\nTrace:   {}\n", result.out_dir, result.trace_path);

@@ -4,12 +4,13 @@
 
 #include <string>
 
+#include "cosim/program/program_checks.h"
 #include "cosim/session/run_result.h"
 
 namespace spyre::cosim {
 
 // result: of the whole program; its launches are all its operations. Lines of at most 100 columns,
 // but for names of files.
-std::string ProgramSummary(const RunResult& result);
+std::string ProgramSummary(const RunResult& result, const ProgramChecks& checks);
 
 }  // namespace spyre::cosim

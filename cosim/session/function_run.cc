@@ -84,6 +84,12 @@ void FunctionRun::Open(driver::Transport& card, driver::FunctionId function,
                        const flex::RuntimeOptions& options) {
   context_ = std::make_unique<flex::RuntimeContext>(card, function, options);
   // Device memory first: what does not fit fails before host memory is taken.
+  if (!config_.workload.repeat.addresses.empty()) {
+    std::vector<StickLayout> layouts;
+    for (const WorkloadTensor& tensor : workload_->tensors()) layouts.push_back(tensor.layout);
+    tensors_.device = PlaceTensors(*context_, layouts, config_.workload.repeat, places_);
+    return;
+  }
   for (size_t i = 0; i < compiled_.chunks.size(); ++i) {
     const Chunks& chunks = compiled_.chunks[i];
     tensors_.device.push_back(runtime::AllocateTensorInterleaved(
@@ -184,6 +190,7 @@ void FunctionRun::Finish() {
 void FunctionRun::Close() {
   tensors_.device.clear();
   run_.reset();
+  places_.clear();
   context_.reset();
 }
 

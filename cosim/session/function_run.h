@@ -24,6 +24,7 @@
 #include <vector>
 
 #include "cosim/config/config.h"
+#include "cosim/session/repeated_launch.h"
 #include "cosim/session/run_result.h"
 #include "cosim/workload/workload.h"
 #include "driver/transport.h"
@@ -79,6 +80,7 @@ class FunctionRun {
   const std::unique_ptr<Workload> workload_;
   CompiledWorkload compiled_;
   std::unique_ptr<flex::RuntimeContext> context_;
+  PlacedMemory places_;  // of a launch that is repeated
   RunTensors tensors_;
   std::unique_ptr<WorkloadRun> run_;
 };

@@ -7,6 +7,7 @@
 
 #include "base/interrupt.h"
 #include "cosim/session/output_directory.h"
+#include "cosim/session/repeated_launch.h"
 #include "cosim/session/session_setup.h"
 #include "cosim/session/tenants_result.h"
 #include "cosim/session/wall_timer.h"
@@ -216,6 +217,7 @@ void SessionRun::Launch(Member& member) {
   // A model launches the same few kernels so often that their steps would fill the memory.
   const bool with_steps = run.workload().model() == nullptr || config_.trace.enabled;
   if (!programs_) BeginWindow(run.compiled().marks, with_steps);
+  if (model != nullptr) HoldLaunch(member.config, *model);
   run.Launch();
   if (!programs_) EndWindow();
   if (model == nullptr) return;

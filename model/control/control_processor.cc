@@ -290,7 +290,23 @@ void ControlProcessor::RunDma(Operation& operation) {
   operation.response.device_bytes_written = operation.work.bytes_written;
 }
 
+void ControlProcessor::Hold(Operation& operation) {
+  if (!held_ || held_->before-- > 0) return;
+  const HeldCompute held = std::move(*held_);
+  held_.reset();
+  const uint64_t now_ps = NowPs(), period = held.period_ps;
+  // The first such time from now on.
+  const uint64_t start_ps =
+      held.start_ps >= now_ps
+          ? held.start_ps - (held.start_ps - now_ps) / period * period
+          : held.start_ps + (now_ps - held.start_ps + period - 1) / period * period;
+  wait(Ps(start_ps - now_ps));
+  operation.response.started_ps = start_ps;
+  held.at_start();
+}
+
 void ControlProcessor::RunCompute(Operation& operation, ComputeDispatcher& dispatcher) {
+  Hold(operation);
   Job job;
   operation.job = &job;
   if (operation.work.stop != Status::OK) job.Fault(operation.work.stop, 0, kNoCore);

@@ -36,6 +36,7 @@
 #include <array>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <systemc>
 #include <vector>
@@ -97,6 +98,16 @@ class ControlProcessor : public sc_core::sc_module {
   virtual bool busy(unsigned function) const = 0;
   virtual Status error(unsigned function) const = 0;
   virtual void ClearError(unsigned function) = 0;
+
+  // A COMPUTE, the first one behind `before` others, starts at start_ps, or later by whole periods;
+  // at_start is called then. A launch of another simulation is repeated so, as it met the refreshes
+  // of the memory.
+  struct HeldCompute {
+    unsigned before = 0;
+    uint64_t start_ps = 0, period_ps = 1;
+    std::function<void()> at_start;
+  };
+  void HoldCompute(HeldCompute held) { held_ = std::move(held); }
 
   // Limits longer than 2 * kWatchPs are kept with the help of who runs the simulation, so that the
   // kernel has no event for each operation, of which next to none comes to its limit. It calls this
@@ -199,6 +210,7 @@ class ControlProcessor : public sc_core::sc_module {
                      const Response& response);
   void RunDma(Operation& operation);
   void RunCompute(Operation& operation, ComputeDispatcher& dispatcher);
+  void Hold(Operation& operation);
   ComputeDispatcher* DispatcherOf(const Operation& operation) const;
   void SetDeadline(Operation& operation);
   void CheckLimits();  // process
@@ -209,6 +221,7 @@ class ControlProcessor : public sc_core::sc_module {
   FaultPort faults_;
   TraceSink messages_;  // the management controller at work
   TransferPayload read_payload_, write_payload_;
+  std::optional<HeldCompute> held_;
   std::vector<uint64_t> resets_;  // by function
   sc_core::sc_event reset_;
   std::vector<Operation*> at_work_;                  // in the order in which they began

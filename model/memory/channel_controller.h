@@ -79,6 +79,22 @@ class ChannelController {
   const ChannelStatistics& counted() const { return counted_; }
   ChannelStatistics OnTheBus(ChannelStatistics counted) const;
 
+  // What earlier accesses have left to a channel that is at rest: the row that each bank has open
+  // (UINT32_MAX: none) and how long from now it can be used, closed or opened; the direction of the
+  // bus, and the requests since it turned.
+  struct BankRest {
+    uint32_t row = UINT32_MAX;
+    uint64_t column_ps = 0, precharge_ps = 0, activate_ps = 0;
+  };
+  struct Rest {
+    std::vector<BankRest> banks;
+    bool writing = false;
+    uint64_t turn_requests = 0;
+  };
+  Rest RestAt(uint64_t now_ps) const;
+  // As if other accesses had left it so; a channel at rest, of the same kind.
+  void SetRest(const Rest& rest, uint64_t now_ps);
+
   // Runs are appended to *log as they are decided; the caller empties it. nullptr: no more.
   void LogRuns(std::vector<MemoryRun>* log) { run_log_ = log; }
 
@@ -111,6 +127,7 @@ class ChannelController {
 
   void Admit(Direction d, uint64_t now, std::vector<MemoryCompletion>& done);
   void Refresh(uint64_t next_event);
+  void RefreshUntil(uint64_t now_ps);
   void RefreshAll(uint64_t due);
   void RefreshPair(uint64_t due);
   void UpdateDirection();

@@ -224,6 +224,34 @@ void ChannelController::Refresh(uint64_t next_event) {
   ChooseCandidates();
 }
 
+void ChannelController::RefreshUntil(uint64_t now_ps) {
+  while (next_refresh_ <= now_ps) Refresh(now_ps);
+}
+
+ChannelController::Rest ChannelController::RestAt(uint64_t now_ps) const {
+  ChannelController now = *this;  // refreshes are made up for when the next request comes
+  now.RefreshUntil(now_ps);
+  Rest rest{{}, now.writing_, now.turn_requests_};
+  const auto from_now = [now_ps](uint64_t ps) { return ps - std::min(ps, now_ps); };
+  for (const Bank& bank : now.banks_) {
+    rest.banks.push_back({bank.row, from_now(bank.column_from), from_now(bank.precharge_from),
+                          from_now(bank.activate_from)});
+  }
+  return rest;
+}
+
+void ChannelController::SetRest(const Rest& rest, uint64_t now_ps) {
+  RefreshUntil(now_ps);
+  for (size_t i = 0; i < std::min(banks_.size(), rest.banks.size()); ++i) {
+    banks_[i].row = rest.banks[i].row;
+    banks_[i].column_from = now_ps + rest.banks[i].column_ps;
+    banks_[i].precharge_from = now_ps + rest.banks[i].precharge_ps;
+    banks_[i].activate_from = now_ps + rest.banks[i].activate_ps;
+  }
+  writing_ = rest.writing;
+  turn_requests_ = rest.turn_requests;
+}
+
 void ChannelController::RefreshAll(uint64_t due) {
   uint64_t start = due;
   bool any_open = false;

@@ -49,6 +49,11 @@ class DeviceMemory : public sc_core::sc_module {
   void SetCounters(PerformanceCounters* counters) { counters_ = counters; }
 
   SparseMemory& contents() { return contents_; }
+  // What earlier accesses have left to each channel, and the same from somewhere else; while no
+  // access is under way. Whoever repeats a launch of another simulation needs it.
+  using Rest = std::vector<ChannelController::Rest>;
+  Rest rest() const { return channels_.RestAt(NowPs()); }
+  void SetRest(const Rest& rest) { channels_.SetRest(rest, NowPs()); }
   // Makes [base, base + bytes), which is in memory, zero. Takes no time here: who asks counts it.
   void Clear(uint64_t base, uint64_t bytes);
   std::vector<UnitStatistics> Statistics() const;

@@ -122,6 +122,25 @@ void MemoryChannels::Split(size_t leader, Mask leaving) {
   ++classes_;
 }
 
+std::vector<ChannelController::Rest> MemoryChannels::RestAt(uint64_t now_ps) const {
+  std::vector<ChannelController::Rest> rest;
+  for (size_t channel = 0; channel < size(); ++channel)
+    rest.push_back(channels_[leader_[channel]].RestAt(now_ps));
+  return rest;
+}
+
+void MemoryChannels::SetRest(const std::vector<ChannelController::Rest>& rest, uint64_t now_ps) {
+  for (size_t channel = 0; channel < std::min(size(), rest.size()); ++channel) {
+    if (members_[leader_[channel]] != Bit(channel)) {
+      // A leader stays one; it cannot leave, so that the others do.
+      const Mask all = members_[leader_[channel]];
+      const size_t leader = leader_[channel];
+      Split(leader, leader == channel ? all & ~Bit(channel) : Bit(channel));
+    }
+    channels_[channel].SetRest(rest[channel], now_ps);
+  }
+}
+
 // A refresh closes rows, so that is when channels are most alike. The highest channel, which leads
 // whenever all are one, may be at rest or know no refresh: then from time to time.
 void MemoryChannels::Fold(uint64_t now_ps) {

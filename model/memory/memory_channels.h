@@ -53,6 +53,10 @@ class MemoryChannels {
   // When Advance has something to do; UINT64_MAX: nothing.
   uint64_t NextDecisionPs() const;
 
+  // Of every channel, at rest (ChannelController).
+  std::vector<ChannelController::Rest> RestAt(uint64_t now_ps) const;
+  void SetRest(const std::vector<ChannelController::Rest>& rest, uint64_t now_ps);
+
   // From Advance, for each channel that has decided, in their order: its runs since the last call,
   // and whether it has nothing more to do.
   using RunSink =

@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include "base/error.h"
+#include "sdk/kept/kept_bundle.h"
 
 namespace spyre::sdk {
 namespace {
@@ -48,6 +49,16 @@ size_t NumberOf(const char* variable, std::string_view text) {
   return number;
 }
 
+uint64_t Bytes(const std::string& text) {
+  uint64_t bytes = 0;
+  const char* const end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, bytes);
+  if (error != std::errc() || stop != end)
+    throw BadInput("{} = '{}': a number of bytes is expected", kKeepVariable, text)
+        .Subject(kKeepVariable);
+  return bytes;
+}
+
 std::string FlexDevice() {
   std::string device = Variable("FLEX_DEVICE");
   if (device.empty() || device == "PF" || device == "VF" || device == "MOCK") return device;
@@ -77,6 +88,15 @@ CardRequest RequestOfEnvironment() {
   if (device == "PF") request.function = "pf";
   if (device == "VF") request.function = "vf";
   request.program = CommandLine();
+  if (const std::string keep = Variable(kKeepVariable); !keep.empty())
+    request.keep_bytes = Bytes(keep);
+  if (const std::string verify = Variable("SPYRE_COSIM_VERIFY"); !verify.empty()) {
+    if (verify != "none" && verify != "sample" && verify != "full") {
+      throw BadInput("SPYRE_COSIM_VERIFY = '{}': none, sample or full is expected", verify)
+          .Subject("SPYRE_COSIM_VERIFY");
+    }
+    request.verify = verify;
+  }
   return request;
 }
 

@@ -8,6 +8,10 @@
 //   SPYRE_COSIM_CARD     where the card is: "model" (the default: simulated in this process),
 //                        "vfio-user:DIR" (one that `spyre-cosim serve DIR` serves), "vfio:ADDRESS"
 //                        (one in the machine)
+//   SPYRE_COSIM_KEEP     keep the program's bundles in SPYRE_COSIM_OUT, and arguments of at most so
+//                        many bytes with each of them
+//   SPYRE_COSIM_VERIFY   "none" (the default), "sample", "full": which launches of kept bundles are
+//                        compared with the reference
 //   SPYRE_COSIM_DEVICES  how many cards the host has, 1 by default
 //   FLEX_DEVICE          "PF", "VF": which function of the card; "MOCK": AIU_WORLD_SIZE says how
 //   many

@@ -16,6 +16,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -33,10 +34,15 @@ struct CardRequest {
   std::string function;           // "pf", "vf" (VF 1); "": as the configuration's key `mode` says
   // The command line of the program, for the report's description.
   std::string program;
+  // Bundles are kept in out/kernels, with the arguments of their first launches as far as these
+  // have at most so many bytes; empty: no bundles are kept.
+  std::optional<uint64_t> keep_bytes;
+  // Which launches are compared with the reference: "none", "sample", "full"; only of kept bundles.
+  std::string verify = "none";
 };
 
 // Bytes that were copied into program memory, to the start of an allocation: a program as its
-// compiler wrote it. What `dxp_standalone` made has its digest in its spyrecode.json.
+// compiler wrote it. What `dxp_standalone` made is known by its digest (kept_bundle.h).
 struct ProgramLoad {
   uint64_t allocation = 0;  // device virtual address of the program allocation
   const uint8_t* image = nullptr;
@@ -51,11 +57,12 @@ struct TensorMemory {
 
 // One COMPUTE that has just been enqueued; the card has not seen it yet.
 struct ProgramLaunch {
-  uint64_t number = 0;      // of the launch: CompletedOperation::tag of its COMPUTE
-  std::string name;         // as the program names it, up to 255 bytes
-  uint64_t allocation = 0;  // ProgramLoad::allocation
-  uint64_t offset = 0;      // of the binary in it
-  bool correction = false;  // it prepares another program, and is no kernel itself
+  uint64_t number = 0;       // of the launch: CompletedOperation::tag of its COMPUTE
+  uint64_t correlation = 0;  // CompletedOperation::correlation of its COMPUTE
+  std::string name;          // as the program names it, up to 255 bytes
+  uint64_t allocation = 0;   // ProgramLoad::allocation
+  uint64_t offset = 0;       // of the binary in it
+  bool correction = false;   // it prepares another program, and is no kernel itself
   uint32_t stream = 0;
   // In the order of the kernel's arguments, as the last correction input gave them; empty if the
   // program was never corrected and no addresses came with the launch.

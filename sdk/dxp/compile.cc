@@ -2,15 +2,20 @@
 #include "sdk/dxp/compile.h"
 
 #include <algorithm>
+#include <cstdlib>
+#include <set>
+#include <string>
 #include <utility>
 #include <vector>
 
 #include "base/error.h"
+#include "base/files.h"
 #include "model/contract/memory_map.h"
 #include "model/contract/stick_layout.h"
 #include "runtime/compiler/bundle/bundle.h"
 #include "runtime/compiler/codegen/bundle_kernel.h"
 #include "runtime/compiler/codegen/spyre_code.h"
+#include "sdk/kept/kept_bundle.h"
 
 namespace spyre::sdk {
 namespace {
@@ -33,6 +38,17 @@ compiler::KernelArgument ImageOf(const BundleArgument& argument, const compiler:
   return image;
 }
 
+// The operations, each once, in order. A program is not named by its directory, which PyTorch names
+// anew in every run: equal runs are to leave equal traces.
+std::string OperationsOf(const Bundle& bundle) {
+  std::string name;
+  std::set<std::string> named;
+  for (const compiler::SuperDsc& dsc : bundle.dscs) {
+    if (named.insert(dsc.op).second) name += (name.empty() ? "" : "_") + dsc.op;
+  }
+  return name;
+}
+
 }  // namespace
 
 void CompileBundleDirectory(const fs::path& directory) {
@@ -51,8 +67,16 @@ void CompileBundleDirectory(const fs::path& directory) {
     if (argument.kind == BundleArgument::Kind::kTensor)
       arguments.push_back(ImageOf(argument, uses[i]));
   }
+  bundle.name = OperationsOf(bundle);
   const compiler::Kernel kernel = compiler::GenerateBundleKernel(bundle, arguments, {});
   compiler::WriteSpyreCode(kernel, directory / "spyreCodeDir", compiler::HcmForm::kInline);
+  const char* const keep = std::getenv(kKeepVariable);
+  const char* const out = std::getenv(kOutVariable);
+  if (keep == nullptr || *keep == '\0' || out == nullptr || *out == '\0') return;
+  const std::string binary =
+      ReadFile((directory / "spyreCodeDir/init_binary.bin").string(), "program", UINT32_MAX);
+  KeepBundle(directory, out,
+             ProgramDigest(reinterpret_cast<const uint8_t*>(binary.data()), binary.size()));
 }
 
 }  // namespace spyre::sdk

@@ -8,7 +8,8 @@
 
 namespace spyre::sdk {
 
-// directory: bundle.mlir and the SDSC files. Writes directory/spyreCodeDir.
+// directory: bundle.mlir and the SDSC files. Writes directory/spyreCodeDir, and keeps the bundle if
+// the environment asks for it (kept_bundle.h).
 void CompileBundleDirectory(const std::filesystem::path& directory);
 
 }  // namespace spyre::sdk

@@ -135,10 +135,12 @@ Platform::Binary Platform::BinaryAt(const flex::DeviceHandle& place) const {
 }
 
 void Platform::NoteLaunch(const flex::DeviceHandle& place, const std::string& name, uint32_t stream,
-                          uint64_t number, const std::vector<uint64_t>& tensors) {
+                          uint64_t number, uint64_t correlation,
+                          const std::vector<uint64_t>& tensors) {
   const Place at = PlaceOf(place);
   ProgramLaunch launch;
   launch.number = number;
+  launch.correlation = correlation;
   launch.name = name;
   launch.allocation = flex::RawOffset(at.allocation.handle);
   launch.offset = at.offset;

@@ -53,7 +53,7 @@ class Platform {
   Binary BinaryAt(const flex::DeviceHandle& place) const;
   // A COMPUTE that has just been enqueued. tensors: as the launch named them.
   void NoteLaunch(const flex::DeviceHandle& place, const std::string& name, uint32_t stream,
-                  uint64_t number, const std::vector<uint64_t>& tensors);
+                  uint64_t number, uint64_t correlation, const std::vector<uint64_t>& tensors);
   uint64_t NextLaunch() { return ++launches_; }
 
   // Runs `call`. If the card fails in it, the failure is noted, the card is made usable again, and

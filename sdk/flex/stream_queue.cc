@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sdk/flex/stream_queue.h"
 
+#include <cmath>
 #include <cstring>
 #include <optional>
 #include <utility>
@@ -54,7 +55,11 @@ uint64_t PatternOf(double value, DataFormats format) {
     const auto integer = static_cast<int16_t>(value);
     std::memcpy(element, &integer, sizeof integer);
   } else if (to == spyre::DataFormat::kSen169Fp16) {
-    const uint16_t code = spyre::DlfFromDouble(value);
+    // An infinity becomes what a copy of one from the host becomes (host_conversion.h), so that an
+    // attention whose maximum begins with -infinity ends with numbers.
+    constexpr double kHalfInfinity = 65536;
+    const uint16_t code =
+        spyre::DlfFromDouble(std::isinf(value) ? std::copysign(kHalfInfinity, value) : value);
     std::memcpy(element, &code, sizeof code);
   } else if (spyre::CanConvert(spyre::DataFormat::kIeeeFp32, to)) {
     spyre::ConvertElements(spyre::DataFormat::kIeeeFp32, &number, to, element, 1);
@@ -228,12 +233,14 @@ void RuntimeStream::Queue::Launch(const ComputeParams& params) {
     info.name = params.kernel_name;
     info.correction = binary.correction;
     info.prepare = binary.correction && binary.one_core;
+    info.bulk = !binary.correction;  // times only, if the card is to have no more
     info.tag = platform.NextLaunch();
     parts_.emplace_back([this, &platform, place, info, tensors](bool joined) {
       Info joined_info = info;
       joined_info.joined = joined;
       stream().Launch(place, joined_info);
-      platform.NoteLaunch(place, info.name, stream().stream_index(), info.tag, tensors);
+      platform.NoteLaunch(place, info.name, stream().stream_index(), info.tag,
+                          platform.context().scheduler().last_correlation(), tensors);
     });
     if (!binary.correction) Flush();
   });

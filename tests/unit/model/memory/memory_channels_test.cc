@@ -337,6 +337,38 @@ std::string NameOf(const ::testing::TestParamInfo<RefreshKind>& test) {
          : test.param == RefreshKind::kPerBank ? "PerBankRefresh"
                                                : "NoRefresh";
 }
+// Random reads and writes, one behind the other; returns what has ended, and when nothing was left.
+struct Served {
+  std::vector<MemoryCompletion> ended;
+  uint64_t rest_ps = 0;
+};
+Served Serve(MemoryChannels& channels, uint64_t from_ps, uint64_t seed) {
+  std::mt19937_64 random(seed);
+  Served traffic;
+  uint64_t now = from_ps;
+  for (uint32_t id = 0; id < 200; ++id) {
+    const uint64_t address = random() % (1 << 24) / 256 * 256;
+    channels.Submit({id, now, address, 256 * (1 + random() % 20), random() % 3 == 0});
+    now += random() % 20000;
+    channels.Advance(now, traffic.ended);
+  }
+  while (channels.NextDecisionPs() != UINT64_MAX)
+    channels.Advance(traffic.rest_ps = channels.NextDecisionPs(), traffic.ended);
+  return traffic;
+}
+
+TEST_P(MemoryChannelsProperty, WhatChannelsWereLeftWithDecidesHowLongTheNextAccessesTake) {
+  MemoryConfig config;
+  config.refresh = GetParam();
+  for (const Folding folding : {Folding::kOff, Folding::kOn}) {
+    MemoryChannels first(config, folding), second(config, folding);
+    constexpr uint64_t kLater = 200'000;  // ps, when all that was under way is over
+    const uint64_t now = Serve(first, 3 * kUs, 1).rest_ps + kLater;
+    second.SetRest(first.RestAt(now), now);
+    EXPECT_EQ(Serve(first, now, 2).ended, Serve(second, now, 2).ended);
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Under, MemoryChannelsProperty,
                          ::testing::Values(RefreshKind::kAllBank, RefreshKind::kPerBank,
                                            RefreshKind::kNone),

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+// What `spyre-cosim exec` leaves of a program: its verdict, its bundles, its trace. The program is
+// a test of this executable, which launches the bundle of an addition three times.
+#include <gmock/gmock.h>
+
+#include <array>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "tests/paths.h"
+
+namespace spyre::sdk_test {
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+using ::testing::HasSubstr;
+
+constexpr const char* kProgram = "SdkLaunch.ABundleThatWasCompiledAloneAddsItsArguments";
+
+struct Output {
+  int status = 0;
+  std::string text;
+};
+Output Cosim(const std::string& words) {
+  const std::string command = std::string(SPYRE_COSIM_PROGRAM) + " " + words + " 2>&1";
+  Output output;
+  FILE* const pipe = popen(command.c_str(), "r");
+  std::array<char, 4096> buffer;
+  while (fgets(buffer.data(), buffer.size(), pipe) != nullptr) output.text += buffer.data();
+  output.status = WEXITSTATUS(pclose(pipe));
+  return output;
+}
+
+json ReadJson(const fs::path& path) {
+  std::ifstream file(path);
+  return json::parse(file, nullptr, false);
+}
+
+class Exec : public ::testing::Test {
+ protected:
+  ~Exec() override { fs::remove_all(directory_); }
+
+  // The report of `exec OPTIONS -- this executable`.
+  json Run(const std::string& options, int status = 0, const std::string& to = "out") {
+    const fs::path program = fs::read_symlink("/proc/self/exe");
+    output_ = Cosim("exec --out " + Path(to) + " " + options + " -- " + program.string() +
+                    " --gtest_filter=" + kProgram);
+    EXPECT_EQ(output_.status, status) << output_.text;
+    return ReadJson(Path(to) + "/report.json");
+  }
+  std::string Path(const std::string& name) const { return (directory_ / name).string(); }
+  const std::string& text() const { return output_.text; }
+
+ private:
+  const fs::path directory_ =
+      fs::temp_directory_path() / ("spyre_exec_" + std::to_string(getpid()));
+  Output output_;
+};
+
+TEST_F(Exec, TheFirstLaunchOfABundleIsComparedAndKept) {
+  const json report = Run("");
+  ASSERT_EQ(report.at("kernels").size(), 1u);
+  const json& kernel = report.at("kernels").at(0);
+  EXPECT_EQ(kernel.at("launches"), 3);
+  EXPECT_EQ(kernel.at("compared_launches"), 1);
+  EXPECT_EQ(kernel.at("compared_elements"), 64 * 128);
+  EXPECT_EQ(kernel.at("wrong_launches"), 0);
+  EXPECT_EQ(kernel.at("special_codes"), 0);
+  EXPECT_THAT(text(), HasSubstr("1 of 3 launches of 1 of 1 kernel compared bit for bit"));
+  EXPECT_TRUE(fs::exists(Path("out/kernels/kernel/bundle.mlir")));
+  EXPECT_FALSE(fs::exists(Path("out/kernels/.compiled"))) << "what was not launched is gone";
+}
+
+TEST_F(Exec, AKeptBundleRunsAloneWithItsArgumentsAndInTheSamePicoseconds) {
+  const json report = Run("");
+  const json& kernel = report.at("kernels").at(0);
+  const Output alone =
+      Cosim("run " + kernel.at("kept").get<std::string>() + " --out " + Path("alone"));
+  EXPECT_EQ(alone.status, 0) << alone.text;
+  const json repeated = ReadJson(Path("alone/report.json"));
+  EXPECT_EQ(repeated.at("verified").at("passed"), true);
+  EXPECT_EQ(repeated.at("bundle").at("programs").at(0).at("device_ns"),
+            kernel.at("first_launch_ns"));
+  // 1.5 + 2: not what a run makes up.
+  std::ifstream file(Path("alone/arg_2.npy"), std::ios::binary);
+  std::vector<char> bytes((std::istreambuf_iterator<char>(file)), {});
+  ASSERT_EQ(bytes.size() % (64 * 128 * sizeof(float)), 128u) << "a header, and float32";
+  float last = 0;
+  std::memcpy(&last, bytes.data() + bytes.size() - sizeof last, sizeof last);
+  EXPECT_EQ(last, 3.5f);
+}
+
+TEST_F(Exec, ArgumentsOfMoreThanTheGivenSizeAreNotKept) {
+  const json report = Run("--keep-arguments 1K");
+  const std::string kept = report.at("kernels").at(0).at("kept");
+  EXPECT_TRUE(fs::exists(kept + "/bundle.mlir"));
+  EXPECT_FALSE(fs::exists(kept + "/arg_0.npy"));
+  EXPECT_EQ(Cosim("run " + kept + " --out " + Path("alone")).status, 0);
+}
+
+TEST_F(Exec, VerifyFullComparesAllLaunchesAndNoneSaysThatNothingWas) {
+  const json full = Run("--verify full");
+  EXPECT_EQ(full.at("verdict").at("compared_launches"), 3);
+  const json none = Run("--verify none");
+  EXPECT_EQ(none.at("verdict").at("compared_launches"), 0);
+  EXPECT_THAT(text(), HasSubstr("not verified"));
+}
+
+TEST_F(Exec, AWrongResultIsSaidWhereTheCardMadeIt) {
+  fs::create_directories(Path("."));
+  std::ofstream(Path("card.toml")) << R"([[fault]]
+kind = "core_wrong"
+where = { core = 1 }
+when = { seed = 7 }
+)";
+  const std::string card = "--verify full --config " + Path("card.toml");
+  // The program finds it as well: its own status counts.
+  const json report = Run(card, 1);
+  EXPECT_EQ(report.at("verdict").at("wrong_launches"), 1);
+  EXPECT_EQ(report.at("kernels").at(0).at("wrong_elements"), 1);
+  EXPECT_THAT(text(),
+              HasSubstr("WRONG: 1 of 3 compared launches of kernel kernel: arg_2, element"));
+}
+
+TEST_F(Exec, TwoRunsOfAProgramLeaveTheSameTrace) {
+  const json first = Run("", 0, "first"), second = Run("", 0, "second");
+  EXPECT_EQ(first.at("trace").at("digest"), second.at("trace").at("digest"));
+  EXPECT_GT(first.at("trace").at("records"), 0);
+}
+
+TEST_F(Exec, TimesWithoutDataAreTheSame) {
+  const json data = Run("--verify none", 0, "data");
+  const json times = Run("--verify none --set workload.functional=false", 1, "times");
+  EXPECT_EQ(times.at("kernels").at(0).at("first_launch_ns"),
+            data.at("kernels").at(0).at("first_launch_ns"));
+}
+
+}  // namespace
+}  // namespace spyre::sdk_test
