@@ -16,6 +16,7 @@
 #include "model/common/card_config.h"
 #include "model/contract/memory_map.h"
 #include "parameters/card_parameters.h"
+#include "runtime/compiler/division/schedule.h"
 #include "runtime/compiler/division/work_division.h"
 #include "runtime/compiler/front_end/compiler_preset.h"
 #include "runtime/spyre/issue/issue.h"
@@ -153,6 +154,7 @@ struct WorkloadConfig {
   RepeatConfig repeat;
   uint64_t cores = 0;  // cores that the work division may use; 0: all of the card
   compiler::SplitRule division = compiler::SplitRule::kPublic;
+  compiler::Schedule schedule = compiler::Schedule::kOwn;
   std::string axis = "cols";
   bool functional = true;
   VerifyMode verify = VerifyMode::kFull;

@@ -303,6 +303,11 @@ std::vector<Field> Fields(RunConfig& c) {
       "Rule of work division: public, the public compiler's passes; cost, for matmuls the split "
       "that is fastest by the card's timing parameters; public-cost, the least time by the public "
       "cost model alone");
+  f.Choice(
+      "schedule", c.workload.schedule, compiler::ScheduleNames(),
+      "How the cores go through their shares: public, as the closed compiler is seen to do it, "
+      "with small tiles and the loops that it generates, which is what times of the real card "
+      "are of; own, what better code could reach");
   f.Path("bundle", c.workload.bundle,
          "Directory of an SDSC bundle, OpSpec source, or a graph that `opt` wrote (.json), to run "
          "instead of one operation; \"\": none");

@@ -27,6 +27,7 @@ compiler::AttentionSpec SpecOf(const RunConfig& config) {
   spec.cores = MaxCores(config, std::getenv("SENCORES"));
   spec.lx_bytes = config.card.lx_usable_bytes();
   spec.timing_only = !config.workload.functional;
+  spec.schedule = config.workload.schedule;
   return spec;
 }
 

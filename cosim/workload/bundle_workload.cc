@@ -118,6 +118,7 @@ class BundlePlanner {
     plan.options.lx_bytes = settings_.lx_bytes;
     plan.options.image_bytes = settings_.image_bytes;
     plan.options.timing_only = settings_.timing_only;
+    plan.options.schedule = settings_.schedule;
     plan.launched = std::move(launched_);
     return plan;
   }
@@ -313,6 +314,7 @@ BundleSettings BundleSettingsOf(const RunConfig& config) {
   settings.image_bytes = config.card.core.lx_reserved_bytes;
   settings.allow_long_spans = config.workload.long_spans == LongSpans::kAllow;
   settings.timing_only = !config.workload.functional;
+  settings.schedule = config.workload.schedule;
   return settings;
 }
 

@@ -252,6 +252,7 @@ OperationPlan PlanOperation(const RunConfig& config) {
   spec.matmul_timing = MatmulTimingOf(config.card);
   spec.lx_bytes = config.card.lx_usable_bytes();
   spec.timing_only = !settings.functional;
+  spec.schedule = settings.schedule;
   AddTensors(plan, *op, settings);
 
   ReferenceProblem& problem = plan.problem;

@@ -169,6 +169,16 @@ class Assembler {
     }
   }
 
+  void Flag(std::string_view flag) {
+    if (flag == "timing_only") {
+      program_.timing_only = true;
+    } else if (flag == "generated_loops") {
+      program_.generated_loops = true;
+    } else {
+      Fail(flag, "the flags are timing_only and generated_loops");
+    }
+  }
+
   void ExpectWords(const std::vector<std::string_view>& words, size_t count,
                    const char* form) const {
     if (words.size() < count) Fail(words[0], fmt::format("expected '{}'", form));
@@ -194,9 +204,8 @@ class Assembler {
       ExpectWords(words, 2, ".lx BYTES");
       program_.lx_bytes = static_cast<uint32_t>(Unsigned(words[1], kLxUsableBytes, "LX bytes"));
     } else if (name == ".flags") {
-      ExpectWords(words, 2, ".flags timing_only");
-      if (words[1] != "timing_only") Fail(words[1], "the only flag is timing_only");
-      program_.timing_only = true;
+      if (words.size() < 2) Fail(name, "expected '.flags FLAG...'");
+      for (size_t i = 1; i < words.size(); ++i) Flag(words[i]);
     } else if (name == ".cores") {
       ExpectWords(words, 2, ".cores MASK");
       program_.core_mask = static_cast<uint32_t>(Unsigned(words[1], kMask, "a core mask"));

@@ -57,7 +57,10 @@ std::string Disassemble(const Program& program) {
   const Out out = std::back_inserter(text);
   if (!program.name.empty()) fmt::format_to(out, ".program {}\n", program.name);
   fmt::format_to(out, ".cores 0x{:08x}\n.lx {}\n", program.core_mask, program.lx_bytes);
-  if (program.timing_only) fmt::format_to(out, ".flags timing_only\n");
+  if (program.timing_only || program.generated_loops) {
+    fmt::format_to(out, ".flags{}{}\n", program.timing_only ? " timing_only" : "",
+                   program.generated_loops ? " generated_loops" : "");
+  }
   if (!program.address_table.empty()) {
     fmt::format_to(out, ".table {}\n", program.address_table.size());
   }

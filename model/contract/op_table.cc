@@ -204,6 +204,8 @@ const std::vector<Flag>& Flags(FnSet set) {
                                           {kRoundScale, ".scale"},
                                           {kRoundLane0, ".lane0"},
                                           {kRoundLane1, ".lane1"}};
+  static const std::vector<Flag> format = {
+      {kMatmulOneCorelet, ".one_corelet"}, {kMatmulRows, ".rows"}, {kMatmulColumns, ".columns"}};
   switch (set) {
     case FnSet::kBinary:
       return binary;
@@ -213,9 +215,10 @@ const std::vector<Flag>& Flags(FnSet set) {
       return reduce;
     case FnSet::kRound:
       return round;
+    case FnSet::kFormat:
+      return format;
     case FnSet::kNone:
     case FnSet::kCombine:
-    case FnSet::kFormat:
     case FnSet::kConvert:
       break;
   }
@@ -232,6 +235,8 @@ uint8_t WithoutFlags(FnSet set, uint8_t fn) {
 bool IsKnownFn(FnSet set, uint8_t fn) {
   constexpr uint8_t kOneLane = kRoundLane0 | kRoundLane1;
   if (set == FnSet::kRound && (fn & kOneLane) == kOneLane) return false;
+  const uint8_t corelets = fn & kMatmulCorelets;
+  if (set == FnSet::kFormat && (corelets & (corelets - 1)) != 0) return false;
   const uint8_t function = WithoutFlags(set, fn);
   const size_t functions = FnNames(set).size();
   return functions == 0 ? function == 0 : function < functions;

@@ -88,7 +88,8 @@ std::vector<uint8_t> Encode(const Program& program) {
   std::copy(image::kMagic.begin(), image::kMagic.end(), header + image::kMagicAt);
   image::Put(header + image::kVersionAt, image::kVersion);
   image::Put(header + image::kFlagsAt,
-             static_cast<uint16_t>(program.timing_only ? image::kFlagTimingOnly : 0));
+             static_cast<uint16_t>((program.timing_only ? image::kFlagTimingOnly : 0) |
+                                   (program.generated_loops ? image::kFlagGeneratedLoops : 0)));
   image::Put(header + image::kImageBytesAt, static_cast<uint32_t>(bytes.size()));
   image::Put(header + image::kCoreMaskAt, program.core_mask);
   image::Put(header + image::kLxBytesAt, program.lx_bytes);

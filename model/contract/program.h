@@ -71,8 +71,15 @@ enum class Op : uint8_t {
   kMark = 66,     // iteration; imm: step
 };
 
-// `fn` of kMatmul: the format of a and b.
+// `fn` of kMatmul: the format of a and b in the low five bits. At most one flag above says how the
+// corelets share the work, each block of weights loaded when the array is free. Without one, the
+// corelets take different columns while there are enough, else different rows, and a block is
+// loaded behind the rows of the one before. Flags change times, never bits.
 enum class MatmulFn : uint8_t { kSen169Fp16 = 0, kSen143Fp8, kSen152Fp8, kSenInt8, kSenInt4 };
+inline constexpr uint8_t kMatmulOneCorelet = 0x20;  // the others do nothing
+inline constexpr uint8_t kMatmulRows = 0x40;        // different rows, the same weights
+inline constexpr uint8_t kMatmulColumns = 0x80;     // different columns, one set of weights each
+inline constexpr uint8_t kMatmulCorelets = kMatmulOneCorelet | kMatmulRows | kMatmulColumns;
 DataFormat OperandFormat(MatmulFn fn);
 
 // `fn` of kVbinary, kVunary, kVreduce and kVreduceRows: the function (vector_functions.h) in the
@@ -202,6 +209,7 @@ struct Program {
   uint32_t core_mask = 0;               // cores that take part
   uint32_t lx_bytes = 0;                // LX the program uses, from address 0
   bool timing_only = false;             // cores price tensor instructions but move no data
+  bool generated_loops = false;         // vector instructions are the loops of the public compiler
   std::vector<uint64_t> address_table;  // patched by program correction
   // One row per core 0..31, all of one width (1..kMaxCoreRegisters), or no rows: all 0.
   std::vector<std::vector<int64_t>> core_registers;

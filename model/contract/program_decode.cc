@@ -139,8 +139,11 @@ Program Decode(const uint8_t* data, size_t size) {
   }
 
   const auto flags = image::Get<uint16_t>(data + image::kFlagsAt);
-  if ((flags & ~image::kFlagTimingOnly) != 0) {
-    throw BadInput("program image: flags 0x{:04x}; only bit 0 (timing_only) is defined", flags);
+  if ((flags & ~(image::kFlagTimingOnly | image::kFlagGeneratedLoops)) != 0) {
+    throw BadInput(
+        "program image: flags 0x{:04x}; only bits 0 (timing_only) and 1 (generated_loops) are "
+        "defined",
+        flags);
   }
   CheckZero(data, image::kReserved0At, image::kNameAt, "reserved header field");
   CheckZero(data, image::kReserved1At, kImageHeaderBytes, "reserved header field");
@@ -148,6 +151,7 @@ Program Decode(const uint8_t* data, size_t size) {
   Program program;
   program.name = DecodeName(data);
   program.timing_only = (flags & image::kFlagTimingOnly) != 0;
+  program.generated_loops = (flags & image::kFlagGeneratedLoops) != 0;
   program.core_mask = info.core_mask;
   program.lx_bytes = image::Get<uint32_t>(data + image::kLxBytesAt);
 

@@ -14,6 +14,7 @@ namespace spyre::image {
 inline constexpr std::array<uint8_t, 4> kMagic = {'S', 'P', 'Y', 'P'};
 inline constexpr uint16_t kVersion = 2;
 inline constexpr uint16_t kFlagTimingOnly = 1;
+inline constexpr uint16_t kFlagGeneratedLoops = 2;
 
 // Header.
 inline constexpr size_t kMagicAt = 0;               // u8[4]

@@ -4,6 +4,7 @@
 #include <initializer_list>
 
 #include "model/contract/control_block.h"
+#include "model/contract/op_table.h"
 #include "model/core/vector_math.h"
 #include "model/core/vector_shuffle.h"
 #include "model/core/vector_walk.h"
@@ -64,10 +65,10 @@ class Check {
   }
 
   bool Matmul() const {
-    if (in_.fn > static_cast<uint8_t>(MatmulFn::kSenInt4)) return false;
+    if (!IsKnownFn(FnSet::kFormat, in_.fn)) return false;
     if (!AtMost(kMaxExtent, {3, 4, 5}) || !AtMost(kLxBytes, {6, 7, 8})) return false;
-    const auto per_stick =
-        static_cast<uint64_t>(ElementsPerStick(OperandFormat(static_cast<MatmulFn>(in_.fn))));
+    const auto per_stick = static_cast<uint64_t>(
+        ElementsPerStick(OperandFormat(static_cast<MatmulFn>(in_.fn & kFnMask))));
     const uint64_t m = reg(3);
     const uint64_t n = reg(4);
     const uint64_t k = reg(5);

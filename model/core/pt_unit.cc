@@ -4,6 +4,7 @@
 #include "model/common/pt_narrow.h"
 #include "model/common/pt_stack.h"
 #include "model/contract/formats.h"
+#include "model/contract/op_table.h"
 #include "model/core/pt_kernel.h"
 #include "model/core/units.h"
 
@@ -36,9 +37,9 @@ struct PtPath {
 }  // namespace
 
 uint64_t PtUnit::Execute(const Instruction& in) {
-  if (in.op != Op::kMatmul || in.fn > static_cast<uint8_t>(MatmulFn::kSenInt4))
+  if (in.op != Op::kMatmul || !IsKnownFn(FnSet::kFormat, in.fn))
     throw UnitFault{Status::ILLEGAL_INSTRUCTION, pc()};
-  const DataFormat format = OperandFormat(static_cast<MatmulFn>(in.fn));
+  const DataFormat format = OperandFormat(static_cast<MatmulFn>(in.fn & kFnMask));
   const auto per_stick = static_cast<uint64_t>(ElementsPerStick(format));
   const uint64_t m = Count(in, 3, kMaxExtent);
   const uint64_t n = Count(in, 4, kMaxExtent);
@@ -70,9 +71,14 @@ uint64_t PtUnit::Execute(const Instruction& in) {
   if (format != DataFormat::kSen169Fp16) {
     Later([format, operands] { PtMatmulNarrow(format, operands); });
   } else if (rtl != nullptr) {
-    Later([rtl, operands, corelets = config_.core.corelets, start, flip = core_.TakePtFlip()] {
+    const CoreConfig& core = config_.core;
+    // As small as they are: what goes into the queue has 120 bytes.
+    Later([rtl, operands, start, flip = core_.TakePtFlip(),
+           load = static_cast<uint32_t>(core.pt_block_load_split_cycles),
+           corelets = static_cast<uint8_t>(core.corelets),
+           flag = static_cast<uint8_t>(in.fn & kMatmulCorelets)] {
       if (flip) rtl->FlipBit(*flip);
-      rtl->Run(operands, corelets, start);
+      rtl->Run(operands, corelets, {flag, load}, start);
     });
   } else if (job().functional != nullptr) {
     job().functional->Matmul(operands, BestPtKernel());
@@ -80,7 +86,7 @@ uint64_t PtUnit::Execute(const Instruction& in) {
   job().macs += m * n * k;
   job().fp16_macs += m * n * k / Rate(format);
   job().Progress();
-  const uint64_t bytes = Price(format, m, n, k, accumulate);
+  const uint64_t bytes = Price(in.fn & kMatmulCorelets, format, m, n, k, accumulate);
   const uint64_t end = core_.clock().Edge(array_free_);
   Account(in, start, end, bytes);
   return end;
@@ -91,11 +97,15 @@ uint64_t PtUnit::Execute(const Instruction& in) {
 // the rows of the block before, also of the instruction before; then its rows stream past it. A row
 // meets a block in several passes that add to the same sums, so rows fewer than the accumulate
 // latency leave the array waiting. The LX port carries weights, rows, and the sums that come and go
-// with the rows.
-uint64_t PtUnit::Price(DataFormat format, uint64_t m, uint64_t n, uint64_t k, bool accumulate) {
+// with the rows. With a flag the corelets share the work as it says, and a block is loaded when the
+// rows of the one before are through.
+uint64_t PtUnit::Price(uint8_t flag, DataFormat format, uint64_t m, uint64_t n, uint64_t k,
+                       bool accumulate) {
   const CoreConfig& core = config_.core;
   LxPort& port = core_.lx_port();
   const auto per_stick = static_cast<uint64_t>(ElementsPerStick(format));
+  const uint64_t corelets = flag == kMatmulOneCorelet ? 1 : core.corelets;
+  const bool shares_columns = flag == 0 || flag == kMatmulColumns;
   const uint64_t steps = CeilDiv(k, kBlockK);
   const uint64_t block_macs = kBlockK * per_stick;  // of one row
   const uint64_t macs_per_cycle = core.pt_macs_per_cycle * Rate(format);
@@ -111,9 +121,11 @@ uint64_t PtUnit::Price(DataFormat format, uint64_t m, uint64_t n, uint64_t k, bo
   uint64_t bytes = 0;
   PtPath local_path{false}, array_path{true};
   for (uint64_t left = n / per_stick; left > 0;) {
-    const uint64_t columns = std::min<uint64_t>(core.corelets, left);
+    const uint64_t columns = shares_columns ? std::min<uint64_t>(corelets, left) : 1;
     left -= columns;
-    const uint64_t rows = CeilDiv(m, core.corelets / columns);
+    const uint64_t rows = CeilDiv(m, corelets / columns);
+    const uint64_t load_cycles =
+        flag != 0 && columns > 1 ? core.pt_block_load_split_cycles : core.pt_block_load_cycles;
     const uint64_t row_cycles = std::max(CeilDiv(rows * block_macs, macs_per_cycle), least_cycles);
     const uint64_t weight_bytes = columns * kBlockK * kStickBytes;
     const uint64_t sum_bytes =
@@ -126,12 +138,16 @@ uint64_t PtUnit::Price(DataFormat format, uint64_t m, uint64_t n, uint64_t k, bo
       array_path.port += array_free_ - from;
     }
     for (uint64_t step = 0; step < steps; ++step) {
+      if (flag != 0 && array_free_ > local) {
+        local = array_free_;
+        local_path = array_path;
+      }
       const uint64_t weights_in = port.Stream(local, weight_bytes);
-      const uint64_t weights_ready = std::max(local + core.pt_block_load_cycles, weights_in);
+      const uint64_t weights_ready = std::max(local + load_cycles, weights_in);
       if (array_free_ >= weights_ready) {
         local_path = array_path;
       } else {
-        const bool by_port = weights_in > local + core.pt_block_load_cycles;
+        const bool by_port = weights_in > local + load_cycles;
         (by_port ? local_path.port : local_path.weights) += weights_ready - local;
       }
       local = std::max(weights_ready, array_free_);

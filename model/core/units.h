@@ -135,7 +135,9 @@ class PtUnit : public CoreUnit {
  private:
   // Advances local time to where the weights of the next MATMUL may come, array_free_ to where this
   // one's sums are in LX; returns the bytes through the LX port.
-  uint64_t Price(DataFormat format, uint64_t m, uint64_t n, uint64_t k, bool accumulate);
+  // flag: of kMatmulCorelets, or 0.
+  uint64_t Price(uint8_t flag, DataFormat format, uint64_t m, uint64_t n, uint64_t k,
+                 bool accumulate);
   uint64_t Rate(DataFormat format) const;     // multiply-accumulates, relative to fp16
   uint64_t Latency(DataFormat format) const;  // cycles until a sum can be added to again
 
@@ -158,6 +160,8 @@ class VectorUnit : public CoreUnit {
   Walk OperandWalk(const Instruction& in, int address, int plane_stride, int row_stride,
                    uint64_t stick_bytes);
   void Binary(const Instruction& in);
+  uint64_t BinaryLoop(uint8_t fn, uint64_t planes, uint64_t rows, const Walk& a,
+                      const Walk& b) const;
   void Unary(const Instruction& in);
   void Reduce(const Instruction& in);
   void ReduceRows(const Instruction& in);
@@ -173,6 +177,7 @@ class VectorUnit : public CoreUnit {
   uint64_t port_bytes_ = 0;
   uint64_t passes_ = 1;
   uint64_t row_cycles_ = 0;  // of all rows, beside the passes
+  uint64_t loop_ = 0;  // hundredths of a cycle for a stick, where loops are generated; 0: none
 };
 
 // Partial sums and barriers between cores; marks where steps of the program begin.

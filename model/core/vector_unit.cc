@@ -8,6 +8,7 @@
 namespace spyre::model {
 
 namespace {
+constexpr uint64_t kCenticycles = 100;
 constexpr uint64_t kChunkRows = 64;  // of kVreduceRows
 constexpr uint64_t kChunk =
     64;  // sticks priced per step, so that loads and PT share the LX port with long instructions
@@ -37,6 +38,7 @@ uint64_t VectorUnit::Execute(const Instruction& in) {
   const uint64_t start = local_ps();
   passes_ = config_.core.vector_simple_cost;
   row_cycles_ = 0;
+  loop_ = 0;
   switch (in.op) {
     case Op::kVbinary:
       Binary(in);
@@ -78,8 +80,13 @@ uint64_t VectorUnit::Execute(const Instruction& in) {
   const Clock& clock = core_.clock();
   uint64_t local = clock.CycleAt(start) + config_.core.vector_startup_cycles;
   uint64_t far_ahead = FarAheadCycle();
-  const uint64_t chunk_cycles = ((elements_ + chunks - 1) / chunks + lanes - 1) / lanes * passes_ +
-                                (row_cycles_ + chunks - 1) / chunks;
+  const uint64_t chunk_elements = (elements_ + chunks - 1) / chunks;
+  uint64_t chunk_cycles = (chunk_elements + lanes - 1) / lanes * passes_;
+  if (job().program->generated_loops && loop_ != 0) {
+    chunk_cycles = std::max(chunk_cycles, chunk_elements * loop_ / (kLanes * kCenticycles));
+  } else {
+    chunk_cycles += (row_cycles_ + chunks - 1) / chunks;
+  }
   const uint64_t chunk_bytes = (port_bytes_ + chunks - 1) / chunks;
   const uint64_t first_chunk = local;
   uint64_t port_cycles = 0;  // of the chunks for which the port decided
@@ -101,6 +108,24 @@ uint64_t VectorUnit::Execute(const Instruction& in) {
   return end;
 }
 
+// An operand that does not move with a side of the walk, or of which one lane serves all, is
+// broadcast; one that never moves is a constant.
+uint64_t VectorUnit::BinaryLoop(uint8_t fn, uint64_t planes, uint64_t rows, const Walk& a,
+                                const Walk& b) const {
+  const CoreConfig& core = config_.core;
+  bool constant = false;
+  bool broadcast = (fn & (kBroadcastALane0 | kBroadcastLane0)) != 0;
+  for (const Walk* walk : {&a, &b}) {
+    const bool still_in_rows = rows > 1 && walk->row_stride == 0;
+    const bool still_in_planes = planes > 1 && walk->plane_stride == 0;
+    broadcast |= still_in_rows || still_in_planes;
+    constant |=
+        (still_in_rows || rows == 1) && (still_in_planes || planes == 1) && rows * planes > 1;
+  }
+  if (constant) return core.vector_loop_constant_centicycles;
+  return broadcast ? core.vector_loop_broadcast_centicycles : core.vector_loop_binary_centicycles;
+}
+
 void VectorUnit::Binary(const Instruction& in) {
   const uint64_t rows = Count(in, 3, kMaxRows);
   const uint64_t planes = Count(in, 4, kMaxRows);
@@ -112,6 +137,7 @@ void VectorUnit::Binary(const Instruction& in) {
       function == BinaryFn::kNormScale) {
     passes_ = config_.core.vector_function_cost;
   }
+  loop_ = BinaryLoop(in.fn, planes, rows, a, b);
   elements_ = planes * rows * kLanes;
   port_bytes_ = 3 * planes * rows * kStickBytes;
   Later([=, fn = in.fn] {
@@ -128,7 +154,10 @@ void VectorUnit::Unary(const Instruction& in) {
   const uint64_t planes = Count(in, 4, kMaxRows);
   const Walk dst = OperandWalk(in, 0, 5, 8, kStickBytes);
   const Walk a = OperandWalk(in, 1, 6, 9, kStickBytes);
-  if (!IsSimple(static_cast<UnaryFn>(in.fn & kFnMask))) passes_ = config_.core.vector_function_cost;
+  const bool simple = IsSimple(static_cast<UnaryFn>(in.fn & kFnMask));
+  if (!simple) passes_ = config_.core.vector_function_cost;
+  loop_ = simple ? config_.core.vector_loop_unary_centicycles
+                 : config_.core.vector_loop_function_centicycles;
   elements_ = planes * rows * kLanes;
   port_bytes_ = 2 * planes * rows * kStickBytes;
   Later([=, fn = in.fn] {
@@ -147,6 +176,7 @@ void VectorUnit::Reduce(const Instruction& in) {
   const Walk a = OperandWalk(in, 1, 6, 9, kStickBytes);
   const Walk dst = OperandWalk(in, 0, -1, 8, sizeof(float));
   passes_ = config_.core.vector_reduce_cost;
+  loop_ = config_.core.vector_loop_reduce_centicycles;
   elements_ = planes * rows * kLanes;
   port_bytes_ = planes * rows * kStickBytes + rows * kStickBytes * (accumulate ? 2 : 1);
   Later([=, fn = in.fn] {
@@ -170,6 +200,7 @@ void VectorUnit::ReduceRows(const Instruction& in) {
   const Walk a = OperandWalk(in, 1, 6, 9, kStickBytes);
   const uint64_t acc_bytes = LanesOf(in.fn) * sizeof(float);
   const Walk dst = OperandWalk(in, 0, 5, -1, acc_bytes);
+  loop_ = config_.core.vector_loop_unary_centicycles;
   elements_ = planes * rows * kLanes;
   port_bytes_ = planes * rows * kStickBytes + planes * acc_bytes * (accumulate ? 2 : 1);
   Later([=, fn = in.fn] {
@@ -201,7 +232,10 @@ void VectorUnit::Round(const Instruction& in) {
   const bool scale = (in.fn & kRoundScale) != 0;
   const uint64_t operand = Count(in, 2);
   if (!scale && operand > 1) passes_ = config_.core.vector_function_cost;
-  if (one_lane) row_cycles_ = planes * rows * config_.core.vector_reduce_row_cycles;
+  if (one_lane) {
+    row_cycles_ = planes * rows * config_.core.vector_reduce_row_cycles;
+    loop_ = config_.core.vector_loop_unary_centicycles;
+  }
   elements_ = planes * rows * kLanes;
   port_bytes_ = planes * rows * (kStickBytes + acc_bytes);
   Later([=, fn = in.fn] {

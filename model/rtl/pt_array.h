@@ -21,11 +21,24 @@ struct PtShare {
   uint64_t stick, stick_step, sticks;
   uint64_t row, rows;
 };
+
+// How the corelets share a MATMUL: a flag of kMatmulCorelets, or 0. With a flag a block is loaded
+// when the array is free; split_load_cycles, where each corelet has a block of its own.
+struct PtSharing {
+  uint8_t flag = 0;
+  uint64_t split_load_cycles = 0;
+};
+
 // In order of work; sticks are those of n / 64 columns. Corelet 0 has the most.
-std::vector<PtShare> PtShares(uint64_t m, uint64_t n, uint64_t corelets, uint64_t corelet);
+std::vector<PtShare> PtShares(uint64_t m, uint64_t n, uint64_t corelets, uint64_t corelet,
+                              uint8_t flag = 0);
+// Cycles from one block of weights to the next, beside those of its rows: of a share whose corelets
+// have `stick_step` different blocks.
+uint64_t PtLoadCycles(const PtShare& share, const PtSharing& sharing);
 
 // Cycles of a MATMUL that finds the arrays idle and never waits for LX.
-uint64_t PtArrayCycles(uint64_t m, uint64_t n, uint64_t k, uint64_t corelets);
+uint64_t PtArrayCycles(uint64_t m, uint64_t n, uint64_t k, uint64_t corelets,
+                       const PtSharing& sharing = {});
 
 class RtlPtArray {
  public:
@@ -37,7 +50,7 @@ class RtlPtArray {
   // acc (+)= a * b, extents below 2^32, as by `corelets` arrays: their shares one after the other.
   // Returns the cycles of the longest share, from an idle array to the last sum written. start_ps:
   // when it starts, for the waves. Throws nothing, since it may run on a worker thread: see Check.
-  virtual uint64_t Run(const PtOperands& operands, uint64_t corelets,
+  virtual uint64_t Run(const PtOperands& operands, uint64_t corelets, const PtSharing& sharing,
                        uint64_t start_ps) noexcept = 0;
   // Throws what was wrong with the first Run that failed: Error(kDeviceFault) if it did not take
   // PtArrayCycles, which are what the timed model prices; Error(kBadInput) if waves could not be

@@ -8,7 +8,8 @@
 // A command is taken when valid and ready; commands follow each other without a gap. From there to
 // the last sum written: PT_CHUNK cycles for the first weight block; for each block PASSES cycles a
 // row, at least those of STEPS rows and, but for the last block, at least PT_CHUNK (the next block is
-// loaded meanwhile); and PT_FILL_DRAIN_CYCLES.
+// loaded meanwhile); and PT_FILL_DRAIN_CYCLES. With command_alone a block is loaded when the rows of
+// the one before are through, in command_load_cycles: at least PT_CHUNK, more if others use the port.
 module pt_array
   import spyre_pkg::*;
   import pt_pkg::*;
@@ -24,6 +25,8 @@ module pt_array
     input  count_t   command_chunks,
     input  k_t       command_last_k,
     input  logic     command_accumulate,
+    input  logic     command_alone,
+    input  count_t   command_load_cycles,
     input  address_t command_a,
     input  address_t command_b,
     input  address_t command_sums,
@@ -82,6 +85,8 @@ module pt_array
           chunks: command_chunks,
           last_k: command_last_k,
           accumulate: command_accumulate,
+          alone: command_alone,
+          load_cycles: command_load_cycles,
           a: command_a,
           b: command_b,
           sums: command_sums,

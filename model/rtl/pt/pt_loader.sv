@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Loads weight blocks, one stick of weights (64 columns of one k) in a cycle, into the bank that the
 // rows do not use, and hands each to the streamer. Commands wait at valid/ready; the first block of
-// the next one follows the last of this one without a gap.
+// the next one follows the last of this one without a gap. Of a command that is `alone`, a block is
+// loaded when the streamer is ready for it, in `load_cycles`.
 //   read, read_address: a stick of weights; in the next cycle it is there, and load_* say where to.
 //   block_valid/ready:  a block that is loaded, or gets its last stick with the next clock.
 module pt_loader
@@ -29,6 +30,7 @@ module pt_loader
 
   typedef enum logic [1:0] {
     IDLE,
+    WAITING,
     LOADING,
     LOADED
   } state_e;
@@ -39,11 +41,16 @@ module pt_loader
   address_t a;        // of this chunk
   logic bank, taken, last_chunk, last_block;
   k_t k;
+  count_t cycle;  // of the load of this block
+  logic loaded_k, last_cycle, streams;
 
   assign idle = state == IDLE;
   assign last_chunk = chunk == current.chunks - 1;
   assign last_block = last_chunk && current.sticks == 1;
-  assign block_valid = state == LOADED || (state == LOADING && k == LAST_K);
+  assign loaded_k = cycle > count_t'(LAST_K);  // the rest of an alone load
+  assign last_cycle = cycle == (current.alone ? current.load_cycles - 1 : count_t'(LAST_K));
+  assign block_valid = state == LOADED || (state == LOADING && last_cycle);
+  assign streams = !block_ready || taken;
   assign taken = block_valid && block_ready;
   assign command_ready = idle || (taken && last_block);
   assign block = '{
@@ -54,22 +61,26 @@ module pt_loader
           a: a,
           sums: current.sums
       };
-  assign read = state == LOADING && k <= block.last_k;
+  assign read = state == LOADING && !loaded_k && k <= block.last_k;
 
   always_ff @(posedge clk) begin
-    load <= state == LOADING;
+    load <= state == LOADING && !loaded_k;
     load_bank <= bank;
     load_k <= k;
     load_zero <= !read;
 
     if (state == LOADING) begin
       k <= k + 1;
-      read_address <= read_address + STICK;
-      if (k == LAST_K) state <= LOADED;
+      cycle <= cycle + 1;
+      if (!loaded_k) read_address <= read_address + STICK;
+      if (last_cycle) state <= LOADED;
     end
+    if (state == WAITING && block_ready) state <= LOADING;
     if (taken) begin
       bank  <= !bank;
-      state <= LOADING;
+      state <= current.alone ? WAITING : LOADING;
+      k <= '0;
+      cycle <= '0;
       chunk <= chunk + 1;
       a <= a + current.a_stride;
       if (last_chunk) begin
@@ -83,7 +94,7 @@ module pt_loader
       if (last_block) state <= IDLE;
     end
     if (command_valid && command_ready) begin
-      state <= LOADING;
+      state <= command.alone && streams ? WAITING : LOADING;
       current <= command;
       chunk <= 0;
       a <= command.a;
@@ -93,12 +104,11 @@ module pt_loader
       state <= IDLE;
       bank  <= 1'b0;
       k <= '0;
+      cycle <= '0;
       load <= 1'b0;
     end
   end
 
-  assert property (@(posedge clk) disable iff (reset) state <= LOADED)
-  else $error("no such state");
   assert property (@(posedge clk) disable iff (reset) command_valid && !command_ready |=> command_valid && $stable(command))
   else $error("a command has changed that was not taken");
   assert property (@(posedge clk) disable iff (reset) block_valid && !block_ready |=> block_valid && $stable(block))

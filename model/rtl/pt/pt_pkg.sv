@@ -29,6 +29,8 @@ package pt_pkg;
     count_t   chunks;        // of 64 k
     k_t       last_k;        // the greatest k index of the last chunk
     logic     accumulate;    // the sums in memory are added to
+    logic     alone;         // a block is loaded when no rows are under way
+    count_t   load_cycles;   // of a block, if so
     address_t a, b, sums;    // first row of activations, first stick of weights, of sums
     address_t a_stride;      // from one chunk to the next
     address_t b_stride;      // from one stick of columns to the next

@@ -34,10 +34,11 @@ class VerilatedPtArray final : public RtlPtArray {
     block_.HasBeenReset();
   }
 
-  uint64_t Run(const PtOperands& operands, uint64_t corelets, uint64_t start_ps) noexcept override {
+  uint64_t Run(const PtOperands& operands, uint64_t corelets, const PtSharing& sharing,
+               uint64_t start_ps) noexcept override {
     if (failure_ != nullptr) return 0;
     try {
-      return Multiply(operands, corelets, start_ps);
+      return Multiply(operands, corelets, sharing, start_ps);
     } catch (...) {
       failure_ = std::current_exception();
       return 0;
@@ -108,13 +109,15 @@ class VerilatedPtArray final : public RtlPtArray {
     Dump();
   }
 
-  void Offer(const PtOperands& operands, const PtShare& share) {
+  void Offer(const PtOperands& operands, const PtSharing& sharing, const PtShare& share) {
     top_.command_valid = 1;
     top_.command_rows = static_cast<uint32_t>(share.rows);
     top_.command_sticks = static_cast<uint32_t>(share.sticks);
     top_.command_chunks = static_cast<uint32_t>((operands.k + kPtChunk - 1) / kPtChunk);
     top_.command_last_k = static_cast<uint8_t>((operands.k - 1) % kPtChunk);
     top_.command_accumulate = operands.accumulate;
+    top_.command_alone = sharing.flag != 0;
+    top_.command_load_cycles = static_cast<uint32_t>(PtLoadCycles(share, sharing));
     top_.command_a = static_cast<uint32_t>(share.row * kStick);
     top_.command_b = static_cast<uint32_t>(share.stick * operands.b_nstick_stride);
     top_.command_sums =
@@ -126,11 +129,11 @@ class VerilatedPtArray final : public RtlPtArray {
   }
 
   // The cycles that they took, no more than `limit`.
-  uint64_t RunShares(const PtOperands& operands, const std::vector<PtShare>& shares,
-                     uint64_t limit) {
+  uint64_t RunShares(const PtOperands& operands, const PtSharing& sharing,
+                     const std::vector<PtShare>& shares, uint64_t limit) {
     const uint64_t begin = cycles_;
     for (const PtShare& share : shares) {
-      Offer(operands, share);
+      Offer(operands, sharing, share);
       while (!top_.command_ready && cycles_ - begin < limit) Cycle(operands);
       Cycle(operands);
       top_.command_valid = 0;
@@ -140,20 +143,22 @@ class VerilatedPtArray final : public RtlPtArray {
     return cycles_ - begin;
   }
 
-  uint64_t Multiply(const PtOperands& operands, uint64_t corelets, uint64_t start_ps) {
+  uint64_t Multiply(const PtOperands& operands, uint64_t corelets, const PtSharing& sharing,
+                    uint64_t start_ps) {
     if (operands.k == 0 && !operands.accumulate) {  // no products: nothing for the array
       for (uint64_t stick = 0; stick < operands.n / (kPtColumns * kPtLanes); ++stick)
         std::memset(operands.acc + stick * operands.acc_nstick_stride, 0, operands.m * kSumStick);
     }
-    const uint64_t expected = PtArrayCycles(operands.m, operands.n, operands.k, corelets);
+    const uint64_t expected = PtArrayCycles(operands.m, operands.n, operands.k, corelets, sharing);
     if (expected == 0) return 0;
     now_ps_ = std::max(now_ps_, start_ps);
     if (flip_) flip_at_ = cycles_ + 1 + *flip_ % expected;
     uint64_t longest = 0;
     for (uint64_t corelet = 0; corelet < corelets; ++corelet)
       longest = std::max(
-          longest,
-          RunShares(operands, PtShares(operands.m, operands.n, corelets, corelet), expected + 1));
+          longest, RunShares(operands, sharing,
+                             PtShares(operands.m, operands.n, corelets, corelet, sharing.flag),
+                             expected + 1));
     if (longest != expected) {
       throw DeviceFault(
           "PT array (RTL): MATMUL of m = {}, n = {}, k = {} on {} corelets took {} cycles{}, not "

@@ -59,6 +59,7 @@ class BundleGenerator {
     program.name = kernel_.name.substr(0, kMaxProgramName);
     program.core_mask = mask_;
     program.timing_only = options_.timing_only;
+    program.generated_loops = options_.schedule == Schedule::kPublic;
     program.lx_bytes = static_cast<uint32_t>(kernel_.plan.lx_bytes_used);
     program.sections = code_.Finish();
     program.core_registers = columns_.Rows();
@@ -139,6 +140,7 @@ class BundleGenerator {
     Problem problem = StepProblem(dsc, execute, file, entries_, columns_);
     problem.lx_base = resident_bytes_;
     problem.lx_bytes = options_.lx_bytes;
+    problem.schedule = options_.schedule;
     Mark(static_cast<int>(kernel_.steps.size()));
     kernel_.steps.push_back(file);
     const bool all = problem.core_mask == mask_;

@@ -49,6 +49,7 @@ Kernel GenerateAttention(const AttentionSpec& spec) {
   program.name = kernel.name;
   program.core_mask = mask;
   program.timing_only = spec.timing_only;
+  program.generated_loops = spec.schedule == Schedule::kPublic;
   program.address_table.assign(kernel.arguments.size() * kTableEntriesPerTensor, 0);
   program.lx_bytes = static_cast<uint32_t>(plan.lx_bytes);
   program.sections = code.Finish();

@@ -68,6 +68,7 @@ Kernel GenerateKernel(const KernelSpec& spec) {
   program.name = kernel.name;
   program.core_mask = problem.core_mask;
   program.timing_only = spec.timing_only;
+  program.generated_loops = spec.schedule == Schedule::kPublic;
   const size_t records = problem.arguments.size() + (problem.carried.any() ? 1 : 0);
   program.address_table.assign(records * kTableEntriesPerTensor, 0);
   program.lx_bytes = static_cast<uint32_t>(kernel.plan.lx_bytes_used);

@@ -239,6 +239,7 @@ KernelProblem ResolveProblem(const KernelSpec& spec, CoreColumns& columns) {
   const Operation& op = *problem.operation;
   problem.name = op.name;
   problem.lx_bytes = spec.lx_bytes;
+  problem.schedule = spec.schedule;
   if (spec.cores < 1 || spec.cores > kMaxCores) {
     throw BadInput("{}: {} cores asked for; a card has 1 to {}", spec.op, spec.cores, kMaxCores);
   }

@@ -125,6 +125,7 @@ TileKernel CompileElementwise(const KernelSpec& tile, const std::string& op, siz
   spec.cores = tile.cores;
   spec.lx_bytes = tile.lx_bytes;
   spec.timing_only = tile.timing_only;
+  spec.schedule = tile.schedule;
   const size_t first = kNames.size() - shape.size();
   for (size_t d = 0; d < shape.size(); ++d) spec.dims[kNames[first + d]] = shape[d];
   const StickLayout layout = LayoutLike(like, shape);

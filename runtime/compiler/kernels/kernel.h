@@ -19,6 +19,7 @@
 #include "model/contract/program.h"
 #include "model/contract/stick_layout.h"
 #include "runtime/compiler/division/matmul_cost.h"
+#include "runtime/compiler/division/schedule.h"
 #include "runtime/compiler/division/work_division.h"
 #include "runtime/compiler/kernels/lx_use.h"
 
@@ -63,6 +64,7 @@ struct KernelSpec {
   bool k_fast = true;  // work division may prefer slices of k (facts: k_fast_division)
   SplitRule split_rule = SplitRule::kPublic;  // of work division, where `split` is empty
   MatmulTiming matmul_timing;                 // that SplitRule::kCost decides by
+  Schedule schedule = Schedule::kOwn;
 };
 
 struct KernelArgument {

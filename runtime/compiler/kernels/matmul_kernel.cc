@@ -28,7 +28,16 @@ MatmulKernel::MatmulKernel(Problem& problem) : problem_(problem), lx_(problem.lx
   share_.m_tile = problem_.carried.m_tile;
   share_.n_tile = (problem_.carried.n_tile + kStickElements - 1) / kStickElements;
   const uint64_t end = share_.resident ? EndOfResidentLx(problem_.lx_bytes) : problem_.lx_bytes;
-  tiling_ = ChooseMatmulTiling(share_, end - std::min(end, lx_.used()));
+  const uint64_t lx_left = end - std::min(end, lx_.used());
+  // Sums that go from launch to launch are this runtime's own, and no public code has them.
+  if (problem_.schedule == Schedule::kPublic && !problem_.carried.any()) {
+    const PublicDivision division{share_.m * axes[m_].split,
+                                  share_.n * kStickElements * axes[n_].split, axes[m_].split,
+                                  axes[n_].split, axes[k_].split};
+    tiling_ = PublicMatmulTiling(share_, division, static_cast<int64_t>(kLxUsableBytes), lx_left);
+  } else {
+    tiling_ = ChooseMatmulTiling(share_, lx_left);
+  }
   problem_.axes[m_].tile = tiling_.m;
   problem_.axes[n_].tile = tiling_.n;
   problem_.axes[k_].tile = tiling_.k;
@@ -203,7 +212,7 @@ void MatmulKernel::PtSection(SectionBuilder& b, const std::vector<Reg>& outer) {
       const Reg b_tile = b_direct ? walk.address(kB) : b_at.at();
       const Reg elements = walk.TileElements(k_, k_elements);
       const auto matmul = [&](uint8_t signal, Reg sum_at, Reg a, Reg rows) {
-        b.Emit(Op::kMatmul, 0, {0, signal},
+        b.Emit(Op::kMatmul, tiling_.fn_flag, {0, signal},
                {sum_at, a, b_tile, rows, n_elements, elements, a_kstick, b_nstick, sum_nstick,
                 carried.number == 0 ? walk.index(k_) : b.Add(walk.index(k_), carried)});
       };

@@ -160,4 +160,28 @@ MatmulTiling ChooseMatmulTiling(const MatmulShare& share, uint64_t lx_bytes) {
   return best;
 }
 
+MatmulTiling PublicMatmulTiling(const MatmulShare& share, const PublicDivision& division,
+                                int64_t whole_lx_bytes, uint64_t lx_bytes) {
+  constexpr int64_t kMostChunkSticks = 8;  // 512 elements of k
+  const auto limit = static_cast<int64_t>(lx_bytes);
+  const PublicTile tile = ChoosePublicTile(division, whole_lx_bytes);
+  MatmulTiling tiling;
+  tiling.m = std::min(tile.m, share.m);
+  tiling.n = std::min(tile.n / kStickElements, share.n);
+  tiling.k = std::min(kMostChunkSticks, Tiles(share.k, 2));
+  // A second accumulator, so that the array goes on while the vector unit rounds a tile.
+  tiling.accumulator_slots = 2;
+  tiling.whole_stores = true;
+  tiling.fn_flag = tile.corelets == CoreletSplit::kRows      ? kMatmulRows
+                   : tile.corelets == CoreletSplit::kColumns ? kMatmulColumns
+                                                             : kMatmulOneCorelet;
+  const auto fits = [&] { return tiling.LxBytes(share) <= limit; };
+  if (!fits()) tiling.accumulator_slots = 1;
+  while (!fits() && tiling.k > 1) tiling.k = Tiles(tiling.k, 2);
+  while (!fits() && tiling.m > 1) tiling.m = Tiles(tiling.m, 2);
+  while (!fits() && tiling.n > 1) tiling.n = Tiles(tiling.n, 2);
+  if (!fits()) ThrowTooLarge(share, lx_bytes);
+  return tiling;
+}
+
 }  // namespace spyre::compiler

@@ -7,6 +7,7 @@
 #include <cstdint>
 
 #include "runtime/compiler/kernels/kernel_problem.h"
+#include "runtime/compiler/kernels/public_tiling.h"
 
 namespace spyre::compiler {
 
@@ -34,8 +35,10 @@ struct MatmulTiling {
   int64_t accumulator_bytes() const;
   int64_t output_bytes() const;
   int64_t LxBytes(const MatmulShare& share) const;
+  bool whole_stores = false;  // a tile is rounded and stored when all of it is complete
+  uint8_t fn_flag = 0;        // of the MATMULs, who of the corelets does what (kMatmulCorelets)
   // Rows that are rounded and stored together, and how many times.
-  int64_t group_rows() const { return std::max<int64_t>(64, (m + 3) / 4); }
+  int64_t group_rows() const { return whole_stores ? m : std::max<int64_t>(64, (m + 3) / 4); }
   int64_t row_groups() const { return (m + group_rows() - 1) / group_rows(); }
   // How many times the array says that an output tile, or a part of it, is complete.
   int64_t SumTokens(const MatmulShare& share) const { return share.combines ? 1 : row_groups(); }
@@ -44,5 +47,10 @@ struct MatmulTiling {
 // A tiling that fits: no larger than the one with the least operand traffic, and of these the one
 // with the least estimated time. Throws if not even one row by one stick fits.
 MatmulTiling ChooseMatmulTiling(const MatmulShare& share, uint64_t lx_bytes);
+
+// The tiling of Schedule::kPublic (public_tiling.h). Where the rest of LX is too small for its
+// buffers, as in bundles whose tensors stay there, it takes shorter chunks and then smaller tiles.
+MatmulTiling PublicMatmulTiling(const MatmulShare& share, const PublicDivision& division,
+                                int64_t whole_lx_bytes, uint64_t lx_bytes);
 
 }  // namespace spyre::compiler

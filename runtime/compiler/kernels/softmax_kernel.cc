@@ -4,21 +4,17 @@
 // operations ran one by one.
 #include "base/error.h"
 #include "runtime/compiler/kernels/one_input.h"
-#include "runtime/compiler/kernels/step_kernels.h"
-#include "runtime/compiler/kernels/tile_walk.h"
+#include "runtime/compiler/kernels/softmax_steps.h"
 
 namespace spyre::compiler {
 namespace {
 
 using namespace one_input;
 
-uint8_t Fn(ReduceFn fn) { return static_cast<uint8_t>(fn); }
-uint8_t Fn(UnaryFn fn) { return static_cast<uint8_t>(fn); }
-uint8_t FnLane0(BinaryFn fn) { return static_cast<uint8_t>(fn) | kBroadcastLane0; }
-
 }  // namespace
 
 uint64_t BuildSoftmax(Problem& problem, StepCode& code) {
+  if (problem.schedule == Schedule::kPublic) return BuildPublicSoftmax(problem, code);
   const int cols = problem.Find("cols");
   TileShape shape = TileShape::Choose(problem, kIn, cols);
   const int kept = shape.planes;
@@ -76,39 +72,26 @@ uint64_t BuildSoftmax(Problem& problem, StepCode& code) {
     BufferCursor source(v, in);
     BufferCursor result(v, out);
     TileWalk walk(v, problem, {}, code.loops(Unit::kVector));
+    // Made here, so that they are not made again in every trip.
     const Reg one = v.Const(1);
-    const Reg stick = v.Const(kStickBytes);
+    v.Const(kStickBytes);
     const Reg plane = v.Const(tile * kStick);
-    const Reg four = v.Const(4);
+    v.Const(4);
     const Reg sums = v.Const(sums_at);
     const Reg scalars = v.Const(scalars_at);
     const Reg elements = v.Const(row_axis.size);
     walk.Run(loops, [&] {
-      const Reg rows = kept < 0 ? one : walk.size(kept);
-      const Reg sticks = walk.size(cols);
-      const auto reduce = [&](ReduceFn fn, Order order, Reg from) {
-        v.Emit(
-            Op::kVreduce, Fn(fn), order,
-            {sums, from, kZero, rows, sticks, kZero, plane, kZero, four, stick, kZero, elements});
-        v.Emit(Op::kVround, kRoundLane0, {},
-               {scalars, sums, kZero, rows, one, kZero, kZero, kZero, stick, four});
-      };
-      const auto broadcast = [&](BinaryFn fn, Order order, Reg from) {
-        v.Emit(
-            Op::kVbinary, FnLane0(fn), order,
-            {result.at(), from, scalars, rows, sticks, plane, plane, kZero, stick, stick, stick});
-      };
-      const auto unary = [&](UnaryFn fn, Reg at, Reg planes, Reg at_plane) {
-        v.Emit(Op::kVunary, Fn(fn), {},
-               {at, at, kZero, rows, planes, at_plane, at_plane, kZero, stick, stick});
-      };
-      reduce(ReduceFn::kMax, {kInFull, 0}, source.at());
+      const SoftmaxSteps steps{
+          v, kept < 0 ? one : walk.size(kept), walk.size(cols), plane, scalars, elements};
+      steps.Reduce(ReduceFn::kMax, {kInFull, 0}, sums, source.at());
+      steps.RoundSums(sums);
       v.Wait(kOutFree);
-      broadcast(BinaryFn::kSub, {0, kInFree}, source.at());
-      unary(UnaryFn::kExp, result.at(), sticks, plane);
-      reduce(ReduceFn::kSum, {}, result.at());
-      unary(UnaryFn::kReciprocal, scalars, one, kZero);
-      broadcast(BinaryFn::kMul, {0, kOutFull}, result.at());
+      steps.Broadcast(BinaryFn::kSub, {0, kInFree}, result.at(), source.at());
+      steps.Exp({}, result.at(), result.at());
+      steps.Reduce(ReduceFn::kSum, {}, sums, result.at());
+      steps.RoundSums(sums);
+      steps.Invert();
+      steps.Broadcast(BinaryFn::kMul, {0, kOutFull}, result.at(), result.at());
       source.Advance();
       result.Advance();
     });

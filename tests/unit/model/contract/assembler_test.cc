@@ -126,7 +126,7 @@ TEST(Assembler, ErrorsNameFileLineTokenAndWhatWouldBeRight) {
       {".cores 1 2", "'2': unexpected after '.cores MASK'"},
       {".cores 0x100000000", "a core mask must be 0..4294967295"},
       {".lx 2097152", "LX bytes must be 0..2031616"},
-      {".flags fast", "'fast': the only flag is timing_only"},
+      {".flags fast", "'fast': the flags are timing_only and generated_loops"},
       {".table 999999999", "number of address-table entries must be 0.."},
       {".entry 0 1", "needs '.table N' before it"},
       {".table 2\n.entry 2 1", "address-table entry must be 0..1"},

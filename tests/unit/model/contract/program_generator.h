@@ -75,6 +75,7 @@ inline Program RandomProgram() {
   program.core_mask = *rc::gen::inRange<uint32_t>(1, UINT32_MAX);
   program.lx_bytes = *rc::gen::inRange<uint32_t>(0, kLxUsableBytes + 1);
   program.timing_only = *rc::gen::arbitrary<bool>();
+  program.generated_loops = *rc::gen::arbitrary<bool>();
   program.address_table.resize(*rc::gen::inRange<size_t>(0, 40));
   for (uint64_t& entry : program.address_table) {
     if (*rc::gen::arbitrary<bool>()) entry = *rc::gen::arbitrary<uint64_t>();
@@ -105,6 +106,7 @@ inline void ExpectSame(const Program& a, const Program& b) {
   RC_ASSERT(a.core_mask == b.core_mask);
   RC_ASSERT(a.lx_bytes == b.lx_bytes);
   RC_ASSERT(a.timing_only == b.timing_only);
+  RC_ASSERT(a.generated_loops == b.generated_loops);
   RC_ASSERT(a.address_table == b.address_table);
   RC_ASSERT(a.core_registers == b.core_registers);
   RC_ASSERT(a.sections.size() == b.sections.size());

@@ -205,7 +205,7 @@ TEST(ProgramImage, ContentIsCheckedEvenWhenTheCrcIsRight) {
     const char* message;
   };
   const std::vector<Case> cases = {
-      {image::kFlagsAt, {2, 0}, "flags 0x0002"},
+      {image::kFlagsAt, {4, 0}, "flags 0x0004"},
       {image::kCoreMaskAt, {0, 0, 0, 0}, "names no core"},
       {image::kCoreMaskAt, {1, 0, 0, 0}, "program's mask 0x00000001"},
       {image::kLxBytesAt, {0, 0, 0, 1}, "16777216 bytes of LX"},

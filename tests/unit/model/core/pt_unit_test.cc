@@ -150,6 +150,38 @@ TEST_F(PtUnitTest, ManyShortStepsDoNotDriftFromTheClock) {
   EXPECT_EQ(bench_.elapsed_ps, 4'000'000u) << "picoseconds; 910 ps a cycle would be 4,004,000";
 }
 
+// A corelet that has one bank of weights loads a block when the rows of the one before are through.
+TEST_F(PtUnitTest, AFlagLoadsEachBlockWhenTheArrayIsFree) {
+  uint64_t before = 0;
+  for (const char* flag : {".one_corelet", ".rows", ".columns"}) {
+    const uint64_t after = Cycles({64, 64, 64 * 4, std::string(".sen169_fp16") + flag});
+    EXPECT_EQ(after - before, 4 * (kLoad + 512) + kDrain) << flag;
+    before = after;
+  }
+}
+
+TEST_F(PtUnitTest, OneCoreletDoesEverything) {
+  bench_.config.core.corelets = 2;
+  EXPECT_EQ(Cycles({64, 128, 64, ".sen169_fp16.one_corelet"}), 2 * (kLoad + 512) + kDrain);
+}
+
+TEST_F(PtUnitTest, CoreletsThatShareRowsMeetEveryBlockWithHalfTheRows) {
+  bench_.config.core.corelets = 2;
+  EXPECT_EQ(Cycles({64, 128, 64, ".sen169_fp16.rows"}), 2 * (kLoad + 256) + kDrain);
+}
+
+TEST_F(PtUnitTest, CoreletsThatShareColumnsWaitForEachOthersBlocks) {
+  bench_.config.core.corelets = 2;
+  bench_.config.core.pt_block_load_split_cycles = 98;
+  EXPECT_EQ(Cycles({64, 256, 64, ".sen169_fp16.columns"}), 2 * (98 + 512) + kDrain);
+}
+
+TEST_F(PtUnitTest, TwoFlagsAtOnceAreAnIllegalInstruction) {
+  Program program = Assemble(Text({64, 64, 64, ""}));
+  program.sections[0].code.back().fn = kMatmulRows | kMatmulColumns;
+  EXPECT_EQ(bench_.Run(program), Status::ILLEGAL_INSTRUCTION);
+}
+
 TEST_F(PtUnitTest, AFormatThatDoesNotExistIsAnIllegalInstruction) {
   Program program = Assemble(Text({64, 64, 64, ""}));
   program.sections[0].code.back().fn = 5;

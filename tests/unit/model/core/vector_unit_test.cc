@@ -17,7 +17,9 @@ class VectorUnitTest : public ::testing::Test {
   VectorUnitTest() { bench_.config.core.lx_port_bytes_per_cycle = 4096; }
 
   uint64_t Cycles(const std::string& instruction) {
-    EXPECT_EQ(bench_.Run(".program v\n.cores 0x1\n.lx 131072\n.section vector 0x1\n"
+    EXPECT_EQ(bench_.Run(".program v\n.cores 0x1\n.lx 131072\n" +
+                         std::string(generated_loops_ ? ".flags generated_loops\n" : "") +
+                         ".section vector 0x1\n"
                          "  li r1, 65536\n  li r2, 1\n  li r3, 8\n  li r4, 1024\n  li r5, 128\n"
                          "  li r6, 512\n" +
                          instruction),
@@ -26,6 +28,7 @@ class VectorUnitTest : public ::testing::Test {
   }
 
   CoreBench bench_;
+  bool generated_loops_ = false;
 };
 
 TEST_F(VectorUnitTest, ASimpleFunctionTakesOnePass) {
@@ -115,6 +118,38 @@ TEST_F(VectorUnitTest, TheLxPortDecidesWhereItIsSlower) {
   bench_.config.core.lx_port_bytes_per_cycle = 128;
   // Two operands and a result of 64 sticks each.
   EXPECT_EQ(Cycles("vbinary.add r1, r0, r0, r3, r3, r4, r4, r4, r5, r5, r5"), kStartup + 3 * 64);
+}
+
+// 64 sticks, in programs whose loops are generated: each kind of loop has a key that moves only it.
+TEST_F(VectorUnitTest, GeneratedLoopsHaveCyclesForAStickByKind) {
+  CoreConfig& core = bench_.config.core;
+  core.vector_loop_unary_centicycles = 400;
+  core.vector_loop_function_centicycles = 500;
+  core.vector_loop_binary_centicycles = 600;
+  core.vector_loop_constant_centicycles = 700;
+  core.vector_loop_broadcast_centicycles = 300;
+  core.vector_loop_reduce_centicycles = 900;
+  generated_loops_ = true;
+  uint64_t before = 0;
+  const std::vector<std::pair<const char*, uint64_t>> loops = {
+      {"vunary.neg r1, r0, -, r3, r3, r4, r4, -, r5, r5", 4},
+      {"vunary.gelu r1, r0, -, r3, r3, r4, r4, -, r5, r5", 5},
+      {"vbinary.add r1, r0, r0, r3, r3, r4, r4, r4, r5, r5, r5", 6},
+      {"vbinary.add r1, r0, r0, r3, r3, r4, r4, r0, r5, r5, r0", 7},
+      {"vbinary.add r1, r0, r0, r3, r3, r4, r4, r4, r5, r5, r0", 3},
+      {"vbinary.mul.lane0 r1, r0, r0, r3, r3, r4, r4, r4, r5, r5, r5", 3},
+      {"vreduce.max r1, r0, r0, r3, r3, -, r4, -, r5, r5, -, r6", 9},
+  };
+  for (const auto& [instruction, cycles] : loops) {
+    const uint64_t after = Cycles(instruction);
+    EXPECT_EQ(after - before, kStartup + 64 * cycles) << instruction;
+    before = after;
+  }
+}
+
+TEST_F(VectorUnitTest, WithoutGeneratedLoopsTheirKeysMoveNothing) {
+  bench_.config.core.vector_loop_binary_centicycles = 100'000;
+  EXPECT_EQ(Cycles("vbinary.add r1, r0, r0, r3, r3, r4, r4, r4, r5, r5, r5"), kStartup + kPass);
 }
 
 }  // namespace

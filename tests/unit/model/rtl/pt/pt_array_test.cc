@@ -11,6 +11,7 @@
 
 #include "base/error.h"
 #include "model/contract/dlf_bits.h"
+#include "model/contract/program.h"
 #include "model/core/pt_kernel.h"
 #include "model/rtl/rtl_blocks.h"
 #include "model/rtl/waves.h"
@@ -79,12 +80,13 @@ void ExpectSameSums(const std::vector<float>& got, const std::vector<float>& exp
 class PtArray : public ::testing::Test {
  protected:
   void ExpectRight(uint64_t m, uint64_t n, uint64_t k, Values values, bool accumulate,
-                   uint64_t corelets = 1) {
+                   uint64_t corelets = 1, PtSharing sharing = {}) {
     SCOPED_TRACE(::testing::Message() << "m " << m << " n " << n << " k " << k << " accumulate "
                                       << accumulate << " corelets " << corelets);
     const Problem problem(m, n, k, values, accumulate);
     std::vector<float> sums = problem.acc;
-    EXPECT_EQ(array_.Run(problem.At(sums), corelets, 0), PtArrayCycles(m, n, k, corelets));
+    EXPECT_EQ(array_.Run(problem.At(sums), corelets, sharing, 0),
+              PtArrayCycles(m, n, k, corelets, sharing));
     ExpectSameSums(sums, problem.Reference());
     array_.Check();
   }
@@ -98,7 +100,7 @@ TEST_F(PtArray, EqualsTheDefinitionWhateverItsRegistersHeldAtPowerOn) {
     SCOPED_TRACE(seed);
     const std::unique_ptr<RtlPtArray> array = MakeRtlPtArray({seed});
     std::vector<float> sums = problem.acc;
-    EXPECT_EQ(array->Run(problem.At(sums), 1, 0), PtArrayCycles(5, 64, 70, 1));
+    EXPECT_EQ(array->Run(problem.At(sums), 1, {}, 0), PtArrayCycles(5, 64, 70, 1));
     ExpectSameSums(sums, problem.Reference());
     array->Check();
   }
@@ -119,6 +121,19 @@ TEST_F(PtArray, EqualsTheDefinitionOverManyBlocks) {
   ExpectRight(64, 64, 128, Values::kNearOne, false);
 }
 
+// The blocks of a MATMUL with a flag are loaded when the array is free. With three corelets and
+// five sticks some share by columns, then by rows.
+TEST_F(PtArray, EqualsTheDefinitionHoweverTheCoreletsShareTheWork) {
+  for (const uint8_t flag : {kMatmulOneCorelet, kMatmulRows, kMatmulColumns}) {
+    for (const uint64_t corelets : {1, 2, 3}) {
+      for (const uint64_t m : {1, 5, 40}) {
+        ExpectRight(m, 320, 130, Values::kNearOne, true, corelets, {flag, 98});
+        ExpectRight(m, 64, 64, Values::kNearOne, false, corelets, {flag, 64});
+      }
+    }
+  }
+}
+
 TEST_F(PtArray, EqualsTheDefinitionForAnyBitPatterns) {
   ExpectRight(13, 128, 130, Values::kAny, false);
   ExpectRight(13, 128, 130, Values::kAny, true);
@@ -136,7 +151,7 @@ TEST_F(PtArray, IgnoresWhatLiesBehindTheLastK) {
     std::fill_n(problem.a.begin() + static_cast<int64_t>(row * 64 + 10), 54, 0x7FFF);
   std::fill(problem.b.begin() + 10 * 64, problem.b.end(), 0x7FFF);
   std::vector<float> sums = problem.acc;
-  array_.Run(problem.At(sums), 1, 0);
+  array_.Run(problem.At(sums), 1, {}, 0);
   ExpectSameSums(sums, problem.Reference());
 }
 
@@ -189,7 +204,7 @@ TEST_P(PtArrayCyclesOf, AreThoseOfTheRtl) {
   EXPECT_EQ(PtArrayCycles(m, n, k, 1), cycles);
   const Problem problem(m, n, k, Values::kNearOne, false);
   std::vector<float> sums = problem.acc;
-  EXPECT_EQ(array_.Run(problem.At(sums), 1, 0), cycles);
+  EXPECT_EQ(array_.Run(problem.At(sums), 1, {}, 0), cycles);
 }
 INSTANTIATE_TEST_SUITE_P(Grid, PtArrayCyclesOf,
                          ::testing::Values(Size{1, 64, 64, 116}, Size{4, 64, 64, 116},
@@ -202,8 +217,8 @@ TEST_F(PtArray, RestsBetweenMatmuls) {
   const Problem problem(1, 64, 64, Values::kNearOne, false);
   std::vector<float> sums = problem.acc;
   const uint64_t before = array_.cycles();
-  array_.Run(problem.At(sums), 1, 0);
-  array_.Run(problem.At(sums), 1, 0);
+  array_.Run(problem.At(sums), 1, {}, 0);
+  array_.Run(problem.At(sums), 1, {}, 0);
   EXPECT_EQ(array_.cycles() - before, 2 * 116u);
 }
 
@@ -214,8 +229,8 @@ TEST_F(PtArray, WritesWaves) {
   Waves waves(path, {});
   waves.Discard();
   array_.SetWaves(&waves, 1000);
-  array_.Run(problem.At(sums), 1, 5000);
-  array_.Run(problem.At(sums), 1, 6000);  // overlaps the one before: its waves come behind
+  array_.Run(problem.At(sums), 1, {}, 5000);
+  array_.Run(problem.At(sums), 1, {}, 6000);  // overlaps the one before: its waves come behind
   waves.Close();
   EXPECT_GT(std::ifstream(path, std::ios::ate).tellg(), 1000);
 }
@@ -225,7 +240,7 @@ TEST_F(PtArray, TellsLaterThatWavesCouldNotBeWritten) {
   std::vector<float> sums = problem.acc;
   Waves waves("/nowhere/pt_array.fst", {});
   array_.SetWaves(&waves, 1000);
-  array_.Run(problem.At(sums), 1, 0);
+  array_.Run(problem.At(sums), 1, {}, 0);
   EXPECT_THROW(array_.Check(), Error);
 }
 

@@ -66,6 +66,6 @@ float FoldSliced(ReduceFn fn, int64_t size, int64_t unit, int slices, Value valu
 Values Expected(const KernelSpec& spec, const Kernel& kernel, const std::vector<Values>& in);
 
 // Compiles, runs and compares, bit for bit. `layouts` as in `places` of RunKernel.
-void CheckKernel(const KernelSpec& spec, uint32_t seed);
+void CheckKernel(const KernelSpec& given, uint32_t seed);
 
 }  // namespace spyre::compiler::harness

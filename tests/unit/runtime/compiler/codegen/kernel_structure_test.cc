@@ -107,6 +107,28 @@ TEST(KernelStructure, TimingOnlyIsAPropertyOfTheProgramAndChangesNoInstruction) 
   EXPECT_FALSE(timing.correction.timing_only);
 }
 
+// A core has 512 x 256 of the output. The closed compiler's fifth of LX holds 128 x 256 of it, with
+// 512 bytes for each row and column and four for each sum: 327,680 of 406,323 bytes.
+TEST(KernelStructure, ThePublicScheduleHasTheTilesOfTheClosedCompiler) {
+  KernelSpec spec = Spec("matmul", {{"m", 2048}, {"k", 2048}, {"n", 2048}});
+  spec.split = {{"m", 4}, {"n", 8}};
+  spec.schedule = Schedule::kPublic;
+  const Kernel kernel = GenerateKernel(spec);
+  EXPECT_EQ(kernel.plan.tile.at("m"), 128);
+  EXPECT_EQ(kernel.plan.tile.at("n"), 256);
+  EXPECT_EQ(kernel.plan.tile.at("k"), 512);
+  EXPECT_TRUE(kernel.compute.generated_loops);
+}
+
+TEST(KernelStructure, ThePublicScheduleKeepsBuffersInTheLxThatIsLeft) {
+  KernelSpec spec = Spec("matmul", {{"m", 2048}, {"k", 2048}, {"n", 2048}});
+  spec.schedule = Schedule::kPublic;
+  for (const uint64_t lx_bytes : {40u, 100u, 300u, 900u}) {
+    spec.lx_bytes = lx_bytes * 1024;
+    EXPECT_LE(GenerateKernel(spec).plan.lx_bytes_used, spec.lx_bytes);
+  }
+}
+
 TEST(MatmulTilingOf, AnyShareFitsTheLxItWasGiven) {
   std::mt19937 random(1);
   const auto from = [&](int64_t low, int64_t high) {
