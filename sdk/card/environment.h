@@ -6,8 +6,8 @@
 //   SPYRE_COSIM_SET      keys of it to set: "card.cores=8;card.fidelity=fast" (';' or line ends)
 //   SPYRE_COSIM_OUT      a directory for report.json and the trace; unset: no file is written
 //   SPYRE_COSIM_CARD     where the card is: "model" (the default: simulated in this process),
-//                        "vfio-user:DIR" (one that `spyre-cosim serve DIR` serves), "vfio:ADDRESS"
-//                        (one in the machine)
+//                        "vfio-user:DIR" (one that `spyre-cosim serve` serves there),
+//                        "vfio:ADDRESS" (one in the machine)
 //   SPYRE_COSIM_KEEP     keep the program's bundles in SPYRE_COSIM_OUT, and arguments of at most so
 //                        many bytes with each of them
 //   SPYRE_COSIM_VERIFY   "none" (the default), "sample", "full": which launches of kept bundles are

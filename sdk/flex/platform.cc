@@ -11,6 +11,7 @@
 #include "model/contract/program.h"
 #include "sdk/card/environment.h"
 #include "sdk/card/open.h"
+#include "sdk/flex/ending_signals.h"
 #include "sdk/host_functions/correction.h"
 
 namespace spyre::sdk {
@@ -33,8 +34,10 @@ Platform& Platform::Get() {
   if (Platform* const opened = platform) return *opened;
   const std::lock_guard<std::mutex> lock(opening);
   if (platform == nullptr) {
-    platform = new Platform(OpenCard(RequestOfEnvironment()));
+    const CardRequest request = RequestOfEnvironment();
+    platform = new Platform(OpenCard(request));
     std::atexit(FinishAtExit);
+    if (!request.out.empty()) FinishOnSignals(FinishAtExit);
   }
   return *platform;
 }
@@ -193,8 +196,9 @@ void Platform::Finish() {
     const std::lock_guard<std::mutex> lock(mutex_);
     card_->Failed(error.what());
   }
+  const auto lock = context_->Lock();  // a program that is ended by a signal goes on meanwhile
+  if (finished_.exchange(true)) return;
   card_->Finish(*context_);
-  finished_ = true;
 }
 
 }  // namespace spyre::sdk

@@ -48,10 +48,11 @@ class Exec : public ::testing::Test {
   ~Exec() override { fs::remove_all(directory_); }
 
   // The report of `exec OPTIONS -- this executable`.
-  json Run(const std::string& options, int status = 0, const std::string& to = "out") {
+  json Run(const std::string& options, int status = 0, const std::string& to = "out",
+           const std::string& test = kProgram) {
     const fs::path program = fs::read_symlink("/proc/self/exe");
     output_ = Cosim("exec --out " + Path(to) + " " + options + " -- " + program.string() +
-                    " --gtest_filter=" + kProgram);
+                    " --gtest_also_run_disabled_tests --gtest_filter=" + test);
     EXPECT_EQ(output_.status, status) << output_.text;
     return ReadJson(Path(to) + "/report.json");
   }
@@ -133,6 +134,14 @@ TEST_F(Exec, TwoRunsOfAProgramLeaveTheSameTrace) {
   const json first = Run("", 0, "first"), second = Run("", 0, "second");
   EXPECT_EQ(first.at("trace").at("digest"), second.at("trace").at("digest"));
   EXPECT_GT(first.at("trace").at("records"), 0);
+}
+
+TEST_F(Exec, AProgramThatASignalEndsLeavesWhatWasSimulatedUntilThen) {
+  const json report = Run("", 128 + 15, "out", "SdkEnding.DISABLED_AfterALaunchASignalComes");
+  ASSERT_TRUE(report.is_object());
+  EXPECT_EQ(report.at("kernels").at(0).at("launches"), 1);
+  EXPECT_TRUE(fs::exists(Path("out/trace.sctrace")));
+  EXPECT_THAT(text(), HasSubstr("in 1 launch of 1 kernel"));
 }
 
 TEST_F(Exec, TimesWithoutDataAreTheSame) {

@@ -2,7 +2,9 @@
 // Launches of bundles that dxp_standalone has compiled, with the steps that torch-spyre makes of
 // spyrecode.json.
 #include <gmock/gmock.h>
+#include <signal.h>
 #include <spyrecode-host-functions/processSpyreCodeArtifacts.h>
+#include <unistd.h>
 
 #include <array>
 #include <cstdio>
@@ -241,6 +243,15 @@ TEST(SdkLaunch, BothWaysOfCorrectionWriteTheSameRecords) {
                 deeptools::processComputeOnHostCommand(hcm, slow.data(), &one);
               }),
               HasSubstr("2 input symbols, and 1 addresses"));
+}
+
+// A program for exec_test.cc: it is told to end, and has not said what it does then.
+TEST(SdkEnding, DISABLED_AfterALaunchASignalComes) {
+  const auto context = Open();
+  Add add(*context);
+  add.Run(*context->getDefaultStream(), 1.5, 2);
+  raise(SIGTERM);
+  for (;;) pause();
 }
 
 TEST(DxpStandalone, ARefusalIsOnStandardErrorAndInTheStatus) {
