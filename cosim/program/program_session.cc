@@ -65,6 +65,11 @@ void ProgramSession::Open(const sdk::CardRequest& request) {
     card_->LogWaits(&host_waits_);
     if (request.keep_bytes)
       watch_ = std::make_unique<LaunchWatch>(config_, request_, *card_->model());
+    card_->model()->control().NameComputes([this](uint64_t correlation) {
+      const std::lock_guard<std::mutex> lock(names_mutex_);
+      const auto name = names_.extract(correlation);
+      return name.empty() ? std::string() : name.mapped();
+    });
     const auto also = [this](const model::Job& job, bool ended) {
       if (watch_ != nullptr) watch_->Job(job, ended);
     };
@@ -90,7 +95,11 @@ void ProgramSession::Loaded(const sdk::ProgramLoad& load) {
 }
 
 void ProgramSession::Launched(const sdk::ProgramLaunch& launch) {
-  if (!launch.correction) result_.kernel_names.insert(launch.name);
+  if (!launch.correction) {
+    result_.kernel_names.insert(launch.name);
+    const std::lock_guard<std::mutex> lock(names_mutex_);
+    if (kernels_) names_[launch.correlation] = launch.name;
+  }
   if (watch_ != nullptr) watch_->Launched(launch);
 }
 

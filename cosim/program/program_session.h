@@ -5,7 +5,9 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
@@ -49,6 +51,8 @@ class ProgramSession : public sdk::ProgramCard {
   RunResult result_;
   std::unique_ptr<SessionTrace> trace_;
   std::vector<HostWait> host_waits_;
+  std::mutex names_mutex_;  // the kernel's thread may be another one than the program's
+  std::map<uint64_t, std::string> names_;  // of launches that have not ended, by correlation
   std::unique_ptr<SessionCard> card_;
   std::unique_ptr<driver::Device> admin_;  // VF mode: the PF, which set the VFs up
   std::unique_ptr<LaunchWatch> watch_;     // only if bundles are kept

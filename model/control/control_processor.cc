@@ -314,7 +314,9 @@ void ControlProcessor::RunCompute(Operation& operation, ComputeDispatcher& dispa
   dispatcher.Execute(operation.block, job, shares().cost(operation.function));
   blocks_.counters.End(job, NowPs());
   operation.job = nullptr;
-  if (job.program != nullptr) operation.name = fmt::format("COMPUTE {}", job.program->name);
+  std::string name = namer_ ? namer_(operation.block.correlation) : "";
+  if (name.empty() && job.program != nullptr) name = job.program->name;
+  if (!name.empty()) operation.name = fmt::format("COMPUTE {}", name);
   operation.response.status = static_cast<uint16_t>(job.status);
   operation.response.fault_address = job.status == Status::OK ? 0 : job.fault_address;
   operation.response.fault_core = job.fault_core;

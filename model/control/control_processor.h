@@ -109,6 +109,11 @@ class ControlProcessor : public sc_core::sc_module {
   };
   void HoldCompute(HeldCompute held) { held_ = std::move(held); }
 
+  // The name of a COMPUTE in the trace, by its correlation; "": that of its program, of which an
+  // image has the first 31 bytes.
+  using Namer = std::function<std::string(uint64_t correlation)>;
+  void NameComputes(Namer namer) { namer_ = std::move(namer); }
+
   // Limits longer than 2 * kWatchPs are kept with the help of who runs the simulation, so that the
   // kernel has no event for each operation, of which next to none comes to its limit. It calls this
   // at least every kWatchPs of simulated time while operations are at work, and when nothing is
@@ -222,6 +227,7 @@ class ControlProcessor : public sc_core::sc_module {
   TraceSink messages_;  // the management controller at work
   TransferPayload read_payload_, write_payload_;
   std::optional<HeldCompute> held_;
+  Namer namer_;
   std::vector<uint64_t> resets_;  // by function
   sc_core::sc_event reset_;
   std::vector<Operation*> at_work_;                  // in the order in which they began

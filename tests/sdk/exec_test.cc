@@ -136,6 +136,12 @@ TEST_F(Exec, TwoRunsOfAProgramLeaveTheSameTrace) {
   EXPECT_GT(first.at("trace").at("records"), 0);
 }
 
+TEST_F(Exec, ATraceHasTheWholeNameThatTheProgramGivesItsKernel) {
+  Run("", 0, "out", "SdkEnding.DISABLED_AKernelOf255Letters");
+  const Output query = Cosim("trace query --name COMPUTE " + Path("out/trace.sctrace"));
+  EXPECT_THAT(query.text, HasSubstr("COMPUTE " + std::string(255, 'k') + " "));
+}
+
 TEST_F(Exec, AProgramThatASignalEndsLeavesWhatWasSimulatedUntilThen) {
   const json report = Run("", 128 + 15, "out", "SdkEnding.DISABLED_AfterALaunchASignalComes");
   ASSERT_TRUE(report.is_object());

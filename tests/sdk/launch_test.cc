@@ -254,6 +254,14 @@ TEST(SdkEnding, DISABLED_AfterALaunchASignalComes) {
   for (;;) pause();
 }
 
+// A program for exec_test.cc: names of PyTorch have up to 255 bytes.
+TEST(SdkEnding, DISABLED_AKernelOf255Letters) {
+  const auto context = Open();
+  Add add(*context);
+  add.kernel().Launch(*context->getDefaultStream(), add.Addresses(), std::string(255, 'k'));
+  context->getDefaultStream()->synchronize();
+}
+
 TEST(DxpStandalone, ARefusalIsOnStandardErrorAndInTheStatus) {
   EXPECT_EQ(Dxp("").status, 2);
   const Output missing = Dxp("-d /nowhere");
