@@ -130,6 +130,25 @@ when = { seed = 7 }
               HasSubstr("WRONG: 1 of 3 compared launches of kernel kernel: arg_2, element"));
 }
 
+TEST_F(Exec, AStrictRunEndsWithOneForAWrongResultAndWithThreeForAFault) {
+  const std::string unaware = "SdkEnding.DISABLED_AKernelOf255Letters";  // looks at no result
+  fs::create_directories(Path("."));
+  std::ofstream(Path("card.toml")) << R"([[fault]]
+kind = "core_wrong"
+where = { core = 1 }
+when = { seed = 7 }
+)";
+  const std::string card = "--config " + Path("card.toml");
+  Run(card, 0, "out", unaware);
+  EXPECT_THAT(text(), HasSubstr("WRONG: 1 of 1 compared launch"));
+  Run("--strict " + card, 1, "out", unaware);
+  Run("--strict", 0, "out", unaware);
+  const std::string faulty = "SdkLaunch.AFaultOfTheCardIsTheCallersExceptionAndTheCardGoesOn";
+  Run("", 0, "out", faulty);
+  EXPECT_THAT(text(), HasSubstr("FAILED: 1 operation of the card"));
+  Run("--strict", 3, "out", faulty);
+}
+
 TEST_F(Exec, TwoRunsOfAProgramLeaveTheSameTrace) {
   const json first = Run("", 0, "first"), second = Run("", 0, "second");
   EXPECT_EQ(first.at("trace").at("digest"), second.at("trace").at("digest"));
