@@ -20,6 +20,21 @@ namespace {
 std::mutex opening;
 std::atomic<Platform*> platform = nullptr;
 
+constexpr uint32_t kStreams = 65;  // that a context has at most
+
+// "its arguments: 0 has 16384 bytes at 0x0, 1 at 0x1000 is no memory that the program has".
+std::string ArgumentsText(const std::vector<TensorMemory>& arguments) {
+  std::string text = "its arguments:";
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    const TensorMemory& argument = arguments[i];
+    text += i == 0 ? " " : ", ";
+    text += argument.bytes == 0
+                ? fmt::format("{} at {:#x} is no memory that the program has", i, argument.address)
+                : fmt::format("{} has {} bytes at {:#x}", i, argument.bytes, argument.address);
+  }
+  return text;
+}
+
 }  // namespace
 
 Platform::Platform(std::unique_ptr<ProgramCard> card)
@@ -164,7 +179,25 @@ void Platform::NoteLaunch(const flex::DeviceHandle& place, const std::string& na
     launch.arguments.push_back({address, tensor.allocation.size_bytes - tensor.offset});
   }
   const std::lock_guard<std::mutex> lock(mutex_);
+  if (!launch.correction) {
+    Program& program = programs_[at.allocation.id];
+    program.launch = number;
+    program.arguments = launch.arguments;
+  }
   card_->Launched(launch);
+}
+
+Error Platform::Explained(const Error& error) const {
+  for (uint32_t stream = 0; stream < kStreams; ++stream) {
+    const auto failed = context_->ErrorOf(stream);
+    if (!failed || failed->operation.tag == 0) continue;
+    const std::lock_guard<std::mutex> lock(mutex_);
+    for (const auto& [id, program] : programs_) {
+      if (program.launch == failed->operation.tag && !program.arguments.empty())
+        return DeviceFault("{}; {}", error.what(), ArgumentsText(program.arguments));
+    }
+  }
+  return error;
 }
 
 void Platform::Recover(const Error& error) {

@@ -63,14 +63,18 @@ class Platform {
     try {
       return call();
     } catch (const Error& error) {
-      if (error.kind() == ErrorKind::kDeviceFault) Recover(error);
-      throw;
+      if (error.kind() != ErrorKind::kDeviceFault) throw;
+      const Error explained = Explained(error);
+      Recover(explained);
+      throw explained;
     }
   }
   bool lost() const { return lost_; }  // no recovery has helped
 
  private:
   explicit Platform(std::unique_ptr<ProgramCard> card);
+  // With the arguments of the launch that has failed, if it was one.
+  Error Explained(const Error& error) const;
   void Recover(const Error& error);
   void Finish();
   static void FinishAtExit();
@@ -78,6 +82,8 @@ class Platform {
   struct Program {
     std::map<uint64_t, bool> one_core;  // offset of a binary -> it runs on core 0 alone
     std::vector<int64_t> corrected;     // addresses of its last correction input
+    uint64_t launch = 0;                // its last one, and what it was given
+    std::vector<TensorMemory> arguments;
   };
   struct Place {
     flex::Allocation allocation;

@@ -192,6 +192,8 @@ TEST(SdkLaunch, AFaultOfTheCardIsTheCallersExceptionAndTheCardGoesOn) {
   const std::string error = ErrorOf([&] { stream.synchronize(); });
   EXPECT_THAT(error, HasSubstr("add_of_nothing"));
   EXPECT_THAT(error, HasSubstr("fault address 0x1bc0000000"));
+  EXPECT_THAT(error, HasSubstr("its arguments: 0 has 16384 bytes at"));
+  EXPECT_THAT(error, HasSubstr("1 at 0x1bc0000000 is no memory that the program has"));
   EXPECT_FALSE(stream.needsShutdown());
   EXPECT_FALSE(context->hasStreamError());
   EXPECT_EQ(add.Run(stream, 1, 1), deeptools::FloatToFp16Bin(2));
