@@ -69,6 +69,27 @@ class MatmulKernel {
     });
   }
 
+  Reg TileSums(SectionBuilder& b, const TileWalk& walk) const {
+    return b.Add(kZero, b.Mul(walk.size(m_), walk.size(n_)), kStickElements);
+  }
+
+  // The partial sums of a tile in pieces: body(bytes from the tile's first sum, sums), 0 of them
+  // beyond the tile. Of one piece neither is said.
+  template <typename Body>
+  void ForSumPieces(SectionBuilder& b, const TileWalk& walk, Body body) const {
+    if (tiling_.sum_pieces == 1) return body(kZero, kZero);
+    const Reg sums = TileSums(b, walk);
+    constexpr int64_t kSumBytes = sizeof(float);
+    const int64_t most = tiling_.accumulator_bytes() / kSumBytes;
+    const Reg piece = b.Const((most + tiling_.sum_pieces - 1) / tiling_.sum_pieces);
+    b.Loop(b.Const(tiling_.sum_pieces), [&](Reg index) {
+      const Reg before = b.Mul(index, piece);
+      const Reg left = b.Add(sums, before, -1);
+      const Reg some = b.Add(left, b.Min(left, kZero), -1);
+      body(b.Add(kZero, before, kSumBytes), b.Min(piece, some));
+    });
+  }
+
   void LoadSection(SectionBuilder& b, const std::vector<Reg>& outer);
 
   // The vector unit in the load unit's place: the chunks of one output tile.

@@ -36,7 +36,8 @@ void MatmulKernel::VectorSection(SectionBuilder& b, const std::vector<Reg>& oute
 }
 
 void MatmulKernel::VectorResults(SectionBuilder& b, TileWalk& walk) {
-  if (share_.combines) b.Signal(kReceiveFree);
+  if (share_.combines && tiling_.sum_pieces == 1) b.Signal(kReceiveFree);
+  if (share_.combines && tiling_.sum_pieces > 1) b.Signal(kReceiveFree, tiling_.sum_pieces);
   BufferCursor a_at(b, a_);
   BufferCursor b_at(b, b_);
   BufferCursor sum(b, sum_);
@@ -49,13 +50,22 @@ void MatmulKernel::VectorResults(SectionBuilder& b, TileWalk& walk) {
   };
   const auto combine = [&] {
     b.Wait(kSumFull);
-    b.If(HasPrevious(b), [&] {
-      const Reg sticks = b.Mul(walk.size(m_), walk.size(n_));
-      const Reg count = b.Add(kZero, sticks, kStickElements);
-      b.Emit(Op::kVaccumulate, static_cast<uint8_t>(ReduceFn::kSum), {kReceived, kReceiveFree},
-             {sum.at(), b.Const(received_at_), sum.at(), count});
-    });
-    b.If(HasNext(b), [&] { b.Signal(kPartialFull); });
+    if (tiling_.sum_pieces > 1) {
+      ForSumPieces(b, walk, [&](Reg offset, Reg count) {
+        b.If(HasPrevious(b), [&] {
+          const Reg at = b.Add(sum.at(), offset);
+          b.Emit(Op::kVaccumulate, static_cast<uint8_t>(ReduceFn::kSum), {kReceived, kReceiveFree},
+                 {at, b.Add(b.Const(received_at_), offset), at, count});
+        });
+        b.If(HasNext(b), [&] { b.Signal(kPartialFull); });
+      });
+    } else {
+      b.If(HasPrevious(b), [&] {
+        b.Emit(Op::kVaccumulate, static_cast<uint8_t>(ReduceFn::kSum), {kReceived, kReceiveFree},
+               {sum.at(), b.Const(received_at_), sum.at(), TileSums(b, walk)});
+      });
+      b.If(HasNext(b), [&] { b.Signal(kPartialFull); });
+    }
     b.If(IsLastSlice(b), round);
   };
   walk.Run(tiles_, [&] {
@@ -94,17 +104,30 @@ void MatmulKernel::RingResults(SectionBuilder& b, const std::vector<Reg>& outer)
   const Reg received_token = b.Const(kReceived);
   walk.Run(tiles_, [&] {
     b.If(has_previous, [&] {
-      b.Emit(Op::kSend, 0, {kReceiveFree, 0}, {previous, kZero, kZero, kZero, next_ready});
+      ForSumPieces(b, walk, [&](Reg, Reg) {
+        b.Emit(Op::kSend, 0, {kReceiveFree, 0}, {previous, kZero, kZero, kZero, next_ready});
+      });
     });
     b.If(has_next, [&] {
-      b.Wait(kPartialFull);
-      const Reg bytes = b.Add(kZero, b.Mul(walk.size(m_), walk.size(n_)), kAccumulatorStick);
-      b.Emit(Op::kSend, 0, {kNextReady, kSumFree},
-             {next, received, sum.at(), bytes, received_token});
+      if (tiling_.sum_pieces > 1) {
+        ForSumPieces(b, walk, [&](Reg offset, Reg count) {
+          b.Wait(kPartialFull);
+          b.Emit(Op::kSend, 0, {kNextReady, 0},
+                 {next, b.Add(received, offset), b.Add(sum.at(), offset),
+                  b.Add(kZero, count, sizeof(float)), received_token});
+        });
+        b.Signal(kSumFree);
+      } else {
+        b.Wait(kPartialFull);
+        const Reg bytes = b.Add(kZero, b.Mul(walk.size(m_), walk.size(n_)), kAccumulatorStick);
+        b.Emit(Op::kSend, 0, {kNextReady, kSumFree},
+               {next, received, sum.at(), bytes, received_token});
+      }
     });
     sum.Advance();
   });
-  b.Wait(kReceiveFree);
+  if (tiling_.sum_pieces == 1) return b.Wait(kReceiveFree);
+  b.Wait(kReceiveFree, tiling_.sum_pieces);
 }
 
 void MatmulKernel::StoreSection(SectionBuilder& b, const std::vector<Reg>& outer) {

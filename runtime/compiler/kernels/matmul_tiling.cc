@@ -181,6 +181,9 @@ MatmulTiling PublicMatmulTiling(const MatmulShare& share, const PublicDivision& 
   while (!fits() && tiling.m > 1) tiling.m = Tiles(tiling.m, 2);
   while (!fits() && tiling.n > 1) tiling.n = Tiles(tiling.n, 2);
   if (!fits()) ThrowTooLarge(share, lx_bytes);
+  // So that a long chain of cores takes little longer than a short one.
+  constexpr int64_t kPieceBytes = 8 * 1024;
+  if (share.combines) tiling.sum_pieces = Tiles(tiling.accumulator_bytes(), kPieceBytes);
   return tiling;
 }
 

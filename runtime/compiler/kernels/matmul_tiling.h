@@ -36,6 +36,7 @@ struct MatmulTiling {
   int64_t output_bytes() const;
   int64_t LxBytes(const MatmulShare& share) const;
   bool whole_stores = false;  // a tile is rounded and stored when all of it is complete
+  int64_t sum_pieces = 1;     // in which partial sums go to the next core
   uint8_t fn_flag = 0;        // of the MATMULs, who of the corelets does what (kMatmulCorelets)
   // Rows that are rounded and stored together, and how many times.
   int64_t group_rows() const { return whole_stores ? m : std::max<int64_t>(64, (m + 3) / 4); }

@@ -120,6 +120,30 @@ TEST(KernelStructure, ThePublicScheduleHasTheTilesOfTheClosedCompiler) {
   EXPECT_TRUE(kernel.compute.generated_loops);
 }
 
+int64_t CountOf(Op op, const Kernel& kernel) {
+  int64_t count = 0;
+  for (const Section& section : kernel.compute.sections) {
+    count += std::count_if(section.code.begin(), section.code.end(),
+                           [&](const Instruction& in) { return in.op == op; });
+  }
+  return count;
+}
+
+// 128 rows of 4 KiB on a core stay in its LX. 512 rows, 2 MiB, do not: they pass through memory
+// five times, and three times their results do.
+TEST(KernelStructure, ThePublicSoftmaxGoesThroughMemoryWhereItsRowsDoNotStayInLx) {
+  KernelSpec spec = Spec("softmax", {{"rows", 4096}, {"cols", 2048}});
+  spec.schedule = Schedule::kPublic;
+  const Kernel stays = GenerateKernel(spec);
+  EXPECT_EQ(CountOf(Op::kLoad, stays), 1);
+  EXPECT_EQ(CountOf(Op::kStore, stays), 1);
+  EXPECT_EQ(stays.plan.tile.at("rows"), 64) << "one half is loaded while the other is computed";
+  spec.dims["rows"] = 16384;
+  const Kernel passes = GenerateKernel(spec);
+  EXPECT_EQ(CountOf(Op::kLoad, passes), 5);
+  EXPECT_EQ(CountOf(Op::kStore, passes), 3);
+}
+
 TEST(KernelStructure, ThePublicScheduleKeepsBuffersInTheLxThatIsLeft) {
   KernelSpec spec = Spec("matmul", {{"m", 2048}, {"k", 2048}, {"n", 2048}});
   spec.schedule = Schedule::kPublic;
