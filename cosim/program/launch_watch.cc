@@ -260,7 +260,7 @@ void LaunchWatch::Keep(const model::Job& job, const ProgramBundle& bundle,
       const std::string file = tensor.name + ".npy";
       const HostData data = FromDeviceImage(tensor.layout, tensor.host_format,
                                             ImageOf(job, tensor, launch.arguments[i]));
-      WriteNpy(directory + "/" + file, host.npy, tensor.shape, data.data());
+      WriteNpy(fmt::format("{}/{}", directory, file), host.npy, tensor.shape, data.data());
       config.workload.args.push_back(file);
     }
     config.workload.repeat.program = fmt::format("{:#x}", launch.allocation);
