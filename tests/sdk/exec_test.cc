@@ -98,6 +98,22 @@ TEST_F(Exec, AKeptBundleRunsAloneWithItsArgumentsAndInTheSamePicoseconds) {
   EXPECT_EQ(last, 3.5f);
 }
 
+class ExecOnCards : public Exec, public ::testing::WithParamInterface<const char*> {};
+
+TEST_P(ExecOnCards, AKeptBundleRunsOnTheCardOfTheProgramInTheSamePicoseconds) {
+  const json report = Run(std::string("--set ") + GetParam());
+  const json& kernel = report.at("kernels").at(0);
+  ASSERT_EQ(Cosim("run " + kernel.at("kept").get<std::string>() + " --out " + Path("alone")).status,
+            0);
+  EXPECT_EQ(ReadJson(Path("alone/report.json")).at("bundle").at("programs").at(0).at("device_ns"),
+            kernel.at("first_launch_ns"));
+}
+
+INSTANTIATE_TEST_SUITE_P(With, ExecOnCards,
+                         ::testing::Values("card.mode=pf", "card.concurrency=pipelined",
+                                           "card.memory.refresh=per_bank", "card.cores=8",
+                                           "card.fidelity=fast"));
+
 TEST_F(Exec, ArgumentsOfMoreThanTheGivenSizeAreNotKept) {
   const json report = Run("--keep-arguments 1K");
   const std::string kept = report.at("kernels").at(0).at("kept");
