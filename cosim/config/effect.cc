@@ -112,7 +112,7 @@ constexpr Rule kRules[] = {
     {"workload.distribution", Always, ""},
     {"workload.cores", IsCompiled, kCompiled},
     {"workload.division", IsDivided, kDivided},
-    {"workload.schedule", IsCompiled, kCompiled},
+    {"workload.schedule", Always, ""},
     {"workload.bundle", IsBundle, kBundle},
     {"workload.kernel", IsBundle, kBundle},
     {"workload.shapes", IsBundle, kBundle},

@@ -114,6 +114,13 @@ TEST(Effect, KeysThatWaitForOthersAreAcceptedWithThem) {
               HasSubstr("whose workload.lx is not \"none\""));
 }
 
+TEST(Effect, EveryKindOfWorkloadHasASchedule) {
+  for (const char* workload : {"op = \"neg\"\ncols = 64", "bundle = \"somewhere\""}) {
+    const std::string text = std::string("[workload]\n") + workload + "\nschedule = \"public\"\n";
+    EXPECT_NO_THROW(RefuseKeysWithoutEffect(ParseConfig(text, "run.toml", {}))) << text;
+  }
+}
+
 TEST(Effect, ASwitchThatTurnsAPartOffLeavesItsKeysAlone) {
   EXPECT_EQ(Refusal(kMatmul, {"workload.functional=false", "workload.verify=full",
                               "workload.seed=3", "trace.enabled=false", "trace.capacity=5"}),
