@@ -9,6 +9,7 @@
 #include "cosim/calibrate/calibrate_report.h"
 #include "cosim/trials/progress.h"
 #include "cosim/trials/run_trials.h"
+#include "cosim/estimate/kernel_estimate.h"
 #include "cosim/workload/resolve.h"
 
 namespace spyre::cosim {
@@ -23,6 +24,21 @@ PointResult PointOf(const TrialResult& trial) {
   constexpr double kPsPerNs = 1000;
   point.device_ps = static_cast<uint64_t>(std::llround(trial.Number("device_ns") * kPsPerNs));
   if (point.device_ps == 0) point.failure = "the kernel took no time";
+  return point;
+}
+
+// By the closed form, which needs no process of its own.
+PointResult EstimatePoint(const RunConfig& config) {
+  PointResult point;
+  try {
+    double ns = 0;
+    for (const KernelLaunches& kernel : ResolveWorkload(config)->Work().kernels)
+      ns += static_cast<double>(kernel.launches) * Estimate(kernel, config.card).ns;
+    constexpr double kPsPerNs = 1000;
+    point.device_ps = static_cast<uint64_t>(std::llround(ns * kPsPerNs));
+  } catch (const Error& error) {
+    point.failure = error.what();
+  }
   return point;
 }
 
@@ -44,6 +60,12 @@ RunConfig BaseConfig(const CalibrateOptions& options) {
 std::vector<PointResult> RunPoints(const RunConfig& base,
                                    const std::vector<CalibrationPoint>& points, uint64_t jobs,
                                    std::ostream& messages) {
+  if (base.card.fidelity == model::Fidelity::kFast) {
+    std::vector<PointResult> results;
+    for (const CalibrationPoint& point : points)
+      results.push_back(EstimatePoint(PointConfig(base, point)));
+    return results;
+  }
   std::vector<RunConfig> configs;
   for (const CalibrationPoint& point : points) {
     configs.push_back(PointConfig(base, point));
@@ -71,7 +93,7 @@ std::string Calibrate(const CalibrateOptions& options, std::ostream& messages, b
   }
   points = Select(points, options.family, options.every);
   std::vector<PointResult> results = RunPoints(base, points, options.jobs, messages);
-  if (base.card.fidelity == model::Fidelity::kFast) {
+  if (options.both && base.card.fidelity == model::Fidelity::kFast) {
     RunConfig timed = base;
     timed.card.fidelity = model::Fidelity::kTimed;
     const std::vector<PointResult> whole = RunPoints(timed, points, options.jobs, messages);

@@ -21,6 +21,7 @@ struct CalibrateOptions {
   std::vector<std::string> sets;  // key=value; not of the workload, which is the point
   std::string family;             // see Select
   uint64_t every = 1;
+  bool both = false;  // on a card of fidelity "fast", the timed times beside it
   uint32_t jobs = 0;  // children at a time; 0: one for each hardware thread
   enum class Format { kText, kJson, kMarkdown } format = Format::kText;
 };

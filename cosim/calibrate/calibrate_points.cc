@@ -8,14 +8,12 @@
 #include "base/error.h"
 #include "base/files.h"
 #include "base/json_reader.h"
+#include "cosim/calibrate/measured_times.h"
 
 namespace spyre::cosim {
 namespace {
 
 using compiler::OperationKind;
-
-constexpr int64_t kMaxSize = int64_t{1} << 31;  // elements along one dimension, as in a workload
-constexpr double kMaxUs = 1e12;
 
 uint64_t Count(const JsonReader& point, const char* key, int64_t most) {
   return static_cast<uint64_t>(point.At(key).Integer(1, most));
@@ -40,17 +38,17 @@ CalibrationPoint ParsePoint(const JsonReader& json) {
       throw BadInput("{}: a point has no batch; use op \"matmul\"", op.where());
     }
     json.RequireKeys({"op", "m", "k", "n", "split_m", "split_n", "cores", "predicted_us"});
-    point.size.m = Count(json, "m", kMaxSize);
-    point.size.k = Count(json, "k", kMaxSize);
-    point.size.n = Count(json, "n", kMaxSize);
+    point.size.m = Count(json, "m", kMaxPointSize);
+    point.size.k = Count(json, "k", kMaxPointSize);
+    point.size.n = Count(json, "n", kMaxPointSize);
     if (json.Has("split_m") || json.Has("split_n")) {
       point.split.m = Count(json, "split_m", kMaxCores);
       point.split.n = Count(json, "split_n", kMaxCores);
     }
   } else {
     json.RequireKeys({"op", "rows", "cols", "cores", "predicted_us"});
-    point.size.rows = Count(json, "rows", kMaxSize);
-    point.size.cols = Count(json, "cols", kMaxSize);
+    point.size.rows = Count(json, "rows", kMaxPointSize);
+    point.size.cols = Count(json, "cols", kMaxPointSize);
   }
   if (json.Has("cores")) point.cores = Count(json, "cores", kMaxCores);
   if (point.split.m * point.split.n > point.cores) {
@@ -59,8 +57,8 @@ CalibrationPoint ParsePoint(const JsonReader& json) {
   }
   const JsonReader time = json.At("predicted_us");
   if (!time.value().is_number() || !(time.value().get<double>() > 0) ||
-      time.value().get<double>() > kMaxUs) {
-    time.Fail(fmt::format("microseconds above 0 and up to {:g} are expected", kMaxUs));
+      time.value().get<double>() > kMaxPointUs) {
+    time.Fail(fmt::format("microseconds above 0 and up to {:g} are expected", kMaxPointUs));
   }
   point.reference_us = time.value().get<double>();
   return point;
@@ -71,14 +69,41 @@ CalibrationPoint ParsePoint(const JsonReader& json) {
 std::string CalibrationPoint::Where() const { return fmt::format("{}: points[{}]", file, index); }
 
 std::string CalibrationPoint::Describe() const {
+  switch (form) {
+    case Form::kConstant:
+      return fmt::format("x + 1.0 {}x{}", size.rows, size.cols);
+    case Form::kBroadcast:
+      return fmt::format("add of a row {}x{}", size.rows, size.cols);
+    case Form::kTranspose:
+      return fmt::format("transpose {}x{}", size.rows, size.cols);
+    case Form::kTiledSoftmax:
+      return fmt::format("softmax {}x{} in {} tiles", size.rows, size.cols, coarse_tiles);
+    case Form::kOperation:
+      break;
+  }
   if (operation->kind == OperationKind::kMatmul) {
     const std::string shape = fmt::format("{} {}x{}x{}", op, size.m, size.k, size.n);
-    return split.m == 0 ? shape : fmt::format("{} split {}x{}", shape, split.m, split.n);
+    if (split.m == 0) return shape;
+    const std::string k = split.k > 1 ? fmt::format("x{}", split.k) : "";
+    return fmt::format("{} split {}x{}{}", shape, split.m, split.n, k);
   }
   return fmt::format("{} {}x{}", op, size.rows, size.cols);
 }
 
 std::string CalibrationPoint::Family() const {
+  if (!family.empty()) return family;
+  switch (form) {
+    case Form::kConstant:
+      return "constant";
+    case Form::kBroadcast:
+      return "broadcast";
+    case Form::kTranspose:
+      return "transpose";
+    case Form::kTiledSoftmax:
+      return "softmax";
+    case Form::kOperation:
+      break;
+  }
   switch (operation->kind) {
     case OperationKind::kUnary:
       return "unary";
@@ -91,12 +116,14 @@ std::string CalibrationPoint::Family() const {
     case OperationKind::kMatmul:
       break;
   }
-  return fmt::format("matmul-{}", cores);
+  return split.k > 1 ? "matmul-k" : fmt::format("matmul-{}", cores);
 }
 
 std::vector<CalibrationPoint> ParseCalibration(const std::string& text, const std::string& name) {
   const nlohmann::json document = ParseJson(text, name);
-  const JsonReader list = JsonReader(document, name).At("points");
+  const JsonReader whole(document, name);
+  if (whole.Has("records")) return ReadMeasuredTimes(whole, name).points;
+  const JsonReader list = whole.At("points");
   if (list.Size() == 0) list.Fail("at least one point is expected");
   std::vector<CalibrationPoint> points;
   for (size_t i = 0; i < list.Size(); ++i) {
@@ -112,15 +139,53 @@ std::vector<CalibrationPoint> ReadCalibration(const std::string& path) {
   return ParseCalibration(ReadFile(path, "calibration file"), path);
 }
 
+namespace {
+
+// The list that a point is which is no operation of its own.
+void SetList(const CalibrationPoint& point, WorkloadConfig& workload) {
+  using Form = CalibrationPoint::Form;
+  using Json = nlohmann::ordered_json;
+  Json tensors = {{{"name", "x"}, {"dims", {"R", "C"}}}};
+  Json op = {{"op", point.op}, {"inputs", {"x"}}, {"output", "y"}};
+  switch (point.form) {
+    case Form::kOperation:
+      return;
+    case Form::kConstant:
+      op["inputs"].push_back(1.0);
+      break;
+    case Form::kBroadcast:
+      tensors.push_back({{"name", "row"}, {"dims", {"C"}}});
+      op["inputs"].push_back("row");
+      break;
+    case Form::kTranspose:
+      op["dim"] = "R";
+      break;
+    case Form::kTiledSoftmax:
+      op["dim"] = "C";
+      workload.hints.json = Json::array({{{"slices", {{"R", point.coarse_tiles}}}}}).dump();
+      workload.hints.places = {point.Where()};
+      break;
+  }
+  workload.size = {};
+  workload.dims = {{"R", point.size.rows}, {"C", point.size.cols}};
+  workload.tensors.json = tensors.dump();
+  workload.tensors.places.assign(tensors.size(), point.Where());
+  workload.ops.json = Json::array({op}).dump();
+  workload.ops.places = {point.Where()};
+}
+
+}  // namespace
+
 RunConfig PointConfig(const RunConfig& base, const CalibrationPoint& point) {
   RunConfig config = base;
   config.workload = WorkloadConfig();
-  config.workload.op = point.op;
+  if (point.form == CalibrationPoint::Form::kOperation) config.workload.op = point.op;
   config.workload.size = point.size;
   config.workload.split = point.split;
   config.workload.cores = point.cores;
   config.workload.functional = false;
   config.workload.verify = VerifyMode::kNone;
+  SetList(point, config.workload);
   config.trace.enabled = false;
   config.output.tensors = false;
   return config;

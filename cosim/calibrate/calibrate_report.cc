@@ -69,7 +69,8 @@ std::vector<std::string> FamilyRow(const FamilyStatistics& family) {
           RmsText(family.all),
           RmsText(family.fitted),
           RmsText(family.held_out),
-          family.all.points > 0 ? Signed(family.all.mean) : "-"};
+          family.all.points > 0 ? Signed(family.all.mean) : "-",
+          family.all.points > 0 ? fmt::format("{:.1f} %", family.all.median * 100) : "-"};
 }
 
 std::string MarkdownRow(const std::vector<std::string>& cells) {
@@ -94,7 +95,8 @@ std::string CalibrationText(const Points& points, const Results& results) {
   const bool fast = ErrorOfFast(results).points > 0;
   trace::Table point_table(PointHeader(fast));
   for (size_t i = 0; i < points.size(); ++i) point_table.Add(PointRow(points[i], results[i], fast));
-  trace::Table family_table({"family", "points", "RMS", "fitted", "held out", "mean", "worst"}, 1);
+  trace::Table family_table(
+      {"family", "points", "RMS", "fitted", "held out", "mean", "median", "worst"}, 1);
   std::string worst;
   for (const FamilyStatistics& family : Statistics(points, results)) {
     std::vector<std::string> row = FamilyRow(family);
@@ -135,6 +137,7 @@ std::string CalibrationJson(const Points& points, const Results& results) {
                         {"failed", family.failed},
                         {"rms_error", rms(family.all)},
                         {"mean_error", any ? Json(family.all.mean) : Json()},
+                        {"median_error", any ? Json(family.all.median) : Json()},
                         {"worst_error", any ? worst[0]["error"] : Json()},
                         {"worst", worst},
                         {"fitted_points", family.fitted.points},
@@ -151,8 +154,10 @@ std::string CalibrationJson(const Points& points, const Results& results) {
     if (size.m != 0) {
       json.update({{"m", size.m}, {"k", size.k}, {"n", size.n}});
       if (point.split.m != 0) json.update({{"split_m", point.split.m}, {"split_n", point.split.n}});
+      if (point.split.k > 1) json["split_k"] = point.split.k;
     } else {
       json.update({{"rows", size.rows}, {"cols", size.cols}});
+      if (point.coarse_tiles > 1) json["coarse_tiles"] = point.coarse_tiles;
     }
     json.update({{"cores", point.cores},
                  {"family", point.Family()},
@@ -164,6 +169,7 @@ std::string CalibrationJson(const Points& points, const Results& results) {
       json["timed_us"] = result.timed_us();
       json["fast_error"] = result.ErrorOfFast();
     }
+    if (!point.source.empty()) json["source"] = point.source;
     if (!result.ok()) json["failure"] = trace::Printable(result.failure);
     list.push_back(std::move(json));
   }
@@ -180,8 +186,8 @@ std::string CalibrationJson(const Points& points, const Results& results) {
 
 std::string CalibrationMarkdown(const Points& points, const Results& results) {
   std::string text =
-      "| Family | Points | RMS | Fitted | Held out | Mean | Farthest off |\n"
-      "|---|--:|--:|--:|--:|--:|---|\n";
+      "| Family | Points | RMS | Fitted | Held out | Mean | Median | Farthest off |\n"
+      "|---|--:|--:|--:|--:|--:|--:|---|\n";
   for (const FamilyStatistics& family : Statistics(points, results)) {
     std::vector<std::string> row = FamilyRow(family);
     std::string worst;

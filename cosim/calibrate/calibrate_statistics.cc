@@ -23,7 +23,7 @@ struct Family {
 };
 
 bool IsMatmul(const CalibrationPoint& point) {
-  return point.operation->kind == compiler::OperationKind::kMatmul;
+  return point.operation != nullptr && point.operation->kind == compiler::OperationKind::kMatmul;
 }
 
 bool IsMember(const CalibrationPoint& point, const std::string& family) {
@@ -34,15 +34,20 @@ bool IsMember(const CalibrationPoint& point, const std::string& family) {
 std::vector<Family> FamiliesOf(const std::vector<CalibrationPoint>& points) {
   std::vector<Family> families = {{"unary", "pointwise, one input"},
                                   {"binary", "pointwise, two inputs"},
+                                  {"constant", "pointwise, a constant"},
+                                  {"broadcast", "pointwise, a row for all rows"},
+                                  {"transpose", "transpose"},
                                   {"reduction", "row reductions"},
                                   {"softmax", "softmax"}};
   std::set<uint64_t> cores;
   for (const CalibrationPoint& point : points)
-    if (IsMatmul(point)) cores.insert(point.cores);
+    if (point.Family() == fmt::format("matmul-{}", point.cores)) cores.insert(point.cores);
   for (const uint64_t count : cores) {
     families.push_back({fmt::format("matmul-{}", count),
                         fmt::format("matmul, {} core{}", count, count == 1 ? "" : "s")});
   }
+  families.push_back({"matmul-k", "matmul, k divided"});
+  families.push_back({"matmul-compiler", "matmul, divided by the compiler"});
   families.push_back({kMatmul, "matmul, all"});
   const auto is_empty = [&](const Family& family) {
     return std::none_of(points.begin(), points.end(), [&](const CalibrationPoint& point) {
@@ -60,16 +65,21 @@ class ErrorSum {
     ++points_;
     sum_ += error;
     squares_ += error * error;
+    sizes_.push_back(std::abs(error));
   }
   ErrorStatistics statistics() const {
     if (points_ == 0) return {};
     const auto count = static_cast<double>(points_);
-    return {points_, std::sqrt(squares_ / count), sum_ / count};
+    std::vector<double> sizes = sizes_;
+    const auto middle = sizes.begin() + static_cast<std::ptrdiff_t>(sizes.size() / 2);
+    std::nth_element(sizes.begin(), middle, sizes.end());
+    return {points_, std::sqrt(squares_ / count), sum_ / count, *middle};
   }
 
  private:
   size_t points_ = 0;
   double sum_ = 0, squares_ = 0;
+  std::vector<double> sizes_;
 };
 
 template <class Predicate>

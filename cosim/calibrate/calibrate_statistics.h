@@ -41,6 +41,7 @@ FastError ErrorOfFast(const std::vector<PointResult>& results);
 struct ErrorStatistics {
   size_t points = 0;         // that ran
   double rms = 0, mean = 0;  // 0 if none ran
+  double median = 0;         // of the sizes of the errors
 };
 
 struct FamilyStatistics {

@@ -37,6 +37,8 @@ void AddCalibrateCommand(command_line::Command& root) {
       .Placeholder("NAME")
       .Suggests({"unary", "binary", "reduction", "softmax", "matmul"});
   command.Add("--every", a->options.every, "only the first of every N points", 1, 1'000'000);
+  command.Add("--both", a->options.both,
+              "with card.fidelity = \"fast\", the timed model's times as well");
   command.Add("--jobs", a->options.jobs, "points at a time; 0: one a hardware thread", 0, 1024);
   command_line::Option& json = command.Add("--json", a->json, "as JSON, with every point");
   command.Add("--markdown", a->markdown, "the tables of docs/accuracy.md").Excludes(json);

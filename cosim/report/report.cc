@@ -278,6 +278,13 @@ std::string ReportJson(const RunResult& result, const RunDigest* reference,
                             "units", "host", "management"})
       report.erase(key);
   }
+  if (result.formula) {
+    report["fast"] = FormulaJson(result);
+    // Counters of a card, of which there was none.
+    for (const char* key : {"roofline", "bounds", "window", "balance", "lost_time", "loads",
+                            "units", "host", "management", "energy", "overlap", "memory"})
+      report.erase(key);
+  }
   if (!result.steps.empty()) report["bundle"] = {{"programs", std::move(programs)}};
   return DumpJson(report, 2) + "\n";
 }

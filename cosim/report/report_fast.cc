@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <nlohmann/json.hpp>
 
 #include "traces/text.h"
@@ -36,7 +37,33 @@ nlohmann::ordered_json FastJson(const RunResult& result) {
           {"launch_ns", {{"least", Nanoseconds(least)}, {"most", Nanoseconds(most)}}}};
 }
 
+nlohmann::ordered_json FormulaJson(const RunResult& result) {
+  nlohmann::ordered_json kernels = nlohmann::ordered_json::array();
+  for (const FormulaTimes::Kernel& kernel : result.formula->kernels) {
+    nlohmann::ordered_json entry = {{"name", kernel.name},
+                                    {"launches", kernel.launches},
+                                    {"device_ns", Nanoseconds(kernel.ps)},
+                                    {"bound_by", kernel.bound}};
+    if (!kernel.task.empty()) entry["task"] = kernel.task;
+    kernels.push_back(std::move(entry));
+  }
+  return {{"closed_form", true}, {"bound_by", FormulaBound(result)}, {"kernels", kernels}};
+}
+
+std::string FormulaBound(const RunResult& result) {
+  std::map<std::string, uint64_t> ps;
+  for (const FormulaTimes::Kernel& kernel : result.formula->kernels)
+    ps[kernel.bound] += kernel.launches * kernel.ps;
+  const auto most = std::max_element(
+      ps.begin(), ps.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
+  return most == ps.end() ? "" : most->first;
+}
+
 std::string FastText(const RunResult& result) {
+  if (result.formula) {
+    return "  fast: kernel times are those of the closed form (docs/accuracy.md); nothing was "
+           "simulated, and what is around the kernels takes no time\n";
+  }
   if (!result.fast) return "";
   const model::FastStatistics& fast = *result.fast;
   std::string text = fmt::format(

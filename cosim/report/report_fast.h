@@ -16,6 +16,10 @@ namespace spyre::cosim {
 std::pair<uint64_t, uint64_t> FastRange(const RunResult& result, uint64_t ps);
 // report.json, `fast`. result.fast is there.
 nlohmann::ordered_json FastJson(const RunResult& result);
+// The same of a run by the closed form. result.formula is there.
+nlohmann::ordered_json FormulaJson(const RunResult& result);
+// What bounds the kernels that took longest; "" if nothing ran.
+std::string FormulaBound(const RunResult& result);
 // For the summary: how many launches of each kind, indented; "" on another card.
 std::string FastText(const RunResult& result);
 

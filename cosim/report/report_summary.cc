@@ -92,7 +92,8 @@ std::string ReferenceText(const RunResult& result, const RunDigest& reference) {
   const uint64_t launch_ps = LaunchPs(result);
   return fmt::format(
       "  against the timed model: {}; launches {} here, {} there ({:+.2f} %), session {} and {}\n",
-      difference.empty()
+      result.formula ? "times only"
+      : difference.empty()
           ? fmt::format("output and order of {} responses equal", reference.responses.size())
           : "DIFFERENT at " + difference,
       trace::FormatTime(launch_ps), trace::FormatTime(reference.launch_ps),
@@ -139,7 +140,7 @@ std::string Verdict(const RunResult& result, const RunDigest* reference, const T
   } else {
     text = style.Paint(Accent::kBad, "WRONG") + ": " + WhatIsWrong(*result.verification);
   }
-  if (reference == nullptr) return text;
+  if (reference == nullptr || result.formula) return text;
   return text + (Difference(DigestOf(result), *reference).empty()
                      ? ", equal to the timed model"
                      : ", " + style.Paint(Accent::kBad, "DIFFERENT") + " from the timed model");
@@ -154,7 +155,9 @@ std::string Speed(const RunResult& result, uint64_t macs, uint64_t kernel_ps) {
   }
   const double ns = std::max(1e-3, static_cast<double>(kernel_ps) / 1000);
   if (macs > 0) text += fmt::format(", {:.1f} TMAC/s", static_cast<double>(macs) / ns / 1000);
-  if (const std::string bound = BoundOfLaunches(result); !bound.empty()) text += "; " + bound;
+  const std::string bound =
+      result.formula ? "bound by " + FormulaBound(result) : BoundOfLaunches(result);
+  if (!bound.empty()) text += "; " + bound;
   return text;
 }
 
@@ -229,7 +232,7 @@ std::string FilesText(const RunResult& result, const std::string& program, const
     text += fmt::format("Tenant:  {}\n", tenant.run.out_dir);
   for (const CardResult& card : result.cards)
     text += fmt::format("Card:    {}\n", card.run.out_dir);
-  if (result.tenants.empty() && result.cards.empty())
+  if (!result.spyrecode_dir.empty() && result.tenants.empty() && result.cards.empty())
     text += fmt::format("Program: {}\n", result.spyrecode_dir);
   if (result.trace_path.empty()) return text;
   return text + "\n" + style.Paint(Accent::kTitle, "Next:") +
@@ -272,18 +275,19 @@ std::string ReportSummary(const RunResult& result, const std::string& program,
   std::string prose = NumbersText(result) + ModelText(result);
   prose += WorkText(result, kernels, kernel_ps);
   prose += EnergyText(result);
-  prose += TasksText(result);
+  if (!result.formula) prose += TasksText(result);
   prose += FastText(result);
   prose += FaultsText(result);
   if (reference != nullptr) prose += ReferenceText(result, *reference);
   prose += HazardsText(result.hazards);
   prose += ToText(expectations);
-  prose += UsageText(result);
+  if (!result.formula) prose += UsageText(result);
   prose += fmt::format(
       "  wall time: {:.2f} s (inputs {:.2f}, compile {:.2f}, model {:.2f}, verify {:.2f})\n",
       result.wall.total, result.wall.generate, result.wall.compile, result.wall.model,
       result.wall.verify);
   text += Wrap(prose, style.width);
+  if (result.formula) return text + FilesText(result, program, style);
   for (const std::string& table :
        {TenantsTable(result, style.width), CardsTable(result, style.width),
         result.model ? ModelTable(result, style.width) : KernelTables(result, style.width),

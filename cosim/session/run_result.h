@@ -53,6 +53,17 @@ struct TenantTimes {
 struct TenantResult;
 struct CardResult;
 
+// What came of a closed form instead of a simulated card (formula_run.h).
+struct FormulaTimes {
+  struct Kernel {
+    std::string name, task;
+    uint64_t launches = 0;
+    uint64_t ps = 0;  // of one launch
+    std::string bound;
+  };
+  std::vector<Kernel> kernels;  // in order of their launches
+};
+
 // Of a run of several tenants or cards: the card's figures (of several, those of card 0), and
 // of what they did the sum.
 struct RunResult {
@@ -87,6 +98,7 @@ struct RunResult {
   std::vector<BundleStep> steps;              // of a bundle's program, as it marks them
   std::vector<std::string> responses;         // of the session, in the order they came
   std::optional<model::FastStatistics> fast;  // of the session, with card.fidelity = "fast"
+  std::optional<FormulaTimes> formula;        // in place of a simulated card
   std::vector<FaultRecord> faults;            // of [[fault]], and what came of each
   uint64_t output_digest = 0;                 // of all output tensors; 0: no data
   flex::HazardReport hazards;                 // of the session, by runtime.hazards
@@ -147,6 +159,7 @@ struct RunDigest {
   double wall_s = 0;
   uint64_t output_digest = 0;          // of all output tensors; 0: no data
   std::vector<std::string> responses;  // in the order in which they came: stream, operation, status
+  bool is_simulated = true;            // else nothing but the times can be compared
 };
 RunDigest DigestOf(const RunResult& result);
 

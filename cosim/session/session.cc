@@ -7,6 +7,7 @@
 
 #include "cosim/session/card_reading.h"
 #include "cosim/session/cards_session.h"
+#include "cosim/session/formula_run.h"
 #include "cosim/session/session_paths.h"
 #include "cosim/session/session_run.h"
 #include "cosim/session/session_setup.h"
@@ -74,6 +75,7 @@ class FunctionSession : public SessionRun {
 
 RunResult RunSession(const RunConfig& config, const std::string& out_dir,
                      const SessionOptions& options) {
+  if (IsByFormula(config)) return RunByFormula(config, out_dir, options);
   if (config.cards.count > 1) return RunCards(config, out_dir, options);
   if (!config.tenants.list.json.empty()) return RunTenants(config, out_dir, options);
   return FunctionSession(config, out_dir, options).Run();

@@ -16,6 +16,7 @@
 #include "base/interrupt.h"
 #include "base/joined.h"
 #include "cosim/report/report_energy.h"
+#include "cosim/report/report_fast.h"
 #include "cosim/report/report_usage.h"
 #include "cosim/trials/processes.h"
 #include "cosim/verdict/judged_run.h"
@@ -84,6 +85,14 @@ TrialResult FiguresOf(const RunResult& run) {
                     energy ? energy->UjPerToken().value_or(NAN) : NAN,
                     energy_uj * launch_ps / 1e6};
   result.texts = {launches.roofline.bound.resource, DivisionText(run.plan)};
+  if (run.formula) {
+    const Peaks peaks = PeaksOf(run.config.card, static_cast<uint64_t>(run.plan.cores_used));
+    const double s = device_ps * 1e-12;
+    result.numbers[NumberFigure("compute_share")] = s == 0 ? 0 : macs / s / peaks.macs_per_s;
+    result.numbers[NumberFigure("memory_share")] =
+        s == 0 ? 0 : (read + written) / s / peaks.memory_bytes_per_s;
+    result.texts.front() = FormulaBound(run);
+  }
   return result;
 }
 

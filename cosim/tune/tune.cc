@@ -76,6 +76,7 @@ class Tuner {
     search.may_be_fast = [&](const TrialResult& given) {
       return base.card.fidelity == model::Fidelity::kTimed &&
              base.card.concurrency == model::Concurrency::kSerial &&
+             !NumberFigures()[result_.objective].is_energy &&  // of which there is no closed form
              given.Number("kernels") >= kManyKernels;
     };
     {

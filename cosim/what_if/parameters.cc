@@ -47,7 +47,10 @@ constexpr Rule kNotAsked[] = {
     {"card.management.boot_deadline_us", "when the simulation gives up, not a time of the card"},
     {"card.mmu.map_entries", "a size"},
     {"card.pt.", "which cores are RTL, not speed"},
-    {"card.fast.", "how the simulation takes short cuts, not the card"},
+    {"card.fast.samples", "how the simulation takes short cuts, not the card"},
+    {"card.fast.tolerance_percent", "how the simulation takes short cuts, not the card"},
+    {"card.fast.steady_us", "how the simulation takes short cuts, not the card"},
+    {"card.fast.error_percent", "how the simulation takes short cuts, not the card"},
     {"card.power.", "energy, not time; --figure energy_uj asks it"},
     {"card.thermal.", "energy, not time"},
 };
@@ -61,6 +64,9 @@ struct Unused {
   const char* reason;
 };
 constexpr Unused kUnused[] = {
+    {"card.fast.",
+     [](const model::CardConfig& card) { return card.fidelity == model::Fidelity::kFast; },
+     "of the closed form, which this configuration does not use (card.fidelity = \"fast\")"},
     {"card.control.clock_mhz",
      [](const model::CardConfig& card) {
        return card.control.fidelity == model::BlockFidelity::kRtl;

@@ -61,6 +61,12 @@ AttentionWorkload::AttentionWorkload(const RunConfig& config) : spec_(SpecOf(con
   tensors_.back().is_output = true;
 }
 
+WorkloadWork AttentionWorkload::Work() const {
+  throw BadInput(
+      "workload.op = \"attention\": there is no closed form of the fused kernel; card.fidelity = "
+      "\"timed\" simulates it");
+}
+
 compiler::Kernel AttentionWorkload::CompileKernel() const {
   return compiler::GenerateAttention(spec_);
 }

@@ -24,6 +24,7 @@ class AttentionWorkload final : public Workload {
                                     RunTensors& tensors) const override;
   Verification Verify(const std::vector<HostData>& inputs, const std::vector<HostData>& outputs,
                       const CheckOptions& options) const override;
+  WorkloadWork Work() const override;
   compiler::Kernel CompileKernel() const override;
 
  private:

@@ -339,6 +339,15 @@ compiler::Kernel CompileBundleKernel(const BundlePlan& plan) {
   return compiler::GenerateBundleKernel(plan.launched.bundle, arguments, plan.options);
 }
 
+WorkloadWork BundleWorkload::Work() const {
+  WorkloadWork work;
+  work.kernels.push_back(
+      {plan_.launched.bundle.name, "", 1, WorkOf(plan_.launched, plan_.options.lx_bytes)});
+  for (const compiler::SuperDsc& dsc : plan_.launched.bundle.dscs)
+    work.plan.cores_used = std::max(work.plan.cores_used, static_cast<int>(dsc.cores.size()));
+  return work;
+}
+
 compiler::Kernel BundleWorkload::CompileKernel() const { return CompileBundleKernel(plan_); }
 
 CompiledWorkload BundleWorkload::Compile(const std::string& directory) {

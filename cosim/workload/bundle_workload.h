@@ -65,6 +65,7 @@ class BundleWorkload final : public Workload {
                                     RunTensors& tensors) const override;
   Verification Verify(const std::vector<HostData>& inputs, const std::vector<HostData>& outputs,
                       const CheckOptions& options) const override;
+  WorkloadWork Work() const override;
   compiler::Kernel CompileKernel() const override;
   std::vector<KernelFacts> facts() const override {
     return plan_.facts == nullptr ? std::vector<KernelFacts>{} : std::vector{*plan_.facts};

@@ -41,6 +41,7 @@ class ModelWorkload final : public Workload {
   }
   Verification Verify(const std::vector<HostData>& inputs, const std::vector<HostData>& outputs,
                       const CheckOptions& options) const override;
+  WorkloadWork Work() const override { return tasks_.Work(); }
   compiler::Kernel CompileKernel() const override;
   const std::vector<std::string>& warnings() const override { return tasks_.warnings(); }
   const ModelSummary* model() const override { return &summary_; }

@@ -294,6 +294,44 @@ std::vector<int64_t> ReducedSliceEnds(const compiler::KernelSpec& spec,
   return ends;
 }
 
+// A kernel for whole tiles, and one for each kind of shorter tile at the ends of dimensions.
+WorkloadWork OperationWorkload::Work() const {
+  const std::string reduced = ReducedDim(plan_.kernel_spec);
+  if (!reduced.empty() && plan_.kernel_spec.dims.at(reduced) != plan_.sizes.at(reduced)) {
+    throw BadInput(
+        "workload.tile.{} = {}: there is no closed form of sums that are carried from launch to "
+        "launch; card.fidelity = \"timed\" simulates them",
+        reduced, plan_.kernel_spec.dims.at(reduced));
+  }
+  struct Tiles {
+    compiler::KernelSpec spec;
+    uint64_t launches;
+  };
+  std::vector<Tiles> kinds = {{plan_.kernel_spec, 1}};
+  for (const auto& [name, size] : plan_.sizes) {
+    const int64_t tile = plan_.kernel_spec.dims.at(name);
+    std::vector<Tiles> ends;
+    for (Tiles& kind : kinds) {
+      if (size % tile != 0) {
+        ends.push_back(kind);
+        ends.back().spec.dims[name] = size % tile;
+      }
+      kind.launches *= static_cast<uint64_t>(size / tile);
+    }
+    kinds.insert(kinds.end(), ends.begin(), ends.end());
+  }
+  WorkloadWork work;
+  for (const Tiles& kind : kinds) {
+    if (kind.launches == 0) continue;
+    compiler::KernelPlan plan;
+    StepWork step = WorkOf(kind.spec, plan);
+    if (work.kernels.empty()) work.plan = std::move(plan);
+    const std::string name = step.name;
+    work.kernels.push_back({name, "", kind.launches, {std::move(step)}});
+  }
+  return work;
+}
+
 compiler::Kernel OperationWorkload::CompileKernel() const {
   return compiler::GenerateKernel(plan_.kernel_spec);
 }

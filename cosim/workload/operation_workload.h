@@ -49,6 +49,7 @@ class OperationWorkload final : public Workload {
                                     RunTensors& tensors) const override;
   Verification Verify(const std::vector<HostData>& inputs, const std::vector<HostData>& outputs,
                       const CheckOptions& options) const override;
+  WorkloadWork Work() const override;
   compiler::Kernel CompileKernel() const override;
   const std::vector<std::string>& warnings() const override { return plan_.warnings; }
 

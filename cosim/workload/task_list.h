@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A list of operations of which every one is a kernel of its own: the kernels, and the tasks that
-// launch them. Plain data.
+// launch them. Plain data and a pure function.
 #pragma once
 
 #include <cstdint>
@@ -42,5 +42,9 @@ struct TaskListPlan {
   std::vector<compiler::Decision> decisions;  // of each kernel, once
   std::shared_ptr<const compiler::NamedGraph> operations;
 };
+
+// What it launches, for a closed form of the times. Throws BadInput for a task graph, whose waits
+// have none.
+WorkloadWork WorkOf(const TaskListPlan& plan);
 
 }  // namespace spyre::cosim

@@ -38,6 +38,7 @@ class TaskListWorkload final : public Workload {
                                     RunTensors& tensors) const override;
   Verification Verify(const std::vector<HostData>& inputs, const std::vector<HostData>& outputs,
                       const CheckOptions& options) const override;
+  WorkloadWork Work() const override { return WorkOf(plan_); }
   compiler::Kernel CompileKernel() const override;
   std::vector<KernelFacts> facts() const override;
   const std::vector<std::string>& warnings() const override { return plan_.warnings; }

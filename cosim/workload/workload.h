@@ -19,6 +19,7 @@
 #include <string>
 #include <vector>
 
+#include "cosim/estimate/kernel_works.h"
 #include "cosim/tensors/host_data.h"
 #include "cosim/tensors/workload_tensor.h"
 #include "cosim/verify/verification.h"
@@ -90,6 +91,9 @@ class Workload {
                               const std::vector<HostData>& outputs,
                               const CheckOptions& options) const = 0;
 
+  // What it launches, for the closed form of its times; nothing is compiled to programs. BadInput,
+  // with the way to simulate it, if there is no closed form of it.
+  virtual WorkloadWork Work() const = 0;
   // The one kernel that the workload is. BadInput if there are several.
   virtual compiler::Kernel CompileKernel() const = 0;
   // What the compiler dropped or found doubtful, a line each: "WARNING: ...", "CRITICAL: ...".

@@ -112,6 +112,27 @@ TEST_F(CalibrateTest, BadInputEndsWithStatusTwoBeforeAnythingRuns) {
   }
 }
 
+// Real cards. RMS over the points of a family; what it is today is in docs/accuracy.md.
+TEST_F(CalibrateTest, TheClosedFormIsNearTheTimesOfRealCards) {
+  const Outcome outcome =
+      Call("calibrate " SPYRE_SOURCE_DIR
+           "/tests/data/calibration/measured_sample.json --json --set card.fidelity=fast");
+  ASSERT_EQ(outcome.status, 0) << outcome.err;
+  const std::map<std::string, double> bounds = {
+      {"unary", 0.1},     {"binary", 0.1},    {"constant", 0.12}, {"broadcast", 0.15},
+      {"transpose", 0.1}, {"reduction", 0.1}, {"matmul-1", 0.05}, {"matmul-2", 0.05},
+      {"matmul-4", 0.05}, {"matmul-8", 0.1},  {"matmul-16", 0.1}, {"matmul-32", 0.1},
+      {"matmul-k", 0.16}};
+  size_t judged = 0;
+  for (const json& family : json::parse(outcome.out)["families"]) {
+    const auto bound = bounds.find(family["name"]);
+    if (bound == bounds.end()) continue;
+    ++judged;
+    EXPECT_LT(family["rms_error"].get<double>(), bound->second) << family["name"];
+  }
+  EXPECT_EQ(judged, bounds.size()) << "every family has points in the sample";
+}
+
 // Times there are of some revision; which points it is about must not be.
 TEST(AccuracyDocument, ListsEveryPointOfTheReference) {
   const auto points =

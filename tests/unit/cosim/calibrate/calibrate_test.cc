@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "cosim/calibrate/calibrate_report.h"
+#include "cosim/calibrate/measured_times.h"
 
 namespace spyre::cosim::calibrate_test {
 namespace {
@@ -126,6 +127,68 @@ TEST(CalibrationFile, ABrokenFileIsRefusedAsAWhole) {
   EXPECT_THAT(MessageOf(R"({"points": [1]})"), HasSubstr("t.json: points[0]"));
   EXPECT_THAT(MessageOf(std::string(5000, '[')), HasSubstr("levels deep"));
   EXPECT_THAT(MessageWith(kNeg, ":10}", ":1e999}"), HasSubstr("not valid JSON"));
+}
+
+// Records of measured times: `more` are keys of a record beside those that each has.
+std::string Records(const std::vector<std::string>& records) {
+  std::string text;
+  for (const std::string& more : records) {
+    text += (text.empty() ? "" : ", ") +
+            (R"({"what": "kernel time", "unit": "us", "source": 0, )" + more + "}");
+  }
+  return R"({"sources": ["a paper"], "methods": [], "records": [)" + text + "]}";
+}
+
+TEST(MeasuredTimes, KernelTimesOfKnownOperationsArePoints) {
+  const auto points = ParseCalibration(
+      Records({R"r("op": "-x", "shape": [64, 128], "division": null, "cores": 4, "value": 10)r",
+               R"r("op": "a@b, forced division", "shape": {"m": 64, "k": 256, "n": 128},
+                  "division": {"m": 2, "n": 1, "k": 2}, "cores": 4, "value": 7)r",
+               R"r("op": "x+1.0 (broadcast constant)", "shape": [64, 128], "division": null,
+                  "cores": 32, "value": 3)r",
+               R"r("op": "softmax(x,dim=-1), one fused kernel", "shape": [64, 128],
+                  "division": {"coarse_tiles": 4, "lx_planning": "1"}, "cores": 32, "value": 9)r"}),
+      "t.json");
+  ASSERT_EQ(points.size(), 4u);
+  EXPECT_EQ(points[0].Describe(), "neg 64x128");
+  EXPECT_EQ(points[0].cores, 4u);
+  EXPECT_EQ(points[0].source, "a paper");
+  EXPECT_EQ(points[1].Describe(), "matmul 64x256x128 split 2x1x2");
+  EXPECT_EQ(points[1].Family(), "matmul-k");
+  EXPECT_EQ(PointConfig(RunConfig(), points[1]).workload.split.k, 2u);
+  EXPECT_EQ(points[2].Family(), "constant");
+  EXPECT_THAT(PointConfig(RunConfig(), points[2]).workload.ops.json, HasSubstr("1.0"));
+  EXPECT_EQ(points[3].Describe(), "softmax 64x128 in 4 tiles");
+  EXPECT_THAT(PointConfig(RunConfig(), points[3]).workload.hints.json, HasSubstr("\"R\":4"));
+}
+
+TEST(MeasuredTimes, OtherRecordsAreCountedByReason) {
+  const auto document = nlohmann::json::parse(Records({
+      R"r("op": "-x", "shape": [64, 128], "division": null, "cores": 4, "value": 10)r",
+      R"r("op": "-x", "shape": [64, 128], "division": null, "cores": "unknown", "value": 10)r",
+      R"r("op": "a convolution", "shape": null, "division": null, "cores": 32, "value": 10)r",
+      R"r("op": "matmul", "shape": {"m": 1, "k": 64, "n": 64}, "division": "unknown", "cores": 32,
+         "value": 10)r",
+      R"r("op": "matmul", "shape": {"m": 64, "k": 64, "n": 64}, "division": {"m": 1, "n": 1, "k": 1},
+         "cores": 1, "value": 900000)r",
+  }));
+  const MeasuredTimes times = ReadMeasuredTimes(JsonReader(document, "t.json"), "t.json");
+  EXPECT_EQ(times.points.size(), 1u);
+  EXPECT_EQ(times.left_out.size(), 4u);
+  EXPECT_EQ(times.left_out.at("the division is not told"), 1u);
+  EXPECT_EQ(times.left_out.at("slower than one core alone by an order of magnitude"), 1u);
+}
+
+TEST(MeasuredTimes, ARecordThatIsWrongIsNamed) {
+  EXPECT_THAT(MessageOf(Records(
+                  {R"r("op": "-x", "shape": [64], "division": null, "cores": 4, "value": 10)r"})),
+              AllOf(HasSubstr("t.json: records[0].shape"), HasSubstr("rows and columns")));
+  EXPECT_THAT(
+      MessageOf(Records(
+          {R"r("op": "-x", "shape": [64, 64], "division": null, "cores": 4, "value": 0)r"})),
+      HasSubstr("records[0].value"));
+  EXPECT_THAT(MessageOf(R"r({"sources": ["a"], "records": []})r"),
+              HasSubstr("at least one kernel"));
 }
 
 PointResult Time(double us) {
@@ -248,15 +311,16 @@ TEST(CalibrationReport, JsonHasEveryPointWithTimesAndErrors) {
 TEST(CalibrationReport, MarkdownIsTheTablesOfTheDocument) {
   EXPECT_EQ(
       CalibrationMarkdown(Parse({kMatmul2, kNeg}), {Time(5), Time(9)}),
-      "| Family | Points | RMS | Fitted | Held out | Mean | Farthest off |\n"
-      "|---|--:|--:|--:|--:|--:|---|\n"
-      "| pointwise, one input | 1 | 10.0 % | 10.0 % | - | -10.0 % | neg 64x128, 4 cores -10.0 % |\n"
-      "| matmul, 2 cores | 1 | 25.0 % | 25.0 % | - | +25.0 % | matmul 8x64x128 split 1x2, 2 cores "
-      "+25.0 % |\n"
-      "| matmul, all | 1 | 25.0 % | 25.0 % | - | +25.0 % | matmul 8x64x128 split 1x2, 2 cores "
-      "+25.0 % |\n"
-      "| total | 2 | 19.0 % | 19.0 % | - | +7.5 % | matmul 8x64x128 split 1x2, 2 cores +25.0 %<br>"
-      "neg 64x128, 4 cores -10.0 % |\n"
+      "| Family | Points | RMS | Fitted | Held out | Mean | Median | Farthest off |\n"
+      "|---|--:|--:|--:|--:|--:|--:|---|\n"
+      "| pointwise, one input | 1 | 10.0 % | 10.0 % | - | -10.0 % | 10.0 % | neg 64x128, 4 cores "
+      "-10.0 % |\n"
+      "| matmul, 2 cores | 1 | 25.0 % | 25.0 % | - | +25.0 % | 25.0 % | matmul 8x64x128 split 1x2, "
+      "2 cores +25.0 % |\n"
+      "| matmul, all | 1 | 25.0 % | 25.0 % | - | +25.0 % | 25.0 % | matmul 8x64x128 split 1x2, 2 "
+      "cores +25.0 % |\n"
+      "| total | 2 | 19.0 % | 19.0 % | - | +7.5 % | 25.0 % | matmul 8x64x128 split 1x2, 2 cores "
+      "+25.0 %<br>neg 64x128, 4 cores -10.0 % |\n"
       "\n"
       "| Kernel | Cores | Reference us | Simulated us | Error |\n"
       "|---|--:|--:|--:|--:|\n"

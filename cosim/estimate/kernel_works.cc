@@ -1,0 +1,323 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cosim/estimate/kernel_works.h"
+
+#include <algorithm>
+#include <set>
+
+#include "base/error.h"
+#include "model/contract/vector_functions.h"
+#include "runtime/compiler/bundle/for_each_execute.h"
+#include "runtime/compiler/codegen/expected_time.h"
+#include "runtime/compiler/kernels/kernel_problem.h"
+#include "runtime/compiler/kernels/public_tiling.h"
+#include "runtime/compiler/ops/op_funcs.h"
+#include "runtime/compiler/ops/op_list.h"
+
+namespace spyre::cosim {
+namespace {
+
+using compiler::OpFunc;
+using compiler::OpFuncClass;
+using compiler::OpFuncStep;
+using compiler::SdscDim;
+using compiler::SdscTensor;
+using compiler::SuperDsc;
+using model::MatmulWork;
+using model::VectorLoop;
+using model::VectorWork;
+
+constexpr uint64_t kElementBytes = 2;  // of SEN169_FP16
+
+uint64_t Up(uint64_t value, uint64_t unit) { return (value + unit - 1) / unit; }
+
+model::CoreletUse UseOf(compiler::CoreletSplit split) {
+  switch (split) {
+    case compiler::CoreletSplit::kOne:
+      break;
+    case compiler::CoreletSplit::kRows:
+      return model::CoreletUse::kSameWeights;
+    case compiler::CoreletSplit::kColumns:
+      return model::CoreletUse::kOwnWeights;
+  }
+  return model::CoreletUse::kOne;
+}
+
+// The tile that the closed compiler takes.
+void Tile(MatmulWork& work, uint64_t lx_bytes) {
+  const compiler::PublicTile tile = compiler::ChoosePublicTile(
+      {static_cast<int64_t>(work.m), static_cast<int64_t>(work.n), static_cast<int>(work.m_parts),
+       static_cast<int>(work.n_parts), static_cast<int>(work.k_parts)},
+      static_cast<int64_t>(lx_bytes));
+  work.tile_m = static_cast<uint64_t>(tile.m);
+  work.tile_n = static_cast<uint64_t>(tile.n);
+  work.corelets = UseOf(tile.corelets);
+}
+
+bool IsStep(UnaryFn fn) {  // an instruction that needs no table
+  return fn <= UnaryFn::kRelu || fn == UnaryFn::kRelu6 || fn == UnaryFn::kFloor;
+}
+
+VectorLoop LoopOf(UnaryFn fn) { return IsStep(fn) ? VectorLoop::kUnary : VectorLoop::kFunction; }
+
+uint64_t Get(const compiler::DimensionSizes& sizes, const char* name) {
+  const auto found = sizes.find(name);
+  return found == sizes.end() ? 1 : static_cast<uint64_t>(found->second);
+}
+
+MatmulWork MatmulOf(const compiler::KernelSpec& spec, const compiler::DimensionSizes& split) {
+  MatmulWork work;
+  work.batch = Get(spec.dims, "batch");
+  work.m = Get(spec.dims, "m");
+  work.k = Get(spec.dims, "k");
+  work.n = Get(spec.dims, "n");
+  work.batch_parts = Get(split, "batch");
+  work.m_parts = Get(split, "m");
+  work.k_parts = Get(split, "k");
+  work.n_parts = Get(split, "n");
+  Tile(work, spec.lx_bytes);
+  return work;
+}
+
+VectorLoop LoopOf(const compiler::Operation& op, bool along_sticks) {
+  switch (op.kind) {
+    case compiler::OperationKind::kUnary:
+      return LoopOf(static_cast<UnaryFn>(op.fn));
+    case compiler::OperationKind::kReduction:
+      return along_sticks ? VectorLoop::kReduce : VectorLoop::kBinary;
+    case compiler::OperationKind::kSoftmax:
+      return VectorLoop::kSoftmax;
+    default:
+      return VectorLoop::kBinary;
+  }
+}
+
+VectorWork VectorOf(const compiler::KernelSpec& spec, const compiler::Operation& op,
+                    const compiler::DimensionSizes& split) {
+  const uint64_t rows = Get(spec.dims, "batch") * Get(spec.dims, "rows");
+  const uint64_t cols = Get(spec.dims, "cols");
+  const uint64_t row_parts = Get(split, "batch") * Get(split, "rows");
+  const uint64_t col_parts = Get(split, "cols");
+  VectorWork work;
+  work.loop = LoopOf(op, spec.axis == "cols");
+  work.cores = row_parts * col_parts;
+  const uint64_t padded = Up(cols, compiler::kStickElements) * compiler::kStickElements;
+  work.elements = rows * padded;
+  const uint64_t bytes = work.elements * kElementBytes;
+  work.bytes_read = bytes * static_cast<uint64_t>(op.inputs());
+  work.bytes_written = bytes;
+  if (op.kind == compiler::OperationKind::kReduction)
+    work.bytes_written = spec.axis == "cols" ? rows * compiler::kStick : padded * kElementBytes;
+  work.rows_per_core = std::max(1.0, static_cast<double>(rows) / static_cast<double>(row_parts));
+  // The rows of a stick's columns follow each other.
+  work.run_bytes = Up(rows, row_parts) * compiler::kStick;
+  work.tile_bytes = Up(rows, row_parts) * Up(padded, col_parts) * kElementBytes;
+  return work;
+}
+
+bool Walks(const SdscTensor& tensor, size_t dim) {
+  for (size_t i = 0; i < tensor.dim_order.size(); ++i)
+    if (tensor.dim_order[i] == static_cast<int>(dim)) return tensor.scale[i] > 0;
+  return false;
+}
+
+// The stick dimension is there, but only the first element of each stick means anything.
+bool IsSparse(const SdscTensor& tensor) {
+  return std::any_of(tensor.scale.begin(), tensor.scale.end(), [](int s) { return s == -2; });
+}
+
+uint64_t ElementsOf(const SuperDsc& dsc, const SdscTensor& tensor) {
+  uint64_t elements = 1;
+  for (size_t dim = 0; dim < dsc.dims.size(); ++dim)
+    if (Walks(tensor, dim)) elements *= static_cast<uint64_t>(dsc.dims[dim].size);
+  return elements;
+}
+
+// In device memory, once.
+uint64_t BytesOf(const SuperDsc& dsc, const SdscTensor& tensor) {
+  if (tensor.in_lx) return 0;
+  const bool alone = IsSparse(tensor) || tensor.stick_dims.empty();
+  return ElementsOf(dsc, tensor) *
+         (alone ? compiler::kStick : static_cast<uint64_t>(tensor.word_bytes));
+}
+
+// A SuperDSC as work.
+class StepOfBundle {
+ public:
+  StepOfBundle(const SuperDsc& dsc, uint64_t lx_bytes)
+      : dsc_(dsc), op_(compiler::RequireOpFunc(dsc.op)), lx_bytes_(lx_bytes) {}
+
+  model::KernelWork Work() const {
+    if (dsc_.inputs.empty() || dsc_.outputs.empty()) {
+      throw BadInput(
+          "{} ('{}') has {} inputs and {} outputs; a closed form needs one of each at least: "
+          "card.fidelity = \"timed\" simulates it",
+          dsc_.name, dsc_.op, dsc_.inputs.size(), dsc_.outputs.size());
+    }
+    if (op_.op_class == OpFuncClass::kMatmul) return Matmul();
+    return Vector();
+  }
+
+ private:
+  const SdscTensor& Input(size_t i) const { return dsc_.tensors[dsc_.inputs[i]]; }
+  const SdscTensor& Output() const { return dsc_.tensors[dsc_.outputs.front()]; }
+
+  MatmulWork Matmul() const {
+    MatmulWork work;
+    for (size_t dim = 0; dim < dsc_.dims.size(); ++dim) {
+      const SdscDim& d = dsc_.dims[dim];
+      const bool a = Walks(Input(0), dim), b = Walks(Input(1), dim), out = Walks(Output(), dim);
+      uint64_t* const size = !out ? &work.k : a && b ? &work.batch : a ? &work.m : &work.n;
+      uint64_t* const parts = !out     ? &work.k_parts
+                              : a && b ? &work.batch_parts
+                              : a      ? &work.m_parts
+                                       : &work.n_parts;
+      *size *= static_cast<uint64_t>(d.size);
+      *parts *= static_cast<uint64_t>(d.slices);
+    }
+    work.a_in_lx = Input(0).in_lx;
+    work.b_in_lx = Input(1).in_lx;
+    work.out_in_lx = Output().in_lx;
+    Tile(work, lx_bytes_);
+    return work;
+  }
+
+  uint64_t Elements(const SdscTensor& tensor) const { return ElementsOf(dsc_, tensor); }
+  uint64_t Bytes(const SdscTensor& tensor) const { return BytesOf(dsc_, tensor); }
+
+  VectorLoop Loop() const {
+    switch (op_.op_class) {
+      case OpFuncClass::kStickReduction:
+        return VectorLoop::kReduce;
+      case OpFuncClass::kNonstickReduction:
+        return VectorLoop::kBinary;
+      case OpFuncClass::kRestickify:
+      case OpFuncClass::kShuffle:
+        return VectorLoop::kBroadcast;
+      case OpFuncClass::kPointwise:
+      case OpFuncClass::kNormScale:
+        return Pointwise();
+      default:
+        return VectorLoop::kUnary;
+    }
+  }
+
+  VectorLoop Pointwise() const {
+    const bool function =
+        std::any_of(op_.steps.begin(), op_.steps.end(), [](const OpFuncStep& step) {
+          return step.op == Op::kVunary && !IsStep(static_cast<UnaryFn>(step.fn & kFnMask));
+        });
+    if (function) return VectorLoop::kFunction;
+    if (dsc_.inputs.size() < 2) return VectorLoop::kUnary;
+    const uint64_t whole = Elements(Output());
+    uint64_t least = whole;
+    for (size_t i = 0; i < dsc_.inputs.size(); ++i) least = std::min(least, Elements(Input(i)));
+    if (least == 1 && whole > 1) return VectorLoop::kConstant;
+    return least < whole ? VectorLoop::kBroadcast : VectorLoop::kBinary;
+  }
+
+  VectorWork Vector() const {
+    VectorWork work;
+    work.loop = Loop();
+    work.cores = dsc_.cores.size();
+    const SdscTensor* largest = &Output();
+    for (size_t i = 0; i < dsc_.inputs.size(); ++i) {
+      if (Elements(Input(i)) > Elements(*largest)) largest = &Input(i);
+      work.bytes_read += Bytes(Input(i));  // what several cores read counts once
+    }
+    work.bytes_written = Bytes(Output());
+    work.reads_lx = std::any_of(dsc_.inputs.begin(), dsc_.inputs.end(),
+                                [&](int input) { return dsc_.tensors[input].in_lx; });
+    work.elements = Elements(*largest);
+    work.rows_per_core = RowsPerCore(*largest);
+    if (!largest->in_lx) work.run_bytes = RunBytes(*largest);
+    return work;
+  }
+
+  double RowsPerCore(const SdscTensor& tensor) const {
+    double rows = 1;
+    const int stick = tensor.stick_dims.empty() ? -1 : tensor.stick_dims.front();
+    for (size_t dim = 0; dim < dsc_.dims.size(); ++dim) {
+      if (static_cast<int>(dim) != stick && Walks(tensor, dim))
+        rows *= static_cast<double>(dsc_.dims[dim].per_core);
+    }
+    return rows;
+  }
+
+  // What follows each other in device memory of a core's part: sticks along the innermost
+  // dimensions, up to the first that is divided.
+  uint64_t RunBytes(const SdscTensor& tensor) const {
+    uint64_t sticks = 1;
+    for (const int dim : tensor.dim_order) {
+      if (!Walks(tensor, static_cast<size_t>(dim))) continue;
+      const SdscDim& d = dsc_.dims[static_cast<size_t>(dim)];
+      const bool in_stick = !tensor.stick_dims.empty() && dim == tensor.stick_dims.front();
+      const auto per_core = static_cast<uint64_t>(d.per_core);
+      sticks *=
+          in_stick ? Up(per_core, static_cast<uint64_t>(tensor.stick_sizes.front())) : per_core;
+      if (d.slices > 1) break;
+    }
+    return sticks * compiler::kStick;
+  }
+
+  const SuperDsc& dsc_;
+  const OpFunc& op_;
+  uint64_t lx_bytes_;
+};
+
+}  // namespace
+
+StepWork WorkOf(const compiler::KernelSpec& spec, compiler::KernelPlan& plan) {
+  const compiler::Operation& op = compiler::RequireOperation(spec.op);
+  const compiler::DimensionSizes split = compiler::SplitOf(spec);
+  StepWork step;
+  step.name = std::string(op.name);
+  plan.cores_used = 1;
+  for (const auto& [name, parts] : split) {
+    plan.split[name] = static_cast<int>(parts);
+    plan.cores_used *= static_cast<int>(parts);
+  }
+  if (op.kind == compiler::OperationKind::kMatmul) {
+    const MatmulWork work = MatmulOf(spec, split);
+    plan.tile = {{"m", static_cast<int64_t>(work.tile_m)},
+                 {"n", static_cast<int64_t>(work.tile_n)}};
+    step.work = work;
+  } else {
+    step.work = VectorOf(spec, op, split);
+  }
+  return step;
+}
+
+std::vector<StepWork> WorkOf(const LaunchedBundle& launched, uint64_t lx_bytes) {
+  const compiler::Bundle& bundle = launched.bundle;
+  const compiler::TripCounts trips(bundle, launched.dimensions);
+  std::vector<StepWork> steps;
+  // Arguments that steps which hand their results on in LX have read: the closed compiler keeps
+  // them, and reads them once.
+  std::set<int> in_lx;
+  compiler::ForEachExecute(bundle, [&](const compiler::BundleExecute& execute,
+                                       const std::vector<const compiler::BundleLoop*>& loops) {
+    StepWork step;
+    step.name = bundle.files[static_cast<size_t>(execute.dsc)];
+    for (const compiler::BundleLoop* loop : loops)
+      step.executions *= static_cast<uint64_t>(trips(*loop));
+    step.work = StepOfBundle(bundle.dscs[static_cast<size_t>(execute.dsc)], lx_bytes).Work();
+    if (auto* const vector = std::get_if<VectorWork>(&step.work)) {
+      if (!vector->reads_lx) in_lx.clear();
+      const compiler::SuperDsc& dsc = bundle.dscs[static_cast<size_t>(execute.dsc)];
+      for (const int input : dsc.inputs) {
+        const SdscTensor& tensor = dsc.tensors[input];
+        if (tensor.in_lx || tensor.start.empty()) continue;
+        const auto symbol = execute.symbols.find(tensor.start.front());
+        if (symbol == execute.symbols.end() || symbol->second.argument < 0) continue;
+        if (in_lx.insert(symbol->second.argument).second) continue;
+        vector->bytes_read -= std::min(vector->bytes_read, BytesOf(dsc, tensor));
+      }
+    } else {
+      in_lx.clear();
+    }
+    steps.push_back(std::move(step));
+  });
+  return steps;
+}
+
+}  // namespace spyre::cosim

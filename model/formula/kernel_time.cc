@@ -1,0 +1,286 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "model/formula/kernel_time.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+namespace spyre::model {
+namespace {
+
+constexpr double kElementBytes = 2;
+constexpr uint64_t kStickElements = 64;
+constexpr double kBlock =
+    kStickElements;                       // rows and columns of a weight block, elements of a stick
+constexpr uint64_t kCoresOfOneSide = 16;  // cores 0 to 15 lie on one side of the ring
+constexpr double kLongestChunk = 512;     // elements of k in LX at a time
+constexpr double kLongRunBytes = 1024;    // contiguous runs from here on lose nothing
+constexpr double kRowsWithoutLoss = 64;   // of a core, in a reduction
+constexpr uint64_t kLxReservePercent = 20;  // of LX, for the closed compiler's own use
+
+double Number(uint64_t value) { return static_cast<double>(value); }
+uint64_t Up(uint64_t value, uint64_t unit) { return (value + unit - 1) / unit; }
+
+// The rates of the card in bytes/ns.
+struct Rates {
+  explicit Rates(const CardParameters& card)
+      : read(Number(card.fast.read_mb_per_s) / 1000),
+        write(Number(card.fast.write_mb_per_s) / 1000),
+        strided_read(Number(card.fast.strided_read_mb_per_s) / 1000),
+        stream(Number(card.fast.stream_mb_per_s) / 1000),
+        half_ring(Number(card.fast.half_ring_mb_per_s) / 1000),
+        half_ring_reduce(Number(card.fast.half_ring_reduce_mb_per_s) / 1000),
+        turnaround_ns_per_byte(Number(card.fast.turnaround_ns_per_mb) / 1e6),
+        cycle_ns(1000 / Number(card.clock.core_mhz)) {}
+
+  // Turns of the bus between reading and writing, in traffic that has both.
+  double TurnaroundNs(double read_bytes, double written_bytes) const {
+    const double sum = read_bytes + written_bytes;
+    return sum == 0 ? 0 : turnaround_ns_per_byte * read_bytes * written_bytes / sum;
+  }
+
+  double read, write, strided_read, stream, half_ring, half_ring_reduce;
+  double turnaround_ns_per_byte;
+  double cycle_ns;
+};
+
+// Two things that overlap, and less well where they take as long as each other.
+double Overlapped(double a, double b, uint64_t permille) {
+  const double larger = std::max(a, b);
+  if (larger == 0) return 0;
+  const double exponent = Number(permille) / 1000;
+  return larger *
+         std::pow(std::pow(a / larger, exponent) + std::pow(b / larger, exponent), 1 / exponent);
+}
+
+// Weight blocks of a chunk, each loaded while the array stands, and rows that stream past each.
+double ChunkNs(const MatmulWork& work, double chunk, const CardParameters& card,
+               const Rates& rates) {
+  double rows = Number(work.tile_m);
+  double blocks = Number(work.tile_n) / kBlock;
+  if (work.corelets == CoreletUse::kSameWeights) rows /= 2;
+  if (work.corelets == CoreletUse::kOwnWeights) blocks /= 2;
+  const uint64_t load = work.corelets == CoreletUse::kOwnWeights
+                            ? card.core.pt_block_load_split_cycles
+                            : card.core.pt_block_load_cycles;
+  const double macs_of_a_row = kBlock * kBlock;
+  const double row_cycles = macs_of_a_row / Number(card.core.pt_macs_per_cycle);
+  return blocks * chunk / kBlock * (row_cycles * rows + Number(load)) * rates.cycle_ns;
+}
+
+struct Load {
+  double ns = 0;
+  FormulaBound bound = FormulaBound::kMemory;
+
+  void AtLeast(double other_ns, FormulaBound other) {
+    if (other_ns <= ns) return;
+    ns = other_ns;
+    bound = other;
+  }
+};
+
+// What brings a chunk of both operands to all cores. A multicast counts once.
+Load LoadOfChunk(const MatmulWork& work, double a_bytes, double b_bytes, const Rates& rates) {
+  const uint64_t cores = work.cores();
+  // Weights that go to one core each, from regions that lie powers of two apart.
+  const bool strided = work.m_parts == 1 && cores > kCoresOfOneSide;
+  Load load;
+  load.ns = a_bytes / rates.read + b_bytes / (strided ? rates.strided_read : rates.read);
+  if (strided && b_bytes > a_bytes) load.bound = FormulaBound::kStridedMemory;
+  if (cores > 1 && cores <= kCoresOfOneSide) {
+    const double unicast = (work.n_parts == 1 ? a_bytes : 0) + (work.m_parts == 1 ? b_bytes : 0);
+    load.AtLeast(unicast / rates.half_ring, FormulaBound::kHalfRing);
+  }
+  const double groups = Number(work.batch_parts * work.k_parts);
+  const double of_one_core =
+      a_bytes / (groups * Number(work.m_parts)) + b_bytes / (groups * Number(work.n_parts));
+  load.AtLeast(of_one_core / rates.stream, FormulaBound::kStream);
+  return load;
+}
+
+KernelTime TimeOf(const MatmulWork& work, const CardParameters& card) {
+  const Rates rates(card);
+  // Of a core; sticks are not divided.
+  const uint64_t m_part = Up(work.m, work.m_parts);
+  const uint64_t n_part = Up(Up(work.n, kStickElements), work.n_parts) * kStickElements;
+  const double k = Number(Up(Up(work.k, kStickElements), work.k_parts) * kStickElements);
+  const double chunk = std::min(kLongestChunk, std::max(kBlock, k / 2));  // two buffers
+  const double chunks = k / chunk;
+  const double tiles =
+      Number(Up(work.batch, work.batch_parts) * Up(m_part, work.tile_m) * Up(n_part, work.tile_n));
+  const double groups = Number(work.batch_parts * work.k_parts);
+  const double chunk_bytes = groups * chunk * kElementBytes;
+  const double a_bytes = work.a_in_lx ? 0 : chunk_bytes * Number(work.m_parts * work.tile_m);
+  const double b_bytes = work.b_in_lx ? 0 : chunk_bytes * Number(work.n_parts * work.tile_n);
+
+  const double array = ChunkNs(work, chunk, card, rates);
+  const Load load = LoadOfChunk(work, a_bytes, b_bytes, rates);
+
+  const double written = work.out_in_lx ? 0
+                                        : Number(work.batch_parts * work.m_parts * work.n_parts) *
+                                              Number(work.tile_m * work.tile_n) * kElementBytes;
+  const double read = (a_bytes + b_bytes) * chunks;
+  const double store = written / rates.write;
+  // A tile's store stands in the queue between the first chunk of the next tile, which is there
+  // already, and the second, which the array then waits for.
+  const double turned = store + rates.TurnaroundNs(read, written);
+  const double gap = std::min(turned, std::max(0.0, turned + load.ns - array));
+
+  KernelTime time;
+  time.start_ns = Number(card.fast.start_ns);
+  time.array_ns = tiles * chunks * array;
+  time.load_ns = tiles * chunks * load.ns;
+  time.store_ns = tiles * store;
+  time.exposed_store_ns = (tiles - 1) * gap + store;
+  time.ns = time.start_ns + tiles * chunks * std::max(array, load.ns) + time.exposed_store_ns +
+            std::min(array, load.ns);
+  time.bound = array >= load.ns ? FormulaBound::kArray : load.bound;
+  if (time.start_ns > time.ns / 2) time.bound = FormulaBound::kStart;
+  time.macs = work.batch * work.m * work.k * work.n;
+  time.bytes_read = static_cast<uint64_t>(std::llround(tiles * read));
+  time.bytes_written = static_cast<uint64_t>(std::llround(tiles * written));
+  return time;
+}
+
+double LoopCycles(VectorLoop loop, const CardParameters& card) {
+  const CoreConfig& core = card.core;
+  const std::array<uint64_t, 7> centicycles = {
+      core.vector_loop_unary_centicycles,     core.vector_loop_function_centicycles,
+      core.vector_loop_binary_centicycles,    core.vector_loop_constant_centicycles,
+      core.vector_loop_broadcast_centicycles, core.vector_loop_reduce_centicycles,
+      core.vector_loop_softmax_centicycles};
+  return Number(centicycles[static_cast<size_t>(loop)]) / 100;
+}
+
+// Short runs use a part of each request only.
+double RunEfficiency(const VectorWork& work, const CardParameters& card) {
+  const double run = Number(work.run_bytes);
+  if (run == 0 || run >= kLongRunBytes) return 1;
+  const double lost = Number(card.fast.short_run_bytes);
+  return run / (run + lost) * (kLongRunBytes + lost) / kLongRunBytes;
+}
+
+// Passes of a softmax whose tile does not stay in LX, relative to one that reads and writes once.
+struct SpillPasses {
+  double memory, arithmetic;
+};
+SpillPasses PassesOf(const VectorWork& work) {
+  // Five reads and three writes of the whole tensor; cut into tiles, twelve passes.
+  const double passes = work.tiles == 1 ? 8 : 12;
+  return {passes / 2, passes / 6};
+}
+
+bool Spills(const VectorWork& work, const CardParameters& card) {
+  const uint64_t usable = card.core.lx_bytes - card.core.lx_reserved_bytes;
+  return work.tile_bytes > usable - usable * kLxReservePercent / 100;
+}
+
+void TimeOfReduction(const VectorWork& work, const CardParameters& card, const Rates& rates,
+                     KernelTime& time) {
+  double rate = rates.half_ring_reduce;
+  time.bound = FormulaBound::kHalfRing;
+  if (work.cores > kCoresOfOneSide) {
+    const double doublings = std::max(0.0, std::log2(work.rows_per_core / kRowsWithoutLoss));
+    const double left = 1 - Number(card.fast.reduce_rows_permille) / 1000 * doublings;
+    rate = rates.read * std::max(0.1, left);
+    time.bound = FormulaBound::kMemory;
+  }
+  time.load_ns = Number(work.bytes_read) / rate;
+  time.ns += Overlapped(time.load_ns, time.loop_ns, card.fast.overlap_permille);
+}
+
+double LoopNs(const VectorWork& work, const CardParameters& card, const Rates& rates) {
+  return Number(work.elements) / kBlock / Number(work.cores) * LoopCycles(work.loop, card) *
+         rates.cycle_ns;
+}
+
+// Of traffic that passes once.
+double MemoryNs(const VectorWork& work, const CardParameters& card, const Rates& rates) {
+  const double read = Number(work.bytes_read), written = Number(work.bytes_written);
+  double ns = read / rates.read + written / rates.write + rates.TurnaroundNs(read, written);
+  if (work.cores <= kCoresOfOneSide) ns *= Number(card.fast.few_cores_permille) / 1000;
+  return ns / RunEfficiency(work, card);
+}
+
+KernelTime Begin(const VectorWork& work, const CardParameters& card) {
+  KernelTime time;
+  time.ns = time.start_ns = Number(card.fast.start_ns);
+  time.bytes_read = work.bytes_read;
+  time.bytes_written = work.bytes_written;
+  time.bound = FormulaBound::kMemory;
+  return time;
+}
+
+void FindBound(KernelTime& time) {
+  if (time.loop_ns > time.load_ns) time.bound = FormulaBound::kVectorLoop;
+  if (time.start_ns > time.ns / 2) time.bound = FormulaBound::kStart;
+}
+
+void TimeOfSpilledSoftmax(const VectorWork& work, const CardParameters& card, const Rates& rates,
+                          KernelTime& time) {
+  const SpillPasses passes = PassesOf(work);
+  const double read = Number(work.bytes_read), written = Number(work.bytes_written);
+  time.load_ns = passes.memory *
+                 (read / rates.read + written / rates.write + rates.TurnaroundNs(read, written));
+  time.loop_ns *= passes.arithmetic;
+  time.bytes_read = static_cast<uint64_t>(read * passes.memory);
+  time.bytes_written = static_cast<uint64_t>(written * passes.memory);
+  time.ns += Overlapped(time.load_ns, time.loop_ns, card.fast.overlap_permille);
+}
+
+KernelTime TimeOf(const VectorWork& work, const CardParameters& card) {
+  const Rates rates(card);
+  KernelTime time = Begin(work, card);
+  time.loop_ns = LoopNs(work, card, rates);
+  if (work.loop == VectorLoop::kReduce) {
+    TimeOfReduction(work, card, rates, time);
+  } else if (work.loop == VectorLoop::kSoftmax && Spills(work, card)) {
+    TimeOfSpilledSoftmax(work, card, rates, time);
+  } else {
+    const bool softmax = work.loop == VectorLoop::kSoftmax;
+    time.load_ns = MemoryNs(work, card, rates);
+    if (softmax) time.ns += Number(card.fast.tile_pass_ns * work.tiles);
+    time.ns +=
+        Overlapped(time.load_ns, time.loop_ns,
+                   softmax ? card.fast.softmax_overlap_permille : card.fast.overlap_permille);
+  }
+  FindBound(time);
+  return time;
+}
+
+}  // namespace
+
+const char* Name(FormulaBound bound) {
+  constexpr std::array<const char*, 7> kNames = {"start of the kernel",    "PT arrays",
+                                                 "vector loops",           "device memory",
+                                                 "banks of device memory", "one side of the ring",
+                                                 "requests in flight"};
+  return kNames[static_cast<size_t>(bound)];
+}
+
+KernelTime TimeOfFused(const std::vector<VectorWork>& steps, const CardParameters& card) {
+  if (steps.size() == 1) return TimeOf(steps.front(), card);
+  const Rates rates(card);
+  VectorWork all;
+  double loop_ns = 0;
+  for (const VectorWork& step : steps) {
+    all.cores = std::max(all.cores, step.cores);
+    all.bytes_read += step.bytes_read;
+    all.bytes_written += step.bytes_written;
+    if (step.run_bytes != 0 && (all.run_bytes == 0 || step.run_bytes < all.run_bytes))
+      all.run_bytes = step.run_bytes;
+    loop_ns += LoopNs(step, card, rates);
+  }
+  KernelTime time = Begin(all, card);
+  time.loop_ns = loop_ns;
+  time.load_ns = MemoryNs(all, card, rates);
+  time.ns += Overlapped(time.load_ns, loop_ns, card.fast.softmax_overlap_permille);
+  FindBound(time);
+  return time;
+}
+
+KernelTime TimeOf(const KernelWork& work, const CardParameters& card) {
+  return std::visit([&](const auto& kind) { return TimeOf(kind, card); }, work);
+}
+
+}  // namespace spyre::model

@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "model/formula/kernel_time.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <functional>
+#include <string>
+
+namespace spyre::model::formula_test {
+namespace {
+
+double Ns(const KernelWork& work, const CardParameters& card = {}) { return TimeOf(work, card).ns; }
+
+MatmulWork Square(uint64_t size, uint64_t m_parts, uint64_t n_parts, CoreletUse corelets) {
+  MatmulWork work;
+  work.m = work.k = work.n = size;
+  work.m_parts = m_parts;
+  work.n_parts = n_parts;
+  const bool wide = corelets == CoreletUse::kOwnWeights;  // each corelet has 128 columns
+  work.tile_m = wide ? 128 : 256;
+  work.tile_n = wide ? 256 : 128;
+  work.corelets = corelets;
+  return work;
+}
+
+// Few rows for each of 32 cores, which all take the same weights.
+MatmulWork Group() {
+  MatmulWork work = Square(4096, 32, 1, CoreletUse::kSameWeights);
+  work.m = 512;
+  work.tile_m = 16;
+  work.tile_n = 256;
+  return work;
+}
+
+VectorWork Add(uint64_t rows, uint64_t cols, uint64_t cores) {
+  VectorWork work;
+  work.loop = VectorLoop::kBinary;
+  work.cores = cores;
+  work.elements = rows * cols;
+  work.bytes_read = rows * cols * 4;
+  work.bytes_written = rows * cols * 2;
+  return work;
+}
+
+TEST(KernelTime, AMatmulOnFourCoresTakesItsRowsAndItsWeightBlocks) {
+  // Differences over k cancel all that is not the array: a block of 64 x 64 takes 8 cycles a row,
+  // and 64 to be loaded.
+  CardParameters card;
+  MatmulWork work = Square(2048, 2, 2, CoreletUse::kSameWeights);
+  const double short_ns = Ns(work, card);
+  work.k *= 2;
+  const double blocks = 1024.0 * 1024 * 2048 / (256 * 64 * 64);  // of a core, with 256 rows each
+  const double cycles = blocks * (128 * 8 + 64);
+  EXPECT_NEAR(Ns(work, card) - short_ns, cycles * 1000 / static_cast<double>(card.clock.core_mhz),
+              1)
+      << "ns that 2048 elements of k more take";
+}
+
+TEST(KernelTime, OwnWeightsForEachCoreletTakeLongerToLoad) {
+  EXPECT_GT(Ns(Square(2048, 2, 2, CoreletUse::kOwnWeights)),
+            1.02 * Ns(Square(2048, 2, 2, CoreletUse::kSameWeights)));
+  MatmulWork one = Square(2048, 2, 2, CoreletUse::kSameWeights);
+  one.corelets = CoreletUse::kOne;
+  EXPECT_GT(Ns(one), 1.8 * Ns(Square(2048, 2, 2, CoreletUse::kSameWeights)));
+}
+
+TEST(KernelTime, SmallTilesOnManyCoresAreBoundByMemory) {
+  MatmulWork work = Square(8192, 8, 4, CoreletUse::kSameWeights);
+  EXPECT_EQ(TimeOf(work, {}).bound, FormulaBound::kMemory);
+  const KernelTime small = TimeOf(work, {});
+  work.tile_m = work.tile_n = 1024;
+  const KernelTime large = TimeOf(work, {});
+  EXPECT_EQ(large.bound, FormulaBound::kArray);
+  EXPECT_LT(large.bytes_read, small.bytes_read / 4) << "operands pass once for each tile";
+  EXPECT_EQ(small.macs, 8192ull * 8192 * 8192);
+}
+
+TEST(KernelTime, OneGroupOfAllCoresWaitsForItsStream) {
+  EXPECT_EQ(TimeOf(Group(), {}).bound, FormulaBound::kStream);
+}
+
+TEST(KernelTime, AnOperandInLxDoesNotPassTheMemory) {
+  MatmulWork work = Square(2048, 8, 4, CoreletUse::kSameWeights);
+  const KernelTime in_memory = TimeOf(work, {});
+  work.a_in_lx = work.out_in_lx = true;
+  const KernelTime in_lx = TimeOf(work, {});
+  EXPECT_LT(in_lx.ns, in_memory.ns);
+  EXPECT_EQ(in_lx.bytes_written, 0u);
+}
+
+TEST(KernelTime, PointwiseWorkIsBoundByMemoryOn32CoresAndByItsLoopOnOne) {
+  EXPECT_EQ(TimeOf(Add(8192, 4096, 32), {}).bound, FormulaBound::kMemory);
+  EXPECT_EQ(TimeOf(Add(8192, 4096, 1), {}).bound, FormulaBound::kVectorLoop);
+  EXPECT_EQ(TimeOf(Add(1, 64, 1), {}).bound, FormulaBound::kStart);
+}
+
+TEST(KernelTime, RunsBelowAKibibyteAreSlower) {
+  VectorWork work = Add(8192, 4096, 32);
+  const double whole = Ns(work);
+  work.run_bytes = 1024;
+  EXPECT_EQ(Ns(work), whole);
+  work.run_bytes = 256;
+  EXPECT_GT(Ns(work), 1.7 * whole);
+}
+
+TEST(KernelTime, ASoftmaxThatDoesNotStayInLxPassesEightTimes) {
+  VectorWork work = Add(16384, 2048, 32);
+  work.loop = VectorLoop::kSoftmax;
+  work.bytes_read = work.bytes_written;
+  work.tile_bytes = 1 << 20;
+  const KernelTime resident = TimeOf(work, {});
+  work.tile_bytes = 2 << 20;
+  const KernelTime spilled = TimeOf(work, {});
+  EXPECT_EQ(spilled.bytes_read, 4 * resident.bytes_read);
+  EXPECT_GT(spilled.ns, 2.5 * resident.ns);
+}
+
+// Each parameter moves the kernels whose mechanism it is, and no other.
+TEST(KernelTime, EachParameterMovesItsOwnKernelsOnly) {
+  const KernelWork matmul = Square(2048, 2, 2, CoreletUse::kSameWeights);
+  const KernelWork wide = Square(2048, 2, 2, CoreletUse::kOwnWeights);
+  const KernelWork group = Group();
+  const KernelWork add = Add(8192, 4096, 32), few = Add(8192, 4096, 8);
+  VectorWork sum = Add(8192, 4096, 8);
+  sum.loop = VectorLoop::kReduce;
+  const KernelWork reduction = sum;
+  VectorWork resident = Add(2048, 1024, 32);
+  resident.loop = VectorLoop::kSoftmax;
+  const KernelWork softmax = resident;
+  const std::vector<std::pair<const char*, KernelWork>> kernels = {
+      {"matmul", matmul}, {"wide", wide},           {"group", group},    {"add", add},
+      {"few", few},       {"reduction", reduction}, {"softmax", softmax}};
+  struct Case {
+    const char* key;
+    std::function<void(CardParameters&)> change;
+    std::string moves;
+  };
+  const std::vector<Case> cases = {
+      {"start_ns", [](auto& c) { c.fast.start_ns += 100; },
+       "matmul wide group add few reduction softmax "},
+      {"pt_block_load_cycles", [](auto& c) { c.core.pt_block_load_cycles *= 2; }, "matmul group "},
+      {"pt_block_load_split_cycles", [](auto& c) { c.core.pt_block_load_split_cycles *= 2; },
+       "wide "},
+      // Of the others, the first load, which nothing hides.
+      {"stream_mb_per_s", [](auto& c) { c.fast.stream_mb_per_s *= 2; }, "matmul wide group "},
+      {"half_ring_reduce_mb_per_s", [](auto& c) { c.fast.half_ring_reduce_mb_per_s *= 2; },
+       "reduction "},
+      {"few_cores_permille", [](auto& c) { c.fast.few_cores_permille = 2000; }, "few "},
+      {"vector_loop_binary", [](auto& c) { c.core.vector_loop_binary_centicycles *= 2; },
+       "add few "},
+      {"vector_loop_reduce", [](auto& c) { c.core.vector_loop_reduce_centicycles *= 2; },
+       "reduction "},
+      {"vector_loop_softmax", [](auto& c) { c.core.vector_loop_softmax_centicycles *= 2; },
+       "softmax "},
+      {"tile_pass_ns", [](auto& c) { c.fast.tile_pass_ns *= 2; }, "softmax "},
+  };
+  for (const Case& c : cases) {
+    CardParameters changed;
+    c.change(changed);
+    std::string moved;
+    for (const auto& [name, work] : kernels)
+      if (std::abs(Ns(work, changed) - Ns(work)) > 1e-6) moved += std::string(name) + " ";
+    EXPECT_EQ(moved, c.moves) << c.key;
+  }
+}
+
+}  // namespace
+}  // namespace spyre::model::formula_test
