@@ -310,13 +310,22 @@ WorkloadWork OperationWorkload::Work() const {
   std::vector<Tiles> kinds = {{plan_.kernel_spec, 1}};
   for (const auto& [name, size] : plan_.sizes) {
     const int64_t tile = plan_.kernel_spec.dims.at(name);
+    const runtime::Remainder remainder = plan_.launch.remainder;
+    if (size % tile != 0 && remainder == runtime::Remainder::kFail) {
+      throw BadInput(
+          "workload.tile.{} = {}: it does not divide {}; workload.launch.remainder says what "
+          "becomes "
+          "of the rest",
+          name, tile, size);
+    }
+    const bool pads = remainder == runtime::Remainder::kPad;
     std::vector<Tiles> ends;
     for (Tiles& kind : kinds) {
-      if (size % tile != 0) {
+      if (size % tile != 0 && !pads) {
         ends.push_back(kind);
         ends.back().spec.dims[name] = size % tile;
       }
-      kind.launches *= static_cast<uint64_t>(size / tile);
+      kind.launches *= static_cast<uint64_t>(pads ? (size + tile - 1) / tile : size / tile);
     }
     kinds.insert(kinds.end(), ends.begin(), ends.end());
   }

@@ -124,7 +124,8 @@ TEST_F(CalibrateTest, TheClosedFormIsNearTheTimesOfRealCards) {
       {"matmul-4", 0.05}, {"matmul-8", 0.1},  {"matmul-16", 0.1}, {"matmul-32", 0.1},
       {"matmul-k", 0.16}};
   size_t judged = 0;
-  for (const json& family : json::parse(outcome.out)["families"]) {
+  const json result = json::parse(outcome.out);
+  for (const json& family : result["families"]) {
     const auto bound = bounds.find(family["name"]);
     if (bound == bounds.end()) continue;
     ++judged;

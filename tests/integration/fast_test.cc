@@ -46,7 +46,7 @@ TEST_F(FastTest, TimesOnlyAreThoseOfTheClosedFormAndTheWorkIsThatOfTheCard) {
 TEST_F(FastTest, TilesRunOneAfterTheOtherAndTheLastMayBeShorter) {
   const std::string tiled =
       "op = \"neg\"\nrows = 1000\ncols = 512\ntile = { rows = 256 }\n"
-      "launch = { remainder = \"kernel\" }\n";
+      "launch = { remainder = \"remainder_kernel\" }\n";
   const json fast = Run(kTimesOnly + tiled, "fast");
   const json& kernels = fast["kernels"];
   ASSERT_EQ(kernels.size(), 4u);

@@ -156,6 +156,7 @@ TEST(MeasuredTimes, KernelTimesOfKnownOperationsArePoints) {
   EXPECT_EQ(points[1].Describe(), "matmul 64x256x128 split 2x1x2");
   EXPECT_EQ(points[1].Family(), "matmul-k");
   EXPECT_EQ(PointConfig(RunConfig(), points[1]).workload.split.k, 2u);
+  EXPECT_EQ(PointConfig(RunConfig(), points[1]).workload.schedule, compiler::Schedule::kPublic);
   EXPECT_EQ(points[2].Family(), "constant");
   EXPECT_THAT(PointConfig(RunConfig(), points[2]).workload.ops.json, HasSubstr("1.0"));
   EXPECT_EQ(points[3].Describe(), "softmax 64x128 in 4 tiles");
