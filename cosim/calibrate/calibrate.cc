@@ -7,9 +7,9 @@
 
 #include "base/error.h"
 #include "cosim/calibrate/calibrate_report.h"
+#include "cosim/estimate/kernel_estimate.h"
 #include "cosim/trials/progress.h"
 #include "cosim/trials/run_trials.h"
-#include "cosim/estimate/kernel_estimate.h"
 #include "cosim/workload/resolve.h"
 
 namespace spyre::cosim {
