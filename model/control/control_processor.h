@@ -172,6 +172,17 @@ class ControlProcessor : public sc_core::sc_module {
   // Reads host memory and waits for the data. False: the host refused, or did not answer in time;
   // of a function that is reset meanwhile, at once.
   bool ReadHost(unsigned function, uint64_t address, void* data, uint64_t bytes);
+  // A declared fault can make the card's fetching hang: then this waits until the function is
+  // reset, and says no.
+  bool CanFetch(unsigned function);
+  struct HostRead {
+    bool good = false;       // the data are there
+    bool answered = false;   // by the host, well or badly; else its time is over after `delay`
+    bool transient = false;  // another read may be answered well
+    sc_core::sc_time delay;
+  };
+  // One read, which waits for nothing.
+  HostRead ReadHostOnce(unsigned function, uint64_t address, void* data, uint64_t bytes);
   virtual void DropFunction(unsigned function) = 0;  // all that the function has
   // Posts a write; it is on its way when this returns.
   bool WriteHost(unsigned function, uint64_t address, const void* data, uint64_t bytes);

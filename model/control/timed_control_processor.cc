@@ -102,6 +102,10 @@ bool TimedControlProcessor::FetchFrom(unsigned function) {
     return false;
   }
   if (tail == state.fetched) return false;
+  if (state.silent_until_ps > NowPs()) {
+    doorbell_.notify(Ps(state.silent_until_ps - NowPs()));
+    return false;
+  }
   const QueueRegisters queue = state.queue;
   if (!ValidEntries(queue.submission_entries) || !ValidEntries(queue.response_entries) ||
       !IsStickAligned(queue.submission_base) || !IsStickAligned(queue.response_base) ||
@@ -118,13 +122,11 @@ bool TimedControlProcessor::FetchFrom(unsigned function) {
   entries.resize(count * kEntryBytes);
   const uint64_t generation = state.generation;
   const uint64_t begin = NowPs();
-  const bool read = ReadHost(function, queue.submission_base + slot * kEntryBytes, entries.data(),
-                             entries.size());
+  const Fetched fetched = ReadEntries(function, queue.submission_base + slot * kEntryBytes);
   if (state.generation != generation) return true;  // reset while the read was on its way
-  if (!read) {
-    StopQueue(function, Status::HOST_FAULT);
-    return false;
-  }
+  if (fetched == Fetched::kNothing) StopQueue(function, Status::HOST_FAULT);
+  // Time has passed, in which the doorbells of others may have been missed.
+  if (fetched != Fetched::kEntries) return true;
   for (uint32_t i = 0; i < count; ++i) {
     wait(Ps(config_.control.decode_ns * 1000));
     if (state.generation != generation) return true;
@@ -140,6 +142,33 @@ bool TimedControlProcessor::FetchFrom(unsigned function) {
   statistics_.requests += count;
   statistics_.bytes += entries.size();
   return true;
+}
+
+TimedControlProcessor::Fetched TimedControlProcessor::ReadEntries(unsigned function,
+                                                                  uint64_t address) {
+  FunctionState& state = functions_[function];
+  if (std::exchange(state.silent_until_ps, 0) != 0 &&
+      state.failed_reads > config_.pcie.read_retries) {
+    return Fetched::kNothing;
+  }
+  if (!CanFetch(function)) return Fetched::kNothing;
+  const uint64_t generation = state.generation;
+  for (;;) {
+    const HostRead read = ReadHostOnce(function, address, entries_.data(), entries_.size());
+    if (!read.answered) {
+      ++state.failed_reads;
+      state.silent_until_ps = NowPs() + read.delay.value();
+      return Fetched::kLater;
+    }
+    wait(read.delay);
+    if (state.generation != generation) return Fetched::kNothing;
+    if (read.good) {
+      state.failed_reads = 0;
+      return Fetched::kEntries;
+    }
+    if (!read.transient || ++state.failed_reads > config_.pcie.read_retries)
+      return Fetched::kNothing;
+  }
 }
 
 TimedControlProcessor::OperationPtr TimedControlProcessor::Decode(unsigned function,
