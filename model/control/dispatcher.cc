@@ -37,7 +37,7 @@ void ComputeDispatcher::Execute(const ControlBlock& block, Job& job, uint32_t co
   job.stream = block.stream;
   if (on_step_) {
     job.on_step = [this, &job](uint32_t step, uint64_t iteration) {
-      on_step_(job, step, iteration);
+      if (on_step_) on_step_(job, step, iteration);  // who listens may leave before the job ends
     };
   }
   if (on_job_) on_job_(job, false);

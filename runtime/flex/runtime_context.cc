@@ -38,7 +38,7 @@ RuntimeContext::~RuntimeContext() {
   try {
     const uint64_t last = scheduler_.last_correlation();
     while (scheduler_.PassedCorrelation() < last) scheduler_.Progress();
-  } catch (const Error&) {
+  } catch (const std::exception&) {  // of the card's model too
     // Nobody is left to tell.
   }
   // What waits for events that will never be recorded still holds host memory and tensors.
