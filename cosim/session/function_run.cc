@@ -66,7 +66,8 @@ std::vector<std::string> FunctionRun::InputPaths() const {
 
 bool FunctionRun::IsWritten(const WorkloadTensor& tensor) const {
   if (!config_.workload.functional) return false;
-  return tensor.is_output ? config_.output.tensors : config_.output.inputs && tensor.file.empty();
+  if (tensor.is_output) return config_.output.tensors;
+  return tensor.is_input && !tensor.constant && config_.output.inputs && tensor.file.empty();
 }
 
 void FunctionRun::Compile() {
