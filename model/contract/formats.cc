@@ -107,18 +107,15 @@ using Fp8E4M3 = Small<4, 3, false>;
 using Fp8E5M2 = Small<5, 2, true>;
 
 // The SEN169 code of a half and back, one rounding each way. Written out rather than through
-// Small<> because these two carry every host copy.
+// Small<> because these two carry every host copy. Exponent 31 is as any other, as the software of
+// the real card is seen to have it: an infinity becomes 65536, NaN a number beyond.
 inline uint16_t DlfFromHalfBits(uint32_t value) {
   const uint32_t magnitude = value & 0x7FFF;
-  const uint32_t sign = value & 0x8000;
   const float unit = FloatOf((127u - 24u) << 23);
   const uint32_t subnormal =
       DlfFromFloatBits(BitsOf(static_cast<float>(static_cast<int32_t>(magnitude)) * unit));
-  uint32_t code = ((magnitude + 1) >> 1) + ((31u - 15u) << kDlfFractionBits);
-  code = magnitude < 0x0400 ? subnormal : code;
-  code = magnitude >= 0x7C00 ? 0x7FFF : code;
-  code |= sign;
-  return static_cast<uint16_t>(magnitude > 0x7C00 ? kDlfNan : code);
+  const uint32_t normal = ((magnitude + 1) >> 1) + ((31u - 15u) << kDlfFractionBits);
+  return static_cast<uint16_t>((value & 0x8000) | (magnitude < 0x0400 ? subnormal : normal));
 }
 
 inline uint16_t HalfFromDlfBits(uint32_t value) {

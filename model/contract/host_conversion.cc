@@ -25,21 +25,6 @@ inline __attribute__((always_inline)) void Each(const uint8_t* __restrict source
   }
 }
 
-// One rounding, ties away from zero. Subnormals: their number times 2^-24, which a float holds.
-inline uint16_t DlfFromHalfNumber(uint32_t value) {
-  const uint32_t magnitude = value & 0x7FFF;
-  const float unit = FloatOf((127u - 24u) << 23);
-  const uint32_t subnormal =
-      DlfFromFloatBits(BitsOf(static_cast<float>(static_cast<int32_t>(magnitude)) * unit));
-  const uint32_t normal = ((magnitude + 1) >> 1) + ((31u - 15u) << kDlfFractionBits);
-  return static_cast<uint16_t>((value & 0x8000) | (magnitude < 0x0400 ? subnormal : normal));
-}
-SPYRE_VECTOR_CLONES
-void HalfToDlf(const uint8_t* source, uint8_t* destination, size_t count) {
-  Each<uint16_t, uint16_t>(source, destination, count,
-                           [](uint32_t value) { return DlfFromHalfNumber(value); });
-}
-
 void HalfToBf16(const uint8_t* source, uint8_t* destination, size_t count) {
   Each<uint16_t, uint16_t>(source, destination, count,
                            [](uint16_t value) { return Bf16FromFloat(HalfToFloat(value)); });
@@ -88,7 +73,7 @@ struct Pair {
   ConvertBlock run;
 };
 constexpr Pair kOwn[] = {
-    {F::kIeeeFp16, F::kSen169Fp16, HalfToDlf},     {F::kIeeeFp16, F::kBfloat16, HalfToBf16},
+    {F::kIeeeFp16, F::kBfloat16, HalfToBf16},
     {F::kIeeeInt64, F::kSen169Fp16, Int64ToDlf},   {F::kSen169Fp16, F::kIeeeInt64, DlfToInt64},
     {F::kIeeeInt64, F::kSenUint32, Int64ToUint32}, {F::kSenUint32, F::kIeeeInt64, Uint32ToInt64},
     {F::kIeeeFp32, F::kSenUint2, FloatToUint2},    {F::kSenUint2, F::kIeeeFp32, Uint2ToFloat},

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copies with conversion as the card's own software makes them on the host: the pairs of
-// ConvertElements (formats.h), those that it does not have, and one that differs from it:
-//   - float16 to SEN169_FP16 takes exponent 31 as any other, as the software of the real card is
-//     seen to do: an infinity becomes 65536 with its sign, NaN a number beyond;
+// ConvertElements (formats.h), and those that it does not have:
 //   - float16 -> bfloat16; int64 <-> SEN169_FP16 (nearest even, NaN is 0); int64 <-> uint32 (the
 //     low 32 bits); float32 <-> SENUINT2 (nearest even, saturating, NaN is 0), which packs four
 //     elements in a byte, the lowest bits first.
