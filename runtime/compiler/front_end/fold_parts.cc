@@ -38,7 +38,7 @@ class Folder {
         folded.ops.push_back(op);
       }
     }
-    for (GraphOp& op : folded.ops) Unpad(op);
+    for (GraphOp& op : folded.ops) Unpad(op, folded.ops);
     folded.ops.erase(std::remove_if(folded.ops.begin(), folded.ops.end(),
                                     [&](const GraphOp& op) { return used_.count(op.name) != 0; }),
                      folded.ops.end());
@@ -242,8 +242,9 @@ class Folder {
 
   // ---------------------------------------------------------------- padding
 
-  // A matmul whose second operand is a buffer of the operand and zeros behind it.
-  void Unpad(GraphOp& op) {
+  // A matmul whose second operand is a buffer of the operand and zeros behind it. `ops`: with
+  // chunks put together, for the copies into that buffer may be cut as others.
+  void Unpad(GraphOp& op, const std::vector<GraphOp>& ops) {
     const auto mask = std::find_if(
         op.constants.begin(), op.constants.end(),
         [](const OpConstant& c) { return c.name == kMaskContraction && c.value == 1; });
@@ -256,14 +257,14 @@ class Folder {
         std::find(read.loop.begin(), read.loop.end(), static_cast<int>(op.ranges.size()));
     if (whole == nullptr || whole->kind != GraphOp::Kind::kEmpty || sums == read.loop.end()) return;
     const auto k = static_cast<size_t>(sums - read.loop.begin());
-    const GraphOp* const rows = WriterOf(whole->name, false);
-    const GraphOp* const zeros = WriterOf(whole->name, true);
-    if (rows == nullptr || zeros == nullptr || rows->reads[0].offset != GraphRead().offset) return;
+    const GraphOp* const rows = WriterOf(ops, whole->name, false);
+    const GraphOp* const zeros = WriterOf(ops, whole->name, true);
+    if (rows == nullptr || zeros == nullptr) return;
     for (size_t d = 0; d < whole->ranges.size(); ++d) {
       const int64_t size = whole->ranges[d].number();
       const int64_t own = rows->ranges[d].number();
       const bool right = rows->reads[0].loop[d] == static_cast<int>(d) &&
-                         At(rows->layout.offset, d) == 0 &&
+                         At(rows->layout.offset, d) == 0 && At(rows->reads[0].offset, d) == 0 &&
                          At(zeros->layout.offset, d) == (d == k ? own : 0) &&
                          zeros->ranges[d].number() == (d == k ? size - own : size) &&
                          (d == k ? own == op.reduction_ranges[0].number() : own == size) &&
@@ -278,10 +279,11 @@ class Folder {
   }
 
   // The only copy into the buffer of one number 0, or of another buffer; null: none, or several.
-  const GraphOp* WriterOf(const std::string& buffer, bool zero) const {
+  const GraphOp* WriterOf(const std::vector<GraphOp>& ops, const std::string& buffer,
+                          bool zero) const {
     const GraphOp* found = nullptr;
     int writers = 0;
-    for (const GraphOp& op : graph_.ops) {
+    for (const GraphOp& op : ops) {
       if (op.layout.kind != BufferLayout::Kind::kMutation || op.layout.target != buffer) continue;
       ++writers;
       const bool copies = op.op == "identity" && op.reads.size() == 1 && !op.loop &&

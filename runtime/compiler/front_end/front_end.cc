@@ -203,9 +203,9 @@ std::vector<BundleFile> FilesOf(const Bundle& bundle, BundleDialect dialect) {
 }
 
 BundleDialect DialectFor(const FrontEndResult& result, const FrontEndOptions& options) {
-  if (options.dialect) return *options.dialect;
   const size_t used = result.arguments.size() + (result.lx.pool_bytes > 0 ? 1 : 0);
-  return used <= kSegments ? BundleDialect::kSymbolicConstants : BundleDialect::kSymbolicArguments;
+  if (used > kSegments) return BundleDialect::kSymbolicArguments;
+  return options.dialect.value_or(BundleDialect::kSymbolicConstants);
 }
 
 }  // namespace spyre::compiler

@@ -41,7 +41,7 @@ struct FrontEndOptions {
   // Operations without a hint are put into loops where that saves traffic: co_optimize.h.
   std::optional<CoOptimizeCost> co_optimize;
   LoweringOptions lowering;
-  std::optional<BundleDialect> dialect;  // nothing: as DialectFor says
+  std::optional<BundleDialect> dialect;  // as DialectFor says
   Plan plan;  // without cuts: those are the caller's. Before everything else here
 };
 
@@ -103,8 +103,8 @@ FrontEndResult CompileNamedGraph(const NamedGraph& named, const FrontEndOptions&
 // The files that WriteBundle writes.
 std::vector<BundleFile> FilesOf(const Bundle& bundle, BundleDialect dialect);
 
-// The one that the options ask for; else the form of the coarse-tiling RFC where its seven segments
-// suffice for arguments and pool; else the newest.
+// The one that the options ask for, else the form of the coarse-tiling RFC, where its seven
+// segments suffice for arguments and pool; where they do not, the newest.
 BundleDialect DialectFor(const FrontEndResult& result, const FrontEndOptions& options);
 
 // What one pass left, as text: "sticks", "graph", "groups", "division", "lx", "loops" or "opspec",
