@@ -135,16 +135,21 @@ class Evaluator {
 
   // Sum over `reduced` of the product of all operands, for each output element.
   DoubleTensor Contract(const std::vector<Operand>& operands, const std::vector<int>& dims,
-                        int reduced) const {
+                        const std::vector<int>& reduced) const {
+    const int last = reduced.back();  // the inner loop; the others around it
+    const std::vector<int> others(reduced.begin(), reduced.end() - 1);
     DoubleTensor result(static_cast<size_t>(Elements(dims)));
     ParallelFor(Elements(dims), kOutputGrain, [&](int64_t begin, int64_t end) {
-      const int64_t a_step = Stride(operands[0], reduced), b_step = Stride(operands[1], reduced);
+      const int64_t a_step = Stride(operands[0], last), b_step = Stride(operands[1], last);
       for (int64_t i = begin; i < end; ++i) {
         const std::vector<int64_t> at = Offsets(operands, dims, i);
-        const double* a = operands[0].data + at[0];
-        const double* b = operands[1].data + at[1];
         double sum = 0;
-        for (int64_t k = 0; k < Size(reduced); ++k) sum += a[k * a_step] * b[k * b_step];
+        for (int64_t j = 0; j < Elements(others); ++j) {
+          const std::vector<int64_t> from = Offsets(operands, others, j);
+          const double* a = operands[0].data + at[0] + from[0];
+          const double* b = operands[1].data + at[1] + from[1];
+          for (int64_t k = 0; k < Size(last); ++k) sum += a[k * a_step] * b[k * b_step];
+        }
         result[static_cast<size_t>(i)] = Rounded(sum);
       }
     });
@@ -241,14 +246,14 @@ class Evaluator {
     std::vector<int> dims = Without(q.dims, {depth});
     const std::vector<int> keys = Without(Without(k.dims, dims), {depth});
     dims.insert(dims.end(), keys.begin(), keys.end());
-    DoubleTensor scores = Contract({q, k}, dims, depth);
+    DoubleTensor scores = Contract({q, k}, dims, {depth});
     for (double& value : scores) value = Rounded(value * scale);
     if (op.inputs.size() > 3) {
       scores = Pointwise({{scores.data(), dims}, In(op, 3)}, dims,
                          [](const std::vector<double>& in) { return in[0] + in[1]; });
     }
     const DoubleTensor weights = Softmax({scores.data(), dims}, keys);
-    return Contract({{weights.data(), dims}, v}, OutputDims(op), keys[0]);
+    return Contract({{weights.data(), dims}, v}, OutputDims(op), keys);
   }
 
   DoubleTensor Reduce(const NamedOp& op) const {
@@ -278,7 +283,7 @@ class Evaluator {
   DoubleTensor Evaluate(const NamedOp& op) const {
     const OpEntry& operation = *compiler::FindNamedOperation(op.op);
     if (operation.kind == OpEntry::Kind::kMatmul)
-      return Contract({In(op, 0), In(op, 1)}, OutputDims(op), op.reduced[0]);
+      return Contract({In(op, 0), In(op, 1)}, OutputDims(op), op.reduced);
     if (operation.kind == OpEntry::Kind::kReduction) return Reduce(op);
     if (operation.kind == OpEntry::Kind::kView) return Slice(op);
     if (op.op == "softmax") return Reordered(Softmax(In(op, 0), op.reduced), op);

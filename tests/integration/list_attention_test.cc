@@ -8,8 +8,7 @@
 #include <cmath>
 #include <random>
 
-#include "cosim/tensors/host_data.h"
-#include "cosim/tensors/npy.h"
+#include "tests/integration/npy_values.h"
 #include "tests/integration/program_fixture.h"
 
 namespace spyre::cosim::list_attention_test {
@@ -27,12 +26,7 @@ void PrintTo(const Sizes& sizes, std::ostream* out) { *out << sizes.name; }
 class ListAttention : public test::ProgramFixture, public ::testing::WithParamInterface<Sizes> {
  protected:
   std::vector<double> Values(const std::string& name) const {
-    const NpyArray array = ReadNpy(dir_ + "/out/" + name + ".npy");
-    std::vector<double> values;
-    for (int64_t i = 0; i < array.elements(); ++i)
-      values.push_back(
-          HostValue(DataFormat::kIeeeFp16, HostBits(DataFormat::kIeeeFp16, array.data.data(), i)));
-    return values;
+    return test::NpyValues(dir_ + "/out/" + name + ".npy");
   }
 };
 

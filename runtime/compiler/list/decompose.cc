@@ -35,6 +35,8 @@ class Decomposer {
       OneByOne(op);
     } else if (operation.kind == OpEntry::Kind::kMatmul && ReducesNothing(op)) {
       out_.Append({"mul", op.inputs, op.output, {}, {}});
+    } else if (operation.kind == OpEntry::Kind::kMatmul && op.reduced.size() > 1) {
+      OverSeveral(op);
     } else if (operation.kind != OpEntry::Kind::kComposite) {
       out_.Append(op);
     } else if (operation.name == "softmax") {
@@ -71,6 +73,20 @@ class Decomposer {
     for (size_t i = 0; i + 1 < steps.size(); ++i)
       x = Add(op.op.c_str(), {x}, op.output, fmt::format("part{}", i), steps[i]);
     out_.Append({op.op, {x}, op.output, steps.back(), {}});
+  }
+
+  // A matmul over the first operand's last, where the stick usually is, and the sum over the
+  // others.
+  void OverSeveral(const NamedOp& op) {
+    const std::vector<int>& dims = graph_.tensors[static_cast<size_t>(op.inputs[0])].dims;
+    const int last = *std::find_if(dims.rbegin(), dims.rend(), [&](int dim) {
+      return std::find(op.reduced.begin(), op.reduced.end(), dim) != op.reduced.end();
+    });
+    NamedOp sum{"sum", {}, op.output, {}, {}};
+    for (const int dim : op.reduced)
+      if (dim != last) sum.reduced.push_back(dim);
+    sum.inputs = {Add("matmul", op.inputs, op.output, "products", {last})};
+    Expand(sum);
   }
 
   // Along dimensions of size 1: the loop does not exist, and the result is the operand.

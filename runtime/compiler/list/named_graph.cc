@@ -52,11 +52,12 @@ std::vector<int> MatmulDims(const NamedGraph& graph, NamedOp& op) {
                    a.dims.empty() ? a.name : b.name);
   }
   if (op.reduced.empty()) op.reduced = {a.dims.back()};
-  if (op.reduced.size() != 1 || !Has(a.dims, op.reduced[0]) || !Has(b.dims, op.reduced[0])) {
+  for (const int dim : op.reduced) {
+    if (Has(a.dims, dim) && Has(b.dims, dim)) continue;
     throw BadInput(
-        "a matmul sums over one dimension that both operands have; '{}' is not in both {} {} and "
-        "{} {}",
-        graph.dims[static_cast<size_t>(op.reduced[0])].name, a.name, graph.ShapeText(a), b.name,
+        "a matmul sums over dimensions that both operands have; '{}' is not in both {} {} and {} "
+        "{}",
+        graph.dims[static_cast<size_t>(dim)].name, a.name, graph.ShapeText(a), b.name,
         graph.ShapeText(b));
   }
   std::vector<int> shared, first, second;
@@ -64,10 +65,22 @@ std::vector<int> MatmulDims(const NamedGraph& graph, NamedOp& op) {
     (Has(b.dims, dim) ? shared : first).push_back(dim);
   for (const int dim : Without(b.dims, op.reduced))
     if (!Has(a.dims, dim)) second.push_back(dim);
-  if (first.empty() || second.size() != 1) {
+  if (second.size() > 1) {
+    const auto size = [&](size_t i) { return graph.dims[static_cast<size_t>(second[i])].size; };
+    int64_t all = 1;
+    for (size_t i = 0; i < second.size(); ++i) all *= size(i);
     throw BadInput(
-        "a matmul needs a dimension of its own in the first operand and exactly one in the second; "
-        "{} {} and {} {} share all others (rename one, or use mul and sum)",
+        "a matmul makes one dimension of the second operand's; {} {} has {} of its own. Let {} "
+        "have "
+        "one of size {} in their place, so has the output: the bytes are the same, and another "
+        "list "
+        "can read them as several",
+        b.name, graph.ShapeText(b), second.size(), b.name, all);
+  }
+  if (first.empty() || second.empty()) {
+    throw BadInput(
+        "a matmul needs a dimension of its own in each operand; {} {} and {} {} share all others "
+        "(rename one, or use mul and sum)",
         a.name, graph.ShapeText(a), b.name, graph.ShapeText(b));
   }
   AddMissing(shared, first);

@@ -235,14 +235,18 @@ class GraphReader {
       throw BadInput("{} has a mask and is_causal; add them up in one mask", path);
     const NamedTensor& q = graph_.tensors[static_cast<size_t>(op.inputs[0])];
     const NamedTensor& k = graph_.tensors[static_cast<size_t>(op.inputs[1])];
-    const auto key = std::find_if(k.dims.begin(), k.dims.end(), [&](int dim) {
-      return std::find(q.dims.begin(), q.dims.end(), dim) == q.dims.end();
-    });
-    if (q.dims.size() < 2 || key == k.dims.end())
-      throw BadInput("{}: is_causal needs rows of q, and keys that q has not", path);
+    // The dimension of q that k has not: with groups of heads, the last of these.
+    const auto own = [](const NamedTensor& tensor, const NamedTensor& other) {
+      return std::find_if(tensor.dims.rbegin(), tensor.dims.rend(), [&](int dim) {
+        return std::find(other.dims.begin(), other.dims.end(), dim) == other.dims.end();
+      });
+    };
+    const auto query = own(q, k), key = own(k, q);
+    if (query == q.dims.rend() || key == k.dims.rend())
+      throw BadInput("{}: is_causal needs queries that k has not, and keys that q has not", path);
     NamedTensor mask;
     mask.name = output + ".mask";
-    mask.dims = {q.dims[q.dims.size() - 2], *key};
+    mask.dims = {*query, *key};
     mask.format = q.format;
     mask.causal = true;
     op.inputs.push_back(AddTensor(std::move(mask), path));

@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: Apache-2.0
+// Lists of operations as whole runs against loops over the files that the runs wrote.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "cosim/tensors/npy.h"
+#include "tests/integration/npy_values.h"
+#include "tests/integration/program_fixture.h"
+
+namespace spyre::cosim::list_numbers_test {
+namespace {
+
+class ListNumbers : public test::ProgramFixture {
+ protected:
+  // Runs the list with its inputs written out beside its outputs.
+  void Run(const std::string& list, const std::string& options = "") {
+    Write("list.json", list);
+    const Outcome outcome = Call("run list.json --out out --set output.inputs=true " + options);
+    ASSERT_EQ(outcome.status, 0) << outcome.err;
+    ASSERT_THAT(outcome.out, ::testing::HasSubstr("verified: "));
+  }
+  std::vector<double> Values(const std::string& name) const {
+    return test::NpyValues(dir_ + "/out/" + name + ".npy");
+  }
+};
+
+// The greatest difference, as a part of the greatest value.
+double Off(const std::vector<double>& got, const std::vector<double>& expected) {
+  double off = 0, largest = 0;
+  EXPECT_EQ(got.size(), expected.size());
+  for (size_t i = 0; i < std::min(got.size(), expected.size()); ++i) {
+    off = std::max(off, std::abs(got[i] - expected[i]));
+    largest = std::max(largest, std::abs(expected[i]));
+  }
+  return off / largest;
+}
+
+TEST_F(ListNumbers, AMatmulOverTwoDimensionsSumsOverBoth) {
+  constexpr size_t kB = 2, kS = 5, kH = 3, kD = 64, kN = 100;
+  Run(R"({"dims": {"B": 2, "S": 5, "H": 3, "D": 64, "N": 100},
+    "tensors": [{"name": "x", "dims": ["B", "S", "H", "D"]}, {"name": "w", "dims": ["H", "D", "N"]}],
+    "ops": [{"op": "matmul", "inputs": ["x", "w"], "dim": ["H", "D"], "output": "y"}]})");
+  const std::vector<double> x = Values("x"), w = Values("w");
+  std::vector<double> y;
+  for (size_t row = 0; row < kB * kS; ++row) {
+    for (size_t n = 0; n < kN; ++n) {
+      double sum = 0;
+      for (size_t k = 0; k < kH * kD; ++k) sum += x[row * kH * kD + k] * w[k * kN + n];
+      y.push_back(sum);
+    }
+  }
+  EXPECT_LT(Off(Values("y"), y), 0.005);
+}
+
+// q [S, H, D]: rows of the mask are queries, wherever they stand.
+TEST_F(ListNumbers, ACausalMaskIsAlongTheQueries) {
+  constexpr size_t kS = 9, kH = 4, kD = 64;
+  Run(R"({"dims": {"S": 9, "T": 9, "H": 4, "D": 64},
+    "tensors": [{"name": "q", "dims": ["S", "H", "D"]}, {"name": "k", "dims": ["T", "H", "D"]},
+                {"name": "v", "dims": ["T", "H", "D"]}],
+    "ops": [{"op": "attention", "inputs": ["q", "k", "v"], "is_causal": true, "output": "y",
+             "dims": ["H", "S", "D"]}]})");
+  const std::vector<double> q = Values("q"), k = Values("k"), v = Values("v");
+  std::vector<double> y(kH * kS * kD);
+  for (size_t h = 0; h < kH; ++h) {
+    for (size_t s = 0; s < kS; ++s) {
+      std::vector<double> weights(s + 1);
+      double all = 0;
+      for (size_t t = 0; t <= s; ++t) {
+        double score = 0;
+        for (size_t d = 0; d < kD; ++d)
+          score += q[(s * kH + h) * kD + d] * k[(t * kH + h) * kD + d];
+        all += weights[t] = std::exp(score / 8);
+      }
+      for (size_t t = 0; t <= s; ++t)
+        for (size_t d = 0; d < kD; ++d)
+          y[(h * kS + s) * kD + d] += weights[t] / all * v[(t * kH + h) * kD + d];
+    }
+  }
+  EXPECT_LT(Off(Values("y"), y), 0.01);
+}
+
+// The host turns an infinity of float16 into 65536, so that what is masked has the weight 0.
+TEST_F(ListNumbers, AMaskOfMinusInfinityMasks) {
+  constexpr size_t kS = 20, kT = 70, kD = 64;
+  NpyArray mask;
+  mask.dtype = "f2";
+  mask.shape = {kS, kT};
+  for (size_t i = 0; i < kS * kT; ++i) {
+    mask.data.push_back(0);
+    mask.data.push_back(i % kT < i / kT + 3 ? 0 : 0xFC);
+  }
+  WriteNpy(dir_ + "/m.npy", mask.dtype, mask.shape, mask.data.data());
+  Run(R"({"dims": {"S": 20, "T": 70, "D": 64},
+    "tensors": [{"name": "q", "dims": ["S", "D"]}, {"name": "k", "dims": ["T", "D"]},
+                {"name": "v", "dims": ["T", "D"]}, {"name": "m", "dims": ["S", "T"], "file": "m.npy"}],
+    "ops": [{"op": "attention", "inputs": ["q", "k", "v", "m"], "output": "y"}]})");
+  const std::vector<double> q = Values("q"), k = Values("k"), v = Values("v");
+  std::vector<double> y(kS * kD);
+  for (size_t s = 0; s < kS; ++s) {
+    std::vector<double> weights(s + 3);
+    double all = 0;
+    for (size_t t = 0; t < weights.size(); ++t) {
+      double score = 0;
+      for (size_t d = 0; d < kD; ++d) score += q[s * kD + d] * k[t * kD + d];
+      all += weights[t] = std::exp(score / 8);
+    }
+    for (size_t t = 0; t < weights.size(); ++t)
+      for (size_t d = 0; d < kD; ++d) y[s * kD + d] += weights[t] / all * v[t * kD + d];
+  }
+  EXPECT_LT(Off(Values("y"), y), 0.01);
+}
+
+// The copies that pad an operand are cut into chunks as other operations, and there are more
+// arguments than the public compiler's own form of a bundle has room for.
+TEST_F(ListNumbers, PaddingOfAMatmulMayBeCutIntoChunks) {
+  constexpr size_t kA = 32, kB = 3, kC = 130;
+  Run(R"({"dims": {"A": 32, "B": 3, "C": 130},
+    "tensors": [{"name": "x1", "dims": ["A", "B"]}, {"name": "x2", "dims": ["C", "B"]},
+                {"name": "x3", "dims": ["A", "C"]}],
+    "ops": [{"op": "matmul", "inputs": ["x1", "x2"], "output": "t3"},
+            {"op": "add", "inputs": ["x3", 1], "output": "t4"}]})",
+      "--set workload.compiler=public --set workload.chunk_bytes=4096");
+  const std::vector<double> x1 = Values("x1"), x2 = Values("x2");
+  std::vector<double> product;
+  for (size_t a = 0; a < kA; ++a) {
+    for (size_t c = 0; c < kC; ++c) {
+      double sum = 0;
+      for (size_t b = 0; b < kB; ++b) sum += x1[a * kB + b] * x2[c * kB + b];
+      product.push_back(sum);
+    }
+  }
+  EXPECT_LT(Off(Values("t3"), product), 0.005);
+  std::vector<double> more = Values("x3");
+  for (double& value : more) value += 1;
+  EXPECT_LT(Off(Values("t4"), more), 0.005);
+}
+
+// A task that is refused ends the run while the card works on those before it.
+TEST_F(ListNumbers, AnEdgeThatTheDependenciesDoNotHaveIsRefused) {
+  Write("list.json",
+        R"({"dims": {"A": 64, "B": 256}, "tensors": [{"name": "x", "dims": ["A", "B"]}],
+    "ops": [{"op": "neg", "inputs": ["x"], "output": "a0"}, {"op": "neg", "inputs": ["a0"], "output": "a1"},
+            {"op": "neg", "inputs": ["a1"], "output": "a2"},
+            {"op": "neg", "inputs": ["a2"], "output": "a3", "after": ["a0"]}]})");
+  const Outcome outcome =
+      Call("run list.json --set workload.issue.mode=task_graph --set workload.issue.deps=exact");
+  EXPECT_EQ(outcome.status, 2);
+  EXPECT_THAT(outcome.err, ::testing::HasSubstr("task 'a3' has explicit edges, which need"));
+}
+
+// Caches and activations between layers are nobody's inputs.
+TEST_F(ListNumbers, AModelWritesItsInputs) {
+  Write("model.toml", R"([workload]
+model = { layers = 2, hidden = 256, mlp = 512, heads = 4, kv_heads = 2, head_size = 64, context = 100,
+          sequence = 1, vocabulary = 1000 }
+[output]
+inputs = true
+)");
+  const Outcome outcome = Call("run model.toml --out out");
+  ASSERT_EQ(outcome.status, 0) << outcome.err;
+  EXPECT_EQ(Values("x").size(), 256u);
+  EXPECT_EQ(Values("y").size(), 1000u);
+  EXPECT_FALSE(std::filesystem::exists(dir_ + "/out/hidden.npy"));
+  EXPECT_FALSE(std::filesystem::exists(dir_ + "/out/1.npy"));
+}
+
+}  // namespace
+}  // namespace spyre::cosim::list_numbers_test
