@@ -32,7 +32,7 @@ class Evaluator {
   Evaluator(const NamedGraph& graph, std::map<int, DoubleTensor> values, Rounding rounding)
       : graph_(graph), values_(std::move(values)), rounds_(rounding == Rounding::kEveryResult) {}
 
-  std::map<int, DoubleTensor> Run() {
+  std::map<int, DoubleTensor> Run(const ResultHook& hook) {
     for (size_t i = 0; i < graph_.tensors.size(); ++i) {
       const NamedTensor& tensor = graph_.tensors[i];
       if (tensor.origin == NamedTensor::Origin::kConstant)
@@ -40,7 +40,10 @@ class Evaluator {
     }
     const std::set<int> wanted = Wanted();
     for (const NamedOp& op : graph_.ops)
-      if (wanted.count(op.output) != 0) values_[op.output] = EvaluateIn(op);
+      if (wanted.count(op.output) != 0) {
+        values_[op.output] = EvaluateIn(op);
+        if (hook) hook(op.output, values_.at(op.output));
+      }
     std::map<int, DoubleTensor> outputs;
     for (const int output : graph_.outputs) outputs[output] = std::move(values_.at(output));
     return outputs;
@@ -327,8 +330,9 @@ class Evaluator {
 }  // namespace
 
 std::map<int, DoubleTensor> EvaluateGraph(const NamedGraph& graph,
-                                          std::map<int, DoubleTensor> inputs, Rounding rounding) {
-  return Evaluator(graph, std::move(inputs), rounding).Run();
+                                          std::map<int, DoubleTensor> inputs, Rounding rounding,
+                                          const ResultHook& hook) {
+  return Evaluator(graph, std::move(inputs), rounding).Run(hook);
 }
 
 }  // namespace spyre::cosim

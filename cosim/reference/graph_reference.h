@@ -5,6 +5,7 @@
 // ReadNamedGraph gave.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <vector>
 
@@ -19,10 +20,15 @@ using DoubleTensor = std::vector<double>;  // C order, dimensions as NamedTensor
 // two means, as the card has it. Not the card's bits: a measure of what rounding costs.
 enum class Rounding { kNone, kEveryResult };
 
+// Told of each result by the position of its tensor; what it makes of the values is what others
+// read.
+using ResultHook = std::function<void(int tensor, DoubleTensor& values)>;
+
 // inputs: by position in graph.tensors, one for each that is given by the caller and that an output
 // depends on. Returns the graph's outputs by position.
 std::map<int, DoubleTensor> EvaluateGraph(const compiler::NamedGraph& graph,
                                           std::map<int, DoubleTensor> inputs,
-                                          Rounding rounding = Rounding::kNone);
+                                          Rounding rounding = Rounding::kNone,
+                                          const ResultHook& hook = {});
 
 }  // namespace spyre::cosim

@@ -121,6 +121,7 @@ Json VerifiedJson(const RunResult& result) {
           {"max_relative_error", v.max_relative_error},
           {"max_ulp_error", v.max_ulp_error},
           {"error_elements", v.error_elements},
+          {"not_decided", v.undecided},
           {"not_finite", v.not_finite},
           {"reference_not_finite", v.unjudged},
           {"tolerance", v.tolerance},

@@ -199,6 +199,13 @@ std::string NumbersText(const RunResult& result) {
       "  against float64: at most {:.3g} off, {:.3g} SEN169 ulp, {:.3g} of the largest ({} "
       "elements)\n",
       v.max_abs_error, v.max_ulp_error, v.max_relative_error, v.error_elements);
+  if (v.undecided > 0) {
+    text += fmt::format(
+        "  not decided: {} elements depend on a comparison of nearly equal numbers; either result "
+        "of it "
+        "is right\n",
+        v.undecided);
+  }
   return text + ToleranceText(v);
 }
 

@@ -28,6 +28,7 @@ void Add(std::optional<Verification>& all, const Verification& one, const std::s
   all->max_ulp_error = std::max(all->max_ulp_error, one.max_ulp_error);
   all->not_finite += one.not_finite;
   all->unjudged += one.unjudged;
+  all->undecided += one.undecided;
   all->beyond += one.beyond;
   // Each is within its own tolerance, or beyond it.
   if (one.tolerance > 0 && one.max_relative_error > one.tolerance) ++all->beyond;

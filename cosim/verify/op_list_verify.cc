@@ -11,6 +11,7 @@
 
 #include "cosim/reference/graph_reference.h"
 #include "cosim/verify/bundle_verify.h"
+#include "cosim/verify/decisions.h"
 #include "cosim/verify/rounding_limits.h"
 #include "cosim/verify/sample.h"
 #include "model/contract/formats.h"
@@ -60,16 +61,15 @@ void MeasureAgainstOperations(const compiler::NamedGraph& operations,
   }
   // Limits are not needed beside a tolerance that the user gave.
   const bool derive = result.tolerance == 0;
-  std::map<int, DoubleTensor> rounded;
-  if (derive) rounded = EvaluateGraph(graph, values, Rounding::kEveryResult);
-  const std::map<int, DoubleTensor> ideal = EvaluateGraph(graph, std::move(values));
+  const GraphSides sides = EvaluateSides(graph, values, derive);
   int64_t total = 0;
   for (size_t i = 0; i < tensors.size(); ++i) {
     if (!tensors[i].is_output) continue;
     const int position = Find(operations, tensors[i].name);
     total += tensors[i].elements();
-    MeasureRounded(tensors[i], outputs[i], elements(position), ideal.at(position),
-                   (derive ? rounded : ideal).at(position), result);
+    MeasureRounded(tensors[i], outputs[i], elements(position), sides.ideal.at(position),
+                   (derive ? sides.rounded : sides.ideal).at(position), result,
+                   sides.other.empty() ? nullptr : &sides.other.at(position));
   }
   result.reference +=
       fmt::format("; error against the list of operations in float64 over {}{} elements",

@@ -58,14 +58,21 @@ double RoundingLimits::Of(size_t element) const {
 
 void MeasureRounded(const WorkloadTensor& tensor, const HostData& got,
                     const std::vector<int64_t>& elements, const DoubleTensor& ideal,
-                    const DoubleTensor& rounded, Verification& result) {
+                    const DoubleTensor& rounded, Verification& result, const DoubleTensor* other) {
   const RoundingLimits limits(ideal, rounded, tensor.host_format);
   ErrorMeter meter;
   for (size_t i = 0; i < ideal.size(); ++i) {
     const int64_t at = elements.empty() ? static_cast<int64_t>(i) : elements[i];
     const double limit = result.tolerance > 0 ? ErrorMeter::kNoLimit : limits.Of(i);
-    meter.Add(HostValue(tensor.host_format, HostBits(tensor.host_format, got.data(), at)), ideal[i],
-              limit, at);
+    const double value =
+        HostValue(tensor.host_format, HostBits(tensor.host_format, got.data(), at));
+    double expected = ideal[i];
+    if (other != nullptr && std::fabs((*other)[i] - ideal[i]) > limit) {
+      ++result.undecided;
+      const auto [low, high] = std::minmax(ideal[i], (*other)[i]);
+      if (std::isfinite(value)) expected = std::clamp(value, low, high);
+    }
+    meter.Add(value, expected, limit, at);
   }
   meter.AddTo(result, tensor.name);
 }

@@ -37,11 +37,13 @@ class RoundingLimits {
   double spread_ = 0;     // root mean square of difference / scale
 };
 
-// Adds the errors of one output to `result`. elements: the positions on the host of the elements of
-// `ideal` and `rounded`; empty: these are all of the tensor, in order. Where result.tolerance is
-// given, no element has a limit.
+// Adds the errors of one output to `result`. other: null, or float64 with close decisions the other
+// way (decisions.h): what lies between the two is no error. elements: the positions on the host of
+// the elements of `ideal` and `rounded`; empty: these are all of the tensor, in order. Where
+// result.tolerance is given, no element has a limit.
 void MeasureRounded(const WorkloadTensor& tensor, const HostData& got,
                     const std::vector<int64_t>& elements, const DoubleTensor& ideal,
-                    const DoubleTensor& rounded, Verification& result);
+                    const DoubleTensor& rounded, Verification& result,
+                    const DoubleTensor* other = nullptr);
 
 }  // namespace spyre::cosim

@@ -36,9 +36,12 @@ struct Verification {
   double max_abs_error = 0;
   double max_relative_error = 0;  // by the largest magnitude of the float64 results
   double max_ulp_error = 0;
-  int64_t not_finite = 0;          // results that are not finite where float64 is
-  int64_t unjudged = 0;            // float64 is not finite: only the bits were compared
-  int64_t beyond = 0;              // finite results that are further off than their limit
+  int64_t not_finite = 0;  // results that are not finite where float64 is
+  int64_t unjudged = 0;    // float64 is not finite: only the bits were compared
+  int64_t beyond = 0;      // finite results that are further off than their limit
+  // Of these, where a comparison of nearly equal numbers decides: right is what lies between
+  // float64 with either result of it.
+  int64_t undecided = 0;
   std::optional<Deviation> worst;  // by error / limit; what is not finite before all others
   double tolerance = 0;            // workload.tolerance; 0: the limits of the elements count
   std::string reference;           // what was compared with what

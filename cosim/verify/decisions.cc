@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cosim/verify/decisions.h"
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+#include <string>
+
+#include "cosim/verify/rounding_limits.h"
+
+namespace spyre::cosim {
+namespace {
+
+using compiler::NamedGraph;
+using compiler::NamedOp;
+using compiler::NamedTensor;
+
+bool Compares(const NamedOp& op) {
+  static const std::set<std::string> names = {"equal",        "notequal",   "greaterthan",
+                                              "greaterequal", "lesserthan", "lesserequal"};
+  return names.count(op.op) != 0;
+}
+
+// The graph with another output for each comparison, the difference of what is compared, by the
+// position of the comparison's result. Inputs are as the card has them: of two of them the card
+// decides as float64 does.
+NamedGraph WithDifferences(const NamedGraph& graph, std::map<int, int>& difference_of) {
+  NamedGraph result = graph;
+  for (const NamedOp& op : graph.ops) {
+    const auto tensor = [&](size_t i) -> const NamedTensor& {
+      return graph.tensors[static_cast<size_t>(op.inputs[i])];
+    };
+    if (!Compares(op) || (tensor(0).origin == NamedTensor::Origin::kInput &&
+                          tensor(1).origin == NamedTensor::Origin::kInput))
+      continue;
+    NamedTensor difference = graph.tensors[static_cast<size_t>(op.output)];
+    difference.format = tensor(tensor(0).origin == NamedTensor::Origin::kConstant ? 1 : 0).format;
+    const auto position = static_cast<int>(result.tensors.size());
+    difference_of[op.output] = position;
+    result.tensors.push_back(std::move(difference));
+    result.ops.push_back({"sub", op.inputs, position, {}, {}});
+    result.outputs.push_back(position);
+  }
+  return result;
+}
+
+}  // namespace
+
+GraphSides EvaluateSides(const NamedGraph& graph, const std::map<int, DoubleTensor>& inputs,
+                         bool derive) {
+  GraphSides sides;
+  if (!derive) {
+    sides.ideal = EvaluateGraph(graph, inputs);
+    return sides;
+  }
+  std::map<int, int> difference_of;
+  const NamedGraph wider = WithDifferences(graph, difference_of);
+  std::map<int, DoubleTensor> decisions;
+  sides.ideal =
+      EvaluateGraph(wider, inputs, Rounding::kNone, [&](int tensor, DoubleTensor& values) {
+        if (difference_of.count(tensor) != 0) decisions[tensor] = values;
+      });
+  sides.rounded =
+      EvaluateGraph(wider, inputs, Rounding::kEveryResult, [&](int tensor, DoubleTensor& values) {
+        if (difference_of.count(tensor) != 0) values = decisions.at(tensor);
+      });
+  bool is_any_close = false;
+  for (const auto& [tensor, difference] : difference_of) {
+    const DoubleTensor& ideal = sides.ideal.at(difference);
+    const RoundingLimits limits(ideal, sides.rounded.at(difference),
+                                wider.tensors[static_cast<size_t>(difference)].format);
+    DoubleTensor& decided = decisions.at(tensor);
+    for (size_t i = 0; i < ideal.size(); ++i) {
+      if (!(std::fabs(ideal[i]) <= limits.Of(i))) continue;
+      decided[i] = 1 - decided[i];
+      is_any_close = true;
+    }
+  }
+  for (const auto& [unused, difference] : difference_of) {
+    sides.ideal.erase(difference);
+    sides.rounded.erase(difference);
+  }
+  if (is_any_close) {
+    sides.other =
+        EvaluateGraph(graph, inputs, Rounding::kNone, [&](int tensor, DoubleTensor& values) {
+          if (difference_of.count(tensor) != 0) values = decisions.at(tensor);
+        });
+  }
+  return sides;
+}
+
+}  // namespace spyre::cosim
