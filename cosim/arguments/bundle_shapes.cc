@@ -121,17 +121,26 @@ std::optional<std::vector<ArgumentShape>> ShapesFromAddresses(
 std::vector<ArgumentShape> ShapesOfImages(const Bundle& bundle,
                                           const std::vector<compiler::ArgumentUse>& uses) {
   std::map<int, DataFormat> formats;
+  std::map<int, uint64_t> indexed;  // bytes, where an index chooses among blocks
   for (const compiler::BundleAccess& access : compiler::Accesses(bundle)) {
     if (access.tensor->start.empty()) continue;
-    formats.emplace(compiler::StartOf(access, 0).argument, access.tensor->format);
+    const compiler::AddressExpression start = compiler::StartOf(access, 0);
+    formats.emplace(start.argument, access.tensor->format);
+    if (!compiler::IsIndexed(*access.tensor)) continue;
+    const int64_t rows = compiler::IndexCount(*access.dsc);
+    uint64_t& bytes = indexed[start.argument];
+    bytes = std::max(
+        bytes, static_cast<uint64_t>(start.constant + rows * compiler::IndexedBlockBytes(
+                                                                 *access.dsc, *access.tensor)));
   }
   std::vector<ArgumentShape> shapes;
   for (size_t i = 0; i < bundle.arguments.size(); ++i) {
     if (bundle.arguments[i].kind != BundleArgument::Kind::kTensor) continue;
     const auto known = formats.find(static_cast<int>(i));
     const DataFormat device = known == formats.end() ? DataFormat::kSen169Fp16 : known->second;
-    const auto sticks = std::max<int64_t>(
-        1, static_cast<int64_t>(AlignUp(uses[i].bytes, kStickBytes) / kStickBytes));
+    const uint64_t bytes = std::max(uses[i].bytes, indexed[static_cast<int>(i)]);
+    const auto sticks =
+        std::max<int64_t>(1, static_cast<int64_t>(AlignUp(bytes, kStickBytes) / kStickBytes));
     ArgumentShape shape;
     shape.name = bundle.arguments[i].name;
     shape.host_format = HostFormatOfImage(device);

@@ -17,7 +17,8 @@ std::optional<std::vector<ArgumentShape>> ShapesFromAddresses(
     const compiler::Bundle& bundle, const std::vector<compiler::ArgumentUse>& uses);
 
 // Where nothing is known: each tensor argument as the image of its sticks on the device, with a row
-// for each stick that the bundle reaches and every element of it in use. The host's type is one
+// for each stick that the bundle reaches and every element of it in use; where an index chooses
+// among blocks, as many blocks as there are indices. The host's type is one
 // that holds every number of the device's: float32 for SEN169_FP16. Where the bundle takes an
 // argument for tensors of several formats, the first access counts.
 std::vector<ArgumentShape> ShapesOfImages(const compiler::Bundle& bundle,

@@ -20,6 +20,8 @@ void RunElements(const BoundStep& step, const compiler::OpFunc& op, BundleMemory
 void RunReduction(const BoundStep& step, const compiler::OpFunc& op, BundleMemory& memory);
 // A tensor in LX, from the slices that the cores have of it to those of the operation.
 void RunShuffle(const BoundStep& step, BundleMemory& memory);
+// Gather and scatter: element by element, where an index tensor says.
+void RunIndirect(const BoundStep& step, BundleMemory& memory);
 // Matrix products, in the order of additions that reference.h describes.
 void RunMatmul(const BoundStep& step, BundleMemory& memory);
 

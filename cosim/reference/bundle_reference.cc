@@ -6,6 +6,7 @@
 
 #include "cosim/reference/bundle_execution.h"
 #include "cosim/reference/bundle_step.h"
+#include "runtime/compiler/bundle/bundle_indices.h"
 #include "runtime/compiler/bundle/for_each_execute.h"
 #include "runtime/compiler/ops/op_funcs.h"
 
@@ -32,9 +33,17 @@ class BundleRunner {
  private:
   void Execute(const BundleExecute& execute, const std::vector<int64_t>& iterations) {
     auto at = steps_.find(&execute);
-    if (at == steps_.end()) at = steps_.emplace(&execute, MakeStep(bundle_, execute)).first;
+    if (at == steps_.end()) {
+      at = steps_.emplace(&execute, MakeStep(bundle_, execute)).first;
+      if (at->second.index) {
+        at->second.rows = compiler::IndexedRows(bundle_, execute, [&](int argument) {
+          return static_cast<int64_t>(memory_.image(argument).size());
+        });
+      }
+    }
     BoundStep& step = at->second;
     PlaceStep(execute, iterations, memory_, step);
+    if (step.index) return RunIndirect(step, memory_);
     const OpFunc& op = compiler::RequireOpFunc(step.dsc->op);
     switch (op.op_class) {
       case OpFuncClass::kMatmul:

@@ -98,6 +98,14 @@ BoundStep MakeStep(const compiler::Bundle& bundle, const compiler::BundleExecute
   for (const int input : dsc.inputs)
     step.inputs.push_back(MakeOperand(dsc, dsc.tensors[input], step.name));
   step.output = MakeOperand(dsc, dsc.tensors[dsc.outputs.front()], step.name);
+  if (dsc.index < 0) return step;
+  step.index = MakeOperand(dsc, dsc.tensors[dsc.index], step.name);
+  for (const SdscTensor& tensor : dsc.tensors) {
+    if (!compiler::IsIndexed(tensor)) continue;
+    step.block_bytes = compiler::IndexedBlockBytes(dsc, tensor);
+    for (size_t i = 0; i < tensor.dim_order.size(); ++i)
+      if (tensor.scale[i] == 0) step.chosen.push_back(tensor.dim_order[i]);
+  }
   return step;
 }
 
@@ -107,6 +115,7 @@ void PlaceStep(const compiler::BundleExecute& execute, const std::vector<int64_t
   for (size_t i = 0; i < dsc.inputs.size(); ++i)
     Place(execute, iterations, memory, step, dsc.tensors[dsc.inputs[i]], step.inputs[i]);
   Place(execute, iterations, memory, step, dsc.tensors[dsc.outputs.front()], step.output);
+  if (step.index) Place(execute, iterations, memory, step, dsc.tensors[dsc.index], *step.index);
 }
 
 bool OutputOverlapsInputs(const BoundStep& step) {

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -37,6 +38,12 @@ struct BoundStep {
   std::string name;  // "sdsc_0.json (add)", for messages
   std::vector<StepOperand> inputs;
   StepOperand output;
+  // Where an index chooses a part of the input or the output: the index tensor, the bytes from one
+  // choice to the next, how many there are, and which dimensions the choice stands for.
+  std::optional<StepOperand> index;
+  int64_t block_bytes = 0;
+  int64_t rows = 0;
+  std::vector<int> chosen;
 };
 
 // The sizes and strides, which are the same in every iteration of the loops around the execution.

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// Planning and running of a bundle are in one file because both are about how it was launched: its
+// arguments, shapes and dimensions.
 #include "cosim/workload/bundle_workload.h"
 
 #include <algorithm>
@@ -19,6 +21,8 @@
 #include "cosim/verify/padding_reads.h"
 #include "cosim/workload/input_data.h"
 #include "cosim/workload/kernel_run.h"
+#include "runtime/compiler/bundle/bundle_accesses.h"
+#include "runtime/compiler/bundle/bundle_indices.h"
 #include "runtime/compiler/bundle/bundle_spans.h"
 #include "runtime/compiler/bundle/for_each_execute.h"
 #include "runtime/compiler/bundle/lx_reads.h"
@@ -106,6 +110,7 @@ class BundlePlanner {
     compiler::CheckLxReads(launched_.bundle);
     CheckCount();
     AddTensors();
+    BoundIndices();
     AssignFiles();
     ReadDimensions();
     CheckReach(plan.warnings);
@@ -212,6 +217,27 @@ class BundlePlanner {
                      name(), tensor.name, shape.role == "output" ? "output" : "input and output");
     }
     if (shape.role == "inout") tensor.is_input = true;
+  }
+
+  void BoundIndices() {  // generated ones, to the blocks that there are
+    const std::vector<int> arguments = TensorArguments(launched_.bundle);
+    const auto bytes = [&](int argument) {
+      const auto at = std::find(arguments.begin(), arguments.end(), argument);
+      return at == arguments.end()
+                 ? static_cast<int64_t>(uses_[static_cast<size_t>(argument)].bytes)
+                 : launched_.tensors[static_cast<size_t>(at - arguments.begin())]
+                       .layout.DeviceBytes();
+    };
+    for (const compiler::BundleAccess& access : compiler::Accesses(launched_.bundle)) {
+      const int index = access.dsc->index;
+      if (index < 0 || access.tensor != &access.dsc->tensors[index]) continue;
+      const int argument = compiler::StartOf(access, 0).argument;
+      const auto at = std::find(arguments.begin(), arguments.end(), argument);
+      if (at == arguments.end()) continue;  // the bundle computes it
+      WorkloadTensor& tensor = launched_.tensors[static_cast<size_t>(at - arguments.begin())];
+      const int64_t rows = compiler::IndexedRows(launched_.bundle, *access.execute, bytes);
+      tensor.whole_below = tensor.whole_below ? std::min(*tensor.whole_below, rows) : rows;
+    }
   }
 
   void AssignFiles() {

@@ -74,6 +74,15 @@ void Generate(Distribution distribution, const Sequence& sequence, int64_t first
   }
 }
 
+// Elements [first, first + count) of whole numbers from 0 on.
+void FillWhole(const Sequence& sequence, int64_t below, int64_t first, int64_t count,
+               double* values) {
+  for (int64_t i = 0; i < count; ++i) {
+    const uint64_t bits = Mix(sequence.seed, sequence.stream, static_cast<uint64_t>(first + i));
+    values[i] = static_cast<double>(bits % static_cast<uint64_t>(below));
+  }
+}
+
 // Elements [first, first + count) of a mask (NamedTensor::causal).
 void FillCausal(const std::vector<int64_t>& shape, int64_t first, int64_t count, double* values) {
   constexpr double kLowest = -65504;
@@ -106,6 +115,8 @@ HostData LoadInput(const InputOptions& options, const WorkloadTensor& tensor) {
       const int64_t count = std::min(kBlock, end - first);
       if (tensor.causal) {
         FillCausal(tensor.shape, first, count, values);
+      } else if (tensor.whole_below) {
+        FillWhole(sequence, *tensor.whole_below, first, count, values);
       } else if (!tensor.constant) {
         Generate(options.distribution, sequence, first, count, values);
       }

@@ -17,6 +17,7 @@ const std::vector<OpInfo>& OpTable() {
       {Op::kMin, "min", true, any, FnSet::kNone, false, {"rd", "ra", "rb"}},
       {Op::kLoop, "loop", true, any, FnSet::kNone, false, {"rd", "ra"}},
       {Op::kEnd, "end", true, any, FnSet::kNone, false, {}},
+      {Op::kLdx, "ldx", true, any, FnSet::kNone, true, {"rd", "ra", "rb"}},
       {Op::kLoad,
        "load",
        false,

@@ -45,6 +45,7 @@ enum class Op : uint8_t {
   kLoop = 7,  // for rd in 0 .. ra-1: body up to the matching kEnd (ra <= 0: body skipped). Depth at
               // most 8
   kEnd = 8,   //
+  kLdx = 9,   // rd = the 32-bit number at LX address ra, which is below imm
   // load and store unit: boxes of `planes` x `rows` x `row_bytes` between LX and device memory
   kLoad = 16,  // lx, dev, row_bytes, rows, dev_row_stride, lx_row_stride, planes, dev_plane_stride,
                // lx_plane_stride, group
@@ -114,6 +115,11 @@ constexpr uint8_t FnByte(Fn fn, uint8_t flags = 0) {
 // in 128 bytes; "acc stick": 64 fp32 in 256 bytes, that is two fp32 sticks). With kFp32Sticks,
 // every "64 lanes" below is 32, "SEN169" is fp32, and an acc stick is 32 fp32 in 128 bytes.
 //
+// kLdx: scalar, so that an address can depend on data. It sees what LX
+//   holds when it executes: a token orders it behind what brings the number. A number that is not
+//   below the immediate (1 .. 2^32) is INDEX_RANGE; the fault's address is rb << 32 | the number,
+//   so that rb says which index tensor it is. ra is a multiple of 4. In a program without data
+//   (timing_only) it gives numbers below the immediate that are spread over all of them.
 // kLoad: for p < planes, r < rows: row_bytes bytes from device virtual address
 //   dev + p * dev_plane_stride + r * dev_row_stride to LX lx + p * lx_plane_stride + r *
 //   lx_row_stride. Device addresses, strides and row_bytes are multiples of 128. group != 0 is a
@@ -180,7 +186,7 @@ struct Instruction {
   uint8_t wait = 0;    // token to take first, 0: none
   uint8_t signal = 0;  // token to give afterwards, 0: none
   std::array<uint8_t, 12> reg{};
-  int64_t imm = 0;  // only for kLi .. kMul and kMark; then only reg[0..2] are used
+  int64_t imm = 0;  // only for kLi .. kMul, kLdx and kMark; then only reg[0..2] are used
 
   bool operator==(const Instruction& other) const;
 };

@@ -64,7 +64,7 @@ class Survey {
       if (++survey_.work.instructions > max_instructions) return false;
       if (Sequencer::IsScalar(in->op)) {
         Follow(*in);
-        sequencer_.Execute();
+        sequencer_.Execute();  // of LDX, which depends on data, a fault: the survey ends
       } else {
         Add(*in, core);
         if (!survey_.sound) return true;

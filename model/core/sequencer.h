@@ -29,6 +29,10 @@ class Sequencer {
   void Next() { ++pc_; }
   // Executes the one at hand, which every unit has (IsScalar). Throws UnitFault.
   void Execute();
+  // What the unit has found for the LDX at hand, which Execute does not know.
+  void SetResult(const Instruction& in, int64_t value) {
+    if (in.reg[0] != 0) regs_[in.reg[0]] = value;
+  }
 
   static bool IsScalar(Op op) { return static_cast<uint8_t>(op) < static_cast<uint8_t>(Op::kLoad); }
   size_t pc() const { return pc_; }

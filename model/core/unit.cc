@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstring>
 
 #include "model/contract/op_table.h"
 
@@ -88,7 +89,11 @@ void CoreUnit::RunSection(const Section& section) {
     if (in->wait != 0) TakeToken(in->wait);
     if (Sequencer::IsScalar(in->op)) {
       Advance(1);
-      sequencer_.Execute();
+      if (in->op == Op::kLdx) {
+        sequencer_.SetResult(*in, NumberInLx(*in));
+      } else {
+        sequencer_.Execute();
+      }
       if (in->signal != 0) {
         Spend(Cause::kSequencer);
         Finish(*in, local_ps(), path_);
@@ -106,6 +111,29 @@ void CoreUnit::RunSection(const Section& section) {
     }
     SyncIfFarAhead();
   }
+}
+
+// The number that an address depends on; one access of the LX port.
+int64_t CoreUnit::NumberInLx(const Instruction& in) {
+  constexpr uint64_t kNumberBytes = sizeof(uint32_t);
+  const uint64_t address = reg(in, 1);
+  const auto bound = static_cast<uint64_t>(in.imm);
+  if (bound == 0 || bound > uint64_t{1} << 32 || address % kNumberBytes != 0)
+    throw UnitFault{Status::ILLEGAL_INSTRUCTION, pc()};
+  uint8_t* const data = core_.Lx(address, kNumberBytes);
+  Sync();
+  AdvanceTo(core_.lx_port().Burst(NowPs(), kNumberBytes));
+  if (job_->functional == nullptr) {  // no data: spread over all that it may be
+    const uint64_t mixed = (address * 0x9E3779B97F4A7C15u) >> 32;
+    return static_cast<int64_t>((mixed * bound) >> 32);
+  }
+  uint32_t number = 0;
+  uint32_t* const result = &number;
+  const LxRanges ranges = {{data, kNumberBytes}};
+  job_->functional->Push(ranges, [data, result] { std::memcpy(result, data, kNumberBytes); });
+  job_->functional->Join();
+  if (number >= bound) throw UnitFault{Status::INDEX_RANGE, reg(in, 2) << 32 | number};
+  return number;
 }
 
 void CoreUnit::Finish(const Instruction& in, uint64_t finish_ps, const PathTime& path) {

@@ -97,6 +97,7 @@ class CoreUnit : public sc_core::sc_module {
  private:
   void Run();
   void RunSection(const Section& section);
+  int64_t NumberInLx(const Instruction& in);
   void TakeToken(unsigned token);
   // Declared faults of the tensor instruction at hand: before it runs, and after.
   void MeetFaults(const Instruction& in);

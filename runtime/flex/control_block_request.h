@@ -57,6 +57,7 @@ struct ControlBlockRequest {
   uint64_t correlation = 0;            // given by the Scheduler
 
   std::string name;
+  std::shared_ptr<const std::vector<std::string>> index_tensors;  // launches; null: not known
   bool correction = false;  // launches: a program that prepares another one
   std::string label;
   uint64_t tag = 0;

@@ -74,6 +74,7 @@ ControlBlockRequest FlexStream::MakeRequest(Opcode opcode, const char* name,
     request.name = info.name;
   }
   request.correction = info.correction;
+  request.index_tensors = info.index_tensors;
   request.label = info.label;
   request.tag = info.tag;
   request.joined = info.joined;

@@ -36,7 +36,8 @@ class RuntimeContext;
 
 // What the caller may say about an operation. All optional.
 struct OperationInfo {
-  std::string name;         // launches: name of the program, for trace and report
+  std::string name;  // launches: name of the program, for trace and report
+  std::shared_ptr<const std::vector<std::string>> index_tensors;  // launches: as INDEX_RANGE counts
   std::string label;        // the caller's own, copied to CompletedOperation
   uint64_t tag = 0;         // likewise
   bool bulk = false;        // tensor data: not moved in a timing-only run

@@ -29,6 +29,16 @@ CompletedOperation DescribeOutcome(const PendingOperation& pending, const Respon
   return operation;
 }
 
+// Which index of which tensor is out of range.
+std::string IndexText(const ControlBlockRequest& request, uint64_t fault_address) {
+  const uint64_t position = fault_address >> 32;
+  const bool named = request.index_tensors && position < request.index_tensors->size();
+  return fmt::format(": index {} in {} is beyond what it may choose from",
+                     static_cast<int32_t>(fault_address),
+                     named ? (*request.index_tensors)[position]
+                           : fmt::format("index tensor {} of the program", position));
+}
+
 // diagnosis: what the card says of an operation that it has stopped.
 std::string FailureText(const PendingOperation& operation, const Response& response,
                         const std::string& diagnosis) {
@@ -44,6 +54,8 @@ std::string FailureText(const PendingOperation& operation, const Response& respo
   }
   text += fmt::format("{}, fault address 0x{:x}", StatusName(static_cast<Status>(response.status)),
                       response.fault_address);
+  if (static_cast<Status>(response.status) == Status::INDEX_RANGE)
+    text += IndexText(request, response.fault_address);
   if (response.fault_core != kNoCore) text += fmt::format(", core {}", response.fault_core);
   return text + fmt::format(" (sequence {})", response.sequence);
 }

@@ -194,6 +194,8 @@ SpyreCompute ExecutionPlan::MakeCompute(const DeviceHandle& location, const Devi
     compute.dimension_names.push_back(tensor.dims);
     compute.arguments.push_back({tensor.name, tensor.is_output, tensor.layout});
   }
+  if (!code_.index_tensors.empty())
+    compute.index_tensors = std::make_shared<const std::vector<std::string>>(code_.index_tensors);
   compute.origin = std::make_shared<const ComputeOrigin>(ComputeOrigin{steps, storage_, loaded_});
   return compute;
 }

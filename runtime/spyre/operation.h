@@ -112,7 +112,8 @@ struct SpyreCompute {
   std::vector<ArgumentInfo> arguments;
   std::vector<DimensionInfo> dimensions;  // values that a launch must give
   std::optional<AccumulationInfo> accumulation;
-  std::shared_ptr<const ComputeOrigin> origin;  // null: made by hand
+  std::shared_ptr<const std::vector<std::string>> index_tensors;  // for messages; null: none
+  std::shared_ptr<const ComputeOrigin> origin;                    // null: made by hand
 };
 
 class Operation {

@@ -63,7 +63,8 @@ struct SpyreCode {
   std::vector<DimensionInfo> dimensions;
   std::vector<std::string> reduction_dims;
   std::optional<AccumulationInfo> accumulation;
-  std::vector<std::string> steps;  // of a bundle: the SDSC file of each step
+  std::vector<std::string> steps;          // of a bundle: the SDSC file of each step
+  std::vector<std::string> index_tensors;  // names of those that choose where the program reads
 };
 
 SpyreCode ReadSpyreCode(const std::filesystem::path& directory);

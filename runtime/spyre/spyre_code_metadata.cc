@@ -146,6 +146,7 @@ void ReadMetadata(const JsonReader& metadata, SpyreCode& code) {
     }
   }
   if (metadata.Has("steps")) code.steps = metadata.At("steps").Strings();
+  if (metadata.Has("index_tensors")) code.index_tensors = metadata.At("index_tensors").Strings();
   if (metadata.Has("reduction_dims")) {
     const JsonReader reductions = metadata.At("reduction_dims");
     code.reduction_dims = reductions.Strings();

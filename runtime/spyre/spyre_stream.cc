@@ -226,6 +226,7 @@ void SpyreStream::Enqueue(const Operation& operation, const Arguments& arguments
     info.accesses.clear();
   }
   info.name = operation.compute()->name;
+  info.index_tensors = operation.compute()->index_tensors;
   info.joined = about.joined || !operation.preprocess().empty();
   stream_->Launch(operation.compute()->device_handle, info);
 }
@@ -296,6 +297,7 @@ void SpyreStream::ComputeAt(const Operation& operation,
   info.ordered = true;
   Declare(operation, {arguments, {}}, &info);
   info.name = operation.compute()->name;
+  info.index_tensors = operation.compute()->index_tensors;
   stream_->Launch(operation.compute()->device_handle, info);
 }
 

@@ -141,6 +141,88 @@ TEST_F(CapturedBundles, AMeanOverThreeDimensionsOfWhichOneIsDividedIsTheMean) {
   EXPECT_NEAR(got.values[0], sum / 189, std::fabs(sum / 189) / 512 + 1e-6);
 }
 
+// 96 rows of a table of 128 x 256, and rows of 128 x 256 that are overwritten by those of 3 x 256.
+class IndexedBundles : public CapturedBundles {
+ protected:
+  static constexpr int64_t kTable = 128;
+  static constexpr int64_t kColumns = 256;
+  static constexpr int64_t kGathered = 96;
+
+  void WriteIndices(const std::string& name, const std::vector<int64_t>& indices) const {
+    WriteNpy(dir_ + "/" + name, "i8", {static_cast<int64_t>(indices.size())}, indices.data());
+  }
+  Result Gather(const std::vector<int64_t>& indices) const {
+    WriteIndices("index.npy", indices);
+    return Run(std::string(kCaptured) +
+               "gather_rows --shape 128x256,96:int64,96x256 --args table.npy,index.npy");
+  }
+  Result Scatter(const std::vector<int64_t>& indices) const {
+    WriteIndices("index.npy", indices);
+    return Run(std::string(kCaptured) +
+               "scatter_rows --shape 128x256,3:int64,3x256,128x256 "
+               "--args table.npy,index.npy,rows.npy");
+  }
+  // Nanoseconds of a step of the run.
+  double StepNs(size_t step) const {
+    return OutReport()["bundle"]["programs"][0]["steps"].at(step)["device_ns"].get<double>();
+  }
+};
+
+TEST_F(IndexedBundles, AGatherTakesTheRowsThatItsIndicesName) {
+  const Matrix table = WriteMatrix("table.npy", kTable, kColumns, 1);
+  std::vector<int64_t> indices;
+  for (int64_t i = 0; i < kGathered; ++i) indices.push_back(i * i * 37 % kTable);
+  indices.back() = kTable - 1;
+  const Result result = Gather(indices);
+  ASSERT_EQ(result.status, 0) << result.text;
+  const Matrix got = ReadMatrix("out/arg_2.npy", {kGathered, kColumns});
+  for (int64_t row = 0; row < kGathered; ++row) {
+    for (int64_t column = 0; column < kColumns; ++column)
+      ASSERT_EQ(got.at(row, column), table.at(indices[row], column)) << row << ", " << column;
+  }
+}
+
+TEST_F(IndexedBundles, AScatterWritesTheRowsThatItsIndicesNameAndTheLastOfEqualOnesStays) {
+  Matrix expected = WriteMatrix("table.npy", kTable, kColumns, 1);
+  const Matrix rows = WriteMatrix("rows.npy", 3, kColumns, 2);
+  const std::vector<int64_t> indices = {127, 5, 127};
+  const Result result = Scatter(indices);
+  ASSERT_EQ(result.status, 0) << result.text;
+  for (int64_t i = 0; i < 3; ++i) {
+    for (int64_t column = 0; column < kColumns; ++column)
+      expected.at(indices[i], column) = rows.at(i, column);
+  }
+  const Matrix got = ReadMatrix("out/arg_3.npy", {kTable, kColumns});
+  EXPECT_EQ(got.values, expected.values);
+}
+
+// The scatter's first step copies its table as it lies; the gather moves fewer sticks.
+TEST_F(IndexedBundles, SticksThatLieScatteredTakeLongerThanAdjacentOnes) {
+  WriteMatrix("table.npy", kTable, kColumns, 1);
+  WriteMatrix("rows.npy", 3, kColumns, 2);
+  ASSERT_EQ(Scatter({0, 1, 2}).status, 0);
+  const double adjacent_ns = StepNs(0) / static_cast<double>(kTable * kColumns / 64);
+  std::vector<int64_t> indices;
+  for (int64_t i = 0; i < kGathered; ++i) indices.push_back(i * 37 % kTable);
+  ASSERT_EQ(Gather(indices).status, 0);
+  const double scattered_ns = StepNs(1) / static_cast<double>(kGathered * kColumns / 64);
+  EXPECT_GT(scattered_ns, 2 * adjacent_ns) << "ns for a stick";
+}
+
+TEST_F(IndexedBundles, AnIndexOutOfRangeIsAFaultOfTheCardThatNamesTheTensorAndTheIndex) {
+  WriteMatrix("table.npy", kTable, kColumns, 1);
+  WriteMatrix("rows.npy", 3, kColumns, 2);
+  std::vector<int64_t> indices(kGathered, 3);
+  indices[40] = kTable;
+  const Result gather = Gather(indices);
+  EXPECT_EQ(gather.status, 3) << gather.text;
+  EXPECT_THAT(gather.text, AllOf(HasSubstr("INDEX_RANGE"),
+                                 HasSubstr("index 128 in arg_1 (Tensor0 of sdsc_1.json)")));
+  const Result scatter = Scatter({0, 1, -1});
+  EXPECT_EQ(scatter.status, 3) << scatter.text;
+  EXPECT_THAT(scatter.text, HasSubstr("index -1 in arg_1 (Tensor0 of sdsc_2.json)"));
+}
+
 TEST_F(CapturedBundles, WhatABundleDoesNotWriteOfAnArgumentStays) {
   // The addition of 64 x 128 fills half of an output of 128 x 128: its first columns of sticks.
   WriteMatrix("a.npy", 64, 128, 1);

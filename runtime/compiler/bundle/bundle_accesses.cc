@@ -201,7 +201,8 @@ class Examiner {
     MemoryUse& use = uses_[part.slot];
     if (part.access->written) {
       use.written = true;
-      written_[part.slot].Add(begin, end);
+      // Which block of an indexed tensor is written is not known before it runs.
+      if (!IsIndexed(*part.access->tensor)) written_[part.slot].Add(begin, end);
     } else {
       use.read = true;
       use.read_first = use.read_first || !written_[part.slot].Covers(begin, end);
@@ -242,7 +243,9 @@ std::vector<BundleAccess> Accesses(const Bundle& bundle) {
     const auto which = static_cast<size_t>(execute.dsc);
     const SuperDsc& dsc = bundle.dscs[which];
     for (const bool written : {false, true}) {
-      for (const int t : written ? dsc.outputs : dsc.inputs) {
+      std::vector<int> tensors = written ? dsc.outputs : dsc.inputs;
+      if (!written && dsc.index >= 0) tensors.push_back(dsc.index);
+      for (const int t : tensors) {
         const SdscTensor& tensor = dsc.tensors[static_cast<size_t>(t)];
         if (tensor.in_lx) continue;
         accesses.push_back({&execute, &dsc, &tensor, &bundle.files[which], written, trips});

@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "model/contract/program_check.h"
+#include "runtime/compiler/bundle/bundle_indices.h"
 #include "runtime/compiler/codegen/bundle_lx.h"
 #include "runtime/compiler/codegen/bundle_problem.h"
 #include "runtime/compiler/codegen/kernel_layout.h"
@@ -85,12 +86,14 @@ class BundleGenerator {
     }
     int next_tensor = 0;
     int next_dimension = tensors;
+    argument_bytes_.assign(bundle_.arguments.size(), 0);
     for (size_t i = 0; i < bundle_.arguments.size(); ++i) {
       const BundleArgument& argument = bundle_.arguments[i];
       int record = 0;
       switch (argument.kind) {
         case BundleArgument::Kind::kTensor:
           CheckSize(kernel_.arguments[next_tensor], uses[i]);
+          argument_bytes_[i] = kernel_.arguments[next_tensor].layout.DeviceBytes();
           record = next_tensor++;
           break;
         case BundleArgument::Kind::kDimension:
@@ -99,6 +102,7 @@ class BundleGenerator {
           break;
         case BundleArgument::Kind::kPool:
           kernel_.pool_bytes = AlignUp(uses[i].bytes, kStickBytes);
+          argument_bytes_[i] = static_cast<int64_t>(kernel_.pool_bytes);
           record = -1;
           break;
       }
@@ -141,6 +145,13 @@ class BundleGenerator {
     problem.lx_base = resident_bytes_;
     problem.lx_bytes = options_.lx_bytes;
     problem.schedule = options_.schedule;
+    if (dsc.index >= 0) {
+      problem.index_rows = IndexedRows(bundle_, execute, [&](int argument) {
+        return argument_bytes_[static_cast<size_t>(argument)];
+      });
+      problem.index_tensor = static_cast<int64_t>(kernel_.index_tensors.size());
+      kernel_.index_tensors.push_back(IndexName(bundle_, execute));
+    }
     Mark(static_cast<int>(kernel_.steps.size()));
     kernel_.steps.push_back(file);
     const bool all = problem.core_mask == mask_;
@@ -234,6 +245,7 @@ class BundleGenerator {
   uint64_t resident_bytes_;
   Kernel kernel_;
   ArgumentEntries entries_;
+  std::vector<int64_t> argument_bytes_;  // on the device
   int pool_entry_ = -1;
   struct {
     size_t instructions = 0;

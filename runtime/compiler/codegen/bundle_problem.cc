@@ -31,6 +31,7 @@ class StepReader {
     if (problem_.axes.empty()) AddAxis(static_cast<int>(dsc_.dims.size()) - 1);
     for (int tensor : tensors_) problem_.operands.push_back(MakeOperand(dsc_.tensors[tensor]));
     FindNeighbours();
+    if (dsc_.index >= 0) AddIndex(dsc_.tensors[dsc_.index]);
     return std::move(problem_);
   }
 
@@ -115,6 +116,17 @@ class StepReader {
     }
     Locate(tensor, operand);
     return operand;
+  }
+
+  // The index tensor has a place, but no part in the iteration space.
+  void AddIndex(const SdscTensor& tensor) {
+    Operand operand;
+    operand.name = tensor.name;
+    operand.in_lx = tensor.in_lx;
+    operand.unit_stride.assign(problem_.axes.size(), 0);
+    operand.stride_entry.assign(problem_.axes.size(), -1);
+    Locate(tensor, operand);
+    problem_.operands.push_back(std::move(operand));
   }
 
   // Start addresses of the cores as one base and an offset for each core.

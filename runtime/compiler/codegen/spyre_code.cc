@@ -72,6 +72,7 @@ ordered_json Metadata(const Kernel& kernel) {
         {{"name", dimension.name}, {"max", dimension.max}, {"granularity", dimension.granularity}});
   }
   if (!kernel.steps.empty()) metadata["steps"] = kernel.steps;
+  if (!kernel.index_tensors.empty()) metadata["index_tensors"] = kernel.index_tensors;
   metadata["reduction_dims"] = kernel.reduction_dims;
   const KernelAccumulation& sums = kernel.accumulation;
   if (sums.home != Accumulator::kNone) {

@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "model/contract/formats.h"
+#include "runtime/compiler/codegen/indirect_step.h"
 #include "runtime/compiler/codegen/shuffle_step.h"
 #include "runtime/compiler/ir/ir.h"
 #include "runtime/compiler/ops/op_funcs.h"
@@ -48,6 +49,7 @@ class StepOp {
       : dsc_(dsc), p_(problem), code_(code), op_(OpOf(dsc, problem)) {}
 
   uint64_t Build() {
+    if (dsc_.index >= 0) return Indirect();
     const int inputs = static_cast<int>(p_.operands.size()) - 1;
     if (inputs < op_.min_inputs || inputs > op_.inputs) {
       throw BadInput("{}: {} inputs; it takes {}", p_.name, inputs, op_.inputs);
@@ -106,6 +108,14 @@ class StepOp {
     }
     if (constant.fallback) return *constant.fallback;
     throw BadInput("{}: constant '{}' is missing", p_.name, constant.name);
+  }
+
+  // What an index chooses is moved, not computed with.
+  uint64_t Indirect() {
+    if (dsc_.op != "identity" || dsc_.inputs.size() != 1) {
+      throw BadInput("{}: takes operands by an index; only 'identity' of one input does", p_.name);
+    }
+    return BuildIndirect(dsc_, p_, code_);
   }
 
   uint64_t Matmul() {

@@ -115,6 +115,8 @@ struct Kernel {
   KernelAccumulation accumulation;
   std::vector<std::string> reduction_dims;
   std::vector<std::string> steps;  // of a bundle: the SDSC file of each MARK, else empty
+  // Of the tensors that LDX reads, for messages; INDEX_RANGE gives a position here.
+  std::vector<std::string> index_tensors;
   KernelPlan plan;
   std::vector<LxUse> lx;  // what the plan's bytes of LX hold, and when
 

@@ -87,6 +87,10 @@ struct Problem {
   // share a part of the result, in order of their slices, and how many share one.
   int chain_column = -1;
   int chain_length = 1;
+  // Where an index chooses: rows that it may choose from, and the position of the index tensor
+  // among those of the kernel. The index tensor is the last operand then.
+  int64_t index_rows = 0;
+  int64_t index_tensor = 0;
 
   int Find(const std::string& axis_name) const;  // axis, -1: none
   int reduced_axis() const;                      // -1: none

@@ -53,6 +53,12 @@ Reg SectionBuilder::Mul(Reg a, Reg b) {
   return rd;
 }
 
+Reg SectionBuilder::Index(Reg address, Reg tensor, int64_t rows) {
+  const Reg rd = New();
+  Append({Op::kLdx, 0, 0, 0, {rd.number, address.number, tensor.number}, rows});
+  return rd;
+}
+
 Reg SectionBuilder::Min(Reg a, Reg b) {
   const Reg rd = New();
   Append({Op::kMin, 0, 0, 0, {rd.number, a.number, b.number}, 0});

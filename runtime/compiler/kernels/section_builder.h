@@ -40,6 +40,9 @@ class SectionBuilder {
   Reg AddProduct(Reg base, Reg a, Reg b);    // base + a * b
   Reg Mul(Reg a, Reg b);
   Reg Min(Reg a, Reg b);
+  // The number in LX at `address`, one of `rows`. tensor: position among the kernel's index
+  // tensors.
+  Reg Index(Reg address, Reg tensor, int64_t rows);
   void Set(Reg variable, Reg a, Reg b = kZero, int64_t scale = 1);  // variable = a + b * scale
 
   // for index in 0 .. count-1: body(index). A count below 1 skips the body.

@@ -51,6 +51,31 @@ std::vector<int64_t> DimStrides(const SuperDsc& dsc, const SdscTensor& tensor) {
   return strides;
 }
 
+bool IsIndexed(const SdscTensor& tensor) {
+  return std::find(tensor.scale.begin(), tensor.scale.end(), 0) != tensor.scale.end();
+}
+
+int64_t IndexCount(const SuperDsc& dsc) {
+  int64_t count = 1;
+  for (const SdscTensor& tensor : dsc.tensors) {
+    if (!IsIndexed(tensor)) continue;
+    for (size_t i = 0; i < tensor.dim_order.size(); ++i)
+      if (tensor.scale[i] == 0) count *= dsc.dims[static_cast<size_t>(tensor.dim_order[i])].size;
+  }
+  return count;
+}
+
+int64_t IndexedBlockBytes(const SuperDsc& dsc, const SdscTensor& tensor) {
+  auto bytes = static_cast<int64_t>(kStickBytes);
+  WalkDims(dsc, tensor, [&](size_t dim, int64_t stride, int64_t) {
+    const auto gap = tensor.back_gap.find(static_cast<int>(dim));
+    const int64_t extent =
+        (stride == 0 ? 1 : dsc.dims[dim].size) + (gap == tensor.back_gap.end() ? 0 : gap->second);
+    bytes *= CeilDivide(extent, StickElements(tensor, static_cast<int>(dim)));
+  });
+  return bytes;
+}
+
 int64_t FootprintBytes(const SuperDsc& dsc, const SdscTensor& tensor) {
   auto bytes = static_cast<int64_t>(kStickBytes);
   WalkDims(dsc, tensor,

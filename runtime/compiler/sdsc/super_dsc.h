@@ -39,7 +39,8 @@ struct SdscTensor {
   std::vector<int> dim_order;
   // One per dim_order entry (in the file: per entry of the label's layoutDimOrder_, which may be
   // another order): 1 walked, -1 broadcast or reduced (extent 1, not walked), -2 the same
-  // for the stick dimension: only element 0 of each stick is meaningful.
+  // for the stick dimension: only element 0 of each stick is meaningful; 0: an element of the
+  // operation's index tensor chooses among blocks of what the other dimensions hold.
   std::vector<int> scale;
   std::vector<int> stick_dims;       // of its primaryDsInfo_ entry, outer to inner
   std::vector<int64_t> stick_sizes;  // elements, as stick_dims
@@ -70,6 +71,7 @@ struct SuperDsc {
   std::vector<SdscTensor> tensors;
   std::vector<int> inputs;   // positions in tensors; a reduction's output is not among them
   std::vector<int> outputs;  // usually one
+  int index = -1;            // position in tensors of the index tensor; -1: there is none
   std::vector<SdscMask> masks;
   std::vector<SdscConstant> constants;
 
@@ -85,6 +87,12 @@ struct SuperDsc {
 // both with the back gap. One per dims entry: bytes from element to element, or, for the stick
 // dimension, from stick to stick; 0 where the tensor does not walk the dimension.
 std::vector<int64_t> DimStrides(const SuperDsc& dsc, const SdscTensor& tensor);
+// Whether an index tensor chooses where some of its dimensions lie, and the bytes from one choice
+// to the next: of all that the other dimensions hold, over all cores.
+bool IsIndexed(const SdscTensor& tensor);
+int64_t IndexedBlockBytes(const SuperDsc& dsc, const SdscTensor& tensor);
+// Positions of the index tensor that choose.
+int64_t IndexCount(const SuperDsc& dsc);
 // Bytes from the first byte to behind the last that one core touches (LX), or all cores (memory).
 int64_t FootprintBytes(const SuperDsc& dsc, const SdscTensor& tensor);
 // The span of one core, as the public rule counts it: its steps along the outermost dimension in

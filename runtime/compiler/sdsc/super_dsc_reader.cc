@@ -122,12 +122,17 @@ class Reader {
     dsc_.unit = op.At("exUnit").String();
     if (dsc_.unit != "pt" && dsc_.unit != "sfp") op.At("exUnit").Fail("'pt' or 'sfp' is expected");
     dsc_.format = FormatOf(op.At("attributes_").At("dataFormat_"));
-    if (op.Has("indirectAccessIndexLabeledDs") &&
-        op.At("indirectAccessIndexLabeledDs").Size() > 0) {
-      op.At("indirectAccessIndexLabeledDs").Fail("none is expected; indices are not supported");
+    if (op.Has("indirectAccessIndexLabeledDs")) {
+      const JsonReader list = op.At("indirectAccessIndexLabeledDs");
+      const std::vector<int> indices = References(list);
+      if (indices.size() > 1) list.Fail("one index tensor is expected");
+      if (!indices.empty()) dsc_.index = indices.front();
     }
     dsc_.outputs = References(op.At("outputLabeledDs"));
     if (dsc_.outputs.empty()) op.At("outputLabeledDs").Fail("a tensor is expected");
+    const bool indexed = std::any_of(dsc_.tensors.begin(), dsc_.tensors.end(), IsIndexed);
+    if (indexed != (dsc_.index >= 0))
+      op.Fail("a value tensor together with an index tensor, or neither, is expected");
     for (const int tensor : References(op.At("inputLabeledDs"))) {
       const bool output =
           std::find(dsc_.outputs.begin(), dsc_.outputs.end(), tensor) != dsc_.outputs.end();

@@ -79,9 +79,9 @@ class TensorReader {
       node.At("component_").Fail("'hbm' or 'lx' is expected");
     }
     tensor.in_lx = component == "lx";
-    Direct(node);
     tensor.dim_order = DimsOf(dsc_, node.At("layoutDimOrder_"));
     Scale(label.At("scale_"), info.At("layoutDimOrder_"), tensor);
+    Indirection(node, tensor);
     Gaps(node, tensor);
     Slices(node, tensor);
     CheckSize(node, tensor);
@@ -89,11 +89,19 @@ class TensorReader {
     return tensor;
   }
 
-  // Its elements are found by the operation's own indices.
-  static void Direct(const JsonReader& node) {
-    if (node.Has("indirectAllocType_") &&
-        node.At("indirectAllocType_").String() != "no_indirection") {
-      node.At("indirectAllocType_").Fail("'no_indirection' is expected; others are not supported");
+  // The dimensions of a value tensor whose size is said to be 1 lie where an index tensor says.
+  static void Indirection(const JsonReader& node, SdscTensor& tensor) {
+    if (!node.Has("indirectAllocType_")) return;
+    const JsonReader kind = node.At("indirectAllocType_");
+    const std::string text = kind.String();
+    if (text == "no_indirection" || text == "index_tensor") return;
+    if (text != "value_tensor")
+      kind.Fail("'no_indirection', 'index_tensor' or 'value_tensor' is expected");
+    const std::vector<int64_t> sizes = node.At("maxDimSizes_").Integers(-1, kMaxSize);
+    if (sizes.size() != tensor.dim_order.size() || tensor.in_lx)
+      kind.Fail("a size for each dimension, and a tensor in device memory, are expected");
+    for (size_t i = 0; i < sizes.size(); ++i) {
+      if (sizes[i] == 1) tensor.scale[i] = 0;
     }
   }
 

@@ -85,6 +85,12 @@ class DscBuilder {
     }
     return *this;
   }
+  // An element of `index` chooses where the dimensions of `tensor` lie, the last ones of its order.
+  DscBuilder& Choose(int tensor, const std::vector<std::string>& dims, int index) {
+    for (const std::string& dim : dims) Scale(tensor, dim, 0);
+    dsc_.index = index;
+    return *this;
+  }
   DscBuilder& Mask(const std::string& dim, int64_t start, int64_t count) {
     dsc_.masks.push_back({dsc_.FindDim(dim), start, count});
     return *this;
@@ -101,7 +107,8 @@ class DscBuilder {
 
   // Appends the operation to a body of the bundle; the last tensor is the output.
   void AppendTo(compiler::Bundle& bundle, std::vector<compiler::BundleNode>& body) {
-    for (int i = 0; i + 1 < static_cast<int>(dsc_.tensors.size()); ++i) dsc_.inputs.push_back(i);
+    for (int i = 0; i + 1 < static_cast<int>(dsc_.tensors.size()); ++i)
+      if (i != dsc_.index) dsc_.inputs.push_back(i);
     dsc_.outputs = {static_cast<int>(dsc_.tensors.size()) - 1};
     execute_.dsc = static_cast<int>(bundle.dscs.size());
     bundle.files.push_back("sdsc_" + std::to_string(execute_.dsc) + ".json");

@@ -92,5 +92,37 @@ TEST_F(LoadStoreUnitTest, ARefusedBurstEndsTheJob) {
   EXPECT_EQ(bench.Run(Move("load", 12)), Status::OK) << "the next job starts afresh";
 }
 
+// 32 sticks that indices choose are 32 requests, four under way at a time; 32 that lie side by side
+// are one.
+TEST_F(LoadStoreUnitTest, SticksThatIndicesChooseAreRequestsOfTheirOwn) {
+  const std::string head = ".program p\n.cores 0x1\n.lx 2031616\n.section load 0x1\n";
+  EXPECT_EQ(bench.Run(head + "  li r1, 4096\n  li r2, 1\n  li r3, 0\n"
+                             "  load r0, r0, r1, r2, r0, r0, r2, r0, r0, r3\n"),
+            Status::OK);
+  EXPECT_EQ(bench.asked.size(), 1u);
+  const uint64_t adjacent_ps = bench.elapsed_ps;
+  bench.asked.clear();
+  EXPECT_EQ(bench.Run(head + "  li r1, 128\n  li r2, 1\n  li r3, 0\n  li r4, 32\n"
+                             "  loop r5, r4\n    madd r6, r0, r5, 4\n    ldx r7, r6, r0, 1000\n"
+                             "    madd r8, r0, r7, 128\n"
+                             "    load r0, r8, r1, r2, r0, r0, r2, r0, r0, r3\n  end\n"),
+            Status::OK);
+  EXPECT_EQ(bench.asked.size(), 32u);
+  EXPECT_EQ(MostInFlight(), 4u);
+  EXPECT_GE(bench.elapsed_ps, 8 * kLatency * 1000);
+  EXPECT_LT(bench.elapsed_ps, 9 * kLatency * 1000);
+  EXPECT_LT(adjacent_ps, 2 * kLatency * 1000);
+}
+
+TEST_F(LoadStoreUnitTest, AnIndexNeedsAnAddressAndARange) {
+  const std::string head = ".program p\n.cores 0x1\n.lx 2031616\n.section load 0x1\n";
+  EXPECT_EQ(bench.Run(head + "  li r1, 2\n  ldx r2, r1, r0, 10\n"), Status::ILLEGAL_INSTRUCTION)
+      << "not a multiple of 4";
+  EXPECT_EQ(bench.Run(head + "  ldx r2, r0, r0, 0\n"), Status::ILLEGAL_INSTRUCTION)
+      << "a range without a number";
+  EXPECT_NE(bench.Run(head + "  li r1, 2097152\n  ldx r2, r1, r0, 10\n"), Status::OK)
+      << "behind LX";
+}
+
 }  // namespace
 }  // namespace spyre::model::load_store_unit_test

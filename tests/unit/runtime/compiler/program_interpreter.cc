@@ -119,6 +119,13 @@ const uint8_t* Interpreter::Read(int core, int64_t address, int64_t bytes) {
   return cores_[core].lx.data() + address;
 }
 
+int64_t Interpreter::ReadNumber(int core, int64_t address, int64_t bound) {
+  uint32_t number = 0;
+  std::memcpy(&number, Read(core, address, sizeof number), sizeof number);
+  if (number >= bound) Fail("core {}: number {} is not below {}", core, number, bound);
+  return number;
+}
+
 void Interpreter::Check(int core, int64_t address, int64_t bytes) const {
   const auto size = static_cast<int64_t>(cores_[core].lx.size());
   if (address < 0 || bytes < 0 || address + bytes > size) {
@@ -189,6 +196,9 @@ void Interpreter::Step(UnitState& u) {
       break;
     case Op::kMin:
       set(std::min(a(), b()));
+      break;
+    case Op::kLdx:
+      set(ReadNumber(u.core, a(), in.imm));
       break;
     case Op::kLoop:
       if (a() <= 0) {

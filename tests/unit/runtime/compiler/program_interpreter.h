@@ -93,6 +93,7 @@ class Interpreter {
   // ------------------------------------------------------------- LX
   uint8_t* Write(int core, int64_t address, int64_t bytes);
   const uint8_t* Read(int core, int64_t address, int64_t bytes);
+  int64_t ReadNumber(int core, int64_t address, int64_t bound);  // of 32 bits
   void Check(int core, int64_t address, int64_t bytes) const;
   uint16_t ReadCode(int core, int64_t address);
   float ReadDlf(int core, int64_t address) { return DlfToFloat(ReadCode(core, address)); }

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/compiler/bundle/bundle_indices.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/error.h"
+#include "runtime/compiler/bundle/bundle_accesses.h"
+
+namespace spyre::compiler {
+namespace {
+
+// Of the core that begins first, in the first iteration.
+AddressExpression FirstStart(const BundleAccess& access) {
+  AddressExpression first = StartOf(access, 0);
+  for (size_t core = 1; core < access.tensor->start.size(); ++core) {
+    const AddressExpression start = StartOf(access, core);
+    if (start.constant < first.constant) first = start;
+  }
+  return first;
+}
+
+}  // namespace
+
+int64_t IndexedRows(const Bundle& bundle, const BundleExecute& execute,
+                    const std::function<int64_t(int argument)>& bytes) {
+  const std::vector<BundleAccess> accesses = Accesses(bundle);
+  const auto indexed =
+      std::find_if(accesses.begin(), accesses.end(), [&](const BundleAccess& access) {
+        return access.execute == &execute && IsIndexed(*access.tensor);
+      });
+  if (indexed == accesses.end()) throw InternalError("{}: no tensor is indexed", bundle.name);
+  const AddressExpression start = FirstStart(*indexed);
+  int64_t known = 0;
+  for (const BundleAccess& access : accesses) {
+    if (IsIndexed(*access.tensor)) continue;
+    const AddressExpression other = FirstStart(access);
+    if (other.argument == start.argument && other.constant == start.constant)
+      known = std::max(known, FootprintBytes(*access.dsc, *access.tensor));
+  }
+  if (known == 0) known = bytes(start.argument) - start.constant;
+  return std::max<int64_t>(1, known / IndexedBlockBytes(*indexed->dsc, *indexed->tensor));
+}
+
+std::string IndexName(const Bundle& bundle, const BundleExecute& execute) {
+  for (const BundleAccess& access : Accesses(bundle)) {
+    if (access.execute != &execute || access.tensor != &access.dsc->tensors[access.dsc->index])
+      continue;
+    const BundleArgument& argument = bundle.arguments[StartOf(access, 0).argument];
+    const bool pool = argument.kind == BundleArgument::Kind::kPool;
+    return fmt::format("{} ({} of {})", pool ? "the pool" : argument.name, access.tensor->name,
+                       *access.file);
+  }
+  throw InternalError("{}: no tensor has indices", bundle.name);
+}
+
+}  // namespace spyre::compiler
