@@ -73,10 +73,10 @@ struct Pair {
   ConvertBlock run;
 };
 constexpr Pair kOwn[] = {
-    {F::kIeeeFp16, F::kBfloat16, HalfToBf16},
-    {F::kIeeeInt64, F::kSen169Fp16, Int64ToDlf},   {F::kSen169Fp16, F::kIeeeInt64, DlfToInt64},
-    {F::kIeeeInt64, F::kSenUint32, Int64ToUint32}, {F::kSenUint32, F::kIeeeInt64, Uint32ToInt64},
-    {F::kIeeeFp32, F::kSenUint2, FloatToUint2},    {F::kSenUint2, F::kIeeeFp32, Uint2ToFloat},
+    {F::kIeeeFp16, F::kBfloat16, HalfToBf16},      {F::kIeeeInt64, F::kSen169Fp16, Int64ToDlf},
+    {F::kSen169Fp16, F::kIeeeInt64, DlfToInt64},   {F::kIeeeInt64, F::kSenUint32, Int64ToUint32},
+    {F::kSenUint32, F::kIeeeInt64, Uint32ToInt64}, {F::kIeeeFp32, F::kSenUint2, FloatToUint2},
+    {F::kSenUint2, F::kIeeeFp32, Uint2ToFloat},
 };
 
 }  // namespace
