@@ -67,11 +67,13 @@ GraphSides EvaluateSides(const NamedGraph& graph, const std::map<int, DoubleTens
   bool is_any_close = false;
   for (const auto& [tensor, difference] : difference_of) {
     const DoubleTensor& ideal = sides.ideal.at(difference);
-    const RoundingLimits limits(ideal, sides.rounded.at(difference),
+    const DoubleTensor& rounded = sides.rounded.at(difference);
+    const RoundingLimits limits(ideal, rounded,
                                 wider.tensors[static_cast<size_t>(difference)].format);
     DoubleTensor& decided = decisions.at(tensor);
     for (size_t i = 0; i < ideal.size(); ++i) {
-      if (!(std::fabs(ideal[i]) <= limits.Of(i))) continue;
+      // What is equal with and without roundings is the same number, as zeros of relu are.
+      if (!(std::fabs(ideal[i]) <= limits.Of(i)) || (ideal[i] == 0 && rounded[i] == 0)) continue;
       decided[i] = 1 - decided[i];
       is_any_close = true;
     }
