@@ -115,13 +115,6 @@ const std::vector<int64_t>& LastOffsets(const std::vector<std::vector<int64_t>>&
   return offsets.empty() ? scalar : offsets.back();
 }
 
-// A float16 as the conversion to SEN169_FP16 reads it: exponent 31 is as any other.
-double HalfNumber(uint16_t code) {
-  const int exponent = code >> 10 & 31;
-  if (exponent != 31) return HalfValue(code);
-  return std::ldexp(1024 + (code & 1023), exponent - 25) * (code >> 15 != 0 ? -1 : 1);
-}
-
 }  // namespace
 
 int DeviceElementBytes(DataFormat format) {
@@ -226,10 +219,10 @@ std::vector<uint8_t> ToDeviceImage(const StickLayout& layout, DataFormat host_fo
   std::vector<uint32_t> codes;
   if (host_format == DataFormat::kIeeeFp16) {
     for (int code = 0; code < kCodes16; ++code) {
-      const double value = layout.format == DataFormat::kSen169Fp16
-                               ? HalfNumber(static_cast<uint16_t>(code))
-                               : HalfValue(static_cast<uint16_t>(code));
-      codes.push_back(DeviceBits(layout.format, value));
+      const auto half = static_cast<uint16_t>(code);
+      codes.push_back(layout.format == DataFormat::kSen169Fp16
+                          ? SenOfHalf(half)
+                          : DeviceBits(layout.format, HalfValue(half)));
     }
   }
   ForEachLine(layout, offsets, [&](int64_t first, int64_t offset) {

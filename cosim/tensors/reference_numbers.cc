@@ -65,7 +65,11 @@ double SenValue(uint16_t code) {
 uint16_t NearestSen(long double value) { return RoundToSen(value); }
 uint16_t NearestSen(double value) { return RoundToSen(value); }
 
-uint16_t SenOfHalf(uint16_t half) { return NearestSen(HalfValue(half)); }
+uint16_t SenOfHalf(uint16_t half) {
+  const int exponent = half >> 10 & 31;
+  if (exponent != 31) return NearestSen(HalfValue(half));
+  return NearestSen(std::ldexp(1024 + (half & 1023), exponent - 25) * (half >> 15 != 0 ? -1 : 1));
+}
 uint16_t HalfOfSen(uint16_t sen) { return NearestHalf(SenValue(sen)); }
 
 double SenUlp(double value) {

@@ -16,7 +16,7 @@ double SenValue(uint16_t code);  // SEN169_FP16; exact; NINF is NaN
 // the sign; NaN: 0x7FFF; too small: zero with the sign.
 uint16_t NearestSen(long double value);
 uint16_t NearestSen(double value);
-uint16_t SenOfHalf(uint16_t half);
+uint16_t SenOfHalf(uint16_t half);  // exponent 31 is as any other: infinity becomes 65536
 uint16_t HalfOfSen(uint16_t sen);
 
 // Distance between neighbouring SEN169_FP16 values at `value`.

@@ -90,7 +90,7 @@ bool ControlProcessor::ReadHost(unsigned function, uint64_t address, void* data,
   if (!CanFetch(function)) return false;
   const uint64_t resets = resets_[function];
   for (uint64_t again = 0;; ++again) {
-    const HostRead read = ReadHostOnce(function, address, data, bytes);
+    const HostRead read = ReadHostOnce(function, address, data, bytes, again > 0);
     if (read.answered) {
       wait(read.delay);
     } else {
@@ -104,10 +104,10 @@ bool ControlProcessor::ReadHost(unsigned function, uint64_t address, void* data,
 }
 
 ControlProcessor::HostRead ControlProcessor::ReadHostOnce(unsigned function, uint64_t address,
-                                                          void* data, uint64_t bytes) {
+                                                          void* data, uint64_t bytes, bool again) {
   Transfer& info = read_payload_.info;
   info.function = static_cast<uint16_t>(function);
-  info.transient = false;
+  info.transient = again;
   auto& payload =
       read_payload_.Prepare(tlm::TLM_READ_COMMAND, address, static_cast<uint8_t*>(data), bytes);
   HostRead read;

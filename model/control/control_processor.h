@@ -181,8 +181,9 @@ class ControlProcessor : public sc_core::sc_module {
     bool transient = false;  // another read may be answered well
     sc_core::sc_time delay;
   };
-  // One read, which waits for nothing.
-  HostRead ReadHostOnce(unsigned function, uint64_t address, void* data, uint64_t bytes);
+  // One read, which waits for nothing. again: after one that was transient.
+  HostRead ReadHostOnce(unsigned function, uint64_t address, void* data, uint64_t bytes,
+                        bool again);
   virtual void DropFunction(unsigned function) = 0;  // all that the function has
   // Posts a write; it is on its way when this returns.
   bool WriteHost(unsigned function, uint64_t address, const void* data, uint64_t bytes);

@@ -154,7 +154,8 @@ TimedControlProcessor::Fetched TimedControlProcessor::ReadEntries(unsigned funct
   if (!CanFetch(function)) return Fetched::kNothing;
   const uint64_t generation = state.generation;
   for (;;) {
-    const HostRead read = ReadHostOnce(function, address, entries_.data(), entries_.size());
+    const HostRead read =
+        ReadHostOnce(function, address, entries_.data(), entries_.size(), state.failed_reads > 0);
     if (!read.answered) {
       ++state.failed_reads;
       state.silent_until_ps = NowPs() + read.delay.value();

@@ -156,8 +156,7 @@ TEST_F(ListNumbers, AnEdgeThatTheDependenciesDoNotHaveIsRefused) {
 // Caches and activations between layers are nobody's inputs.
 TEST_F(ListNumbers, AModelWritesItsInputs) {
   Write("model.toml", R"([workload]
-model = { layers = 2, hidden = 256, mlp = 512, heads = 4, kv_heads = 2, head_size = 64, context = 100,
-          sequence = 1, vocabulary = 1000 }
+model = { layers = 2, hidden = 256, mlp = 512, heads = 4, kv_heads = 2, head_size = 64, context = 100, sequence = 1, vocabulary = 1000 }
 [output]
 inputs = true
 )");

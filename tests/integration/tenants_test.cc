@@ -36,25 +36,19 @@ RunResult RunText(const std::string& text, const std::vector<std::string>& sets 
 }
 
 TEST(SeveralTenants, DoNotWaitForTheHostOfAnother) {
-  const auto run = [](const std::string& faults) {
-    return RunText(
-        "[card]\nnum_vfs = 2\n[tenants]\nalone = false\n"
-        "[[tenant]]\nname = \"silent\"\nfunction = 2\n"
-        "workload = { op = \"add\", rows = 64, cols = 1024 }\n"
-        "[[tenant]]\nname = \"other\"\nfunction = 1\n"
-        "workload = { op = \"add\", rows = 64, cols = 1024 }\n" +
-        faults);
-  };
-  const RunResult well = run("");
-  const RunResult result = run(
+  const RunResult result = RunText(
+      "[card]\nnum_vfs = 2\n[tenants]\nalone = false\n"
+      "[[tenant]]\nname = \"silent\"\nfunction = 2\n"
+      "workload = { op = \"add\", rows = 64, cols = 1024 }\n"
+      "[[tenant]]\nname = \"other\"\nfunction = 1\n"
+      "workload = { op = \"add\", rows = 64, cols = 1024 }\n"
       "[[fault]]\nkind = \"pcie_lost_completion\"\nwhere = { function = 2 }\ntimes = 1000000\n");
   EXPECT_TRUE(result.tenants[0].error.has_value());
   const TenantResult& other = result.tenants[1];
   ASSERT_FALSE(other.error.has_value()) << other.error->what();
   EXPECT_TRUE(other.run.verification->passed());
-  // Alone on the card it is no slower than beside a tenant that works.
-  EXPECT_LE(other.run.end_ps - other.run.begin_ps,
-            well.tenants[1].run.end_ps - well.tenants[1].run.begin_ps);
+  // One completion time-out of the silent host is 260 ms.
+  EXPECT_LT(other.run.end_ps - other.run.begin_ps, 100'000'000u);
 }
 
 TEST(SeveralTenants, HaveTheBytesThatTheyHaveAlone) {

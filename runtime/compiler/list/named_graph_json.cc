@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// ReadNamedGraph: from JSON, or TOML turned into JSON, to a checked NamedGraph.
+// ReadNamedGraph: from JSON, or TOML turned into JSON, to a checked NamedGraph; in one file because
+// it is one grammar.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -235,13 +236,13 @@ class GraphReader {
       throw BadInput("{} has a mask and is_causal; add them up in one mask", path);
     const NamedTensor& q = graph_.tensors[static_cast<size_t>(op.inputs[0])];
     const NamedTensor& k = graph_.tensors[static_cast<size_t>(op.inputs[1])];
-    // The dimension of q that k has not: with groups of heads, the last of these.
-    const auto own = [](const NamedTensor& tensor, const NamedTensor& other) {
-      return std::find_if(tensor.dims.rbegin(), tensor.dims.rend(), [&](int dim) {
-        return std::find(other.dims.begin(), other.dims.end(), dim) == other.dims.end();
+    // What one has and the other has not: with groups of heads, the last of these.
+    const auto own = [](const std::vector<int>& dims, const std::vector<int>& other) {
+      return std::find_if(dims.rbegin(), dims.rend(), [&](int dim) {
+        return std::count(other.begin(), other.end(), dim) == 0;
       });
     };
-    const auto query = own(q, k), key = own(k, q);
+    const auto query = own(q.dims, k.dims), key = own(k.dims, q.dims);
     if (query == q.dims.rend() || key == k.dims.rend())
       throw BadInput("{}: is_causal needs queries that k has not, and keys that q has not", path);
     NamedTensor mask;
