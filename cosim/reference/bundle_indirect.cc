@@ -34,22 +34,10 @@ class IndirectRunner {
       ForEachIndex(*step_.dsc, order_,
                    [&](const std::vector<int64_t>& index) { Read(core, index); });
     }
-    for (const Element& element : elements_) {
-      StoreBits(element.bits, memory_.image(element.image).data() + element.at, step_.output.bytes);
-      if (memory_.has_ideal())
-        memory_.StoreIdeal(element.image, element.at, step_.output.format, step_.output.bytes,
-                           element.ideal);
-    }
+    StoreMoved(elements_, step_.output, memory_);
   }
 
  private:
-  struct Element {
-    int image = 0;
-    int64_t at = 0;
-    uint32_t bits = 0;
-    double ideal = 0;
-  };
-
   void Read(size_t core, const std::vector<int64_t>& index) {
     const StepOperand& numbers = *step_.index;
     const StepOperand::Place& place = numbers.place[core];
@@ -64,7 +52,7 @@ class IndirectRunner {
     int64_t to = step_.output.place[core].start + OffsetAt(step_.output, index);
     (gathers_ ? from : to) += block;
     const int image = in_.place[core].image;
-    Element element;
+    MovedElement element;
     element.image = step_.output.place[core].image;
     element.at = to;
     element.bits = LoadBits(memory_.image(image).data() + from, in_.bytes);
@@ -77,7 +65,7 @@ class IndirectRunner {
   BundleMemory& memory_;
   bool gathers_ = true;
   std::vector<int> order_;  // dimensions, the first one slowest
-  std::vector<Element> elements_;
+  std::vector<MovedElement> elements_;
 };
 
 }  // namespace

@@ -29,22 +29,10 @@ class ShuffleRunner {
 
   void Run() {
     for (size_t core = 0; core < dsc_.cores.size(); ++core) Read(core);
-    for (const Element& element : elements_) {
-      StoreBits(element.bits, memory_.image(element.image).data() + element.at, step_.output.bytes);
-      if (memory_.has_ideal())
-        memory_.StoreIdeal(element.image, element.at, out_.format, step_.output.bytes,
-                           element.ideal);
-    }
+    StoreMoved(elements_, step_.output, memory_);
   }
 
  private:
-  struct Element {
-    int image = 0;
-    int64_t at = 0;
-    uint32_t bits = 0;
-    double ideal = 0;
-  };
-
   const std::vector<int>& SliceOf(const SdscTensor& tensor, size_t core) const {
     return tensor.slices.empty() ? dsc_.slice[core] : tensor.slice[core];
   }
@@ -75,7 +63,7 @@ class ShuffleRunner {
       int64_t at = input.place[from].start;
       for (const size_t dim : walked_) at += input.offset[dim][whole[dim] % dsc_.PerCore(in_, dim)];
       const int image = input.place[from].image;
-      Element element;
+      MovedElement element;
       element.image = output.place[core].image;
       element.at = to;
       element.bits = LoadBits(memory_.image(image).data() + at, input.bytes);
@@ -94,7 +82,7 @@ class ShuffleRunner {
   const SdscTensor &in_, &out_;
   BundleMemory& memory_;
   std::vector<size_t> walked_;  // dimensions
-  std::vector<Element> elements_;
+  std::vector<MovedElement> elements_;
 };
 
 }  // namespace

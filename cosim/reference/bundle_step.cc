@@ -177,4 +177,13 @@ void ForEachIndex(const SuperDsc& dsc, const std::vector<int>& dims,
   }
 }
 
+void StoreMoved(const std::vector<MovedElement>& elements, const StepOperand& output,
+                BundleMemory& memory) {
+  for (const MovedElement& element : elements) {
+    StoreBits(element.bits, memory.image(element.image).data() + element.at, output.bytes);
+    if (memory.has_ideal())
+      memory.StoreIdeal(element.image, element.at, output.format, output.bytes, element.ideal);
+  }
+}
+
 }  // namespace spyre::cosim

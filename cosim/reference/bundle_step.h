@@ -65,6 +65,16 @@ std::vector<std::vector<int>> CoreChains(const compiler::SuperDsc& dsc,
 void ForEachIndex(const compiler::SuperDsc& dsc, const std::vector<int>& dims,
                   const std::function<void(const std::vector<int64_t>& index)>& visit);
 
+// An element of the output whose value was read before anything was written.
+struct MovedElement {
+  int image = 0;
+  int64_t at = 0;
+  uint32_t bits = 0;
+  double ideal = 0;
+};
+void StoreMoved(const std::vector<MovedElement>& elements, const StepOperand& output,
+                BundleMemory& memory);
+
 // Sum of the operand's offsets at `index`.
 inline int64_t OffsetAt(const StepOperand& operand, const std::vector<int64_t>& index) {
   int64_t offset = 0;
