@@ -10,6 +10,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string_view>
+#include <vector>
 
 #include "base/error.h"
 #include "base/files.h"
@@ -96,6 +97,19 @@ int CardStatus(const Json& report, const ExecHelpers& helpers) {
   return 0;
 }
 
+// Nothing else that somebody may have in a directory of this name.
+void RemoveKeptBundles(const fs::path& kernels) {
+  std::error_code error;
+  std::vector<fs::path> kept = {kernels / ".compiled"};
+  for (const fs::directory_entry& entry : fs::directory_iterator(kernels, error)) {
+    if (fs::exists(entry.path() / "launch.toml", error) &&
+        fs::exists(entry.path() / "bundle.mlir", error))
+      kept.push_back(entry.path());
+  }
+  for (const fs::path& path : kept) fs::remove_all(path, error);
+  fs::remove(kernels, error);  // if it is empty
+}
+
 int RunExec(ExecArguments& args, const ExecHelpers& helpers) {
   helpers.check(args.card.config, args.card.sets);
   args.card.keep_bytes = SizeOf(args.keep_arguments);
@@ -109,7 +123,7 @@ int RunExec(ExecArguments& args, const ExecHelpers& helpers) {
   // A report of an earlier program would be taken for this one's.
   std::error_code error;
   fs::remove(args.card.out + "/report.json", error);
-  fs::remove_all(args.card.out + "/kernels", error);
+  RemoveKeptBundles(fs::path(args.card.out) / "kernels");
   const int status = RunProgram(args.words, ProgramEnvironment(sdk, args.card));
   const Json report = ReportOf(args.card.out);
   if (!report.is_object()) {

@@ -224,9 +224,13 @@ std::string LaunchWatch::NewDirectory(const std::string& name) {
     if (std::isalnum(static_cast<unsigned char>(c)) == 0 && c != '_' && c != '-') c = '_';
   }
   if (text.empty()) text = "kernel";
-  const int number = ++names_[text];
-  return fmt::format("{}/kernels/{}{}", request_.out, text,
-                     number == 1 ? "" : fmt::format("_{}", number));
+  // What is there already is somebody else's.
+  for (;;) {
+    const int number = ++names_[text];
+    const std::string directory = fmt::format("{}/kernels/{}{}", request_.out, text,
+                                              number == 1 ? "" : fmt::format("_{}", number));
+    if (!fs::exists(directory)) return directory;
+  }
 }
 
 void LaunchWatch::Keep(const model::Job& job, const ProgramBundle& bundle,

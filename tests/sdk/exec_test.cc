@@ -3,8 +3,6 @@
 // a test of this executable, which launches the bundle of an addition three times.
 #include <gmock/gmock.h>
 
-#include <array>
-#include <cstdio>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -14,6 +12,7 @@
 #include <vector>
 
 #include "tests/paths.h"
+#include "tests/sdk/shell.h"
 
 namespace spyre::sdk_test {
 namespace {
@@ -24,18 +23,8 @@ using ::testing::HasSubstr;
 
 constexpr const char* kProgram = "SdkLaunch.ABundleThatWasCompiledAloneAddsItsArguments";
 
-struct Output {
-  int status = 0;
-  std::string text;
-};
 Output Cosim(const std::string& words) {
-  const std::string command = std::string(SPYRE_COSIM_PROGRAM) + " " + words + " 2>&1";
-  Output output;
-  FILE* const pipe = popen(command.c_str(), "r");
-  std::array<char, 4096> buffer;
-  while (fgets(buffer.data(), buffer.size(), pipe) != nullptr) output.text += buffer.data();
-  output.status = WEXITSTATUS(pclose(pipe));
-  return output;
+  return Shell(std::string(SPYRE_COSIM_PROGRAM) + " " + words);
 }
 
 json ReadJson(const fs::path& path) {
@@ -96,6 +85,19 @@ TEST_F(Exec, AKeptBundleRunsAloneWithItsArgumentsAndInTheSamePicoseconds) {
   float last = 0;
   std::memcpy(&last, bytes.data() + bytes.size() - sizeof last, sizeof last);
   EXPECT_EQ(last, 3.5f);
+}
+
+TEST_F(Exec, ADirectoryOfTheUsersIsNotTakenForOneOfKeptBundles) {
+  const std::string own = Path("out/kernels/kernel/notes.txt");
+  fs::create_directories(fs::path(own).parent_path());
+  std::ofstream(own) << "mine";
+  Run("");
+  const json report = Run("");
+  EXPECT_TRUE(fs::exists(own));
+  EXPECT_FALSE(fs::exists(Path("out/kernels/kernel/bundle.mlir")));
+  EXPECT_EQ(report.at("kernels").at(0).at("kept"),
+            fs::canonical(Path("out/kernels/kernel_2")).string());
+  EXPECT_FALSE(fs::exists(Path("out/kernels/kernel_3"))) << "those of the run before are gone";
 }
 
 class ExecOnCards : public Exec, public ::testing::WithParamInterface<const char*> {};

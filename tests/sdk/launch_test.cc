@@ -6,8 +6,6 @@
 #include <spyrecode-host-functions/processSpyreCodeArtifacts.h>
 #include <unistd.h>
 
-#include <array>
-#include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <flex/flex.hpp>
@@ -20,6 +18,7 @@
 
 #include "tests/paths.h"
 #include "tests/sdk/card.h"
+#include "tests/sdk/shell.h"
 
 namespace spyre::sdk_test {
 namespace {
@@ -27,18 +26,8 @@ namespace {
 namespace fs = std::filesystem;
 using ::testing::HasSubstr;
 
-struct Output {
-  int status = 0;
-  std::string text;
-};
 Output Dxp(const std::string& arguments) {
-  const std::string command = std::string(SPYRE_DXP_STANDALONE) + " " + arguments + " 2>&1";
-  Output output;
-  FILE* const pipe = popen(command.c_str(), "r");
-  std::array<char, 4096> buffer;
-  while (fgets(buffer.data(), buffer.size(), pipe) != nullptr) output.text += buffer.data();
-  output.status = WEXITSTATUS(pclose(pipe));
-  return output;
+  return Shell(std::string(SPYRE_DXP_STANDALONE) + " " + arguments);
 }
 
 // A copy of a committed bundle, compiled.
