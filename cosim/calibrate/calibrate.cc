@@ -62,6 +62,7 @@ std::vector<PointResult> RunPoints(const RunConfig& base,
                                    std::ostream& messages) {
   if (base.card.fidelity == model::Fidelity::kFast) {
     std::vector<PointResult> results;
+    results.reserve(points.size());
     for (const CalibrationPoint& point : points)
       results.push_back(EstimatePoint(PointConfig(base, point)));
     return results;

@@ -82,7 +82,7 @@ std::string CalibrationPoint::Describe() const {
       break;
   }
   if (operation->kind == OperationKind::kMatmul) {
-    const std::string shape = fmt::format("{} {}x{}x{}", op, size.m, size.k, size.n);
+    std::string shape = fmt::format("{} {}x{}x{}", op, size.m, size.k, size.n);
     if (split.m == 0) return shape;
     const std::string k = split.k > 1 ? fmt::format("x{}", split.k) : "";
     return fmt::format("{} split {}x{}{}", shape, split.m, split.n, k);

@@ -227,8 +227,8 @@ std::string LaunchWatch::NewDirectory(const std::string& name) {
   // What is there already is somebody else's.
   for (;;) {
     const int number = ++names_[text];
-    const std::string directory = fmt::format("{}/kernels/{}{}", request_.out, text,
-                                              number == 1 ? "" : fmt::format("_{}", number));
+    std::string directory = fmt::format("{}/kernels/{}{}", request_.out, text,
+                                        number == 1 ? "" : fmt::format("_{}", number));
     if (!fs::exists(directory)) return directory;
   }
 }
