@@ -71,6 +71,20 @@ foreach(header precompiled precompiled_json precompiled_systemc)
 endforeach()
 target_link_libraries(spyre_precompiled_systemc PUBLIC SystemC::systemc)
 
+set(SPYRE_UNIT_FILES 25) # with CMAKE_UNITY_BUILD, as many files are one translation unit
+
+# How a library of the product is compiled: HEADER is the precompiled one, OPTIMISATION that of a release, -O3 if empty.
+function(spyre_product_library library header optimisation)
+  target_precompile_headers(${library} REUSE_FROM ${header})
+  set_target_properties(${library} PROPERTIES UNITY_BUILD_BATCH_SIZE ${SPYRE_UNIT_FILES} POSITION_INDEPENDENT_CODE ${SPYRE_PIC})
+  if(optimisation)
+    target_compile_options(${library} PRIVATE $<$<CONFIG:Release>:${optimisation}>)
+  endif()
+  target_link_libraries(${library} PRIVATE $<BUILD_INTERFACE:spyre_options>) # warnings are errors for us, not for users
+  target_include_directories(${library} PUBLIC
+    $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}> $<INSTALL_INTERFACE:${SPYRE_INSTALL_INCLUDE}>)
+endfunction()
+
 # spyre_folder(PATH TO folder... LINK lib... PRIVATE lib...): the library of one folder, from all of its .cc files: spyre_
 # and the path with underscores.
 #   TO           the folders that it may include, and no others (tests/unit/layout/layout_test.cc reads them from folders.txt)
@@ -79,55 +93,73 @@ target_link_libraries(spyre_precompiled_systemc PUBLIC SystemC::systemc)
 #   HOT_FILES    files that are compiled as in a HOT folder
 #   HOT_IN_TESTS unit tests spend their time in it, so it is optimised with sanitizers too
 #   JSON, SYSTEMC most of its files include that, so they are given a precompiled header with it
-#   ALONE        files that are never compiled together with others of the folder (with CMAKE_UNITY_BUILD, several files are
-#                one translation unit), because their file-local names are those of another file
+#   WITH name    it is compiled together with the other folders that say the same, into the library spyre_name: files share
+#                translation units, because most of what a small one costs is headers
+#   ALONE        files that are never compiled together with others, because their file-local names are those of another file
 function(spyre_folder path)
-  cmake_parse_arguments(F "SYSTEMC;JSON;COLD;HOT;HOT_IN_TESTS" "" "TO;LINK;PRIVATE;SOURCES;ALONE;HOT_FILES" ${ARGN})
+  cmake_parse_arguments(F "SYSTEMC;JSON;COLD;HOT;HOT_IN_TESTS" "WITH" "TO;LINK;PRIVATE;SOURCES;ALONE;HOT_FILES" ${ARGN})
   string(REPLACE "/" "_" name spyre_${path})
   file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/${path}/*.cc)
   list(FILTER sources EXCLUDE REGEX "/main\\.cc$")
-  if(NOT F_SOURCES AND NOT sources)
-    add_library(${name} INTERFACE)
-    set(visible INTERFACE)
-  else()
-    add_library(${name} STATIC ${sources} ${F_SOURCES})
-    set(visible PUBLIC)
+  list(APPEND sources ${F_SOURCES})
+  set(links fmt::fmt nlohmann_json::nlohmann_json ${F_LINK})
+  foreach(folder ${F_TO})
+    string(REPLACE "/" "_" other spyre_${folder})
+    list(APPEND links ${other})
+  endforeach()
+  set(library ${name}) # what has the sources
+  if(F_WITH)
+    set(library spyre_${F_WITH})
+  endif()
+  if(sources)
     set(header spyre_precompiled)
     if(F_SYSTEMC)
       set(header spyre_precompiled_systemc)
     elseif(F_JSON)
       set(header spyre_precompiled_json)
     endif()
-    if(F_HOT_IN_TESTS AND SPYRE_SANITIZE)
-      target_compile_options(${name} PRIVATE -O1) # a precompiled header is of one degree of optimisation
-    else()
-      target_precompile_headers(${name} REUSE_FROM ${header})
-    endif()
-    list(TRANSFORM F_ALONE PREPEND ${PROJECT_SOURCE_DIR}/${path}/)
-    set_source_files_properties(${F_ALONE} TARGET_DIRECTORY ${name} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
-    set_target_properties(${name} PROPERTIES UNITY_BUILD_BATCH_SIZE 15 POSITION_INDEPENDENT_CODE ${SPYRE_PIC})
+    set(optimisation -O1)
     if(F_COLD)
-      target_compile_options(${name} PRIVATE $<$<CONFIG:Release>:-Og>)
-    elseif(NOT F_HOT)
-      target_compile_options(${name} PRIVATE $<$<CONFIG:Release>:-O1>)
+      set(optimisation -Og)
+    elseif(F_HOT)
+      set(optimisation "")
     endif()
-    list(TRANSFORM F_HOT_FILES PREPEND ${PROJECT_SOURCE_DIR}/${path}/)
-    set_source_files_properties(${F_HOT_FILES} TARGET_DIRECTORY ${name} PROPERTIES COMPILE_OPTIONS $<$<CONFIG:Release>:-O3>)
-    target_link_libraries(${name} PRIVATE "$<BUILD_INTERFACE:${F_PRIVATE}>") # headers, that no user needs
+    if(NOT TARGET ${library})
+      add_library(${library} STATIC)
+      spyre_product_library(${library} ${header} "${optimisation}")
+      spyre_export(${library})
+      if(F_HOT_IN_TESTS AND SPYRE_SANITIZE)
+        target_compile_options(${library} PRIVATE -O1)
+        set_target_properties(${library} PROPERTIES DISABLE_PRECOMPILE_HEADERS ON) # one is of one degree of optimisation
+      endif()
+    endif()
+    if(F_HOT_FILES)
+      list(TRANSFORM F_HOT_FILES PREPEND ${PROJECT_SOURCE_DIR}/${path}/)
+      list(REMOVE_ITEM sources ${F_HOT_FILES})
+      add_library(${name}_hot OBJECT ${F_HOT_FILES})
+      spyre_product_library(${name}_hot ${header} "")
+      # Objects may not depend in a circle, as libraries do: they are given what headers need, and no more.
+      target_link_libraries(${name}_hot PRIVATE fmt::fmt nlohmann_json::nlohmann_json ${F_LINK} spyre_model_contract
+        spyre_model_parameters $<$<BOOL:${F_SYSTEMC}>:SystemC::systemc>)
+      list(APPEND sources $<TARGET_OBJECTS:${name}_hot>)
+    endif()
+    target_sources(${library} PRIVATE ${sources})
+    list(TRANSFORM F_ALONE PREPEND ${PROJECT_SOURCE_DIR}/${path}/)
+    set_source_files_properties(${F_ALONE} TARGET_DIRECTORY ${library} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
+    target_link_libraries(${library} PUBLIC ${links} PRIVATE "$<BUILD_INTERFACE:${F_PRIVATE}>") # headers, that no user needs
   endif()
-  if(visible STREQUAL "PUBLIC")
-    target_link_libraries(${name} PRIVATE $<BUILD_INTERFACE:spyre_options>) # warnings are errors for us, not for users
+  if(NOT sources OR F_WITH)
+    add_library(${name} INTERFACE)
+    target_include_directories(${name} INTERFACE
+      $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}> $<INSTALL_INTERFACE:${SPYRE_INSTALL_INCLUDE}>)
+    target_link_libraries(${name} INTERFACE ${links})
+    if(sources)
+      target_link_libraries(${name} INTERFACE ${library})
+    endif()
+    spyre_export(${name})
   endif()
-  target_include_directories(${name} ${visible}
-    $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}> $<INSTALL_INTERFACE:${SPYRE_INSTALL_INCLUDE}>)
-  target_link_libraries(${name} ${visible} fmt::fmt nlohmann_json::nlohmann_json ${F_LINK})
-  foreach(folder ${F_TO})
-    string(REPLACE "/" "_" library spyre_${folder})
-    target_link_libraries(${name} ${visible} ${library})
-  endforeach()
   string(REPLACE ";" " " arrows "${F_TO}")
   set_property(GLOBAL APPEND_STRING PROPERTY SPYRE_FOLDERS "${path}: ${arrows}\n")
-  spyre_export(${name})
   file(GLOB headers CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/${path}/*.h)
   install(FILES ${headers} DESTINATION ${SPYRE_INSTALL_INCLUDE}/${path} COMPONENT development)
 endfunction()

@@ -26,7 +26,7 @@ using compiler::OpSpec;
 using compiler::SpecNode;
 using compiler::TensorArg;
 
-constexpr int64_t kMaxSize = int64_t{1} << 31;  // elements along one dimension
+constexpr int64_t kMaxDimension = int64_t{1} << 31;  // elements along one dimension
 constexpr size_t kMaxRank = 6;
 constexpr int kMaxLevels = 6;  // directories above a bundle in which a manifest is looked for
 
@@ -36,7 +36,7 @@ void CheckVolume(const std::vector<int64_t>& shape, const std::string& where) {
   }
   int64_t elements = 1;
   for (const int64_t size : shape) {
-    if (size < 1 || size > kMaxSize || elements > kMaxElements / size) {
+    if (size < 1 || size > kMaxDimension || elements > kMaxElements / size) {
       throw BadInput("{}: shape {} is empty or larger than any card", where, ShapeText(shape));
     }
     elements *= size;
@@ -75,7 +75,7 @@ ArgumentShape ReadArgument(const JsonReader& entry) {
   ArgumentShape argument;
   if (entry.Has("name")) argument.name = entry.At("name").String();
   const JsonReader shape = entry.At(entry.Has("host_size") ? "host_size" : "host");
-  argument.shape = shape.Integers(1, kMaxSize);
+  argument.shape = shape.Integers(1, kMaxDimension);
   CheckVolume(argument.shape, shape.where());
   if (entry.Has("dtype")) {
     try {
@@ -104,7 +104,7 @@ ArgumentShape ReadArgument(const JsonReader& entry) {
   std::vector<int64_t> stride_map;
   if (entry.Has("stride_map")) stride_map = entry.At("stride_map").Integers(-1, kMaxElements);
   if (entry.Has("device_size")) {
-    const std::vector<int64_t> device_size = entry.At("device_size").Integers(1, kMaxSize);
+    const std::vector<int64_t> device_size = entry.At("device_size").Integers(1, kMaxDimension);
     argument.layout =
         LayoutOf(argument.shape, format, device_size, stride_map, entry.At("device_size").where());
   } else {

@@ -141,10 +141,11 @@ std::vector<CalibrationPoint> ReadCalibration(const std::string& path) {
 
 namespace {
 
+using Json = nlohmann::ordered_json;
+
 // The list that a point is which is no operation of its own.
 void SetList(const CalibrationPoint& point, WorkloadConfig& workload) {
   using Form = CalibrationPoint::Form;
-  using Json = nlohmann::ordered_json;
   Json tensors = {{{"name", "x"}, {"dims", {"R", "C"}}}};
   Json op = {{"op", point.op}, {"inputs", {"x"}}, {"output", "y"}};
   switch (point.form) {

@@ -29,7 +29,7 @@ constexpr uint64_t kPsPerCycle = 1000;
 
 runtime::StartPolicy StartOf(const std::string& text) {
   if (text == "after_orchestration") return runtime::StartPolicy::AfterOrchestration();
-  Words words(text);
+  LineWords words(text);
   const int64_t tasks = words.Number("--start, unless it is after_orchestration,", 0, INT32_MAX);
   words.End();
   return runtime::StartPolicy::Threshold(tasks);

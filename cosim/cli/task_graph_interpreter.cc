@@ -62,7 +62,7 @@ class GraphInterpreter::Impl {
   const runtime::Simulation* simulation() const { return simulation_ ? &*simulation_ : nullptr; }
 
  private:
-  using Command = void (Impl::*)(Words&);
+  using Command = void (Impl::*)(LineWords&);
 
   static const std::unordered_map<std::string_view, Command>& Commands() {
     static const std::unordered_map<std::string_view, Command> commands{
@@ -83,7 +83,7 @@ class GraphInterpreter::Impl {
   }
 
   void ExecuteLine(std::string_view line, uint64_t number) {
-    Words words(line, last_task_);
+    LineWords words(line, last_task_);
     try {
       Execute(words);
       words.End();
@@ -97,7 +97,7 @@ class GraphInterpreter::Impl {
     }
   }
 
-  void Execute(Words& words) {
+  void Execute(LineWords& words) {
     const std::string_view name = words.Next("the command");
     const auto command = Commands().find(name);
     if (command == Commands().end()) {
@@ -119,27 +119,27 @@ class GraphInterpreter::Impl {
     if (graph_) throw BadInput("{} must come before the first task", what);
   }
 
-  void Window(Words& words) {
+  void Window(LineWords& words) {
     RequireNoGraph("window");
     graph_options_.window.tasks = words.Count("the window");
     runtime::CheckOptions(graph_options_);
   }
-  void MaxFanout(Words& words) {
+  void MaxFanout(LineWords& words) {
     RequireNoGraph("max_fanout");
     graph_options_.max_fanout = words.Count("max_fanout");
     runtime::CheckOptions(graph_options_);
   }
-  void Mode(Words& words) {
+  void Mode(LineWords& words) {
     mode_ = words.Number("the mode", 0, 3);
     graph_options_.window.overflow = kModes[mode_];
     if (graph_) graph_->SetOverflow(kModes[mode_]);
   }
-  void Workers(Words& words) { workers_.total = words.Count("the number of workers"); }
-  void Dual(Words& words) {
+  void Workers(LineWords& words) { workers_.total = words.Count("the number of workers"); }
+  void Dual(LineWords& words) {
     const uint32_t vector = words.Count("the number of vector workers");
     SetPools({vector, words.Count("the number of cube workers")});
   }
-  void Pools(Words& words) {
+  void Pools(LineWords& words) {
     std::vector<uint32_t> workers;
     do {
       workers.push_back(words.Count("the number of workers of a pool", 1));
@@ -153,7 +153,7 @@ class GraphInterpreter::Impl {
     workers_.by_pool = std::move(workers);
   }
 
-  void Alloc(Words& words) {
+  void Alloc(LineWords& words) {
     runtime::TaskSpec spec;
     spec.function = Graph().Function(words.Next("the name of the function"));
     // Vector and cube tasks are told apart even where they share workers.
@@ -175,14 +175,14 @@ class GraphInterpreter::Impl {
     last_task_ = task;
     for (const TaskId before : loops_.scopes().Add(task)) Graph().After(task, before);
   }
-  void Cycles(Words& words) {
+  void Cycles(LineWords& words) {
     const TaskId task = words.Task();
     Graph().SetCycles(task, kClassCycles[words.Number("the class of cycles", 0, 7)]);
   }
-  void In(Words& words) { Argument(words, runtime::Access::kIn); }
-  void Out(Words& words) { Argument(words, runtime::Access::kOut); }
-  void InOut(Words& words) { Argument(words, runtime::Access::kInOut); }
-  void Argument(Words& words, runtime::Access access) {
+  void In(LineWords& words) { Argument(words, runtime::Access::kIn); }
+  void Out(LineWords& words) { Argument(words, runtime::Access::kOut); }
+  void InOut(LineWords& words) { Argument(words, runtime::Access::kInOut); }
+  void Argument(LineWords& words, runtime::Access access) {
     const TaskId task = words.Task();
     const runtime::TensorId tensor = words.Buffer();
     // Offsets, then extents. Fewer than four numbers are a truncated line, not one dimension.
@@ -194,11 +194,11 @@ class GraphInterpreter::Impl {
     words.End();
     Graph().Add(task, access, runtime::Region::Of(tensor, offset, extent));
   }
-  void After(Words& words) {
+  void After(LineWords& words) {
     const TaskId task = words.Task();
     Graph().After(task, words.Task());
   }
-  void Tensor(Words& words) {
+  void Tensor(LineWords& words) {
     runtime::TensorPlace place;
     place.tensor = words.Buffer();
     place.address = static_cast<uint64_t>(words.Number("the address", 0));
@@ -213,11 +213,11 @@ class GraphInterpreter::Impl {
     std::optional<size_t> room;
     std::vector<TaskId> sent, received;
   };
-  void AddChannel(Words& words) {
+  void AddChannel(LineWords& words) {
     const std::string name(words.Next("the channel"));
     channels_[name].room = words.Count("the room of the channel", 1);
   }
-  void Send(Words& words) {
+  void Send(LineWords& words) {
     const TaskId task = words.Task();
     const std::string name(words.Next("the channel"));
     Channel& channel = channels_[name];
@@ -231,7 +231,7 @@ class GraphInterpreter::Impl {
     }
     channel.sent.push_back(task);
   }
-  void Receive(Words& words) {
+  void Receive(LineWords& words) {
     const TaskId task = words.Task();
     const std::string name(words.Next("the channel"));
     Channel& channel = channels_[name];
@@ -241,8 +241,8 @@ class GraphInterpreter::Impl {
     Graph().After(task, channel.sent[channel.received.size()]);
     channel.received.push_back(task);
   }
-  void Submit(Words& words) { Graph().Submit(words.Task()); }
-  void Pop(Words& words) {
+  void Submit(LineWords& words) { Graph().Submit(words.Task()); }
+  void Pop(LineWords& words) {
     uint32_t queue = TaskGraph::kSharedQueue;
     if (words.left() > 0) {
       queue = Graph().QueueOf(
@@ -252,19 +252,19 @@ class GraphInterpreter::Impl {
     words.End();
     Answer("pop", Graph().PopQueue(queue, worker));
   }
-  void PopVector(Words& words) {
+  void PopVector(LineWords& words) {
     words.End();
     Answer("popv", Graph().PopQueue(TaskGraph::kSharedQueue + 1));
   }
-  void PopCube(Words& words) {
+  void PopCube(LineWords& words) {
     words.End();
     Answer("popc", Graph().PopQueue(TaskGraph::kSharedQueue + 2));
   }
-  void Complete(Words& words) {
+  void Complete(LineWords& words) {
     const TaskId task = words.Task();
     Graph().Complete(task, words.left() > 0 ? words.Count("the worker") : 0);
   }
-  void RunTasks(Words& words) {
+  void RunTasks(LineWords& words) {
     const uint32_t threads = words.left() > 0 ? words.Count("the number of threads", 1) : 1;
     words.End();
     GraphMemory memory(Graph());
@@ -273,7 +273,7 @@ class GraphInterpreter::Impl {
     out_ << fmt::format("{{\"r\":\"run\",\"tasks\":{},\"digest\":\"{:016x}\"}}\n", run.tasks,
                         memory.Digest());
   }
-  void Simulate(Words& words) {
+  void Simulate(LineWords& words) {
     words.End();
     simulation_ = Graph().Simulate(workers_);
     out_ << "{\"r\":\"sim\",\"trace\":[";
@@ -285,7 +285,7 @@ class GraphInterpreter::Impl {
     }
     out_ << "]}\n";
   }
-  void Dump(Words& words) {
+  void Dump(LineWords& words) {
     words.End();
     const TaskGraph& graph = Graph();
     out_ << fmt::format(

@@ -14,7 +14,7 @@ constexpr int kMaxNesting = 8;
 constexpr int64_t kMostIterations = 1 << 20;
 
 std::string_view FirstWord(const std::string& line) {
-  Words words(line);
+  LineWords words(line);
   return words.empty() ? std::string_view() : words.Next("the command");
 }
 bool Opens(std::string_view word) { return word == "for_each" || word == "sequential"; }
@@ -64,7 +64,7 @@ void GraphLoops::Run(const std::vector<Line>& lines) {
     int64_t count = 0;
     bool sequential = false;
     try {
-      Words words(lines[i].text);
+      LineWords words(lines[i].text);
       sequential = words.Next("the command") == "sequential";
       index = words.Next("the name of the index");
       count = words.Number("the number of iterations", 0, kMostIterations);

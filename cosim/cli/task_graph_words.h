@@ -14,10 +14,10 @@
 
 namespace spyre::cosim {
 
-class Words {
+class LineWords {
  public:
   // last_task: that @ means; -1: there is none.
-  explicit Words(std::string_view line, runtime::TaskId last_task = runtime::kNoTask)
+  explicit LineWords(std::string_view line, runtime::TaskId last_task = runtime::kNoTask)
       : last_task_(last_task) {
     constexpr std::string_view kSpace = " \t\r\n\v\f";
     size_t begin = line.find_first_not_of(kSpace);

@@ -22,7 +22,7 @@ namespace spyre::cosim {
 namespace {
 
 namespace fs = std::filesystem;
-using Json = nlohmann::json;
+using Json = nlohmann::ordered_json;
 
 struct ExecArguments {
   ProgramCardChoice card;

@@ -5,13 +5,13 @@
 #include <charconv>
 #include <string_view>
 
+#include "base/time_units.h"
+
 namespace spyre::cosim {
 namespace {
 
 using model::Loss;
 using model::UnitStatistics;
-
-constexpr double kPsPerSecond = 1e12;
 
 bool TakePrefix(std::string_view& text, std::string_view prefix) {
   if (text.substr(0, prefix.size()) != prefix) return false;

@@ -45,7 +45,7 @@ struct ChunkHead {
 static_assert(sizeof(ChunkHead) == 16);
 
 template <typename T>
-std::string_view BytesOf(const T& value) {
+std::string_view BytesOfHead(const T& value) {
   return {reinterpret_cast<const char*>(&value), sizeof value};
 }
 
@@ -252,7 +252,7 @@ std::string OutputData(const uint8_t* data, uint64_t bytes) {
   std::string digests;
   for (uint64_t offset = 0; offset < bytes; offset += kPageBytes) {
     const XXH64_hash_t digest = XXH3_64bits(data + offset, std::min(kPageBytes, bytes - offset));
-    digests += BytesOf(digest);
+    digests += BytesOfHead(digest);
   }
   return digests;
 }
@@ -272,13 +272,13 @@ RecordingWriter::RecordingWriter(const std::string& path, const std::string& con
   FileHead head{
       {}, kVersion, kSpecVersion, config.size(), XXH3_64bits(config.data(), config.size())};
   std::memcpy(head.magic, kMagic, sizeof kMagic);
-  file_.stream() << BytesOf(head) << config;
+  file_.stream() << BytesOfHead(head) << config;
   if (!file_.stream()) throw BadInput("{}: cannot write the recording", path_);
 }
 
 void RecordingWriter::Add(RecordHead head, std::string_view data) {
   head.data_bytes = static_cast<uint32_t>(data.size());
-  chunk_ += BytesOf(head);
+  chunk_ += BytesOfHead(head);
   chunk_ += data;
   ++chunk_records_;
   ++records_;
@@ -298,7 +298,7 @@ void RecordingWriter::FlushChunk() {
   if (chunk_records_ == 0) return;
   const ChunkHead head{static_cast<uint32_t>(chunk_.size()), chunk_records_,
                        XXH3_64bits(chunk_.data(), chunk_.size())};
-  file_.stream() << BytesOf(head) << chunk_;
+  file_.stream() << BytesOfHead(head) << chunk_;
   if (!file_.stream()) throw BadInput("{}: cannot write all of the recording", path_);
   chunk_.clear();
   chunk_records_ = 0;

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/joined.h"
+#include "base/time_units.h"
 #include "cosim/report/nanoseconds.h"
 #include "traces/text.h"
 
@@ -22,7 +23,6 @@ using model::Energy;
 
 constexpr double kUjPerJ = 1e6;
 constexpr double kPjPerJ = 1e12;
-constexpr double kPsPerS = 1e12;
 constexpr double kNamed = 0.005;  // parts of the summary: less is not named
 
 struct Part {
@@ -77,7 +77,7 @@ std::optional<LaunchEnergy> OfOneCard(const RunResult& run, const model::PowerCo
   LaunchEnergy launches;
   launches.activity = *run.launch_activity;
   launches.energy = EnergyOf(power, launches.activity, span_ps);
-  launches.power_w = launches.energy.Total() / (static_cast<double>(span_ps) / kPsPerS);
+  launches.power_w = launches.energy.Total() / (static_cast<double>(span_ps) / kPsPerSecond);
   for (const flex::CompletedOperation& operation : run.launches) launches.macs += operation.macs;
   launches.tokens = TokensOf(run);
   return launches;

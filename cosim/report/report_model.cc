@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <numeric>
 
+#include "base/time_units.h"
 #include "cosim/measure/usage.h"
 #include "cosim/report/nanoseconds.h"
 #include "traces/text.h"
@@ -15,8 +16,6 @@ namespace spyre::cosim {
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-constexpr double kPsPerSecond = 1e12;
 
 double ShareOf(uint64_t part, uint64_t whole) {
   return whole == 0 ? 0 : static_cast<double>(part) / static_cast<double>(whole);

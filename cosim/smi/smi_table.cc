@@ -11,11 +11,11 @@
 #include <vector>
 
 #include "base/error.h"
+#include "base/time_units.h"
 
 namespace spyre::cosim {
 namespace {
 
-constexpr double kPsPerSecond = 1e12;
 constexpr const char* kGroups = "DRMUPSA";
 
 // The change from one reading to the next.

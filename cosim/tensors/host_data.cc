@@ -14,7 +14,7 @@
 namespace spyre::cosim {
 namespace {
 
-constexpr int kByteBits = 8;
+constexpr int kBitsOfByte = 8;
 
 template <class Type>
 void Put(Type value, uint8_t* data, int64_t index) {
@@ -122,7 +122,7 @@ double HostValue(DataFormat format, uint64_t bits) {
     return double{value};
   }
   if (format == DataFormat::kBool) return bits != 0 ? 1 : 0;
-  const int unused = 64 - kByteBits * HostFormatOf(format).bytes;  // sign extension
+  const int unused = 64 - kBitsOfByte * HostFormatOf(format).bytes;  // sign extension
   return static_cast<double>(static_cast<int64_t>(bits << unused) >> unused);
 }
 

@@ -14,7 +14,7 @@
 namespace spyre::compiler {
 namespace {
 
-using Kind = BundleArgument::Kind;
+using ArgumentKind = BundleArgument::Kind;
 using SegmentArguments = std::array<int, kSegments>;  // position in Bundle::arguments
 
 // Addresses in the files become symbols that every execute of the file binds to them.
@@ -58,7 +58,7 @@ void Rebase(Bundle& bundle, const SegmentArguments& argument) {
 void BindSegments(Bundle& bundle, std::optional<bool> pool_in_segment_0) {
   const bool bound =
       std::any_of(bundle.arguments.begin(), bundle.arguments.end(),
-                  [](const BundleArgument& a) { return a.kind != Kind::kDimension; });
+                  [](const BundleArgument& a) { return a.kind != ArgumentKind::kDimension; });
   if (bound) return;
   MakeSymbolic(bundle);
   const std::map<int, MemoryUse> uses = MemoryUses(bundle);
@@ -72,7 +72,7 @@ void BindSegments(Bundle& bundle, std::optional<bool> pool_in_segment_0) {
     argument[static_cast<size_t>(segment)] = static_cast<int>(bundle.arguments.size());
     BundleArgument added;
     const bool is_pool = segment == 0 && pool;
-    added.kind = is_pool ? Kind::kPool : Kind::kTensor;
+    added.kind = is_pool ? ArgumentKind::kPool : ArgumentKind::kTensor;
     added.name = is_pool ? "pool" : fmt::format("arg_{}", segment - (pool ? 1 : 0));
     bundle.arguments.push_back(std::move(added));
   }

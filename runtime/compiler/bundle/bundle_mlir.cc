@@ -25,9 +25,9 @@ Strides Advancing(const Strides& loop_stride) {
   return strides;
 }
 
-class Writer {
+class MlirWriter {
  public:
-  explicit Writer(const MlirModule& module) : module_(module) {}
+  explicit MlirWriter(const MlirModule& module) : module_(module) {}
 
   std::string Write() {
     Collect(module_.body);
@@ -333,7 +333,7 @@ class FromBundle {
 
 }  // namespace
 
-std::string WriteMlir(const MlirModule& module) { return Writer(module).Write(); }
+std::string WriteMlir(const MlirModule& module) { return MlirWriter(module).Write(); }
 
 std::string BundleMlir(const Bundle& bundle, BundleDialect dialect) {
   return WriteMlir(FromBundle(bundle, dialect).Run());

@@ -13,17 +13,17 @@
 namespace spyre::compiler {
 namespace {
 
-using Kind = GraphOp::Kind;
+using GraphOpKind = GraphOp::Kind;
 
 // Of elements, and of strides and offsets in elements: far beyond any memory, and products of them
 // with the bytes of an element do not overflow.
-constexpr int64_t kLargest = int64_t{1} << 48;
+constexpr int64_t kLargestNumber = int64_t{1} << 48;
 constexpr int kMostInt = std::numeric_limits<int>::max();
 
-constexpr std::pair<Kind, const char*> kKinds[] = {{Kind::kPointwise, "pointwise"},
-                                                   {Kind::kReduction, "reduction"},
-                                                   {Kind::kEmpty, "empty"},
-                                                   {Kind::kExtern, "extern"}};
+constexpr std::pair<GraphOpKind, const char*> kKinds[] = {{GraphOpKind::kPointwise, "pointwise"},
+                                                          {GraphOpKind::kReduction, "reduction"},
+                                                          {GraphOpKind::kEmpty, "empty"},
+                                                          {GraphOpKind::kExtern, "extern"}};
 
 // ---------------------------------------------------------------- layouts
 
@@ -36,7 +36,8 @@ OrderedJson MutationToJson(const BufferLayout& layout) {
 void RequireFewElements(const FormValue& value, const std::vector<int64_t>& size) {
   int64_t elements = 1;
   for (const int64_t n : size) {
-    if (__builtin_mul_overflow(elements, std::max<int64_t>(n, 1), &elements) || elements > kLargest)
+    if (__builtin_mul_overflow(elements, std::max<int64_t>(n, 1), &elements) ||
+        elements > kLargestNumber)
       value.Fail("sizes of at most 2^48 elements together");
   }
 }
@@ -61,11 +62,12 @@ OrderedJson LayoutToJson(const BufferLayout& layout) {
   return json;
 }
 
-BufferLayout LayoutFromJson(const FormValue& value) {
+BufferLayout ReadLayout(const FormValue& value) {
   BufferLayout layout;
   if (const auto target = value.Find("writes")) {
     value.RequireKeys({"writes", "offset"});
-    if (const auto offset = value.Find("offset")) layout.offset = offset->Integers(0, kLargest);
+    if (const auto offset = value.Find("offset"))
+      layout.offset = offset->Integers(0, kLargestNumber);
     layout.kind = BufferLayout::Kind::kMutation;
     layout.target = target->Text();
     return layout;
@@ -83,17 +85,18 @@ BufferLayout LayoutFromJson(const FormValue& value) {
     return layout;
   }
   StickLayout& device = layout.device;
-  device.device_size = value.At("device_size").Integers(1, kLargest);
-  device.stride_map = value.At("stride_map").Integers(-1, kLargest);
+  device.device_size = value.At("device_size").Integers(1, kLargestNumber);
+  device.stride_map = value.At("stride_map").Integers(-1, kLargestNumber);
   device.host_dim = value.At("host_dim").Ints(-1, static_cast<int>(layout.size.size()) - 1);
   if (device.device_size.empty() || device.stride_map.size() != device.device_size.size() ||
       device.host_dim.size() != device.device_size.size())
     value.Fail("one stride_map and one host_dim for each device_size");
   RequireFewElements(value.At("device_size"), device.device_size);
   const auto host_size = value.Find("host_size");
-  device.host_size = host_size ? host_size->Integers(0, kLargest) : Numbers(layout.size);
+  device.host_size = host_size ? host_size->Integers(0, kLargestNumber) : Numbers(layout.size);
   const auto host_stride = value.Find("host_stride");
-  device.host_stride = host_stride ? host_stride->Integers(0, kLargest) : Numbers(layout.stride);
+  device.host_stride =
+      host_stride ? host_stride->Integers(0, kLargestNumber) : Numbers(layout.stride);
   if (host_size) RequireFewElements(*host_size, device.host_size);
   device.format = FormatFromName(value.At("format").Text());
   if (const auto fixed = value.Find("per_tile_fixed")) layout.per_tile_fixed = fixed->Flag();
@@ -185,14 +188,14 @@ DimHint HintFromJson(const FormValue& value) {
   DimHint hint;
   hint.hint_id = static_cast<int>(value.At("hint").Integer(-1, kMostInt));
   hint.dim = value.At("dim").Text();
-  hint.count = value.At("count").Integer(1, kLargest);
+  hint.count = value.At("count").Integer(1, kLargestNumber);
   if (const auto index = value.Find("index"))
     hint.dim_index = static_cast<int>(index->Integer(0, kMostInt));
   hint.is_reduction = FlagOf(value, "reduction");
   return hint;
 }
 
-GraphOp OpFromJson(const FormValue& value, FrontEndResult& graph) {
+GraphOp ReadOp(const FormValue& value, FrontEndResult& graph) {
   value.RequireKeys({"name",
                      "kind",
                      "op",
@@ -236,12 +239,13 @@ GraphOp OpFromJson(const FormValue& value, FrontEndResult& graph) {
     for (const FormValue& read : reads->Items()) {
       read.RequireKeys({"buffer", "loop", "offset"});
       GraphRead entry{read.At("buffer").Text(), read.At("loop").Ints(-1, kMostInt), {}};
-      if (const auto offset = read.Find("offset")) entry.offset = offset->Integers(0, kLargest);
+      if (const auto offset = read.Find("offset"))
+        entry.offset = offset->Integers(0, kLargestNumber);
       op.reads.push_back(std::move(entry));
     }
   }
   op.host_format = FormatFromName(value.At("dtype").Text());
-  op.layout = LayoutFromJson(value.At("layout"));
+  op.layout = ReadLayout(value.At("layout"));
   op.partial = FlagOf(value, "partial");
   LoopFromJson(value, op);
   if (const auto hints = value.Find("dim_hints"))
@@ -340,11 +344,10 @@ void LoweredFromJson(const FormValue& value, FrontEndResult& graph) {
   for (const FormValue& input : value.At("inputs").Items()) {
     input.RequireKeys({"name", "dtype", "dim_names", "layout"});
     graph.graph.inputs.push_back({input.At("name").Text(), FormatFromName(input.At("dtype").Text()),
-                                  LayoutFromJson(input.At("layout")),
-                                  input.At("dim_names").Texts()});
+                                  ReadLayout(input.At("layout")), input.At("dim_names").Texts()});
   }
   for (const FormValue& op : value.At("operations").Items())
-    graph.graph.ops.push_back(OpFromJson(op, graph));
+    graph.graph.ops.push_back(ReadOp(op, graph));
   graph.graph.outputs = value.At("outputs").Texts();
   if (const auto groups = value.Find("groups"))
     for (const FormValue& group : groups->Items()) graph.groups.push_back(GroupFromJson(group));
@@ -353,7 +356,7 @@ void LoweredFromJson(const FormValue& value, FrontEndResult& graph) {
   if (const auto buffers = value.Find("buffers")) {
     for (const FormValue& buffer : buffers->Items())
       graph.lx.buffers.push_back(BufferFromJson(buffer));
-    graph.lx.pool_bytes = value.At("pool_bytes").Integer(0, kLargest);
+    graph.lx.pool_bytes = value.At("pool_bytes").Integer(0, kLargestNumber);
   }
 }
 

@@ -14,9 +14,7 @@
 namespace spyre::compiler {
 namespace {
 
-using Kind = Expression::Kind;
-
-constexpr int kMaxDepth = 64;
+using ExpressionKind = Expression::Kind;
 
 // An expression with the height of its tree, which the parser limits: everything that walks a tree
 // may then recurse.
@@ -40,7 +38,7 @@ class Parser {
   class Level {
    public:
     explicit Level(Parser& parser) : parser_(parser) {
-      if (++parser.depth_ > kMaxDepth) parser.FailDeep();
+      if (++parser.depth_ > kMaxExpressionDepth) parser.FailDeep();
     }
     ~Level() { --parser_.depth_; }
     Level(const Level&) = delete;
@@ -58,7 +56,7 @@ class Parser {
   }
   [[noreturn]] void FailDeep() const {
     throw BadInput("expression '{}', column {}: nested deeper than {} levels", text_.substr(0, 120),
-                   at_ + 1, kMaxDepth);
+                   at_ + 1, kMaxExpressionDepth);
   }
 
   void Spaces() {
@@ -78,19 +76,19 @@ class Parser {
     if (!Take(token)) Fail(expected);
   }
 
-  Tree Make(Kind kind, std::vector<Tree> operands) const {
+  Tree Make(ExpressionKind kind, std::vector<Tree> operands) const {
     Tree tree;
     tree.expression.kind = kind;
     for (Tree& operand : operands) {
       tree.height = std::max(tree.height, operand.height + 1);
       tree.expression.operands.push_back(std::move(operand.expression));
     }
-    if (tree.height > kMaxDepth) FailDeep();
+    if (tree.height > kMaxExpressionDepth) FailDeep();
     return tree;
   }
 
   // Behind another operand of the same chain, or as the first of a new one.
-  Tree Chain(Kind kind, Tree left, Tree right, bool& open) const {
+  Tree Chain(ExpressionKind kind, Tree left, Tree right, bool& open) const {
     if (!open) {
       open = true;
       std::vector<Tree> operands;
@@ -99,20 +97,21 @@ class Parser {
       return Make(kind, std::move(operands));
     }
     left.height = std::max(left.height, right.height + 1);
-    if (left.height > kMaxDepth) FailDeep();
+    if (left.height > kMaxExpressionDepth) FailDeep();
     left.expression.operands.push_back(std::move(right.expression));
     return left;
   }
 
   Tree Negative(Tree tree) const {
     Expression& expression = tree.expression;
-    if (expression.kind == Kind::kNumber &&
+    if (expression.kind == ExpressionKind::kNumber &&
         expression.number != std::numeric_limits<int64_t>::min()) {
       expression.number = -expression.number;
       return tree;
     }
-    Expression* first = expression.kind == Kind::kMultiply ? &expression.operands.front() : nullptr;
-    if (first != nullptr && first->kind == Kind::kNumber &&
+    Expression* first =
+        expression.kind == ExpressionKind::kMultiply ? &expression.operands.front() : nullptr;
+    if (first != nullptr && first->kind == ExpressionKind::kNumber &&
         first->number != std::numeric_limits<int64_t>::min()) {
       first->number = -first->number;
       return tree;
@@ -120,16 +119,16 @@ class Parser {
     std::vector<Tree> operands;
     operands.push_back({Expression::Number(-1), 1});
     operands.push_back(std::move(tree));
-    return Make(Kind::kMultiply, std::move(operands));
+    return Make(ExpressionKind::kMultiply, std::move(operands));
   }
 
   Tree Sum() {
     Tree left = Product();
     for (bool open = false;;) {
       if (Take("+")) {
-        left = Chain(Kind::kAdd, std::move(left), Product(), open);
+        left = Chain(ExpressionKind::kAdd, std::move(left), Product(), open);
       } else if (Take("-")) {
-        left = Chain(Kind::kAdd, std::move(left), Negative(Product()), open);
+        left = Chain(ExpressionKind::kAdd, std::move(left), Negative(Product()), open);
       } else {
         return left;
       }
@@ -142,19 +141,19 @@ class Parser {
       Spaces();
       if (text_.substr(at_, 2) == "**") Fail("one of + - * / (there are no powers)");
       if (Take("*")) {
-        left = Chain(Kind::kMultiply, std::move(left), Signed(), open);
+        left = Chain(ExpressionKind::kMultiply, std::move(left), Signed(), open);
         continue;
       }
       const bool floor = Take("//");
       const bool mod = !floor && Take("%");
       if (!floor && !mod && !Take("/")) return left;
       open = false;
-      left = Pair(mod ? Kind::kMod : Kind::kDivide, std::move(left), Signed());
+      left = Pair(mod ? ExpressionKind::kMod : ExpressionKind::kDivide, std::move(left), Signed());
       if (floor) left = Floor(std::move(left));
     }
   }
 
-  Tree Pair(Kind kind, Tree a, Tree b) const {
+  Tree Pair(ExpressionKind kind, Tree a, Tree b) const {
     std::vector<Tree> operands;
     operands.push_back(std::move(a));
     operands.push_back(std::move(b));
@@ -163,7 +162,7 @@ class Parser {
   Tree Floor(Tree a) const {
     std::vector<Tree> operands;
     operands.push_back(std::move(a));
-    return Make(Kind::kFloor, std::move(operands));
+    return Make(ExpressionKind::kFloor, std::move(operands));
   }
 
   Tree Signed() {
@@ -239,11 +238,11 @@ class Parser {
     }
     Need(")", fmt::format("')' ({} takes {})", name, known->arguments));
     if (name == "floor") return Floor(std::move(a[0]));
-    if (name == "Mod") return Pair(Kind::kMod, std::move(a[0]), std::move(a[1]));
+    if (name == "Mod") return Pair(ExpressionKind::kMod, std::move(a[0]), std::move(a[1]));
     if (name == "ceiling") return Negative(Floor(Negative(std::move(a[0]))));
-    Tree quotient = Floor(Pair(Kind::kDivide, std::move(a[0]), std::move(a[1])));
+    Tree quotient = Floor(Pair(ExpressionKind::kDivide, std::move(a[0]), std::move(a[1])));
     if (name == "FloorDiv") return quotient;
-    return Pair(Kind::kMod, std::move(quotient), std::move(a[2]));
+    return Pair(ExpressionKind::kMod, std::move(quotient), std::move(a[2]));
   }
 
   std::string_view text_;
@@ -252,8 +251,8 @@ class Parser {
 };
 
 bool IsCompound(const Expression& expression) {
-  return expression.kind == Kind::kAdd || expression.kind == Kind::kMultiply ||
-         expression.kind == Kind::kDivide;
+  return expression.kind == ExpressionKind::kAdd || expression.kind == ExpressionKind::kMultiply ||
+         expression.kind == ExpressionKind::kDivide;
 }
 
 std::string Factor(const Expression& expression) {
@@ -264,17 +263,18 @@ std::string Factor(const Expression& expression) {
 std::string SignedTerm(const Expression& expression) {
   constexpr int64_t kMin = std::numeric_limits<int64_t>::min();
   const std::string text =
-      expression.kind == Kind::kAdd ? Factor(expression) : ToString(expression);
-  const bool number =
-      expression.kind == Kind::kNumber && expression.number < 0 && expression.number != kMin;
-  const bool product = expression.kind == Kind::kMultiply &&
-                       expression.operands[0].kind == Kind::kNumber &&
+      expression.kind == ExpressionKind::kAdd ? Factor(expression) : ToString(expression);
+  const bool number = expression.kind == ExpressionKind::kNumber && expression.number < 0 &&
+                      expression.number != kMin;
+  const bool product = expression.kind == ExpressionKind::kMultiply &&
+                       expression.operands[0].kind == ExpressionKind::kNumber &&
                        expression.operands[0].number < -1 && expression.operands[0].number != kMin;
   if (number || product) return " - " + text.substr(1);
   const bool negated =
-      expression.kind == Kind::kMultiply && expression.operands.size() == 2 &&
-      expression.operands[0].kind == Kind::kNumber && expression.operands[0].number == -1 &&
-      expression.operands[1].kind != Kind::kNumber && !IsCompound(expression.operands[1]);
+      expression.kind == ExpressionKind::kMultiply && expression.operands.size() == 2 &&
+      expression.operands[0].kind == ExpressionKind::kNumber &&
+      expression.operands[0].number == -1 &&
+      expression.operands[1].kind != ExpressionKind::kNumber && !IsCompound(expression.operands[1]);
   return negated ? " - " + ToString(expression.operands[1]) : " + " + text;
 }
 
@@ -288,7 +288,7 @@ std::string OperandsText(const Expression& expression, std::string_view separato
 }
 
 void CollectSymbols(const Expression& expression, std::set<std::string>& names) {
-  if (expression.kind == Kind::kSymbol) names.insert(expression.symbol);
+  if (expression.kind == ExpressionKind::kSymbol) names.insert(expression.symbol);
   for (const Expression& operand : expression.operands) CollectSymbols(operand, names);
 }
 
@@ -302,7 +302,7 @@ Expression Expression::Number(int64_t value) {
 
 Expression Expression::Symbol(std::string name) {
   Expression expression;
-  expression.kind = Kind::kSymbol;
+  expression.kind = ExpressionKind::kSymbol;
   expression.symbol = std::move(name);
   return expression;
 }
@@ -311,24 +311,24 @@ Expression ParseExpression(std::string_view text) { return Parser(text).Whole();
 
 std::string ToString(const Expression& expression) {
   switch (expression.kind) {
-    case Kind::kNumber:
+    case ExpressionKind::kNumber:
       return std::to_string(expression.number);
-    case Kind::kSymbol:
+    case ExpressionKind::kSymbol:
       return expression.symbol;
-    case Kind::kAdd: {
+    case ExpressionKind::kAdd: {
       const Expression& first = expression.operands.front();
-      std::string text = first.kind == Kind::kAdd ? Factor(first) : ToString(first);
+      std::string text = first.kind == ExpressionKind::kAdd ? Factor(first) : ToString(first);
       for (size_t i = 1; i < expression.operands.size(); ++i)
         text += SignedTerm(expression.operands[i]);
       return text;
     }
-    case Kind::kMultiply:
+    case ExpressionKind::kMultiply:
       return OperandsText(expression, "*");
-    case Kind::kDivide:
+    case ExpressionKind::kDivide:
       return OperandsText(expression, "/");
-    case Kind::kFloor:
+    case ExpressionKind::kFloor:
       return "floor(" + ToString(expression.operands[0]) + ")";
-    case Kind::kMod:
+    case ExpressionKind::kMod:
       return "Mod(" + ToString(expression.operands[0]) + ", " + ToString(expression.operands[1]) +
              ")";
   }

@@ -26,6 +26,8 @@ struct Expression {
   static Expression Symbol(std::string name);
 };
 
+inline constexpr int kMaxExpressionDepth = 64;  // operators within operators
+
 // Throws BadInput with the column and what was expected; also for nesting deeper than 64 levels and
 // numbers beyond 64 bits.
 Expression ParseExpression(std::string_view text);

@@ -9,7 +9,7 @@
 namespace spyre::compiler {
 namespace {
 
-using Kind = Expression::Kind;
+using ExpressionKind = Expression::Kind;
 
 // A reduced fraction with a positive denominator.
 struct Rational {
@@ -60,27 +60,27 @@ Rational Floored(const Rational& a) {
 
 Rational Value(const Expression& expression, const std::map<std::string, int64_t>& values) {
   switch (expression.kind) {
-    case Kind::kNumber:
+    case ExpressionKind::kNumber:
       return {expression.number, 1};
-    case Kind::kSymbol: {
+    case ExpressionKind::kSymbol: {
       const auto it = values.find(expression.symbol);
       if (it == values.end()) throw BadInput("symbol '{}' has no value", expression.symbol);
       return {it->second, 1};
     }
-    case Kind::kAdd:
-    case Kind::kMultiply: {
+    case ExpressionKind::kAdd:
+    case ExpressionKind::kMultiply: {
       Rational result = Value(expression.operands.front(), values);
       for (size_t i = 1; i < expression.operands.size(); ++i) {
         const Rational next = Value(expression.operands[i], values);
-        result = expression.kind == Kind::kAdd ? Plus(result, next) : Times(result, next);
+        result = expression.kind == ExpressionKind::kAdd ? Plus(result, next) : Times(result, next);
       }
       return result;
     }
-    case Kind::kDivide:
+    case ExpressionKind::kDivide:
       return Over(Value(expression.operands[0], values), Value(expression.operands[1], values));
-    case Kind::kFloor:
+    case ExpressionKind::kFloor:
       return Floored(Value(expression.operands[0], values));
-    case Kind::kMod: {
+    case ExpressionKind::kMod: {
       // a - n floor(a / n): the sign is the divisor's.
       const Rational a = Value(expression.operands[0], values);
       const Rational n = Value(expression.operands[1], values);

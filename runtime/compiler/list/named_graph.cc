@@ -11,7 +11,7 @@
 namespace spyre::compiler {
 namespace {
 
-using Kind = OpEntry::Kind;
+using EntryKind = OpEntry::Kind;
 
 bool Has(const std::vector<int>& dims, int dim) {
   return std::find(dims.begin(), dims.end(), dim) != dims.end();
@@ -194,7 +194,7 @@ CompileError ExternInKernel(const std::string& result, const std::string& functi
 
 void RequireNoExtern(const NamedGraph& graph) {
   for (const NamedOp& op : graph.ops) {
-    if (FindNamedOperation(op.op)->kind == Kind::kExtern)
+    if (FindNamedOperation(op.op)->kind == EntryKind::kExtern)
       throw ExternInKernel(graph.tensors[static_cast<size_t>(op.output)].name, op.function);
   }
 }
@@ -205,7 +205,7 @@ int64_t SliceStart(const NamedOp& op) {
 }
 
 DataFormat OutputFormat(const NamedGraph& graph, const NamedOp& op) {
-  if (FindNamedOperation(op.op)->kind == Kind::kView) return Operand(graph, op, 0).format;
+  if (FindNamedOperation(op.op)->kind == EntryKind::kView) return Operand(graph, op, 0).format;
   for (size_t i = 0; i < op.inputs.size(); ++i) {
     const NamedTensor& operand = Operand(graph, op, i);
     if (operand.origin != NamedTensor::Origin::kConstant && operand.format == DataFormat::kIeeeFp32)
@@ -222,13 +222,14 @@ std::string_view HostTypeName(DataFormat format) {
 
 std::vector<int> OutputDims(const NamedGraph& graph, NamedOp& op) {
   const OpEntry& operation = *FindNamedOperation(op.op);
-  if (operation.kind == Kind::kMatmul) return MatmulDims(graph, op);
+  if (operation.kind == EntryKind::kMatmul) return MatmulDims(graph, op);
   if (operation.has_dim) RequireReduced(graph, op);
-  if (operation.kind == Kind::kView) return SliceDims(graph, op);
-  if (operation.kind == Kind::kReduction) return Without(Operand(graph, op, 0).dims, op.reduced);
-  if (operation.kind == Kind::kExtern) return {};
+  if (operation.kind == EntryKind::kView) return SliceDims(graph, op);
+  if (operation.kind == EntryKind::kReduction)
+    return Without(Operand(graph, op, 0).dims, op.reduced);
+  if (operation.kind == EntryKind::kExtern) return {};
   if (operation.name == "attention") return AttentionDims(graph, op);
-  std::vector<int> dims = operation.kind == Kind::kComposite && operation.name != "swiglu"
+  std::vector<int> dims = operation.kind == EntryKind::kComposite && operation.name != "swiglu"
                               ? FirstOperandDims(graph, op)
                               : BroadcastDims(graph, op);
   if (dims.empty()) throw BadInput("'{}' of numbers only: one operand must be a tensor", op.op);

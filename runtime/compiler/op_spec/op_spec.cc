@@ -19,7 +19,7 @@
 namespace spyre::compiler {
 namespace {
 
-using Kind = PyValue::Kind;
+using PyKind = PyValue::Kind;
 
 constexpr int kMaxLoops = 16;
 
@@ -124,7 +124,7 @@ class SpecReader : private SpecValues {
       IterationSymbol symbol;
       symbol.name = Symbol(items[i], "iteration_space");
       const PyValue& pair = items[i + 1];
-      if (pair.kind != Kind::kTuple || pair.items.size() != 2) {
+      if (pair.kind != PyKind::kTuple || pair.items.size() != 2) {
         Wrong(pair, "iteration_space", "(range, split)");
       }
       symbol.range = Integer(pair.items[0], "range", 1);
@@ -148,7 +148,7 @@ class SpecReader : private SpecValues {
     for (size_t i = 0; i < items.size(); i += 2) {
       const std::string key = String(items[i], "op_info");
       const PyValue& item = items[i + 1];
-      if (key == "constants" && item.kind == Kind::kDict) {
+      if (key == "constants" && item.kind == PyKind::kDict) {
         Info(item, op);
       } else {
         op.constants.push_back({key, Float(item, fmt::format("op_info '{}'", key))});
@@ -255,14 +255,14 @@ class SpecReader : private SpecValues {
              {"is_input", "arg_index", "device_dtype", "device_size", "device_coordinates",
               "allocation"});
     Coordinates(*coordinates, op, arg);
-    if (advance != nullptr && advance->kind != Kind::kNone) Advance(*advance, op, arg);
-    if (division != nullptr && division->kind != Kind::kNone) CheckDivision(*division, op);
+    if (advance != nullptr && advance->kind != PyKind::kNone) Advance(*advance, op, arg);
+    if (division != nullptr && division->kind != PyKind::kNone) CheckDivision(*division, op);
     return arg;
   }
 
   DataFormat Format(const PyValue& value) {
     static constexpr std::string_view kPrefix = "DataFormats.";
-    const bool name = value.kind == Kind::kName && value.text.rfind(kPrefix, 0) == 0;
+    const bool name = value.kind == PyKind::kName && value.text.rfind(kPrefix, 0) == 0;
     if (!name) Wrong(value, "device_dtype", "DataFormats.NAME");
     try {
       return FormatFromName(value.text.substr(kPrefix.size()));
@@ -283,7 +283,7 @@ class SpecReader : private SpecValues {
                                                  Joined(kKeys, ", "), DidYouMean(key, kKeys)));
     }
     const PyValue* address = &items[1];
-    const bool offset = address->kind == Kind::kDict && address->items.size() == 2 &&
+    const bool offset = address->kind == PyKind::kDict && address->items.size() == 2 &&
                         address->items[0].text == "offset";
     if (offset) address = &address->items[1];
     arg.address = Integer(*address, "allocation", 0);
@@ -385,7 +385,7 @@ KernelSource ParseOpSpecSource(const std::string& text, const std::string& file,
   const PyValue value = source.Parse(0, &end);
   end = source.SkipBlanks(end);
   if (end < text.size()) source.Fail(end, "something behind the list of operations");
-  if (value.kind == Kind::kList) {
+  if (value.kind == PyKind::kList) {
     kernel.body = reader.Nodes(value);
   } else {
     kernel.body.push_back(reader.Node(value));

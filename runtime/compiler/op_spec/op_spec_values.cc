@@ -11,7 +11,7 @@
 
 namespace spyre::compiler {
 
-using Kind = PyValue::Kind;
+using PyKind = PyValue::Kind;
 
 void SpecValues::Wrong(const PyValue& value, std::string_view what, std::string_view right) const {
   source_.Fail(value.offset,
@@ -19,7 +19,7 @@ void SpecValues::Wrong(const PyValue& value, std::string_view what, std::string_
 }
 
 std::string SpecValues::Constructor(const PyValue& value) {
-  if (value.kind != Kind::kCall) return "";
+  if (value.kind != PyKind::kCall) return "";
   return value.text.substr(value.text.rfind('.') + 1);
 }
 
@@ -48,34 +48,34 @@ void SpecValues::Keywords(const PyValue& call, const Handlers& known,
 }
 
 const std::string& SpecValues::String(const PyValue& value, std::string_view what) const {
-  if (value.kind != Kind::kString || value.text.empty()) Wrong(value, what, "a string");
+  if (value.kind != PyKind::kString || value.text.empty()) Wrong(value, what, "a string");
   return value.text;
 }
 
 bool SpecValues::Bool(const PyValue& value, std::string_view what) const {
-  if (value.kind != Kind::kBool) Wrong(value, what, "True or False");
+  if (value.kind != PyKind::kBool) Wrong(value, what, "True or False");
   return value.boolean;
 }
 
 const std::vector<PyValue>& SpecValues::List(const PyValue& value, std::string_view what) const {
-  if (value.kind != Kind::kList && value.kind != Kind::kTuple) Wrong(value, what, "a list");
+  if (value.kind != PyKind::kList && value.kind != PyKind::kTuple) Wrong(value, what, "a list");
   return value.items;
 }
 
 const std::vector<PyValue>& SpecValues::Dict(const PyValue& value, std::string_view what) const {
-  if (value.kind != Kind::kDict) Wrong(value, what, "a dict");
+  if (value.kind != PyKind::kDict) Wrong(value, what, "a dict");
   return value.items;
 }
 
 Expression SpecValues::AsExpression(const PyValue& value, std::string_view what) const {
-  if (value.kind == Kind::kInteger) return Expression::Number(value.integer);
+  if (value.kind == PyKind::kInteger) return Expression::Number(value.integer);
   const std::string name = Constructor(value);
   const bool call = (name == "sympify" || name == "Integer" || name == "Symbol") &&
                     value.items.size() == 1 && value.keywords.empty();
-  if (call && value.items[0].kind == Kind::kInteger) {
+  if (call && value.items[0].kind == PyKind::kInteger) {
     return Expression::Number(value.items[0].integer);
   }
-  if (!call || value.items[0].kind != Kind::kString) {
+  if (!call || value.items[0].kind != PyKind::kString) {
     Wrong(value, what, "sympify('...') or a number");
   }
   try {
@@ -86,7 +86,7 @@ Expression SpecValues::AsExpression(const PyValue& value, std::string_view what)
 }
 
 std::string SpecValues::Symbol(const PyValue& value, std::string_view what) const {
-  if (value.kind == Kind::kString) return String(value, what);
+  if (value.kind == PyKind::kString) return String(value, what);
   Expression expression = AsExpression(value, what);
   if (expression.kind != Expression::Kind::kSymbol) Wrong(value, what, "a symbol");
   return std::move(expression.symbol);
@@ -131,11 +131,11 @@ std::vector<int64_t> SpecValues::Integers(const PyValue& value, std::string_view
 double SpecValues::Float(const PyValue& value, std::string_view what) const {
   const bool call = Constructor(value) == "float" && value.items.size() == 1;
   const PyValue& inner = call ? value.items[0] : value;
-  if (inner.kind == Kind::kBool) return inner.boolean ? 1 : 0;
-  const bool number =
-      inner.kind == Kind::kInteger || inner.kind == Kind::kBigInteger || inner.kind == Kind::kFloat;
+  if (inner.kind == PyKind::kBool) return inner.boolean ? 1 : 0;
+  const bool number = inner.kind == PyKind::kInteger || inner.kind == PyKind::kBigInteger ||
+                      inner.kind == PyKind::kFloat;
   if (number) return inner.real;
-  if (inner.kind == (call ? Kind::kString : Kind::kName)) {
+  if (inner.kind == (call ? PyKind::kString : PyKind::kName)) {
     const bool negative = inner.text.rfind('-', 0) == 0;
     const size_t module = inner.text.rfind('.');  // "math.inf"
     const std::string name = inner.text.substr(module == std::string::npos ? negative : module + 1);

@@ -13,22 +13,23 @@
 namespace spyre::compiler {
 namespace {
 
-using Kind = PyValue::Kind;
+using PyKind = PyValue::Kind;
 
-constexpr int kMaxDepth = 64;
+constexpr int kMaxNesting = 64;
 
 bool StartsName(char c) { return std::isalpha(static_cast<unsigned char>(c)) != 0 || c == '_'; }
 bool IsDigit(char c) { return std::isdigit(static_cast<unsigned char>(c)) != 0; }
 bool InName(char c) { return StartsName(c) || IsDigit(c); }
 
-class Reader {
+class SourceReader {
  public:
-  Reader(const PySource& source, size_t at) : source_(source), text_(source.text()), at_(at) {}
+  SourceReader(const PySource& source, size_t at)
+      : source_(source), text_(source.text()), at_(at) {}
 
   PyValue Value() {
     Blanks();
-    if (++depth_ > kMaxDepth) {
-      source_.Fail(at_, fmt::format("nested deeper than {} levels", kMaxDepth));
+    if (++depth_ > kMaxNesting) {
+      source_.Fail(at_, fmt::format("nested deeper than {} levels", kMaxNesting));
     }
     PyValue value = Bare();
     --depth_;
@@ -54,7 +55,7 @@ class Reader {
     value.offset = at_;
     const char c = Here();
     if (c == '[') {
-      value.kind = Kind::kList;
+      value.kind = PyKind::kList;
       Items(value, ']');
     } else if (c == '(') {
       Tuple(value);
@@ -68,7 +69,7 @@ class Reader {
     } else if (c == '-' && StartsName(Next())) {
       ++at_;
       NameOrCall(value);
-      if (value.kind != Kind::kName) Fail("a number");
+      if (value.kind != PyKind::kName) Fail("a number");
       value.text.insert(0, 1, '-');
     } else if (StartsName(c)) {
       NameOrCall(value);
@@ -97,7 +98,7 @@ class Reader {
 
   void Tuple(PyValue& value) {
     const size_t offset = at_;
-    value.kind = Kind::kTuple;
+    value.kind = PyKind::kTuple;
     if (Items(value, ')') || value.items.size() != 1) return;
     PyValue inner = std::move(value.items.front());  // only parentheses
     value = std::move(inner);
@@ -105,7 +106,7 @@ class Reader {
   }
 
   void Dict(PyValue& value) {
-    value.kind = Kind::kDict;
+    value.kind = PyKind::kDict;
     ++at_;
     for (bool comma = true;;) {
       Blanks();
@@ -130,7 +131,7 @@ class Reader {
 
   // One or more string literals behind each other.
   void Strings(PyValue& value) {
-    value.kind = Kind::kString;
+    value.kind = PyKind::kString;
     for (;;) {
       const bool prefixed = IsPrefixedString();
       if (!prefixed && Here() != '\'' && Here() != '"') return;
@@ -201,12 +202,12 @@ class Reader {
       source_.Fail(start,
                    fmt::format("'{}' is not a number", text_.substr(start, at_ - start + 1)));
     }
-    value.kind = real ? Kind::kFloat : Kind::kInteger;
+    value.kind = real ? PyKind::kFloat : PyKind::kInteger;
     if (real) return;
     const auto result =
         std::from_chars(digits.data(), digits.data() + digits.size(), value.integer);
     if (result.ec == std::errc()) return;
-    value.kind = Kind::kBigInteger;
+    value.kind = PyKind::kBigInteger;
     value.text = digits;
   }
 
@@ -217,15 +218,15 @@ class Reader {
       if (Here() != '.') break;
       value.text += text_[at_++];
     }
-    value.kind = Kind::kName;
-    if (value.text == "None") value.kind = Kind::kNone;
+    value.kind = PyKind::kName;
+    if (value.text == "None") value.kind = PyKind::kNone;
     if (value.text == "True" || value.text == "False") {
-      value.kind = Kind::kBool;
+      value.kind = PyKind::kBool;
       value.boolean = value.text == "True";
     }
     const size_t behind = at_;
     Blanks();
-    if (value.kind == Kind::kName && Here() == '(') {
+    if (value.kind == PyKind::kName && Here() == '(') {
       Call(value);
     } else {
       at_ = behind;
@@ -233,7 +234,7 @@ class Reader {
   }
 
   void Call(PyValue& value) {
-    value.kind = Kind::kCall;
+    value.kind = PyKind::kCall;
     ++at_;
     for (bool comma = true;;) {
       Blanks();
@@ -279,34 +280,34 @@ class Reader {
 
 std::string Describe(const PyValue& value) {
   switch (value.kind) {
-    case Kind::kNone:
+    case PyKind::kNone:
       return "None";
-    case Kind::kBool:
+    case PyKind::kBool:
       return value.boolean ? "True" : "False";
-    case Kind::kInteger:
+    case PyKind::kInteger:
       return std::to_string(value.integer);
-    case Kind::kBigInteger:
+    case PyKind::kBigInteger:
       return value.text.substr(0, 40) + " (beyond 64 bits)";
-    case Kind::kFloat:
+    case PyKind::kFloat:
       return fmt::format("{}", value.real);
-    case Kind::kString:
+    case PyKind::kString:
       return fmt::format("the string '{}'", value.text.substr(0, 40));
-    case Kind::kName:
+    case PyKind::kName:
       return fmt::format("the name {}", value.text.substr(0, 40));
-    case Kind::kCall:
+    case PyKind::kCall:
       return fmt::format("a call of {}", value.text.substr(0, 40));
-    case Kind::kList:
+    case PyKind::kList:
       return fmt::format("a list of {}", value.items.size());
-    case Kind::kTuple:
+    case PyKind::kTuple:
       return fmt::format("a tuple of {}", value.items.size());
-    case Kind::kDict:
+    case PyKind::kDict:
       return fmt::format("a dict of {}", value.items.size() / 2);
   }
   return "";
 }
 
 PyValue PySource::Parse(size_t begin, size_t* end) const {
-  Reader reader(*this, begin);
+  SourceReader reader(*this, begin);
   PyValue value = reader.Value();
   if (end != nullptr) *end = reader.at();
   return value;

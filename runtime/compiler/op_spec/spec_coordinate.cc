@@ -8,11 +8,10 @@
 namespace spyre::compiler {
 namespace {
 
-constexpr int kMaxDepth = 64;  // as ParseExpression
 // Sizes and factors of coordinates stay far below: products of two need no overflow checks.
 constexpr int64_t kMaxFactor = int64_t{1} << 31;
 
-using Kind = Expression::Kind;
+using ExpressionKind = Expression::Kind;
 
 CompileError Unsupported(const std::string& what) {
   return {"Unsupported", "coordinate_expression", "device coordinate: " + what};
@@ -41,27 +40,27 @@ int64_t CheckedConstant(int64_t constant) {
   return constant < 0 && constant >= -kMaxFactor ? constant : Checked(constant);
 }
 
-class Reader {
+class CoordinateReader {
  public:
-  explicit Reader(const std::vector<IterationSymbol>& symbols) : symbols_(symbols) {}
+  explicit CoordinateReader(const std::vector<IterationSymbol>& symbols) : symbols_(symbols) {}
 
   Sum Read(const Expression& expression, int depth) const {
-    if (depth > kMaxDepth) throw Unsupported("nested too deep");
+    if (depth > kMaxExpressionDepth) throw Unsupported("nested too deep");
     switch (expression.kind) {
-      case Kind::kNumber:
+      case ExpressionKind::kNumber:
         return {CheckedConstant(expression.number), 1, {}};
-      case Kind::kSymbol:
+      case ExpressionKind::kSymbol:
         return {0, 1, {{{Find(expression.symbol), 1, 0, 1}, false}}};
-      case Kind::kAdd:
+      case ExpressionKind::kAdd:
         return Add(expression, depth);
-      case Kind::kMultiply:
+      case ExpressionKind::kMultiply:
         return Multiply(expression, depth);
-      case Kind::kDivide:
+      case ExpressionKind::kDivide:
         return Divide(Read(expression.operands.at(0), depth + 1),
                       Number(expression.operands.at(1), depth));
-      case Kind::kFloor:
+      case ExpressionKind::kFloor:
         return Floor(Read(expression.operands.at(0), depth + 1));
-      case Kind::kMod:
+      case ExpressionKind::kMod:
         return Modulo(Read(expression.operands.at(0), depth + 1),
                       Number(expression.operands.at(1), depth));
     }
@@ -173,7 +172,7 @@ class Reader {
   const std::vector<IterationSymbol>& symbols_;
 };
 
-Expression Binary(Kind kind, Expression left, int64_t right) {
+Expression Binary(ExpressionKind kind, Expression left, int64_t right) {
   Expression expression;
   expression.kind = kind;
   expression.operands = {std::move(left), Expression::Number(right)};
@@ -184,15 +183,16 @@ Expression TermExpression(const CoordinateTerm& term, const std::string& symbol)
   Expression expression = Expression::Symbol(symbol);
   if (term.step != 1) {
     Expression product;
-    product.kind = Kind::kMultiply;
+    product.kind = ExpressionKind::kMultiply;
     product.operands = {Expression::Number(term.step), std::move(expression)};
     expression = std::move(product);
   }
-  if (term.modulus != 0) expression = Binary(Kind::kMod, std::move(expression), term.modulus);
+  if (term.modulus != 0)
+    expression = Binary(ExpressionKind::kMod, std::move(expression), term.modulus);
   if (term.divisor != 1) {
     Expression floor;
-    floor.kind = Kind::kFloor;
-    floor.operands = {Binary(Kind::kDivide, std::move(expression), term.divisor)};
+    floor.kind = ExpressionKind::kFloor;
+    floor.operands = {Binary(ExpressionKind::kDivide, std::move(expression), term.divisor)};
     expression = std::move(floor);
   }
   return expression;
@@ -201,7 +201,7 @@ Expression TermExpression(const CoordinateTerm& term, const std::string& symbol)
 }  // namespace
 
 Coordinate ToCoordinate(const Expression& expression, const std::vector<IterationSymbol>& symbols) {
-  const Sum sum = Reader(symbols).Read(expression, 0);
+  const Sum sum = CoordinateReader(symbols).Read(expression, 0);
   if (sum.constant_divisor != 1) throw Unsupported("a constant is not an integer");
   Coordinate coordinate;
   coordinate.constant = sum.constant;
@@ -227,7 +227,7 @@ Expression ToExpression(const Coordinate& coordinate, const std::vector<Iteratio
   }
   if (summands.size() == 1) return std::move(summands.front());
   Expression sum;
-  sum.kind = Kind::kAdd;
+  sum.kind = ExpressionKind::kAdd;
   sum.operands = std::move(summands);
   return sum;
 }

@@ -9,7 +9,7 @@ namespace {
 
 using Names = std::vector<std::string_view>;
 using Constants = std::vector<OpFuncConstant>;
-using Kind = OpEntry::Kind;
+using EntryKind = OpEntry::Kind;
 
 // ---------------------------------------------------------------- how entries are written
 
@@ -28,7 +28,7 @@ OpFuncStep Select(OpFuncValue condition, OpFuncValue then, OpFuncValue otherwise
   return {Op::kVbinary, FnByte(BinaryFn::kSelect), condition, then, otherwise};
 }
 
-OpEntry Entry(std::string_view name, Kind kind, int min_inputs, int max_inputs) {
+OpEntry Entry(std::string_view name, EntryKind kind, int min_inputs, int max_inputs) {
   OpEntry entry;
   entry.name = name;
   entry.kind = kind;
@@ -51,7 +51,7 @@ OpFunc& AddFunc(OpEntry& entry, std::string_view name, OpFuncClass op_class, boo
 OpEntry Pointwise(std::string_view name, int min_inputs, int max_inputs, bool fp32,
                   std::vector<OpFuncStep> steps, Names aliases = {}, std::string_view op_func = "",
                   Constants constants = {}) {
-  OpEntry entry = Entry(name, Kind::kPointwise, min_inputs, max_inputs);
+  OpEntry entry = Entry(name, EntryKind::kPointwise, min_inputs, max_inputs);
   entry.aliases = std::move(aliases);
   OpFunc& func = AddFunc(entry, op_func, OpFuncClass::kPointwise, fp32);
   func.constants = std::move(constants);
@@ -83,7 +83,7 @@ OpFunc& AddTotal(OpEntry& entry, std::string_view name, OpFuncClass op_class, Re
 OpEntry Reduction(std::string_view name, ReduceFn fn, std::string_view stick,
                   std::string_view nonstick, std::string_view combiner, Names aliases = {},
                   const Constants& constants = {}) {
-  OpEntry entry = Entry(name, Kind::kReduction, 1, 1);
+  OpEntry entry = Entry(name, EntryKind::kReduction, 1, 1);
   entry.aliases = std::move(aliases);
   entry.has_dim = true;
   entry.combiner = combiner;
@@ -93,7 +93,7 @@ OpEntry Reduction(std::string_view name, ReduceFn fn, std::string_view stick,
 }
 
 OpEntry Matmul(std::string_view name, std::string_view op_func, MatmulFn fn, Names aliases = {}) {
-  OpEntry entry = Entry(name, Kind::kMatmul, 2, 2);
+  OpEntry entry = Entry(name, EntryKind::kMatmul, 2, 2);
   entry.aliases = std::move(aliases);
   entry.has_dim = true;
   entry.combiner = "add";
@@ -103,7 +103,7 @@ OpEntry Matmul(std::string_view name, std::string_view op_func, MatmulFn fn, Nam
 
 OpEntry Composite(std::string_view name, int min_inputs, int max_inputs, std::string_view meaning,
                   Names constants, bool has_dim, Names aliases = {}) {
-  OpEntry entry = Entry(name, Kind::kComposite, min_inputs, max_inputs);
+  OpEntry entry = Entry(name, EntryKind::kComposite, min_inputs, max_inputs);
   entry.aliases = std::move(aliases);
   entry.constants = std::move(constants);
   entry.has_dim = has_dim;
@@ -129,7 +129,7 @@ void AddConversion(OpEntry& entry, std::string_view name, ConvertFn fn, Constant
 }
 
 OpEntry Refused(std::string_view name, std::string_view reason) {
-  OpEntry entry = InBundlesOnly(Entry(name, Kind::kPointwise, 1, 1));
+  OpEntry entry = InBundlesOnly(Entry(name, EntryKind::kPointwise, 1, 1));
   AddFunc(entry, name, OpFuncClass::kRefused, false).refusal = reason;
   return entry;
 }
@@ -223,7 +223,7 @@ void AddReductions(Table& table) {
   table.push_back(Reduction("prod", ReduceFn::kProd, "prod", "prodnonstick", "mul"));
   table.push_back(
       InBundlesOnly(Reduction("absmax", ReduceFn::kAbsMax, "absmax", "absmaxnonstick", "")));
-  OpEntry moments = InBundlesOnly(Entry("exx2", Kind::kReduction, 1, 1));
+  OpEntry moments = InBundlesOnly(Entry("exx2", EntryKind::kReduction, 1, 1));
   OpFuncReduction& pair = AddTotal(moments, "exx2", OpFuncClass::kStickReduction, ReduceFn::kSum,
                                    {{"exx2scale", {}}, {"useZeroMean", 0.0}})
                               .reduction;
@@ -235,7 +235,7 @@ void AddReductions(Table& table) {
   zero_mean.second = ReduceFn::kSumOfSquares;
   zero_mean.always_zero_first = true;
   table.push_back(Means(moments, "the pair E[x], or 0, and E[x^2]: totals times `exx2scale`"));
-  OpEntry quantiser = InBundlesOnly(Entry("quantscalepertokenfp8", Kind::kReduction, 1, 1));
+  OpEntry quantiser = InBundlesOnly(Entry("quantscalepertokenfp8", EntryKind::kReduction, 1, 1));
   OpFunc& func = AddFunc(quantiser, "", OpFuncClass::kStickReduction, kSen169Only);
   func.reduction.first = ReduceFn::kAbsMax;
   func.constants = {{"clipMin", {}}, {"clipMax", {}}, {"mulConst", {}}};
@@ -248,7 +248,7 @@ void AddReductions(Table& table) {
 }
 
 void AddMovesAndConversions(Table& table) {
-  OpEntry restickify = Means(Entry("restickify", Kind::kPointwise, 1, 1),
+  OpEntry restickify = Means(Entry("restickify", EntryKind::kPointwise, 1, 1),
                              "the operand, with `dim` inside the stick");
   restickify.aliases = {"ReStickifyOpHBM"};
   restickify.has_dim = true;
@@ -256,13 +256,13 @@ void AddMovesAndConversions(Table& table) {
   table.push_back(std::move(restickify));
 
   OpEntry shuffle =
-      Means(Entry("shuffle", Kind::kPointwise, 1, 1), "the operand, in slices of other cores");
+      Means(Entry("shuffle", EntryKind::kPointwise, 1, 1), "the operand, in slices of other cores");
   shuffle.listed = false;
   AddFunc(shuffle, "shuffle", OpFuncClass::kShuffle, false);
   table.push_back(std::move(shuffle));
 
   // In a list the types decide which OpFunc it is.
-  OpEntry convert = Means(Entry("convert", Kind::kPointwise, 1, 1), "the operand as `dtype`");
+  OpEntry convert = Means(Entry("convert", EntryKind::kPointwise, 1, 1), "the operand as `dtype`");
   convert.aliases = {"to", "to_dtype"};
   AddConversion(convert, "dl16tofp32", ConvertFn::kDl16ToFp32);
   AddConversion(convert, "fp32todl16", ConvertFn::kFp32ToDl16);
@@ -272,7 +272,7 @@ void AddMovesAndConversions(Table& table) {
   AddConversion(convert, "qfp8mb", ConvertFn::kDl16ToFp8);
   AddConversion(convert, "qfp8wt", ConvertFn::kDl16ToFp8Wt);
   table.push_back(std::move(convert));
-  OpEntry quantise = InBundlesOnly(Entry("csqint8", Kind::kPointwise, 1, 1));
+  OpEntry quantise = InBundlesOnly(Entry("csqint8", EntryKind::kPointwise, 1, 1));
   const Constants affine = {{"scaleact", {}}, {"shiftact", {}}};
   AddConversion(quantise, "csqint8ch", ConvertFn::kDl16ToInt8, affine);
   AddConversion(quantise, "csqint8mb", ConvertFn::kDl16ToInt8, affine);
@@ -281,14 +281,14 @@ void AddMovesAndConversions(Table& table) {
 }
 
 void AddComposites(Table& table) {
-  OpEntry slice = Means(Entry("slice", Kind::kView, 1, 1),
+  OpEntry slice = Means(Entry("slice", EntryKind::kView, 1, 1),
                         "elements of `dim` from `start` on, as many as `into` has");
   slice.aliases = {"narrow"};
   slice.constants = {"start"};
   slice.has_dim = true;
   table.push_back(std::move(slice));
   OpEntry outside =
-      Means(Entry("extern", Kind::kExtern, 0, 16), "what `function` computes outside");
+      Means(Entry("extern", EntryKind::kExtern, 0, 16), "what `function` computes outside");
   outside.aliases = {"fallback"};
   table.push_back(std::move(outside));
   table.push_back(Composite("softmax", 1, 1, "exp(x - amax x) / sum of exp(x - amax x)", {}, true));

@@ -14,12 +14,11 @@ namespace {
 
 using nlohmann::ordered_json;
 
-constexpr int64_t kLargest = std::numeric_limits<int64_t>::max();
 constexpr size_t kDeepest = 64;  // nested loops
 
-class Reader {
+class BundleReader {
  public:
-  explicit Reader(bool with_symbols) { module_.with_symbols = with_symbols; }
+  explicit BundleReader(bool with_symbols) { module_.with_symbols = with_symbols; }
 
   MlirModule Module(const JsonReader& specs) {
     module_.body = Nodes(specs, 0);
@@ -103,7 +102,7 @@ class Reader {
 
 ordered_json PassBundle(const nlohmann::json& input) {
   const JsonReader line(input, "line");
-  Reader reader(Flag(line, "use_symbols", true));
+  BundleReader reader(Flag(line, "use_symbols", true));
   const MlirModule module = reader.Module(line.At("specs"));
   return {{"bundle_mlir", WriteMlir(module)}, {"sdsc_files", reader.files()}};
 }

@@ -8,6 +8,7 @@
 #include "runtime/compiler/ir/ir_json.h"
 #include "runtime/compiler/lx/lx_planning.h"
 #include "runtime/compiler/passes/pass_table.h"
+#include "runtime/compiler/tiling/graph_json.h"
 
 namespace spyre::compiler {
 namespace {
@@ -31,13 +32,6 @@ std::vector<LxBuffer> BuffersFromJson(const JsonReader& value) {
 
 OrderedJson AddressJson(const std::optional<int64_t>& address) {
   return address ? OrderedJson(*address) : OrderedJson(nullptr);
-}
-
-bool Flag(const JsonReader& object, const char* key) {
-  if (!object.Has(key)) return false;
-  const JsonReader value = object.At(key);
-  if (!value.value().is_boolean()) value.Fail("true or false is expected");
-  return value.value().get<bool>();
 }
 
 // Buffers by name, as they are read and written.
@@ -68,7 +62,7 @@ class GraphReader {
     options.solver = LxSolver::kGreedy;
     if (line_.Has("solver")) options.solver = LxSolverFromName(line_.At("solver").String());
     options.capacity = IntegerOr(line_, "lx_capacity_bytes", kLxPlanningBytes);
-    options.all_operations = Flag(line_, "allow_all_ops");
+    options.all_operations = Flag(line_, "allow_all_ops", false);
     options.cores = cores_;
     options.to_the_letter = true;
     return options;

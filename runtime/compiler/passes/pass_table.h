@@ -3,9 +3,13 @@
 // and the adaptors' own files include this.
 #pragma once
 
+#include <cstdint>
+#include <limits>
 #include <nlohmann/json_fwd.hpp>
 
 namespace spyre::compiler {
+
+inline constexpr int64_t kLargest = std::numeric_limits<int64_t>::max();  // of what a case may name
 
 nlohmann::ordered_json PassWorkDivision(const nlohmann::json& input);
 nlohmann::ordered_json PassCoreSplit(const nlohmann::json& input);

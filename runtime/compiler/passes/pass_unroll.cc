@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // `unroll`: a nest of loops around operations -> the strides of its tensors and the operations
 // written out.
-#include <limits>
 #include <nlohmann/json.hpp>
 
 #include "runtime/compiler/op_spec/unroll.h"
@@ -12,8 +11,6 @@ namespace spyre::compiler {
 namespace {
 
 using nlohmann::ordered_json;
-
-constexpr int64_t kLargest = std::numeric_limits<int64_t>::max();
 
 // In the order in which a place is looked for: an argument with several is at the first.
 constexpr std::pair<const char*, Memory> kMemories[] = {
@@ -47,7 +44,7 @@ TensorArg ArgFromJson(const JsonReader& value) {
   allocation.Fail("an address in pool, hbm or lx is expected");
 }
 
-OpSpec OpFromJson(const JsonReader& value) {
+OpSpec OpSpecFromJson(const JsonReader& value) {
   OpSpec op;
   op.op = value.At("op").String();
   const JsonReader space = value.At("iteration_space");
@@ -89,7 +86,7 @@ Nest NestFromJson(const JsonReader& value) {
   }
   const JsonReader ops = value.At("ops");
   for (size_t i = 0; i < ops.Size(); ++i) {
-    nest.ops.push_back(OpFromJson(ops.At(i)));
+    nest.ops.push_back(OpSpecFromJson(ops.At(i)));
     nest.ops.back().tiled_symbols = nest.symbols;  // a nest of the pass has one set of names
   }
   return nest;

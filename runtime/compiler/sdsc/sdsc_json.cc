@@ -23,9 +23,9 @@ Json Fold(int64_t factor, std::string_view label) {
   return {{"factor_", factor}, {"label_", label}};
 }
 
-class Writer {
+class SdscWriter {
  public:
-  Writer(const SuperDsc& dsc, BundleDialect dialect)
+  SdscWriter(const SuperDsc& dsc, BundleDialect dialect)
       : dsc_(dsc),
         newest_(dialect == BundleDialect::kSymbolicArguments),
         indirection_(dialect != BundleDialect::kSymbolicConstants) {}
@@ -283,7 +283,7 @@ class Writer {
 }  // namespace
 
 std::string ToSdscJson(const SuperDsc& dsc, BundleDialect dialect) {
-  const Json json = {{dsc.name, Writer(dsc, dialect).Top()}};
+  const Json json = {{dsc.name, SdscWriter(dsc, dialect).Top()}};
   return DumpJson(json, kIndent);
 }
 

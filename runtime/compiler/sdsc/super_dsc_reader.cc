@@ -17,9 +17,7 @@
 namespace spyre::compiler {
 namespace {
 
-using Json = nlohmann::json;
-
-constexpr size_t kMaxDims = 16;
+constexpr size_t kMaxNames = 16;
 
 class Reader {
  public:
@@ -77,8 +75,8 @@ class Reader {
       stage.At(key.c_str()).Integer(dim.per_core, dim.per_core);
       dsc_.dims.push_back(std::move(dim));
     }
-    if (dsc_.dims.empty() || dsc_.dims.size() > kMaxDims) {
-      sizes.Fail(fmt::format("sizes of 1 to {} dimensions are expected", kMaxDims));
+    if (dsc_.dims.empty() || dsc_.dims.size() > kMaxNames) {
+      sizes.Fail(fmt::format("sizes of 1 to {} dimensions are expected", kMaxNames));
     }
     for (const auto& [name, slices] : Members(top, "numWkSlicesPerDim_")) DimOf(dsc_, name, slices);
     const bool symbolic = !Members(body, "dimToSymbolMapping_").empty() ||
@@ -180,7 +178,7 @@ class Reader {
     if (!body.Has("constantInfo_")) return;
     const JsonReader info = body.At("constantInfo_");
     if (info.value().is_string()) {
-      const Json inner = ParseJson(info.String(), info.where());
+      const nlohmann::json inner = ParseJson(info.String(), info.where());
       ConstantsOf(JsonReader(inner, info.where()));
     } else if (!info.value().is_null()) {
       ConstantsOf(info);
@@ -211,7 +209,7 @@ class Reader {
     for (auto& [index, constant] : constants) dsc_.constants.push_back(std::move(constant));
   }
 
-  const Json document_;
+  const nlohmann::json document_;
   const std::string& text_;
   const std::string& file_;
   SuperDsc dsc_;

@@ -21,7 +21,7 @@
 namespace spyre::compiler {
 namespace {
 
-using Kind = BundleArgument::Kind;
+using ArgumentKind = BundleArgument::Kind;
 
 constexpr size_t kMaxLoops = 16;
 constexpr int64_t kMaxPoolBytes = static_cast<int64_t>(kSegmentBytes);
@@ -65,9 +65,9 @@ class Evaluator {
       const int position = static_cast<int>(bundle_.arguments.size());
       BundleArgument argument;
       argument.name = ParameterName(parameter);
-      if (argument.name.rfind("pool", 0) == 0) argument.kind = Kind::kPool;
+      if (argument.name.rfind("pool", 0) == 0) argument.kind = ArgumentKind::kPool;
       if (const auto type = AsInputArg(parameter.getType())) {
-        if (type->max_value || type->granularity) argument.kind = Kind::kDimension;
+        if (type->max_value || type->granularity) argument.kind = ArgumentKind::kDimension;
         argument.max = type->max_value.value_or(0);
         argument.granularity = type->granularity.value_or(1);
         if (argument.max < 0 || argument.granularity < 1) {
@@ -78,7 +78,7 @@ class Evaluator {
         throw BadInput("{}: a parameter must be index or !sdscbundle.input_arg<index>",
                        PlaceOf(parameter.getLoc(), file_));
       }
-      if (argument.kind == Kind::kPool) Pool(position, parameter.getLoc());
+      if (argument.kind == ArgumentKind::kPool) Pool(position, parameter.getLoc());
       values_[parameter] = AffineValue::Argument(position);
       bundle_.arguments.push_back(std::move(argument));
     }
@@ -196,7 +196,7 @@ class Evaluator {
     if (pool_bytes_ == 0) {
       Pool(static_cast<int>(bundle_.arguments.size()), op.getLoc());
       bundle_.arguments.push_back({});
-      bundle_.arguments.back().kind = Kind::kPool;
+      bundle_.arguments.back().kind = ArgumentKind::kPool;
       bundle_.arguments.back().name = "pool";
       units_.push_back(0);
     }
@@ -273,8 +273,8 @@ class Evaluator {
       return range <= 0 ? 0 : CeilDivide(range, bounds.step.constant);
     }
     const auto argument = bounds.upper.PlainArgument();
-    const bool dimension =
-        argument && bundle_.arguments[static_cast<size_t>(*argument)].kind == Kind::kDimension;
+    const bool dimension = argument && bundle_.arguments[static_cast<size_t>(*argument)].kind ==
+                                           ArgumentKind::kDimension;
     if (!dimension || lower != 0) {
       Fail(op, "the upper bound must be a constant, or from 0 to an argument with max_value");
     }
@@ -346,9 +346,9 @@ class Evaluator {
     address.loop_stride.resize(steps_.size(), 0);
     if (value.arguments.empty()) return address;
     const auto& [argument, coefficient] = *value.arguments.begin();
-    const Kind kind = bundle_.arguments[static_cast<size_t>(argument)].kind;
+    const ArgumentKind kind = bundle_.arguments[static_cast<size_t>(argument)].kind;
     if (value.arguments.size() > 1 || coefficient != 1 || value.divisor != 1 ||
-        kind == Kind::kDimension) {
+        kind == ArgumentKind::kDimension) {
       Fail(op,
            "an address must be one argument, loop variables with constant factors and a "
            "constant");
