@@ -3,10 +3,10 @@
 
 #include <algorithm>
 #include <cmath>
-#include <set>
 #include <string>
 
 #include "cosim/verify/rounding_limits.h"
+#include "runtime/compiler/ops/op_entries.h"
 
 namespace spyre::cosim {
 namespace {
@@ -16,9 +16,8 @@ using compiler::NamedOp;
 using compiler::NamedTensor;
 
 bool Compares(const NamedOp& op) {
-  static const std::set<std::string> names = {"equal",        "notequal",   "greaterthan",
-                                              "greaterequal", "lesserthan", "lesserequal"};
-  return names.count(op.op) != 0;
+  const compiler::OpEntry* entry = compiler::FindNamedOperation(op.op);
+  return entry != nullptr && entry->Compares();
 }
 
 // The graph with another output for each comparison, the difference of what is compared, by the

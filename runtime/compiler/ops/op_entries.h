@@ -47,6 +47,8 @@ struct OpEntry {
   std::string_view op_func() const {
     return op_funcs.empty() || kind == Kind::kComposite ? "" : op_funcs.front().name;
   }
+  // The result is 1 or 0, as one comparison of two operands decides.
+  bool Compares() const;
 };
 
 const std::vector<OpEntry>& OpEntries();
