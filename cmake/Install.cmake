@@ -3,7 +3,7 @@
 # the prefix are relative, so that the installation may be moved.
 #
 #   include/spyre-cosim   headers, and contract/ with what is generated
-#   lib/spyre-cosim       static libraries, one a folder, and the modules that programs load
+#   lib/spyre-cosim       static libraries, one for a folder or for several small ones, and the modules that programs load
 #   lib/cmake/spyre-cosim, lib/pkgconfig
 #   lib/python3/dist-packages/spyre_cosim   the Python package
 #   share/spyre-cosim     configs, examples, rtl (sources)
