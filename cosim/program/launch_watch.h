@@ -49,6 +49,7 @@ class LaunchWatch {
   void Begin(const model::Job& job, sdk::ProgramLaunch launch);
   void End(const model::Job& job, const Running& running);
   void Compare(const model::Job& job, const Running& running, KernelCheck& check);
+  static std::string ReadsOfOthers(const LaunchedBundle& launched, const Running& running);
   void CountSpecialCodes(const model::Job& job, const Running& running, KernelCheck& check);
   void Keep(const model::Job& job, const ProgramBundle& bundle, const sdk::ProgramLaunch& launch,
             KernelCheck& check);

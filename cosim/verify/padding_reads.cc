@@ -18,16 +18,20 @@ constexpr uint8_t kPatterns[] = {0x3C, 0x45};
 
 // The outputs of the bundle if `pattern` lies behind each argument.
 std::vector<HostData> OutputsWith(const LaunchedBundle& launched,
-                                  const std::vector<HostData>& inputs, uint8_t pattern) {
+                                  const std::vector<HostData>& inputs,
+                                  const std::vector<uint64_t>& bytes, uint8_t pattern) {
   const std::vector<int> arguments = TensorArguments(launched.bundle);
   BundleMemory memory = ReferenceMemory(launched, false);
   for (size_t i = 0; i < launched.tensors.size(); ++i) {
     const WorkloadTensor& tensor = launched.tensors[i];
     std::vector<uint8_t>& image = memory.image(arguments[i]);
-    std::fill(image.begin() + tensor.layout.DeviceBytes(), image.end(), pattern);
-    if (!tensor.is_input) continue;
-    const std::vector<uint8_t> own = ToDeviceImage(tensor.layout, tensor.host_format, inputs[i]);
-    std::copy(own.begin(), own.end(), image.begin());
+    if (tensor.is_input) {
+      const std::vector<uint8_t> own = ToDeviceImage(tensor.layout, tensor.host_format, inputs[i]);
+      std::copy(own.begin(), own.end(), image.begin());
+    }
+    const auto end = bytes.empty() ? static_cast<uint64_t>(tensor.layout.DeviceBytes()) : bytes[i];
+    std::fill(image.begin() + static_cast<int64_t>(std::min<uint64_t>(end, image.size())),
+              image.end(), pattern);
   }
   RunBundleReference(launched.bundle, launched.dimensions, memory);
   std::vector<HostData> outputs;
@@ -42,8 +46,10 @@ std::vector<HostData> OutputsWith(const LaunchedBundle& launched,
 
 }  // namespace
 
-bool DependsOnNeighbours(const LaunchedBundle& launched, const std::vector<HostData>& inputs) {
-  return OutputsWith(launched, inputs, kPatterns[0]) != OutputsWith(launched, inputs, kPatterns[1]);
+bool DependsOnNeighbours(const LaunchedBundle& launched, const std::vector<HostData>& inputs,
+                         const std::vector<uint64_t>& bytes) {
+  return OutputsWith(launched, inputs, bytes, kPatterns[0]) !=
+         OutputsWith(launched, inputs, bytes, kPatterns[1]);
 }
 
 }  // namespace spyre::cosim

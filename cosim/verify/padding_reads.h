@@ -5,6 +5,7 @@
 // for the result. Any thread. Errors: Error(kBadInput) of the reference of bundles.
 #pragma once
 
+#include <cstdint>
 #include <vector>
 
 #include "cosim/reference/launched_bundle.h"
@@ -14,7 +15,8 @@ namespace spyre::cosim {
 
 // Whether some element of an output differs by what lies behind the arguments: the reference of the
 // bundle is run twice on `inputs`, one for each tensor (empty where it is not an input), with two
-// patterns there.
-bool DependsOnNeighbours(const LaunchedBundle& launched, const std::vector<HostData>& inputs);
+// patterns there. bytes: how many each tensor has of its own; empty: those of its layout.
+bool DependsOnNeighbours(const LaunchedBundle& launched, const std::vector<HostData>& inputs,
+                         const std::vector<uint64_t>& bytes = {});
 
 }  // namespace spyre::cosim

@@ -167,6 +167,14 @@ when = { seed = 7 }
   Run("--strict", 3, "out", faulty);
 }
 
+TEST_F(Exec, AResultThatDependsOnWhatLiesBehindAnArgumentIsWrong) {
+  const json report = Run("", 0, "out", "SdkEnding.DISABLED_AnArgumentIsTooSmall");
+  EXPECT_EQ(report.at("kernels").at(0).at("wrong_launches"), 1);
+  EXPECT_EQ(report.at("kernels").at(0).at("first_wrong"),
+            "it reads arg_1 as far as byte 16384, which has 8192 bytes, and what lies behind it "
+            "decides its results");
+}
+
 TEST_F(Exec, TwoRunsOfAProgramLeaveTheSameTrace) {
   const json first = Run("", 0, "first"), second = Run("", 0, "second");
   EXPECT_EQ(first.at("trace").at("digest"), second.at("trace").at("digest"));

@@ -253,6 +253,17 @@ TEST(SdkEnding, DISABLED_AKernelOf255Letters) {
   context->getDefaultStream()->synchronize();
 }
 
+// A program for exec_test.cc: its second argument has half of what its bundle reads.
+TEST(SdkEnding, DISABLED_AnArgumentIsTooSmall) {
+  const auto context = Open();
+  Add add(*context);
+  const flex::CompositeAddress half = Memory(*context, kAddBytes / 2);
+  std::vector<int64_t> addresses = add.Addresses();
+  addresses[1] = static_cast<int64_t>(context->getAllocator()->compositeAddressToDmva(half));
+  add.kernel().Launch(*context->getDefaultStream(), addresses);
+  context->getDefaultStream()->synchronize();
+}
+
 TEST(DxpStandalone, ARefusalIsOnStandardErrorAndInTheStatus) {
   EXPECT_EQ(Dxp("").status, 2);
   const Output missing = Dxp("-d /nowhere");

@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "model/contract/program_check.h"
 #include "runtime/compiler/bundle/bundle_indices.h"
+#include "runtime/compiler/bundle/bundle_starts.h"
 #include "runtime/compiler/codegen/bundle_lx.h"
 #include "runtime/compiler/codegen/bundle_problem.h"
 #include "runtime/compiler/codegen/kernel_layout.h"
@@ -56,6 +57,7 @@ class BundleGenerator {
     kernel_.lx = ResidentLxUses(bundle_);
     Enumerate();
     Walk(bundle_.body);
+    CheckStarts(bundle_);
     Program& program = kernel_.compute;
     program.name = kernel_.name.substr(0, kMaxProgramName);
     program.core_mask = mask_;

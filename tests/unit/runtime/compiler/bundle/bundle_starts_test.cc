@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+// Bundles whose cores do not begin where the layout of a tensor puts them are refused.
+#include "runtime/compiler/bundle/bundle_starts.h"
+
+#include <gmock/gmock.h>
+
+#include <filesystem>
+#include <string>
+
+#include "base/error.h"
+#include "tests/paths.h"
+
+namespace spyre::compiler::bundle_starts_test {
+namespace {
+
+namespace fs = std::filesystem;
+using ::testing::HasSubstr;
+
+const fs::path kBundles = fs::path(SPYRE_SOURCE_DIR) / "tests/data/bundles";
+const fs::path kReal = fs::path(SPYRE_SOURCE_DIR) / "tests/data/real_bundles";
+
+// [64, 128]: four cores, 16 rows each. A row has a stick, and a column of sticks 64 of them.
+Bundle Addition() { return ReadBundle(kBundles / "symbolic_args/add_64x128_rows4/flat"); }
+
+std::string Refusal(const Bundle& bundle) {
+  try {
+    CheckStarts(bundle);
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "";
+}
+
+AddressExpression& Start(Bundle& bundle, int64_t symbol) {
+  return std::get<BundleExecute>(bundle.body.front()).symbols.at(symbol);
+}
+
+TEST(BundleStarts, OfThePublicFrontEndAreThoseOfTheLayout) {
+  int bundles = 0;
+  for (const fs::path& from : {kBundles, kReal}) {
+    for (const fs::directory_entry& entry : fs::recursive_directory_iterator(from)) {
+      if (entry.path().filename() != "sdsc_0.json") continue;
+      ++bundles;
+      EXPECT_EQ(Refusal(ReadBundle(entry.path().parent_path())), "") << entry.path();
+    }
+  }
+  EXPECT_GT(bundles, 15);
+}
+
+TEST(BundleStarts, ACoreThatBeginsInsideTheRowsOfAnotherIsRefused) {
+  Bundle bundle = Addition();
+  Start(bundle, -2).constant = 8 * 128;
+  EXPECT_THAT(Refusal(bundle),
+              HasSubstr("sdsc_0.json: Tensor0: cores 0 and 1 begin 1024 bytes apart, and by its "
+                        "layout their slices of 'mb' are 2048 bytes apart"));
+}
+
+TEST(BundleStarts, ACoreThatBeginsBehindAGapThatTheLayoutDoesNotHaveIsRefused) {
+  Bundle bundle = Addition();
+  Start(bundle, -12).constant += 128;
+  EXPECT_THAT(Refusal(bundle), HasSubstr("Tensor2: cores 0 and 3 begin 6272 bytes apart"));
+}
+
+TEST(BundleStarts, OfCoresWithOneRowEachMayLieAnywhereAsNoStepDependsOnTheLayout) {
+  Bundle bundle = Addition();
+  SdscDim& rows =
+      bundle.dscs.front().dims.at(static_cast<size_t>(bundle.dscs.front().FindDim("mb")));
+  rows.size = 4;
+  rows.per_core = 1;
+  Start(bundle, -2).constant = 8 * 128;
+  EXPECT_EQ(Refusal(bundle), "");
+}
+
+}  // namespace
+}  // namespace spyre::compiler::bundle_starts_test
