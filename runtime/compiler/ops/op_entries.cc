@@ -358,23 +358,6 @@ const OpEntry* Find(const Index& index, std::string_view name) {
 
 }  // namespace
 
-bool OpEntry::Compares() const {
-  if (op_funcs.size() != 1 || op_funcs.front().steps.size() != 1) return false;
-  const OpFuncStep& step = op_funcs.front().steps.front();
-  if (step.op != Op::kVbinary) return false;
-  switch (static_cast<BinaryFn>(step.fn)) {
-    case BinaryFn::kEqual:
-    case BinaryFn::kNotEqual:
-    case BinaryFn::kGreater:
-    case BinaryFn::kGreaterEqual:
-    case BinaryFn::kLess:
-    case BinaryFn::kLessEqual:
-      return true;
-    default:
-      return false;
-  }
-}
-
 const std::vector<OpEntry>& OpEntries() {
   static const Table table = MakeTable();
   return table;

@@ -48,7 +48,7 @@ struct OpEntry {
     return op_funcs.empty() || kind == Kind::kComposite ? "" : op_funcs.front().name;
   }
   // The result is 1 or 0, as one comparison of two operands decides.
-  bool Compares() const;
+  bool Compares() const { return op_funcs.size() == 1 && IsComparison(op_funcs.front()); }
 };
 
 const std::vector<OpEntry>& OpEntries();

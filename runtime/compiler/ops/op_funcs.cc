@@ -64,4 +64,19 @@ const OpFunc& RequireOpFunc(std::string_view name) {
       fmt::format("'{}' is not an OpFunc that is known{}", name, DidYouMean(name, names)));
 }
 
+bool IsComparison(const OpFunc& func) {
+  if (func.steps.size() != 1 || func.steps.front().op != Op::kVbinary) return false;
+  switch (static_cast<BinaryFn>(func.steps.front().fn)) {
+    case BinaryFn::kEqual:
+    case BinaryFn::kNotEqual:
+    case BinaryFn::kGreater:
+    case BinaryFn::kGreaterEqual:
+    case BinaryFn::kLess:
+    case BinaryFn::kLessEqual:
+      return true;
+    default:
+      return false;
+  }
+}
+
 }  // namespace spyre::compiler

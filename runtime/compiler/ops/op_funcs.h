@@ -92,4 +92,7 @@ const OpFunc* FindOpFunc(std::string_view name);  // nullptr: no such name
 // nearest that is; one that is refused, with the reason.
 const OpFunc& RequireOpFunc(std::string_view name);
 
+// Whether it is one comparison of two operands.
+bool IsComparison(const OpFunc& func);
+
 }  // namespace spyre::compiler
