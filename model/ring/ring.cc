@@ -253,26 +253,45 @@ void Ring::SendToPeer(int /*id*/, tlm::tlm_generic_payload& payload, sc_core::sc
     payload.set_response_status(tlm::TLM_GENERIC_ERROR_RESPONSE);
     return;
   }
-  const auto& transfer = *payload.get_extension<Transfer>();
-  const uint64_t now = NowPs();
   const int peer = static_cast<int>(payload.get_address() >> 32 & 0xFFFF);
   if ((payload.get_address() & kPeerBit) == 0 || peer >= memory_stop_) {
     payload.set_response_status(tlm::TLM_ADDRESS_ERROR_RESPONSE);
     return;
   }
+  messages_.push_back({NowPs() + delay.value(), &payload, &delay});
+  // Cores that a barrier lets go send in the same delta cycle. The first of them to go on sends
+  // all.
+  sc_core::wait(sc_core::SC_ZERO_TIME);
+  SendMessages();
+}
+
+void Ring::SendMessages() {
+  const auto stop = [](const Message& message) {
+    return message.payload->get_extension<Transfer>()->stop;
+  };
+  std::sort(messages_.begin(), messages_.end(), [&](const Message& a, const Message& b) {
+    return std::make_pair(a.start_ps, stop(a)) < std::make_pair(b.start_ps, stop(b));
+  });
+  for (const Message& message : std::exchange(messages_, {})) SendMessage(message);
+}
+
+void Ring::SendMessage(const Message& message) {
+  tlm::tlm_generic_payload& payload = *message.payload;
+  const auto& transfer = *payload.get_extension<Transfer>();
+  const int peer = static_cast<int>(payload.get_address() >> 32 & 0xFFFF);
   const uint64_t bytes = payload.get_data_length();
   const uint64_t width = config_.ring.psum_bytes_per_cycle;
   const bool clockwise = ShorterClockwise(transfer.stop, peer);
   const uint64_t there =
       Travel(clockwise ? psum_clockwise_ : psum_counter_, clockwise, transfer.stop, peer, bytes,
-             (bytes + width - 1) / width, now + delay.value(), transfer);
+             (bytes + width - 1) / width, message.start_ps, transfer);
   if (there == kLost) {
     payload.set_response_status(tlm::TLM_BURST_ERROR_RESPONSE);
     return;
   }
-  delay = Ps(there - now);
+  *message.delay = Ps(there - NowPs());
   payload.set_address(payload.get_address() & 0xFFFFFFFF);
-  lx_socket[peer]->b_transport(payload, delay);
+  lx_socket[peer]->b_transport(payload, *message.delay);
 }
 
 }  // namespace spyre::model

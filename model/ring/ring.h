@@ -10,12 +10,12 @@
 //
 // Memory accesses are split transactions (nb_transport, model/common/split_socket.h); one with a
 // group is a broadcast by a dispatcher. Messages to peers use b_transport, which adds their time to
-// the delay. Cores join multicasts through MulticastTransport: a multicast starts when the last
-// member of its group has asked, and one read stands for all. Nothing here blocks. Kernel thread
-// only.
+// the delay, and lets the delta cycle go by. Cores join multicasts through MulticastTransport: a
+// multicast starts when the last member of its group has asked, and one read stands for all.
+// Nothing else here blocks. Kernel thread only.
 //
-// Writes take their links in the order in which they arrive at the ring, those of the same time in
-// the order of their stops. SystemC's order of processes has no influence on that.
+// Writes and messages take their links in the order in which they arrive at the ring, those of the
+// same time in the order of their stops. SystemC's order of processes has no influence on that.
 #pragma once
 
 #include <tlm_utils/multi_passthrough_initiator_socket.h>
@@ -101,6 +101,13 @@ class Ring : public sc_core::sc_module, public MulticastTransport {
   tlm::tlm_sync_enum Begin(int id, tlm::tlm_generic_payload& payload, tlm::tlm_phase& phase,
                            sc_core::sc_time& delay);
   void SendToPeer(int id, tlm::tlm_generic_payload& payload, sc_core::sc_time& delay);
+  struct Message {
+    uint64_t start_ps;
+    tlm::tlm_generic_payload* payload;
+    sc_core::sc_time* delay;
+  };
+  void SendMessages();  // those of this delta cycle
+  void SendMessage(const Message& message);
   void BeginRead(tlm::tlm_generic_payload& payload, const Transfer& transfer,
                  const sc_core::sc_time& delay);
   void BeginWrite(tlm::tlm_generic_payload& payload, const Transfer& transfer,
@@ -176,6 +183,7 @@ class Ring : public sc_core::sc_module, public MulticastTransport {
   using Write = std::tuple<uint64_t, uint16_t, uint64_t, tlm::tlm_generic_payload*>;
   std::priority_queue<Write, std::vector<Write>, std::greater<>> writes_;
   uint64_t submitted_writes_ = 0;
+  std::vector<Message> messages_;     // that have not taken their links
   uint64_t settled_ps_ = UINT64_MAX;  // all writes that arrive then have been submitted
   sc_core::sc_event write_event_;
   // Pools: what is not on a free list is in flight.

@@ -268,19 +268,38 @@ TEST(Ring, AbandonedMembersHearOfItAndTheirGroupStartsAfresh) {
   EXPECT_EQ(again.end.status, tlm::TLM_OK_RESPONSE);
 }
 
+// 128 bytes from a core to another one's LX, sent at time 0 by a process of its own.
+struct Message {
+  Message(Bench& bench, unsigned core, unsigned peer) : data(128) {
+    payload.info.stop = static_cast<uint16_t>(core);
+    auto& message = payload.Prepare(tlm::TLM_WRITE_COMMAND, Ring::PeerAddress(peer, 640),
+                                    data.data(), data.size());
+    sc_core::sc_spawn(
+        [&bench, this, core, &message] { (*bench.cores[core])->b_transport(message, delay); });
+  }
+  uint64_t cycles() const { return delay.value() / 1000; }
+
+  std::vector<uint8_t> data;
+  TransferPayload payload;
+  sc_core::sc_time delay;
+};
+
 TEST(Ring, PeersAreReachedOverThePartialSumRing) {
   Bench bench("bench");
-  sc_core::sc_start(sc_core::SC_ZERO_TIME);
-  std::vector<uint8_t> data(128);
-  TransferPayload payload;
-  payload.info.stop = 1;
-  auto& message =
-      payload.Prepare(tlm::TLM_WRITE_COMMAND, Ring::PeerAddress(2, 640), data.data(), data.size());
-  sc_core::sc_time delay;
-  (*bench.cores[1])->b_transport(message, delay);
+  const Message message(bench, 1, 2);
+  bench.Settle();
   // 128 bytes at 32 bytes a cycle, one hop.
-  EXPECT_EQ(delay.value() / 1000, 2u + 4u) << "cycles";
+  EXPECT_EQ(message.cycles(), 2u + 4u) << "cycles";
   EXPECT_EQ(bench.lx_address, 640u);
+}
+
+TEST(Ring, MessagesOfTheSameTimeTakeTheirLinksInTheOrderOfTheirStops) {
+  Bench bench("bench");
+  const Message near(bench, 1, 2), far(bench, 0, 2);
+  bench.Settle();
+  EXPECT_EQ(far.cycles(), 2u * 2u + 4u) << "cycles: first, though submitted last";
+  EXPECT_EQ(near.cycles(), 2u + 4u + 2u + 4u)
+      << "cycles: waits on the last link until core 0's data have passed";
 }
 
 TEST(Ring, EveryByteCrossesEachLinkOnItsWayOnce) {
