@@ -129,7 +129,7 @@ int RunExec(ExecArguments& args, const ExecHelpers& helpers) {
   if (!report.is_object()) {
     std::cerr << fmt::format(
         "spyre-cosim: {} has no report: no process of the program opened a card, or the one that "
-        "did was killed or ended by os._exit\n",
+        "did was killed\n",
         args.card.out);
   } else {
     WritePage(args.card.out);

@@ -18,9 +18,9 @@ std::string Absolute(const std::string& path) {
   return path.empty() ? path : fs::absolute(path).lexically_normal().string();
 }
 
-std::string InFrontOf(const char* variable, const std::string& directory) {
+std::string InFrontOf(const char* variable, const std::string& path) {
   const char* const rest = std::getenv(variable);
-  return rest == nullptr || *rest == '\0' ? directory : fmt::format("{}:{}", directory, rest);
+  return rest == nullptr || *rest == '\0' ? path : fmt::format("{}:{}", path, rest);
 }
 
 }  // namespace
@@ -56,6 +56,8 @@ Variables ProgramEnvironment(const std::string& sdk, const ProgramCardChoice& ch
   if (choice.out.empty()) return variables;
   variables.emplace_back("SPYRE_COSIM_KEEP", std::to_string(choice.keep_bytes));
   variables.emplace_back("SPYRE_COSIM_VERIFY", choice.verify);
+  // A program that ends by _exit is to have a report as well.
+  variables.emplace_back("LD_PRELOAD", InFrontOf("LD_PRELOAD", sdk + "/lib/libspyre_exit.so"));
   return variables;
 }
 

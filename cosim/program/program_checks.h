@@ -25,6 +25,8 @@ struct KernelCheck {
 };
 
 struct ProgramChecks {
+  // Infinities and NaN among the host's numbers, over all copies with conversion.
+  uint64_t special_to_card = 0, special_from_card = 0;
   std::string verify = "none";                 // "none", "sample", "full": what was asked for
   std::map<std::string, KernelCheck> kernels;  // by name
   std::string

@@ -46,11 +46,13 @@ Json KernelsJson(const RunResult& result, const ProgramChecks& checks) {
   return kernels;
 }
 
-Json CopiesJson(const RunResult& result) {
+Json CopiesJson(const RunResult& result, const ProgramChecks& checks) {
   const ProgramCopies copies = CopiesOf(result);
   return {{"count", copies.count},
           {"bytes_to_card", copies.to_card},
-          {"bytes_from_card", copies.from_card}};
+          {"bytes_from_card", copies.from_card},
+          {"special_to_card", checks.special_to_card},
+          {"special_from_card", checks.special_from_card}};
 }
 
 Json MemoryJson(const flex::MemoryStatistics& memory) {
@@ -80,7 +82,7 @@ std::string ProgramReportJson(const RunResult& result, const ProgramChecks& chec
                          {"wrong_launches", checks.wrong()},
                          {"first_special", checks.first_special}}},
                        {"window", WindowJson(result)},
-                       {"copies", CopiesJson(result)},
+                       {"copies", CopiesJson(result, checks)},
                        {"kernels", KernelsJson(result, checks)},
                        {"memory",
                         {{"tensors", MemoryJson(result.tensor_memory)},

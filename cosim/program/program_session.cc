@@ -103,6 +103,10 @@ void ProgramSession::Launched(const sdk::ProgramLaunch& launch) {
   if (watch_ != nullptr) watch_->Launched(launch);
 }
 
+void ProgramSession::Converted(const sdk::ProgramCopy& copy) {
+  (copy.to_card ? special_to_card_ : special_from_card_) += copy.special;
+}
+
 void ProgramSession::Failed(const std::string& what) { result_.warnings.push_back(what); }
 
 void ProgramSession::Measure(flex::RuntimeContext& context) {
@@ -139,6 +143,8 @@ void ProgramSession::Finish(flex::RuntimeContext& context) noexcept {
     const trace::RunResults path = FollowPaths(result_, result_.launches, host_waits_);
     kernels_.reset();
     if (watch_ != nullptr) checks_ = watch_->Finish(result_.warnings);
+    checks_.special_to_card = special_to_card_;
+    checks_.special_from_card = special_from_card_;
     trace_->End(result_, path);
     WriteFiles();
     if (!result_.unwritten.empty()) throw BadInput("{}", result_.unwritten);

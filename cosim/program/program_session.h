@@ -38,6 +38,7 @@ class ProgramSession : public sdk::ProgramCard {
 
   void Loaded(const sdk::ProgramLoad& load) override;
   void Launched(const sdk::ProgramLaunch& launch) override;
+  void Converted(const sdk::ProgramCopy& copy) override;
   void Failed(const std::string& what) override;
   void Finish(flex::RuntimeContext& context) noexcept override;
 
@@ -58,6 +59,7 @@ class ProgramSession : public sdk::ProgramCard {
   std::unique_ptr<LaunchWatch> watch_;     // only if bundles are kept
   std::optional<KernelLog> kernels_;       // only if a report is wanted
   ProgramChecks checks_;
+  uint64_t special_to_card_ = 0, special_from_card_ = 0;
   flex::RuntimeOptions options_;
 };
 

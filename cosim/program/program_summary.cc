@@ -128,6 +128,11 @@ std::string ProgramSummary(const RunResult& result, const ProgramChecks& checks)
   text += WindowText(result);
   text += fmt::format("  copies: {}, {} to the card and {} from it\n", copies.count,
                       trace::FormatBytes(copies.to_card), trace::FormatBytes(copies.from_card));
+  if (checks.special_to_card + checks.special_from_card > 0) {
+    text +=
+        fmt::format("  infinities or NaN among the numbers copied: {} to the card, {} from it\n",
+                    checks.special_to_card, checks.special_from_card);
+  }
   text += fmt::format("  device memory at most: tensors {}, programs {}\n",
                       MemoryText(result.tensor_memory), MemoryText(result.program_memory));
   for (const std::string& warning : result.warnings) text += "  " + warning + "\n";

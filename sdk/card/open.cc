@@ -29,6 +29,7 @@ class ElsewhereCard : public ProgramCard {
   const flex::RuntimeOptions& options() const override { return options_; }
   void Loaded(const ProgramLoad&) override {}
   void Launched(const ProgramLaunch&) override {}
+  void Converted(const ProgramCopy&) override {}
   void Failed(const std::string&) override {}
   void Finish(flex::RuntimeContext&) noexcept override {}
 

@@ -69,6 +69,12 @@ struct ProgramLaunch {
   std::vector<TensorMemory> arguments;
 };
 
+// A copy with conversion.
+struct ProgramCopy {
+  bool to_card = false;
+  uint64_t special = 0;  // infinities and NaN among the host's numbers
+};
+
 class ProgramCard {
  public:
   virtual ~ProgramCard() = default;
@@ -79,6 +85,8 @@ class ProgramCard {
 
   virtual void Loaded(const ProgramLoad& load) = 0;
   virtual void Launched(const ProgramLaunch& launch) = 0;
+  // After its conversion.
+  virtual void Converted(const ProgramCopy& copy) = 0;
   // An operation of the program has failed; `what` is what the program is told.
   virtual void Failed(const std::string& what) = 0;
 

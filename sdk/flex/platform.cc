@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sdk/flex/platform.h"
 
+#include <dlfcn.h>
 #include <unistd.h>
 
 #include <cstdlib>
@@ -12,6 +13,7 @@
 #include "sdk/card/environment.h"
 #include "sdk/card/open.h"
 #include "sdk/flex/ending_signals.h"
+#include "sdk/flex/special_numbers.h"
 #include "sdk/host_functions/correction.h"
 
 namespace spyre::sdk {
@@ -21,6 +23,13 @@ std::mutex opening;
 std::atomic<Platform*> platform = nullptr;
 
 constexpr uint32_t kStreams = 65;  // that a context has at most
+
+// Also where the program ends by _exit, if libspyre_exit.so is there (sdk/exit/exit.cc).
+void FinishBeforeExit(void (*finish)()) {
+  using Register = void (*)(void (*)());
+  const auto tell = reinterpret_cast<Register>(dlsym(RTLD_DEFAULT, "spyre_before_exit"));
+  if (tell != nullptr) tell(finish);
+}
 
 // "its arguments: 0 has 16384 bytes at 0x0, 1 at 0x1000 is no memory that the program has".
 std::string ArgumentsText(const std::vector<TensorMemory>& arguments) {
@@ -37,8 +46,9 @@ std::string ArgumentsText(const std::vector<TensorMemory>& arguments) {
 
 }  // namespace
 
-Platform::Platform(std::unique_ptr<ProgramCard> card)
+Platform::Platform(std::unique_ptr<ProgramCard> card, bool reports)
     : card_(std::move(card)),
+      reports_(reports),
       process_(getpid()),
       context_(std::make_unique<flex::RuntimeContext>(card_->transport(), card_->function(),
                                                       card_->options())) {
@@ -50,9 +60,12 @@ Platform& Platform::Get() {
   const std::lock_guard<std::mutex> lock(opening);
   if (platform == nullptr) {
     const CardRequest request = RequestOfEnvironment();
-    platform = new Platform(OpenCard(request));
+    platform = new Platform(OpenCard(request), !request.out.empty());
     std::atexit(FinishAtExit);
-    if (!request.out.empty()) FinishOnSignals(FinishAtExit);
+    if (!request.out.empty()) {
+      FinishOnSignals(FinishAtExit);
+      FinishBeforeExit(FinishAtExit);
+    }
   }
   return *platform;
 }
@@ -185,6 +198,15 @@ void Platform::NoteLaunch(const flex::DeviceHandle& place, const std::string& na
     program.arguments = launch.arguments;
   }
   card_->Launched(launch);
+}
+
+void Platform::NoteConversion(const DataConversion& conversion, bool to_card, const void* host) {
+  if (!reports_) return;
+  ProgramCopy copy;
+  copy.to_card = to_card;
+  copy.special = CountSpecialNumbers(conversion, /*source=*/to_card, host);
+  const std::lock_guard<std::mutex> lock(mutex_);
+  card_->Converted(copy);
 }
 
 Error Platform::Explained(const Error& error) const {

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "model/contract/stick_layout.h"
 #include "runtime/flex/runtime_context.h"
 #include "sdk/card/program_card.h"
 #include "sdk/flex/staging.h"
@@ -54,6 +55,8 @@ class Platform {
   // A COMPUTE that has just been enqueued. tensors: as the launch named them.
   void NoteLaunch(const flex::DeviceHandle& place, const std::string& name, uint32_t stream,
                   uint64_t number, uint64_t correlation, const std::vector<uint64_t>& tensors);
+  // A conversion that has been carried out, with the host's side of it.
+  void NoteConversion(const DataConversion& conversion, bool to_card, const void* host);
   uint64_t NextLaunch() { return ++launches_; }
 
   // Runs `call`. If the card fails in it, the failure is noted, the card is made usable again, and
@@ -72,7 +75,7 @@ class Platform {
   bool lost() const { return lost_; }  // no recovery has helped
 
  private:
-  explicit Platform(std::unique_ptr<ProgramCard> card);
+  Platform(std::unique_ptr<ProgramCard> card, bool reports);
   // With the arguments of the launch that has failed, if it was one.
   Error Explained(const Error& error) const;
   void Recover(const Error& error);
@@ -92,6 +95,7 @@ class Platform {
   Place PlaceOf(const flex::DeviceHandle& handle) const;
 
   const std::unique_ptr<ProgramCard> card_;
+  const bool reports_;        // somebody will read what is noted
   const int process_;         // that opened the card: children of it have none
   mutable std::mutex mutex_;  // of what follows, and of calls of card_
   std::unique_ptr<flex::RuntimeContext> context_;

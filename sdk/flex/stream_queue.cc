@@ -149,6 +149,7 @@ void RuntimeStream::Queue::CopyConverted(Platform& platform, const DmaParams& pa
     for (const ByteRange& range : ranges) std::memset(image.get() + range.begin, 0, range.bytes());
   }
   RunHostConversion(conversion, params.host, image.get());
+  platform.NoteConversion(conversion, /*to_card=*/true, params.host);
   uint64_t bytes = 0;
   for (const ByteRange& range : ranges) bytes += range.bytes();
   platform.context().ChargeConversion(bytes);
@@ -205,10 +206,11 @@ void RuntimeStream::Queue::CopyFromCardConverted(Platform& platform, const DmaPa
   Info info;
   info.bulk = true;
   info.keep_alive = image;
-  info.then = [&context, conversion = std::move(conversion), image, host = params.host,
+  info.then = [&platform, &context, conversion = std::move(conversion), image, host = params.host,
                bytes = range.bytes(), call = params.callback] {
     context.ChargeConversion(bytes);
     RunHostConversion(conversion, image.get(), host);
+    platform.NoteConversion(conversion, /*to_card=*/false, host);
     if (call) call(host);
   };
   stream().CopyFromDevice(image.get() + range.begin,

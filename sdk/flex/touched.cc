@@ -10,34 +10,6 @@
 namespace spyre::sdk {
 namespace {
 
-struct Dimension {
-  int64_t size, stride;
-};
-
-// Dimensions of one side, from the smallest stride on, neighbours that continue each other joined.
-std::vector<Dimension> SideOf(const StridedBox& box, bool source) {
-  const std::vector<int64_t>& strides = source ? box.source_strides : box.destination_strides;
-  if (strides.size() != box.sizes.size())
-    throw BadInput("a box has {} sizes and {} strides", box.sizes.size(), strides.size());
-  std::vector<Dimension> dims;
-  for (size_t i = 0; i < strides.size(); ++i) {
-    if (strides[i] < 0) throw BadInput("a box has the negative stride {}", strides[i]);
-    if (box.sizes[i] != 1 && strides[i] != 0) dims.push_back({box.sizes[i], strides[i]});
-  }
-  std::sort(dims.begin(), dims.end(),
-            [](const Dimension& a, const Dimension& b) { return a.stride < b.stride; });
-  std::vector<Dimension> joined = {{1, 1}};
-  for (const Dimension& dim : dims) {
-    Dimension& last = joined.back();
-    if (dim.stride == last.size * last.stride) {
-      last.size *= dim.size;
-    } else {
-      joined.push_back(dim);
-    }
-  }
-  return joined;
-}
-
 class Marker {
  public:
   Marker(const DataConversion& conversion, bool source, uint64_t limit)
@@ -47,10 +19,8 @@ class Marker {
         limit_(limit) {}
 
   void Mark(const StridedBox& box) {
-    for (const int64_t size : box.sizes) {
-      if (size <= 0) return;
-    }
-    const std::vector<Dimension> dims = SideOf(box, source_);
+    const std::vector<SideDimension> dims = DimensionsOf(box, source_);
+    if (dims.empty()) return;
     const int64_t offset = source_ ? box.source_offset : box.destination_offset;
     Walk(dims, dims.size(), offset);
   }
@@ -70,13 +40,13 @@ class Marker {
   }
 
  private:
-  void Walk(const std::vector<Dimension>& dims, size_t count, int64_t offset) {
+  void Walk(const std::vector<SideDimension>& dims, size_t count, int64_t offset) {
     if (count == 1) {
-      const Dimension& run = dims.front();
+      const SideDimension& run = dims.front();
       Add(offset, offset + (run.size - 1) * run.stride + 1);
       return;
     }
-    const Dimension& dim = dims[count - 1];
+    const SideDimension& dim = dims[count - 1];
     for (int64_t i = 0; i < dim.size; ++i) Walk(dims, count - 1, offset + i * dim.stride);
   }
   void Add(int64_t begin_element, int64_t end_element) {
@@ -104,6 +74,30 @@ class Marker {
 };
 
 }  // namespace
+
+std::vector<SideDimension> DimensionsOf(const StridedBox& box, bool source) {
+  const std::vector<int64_t>& strides = source ? box.source_strides : box.destination_strides;
+  if (strides.size() != box.sizes.size())
+    throw BadInput("a box has {} sizes and {} strides", box.sizes.size(), strides.size());
+  std::vector<SideDimension> dims;
+  for (size_t i = 0; i < strides.size(); ++i) {
+    if (box.sizes[i] <= 0) return {};
+    if (strides[i] < 0) throw BadInput("a box has the negative stride {}", strides[i]);
+    if (box.sizes[i] != 1 && strides[i] != 0) dims.push_back({box.sizes[i], strides[i]});
+  }
+  std::sort(dims.begin(), dims.end(),
+            [](const SideDimension& a, const SideDimension& b) { return a.stride < b.stride; });
+  std::vector<SideDimension> joined = {{1, 1}};
+  for (const SideDimension& dim : dims) {
+    SideDimension& last = joined.back();
+    if (dim.stride == last.size * last.stride) {
+      last.size *= dim.size;
+    } else {
+      joined.push_back(dim);
+    }
+  }
+  return joined;
+}
 
 Touched TouchedSticks(const DataConversion& conversion, bool source, uint64_t limit) {
   Marker marker(conversion, source, limit);

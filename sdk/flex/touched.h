@@ -10,6 +10,13 @@
 
 namespace spyre::sdk {
 
+// Dimensions of one side of a box, in elements, from the smallest stride on, neighbours that
+// continue each other joined; the first one has stride 1 if any has. Empty: the box is empty.
+struct SideDimension {
+  int64_t size, stride;
+};
+std::vector<SideDimension> DimensionsOf(const StridedBox& box, bool source);
+
 struct ByteRange {
   uint64_t begin = 0, end = 0;
   uint64_t bytes() const { return end - begin; }

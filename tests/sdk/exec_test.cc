@@ -195,6 +195,13 @@ TEST_F(Exec, AProgramThatASignalEndsLeavesWhatWasSimulatedUntilThen) {
   EXPECT_THAT(text(), HasSubstr("in 1 launch of 1 kernel"));
 }
 
+TEST_F(Exec, AProgramThatExitsAtOnceLeavesItsReport) {
+  const json report = Run("", 7, "out", "SdkEnding.DISABLED_AfterALaunchItExitsAtOnce");
+  ASSERT_TRUE(report.is_object());
+  EXPECT_EQ(report.at("kernels").at(0).at("launches"), 1);
+  EXPECT_TRUE(fs::exists(Path("out/trace.sctrace")));
+}
+
 TEST_F(Exec, TimesWithoutDataAreTheSame) {
   const json data = Run("--verify none", 0, "data");
   const json times = Run("--verify none --set workload.functional=false", 1, "times");

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <signal.h>
 #include <spyrecode-host-functions/processSpyreCodeArtifacts.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cstdlib>
@@ -243,6 +244,17 @@ TEST(SdkEnding, DISABLED_AfterALaunchASignalComes) {
   add.Run(*context->getDefaultStream(), 1.5, 2);
   raise(SIGTERM);
   for (;;) pause();
+}
+
+// A program for exec_test.cc: it ends as Python's os._exit does.
+TEST(SdkEnding, DISABLED_AfterALaunchItExitsAtOnce) {
+  const auto context = Open();
+  Add add(*context);
+  add.Run(*context->getDefaultStream(), 1.5, 2);
+  const pid_t child = fork();  // it has no report to write
+  if (child == 0) _exit(0);
+  waitpid(child, nullptr, 0);
+  _exit(7);
 }
 
 // A program for exec_test.cc: names of PyTorch have up to 255 bytes.
