@@ -86,3 +86,4 @@ export DEBIAN_FRONTEND=noninteractive
 $as_root apt-get update -qq
 $as_root apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null
 install_page
+install_torch

@@ -9,6 +9,7 @@ option(SPYRE_BUILD_TESTS "Build the tests and benchmarks" ${PROJECT_IS_TOP_LEVEL
 option(SPYRE_SIMD "Code for AVX2, AVX-512 and SSE4.2 beside the plain form, chosen when the program runs" ON)
 option(SPYRE_FUZZ "Build the libFuzzer targets (clang only)" OFF)
 option(SPYRE_PYTHON "Build the Python package (pybind11 and NumPy of Debian's Python)" ${PROJECT_IS_TOP_LEVEL})
+option(SPYRE_WHEEL "Build for a wheel: the Python package is installed as the prefix itself (pyproject.toml)" OFF)
 option(SPYRE_SDK "Build the SDK for PyTorch's device: headers, libflex.so, dxp_standalone" ${PROJECT_IS_TOP_LEVEL})
 set(SPYRE_SANITIZE "" CACHE STRING "Sanitizers, as -fsanitize= takes them (for example address,undefined)")
 

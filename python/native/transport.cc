@@ -94,7 +94,8 @@ void AddTransport(py::module_& module) {
            Released())
       .def("wait_interrupt", Wait, py::arg("function") = 0, py::arg("vector") = 0,
            py::arg("timeout_s") = 1.0, Released())
-      .def_property_readonly("now_ps", &driver::Transport::NowPs, Released())
+      // A property has no guard of its own.
+      .def_property_readonly("now_ps", py::cpp_function(&driver::Transport::NowPs, Released()))
       .def("advance", &driver::Transport::Advance, py::arg("picoseconds"), Released())
       .def("diagnose", &driver::Transport::Diagnose, Released());
 
