@@ -115,9 +115,7 @@ VectorWork VectorOf(const compiler::KernelSpec& spec, const compiler::Operation&
 }
 
 bool Walks(const SdscTensor& tensor, size_t dim) {
-  for (size_t i = 0; i < tensor.dim_order.size(); ++i)
-    if (tensor.dim_order[i] == static_cast<int>(dim)) return tensor.scale[i] > 0;
-  return false;
+  return compiler::Walks(tensor, static_cast<int>(dim));
 }
 
 // The stick dimension is there, but only the first element of each stick means anything.

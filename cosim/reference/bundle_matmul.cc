@@ -17,6 +17,8 @@ namespace {
 using compiler::SuperDsc;
 
 constexpr int64_t kPanelsAtOnce = 16;  // panels of b that are gathered together
+constexpr int64_t kTermsInChunk = 64;  // terms that are added before they meet the others
+constexpr int64_t kAbsent = -1;        // a place of no term
 
 // Byte offsets of an operand for every combination of some dimensions.
 std::vector<int64_t> Offsets(const SuperDsc& dsc, const StepOperand& operand,
@@ -34,6 +36,9 @@ class MatmulRunner {
     if (step.inputs.size() < 2) throw BadInput("{}: two inputs are expected", step.name);
     const SuperDsc& dsc = *step.dsc;
     for (int dim = 0; dim < static_cast<int>(dsc.dims.size()); ++dim) Classify(dim);
+    // Within each position of a window the terms follow each other in the sticks of a.
+    const auto inner = std::find(k_dims_.begin(), k_dims_.end(), a().stick_dim);
+    if (inner != k_dims_.end()) std::rotate(inner, inner + 1, k_dims_.end());
     for (const std::vector<int>& chain : CoreChains(dsc, k_dims_)) {
       std::vector<std::pair<int, int64_t>> key;
       key.reserve(chain.size());
@@ -42,8 +47,8 @@ class MatmulRunner {
       results_.push_back({chain, {}, {}});
     }
     a_m_ = Offsets(dsc, a(), m_dims_);
-    a_k_ = Offsets(dsc, a(), k_dims_);
-    b_k_ = Offsets(dsc, b(), k_dims_);
+    a_k_ = Terms(a());
+    b_k_ = Terms(b());
     b_n_ = Offsets(dsc, b(), n_dims_);
     m_ = static_cast<int64_t>(a_m_.size());
     n_ = static_cast<int64_t>(b_n_.size());
@@ -88,6 +93,20 @@ class MatmulRunner {
       throw BadInput("{}: dimension '{}' is in one operand only", step_.name,
                      step_.dsc->dims[dim].name);
     }
+  }
+
+  // Offsets of the terms; those of each position of a window are filled up to whole chunks.
+  std::vector<int64_t> Terms(const StepOperand& operand) const {
+    std::vector<int64_t> terms = Offsets(*step_.dsc, operand, k_dims_);
+    if (k_dims_.size() < 2) return terms;
+    const int64_t run = step_.dsc->dims[k_dims_.back()].per_core;
+    std::vector<int64_t> filled;
+    for (size_t i = 0; i < terms.size(); ++i) {
+      filled.push_back(terms[i]);
+      if (static_cast<int64_t>(i + 1) % run == 0)
+        filled.resize((filled.size() + kTermsInChunk - 1) / kTermsInChunk * kTermsInChunk, kAbsent);
+    }
+    return filled;
   }
 
   // Terms of a core that hold data: the masked end of the contraction counts as zeros.
@@ -162,7 +181,8 @@ class MatmulRunner {
         for (const int core : chain) {
           const int64_t present = Present(core);
           for (int64_t kk = 0; kk < k_; ++kk, ++to)
-            if (kk < present) *to = ValueAt<Real>(a(), core, offset + a_m_[line % m_] + a_k_[kk]);
+            if (kk < present && a_k_[kk] != kAbsent)
+              *to = ValueAt<Real>(a(), core, offset + a_m_[line % m_] + a_k_[kk]);
         }
       }
     });
@@ -178,8 +198,9 @@ class MatmulRunner {
     ParallelFor(depth, kMatmulPanel, [&](int64_t begin, int64_t end) {
       for (int64_t kk = begin; kk < end; ++kk) {
         const int core = chain[kk / k_];
-        const int64_t row = offset + b_k_[kk % k_];
-        const bool masked = kk % k_ >= Present(core);
+        const int64_t term = b_k_[kk % k_];
+        const int64_t row = offset + term;
+        const bool masked = term == kAbsent || kk % k_ >= Present(core);
         for (int64_t j = 0; j < columns; ++j) {
           if (masked) continue;
           right[(j / kMatmulPanel * depth + kk) * kMatmulPanel + j % kMatmulPanel] =

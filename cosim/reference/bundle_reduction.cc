@@ -46,6 +46,8 @@ class ReductionRunner {
       }
     }
     chains_ = CoreChains(dsc, reduced_);
+    if (op.reduction.of_products && step.inputs.size() != 2)
+      throw BadInput("{}: {} inputs; two are multiplied", step.name, step.inputs.size());
     // The terms of one run follow each other along the dimension in the sticks, else the first.
     if (!reduced_.empty()) {
       auto innermost = std::find(reduced_.begin(), reduced_.end(), input.stick_dim);
@@ -76,6 +78,7 @@ class ReductionRunner {
     const SuperDsc& dsc = *step_.dsc;
     ForEachIndex(dsc, reduced_, [&](const std::vector<int64_t>& index) {
       terms_.push_back(OffsetAt(step_.inputs.front(), index));
+      if (op_.reduction.of_products) factor_terms_.push_back(OffsetAt(step_.inputs[1], index));
       for (const int dim : reduced_) term_index_.push_back(index[dim]);
     });
   }
@@ -153,12 +156,20 @@ class ReductionRunner {
   double Exact(ReduceFn fn, const std::vector<int>& chain,
                const std::vector<std::vector<bool>>& present,
                const std::vector<int64_t>& index) const {
+    const auto element = [&](const StepOperand& input, int core, int64_t offset) {
+      const StepOperand::Place& place = input.place[core];
+      const uint8_t* data = memory_.image(place.image).data() + place.start + offset;
+      return static_cast<float>(DeviceValue(input.format, LoadBits(data, input.bytes)));
+    };
     const StepOperand& input = step_.inputs.front();
     const int64_t base = OffsetAt(input, index);
+    const int64_t factor_base = FactorOffset(index);
     const auto value = [&](int core, int64_t term) {
-      const StepOperand::Place& place = input.place[core];
-      const uint8_t* data = memory_.image(place.image).data() + place.start + base + terms_[term];
-      return static_cast<float>(DeviceValue(input.format, LoadBits(data, input.bytes)));
+      const float one = element(input, core, base + terms_[term]);
+      if (!op_.reduction.of_products) return one;
+      const float product = one * element(step_.inputs[1], core, factor_base + factor_terms_[term]);
+      return static_cast<float>(
+          DeviceValue(input.format, DeviceBits(input.format, double{product})));
     };
     const auto total = Total<float>(fn, chain, present, value);
     if (op_.reduction.scale < 0) return double{total};
@@ -169,15 +180,23 @@ class ReductionRunner {
   double Ideal(ReduceFn fn, const std::vector<int>& chain,
                const std::vector<std::vector<bool>>& present,
                const std::vector<int64_t>& index) const {
-    const StepOperand& input = step_.inputs.front();
-    const int64_t base = OffsetAt(input, index);
-    const auto value = [&](int core, int64_t term) {
+    const auto element = [&](const StepOperand& input, int core, int64_t offset) {
       const StepOperand::Place& place = input.place[core];
-      return memory_.Ideal(place.image, place.start + base + terms_[term], input.format,
-                           input.bytes);
+      return memory_.Ideal(place.image, place.start + offset, input.format, input.bytes);
+    };
+    const int64_t base = OffsetAt(step_.inputs.front(), index);
+    const int64_t factor_base = FactorOffset(index);
+    const auto value = [&](int core, int64_t term) {
+      const double one = element(step_.inputs.front(), core, base + terms_[term]);
+      if (!op_.reduction.of_products) return one;
+      return one * element(step_.inputs[1], core, factor_base + factor_terms_[term]);
     };
     const auto total = Total<double>(fn, chain, present, value);
     return op_.reduction.scale < 0 ? total : total * constants_[op_.reduction.scale];
+  }
+
+  int64_t FactorOffset(const std::vector<int64_t>& index) const {
+    return op_.reduction.of_products ? OffsetAt(step_.inputs[1], index) : 0;
   }
 
   // The last core of a chain has the total.
@@ -204,8 +223,9 @@ class ReductionRunner {
   int64_t run_ = 1;  // terms along the innermost dimension; chunks end with them
   int lanes_ = 1;
   std::vector<std::vector<int>> chains_;
-  std::vector<int64_t> terms_;       // byte offset of each reduced element
-  std::vector<int64_t> term_index_;  // and its index in each reduced dimension
+  std::vector<int64_t> terms_;         // byte offset of each reduced element
+  std::vector<int64_t> factor_terms_;  // of what it is multiplied with
+  std::vector<int64_t> term_index_;    // and its index in each reduced dimension
 };
 
 }  // namespace

@@ -27,9 +27,8 @@ StepOperand MakeOperand(const SuperDsc& dsc, const SdscTensor& tensor, const std
   }
   const std::vector<int64_t> stride = compiler::DimStrides(dsc, tensor);
   const int stick = tensor.stick_dims.empty() ? -1 : tensor.stick_dims.front();
-  operand.walks.assign(dsc.dims.size(), false);
-  for (size_t i = 0; i < tensor.dim_order.size(); ++i)
-    operand.walks[tensor.dim_order[i]] = tensor.scale[i] > 0;
+  for (size_t d = 0; d < dsc.dims.size(); ++d)
+    operand.walks.push_back(compiler::Walks(tensor, static_cast<int>(d)));
   operand.end_bytes = operand.bytes;
   for (size_t d = 0; d < dsc.dims.size(); ++d) {
     const bool inside = static_cast<int>(d) == stick && operand.walks[d];

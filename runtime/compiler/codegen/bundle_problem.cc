@@ -36,14 +36,6 @@ class StepReader {
   }
 
  private:
-  // Position of a dimension in the tensor's order if the tensor walks it, else -1.
-  static bool Walks(const SdscTensor& tensor, int dim) {
-    for (size_t i = 0; i < tensor.dim_order.size(); ++i) {
-      if (tensor.dim_order[i] == dim) return tensor.scale[i] > 0;
-    }
-    return false;
-  }
-
   static int StickDim(const SdscTensor& tensor) {
     return tensor.stick_dims.empty() ? -1 : tensor.stick_dims.front();
   }

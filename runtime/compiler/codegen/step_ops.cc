@@ -197,6 +197,7 @@ class StepOp {
     }
     body.zero_first = reduction.always_zero_first ||
                       (reduction.zero_first >= 0 && constants_[reduction.zero_first] != 0);
+    body.products = reduction.of_products;
     const bool stick = op_.op_class == OpFuncClass::kStickReduction;
     const int reduced = p_.reduced_axis();
     const bool lanes = p_.operands.back().lane0 && !p_.operands.front().lane0;

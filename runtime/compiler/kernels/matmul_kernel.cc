@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/error.h"
 #include "runtime/compiler/kernels/step_kernels.h"
 
 namespace spyre::compiler {
@@ -72,7 +73,8 @@ void MatmulKernel::FindAxes() {
   const auto walks = [&](int operand, int axis) { return problem_.operands[operand].Walks(axis); };
   for (int axis = 0; axis < static_cast<int>(problem_.axes.size()); ++axis) {
     if (problem_.axes[axis].reduced) {
-      k_ = axis;
+      summed_.push_back(axis);
+      if (k_ < 0 || problem_.operands[kA].stick_axis == axis) k_ = axis;
     } else if (problem_.operands[kB].stick_axis == axis) {
       n_ = axis;
     } else if (!walks(kB, axis) &&
@@ -81,8 +83,17 @@ void MatmulKernel::FindAxes() {
     }
   }
   if (m_ < 0) m_ = problem_.AddUnitAxis();
+  const auto k = std::find(summed_.begin(), summed_.end(), k_);
+  std::rotate(k, k + 1, summed_.end());
+  for (const int axis : summed_) {
+    if (axis == k_ || (problem_.axes[axis].split == 1 && !problem_.axes[axis].in_sticks)) continue;
+    throw BadInput(
+        "{}: sums over '{}' and '{}'; only the one in the sticks of the first operand may be "
+        "divided over cores or in sticks",
+        problem_.name, problem_.axes[axis].name, problem_.axes[k_].name);
+  }
   for (int axis = 0; axis < static_cast<int>(problem_.axes.size()); ++axis) {
-    if (axis != m_ && axis != n_ && axis != k_) outer_.push_back(axis);
+    if (axis != m_ && axis != n_ && !problem_.axes[axis].reduced) outer_.push_back(axis);
   }
   tiles_ = outer_;
   tiles_.insert(tiles_.end(), {m_, n_});
@@ -146,7 +157,7 @@ void MatmulKernel::LoadSection(SectionBuilder& b, const std::vector<Reg>& outer)
     }
   };
   walk.Run(tiles_, [&] {
-    walk.Run({k_}, [&] {
+    walk.Run(summed_, [&] {
       load();
       // Behind the first chunks, which need not wait for an accumulator.
       if (saved) b.If(walk.IsFirst(k_), [&] { sums_->CarryIn(b, walk, *saved); });
@@ -160,7 +171,7 @@ void MatmulKernel::LoadSection(SectionBuilder& b, const std::vector<Reg>& outer)
 void MatmulKernel::Pack(SectionBuilder& b, TileWalk& walk, BufferCursor& a_at, BufferCursor& b_at,
                         Reg k_elements) {
   const auto copy = static_cast<uint8_t>(UnaryFn::kCopy);
-  walk.Run({k_}, [&] {
+  walk.Run(summed_, [&] {
     if (Packed(kA)) {
       b.Scoped([&] {
         b.Emit(Op::kVunary, copy, {kAFree, kAFull},
@@ -197,6 +208,7 @@ void MatmulKernel::PtSection(SectionBuilder& b, const std::vector<Reg>& outer) {
   BufferCursor sum(b, sum_);
   const Reg carried =
       problem_.carried.any() ? problem_.carried.Get(b, AccumulationEntry::kCarried) : kZero;
+  const bool steps = summed_.size() > 1;
   const Reg k_elements = walk.CoreElements(k_);
   const Reg a_kstick = a_direct ? walk.stride(kA, k_) : b.Const(tiling_.m * kStick);
   const Reg b_nstick =
@@ -205,30 +217,40 @@ void MatmulKernel::PtSection(SectionBuilder& b, const std::vector<Reg>& outer) {
     const Reg n_elements = b.Add(kZero, walk.size(n_), kStickElements);
     const Reg sum_nstick = b.Add(kZero, walk.size(m_), kAccumulatorStick);
     b.Wait(problem_.carried.in_device() ? kSumReady : kSumFree);
-    walk.Run({k_}, [&] {
+    walk.Run(summed_, [&] {
       if (!a_direct) b.Wait(kAFull);
       if (!b_direct) b.Wait(kBFull);
       const Reg a_tile = a_direct ? walk.address(kA) : a_at.at();
       const Reg b_tile = b_direct ? walk.address(kB) : b_at.at();
       const Reg elements = walk.TileElements(k_, k_elements);
+      Reg before = carried.number == 0 ? walk.index(k_) : b.Add(walk.index(k_), carried);
+      for (const int axis : summed_) {
+        if (axis != k_) before = b.Add(before, walk.index(axis));
+      }
       const auto matmul = [&](uint8_t signal, Reg sum_at, Reg a, Reg rows) {
         b.Emit(Op::kMatmul, tiling_.fn_flag, {0, signal},
                {sum_at, a, b_tile, rows, n_elements, elements, a_kstick, b_nstick, sum_nstick,
-                carried.number == 0 ? walk.index(k_) : b.Add(walk.index(k_), carried)});
+                before});
       };
-      const Reg after = b.Add(b.Const(problem_.axes[k_].tiles() - 1), walk.index(k_), -1);
-      b.If(b.Min(after, b.Const(1)), [&] { matmul(0, sum.at(), a_tile, walk.size(m_)); });
-      b.If(walk.IsLast(k_), [&] {
-        ForRowGroups(b, walk, [&](Reg index, Reg rows) {
-          matmul(kSumFull, b.Add(sum.at(), index, tiling_.group_rows() * kAccumulatorStick),
-                 b.Add(a_tile, index, tiling_.group_rows() * kStick), rows);
+      if (steps) {
+        matmul(0, sum.at(), a_tile, walk.size(m_));
+      } else {
+        const Reg after = b.Add(b.Const(problem_.axes[k_].tiles() - 1), walk.index(k_), -1);
+        b.If(b.Min(after, b.Const(1)), [&] { matmul(0, sum.at(), a_tile, walk.size(m_)); });
+        b.If(walk.IsLast(k_), [&] {
+          ForRowGroups(b, walk, [&](Reg index, Reg rows) {
+            matmul(kSumFull, b.Add(sum.at(), index, tiling_.group_rows() * kAccumulatorStick),
+                   b.Add(a_tile, index, tiling_.group_rows() * kStick), rows);
+          });
         });
-      });
+      }
       if (!a_direct) b.Signal(kAFree);
       if (!b_direct) b.Signal(kBFree);
       a_at.Advance();
       b_at.Advance();
     });
+    // Nested loops have no last iteration that rows could be told apart in.
+    if (steps) ForRowGroups(b, walk, [&](Reg, Reg) { b.Signal(kSumFull); });
     sum.Advance();
   });
   b.Wait(kSumFree, tiling_.accumulator_slots);

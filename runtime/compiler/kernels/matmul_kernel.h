@@ -49,7 +49,8 @@ class MatmulKernel {
   bool Packed(int operand) const { return source_[operand] == Source::kPacked; }
 
   // k is what the output does not walk, n what a does not walk, m the longest of those that b does
-  // not walk; the others go outside.
+  // not walk; the others go outside. Where the output lacks several, k is in the sticks of a, and
+  // the others are steps around it (the windows of a convolution).
   void FindAxes();
   Source SourceOf(int operand) const;
 
@@ -124,8 +125,9 @@ class MatmulKernel {
 
   Problem& problem_;
   int m_ = -1, n_ = -1, k_ = -1;
-  std::vector<int> outer_;  // batch axes, and rows beyond the first
-  std::vector<int> tiles_;  // loops over output tiles
+  std::vector<int> summed_;  // axes that are summed over, k the innermost
+  std::vector<int> outer_;   // batch axes, and rows beyond the first
+  std::vector<int> tiles_;   // loops over output tiles
   std::array<Source, 2> source_{};
   MatmulShare share_;
   MatmulTiling tiling_;

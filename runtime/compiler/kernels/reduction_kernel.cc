@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// sum, amax, amin, mean along axes. The vector unit folds tiles of the reduced axis into fp32
-// accumulators; of several, the one in the sticks (else the first) is innermost. Where they are
-// divided over cores, partial results go from core to core in the order of the slices, the first
-// axis slowest; the last core rounds once and stores.
+// sum, amax, amin, mean along axes, of elements or of the products of two operands. The vector unit
+// folds tiles of the reduced axis into fp32 accumulators; of several, the one in the sticks (else
+// the first) is innermost. Where they are divided over cores, partial results go from core to core
+// in the order of the slices, the first axis slowest; the last core rounds once and stores.
+//
+// The sections are in one file because each waits for what another gives: tokens, buffers and loops
+// of one unit are those of the next.
 #include <algorithm>
+#include <optional>
 
 #include "base/error.h"
 #include "runtime/compiler/kernels/step_kernels.h"
@@ -23,17 +27,21 @@ enum Token : uint8_t {
   kReceived,     // previous core's ring -> vector
   kReceiveFree,  // vector -> ring
   kNextReady,    // next core's ring -> ring
+  kFactorFull,   // load -> vector
 };
 
 constexpr int kIn = 0;
-constexpr int kOut = 1;
+constexpr int kFactor = 1;  // of sums of products
 constexpr int kSlots = 2;
 constexpr int64_t kChunkRows = 64;  // rows that are added before they meet the accumulator
 
 class ReductionKernel {
  public:
   ReductionKernel(Problem& problem, const ReductionBody& body)
-      : problem_(problem), body_(body), lx_(problem.lx_base) {
+      : problem_(problem),
+        body_(body),
+        out_op_(static_cast<int>(problem.operands.size()) - 1),
+        lx_(problem.lx_base) {
     for (int axis = 0; axis < static_cast<int>(problem_.axes.size()); ++axis) {
       // Where several axes are reduced, the others go outside, in order.
       if (!problem_.axes[axis].reduced) continue;
@@ -53,10 +61,13 @@ class ReductionKernel {
     lanes_ = problem_.operands[kIn].stick_axis == reduced_;
     // In LX the unit's "rows" are the kept axis when lanes are folded, the reduced one otherwise.
     if (lanes_) std::swap(shape_.rows, shape_.planes);
+    CheckProducts();
     constants_at_ = lx_.Take(static_cast<int64_t>(body_.constants.size()) * kStick, "constants");
     ChooseTiles();
-    if (in_staged())
-      in_ = Buffers::Take(lx_, KeptTile() * problem_.axes[reduced_].tile * kStick, kSlots, "input");
+    const int64_t tile_bytes = KeptTile() * problem_.axes[reduced_].tile * kStick;
+    if (in_staged()) in_ = Buffers::Take(lx_, tile_bytes, kSlots, "input");
+    if (factor_staged()) factor_ = Buffers::Take(lx_, tile_bytes, kSlots, "factors");
+    if (body_.products) products_at_ = lx_.Take(tile_bytes, "products");
     if (out_staged()) out_ = Buffers::Take(lx_, KeptTile() * OutStride(), kSlots, "out");
     sum_at_ = lx_.Take(SumBytes(), "sums");
     if (combines_) received_at_ = lx_.Take(SumBytes(), "received sums");
@@ -72,7 +83,7 @@ class ReductionKernel {
     const auto emit = [&](Unit unit, auto section) {
       code.Emit(unit, [&](SectionBuilder& b) { (this->*section)(b, code.loops(unit)); });
     };
-    if (in_staged()) emit(Unit::kLoad, &ReductionKernel::LoadSection);
+    if (loads()) emit(Unit::kLoad, &ReductionKernel::LoadSection);
     if (out_staged()) emit(Unit::kStore, &ReductionKernel::StoreSection);
     emit(Unit::kVector, &ReductionKernel::VectorSection);
     if (combines_) emit(Unit::kRing, &ReductionKernel::RingSection);
@@ -112,8 +123,22 @@ class ReductionKernel {
     return -1;
   }
 
+  void CheckProducts() const {
+    if (!body_.products) return;
+    const bool same = !lanes_ && !problem_.operands[kIn].lane0 &&
+                      problem_.operands[kIn].stick_axis == problem_.operands[kFactor].stick_axis;
+    if (same) return;
+    throw BadInput(
+        "{}: both operands must have the same dimension in their sticks, and it must not be one "
+        "that is summed over",
+        problem_.name);
+  }
+
   bool in_staged() const { return !problem_.operands[kIn].in_lx; }
-  bool out_staged() const { return !problem_.operands[kOut].in_lx; }
+  bool factor_staged() const { return body_.products && !problem_.operands[kFactor].in_lx; }
+  bool loads() const { return in_staged() || factor_staged(); }
+  bool out_staged() const { return !problem_.operands[out_op_].in_lx; }
+  int64_t StagedInputs() const { return (in_staged() ? 1 : 0) + (factor_staged() ? 1 : 0); }
 
   int64_t KeptTile() const { return kept_ < 0 ? 1 : problem_.axes[kept_].tile; }
   // One accumulator for each element of the tile, or for each of its 64 lanes.
@@ -131,9 +156,8 @@ class ReductionKernel {
   int64_t SumBytes() const { return SumBytes(KeptTile()); }
 
   int64_t LxBytes(int64_t kept, int64_t reduced) const {
-    return kSlots * kept *
-               ((in_staged() ? reduced * kStick : 0) + (out_staged() ? OutStride() : 0)) +
-           (combines_ ? 2 : 1) * SumBytes(kept);
+    return kSlots * kept * (StagedInputs() * reduced * kStick + (out_staged() ? OutStride() : 0)) +
+           (body_.products ? kept * reduced * kStick : 0) + (combines_ ? 2 : 1) * SumBytes(kept);
   }
 
   void ChooseTiles() {
@@ -181,10 +205,22 @@ class ReductionKernel {
 
   void LoadSection(SectionBuilder& b, const std::vector<Reg>& outer) {
     BufferCursor in(b, in_);
-    TileWalk walk(b, problem_, {kIn}, outer);
+    std::optional<BufferCursor> factor;
+    if (factor_staged()) factor.emplace(b, factor_);
+    std::vector<int> staged;
+    if (in_staged()) staged.push_back(kIn);
+    if (factor_staged()) staged.push_back(kFactor);
+    TileWalk walk(b, problem_, staged, outer);
     walk.Run(AllLoops(), [&] {
-      EmitTile(b, walk, problem_, shape_, Op::kLoad, {kInFree, kInFull}, kIn, in.at());
-      in.Advance();
+      if (in_staged()) {
+        EmitTile(b, walk, problem_, shape_, Op::kLoad, {kInFree, kInFull}, kIn, in.at());
+        in.Advance();
+      }
+      if (factor_staged()) {
+        const uint8_t free = in_staged() ? kNone : kInFree;
+        EmitTile(b, walk, problem_, shape_, Op::kLoad, {free, kFactorFull}, kFactor, factor->at());
+        factor->Advance();
+      }
     });
     b.Wait(kInFree, kSlots);
   }
@@ -203,6 +239,24 @@ class ReductionKernel {
 
   uint8_t Flags() const { return body_.fp32 ? kFp32Sticks : 0; }
 
+  // The bytes from row to row (plane to plane) of an operand's tile: where it lies, or packed.
+  Reg TileStride(SectionBuilder& b, TileWalk& walk, int operand, int axis, int64_t packed) const {
+    if (axis < 0 || !problem_.operands[operand].Walks(axis)) return kZero;
+    return problem_.operands[operand].in_lx ? walk.stride(operand, axis) : b.Const(packed);
+  }
+
+  // The products of one tile.
+  void Multiply(SectionBuilder& b, TileWalk& walk, Reg in, Reg factor, Reg kept) {
+    const int64_t plane = shape_.row_tile(problem_) * kStick;
+    if (in_staged()) b.Wait(kInFull);
+    if (factor_staged()) b.Wait(kFactorFull);
+    b.Emit(Op::kVbinary, FnByte(BinaryFn::kMul), {kNone, loads() ? kInFree : kNone},
+           {b.Const(products_at_), in, factor, walk.size(reduced_), kept, b.Const(plane),
+            TileStride(b, walk, kIn, kept_, plane), TileStride(b, walk, kFactor, kept_, plane),
+            b.Const(kStick), TileStride(b, walk, kIn, reduced_, kStick),
+            TileStride(b, walk, kFactor, reduced_, kStick)});
+  }
+
   // One tile of the reduced axis into the accumulators.
   void Fold(SectionBuilder& b, TileWalk& walk, Reg in, Reg kept, Reg core_elements) {
     Reg accumulate = walk.index(reduced_);  // 0 in the first tile
@@ -210,8 +264,9 @@ class ReductionKernel {
     const Reg sum_stride = b.Const(SumStride());
     const auto stride = [&](int axis, int64_t staged) {
       if (axis < 0) return kZero;
-      return in_staged() ? b.Const(staged) : walk.stride(kIn, axis);
+      return in_staged() || body_.products ? b.Const(staged) : walk.stride(kIn, axis);
     };
+    const bool waits = in_staged() && !body_.products;  // else the products have waited
     const int64_t plane = shape_.row_tile(problem_) * kStick;
     const Reg reduced_stride = stride(reduced_, lanes_ ? plane : kStick);
     const Reg kept_stride = stride(kept_, lanes_ ? kStick : plane);
@@ -219,8 +274,8 @@ class ReductionKernel {
     const Reg elements = counts ? walk.TileElements(reduced_, core_elements) : kZero;
     for (size_t i = FirstFold(); i < body_.folds.size(); ++i) {
       const bool last = i + 1 == body_.folds.size();
-      const Order order{in_staged() && i == FirstFold() ? kInFull : kNone,
-                        in_staged() && last ? kInFree : kNone};
+      const Order order{waits && i == FirstFold() ? kInFull : kNone,
+                        waits && last ? kInFree : kNone};
       const uint8_t fn = FnByte(body_.folds[i], Flags());
       const Reg sum = b.Const(sum_at_ + static_cast<int64_t>(i) * FoldBytes(KeptTile()));
       if (lanes_) {
@@ -239,7 +294,7 @@ class ReductionKernel {
   void Round(SectionBuilder& b, TileWalk& walk, Reg out, Reg kept) {
     const Reg row = kept_ < 0      ? kZero
                     : out_staged() ? b.Const(OutStride())
-                                   : walk.stride(kOut, kept_);
+                                   : walk.stride(out_op_, kept_);
     const Reg one = b.Const(1);
     if (out_staged()) b.Wait(kOutFree);
     if (body_.zero_first) {
@@ -276,7 +331,7 @@ class ReductionKernel {
   }
 
   void VectorSection(SectionBuilder& b, const std::vector<Reg>& outer) {
-    if (in_staged()) b.Signal(kInFree, kSlots);
+    if (loads()) b.Signal(kInFree, kSlots);
     if (combines_) {
       b.Signal(kSumFree);
       b.Signal(kReceiveFree);
@@ -289,10 +344,13 @@ class ReductionKernel {
       });
     }
     BufferCursor in(b, in_);
+    std::optional<BufferCursor> factor;
+    if (factor_staged()) factor.emplace(b, factor_);
     BufferCursor out(b, out_);
     std::vector<int> in_lx;
     if (!in_staged()) in_lx.push_back(kIn);
-    if (!out_staged()) in_lx.push_back(kOut);
+    if (body_.products && !factor_staged()) in_lx.push_back(kFactor);
+    if (!out_staged()) in_lx.push_back(out_op_);
     TileWalk walk(b, problem_, in_lx, outer);
     const bool counts = lanes_ || problem_.axes[reduced_].masked;
     const Reg core_elements = counts ? walk.CoreElements(reduced_) : kZero;
@@ -301,12 +359,19 @@ class ReductionKernel {
       const Reg kept = kept_ < 0 ? one : walk.size(kept_);
       if (combines_) b.Wait(kSumFree);
       walk.Run(reduced_loops_, [&] {
-        b.Scoped(
-            [&] { Fold(b, walk, in_staged() ? in.at() : walk.address(kIn), kept, core_elements); });
+        b.Scoped([&] {
+          Reg at = in_staged() ? in.at() : walk.address(kIn);
+          if (body_.products) {
+            Multiply(b, walk, at, factor ? factor->at() : walk.address(kFactor), kept);
+            at = b.Const(products_at_);
+          }
+          Fold(b, walk, at, kept, core_elements);
+        });
         in.Advance();
+        if (factor) factor->Advance();
       });
       const auto round = [&] {
-        b.Scoped([&] { Round(b, walk, out_staged() ? out.at() : walk.address(kOut), kept); });
+        b.Scoped([&] { Round(b, walk, out_staged() ? out.at() : walk.address(out_op_), kept); });
         if (combines_) b.Signal(kSumFree);
         out.Advance();
       };
@@ -354,14 +419,14 @@ class ReductionKernel {
 
   void StoreSection(SectionBuilder& b, const std::vector<Reg>& outer) {
     BufferCursor out(b, out_);
-    TileWalk walk(b, problem_, {kOut}, outer);
+    TileWalk walk(b, problem_, {out_op_}, outer);
     // One stick for each unit of the kept axis.
     const auto store = [&] {
       b.Signal(kOutFree, kSlots);
       walk.Run(loops_, [&] {
         const BoxSide rows{kept_ < 0 ? b.Const(1) : walk.size(kept_),
-                           kept_ < 0 ? kZero : walk.stride(kOut, kept_), b.Const(OutStride())};
-        EmitBox(b, Op::kStore, {kOutFull, kOutFree}, out.at(), walk.address(kOut), rows,
+                           kept_ < 0 ? kZero : walk.stride(out_op_, kept_), b.Const(OutStride())};
+        EmitBox(b, Op::kStore, {kOutFull, kOutFree}, out.at(), walk.address(out_op_), rows,
                 {b.Const(1), kZero, kZero});
         out.Advance();
       });
@@ -375,6 +440,7 @@ class ReductionKernel {
 
   Problem& problem_;
   ReductionBody body_;
+  int out_op_;  // position of the output among the operands
   int reduced_ = -1;
   std::vector<int> also_reduced_;
   std::vector<int> reduced_loops_;
@@ -386,7 +452,8 @@ class ReductionKernel {
   TileShape shape_;
   std::vector<int> loops_;  // of the kept axes
   LxAllocator lx_;
-  Buffers in_, out_;
+  Buffers in_, factor_, out_;
+  int64_t products_at_ = 0;
   int64_t constants_at_ = 0, sum_at_ = 0, received_at_ = 0;
 };
 

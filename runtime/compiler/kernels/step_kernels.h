@@ -41,6 +41,7 @@ struct ReductionBody {
   bool factor = false;      // `divisor` holds the bits of an fp32 factor instead
   bool fp32 = false;        // sticks of fp32
   bool zero_first = false;  // lane 0 is 0 instead of the first fold's result
+  bool products = false;    // of two inputs, each rounded, instead of the elements of one
   // On the rounded result: functions of it and of constants[second].
   std::vector<std::pair<uint8_t, int>> then;
   std::vector<uint16_t> constants;  // SEN169

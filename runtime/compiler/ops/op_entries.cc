@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// The entries are in one file because they are one table: who adds one sees how others are written.
 #include "runtime/compiler/ops/op_entries.h"
 
 #include <map>
@@ -302,14 +303,31 @@ void AddComposites(Table& table) {
                             {"sdpa", "scaled_dot_product_attention"}));
 }
 
+// Where windows lie is part of their input (SdscWindow): to sums and products they are dimensions.
+void AddWindows(Table& table) {
+  table.push_back(InBundlesOnly(Means(Matmul("conv2d", "", MatmulFn::kSen169Fp16),
+                                      "sums of products over windows and `in`")));
+  OpEntry average = Entry("avgpoolfwd", EntryKind::kReduction, 1, 1);
+  AddTotal(average, "", OpFuncClass::kNonstickReduction, ReduceFn::kSum, {{"nmap", std::nullopt}})
+      .fp32 = kSen169Only;
+  table.push_back(InBundlesOnly(Means(std::move(average), "sums over windows times `nmap`")));
+  OpEntry most = Entry("maxpoolfwd", EntryKind::kReduction, 1, 1);
+  AddTotal(most, "", OpFuncClass::kNonstickReduction, ReduceFn::kMax, {}).fp32 = kSen169Only;
+  table.push_back(InBundlesOnly(Means(std::move(most), "the largest of each window")));
+  OpEntry depthwise = Entry("depthwiseconv2dnative", EntryKind::kReduction, 2, 2);
+  OpFunc& products = AddTotal(depthwise, "", OpFuncClass::kNonstickReduction, ReduceFn::kSum, {});
+  products.fp32 = kSen169Only;
+  products.reduction.of_products = true;
+  table.push_back(InBundlesOnly(
+      Means(std::move(depthwise), "sums over windows of products, each rounded to SEN169_FP16")));
+}
+
 void AddRefused(Table& table) {
   constexpr std::string_view kWindow =
-      "operations over windows (convolution, pooling) are not supported";
-  for (const std::string_view name :
-       {"conv2d", "conv2dfp8", "conv2dint4", "conv2dint8", "avgpoolfwd", "avgpoolnmapfwd",
-        "depthwiseconv2dnative", "maxpoolfwd"}) {
+      "convolutions over windows are supported in SEN169_FP16 only";
+  for (const std::string_view name : {"conv2dfp8", "conv2dint4", "conv2dint8"})
     table.push_back(Refused(name, kWindow));
-  }
+  table.push_back(Refused("avgpoolnmapfwd", "how its factors are given is not public"));
   constexpr std::string_view kScaled = "how its sums are scaled to SEN169_FP16 is not public";
   table.push_back(Refused("batchmatmulint4", kScaled));
   table.push_back(Refused("batchmatmulint8", kScaled));
@@ -345,6 +363,7 @@ Table MakeTable() {
   AddReductions(table);
   AddMovesAndConversions(table);
   AddComposites(table);
+  AddWindows(table);
   AddRefused(table);
   return table;
 }

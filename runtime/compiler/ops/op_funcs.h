@@ -64,6 +64,7 @@ struct OpFuncReduction {
   int scale = -1;                  // the constant that multiplies every total; -1: none
   int zero_first = -1;             // exx2: lane 0 is 0 if this constant is given and not 0
   bool always_zero_first = false;  // exx2_zeromean
+  bool of_products = false;        // of inputs 0 and 1, each rounded to the format
 };
 
 struct OpFunc {

@@ -78,6 +78,8 @@ class SdscWriter {
     op["coreIdsUsed_"] = dsc_.cores;
     Json sizes = {{"name_", "n"}};
     for (const SdscDim& dim : dsc_.dims) sizes[dim.name + "_"] = dim.size;
+    const Json windows = Windows();
+    if (!windows.empty()) sizes["paddingSizes_"] = windows;
     op["N_"] = std::move(sizes);
     Json masks = Json::object();
     for (const SdscMask& mask : dsc_.masks) {
@@ -98,6 +100,22 @@ class SdscWriter {
     op["constantInfo_"] = Constants();
     op["computeOp_"] = Json::array({ComputeOp()});
     return op;
+  }
+
+  // Of all tensors: which of them has a window is said where it is allocated.
+  Json Windows() const {
+    Json windows = Json::object();
+    for (const SdscTensor& tensor : dsc_.tensors) {
+      for (const SdscWindow& window : tensor.windows) {
+        windows[Dim(window.dim).name] = {{"padFront_", 0},
+                                         {"padBack_", 0},
+                                         {"totalSize_", window.extent},
+                                         {"stride_", window.stride},
+                                         {"dilation_", window.dilation},
+                                         {"windowDim_", Dim(window.window_dim).name}};
+      }
+    }
+    return windows;
   }
 
   Json PerCoreSizes() const {
@@ -146,6 +164,8 @@ class SdscWriter {
     node["layoutDimOrder_"] = Names(tensor.dim_order);
     node["maxDimSizes_"] = std::vector<int>(tensor.dim_order.size(), -1);
     if (indirection_) node["indirectAllocType_"] = "no_indirection";
+    for (const SdscWindow& window : tensor.windows)
+      node["padding_"][Dim(window.dim).name] = "padded_fullspan_wunneeded";
     Json starts = Json::object();
     for (size_t c = 0; c < dsc_.cores.size(); ++c) {
       starts[fmt::format("[{}, 0, 0]", dsc_.cores[c])] = std::to_string(tensor.start[c]);

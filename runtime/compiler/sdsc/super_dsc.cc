@@ -18,7 +18,23 @@ int64_t StickElements(const SdscTensor& tensor, int dim) {
   return 1;
 }
 
-// Innermost first: the dimension, its stride in bytes, and how many steps of it hold elements.
+const SdscWindow* WindowOf(const SdscTensor& tensor, int dim) {
+  for (const SdscWindow& window : tensor.windows) {
+    if (window.dim == dim) return &window;
+  }
+  return nullptr;
+}
+
+// Elements of the tensor that one core's windows reach, or all where the dimension is not divided.
+int64_t WindowedExtent(const SuperDsc& dsc, const SdscTensor& tensor, const SdscWindow& window) {
+  const SdscDim& dim = dsc.dims[static_cast<size_t>(window.dim)];
+  if (!tensor.in_lx || dim.slices == 1) return window.extent;
+  const int64_t positions = dsc.dims[static_cast<size_t>(window.window_dim)].size;
+  return (dim.per_core - 1) * window.stride + (positions - 1) * window.dilation + 1;
+}
+
+// Innermost first: the dimension, its stride in bytes, and how many steps of it hold elements; of
+// one that is read in windows also those of the window.
 template <typename Visit>
 void WalkDims(const SuperDsc& dsc, const SdscTensor& tensor, Visit visit) {
   auto stride = static_cast<int64_t>(kStickBytes);
@@ -30,10 +46,17 @@ void WalkDims(const SuperDsc& dsc, const SdscTensor& tensor, Visit visit) {
                          : tensor.in_lx ? dsc.PerCore(tensor, static_cast<size_t>(d))
                                         : dim.size;
     const auto gap = tensor.back_gap.find(d);
-    const int64_t extent = size + (gap == tensor.back_gap.end() ? 0 : gap->second);
+    const int64_t behind = gap == tensor.back_gap.end() ? 0 : gap->second;
     const int64_t elements = StickElements(tensor, d);
+    if (const SdscWindow* window = WindowOf(tensor, d)) {
+      const auto within = static_cast<size_t>(window->window_dim);
+      visit(static_cast<size_t>(d), stride * window->stride, size);
+      visit(within, stride * window->dilation, dsc.dims[within].size);
+      stride *= WindowedExtent(dsc, tensor, *window) + behind;
+      continue;
+    }
     visit(static_cast<size_t>(d), walked ? stride : 0, CeilDivide(size, elements));
-    stride *= CeilDivide(extent, elements);
+    stride *= CeilDivide(size + behind, elements);
   }
 }
 
@@ -43,6 +66,14 @@ int SuperDsc::FindDim(const std::string& dim_name) const {
   const auto it = std::find_if(dims.begin(), dims.end(),
                                [&](const SdscDim& dim) { return dim.name == dim_name; });
   return it == dims.end() ? -1 : static_cast<int>(it - dims.begin());
+}
+
+bool Walks(const SdscTensor& tensor, int dim) {
+  for (size_t i = 0; i < tensor.dim_order.size(); ++i) {
+    if (tensor.dim_order[i] == dim) return tensor.scale[i] > 0;
+  }
+  return std::any_of(tensor.windows.begin(), tensor.windows.end(),
+                     [&](const SdscWindow& window) { return window.window_dim == dim; });
 }
 
 std::vector<int64_t> DimStrides(const SuperDsc& dsc, const SdscTensor& tensor) {

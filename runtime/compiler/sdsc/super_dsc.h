@@ -28,6 +28,16 @@ struct SdscMask {
   int64_t count = 0;
 };
 
+// A dimension of a tensor that an operation reads in windows: element i of the operation's
+// dimension, at position k of its window, is element i * stride + k * dilation of the tensor's.
+struct SdscWindow {
+  int dim = 0;         // of the result
+  int window_dim = 0;  // positions within the window
+  int64_t stride = 1;
+  int64_t dilation = 1;
+  int64_t extent = 1;  // elements of the tensor
+};
+
 struct SdscTensor {
   std::string name;  // "Tensor0"
   std::string type;  // "INPUT", "KERNEL", "OUTPUT", "KERNEL_IDX"
@@ -45,6 +55,7 @@ struct SdscTensor {
   std::vector<int> stick_dims;       // of its primaryDsInfo_ entry, outer to inner
   std::vector<int64_t> stick_sizes;  // elements, as stick_dims
   std::map<int, int64_t> back_gap;   // dim -> elements behind the extent
+  std::vector<SdscWindow> windows;   // at most one for each dimension of dim_order
   // Whether `start` holds symbol ids (negative) rather than addresses.
   bool symbolic = false;
   std::vector<int64_t> start;  // as SuperDsc::cores; LX tensors: offset in the core's LX
@@ -82,10 +93,14 @@ struct SuperDsc {
   }
 };
 
+// Whether other elements of the dimension are other elements of the tensor.
+bool Walks(const SdscTensor& tensor, int dim);
+
 // Byte strides of a tensor on one core (docs/facts.md 5): stick by stick, innermost dimension of
 // dim_order first; in device memory the extent of a dimension is its size, in LX its per-core size,
 // both with the back gap. One per dims entry: bytes from element to element, or, for the stick
-// dimension, from stick to stick; 0 where the tensor does not walk the dimension.
+// dimension, from stick to stick; 0 where the tensor does not walk the dimension. A dimension that
+// is read in windows has the stride of the windows, its window dimension that within one.
 std::vector<int64_t> DimStrides(const SuperDsc& dsc, const SdscTensor& tensor);
 // Whether an index tensor chooses where some of its dimensions lie, and the bytes from one choice
 // to the next: of all that the other dimensions hold, over all cores.

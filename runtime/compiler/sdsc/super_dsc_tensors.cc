@@ -6,6 +6,7 @@
 #include <charconv>
 #include <limits>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "base/error.h"
 #include "model/contract/memory_map.h"
@@ -27,6 +28,7 @@ class TensorReader {
     std::vector<int64_t> indices;
     shuffles_ = body.At("computeOp_").Size() == 1 &&
                 body.At("computeOp_").At(size_t{0}).At("opFuncName").String() == "shuffle";
+    if (body.At("N_").Has("paddingSizes_")) windows_ = body.At("N_").At("paddingSizes_");
     const JsonReader labels = body.At("labeledDs_");
     if (labels.Size() < 1 || labels.Size() > kMaxTensors) {
       labels.Fail(fmt::format("1 to {} tensors are expected", kMaxTensors));
@@ -83,6 +85,7 @@ class TensorReader {
     Scale(label.At("scale_"), info.At("layoutDimOrder_"), tensor);
     Indirection(node, tensor);
     Gaps(node, tensor);
+    Windows(node, tensor);
     Slices(node, tensor);
     CheckSize(node, tensor);
     Start(node, tensor);
@@ -103,6 +106,58 @@ class TensorReader {
     for (size_t i = 0; i < sizes.size(); ++i) {
       if (sizes[i] == 1) tensor.scale[i] = 0;
     }
+  }
+
+  // "padding_" has the dimensions of the tensor that are read in windows; what windows these are is
+  // said once for the operation.
+  void Windows(const JsonReader& node, SdscTensor& tensor) const {
+    for (const auto& [name, kind] : Members(node, "padding_")) {
+      if (!windows_ || !windows_->Has(name.c_str()))
+        kind.Fail(fmt::format("paddingSizes_ of N_ with '{}' is expected", name));
+      const JsonReader sizes = windows_->At(name.c_str());
+      SdscWindow window;
+      window.dim = DimOf(dsc_, name, kind);
+      const JsonReader window_dim = sizes.At("windowDim_");
+      window.window_dim = DimOf(dsc_, window_dim.String(), window_dim);
+      for (const char* end : {"padFront_", "padBack_"}) {
+        if (sizes.At(end).Integer(0, kMaxSize) != 0)
+          sizes.At(end).Fail("0 is expected; add the padding by an operation before this one");
+      }
+      window.stride = sizes.At("stride_").Integer(1, kMaxSize);
+      if (sizes.Has("dilation_")) window.dilation = sizes.At("dilation_").Integer(1, kMaxSize);
+      window.extent = sizes.At("totalSize_").Integer(1, kMaxSize);
+      const SdscDim& dim = dsc_.dims[static_cast<size_t>(window.dim)];
+      const SdscDim& within = dsc_.dims[static_cast<size_t>(window.window_dim)];
+      const int64_t reach =
+          (dim.size - 1) * window.stride + (within.size - 1) * window.dilation + 1;
+      if (window.extent < reach) {
+        sizes.At("totalSize_")
+            .Fail(fmt::format("at least {} elements are expected, which {} windows of {} reach",
+                              reach, dim.size, within.size));
+      }
+      if (within.slices > 1) {
+        window_dim.Fail(
+            fmt::format("a dimension that is not divided over cores is expected; "
+                        "'{}' has {} slices",
+                        within.name, within.slices));
+      }
+      CheckWindow(kind, tensor, window);
+      tensor.windows.push_back(window);
+    }
+  }
+
+  void CheckWindow(const JsonReader& kind, const SdscTensor& tensor,
+                   const SdscWindow& window) const {
+    const auto has = [](const std::vector<int>& dims, int dim) {
+      return std::find(dims.begin(), dims.end(), dim) != dims.end();
+    };
+    const bool whole = Walks(tensor, window.dim) && !has(tensor.stick_dims, window.dim) &&
+                       !has(tensor.dim_order, window.window_dim) &&
+                       !Walks(tensor, window.window_dim) && window.dim != window.window_dim;
+    if (whole) return;
+    kind.Fail(
+        "a dimension of the tensor, outside its sticks, and a window dimension that the tensor "
+        "does not have, are expected");
   }
 
   // A shuffle takes a tensor from other slices than its own; for other operations they are the
@@ -200,8 +255,11 @@ class TensorReader {
     for (size_t i = 0; i < tensor.dim_order.size(); ++i) {
       const int d = tensor.dim_order[i];
       const auto gap = tensor.back_gap.find(d);
-      const int64_t size =
-          dsc_.dims[static_cast<size_t>(d)].size + (gap == tensor.back_gap.end() ? 0 : gap->second);
+      int64_t size = dsc_.dims[static_cast<size_t>(d)].size;
+      for (const SdscWindow& window : tensor.windows) {
+        if (window.dim == d) size = window.extent;
+      }
+      size += gap == tensor.back_gap.end() ? 0 : gap->second;
       if (__builtin_mul_overflow(bytes, size, &bytes) || bytes > kMaxTensorBytes) {
         node.Fail("a tensor of less than 2^46 bytes is expected");
       }
@@ -229,7 +287,8 @@ class TensorReader {
   }
 
   SuperDsc& dsc_;
-  bool shuffles_ = false;  // the operation
+  bool shuffles_ = false;              // the operation
+  std::optional<JsonReader> windows_;  // of the operation, by dimension
 };
 
 }  // namespace

@@ -140,6 +140,7 @@ std::string Instructions(const OpEntry& entry) {
       if (func.reduction.second)
         text += ", " + Code("vreduce" + FnSuffix(FnSet::kReduce, FnByte(*func.reduction.second)));
       text += ", " + Code("vround");
+      if (func.reduction.of_products) text = Code("vbinary.mul") + ", " + text;
       return func.steps.empty() ? text : text + ", " + StepNames(func);
     }
     default:

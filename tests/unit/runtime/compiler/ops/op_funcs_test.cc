@@ -180,7 +180,7 @@ TEST(OpFuncs, ReductionsNameTheirTotalsAndConstants) {
 TEST(OpFuncs, WhatCannotBeComputedIsRefusedByNameAndReason) {
   EXPECT_THAT(Refusal("fnms"), HasSubstr("'fnms' cannot be executed: the roles of its three"));
   EXPECT_THAT(Refusal("fastexp"), HasSubstr("approximation is not public"));
-  EXPECT_THAT(Refusal("conv2d"), HasSubstr("windows"));
+  EXPECT_THAT(Refusal("conv2dfp8"), HasSubstr("SEN169_FP16 only"));
   EXPECT_THAT(Refusal("realdvi"), HasSubstr("'realdvi' is not an OpFunc that is known; did you "
                                             "mean 'realdiv'?"));
   EXPECT_EQ(Refusal("add"), "");
