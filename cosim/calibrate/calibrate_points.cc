@@ -185,8 +185,6 @@ RunConfig PointConfig(const RunConfig& base, const CalibrationPoint& point) {
   config.workload.split = point.split;
   config.workload.cores = point.cores;
   config.workload.functional = false;
-  // What was measured is the closed compiler's.
-  if (!point.source.empty()) config.workload.schedule = compiler::Schedule::kPublic;
   config.workload.verify = VerifyMode::kNone;
   SetList(point, config.workload);
   config.trace.enabled = false;

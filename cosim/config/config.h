@@ -154,7 +154,7 @@ struct WorkloadConfig {
   RepeatConfig repeat;
   uint64_t cores = 0;  // cores that the work division may use; 0: all of the card
   compiler::SplitRule division = compiler::SplitRule::kPublic;
-  compiler::Schedule schedule = compiler::Schedule::kOwn;
+  compiler::Schedule schedule = compiler::kDefaultSchedule;
   std::string axis = "cols";
   bool functional = true;
   VerifyMode verify = VerifyMode::kFull;

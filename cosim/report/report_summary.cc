@@ -109,6 +109,10 @@ std::string WhatRan(const RunResult& result) {
       fmt::format("{} on card '{}', {} mode, {} of {} cores", result.description,
                   result.config.preset, result.config.mode == FunctionMode::kVirtual ? "VF" : "PF",
                   result.plan.cores_used, result.config.card.cores);
+  if (const compiler::Schedule schedule = result.config.workload.schedule;
+      schedule != compiler::kDefaultSchedule) {
+    text += fmt::format("; schedule: {}", compiler::Name(schedule));
+  }
   if (const std::string rtl = RtlBlocks(result.config.card); !rtl.empty()) text += "; RTL: " + rtl;
   return text;
 }

@@ -120,7 +120,7 @@ constexpr Special kSpecial[] = {
     {"card.pcie.dllp_bytes", Direction::kLessIsFaster},
 };
 
-constexpr std::array<const char*, 4> kLatencies = {"ns", "ps", "cycles", "passes"};
+constexpr std::array<const char*, 5> kLatencies = {"ns", "ps", "cycles", "0.01 cycles", "passes"};
 constexpr std::array<const char*, 20> kRates = {
     "MHz",      "bytes/cycle", "MAC/cycle", "x fp16",     "elements/cycle",
     "bursts",   "requests",    "channels",  "MT/s",       "bytes/us",

@@ -29,7 +29,7 @@ struct BundleSettings {
   uint64_t image_bytes = 0;        // that its program may have
   bool allow_long_spans = false;   // a core may reach more than 256 MiB of a tensor
   bool timing_only = false;        // its cores price the work but move no data
-  compiler::Schedule schedule = compiler::Schedule::kOwn;
+  compiler::Schedule schedule = compiler::kDefaultSchedule;
 };
 
 // The last four.

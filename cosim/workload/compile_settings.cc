@@ -50,7 +50,10 @@ compiler::MatmulTiming MatmulTimingOf(const model::CardConfig& card) {
   timing.macs_per_core_ns *= macs(card) / macs(calibrated);
   timing.memory_bytes_per_ns *= bytes(card) / bytes(calibrated);
   timing.cohort = static_cast<double>(card.ring.multicast_cohort);
-  timing.cohort_exponent = static_cast<double>(card.ring.multicast_exponent_percent) / 100;
+  // The compiler's figure stands for the public card, whatever the links of this model need for it.
+  timing.cohort_exponent += (static_cast<double>(card.ring.multicast_exponent_percent) -
+                             static_cast<double>(calibrated.ring.multicast_exponent_percent)) /
+                            100;
   return timing;
 }
 

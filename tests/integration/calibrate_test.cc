@@ -137,8 +137,8 @@ TEST_F(CalibrateTest, TheClosedFormIsNearTheTimesOfRealCards) {
 // Times there are of some revision; which points it is about must not be.
 TEST(AccuracyDocument, ListsEveryPointOfTheReference) {
   const auto points =
-      ReadCalibration(SPYRE_SOURCE_DIR "/tests/data/calibration/device_kernel_times.json");
-  EXPECT_EQ(points.size(), 135u);
+      ReadCalibration(SPYRE_SOURCE_DIR "/tests/data/calibration/measured_sample.json");
+  EXPECT_EQ(points.size(), 120u);
   const std::string document =
       ReadFile(SPYRE_SOURCE_DIR "/docs/accuracy.md", "documentation", 1 << 20);
   size_t at = 0;

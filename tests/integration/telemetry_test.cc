@@ -231,7 +231,7 @@ TEST_F(Sensors, OfAnIdleCardAreThoseOfItsParameters) {
   const driver::SensorReading reading = driver::ReadSensors(*transport_);
   EXPECT_NEAR(reading.power_w, 30, 0.001);
   EXPECT_NEAR(reading.temperature_c, 20 + 0.4 * 30, 0.05);
-  EXPECT_EQ(reading.core_clock_mhz, 1100u);
+  EXPECT_EQ(reading.core_clock_mhz, 1114u);
   EXPECT_EQ(reading.ring_clock_mhz, 1300u);
   EXPECT_EQ(reading.percent, 100u);
   EXPECT_DOUBLE_EQ(reading.power_limit_w, 75);
@@ -306,7 +306,7 @@ TEST_F(Throttling, OverThePowerLimitCostsTimeAndIsLogged) {
   const driver::SensorReading reading = driver::ReadSensors(*transport_);
   EXPECT_TRUE(reading.limited_by_power);
   EXPECT_LT(reading.percent, 70u);
-  EXPECT_EQ(reading.core_clock_mhz, 1100u * reading.percent / 100);
+  EXPECT_EQ(reading.core_clock_mhz, 1114u * reading.percent / 100);
   EXPECT_GT(reading.throttled_ps, time / 2);
   context_.reset();
   driver::Device physical(*transport_, 0);
@@ -387,7 +387,7 @@ TEST_F(Errors, APowerBrakeShowsInTheSensors) {
   transport_->Advance(200'500'000'000 - transport_->NowPs());
   driver::SensorReading reading = driver::ReadSensors(*transport_);
   EXPECT_EQ(reading.percent, 40u);
-  EXPECT_EQ(reading.core_clock_mhz, 440u);
+  EXPECT_EQ(reading.core_clock_mhz, 1114u * 40 / 100);
   EXPECT_TRUE(reading.limited_from_outside);
   EXPECT_FALSE(reading.limited_by_power);
   transport_->Advance(1'000'000'000);

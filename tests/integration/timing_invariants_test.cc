@@ -155,9 +155,10 @@ TEST_F(TimingInvariantsTest, MoreCoresAreNotSlowerOnDivisibleWork) {
 }
 
 TEST_F(TimingInvariantsTest, TwiceTheCoresHalveWhatIsBoundByCompute) {
-  const double one = DeviceNs(Matmul(256, 512, 256, Split(1, 1)));
-  const double two = DeviceNs(Matmul(256, 512, 256, Split(2, 1)));
-  const double four = DeviceNs(Matmul(256, 512, 256, Split(2, 2)));
+  // k is long: the store of a tile, which no work hides, is a small part.
+  const double one = DeviceNs(Matmul(256, 2048, 256, Split(1, 1)));
+  const double two = DeviceNs(Matmul(256, 2048, 256, Split(2, 1)));
+  const double four = DeviceNs(Matmul(256, 2048, 256, Split(2, 2)));
   EXPECT_LT(two, one * 0.6) << "ns";
   EXPECT_LT(four, two * 0.7) << "ns";
   EXPECT_GE(two, one * 0.5) << "ns; never more than twice as fast";

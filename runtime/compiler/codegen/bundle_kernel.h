@@ -28,7 +28,7 @@ struct BundleOptions {
   uint64_t lx_bytes = kLxUsableBytes;
   uint64_t image_bytes = kLxReservedBytes;  // of the program, which lies in the LX of every core
   bool timing_only = false;
-  Schedule schedule = Schedule::kOwn;
+  Schedule schedule = kDefaultSchedule;
 };
 
 // `arguments`: one per BundleArgument of kind kTensor, in order, with the layouts of what will be

@@ -13,6 +13,8 @@ enum class Schedule : uint8_t {
   kPublic,  // as the closed compiler is seen to do it (docs/compiler.md): the times of the real
             // card
 };
+// What everything that says nothing of it gets: the times of a card as its users find it.
+inline constexpr Schedule kDefaultSchedule = Schedule::kPublic;
 // "own", "public", in the order of the enumeration.
 inline const std::vector<std::string>& ScheduleNames() {
   static const std::vector<std::string> names = {"own", "public"};

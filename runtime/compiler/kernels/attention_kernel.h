@@ -35,7 +35,7 @@ struct AttentionSpec {
   int cores = kMaxCores;
   uint64_t lx_bytes = kLxUsableBytes;
   bool timing_only = false;
-  Schedule schedule = Schedule::kOwn;
+  Schedule schedule = kDefaultSchedule;
 
   float scale() const;  // 1 / sqrt(head_dim)
 };

@@ -64,7 +64,7 @@ struct KernelSpec {
   bool k_fast = true;  // work division may prefer slices of k (facts: k_fast_division)
   SplitRule split_rule = SplitRule::kPublic;  // of work division, where `split` is empty
   MatmulTiming matmul_timing;                 // that SplitRule::kCost decides by
-  Schedule schedule = Schedule::kOwn;
+  Schedule schedule = kDefaultSchedule;
 };
 
 struct KernelArgument {

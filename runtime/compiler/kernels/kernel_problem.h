@@ -80,7 +80,7 @@ struct Problem {
   uint32_t core_mask = 0;
   CoreColumns* columns = nullptr;
   CarriedSums carried;
-  Schedule schedule = Schedule::kOwn;
+  Schedule schedule = kDefaultSchedule;
   // Neighbours of each core along the reduced axes, where these are divided; -1: none.
   CoreColumns::Column previous{}, next{};
   // Where several reduced axes are divided: core register with the core's place among those that

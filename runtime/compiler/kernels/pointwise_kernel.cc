@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Operations on each element: load, compute, store, each one tile ahead of the next. Operands that
-// stay in LX are used where they are.
+// stay in LX are used where they are, and what does not move with the inner loops, such as a row
+// for all rows or a constant, is loaded outside of them.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -16,8 +17,9 @@ enum Token : uint8_t {
   kNone = 0,
   kOutFull = 1,  // vector -> store
   kOutFree,      // store -> vector
-  kInFree,       // vector -> load: one buffer of every input
-  kInFull,       // load -> vector, one token for each input from here
+  kInFree,       // vector -> load: one buffer of every input that moves with each tile
+  kInFull,       // load -> vector, one token for each input from here; behind these, vector ->
+                 // load, one for the other inputs of each loop
 };
 
 constexpr int kSlots = 2;
@@ -46,6 +48,8 @@ class PointwiseKernel {
     for (int i = 0; i < body_.temporaries; ++i)
       temporaries_.push_back(lx_.Take(bytes, fmt::format("temporary {}", i)));
     loops_ = shape_.Loops();
+    inputs_.resize(loops_.size() + 1);
+    for (size_t s = 0; s < staged_.size(); ++s) inputs_[DepthOf(staged_[s])].push_back(s);
   }
 
   uint64_t Build(StepCode& code) {
@@ -103,24 +107,59 @@ class PointwiseKernel {
     plane_axis.tile = BalancedTile(plane_axis.slice, sticks / row_axis.tile);
   }
 
+  // So many of the loops an input moves with, counted from the outermost to the last such one.
+  size_t DepthOf(int operand) const {
+    size_t depth = loops_.size();
+    while (depth > 0 && !problem_.operands[operand].Walks(loops_[depth - 1])) --depth;
+    return depth;
+  }
+  uint8_t Full(size_t input) const { return static_cast<uint8_t>(kInFull + input); }
+  uint8_t Free(size_t depth) const {
+    if (depth == loops_.size()) return kInFree;
+    return static_cast<uint8_t>(Full(staged_.size()) + depth);
+  }
+
+  // Inside the first `depth` loops: `before`, what is inside the others, `after`.
+  template <typename Before, typename Body, typename After>
+  void Nest(TileWalk& walk, size_t depth, const Before& before, const Body& body,
+            const After& after) const {
+    before(depth);
+    if (depth == loops_.size()) {
+      body();
+    } else {
+      walk.Run({loops_[depth]}, [&] { Nest(walk, depth + 1, before, body, after); });
+    }
+    after(depth);
+  }
+
   void Load(SectionBuilder& b, const std::vector<Reg>& outer) const {
     std::vector<BufferCursor> cursors;
     cursors.reserve(staged_.size());
     for (int i : staged_) cursors.emplace_back(b, buffers_[i]);
     TileWalk walk(b, problem_, staged_, outer);
-    walk.Run(loops_, [&] {
-      for (size_t s = 0; s < staged_.size(); ++s) {
-        const Order order{static_cast<uint8_t>(s == 0 ? kInFree : 0),
-                          static_cast<uint8_t>(kInFull + s)};
+    const auto load = [&](size_t depth) {
+      for (const size_t s : inputs_[depth]) {
+        const bool first = s == inputs_[depth].front();
+        const Order order{first ? Free(depth) : uint8_t{0}, Full(s)};
         EmitTile(b, walk, problem_, shape_, Op::kLoad, order, staged_[s], cursors[s].at());
         cursors[s].Advance();
       }
-    });
-    b.Wait(kInFree, kSlots);
+    };
+    Nest(
+        walk, 0, load, [] {}, [](size_t) {});
+    ForEachDepth([&](size_t depth) { b.Wait(Free(depth), kSlots); });
+  }
+
+  // That inputs are loaded at.
+  template <typename Body>
+  void ForEachDepth(const Body& body) const {
+    for (size_t depth = 0; depth < inputs_.size(); ++depth) {
+      if (!inputs_[depth].empty()) body(depth);
+    }
   }
 
   void Compute(SectionBuilder& b, const std::vector<Reg>& outer) const {
-    if (!staged_.empty()) b.Signal(kInFree, kSlots);
+    ForEachDepth([&](size_t depth) { b.Signal(Free(depth), kSlots); });
     for (size_t i = 0; i < body_.constants.size(); ++i) {
       b.Scoped([&] {
         b.Emit(Op::kVfill, 0, {},
@@ -128,7 +167,7 @@ class PointwiseKernel {
                 b.Const(body_.constants[i]), b.Const(kStickBytes), b.Const(1), kZero});
       });
     }
-    std::vector<BufferCursor> cursors;
+    std::vector<BufferCursor> cursors;  // of the staged inputs, then of the output
     cursors.reserve(staged_.size() + 1);
     std::vector<int> in_lx;
     for (int i = 0; i <= out_; ++i) {
@@ -139,8 +178,15 @@ class PointwiseKernel {
       }
     }
     TileWalk walk(b, problem_, in_lx, outer);
-    walk.Run(loops_, [&] {
-      for (size_t s = 0; s < staged_.size(); ++s) b.Wait(static_cast<uint8_t>(kInFull + s));
+    const auto before = [&](size_t depth) {
+      for (const size_t s : inputs_[depth]) b.Wait(Full(s));
+    };
+    const auto after = [&](size_t depth) {
+      if (!inputs_[depth].empty()) b.Signal(Free(depth));
+      for (const size_t s : inputs_[depth]) cursors[s].Advance();
+      if (depth == loops_.size() && out_staged()) cursors.back().Advance();
+    };
+    const auto compute = [&] {
       if (out_staged()) b.Wait(kOutFree);
       const Reg rows = shape_.rows < 0 ? b.Const(1) : walk.size(shape_.rows);
       const Reg planes = shape_.planes < 0 ? b.Const(1) : walk.size(shape_.planes);
@@ -157,9 +203,8 @@ class PointwiseKernel {
                    last && out_staged() ? kOutFull : kNone);
         });
       }
-      if (!staged_.empty()) b.Signal(kInFree);
-      for (BufferCursor& c : cursors) c.Advance();
-    });
+    };
+    Nest(walk, 0, before, compute, after);
     if (out_staged()) b.Wait(kOutFree, kSlots);
   }
 
@@ -225,6 +270,7 @@ class PointwiseKernel {
   std::vector<Buffers> buffers_;  // by operand
   std::vector<int64_t> temporaries_;
   std::vector<int> loops_;
+  std::vector<std::vector<size_t>> inputs_;  // by depth: of staged_, what is loaded there
 };
 
 }  // namespace

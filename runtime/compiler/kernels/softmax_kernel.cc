@@ -14,7 +14,10 @@ using namespace one_input;
 }  // namespace
 
 uint64_t BuildSoftmax(Problem& problem, StepCode& code) {
-  if (problem.schedule == Schedule::kPublic) return BuildPublicSoftmax(problem, code);
+  if (problem.schedule == Schedule::kPublic) {
+    if (const std::optional<uint64_t> lx_bytes = BuildPublicSoftmax(problem, code))
+      return *lx_bytes;
+  }
   const int cols = problem.Find("cols");
   TileShape shape = TileShape::Choose(problem, kIn, cols);
   const int kept = shape.planes;

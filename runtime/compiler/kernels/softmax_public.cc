@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <array>
 
-#include "base/error.h"
 #include "runtime/compiler/kernels/one_input.h"
 #include "runtime/compiler/kernels/softmax_steps.h"
 
@@ -47,18 +46,24 @@ class PublicSoftmax {
     loops_.push_back(cols_);  // one trip: sets the size
   }
 
-  uint64_t Build(StepCode& code) {
+  // None if its buffers do not fit; then no code was made.
+  std::optional<uint64_t> Build(StepCode& code) {
     const bool resident = static_cast<uint64_t>(rows_ * row_bytes_) <= kResidentBytes;
     if (resident) {
-      SetTile((rows_ + kHalves - 1) / kHalves, [&](int64_t rows) {
-        return kHalves * rows * row_bytes_ + ScalarBytes(rows) + SumBytes(rows);
-      });
+      if (!SetTile((rows_ + kHalves - 1) / kHalves, [&](int64_t rows) {
+            return kHalves * rows * row_bytes_ + ScalarBytes(rows) + SumBytes(rows);
+          })) {
+        return std::nullopt;
+      }
       BuildResident(code);
     } else {
-      SetTile(
-          StreamTileSticks(problem_, INT64_MAX) / problem_.axes[cols_].slice, [&](int64_t rows) {
-            return 2 * kSlots * rows * row_bytes_ + ScalarBytes(rows) + Tiles() * SumBytes(rows);
-          });
+      if (!SetTile(StreamTileSticks(problem_, INT64_MAX) / problem_.axes[cols_].slice,
+                   [&](int64_t rows) {
+                     return 2 * kSlots * rows * row_bytes_ + ScalarBytes(rows) +
+                            Tiles() * SumBytes(rows);
+                   })) {
+        return std::nullopt;
+      }
       BuildPasses(code);
     }
     return lx_.used();
@@ -76,9 +81,9 @@ class PublicSoftmax {
     return tiles;
   }
 
-  // The most rows, up to `wanted`, with which the buffers fit.
+  // The most rows, up to `wanted`, with which the buffers fit; false if none do.
   template <typename Bytes>
-  void SetTile(int64_t wanted, Bytes bytes) {
+  bool SetTile(int64_t wanted, Bytes bytes) {
     const auto left = static_cast<int64_t>(problem_.lx_bytes) - static_cast<int64_t>(lx_.used());
     if (kept_ >= 0) {
       Axis& axis = problem_.axes[kept_];
@@ -87,13 +92,7 @@ class PublicSoftmax {
         axis.tile = BalancedTile(axis.slice, axis.tile - 1);
       tile_ = axis.tile;
     }
-    if (bytes(tile_) > left) {
-      throw BadInput(
-          "softmax: a row of {} columns takes {} bytes and is in LX as a whole: with its buffers "
-          "{} "
-          "bytes are needed, {} may be used. Use shorter rows or raise lx_bytes",
-          problem_.axes[cols_].size, row_bytes_, bytes(tile_), left);
-    }
+    return bytes(tile_) <= left;
   }
 
   // Outside of the loops, so that they are not made again in every trip.
@@ -262,7 +261,7 @@ class PublicSoftmax {
 
 }  // namespace
 
-uint64_t BuildPublicSoftmax(Problem& problem, StepCode& code) {
+std::optional<uint64_t> BuildPublicSoftmax(Problem& problem, StepCode& code) {
   return PublicSoftmax(problem).Build(code);
 }
 

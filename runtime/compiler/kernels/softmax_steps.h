@@ -4,6 +4,8 @@
 // 0 of a stick of its own. Used by code generation only.
 #pragma once
 
+#include <optional>
+
 #include "runtime/compiler/kernels/step_kernels.h"
 #include "runtime/compiler/kernels/tile_walk.h"
 
@@ -42,7 +44,8 @@ struct SoftmaxSteps {
 
 // The schedule of the closed compiler (Schedule::kPublic). Rows of a core that fit four fifths of
 // LX stay there, in place, from the load to the store. Others go through device memory: five passes
-// over all rows of the core read them, three of these write what the next one reads.
-uint64_t BuildPublicSoftmax(Problem& problem, StepCode& code);
+// over all rows of the core read them, three of these write what the next one reads. None, and no
+// code, where the buffers or the sums of all rows have no room in the LX that the kernel may use.
+std::optional<uint64_t> BuildPublicSoftmax(Problem& problem, StepCode& code);
 
 }  // namespace spyre::compiler

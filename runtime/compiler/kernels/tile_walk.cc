@@ -215,10 +215,11 @@ void EmitTile(SectionBuilder& builder, const TileWalk& walk, const Problem& prob
 
 int64_t StreamTileSticks(const Problem& problem, int64_t most_sticks) {
   constexpr int64_t kTiles = 64;
-  constexpr int64_t kLeastSticks = 2 * 1024 / static_cast<int64_t>(kStickBytes);
+  const int64_t least_bytes = (problem.schedule == Schedule::kPublic ? 8 : 2) * 1024;
   int64_t sticks = 1;
   for (const Axis& axis : problem.axes) sticks *= axis.slice;
-  return std::clamp<int64_t>(std::max(sticks / kTiles, kLeastSticks), 1, most_sticks);
+  return std::clamp<int64_t>(
+      std::max(sticks / kTiles, least_bytes / static_cast<int64_t>(kStickBytes)), 1, most_sticks);
 }
 
 BufferCursor::BufferCursor(SectionBuilder& builder, const Buffers& buffers)

@@ -101,7 +101,8 @@ void EmitTile(SectionBuilder& builder, const TileWalk& walk, const Problem& prob
 // Units of work per LX buffer for kernels that only stream: about 64 tiles a core, but tiles of at
 // least 2 KiB. Loads and stores of a core then alternate as finely as the traffic of a stream does,
 // the first load and the last store cost little, and small kernels do not load everything before
-// they store.
+// they store. With the public schedule it is 8 KiB, of which two are as many bursts as a core may
+// have in flight: small kernels of the card take as long as that makes them.
 int64_t StreamTileSticks(const Problem& problem, int64_t most_sticks);
 
 // LX given out from `base`, in sticks. `name`: what it is for.

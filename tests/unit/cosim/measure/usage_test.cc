@@ -143,10 +143,10 @@ TEST(Usage, SinceSubtractsEveryCounter) {
 
 TEST(Roofline, PeaksComeFromTheCard) {
   const Peaks peaks = PeaksOf(CardConfig{}, 32);
-  EXPECT_DOUBLE_EQ(peaks.macs_per_s, 32 * 2 * 512 * 1.1e9);
+  EXPECT_DOUBLE_EQ(peaks.macs_per_s, 32 * 2 * 512 * 1.114e9);
   EXPECT_DOUBLE_EQ(peaks.memory_bytes_per_s, 204.8e9) << "16 channels of 16 bit at 6400 MT/s";
   EXPECT_DOUBLE_EQ(PeaksOf(CardConfig{}, 8).macs_per_s, peaks.macs_per_s / 4);
-  EXPECT_DOUBLE_EQ(peaks.RidgeMacPerByte(), 176);
+  EXPECT_DOUBLE_EQ(peaks.RidgeMacPerByte(), 178.24);
 }
 
 // 1 us on a card of 1000 MAC/ns, 100 bytes/ns of memory and 50 bytes/ns of PCIe each way.
