@@ -70,7 +70,8 @@ std::vector<std::string> FamilyRow(const FamilyStatistics& family) {
           RmsText(family.fitted),
           RmsText(family.held_out),
           family.all.points > 0 ? Signed(family.all.mean) : "-",
-          family.all.points > 0 ? fmt::format("{:.1f} %", family.all.median * 100) : "-"};
+          family.all.points > 0 ? fmt::format("{:.1f} %", family.all.median * 100) : "-",
+          family.all.points > 0 ? fmt::format("{:.1f} %", family.all.two_of_three * 100) : "-"};
 }
 
 std::string MarkdownRow(const std::vector<std::string>& cells) {
@@ -96,7 +97,8 @@ std::string CalibrationText(const Points& points, const Results& results) {
   trace::Table point_table(PointHeader(fast));
   for (size_t i = 0; i < points.size(); ++i) point_table.Add(PointRow(points[i], results[i], fast));
   trace::Table family_table(
-      {"family", "points", "RMS", "fitted", "held out", "mean", "median", "worst"}, 1);
+      {"family", "points", "RMS", "fitted", "held out", "mean", "median", "two of three", "worst"},
+      1);
   std::string worst;
   for (const FamilyStatistics& family : Statistics(points, results)) {
     std::vector<std::string> row = FamilyRow(family);
@@ -138,6 +140,7 @@ std::string CalibrationJson(const Points& points, const Results& results) {
                         {"rms_error", rms(family.all)},
                         {"mean_error", any ? Json(family.all.mean) : Json()},
                         {"median_error", any ? Json(family.all.median) : Json()},
+                        {"two_of_three_error", any ? Json(family.all.two_of_three) : Json()},
                         {"worst_error", any ? worst[0]["error"] : Json()},
                         {"worst", worst},
                         {"fitted_points", family.fitted.points},
@@ -186,8 +189,9 @@ std::string CalibrationJson(const Points& points, const Results& results) {
 
 std::string CalibrationMarkdown(const Points& points, const Results& results) {
   std::string text =
-      "| Family | Points | RMS | Fitted | Held out | Mean | Median | Farthest off |\n"
-      "|---|--:|--:|--:|--:|--:|--:|---|\n";
+      "| Family | Points | RMS | Fitted | Held out | Mean | Median | Two of three | Farthest off "
+      "|\n"
+      "|---|--:|--:|--:|--:|--:|--:|--:|---|\n";
   for (const FamilyStatistics& family : Statistics(points, results)) {
     std::vector<std::string> row = FamilyRow(family);
     std::string worst;

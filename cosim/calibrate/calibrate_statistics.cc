@@ -71,9 +71,9 @@ class ErrorSum {
     if (points_ == 0) return {};
     const auto count = static_cast<double>(points_);
     std::vector<double> sizes = sizes_;
-    const auto middle = sizes.begin() + static_cast<std::ptrdiff_t>(sizes.size() / 2);
-    std::nth_element(sizes.begin(), middle, sizes.end());
-    return {points_, std::sqrt(squares_ / count), sum_ / count, *middle};
+    std::sort(sizes.begin(), sizes.end());
+    return {points_, std::sqrt(squares_ / count), sum_ / count, sizes[sizes.size() / 2],
+            sizes[(2 * sizes.size() + 2) / 3 - 1]};
   }
 
  private:

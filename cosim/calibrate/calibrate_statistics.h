@@ -41,7 +41,8 @@ FastError ErrorOfFast(const std::vector<PointResult>& results);
 struct ErrorStatistics {
   size_t points = 0;         // that ran
   double rms = 0, mean = 0;  // 0 if none ran
-  double median = 0;         // of the sizes of the errors
+  // Of the sizes of the errors: what half of them stay below, and what two of three do.
+  double median = 0, two_of_three = 0;
 };
 
 struct FamilyStatistics {

@@ -14,8 +14,6 @@
 namespace spyre::compiler {
 namespace {
 
-using ExpressionKind = Expression::Kind;
-
 // An expression with the height of its tree, which the parser limits: everything that walks a tree
 // may then recurse.
 struct Tree {

@@ -25,6 +25,7 @@ struct Expression {
   static Expression Number(int64_t value);
   static Expression Symbol(std::string name);
 };
+using ExpressionKind = Expression::Kind;
 
 inline constexpr int kMaxExpressionDepth = 64;  // operators within operators
 

@@ -9,8 +9,6 @@
 namespace spyre::compiler {
 namespace {
 
-using ExpressionKind = Expression::Kind;
-
 // A reduced fraction with a positive denominator.
 struct Rational {
   int64_t numerator = 0;

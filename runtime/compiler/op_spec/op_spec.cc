@@ -19,8 +19,6 @@
 namespace spyre::compiler {
 namespace {
 
-using PyKind = PyValue::Kind;
-
 constexpr int kMaxLoops = 16;
 
 class SpecReader : private SpecValues {

@@ -11,8 +11,6 @@
 
 namespace spyre::compiler {
 
-using PyKind = PyValue::Kind;
-
 void SpecValues::Wrong(const PyValue& value, std::string_view what, std::string_view right) const {
   source_.Fail(value.offset,
                fmt::format("{}: {} where {} should be", what, Describe(value), right));

@@ -13,8 +13,6 @@
 namespace spyre::compiler {
 namespace {
 
-using PyKind = PyValue::Kind;
-
 constexpr int kMaxNesting = 64;
 
 bool StartsName(char c) { return std::isalpha(static_cast<unsigned char>(c)) != 0 || c == '_'; }

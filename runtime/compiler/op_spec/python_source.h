@@ -39,6 +39,7 @@ struct PyValue {
   std::vector<PyValue> items;       // elements; kDict: key, value, key, value; kCall: positional
   std::vector<PyKeyword> keywords;  // kCall
 };
+using PyKind = PyValue::Kind;
 
 struct PyKeyword {
   std::string name;

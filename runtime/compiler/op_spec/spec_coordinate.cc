@@ -11,8 +11,6 @@ namespace {
 // Sizes and factors of coordinates stay far below: products of two need no overflow checks.
 constexpr int64_t kMaxFactor = int64_t{1} << 31;
 
-using ExpressionKind = Expression::Kind;
-
 CompileError Unsupported(const std::string& what) {
   return {"Unsupported", "coordinate_expression", "device coordinate: " + what};
 }

@@ -143,10 +143,10 @@ ordered_json FlatOpJson(const OpSpec& op, const JsonReader& given) {
 
 ordered_json PassUnroll(const nlohmann::json& input) {
   const JsonReader reader(input, "line");
-  constexpr size_t kDeepest = 64;
+  constexpr size_t kDeepestNest = 64;
   const Nest nest = NestFromJson(reader);
-  if (nest.counts.size() > kDeepest) {
-    reader.At("loop_counts").Fail(fmt::format("at most {} loops are expected", kDeepest));
+  if (nest.counts.size() > kDeepestNest) {
+    reader.At("loop_counts").Fail(fmt::format("at most {} loops are expected", kDeepestNest));
   }
   const KernelSource flat = UnrollLoops(SourceOf(nest));
   ordered_json ops = ordered_json::array();

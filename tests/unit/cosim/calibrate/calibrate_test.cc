@@ -301,6 +301,7 @@ TEST(CalibrationReport, JsonHasEveryPointWithTimesAndErrors) {
   EXPECT_TRUE(families[0]["rms_error"].is_null());
   EXPECT_EQ(families[1]["worst"][0]["kernel"], "matmul 8x64x128 split 1x2");
   EXPECT_EQ(families[1]["worst_error"], 0.25);
+  EXPECT_EQ(families[1]["two_of_three_error"], 0.25);
   EXPECT_EQ(families[3]["name"], "total");
   EXPECT_EQ(families[3]["failed"], 1);
   EXPECT_EQ(families[3]["fitted_points"], 1);
@@ -310,23 +311,27 @@ TEST(CalibrationReport, JsonHasEveryPointWithTimesAndErrors) {
 }
 
 TEST(CalibrationReport, MarkdownIsTheTablesOfTheDocument) {
-  EXPECT_EQ(
-      CalibrationMarkdown(Parse({kMatmul2, kNeg}), {Time(5), Time(9)}),
-      "| Family | Points | RMS | Fitted | Held out | Mean | Median | Farthest off |\n"
-      "|---|--:|--:|--:|--:|--:|--:|---|\n"
-      "| pointwise, one input | 1 | 10.0 % | 10.0 % | - | -10.0 % | 10.0 % | neg 64x128, 4 cores "
-      "-10.0 % |\n"
-      "| matmul, 2 cores | 1 | 25.0 % | 25.0 % | - | +25.0 % | 25.0 % | matmul 8x64x128 split 1x2, "
-      "2 cores +25.0 % |\n"
-      "| matmul, all | 1 | 25.0 % | 25.0 % | - | +25.0 % | 25.0 % | matmul 8x64x128 split 1x2, 2 "
-      "cores +25.0 % |\n"
-      "| total | 2 | 19.0 % | 19.0 % | - | +7.5 % | 25.0 % | matmul 8x64x128 split 1x2, 2 cores "
-      "+25.0 %<br>neg 64x128, 4 cores -10.0 % |\n"
-      "\n"
-      "| Kernel | Cores | Reference us | Simulated us | Error |\n"
-      "|---|--:|--:|--:|--:|\n"
-      "| matmul 8x64x128 split 1x2 | 2 | 4.00 | 5.00 | +25.0 % |\n"
-      "| neg 64x128 | 4 | 10.00 | 9.00 | -10.0 % |\n");
+  EXPECT_EQ(CalibrationMarkdown(Parse({kMatmul2, kNeg}), {Time(5), Time(9)}),
+            "| Family | Points | RMS | Fitted | Held out | Mean | Median | Two of three | Farthest "
+            "off |\n"
+            "|---|--:|--:|--:|--:|--:|--:|--:|---|\n"
+            "| pointwise, one input | 1 | 10.0 % | 10.0 % | - | -10.0 % | 10.0 % | 10.0 % | neg "
+            "64x128, 4 cores "
+            "-10.0 % |\n"
+            "| matmul, 2 cores | 1 | 25.0 % | 25.0 % | - | +25.0 % | 25.0 % | 25.0 % | matmul "
+            "8x64x128 split 1x2, "
+            "2 cores +25.0 % |\n"
+            "| matmul, all | 1 | 25.0 % | 25.0 % | - | +25.0 % | 25.0 % | 25.0 % | matmul 8x64x128 "
+            "split 1x2, 2 "
+            "cores +25.0 % |\n"
+            "| total | 2 | 19.0 % | 19.0 % | - | +7.5 % | 25.0 % | 25.0 % | matmul 8x64x128 split "
+            "1x2, 2 cores "
+            "+25.0 %<br>neg 64x128, 4 cores -10.0 % |\n"
+            "\n"
+            "| Kernel | Cores | Reference us | Simulated us | Error |\n"
+            "|---|--:|--:|--:|--:|\n"
+            "| matmul 8x64x128 split 1x2 | 2 | 4.00 | 5.00 | +25.0 % |\n"
+            "| neg 64x128 | 4 | 10.00 | 9.00 | -10.0 % |\n");
 }
 
 TEST(CalibrationReport, TextSaysWhyAPointFailed) {
