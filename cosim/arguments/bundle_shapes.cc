@@ -27,11 +27,7 @@ std::optional<std::vector<int64_t>> HostShape(const SuperDsc& dsc, const SdscTen
   for (size_t i = 0; i < tensor.dim_order.size(); ++i) {
     if (tensor.scale[i] < 0) continue;
     if (tensor.dim_order[i] == tensor.stick_dims.front()) stick = static_cast<int>(sizes.size());
-    int64_t size = dsc.dims[tensor.dim_order[i]].size;
-    for (const compiler::SdscWindow& window : tensor.windows) {
-      if (window.dim == tensor.dim_order[i]) size = window.extent;
-    }
-    sizes.push_back(size);
+    sizes.push_back(compiler::ExtentOf(dsc, tensor, tensor.dim_order[i]));
   }
   if (sizes.empty()) return std::vector<int64_t>{1};
   std::vector<int64_t> shape;

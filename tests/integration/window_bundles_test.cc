@@ -267,6 +267,7 @@ TEST_F(WindowBundles, WhatWindowsCannotBeIsRefusedByName) {
     EXPECT_THAT(run.err, HasSubstr(message)) << key;
   };
   refused("padFront_", 1, "0 is expected; add the padding by an operation before this one");
+  refused("stride_", int64_t{1} << 40, "65536");
   refused("totalSize_", 11, "at least 12 elements are expected, which 6 windows of 2 reach");
   refused("stride_", 0, "from 1 to");
   refused("windowDim_", "mb", "a window dimension that the tensor does not have");

@@ -76,6 +76,11 @@ bool Walks(const SdscTensor& tensor, int dim) {
                      [&](const SdscWindow& window) { return window.window_dim == dim; });
 }
 
+int64_t ExtentOf(const SuperDsc& dsc, const SdscTensor& tensor, int dim) {
+  const SdscWindow* window = WindowOf(tensor, dim);
+  return window != nullptr ? window->extent : dsc.dims[static_cast<size_t>(dim)].size;
+}
+
 std::vector<int64_t> DimStrides(const SuperDsc& dsc, const SdscTensor& tensor) {
   std::vector<int64_t> strides(dsc.dims.size(), 0);
   WalkDims(dsc, tensor, [&](size_t dim, int64_t stride, int64_t) { strides[dim] = stride; });

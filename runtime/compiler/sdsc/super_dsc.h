@@ -96,6 +96,10 @@ struct SuperDsc {
 // Whether other elements of the dimension are other elements of the tensor.
 bool Walks(const SdscTensor& tensor, int dim);
 
+// Elements of the tensor along a dimension: those of the operation, or as far as its windows may
+// reach.
+int64_t ExtentOf(const SuperDsc& dsc, const SdscTensor& tensor, int dim);
+
 // Byte strides of a tensor on one core (docs/facts.md 5): stick by stick, innermost dimension of
 // dim_order first; in device memory the extent of a dimension is its size, in LX its per-core size,
 // both with the back gap. One per dims entry: bytes from element to element, or, for the stick

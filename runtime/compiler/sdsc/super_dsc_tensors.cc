@@ -111,6 +111,8 @@ class TensorReader {
   // "padding_" has the dimensions of the tensor that are read in windows; what windows these are is
   // said once for the operation.
   void Windows(const JsonReader& node, SdscTensor& tensor) const {
+    constexpr int64_t kMaxStep = 1
+                                 << 16;  // products with sizes and bytes of tensors stay in 64 bits
     for (const auto& [name, kind] : Members(node, "padding_")) {
       if (!windows_ || !windows_->Has(name.c_str()))
         kind.Fail(fmt::format("paddingSizes_ of N_ with '{}' is expected", name));
@@ -123,8 +125,8 @@ class TensorReader {
         if (sizes.At(end).Integer(0, kMaxSize) != 0)
           sizes.At(end).Fail("0 is expected; add the padding by an operation before this one");
       }
-      window.stride = sizes.At("stride_").Integer(1, kMaxSize);
-      if (sizes.Has("dilation_")) window.dilation = sizes.At("dilation_").Integer(1, kMaxSize);
+      window.stride = sizes.At("stride_").Integer(1, kMaxStep);
+      if (sizes.Has("dilation_")) window.dilation = sizes.At("dilation_").Integer(1, kMaxStep);
       window.extent = sizes.At("totalSize_").Integer(1, kMaxSize);
       const SdscDim& dim = dsc_.dims[static_cast<size_t>(window.dim)];
       const SdscDim& within = dsc_.dims[static_cast<size_t>(window.window_dim)];
@@ -255,11 +257,8 @@ class TensorReader {
     for (size_t i = 0; i < tensor.dim_order.size(); ++i) {
       const int d = tensor.dim_order[i];
       const auto gap = tensor.back_gap.find(d);
-      int64_t size = dsc_.dims[static_cast<size_t>(d)].size;
-      for (const SdscWindow& window : tensor.windows) {
-        if (window.dim == d) size = window.extent;
-      }
-      size += gap == tensor.back_gap.end() ? 0 : gap->second;
+      const int64_t size =
+          ExtentOf(dsc_, tensor, d) + (gap == tensor.back_gap.end() ? 0 : gap->second);
       if (__builtin_mul_overflow(bytes, size, &bytes) || bytes > kMaxTensorBytes) {
         node.Fail("a tensor of less than 2^46 bytes is expected");
       }
