@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <cstring>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
@@ -139,6 +140,30 @@ TEST_F(CapturedBundles, AMeanOverThreeDimensionsOfWhichOneIsDividedIsTheMean) {
   for (const double value : x.values) sum += value;
   const Matrix got = ReadMatrix("out/arg_1.npy", {1, 1, 1});
   EXPECT_NEAR(got.values[0], sum / 189, std::fabs(sum / 189) / 512 + 1e-6);
+}
+
+// A change of sticks of 8 x 13 x 128 whose walk has 64 rows for 13 in memory, as torch-spyre emits
+// it before the second matmul of an attention: what lies behind the rows is never read.
+TEST_F(CapturedBundles, ATranspositionOfRowsThatAreNoWholeStickPadsWithZeros) {
+  constexpr int64_t kHeads = 8, kRows = 13, kWidth = 128, kStick = 64;
+  std::vector<float> x(kHeads * kRows * kWidth);
+  for (size_t i = 0; i < x.size(); ++i) x[i] = static_cast<float>(i % 251) - 100;
+  WriteNpy(dir_ + "/x.npy", "f4", {kHeads * kRows * kWidth / kStick, kStick}, x.data());
+  const Result result = Run(std::string(kCaptured) + "transposition_of_13_rows --args x.npy");
+  ASSERT_EQ(result.status, 0) << result.text;
+  const NpyArray out = ReadNpy(dir_ + "/out/arg_1.npy", "out", "f4", {kHeads * kWidth, kStick});
+  std::vector<float> got(kHeads * kWidth * kStick);
+  std::memcpy(got.data(), out.data.data(), got.size() * sizeof(float));
+  for (int64_t head = 0; head < kHeads; ++head) {
+    for (int64_t column = 0; column < kWidth; ++column) {
+      for (int64_t row = 0; row < kStick; ++row) {
+        const float expected =
+            row < kRows ? x[static_cast<size_t>((head * kRows + row) * kWidth + column)] : 0;
+        ASSERT_EQ(got[static_cast<size_t>((head * kWidth + column) * kStick + row)], expected)
+            << head << ", " << row << ", " << column;
+      }
+    }
+  }
 }
 
 // 96 rows of a table of 128 x 256, and rows of 128 x 256 that are overwritten by those of 3 x 256.

@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "base/files.h"
 #include "runtime/compiler/bundle/bundle.h"
+#include "runtime/compiler/bundle/bundle_starts.h"
 #include "runtime/compiler/bundle/for_each_execute.h"
 
 namespace spyre::compiler {
@@ -125,6 +126,7 @@ Bundle ReadBundle(const fs::path& directory) {
   if (executes == 0)
     throw BadInput("{}: nothing is executed: every loop has 0 trips or fewer", mlir.string());
   CheckSymbols(bundle, mlir.string());
+  ResolvePaddedWalks(bundle);
   const fs::path whole = fs::canonical(directory, error);
   bundle.name = whole.filename().string();
   return bundle;

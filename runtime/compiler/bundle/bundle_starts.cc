@@ -2,6 +2,8 @@
 #include "runtime/compiler/bundle/bundle_starts.h"
 
 #include <map>
+#include <optional>
+#include <utility>
 #include <vector>
 
 #include "base/error.h"
@@ -36,25 +38,66 @@ std::vector<Row> RowsAlong(const SuperDsc& dsc, size_t dim) {
   return all;
 }
 
-void CheckDimension(const BundleAccess& access, size_t dim, int64_t stride) {
+struct Contradiction {
+  size_t first_core = 0;
+  size_t core = 0;
+  int64_t apart = 0;     // bytes between their starts
+  int64_t expected = 0;  // by the layout
+};
+
+// The first two cores whose starts are not as far apart as `stride` bytes from step to step of
+// `dim` make their slices of it.
+std::optional<Contradiction> FindContradiction(const BundleAccess& access, size_t dim,
+                                               int64_t stride) {
   const SuperDsc& dsc = *access.dsc;
+  if (stride == 0 || dsc.dims[dim].slices < 2) return std::nullopt;
   const int64_t steps = StepsPerCore(access, dim);
-  if (stride == 0 || steps < 2 || dsc.dims[dim].slices < 2) return;
   for (const Row& row : RowsAlong(dsc, dim)) {
     const auto& [first_slice, first_core] = *row.begin();
     const AddressExpression first = StartOf(access, first_core);
     for (const auto& [slice, core] : row) {
       const AddressExpression start = StartOf(access, core);
       if (start.argument != first.argument || start.loop_stride != first.loop_stride) continue;
+      const int64_t apart = start.constant - first.constant;
       const int64_t expected = stride * steps * (slice - first_slice);
-      if (start.constant - first.constant == expected) continue;
-      throw BadInput(
-          "{}: {}: cores {} and {} begin {} bytes apart, and by its layout their slices of '{}' "
-          "are {} bytes apart; where its elements lie is not known, as with windows that overlap",
-          *access.file, access.tensor->name, dsc.cores[first_core], dsc.cores[core],
-          start.constant - first.constant, dsc.dims[dim].name, expected);
+      if (apart != expected) return Contradiction{first_core, core, apart, expected};
     }
   }
+  return std::nullopt;
+}
+
+bool StartsFit(const BundleAccess& access) {
+  const std::vector<int64_t> strides = DimStrides(*access.dsc, *access.tensor);
+  for (size_t dim = 0; dim < strides.size(); ++dim) {
+    if (FindContradiction(access, dim, strides[dim])) return false;
+  }
+  return true;
+}
+
+// The dimension whose gap in `tensor` may be rows of the walk that are not in memory; -1: none.
+int PaddedWalk(const SuperDsc& dsc, const SdscTensor& tensor) {
+  for (const SdscTensor& other : dsc.tensors) {
+    if (&other == &tensor || other.stick_dims.size() != 1) continue;
+    const int dim = other.stick_dims.front();
+    const SdscDim& walked = dsc.dims[static_cast<size_t>(dim)];
+    const auto gap = tensor.back_gap.find(dim);
+    const int64_t stick = other.stick_sizes.front();
+    if (gap != tensor.back_gap.end() && gap->second > 0 && gap->second < stick &&
+        walked.slices == 1 && walked.size % stick == 0) {
+      return dim;
+    }
+  }
+  return -1;
+}
+
+SuperDsc WithoutPadding(const SuperDsc& dsc, size_t tensor, int dim) {
+  SuperDsc shorter = dsc;
+  std::map<int, int64_t>& gaps = shorter.tensors[tensor].back_gap;
+  SdscDim& walked = shorter.dims[static_cast<size_t>(dim)];
+  walked.size -= gaps.at(dim);
+  walked.per_core = walked.size;
+  gaps.erase(dim);
+  return shorter;
 }
 
 }  // namespace
@@ -62,8 +105,38 @@ void CheckDimension(const BundleAccess& access, size_t dim, int64_t stride) {
 void CheckStarts(const Bundle& bundle) {
   for (const BundleAccess& access : Accesses(bundle)) {
     if (IsIndexed(*access.tensor)) continue;  // its start is that of the first block
-    const std::vector<int64_t> strides = DimStrides(*access.dsc, *access.tensor);
-    for (size_t dim = 0; dim < strides.size(); ++dim) CheckDimension(access, dim, strides[dim]);
+    const SuperDsc& dsc = *access.dsc;
+    const std::vector<int64_t> strides = DimStrides(dsc, *access.tensor);
+    for (size_t dim = 0; dim < strides.size(); ++dim) {
+      if (StepsPerCore(access, dim) < 2) continue;
+      const std::optional<Contradiction> found = FindContradiction(access, dim, strides[dim]);
+      if (!found) continue;
+      throw BadInput(
+          "{}: {}: cores {} and {} begin {} bytes apart, and by its layout their slices of '{}' "
+          "are {} bytes apart; where its elements lie is not known, as with windows that overlap",
+          *access.file, access.tensor->name, dsc.cores[found->first_core], dsc.cores[found->core],
+          found->apart, dsc.dims[dim].name, found->expected);
+    }
+  }
+}
+
+void ResolvePaddedWalks(Bundle& bundle) {
+  std::map<const SuperDsc*, SuperDsc> resolved;
+  for (const BundleAccess& access : Accesses(bundle)) {
+    const SuperDsc& dsc = resolved.count(access.dsc) != 0 ? resolved.at(access.dsc) : *access.dsc;
+    if (dsc.op != "ReStickifyOpHBM") continue;
+    const auto tensor = static_cast<size_t>(access.tensor - access.dsc->tensors.data());
+    const int dim = PaddedWalk(dsc, dsc.tensors[tensor]);
+    if (dim < 0) continue;
+    SuperDsc shorter = WithoutPadding(dsc, tensor, dim);
+    BundleAccess by_walk = access;
+    by_walk.dsc = &shorter;
+    by_walk.tensor = &shorter.tensors[tensor];
+    if (StartsFit(access) && !StartsFit(by_walk)) continue;
+    resolved.insert_or_assign(access.dsc, std::move(shorter));
+  }
+  for (SuperDsc& dsc : bundle.dscs) {
+    if (const auto it = resolved.find(&dsc); it != resolved.end()) dsc = std::move(it->second);
   }
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whether the cores begin where the layout of their tensors puts them. Pure function, any thread.
+// Where the cores begin, held against the layout of their tensors. Pure functions, any thread.
 #pragma once
 
 #include "runtime/compiler/bundle/bundle.h"
@@ -14,5 +14,13 @@ namespace spyre::compiler {
 //
 // Throws BadInput naming file, tensor, dimension, cores and both distances.
 void CheckStarts(const Bundle& bundle);
+
+// A change of sticks (ReStickifyOpHBM) walks whole blocks of 64 by 64 elements, also where a tensor
+// ends within one. torch-spyre then writes into the tensor's back gap how many rows of the walk are
+// not in memory; for every other operation, and for slices of a longer tensor, a gap is what lies
+// in memory behind the walk. The file does not say which of the two is meant: a gap of less than a
+// stick in the dimension that the other tensor has in its sticks is rows of the walk, unless the
+// cores' starts fit the other meaning alone. Such a dimension gets the size that is in memory.
+void ResolvePaddedWalks(Bundle& bundle);
 
 }  // namespace spyre::compiler

@@ -71,5 +71,52 @@ TEST(BundleStarts, OfCoresWithOneRowEachMayLieAnywhereAsNoStepDependsOnTheLayout
   EXPECT_EQ(Refusal(bundle), "");
 }
 
+// A walk of 64 rows of which 13 are in memory (gap 51), eight times, each on two cores.
+Bundle Transposition() {
+  return ReadBundle(fs::path(SPYRE_SOURCE_DIR) /
+                    "tests/data/captured_bundles/transposition_of_13_rows");
+}
+
+int64_t Rows(const Bundle& bundle) {
+  const SuperDsc& dsc = bundle.dscs.front();
+  return dsc.dims.at(static_cast<size_t>(dsc.FindDim("x"))).size;
+}
+
+// As the file has it.
+void PadAgain(Bundle& bundle) {
+  SuperDsc& dsc = bundle.dscs.front();
+  const int rows = dsc.FindDim("x");
+  SdscDim& walked = dsc.dims.at(static_cast<size_t>(rows));
+  walked.size = walked.per_core = 64;
+  dsc.tensors.front().back_gap = {{rows, 51}};
+}
+
+TEST(PaddedWalks, OfAChangeOfSticksHaveTheRowsThatAreInMemory) {
+  const Bundle bundle = Transposition();
+  EXPECT_EQ(Rows(bundle), 13);
+  EXPECT_TRUE(bundle.dscs.front().tensors.front().back_gap.empty());
+}
+
+TEST(PaddedWalks, AreWholeWhereTheCoresBeginBehindTheGap) {
+  Bundle bundle = Transposition();
+  PadAgain(bundle);
+  const SuperDsc& dsc = bundle.dscs.front();
+  const int heads = dsc.FindDim("mb");
+  for (size_t core = 0; core < dsc.cores.size(); ++core) {
+    const int64_t head = dsc.slice[core][static_cast<size_t>(heads)];
+    Start(bundle, dsc.tensors.front().start[core]).constant += head * (64 + 51 - 13) * 256;
+  }
+  ResolvePaddedWalks(bundle);
+  EXPECT_EQ(Rows(bundle), 64);
+}
+
+TEST(PaddedWalks, OfOtherOperationsAreLeftAsTheyAre) {
+  Bundle bundle = Transposition();
+  PadAgain(bundle);
+  bundle.dscs.front().op = "identity";
+  ResolvePaddedWalks(bundle);
+  EXPECT_EQ(Rows(bundle), 64);
+}
+
 }  // namespace
 }  // namespace spyre::compiler::bundle_starts_test
