@@ -70,10 +70,12 @@ void DescribeGraph(FieldCollector& f, WorkloadConfig& workload) {
   f.Flag("agree", workload.agree,
          "Of a list of operations: operations of one loop are divided over the cores along the "
          "dimensions that all of them walk; false: each by itself, as division says");
-  f.Choice("lx", workload.lx, {"all", "public", "none", "co-optimizing"},
-           "Of a list of operations: whose results may stay in LX; public: max, sum, exp and sub, "
-           "as the public compiler chooses; co-optimizing: all, and operations without a hint are "
-           "put into loops over tiles where that saves more than it costs (docs/compiler.md)");
+  f.Choice(
+      "lx", workload.lx, {"all", "public", "none", "co-optimizing"},
+      "Of a list of operations: whose results may stay in LX; all: also a copy of an input that "
+      "several operations read; public: max, sum, exp and sub, as the public compiler of 2026-06 "
+      "chooses; co-optimizing: all, and operations without a hint are "
+      "put into loops over tiles where that saves more than it costs (docs/compiler.md)");
   f.Number("lx_step_bytes", workload.lx_step_bytes, 0, uint64_t{1} << 30, "bytes",
            "With lx = \"co-optimizing\": what each execution of an operation costs beside its "
            "traffic, in bytes of traffic that take as long");

@@ -209,6 +209,7 @@ compiler::FrontEndOptions FrontEndOptionsOf(const RunConfig& config, compiler::P
   options.lx.solver = compiler::LxSolverFromName(workload.lx_solver);
   options.lx.all_operations =
       workload.lx == LxResults::kAll || workload.lx == LxResults::kCoOptimizing;
+  options.lx_input_copies = workload.lx == LxResults::kAll;
   if (workload.lx == LxResults::kCoOptimizing) {
     options.co_optimize = {static_cast<int64_t>(workload.lx_step_bytes),
                            static_cast<int64_t>(workload.lx_operation_bytes)};

@@ -10,6 +10,7 @@
 #include "runtime/compiler/front_end/chunking.h"
 #include "runtime/compiler/front_end/co_optimize.h"
 #include "runtime/compiler/front_end/explain.h"
+#include "runtime/compiler/front_end/input_copies.h"
 #include "runtime/compiler/front_end/kernel_arguments.h"
 #include "runtime/compiler/front_end/lower_to_op_specs.h"
 #include "runtime/compiler/front_end/lx_graph.h"
@@ -166,6 +167,8 @@ const std::vector<FrontEndPass>& FrontEndPasses() {
       {"decompose", "composite operations taken apart", "", true, RunDecompose},
       {"promote_types", "conversions where the types of operands differ", "decompose", true,
        RunPromoteTypes},
+      {"copy_inputs", "copies in LX of inputs that several operations read", "promote_types", true,
+       CopyInputs},
       {"stick", "the dimension inside the stick of every tensor, restickify where it changes",
        "promote_types", true, RunStick},
       {"lower", "loops, accesses and stick layouts", "stick", true, RunLower},

@@ -36,7 +36,8 @@ struct FrontEndOptions {
   bool allow_long_spans = false;  // a core may reach more than 256 MiB of a tensor
   // Of a tensor, that a core may reach before its operation is cut into chunks.
   int64_t chunk_bytes = static_cast<int64_t>(kMaxCoreSpanBytes);
-  bool lx_planning = true;  // false: every intermediate is in the pool
+  bool lx_planning = true;       // false: every intermediate is in the pool
+  bool lx_input_copies = false;  // the pass copy_inputs may make copies: input_copies.h
   LxOptions lx;
   // Operations without a hint are put into loops where that saves traffic: co_optimize.h.
   std::optional<CoOptimizeCost> co_optimize;
@@ -91,7 +92,7 @@ struct FrontEndPass {
   void (*run)(FrontEndResult& graph, const FrontEndOptions& options);
 };
 
-// In order: deadcode_elimination, decompose, promote_types, stick, lower,
+// In order: deadcode_elimination, decompose, promote_types, copy_inputs, stick, lower,
 // insert_bmm_padding, chunk_large_tensors, hints, tile, propagate, division, lx, kernel, bundle.
 const std::vector<FrontEndPass>& FrontEndPasses();
 

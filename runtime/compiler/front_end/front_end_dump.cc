@@ -129,7 +129,7 @@ const std::vector<std::string>& DumpStages() {
 
 std::string DumpStage(const FrontEndResult& result, const std::string& stage) {
   if (stage == "deadcode_elimination" || stage == "decompose" || stage == "promote_types" ||
-      stage == "stick")
+      stage == "copy_inputs" || stage == "stick")
     return Sticks(result.primitives);
   if (stage == "lower" || stage == "insert_bmm_padding" || stage == "chunk_large_tensors" ||
       stage == "tile" || stage == "propagate")

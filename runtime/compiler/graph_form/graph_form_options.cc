@@ -62,6 +62,7 @@ OrderedJson OptionsToJson(const FrontEndOptions& options) {
                       {"long_spans", options.allow_long_spans},
                       {"chunk_bytes", options.chunk_bytes},
                       {"lx", options.lx_planning},
+                      {"lx_input_copies", options.lx_input_copies},
                       {"lx_solver", kSolvers[static_cast<size_t>(options.lx.solver)]},
                       {"lx_bytes", options.lx.capacity},
                       {"lx_alignment", options.lx.alignment},
@@ -85,14 +86,30 @@ OrderedJson OptionsToJson(const FrontEndOptions& options) {
 }
 
 FrontEndOptions OptionsFromJson(const FormValue& value) {
-  value.RequireKeys({"compiler",          "tiling",          "cores",
-                     "division",          "k_fast",          "agree",
-                     "long_spans",        "chunk_bytes",     "lx",
-                     "lx_solver",         "lx_bytes",        "lx_alignment",
-                     "lx_all_operations", "lx_operations",   "lx_in_place",
-                     "lx_to_the_letter",  "host_order",      "arguments_by_use",
-                     "dialect",           "timing",          "plan",
-                     "lx_co_optimizing",  "tiled_reductions"});
+  value.RequireKeys({"compiler",
+                     "tiling",
+                     "cores",
+                     "division",
+                     "k_fast",
+                     "agree",
+                     "long_spans",
+                     "chunk_bytes",
+                     "lx",
+                     "lx_input_copies",
+                     "lx_solver",
+                     "lx_bytes",
+                     "lx_alignment",
+                     "lx_all_operations",
+                     "lx_operations",
+                     "lx_in_place",
+                     "lx_to_the_letter",
+                     "host_order",
+                     "arguments_by_use",
+                     "dialect",
+                     "timing",
+                     "plan",
+                     "lx_co_optimizing",
+                     "tiled_reductions"});
   FrontEndOptions options;
   if (const auto preset = value.Find("compiler"))
     options = OptionsOf(CompilerPresetFromName(preset->Text()));
@@ -109,6 +126,7 @@ FrontEndOptions OptionsFromJson(const FormValue& value) {
   if (const auto bytes = value.Find("chunk_bytes"))
     options.chunk_bytes = bytes->Integer(1, int64_t{1} << 40);
   options.lx_planning = FlagOr(value, "lx", options.lx_planning);
+  options.lx_input_copies = FlagOr(value, "lx_input_copies", options.lx_input_copies);
   if (const auto cost = value.Find("lx_co_optimizing")) {
     constexpr int64_t kMostCost = int64_t{1} << 30;
     cost->RequireKeys({"bytes_per_step", "bytes_per_operation"});
