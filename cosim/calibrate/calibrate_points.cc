@@ -76,8 +76,9 @@ std::string CalibrationPoint::Describe() const {
       return fmt::format("add of a row {}x{}", size.rows, size.cols);
     case Form::kTranspose:
       return fmt::format("transpose {}x{}", size.rows, size.cols);
-    case Form::kTiledSoftmax:
-      return fmt::format("softmax {}x{} in {} tiles", size.rows, size.cols, coarse_tiles);
+    case Form::kSoftmax:
+      return fmt::format("softmax {}x{} in {} tile{}", size.rows, size.cols, coarse_tiles,
+                         coarse_tiles == 1 ? "" : "s");
     case Form::kOperation:
       break;
   }
@@ -99,7 +100,7 @@ std::string CalibrationPoint::Family() const {
       return "broadcast";
     case Form::kTranspose:
       return "transpose";
-    case Form::kTiledSoftmax:
+    case Form::kSoftmax:
       return "softmax";
     case Form::kOperation:
       break;
@@ -161,8 +162,9 @@ void SetList(const CalibrationPoint& point, WorkloadConfig& workload) {
     case Form::kTranspose:
       op["dim"] = "R";
       break;
-    case Form::kTiledSoftmax:
+    case Form::kSoftmax:
       op["dim"] = "C";
+      if (point.coarse_tiles == 1) break;
       workload.hints.json = Json::array({{{"slices", {{"R", point.coarse_tiles}}}}}).dump();
       workload.hints.places = {point.Where()};
       break;
@@ -184,6 +186,9 @@ RunConfig PointConfig(const RunConfig& base, const CalibrationPoint& point) {
   config.workload.size = point.size;
   config.workload.split = point.split;
   config.workload.cores = point.cores;
+  // As the compiler of the measurements divides a matmul whose division is not told.
+  if (point.family == kDividedByCompiler)
+    config.workload.division = compiler::SplitRule::kPublicCost;
   config.workload.functional = false;
   config.workload.verify = VerifyMode::kNone;
   SetList(point, config.workload);

@@ -25,10 +25,13 @@ constexpr size_t kHeldOutEvery = 3;
 constexpr int64_t kMaxPointSize = int64_t{1} << 31;  // elements along one dimension
 constexpr double kMaxPointUs = 1e12;
 
+// CalibrationPoint::family of matmuls whose division their source does not tell.
+inline constexpr char kDividedByCompiler[] = "matmul-compiler";
+
 struct CalibrationPoint {
   // How the point runs: as the operation that `workload.op` names, or as a list with x + 1.0, with
   // a row that is added to every row, with a transpose, or with a softmax in tiles of rows.
-  enum class Form : uint8_t { kOperation, kConstant, kBroadcast, kTranspose, kTiledSoftmax };
+  enum class Form : uint8_t { kOperation, kConstant, kBroadcast, kTranspose, kSoftmax };
 
   std::string file;
   size_t index = 0;                                // in the file's list

@@ -84,7 +84,7 @@ class RecordReader {
     const JsonReader division = record_.At("division");
     if (!division.value().is_object()) {
       if (op != "a@b, division chosen by the compiler") return "the division is not told";
-      point_.family = "matmul-compiler";
+      point_.family = kDividedByCompiler;
       return "";
     }
     point_.split.m = Count(division, "m");
@@ -113,18 +113,18 @@ class RecordReader {
     if (shape.size() != 2) record_.At("shape").Fail("rows and columns are expected");
     point_.size.rows = static_cast<uint64_t>(shape[0]);
     point_.size.cols = static_cast<uint64_t>(shape[1]);
+    const bool softmax =
+        point_.operation != nullptr && point_.operation->kind == compiler::OperationKind::kSoftmax;
+    if (softmax) point_.form = Form::kSoftmax;
     const JsonReader division = record_.At("division");
     if (!division.value().is_object() || !division.Has("coarse_tiles")) return "";
     const JsonReader tiles = division.At("coarse_tiles");
     if (tiles.value().is_null()) return "";
     const auto count = static_cast<uint64_t>(tiles.Integer(0, kMaxPointSize));
     if (count > 1) {
-      point_.coarse_tiles = count;
-      if (point_.operation == nullptr ||
-          point_.operation->kind != compiler::OperationKind::kSoftmax)
-        return "an operation in tiles that is not a softmax";
+      if (!softmax) return "an operation in tiles that is not a softmax";
       if (point_.size.rows % count != 0) return "tiles that do not divide the rows";
-      point_.form = Form::kTiledSoftmax;
+      point_.coarse_tiles = count;
     }
     return "";
   }

@@ -24,6 +24,7 @@ uint64_t RingUnit::Execute(const Instruction& in) {
       AccountWait(Loss::kBarrierWait, arrived, NowPs(), last);
       Spend(Cause::kBarrier);
       Advance(config_.core.barrier_cycles);
+      if (job().program->generated_loops) Advance(config_.core.step_start_cycles);
       Spend(Cause::kBarrier);
       Account(in, start, local_ps(), 0);
       return local_ps();

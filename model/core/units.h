@@ -157,11 +157,16 @@ class VectorUnit : public CoreUnit {
 
  private:
   struct Walk;  // planes and rows of one operand
+  // Where loops are generated: hundredths of a cycle for a stick (0: no such loop), in loops over
+  // so many sticks.
+  struct Loop {
+    uint64_t centicycles = 0;
+    uint64_t sticks = 0;
+  };
   Walk OperandWalk(const Instruction& in, int address, int plane_stride, int row_stride,
                    uint64_t stick_bytes);
   void Binary(const Instruction& in);
-  uint64_t BinaryLoop(uint8_t fn, uint64_t planes, uint64_t rows, const Walk& a,
-                      const Walk& b) const;
+  Loop BinaryLoop(uint8_t fn, uint64_t planes, uint64_t rows, const Walk& a, const Walk& b) const;
   void Unary(const Instruction& in);
   void Reduce(const Instruction& in);
   void ReduceRows(const Instruction& in);
@@ -177,7 +182,7 @@ class VectorUnit : public CoreUnit {
   uint64_t port_bytes_ = 0;
   uint64_t passes_ = 1;
   uint64_t row_cycles_ = 0;  // of all rows, beside the passes
-  uint64_t loop_ = 0;  // hundredths of a cycle for a stick, where loops are generated; 0: none
+  Loop loop_;
 };
 
 // Partial sums and barriers between cores; marks where steps of the program begin.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <utility>
 
 #include "model/core/units.h"
 #include "model/core/vector_math.h"
@@ -9,6 +10,11 @@ namespace spyre::model {
 
 namespace {
 constexpr uint64_t kCenticycles = 100;
+constexpr uint64_t kWhole = 100;  // percent
+// Sticks of a loop of the streams that vector_loop_* were measured with: of one or two inputs of
+// the output's shape, and of the others.
+constexpr uint64_t kTileSticks = 64;
+constexpr uint64_t kWideTileSticks = 128;
 constexpr uint64_t kChunkRows = 64;  // of kVreduceRows
 constexpr uint64_t kChunk =
     64;  // sticks priced per step, so that loads and PT share the LX port with long instructions
@@ -38,7 +44,7 @@ uint64_t VectorUnit::Execute(const Instruction& in) {
   const uint64_t start = local_ps();
   passes_ = config_.core.vector_simple_cost;
   row_cycles_ = 0;
-  loop_ = 0;
+  loop_ = {};
   switch (in.op) {
     case Op::kVbinary:
       Binary(in);
@@ -82,8 +88,12 @@ uint64_t VectorUnit::Execute(const Instruction& in) {
   uint64_t far_ahead = FarAheadCycle();
   const uint64_t chunk_elements = (elements_ + chunks - 1) / chunks;
   uint64_t chunk_cycles = (chunk_elements + lanes - 1) / lanes * passes_;
-  if (job().program->generated_loops && loop_ != 0) {
-    chunk_cycles = std::max(chunk_cycles, chunk_elements * loop_ / (kLanes * kCenticycles));
+  if (job().program->generated_loops && loop_.centicycles != 0) {
+    const uint64_t start_share = config_.core.vector_loop_start_percent;
+    local += loop_.centicycles * loop_.sticks * start_share / (kCenticycles * kWhole);
+    chunk_cycles =
+        std::max(chunk_cycles, chunk_elements * loop_.centicycles * (kWhole - start_share) /
+                                   (kLanes * kCenticycles * kWhole));
   } else {
     chunk_cycles += (row_cycles_ + chunks - 1) / chunks;
   }
@@ -109,21 +119,24 @@ uint64_t VectorUnit::Execute(const Instruction& in) {
 }
 
 // An operand that does not move with a side of the walk, or of which one lane serves all, is
-// broadcast; one that never moves is a constant.
-uint64_t VectorUnit::BinaryLoop(uint8_t fn, uint64_t planes, uint64_t rows, const Walk& a,
-                                const Walk& b) const {
+// broadcast; one that never moves is a constant, unless all of its lanes count in a walk of one
+// column of sticks: that may be a part of a row.
+VectorUnit::Loop VectorUnit::BinaryLoop(uint8_t fn, uint64_t planes, uint64_t rows, const Walk& a,
+                                        const Walk& b) const {
   const CoreConfig& core = config_.core;
   bool constant = false;
-  bool broadcast = (fn & (kBroadcastALane0 | kBroadcastLane0)) != 0;
-  for (const Walk* walk : {&a, &b}) {
-    const bool still_in_rows = rows > 1 && walk->row_stride == 0;
-    const bool still_in_planes = planes > 1 && walk->plane_stride == 0;
-    broadcast |= still_in_rows || still_in_planes;
-    constant |=
-        (still_in_rows || rows == 1) && (still_in_planes || planes == 1) && rows * planes > 1;
+  bool broadcast = false;
+  for (const auto& [walk, lane0] :
+       {std::pair(&a, (fn & kBroadcastALane0) != 0), std::pair(&b, (fn & kBroadcastLane0) != 0)}) {
+    const bool moves_in_rows = rows > 1 && walk->row_stride != 0;
+    const bool moves_in_planes = planes > 1 && walk->plane_stride != 0;
+    const bool still = (rows > 1 && !moves_in_rows) || (planes > 1 && !moves_in_planes);
+    broadcast |= still || lane0;
+    constant |= still && !moves_in_rows && !moves_in_planes && (lane0 || planes > 1);
   }
-  if (constant) return core.vector_loop_constant_centicycles;
-  return broadcast ? core.vector_loop_broadcast_centicycles : core.vector_loop_binary_centicycles;
+  if (constant) return {core.vector_loop_constant_centicycles, kWideTileSticks};
+  if (broadcast) return {core.vector_loop_broadcast_centicycles, kWideTileSticks};
+  return {core.vector_loop_binary_centicycles, kTileSticks};
 }
 
 void VectorUnit::Binary(const Instruction& in) {
@@ -156,8 +169,9 @@ void VectorUnit::Unary(const Instruction& in) {
   const Walk a = OperandWalk(in, 1, 6, 9, kStickBytes);
   const bool simple = IsSimple(static_cast<UnaryFn>(in.fn & kFnMask));
   if (!simple) passes_ = config_.core.vector_function_cost;
-  loop_ = simple ? config_.core.vector_loop_unary_centicycles
-                 : config_.core.vector_loop_function_centicycles;
+  loop_ = {simple ? config_.core.vector_loop_unary_centicycles
+                  : config_.core.vector_loop_function_centicycles,
+           kTileSticks};
   elements_ = planes * rows * kLanes;
   port_bytes_ = 2 * planes * rows * kStickBytes;
   Later([=, fn = in.fn] {
@@ -176,7 +190,7 @@ void VectorUnit::Reduce(const Instruction& in) {
   const Walk a = OperandWalk(in, 1, 6, 9, kStickBytes);
   const Walk dst = OperandWalk(in, 0, -1, 8, sizeof(float));
   passes_ = config_.core.vector_reduce_cost;
-  loop_ = config_.core.vector_loop_reduce_centicycles;
+  loop_ = {config_.core.vector_loop_reduce_centicycles, kTileSticks};
   elements_ = planes * rows * kLanes;
   port_bytes_ = planes * rows * kStickBytes + rows * kStickBytes * (accumulate ? 2 : 1);
   Later([=, fn = in.fn] {
@@ -200,7 +214,7 @@ void VectorUnit::ReduceRows(const Instruction& in) {
   const Walk a = OperandWalk(in, 1, 6, 9, kStickBytes);
   const uint64_t acc_bytes = LanesOf(in.fn) * sizeof(float);
   const Walk dst = OperandWalk(in, 0, 5, -1, acc_bytes);
-  loop_ = config_.core.vector_loop_unary_centicycles;
+  loop_ = {config_.core.vector_loop_unary_centicycles, kTileSticks};
   elements_ = planes * rows * kLanes;
   port_bytes_ = planes * rows * kStickBytes + planes * acc_bytes * (accumulate ? 2 : 1);
   Later([=, fn = in.fn] {
@@ -234,7 +248,7 @@ void VectorUnit::Round(const Instruction& in) {
   if (!scale && operand > 1) passes_ = config_.core.vector_function_cost;
   if (one_lane) {
     row_cycles_ = planes * rows * config_.core.vector_reduce_row_cycles;
-    loop_ = config_.core.vector_loop_unary_centicycles;
+    loop_ = {config_.core.vector_loop_unary_centicycles, kTileSticks};
   }
   elements_ = planes * rows * kLanes;
   port_bytes_ = planes * rows * (kStickBytes + acc_bytes);

@@ -55,7 +55,7 @@ const std::vector<Resource> kResources = {
       {"core.vector_loop_reduce_centicycles", 435}},
      true},
     {"token_hand_over", {{"core.token_cycles", 1}}, false},
-    {"barrier", {{"core.barrier_cycles", 32}}, false},
+    {"barrier", {{"core.barrier_cycles", 32}, {"core.step_start_cycles", 90}}, false},
 };
 
 struct Kernel {

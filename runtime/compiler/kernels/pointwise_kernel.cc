@@ -53,6 +53,10 @@ class PointwiseKernel {
   }
 
   uint64_t Build(StepCode& code) {
+    if (IsPlainLoad()) {
+      code.Emit(Unit::kLoad, [&](SectionBuilder& b) { LoadInPlace(b, code.loops(Unit::kLoad)); });
+      return lx_.used();
+    }
     if (!staged_.empty()) {
       code.Emit(Unit::kLoad, [&](SectionBuilder& b) { Load(b, code.loops(Unit::kLoad)); });
     }
@@ -97,7 +101,8 @@ class PointwiseKernel {
             "{}: needs {} bytes of LX, for {} buffers of one stick; {} may be used. Raise lx_bytes",
             problem_.name, buffers * kStickBytes, buffers, left);
       }
-      sticks = StreamTileSticks(problem_, most);
+      sticks =
+          StreamTileSticks(problem_, most, Broadcasts() ? kPublicWideTileBytes : kPublicTileBytes);
     }
     if (shape_.rows < 0) return;
     Axis& row_axis = problem_.axes[shape_.rows];
@@ -105,6 +110,43 @@ class PointwiseKernel {
     if (shape_.planes < 0) return;
     Axis& plane_axis = problem_.axes[shape_.planes];
     plane_axis.tile = BalancedTile(plane_axis.slice, sticks / row_axis.tile);
+  }
+
+  // A copy into LX: the load unit puts the elements where they are to be.
+  bool IsPlainLoad() const {
+    return problem_.schedule == Schedule::kPublic && body_.steps.size() == 1 &&
+           body_.steps.front().op == Op::kVunary &&
+           body_.steps.front().fn == static_cast<uint8_t>(UnaryFn::kCopy) && staged_.size() == 1 &&
+           !out_staged() && !Broadcasts() && !problem_.operands[out_].lane0;
+  }
+
+  void LoadInPlace(SectionBuilder& b, const std::vector<Reg>& outer) const {
+    const int in = staged_.front();
+    TileWalk walk(b, problem_, {in, out_}, outer);
+    const auto side = [&](int axis) {
+      if (axis < 0) return BoxSide{b.Const(1), kZero, kZero};
+      return BoxSide{walk.size(axis), walk.stride(in, axis), walk.stride(out_, axis)};
+    };
+    const auto stride = [&](int axis) {
+      return axis < 0 ? 0 : problem_.operands[in].unit_stride[axis];
+    };
+    walk.Run(loops_, [&] {
+      BoxSide rows = side(shape_.rows);
+      BoxSide planes = side(shape_.planes);
+      if (stride(shape_.planes) > 0 && stride(shape_.planes) < stride(shape_.rows))
+        std::swap(rows, planes);
+      EmitBox(b, Op::kLoad, {kNone, kInFull}, walk.address(out_), walk.address(in), rows, planes);
+    });
+    walk.Run(loops_, [&] { b.Wait(kInFull); });
+  }
+
+  // An input is a row, a column or a constant for elements of the output.
+  bool Broadcasts() const {
+    return std::any_of(staged_.begin(), staged_.end(), [&](int input) {
+      const Operand& operand = problem_.operands[input];
+      return operand.lane0 || (shape_.rows >= 0 && !operand.Walks(shape_.rows)) ||
+             (shape_.planes >= 0 && !operand.Walks(shape_.planes));
+    });
   }
 
   // So many of the loops an input moves with, counted from the outermost to the last such one.

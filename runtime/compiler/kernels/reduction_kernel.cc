@@ -172,7 +172,11 @@ class ReductionKernel {
           "{}: dimension '{}' of {} needs {} bytes of LX; {} may be used. Raise lx_bytes",
           problem_.name, reduced.name, reduced.size, LxBytes(1, least), limit);
     }
-    const int64_t sticks = std::max(least, StreamTileSticks(problem_, limit / (kSlots * kStick)));
+    // What is in LX already is one tile.
+    const int64_t sticks =
+        StagedInputs() == 0 ? kept_slice * reduced.slice
+                            : std::max(least, StreamTileSticks(problem_, limit / (kSlots * kStick),
+                                                               kPublicWideTileBytes));
     const auto reduced_tile = [&](int64_t most) {
       if (most >= reduced.slice) return reduced.slice;
       return lanes_ ? BalancedTile(reduced.slice, most) : std::max(most / least * least, least);

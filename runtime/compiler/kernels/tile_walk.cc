@@ -213,13 +213,18 @@ void EmitTile(SectionBuilder& builder, const TileWalk& walk, const Problem& prob
   EmitBox(builder, op, order, lx, walk.address(operand), rows, planes);
 }
 
-int64_t StreamTileSticks(const Problem& problem, int64_t most_sticks) {
+int64_t StreamTileSticks(const Problem& problem, int64_t most_sticks, int64_t public_bytes) {
   constexpr int64_t kTiles = 64;
-  const int64_t least_bytes = (problem.schedule == Schedule::kPublic ? 8 : 2) * 1024;
+  constexpr int64_t kLeastBytes = 2048;
+  constexpr auto kBytes = static_cast<int64_t>(kStickBytes);
   int64_t sticks = 1;
   for (const Axis& axis : problem.axes) sticks *= axis.slice;
-  return std::clamp<int64_t>(
-      std::max(sticks / kTiles, least_bytes / static_cast<int64_t>(kStickBytes)), 1, most_sticks);
+  if (problem.schedule == Schedule::kPublic) {
+    constexpr int64_t kLeastTiles = 4;
+    return std::clamp<int64_t>(std::min(public_bytes / kBytes, sticks / kLeastTiles), 1,
+                               most_sticks);
+  }
+  return std::clamp<int64_t>(std::max(sticks / kTiles, kLeastBytes / kBytes), 1, most_sticks);
 }
 
 BufferCursor::BufferCursor(SectionBuilder& builder, const Buffers& buffers)

@@ -129,6 +129,7 @@ TEST_F(VectorUnitTest, GeneratedLoopsHaveCyclesForAStickByKind) {
   core.vector_loop_constant_centicycles = 700;
   core.vector_loop_broadcast_centicycles = 300;
   core.vector_loop_reduce_centicycles = 900;
+  core.vector_loop_start_percent = 0;
   generated_loops_ = true;
   uint64_t before = 0;
   const std::vector<std::pair<const char*, uint64_t>> loops = {
@@ -145,6 +146,20 @@ TEST_F(VectorUnitTest, GeneratedLoopsHaveCyclesForAStickByKind) {
     EXPECT_EQ(after - before, kStartup + 64 * cycles) << instruction;
     before = after;
   }
+}
+
+// A quarter of what a loop over a tile of its streams takes, which is 64 sticks here, is its start;
+// a loop with a broadcast operand has tiles of 128, so that this one of 64 has more than half.
+TEST_F(VectorUnitTest, GeneratedLoopsStartAgainForEveryInstruction) {
+  CoreConfig& core = bench_.config.core;
+  core.vector_loop_unary_centicycles = 400;
+  core.vector_loop_broadcast_centicycles = 300;
+  core.vector_loop_start_percent = 25;
+  generated_loops_ = true;
+  const uint64_t unary = Cycles("vunary.neg r1, r0, -, r3, r3, r4, r4, -, r5, r5");
+  EXPECT_EQ(unary, kStartup + 64 * 4);
+  EXPECT_EQ(Cycles("vbinary.add r1, r0, r0, r3, r3, r4, r4, r4, r5, r5, r0") - unary,
+            kStartup + 128 * 3 / 4 + 64 * 3 * 3 / 4);
 }
 
 TEST_F(VectorUnitTest, WithoutGeneratedLoopsTheirKeysMoveNothing) {
