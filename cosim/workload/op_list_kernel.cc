@@ -7,7 +7,7 @@
 
 #include "cosim/workload/op_list_workload.h"
 #include "model/contract/program.h"
-#include "runtime/compiler/front_end/argument_reach.h"
+#include "runtime/compiler/front_end/kernel_arguments.h"
 #include "runtime/compiler/front_end/plan_facts.h"
 
 namespace spyre::cosim {

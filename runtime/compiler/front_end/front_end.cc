@@ -5,7 +5,6 @@
 #include <map>
 
 #include "base/joined.h"
-#include "runtime/compiler/front_end/argument_reach.h"
 #include "runtime/compiler/front_end/bmm_padding.h"
 #include "runtime/compiler/front_end/chunking.h"
 #include "runtime/compiler/front_end/co_optimize.h"

@@ -1,14 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
-// The caller's tensors of a kernel that the front end made. Pure functions, any thread.
+// The caller's tensors of a kernel that the front end made, and whether they are large enough for
+// what is emitted from it. Pure functions, any thread.
 #pragma once
 
 #include <vector>
 
+#include "runtime/compiler/bundle/bundle.h"
 #include "runtime/compiler/front_end/front_end.h"
 
 namespace spyre::compiler {
 
 // In order of the kernel's arguments. `list` has its sticks planned, `graph` was lowered from it.
 std::vector<FrontEndArgument> KernelArguments(const NamedGraph& list, const Graph& graph);
+
+// bundle: emitted from result.source. Throws CompileError Unsupported "argument_reach" where it
+// reaches over the end of an argument, with the operation and the remedy.
+void RefuseShortArguments(const FrontEndResult& result, Bundle bundle);
+
+// Throws CompileError Unsupported "restickify_of_one" for a restickify from or to a dimension of
+// size 1: it moves blocks of 64 by 64 elements, and what is behind a tensor belongs to others.
+void RefuseRestickifyOfOne(const NamedGraph& graph);
 
 }  // namespace spyre::compiler

@@ -19,7 +19,7 @@
 #include "model/contract/memory_map.h"
 #include "runtime/compiler/bundle/bundle.h"
 #include "runtime/compiler/codegen/bundle_lx.h"
-#include "runtime/compiler/front_end/argument_reach.h"
+#include "runtime/compiler/front_end/kernel_arguments.h"
 #include "runtime/compiler/front_end/pipeline.h"
 #include "runtime/compiler/graph_form/graph_form.h"
 #include "tests/fuzz/op_lists/graph_edit.h"

@@ -75,7 +75,7 @@ TEST(EmitPasses, WhatAPassThatFailsWasGivenHasBeenWritten) {
     EXPECT_EQ(error.message_kind(), "not_divisible");
   }
   const std::vector<std::string> lines = LinesOf(out.str());
-  ASSERT_EQ(lines.size(), 8u);
+  ASSERT_EQ(lines.size(), 9u);
   EXPECT_EQ(Json::parse(lines.back())["passes"].back(), "hints");
 }
 

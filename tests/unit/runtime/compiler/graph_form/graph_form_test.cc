@@ -9,7 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/json_reader.h"
-#include "runtime/compiler/front_end/argument_reach.h"
+#include "runtime/compiler/front_end/kernel_arguments.h"
 #include "runtime/compiler/front_end/pipeline.h"
 #include "runtime/compiler/passes/graph_passes.h"
 #include "tests/fuzz/op_lists/random_op_list.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Lists that the campaign of random lists found: refused in words of a bundle, or for no reason.
-#include "runtime/compiler/front_end/argument_reach.h"
+#include "runtime/compiler/front_end/kernel_arguments.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -10,7 +10,7 @@
 
 #include "runtime/compiler/ir/ir.h"
 
-namespace spyre::compiler::argument_reach_test {
+namespace spyre::compiler::kernel_arguments_test {
 namespace {
 
 using ::testing::AllOf;
@@ -79,4 +79,4 @@ TEST(TwoHintsAlongOneDimension, CompileAroundAnOperationThatOnlyWorksOnTiles) {
 }
 
 }  // namespace
-}  // namespace spyre::compiler::argument_reach_test
+}  // namespace spyre::compiler::kernel_arguments_test
