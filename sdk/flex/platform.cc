@@ -147,10 +147,38 @@ void Platform::NoteProgramCopy(const flex::DeviceHandle& place, const uint8_t* i
   card_->Loaded(load);
 }
 
-void Platform::NoteCorrection(const flex::DeviceHandle& place, std::vector<int64_t> addresses) {
+void Platform::NoteCorrection(const flex::DeviceHandle& place, CorrectedArguments arguments) {
   const Place at = PlaceOf(place);
   const std::lock_guard<std::mutex> lock(mutex_);
-  programs_[at.allocation.id].corrected = std::move(addresses);
+  programs_[at.allocation.id].corrected = std::move(arguments);
+}
+
+void Platform::CheckWrites(const flex::DeviceHandle& place, const std::string& kernel) const {
+  const CorrectedArguments arguments = CorrectedOf(PlaceOf(place));
+  for (size_t i = 0; i < arguments.written_bytes.size(); ++i) {
+    const TensorMemory memory = MemoryAt(static_cast<uint64_t>(arguments.addresses[i]));
+    // Where the program has no memory at all, the card says so.
+    if (memory.bytes == 0 || arguments.written_bytes[i] <= memory.bytes) continue;
+    throw BadInput(
+        "kernel {} is not launched: it writes argument {} as far as byte {}, which has {} bytes "
+        "at {:#x}; what lies behind them belongs to other tensors. The bundle's sizes are wrong, "
+        "or it was given another tensor than it was compiled for",
+        kernel, i, arguments.written_bytes[i], memory.bytes, memory.address);
+  }
+}
+
+CorrectedArguments Platform::CorrectedOf(const Place& place) const {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  const auto program = programs_.find(place.allocation.id);
+  return program == programs_.end() ? CorrectedArguments() : program->second.corrected;
+}
+
+TensorMemory Platform::MemoryAt(uint64_t address) const {
+  const uint64_t segment = SegmentOf(address);
+  const ::flex::Chunk chunk({segment, context_->is_physical() ? address : SegmentOffset(address)},
+                            0, 0);
+  const Place place = PlaceOf(HandleOf(chunk));
+  return {address, place.allocation.size_bytes - place.offset};
 }
 
 Platform::Binary Platform::BinaryAt(const flex::DeviceHandle& place) const {
@@ -178,19 +206,11 @@ void Platform::NoteLaunch(const flex::DeviceHandle& place, const std::string& na
   launch.correction = at.offset != 0;
   launch.stream = stream;
   std::vector<uint64_t> addresses = tensors;
-  {
-    const std::lock_guard<std::mutex> lock(mutex_);
-    const auto program = programs_.find(at.allocation.id);
-    if (addresses.empty() && program != programs_.end())
-      addresses.assign(program->second.corrected.begin(), program->second.corrected.end());
+  if (addresses.empty()) {
+    const CorrectedArguments corrected = CorrectedOf(at);
+    addresses.assign(corrected.addresses.begin(), corrected.addresses.end());
   }
-  for (const uint64_t address : addresses) {
-    const uint64_t segment = SegmentOf(address);
-    const ::flex::Chunk chunk({segment, context_->is_physical() ? address : SegmentOffset(address)},
-                              0, 0);
-    const Place tensor = PlaceOf(HandleOf(chunk));
-    launch.arguments.push_back({address, tensor.allocation.size_bytes - tensor.offset});
-  }
+  for (const uint64_t address : addresses) launch.arguments.push_back(MemoryAt(address));
   const std::lock_guard<std::mutex> lock(mutex_);
   if (!launch.correction) {
     Program& program = programs_[at.allocation.id];

@@ -21,6 +21,7 @@
 #include "runtime/flex/runtime_context.h"
 #include "sdk/card/program_card.h"
 #include "sdk/flex/staging.h"
+#include "sdk/host_functions/correction.h"
 
 namespace spyre::sdk {
 
@@ -45,7 +46,10 @@ class Platform {
   // Programs, by the place of their allocation. What was copied there is looked at where it may be
   // a program; corrections: the addresses that a correction input brings.
   void NoteProgramCopy(const flex::DeviceHandle& place, const uint8_t* image, uint64_t bytes);
-  void NoteCorrection(const flex::DeviceHandle& place, std::vector<int64_t> addresses);
+  void NoteCorrection(const flex::DeviceHandle& place, CorrectedArguments arguments);
+  // Throws BadInput if a launch of the program would write behind the memory that one of its
+  // arguments has, where other tensors lie. Nothing in the card would notice.
+  void CheckWrites(const flex::DeviceHandle& place, const std::string& kernel) const;
   // Of the binary at this place.
   struct Binary {
     bool correction = false;  // it prepares the program at the start of the allocation
@@ -84,7 +88,7 @@ class Platform {
 
   struct Program {
     std::map<uint64_t, bool> one_core;  // offset of a binary -> it runs on core 0 alone
-    std::vector<int64_t> corrected;     // addresses of its last correction input
+    CorrectedArguments corrected;       // of its last correction input
     uint64_t launch = 0;                // its last one, and what it was given
     std::vector<TensorMemory> arguments;
   };
@@ -93,6 +97,9 @@ class Platform {
     uint64_t offset = 0;
   };
   Place PlaceOf(const flex::DeviceHandle& handle) const;
+  CorrectedArguments CorrectedOf(const Place& place) const;
+  // What the program has from this address on; 0 bytes: it is not its memory.
+  TensorMemory MemoryAt(uint64_t address) const;
 
   const std::unique_ptr<ProgramCard> card_;
   const bool reports_;        // somebody will read what is noted

@@ -118,9 +118,9 @@ void RuntimeStream::Queue::CopyToCard(const DmaParams& params) {
       copy(false);
       return;
     }
-    if (auto addresses = spyre::sdk::TakeCorrectionAddresses(params.host)) {
+    if (auto arguments = spyre::sdk::TakeCorrectedArguments(params.host)) {
       Flush();
-      platform.NoteCorrection(place, std::move(*addresses));
+      platform.NoteCorrection(place, std::move(*arguments));
       parts_.emplace_back(copy);
       return;
     }
@@ -231,6 +231,7 @@ void RuntimeStream::Queue::Launch(const ComputeParams& params) {
   const std::lock_guard<std::mutex> lock(mutex_);
   platform.Guarded([&] {
     const Platform::Binary binary = platform.BinaryAt(place);
+    if (!binary.correction) platform.CheckWrites(place, params.kernel_name);
     Info info;
     info.name = params.kernel_name;
     info.correction = binary.correction;

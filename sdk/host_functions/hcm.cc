@@ -2,11 +2,14 @@
 #include <contract/registers.h>
 #include <spyrecode-host-functions/processSpyreCodeArtifacts.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cstring>
 #include <mutex>
 #include <nlohmann/json.hpp>
 #include <unordered_map>
+#include <utility>
+#include <vector>
 
 #include "base/error.h"
 #include "model/contract/memory_map.h"
@@ -20,7 +23,7 @@ std::atomic<bool> physical_addresses = true;
 // By output buffer, from the computation to the copy that follows it.
 struct Corrections {
   std::mutex mutex;
-  std::unordered_map<const void*, std::vector<int64_t>> addresses;
+  std::unordered_map<const void*, CorrectedArguments> arguments;
 };
 Corrections& TheCorrections() {
   static Corrections& corrections = *new Corrections;  // used while the process ends
@@ -51,10 +54,10 @@ CorrectionRecord RecordOf(uint64_t dmva) {
 
 void SetPhysicalAddresses(bool physical) { physical_addresses = physical; }
 
-std::optional<std::vector<int64_t>> TakeCorrectionAddresses(const void* output) {
+std::optional<CorrectedArguments> TakeCorrectedArguments(const void* output) {
   Corrections& corrections = TheCorrections();
   const std::lock_guard<std::mutex> lock(corrections.mutex);
-  auto taken = corrections.addresses.extract(output);
+  auto taken = corrections.arguments.extract(output);
   if (taken.empty()) return std::nullopt;
   return std::move(taken.mapped());
 }
@@ -74,13 +77,19 @@ void Compute(const Hcm& hcm, void* output, const int64_t* addresses, size_t coun
   auto* bytes = static_cast<uint8_t*>(output);
   const size_t used = hcm.records.size() * sizeof(CorrectionRecord);
   for (size_t i = 0; i < hcm.records.size(); ++i) {
-    const CorrectionRecord record = RecordOf(static_cast<uint64_t>(addresses[hcm.records[i]]));
+    const CorrectionRecord record =
+        RecordOf(static_cast<uint64_t>(addresses[hcm.records[i].symbol]));
     std::memcpy(bytes + i * sizeof record, &record, sizeof record);
   }
   std::memset(bytes + used, 0, AlignUp(used, kStickBytes) - used);
+  CorrectedArguments arguments;
+  arguments.addresses.assign(addresses, addresses + count);
+  arguments.written_bytes.resize(count);
+  for (const HcmRecord& record : hcm.records)
+    arguments.written_bytes[record.symbol] = record.written_bytes;
   Corrections& corrections = TheCorrections();
   const std::lock_guard<std::mutex> lock(corrections.mutex);
-  corrections.addresses[output].assign(addresses, addresses + count);
+  corrections.arguments[output] = std::move(arguments);
 }
 
 }  // namespace
@@ -106,6 +115,17 @@ void Hcm::importJsonStr(const std::string& text) {
     for (const auto& name : *names)
       vdci.inputSym_.push_back(name.is_string() ? name.get<std::string>() : name.dump());
   }
+  std::vector<uint64_t> written(vdci.inputSym_.size());
+  if (const auto bytes = symbols.find("writtenBytes"); bytes != symbols.end()) {
+    const bool known = bytes->is_array() && bytes->size() == vdci.inputSym_.size() &&
+                       std::all_of(bytes->begin(), bytes->end(),
+                                   [](const auto& number) { return number.is_number_unsigned(); });
+    if (!known) {
+      throw BadInput("hcm: the writtenBytes field must have {} numbers of bytes, and it is {}",
+                     vdci.inputSym_.size(), bytes->dump());
+    }
+    written = bytes->get<std::vector<uint64_t>>();
+  }
   const auto list = json.find("records");
   if (list == json.end()) return;
   if (!list->is_array())
@@ -118,7 +138,8 @@ void Hcm::importJsonStr(const std::string& text) {
       throw BadInput("hcm: the records field has {}: the number of one of {} arguments is expected",
                      record.dump(), vdci.inputSym_.size());
     }
-    records.push_back(argument->get<uint32_t>());
+    const auto symbol = argument->get<uint32_t>();
+    records.push_back({symbol, written[symbol]});
   }
 }
 
@@ -132,7 +153,7 @@ bool buildFastHcmPatchPlan(FastHcmPatchPlan& plan, const Hcm& hcm) {
   plan.num_input_symbols = static_cast<uint32_t>(hcm.vdci.inputSym_.size());
   for (size_t i = 0; i < hcm.records.size(); ++i) {
     plan.patches.push_back(
-        {static_cast<uint32_t>(i * sizeof(spyre::CorrectionRecord)), hcm.records[i]});
+        {static_cast<uint32_t>(i * sizeof(spyre::CorrectionRecord)), hcm.records[i].symbol});
   }
   plan.valid = true;
   return true;

@@ -189,6 +189,31 @@ TEST(SdkLaunch, AFaultOfTheCardIsTheCallersExceptionAndTheCardGoesOn) {
   EXPECT_EQ(add.Run(stream, 1, 1), deeptools::FloatToFp16Bin(2));
 }
 
+// The result of an add gets half of the memory that it needs; behind it lies another tensor.
+void ExpectWritesInside(const char* function) {
+  setenv("FLEX_DEVICE", function, 1);
+  const auto context = Open();
+  Add add(*context);
+  flex::RuntimeStream& stream = *context->getDefaultStream();
+  const flex::CompositeAddress half = Memory(*context, kAddBytes / 2);
+  const flex::CompositeAddress neighbour = Memory(*context, kAddBytes / 2);
+  Fill(stream, neighbour, 7, DataFormats::SEN169_FP16);
+  std::vector<int64_t> addresses = add.Addresses();
+  addresses[2] = static_cast<int64_t>(context->getAllocator()->compositeAddressToDmva(half));
+  EXPECT_THAT(ErrorOf([&] { add.kernel().Launch(stream, addresses, "add_too_far"); }),
+              HasSubstr("kernel add_too_far is not launched: it writes argument 2 as far as byte "
+                        "16384, which has 8192 bytes"));
+  std::vector<uint16_t> kept(kAddBytes / 4);
+  CopyFrom(stream, kept.data(), neighbour);
+  stream.synchronize();
+  EXPECT_THAT(kept, ::testing::Each(deeptools::FloatToFp16Bin(7)));
+  EXPECT_EQ(add.Run(stream, 8, 9), deeptools::FloatToFp16Bin(17));
+}
+
+TEST(SdkLaunch, AKernelThatWouldWriteBehindItsArgumentIsNotLaunched) { ExpectWritesInside("VF"); }
+
+TEST(SdkLaunch, AKernelOfThePhysicalFunctionIsNotLaunchedEither) { ExpectWritesInside("PF"); }
+
 TEST(SdkLaunch, AHostComputationWithNothingToComputeIsRefused) {
   Hcm hcm;
   hcm.importJsonStr(R"({"vdci": {}, "senConstants": []})");
@@ -205,6 +230,8 @@ TEST(SdkLaunch, HcmThatIsWrongIsRefusedWithItsField) {
       {R"("text")", "an object is expected"},
       {R"({})", "vdci field is missing"},
       {R"({"vdci": {"inputSym": 3}})", "inputSym field"},
+      {R"({"vdci": {"inputSym": ["a"], "writtenBytes": [1, 2]}})", "writtenBytes field"},
+      {R"({"vdci": {"inputSym": ["a"], "writtenBytes": [-1]}})", "1 numbers of bytes"},
       {R"({"vdci": {"inputSym": ["a"]}, "records": [{"argument": 1}]})", "one of 1 arguments"}};
   for (const auto& [text, message] : wrong) {
     Hcm hcm;

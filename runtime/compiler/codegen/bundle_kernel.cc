@@ -95,6 +95,7 @@ class BundleGenerator {
       switch (argument.kind) {
         case BundleArgument::Kind::kTensor:
           CheckSize(kernel_.arguments[next_tensor], uses[i]);
+          kernel_.arguments[next_tensor].written_bytes = uses[i].written_bytes;
           argument_bytes_[i] = kernel_.arguments[next_tensor].layout.DeviceBytes();
           record = next_tensor++;
           break;

@@ -99,10 +99,13 @@ ordered_json Hcm(const Kernel& kernel) {
 }
 
 ordered_json SelfContained(const Kernel& kernel) {
-  ordered_json symbols = ordered_json::array();
-  for (const KernelArgument& argument : kernel.arguments) symbols.push_back(argument.name);
+  ordered_json symbols = ordered_json::array(), written = ordered_json::array();
+  for (const KernelArgument& argument : kernel.arguments) {
+    symbols.push_back(argument.name);
+    written.push_back(argument.written_bytes);
+  }
   ordered_json hcm = Hcm(kernel);
-  hcm["vdci"] = {{"inputSym", std::move(symbols)}};
+  hcm["vdci"] = {{"inputSym", std::move(symbols)}, {"writtenBytes", std::move(written)}};
   return hcm;
 }
 

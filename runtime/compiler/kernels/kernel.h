@@ -73,6 +73,7 @@ struct KernelArgument {
   std::vector<int64_t> shape;
   std::vector<std::string> dims;  // name of each host dimension
   StickLayout layout;
+  uint64_t written_bytes = 0;  // how far the kernel of a bundle writes it
 };
 
 // A number of loop trips that is given at launch.

@@ -12,11 +12,16 @@ struct Vdci {
   std::vector<std::string> inputSym_;
 };
 
+// Of the correction input.
+struct HcmRecord {
+  uint32_t symbol = 0;         // position in inputSym_
+  uint64_t written_bytes = 0;  // how far the kernel writes from its address on
+};
+
 struct Hcm {
   Vdci vdci;
-  // Position in inputSym_ of each record of the correction input; no records: there is nothing to
-  // be computed, and carrying it out is an error.
-  std::vector<uint32_t> records;
+  // No records: there is nothing to be computed, and carrying it out is an error.
+  std::vector<HcmRecord> records;
 
   // Throws std::runtime_error that names the field which is wrong.
   void importJsonStr(const std::string& text);
