@@ -96,6 +96,10 @@ Json LxJson(const RunResult& result) {
   return list;
 }
 
+Json NotVerifiedJson(const RunResult& result) {
+  return result.not_verified.empty() ? Json(nullptr) : Json(result.not_verified);
+}
+
 Json VerifiedJson(const RunResult& result) {
   if (!result.verification) return nullptr;
   const Verification& v = *result.verification;
@@ -206,6 +210,7 @@ std::string ReportJson(const RunResult& result, const RunDigest* reference,
                    {"model_s", result.wall.model},
                    {"verify_s", result.wall.verify}}},
                  {"verified", VerifiedJson(result)},
+                 {"not_verified", NotVerifiedJson(result)},
                  {"warnings", result.warnings},
                  {"decisions", DecisionsJson(result)},
                  {"operations",

@@ -135,7 +135,8 @@ std::string Verdict(const RunResult& result, const RunDigest* reference, const T
   std::string text;
   if (!result.verification) {
     text = style.Paint(Accent::kWarning, "not verified") +
-           (result.config.workload.functional
+           (!result.not_verified.empty() ? ": " + result.not_verified
+            : result.config.workload.functional
                 ? " (workload.verify = \"none\")"
                 : ": timing only, no data (workload.functional = false)");
   } else if (result.verification->passed()) {

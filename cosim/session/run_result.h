@@ -83,10 +83,11 @@ struct RunResult {
   uint64_t launch_begin_ps = 0, launch_end_ps = 0;  // of the launch's operations
   WallTimes wall;
 
-  std::optional<Verification> verification;         // empty: verify = "none" or not functional
-  flex::OperationCounts launch_counts;              // the launch's stream operations
-  uint64_t transfers = 0;                           // tensor copies
-  uint64_t program_loads = 0;                       // copies of init packets
+  std::optional<Verification> verification;  // empty: verify = "none", not functional, or below
+  std::string not_verified;                  // why a run that was to be verified could not be
+  flex::OperationCounts launch_counts;       // the launch's stream operations
+  uint64_t transfers = 0;                    // tensor copies
+  uint64_t program_loads = 0;                // copies of init packets
   std::vector<flex::CompletedOperation> launches;   // the launch's operations, in order
   std::vector<model::UnitStatistics> units;         // of the whole session
   std::vector<model::UnitStatistics> launch_units;  // the part that the launch added

@@ -279,6 +279,22 @@ TEST_F(BundleCommandLine, DamagedBundlesAreRefusedWithThePlace) {
   EXPECT_EQ(missing.status, 2);
 }
 
+TEST_F(BundleCommandLine, ABundleThatWritesNoArgumentIsNotWrong) {
+  std::filesystem::copy(std::string(kBundles) + "symbolic_args/softmax_lx_32x256/flat",
+                        dir_ + "/b");
+  std::filesystem::remove(dir_ + "/b/op_spec.py.txt");
+  std::string module = Read("b/bundle.mlir");
+  const size_t last = module.rfind("sdscbundle.sdsc_execute");
+  module.erase(last, module.find('\n', last) - last);
+  Write("b/bundle.mlir", module);
+  const Result result = Spyre("run b --out out --no-progress");
+  EXPECT_EQ(result.status, 0) << result.text;
+  const std::string reason = "nothing that it writes is an argument";
+  EXPECT_THAT(result.text, HasSubstr("not verified: " + reason));
+  EXPECT_TRUE(OutReport().at("verified").is_null());
+  EXPECT_EQ(OutReport().at("not_verified"), reason);
+}
+
 TEST_F(BundleCommandLine, RealCapturesCompile) {
   for (const char* bundle : {"mlp_512x4096x12800_heuristic", "mlp_512x4096x12800_cost_model"}) {
     const Result result = Spyre("compile " + std::string(kReal) + bundle + " -o code");
