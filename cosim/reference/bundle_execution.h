@@ -18,6 +18,9 @@ void RunElements(const BoundStep& step, const compiler::OpFunc& op, BundleMemory
 // follow each other in order, the last one fastest; of the cores' slices those of the first
 // dimension are slowest.
 void RunReduction(const BoundStep& step, const compiler::OpFunc& op, BundleMemory& memory);
+// The largest along a dimension, each lane by itself, or where they stand. Of the first numbers, as
+// many as there are ranks, NaN keep their ranks; other NaN are dropped.
+void RunTopK(const BoundStep& step, const compiler::OpFunc& op, BundleMemory& memory);
 // A tensor in LX, from the slices that the cores have of it to those of the operation.
 void RunShuffle(const BoundStep& step, BundleMemory& memory);
 // Gather and scatter: element by element, where an index tensor says.

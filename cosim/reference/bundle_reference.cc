@@ -81,6 +81,8 @@ class BundleRunner {
       case OpFuncClass::kStickReduction:
       case OpFuncClass::kNonstickReduction:
         return RunReduction(step, op, memory_);
+      case OpFuncClass::kTopK:
+        return RunTopK(step, op, memory_);
       case OpFuncClass::kShuffle:
         return RunShuffle(step, memory_);
       case OpFuncClass::kRestickify:

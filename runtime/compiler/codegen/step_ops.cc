@@ -71,6 +71,9 @@ class StepOp {
       case OpFuncClass::kNonstickReduction:
         CheckFormats(ComputeFormat());
         return BuildReduction(p_, Reduction(), code_);
+      case OpFuncClass::kTopK:
+        CheckFormats(ComputeFormat());
+        return BuildTopK(p_, op_.gives_index, code_);
       case OpFuncClass::kRestickify:
         return BuildTranspose(p_, code_);
       case OpFuncClass::kConversion:

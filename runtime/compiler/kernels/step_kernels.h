@@ -62,6 +62,7 @@ MatmulBuild BuildMatmul(Problem& problem, StepCode& code);
 uint64_t BuildPointwise(Problem& problem, const PointwiseBody& body, StepCode& code);
 uint64_t BuildReduction(Problem& problem, const ReductionBody& body, StepCode& code);
 uint64_t BuildSoftmax(Problem& problem, StepCode& code);
+uint64_t BuildTopK(Problem& problem, bool gives_index, StepCode& code);
 uint64_t BuildTranspose(Problem& problem, StepCode& code);
 uint64_t BuildConversion(Problem& problem, const ConversionBody& body, StepCode& code);
 

@@ -248,6 +248,16 @@ void AddReductions(Table& table) {
                         "`clipMax`"));
 }
 
+void AddTopK(Table& table) {
+  OpEntry entry = Entry("topk", EntryKind::kReduction, 1, 1);
+  AddFunc(entry, "topkvalue", OpFuncClass::kTopK, kSen169Only);
+  AddFunc(entry, "topkindex", OpFuncClass::kTopK, kSen169Only).gives_index = true;
+  table.push_back(InBundlesOnly(
+      Means(std::move(entry),
+            "the largest along a dimension, largest first, and where they stand, of equal ones the "
+            "first; NaN stays where it is or is dropped")));
+}
+
 void AddMovesAndConversions(Table& table) {
   OpEntry restickify = Means(Entry("restickify", EntryKind::kPointwise, 1, 1),
                              "the operand, with `dim` inside the stick");
@@ -332,9 +342,8 @@ void AddRefused(Table& table) {
   table.push_back(Refused("batchmatmulint4", kScaled));
   table.push_back(Refused("batchmatmulint8", kScaled));
   constexpr std::string_view kScan = "scans and indirect access are not supported";
-  for (const std::string_view name : {"maskbyindex", "keepbyindex", "topkindex", "topkvalue"}) {
+  for (const std::string_view name : {"maskbyindex", "keepbyindex"})
     table.push_back(Refused(name, kScan));
-  }
   constexpr std::string_view kFour =
       "packing of four sticks into one of 4-bit elements is not "
       "supported";
@@ -361,6 +370,7 @@ Table MakeTable() {
   AddBinary(table);
   AddOfSeveralSteps(table);
   AddReductions(table);
+  AddTopK(table);
   AddMovesAndConversions(table);
   AddComposites(table);
   AddWindows(table);

@@ -24,6 +24,7 @@ enum class OpFuncClass : uint8_t {
   kNormScale,          // layernormscale: steps on lanes 0 and 1 of a stick, result in lane 0
   kStickReduction,     // over the stick dimension (and others): OpFunc::reduction, then steps
   kNonstickReduction,  // over other dimensions
+  kTopK,               // the largest along another dimension: OpFunc::gives_index
   kRestickify,         // another dimension into the stick
   kConversion,         // OpFunc::conversion
   kShuffle,            // to other slices within LX: the bits, whatever the format
@@ -80,6 +81,7 @@ struct OpFunc {
   OpFuncReduction reduction;
   MatmulFn matmul = MatmulFn::kSen169Fp16;
   ConvertFn conversion = ConvertFn::kDl16ToFp32;
+  bool gives_index = false;  // of kTopK: where the largest stand, else what they are
   std::string_view refusal;  // why it cannot be computed; empty: it can
 };
 

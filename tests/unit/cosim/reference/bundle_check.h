@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <functional>
 #include <random>
 #include <string>
 #include <variant>
@@ -112,8 +113,11 @@ inline size_t Meaningful(const compiler::Bundle& bundle, int argument) {
   return static_cast<size_t>(tensor->word_bytes) * (dsc->op.rfind("exx2", 0) == 0 ? 2 : 1);
 }
 
-// Runs the bundle in the reference and as a program; compares every argument.
-inline void ExpectSame(compiler::Bundle bundle, uint32_t seed) {
+using Change = std::function<void(std::vector<uint8_t>& image)>;
+
+// Runs the bundle in the reference and as a program; compares every argument. `change`: what the
+// arguments hold at first, from the random numbers that they have.
+inline void ExpectSame(compiler::Bundle bundle, uint32_t seed, const Change& change = nullptr) {
   SCOPED_TRACE(Describe(bundle));
   BindSegments(bundle);
   const std::vector<compiler::ArgumentUse> uses = ArgumentUses(bundle);
@@ -127,6 +131,7 @@ inline void ExpectSame(compiler::Bundle bundle, uint32_t seed) {
       FillRandom(expected.image(static_cast<int>(i)),
                  TensorIn(bundle, bundle.body, static_cast<int>(i)).tensor->format,
                  seed + static_cast<uint32_t>(i));
+      if (change) change(expected.image(static_cast<int>(i)));
     }
   }
   const compiler::Kernel kernel = GenerateBundleKernel(bundle, Arguments(bundle, uses), {});

@@ -5,6 +5,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+#include <cstring>
 #include <filesystem>
 
 #include "base/error.h"
@@ -101,6 +103,58 @@ TEST(BundleKernel, SeveralReducedDimensionsMayBeDivided) {
     if (HasFatalFailure()) return;
   }
   EXPECT_TRUE(one && two) << "the seeds divide one reduced dimension, and several";
+}
+
+// Numbers of which many are equal, zeros of both signs, and some that are NaN.
+void MakeTiesAndNan(std::vector<uint8_t>& image) {
+  uint32_t position = 0;
+  for (size_t at = 0; at + 1 < image.size(); at += 2) {
+    uint16_t code = 0;
+    std::memcpy(&code, &image[at], 2);
+    code = DlfFromFloat(std::round(DlfToFloat(code) * 2) / 2);
+    if (++position % 37 == 0) code = kDlfNan;
+    if (position % 11 == 0) code = 0x8000;
+    std::memcpy(&image[at], &code, 2);
+  }
+}
+
+TEST(BundleKernel, TheLargestAreFoundWhateverTheDivisionAndWhereTheyAreEqual) {
+  bool divided = false;
+  for (uint32_t seed = 0; seed < 2 * kCases; ++seed) {
+    random_bundles::RandomBundle r(seed);
+    const int64_t searched = r.Chance(20) ? r.Pick(500, 1100) : r.Pick(1, 40);
+    const int64_t ranks = r.Chance(30) ? 1 : r.Pick(1, std::min<int64_t>(searched, 12));
+    compiler::SuperDsc dsc =
+        r.Op(seed % 2 == 0 ? "topkvalue" : "topkindex", {{"mb", r.Pick(1, 5), false},
+                                                         {"x", ranks, false},
+                                                         {"y", r.Pick(1, 9), false},
+                                                         {"i", 64 * r.Pick(1, 3), true},
+                                                         {"out", searched, false, false}});
+    divided = divided || dsc.dims[1].slices > 1;
+    dsc.tensors = {r.Tensor(dsc, {0, 2, 3, 4}, 3), r.Tensor(dsc, {0, 1, 2, 3}, 3)};
+    dsc.inputs = {0};
+    dsc.outputs = {1};
+    ExpectSame(r.Finish(dsc, 30), seed, MakeTiesAndNan);
+    if (HasFatalFailure()) return;
+  }
+  EXPECT_TRUE(divided) << "the seeds divide the ranks over cores";
+}
+
+TEST(BundleKernel, TheLargestAlongADimensionInTheSticksAreRefused) {
+  random_bundles::RandomBundle r(1);
+  compiler::SuperDsc dsc = r.Op("topkvalue", {{"x", 2, false}, {"out", 128, true, false}});
+  dsc.tensors = {r.Tensor(dsc, {1}, 1), r.Tensor(dsc, {0}, 0)};
+  dsc.inputs = {0};
+  dsc.outputs = {1};
+  Bundle bundle = r.Finish(dsc, 0);
+  BindSegments(bundle);
+  try {
+    GenerateBundleKernel(bundle, Arguments(bundle, ArgumentUses(bundle)), {});
+    FAIL() << "it was accepted";
+  } catch (const Error& error) {
+    EXPECT_NE(std::string(error.what()).find("inside the sticks"), std::string::npos)
+        << error.what();
+  }
 }
 
 // The tensor `in` slices of the dimensions x, y, out on the way to `out` slices of them. LX

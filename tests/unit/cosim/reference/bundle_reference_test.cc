@@ -6,6 +6,8 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <set>
+#include <tuple>
 
 #include "base/error.h"
 #include "cosim/reference/device_elements.h"
@@ -97,6 +99,47 @@ TEST(BundleReference, CoresAddTheirRowsAndColumns) {
     const double b = SenValue(SenOfHalf(NearestHalf(Values(6 * 256, 2, 2)[i])));
     EXPECT_EQ(run.Value(2, i), HalfValue(HalfOfSen(NearestSen(double{float(a + b)})))) << i;
     EXPECT_EQ(run.Ideal(2, {i / 256, i % 256}), a + b);
+  }
+}
+
+// The largest, or where they stand, by a loop over what is left for each rank.
+TEST(BundleReference, TheLargestAreThoseOfALoopOverWhatIsLeft) {
+  constexpr int64_t kRows = 4, kSearched = 12, kColumns = 100;
+  std::vector<double> x;
+  for (int64_t i = 0; i < kRows * kSearched * kColumns; ++i)
+    x.push_back(static_cast<double>(i * 7919 % 1009 % 9 - 4) / 4);
+  for (const auto& [op, ranks, slices] :
+       {std::tuple{"topkvalue", 1, 1}, std::tuple{"topkvalue", 6, 3}, std::tuple{"topkindex", 1, 1},
+        std::tuple{"topkindex", 12, 4}, std::tuple{"topkindex", 5, 1}}) {
+    SCOPED_TRACE(std::string(op) + ", k = " + std::to_string(ranks));
+    Bundle bundle = BundleWithTensors(2);
+    DscBuilder largest(
+        op,
+        {{"mb", kRows, 0, 2}, {"x", ranks, 0, slices}, {"y", 128, 0, 2}, {"out", kSearched, 0, 1}});
+    largest.Hbm(0, {"mb", "y", "out"}, "y");
+    largest.Hbm(1, {"mb", "y", "x"}, "y");
+    largest.AppendTo(bundle, bundle.body);
+    Runner run(bundle);
+    run.Add({kRows, kSearched, kColumns}, x);
+    run.Add({kRows, ranks, kColumns});
+    run.Run();
+    for (int64_t row = 0; row < kRows; ++row) {
+      for (int64_t column = 0; column < kColumns; ++column) {
+        std::set<int64_t> taken;
+        for (int64_t rank = 0; rank < ranks; ++rank) {
+          int64_t best = -1;
+          const auto value = [&](int64_t i) {
+            return x[static_cast<size_t>((row * kSearched + i) * kColumns + column)];
+          };
+          for (int64_t i = 0; i < kSearched; ++i)
+            if (taken.count(i) == 0 && (best < 0 || value(i) > value(best))) best = i;
+          taken.insert(best);
+          ASSERT_EQ(run.Value(1, (row * ranks + rank) * kColumns + column),
+                    std::string(op) == "topkvalue" ? value(best) : static_cast<double>(best))
+              << "row " << row << ", column " << column << ", rank " << rank;
+        }
+      }
+    }
   }
 }
 

@@ -100,6 +100,7 @@ std::string Shape(const OpEntry& entry) {
     case OpEntry::Kind::kPointwise:
       return "broadcast";
     case OpEntry::Kind::kReduction:
+      if (entry.op_funcs.front().op_class == OpFuncClass::kTopK) return "ranks for `dim`";
       return "without `dim`";
     case OpEntry::Kind::kMatmul:
       return "of both, without the summed one";
@@ -134,6 +135,8 @@ std::string Instructions(const OpEntry& entry) {
       return Code("vtranspose");
     case OpFuncClass::kConversion:
       return Code("vconvert");
+    case OpFuncClass::kTopK:
+      return Code("vbinary.less") + ", " + Code("vbinary.select") + " for each rank of each row";
     case OpFuncClass::kStickReduction:
     case OpFuncClass::kNonstickReduction: {
       std::string text = Code("vreduce" + FnSuffix(FnSet::kReduce, FnByte(func.reduction.first)));
