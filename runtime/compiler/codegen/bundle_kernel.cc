@@ -68,7 +68,8 @@ class BundleGenerator {
     program.core_registers = columns_.Rows();
     for (uint32_t rest = mask_; rest != 0; rest &= rest - 1) ++kernel_.plan.cores_used;
     CheckCoreRegisters(program.core_register_width());
-    LayOutAllocation(kernel_, pool_entry_);
+    // An operation may read what an earlier bundle has left in LX.
+    LayOutAllocation(kernel_, pool_entry_, AlignUp(resident_bytes_, kStickBytes));
     CheckImageBytes();
     return std::move(kernel_);
   }

@@ -32,34 +32,35 @@ uint64_t CorrectionInputBytes(size_t arguments) {
 }
 
 Program CorrectionProgram(const std::string& kernel, size_t arguments, uint64_t input,
-                          uint64_t table) {
+                          uint64_t table, uint64_t kept_lx) {
   const uint64_t input_bytes = CorrectionInputBytes(arguments);
   const uint64_t table_bytes = AlignUp(arguments * kTableEntriesPerTensor * 8, kStickBytes);
   const auto number = [](uint64_t value) { return static_cast<int64_t>(value); };
 
   SectionBuilder load(Unit::kLoad, kCore0);
-  load.Emit(Op::kLoad, 0, {0, kRecords},
-            {kZero, load.Const(number(input)), load.Const(number(input_bytes)), load.Const(1),
-             kZero, kZero, load.Const(1), kZero, kZero, kZero});
+  load.Emit(
+      Op::kLoad, 0, {0, kRecords},
+      {load.Const(number(kept_lx)), load.Const(number(input)), load.Const(number(input_bytes)),
+       load.Const(1), kZero, kZero, load.Const(1), kZero, kZero, kZero});
 
   // The table ends on a stick: what no argument fills is stored as zero.
   SectionBuilder vector(Unit::kVector, kCore0);
-  const Reg entries = vector.Const(number(input_bytes));
+  const Reg entries = vector.Const(number(kept_lx + input_bytes));
   vector.Emit(Op::kVfill, 0, {},
               {entries, kZero, vector.Const(number(table_bytes)), vector.Const(1), kZero});
   vector.Emit(Op::kVreloc, 0, {kRecords, kEntries},
-              {entries, kZero, vector.Const(number(arguments))});
+              {entries, vector.Const(number(kept_lx)), vector.Const(number(arguments))});
 
   SectionBuilder store(Unit::kStore, kCore0);
   store.Emit(Op::kStore, 0, {kEntries, 0},
-             {store.Const(number(input_bytes)), store.Const(number(table)),
+             {store.Const(number(kept_lx + input_bytes)), store.Const(number(table)),
               store.Const(number(table_bytes)), store.Const(1), kZero, kZero, store.Const(1), kZero,
               kZero});
 
   Program program;
   program.name = NameOf(kernel);
   program.core_mask = kCore0;
-  program.lx_bytes = static_cast<uint32_t>(input_bytes + table_bytes);
+  program.lx_bytes = static_cast<uint32_t>(kept_lx + input_bytes + table_bytes);
   program.sections = {load.Finish(), store.Finish(), vector.Finish()};
   return program;
 }

@@ -5,7 +5,7 @@
 
 namespace spyre::compiler {
 
-void LayOutAllocation(Kernel& kernel, int pool_entry) {
+void LayOutAllocation(Kernel& kernel, int pool_entry, uint64_t kept_lx) {
   const size_t accumulations = kernel.accumulation.home == Accumulator::kNone ? 0 : 1;
   const size_t records = kernel.arguments.size() + kernel.dimensions.size() + accumulations;
   kernel.correction_input_bytes = CorrectionInputBytes(records);
@@ -17,7 +17,8 @@ void LayOutAllocation(Kernel& kernel, int pool_entry) {
   // does not depend on them, so a first version tells it.
   const uint64_t table = info.address_table_offset;
   kernel.correction_bytes =
-      Encode(CorrectionProgram(kernel.name, records, kProgramBase, kProgramBase + table)).size();
+      Encode(CorrectionProgram(kernel.name, records, kProgramBase, kProgramBase + table, kept_lx))
+          .size();
   kernel.correction_input_offset =
       AlignUp(kernel.correction_offset + kernel.correction_bytes, kStickBytes);
   kernel.pool_offset =
@@ -27,8 +28,9 @@ void LayOutAllocation(Kernel& kernel, int pool_entry) {
     kernel.compute.address_table[static_cast<size_t>(pool_entry)] =
         kProgramBase + kernel.pool_offset;
   }
-  kernel.correction = CorrectionProgram(
-      kernel.name, records, kProgramBase + kernel.correction_input_offset, kProgramBase + table);
+  kernel.correction =
+      CorrectionProgram(kernel.name, records, kProgramBase + kernel.correction_input_offset,
+                        kProgramBase + table, kept_lx);
 }
 
 }  // namespace spyre::compiler
