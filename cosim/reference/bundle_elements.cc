@@ -117,10 +117,26 @@ class ElementRunner {
       const bool converts = op_.op_class == OpFuncClass::kConversion;
       if (norm_scale) NormScale(core, index, inputs[0], result);
       if (converts) Convert(inputs[0], result);
-      const Line& out = norm_scale || converts ? result : steps.Run(inputs);
+      Line out = norm_scale || converts ? result : steps.Run(inputs);
+      ZeroPadding(core, out);
       results.bits.insert(results.bits.end(), out.bits.begin(), out.bits.end());
       results.ideal.insert(results.ideal.end(), out.ideal.begin(), out.ideal.end());
     });
+  }
+
+  // exp(-infinity) is what the front end masks the padding of exponentials for; it masks no other.
+  void ZeroPadding(size_t core, Line& line) const {
+    const SuperDsc& dsc = *step_.dsc;
+    for (const compiler::SdscMask& mask : dsc.masks) {
+      if (op_.name != "exp" || mask.dim != line_dim_) continue;
+      const int64_t begin = dsc.slice[core][mask.dim] * dsc.dims[mask.dim].per_core;
+      for (size_t i = 0; i < length_; ++i) {
+        const int64_t index = begin + static_cast<int64_t>(i);
+        if (index < mask.start || index >= mask.start + mask.count) continue;
+        line.bits[i] = 0;
+        if (!line.ideal.empty()) line.ideal[i] = 0;
+      }
+    }
   }
 
   // `lane`: elements beyond the one that the index names.

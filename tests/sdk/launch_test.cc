@@ -12,6 +12,7 @@
 #include <filesystem>
 #include <flex/flex.hpp>
 #include <fstream>
+#include <functional>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -33,15 +34,32 @@ Output Dxp(const std::string& arguments) {
   return Shell(std::string(SPYRE_DXP_STANDALONE) + " " + arguments);
 }
 
-// A copy of a committed bundle, compiled.
+// Leaves these operations of a bundle and no others.
+std::function<void(const fs::path&)> Only(const std::set<std::string>& files) {
+  return [files](const fs::path& directory) {
+    std::ifstream in(directory / "bundle.mlir");
+    std::string text;
+    for (std::string line; std::getline(in, line);) {
+      const bool executes = line.find("sdsc_execute") != std::string::npos;
+      const bool kept = std::any_of(files.begin(), files.end(), [&](const std::string& file) {
+        return line.find('"' + file + '"') != std::string::npos;
+      });
+      if (!executes || kept) text += line + "\n";
+    }
+    in.close();
+    std::ofstream(directory / "bundle.mlir") << text;
+  };
+}
+
+// A copy of a committed bundle, compiled; edit: what is changed in it before.
 class Compiled {
  public:
-  // only: the operations of the bundle that are carried out; all, if it is empty.
-  explicit Compiled(const std::string& bundle, const std::set<std::string>& only = {})
+  explicit Compiled(const std::string& bundle,
+                    const std::function<void(const fs::path&)>& edit = {})
       : directory_(fs::temp_directory_path() / ("spyre_sdk_launch_" + std::to_string(getpid()))) {
     fs::remove_all(directory_);
     fs::copy(fs::path(SPYRE_SOURCE_DIR) / "tests/data/bundles" / bundle, directory_);
-    if (!only.empty()) Keep(only);
+    if (edit) edit(directory_);
     const Output output = Dxp("-d " + directory_.string());
     EXPECT_EQ(output.status, 0) << output.text;
     std::ifstream file(directory_ / "spyreCodeDir/spyrecode.json");
@@ -60,21 +78,6 @@ class Compiled {
   }
 
  private:
-  void Keep(const std::set<std::string>& only) {
-    const fs::path path = directory_ / "bundle.mlir";
-    std::ifstream in(path);
-    std::string text;
-    for (std::string line; std::getline(in, line);) {
-      const bool executes = line.find("sdsc_execute") != std::string::npos;
-      const bool kept = std::any_of(only.begin(), only.end(), [&](const std::string& file) {
-        return line.find('"' + file + '"') != std::string::npos;
-      });
-      if (!executes || kept) text += line + "\n";
-    }
-    in.close();
-    std::ofstream(path) << text;
-  }
-
   fs::path directory_;
   nlohmann::json code_;
 };
@@ -244,9 +247,10 @@ TEST(SdkLaunch, ABundleFindsInLxWhatTheBundleBeforeHasLeftThere) {
     return static_cast<int64_t>(context->getAllocator()->compositeAddressToDmva(memory));
   };
   const char* const softmax = "symbolic_args/softmax_lx_32x256/flat";
-  Kernel maximum(*context, Compiled(softmax, {"sdsc_0.json"}));
-  Kernel rest(*context,
-              Compiled(softmax, {"sdsc_1.json", "sdsc_2.json", "sdsc_3.json", "sdsc_4.json"}));
+  Kernel maximum(*context, Compiled(softmax, Only({"sdsc_0.json"})));
+  Kernel rest(
+      *context,
+      Compiled(softmax, Only({"sdsc_1.json", "sdsc_2.json", "sdsc_3.json", "sdsc_4.json"})));
   Fill(stream, input, 30000, DataFormats::SEN169_FP16);  // its exponential is no number
   maximum.Launch(stream, {address(input), address(output)});
   rest.Launch(stream, {address(input), address(output)});
@@ -254,6 +258,33 @@ TEST(SdkLaunch, ABundleFindsInLxWhatTheBundleBeforeHasLeftThere) {
   CopyFrom(stream, result.data(), output);
   stream.synchronize();
   EXPECT_THAT(result, ::testing::Each(deeptools::FloatToFp16Bin(1.0F / 256)));
+}
+
+// As torch-spyre masks the padding of a softmax: here 56 of 256 columns, which then do not count.
+TEST(SdkLaunch, MaskedExponentialsAreZero) {
+  const auto context = Open();
+  flex::RuntimeStream& stream = *context->getDefaultStream();
+  constexpr size_t kRows = 32, kStick = 64, kBytes = kRows * 256 * 2;
+  const flex::CompositeAddress input = Memory(*context, kBytes), output = Memory(*context, kBytes);
+  const auto address = [&](const flex::CompositeAddress& memory) {
+    return static_cast<int64_t>(context->getAllocator()->compositeAddressToDmva(memory));
+  };
+  const Compiled masked("symbolic_args/softmax_lx_32x256/flat", [](const fs::path& directory) {
+    const fs::path path = directory / "sdsc_2.json";
+    nlohmann::json json = nlohmann::json::parse(std::ifstream(path));
+    json.at("2_exp").at("dscs_").at(0).at("exp")["coordinateMasking_"] = {{"out", {{200, 56}}}};
+    std::ofstream(path) << json;
+  });
+  Kernel softmax(*context, masked);
+  Fill(stream, input, 3, DataFormats::SEN169_FP16);
+  softmax.Launch(stream, {address(input), address(output)});
+  std::vector<uint16_t> result(kBytes / 2);
+  CopyFrom(stream, result.data(), output);
+  stream.synchronize();
+  for (size_t i = 0; i < result.size(); ++i) {
+    const size_t column = i / (kRows * kStick) * kStick + i % kStick;
+    EXPECT_EQ(result[i], column < 200 ? deeptools::FloatToFp16Bin(1.0F / 200) : 0) << i;
+  }
 }
 
 TEST(SdkLaunch, AHostComputationWithNothingToComputeIsRefused) {

@@ -76,6 +76,41 @@ class PointwiseKernel {
 
   bool out_staged() const { return !problem_.operands[out_].in_lx; }
 
+  // The axis whose padding lanes of the result are zero, -1: none. The front end masks the padding
+  // of exponentials alone, whose input would be minus infinity there: a matrix product multiplies
+  // it by zeros, which must not meet the infinity of what lay there before.
+  int ZeroedAxis() const {
+    const auto exp = static_cast<uint8_t>(UnaryFn::kExp);
+    const VectorStep& last = body_.steps.back();
+    if (last.op != Op::kVunary || last.fn != exp) return -1;
+    for (size_t axis = 0; axis < problem_.axes.size(); ++axis) {
+      if (problem_.axes[axis].masked && problem_.axes[axis].in_sticks)
+        return static_cast<int>(axis);
+    }
+    return -1;
+  }
+
+  // `elements` of the masked axis are inside the tile, whose result is at `out`.
+  void ZeroPadding(SectionBuilder& b, int axis, Reg elements, const Place& out, Reg rows,
+                   Reg planes) const {
+    const int64_t lanes = problem_.axes[axis].stick_elements;
+    const bool along_rows = axis == shape_.rows;
+    const bool moves = along_rows || axis == shape_.planes;
+    b.Loop(along_rows ? rows : planes, [&](Reg p) {
+      const Reg before = moves ? b.Add(kZero, p, -lanes) : kZero;
+      const Reg left = b.Min(b.Add(elements, before), b.Const(lanes));
+      const Reg kept = b.Add(left, b.Min(left, kZero), -1);
+      const Reg masked = b.Add(b.Const(lanes), kept, -1);
+      b.If(b.Min(masked, b.Const(1)), [&] {
+        const Reg stick = b.Add(out.at, b.Mul(p, along_rows ? out.row : out.plane));
+        const int64_t bytes = kStick / lanes;
+        b.Emit(Op::kVfill, 0, {},
+               {b.Add(stick, kept, bytes), kZero, b.Add(kZero, masked, bytes),
+                along_rows ? planes : rows, along_rows ? out.plane : out.row});
+      });
+    });
+  }
+
   // An output in LX may share its place with an input: what is not final goes elsewhere.
   void KeepOutputWhole() {
     if (out_staged() || body_.steps.size() < 2) return;
@@ -220,6 +255,8 @@ class PointwiseKernel {
       }
     }
     TileWalk walk(b, problem_, in_lx, outer);
+    const int zeroed = ZeroedAxis();
+    const Reg core_elements = zeroed < 0 ? kZero : walk.CoreElements(zeroed);
     const auto before = [&](size_t depth) {
       for (const size_t s : inputs_[depth]) b.Wait(Full(s));
     };
@@ -242,9 +279,15 @@ class PointwiseKernel {
         const bool last = i + 1 == body_.steps.size();
         b.Scoped([&] {
           EmitStep(b, body_.steps[i], places, rows, planes,
-                   last && out_staged() ? kOutFull : kNone);
+                   last && out_staged() && zeroed < 0 ? kOutFull : kNone);
         });
       }
+      if (zeroed < 0) return;
+      b.Scoped([&] {
+        const Reg elements = walk.TileElements(zeroed, core_elements);
+        ZeroPadding(b, zeroed, elements, places.back(), rows, planes);
+      });
+      if (out_staged()) b.Signal(kOutFull);
     };
     Nest(walk, 0, before, compute, after);
     if (out_staged()) b.Wait(kOutFree, kSlots);
