@@ -22,6 +22,7 @@
 #include "cosim/report/report_summary.h"
 #include "cosim/report/report_tasks.h"
 #include "cosim/report/report_tenants.h"
+#include "cosim/report/report_trust.h"
 #include "cosim/report/report_usage.h"
 #include "cosim/tensors/host_data.h"
 #include "traces/text.h"
@@ -253,6 +254,7 @@ std::string ReportJson(const RunResult& result, const RunDigest* reference,
   if (Json energy = EnergyJson(result); !energy.is_null()) report["energy"] = std::move(energy);
   report["hazards"] = HazardsJson(result.hazards);
   report["advice"] = AdviceJson(result);
+  report["trust"] = TrustJson(result);
   report["overlap"] = OverlapJson(result);
   report["host"] = HostJson(result);
   report["memory"] = MemoryJson(result);

@@ -20,6 +20,7 @@
 #include "cosim/report/report_model.h"
 #include "cosim/report/report_tasks.h"
 #include "cosim/report/report_tenants.h"
+#include "cosim/report/report_trust.h"
 #include "cosim/report/report_usage.h"
 #include "cosim/tensors/host_data.h"
 #include "traces/text.h"
@@ -282,7 +283,8 @@ std::string ReportSummary(const RunResult& result, const std::string& program,
   }
   std::string text = Wrap(style.Paint(Accent::kTitle, WhatRan(result)), style.width) + "\n";
   text += Wrap(Verdict(result, reference, style), style.width) + "\n";
-  text += Wrap(Speed(result, macs, kernel_ps), style.width) + "\n\n";
+  text += Wrap(Speed(result, macs, kernel_ps), style.width) + "\n";
+  text += Wrap(TrustText(result), style.width) + "\n\n";
 
   std::string prose = NumbersText(result) + ModelText(result);
   prose += WorkText(result, kernels, kernel_ps);

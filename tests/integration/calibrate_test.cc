@@ -4,11 +4,14 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cmath>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "base/files.h"
 #include "cosim/calibrate/calibrate_points.h"
+#include "cosim/report/report_trust.h"
 #include "tests/integration/program_fixture.h"
 #include "tests/paths.h"
 
@@ -132,6 +135,34 @@ TEST_F(CalibrateTest, TheClosedFormIsNearTheTimesOfRealCards) {
     EXPECT_LT(family["rms_error"].get<double>(), bound->second) << family["name"];
   }
   EXPECT_EQ(judged, bounds.size()) << "every family has points in the sample";
+}
+
+// What a run says of its own time is what the comparison gives.
+TEST_F(CalibrateTest, FiguresOfTrustAreThoseOfTheSample) {
+  const Outcome outcome =
+      Call("calibrate " SPYRE_SOURCE_DIR "/tests/data/calibration/measured_sample.json --json");
+  ASSERT_EQ(outcome.status, 0) << outcome.err;
+  const json result = json::parse(outcome.out);
+  for (const MeasuredFamily& family : MeasuredFamilies()) {
+    const auto found = std::find_if(result["families"].begin(), result["families"].end(),
+                                    [&](const json& of) { return of["name"] == family.name; });
+    ASSERT_NE(found, result["families"].end()) << family.name;
+    EXPECT_EQ((*found)["points"], family.points) << family.name;
+    EXPECT_EQ((*found)["title"], family.kernels);
+    EXPECT_EQ(std::lround((*found)["two_of_three_error"].get<double>() * 1000), family.permille)
+        << family.name;
+  }
+  EXPECT_EQ(result["families"].back()["name"], "total");
+  EXPECT_LT(result["families"].back()["rms_error"].get<double>(), 0.1);
+}
+
+TEST_F(CalibrateTest, ARunSaysHowNearItsTimeIsOrWhyThatIsNotKnown) {
+  const json matmul = Report("op = \"matmul\"\nm = 256\nk = 256\nn = 256\ncores = 2\n");
+  EXPECT_EQ(matmul["trust"]["kernels"], "matmul, all");
+  EXPECT_LT(matmul["trust"]["two_of_three_error"], 0.1);
+  const json own = Report("op = \"neg\"\nrows = 64\ncols = 512\nschedule = \"own\"\n");
+  EXPECT_EQ(own["trust"]["two_of_three_error"], nullptr);
+  EXPECT_THAT(own["trust"]["reason"], HasSubstr("this schedule"));
 }
 
 // Times there are of some revision; which points it is about must not be.

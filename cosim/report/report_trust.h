@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+// How far to trust the time of a run: how near kernels of its kind are to measured times of real
+// cards. Pure functions, any thread. Source: docs/accuracy.md, whose table a test holds against the
+// figures here.
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <vector>
+
+#include "cosim/session/run_result.h"
+
+namespace spyre::cosim {
+
+// A family of kernels of which times of real cards are public.
+struct MeasuredFamily {
+  const char* name;     // as `calibrate` calls it
+  const char* kernels;  // "matmul, 32 cores"
+  int points = 0;       // measured kernels that were compared
+  int permille = 0;     // two of three of them are nearer than that to the card's time
+};
+const std::vector<MeasuredFamily>& MeasuredFamilies();
+
+// Of a run: the family, or why there is none.
+struct Trust {
+  const MeasuredFamily* family = nullptr;
+  std::string reason;
+};
+Trust TrustOf(const RunResult& result);
+std::string TrustText(const RunResult& result);  // a line
+nlohmann::ordered_json TrustJson(const RunResult& result);
+
+}  // namespace spyre::cosim
