@@ -18,8 +18,9 @@ namespace spyre::compiler {
 // Numbers beyond the rows are faults of the card (INDEX_RANGE). Of equal indices of a scatter the
 // last one counts. Returns the end of the LX that it uses.
 //
-// Throws BadInput naming the step: indexed tensors in LX, indices that lie within a block (a number
-// for each element instead of each block), parts of the cores that begin inside a stick.
+// Throws BadInput naming the step: indexed tensors in LX, a gather with indices that lie within a
+// block (a number for each element instead of each block), parts of the cores that begin inside a
+// stick.
 uint64_t BuildIndirect(const SuperDsc& dsc, Problem& problem, StepCode& code);
 
 }  // namespace spyre::compiler

@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "model/contract/formats.h"
 #include "runtime/compiler/codegen/indirect_step.h"
+#include "runtime/compiler/codegen/scatter_elements.h"
 #include "runtime/compiler/codegen/shuffle_step.h"
 #include "runtime/compiler/ir/ir.h"
 #include "runtime/compiler/ops/op_funcs.h"
@@ -118,7 +119,8 @@ class StepOp {
     if (dsc_.op != "identity" || dsc_.inputs.size() != 1) {
       throw BadInput("{}: takes operands by an index; only 'identity' of one input does", p_.name);
     }
-    return BuildIndirect(dsc_, p_, code_);
+    return ScattersElements(dsc_) ? BuildElementScatter(dsc_, p_, code_)
+                                  : BuildIndirect(dsc_, p_, code_);
   }
 
   uint64_t Matmul() {

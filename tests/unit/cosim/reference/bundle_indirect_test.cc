@@ -64,5 +64,56 @@ TEST(BundleIndirect, AnIndexChoosesBlocksToReadOrToWrite) {
   }
 }
 
+// Elements of argument 3 go to rows of the table that an index of their own chooses.
+TEST(BundleIndirect, AnIndexForEachElementChoosesItsRow) {
+  uint32_t seed = 100;
+  for (const int64_t positions : {1, 5, 12}) {
+    for (const auto& [columns, slices] :
+         {std::pair<int64_t, int>{64, 1}, {40, 1}, {192, 3}, {300, 1}}) {
+      for (const bool in_lx : {false, true}) {
+        Bundle bundle = test::BundleWithTensors(4);
+        const int64_t whole =
+            (columns + 63) / 64 * 64;  // lanes behind the columns stay as they are
+        const std::vector<compiler::SdscDim> dims = {{"mb", positions, 0, 1},
+                                                     {"out", columns, 0, slices}};
+        test::DscBuilder table(
+            "identity", {{"v", bundle_check::kIndexedRows, 0, 1}, {"out", whole, 0, slices}});
+        table.Hbm(0, {"v", "out"}, "out");
+        table.Hbm(1, {"out", "v"}, "out");
+        table.AppendTo(bundle, bundle.body);
+        if (in_lx) {
+          test::DscBuilder other("identity", dims);
+          other.Hbm(3, {"mb", "out"}, "out");
+          other.Lx(4096, {"out", "mb"}, "out");
+          other.AppendTo(bundle, bundle.body);
+        }
+        test::DscBuilder move("identity", dims);
+        const int index = move.Hbm(2, {"mb", "out"}, "out", 32, DataFormat::kSenUint32);
+        in_lx ? move.Lx(4096, {"out", "mb"}, "out") : move.Hbm(3, {"mb", "out"}, "out");
+        move.Choose(move.Hbm(1, {"out", "mb"}, "out"), {"mb"}, index);
+        move.AppendTo(bundle, bundle.body);
+        ExpectSame(bundle, ++seed);
+        if (HasFatalFailure()) return;
+      }
+    }
+  }
+}
+
+TEST(BundleIndirect, IndicesOfElementsOnSeveralCoresAreRefused) {
+  Bundle bundle = test::BundleWithTensors(3);
+  test::DscBuilder move("identity", {{"mb", 4, 0, 2}, {"out", 64, 0, 1}});
+  const int index = move.Hbm(0, {"mb", "out"}, "out", 32, DataFormat::kSenUint32);
+  move.Hbm(1, {"mb", "out"}, "out");
+  move.Choose(move.Hbm(2, {"out", "mb"}, "out"), {"mb"}, index);
+  move.AppendTo(bundle, bundle.body);
+  BindSegments(bundle);
+  try {
+    GenerateBundleKernel(bundle, bundle_check::Arguments(bundle, ArgumentUses(bundle)), {});
+    FAIL() << "it was accepted";
+  } catch (const Error& error) {
+    EXPECT_NE(std::string(error.what()).find("on one core"), std::string::npos) << error.what();
+  }
+}
+
 }  // namespace
 }  // namespace spyre::cosim::bundle_indirect_test
