@@ -77,10 +77,9 @@ Trust TrustOf(const RunResult& result) {
 
 std::string TrustText(const RunResult& result) {
   const Trust trust = TrustOf(result);
-  if (trust.family == nullptr) return "how near to a real card: not known, " + trust.reason;
+  if (trust.family == nullptr) return "not known how near to a real card: " + trust.reason;
   return fmt::format(
-      "how near to a real card: two of three measured kernels of its kind are within {:.1f} % ({}: "
-      "{} compared)",
+      "two of three measured kernels of its kind are within {:.1f} % of the card ({}: {})",
       trust.family->permille * 100 / kPermille, trust.family->kernels, trust.family->points);
 }
 

@@ -275,17 +275,18 @@ TEST_F(CommandLineTest, TheTraceOfARunCanBeSummarisedAndExported) {
   EXPECT_GT(std::filesystem::file_size(dir_ + "/t.pftrace"), 1000u);
 }
 
-TEST_F(CommandLineTest, TheSummaryBeginsWithAVerdictOfThreeLines) {
+TEST_F(CommandLineTest, TheSummaryBeginsWithAVerdictOfFourLines) {
   const Outcome outcome = RunToml(kMatmul, "--color never");
   ASSERT_EQ(outcome.status, 0) << outcome.text;
   std::istringstream text(outcome.text);
-  std::string what, right, fast, blank;
+  std::string what, right, fast, near, blank;
   std::getline(text, what), std::getline(text, right), std::getline(text, fast);
-  std::getline(text, blank);
+  std::getline(text, near), std::getline(text, blank);
   EXPECT_THAT(what, StartsWith("matmul m=256 k=128 n=192"));
   EXPECT_EQ(right, "verified: 49152 of 49152 elements bit-exact");
   EXPECT_THAT(fast, AllOf(HasSubstr(" us from first to last launch operation, "),
                           HasSubstr(" TMAC/s; bound by ")));
+  EXPECT_THAT(near, HasSubstr("measured kernels of its kind are within "));
   EXPECT_EQ(blank, "");
   EXPECT_THAT(outcome.text, HasSubstr("Next:\n  " SPYRE_BUILD_DIR
                                       "/spyre-cosim trace report out/trace.sctrace\n"));
