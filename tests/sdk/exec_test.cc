@@ -175,6 +175,13 @@ TEST_F(Exec, AResultThatDependsOnWhatLiesBehindAnArgumentIsWrong) {
             "decides its results");
 }
 
+TEST_F(Exec, AKernelThatReadsLxOfTheKernelBeforeIsNotCompared) {
+  const json report =
+      Run("--verify full", 0, "out", "SdkLaunch.ABundleFindsInLxWhatTheBundleBeforeHasLeftThere");
+  EXPECT_EQ(report.at("verdict").at("wrong_launches"), 0);
+  EXPECT_THAT(report.dump(), HasSubstr("it needs what an earlier bundle left there"));
+}
+
 TEST_F(Exec, TwoRunsOfAProgramLeaveTheSameTrace) {
   const json first = Run("", 0, "first"), second = Run("", 0, "second");
   EXPECT_EQ(first.at("trace").at("digest"), second.at("trace").at("digest"));

@@ -21,17 +21,12 @@ LxBytes BytesOf(const SuperDsc& dsc, const SdscTensor& tensor, size_t core) {
 }  // namespace
 
 void CheckLxReads(const Bundle& bundle) {
-  std::map<int, std::vector<LxBytes>> written;  // by core
-  for (const SuperDsc& dsc : bundle.dscs) {
-    for (const int output : dsc.outputs) {
-      const SdscTensor& tensor = dsc.tensors[static_cast<size_t>(output)];
-      for (size_t core = 0; tensor.in_lx && core < dsc.cores.size(); ++core)
-        written[dsc.cores[core]].push_back(BytesOf(dsc, tensor, core));
-    }
-  }
+  std::map<int, std::vector<LxBytes>> written;  // by core, so far
   for (size_t i = 0; i < bundle.dscs.size(); ++i) {
     const SuperDsc& dsc = bundle.dscs[i];
     for (const int input : dsc.inputs) {
+      // Reductions list their output among their inputs.
+      if (std::count(dsc.outputs.begin(), dsc.outputs.end(), input) > 0) continue;
       const SdscTensor& tensor = dsc.tensors[static_cast<size_t>(input)];
       for (size_t core = 0; tensor.in_lx && core < dsc.cores.size(); ++core) {
         const LxBytes read = BytesOf(dsc, tensor, core);
@@ -42,11 +37,16 @@ void CheckLxReads(const Bundle& bundle) {
         if (some) continue;
         throw BadInput(
             "{}: {}, operation '{}': {} is bytes {} to {} of the LX of core {}, where no operation "
-            "of "
-            "the bundle writes; it needs what an earlier bundle left there, and cannot run alone",
+            "of the bundle writes before; it needs what an earlier bundle left there, and cannot "
+            "run alone",
             bundle.name, bundle.files[i], dsc.op, tensor.name, read.begin, read.end - 1,
             dsc.cores[core]);
       }
+    }
+    for (const int output : dsc.outputs) {
+      const SdscTensor& tensor = dsc.tensors[static_cast<size_t>(output)];
+      for (size_t core = 0; tensor.in_lx && core < dsc.cores.size(); ++core)
+        written[dsc.cores[core]].push_back(BytesOf(dsc, tensor, core));
     }
   }
 }

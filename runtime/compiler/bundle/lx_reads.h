@@ -7,8 +7,8 @@
 namespace spyre::compiler {
 
 // Throws BadInput naming the SDSC file, the operation and the bytes, if a core reads a part of its
-// LX in which no operation of the bundle writes anything: what an earlier bundle left there is not
-// there when this one runs alone.
+// LX in which no operation before, in the order of first executions, writes anything: what an
+// earlier bundle left there is not there when this one runs alone.
 void CheckLxReads(const Bundle& bundle);
 
 }  // namespace spyre::compiler

@@ -66,5 +66,13 @@ TEST(LxReads, WhatAnEarlierBundleLeftIsNotThere) {
   EXPECT_THAT(Refusal(Copies(1024 + 512)), HasSubstr("sdsc_1.json"));
 }
 
+TEST(LxReads, WhatTheBundleWritesLaterIsNotThereYet) {
+  Bundle bundle = Copies(1024);
+  std::swap(bundle.dscs[0], bundle.dscs[1]);
+  EXPECT_THAT(Refusal(bundle), HasSubstr("where no operation of the bundle writes before"));
+  bundle.dscs[0].outputs = {0};  // as a reduction that lists its output among its inputs
+  EXPECT_EQ(Refusal(bundle), "");
+}
+
 }  // namespace
 }  // namespace spyre::compiler::lx_reads_test
