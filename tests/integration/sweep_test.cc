@@ -191,7 +191,8 @@ TEST(WhatIf, TheEffectOfAParameterIsThatOfTwoRuns) {
   const ScratchDirectory scratch("what_if_test");
   WhatIfOptions options;
   options.sets = {"workload.op=add", "workload.rows=128", "workload.cols=256"};
-  options.parameters = {"card.memory.controller_ns", "card.pcie.one_way_ns", "card.memory.t_ras_ps"};
+  options.parameters = {"card.memory.controller_ns", "card.pcie.one_way_ns",
+                        "card.memory.t_ras_ps"};
   options.pairs = 2;
   std::ostringstream messages;
   const WhatIf what_if = AskWhatIf(options, Reader, messages);
