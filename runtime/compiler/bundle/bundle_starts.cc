@@ -45,8 +45,8 @@ struct Contradiction {
   int64_t expected = 0;  // by the layout
 };
 
-// The first two cores whose starts are not as far apart as `stride` bytes from step to step of
-// `dim` make their slices of it.
+// The first two cores that do not begin as far apart as their slices of `dim` lie, with `stride`
+// bytes from one step of it to the next.
 std::optional<Contradiction> FindContradiction(const BundleAccess& access, size_t dim,
                                                int64_t stride) {
   const SuperDsc& dsc = *access.dsc;
