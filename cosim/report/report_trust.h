@@ -18,6 +18,7 @@ struct MeasuredFamily {
   const char* kernels;  // "matmul, 32 cores"
   int points = 0;       // measured kernels that were compared
   int permille = 0;     // two of three of them are nearer than that to the card's time
+  int shortest_us = 0;  // of them; nothing is known of shorter ones
 };
 const std::vector<MeasuredFamily>& MeasuredFamilies();
 

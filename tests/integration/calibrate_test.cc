@@ -151,18 +151,27 @@ TEST_F(CalibrateTest, FiguresOfTrustAreThoseOfTheSample) {
     EXPECT_EQ((*found)["title"], family.kernels);
     EXPECT_EQ(std::lround((*found)["two_of_three_error"].get<double>() * 1000), family.permille)
         << family.name;
+    double shortest_us = 1e9;
+    for (const json& point : result["points"]) {
+      if (point["family"].get<std::string>().rfind(family.name, 0) == 0)
+        shortest_us = std::min(shortest_us, point["reference_us"].get<double>());
+    }
+    EXPECT_EQ(std::floor(shortest_us), family.shortest_us) << family.name;
   }
   EXPECT_EQ(result["families"].back()["name"], "total");
   EXPECT_LT(result["families"].back()["rms_error"].get<double>(), 0.1);
 }
 
 TEST_F(CalibrateTest, ARunSaysHowNearItsTimeIsOrWhyThatIsNotKnown) {
-  const json matmul = Report("op = \"matmul\"\nm = 256\nk = 256\nn = 256\ncores = 2\n");
+  const json matmul = Report("op = \"matmul\"\nm = 512\nk = 512\nn = 512\ncores = 2\n");
   EXPECT_EQ(matmul["trust"]["kernels"], "matmul, all");
   EXPECT_LT(matmul["trust"]["two_of_three_error"], 0.1);
   const json own = Report("op = \"neg\"\nrows = 64\ncols = 512\nschedule = \"own\"\n");
   EXPECT_EQ(own["trust"]["two_of_three_error"], nullptr);
   EXPECT_THAT(own["trust"]["reason"], HasSubstr("this schedule"));
+  const json tiny = Report("op = \"neg\"\nrows = 64\ncols = 64\n");
+  EXPECT_EQ(tiny["trust"]["two_of_three_error"], nullptr);
+  EXPECT_THAT(tiny["trust"]["reason"], HasSubstr("shorter than any measured kernel"));
 }
 
 // Times there are of some revision; which points it is about must not be.

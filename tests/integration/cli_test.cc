@@ -286,7 +286,7 @@ TEST_F(CommandLineTest, TheSummaryBeginsWithAVerdictOfFourLines) {
   EXPECT_EQ(right, "verified: 49152 of 49152 elements bit-exact");
   EXPECT_THAT(fast, AllOf(HasSubstr(" us from first to last launch operation, "),
                           HasSubstr(" TMAC/s; bound by ")));
-  EXPECT_THAT(near, HasSubstr("measured kernels of its kind are within "));
+  EXPECT_THAT(near, HasSubstr("shorter than any measured kernel of its kind"));
   EXPECT_EQ(blank, "");
   EXPECT_THAT(outcome.text, HasSubstr("Next:\n  " SPYRE_BUILD_DIR
                                       "/spyre-cosim trace report out/trace.sctrace\n"));
