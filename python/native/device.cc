@@ -3,7 +3,7 @@
 // services.
 #include "driver/device.h"
 
-#include <pybind11/numpy.h>
+#include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
 
 #include <map>
@@ -13,6 +13,7 @@
 
 #include "base/error.h"
 #include "driver/physical_function.h"
+#include "python/native/arrays.h"
 #include "python/native/bindings.h"
 
 namespace spyre::python {
@@ -158,15 +159,14 @@ py::dict ExecuteAsDict(SharedDevice& shared, uint8_t opcode, const Fields& field
 }
 
 // One copy between the array, in place, and device memory. `place`: the fields of the location.
-py::dict Copy(SharedDevice& shared, Opcode opcode, void* data, size_t bytes, Fields place) {
-  if (bytes == 0) throw BadInput("a copy of an array without elements");
+py::dict Copy(SharedDevice& shared, Opcode opcode, const ArrayBytes& array, Fields place) {
   Response response;
   {
     const py::gil_scoped_release released;
     response = shared.With([&](driver::Device& device) {
-      const driver::IoAddress io = device.MapHost(data, bytes);
+      const driver::IoAddress io = device.MapHost(array.data, array.size);
       place["host_address"] = io;
-      place["size_bytes"] = bytes;
+      place["size_bytes"] = array.size;
       try {
         const Response done = Execute(device, static_cast<uint8_t>(opcode), place);
         device.UnmapHost(io);
@@ -180,26 +180,37 @@ py::dict Copy(SharedDevice& shared, Opcode opcode, void* data, size_t bytes, Fie
   return ToDict(response);
 }
 
-// Bytes of Python objects mean nothing to anybody else.
-void RequireNumbers(const py::array& array) {
-  if (py::cast<bool>(array.dtype().attr("hasobject")))
+// Copies move bytes. Those of Python objects mean nothing to anybody else, and those of numbers in
+// the other byte order would be other numbers to the card.
+void RequireNumbers(const py::object& array) {
+  const py::object dtype = array.attr("dtype");
+  if (py::cast<bool>(dtype.attr("hasobject")))
     throw BadInput("an array of Python objects; give it numbers");
+  if (!py::cast<bool>(dtype.attr("isnative"))) {
+    throw BadInput(
+        "an array of {} has the other byte order than the card and this machine; give it "
+        "array.astype(array.dtype.newbyteorder('='))",
+        std::string(py::str(dtype)));
+  }
+  if (py::cast<int64_t>(array.attr("size")) == 0)
+    throw BadInput("a copy of an array without elements");
 }
 
-py::dict CopyToCard(SharedDevice& device, const py::array& array, const Fields& place) {
+py::dict CopyToCard(SharedDevice& device, const py::object& given, const Fields& place) {
+  const py::object array = py::module_::import("numpy").attr("asarray")(given);
   RequireNumbers(array);
-  const py::array whole = py::array::ensure(array, py::array::c_style);
-  if (!whole) throw py::error_already_set();
-  return Copy(device, Opcode::DMA_IN, const_cast<void*>(whole.data()),
-              static_cast<size_t>(whole.nbytes()), place);
+  const py::object rows = RowsOf(array, array.attr("dtype"));
+  return Copy(device, Opcode::DMA_IN, BytesOf(rows, false), place);
 }
 
-py::dict CopyFromCard(SharedDevice& device, py::array array, const Fields& place) {
+py::dict CopyFromCard(SharedDevice& device, const py::object& array, const Fields& place) {
+  if (!py::isinstance(array, py::module_::import("numpy").attr("ndarray")))
+    throw BadInput("a copy from the card fills an array of NumPy; give it one");
   RequireNumbers(array);
-  if ((array.flags() & py::array::c_style) == 0 || !array.writeable())
+  const py::object flags = array.attr("flags");
+  if (!py::cast<bool>(flags.attr("c_contiguous")) || !py::cast<bool>(flags.attr("writeable")))
     throw BadInput("a copy from the card needs an array that is contiguous (C) and writable");
-  return Copy(device, Opcode::DMA_OUT, array.mutable_data(), static_cast<size_t>(array.nbytes()),
-              place);
+  return Copy(device, Opcode::DMA_OUT, BytesOf(array, true), place);
 }
 
 py::dict IdentityOf(SharedDevice& shared) {
@@ -237,7 +248,7 @@ void AddDevice(py::module_& module) {
           [](SharedDevice& d, uint64_t base, uint64_t bytes, uint8_t permission) {
             d.WithPhysical([&](Physical& p) { p.MapRange(base, bytes, permission); });
           },
-          py::arg("base"), py::arg("bytes"), py::arg("permission") = 3, Released())
+          py::arg("base"), py::arg("bytes"), py::arg("permission") = 7, Released())
       .def(
           "unmap_range",
           [](SharedDevice& d, uint64_t base) {

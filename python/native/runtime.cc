@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // The runtime on one function: tensors, compiled kernels, launches.
-#include <pybind11/numpy.h>
 #include <pybind11/stl.h>
 
 #include <map>
@@ -11,6 +10,7 @@
 #include "base/error.h"
 #include "model/contract/control_block.h"
 #include "model/contract/formats.h"
+#include "python/native/arrays.h"
 #include "python/native/bindings.h"
 #include "runtime/compiler/codegen/generate_kernel.h"
 #include "runtime/compiler/codegen/spyre_code.h"
@@ -48,25 +48,21 @@ struct Plan {
   runtime::ExecutionPlan plan;
 };
 
-std::vector<int64_t> ShapeOf(const py::array& array) {
-  return {array.shape(), array.shape() + array.ndim()};
+DataFormat HostFormat(const std::string& dtype) {
+  if (dtype == "float16") return DataFormat::kIeeeFp16;
+  if (dtype == "float32") return DataFormat::kIeeeFp32;
+  throw BadInput("a tensor of {} elements; give it float16 or float32", dtype);
 }
 
-DataFormat HostFormat(const py::array& array) {
-  const std::string name = py::str(array.dtype().attr("name"));
-  if (name == "float16") return DataFormat::kIeeeFp16;
-  if (name == "float32") return DataFormat::kIeeeFp32;
-  throw BadInput("a tensor of {} elements; give it float16 or float32", name);
-}
-
-Tensor ToCard(const SharedContext& context, const py::array& array) {
-  const py::array whole = py::array::ensure(array, py::array::c_style);
-  if (!whole) throw py::error_already_set();
-  if (whole.ndim() == 0 || whole.size() == 0)
+Tensor ToCard(const SharedContext& context, const py::object& given) {
+  const py::object array = py::module_::import("numpy").attr("asarray")(given);
+  const std::vector<int64_t> shape = py::cast<std::vector<int64_t>>(array.attr("shape"));
+  if (shape.empty() || py::cast<int64_t>(array.attr("size")) == 0)
     throw BadInput("a tensor needs at least one dimension and one element");
-  const std::vector<int64_t> shape = ShapeOf(whole);
-  const DataFormat format = HostFormat(whole);
-  const void* const data = whole.data();
+  const py::object dtype = array.attr("dtype");
+  const DataFormat format = HostFormat(py::str(dtype.attr("name")));
+  const py::object rows = RowsOf(array, dtype);
+  const void* const data = BytesOf(rows, false).data;
   const py::gil_scoped_release released;
   runtime::SpyreStream stream = context->Stream();
   return {context, runtime::TensorFromHost(stream, DefaultLayout(shape, DataFormat::kSen169Fp16),
@@ -77,10 +73,10 @@ Tensor Empty(const SharedContext& context, const std::vector<int64_t>& shape) {
   return {context, runtime::AllocateTensor(context->get(), shape)};
 }
 
-py::array FromCard(const Tensor& tensor, const std::string& dtype) {
-  py::array array(py::dtype(dtype), tensor.tensor.shape);
-  const DataFormat format = HostFormat(array);
-  void* const data = array.mutable_data();
+py::object FromCard(const Tensor& tensor, const std::string& dtype) {
+  const DataFormat format = HostFormat(dtype);
+  py::object array = EmptyArray(py::tuple(py::cast(tensor.tensor.shape)), dtype);
+  void* const data = BytesOf(array, true).data;
   const py::gil_scoped_release released;
   runtime::SpyreStream stream = tensor.context->Stream();
   runtime::CopyTensorFromDevice(stream, tensor.tensor, data, format);

@@ -86,14 +86,17 @@ class Device:
         return self.execute(contract.Opcode.NOP)
 
     def copy_to_card(self, array: np.ndarray, address: int, region: int = 0) -> Dict[str, int]:
-        """Copies the bytes of an array to device memory; returns the response."""
+        """Copies the bytes of an array, row by row, to device memory; returns the response.
+
+        The byte order of its elements must be that of the machine.
+        """
         return self._checked(self._native.copy_to_card(array, self._place(address, region)))
 
     def copy_from_card(self, array: np.ndarray, address: int, region: int = 0) -> Dict[str, int]:
         """Fills an array, which must be contiguous and writable, from device memory; returns the response."""
         return self._checked(self._native.copy_from_card(array, self._place(address, region)))
 
-    def map_range(self, base: int, size: int, permission: int = 3) -> None:
+    def map_range(self, base: int, size: int, permission: int = 7) -> None:
         """Physical function: its operations may touch these bytes. permission: 1 read, 2 write, 4 execute."""
         self._native.map_range(base, size, permission)
 

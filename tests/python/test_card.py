@@ -119,6 +119,56 @@ class Devices(WithCard):
         with self.assertRaisesRegex(sc.BadInput, "closed"):
             device.nop()
 
+    def test_copies_of_arrays_that_lie_otherwise_in_memory_are_right_or_refused(self):
+        rows = np.arange(12, dtype=np.uint32).reshape(3, 4)
+        received = np.zeros_like(rows)
+        with self.card.device() as device:
+            device.map_range(0x1000000, 1 << 20)
+            for array in (np.asfortranarray(rows), np.repeat(rows, 2, axis=1)[:, ::2], rows[:]):
+                device.copy_to_card(array, 0x1000000)
+                received[:] = 0
+                device.copy_from_card(received, 0x1000000)
+                np.testing.assert_array_equal(received, rows)
+            other = np.dtype(np.uint32).newbyteorder(">" if sys.byteorder == "little" else "<")
+            with self.assertRaisesRegex(sc.BadInput, "other byte order"):
+                device.copy_to_card(rows.astype(other), 0x1000000)
+            with self.assertRaisesRegex(sc.BadInput, "other byte order"):
+                device.copy_from_card(np.zeros(12, other), 0x1000000)
+            with self.assertRaisesRegex(sc.BadInput, "contiguous"):
+                device.copy_from_card(np.zeros((3, 4), np.uint32, order="F"), 0x1000000)
+            fixed = np.zeros(12, np.uint32)
+            fixed.flags.writeable = False
+            with self.assertRaisesRegex(sc.BadInput, "writable"):
+                device.copy_from_card(fixed, 0x1000000)
+            # Elements that the buffer protocol has no letter for.
+            dates = np.array(["2026-01-01", "2026-01-02"], "datetime64[D]")
+            device.copy_to_card(dates, 0x1000000)
+            back = np.zeros_like(dates)
+            device.copy_from_card(back, 0x1000000)
+            np.testing.assert_array_equal(back, dates)
+            device.unmap_range(0x1000000)
+
+    def test_a_mapped_range_holds_data_and_programs(self):
+        with tempfile.TemporaryDirectory() as directory, self.card.device() as device:
+            text = os.path.join(directory, "nothing.s")
+            with open(text, "w", encoding="utf-8") as file:
+                file.write(".program nothing\n.cores 0x1\n.section vector 0x1\n  nop\n")
+            image = os.path.join(directory, "nothing.bin")
+            subprocess.run(
+                [os.path.join(os.environ["SPYRE_BUILD"], "spyre-cosim"), "asm", text, "-o", image],
+                check=True,
+                stdout=subprocess.DEVNULL,
+            )
+            program = np.fromfile(image, np.uint8)
+            device.map_range(0x2000000, 1 << 20)
+            device.copy_to_card(program, 0x2000000)
+            segments = np.zeros(8, np.uint64)
+            device.copy_to_card(segments, 0x2008000)
+            device.execute(
+                contract.Opcode.COMPUTE, program_base=0x2000000, program_bytes=program.size, segment_table=0x2008000
+            )
+            device.unmap_range(0x2000000)
+
     def test_threads_take_turns_and_others_go_on(self):
         with self.card.device() as device:
             failures = []
@@ -188,6 +238,8 @@ class VirtualFunctions(WithCard):
                 self.assertIn("COMPUTE", {operation["operation"] for operation in runtime.completed})
             with self.assertRaisesRegex(sc.BadInput, "int32 elements"):
                 runtime.tensor(np.zeros(4, np.int32))
+            for array in (x.astype(">f4"), x.astype(">f2"), np.asfortranarray(x), x[:, ::-1][:, ::-1]):
+                np.testing.assert_array_equal(runtime.tensor(array).numpy("float32"), x)
 
 
 class AtTheEnd(unittest.TestCase):

@@ -36,6 +36,11 @@ class Wheel(unittest.TestCase):
         self.assertEqual(settings["wheel"]["install-dir"], PACKAGE.name)
         self.assertEqual(settings["cmake"]["define"]["SPYRE_WHEEL"], "ON")
 
+    def test_its_module_reads_arrays_of_every_version_of_numpy(self) -> None:
+        # pybind11/numpy.h has structures of one version inside; with another, arrays were read as empty.
+        for source in (SOURCE / "python/native").glob("*.*"):
+            self.assertNotIn("pybind11/numpy.h", source.read_text(), source.name)
+
     def test_its_program_is_the_one_inside_the_package(self) -> None:
         module, function = self.project["project"]["scripts"]["spyre-cosim"].split(":")
         spec = importlib.util.spec_from_file_location("_program", PACKAGE / (module.split(".")[-1] + ".py"))
