@@ -153,10 +153,16 @@ void AddRunCommand(command_line::Command& root, const Invocation& invocation) {
            "vfio-user:DIR: run on the card that `serve` serves there (docs/serve.md), without its "
            "trace and counters")
       .Placeholder("CARD");
+  command_line::Option& json =
+      command
+          .Add("--json", a.json,
+               "print report.json, nothing else, on standard output; of a bad input, error with "
+               "type and kind")
+          .Group("Output");
   command
-      .Add("--json", a.json,
-           "print report.json, nothing else, on standard output; of a bad input, error with type "
-           "and kind")
+      .Add("--details", a.details,
+           "print more than the verdict: numbers, where the time went, kernels, units, files")
+      .Excludes(json)
       .Group("Output");
   command
       .Add("--limit", a.limit, "seconds of wall time after which the run is ended; 0: none", 0,
@@ -217,9 +223,11 @@ ExitStatus RunCommand(const RunArguments& args, const Invocation& invocation) {
   }();
   bar.reset();
   const std::string report = WriteReport(run);
-  std::cout << (args.json ? report
-                          : ReportSummary(run.result, invocation.program, run.other(),
-                                          invocation.StyleOf(STDOUT_FILENO), run.expectations))
+  const TextStyle style = invocation.StyleOf(STDOUT_FILENO);
+  std::cout << (args.json      ? report
+                : args.details ? ReportSummary(run.result, invocation.program, run.other(), style,
+                                               run.expectations)
+                               : ReportVerdict(run.result, run.other(), style, run.expectations))
             << std::flush;
   const ExitStatus status = run.Status();
   if (gdb) gdb->SetExitStatus(status);

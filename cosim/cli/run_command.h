@@ -34,7 +34,8 @@ struct RunArguments {
   std::string record;     // "": not recorded
   std::string transport;  // "": the card is in this process
   bool json = false;
-  uint64_t limit = 0;  // seconds of wall time; 0: none
+  bool details = false;  // print the summary, of which the verdict is the beginning
+  uint64_t limit = 0;    // seconds of wall time; 0: none
   bool no_progress = false;
   bool modules = false;  // print the modules that it needs, and run nothing
   MonitorArguments monitor;
@@ -50,7 +51,7 @@ RunConfig ConfigOf(const std::string& path, const std::vector<std::string>& sets
 void AddRunCommand(command_line::Command& root, const Invocation& invocation);
 
 // With args.cases runs them all (run_cases.h). With args.modules prints CMake targets, one a line.
-// Else runs, writes the report, prints it or its summary, and returns the verdict.
+// Else runs, writes the report, prints it, its verdict or its summary, and returns the verdict.
 ExitStatus RunCommand(const RunArguments& args, const Invocation& invocation);
 
 }  // namespace spyre::cosim

@@ -37,8 +37,7 @@ std::vector<Expectation> ExpectationsOf(const RunResult& result) {
         {key, fmt::format("{} {}, expected {}", what, value, expected), value == expected});
   };
   if (expect.max_launch_ns > 0) {
-    at_most("expect.max_launch_ns", "launches took",
-            Ns(result.launch_end_ps - result.launch_begin_ps),
+    at_most("expect.max_launch_ns", "launches took", Ns(result.LaunchPs()),
             static_cast<double>(expect.max_launch_ns), "ns");
   }
   if (expect.max_device_ns > 0) {

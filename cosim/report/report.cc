@@ -24,6 +24,7 @@
 #include "cosim/report/report_tenants.h"
 #include "cosim/report/report_trust.h"
 #include "cosim/report/report_usage.h"
+#include "cosim/report/report_verdict.h"
 #include "cosim/tensors/host_data.h"
 #include "traces/text.h"
 
@@ -143,7 +144,7 @@ Json VerifiedJson(const RunResult& result) {
 std::string ReportJson(const RunResult& result, const RunDigest* reference,
                        const std::vector<Expectation>& expectations) {
   const uint64_t window = result.end_ps - result.begin_ps;
-  const uint64_t launch_window = result.launch_end_ps - result.launch_begin_ps;
+  const uint64_t launch_window = result.LaunchPs();
   Json kernels = Json::array();
   Json corrections = Json::array();
   Json tile_kernels = Json::array();
@@ -255,6 +256,7 @@ std::string ReportJson(const RunResult& result, const RunDigest* reference,
   report["hazards"] = HazardsJson(result.hazards);
   report["advice"] = AdviceJson(result);
   report["trust"] = TrustJson(result);
+  report["verdict"] = VerdictJson(result, reference, expectations);
   report["overlap"] = OverlapJson(result);
   report["host"] = HostJson(result);
   report["memory"] = MemoryJson(result);

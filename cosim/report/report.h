@@ -15,9 +15,12 @@ namespace spyre::cosim {
 // reference: of output.compare, or null. expectations: of [expect].
 std::string ReportJson(const RunResult& result, const RunDigest* reference = nullptr,
                        const std::vector<Expectation>& expectations = {});
-// Three lines that say what ran, whether it is right, how fast it was and what bounds it; then
-// where the time went, where the files are, what next. `program`: how the user called this program,
-// for the commands it proposes.
+// What `run` prints: the verdict, in at most twelve lines.
+std::string ReportVerdict(const RunResult& result, const RunDigest* reference = nullptr,
+                          const TextStyle& style = {},
+                          const std::vector<Expectation>& expectations = {});
+// What `run --details` prints: the verdict, then where the time went, where the files are, what
+// next. `program`: how the user called this program, for the commands it proposes.
 std::string ReportSummary(const RunResult& result, const std::string& program,
                           const RunDigest* reference = nullptr, const TextStyle& style = {},
                           const std::vector<Expectation>& expectations = {});

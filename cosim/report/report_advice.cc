@@ -65,15 +65,18 @@ nlohmann::ordered_json AdviceJson(const RunResult& result) {
           {"expected_ns_of_run", advice->expected_ns_of_run}};
 }
 
+std::string DivisionText(const RunResult& result, const DivisionAdvice& advice) {
+  return fmt::format("workload.division = cost{} ({}, not {})",
+                     advice.replaces_split ? " and without workload.split" : "",
+                     SplitText(advice.split), SplitText(SplitOfRun(result)));
+}
+
 std::string AdviceText(const RunResult& result, const std::string& program, size_t width) {
   const std::optional<DivisionAdvice> advice = AdviceOf(result);
   if (!advice) return "";
-  std::string text = fmt::format(
-      "\nThe cost model expects about {:.1f} times less time with workload.division = cost{}: {} "
-      "instead of {}",
-      advice->expected_ns_of_run / advice->expected_ns,
-      advice->replaces_split ? " and without workload.split" : "", SplitText(advice->split),
-      SplitText(SplitOfRun(result)));
+  std::string text =
+      fmt::format("\nThe cost model expects about {:.1f} times less time with {}",
+                  advice->expected_ns_of_run / advice->expected_ns, DivisionText(result, *advice));
   if (!result.config.source.empty())
     text += fmt::format("; see {} tune {}", program, result.config.source);
   return Wrap(text + ".\n", width);

@@ -27,6 +27,8 @@ struct DivisionAdvice {
 // than a matmul, of a division of k, of lists, bundles and models, of several workloads or cards.
 std::optional<DivisionAdvice> AdviceOf(const RunResult& result);
 
+// "workload.division = cost (m 4 x n 8, not m 32)".
+std::string DivisionText(const RunResult& result, const DivisionAdvice& advice);
 nlohmann::ordered_json AdviceJson(const RunResult& result);  // null: none
 // A line for the end of the summary, as wide as that; "": none.
 std::string AdviceText(const RunResult& result, const std::string& program, size_t width);

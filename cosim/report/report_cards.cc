@@ -88,6 +88,12 @@ Json CollectiveJson(const RunResult& result) {
   return json;
 }
 
+std::string CollectiveTime(const RunResult& result) {
+  if (CollectivePs(result) == 0) return "";
+  return fmt::format("all-reduce by a ring of {} in {}", result.cards.size(),
+                     trace::FormatTime(CollectivePs(result)));
+}
+
 std::string CardsTable(const RunResult& result, size_t width) {
   if (result.cards.empty()) return "";
   trace::Table table({"card", "result", "with transfers", "launches", "collective", "sending",

@@ -24,7 +24,7 @@ std::pair<uint64_t, uint64_t> FastRange(const RunResult& result, uint64_t ps) {
 
 nlohmann::ordered_json FastJson(const RunResult& result) {
   const model::FastStatistics& fast = *result.fast;
-  const uint64_t launch_ps = result.launch_end_ps - result.launch_begin_ps;
+  const uint64_t launch_ps = result.LaunchPs();
   const auto [least, most] = FastRange(result, launch_ps);
   return {{"simulated", {{"launches", fast.whole}, {"device_ns", Nanoseconds(fast.whole_ps)}}},
           {"in_part",

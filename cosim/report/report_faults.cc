@@ -10,6 +10,7 @@
 #include "base/build_info/build_info.h"
 #include "base/json_text.h"
 #include "cosim/report/nanoseconds.h"
+#include "cosim/report/report_verdict.h"
 
 namespace spyre::cosim {
 namespace {
@@ -54,6 +55,7 @@ std::string FaultedReportJson(const FaultedRun& fault) {
                        {"sim_time_ns", Ns(result.sim_ps)},
                        {"verified", nullptr},
                        {"error", {{"kind", "device_fault"}, {"message", fault.message()}}},
+                       {"verdict", VerdictJson(fault)},
                        {"faults", FaultsJson(result)},
                        {"warnings", result.warnings},
                        {"trace",

@@ -131,6 +131,14 @@ Json ModelJson(const RunResult& result) {
         {"program_bytes", result.program_memory.peak_bytes}}}};
 }
 
+std::string ModelRate(const RunResult& result) {
+  const std::optional<ModelTimes> times = ModelTimesOf(result);
+  if (!times) return "";
+  const uint64_t tokens = result.model->tokens();
+  return fmt::format("{} new token{}, {:.1f} tokens/s", tokens, tokens == 1 ? "" : "s",
+                     PerSecond(tokens, times->step_ps));
+}
+
 std::string ModelText(const RunResult& result) {
   const std::optional<ModelTimes> times = ModelTimesOf(result);
   if (!times) return "";

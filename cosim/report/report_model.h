@@ -35,6 +35,7 @@ struct ModelTimes {
 std::optional<ModelTimes> ModelTimesOf(const RunResult& result);
 
 nlohmann::ordered_json ModelJson(const RunResult& result);  // null: no model
+std::string ModelRate(const RunResult& result);             // "1024 new tokens, 90.1 tokens/s"
 std::string ModelText(const RunResult& result);             // lines of the summary
 std::string ModelTable(const RunResult& result, size_t width);
 

@@ -20,8 +20,8 @@
 #include "cosim/report/report_model.h"
 #include "cosim/report/report_tasks.h"
 #include "cosim/report/report_tenants.h"
-#include "cosim/report/report_trust.h"
 #include "cosim/report/report_usage.h"
+#include "cosim/report/report_verdict.h"
 #include "cosim/tensors/host_data.h"
 #include "traces/text.h"
 
@@ -31,8 +31,6 @@ namespace {
 double RatioOf(uint64_t part, uint64_t whole) {
   return whole == 0 ? 0 : static_cast<double>(part) / static_cast<double>(whole);
 }
-
-uint64_t LaunchPs(const RunResult& result) { return result.launch_end_ps - result.launch_begin_ps; }
 
 // "core 12/pt" and "core 3/pt" belong to one row, "core */pt".
 std::string GroupName(const std::string& unit) {
@@ -66,7 +64,7 @@ std::string UnitTable(const RunResult& result, size_t width) {
   });
   constexpr size_t kRows = 8;
   if (rows.size() > kRows) rows.resize(kRows);
-  const uint64_t window = LaunchPs(result);
+  const uint64_t window = result.LaunchPs();
   trace::Table table({"unit", "count", "busy (mean)", "busy (most)", "moved"});
   for (const auto& [name, group] : rows) {
     if (group.busy_ps == 0) continue;
@@ -78,19 +76,9 @@ std::string UnitTable(const RunResult& result, size_t width) {
   return table.empty() ? "" : "Units during the launches:\n" + table.ToString("  ", width);
 }
 
-// "control rtl, management rtl", or "" if no block is RTL.
-std::string RtlBlocks(const model::CardConfig& card) {
-  std::vector<std::string> blocks;
-  if (card.control.fidelity == model::BlockFidelity::kRtl) blocks.emplace_back("control processor");
-  if (card.management.fidelity == model::ManagementFidelity::kRtl)
-    blocks.emplace_back("management controller");
-  if (card.pt.fidelity == model::BlockFidelity::kRtl) blocks.emplace_back("PT array");
-  return fmt::format("{}", Joined(blocks, ", "));
-}
-
 std::string ReferenceText(const RunResult& result, const RunDigest& reference) {
   const std::string difference = Difference(DigestOf(result), reference);
-  const uint64_t launch_ps = LaunchPs(result);
+  const uint64_t launch_ps = result.LaunchPs();
   return fmt::format(
       "  against the timed model: {}; launches {} here, {} there ({:+.2f} %), session {} and {}\n",
       result.formula ? "times only"
@@ -102,69 +90,6 @@ std::string ReferenceText(const RunResult& result, const RunDigest& reference) {
                  std::max(1.0, static_cast<double>(reference.launch_ps)) -
              1),
       trace::FormatTime(result.sim_ps), trace::FormatTime(reference.sim_ps));
-}
-
-// The first line: what ran on which card.
-std::string WhatRan(const RunResult& result) {
-  std::string text =
-      fmt::format("{} on card '{}', {} mode, {} of {} cores", result.description,
-                  result.config.preset, result.config.mode == FunctionMode::kVirtual ? "VF" : "PF",
-                  result.plan.cores_used, result.config.card.cores);
-  if (const compiler::Schedule schedule = result.config.workload.schedule;
-      schedule != compiler::kDefaultSchedule) {
-    text += fmt::format("; schedule: {}", compiler::Name(schedule));
-  }
-  if (const std::string rtl = RtlBlocks(result.config.card); !rtl.empty()) text += "; RTL: " + rtl;
-  return text;
-}
-
-std::string WhatIsWrong(const Verification& v) {
-  if (v.elements == 0) return "no element of an output was compared";
-  if (v.mismatches > 0) return fmt::format("{} of {} elements differ", v.mismatches, v.elements);
-  if (v.not_finite > 0)
-    return fmt::format("{} elements are not finite, but are in float64", v.not_finite);
-  if (v.beyond > 0) {
-    return fmt::format("{} of {} elements are further from float64 than rounding explains",
-                       v.beyond, v.error_elements);
-  }
-  return fmt::format("{:.3g} of the largest off, above workload.tolerance = {}",
-                     v.max_relative_error, v.tolerance);
-}
-
-// The second line: is it right?
-std::string Verdict(const RunResult& result, const RunDigest* reference, const TextStyle& style) {
-  std::string text;
-  if (!result.verification) {
-    text = style.Paint(Accent::kWarning, "not verified") +
-           (!result.not_verified.empty() ? ": " + result.not_verified
-            : result.config.workload.functional
-                ? " (workload.verify = \"none\")"
-                : ": timing only, no data (workload.functional = false)");
-  } else if (result.verification->passed()) {
-    text = style.Paint(Accent::kGood, "verified") +
-           fmt::format(": {0} of {0} elements bit-exact", result.verification->elements);
-  } else {
-    text = style.Paint(Accent::kBad, "WRONG") + ": " + WhatIsWrong(*result.verification);
-  }
-  if (reference == nullptr || result.formula) return text;
-  return text + (Difference(DigestOf(result), *reference).empty()
-                     ? ", equal to the timed model"
-                     : ", " + style.Paint(Accent::kBad, "DIFFERENT") + " from the timed model");
-}
-
-// The third line: how fast, and what bounds it.
-std::string Speed(const RunResult& result, uint64_t macs, uint64_t kernel_ps) {
-  std::string text =
-      fmt::format("{} from first to last launch operation", trace::FormatTime(LaunchPs(result)));
-  if (const auto [least, most] = FastRange(result, LaunchPs(result)); least != most) {
-    text += fmt::format(" ({} to {}: fast)", trace::FormatTime(least), trace::FormatTime(most));
-  }
-  const double ns = std::max(1e-3, static_cast<double>(kernel_ps) / 1000);
-  if (macs > 0) text += fmt::format(", {:.1f} TMAC/s", static_cast<double>(macs) / ns / 1000);
-  const std::string bound =
-      result.formula ? "bound by " + FormulaBound(result) : BoundOfLaunches(result);
-  if (!bound.empty()) text += "; " + bound;
-  return text;
 }
 
 // What the distance to float64 may be, and what came closest to that.
@@ -194,10 +119,7 @@ std::string NumbersText(const RunResult& result) {
   const Verification& v = *result.verification;
   std::string text;
   for (const Mismatch& mismatch : v.first) {
-    text += fmt::format(
-        "  {}, element {}: got {} ({}), expected {} ({})\n", mismatch.tensor, mismatch.element,
-        HostValue(mismatch.format, mismatch.got), BitsText(mismatch, mismatch.got),
-        HostValue(mismatch.format, mismatch.expected), BitsText(mismatch, mismatch.expected));
+    text += "  " + ToText(mismatch) + "\n";
   }
   if (v.mismatches > 0) return text;
   if (v.error_elements + v.not_finite == 0) return "  no element was compared with float64\n";
@@ -271,20 +193,31 @@ std::string BitsText(const Mismatch& mismatch, uint64_t bits) {
   return fmt::format("0x{:0{}x}", bits, 2 * HostFormatOf(mismatch.format).bytes);
 }
 
+std::string ToText(const Mismatch& mismatch) {
+  return fmt::format(
+      "{}, element {}: got {} ({}), expected {} ({})", mismatch.tensor, mismatch.element,
+      HostValue(mismatch.format, mismatch.got), BitsText(mismatch, mismatch.got),
+      HostValue(mismatch.format, mismatch.expected), BitsText(mismatch, mismatch.expected));
+}
+
+std::string ReportVerdict(const RunResult& result, const RunDigest* reference,
+                          const TextStyle& style, const std::vector<Expectation>& expectations) {
+  return ToText(VerdictOf(result, reference, expectations), style);
+}
+
 std::string ReportSummary(const RunResult& result, const std::string& program,
                           const RunDigest* reference, const TextStyle& style,
                           const std::vector<Expectation>& expectations) {
-  uint64_t kernels = 0, kernel_ps = 0, macs = 0;
+  uint64_t kernels = 0, kernel_ps = 0;
   for (const flex::CompletedOperation& operation : result.launches) {
     if (!result.IsKernel(operation)) continue;
     ++kernels;
     kernel_ps += operation.finished_ps - operation.started_ps;
-    macs += operation.macs;
   }
-  std::string text = Wrap(style.Paint(Accent::kTitle, WhatRan(result)), style.width) + "\n";
-  text += Wrap(Verdict(result, reference, style), style.width) + "\n";
-  text += Wrap(Speed(result, macs, kernel_ps), style.width) + "\n";
-  text += Wrap(TrustText(result), style.width) + "\n\n";
+  Verdict verdict = VerdictOf(result, reference, expectations);
+  verdict.files.clear();  // they come last here
+  verdict.more.clear();
+  std::string text = ToText(verdict, style) + "\n";
 
   std::string prose = NumbersText(result) + ModelText(result);
   prose += WorkText(result, kernels, kernel_ps);

@@ -30,8 +30,6 @@ std::optional<Engine> EngineOf(const flex::CompletedOperation& operation) {
   }
 }
 
-uint64_t WindowPs(const RunResult& result) { return result.launch_end_ps - result.launch_begin_ps; }
-
 double Percent(uint64_t part, uint64_t whole) {
   return whole == 0 ? 0 : 100 * static_cast<double>(part) / static_cast<double>(whole);
 }
@@ -69,7 +67,7 @@ Json OverlapJson(const RunResult& result) {
           {"prepare_busy_ns", Ns(overlap.busy(Engine::kPrepare))},
           {"any_busy_ns", Ns(overlap.any_ps)},
           {"overlap_ns", Ns(overlap.overlap_ps)},
-          {"overlap_percent", Percent(overlap.overlap_ps, WindowPs(result))}};
+          {"overlap_percent", Percent(overlap.overlap_ps, result.LaunchPs())}};
 }
 
 Json TasksJson(const RunResult& result) {
@@ -116,7 +114,7 @@ std::string TasksText(const RunResult& result) {
                     trace::FormatTime(overlap.busy(Engine::kDmaIn)),
                     trace::FormatTime(overlap.busy(Engine::kDmaOut)),
                     trace::FormatTime(overlap.overlap_ps),
-                    trace::FormatPercent(Percent(overlap.overlap_ps, WindowPs(result)) / 100));
+                    trace::FormatPercent(Percent(overlap.overlap_ps, result.LaunchPs()) / 100));
 }
 
 }  // namespace spyre::cosim

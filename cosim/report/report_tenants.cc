@@ -71,7 +71,7 @@ Json TenantJson(const TenantResult& tenant) {
   return json;
 }
 
-std::string Verdict(const TenantResult& tenant) {
+std::string ResultText(const TenantResult& tenant) {
   if (tenant.error) return "failed";
   if (!tenant.run.verification) return "not verified";
   return tenant.run.verification->passed() ? "verified" : "WRONG";
@@ -96,10 +96,10 @@ std::string TenantsTable(const RunResult& result, size_t width) {
     const auto text = [&](uint64_t ps) {
       return ps == 0 ? std::string("-") : trace::FormatTime(ps);
     };
-    table.Add({tenant.name, std::to_string(tenant.function), Verdict(tenant), text(times.window_ps),
-               text(alone.window_ps), RatioText(times.window_ps, alone.window_ps),
-               text(times.launch_ps), text(alone.launch_ps),
-               RatioText(times.launch_ps, alone.launch_ps)});
+    table.Add({tenant.name, std::to_string(tenant.function), ResultText(tenant),
+               text(times.window_ps), text(alone.window_ps),
+               RatioText(times.window_ps, alone.window_ps), text(times.launch_ps),
+               text(alone.launch_ps), RatioText(times.launch_ps, alone.launch_ps)});
     if (tenant.error) errors += fmt::format("  {}\n", tenant.error->what());
     if (tenant.alone && times.output_digest != tenant.alone->output_digest)
       errors += fmt::format("  {}: its outputs DIFFER from those of its run alone\n", tenant.name);

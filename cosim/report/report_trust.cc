@@ -92,9 +92,9 @@ Trust TrustOf(const RunResult& result) {
 
 std::string TrustText(const RunResult& result) {
   const Trust trust = TrustOf(result);
-  if (trust.family == nullptr) return "not known how near to a real card: " + trust.reason;
+  if (trust.family == nullptr) return "not known: " + trust.reason;
   return fmt::format(
-      "two of three measured kernels of its kind are within {:.1f} % of the card ({}: {})",
+      "two of three measured kernels of its kind within {:.1f} % of the card ({}: {})",
       trust.family->permille * 100 / kPermille, trust.family->kernels, trust.family->points);
 }
 

@@ -126,6 +126,8 @@ struct RunResult {
   std::map<std::string, std::string> tensor_paths;  // name -> .npy
   std::string spyrecode_dir;
 
+  // From the first of the launch's operations queued to the last one finished.
+  uint64_t LaunchPs() const { return launch_end_ps - launch_begin_ps; }
   bool IsKernel(const flex::CompletedOperation& operation) const {
     return operation.opcode == Opcode::COMPUTE && !operation.correction &&
            kernel_names.count(operation.name) != 0;

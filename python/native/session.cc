@@ -53,7 +53,7 @@ py::dict RunConfiguration(const std::string& path, const std::vector<std::string
     if (!path.empty()) options.inputs = {path};
     run = cosim::RunAndJudge(config, out, options);
     report = cosim::WriteReport(run);
-    summary = cosim::ReportSummary(run.result, "spyre-cosim", run.other(), {}, run.expectations);
+    summary = cosim::ReportVerdict(run.result, run.other(), {}, run.expectations);
     status = run.Status();
   }
   py::dict fields;

@@ -49,6 +49,7 @@ class Result:
     exit_status: that of ``spyre-cosim run``: 0, or 1 if a result is wrong or something expected did not come
     tensors: NumPy arrays by name
     summary: what ``spyre-cosim run`` prints
+    verdict: the same as a dictionary, ``verdict`` of the report
     directory, trace: where its files are
     warnings: of the compiler
     """
@@ -56,6 +57,7 @@ class Result:
     def __init__(self, directory: str, fields: Dict[str, Any], temporary: str) -> None:
         self.directory = directory
         self.report: Dict[str, Any] = json.loads(fields["report"])
+        self.verdict: Dict[str, Any] = self.report.get("verdict", {})
         self.difference: str = fields["difference"]
         self.verified: Optional[bool] = False if self.difference else fields["verified"]
         self.unmet: List[str] = fields["unmet"]

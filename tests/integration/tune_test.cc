@@ -185,16 +185,18 @@ TEST_F(TuneTest, RunAdvisesAnotherDivisionOnlyWhereTheCardIsFasterWithIt) {
   EXPECT_GT(not_advised, 0u);
 }
 
-TEST_F(TuneTest, TheAdviceIsTheLastLineOfTheSummary) {
+TEST_F(TuneTest, TheAdviceIsInTheVerdictAndTheLastLineOfTheDetails) {
   Write("run.toml", "[workload]\nop = \"matmul\"\nfunctional = false\nm=1024\nk=1024\nn=1024\n");
-  const Outcome outcome = Call("run run.toml", "COLUMNS=300");
+  const Outcome outcome = Call("run run.toml --details", "COLUMNS=300");
   ASSERT_EQ(outcome.status, 0) << outcome.err;
   const size_t last = outcome.out.rfind('\n', outcome.out.size() - 2);
   EXPECT_THAT(outcome.out.substr(last + 1),
-              AllOf(HasSubstr("times less time with workload.division = cost"),
+              AllOf(HasSubstr("times less time with workload.division = cost ("),
                     HasSubstr(" tune run.toml.\n")));
-  EXPECT_THAT(Call("run run.toml --set workload.division=cost").out,
-              Not(HasSubstr("The cost model expects")));
+  EXPECT_THAT(Call("run run.toml", "COLUMNS=300").out,
+              HasSubstr("next:     workload.division = cost ("));
+  EXPECT_THAT(Call("run run.toml --details --set workload.division=cost").out,
+              AllOf(Not(HasSubstr("The cost model expects")), Not(HasSubstr("see tune"))));
 }
 
 }  // namespace
