@@ -31,6 +31,7 @@ InputFile OpenFile(const std::string& path, const char* what, uint64_t max_bytes
   if (size > max_bytes) {
     throw BadInput("{}: {} bytes are too many for a {}; at most {}", path, size, what, max_bytes);
   }
+  NoteInput(path);
   InputFile file{std::ifstream(path, std::ios::binary), size};
   if (!file.stream) throw BadInput("{}: cannot read the {}: {}", path, what, std::strerror(errno));
   return file;
@@ -77,6 +78,7 @@ OutputFile::OutputFile(std::string path, std::string what)
   // The file that a link names is written, and the link stays.
   if (fs::is_symlink(path_, error)) target_ = fs::weakly_canonical(path_, error).string();
   if (target_.empty()) target_ = path_;
+  claim_ = std::make_unique<OutputClaim>(target_);
   const bool exists = fs::exists(target_, error);
   written_ = exists && !fs::is_regular_file(target_, error) ? target_ : target_ + ".part";
   errno = 0;
@@ -94,6 +96,7 @@ OutputFile::~OutputFile() {
 }
 
 void OutputFile::Commit() {
+  claim_->Require();
   errno = 0;
   stream_.flush();
   bool good = stream_.good();
@@ -102,7 +105,11 @@ void OutputFile::Commit() {
   good = good && !stream_.fail();
   std::error_code error;
   if (good && written_ != target_) std::filesystem::rename(written_, target_, error);
-  if (good && !error) return;
+  if (good && !error) {
+    claim_->Written();
+    claim_.reset();
+    return;
+  }
   // The reason of an earlier write is not known any more.
   const std::string why = error         ? error.message()
                           : reason != 0 ? std::strerror(reason)
@@ -110,6 +117,50 @@ void OutputFile::Commit() {
   if (written_ != target_) std::filesystem::remove(written_, error);
   throw BadInput("{}: cannot write the {}: {}", path_, what_, why);
 }
+
+// Empties the file when the first bytes come.
+class GrowingFile::Buffer : public std::filebuf {
+ public:
+  Buffer(std::string path, const OutputClaim& claim) : path_(std::move(path)), claim_(claim) {}
+
+ protected:
+  int_type overflow(int_type c) override {
+    if (c != traits_type::eof()) Begin();
+    return std::filebuf::overflow(c);
+  }
+  std::streamsize xsputn(const char* data, std::streamsize size) override {
+    if (size > 0) Begin();
+    return std::filebuf::xsputn(data, size);
+  }
+
+ private:
+  void Begin() {
+    if (begun_) return;
+    claim_.Require();  // the stream is bad then
+    begun_ = true;
+    std::error_code ignored;  // devices and pipes have no size
+    std::filesystem::resize_file(path_, 0, ignored);
+  }
+
+  const std::string path_;
+  const OutputClaim& claim_;
+  bool begun_ = false;
+};
+
+GrowingFile::GrowingFile(const std::string& path, const char* what)
+    : claim_(path), buffer_(std::make_unique<Buffer>(path, claim_)), stream_(nullptr) {
+  errno = 0;
+  if (buffer_->open(path, std::ios::out | std::ios::app | std::ios::binary) == nullptr)
+    throw BadInput("{}: cannot write the {}: {}", path, what, std::strerror(errno)).Subject(path);
+  stream_.rdbuf(buffer_.get());
+}
+
+GrowingFile::~GrowingFile() {
+  stream_.flush();
+  claim_.Written();
+}
+
+std::ostream& GrowingFile::stream() { return stream_; }
 
 void WriteFile(const std::string& path, std::string_view bytes, const std::string& what) {
   OutputFile file(path, what);
@@ -126,16 +177,6 @@ ScratchDirectory::ScratchDirectory(const std::string& purpose)
 ScratchDirectory::~ScratchDirectory() {
   std::error_code ignored;
   std::filesystem::remove_all(path_, ignored);
-}
-
-void RefuseToOverwrite(const std::string& output, const std::vector<std::string>& inputs) {
-  std::error_code error;
-  for (const std::string& input : inputs) {
-    if (input.empty() || !std::filesystem::equivalent(output, input, error) || error) continue;
-    throw BadInput("{}: this file is read, and would be overwritten; write to another one", output)
-        .Subject(output)
-        .Remedy("another file");
-  }
 }
 
 }  // namespace spyre

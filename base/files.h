@@ -5,9 +5,12 @@
 
 #include <cstdint>
 #include <fstream>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "base/input_guard.h"
 
 namespace spyre {
 
@@ -45,6 +48,8 @@ class LineReader {
   uint64_t number_ = 0;
 };
 
+// No file that was read is overwritten, and none that is being written is read (input_guard.h).
+
 // A file that is being written, beside the place that it will have. Whoever is interrupted leaves
 // the file that was there before, or none. Devices and pipes are written in place.
 class OutputFile {
@@ -62,7 +67,27 @@ class OutputFile {
  private:
   std::string path_, what_, target_,
       written_;  // written_ is target_ where it is not a regular file
+  std::unique_ptr<OutputClaim> claim_;
   std::ofstream stream_;
+};
+
+// A file for whoever watches it while it is written: in its place from the beginning. Before the
+// first byte it keeps what was there.
+class GrowingFile {
+ public:
+  // Throws Error(kBadInput) naming `what` if it cannot be made.
+  GrowingFile(const std::string& path, const char* what);
+  ~GrowingFile();
+  GrowingFile(const GrowingFile&) = delete;
+  GrowingFile& operator=(const GrowingFile&) = delete;
+
+  std::ostream& stream();
+
+ private:
+  class Buffer;
+  OutputClaim claim_;
+  std::unique_ptr<Buffer> buffer_;
+  std::ostream stream_;
 };
 
 // The whole of a file by one call.
@@ -81,8 +106,5 @@ class ScratchDirectory {
  private:
   std::string path_;
 };
-
-// Throws Error(kBadInput) if `output` is one of the files that are read, by whatever name.
-void RefuseToOverwrite(const std::string& output, const std::vector<std::string>& inputs);
 
 }  // namespace spyre

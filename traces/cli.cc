@@ -10,7 +10,6 @@
 #include <string>
 #include <vector>
 
-#include "base/files.h"
 #include "base/json_text.h"
 #include "traces/critical_path.h"
 #include "traces/diff.h"
@@ -140,7 +139,6 @@ int RunLx(const Arguments& args, std::ostream& out) {
 
 int RunReport(const Arguments& args, std::ostream& out) {
   const std::string path = ResultPath(args.output, args.file, ".html");
-  if (!args.file_b.empty() && path != "-") RefuseToOverwrite(path, {args.file_b});
   const Trace trace = ReadTrace(args.file);
   std::optional<Trace> other;
   std::vector<ReportRun> runs = {{trace, args.file, ReportBeside(args.file, trace)}};

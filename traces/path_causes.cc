@@ -58,6 +58,12 @@ uint64_t TotalPs(const PathTimes& path) {
 const char* CauseName(Cause cause) { return kCauseRows[static_cast<size_t>(cause)].name; }
 const char* ResourceName(Cause cause) { return kCauseRows[static_cast<size_t>(cause)].resource; }
 
+std::vector<std::string> ResourceNames() {
+  std::vector<std::string> names;
+  for (const TextRow& row : kResourceTexts) names.emplace_back(row.resource);
+  return names;
+}
+
 std::string_view ResourceText(std::string_view resource) {
   for (const TextRow& row : kResourceTexts) {
     if (row.resource == resource) return row.text;

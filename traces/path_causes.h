@@ -44,8 +44,9 @@ inline constexpr size_t kCauses = 18;
 using PathTimes = std::array<uint64_t, kCauses>;
 uint64_t TotalPs(const PathTimes& path);
 
-const char* CauseName(Cause cause);     // "memory_read", as in report.json
-const char* ResourceName(Cause cause);  // "memory": what would have to be faster
+const char* CauseName(Cause cause);        // "memory_read", as in report.json
+const char* ResourceName(Cause cause);     // "memory": what would have to be faster
+std::vector<std::string> ResourceNames();  // all that there are
 // "the data buses of device memory", for sentences. resource: a ResourceName.
 std::string_view ResourceText(std::string_view resource);
 

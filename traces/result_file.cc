@@ -8,10 +8,8 @@
 namespace spyre::trace {
 
 std::string ResultPath(const std::string& wanted, const std::string& input, const char* extension) {
-  std::string path =
-      wanted.empty() ? std::filesystem::path(input).replace_extension(extension).string() : wanted;
-  if (path != "-") RefuseToOverwrite(path, {input});
-  return path;
+  return wanted.empty() ? std::filesystem::path(input).replace_extension(extension).string()
+                        : wanted;
 }
 
 void WriteResult(const std::string& path, std::ostream& out,

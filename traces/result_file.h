@@ -9,8 +9,7 @@
 
 namespace spyre::trace {
 
-// wanted: what -o says, "-" for standard output; empty: `input` with the extension ".html". Throws
-// spyre::Error if it is the input itself.
+// wanted: what -o says, "-" for standard output; empty: `input` with the extension ".html".
 std::string ResultPath(const std::string& wanted, const std::string& input, const char* extension);
 // The whole file or none, and its path to `out`; for "-" the result itself.
 void WriteResult(const std::string& path, std::ostream& out,

@@ -254,7 +254,6 @@ std::string DisassemblePath(const std::string& path) {
 void AssembleFile(const std::string& source, const std::string& output) {
   const Program program = Assemble(ReadFile(source, "program text"), source);
   const std::vector<uint8_t> image = Encode(program);
-  RefuseToOverwrite(output, {source});
   WriteFile(output, {reinterpret_cast<const char*>(image.data()), image.size()}, "file");
 }
 

@@ -130,6 +130,7 @@ int RunOptCommand(const OptOptions& options, std::istream& standard_input, std::
   };
   if (!of_graphs) compiler::RequirePass(options.pass);
   if (options.file == "-") return run("standard input", standard_input);
+  NoteInput(options.file);
   std::ifstream file(options.file, std::ios::binary);
   if (!file || std::filesystem::is_directory(options.file)) {
     throw BadInput("{}: cannot read the file of JSON lines", options.file);

@@ -203,7 +203,7 @@ ExitStatus RunCommand(const RunArguments& args, const Invocation& invocation) {
     bar = std::make_unique<ProgressBar>();
   std::unique_ptr<GdbServer> gdb;
   if (args.gdb_port) gdb = std::make_unique<GdbServer>(static_cast<uint16_t>(*args.gdb_port));
-  std::unique_ptr<std::ofstream> table;
+  std::optional<GrowingFile> table;
   const std::unique_ptr<PrintingMonitor> monitor = MakeMonitor(args.monitor, table);
   const JudgedRun run = [&] {
     try {

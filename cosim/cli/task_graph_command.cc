@@ -114,6 +114,7 @@ void WriteTrace(const GraphInterpreter& interpreter, const std::string& path) {
 }
 
 void RunFile(const GraphCommandOptions& options, GraphInterpreter& interpreter) {
+  NoteInput(options.file);
   std::ifstream file(options.file, std::ios::binary);
   if (!file || std::filesystem::is_directory(options.file)) {
     throw BadInput("{}: cannot read the file of commands", options.file);

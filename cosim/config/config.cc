@@ -10,6 +10,7 @@
 #include "base/json_text.h"
 #include "base/nearest.h"
 #include "cosim/config/cards.h"
+#include "cosim/config/check_expect.h"
 #include "cosim/config/config_override.h"
 #include "cosim/config/fault_tables.h"
 #include "cosim/config/tenants.h"
@@ -288,12 +289,7 @@ void CheckTogether(const RunConfig& config) {
     throw BadInput("trace.waves.to = {} ns is before trace.waves.from = {} ns", waves.to,
                    waves.from);
   }
-  const ExpectConfig& expect = config.expect;
-  if (!config.trace.enabled && (!expect.rules.empty() || !expect.digest.empty())) {
-    throw BadInput(
-        "expect.{} is about the trace, and there is none; trace.enabled = true records it",
-        expect.rules.empty() ? "digest" : "rules");
-  }
+  CheckExpect(config);
   if (!IsRtl(config.card, waves.block)) {
     throw BadInput(
         "trace.waves.block = \"{0}\": that block of this card is not RTL; card.{0}.fidelity = "

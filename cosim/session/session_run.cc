@@ -123,6 +123,7 @@ void SessionRun::MakeDirectories() {
     const std::vector<std::string> files = member->run->FileNames();
     names.insert(names.end(), files.begin(), files.end());
   }
+  for (const std::string& input : inputs) NoteInput(input);
   result_.directory->Clear(names, inputs);
   for (const auto& member : members_) {
     if (member->own == nullptr) continue;
@@ -130,7 +131,6 @@ void SessionRun::MakeDirectories() {
     result.directory = std::make_shared<OutputDirectory>(result.out_dir);
     result.directory->Clear(member->run->FileNames(), inputs);
   }
-  if (!options_.record.empty()) RefuseToOverwrite(options_.record, inputs);
 }
 
 void SessionRun::Compile() {

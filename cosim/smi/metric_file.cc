@@ -124,12 +124,15 @@ std::vector<uint8_t> MetricBytes(const SmiReading& before, const SmiReading& now
 MetricFile::MetricFile(const std::string& path) : path_(path) {
   const size_t at = path_.find(kBusId);
   if (at != std::string::npos) path_.replace(at, kBusId.size(), kCardBusId);
-  file_ = open(path_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+  claim_.emplace(path_);
+  // What was there is kept until the first reading comes.
+  file_ = open(path_.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
   if (file_ < 0) throw BadInput("metric file {}: {}", path_, std::strerror(errno)).Subject(path_);
 }
 
 MetricFile::~MetricFile() {
-  if (file_ >= 0) close(file_);
+  claim_->Written();
+  close(file_);
 }
 
 void MetricFile::WriteAt(const uint8_t* bytes, size_t size, size_t offset) const {
@@ -145,6 +148,7 @@ void MetricFile::WriteAt(const uint8_t* bytes, size_t size, size_t offset) const
 }
 
 void MetricFile::Write(const std::vector<uint8_t>& bytes) {
+  claim_->Require();
   WriteAt(&kBeingChanged, 1, 0);
   WriteAt(bytes.data() + 1, bytes.size() - 1, 1);
   if (ftruncate(file_, static_cast<off_t>(bytes.size())) != 0)

@@ -12,9 +12,11 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "base/input_guard.h"
 #include "cosim/smi/reading.h"
 
 namespace spyre::cosim {
@@ -40,6 +42,7 @@ class MetricFile {
   void WriteAt(const uint8_t* bytes, size_t size, size_t offset) const;
 
   std::string path_;
+  std::optional<OutputClaim> claim_;
   int file_ = -1;
 };
 

@@ -8,7 +8,6 @@ namespace spyre::cosim {
 PrintingMonitor::PrintingMonitor(const SmiSettings& settings, std::ostream* out)
     : settings_(settings), out_(out) {
   if (!settings_.metrics.empty()) metrics_ = std::make_unique<MetricFile>(settings_.metrics);
-  if (out_ != nullptr) *out_ << SmiHeader(settings_.format) << std::flush;
 }
 
 void PrintingMonitor::Take(const SmiReading& reading) {
@@ -17,7 +16,13 @@ void PrintingMonitor::Take(const SmiReading& reading) {
   if (metrics_ != nullptr)
     metrics_->Write(MetricBytes(before, reading, number_, settings_.format.interval_ps));
   ++number_;
-  if (before_ && out_ != nullptr) Print(reading);
+  if (out_ != nullptr) {
+    if (before_) {
+      Print(reading);
+    } else {
+      *out_ << SmiHeader(settings_.format) << std::flush;
+    }
+  }
   before_ = reading;
 }
 

@@ -37,6 +37,7 @@ std::optional<SweepJob> ReadJob(const PlannedSweep& planned) {
   const std::string path = PathOf(planned);
   if (!std::filesystem::exists(path)) return std::nullopt;
   const Json json = JsonIfAny(ReadFile(path, "job"));
+  NoteOwn(path);
   SweepJob job;
   if (json.is_object()) {
     job.job = {TextIn(json, "job"), TextIn(json, "cluster")};

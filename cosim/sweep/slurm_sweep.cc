@@ -186,7 +186,7 @@ std::optional<std::string> RunOnSlurm(const PlannedSweep& planned, const SweepOp
         "this one elsewhere",
         planned.out, job->job.id);
   }
-  PrepareDirectory(planned, options.resume);
+  PrepareDirectory(planned, {}, options.resume);
   if (job && IsInQueue(*job)) {
     messages << fmt::format(
         "Slurm job {} of this sweep is still in the queue; nothing is "

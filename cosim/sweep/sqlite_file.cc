@@ -9,6 +9,7 @@
 #include <system_error>
 
 #include "base/error.h"
+#include "base/input_guard.h"
 #include "base/json_text.h"
 
 namespace spyre::cosim {
@@ -155,6 +156,7 @@ void WriteSweep(Database& database, const SweepResults& results) {
 
 void WriteSqlite(const std::string& path, const SweepResults& results) {
   namespace fs = std::filesystem;
+  const OutputClaim claim(path);
   const std::string draft = path + ".part";
   std::error_code error;
   fs::remove(draft, error);

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cosim/sweep/sweep.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <sys/file.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <charconv>
 #include <filesystem>
 #include <map>
@@ -13,6 +16,7 @@
 #include <utility>
 
 #include "base/build_info/build_info.h"
+#include "base/descriptor.h"
 #include "base/error.h"
 #include "base/files.h"
 #include "cosim/config/config.h"
@@ -38,6 +42,15 @@ JournalHeader HeaderOf(const PlannedSweep& planned) {
 std::string JournalPath(const PlannedSweep& planned, const Shard& shard) {
   if (shard.count == 1) return planned.out + "/journal.jsonl";
   return fmt::format("{}/journal-{}-of-{}.jsonl", planned.out, shard.index, shard.count);
+}
+
+// Whether the journal is of another one of the commands that do a sweep together, which may have
+// begun at the same time.
+bool IsOfSibling(const std::string& journal, const PlannedSweep& planned, const Shard& shard) {
+  for (uint64_t index = 1; index <= shard.count; ++index) {
+    if (index != shard.index && journal == JournalPath(planned, {index, shard.count})) return true;
+  }
+  return false;
 }
 
 // Of all shards, in alphabetical order.
@@ -80,7 +93,11 @@ int ExitStatusOf(const SweepResults& results) {
   return status;
 }
 
+// Of several shards that end at the same time, each may be the last.
 void WriteResults(const PlannedSweep& planned, const SweepResults& results) {
+  const Descriptor directory(open(planned.out.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  while (flock(directory.get(), LOCK_EX) != 0 && errno == EINTR) {
+  }
   WriteFile(planned.out + "/results.csv", ToCsv(results), "results");
   WriteFile(planned.out + "/results.jsonl", ToJsonLines(results), "results");
   WriteSqlite(planned.out + "/results.sqlite", results);
@@ -89,7 +106,7 @@ void WriteResults(const PlannedSweep& planned, const SweepResults& results) {
 
 void RunPoints(const PlannedSweep& planned, const SweepOptions& options, const ConfigReader& reader,
                std::ostream& messages) {
-  PrepareDirectory(planned, options.resume);
+  PrepareDirectory(planned, options.shard, options.resume);
   Journal journal(JournalPath(planned, options.shard), HeaderOf(planned));
   const std::vector<uint64_t> points = PointsToRun(planned, options.shard);
   TrialOptions trials;
@@ -159,15 +176,17 @@ PlannedSweep PlanSweep(const SweepOptions& options, const ConfigReader& reader) 
   return planned;
 }
 
-void PrepareDirectory(const PlannedSweep& planned, bool resume) {
+void PrepareDirectory(const PlannedSweep& planned, const Shard& shard, bool resume) {
   std::error_code error;
   fs::create_directories(planned.out, error);
   if (error) throw BadInput("--out {}: cannot make it: {}", planned.out, error.message());
-  if (!resume && !JournalsIn(planned.out).empty()) {
+  if (resume) return;
+  for (const std::string& journal : JournalsIn(planned.out)) {
+    if (IsOfSibling(journal, planned, shard)) continue;
     throw BadInput(
-        "{} has the results of a sweep; --resume goes on with it, --out DIR puts this one "
+        "{} has the results of a sweep ({}); --resume goes on with it, --out DIR puts this one "
         "elsewhere",
-        planned.out);
+        planned.out, fs::path(journal).filename().string());
   }
 }
 

@@ -52,8 +52,8 @@ struct PlannedSweep {
 PlannedSweep PlanSweep(const SweepOptions& options, const ConfigReader& reader);
 
 // Makes planned.out. Throws Error(kBadInput) if that cannot be, or if it has the journals of a
-// sweep and this one is not to be resumed.
-void PrepareDirectory(const PlannedSweep& planned, bool resume);
+// sweep, others than those of shards beside this one, and this one is not to be resumed.
+void PrepareDirectory(const PlannedSweep& planned, const Shard& shard, bool resume);
 
 // The points of the shard that no journal has. A process that died may have been killed for want
 // of memory, so its point is tried again.

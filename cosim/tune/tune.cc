@@ -67,6 +67,7 @@ class Tuner {
     result_.csv_path = out + "/history.csv";
     result_.lines_path = out + "/history.jsonl";
     result_.page_path = out + "/index.html";
+    const OutputClaim claim(result_.plan_path);
 
     SearchOptions search;
     search.budget = options_.budget;

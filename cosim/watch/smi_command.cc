@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <filesystem>
-#include <fstream>
 #include <iostream>
 #include <memory>
 #include <vector>
@@ -39,11 +38,7 @@ struct SmiArguments {
   uint64_t lines = 0;
 };
 
-std::unique_ptr<std::ofstream> OpenTable(const std::string& path) {
-  auto file = std::make_unique<std::ofstream>(path, std::ios::binary);
-  if (!*file) throw BadInput("{}: cannot be written", path).Subject(path);
-  return file;
-}
+constexpr const char* kLines = "lines of the card";
 
 // There is one card; the public tool counts from 0.
 void CheckIds(const std::string& ids) {
@@ -130,9 +125,9 @@ int WatchCard(const SmiArguments& args, PrintingMonitor& monitor) {
 int Smi(const SmiArguments& args, const SmiHelpers& helpers) {
   if (args.config.empty() == args.backend.empty())
     throw BadInput("smi: give a CONFIG, which is run, or --backend, a card to watch");
-  std::unique_ptr<std::ofstream> file;
-  if (!args.file.empty()) file = OpenTable(args.file);
-  std::ostream& out = file != nullptr ? static_cast<std::ostream&>(*file) : std::cout;
+  std::optional<GrowingFile> file;
+  if (!args.file.empty()) file.emplace(args.file, kLines);
+  std::ostream& out = file ? file->stream() : std::cout;
   PrintingMonitor monitor(SettingsOf(args), &out);
   const int status =
       args.backend.empty() ? WatchRun(args, monitor, helpers) : WatchCard(args, monitor);
@@ -210,14 +205,14 @@ void AddMonitorOptions(command_line::Command& command, MonitorArguments& args) {
 }
 
 std::unique_ptr<PrintingMonitor> MakeMonitor(const MonitorArguments& args,
-                                             std::unique_ptr<std::ofstream>& table) {
+                                             std::optional<GrowingFile>& table) {
   if (args.table.empty() && args.metrics.empty()) return nullptr;
   SmiSettings settings;
   settings.format.groups = "A";
   settings.format.interval_ps = ParseInterval(args.interval, "--smi-interval");
   settings.metrics = args.metrics;
-  if (!args.table.empty()) table = OpenTable(args.table);
-  return std::make_unique<PrintingMonitor>(settings, table.get());
+  if (!args.table.empty()) table.emplace(args.table, kLines);
+  return std::make_unique<PrintingMonitor>(settings, table ? &table->stream() : nullptr);
 }
 
 }  // namespace spyre::cosim

@@ -3,12 +3,13 @@
 // serves. Single thread. Errors: Error(kBadInput).
 #pragma once
 
-#include <fstream>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "base/command_line/command_line.h"
+#include "base/files.h"
 #include "cosim/config/config.h"
 #include "cosim/smi/printing_monitor.h"
 
@@ -32,6 +33,6 @@ void AddMonitorOptions(command_line::Command& command, MonitorArguments& args);
 
 // Null: nothing is asked for. `table` is made where the lines go; it must outlive the monitor.
 std::unique_ptr<PrintingMonitor> MakeMonitor(const MonitorArguments& args,
-                                             std::unique_ptr<std::ofstream>& table);
+                                             std::optional<GrowingFile>& table);
 
 }  // namespace spyre::cosim

@@ -40,6 +40,17 @@ TEST_F(ExpectTest, WhatIsNotMetIsExitStatusOneAndSaysWhatWasFound) {
   EXPECT_THAT(Call("run run.toml").out, HasSubstr("NOT MET expect.max_launch_ns: launches took"));
 }
 
+TEST_F(ExpectTest, WhatNoRunCanHaveIsABadConfiguration) {
+  for (const auto& [expect, message] :
+       {std::pair{"bound_by = \"memroy\"", "did you mean 'memory'?"},
+        std::pair{"bound_by = \"memory bandwidth\"", "must be one of memory, memory_latency"},
+        std::pair{"digest = \"12ab\"", "16 hexadecimal digits"}}) {
+    const Outcome outcome = Run(std::string(expect) + "\n");
+    EXPECT_EQ(outcome.status, 2) << expect;
+    EXPECT_THAT(outcome.err, HasSubstr(message)) << expect;
+  }
+}
+
 TEST_F(ExpectTest, RulesAreOfTheTrace) {
   Write("rules.toml", "[[rule]]\nname = \"one kernel\"\nkind = \"kernel\"\nmax_count = 1\n");
   const Outcome outcome = Run("rules = \"rules.toml\"\n");

@@ -155,6 +155,39 @@ TEST_F(SweepTest, ShardsTogetherAreTheSweep) {
   EXPECT_EQ(TextOf("parts/results.csv"), TextOf("whole/results.csv"));
 }
 
+TEST_F(SweepTest, ShardsMayRunAtTheSameTime) {
+  ASSERT_EQ(Run(Options("whole")), 0);
+  std::vector<pid_t> processes;
+  for (const char* part : {"1/3", "2/3", "3/3"}) {
+    processes.push_back(fork());
+    if (processes.back() != 0) continue;
+    SweepOptions shard = Options("parts");
+    shard.shard = ParseShard(part);
+    std::ostringstream out, messages;
+    int status = 99;
+    try {
+      status = RunSweep(shard, Reader, out, messages);
+    } catch (const Error& error) {
+      std::fprintf(stderr, "%s: %s\n", part, error.what());
+    }
+    _exit(status);
+  }
+  for (const pid_t process : processes) {
+    int status = 0;
+    ASSERT_EQ(waitpid(process, &status, 0), process);
+    EXPECT_EQ(status, 0);
+  }
+  for (const char* file : {"/results.csv", "/results.jsonl", "/index.html"})
+    EXPECT_EQ(TextOf(std::string("parts") + file), TextOf(std::string("whole") + file)) << file;
+  // What is there is of this division into three; other commands must ask for it.
+  SweepOptions other = Options("parts");
+  EXPECT_THAT(test::BadInputOf([&] { Run(other); }), HasSubstr("--resume"));
+  other.shard = ParseShard("1/2");
+  EXPECT_THAT(test::BadInputOf([&] { Run(other); }), HasSubstr("--resume"));
+  other.shard = ParseShard("1/3");
+  EXPECT_THAT(test::BadInputOf([&] { Run(other); }), HasSubstr("--resume"));
+}
+
 TEST_F(SweepTest, AnotherGridDoesNotMixWithAJournal) {
   WriteFile(PathOf("grid.toml"), "[axes]\nworkload.cores = [40]", "grid");
   EXPECT_THAT(test::BadInputOf([&] { Run(Options("out")); }), HasSubstr("workload.cores = 40"));

@@ -160,9 +160,24 @@ TEST_F(UnfinishedRuns, NoCommandOverwritesWhatItReads) {
   ASSERT_EQ(Call("run short.toml --out out").status, 0);
   Write("p.s", ".program p\n.cores 0x1\n.lx 128\n.section load 0x1\n  li r1, 5\n");
   fs::create_symlink("short.toml", dir_ + "/link.toml");
+  fs::create_hard_link(dir_ + "/short.toml", dir_ + "/hard.toml");
+  const std::vector<uint8_t> ones(64 * 64 * 2, 0x3C);
+  WriteNpy(dir_ + "/a.npy", "f2", {64, 64}, ones.data());
+  fs::copy_file(SPYRE_BUILD_DIR "/firmware/management.elf", dir_ + "/firmware.elf");
+  Write("tasks.txt", "mode 3\nworkers 1\nsubmit 1\nsimulate\n");
   const std::pair<const char*, const char*> commands[] = {
       {"run short.toml --out out2 --record short.toml", "short.toml"},
       {"run short.toml --out out3 --record link.toml", "short.toml"},
+      {"run short.toml --out out4 --smi short.toml", "short.toml"},
+      {"run short.toml --out out4 --metrics hard.toml", "short.toml"},
+      {"run short.toml --out out4 --set workload.inputs.a=a.npy --smi a.npy", "a.npy"},
+      {"run short.toml --out out4 --set workload.inputs.a=a.npy --metrics a.npy", "a.npy"},
+      {"run short.toml --out out4 --set workload.inputs.a=a.npy --record a.npy", "a.npy"},
+      {"smi short.toml --out out4 -f link.toml", "short.toml"},
+      {"smi short.toml --out out4 --metrics short.toml", "short.toml"},
+      {"firmware pack firmware.elf -o firmware.elf", "firmware.elf"},
+      {"trace export out/trace.sctrace -o out/trace.sctrace --format sqlite", "out/trace.sctrace"},
+      {"graph tasks.txt --trace tasks.txt", "tasks.txt"},
       {"trace export out/trace.sctrace -o out/trace.sctrace --format csv", "out/trace.sctrace"},
       {"trace report out/trace.sctrace -o out/trace.sctrace", "out/trace.sctrace"},
       {"asm p.s -o p.s", "p.s"}};

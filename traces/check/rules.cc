@@ -4,12 +4,15 @@
 #include <fmt/format.h>
 #include <toml++/toml.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <map>
 #include <set>
 
 #include "base/files.h"
 #include "base/joined.h"
+#include "base/nearest.h"
+#include "traces/path_causes.h"
 #include "traces/recorder.h"
 #include "traces/trace_file.h"
 
@@ -60,6 +63,15 @@ class RuleReader {
     for (const toml::node& entry : *node->as_array()) {
       if (!entry.is_string()) Fail(fmt::format("{} must be a string or a list of them", key));
       texts.push_back(entry.as_string()->get());
+    }
+    return texts;
+  }
+  std::vector<std::string> Resources(const char* key) {
+    const std::vector<std::string> texts = Texts(key), known = ResourceNames();
+    for (const std::string& text : texts) {
+      if (std::find(known.begin(), known.end(), text) == known.end())
+        Fail(fmt::format("{}: \"{}\" is not a resource; must be one of {}{}", key, text,
+                         Joined(known, ", "), DidYouMean(text, known)));
     }
     return texts;
   }
@@ -122,7 +134,7 @@ Rule ReadRule(const toml::table& table, const std::string& where, const std::str
       rule.match.name = reader.Text("kernel");
       rule.time_us = reader.Range("time_us");
       rule.count = reader.Range("count");
-      rule.bound_by = reader.Texts("bound_by");
+      rule.bound_by = reader.Resources("bound_by");
       RequireOne(reader, !rule.time_us.empty() || !rule.count.empty() || !rule.bound_by.empty(),
                  "max_time_us, min_count, bound_by, ...");
       break;
@@ -149,7 +161,7 @@ Rule ReadRule(const toml::table& table, const std::string& where, const std::str
       rule.time_us = reader.Range("time_us");
       rule.host = reader.Range("host_percent");
       rule.idle = reader.Range("idle_percent");
-      rule.bound_by = reader.Texts("bound_by");
+      rule.bound_by = reader.Resources("bound_by");
       RequireOne(reader,
                  !rule.time_us.empty() || !rule.host.empty() || !rule.idle.empty() ||
                      !rule.bound_by.empty(),

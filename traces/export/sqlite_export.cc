@@ -8,6 +8,7 @@
 #include <memory>
 
 #include "base/error.h"
+#include "base/input_guard.h"
 #include "traces/critical_path.h"
 #include "traces/export/counters.h"
 #include "traces/run_results.h"
@@ -172,6 +173,7 @@ void WriteCounters(const Trace& trace, Database& database) {
 }  // namespace
 
 void ExportSqlite(const Trace& trace, const std::string& path) {
+  const OutputClaim claim(path);
   const std::string written = path + ".partial";
   std::error_code ignored;
   std::filesystem::remove(written, ignored);

@@ -12,6 +12,7 @@
 
 #include "base/error.h"
 #include "base/json_reader.h"
+#include "tests/unit/error_of.h"
 #include "tests/unit/huge_file.h"
 
 namespace spyre::files_test {
@@ -61,12 +62,77 @@ TEST(OutputFile, AFullDiskIsAnError) {
   }
 }
 
-TEST(RefuseToOverwrite, KnowsAFileByAnyName) {
-  const std::string path = Scratch("source");
-  WriteFile(path, "source", "text");
+// A file that this process has not written.
+std::string Given(const std::string& name, const std::string& text) {
+  const std::string path = Scratch(name);
+  std::ofstream(path) << text;
+  return path;
+}
+
+TEST(InputGuard, WhatWasReadIsNotOverwrittenByAnyName) {
+  const std::string path = Given("source", "source");
+  EXPECT_EQ(ReadFile(path, "text"), "source");
+  const std::string hard = Scratch("hard"), soft = Scratch("soft");
+  fs::create_hard_link(path, hard);
+  fs::create_symlink("source", soft);
   const std::string other = (fs::path(path).parent_path() / "." / "source").string();
-  EXPECT_THROW(RefuseToOverwrite(other, {"", path}), Error);
-  EXPECT_NO_THROW(RefuseToOverwrite(Scratch("other"), {path}));
+  for (const std::string& name : {path, other, hard, soft}) {
+    EXPECT_THAT(test::BadInputOf([&] { WriteFile(name, "new", "text"); }),
+                HasSubstr("would be overwritten"))
+        << name;
+    EXPECT_THAT(test::BadInputOf([&] { GrowingFile(name, "lines").stream() << "new"; }),
+                HasSubstr("would be overwritten"))
+        << name;
+  }
+  EXPECT_EQ(ReadFile(path, "text"), "source");
+  EXPECT_NO_THROW(WriteFile(Scratch("another"), "new", "text"));
+}
+
+TEST(InputGuard, WhatIsBeingWrittenIsNotReadAndStays) {
+  const std::string path = Given("both", "kept");
+  {
+    const GrowingFile lines(path, "lines");
+    EXPECT_THAT(test::BadInputOf([&] { ReadFile(path, "text"); }),
+                HasSubstr("would be overwritten"));
+  }
+  std::string text;
+  std::ifstream(path) >> text;
+  EXPECT_EQ(text, "kept");
+}
+
+TEST(InputGuard, WhatAProcessHasWrittenItMayReadAndWriteAgain) {
+  const std::string path = Scratch("own");
+  for (const char* text : {"first", "second", "third"}) {
+    WriteFile(path, text, "text");
+    EXPECT_EQ(ReadFile(path, "text"), text);
+  }
+  const std::string job = Given("job", "first");
+  EXPECT_EQ(ReadFile(job, "text"), "first");
+  NoteOwn(job);
+  EXPECT_NO_THROW(WriteFile(job, "second", "text"));
+}
+
+// The file system gives the number of a file that is gone to the next one.
+TEST(InputGuard, AFileThatTakesTheNumberOfAnotherIsNotThatOne) {
+  for (int i = 0; i < 50; ++i) {
+    const std::string path = Given("gone", "text");
+    ReadFile(path, "text");
+    fs::remove(path);
+    const std::string next = Given("next", "old");
+    EXPECT_NO_THROW(WriteFile(next, "new", "text"));
+    fs::remove(next);
+  }
+}
+
+TEST(GrowingFile, IsInPlaceFromTheFirstByteOn) {
+  const std::string path = Given("lines", "something that was there before");
+  GrowingFile file(path, "lines");
+  std::ostringstream before, after;
+  before << std::ifstream(path).rdbuf();
+  EXPECT_EQ(before.str(), "something that was there before");
+  file.stream() << "one\n" << std::flush << "two\n" << std::flush;
+  after << std::ifstream(path).rdbuf();
+  EXPECT_EQ(after.str(), "one\ntwo\n");
 }
 
 TEST(CheckJsonText, RefusesDepthAndHiddenText) {
