@@ -26,8 +26,9 @@ struct Verdict {
   std::vector<std::string> notes;     // what the user should know, without having to act
   std::string time, trust, bound;
   std::vector<std::string> next;  // what would help, the most helpful first
-  std::vector<std::pair<std::string, std::string>> files;  // label and path, which is never broken
-  std::string more;                                        // how to see the rest
+  // Label, and a path or a command that is there to be copied, and so is never broken.
+  std::vector<std::pair<std::string, std::string>> files;
+  std::string more;  // how to see the rest
 };
 
 inline constexpr size_t kVerdictLines = 12;

@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/json_text.h"
+#include "base/verdict.h"
 #include "cosim/cli/common_options.h"
 #include "cosim/config/config.h"
 #include "cosim/host/inprocess_transport.h"
@@ -21,7 +22,7 @@ using Json = nlohmann::ordered_json;
 
 double Nanoseconds(uint64_t ps) { return static_cast<double>(ps) * 1e-3; }
 
-std::string Text(const ReplayResult& result, size_t records) {
+std::string Text(const ReplayResult& result, const std::string& path, size_t records) {
   std::string text;
   if (result.divergence) {
     const Divergence& d = *result.divergence;
@@ -36,13 +37,20 @@ std::string Text(const ReplayResult& result, size_t records) {
     }
     if (!d.waits.empty()) text += d.waits + (d.waits.back() == '\n' ? "" : "\n");
   }
-  text += fmt::format("replayed {} accesses, {} interrupts, {} responses, {} of output: {}\n",
-                      result.accesses, result.interrupts, result.responses,
-                      trace::FormatBytes(result.output_bytes),
-                      result.divergence ? "the first divergence is above" : "equal");
-  text += fmt::format("simulated time: recorded {}, replayed {}\n",
-                      trace::FormatTime(result.recorded_ps), trace::FormatTime(result.replayed_ps));
-  return text;
+  Verdict verdict;
+  verdict.ran = fmt::format("replay of {}: {} accesses, {} interrupts, {} responses, {} of output",
+                            path, result.accesses, result.interrupts, result.responses,
+                            trace::FormatBytes(result.output_bytes));
+  verdict.right = result.divergence ? Rightness::kWrong : Rightness::kRight;
+  verdict.checked = "all that the host could see is equal to the recording";
+  if (result.divergence) {
+    verdict.checked = fmt::format("record {} of {} is the first that differs, as above",
+                                  result.divergence->index + 1, records);
+  }
+  verdict.time =
+      fmt::format("recorded {}, replayed {} (simulated, from power-on)",
+                  trace::FormatTime(result.recorded_ps), trace::FormatTime(result.replayed_ps));
+  return text + (text.empty() ? "" : "\n") + ToText(verdict, {});
 }
 
 std::string JsonText(const ReplayResult& result, size_t records) {
@@ -107,7 +115,7 @@ int RunReplayCommand(const ReplayArguments& args, std::ostream& out) {
   options.patience_ps = args.patience_ms * 1'000'000'000;
   const ReplayResult result = Replay(recording, transport, options);
   const size_t records = recording.records.size();
-  out << (args.json ? JsonText(result, records) : Text(result, records));
+  out << (args.json ? JsonText(result, records) : Text(result, args.path, records));
   return result.divergence ? 1 : 0;
 }
 

@@ -7,6 +7,7 @@
 
 #include "base/build_info/build_info.h"
 #include "cosim/program/program_kernels.h"
+#include "cosim/program/program_summary.h"
 #include "cosim/report/nanoseconds.h"
 #include "cosim/report/report_bounds.h"
 
@@ -64,6 +65,8 @@ Json MemoryJson(const flex::MemoryStatistics& memory) {
 }  // namespace
 
 std::string ProgramReportJson(const RunResult& result, const ProgramChecks& checks) {
+  const Verdict verdict = VerdictOf(result, checks);
+  const trace::Bound bound = trace::BoundOf(result.path);
   const Json report = {{"program", result.description},
                        {"build", Json::parse(ToJson(ThisBuild()))},
                        {"config", Json::parse(ToJson(result.config))},
@@ -80,7 +83,18 @@ std::string ProgramReportJson(const RunResult& result, const ProgramChecks& chec
                          {"launches", checks.launches()},
                          {"compared_launches", checks.compared()},
                          {"wrong_launches", checks.wrong()},
-                         {"first_special", checks.first_special}}},
+                         {"first_special", checks.first_special},
+                         {"status", Name(verdict.right)},
+                         {"ran", verdict.ran},
+                         {"checked", verdict.checked},
+                         {"problems", verdict.problems},
+                         {"notes", verdict.notes},
+                         {"time", verdict.time},
+                         {"trust", verdict.trust},
+                         {"bound", verdict.bound},
+                         {"bound_by", bound.total_ps > 0 ? Json(bound.resource) : Json(nullptr)},
+                         {"bound_share", bound.total_ps > 0 ? Json(bound.share()) : Json(nullptr)},
+                         {"next", verdict.next}}},
                        {"window", WindowJson(result)},
                        {"copies", CopiesJson(result, checks)},
                        {"kernels", KernelsJson(result, checks)},

@@ -56,7 +56,7 @@ std::string KernelTable(std::vector<ProgramKernel> kernels, uint64_t device_ps,
                PerSecond(kernel.macs, kernel.device_ps, "TMAC/s"),
                PerSecond((kernel.read + kernel.written) * 1000, kernel.device_ps, "GB/s")});
   }
-  std::string text = "\nKernels by device time:\n" + table.ToString();
+  std::string text = "Kernels by device time:\n" + table.ToString();
   if (kernels.size() > kKernelsShown)
     text += fmt::format("  and {} more in report.json\n", kernels.size() - kKernelsShown);
   return text;
@@ -67,36 +67,38 @@ std::string Times(uint64_t count, const char* what, const char* plural) {
 }
 
 // What of the results was compared with the reference, and what was not.
-std::string VerdictText(const ProgramChecks& checks) {
-  if (checks.verify == "none") return "  not verified: results are compared by the program alone\n";
-  std::string text, why;
-  size_t kernels = 0, compared = 0;
+void Judge(const ProgramChecks& checks, Verdict& verdict) {
+  verdict.checked = "results are compared by the program alone";
+  if (checks.verify == "none") return;
+  std::string why;
+  size_t compared = 0;
   for (const auto& [name, check] : checks.kernels) {
-    ++kernels;
     compared += check.compared > 0 ? 1 : 0;
     if (check.wrong > 0) {
-      text += fmt::format("WRONG: {} of {} of kernel {}: {}\n", check.wrong,
-                          Times(check.compared, "compared launch", "compared launches"), name,
-                          check.first_wrong);
+      verdict.problems.push_back(fmt::format(
+          "{} of {} of kernel {}: {}", check.wrong,
+          Times(check.compared, "compared launch", "compared launches"), name, check.first_wrong));
     }
     if (why.empty() && check.compared == 0 && !check.not_compared.empty())
       why = fmt::format("; not of {}: {}", Short(name), check.not_compared);
   }
-  if (kernels == 0) return text;
-  text += fmt::format("  {}: {} of {} of {} of {} compared bit for bit with the reference{}\n",
-                      checks.wrong() > 0      ? "wrong"
-                      : checks.compared() > 0 ? "right as far as compared"
-                                              : "not verified",
-                      checks.compared(), Times(checks.launches(), "launch", "launches"), compared,
-                      Times(kernels, "kernel", "kernels"), why);
-  if (!checks.first_special.empty()) {
-    text += fmt::format(
-        "  infinities or NaN (the special code of SEN169_FP16) first made by {}; report.json "
-        "counts "
-        "them\n",
-        Short(checks.first_special));
+  verdict.checked =
+      checks.kernels.empty()
+          ? "no kernel was launched"
+          : fmt::format("{} of {} of {} of {} compared bit for bit with the reference{}",
+                        checks.compared(), Times(checks.launches(), "launch", "launches"), compared,
+                        Times(checks.kernels.size(), "kernel", "kernels"), why);
+  if (checks.wrong() > 0) {
+    verdict.right = Rightness::kWrong;
+  } else if (checks.compared() > 0) {
+    verdict.right = Rightness::kRight;
   }
-  return text;
+  if (!checks.first_special.empty()) {
+    verdict.notes.push_back(
+        fmt::format("infinities or NaN (the special code of SEN169_FP16) first made by {}; "
+                    "report.json counts them",
+                    Short(checks.first_special)));
+  }
 }
 
 std::string MemoryText(const flex::MemoryStatistics& memory) {
@@ -104,28 +106,9 @@ std::string MemoryText(const flex::MemoryStatistics& memory) {
                      trace::FormatBytes(memory.capacity_bytes));
 }
 
-}  // namespace
-
-std::string ProgramSummary(const RunResult& result, const ProgramChecks& checks) {
-  const std::vector<ProgramKernel> kernels = KernelsOf(result);
-  uint64_t launches = 0, device_ps = 0;
-  for (const ProgramKernel& kernel : kernels) {
-    launches += kernel.launches;
-    device_ps += kernel.device_ps;
-  }
+std::string DetailsText(const RunResult& result, const ProgramChecks& checks) {
   const ProgramCopies copies = CopiesOf(result);
-  std::string text = fmt::format(
-      "{} on card '{}', {} mode, {} cores\n", result.description, result.config.preset,
-      result.config.mode == FunctionMode::kVirtual ? "VF" : "PF", result.config.card.cores);
-  if (const uint64_t failed = result.launch_counts.failed; failed > 0)
-    text += fmt::format("FAILED: {} operation{} of the card\n", failed, failed == 1 ? "" : "s");
-  text += fmt::format("{} in {} launch{} of {} kernel{}", trace::FormatTime(device_ps), launches,
-                      launches == 1 ? "" : "es", kernels.size(), kernels.size() == 1 ? "" : "s");
-  if (const std::string bound = BoundSentence(trace::BoundOf(result.path)); !bound.empty())
-    text += "; the program is " + bound;
-  text += "\n";
-  text += VerdictText(checks);
-  text += WindowText(result);
+  std::string text = WindowText(result);
   text += fmt::format("  copies: {}, {} to the card and {} from it\n", copies.count,
                       trace::FormatBytes(copies.to_card), trace::FormatBytes(copies.from_card));
   if (checks.special_to_card + checks.special_from_card > 0) {
@@ -133,18 +116,56 @@ std::string ProgramSummary(const RunResult& result, const ProgramChecks& checks)
         fmt::format("  infinities or NaN among the numbers copied: {} to the card, {} from it\n",
                     checks.special_to_card, checks.special_from_card);
   }
-  text += fmt::format("  device memory at most: tensors {}, programs {}\n",
-                      MemoryText(result.tensor_memory), MemoryText(result.program_memory));
-  for (const std::string& warning : result.warnings) text += "  " + warning + "\n";
-  text = Wrap(text, kDefaultWidth) + KernelTable(kernels, device_ps, checks);
-  text += fmt::format("\nReport:  {}/report.json\n", result.out_dir);
+  return text + fmt::format("  device memory at most: tensors {}, programs {}\n",
+                            MemoryText(result.tensor_memory), MemoryText(result.program_memory));
+}
+
+}  // namespace
+
+Verdict VerdictOf(const RunResult& result, const ProgramChecks& checks) {
+  const std::vector<ProgramKernel> kernels = KernelsOf(result);
+  uint64_t launches = 0, device_ps = 0;
+  for (const ProgramKernel& kernel : kernels) {
+    launches += kernel.launches;
+    device_ps += kernel.device_ps;
+  }
+  Verdict verdict;
+  verdict.ran = fmt::format(
+      "{} on card '{}', {} mode, {} cores", result.description, result.config.preset,
+      result.config.mode == FunctionMode::kVirtual ? "VF" : "PF", result.config.card.cores);
+  if (const uint64_t failed = result.launch_counts.failed; failed > 0)
+    verdict.problems.push_back(
+        fmt::format("FAILED: {} of the card", Times(failed, "operation", "operations")));
+  Judge(checks, verdict);
+  verdict.notes.insert(verdict.notes.end(), result.warnings.begin(), result.warnings.end());
+  verdict.time = fmt::format("{} in {} of {}", trace::FormatTime(device_ps),
+                             Times(launches, "launch", "launches"),
+                             Times(kernels.size(), "kernel", "kernels"));
+  verdict.trust = "not known: no such program was measured on a card";
+  const trace::Bound bound = trace::BoundOf(result.path);
+  if (bound.total_ps > 0) {
+    verdict.bound =
+        fmt::format("{}, {} of the critical path of the program",
+                    trace::ResourceText(bound.resource), trace::FormatPercent(bound.share()));
+  }
+  verdict.files.emplace_back("report", result.out_dir + "/report.json");
   const bool kept = std::any_of(checks.kernels.begin(), checks.kernels.end(),
                                 [](const auto& check) { return !check.second.kept.empty(); });
-  if (kept) text += fmt::format("Kernels: {}/kernels\n", result.out_dir);
-  if (!result.trace_path.empty())
-    text +=
-        fmt::format("Page:    {}/report.html\nTrace:   {}\n", result.out_dir, result.trace_path);
-  return text;
+  if (kept) verdict.files.emplace_back("kernels", result.out_dir + "/kernels");
+  if (!result.trace_path.empty()) {
+    verdict.files.emplace_back("page", result.out_dir + "/report.html");
+    verdict.files.emplace_back("trace", result.trace_path);
+  }
+  return verdict;
+}
+
+std::string ProgramSummary(const RunResult& result, const ProgramChecks& checks) {
+  const std::vector<ProgramKernel> kernels = KernelsOf(result);
+  uint64_t device_ps = 0;
+  for (const ProgramKernel& kernel : kernels) device_ps += kernel.device_ps;
+  const std::string table = KernelTable(kernels, device_ps, checks);
+  return table + (table.empty() ? "" : "\n") + Wrap(DetailsText(result, checks), kDefaultWidth) +
+         "\n" + ToText(VerdictOf(result, checks), {});
 }
 
 }  // namespace spyre::cosim

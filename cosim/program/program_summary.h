@@ -1,16 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the user of a program that is not ours reads at its end. Pure function.
+// What the user of a program that is not ours reads at its end. Pure functions.
 #pragma once
 
 #include <string>
 
+#include "base/verdict.h"
 #include "cosim/program/program_checks.h"
 #include "cosim/session/run_result.h"
 
 namespace spyre::cosim {
 
-// result: of the whole program; its launches are all its operations. Lines of at most 100 columns,
-// but for names of files.
+// `verdict` of report.json and of the summary.
+Verdict VerdictOf(const RunResult& result, const ProgramChecks& checks);
+
+// What the kernels took and what was copied, then the verdict. result: of the whole program; its
+// launches are all its operations. Lines of at most 100 columns, but for names of files.
 std::string ProgramSummary(const RunResult& result, const ProgramChecks& checks);
 
 }  // namespace spyre::cosim

@@ -7,6 +7,9 @@
 #include <map>
 
 #include "base/json_text.h"
+#include "base/verdict.h"
+#include "cosim/slurm/shell_quote.h"
+#include "traces/path_causes.h"
 #include "traces/text.h"
 
 namespace spyre::cosim {
@@ -15,7 +18,6 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr size_t kBestRows = 5;
-constexpr size_t kReasons = 3;
 
 std::string ValueText(const Json& value) {
   return value.is_string() ? value.get<std::string>() : DumpJson(value);
@@ -34,7 +36,8 @@ std::vector<std::string> ShortKeys(const std::vector<std::string>& keys) {
   return names;
 }
 
-std::string CountsText(const PlannedSweep& planned, const SweepResults& results) {
+// "38 of 38 points: 36 done, 2 infeasible".
+std::string CountsText(const SweepResults& results) {
   std::map<TrialStatus, size_t> counts;
   for (const SweepRow& row : results.rows) ++counts[row.result.status];
   std::string text = fmt::format("{} of {} points", results.rows.size(), results.points);
@@ -43,38 +46,32 @@ std::string CountsText(const PlannedSweep& planned, const SweepResults& results)
     text += fmt::format("{}{} {}", separator, count, Name(status));
     separator = ", ";
   }
-  text += "\n";
-  if (planned.unmet > 0)
-    text += fmt::format("{} combinations do not meet the conditions\n", planned.unmet);
-  if (planned.duplicate > 0)
-    text += fmt::format("{} drawn points were there already\n", planned.duplicate);
   return text;
 }
 
-// The most frequent reasons of points that did not come to right numbers.
-std::string ReasonsText(const SweepResults& results) {
+// Why points did not come to right numbers, the most frequent first.
+std::vector<std::string> ReasonsOf(const SweepResults& results, bool infeasible) {
   std::map<std::string, size_t> counts;
   for (const SweepRow& row : results.rows) {
-    if (row.result.status != TrialStatus::kDone)
+    const TrialStatus status = row.result.status;
+    if (status != TrialStatus::kDone && (status == TrialStatus::kInfeasible) == infeasible)
       ++counts[fmt::format("{}: {}", Name(row.result.status), row.result.reason)];
   }
   std::vector<std::pair<std::string, size_t>> reasons(counts.begin(), counts.end());
   std::stable_sort(reasons.begin(), reasons.end(),
                    [](const auto& a, const auto& b) { return a.second > b.second; });
-  std::string text;
-  for (size_t i = 0; i < std::min(reasons.size(), kReasons); ++i)
-    text += fmt::format("  {} x {}\n", reasons[i].second, reasons[i].first);
-  if (reasons.size() > kReasons)
-    text += fmt::format("  ... {} more reasons\n", reasons.size() - kReasons);
-  return text;
+  std::vector<std::string> texts;
+  texts.reserve(reasons.size());
+  for (const auto& [reason, count] : reasons)
+    texts.push_back(fmt::format("{} x {}", count, reason));
+  return texts;
 }
 
 // The points on the front, sorted by the first objective.
-std::string BestText(const SweepResults& results) {
+std::vector<const SweepRow*> Front(const SweepResults& results) {
   std::vector<const SweepRow*> front;
   for (const SweepRow& row : results.rows)
     if (row.on_front) front.push_back(&row);
-  if (front.empty()) return "";
   const std::string first = results.objectives.front().name;
   const bool by_figure =
       std::find(results.keys.begin(), results.keys.end(), first) == results.keys.end();
@@ -84,6 +81,11 @@ std::string BestText(const SweepResults& results) {
       return sign * a->result.Number(first) < sign * b->result.Number(first);
     });
   }
+  return front;
+}
+
+std::string BestText(const SweepResults& results, const std::vector<const SweepRow*>& front) {
+  if (front.empty()) return "";
   std::vector<std::string> header = {"point"};
   for (const std::string& key : ShortKeys(results.keys)) header.push_back(key);
   std::vector<std::string> figures;
@@ -108,28 +110,67 @@ std::string BestText(const SweepResults& results) {
     table.Add(std::move(cells));
   }
   std::string text = results.objectives.size() == 1
-                         ? "\nBest by " + first + ":\n"
-                         : fmt::format("\nPareto front, {} points:\n", front.size());
+                         ? "Best by " + results.objectives.front().name + ":\n"
+                         : fmt::format("Pareto front, {} points:\n", front.size());
   text += table.ToString("  ");
   if (front.size() > kBestRows)
     text += fmt::format("  ... {} more, column pareto of the results\n", front.size() - kBestRows);
   return text;
 }
 
+Verdict VerdictOf(const PlannedSweep& planned, const SweepResults& results,
+                  const std::vector<const SweepRow*>& front, bool has_files) {
+  Verdict verdict;
+  verdict.ran = fmt::format("{}: {}", planned.grid.path, CountsText(results));
+  const auto wrong = [](const SweepRow& row) { return row.result.status == TrialStatus::kWrong; };
+  verdict.checked = "points are times only; `run` a point to verify its numbers";
+  if (planned.grid.verify) {
+    verdict.right = Rightness::kRight;
+    verdict.checked = "every point that ended was run with data and compared";
+  }
+  if (std::any_of(results.rows.begin(), results.rows.end(), wrong)) {
+    verdict.right = Rightness::kWrong;
+    verdict.checked = "numbers of points are wrong";
+  }
+  verdict.problems = ReasonsOf(results, false);
+  verdict.notes = ReasonsOf(results, true);
+  if (planned.unmet > 0)
+    verdict.notes.push_back(
+        fmt::format("{} combinations do not meet the conditions", planned.unmet));
+  if (planned.duplicate > 0)
+    verdict.notes.push_back(fmt::format("{} drawn points were there already", planned.duplicate));
+  if (!front.empty()) {
+    const SweepRow& best = *front.front();
+    verdict.time = fmt::format(
+        "{} from first to last launch operation at point {}, the best by {}",
+        FigureText(NumberFigures()[NumberFigure("launch_ns")], best.result.Number("launch_ns")),
+        best.point, results.objectives.front().name);
+    verdict.trust = "that of the run of a point, which says it";
+    verdict.bound = fmt::format("{} at that point", trace::ResourceText(best.result.texts[0]));
+    std::vector<std::string> words = {"run", planned.grid.config};
+    for (std::string& set : SetsOf(planned.grid, planned.points[best.point]))
+      words.insert(words.end(), {"--set", std::move(set)});
+    verdict.files.emplace_back("next", "spyre-cosim " + ShellLine(words));
+  }
+  if (!has_files) {
+    verdict.files.emplace_back("journal", planned.out);
+    verdict.more = "the results are made when no point is missing, or by --collect";
+    return verdict;
+  }
+  verdict.files.emplace_back("table", planned.out + "/results.csv");
+  verdict.files.emplace_back("database", planned.out + "/results.sqlite");
+  verdict.files.emplace_back("page", planned.out + "/index.html");
+  verdict.more = "results.jsonl beside the table has the same, a point a line";
+  return verdict;
+}
+
 }  // namespace
 
 std::string SweepText(const PlannedSweep& planned, const SweepResults& results, bool has_files) {
-  std::string text = CountsText(planned, results) + ReasonsText(results) + BestText(results);
-  if (!has_files) {
-    return text + fmt::format(
-                      "\nJournal: {}; the results are made when no point is missing, or by "
-                      "--collect\n",
-                      planned.out);
-  }
-  return text + fmt::format(
-                    "\nTable:    {0}/results.csv\n          {0}/results.jsonl\n"
-                    "Database: {0}/results.sqlite\nPage:     {0}/index.html\n",
-                    planned.out);
+  const std::vector<const SweepRow*> front = Front(results);
+  const std::string best = BestText(results, front);
+  return best + (best.empty() ? "" : "\n") +
+         ToText(VerdictOf(planned, results, front, has_files), {});
 }
 
 }  // namespace spyre::cosim

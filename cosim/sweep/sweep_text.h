@@ -8,7 +8,8 @@
 
 namespace spyre::cosim {
 
-// Counts, reasons of infeasible points, the best points, and the files if there are any.
+// The best points, and the verdict: counts, reasons of points that are not done, the files if there
+// are any.
 std::string SweepText(const PlannedSweep& planned, const SweepResults& results, bool has_files);
 
 }  // namespace spyre::cosim

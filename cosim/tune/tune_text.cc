@@ -6,9 +6,10 @@
 #include <map>
 #include <set>
 
-#include "base/terminal.h"
+#include "base/verdict.h"
 #include "cosim/tune/history.h"
 #include "cosim/tune/tune.h"
+#include "traces/path_causes.h"
 #include "traces/text.h"
 
 namespace spyre::cosim {
@@ -26,20 +27,18 @@ std::string CountsText(const TuneResult& result) {
     text += fmt::format("{}{} {}", separator, count, Name(stage));
     separator = ", ";
   }
-  return text + "\n";
+  return text;
 }
 
-std::string VerifiedText(const TuneResult& result) {
-  std::string text;
+std::vector<std::string> ProblemsOf(const TuneResult& result) {
+  std::vector<std::string> problems;
   for (const VerifiedPlan& plan : result.verified) {
-    if (plan.result.right()) continue;
-    text += fmt::format("WRONG: {}: {}\n", TextOf(result.search.trials[plan.trial].plan),
-                        plan.result.reason);
+    if (!plan.result.right())
+      problems.push_back(fmt::format("WRONG: {}: {}", TextOf(result.search.trials[plan.trial].plan),
+                                     plan.result.reason));
   }
-  for (const std::string& unmet : result.judged.unmet) text += "NOT MET " + unmet + "\n";
-  if (!result.functional) return text + "not verified: timing only (workload.functional = false)\n";
-  return text + (result.is_right() ? "verified: the best plan was run with data\n"
-                                   : "no plan that was run with data is right\n");
+  for (const std::string& unmet : result.judged.unmet) problems.push_back("NOT MET " + unmet);
+  return problems;
 }
 
 // Plans of the same figure as one above are left out: most of them differ in what has no influence.
@@ -78,44 +77,59 @@ std::string OneLine(const std::string& reason) {
   return line.size() <= kMost ? line : line.substr(0, kMost) + " ...";
 }
 
-std::string ReasonsText(const TuneResult& result) {
+// Plans that did not run, by their reasons.
+std::vector<std::string> NotesOf(const TuneResult& result) {
+  std::vector<std::string> notes;
   const auto reasons = ReasonsOf(result);
-  if (reasons.empty()) return "";
-  uint64_t count = 0;
-  for (const auto& [reason, plans] : reasons) count += plans;
-  std::string text = fmt::format("\nInfeasible, {} {}:\n", count, count == 1 ? "plan" : "plans");
-  for (size_t i = 0; i < std::min(reasons.size(), kReasons); ++i)
-    text += fmt::format("  {} x {}\n", reasons[i].second, OneLine(reasons[i].first));
-  if (reasons.size() > kReasons)
-    text += fmt::format("  ... {} more reasons\n", reasons.size() - kReasons);
-  return text;
+  for (size_t i = 0; i < std::min(reasons.size(), kReasons); ++i) {
+    notes.push_back(fmt::format("{} {} infeasible: {}", reasons[i].second,
+                                reasons[i].second == 1 ? "plan is" : "plans are",
+                                OneLine(reasons[i].first)));
+  }
+  return notes;
+}
+
+std::string ComparedText(const TuneResult& result) {
+  const std::string given = FigureText(result, result.given());
+  if (!result.is_right()) return fmt::format("{} as given; no plan to take", given);
+  if (result.best == 0) return fmt::format("{} as given; no plan is better", given);
+  return fmt::format("{} as given, {} at best ({})", given, FigureText(result, result.best_trial()),
+                     ChangeText(result, result.best_trial()));
+}
+
+Verdict VerdictOf(const TuneResult& result, const std::string& program) {
+  Verdict verdict;
+  const std::string figure = NumberFigures()[result.objective].name;
+  verdict.ran = fmt::format("{}: {}", result.config, CountsText(result));
+  verdict.checked = "timing only (workload.functional = false)";
+  if (result.functional) {
+    verdict.right = result.is_right() ? Rightness::kRight : Rightness::kWrong;
+    verdict.checked = result.is_right() ? "the best plan was run with data"
+                                        : "no plan that was run with data is right";
+  }
+  verdict.problems = ProblemsOf(result);
+  verdict.notes = NotesOf(result);
+  verdict.time =
+      fmt::format("{}{}", figure == "launch_ns" ? "" : figure + " ", ComparedText(result));
+  verdict.trust = "that of the run of a plan, which says it";
+  if (const std::vector<std::string>& texts = result.best_trial().result.texts; !texts.empty())
+    verdict.bound = fmt::format("{} with the best plan", trace::ResourceText(texts[0]));
+  if (result.is_right()) {
+    verdict.files.emplace_back("next", fmt::format("{} run {}", program, result.plan_path));
+    verdict.files.emplace_back("plan", result.plan_path);
+  }
+  verdict.files.emplace_back("history", result.csv_path);
+  verdict.files.emplace_back("page", result.page_path);
+  return verdict;
 }
 
 }  // namespace
 
 std::string ToText(const TuneResult& result, const std::string& program, size_t width) {
-  const TuneTrial& best = result.best_trial();
-  const char* const figure = NumberFigures()[result.objective].name;
-  const std::string history = fmt::format("History: {}\n         {}\nPage:    {}\n",
-                                          result.csv_path, result.lines_path, result.page_path);
-  if (!result.is_right()) {
-    return Wrap(fmt::format("{}: {} {} as given; no plan to take\n", result.config, figure,
-                            FigureText(result, result.given())) +
-                    CountsText(result) + VerifiedText(result) + ReasonsText(result),
-                width) +
-           "\n" + history;
-  }
-  std::string text = result.best == 0
-                         ? fmt::format("{}: {} {} as given; no plan is better\n", result.config,
-                                       figure, FigureText(result, best))
-                         : fmt::format("{}: {} {} as given, {} at best ({})\n", result.config,
-                                       figure, FigureText(result, result.given()),
-                                       FigureText(result, best), ChangeText(result, best));
-  text = Wrap(text + CountsText(result) + VerifiedText(result), width) + "\n";
-  text += BestTable(result, width) + Wrap(ReasonsText(result), width);
-  // Names of files are not broken: they are there to be copied.
-  return text + fmt::format("\nPlan:    {0}\n{1}\nNext:\n\n  {2} run {0}\n", result.plan_path,
-                            history, program);
+  TextStyle style;
+  style.width = width;
+  return (result.is_right() ? BestTable(result, width) + "\n" : "") +
+         ToText(VerdictOf(result, program), style);
 }
 
 }  // namespace spyre::cosim

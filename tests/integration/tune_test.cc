@@ -60,9 +60,9 @@ TEST_F(TuneTest, PeopleReadWhatWasFoundAndWhereItIs) {
   const Outcome outcome = Call("tune run.toml --budget 8 -o out");
   ASSERT_EQ(outcome.status, 0) << outcome.err;
   EXPECT_THAT(outcome.out,
-              AllOf(HasSubstr("run.toml: launch_ns "), HasSubstr("as given"),
+              AllOf(HasSubstr("ran:      run.toml: "), HasSubstr(" as given"),
                     HasSubstr("verified: the best plan was run with data"),
-                    HasSubstr("Plan:    out/best.toml\n"), HasSubstr(" run out/best.toml\n")));
+                    HasSubstr("plan:     out/best.toml\n"), HasSubstr(" run out/best.toml\n")));
   const std::string page = Read("out/index.html");
   EXPECT_THAT(page, AllOf(HasSubstr("Tuning of run.toml"), HasSubstr("\"objective\":\"launch_ns\""),
                           HasSubstr("best so far")));

@@ -19,6 +19,7 @@ namespace {
 
 namespace fs = std::filesystem;
 using nlohmann::json;
+using ::testing::AllOf;
 using ::testing::HasSubstr;
 
 constexpr const char* kProgram = "SdkLaunch.ABundleThatWasCompiledAloneAddsItsArguments";
@@ -145,7 +146,7 @@ when = { seed = 7 }
   EXPECT_EQ(report.at("verdict").at("wrong_launches"), 1);
   EXPECT_EQ(report.at("kernels").at(0).at("wrong_elements"), 1);
   EXPECT_THAT(text(),
-              HasSubstr("WRONG: 1 of 3 compared launches of kernel kernel: arg_2, element"));
+              HasSubstr("problem:  1 of 3 compared launches of kernel kernel: arg_2, element"));
 }
 
 TEST_F(Exec, AStrictRunEndsWithOneForAWrongResultAndWithThreeForAFault) {
@@ -158,7 +159,8 @@ when = { seed = 7 }
 )";
   const std::string card = "--config " + Path("card.toml");
   Run(card, 0, "out", unaware);
-  EXPECT_THAT(text(), HasSubstr("WRONG: 1 of 1 compared launch"));
+  EXPECT_THAT(text(),
+              AllOf(HasSubstr("\nWRONG:    "), HasSubstr("problem:  1 of 1 compared launch")));
   Run("--strict " + card, 1, "out", unaware);
   Run("--strict", 0, "out", unaware);
   const std::string faulty = "SdkLaunch.AFaultOfTheCardIsTheCallersExceptionAndTheCardGoesOn";
