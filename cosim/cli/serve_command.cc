@@ -81,6 +81,13 @@ void AddServeCommand(command_line::Command& root) {
 
 int RunServeCommand(const ServeArguments& args, std::ostream& out, std::ostream& log) {
   const RunConfig config = LoadConfig(args.config, args.sets);
+  if (config.cards.count > 1) {
+    throw BadInput(
+        "{}: it has {} cards, and one server serves one; serve each by a server of its own, from a "
+        "configuration of one card",
+        args.config, config.cards.count)
+        .Subject("cards.count");
+  }
   if (args.vfs > config.card.num_vfs) {
     throw BadInput("--vfs {}: the card has {} virtual functions; set card.num_vfs", args.vfs,
                    config.card.num_vfs);

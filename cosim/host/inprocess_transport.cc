@@ -137,6 +137,10 @@ void InProcessTransport::EndSampling() {
   kernel_->sampler = nullptr;
 }
 
+std::string InProcessTransport::LossOfCard() const {
+  return lost_ ? card_.management().fault() : "";
+}
+
 // A card whose firmware has stopped is lost: said once, so that closing it works.
 void InProcessTransport::CheckCard() {
   if (lost_ || card_.management().fault().empty()) return;

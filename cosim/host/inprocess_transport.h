@@ -80,6 +80,8 @@ class InProcessTransport : public ObservableTransport {
   // nothing left to do.
   void RunUntil(uint64_t until_ps, bool when_idle);
   bool idle();  // nothing is left to happen in the card
+  // Why the card has been lost, until HotReset or SetPresent; "": it is not lost.
+  std::string LossOfCard() const;
 
   // From now on, while simulated time moves by whatever transport of this simulation, calls
   // `sample` at each of its multiples of `interval_ps`. It may look at the card, must not let time

@@ -45,12 +45,21 @@ ServedFunction* Schedule::Next(const Functions& functions) {
 
 uint64_t Schedule::LimitPs() const {
   if (options_.mode != TimeMode::kPaced) return UINT64_MAX;
-  const std::chrono::duration<double, std::pico> wall = Clock::now() - begin_;
-  return static_cast<uint64_t>(wall.count() * options_.factor);
+  if (!begin_) return 0;
+  const std::chrono::duration<double, std::pico> wall = Clock::now() - begin_->wall;
+  return begin_->ps + static_cast<uint64_t>(wall.count() * options_.factor);
+}
+
+bool Schedule::HasBegun(const Functions& functions) {
+  if (!begin_ && std::any_of(functions.begin(), functions.end(),
+                             [](const auto& function) { return function->client() != nullptr; }))
+    begin_ = Begin{Clock::now(), model::NowPs()};
+  return begin_.has_value();
 }
 
 bool Schedule::CanMove(const Functions& functions) {
   if (options_.mode == TimeMode::kLockstep) return AllWait(functions);
+  if (!HasBegun(functions)) return false;
   return Next(functions) != nullptr || !card_.idle();
 }
 
@@ -86,7 +95,7 @@ void Schedule::Run(uint64_t until_ps, bool when_idle) {
 }
 
 void Schedule::CatchUp() {
-  if (options_.mode == TimeMode::kPaced && card_.idle()) card_.RunUntil(LimitPs(), true);
+  if (options_.mode == TimeMode::kPaced && begin_ && card_.idle()) card_.RunUntil(LimitPs(), true);
 }
 
 void Schedule::Move(const Functions& functions) {

@@ -4,12 +4,13 @@
 // What clients wait for ends at a time of the card; what ends first is served first, and of equal
 // times that of the lower function. In lockstep, time moves only while every client waits, so that
 // what each of them sees does not depend on who is faster; it begins when `clients` of them have
-// come.
+// come. In the other modes it begins with the first.
 #pragma once
 
 #include <chrono>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -30,8 +31,7 @@ class Schedule {
  public:
   using Functions = std::vector<std::unique_ptr<ServedFunction>>;
 
-  Schedule(InProcessTransport& card, const TimeOptions& options)
-      : card_(card), options_(options), begin_(std::chrono::steady_clock::now()) {}
+  Schedule(InProcessTransport& card, const TimeOptions& options) : card_(card), options_(options) {}
 
   // How long sockets may be waited for: 0 while time can move, -1 until somebody asks for
   // something.
@@ -39,11 +39,13 @@ class Schedule {
   // Before a client is answered after a pause: paced, time has gone on while nothing happened.
   void CatchUp();
   // Lets time move for some milliseconds of wall time at most, and answers who has waited for it.
+  // Error(kDeviceFault) when the card has just been lost, once; what comes after may go on.
   void Move(const Functions& functions);
 
  private:
   bool AllWait(const Functions& functions);
   bool CanMove(const Functions& functions);
+  bool HasBegun(const Functions& functions);
   uint64_t LimitPs() const;
   static ServedFunction* Next(const Functions& functions);
   bool EndSleepOfAll(const Functions& functions);
@@ -51,7 +53,12 @@ class Schedule {
 
   InProcessTransport& card_;
   const TimeOptions options_;
-  const std::chrono::steady_clock::time_point begin_;
+  // Of both clocks, when the first client came: until then time stands.
+  struct Begin {
+    std::chrono::steady_clock::time_point wall;
+    uint64_t ps = 0;
+  };
+  std::optional<Begin> begin_;
   std::set<std::string> seen_;     // names of clients, until there are enough
   uint64_t slice_ps_ = 1'000'000;  // what takes about a millisecond of wall time
 };

@@ -101,8 +101,13 @@ void ServedFunction::Configure(uint32_t offset, uint32_t value, unsigned enables
                                    &delay_ps);
 }
 
-// The low half of the register is Device Control; a status above it is not to be cleared.
+// The low half of the register is Device Control; a status above it is not to be cleared. Where the
+// card is lost, its own reset is what a function-level one of the physical function cannot be.
 void ServedFunction::Reset() {
+  if (function() == 0 && !site_.card->LossOfCard().empty()) {
+    Log("the card is lost, and is reset as a whole");
+    site_.card->HotReset();
+  }
   Configure(model::config::kDeviceControl, model::config::kInitiateFlr, 0x3);
   virtual_config_.Reset();
   site_.card->bridge().ForgetInterrupts(function());
@@ -225,8 +230,6 @@ int ServedFunction::AccessRegion(const ClientMessage& message) {
     return EINVAL;
   const uint64_t bytes = Info().RegionBytes(a.region);
   if (a.offset > bytes || a.count > bytes - a.offset) return EINVAL;
-  // A register is one word: a part of it cannot be written.
-  if (write && a.region == 0 && (a.offset % 4 != 0 || a.count % 4 != 0)) return EINVAL;
   std::string data = write ? message.payload.substr(sizeof(a)) : std::string(a.count, '\0');
   if (a.count == 0) {
     ReplyAccess(message.header, "");

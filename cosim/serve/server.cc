@@ -120,12 +120,26 @@ void Server::Sweep() {
   }
 }
 
+// A card whose firmware has stopped is not the end of its server: registers answer, and a reset of
+// the card starts it again.
+void Server::Guarded(const std::function<void()>& action) {
+  try {
+    action();
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::kDeviceFault || card_.ended()) throw;
+    options_.log(fmt::format(
+        "the card is lost: {}; its functions get no more answers until the client of the physical "
+        "function resets it (VFIO_USER_DEVICE_RESET)",
+        error.what()));
+  }
+}
+
 void Server::Run() {
   for (;;) {
     ThrowIfInterrupted();
     Poll(schedule_.PatienceMs(functions_));
-    schedule_.Move(functions_);
-    Sweep();
+    Guarded([this] { schedule_.Move(functions_); });
+    Guarded([this] { Sweep(); });
     if (options_.once && served_ && !Connected()) return;
   }
 }
@@ -142,7 +156,7 @@ void Server::Poll(int patience_ms) {
   }
   const int patience = patience_ms < 0 ? kLongestPollMs : patience_ms;
   if (poll(polled.data(), polled.size(), patience) <= 0) return;
-  schedule_.CatchUp();
+  Guarded([this] { schedule_.CatchUp(); });
   // A client that has gone makes room for a new one.
   for (size_t i = 0; i < functions_.size(); ++i) {
     const short events = polled[functions_.size() + i].revents;

@@ -8,6 +8,7 @@
 // however that comes.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -52,6 +53,7 @@ class Server : private HostSide {
   void Accept(unsigned function);
   void Receive(ServedFunction& function, short events);
   void Sweep();
+  void Guarded(const std::function<void()>& action);
   bool Connected() const;
 
   bool Allows(driver::FunctionId function, driver::IoAddress address, uint64_t bytes,

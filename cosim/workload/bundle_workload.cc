@@ -106,6 +106,7 @@ class BundlePlanner {
 
   BundlePlan Plan() {
     BundlePlan plan;
+    CheckCores();
     CheckSpans(plan.warnings);
     compiler::CheckLxReads(launched_.bundle);
     CheckCount();
@@ -130,6 +131,21 @@ class BundlePlanner {
 
  private:
   const std::string& name() const { return launched_.bundle.name; }
+
+  // A bundle says itself which cores do what.
+  void CheckCores() const {
+    int last = 0;
+    for (const compiler::SuperDsc& dsc : launched_.bundle.dscs)
+      for (const int core : dsc.cores) last = std::max(last, core);
+    if (last < settings_.cores) return;
+    const std::string remedy =
+        fmt::format("run it with card.cores = {} or more, or compile it for {} core{}", last + 1,
+                    settings_.cores, settings_.cores == 1 ? "" : "s");
+    throw BadInput("bundle {}: it works on cores 0 to {}, and the card has {} core{}: {}", name(),
+                   last, settings_.cores, settings_.cores == 1 ? "" : "s", remedy)
+        .Subject("card.cores")
+        .Remedy(remedy);
+  }
 
   void CheckSpans(std::vector<std::string>& warnings) const {
     warnings = compiler::LongSpans(launched_.bundle);
@@ -336,6 +352,7 @@ std::unique_ptr<Workload> ResolveBundle(const RunConfig& config) {
 
 BundleSettings BundleSettingsOf(const RunConfig& config) {
   BundleSettings settings;
+  settings.cores = static_cast<int>(config.card.cores);
   settings.lx_bytes = config.card.lx_usable_bytes();
   settings.image_bytes = config.card.core.lx_reserved_bytes;
   settings.allow_long_spans = config.workload.long_spans == LongSpans::kAllow;

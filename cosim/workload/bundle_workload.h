@@ -25,6 +25,7 @@ struct BundleSettings {
   bool default_layouts = false;    // the shapes have them, and may have to be sparse instead
   std::vector<std::string> files;  // one for each input; empty: none
   NumberTable dims;                // values of its kDimension arguments, in elements
+  int cores = kMaxCores;           // of the card
   uint64_t lx_bytes = 0;           // that its program may use on each core
   uint64_t image_bytes = 0;        // that its program may have
   bool allow_long_spans = false;   // a core may reach more than 256 MiB of a tensor
@@ -32,7 +33,7 @@ struct BundleSettings {
   compiler::Schedule schedule = compiler::kDefaultSchedule;
 };
 
-// The last four.
+// Those of the card and of the schedule.
 BundleSettings BundleSettingsOf(const RunConfig& config);
 
 struct BundlePlan {

@@ -60,6 +60,16 @@ class BundleCommandLine : public test::ProgramFixture {
   }
 };
 
+// The bundle itself says which cores do what; a card without them is found out before it runs.
+TEST_F(BundleCommandLine, ABundleOfMoreCoresThanTheCardHasIsRefused) {
+  const Result one = RunSample("symbolic_args/add_64x128_rows4/flat", "--set card.cores=1");
+  EXPECT_EQ(one.status, 2);
+  EXPECT_THAT(one.text, HasSubstr("works on cores 0 to 3, and the card has 1 core: run it with "
+                                  "card.cores = 4 or more"));
+  EXPECT_EQ(RunSample("symbolic_args/add_64x128_rows4/flat", "--set card.cores=3").status, 2);
+  EXPECT_EQ(RunSample("symbolic_args/add_64x128_rows4/flat", "--set card.cores=4").status, 0);
+}
+
 class EverySampleBundle : public BundleCommandLine,
                           public ::testing::WithParamInterface<std::string> {};
 

@@ -56,6 +56,37 @@ TEST_F(ListNumbers, AMatmulOverTwoDimensionsSumsOverBoth) {
   EXPECT_LT(Off(Values("y"), y), 0.005);
 }
 
+// The mean of all of a tensor has no dimensions, and is a tensor all the same.
+TEST_F(ListNumbers, ANormOfATensorOfOneDimensionIsThatOfItsElements) {
+  constexpr size_t kN = 200;
+  Run(R"({"dims": {"N": 200}, "tensors": [{"name": "x", "dims": ["N"]}, {"name": "w", "dims": ["N"]}],
+    "ops": [{"op": "rmsnorm", "inputs": ["x", "w"], "dim": "N", "output": "y"},
+            {"op": "layernorm", "inputs": ["x", "w", "x"], "dim": "N", "output": "z"},
+            {"op": "amax", "inputs": ["x"], "dim": "N", "output": "most"},
+            {"op": "sub", "inputs": [1, "most"], "output": "rest"},
+            {"op": "softmax", "inputs": ["x"], "dim": "N", "output": "s"}]})");
+  const std::vector<double> x = Values("x"), w = Values("w");
+  double squares = 0, sum = 0, exponentials = 0;
+  for (const double value : x) {
+    squares += value * value;
+    sum += value;
+    exponentials += std::exp(value);
+  }
+  const double mean = sum / kN;
+  double variance = 0;
+  for (const double value : x) variance += (value - mean) * (value - mean) / kN;
+  std::vector<double> y, z, s;
+  for (size_t i = 0; i < kN; ++i) {
+    y.push_back(x[i] / std::sqrt(squares / kN) * w[i]);
+    z.push_back((x[i] - mean) / std::sqrt(variance) * w[i] + x[i]);
+    s.push_back(std::exp(x[i]) / exponentials);
+  }
+  EXPECT_LT(Off(Values("y"), y), 0.005);
+  EXPECT_LT(Off(Values("z"), z), 0.005);
+  EXPECT_LT(Off(Values("s"), s), 0.01);
+  EXPECT_LT(Off(Values("rest"), {1 - *std::max_element(x.begin(), x.end())}), 0.005);
+}
+
 // q [S, H, D]: rows of the mask are queries, wherever they stand.
 TEST_F(ListNumbers, ACausalMaskIsAlongTheQueries) {
   constexpr size_t kS = 9, kH = 4, kD = 64;

@@ -45,6 +45,8 @@ class ServedCard(unittest.TestCase):
             if line == "serving\n":
                 self.addCleanup(self.stop)
                 return lines
+        self.server.stdout.close()
+        self.server.wait()
         raise AssertionError(self.log())  # it has ended
 
     def stop(self):

@@ -99,6 +99,38 @@ class Rung1ConfigurationSpace(served_card.ServedCard):
         self.assertEqual(self.connect(2).read32(CONFIG, 0), 0xFFFFFFFF)
 
 
+class LostCard(served_card.ServedCard):
+    HANG = served_card.CONFIG + "[[fault]]\nkind = \"firmware_hang\"\nwhen = { time_us = 300000 }\n"
+
+    def test_a_server_outlives_firmware_that_hangs_and_the_card_can_be_reset(self):
+        for mode in ("free", "lockstep"):
+            self.serve("--time", mode, config=self.HANG)
+            clock = {"spyre_time": {"client": "me"}} if mode == "lockstep" else None
+            client = self.connect(capabilities=clock)
+            idle = (lambda: client.advance(10_000_000)) if clock else None
+            other = self.connect(1, capabilities=clock)
+            client.write(CONFIG, spyre.COMMAND, b"\x02")
+            if clock:
+                client.advance(400_000_000_000)
+            for _ in range(100_000):
+                if "the card is lost" in self.log():
+                    break
+                client.read32(0, spyre.STATUS)
+            self.assertIn("the card is lost", self.log())
+            self.assertEqual(client.read32(0, spyre.MAGIC), 0x52595053, "registers answer")
+            self.assertEqual(other.read32(CONFIG, 0), 0xFFFFFFFF, "the other client is served")
+            client.reset()
+            driver = spyre.Driver(client, idle=idle)
+            self.assertEqual(driver.run(spyre.NOP), 0)
+            self.stop()
+
+
+class SeveralCards(served_card.ServedCard):
+    def test_a_configuration_of_several_cards_is_refused(self):
+        with self.assertRaisesRegex(AssertionError, "it has 2 cards, and one server serves one"):
+            self.serve(config=served_card.CONFIG + "[card]\nmode = \"pf\"\n[cards]\ncount = 2\n")
+
+
 class Rung2Registers(served_card.ServedCard):
     def test_registers_hold_what_is_written(self):
         self.serve()
@@ -108,11 +140,18 @@ class Rung2Registers(served_card.ServedCard):
         driver.client.write(0, spyre.SQ_BASE, struct.pack("<Q", 0x123456780))
         self.assertEqual(driver.client.read(0, spyre.SQ_BASE, 8), struct.pack("<Q", 0x123456780))
 
-    def test_a_part_of_a_register_cannot_be_written(self):
+    def test_a_part_of_a_register_is_written_and_the_rest_stays(self):
         self.serve()
-        client = self.connect()
-        self.assert_refused(22, client.write, 0, spyre.SCRATCH, b"\1")
-        self.assert_refused(22, client.write, 0, spyre.SCRATCH + 2, b"\1\2\3\4")
+        driver = spyre.Driver(self.connect())
+        driver.set(spyre.SCRATCH, 0x11223344)
+        driver.client.write(0, spyre.SCRATCH, b"\xaa")
+        self.assertEqual(driver.reg(spyre.SCRATCH), 0x112233AA)
+        driver.client.write(0, spyre.SCRATCH + 2, b"\xbb\xcc")
+        self.assertEqual(driver.reg(spyre.SCRATCH), 0xCCBB33AA)
+        # Across two registers: the upper half of one, the lower half of the next.
+        driver.set64(spyre.SQ_BASE, 0x1111111122222200)
+        driver.client.write(0, spyre.SQ_BASE + 2, b"\1\2\3\4")
+        self.assertEqual(driver.client.read(0, spyre.SQ_BASE, 8), struct.pack("<Q", 0x1111040302012200))
 
     def test_the_sram_and_the_window_take_any_bytes(self):
         self.serve()

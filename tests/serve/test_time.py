@@ -63,6 +63,16 @@ class TimeRegion(served_card.ServedCard):
         text = client.read(vfio_user.TIME, 0x40, 0xFC0)
         self.assertIn(b"\0", text)
 
+    def test_time_begins_with_the_first_client(self):
+        starts = set()
+        for pause in (0, 0.3):
+            self.serve()
+            time.sleep(pause)  # only a server that does not wait for a client could tell
+            client = self.connect(capabilities=clock("me"))
+            starts.add(client.now() < 10**9)
+            self.stop()
+        self.assertEqual(starts, {True})
+
     def test_lockstep_takes_only_clients_that_use_the_clock(self):
         self.serve("--time", "lockstep")
         with self.assertRaises(vfio_user.Refused):

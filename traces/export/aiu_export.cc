@@ -244,7 +244,8 @@ std::vector<IdealCycles> IdealCyclesOf(const Trace& trace) {
     if (known == table.end()) {
       known = table.insert(table.end(), {kernel.name, {}, kernel.has_macs ? "matmul" : "vector"});
     }
-    known->cycles.push_back(kernel.ideal_cycles);
+    // The tool divides by them, and leaves out kernels that have none.
+    known->cycles.push_back(std::max<uint64_t>(kernel.ideal_cycles, 1));
   }
   return table;
 }

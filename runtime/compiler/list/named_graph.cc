@@ -232,7 +232,10 @@ std::vector<int> OutputDims(const NamedGraph& graph, NamedOp& op) {
   std::vector<int> dims = operation.kind == EntryKind::kComposite && operation.name != "swiglu"
                               ? FirstOperandDims(graph, op)
                               : BroadcastDims(graph, op);
-  if (dims.empty()) throw BadInput("'{}' of numbers only: one operand must be a tensor", op.op);
+  const bool is_of_numbers = std::all_of(op.inputs.begin(), op.inputs.end(), [&](int input) {
+    return graph.tensors[static_cast<size_t>(input)].origin == NamedTensor::Origin::kConstant;
+  });
+  if (is_of_numbers) throw BadInput("'{}' of numbers only: one operand must be a tensor", op.op);
   return dims;
 }
 
