@@ -2,6 +2,7 @@
 #include "cosim/measure/run_path.h"
 
 #include <algorithm>
+#include <unordered_set>
 
 #include "traces/intervals.h"
 
@@ -35,7 +36,7 @@ class Walk {
     if (by_finish_.empty()) return {};
     const CompletedOperation* operation = by_finish_.back();
     cursor_ = operation->finished_ps;
-    // Every round goes to an operation that finished earlier.
+    // Every round goes to an operation that finished no later, and to each one once.
     while (operation != nullptr && cursor_ > begin_ps_) operation = Before(*operation);
     Spend(begin_ps_, Cause::kHost);
     return path_;
@@ -56,10 +57,19 @@ class Walk {
 
   // Explains the operation and what held it up; null: up to the beginning.
   const CompletedOperation* Before(const CompletedOperation& operation) {
+    met_.insert(&operation);
+    // A wait or a signal does no work of its own: its time is that of what it waited for.
+    if (!HasEngine(operation.opcode)) {
+      const CompletedOperation* const last = LastFinished(cursor_);
+      if (last != nullptr && last->finished_ps > operation.started_ps) {
+        Spend(last->finished_ps, Cause::kControl);
+        return last;
+      }
+    }
     SpendOnCard(operation);
     const uint64_t started_ps = cursor_;
     if (HasEngine(operation.opcode)) SpendFor(input_.costs.dispatch_ps, Cause::kControl);
-    const CompletedOperation* const last = LastFinished(cursor_, operation);
+    const CompletedOperation* const last = LastFinished(cursor_);
     if (last != nullptr && last->finished_ps >= operation.fetched_ps) {
       Spend(last->finished_ps, Cause::kControl);
       return last;
@@ -70,7 +80,7 @@ class Walk {
     SpendFor(fetch_ps - std::min(fetch_ps, read_ps), Cause::kControl);
     Spend(std::min(operation.queued_ps, started_ps), Cause::kPcie);
     SpendFor(input_.costs.pcie_one_way_ps, Cause::kPcie);
-    return BeforeHost(operation);
+    return BeforeHost();
   }
 
   void SpendOnCard(const CompletedOperation& operation) {
@@ -90,24 +100,26 @@ class Walk {
               : Cause::kControl);
   }
 
-  // Of the other operations, the last that had finished by `ps`.
-  const CompletedOperation* LastFinished(uint64_t ps, const CompletedOperation& but) const {
+  // Of the operations that the path has not met yet, the last that had finished by `ps`. Of one
+  // instant one that has worked, for signals and waits only pass its end on.
+  const CompletedOperation* LastFinished(uint64_t ps) const {
     auto next = std::partition_point(by_finish_.begin(), by_finish_.end(),
                                      [ps](const auto* o) { return o->finished_ps <= ps; });
+    const CompletedOperation* last = nullptr;
     while (next != by_finish_.begin()) {
       const CompletedOperation* const found = *--next;
-      // Of one instant, those before it in its order.
-      if (found != &but &&
-          (found->finished_ps < but.finished_ps || found->queued_ps < but.queued_ps))
-        return found;
+      if (met_.count(found) != 0) continue;
+      if (last != nullptr && found->finished_ps < last->finished_ps) break;
+      if (last == nullptr || HasEngine(found->opcode)) last = found;
+      if (HasEngine(last->opcode)) break;
     }
-    return nullptr;
+    return last;
   }
 
   // The host rang the doorbell at the cursor.
-  const CompletedOperation* BeforeHost(const CompletedOperation& operation) {
+  const CompletedOperation* BeforeHost() {
     if (input_.waits.empty()) {  // it polled, or its waits are not known
-      const CompletedOperation* const last = LastFinished(cursor_, operation);
+      const CompletedOperation* const last = LastFinished(cursor_);
       if (last != nullptr) Spend(last->finished_ps, Cause::kHost);
       return last;
     }
@@ -122,8 +134,7 @@ class Walk {
                              [woken_ps](const auto* o) { return o->posted_ps <= woken_ps; });
     if (posted == by_post_.begin()) return nullptr;
     const CompletedOperation* const waker = *(posted - 1);
-    if (waker->finished_ps >= operation.finished_ps && waker->queued_ps >= operation.queued_ps)
-      return nullptr;
+    if (met_.count(waker) != 0) return nullptr;
     Spend(waker->posted_ps, Cause::kPcie);
     Spend(waker->finished_ps, Cause::kControl);
     return waker;
@@ -133,6 +144,7 @@ class Walk {
   const uint64_t begin_ps_;
   uint64_t cursor_ = 0;
   std::vector<const CompletedOperation*> by_finish_, by_post_;
+  std::unordered_set<const CompletedOperation*> met_;
   PathTimes path_{};
 };
 

@@ -7,8 +7,9 @@
 // The rules, backwards: an operation takes its time on its engine; before that the control path
 // dispatches it. It could start when the operation that finished last before it had, or, if that
 // was earlier, when it had been fetched; then the path goes over PCIe to the host, which rang the
-// doorbell. The host had worked since it was last woken, by the response of an operation: there the
-// path goes on.
+// doorbell. An operation without an engine, such as a wait for another stream, takes no time but
+// its own end: the path goes on at what finished last before that. The host had worked since it was
+// last woken, by the response of an operation: there the path goes on.
 #pragma once
 
 #include <cstdint>
