@@ -69,10 +69,10 @@ TEST(RunPath, AKernelBringsItsOwnPath) {
 TEST(RunPath, AWaitIsTheTimeOfWhatItWaitedFor) {
   PathTimes kernel{};
   kernel[static_cast<size_t>(Cause::kMemoryRead)] = 1000;
-  const PathTimes path = PathOf(
-      {Operation(Opcode::COMPUTE, 7, 0, 70, 90, 1090), Operation(Opcode::EVENT_WAIT, 8, 0, 80, 100, 1095),
-       Operation(Opcode::DMA_OUT, 9, 0, 85, 1115, 1200)},
-      {}, 0, {{7, kernel}});
+  const PathTimes path = PathOf({Operation(Opcode::COMPUTE, 7, 0, 70, 90, 1090),
+                                 Operation(Opcode::EVENT_WAIT, 8, 0, 80, 100, 1095),
+                                 Operation(Opcode::DMA_OUT, 9, 0, 85, 1115, 1200)},
+                                {}, 0, {{7, kernel}});
   EXPECT_EQ(Of(path, Cause::kMemoryRead), 1000u);
   EXPECT_EQ(Of(path, Cause::kControl), 20u + 5u + 20u + 5u)
       << "two dispatches, the end of the wait, the decode of the kernel";
