@@ -194,7 +194,7 @@ std::string ReportJson(const RunResult& result, const RunDigest* reference,
                      {"requests", unit.requests},
                      {"waited_ns", Ns(unit.waited_ps)},
                      {"launch_busy_ns", Ns(launch.busy_ps)},
-                     {"launch_utilization", Utilization(launch.busy_ps, launch_window)},
+                     {"launch_utilization", Utilization(launch.busy_ps, result.UnitsPs())},
                      {"launch_bytes", launch.bytes}});
   }
   Json tensors = Json::object();

@@ -15,16 +15,6 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// The time from the beginning on the first card to the end on the last one.
-uint64_t CollectivePs(const RunResult& result) {
-  uint64_t begin = UINT64_MAX, end = 0;
-  for (const CardResult& card : result.cards) {
-    begin = std::min(begin, card.collective_begin_ps);
-    end = std::max(end, card.collective_end_ps);
-  }
-  return end == 0 ? 0 : end - begin;
-}
-
 uint64_t BytesOf(const CardResult& card) { return card.ring.bytes_sent; }
 
 // What one card sent in the collective's time.
@@ -40,6 +30,15 @@ std::string VerdictOf(const CardResult& card) {
 }
 
 }  // namespace
+
+uint64_t CollectivePs(const RunResult& result) {
+  uint64_t begin = UINT64_MAX, end = 0;
+  for (const CardResult& card : result.cards) {
+    begin = std::min(begin, card.collective_begin_ps);
+    end = std::max(end, card.collective_end_ps);
+  }
+  return end == 0 ? 0 : end - begin;
+}
 
 Json CardsJson(const RunResult& result) {
   Json cards = Json::array();

@@ -14,6 +14,9 @@ namespace spyre::cosim {
 // "cards" of report.json, and "collective"; that is null if the cards do nothing together.
 nlohmann::ordered_json CardsJson(const RunResult& result);
 nlohmann::ordered_json CollectiveJson(const RunResult& result);
+// From the beginning of the collective on the first card to its end on the last one; 0: there is
+// none.
+uint64_t CollectivePs(const RunResult& result);
 // "all-reduce by a ring of 4 in 120.300 us"; empty: the cards do nothing together.
 std::string CollectiveTime(const RunResult& result);
 // One row for each card, and a line about the collective; empty: there is one card.

@@ -64,7 +64,7 @@ std::string UnitTable(const RunResult& result, size_t width) {
   });
   constexpr size_t kRows = 8;
   if (rows.size() > kRows) rows.resize(kRows);
-  const uint64_t window = result.LaunchPs();
+  const uint64_t window = result.UnitsPs();
   trace::Table table({"unit", "count", "busy (mean)", "busy (most)", "moved"});
   for (const auto& [name, group] : rows) {
     if (group.busy_ps == 0) continue;

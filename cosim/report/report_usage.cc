@@ -228,7 +228,9 @@ OperationUsage UsageOfLaunches(const RunResult& result) {
     bytes += operation.device_bytes_read + operation.device_bytes_written;
   }
   // Copies are among the launches of many kernels, so that their span is the whole window.
-  if (result.tasks) span_ps = result.launch_end_ps - result.launch_begin_ps;
+  if (result.tasks) span_ps = result.LaunchPs();
+  // The units of a card worked for other members, and for a collective, in between.
+  if (result.launch_units_ps > 0) span_ps = result.launch_units_ps;
   Usage usage = SummarizeUsage(result.launch_units, CoresOf(result), span_ps);
   usage.path = result.launch_path;
   usage.AddLost("launch", launch_ps);

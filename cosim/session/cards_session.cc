@@ -118,6 +118,7 @@ class CardsSession : public SessionRun {
     Launch(member);
     rank.Read(before_[member.card]);
     rank.AllReduce();
+    if (member.card == 0) EndUnits();
     CardResult& card = result_.cards[member.card];
     card.ring = rank.times();
     card.collective_begin_ps = rank.begin_ps();

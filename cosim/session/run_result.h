@@ -91,6 +91,9 @@ struct RunResult {
   std::vector<flex::CompletedOperation> launches;   // the launch's operations, in order
   std::vector<model::UnitStatistics> units;         // of the whole session
   std::vector<model::UnitStatistics> launch_units;  // the part that the launch added
+  // Of several members: the time that launch_units are of, from the first launch on card 0 to the
+  // end of the last one, or of the collective; 0: there is one, and they are of its launch.
+  uint64_t launch_units_ps = 0;
   // What the card did from the launch's first call to its last response, of several launches from
   // the first one's to the last one's; empty: a card in another process, and of several cards, each
   // of which has its own.
@@ -128,6 +131,8 @@ struct RunResult {
 
   // From the first of the launch's operations queued to the last one finished.
   uint64_t LaunchPs() const { return launch_end_ps - launch_begin_ps; }
+  // What shares of the units' time are shares of.
+  uint64_t UnitsPs() const { return launch_units_ps > 0 ? launch_units_ps : LaunchPs(); }
   bool IsKernel(const flex::CompletedOperation& operation) const {
     return operation.opcode == Opcode::COMPUTE && !operation.correction &&
            kernel_names.count(operation.name) != 0;

@@ -217,18 +217,34 @@ void SessionRun::Launch(Member& member) {
   // A model launches the same few kernels so often that their steps would fill the memory.
   const bool with_steps = run.workload().model() == nullptr || config_.trace.enabled;
   if (!programs_) BeginWindow(run.compiled().marks, with_steps);
+  if (programs_ && member.card == 0 && units_before_.empty()) BeginUnits();
   if (model != nullptr) HoldLaunch(member.config, *model);
   run.Launch();
   if (!programs_) EndWindow();
+  if (programs_ && member.card == 0) EndUnits();
   if (model == nullptr) return;
   RunResult& result = cards_.size() > 1 ? *member.result : result_;
   result.launch_activity = model->telemetry().Done() - *before;
 }
 
+void SessionRun::BeginUnits() {
+  units_before_ = cards_.front()->Units();
+  units_begin_ps_ = cards_.front()->transport().NowPs();
+}
+
+void SessionRun::EndUnits() {
+  SessionCard& card = *cards_.front();
+  if (units_before_.empty()) BeginUnits();  // nothing was launched
+  result_.launch_units = card.Units();
+  for (size_t i = 0; i < units_before_.size(); ++i)
+    result_.launch_units[i] = result_.launch_units[i].Since(units_before_[i]);
+  if (programs_) result_.launch_units_ps = card.transport().NowPs() - units_begin_ps_;
+}
+
 void SessionRun::BeginWindow(const std::vector<std::string>& marks, bool with_steps) {
   SessionCard& card = *cards_.front();
   host_before_ = card.host_time();
-  units_before_ = card.Units();
+  if (!programs_) BeginUnits();
   if (card.model() != nullptr) log_.emplace(*card.model(), &CardRecorder(0), marks, with_steps);
 }
 
@@ -238,9 +254,7 @@ void SessionRun::EndWindow() {
   log_.reset();
   // Hosts of several cards have a processor each.
   if (cards_.size() == 1) result_.launch_host = card.host_time().Since(host_before_);
-  result_.launch_units = card.Units();
-  for (size_t i = 0; i < units_before_.size(); ++i)
-    result_.launch_units[i] = result_.launch_units[i].Since(units_before_[i]);
+  if (!programs_ || result_.launch_units.empty()) EndUnits();
 }
 
 void SessionRun::Finish() {

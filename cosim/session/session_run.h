@@ -78,6 +78,8 @@ class SessionRun {
   // Opens the physical function of the only card and enables its virtual ones.
   driver::PhysicalFunction OpenAdmin(driver::Transport& card);
   void Launch(Member& member);
+  // Of several members on card 0: what the units have done until now is of the launches.
+  void EndUnits();
 
   const RunConfig config_;
   const SessionOptions options_;
@@ -94,6 +96,7 @@ class SessionRun {
   void Simulate();
   void RunPrograms();
   void Work(Member& member);
+  void BeginUnits();
   void BeginWindow(const std::vector<std::string>& marks, bool with_steps);
   void EndWindow();
   void EndInFault(const Error& error);
@@ -105,11 +108,13 @@ class SessionRun {
   SessionFaults faults_;
   // Of each card, what it had done before the first launch.
   std::vector<std::optional<model::Activity>> done_before_;
-  // What the launches are measured by: from the only member's launch to its end, or of several from
-  // the start of the programs to their end.
+  // What the launches are measured by: from the only member's launch to its end; of several,
+  // kernels from the start of the programs to their end, and units from the first launch to the
+  // last end.
   std::optional<KernelLog> log_;
   HostTime host_before_;
   std::vector<model::UnitStatistics> units_before_;
+  uint64_t units_begin_ps_ = 0;
 };
 
 }  // namespace spyre::cosim

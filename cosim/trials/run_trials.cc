@@ -15,6 +15,7 @@
 #include "base/files.h"
 #include "base/interrupt.h"
 #include "base/joined.h"
+#include "cosim/report/report_cards.h"
 #include "cosim/report/report_energy.h"
 #include "cosim/report/report_fast.h"
 #include "cosim/report/report_usage.h"
@@ -83,7 +84,10 @@ TrialResult FiguresOf(const RunResult& run) {
                     static_cast<double>(run.plan.lx_bytes_used),
                     energy_uj,
                     energy ? energy->UjPerToken().value_or(NAN) : NAN,
-                    energy_uj * launch_ps / 1e6};
+                    energy_uj * launch_ps / 1e6,
+                    run.cards.empty() || CollectivePs(run) == 0
+                        ? NAN
+                        : static_cast<double>(CollectivePs(run)) / 1000};
   result.texts = {launches.roofline.bound.resource, DivisionText(run.plan)};
   if (run.formula) {
     const Peaks peaks = PeaksOf(run.config.card, static_cast<uint64_t>(run.plan.cores_used));

@@ -56,6 +56,9 @@ const std::vector<Figure>& NumberFigures() {
       {"energy_per_token_uj", "uJ",
        "the same by new tokens; none without workload.tokens or a model", false, true, true},
       {"energy_delay_uj_us", "uJ us", "energy of the launches, times their window", false, true},
+      {"collective_ns", "ns",
+       "of several cards: from the first one's beginning of the collective to the last one's end",
+       false, false, true},
   };
   return figures;
 }

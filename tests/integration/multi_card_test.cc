@@ -135,6 +135,16 @@ TEST(MultiCard, ATensorParallelMatmulIsVerifiedOnEveryCardAndTogether) {
   EXPECT_THAT(ReportSummary(result, "spyre-cosim"), HasSubstr("all-reduce by a ring of 4"));
 }
 
+TEST(MultiCard, NoUnitIsBusierThanTheTimeInWhichTheCardsLaunchAndReduce) {
+  const RunResult result =
+      RunSession(ParseConfig(kAllReduce, "cards.toml", kMatmul), test::OutDir());
+  EXPECT_GT(result.launch_units_ps,
+            result.cards[0].collective_end_ps - result.cards[0].collective_begin_ps);
+  for (const json& unit : json::parse(ReportJson(result))["units"]) {
+    EXPECT_LE(unit["launch_utilization"].get<double>(), 1) << unit["name"];
+  }
+}
+
 TEST(MultiCard, RunsRepeatAndTakeTheSameTimesWithoutData) {
   const auto digest = [](const char* functional) {
     return RunInChild([functional] {
