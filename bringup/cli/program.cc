@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "bringup/cli/program.h"
 
+#include <fmt/chrono.h>
 #include <fmt/format.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <charconv>
+#include <ctime>
 #include <exception>
 #include <iostream>
 #include <nlohmann/json.hpp>
@@ -42,11 +44,13 @@ enum ExitStatus {
   kDeviceFaultStatus = 3,
   kBugStatus = 4,
   kSomeCouldNotRun = 5,
+  kSomeMarginal = 6,
 };
 constexpr int kSignalStatus = 128;
 constexpr const char* kExitText =
     "Exit status: 0 all tests passed; 1 a test failed; 2 bad input; 3 the card cannot be opened; 4 "
-    "an error in this program; 5 no test failed, and some could not run; 130 or 143 interrupted.";
+    "an error in this program; 5 no test failed, and some could not run; 6 no test failed, and "
+    "some are marginal; 130 or 143 interrupted.";
 
 struct Arguments {
   BackendArguments backend;
@@ -136,6 +140,7 @@ void SetRungs(const std::string& text, LadderOptions& options) {
 void WriteReports(const Arguments& a, const LadderResult& result) {
   if (!a.json.empty() || !a.report.empty()) {
     nlohmann::ordered_json json = {
+        {"date", fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr)))},
         {"backend", a.backend.backend},
         {"level", a.level},
         {"seed", a.seed},
@@ -153,6 +158,7 @@ void WriteReports(const Arguments& a, const LadderResult& result) {
 int StatusOf(const LadderResult& result) {
   if (result.interrupted) return kSignalStatus + LastInterruption();
   if (result.Count(Outcome::kFailed) != 0) return kSomeFailed;
+  if (result.Count(Outcome::kMarginal) != 0) return kSomeMarginal;
   return result.Count(Outcome::kCouldNotRun) != 0 ? kSomeCouldNotRun : kAllPassed;
 }
 
@@ -177,6 +183,7 @@ int Climb(const Arguments& a, const std::vector<BackendKind>& more) {
     WriteFile(a.lspci, DumpConfigSpaces(TheBoard().transport()), "configuration spaces");
   const TextStyle style{TerminalWidth(STDOUT_FILENO), WantsColor(a.color, STDOUT_FILENO)};
   options.on_result = [&](const TestResult& test) { std::cout << Line(test, style) << std::flush; };
+  (void)TheBoard().TakeHealth();  // what was there before is not of this ladder
   const LadderResult result = RunLadder(options);
   std::cout << Summary(result, style);
   WriteReports(a, result);

@@ -84,6 +84,16 @@ void Board::Reset() {
   lost_ = false;
 }
 
+std::vector<HealthFinding> Board::TakeHealth() {
+  const bool was_reset = std::exchange(card_reset_, false);
+  if (lost_) return {};
+  const auto& expected = backend_.expected;
+  const std::optional<Health> now = ReadHealth(transport(), expected ? expected->channels : 0);
+  const std::optional<Health> before = std::exchange(health_, now ? now : health_);
+  if (!now || !before) return {};
+  return CompareHealth(*before, *now, was_reset, expected ? expected->health : HealthLimits());
+}
+
 void UseBoard(std::function<std::unique_ptr<Board>()> open) { One().open = std::move(open); }
 
 Board& TheBoard() {

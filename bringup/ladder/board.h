@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "bringup/ladder/health.h"
 #include "bringup/ladder/results.h"
 #include "driver/transport.h"
 
@@ -31,6 +32,7 @@ struct Expected {
   // By the name of the measurement, for a card that has so many cores.
   std::function<std::map<std::string, Limits>(int cores)> limits;
   std::function<MemoryPlace(uint64_t address)> place;
+  HealthLimits health;
   uint32_t channels = 0, banks = 0;  // banks of each channel
 };
 
@@ -80,6 +82,11 @@ class Board {
   void Reset();
   bool lost() const { return lost_; }  // it has not come back once
 
+  // What the card has counted against itself since the last call; the first one only looks.
+  std::vector<HealthFinding> TakeHealth();
+  // The test that is running resets the whole card, which begins its counts again.
+  void WillResetCard() { card_reset_ = true; }
+
  private:
   Capabilities ReadCapabilities();
 
@@ -87,6 +94,8 @@ class Board {
   const int level_;
   const uint64_t seed_;
   bool fresh_, lost_ = false;
+  std::optional<Health> health_;
+  bool card_reset_ = false;
   std::optional<Capabilities> capabilities_;
   std::optional<std::map<std::string, Limits>> limits_;
 };
@@ -99,7 +108,8 @@ void CloseBoard();
 
 // What the test that is running has said about itself.
 struct TestNotes {
-  std::string could_not_run;  // why
+  std::string could_not_run;         // why
+  std::vector<std::string> margins;  // what was right, and only just
   std::vector<Measurement> measurements;
 };
 TestNotes& CurrentNotes();

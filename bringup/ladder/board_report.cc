@@ -14,6 +14,7 @@
 #include "driver/firmware_updater.h"
 #include "driver/pci.h"
 #include "driver/physical_function.h"
+#include "driver/vpd.h"
 
 namespace spyre::bringup {
 namespace {
@@ -32,7 +33,7 @@ h1 { font-size: 20px; margin: 0 0 8px; } h2 { font-size: 16px; margin: 28px 0 8p
 table { border-collapse: collapse; font-variant-numeric: tabular-nums; }
 th, td { padding: 3px 16px 3px 0; text-align: left; vertical-align: top; border-bottom: 1px solid var(--line); }
 th { color: var(--dim); font-weight: 500; } td.number { text-align: right; } pre { margin: 0; white-space: pre-wrap; }
-.passed { color: var(--good); } .failed { color: var(--bad); } .could-not-run { color: var(--warn); }
+.passed { color: var(--good); } .failed { color: var(--bad); } .marginal, .could-not-run { color: var(--warn); }
 </style></head><body><h1>Spyre board report</h1>
 )";
 
@@ -44,14 +45,22 @@ std::string NameOf(const EnumName<E> (&names)[n], E value) {
   return fmt::format("{}", static_cast<unsigned>(value));
 }
 
+// What the card refused, reset or stopped was asked for by the tests, and is no error of the board.
+bool IsOfTests(RasCode code) {
+  return code == RasCode::MESSAGE_REFUSED || code == RasCode::ADMIN_REFUSED ||
+         code == RasCode::FUNCTION_RESET || code == RasCode::TIME_LIMIT;
+}
+
 Json ErrorLog(driver::PhysicalFunction& manager) {
   Json log = Json::array();
   for (const driver::RasRecord& record : manager.ReadErrorLog()) {
+    if (IsOfTests(record.code)) continue;
     log.push_back({{"code", NameOf(kRasCodeNames, record.code)},
                    {"severity", NameOf(kRasSeverityNames, record.severity)},
                    {"action", NameOf(kRasActionNames, record.action)},
                    {"function", record.function},
-                   {"detail", {record.detail[0], record.detail[1]}}});
+                   {"detail", {record.detail[0], record.detail[1]}},
+                   {"text", driver::Text(record)}});
   }
   return log;
 }
@@ -60,6 +69,17 @@ std::string SlotText(const driver::SlotInfo& slot) {
   if (slot.state != UpdateStatus::DONE) return NameOf(kUpdateStatusNames, slot.state);
   return fmt::format("{}.{}.{}, build {:016x}, {} bytes", slot.version.major, slot.version.minor,
                      slot.version.patch, slot.build_id, slot.bytes);
+}
+
+// Of the vital product data; "" where they cannot be read.
+std::string SerialOf(driver::Transport& card) {
+  try {
+    const driver::Vpd vpd = driver::ReadVpd(card);
+    const auto found = vpd.fields.find("SN");
+    return found == vpd.fields.end() ? "" : found->second;
+  } catch (const Error&) {
+    return "";
+  }
 }
 
 void Describe(Board& board, Json& json) {
@@ -71,6 +91,8 @@ void Describe(Board& board, Json& json) {
                       {"device", fmt::format("{:04x}", ids >> 16)},
                       {"revision", fmt::format("{:02x}", revision & 0xFF)},
                       {"class", fmt::format("{:06x}", revision >> 8)}};
+  json["identity"]["address"] = board.backend().name;
+  json["identity"]["serial"] = SerialOf(card);
   driver::Device device(card, 0);
   json["identity"]["register_map"] = device.identity().spec_version;
   const Capabilities& has = board.capabilities();
@@ -112,8 +134,8 @@ std::string Log(const Json& log) {
   std::string html = "<h2>Error log of the firmware</h2>\n";
   if (log.empty()) return html + "<p>No records.</p>\n";
   html +=
-      "<table>\n<tr><th>code</th><th>severity</th><th>action</th><th>function</th><th>detail</th></"
-      "tr>\n";
+      "<table>\n<tr><th>code</th><th>severity</th><th>action</th><th>function</th><th>detail</th>"
+      "<th>text</th></tr>\n";
   for (const Json& record : log) {
     html += "<tr>";
     for (const auto& [key, value] : record.items())
@@ -124,17 +146,17 @@ std::string Log(const Json& log) {
 }
 
 std::string Sums(const LadderResult& result) {
-  std::map<int, std::array<size_t, 3>> rungs;
+  std::map<int, std::array<size_t, kOutcomes>> rungs;
   for (const TestResult& test : result.tests)
     ++rungs[test.rung].at(static_cast<size_t>(test.outcome));
   std::string html =
-      "<h2>Rungs</h2>\n<table>\n<tr><th>rung</th><th>passed</th><th>failed</th><th>could not "
-      "run</th></tr>\n";
+      "<h2>Rungs</h2>\n<table>\n<tr><th>rung</th><th>passed</th><th>marginal</th><th>failed</th>"
+      "<th>could not run</th></tr>\n";
   for (const auto& [rung, counts] : rungs) {
     html += fmt::format(
         "<tr><td class=number>{}</td><td class=number>{}</td><td class=number>{}</td><td "
-        "class=number>{}</td></tr>\n",
-        rung, counts[0], counts[1], counts[2]);
+        "class=number>{}</td><td class=number>{}</td></tr>\n",
+        rung, counts[0], counts[1], counts[2], counts[3]);
   }
   return html + "</table>\n";
 }
@@ -163,7 +185,8 @@ std::string Tests(const LadderResult& result) {
   std::string html =
       "<h2>Tests</h2>\n<table>\n<tr><th>rung</th><th>test</th><th>outcome</th><th>seconds</th>"
       "<th></th></tr>\n";
-  static constexpr std::array<const char*, 3> kClasses = {"passed", "failed", "could-not-run"};
+  static constexpr std::array<const char*, kOutcomes> kClasses = {"passed", "marginal", "failed",
+                                                                  "could-not-run"};
   for (const TestResult& test : result.tests) {
     html += fmt::format(
         "<tr><td class=number>{}</td><td>{}.{}</td><td class={}>{}</td><td "
@@ -190,10 +213,11 @@ Json DescribeBoard(Board& board) {
 std::string ReportPage(const Json& about, const Json& board, const LadderResult& result) {
   std::string html = kHead + Rows(about);
   html += fmt::format(
-      "<p><span class=passed>{} passed</span>, <span class=failed>{} failed</span>, <span "
+      "<p><b>{}</b>: <span class=passed>{} passed</span>, <span class=marginal>{} marginal</span>, "
+      "<span class=failed>{} failed</span>, <span "
       "class=could-not-run>{} could not run</span></p>\n",
-      result.Count(Outcome::kPassed), result.Count(Outcome::kFailed),
-      result.Count(Outcome::kCouldNotRun));
+      result.Verdict(), result.Count(Outcome::kPassed), result.Count(Outcome::kMarginal),
+      result.Count(Outcome::kFailed), result.Count(Outcome::kCouldNotRun));
   for (const auto& [key, title] :
        {std::pair{"identity", "Identity"}, std::pair{"capabilities", "Capabilities"},
         std::pair{"firmware", "Firmware"}, std::pair{"counters", "Counters of the firmware"}}) {

@@ -69,12 +69,24 @@ class Listener : public ::testing::EmptyTestEventListener {
       result.outcome = Outcome::kCouldNotRun;
       result.message = message_;
     }
+    for (const std::string& margin : CurrentNotes().margins) AddMargin(result, margin);
     result.wall_seconds = std::chrono::duration<double>(Clock::now() - began_).count();
     result.card_ps = TheBoard().transport().NowPs() - began_ps_;
+    for (const HealthFinding& finding : TheBoard().TakeHealth()) {
+      AddMargin(result, finding.text);
+      if (finding.is_failure) result.outcome = Outcome::kFailed;
+    }
     take_(std::move(result));
   }
 
  private:
+  // A test that has passed is marginal; of others it is one line more.
+  static void AddMargin(TestResult& result, const std::string& text) {
+    if (result.outcome == Outcome::kPassed) result.outcome = Outcome::kMarginal;
+    if (!result.message.empty()) result.message += "\n";
+    result.message += text;
+  }
+
   std::function<void(TestResult)> take_;
   std::map<std::string, TestPlace> places_;
   std::string message_;
@@ -137,6 +149,8 @@ const char* Name(Outcome outcome) {
   switch (outcome) {
     case Outcome::kPassed:
       return "passed";
+    case Outcome::kMarginal:
+      return "marginal";
     case Outcome::kFailed:
       return "failed";
     case Outcome::kCouldNotRun:
@@ -148,6 +162,12 @@ const char* Name(Outcome outcome) {
 size_t LadderResult::Count(Outcome outcome) const {
   return static_cast<size_t>(std::count_if(
       tests.begin(), tests.end(), [&](const TestResult& test) { return test.outcome == outcome; }));
+}
+
+const char* LadderResult::Verdict() const {
+  if (Count(Outcome::kFailed) != 0) return "FAIL";
+  if (Count(Outcome::kMarginal) != 0) return "MARGINAL";
+  return Count(Outcome::kPassed) != 0 ? "PASS" : "NOT TESTED";
 }
 
 void PrepareTests() {

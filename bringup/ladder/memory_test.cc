@@ -20,12 +20,19 @@ class CellAccess {
     memory_.Write(cell, reinterpret_cast<const uint8_t*>(words_.data()), bytes());
   }
   void Check(uint64_t cell, const Pattern& pattern, const char* step) {
-    memory_.Read(cell, reinterpret_cast<uint8_t*>(words_.data()), bytes());
+    if (!memory_.Read(cell, reinterpret_cast<uint8_t*>(words_.data()), bytes())) {
+      faults.count += words_.size();
+      faults.cells.insert(cell);
+      if (faults.first.size() < MemoryFaults::kKept)
+        faults.first.push_back({cell, pattern(cell), 0, step, true});
+      return;
+    }
     for (size_t i = 0; i < words_.size(); ++i) {
       const uint64_t address = cell + i * sizeof(uint64_t);
       const uint64_t expected = pattern(address);
       if (words_[i] == expected) continue;
       ++faults.count;
+      faults.cells.insert(cell);
       if (faults.first.size() < MemoryFaults::kKept)
         faults.first.push_back({address, expected, words_[i], step});
     }

@@ -8,6 +8,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -17,20 +18,23 @@ class MemoryUnderTest {
  public:
   virtual ~MemoryUnderTest() = default;
   virtual void Write(uint64_t address, const uint8_t* data, size_t bytes) = 0;
-  virtual void Read(uint64_t address, uint8_t* data, size_t bytes) = 0;
+  // False: the memory gives no data, because it knows that they are wrong.
+  virtual bool Read(uint64_t address, uint8_t* data, size_t bytes) = 0;
 };
 
-// A word of 8 bytes that was not read as it was written.
+// A word of 8 bytes that was not read as it was written, or the first one of a cell that gave none.
 struct MemoryFault {
   uint64_t address = 0;
   uint64_t expected = 0, found = 0;
-  const char* step = "";  // of the test: "march, up, read 0 write 1"
+  const char* step = "";    // of the test: "march, up, read 0 write 1"
+  bool unreadable = false;  // found says nothing
 };
 
 struct MemoryFaults {
   static constexpr size_t kKept = 64;
   std::vector<MemoryFault> first;  // the first kKept
-  uint64_t count = 0;              // words that were wrong, of all reads
+  uint64_t count = 0;              // words that were wrong or not there, of all reads
+  std::set<uint64_t> cells;        // in which they are
 };
 
 struct Cells {

@@ -4,6 +4,7 @@
 // bus-master bits must be on.
 #pragma once
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -13,6 +14,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "bringup/ladder/board.h"
 #include "driver/function_registers.h"
 #include "driver/host_buffer.h"
 #include "model/contract/control_block.h"
@@ -29,9 +31,11 @@ class RawQueue {
         registers_(driver::Bar0{&transport, function}),
         submission_(transport, function, submission_entries * kEntryBytes),
         response_(transport, function, response_entries * kEntryBytes) {
+    ++queues_;
     Start();
   }
   ~RawQueue() {
+    --queues_;
     try {
       registers_.WriteQueueControl(0);
     } catch (const Error&) {
@@ -46,7 +50,7 @@ class RawQueue {
     registers_.WriteQueueControl(0);
     registers_.WriteControl(1);
     registers_.ReadStatus();  // its completion comes behind every response still on its way
-    tail_ = consumed_ = 0;
+    tail_ = consumed_ = rung_ = 0;
     std::memset(submission_.data(), 0, submission_.size());
     std::memset(response_.data(), 0, response_.size());
     registers_.WriteSqBase(submission_.io_address());
@@ -80,7 +84,11 @@ class RawQueue {
     Seal(entry);
     PutRaw(entry);
   }
-  void Ring() { registers_.WriteSqTail(tail_); }
+  void Ring() {
+    if (rung_ == consumed_) first_ = static_cast<uint64_t>(rung_) + 1;
+    rung_ = tail_;
+    registers_.WriteSqTail(tail_);
+  }
 
   // Responses that have arrived since the last call, in ring order; tells the card that they are
   // taken.
@@ -91,11 +99,13 @@ class RawQueue {
       const uint32_t phase = consumed_ / response_entries() % 2 == 0 ? 1 : 0;
       if (next.magic == 0 || next.phase != phase) break;
       // The two halves of a response may arrive apart.
-      for (int look = 0; look < kTornLooks && Check(next) != Status::OK; ++look) {
+      int looks = 0;
+      for (; looks < kTornLooks && Check(next) != Status::OK; ++looks) {
         transport_.Advance(kTornLookPs);
         next = ReadSlot(consumed_ % response_entries());
       }
       EXPECT_EQ(Check(next), Status::OK) << "response " << consumed_ << " is sealed";
+      NoteMargins(next, looks > 0);
       taken.push_back(next);
       ++consumed_;
     }
@@ -104,9 +114,16 @@ class RawQueue {
   }
   // Lets the card work for `ps`, then takes what has arrived: status by sequence number.
   std::map<uint64_t, Status> Settle(uint64_t ps = 200'000'000) {
+    // Looks often at first, which is when responses come: halves of one show only then.
+    std::vector<Response> taken;
+    for (int look = 0; look < kEarlyLooks && taken.empty(); ++look) {
+      transport_.Advance(kEarlyLookPs);
+      taken = Take();
+    }
     transport_.Advance(ps);
+    for (const Response& response : Take()) taken.push_back(response);
     std::map<uint64_t, Status> result;
-    for (const Response& response : Take())
+    for (const Response& response : taken)
       result[response.sequence] = static_cast<Status>(response.status);
     return result;
   }
@@ -127,9 +144,24 @@ class RawQueue {
   }
 
  private:
-  static constexpr int kTornLooks = 100;
+  static constexpr uint64_t kLongFetchPs = 5'000'000;
+  static constexpr int kEarlyLooks = 40, kTornLooks = 100;
+  static constexpr uint64_t kEarlyLookPs = 200'000;
   static constexpr uint64_t kTornLookPs = 10'000'000;
 
+  // Where time passes by itself, the host may look in the middle of a write.
+  void NoteMargins(const Response& response, bool was_torn) const {
+    std::vector<std::string>& margins = CurrentNotes().margins;
+    if (was_torn && !TheBoard().backend().time_passes)
+      margins.push_back(fmt::format("response {} came in two halves", response.sequence));
+    // Of a card that has nothing else to do.
+    if (response.sequence == first_ && queues_ == 1 &&
+        response.fetched_ps > response.queued_ps + kLongFetchPs) {
+      margins.push_back(
+          fmt::format("the card had the entry {:.1f} us after its doorbell",
+                      static_cast<double>(response.fetched_ps - response.queued_ps) * 1e-6));
+    }
+  }
   Response ReadSlot(size_t slot) const {
     static_assert(sizeof(Response) == kEntryBytes);
     Response response;
@@ -143,6 +175,9 @@ class RawQueue {
   driver::HostBuffer submission_, response_;
   uint32_t tail_ = 0;
   uint32_t consumed_ = 0;
+  uint32_t rung_ = 0;             // entries of which the card knows
+  inline static int queues_ = 0;  // that there are
+  uint64_t first_ = 0;  // sequence of the first one that the card got when it had no other
 };
 
 }  // namespace spyre::bringup

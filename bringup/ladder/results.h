@@ -12,9 +12,11 @@
 
 namespace spyre::bringup {
 
+// kMarginal: results are right, and something came late, had to be corrected or to be repeated.
 // kCouldNotRun says nothing about the card: what the test needs is not there.
-enum class Outcome : uint8_t { kPassed, kFailed, kCouldNotRun };
-const char* Name(Outcome outcome);  // "passed", "failed", "could not run"
+enum class Outcome : uint8_t { kPassed, kMarginal, kFailed, kCouldNotRun };
+inline constexpr size_t kOutcomes = 4;
+const char* Name(Outcome outcome);  // "passed", "marginal", "failed", "could not run"
 
 // What a measured value has to lie in, both ends included.
 struct Limits {
@@ -33,7 +35,7 @@ struct TestResult {
   std::string suite, name;  // "Rung4Dma", "NothingIsMovedForSizeZero"
   int rung = 0, level = 1;
   Outcome outcome = Outcome::kPassed;
-  std::string message;      // why it failed or could not run, in one or more lines
+  std::string message;      // why it did not pass, in one or more lines
   double wall_seconds = 0;  // of this machine
   uint64_t card_ps = 0;     // of the transport's clock
   std::vector<Measurement> measurements;
@@ -45,6 +47,8 @@ struct LadderResult {
   bool interrupted = false;       // by a signal; what had not run could not run
 
   size_t Count(Outcome outcome) const;
+  // Of the board, by the worst of its tests: "PASS", "MARGINAL", "FAIL"; "NOT TESTED" if none ran.
+  const char* Verdict() const;
 };
 
 }  // namespace spyre::bringup

@@ -51,8 +51,9 @@ std::string TestCase(const TestResult& test) {
   } else if (test.outcome == Outcome::kCouldNotRun) {
     xml += fmt::format("      <skipped message=\"{}\"/>\n", Escaped(test.message));
   }
-  if (!test.measurements.empty()) {
+  if (!test.measurements.empty() || test.outcome == Outcome::kMarginal) {
     xml += "      <system-out>";
+    if (test.outcome == Outcome::kMarginal) xml += Escaped("marginal: " + test.message + "\n");
     for (const Measurement& measured : test.measurements)
       xml += Escaped(fmt::format("{} = {} {}\n", measured.name, measured.value, measured.unit));
     xml += "</system-out>\n";
@@ -65,7 +66,9 @@ std::string TestCase(const TestResult& test) {
 Json ToJson(const LadderResult& result) {
   Json tests = Json::array();
   for (const TestResult& test : result.tests) tests.push_back(ToJson(test));
-  return {{"passed", result.Count(Outcome::kPassed)},
+  return {{"verdict", result.Verdict()},
+          {"passed", result.Count(Outcome::kPassed)},
+          {"marginal", result.Count(Outcome::kMarginal)},
           {"failed", result.Count(Outcome::kFailed)},
           {"could_not_run", result.Count(Outcome::kCouldNotRun)},
           {"of_higher_levels", result.of_higher_levels},

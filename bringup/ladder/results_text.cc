@@ -35,7 +35,8 @@ std::string Figure(const Measurement& measured) {
 }  // namespace
 
 std::string Line(const TestResult& test, const TextStyle& style) {
-  static constexpr std::array<Accent, 3> kAccents = {Accent::kGood, Accent::kBad, Accent::kWarning};
+  static constexpr std::array<Accent, kOutcomes> kAccents = {Accent::kGood, Accent::kWarning,
+                                                             Accent::kBad, Accent::kWarning};
   const auto outcome = static_cast<size_t>(test.outcome);
   std::string text =
       fmt::format("{} {}.{}  {:.2f} s\n",
@@ -48,7 +49,7 @@ std::string Line(const TestResult& test, const TextStyle& style) {
 
 std::string Summary(const LadderResult& result, const TextStyle& style) {
   struct Counts {
-    std::array<size_t, 3> outcomes{};
+    std::array<size_t, kOutcomes> outcomes{};
     double seconds = 0;
   };
   std::map<int, Counts> rungs;
@@ -59,19 +60,23 @@ std::string Summary(const LadderResult& result, const TextStyle& style) {
     rung.seconds += test.wall_seconds;
     seconds += test.wall_seconds;
   }
-  std::string text = fmt::format("\n{:>4} {:>8} {:>8} {:>14} {:>10}\n", "rung", "passed", "failed",
-                                 "could not run", "seconds");
+  std::string text = fmt::format("\n{:>4} {:>8} {:>9} {:>8} {:>14} {:>10}\n", "rung", "passed",
+                                 "marginal", "failed", "could not run", "seconds");
   for (const auto& [rung, counts] : rungs) {
-    text += fmt::format("{:>4} {:>8} {:>8} {:>14} {:>10.2f}\n", rung, counts.outcomes[0],
-                        counts.outcomes[1], counts.outcomes[2], counts.seconds);
+    text += fmt::format("{:>4} {:>8} {:>9} {:>8} {:>14} {:>10.2f}\n", rung, counts.outcomes[0],
+                        counts.outcomes[1], counts.outcomes[2], counts.outcomes[3], counts.seconds);
   }
   const size_t failed = result.Count(Outcome::kFailed);
   const size_t could_not_run = result.Count(Outcome::kCouldNotRun);
-  text += "\n" + style.Paint(failed != 0          ? Accent::kBad
-                             : could_not_run != 0 ? Accent::kWarning
-                                                  : Accent::kGood,
-                             fmt::format("{} passed, {} failed, {} could not run",
-                                         result.Count(Outcome::kPassed), failed, could_not_run));
+  const size_t marginal = result.Count(Outcome::kMarginal);
+  text += fmt::format("\n{}: ", result.Verdict());
+  text += style.Paint(
+      failed != 0                     ? Accent::kBad
+      : could_not_run + marginal != 0 ? Accent::kWarning
+                                      : Accent::kGood,
+      fmt::format("{} passed,{} {} failed, {} could not run", result.Count(Outcome::kPassed),
+                  marginal == 0 ? "" : fmt::format(" {} marginal,", marginal), failed,
+                  could_not_run));
   text += fmt::format(" in {:.1f} s", seconds);
   if (result.of_higher_levels > 0)
     text += fmt::format("; {} of higher levels were not asked for", result.of_higher_levels);

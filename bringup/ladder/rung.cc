@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace spyre::bringup {
 namespace {
 
@@ -51,6 +53,34 @@ void Rung::Measure(const std::string& name, double value, const std::string& uni
   if (measured.within()) return;
   ADD_FAILURE() << fmt::format("{} is {:.6g} {}; it should be {:.6g} to {:.6g}", name, value, unit,
                                measured.limits->low, measured.limits->high);
+}
+
+void Rung::ExpectEven(const std::string& what, const std::vector<double>& times_ns) {
+  constexpr double kRoomNs = 300, kRoom = 1.25;  // what turns and refreshes of memory cost
+  std::vector<double> sorted = times_ns;
+  std::sort(sorted.begin(), sorted.end());
+  const double median = sorted.at(sorted.size() / 2);
+  const auto slowest = std::max_element(times_ns.begin(), times_ns.end());
+  if (*slowest <= kRoom * median + kRoomNs) return;
+  Marginal(fmt::format("{}: number {} of {} took {:.0f} ns, half of them {:.0f} ns or less", what,
+                       slowest - times_ns.begin() + 1, times_ns.size(), *slowest, median));
+}
+
+std::string Rung::PlaceOf(uint64_t address) {
+  const auto& expected = board().backend().expected;
+  if (!expected || !expected->place) return fmt::format("{:#x}", address);
+  const MemoryPlace place = expected->place(address);
+  return fmt::format("{:#x}, channel {} bank {}", address, place.channel, place.bank);
+}
+
+void Rung::ExpectOk(const Response& response) {
+  const auto status = static_cast<spyre::Status>(response.status);
+  if (status == spyre::Status::OK) return;
+  std::string text =
+      fmt::format("{} ended with {} at {}", OpcodeName(static_cast<Opcode>(response.opcode)),
+                  StatusName(status), PlaceOf(response.fault_address));
+  if (response.fault_core != kNoCore) text += fmt::format(", core {}", response.fault_core);
+  ADD_FAILURE() << text;
 }
 
 driver::Device& Rung::Physical(const driver::DeviceOptions& options) {

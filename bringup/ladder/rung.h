@@ -62,6 +62,16 @@ class Rung : public ::testing::Test {
   // A figure of the report, and a failure if it lies outside of the limits of the board for `name`.
   void Measure(const std::string& name, double value, const std::string& unit);
 
+  // What the test has found is right, and only just: the test is marginal unless it fails.
+  static void Marginal(const std::string& what) { CurrentNotes().margins.push_back(what); }
+  // Marginal if one of equal times, in ns, is far from the others: something was late, or was done
+  // again. `what`: "an operation, from doorbell to response".
+  static void ExpectEven(const std::string& what, const std::vector<double>& times_ns);
+  // The answer to an operation that must have succeeded; a failure says cause, core and place.
+  void ExpectOk(const Response& response);
+  // "0x819000, channel 3 bank 11", as far as it is known how addresses are spread.
+  std::string PlaceOf(uint64_t address);
+
   // The physical function, opened by the driver at the first call.
   driver::Device& Physical(const driver::DeviceOptions& options = {});
   // A test that opens the physical function itself calls this first, because the function has one

@@ -50,6 +50,23 @@ class Rung4Dma : public Rung {
   }
 };
 
+TEST_F(Rung4Dma, EveryOfManyCopiesTakesTheSameTime) {
+  constexpr uint64_t kBytes = 4096;
+  std::vector<uint8_t> host(kBytes);
+  const auto io = Physical().MapHost(host.data(), host.size());
+  for (const Opcode opcode : {Opcode::DMA_IN, Opcode::DMA_OUT}) {
+    std::vector<double> card_ns;
+    for (int i = 0; i < 32; ++i) {
+      const Response done = Run(opcode, io, 0, kBytes);
+      ExpectOk(done);
+      if (HasFailure()) return;
+      card_ns.push_back(static_cast<double>(done.finished_ps - done.started_ps) / 1000);
+    }
+    ExpectEven(fmt::format("{} of 4 KiB", OpcodeName(opcode)), card_ns);
+  }
+  Physical().UnmapHost(io);
+}
+
 TEST_F(Rung4Dma, EverySizeAroundEveryBoundaryArrivesWholeAndTouchesNothingElse) {
   const std::vector<uint8_t> data = RandomBytes(8192, 4);
   for (const uint64_t size :

@@ -73,11 +73,13 @@ TEST_F(Rung2FirmwareLevel2, IsUpdatedRestartedAndPutBack) {
   const std::vector<uint8_t> image = updater.ReadBack(running);
 
   EXPECT_EQ(updater.Update(image), other);
+  board().WillResetCard();
   EXPECT_EQ(updater.Restart(), UpdateStatus::DONE);
   EXPECT_EQ(updater.ReadBoot().running, other);
   driver::PhysicalFunction(Physical()).ReadFirmwareVersion();  // it answers
 
   updater.Activate(running);
+  board().WillResetCard();
   EXPECT_EQ(updater.Restart(), UpdateStatus::DONE);
   if (other_was_good) {
     updater.Download(0, other_image);

@@ -117,7 +117,7 @@ TEST_F(Rung7Kernels, DisablingTheVirtualFunctionsInTheMiddleOfALaunchLeavesThePh
   }
   driver::Entry nop = ControlBlock{};
   Physical().queue().Submit(nop);
-  EXPECT_EQ(Physical().queue().Wait().status, static_cast<uint16_t>(Status::OK));
+  ExpectOk(Physical().queue().Wait());
 }
 
 }  // namespace

@@ -60,6 +60,7 @@ TEST_F(Rung9Link, ComesBackAsItWasAfterEveryReset) {
 TEST_F(Rung9Link, ComesBackAsItWasAfterAHotReset) {
   const uint32_t before = Status();
   try {
+    board().WillResetCard();
     card().HotReset();
   } catch (const Error& error) {
     if (error.kind() != ErrorKind::kBadInput) throw;

@@ -17,17 +17,24 @@ class DmaMemory : public MemoryUnderTest {
   DmaMemory(driver::Device& device, size_t buffer_bytes)
       : device_(device), buffer_(device.transport(), 0, buffer_bytes) {}
 
+  static void Map(driver::Device& device) {
+    const uint64_t bytes = static_cast<uint64_t>(device.registers().ReadMemoryMib()) << 20;
+    driver::PhysicalFunction(device).MapRange(0, bytes, kPermissionRead | kPermissionWrite);
+  }
+
   void Write(uint64_t address, const uint8_t* data, size_t bytes) override {
     std::memcpy(buffer_.data(), data, bytes);
-    Run(Opcode::DMA_IN, address, bytes);
+    Run(Opcode::DMA_IN, address, bytes);  // what has failed shows when it is read
   }
-  void Read(uint64_t address, uint8_t* data, size_t bytes) override {
-    Run(Opcode::DMA_OUT, address, bytes);
+  bool Read(uint64_t address, uint8_t* data, size_t bytes) override {
+    if (!Run(Opcode::DMA_OUT, address, bytes)) return false;
     std::memcpy(data, buffer_.data(), bytes);
+    return true;
   }
 
  private:
-  void Run(Opcode opcode, uint64_t address, size_t bytes) {
+  // False: the memory knows that it is wrong. The stream has failed then, and begins again.
+  bool Run(Opcode opcode, uint64_t address, size_t bytes) {
     ControlBlock block;
     block.opcode = static_cast<uint8_t>(opcode);
     block.host_address = buffer_.io_address();
@@ -36,10 +43,16 @@ class DmaMemory : public MemoryUnderTest {
     driver::Entry entry = block;
     device_.queue().Submit(entry);
     const Response response = device_.queue().Wait();
-    if (response.status != static_cast<uint16_t>(Status::OK)) {
-      throw DeviceFault("{} of {} bytes at {:#x} ended with status {}", OpcodeName(opcode), bytes,
-                        address, response.status);
+    const auto status = static_cast<Status>(response.status);
+    if (status == Status::OK) return true;
+    if (status != Status::BUS_ERROR) {
+      throw DeviceFault("{} of {} bytes at {:#x} ended with {}, fault address {:#x}",
+                        OpcodeName(opcode), bytes, address, StatusName(status),
+                        response.fault_address);
     }
+    device_.Reset();
+    Map(device_);
+    return false;
   }
 
   driver::Device& device_;
@@ -50,31 +63,39 @@ class Rung8Memory : public Rung {
  protected:
   static constexpr uint64_t kBlock = 256;
 
-  void SetUp() override {
-    driver::PhysicalFunction(Physical())
-        .MapRange(0, memory_bytes(), kPermissionRead | kPermissionWrite);
-  }
+  void SetUp() override { DmaMemory::Map(Physical()); }
   DmaMemory Memory(size_t buffer_bytes) { return {Physical(), buffer_bytes}; }
 
   const Expected* Places() {
     const auto& expected = board().backend().expected;
     return expected && expected->place ? &*expected : nullptr;
   }
-  std::string Where(uint64_t address) {
-    std::string text = fmt::format("{:#x}", address);
-    if (const Expected* const places = Places()) {
-      const MemoryPlace place = places->place(address);
-      text += fmt::format(", channel {} bank {}", place.channel, place.bank);
-    }
-    return text;
-  }
+  // All of them, then where they are: a line for each channel, a letter for each bank.
   void Report(const MemoryFaults& faults) {
     for (const MemoryFault& fault : faults.first) {
-      ADD_FAILURE() << fault.step << ": " << Where(fault.address)
-                    << fmt::format(", wrong bits {:#018x}, read {:#018x}",
-                                   fault.expected ^ fault.found, fault.found);
+      ADD_FAILURE() << fault.step << ": " << PlaceOf(fault.address)
+                    << (fault.unreadable
+                            ? ", cannot be read: BUS_ERROR, its code finds more wrong bits than it "
+                              "can correct"
+                            : fmt::format(", wrong bits {:#018x}, read {:#018x}",
+                                          fault.expected ^ fault.found, fault.found));
     }
-    EXPECT_EQ(faults.count, 0u) << "words that were read wrongly";
+    EXPECT_EQ(faults.count, 0u) << "words that were read wrongly, in " << faults.cells.size()
+                                << " blocks\n"
+                                << MapOf(faults.cells);
+  }
+  std::string MapOf(const std::set<uint64_t>& cells) {
+    const Expected* const places = Places();
+    if (places == nullptr) return "--card CONFIG says which channels and banks these are";
+    std::vector<std::string> lines(places->channels, std::string(places->banks, '.'));
+    for (const uint64_t cell : cells) {
+      const MemoryPlace place = places->place(cell);
+      lines.at(place.channel).at(place.bank) = 'X';
+    }
+    std::string text = "where blocks are bad (X), by channel and bank:\n";
+    for (size_t channel = 0; channel < lines.size(); ++channel)
+      text += fmt::format("  channel {:>2}  {}\n", channel, lines[channel]);
+    return text;
   }
   // The first block of memory in each channel and bank, or blocks at equal distances.
   std::vector<uint64_t> BlocksOfBanks() {

@@ -65,7 +65,7 @@ class Rung10Dma : public Rung {
     driver::Entry entry = block;
     Physical().queue().Submit(entry);
     const Response done = Physical().queue().Wait();
-    EXPECT_EQ(done.status, static_cast<uint16_t>(Status::OK));
+    ExpectOk(done);
     driver::PhysicalFunction(Physical()).UnmapRange(0);
     return 1000.0 * static_cast<double>(bytes) /
            static_cast<double>(std::max<uint64_t>(1, done.finished_ps - done.started_ps));

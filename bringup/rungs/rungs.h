@@ -6,6 +6,7 @@
 namespace spyre::bringup {
 
 void LinkConfigSpaceRung();
+void LinkCoresRung();
 void LinkRegistersRung();
 void LinkFirmwareRung();
 void LinkQueueRung();
@@ -23,6 +24,7 @@ void LinkSoakRung();
 
 inline void LinkRungs() {
   LinkConfigSpaceRung();
+  LinkCoresRung();
   LinkRegistersRung();
   LinkFirmwareRung();
   LinkQueueRung();

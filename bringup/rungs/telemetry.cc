@@ -27,7 +27,7 @@ class Rung4Telemetry : public Rung {
     block.size_bytes = size;
     driver::Entry entry = block;
     Physical().queue().Submit(entry);
-    EXPECT_EQ(Physical().queue().Wait().status, static_cast<uint16_t>(Status::OK));
+    ExpectOk(Physical().queue().Wait());
   }
 };
 

@@ -230,6 +230,9 @@ int ServedFunction::AccessRegion(const ClientMessage& message) {
     return EINVAL;
   const uint64_t bytes = Info().RegionBytes(a.region);
   if (a.offset > bytes || a.count > bytes - a.offset) return EINVAL;
+  // Whole registers, or a part of one: what a processor's single store can be.
+  const bool is_whole = a.offset % 4 == 0 && a.count % 4 == 0;
+  if (write && a.region == 0 && !is_whole && a.offset % 4 + a.count > 4) return EINVAL;
   std::string data = write ? message.payload.substr(sizeof(a)) : std::string(a.count, '\0');
   if (a.count == 0) {
     ReplyAccess(message.header, "");

@@ -49,15 +49,17 @@ def check_reports(directory, status):
     page = (directory / "report.html").read_text()
     tests = result["tests"]
     outcomes = {name: sum(test["outcome"] == name for test in tests)
-                for name in ("passed", "failed", "could not run")}
+                for name in ("passed", "marginal", "failed", "could not run")}
     assert outcomes["passed"] == result["passed"] and outcomes["failed"] == result["failed"]
+    assert outcomes["marginal"] == result["marginal"]
+    assert result["verdict"] == ("FAIL" if outcomes["failed"] else "MARGINAL" if outcomes["marginal"] else "PASS")
     assert outcomes["could not run"] == result["could_not_run"]
     cases = list(junit.iter("testcase"))
     assert len(cases) == len(tests) == int(junit.get("tests"))
     assert sum(case.find("failure") is not None for case in cases) == outcomes["failed"]
     assert sum(case.find("skipped") is not None for case in cases) == outcomes["could not run"]
     assert all(test["name"] in page for test in tests), "the page has every test"
-    assert status == (1 if outcomes["failed"] else 5 if outcomes["could not run"] else 0)
+    assert status == (1 if outcomes["failed"] else 6 if outcomes["marginal"] else 5 if outcomes["could not run"] else 0)
     assert [test["rung"] for test in tests] == sorted(test["rung"] for test in tests)
     return outcomes
 

@@ -21,6 +21,7 @@ class BrokenMemory : public MemoryUnderTest {
   std::function<uint64_t(uint64_t)> decode = [](uint64_t address) { return address; };
   std::function<void(std::vector<uint8_t>&, const std::vector<uint8_t>&)> after_write =
       [](auto& /*now*/, const auto& /*before*/) {};
+  uint64_t unreadable = UINT64_MAX;
   std::function<uint8_t(uint64_t, uint8_t)> on_read = [](uint64_t, uint8_t byte) { return byte; };
 
   void Write(uint64_t address, const uint8_t* data, size_t bytes) override {
@@ -28,9 +29,10 @@ class BrokenMemory : public MemoryUnderTest {
     for (size_t i = 0; i < bytes; ++i) bytes_.at(decode(address + i)) = data[i];
     after_write(bytes_, before);
   }
-  void Read(uint64_t address, uint8_t* data, size_t bytes) override {
+  bool Read(uint64_t address, uint8_t* data, size_t bytes) override {
     for (size_t i = 0; i < bytes; ++i)
       data[i] = on_read(address + i, bytes_.at(decode(address + i)));
+    return address != unreadable;
   }
 
  private:
@@ -42,6 +44,20 @@ Cells AllCells() {
   cells.cell_bytes = kCell;
   for (uint64_t address = 0; address < kBytes; address += kCell) cells.addresses.push_back(address);
   return cells;
+}
+
+MemoryFaults March(BrokenMemory& memory);
+
+TEST(MemoryTest, ABlockThatCannotBeReadIsAFaultAndTheOthersAreTestedToo) {
+  BrokenMemory memory;
+  memory.unreadable = 2 * kCell;
+  memory.on_read = [](uint64_t address, uint8_t byte) {
+    return address == 5 * kCell ? static_cast<uint8_t>(byte | 1) : byte;
+  };
+  const MemoryFaults faults = March(memory);
+  EXPECT_EQ(faults.cells, (std::set<uint64_t>{2 * kCell, 5 * kCell}));
+  EXPECT_TRUE(faults.first.front().unreadable);
+  EXPECT_EQ(faults.first.front().address, 2 * kCell);
 }
 
 MemoryFaults March(BrokenMemory& memory) {

@@ -46,8 +46,8 @@ TEST(ResultsText, TheSummaryHasARowForEachRung) {
   result.tests = {Example(Outcome::kPassed, 3), Example(Outcome::kPassed, 3),
                   Example(Outcome::kFailed, 12)};
   const std::string text = Summary(result, {});
-  EXPECT_THAT(text, HasSubstr("\n   3        2        0              0       0.50\n"));
-  EXPECT_THAT(text, HasSubstr("\n  12        0        1              0       0.25\n"));
+  EXPECT_THAT(text, HasSubstr("\n   3        2         0        0              0       0.50\n"));
+  EXPECT_THAT(text, HasSubstr("\n  12        0         0        1              0       0.25\n"));
   EXPECT_THAT(text, HasSubstr("2 passed, 1 failed, 0 could not run in 0.8 s\n"));
   EXPECT_THAT(text, Not(HasSubstr("higher levels")));
   result.of_higher_levels = 2;
