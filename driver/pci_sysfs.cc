@@ -114,6 +114,18 @@ void PciSysfs::EnableVirtualFunctions(int count) const {
         .Remedy(fmt::format("0 to {}", total));
   }
   const fs::path file = Directory(physical_) / "sriov_numvfs";
+  // A kernel or a driver without SR-IOV has no such file, and no virtual functions either.
+  int present = 0;
+  std::ifstream(file) >> present;
+  if (count == 0 && present == 0) return;
+  if (std::error_code error; !fs::exists(file, error)) {
+    throw BadInput(
+        "{}: there is no such file: the kernel, or the driver of the physical function, has no "
+        "SR-IOV (CONFIG_PCI_IOV; vfio-pci with its parameter enable_sriov=1)",
+        file.string())
+        .Subject("virtual functions")
+        .Value(count);
+  }
   const auto write = [&](int value) {
     errno = 0;
     std::ofstream out(file);

@@ -89,11 +89,22 @@ driver::Device& Rung::Physical(const driver::DeviceOptions& options) {
 }
 
 void Rung::EnableVirtualFunctions(driver::FunctionId count) {
+  RequireVirtualFunctions(
+      count, [&] { driver::PhysicalFunction(Physical()).EnableVirtualFunctions(count); });
+}
+
+void Rung::RequireVirtualFunctions(driver::FunctionId count, const std::function<void()>& enable) {
   const int there = board().capabilities().virtual_functions;
   if (there < count) {
     CannotRun(fmt::format("the card has {} virtual functions, and this takes {}", there, count));
   }
-  driver::PhysicalFunction(Physical()).EnableVirtualFunctions(count);
+  try {
+    enable();
+  } catch (const Error& error) {
+    // What the host's system does not do says nothing about the card.
+    if (error.kind() != ErrorKind::kBadInput || !board().backend().system_owns_config) throw;
+    CannotRun(error.what());
+  }
 }
 
 void Rung::EnableVfs(uint64_t region_bytes, int regions, driver::FunctionId count) {

@@ -16,6 +16,7 @@
 #include <gtest/gtest.h>
 
 #include <cstring>
+#include <functional>
 #include <map>
 #include <memory>
 #include <numeric>
@@ -80,7 +81,10 @@ class Rung : public ::testing::Test {
 
   // Enables virtual functions 1 to `count`; could not run if the card has fewer.
   void EnableVirtualFunctions(driver::FunctionId count = kVirtualFunctions);
-  // The same, and gives each one region r at RegionBase of `region_bytes`, for r < regions, in
+  // Calls `enable`; could not run if the card has fewer than `count`, or if the system has no
+  // SR-IOV.
+  void RequireVirtualFunctions(driver::FunctionId count, const std::function<void()>& enable);
+  // Enables, and gives each one region r at RegionBase of `region_bytes`, for r < regions, in
   // place of the regions that they had: those outlive resets.
   void EnableVfs(uint64_t region_bytes = 16 << 20, int regions = kRegions,
                  driver::FunctionId count = kVirtualFunctions);

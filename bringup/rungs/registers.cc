@@ -17,10 +17,8 @@ class Rung2Registers : public Rung {
   void PowerOn(driver::FunctionId function) {
     EnableBars(0);
     if (function == 0) return;
-    const int there = board().capabilities().virtual_functions;
-    if (there < kVirtualFunctions)
-      CannotRun(fmt::format("the card has {} virtual functions", there));
-    card().EnableVirtualFunctions(kVirtualFunctions);
+    RequireVirtualFunctions(kVirtualFunctions,
+                            [this] { card().EnableVirtualFunctions(kVirtualFunctions); });
     card().Advance(100 * kMillisecondPs);
     EnableBars(function);
   }

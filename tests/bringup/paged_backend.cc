@@ -2,11 +2,12 @@
 // The bring-up program with one way more to a card: the simulated card as VFIO shows a real one.
 // The card reaches whole pages of 4 KiB, at addresses that each function has for itself and that
 // touch each other; the host never learns that nothing can happen any more; configuration space is
-// the system's.
+// the system's. "paged:alone": the system has no SR-IOV.
 #include <map>
 #include <memory>
 #include <set>
 
+#include "base/error.h"
 #include "bringup/cli/program.h"
 #include "cosim/host/inprocess_transport.h"
 #include "driver/io_addresses.h"
@@ -22,7 +23,8 @@ constexpr uint64_t kPage = 4096;
 
 class PagedTransport : public driver::Transport {
  public:
-  PagedTransport() : card_(model::CardConfig(), cosim::HostTiming{}, nullptr) {}
+  explicit PagedTransport(bool has_sriov)
+      : has_sriov_(has_sriov), card_(model::CardConfig(), cosim::HostTiming{}, nullptr) {}
 
   uint32_t ConfigRead(FunctionId function, uint32_t offset) override {
     return card_.ConfigRead(function, offset);
@@ -35,6 +37,14 @@ class PagedTransport : public driver::Transport {
   }
   void Write32(FunctionId function, int bar, uint64_t offset, uint32_t value) override {
     card_.Write32(function, bar, offset, value);
+  }
+  // Without SR-IOV as a kernel without CONFIG_PCI_IOV.
+  void EnableVirtualFunctions(int count) override {
+    if (has_sriov_) {
+      Transport::EnableVirtualFunctions(count);
+    } else if (count != 0) {
+      throw BadInput("sriov_numvfs: there is no such file");
+    }
   }
   driver::DmaRules dma_rules() const override { return {kPage, 48}; }
 
@@ -72,6 +82,7 @@ class PagedTransport : public driver::Transport {
     return addresses_.emplace(function, driver::IoAddresses(ranges, kPage, 48)).first->second;
   }
 
+  const bool has_sriov_;
   cosim::InProcessTransport card_;
   std::map<FunctionId, driver::IoAddresses> addresses_;
 };
@@ -82,9 +93,10 @@ class PagedTransport : public driver::Transport {
 int main(int argc, char** argv) {
   using spyre::bringup::Backend;
   return spyre::bringup::Main(
-      argc, argv, {{"paged", "", [](const std::string& /*rest*/) {
+      argc, argv, {{"paged", "", [](const std::string& rest) {
                       Backend backend;
-                      backend.transport = std::make_unique<spyre::bringup::PagedTransport>();
+                      backend.transport =
+                          std::make_unique<spyre::bringup::PagedTransport>(rest != "alone");
                       backend.fresh = true;
                       backend.system_owns_config = true;
                       backend.time_passes = true;

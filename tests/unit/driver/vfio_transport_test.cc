@@ -14,6 +14,7 @@
 
 #include "base/error.h"
 #include "driver/pci_sysfs.h"
+#include "tests/unit/error_of.h"
 
 namespace spyre::driver::vfio_transport_test {
 namespace {
@@ -94,6 +95,11 @@ TEST_F(VfioTransportTest, VirtualFunctionsAreEnabledByTheKernel) {
   const PciSysfs sysfs("3b:00.0", root_);
   EXPECT_THROW(sysfs.EnableVirtualFunctions(3), Error);
   EXPECT_THROW(sysfs.EnableVirtualFunctions(-1), Error);
+  // A host without SR-IOV.
+  EXPECT_NO_THROW(sysfs.EnableVirtualFunctions(0)) << "there are none";
+  EXPECT_FALSE(fs::exists(root_ / "bus/pci/devices/0000:3b:00.0/sriov_numvfs"));
+  EXPECT_THAT(test::BadInputOf([&] { sysfs.EnableVirtualFunctions(1); }), HasSubstr("no SR-IOV"));
+  Write("0000:3b:00.0", "sriov_numvfs", "0\n");
   sysfs.EnableVirtualFunctions(2);
   std::string written;
   std::ifstream(root_ / "bus/pci/devices/0000:3b:00.0/sriov_numvfs") >> written;
