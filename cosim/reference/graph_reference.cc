@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "base/parallel.h"
+#include "cosim/reference/matmul_block.h"
 #include "cosim/reference/reference_functions.h"
 #include "cosim/tensors/reference_numbers.h"
 
@@ -136,27 +137,83 @@ class Evaluator {
     return result;
   }
 
-  // Sum over `reduced` of the product of all operands, for each output element.
+  // Where the operand is for every index of some dimensions, the last one fastest.
+  std::vector<int64_t> Places(const Operand& operand, const std::vector<int>& dims) const {
+    std::vector<int64_t> places = {0};
+    for (const int dim : dims) {
+      std::vector<int64_t> next;
+      next.reserve(places.size() * static_cast<size_t>(Size(dim)));
+      for (const int64_t place : places) {
+        for (int64_t i = 0; i < Size(dim); ++i) next.push_back(place + i * Stride(operand, dim));
+      }
+      places = std::move(next);
+    }
+    return places;
+  }
+
+  // Sum over `reduced` of the product of two operands, for each output element. Rows are the
+  // dimensions of the output that only the first operand has, columns all that the second one has;
+  // of a product of matrices in batches, which both have, they are set apart.
   DoubleTensor Contract(const std::vector<Operand>& operands, const std::vector<int>& dims,
                         const std::vector<int>& reduced) const {
-    const int last = reduced.back();  // the inner loop; the others around it
-    const std::vector<int> others(reduced.begin(), reduced.end() - 1);
+    const Operand& a = operands[0];
+    const Operand& b = operands[1];
+    std::vector<int> batch_dims, row_dims, column_dims;
+    for (const int dim : dims) {
+      const auto has = [dim](const Operand& operand) {
+        return std::find(operand.dims.begin(), operand.dims.end(), dim) != operand.dims.end();
+      };
+      (!has(b) ? row_dims : has(a) ? batch_dims : column_dims).push_back(dim);
+    }
     DoubleTensor result(static_cast<size_t>(Elements(dims)));
-    ParallelFor(Elements(dims), kOutputGrain, [&](int64_t begin, int64_t end) {
-      const int64_t a_step = Stride(operands[0], last), b_step = Stride(operands[1], last);
-      for (int64_t i = begin; i < end; ++i) {
-        const std::vector<int64_t> at = Offsets(operands, dims, i);
-        double sum = 0;
-        for (int64_t j = 0; j < Elements(others); ++j) {
-          const std::vector<int64_t> from = Offsets(operands, others, j);
-          const double* a = operands[0].data + at[0] + from[0];
-          const double* b = operands[1].data + at[1] + from[1];
-          for (int64_t k = 0; k < Size(last); ++k) sum += a[k * a_step] * b[k * b_step];
+    const Operand out{result.data(), dims};
+    const Lines a_lines{Places(a, batch_dims), Places(a, row_dims), Places(a, reduced)};
+    const Lines b_lines{Places(b, batch_dims), Places(b, column_dims), Places(b, reduced)};
+    const std::vector<int64_t> out_batch = Places(out, batch_dims), out_row = Places(out, row_dims),
+                               out_column = Places(out, column_dims);
+    const auto depth = static_cast<int64_t>(a_lines.terms.size());
+    const auto columns = static_cast<int64_t>(out_column.size());
+    const int64_t panels = (columns + kMatmulPanel - 1) / kMatmulPanel;
+    ParallelFor(Elements(batch_dims) * panels, 1, [&](int64_t begin, int64_t end) {
+      std::vector<double> panel(static_cast<size_t>(depth * kMatmulPanel));
+      std::vector<double> rows(static_cast<size_t>(depth * kMatmulRows));
+      double values[kMatmulRows * kMatmulPanel];
+      for (int64_t task = begin; task < end; ++task) {
+        const int64_t batch = task / panels;
+        const int64_t first = task % panels * kMatmulPanel;
+        const int64_t width = std::min(kMatmulPanel, columns - first);
+        std::fill(panel.begin(), panel.end(), 0);
+        Gather(b, b_lines, batch, first, width, 1, kMatmulPanel, panel);
+        for (size_t row = 0; row < out_row.size(); row += kMatmulRows) {
+          const auto height = std::min<int64_t>(kMatmulRows, out_row.size() - row);
+          Gather(a, a_lines, batch, static_cast<int64_t>(row), height, depth, 1, rows);
+          MatmulBlock(rows.data(), panel.data(), depth, {depth}, values);
+          for (int64_t r = 0; r < height; ++r) {
+            const int64_t place = out_batch[batch] + out_row[row + r];
+            for (int64_t c = 0; c < width; ++c)
+              result[place + out_column[first + c]] = Rounded(values[r * kMatmulPanel + c]);
+          }
         }
-        result[static_cast<size_t>(i)] = Rounded(sum);
       }
     });
     return result;
+  }
+
+  // The lines of an operand that are multiplied with those of another one.
+  struct Lines {
+    std::vector<int64_t> batches, lines, terms;  // places
+  };
+  // Lines first, first + 1, ... of a batch; their terms are `term_step` apart in `to`.
+  static void Gather(const Operand& operand, const Lines& lines, int64_t batch, int64_t first,
+                     int64_t count, int64_t line_step, int64_t term_step, std::vector<double>& to) {
+    for (int64_t line = 0; line < count; ++line) {
+      const double* from = operand.data + lines.batches[batch] + lines.lines[first + line];
+      double* at = to.data() + line * line_step;
+      for (const int64_t term : lines.terms) {
+        *at = from[term];
+        at += term_step;
+      }
+    }
   }
 
   // fold(all elements along `reduced`), for each output element.
