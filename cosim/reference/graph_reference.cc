@@ -8,7 +8,7 @@
 
 #include "base/error.h"
 #include "base/parallel.h"
-#include "cosim/reference/matmul_block.h"
+#include "cosim/reference/contraction.h"
 #include "cosim/reference/reference_functions.h"
 #include "cosim/tensors/reference_numbers.h"
 
@@ -126,12 +126,21 @@ class Evaluator {
   DoubleTensor Pointwise(const std::vector<Operand>& operands, const std::vector<int>& dims,
                          const Combine& combine) const {
     DoubleTensor result(static_cast<size_t>(Elements(dims)));
-    ParallelFor(Elements(dims), kOutputGrain, [&](int64_t begin, int64_t end) {
+    if (result.empty()) return result;
+    // Along the last dimension each operand goes on by its stride.
+    const int64_t run = dims.empty() ? 1 : Size(dims.back());
+    std::vector<int64_t> steps;
+    for (const Operand& operand : operands)
+      steps.push_back(dims.empty() ? 0 : Stride(operand, dims.back()));
+    const int64_t runs = Elements(dims) / run;
+    ParallelFor(runs, std::max<int64_t>(1, kOutputGrain / run), [&](int64_t begin, int64_t end) {
       std::vector<double> in(operands.size());
       for (int64_t i = begin; i < end; ++i) {
-        const std::vector<int64_t> at = Offsets(operands, dims, i);
-        for (size_t k = 0; k < in.size(); ++k) in[k] = operands[k].data[at[k]];
-        result[static_cast<size_t>(i)] = Rounded(combine(in));
+        const std::vector<int64_t> at = Offsets(operands, dims, i * run);
+        for (int64_t j = 0; j < run; ++j) {
+          for (size_t k = 0; k < in.size(); ++k) in[k] = operands[k].data[at[k] + j * steps[k]];
+          result[static_cast<size_t>(i * run + j)] = Rounded(combine(in));
+        }
       }
     });
     return result;
@@ -167,67 +176,26 @@ class Evaluator {
     }
     DoubleTensor result(static_cast<size_t>(Elements(dims)));
     const Operand out{result.data(), dims};
-    const Lines a_lines{Places(a, batch_dims), Places(a, row_dims), Places(a, reduced)};
-    const Lines b_lines{Places(b, batch_dims), Places(b, column_dims), Places(b, reduced)};
-    const std::vector<int64_t> out_batch = Places(out, batch_dims), out_row = Places(out, row_dims),
-                               out_column = Places(out, column_dims);
-    const auto depth = static_cast<int64_t>(a_lines.terms.size());
-    const auto columns = static_cast<int64_t>(out_column.size());
-    const int64_t panels = (columns + kMatmulPanel - 1) / kMatmulPanel;
-    ParallelFor(Elements(batch_dims) * panels, 1, [&](int64_t begin, int64_t end) {
-      std::vector<double> panel(static_cast<size_t>(depth * kMatmulPanel));
-      std::vector<double> rows(static_cast<size_t>(depth * kMatmulRows));
-      double values[kMatmulRows * kMatmulPanel];
-      for (int64_t task = begin; task < end; ++task) {
-        const int64_t batch = task / panels;
-        const int64_t first = task % panels * kMatmulPanel;
-        const int64_t width = std::min(kMatmulPanel, columns - first);
-        std::fill(panel.begin(), panel.end(), 0);
-        Gather(b, b_lines, batch, first, width, 1, kMatmulPanel, panel);
-        for (size_t row = 0; row < out_row.size(); row += kMatmulRows) {
-          const auto height = std::min<int64_t>(kMatmulRows, out_row.size() - row);
-          Gather(a, a_lines, batch, static_cast<int64_t>(row), height, depth, 1, rows);
-          MatmulBlock(rows.data(), panel.data(), depth, {depth}, values);
-          for (int64_t r = 0; r < height; ++r) {
-            const int64_t place = out_batch[batch] + out_row[row + r];
-            for (int64_t c = 0; c < width; ++c)
-              result[place + out_column[first + c]] = Rounded(values[r * kMatmulPanel + c]);
-          }
-        }
-      }
-    });
+    cosim::Contract(
+        {a.data, Places(a, batch_dims), Places(a, row_dims), Places(a, reduced)},
+        {b.data, Places(b, batch_dims), Places(b, column_dims), Places(b, reduced)},
+        {result.data(), Places(out, batch_dims), Places(out, row_dims), Places(out, column_dims)},
+        [this](double sum) { return Rounded(sum); });
     return result;
-  }
-
-  // The lines of an operand that are multiplied with those of another one.
-  struct Lines {
-    std::vector<int64_t> batches, lines, terms;  // places
-  };
-  // Lines first, first + 1, ... of a batch; their terms are `term_step` apart in `to`.
-  static void Gather(const Operand& operand, const Lines& lines, int64_t batch, int64_t first,
-                     int64_t count, int64_t line_step, int64_t term_step, std::vector<double>& to) {
-    for (int64_t line = 0; line < count; ++line) {
-      const double* from = operand.data + lines.batches[batch] + lines.lines[first + line];
-      double* at = to.data() + line * line_step;
-      for (const int64_t term : lines.terms) {
-        *at = from[term];
-        at += term_step;
-      }
-    }
   }
 
   // fold(all elements along `reduced`), for each output element.
   DoubleTensor Fold(const Operand& operand, const std::vector<int>& dims,
                     const std::vector<int>& reduced, std::string_view name) const {
     const FoldFunction<double>& fold = *FindFold<double>(name);
+    const std::vector<int64_t> terms = Places(operand, reduced);
     DoubleTensor result(static_cast<size_t>(Elements(dims)));
     ParallelFor(Elements(dims), kOutputGrain, [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i) {
         const int64_t at = Offsets({operand}, dims, i)[0];
         double value = fold.start;
-        for (int64_t k = 0; k < Elements(reduced); ++k)
-          value = fold.combine(value,
-                               fold.element(operand.data[at + Offsets({operand}, reduced, k)[0]]));
+        for (const int64_t term : terms)
+          value = fold.combine(value, fold.element(operand.data[at + term]));
         result[static_cast<size_t>(i)] = Rounded(value);
       }
     });

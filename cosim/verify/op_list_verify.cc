@@ -9,6 +9,7 @@
 #include <string>
 #include <utility>
 
+#include "base/parallel.h"
 #include "cosim/reference/graph_reference.h"
 #include "cosim/verify/bundle_verify.h"
 #include "cosim/verify/decisions.h"
@@ -23,13 +24,16 @@ namespace {
 DoubleTensor DeviceValues(const WorkloadTensor& tensor, const HostData& data,
                           const std::vector<int64_t>& elements) {
   DoubleTensor values(elements.empty() ? static_cast<size_t>(tensor.elements()) : elements.size());
-  for (size_t i = 0; i < values.size(); ++i) {
-    const int64_t at = elements.empty() ? static_cast<int64_t>(i) : elements[i];
-    const uint64_t bits = HostBits(tensor.host_format, data.data(), at);
-    values[i] = tensor.host_format == DataFormat::kIeeeFp16
-                    ? DlfToFloat(DlfFromHalf(static_cast<uint16_t>(bits)))
-                    : HostValue(tensor.host_format, bits);
-  }
+  constexpr int64_t kGrain = 1 << 14;
+  ParallelFor(static_cast<int64_t>(values.size()), kGrain, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
+      const int64_t at = elements.empty() ? i : elements[static_cast<size_t>(i)];
+      const uint64_t bits = HostBits(tensor.host_format, data.data(), at);
+      values[static_cast<size_t>(i)] = tensor.host_format == DataFormat::kIeeeFp16
+                                           ? DlfToFloat(DlfFromHalf(static_cast<uint16_t>(bits)))
+                                           : HostValue(tensor.host_format, bits);
+    }
+  });
   return values;
 }
 

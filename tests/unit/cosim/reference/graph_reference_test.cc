@@ -39,6 +39,31 @@ TEST(GraphReference, AMatmulMatchesDimensionsByNameWhateverTheirOrder) {
   EXPECT_THAT(Evaluate(text, {{1, 2, 3, 4}, {5, 6, 7, 8}}), ElementsAre(17, 39, 23, 53));
 }
 
+// Sizes that are no multiples of what is computed together, an output in another order, a batch.
+TEST(GraphReference, AProductOfAnyShapeIsTheSumOfItsLoops) {
+  constexpr int64_t kB = 2, kM = 7, kN = 131, kK = 99;
+  DoubleTensor a(kB * kM * kK), b(kB * kN * kK);
+  for (size_t i = 0; i < a.size(); ++i) a[i] = static_cast<double>(i * 7919 % 201) - 100;
+  for (size_t i = 0; i < b.size(); ++i) b[i] = static_cast<double>(i * 104729 % 101) - 50;
+  DoubleTensor expected;
+  for (int64_t n = 0; n < kN; ++n) {
+    for (int64_t batch = 0; batch < kB; ++batch) {
+      for (int64_t m = 0; m < kM; ++m) {
+        double sum = 0;
+        for (int64_t k = 0; k < kK; ++k)
+          sum += a[(batch * kM + m) * kK + k] * b[(batch * kN + n) * kK + k];
+        expected.push_back(sum);
+      }
+    }
+  }
+  EXPECT_EQ(Evaluate(R"({"dims": {"B": 2, "M": 7, "N": 131, "K": 99},
+      "tensors": [{"name": "a", "dims": ["B", "M", "K"]}, {"name": "b", "dims": ["B", "N", "K"]}],
+      "ops": [{"op": "matmul", "inputs": ["a", "b"], "output": "o", "dims": ["N", "B", "M"]}]})",
+                     {a, b}),
+            expected)
+      << "sums of whole numbers are exact in any order";
+}
+
 TEST(GraphReference, ReductionsOverAnyDimensions) {
   const std::string head = R"({"dims": {"R": 2, "C": 3},
       "tensors": [{"name": "x", "dims": ["R", "C"]}], "ops": [{"inputs": ["x"], "output": "y", )";
