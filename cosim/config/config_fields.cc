@@ -285,7 +285,8 @@ std::vector<Field> Fields(RunConfig& c) {
   f.Flag("functional", c.workload.functional,
          "true: data moves and is computed; false: timing only, the same times and no data");
   f.Choice("verify", c.workload.verify, {"full", "sample", "none"},
-           "Compare every output element, a seeded sample of 4096, or none with the reference");
+           "Compare every output element, a seeded sample, with one of every core, corelet and "
+           "tile, or none with the reference");
   f.Fraction("tolerance", c.workload.tolerance,
              "Largest error against float64 of what was asked for, by the largest magnitude of its "
              "results; 0: each element has a limit, derived from the roundings of its operations "

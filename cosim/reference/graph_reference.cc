@@ -8,7 +8,7 @@
 
 #include "base/error.h"
 #include "base/parallel.h"
-#include "cosim/reference/contraction.h"
+#include "cosim/reference/matmul_block.h"
 #include "cosim/reference/reference_functions.h"
 #include "cosim/tensors/reference_numbers.h"
 

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // The product of a few rows with a panel of columns, in the documented order of additions: the
-// inner part of every matmul reference. Pure functions, any thread.
+// inner part of every matmul reference; and by it, in float64, sums of products of operands of any
+// dimensions. Pure functions, any thread.
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <vector>
 
 namespace spyre::cosim {
@@ -19,5 +21,21 @@ void MatmulBlock(const float* a, const float* panel, int64_t k,
                  const std::vector<int64_t>& slice_ends, float* results);
 void MatmulBlock(const double* a, const double* panel, int64_t k,
                  const std::vector<int64_t>& slice_ends, double* results);
+
+// An operand, and where in it each batch, each line of a batch and each term of a line is.
+struct ContractionLines {
+  const double* data;
+  std::vector<int64_t> batches, lines, terms;
+};
+// Where each batch, row and column is in the result.
+struct ContractionResult {
+  double* data;
+  std::vector<int64_t> batches, rows, columns;
+};
+
+// Lines of `a` are rows of the result, lines of `b` its columns. Terms of a line are added in
+// chunks of 64, in order; `finish` makes a result of a sum.
+void Contract(const ContractionLines& a, const ContractionLines& b, const ContractionResult& result,
+              const std::function<double(double)>& finish);
 
 }  // namespace spyre::cosim

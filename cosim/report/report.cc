@@ -122,6 +122,7 @@ Json VerifiedJson(const RunResult& result) {
              {"limit", number(v.worst->limit)}};
   }
   return {{"elements", v.elements},
+          {"total", std::max(v.total, v.elements)},
           {"mismatches", v.mismatches},
           {"max_abs_error", v.max_abs_error},
           {"max_relative_error", v.max_relative_error},

@@ -88,10 +88,11 @@ std::string WhatWasChecked(const RunResult& result) {
   }
   const Verification& v = *result.verification;
   if (!v.passed()) return WhatIsWrong(v);
-  std::string text = fmt::format("{0} of {0} elements bit-exact", v.elements);
+  const bool is_sample = v.total > v.elements;
+  std::string text =
+      fmt::format("{} of {} elements bit-exact", v.elements, is_sample ? v.total : v.elements);
   if (v.error_elements > 0) text += fmt::format("; {} against float64 too", v.error_elements);
-  if (result.config.workload.verify == VerifyMode::kSample)
-    text += " (workload.verify = \"sample\")";
+  if (is_sample) text += "; a sample of every core, corelet and tile";
   return text;
 }
 

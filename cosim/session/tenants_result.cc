@@ -15,6 +15,7 @@ void Add(std::optional<Verification>& all, const Verification& one, const std::s
     all.emplace();
     all->reference = one.reference;
   }
+  all->total = std::max(all->total, all->elements) + std::max(one.total, one.elements);
   all->elements += one.elements;
   all->mismatches += one.mismatches;
   for (Mismatch mismatch : one.first) {

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <memory>
 #include <mutex>
 
@@ -18,6 +19,7 @@ namespace {
 constexpr int64_t kSample = 4096;         // elements that are compared with CheckOptions::sample
 constexpr int64_t kSampleWork = 1 << 30;  // additions that a sample may cost
 constexpr int64_t kLeastSample = 16;
+constexpr int64_t kLeastSaving = 2;  // a sample of more than half of the elements is all of them
 constexpr int64_t kErrorSample = 4096;
 constexpr int64_t kFullErrorWork = 1 << 25;  // float64 operations that are spent without sampling
 
@@ -93,15 +95,20 @@ class Verifier {
 }  // namespace
 
 Verification Verify(const Reference& reference, const uint16_t* output, int64_t sample_size,
-                    uint64_t seed, double tolerance) {
+                    uint64_t seed, double tolerance, const std::vector<int64_t>& also) {
   const int64_t total = reference.elements();
   Verifier verifier(reference, output, tolerance);
   int64_t compared = total;
   // Elements that cost a whole long row each are sampled more thinly.
   const int64_t affordable = std::max<int64_t>(kLeastSample, kSampleWork / reference.ideal_cost());
   sample_size = std::min(sample_size, affordable);
+  std::vector<int64_t> sample;
   if (sample_size > 0 && sample_size < total) {
-    const std::vector<int64_t> sample = Sample(total, sample_size, seed);
+    const std::vector<int64_t> spread = Sample(total, sample_size, seed);
+    std::set_union(spread.begin(), spread.end(), also.begin(), also.end(),
+                   std::back_inserter(sample));
+  }
+  if (!sample.empty() && static_cast<int64_t>(sample.size()) <= total / kLeastSaving) {
     compared = static_cast<int64_t>(sample.size());
     ParallelFor(compared, 1, [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i) verifier.CompareElement(sample[i]);
@@ -117,6 +124,7 @@ Verification Verify(const Reference& reference, const uint16_t* output, int64_t 
   ParallelFor(static_cast<int64_t>(measured.size()), 1,
               [&](int64_t begin, int64_t end) { verifier.MeasureErrors(measured, begin, end); });
   Verification result = verifier.Take(compared);
+  result.total = total;
   result.reference = fmt::format(
       "bit-exact in the documented order of additions over {} of {} elements; error against "
       "float64 of the same SEN169_FP16 inputs over {} elements",
@@ -129,8 +137,10 @@ Verification VerifyOperation(ReferenceProblem problem, const std::vector<HostDat
   problem.a = HalfPointer(inputs[0]);
   if (inputs.size() > 2) problem.b = HalfPointer(inputs[1]);
   const auto reference = MakeReference(problem);
-  return Verify(*reference, HalfPointer(outputs.back()), options.sample ? kSample : 0, options.seed,
-                options.tolerance);
+  return Verify(
+      *reference, HalfPointer(outputs.back()), options.sample ? kSample : 0, options.seed,
+      options.tolerance,
+      options.sample ? SampleOfParts(options.parts, options.seed) : std::vector<int64_t>());
 }
 
 Verification VerifyAttention(AttentionProblem problem, const std::vector<HostData>& inputs,

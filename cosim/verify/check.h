@@ -14,9 +14,10 @@
 namespace spyre::cosim {
 
 // Compares `output` (float16) with the reference: every element, or with sample_size > 0 that many
-// seeded ones. NaNs are equal to each other. tolerance: Verification's.
+// seeded ones, and those of `also`, which is in increasing order. NaNs are equal to each other.
+// tolerance: Verification's.
 Verification Verify(const Reference& reference, const uint16_t* output, int64_t sample_size,
-                    uint64_t seed, double tolerance = 0);
+                    uint64_t seed, double tolerance = 0, const std::vector<int64_t>& also = {});
 
 // problem: without data. inputs, outputs: one per tensor, the last of which is the output.
 Verification VerifyOperation(ReferenceProblem problem, const std::vector<HostData>& inputs,

@@ -11,6 +11,7 @@ namespace {
 using compiler::NamedGraph;
 using compiler::NamedOp;
 
+constexpr int64_t kStick = 64;    // elements
 constexpr int64_t kIndices = 16;  // of each dimension that is sampled
 
 // Dimensions along which some operation of the list puts several indices into one result.
@@ -54,6 +55,38 @@ std::vector<int64_t> Sample(int64_t total, int64_t count, uint64_t seed) {
     chosen.push_back(begin + static_cast<int64_t>(random() % static_cast<uint64_t>(end - begin)));
   }
   return chosen;
+}
+
+std::vector<int64_t> SampleOfParts(const std::vector<std::vector<int64_t>>& part_ends,
+                                   uint64_t seed) {
+  if (part_ends.empty()) return {};
+  std::mt19937_64 random(seed);
+  const auto within = [&random](int64_t begin, int64_t end) {
+    return begin + static_cast<int64_t>(random() % static_cast<uint64_t>(end - begin));
+  };
+  std::vector<int64_t> elements = {0};
+  for (const std::vector<int64_t>& ends : part_ends) {
+    std::vector<int64_t> next;
+    next.reserve(elements.size() * ends.size());
+    for (const int64_t element : elements) {
+      int64_t begin = 0;
+      for (const int64_t end : ends) {
+        next.push_back(element * ends.back() + within(begin, end));
+        begin = end;
+      }
+    }
+    elements = std::move(next);
+  }
+  const int64_t columns = part_ends.back().back();
+  const size_t boxes = elements.size();
+  for (int64_t begin = 0; begin < columns; begin += kStick) {
+    const int64_t of_box = elements[random() % boxes];
+    elements.push_back(of_box - of_box % columns +
+                       within(begin, std::min(columns, begin + kStick)));
+  }
+  std::sort(elements.begin(), elements.end());
+  elements.erase(std::unique(elements.begin(), elements.end()), elements.end());
+  return elements;
 }
 
 GraphSample::GraphSample(const NamedGraph& whole, uint64_t seed) : whole_(whole), graph_(whole) {

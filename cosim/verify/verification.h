@@ -28,6 +28,7 @@ struct Deviation {
 
 struct Verification {
   int64_t elements = 0;  // compared bit for bit
+  int64_t total = 0;     // that there are; 0: all were compared
   int64_t mismatches = 0;
   std::vector<Mismatch> first;  // the first few, in order of element
   // Against float64, over `error_elements` elements, where both are finite. ulp: SEN169_FP16's at
@@ -56,11 +57,14 @@ inline constexpr size_t kShownMismatches = 8;  // in Verification::first
 
 // How thorough a verification is.
 struct CheckOptions {
-  // One operation: only some elements are compared. A bundle, a list: the bits of all are; the
-  // errors against float64 are of some elements, or left out, as Verification::reference says.
+  // One operation: only some elements are compared, at least one of each of `parts`. A bundle, a
+  // list: the bits of all are; the errors against float64 are of some elements, or left out, as
+  // Verification::reference says.
   bool sample = false;
   uint64_t seed = 1;     // of the choice of elements
   double tolerance = 0;  // Verification::tolerance
+  // Where the parts end into which an output is cut, for each of its dimensions; empty: not known.
+  std::vector<std::vector<int64_t>> parts{};
 };
 
 }  // namespace spyre::cosim

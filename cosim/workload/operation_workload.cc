@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "cosim/estimate/output_parts.h"
 #include "cosim/tensors/npy.h"
 #include "cosim/verify/check.h"
 #include "cosim/workload/compile_settings.h"
@@ -362,6 +363,7 @@ CompiledWorkload OperationWorkload::Compile(const std::string& directory) {
       CompileTileKernels(plan_.launch, plan_.kernel_spec, plan_.sizes, !tile_ends.empty()),
       directory);
   slice_ends_ = ReducedSliceEnds(plan_.kernel_spec, plan_.sizes, tile_ends, kernel.plan);
+  output_parts_ = OutputParts(plan_.kernel_spec, plan_.sizes, kernel.plan);
   directory_ = directory;
   CheckTiles();
   CompiledWorkload compiled;
@@ -385,7 +387,9 @@ Verification OperationWorkload::Verify(const std::vector<HostData>& inputs,
                                        const CheckOptions& options) const {
   ReferenceProblem problem = plan_.problem;
   problem.slice_ends = slice_ends_;
-  return VerifyOperation(std::move(problem), inputs, outputs, options);
+  CheckOptions with_parts = options;
+  with_parts.parts = output_parts_;
+  return VerifyOperation(std::move(problem), inputs, outputs, with_parts);
 }
 
 std::unique_ptr<Workload> ResolveOperation(const RunConfig& config) {

@@ -60,6 +60,7 @@ class OperationWorkload final : public Workload {
   // Set by Compile.
   std::string directory_;
   std::vector<int64_t> slice_ends_;
+  std::vector<std::vector<int64_t>> output_parts_;
 };
 
 std::unique_ptr<Workload> ResolveOperation(const RunConfig& config);
