@@ -129,7 +129,8 @@ TEST_F(CommandLineTest, OwnInputsGiveTheResultOfThoseInputs) {
 }
 
 TEST_F(CommandLineTest, SampleAndNoneAreSaidToBeThat) {
-  EXPECT_THAT(RunToml(kMatmul, "--set workload.verify=sample").text, HasSubstr("of 49152 elements bit-exact; 4096 against float64 too; a sample of "));
+  EXPECT_THAT(RunToml(kMatmul, "--set workload.verify=sample").text,
+              HasSubstr("of 49152 elements bit-exact; 4096 against float64 too; a sample of "));
   const Outcome none = RunToml(kMatmul, "--set workload.verify=none");
   EXPECT_EQ(none.status, 0);
   EXPECT_THAT(none.text, HasSubstr("not verified"));
