@@ -236,8 +236,8 @@ std::string WhatBounds(const RunResult& result) {
   if (result.formula) return FormulaBound(result);
   const trace::Bound bound = UsageOfLaunches(result).roofline.bound;
   if (bound.total_ps == 0) return "";
-  return fmt::format("{}, {} of the critical path", trace::ResourceText(bound.resource),
-                     trace::FormatPercent(bound.share()));
+  return fmt::format("{}, {} of the critical path (what-if --resources simulates it)",
+                     trace::ResourceText(bound.resource), trace::FormatPercent(bound.share()));
 }
 
 }  // namespace

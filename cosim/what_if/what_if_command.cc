@@ -5,8 +5,10 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "base/error.h"
 #include "base/interrupt.h"
 #include "base/json_text.h"
+#include "cosim/what_if/resources.h"
 #include "cosim/what_if/what_if.h"
 
 namespace spyre::cosim {
@@ -24,6 +26,7 @@ void AddWhatIfCommand(
   struct Arguments {
     WhatIfOptions options;
     bool json = false;
+    bool resources = false;
   };
   const auto a = std::make_shared<Arguments>();
   command.Add("CONFIG", a->options.config, "as CONFIG of `run`")
@@ -50,8 +53,19 @@ void AddWhatIfCommand(
   command.Add("--jobs", a->options.jobs, "processes at a time; 0: one for each processor", 0, 1024)
       .Placeholder("N");
   command.Add("--json", a->json, "print one JSON object instead of tables");
+  command.Add("--resources", a->resources,
+              "make each resource that a critical path names faster, by all its parameters "
+              "together, and say which one bounds the run");
   command.Action([a, reader = std::move(reader), width = std::move(width)] {
     CatchInterrupts(0);
+    if (a->resources) {
+      if (!a->options.parameters.empty())
+        throw BadInput("what-if: --resources asks about all of them; name no parameters")
+            .Subject("--resources");
+      const BoundAnswer answer = AskResources(a->options, reader, std::cerr);
+      std::cout << (a->json ? DumpJson(ToJson(answer), 2) + "\n" : ToText(answer, width()));
+      return 0;
+    }
     const WhatIf what_if = AskWhatIf(a->options, reader, std::cerr);
     std::cout << (a->json ? DumpJson(ToJson(what_if), 2) + "\n" : ToText(what_if, width()));
     return 0;

@@ -6,10 +6,13 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "cosim/what_if/resources.h"
 #include "tests/integration/program_fixture.h"
+#include "tests/paths.h"
 
 namespace spyre::test::bounds_test {
 namespace {
@@ -18,45 +21,6 @@ using nlohmann::json;
 
 // Keys of [card] that are not those of the default card.
 using Card = std::map<std::string, uint64_t>;
-
-// The parameters of a resource, with what twice as fast is for the default card.
-struct Resource {
-  const char* name;
-  Card faster;
-  bool is_rate;  // twice as fast is twice the value, and not half of it
-};
-const std::vector<Resource> kResources = {
-    {"memory", {{"memory.channels", 32}}, true},
-    {"memory_latency",
-     {{"memory.controller_ns", 35},
-      {"memory.t_rcd_ps", 9375},
-      {"memory.read_latency_ps", 10625},
-      {"memory.write_latency_ps", 5625}},
-     false},
-    {"ring", {{"ring.bytes_per_cycle", 256}}, true},
-    {"ring_latency", {{"ring.hop_cycles", 1}}, false},
-    {"partial_sums", {{"ring.psum_bytes_per_cycle", 64}}, true},
-    {"lx_port", {{"core.lx_port_bytes_per_cycle", 512}}, true},
-    {"pt",
-     {{"core.pt_macs_per_cycle", 1024},
-      {"core.pt_block_load_cycles", 32},
-      {"core.pt_block_load_split_cycles", 49},
-      {"core.pt_fill_drain_cycles", 10}},
-     true},
-    {"vector",
-     {{"core.vector_lanes", 128},
-      {"core.vector_startup_cycles", 6},
-      {"core.vector_reduce_row_cycles", 25},
-      {"core.vector_loop_unary_centicycles", 205},
-      {"core.vector_loop_function_centicycles", 264},
-      {"core.vector_loop_binary_centicycles", 294},
-      {"core.vector_loop_constant_centicycles", 330},
-      {"core.vector_loop_broadcast_centicycles", 89},
-      {"core.vector_loop_reduce_centicycles", 435}},
-     true},
-    {"token_hand_over", {{"core.token_cycles", 1}}, false},
-    {"barrier", {{"core.barrier_cycles", 32}, {"core.step_start_cycles", 90}}, false},
-};
 
 struct Kernel {
   const char* what;
@@ -69,22 +33,28 @@ void PrintTo(const Kernel& kernel, std::ostream* out) { *out << kernel.what; }
 class BoundsTest : public ProgramFixture, public ::testing::WithParamInterface<Kernel> {
  protected:
   json Times(const Card& card) const {
-    std::string text = "[trace]\nenabled = false\n[card]\n";
-    for (const auto& [key, value] : card) text += fmt::format("{} = {}\n", key, value);
-    return Report(fmt::format("functional = false\n{}", GetParam().workload), text);
+    return Report(fmt::format("functional = false\n{}", GetParam().workload),
+                  "[trace]\nenabled = false\n" + CardText(card));
   }
   static double DeviceNs(const json& report) {
     double ns = 0;
     for (const json& kernel : report["kernels"]) ns += kernel["device_ns"].get<double>();
     return ns;
   }
-  // The kernel's card with the resource twice as fast.
-  static Card Faster(const Kernel& kernel, const Resource& resource) {
+  static std::string CardText(const Card& card) {
+    std::string text = "[card]\n";
+    for (const auto& [key, value] : card) text += fmt::format("{} = {}\n", key, value);
+    return text;
+  }
+  // The kernel's card with the resource twice as fast; nothing: that is no part of the card.
+  static std::optional<Card> Faster(const Kernel& kernel,
+                                    const cosim::ResourceParameters& resource) {
+    const cosim::RunConfig config = cosim::ParseConfig(CardText(kernel.card), "card.toml", {});
     Card card = kernel.card;
-    for (const auto& [key, value] : resource.faster) {
-      const auto own = kernel.card.find(key);
-      const bool is_rate = resource.is_rate && resource.faster.size() == 1;
-      card[key] = own == kernel.card.end() ? value : is_rate ? own->second * 2 : own->second / 2;
+    for (const std::string& set : cosim::FasterSets(config, resource, 2)) {
+      const size_t equals = set.find('=');
+      if (set.rfind("card.", 0) != 0) return std::nullopt;
+      card[set.substr(5, equals - 5)] = std::stoull(set.substr(equals + 1));
     }
     return card;
   }
@@ -106,12 +76,14 @@ TEST_P(BoundsTest, TheResourceThatIsNamedHelpsMost) {
   std::string best;
   double best_ns = before;
   std::string all;
-  for (const Resource& resource : kResources) {
-    const double ns = DeviceNs(Times(Faster(kernel, resource)));
-    all += fmt::format("{} {:+.1f} %\n", resource.name, 100 * (ns / before - 1));
+  for (const cosim::ResourceParameters& resource : cosim::Resources()) {
+    const std::optional<Card> card = Faster(kernel, resource);
+    if (!card) continue;
+    const double ns = DeviceNs(Times(*card));
+    all += fmt::format("{} {:+.1f} %\n", resource.resource, 100 * (ns / before - 1));
     if (ns < best_ns) {
       best_ns = ns;
-      best = resource.name;
+      best = resource.resource;
     }
   }
   EXPECT_EQ(best, kernel.bound_by) << all;
@@ -163,6 +135,33 @@ INSTANTIATE_TEST_SUITE_P(
                "memory",
                {{"memory.channels", 4}}}),
     [](const ::testing::TestParamInfo<Kernel>& kernel) { return std::string(kernel.param.what); });
+
+class ProgramBoundsTest : public ProgramFixture,
+                          public ::testing::WithParamInterface<const char*> {};
+
+// Half a percent is what the refresh of the memory, which falls on other moments, moves.
+TEST_P(ProgramBoundsTest, TheResourceThatIsNamedGainsMostInTheWholeProgram) {
+  const Outcome outcome = Call(std::string("what-if " SPYRE_SOURCE_DIR "/configs/") + GetParam() +
+                               ".toml --resources --json --jobs 1");
+  ASSERT_EQ(outcome.status, 0) << outcome.err;
+  const json answer = json::parse(outcome.out);
+  const json& resources = answer["resources"];
+  EXPECT_EQ(resources.size(), cosim::Resources().size());
+  const auto named = std::find_if(resources.begin(), resources.end(), [&](const json& resource) {
+    return resource["resource"] == answer["base"]["bound_by"];
+  });
+  ASSERT_NE(named, resources.end()) << answer["base"]["bound_by"];
+  EXPECT_LE((*named)["change"].get<double>(), resources[0]["change"].get<double>() + 0.005)
+      << *named << "\n"
+      << resources[0];
+  EXPECT_LT(resources[0]["change"].get<double>(), -0.03);
+  EXPECT_EQ(answer["bound_by"], resources[0]["resource"]);
+}
+
+INSTANTIATE_TEST_SUITE_P(Programs, ProgramBoundsTest,
+                         ::testing::Values("overlap_double_buffer", "gelu", "layernorm",
+                                           "mlp_two_streams", "residual_chain", "swiglu"),
+                         [](const auto& program) { return std::string(program.param); });
 
 }  // namespace
 }  // namespace spyre::test::bounds_test

@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cosim/what_if/resources.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <ostream>
+
+#include "cosim/trials/progress.h"
+#include "traces/path_causes.h"
+#include "traces/text.h"
+
+namespace spyre::cosim {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr double kBounds = 0.03;  // what gains less bounds nothing
+
+double Window(const TrialResult& result) { return result.Number("launch_ns"); }
+
+Verdict VerdictOf(const BoundAnswer& answer) {
+  Verdict verdict;
+  verdict.ran =
+      fmt::format("{}, and with each resource {:g} times as fast", answer.config, answer.factor);
+  verdict.checked = "times only";
+  verdict.time = fmt::format("{} from first to last launch operation",
+                             trace::FormatTime(static_cast<uint64_t>(Window(answer.base) * 1000)));
+  const std::string by = answer.BoundBy();
+  verdict.bound = by == "none"
+                      ? "nothing alone: no resource gains 3 %"
+                      : fmt::format("{}: it gains most, {:.1f} % (simulated)",
+                                    trace::ResourceText(by), 100 * answer.resources.front().gain);
+  const std::string& named = answer.base.texts.front();
+  const auto of_path =
+      std::find_if(answer.resources.begin(), answer.resources.end(),
+                   [&](const ResourceAnswer& resource) { return resource.resource == named; });
+  if (named != by && of_path != answer.resources.end()) {
+    verdict.notes.push_back(fmt::format("the critical path is longest on {}, which gains {:.1f} %",
+                                        trace::ResourceText(named), 100 * of_path->gain));
+  }
+  return verdict;
+}
+
+}  // namespace
+
+const std::vector<ResourceParameters>& Resources() {
+  static const std::vector<ResourceParameters> resources = {
+      {"memory", {"card.memory.channels"}},
+      {"memory_latency",
+       {"card.memory.controller_ns", "card.memory.t_rcd_ps", "card.memory.read_latency_ps",
+        "card.memory.write_latency_ps"}},
+      {"ring", {"card.ring.bytes_per_cycle"}},
+      {"ring_latency", {"card.ring.hop_cycles"}},
+      {"partial_sums", {"card.ring.psum_bytes_per_cycle"}},
+      {"lx_port", {"card.core.lx_port_bytes_per_cycle"}},
+      {"pt",
+       {"card.core.pt_macs_per_cycle", "card.core.pt_block_load_cycles",
+        "card.core.pt_block_load_split_cycles", "card.core.pt_fill_drain_cycles"}},
+      {"vector",
+       {"card.core.vector_lanes", "card.core.vector_startup_cycles",
+        "card.core.vector_reduce_row_cycles", "card.core.vector_loop_unary_centicycles",
+        "card.core.vector_loop_function_centicycles", "card.core.vector_loop_binary_centicycles",
+        "card.core.vector_loop_constant_centicycles", "card.core.vector_loop_broadcast_centicycles",
+        "card.core.vector_loop_reduce_centicycles", "card.core.vector_loop_softmax_centicycles"}},
+      {"token_hand_over", {"card.core.token_cycles"}},
+      {"barrier", {"card.core.barrier_cycles", "card.core.step_start_cycles"}},
+      {"control",
+       {"card.control.decode_ns", "card.control.dispatch_ns", "card.control.respond_ns"}},
+      {"pcie", {"card.pcie.one_way_ns", "card.pcie.host_memory_ns", "card.pcie.rate_mts"}},
+      {"host",
+       {"host.register_write_ns", "host.register_read_ns", "host.interrupt_ns", "host.submit_ns",
+        "host.completion_ns", "host.map_ns", "host.convert_bytes_per_ns"}}};
+  return resources;
+}
+
+std::vector<std::string> FasterSets(const RunConfig& config, const ResourceParameters& resource,
+                                    double factor) {
+  std::vector<std::string> sets;
+  for (const Parameter& parameter : ParametersOf(config, resource.keys).asked) {
+    const std::optional<uint64_t> value = Faster(parameter, factor);
+    if (!value) continue;
+    const std::vector<std::string> own = SetsOf(parameter, *value);
+    sets.insert(sets.end(), own.begin(), own.end());
+  }
+  return sets;
+}
+
+std::string BoundAnswer::BoundBy() const {
+  return resources.empty() || resources.front().gain < kBounds ? "none"
+                                                               : resources.front().resource;
+}
+
+BoundAnswer AskResources(const WhatIfOptions& options, const ConfigReader& reader,
+                         std::ostream& messages) {
+  BoundAnswer answer;
+  answer.config = options.config;
+  answer.factor = options.factor;
+  const RunConfig config = reader(options.config, options.sets);
+  for (const ResourceParameters& resource : Resources()) {
+    std::vector<std::string> sets = FasterSets(config, resource, options.factor);
+    if (!sets.empty()) answer.resources.push_back({resource.resource, std::move(sets), {}, 0});
+  }
+  TrialOptions trials;
+  trials.jobs = options.jobs;
+  TrialProgress progress("what-if", answer.resources.size() + 1, messages);
+  RunTrials(
+      answer.resources.size() + 1,
+      [&](size_t number) {
+        std::vector<std::string> sets = options.sets;
+        if (number > 0) {
+          const std::vector<std::string>& own = answer.resources[number - 1].sets;
+          sets.insert(sets.end(), own.begin(), own.end());
+        }
+        return reader(options.config, sets);
+      },
+      trials,
+      [&](size_t number, TrialResult result) {
+        (number == 0 ? answer.base : answer.resources[number - 1].result) = std::move(result);
+        progress.Ended();
+      });
+  RequireEnded(answer.base);
+  for (ResourceAnswer& resource : answer.resources) {
+    if (resource.result.ended() && Window(answer.base) > 0)
+      resource.gain = 1 - Window(resource.result) / Window(answer.base);
+  }
+  std::stable_sort(
+      answer.resources.begin(), answer.resources.end(),
+      [](const ResourceAnswer& a, const ResourceAnswer& b) { return a.gain > b.gain; });
+  return answer;
+}
+
+Json ToJson(const BoundAnswer& answer) {
+  Json resources = Json::array();
+  for (const ResourceAnswer& resource : answer.resources) {
+    Json json = {{"resource", resource.resource}, {"set", resource.sets}};
+    if (resource.result.ended()) json["change"] = -resource.gain;
+    Json result = ToJson(resource.result);
+    result.erase("wall_s");
+    json.update(result);
+    resources.push_back(std::move(json));
+  }
+  Json base = ToJson(answer.base);
+  base.erase("wall_s");
+  return {{"config", answer.config},
+          {"factor", answer.factor},
+          {"bound_by", answer.BoundBy()},
+          {"base", std::move(base)},
+          {"resources", std::move(resources)}};
+}
+
+std::string ToText(const BoundAnswer& answer, size_t width) {
+  trace::Table table({"resource", "window", "change"});
+  for (const ResourceAnswer& resource : answer.resources) {
+    const bool ended = resource.result.ended();
+    table.Add({std::string(trace::ResourceText(resource.resource)),
+               ended ? trace::FormatTime(static_cast<uint64_t>(Window(resource.result) * 1000))
+                     : Name(resource.result.status),
+               ended ? fmt::format("{:+.1f} %", -100 * resource.gain) : "-"});
+  }
+  TextStyle style;
+  style.width = width;
+  return fmt::format("Launch window with one resource {:g} times as fast:\n", answer.factor) +
+         table.ToString("  ", width) + "\n" + ToText(VerdictOf(answer), style);
+}
+
+}  // namespace spyre::cosim
