@@ -41,6 +41,32 @@ namespace spyre::bringup {
 constexpr uint64_t kMillisecondPs = 1'000'000'000;
 constexpr driver::FunctionId kVirtualFunctions = 2;  // that the tests of virtual functions use
 
+// Memory of a test that a function reaches until the end of its scope, however that comes: what a
+// card still has under way must not write where the test has put something else.
+class ReachedMemory {
+ public:
+  ReachedMemory(driver::Transport& transport, driver::FunctionId function, void* host, size_t size)
+      : transport_(transport),
+        function_(function),
+        address_(transport.MapHost(function, host, size)) {}
+  ~ReachedMemory() {
+    try {
+      transport_.UnmapHost(function_, address_);
+    } catch (const Error&) {
+      // The card is gone, or the function and its mappings with it.
+    }
+  }
+  ReachedMemory(const ReachedMemory&) = delete;
+  ReachedMemory& operator=(const ReachedMemory&) = delete;
+
+  driver::IoAddress address() const { return address_; }
+
+ private:
+  driver::Transport& transport_;
+  const driver::FunctionId function_;
+  const driver::IoAddress address_;
+};
+
 class Rung : public ::testing::Test {
  protected:
   Rung();  // resets the board

@@ -37,15 +37,15 @@ class Rung4Dma : public Rung {
   }
   void CopyIn(const std::vector<uint8_t>& data, uint64_t device) {
     std::vector<uint8_t> host = data;
-    const auto io = Physical().MapHost(host.data(), host.size());
+    const ReachedMemory reached(card(), 0, host.data(), host.size());
+    const driver::IoAddress io = reached.address();
     ASSERT_EQ(Run(Opcode::DMA_IN, io, device, host.size()).status, 0u);
-    Physical().UnmapHost(io);
   }
   std::vector<uint8_t> CopyOut(uint64_t device, uint64_t size) {
     std::vector<uint8_t> host(size);
-    const auto io = Physical().MapHost(host.data(), size);
+    const ReachedMemory reached(card(), 0, host.data(), size);
+    const driver::IoAddress io = reached.address();
     EXPECT_EQ(Run(Opcode::DMA_OUT, io, device, size).status, 0u);
-    Physical().UnmapHost(io);
     return host;
   }
 };
@@ -53,7 +53,8 @@ class Rung4Dma : public Rung {
 TEST_F(Rung4Dma, EveryOfManyCopiesTakesTheSameTime) {
   constexpr uint64_t kBytes = 4096;
   std::vector<uint8_t> host(kBytes);
-  const auto io = Physical().MapHost(host.data(), host.size());
+  const ReachedMemory reached(card(), 0, host.data(), host.size());
+  const driver::IoAddress io = reached.address();
   for (const Opcode opcode : {Opcode::DMA_IN, Opcode::DMA_OUT}) {
     std::vector<double> card_ns;
     for (int i = 0; i < 32; ++i) {
@@ -64,7 +65,6 @@ TEST_F(Rung4Dma, EveryOfManyCopiesTakesTheSameTime) {
     }
     ExpectEven(fmt::format("{} of 4 KiB", OpcodeName(opcode)), card_ns);
   }
-  Physical().UnmapHost(io);
 }
 
 TEST_F(Rung4Dma, EverySizeAroundEveryBoundaryArrivesWholeAndTouchesNothingElse) {
@@ -84,7 +84,8 @@ TEST_F(Rung4Dma, EverySizeAroundEveryBoundaryArrivesWholeAndTouchesNothingElse) 
 TEST_F(Rung4Dma, EveryHostAlignmentWorksBothWays) {
   std::vector<uint8_t> host = RandomBytes(16384, 5);
   const std::vector<uint8_t> original = host;
-  const auto io = Physical().MapHost(host.data(), host.size());
+  const ReachedMemory reached(card(), 0, host.data(), host.size());
+  const driver::IoAddress io = reached.address();
   for (const uint64_t offset : {0, 1, 2, 3, 4, 5, 7, 63, 127, 4093, 4095}) {
     ASSERT_EQ(Run(Opcode::DMA_IN, io + offset, 0, 5001).status, 0u);
     std::fill(host.begin(), host.end(), uint8_t{0x77});
@@ -127,7 +128,8 @@ TEST_F(Rung4DmaLevel2, SixtyFourMebibytesMakeTheRoundTrip) {
   std::vector<uint64_t> words(size / 8);
   std::iota(words.begin(), words.end(), 0x1122334455667788ull);
   std::memcpy(host.data(), words.data(), size);
-  const auto io = Physical().MapHost(host.data(), size);
+  const ReachedMemory reached(card(), 0, host.data(), size);
+  const driver::IoAddress io = reached.address();
   const Response in = Run(Opcode::DMA_IN, io, 0, size);
   std::fill(host.begin(), host.end(), uint8_t{0});
   const Response out = Run(Opcode::DMA_OUT, io, 0, size);

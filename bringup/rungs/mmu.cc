@@ -175,7 +175,8 @@ TEST_F(Rung5VirtualFunctions, OneCannotReachDeviceMemoryOfTheOther) {
   const uint64_t distance = RegionBase(2, 0) - RegionBase(1, 0);
   EXPECT_EQ(Run(1, Opcode::DMA_FILL, 0, distance, 128), Status::PAGE_FAULT);
   std::vector<uint8_t> stolen(128, 0x5A);
-  const auto io = MapHost(1, stolen.data(), stolen.size());
+  const ReachedMemory reached(card(), 1, stolen.data(), stolen.size());
+  const driver::IoAddress io = reached.address();
   EXPECT_EQ(Run(1, Opcode::DMA_OUT, 0, distance, 128, io), Status::PAGE_FAULT);
   EXPECT_EQ(stolen, std::vector<uint8_t>(128, 0x5A));
   EXPECT_EQ(Peek(RegionBase(2, 0)), 0x22222222u);

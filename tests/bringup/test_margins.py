@@ -65,6 +65,13 @@ class Margins(unittest.TestCase):
         _, _, found = self.climb(f'[[fault]]\nkind = "power_brake"\nlasts_us = 100000000\n{when}', "--rung", "1")
         self.assertIn("a signal from outside, as of the slot", found[0]["message"])
 
+    def test_a_board_that_always_fails_does_not_end_the_program(self):
+        for kind in ("response_duplicated", "response_lost", "dma_stuck", "pcie_lost_completion", "ring_dead"):
+            with self.subTest(kind):
+                status, result, _ = self.climb(f'[[fault]]\nkind = "{kind}"\ntimes = 1000000\n', "--rung", "3-6")
+                self.assertEqual((status, result["verdict"]), (1, "FAIL"))
+                self.assertEqual(result["could_not_run"], 0)
+
     def test_good_cards_pass(self):
         for seed in range(1, 11):
             status, result, found = self.climb("", "--seed", str(seed))
