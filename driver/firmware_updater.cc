@@ -35,7 +35,8 @@ std::string SlotName(std::optional<unsigned> slot) {
   return slot ? std::string(1, static_cast<char>('A' + *slot)) : "none";
 }
 
-FirmwareUpdater::FirmwareUpdater(Device& device) : device_(device) {
+FirmwareUpdater::FirmwareUpdater(Device& device)
+    : transport_(device.transport()), registers_(Bar0{&device.transport(), 0}) {
   if (!device.is_physical()) {
     throw BadInput("function {} is a virtual function; only function 0 updates the card's firmware",
                    device.function())
@@ -44,11 +45,18 @@ FirmwareUpdater::FirmwareUpdater(Device& device) : device_(device) {
   }
 }
 
+FirmwareUpdater::FirmwareUpdater(Transport& transport)
+    : transport_(transport), registers_(Bar0{&transport, 0}) {
+  const uint32_t command = transport_.ConfigRead(0, pci::kCommandStatus);
+  RequirePresent(0, command, "updating its firmware");
+  transport_.ConfigWrite(0, pci::kCommandStatus, (command & 0xFFFF) | pci::kCommandMemory);
+}
+
 BootInfo FirmwareUpdater::ReadBoot() {
   using Registers = FunctionRegisters;
-  const uint32_t boot = device_.registers().ReadFwBoot();
+  const uint32_t boot = registers_.ReadFwBoot();
   RequirePresent(0, boot, "FW_BOOT");
-  const uint32_t failure = device_.registers().ReadFwFailure();
+  const uint32_t failure = registers_.ReadFwFailure();
   BootInfo info;
   info.running = Slot(Registers::FwBootRunning(boot));
   info.active = Slot(Registers::FwBootActive(boot));
@@ -56,22 +64,21 @@ BootInfo FirmwareUpdater::ReadBoot() {
   info.attempts = Registers::FwBootAttempts(boot);
   info.failure = static_cast<BootFailure>(Registers::FwFailureCause(failure));
   info.failed_slot = Slot(Registers::FwFailureSlot(failure));
-  info.failure_detail = device_.registers().ReadFwFailureDetail();
+  info.failure_detail = registers_.ReadFwFailureDetail();
   return info;
 }
 
 SlotInfo FirmwareUpdater::ReadSlot(unsigned slot) {
   using Registers = FunctionRegisters;
-  FunctionRegisters& registers = device_.registers();
-  registers.WriteFwSlot(slot);
+  registers_.WriteFwSlot(slot);
   SlotInfo info;
-  info.state = static_cast<UpdateStatus>(registers.ReadFwSlotState());
-  const uint32_t version = registers.ReadFwSlotVersion();
+  info.state = static_cast<UpdateStatus>(registers_.ReadFwSlotState());
+  const uint32_t version = registers_.ReadFwSlotVersion();
   info.version = {static_cast<uint8_t>(Registers::FwSlotVersionMajor(version)),
                   static_cast<uint8_t>(Registers::FwSlotVersionMinor(version)),
                   static_cast<uint16_t>(Registers::FwSlotVersionPatch(version))};
-  info.build_id = registers.ReadFwSlotBuild();
-  info.bytes = registers.ReadFwSlotBytes();
+  info.build_id = registers_.ReadFwSlotBuild();
+  info.bytes = registers_.ReadFwSlotBytes();
   return info;
 }
 
@@ -86,21 +93,20 @@ void FirmwareUpdater::Download(uint32_t offset, const std::vector<uint8_t>& byte
   for (size_t at = 0; at < bytes.size(); at += 4) {
     uint32_t word = 0;
     std::memcpy(&word, &bytes[at], std::min<size_t>(4, bytes.size() - at));
-    device_.transport().Write32(0, 4, kFirmwareStagingOffset + offset + at, word);
+    transport_.Write32(0, 4, kFirmwareStagingOffset + offset + at, word);
   }
 }
 
 UpdateStatus FirmwareUpdater::Command(UpdateCommand command) {
-  FunctionRegisters& registers = device_.registers();
-  registers.WriteFwCommand(static_cast<uint32_t>(command));
+  registers_.WriteFwCommand(static_cast<uint32_t>(command));
   uint32_t progress = 0;
-  uint64_t deadline = device_.transport().NowPs() + PsFromNs(kOperationNs);
+  uint64_t deadline = transport_.NowPs() + PsFromNs(kOperationNs);
   for (;;) {
-    const uint32_t status = registers.ReadFwStatus();
+    const uint32_t status = registers_.ReadFwStatus();
     RequirePresent(0, status, Name(command));
     if (status != kAdminBusy) return static_cast<UpdateStatus>(status);
-    const uint32_t now = registers.ReadFwProgress();
-    const uint64_t time_ps = device_.transport().NowPs();
+    const uint32_t now = registers_.ReadFwProgress();
+    const uint64_t time_ps = transport_.NowPs();
     if (now != progress) deadline = time_ps + PsFromNs(kOperationNs);
     progress = now;
     if (time_ps >= deadline) {
@@ -108,10 +114,10 @@ UpdateStatus FirmwareUpdater::Command(UpdateCommand command) {
           "{}: the card's boot logic has made no progress for {} ms ({} of {} flash "
           "operations)\n{}",
           Name(command), kOperationNs / 1e6, FunctionRegisters::FwProgressDone(progress),
-          FunctionRegisters::FwProgressAll(progress), device_.transport().Diagnose())
+          FunctionRegisters::FwProgressAll(progress), transport_.Diagnose())
           .Subject(Name(command));
     }
-    device_.Charge(kPollNs);
+    transport_.Advance(PsFromNs(kPollNs));
   }
 }
 
@@ -126,13 +132,13 @@ void FirmwareUpdater::Must(UpdateCommand command, const std::string& what) {
 }
 
 UpdateStatus FirmwareUpdater::Verify(uint32_t image_bytes) {
-  device_.registers().WriteFwBytes(image_bytes);
+  registers_.WriteFwBytes(image_bytes);
   return Command(UpdateCommand::VERIFY);
 }
 
 void FirmwareUpdater::Commit(unsigned slot, uint32_t image_bytes) {
-  device_.registers().WriteFwSlot(slot);
-  device_.registers().WriteFwBytes(image_bytes);
+  registers_.WriteFwSlot(slot);
+  registers_.WriteFwBytes(image_bytes);
   Must(UpdateCommand::COMMIT,
        fmt::format("of an image of {} bytes to slot {}", image_bytes, SlotName(slot)));
 }
@@ -142,19 +148,19 @@ std::vector<uint8_t> FirmwareUpdater::ReadBack(unsigned slot) {
   Must(UpdateCommand::READ, "of slot " + SlotName(slot));
   std::vector<uint8_t> image(size);
   for (uint32_t at = 0; at < size; at += 4) {
-    const uint32_t word = device_.transport().Read32(0, 4, kFirmwareStagingOffset + at);
+    const uint32_t word = transport_.Read32(0, 4, kFirmwareStagingOffset + at);
     std::memcpy(&image[at], &word, std::min<uint32_t>(4, size - at));
   }
   return image;
 }
 
 void FirmwareUpdater::Erase(unsigned slot) {
-  device_.registers().WriteFwSlot(slot);
+  registers_.WriteFwSlot(slot);
   Must(UpdateCommand::ERASE, "of slot " + SlotName(slot));
 }
 
 void FirmwareUpdater::Activate(unsigned slot) {
-  device_.registers().WriteFwSlot(slot);
+  registers_.WriteFwSlot(slot);
   Must(UpdateCommand::ACTIVATE, "of slot " + SlotName(slot));
 }
 
@@ -170,10 +176,11 @@ UpdateStatus FirmwareUpdater::Restart() {
 unsigned FirmwareUpdater::Update(const std::vector<uint8_t>& image) {
   const BootInfo boot = ReadBoot();
   unsigned slot = 0;
-  while (slot < kFirmwareSlots &&
-         (boot.active == slot || boot.running == slot || boot.pending == slot)) {
-    ++slot;
-  }
+  const auto is_in_use = [&](unsigned i) {
+    if (!boot.running && ReadSlot(i).state != UpdateStatus::DONE) return false;
+    return boot.active == i || boot.running == i || boot.pending == i;
+  };
+  while (slot < kFirmwareSlots && is_in_use(slot)) ++slot;
   if (slot == kFirmwareSlots) {
     throw BadInput(
         "no slot is free: {} runs, {} is active, {} is to boot next; restart the card or "

@@ -38,6 +38,9 @@ class FirmwareUpdater {
  public:
   // BadInput for a virtual function.
   explicit FirmwareUpdater(Device& device);
+  // Of function 0 of a card that nobody has opened, as one whose firmware does not run cannot be:
+  // enables its memory.
+  explicit FirmwareUpdater(Transport& transport);
 
   BootInfo ReadBoot();
   SlotInfo ReadSlot(unsigned slot);
@@ -62,7 +65,8 @@ class FirmwareUpdater {
   UpdateStatus Command(UpdateCommand command);
   void Must(UpdateCommand command, const std::string& what);
 
-  Device& device_;
+  Transport& transport_;
+  FunctionRegisters registers_;
 };
 
 // "A", "B"; "none".

@@ -107,6 +107,19 @@ std::string SlotTable(driver::FirmwareUpdater& updater) {
   return text;
 }
 
+// Firmware that does not come up is what is to be shown, or mended. Returns why the card does not
+// work; "": it does.
+std::string BootOf(InProcessTransport& card) {
+  constexpr uint64_t kBootPs = 1'000'000'000;
+  try {
+    card.Advance(kBootPs);
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::kDeviceFault) throw;
+    return error.what();
+  }
+  return "";
+}
+
 // The card of a configuration, switched on.
 struct PoweredCard {
   explicit PoweredCard(const RunConfig& config)
@@ -114,16 +127,17 @@ struct PoweredCard {
             config.card,
             {config.host.register_write_ns, config.host.register_read_ns, config.host.interrupt_ns},
             nullptr),
-        device(transport, 0),
-        updater(device) {}
+        lost(BootOf(transport)),
+        updater(transport) {}
   InProcessTransport transport;
-  driver::Device device;
+  const std::string lost;
   driver::FirmwareUpdater updater;
 };
 
 int Slots(const Arguments& args, std::ostream& out) {
   PoweredCard card(LoadConfig(args.config, args.sets));
   out << SlotTable(card.updater);
+  if (!card.lost.empty()) out << fmt::format("the card does not work: {}\n", card.lost);
   return kGood;
 }
 

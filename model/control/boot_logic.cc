@@ -159,7 +159,9 @@ void BootLogic::Command(uint32_t command, uint32_t slot, uint32_t bytes,
   arrived_.notify(arrival);
 }
 
+// Nothing runs if no image is good; then there is nothing to lose in either slot.
 bool BootLogic::InUse(unsigned slot) const {
+  if (running_ < 0 && slots_.Check(slot) != UpdateStatus::DONE) return false;
   const BootRecord record = slots_.Record();
   return slot == record.active || slot == record.pending || static_cast<int>(slot) == running_;
 }

@@ -76,48 +76,6 @@ void ControlProcessor::ResetFunction(unsigned function) {
   blocks_.dma.Wake();
 }
 
-bool ControlProcessor::CanFetch(unsigned function) {
-  if (faults_.injector == nullptr) return true;
-  FaultEvent event;
-  event.function = function;
-  if (faults_.injector->Strike(FaultSite::kFetch, event, NowPs()) == nullptr) return true;
-  const uint64_t resets = resets_[function];
-  while (resets_[function] == resets) wait(reset_);
-  return false;
-}
-
-bool ControlProcessor::ReadHost(unsigned function, uint64_t address, void* data, uint64_t bytes) {
-  if (!CanFetch(function)) return false;
-  const uint64_t resets = resets_[function];
-  for (uint64_t again = 0;; ++again) {
-    const HostRead read = ReadHostOnce(function, address, data, bytes, again > 0);
-    if (read.answered) {
-      wait(read.delay);
-    } else {
-      const uint64_t end_ps = NowPs() + read.delay.value();
-      while (NowPs() < end_ps && resets_[function] == resets) wait(Ps(end_ps - NowPs()), reset_);
-    }
-    if (read.good) return true;
-    const bool may_again = read.transient && again < config_.pcie.read_retries;
-    if (!may_again || resets_[function] != resets) return false;
-  }
-}
-
-ControlProcessor::HostRead ControlProcessor::ReadHostOnce(unsigned function, uint64_t address,
-                                                          void* data, uint64_t bytes, bool again) {
-  Transfer& info = read_payload_.info;
-  info.function = static_cast<uint16_t>(function);
-  info.transient = again;
-  auto& payload =
-      read_payload_.Prepare(tlm::TLM_READ_COMMAND, address, static_cast<uint8_t*>(data), bytes);
-  HostRead read;
-  host->b_transport(payload, read.delay);
-  read.good = payload.is_response_ok();
-  read.answered = payload.get_response_status() != tlm::TLM_INCOMPLETE_RESPONSE;
-  read.transient = info.transient;
-  return read;
-}
-
 bool ControlProcessor::WriteHost(unsigned function, uint64_t address, const void* data,
                                  uint64_t bytes) {
   write_payload_.info.function = static_cast<uint16_t>(function);

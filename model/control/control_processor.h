@@ -169,9 +169,18 @@ class ControlProcessor : public sc_core::sc_module {
            posted - queue.response_head < queue.response_entries;
   }
 
-  // Reads host memory and waits for the data. False: the host refused, or did not answer in time;
+  // A read of a function's entries that has not come; the others go on until then.
+  struct PutAside {
+    uint64_t until_ps = 0;      // when there is something to do about it; 0: there is none
+    uint64_t failed = 0;        // reads one after the other
+    std::vector<uint8_t> late;  // what has come then
+  };
+  enum class Fetched { kEntries, kLater, kNothing };
+  // Reads as many entries of host memory as `entries` holds, and waits for them. kLater: not before
+  // aside.until_ps, when it is called again. kNothing: the host refused, or did not answer in time;
   // of a function that is reset meanwhile, at once.
-  bool ReadHost(unsigned function, uint64_t address, void* data, uint64_t bytes);
+  Fetched FetchEntries(unsigned function, uint64_t address, std::vector<uint8_t>& entries,
+                       PutAside& aside);
   // A declared fault can make the card's fetching hang: then this waits until the function is
   // reset, and says no.
   bool CanFetch(unsigned function);

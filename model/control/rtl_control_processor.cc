@@ -54,6 +54,7 @@ void RtlControlProcessor::Wake() {
 void RtlControlProcessor::SetQueue(unsigned function, const QueueRegisters& queue) {
   FunctionState& state = functions_[function];
   const bool changed = !(RingOf(queue) == RingOf(state.queue));
+  if (!queue.enabled) state.aside = PutAside();
   state.queue = queue;
   if (!changed) return;
   state.ring = true;
@@ -82,7 +83,7 @@ void RtlControlProcessor::ResponsesConsumed(unsigned function, const sc_core::sc
 }
 
 void RtlControlProcessor::DropFunction(unsigned function) {
-  functions_[function] = {};
+  functions_[function] = FunctionState();
   functions_[function].reset = true;
   commands_ = true;
   const auto of_function = [&](const Pending& pending) {
@@ -139,7 +140,7 @@ void RtlControlProcessor::Clock() {
 
 uint64_t RtlControlProcessor::NextEdge() const {
   const bool now = input_ || !rtl_->idle();
-  const uint64_t wanted = now ? 0 : std::min(rtl_->wake_ps(), NextArrival());
+  const uint64_t wanted = now ? 0 : std::min({rtl_->wake_ps(), NextArrival(), NextAnswer()});
   if (wanted == UINT64_MAX) return wanted;
   return clock_.Edge(std::max(next_cycle_, clock_.CycleAt(std::max(wanted, NowPs()))));
 }
@@ -187,6 +188,7 @@ bool RtlControlProcessor::GiveCommand(unsigned function, uint64_t now_ps) {
 void RtlControlProcessor::Step(uint64_t now_ps) {
   next_cycle_ = clock_.CycleAt(now_ps) + 1;
   input_ = false;
+  ShowSilent(now_ps);
   if (commands_) {
     const unsigned count = static_cast<unsigned>(functions_.size());
     unsigned function = 0;
@@ -211,38 +213,6 @@ void RtlControlProcessor::Step(uint64_t now_ps) {
 }
 
 // ---------------------------------------------------------------- what the block asks for
-
-void RtlControlProcessor::ServeHost() {
-  if (rtl_->TakeRead(&read_)) read_asked_.notify(sc_core::SC_ZERO_TIME);
-  if (rtl_->message()) message_asked_.notify(sc_core::SC_ZERO_TIME);
-  if (rtl_->entries_drop()) {
-    rtl_->PresentEntry(nullptr);
-  } else if (rtl_->entry_next()) {
-    NextEntry();
-  }
-  ControlRtl::Started started{};
-  if (rtl_->TakeStart(&started)) StartOperation(started);
-  ControlRtl::Write write;
-  if (rtl_->TakeWrite(&write)) {
-    rtl_->EndWrite(functions_[write.function].reset ||
-                   WriteResponse(write.function, functions_[write.function].queue, write.address,
-                                 write.response));
-    input_ = true;
-  }
-}
-
-void RtlControlProcessor::NextEntry() {
-  ++entry_;
-  input_ = true;
-  if (entry_ < entries_.size()) {
-    rtl_->PresentEntry(entries_[entry_].data());
-    return;
-  }
-  rtl_->PresentEntry(nullptr);
-  statistics_.busy_ps += NowPs() - read_begin_ps_;
-  statistics_.requests += entries_.size();
-  statistics_.bytes += entries_.size() * kEntryBytes;
-}
 
 void RtlControlProcessor::RaiseInterrupts() {
   const uint32_t errors = rtl_->errors_raised(), responses = rtl_->responses_raised();
@@ -321,34 +291,6 @@ void RtlControlProcessor::StartOperation(const ControlRtl::Started& started) {
   operation.response.started_ps = NowPs();
   port.at_work = true;
   port.start.notify(sc_core::SC_ZERO_TIME);
-}
-
-void RtlControlProcessor::ReadEntries() {
-  for (;;) {
-    wait(read_asked_);
-    read_begin_ps_ = NowPs();
-    entries_.resize(read_.entries);
-    entry_ = 0;
-    if (ReadHost(read_.function, read_.address, entries_.data(), entries_.size() * kEntryBytes)) {
-      rtl_->PresentEntry(entries_.data());
-    } else {
-      rtl_->FailRead();
-    }
-    Wake();
-  }
-}
-
-void RtlControlProcessor::TranslateMessages() {
-  for (;;) {
-    wait(message_asked_);
-    Message message;
-    std::memcpy(&message, entries_[entry_].data(), kEntryBytes);
-    ControlBlock block;
-    uint64_t fault = 0;
-    const Status status = Translate(read_.function, message, &block, &fault);
-    rtl_->AnswerMessage(status, fault, block);
-    Wake();
-  }
 }
 
 void RtlControlProcessor::RunPort(unsigned index) {

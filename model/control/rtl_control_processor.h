@@ -51,6 +51,7 @@ class RtlControlProcessor : public ControlProcessor {
     bool clear_error = false;
     std::deque<Arrival> consumed;
     std::deque<Arrival> doorbells;
+    PutAside aside;
   };
   using Entry = std::array<uint8_t, kEntryBytes>;  // ControlBlock of the PF, Message of a VF
   struct Pending {
@@ -69,6 +70,8 @@ class RtlControlProcessor : public ControlProcessor {
   uint64_t NextEdge() const;  // UINT64_MAX: the clock stands still
   bool GiveCommand(unsigned function, uint64_t now_ps);
   uint64_t NextArrival() const;
+  uint64_t NextAnswer() const;  // when a read that was put aside comes; UINT64_MAX: there is none
+  void ShowSilent(uint64_t now_ps);
   void Wake();
 
   void ServeHost();
@@ -91,11 +94,13 @@ class RtlControlProcessor : public ControlProcessor {
   uint64_t next_cycle_ = 0;
   bool input_ = false;     // the block has not seen yet
   bool commands_ = false;  // some function may have some
+  uint32_t silent_ = 0;    // functions whose read is put aside, one bit each
   sc_core::sc_event wake_, read_asked_, message_asked_;
 
   std::vector<FunctionState> functions_;
   ControlRtl::Read read_{};
   uint64_t read_begin_ps_ = 0;
+  std::vector<uint8_t> batch_;                       // as read
   std::vector<Entry> entries_;                       // of the batch
   size_t entry_ = 0;                                 // the one present
   std::array<std::unique_ptr<Port>, kPorts> ports_;  // made when first used

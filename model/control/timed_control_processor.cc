@@ -47,7 +47,7 @@ void TimedControlProcessor::DropFunction(unsigned function) {
   FunctionState& state = functions_[function];
   if (state.pending > 0) --pending_functions_;
   const uint64_t generation = state.generation + 1;
-  state = {};
+  state = FunctionState();
   state.generation = generation;
   const auto of_function = [&](const OperationPtr& operation) {
     return operation->function == function;
@@ -102,8 +102,8 @@ bool TimedControlProcessor::FetchFrom(unsigned function) {
     return false;
   }
   if (tail == state.fetched) return false;
-  if (state.silent_until_ps > NowPs()) {
-    doorbell_.notify(Ps(state.silent_until_ps - NowPs()));
+  if (state.aside.until_ps > NowPs()) {
+    doorbell_.notify(Ps(state.aside.until_ps - NowPs()));
     return false;
   }
   const QueueRegisters queue = state.queue;
@@ -122,7 +122,8 @@ bool TimedControlProcessor::FetchFrom(unsigned function) {
   entries.resize(count * kEntryBytes);
   const uint64_t generation = state.generation;
   const uint64_t begin = NowPs();
-  const Fetched fetched = ReadEntries(function, queue.submission_base + slot * kEntryBytes);
+  const Fetched fetched =
+      FetchEntries(function, queue.submission_base + slot * kEntryBytes, entries, state.aside);
   if (state.generation != generation) return true;  // reset while the read was on its way
   if (fetched == Fetched::kNothing) StopQueue(function, Status::HOST_FAULT);
   // Time has passed, in which the doorbells of others may have been missed.
@@ -142,34 +143,6 @@ bool TimedControlProcessor::FetchFrom(unsigned function) {
   statistics_.requests += count;
   statistics_.bytes += entries.size();
   return true;
-}
-
-TimedControlProcessor::Fetched TimedControlProcessor::ReadEntries(unsigned function,
-                                                                  uint64_t address) {
-  FunctionState& state = functions_[function];
-  if (std::exchange(state.silent_until_ps, 0) != 0 &&
-      state.failed_reads > config_.pcie.read_retries) {
-    return Fetched::kNothing;
-  }
-  if (!CanFetch(function)) return Fetched::kNothing;
-  const uint64_t generation = state.generation;
-  for (;;) {
-    const HostRead read =
-        ReadHostOnce(function, address, entries_.data(), entries_.size(), state.failed_reads > 0);
-    if (!read.answered) {
-      ++state.failed_reads;
-      state.silent_until_ps = NowPs() + read.delay.value();
-      return Fetched::kLater;
-    }
-    wait(read.delay);
-    if (state.generation != generation) return Fetched::kNothing;
-    if (read.good) {
-      state.failed_reads = 0;
-      return Fetched::kEntries;
-    }
-    if (!read.transient || ++state.failed_reads > config_.pcie.read_retries)
-      return Fetched::kNothing;
-  }
 }
 
 TimedControlProcessor::OperationPtr TimedControlProcessor::Decode(unsigned function,

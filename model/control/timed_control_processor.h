@@ -20,6 +20,7 @@ class TimedControlProcessor : public ControlProcessor {
 
   void SetQueue(unsigned function, const QueueRegisters& queue) override {
     functions_[function].queue = queue;
+    if (!queue.enabled) functions_[function].aside = PutAside();
   }
   void Doorbell(unsigned function, const sc_core::sc_time& arrival) override;
   void ResponsesConsumed(unsigned function, const sc_core::sc_time& arrival) override;
@@ -52,8 +53,7 @@ class TimedControlProcessor : public ControlProcessor {
     uint64_t next_sequence = 1;
     uint64_t generation = 0;
     Status error = Status::OK;
-    uint64_t silent_until_ps = 0;  // a read that its host does not answer has failed then; 0: none
-    uint64_t failed_reads = 0;     // one after the other
+    PutAside aside;
     std::deque<std::pair<uint32_t, uint64_t>> doorbells;  // tail, arrival
     std::array<EventState, kEventSlots> events{};
     std::set<uint32_t> failed_streams;  // up to kHeldOperations
@@ -69,9 +69,6 @@ class TimedControlProcessor : public ControlProcessor {
 
   void Fetch();
   bool FetchFrom(unsigned function);
-  enum class Fetched { kEntries, kLater, kNothing };
-  // kLater: the host does not answer, and the others do not wait for it. kNothing: it refused.
-  Fetched ReadEntries(unsigned function, uint64_t address);
   OperationPtr Decode(unsigned function, const uint8_t* entry, uint64_t queued_ps);
   void Issue();
   OperationPtr NextEligible() const;

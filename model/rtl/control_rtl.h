@@ -84,8 +84,12 @@ class ControlRtl {
   virtual bool TakeRead(Read* read) const = 0;       // false: none
   virtual void PresentEntry(const void* entry) = 0;  // null: no more; stays until changed
   virtual void FailRead() = 0;
-  virtual bool entry_next() const = 0;    // the next entry, please
-  virtual bool entries_drop() const = 0;  // nor that nor any other
+  // The host does not answer now: the block goes on with other functions, and asks again when the
+  // function is not silent any more.
+  virtual void PutReadAside() = 0;
+  virtual void SetSilent(uint32_t functions) = 0;  // one bit each; stays until changed
+  virtual bool entry_next() const = 0;             // the next entry, please
+  virtual bool entries_drop() const = 0;           // nor that nor any other
   struct Write {
     unsigned function;
     uint64_t address;

@@ -62,6 +62,8 @@ module control_processor
     input logic entry_valid,
     input control_block_t entry,
     input logic read_failed,
+    input logic read_later,
+    input logic [MAX_FUNCTIONS-1:0] silent,  // their read is not answered yet
     output logic entry_next,
     output logic entries_drop,
     output logic write_valid,
@@ -147,8 +149,8 @@ module control_processor
 
   entry_fetch entry_fetch (
       .clk, .rst, .reset, .reset_function(command_function), .now_ps, .serial, .fetch_batch, .decode_ps, .queue(fetch_queue),
-      .fetchable(fetchable & ~pending_purging & ~finished_purging),
-      .read_valid, .read_function, .read_address, .read_entries, .entry_valid, .entry, .read_failed,
+      .fetchable(fetchable & ~silent & ~pending_purging & ~finished_purging),
+      .read_valid, .read_function, .read_address, .read_entries, .entry_valid, .entry, .read_failed, .read_later,
       .entry_next, .entries_drop,
       .message_valid, .message_done, .message_status, .message_fault, .message_value(message_block.value),
       .stop(fetch_stop), .stop_status(fetch_stop_status), .accept, .accept_operation,

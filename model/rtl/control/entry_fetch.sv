@@ -3,7 +3,8 @@
 // control block of the PF by its CRC and fields, a message of a VF through the management controller.
 //
 // Host memory: read_valid for one cycle asks for read_entries entries at read_address; then entry_valid and the entries in
-// order, each until entry_next, or read_failed for one cycle. entries_drop: the rest of the batch is not wanted.
+// order, each until entry_next, or read_failed for one cycle, or read_later: the host does not answer now, and the function
+// is not fetchable until it does; then the read is asked for again. entries_drop: the rest of the batch is not wanted.
 // Management controller: message_valid for one cycle, then message_done for one cycle; its answer, which comes at other
 // ports, holds until the next request.
 // A look at an entry ends decode_ps after the end of the one before it, or later if the CRC takes longer.
@@ -32,6 +33,7 @@ module entry_fetch
     input logic entry_valid,
     input control_block_t entry,
     input logic read_failed,
+    input logic read_later,
     output logic entry_next,
     output logic entries_drop,
 
@@ -138,7 +140,7 @@ module entry_fetch
     timer_valid = state == LATENCY;
     case (state)
       IDLE: quiet = fetchable == 0;
-      WAIT: quiet = !entry_valid && !read_failed;
+      WAIT: quiet = !entry_valid && !read_failed && !read_later;
       LATENCY: quiet = 1'b1;
       MESSAGE: quiet = !message_done;
       default: quiet = 1'b0;
@@ -183,6 +185,8 @@ module entry_fetch
           stop <= !stale && !was_reset;
           stop_status <= STATUS_HOST_FAULT;
           state <= STOP;
+        end else if (read_later) begin
+          state <= IDLE;
         end else if (entry_valid && (stale || was_reset)) begin
           entries_drop <= 1'b1;
           state <= IDLE;
@@ -237,6 +241,8 @@ module entry_fetch
   else $error("a read that is not waited for, or of no entries");
   assert property (@(posedge clk) disable iff (rst) read_failed |-> state == WAIT)
   else $error("the host fails a read that nobody waits for");
+  assert property (@(posedge clk) disable iff (rst) read_later |-> state == WAIT && !entry_valid && !read_failed)
+  else $error("the host puts off a read that nobody waits for");
   assert property (@(posedge clk) disable iff (rst) message_valid |-> state == MESSAGE)
   else $error("a message that is not waited for");
   assert property (@(posedge clk) disable iff (rst) message_done |-> state == MESSAGE)

@@ -33,6 +33,7 @@ class VerilatedControl final : public ControlRtl {
     // Inputs that carry data mean nothing without their valid: they stay as they came.
     ClearPulses();
     top_.entry_valid = 0;
+    top_.silent = 0;
     top_.serial = settings.serial;
     top_.fetch_batch = settings.fetch_batch;
     top_.decode_ps = settings.decode_ps;
@@ -127,6 +128,8 @@ class VerilatedControl final : public ControlRtl {
   }
 
   void FailRead() override { top_.read_failed = 1; }
+  void PutReadAside() override { top_.read_later = 1; }
+  void SetSilent(uint32_t functions) override { top_.silent = functions; }
   bool entry_next() const override { return top_.entry_next != 0; }
   bool entries_drop() const override { return top_.entries_drop != 0; }
 
@@ -212,7 +215,7 @@ class VerilatedControl final : public ControlRtl {
   void ClearPulses() {
     top_.set_queue = top_.doorbell = top_.cancel_doorbell = top_.consumed = 0;
     top_.clear_error = top_.reset = 0;
-    top_.read_failed = top_.write_done = top_.message_done = 0;
+    top_.read_failed = top_.read_later = top_.write_done = top_.message_done = 0;
     top_.done = 0;
   }
   // The falling edge of the clock before lets the inputs settle, so that assertions see them.

@@ -171,6 +171,31 @@ TEST(ControlRtlPowerOn, NothingDependsOnWhatItsRegistersHeldBefore) {
 }
 
 // Also: an exception of the module is one of this program.
+// Function 1 is asked for; its host does not answer, and function 2 is fetched and answered.
+TEST_F(ControlRtlTest, AReadThatIsPutAsideHoldsUpNoOtherFunction) {
+  Open(1, 0x1000, 0x2000);
+  Open(2, 0x3000, 0x4000);
+  Message message;
+  message.opcode = static_cast<uint8_t>(Opcode::NOP);
+  Put(message);
+  rtl_.Doorbell(1, 1, now_ps_);
+  ControlRtl::Read read{};
+  while (!rtl_.TakeRead(&read)) rtl_.Clock(now_ps_ += kClockPs);
+  EXPECT_EQ(read.function, 1u);
+  rtl_.PutReadAside();
+  rtl_.SetSilent(1u << 1);
+  Serve(2);
+  EXPECT_EQ(writes_.at(0).function, 2u);
+  ASSERT_EQ(reads_.size(), 1u) << "function 1 is not asked for while it is silent";
+  rtl_.SetSilent(0);
+  for (int i = 0; i < 2'000 && writes_.size() < 2; ++i) Step();
+  ASSERT_EQ(reads_.size(), 2u);
+  EXPECT_EQ(reads_[1].function, 1u);
+  EXPECT_EQ(reads_[1].address, read.address) << "the same read again";
+  ASSERT_EQ(writes_.size(), 2u);
+  EXPECT_EQ(writes_[1].function, 1u);
+}
+
 TEST_F(ControlRtlTest, AnEngineThatEndsWhatHasNotStartedIsADeviceFault) {
   rtl_.EndOperation(2, {});
   try {
