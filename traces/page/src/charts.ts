@@ -2,7 +2,7 @@
 // The plots below the timeline: roofline, cores, scratchpads.
 
 import { css, currentTheme, mix, pixel, unitColor } from "./colors";
-import { isUnitOfCore, peaksOf } from "./counters";
+import { isDataLink, isUnitOfCore, peaksOf } from "./counters";
 import { el, svg } from "./dom";
 import { bytes, percent, si, time } from "./format";
 import type { Kernel, Run } from "./run";
@@ -22,7 +22,7 @@ function movedIn(run: Run, kernel: Kernel): { ring: number; lx: number; memory: 
   let ring = 0, lx = 0, memory = 0;
   for (const track of run.tracks) {
     if (track.slices === 0) continue;
-    const isLink = track.process === "ring" && track.name.startsWith("link");
+    const isLink = isDataLink(track);
     const isUnit = isUnitOfCore(track) && track.name !== "ring";
     if (!isLink && !isUnit && track.process !== "memory") continue;
     const moved = unitStats(run, track, kernel.start, kernel.end).bytes;

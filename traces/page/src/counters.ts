@@ -35,6 +35,11 @@ export interface Peaks {
   cores: number; memoryText: string;
 }
 
+// Partial sums have links of their own, which are narrower and which most programs leave idle.
+export function isDataLink(track: Track): boolean {
+  return track.process === "ring" && track.name.startsWith("link") && !track.name.startsWith("link psum");
+}
+
 // Peaks from the configuration that the run was made with; null if there is none.
 export function peaksOf(run: Run): Peaks | null {
   const card: Json = run.card;
@@ -43,7 +48,7 @@ export function peaksOf(run: Run): Peaks | null {
   const mhz = card.clock?.core_mhz ?? 0;
   const cores = card.cores ?? 0;
   const memory = (card.memory?.channels ?? 0) * (card.memory?.channel_bits ?? 0) / 8 * (card.memory?.transfer_mts ?? 0) * 1e6;
-  const links = run.tracks.filter((t) => t.process === "ring" && t.name.startsWith("link")).length;
+  const links = run.tracks.filter(isDataLink).length;
   const lxCore = (card.core.lx_port_bytes_per_cycle ?? 0) * mhz * 1e6;
   const ring = links * (card.ring?.bytes_per_cycle ?? 0) * (card.ring?.ring_mhz ?? card.clock?.ring_mhz ?? 0) * 1e6 *
     (card.ring?.link_percent ?? 100) / 100;
