@@ -13,7 +13,9 @@ using model::FaultKind;
 using model::FaultOutcome;
 
 // Fills in what the host knows of a fault that no block of the card has reported on.
-void Settle(const model::Injection& injection, const RunEnd& end, FaultRecord* record) {
+// is_alone: no other fault has struck, so that an error can only come from this one.
+void Settle(const model::Injection& injection, const RunEnd& end, bool is_alone,
+            FaultRecord* record) {
   const auto settle = [record](FaultOutcome outcome, std::string by) {
     record->outcome = outcome;
     record->by = std::move(by);
@@ -25,7 +27,9 @@ void Settle(const model::Injection& injection, const RunEnd& end, FaultRecord* r
   } else if (kind == FaultKind::kResponseTorn && end.torn_response && end.error.empty()) {
     settle(FaultOutcome::kCorrected, "the driver, which waits for the checksum to be right");
   } else if (!end.error.empty()) {
-    const bool may_stop_it = kind != FaultKind::kCoreWrong && kind != FaultKind::kFirmwareCorrupt;
+    // A wrong bit may be one of an address that the program computes.
+    const bool may_stop_it =
+        kind != FaultKind::kFirmwareCorrupt && (kind != FaultKind::kCoreWrong || is_alone);
     if (may_stop_it) {
       settle(FaultOutcome::kDetected, "the host: " + end.error);
     } else {
@@ -61,7 +65,7 @@ std::vector<FaultRecord> SettleFaults(const model::FaultInjector& injector, cons
                        injection.by,
                        0};
     if (injection.outcome == FaultOutcome::kPending) {
-      Settle(injection, end, &record);
+      Settle(injection, end, injector.injections().size() == 1, &record);
     } else {
       record.after_ps = injection.outcome_ps - injection.time_ps;
     }

@@ -54,7 +54,7 @@ TEST(FaultOutcomes, ResultsThatNobodyHasComparedMayBeWrong) {
   EXPECT_EQ(Only(Struck(FaultKind::kCoreWrong), end).outcome, FaultOutcome::kMasked);
 }
 
-TEST(FaultOutcomes, AnErrorOfTheHostDetectsWhatStopsTheCardButNotWrongBits) {
+TEST(FaultOutcomes, AnErrorOfTheHostDetectsWhatStopsTheCard) {
   RunEnd end;
   end.error = "no response within 10000.000 ms";
   end.time_ps = 3'000'000;
@@ -62,7 +62,21 @@ TEST(FaultOutcomes, AnErrorOfTheHostDetectsWhatStopsTheCardButNotWrongBits) {
   EXPECT_EQ(stuck.outcome, FaultOutcome::kDetected);
   EXPECT_THAT(stuck.by, HasSubstr("no response"));
   EXPECT_EQ(stuck.after_ps, 2'000'000u);
-  EXPECT_EQ(Only(Struck(FaultKind::kCoreWrong), end).outcome, FaultOutcome::kSilent);
+  EXPECT_EQ(Only(Struck(FaultKind::kFirmwareCorrupt), end).outcome, FaultOutcome::kSilent);
+}
+
+// The bit may be one of an address; beside another fault, nobody knows whose the error is.
+TEST(FaultOutcomes, AnErrorDetectsAWrongBitThatIsTheOnlyFault) {
+  RunEnd end;
+  end.error = "COMPUTE 'add' failed: PAGE_FAULT";
+  EXPECT_EQ(Only(Struck(FaultKind::kCoreWrong), end).outcome, FaultOutcome::kDetected);
+  FaultSpec wrong, late;
+  wrong.kind = FaultKind::kCoreWrong;
+  late.kind = FaultKind::kMsiLate;
+  FaultInjector both({wrong, late});
+  both.Strike(model::Info(wrong.kind).site, FaultEvent{}, 1'000'000);
+  both.Strike(model::Info(late.kind).site, FaultEvent{}, 1'000'000);
+  EXPECT_EQ(Only(both, end).outcome, FaultOutcome::kSilent);
 }
 
 TEST(FaultOutcomes, TheDriverCorrectsWhatItHasMet) {
