@@ -19,6 +19,7 @@
 #include "base/descriptor.h"
 #include "base/error.h"
 #include "base/files.h"
+#include "base/json_text.h"
 #include "cosim/config/config.h"
 #include "cosim/sweep/journal.h"
 #include "cosim/sweep/slurm_sweep.h"
@@ -138,6 +139,30 @@ void RunPoints(const PlannedSweep& planned, const SweepOptions& options, const C
       });
 }
 
+// Every combination of some keys of `config`, and as objectives the launch window and each of the
+// keys, so that the front is what a smaller key costs in time. over: "KEY=VALUE,VALUE...", values
+// as in TOML. Throws Error(kBadInput).
+Grid GridOver(const std::string& config, const std::vector<std::string>& over) {
+  std::string objectives = "\"launch_ns\"", axes;
+  for (const std::string& one : over) {
+    const size_t equals = one.find('=');
+    if (equals == std::string::npos || equals == 0 || equals + 1 == one.size())
+      throw BadInput("--over {}: must be KEY=VALUE,VALUE..., for example card.cores=8,16,32", one)
+          .Subject("--over")
+          .Value(one);
+    const std::string key = one.substr(0, equals);
+    objectives += fmt::format(", \"{}\"", key);
+    axes += fmt::format("{} = [{}]\n", key, one.substr(equals + 1));
+  }
+  // A string of JSON is one of TOML.
+  const std::string path = DumpJson(nlohmann::ordered_json(fs::absolute(config).string()));
+  Grid grid = ParseGrid(
+      fmt::format("[sweep]\nconfig = {}\nobjectives = [{}]\n[axes]\n{}", path, objectives, axes),
+      config);
+  grid.config = config;  // as it was given, for the commands that are proposed
+  return grid;
+}
+
 }  // namespace
 
 Shard ParseShard(const std::string& text) {
@@ -156,7 +181,8 @@ Shard ParseShard(const std::string& text) {
 
 PlannedSweep PlanSweep(const SweepOptions& options, const ConfigReader& reader) {
   PlannedSweep planned;
-  planned.grid = LoadGrid(options.grid);
+  planned.grid =
+      options.over.empty() ? LoadGrid(options.grid) : GridOver(options.grid, options.over);
   planned.grid.traces = planned.grid.traces || options.traces;
   planned.out = options.out.empty() ? "out/" + fs::path(options.grid).stem().string() : options.out;
   std::vector<std::string> sets = planned.grid.fixed;

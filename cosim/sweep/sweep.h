@@ -28,7 +28,8 @@ struct Shard {
 Shard ParseShard(const std::string& text);  // "3/8"; throws Error(kBadInput)
 
 struct SweepOptions {
-  std::string grid;               // file
+  std::string grid;               // file; with `over`, a configuration
+  std::vector<std::string> over;  // "KEY=VALUE,VALUE...", values as in TOML
   std::vector<std::string> sets;  // of all points, over the grid's own
   std::string out;                // directory; "": out/ and the grid's name
   uint64_t jobs = 0;              // processes at a time; 0: one for each processor

@@ -84,10 +84,19 @@ void AddSweepCommand(
     SlurmArguments slurm;
   };
   const auto a = std::make_shared<Arguments>();
-  command.Add("GRID", a->options.grid, "TOML file with the keys to sweep and their values")
+  command
+      .Add("GRID", a->options.grid,
+           "TOML file with the keys to sweep and their values; with --over, CONFIG of `run`")
       .Required()
       .Completes(Words::kFiles);
   add_sets(command, a->options.sets);
+  command_line::Option& over =
+      command
+          .Add(
+              "--over", a->options.over,
+              "instead of a grid: every combination of such keys, as card.memory.channels=8,16,32; "
+              "the front is what a smaller one costs in time; may be repeated")
+          .Placeholder("KEY=VALUE,...");
   command
       .Add("--out", a->options.out, "directory of journal and results (out/ and the grid's name)")
       .Placeholder("DIR")
@@ -109,7 +118,7 @@ void AddSweepCommand(
           .Placeholder("I/N");
   command.Add("--traces", a->options.traces,
               "keep the trace and the report of each point, in OUT/points");
-  AddSlurmOptions(command, a->slurm).Excludes(collect).Excludes(shard);
+  AddSlurmOptions(command, a->slurm).Excludes(collect).Excludes(shard).Excludes(over);
   command.Action([a, reader = std::move(reader)] {
     if (!a->shard.empty()) a->options.shard = ParseShard(a->shard);
     a->options.slurm = OptionsOf(a->slurm);

@@ -7,6 +7,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <csignal>
 #include <cstdlib>
 #include <filesystem>
@@ -76,6 +77,32 @@ class SweepTest : public ::testing::Test {
   ScratchDirectory scratch_{"sweep_test"};
   std::string printed_;
 };
+
+TEST_F(SweepTest, TwoKeysOfTheCardGiveTheFrontOfWhatSmallerOnesCost) {
+  WriteFile(PathOf("add.toml"), "[workload]\nop = \"add\"\nrows = 256\ncols = 256\n", "config");
+  SweepOptions options = Options("over");
+  options.grid = PathOf("add.toml");
+  options.over = {"card.memory.channels=8,16", "card.cores=8,32"};
+  EXPECT_EQ(Run(options), 0);
+  EXPECT_THAT(printed_, HasSubstr("add.toml: 4 of 4 points: 4 done"));
+  std::istringstream lines(TextOf("over/results.jsonl"));
+  std::map<std::pair<int, int>, std::pair<double, bool>> points;
+  for (std::string line; std::getline(lines, line);) {
+    const Json row = Json::parse(line);
+    points[{row["set"]["card.memory.channels"], row["set"]["card.cores"]}] = {
+        row["launch_ns"].get<double>(), row["pareto"].get<bool>()};
+  }
+  ASSERT_EQ(points.size(), 4u);
+  for (const auto& [card, point] : points) {
+    const bool is_beaten = std::any_of(points.begin(), points.end(), [&](const auto& other) {
+      return other.first != card && other.first.first <= card.first &&
+             other.first.second <= card.second && other.second.first <= point.first;
+    });
+    EXPECT_EQ(point.second, !is_beaten) << card.first << " channels, " << card.second << " cores";
+  }
+  options.over = {"card.cores"};
+  EXPECT_THAT(test::BadInputOf([&] { Run(options); }), HasSubstr("--over card.cores: must be"));
+}
 
 TEST_F(SweepTest, EveryPointHasARowAndInfeasibleOnesTheirReason) {
   EXPECT_EQ(Run(Options("out")), 0);
