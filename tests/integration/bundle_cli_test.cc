@@ -134,7 +134,7 @@ TEST_F(BundleCommandLine, AConfigurationMayNameTheBundle) {
   WriteArray("a.npy", "f2", {64, 128}, 1);
   Write("run.toml", "[workload]\nbundle = \"" + std::string(kBundles) +
                         "symbolic_args/add_64x128_rows4/flat\"\nargs = [\"a.npy\", \"\"]\n");
-  const Result result = Spyre("run run.toml --out out --no-progress");
+  const Result result = Spyre("run run.toml --out out --no-progress --details");
   EXPECT_EQ(result.status, 0) << result.text;
   EXPECT_THAT(result.text, HasSubstr("out/z.npy"));
 }
