@@ -149,6 +149,7 @@ void SetList(const CalibrationPoint& point, WorkloadConfig& workload) {
   using Form = CalibrationPoint::Form;
   Json tensors = {{{"name", "x"}, {"dims", {"R", "C"}}}};
   Json op = {{"op", point.op}, {"inputs", {"x"}}, {"output", "y"}};
+  Json ops = Json::array();
   switch (point.form) {
     case Form::kOperation:
       return;
@@ -165,6 +166,10 @@ void SetList(const CalibrationPoint& point, WorkloadConfig& workload) {
     case Form::kSoftmax:
       op["dim"] = "C";
       if (point.coarse_tiles == 1) break;
+      // The compiler of the measurements copies each tile in and out, whether it stays in LX or not.
+      ops.push_back({{"op", "copy"}, {"inputs", {"x"}}, {"output", "tile"}});
+      op["inputs"] = {"tile"};
+      op["output"] = "result";
       workload.hints.json = Json::array({{{"slices", {{"R", point.coarse_tiles}}}}}).dump();
       workload.hints.places = {point.Where()};
       break;
@@ -173,8 +178,10 @@ void SetList(const CalibrationPoint& point, WorkloadConfig& workload) {
   workload.dims = {{"R", point.size.rows}, {"C", point.size.cols}};
   workload.tensors.json = tensors.dump();
   workload.tensors.places.assign(tensors.size(), point.Where());
-  workload.ops.json = Json::array({op}).dump();
-  workload.ops.places = {point.Where()};
+  ops.push_back(op);
+  if (op["output"] != "y") ops.push_back({{"op", "copy"}, {"inputs", {op["output"]}}, {"output", "y"}});
+  workload.ops.json = ops.dump();
+  workload.ops.places.assign(ops.size(), point.Where());
 }
 
 }  // namespace

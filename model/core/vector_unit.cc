@@ -12,7 +12,7 @@ namespace {
 constexpr uint64_t kCenticycles = 100;
 constexpr uint64_t kWhole = 100;  // percent
 // Sticks of a loop of the streams that vector_loop_* were measured with: of one or two inputs of
-// the output's shape, and of the others.
+// the output's shape; and of reductions and where an operand is broadcast.
 constexpr uint64_t kTileSticks = 64;
 constexpr uint64_t kWideTileSticks = 128;
 constexpr uint64_t kChunkRows = 64;  // of kVreduceRows
@@ -189,8 +189,9 @@ void VectorUnit::Reduce(const Instruction& in) {
   const bool accumulate = reg(in, 2) != 0;
   const Walk a = OperandWalk(in, 1, 6, 9, kStickBytes);
   const Walk dst = OperandWalk(in, 0, -1, 8, sizeof(float));
-  passes_ = config_.core.vector_reduce_cost;
-  loop_ = {config_.core.vector_loop_reduce_centicycles, kTileSticks};
+  // The measured loop has the folding of the lanes in it.
+  if (!job().program->generated_loops) passes_ = config_.core.vector_reduce_cost;
+  loop_ = {config_.core.vector_loop_reduce_centicycles, kWideTileSticks};
   elements_ = planes * rows * kLanes;
   port_bytes_ = planes * rows * kStickBytes + rows * kStickBytes * (accumulate ? 2 : 1);
   Later([=, fn = in.fn] {

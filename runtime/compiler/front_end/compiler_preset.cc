@@ -27,7 +27,11 @@ CompilerPreset CompilerPresetFromName(std::string_view name) {
 
 FrontEndOptions OptionsOf(CompilerPreset preset) {
   FrontEndOptions options;
-  if (preset == CompilerPreset::kOwn) return options;
+  if (preset == CompilerPreset::kOwn) {
+    // As the public planner of August 2026 does, for these and all other pointwise operations.
+    for (const char* const op : {"add", "mul", "realdiv"}) options.lx.in_place.emplace_back(op);
+    return options;
+  }
   options.division.agree = false;
   options.lx.all_operations = false;
   options.lowering.host_order = true;

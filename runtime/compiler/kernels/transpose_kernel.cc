@@ -59,10 +59,15 @@ class TransposeKernel {
       throw BadInput("{}: needs {} bytes of LX, for {} blocks of 64 by 64 elements; {} may be used",
                      problem_.name, buffers * kBlock, buffers, left);
     }
-    constexpr int64_t kBlocks = 16;  // 128 KiB: long runs on both sides
-    const int64_t blocks = std::min(most, kBlocks);
     Axis& from = problem_.axes[from_];
     Axis& to = problem_.axes[to_];
+    int64_t blocks = std::min(most, int64_t{16});  // 128 KiB: long runs on both sides
+    if (problem_.schedule == Schedule::kPublic) {
+      constexpr int64_t kLeastTiles = 8;  // transposes of a few blocks are no faster on the card
+      int64_t of_core = 1;
+      for (const Axis& axis : problem_.axes) of_core *= axis.slice;
+      blocks = std::clamp<int64_t>(of_core / kLeastTiles, 1, blocks);
+    }
     to.tile = BalancedTile(to.slice, std::max<int64_t>(1, blocks / 4));
     from.tile = BalancedTile(from.slice, std::max<int64_t>(1, blocks / to.tile));
   }
