@@ -2,7 +2,6 @@
 #include "cosim/estimate/kernel_works.h"
 
 #include <algorithm>
-#include <set>
 
 #include "base/error.h"
 #include "model/contract/vector_functions.h"
@@ -223,8 +222,8 @@ class StepOfBundle {
       work.bytes_read += Bytes(Input(i));  // what several cores read counts once
     }
     work.bytes_written = Bytes(Output());
-    work.reads_lx = std::any_of(dsc_.inputs.begin(), dsc_.inputs.end(),
-                                [&](int input) { return dsc_.tensors[input].in_lx; });
+    if (dsc_.op == "identity" && work.bytes_written == 0 && work.bytes_read != 0)
+      work.loop = VectorLoop::kNone;
     work.elements = Elements(*largest);
     work.rows_per_core = RowsPerCore(*largest);
     if (!largest->in_lx) work.run_bytes = RunBytes(*largest);
@@ -289,9 +288,6 @@ std::vector<StepWork> WorkOf(const LaunchedBundle& launched, uint64_t lx_bytes) 
   const compiler::Bundle& bundle = launched.bundle;
   const compiler::TripCounts trips(bundle, launched.dimensions);
   std::vector<StepWork> steps;
-  // Arguments that steps which hand their results on in LX have read: the closed compiler keeps
-  // them, and reads them once.
-  std::set<int> in_lx;
   compiler::ForEachExecute(bundle, [&](const compiler::BundleExecute& execute,
                                        const std::vector<const compiler::BundleLoop*>& loops) {
     StepWork step;
@@ -299,20 +295,6 @@ std::vector<StepWork> WorkOf(const LaunchedBundle& launched, uint64_t lx_bytes) 
     for (const compiler::BundleLoop* loop : loops)
       step.executions *= static_cast<uint64_t>(trips(*loop));
     step.work = StepOfBundle(bundle.dscs[static_cast<size_t>(execute.dsc)], lx_bytes).Work();
-    if (auto* const vector = std::get_if<VectorWork>(&step.work)) {
-      if (!vector->reads_lx) in_lx.clear();
-      const compiler::SuperDsc& dsc = bundle.dscs[static_cast<size_t>(execute.dsc)];
-      for (const int input : dsc.inputs) {
-        const SdscTensor& tensor = dsc.tensors[input];
-        if (tensor.in_lx || tensor.start.empty()) continue;
-        const auto symbol = execute.symbols.find(tensor.start.front());
-        if (symbol == execute.symbols.end() || symbol->second.argument < 0) continue;
-        if (in_lx.insert(symbol->second.argument).second) continue;
-        vector->bytes_read -= std::min(vector->bytes_read, BytesOf(dsc, tensor));
-      }
-    } else {
-      in_lx.clear();
-    }
     steps.push_back(std::move(step));
   });
   return steps;

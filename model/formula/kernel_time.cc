@@ -144,7 +144,8 @@ KernelTime TimeOf(const MatmulWork& work, const CardParameters& card) {
 
 double LoopCycles(VectorLoop loop, const CardParameters& card) {
   const CoreConfig& core = card.core;
-  const std::array<uint64_t, 7> centicycles = {
+  const std::array<uint64_t, 8> centicycles = {
+      0,
       core.vector_loop_unary_centicycles,     core.vector_loop_function_centicycles,
       core.vector_loop_binary_centicycles,    core.vector_loop_constant_centicycles,
       core.vector_loop_broadcast_centicycles, core.vector_loop_reduce_centicycles,
@@ -189,9 +190,29 @@ void TimeOfReduction(const VectorWork& work, const CardParameters& card, const R
   time.ns += Overlapped(time.load_ns, time.loop_ns, card.fast.overlap_permille);
 }
 
+// Sticks of a loop of the streams that card.core.vector_loop_* were measured with.
+double StreamSticks(VectorLoop loop) {
+  const bool wide = loop == VectorLoop::kConstant || loop == VectorLoop::kBroadcast ||
+                    loop == VectorLoop::kReduce;
+  return wide ? 128 : 64;
+}
+
+// One loop over sticks that are in LX: its start counts once, not for every tile of a stream.
+double LongLoopCycles(VectorLoop loop, double sticks, const CardParameters& card) {
+  const double start = Number(card.core.vector_loop_start_percent) / 100;
+  return LoopCycles(loop, card) * (start * StreamSticks(loop) + (1 - start) * sticks);
+}
+
 double LoopNs(const VectorWork& work, const CardParameters& card, const Rates& rates) {
-  return Number(work.elements) / kBlock / Number(work.cores) * LoopCycles(work.loop, card) *
-         rates.cycle_ns;
+  const double sticks = Number(work.elements) / kBlock / Number(work.cores);
+  if (work.loop == VectorLoop::kNone) return 0;
+  if (work.bytes_read + work.bytes_written != 0)
+    return sticks * LoopCycles(work.loop, card) * rates.cycle_ns;
+  double cycles = LongLoopCycles(work.loop, sticks, card);
+  // A reduction's sums are rounded, one stick a row.
+  if (work.loop == VectorLoop::kReduce)
+    cycles += LongLoopCycles(VectorLoop::kUnary, work.rows_per_core, card);
+  return cycles * rates.cycle_ns;
 }
 
 // Of traffic that passes once.
@@ -258,25 +279,10 @@ const char* Name(FormulaBound bound) {
   return kNames[static_cast<size_t>(bound)];
 }
 
-KernelTime TimeOfFused(const std::vector<VectorWork>& steps, const CardParameters& card) {
-  if (steps.size() == 1) return TimeOf(steps.front(), card);
-  const Rates rates(card);
-  VectorWork all;
-  double loop_ns = 0;
-  for (const VectorWork& step : steps) {
-    all.cores = std::max(all.cores, step.cores);
-    all.bytes_read += step.bytes_read;
-    all.bytes_written += step.bytes_written;
-    if (step.run_bytes != 0 && (all.run_bytes == 0 || step.run_bytes < all.run_bytes))
-      all.run_bytes = step.run_bytes;
-    loop_ns += LoopNs(step, card, rates);
-  }
-  KernelTime time = Begin(all, card);
-  time.loop_ns = loop_ns;
-  time.load_ns = MemoryNs(all, card, rates);
-  time.ns += Overlapped(time.load_ns, loop_ns, card.fast.softmax_overlap_permille);
-  FindBound(time);
-  return time;
+double StepStartNs(const KernelTime& step, const CardParameters& card) {
+  const double cycles = Number(card.core.barrier_cycles + card.core.step_start_cycles);
+  const bool memory = step.bytes_read + step.bytes_written != 0;
+  return cycles * Rates(card).cycle_ns + (memory ? Number(card.fast.step_memory_ns) : 0);
 }
 
 KernelTime TimeOf(const KernelWork& work, const CardParameters& card) {

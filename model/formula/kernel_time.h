@@ -7,7 +7,6 @@
 #pragma once
 
 #include <cstdint>
-#include <vector>
 
 #include "model/formula/kernel_work.h"
 #include "parameters/card_parameters.h"
@@ -38,8 +37,8 @@ struct KernelTime {
 
 KernelTime TimeOf(const KernelWork& work, const CardParameters& card);
 
-// Steps that hand their results on in LX, one after the other: their traffic and their loops
-// overlap as those of one kernel do. Not empty.
-KernelTime TimeOfFused(const std::vector<VectorWork>& steps, const CardParameters& card);
+// What a step of a kernel that has several takes beside its own time: all cores meet before it, and
+// nothing hides its first and last request.
+double StepStartNs(const KernelTime& step, const CardParameters& card);
 
 }  // namespace spyre::model
