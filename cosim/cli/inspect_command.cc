@@ -96,16 +96,20 @@ std::string DisassembleDirectory(const std::string& path) {
           compute->offset - packet.offset >= packet.data->size()) {
         continue;
       }
-      const size_t at = compute->offset - packet.offset;
-      const uint8_t* image = packet.data->data() + at;
-      text +=
-          fmt::format("\n; {} at offset {} of {}\n", compute->name, compute->offset, packet.file);
-      try {
-        const ImageInfo info = ReadImageHeader(image, packet.data->size() - at);
-        text += NameMarks(Disassemble(Decode(image, info.image_bytes)), code.steps);
-      } catch (const Error& error) {
-        throw error.Within(fmt::format("{}/{}: {} at offset {}", path, packet.file, compute->name,
-                                       compute->offset));
+      size_t at = compute->offset - packet.offset;
+      for (uint64_t next = 1; next != 0; at += next) {
+        const uint64_t offset = packet.offset + at;
+        text += fmt::format("\n; {} at offset {} of {}\n", compute->name, offset, packet.file);
+        try {
+          if (at >= packet.data->size()) throw BadInput("the file ends before it");
+          const uint8_t* image = packet.data->data() + at;
+          const ImageInfo info = ReadImageHeader(image, packet.data->size() - at);
+          text += NameMarks(Disassemble(Decode(image, info.image_bytes)), code.steps);
+          next = info.next;
+        } catch (const Error& error) {
+          throw error.Within(
+              fmt::format("{}/{}: {} at offset {}", path, packet.file, compute->name, offset));
+        }
       }
     }
   }

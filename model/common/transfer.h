@@ -25,6 +25,25 @@ class TransferClient {
   ~TransferClient() = default;
 };
 
+// How the requester's bytes lie: all behind each other, or in pieces, which one access may join where
+// they follow each other in device memory alone.
+struct Pieces {
+  uint64_t bytes = 0;  // of a piece, of which the access has whole ones; 0: one piece
+  uint64_t stride = 0;
+
+  bool operator==(const Pieces& other) const {
+    return bytes == other.bytes && stride == other.stride;
+  }
+  // From the start of the requester's bytes to byte `offset` of the access.
+  uint64_t At(uint64_t offset) const { return bytes == 0 ? offset : offset / bytes * stride; }
+  // Calls visit(offset of the access, bytes) for each piece of `total`.
+  template <typename Visit>
+  void ForEach(uint64_t total, Visit visit) const {
+    const uint64_t step = bytes == 0 ? total : bytes;
+    for (uint64_t offset = 0; offset < total; offset += step) visit(offset, step);
+  }
+};
+
 struct Transfer : tlm::tlm_extension<Transfer> {
   uint16_t function = 0;  // requester: 0 PF, n VF n
   uint16_t stop = 0;      // ring stop of the requester
@@ -40,6 +59,7 @@ struct Transfer : tlm::tlm_extension<Transfer> {
   int msi_vector = -1;  // of an MSI: its vector, below the number that the host allows
   FunctionalQueue* functional = nullptr;  // moves the data; null: the target does, at the call
   TransferClient* client = nullptr;
+  Pieces pieces;     // of the payload's data
   BurstTimes times;  // set by the ring and by memory
 
   // Moves data by `work()`, which touches `ranges` of LX, now or in turn; not at all if none move.

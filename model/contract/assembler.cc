@@ -49,7 +49,8 @@ std::vector<std::string> Spellings(std::string_view begin = "") {
 const std::vector<std::string>& Directives() {
   static const std::vector<std::string> names = {".program", ".lx",      ".flags",
                                                  ".cores",   ".table",   ".entry",
-                                                 ".core",    ".section", ".core_width"};
+                                                 ".core",    ".section", ".core_width",
+                                                 ".next"};
   return names;
 }
 
@@ -203,6 +204,9 @@ class Assembler {
     } else if (name == ".lx") {
       ExpectWords(words, 2, ".lx BYTES");
       program_.lx_bytes = static_cast<uint32_t>(Unsigned(words[1], kLxUsableBytes, "LX bytes"));
+    } else if (name == ".next") {
+      ExpectWords(words, 2, ".next BYTES");
+      program_.next = static_cast<uint32_t>(Unsigned(words[1], kMaxImageBytes, "distance"));
     } else if (name == ".flags") {
       if (words.size() < 2) Fail(name, "expected '.flags FLAG...'");
       for (size_t i = 1; i < words.size(); ++i) Flag(words[i]);

@@ -57,6 +57,7 @@ std::string Disassemble(const Program& program) {
   const Out out = std::back_inserter(text);
   if (!program.name.empty()) fmt::format_to(out, ".program {}\n", program.name);
   fmt::format_to(out, ".cores 0x{:08x}\n.lx {}\n", program.core_mask, program.lx_bytes);
+  if (program.next != 0) fmt::format_to(out, ".next {}\n", program.next);
   if (program.timing_only || program.generated_loops) {
     fmt::format_to(out, ".flags{}{}\n", program.timing_only ? " timing_only" : "",
                    program.generated_loops ? " generated_loops" : "");

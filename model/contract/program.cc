@@ -96,6 +96,7 @@ std::vector<uint8_t> Encode(const Program& program) {
   image::Put(header + image::kSectionsAt, static_cast<uint32_t>(program.sections.size()));
   image::Put(header + image::kCoreRegisterRowsAt, static_cast<uint32_t>(rows));
   image::Put(header + image::kCoreRegisterWidthAt, static_cast<uint32_t>(width));
+  image::Put(header + image::kNextAt, program.next);
   image::Put(header + image::kTableEntriesAt, static_cast<uint32_t>(table_entries));
   image::Put(header + image::kInstructionsAt, static_cast<uint32_t>(instructions));
   std::copy(program.name.begin(), program.name.end(), header + image::kNameAt);

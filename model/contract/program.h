@@ -216,6 +216,10 @@ struct Program {
   uint32_t lx_bytes = 0;                // LX the program uses, from address 0
   bool timing_only = false;             // cores price tensor instructions but move no data
   bool generated_loops = false;         // vector instructions are the loops of the public compiler
+  // Bytes from the start of this image to that of the program behind it, which the card starts on
+  // the same cores when this one has ended; LX stays as it is. 0: none; else whole sticks, at least
+  // the image.
+  uint32_t next = 0;
   std::vector<uint64_t> address_table;  // patched by program correction
   // One row per core 0..31, all of one width (1..kMaxCoreRegisters), or no rows: all 0.
   std::vector<std::vector<int64_t>> core_registers;
@@ -241,6 +245,7 @@ struct ImageInfo {
   uint32_t address_table_offset;  // from the start of the image, stick aligned
   uint32_t address_table_entries;
   uint32_t core_mask;
+  uint32_t next;  // Program::next
 };
 inline constexpr size_t kImageHeaderBytes = kStickBytes;
 ImageInfo ReadImageHeader(const uint8_t* data, size_t size);

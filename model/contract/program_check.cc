@@ -168,6 +168,12 @@ void CheckProgram(const Program& program) {
   if (bytes > kMaxImageBytes) {
     throw BadInput("the image would have {} bytes; at most {} are allowed", bytes, kMaxImageBytes);
   }
+  if (program.next != 0 && (program.next < bytes || program.next % kStickBytes != 0)) {
+    throw BadInput(
+        "the next program is {} bytes behind the start of this one; at least {}, in whole sticks, "
+        "are possible",
+        program.next, bytes);
+  }
 }
 
 }  // namespace spyre

@@ -118,6 +118,7 @@ ImageInfo ReadImageHeader(const uint8_t* data, size_t size) {
       ImageBytes(counts.sections, counts.core_register_rows, counts.core_register_width, 0, 0));
   info.address_table_entries = static_cast<uint32_t>(counts.table_entries);
   info.core_mask = image::Get<uint32_t>(data + image::kCoreMaskAt);
+  info.next = image::Get<uint32_t>(data + image::kNextAt);
   return info;
 }
 
@@ -153,6 +154,7 @@ Program Decode(const uint8_t* data, size_t size) {
   program.timing_only = (flags & image::kFlagTimingOnly) != 0;
   program.generated_loops = (flags & image::kFlagGeneratedLoops) != 0;
   program.core_mask = info.core_mask;
+  program.next = info.next;
   program.lx_bytes = image::Get<uint32_t>(data + image::kLxBytesAt);
 
   const size_t directory_end = kImageHeaderBytes + counts.sections * image::kSectionBytes;

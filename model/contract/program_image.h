@@ -29,7 +29,8 @@ inline constexpr size_t kCoreRegisterRowsAt = 28;   // u32, 0 or 32
 inline constexpr size_t kTableEntriesAt = 32;       // u32
 inline constexpr size_t kInstructionsAt = 36;       // u32, of all sections
 inline constexpr size_t kCoreRegisterWidthAt = 40;  // u32, 1..1024; 0 without rows
-inline constexpr size_t kReserved0At = 44;          // 20 bytes, 0
+inline constexpr size_t kNextAt = 44;               // u32
+inline constexpr size_t kReserved0At = 48;          // 16 bytes, 0
 inline constexpr size_t kNameAt = 64;               // 32 bytes, filled with 0
 inline constexpr size_t kReserved1At = 96;          // 32 bytes, 0
 

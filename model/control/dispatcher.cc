@@ -60,7 +60,8 @@ void ComputeDispatcher::Run(const ControlBlock& block, Job& job) {
   for (const auto& payload : payloads_)
     payload->info.function = static_cast<uint16_t>(job.function);
   Status status = BindSegments(block, job);
-  if (status == Status::OK) status = LoadProgram(block, job);
+  uint64_t offset = block.device_address;
+  if (status == Status::OK) status = LoadProgram(block, offset, job);
   if (status != Status::OK) {
     if (!job.aborted) job.Fault(status, job.fault_address, kNoCore);
     return;
@@ -72,11 +73,18 @@ void ComputeDispatcher::Run(const ControlBlock& block, Job& job) {
   if (job.aborted) return;
   job.units_start_ps = NowPs();
   job.end_path = job.start_path;
-  const bool fast = fast_ != nullptr && job.functional == nullptr;
+  const bool fast = fast_ != nullptr && job.functional == nullptr && job.program->next == 0;
   if (fast && fast_->Repeat(job, image_)) return;
   if (fast) fast_->Begin(job);
   RunCores(job);
   if (fast) fast_->End(job);
+  while (!job.aborted && job.program->next != 0) {
+    offset += job.program->next;
+    job.start_path = job.end_path;
+    status = LoadProgram(block, offset, job);
+    if (status != Status::OK && !job.aborted) job.Fault(status, job.fault_address, kNoCore);
+    if (!job.aborted) RunCores(job);
+  }
 }
 
 // LX outlives a launch, but not a change of function or of who uses it. The cores clear theirs at
@@ -150,13 +158,12 @@ Status ComputeDispatcher::BindSegments(const ControlBlock& block, Job& job) {
   return Status::OK;
 }
 
-Status ComputeDispatcher::LoadProgram(const ControlBlock& block, Job& job) {
-  job.fault_address = block.device_address;
-  if (block.device_address > block.program_bytes ||
-      block.program_bytes - block.device_address < kImageHeaderBytes) {
+Status ComputeDispatcher::LoadProgram(const ControlBlock& block, uint64_t offset, Job& job) {
+  job.fault_address = offset;
+  if (offset > block.program_bytes || block.program_bytes - offset < kImageHeaderBytes) {
     return Status::PAGE_FAULT;
   }
-  const uint64_t base = block.program_base + block.device_address;
+  const uint64_t base = block.program_base + offset;
   image_.resize(kImageHeaderBytes);
   Status read = Read(job, block.function, base, image_.data(), kImageHeaderBytes, 0);
   if (read != Status::OK) return read;
@@ -167,9 +174,13 @@ Status ComputeDispatcher::LoadProgram(const ControlBlock& block, Job& job) {
     if (info.image_bytes > config_.core.lx_reserved_bytes || (info.core_mask & ~present) != 0)
       return Status::BAD_PROGRAM;
     if (prepares_ && info.core_mask != 1) return Status::BAD_PROGRAM;
-    const Status placed = Place(info.core_mask, job);
-    if (placed != Status::OK) return placed;
-    if (info.image_bytes > block.program_bytes - block.device_address) return Status::PAGE_FAULT;
+    if (job.program == nullptr) {
+      const Status placed = Place(info.core_mask, job);
+      if (placed != Status::OK) return placed;
+    } else if (info.core_mask != job.program->core_mask) {
+      return Status::BAD_PROGRAM;
+    }
+    if (info.image_bytes > block.program_bytes - offset) return Status::PAGE_FAULT;
     image_.resize(info.image_bytes);
     const uint64_t rest = image_.size() - kImageHeaderBytes;
     if (rest > 0) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Runs COMPUTE operations: reads the program image from device memory, checks it, broadcasts it to
-// the cores of its mask, starts them, and waits for the last unit. One job at a time; a concurrent
+// the cores of its mask, starts them, waits for the last unit, and goes on with the program that the
+// image names as its next, if it does: the cores stay the job's. One job at a time; a concurrent
 // card has several dispatchers for its cores, whose programs run side by side where their placement
 // (core_placement.h) says. Execute runs in the caller's SystemC thread.
 //
@@ -56,7 +57,8 @@ class ComputeDispatcher : public sc_core::sc_module {
   Status Place(uint32_t core_mask, Job& job);
   void ClearLx(Job& job);  // what others have left on its cores
   void RunCores(Job& job);
-  Status LoadProgram(const ControlBlock& block, Job& job);
+  // The program at `offset` of the block's allocation.
+  Status LoadProgram(const ControlBlock& block, uint64_t offset, Job& job);
   Status BindSegments(const ControlBlock& block, Job& job);
   // Reads [physical, +bytes) for the function, at the memory stop, in bursts one behind the other,
   // and waits for the last; mask: broadcast to these cores. Asks the MMU first. BUS_ERROR or

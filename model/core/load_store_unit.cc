@@ -52,6 +52,15 @@ uint64_t LoadStoreUnit::Execute(const Instruction& in) {
     row_bytes *= planes;
     planes = 1;
   }
+  // In device memory alone: loads are in bursts as long as there, and the pieces go to their
+  // places. Stores are a burst for each piece, as the card's scattered results are measured to be.
+  Pieces pieces;
+  if (!is_store_ && rows > 1 && rows <= kLxBytes / kStickBytes && device_row_stride == row_bytes &&
+      kMaxBurstBytes % row_bytes == 0) {
+    pieces = {row_bytes, lx_row_stride};
+    row_bytes *= rows;
+    rows = 1;
+  }
   const uint32_t self = 1u << core_.index();
   const uint32_t members = group == self ? 0 : group;
   if (members != 0 && ((group & self) == 0 || (named & ~uint64_t{job().cores}) != 0))
@@ -75,6 +84,7 @@ uint64_t LoadStoreUnit::Execute(const Instruction& in) {
   box_.device = {device, device_row_stride, device_plane_stride};
   box_.lx = {lx, lx_row_stride, lx_plane_stride};
   box_.run_bytes = row_bytes;
+  box_.pieces = transfer_.pieces = pieces;
   box_.rows = rows;
   box_.planes = planes;
   box_.local_ps = start;
@@ -87,6 +97,12 @@ uint64_t LoadStoreUnit::Execute(const Instruction& in) {
   return kLater;
 }
 
+uint64_t LoadStoreUnit::LxBytesOfRun() const {
+  const Pieces& pieces = box_.pieces;
+  if (pieces.bytes == 0) return box_.run_bytes;
+  return pieces.At(box_.run_bytes - pieces.bytes) + pieces.bytes;
+}
+
 // One translation for the whole box, as far as that is possible.
 void LoadStoreUnit::Translate() {
   Box& box = box_;
@@ -96,7 +112,7 @@ void LoadStoreUnit::Translate() {
   };
   if (!fits(box.rows, box.device.row_stride) || !fits(box.planes, box.device.plane_stride)) return;
   const uint64_t lx_bytes =
-      box.lx.At(box.planes - 1, box.rows - 1) - box.lx.address + box.run_bytes;
+      box.lx.At(box.planes - 1, box.rows - 1) - box.lx.address + LxBytesOfRun();
   if (box.lx.address + lx_bytes > config_.lx_usable_bytes() || box.lx.address > kLxBytes) return;
   const Translation translation = core_.mmu().Translate(
       job().function, job().segments, box.device.address,
@@ -124,7 +140,7 @@ bool LoadStoreUnit::BeginRun() {
     try {
       if (translation.status != Status::OK) throw UnitFault{translation.status, device};
       box.run = translation.grant;
-      box.run_data = core_.Lx(lx, box.run_bytes);
+      box.run_data = core_.Lx(lx, LxBytesOfRun());
     } catch (const UnitFault& fault) {
       Fail(fault);
       return false;
@@ -209,7 +225,7 @@ void LoadStoreUnit::Send(Burst& burst, size_t place, uint64_t bytes) {
   issue_.Advance(1);
   box.local_ps = issue_.ps();
   box.run_device += bytes;
-  box.run_data += bytes;
+  box.run_data += box.pieces.At(bytes);
   if (transfer_.group != 0) {
     core_.multicast_port.Join(transfer_, static_cast<uint32_t>(place), sent, part, data,
                               job().follows_paths ? &path_ : nullptr, *this);

@@ -73,7 +73,8 @@ class LoadStoreUnit : public CoreUnit, private MulticastMember {
   struct Box {
     Move* move;
     Side device, lx;
-    uint64_t run_bytes, rows, planes;
+    uint64_t run_bytes, rows, planes;  // a run is contiguous in device memory
+    Pieces pieces;                     // of a run, in LX
     // Of the whole box, if one translation holds for all of it; else each run has its own.
     bool translated;
     Grant grant;
@@ -86,6 +87,7 @@ class LoadStoreUnit : public CoreUnit, private MulticastMember {
     uint8_t* run_data;
   };
 
+  uint64_t LxBytesOfRun() const;
   void Translate();
   // These two, false: it may not be accessed, and the unit has failed.
   bool BeginRun();

@@ -52,21 +52,26 @@ bool DeviceMemory::MoveData(tlm::tlm_generic_payload& payload) {
   if (transfer == nullptr || transfer->move_data) {
     uint8_t* const own = contents_.At(address);
     uint8_t* const other = payload.get_data_ptr();
-    const auto copy = [to = payload.is_read() ? other : own, from = payload.is_read() ? own : other,
-                       bytes] { std::memcpy(to, from, bytes); };
     if (payload.get_byte_enable_ptr() != nullptr) {
       functional_.Join();
       CopyEnabledBytes(payload, own);
     } else if (transfer != nullptr && transfer->functional != nullptr) {
       if (direct_given_) RevokeDirect();
-      if (payload.is_read()) {
-        transfer->functional->Overwrite({other, bytes}, copy);
-      } else {
-        transfer->functional->Push({{other, bytes}}, copy);
-      }
+      const bool read = payload.is_read();
+      transfer->pieces.ForEach(bytes, [&](uint64_t offset, uint64_t part) {
+        uint8_t* const at = other + transfer->pieces.At(offset);
+        const auto copy = [to = read ? at : own + offset, from = read ? own + offset : at, part] {
+          std::memcpy(to, from, part);
+        };
+        if (read) {
+          transfer->functional->Overwrite({at, part}, copy);
+        } else {
+          transfer->functional->Push({{at, part}}, copy);
+        }
+      });
     } else {
       functional_.Join();
-      copy();
+      std::memcpy(payload.is_read() ? other : own, payload.is_read() ? own : other, bytes);
     }
   }
   payload.set_response_status(tlm::TLM_OK_RESPONSE);

@@ -35,13 +35,15 @@ void Ring::JoinMulticast(const Transfer& transfer, const MulticastBurst& burst,
     next->mismatch = false;
     next->address = burst.address;
     next->bytes = burst.bytes;
+    next->pieces = transfer.pieces;
     next->end = {tlm::TLM_INCOMPLETE_RESPONSE, 0, 0, 0, {}, {}};
     group.assembling.push_back(next);
   }
   Multicast& multicast = *group.assembling[place];
   multicast.members[stop] = {&member, burst.place, burst.data};
   multicast.arrived |= 1u << stop;
-  multicast.mismatch |= multicast.address != burst.address || multicast.bytes != burst.bytes;
+  multicast.mismatch |= multicast.address != burst.address || multicast.bytes != burst.bytes ||
+                        !(multicast.pieces == transfer.pieces);
   // Who asks at the same time as others asks in the order of stops.
   MulticastEnd& end = multicast.end;
   if (std::tuple(burst.asks_ps, transfer.stop) >= std::tuple(end.joined_ps, end.last_stop)) {
@@ -117,15 +119,18 @@ void Ring::TellMembers(const Multicast& multicast) {
 void Ring::Copy(const Multicast& multicast) {
   const Transfer& info = multicast.read.info;
   if (!info.move_data || (multicast.arrived & (multicast.arrived - 1)) == 0) return;
-  const uint8_t* const from = multicast.read.Prepared().get_data_ptr();
-  copies_.clear();
-  ForEachStop(multicast.arrived,
-              [&](int stop) { copies_.push_back(multicast.members[stop].data); });
-  if (info.functional != nullptr) {
-    info.functional->Broadcast(from, multicast.bytes, copies_.data(), copies_.size());
-    return;
-  }
-  for (uint8_t* to : copies_) std::memmove(to, from, multicast.bytes);
+  const uint8_t* const first = multicast.read.Prepared().get_data_ptr();
+  multicast.pieces.ForEach(multicast.bytes, [&](uint64_t offset, uint64_t bytes) {
+    const uint64_t at = multicast.pieces.At(offset);
+    copies_.clear();
+    ForEachStop(multicast.arrived,
+                [&](int stop) { copies_.push_back(multicast.members[stop].data + at); });
+    if (info.functional != nullptr) {
+      info.functional->Broadcast(first + at, bytes, copies_.data(), copies_.size());
+      return;
+    }
+    for (uint8_t* to : copies_) std::memmove(to, first + at, bytes);
+  });
 }
 
 void Ring::AbandonMulticasts(uint32_t cores) {

@@ -83,6 +83,7 @@ class Ring : public sc_core::sc_module, public MulticastTransport {
     Ring* ring = nullptr;
     uint32_t arrived = 0;  // mask of stops
     bool mismatch = false;
+    Pieces pieces;
     uint64_t address = 0;
     uint32_t bytes = 0;
     MulticastEnd end{};

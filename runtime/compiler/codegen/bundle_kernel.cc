@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// All SuperDSCs of a bundle in one program. Between two steps the units of a core hand over to its
+// All SuperDSCs of a bundle in one program, or where a core cannot keep it in several that follow
+// each other in one launch. Between two steps the units of a core hand over to its
 // ring unit, which meets those of the other cores at a barrier: a step sees everything that the one
 // before it has written.
 #include "runtime/compiler/codegen/bundle_kernel.h"
@@ -43,7 +44,7 @@ class BundleGenerator {
       : bundle_(bundle),
         options_(options),
         mask_(CoreMask(bundle)),
-        code_(mask_),
+        part_(mask_),
         resident_bytes_(ResidentLxBytes(bundle)) {}
 
   Kernel Generate(const std::vector<KernelArgument>& arguments) {
@@ -56,25 +57,75 @@ class BundleGenerator {
     kernel_.plan.lx_bytes_used = resident_bytes_;
     kernel_.lx = ResidentLxUses(bundle_);
     Enumerate();
-    Walk(bundle_.body);
+    GeneratePrograms();
     CheckStarts(bundle_);
-    Program& program = kernel_.compute;
-    program.name = kernel_.name.substr(0, kMaxProgramName);
-    program.core_mask = mask_;
-    program.timing_only = options_.timing_only;
-    program.generated_loops = options_.schedule == Schedule::kPublic;
-    program.lx_bytes = static_cast<uint32_t>(kernel_.plan.lx_bytes_used);
-    program.sections = code_.Finish();
-    program.core_registers = columns_.Rows();
     for (uint32_t rest = mask_; rest != 0; rest &= rest - 1) ++kernel_.plan.cores_used;
-    CheckCoreRegisters(program.core_register_width());
     // An operation may read what an earlier bundle has left in LX.
     LayOutAllocation(kernel_, pool_entry_, AlignUp(resident_bytes_, kStickBytes));
-    CheckImageBytes();
     return std::move(kernel_);
   }
 
  private:
+  // One program if a core keeps it. Else steps and loops of the outermost level go into programs in
+  // order, as many into each as fit: what they need apart is at least what they need together.
+  void GeneratePrograms() {
+    const Kernel empty = kernel_;
+    const size_t nodes = bundle_.body.size();
+    kernel_.compute = GeneratePart(0, nodes);
+    if (Fits(kernel_.compute)) return;
+    std::vector<Needs> needs(nodes);
+    for (size_t node = 0; node < nodes; ++node) {
+      const Program alone = GeneratePart(node, node + 1);
+      CheckFits(alone);
+      needs[node] = {Bytes(alone) - BytesOfNone(), alone.core_register_width()};
+    }
+    kernel_ = empty;
+    std::vector<Program> programs;
+    for (size_t begin = 0, end = 0; begin < nodes; begin = end) {
+      Needs sum{BytesOfNone(), 0};
+      for (; end < nodes; ++end) {
+        sum.bytes += needs[end].bytes;
+        sum.core_registers += needs[end].core_registers;
+        const bool fits =
+            sum.bytes <= options_.image_bytes && sum.core_registers <= kMaxCoreRegisters;
+        if (!fits && end > begin) break;
+      }
+      programs.push_back(GeneratePart(begin, end));
+    }
+    kernel_.compute = std::move(programs.front());
+    kernel_.more.assign(std::make_move_iterator(programs.begin() + 1),
+                        std::make_move_iterator(programs.end()));
+  }
+
+  // The nodes [begin, end) of the outermost level.
+  Program GeneratePart(size_t begin, size_t end) {
+    part_ = Part(mask_);
+    for (size_t node = begin; node < end; ++node) Walk(bundle_.body[node]);
+    Program program;
+    program.name = kernel_.name.substr(0, kMaxProgramName);
+    program.core_mask = mask_;
+    program.timing_only = options_.timing_only;
+    program.generated_loops = options_.schedule == Schedule::kPublic;
+    program.address_table.assign(table_entries_, 0);
+    program.lx_bytes = static_cast<uint32_t>(kernel_.plan.lx_bytes_used);
+    program.sections = part_.code.Finish();
+    program.core_registers = part_.columns.Rows();
+    return program;
+  }
+
+  // Of its image.
+  static uint64_t Bytes(const Program& program) {
+    size_t instructions = 0;
+    for (const Section& section : program.sections) instructions += section.code.size();
+    return ImageBytes(program.sections.size(), program.core_registers.size(),
+                      program.core_register_width(), program.address_table.size(), instructions);
+  }
+  uint64_t BytesOfNone() const { return ImageBytes(0, 0, 0, table_entries_, 0); }
+  bool Fits(const Program& program) const {
+    return Bytes(program) <= options_.image_bytes &&
+           program.core_register_width() <= static_cast<size_t>(kMaxCoreRegisters);
+  }
+
   // Table entries of the arguments: tensors first, then dimensions, then the pool, which correction
   // does not write.
   void Enumerate() {
@@ -118,7 +169,7 @@ class BundleGenerator {
       pool_entry_ = static_cast<int>(table++);
       for (int& entry : entries_) entry = entry < 0 ? pool_entry_ : entry;
     }
-    kernel_.compute.address_table.assign(table, 0);
+    table_entries_ = table;
   }
 
   void CheckSize(const KernelArgument& argument, const ArgumentUse& use) const {
@@ -128,24 +179,24 @@ class BundleGenerator {
                    bundle_.name, argument.name, bytes, use.written_bytes);
   }
 
-  void Walk(const std::vector<BundleNode>& body) {
-    for (const BundleNode& node : body) {
-      if (const auto* execute = std::get_if<BundleExecute>(&node)) {
-        Step(*execute);
-        continue;
-      }
-      const BundleLoop& loop = std::get<BundleLoop>(node);
-      const int entry = loop.count_argument < 0 ? -1 : entries_[loop.count_argument];
-      counts_.push_back({loop.count, entry});
-      code_.Loop(loop.count, entry, [&] { Walk(loop.body); });
-      counts_.pop_back();
+  void Walk(const BundleNode& node) {
+    if (const auto* execute = std::get_if<BundleExecute>(&node)) {
+      Step(*execute);
+      return;
     }
+    const BundleLoop& loop = std::get<BundleLoop>(node);
+    const int entry = loop.count_argument < 0 ? -1 : entries_[loop.count_argument];
+    counts_.push_back({loop.count, entry});
+    part_.code.Loop(loop.count, entry, [&] {
+      for (const BundleNode& inner : loop.body) Walk(inner);
+    });
+    counts_.pop_back();
   }
 
   void Step(const BundleExecute& execute) {
     const SuperDsc& dsc = bundle_.dscs[execute.dsc];
     const std::string& file = bundle_.files[execute.dsc];
-    Problem problem = StepProblem(dsc, execute, file, entries_, columns_);
+    Problem problem = StepProblem(dsc, execute, file, entries_, part_.columns);
     problem.lx_base = resident_bytes_;
     problem.lx_bytes = options_.lx_bytes;
     problem.schedule = options_.schedule;
@@ -159,64 +210,63 @@ class BundleGenerator {
     Mark(static_cast<int>(kernel_.steps.size()));
     kernel_.steps.push_back(file);
     const bool all = problem.core_mask == mask_;
-    code_.set_participates(all ? -1 : columns_.Add(Flags(problem.core_mask)));
-    const size_t before = code_.instructions();
-    const uint64_t lx_end = BuildOp(dsc, problem, code_);
-    CheckStep(dsc, file, code_.instructions() - before);
+    part_.code.set_participates(all ? -1 : part_.columns.Add(Flags(problem.core_mask)));
+    const size_t before = part_.code.instructions();
+    const uint64_t lx_end = BuildOp(dsc, problem, part_.code);
+    CheckStep(dsc, file, part_.code.instructions() - before);
     kernel_.plan.lx_bytes_used = std::max(kernel_.plan.lx_bytes_used, lx_end);
     const int step = static_cast<int>(kernel_.steps.size()) - 1;
-    const std::vector<LxUse> uses = code_.TakeLxUses(step, problem.core_mask);
+    const std::vector<LxUse> uses = part_.code.TakeLxUses(step, problem.core_mask);
     kernel_.lx.insert(kernel_.lx.end(), uses.begin(), uses.end());
-    code_.set_participates(-1);
+    part_.code.set_participates(-1);
     HandOver();
   }
 
   void CheckStep(const SuperDsc& dsc, const std::string& file, size_t instructions) {
     if (instructions > longest_.instructions)
       longest_ = {instructions, fmt::format("{} ('{}')", file, dsc.op)};
-    if (code_.deepest() <= kMaxLoopDepth) return;
+    if (part_.code.deepest() <= kMaxLoopDepth) return;
     const int around = static_cast<int>(counts_.size());
     const std::string remedy = "use fewer loops (hints) around it, or tensors of fewer dimensions";
     throw CompileError(
         "Unsupported", "loop_nest",
         fmt::format("{}: {}, operation '{}': {} loops around it and {} of its own are within each "
                     "other; the card runs {}: {}",
-                    bundle_.name, file, dsc.op, around, code_.deepest() - around, kMaxLoopDepth,
-                    remedy))
+                    bundle_.name, file, dsc.op, around, part_.code.deepest() - around,
+                    kMaxLoopDepth, remedy))
         .Remedy(remedy);
   }
 
-  void CheckCoreRegisters(size_t width) const {
-    if (width <= static_cast<size_t>(kMaxCoreRegisters)) return;
-    throw TooLarge(fmt::format("{} values that differ from core to core; a core has {}", width,
-                               kMaxCoreRegisters));
-  }
-
-  void CheckImageBytes() const {
-    if (kernel_.compute_bytes <= options_.image_bytes) return;
+  // Of one node: nothing divides it.
+  void CheckFits(const Program& program) const {
+    const size_t width = program.core_register_width();
+    if (width > static_cast<size_t>(kMaxCoreRegisters)) {
+      throw TooLarge(fmt::format("{} values that differ from core to core; a core has {}", width,
+                                 kMaxCoreRegisters));
+    }
+    if (Bytes(program) <= options_.image_bytes) return;
     throw TooLarge(fmt::format(
         "a program of {} bytes; a core keeps at most {} (card.core.lx_reserved_bytes), and the "
         "longest operation, {}, has {} instructions of {} bytes",
-        kernel_.compute_bytes, options_.image_bytes, longest_.name, longest_.instructions,
+        Bytes(program), options_.image_bytes, longest_.name, longest_.instructions,
         kInstructionBytes));
   }
 
   CompileError TooLarge(const std::string& what) const {
-    const std::string remedy =
-        "make several bundles of it, or keep its loops instead of writing them out";
+    const std::string remedy = "make several loops of it, each with fewer operations";
     return CompileError("Unsupported", "program_too_large",
-                        fmt::format("{}: its {} operations make {}: {}", bundle_.name,
-                                    kernel_.steps.size(), what, remedy))
+                        fmt::format("{}: one of its outermost loops makes {}: {}", bundle_.name,
+                                    what, remedy))
         .Remedy(remedy);
   }
 
   // The first core says so.
   void Mark(int step) {
     const uint32_t first = mask_ & ~(mask_ - 1);
-    code_.Emit(Unit::kRing, [&](SectionBuilder& b) {
-      b.If(b.Core(columns_.Add(Flags(first))), [&] {
+    part_.code.Emit(Unit::kRing, [&](SectionBuilder& b) {
+      b.If(b.Core(part_.columns.Add(Flags(first))), [&] {
         Reg iteration = kZero;
-        const std::vector<Reg>& loops = code_.loops(Unit::kRing);
+        const std::vector<Reg>& loops = part_.code.loops(Unit::kRing);
         for (size_t level = 0; level < loops.size(); ++level) {
           const auto& [count, entry] = counts_[level];
           const Reg trips = entry < 0 ? b.Const(count) : b.Table(entry);
@@ -229,28 +279,37 @@ class BundleGenerator {
 
   void HandOver() {
     for (Unit unit : kWorkers) {
-      code_.Emit(unit, [&](SectionBuilder& b) {
+      part_.code.Emit(unit, [&](SectionBuilder& b) {
         b.Signal(kStepDone);
         b.Wait(static_cast<uint8_t>(kStepGo + static_cast<int>(unit)));
       });
     }
-    code_.Emit(Unit::kRing, [&](SectionBuilder& b) {
+    part_.code.Emit(Unit::kRing, [&](SectionBuilder& b) {
       for (size_t i = 0; i < std::size(kWorkers); ++i) b.Wait(kStepDone);
       b.Emit(Op::kBarrier, 0, {}, {b.Const(mask_), b.Const(kBarrierId)});
       for (Unit unit : kWorkers) b.Signal(static_cast<uint8_t>(kStepGo + static_cast<int>(unit)));
     });
   }
 
+  struct Needs {
+    uint64_t bytes = 0;
+    size_t core_registers = 0;
+  };
+
   const Bundle& bundle_;
   const BundleOptions& options_;
   uint32_t mask_;
-  CoreColumns columns_;
-  StepCode code_;
+  struct Part {  // the program that is being made
+    explicit Part(uint32_t mask) : code(mask) {}
+    CoreColumns columns;
+    StepCode code;
+  } part_;
   uint64_t resident_bytes_;
   Kernel kernel_;
   ArgumentEntries entries_;
   std::vector<int64_t> argument_bytes_;  // on the device
   int pool_entry_ = -1;
+  size_t table_entries_ = 0;
   struct {
     size_t instructions = 0;
     std::string name;

@@ -32,7 +32,7 @@ uint64_t CorrectionInputBytes(size_t arguments) {
 }
 
 Program CorrectionProgram(const std::string& kernel, size_t arguments, uint64_t input,
-                          uint64_t table, uint64_t kept_lx) {
+                          const std::vector<uint64_t>& tables, uint64_t kept_lx) {
   const uint64_t input_bytes = CorrectionInputBytes(arguments);
   const uint64_t table_bytes = AlignUp(arguments * kTableEntriesPerTensor * 8, kStickBytes);
   const auto number = [](uint64_t value) { return static_cast<int64_t>(value); };
@@ -52,10 +52,13 @@ Program CorrectionProgram(const std::string& kernel, size_t arguments, uint64_t 
               {entries, vector.Const(number(kept_lx)), vector.Const(number(arguments))});
 
   SectionBuilder store(Unit::kStore, kCore0);
-  store.Emit(Op::kStore, 0, {kEntries, 0},
-             {store.Const(number(kept_lx + input_bytes)), store.Const(number(table)),
-              store.Const(number(table_bytes)), store.Const(1), kZero, kZero, store.Const(1), kZero,
-              kZero});
+  store.Wait(kEntries);
+  for (const uint64_t table : tables) {
+    store.Emit(Op::kStore, 0, {},
+               {store.Const(number(kept_lx + input_bytes)), store.Const(number(table)),
+                store.Const(number(table_bytes)), store.Const(1), kZero, kZero, store.Const(1),
+                kZero, kZero});
+  }
 
   Program program;
   program.name = NameOf(kernel);

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "model/contract/program.h"
 
@@ -16,9 +17,9 @@ namespace spyre::compiler {
 uint64_t CorrectionInputBytes(size_t arguments);
 
 // Runs on core 0: reads the CorrectionRecords at device virtual address `input`, turns them into
-// address-table entries, writes these to `table`, the address table of the compute image. Of the LX
-// it leaves the first `kept_lx` bytes as they are, which are a multiple of a stick.
+// address-table entries, writes these to `tables`, the address tables of the kernel's programs. Of
+// the LX it leaves the first `kept_lx` bytes as they are, which are a multiple of a stick.
 Program CorrectionProgram(const std::string& kernel, size_t arguments, uint64_t input,
-                          uint64_t table, uint64_t kept_lx = 0);
+                          const std::vector<uint64_t>& tables, uint64_t kept_lx = 0);
 
 }  // namespace spyre::compiler

@@ -122,7 +122,10 @@ void WriteSpyreCode(const Kernel& kernel, const std::filesystem::path& dir, HcmF
   if (error) throw BadInput("{}: cannot create the directory: {}", dir.string(), error.message());
 
   std::vector<uint8_t> binary = Encode(kernel.compute);
-  binary.resize(kernel.correction_offset, 0);
+  for (const Program& program : kernel.more) {
+    const std::vector<uint8_t> image = Encode(program);
+    binary.insert(binary.end(), image.begin(), image.end());
+  }
   const std::vector<uint8_t> correction = Encode(kernel.correction);
   binary.insert(binary.end(), correction.begin(), correction.end());
   WriteFile((dir / kBinary).string(), {reinterpret_cast<const char*>(binary.data()), binary.size()},

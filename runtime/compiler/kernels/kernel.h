@@ -110,6 +110,9 @@ struct KernelPlan {
 struct Kernel {
   std::string name;
   Program compute;
+  // Of a bundle whose steps a core cannot keep at once: the programs behind it, in order. They run in
+  // the same launch, each on the cores of all, and find LX as the one before has left it.
+  std::vector<Program> more;
   Program correction;
   std::vector<KernelArgument> arguments;
   std::vector<KernelDimension> dimensions;
@@ -122,7 +125,7 @@ struct Kernel {
   std::vector<LxUse> lx;  // what the plan's bytes of LX hold, and when
 
   // Where things lie in the program allocation (segment 7), each 128-byte aligned. The compute
-  // image is at offset 0.
+  // image is at offset 0, those of `more` behind it; compute_bytes is of all.
   uint64_t compute_bytes = 0;
   uint64_t correction_offset = 0;
   uint64_t correction_bytes = 0;
