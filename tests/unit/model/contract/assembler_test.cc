@@ -46,6 +46,7 @@ TEST(Assembler, ReadsEveryDirectiveAndSpelling) {
 .program two: words, with commas ; and a comment
 .lx 0x1000
 .flags timing_only
+.next 4096
 .cores 0x3
 .table 9
 .entry 8 0xFFFFFFFFFFFFFFFF
@@ -63,6 +64,7 @@ TEST(Assembler, ReadsEveryDirectiveAndSpelling) {
   EXPECT_EQ(program.name, "two: words, with commas");
   EXPECT_EQ(program.lx_bytes, 4096u);
   EXPECT_TRUE(program.timing_only);
+  EXPECT_EQ(program.next, 4096u);
   EXPECT_EQ(program.core_mask, 3u);
   ASSERT_EQ(program.address_table.size(), 9u);
   EXPECT_EQ(program.address_table[8], UINT64_MAX);
@@ -127,6 +129,8 @@ TEST(Assembler, ErrorsNameFileLineTokenAndWhatWouldBeRight) {
       {".cores 0x100000000", "a core mask must be 0..4294967295"},
       {".lx 2097152", "LX bytes must be 0..2031616"},
       {".flags fast", "'fast': the flags are timing_only and generated_loops"},
+      {".cores 1\n.next 64", "the next program is 64 bytes behind the start of this one"},
+      {".cores 1\n.next 4000", "in whole sticks"},
       {".table 999999999", "number of address-table entries must be 0.."},
       {".entry 0 1", "needs '.table N' before it"},
       {".table 2\n.entry 2 1", "address-table entry must be 0..1"},

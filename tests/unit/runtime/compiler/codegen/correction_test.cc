@@ -12,7 +12,7 @@ namespace {
 TEST(CorrectionProgram, HasANameThatAProgramMayHaveWhateverTheKernelIsCalled) {
   for (size_t length = 1; length < 3 * kMaxProgramName; ++length) {
     const Program program = CorrectionProgram(std::string(length, 'k'), 1, kProgramBase + 4096,
-                                              kProgramBase + kStickBytes);
+                                              {kProgramBase + kStickBytes});
     EXPECT_NO_THROW(Encode(program)) << "a kernel's name of " << length << " characters";
   }
 }
