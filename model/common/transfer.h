@@ -60,6 +60,9 @@ struct Transfer : tlm::tlm_extension<Transfer> {
   FunctionalQueue* functional = nullptr;  // moves the data; null: the target does, at the call
   TransferClient* client = nullptr;
   Pieces pieces;     // of the payload's data
+  // Bytes of device memory from the start of this access to that of the next one of a row of
+  // accesses; 0: there is none.
+  uint64_t spacing = 0;
   BurstTimes times;  // set by the ring and by memory
 
   // Moves data by `work()`, which touches `ranges` of LX, now or in turn; not at all if none move.

@@ -85,6 +85,7 @@ uint64_t LoadStoreUnit::Execute(const Instruction& in) {
   box_.lx = {lx, lx_row_stride, lx_plane_stride};
   box_.run_bytes = row_bytes;
   box_.pieces = transfer_.pieces = pieces;
+  transfer_.spacing = rows > 1 ? device_row_stride : 0;
   box_.rows = rows;
   box_.planes = planes;
   box_.local_ps = start;

@@ -62,6 +62,16 @@ void Ring::JoinMulticast(const Transfer& transfer, const MulticastBurst& burst,
   }
 }
 
+// Requests that lie in one window of device memory share their turn.
+uint64_t Ring::Admit(const Transfer& transfer, uint64_t bytes, uint64_t at_ps) {
+  if (!config_.timed()) return at_ps;
+  const uint64_t window = config_.ring.request_window_bytes;
+  const uint64_t reach = std::max(bytes, transfer.spacing == 0 ? window : transfer.spacing);
+  const uint64_t start = std::max(at_ps, memory_free_ps_);
+  memory_free_ps_ = start + config_.ring.multicast_request_ps * std::min(reach, window) / window;
+  return start;
+}
+
 void Ring::ReadMulticast(Multicast& multicast, const Transfer& transfer) {
   const int first = __builtin_ctz(multicast.arrived);
   tlm::tlm_generic_payload& read = multicast.read.Prepare(
@@ -70,7 +80,8 @@ void Ring::ReadMulticast(Multicast& multicast, const Transfer& transfer) {
   multicast.read.info.stop = static_cast<uint16_t>(first);
   multicast.read.info.client = &multicast;
   // The farthest member's request comes last.
-  const uint64_t at_memory_ps = AfterHops(multicast.end.joined_ps, stops_ / 2);
+  const uint64_t at_memory_ps =
+      Admit(transfer, multicast.bytes, AfterHops(multicast.end.joined_ps, stops_ / 2));
   multicast.end.times.at_memory_ps = at_memory_ps;
   memory_socket.Send(read, Ps(at_memory_ps - NowPs()));
 }

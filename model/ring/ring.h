@@ -146,6 +146,8 @@ class Ring : public sc_core::sc_module, public MulticastTransport {
   bool ShorterClockwise(int from, int to) const {
     return Distance(from, to, true) <= Distance(from, to, false);
   }
+  // When the memory stop takes a multicast read that comes at `at_ps`.
+  uint64_t Admit(const Transfer& transfer, uint64_t bytes, uint64_t at_ps);
   int Hops(int core) const;  // from a core to memory, the shorter way
   // After `hops` hops of the request ring, which nothing holds up.
   uint64_t AfterHops(uint64_t ps, int hops) const {
@@ -172,6 +174,7 @@ class Ring : public sc_core::sc_module, public MulticastTransport {
   std::vector<double> stretch_;  // how much longer a flit takes, by members of a multicast
   std::vector<Resource> clockwise_, counter_;  // link i: from stop i to its neighbour in that sense
   std::vector<Resource> psum_clockwise_, psum_counter_;
+  uint64_t memory_free_ps_ = 0;  // when the memory stop takes the next multicast read
   FaultPort faults_;
   std::set<std::string> dead_;           // links, by name
   std::map<uint32_t, Group> groups_;     // by mask
