@@ -26,12 +26,8 @@ std::unique_ptr<Workload> Resolve(const RunConfig& config) {
     case WorkloadKind::kModel:
       return ResolveModel(config);
     case WorkloadKind::kOneProgram:
-      try {
-        if (auto list = ResolveOpList(config)) return list;
-      } catch (const compiler::CompileError& error) {
-        if (!IsTooLarge(error)) throw;
-      }
-      return ResolveTaskList(config);  // as several programs
+      if (auto list = ResolveOpList(config)) return list;
+      return ResolveTaskList(config);  // as its plan cuts it
     case WorkloadKind::kStreams:
     case WorkloadKind::kTaskGraph:
       break;

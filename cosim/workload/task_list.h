@@ -36,8 +36,7 @@ struct TaskListPlan {
   // them.
   std::vector<int> resident;
   bool loads_resident = true;
-  bool is_cut = false;  // because it is too large for one program: tasks are parts of the list
-  bool is_cut_by_plan = false;  // because its plan says so; is_cut too
+  bool is_cut = false;  // by its plan: tasks are parts of the list
   std::vector<std::string> warnings;
   std::vector<compiler::Decision> decisions;  // of each kernel, once
   std::shared_ptr<const compiler::NamedGraph> operations;

@@ -78,15 +78,17 @@ class TaskListPlanner {
   TaskListPlan PlanParts() {
     PlanInputs();
     CheckNames();
-    for (const Runs& runs : CutRuns()) AddParts(runs);
+    for (const Runs& runs : CutRuns()) {
+      std::vector<size_t> ops;
+      for (const std::vector<size_t>& run : runs) ops.insert(ops.end(), run.begin(), run.end());
+      AddTask(ops);
+    }
     plan_.issue.mode = IssueMode::kStreams;
     plan_.issue.dependencies = StreamDependencies::kOneStream;
     plan_.is_cut = true;
-    plan_.is_cut_by_plan = !own_plan_.cuts.empty();
-    return Finish(fmt::format(
-        "{} operation{}, {}, as {} kernel{}", graph_->ops.size(), Plural(graph_->ops.size()),
-        plan_.is_cut_by_plan ? "cut by its plan" : "more than one program can hold",
-        plan_.kernels.size(), Plural(plan_.kernels.size())));
+    return Finish(fmt::format("{} operation{}, cut by its plan, as {} kernel{}", graph_->ops.size(),
+                              Plural(graph_->ops.size()), plan_.kernels.size(),
+                              Plural(plan_.kernels.size())));
   }
 
  private:
@@ -190,22 +192,6 @@ class TaskListPlanner {
                        [&](const auto& other) { return other.name == graph_->tensors[i].name; });
       if (same != planned.tensors.end()) sticks_[i] = same->stick;  // dimensions are the same
     }
-  }
-
-  // As one kernel if that fits, else in two halves, of which the first decides how its results
-  // look to the second.
-  void AddParts(const Runs& runs) {
-    std::vector<size_t> ops;
-    for (const std::vector<size_t>& run : runs) ops.insert(ops.end(), run.begin(), run.end());
-    try {
-      AddTask(ops);
-      return;
-    } catch (const compiler::CompileError& error) {
-      if (runs.size() == 1 || !IsTooLarge(error)) throw;
-    }
-    const auto middle = runs.begin() + static_cast<std::ptrdiff_t>(runs.size() / 2);
-    AddParts(Runs(runs.begin(), middle));
-    AddParts(Runs(middle, runs.end()));
   }
 
   Task& AddTask(const std::vector<size_t>& ops) {
@@ -333,10 +319,6 @@ class TaskListPlanner {
 
 }  // namespace
 
-bool IsTooLarge(const compiler::CompileError& error) {
-  return error.message_kind() == "program_too_large";
-}
-
 TaskListPlan PlanTaskList(const RunConfig& config) {
   TaskListPlanner planner(config);
   return KindOf(config.workload) == WorkloadKind::kOneProgram ? planner.PlanParts()
@@ -381,10 +363,8 @@ std::vector<KernelFacts> TaskListWorkload::facts() const {
 compiler::Kernel TaskListWorkload::CompileKernel() const {
   if (plan_.is_cut) {
     throw BadInput(
-        "the list of operations {} and was cut into {} kernels; compile writes one, run leaves "
-        "them "
-        "all in its spyrecode directory",
-        plan_.is_cut_by_plan ? "has a plan with cuts" : "is more than one program can hold",
+        "the list of operations has a plan with cuts and was cut into {} kernels; compile writes "
+        "one, run leaves them all in its spyrecode directory",
         plan_.kernels.size());
   }
   throw BadInput(

@@ -17,13 +17,10 @@
 
 namespace spyre::cosim {
 
-// Whether a list (or a part of one) is more than one program can hold: it has to be cut.
-bool IsTooLarge(const compiler::CompileError& error);
-
 // TaskListPlan::tensors has the list's inputs, constants and results: those that are not outputs
 // are neither input nor output of the workload. Every tensor has one layout, which its writer
 // chooses; sticks of inputs are planned for the whole list. With issue.mode = program the list is
-// cut, between hints, into as few halves of halves as fit a program each, one after the other.
+// cut where its plan says so.
 TaskListPlan PlanTaskList(const RunConfig& config);
 
 class TaskListWorkload final : public Workload {

@@ -227,19 +227,18 @@ class Trial {
       arguments.push_back(std::move(argument));
     }
     const compiler::Kernel kernel = compiler::GenerateBundleKernel(bundle, arguments, {});
-    const std::vector<uint8_t> encoded = Encode(kernel.compute);
-    Program program = Decode(encoded.data(), encoded.size());
+    std::vector<Program> programs = compiler::harness::ProgramsOf(kernel);
     compiler::harness::Memory memory;
     std::vector<uint64_t> base;
     for (size_t i = 0; i < images.size(); ++i) {
       base.push_back(SegmentAddress(static_cast<unsigned>(i % 7), 4096 + (uint64_t{1} << 30) * i));
       memory.Add(base[i], images[i].size());
       std::memcpy(memory.At(base[i], images[i].size()), images[i].data(), images[i].size());
-      program.address_table[8 * i] = base[i];
+      for (Program& program : programs) program.address_table[8 * i] = base[i];
     }
     if (kernel.pool_bytes > 0) memory.Add(kProgramBase + kernel.pool_offset, kernel.pool_bytes);
     try {
-      compiler::harness::Interpreter(program, memory, seed_).Run();
+      compiler::harness::RunInOrder(programs, memory, seed_);
     } catch (const std::exception& error) {
       FAIL() << "the program: " << error.what();
     }

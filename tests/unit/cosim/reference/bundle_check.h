@@ -135,8 +135,7 @@ inline void ExpectSame(compiler::Bundle bundle, uint32_t seed, const Change& cha
     }
   }
   const compiler::Kernel kernel = GenerateBundleKernel(bundle, Arguments(bundle, uses), {});
-  const std::vector<uint8_t> encoded = Encode(kernel.compute);
-  Program program = Decode(encoded.data(), encoded.size());
+  std::vector<Program> programs = compiler::harness::ProgramsOf(kernel);
   compiler::harness::Memory memory;
   std::vector<uint64_t> base(bytes.size());
   int tensor = 0;
@@ -145,11 +144,13 @@ inline void ExpectSame(compiler::Bundle bundle, uint32_t seed, const Change& cha
     base[i] = SegmentAddress(static_cast<unsigned>(tensor % 7), 4096 + (uint64_t{1} << 32) * i);
     memory.Add(base[i], bytes[i]);
     std::memcpy(memory.At(base[i], bytes[i]), expected.image(static_cast<int>(i)).data(), bytes[i]);
-    program.address_table[static_cast<size_t>(8 * tensor++)] = base[i];
+    for (Program& program : programs)
+      program.address_table[static_cast<size_t>(8 * tensor)] = base[i];
+    ++tensor;
   }
   if (kernel.pool_bytes > 0) memory.Add(kProgramBase + kernel.pool_offset, kernel.pool_bytes);
   try {
-    compiler::harness::Interpreter(program, memory, seed).Run();
+    compiler::harness::RunInOrder(programs, memory, seed);
   } catch (const std::exception& error) {
     FAIL() << error.what() << "; seed " << seed;
   }

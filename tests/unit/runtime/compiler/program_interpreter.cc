@@ -511,4 +511,26 @@ void Interpreter::Matmul(int core, const std::array<int64_t, 12>& o) {
   }
 }
 
+std::vector<Program> ProgramsOf(const Kernel& kernel) {
+  std::vector<Program> programs;
+  const auto add = [&](const Program& program) {
+    const std::vector<uint8_t> image = Encode(program);
+    programs.push_back(Decode(image.data(), image.size()));
+  };
+  add(kernel.compute);
+  for (const Program& program : kernel.more) add(program);
+  return programs;
+}
+
+void RunInOrder(const std::vector<Program>& programs, Memory& memory, uint32_t seed) {
+  std::unique_ptr<Interpreter> before;
+  for (const Program& program : programs) {
+    auto interpreter = std::make_unique<Interpreter>(program, memory, seed);
+    for (int core = 0; before != nullptr && core < kMaxCores; ++core)
+      if ((program.core_mask >> core & 1) != 0) interpreter->GiveLx(core, before->TakeLx(core));
+    interpreter->Run();
+    before = std::move(interpreter);
+  }
+}
+
 }  // namespace spyre::compiler::harness

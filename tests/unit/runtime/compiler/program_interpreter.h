@@ -15,6 +15,7 @@
 
 #include "model/contract/formats.h"
 #include "model/contract/program.h"
+#include "runtime/compiler/kernels/kernel.h"
 #include "tests/unit/runtime/compiler/instruction_values.h"
 
 namespace spyre::compiler::harness {
@@ -129,5 +130,10 @@ class Interpreter {
   std::vector<std::unique_ptr<UnitState>> units_;
   uint64_t bytes_loaded_ = 0;
 };
+
+// The compute programs of a kernel, in order, as they come back from their images.
+std::vector<Program> ProgramsOf(const Kernel& kernel);
+// Runs them one after the other; each finds LX as the one before has left it.
+void RunInOrder(const std::vector<Program>& programs, Memory& memory, uint32_t seed);
 
 }  // namespace spyre::compiler::harness
