@@ -94,7 +94,7 @@ INSTANTIATE_TEST_SUITE_P(
     ::testing::Values(
         Kernel{"Softmax", "op = \"softmax\"\nrows = 512\ncols = 1024\n", "memory", {}},
         Kernel{"Add", "op = \"add\"\nrows = 512\ncols = 1024\n", "memory", {}},
-        Kernel{"Matmul", "op = \"matmul\"\nm = 512\nk = 2048\nn = 512\n", "memory", {}},
+        Kernel{"Matmul", "op = \"matmul\"\nm = 512\nk = 4096\nn = 512\n", "memory", {}},
         Kernel{
             "MatmulOfOneCore", "op = \"matmul\"\nm = 256\nk = 256\nn = 256\ncores = 1\n", "pt", {}},
         Kernel{"SoftmaxOfOneCore",
@@ -107,7 +107,7 @@ INSTANTIATE_TEST_SUITE_P(
                "lx_port",
                {{"core.lx_port_bytes_per_cycle", 16}}},
         Kernel{"SoftmaxWithSlowTokens",
-               "op = \"softmax\"\nrows = 64\ncols = 512\n",
+               "op = \"softmax\"\nrows = 64\ncols = 64\n",
                "token_hand_over",
                {{"core.token_cycles", 1024}}},
         Kernel{"AddOnASlowRing",

@@ -166,7 +166,7 @@ TEST_F(ModelRuns, WithoutLoadingWeightsOnlyTheRefreshMeetsTheStepElsewhere) {
   const std::string keys = "layers = 1\nsequence = 1\ncontext = 128\n";
   const double loaded = Small(keys)["model"]["kernels_ns"];
   const json found = Small(keys + "load_weights = false\n");
-  EXPECT_NEAR(found["model"]["kernels_ns"].get<double>() / loaded, 1, 0.03);
+  EXPECT_NEAR(found["model"]["kernels_ns"].get<double>() / loaded, 1, 0.05);
   EXPECT_EQ(found["operations"]["transfers"], 2) << "x and y";
 }
 

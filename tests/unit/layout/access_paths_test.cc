@@ -66,7 +66,8 @@ TEST(AccessPaths, DeviceMemoryIsReachedThroughPortsThatTakeGrants) {
 
 TEST(AccessPaths, HostMemoryIsReachedThroughTheEndpoint) {
   EXPECT_EQ(WhoHas("\\bhost->b_transport\\("),
-            (Files{"model/control/control_processor.cc", "model/dma/dma_engine.cc"}));
+            (Files{"model/control/control_processor.cc", "model/control/entry_read.cc",
+                   "model/dma/dma_engine.cc"}));
   EXPECT_EQ(WhoHas("\\boutbound->"), (Files{"model/pcie/endpoint_dma.cc"}));
 }
 

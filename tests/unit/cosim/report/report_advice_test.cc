@@ -64,8 +64,8 @@ TEST(DivisionAdvice, IsOnlyForWhatTheModelKnows) {
 TEST(DivisionAdvice, ReadsAsOneLineAndIsInTheReport) {
   const RunResult run = Divided(kTiled, {{"m", 32}, {"k", 1}, {"n", 1}});
   EXPECT_EQ(AdviceText(run, "spyre-cosim", SIZE_MAX),
-            "\nThe cost model expects about 1.5 times less time with workload.division = cost: m 4 "
-            "x n 8 instead of m 32; see spyre-cosim tune some.toml.\n");
+            "\nThe cost model expects about 1.5 times less time with workload.division = cost (m 4 "
+            "x n 8, not m 32); see spyre-cosim tune some.toml.\n");
   EXPECT_EQ(AdviceJson(run)["division"], "cost");
   EXPECT_EQ(AdviceJson(run)["split"]["n"], 8);
   const RunResult good = Divided(kTiled, {{"m", 4}, {"k", 1}, {"n", 8}});
@@ -77,7 +77,7 @@ TEST(DivisionAdvice, SaysThatAForcedDivisionMustGo) {
   const RunResult run =
       Divided(std::string(kTiled) + "split={m=32}\n", {{"m", 32}, {"k", 1}, {"n", 1}});
   EXPECT_THAT(AdviceText(run, "spyre-cosim", SIZE_MAX),
-              HasSubstr("with workload.division = cost and without workload.split: "));
+              HasSubstr("with workload.division = cost and without workload.split (m"));
 }
 
 }  // namespace
