@@ -166,7 +166,8 @@ void SetList(const CalibrationPoint& point, WorkloadConfig& workload) {
     case Form::kSoftmax:
       op["dim"] = "C";
       if (point.coarse_tiles == 1) break;
-      // The compiler of the measurements copies each tile in and out, whether it stays in LX or not.
+      // The compiler of the measurements copies each tile in and out, whether it stays in LX or
+      // not.
       ops.push_back({{"op", "copy"}, {"inputs", {"x"}}, {"output", "tile"}});
       op["inputs"] = {"tile"};
       op["output"] = "result";
@@ -179,7 +180,8 @@ void SetList(const CalibrationPoint& point, WorkloadConfig& workload) {
   workload.tensors.json = tensors.dump();
   workload.tensors.places.assign(tensors.size(), point.Where());
   ops.push_back(op);
-  if (op["output"] != "y") ops.push_back({{"op", "copy"}, {"inputs", {op["output"]}}, {"output", "y"}});
+  if (op["output"] != "y")
+    ops.push_back({{"op", "copy"}, {"inputs", {op["output"]}}, {"output", "y"}});
   workload.ops.json = ops.dump();
   workload.ops.places.assign(ops.size(), point.Where());
 }
