@@ -64,7 +64,8 @@ std::string ToText(const Verdict& verdict, const TextStyle& style, size_t width,
   text += Line("time", verdict.time, width) + Line("trust", verdict.trust, width) +
           Line("bound by", verdict.bound, width);
   for (size_t i = 0; i < room.next; ++i) text += Line("next", verdict.next[i], width);
-  for (const auto& [name, path] : verdict.files) text += Padded(name + ": ") + path + "\n";
+  for (const auto& [name, path] : verdict.files)
+    text.append(Padded(name + ": ")).append(path).append("\n");
   return text + Line("more", verdict.more, width);
 }
 

@@ -130,6 +130,7 @@ class Evaluator {
     // Along the last dimension each operand goes on by its stride.
     const int64_t run = dims.empty() ? 1 : Size(dims.back());
     std::vector<int64_t> steps;
+    steps.reserve(operands.size());
     for (const Operand& operand : operands)
       steps.push_back(dims.empty() ? 0 : Stride(operand, dims.back()));
     const int64_t runs = Elements(dims) / run;
