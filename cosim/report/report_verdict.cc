@@ -152,6 +152,7 @@ std::string FaultCounts(const std::vector<FaultRecord>& faults) {
   for (const FaultRecord& fault : faults)
     ++counts[fault.struck ? model::Name(fault.outcome) : "did not strike"];
   std::vector<std::string> parts;
+  parts.reserve(counts.size());
   for (const auto& [outcome, count] : counts)
     parts.push_back(faults.size() == 1 ? outcome : fmt::format("{} {}", count, outcome));
   const FaultRecord& first = faults.front();

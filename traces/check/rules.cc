@@ -67,7 +67,8 @@ class RuleReader {
     return texts;
   }
   std::vector<std::string> Resources(const char* key) {
-    const std::vector<std::string> texts = Texts(key), known = ResourceNames();
+    std::vector<std::string> texts = Texts(key);
+    const std::vector<std::string> known = ResourceNames();
     for (const std::string& text : texts) {
       if (std::find(known.begin(), known.end(), text) == known.end())
         Fail(fmt::format("{}: \"{}\" is not a resource; must be one of {}{}", key, text,
