@@ -25,8 +25,8 @@ class TransferClient {
   ~TransferClient() = default;
 };
 
-// How the requester's bytes lie: all behind each other, or in pieces, which one access may join where
-// they follow each other in device memory alone.
+// How the requester's bytes lie: all behind each other, or in pieces, which one access may join
+// where they follow each other in device memory alone.
 struct Pieces {
   uint64_t bytes = 0;  // of a piece, of which the access has whole ones; 0: one piece
   uint64_t stride = 0;
@@ -59,7 +59,7 @@ struct Transfer : tlm::tlm_extension<Transfer> {
   int msi_vector = -1;  // of an MSI: its vector, below the number that the host allows
   FunctionalQueue* functional = nullptr;  // moves the data; null: the target does, at the call
   TransferClient* client = nullptr;
-  Pieces pieces;     // of the payload's data
+  Pieces pieces;  // of the payload's data
   // Bytes of device memory from the start of this access to that of the next one of a row of
   // accesses; 0: there is none.
   uint64_t spacing = 0;

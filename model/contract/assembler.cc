@@ -47,10 +47,9 @@ std::vector<std::string> Spellings(std::string_view begin = "") {
 }
 
 const std::vector<std::string>& Directives() {
-  static const std::vector<std::string> names = {".program", ".lx",      ".flags",
-                                                 ".cores",   ".table",   ".entry",
-                                                 ".core",    ".section", ".core_width",
-                                                 ".next"};
+  static const std::vector<std::string> names = {".program",    ".lx",    ".flags", ".cores",
+                                                 ".table",      ".entry", ".core",  ".section",
+                                                 ".core_width", ".next"};
   return names;
 }
 

@@ -211,11 +211,11 @@ struct Section {
 };
 
 struct Program {
-  std::string name;                     // at most 31 bytes; shown in traces and reports
-  uint32_t core_mask = 0;               // cores that take part
-  uint32_t lx_bytes = 0;                // LX the program uses, from address 0
-  bool timing_only = false;             // cores price tensor instructions but move no data
-  bool generated_loops = false;         // vector instructions are the loops of the public compiler
+  std::string name;              // at most 31 bytes; shown in traces and reports
+  uint32_t core_mask = 0;        // cores that take part
+  uint32_t lx_bytes = 0;         // LX the program uses, from address 0
+  bool timing_only = false;      // cores price tensor instructions but move no data
+  bool generated_loops = false;  // vector instructions are the loops of the public compiler
   // Bytes from the start of this image to that of the program behind it, which the card starts on
   // the same cores when this one has ended; LX stays as it is. 0: none; else whole sticks, at least
   // the image.

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Runs COMPUTE operations: reads the program image from device memory, checks it, broadcasts it to
-// the cores of its mask, starts them, waits for the last unit, and goes on with the program that the
-// image names as its next, if it does: the cores stay the job's. One job at a time; a concurrent
-// card has several dispatchers for its cores, whose programs run side by side where their placement
-// (core_placement.h) says. Execute runs in the caller's SystemC thread.
+// the cores of its mask, starts them, waits for the last unit, and goes on with the program that
+// the image names as its next, if it does: the cores stay the job's. One job at a time; a
+// concurrent card has several dispatchers for its cores, whose programs run side by side where
+// their placement (core_placement.h) says. Execute runs in the caller's SystemC thread.
 //
 // The prepare engine of a pipelined card is a dispatcher with nothing but the service core: it runs
 // programs of core 0 alone, refuses others (BAD_PROGRAM), and neither waits for nor disturbs what

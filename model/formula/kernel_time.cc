@@ -144,12 +144,14 @@ KernelTime TimeOf(const MatmulWork& work, const CardParameters& card) {
 
 double LoopCycles(VectorLoop loop, const CardParameters& card) {
   const CoreConfig& core = card.core;
-  const std::array<uint64_t, 8> centicycles = {
-      0,
-      core.vector_loop_unary_centicycles,     core.vector_loop_function_centicycles,
-      core.vector_loop_binary_centicycles,    core.vector_loop_constant_centicycles,
-      core.vector_loop_broadcast_centicycles, core.vector_loop_reduce_centicycles,
-      core.vector_loop_softmax_centicycles};
+  const std::array<uint64_t, 8> centicycles = {0,
+                                               core.vector_loop_unary_centicycles,
+                                               core.vector_loop_function_centicycles,
+                                               core.vector_loop_binary_centicycles,
+                                               core.vector_loop_constant_centicycles,
+                                               core.vector_loop_broadcast_centicycles,
+                                               core.vector_loop_reduce_centicycles,
+                                               core.vector_loop_softmax_centicycles};
   return Number(centicycles[static_cast<size_t>(loop)]) / 100;
 }
 

@@ -35,9 +35,8 @@ void LayOutAllocation(Kernel& kernel, int pool_entry, uint64_t kept_lx) {
     if (pool_entry < 0) break;
     program->address_table[static_cast<size_t>(pool_entry)] = kProgramBase + kernel.pool_offset;
   }
-  kernel.correction =
-      CorrectionProgram(kernel.name, records, kProgramBase + kernel.correction_input_offset,
-                        tables, kept_lx);
+  kernel.correction = CorrectionProgram(
+      kernel.name, records, kProgramBase + kernel.correction_input_offset, tables, kept_lx);
 }
 
 }  // namespace spyre::compiler

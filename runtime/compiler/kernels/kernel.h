@@ -110,8 +110,8 @@ struct KernelPlan {
 struct Kernel {
   std::string name;
   Program compute;
-  // Of a bundle whose steps a core cannot keep at once: the programs behind it, in order. They run in
-  // the same launch, each on the cores of all, and find LX as the one before has left it.
+  // Of a bundle whose steps a core cannot keep at once: the programs behind it, in order. They run
+  // in the same launch, each on the cores of all, and find LX as the one before has left it.
   std::vector<Program> more;
   Program correction;
   std::vector<KernelArgument> arguments;
