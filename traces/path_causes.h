@@ -22,7 +22,7 @@ enum class Cause : uint8_t {
   kMemoryLatency,  // controller and DRAM array, of an access that meets no other
   kRing,           // data links: those before pass, and the data itself
   kRingHops,       // the way round the ring, of a burst that meets no other
-  kMulticast,      // the links again: what large groups take longer
+  kMulticast,      // the links again: what large groups take longer, and turns of short reads
   kPartialSums,    // links for partial sums
   kLxPort,
   kPtRows,     // rows pass the PT arrays

@@ -74,7 +74,7 @@ Trust TrustOf(const RunResult& result) {
   const RunConfig& config = result.config;
   if (!result.cards.empty() || !result.tenants.empty() ||
       KindOf(config.workload) != WorkloadKind::kOperation)
-    return {nullptr, "no such program of several kernels was measured on a card"};
+    return {nullptr, "no such program was measured on a card"};
   if (config.card.fidelity != model::Fidelity::kTimed)
     return {nullptr, "what is known is about card.fidelity = \"timed\""};
   if (config.workload.schedule != compiler::kDefaultSchedule)

@@ -92,7 +92,8 @@ std::string WhatWasChecked(const RunResult& result) {
   std::string text =
       fmt::format("{} of {} elements bit-exact", v.elements, is_sample ? v.total : v.elements);
   if (v.error_elements > 0) text += fmt::format("; {} against float64 too", v.error_elements);
-  if (is_sample) text += "; a sample of every core, corelet and tile";
+  if (is_sample)
+    text += v.of_parts ? "; a sample of every core, corelet and tile" : "; a spread sample";
   return text;
 }
 

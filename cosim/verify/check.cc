@@ -125,6 +125,7 @@ Verification Verify(const Reference& reference, const uint16_t* output, int64_t 
               [&](int64_t begin, int64_t end) { verifier.MeasureErrors(measured, begin, end); });
   Verification result = verifier.Take(compared);
   result.total = total;
+  result.of_parts = !also.empty();
   result.reference = fmt::format(
       "bit-exact in the documented order of additions over {} of {} elements; error against "
       "float64 of the same SEN169_FP16 inputs over {} elements",

@@ -27,8 +27,9 @@ struct Deviation {
 };
 
 struct Verification {
-  int64_t elements = 0;  // compared bit for bit
-  int64_t total = 0;     // that there are; 0: all were compared
+  int64_t elements = 0;   // compared bit for bit
+  int64_t total = 0;      // that there are; 0: all were compared
+  bool of_parts = false;  // of a sample: it has an element of every core, corelet and tile
   int64_t mismatches = 0;
   std::vector<Mismatch> first;  // the first few, in order of element
   // Against float64, over `error_elements` elements, where both are finite. ulp: SEN169_FP16's at

@@ -51,7 +51,7 @@ const std::vector<ResourceParameters>& Resources() {
       {"memory_latency",
        {"card.memory.controller_ns", "card.memory.t_rcd_ps", "card.memory.read_latency_ps",
         "card.memory.write_latency_ps"}},
-      {"ring", {"card.ring.bytes_per_cycle"}},
+      {"ring", {"card.ring.bytes_per_cycle", "card.ring.multicast_request_ps"}},
       {"ring_latency", {"card.ring.hop_cycles"}},
       {"partial_sums", {"card.ring.psum_bytes_per_cycle"}},
       {"lx_port", {"card.core.lx_port_bytes_per_cycle"}},

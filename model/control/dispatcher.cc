@@ -67,8 +67,6 @@ void ComputeDispatcher::Run(const ControlBlock& block, Job& job) {
     return;
   }
   if (job.aborted) return;
-  if ((block.flags & kFlagTimingOnly) == 0 && !job.program->timing_only)
-    job.functional = &functional_;
   ClearLx(job);
   if (job.aborted) return;
   job.units_start_ps = NowPs();
@@ -190,6 +188,8 @@ Status ComputeDispatcher::LoadProgram(const ControlBlock& block, uint64_t offset
     if (read != Status::OK) return read;
     job.bytes_read += rest;
     job.program = std::make_shared<const Program>(Decode(image_.data(), image_.size()));
+    const bool has_data = (block.flags & kFlagTimingOnly) == 0 && !job.program->timing_only;
+    job.functional = has_data ? &functional_ : nullptr;
   } catch (const Error&) {
     return Status::BAD_PROGRAM;  // software has the image and can ask Decode what is wrong with it
   }

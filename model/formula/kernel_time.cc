@@ -163,15 +163,10 @@ double RunEfficiency(const VectorWork& work, const CardParameters& card) {
   return run / (run + lost) * (kLongRunBytes + lost) / kLongRunBytes;
 }
 
-// Passes of a softmax whose tile does not stay in LX, relative to one that reads and writes once.
-struct SpillPasses {
-  double memory, arithmetic;
-};
-SpillPasses PassesOf(const VectorWork& work) {
-  // Five reads and three writes of the whole tensor; cut into tiles, twelve passes.
-  const double passes = work.tiles == 1 ? 8 : 12;
-  return {passes / 2, passes / 6};
-}
+// Passes of a softmax that does not stay in LX, relative to one that reads and writes once: five
+// reads and three writes of the whole tensor.
+constexpr double kSpillTraffic = 8.0 / 2;
+constexpr double kSpillLoops = 8.0 / 6;
 
 bool Spills(const VectorWork& work, const CardParameters& card) {
   const uint64_t usable = card.core.lx_bytes - card.core.lx_reserved_bytes;
@@ -241,13 +236,12 @@ void FindBound(KernelTime& time) {
 
 void TimeOfSpilledSoftmax(const VectorWork& work, const CardParameters& card, const Rates& rates,
                           KernelTime& time) {
-  const SpillPasses passes = PassesOf(work);
   const double read = Number(work.bytes_read), written = Number(work.bytes_written);
-  time.load_ns = passes.memory *
+  time.load_ns = kSpillTraffic *
                  (read / rates.read + written / rates.write + rates.TurnaroundNs(read, written));
-  time.loop_ns *= passes.arithmetic;
-  time.bytes_read = static_cast<uint64_t>(read * passes.memory);
-  time.bytes_written = static_cast<uint64_t>(written * passes.memory);
+  time.loop_ns *= kSpillLoops;
+  time.bytes_read = static_cast<uint64_t>(read * kSpillTraffic);
+  time.bytes_written = static_cast<uint64_t>(written * kSpillTraffic);
   time.ns += Overlapped(time.load_ns, time.loop_ns, card.fast.overlap_permille);
 }
 
@@ -262,7 +256,7 @@ KernelTime TimeOf(const VectorWork& work, const CardParameters& card) {
   } else {
     const bool softmax = work.loop == VectorLoop::kSoftmax;
     time.load_ns = MemoryNs(work, card, rates);
-    if (softmax) time.ns += Number(card.fast.tile_pass_ns * work.tiles);
+    if (softmax) time.ns += Number(card.fast.tile_pass_ns);
     time.ns +=
         Overlapped(time.load_ns, time.loop_ns,
                    softmax ? card.fast.softmax_overlap_permille : card.fast.overlap_permille);

@@ -46,7 +46,6 @@ struct VectorWork {
   uint64_t bytes_read = 0, bytes_written = 0;  // of device memory, once
   double rows_per_core = 1;                    // of a softmax: in a tile
   uint64_t run_bytes = 0;                      // contiguous in device memory, of one core; 0: long
-  uint64_t tiles = 1;                          // that the caller cuts a softmax into
   uint64_t tile_bytes = 0;                     // that a tile of a softmax keeps in LX
 };
 

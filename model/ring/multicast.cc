@@ -80,8 +80,10 @@ void Ring::ReadMulticast(Multicast& multicast, const Transfer& transfer) {
   multicast.read.info.stop = static_cast<uint16_t>(first);
   multicast.read.info.client = &multicast;
   // The farthest member's request comes last.
-  const uint64_t at_memory_ps =
-      Admit(transfer, multicast.bytes, AfterHops(multicast.end.joined_ps, stops_ / 2));
+  const uint64_t arrives_ps = AfterHops(multicast.end.joined_ps, stops_ / 2);
+  const uint64_t at_memory_ps = Admit(transfer, multicast.bytes, arrives_ps);
+  multicast.end.path.Until(arrives_ps, Cause::kRingHops);
+  multicast.end.path.Until(at_memory_ps, Cause::kMulticast);
   multicast.end.times.at_memory_ps = at_memory_ps;
   memory_socket.Send(read, Ps(at_memory_ps - NowPs()));
 }

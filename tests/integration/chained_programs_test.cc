@@ -70,6 +70,20 @@ TEST_F(ChainedPrograms, TheSecondFindsTheLxOfTheFirstAndTheLaunchEndsBehindIt) {
   EXPECT_EQ(context_->CompletedOperations().size(), 4u) << "two copies, a launch, a copy";
 }
 
+// A first program without data does not take those of the second along.
+TEST_F(ChainedPrograms, EachProgramSaysForItselfWhetherItMovesData) {
+  Open();
+  const std::vector<uint16_t> data(64, 0x3E01);
+  const auto source = Upload(data);
+  const auto target = Upload(std::vector<uint16_t>(64, 7));
+  Program first = With(kFirst, source);
+  Program second = With(kSecond, target);
+  second.timing_only = true;
+  context_->DefaultStream().Launch(LoadBoth(first, second));
+  context_->DefaultStream().Synchronize();
+  EXPECT_EQ(Download<uint16_t>(target, 64), std::vector<uint16_t>(64, 7));
+}
+
 TEST_F(ChainedPrograms, ASecondOfOtherCoresIsRefused) {
   Open();
   const auto tensor = context_->Allocate(128);

@@ -54,6 +54,16 @@ TEST_F(VerdictOfRunTest, ARunEndsInAVerdictOfAtMostTwelveLines) {
                                                  "/spyre-cosim trace report out/trace.sctrace\n")));
 }
 
+// Only of single operations is it known which core and tile made an element.
+TEST_F(VerdictOfRunTest, ASampleThatDoesNotFollowThePartsDoesNotSaySo) {
+  const std::string attention =
+      "[workload]\nop = \"attention\"\nverify = \"sample\"\n[workload.attention]\nheads = 4\n"
+      "kv_heads = 2\nhead_dim = 64\nsequence = 128\ncontext = 128\n";
+  EXPECT_THAT(RunToml(attention, "--color never").text, HasSubstr("; a spread sample\n"));
+  EXPECT_THAT(RunToml(kMatmul, "--set workload.verify=sample --color never").text,
+              HasSubstr("; a sample of every core"));
+}
+
 TEST_F(VerdictOfRunTest, TheReportHasTheVerdictThatIsPrinted) {
   const Outcome outcome = RunToml(kMatmul, "--color never");
   const json verdict = Report()["verdict"];

@@ -28,7 +28,7 @@ CompilerPreset CompilerPresetFromName(std::string_view name) {
 FrontEndOptions OptionsOf(CompilerPreset preset) {
   FrontEndOptions options;
   if (preset == CompilerPreset::kOwn) {
-    // As the public planner of August 2026 does, for these and all other pointwise operations.
+    // The public planner of August 2026 lets every pointwise operation do so; these are the common.
     for (const char* const op : {"add", "mul", "realdiv"}) options.lx.in_place.emplace_back(op);
     return options;
   }
