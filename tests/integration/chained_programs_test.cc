@@ -75,13 +75,14 @@ TEST_F(ChainedPrograms, EachProgramSaysForItselfWhetherItMovesData) {
   Open();
   const std::vector<uint16_t> data(64, 0x3E01);
   const auto source = Upload(data);
-  const auto target = Upload(std::vector<uint16_t>(64, 7));
+  const std::vector<uint16_t> kept(64, 7);
+  const auto target = Upload(kept);
   Program first = With(kFirst, source);
   Program second = With(kSecond, target);
   second.timing_only = true;
   context_->DefaultStream().Launch(LoadBoth(first, second));
   context_->DefaultStream().Synchronize();
-  EXPECT_EQ(Download<uint16_t>(target, 64), std::vector<uint16_t>(64, 7));
+  EXPECT_EQ(Download<uint16_t>(target, 64), kept);
 }
 
 TEST_F(ChainedPrograms, ASecondOfOtherCoresIsRefused) {
