@@ -7,7 +7,6 @@
 #include <map>
 #include <mutex>
 #include <optional>
-#include <set>
 #include <utility>
 #include <vector>
 
@@ -20,8 +19,9 @@ using FileId = std::pair<dev_t, ino_t>;
 
 struct Files {
   std::mutex mutex;
-  std::map<FileId, std::string> read;  // by the path under which each was read
-  std::set<FileId> written;
+  // Each with the path under which it was read or written.
+  std::map<FileId, std::string> read;
+  std::map<FileId, std::string> written;
   std::vector<std::string> claimed;
 };
 
@@ -37,6 +37,13 @@ std::optional<FileId> IdOf(const std::string& path) {
   return FileId(status.st_dev, status.st_ino);
 }
 
+// Whether `noted` holds the file `id`. The number of a file that is gone may be that of another
+// one by now.
+bool Holds(const std::map<FileId, std::string>& noted, const FileId& id) {
+  const auto found = noted.find(id);
+  return found != noted.end() && IdOf(found->second) == id;
+}
+
 }  // namespace
 
 void NoteInput(const std::string& path) {
@@ -44,7 +51,7 @@ void NoteInput(const std::string& path) {
   if (!id) return;
   Files& files = All();
   const std::lock_guard<std::mutex> lock(files.mutex);
-  if (files.written.count(*id) != 0) return;
+  if (Holds(files.written, *id)) return;
   files.read[*id] = path;
   for (const std::string& claimed : files.claimed) {
     if (IdOf(claimed) != id) continue;
@@ -62,7 +69,7 @@ void NoteOwn(const std::string& path) {
   Files& files = All();
   const std::lock_guard<std::mutex> lock(files.mutex);
   files.read.erase(*id);
-  files.written.insert(*id);
+  files.written[*id] = path;
 }
 
 OutputClaim::OutputClaim(std::string path) : path_(std::move(path)) {
@@ -77,12 +84,10 @@ void OutputClaim::Require() const {
   if (!id) return;
   Files& files = All();
   const std::lock_guard<std::mutex> lock(files.mutex);
-  const auto found = files.read.find(*id);
-  // The number of a file that is gone may be that of another one by now.
-  if (found == files.read.end() || IdOf(found->second) != id) return;
+  if (!Holds(files.read, *id)) return;
   throw BadInput("{}: this file is read, and would be overwritten; write to another one", path_)
       .Subject(path_)
-      .Value(found->second)
+      .Value(files.read.at(*id))
       .Remedy("another file");
 }
 

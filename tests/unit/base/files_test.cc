@@ -100,6 +100,16 @@ TEST(InputGuard, WhatIsBeingWrittenIsNotReadAndStays) {
   EXPECT_EQ(text, "kept");
 }
 
+// File systems give the number of a file that is gone to the next one.
+TEST(InputGuard, AFileWithTheNumberOfOneThatWasWrittenIsAnInput) {
+  const std::string gone = Scratch("gone"), other = Scratch("other");
+  WriteFile(gone, "own", "text");
+  fs::rename(gone, other);  // as far as numbers go, a new file
+  EXPECT_EQ(ReadFile(other, "text"), "own");
+  EXPECT_THAT(test::BadInputOf([&] { WriteFile(other, "new", "text"); }),
+              HasSubstr("would be overwritten"));
+}
+
 TEST(InputGuard, WhatAProcessHasWrittenItMayReadAndWriteAgain) {
   const std::string path = Scratch("own");
   for (const char* text : {"first", "second", "third"}) {
