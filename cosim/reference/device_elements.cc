@@ -19,7 +19,7 @@ namespace {
 constexpr int kByteBits = 8;
 constexpr int kCodes16 = 1 << 16;
 constexpr int kCodes8 = 1 << 8;
-constexpr int64_t kGrain = 1 << 14;  // elements of a thread's share
+constexpr int64_t kShare = 1 << 14;  // elements of a thread's share
 
 const std::array<float, kCodes16>& SenValues() {
   static const auto values = [] {
@@ -97,7 +97,7 @@ void ForEachLine(const StickLayout& layout, const std::vector<std::vector<int64_
   const int rank = static_cast<int>(layout.host_size.size());
   for (int d = 0; d + 1 < rank; ++d) lines *= layout.host_size[d];
   const int64_t length = rank == 0 ? 1 : layout.host_size.back();
-  ParallelFor(lines, std::max<int64_t>(1, kGrain / length), [&](int64_t begin, int64_t end) {
+  ParallelFor(lines, std::max<int64_t>(1, kShare / length), [&](int64_t begin, int64_t end) {
     for (int64_t line = begin; line < end; ++line) {
       int64_t offset = 0;
       int64_t rest = line;

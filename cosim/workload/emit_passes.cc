@@ -27,7 +27,7 @@ using compiler::FrontEndResult;
 constexpr size_t kMaxFileBytes = 64 << 20;
 
 // Parts of what a pass left, by the names that they had before the passes had names.
-constexpr std::pair<const char*, const char*> kParts[] = {{"sticks", "stick"},
+constexpr std::pair<const char*, const char*> kPassOfPart[] = {{"sticks", "stick"},
                                                           {"groups", "hints"},
                                                           {"graph", "propagate"},
                                                           {"loops", "kernel"},
@@ -99,7 +99,7 @@ std::vector<std::string> PassesUpTo(const std::string& last, const FrontEndResul
 }
 
 std::string PassOf(const std::string& stage) {
-  for (const auto& [part, pass] : kParts)
+  for (const auto& [part, pass] : kPassOfPart)
     if (stage == part) return pass;
   return stage == "all" ? "bundle" : stage;
 }
@@ -109,7 +109,7 @@ std::string PassOf(const std::string& stage) {
 std::vector<std::string> EmitStages() {
   std::vector<std::string> stages = {"all"};
   for (const FrontEndPass& pass : compiler::FrontEndPasses()) stages.emplace_back(pass.name);
-  for (const auto& [part, pass] : kParts) stages.emplace_back(part);
+  for (const auto& [part, pass] : kPassOfPart) stages.emplace_back(part);
   return stages;
 }
 

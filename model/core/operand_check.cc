@@ -21,9 +21,9 @@ constexpr int kNone = -1;  // operand: the instruction has no such stride
 
 uint64_t CeilDiv(uint64_t a, uint64_t b) { return (a + b - 1) / b; }
 
-class Check {
+class OperandCheck {
  public:
-  Check(const Sequencer& sequencer, const Instruction& in, const CoreLimits& limits)
+  OperandCheck(const Sequencer& sequencer, const Instruction& in, const CoreLimits& limits)
       : sequencer_(sequencer), in_(in), limits_(limits) {}
 
   bool Box(bool is_store, unsigned core, DeviceBox& box) const {
@@ -207,7 +207,7 @@ class Check {
 
 bool TakesOperands(const Sequencer& sequencer, const Instruction& in, unsigned core,
                    uint32_t program_cores, const CoreLimits& limits, DeviceBox& box) {
-  const Check check(sequencer, in, limits);
+  const OperandCheck check(sequencer, in, limits);
   switch (in.op) {
     case Op::kLoad:
     case Op::kStore:

@@ -15,7 +15,7 @@ constexpr int64_t kMaxRuns = 1 << 20;
 constexpr int64_t kMaxArgumentBytes = 1ll << 46;
 constexpr int64_t kSegment = static_cast<int64_t>(kSegmentBytes);
 
-struct Step {
+struct StridedStep {
   int64_t stride = 0;  // bytes
   int64_t count = 1;
 };
@@ -28,7 +28,7 @@ struct Interval {
 // The bytes of one core in one iteration: runs of `bytes`, stepped over.
 struct Runs {
   int64_t bytes = kStickBytes;
-  std::vector<Step> steps;
+  std::vector<StridedStep> steps;
   int64_t count = 1;  // product of the steps' counts
 };
 
@@ -42,15 +42,15 @@ int64_t StickElements(const SdscTensor& tensor, size_t dim) {
 Runs RunsOf(const BundleAccess& access) {
   Runs runs;
   const std::vector<int64_t> strides = DimStrides(*access.dsc, *access.tensor);
-  std::vector<Step> steps;
+  std::vector<StridedStep> steps;
   for (size_t d = 0; d < strides.size(); ++d) {
     const int64_t elements = StickElements(*access.tensor, d);
     const int64_t count = (access.dsc->dims[d].per_core + elements - 1) / elements;
     if (strides[d] > 0 && count > 1) steps.push_back({strides[d], count});
   }
   std::sort(steps.begin(), steps.end(),
-            [](const Step& a, const Step& b) { return a.stride < b.stride; });
-  for (const Step& step : steps) {
+            [](const StridedStep& a, const StridedStep& b) { return a.stride < b.stride; });
+  for (const StridedStep& step : steps) {
     if (step.stride == runs.bytes && runs.steps.empty()) {
       runs.bytes *= step.count;
     } else {
@@ -75,7 +75,7 @@ Interval Reach(const BundleAccess& access, const AddressExpression& start, const
     int64_t& moved = last < 0 ? reach.begin : reach.end;
     overflow |= __builtin_add_overflow(moved, last, &moved);
   }
-  for (const Step& step : runs.steps) {
+  for (const StridedStep& step : runs.steps) {
     overflow |= __builtin_add_overflow(reach.end, step.stride * (step.count - 1), &reach.end);
   }
   overflow |= __builtin_add_overflow(reach.end, runs.bytes, &reach.end);
@@ -193,7 +193,7 @@ class Examiner {
   }
   void TouchRuns(const Part& part, size_t steps, int64_t at) {
     if (steps == 0) return Touch(part, at, at + part.runs.bytes);
-    const Step& step = part.runs.steps[steps - 1];
+    const StridedStep& step = part.runs.steps[steps - 1];
     for (int64_t i = 0; i < step.count; ++i) TouchRuns(part, steps - 1, at + i * step.stride);
   }
 

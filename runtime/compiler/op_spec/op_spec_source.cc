@@ -30,7 +30,7 @@ std::string Sympify(const std::string& text) { return "sympify(" + Quoted(text) 
 
 std::string Bool(bool value) { return value ? "True" : "False"; }
 
-std::string Number(double value) {
+std::string PythonNumber(double value) {
   if (std::isnan(value)) return "float('nan')";
   if (std::isinf(value)) return value > 0 ? "float('inf')" : "float('-inf')";
   return fmt::format("{}", value);
@@ -127,7 +127,7 @@ class Writer {
   static std::string Constants(const OpSpec& op) {
     if (op.constants.empty()) return "";
     return fmt::format("'constants': {{{}}}", Join(op.constants, [](const OpConstant& constant) {
-                         return Quoted(constant.name) + ": " + Number(constant.value);
+                         return Quoted(constant.name) + ": " + PythonNumber(constant.value);
                        }));
   }
   std::string Tiled(const OpSpec& op) const {
