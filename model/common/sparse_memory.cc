@@ -8,13 +8,10 @@
 #include <cstring>
 
 #include "base/error.h"
+#include "base/huge_pages.h"
 #include "model/contract/memory_map.h"
 
 namespace spyre::model {
-
-namespace {
-constexpr uint64_t kHugePageBytes = 2 << 20;
-}  // namespace
 
 SparseMemory::SparseMemory(uint64_t size_bytes, Pages pages)
     : size_(size_bytes),
@@ -33,8 +30,7 @@ SparseMemory::SparseMemory(uint64_t size_bytes, Pages pages)
   if (pages == Pages::kHuge) {
     const auto start = reinterpret_cast<uintptr_t>(range_);
     base_ += AlignUp(start, kHugePageBytes) - start;
-    // A host without huge pages refuses, and gives small ones.
-    madvise(base_, AlignUp(size_, kHugePageBytes), MADV_HUGEPAGE);
+    AdviseHugePages(base_, AlignUp(size_, kHugePageBytes));
   }
 }
 

@@ -185,7 +185,7 @@ void DlfToFloatBlock(const uint8_t* source, uint8_t* destination, size_t count) 
 }
 
 template <typename From, typename To, To (*kFn)(From)>
-void MapBlock(const uint8_t* source, uint8_t* destination, size_t count) {
+SPYRE_VECTOR_CLONES void MapBlock(const uint8_t* source, uint8_t* destination, size_t count) {
   Map<From, To>(source, destination, count, kFn);
 }
 

@@ -5,6 +5,8 @@
 
 #include <new>
 
+#include "base/huge_pages.h"
+
 namespace spyre::sdk {
 
 std::shared_ptr<uint8_t[]> StagingPool::Take(uint64_t bytes) {
@@ -26,6 +28,7 @@ std::shared_ptr<uint8_t[]> StagingPool::Take(uint64_t bytes) {
                              MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (pages == MAP_FAILED) throw std::bad_alloc();
     memory = static_cast<uint8_t*>(pages);
+    AdviseHugePages(memory, size);
   }
   return {memory, [this, size](uint8_t* returned) { Give(returned, size); }};
 }

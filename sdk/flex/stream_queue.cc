@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/huge_pages.h"
 #include "model/contract/host_conversion.h"
 #include "model/contract/memory_map.h"
 #include "sdk/flex/touched.h"
@@ -181,6 +182,7 @@ void RuntimeStream::Queue::CopyFromCard(const DmaParams& params) {
     Info info;
     if (bytes == params.size) {
       if (params.callback) info.then = [call = params.callback, host = params.host] { call(host); };
+      spyre::AdviseHugePages(params.host, bytes);
       stream().CopyFromDevice(params.host, platform.HandleOf(chunk), bytes, info);
       return;
     }
@@ -209,6 +211,8 @@ void RuntimeStream::Queue::CopyFromCardConverted(Platform& platform, const DmaPa
   info.then = [&platform, &context, conversion = std::move(conversion), image, host = params.host,
                bytes = range.bytes(), call = params.callback] {
     context.ChargeConversion(bytes);
+    const ByteRange written = spyre::sdk::DenseSpan(conversion, /*source=*/false);
+    spyre::AdviseHugePages(static_cast<uint8_t*>(host) + written.begin, written.bytes());
     RunHostConversion(conversion, image.get(), host);
     platform.NoteConversion(conversion, /*to_card=*/false, host);
     if (call) call(host);

@@ -109,4 +109,24 @@ Touched TouchedSticks(const DataConversion& conversion, bool source, uint64_t li
   return touched;
 }
 
+ByteRange DenseSpan(const DataConversion& conversion, bool source) {
+  const auto bits = static_cast<uint64_t>(
+      HostBitsPerElement(source ? conversion.source_format : conversion.destination_format));
+  int64_t begin = INT64_MAX, end = 0, elements = 0;
+  for (const StridedBox& box : conversion.boxes) {
+    const std::vector<SideDimension> dims = DimensionsOf(box, source);
+    if (dims.empty()) continue;
+    int64_t last = source ? box.source_offset : box.destination_offset, count = 1;
+    begin = std::min(begin, last);
+    for (const SideDimension& dim : dims) {
+      last += (dim.size - 1) * dim.stride;
+      count *= dim.size;
+    }
+    end = std::max(end, last + 1);
+    elements += count;
+  }
+  if (elements == 0 || begin < 0 || elements < (end - begin) / 2) return {};
+  return {static_cast<uint64_t>(begin) * bits / 8, static_cast<uint64_t>(end) * bits / 8};
+}
+
 }  // namespace spyre::sdk

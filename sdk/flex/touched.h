@@ -30,4 +30,8 @@ struct Touched {
 };
 Touched TouchedSticks(const DataConversion& conversion, bool source, uint64_t limit);
 
+// From the first byte that the boxes touch to the last one, if they touch half of them at least;
+// else empty.
+ByteRange DenseSpan(const DataConversion& conversion, bool source);
+
 }  // namespace spyre::sdk

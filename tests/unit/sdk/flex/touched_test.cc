@@ -51,5 +51,18 @@ TEST(TouchedSticks, WhatLiesOutsideIsRefused) {
               HasSubstr("a tensor of 128 bytes"));
 }
 
+TEST(DenseSpan, ATensorWithATailOfAStickIsOneSpan) {
+  const ByteRange span =
+      DenseSpan(Boxes({{{64, 8}, {1, 70}, {1, 64}, 0, 0}, {{6, 8}, {1, 70}, {1, 64}, 64, 512}}),
+                /*source=*/true);
+  EXPECT_EQ(span.begin, 0u);
+  EXPECT_EQ(span.end, 8 * 70 * sizeof(float));
+}
+
+TEST(DenseSpan, AColumnOfALargeMatrixIsNone) {
+  EXPECT_EQ(DenseSpan(Boxes({{{1, 64}, {1, 1024}, {1, 64}, 7, 0}}), /*source=*/true).bytes(), 0u);
+  EXPECT_EQ(DenseSpan(Boxes({}), /*source=*/true).bytes(), 0u);
+}
+
 }  // namespace
 }  // namespace spyre::sdk::touched_test
