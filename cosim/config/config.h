@@ -19,7 +19,7 @@
 #include "runtime/compiler/division/schedule.h"
 #include "runtime/compiler/division/work_division.h"
 #include "runtime/compiler/front_end/compiler_preset.h"
-#include "runtime/spyre/issue/issue.h"
+#include "runtime/spyre/issue/issue_options.h"
 #include "runtime/spyre/launch_options.h"
 
 namespace spyre::cosim {

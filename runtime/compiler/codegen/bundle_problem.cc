@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "runtime/compiler/sdsc/sdsc_names.h"
 
 namespace spyre::compiler {
 namespace {
@@ -26,7 +27,8 @@ class StepReader {
     tensors_ = dsc_.inputs;
     tensors_.push_back(dsc_.outputs.front());
     for (size_t dim = 0; dim < dsc_.dims.size(); ++dim) {
-      if (dsc_.dims[dim].size > 1) AddAxis(static_cast<int>(dim));
+      if (dsc_.dims[dim].size > 1 || Exchanged(static_cast<int>(dim)))
+        AddAxis(static_cast<int>(dim));
     }
     if (problem_.axes.empty()) AddAxis(static_cast<int>(dsc_.dims.size()) - 1);
     for (int tensor : tensors_) problem_.operands.push_back(MakeOperand(dsc_.tensors[tensor]));
@@ -38,6 +40,13 @@ class StepReader {
  private:
   static int StickDim(const SdscTensor& tensor) {
     return tensor.stick_dims.empty() ? -1 : tensor.stick_dims.front();
+  }
+
+  // A restickify works on two dimensions, whatever their sizes.
+  bool Exchanged(int dim) const {
+    return IsRestickifyFunc(dsc_.op) &&
+           std::any_of(tensors_.begin(), tensors_.end(),
+                       [&](int tensor) { return StickDim(dsc_.tensors[tensor]) == dim; });
   }
 
   void AddAxis(int dim) {

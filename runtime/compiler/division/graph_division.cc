@@ -8,6 +8,7 @@
 #include "base/joined.h"
 #include "base/nearest.h"
 #include "model/contract/memory_map.h"
+#include "runtime/compiler/ir/device_coordinates.h"
 #include "runtime/compiler/ir/nearest_number.h"
 
 namespace spyre::compiler {
@@ -59,8 +60,7 @@ class GraphDivider {
       for (const auto& [group, members] : groups) Agree(members);
     }
     for (const auto& [name, splits] : options_.splits) ApplyPlan(name, splits);
-    for (auto& [name, division] : divisions_)
-      DivideIntoEqualParts(ToOpIr(graph_, *graph_.Find(name)), division);
+    for (auto& [name, division] : divisions_) DivideIntoEqualParts(*graph_.Find(name), division);
     return std::move(divisions_);
   }
 
@@ -68,10 +68,12 @@ class GraphDivider {
   // The rules count a loop inside a stick in sticks, whole or not; emission divides its elements
   // into equal parts (op_alignment.h). Where these differ, LX would be planned for other cores than
   // those that work.
-  static void DivideIntoEqualParts(const OpIr& ir, WorkDivision& division) {
+  void DivideIntoEqualParts(const GraphOp& op, WorkDivision& division) const {
+    const OpIr ir = ToOpIr(graph_, op);
     bool changed = false;
     for (size_t i = 0; i < division.splits.size(); ++i) {
-      const auto parts = static_cast<int>(std::gcd<int64_t>(division.splits[i], ir.loops[i].range));
+      auto parts = static_cast<int>(std::gcd<int64_t>(division.splits[i], ir.loops[i].range));
+      if (op.op == kRestickify && EndsWithinBlock(ir, i)) parts = 1;
       changed = changed || parts != division.splits[i];
       division.splits[i] = parts;
     }
@@ -79,6 +81,26 @@ class GraphDivider {
     division.cores_used =
         std::accumulate(division.splits.begin(), division.splits.end(), 1, std::multiplies<>());
     division.slice = CoreToSlice(division.splits, division.k_fastest);
+  }
+
+  // Both loops of a restickify are in the stick of one tensor and outside those of the other one,
+  // which may have no room for padding: then a core with a part of the loop would end within a
+  // stick.
+  static bool EndsWithinBlock(const OpIr& ir, size_t loop) {
+    const int64_t per_stick = WorkDivider(ir).elements_per_stick()[loop];
+    const int64_t range = ir.loops[loop].range;
+    if (per_stick == 0 || range % per_stick == 0) return false;
+    const int64_t padded = (range / per_stick + 1) * per_stick;
+    for (const TensorAccess& tensor : {ir.inputs.front(), ir.output}) {
+      const std::vector<Coordinate> coordinates =
+          DeviceCoordinates(tensor.layout, tensor.index, ir.loops);
+      if (coordinates.back().Uses(static_cast<int>(loop))) continue;  // padded in its sticks
+      for (size_t d = 0; d < coordinates.size(); ++d) {
+        if (!coordinates[d].Uses(static_cast<int>(loop))) continue;
+        if (tensor.layout.device_size[d] < padded) return true;
+      }
+    }
+    return false;
   }
 
   std::vector<std::string> LoopNames(const GraphOp& op) const {

@@ -134,7 +134,6 @@ void RunLx(FrontEndResult& graph, const FrontEndOptions& options) {
 void RunKernel(FrontEndResult& graph, const FrontEndOptions& /*options*/) {
   for (const GraphOp& op : graph.graph.ops)
     if (op.kind == GraphOp::Kind::kExtern) throw ExternInKernel(op.name, op.op);
-  RefuseRestickifyOfOne(graph.primitives);
   graph.source = BuildKernelSource(KernelName(graph.graph), graph.graph, graph.divisions, graph.lx);
   graph.arguments = KernelArguments(graph.primitives, graph.graph);
 }

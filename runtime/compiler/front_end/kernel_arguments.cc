@@ -83,29 +83,6 @@ std::vector<FrontEndArgument> KernelArguments(const NamedGraph& list, const Grap
   return arguments;
 }
 
-void RefuseRestickifyOfOne(const NamedGraph& graph) {
-  for (const NamedOp& op : graph.ops) {
-    if (op.op != "restickify") continue;
-    const NamedTensor& input = graph.tensors[static_cast<size_t>(op.inputs.front())];
-    for (const int dim : {input.stick, op.reduced.front()}) {
-      if (dim < 0 || graph.dims[static_cast<size_t>(dim)].size != 1) continue;
-      const std::string& name = graph.dims[static_cast<size_t>(dim)].name;
-      const std::string remedy = fmt::format(
-          "leave dimension '{}' out of the list, or give all tensors that have it one dimension "
-          "inside the stick (\"stick\")",
-          name);
-      const std::string& output = graph.tensors[static_cast<size_t>(op.output)].name;
-      throw CompileError(
-          "Unsupported", "restickify_of_one",
-          fmt::format("restickify ('{}' -> '{}') works on '{}' {} in blocks of 64 by "
-                      "64 elements, and '{}' is 1: {}",
-                      input.name, output, input.name, graph.ShapeText(input), name, remedy))
-          .Subject(output)
-          .Remedy(remedy);
-    }
-  }
-}
-
 void RefuseShortArguments(const FrontEndResult& result, Bundle bundle) {
   BindSegments(bundle, result.lx.pool_bytes > 0);
   const std::vector<ArgumentUse> uses = ArgumentUses(bundle);

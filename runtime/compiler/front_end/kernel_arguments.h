@@ -17,8 +17,4 @@ std::vector<FrontEndArgument> KernelArguments(const NamedGraph& list, const Grap
 // reaches over the end of an argument, with the operation and the remedy.
 void RefuseShortArguments(const FrontEndResult& result, Bundle bundle);
 
-// Throws CompileError Unsupported "restickify_of_one" for a restickify from or to a dimension of
-// size 1: it moves blocks of 64 by 64 elements, and what is behind a tensor belongs to others.
-void RefuseRestickifyOfOne(const NamedGraph& graph);
-
 }  // namespace spyre::compiler

@@ -61,7 +61,7 @@ class SourceBuilder {
     spec.constants = op.constants;
     // Loops of range 1 do not exist; the others are renumbered.
     for (size_t i = 0; i < ir.loops.size(); ++i) {
-      if (ir.loops[i].range <= 1) continue;
+      if (ir.loops[i].range <= 1 && !InSticks(op, ir, static_cast<int>(i))) continue;
       ir.loops[i].name = fmt::format("c{}", spec.iteration_space.size());
       spec.iteration_space.push_back({ir.loops[i].name, ir.loops[i].range, division.splits[i]});
     }
@@ -80,10 +80,22 @@ class SourceBuilder {
       const TensorAccess& tensor = is_input ? ir.inputs[i] : ir.output;
       spec.args.push_back(Arg(tensor, is_input, advances[i], newest));
       const GraphRead& access = is_input ? op.reads[i] : write;
-      SetCoordinates(op, tensor, access, ir.loops, spec.args.back());
+      SetCoordinates(op, ir, tensor, access, spec.args.back());
     }
     if (op.loop) TiledSymbols(op, ir, newest, spec);
     return spec;
+  }
+
+  // What a matmul contracts and the columns of its result lie in sticks, and so do the dimensions
+  // that a restickify exchanges. Sticks hold more than one element: the loop is there whatever its
+  // range.
+  static bool InSticks(const GraphOp& op, const OpIr& ir, int loop) {
+    const bool restickify = op.op == "ReStickifyOpHBM";
+    if (!ir.IsMatmul() && !restickify) return false;
+    if (loop == ir.output.layout.stick_dim()) return true;
+    if (!restickify) return loop >= static_cast<int>(op.ranges.size());
+    const int stick = ir.inputs.front().layout.stick_dim();
+    return stick >= 0 && loop == op.reads.front().loop[static_cast<size_t>(stick)];
   }
 
   static void TiledSymbols(const GraphOp& op, const OpIr& ir, bool newest, OpSpec& spec) {
@@ -180,13 +192,25 @@ class SourceBuilder {
 
   // The rule of DeviceCoordinates for a constant holds where the strides divide each other only, so
   // that an offset is placed dimension by dimension here.
-  static void SetCoordinates(const GraphOp& op, const TensorAccess& tensor, const GraphRead& access,
-                             const std::vector<LoopVariable>& loops, TensorArg& arg) {
+  static void SetCoordinates(const GraphOp& op, const OpIr& ir, const TensorAccess& tensor,
+                             const GraphRead& access, TensorArg& arg) {
+    const std::vector<LoopVariable>& loops = ir.loops;
     const StickLayout& layout = tensor.layout;
     IndexExpression index = tensor.index;
     index.constant = 0;
     std::vector<Coordinate> coordinates = DeviceCoordinates(layout, index, loops);
     const int64_t per_stick = ElementsPerStick(layout.format);
+    for (size_t host = 0; host < access.loop.size(); ++host) {
+      const int loop = access.loop[host];
+      if (loop < 0 || loops[static_cast<size_t>(loop)].range > 1) continue;
+      if (!InSticks(op, ir, loop)) continue;
+      const auto dim =
+          layout.stick_dim() == static_cast<int>(host)
+              ? layout.host_dim.end() - 1
+              : std::find(layout.host_dim.begin(), layout.host_dim.end(), static_cast<int>(host));
+      coordinates[static_cast<size_t>(dim - layout.host_dim.begin())].terms.push_back(
+          {loop, 1, 0, 1});
+    }
     for (size_t host = 0; host < access.offset.size(); ++host) {
       const int64_t offset = access.offset[host];
       if (offset == 0) continue;

@@ -297,12 +297,11 @@ class GraphReader {
   std::vector<int> Reordered(const Json& value, const std::string& path,
                              const std::vector<int>& derived) {
     std::vector<int> dims = DimList(value, path + ".dims");
-    // Dimensions of size 1 may come and go, but for the last, where the stick may be.
+    // Dimensions of size 1 may come and go.
     const auto counts = [&](const std::vector<int>& from) {
       std::vector<int> left;
       for (const int dim : from)
-        if (dim == from.back() || graph_.dims[static_cast<size_t>(dim)].size != 1)
-          left.push_back(dim);
+        if (graph_.dims[static_cast<size_t>(dim)].size != 1) left.push_back(dim);
       return left;
     };
     const std::vector<int> own = counts(dims), expected = counts(derived);

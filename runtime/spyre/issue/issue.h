@@ -27,6 +27,7 @@
 #include <vector>
 
 #include "runtime/graph/task_graph.h"
+#include "runtime/spyre/issue/issue_options.h"
 #include "runtime/spyre/issue/issue_pacing.h"
 #include "runtime/spyre/spyre_stream.h"
 #include "runtime/spyre/spyre_tensor.h"
@@ -80,28 +81,6 @@ class Issuer {
  protected:
   Issuer() = default;
 };
-
-// When a task graph puts a task on the card.
-enum class Release : uint8_t {
-  // At once: chains share a stream, other dependencies are events, and the card does the waiting.
-  kEvents,
-  // When the host has seen all that it depends on complete, and its unit has a stream to spare.
-  // Ready and start policies decide the order; every dependency costs a round trip of the host.
-  kHost,
-};
-const char* Name(Release release);  // "events", "host"
-Release ReleaseFromName(std::string_view name);
-std::vector<std::string> ReleaseNames();
-
-// Chooses the stream that a task graph puts a task on when it releases the task by events.
-enum class Dispatch : uint8_t {
-  kChain,       // that of a producer which is the last task there, else the least loaded one
-  kRoundRobin,  // one after the other
-  kAffinity,    // by IssuedTask::stream, modulo the streams; without it, as kChain
-  kHash,        // by the 64-bit FNV-1a hash of IssuedTask::stream, in decimal, or else of its name
-};
-const char* Name(Dispatch dispatch);  // "chain", "round_robin", "affinity", "hash"
-std::vector<std::string> DispatchNames();
 
 struct StreamIssueOptions {
   uint32_t streams = 1;  // for tasks that name none

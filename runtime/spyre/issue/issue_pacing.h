@@ -16,17 +16,9 @@
 #include <vector>
 
 #include "runtime/flex/runtime_context.h"
+#include "runtime/spyre/issue/issue_options.h"
 
 namespace spyre::runtime {
-
-enum class IssueTiming : uint8_t {
-  kImmediate,    // a task goes to the card as soon as it is issued
-  kBatched,      // `batch` tasks go together, with one doorbell
-  kRateLimited,  // tasks are issued 1 ms / `tasks_per_ms` apart or more, in simulated time
-  kInterleaved,  // as kBatched, in InterleavedOrder
-};
-const char* Name(IssueTiming timing);  // "immediate", "batched", "rate_limited", "interleaved"
-std::vector<std::string> IssueTimingNames();
 
 // What interleaved issue needs to know of a task.
 struct InterleavedTask {
@@ -39,12 +31,6 @@ struct InterleavedTask {
 // next task waits for one that has not been issued misses its turn. Tasks of a stream keep their
 // order. group: at least 1.
 std::vector<size_t> InterleavedOrder(const std::vector<InterleavedTask>& tasks, size_t group);
-
-struct IssuePacing {
-  IssueTiming timing = IssueTiming::kImmediate;
-  uint32_t batch = 8;            // at least 1
-  uint32_t tasks_per_ms = 1000;  // 1 .. 1,000,000
-};
 
 class IssuePacer {
  public:
