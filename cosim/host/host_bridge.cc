@@ -114,11 +114,27 @@ void HostBridge::DmaToSide(tlm::tlm_generic_payload& payload, const sc_core::sc_
     }
   } else if (!transfer->move_data) {
     done = side_->Allows(transfer->function, address, bytes, payload.is_write());
+  } else if (payload.is_write()) {
+    done = side_->Write(transfer->function, address, data, bytes);
   } else {
-    done = payload.is_write() ? side_->Write(transfer->function, address, data, bytes)
-                              : side_->Read(transfer->function, address, data, bytes);
+    done = ReadFromSide(payload);
+    if (transfer->unanswered()) return;
   }
   payload.set_response_status(done ? tlm::TLM_OK_RESPONSE : tlm::TLM_ADDRESS_ERROR_RESPONSE);
+}
+
+bool HostBridge::ReadFromSide(tlm::tlm_generic_payload& payload) {
+  auto& transfer = *payload.get_extension<model::Transfer>();
+  uint8_t* const data = payload.get_data_ptr();
+  const uint64_t bytes = payload.get_data_length();
+  if (transfer.unanswered()) return false;
+  if (const auto late = std::move(transfer.late)) {
+    const bool good = late->good && late->data.size() == bytes;
+    if (good) std::copy_n(late->data.begin(), bytes, data);
+    return good;
+  }
+  return side_->Read(transfer.function, payload.get_address(), data, bytes, &transfer.late) ==
+         HostSide::Answer::kDone;
 }
 
 bool HostBridge::ReadFails(tlm::tlm_generic_payload& payload) {

@@ -94,6 +94,7 @@ class HostBridge : public sc_core::sc_module {
   bool ReadFails(tlm::tlm_generic_payload& payload);
   void DeliverArrivals();
   void Pause();
+  bool ReadFromSide(tlm::tlm_generic_payload& payload);
   void DmaToSide(tlm::tlm_generic_payload& payload, const sc_core::sc_time& delay);
   void Deliver(const Arrival& arrival);
   void DeliverBefore(const Arrival& message);

@@ -4,8 +4,10 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 
 #include "driver/transport.h"
+#include "model/common/transfer.h"
 
 namespace spyre::cosim {
 
@@ -16,9 +18,11 @@ class HostSide {
   // Whether the function may read, or write, all of [address, address + bytes). bytes > 0.
   virtual bool Allows(driver::FunctionId function, driver::IoAddress address, uint64_t bytes,
                       bool write) = 0;
-  // Whole, or not at all: false, as an IOMMU refuses.
-  virtual bool Read(driver::FunctionId function, driver::IoAddress address, uint8_t* data,
-                    uint64_t bytes) = 0;
+  // Whole, or not at all, as an IOMMU refuses. kLater: `*late` is set, and comes.
+  enum class Answer { kDone, kRefused, kLater };
+  virtual Answer Read(driver::FunctionId function, driver::IoAddress address, uint8_t* data,
+                      uint64_t bytes, std::shared_ptr<model::LateAnswer>* late) = 0;
+  // False: refused.
   virtual bool Write(driver::FunctionId function, driver::IoAddress address, const uint8_t* data,
                      uint64_t bytes) = 0;
   // An MSI of the function has arrived.

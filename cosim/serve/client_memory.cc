@@ -9,7 +9,9 @@
 #include <cerrno>
 #include <cstring>
 #include <limits>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "cosim/serve/connection.h"
@@ -52,33 +54,50 @@ bool WriteFileAt(int fd, const uint8_t* data, uint64_t bytes, uint64_t offset) {
   return true;
 }
 
-bool ReadByMessages(Connection& client, uint64_t address, uint8_t* data, uint64_t bytes,
-                    uint64_t message_bytes) {
-  while (bytes > 0) {
-    const DmaAccess access{address, std::min(bytes, message_bytes)};
-    const auto reply =
-        client.Call(Command::kDmaRead, {reinterpret_cast<const char*>(&access), sizeof(access)});
-    if (!reply || reply->size() != sizeof(access) + access.count ||
-        std::memcmp(reply->data(), &access, sizeof(access)) != 0) {
-      return false;
-    }
-    std::memcpy(data, reply->data() + sizeof(access), access.count);
-    data += access.count;
-    address += access.count;
-    bytes -= access.count;
+std::string_view BytesOf(const DmaAccess& access) {
+  return {reinterpret_cast<const char*>(&access), sizeof(access)};
+}
+
+// A late answer that comes in parts: good if all of them are.
+struct Parts {
+  std::shared_ptr<model::LateAnswer> whole;
+  uint64_t left = 1;  // the last is not the client's
+  bool good = true;
+
+  void Come(bool is_good) {
+    good &= is_good;
+    if (--left == 0) whole->Come(good);
   }
-  return true;
+};
+
+// The bytes go to `at` of the answer's data.
+void AskFor(Connection& client, const DmaAccess& access, uint64_t at,
+            const std::shared_ptr<Parts>& parts) {
+  ++parts->left;
+  client.Ask(Command::kDmaRead, BytesOf(access),
+             [access, at, parts](const std::optional<std::string>& reply) {
+               const bool good = reply && reply->size() == sizeof(access) + access.count &&
+                                 std::memcmp(reply->data(), &access, sizeof(access)) == 0;
+               if (good)
+                 std::memcpy(&parts->whole->data[at], &(*reply)[sizeof(access)], access.count);
+               parts->Come(good);
+             });
 }
 
 bool WriteByMessages(Connection& client, uint64_t address, const uint8_t* data, uint64_t bytes,
                      uint64_t message_bytes) {
   while (bytes > 0) {
     const DmaAccess access{address, std::min(bytes, message_bytes)};
-    std::string message(reinterpret_cast<const char*>(&access), sizeof(access));
+    std::string message(BytesOf(access));
     message.append(reinterpret_cast<const char*>(data), access.count);
-    // The specification gives the reply's count 4 bytes, libvfio-user 8.
-    const auto reply = client.Call(Command::kDmaWrite, message);
-    if (!reply || reply->size() < 12 || std::memcmp(reply->data(), &access, 12) != 0) return false;
+    bool come = false, good = false;
+    client.Ask(Command::kDmaWrite, message, [&](const std::optional<std::string>& reply) {
+      come = true;
+      // The specification gives the reply's count 4 bytes, libvfio-user 8.
+      good = reply && reply->size() >= 12 && std::memcmp(reply->data(), &access, 12) == 0;
+    });
+    client.AwaitWhole(come);
+    if (!good) return false;
     data += access.count;
     address += access.count;
     bytes -= access.count;
@@ -161,8 +180,14 @@ int ClientMemory::Unmap(driver::vfio_user::DmaUnmap& range, std::vector<uint64_t
   }
   range.size = 0;
   for (auto window = first; window != behind; ++window) {
-    range.size += window->second.size;
-    removed.push_back(window->first);
+    const auto& [address, here] = *window;
+    range.size += here.size;
+    removed.push_back(address);
+    for (const Asked& asked : asked_) {
+      const auto answer = asked.answer.lock();
+      if (answer != nullptr && asked.address - address < here.size) answer->Come(false);
+      if (answer != nullptr && address - asked.address < asked.bytes) answer->Come(false);
+    }
   }
   windows_.erase(first, behind);
   return 0;
@@ -202,19 +227,39 @@ bool ClientMemory::ForPieces(uint64_t address, uint64_t bytes, const Move& move)
   return true;
 }
 
-bool ClientMemory::Read(uint64_t address, uint8_t* data, uint64_t bytes, Connection& client,
-                        uint64_t message_bytes) const {
-  return Allows(address, bytes, false) && Peek(address, data, bytes, client, message_bytes);
+bool ClientMemory::InFiles(uint64_t address, uint64_t bytes) const {
+  return ForPieces(address, bytes, [](const Window& window, uint64_t, uint64_t, uint64_t) {
+    return window.file != nullptr;
+  });
 }
 
-bool ClientMemory::Peek(uint64_t address, uint8_t* data, uint64_t bytes, Connection& client,
-                        uint64_t message_bytes) const {
+bool ClientMemory::Read(uint64_t address, uint8_t* data, uint64_t bytes) const {
   return ForPieces(address, bytes,
                    [&](const Window& window, uint64_t offset, uint64_t at, uint64_t here) {
-                     if (window.file == nullptr)
-                       return ReadByMessages(client, address + at, data + at, here, message_bytes);
                      return ReadFileAt(window.file->descriptor.get(), data + at, here, offset);
                    });
+}
+
+std::shared_ptr<model::LateAnswer> ClientMemory::Ask(uint64_t address, uint64_t bytes,
+                                                     Connection& client, uint64_t message_bytes) {
+  auto answer = std::make_shared<model::LateAnswer>();
+  answer->data.resize(bytes);
+  const auto parts = std::make_shared<Parts>();
+  parts->whole = answer;
+  parts->Come(ForPieces(
+      address, bytes, [&](const Window& window, uint64_t offset, uint64_t at, uint64_t here) {
+        if (window.file != nullptr)
+          return ReadFileAt(window.file->descriptor.get(), &answer->data[at], here, offset);
+        for (uint64_t done = 0; done < here; done += message_bytes) {
+          const DmaAccess access{address + at + done, std::min(here - done, message_bytes)};
+          AskFor(client, access, at + done, parts);
+        }
+        return true;
+      }));
+  const auto over = [](const Asked& asked) { return asked.answer.expired(); };
+  asked_.erase(std::remove_if(asked_.begin(), asked_.end(), over), asked_.end());
+  asked_.push_back({address, bytes, answer});
+  return answer;
 }
 
 bool ClientMemory::Write(uint64_t address, const uint8_t* data, uint64_t bytes, Connection& client,

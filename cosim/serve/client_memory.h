@@ -15,6 +15,7 @@
 
 #include "base/descriptor.h"
 #include "driver/vfio_user_protocol.h"
+#include "model/common/transfer.h"
 
 namespace spyre::cosim {
 
@@ -32,22 +33,25 @@ class ClientMemory {
   // may cover any number of windows, and none, but a range that would cut a window in two is
   // refused as a whole. Gives 0 or EINVAL. `range.size` becomes the number of bytes that were
   // mapped there, and `removed` the addresses of the windows. No access is in flight when this
-  // returns, because accesses are made one at a time on the same thread.
+  // returns: those of files are made one at a time on the same thread, and what the client has been
+  // asked for there is refused.
   int Unmap(driver::vfio_user::DmaUnmap& range, std::vector<uint64_t>& removed);
   void Clear() { windows_.clear(); }
   size_t windows() const { return windows_.size(); }
 
   // [address, address + bytes) may lie in several windows that touch. bytes > 0.
   bool Allows(uint64_t address, uint64_t bytes, bool write) const;
-  // These two go through `client` where a window has no file; messages carry at most
-  // `message_bytes`.
-  bool Read(uint64_t address, uint8_t* data, uint64_t bytes, Connection& client,
-            uint64_t message_bytes) const;
+  // Whether all of it lies in windows with files.
+  bool InFiles(uint64_t address, uint64_t bytes) const;
+  // These three do not ask what is allowed. Only if InFiles:
+  bool Read(uint64_t address, uint8_t* data, uint64_t bytes) const;
+  // Asks the client for what is not in files; messages carry at most `message_bytes`. The answer
+  // may be here at once. It is a refusal, at the latest, when a window in which it lies is removed.
+  std::shared_ptr<model::LateAnswer> Ask(uint64_t address, uint64_t bytes, Connection& client,
+                                         uint64_t message_bytes);
+  // Waits for the client where a window has no file.
   bool Write(uint64_t address, const uint8_t* data, uint64_t bytes, Connection& client,
              uint64_t message_bytes) const;
-  // As Read, whatever the windows' rights: for a recording.
-  bool Peek(uint64_t address, uint8_t* data, uint64_t bytes, Connection& client,
-            uint64_t message_bytes) const;
 
   template <typename Visit>
   void ForEach(const Visit& visit) const {
@@ -75,7 +79,13 @@ class ClientMemory {
   bool ForPieces(uint64_t address, uint64_t bytes, const Move& move) const;
   int Adopt(Descriptor descriptor, const driver::vfio_user::DmaMap& window, Window& result);
 
+  struct Asked {
+    uint64_t address, bytes;
+    std::weak_ptr<model::LateAnswer> answer;
+  };
+
   Windows windows_;
+  std::vector<Asked> asked_;
   std::vector<std::weak_ptr<File>> files_;
 };
 

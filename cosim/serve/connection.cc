@@ -15,19 +15,26 @@
 namespace spyre::cosim {
 namespace {
 
+using Clock = std::chrono::steady_clock;
 using vfio_user::Command;
 using vfio_user::Header;
 
 // A write's data come behind its head; no other command is longer.
 constexpr uint32_t kMaxMessageBytes =
     sizeof(Header) + sizeof(vfio_user::RegionAccess) + kMaxTransferBytes;
-// How long a client may take to answer a DMA command; the card stands still meanwhile.
-constexpr std::chrono::seconds kCallPatience{10};
+// How long a client may take to answer a DMA command.
+constexpr std::chrono::seconds kCommandPatience{10};
+// How long everybody waits for a client that has been as prompt before: a slice of simulation takes
+// as long.
+constexpr std::chrono::milliseconds kPrompt{2};
+constexpr size_t kMaxQuestions = 32768;
 
 }  // namespace
 
 void Connection::Fail(const std::string& why) {
-  if (failure_.empty()) failure_ = why;
+  if (!failure_.empty()) return;
+  failure_ = why;
+  for (const auto& [id, question] : std::exchange(questions_, {})) question.answer(std::nullopt);
 }
 
 bool Connection::ReadBytes(uint8_t* data, size_t bytes, size_t& have) {
@@ -76,7 +83,7 @@ bool Connection::CheckHeader() {
                         kMaxMessageBytes);
   } else if (type > vfio_user::kReply) {
     wrong = fmt::format("a message of type {}; 0 is a command, 1 a reply", type);
-  } else if (type == vfio_user::kReply && (!waiting_ || header.id != waited_)) {
+  } else if (type == vfio_user::kReply && questions_.count(header.id) == 0) {
     wrong = fmt::format("a reply with id {}, to nothing that was asked", header.id);
   }
   if (wrong.empty()) return true;
@@ -98,14 +105,17 @@ Connection::Step Connection::ReadMessage() {
 }
 
 void Connection::Deliver() {
-  if ((incoming_.header.flags & vfio_user::kTypeMask) == vfio_user::kReply) {
-    reply_ = std::move(incoming_);
-    waiting_ = false;
-  } else {
-    commands_.push_back(std::move(incoming_));
-  }
-  incoming_ = ClientMessage();
+  ClientMessage message = std::exchange(incoming_, ClientMessage());
   header_bytes_ = payload_bytes_ = 0;
+  const Header& header = message.header;
+  if ((header.flags & vfio_user::kTypeMask) != vfio_user::kReply) {
+    commands_.push_back(std::move(message));
+    return;
+  }
+  const Question question = std::move(questions_.extract(header.id).mapped());
+  prompt_ = Clock::now() - question.asked < kPrompt;
+  const bool good = (header.flags & vfio_user::kError) == 0 && header.command == question.command;
+  question.answer(good ? std::optional(std::move(message.payload)) : std::nullopt);
 }
 
 void Connection::Receive() {
@@ -164,34 +174,49 @@ void Connection::ReplyError(const Header& command, int error) {
   Send(header, {});
 }
 
-std::optional<std::string> Connection::Call(Command command, std::string_view payload) {
-  if (!open()) return std::nullopt;
+void Connection::Ask(Command command, std::string_view payload, Answer answer) {
+  if (questions_.size() >= kMaxQuestions) Fail("the client owes answers to too many DMA commands");
+  if (!open()) {
+    answer(std::nullopt);
+    return;
+  }
+  while (questions_.count(next_id_) != 0) ++next_id_;
   Header header;
   header.id = next_id_++;
   header.command = command;
   header.size = static_cast<uint32_t>(sizeof(Header) + payload.size());
-  waiting_ = true;
-  waited_ = header.id;
-  reply_.reset();
+  questions_[header.id] = {command, Clock::now(), std::move(answer)};
   Send(header, payload);
-  const auto deadline = std::chrono::steady_clock::now() + kCallPatience;
-  while (open() && !reply_) {
-    const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(
-        deadline - std::chrono::steady_clock::now());
+}
+
+void Connection::CheckPatience() {
+  const Clock::time_point latest = Clock::now() - kCommandPatience;
+  if (std::any_of(questions_.begin(), questions_.end(),
+                  [latest](const auto& question) { return question.second.asked <= latest; }))
+    Fail("the client does not answer a DMA command");
+}
+
+void Connection::AwaitPrompt(const bool& come) {
+  if (prompt_) Await(come, kPrompt);
+  if (!come) prompt_ = false;
+}
+
+void Connection::AwaitWhole(const bool& come) {
+  Await(come, kCommandPatience);
+  if (!come) Fail("the client does not answer a DMA command");
+}
+
+void Connection::Await(const bool& come, std::chrono::milliseconds patience) {
+  const Clock::time_point deadline = Clock::now() + patience;
+  while (open() && !come && commands_.size() < kMaxCommands) {
+    const auto left =
+        std::chrono::duration_cast<std::chrono::milliseconds>(deadline - Clock::now());
+    if (left.count() <= 0) return;
     pollfd poller{fd(), static_cast<short>(POLLIN | (wants_to_write() ? POLLOUT : 0)), 0};
-    if (left.count() <= 0 || commands_.size() >= kMaxCommands) {
-      Fail("the client does not answer a DMA command");
-    } else if (poll(&poller, 1, static_cast<int>(left.count())) > 0) {
-      if ((poller.revents & POLLOUT) != 0) Flush();
-      ReadMessage();
-    }
+    if (poll(&poller, 1, static_cast<int>(left.count())) <= 0) continue;
+    if ((poller.revents & POLLOUT) != 0) Flush();
+    ReadMessage();
   }
-  waiting_ = false;
-  if (!open() || (reply_->header.flags & vfio_user::kError) != 0 ||
-      reply_->header.command != command) {
-    return std::nullopt;
-  }
-  return std::move(reply_->payload);
 }
 
 }  // namespace spyre::cosim

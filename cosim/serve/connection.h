@@ -1,15 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 // One client's socket: messages of the vfio-user protocol, whole, in order, with the file
-// descriptors that came along. Knows no device. Never waits, except in Call.
+// descriptors that came along. Knows no device. Never waits, except where it is called Await.
 //
 // Everything from the client is hostile: sizes are bounded before memory is taken, descriptors that
 // nobody asked for are closed, and a client that does not read its answers is not read either.
 // Kernel thread.
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -57,14 +60,28 @@ class Connection {
   bool wants_to_read() const { return commands_.size() < kMaxCommands && unsent_.empty(); }
   bool wants_to_write() const { return !unsent_.empty(); }
 
-  // Sends a command to the client and waits for its reply; commands that come meanwhile are kept.
-  // Empty: the client has refused, or (then it is not open any more) has not answered in time.
-  std::optional<std::string> Call(vfio_user::Command command, std::string_view payload);
+  // Sends a command to the client. `answer` is called once: with the reply, or with nothing if the
+  // client refuses, or if the connection fails. A client that owes an answer for ten seconds fails.
+  using Answer = std::function<void(std::optional<std::string> payload)>;
+  void Ask(vfio_user::Command command, std::string_view payload, Answer answer);
+  // Both wait until `come`, which answers make true, or the connection fails; commands that arrive
+  // meanwhile are kept. The first one only for milliseconds, and not at all for a client whose last
+  // answer has taken longer; the second one fails the connection when its patience is over.
+  void AwaitPrompt(const bool& come);
+  void AwaitWhole(const bool& come);
+  bool owes_answers() const { return !questions_.empty(); }
+  void CheckPatience();  // now and then
 
  private:
   static constexpr size_t kMaxCommands = 64;
 
+  struct Question {
+    vfio_user::Command command;
+    std::chrono::steady_clock::time_point asked;
+    Answer answer;
+  };
   enum class Step { kWhole, kWait };
+  void Await(const bool& come, std::chrono::milliseconds patience);
   Step ReadMessage();
   bool ReadBytes(uint8_t* data, size_t bytes, size_t& have);
   bool CheckHeader();
@@ -79,9 +96,8 @@ class Connection {
   std::deque<ClientMessage> commands_;
   std::string unsent_;
   uint16_t next_id_ = 1;
-  bool waiting_ = false;  // in Call, for the reply to `waited_`
-  uint16_t waited_ = 0;
-  std::optional<ClientMessage> reply_;
+  bool prompt_ = true;
+  std::map<uint16_t, Question> questions_;  // that the client has not answered, by id
 };
 
 }  // namespace spyre::cosim

@@ -44,10 +44,22 @@ ServedFunction* Schedule::Next(const Functions& functions) {
 }
 
 uint64_t Schedule::LimitPs() const {
-  if (options_.mode != TimeMode::kPaced) return UINT64_MAX;
-  if (!begin_) return 0;
-  const std::chrono::duration<double, std::pico> wall = Clock::now() - begin_->wall;
-  return begin_->ps + static_cast<uint64_t>(wall.count() * options_.factor);
+  const auto paced = [](const Begin& begin, double factor) {
+    const std::chrono::duration<double, std::pico> wall = Clock::now() - begin.wall;
+    return begin.ps + static_cast<uint64_t>(wall.count() * factor);
+  };
+  uint64_t limit_ps = UINT64_MAX;
+  if (options_.mode == TimeMode::kPaced) limit_ps = begin_ ? paced(*begin_, options_.factor) : 0;
+  if (late_) limit_ps = std::min(limit_ps, paced(*late_, 1));
+  return limit_ps;
+}
+
+void Schedule::LookForLate(const Functions& functions) {
+  const bool owed = std::any_of(functions.begin(), functions.end(), [](const auto& function) {
+    return function->connection() != nullptr && function->connection()->owes_answers();
+  });
+  if (!owed) late_.reset();
+  if (owed && !late_) late_ = Begin{Clock::now(), model::NowPs()};
 }
 
 bool Schedule::HasBegun(const Functions& functions) {
@@ -101,6 +113,7 @@ void Schedule::CatchUp() {
 void Schedule::Move(const Functions& functions) {
   const Clock::time_point end = Clock::now() + kTurn;
   do {
+    LookForLate(functions);
     if (!CanMove(functions)) return;
     const uint64_t limit = LimitPs();
     ServedFunction* const next = Next(functions);
@@ -108,7 +121,7 @@ void Schedule::Move(const Functions& functions) {
     const uint64_t wake = next == nullptr ? UINT64_MAX : next->wake_ps();
     if (model::NowPs() < wake) {
       if (model::NowPs() >= limit) return;
-      const bool known = next != nullptr || options_.mode == TimeMode::kPaced;
+      const bool known = next != nullptr || options_.mode == TimeMode::kPaced || late_;
       Run(std::min(wake, limit), known && std::min(wake, limit) != UINT64_MAX);
       for (const auto& function : functions) function->TakeInterrupt();
     }

@@ -4,7 +4,9 @@
 // What clients wait for ends at a time of the card; what ends first is served first, and of equal
 // times that of the lower function. In lockstep, time moves only while every client waits, so that
 // what each of them sees does not depend on who is faster; it begins when `clients` of them have
-// come. In the other modes it begins with the first.
+// come. In the other modes it begins with the first, and while a client owes the card an answer it
+// is not faster than the wall's, so that an operation is not over its limit before the client has
+// had that time.
 #pragma once
 
 #include <chrono>
@@ -47,6 +49,7 @@ class Schedule {
   bool CanMove(const Functions& functions);
   bool HasBegun(const Functions& functions);
   uint64_t LimitPs() const;
+  void LookForLate(const Functions& functions);
   static ServedFunction* Next(const Functions& functions);
   bool EndSleepOfAll(const Functions& functions);
   void Run(uint64_t until_ps, bool when_idle);
@@ -59,6 +62,7 @@ class Schedule {
     uint64_t ps = 0;
   };
   std::optional<Begin> begin_;
+  std::optional<Begin> late_;      // since when a client owes the card an answer
   std::set<std::string> seen_;     // names of clients, until there are enough
   uint64_t slice_ps_ = 1'000'000;  // what takes about a millisecond of wall time
 };

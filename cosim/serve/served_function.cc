@@ -339,9 +339,21 @@ bool ServedFunction::Allows(uint64_t address, uint64_t bytes, bool write) const 
   return memory_.Allows(address, bytes, write);
 }
 
-bool ServedFunction::Read(uint64_t address, uint8_t* data, uint64_t bytes) {
-  return connection_ != nullptr &&
-         memory_.Read(address, data, bytes, *connection_, client_->transfer_bytes);
+HostSide::Answer ServedFunction::Read(uint64_t address, uint8_t* data, uint64_t bytes,
+                                      std::shared_ptr<model::LateAnswer>* late) {
+  using Answer = HostSide::Answer;
+  if (connection_ == nullptr || !memory_.Allows(address, bytes, false)) return Answer::kRefused;
+  // In lockstep nothing depends on how fast a client is; a recording has no word for what is late.
+  if (memory_.InFiles(address, bytes) || mode_ == TimeMode::kLockstep || site_.recorder != nullptr)
+    return Peek(address, data, bytes) ? Answer::kDone : Answer::kRefused;
+  auto answer = memory_.Ask(address, bytes, *connection_, client_->transfer_bytes);
+  connection_->AwaitPrompt(answer->here);
+  if (!answer->here) {
+    *late = std::move(answer);
+    return Answer::kLater;
+  }
+  if (answer->good) std::copy_n(answer->data.begin(), bytes, data);
+  return answer->good ? Answer::kDone : Answer::kRefused;
 }
 
 bool ServedFunction::Write(uint64_t address, const uint8_t* data, uint64_t bytes) {
@@ -354,8 +366,12 @@ bool ServedFunction::Write(uint64_t address, const uint8_t* data, uint64_t bytes
 }
 
 bool ServedFunction::Peek(uint64_t address, uint8_t* data, uint64_t bytes) {
-  return connection_ != nullptr &&
-         memory_.Peek(address, data, bytes, *connection_, client_->transfer_bytes);
+  if (connection_ == nullptr) return false;
+  if (memory_.InFiles(address, bytes)) return memory_.Read(address, data, bytes);
+  const auto answer = memory_.Ask(address, bytes, *connection_, client_->transfer_bytes);
+  connection_->AwaitWhole(answer->here);
+  if (answer->good) std::copy_n(answer->data.begin(), bytes, data);
+  return answer->good;
 }
 
 }  // namespace spyre::cosim

@@ -13,6 +13,7 @@
 #include <optional>
 #include <string>
 
+#include "cosim/host/host_side.h"
 #include "cosim/host/inprocess_transport.h"
 #include "cosim/serve/access_watch.h"
 #include "cosim/serve/card_access.h"
@@ -58,9 +59,11 @@ class ServedFunction {
 
   // The interface HostSide.
   bool Allows(uint64_t address, uint64_t bytes, bool write) const;
-  bool Read(uint64_t address, uint8_t* data, uint64_t bytes);
+  HostSide::Answer Read(uint64_t address, uint8_t* data, uint64_t bytes,
+                        std::shared_ptr<model::LateAnswer>* late);
   bool Write(uint64_t address, const uint8_t* data, uint64_t bytes);
-  bool Peek(uint64_t address, uint8_t* data, uint64_t bytes);  // whatever the card may
+  // Whatever the card may; waits for the client.
+  bool Peek(uint64_t address, uint8_t* data, uint64_t bytes);
   void Raise(unsigned vector) { lines_.Raise(vector); }
 
  private:

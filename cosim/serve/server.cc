@@ -115,8 +115,10 @@ bool Server::Connected() const {
 void Server::Sweep() {
   for (const auto& function : functions_) {
     function->Serve();
-    if (function->connection() != nullptr && !function->connection()->open())
-      function->Disconnect();
+    Connection* const connection = function->connection();
+    if (connection == nullptr) continue;
+    connection->CheckPatience();
+    if (!connection->open()) function->Disconnect();
   }
 }
 
@@ -195,9 +197,9 @@ bool Server::Allows(driver::FunctionId function, driver::IoAddress address, uint
   return functions_[function]->Allows(address, bytes, write);
 }
 
-bool Server::Read(driver::FunctionId function, driver::IoAddress address, uint8_t* data,
-                  uint64_t bytes) {
-  return functions_[function]->Read(address, data, bytes);
+HostSide::Answer Server::Read(driver::FunctionId function, driver::IoAddress address, uint8_t* data,
+                              uint64_t bytes, std::shared_ptr<model::LateAnswer>* late) {
+  return functions_[function]->Read(address, data, bytes, late);
 }
 
 bool Server::Write(driver::FunctionId function, driver::IoAddress address, const uint8_t* data,

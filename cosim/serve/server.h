@@ -58,8 +58,8 @@ class Server : private HostSide {
 
   bool Allows(driver::FunctionId function, driver::IoAddress address, uint64_t bytes,
               bool write) override;
-  bool Read(driver::FunctionId function, driver::IoAddress address, uint8_t* data,
-            uint64_t bytes) override;
+  Answer Read(driver::FunctionId function, driver::IoAddress address, uint8_t* data, uint64_t bytes,
+              std::shared_ptr<model::LateAnswer>* late) override;
   bool Write(driver::FunctionId function, driver::IoAddress address, const uint8_t* data,
              uint64_t bytes) override;
   void Interrupt(driver::FunctionId function, unsigned vector) override;

@@ -5,8 +5,11 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <memory>
 #include <systemc>
 #include <tlm>
+#include <vector>
 
 #include "model/common/functional_queue.h"
 #include "model/common/path_time.h"
@@ -44,6 +47,23 @@ struct Pieces {
   }
 };
 
+// The answer to a read whose data come from outside of the simulation, from a process that takes
+// its own time. Who has been asked keeps it, and fills it in; who reads keeps it, and then reads
+// again.
+struct LateAnswer {
+  bool here = false;
+  bool good = false;           // then: the data are there; else the read is refused
+  std::vector<uint8_t> data;   // as many bytes as were asked for
+  std::function<void()> told;  // called when it is here
+
+  void Come(bool is_good) {
+    if (here) return;
+    here = true;
+    good = is_good;
+    if (told) told();
+  }
+};
+
 struct Transfer : tlm::tlm_extension<Transfer> {
   uint16_t function = 0;  // requester: 0 PF, n VF n
   uint16_t stop = 0;      // ring stop of the requester
@@ -56,6 +76,9 @@ struct Transfer : tlm::tlm_extension<Transfer> {
   // A read that no answer came to, or a damaged one, may be sent again: set by the endpoint. Of a
   // read that is sent again: set by who does.
   bool transient = false;
+  // Of a read: set by the root complex if it cannot answer yet, with an incomplete response. When
+  // the answer is here, the same read is sent with it, and is answered.
+  std::shared_ptr<LateAnswer> late;
   int msi_vector = -1;  // of an MSI: its vector, below the number that the host allows
   FunctionalQueue* functional = nullptr;  // moves the data; null: the target does, at the call
   TransferClient* client = nullptr;
@@ -75,6 +98,8 @@ struct Transfer : tlm::tlm_extension<Transfer> {
       work();
     }
   }
+
+  bool unanswered() const { return late != nullptr && !late->here; }
 
   tlm::tlm_extension_base* clone() const override { return new Transfer(*this); }
   void copy_from(const tlm::tlm_extension_base& other) override {

@@ -171,13 +171,20 @@ class ControlProcessor : public sc_core::sc_module {
 
   // A read of a function's entries that has not come; the others go on until then.
   struct PutAside {
-    uint64_t until_ps = 0;      // when there is something to do about it; 0: there is none
-    uint64_t failed = 0;        // reads one after the other
-    std::vector<uint8_t> late;  // what has come then
+    uint64_t until_ps = 0;              // when there is something to do about it; 0: there is none
+    uint64_t failed = 0;                // reads one after the other
+    std::vector<uint8_t> late;          // what has come then
+    std::shared_ptr<LateAnswer> asked;  // of a host that answers in its own time
+
+    uint64_t EndPs() const {
+      if (asked == nullptr) return until_ps;
+      return asked->here ? 0 : UINT64_MAX;
+    }
+    bool Over() const { return EndPs() <= NowPs(); }
   };
   enum class Fetched { kEntries, kLater, kNothing };
   // Reads as many entries of host memory as `entries` holds, and waits for them. kLater: not before
-  // aside.until_ps, when it is called again. kNothing: the host refused, or did not answer in time;
+  // aside.Over(), when it is called again. kNothing: the host refused, or did not answer in time;
   // of a function that is reset meanwhile, at once.
   Fetched FetchEntries(unsigned function, uint64_t address, std::vector<uint8_t>& entries,
                        PutAside& aside);
@@ -190,9 +197,10 @@ class ControlProcessor : public sc_core::sc_module {
     bool transient = false;  // another read may be answered well
     sc_core::sc_time delay;
   };
-  // One read, which waits for nothing. again: after one that was transient.
+  // One read, which waits for nothing; aside.asked is then set if the host answers later.
   HostRead ReadHostOnce(unsigned function, uint64_t address, void* data, uint64_t bytes,
-                        bool again);
+                        PutAside& aside);
+  virtual void AnswerCame() = 0;                     // to a read that was put aside
   virtual void DropFunction(unsigned function) = 0;  // all that the function has
   // Posts a write; it is on its way when this returns.
   bool WriteHost(unsigned function, uint64_t address, const void* data, uint64_t bytes);

@@ -29,6 +29,7 @@ ControlProcessor::Fetched ControlProcessor::FetchEntries(unsigned function, uint
                                                          std::vector<uint8_t>& entries,
                                                          PutAside& aside) {
   const uint64_t resets = resets_[function];
+  if (aside.asked != nullptr && !aside.asked->here) return Fetched::kLater;
   if (std::exchange(aside.until_ps, 0) != 0) {
     if (aside.failed > config_.pcie.read_retries) return Fetched::kNothing;
     const std::vector<uint8_t> late = std::exchange(aside.late, {});
@@ -39,8 +40,11 @@ ControlProcessor::Fetched ControlProcessor::FetchEntries(unsigned function, uint
   }
   if (!CanFetch(function)) return Fetched::kNothing;
   for (;;) {
-    const HostRead read =
-        ReadHostOnce(function, address, entries.data(), entries.size(), aside.failed > 0);
+    const HostRead read = ReadHostOnce(function, address, entries.data(), entries.size(), aside);
+    if (aside.asked != nullptr) {
+      aside.asked->told = [this] { AnswerCame(); };
+      return Fetched::kLater;
+    }
     const uint64_t end_ps = NowPs() + read.delay.value();
     if (!read.answered) {
       ++aside.failed;
@@ -64,14 +68,18 @@ ControlProcessor::Fetched ControlProcessor::FetchEntries(unsigned function, uint
 }
 
 ControlProcessor::HostRead ControlProcessor::ReadHostOnce(unsigned function, uint64_t address,
-                                                          void* data, uint64_t bytes, bool again) {
+                                                          void* data, uint64_t bytes,
+                                                          PutAside& aside) {
   Transfer& info = read_payload_.info;
   info.function = static_cast<uint16_t>(function);
-  info.transient = again;
+  info.transient = aside.failed > 0;
+  info.late = std::move(aside.asked);
   auto& payload =
       read_payload_.Prepare(tlm::TLM_READ_COMMAND, address, static_cast<uint8_t*>(data), bytes);
   HostRead read;
   host->b_transport(payload, read.delay);
+  if (info.unanswered()) aside.asked = info.late;
+  info.late.reset();
   read.good = payload.is_response_ok();
   read.answered = payload.get_response_status() != tlm::TLM_INCOMPLETE_RESPONSE;
   read.transient = info.transient;

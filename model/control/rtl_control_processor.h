@@ -35,6 +35,7 @@ class RtlControlProcessor : public ControlProcessor {
 
  private:
   void DropFunction(unsigned function) override;
+  void AnswerCame() override { Wake(); }
   void DescribeHeldOperations(std::vector<std::string>& lines) const override;
   void ShareChanged(unsigned function) override;
   struct Arrival {

@@ -80,7 +80,7 @@ uint64_t RtlControlProcessor::NextAnswer() const {
   uint64_t next = UINT64_MAX;
   for (uint32_t left = silent_; left != 0; left &= left - 1) {
     const unsigned function = static_cast<unsigned>(__builtin_ctz(left));
-    next = std::min(next, functions_[function].aside.until_ps);
+    next = std::min(next, functions_[function].aside.EndPs());
   }
   return next;
 }
@@ -91,7 +91,7 @@ void RtlControlProcessor::ShowSilent(uint64_t now_ps) {
   uint32_t still = 0;
   for (uint32_t left = silent_; left != 0; left &= left - 1) {
     const unsigned function = static_cast<unsigned>(__builtin_ctz(left));
-    if (functions_[function].aside.until_ps > now_ps) still |= 1u << function;
+    if (functions_[function].aside.EndPs() > now_ps) still |= 1u << function;
   }
   silent_ = still;
   rtl_->SetSilent(silent_);

@@ -102,8 +102,8 @@ bool TimedControlProcessor::FetchFrom(unsigned function) {
     return false;
   }
   if (tail == state.fetched) return false;
-  if (state.aside.until_ps > NowPs()) {
-    doorbell_.notify(Ps(state.aside.until_ps - NowPs()));
+  if (!state.aside.Over()) {
+    if (state.aside.asked == nullptr) doorbell_.notify(Ps(state.aside.EndPs() - NowPs()));
     return false;
   }
   const QueueRegisters queue = state.queue;

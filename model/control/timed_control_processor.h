@@ -34,6 +34,7 @@ class TimedControlProcessor : public ControlProcessor {
 
  private:
   void DropFunction(unsigned function) override;
+  void AnswerCame() override { doorbell_.notify(sc_core::SC_ZERO_TIME); }
   void DescribeHeldOperations(std::vector<std::string>& lines) const override;
   struct HeldOperation : Operation {
     // The function's generation when this was fetched: responses of an earlier one are dropped.

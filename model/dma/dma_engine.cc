@@ -59,8 +59,10 @@ DmaOutcome DmaEngine::Execute(const ControlBlock& block, DmaWork& work) {
   }
   DmaOutcome outcome;
   const uint64_t request = config_.pcie.max_read_request_bytes;
-  for (uint64_t offset = 0; offset < block.size_bytes; offset += request) {
+  for (uint64_t offset = 0; offset < block.size_bytes;) {
     const uint64_t bytes = std::min(request, block.size_bytes - offset);
+    while (operation.late != nullptr && !operation.late->here && work.stop == Status::OK)
+      sc_core::wait(woken_);
     if (TakeTurn(direction, operation, woken_)) {
       Slot& slot = direction.window.Next();
       Await(direction, slot);
@@ -73,10 +75,13 @@ DmaOutcome DmaEngine::Execute(const ControlBlock& block, DmaWork& work) {
         Fail(operation, still.status, block.device_address + offset);
         break;
       }
-      (outward ? work.bytes_read : work.bytes_written) += bytes;
-      direction.shares.Begin(operation.function);
-      direction.shares.Use(operation.function, bytes, work.cost);
+      if (operation.late == nullptr) {  // else it was sent before
+        (outward ? work.bytes_read : work.bytes_written) += bytes;
+        direction.shares.Begin(operation.function);
+        direction.shares.Use(operation.function, bytes, work.cost);
+      }
       Start(operation, slot, block, still.grant);
+      if (operation.late == nullptr) offset += bytes;
     } else {
       Fail(operation, work.stop, block.device_address + offset);
       break;
@@ -109,6 +114,7 @@ DmaEngine::Operation& DmaEngine::Begin(Direction& direction, const ControlBlock&
   operation.fault_address = 0;
   operation.last_done_ps = NowPs();
   operation.draining = false;
+  operation.late.reset();
   if (direction.active++ == 0) direction.active_since_ps = NowPs();
   return operation;
 }
@@ -173,8 +179,10 @@ void DmaEngine::Start(Operation& operation, Slot& slot, const ControlBlock& bloc
   uint64_t at_memory = NowPs();
   if (opcode == Opcode::DMA_IN) {
     info.transient = false;
+    info.late = std::move(operation.late);
     at_memory = HostLeg(slot, tlm::TLM_READ_COMMAND, bytes, NowPs());
-    for (uint64_t again = 0; info.transient && again < config_.pcie.read_retries; ++again) {
+    for (uint64_t again = 0;
+         info.transient && !info.unanswered() && again < config_.pcie.read_retries; ++again) {
       slot.waiting = true;  // it stays this request's, while others send
       if (operation.direction->turn == &operation) PassTurn(*operation.direction);
       while (NowPs() < at_memory && operation.work->stop == Status::OK)
@@ -185,18 +193,17 @@ void DmaEngine::Start(Operation& operation, Slot& slot, const ControlBlock& bloc
       }
       at_memory = HostLeg(slot, tlm::TLM_READ_COMMAND, bytes, NowPs());
     }
+    if (info.unanswered()) {  // until then others send, by every slot
+      operation.late = std::move(info.late);
+      operation.late->told = [this] { woken_.notify(sc_core::SC_ZERO_TIME); };
+      slot.waiting = false;
+      operation.direction->window.Wake(slot);
+      if (operation.direction->turn == &operation) PassTurn(*operation.direction);
+      return;
+    }
     if (!slot.payload.Prepared().is_response_ok()) {
       Fail(operation, Status::HOST_FAULT, slot.host_address);
       operation.last_done_ps = std::max(operation.last_done_ps, at_memory);
-    }
-    if (operation.status == Status::OK && !grant.stands()) {  // something was taken away meanwhile
-      const Translation still =
-          mmu_.Ask(operation.function, slot.device_address, bytes, kPermissionWrite);
-      if (still.status == Status::OK) {
-        grant = still.grant;
-      } else {
-        Fail(operation, still.status, slot.device_address);
-      }
     }
     if (operation.status == Status::OK && !grant.stands()) {  // something was taken away meanwhile
       const Translation still =

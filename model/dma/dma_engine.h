@@ -69,6 +69,7 @@ class DmaEngine : public sc_core::sc_module {
     Status status = Status::OK;
     uint64_t fault_address = 0;
     bool draining = false;
+    std::shared_ptr<LateAnswer> late;  // to the request that is next
     sc_core::sc_event turn, drained;
   };
   // A request in flight and its buffer.
@@ -104,7 +105,7 @@ class DmaEngine : public sc_core::sc_module {
   static Operation* Next(const Direction& direction);
   // Sends one request, for the part of device memory that is granted; errors go to the operation's
   // status. A read of the host whose answer was lost or damaged is sent again, which waits: nothing
-  // of it has been written yet.
+  // of it has been written yet. One that the host answers later is left to be started again then.
   void Start(Operation& operation, Slot& slot, const ControlBlock& block, Grant grant);
   // Between the slot's buffer and host memory, from start_ps; returns when it is done, and the
   // payload says how.

@@ -15,6 +15,7 @@
 //   request": a received master abort), another error ("completer abort": a received target
 //   abort), Transfer::poisoned, or INCOMPLETE, if none comes: the delay is then the time-out of
 //   Device Control 2, or, where software has switched that off, until the link goes down.
+//   What the root complex cannot answer yet (Transfer::late) is handed back as it is.
 // Errors: an access to a function that does not exist, or to a BAR that is disabled, reads all ones
 // (ADDRESS_ERROR), and the function, or else the PF, logs an unsupported request. A poisoned write
 // is logged and has no effect. A payload without its extension is refused (GENERIC_ERROR).

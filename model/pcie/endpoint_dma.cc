@@ -30,12 +30,15 @@ void PcieEndpoint::Dma(int /*id*/, tlm::tlm_generic_payload& payload, sc_core::s
   const uint64_t address = payload.get_address();
   const uint64_t bytes = payload.get_data_length();
   if (faults_.injector != nullptr) MeetRetraining(transfer.function, at);
-  const PcieLink::Times times = payload.is_write()
+  // A late answer to a read has had its place on the link when the read was sent.
+  const PcieLink::Times times = transfer.late != nullptr ? PcieLink::Times{at, at}
+                                : payload.is_write()
                                     ? link_.WriteHost(at, address, bytes, transfer.flow)
                                     : link_.ReadHost(at, address, bytes, transfer.flow);
   const sc_core::sc_time arrival = Ps(times.arrived_ps - now);
   sc_core::sc_time at_host = arrival;
   outbound->b_transport(payload, at_host);
+  if (transfer.unanswered()) return;
   const bool peer = std::exchange(transfer.peer, false);
   if (counters_ != nullptr && payload.is_response_ok())
     counters_->CountPcie(transfer.function, payload.is_write(), bytes, peer);

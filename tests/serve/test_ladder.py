@@ -7,6 +7,7 @@ import struct
 import subprocess
 import unittest
 
+import doubling
 import served_card
 import spyre
 import vfio_user
@@ -245,56 +246,9 @@ class Rung4Dma(served_card.ServedCard):
         self.serve()
         driver = spyre.Driver(self.connect())
         driver.map_range(0, 1 << 24)
-        # One core doubles two sticks: x + x, in SEN169_FP16.
-        text = self.write("double.s", """.program double
-.cores 0x1
-.lx 512
-.table 2
-.section load 0x1
-  tab r1, 0
-  li r2, 256
-  li r3, 1
-  load r0, r1, r2, r3, r2, r2, r3, r0, r0, r0 signal=t1
-.section vector 0x1
-  li r1, 256
-  li r2, 1
-  li r3, 2
-  li r4, 128
-  vbinary.add r1, r0, r0, r3, r2, r0, r0, r0, r4, r4, r4 wait=t1 signal=t2
-.section store 0x1
-  tab r1, 1
-  li r2, 256
-  li r3, 1
-  li r4, 256
-  store r4, r1, r2, r3, r2, r2, r3, r0, r0 wait=t2
-""")
-        binary = os.path.join(self.directory, "double.bin")
-        subprocess.run([served_card.program(), "asm", text, "-o", binary], check=True,
-                       stdout=subprocess.DEVNULL)
-        with open(binary, "rb") as file:
-            image = bytearray(file.read())
-        source, target, place = 0x10000, 0x20000, 0x40000
-        table = 128  # behind the header, where the program says so
-        sections, entries = struct.unpack_from("<I", image, 24)[0], 2
-        self.assertGreaterEqual(len(image), 128)
-        table = (128 + 16 * sections + 127) // 128 * 128
-        struct.pack_into("<QQ", image, table, source, target)
-        del entries
-        # 1.0 and 1.5: exponent bias 31, 9 bits of fraction.
-        sticks = struct.pack("<128H", *([31 << 9] * 64 + [31 << 9 | 256] * 64))
         memory = vfio_user.SharedMemory(self.SIZE)
         driver.client.dma_map(self.BASE, self.SIZE, memory.fd)
-        memory.data[0:256] = sticks
-        memory.data[4096:4096 + len(image)] = bytes(image)
-        self.assertEqual(driver.run(spyre.DMA_IN, host=self.BASE, device=source, size=256), 0)
-        self.assertEqual(driver.run(spyre.DMA_IN, host=self.BASE + 4096, device=place,
-                                    size=len(image)), 0)
-        self.assertEqual(driver.run(spyre.COMPUTE, device=0, program_base=place,
-                                    program_bytes=(len(image) + 127) // 128 * 128), 0)
-        self.assertEqual(driver.run(spyre.DMA_OUT, host=self.BASE + 8192, device=target,
-                                    size=256), 0)
-        doubled = struct.pack("<128H", *([32 << 9] * 64 + [32 << 9 | 256] * 64))
-        self.assertEqual(memory.data[8192:8192 + 256], doubled)
+        doubling.launch(self, driver, memory, self.BASE)
 
     def test_memory_without_a_file_is_reached_by_messages(self):
         self.serve()

@@ -48,6 +48,8 @@ class Client:
         self.memory = {}  # address: bytearray, of windows without a file
         self.asked = []  # what the server has asked for: (command, address, count)
         self.refuse_dma = False
+        self.silent = False  # does not answer what the server asks for, until answer_all
+        self.owed = []
         self.capabilities = {}
         if hello:
             try:
@@ -111,6 +113,9 @@ class Client:
     def answer(self, number, command, payload):
         address, count = struct.unpack_from("<QQ", payload)
         self.asked.append((command, address, count))
+        if self.silent:
+            self.owed.append((number, command, payload))
+            return
         reply, flags, error = payload[:16], REPLY, 0
         window = next(((base, data) for base, data in self.memory.items()
                        if base <= address and address + count <= base + len(data)), None)
@@ -126,6 +131,13 @@ class Client:
             reply = struct.pack("<QI", address, count)  # the specification: a count of 4 bytes
         self.sock.sendall(HEADER.pack(number, command, HEADER.size + len(reply), flags, error) +
                           reply)
+
+    def answer_all(self):
+        """Of what it has been silent about, and from now on."""
+        self.silent = False
+        owed, self.owed = self.owed, []
+        for number, command, payload in owed:
+            self.answer(number, command, payload)
 
     def call(self, command, payload=b"", fds=()):
         number = self.send(command, payload, fds=fds)
