@@ -17,7 +17,9 @@ constexpr microseconds kTurn{2'000};
 constexpr microseconds kShortSlice{500};
 constexpr microseconds kLongSlice{2'000};
 constexpr uint64_t kMinSlicePs = 1'000;
-constexpr uint64_t kMaxSlicePs = 1'000'000'000'000;
+// After a time with little to do, the first slice with much to do is not longer than this; time
+// without anything to do is not cut into slices.
+constexpr uint64_t kMaxSlicePs = 100'000'000;
 
 }  // namespace
 
@@ -101,7 +103,11 @@ void Schedule::Run(uint64_t until_ps, bool when_idle) {
   const Clock::time_point start = Clock::now();
   card_.RunUntil(target, when_idle);
   const auto wall = Clock::now() - start;
-  if (wall > kLongSlice) slice_ps_ = std::max(slice_ps_ / 2, kMinSlicePs);
+  if (wall > kLongSlice) {
+    const std::chrono::duration<double> longest = kLongSlice, took = wall;
+    const double shorter = static_cast<double>(slice_ps_) * (longest / took);
+    slice_ps_ = std::max(static_cast<uint64_t>(shorter), kMinSlicePs);
+  }
   if (wall < kShortSlice && target == now + slice_ps_)
     slice_ps_ = std::min(slice_ps_ * 2, kMaxSlicePs);
 }

@@ -8,13 +8,6 @@
 
 namespace spyre::model {
 
-namespace {
-
-// Longer than any answer of a host that works; no entry is worth that the others wait so long.
-constexpr uint64_t kPatiencePs = 8'000'000;
-
-}  // namespace
-
 bool ControlProcessor::CanFetch(unsigned function) {
   if (faults_.injector == nullptr) return true;
   FaultEvent event;
@@ -51,7 +44,7 @@ ControlProcessor::Fetched ControlProcessor::FetchEntries(unsigned function, uint
       aside.until_ps = end_ps;
       return Fetched::kLater;
     }
-    if (read.good && read.delay.value() > kPatiencePs) {
+    if (read.good && read.delay.value() > config_.control.entry_patience_ns * 1000) {
       aside.failed = 0;
       aside.late = entries;
       aside.until_ps = end_ps;

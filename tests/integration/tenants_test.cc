@@ -75,6 +75,22 @@ TEST_P(TenantsOfSlowHosts, DoNotWaitForThem) {
   EXPECT_LT(other.run.end_ps - other.run.begin_ps, 100'000'000u);
 }
 
+// The other way round than DoNotWaitForThem.
+TEST(SlowHosts, AreWaitedForAsLongAsTheCardHasPatience) {
+  const RunResult result = RunText(
+      "[card]\nnum_vfs = 2\n[card.control]\nentry_patience_ns = 1000000\n"
+      "[tenants]\nalone = false\n"
+      "[[tenant]]\nname = \"slow\"\nfunction = 2\n"
+      "workload = { op = \"add\", rows = 64, cols = 1024 }\n"
+      "[[tenant]]\nname = \"other\"\nfunction = 1\n"
+      "workload = { op = \"add\", rows = 64, cols = 1024 }\n"
+      "[[fault]]\nkind = \"pcie_late_completion\"\nlasts_us = 200\n"
+      "where = { function = 2 }\ntimes = 1000000\n");
+  const TenantResult& other = result.tenants[1];
+  ASSERT_FALSE(other.error.has_value());
+  EXPECT_GT(other.run.end_ps - other.run.begin_ps, 100'000'000u);
+}
+
 TEST(SeveralTenants, HaveTheBytesThatTheyHaveAlone) {
   const RunResult result = RunText(kThree);
   ASSERT_EQ(result.tenants.size(), 3u);

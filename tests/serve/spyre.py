@@ -38,14 +38,18 @@ def status_of(response):
 
 
 class Driver:
-    """Rings at `rings` in the IO address space; `memory` holds them there, at offset 0."""
+    """Rings at `rings` in the IO address space; `memory` holds them there, at offset 0; if it is given, it
+    is mapped already."""
 
-    def __init__(self, client, function=0, rings=0x10000, shared=True, idle=None):
+    def __init__(self, client, function=0, rings=0x10000, shared=True, idle=None,
+                 memory=None):
         self.client = client
         self.function = function
         self.rings = rings
         self.idle = idle or (lambda: None)  # what a poll does between two looks
-        if shared:
+        if memory is not None:
+            self.memory = memory
+        elif shared:
             self.file = vfio_user.SharedMemory(RINGS_BYTES)
             self.memory = self.file.data
             client.dma_map(rings, RINGS_BYTES, self.file.fd)
