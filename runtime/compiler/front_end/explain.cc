@@ -142,7 +142,9 @@ std::vector<Decision> ExplainSticks(const FrontEndResult& graph) {
   for (const NamedOp& op : list.ops) {
     if (op.op != "restickify") continue;
     const NamedTensor& from = list.tensors[static_cast<size_t>(op.inputs.front())];
-    if (from.stick < 0) continue;
+    const auto inside = [&](int stick) {
+      return stick < 0 ? "one element" : list.dims[static_cast<size_t>(stick)].name;
+    };
     std::vector<std::string> readers;
     for (const NamedOp& reader : list.ops)
       if (std::find(reader.inputs.begin(), reader.inputs.end(), op.output) != reader.inputs.end())
@@ -152,9 +154,9 @@ std::vector<Decision> ExplainSticks(const FrontEndResult& graph) {
          name(op.output),
          fmt::format("restickify of {}", from.name),
          fmt::format("'{}' has {} inside its sticks, {} wants {} there", from.name,
-                     list.dims[static_cast<size_t>(from.stick)].name,
+                     inside(from.stick),
                      readers.empty() ? "the caller" : fmt::format("{}", Joined(readers, ", ")),
-                     list.dims[static_cast<size_t>(op.reduced.front())].name),
+                     inside(list.tensors[static_cast<size_t>(op.output)].stick)),
          {}});
   }
   return decisions;

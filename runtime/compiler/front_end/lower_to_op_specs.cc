@@ -92,10 +92,15 @@ class SourceBuilder {
   static bool InSticks(const GraphOp& op, const OpIr& ir, int loop) {
     const bool restickify = op.op == "ReStickifyOpHBM";
     if (!ir.IsMatmul() && !restickify) return false;
-    if (loop == ir.output.layout.stick_dim()) return true;
+    if (loop == StickOf(ir.output.layout)) return true;
     if (!restickify) return loop >= static_cast<int>(op.ranges.size());
-    const int stick = ir.inputs.front().layout.stick_dim();
-    return stick >= 0 && loop == op.reads.front().loop[static_cast<size_t>(stick)];
+    return loop == op.reads.front().loop[static_cast<size_t>(StickOf(ir.inputs.front().layout))];
+  }
+
+  // The host dimension inside the stick; of sparse sticks the last one, which has size 1.
+  static int StickOf(const StickLayout& layout) {
+    return layout.stick_dim() >= 0 ? layout.stick_dim()
+                                   : static_cast<int>(layout.host_size.size()) - 1;
   }
 
   static void TiledSymbols(const GraphOp& op, const OpIr& ir, bool newest, OpSpec& spec) {
@@ -205,7 +210,7 @@ class SourceBuilder {
       if (loop < 0 || loops[static_cast<size_t>(loop)].range > 1) continue;
       if (!InSticks(op, ir, loop)) continue;
       const auto dim =
-          layout.stick_dim() == static_cast<int>(host)
+          StickOf(layout) == static_cast<int>(host)
               ? layout.host_dim.end() - 1
               : std::find(layout.host_dim.begin(), layout.host_dim.end(), static_cast<int>(host));
       coordinates[static_cast<size_t>(dim - layout.host_dim.begin())].terms.push_back(

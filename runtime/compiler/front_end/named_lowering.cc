@@ -10,7 +10,11 @@
 namespace spyre::compiler {
 namespace {
 
-constexpr int kNoDim = -1;  // the last dimension of a tensor with sparse sticks
+// The last dimension of a tensor with sparse sticks, of size 1. What a restickify makes of such a
+// tensor has it as well.
+constexpr int kNoDim = -1;
+
+constexpr std::string_view kRestickify = "restickify";
 
 class Lowering {
  public:
@@ -74,6 +78,13 @@ class Lowering {
   }
   const std::vector<int>& dims(int index) const { return dims_[static_cast<size_t>(index)]; }
 
+  // What makes the tensor, if it is a restickify; else null.
+  const NamedOp* RestickifyOf(int index) const {
+    for (const NamedOp& op : named_.ops)
+      if (op.output == index && op.op == kRestickify) return &op;
+    return nullptr;
+  }
+
   std::vector<int> HostDims(int index) const {
     std::vector<int> dims = tensor(index).dims;
     const bool visible =
@@ -81,7 +92,12 @@ class Lowering {
         std::find(named_.outputs.begin(), named_.outputs.end(), index) != named_.outputs.end();
     if (tensor(index).stick == NamedTensor::kSparse) {
       dims.push_back(kNoDim);
-    } else if (!visible && !options_.host_order) {
+      return dims;
+    }
+    const NamedOp* dense = RestickifyOf(index);
+    if (dense != nullptr && tensor(dense->inputs[0]).stick == NamedTensor::kSparse)
+      dims.push_back(kNoDim);
+    if (!visible && !options_.host_order) {
       const auto stick = std::find(dims.begin(), dims.end(), tensor(index).stick);
       if (stick != dims.end()) std::rotate(stick, stick + 1, dims.end());  // else: it is dead
     }
@@ -135,7 +151,8 @@ class Lowering {
       loops.insert(loops.end(), named_op.reduced.begin(), named_op.reduced.end());
     }
     op.loop_names = Names(loops);
-    for (const int input : named_op.inputs) op.reads.push_back(Read(input, loops));
+    const bool exchanges = named_op.op == kRestickify;
+    for (const int input : named_op.inputs) op.reads.push_back(Read(input, loops, exchanges));
     op.layout = Layout(named_op.output, Sizes(dims(named_op.output)));
     op.constants = Constants(named_op);
     return op;
@@ -173,7 +190,8 @@ class Lowering {
   }
 
   // A slice is read where its operand is, from its start on, by the loop of its own dimension.
-  GraphRead Read(int input, const std::vector<int>& loops) const {
+  // `all`: also by the loop of kNoDim, which is one of those that a restickify exchanges.
+  GraphRead Read(int input, const std::vector<int>& loops, bool all = false) const {
     std::map<int, std::pair<int, int64_t>> sliced;  // dimension -> the loop's, and where it starts
     while (const NamedOp* slice = SliceOf(input)) {
       const int dim = slice->reduced[0];
@@ -189,7 +207,7 @@ class Lowering {
       const auto slice = sliced.find(dim);
       const auto loop =
           std::find(loops.begin(), loops.end(), slice == sliced.end() ? dim : slice->second.first);
-      const bool walked = dim != kNoDim && loop != loops.end();
+      const bool walked = (all || dim != kNoDim) && loop != loops.end();
       read.loop.push_back(walked ? static_cast<int>(loop - loops.begin()) : -1);
       read.offset.push_back(slice == sliced.end() ? 0 : slice->second.second);
     }

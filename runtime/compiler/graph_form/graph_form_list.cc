@@ -16,7 +16,7 @@ using Origin = NamedTensor::Origin;
 
 constexpr int64_t kMaxSize = 1ll << 31;
 constexpr int64_t kMaxElements = 1ll << 42;
-constexpr size_t kMaxRank = 5;
+constexpr size_t kMaxRank = 6;
 
 class ListWriter {
  public:

@@ -23,12 +23,12 @@ NamedGraph Decompose(const NamedGraph& graph);
 
 // Sets NamedTensor::stick of every tensor. Operands of one pointwise operation have the same
 // dimension inside the stick, those that lack it sparse sticks; a matmul wants the summed dimension
-// inside the first operand's stick and the output's last one inside the second's. Inputs without a
-// choice of their own get the layout that their readers want; where a tensor's stick is another
-// than its reader wants, a restickify is inserted: for an input before all other operations, for a
-// computed tensor behind the operation that computes it.
-// Throws CompileError Unsupported "sparse_stick" where only elements of sparse sticks could be
-// moved.
+// inside the first operand's stick and the last one that only the second has inside the second's.
+// Inputs without a choice of their own get the layout that their readers want; where a tensor's
+// stick is another than its reader wants, sparse or not, a restickify is inserted: for an input
+// before all other operations, for a computed tensor behind the operation that computes it.
+// Throws CompileError Unsupported "sparse_stick" for an operation whose `dims` leave out what is
+// inside its sticks.
 NamedGraph PlanSticks(const NamedGraph& graph);
 
 }  // namespace spyre::compiler

@@ -65,22 +65,14 @@ std::vector<int> MatmulDims(const NamedGraph& graph, NamedOp& op) {
     (Has(b.dims, dim) ? shared : first).push_back(dim);
   for (const int dim : Without(b.dims, op.reduced))
     if (!Has(a.dims, dim)) second.push_back(dim);
-  if (second.size() > 1) {
-    const auto size = [&](size_t i) { return graph.dims[static_cast<size_t>(second[i])].size; };
-    int64_t all = 1;
-    for (size_t i = 0; i < second.size(); ++i) all *= size(i);
-    throw BadInput(
-        "a matmul makes one dimension of the second operand's; {} {} has {} of its own. Let {} "
-        "have "
-        "one of size {} in their place, so has the output: the bytes are the same, and another "
-        "list "
-        "can read them as several",
-        b.name, graph.ShapeText(b), second.size(), b.name, all);
+  if (second.empty() && !first.empty()) {  // the columns of the result are those of the second
+    std::swap(op.inputs[0], op.inputs[1]);
+    std::swap(first, second);
   }
-  if (first.empty() || second.empty()) {
+  if (second.empty()) {
     throw BadInput(
-        "a matmul needs a dimension of its own in each operand; {} {} and {} {} share all others "
-        "(rename one, or use mul and sum)",
+        "a matmul needs a dimension that only one operand has; {} {} and {} {} have the same (use "
+        "mul and sum)",
         a.name, graph.ShapeText(a), b.name, graph.ShapeText(b));
   }
   AddMissing(shared, first);

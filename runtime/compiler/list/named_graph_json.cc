@@ -20,7 +20,7 @@ namespace {
 using Json = OrderedJson;
 
 constexpr int64_t kMaxElements = 1ll << 42;  // 8 TiB of float16: beyond any card, within 64 bits
-constexpr size_t kMaxRank = 5;               // a layout has one place more
+constexpr size_t kMaxRank = 6;               // a layout has one place more
 
 class GraphReader {
  public:
@@ -119,9 +119,6 @@ class GraphReader {
       NamedTensor tensor;
       tensor.name = Name(entry["name"], path + ".name");
       tensor.dims = DimList(entry["dims"], path + ".dims");
-      if (tensor.dims.empty()) {
-        throw BadInput("{}.dims is empty; write a number among an operation's inputs", path);
-      }
       if (entry.contains("dtype")) tensor.format = HostType(entry["dtype"], path + ".dtype", false);
       if (entry.contains("stick")) tensor.stick = StickDim(entry["stick"], path, tensor);
       if (entry.contains("file")) tensor.file = Text(entry["file"], path + ".file");

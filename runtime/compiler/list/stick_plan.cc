@@ -55,7 +55,7 @@ class StickPlanner {
     std::vector<int> wanted;
     if (operation.kind == OpEntry::Kind::kMatmul) {
       const std::vector<int>& second = tensor(op.inputs[1]).dims;
-      const auto own = std::find_if(second.begin(), second.end(),
+      const auto own = std::find_if(second.rbegin(), second.rend(),
                                     [&](int dim) { return !Has(tensor(op.inputs[0]).dims, dim); });
       wanted = {op.reduced[0], *own};
       stick(op.output) = *own;
@@ -66,8 +66,8 @@ class StickPlanner {
     } else if (operation.kind == OpEntry::Kind::kView) {
       const int known = stick(op.inputs[0]);
       wanted = {known == kFree ? tensor(op.inputs[0]).dims.back() : known};
+      if (wanted[0] == op.reduced[0] && CutsSticks(op)) wanted = {OtherThan(op.reduced[0], op)};
       stick(op.output) = wanted[0] == op.reduced[0] ? op.into : wanted[0];
-      if (wanted[0] == op.reduced[0]) RequireWholeSlice(op);
     } else if (operation.kind == OpEntry::Kind::kExtern) {
       // Sticks lie where tensors of the host have them.
       for (const int input : op.inputs) {
@@ -94,25 +94,25 @@ class StickPlanner {
               op.op, graph_.dims[static_cast<size_t>(stick(op.output))].name))
           .Subject(tensor(op.output).name);
     }
-    for (size_t i = 0; i < wanted.size(); ++i) Want(op, op.inputs[i], wanted[i]);
+    for (size_t i = 0; i < wanted.size(); ++i) Want(op.inputs[i], wanted[i]);
     wants_.push_back(std::move(wanted));
   }
 
-  // What follows the slice in its last stick would be in the place of padding.
-  void RequireWholeSlice(const NamedOp& op) const {
+  // What is before the slice in its first stick, or behind it in its last one, would be in the place
+  // of its elements or of padding.
+  bool CutsSticks(const NamedOp& op) const {
     const int64_t size = graph_.dims[static_cast<size_t>(op.reduced[0])].size;
     const int64_t start = SliceStart(op);
     const int64_t end = start + graph_.dims[static_cast<size_t>(op.into)].size;
     const int per_stick = ElementsPerStick(DeviceFormatOf(tensor(op.output).format));
-    if (start % per_stick == 0 && (end % per_stick == 0 || end == size)) return;
-    throw CompileError(
-        "Unsupported", "partial_stick_slice",
-        fmt::format("slice (output '{}') of {} from {} to {} cuts sticks of {} elements; slice at "
-                    "whole sticks, or put another dimension of '{}' inside the stick",
-                    tensor(op.output).name, graph_.dims[static_cast<size_t>(op.reduced[0])].name,
-                    start, end, per_stick, tensor(op.inputs[0]).name))
-        .Subject(tensor(op.output).name)
-        .Remedy("slice at whole sticks");
+    return start % per_stick != 0 || (end % per_stick != 0 && end != size);
+  }
+
+  // The last other dimension of the operand; sparse sticks if it has none.
+  int OtherThan(int dim, const NamedOp& op) const {
+    const std::vector<int>& dims = tensor(op.inputs[0]).dims;
+    const auto other = std::find_if(dims.rbegin(), dims.rend(), [&](int d) { return d != dim; });
+    return other == dims.rend() ? kSparse : *other;
   }
 
   // The stick of the first operand that has one; else the last dimension of the output that no
@@ -129,33 +129,15 @@ class StickPlanner {
     return kSparse;
   }
 
-  void Want(const NamedOp& op, int input, int wanted) {
-    wanted_[input].insert(wanted);
-    const int known = stick(input);
-    if (known == kFree || known == wanted) return;
-    if (known != kSparse && wanted != kSparse) return;  // a restickify does it
-    throw CompileError(
-        "Unsupported", "sparse_stick",
-        fmt::format("operation '{}' (output '{}') needs '{}' {} {}; its elements are {}", op.op,
-                    tensor(op.output).name, tensor(input).name, graph_.ShapeText(tensor(input)),
-                    wanted == kSparse ? "one to a stick" : "side by side in sticks",
-                    known == kSparse ? "one to a stick, behind a reduction along the stick"
-                                     : "side by side in sticks"));
-  }
+  // Where the tensor has another one, a restickify makes it.
+  void Want(int input, int wanted) { wanted_[input].insert(wanted); }
 
   // An input that was not laid out by the user gets its last dimension if a reader wants that.
   void SettleInputs() {
     for (const auto& [input, wanted] : wanted_) {
       if (stick(input) != kFree) continue;
       const int last = tensor(input).dims.back();
-      if (wanted.count(kSparse) != 0 && wanted.size() > 1) {
-        throw CompileError(
-            "Unsupported", "sparse_stick",
-            fmt::format("'{}' {} is wanted with one element to a stick and with elements side by "
-                        "side; give it to the kernel as two tensors",
-                        tensor(input).name, graph_.ShapeText(tensor(input))));
-      }
-      stick(input) = wanted.count(last) != 0 ? last : *wanted.begin();
+      stick(input) = wanted.count(last) != 0 ? last : *wanted.rbegin();
     }
   }
 
@@ -166,11 +148,14 @@ class StickPlanner {
     if (wanted == wanted_.end()) return;
     for (const int dim : wanted->second) {
       if (dim == stick(source)) continue;
-      const std::string name = original.name + ".by_" + graph_.dims[static_cast<size_t>(dim)].name;
+      const std::string name =
+          original.name +
+          (dim == kSparse ? ".sparse" : ".by_" + graph_.dims[static_cast<size_t>(dim)].name);
       const int copy = out_.NewTensor(name, original.dims);
       out_.tensor(copy).stick = dim;
       out_.tensor(copy).format = original.format;
-      out_.Append({"restickify", {source}, copy, {dim}, {}});
+      // Into sparse sticks there is no dimension to name but the one that leaves.
+      out_.Append({"restickify", {source}, copy, {dim == kSparse ? stick(source) : dim}, {}});
       copies_[{source, dim}] = copy;
     }
   }

@@ -65,7 +65,7 @@ class RandomOpList {
   void MakeDims() {
     static const std::vector<int> kSizes = {1,  2,  3,  4,  6,  8,   16,  16,  32, 33,
                                             64, 64, 64, 65, 96, 128, 128, 192, 256};
-    const int count = Between(2, 4);
+    const int count = Between(2, 6);
     for (int i = 0; i < count; ++i) {
       dims_.push_back(std::string(1, static_cast<char>('A' + i)));
       list_["dims"][dims_.back()] = Pick(kSizes);
@@ -192,13 +192,13 @@ class RandomOpList {
         return std::count_if(x.dims.begin(), x.dims.end(),
                              [&](const std::string& dim) { return !Has(y.dims, dim); });
       };
-      if (own(a, b) < 1 || own(b, a) != 1) return false;
-      op = {{"op", "matmul"}, {"inputs", {a.name, b.name}}, {"dim", along}};
+      if (own(a, b) + own(b, a) < 1) return false;
       for (const std::string& dim : Union({&a, &b}))
         if (dim != along) dims.push_back(dim);
+      op = {{"op", "matmul"}, {"inputs", {a.name, b.name}}, {"dim", along}, {"dims", dims}};
       if (Elements(dims) * Size(along) > kMaxProducts) return false;
     }
-    if (dims.size() > 4 || Elements(dims) > kMaxElements) return false;
+    if (dims.size() > 6 || Elements(dims) > kMaxElements) return false;
     Tensor out{"t" + std::to_string(number), dims, positive};
     op["output"] = out.name;
     list_["ops"].push_back(std::move(op));

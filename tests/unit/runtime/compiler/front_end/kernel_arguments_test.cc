@@ -13,35 +13,10 @@
 namespace spyre::compiler::kernel_arguments_test {
 namespace {
 
-using ::testing::AllOf;
 using ::testing::HasSubstr;
 
 FrontEndResult CompileList(const char* text) {
   return CompileNamedGraph(ReadNamedGraph(nlohmann::ordered_json::parse(text)), {});
-}
-
-// x1 has A inside its sticks, t2 and t5 have B: blocks of 64 by 64 elements of a tensor with one
-// row, which is a result of the kernel or, as t5, a buffer of the pool.
-TEST(RefuseRestickifyOfOne, SaysWhichOperationAndDimension) {
-  for (const char* outputs : {R"(["t2", "t4"])", R"(["t4"])"}) {
-    try {
-      CompileList((std::string(R"({"dims": {"A": 1, "B": 256},
-          "tensors": [{"name": "x0", "dims": ["A", "B"]},
-                      {"name": "x1", "dims": ["A", "B"], "stick": "A"}],
-          "ops": [{"op": "sqrt", "inputs": ["x0"], "output": "t1"},
-                  {"op": "rsqrt", "inputs": ["t1"], "output": "t2"},
-                  {"op": "minimum", "inputs": ["x1", "t2"], "output": "t3"},
-                  {"op": "mul", "inputs": ["t3", "t2"], "output": "t4"}],
-          "outputs": )") +
-                   outputs + "}")
-                      .c_str());
-      FAIL() << "a block reaches over the end of t2";
-    } catch (const CompileError& error) {
-      EXPECT_EQ(error.message_kind(), "restickify_of_one");
-      EXPECT_THAT(error.what(), AllOf(HasSubstr("restickify ('t2'"), HasSubstr("[A=1, B=256]"),
-                                      HasSubstr("leave dimension 'A' out")));
-    }
-  }
 }
 
 TEST(RefuseShortArguments, SaysWhichArgumentAndHowFar) {

@@ -142,19 +142,19 @@ TEST(Decompose, AMatmulOverADimensionOfSize1IsAMul) {
   EXPECT_THAT(OpNames(graph), ElementsAre("mul c"));
 }
 
-TEST(PlanSticks, SparseSticksAreNotTurnedIntoFullOnes) {
-  try {
-    PlanSticks(ReadNamedGraph(Json::parse(R"({
-      "dims": {"R": 64, "C": 64},
-      "tensors": [{"name": "x", "dims": ["R", "C"]}, {"name": "y", "dims": ["C", "R"]}],
-      "ops": [{"op": "sum", "inputs": ["x"], "output": "s", "dim": "C"},
-              {"op": "sum", "inputs": ["y"], "output": "t", "dim": "C"},
-              {"op": "add", "inputs": ["t", "s"], "output": "u"}]})")));
-    FAIL();
-  } catch (const CompileError& error) {
-    EXPECT_EQ(error.type(), "Unsupported");
-    EXPECT_THAT(error.what(), HasSubstr("one to a stick"));
-  }
+TEST(PlanSticks, ARestickifyPutsElementsSideBySideOrOneToAStick) {
+  const NamedGraph graph = PlanSticks(ReadNamedGraph(Json::parse(R"({
+    "dims": {"R": 64, "C": 64},
+    "tensors": [{"name": "x", "dims": ["R", "C"]}, {"name": "y", "dims": ["C", "R"]},
+                {"name": "w", "dims": ["C"]}],
+    "ops": [{"op": "sum", "inputs": ["x"], "output": "s", "dim": "C"},
+            {"op": "sum", "inputs": ["y"], "output": "t", "dim": "C"},
+            {"op": "add", "inputs": ["t", "s"], "output": "u"},
+            {"op": "mul", "inputs": ["y", "w"], "output": "v"},
+            {"op": "amax", "inputs": ["w"], "output": "m", "dim": "C"}]})")));
+  EXPECT_THAT(OpNames(graph), ElementsAre("restickify w.sparse", "sum s", "restickify s.by_R",
+                                          "sum t", "add u", "mul v", "amax m"));
+  EXPECT_EQ(StickOf(graph, "s.by_R"), "R");
 }
 
 }  // namespace
