@@ -60,7 +60,12 @@ class GraphDivider {
       for (const auto& [group, members] : groups) Agree(members);
     }
     for (const auto& [name, splits] : options_.splits) ApplyPlan(name, splits);
-    for (auto& [name, division] : divisions_) DivideIntoEqualParts(*graph_.Find(name), division);
+    for (auto& [name, division] : divisions_) {
+      const GraphOp& op = *graph_.Find(name);
+      const OpIr ir = ToOpIr(graph_, op);
+      DivideIntoEqualParts(op, ir, division);
+      PlaceOneColumn(ir, division);
+    }
     return std::move(divisions_);
   }
 
@@ -68,8 +73,7 @@ class GraphDivider {
   // The rules count a loop inside a stick in sticks, whole or not; emission divides its elements
   // into equal parts (op_alignment.h). Where these differ, LX would be planned for other cores than
   // those that work.
-  void DivideIntoEqualParts(const GraphOp& op, WorkDivision& division) const {
-    const OpIr ir = ToOpIr(graph_, op);
+  static void DivideIntoEqualParts(const GraphOp& op, const OpIr& ir, WorkDivision& division) {
     bool changed = false;
     for (size_t i = 0; i < division.splits.size(); ++i) {
       auto parts = static_cast<int>(std::gcd<int64_t>(division.splits[i], ir.loops[i].range));
@@ -80,6 +84,16 @@ class GraphDivider {
     if (!changed) return;
     division.cores_used =
         std::accumulate(division.splits.begin(), division.splits.end(), 1, std::multiplies<>());
+    division.slice = CoreToSlice(division.splits, division.k_fastest);
+  }
+
+  // A matmul of one column keeps its loop (lower_to_op_specs.h), which counts where the cores are
+  // given the parts of its sum.
+  void PlaceOneColumn(const OpIr& ir, WorkDivision& division) const {
+    const int column = ir.output.layout.stick_dim();
+    if (!ir.IsMatmul() || column < 0 || ir.loops[static_cast<size_t>(column)].range > 1) return;
+    const size_t walked = WorkDivider(ir).iteration_space().size();
+    division.k_fastest = options_.k_fast && walked >= 2 && division.splits.back() > 1;
     division.slice = CoreToSlice(division.splits, division.k_fastest);
   }
 

@@ -180,6 +180,7 @@ class Lowering {
   GraphOp Copy(int slice) const {
     GraphOp op;
     op.name = tensor(slice).name;
+    op.host_format = tensor(slice).format;
     op.op = FindNamedOperation("copy")->op_func();
     const std::vector<int>& loops = dims(slice);
     op.ranges = Extents(Sizes(loops));

@@ -98,8 +98,8 @@ class StickPlanner {
     wants_.push_back(std::move(wanted));
   }
 
-  // What is before the slice in its first stick, or behind it in its last one, would be in the place
-  // of its elements or of padding.
+  // What is before the slice in its first stick, or behind it in its last one, would be in the
+  // place of its elements or of padding.
   bool CutsSticks(const NamedOp& op) const {
     const int64_t size = graph_.dims[static_cast<size_t>(op.reduced[0])].size;
     const int64_t start = SliceStart(op);
