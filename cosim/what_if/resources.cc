@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <nlohmann/json.hpp>
 #include <ostream>
 
@@ -47,11 +48,15 @@ Verdict VerdictOf(const BoundAnswer& answer) {
 
 const std::vector<ResourceParameters>& Resources() {
   static const std::vector<ResourceParameters> resources = {
-      {"memory", {"card.memory.channels"}},
+      {"memory",
+       {"card.memory.channels", "card.fast.read_mb_per_s", "card.fast.write_mb_per_s",
+        "card.fast.strided_read_mb_per_s", "card.fast.turnaround_ns_per_mb"}},
       {"memory_latency",
        {"card.memory.controller_ns", "card.memory.t_rcd_ps", "card.memory.read_latency_ps",
-        "card.memory.write_latency_ps"}},
-      {"ring", {"card.ring.bytes_per_cycle", "card.ring.multicast_request_ps"}},
+        "card.memory.write_latency_ps", "card.fast.stream_mb_per_s", "card.fast.step_memory_ns"}},
+      {"ring",
+       {"card.ring.bytes_per_cycle", "card.ring.multicast_request_ps",
+        "card.fast.half_ring_mb_per_s", "card.fast.half_ring_reduce_mb_per_s"}},
       {"ring_latency", {"card.ring.hop_cycles"}},
       {"partial_sums", {"card.ring.psum_bytes_per_cycle"}},
       {"lx_port", {"card.core.lx_port_bytes_per_cycle"}},
@@ -65,9 +70,11 @@ const std::vector<ResourceParameters>& Resources() {
         "card.core.vector_loop_constant_centicycles", "card.core.vector_loop_broadcast_centicycles",
         "card.core.vector_loop_reduce_centicycles", "card.core.vector_loop_softmax_centicycles"}},
       {"token_hand_over", {"card.core.token_cycles"}},
-      {"barrier", {"card.core.barrier_cycles", "card.core.step_start_cycles"}},
+      {"barrier",
+       {"card.core.barrier_cycles", "card.core.step_start_cycles", "card.fast.tile_pass_ns"}},
       {"control",
-       {"card.control.decode_ns", "card.control.dispatch_ns", "card.control.respond_ns"}},
+       {"card.control.decode_ns", "card.control.dispatch_ns", "card.control.respond_ns",
+        "card.fast.start_ns"}},
       {"pcie", {"card.pcie.one_way_ns", "card.pcie.host_memory_ns", "card.pcie.rate_mts"}},
       {"host",
        {"host.register_write_ns", "host.register_read_ns", "host.interrupt_ns", "host.submit_ns",
@@ -77,8 +84,14 @@ const std::vector<ResourceParameters>& Resources() {
 
 std::vector<std::string> FasterSets(const RunConfig& config, const ResourceParameters& resource,
                                     double factor) {
-  std::vector<std::string> sets;
-  for (const Parameter& parameter : ParametersOf(config, resource.keys).asked) {
+  std::vector<std::string> sets, keys;
+  // Those of the closed form say nothing where the run is simulated, and may not be asked.
+  std::copy_if(resource.keys.begin(), resource.keys.end(), std::back_inserter(keys),
+               [&](const std::string& key) {
+                 return config.card.fidelity == model::Fidelity::kFast ||
+                        key.rfind("card.fast.", 0) != 0;
+               });
+  for (const Parameter& parameter : ParametersOf(config, keys).asked) {
     const std::optional<uint64_t> value = Faster(parameter, factor);
     if (!value) continue;
     const std::vector<std::string> own = SetsOf(parameter, *value);

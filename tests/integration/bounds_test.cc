@@ -163,5 +163,27 @@ INSTANTIATE_TEST_SUITE_P(Programs, ProgramBoundsTest,
                                            "mlp_two_streams", "residual_chain", "swiglu"),
                          [](const auto& program) { return std::string(program.param); });
 
+class ClosedFormBoundsTest : public ProgramFixture,
+                             public ::testing::WithParamInterface<const char*> {};
+
+// Its terms have parameters of their own, which are those of a resource too.
+TEST_P(ClosedFormBoundsTest, TheSameResourceGainsMostInTheClosedForm) {
+  std::string bound[2];
+  for (const bool fast : {false, true}) {
+    const Outcome outcome = Call(std::string("what-if " SPYRE_SOURCE_DIR "/configs/") + GetParam() +
+                                 ".toml --resources --json --jobs 1 --set card.fidelity=" +
+                                 (fast ? "fast" : "timed"));
+    ASSERT_EQ(outcome.status, 0) << outcome.err;
+    const json answer = json::parse(outcome.out);
+    EXPECT_LT(answer["resources"][0]["change"].get<double>(), -0.03);
+    bound[fast ? 1 : 0] = answer["bound_by"];
+  }
+  EXPECT_EQ(bound[0], bound[1]);
+}
+
+INSTANTIATE_TEST_SUITE_P(Programs, ClosedFormBoundsTest,
+                         ::testing::Values("add", "layernorm", "matmul"),
+                         [](const auto& program) { return std::string(program.param); });
+
 }  // namespace
 }  // namespace spyre::test::bounds_test
