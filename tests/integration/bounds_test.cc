@@ -170,9 +170,9 @@ class ClosedFormBoundsTest : public ProgramFixture,
 TEST_P(ClosedFormBoundsTest, TheSameResourceGainsMostInTheClosedForm) {
   std::string bound[2];
   for (const bool fast : {false, true}) {
-    const Outcome outcome = Call(std::string("what-if " SPYRE_SOURCE_DIR "/configs/") + GetParam() +
-                                 ".toml --resources --json --jobs 1 --set card.fidelity=" +
-                                 (fast ? "fast" : "timed"));
+    const Outcome outcome =
+        Call(std::string("what-if " SPYRE_SOURCE_DIR "/configs/") + GetParam() +
+             ".toml --resources --json --jobs 1 --set card.fidelity=" + (fast ? "fast" : "timed"));
     ASSERT_EQ(outcome.status, 0) << outcome.err;
     const json answer = json::parse(outcome.out);
     EXPECT_LT(answer["resources"][0]["change"].get<double>(), -0.03);
