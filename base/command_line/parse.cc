@@ -137,6 +137,13 @@ class Parser {
                     const std::vector<std::string>& values) {
     if (values.size() > 1 && !option.is_list() && !option.is_flag())
       throw BadInput("{} is given more than once to `{}`", option.name(), command.path());
+    for (const std::string& value : values) {
+      if (option.is_flag() && value != "true") {
+        throw BadInput(
+            "{} of `{}` takes no value, and '{}' was given; leave it out to switch it off",
+            option.name(), command.path(), value);
+      }
+    }
     const bool empty = std::find(values.begin(), values.end(), "") != values.end();
     if (option.is_argument() && empty)
       throw BadInput("{} of `{}` is empty; it is: {}", option.name(), command.path(),

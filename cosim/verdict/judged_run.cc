@@ -19,23 +19,29 @@ void WriteText(const std::string& out_dir, const std::string& report) {
   WriteFile(out_dir + "/report.json", report, "report");
 }
 
+// Of a run that a signal has ended.
+Interruption Interrupted(int signal, const std::string& out_dir) {
+  const std::string trace = out_dir + "/trace.sctrace";
+  return {signal, fmt::format("{}; {}", InterruptionText(signal),
+                              std::filesystem::exists(trace)
+                                  ? "there is no report; the trace up to then is " + trace
+                                  : "nothing was written to " + out_dir)};
+}
+
 RunResult RunOrStop(const RunConfig& config, const std::string& out_dir,
                     const SessionOptions& options) {
   try {
-    return RunSession(config, out_dir, options);
+    RunResult result = RunSession(config, out_dir, options);
+    // Of several members one has met the signal, and to the others their card was lost.
+    if (LastInterruption() == 0) return result;
   } catch (const Error& error) {
-    if (const int signal = LastInterruption(); signal != 0) {
-      const std::string trace = out_dir + "/trace.sctrace";
-      throw Interruption(signal,
-                         fmt::format("{}; {}", InterruptionText(signal),
-                                     std::filesystem::exists(trace)
-                                         ? "there is no report; the trace up to then is " + trace
-                                         : "nothing was written to " + out_dir));
+    if (LastInterruption() == 0) {
+      if (const auto* const fault = dynamic_cast<const FaultedRun*>(&error))
+        WriteText(out_dir, FaultedReportJson(*fault));
+      throw;
     }
-    if (const auto* const fault = dynamic_cast<const FaultedRun*>(&error))
-      WriteText(out_dir, FaultedReportJson(*fault));
-    throw;
   }
+  throw Interrupted(LastInterruption(), out_dir);
 }
 
 }  // namespace

@@ -3,7 +3,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <string>
+#include <cstdint>
+#include <random>
+#include <vector>
 
 #include "cosim/verify/rounding_limits.h"
 #include "runtime/compiler/ops/op_entries.h"
@@ -43,6 +45,62 @@ NamedGraph WithDifferences(const NamedGraph& graph, std::map<int, int>& differen
   return result;
 }
 
+using Decisions = std::map<int, DoubleTensor>;  // by the positions of the comparisons' results
+
+ResultHook Take(const Decisions& decisions) {
+  return [&decisions](int tensor, DoubleTensor& values) {
+    const auto decided = decisions.find(tensor);
+    if (decided != decisions.end()) values = decided->second;
+  };
+}
+
+// Of two decisions, one is in one of so many parts of them and the other is not, but in one case of
+// 2^kParts.
+constexpr unsigned kParts = 6;
+
+class CloseDecisions {
+ public:
+  bool empty() const { return close_.empty(); }
+
+  // Of one comparison: differences of what it compares.
+  void Add(int tensor, const DoubleTensor& ideal, const DoubleTensor& rounded, DataFormat format) {
+    const RoundingLimits limits(ideal, rounded, format);
+    for (size_t i = 0; i < ideal.size(); ++i) {
+      // What is equal with and without roundings is the same number, as zeros of relu are.
+      const bool is_close =
+          std::fabs(ideal[i]) <= limits.Of(i) && !(ideal[i] == 0 && rounded[i] == 0);
+      if (is_close) close_.push_back({tensor, i, random_()});
+    }
+  }
+
+  // part 0: all of them are taken the other way; else those of this part.
+  Decisions Turned(Decisions decisions, unsigned part) const {
+    for (const auto& [tensor, element, parts] : close_) {
+      double& decision = decisions.at(tensor)[element];
+      if (part == 0 || (parts >> part & 1) != 0) decision = 1 - decision;
+    }
+    return decisions;
+  }
+
+ private:
+  struct Close {
+    int tensor;
+    size_t element;
+    uint64_t parts;  // of which it is one, by bits
+  };
+  std::vector<Close> close_;
+  std::mt19937_64 random_{1};
+};
+
+void Widen(OtherDecisions& others, const DoubleTensor& values) {
+  for (size_t i = 0; i < values.size(); ++i) {
+    // What is not finite on one side may be anything between.
+    const bool is_finite = std::isfinite(values[i]);
+    others.low[i] = std::min(others.low[i], is_finite ? values[i] : -HUGE_VAL);
+    others.high[i] = std::max(others.high[i], is_finite ? values[i] : HUGE_VAL);
+  }
+}
+
 }  // namespace
 
 GraphSides EvaluateSides(const NamedGraph& graph, const std::map<int, DoubleTensor>& inputs,
@@ -54,38 +112,35 @@ GraphSides EvaluateSides(const NamedGraph& graph, const std::map<int, DoubleTens
   }
   std::map<int, int> difference_of;
   const NamedGraph wider = WithDifferences(graph, difference_of);
-  std::map<int, DoubleTensor> decisions;
+  Decisions decisions;  // of the comparisons on which an output depends
   sides.ideal =
       EvaluateGraph(wider, inputs, Rounding::kNone, [&](int tensor, DoubleTensor& values) {
         if (difference_of.count(tensor) != 0) decisions[tensor] = values;
       });
-  sides.rounded =
-      EvaluateGraph(wider, inputs, Rounding::kEveryResult, [&](int tensor, DoubleTensor& values) {
-        if (difference_of.count(tensor) != 0) values = decisions.at(tensor);
-      });
-  bool is_any_close = false;
+  sides.rounded = EvaluateGraph(wider, inputs, Rounding::kEveryResult, Take(decisions));
+  CloseDecisions close;
   for (const auto& [tensor, difference] : difference_of) {
-    const DoubleTensor& ideal = sides.ideal.at(difference);
-    const DoubleTensor& rounded = sides.rounded.at(difference);
-    const RoundingLimits limits(ideal, rounded,
-                                wider.tensors[static_cast<size_t>(difference)].format);
-    DoubleTensor& decided = decisions.at(tensor);
-    for (size_t i = 0; i < ideal.size(); ++i) {
-      // What is equal with and without roundings is the same number, as zeros of relu are.
-      if (!(std::fabs(ideal[i]) <= limits.Of(i)) || (ideal[i] == 0 && rounded[i] == 0)) continue;
-      decided[i] = 1 - decided[i];
-      is_any_close = true;
+    if (decisions.count(tensor) != 0) {
+      close.Add(tensor, sides.ideal.at(difference), sides.rounded.at(difference),
+                wider.tensors[static_cast<size_t>(difference)].format);
     }
   }
   for (const auto& [unused, difference] : difference_of) {
     sides.ideal.erase(difference);
     sides.rounded.erase(difference);
   }
-  if (is_any_close) {
-    sides.other =
-        EvaluateGraph(graph, inputs, Rounding::kNone, [&](int tensor, DoubleTensor& values) {
-          if (difference_of.count(tensor) != 0) values = decisions.at(tensor);
-        });
+  if (close.empty()) return sides;
+  const Decisions all = close.Turned(decisions, 0);
+  const auto rounded = EvaluateGraph(graph, inputs, Rounding::kEveryResult, Take(all));
+  for (const auto& [output, ideal] : EvaluateGraph(graph, inputs, Rounding::kNone, Take(all))) {
+    const DoubleTensor& own = sides.ideal.at(output);
+    OtherDecisions& others = sides.others[output] = {ideal, rounded.at(output), own, own};
+    Widen(others, ideal);
+  }
+  for (unsigned part = 1; part <= kParts; ++part) {
+    const Decisions some = close.Turned(decisions, part);
+    for (const auto& [output, values] : EvaluateGraph(graph, inputs, Rounding::kNone, Take(some)))
+      Widen(sides.others.at(output), values);
   }
   return sides;
 }

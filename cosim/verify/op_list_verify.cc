@@ -73,7 +73,7 @@ void MeasureAgainstOperations(const compiler::NamedGraph& operations,
     total += tensors[i].elements();
     MeasureRounded(tensors[i], outputs[i], elements(position), sides.ideal.at(position),
                    (derive ? sides.rounded : sides.ideal).at(position), result,
-                   sides.other.empty() ? nullptr : &sides.other.at(position));
+                   sides.others.empty() ? nullptr : &sides.others.at(position));
   }
   result.reference +=
       fmt::format("; error against the list of operations in float64 over {}{} elements",

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <optional>
 
 #include "cosim/verify/error_meter.h"
 
@@ -58,19 +59,27 @@ double RoundingLimits::Of(size_t element) const {
 
 void MeasureRounded(const WorkloadTensor& tensor, const HostData& got,
                     const std::vector<int64_t>& elements, const DoubleTensor& ideal,
-                    const DoubleTensor& rounded, Verification& result, const DoubleTensor* other) {
+                    const DoubleTensor& rounded, Verification& result,
+                    const OtherDecisions* others) {
   const RoundingLimits limits(ideal, rounded, tensor.host_format);
+  std::optional<RoundingLimits> other_limits;
+  if (others != nullptr) other_limits.emplace(others->ideal, others->rounded, tensor.host_format);
   ErrorMeter meter;
   for (size_t i = 0; i < ideal.size(); ++i) {
     const int64_t at = elements.empty() ? static_cast<int64_t>(i) : elements[i];
-    const double limit = result.tolerance > 0 ? ErrorMeter::kNoLimit : limits.Of(i);
+    double limit = result.tolerance > 0 ? ErrorMeter::kNoLimit : limits.Of(i);
     const double value =
         HostValue(tensor.host_format, HostBits(tensor.host_format, got.data(), at));
     double expected = ideal[i];
-    if (other != nullptr && std::fabs((*other)[i] - ideal[i]) > limit) {
+    const auto stays_in = [&](double low, double high) {
+      return others->low[i] >= low - limit && others->high[i] <= high + limit;
+    };
+    if (others != nullptr && std::isfinite(ideal[i]) && !stays_in(ideal[i], ideal[i])) {
       ++result.undecided;
-      const auto [low, high] = std::minmax(ideal[i], (*other)[i]);
-      if (std::isfinite(value)) expected = std::clamp(value, low, high);
+      limit = std::max(limit, other_limits->Of(i));
+      const auto [low, high] = std::minmax(ideal[i], others->ideal[i]);
+      if (std::isfinite(value))
+        expected = stays_in(low, high) ? std::clamp(value, low, high) : value;
     }
     meter.Add(value, expected, limit, at);
   }

@@ -37,13 +37,20 @@ class RoundingLimits {
   double spread_ = 0;     // root mean square of difference / scale
 };
 
-// Adds the errors of one output to `result`. other: null, or float64 with close decisions the other
-// way (decisions.h): what lies between the two is no error. elements: the positions on the host of
-// the elements of `ideal` and `rounded`; empty: these are all of the tensor, in order. Where
-// result.tolerance is given, no element has a limit.
+// An output where close decisions are taken otherwise than float64 takes them (decisions.h).
+struct OtherDecisions {
+  DoubleTensor ideal, rounded;  // all of them
+  DoubleTensor low, high;       // the least and the largest of each element: none, all, and some
+};
+
+// Adds the errors of one output to `result`. others: null if no decision is close.
+// Of an element that follows them, what lies between `ideal` and `others->ideal` is no error; one
+// that goes beyond both, as it depends on several of them, has no limit. Both are counted as
+// undecided. elements: the positions on the host of the elements of `ideal` and `rounded`; empty:
+// these are all of the tensor, in order. Where result.tolerance is given, no element has a limit.
 void MeasureRounded(const WorkloadTensor& tensor, const HostData& got,
                     const std::vector<int64_t>& elements, const DoubleTensor& ideal,
                     const DoubleTensor& rounded, Verification& result,
-                    const DoubleTensor* other = nullptr);
+                    const OtherDecisions* others = nullptr);
 
 }  // namespace spyre::cosim

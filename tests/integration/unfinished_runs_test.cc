@@ -67,6 +67,25 @@ TEST_P(Signals, EndARunInOrder) {
   EXPECT_EQ(Call("run short.toml --out out").status, 0) << "the directory is free";
 }
 
+// In the middle of what several members do: one of them meets the signal first.
+TEST_P(Signals, EndARunOfSeveralCardsOrTenantsInOrder) {
+  Write("cards.toml", std::string(kLong) + "[card]\nmode = \"pf\"\n[cards]\ncount = 2\n");
+  const std::string workload =
+      "workload = { op = \"neg\", rows = 2097152, cols = 64, tile = { rows = 1 }, functional = "
+      "false }\n";
+  Write("tenants.toml", "[card]\nnum_vfs = 2\n[[tenant]]\nname = \"a\"\nfunction = 1\n" + workload +
+                            "[[tenant]]\nname = \"b\"\nfunction = 2\n" + workload);
+  for (const std::string name : {"cards", "tenants"}) {
+    const std::string trace = dir_ + "/" + name + "/trace.sctrace";
+    test::RunningProgram run = Start({"run", name + ".toml", "--out", name, "--no-progress"});
+    ASSERT_TRUE(run.Await([&] { return fs::exists(trace) && fs::file_size(trace) > 1 << 20; }))
+        << Read("log.txt");
+    run.Signal(GetParam());
+    EXPECT_EQ(run.Join(), 128 + GetParam()) << name << ": " << Read("log.txt");
+    EXPECT_FALSE(Exists(name + "/report.json"));
+  }
+}
+
 TEST_P(Signals, EndACalibrationInOrder) {
   Write("points.json",
         R"({"points": [{"op": "neg", "rows": 524288, "cols": 4096, "cores": 32, "predicted_us": 1},

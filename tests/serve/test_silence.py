@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Clients that do not answer what the card reads of their memory by messages: the others go on."""
 
+import struct
 import unittest
 
 import doubling
@@ -76,6 +77,23 @@ class Silence(served_card.ServedCard):
             self.assert_asked_in_vain(silent)
             silent.client.answer_all()
             self.assertEqual(spyre.status_of(silent.wait()[1]), 0, "late is not lost")
+            self.stop()
+
+    def test_a_ring_that_is_unmapped_loses_no_doorbell_of_others(self):
+        for control in ("timed", "rtl"):
+            broken, other, _ = self.two_clients(config=CONFIG.format(control=control))
+            broken.client.dma_unmap(broken.rings, spyre.RINGS_BYTES)
+            for _ in range(20):
+                broken.set(spyre.QUEUE_CONTROL, 0)
+                broken.set(spyre.QUEUE_CONTROL, 1)
+                broken.tail += 1
+                other.submit(spyre.NOP)
+                for driver in (broken, other):  # both are under way before either is answered
+                    driver.client.send(vfio_user.REGION_WRITE,
+                                       struct.pack("<QIII", spyre.SQ_TAIL, 0, 4, driver.tail))
+                for driver in (broken, other):
+                    driver.client.receive()
+                self.assertEqual(spyre.status_of(other.wait()[1]), 0)
             self.stop()
 
     def test_many_copies_of_others_pass_one_that_waits(self):

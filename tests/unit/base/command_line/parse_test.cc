@@ -103,6 +103,7 @@ TEST_F(ParseTest, WhatIsMissingTwiceOrTooMuchIsRefused) {
   EXPECT_THAT(Problem({"run", "f", "--out"}), HasSubstr("--out: 1 required DIR missing"));
   EXPECT_THAT(Problem({"run", "f", "--out", "a", "--out", "b"}),
               HasSubstr("--out is given more than once"));
+  EXPECT_THAT(Problem({"run", "f", "--quiet=false"}), HasSubstr("takes no value"));
   EXPECT_THAT(Problem({"run", "f", "-q", "--limit", "3"}),
               HasSubstr("--limit and --quiet cannot both be given"));
 }
