@@ -73,8 +73,9 @@ TEST_P(Signals, EndARunOfSeveralCardsOrTenantsInOrder) {
   const std::string workload =
       "workload = { op = \"neg\", rows = 2097152, cols = 64, tile = { rows = 1 }, functional = "
       "false }\n";
-  Write("tenants.toml", "[card]\nnum_vfs = 2\n[[tenant]]\nname = \"a\"\nfunction = 1\n" + workload +
-                            "[[tenant]]\nname = \"b\"\nfunction = 2\n" + workload);
+  Write("tenants.toml",
+        "[card]\nnum_vfs = 2\n[tenants]\nalone = false\n[[tenant]]\nname = \"a\"\nfunction = 1\n" +
+            workload + "[[tenant]]\nname = \"b\"\nfunction = 2\n" + workload);
   for (const std::string name : {"cards", "tenants"}) {
     const std::string trace = dir_ + "/" + name + "/trace.sctrace";
     test::RunningProgram run = Start({"run", name + ".toml", "--out", name, "--no-progress"});
