@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
 #include <map>
 #include <string>
 #include <utility>
@@ -113,6 +114,11 @@ INSTANTIATE_TEST_SUITE_P(
         Product{"OneColumn", {{'M', 64}, {'K', 128}, {'N', 1}}, "MK", "KN", "MN"},
         Product{"OneRowOneColumn", {{'M', 1}, {'K', 65}, {'N', 1}}, "KM", "NK", "MN"},
         Product{"OneTerm", {{'M', 65}, {'K', 1}, {'N', 3}}, "MK", "KN", "NM"},
+        Product{"SumsOverThree",
+                {{'H', 2}, {'G', 3}, {'S', 5}, {'D', 32}, {'N', 70}},
+                "HGSD",
+                "NHGD",
+                "SN"},
         Product{"SixDimensions",
                 {{'A', 2}, {'B', 3}, {'C', 1}, {'D', 2}, {'K', 64}, {'M', 3}, {'N', 5}},
                 "ABCDMK",
@@ -273,6 +279,53 @@ TEST_F(ListNumbers, ACausalMaskIsAlongTheQueries) {
     }
   }
   EXPECT_LT(Off(Values("y"), y), 0.01);
+}
+
+// With groups of heads, q has two dimensions that k lacks; those of the queries are as many as
+// keys, or are named.
+TEST_F(ListNumbers, ACausalMaskOfGroupedHeadsIsAlongTheQueriesToo) {
+  const char* const list = R"({{"dims": {{"S": {}, "T": 9, "H": 2, "G": 3, "D": 64}},
+    "tensors": [{{"name": "q", "dims": ["S", "H", "G", "D"]}}, {{"name": "k", "dims": ["T", "H", "D"]}},
+                {{"name": "v", "dims": ["T", "H", "D"]}}],
+    "ops": [{{"op": "attention", "inputs": ["q", "k", "v"], "is_causal": {}, "output": "y",
+             "dims": ["S", "H", "G", "D"]}}]}})";
+  const std::pair<size_t, const char*> cases[] = {{9, "true"}, {5, "\"S\""}};
+  for (const auto& [queries, causal] : cases) {
+    Run(fmt::format(list, queries, causal));
+    const std::vector<double> q = Values("q"), k = Values("k"), v = Values("v");
+    std::vector<double> y(q.size());
+    for (size_t row = 0; row < queries * 6; ++row) {
+      const size_t s = row / 6, h = row / 3 % 2;
+      std::vector<double> weights(s + 1);
+      double all = 0;
+      for (size_t t = 0; t <= s; ++t) {
+        double score = 0;
+        for (size_t d = 0; d < 64; ++d) score += q[row * 64 + d] * k[(t * 2 + h) * 64 + d];
+        all += weights[t] = std::exp(score / 8);
+      }
+      for (size_t t = 0; t <= s; ++t)
+        for (size_t d = 0; d < 64; ++d)
+          y[row * 64 + d] += weights[t] / all * v[(t * 2 + h) * 64 + d];
+    }
+    EXPECT_LT(Off(Values("y"), y), 0.01);
+    std::filesystem::remove_all(dir_ + "/out");
+  }
+  Write("list.json", fmt::format(list, 5, "true"));
+  const Outcome outcome = Call("run list.json --out out");
+  EXPECT_EQ(outcome.status, 2);
+  EXPECT_THAT(outcome.err, ::testing::HasSubstr("Name it: S or G"));
+}
+
+// Nine rows of a second operand, from the tenth on: the sum is over no whole sticks.
+TEST_F(ListNumbers, AMatmulOverAPartOfATensorIsPadded) {
+  Run(R"({"dims": {"M": 5, "R": 30, "K": 9, "N": 64},
+    "tensors": [{"name": "a", "dims": ["M", "K"]}, {"name": "b", "dims": ["R", "N"]}],
+    "ops": [{"op": "slice", "inputs": ["b"], "dim": "R", "start": 10, "into": "K", "output": "p"},
+            {"op": "matmul", "inputs": ["a", "p"], "dim": "K", "output": "y"}]})");
+  std::vector<double> b = Values("b");
+  b = std::vector<double>(b.begin() + 10 * 64, b.begin() + 19 * 64);
+  const Product product{"", {{'M', 5}, {'K', 9}, {'N', 64}}, "MK", "KN", "MN"};
+  EXPECT_LT(Off(Values("y"), Sums(product, Values("a"), b)), 0.005);
 }
 
 // The host turns an infinity of float16 into 65536, so that what is masked has the weight 0.

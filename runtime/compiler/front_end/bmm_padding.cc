@@ -45,7 +45,11 @@ class Padder {
     const auto at = static_cast<size_t>(
         std::find(y.loop.begin(), y.loop.end(), static_cast<int>(matmul.ranges.size())) -
         y.loop.begin());
-    const std::vector<int64_t> rows = Numbers(layout.size);
+    std::vector<int64_t> rows = Numbers(layout.size);
+    if (!y.offset.empty()) {  // of a slice
+      for (size_t d = 0; d < rows.size(); ++d)
+        if (y.loop[d] >= 0) rows[d] = matmul.RangeOf(y.loop[d]).number();
+    }
     std::vector<int64_t> size = rows, zeros = rows, behind(rows.size(), 0);
     zeros[at] = Padding(matmul);
     size[at] = rows[at] + zeros[at];
@@ -60,7 +64,7 @@ class Padder {
     whole.layout = MakeBufferLayout(size, layout.device.format, layout.device.stick_dim());
 
     GraphRead zero{ZeroArgument(result_, DataFormat::kIeeeFp16), {-1}, {}};
-    GraphRead all{y.buffer, std::vector<int>(rows.size()), {}};
+    GraphRead all{y.buffer, std::vector<int>(rows.size()), y.offset};
     std::iota(all.loop.begin(), all.loop.end(), 0);
     const GraphOp fill = Write(whole, ".zeros", zeros, behind, std::move(zero));
     const GraphOp copy = Write(whole, ".rows", rows, std::vector<int64_t>(rows.size(), 0), all);

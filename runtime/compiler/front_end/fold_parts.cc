@@ -264,7 +264,7 @@ class Folder {
       const int64_t size = whole->ranges[d].number();
       const int64_t own = rows->ranges[d].number();
       const bool right = rows->reads[0].loop[d] == static_cast<int>(d) &&
-                         At(rows->layout.offset, d) == 0 && At(rows->reads[0].offset, d) == 0 &&
+                         At(rows->layout.offset, d) == 0 &&
                          At(zeros->layout.offset, d) == (d == k ? own : 0) &&
                          zeros->ranges[d].number() == (d == k ? size - own : size) &&
                          (d == k ? own == op.reduction_ranges[0].number() : own == size) &&
@@ -272,7 +272,7 @@ class Folder {
       if (!right) return;
     }
     read.buffer = rows->reads[0].buffer;
-    read.offset.clear();
+    read.offset = rows->reads[0].offset;  // of a slice
     op.constants.erase(mask);
     used_.insert(rows->name);
     used_.insert(zeros->name);

@@ -60,7 +60,7 @@ class Decomposer {
   void OneByOne(const NamedOp& op) {
     std::vector<std::vector<int>> steps;
     std::vector<int> ones;
-    for (const int dim : graph_.tensors[static_cast<size_t>(op.inputs[0])].dims) {
+    for (const int dim : out_.graph().tensors[static_cast<size_t>(op.inputs[0])].dims) {
       if (std::find(op.reduced.begin(), op.reduced.end(), dim) == op.reduced.end()) continue;
       if (graph_.dims[static_cast<size_t>(dim)].size == 1) {
         ones.push_back(dim);
@@ -78,7 +78,7 @@ class Decomposer {
   // A matmul over the first operand's last, where the stick usually is, and the sum over the
   // others.
   void OverSeveral(const NamedOp& op) {
-    const std::vector<int>& dims = graph_.tensors[static_cast<size_t>(op.inputs[0])].dims;
+    const std::vector<int>& dims = out_.graph().tensors[static_cast<size_t>(op.inputs[0])].dims;
     const int last = *std::find_if(dims.rbegin(), dims.rend(), [&](int dim) {
       return std::find(op.reduced.begin(), op.reduced.end(), dim) != op.reduced.end();
     });

@@ -8,6 +8,7 @@
 #include <set>
 
 #include "base/error.h"
+#include "base/joined.h"
 #include "base/nearest.h"
 #include "runtime/compiler/ir/ir.h"
 #include "runtime/compiler/list/graph_values.h"
@@ -223,28 +224,50 @@ class GraphReader {
     graph_.ops.push_back(std::move(op));
   }
 
+  static std::vector<int> Lacking(const std::vector<int>& dims, const std::vector<int>& other) {
+    std::vector<int> lacking;
+    std::copy_if(dims.begin(), dims.end(), std::back_inserter(lacking),
+                 [&](int dim) { return std::count(other.begin(), other.end(), dim) == 0; });
+    return lacking;
+  }
+
+  // With groups of heads, of which k has none, q has several dimensions that k lacks.
+  int Query(const Json& value, const std::string& path, const std::vector<int>& queries,
+            int key) const {
+    const auto& dim = [&](int index) -> const NamedDim& {
+      return graph_.dims[static_cast<size_t>(index)];
+    };
+    std::vector<int> fits;
+    for (const int query : queries) {
+      const bool right =
+          value.is_string() ? dim(query).name == value : dim(query).size == dim(key).size;
+      if (right || (queries.size() == 1 && !value.is_string())) fits.push_back(query);
+    }
+    if (fits.size() == 1) return fits.front();
+    std::vector<std::string> names;
+    for (const int query : queries) names.push_back(dim(query).name);
+    throw BadInput("{}.is_causal = {}: which dimension of q are the queries? Name it: {}", path,
+                   Show(value), Joined(names, " or "));
+  }
+
   // The mask of torch.nn.functional.scaled_dot_product_attention: row i sees the keys up to i.
   void AddCausalMask(NamedOp& op, const Json& value, const std::string& output,
                      const std::string& path) {
-    if (!value.is_boolean())
-      throw BadInput("{}.is_causal = {} must be true or false", path, Show(value));
-    if (!value.get<bool>()) return;
+    if (!value.is_boolean() && !value.is_string())
+      throw BadInput("{}.is_causal = {} must be true, false or the dimension of the queries", path,
+                     Show(value));
+    if (value == false) return;
     if (op.inputs.size() == 4)
       throw BadInput("{} has a mask and is_causal; add them up in one mask", path);
     const NamedTensor& q = graph_.tensors[static_cast<size_t>(op.inputs[0])];
     const NamedTensor& k = graph_.tensors[static_cast<size_t>(op.inputs[1])];
-    // What one has and the other has not: with groups of heads, the last of these.
-    const auto own = [](const std::vector<int>& dims, const std::vector<int>& other) {
-      return std::find_if(dims.rbegin(), dims.rend(), [&](int dim) {
-        return std::count(other.begin(), other.end(), dim) == 0;
-      });
-    };
-    const auto query = own(q.dims, k.dims), key = own(k.dims, q.dims);
-    if (query == q.dims.rend() || key == k.dims.rend())
+    const std::vector<int> queries = Lacking(q.dims, k.dims), keys = Lacking(k.dims, q.dims);
+    if (queries.empty() || keys.empty())
       throw BadInput("{}: is_causal needs queries that k has not, and keys that q has not", path);
+    const int query = Query(value, path, queries, keys.back());
     NamedTensor mask;
     mask.name = output + ".mask";
-    mask.dims = {*query, *key};
+    mask.dims = {query, keys.back()};
     mask.format = q.format;
     mask.causal = true;
     op.inputs.push_back(AddTensor(std::move(mask), path));

@@ -1,0 +1,363 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A list of operations of a program that torch.export has saved: ``python -m spyre_cosim.import_torch program.pt2 -o DIR``.
+
+It needs PyTorch. DIR gets list.json, which ``spyre-cosim run DIR/list.json`` runs, the parameters as .npy files, and the example
+inputs if the program has some. Everything is float16. Views, transposes and broadcasts cost nothing in the list: its dimensions
+are those that no view of the program takes apart (_dimensions.py), so an output may have more dimensions than in the program;
+its bytes are the same. What a list cannot say is refused with the operation's name.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import operator
+import os
+import sys
+from typing import Any, Callable, Dict, List, Optional, Sequence
+
+import numpy as np
+
+from ._dimensions import Dim, ListWriter, Unsupported, Value, axis, elements, flat, regroup, unify
+
+UNARY = {"relu": "relu", "gelu": "gelu", "silu": "silu", "sigmoid": "sigmoid", "tanh": "tanh", "exp": "exp", "log": "log",
+         "sqrt": "sqrt", "rsqrt": "rsqrt", "neg": "neg", "abs": "abs", "reciprocal": "reciprocal", "floor": "floor", "mish": "mish",
+         "relu6": "relu6"}
+BINARY = {"add": "add", "sub": "sub", "mul": "mul", "div": "div", "maximum": "maximum", "minimum": "minimum", "eq": "equal",
+          "ne": "notequal", "gt": "greaterthan", "ge": "greaterequal", "lt": "lesserthan", "le": "lesserequal"}
+REDUCTIONS = {"sum": "sum", "mean": "mean", "amax": "amax", "amin": "amin", "prod": "prod"}
+SAME = {"clone", "contiguous", "detach", "detach_", "alias", "dropout", "to", "_to_copy", "lift_fresh_copy", "feature_dropout"}
+VIEWS = {"view", "reshape", "_unsafe_view", "flatten", "unsqueeze", "squeeze", "unflatten"}
+
+
+class Importer:
+    def __init__(self) -> None:
+        self.list = ListWriter()
+
+    # Axes of PyTorch's broadcasting, and of both operands in them.
+    def broadcast(self, values: Sequence[Value]) -> List[List[Dim]]:
+        rank = max(len(value.axes) for value in values)
+        axes: List[List[Dim]] = [[] for _ in range(rank)]
+        for value in values:
+            for place, one in enumerate(value.axes, rank - len(value.axes)):
+                if not one:
+                    continue
+                if axes[place]:
+                    unify(axes[place], one)
+                else:
+                    axes[place] = one
+        return axes
+
+    def elementwise(self, op: str, inputs: Sequence[Any], **keys: Any) -> Value:
+        values = [one for one in inputs if isinstance(one, Value)]
+        return self.list.append(op, inputs, self.broadcast(values), **keys)
+
+    def reduce(self, op: str, x: Value, dims: Optional[Sequence[int]], keep: bool) -> Value:
+        rank = len(x.axes)
+        along = sorted({dim % rank for dim in dims}) if dims else list(range(rank))
+        summed = [dim for place in along for dim in x.axes[place]]
+        axes = [[] if place in along else one for place, one in enumerate(x.axes) if keep or place not in along]
+        if not summed:
+            return self.list.append("copy", [x], axes)
+        if any(dim not in flat(x.dims) for dim in flat(summed)):
+            raise Unsupported("a reduction along an expanded axis")
+        return self.list.append(op, [x], axes, dim=summed)
+
+    # a [.., M, K] by b [.., K, N].
+    def matmul(self, a: Value, b: Value) -> Value:
+        vector_a, vector_b = len(a.axes) == 1, len(b.axes) == 1
+        if vector_a:
+            a = a.of([[]] + a.axes)
+        if vector_b:
+            b = b.of(b.axes + [[]])
+        b = self.list.rename(b, b.axes[-2], [dim for one in a.axes[:-1] for dim in one])
+        unify(a.axes[-1], b.axes[-2])
+        batch = self.broadcast([a.of(a.axes[:-2]), b.of(b.axes[:-2])])
+        columns = b.axes[-1]
+        b = self.list.rename(b, columns, [dim for one in a.axes for dim in one])
+        columns = b.axes[-1]
+        if not a.axes[-1]:
+            product = self.elementwise("mul", [a, b])
+        else:
+            product = self.list.append("matmul", [a, b], batch + [a.axes[-2], columns], dim=a.axes[-1])
+        # A residual makes the columns of the result the contracted dimension: the result has them under a name of its own.
+        beside = [dim for value in (a, b) for one in value.axes for dim in one if dim not in columns]
+        product = self.list.rename(product, columns, beside)
+        axes = list(product.axes)
+        if vector_b:
+            del axes[-1]
+        if vector_a:
+            del axes[-1 if vector_b else -2]
+        return product.of(axes)
+
+    def linear(self, x: Value, weight: Value, bias: Optional[Value] = None) -> Value:
+        y = self.matmul(x, weight.of([weight.axes[1], weight.axes[0]]))
+        return self.elementwise("add", [y, bias]) if bias is not None else y
+
+    def addmm(self, bias: Value, a: Value, b: Value, **_: Any) -> Value:
+        return self.elementwise("add", [self.matmul(a, b), bias])
+
+    def softmax(self, x: Value, dim: int, *_: Any, **__: Any) -> Value:
+        if not x.axes[dim]:
+            raise Unsupported("a softmax of one element")
+        return self.list.append("softmax", [x], x.axes, dim=x.axes[dim])
+
+    def layer_norm(self, x: Value, shape: Sequence[int], weight: Any = None, bias: Any = None, eps: float = 1e-5, *_: Any) -> Value:
+        return self.norm("layernorm", x, shape, [weight, bias], eps)
+
+    def rms_norm(self, x: Value, shape: Sequence[int], weight: Any = None, eps: Optional[float] = None) -> Value:
+        return self.norm("rmsnorm", x, shape, [weight], 2.0 ** -23 if eps is None else eps)
+
+    def norm(self, op: str, x: Value, shape: Sequence[int], factors: Sequence[Optional[Value]], eps: float) -> Value:
+        axes = x.axes[len(x.axes) - len(shape):]
+        given = [one for one in factors if one is not None]
+        for factor in given:
+            self.broadcast([x, factor])
+        if len(given) < len(factors) and factors[0] is None:
+            y = self.list.append(op, [x], x.axes, dim=[dim for one in axes for dim in one], eps=eps)
+            return self.elementwise("add", [y, factors[-1]]) if factors[-1] is not None else y
+        return self.list.append(op, [x, *given], x.axes, dim=[dim for one in axes for dim in one], eps=eps)
+
+    def scaled_dot_product_attention(self, q: Value, k: Value, v: Value, attn_mask: Optional[Value] = None, dropout_p: float = 0,
+                                     is_causal: bool = False, scale: Optional[float] = None, enable_gqa: bool = False) -> Value:
+        if enable_gqa:  # heads of q in groups, one for each head of k
+            heads, groups = elements(k.axes[-3]), elements(q.axes[-3]) // elements(k.axes[-3])
+            cut = regroup([q.axes[-3]], [heads, groups])
+            if heads > 1:
+                unify(cut[0], k.axes[-3])
+                unify(k.axes[-3], v.axes[-3])
+            batch = self.broadcast([one.of(one.axes[:-3]) for one in (q, k, v)]) + [q.axes[-3]]
+        else:
+            batch = self.broadcast([one.of(one.axes[:-2]) for one in (q, k, v)])
+        unify(q.axes[-1], k.axes[-1])
+        unify(k.axes[-2], v.axes[-2])
+        beside = [dim for one in q.axes for dim in one]
+        keys = k.axes[-2]
+        k = self.list.rename(k, keys, beside)
+        v = self.list.rename(v, keys, beside)
+        unify(k.axes[-2], v.axes[-2])
+        inputs: List[Any] = [q, k, v]
+        if attn_mask is not None:
+            for place, one in ((-1, k.axes[-2]), (-2, q.axes[-2])):
+                if attn_mask.axes[place]:
+                    unify(one, attn_mask.axes[place])
+            self.broadcast([attn_mask.of(attn_mask.axes[:-2]), q.of(batch)])
+            inputs.append(attn_mask)
+        keys_of: Dict[str, Any] = {"scale": scale} if scale is not None else {}
+        if is_causal:
+            keys_of["is_causal"] = q.axes[-2]
+        return self.list.append("attention", inputs, batch + [q.axes[-2], v.axes[-1]], **keys_of)
+
+    def view(self, name: str, x: Value, *args: Any) -> Value:
+        shape = x.shape()
+        if name == "flatten":
+            start, end = (list(args) + [0, -1][len(args):])[:2]
+            start, end = start % len(shape), end % len(shape)
+            target = shape[:start] + [math.prod(shape[start:end + 1])] + shape[end + 1:]
+        elif name == "unsqueeze":
+            place = args[0] % (len(shape) + 1)
+            return x.of(x.axes[:place] + [[]] + x.axes[place:])
+        elif name == "squeeze":
+            dims = range(len(shape)) if not args else [args[0]] if isinstance(args[0], int) else args[0]
+            gone = {dim % len(shape) for dim in dims}
+            return x.of([one for place, one in enumerate(x.axes) if place not in gone or elements(one) != 1])
+        elif name == "unflatten":
+            place = args[0] % len(shape)
+            target = shape[:place] + list(args[1]) + shape[place + 1:]
+        else:
+            target = list(args[0])
+        if -1 in target:
+            target[target.index(-1)] = math.prod(shape) // -math.prod(target)
+        return x.of(regroup(x.axes, target))
+
+    def permute(self, name: str, x: Value, *args: Any) -> Value:
+        order = list(range(len(x.axes)))
+        if name == "permute":
+            order = [dim % len(order) for dim in args[0]]
+        else:
+            one, other = args if name == "transpose" else (0, len(order) - 1)
+            order[one], order[other] = order[other], order[one]
+        return x.of([x.axes[dim] for dim in order])
+
+    def expand(self, x: Value, shape: Sequence[int], *_: Any, **__: Any) -> Value:
+        axes = [[] for _ in range(len(shape) - len(x.axes))] + x.axes
+        return x.of([axis(size) if not one and size not in (-1, 1) else one for one, size in zip(axes, shape)])
+
+    def slice(self, x: Value, dim: int = 0, start: Optional[int] = None, end: Optional[int] = None, step: int = 1) -> Value:
+        size = elements(x.axes[dim])
+        start = min(max((start or 0) + (size if (start or 0) < 0 else 0), 0), size)
+        end = size if end is None else min(end + (size if end < 0 else 0), size)
+        if step != 1:
+            raise Unsupported("a slice with a step")
+        if (start, end) == (0, size):
+            return x
+        source = flat(x.axes[dim])
+        if len(source) != 1:
+            raise Unsupported("a slice of a dimension that a view has taken apart")
+        into = Dim(end - start)
+        dims = [into if one is source[0] else one for one in flat(x.dims)]
+        axes = list(x.axes)
+        axes[dim] = [into] if into.size != 1 else []
+        y = self.list.append("slice", [x], axes, dim=source, start=start, into=[into])
+        return Value(y.tensor, dims, axes)
+
+    def split(self, x: Value, sizes: Any, dim: int = 0) -> List[Value]:
+        size = elements(x.axes[dim])
+        if isinstance(sizes, int):
+            sizes = [min(sizes, size - start) for start in range(0, size, sizes)]
+        starts = np.cumsum([0] + list(sizes)).tolist()
+        return [self.slice(x, dim, start, end) for start, end in zip(starts, starts[1:])]
+
+    def chunk(self, x: Value, count: int, dim: int = 0) -> List[Value]:
+        return self.split(x, -(-elements(x.axes[dim]) // count), dim)
+
+    def select(self, x: Value, dim: int, index: int) -> Value:
+        index += elements(x.axes[dim]) if index < 0 else 0
+        y = self.slice(x, dim, index, index + 1)
+        return y.of([one for place, one in enumerate(y.axes) if place != dim % len(y.axes)])
+
+    def power(self, x: Value, exponent: float) -> Value:
+        if exponent == 2:
+            return self.elementwise("mul", [x, x])
+        if abs(exponent) == 0.5:
+            return self.elementwise("sqrt" if exponent > 0 else "rsqrt", [x])
+        raise Unsupported(f"a power of {exponent}")
+
+    def call(self, name: str, args: Sequence[Any], keys: Dict[str, Any]) -> Any:
+        """A value, or a list of values."""
+        others: Dict[str, Callable[..., Any]] = {
+            "linear": self.linear, "addmm": self.addmm, "mm": self.matmul, "bmm": self.matmul, "matmul": self.matmul,
+            "softmax": self.softmax, "_softmax": self.softmax, "layer_norm": self.layer_norm, "rms_norm": self.rms_norm,
+            "scaled_dot_product_attention": self.scaled_dot_product_attention, "expand": self.expand, "slice": self.slice,
+            "split": self.split, "split_with_sizes": self.split, "chunk": self.chunk, "select": self.select, "pow": self.power,
+            "narrow": lambda x, dim, start, length: self.slice(x, dim, start, start + length),
+            "square": lambda x: self.power(x, 2), "rsub": lambda a, b: self.elementwise("sub", [b, a]),
+            "expand_as": lambda x, like: self.expand(x, like.shape()),
+            "where": lambda which, a, b: self.elementwise("where", [which, a, b]),
+            "masked_fill": lambda x, mask, value: self.elementwise("where", [mask, value, x]),
+        }
+        name = name[:-1] if name.endswith("_") and name[:-1] in {*UNARY, *BINARY} else name
+        if name in SAME:
+            return args[0]
+        if name in VIEWS:
+            return self.view(name, *args)
+        if name in ("permute", "transpose", "t"):
+            return self.permute(name, *args)
+        if name in UNARY:
+            return self.elementwise(UNARY[name], [args[0]])
+        if name in BINARY:
+            if keys.pop("alpha", 1) != 1:
+                raise Unsupported("alpha")
+            return self.elementwise(BINARY[name], list(args))
+        if name in ("clamp", "hardtanh"):
+            low, high = (list(args[1:]) + [None, None])[:2]
+            low, high = keys.get("min", low), keys.get("max", high)
+            return self.list.append("clip", [args[0]], args[0].axes, min=-65504 if low is None else low,
+                                    max=65504 if high is None else high)
+        if name in REDUCTIONS:
+            dims = args[1] if len(args) > 1 else None
+            dims = [dims] if isinstance(dims, int) else dims
+            return self.reduce(REDUCTIONS[name], args[0], dims, args[2] if len(args) > 2 else keys.get("keepdim", False))
+        if name in others:
+            return others[name](*args, **keys)
+        raise Unsupported(f"aten.{name}")
+
+
+def import_program(program: Any, directory: str) -> Dict[str, Any]:
+    """Writes list.json and .npy files of a torch.export.ExportedProgram into `directory`, and returns the list.
+
+    Raises Unsupported with the node for what a list of operations cannot say.
+    """
+    import torch
+
+    os.makedirs(directory, exist_ok=True)
+    importer = Importer()
+
+    def given(name: str, tensor: Any) -> Value:
+        array = tensor.detach().to(torch.float16).cpu().numpy()
+        np.save(os.path.join(directory, f"{name}.npy"), array)
+        files[name] = array
+        return importer.list.given(name, array.shape, file=f"{name}.npy")
+
+    files: Dict[str, np.ndarray] = {}
+    signature = program.graph_signature
+    parameters = {**signature.inputs_to_parameters, **signature.inputs_to_buffers}
+    constants = getattr(signature, "inputs_to_lifted_tensor_constants", {})
+    examples = list((program.example_inputs or ((), {}))[0])
+    values: Dict[Any, Any] = {}
+
+    def read(argument: Any) -> Any:
+        if isinstance(argument, torch.fx.Node):
+            return values[argument]
+        return [read(one) for one in argument] if isinstance(argument, (list, tuple)) else argument
+
+    outputs: List[Value] = []
+    for node in program.graph.nodes:
+        try:
+            if node.op == "placeholder":
+                if node.name in parameters:
+                    name = parameters[node.name]
+                    values[node] = given(node.name, program.state_dict.get(name, program.constants.get(name)))
+                elif node.name in constants:
+                    values[node] = given(node.name, program.constants[constants[node.name]])
+                else:
+                    example = examples.pop(0) if examples else None
+                    shape = node.meta["val"].shape
+                    if not node.meta["val"].is_floating_point():
+                        raise Unsupported("an input of integers")
+                    values[node] = given(node.name, example) if example is not None else importer.list.given(node.name, shape)
+            elif node.op == "call_function":
+                if node.target is operator.getitem:
+                    values[node] = values[node.args[0]][node.args[1]]
+                else:
+                    name = node.target.__name__.split(".")[0]
+                    values[node] = importer.call(name, read(node.args), dict(zip(node.kwargs, read(node.kwargs.values()))))
+            elif node.op == "output":
+                for one in read(node.args[0]):
+                    outputs.append(one)
+        except (Unsupported, TypeError, IndexError) as error:
+            raise Unsupported(f"{node.format_node()}: {error}") from error
+    made = {op["output"]: op for op in importer.list.ops if isinstance(op, dict) and op["op"] != "slice"}
+    last = []
+    for one in outputs:
+        if one.tensor not in made or flat(one.dims) != flat(dim for group in one.axes for dim in group):
+            one = importer.list.append("copy", [one], one.axes, hint="out")
+        last.append(one)
+    text = importer.list.finish(last)
+    for tensor in text["tensors"]:
+        if "file" in tensor:
+            shape = [text["dims"][dim] for dim in tensor["dims"]]
+            np.save(os.path.join(directory, tensor["file"]), files[tensor["name"]].reshape(shape))
+    with open(os.path.join(directory, "list.json"), "w", encoding="utf-8") as file:
+        json.dump(text, file, indent=1)
+        file.write("\n")
+    return text
+
+
+def main(arguments: Optional[Sequence[str]] = None) -> int:
+    parser = argparse.ArgumentParser(prog="python -m spyre_cosim.import_torch", description=__doc__.split("\n", 1)[0])
+    parser.add_argument("program", help="what torch.export.save wrote")
+    parser.add_argument("-o", "--out", default="out/imported", help="directory for list.json and the parameters [%(default)s]")
+    options = parser.parse_args(arguments)
+    os.environ.setdefault("TORCH_DEVICE_BACKEND_AUTOLOAD", "0")  # no device is needed
+    import torch
+
+    try:
+        program = torch.export.load(options.program)
+    except (OSError, RuntimeError, ValueError) as error:
+        print(f"import_torch: {options.program}: {error}", file=sys.stderr)
+        return 2
+    try:
+        text = import_program(program, options.out)
+    except Unsupported as error:
+        print(f"import_torch: {error}: a list of operations cannot say this; `spyre-cosim exec` runs PyTorch as it is",
+              file=sys.stderr)
+        return 2
+    print(f"{os.path.join(options.out, 'list.json')}: {len(text['ops'])} operations, {len(text['tensors'])} tensors; outputs "
+          f"{', '.join(text['outputs'])}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

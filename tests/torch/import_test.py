@@ -1,0 +1,114 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Programs that torch.export saves, as lists of operations: PyTorch on the CPU says what is right.
+
+SPYRE_PROGRAM: spyre-cosim. The package comes from PYTHONPATH.
+"""
+import json
+import os
+import subprocess
+import sys
+
+os.environ["TORCH_DEVICE_BACKEND_AUTOLOAD"] = "0"
+
+import numpy as np
+import pytest
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+from spyre_cosim._dimensions import Unsupported
+from spyre_cosim.import_torch import import_program
+
+
+class Residual(nn.Module):
+    """The columns of the product are the dimension that it sums over."""
+
+    def __init__(self):
+        super().__init__()
+        self.square = nn.Linear(64, 64)
+
+    def forward(self, x):
+        return x + F.gelu(self.square(x))
+
+
+class Block(nn.Module):
+    def __init__(self, width=128, heads=4, groups=2):
+        super().__init__()
+        self.heads, self.groups, self.depth = heads, groups, width // heads
+        self.q, self.o = nn.Linear(width, width, bias=False), nn.Linear(width, width, bias=False)
+        self.k, self.v = (nn.Linear(width, groups * self.depth, bias=False) for _ in range(2))
+        self.before, self.behind = nn.RMSNorm(width), nn.LayerNorm(width)
+        self.gate, self.up, self.down = nn.Linear(width, 256), nn.Linear(width, 256), nn.Linear(256, width)
+
+    def forward(self, x):
+        batch, tokens, width = x.shape
+        y = self.before(x)
+        q = self.q(y).view(batch, tokens, self.heads, self.depth).transpose(1, 2)
+        k, v = (f(y).view(batch, tokens, self.groups, self.depth).transpose(1, 2) for f in (self.k, self.v))
+        y = F.scaled_dot_product_attention(q, k, v, is_causal=True, enable_gqa=True)
+        x = x + self.o(y.transpose(1, 2).reshape(batch, tokens, width))
+        y = self.behind(x)
+        return x + self.down(F.silu(self.gate(y)) * self.up(y))
+
+
+class FusedHeads(nn.Module):
+    """Slices of one product, and the tokens as rows and as columns of the scores."""
+
+    def __init__(self, width=64):
+        super().__init__()
+        self.qkv, self.width = nn.Linear(width, 3 * width), width
+
+    def forward(self, x):
+        q, k, v = self.qkv(x).split(self.width, -1)
+        p = torch.softmax(q @ k.transpose(-2, -1) / 8, -1)
+        return (p @ v).mean(1), p.amax(-1, keepdim=True)
+
+
+class SharedHeads(nn.Module):
+    def forward(self, q, k, v):
+        k, v = (one[:, :, None].expand(-1, -1, 3, -1, -1).reshape(1, 6, 20, 64) for one in (k, v))
+        return F.scaled_dot_product_attention(q, k, v)
+
+
+class Masked(nn.Module):
+    def forward(self, x, mask, w):
+        scores = (x @ x.transpose(0, 1)).masked_fill(mask > 0, -100.0)
+        return torch.softmax(scores, -1) @ w, (x - 1).clamp(min=-0.5).pow(2).sum(0).t(), x.flatten() * 2
+
+
+PROGRAMS = [
+    (Residual, [(3, 64)]),
+    (Block, [(1, 12, 128)]),
+    (FusedHeads, [(2, 9, 64)]),
+    (SharedHeads, [(1, 6, 10, 64), (1, 2, 20, 64), (1, 2, 20, 64)]),
+    (Masked, [(20, 70), (20, 20), (20, 1)]),
+]
+
+
+@pytest.mark.parametrize("module, shapes", PROGRAMS, ids=lambda one: getattr(one, "__name__", ""))
+def test_a_list_computes_what_pytorch_does(module, shapes, tmp_path):
+    torch.manual_seed(0)
+    program, inputs = module().eval(), tuple(torch.randn(shape) for shape in shapes)
+    torch.export.save(torch.export.export(program, inputs), tmp_path / "program.pt2")
+    subprocess.run([sys.executable, "-m", "spyre_cosim.import_torch", tmp_path / "program.pt2", "-o", tmp_path / "list"], check=True)
+    report = subprocess.run([os.environ["SPYRE_PROGRAM"], "run", "list/list.json", "--out", "out", "--no-progress"], cwd=tmp_path,
+                            capture_output=True, text=True)
+    assert report.returncode == 0, report.stderr
+    expected = program(*inputs)
+    expected = expected if isinstance(expected, tuple) else (expected,)
+    names = json.loads((tmp_path / "list/list.json").read_text())["outputs"]
+    assert len(names) == len(expected)
+    for name, right in zip(names, expected):
+        got = np.load(tmp_path / f"out/{name}.npy").astype(np.float64).reshape(right.shape)
+        right = right.detach().numpy()
+        assert np.abs(got - right).max() <= 0.01 * max(1, np.abs(right).max())
+
+
+def test_what_a_list_cannot_say_is_named(tmp_path):
+    class Sorted(nn.Module):
+        def forward(self, x):
+            return torch.sort(x)[0]
+
+    program = torch.export.export(Sorted(), (torch.randn(4, 4),))
+    with pytest.raises(Unsupported, match="aten.sort"):
+        import_program(program, str(tmp_path))
