@@ -14,7 +14,7 @@ namespace spyre::cosim {
 namespace {
 
 constexpr size_t kKernelsShown = 10;
-constexpr size_t kNameColumns = 48;  // PyTorch's names have up to 255
+constexpr size_t kNameColumns = 48;  // PyTorch's names have up to 127
 
 // The end of a name tells kernels of PyTorch apart, and so does its beginning.
 std::string Short(const std::string& name) {

@@ -21,7 +21,7 @@ static_assert(!std::is_copy_constructible_v<flex::CompositeAddress>);
 static_assert(std::is_nothrow_move_constructible_v<flex::CompositeAddress>);
 static_assert(flex::PROG_OFFSET_BASE == 120259084288);
 static_assert(flex::dmvaToSegmentId(flex::PROG_OFFSET_BASE + 128) == flex::PROG_SEGMENT);
-static_assert(sizeof(flex::aiupti::AIUpti_ActivityCB::name) == 256);
+static_assert(sizeof(flex::aiupti::AIUpti_ActivityCB::name) == 128);
 
 TEST(SdkHeaders, EveryFormatHasItsNameAndAStickIs128Bytes) {
   EXPECT_EQ(EnumsConversion::dataFormatsToString(DataFormats::SEN169_FP16), "SEN169_FP16");

@@ -357,7 +357,7 @@ TEST(SdkEnding, DISABLED_AfterALaunchItExitsAtOnce) {
   _exit(7);
 }
 
-// A program for exec_test.cc: names of PyTorch have up to 255 bytes.
+// A program for exec_test.cc: a name that is as long as the trace keeps it.
 TEST(SdkEnding, DISABLED_AKernelOf255Letters) {
   const auto context = Open();
   Add add(*context);
