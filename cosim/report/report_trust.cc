@@ -64,8 +64,8 @@ const std::vector<MeasuredFamily>& MeasuredFamilies() {
       {"unary", "pointwise, one input", 10, 87, 10},
       {"binary", "pointwise, two inputs", 4, 58, 109},
       {"reduction", "row reductions", 18, 111, 59},
-      {"matmul-32", "matmul, 32 cores", 23, 37, 33},
-      {"matmul-k", "matmul, k divided", 16, 56, 71},
+      {"matmul-32", "matmul, 32 cores", 23, 32, 33},
+      {"matmul-k", "matmul, k divided", 16, 51, 71},
       {"matmul", "matmul, all", 55, 49, 17}};
   return families;
 }

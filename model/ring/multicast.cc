@@ -2,6 +2,8 @@
 // Second part of Ring: multicasts.
 #include <algorithm>
 #include <cstring>
+#include <tuple>
+#include <utility>
 
 #include "model/ring/ring.h"
 
@@ -49,6 +51,7 @@ void Ring::JoinMulticast(const Transfer& transfer, const MulticastBurst& burst,
   if (std::tuple(burst.asks_ps, transfer.stop) >= std::tuple(end.joined_ps, end.last_stop)) {
     end.joined_ps = burst.asks_ps;
     end.last_stop = transfer.stop;
+    multicast.last_number = ++joins_;
     if (burst.path != nullptr) end.path = *burst.path;
   }
   if (multicast.arrived != transfer.group) return;
@@ -57,9 +60,21 @@ void Ring::JoinMulticast(const Transfer& transfer, const MulticastBurst& burst,
   ++group.complete;
   if (multicast.mismatch) {
     EndMulticast(multicast, tlm::TLM_COMMAND_ERROR_RESPONSE, end.joined_ps);
-  } else {
-    ReadMulticast(multicast, transfer);
+    return;
   }
+  multicast.read.info = transfer;
+  complete_.push_back(&multicast);
+  multicast_event_.notify(sc_core::SC_ZERO_TIME);
+}
+
+// Several that are complete at the same time go to memory in the order in which their last members
+// asked, whichever of the cores the simulation let go on first.
+void Ring::ReadMulticasts() {
+  std::sort(complete_.begin(), complete_.end(), [](const Multicast* a, const Multicast* b) {
+    return std::tuple(a->end.joined_ps, a->end.last_stop, a->last_number) <
+           std::tuple(b->end.joined_ps, b->end.last_stop, b->last_number);
+  });
+  for (Multicast* multicast : std::exchange(complete_, {})) ReadMulticast(*multicast);
 }
 
 // Requests that lie in one window of device memory share their turn.
@@ -72,16 +87,15 @@ uint64_t Ring::Admit(const Transfer& transfer, uint64_t bytes, uint64_t at_ps) {
   return start;
 }
 
-void Ring::ReadMulticast(Multicast& multicast, const Transfer& transfer) {
+void Ring::ReadMulticast(Multicast& multicast) {
   const int first = __builtin_ctz(multicast.arrived);
   tlm::tlm_generic_payload& read = multicast.read.Prepare(
       tlm::TLM_READ_COMMAND, multicast.address, multicast.members[first].data, multicast.bytes);
-  multicast.read.info = transfer;
   multicast.read.info.stop = static_cast<uint16_t>(first);
   multicast.read.info.client = &multicast;
   // The farthest member's request comes last.
   const uint64_t arrives_ps = AfterHops(multicast.end.joined_ps, stops_ / 2);
-  const uint64_t at_memory_ps = Admit(transfer, multicast.bytes, arrives_ps);
+  const uint64_t at_memory_ps = Admit(multicast.read.info, multicast.bytes, arrives_ps);
   multicast.end.path.Until(arrives_ps, Cause::kRingHops);
   multicast.end.path.Until(at_memory_ps, Cause::kMulticast);
   multicast.end.times.at_memory_ps = at_memory_ps;

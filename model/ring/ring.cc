@@ -47,6 +47,9 @@ Ring::Ring(const sc_core::sc_module_name& name, const CardConfig& config, trace:
   SC_METHOD(SendWrites);
   sensitive << write_event_;
   dont_initialize();
+  SC_METHOD(ReadMulticasts);
+  sensitive << multicast_event_;
+  dont_initialize();
   core_socket.register_nb_transport_fw(this, &Ring::Begin);
   core_socket.register_b_transport(this, &Ring::SendToPeer);
 }

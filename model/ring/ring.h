@@ -87,6 +87,7 @@ class Ring : public sc_core::sc_module, public MulticastTransport {
     uint64_t address = 0;
     uint32_t bytes = 0;
     MulticastEnd end{};
+    uint64_t last_number = 0;        // of the join of its last stop, among all joins
     std::array<Member, 32> members;  // by stop; those that have arrived
     TransferPayload read;
     void Complete(tlm::tlm_generic_payload& payload, uint64_t done_ps) override;
@@ -119,7 +120,8 @@ class Ring : public sc_core::sc_module, public MulticastTransport {
   void SendToMemory(tlm::tlm_generic_payload& payload, uint64_t at_memory_ps);
   void EndUnicast(Passage& passage, uint64_t memory_done_ps);
   Group& GroupOf(uint32_t mask, int stop);
-  void ReadMulticast(Multicast& multicast, const Transfer& transfer);
+  void ReadMulticasts();  // process: those that are complete
+  void ReadMulticast(Multicast& multicast);
   void EndMulticast(Multicast& multicast, tlm::tlm_response_status status, uint64_t done_ps);
   void TellMembers(const Multicast& multicast);
   void Copy(const Multicast& multicast);  // the data, to each member
@@ -181,8 +183,11 @@ class Ring : public sc_core::sc_module, public MulticastTransport {
   std::array<Group*, 32> last_group_{};  // of each stop
   std::vector<uint64_t> delivered_ps_;   // by stop, of the multicast at hand
   bool delivered_clockwise_ = true;      // the way it went
-  std::vector<uint8_t*> copies_;         // to here go those of the multicast at hand
-  std::vector<Multicast*> ended_;        // whose members are being told, in order
+  std::vector<Multicast*> complete_;     // that have not been sent to memory
+  uint64_t joins_ = 0;
+  sc_core::sc_event multicast_event_;
+  std::vector<uint8_t*> copies_;   // to here go those of the multicast at hand
+  std::vector<Multicast*> ended_;  // whose members are being told, in order
   // Writes that have not taken their links: arrival, stop, number in the order of submission.
   using Write = std::tuple<uint64_t, uint16_t, uint64_t, tlm::tlm_generic_payload*>;
   std::priority_queue<Write, std::vector<Write>, std::greater<>> writes_;

@@ -95,6 +95,8 @@ struct Bench : sc_core::sc_module {
     transfer.stop = static_cast<uint16_t>(core);
     transfer.group = group;
     ring->JoinMulticast(transfer, {0, asks_ps, address, member.data.data(), bytes}, member);
+    // Multicasts go to memory when all that are complete at this time are.
+    if (settle) Settle();
     return member;
   }
   // Issues at time 0 for `core`. The first call elaborates.
@@ -226,6 +228,18 @@ TEST(Ring, MulticastsUseBothWaysRound) {
   }
   EXPECT_EQ(bench.BytesOn("cw"), 4u * 4096u) << "bytes: past core 0 to core 3";
   EXPECT_EQ(bench.BytesOn("ccw"), 4u * 4096u) << "bytes: past core 3 to core 0";
+}
+
+TEST(Ring, MulticastsThatAreCompleteAtTheSameTimeGoInTheOrderOfTheirLastStops) {
+  Bench bench("bench");
+  bench.settle = false;
+  bench.Join(1, 0, 4096, 0b1010);
+  const Bench::Member& high = bench.Join(3, 0, 4096, 0b1010);
+  bench.Join(0, 0, 4096, 0b0101);
+  const Bench::Member& low = bench.Join(2, 0, 4096, 0b0101);
+  bench.Settle();
+  EXPECT_EQ(low.end.times.at_memory_ps, 4'000u) << "ps: first, though complete last";
+  EXPECT_EQ(high.end.times.at_memory_ps, 4'000u + bench.config.ring.multicast_request_ps) << "ps";
 }
 
 TEST(Ring, GroupsBeyondTheCohortTakeLonger) {
