@@ -254,6 +254,21 @@ TEST_F(WindowBundles, ConvolutionsSumOverWindowsAndChannels) {
   Check({op, 1, {3, 5, 2, 2, 3}, {70, 4}, 64, 192, 1});
 }
 
+TEST_F(WindowBundles, OfADimensionThatIsLeftOutAWindowIsOneElement) {
+  WriteBundle("bundle", Operation({"depthwiseconv2dnative", 1, {6, 3}, {1, 1}, 0, 64, 1}));
+  nlohmann::json file = nlohmann::json::parse(Read("bundle/sdsc_0.json"));
+  nlohmann::json& dsc = file["0_depthwiseconv2dnative"]["dscs_"][0]["depthwiseconv2dnative"];
+  nlohmann::json& sizes = dsc["N_"]["paddingSizes_"];
+  sizes["w"] = sizes["j"];
+  dsc["scheduleTree_"][0]["padding_"]["w"] = "padded_fullspan_wunneeded";
+  Write("bundle/sdsc_0.json", file.dump());
+  EXPECT_EQ(Call("run bundle --no-progress --out out").status, 0);
+  sizes["w"]["totalSize_"] = 2;
+  Write("bundle/sdsc_0.json", file.dump());
+  EXPECT_THAT(Call("run bundle --no-progress --out out").err,
+              HasSubstr("dimension 'w' is not in N_"));
+}
+
 TEST_F(WindowBundles, WhatWindowsCannotBeIsRefusedByName) {
   const Case c{"avgpoolfwd", 1, {6, 2, 2}, {5, 2, 2}};
   WriteBundle("bundle", Operation(c));

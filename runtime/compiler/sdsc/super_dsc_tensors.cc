@@ -117,6 +117,8 @@ class TensorReader {
       if (!windows_ || !windows_->Has(name.c_str()))
         kind.Fail(fmt::format("paddingSizes_ of N_ with '{}' is expected", name));
       const JsonReader sizes = windows_->At(name.c_str());
+      // Dimensions of one element may be left out of N_; there is nothing to step over.
+      if (dsc_.FindDim(name) < 0 && sizes.At("totalSize_").Integer(1, kMaxSize) == 1) continue;
       SdscWindow window;
       window.dim = DimOf(dsc_, name, kind);
       const JsonReader window_dim = sizes.At("windowDim_");
