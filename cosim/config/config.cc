@@ -12,6 +12,7 @@
 #include "cosim/config/cards.h"
 #include "cosim/config/check_expect.h"
 #include "cosim/config/config_override.h"
+#include "cosim/config/effect.h"
 #include "cosim/config/fault_tables.h"
 #include "cosim/config/tenants.h"
 #include "cosim/config/toml_json.h"
@@ -243,15 +244,18 @@ void ApplyPreset(RunConfig& config, const std::string& preset) {
   Reader(fields, preset, "", false, nullptr).Apply(document);
 }
 
-// The defaults of workload.compiler, where the user says nothing else: a report shows what counts.
+// The defaults of workload.compiler, where they have an effect and the user says nothing else: a
+// report shows what counts.
 void ApplyCompiler(RunConfig& config) {
   WorkloadConfig& workload = config.workload;
   if (workload.compiler == compiler::CompilerPreset::kOwn) return;
   const compiler::FrontEndOptions options = compiler::OptionsOf(workload.compiler);
-  const auto is_set = [&](const char* key) { return config.given.count(key) != 0; };
-  if (!is_set("workload.division")) workload.division = options.division.rule;
-  if (!is_set("workload.agree")) workload.agree = options.division.agree;
-  if (!is_set("workload.lx"))
+  const auto is_open = [&](const char* key) {
+    return config.given.count(key) == 0 && HasEffect(config, key);
+  };
+  if (is_open("workload.division")) workload.division = options.division.rule;
+  if (is_open("workload.agree")) workload.agree = options.division.agree;
+  if (is_open("workload.lx"))
     workload.lx = options.lx.all_operations ? LxResults::kAll : LxResults::kPublic;
 }
 

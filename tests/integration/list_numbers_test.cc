@@ -397,6 +397,26 @@ TEST_F(ListNumbers, AnEdgeThatTheDependenciesDoNotHaveIsRefused) {
   EXPECT_THAT(outcome.err, ::testing::HasSubstr("task 'a3' has explicit edges, which need"));
 }
 
+// The list is one launch of several programs, as a core cannot keep all of it at once.
+TEST_F(ListNumbers, ALongListWritesItsInputs) {
+  nlohmann::json list = {{"dims", {{"A", 64}, {"B", 256}}},
+                         {"tensors", {{{"name", "x"}, {"dims", {"A", "B"}}}}},
+                         {"outputs", {"t500", "t999"}}};
+  for (int i = 0; i < 1000; ++i) {
+    list["ops"].push_back({{"op", i % 2 == 0 ? "abs" : "neg"},
+                           {"inputs", {i == 0 ? "x" : "t" + std::to_string(i - 1)}},
+                           {"output", "t" + std::to_string(i)}});
+  }
+  Write("list.json", list.dump());
+  const Outcome outcome = Call("run list.json --out out --set output.inputs=true");
+  ASSERT_EQ(outcome.status, 0) << outcome.err;
+  std::vector<double> expected = Values("x");
+  for (double& value : expected) value = std::fabs(value);
+  EXPECT_LT(Off(Values("t500"), expected), 0.001);
+  for (double& value : expected) value = -value;
+  EXPECT_LT(Off(Values("t999"), expected), 0.001);
+}
+
 // Caches and activations between layers are nobody's inputs.
 TEST_F(ListNumbers, AModelWritesItsInputs) {
   Write("model.toml", R"([workload]

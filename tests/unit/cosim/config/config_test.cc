@@ -104,12 +104,17 @@ TEST(Config, TablesOfNamesAndListsOfPaths) {
 TEST(Config, CompilerDefaultsAreShownAsTheyCount) {
   const RunConfig own = ParseConfig("[workload]\nops = []\n", "run.toml");
   EXPECT_EQ(own.workload.lx, LxResults::kAll);
-  const std::string text = "[workload]\ncompiler = \"public\"\nagree = true\nops = []\n";
+  const std::string text =
+      "[workload]\ncompiler = \"public\"\nagree = true\ngraph = \"list.json\"\n";
   const RunConfig config = ParseConfig(text, "run.toml");
   EXPECT_EQ(config.workload.division, compiler::SplitRule::kPublicCost);
   EXPECT_EQ(config.workload.lx, LxResults::kPublic);
   EXPECT_TRUE(config.workload.agree) << "is set by itself";
   EXPECT_THAT(ToToml(config), HasSubstr("division = \"public-cost\""));
+  EXPECT_EQ(MessageOf("[workload]\ncompiler = \"public\"\ngraph = \"list.json\"\n"
+                      "[workload.issue]\nmode = \"streams\"\n"),
+            "no error")
+      << "what nobody has written is not refused";
 }
 
 TEST(Config, SetGoesOverTheFileAndLaterOverEarlier) {
