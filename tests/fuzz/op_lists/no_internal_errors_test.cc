@@ -181,7 +181,10 @@ class NoInternalErrors : public test::ProgramFixture {
     } while (outcome.status == 2 && DropKeyWithoutEffect(outcome.err, keys));
     ++counts.runs;
     counts.done += outcome.status == 0 ? 1 : 0;
-    counts.wrong += outcome.status == 1 ? 1 : 0;
+    if (outcome.status == 1) {
+      ++counts.wrong;
+      std::printf("  seed %u: status 1\n%s\n", seed, outcome.out.substr(0, 400).c_str());
+    }
     if (outcome.status == 2) {
       ++counts.refused;
       ++counts.refusals[outcome.err.substr(0, 70)];
