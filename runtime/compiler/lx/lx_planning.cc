@@ -170,7 +170,8 @@ class Planner {
       const LxOperation& operation = graph_.operations[touch.operation];
       cores = std::max(cores, CoresOf(operation));
       if (touch.is_write) writing_cores = std::min(writing_cores, CoresOf(operation));
-      if (touches.size() == 1) break;
+      const bool read = touches.size() > 1;
+      if (!read && (options_.to_the_letter || !LeavesPartialResults(operation))) break;
       const std::optional<CoreView> view =
           ViewOfAccess(operation.ir, *touch.access, operation.splits, operation.k_fastest);
       if (!view && options_.to_the_letter) {
