@@ -231,19 +231,20 @@ class GraphReader {
     return lacking;
   }
 
-  // With groups of heads, of which k has none, q has several dimensions that k lacks.
+  // With groups of heads, of which k has none, q has several dimensions that k lacks: the queries
+  // are the last of these, as in PyTorch, unless another one looks more like them.
   int Query(const Json& value, const std::string& path, const std::vector<int>& queries,
             int key) const {
     const auto& dim = [&](int index) -> const NamedDim& {
       return graph_.dims[static_cast<size_t>(index)];
     };
-    std::vector<int> fits;
-    for (const int query : queries) {
-      const bool right =
-          value.is_string() ? dim(query).name == value : dim(query).size == dim(key).size;
-      if (right || (queries.size() == 1 && !value.is_string())) fits.push_back(query);
+    const auto as_many = [&](int query) { return dim(query).size == dim(key).size; };
+    if (value.is_string()) {
+      for (const int query : queries)
+        if (dim(query).name == value) return query;
+    } else if (as_many(queries.back()) || std::none_of(queries.begin(), queries.end(), as_many)) {
+      return queries.back();
     }
-    if (fits.size() == 1) return fits.front();
     std::vector<std::string> names;
     for (const int query : queries) names.push_back(dim(query).name);
     throw BadInput("{}.is_causal = {}: which dimension of q are the queries? Name it: {}", path,
@@ -254,8 +255,8 @@ class GraphReader {
   void AddCausalMask(NamedOp& op, const Json& value, const std::string& output,
                      const std::string& path) {
     if (!value.is_boolean() && !value.is_string())
-      throw BadInput("{}.is_causal = {} must be true, false or the dimension of the queries", path,
-                     Show(value));
+      throw BadInput("{}.is_causal = {} must be true or false, or the dimension of the queries",
+                     path, Show(value));
     if (value == false) return;
     if (op.inputs.size() == 4)
       throw BadInput("{} has a mask and is_causal; add them up in one mask", path);
