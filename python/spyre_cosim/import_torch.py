@@ -15,6 +15,7 @@ import math
 import operator
 import os
 import sys
+import zipfile
 from typing import Any, Callable, Dict, List, Optional, Sequence
 
 import numpy as np
@@ -343,9 +344,12 @@ def main(arguments: Optional[Sequence[str]] = None) -> int:
     os.environ.setdefault("TORCH_DEVICE_BACKEND_AUTOLOAD", "0")  # no device is needed
     import torch
 
+    if not zipfile.is_zipfile(options.program):
+        print(f"import_torch: {options.program}: this is no file that torch.export.save wrote", file=sys.stderr)
+        return 2
     try:
         program = torch.export.load(options.program)
-    except (OSError, RuntimeError, ValueError) as error:
+    except (OSError, RuntimeError, ValueError, KeyError, AssertionError) as error:
         print(f"import_torch: {options.program}: {error}", file=sys.stderr)
         return 2
     try:
