@@ -246,6 +246,7 @@ class GraphReader {
       return queries.back();
     }
     std::vector<std::string> names;
+    names.reserve(queries.size());
     for (const int query : queries) names.push_back(dim(query).name);
     throw BadInput("{}.is_causal = {}: which dimension of q are the queries? Name it: {}", path,
                    Show(value), Joined(names, " or "));
