@@ -28,10 +28,10 @@ constexpr size_t kMaxFileBytes = 64 << 20;
 
 // Parts of what a pass left, by the names that they had before the passes had names.
 constexpr std::pair<const char*, const char*> kPassOfPart[] = {{"sticks", "stick"},
-                                                          {"groups", "hints"},
-                                                          {"graph", "propagate"},
-                                                          {"loops", "kernel"},
-                                                          {"opspec", "kernel"}};
+                                                               {"groups", "hints"},
+                                                               {"graph", "propagate"},
+                                                               {"loops", "kernel"},
+                                                               {"opspec", "kernel"}};
 
 FrontEndResult ReadBundleFiles(const std::string& directory) {
   FrontEndResult graph;
