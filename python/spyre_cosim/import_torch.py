@@ -28,7 +28,7 @@ UNARY = {"relu": "relu", "gelu": "gelu", "silu": "silu", "sigmoid": "sigmoid", "
 BINARY = {"add": "add", "sub": "sub", "mul": "mul", "div": "div", "maximum": "maximum", "minimum": "minimum", "eq": "equal",
           "ne": "notequal", "gt": "greaterthan", "ge": "greaterequal", "lt": "lesserthan", "le": "lesserequal"}
 REDUCTIONS = {"sum": "sum", "mean": "mean", "amax": "amax", "amin": "amin", "prod": "prod"}
-SAME = {"clone", "contiguous", "detach", "detach_", "alias", "dropout", "to", "_to_copy", "lift_fresh_copy", "feature_dropout"}
+SAME = {"clone", "contiguous", "detach", "detach_", "alias", "to", "_to_copy", "lift_fresh_copy"}
 VIEWS = {"view", "reshape", "_unsafe_view", "flatten", "unsqueeze", "squeeze", "unflatten"}
 
 
@@ -139,6 +139,8 @@ class Importer:
         v = self.list.rename(v, keys, beside)
         unify(k.axes[-2], v.axes[-2])
         inputs: List[Any] = [q, k, v]
+        if dropout_p:
+            raise Unsupported("dropout")
         if attn_mask is not None:
             for place, one in ((-1, k.axes[-2]), (-2, q.axes[-2])):
                 if attn_mask.axes[place]:
@@ -225,6 +227,14 @@ class Importer:
             return self.elementwise("sqrt" if exponent > 0 else "rsqrt", [x])
         raise Unsupported(f"a power of {exponent}")
 
+    def clamp(self, x: Value, min: Optional[float] = None, max: Optional[float] = None) -> Value:  # noqa: A002, names of PyTorch
+        return self.list.append("clip", [x], x.axes, min=-65504 if min is None else min, max=65504 if max is None else max)
+
+    def dropout(self, x: Value, _: float, train: bool) -> Value:
+        if train:
+            raise Unsupported("dropout; export the program after eval()")
+        return x
+
     def call(self, name: str, args: Sequence[Any], keys: Dict[str, Any]) -> Any:
         """A value, or a list of values."""
         others: Dict[str, Callable[..., Any]] = {
@@ -237,6 +247,7 @@ class Importer:
             "expand_as": lambda x, like: self.expand(x, like.shape()),
             "where": lambda which, a, b: self.elementwise("where", [which, a, b]),
             "masked_fill": lambda x, mask, value: self.elementwise("where", [mask, value, x]),
+            "clamp": self.clamp, "hardtanh": lambda x, low=-1.0, high=1.0: self.clamp(x, low, high), "dropout": self.dropout,
         }
         name = name[:-1] if name.endswith("_") and name[:-1] in {*UNARY, *BINARY} else name
         if name in SAME:
@@ -248,14 +259,9 @@ class Importer:
         if name in UNARY:
             return self.elementwise(UNARY[name], [args[0]])
         if name in BINARY:
-            if keys.pop("alpha", 1) != 1:
-                raise Unsupported("alpha")
+            if keys.pop("alpha", 1) != 1 or keys:  # as rounding_mode
+                raise Unsupported(f"aten.{name} with options")
             return self.elementwise(BINARY[name], list(args))
-        if name in ("clamp", "hardtanh"):
-            low, high = (list(args[1:]) + [None, None])[:2]
-            low, high = keys.get("min", low), keys.get("max", high)
-            return self.list.append("clip", [args[0]], args[0].axes, min=-65504 if low is None else low,
-                                    max=65504 if high is None else high)
         if name in REDUCTIONS:
             dims = args[1] if len(args) > 1 else None
             dims = [dims] if isinstance(dims, int) else dims
@@ -276,7 +282,10 @@ def import_program(program: Any, directory: str) -> Dict[str, Any]:
     importer = Importer()
 
     def given(name: str, tensor: Any) -> Value:
-        array = tensor.detach().to(torch.float16).cpu().numpy()
+        half = tensor.detach().to(torch.float16)
+        if not torch.equal(half.isfinite(), tensor.isfinite()):
+            raise Unsupported("numbers beyond those of float16")
+        array = half.cpu().numpy()
         np.save(os.path.join(directory, f"{name}.npy"), array)
         files[name] = array
         return importer.list.given(name, array.shape, file=f"{name}.npy")
@@ -294,8 +303,17 @@ def import_program(program: Any, directory: str) -> Dict[str, Any]:
         return [read(one) for one in argument] if isinstance(argument, (list, tuple)) else argument
 
     outputs: List[Value] = []
+    def kind(node: Any) -> Optional[Any]:
+        return getattr(node.meta.get("val"), "dtype", None) if isinstance(node, torch.fx.Node) else None
+
     for node in program.graph.nodes:
         try:
+            if node.op != "output" and not node.users:
+                if node.op == "placeholder" and node.name not in parameters and node.name not in constants and examples:
+                    examples.pop(0)
+                continue
+            if kind(node) is not None and not kind(node).is_floating_point and kind(node) != torch.bool:
+                raise Unsupported("a tensor of integers")
             if node.op == "placeholder":
                 if node.name in parameters:
                     name = parameters[node.name]
@@ -305,15 +323,22 @@ def import_program(program: Any, directory: str) -> Dict[str, Any]:
                 else:
                     example = examples.pop(0) if examples else None
                     shape = node.meta["val"].shape
-                    if not node.meta["val"].is_floating_point():
-                        raise Unsupported("an input of integers")
                     values[node] = given(node.name, example) if example is not None else importer.list.given(node.name, shape)
             elif node.op == "call_function":
                 if node.target is operator.getitem:
                     values[node] = values[node.args[0]][node.args[1]]
                 else:
                     name = node.target.__name__.split(".")[0]
-                    values[node] = importer.call(name, read(node.args), dict(zip(node.kwargs, read(node.kwargs.values()))))
+                    if name in SAME and kind(node) == torch.bool != kind(node.args[0]):
+                        raise Unsupported("numbers as truth values")
+                    arguments, keys = read(node.args), {key: read(value) for key, value in node.kwargs.items()}
+                    if name == "scaled_dot_product_attention":
+                        mask = node.args[3] if len(node.args) > 3 else node.kwargs.get("attn_mask")
+                        if kind(mask) == torch.bool:  # where it is true, keys are seen; the list adds a mask
+                            keys["attn_mask"] = importer.elementwise("where", [values[mask], 0.0, -65504.0])
+                            keys.update(zip(("dropout_p", "is_causal"), arguments[4:]))
+                            arguments = arguments[:3]
+                    values[node] = importer.call(name, arguments, keys)
             elif node.op == "output":
                 for one in read(node.args[0]):
                     outputs.append(one)
@@ -322,7 +347,10 @@ def import_program(program: Any, directory: str) -> Dict[str, Any]:
     made = {op["output"]: op for op in importer.list.ops if isinstance(op, dict) and op["op"] != "slice"}
     last = []
     for one in outputs:
-        if one.tensor not in made or flat(one.dims) != flat(dim for group in one.axes for dim in group):
+        dims = flat(dim for group in one.axes for dim in group)
+        if not set(dims) <= set(flat(one.dims)):
+            raise Unsupported("an output that is expanded")
+        if one.tensor not in made or flat(one.dims) != dims:
             one = importer.list.append("copy", [one], one.axes, hint="out")
         last.append(one)
     text = importer.list.finish(last)

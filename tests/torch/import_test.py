@@ -76,11 +76,19 @@ class Masked(nn.Module):
         return torch.softmax(scores, -1) @ w, (x - 1).clamp(min=-0.5).pow(2).sum(0).t(), x.flatten() * 2
 
 
+class TruthMask(nn.Module):
+    """True is a key that is seen; a mask of numbers is added."""
+
+    def forward(self, q, k, v, m):
+        return F.scaled_dot_product_attention(q, k, v, m > -0.5), F.hardtanh(q), F.dropout(k, 0.5, False)
+
+
 PROGRAMS = [
     (Residual, [(3, 64)]),
     (Block, [(1, 12, 128)]),
     (FusedHeads, [(2, 9, 64)]),
     (SharedHeads, [(1, 6, 10, 64), (1, 2, 20, 64), (1, 2, 20, 64)]),
+    (TruthMask, [(2, 10, 64), (2, 20, 64), (2, 20, 64), (10, 20)]),
     (Masked, [(20, 70), (20, 20), (20, 1)]),
 ]
 
@@ -104,11 +112,23 @@ def test_a_list_computes_what_pytorch_does(module, shapes, tmp_path):
         assert np.abs(got - right).max() <= 0.01 * max(1, np.abs(right).max())
 
 
-def test_what_a_list_cannot_say_is_named(tmp_path):
-    class Sorted(nn.Module):
-        def forward(self, x):
-            return torch.sort(x)[0]
+REFUSED = {
+    "aten.sort": lambda x: torch.sort(x)[0],
+    "integers": lambda x: x.to(torch.int64).float(),
+    "truth values": lambda x: x.to(torch.bool).float(),
+    "options": lambda x: torch.div(x, 2.0, rounding_mode="floor"),
+    "expanded": lambda x: x[:1].expand(5, 4),
+    "beyond": lambda x: x * torch.tensor([1e5, 1.0, 1.0, 1.0]),
+    "dropout": lambda x: F.dropout(x, 0.5, True),
+}
 
-    program = torch.export.export(Sorted(), (torch.randn(4, 4),))
-    with pytest.raises(Unsupported, match="aten.sort"):
+
+@pytest.mark.parametrize("says", REFUSED)
+def test_what_a_list_cannot_say_is_named(says, tmp_path):
+    class Program(nn.Module):
+        def forward(self, x):
+            return REFUSED[says](x)
+
+    program = torch.export.export(Program(), (torch.randn(4, 4),))
+    with pytest.raises(Unsupported, match=says):
         import_program(program, str(tmp_path))
