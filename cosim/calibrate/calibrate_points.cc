@@ -3,12 +3,14 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
 #include "base/files.h"
 #include "base/json_reader.h"
 #include "cosim/calibrate/measured_times.h"
+#include "cosim/calibrate/points_csv.h"
 
 namespace spyre::cosim {
 namespace {
@@ -37,25 +39,33 @@ CalibrationPoint ParsePoint(const JsonReader& json) {
     if (point.operation->name != "matmul") {
       throw BadInput("{}: a point has no batch; use op \"matmul\"", op.where());
     }
-    json.RequireKeys({"op", "m", "k", "n", "split_m", "split_n", "cores", "predicted_us"});
+    json.RequireKeys({"op", "m", "k", "n", "split_m", "split_n", "split_k", "cores", "measured_us",
+                      "predicted_us"});
     point.size.m = Count(json, "m", kMaxPointSize);
     point.size.k = Count(json, "k", kMaxPointSize);
     point.size.n = Count(json, "n", kMaxPointSize);
-    if (json.Has("split_m") || json.Has("split_n")) {
+    if (json.Has("split_m") || json.Has("split_n") || json.Has("split_k")) {
       point.split.m = Count(json, "split_m", kMaxCores);
       point.split.n = Count(json, "split_n", kMaxCores);
+      if (json.Has("split_k")) point.split.k = Count(json, "split_k", kMaxCores);
     }
   } else {
-    json.RequireKeys({"op", "rows", "cols", "cores", "predicted_us"});
+    json.RequireKeys({"op", "rows", "cols", "cores", "measured_us", "predicted_us"});
     point.size.rows = Count(json, "rows", kMaxPointSize);
     point.size.cols = Count(json, "cols", kMaxPointSize);
   }
   if (json.Has("cores")) point.cores = Count(json, "cores", kMaxCores);
-  if (point.split.m * point.split.n > point.cores) {
-    throw BadInput("{}: split_m {} times split_n {} needs {} cores; cores is {}", json.where(),
-                   point.split.m, point.split.n, point.split.m * point.split.n, point.cores);
+  const uint64_t k_parts = std::max<uint64_t>(1, point.split.k);
+  if (point.split.m * point.split.n * k_parts > point.cores) {
+    const std::string k = k_parts > 1 ? fmt::format(" times split_k {}", k_parts) : "";
+    throw BadInput("{}: split_m {} times split_n {}{} needs {} cores; cores is {}", json.where(),
+                   point.split.m, point.split.n, k, point.split.m * point.split.n * k_parts,
+                   point.cores);
   }
-  const JsonReader time = json.At("predicted_us");
+  const bool is_measured = json.Has("measured_us");
+  if (is_measured && json.Has("predicted_us"))
+    json.Fail("one of measured_us and predicted_us is expected, not both");
+  const JsonReader time = json.At(is_measured ? "measured_us" : "predicted_us");
   if (!time.value().is_number() || !(time.value().get<double>() > 0) ||
       time.value().get<double>() > kMaxPointUs) {
     time.Fail(fmt::format("microseconds above 0 and up to {:g} are expected", kMaxPointUs));
@@ -64,9 +74,23 @@ CalibrationPoint ParsePoint(const JsonReader& json) {
   return point;
 }
 
+std::vector<CalibrationPoint> ParseCsv(const std::string& text, const std::string& name) {
+  std::vector<CalibrationPoint> points;
+  for (const CsvPoint& line : PointsOfCsv(text, name)) {
+    const std::string where = fmt::format("{}:{}", name, line.line);
+    points.push_back(ParsePoint(JsonReader(line.members, where)));
+    points.back().file = name;
+    points.back().index = points.size() - 1;
+    points.back().line = line.line;
+  }
+  return points;
+}
+
 }  // namespace
 
-std::string CalibrationPoint::Where() const { return fmt::format("{}: points[{}]", file, index); }
+std::string CalibrationPoint::Where() const {
+  return line != 0 ? fmt::format("{}:{}", file, line) : fmt::format("{}: points[{}]", file, index);
+}
 
 std::string CalibrationPoint::Describe() const {
   switch (form) {
@@ -121,6 +145,7 @@ std::string CalibrationPoint::Family() const {
 }
 
 std::vector<CalibrationPoint> ParseCalibration(const std::string& text, const std::string& name) {
+  if (IsCsv(name)) return ParseCsv(text, name);
   const nlohmann::json document = ParseJson(text, name);
   const JsonReader whole(document, name);
   if (whole.Has("records")) return ReadMeasuredTimes(whole, name).points;

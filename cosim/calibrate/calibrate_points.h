@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Calibration points: kernels whose device time is known from elsewhere, read from JSON files.
+// Calibration points: kernels whose device time is known from elsewhere, read from files of JSON or
+// of comma-separated values.
 //
 // A file with `records` is one of measured times (measured_times.h). Any other is an object whose
-// `points` is a list; every point has `op`, `predicted_us` and the sizes
-// of the operation: m, k, n for a matmul, rows and cols otherwise. It may have `cores` (32) and, a
-// matmul, split_m and split_n (K stays whole; without them the compiler divides the work). Other
-// keys of the file, which say where the figures are from, are not read.
+// `points` is a list; every point has `op`, the time as `measured_us` or `predicted_us`, and the
+// sizes of the operation: m, k, n for a matmul, rows and cols otherwise. It may have `cores` (32)
+// and, a matmul, split_m, split_n and split_k (1; without the other two the compiler divides the
+// work). Other keys of the file, which say where the figures are from, are not read. A file whose
+// name ends in .csv has the same keys as columns (points_csv.h).
 // Pure but for reading; any thread. Errors: Error(kBadInput) naming file, point and key.
 #pragma once
 
@@ -35,6 +37,7 @@ struct CalibrationPoint {
 
   std::string file;
   size_t index = 0;                                // in the file's list
+  size_t line = 0;                                 // of a file of lines; 0: it has a list
   const compiler::Operation* operation = nullptr;  // null: it is none of its own
   std::string op;                                  // as the file calls it
   Form form = Form::kOperation;
@@ -47,7 +50,7 @@ struct CalibrationPoint {
   std::string family;  // given; "": by what it is
 
   bool held_out() const { return index % kHeldOutEvery == kHeldOutEvery - 1; }
-  std::string Where() const;     // "times.json: points[3]"
+  std::string Where() const;     // "times.json: points[3]", "times.csv:5"
   std::string Describe() const;  // "matmul 256x4096x256 split 4x8", "neg 64x8192"
   // Shortest name of the points that are judged together: unary, binary, reduction, softmax,
   // matmul-32, matmul-k (k divided); of lists constant, broadcast, transpose.

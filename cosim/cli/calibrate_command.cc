@@ -24,7 +24,7 @@ void AddCalibrateCommand(command_line::Command& root) {
     bool json = false, markdown = false;
   };
   const auto a = std::make_shared<Arguments>();
-  command.Add("FILE", a->options.files, "JSON files of calibration points")
+  command.Add("FILE", a->options.files, "JSON or CSV files of calibration points")
       .Required()
       .Completes(Words::kFiles);
   command.Add("--card", a->options.card, "card preset or TOML file, as card.preset")
@@ -37,11 +37,20 @@ void AddCalibrateCommand(command_line::Command& root) {
       .Placeholder("NAME")
       .Suggests({"unary", "binary", "reduction", "softmax", "matmul"});
   command.Add("--every", a->options.every, "only the first of every N points", 1, 1'000'000);
-  command.Add("--both", a->options.both,
-              "with card.fidelity = \"fast\", the timed model's times as well");
+  command_line::Option& both = command.Add(
+      "--both", a->options.both, "with card.fidelity = \"fast\", the timed model's times as well");
+  command_line::Option& fit =
+      command
+          .Add("--fit", a->options.fit,
+               "fit the card's numbers to the points, and write the card to this TOML file")
+          .Placeholder("OUT")
+          .Completes(Words::kFiles)
+          .Excludes(both);
   command.Add("--jobs", a->options.jobs, "points at a time; 0: one a hardware thread", 0, 1024);
   command_line::Option& json = command.Add("--json", a->json, "as JSON, with every point");
-  command.Add("--markdown", a->markdown, "the tables of docs/accuracy.md").Excludes(json);
+  command.Add("--markdown", a->markdown, "the tables of docs/accuracy.md")
+      .Excludes(json)
+      .Excludes(fit);
   command.Action([a] {
     using Format = CalibrateOptions::Format;
     if (a->json) a->options.format = Format::kJson;

@@ -107,8 +107,8 @@ void Declare(Command& root, Invocation& invocation) {
   AddShellCommands(root);
 }
 
-int Answer(const Command& root, const std::vector<std::string>& words,
-           const Invocation& invocation) {
+int AnswerTo(const Command& root, const std::vector<std::string>& words,
+             const Invocation& invocation) {
   const Request request = Parse(root, words);
   int status = kDone;
   switch (request.kind) {
@@ -136,7 +136,7 @@ int RunCommandLine(int argc, char** argv) {
     if (argc > 0) invocation.program = argv[0];
     Command root("spyre-cosim", "Co-simulation of the Spyre accelerator card");
     Declare(root, invocation);
-    return Answer(root, {argv + std::min(argc, 1), argv + argc}, invocation);
+    return AnswerTo(root, {argv + std::min(argc, 1), argv + argc}, invocation);
   } catch (const std::exception&) {
     const Failure failure = CurrentFailure();
     std::cerr << "spyre-cosim: " << failure.Line() << std::endl;

@@ -115,6 +115,58 @@ TEST_F(CalibrateTest, BadInputEndsWithStatusTwoBeforeAnythingRuns) {
   }
 }
 
+// Times of the closed form with another rate of memory, as a table; the card that is fitted to them
+// has that rate.
+TEST_F(CalibrateTest, ACardIsFittedToATableOfTimesAndUsedByItsName) {
+  std::string points = "op,rows,cols,cores,measured_us\n";
+  for (const int rows : {256, 320, 384, 448, 512, 576, 640, 704, 768})
+    points += fmt::format("abs,{},2048,32,1\n", rows);
+  Write("shapes.csv", points);
+  const std::string slow = "--set card.fidelity=fast --set card.fast.read_mb_per_s=90000";
+  const Outcome measured = Call("calibrate shapes.csv --json " + slow);
+  ASSERT_EQ(measured.status, 0) << measured.err;
+  std::string table = "op,rows,cols,cores,measured_us\n";
+  const json result = json::parse(measured.out);
+  for (const json& point : result["points"]) {
+    table += fmt::format("abs,{},2048,32,{}\n", point["rows"].get<int>(),
+                         point["simulated_us"].get<double>());
+  }
+  Write("times.csv", table);
+
+  const Outcome fitted = Call("calibrate times.csv --fit card.toml --json --jobs 1");
+  ASSERT_EQ(fitted.status, 0) << fitted.err;
+  const json fit = json::parse(fitted.out);
+  EXPECT_EQ(fit["fitted_points"], 6);
+  EXPECT_EQ(fit["held_out_points"], 3);
+  EXPECT_GT(fit["closed_form"]["before"]["held_out_rms_error"].get<double>(), 0.1);
+  EXPECT_LT(fit["closed_form"]["after"]["held_out_rms_error"].get<double>(), 0.02);
+  EXPECT_GT(fit["timed"]["after"]["fitted_rms_error"].get<double>(), 0.0) << "it was run";
+  EXPECT_THAT(Read("card.toml"), AllOf(HasSubstr("#   times.csv: 9 points"), HasSubstr("unary 6")));
+
+  const Outcome with = Call("calibrate times.csv --card card.toml --set card.fidelity=fast --json");
+  ASSERT_EQ(with.status, 0) << with.err;
+  EXPECT_EQ(json::parse(with.out)["families"].back()["held_out_rms_error"],
+            fit["closed_form"]["after"]["held_out_rms_error"]);
+}
+
+TEST_F(CalibrateTest, AFitThatCannotBeMadeWritesNoFile) {
+  Write("three.csv", "op,rows,cols,measured_us\nneg,64,512,2\nneg,128,512,2\nneg,64,1024,2\n");
+  Write("wrong.csv", "op,rows,cols,measured_us\nneg,64,512,2\nneg,64,many,2\n");
+  const std::pair<const char*, const char*> cases[] = {
+      {"calibrate three.csv --fit card.toml", "2 points to fit to"},
+      {"calibrate wrong.csv --fit card.toml", "wrong.csv:3.cols"},
+      {"calibrate points.json --fit card.toml --both", "--both"},
+      {"calibrate points.json --fit card.toml --markdown", "--markdown"},
+      {"calibrate absent.csv --fit card.toml", "absent.csv"},
+  };
+  for (const auto& [arguments, message] : cases) {
+    const Outcome outcome = Call(arguments);
+    EXPECT_EQ(outcome.status, 2) << arguments;
+    EXPECT_THAT(outcome.err, HasSubstr(message)) << arguments;
+    EXPECT_FALSE(std::filesystem::exists(dir_ + "/card.toml")) << arguments;
+  }
+}
+
 // Real cards. RMS over the points of a family; what it is today is in docs/accuracy.md.
 TEST_F(CalibrateTest, TheClosedFormIsNearTheTimesOfRealCards) {
   const Outcome outcome =
