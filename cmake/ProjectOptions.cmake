@@ -72,7 +72,7 @@ foreach(header precompiled precompiled_json precompiled_systemc)
 endforeach()
 target_link_libraries(spyre_precompiled_systemc PUBLIC SystemC::systemc)
 
-set(SPYRE_UNIT_FILES 50) # with CMAKE_UNITY_BUILD, as many files are one translation unit
+set(SPYRE_UNIT_FILES 100) # with CMAKE_UNITY_BUILD, as many files are one translation unit
 
 # How a library of the product is compiled: HEADER is the precompiled one, OPTIMISATION that of a release, -O3 if empty.
 function(spyre_product_library library header optimisation)

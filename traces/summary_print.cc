@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/json_text.h"
+#include "base/time_units.h"
 #include "traces/summary.h"
 #include "traces/text.h"
 
@@ -12,9 +13,6 @@ namespace spyre::trace {
 namespace {
 
 constexpr size_t kBusiestUnits = 3;  // named per kernel
-
-double Nanoseconds(double ps) { return ps / 1e3; }
-double Nanoseconds(uint64_t ps) { return static_cast<double>(ps) / 1e3; }
 
 std::string Rate(uint64_t bytes, uint64_t time_ps) {
   return bytes == 0 ? "-" : fmt::format("{:.2f}", GigabytesPerSecond(bytes, time_ps));

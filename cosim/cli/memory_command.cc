@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "base/files.h"
 #include "base/json_text.h"
+#include "base/time_units.h"
 #include "cosim/cli/common_options.h"
 #include "cosim/config/config.h"
 #include "traces/text.h"
@@ -25,7 +26,6 @@ constexpr uint64_t kMaxOutstanding = 65536;
 double Share(uint64_t part, uint64_t whole) {
   return whole == 0 ? 0 : static_cast<double>(part) / static_cast<double>(whole);
 }
-double Nanoseconds(uint64_t ps) { return static_cast<double>(ps) * 1e-3; }
 
 // Where the time of a bus went, in the order of both outputs.
 struct Use {

@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/json_text.h"
+#include "base/time_units.h"
 #include "base/verdict.h"
 #include "cosim/cli/common_options.h"
 #include "cosim/config/config.h"
@@ -19,8 +20,6 @@ namespace spyre::cosim {
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-double Nanoseconds(uint64_t ps) { return static_cast<double>(ps) * 1e-3; }
 
 std::string Text(const ReplayResult& result, const std::string& path, size_t records) {
   std::string text;

@@ -7,13 +7,12 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "base/time_units.h"
 #include "traces/text.h"
 
 namespace spyre::cosim {
 
-namespace {
-double Nanoseconds(uint64_t ps) { return static_cast<double>(ps) / 1000; }
-}  // namespace
+namespace {}  // namespace
 
 std::pair<uint64_t, uint64_t> FastRange(const RunResult& result, uint64_t ps) {
   if (!result.fast) return {ps, ps};

@@ -26,11 +26,11 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-struct Kernels {
+struct KernelTotals {
   uint64_t ps = 0, macs = 0;
 };
-Kernels KernelsOf(const RunResult& result) {
-  Kernels kernels;
+KernelTotals KernelTotalsOf(const RunResult& result) {
+  KernelTotals kernels;
   for (const flex::CompletedOperation& operation : result.launches) {
     if (!result.IsKernel(operation)) continue;
     kernels.ps += operation.finished_ps - operation.started_ps;
@@ -222,7 +222,7 @@ std::string TimeText(const RunResult& result) {
   } else if (const auto [least, most] = FastRange(result, result.LaunchPs()); least != most) {
     text += fmt::format(" ({} to {}: fast)", trace::FormatTime(least), trace::FormatTime(most));
   }
-  const Kernels kernels = KernelsOf(result);
+  const KernelTotals kernels = KernelTotalsOf(result);
   if (kernels.ps > 0) text += fmt::format(", {} in kernels", trace::FormatTime(kernels.ps));
   if (kernels.macs > 0) {
     text += fmt::format(", {:.1f} TMAC/s",

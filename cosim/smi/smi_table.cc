@@ -34,7 +34,7 @@ struct Span {
   }
 };
 
-using Value = std::optional<double>;  // empty: not known
+using Cell = std::optional<double>;  // empty: not known
 
 struct Column {
   char group;  // ' ': always there
@@ -42,40 +42,40 @@ struct Column {
   const char* unit;
   int width;
   int decimals;
-  Value (*value)(const Span& span);
+  Cell (*value)(const Span& span);
 };
 
 template <uint64_t driver::PerformanceReading::*counter>
-Value GibRate(const Span& span) {
+Cell GibRate(const Span& span) {
   return span.Rate(counter) / (1 << 30);
 }
 template <uint64_t driver::PerformanceReading::*counter>
-Value Requests(const Span& span) {
+Cell Requests(const Span& span) {
   return span.Rate(counter);
 }
 template <size_t segment>
-Value Segment(const Span& span) {
+Cell Segment(const Span& span) {
   const std::vector<uint64_t>& bytes = span.now.segment_bytes;
-  return segment < bytes.size() ? Value(static_cast<double>(bytes[segment]) / (1 << 20)) : Value();
+  return segment < bytes.size() ? Cell(static_cast<double>(bytes[segment]) / (1 << 20)) : Cell();
 }
 
-Value Mib(const std::optional<uint64_t>& bytes) {
-  return bytes ? Value(static_cast<double>(*bytes) / (1 << 20)) : Value();
+Cell Mib(const std::optional<uint64_t>& bytes) {
+  return bytes ? Cell(static_cast<double>(*bytes) / (1 << 20)) : Cell();
 }
 
-Value HostCpu(const Span& span) {
+Cell HostCpu(const Span& span) {
   if (!span.now.host_busy_ps || !span.before.host_busy_ps || span.Seconds() == 0) return {};
   const auto busy = static_cast<double>(*span.now.host_busy_ps - *span.before.host_busy_ps);
   return 100 * busy / kPsPerSecond / span.Seconds();
 }
 
 // The mean of the interval; the sensor's own mean begins at the last reading, by any client.
-Value Power(const Span& span) {
+Cell Power(const Span& span) {
   if (span.Seconds() == 0) return span.now.sensors.power_w;
   return (span.now.sensors.energy_j - span.before.sensors.energy_j) / span.Seconds();
 }
 
-Value PtActive(const Span& span) {
+Cell PtActive(const Span& span) {
   const double peak =
       static_cast<double>(span.now.cores) * static_cast<double>(span.now.core_clock_mhz) * 1e6;
   return peak > 0 ? 100 * span.Rate(&driver::PerformanceReading::pt_active_cycles) / peak : 0;
@@ -87,12 +87,12 @@ using Reading = driver::PerformanceReading;
 // public listings; the other names are of the public description, with widths like these.
 constexpr Column kColumns[] = {
     {' ', "hostcpu", "%", 9, 1, HostCpu},
-    {' ', "hostmem", "%", 8, 1, [](const Span&) { return Value(); }},
+    {' ', "hostmem", "%", 8, 1, [](const Span&) { return Cell(); }},
     {' ', "pwr", "W", 7, 1, Power},
     {' ', "gtemp", "C", 7, 1,
-     [](const Span& span) { return Value(span.now.sensors.temperature_c); }},
+     [](const Span& span) { return Cell(span.now.sensors.temperature_c); }},
     {' ', "busy", "%", 7, 0,
-     [](const Span& span) { return Value(100 * span.Rate(&Reading::busy_ps) / kPsPerSecond); }},
+     [](const Span& span) { return Cell(100 * span.Rate(&Reading::busy_ps) / kPsPerSecond); }},
     {'D', "rdmem", "GB/s", 9, 3, GibRate<&Reading::device_read_bytes>},
     {'D', "wrmem", "GB/s", 9, 3, GibRate<&Reading::device_written_bytes>},
     {'D', "rxpci", "GB/s", 9, 3, GibRate<&Reading::pcie_received_bytes>},
@@ -194,7 +194,7 @@ std::string SmiLine(const SmiFormat& format, const SmiReading& before, const Smi
                          : fmt::format("{:>3} {:<8}  {:<{}}", 0, date, time, TimeWidth(format));
   for (const Column& column : kColumns) {
     if (!Shows(format, column)) continue;
-    const Value value = column.value(span);
+    const Cell value = column.value(span);
     const std::string text = value ? fmt::format("{:.{}f}", *value, column.decimals) : "-";
     line += format.csv ? "," + text : fmt::format("{:>{}}", text, column.width);
   }

@@ -51,9 +51,9 @@ Axis::Values ValuesAt(const Axis& axis, double place) {
   return {std::min(axis.range.to, static_cast<uint64_t>(number))};
 }
 
-class Expander {
+class GridExpander {
  public:
-  Expander(const Grid& grid, const RunConfig& base) : grid_(grid), keys_(grid.Keys()) {
+  GridExpander(const Grid& grid, const RunConfig& base) : grid_(grid), keys_(grid.Keys()) {
     for (const Condition& condition : grid.where) {
       for (const std::string& key : condition.keys()) {
         if (std::find(keys_.begin(), keys_.end(), key) == keys_.end())
@@ -177,7 +177,7 @@ class Expander {
 
 }  // namespace
 
-Expansion Expand(const Grid& grid, const RunConfig& base) { return Expander(grid, base).Run(); }
+Expansion Expand(const Grid& grid, const RunConfig& base) { return GridExpander(grid, base).Run(); }
 
 std::vector<std::string> SetsOf(const Grid& grid, const GridPoint& point) {
   std::vector<std::string> sets = grid.fixed;

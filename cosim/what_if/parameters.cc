@@ -17,13 +17,13 @@ bool StartsWith(std::string_view text, std::string_view prefix) {
   return text.substr(0, prefix.size()) == prefix;
 }
 
-struct Rule {
+struct ParameterRule {
   const char* key;  // or a table, with a dot at its end
   const char* reason;
 };
 
 // What is neither a time nor a rate of the card. The first rule that fits counts.
-constexpr Rule kNotAsked[] = {
+constexpr ParameterRule kNotAsked[] = {
     {"card.cores", "the work is divided by it; sweep it"},
     {"card.num_vfs", "functions, not speed"},
     {"card.core.corelets", "programs are written for it; card.core.pt_macs_per_cycle is its speed"},
@@ -153,7 +153,7 @@ std::string ReasonLeftOut(const RunConfig& config, const Field& field, Effect ef
     if (StartsWith(field.key, "card.power.")) return "temperature and throttling, not energy";
   }
   if (field.key != kLxPort) {
-    for (const Rule& rule : kNotAsked)
+    for (const ParameterRule& rule : kNotAsked)
       if (StartsWith(field.key, rule.key)) return rule.reason;
   }
   for (const Unused& unused : kUnused)

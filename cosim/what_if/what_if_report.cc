@@ -14,7 +14,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr double kShown = 0.002;  // of the figure: less is "no effect"
+constexpr double kShownInReport = 0.002;  // of the figure: less is "no effect"
 constexpr const char* kWindow = "launch_ns";
 constexpr size_t kPairRows = 5;
 
@@ -43,8 +43,8 @@ Json ChangeJson(const WhatIf& what_if, const Parameter& parameter,
 
 bool HasEffect(const WhatIf& what_if, const Answer& answer) {
   const auto has = [&](const std::optional<Change>& change) {
-    return change &&
-           (!change->result.ended() || std::abs(ChangeOf(what_if, change->result)) >= kShown);
+    return change && (!change->result.ended() ||
+                      std::abs(ChangeOf(what_if, change->result)) >= kShownInReport);
   };
   return has(answer.faster) || has(answer.slower);
 }
@@ -128,8 +128,8 @@ std::string NoEffectText(const WhatIf& what_if) {
     names += (count++ == 0 ? "" : ", ") + answer.parameter.key;
   }
   if (count == 0) return "";
-  return fmt::format("\nNo effect (below {:.1f} %), {} parameters: {}\n", 100 * kShown, count,
-                     names);
+  return fmt::format("\nNo effect (below {:.1f} %), {} parameters: {}\n", 100 * kShownInReport,
+                     count, names);
 }
 
 }  // namespace

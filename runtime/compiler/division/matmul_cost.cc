@@ -13,8 +13,6 @@ namespace {
 
 double Doublings(double value, double knee) { return std::max(0.0, std::log2(value / knee)); }
 
-size_t Index(int variable) { return static_cast<size_t>(variable); }
-
 // What the time of a matmul is made of.
 struct Parts {
   double compute_ns = 0;

@@ -28,8 +28,6 @@ int Product(const std::vector<int>& splits) {
   return static_cast<int>(product);
 }
 
-size_t Index(int variable) { return static_cast<size_t>(variable); }
-
 // What follows from the splits.
 void Finish(const OpIr& op, const WorkDivider& divider, bool k_fast, WorkDivision& division) {
   division.cores_used = Product(division.splits);

@@ -23,6 +23,8 @@
 
 namespace spyre::compiler {
 
+inline size_t Index(int variable) { return static_cast<size_t>(variable); }
+
 // How an answer came about, for those who ask (front_end/explain.h).
 struct DivisionTrace {
   std::vector<int> committed;  // by span reduction

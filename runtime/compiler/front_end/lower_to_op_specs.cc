@@ -19,7 +19,7 @@ constexpr int kBitsPerByte = 8;
 std::string LoopSymbol(size_t level) { return fmt::format("t{}", level); }
 
 // How one access moves with the loops around its operation.
-struct Advance {
+struct LoopAdvance {
   std::vector<int64_t> elements;  // device elements per iteration of each loop
   bool needs_newest = false;      // the iteration symbols cannot say it
 };
@@ -69,12 +69,12 @@ class SourceBuilder {
     write.offset = op.layout.offset;
     write.loop.resize(op.ranges.size());
     std::iota(write.loop.begin(), write.loop.end(), 0);
-    std::vector<Advance> advances;
+    std::vector<LoopAdvance> advances;
     for (size_t i = 0; i < op.reads.size(); ++i)
       advances.push_back(AdvanceOf(op, op.reads[i], ir.inputs[i]));
     advances.push_back(AdvanceOf(op, write, ir.output));
     const bool newest = std::any_of(advances.begin(), advances.end(),
-                                    [](const Advance& a) { return a.needs_newest; });
+                                    [](const LoopAdvance& a) { return a.needs_newest; });
     for (size_t i = 0; i < advances.size(); ++i) {
       const bool is_input = i < ir.inputs.size();
       const TensorAccess& tensor = is_input ? ir.inputs[i] : ir.output;
@@ -146,8 +146,9 @@ class SourceBuilder {
     return step;
   }
 
-  Advance AdvanceOf(const GraphOp& op, const GraphRead& access, const TensorAccess& tensor) const {
-    Advance advance;
+  LoopAdvance AdvanceOf(const GraphOp& op, const GraphRead& access,
+                        const TensorAccess& tensor) const {
+    LoopAdvance advance;
     if (!op.loop) return advance;
     advance.elements.assign(op.loop->tiled_dims.size(), 0);
     const size_t same_tile = LoopsOfTile(op, tensor.name);
@@ -235,7 +236,7 @@ class SourceBuilder {
       arg.device_coordinates.push_back(ParseExpression(ToString(coordinate, loops)));
   }
 
-  TensorArg Arg(const TensorAccess& tensor, bool is_input, const Advance& advance,
+  TensorArg Arg(const TensorAccess& tensor, bool is_input, const LoopAdvance& advance,
                 bool newest) const {
     TensorArg arg;
     arg.is_input = is_input;

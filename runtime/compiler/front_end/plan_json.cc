@@ -83,9 +83,9 @@ PlanNode ReadGroup(const Json& value, const std::string& path, int depth) {
 
 PlanPlace ReadPlace(const Json& value, const std::string& path) {
   if (value.is_number_integer()) {
-    constexpr int64_t kMostBytes = int64_t{1} << 31;
+    constexpr int64_t kLargestAddress = int64_t{1} << 31;
     const auto address = value.get<int64_t>();
-    if (address < 0 || address > kMostBytes)
+    if (address < 0 || address > kLargestAddress)
       throw BadInput("{} = {} must be an address in LX, in bytes", path, Show(value));
     return {true, address};
   }

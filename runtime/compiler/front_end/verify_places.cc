@@ -29,7 +29,7 @@ struct Access {
 };
 
 // Slice and number of slices of each dimension of a buffer.
-using Part = std::vector<std::pair<int, int>>;
+using CoreRanges = std::vector<std::pair<int, int>>;
 
 struct PlacedBuffer {
   const LxBufferPlan* plan;
@@ -152,7 +152,7 @@ class PlaceChecker {
 
   // The part of a buffer that `core` touches. Cores count through the slices, the first loop
   // fastest; in a matmul whose sum is divided, that loop.
-  Part PartOf(const Access& access, int core) const {
+  CoreRanges PartOf(const Access& access, int core) const {
     const std::vector<int>& splits = graph_.divisions.at(access.op->name).splits;
     std::vector<int> slice(splits.size(), 0);
     int rest = core;
@@ -165,7 +165,7 @@ class PlaceChecker {
       slice[l] = rest % splits[l];
       rest /= splits[l];
     }
-    Part part;
+    CoreRanges part;
     for (const int loop : access.loop) {
       const auto l = static_cast<size_t>(std::max(loop, 0));
       part.emplace_back(loop < 0 ? 0 : slice[l], loop < 0 ? 1 : splits[l]);

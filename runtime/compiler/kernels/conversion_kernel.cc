@@ -9,9 +9,8 @@
 #include "runtime/compiler/kernels/tile_walk.h"
 
 namespace spyre::compiler {
+namespace one_input {
 namespace {
-
-using namespace one_input;
 
 class ConversionKernel {
  public:
@@ -167,9 +166,10 @@ class ConversionKernel {
 };
 
 }  // namespace
+}  // namespace one_input
 
 uint64_t BuildConversion(Problem& problem, const ConversionBody& body, StepCode& code) {
-  return ConversionKernel(problem, body).Build(code);
+  return one_input::ConversionKernel(problem, body).Build(code);
 }
 
 }  // namespace spyre::compiler

@@ -11,6 +11,7 @@
 #include "runtime/compiler/kernels/tile_walk.h"
 
 namespace spyre::compiler {
+namespace pointwise {
 namespace {
 
 enum Token : uint8_t {
@@ -359,9 +360,10 @@ class PointwiseKernel {
 };
 
 }  // namespace
+}  // namespace pointwise
 
 uint64_t BuildPointwise(Problem& problem, const PointwiseBody& body, StepCode& code) {
-  return PointwiseKernel(problem, body).Build(code);
+  return pointwise::PointwiseKernel(problem, body).Build(code);
 }
 
 }  // namespace spyre::compiler

@@ -14,6 +14,7 @@
 #include "runtime/compiler/kernels/tile_walk.h"
 
 namespace spyre::compiler {
+namespace reduction {
 namespace {
 
 enum Token : uint8_t {
@@ -462,9 +463,10 @@ class ReductionKernel {
 };
 
 }  // namespace
+}  // namespace reduction
 
 uint64_t BuildReduction(Problem& problem, const ReductionBody& body, StepCode& code) {
-  return ReductionKernel(problem, body).Build(code);
+  return reduction::ReductionKernel(problem, body).Build(code);
 }
 
 }  // namespace spyre::compiler

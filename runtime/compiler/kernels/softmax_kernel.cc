@@ -7,17 +7,11 @@
 #include "runtime/compiler/kernels/softmax_steps.h"
 
 namespace spyre::compiler {
+namespace one_input {
 namespace {
 
-using namespace one_input;
-
-}  // namespace
-
-uint64_t BuildSoftmax(Problem& problem, StepCode& code) {
-  if (problem.schedule == Schedule::kPublic) {
-    if (const std::optional<uint64_t> lx_bytes = BuildPublicSoftmax(problem, code))
-      return *lx_bytes;
-  }
+// Whole rows stay in LX, as input and as result.
+uint64_t BuildOwnSoftmax(Problem& problem, StepCode& code) {
   const int cols = problem.Find("cols");
   TileShape shape = TileShape::Choose(problem, kIn, cols);
   const int kept = shape.planes;
@@ -111,6 +105,17 @@ uint64_t BuildSoftmax(Problem& problem, StepCode& code) {
     });
   });
   return lx.used();
+}
+
+}  // namespace
+}  // namespace one_input
+
+uint64_t BuildSoftmax(Problem& problem, StepCode& code) {
+  if (problem.schedule == Schedule::kPublic) {
+    if (const std::optional<uint64_t> lx_bytes = BuildPublicSoftmax(problem, code))
+      return *lx_bytes;
+  }
+  return one_input::BuildOwnSoftmax(problem, code);
 }
 
 }  // namespace spyre::compiler

@@ -6,9 +6,8 @@
 #include "runtime/compiler/kernels/softmax_steps.h"
 
 namespace spyre::compiler {
+namespace one_input {
 namespace {
-
-using namespace one_input;
 
 // A core's rows that stay in LX, with both halves of the work ahead of each other.
 constexpr uint64_t kResidentBytes = AlignUp(kLxUsableBytes * 4 / 5, kStickBytes);
@@ -260,9 +259,10 @@ class PublicSoftmax {
 };
 
 }  // namespace
+}  // namespace one_input
 
 std::optional<uint64_t> BuildPublicSoftmax(Problem& problem, StepCode& code) {
-  return PublicSoftmax(problem).Build(code);
+  return one_input::PublicSoftmax(problem).Build(code);
 }
 
 }  // namespace spyre::compiler

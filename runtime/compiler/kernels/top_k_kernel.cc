@@ -16,9 +16,8 @@
 #include "runtime/compiler/kernels/tile_walk.h"
 
 namespace spyre::compiler {
+namespace one_input {
 namespace {
-
-using namespace one_input;
 
 // Positions within a tile and multiples of a tile are numbers that SEN169_FP16 holds, so that the
 // position of a row is rounded once.
@@ -322,9 +321,10 @@ class TopKKernel {
 };
 
 }  // namespace
+}  // namespace one_input
 
 uint64_t BuildTopK(Problem& problem, bool gives_index, StepCode& code) {
-  return TopKKernel(problem, gives_index).Build(code);
+  return one_input::TopKKernel(problem, gives_index).Build(code);
 }
 
 }  // namespace spyre::compiler

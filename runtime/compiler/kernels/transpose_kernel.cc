@@ -9,9 +9,8 @@
 #include "runtime/compiler/kernels/tile_walk.h"
 
 namespace spyre::compiler {
+namespace one_input {
 namespace {
-
-using namespace one_input;
 constexpr int64_t kBlock = kStickElements * kStick;  // bytes of 64 sticks
 
 class TransposeKernel {
@@ -182,9 +181,10 @@ class TransposeKernel {
 };
 
 }  // namespace
+}  // namespace one_input
 
 uint64_t BuildTranspose(Problem& problem, StepCode& code) {
-  return TransposeKernel(problem).Build(code);
+  return one_input::TransposeKernel(problem).Build(code);
 }
 
 }  // namespace spyre::compiler

@@ -9,23 +9,24 @@
 #include "base/error.h"
 
 namespace spyre::compiler {
+
+bool HasDim(const std::vector<int>& dims, int dim) {
+  return std::find(dims.begin(), dims.end(), dim) != dims.end();
+}
+
 namespace {
 
 using EntryKind = OpEntry::Kind;
 
-bool Has(const std::vector<int>& dims, int dim) {
-  return std::find(dims.begin(), dims.end(), dim) != dims.end();
-}
-
 void AddMissing(std::vector<int>& dims, const std::vector<int>& more) {
   for (const int dim : more)
-    if (!Has(dims, dim)) dims.push_back(dim);
+    if (!HasDim(dims, dim)) dims.push_back(dim);
 }
 
 std::vector<int> Without(const std::vector<int>& dims, const std::vector<int>& removed) {
   std::vector<int> left;
   std::copy_if(dims.begin(), dims.end(), std::back_inserter(left),
-               [&](int dim) { return !Has(removed, dim); });
+               [&](int dim) { return !HasDim(removed, dim); });
   return left;
 }
 
@@ -53,7 +54,7 @@ std::vector<int> MatmulDims(const NamedGraph& graph, NamedOp& op) {
   }
   if (op.reduced.empty()) op.reduced = {a.dims.back()};
   for (const int dim : op.reduced) {
-    if (Has(a.dims, dim) && Has(b.dims, dim)) continue;
+    if (HasDim(a.dims, dim) && HasDim(b.dims, dim)) continue;
     throw BadInput(
         "a matmul sums over dimensions that both operands have; '{}' is not in both {} {} and {} "
         "{}",
@@ -62,9 +63,9 @@ std::vector<int> MatmulDims(const NamedGraph& graph, NamedOp& op) {
   }
   std::vector<int> shared, first, second;
   for (const int dim : Without(a.dims, op.reduced))
-    (Has(b.dims, dim) ? shared : first).push_back(dim);
+    (HasDim(b.dims, dim) ? shared : first).push_back(dim);
   for (const int dim : Without(b.dims, op.reduced))
-    if (!Has(a.dims, dim)) second.push_back(dim);
+    if (!HasDim(a.dims, dim)) second.push_back(dim);
   if (second.empty() && !first.empty()) {  // the columns of the result are those of the second
     std::swap(op.inputs[0], op.inputs[1]);
     std::swap(first, second);
@@ -104,7 +105,7 @@ void RequireReduced(const NamedGraph& graph, const NamedOp& op) {
   if (op.reduced.empty()) throw BadInput("'{}' needs `dim`, the dimension it works along", op.op);
   const NamedTensor& input = Operand(graph, op, 0);
   for (const int dim : op.reduced) {
-    if (Has(input.dims, dim)) continue;
+    if (HasDim(input.dims, dim)) continue;
     throw BadInput("dimension '{}' is not in {} {}", graph.dims[static_cast<size_t>(dim)].name,
                    input.name, graph.ShapeText(input));
   }
@@ -129,7 +130,7 @@ std::vector<int> SliceDims(const NamedGraph& graph, const NamedOp& op) {
     throw BadInput("'{}' needs `dim` and `into`: one dimension, and the one it becomes", op.op);
   const NamedDim& dim = graph.dims[static_cast<size_t>(op.reduced[0])];
   const NamedDim& into = graph.dims[static_cast<size_t>(op.into)];
-  if (Has(input.dims, op.into)) {
+  if (HasDim(input.dims, op.into)) {
     throw BadInput("'{}' into '{}', a dimension that {} {} has already; give it another name",
                    op.op, into.name, input.name, graph.ShapeText(input));
   }

@@ -79,6 +79,7 @@ struct NamedGraph {
   std::string ShapeText(const NamedTensor& tensor) const;  // "[A=1024, B=4096]"
 };
 
+bool HasDim(const std::vector<int>& dims, int dim);
 // The first index of a slice: its constant "start". 0 where it is not given.
 int64_t SliceStart(const NamedOp& op);
 

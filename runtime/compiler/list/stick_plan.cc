@@ -16,10 +16,6 @@ namespace {
 constexpr int kFree = NamedTensor::kNoChoice;
 constexpr int kSparse = NamedTensor::kSparse;
 
-bool Has(const std::vector<int>& dims, int dim) {
-  return std::find(dims.begin(), dims.end(), dim) != dims.end();
-}
-
 class StickPlanner {
  public:
   explicit StickPlanner(const NamedGraph& graph) : graph_(graph), out_(graph) {
@@ -55,14 +51,15 @@ class StickPlanner {
     std::vector<int> wanted;
     if (operation.kind == OpEntry::Kind::kMatmul) {
       const std::vector<int>& second = tensor(op.inputs[1]).dims;
-      const auto own = std::find_if(second.rbegin(), second.rend(),
-                                    [&](int dim) { return !Has(tensor(op.inputs[0]).dims, dim); });
+      const auto own = std::find_if(second.rbegin(), second.rend(), [&](int dim) {
+        return !HasDim(tensor(op.inputs[0]).dims, dim);
+      });
       wanted = {op.reduced[0], *own};
       stick(op.output) = *own;
     } else if (operation.kind == OpEntry::Kind::kReduction) {
       const int known = stick(op.inputs[0]);
       wanted = {known == kFree ? tensor(op.inputs[0]).dims.back() : known};
-      stick(op.output) = Has(op.reduced, wanted[0]) ? kSparse : wanted[0];
+      stick(op.output) = HasDim(op.reduced, wanted[0]) ? kSparse : wanted[0];
     } else if (operation.kind == OpEntry::Kind::kView) {
       const int known = stick(op.inputs[0]);
       wanted = {known == kFree ? tensor(op.inputs[0]).dims.back() : known};
@@ -82,10 +79,10 @@ class StickPlanner {
     } else {
       stick(op.output) = PointwiseStick(op, output);
       for (const int input : op.inputs) {
-        wanted.push_back(Has(tensor(input).dims, stick(op.output)) ? stick(op.output) : kSparse);
+        wanted.push_back(HasDim(tensor(input).dims, stick(op.output)) ? stick(op.output) : kSparse);
       }
     }
-    if (stick(op.output) >= 0 && !Has(output, stick(op.output))) {
+    if (stick(op.output) >= 0 && !HasDim(output, stick(op.output))) {
       throw CompileError(
           "Unsupported", "sparse_stick",
           fmt::format(
@@ -119,10 +116,10 @@ class StickPlanner {
   // operand holds in sparse sticks.
   int PointwiseStick(const NamedOp& op, const std::vector<int>& output) {
     for (const int input : op.inputs)
-      if (stick(input) >= 0 && Has(output, stick(input))) return stick(input);
+      if (stick(input) >= 0 && HasDim(output, stick(input))) return stick(input);
     for (auto dim = output.rbegin(); dim != output.rend(); ++dim) {
       const bool taken = std::any_of(op.inputs.begin(), op.inputs.end(), [&](int input) {
-        return stick(input) == kSparse && Has(tensor(input).dims, *dim);
+        return stick(input) == kSparse && HasDim(tensor(input).dims, *dim);
       });
       if (!taken) return *dim;
     }

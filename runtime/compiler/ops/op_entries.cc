@@ -8,7 +8,7 @@
 namespace spyre::compiler {
 namespace {
 
-using Names = std::vector<std::string_view>;
+using NameList = std::vector<std::string_view>;
 using Constants = std::vector<OpFuncConstant>;
 using EntryKind = OpEntry::Kind;
 
@@ -50,8 +50,8 @@ OpFunc& AddFunc(OpEntry& entry, std::string_view name, OpFuncClass op_class, boo
 }
 
 OpEntry Pointwise(std::string_view name, int min_inputs, int max_inputs, bool fp32,
-                  std::vector<OpFuncStep> steps, Names aliases = {}, std::string_view op_func = "",
-                  Constants constants = {}) {
+                  std::vector<OpFuncStep> steps, NameList aliases = {},
+                  std::string_view op_func = "", Constants constants = {}) {
   OpEntry entry = Entry(name, EntryKind::kPointwise, min_inputs, max_inputs);
   entry.aliases = std::move(aliases);
   OpFunc& func = AddFunc(entry, op_func, OpFuncClass::kPointwise, fp32);
@@ -61,11 +61,11 @@ OpEntry Pointwise(std::string_view name, int min_inputs, int max_inputs, bool fp
 }
 
 // One instruction of one operand, or of two.
-OpEntry Unary(std::string_view name, UnaryFn fn, bool fp32, Names aliases = {},
+OpEntry Unary(std::string_view name, UnaryFn fn, bool fp32, NameList aliases = {},
               std::string_view op_func = "") {
   return Pointwise(name, 1, 1, fp32, {Apply(fn, Input(0))}, std::move(aliases), op_func);
 }
-OpEntry Binary(std::string_view name, BinaryFn fn, Names aliases = {},
+OpEntry Binary(std::string_view name, BinaryFn fn, NameList aliases = {},
                std::string_view op_func = "") {
   return Pointwise(name, 2, 2, kBoth, {Apply(fn, Input(0), Input(1))}, std::move(aliases), op_func);
 }
@@ -82,7 +82,7 @@ OpFunc& AddTotal(OpEntry& entry, std::string_view name, OpFuncClass op_class, Re
 
 // `stick` and `nonstick`: the OpFuncs along the dimension in the stick and along others.
 OpEntry Reduction(std::string_view name, ReduceFn fn, std::string_view stick,
-                  std::string_view nonstick, std::string_view combiner, Names aliases = {},
+                  std::string_view nonstick, std::string_view combiner, NameList aliases = {},
                   const Constants& constants = {}) {
   OpEntry entry = Entry(name, EntryKind::kReduction, 1, 1);
   entry.aliases = std::move(aliases);
@@ -93,7 +93,8 @@ OpEntry Reduction(std::string_view name, ReduceFn fn, std::string_view stick,
   return entry;
 }
 
-OpEntry Matmul(std::string_view name, std::string_view op_func, MatmulFn fn, Names aliases = {}) {
+OpEntry Matmul(std::string_view name, std::string_view op_func, MatmulFn fn,
+               NameList aliases = {}) {
   OpEntry entry = Entry(name, EntryKind::kMatmul, 2, 2);
   entry.aliases = std::move(aliases);
   entry.has_dim = true;
@@ -103,7 +104,7 @@ OpEntry Matmul(std::string_view name, std::string_view op_func, MatmulFn fn, Nam
 }
 
 OpEntry Composite(std::string_view name, int min_inputs, int max_inputs, std::string_view meaning,
-                  Names constants, bool has_dim, Names aliases = {}) {
+                  NameList constants, bool has_dim, NameList aliases = {}) {
   OpEntry entry = Entry(name, EntryKind::kComposite, min_inputs, max_inputs);
   entry.aliases = std::move(aliases);
   entry.constants = std::move(constants);

@@ -14,9 +14,10 @@ namespace {
 
 constexpr int kNone = -1;  // no symbol: a dimension of size 1, or an empty stick coordinate
 constexpr size_t kMaxSymbols = 16;
-constexpr size_t kMaxRank = 16;
+constexpr size_t kMaxDeviceRank = 16;
 constexpr int64_t kMaxExtent = int64_t{1} << 31;
-constexpr int64_t kMaxElements = int64_t{1} << 40;  // of a tensor: strides stay within 64 bits
+constexpr int64_t kMaxDeviceElements = int64_t{1}
+                                       << 40;  // of a tensor: strides stay within 64 bits
 
 CompileError Unsupported(const std::string& op, const std::string& what) {
   return {"Unsupported", "stick_expression", "operation '" + op + "': " + what};
@@ -84,12 +85,12 @@ class Aligner {
     }
     for (size_t i = 0; i < op_.args.size(); ++i) {
       const TensorArg& arg = op_.args[i];
-      if (arg.device_size.size() < 2 || arg.device_size.size() > kMaxRank ||
+      if (arg.device_size.size() < 2 || arg.device_size.size() > kMaxDeviceRank ||
           arg.device_coordinates.size() != arg.device_size.size()) {
         throw BadInput(
             "operation '{}', argument {}: {} device sizes and {} coordinates; they are as many, "
             "from 2 to {}",
-            op_.op, i, arg.device_size.size(), arg.device_coordinates.size(), kMaxRank);
+            op_.op, i, arg.device_size.size(), arg.device_coordinates.size(), kMaxDeviceRank);
       }
       CheckElements(arg.device_size, "argument " + std::to_string(i));
     }
@@ -98,11 +99,11 @@ class Aligner {
   void CheckElements(const std::vector<int64_t>& device_size, const std::string& what) const {
     int64_t elements = 1;
     for (int64_t size : device_size) {
-      if (size < 1 || size > kMaxExtent || size > kMaxElements / elements) {
+      if (size < 1 || size > kMaxExtent || size > kMaxDeviceElements / elements) {
         throw BadInput(
             "operation '{}', {}: device size {}; at least 1, and a tensor has at most {} "
             "elements",
-            op_.op, what, size, kMaxElements);
+            op_.op, what, size, kMaxDeviceElements);
       }
       elements *= size;
     }
