@@ -48,6 +48,7 @@ uint64_t PatternOf(double value, DataFormats format) {
   const int bits = spyre::BitsPerElement(to);
   uint8_t element[8] = {};
   const auto number = static_cast<float>(value);
+  constexpr uint16_t kSign = 0x8000;
   if (to == spyre::DataFormat::kIeeeInt32 || to == spyre::DataFormat::kSenUint32 ||
       to == spyre::DataFormat::kIeeeInt64) {
     const auto integer = static_cast<int64_t>(value);
@@ -56,11 +57,12 @@ uint64_t PatternOf(double value, DataFormats format) {
     const auto integer = static_cast<int16_t>(value);
     std::memcpy(element, &integer, sizeof integer);
   } else if (to == spyre::DataFormat::kSen169Fp16) {
-    // An infinity becomes what a copy of one from the host becomes (host_conversion.h), so that an
-    // attention whose maximum begins with -infinity ends with numbers.
-    constexpr double kHalfInfinity = 65536;
-    const uint16_t code =
-        spyre::DlfFromDouble(std::isinf(value) ? std::copysign(kHalfInfinity, value) : value);
+    // An infinity becomes the largest number. An attention whose maximum begins with -infinity ends
+    // with numbers then, which the special code would make NaN; and a fraction of an infinity, as
+    // in a softplus whose beta is 0, reads back as one, which a fraction of the 65536 that a copy
+    // from the host makes of it (host_conversion.h) does not.
+    const uint16_t largest = spyre::kDlfMax | (std::signbit(value) ? kSign : 0);
+    const uint16_t code = std::isinf(value) ? largest : spyre::DlfFromDouble(value);
     std::memcpy(element, &code, sizeof code);
   } else if (spyre::CanConvert(spyre::DataFormat::kIeeeFp32, to)) {
     spyre::ConvertElements(spyre::DataFormat::kIeeeFp32, &number, to, element, 1);

@@ -156,9 +156,9 @@ TEST(SdkStreams, AFillWritesItsNumberInEveryElement) {
     return image.front();
   };
   EXPECT_EQ(filled(1.5, DataFormats::SEN169_FP16, uint16_t{}), deeptools::FloatToFp16Bin(1.5));
-  EXPECT_EQ(filled(-INFINITY, DataFormats::SEN169_FP16, uint16_t{}),
-            deeptools::FloatToFp16Bin(-65536))
-      << "as a copy of it from float16";
+  EXPECT_EQ(filled(-INFINITY, DataFormats::SEN169_FP16, uint16_t{}), 0xFFFE) << "the least number";
+  EXPECT_EQ(filled(INFINITY, DataFormats::SEN169_FP16, uint16_t{}), 0x7FFE)
+      << "not the code of NaN";
   EXPECT_EQ(filled(-2.25, DataFormats::IEEE_FP32, float{}), -2.25F);
   EXPECT_EQ(filled(-123456789, DataFormats::IEEE_INT32, int32_t{}), -123456789);
   EXPECT_EQ(filled(-3, DataFormats::SENINT16, int16_t{}), -3);
